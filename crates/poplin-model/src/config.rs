@@ -1,0 +1,95 @@
+//! Settings of a cloth and of its fabric phases.
+
+use crate::error::{ModelError, check_finite, check_range};
+
+/// Settings of one cloth. Plain fields; [`ClothConfig::validate`] checks the ranges.
+///
+/// Stiffness-like values x in `0..=1` are stored as `log2(1 - x)` and take effect as
+/// `1 - (1 - x)^(stiffness_frequency * h)` in an iteration of `h` seconds, so that they mean the same at any frame rate;
+/// `x = 1` is clamped to `log2(1 - x) = -128` (0.948 per iteration at the default frequencies).
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+pub struct ClothConfig {
+    /// Acceleration of every particle [m/s^2], world axes (default 0, -9.81, 0).
+    pub gravity: [f32; 3],
+    /// Share of the velocity lost per `1/stiffness_frequency` seconds, per axis, `0..=1` (default 0).
+    pub damping: [f32; 3],
+    /// Solver iterations per second [1/s], `1..=10_000` (default 300). Higher is stiffer and costs more.
+    pub solver_frequency: f32,
+    /// Reference rate of all stiffness-like values [1/s], `0.001..=10_000` (default 10).
+    pub stiffness_frequency: f32,
+    /// Iteration steps over which the squared step of gravity is averaged, `1..=1000` (default 30).
+    pub acceleration_filter_width: u32,
+    /// Pull of the tethers, `0..=1` (default 1; 0 = off).
+    pub tether_stiffness: f32,
+    /// Factor on all tether lengths, `0..=1000` (default 1).
+    pub tether_scale: f32,
+}
+
+impl Default for ClothConfig {
+    fn default() -> Self {
+        Self {
+            gravity: [0.0, -9.81, 0.0],
+            damping: [0.0; 3],
+            solver_frequency: 300.0,
+            stiffness_frequency: 10.0,
+            acceleration_filter_width: 30,
+            tether_stiffness: 1.0,
+            tether_scale: 1.0,
+        }
+    }
+}
+
+impl ClothConfig {
+    /// Checks every range given in the field docs.
+    ///
+    /// # Errors
+    /// [`ModelError`] that names the first field out of range.
+    pub fn validate(&self) -> Result<(), ModelError> {
+        check_finite("gravity", &[self.gravity])?;
+        self.damping.iter().try_for_each(|&value| check_range("damping", value, 0.0, 1.0))?;
+        check_range("solver_frequency", self.solver_frequency, 1.0, 10_000.0)?;
+        check_range("stiffness_frequency", self.stiffness_frequency, 0.001, 10_000.0)?;
+        check_range("acceleration_filter_width", self.acceleration_filter_width as f32, 1.0, 1000.0)?;
+        check_range("tether_stiffness", self.tether_stiffness, 0.0, 1.0)?;
+        check_range("tether_scale", self.tether_scale, 0.0, 1000.0)
+    }
+}
+
+/// How one phase of the fabric is solved. A phase may appear several times in the solving order.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
+pub struct PhaseConfig {
+    /// Index into [`crate::Fabric::phases`].
+    pub phase: u32,
+    /// Share of the length error removed per `1/stiffness_frequency` seconds, `0..=1` (default 1; 0 drops the phase).
+    pub stiffness: f32,
+    /// Softens the edge between the two limits: the share of the error *within* them that is still corrected, `0..=1`
+    /// (default 1: no soft range).
+    pub stiffness_multiplier: f32,
+    /// Shortest relative length of the soft range, `0.001..=1` (default 1).
+    pub compression_limit: f32,
+    /// Longest relative length of the soft range, `1..=1000` (default 1).
+    pub stretch_limit: f32,
+}
+
+impl PhaseConfig {
+    /// Full stiffness, no soft range.
+    pub fn stiff(phase: u32) -> Self {
+        Self { phase, stiffness: 1.0, stiffness_multiplier: 1.0, compression_limit: 1.0, stretch_limit: 1.0 }
+    }
+
+    /// Checks the ranges and that the phase exists.
+    ///
+    /// # Errors
+    /// [`ModelError`] that names the field.
+    pub fn validate(&self, phase_count: usize) -> Result<(), ModelError> {
+        if self.phase as usize >= phase_count {
+            return Err(ModelError::IndexOutOfRange { what: "phase config", position: 0, index: self.phase, count: phase_count });
+        }
+        check_range("phase stiffness", self.stiffness, 0.0, 1.0)?;
+        check_range("phase stiffness_multiplier", self.stiffness_multiplier, 0.0, 1.0)?;
+        check_range("phase compression_limit", self.compression_limit, 0.001, 1.0)?;
+        check_range("phase stretch_limit", self.stretch_limit, 1.0, 1000.0)
+    }
+}

@@ -1,0 +1,283 @@
+//! A fabric: the constraints that cooking finds in a mesh, shared by all cloths cut from it.
+
+use crate::error::{ModelError, check_indices};
+
+/// What an edge holds against, by its direction in the cooked mesh.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum PhaseKind {
+    /// Stretch edges along the cooking direction (gravity or UV v).
+    Vertical,
+    /// Stretch edges across it.
+    Horizontal,
+    /// Diagonals inside a quad, and edges near 45 degrees.
+    Shearing,
+    /// Two-ring edges: they span a neighbour and resist folding.
+    Bending,
+}
+
+impl PhaseKind {
+    /// All kinds, in the order in which cooking emits them.
+    pub const ALL: [Self; 4] = [Self::Bending, Self::Shearing, Self::Horizontal, Self::Vertical];
+
+    /// The name as it stands in scenes and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Vertical => "vertical",
+            Self::Horizontal => "horizontal",
+            Self::Shearing => "shearing",
+            Self::Bending => "bending",
+        }
+    }
+}
+
+/// A run of sets solved with one configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Phase {
+    /// What its edges are.
+    pub kind: PhaseKind,
+    /// First set of the phase.
+    pub set_begin: u32,
+    /// One past its last set.
+    pub set_end: u32,
+}
+
+/// Constraints of a cloth: phases of sets of fibers of edges, and tethers.
+///
+/// A *fiber* is a chain of connected edges that one thread works in order. The fibers of a *set* share no moving
+/// particle and run in parallel; a barrier stands between sets. A classical graph-coloured fabric is the case of fibers
+/// of one edge. Fiber `f` has edges `fiber_edge_begin[f] .. fiber_edge_begin[f + 1]` and one vertex more than edges:
+/// `fiber_vertices[fiber_edge_begin[f] + f ..= fiber_edge_begin[f + 1] + f]` (Kim, "Character Clothing in PhysX-3", 2011).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Fabric {
+    /// Particles that the fabric holds together.
+    pub particle_count: u32,
+    /// Phases, in the default solving order.
+    pub phases: Vec<Phase>,
+    /// First fiber of each set, prefix sums, shape `[set_count + 1]`.
+    pub set_fiber_begin: Vec<u32>,
+    /// First edge of each fiber, prefix sums, shape `[fiber_count + 1]`.
+    pub fiber_edge_begin: Vec<u32>,
+    /// Vertices of all fibers, chain after chain, shape `[edge_count + fiber_count]`.
+    pub fiber_vertices: Vec<u32>,
+    /// Rest length of each edge [m], shape `[edge_count]`.
+    pub rest_lengths: Vec<f32>,
+    /// `log2(1 - stiffness)` of each edge, shape `[edge_count]`, or empty: then the phase's stiffness holds.
+    pub edge_stiffness_log2: Vec<f32>,
+    /// Tethers of every particle (0 = none).
+    pub tethers_per_particle: u32,
+    /// Anchor of tether `k` of particle `i` at `k * particle_count + i`.
+    pub tether_anchors: Vec<u32>,
+    /// Largest distance to that anchor [m], same shape.
+    pub tether_lengths: Vec<f32>,
+    /// Surface triangles, for wind, normals and pictures.
+    pub triangles: Vec<[u32; 3]>,
+}
+
+impl Fabric {
+    /// Number of sets.
+    pub fn set_count(&self) -> usize {
+        self.set_fiber_begin.len().saturating_sub(1)
+    }
+
+    /// Number of fibers.
+    pub fn fiber_count(&self) -> usize {
+        self.fiber_edge_begin.len().saturating_sub(1)
+    }
+
+    /// Number of edges.
+    pub fn edge_count(&self) -> usize {
+        self.rest_lengths.len()
+    }
+
+    /// The vertices of fiber `fiber`, one more than it has edges.
+    pub fn fiber_vertices(&self, fiber: usize) -> &[u32] {
+        let begin = self.fiber_edge_begin[fiber] as usize + fiber;
+        let end = self.fiber_edge_begin[fiber + 1] as usize + fiber + 1;
+        &self.fiber_vertices[begin..end]
+    }
+
+    /// Every edge as `(edge index, [a, b])`, in memory order.
+    pub fn edges(&self) -> impl Iterator<Item = (usize, [u32; 2])> + '_ {
+        (0..self.fiber_count()).flat_map(move |fiber| {
+            let begin = self.fiber_edge_begin[fiber] as usize;
+            self.fiber_vertices(fiber).windows(2).enumerate().map(move |(k, pair)| (begin + k, [pair[0], pair[1]]))
+        })
+    }
+
+    /// The kind of every edge, shape `[edge_count]`; edges of a set outside every phase count as bending.
+    pub fn edge_kinds(&self) -> Vec<PhaseKind> {
+        let mut kinds = vec![PhaseKind::Bending; self.edge_count()];
+        for phase in &self.phases {
+            let fibers = self.set_fiber_begin[phase.set_begin as usize]..self.set_fiber_begin[phase.set_end as usize];
+            let edges = self.fiber_edge_begin[fibers.start as usize]..self.fiber_edge_begin[fibers.end as usize];
+            kinds[edges.start as usize..edges.end as usize].fill(phase.kind);
+        }
+        kinds
+    }
+
+    /// Fibers of the widest set: how many threads the fabric can use at once.
+    pub fn widest_set(&self) -> usize {
+        self.set_fiber_begin.windows(2).map(|w| (w[1] - w[0]) as usize).max().unwrap_or(0)
+    }
+
+    /// Multiplies every rest length, for cloth that shrinks or grows after cooking.
+    pub fn scale_rest_lengths(&mut self, factor: f32) {
+        self.rest_lengths.iter_mut().for_each(|length| *length *= factor);
+    }
+
+    /// Multiplies every tether length.
+    pub fn scale_tether_lengths(&mut self, factor: f32) {
+        self.tether_lengths.iter_mut().for_each(|length| *length *= factor);
+    }
+
+    /// Checks every index, prefix sum and length, independent of who is pinned.
+    ///
+    /// # Errors
+    /// The first [`ModelError`] found, with its place.
+    pub fn validate(&self) -> Result<(), ModelError> {
+        let particles = self.particle_count as usize;
+        if particles == 0 {
+            return Err(ModelError::Empty { what: "fabric particles" });
+        }
+        if particles > crate::MAX_PARTICLES {
+            return Err(ModelError::TooMany { what: "fabric particles", count: particles, limit: crate::MAX_PARTICLES });
+        }
+        check_prefix_sums("fabric set_fiber_begin", &self.set_fiber_begin, self.fiber_count())?;
+        check_prefix_sums("fabric fiber_edge_begin", &self.fiber_edge_begin, self.edge_count())?;
+        let expected = self.edge_count() + self.fiber_count();
+        if self.fiber_vertices.len() != expected {
+            return Err(ModelError::Length { what: "fabric fiber_vertices", len: self.fiber_vertices.len(), expected });
+        }
+        check_indices("fabric fiber_vertices", self.fiber_vertices.iter().copied(), particles)?;
+        for (position, phase) in self.phases.iter().enumerate() {
+            if phase.set_begin > phase.set_end || phase.set_end as usize > self.set_count() {
+                return Err(ModelError::IndexOutOfRange {
+                    what: "fabric phase set",
+                    position,
+                    index: phase.set_end,
+                    count: self.set_count(),
+                });
+            }
+        }
+        check_lengths("fabric rest_lengths", &self.rest_lengths)?;
+        if !self.edge_stiffness_log2.is_empty() {
+            let (len, expected) = (self.edge_stiffness_log2.len(), self.edge_count());
+            if len != expected {
+                return Err(ModelError::Length { what: "fabric edge_stiffness_log2", len, expected });
+            }
+            for &value in &self.edge_stiffness_log2 {
+                crate::error::check_range("fabric edge_stiffness_log2", value, -128.0, 0.0)?;
+            }
+        }
+        let expected = particles * self.tethers_per_particle as usize;
+        for (what, len) in
+            [("fabric tether_anchors", self.tether_anchors.len()), ("fabric tether_lengths", self.tether_lengths.len())]
+        {
+            if len != expected {
+                return Err(ModelError::Length { what, len, expected });
+            }
+        }
+        check_indices("fabric tether_anchors", self.tether_anchors.iter().copied(), particles)?;
+        check_lengths("fabric tether_lengths", &self.tether_lengths)?;
+        check_indices("fabric triangle corner", self.triangles.iter().flatten().copied(), particles)
+    }
+
+    /// Checks that the fibers of every set share no moving particle (`inverse_mass(particle) > 0`).
+    ///
+    /// # Errors
+    /// [`ModelError::SharedParticle`] for the first pair of fibers that would race.
+    pub fn validate_sets(&self, inverse_mass: impl Fn(u32) -> f32) -> Result<(), ModelError> {
+        let mut owner = vec![(usize::MAX, 0usize); self.particle_count as usize];
+        for set in 0..self.set_count() {
+            for fiber in self.set_fiber_begin[set] as usize..self.set_fiber_begin[set + 1] as usize {
+                for &particle in self.fiber_vertices(fiber) {
+                    if inverse_mass(particle) <= 0.0 {
+                        continue;
+                    }
+                    let (last_set, first) = owner[particle as usize];
+                    if last_set == set && first != fiber {
+                        return Err(ModelError::SharedParticle { set, first, second: fiber, particle });
+                    }
+                    owner[particle as usize] = (set, fiber);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_prefix_sums(what: &'static str, begins: &[u32], total: usize) -> Result<(), ModelError> {
+    if begins.is_empty() && total == 0 {
+        return Ok(());
+    }
+    let mut last = 0;
+    for (position, &value) in begins.iter().enumerate() {
+        let wrong_start = position == 0 && value != 0;
+        let wrong_end = position + 1 == begins.len() && value as usize != total;
+        if wrong_start || wrong_end || value < last {
+            return Err(ModelError::PrefixSum { what, position, value, total });
+        }
+        last = value;
+    }
+    if begins.is_empty() { Err(ModelError::Empty { what }) } else { Ok(()) }
+}
+
+fn check_lengths(what: &'static str, lengths: &[f32]) -> Result<(), ModelError> {
+    lengths.iter().try_for_each(|&length| crate::error::check_range(what, length, 0.0, crate::MAX_COORDINATE))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two fibers 0-1-2 and 3-4 in one set.
+    fn two_fibers() -> Fabric {
+        Fabric {
+            particle_count: 5,
+            phases: vec![Phase { kind: PhaseKind::Vertical, set_begin: 0, set_end: 1 }],
+            set_fiber_begin: vec![0, 2],
+            fiber_edge_begin: vec![0, 2, 3],
+            fiber_vertices: vec![0, 1, 2, 3, 4],
+            rest_lengths: vec![1.0; 3],
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn edges_follow_the_chains() {
+        let fabric = two_fibers();
+        fabric.validate().unwrap();
+        let edges: Vec<_> = fabric.edges().collect();
+        assert_eq!(edges, [(0, [0, 1]), (1, [1, 2]), (2, [3, 4])]);
+        assert_eq!((fabric.set_count(), fabric.fiber_count(), fabric.widest_set()), (1, 2, 2));
+        assert_eq!(fabric.edge_kinds(), [PhaseKind::Vertical; 3]);
+    }
+
+    #[test]
+    fn a_shared_moving_particle_is_refused_and_a_shared_pin_is_not() {
+        let mut fabric = two_fibers();
+        fabric.fiber_vertices[3] = 2;
+        let error = fabric.validate_sets(|_| 1.0).unwrap_err();
+        assert_eq!(error, ModelError::SharedParticle { set: 0, first: 0, second: 1, particle: 2 });
+        fabric.validate_sets(|particle| if particle == 2 { 0.0 } else { 1.0 }).unwrap();
+    }
+
+    #[test]
+    fn broken_arrays_are_refused() {
+        let broken: [fn(&mut Fabric); 7] = [
+            |f| f.particle_count = 0,
+            |f| f.fiber_vertices[4] = 5,
+            |f| f.set_fiber_begin = vec![0, 3],
+            |f| f.fiber_edge_begin = vec![1, 2, 3],
+            |f| f.rest_lengths[1] = f32::NAN,
+            |f| f.tethers_per_particle = 1,
+            |f| f.phases[0].set_end = 2,
+        ];
+        for (index, damage) in broken.iter().enumerate() {
+            let mut fabric = two_fibers();
+            damage(&mut fabric);
+            assert!(fabric.validate().is_err(), "damage {index} went unnoticed");
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! What changes from one frame to the next.
+
+use crate::error::{ModelError, check_range};
+
+/// One simulated frame.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Frame {
+    /// Length of the frame [s], `0..=10` (default 1/60). 0 simulates nothing.
+    pub dt: f32,
+}
+
+impl Default for Frame {
+    fn default() -> Self {
+        Self { dt: 1.0 / 60.0 }
+    }
+}
+
+impl Frame {
+    /// Checks the ranges.
+    ///
+    /// # Errors
+    /// [`ModelError::OutOfRange`] if `dt` is NaN, negative or above 10 s.
+    pub fn validate(&self) -> Result<(), ModelError> {
+        check_range("frame dt", self.dt, 0.0, 10.0)
+    }
+}

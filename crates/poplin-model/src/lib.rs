@@ -1,0 +1,26 @@
+//! Plain data of the poplin cloth engine: what a user writes and reads.
+//!
+//! A [`Mesh`] is cooked (crate `poplin-cook`) into a [`Fabric`]; a [`Cloth`] is a fabric with particles and settings;
+//! a [`Frame`] is what changes from one simulated frame to the next. Everything here is plain fields with a
+//! `validate()` that names what is wrong, where, and the limit. Units are SI; inverse masses are 1/kg, 0 = pinned.
+#![warn(missing_docs)]
+
+mod cloth;
+mod config;
+mod error;
+mod fabric;
+mod frame;
+mod mesh;
+
+pub use cloth::Cloth;
+pub use config::{ClothConfig, PhaseConfig};
+pub use error::ModelError;
+pub use fabric::{Fabric, Phase, PhaseKind};
+pub use frame::Frame;
+pub use mesh::Mesh;
+
+/// Largest particle count of one cloth: indices stay exact and buffers stay addressable.
+pub const MAX_PARTICLES: usize = 1 << 24;
+
+/// Largest coordinate [m] that is accepted or simulated: squared lengths stay finite in `f32`.
+pub const MAX_COORDINATE: f32 = 1.0e15;

@@ -1,0 +1,102 @@
+//! Holds the allowed dependency arrows between the crates of the workspace.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+/// Crate -> every workspace crate and watched library that it may depend on directly.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("poplin-model", &[]),
+    ("poplin-cook", &["poplin-model"]),
+    ("poplin-layout", &["poplin-model"]),
+    ("poplin-shaders", &["poplin-layout", "naga"]),
+    ("poplin-reference", &["poplin-layout", "poplin-model"]),
+    ("poplin-gpu", &["poplin-model", "poplin-layout", "poplin-shaders", "wgpu"]),
+    ("poplin", &["poplin-model", "poplin-cook", "poplin-gpu", "poplin-reference"]),
+    ("poplin-io", &["poplin-model"]),
+    (
+        "poplin-testkit",
+        &[
+            "poplin",
+            "poplin-model",
+            "poplin-cook",
+            "poplin-layout",
+            "poplin-shaders",
+            "poplin-reference",
+            "poplin-gpu",
+            "poplin-io",
+        ],
+    ),
+    ("poplin-cli", &["poplin", "poplin-model", "poplin-cook", "poplin-io", "poplin-testkit"]),
+    ("xtask", &[]),
+];
+
+/// Crate -> what it may never reach, not even through others.
+const NEVER: &[(&str, &[&str])] = &[
+    ("poplin-reference", &["poplin-shaders", "poplin-gpu", "wgpu", "naga"]),
+    ("poplin-gpu", &["poplin-reference"]),
+    ("poplin-model", &["wgpu", "naga"]),
+    ("poplin-cook", &["wgpu", "naga"]),
+    ("poplin-layout", &["wgpu", "naga"]),
+    ("poplin-io", &["poplin-gpu", "poplin-reference"]),
+];
+
+fn is_watched(name: &str) -> bool {
+    name == "xtask" || name == "poplin" || name.starts_with("poplin-") || name == "wgpu" || name == "naga"
+}
+
+/// Direct normal dependencies of every package in the resolved graph.
+fn dependency_graph() -> BTreeMap<String, BTreeSet<String>> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked"])
+        .output()
+        .expect("cargo metadata runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON");
+    let packages = metadata["packages"].as_array().expect("packages");
+    packages
+        .iter()
+        .map(|package| {
+            let dependencies = package["dependencies"].as_array().expect("dependencies");
+            let normal = dependencies.iter().filter(|d| d["kind"].is_null());
+            let names = normal.map(|d| d["name"].as_str().expect("name").to_owned()).collect();
+            (package["name"].as_str().expect("name").to_owned(), names)
+        })
+        .collect()
+}
+
+#[test]
+fn every_crate_keeps_to_its_arrows() {
+    let graph = dependency_graph();
+    let rooms: BTreeSet<_> =
+        graph.keys().filter(|n| is_watched(n) && *n != "wgpu" && *n != "naga" && *n != "poplin-suite").collect();
+    let listed: BTreeMap<_, _> = ALLOWED.iter().map(|(name, allowed)| ((*name).to_owned(), *allowed)).collect();
+    for room in rooms {
+        let allowed = listed.get(room).unwrap_or_else(|| panic!("{room} is not in the arrow table"));
+        for dependency in graph[room].iter().filter(|d| is_watched(d)) {
+            assert!(allowed.contains(&dependency.as_str()), "{room} -> {dependency} is not an allowed arrow");
+        }
+    }
+}
+
+#[test]
+fn forbidden_crates_are_not_reachable() {
+    let graph = dependency_graph();
+    for (room, forbidden) in NEVER {
+        let mut reached = BTreeSet::new();
+        let mut pending = vec![(*room).to_owned()];
+        while let Some(name) = pending.pop() {
+            for dependency in graph.get(&name).into_iter().flatten() {
+                if reached.insert(dependency.clone()) {
+                    pending.push(dependency.clone());
+                }
+            }
+        }
+        assert!(
+            reached.contains("bytemuck") || *room == "poplin-cook" || reached.contains("glam"),
+            "{room}: the graph looks empty"
+        );
+        for name in *forbidden {
+            assert!(!reached.contains(*name), "{room} reaches {name}");
+        }
+    }
+}
