@@ -1,1 +1,69 @@
-//! Placeholder.
+//! Packs poplin cloths into flat, GPU-shaped buffers and computes per-frame constants, once, for both backends.
+//!
+//! The structs here are the Rust twins of `shaders/state/types.wgsl`; a test compares them field by field with what naga
+//! reads from the shader. What the buffers are and who writes them stands in [`pools`].
+#![warn(missing_docs)]
+
+mod clock;
+mod fabric_pool;
+mod frame_pool;
+mod host;
+mod stages;
+mod tier;
+mod types;
+
+pub mod pools {
+    //! The storage buffers of the solver, at most eight per stage (the WebGPU default limit).
+    //!
+    //! | buffer | element | written | holds |
+    //! |---|---|---|---|
+    //! | `cloth_frames` | [`ClothFrame`](crate::ClothFrame) | per frame | offsets and constants of every dispatched cloth, bucket by bucket |
+    //! | `frame_pool` | `[f32; 4]` | per frame | [`IterationConstants`](crate::IterationConstants), then [`PhaseConstants`](crate::PhaseConstants) of each cloth |
+    //! | `fabric_pool` | `u32` | on add | sets, fibers, vertices, rest lengths (bit-cast), tethers |
+    //! | `input_pool` | `[f32; 4]` | on change | per-particle accelerations |
+    //! | `current` | `[f32; 4]` | by the kernel | position and working inverse mass |
+    //! | `previous` | `[f32; 4]` | by the kernel | position one iteration ago and the user's inverse mass |
+    //! | `scratch` | `[f32; 4]` | by the kernel | tether anchors at the stage's input |
+    //! | `feedback` | [`Feedback`](crate::Feedback) | by the kernel | faults and counters, one per cloth |
+}
+
+pub use clock::{FrameClock, FrameSteps, MAX_ITERATIONS_PER_FRAME, average_step};
+pub use fabric_pool::{FabricOffsets, pack_fabric};
+pub use frame_pool::{ClothPlacement, FrameArrays, pack_cloth_frame};
+pub use host::HostCloth;
+pub use stages::{Stage, StageMask};
+pub use tier::{LANE_COUNTS, MemoryTier, TierLimits, choose_lane_count};
+pub use types::{ClothFrame, DispatchParameters, Feedback, IterationConstants, NO_OFFSET, PhaseConstants};
+
+/// `log2(1 - stiffness)`, the stored form of every stiffness-like value in `0..=1`; -128 for 1.
+///
+/// The stiffness in effect over an iteration of `h` seconds is `1 - 2^(log2 * stiffness_frequency * h)`, so that the error
+/// left after a second does not depend on the step (Müller et al., "Position Based Dynamics", 2006, section 3.3).
+pub fn stiffness_to_log2(stiffness: f32) -> f32 {
+    let rest = 1.0 - f64::from(stiffness);
+    if rest > 0.0 { (rest.log2() as f32).max(-128.0) } else { -128.0 }
+}
+
+/// The stiffness in effect in one iteration: `1 - 2^(log2 * exponent)` with `exponent = stiffness_frequency * h`.
+pub fn effective_stiffness(stiffness_log2: f32, exponent: f32) -> f32 {
+    (1.0 - (f64::from(stiffness_log2) * f64::from(exponent)).exp2()) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn full_stiffness_is_the_documented_share_at_the_defaults() {
+        let effective = effective_stiffness(stiffness_to_log2(1.0), 10.0 / 300.0);
+        assert!((effective - 0.948).abs() < 1e-3, "{effective}");
+        assert_eq!(effective_stiffness(stiffness_to_log2(0.0), 0.5), 0.0);
+    }
+
+    #[test]
+    fn error_after_one_second_does_not_depend_on_the_step() {
+        let log2 = stiffness_to_log2(0.3);
+        let left = |iterations: i32| (1.0 - effective_stiffness(log2, 10.0 / iterations as f32)).powi(iterations);
+        assert!((left(60) - left(240)).abs() < 1e-4);
+    }
+}

@@ -70,6 +70,14 @@ impl Cloth {
         self.fabric.validate_sets(|particle| self.particles[particle as usize][3])
     }
 
+    /// Checks that every particle acceleration is finite.
+    ///
+    /// # Errors
+    /// [`ModelError::NotFinite`] with the particle.
+    pub fn validate_accelerations(&self) -> Result<(), ModelError> {
+        check_finite("cloth particle_accelerations", &self.particle_accelerations)
+    }
+
     /// Checks phase settings against this cloth's fabric.
     ///
     /// # Errors

@@ -1,1 +1,19 @@
-//! Placeholder.
+//! The CPU side of poplin: a lane-structured mirror of the GPU kernels, which is also the CPU backend, and an f64 oracle.
+//!
+//! [`stage`] and [`kernel`] mirror `shaders/stage` and `shaders/kernel` statement by statement over the same packed
+//! buffers, so they round alike. [`Team`] runs an interval between two barriers lane by lane in any order: orders that
+//! disagree are a race. [`ReferenceEngine`] steps many cloths with one lane each, in parallel over cloths.
+//! [`oracle`] holds every constraint again in `f64`, in its plainest form.
+#![warn(missing_docs)]
+
+pub mod engine;
+pub mod kernel;
+pub mod math;
+pub mod memory;
+pub mod oracle;
+pub mod stage;
+pub mod team;
+
+pub use engine::ReferenceEngine;
+pub use memory::ClothMemory;
+pub use team::{LaneOrder, Team, Work};

@@ -1,1 +1,19 @@
-//! Placeholder.
+//! The WGSL kernels of poplin: embedded, composed from small files, validated and reflected with naga, and linted.
+//!
+//! Sources stand in `shaders/` at the top of the repository; `#import folder/stem` lines at the top of a file pull in
+//! other files once. Nothing is renamed, so overrides, struct members and doc comments keep their names.
+#![warn(missing_docs)]
+
+mod compose;
+mod error;
+mod kernel;
+mod lint;
+mod reflect;
+mod sources;
+
+pub use compose::{Composed, compose, compose_with};
+pub use error::ShaderError;
+pub use kernel::{Kernel, OverrideValues};
+pub use lint::{Finding, lint};
+pub use reflect::{StructLayout, parse, struct_layouts, undocumented, validate, workgroup_bytes};
+pub use sources::{SOURCES, source};

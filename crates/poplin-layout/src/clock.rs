@@ -1,0 +1,121 @@
+//! Iterations of a frame and the averaged step of gravity.
+
+use std::collections::VecDeque;
+
+use poplin_model::ClothConfig;
+
+/// Most iterations of one frame: a typing error in a frequency must not look like a hang.
+pub const MAX_ITERATIONS_PER_FRAME: u32 = 20_000;
+
+/// How a frame is cut into iterations.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FrameSteps {
+    /// Number of iterations, at least 1.
+    pub iteration_count: u32,
+    /// Step of one iteration [s].
+    pub step: f32,
+    /// This frame's step over the last frame's: corrects the velocity in the first iteration.
+    pub step_ratio: f32,
+    /// Averaged squared step, the factor on gravity [s^2].
+    pub gravity_scale: f32,
+}
+
+/// What a cloth remembers of past frames to cut the next one.
+#[derive(Debug, Clone, Default)]
+pub struct FrameClock {
+    past_steps: VecDeque<f32>,
+    last_step: Option<f32>,
+    last_frequency: f32,
+}
+
+impl FrameClock {
+    /// Cuts a frame of `dt` seconds, or `None` for `dt = 0`: nothing is simulated.
+    ///
+    /// `n = max(1, floor(dt * solver_frequency + 0.5))`, `h = dt / n`. Gravity uses the square of the [`average_step`] of
+    /// the past, taken before this frame's steps enter it.
+    pub fn begin_frame(&mut self, dt: f32, config: &ClothConfig) -> Option<FrameSteps> {
+        // Not `dt <= 0.0`: a NaN must simulate nothing as well.
+        if !(dt > 0.0) {
+            return None;
+        }
+        let wanted = (dt * config.solver_frequency + 0.5).floor();
+        let iteration_count = (wanted.max(1.0) as u32).min(MAX_ITERATIONS_PER_FRAME);
+        let step = dt / iteration_count as f32;
+        if self.last_frequency != config.solver_frequency {
+            self.past_steps.clear();
+            self.last_frequency = config.solver_frequency;
+        }
+        let average = average_step(&self.past_steps).unwrap_or(step);
+        let width = config.acceleration_filter_width as usize;
+        for _ in 0..(iteration_count as usize).min(width) {
+            self.past_steps.push_back(step);
+        }
+        let surplus = self.past_steps.len().saturating_sub(width);
+        self.past_steps.drain(..surplus);
+        let step_ratio = step / self.last_step.unwrap_or(step);
+        self.last_step = Some(step);
+        Some(FrameSteps { iteration_count, step, step_ratio, gravity_scale: average * average })
+    }
+}
+
+/// Mean of the past steps with trapezoid weights `min(i + 1, count - i, max(1, count / 8))`, oldest first; `None` if
+/// there are none.
+pub fn average_step(past_steps: &VecDeque<f32>) -> Option<f32> {
+    let count = past_steps.len();
+    let plateau = (count / 8).max(1);
+    let mut sum = 0.0f64;
+    let mut weight_sum = 0.0f64;
+    for (index, &step) in past_steps.iter().enumerate() {
+        let weight = (index + 1).min(count - index).min(plateau) as f64;
+        sum += weight * f64::from(step);
+        weight_sum += weight;
+    }
+    (count > 0).then(|| (sum / weight_sum) as f32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_cut_by_the_solver_frequency() {
+        let config = ClothConfig::default();
+        let mut clock = FrameClock::default();
+        let steps = clock.begin_frame(1.0 / 60.0, &config).unwrap();
+        assert_eq!((steps.iteration_count, steps.step_ratio), (5, 1.0));
+        let steps = clock.begin_frame(1.0 / 30.0, &config).unwrap();
+        assert_eq!(steps.iteration_count, 10);
+        assert_eq!(clock.begin_frame(1e-6, &config).unwrap().iteration_count, 1);
+        assert!(clock.begin_frame(0.0, &config).is_none());
+        assert!(clock.begin_frame(f32::NAN, &config).is_none());
+    }
+
+    #[test]
+    fn the_average_lags_behind_a_changed_step() {
+        let config = ClothConfig { solver_frequency: 60.0, ..Default::default() };
+        let mut clock = FrameClock::default();
+        for _ in 0..40 {
+            clock.begin_frame(1.0 / 60.0, &config);
+        }
+        let first = clock.begin_frame(1.0 / 120.0, &config).unwrap();
+        assert!((first.gravity_scale.sqrt() - 1.0 / 60.0).abs() < 1e-7, "this frame's step is not yet in the average");
+        assert_eq!(first.step_ratio, 0.5);
+    }
+
+    #[test]
+    fn a_changed_frequency_forgets_the_past() {
+        let mut config = ClothConfig { solver_frequency: 60.0, ..Default::default() };
+        let mut clock = FrameClock::default();
+        clock.begin_frame(1.0 / 60.0, &config);
+        config.solver_frequency = 120.0;
+        let steps = clock.begin_frame(1.0 / 60.0, &config).unwrap();
+        assert_eq!(steps.gravity_scale, steps.step * steps.step);
+    }
+
+    #[test]
+    fn trapezoid_weights_are_flat_in_the_middle() {
+        let steps: VecDeque<f32> = (0..16).map(|i| if i == 0 || i == 15 { 3.0 } else { 1.0 }).collect();
+        // weights 1 2 2 ... 2 1: (3 + 3 + 14 * 2) / 30
+        assert!((average_step(&steps).unwrap() - 34.0 / 30.0).abs() < 1e-6);
+    }
+}

@@ -1,0 +1,90 @@
+//! Packs a fabric into the shared `u32` pool.
+
+use bytemuck::cast_slice;
+use poplin_model::Fabric;
+
+use crate::NO_OFFSET;
+
+/// Where a packed fabric lies in `fabric_pool`; the fields of the same name in [`crate::ClothFrame`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FabricOffsets {
+    /// First fiber of each set.
+    pub set_begin: u32,
+    /// First edge of each fiber.
+    pub fiber_begin: u32,
+    /// Vertices of the fibers.
+    pub vertex_begin: u32,
+    /// Rest lengths.
+    pub edge_begin: u32,
+    /// Per-edge stiffness, or [`NO_OFFSET`].
+    pub edge_stiffness_begin: u32,
+    /// Anchor slots, then lengths, of the tethers.
+    pub tether_begin: u32,
+    /// Tethers of every particle.
+    pub tethers_per_particle: u32,
+    /// Particles of the anchor slots.
+    pub anchor_begin: u32,
+    /// Number of different anchors.
+    pub anchor_count: u32,
+}
+
+/// Appends `fabric` to `pool`. The fabric must have passed [`Fabric::validate`].
+///
+/// Tethers name *anchor slots*, not particles: the kernel copies the anchors' positions to scratch before the tether stage,
+/// so that an anchor moved by its own tether cannot race with the particles that it holds.
+pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
+    let mut append = |values: &[u32]| {
+        let begin = pool.len() as u32;
+        pool.extend_from_slice(values);
+        begin
+    };
+    let set_begin = append(&fabric.set_fiber_begin);
+    let fiber_begin = append(&fabric.fiber_edge_begin);
+    let vertex_begin = append(&fabric.fiber_vertices);
+    let edge_begin = append(cast_slice(&fabric.rest_lengths));
+    let edge_stiffness_begin =
+        if fabric.edge_stiffness_log2.is_empty() { NO_OFFSET } else { append(cast_slice(&fabric.edge_stiffness_log2)) };
+
+    let mut anchors = fabric.tether_anchors.clone();
+    anchors.sort_unstable();
+    anchors.dedup();
+    let slot_of = |anchor: &u32| anchors.partition_point(|a| a < anchor) as u32;
+    let slots: Vec<u32> = fabric.tether_anchors.iter().map(slot_of).collect();
+    let tether_begin = append(&slots);
+    append(cast_slice(&fabric.tether_lengths));
+    let anchor_begin = append(&anchors);
+    FabricOffsets {
+        set_begin,
+        fiber_begin,
+        vertex_begin,
+        edge_begin,
+        edge_stiffness_begin,
+        tether_begin,
+        tethers_per_particle: fabric.tethers_per_particle,
+        anchor_begin,
+        anchor_count: anchors.len() as u32,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tethers_name_slots_of_unique_anchors() {
+        let fabric = Fabric {
+            particle_count: 3,
+            tethers_per_particle: 1,
+            tether_anchors: vec![2, 0, 2],
+            tether_lengths: vec![1.0, 2.0, 3.0],
+            ..Default::default()
+        };
+        let mut pool = vec![7; 5];
+        let offsets = pack_fabric(&fabric, &mut pool);
+        let at = |begin: u32, count: usize| &pool[begin as usize..begin as usize + count];
+        assert_eq!(at(offsets.tether_begin, 3), [1, 0, 1]);
+        assert_eq!(at(offsets.anchor_begin, 2), [0, 2]);
+        assert_eq!(at(offsets.tether_begin + 3, 3), [1.0f32.to_bits(), 2.0f32.to_bits(), 3.0f32.to_bits()]);
+        assert_eq!(offsets.edge_stiffness_begin, NO_OFFSET);
+    }
+}

@@ -1,0 +1,98 @@
+//! Memory tiers and lane counts: how a cloth maps onto a workgroup.
+
+/// Where a cloth's particles live while its kernel runs. Every tier gives the same bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum MemoryTier {
+    /// Current and previous particles in workgroup memory: 32 bytes a particle.
+    Resident,
+    /// Current particles in workgroup memory, previous ones in storage: 16 bytes a particle.
+    HalfResident,
+    /// Everything in storage; no limit but the buffers'.
+    Streamed,
+}
+
+impl MemoryTier {
+    /// All tiers, fastest first.
+    pub const ALL: [Self; 3] = [Self::Resident, Self::HalfResident, Self::Streamed];
+
+    /// Workgroup bytes per particle.
+    pub fn bytes_per_particle(self) -> u32 {
+        match self {
+            Self::Resident => 32,
+            Self::HalfResident => 16,
+            Self::Streamed => 0,
+        }
+    }
+
+    /// The name as it stands in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Resident => "resident",
+            Self::HalfResident => "half-resident",
+            Self::Streamed => "streamed",
+        }
+    }
+}
+
+/// What an adapter allows a workgroup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TierLimits {
+    /// `max_compute_workgroup_storage_size` [bytes].
+    pub workgroup_bytes: u32,
+    /// `max_compute_invocations_per_workgroup`.
+    pub invocations: u32,
+}
+
+impl TierLimits {
+    /// WebGPU's default limits: every adapter has at least these.
+    pub const DEFAULT: Self = Self { workgroup_bytes: 16_384, invocations: 256 };
+
+    /// Workgroup bytes that the kernel uses besides the particles (fault flags, one placeholder per unused array).
+    pub const FIXED_BYTES: u32 = 64;
+
+    /// Most particles that `tier` holds, or `None` where only the buffers limit it.
+    pub fn particles_in(self, tier: MemoryTier) -> Option<u32> {
+        let bytes = tier.bytes_per_particle();
+        (bytes > 0).then(|| self.workgroup_bytes.saturating_sub(Self::FIXED_BYTES) / bytes)
+    }
+
+    /// The fastest tier that holds `particle_count` particles.
+    pub fn choose_tier(self, particle_count: u32) -> MemoryTier {
+        let fits = |tier: &MemoryTier| self.particles_in(*tier).is_none_or(|capacity| particle_count <= capacity);
+        MemoryTier::ALL.into_iter().find(fits).unwrap_or(MemoryTier::Streamed)
+    }
+}
+
+/// Lane counts for which kernels are built.
+pub const LANE_COUNTS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
+
+/// Lanes for a cloth: enough for its widest set and for a quarter of its particles, not beyond the adapter's limit.
+///
+/// One thread works one fiber, so lanes beyond the widest set idle at every barrier of the fabric stage; per-particle
+/// stages loop, so a lane may take several particles.
+pub fn choose_lane_count(widest_set: u32, particle_count: u32, limits: TierLimits) -> u32 {
+    let wanted = widest_set.max(particle_count.div_ceil(4));
+    let allowed = LANE_COUNTS.into_iter().filter(|&count| count <= limits.invocations);
+    allowed.clone().find(|&count| count >= wanted).or(allowed.last()).unwrap_or(LANE_COUNTS[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tiers_follow_the_workgroup_bytes() {
+        let limits = TierLimits::DEFAULT;
+        assert_eq!(limits.choose_tier(510), MemoryTier::Resident);
+        assert_eq!(limits.choose_tier(511), MemoryTier::HalfResident);
+        assert_eq!(limits.choose_tier(1020), MemoryTier::HalfResident);
+        assert_eq!(limits.choose_tier(1021), MemoryTier::Streamed);
+    }
+
+    #[test]
+    fn lanes_cover_the_widest_set_up_to_the_limit() {
+        assert_eq!(choose_lane_count(20, 64, TierLimits::DEFAULT), 32);
+        assert_eq!(choose_lane_count(90, 256, TierLimits::DEFAULT), 128);
+        assert_eq!(choose_lane_count(5000, 6436, TierLimits::DEFAULT), 256);
+    }
+}

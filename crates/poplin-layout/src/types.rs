@@ -1,0 +1,128 @@
+//! Pod twins of the structs in `shaders/state/types.wgsl`, field for field.
+
+use bytemuck::{Pod, Zeroable};
+
+/// Marks an offset that points nowhere (the array is not there).
+pub const NO_OFFSET: u32 = u32::MAX;
+
+/// One cloth in one frame: where its data is and the constants that hold for the whole frame.
+#[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct ClothFrame {
+    /// Slot in `feedback`.
+    pub cloth: u32,
+    /// First particle in `current` and `previous`.
+    pub particle_begin: u32,
+    /// Number of particles.
+    pub particle_count: u32,
+    /// Iterations of this frame; 0 = the cloth is not simulated.
+    pub iteration_count: u32,
+    /// First [`IterationConstants`] in `frame_pool` [vec4].
+    pub iteration_begin: u32,
+    /// First [`PhaseConstants`] in `frame_pool` [vec4].
+    pub phase_begin: u32,
+    /// Number of phases to solve.
+    pub phase_count: u32,
+    /// First fiber of each set in `fabric_pool`, `[set_count + 1]`.
+    pub set_begin: u32,
+    /// First edge of each fiber in `fabric_pool`, `[fiber_count + 1]`.
+    pub fiber_begin: u32,
+    /// Vertices of the fibers in `fabric_pool`, `[edge_count + fiber_count]`.
+    pub vertex_begin: u32,
+    /// Rest lengths in `fabric_pool` (bit-cast f32 [m]), `[edge_count]`.
+    pub edge_begin: u32,
+    /// Per-edge `log2(1 - stiffness)` in `fabric_pool` (bit-cast f32), or [`NO_OFFSET`].
+    pub edge_stiffness_begin: u32,
+    /// Anchor slot of each tether in `fabric_pool`, `[tethers_per_particle * particle_count]`, then their lengths.
+    pub tether_begin: u32,
+    /// Tethers of every particle.
+    pub tethers_per_particle: u32,
+    /// Particle of each anchor slot in `fabric_pool`, `[anchor_count]`.
+    pub anchor_begin: u32,
+    /// Number of anchors.
+    pub anchor_count: u32,
+    /// First vec4 of this cloth in `scratch`.
+    pub scratch_begin: u32,
+    /// Acceleration of each particle in `input_pool` [m/s^2], or [`NO_OFFSET`].
+    pub acceleration_begin: u32,
+    /// Squared iteration step, the factor on accelerations [s^2].
+    pub acceleration_scale: f32,
+    /// Stiffness of one tether in this frame's iterations, already divided by the tethers per particle.
+    pub tether_stiffness: f32,
+    /// Factor on tether lengths.
+    pub tether_scale: f32,
+    /// `stiffness_frequency * h`, the exponent of per-edge stiffness.
+    pub stiffness_exponent: f32,
+    /// Fills the struct to a multiple of 16 bytes.
+    pub padding: [u32; 2],
+}
+
+/// Constants of one iteration, three vec4 in `frame_pool`.
+#[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct IterationConstants {
+    /// Share of the last move that is kept, per axis; w unused.
+    pub velocity_scale: [f32; 4],
+    /// Added to the current position [m]; w unused.
+    pub bias: [f32; 4],
+    /// Added to the position that becomes previous [m]; w unused.
+    pub previous_bias: [f32; 4],
+}
+
+/// Constants of one configured phase in one frame, two vec4 in `frame_pool`.
+#[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct PhaseConstants {
+    /// Share of an edge's error removed per iteration.
+    pub stiffness: f32,
+    /// Share of the error between the limits that is left alone, `1 - multiplier^exponent`.
+    pub multiplier: f32,
+    /// `1 - 1/compression_limit`, at most 0.
+    pub compression: f32,
+    /// `1 - 1/stretch_limit`, at least 0.
+    pub stretch: f32,
+    /// First set.
+    pub set_begin: u32,
+    /// One past the last set.
+    pub set_end: u32,
+    /// Fills the struct to two vec4.
+    pub padding: [u32; 2],
+}
+
+/// The uniform of one dispatch: which cloths and which iterations.
+#[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct DispatchParameters {
+    /// First entry of `cloth_frames`.
+    pub cloth_begin: u32,
+    /// Number of cloths; workgroups beyond it do nothing.
+    pub cloth_count: u32,
+    /// Workgroups in a row of the folded dispatch.
+    pub row_width: u32,
+    /// First iteration of each cloth.
+    pub iteration_begin: u32,
+    /// One past the last iteration (capped by each cloth's count).
+    pub iteration_end: u32,
+    /// Fills the struct to a multiple of 16 bytes.
+    pub padding: [u32; 3],
+}
+
+/// What a cloth reports back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Feedback {
+    /// Particles that would have become NaN, infinite or farther than [`poplin_model::MAX_COORDINATE`]; above 0 the cloth is frozen.
+    pub fault_count: u32,
+    /// The lowest such particle, [`NO_OFFSET`] if none.
+    pub fault_particle: u32,
+    /// Iterations run since the cloth was added.
+    pub iteration_total: u32,
+    /// Iterations run when the fault came.
+    pub fault_iteration: u32,
+}
+
+impl Default for Feedback {
+    fn default() -> Self {
+        Self { fault_count: 0, fault_particle: NO_OFFSET, iteration_total: 0, fault_iteration: 0 }
+    }
+}

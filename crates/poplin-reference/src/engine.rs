@@ -1,0 +1,201 @@
+//! The CPU backend: many cloths, one lane each, in parallel over cloths.
+
+use std::sync::Arc;
+
+use poplin_layout::{ClothPlacement, FabricOffsets, Feedback, FrameArrays, HostCloth, NO_OFFSET, StageMask, pack_fabric};
+use poplin_model::{Cloth, ClothConfig, Fabric, Frame, ModelError, PhaseConfig};
+use rayon::prelude::*;
+
+use crate::kernel::simulate_cloth;
+use crate::{ClothMemory, Team};
+
+struct PackedFabric {
+    source: Arc<Fabric>,
+    offsets: FabricOffsets,
+    pool: Vec<u32>,
+}
+
+/// One cloth with the memory that its workgroup would have.
+struct CpuCloth {
+    host: HostCloth,
+    fabric: Arc<PackedFabric>,
+    placement: ClothPlacement,
+    arrays: FrameArrays,
+    current: Vec<[f32; 4]>,
+    previous: Vec<[f32; 4]>,
+    scratch: Vec<[f32; 4]>,
+    accelerations: Vec<[f32; 4]>,
+    feedback: Feedback,
+}
+
+impl CpuCloth {
+    fn step(&mut self, frame: &Frame, stages: Option<StageMask>, team: &mut Team<'_>) {
+        self.arrays.clear();
+        self.host.pack_frame(frame, &self.placement, &mut self.arrays);
+        let cloth = self.arrays.cloth_frames[0];
+        let stages = stages.unwrap_or_else(|| self.host.stages(&self.placement));
+        let pools = (self.arrays.frame_pool.as_slice(), self.fabric.pool.as_slice(), self.accelerations.as_slice());
+        let state = (self.current.as_mut_slice(), self.previous.as_mut_slice(), self.scratch.as_mut_slice());
+        let mut memory = ClothMemory::new(cloth, pools, state);
+        simulate_cloth(&mut memory, &mut self.feedback, 0..u32::MAX, stages, team);
+    }
+}
+
+/// The CPU backend. Cloths are numbered in the order in which they are added.
+#[derive(Default)]
+pub struct ReferenceEngine {
+    cloths: Vec<CpuCloth>,
+    fabrics: Vec<Arc<PackedFabric>>,
+}
+
+impl ReferenceEngine {
+    /// An engine without cloths.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a cloth and gives its number. Cloths that share a fabric share its packed form.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the cloth is not valid; nothing is added.
+    pub fn add(&mut self, cloth: Cloth) -> Result<usize, ModelError> {
+        let host = HostCloth::new(cloth)?;
+        let fabric = self.pack(&host.cloth().fabric);
+        let accelerations = host.packed_accelerations();
+        let placement = ClothPlacement {
+            cloth: 0,
+            particle_begin: 0,
+            particle_count: host.cloth().particle_count() as u32,
+            scratch_begin: 0,
+            acceleration_begin: if accelerations.is_empty() { NO_OFFSET } else { 0 },
+            fabric: fabric.offsets,
+        };
+        self.cloths.push(CpuCloth {
+            current: host.initial_current().to_vec(),
+            previous: host.initial_previous(),
+            scratch: vec![[0.0; 4]; fabric.offsets.anchor_count as usize],
+            arrays: FrameArrays::default(),
+            feedback: Feedback::default(),
+            host,
+            fabric,
+            placement,
+            accelerations,
+        });
+        Ok(self.cloths.len() - 1)
+    }
+
+    fn pack(&mut self, source: &Arc<Fabric>) -> Arc<PackedFabric> {
+        if let Some(packed) = self.fabrics.iter().find(|packed| Arc::ptr_eq(&packed.source, source)) {
+            return packed.clone();
+        }
+        let mut pool = Vec::new();
+        let offsets = pack_fabric(source, &mut pool);
+        let packed = Arc::new(PackedFabric { source: source.clone(), offsets, pool });
+        self.fabrics.push(packed.clone());
+        packed
+    }
+
+    /// Number of cloths.
+    pub fn cloth_count(&self) -> usize {
+        self.cloths.len()
+    }
+
+    /// Simulates one frame of every cloth.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the frame is out of range for a cloth; then no cloth is stepped.
+    pub fn step(&mut self, frame: &Frame) -> Result<(), ModelError> {
+        self.cloths.iter().try_for_each(|cloth| cloth.host.validate_frame(frame))?;
+        self.cloths.par_iter_mut().for_each(|cloth| cloth.step(frame, None, &mut Team::single()));
+        Ok(())
+    }
+
+    /// Simulates one frame of one cloth with a given team, and only these stages (`None` = those the cloth needs).
+    ///
+    /// # Errors
+    /// [`ModelError`] if the frame is out of range.
+    ///
+    /// # Panics
+    /// If there is no cloth of this number.
+    pub fn step_with_team(
+        &mut self,
+        cloth: usize,
+        frame: &Frame,
+        stages: Option<StageMask>,
+        team: &mut Team<'_>,
+    ) -> Result<(), ModelError> {
+        self.cloths[cloth].host.validate_frame(frame)?;
+        self.cloths[cloth].step(frame, stages, team);
+        Ok(())
+    }
+
+    /// The cloth's host side: the cloth as added, with its present settings.
+    ///
+    /// # Panics
+    /// If there is no cloth of this number; so do all the methods below.
+    pub fn host(&self, cloth: usize) -> &HostCloth {
+        &self.cloths[cloth].host
+    }
+
+    /// Position [m] and working inverse mass [1/kg] of every particle.
+    pub fn current(&self, cloth: usize) -> &[[f32; 4]] {
+        &self.cloths[cloth].current
+    }
+
+    /// Position one iteration ago [m] and the user's inverse mass [1/kg] of every particle.
+    pub fn previous(&self, cloth: usize) -> &[[f32; 4]] {
+        &self.cloths[cloth].previous
+    }
+
+    /// Replaces the whole state of a cloth, for tests that start from a given state.
+    pub fn set_state(&mut self, cloth: usize, current: &[[f32; 4]], previous: &[[f32; 4]]) {
+        self.cloths[cloth].current.copy_from_slice(current);
+        self.cloths[cloth].previous.copy_from_slice(previous);
+    }
+
+    /// Faults and counters.
+    pub fn feedback(&self, cloth: usize) -> Feedback {
+        self.cloths[cloth].feedback
+    }
+
+    /// Replaces the settings from the next frame on.
+    ///
+    /// # Errors
+    /// [`ModelError`] if a field is out of range.
+    pub fn set_config(&mut self, cloth: usize, config: ClothConfig) -> Result<(), ModelError> {
+        self.cloths[cloth].host.set_config(config)
+    }
+
+    /// Replaces the phases and their order from the next frame on.
+    ///
+    /// # Errors
+    /// [`ModelError`] if a phase does not exist or a field is out of range.
+    pub fn set_phase_configs(&mut self, cloth: usize, configs: &[PhaseConfig]) -> Result<(), ModelError> {
+        self.cloths[cloth].host.set_phase_configs(configs)
+    }
+
+    /// Replaces the particle accelerations from the next frame on.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the length is wrong or a number is not finite.
+    pub fn set_particle_accelerations(&mut self, cloth: usize, accelerations: &[[f32; 3]]) -> Result<(), ModelError> {
+        let cloth = &mut self.cloths[cloth];
+        cloth.host.set_particle_accelerations(accelerations)?;
+        cloth.accelerations = cloth.host.packed_accelerations();
+        cloth.placement.acceleration_begin = 0;
+        Ok(())
+    }
+
+    /// Writes position and working inverse mass of some particles, as an animated pin does.
+    ///
+    /// # Errors
+    /// [`ModelError`] if an index or number is out of range, or a pinned particle is given mass; nothing is written.
+    pub fn write_particles(&mut self, cloth: usize, indices: &[u32], particles: &[[f32; 4]]) -> Result<(), ModelError> {
+        let cloth = &mut self.cloths[cloth];
+        cloth.host.cloth().validate_write(indices, particles)?;
+        for (&index, &particle) in indices.iter().zip(particles) {
+            cloth.current[index as usize] = particle;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,72 @@
+//! Twin of `shaders/lib/math.wgsl`.
+
+use glam::Vec3;
+
+/// Added to squared lengths before a square root or division: the f32 machine epsilon.
+pub const EPSILON: f32 = f32::EPSILON;
+
+/// Dot product with the fixed order of additions of the shader.
+#[inline]
+pub fn dot3(a: Vec3, b: Vec3) -> f32 {
+    a.x * b.x + a.y * b.y + a.z * b.z
+}
+
+/// Whether a coordinate is NaN, infinite or beyond [`poplin_model::MAX_COORDINATE`].
+#[inline]
+pub fn is_faulty(position: Vec3) -> bool {
+    let limit = poplin_model::MAX_COORDINATE;
+    let sane = position.x.abs() <= limit && position.y.abs() <= limit && position.z.abs() <= limit;
+    !sane
+}
+
+/// 2^x for x <= 0 with only + - * and bit operations; see the shader for the derivation.
+#[inline]
+pub fn exp2_portable(x: f32) -> f32 {
+    let clamped = x.max(-126.0);
+    let whole = (clamped + 0.5).floor();
+    let f = clamped - whole;
+    let mut series = 1.540_353_0e-4;
+    series = series * f + 1.333_355_8e-3;
+    series = series * f + 9.618_129_1e-3;
+    series = series * f + 5.550_410_9e-2;
+    series = series * f + 2.402_265_1e-1;
+    series = series * f + 6.931_471_8e-1;
+    series = series * f + 1.0;
+    series * f32::from_bits(((whole as i32 + 127) as u32) << 23)
+}
+
+/// Position of a particle.
+#[inline]
+pub fn xyz(particle: [f32; 4]) -> Vec3 {
+    Vec3::new(particle[0], particle[1], particle[2])
+}
+
+/// A particle from position and inverse mass.
+#[inline]
+pub fn particle(position: Vec3, w: f32) -> [f32; 4] {
+    [position.x, position.y, position.z, w]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exp2_is_within_three_ulp() {
+        for k in 0..200_000 {
+            let x = -(k as f32) * 126.0 / 200_000.0;
+            let exact = f64::from(x).exp2();
+            let error = (f64::from(exp2_portable(x)) - exact).abs() / exact;
+            assert!(error < 3.0 * f64::from(f32::EPSILON), "2^{x}: relative error {error:e}");
+        }
+        assert_eq!(exp2_portable(0.0), 1.0);
+    }
+
+    #[test]
+    fn faults_are_nan_infinities_and_the_far_away() {
+        for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 2e15] {
+            assert!(is_faulty(Vec3::new(0.0, bad, 0.0)));
+        }
+        assert!(!is_faulty(Vec3::new(-1e15, 0.0, f32::MIN_POSITIVE)));
+    }
+}

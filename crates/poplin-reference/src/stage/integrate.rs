@@ -1,0 +1,33 @@
+//! Twin of `shaders/stage/integrate.wgsl`.
+
+use glam::Vec3;
+use poplin_layout::NO_OFFSET;
+
+use crate::ClothMemory;
+use crate::math::{is_faulty, particle as pack, xyz};
+
+/// Verlet step of particle i: x' = x + (x - x_previous) * s + bias (+ a h^2); see the shader.
+pub fn integrate_particle(memory: &mut ClothMemory<'_>, i: u32) {
+    let mut particle = memory.load_current(i);
+    let before = memory.load_previous(i);
+    if particle[3] == 0.0 {
+        particle[3] = before[3];
+    }
+    if before[3] > 0.0 {
+        let iteration = &memory.iteration;
+        let here = xyz(particle);
+        let mut position = here + (here - xyz(before)) * xyz(iteration.velocity_scale) + xyz(iteration.bias);
+        if memory.cloth.acceleration_begin != NO_OFFSET {
+            let acceleration: Vec3 = xyz(memory.input_pool[(memory.cloth.acceleration_begin + i) as usize]);
+            position += acceleration * memory.cloth.acceleration_scale;
+        }
+        if is_faulty(position) {
+            memory.fault_count += 1;
+            memory.fault_particle = memory.fault_particle.min(i);
+        } else {
+            memory.store_previous(i, pack(here + xyz(iteration.previous_bias), before[3]));
+            particle = pack(position, particle[3]);
+        }
+    }
+    memory.store_current(i, particle);
+}

@@ -1,0 +1,6 @@
+//! Twins of `shaders/stage`, one file per algorithm, statement by statement.
+
+pub mod gauss_seidel;
+pub mod integrate;
+pub mod mass;
+pub mod tether;

@@ -1,0 +1,29 @@
+//! Twin of `shaders/stage/tether.wgsl`.
+
+use glam::Vec3;
+
+use crate::ClothMemory;
+use crate::math::{EPSILON, dot3, particle as pack, xyz};
+
+/// Copies the anchor of a slot to scratch; see the shader.
+pub fn gather_anchor(memory: &mut ClothMemory<'_>, slot: u32) {
+    let anchor = memory.fabric(memory.cloth.anchor_begin + slot);
+    memory.scratch[slot as usize] = memory.load_current(anchor);
+}
+
+/// Pulls particle i back within the length of each of its tethers, whatever its mass; see the shader.
+pub fn constrain_tethers(memory: &mut ClothMemory<'_>, i: u32) {
+    let particle = memory.load_current(i);
+    let here = xyz(particle);
+    let tether_count = memory.cloth.tethers_per_particle * memory.cloth.particle_count;
+    let mut offset = Vec3::ZERO;
+    for k in 0..memory.cloth.tethers_per_particle {
+        let tether = memory.cloth.tether_begin + k * memory.cloth.particle_count + i;
+        let anchor = xyz(memory.scratch[memory.fabric(tether) as usize]);
+        let length = memory.fabric_f32(tether + tether_count) * memory.cloth.tether_scale;
+        let delta = anchor - here;
+        let slack = 1.0 - length / (EPSILON + dot3(delta, delta)).sqrt();
+        offset += delta * slack.max(0.0);
+    }
+    memory.store_current(i, pack(here + offset * memory.cloth.tether_stiffness, particle[3]));
+}

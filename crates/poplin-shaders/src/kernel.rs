@@ -1,0 +1,66 @@
+//! The entry points and their overrides.
+
+use poplin_layout::{MemoryTier, StageMask};
+
+/// A compute entry point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kernel {
+    /// A range of iterations of one frame of one cloth per workgroup.
+    SimulateCloth,
+    /// Counts long loops.
+    CanaryLoop,
+    /// Judges NaN and infinities.
+    CanaryNan,
+    /// Prefix sums across barriers.
+    CanaryBarrier,
+}
+
+impl Kernel {
+    /// Every kernel.
+    pub const ALL: [Self; 4] = [Self::SimulateCloth, Self::CanaryLoop, Self::CanaryNan, Self::CanaryBarrier];
+
+    /// The file stem and the name of the entry point.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SimulateCloth => "simulate_cloth",
+            Self::CanaryLoop => "canary_loop",
+            Self::CanaryNan => "canary_nan",
+            Self::CanaryBarrier => "canary_barrier",
+        }
+    }
+
+    /// The file as `folder/stem`.
+    pub fn path(self) -> String {
+        format!("kernel/{}", self.name())
+    }
+}
+
+/// Pipeline constants of [`Kernel::SimulateCloth`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct OverrideValues {
+    /// Threads of a workgroup.
+    pub lane_count: u32,
+    /// Where particles live.
+    pub tier: MemoryTier,
+    /// Particles that the tier's arrays hold; unused in the streamed tier.
+    pub capacity: u32,
+    /// Stages that are compiled in.
+    pub stages: StageMask,
+}
+
+impl OverrideValues {
+    /// The constants as the pipeline takes them.
+    pub fn constants(&self) -> [(&'static str, f64); 6] {
+        let current_shared = self.tier != MemoryTier::Streamed;
+        let previous_shared = self.tier == MemoryTier::Resident;
+        let capacity = |shared: bool| if shared { f64::from(self.capacity.max(1)) } else { 1.0 };
+        [
+            ("LANES", f64::from(self.lane_count)),
+            ("CURRENT_CAPACITY", capacity(current_shared)),
+            ("PREVIOUS_CAPACITY", capacity(previous_shared)),
+            ("CURRENT_SHARED", f64::from(u8::from(current_shared))),
+            ("PREVIOUS_SHARED", f64::from(u8::from(previous_shared))),
+            ("STAGES", f64::from(self.stages.0)),
+        ]
+    }
+}

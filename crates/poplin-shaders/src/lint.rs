@@ -1,0 +1,134 @@
+//! House rules that naga does not hold: where barriers and returns may stand.
+
+use naga::{Block, Expression, Function, Module, Statement};
+
+/// One broken rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The function it stands in.
+    pub function: String,
+    /// What is wrong and why it matters.
+    pub rule: &'static str,
+}
+
+/// A stage holds a barrier.
+pub(crate) const BARRIER_IN_STAGE: &str = "barrier outside a kernel: only kernels own barriers";
+/// A barrier under a condition that lanes may not share.
+pub(crate) const DIVERGENT_BARRIER: &str = "barrier under a condition that is not made of overrides: lanes may part there";
+/// A kernel returns early.
+pub(crate) const EARLY_RETURN: &str = "return in a kernel: other lanes would wait at the next barrier for ever";
+
+/// Checks every function of a module.
+///
+/// A barrier may stand in an entry point at statement level, in a loop, or under an `if` whose condition is made of
+/// overrides, constants and literals only; loop bounds are checked by `tint`, which knows uniformity.
+pub fn lint(module: &Module) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (_, function) in module.functions.iter() {
+        let name = function.name.clone().unwrap_or_default();
+        if contains_barrier(&function.body) {
+            findings.push(Finding { function: name, rule: BARRIER_IN_STAGE });
+        }
+    }
+    for entry in &module.entry_points {
+        let mut walk = Walk { function: &entry.function, name: &entry.name, findings: &mut findings };
+        walk.block(&entry.function.body, true, true);
+    }
+    findings
+}
+
+struct Walk<'a> {
+    function: &'a Function,
+    name: &'a str,
+    findings: &'a mut Vec<Finding>,
+}
+
+impl Walk<'_> {
+    fn report(&mut self, rule: &'static str) {
+        self.findings.push(Finding { function: self.name.to_owned(), rule });
+    }
+
+    /// `is_tail`: nothing follows the block; naga ends every such path with a return of its own.
+    fn block(&mut self, block: &Block, is_uniform: bool, is_tail: bool) {
+        for (index, statement) in block.iter().enumerate() {
+            let is_tail = is_tail && index + 1 == block.len();
+            match statement {
+                Statement::ControlBarrier(_) | Statement::WorkGroupUniformLoad { .. } if !is_uniform => {
+                    self.report(DIVERGENT_BARRIER)
+                }
+                Statement::Return { .. } if !is_tail => self.report(EARLY_RETURN),
+                Statement::Block(inner) => self.block(inner, is_uniform, is_tail),
+                Statement::If { condition, accept, reject } => {
+                    let is_uniform = is_uniform && self.is_override_expression(*condition);
+                    self.block(accept, is_uniform, is_tail);
+                    self.block(reject, is_uniform, is_tail);
+                }
+                Statement::Switch { cases, .. } => cases.iter().for_each(|case| self.block(&case.body, false, is_tail)),
+                Statement::Loop { body, continuing, .. } => {
+                    self.block(body, is_uniform, false);
+                    self.block(continuing, is_uniform, false);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn is_override_expression(&self, handle: naga::Handle<Expression>) -> bool {
+        match &self.function.expressions[handle] {
+            Expression::Override(_) | Expression::Constant(_) | Expression::Literal(_) => true,
+            Expression::Binary { left, right, .. } => self.is_override_expression(*left) && self.is_override_expression(*right),
+            Expression::Unary { expr, .. } => self.is_override_expression(*expr),
+            _ => false,
+        }
+    }
+}
+
+fn contains_barrier(block: &Block) -> bool {
+    block.iter().any(|statement| match statement {
+        Statement::ControlBarrier(_) | Statement::WorkGroupUniformLoad { .. } => true,
+        Statement::Block(inner) => contains_barrier(inner),
+        Statement::If { accept, reject, .. } => contains_barrier(accept) || contains_barrier(reject),
+        Statement::Switch { cases, .. } => cases.iter().any(|case| contains_barrier(&case.body)),
+        Statement::Loop { body, continuing, .. } => contains_barrier(body) || contains_barrier(continuing),
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rules(body: &str) -> Vec<&'static str> {
+        let text = format!(
+            "override FLAG: bool = true;\nvar<workgroup> w: u32;\n\
+             @compute @workgroup_size(4) fn k(@builtin(local_invocation_index) lane: u32) {{ {body} }}"
+        );
+        let module = naga::front::wgsl::parse_str(&text).expect("test shader parses");
+        lint(&module).into_iter().map(|finding| finding.rule).collect()
+    }
+
+    #[test]
+    fn barriers_at_statement_level_in_loops_and_under_overrides_pass() {
+        let body = "workgroupBarrier(); for (var i = 0u; i < 3u; i++) { if (lane < i) { w = i; } workgroupBarrier(); } \
+                    if (FLAG) { workgroupBarrier(); } else { storageBarrier(); }";
+        assert!(rules(body).is_empty());
+    }
+
+    #[test]
+    fn a_barrier_under_a_lane_condition_is_found() {
+        assert_eq!(rules("if (lane == 0u) { workgroupBarrier(); }"), [DIVERGENT_BARRIER]);
+        assert_eq!(rules("for (var i = 0u; i < 2u; i++) { if (FLAG && lane > i) { storageBarrier(); } }"), [DIVERGENT_BARRIER]);
+    }
+
+    #[test]
+    fn an_early_return_is_found() {
+        assert_eq!(rules("if (lane == 0u) { return; } workgroupBarrier();"), [EARLY_RETURN]);
+    }
+
+    #[test]
+    fn a_barrier_in_a_helper_is_found() {
+        let text = "fn helper() { workgroupBarrier(); }\n@compute @workgroup_size(4) fn k() { helper(); }";
+        let findings = lint(&naga::front::wgsl::parse_str(text).unwrap());
+        assert_eq!(findings, [Finding { function: "helper".to_owned(), rule: BARRIER_IN_STAGE }]);
+    }
+}

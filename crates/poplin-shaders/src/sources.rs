@@ -1,0 +1,29 @@
+//! The embedded shader files.
+
+macro_rules! embed {
+    ($($path:literal),* $(,)?) => {
+        /// Every shader file as `(folder/stem, text)`.
+        pub const SOURCES: &[(&str, &str)] =
+            &[$(($path, include_str!(concat!("../../../shaders/", $path, ".wgsl")))),*];
+    };
+}
+
+embed![
+    "lib/math",
+    "state/types",
+    "state/bindings",
+    "state/shared",
+    "stage/integrate",
+    "stage/tether",
+    "stage/gauss_seidel",
+    "stage/mass",
+    "kernel/simulate_cloth",
+    "kernel/canary_loop",
+    "kernel/canary_nan",
+    "kernel/canary_barrier",
+];
+
+/// The text of `folder/stem`.
+pub fn source(path: &str) -> Option<&'static str> {
+    SOURCES.iter().find(|(name, _)| *name == path).map(|(_, text)| *text)
+}

@@ -1,0 +1,16 @@
+#import lib/math
+
+/// What the canaries write; the host knows the values they must have.
+@group(0) @binding(0) var<storage, read_write> canary: array<u32>;
+
+/// Bits of floats to judge.
+@group(0) @binding(1) var<storage, read> samples: array<u32>;
+
+/// Judges each sample with the test that keeps NaN and infinities out of the simulation.
+@compute @workgroup_size(1)
+fn canary_nan() {
+    for (var i = 0u; i < arrayLength(&samples); i++) {
+        let value = bitcast<f32>(samples[i]);
+        canary[i] = select(0u, 1u, is_faulty(vec3<f32>(0.0, value, 0.0)));
+    }
+}

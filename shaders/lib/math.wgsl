@@ -1,0 +1,33 @@
+/// Added to squared lengths before a square root or division: the f32 machine epsilon.
+const EPSILON: f32 = 1.1920929e-7;
+
+/// Largest coordinate [m] that is simulated: its square stays finite.
+const MAX_COORDINATE: f32 = 1.0e15;
+
+/// Dot product with a fixed order of additions, so that every adapter and the mirror round alike.
+fn dot3(a: vec3<f32>, b: vec3<f32>) -> f32 {
+    return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+
+/// Whether a coordinate is NaN, infinite or beyond MAX_COORDINATE. (`x != x` is false for NaN on some adapters.)
+fn is_faulty(position: vec3<f32>) -> bool {
+    let sane = abs(position.x) <= MAX_COORDINATE && abs(position.y) <= MAX_COORDINATE && abs(position.z) <= MAX_COORDINATE;
+    return !sane;
+}
+
+/// 2^x for x <= 0 with only + - * and bit operations: the same bits on every adapter, error below 3 ulp.
+///
+/// x = k + f with |f| <= 1/2;  2^f by its Taylor series to f^6, 2^k by the exponent bits. x below -126 gives 2^-126.
+fn exp2_portable(x: f32) -> f32 {
+    let clamped = max(x, -126.0);
+    let whole = floor(clamped + 0.5);
+    let f = clamped - whole;
+    var series = 1.5403530e-4;
+    series = series * f + 1.3333558e-3;
+    series = series * f + 9.6181291e-3;
+    series = series * f + 5.5504109e-2;
+    series = series * f + 2.4022651e-1;
+    series = series * f + 6.9314718e-1;
+    series = series * f + 1.0;
+    return series * bitcast<f32>(u32(i32(whole) + 127) << 23u);
+}

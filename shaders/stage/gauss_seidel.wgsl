@@ -1,0 +1,45 @@
+#import lib/math
+#import state/shared
+
+/// Works the edges of one fiber in order, each at once.
+///
+/// C = |pb - pa| - L. With e = 1 - L/|d|, d = pb - pa, the mass-weighted projection is
+///   pa += d * e * k * wa / (wa + wb),   pb -= d * e * k * wb / (wa + wb).
+/// Source: Mueller et al., "Position Based Dynamics", 2006, eq. 10-11; EPSILON guards both divisions. Between the phase's
+/// compression and stretch limit the share `multiplier` of e is left alone.
+fn project_fiber(fiber: u32, phase: PhaseConstants) {
+    let edge_begin = fabric_pool[cloth.fiber_begin + fiber];
+    let edge_end = fabric_pool[cloth.fiber_begin + fiber + 1u];
+    let vertices = cloth.vertex_begin + fiber;
+    var a = fabric_pool[vertices + edge_begin];
+    var pa = load_current(a);
+    for (var edge = edge_begin; edge < edge_end; edge++) {
+        let b = fabric_pool[vertices + edge + 1u];
+        var pb = load_current(b);
+        let rest_length = bitcast<f32>(fabric_pool[cloth.edge_begin + edge]);
+        var stiffness = phase.stiffness;
+        if (cloth.edge_stiffness_begin != NO_OFFSET) {
+            let log2_rest = bitcast<f32>(fabric_pool[cloth.edge_stiffness_begin + edge]);
+            stiffness = 1.0 - exp2_portable(log2_rest * cloth.stiffness_exponent);
+        }
+        let delta = pb.xyz - pa.xyz;
+        var error = 0.0;
+        if (rest_length > EPSILON) {
+            error = 1.0 - rest_length / sqrt(EPSILON + dot3(delta, delta));
+        }
+        error -= phase.multiplier * max(phase.compression, min(error, phase.stretch));
+        let correction = error * stiffness / (EPSILON + pa.w + pb.w);
+        // A particle without mass may belong to other fibers of the set: it is read, never written.
+        if (pa.w > 0.0) {
+            store_current(a, vec4<f32>(pa.xyz + delta * (correction * pa.w), pa.w));
+        }
+        if (pb.w > 0.0) {
+            pb = vec4<f32>(pb.xyz - delta * (correction * pb.w), pb.w);
+        }
+        a = b;
+        pa = pb;
+    }
+    if (pa.w > 0.0) {
+        store_current(a, pa);
+    }
+}

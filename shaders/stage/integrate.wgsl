@@ -1,0 +1,29 @@
+#import lib/math
+#import state/shared
+
+/// Verlet step of particle i: x' = x + (x - x_previous) * s + bias (+ a h^2), with s = (1 - damping)^(f h) * h / h_last.
+///
+/// Clears a working mass of 0 left by the last iteration. A particle that would leave the number range stays where it is
+/// and is counted as a fault. Source: Jakobsen, "Advanced Character Physics", 2001, with the damped, step-corrected
+/// velocity and the averaged gravity step of the solver notes.
+fn integrate_particle(i: u32) {
+    var particle = load_current(i);
+    let before = load_previous(i);
+    if (particle.w == 0.0) {
+        particle.w = before.w;
+    }
+    if (before.w > 0.0) {
+        var position = particle.xyz + (particle.xyz - before.xyz) * iteration.velocity_scale.xyz + iteration.bias.xyz;
+        if (cloth.acceleration_begin != NO_OFFSET) {
+            position += input_pool[cloth.acceleration_begin + i].xyz * cloth.acceleration_scale;
+        }
+        if (is_faulty(position)) {
+            atomicAdd(&shared_fault_count, 1u);
+            atomicMin(&shared_fault_particle, i);
+        } else {
+            store_previous(i, vec4<f32>(particle.xyz + iteration.previous_bias.xyz, before.w));
+            particle = vec4<f32>(position, particle.w);
+        }
+    }
+    store_current(i, particle);
+}

@@ -1,0 +1,121 @@
+//! Every composed kernel: valid, documented, linted, laid out like its Rust twins, within the default limits.
+
+use std::mem::{offset_of, size_of};
+
+use poplin_layout::{
+    ClothFrame, DispatchParameters, Feedback, IterationConstants, MemoryTier, PhaseConstants, Stage, StageMask, TierLimits,
+};
+use poplin_shaders::{Kernel, OverrideValues, compose, compose_with, lint, parse, source, struct_layouts, undocumented, validate, workgroup_bytes};
+
+#[test]
+fn every_kernel_is_valid_documented_and_clean() {
+    for kernel in Kernel::ALL {
+        let composed = compose(&kernel.path()).unwrap();
+        let module = parse(&composed).unwrap_or_else(|error| panic!("{}: {error}", kernel.name()));
+        validate(&composed, &module).unwrap_or_else(|error| panic!("{}: {error}", kernel.name()));
+        assert_eq!(undocumented(&module), Vec::<String>::new(), "{}", kernel.name());
+        assert_eq!(lint(&module), [], "{}", kernel.name());
+        assert_eq!(module.entry_points.len(), 1);
+        assert_eq!(module.entry_points[0].name, kernel.name());
+    }
+}
+
+/// Runs `tint` over a WGSL text; `None` where it is not on the machine.
+fn tint(name: &str, text: &str) -> Option<Result<(), String>> {
+    let path = std::env::temp_dir().join(format!("poplin-{}-{name}.wgsl", std::process::id()));
+    std::fs::write(&path, text).unwrap();
+    let run = std::process::Command::new("tint").arg("--format").arg("wgsl").arg(&path).output();
+    let _ = std::fs::remove_file(&path);
+    let output = run.ok()?;
+    Some(if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) })
+}
+
+#[test]
+fn every_kernel_passes_tint_where_it_is_installed() {
+    for kernel in Kernel::ALL {
+        match tint(kernel.name(), &compose(&kernel.path()).unwrap().text) {
+            Some(verdict) => assert_eq!(verdict, Ok(()), "{}", kernel.name()),
+            None => return eprintln!("NOT CHECKED: `tint` is not on this machine, so browsers' uniformity rules went unchecked"),
+        }
+    }
+    // See it fail: a barrier under a lane condition, which naga accepts.
+    let divergent = "@compute @workgroup_size(4) fn k(@builtin(local_invocation_index) lane: u32) { if (lane == 0u) { workgroupBarrier(); } }";
+    assert!(tint("divergent", divergent).is_some_and(|verdict| verdict.is_err()));
+}
+
+#[test]
+fn structs_lie_in_memory_as_their_rust_twins() {
+    let composed = compose("kernel/simulate_cloth").unwrap();
+    let layouts = struct_layouts(&parse(&composed).unwrap());
+    macro_rules! twin {
+        ($ty:ident { $($member:ident),* $(,)? }) => {{
+            let layout = layouts.iter().find(|l| l.name == stringify!($ty)).expect(stringify!($ty));
+            let members: Vec<_> = layout.members.iter().filter(|(name, _)| !name.starts_with("padding")).cloned().collect();
+            let expected = vec![$((stringify!($member).to_owned(), offset_of!($ty, $member) as u32)),*];
+            assert_eq!(members, expected, "{}", stringify!($ty));
+            assert_eq!(layout.size as usize, size_of::<$ty>(), "{}", stringify!($ty));
+        }};
+    }
+    twin!(ClothFrame {
+        cloth, particle_begin, particle_count, iteration_count, iteration_begin, phase_begin, phase_count, set_begin, fiber_begin,
+        vertex_begin, edge_begin, edge_stiffness_begin, tether_begin, tethers_per_particle, anchor_begin, anchor_count,
+        scratch_begin, acceleration_begin, acceleration_scale, tether_stiffness, tether_scale, stiffness_exponent,
+    });
+    twin!(IterationConstants { velocity_scale, bias, previous_bias });
+    twin!(PhaseConstants { stiffness, multiplier, compression, stretch, set_begin, set_end });
+    twin!(DispatchParameters { cloth_begin, cloth_count, row_width, iteration_begin, iteration_end });
+    twin!(Feedback { fault_count, fault_particle, iteration_total, fault_iteration });
+}
+
+#[test]
+fn constants_and_stage_bits_agree_with_rust() {
+    let composed = compose("kernel/simulate_cloth").unwrap();
+    let module = parse(&composed).unwrap();
+    let value = |name: &str| {
+        let (_, constant) = module.constants.iter().find(|(_, c)| c.name.as_deref() == Some(name)).expect(name);
+        match module.global_expressions[constant.init] {
+            naga::Expression::Literal(naga::Literal::U32(bits)) => f64::from(bits),
+            naga::Expression::Literal(naga::Literal::F32(number)) => f64::from(number),
+            ref other => panic!("{name}: {other:?}"),
+        }
+    };
+    assert_eq!(value("EPSILON"), f64::from(f32::EPSILON));
+    assert_eq!(value("MAX_COORDINATE"), f64::from(poplin_model::MAX_COORDINATE));
+    assert_eq!(value("NO_OFFSET"), f64::from(poplin_layout::NO_OFFSET));
+    for stage in Stage::ALL {
+        let name = format!("STAGE_{}", stage.name().to_uppercase());
+        assert_eq!(value(&name), f64::from(StageMask::only(stage).0), "{name}");
+    }
+}
+
+#[test]
+fn eight_storage_buffers_suffice() {
+    let module = parse(&compose("kernel/simulate_cloth").unwrap()).unwrap();
+    let storage = module.global_variables.iter().filter(|(_, v)| matches!(v.space, naga::AddressSpace::Storage { .. })).count();
+    assert!(storage <= 8, "{storage} storage buffers");
+}
+
+#[test]
+fn workgroup_memory_stays_within_the_tier_budget() {
+    let composed = compose("kernel/simulate_cloth").unwrap();
+    let module = parse(&composed).unwrap();
+    let info = validate(&composed, &module).unwrap();
+    for tier in MemoryTier::ALL {
+        let limits = TierLimits::DEFAULT;
+        let capacity = limits.particles_in(tier).unwrap_or(1);
+        let overrides = OverrideValues { lane_count: 256, tier, capacity, stages: StageMask::ALL };
+        let bytes = workgroup_bytes(&module, &info, &overrides).unwrap();
+        assert!(bytes <= limits.workgroup_bytes, "{}: {bytes} bytes", tier.name());
+        assert!(bytes + 2 * TierLimits::FIXED_BYTES >= tier.bytes_per_particle() * capacity, "{}: {bytes} bytes", tier.name());
+    }
+}
+
+#[test]
+fn a_broken_stage_is_reported_with_its_own_file_and_line() {
+    let damaged = |name: &str| {
+        let text = source(name)?.to_owned();
+        Some(if name == "stage/tether" { text.replace("let particle = load_current(i);", "let particle = load_curent(i);") } else { text })
+    };
+    let error = parse(&compose_with("kernel/simulate_cloth", damaged).unwrap()).unwrap_err().to_string();
+    assert!(error.starts_with("stage/tether.wgsl:1") && error.contains("load_curent"), "{error}");
+}
