@@ -1,1 +1,25 @@
-//! Placeholder.
+//! The wgpu host of poplin: a whole frame of all cloths recorded into the caller's command encoder.
+//!
+//! [`Engine`] takes the application's device and queue, says beforehand what it needs ([`required_limits`],
+//! [`required_features`]), and never submits, polls or blocks in a step. Its particle buffer is a vertex and a storage
+//! buffer, so a renderer draws it without a copy. [`Headless`] owns a device for batch work and tests.
+#![warn(missing_docs)]
+
+mod adapters;
+mod canary;
+mod engine;
+mod error;
+mod growable;
+mod headless;
+mod pipelines;
+mod readback;
+mod requirements;
+
+pub use adapters::{AdapterReport, is_software, list_adapters};
+pub use canary::{CanaryReport, run_canaries};
+pub use engine::{ClothId, Engine, EngineOptions, FramePart};
+pub use error::GpuError;
+pub use headless::{Headless, HeadlessOptions};
+pub use readback::{Readback, Snapshot};
+pub use requirements::{required_features, required_limits, tier_limits};
+pub use wgpu;

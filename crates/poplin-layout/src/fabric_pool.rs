@@ -28,6 +28,23 @@ pub struct FabricOffsets {
     pub anchor_count: u32,
 }
 
+impl FabricOffsets {
+    /// The same fabric in a pool in which it begins `begin` later.
+    pub fn moved_by(self, begin: u32) -> Self {
+        let moved = |offset: u32| if offset == NO_OFFSET { offset } else { offset + begin };
+        Self {
+            set_begin: moved(self.set_begin),
+            fiber_begin: moved(self.fiber_begin),
+            vertex_begin: moved(self.vertex_begin),
+            edge_begin: moved(self.edge_begin),
+            edge_stiffness_begin: moved(self.edge_stiffness_begin),
+            tether_begin: moved(self.tether_begin),
+            anchor_begin: moved(self.anchor_begin),
+            ..self
+        }
+    }
+}
+
 /// Appends `fabric` to `pool`. The fabric must have passed [`Fabric::validate`].
 ///
 /// Tethers name *anchor slots*, not particles: the kernel copies the anchors' positions to scratch before the tether stage,

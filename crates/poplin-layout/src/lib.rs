@@ -32,7 +32,7 @@ pub use fabric_pool::{FabricOffsets, pack_fabric};
 pub use frame_pool::{ClothPlacement, FrameArrays, pack_cloth_frame};
 pub use host::HostCloth;
 pub use stages::{Stage, StageMask};
-pub use tier::{LANE_COUNTS, MemoryTier, TierLimits, choose_lane_count};
+pub use tier::{LANE_COUNTS, MemoryTier, TierLimits, choose_lane_count, loop_trips_per_iteration};
 pub use types::{ClothFrame, DispatchParameters, Feedback, IterationConstants, NO_OFFSET, PhaseConstants};
 
 /// `log2(1 - stiffness)`, the stored form of every stiffness-like value in `0..=1`; -128 for 1.

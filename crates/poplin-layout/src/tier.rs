@@ -1,5 +1,7 @@
 //! Memory tiers and lane counts: how a cloth maps onto a workgroup.
 
+use poplin_model::Cloth;
+
 /// Where a cloth's particles live while its kernel runs. Every tier gives the same bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MemoryTier {
@@ -74,6 +76,24 @@ pub fn choose_lane_count(widest_set: u32, particle_count: u32, limits: TierLimit
     let wanted = widest_set.max(particle_count.div_ceil(4));
     let allowed = LANE_COUNTS.into_iter().filter(|&count| count <= limits.invocations);
     allowed.clone().find(|&count| count >= wanted).or(allowed.last()).unwrap_or(LANE_COUNTS[0])
+}
+
+/// Loop trips of one lane in one iteration of a cloth, counted over all nested loops: what decides how many iterations go
+/// into one dispatch.
+pub fn loop_trips_per_iteration(cloth: &Cloth, lane_count: u32) -> u64 {
+    let fabric = &cloth.fabric;
+    let rounds = |items: u64| items.div_ceil(u64::from(lane_count.max(1)));
+    let per_particle = rounds(u64::from(fabric.particle_count));
+    // integrate, tethers (with a loop over them), mass, fetch and flush
+    let mut trips = per_particle * (5 + u64::from(fabric.tethers_per_particle));
+    for phase in cloth.phase_configs.iter().map(|config| &fabric.phases[config.phase as usize]) {
+        for set in phase.set_begin as usize..phase.set_end as usize {
+            let fibers = fabric.set_fiber_begin[set] as usize..fabric.set_fiber_begin[set + 1] as usize;
+            let longest = fibers.clone().map(|f| fabric.fiber_edge_begin[f + 1] - fabric.fiber_edge_begin[f]).max().unwrap_or(0);
+            trips += 1 + rounds(fibers.len() as u64) * (1 + u64::from(longest));
+        }
+    }
+    trips
 }
 
 #[cfg(test)]

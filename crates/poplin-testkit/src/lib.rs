@@ -1,1 +1,11 @@
-//! Placeholder.
+//! Test tools of poplin: reference cases, comparators, seeded scenes, metrics.
+#![warn(missing_docs)]
+
+pub mod case;
+pub mod compare;
+pub mod conform;
+pub mod metrics;
+pub mod rng;
+pub mod scenes;
+pub mod stage_case;
+pub mod stage_runner;

@@ -1,1 +1,43 @@
-//! Placeholder.
+//! GPU compute cloth: a whole frame of every cloth in one dispatch, on any GPU that wgpu runs on, with a CPU backend that
+//! gives the same answer.
+//!
+//! [`Simulation`] runs cloths headless on the backend of your choice:
+//!
+//! ```
+//! use poplin::cook::{CookOptions, cook};
+//! use poplin::model::{Frame, Mesh};
+//! use poplin::{Backend, Simulation};
+//!
+//! // A 1 m x 1 m sheet of 16 x 16 particles, pinned at two corners.
+//! let options = CookOptions { pins: vec![0, 15], ..CookOptions::default() };
+//! let cooked = cook(&Mesh::grid(16, 16, 1.0, 1.0), &options)?;
+//! let mut simulation = Simulation::new(Backend::Cpu)?;
+//! let cloth = simulation.add(cooked.into_cloth())?;
+//! for _ in 0..30 {
+//!     simulation.step(&Frame::default())?;
+//! }
+//! let state = simulation.state()?;
+//! assert!(state.current(cloth)[255][1] < -0.3, "the far corner has swung down");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A renderer on wgpu takes [`gpu::Engine`] instead: it records into the renderer's encoder and its particle buffer is
+//! drawn without a copy.
+#![warn(missing_docs)]
+
+mod backend;
+mod error;
+mod simulation;
+mod state;
+
+pub use backend::{Backend, BackendChoice};
+pub use error::Error;
+pub use simulation::{ClothId, Simulation, SimulationOptions};
+pub use state::State;
+
+pub use poplin_cook as cook;
+#[cfg(feature = "gpu")]
+pub use poplin_gpu as gpu;
+pub use poplin_model as model;
+#[cfg(feature = "cpu")]
+pub use poplin_reference as reference;

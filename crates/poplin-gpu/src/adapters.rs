@@ -1,0 +1,55 @@
+//! Which adapters a machine has.
+
+use poplin_layout::{MemoryTier, TierLimits};
+
+use crate::requirements::{required_limits, tier_limits};
+
+/// What `poplin info` tells of an adapter.
+#[derive(Debug, Clone)]
+pub struct AdapterReport {
+    /// Name, driver and backend.
+    pub info: wgpu::AdapterInfo,
+    /// Its own limits.
+    pub limits: wgpu::Limits,
+    /// What tiers and lanes are chosen from.
+    pub tier_limits: TierLimits,
+}
+
+impl AdapterReport {
+    /// Reads an adapter.
+    pub fn new(adapter: &wgpu::Adapter) -> Self {
+        Self { info: adapter.get_info(), limits: adapter.limits(), tier_limits: tier_limits(&required_limits(adapter)) }
+    }
+
+    /// Most particles of one cloth in a tier.
+    pub fn particles_in(&self, tier: MemoryTier) -> u64 {
+        let storage = self.limits.max_storage_buffer_binding_size.min(self.limits.max_buffer_size) / 16;
+        let storage = storage.min(poplin_model::MAX_PARTICLES as u64);
+        self.tier_limits.particles_in(tier).map_or(storage, |count| u64::from(count).min(storage))
+    }
+}
+
+/// Whether the adapter computes on the CPU.
+pub fn is_software(info: &wgpu::AdapterInfo) -> bool {
+    info.device_type == wgpu::DeviceType::Cpu
+}
+
+/// The instance that the helpers of this crate use: Vulkan, Metal, DX12; no GL, which segfaults on bad indices.
+pub(crate) fn instance() -> wgpu::Instance {
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    descriptor.backends = wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12;
+    wgpu::Instance::new(descriptor)
+}
+
+/// Every adapter, real GPUs before software ones, discrete before integrated.
+pub fn list_adapters() -> Vec<wgpu::Adapter> {
+    let mut adapters = pollster::block_on(instance().enumerate_adapters(wgpu::Backends::all()));
+    adapters.sort_by_key(|adapter| match adapter.get_info().device_type {
+        wgpu::DeviceType::DiscreteGpu => 0,
+        wgpu::DeviceType::IntegratedGpu => 1,
+        wgpu::DeviceType::VirtualGpu => 2,
+        wgpu::DeviceType::Other => 3,
+        wgpu::DeviceType::Cpu => 4,
+    });
+    adapters
+}

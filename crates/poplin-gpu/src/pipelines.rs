@@ -1,0 +1,70 @@
+//! Pipelines of the cloth kernel, one per set of override values.
+
+use std::collections::BTreeMap;
+
+use poplin_shaders::{Kernel, OverrideValues, compose};
+
+/// The bind group layout, the shader module and the pipelines made so far.
+pub(crate) struct Pipelines {
+    pub(crate) layout: wgpu::BindGroupLayout,
+    pipeline_layout: wgpu::PipelineLayout,
+    module: wgpu::ShaderModule,
+    made: BTreeMap<OverrideValues, wgpu::ComputePipeline>,
+}
+
+/// Storage bindings 1.. of the kernel: whether the kernel only reads them.
+const STORAGE_READ_ONLY: [bool; 8] = [true, true, true, true, false, false, false, false];
+
+impl Pipelines {
+    pub(crate) fn new(device: &wgpu::Device, shader_text: Option<&str>) -> Self {
+        let composed = compose(&Kernel::SimulateCloth.path()).expect("the embedded kernel composes; a test holds it");
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some("poplin.simulate_cloth"),
+            source: wgpu::ShaderSource::Wgsl(shader_text.unwrap_or(&composed.text).to_owned().into()),
+        });
+        let entry = |binding: u32, ty: wgpu::BufferBindingType, has_dynamic_offset: bool| wgpu::BindGroupLayoutEntry {
+            binding,
+            visibility: wgpu::ShaderStages::COMPUTE,
+            ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: None },
+            count: None,
+        };
+        let mut entries = vec![entry(0, wgpu::BufferBindingType::Uniform, true)];
+        for (index, &read_only) in STORAGE_READ_ONLY.iter().enumerate() {
+            entries.push(entry(index as u32 + 1, wgpu::BufferBindingType::Storage { read_only }, false));
+        }
+        let descriptor = wgpu::BindGroupLayoutDescriptor { label: Some("poplin.simulate_cloth.layout"), entries: &entries };
+        let layout = device.create_bind_group_layout(&descriptor);
+        let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: Some("poplin.simulate_cloth.pipeline_layout"),
+            bind_group_layouts: &[Some(&layout)],
+            immediate_size: 0,
+        });
+        Self { layout, pipeline_layout, module, made: BTreeMap::new() }
+    }
+
+    /// Makes the pipeline for these values if there is none yet.
+    pub(crate) fn prepare(&mut self, device: &wgpu::Device, values: OverrideValues) {
+        let Self { pipeline_layout, module, made, .. } = self;
+        made.entry(values).or_insert_with(|| {
+            let constants = values.constants();
+            device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: Some("poplin.simulate_cloth"),
+                layout: Some(pipeline_layout),
+                module,
+                entry_point: Some(Kernel::SimulateCloth.name()),
+                // The kernel fetches every particle before it reads one; zeroing first would be work for nothing.
+                compilation_options: wgpu::PipelineCompilationOptions {
+                    constants: &constants,
+                    zero_initialize_workgroup_memory: false,
+                    ..Default::default()
+                },
+                cache: None,
+            })
+        });
+    }
+
+    /// The pipeline for these values, if prepared.
+    pub(crate) fn get(&self, values: &OverrideValues) -> Option<&wgpu::ComputePipeline> {
+        self.made.get(values)
+    }
+}

@@ -1,0 +1,108 @@
+//! Asynchronous read-back of particles and feedback.
+
+use futures_intrusive::channel::shared::oneshot_channel;
+use poplin_layout::Feedback;
+
+use crate::{ClothId, Engine, GpuError};
+
+/// A staging buffer for the state of all cloths of an engine.
+///
+/// `encode` records the copy, the application submits and polls as it likes, `read` resolves when the copy has arrived.
+pub struct Readback {
+    staging: wgpu::Buffer,
+    particle_bytes: u64,
+    ranges: Vec<std::ops::Range<usize>>,
+}
+
+/// The state of all cloths at one moment.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot {
+    current: Vec<[f32; 4]>,
+    previous: Vec<[f32; 4]>,
+    feedback: Vec<Feedback>,
+    ranges: Vec<std::ops::Range<usize>>,
+}
+
+impl Snapshot {
+    /// Position [m] and working inverse mass of every particle of a cloth; empty for an unknown cloth.
+    pub fn current(&self, id: ClothId) -> &[[f32; 4]] {
+        self.ranges.get(id.0).map_or(&[], |range| &self.current[range.clone()])
+    }
+
+    /// Previous position [m] and the user's inverse mass of every particle of a cloth; empty for an unknown cloth.
+    pub fn previous(&self, id: ClothId) -> &[[f32; 4]] {
+        self.ranges.get(id.0).map_or(&[], |range| &self.previous[range.clone()])
+    }
+
+    /// Faults and counters of a cloth.
+    pub fn feedback(&self, id: ClothId) -> Feedback {
+        self.feedback.get(id.0).copied().unwrap_or_default()
+    }
+}
+
+impl Readback {
+    /// A staging buffer for the cloths that the engine has now.
+    ///
+    /// # Errors
+    /// [`GpuError::TooLarge`] if the device cannot make a buffer of that size.
+    pub fn new(engine: &Engine) -> Result<Self, GpuError> {
+        let device = engine.device();
+        let count = engine.cloth_count();
+        let ranges = (0..count)
+            .map(|cloth| engine.particle_range(ClothId(cloth)).map(|range| range.start as usize..range.end as usize))
+            .collect::<Result<Vec<_>, _>>()?;
+        let particle_bytes = 16 * u64::from(engine.particle_count());
+        let size = 2 * particle_bytes + 16 * count as u64;
+        let limit = device.limits().max_buffer_size;
+        if size > limit {
+            return Err(GpuError::TooLarge { buffer: "read-back", bytes: size, limit });
+        }
+        let staging = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("poplin.readback.staging"),
+            size: size.max(16),
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        Ok(Self { staging, particle_bytes, ranges })
+    }
+
+    /// Records the copy of the present state. Cloths added since [`Readback::new`] are left out.
+    pub fn encode(&self, engine: &Engine, encoder: &mut wgpu::CommandEncoder) {
+        let feedback_bytes = 16 * self.ranges.len() as u64;
+        if feedback_bytes == 0 {
+            return;
+        }
+        encoder.copy_buffer_to_buffer(engine.particle_buffer(), 0, &self.staging, 0, self.particle_bytes);
+        let previous = engine.previous_particle_buffer();
+        encoder.copy_buffer_to_buffer(previous, 0, &self.staging, self.particle_bytes, self.particle_bytes);
+        encoder.copy_buffer_to_buffer(engine.feedback_buffer(), 0, &self.staging, 2 * self.particle_bytes, feedback_bytes);
+    }
+
+    /// The state, once the submitted copy has arrived and the device has been polled.
+    ///
+    /// # Errors
+    /// [`GpuError::Readback`] if the device was lost.
+    pub async fn read(&self) -> Result<Snapshot, GpuError> {
+        let (sender, receiver) = oneshot_channel();
+        self.staging.map_async(wgpu::MapMode::Read, .., move |result| {
+            // The receiver may be gone: then nobody waits for the result.
+            let _ = sender.send(result);
+        });
+        let result = receiver.receive().await.ok_or_else(|| GpuError::Readback("the device is gone".to_owned()))?;
+        result.map_err(|error| GpuError::Readback(error.to_string()))?;
+        let snapshot = {
+            let view = self.staging.get_mapped_range(..).map_err(|error| GpuError::Readback(error.to_string()))?;
+            let bytes: &[u8] = &view;
+            let particles = self.particle_bytes as usize;
+            let feedback_end = 2 * particles + 16 * self.ranges.len();
+            Snapshot {
+                current: bytemuck::pod_collect_to_vec(&bytes[..particles]),
+                previous: bytemuck::pod_collect_to_vec(&bytes[particles..2 * particles]),
+                feedback: bytemuck::pod_collect_to_vec(&bytes[2 * particles..feedback_end]),
+                ranges: self.ranges.clone(),
+            }
+        };
+        self.staging.unmap();
+        Ok(snapshot)
+    }
+}

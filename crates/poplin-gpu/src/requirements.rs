@@ -1,0 +1,47 @@
+//! What the engine wants from an adapter.
+
+use poplin_layout::TierLimits;
+
+use crate::GpuError;
+
+/// Features to ask the adapter for: none, the kernels run on WebGPU's baseline.
+pub fn required_features(_adapter: &wgpu::Adapter) -> wgpu::Features {
+    wgpu::Features::empty()
+}
+
+/// Limits to ask the adapter for: WebGPU's defaults, raised to what the adapter has where that makes cloths faster
+/// (workgroup memory and size) or larger (buffer sizes). Merge them with the application's own.
+pub fn required_limits(adapter: &wgpu::Adapter) -> wgpu::Limits {
+    let has = adapter.limits();
+    let mut limits = wgpu::Limits::default();
+    limits.max_compute_workgroup_storage_size =
+        has.max_compute_workgroup_storage_size.max(limits.max_compute_workgroup_storage_size);
+    limits.max_compute_invocations_per_workgroup =
+        has.max_compute_invocations_per_workgroup.max(limits.max_compute_invocations_per_workgroup);
+    limits.max_compute_workgroup_size_x = has.max_compute_workgroup_size_x.max(limits.max_compute_workgroup_size_x);
+    limits.max_buffer_size = has.max_buffer_size.max(limits.max_buffer_size);
+    limits.max_storage_buffer_binding_size = has.max_storage_buffer_binding_size.max(limits.max_storage_buffer_binding_size);
+    limits
+}
+
+/// What the memory tiers and lane counts are chosen from.
+pub fn tier_limits(limits: &wgpu::Limits) -> TierLimits {
+    TierLimits {
+        workgroup_bytes: limits.max_compute_workgroup_storage_size,
+        invocations: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
+    }
+}
+
+/// Refuses a device below what every kernel needs.
+pub(crate) fn check_device(limits: &wgpu::Limits) -> Result<(), GpuError> {
+    let needed = [
+        ("max_storage_buffers_per_shader_stage", u64::from(limits.max_storage_buffers_per_shader_stage), 8),
+        ("max_compute_workgroup_storage_size", u64::from(limits.max_compute_workgroup_storage_size), 16_384),
+        ("max_compute_invocations_per_workgroup", u64::from(limits.max_compute_invocations_per_workgroup), 32),
+        ("max_dynamic_uniform_buffers_per_pipeline_layout", u64::from(limits.max_dynamic_uniform_buffers_per_pipeline_layout), 1),
+    ];
+    match needed.into_iter().find(|&(_, value, needed)| value < needed) {
+        Some((limit, value, needed)) => Err(GpuError::LimitTooLow { limit, value, needed }),
+        None => Ok(()),
+    }
+}
