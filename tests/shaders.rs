@@ -5,7 +5,9 @@ use std::mem::{offset_of, size_of};
 use poplin_layout::{
     ClothFrame, DispatchParameters, Feedback, IterationConstants, MemoryTier, PhaseConstants, Stage, StageMask, TierLimits,
 };
-use poplin_shaders::{Kernel, OverrideValues, compose, compose_with, lint, parse, source, struct_layouts, undocumented, validate, workgroup_bytes};
+use poplin_shaders::{
+    Kernel, OverrideValues, compose, compose_with, lint, parse, source, struct_layouts, undocumented, validate, workgroup_bytes,
+};
 
 #[test]
 fn every_kernel_is_valid_documented_and_clean() {
@@ -57,9 +59,28 @@ fn structs_lie_in_memory_as_their_rust_twins() {
         }};
     }
     twin!(ClothFrame {
-        cloth, particle_begin, particle_count, iteration_count, iteration_begin, phase_begin, phase_count, set_begin, fiber_begin,
-        vertex_begin, edge_begin, edge_stiffness_begin, tether_begin, tethers_per_particle, anchor_begin, anchor_count,
-        scratch_begin, acceleration_begin, acceleration_scale, tether_stiffness, tether_scale, stiffness_exponent,
+        cloth,
+        particle_begin,
+        particle_count,
+        iteration_count,
+        iteration_begin,
+        phase_begin,
+        phase_count,
+        set_begin,
+        fiber_begin,
+        vertex_begin,
+        edge_begin,
+        edge_stiffness_begin,
+        tether_begin,
+        tethers_per_particle,
+        anchor_begin,
+        anchor_count,
+        scratch_begin,
+        acceleration_begin,
+        acceleration_scale,
+        tether_stiffness,
+        tether_scale,
+        stiffness_exponent,
     });
     twin!(IterationConstants { velocity_scale, bias, previous_bias });
     twin!(PhaseConstants { stiffness, multiplier, compression, stretch, set_begin, set_end });
@@ -114,7 +135,11 @@ fn workgroup_memory_stays_within_the_tier_budget() {
 fn a_broken_stage_is_reported_with_its_own_file_and_line() {
     let damaged = |name: &str| {
         let text = source(name)?.to_owned();
-        Some(if name == "stage/tether" { text.replace("let particle = load_current(i);", "let particle = load_curent(i);") } else { text })
+        Some(if name == "stage/tether" {
+            text.replace("let particle = load_current(i);", "let particle = load_curent(i);")
+        } else {
+            text
+        })
     };
     let error = parse(&compose_with("kernel/simulate_cloth", damaged).unwrap()).unwrap_err().to_string();
     assert!(error.starts_with("stage/tether.wgsl:1") && error.contains("load_curent"), "{error}");

@@ -65,9 +65,9 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             for (var constants = phase_begin; constants < phase_end; constants += 2u) {
                 let phase = load_phase(constants);
                 let sets = bitcast<vec4<u32>>(frame_pool[constants + 1u]);
-                for (var set = sets.x; set < sets.y; set++) {
-                    let fiber_begin = fabric_pool[set_begin + set];
-                    let fiber_end = fabric_pool[set_begin + set + 1u];
+                for (var set_index = sets.x; set_index < sets.y; set_index++) {
+                    let fiber_begin = fabric_pool[set_begin + set_index];
+                    let fiber_end = fabric_pool[set_begin + set_index + 1u];
                     if (is_alive) {
                         for (var fiber = fiber_begin + lane; fiber < fiber_end; fiber += LANES) {
                             project_fiber(fiber, phase);

@@ -1,1 +1,50 @@
-//! Placeholder.
+//! Cooks triangle and quad meshes into fabrics: what [`cook()`] does, in the order in which it does it.
+//!
+//! | step | module | what it decides |
+//! |---|---|---|
+//! | weld | `weld` | which vertices lie in one place |
+//! | clean | `surface` | which faces and vertices are worth keeping |
+//! | weigh | `mass` | inverse masses and pins |
+//! | connect | `topology` | edges, rims, connected parts |
+//! | pair | `quadify` | which triangles are really one quad |
+//! | type | `grain`, `edges`, `bending` | vertical, horizontal, shearing or bending |
+//! | thread | `straight`, `fibers` | chains of edges for one thread each |
+//! | colour | `sets` | which fibers run at the same time |
+//! | tether | `geodesic`, `tethers` | how far particles may stray from the pins |
+//!
+//! ```
+//! use poplin_cook::{CookOptions, cook};
+//! use poplin_model::Mesh;
+//!
+//! // A square metre, hung by two corners.
+//! let mesh = Mesh::grid(32, 32, 1.0, 1.0);
+//! let cooked = cook(&mesh, &CookOptions { pins: vec![0, 31], ..CookOptions::default() })?;
+//! assert_eq!(cooked.report.pinned_count, 2);
+//! assert_eq!(cooked.fabric.tethers_per_particle, 2);
+//! cooked.into_cloth().validate()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod bending;
+mod cook;
+mod csr;
+mod edges;
+mod error;
+mod fibers;
+mod geodesic;
+mod grain;
+mod mass;
+mod options;
+mod quadify;
+mod report;
+mod sets;
+mod straight;
+mod surface;
+mod tethers;
+mod topology;
+mod weld;
+
+pub use cook::{Cooked, cook};
+pub use error::CookError;
+pub use options::{CookOptions, Direction, Tethers, Weld};
+pub use report::{CookReport, PhaseReport};

@@ -50,7 +50,7 @@ pub fn run_canaries(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Canary
     let samples = [0.0, 1.0, -1e15, f32::MIN_POSITIVE, f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 2e15];
     let bits = samples.map(f32::to_bits);
     let judged = run(device, queue, Kernel::CanaryNan, &bits, bits.len(), &[])?;
-    let expected = samples.map(|value| u32::from(!(value.abs() <= poplin_model::MAX_COORDINATE)));
+    let expected = samples.map(|value| u32::from(!value.is_finite() || value.abs() > poplin_model::MAX_COORDINATE));
     let nan = if judged == expected { Ok(()) } else { Err(format!("for {samples:?} expected {expected:?}, got {judged:?}")) };
 
     let lanes = 256u32.min(device.limits().max_compute_invocations_per_workgroup);

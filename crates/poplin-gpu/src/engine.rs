@@ -88,7 +88,7 @@ struct FrameSlot {
     bind_group: Option<wgpu::BindGroup>,
 }
 
-/// Dynamic offsets of uniform buffers stand at multiples of this on every adapter [bytes].
+/// Dynamic offsets of uniform buffers stand at multiples of this on every adapter \[bytes\].
 const UNIFORM_STRIDE: u64 = 256;
 
 /// Simulates cloths on a device that the application owns.
@@ -297,7 +297,7 @@ impl Engine {
         self.cloths.get(id.0).map(|cloth| (cloth.tier, cloth.lane_count)).ok_or(GpuError::NoSuchCloth { cloth: id.0, count })
     }
 
-    /// Particles of all cloths, 16 bytes each: position [m], working inverse mass [1/kg]. A vertex and storage buffer.
+    /// Particles of all cloths, 16 bytes each: position \[m\], working inverse mass [1/kg]. A vertex and storage buffer.
     /// It is replaced when an added cloth does not fit.
     pub fn particle_buffer(&self) -> &wgpu::Buffer {
         self.current.buffer()

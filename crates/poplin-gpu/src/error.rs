@@ -41,9 +41,9 @@ pub enum GpuError {
     TooLarge {
         /// The buffer.
         buffer: &'static str,
-        /// Its size [bytes].
+        /// Its size \[bytes\].
         bytes: u64,
-        /// The device's limit [bytes].
+        /// The device's limit \[bytes\].
         limit: u64,
     },
     /// One iteration of a cloth needs more loop trips than the driver runs.
@@ -70,7 +70,7 @@ pub enum GpuError {
     /// The GPU did not finish in time.
     #[error("the GPU did not finish within {seconds} s")]
     Timeout {
-        /// How long was waited [s].
+        /// How long was waited \[s\].
         seconds: u64,
     },
     /// A buffer could not be read back.

@@ -24,12 +24,12 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Position [m] and working inverse mass of every particle of a cloth; empty for an unknown cloth.
+    /// Position \[m\] and working inverse mass of every particle of a cloth; empty for an unknown cloth.
     pub fn current(&self, id: ClothId) -> &[[f32; 4]] {
         self.ranges.get(id.0).map_or(&[], |range| &self.current[range.clone()])
     }
 
-    /// Previous position [m] and the user's inverse mass of every particle of a cloth; empty for an unknown cloth.
+    /// Previous position \[m\] and the user's inverse mass of every particle of a cloth; empty for an unknown cloth.
     pub fn previous(&self, id: ClothId) -> &[[f32; 4]] {
         self.ranges.get(id.0).map_or(&[], |range| &self.previous[range.clone()])
     }

@@ -12,7 +12,7 @@ pub const MAX_ITERATIONS_PER_FRAME: u32 = 20_000;
 pub struct FrameSteps {
     /// Number of iterations, at least 1.
     pub iteration_count: u32,
-    /// Step of one iteration [s].
+    /// Step of one iteration \[s\].
     pub step: f32,
     /// This frame's step over the last frame's: corrects the velocity in the first iteration.
     pub step_ratio: f32,
@@ -34,8 +34,8 @@ impl FrameClock {
     /// `n = max(1, floor(dt * solver_frequency + 0.5))`, `h = dt / n`. Gravity uses the square of the [`average_step`] of
     /// the past, taken before this frame's steps enter it.
     pub fn begin_frame(&mut self, dt: f32, config: &ClothConfig) -> Option<FrameSteps> {
-        // Not `dt <= 0.0`: a NaN must simulate nothing as well.
-        if !(dt > 0.0) {
+        // A NaN must simulate nothing as well.
+        if dt.is_nan() || dt <= 0.0 {
             return None;
         }
         let wanted = (dt * config.solver_frequency + 0.5).floor();

@@ -39,7 +39,7 @@ impl MemoryTier {
 /// What an adapter allows a workgroup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TierLimits {
-    /// `max_compute_workgroup_storage_size` [bytes].
+    /// `max_compute_workgroup_storage_size` \[bytes\].
     pub workgroup_bytes: u32,
     /// `max_compute_invocations_per_workgroup`.
     pub invocations: u32,

@@ -17,9 +17,9 @@ pub struct ClothFrame {
     pub particle_count: u32,
     /// Iterations of this frame; 0 = the cloth is not simulated.
     pub iteration_count: u32,
-    /// First [`IterationConstants`] in `frame_pool` [vec4].
+    /// First [`IterationConstants`] in `frame_pool` \[vec4\].
     pub iteration_begin: u32,
-    /// First [`PhaseConstants`] in `frame_pool` [vec4].
+    /// First [`PhaseConstants`] in `frame_pool` \[vec4\].
     pub phase_begin: u32,
     /// Number of phases to solve.
     pub phase_count: u32,
@@ -29,7 +29,7 @@ pub struct ClothFrame {
     pub fiber_begin: u32,
     /// Vertices of the fibers in `fabric_pool`, `[edge_count + fiber_count]`.
     pub vertex_begin: u32,
-    /// Rest lengths in `fabric_pool` (bit-cast f32 [m]), `[edge_count]`.
+    /// Rest lengths in `fabric_pool` (bit-cast f32 \[m\]), `[edge_count]`.
     pub edge_begin: u32,
     /// Per-edge `log2(1 - stiffness)` in `fabric_pool` (bit-cast f32), or [`NO_OFFSET`].
     pub edge_stiffness_begin: u32,
@@ -63,9 +63,9 @@ pub struct ClothFrame {
 pub struct IterationConstants {
     /// Share of the last move that is kept, per axis; w unused.
     pub velocity_scale: [f32; 4],
-    /// Added to the current position [m]; w unused.
+    /// Added to the current position \[m\]; w unused.
     pub bias: [f32; 4],
-    /// Added to the position that becomes previous [m]; w unused.
+    /// Added to the position that becomes previous \[m\]; w unused.
     pub previous_bias: [f32; 4],
 }
 

@@ -10,9 +10,9 @@ use crate::{ClothConfig, Fabric, PhaseConfig};
 pub struct Cloth {
     /// The constraints.
     pub fabric: Arc<Fabric>,
-    /// Position [m] and inverse mass [1/kg] of every particle, shape `[particle_count]`; inverse mass 0 pins.
+    /// Position \[m\] and inverse mass [1/kg] of every particle, shape `[particle_count]`; inverse mass 0 pins.
     pub particles: Vec<[f32; 4]>,
-    /// Positions one iteration earlier [m], shape `[particle_count]`, or empty for a cloth at rest. The initial velocity
+    /// Positions one iteration earlier \[m\], shape `[particle_count]`, or empty for a cloth at rest. The initial velocity
     /// is `(particles - previous_positions) / h`.
     pub previous_positions: Vec<[f32; 3]>,
     /// Acceleration of each particle on top of gravity [m/s^2], shape `[particle_count]`, or empty.

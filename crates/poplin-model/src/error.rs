@@ -107,7 +107,7 @@ pub(crate) fn check_finite<const N: usize>(what: &'static str, values: &[[f32; N
     let limit = crate::MAX_COORDINATE;
     for (index, vector) in values.iter().enumerate() {
         for &value in vector {
-            if !(value.abs() <= limit) {
+            if !value.is_finite() || value.abs() > limit {
                 return Err(ModelError::NotFinite { what, index, value, limit });
             }
         }

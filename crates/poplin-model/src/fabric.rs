@@ -60,7 +60,7 @@ pub struct Fabric {
     pub fiber_edge_begin: Vec<u32>,
     /// Vertices of all fibers, chain after chain, shape `[edge_count + fiber_count]`.
     pub fiber_vertices: Vec<u32>,
-    /// Rest length of each edge [m], shape `[edge_count]`.
+    /// Rest length of each edge \[m\], shape `[edge_count]`.
     pub rest_lengths: Vec<f32>,
     /// `log2(1 - stiffness)` of each edge, shape `[edge_count]`, or empty: then the phase's stiffness holds.
     pub edge_stiffness_log2: Vec<f32>,
@@ -68,7 +68,7 @@ pub struct Fabric {
     pub tethers_per_particle: u32,
     /// Anchor of tether `k` of particle `i` at `k * particle_count + i`.
     pub tether_anchors: Vec<u32>,
-    /// Largest distance to that anchor [m], same shape.
+    /// Largest distance to that anchor \[m\], same shape.
     pub tether_lengths: Vec<f32>,
     /// Surface triangles, for wind, normals and pictures.
     pub triangles: Vec<[u32; 3]>,

@@ -5,7 +5,7 @@ use crate::error::{ModelError, check_range};
 /// One simulated frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Frame {
-    /// Length of the frame [s], `0..=10` (default 1/60). 0 simulates nothing.
+    /// Length of the frame \[s\], `0..=10` (default 1/60). 0 simulates nothing.
     pub dt: f32,
 }
 

@@ -22,5 +22,5 @@ pub use mesh::Mesh;
 /// Largest particle count of one cloth: indices stay exact and buffers stay addressable.
 pub const MAX_PARTICLES: usize = 1 << 24;
 
-/// Largest coordinate [m] that is accepted or simulated: squared lengths stay finite in `f32`.
+/// Largest coordinate \[m\] that is accepted or simulated: squared lengths stay finite in `f32`.
 pub const MAX_COORDINATE: f32 = 1.0e15;

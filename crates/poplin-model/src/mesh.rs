@@ -5,7 +5,7 @@ use crate::error::{ModelError, check_finite, check_indices};
 /// A polygon mesh of triangles and quads, as a modelling tool exports it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Mesh {
-    /// Vertex positions [m], shape `[vertex_count]`.
+    /// Vertex positions \[m\], shape `[vertex_count]`.
     pub positions: Vec<[f32; 3]>,
     /// Texture coordinates, shape `[vertex_count]`, or empty. Cooking can take the warp direction from them.
     pub uvs: Vec<[f32; 2]>,

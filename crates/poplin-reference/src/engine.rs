@@ -137,12 +137,12 @@ impl ReferenceEngine {
         &self.cloths[cloth].host
     }
 
-    /// Position [m] and working inverse mass [1/kg] of every particle.
+    /// Position \[m\] and working inverse mass [1/kg] of every particle.
     pub fn current(&self, cloth: usize) -> &[[f32; 4]] {
         &self.cloths[cloth].current
     }
 
-    /// Position one iteration ago [m] and the user's inverse mass [1/kg] of every particle.
+    /// Position one iteration ago \[m\] and the user's inverse mass [1/kg] of every particle.
     pub fn previous(&self, cloth: usize) -> &[[f32; 4]] {
         &self.cloths[cloth].previous
     }

@@ -10,9 +10,9 @@ use crate::{Composed, OverrideValues, ShaderError};
 pub struct StructLayout {
     /// The struct's name.
     pub name: String,
-    /// Its size [bytes].
+    /// Its size \[bytes\].
     pub size: u32,
-    /// Member names and offsets [bytes], in order.
+    /// Member names and offsets \[bytes\], in order.
     pub members: Vec<(String, u32)>,
 }
 

@@ -108,7 +108,7 @@ pub struct Event {
 /// One frame of a case.
 #[derive(Debug, Clone, Deserialize)]
 pub struct CaseFrame {
-    /// Its length [s].
+    /// Its length \[s\].
     pub dt: f32,
     /// Events before it.
     #[serde(default)]
@@ -120,7 +120,7 @@ pub struct CaseFrame {
 pub struct Snapshot {
     /// After this many frames.
     pub frame: usize,
-    /// Largest distance to the measured particles [m]; none where order decides the details.
+    /// Largest distance to the measured particles \[m\]; none where order decides the details.
     #[serde(default)]
     pub tolerance_m: Option<f32>,
     /// x y z w of each particle, per cloth.

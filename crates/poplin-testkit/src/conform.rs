@@ -10,9 +10,9 @@ use crate::case::{Case, CaseError, Change, Event};
 pub struct SnapshotVerdict {
     /// After this many frames.
     pub frame: usize,
-    /// Largest distance of a particle to the measured one [m]; NaN if a particle is not finite.
+    /// Largest distance of a particle to the measured one \[m\]; NaN if a particle is not finite.
     pub error: f32,
-    /// What is allowed [m].
+    /// What is allowed \[m\].
     pub tolerance: f32,
 }
 
@@ -49,7 +49,11 @@ impl CaseVerdict {
 ///
 /// # Errors
 /// [`CaseError`] if the event is not supported or refused.
-pub fn apply_event(simulation: &mut Simulation, configs: &mut [poplin::model::ClothConfig], event: &Event) -> Result<(), CaseError> {
+pub fn apply_event(
+    simulation: &mut Simulation,
+    configs: &mut [poplin::model::ClothConfig],
+    event: &Event,
+) -> Result<(), CaseError> {
     let id = ClothId(event.cloth);
     match event.change()? {
         Change::Config(apply, values) => {
@@ -104,7 +108,7 @@ fn nan_max(a: f32, b: f32) -> f32 {
     if a.is_nan() || b.is_nan() { f32::NAN } else { a.max(b) }
 }
 
-/// Largest distance between particles of the same index [m]; NaN if one is not finite or the counts differ.
+/// Largest distance between particles of the same index \[m\]; NaN if one is not finite or the counts differ.
 #[must_use]
 pub fn max_distance(a: &[[f32; 4]], b: &[[f32; 4]]) -> f32 {
     if a.len() != b.len() {

@@ -1,6 +1,7 @@
 //! Test tools of poplin: reference cases, comparators, seeded scenes, metrics.
 #![warn(missing_docs)]
 
+pub mod adapter;
 pub mod case;
 pub mod compare;
 pub mod conform;

@@ -1,1 +1,121 @@
-//! Placeholder.
+//! Seeded cloths for tests: random and degenerate, all valid.
+
+use std::sync::Arc;
+
+use poplin_cook::{CookOptions, Tethers, cook};
+use poplin_model::{Cloth, Fabric, Mesh, Phase, PhaseConfig, PhaseKind};
+
+use crate::rng::Rng;
+
+/// A cooked sheet of `columns` x `rows` particles, 1 m wide, two corners pinned, fibers up to 8 edges, geodesic tethers.
+///
+/// # Panics
+/// If the grid does not cook; grids of at least 2 x 2 do.
+pub fn hanging_sheet(columns: u32, rows: u32) -> Cloth {
+    let depth = (rows - 1) as f32 / (columns - 1) as f32;
+    let options =
+        CookOptions { pins: vec![0, columns - 1], max_fiber_length: 8, tethers: Tethers::Geodesic, ..CookOptions::default() };
+    cook(&Mesh::grid(columns, rows, 1.0, depth), &options).expect("a grid cooks").into_cloth()
+}
+
+/// A cloth of random chains over random particles: pins, accelerations, per-edge stiffness, soft ranges, several tethers,
+/// settings off their defaults. The same seed gives the same cloth.
+///
+/// # Panics
+/// If the cloth is not valid, which would be a fault of this function.
+pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
+    let mut rng = Rng::new(seed);
+    let mut fabric = random_fabric(&mut rng, particle_count);
+    let edge_count = fabric.edge_count();
+    if rng.index(2) == 0 {
+        fabric.edge_stiffness_log2 = (0..edge_count).map(|_| -rng.range(0.0, 12.0)).collect();
+    }
+    let tethers = rng.index(4) as u32;
+    let total = (tethers * particle_count) as usize;
+    fabric.tethers_per_particle = tethers;
+    fabric.tether_anchors = (0..total).map(|_| rng.index(particle_count as usize) as u32).collect();
+    fabric.tether_lengths = (0..total).map(|_| rng.range(0.0, 1.5)).collect();
+
+    let particles = (0..particle_count)
+        .map(|_| {
+            let [x, y, z] = rng.point(-1.0, 1.0);
+            let w = if rng.index(6) == 0 { 0.0 } else { rng.range(0.1, 50.0) };
+            [x, y, z, w]
+        })
+        .collect();
+    let mut cloth = Cloth::new(Arc::new(fabric), particles);
+    cloth.previous_positions = cloth.particles.iter().map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.02, 0.02))).collect();
+    if rng.index(2) == 0 {
+        cloth.particle_accelerations = (0..particle_count).map(|_| rng.point(-5.0, 5.0)).collect();
+    }
+    cloth.config.gravity = rng.point(-10.0, 10.0);
+    cloth.config.damping = rng.point(0.0, 0.9);
+    cloth.config.solver_frequency = [60.0, 120.0, 300.0][rng.index(3)];
+    cloth.config.tether_stiffness = rng.range(0.1, 1.0);
+    cloth.config.tether_scale = rng.range(0.5, 1.2);
+    for config in &mut cloth.phase_configs {
+        *config = PhaseConfig {
+            phase: config.phase,
+            stiffness: rng.range(0.05, 1.0),
+            stiffness_multiplier: rng.range(0.0, 1.0),
+            compression_limit: rng.range(0.5, 1.0),
+            stretch_limit: rng.range(1.0, 2.0),
+        };
+    }
+    cloth.validate().expect("random cloths are valid");
+    cloth
+}
+
+/// The degenerate states that every stage must survive: coincident particles, zero rest lengths, huge and tiny masses,
+/// far-away particles, a fiber over pins only, empty sets.
+///
+/// # Panics
+/// If the cloth is not valid, which would be a fault of this function.
+pub fn degenerate_cloth() -> Cloth {
+    let mut fabric = random_fabric(&mut Rng::new(7), 24);
+    let count = fabric.edge_count();
+    for (edge, length) in fabric.rest_lengths.iter_mut().enumerate() {
+        *length = [0.0, 1e-9, 1.0, 1e6][edge % 4];
+    }
+    assert!(count > 8, "the degenerate cloth needs edges of each kind");
+    fabric.tethers_per_particle = 2;
+    fabric.tether_anchors = (0..48).map(|k| if k < 24 { k } else { 0 }).collect();
+    fabric.tether_lengths = (0..48).map(|k| [0.0, 1e-9, 1.0][k % 3]).collect();
+    let mut particles = vec![[0.25, -0.5, 0.125, 1.0]; 24];
+    for (i, particle) in particles.iter_mut().enumerate().skip(8) {
+        particle[3] = [0.0, 1e-9, 1e9, 1.0][i % 4];
+        if i >= 16 {
+            particle[0] = [1e9, -1e-20, 1e4, 0.0][i % 4];
+        }
+    }
+    let mut cloth = Cloth::new(Arc::new(fabric), particles);
+    cloth.config.tether_scale = 0.0;
+    cloth.validate().expect("the degenerate cloth is valid");
+    cloth
+}
+
+/// Random chains in sets that share no particle at all.
+fn random_fabric(rng: &mut Rng, particle_count: u32) -> Fabric {
+    let mut fabric = Fabric { particle_count, set_fiber_begin: vec![0], fiber_edge_begin: vec![0], ..Default::default() };
+    let kinds = PhaseKind::ALL;
+    for (phase, &kind) in kinds.iter().enumerate() {
+        let set_begin = fabric.set_fiber_begin.len() as u32 - 1;
+        for _ in 0..=phase {
+            let mut order: Vec<u32> = (0..particle_count).collect();
+            for i in (1..order.len()).rev() {
+                order.swap(i, rng.index(i + 1));
+            }
+            let mut rest = order.as_slice();
+            while rest.len() > 1 {
+                let (fiber, others) = rest.split_at((2 + rng.index(6)).min(rest.len()));
+                rest = others;
+                fabric.fiber_vertices.extend(fiber);
+                fabric.rest_lengths.extend((1..fiber.len()).map(|_| rng.range(0.0, 1.0)));
+                fabric.fiber_edge_begin.push(fabric.rest_lengths.len() as u32);
+            }
+            fabric.set_fiber_begin.push(fabric.fiber_edge_begin.len() as u32 - 1);
+        }
+        fabric.phases.push(Phase { kind, set_begin, set_end: fabric.set_fiber_begin.len() as u32 - 1 });
+    }
+    fabric
+}

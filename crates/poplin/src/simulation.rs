@@ -237,7 +237,7 @@ impl Simulation {
             .set_particle_accelerations(poplin_gpu::ClothId(cloth.0), accelerations))
     }
 
-    /// Writes position [m] and working inverse mass [1/kg] of some particles, as an animated pin does. A pinned particle's
+    /// Writes position \[m\] and working inverse mass [1/kg] of some particles, as an animated pin does. A pinned particle's
     /// inverse mass must stay 0.
     ///
     /// # Errors

@@ -23,17 +23,17 @@ impl State {
         self.cloths.len()
     }
 
-    /// Position [m] and working inverse mass [1/kg] of every particle; empty for an unknown cloth.
+    /// Position \[m\] and working inverse mass [1/kg] of every particle; empty for an unknown cloth.
     pub fn current(&self, cloth: ClothId) -> &[[f32; 4]] {
         self.cloths.get(cloth.0).map_or(&[], |state| &state.current)
     }
 
-    /// Position one iteration ago [m] and the user's inverse mass [1/kg]; empty for an unknown cloth.
+    /// Position one iteration ago \[m\] and the user's inverse mass [1/kg]; empty for an unknown cloth.
     pub fn previous(&self, cloth: ClothId) -> &[[f32; 4]] {
         self.cloths.get(cloth.0).map_or(&[], |state| &state.previous)
     }
 
-    /// Positions [m] of every particle.
+    /// Positions \[m\] of every particle.
     pub fn positions(&self, cloth: ClothId) -> impl ExactSizeIterator<Item = [f32; 3]> + '_ {
         self.current(cloth).iter().map(|&[x, y, z, _]| [x, y, z])
     }

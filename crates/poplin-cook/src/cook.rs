@@ -1,0 +1,140 @@
+//! The recipe: from a mesh to a fabric.
+
+use std::sync::Arc;
+
+use poplin_model::{Cloth, Fabric, Mesh, Phase, PhaseKind};
+
+use crate::edges::KindEdges;
+use crate::fibers::Fibers;
+use crate::grain::{face_verticals, vertex_normals};
+use crate::mass::{Masses, particle_stiffness_log2};
+use crate::report::PhaseReport;
+use crate::sets::color_fibers;
+use crate::surface::Surface;
+use crate::tethers::TetherTable;
+use crate::topology::Topology;
+use crate::{CookError, CookOptions, CookReport};
+
+/// A cooked mesh.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cooked {
+    /// The constraints.
+    pub fabric: Fabric,
+    /// Position \[m\] and inverse mass [1/kg] of every particle, shape `[particle_count]`; inverse mass 0 pins.
+    pub particles: Vec<[f32; 4]>,
+    /// Particle of every mesh vertex, shape `[vertex_count]`; `None` where no face is left at the vertex. It carries
+    /// simulated positions back to the mesh.
+    pub vertex_to_particle: Vec<Option<u32>>,
+    /// What cooking did.
+    pub report: CookReport,
+}
+
+impl Cooked {
+    /// A cloth at rest with default settings.
+    pub fn into_cloth(self) -> Cloth {
+        Cloth::new(Arc::new(self.fabric), self.particles)
+    }
+}
+
+/// Cooks a mesh into a fabric that passes [`Fabric::validate`] and [`Fabric::validate_sets`].
+///
+/// The same mesh and options give the same fabric, bit for bit.
+///
+/// # Errors
+/// [`CookError`] if the mesh or an option is out of range, no face has an area, a free vertex gets no mass, or a vertex
+/// has more than a thousand neighbours.
+pub fn cook(mesh: &Mesh, options: &CookOptions) -> Result<Cooked, CookError> {
+    mesh.validate()?;
+    options.validate()?;
+    options.check_against(mesh)?;
+    let surface = Surface::new(mesh, options.weld)?;
+    let masses = Masses::new(&surface, options)?;
+    let topology = Topology::new(&surface)?;
+    let mut report = describe(mesh, options, &surface, &topology, &masses);
+
+    let mut fabric = thread_fabric(mesh, options, &surface, &topology, &masses.inverse_masses, &mut report);
+    let tethers = TetherTable::find(&surface, &topology, &masses.inverse_masses, options);
+    (report.island_count, report.tethers_per_particle) = (tethers.island_count, tethers.per_particle as usize);
+    fabric.tethers_per_particle = tethers.per_particle;
+    (fabric.tether_anchors, fabric.tether_lengths) = (tethers.anchors, tethers.lengths);
+    fabric.validate()?;
+
+    let place = |vertex: u32| mesh.positions[vertex as usize];
+    let particles = surface.particle_to_vertex.iter().zip(&masses.inverse_masses);
+    let particles = particles.map(|(&vertex, &w)| [place(vertex)[0], place(vertex)[1], place(vertex)[2], w]).collect();
+    Ok(Cooked { fabric, particles, vertex_to_particle: surface.vertex_to_particle, report })
+}
+
+/// Everything but tethers: edges on fibers in sets, phases in the order of [`PhaseKind::ALL`], and triangles.
+fn thread_fabric(
+    mesh: &Mesh,
+    options: &CookOptions,
+    surface: &Surface,
+    topology: &Topology,
+    inverse_masses: &[f32],
+    report: &mut CookReport,
+) -> Fabric {
+    let verticals = face_verticals(surface, mesh, options.direction);
+    let normals = vertex_normals(surface);
+    let edges = KindEdges::find(surface, topology, &verticals, &normals, inverse_masses, options);
+    let mut fabric = Fabric {
+        particle_count: surface.positions.len() as u32,
+        set_fiber_begin: vec![0],
+        fiber_edge_begin: vec![0],
+        triangles: surface.triangles().collect(),
+        ..Fabric::default()
+    };
+    for (kind, edges) in PhaseKind::ALL.into_iter().zip(&edges.0).filter(|(_, edges)| !edges.is_empty()) {
+        let (max_turn, max_length) = (f64::from(options.max_turn), options.max_fiber_length as usize);
+        let fibers = Fibers::thread(edges, &surface.positions, &normals, max_turn, max_length);
+        let sets = color_fibers(&fibers, inverse_masses);
+        let set_begin = fabric.set_count() as u32;
+        for set in &sets {
+            set.iter().for_each(|&fiber| push_fiber(&mut fabric, fibers.vertices(fiber as usize), surface));
+            fabric.set_fiber_begin.push(fabric.fiber_count() as u32);
+            report.widest_set = report.widest_set.max(set.len());
+        }
+        fabric.phases.push(Phase { kind, set_begin, set_end: fabric.set_count() as u32 });
+        let (edge_count, fiber_count, set_count) = (edges.len(), fibers.len(), sets.len());
+        report.phases.push(PhaseReport { kind, edge_count, fiber_count, set_count });
+        let longest = (0..fibers.len()).map(|fiber| fibers.vertices(fiber).len() - 1).max().unwrap_or(0);
+        report.longest_fiber = report.longest_fiber.max(longest);
+    }
+    if !options.vertex_stiffness.is_empty() {
+        let stiffness = particle_stiffness_log2(surface, &options.vertex_stiffness);
+        // log2(1 - stiffness) falls with stiffness: the smaller stiffness is the larger number.
+        let of_edge = |[a, b]: [u32; 2]| stiffness[a as usize].max(stiffness[b as usize]);
+        fabric.edge_stiffness_log2 = fabric.edges().map(|(_, pair)| of_edge(pair)).collect();
+    }
+    fabric
+}
+
+fn push_fiber(fabric: &mut Fabric, vertices: &[u32], surface: &Surface) {
+    fabric.fiber_vertices.extend_from_slice(vertices);
+    for pair in vertices.windows(2) {
+        let [a, b] = [pair[0], pair[1]].map(|vertex| surface.positions[vertex as usize]);
+        fabric.rest_lengths.push(a.distance(b) as f32);
+    }
+    fabric.fiber_edge_begin.push(fabric.rest_lengths.len() as u32);
+}
+
+fn describe(mesh: &Mesh, options: &CookOptions, surface: &Surface, topology: &Topology, masses: &Masses) -> CookReport {
+    let is_dropped = |pin: &&u32| surface.vertex_to_particle[**pin as usize].is_none();
+    CookReport {
+        vertex_count: mesh.positions.len(),
+        welded_vertex_count: surface.welded_vertex_count,
+        dropped_vertex_count: surface.dropped_vertex_count,
+        face_count: mesh.triangles.len() + mesh.quads.len(),
+        degenerate_face_count: surface.degenerate_face_count,
+        duplicate_face_count: surface.duplicate_face_count,
+        particle_count: surface.positions.len(),
+        pinned_count: masses.inverse_masses.iter().filter(|&&w| w == 0.0).count(),
+        dropped_pin_count: options.pins.iter().filter(is_dropped).count(),
+        component_count: topology.component_count,
+        boundary_edge_count: topology.boundary_edge_count(),
+        non_manifold_edge_count: topology.non_manifold_edge_count(),
+        area: masses.areas.iter().sum(),
+        mass: masses.masses.iter().sum(),
+        ..CookReport::default()
+    }
+}

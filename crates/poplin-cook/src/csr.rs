@@ -1,0 +1,34 @@
+//! Rows of unequal length in one flat array (compressed sparse rows).
+
+/// Rows of unequal length: row `i` is `items[begin[i]..begin[i + 1]]`.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Csr<T> {
+    begin: Vec<u32>,
+    items: Vec<T>,
+}
+
+impl<T: Copy + Default> Csr<T> {
+    /// Sorts `(row, item)` pairs into rows; within a row the order of the iterator stays. It is walked twice.
+    pub(crate) fn new(row_count: usize, pairs: impl Iterator<Item = (u32, T)> + Clone) -> Self {
+        let mut begin = vec![0u32; row_count + 1];
+        for (row, _) in pairs.clone() {
+            begin[row as usize + 1] += 1;
+        }
+        for row in 0..row_count {
+            begin[row + 1] += begin[row];
+        }
+        let mut next = begin.clone();
+        let mut items = vec![T::default(); begin[row_count] as usize];
+        for (row, item) in pairs {
+            let slot = &mut next[row as usize];
+            items[*slot as usize] = item;
+            *slot += 1;
+        }
+        Self { begin, items }
+    }
+
+    /// The items of one row.
+    pub(crate) fn row(&self, row: usize) -> &[T] {
+        &self.items[self.begin[row] as usize..self.begin[row + 1] as usize]
+    }
+}

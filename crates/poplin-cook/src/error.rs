@@ -1,0 +1,106 @@
+//! Why a mesh could not be cooked.
+
+use poplin_model::ModelError;
+use thiserror::Error;
+
+/// Why cooking refused a mesh or its options. Each message says what, where and the limit.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum CookError {
+    /// The mesh, or the fabric that it would give, is outside what the model takes.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// An option outside its range.
+    #[error("cook option {field} = {value} is outside {min}..={max}")]
+    OptionOutOfRange {
+        /// The option.
+        field: &'static str,
+        /// Its value.
+        value: f64,
+        /// Smallest value.
+        min: f64,
+        /// Largest value.
+        max: f64,
+    },
+    /// An entry of a per-vertex option outside its range.
+    #[error("cook option {field}[{index}] = {value} is outside {min}..={max}")]
+    EntryOutOfRange {
+        /// The option.
+        field: &'static str,
+        /// The mesh vertex.
+        index: usize,
+        /// Its value.
+        value: f32,
+        /// Smallest value.
+        min: f32,
+        /// Largest value.
+        max: f32,
+    },
+    /// A per-vertex option with another length than the mesh.
+    #[error("cook option {field} has {len} entries; the mesh has {expected} vertices")]
+    OptionLength {
+        /// The option.
+        field: &'static str,
+        /// Its length.
+        len: usize,
+        /// The number of mesh vertices.
+        expected: usize,
+    },
+    /// A direction of zero length or with a number that is not finite.
+    #[error("cook option direction = {direction:?} must be finite and not zero")]
+    NoDirection {
+        /// The direction given.
+        direction: [f32; 3],
+    },
+    /// The direction is to come from texture coordinates that the mesh does not have.
+    #[error("cook option direction is UvV, but the mesh has no uvs")]
+    NoUvs,
+    /// A pin that is no vertex of the mesh.
+    #[error("cook option pins[{position}] is {vertex}, but the mesh has only {count} vertices")]
+    PinOutOfRange {
+        /// Where in the list of pins.
+        position: usize,
+        /// The vertex asked for.
+        vertex: u32,
+        /// The number of mesh vertices.
+        count: usize,
+    },
+    /// More faces than indices can count.
+    #[error("the mesh has {count} faces; the limit is {limit}")]
+    TooManyFaces {
+        /// Faces of the mesh.
+        count: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// Every face was degenerate.
+    #[error("no face is left: all {degenerate} faces are degenerate (repeated corner or no area) at weld distance {tolerance} m")]
+    NoFaces {
+        /// Faces dropped because they are degenerate.
+        degenerate: usize,
+        /// Distance within which vertices were welded \[m\].
+        tolerance: f64,
+    },
+    /// A vertex with so many edges that no set of fibers could run in parallel.
+    #[error("mesh vertex {vertex} has {count} neighbours; the limit is {limit}")]
+    TooManyNeighbours {
+        /// The mesh vertex.
+        vertex: u32,
+        /// Its neighbours.
+        count: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// A free particle whose mass gives no usable inverse mass.
+    #[error("mesh vertex {vertex} has mass {mass} kg; a vertex that is not pinned needs {min}..={max} kg")]
+    MassOutOfRange {
+        /// The mesh vertex.
+        vertex: u32,
+        /// Its mass \[kg\].
+        mass: f64,
+        /// Smallest mass \[kg\].
+        min: f64,
+        /// Largest mass \[kg\].
+        max: f64,
+    },
+}

@@ -1,0 +1,215 @@
+//! Shortest ways over a surface from islands of pins.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use glam::DVec3;
+
+use crate::csr::Csr;
+use crate::surface::Surface;
+
+/// How much shorter (relative) a way must be to replace the one known: rounding never improves a way for ever.
+const MIN_IMPROVEMENT: f64 = 1e-10;
+
+/// No pin is known yet.
+const NO_PIN: u32 = u32::MAX;
+
+/// The way from a vertex to its nearest pin of an island.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Way {
+    /// The pin.
+    pub(crate) pin: u32,
+    /// Length of the way \[m\].
+    pub(crate) length: f64,
+}
+
+/// Marches distances from pins over the triangles of a surface.
+///
+/// Novotni & Klein, "Computing geodesic distances on triangular meshes", WSCG 2002: two vertices of a triangle with known
+/// distances have a virtual source in the plane of the triangle, on the far side; the third vertex is as far as that
+/// source, if the line from there passes between the two. Deviations: a vertex is opened again whenever a shorter way
+/// turns up, so obtuse triangles need no unfolding and a flat convex surface is exact; where the line does not pass
+/// between, the edges are followed; no way is shorter than the straight line to its pin; and where the two vertices lead
+/// to different pins, the distance of one to the other's pin is replaced by the lower bound that is known (its own
+/// distance or the straight line, whichever is longer), which is again exact on a flat convex surface.
+#[derive(Debug)]
+pub(crate) struct March<'a> {
+    positions: &'a [DVec3],
+    /// The other two corners of every triangle at a vertex.
+    corners: Csr<[u32; 2]>,
+    ways: Vec<Way>,
+    reached: Vec<u32>,
+    queue: BinaryHeap<Reverse<(u64, u32)>>,
+}
+
+impl<'a> March<'a> {
+    /// Gets ready to march over a surface.
+    pub(crate) fn new(surface: &'a Surface) -> Self {
+        let corners = surface.triangles().flat_map(|[a, b, c]| [(a, [b, c]), (b, [c, a]), (c, [a, b])]);
+        Self {
+            positions: &surface.positions,
+            corners: Csr::new(surface.positions.len(), corners),
+            ways: vec![Way { pin: NO_PIN, length: f64::INFINITY }; surface.positions.len()],
+            reached: Vec::new(),
+            queue: BinaryHeap::new(),
+        }
+    }
+
+    /// Calls `found(vertex, way)` for every vertex that the pins reach, in no particular order.
+    ///
+    /// Vertices for which `is_far(vertex, length)` holds are not passed through.
+    pub(crate) fn run(
+        &mut self,
+        pins: impl Iterator<Item = u32>,
+        is_far: impl Fn(u32, f64) -> bool,
+        mut found: impl FnMut(u32, Way),
+    ) {
+        for pin in pins {
+            self.offer(pin, Way { pin, length: 0.0 });
+        }
+        while let Some(Reverse((bits, vertex))) = self.queue.pop() {
+            let way = self.ways[vertex as usize];
+            // Lengths are not negative, so their bits sort as they do; other bits mean a shorter way came since.
+            if way.length.to_bits() == bits && !is_far(vertex, way.length) {
+                self.spread(vertex, way);
+            }
+        }
+        for vertex in self.reached.drain(..) {
+            let way = &mut self.ways[vertex as usize];
+            found(vertex, *way);
+            *way = Way { pin: NO_PIN, length: f64::INFINITY };
+        }
+    }
+
+    fn spread(&mut self, vertex: u32, way: Way) {
+        for k in 0..self.corners.row(vertex as usize).len() {
+            let [b, c] = self.corners.row(vertex as usize)[k];
+            for (near, far) in [(b, c), (c, b)] {
+                let length = way.length + self.positions[vertex as usize].distance(self.positions[far as usize]);
+                self.offer(far, Way { pin: way.pin, length });
+                let other = self.ways[near as usize];
+                if other.pin != NO_PIN {
+                    self.offer_across(far, (vertex, way), (near, other));
+                }
+            }
+        }
+    }
+
+    /// Offers `far` the straight ways through the edge between `a` and `b`.
+    fn offer_across(&mut self, far: u32, a: (u32, Way), b: (u32, Way)) {
+        let pins = [Some(a.1.pin), (b.1.pin != a.1.pin).then_some(b.1.pin)];
+        for pin in pins.into_iter().flatten() {
+            let source = self.positions[pin as usize];
+            let length_to_pin = |(vertex, way): (u32, Way)| {
+                if way.pin == pin { way.length } else { way.length.max(source.distance(self.positions[vertex as usize])) }
+            };
+            let [at_a, at_b, at_far] = [a.0, b.0, far].map(|vertex| self.positions[vertex as usize]);
+            if let Some(length) = length_through_edge(at_a, length_to_pin(a), at_b, length_to_pin(b), at_far) {
+                self.offer(far, Way { pin, length: length.max(source.distance(at_far)) });
+            }
+        }
+    }
+
+    fn offer(&mut self, vertex: u32, way: Way) {
+        let known = &mut self.ways[vertex as usize];
+        if known.pin == NO_PIN {
+            self.reached.push(vertex);
+        } else if way.length >= known.length * (1.0 - MIN_IMPROVEMENT) {
+            return;
+        }
+        *known = way;
+        self.queue.push(Reverse((way.length.to_bits(), vertex)));
+    }
+}
+
+/// Length of the straight way from the virtual source behind `a b` to `far`, if it passes between `a` and `b`.
+///
+/// ```text
+/// a = (0, 0), b = (e, 0), far = (x, y) with y > 0, source = (s, -t):
+/// s^2 + t^2 = la^2 and (s - e)^2 + t^2 = lb^2   =>   s = (la^2 - lb^2 + e^2) / 2e,  t = sqrt(la^2 - s^2)
+/// the line from the source to far crosses y = 0 at s + (x - s) t / (t + y)
+/// ```
+fn length_through_edge(a: DVec3, length_a: f64, b: DVec3, length_b: f64, far: DVec3) -> Option<f64> {
+    let edge = b - a;
+    let e = edge.length();
+    if e == 0.0 {
+        return None;
+    }
+    let x = (far - a).dot(edge) / e;
+    let y = ((far - a).length_squared() - x * x).max(0.0).sqrt();
+    // (la - lb)(la + lb) loses less than la^2 - lb^2.
+    let s = ((length_a - length_b) * (length_a + length_b) / e + e) * 0.5;
+    let t = (length_a * length_a - s * s).max(0.0).sqrt();
+    let crossing = s + (x - s) * t / (t + y);
+    // A NaN (t + y = 0) is not within.
+    (crossing >= 0.0 && crossing <= e).then(|| (x - s).hypot(t + y))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Weld;
+    use poplin_model::Mesh;
+
+    fn lengths(mesh: &Mesh, pins: &[u32]) -> Vec<f64> {
+        let surface = Surface::new(mesh, Weld::Off).unwrap();
+        let mut lengths = vec![f64::INFINITY; surface.positions.len()];
+        March::new(&surface).run(pins.iter().copied(), |_, _| false, |vertex, way| lengths[vertex as usize] = way.length);
+        lengths
+    }
+
+    fn straight(mesh: &Mesh, pins: &[u32]) -> Vec<f64> {
+        let at = |vertex: u32| glam::Vec3::from(mesh.positions[vertex as usize]).as_dvec3();
+        let nearest = |vertex: u32| pins.iter().map(|&pin| at(pin).distance(at(vertex))).fold(f64::INFINITY, f64::min);
+        (0..mesh.positions.len() as u32).map(nearest).collect()
+    }
+
+    #[must_use]
+    fn worst(a: &[f64], b: &[f64]) -> f64 {
+        a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn flat_meshes_are_exact() {
+        let mut mesh = Mesh::grid(40, 30, 2.0, 1.0);
+        assert!(worst(&lengths(&mesh, &[0]), &straight(&mesh, &[0])) < 1e-9);
+        assert!(worst(&lengths(&mesh, &[617]), &straight(&mesh, &[617])) < 1e-9);
+        assert!(worst(&lengths(&mesh, &[0, 39]), &straight(&mesh, &[0, 39])) < 1e-9);
+        assert!(worst(&lengths(&mesh, &[0, 39, 600]), &straight(&mesh, &[0, 39, 600])) < 1e-9);
+        // Sheared and stretched until the triangles are obtuse.
+        mesh.positions.iter_mut().for_each(|p| *p = [p[0] + 1.5 * p[2], 0.0, 0.5 * p[2]]);
+        assert!(worst(&lengths(&mesh, &[0]), &straight(&mesh, &[0])) < 1e-9);
+        assert!(worst(&lengths(&mesh, &[300]), &straight(&mesh, &[300])) < 1e-9);
+    }
+
+    #[test]
+    fn a_rolled_sheet_keeps_the_lengths_of_the_flat_one() {
+        let flat = Mesh::grid(65, 20, 2.0, 0.6);
+        let mut rolled = flat.clone();
+        for position in &mut rolled.positions {
+            let (sin, cos) = (position[0] / 0.5).sin_cos();
+            *position = [0.5 * cos, 0.5 * sin, position[2]];
+        }
+        let worst = worst(&lengths(&rolled, &[0]), &straight(&flat, &[0]));
+        assert!(worst < 1e-3, "chords are a little shorter than arcs, but not {worst} m");
+    }
+
+    #[test]
+    fn ways_lead_around_a_hole() {
+        let mut mesh = Mesh::grid(21, 21, 1.0, 1.0);
+        // A slit from x = 0 to 0.8 along z = 0.5: the way from corner to corner leads around its end.
+        mesh.quads.retain(|quad| !(quad[0] / 21 == 10 && quad[0] % 21 < 16));
+        let way = lengths(&mesh, &[0])[20 * 21];
+        let around = (0.8f64.hypot(0.5)) + 0.05 + (0.8f64.hypot(0.45));
+        assert!((way / around - 1.0).abs() < 0.02, "{way} instead of {around}");
+    }
+
+    #[test]
+    fn other_parts_are_not_reached() {
+        let mut mesh = Mesh::grid(3, 3, 1.0, 1.0);
+        mesh.positions.extend([[5.0, 0.0, 0.0], [6.0, 0.0, 0.0], [5.0, 0.0, 1.0]]);
+        mesh.triangles.push([9, 10, 11]);
+        mesh.uvs.clear();
+        assert!(lengths(&mesh, &[4])[9..].iter().all(|length| length.is_infinite()));
+    }
+}

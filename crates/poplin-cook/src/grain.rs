@@ -1,0 +1,110 @@
+//! Which way is vertical, at every face and vertex of the surface.
+
+use glam::DVec3;
+use poplin_model::{Mesh, PhaseKind};
+
+use crate::Direction;
+use crate::mass::area_vector;
+use crate::surface::{Face, Surface};
+
+/// The direction counts as standing on the surface if less than this part of it lies within: about 11 degrees.
+const MIN_TANGENT_PART: f64 = 0.2;
+
+/// An edge is vertical if cos^2 of its angle to the vertical is at least this: 45 degrees, with a margin so that rounding
+/// does not scatter the edges of a mesh at exactly 45 degrees over both kinds.
+const MIN_VERTICAL_COSINE_SQUARED: f64 = 0.5 - 1e-3;
+
+/// Unit vertical tangent of every face, zero where there is none.
+///
+/// Gravity is projected into the face. Where it stands on the face (a lying sheet) the first of z, x, y that lies well
+/// within the face takes its place, so that a lying sheet still has rows and columns. Texture directions are the gradient
+/// of v (mean over the two triangles of a quad); faces where v is constant fall back to gravity along -y.
+pub(crate) fn face_verticals(surface: &Surface, mesh: &Mesh, direction: Direction) -> Vec<DVec3> {
+    let gravity = match direction {
+        Direction::Gravity(gravity) => glam::Vec3::from(gravity).as_dvec3().normalize_or_zero(),
+        Direction::UvV => DVec3::NEG_Y,
+    };
+    surface
+        .faces
+        .iter()
+        .map(|face| {
+            let normal = area_vector(face, &surface.positions).normalize_or_zero();
+            let texture = (direction == Direction::UvV).then(|| texture_gradient(face, surface, &mesh.uvs));
+            texture.filter(|gradient| *gradient != DVec3::ZERO).unwrap_or_else(|| tangent(gravity, normal))
+        })
+        .collect()
+}
+
+fn tangent(gravity: DVec3, normal: DVec3) -> DVec3 {
+    [gravity, DVec3::Z, DVec3::X, DVec3::Y]
+        .into_iter()
+        .map(|axis| axis - normal * normal.dot(axis))
+        .find(|tangent| tangent.length() >= MIN_TANGENT_PART)
+        .map_or(DVec3::ZERO, DVec3::normalize)
+}
+
+fn texture_gradient(face: &Face, surface: &Surface, uvs: &[[f32; 2]]) -> DVec3 {
+    let corners = face.corners();
+    let position = |k: usize| surface.positions[corners[k] as usize];
+    let v = |k: usize| f64::from(uvs[face.mesh_vertices()[k] as usize][1]);
+    let gradient = |a: usize, b: usize, c: usize| {
+        let (ab, ac) = (position(b) - position(a), position(c) - position(a));
+        let normal = ab.cross(ac);
+        // grad v . ab = v_b - v_a,  grad v . ac = v_c - v_a,  grad v . n = 0  (up to the positive factor 1/n.n)
+        ((v(b) - v(a)) * ac.cross(normal) + (v(c) - v(a)) * normal.cross(ab)).normalize_or_zero()
+    };
+    let first = gradient(0, 1, 2);
+    if face.is_quad() { (first + gradient(2, 3, 0)).normalize_or_zero() } else { first }
+}
+
+/// Whether an edge runs along or across the vertical of its faces.
+pub(crate) fn stretch_kind(edge: DVec3, verticals: impl Iterator<Item = DVec3>) -> PhaseKind {
+    // A vertical is an axis, not an arrow: mirrored texture islands point the other way.
+    let sum = verticals.fold(DVec3::ZERO, |sum, v| if sum.dot(v) < 0.0 { sum - v } else { sum + v });
+    let cosine = edge.normalize_or_zero().dot(sum.normalize_or_zero());
+    if cosine * cosine >= MIN_VERTICAL_COSINE_SQUARED { PhaseKind::Vertical } else { PhaseKind::Horizontal }
+}
+
+/// Unit normal of every vertex, area weighted; zero where the faces around it cancel out.
+pub(crate) fn vertex_normals(surface: &Surface) -> Vec<DVec3> {
+    let mut sums = vec![(DVec3::ZERO, 0.0); surface.positions.len()];
+    for face in &surface.faces {
+        let area = area_vector(face, &surface.positions);
+        for &corner in face.corners() {
+            let (normal, total) = &mut sums[corner as usize];
+            *normal += area;
+            *total += area.length();
+        }
+    }
+    sums.into_iter().map(|(sum, total)| if sum.length() > 0.1 * total { sum.normalize() } else { DVec3::ZERO }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Weld;
+
+    fn verticals(mesh: &Mesh, direction: Direction) -> Vec<DVec3> {
+        face_verticals(&Surface::new(mesh, Weld::Off).unwrap(), mesh, direction)
+    }
+
+    #[test]
+    fn gravity_is_projected_and_a_lying_sheet_takes_z() {
+        let mut mesh = Mesh::grid(2, 2, 1.0, 1.0);
+        assert_eq!(verticals(&mesh, Direction::Gravity([0.0, -9.8, 0.0])), [DVec3::Z]);
+        assert_eq!(verticals(&mesh, Direction::Gravity([3.0, -3.0, 0.0])), [DVec3::X]);
+        mesh.positions.iter_mut().for_each(|p| *p = [p[0], -p[2], p[2] * 0.1]);
+        let [vertical] = verticals(&mesh, Direction::Gravity([0.0, -9.8, 0.0]))[..] else { panic!("one face") };
+        assert!(vertical.distance(DVec3::new(0.0, -1.0, 0.1).normalize()) < 1e-6);
+    }
+
+    #[test]
+    fn texture_v_gives_the_direction_whatever_the_pose() {
+        let mut mesh = Mesh::grid(2, 2, 1.0, 1.0);
+        mesh.positions.iter_mut().for_each(|p| *p = [p[0], p[2], p[0]]);
+        let [vertical] = verticals(&mesh, Direction::UvV)[..] else { panic!("one face") };
+        assert!(vertical.distance(DVec3::Y) < 1e-6, "{vertical}");
+        mesh.uvs.iter_mut().for_each(|uv| uv[1] = 0.5);
+        assert_ne!(verticals(&mesh, Direction::UvV), [DVec3::ZERO]);
+    }
+}

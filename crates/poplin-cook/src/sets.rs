@@ -1,0 +1,179 @@
+//! Which fibers may run at the same time.
+
+use std::cmp::Reverse;
+
+use crate::csr::Csr;
+use crate::fibers::Fibers;
+
+/// Rounds of recolouring. Most of the gain comes in the first two.
+const RECOLORING_ROUNDS: usize = 3;
+
+/// Sets of fibers that share no moving particle, as fiber indices.
+///
+/// Greedy colouring: each fiber goes to the first set that none of its moving particles is in. What matters is the order:
+/// 1. Whole chains are coloured first, the longest first. On a grid that tells rows from columns.
+/// 2. Fibers are coloured in the order of these colours, of each chain first every other piece, then those between: sets
+///    are at most twice the chain colours, plus what chains that cross themselves need.
+/// 3. Recolouring set by set, the last set first, never needs more sets and often fewer (iterated greedy: Culberson, 1992).
+///
+/// At last fibers move from fuller to emptier sets. Pinned particles never move, so fibers of a set may share them.
+///
+/// Within a set long fibers stand first, and fibers of one length by their first particle: neighbouring threads do equally
+/// much work on neighbouring memory. Wide sets stand before narrow ones.
+pub(crate) fn color_fibers(fibers: &Fibers, inverse_masses: &[f32]) -> Vec<Vec<u32>> {
+    let mut conflicts = Conflicts::new(fibers, inverse_masses);
+    let mut colors = conflicts.color(chain_order(fibers, inverse_masses));
+    let mut sets = conflicts.balance(&mut colors);
+    for set in &mut sets {
+        set.sort_unstable_by_key(|&fiber| {
+            let vertices = fibers.vertices(fiber as usize);
+            (Reverse(vertices.len()), vertices[0], fiber)
+        });
+    }
+    sets.sort_by_key(|set| Reverse(set.len()));
+    sets
+}
+
+/// All fibers, by the colour of their chain, then even before odd pieces.
+fn chain_order(fibers: &Fibers, inverse_masses: &[f32]) -> Vec<u32> {
+    let chain_count = fibers.chain_begin.len() - 1;
+    let chain_fibers = |chain: usize| fibers.chain_begin[chain]..fibers.chain_begin[chain + 1];
+    let chains = Fibers {
+        begin: fibers.chain_begin.iter().map(|&fiber| fibers.begin[fiber as usize]).collect(),
+        vertices: fibers.vertices.clone(),
+        chain_begin: (0..=chain_count as u32).collect(),
+    };
+    let mut order: Vec<u32> = (0..chain_count as u32).collect();
+    order.sort_by_key(|&chain| Reverse(chains.vertices(chain as usize).len()));
+    let colors = Conflicts::new(&chains, inverse_masses).color(order);
+    let pieces = (0..chain_count).flat_map(|chain| {
+        let color = colors[chain];
+        chain_fibers(chain).enumerate().map(move |(piece, fiber)| (color, piece % 2, fiber))
+    });
+    let mut pieces: Vec<(u32, usize, u32)> = pieces.collect();
+    pieces.sort_unstable();
+    pieces.into_iter().map(|(_, _, fiber)| fiber).collect()
+}
+
+/// Not coloured yet.
+const NO_COLOR: u32 = u32::MAX;
+
+/// Who shares a moving particle with whom.
+struct Conflicts<'a> {
+    fibers: &'a Fibers,
+    /// Fibers at every particle, none at pinned ones.
+    at_particle: Csr<u32>,
+    /// The last query that found each colour taken.
+    taken: Vec<u32>,
+    query: u32,
+}
+
+impl<'a> Conflicts<'a> {
+    fn new(fibers: &'a Fibers, inverse_masses: &[f32]) -> Self {
+        let visits = (0..fibers.len()).flat_map(|fiber| fibers.vertices(fiber).iter().map(move |&v| (v, fiber as u32)));
+        let moving = visits.filter(|&(vertex, _)| inverse_masses[vertex as usize] > 0.0);
+        Self { fibers, at_particle: Csr::new(inverse_masses.len(), moving), taken: Vec::new(), query: 0 }
+    }
+
+    /// Colours of all fibers: first fit in the given order, then recolouring.
+    fn color(&mut self, mut order: Vec<u32>) -> Vec<u32> {
+        let mut colors = self.first_fit(&order);
+        for _ in 0..RECOLORING_ROUNDS {
+            order.sort_by_key(|&fiber| Reverse(colors[fiber as usize]));
+            colors = self.first_fit(&order);
+        }
+        colors
+    }
+
+    /// Colours of all fibers, each the first that is free when its turn in `order` comes.
+    fn first_fit(&mut self, order: &[u32]) -> Vec<u32> {
+        let mut colors = vec![NO_COLOR; order.len()];
+        for &fiber in order {
+            self.mark_taken(fiber, &colors);
+            let free = self.taken.iter().position(|&query| query != self.query);
+            colors[fiber as usize] = free.unwrap_or_else(|| {
+                self.taken.push(0);
+                self.taken.len() - 1
+            }) as u32;
+        }
+        colors
+    }
+
+    /// Moves fibers to emptier sets where they may be, and returns the sets.
+    fn balance(&mut self, colors: &mut [u32]) -> Vec<Vec<u32>> {
+        let mut counts = vec![0usize; colors.iter().max().map_or(0, |&color| color as usize + 1)];
+        colors.iter().for_each(|&color| counts[color as usize] += 1);
+        for fiber in 0..colors.len() {
+            self.mark_taken(fiber as u32, colors);
+            let old = colors[fiber] as usize;
+            let free = (0..counts.len()).filter(|&color| self.taken[color] != self.query);
+            if let Some(new) = free.min_by_key(|&color| counts[color])
+                && counts[new] + 1 < counts[old]
+            {
+                (counts[old], counts[new]) = (counts[old] - 1, counts[new] + 1);
+                colors[fiber] = new as u32;
+            }
+        }
+        let mut sets: Vec<Vec<u32>> = counts.iter().map(|&count| Vec::with_capacity(count)).collect();
+        colors.iter().zip(0u32..).for_each(|(&color, fiber)| sets[color as usize].push(fiber));
+        sets
+    }
+
+    /// Marks the colours of all fibers that share a moving particle with this one.
+    fn mark_taken(&mut self, fiber: u32, colors: &[u32]) {
+        self.query += 1;
+        for &vertex in self.fibers.vertices(fiber as usize) {
+            for &other in self.at_particle.row(vertex as usize) {
+                let color = colors[other as usize];
+                if color != NO_COLOR {
+                    self.taken[color as usize] = self.query;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fibers(list: &[&[u32]]) -> Fibers {
+        let mut fibers = Fibers { begin: vec![0], vertices: Vec::new(), chain_begin: vec![0] };
+        for vertices in list {
+            fibers.vertices.extend_from_slice(vertices);
+            fibers.begin.push(fibers.vertices.len() as u32);
+            fibers.chain_begin.push(fibers.len() as u32);
+        }
+        fibers
+    }
+
+    #[test]
+    fn fibers_with_a_common_moving_particle_part_and_with_a_pin_stay() {
+        let star = fibers(&[&[0, 1], &[0, 2], &[0, 3]]);
+        assert_eq!(color_fibers(&star, &[1.0; 4]).len(), 3);
+        assert_eq!(color_fibers(&star, &[0.0, 1.0, 1.0, 1.0]), [[0, 1, 2]]);
+    }
+
+    #[test]
+    fn the_pieces_of_a_chain_take_two_even_sets() {
+        let mut path = fibers(&[&[0, 1], &[1, 2], &[2, 3], &[3, 4]]);
+        path.chain_begin = vec![0, 4];
+        let mut sets = color_fibers(&path, &[1.0; 5]);
+        sets.sort();
+        assert_eq!(sets, [[0, 2], [1, 3]]);
+    }
+
+    #[test]
+    fn long_fibers_stand_first_in_their_set() {
+        let apart = fibers(&[&[6, 7], &[0, 1], &[2, 3, 4]]);
+        assert_eq!(color_fibers(&apart, &[1.0; 8]), [[2, 1, 0]]);
+    }
+
+    #[test]
+    fn fibers_spread_evenly_over_sets() {
+        // 0-1 and 1-2 need two sets; the four loose fibers could all go to the first.
+        let list = fibers(&[&[0, 1], &[1, 2], &[3, 4], &[5, 6], &[7, 8], &[9, 10]]);
+        let sizes: Vec<usize> = color_fibers(&list, &[1.0; 11]).iter().map(Vec::len).collect();
+        assert_eq!(sizes, [3, 3]);
+    }
+}

@@ -1,0 +1,225 @@
+//! The mesh that is really cooked: welded, without degenerate or repeated faces and unused vertices.
+
+use glam::DVec3;
+use poplin_model::Mesh;
+
+use crate::weld::{weld_tolerance, weld_vertices};
+use crate::{CookError, Weld};
+
+/// Most faces of a mesh: three times as many corners still count in `u32`.
+const MAX_FACES: usize = 1 << 26;
+
+/// A triangle is degenerate if its height over its longest side is below this part of that side. `f32` coordinates of a
+/// mesh around the origin are good to 6e-8 of its size.
+const MIN_RELATIVE_HEIGHT: f64 = 1e-6;
+
+/// A triangle or quad.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Face {
+    particles: [u32; 4],
+    vertices: [u32; 4],
+    corner_count: usize,
+}
+
+impl Face {
+    /// The particles at its corners, in ring order.
+    pub(crate) fn corners(&self) -> &[u32] {
+        &self.particles[..self.corner_count]
+    }
+
+    /// The mesh vertices at its corners: they keep the texture coordinates that welding merges.
+    pub(crate) fn mesh_vertices(&self) -> &[u32] {
+        &self.vertices[..self.corner_count]
+    }
+
+    /// Whether it has four corners.
+    pub(crate) fn is_quad(&self) -> bool {
+        self.corner_count == 4
+    }
+
+    /// Its sides as particle pairs.
+    pub(crate) fn sides(&self) -> impl Iterator<Item = [u32; 2]> + Clone {
+        let face = *self;
+        (0..face.corner_count).map(move |k| [face.particles[k], face.particles[(k + 1) % face.corner_count]])
+    }
+
+    /// One or two triangles: a quad `[a, b, c, d]` as `[a, b, c]` and `[c, d, a]`.
+    pub(crate) fn triangles(&self) -> impl Iterator<Item = [u32; 3]> + Clone {
+        let [a, b, c, d] = self.particles;
+        let second = self.is_quad().then_some([c, d, a]);
+        std::iter::once([a, b, c]).chain(second)
+    }
+}
+
+/// A clean mesh over particles.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Surface {
+    /// Position of every particle \[m\].
+    pub(crate) positions: Vec<DVec3>,
+    /// Triangles, then quads.
+    pub(crate) faces: Vec<Face>,
+    /// Particle of every mesh vertex; `None` where no face is left at it.
+    pub(crate) vertex_to_particle: Vec<Option<u32>>,
+    /// First mesh vertex of every particle.
+    pub(crate) particle_to_vertex: Vec<u32>,
+    /// Mesh vertices that were welded to another.
+    pub(crate) welded_vertex_count: usize,
+    /// Mesh vertices that no remaining face uses.
+    pub(crate) dropped_vertex_count: usize,
+    /// Faces with a repeated corner or without area.
+    pub(crate) degenerate_face_count: usize,
+    /// Faces with the same corners as an earlier one.
+    pub(crate) duplicate_face_count: usize,
+}
+
+impl Surface {
+    /// Cleans a valid mesh.
+    pub(crate) fn new(mesh: &Mesh, weld: Weld) -> Result<Self, CookError> {
+        let count = mesh.triangles.len() + mesh.quads.len();
+        if count > MAX_FACES {
+            return Err(CookError::TooManyFaces { count, limit: MAX_FACES });
+        }
+        let vertices: Vec<DVec3> = mesh.positions.iter().map(|&p| glam::Vec3::from(p).as_dvec3()).collect();
+        let tolerance = weld_tolerance(&vertices, weld);
+        let representative = weld_vertices(&vertices, tolerance);
+        let mut surface = Self {
+            welded_vertex_count: representative.iter().enumerate().filter(|&(i, &r)| i as u32 != r).count(),
+            ..Self::default()
+        };
+        let triangles = mesh.triangles.iter().map(|&[a, b, c]| ([a, b, c, a], 3));
+        let quads = mesh.quads.iter().map(|&quad| (quad, 4));
+        surface.faces = triangles
+            .chain(quads)
+            .filter_map(|(corners, corner_count)| clean_face(corners, corner_count, &vertices, &representative))
+            .collect();
+        // A quad that lost a corner is a triangle now; triangles go first.
+        surface.faces.sort_by_key(|face| face.corner_count);
+        surface.degenerate_face_count = count - surface.faces.len();
+        surface.drop_duplicates();
+        if surface.faces.is_empty() {
+            let degenerate = surface.degenerate_face_count;
+            return Err(CookError::NoFaces { degenerate, tolerance: tolerance.unwrap_or(0.0) });
+        }
+        surface.number_particles(&vertices, &representative);
+        Ok(surface)
+    }
+
+    /// All faces as triangles.
+    pub(crate) fn triangles(&self) -> impl Iterator<Item = [u32; 3]> + Clone + '_ {
+        self.faces.iter().flat_map(Face::triangles)
+    }
+
+    fn drop_duplicates(&mut self) {
+        let mut keys: Vec<([u32; 4], u32)> = Vec::with_capacity(self.faces.len());
+        for (index, face) in self.faces.iter().enumerate() {
+            let mut key = face.particles;
+            if !face.is_quad() {
+                key[3] = u32::MAX;
+            }
+            key.sort_unstable();
+            keys.push((key, index as u32));
+        }
+        keys.sort_unstable();
+        let mut repeated = vec![false; self.faces.len()];
+        for pair in keys.windows(2) {
+            repeated[pair[1].1 as usize] = pair[0].0 == pair[1].0;
+        }
+        let before = self.faces.len();
+        let mut flags = repeated.into_iter();
+        self.faces.retain(|_| !flags.next().unwrap_or(false));
+        self.duplicate_face_count = before - self.faces.len();
+    }
+
+    /// Renumbers the vertices in use in the order of the mesh, so that an already clean mesh keeps its numbers.
+    fn number_particles(&mut self, vertices: &[DVec3], representative: &[u32]) {
+        let mut used = vec![false; vertices.len()];
+        for &corner in self.faces.iter().flat_map(Face::corners) {
+            used[corner as usize] = true;
+        }
+        let mut particle = vec![None; vertices.len()];
+        for (vertex, _) in used.iter().enumerate().filter(|&(_, &used)| used) {
+            particle[vertex] = Some(self.positions.len() as u32);
+            self.positions.push(vertices[vertex]);
+            self.particle_to_vertex.push(vertex as u32);
+        }
+        for corner in self.faces.iter_mut().flat_map(|face| &mut face.particles) {
+            *corner = particle[*corner as usize].expect("every corner was marked as used");
+        }
+        self.vertex_to_particle = representative.iter().map(|&vertex| particle[vertex as usize]).collect();
+        self.dropped_vertex_count = self.vertex_to_particle.iter().filter(|particle| particle.is_none()).count();
+    }
+}
+
+/// The face over welded vertices, without a repeated corner; `None` if nothing with an area is left.
+fn clean_face(vertices: [u32; 4], corner_count: usize, positions: &[DVec3], representative: &[u32]) -> Option<Face> {
+    let (mut kept, mut welded, mut count) = ([0; 4], [0; 4], 0);
+    for &vertex in &vertices[..corner_count] {
+        let corner = representative[vertex as usize];
+        if welded[..count].contains(&corner) {
+            continue;
+        }
+        (kept[count], welded[count]) = (vertex, corner);
+        count += 1;
+    }
+    // A quad with equal opposite corners is folded onto itself: no triangle either.
+    let folded = corner_count == 4 && count == 3 && {
+        let at = |k: usize| representative[vertices[k] as usize];
+        at(0) == at(2) || at(1) == at(3)
+    };
+    if count < 3 || folded {
+        return None;
+    }
+    (count..4).for_each(|k| (kept[k], welded[k]) = (kept[0], welded[0]));
+    let at = |k: usize| positions[welded[k] as usize];
+    let has_area = has_area(at(0), at(1), at(2))
+        || count == 4 && (has_area(at(2), at(3), at(0)) || has_area(at(1), at(2), at(3)) || has_area(at(3), at(0), at(1)));
+    has_area.then_some(Face { particles: welded, vertices: kept, corner_count: count })
+}
+
+fn has_area(a: DVec3, b: DVec3, c: DVec3) -> bool {
+    let longest = a.distance_squared(b).max(b.distance_squared(c)).max(c.distance_squared(a));
+    // |(b-a) x (c-a)| = longest side * height over it
+    (b - a).cross(c - a).length() > MIN_RELATIVE_HEIGHT * longest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mesh(positions: &[[f32; 3]], triangles: &[[u32; 3]], quads: &[[u32; 4]]) -> Mesh {
+        Mesh { positions: positions.to_vec(), triangles: triangles.to_vec(), quads: quads.to_vec(), ..Mesh::default() }
+    }
+
+    const SQUARE: [[f32; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.0, 1.0], [0.0, 0.0, 1.0]];
+
+    #[test]
+    fn a_clean_mesh_keeps_its_numbers() {
+        let surface = Surface::new(&Mesh::grid(3, 3, 1.0, 1.0), Weld::Relative(1e-6)).unwrap();
+        assert_eq!(surface.vertex_to_particle, (0..9).map(Some).collect::<Vec<_>>());
+        assert_eq!((surface.faces.len(), surface.welded_vertex_count, surface.dropped_vertex_count), (4, 0, 0));
+    }
+
+    #[test]
+    fn degenerate_and_repeated_faces_go() {
+        let mesh = mesh(&SQUARE, &[[0, 1, 2], [2, 1, 0], [0, 1, 1], [1, 2, 0]], &[[0, 2, 0, 3]]);
+        let surface = Surface::new(&mesh, Weld::Off).unwrap();
+        assert_eq!((surface.faces.len(), surface.duplicate_face_count, surface.degenerate_face_count), (1, 2, 2));
+        assert_eq!(surface.vertex_to_particle, [Some(0), Some(1), Some(2), None]);
+    }
+
+    #[test]
+    fn a_quad_with_a_repeated_corner_becomes_a_triangle() {
+        let surface = Surface::new(&mesh(&SQUARE, &[], &[[0, 1, 1, 2], [0, 1, 2, 3]]), Weld::Off).unwrap();
+        assert_eq!(surface.faces.iter().map(Face::is_quad).collect::<Vec<_>>(), [false, true]);
+        assert_eq!(surface.faces[0].corners(), [0, 1, 2]);
+    }
+
+    #[test]
+    fn a_triangle_without_height_is_degenerate_at_every_scale() {
+        for scale in [1e-12f32, 1.0, 1e12] {
+            let flat = [[0.0, 0.0, 0.0], [scale, 0.0, 0.0], [0.5 * scale, 1e-8 * scale, 0.0]];
+            let error = Surface::new(&mesh(&flat, &[[0, 1, 2]], &[]), Weld::Off).unwrap_err();
+            assert_eq!(error, CookError::NoFaces { degenerate: 1, tolerance: 0.0 });
+        }
+    }
+}

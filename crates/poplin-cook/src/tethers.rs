@@ -1,0 +1,123 @@
+//! How far every particle may stray from the pins.
+
+use glam::DVec3;
+
+use crate::geodesic::{March, Way};
+use crate::surface::Surface;
+use crate::topology::{Topology, connected_parts};
+use crate::{CookOptions, Tethers};
+
+/// Tethers of all particles.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct TetherTable {
+    /// Tethers of every particle.
+    pub(crate) per_particle: u32,
+    /// Anchor of tether `k` of particle `i` at `k * particle_count + i`.
+    pub(crate) anchors: Vec<u32>,
+    /// Largest distance to it \[m\].
+    pub(crate) lengths: Vec<f32>,
+    /// Islands of pins: connected parts of the pinned particles.
+    pub(crate) island_count: usize,
+}
+
+impl TetherTable {
+    /// Ties particles to pins, the nearest anchor first (equally near: the island with the lower first particle).
+    ///
+    /// A pinned particle is its own nearest anchor, at length 0. A particle with fewer ways to islands than the others
+    /// (an unpinned part of the cloth, or one with fewer islands) fills up with tethers to itself, which never act: what
+    /// no pin holds along the surface has to fall.
+    pub(crate) fn find(surface: &Surface, topology: &Topology, inverse_masses: &[f32], options: &CookOptions) -> Self {
+        let is_pinned = |vertex: u32| inverse_masses[vertex as usize] == 0.0;
+        let (island, island_count) = connected_parts(inverse_masses.len(), &topology.edges, is_pinned);
+        let none = Self { island_count, ..Self::default() };
+        if island_count == 0 {
+            return none;
+        }
+        let is_surface = topology.non_manifold_edge_count() == 0;
+        match options.tethers {
+            Tethers::None => none,
+            Tethers::Geodesic if is_surface => {
+                let limit = (options.max_tethers_per_particle as usize).min(island_count);
+                Self { island_count, ..geodesic(surface, topology, &island, limit) }
+            }
+            Tethers::Geodesic | Tethers::Euclidean => {
+                let pins: Vec<u32> = (0..inverse_masses.len() as u32).filter(|&vertex| is_pinned(vertex)).collect();
+                Self { island_count, ..euclidean(&surface.positions, pins) }
+            }
+        }
+    }
+}
+
+/// One tether per particle and island, for the `limit` nearest islands.
+///
+/// The islands march one after the other. A march does not pass through a vertex that has `limit` clearly nearer islands:
+/// whatever lies behind has them nearer too. So many islands cost little more than `limit` of them.
+fn geodesic(surface: &Surface, topology: &Topology, island: &[u32], limit: usize) -> TetherTable {
+    let particle_count = island.len();
+    let mut pins: Vec<(u32, u32)> =
+        island.iter().zip(0u32..).filter(|&(&island, _)| island != u32::MAX).map(|(&island, pin)| (island, pin)).collect();
+    pins.sort_unstable();
+    // The ways of particle i, nearest first, at i * limit ..; an infinite length is an empty place.
+    let mut ways = vec![Way { pin: 0, length: f64::INFINITY }; particle_count * limit];
+    let mut march = March::new(surface);
+    let mut reached = Vec::new();
+    // A straight way crosses triangles whose corners are at most one edge h off it. If it leads to one of the nearest
+    // islands, then at such a corner that island is at most 2 h further than the last of the nearest.
+    let edge_lengths = topology.edges.iter().map(|pair| {
+        let [a, b] = pair.map(|vertex| surface.positions[vertex as usize]);
+        a.distance(b)
+    });
+    let slack = 2.0 * edge_lengths.fold(0.0, f64::max);
+    for group in pins.chunk_by(|a, b| a.0 == b.0) {
+        let is_far = |vertex: u32, length: f64| ways[vertex as usize * limit + limit - 1].length + slack < length;
+        march.run(group.iter().map(|&(_, pin)| pin), is_far, |vertex, way| reached.push((vertex, way)));
+        for (vertex, way) in reached.drain(..) {
+            let places = &mut ways[vertex as usize * limit..][..limit];
+            let place = places.partition_point(|known| known.length <= way.length);
+            if place < limit {
+                places[place..].rotate_right(1);
+                places[place] = way;
+            }
+        }
+    }
+    let mut table = TetherTable { per_particle: limit as u32, ..TetherTable::default() };
+    for k in 0..limit {
+        for particle in 0..particle_count {
+            let way = ways[particle * limit + k];
+            let (anchor, length) = if way.length.is_finite() { (way.pin, way.length) } else { (particle as u32, 0.0) };
+            table.anchors.push(anchor);
+            table.lengths.push(length as f32);
+        }
+    }
+    table
+}
+
+/// One tether per particle to the nearest pin in a straight line (equally near: the lower index).
+fn euclidean(positions: &[DVec3], mut pins: Vec<u32>) -> TetherTable {
+    let at = |vertex: u32| positions[vertex as usize];
+    let low = pins.iter().fold(DVec3::INFINITY, |low, &pin| low.min(at(pin)));
+    let high = pins.iter().fold(DVec3::NEG_INFINITY, |high, &pin| high.max(at(pin)));
+    // Sorted along their longest axis, the pins near a particle stand together: search outwards from its place.
+    let axis = (high - low).max_position();
+    let coordinate = |vertex: u32| at(vertex)[axis];
+    pins.sort_by(|&a, &b| coordinate(a).total_cmp(&coordinate(b)));
+    let mut table = TetherTable { per_particle: 1, ..TetherTable::default() };
+    for particle in 0..positions.len() as u32 {
+        let start = pins.partition_point(|&pin| coordinate(pin) < coordinate(particle));
+        let mut best = (f64::INFINITY, u32::MAX);
+        let mut consider = |pin: u32| {
+            let gap = coordinate(pin) - coordinate(particle);
+            let near = gap * gap <= best.0;
+            if near {
+                let candidate = (at(pin).distance_squared(at(particle)), pin);
+                best = if candidate < best { candidate } else { best };
+            }
+            near
+        };
+        // all() stops at the first pin that is too far along the axis.
+        let _ = pins[start..].iter().all(|&pin| consider(pin)) | pins[..start].iter().rev().all(|&pin| consider(pin));
+        table.anchors.push(best.1);
+        table.lengths.push(best.0.sqrt() as f32);
+    }
+    table
+}

@@ -1,0 +1,416 @@
+//! Wavefront OBJ meshes in and out.
+//!
+//! Read here and not with the `tobj` crate, because a cloth needs what that one leaves out: the file's own vertex order (a
+//! point cache is applied to the file in another program; tobj renumbers by first use and splits at groups and
+//! materials, which would cut a garment apart), line numbers in every error, and to tell a corner without texture
+//! coordinate from one with. The tests hold this reader against tobj.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+use poplin_model::{MAX_COORDINATE, MAX_PARTICLES, Mesh};
+
+use crate::IoError;
+
+/// Longest line that is read \[bytes\]; a face of 50,000 corners fits.
+const MAX_LINE: u64 = 1 << 20;
+
+/// Most faces after triangulation, and most texture coordinates; meshes have about two triangles per vertex.
+const MAX_FACES: usize = 4 * MAX_PARTICLES;
+
+/// Characters of a faulty line that an error shows.
+const EXCERPT_LENGTH: usize = 60;
+
+/// Reads the surface of an OBJ file as one mesh, vertices in the file's order.
+///
+/// Quads stay quads, larger polygons become triangle fans. Objects, groups and materials are merged: their faces share
+/// the file's vertices. Texture coordinates are kept if every vertex has exactly one, else dropped. Normals, colours,
+/// a fourth `w` coordinate, lines, points and curves are ignored; a line continued with `\` is refused.
+///
+/// # Errors
+/// [`IoError`] with the file and, where there is one, the line: a file that is missing or unreadable, is no text, has no
+/// vertices or no faces, a coordinate that is not finite, an index out of range, or more than
+/// [`poplin_model::MAX_PARTICLES`] vertices.
+pub fn read_obj(path: impl AsRef<Path>) -> Result<Mesh, IoError> {
+    let path = path.as_ref();
+    let file = File::open(path).map_err(IoError::open(path))?;
+    parse_obj(BufReader::new(file), path)
+}
+
+/// Writes a mesh as OBJ text with the positions in place of the mesh's own (a moment of its simulation).
+///
+/// # Errors
+/// [`IoError::FrameLength`] if `positions` are not as many as the mesh's, [`IoError::Write`] if the file cannot be
+/// written.
+pub fn write_obj(path: impl AsRef<Path>, mesh: &Mesh, positions: &[[f32; 3]]) -> Result<(), IoError> {
+    let path = path.as_ref();
+    let (vertex_count, expected) = (positions.len(), mesh.positions.len());
+    if vertex_count != expected {
+        return Err(IoError::FrameLength { path: path.to_path_buf(), frame: 0, vertex_count, expected });
+    }
+    let file = File::create(path).map_err(IoError::write(path))?;
+    write_text(BufWriter::new(file), mesh, positions).map_err(IoError::write(path))
+}
+
+fn write_text(mut out: impl Write, mesh: &Mesh, positions: &[[f32; 3]]) -> std::io::Result<()> {
+    for [x, y, z] in positions {
+        writeln!(out, "v {x} {y} {z}")?;
+    }
+    for [u, v] in &mesh.uvs {
+        writeln!(out, "vt {u} {v}")?;
+    }
+    let has_uvs = !mesh.uvs.is_empty();
+    let faces = mesh.quads.iter().map(|quad| &quad[..]).chain(mesh.triangles.iter().map(|triangle| &triangle[..]));
+    for face in faces {
+        write!(out, "f")?;
+        for corner in face.iter().map(|&corner| u64::from(corner) + 1) {
+            if has_uvs { write!(out, " {corner}/{corner}")? } else { write!(out, " {corner}")? }
+        }
+        writeln!(out)?;
+    }
+    out.flush()
+}
+
+/// Reads OBJ text; `path` only names the source in errors.
+fn parse_obj(mut reader: impl BufRead, path: &Path) -> Result<Mesh, IoError> {
+    let mut parser =
+        Parser { path, line: 0, mesh: Mesh::default(), uvs: Vec::new(), corner_uvs: Vec::new(), pending: Vec::new() };
+    let mut bytes = Vec::new();
+    loop {
+        bytes.clear();
+        parser.line += 1;
+        let length = reader.by_ref().take(MAX_LINE + 1).read_until(b'\n', &mut bytes).map_err(IoError::read(path))?;
+        if length == 0 {
+            return parser.finish();
+        }
+        if length as u64 > MAX_LINE || bytes.contains(&0) {
+            return Err(IoError::NotText { path: path.to_path_buf(), line: parser.line });
+        }
+        // Names and comments may be in any old encoding; the lines that matter are ASCII.
+        parser.read_line(&String::from_utf8_lossy(&bytes))?;
+    }
+}
+
+/// What a corner's texture coordinate is known to be: none yet, one, or several.
+#[derive(Clone, Copy, PartialEq)]
+enum CornerUv {
+    Unset,
+    One(usize),
+    Mixed,
+}
+
+struct Parser<'a> {
+    path: &'a Path,
+    /// Current line, from 1.
+    line: usize,
+    mesh: Mesh,
+    uvs: Vec<[f32; 2]>,
+    /// Texture coordinate of each vertex that a face has used so far.
+    corner_uvs: Vec<CornerUv>,
+    /// Indices that point past what had been read at their line: `(line, element, index from 0)`.
+    pending: Vec<(usize, &'static str, usize)>,
+}
+
+impl Parser<'_> {
+    fn read_line(&mut self, line: &str) -> Result<(), IoError> {
+        let text = line.split('#').next().unwrap_or_default().trim();
+        let mut words = text.split_ascii_whitespace();
+        match words.next() {
+            Some("v") => {
+                let position = self.numbers::<3>(text, "vertex", 3, self.mesh.positions.len(), "v x y z")?;
+                self.mesh.positions.push(position);
+                self.limit("mesh vertices", self.mesh.positions.len(), MAX_PARTICLES)
+            }
+            Some("vt") => {
+                let uv = self.numbers::<2>(text, "texture coordinate", 1, self.uvs.len(), "vt u v")?;
+                self.uvs.push(uv);
+                self.limit("mesh texture coordinates", self.uvs.len(), MAX_FACES)
+            }
+            Some("f") => self.read_face(text),
+            _ => Ok(()),
+        }
+    }
+
+    /// The first `N` numbers after the keyword, of which `required` must be there.
+    fn numbers<const N: usize>(
+        &self,
+        text: &str,
+        element: &'static str,
+        required: usize,
+        index: usize,
+        expected: &'static str,
+    ) -> Result<[f32; N], IoError> {
+        let mut numbers = [0.0; N];
+        let mut words = text.split_ascii_whitespace().skip(1);
+        for (position, number) in numbers.iter_mut().enumerate() {
+            match words.next() {
+                Some(word) => *number = word.parse().map_err(|_| self.malformed(text, expected))?,
+                None if position < required => return Err(self.malformed(text, expected)),
+                None => break,
+            }
+        }
+        match numbers.into_iter().find(|number: &f32| number.is_nan() || number.abs() > MAX_COORDINATE) {
+            None => Ok(numbers),
+            Some(value) => {
+                let (path, line) = (self.path.to_path_buf(), self.line);
+                Err(IoError::NotFinite { path, line, element, index: index + 1, value })
+            }
+        }
+    }
+
+    fn read_face(&mut self, text: &str) -> Result<(), IoError> {
+        let mut corners: Vec<u32> = Vec::with_capacity(4);
+        for word in text.split_ascii_whitespace().skip(1) {
+            let mut fields = word.split('/');
+            let vertex = self.index(text, fields.next().unwrap_or_default(), "vertex", self.mesh.positions.len())?;
+            let uv = match fields.next() {
+                None | Some("") => CornerUv::Mixed,
+                Some(field) => CornerUv::One(self.index(text, field, "texture coordinate", self.uvs.len())?),
+            };
+            self.note_uv(vertex, uv);
+            corners.push(vertex as u32);
+        }
+        match corners[..] {
+            [] | [_] | [_, _] => return Err(self.malformed(text, "a face of at least 3 corners")),
+            [a, b, c, d] => self.mesh.quads.push([a, b, c, d]),
+            [first, ref others @ ..] => {
+                self.mesh.triangles.extend(others.windows(2).map(|pair| [first, pair[0], pair[1]]));
+            }
+        }
+        self.limit("mesh faces", self.mesh.triangles.len() + self.mesh.quads.len(), MAX_FACES)
+    }
+
+    /// An index from 0; the file counts from 1, or back from the line with negative numbers.
+    fn index(&mut self, text: &str, field: &str, element: &'static str, count: usize) -> Result<usize, IoError> {
+        let number: i64 = field.parse().map_err(|_| self.malformed(text, "a face like `f 1 2 3` or `f 1/1 2/2 3/3`"))?;
+        let index = if number < 0 { number.checked_add(count as i64) } else { number.checked_sub(1) };
+        match index.and_then(|index| usize::try_from(index).ok()) {
+            // A vertex may be listed after its face; one that no accepted file can have is refused at once.
+            Some(index) if index < count => Ok(index),
+            Some(index) if index < MAX_FACES => {
+                self.pending.push((self.line, element, index));
+                Ok(index)
+            }
+            _ => Err(self.out_of_range(self.line, element, number, count)),
+        }
+    }
+
+    fn note_uv(&mut self, vertex: usize, uv: CornerUv) {
+        // Nothing to note for a vertex yet to come: `finish` either refuses it or drops the uvs.
+        let vertex_count = self.mesh.positions.len();
+        if vertex >= vertex_count {
+            return;
+        }
+        if self.corner_uvs.len() < vertex_count {
+            self.corner_uvs.resize(vertex_count, CornerUv::Unset);
+        }
+        let known = &mut self.corner_uvs[vertex];
+        if *known == CornerUv::Unset {
+            *known = uv;
+        } else if *known != uv {
+            *known = CornerUv::Mixed;
+        }
+    }
+
+    fn finish(mut self) -> Result<Mesh, IoError> {
+        let path = self.path.to_path_buf();
+        let vertex_count = self.mesh.positions.len();
+        if vertex_count == 0 {
+            return Err(IoError::Empty { path, what: "vertices" });
+        }
+        for &(line, element, index) in &self.pending {
+            let count = if element == "vertex" { vertex_count } else { self.uvs.len() };
+            if index >= count {
+                return Err(self.out_of_range(line, element, index as i64 + 1, count));
+            }
+        }
+        if self.mesh.triangles.is_empty() && self.mesh.quads.is_empty() {
+            return Err(IoError::Empty { path, what: "faces" });
+        }
+        let uv_of = |known: &CornerUv| match *known {
+            CornerUv::One(index) => self.uvs.get(index).copied(),
+            CornerUv::Unset | CornerUv::Mixed => None,
+        };
+        if self.corner_uvs.len() == vertex_count {
+            self.mesh.uvs = self.corner_uvs.iter().map(uv_of).collect::<Option<_>>().unwrap_or_default();
+        }
+        if self.mesh.uvs.is_empty() && !self.uvs.is_empty() {
+            log::info!("{}: texture coordinates dropped, not every vertex has exactly one", path.display());
+        }
+        self.mesh.validate().map_err(|source| IoError::Mesh { path, source })?;
+        Ok(self.mesh)
+    }
+
+    fn limit(&self, what: &'static str, count: usize, limit: usize) -> Result<(), IoError> {
+        if count > limit { Err(IoError::TooMany { path: self.path.to_path_buf(), what, count, limit }) } else { Ok(()) }
+    }
+
+    fn malformed(&self, text: &str, expected: &'static str) -> IoError {
+        let text = text.chars().take(EXCERPT_LENGTH).collect();
+        IoError::Malformed { path: self.path.to_path_buf(), line: self.line, text, expected }
+    }
+
+    fn out_of_range(&self, line: usize, element: &'static str, index: i64, count: usize) -> IoError {
+        IoError::IndexOutOfRange { path: self.path.to_path_buf(), line, element, index, count }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: impl AsRef<[u8]>) -> Result<Mesh, IoError> {
+        parse_obj(text.as_ref(), Path::new("test.obj"))
+    }
+
+    fn message(text: impl AsRef<[u8]>) -> String {
+        parse(text).unwrap_err().to_string()
+    }
+
+    const SQUARE: &str = "o a\nv 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\nf 1/1 2/2 3/3 4/4\n";
+
+    #[test]
+    fn quads_stay_quads_and_uvs_follow_the_vertices() {
+        let mesh = parse(SQUARE).unwrap();
+        assert_eq!((mesh.quads, mesh.triangles.len()), (vec![[0, 1, 2, 3]], 0));
+        assert_eq!(mesh.uvs, [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]);
+    }
+
+    #[test]
+    fn larger_polygons_become_fans() {
+        let mesh = parse("v 0 0 0\nv 1 0 0\nv 2 1 0\nv 1 2 0\nv 0 1 0\nf 1 2 3 4 5\n").unwrap();
+        assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3], [0, 3, 4]]);
+    }
+
+    #[test]
+    fn objects_and_materials_share_the_vertices_of_the_file() {
+        let mesh =
+            parse("v 0 0 0\nv 1 0 0\nv 0 1 0\no a\nusemtl x\nf 3 2 1\nv 1 1 0\no b\nusemtl y\nf -1 2 3\nl 1 2\np 1\n").unwrap();
+        assert_eq!(mesh.triangles, [[2, 1, 0], [3, 1, 2]]);
+    }
+
+    #[test]
+    fn uvs_on_a_seam_are_dropped() {
+        let seam = format!("{SQUARE}v 2 0 0\nf 2/4 5/1 3/3\n");
+        assert!(parse(seam).unwrap().uvs.is_empty());
+    }
+
+    #[test]
+    fn a_corner_without_uv_drops_them() {
+        assert!(parse(format!("{SQUARE}f 1 2 3\n")).unwrap().uvs.is_empty());
+    }
+
+    #[test]
+    fn a_face_may_stand_before_its_vertices() {
+        assert_eq!(parse("f 1 2 3\nv 0 0 0\nv 1 0 0\nv 0 1 0\n").unwrap().triangles, [[0, 1, 2]]);
+    }
+
+    #[test]
+    fn faults_name_the_line_and_the_limit() {
+        let cases = [
+            ("v 0 0 0\nv 1 nan 0\n", "test.obj:2: vertex 2 has the coordinate NaN, which is not a finite number below 1e15"),
+            ("v 1e30 0 0\n", "test.obj:1: vertex 1 has the coordinate 1e30, which is not a finite number below 1e15"),
+            ("v 0 0\n", "test.obj:1: cannot read `v 0 0`; expected v x y z"),
+            ("v 0 0 0\nf 1 1\n", "test.obj:2: cannot read `f 1 1`; expected a face of at least 3 corners"),
+            ("v 0 0 0\nf 1 1 x\n", "test.obj:2: cannot read `f 1 1 x`; expected a face like `f 1 2 3` or `f 1/1 2/2 3/3`"),
+            ("v 0 0 0\nf 1 1 7\n", "test.obj:2: the face uses vertex 7, but there are only 1"),
+            ("v 0 0 0\nf 1 1 0\n", "test.obj:2: the face uses vertex 0, but there are only 1"),
+            ("v 0 0 0\nf 1 1 -2\n", "test.obj:2: the face uses vertex -2, but there are only 1"),
+            ("v 0 0 0\nf 1/1 1/-9 1\n", "test.obj:2: the face uses texture coordinate -9, but there are only 0"),
+            ("", "test.obj: the file has no vertices"),
+            ("v 0 0 0\n", "test.obj: the file has no faces"),
+            ("v 0 0 0\n\0\x01\x02", "test.obj:2: this is not an OBJ text file"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(message(text), expected);
+        }
+    }
+
+    #[test]
+    fn an_endless_line_is_refused_early() {
+        let endless = std::io::BufReader::new(std::io::repeat(b'v'));
+        assert!(matches!(parse_obj(endless, Path::new("x")), Err(IoError::NotText { line: 1, .. })));
+    }
+
+    #[test]
+    fn a_missing_file_is_named() {
+        let error = read_obj("no/such/shirt.obj").unwrap_err();
+        assert!(error.to_string().starts_with("cannot open no/such/shirt.obj: "), "{error}");
+    }
+
+    #[test]
+    fn comments_in_an_old_encoding_are_no_obstacle() {
+        let mut bytes = b"# Gr\xf6\xdfe\n".to_vec();
+        bytes.extend_from_slice(SQUARE.as_bytes());
+        parse(bytes).unwrap();
+    }
+
+    #[test]
+    fn mutated_files_never_panic() {
+        let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut next = move |bound: usize| {
+            // xorshift64 (Marsaglia, "Xorshift RNGs", 2003)
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            (random % bound as u64) as usize
+        };
+        let alphabet = b"0123456789-/. \nvfte#\\\0\xffnai";
+        let mut accepted = 0;
+        for _ in 0..5000 {
+            let mut bytes = SQUARE.as_bytes().to_vec();
+            for _ in 0..1 + next(6) {
+                let place = next(bytes.len());
+                match next(3) {
+                    0 => bytes[place] = alphabet[next(alphabet.len())],
+                    1 => bytes.insert(place, alphabet[next(alphabet.len())]),
+                    _ => drop(bytes.remove(place)),
+                }
+            }
+            if let Ok(mesh) = parse(&bytes) {
+                mesh.validate().unwrap();
+                accepted += 1;
+            }
+        }
+        assert!((1..5000).contains(&accepted), "{accepted} mutants were accepted: the mutations test nothing");
+    }
+
+    #[test]
+    fn a_written_mesh_reads_back_the_same() {
+        let path = std::env::temp_dir().join(format!("poplin-io-obj-{}.obj", std::process::id()));
+        for mesh in [Mesh::grid(5, 4, 1.0, 0.3), Mesh { uvs: Vec::new(), ..Mesh::tube(7, 3, 0.1, 0.3, 1.0) }] {
+            write_obj(&path, &mesh, &mesh.positions).unwrap();
+            assert_eq!(read_obj(&path).unwrap(), mesh);
+        }
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn positions_of_another_mesh_are_refused() {
+        let error = write_obj("unused.obj", &Mesh::grid(2, 2, 1.0, 1.0), &[[0.0; 3]]).unwrap_err();
+        assert!(matches!(error, IoError::FrameLength { vertex_count: 1, expected: 4, .. }));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_reported() {
+        let mesh = Mesh::grid(2, 2, 1.0, 1.0);
+        let error = write_obj("/dev/full", &mesh, &mesh.positions).unwrap_err();
+        assert!(matches!(error, IoError::Write { .. }), "{error}");
+    }
+
+    #[test]
+    fn the_surface_is_the_one_that_tobj_reads() {
+        let mesh = Mesh::tube(9, 6, 0.2, 0.5, 1.0);
+        let mut text = Vec::new();
+        write_text(&mut text, &mesh, &mesh.positions).unwrap();
+        let ours = parse(&text).unwrap();
+        let (models, _) =
+            tobj::load_obj_buf(&mut &text[..], &tobj::LoadOptions::default(), |_| Err(tobj::LoadError::GenericFailure)).unwrap();
+        let theirs = &models[0].mesh;
+        let corners = theirs.indices.iter().map(|&index| &theirs.positions[index as usize * 3..index as usize * 3 + 3]);
+        let our_corners = ours.quads.iter().flatten().map(|&index| &ours.positions[index as usize][..]);
+        assert!(our_corners.eq(corners));
+    }
+}

@@ -1,0 +1,108 @@
+//! Paper and ground: a soft gradient, and a floor with grid lines that give the scale.
+
+use glam::{DVec3, Vec3};
+
+use super::color::to_linear;
+use super::shadow::Shadow;
+use super::{Camera, Color, Surface};
+
+const PAPER_TOP: Color = [246, 245, 242];
+const PAPER_BOTTOM: Color = [232, 229, 223];
+const GROUND: Color = [226, 222, 214];
+const GRID_LINE: Color = [186, 181, 171];
+const SHADOW: Color = [92, 88, 92];
+/// Strength of the darkest shadow.
+const SHADOW_SHARE: f32 = 0.62;
+/// Width of a grid line in pixels.
+const LINE_WIDTH: f64 = 1.1;
+/// Radius of the ground, in half diagonals of what is framed.
+const GROUND_RADIUS: f64 = 2.2;
+/// Grid lines across the ground's radius, at most.
+const LINES_PER_RADIUS: f64 = 6.0;
+
+/// The floor under everything that is framed.
+pub(super) struct Ground {
+    center: DVec3,
+    radius: f64,
+    /// Distance between grid lines \[m\].
+    pub(super) spacing: f64,
+}
+
+impl Ground {
+    /// The floor at the lowest point of the frame.
+    pub(super) fn new(camera: &Camera) -> Self {
+        let [low, high] = camera.bounds;
+        let middle = (low + high) * 0.5;
+        let radius = ((high - low).length() * 0.5 * GROUND_RADIUS).max(1e-3);
+        Self { center: DVec3::new(middle.x, low.y, middle.z), radius, spacing: round_length(radius / LINES_PER_RADIUS) }
+    }
+
+    /// Fills a square picture of `size` pixels with paper, floor, and the shadow of the surfaces.
+    pub(super) fn paint(&self, camera: &Camera, surfaces: &[Surface], size: usize, mut put: impl FnMut(usize, usize, Vec3)) {
+        let shadow = Shadow::new(surfaces, self.center, self.radius);
+        let [top, bottom, ground, line, dark] = [PAPER_TOP, PAPER_BOTTOM, GROUND, GRID_LINE, SHADOW].map(to_linear);
+        for row in 0..size {
+            let paper = top.lerp(bottom, row as f32 / size as f32);
+            for column in 0..size {
+                let (x, y) = (column as f64 + 0.5, row as f64 + 0.5);
+                let mut light = paper;
+                if let Some(place) = self.hit(camera, x, y, size) {
+                    // The floor melts into the paper: a horizon would say where the world ends.
+                    let distance = (place - self.center).length() / self.radius;
+                    let fade = (1.0 - distance).clamp(0.0, 1.0) as f32;
+                    let fade = fade * fade * (3.0 - 2.0 * fade);
+                    let neighbor = self.hit(camera, x + 0.5, y + 0.5, size).unwrap_or(place);
+                    let floor = ground.lerp(line, self.line_cover(place, (neighbor - place).abs() * 2.0));
+                    light = paper.lerp(floor, fade * 0.8).lerp(dark, shadow.cover(place) * SHADOW_SHARE * fade);
+                }
+                put(column, row, light);
+            }
+        }
+    }
+
+    /// Where the ray through a pixel meets the floor, seen from above.
+    fn hit(&self, camera: &Camera, x: f64, y: f64, size: usize) -> Option<DVec3> {
+        let ray = camera.ray(x, y, size as f64);
+        let distance = (self.center.y - camera.eye.y) / ray.y;
+        (ray.y < 0.0 && distance > 0.0).then(|| camera.eye + ray * distance).filter(|place| place.is_finite())
+    }
+
+    /// Share of a pixel that grid lines cover; `footprint` is the pixel's extent on the floor \[m\].
+    fn line_cover(&self, place: DVec3, footprint: DVec3) -> f32 {
+        let along = |coordinate: f64, width: f64| {
+            let width = width.max(1e-12) * LINE_WIDTH;
+            let distance = (coordinate / self.spacing - (coordinate / self.spacing).round()).abs() * self.spacing;
+            // Lines closer than a few pixels fade out instead of flickering.
+            (1.0 - distance / width).clamp(0.0, 1.0) * (1.0 - 4.0 * width / self.spacing).clamp(0.0, 1.0)
+        };
+        along(place.x, footprint.x).max(along(place.z, footprint.z)) as f32
+    }
+}
+
+/// The largest of 1, 2 or 5 times a power of ten that is not above `length`.
+fn round_length(length: f64) -> f64 {
+    let power = 10_f64.powf(length.log10().floor());
+    let step = [5.0, 2.0].into_iter().find(|step| step * power <= length).unwrap_or(1.0);
+    step * power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grid_lines_stand_at_round_lengths() {
+        for (length, expected) in [(0.9, 0.5), (1.0, 1.0), (2.4, 2.0), (73.0, 50.0), (0.0012, 0.001)] {
+            assert!((round_length(length) / expected - 1.0).abs() < 1e-9, "{length}");
+        }
+    }
+
+    #[test]
+    fn a_camera_below_the_floor_sees_paper_only() {
+        let mut camera = Camera::framing(&[], Default::default());
+        let ground = Ground::new(&camera);
+        camera.eye.y = ground.center.y - 1.0;
+        camera.forward = DVec3::Y;
+        assert_eq!(ground.hit(&camera, 5.0, 5.0, 10), None);
+    }
+}

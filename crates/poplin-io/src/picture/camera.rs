@@ -1,0 +1,223 @@
+//! The viewpoint.
+
+use glam::DVec3;
+
+use super::Surface;
+use super::surface::is_drawable;
+
+/// Half the vertical field of view: the tangent of 15 degrees, a portrait lens with little distortion.
+const TAN_HALF_FIELD: f64 = 0.268;
+
+/// Share of the picture's half-width that the cloths may fill; the rest is margin for the label.
+const FILL: f64 = 0.86;
+
+/// How far from its first place a cloth stays in the frame, in diagonals of the first moment.
+const REACH: f64 = 1.25;
+
+/// Share of the vertices that may lie outside the box from which the reach is measured, on each side of each axis.
+const OUTLIER_SHARE: f64 = 0.01;
+
+/// Most vertices that enter one order statistic; more are sampled evenly.
+const SAMPLE_COUNT: usize = 50_000;
+
+/// Direction from which a scene is seen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct View {
+    /// Turn around the vertical [degrees]: 0 looks along -z (from the front), 90 along -x (from the right).
+    pub azimuth: f64,
+    /// Height of the camera above the horizon [degrees], `-89..=89`.
+    pub elevation: f64,
+}
+
+impl View {
+    /// From the front right, slightly above (the default).
+    pub const THREE_QUARTER: Self = Self { azimuth: 32.0, elevation: 16.0 };
+    /// Straight from the front.
+    pub const FRONT: Self = Self { azimuth: 0.0, elevation: 0.0 };
+    /// Straight from the right.
+    pub const SIDE: Self = Self { azimuth: 90.0, elevation: 0.0 };
+    /// From the front right, high above, for what lies flat.
+    pub const ABOVE: Self = Self { azimuth: 32.0, elevation: 38.0 };
+
+    /// The view that shows these moments best: [`View::ABOVE`] if they stay flatter than a quarter of their width, else
+    /// [`View::THREE_QUARTER`].
+    pub fn fitting(moments: &[Vec<Surface>]) -> Self {
+        let [low, high] = bounds(points_in_reach(moments).into_iter());
+        let extent = high - low;
+        if extent.y < 0.25 * extent.x.max(extent.z) { Self::ABOVE } else { Self::THREE_QUARTER }
+    }
+}
+
+impl Default for View {
+    fn default() -> Self {
+        Self::THREE_QUARTER
+    }
+}
+
+/// A perspective camera for square pictures, y up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Camera {
+    pub(super) eye: DVec3,
+    pub(super) right: DVec3,
+    pub(super) up: DVec3,
+    pub(super) forward: DVec3,
+    /// Nearest distance drawn \[m\].
+    pub(super) near: f64,
+    /// Smallest and largest corner of what is framed \[m\].
+    pub(super) bounds: [DVec3; 2],
+}
+
+impl Camera {
+    /// The closest camera in this direction that has all moments in the frame.
+    ///
+    /// A cloth that flies or falls off does not shrink the others to dots: vertices further than one and a quarter
+    /// diagonals from the box of the first moment (which leaves out 1 % of outliers per side) do not count and may leave
+    /// the frame, as do those that are not finite. Without a single vertex the frame is a metre around the origin.
+    pub fn framing(moments: &[Vec<Surface>], view: View) -> Self {
+        let radians = |degrees: f64| if degrees.is_finite() { degrees.to_radians() } else { 0.0 };
+        let (sin_azimuth, cos_azimuth) = radians(view.azimuth).sin_cos();
+        let (sin_elevation, cos_elevation) = radians(view.elevation.clamp(-89.0, 89.0)).sin_cos();
+        let forward = -DVec3::new(sin_azimuth * cos_elevation, sin_elevation, cos_azimuth * cos_elevation);
+        let right = DVec3::new(cos_azimuth, 0.0, -sin_azimuth);
+        let up = right.cross(forward);
+
+        let mut points = points_in_reach(moments);
+        if points.is_empty() {
+            points = vec![DVec3::splat(-0.5), DVec3::splat(0.5)];
+        }
+        let bounds = bounds(points.iter().copied());
+        let center = (bounds[0] + bounds[1]) * 0.5;
+        // A single point, or a cloth so far out that its vertices fall together, still needs a frame of some size.
+        let radius = ((bounds[1] - bounds[0]).length() * 0.5).max(1e-3 + center.abs().max_element() * 1e-6);
+
+        let across = fit(points.iter().map(|&point| ((point - center).dot(right), (point - center).dot(forward))));
+        let upward = fit(points.iter().map(|&point| ((point - center).dot(up), (point - center).dot(forward))));
+        let distance = across.1.max(upward.1).max(radius * 0.5);
+        let eye = center + right * across.0 + up * upward.0 - forward * distance;
+        Self { eye, right, up, forward, near: radius * 1e-3, bounds }
+    }
+
+    /// Position in camera axes: to the right, up, and ahead \[m\].
+    pub(super) fn to_view(self, position: DVec3) -> DVec3 {
+        self.to_axes(position - self.eye)
+    }
+
+    /// A direction in camera axes.
+    pub(super) fn to_axes(self, direction: DVec3) -> DVec3 {
+        DVec3::new(direction.dot(self.right), direction.dot(self.up), direction.dot(self.forward))
+    }
+
+    /// Pixel coordinates of a point in camera axes that is not behind the camera, in a picture of `size` pixels.
+    pub(super) fn to_pixel(view: DVec3, size: f64) -> [f64; 2] {
+        let scale = 0.5 * size / (view.z * TAN_HALF_FIELD);
+        [0.5 * size + view.x * scale, 0.5 * size - view.y * scale]
+    }
+
+    /// Direction of the ray through a pixel coordinate.
+    pub(super) fn ray(&self, x: f64, y: f64, size: f64) -> DVec3 {
+        let (across, upward) = ((2.0 * x / size - 1.0) * TAN_HALF_FIELD, (1.0 - 2.0 * y / size) * TAN_HALF_FIELD);
+        (self.forward + self.right * across + self.up * upward).normalize()
+    }
+}
+
+/// The closest camera on one axis: its offset and its distance, from `(offset, depth)` of all points.
+fn fit(points: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
+    // In the frame:  |s - c| <= t (D + z)  for all points, with offset c, distance D, t = fill * tan(field/2)
+    //   =>  max(s - t z) <= t D + c  and  max(-s - t z) <= t D - c;  equality in both gives c and the smallest D.
+    let t = TAN_HALF_FIELD * FILL;
+    let (plus, minus) =
+        points.fold((f64::NEG_INFINITY, f64::NEG_INFINITY), |(plus, minus), (s, z)| (plus.max(s - t * z), minus.max(-s - t * z)));
+    ((plus - minus) * 0.5, (plus + minus) / (2.0 * t))
+}
+
+/// Drawable positions of all corners of triangles.
+fn drawn_points(surfaces: &[Surface]) -> Vec<DVec3> {
+    let mut points = Vec::new();
+    for surface in surfaces {
+        let mut is_drawn = vec![false; surface.positions.len()];
+        surface.drawable_triangles().flatten().for_each(|vertex| is_drawn[vertex] = true);
+        let drawn = surface.positions.iter().zip(is_drawn).filter(|(position, is_drawn)| *is_drawn && is_drawable(**position));
+        points.extend(drawn.map(|(position, _)| DVec3::from(position.map(f64::from))));
+    }
+    points
+}
+
+fn points_in_reach(moments: &[Vec<Surface>]) -> Vec<DVec3> {
+    let mut moments = moments.iter().map(|moment| drawn_points(moment)).skip_while(Vec::is_empty);
+    let Some(first) = moments.next() else { return Vec::new() };
+    let [low, high] = inner_bounds(&first);
+    let reach = DVec3::splat((high - low).length() * REACH + 1e-3);
+    let (low, high) = (low - reach, high + reach);
+    let in_reach = |point: &DVec3| point.cmpge(low).all() && point.cmple(high).all();
+    first.into_iter().chain(moments.flatten()).filter(in_reach).collect()
+}
+
+/// Box of the points without the outermost share on each side.
+fn inner_bounds(points: &[DVec3]) -> [DVec3; 2] {
+    let mut bounds = [DVec3::ZERO; 2];
+    for axis in 0..3 {
+        let mut values: Vec<f64> =
+            points.iter().step_by(points.len().div_ceil(SAMPLE_COUNT).max(1)).map(|point| point[axis]).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        let skip = (values.len() as f64 * OUTLIER_SHARE) as usize;
+        bounds[0][axis] = values.get(skip).copied().unwrap_or(0.0);
+        bounds[1][axis] = values.iter().rev().nth(skip).copied().unwrap_or(0.0);
+    }
+    bounds
+}
+
+fn bounds(points: impl Iterator<Item = DVec3>) -> [DVec3; 2] {
+    points.fold([DVec3::INFINITY, DVec3::NEG_INFINITY], |[low, high], point| [low.min(point), high.max(point)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn square(offset: [f32; 3]) -> Vec<Surface> {
+        let corners = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]];
+        let positions = corners.map(|[x, y]| [x + offset[0], y + offset[1], offset[2]]).to_vec();
+        vec![Surface::new(positions, vec![[0, 1, 2], [0, 2, 3]], [0; 3])]
+    }
+
+    fn pixels(camera: &Camera, moment: &[Surface]) -> Vec<[f64; 2]> {
+        drawn_points(moment).iter().map(|&point| Camera::to_pixel(camera.to_view(point), 1.0)).collect()
+    }
+
+    #[test]
+    fn every_moment_is_in_the_frame_and_touches_its_margin() {
+        let moments = [square([0.0; 3]), square([1.0, -0.5, 0.3])];
+        let camera = Camera::framing(&moments, View::default());
+        let all: Vec<_> = moments.iter().flat_map(|moment| pixels(&camera, moment)).flatten().collect();
+        let (low, high) = (all.iter().copied().fold(1.0, f64::min), all.iter().copied().fold(0.0, f64::max));
+        assert!((low - 0.07).abs() < 1e-9 && (high - 0.93).abs() < 1e-9, "{low} {high}");
+    }
+
+    #[test]
+    fn a_cloth_that_falls_away_leaves_the_frame_of_the_others_alone() {
+        let camera = Camera::framing(&[square([0.0; 3])], View::default());
+        let fallen: Vec<_> = [square([0.0; 3]), square([0.0, -500.0, 0.0])].concat();
+        assert_eq!(Camera::framing(&[square([0.0; 3]), fallen], View::default()), camera);
+    }
+
+    #[test]
+    fn what_lies_flat_is_seen_from_above() {
+        let lying = square([0.0; 3]).into_iter().map(|surface| {
+            let positions = surface.positions.iter().map(|p| [p[0], 0.0, p[1]]).collect();
+            Surface { positions, ..surface }
+        });
+        assert_eq!(View::fitting(&[lying.collect()]), View::ABOVE);
+        assert_eq!(View::fitting(&[square([0.0; 3])]), View::THREE_QUARTER);
+        assert_eq!(View::fitting(&[]), View::THREE_QUARTER);
+    }
+
+    #[test]
+    fn nothing_to_see_gives_a_finite_camera() {
+        let broken = vec![Surface::new(vec![[f32::NAN; 3]; 3], vec![[0, 1, 2]], [0; 3])];
+        let point = vec![Surface::new(vec![[1e15; 3]; 3], vec![[0, 1, 2]], [0; 3])];
+        for moments in [vec![], vec![vec![]], vec![broken], vec![point]] {
+            let camera = Camera::framing(&moments, View { azimuth: f64::NAN, elevation: f64::INFINITY });
+            assert!(camera.eye.is_finite() && camera.near > 0.0, "{camera:?}");
+        }
+    }
+}

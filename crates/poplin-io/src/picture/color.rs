@@ -1,0 +1,52 @@
+//! Colours: sRGB outside, linear light inside.
+
+use glam::Vec3;
+
+/// An sRGB colour, red, green, blue, `0..=255` each.
+pub type Color = [u8; 3];
+
+/// Muted hues that stay apart from each other and from the paper.
+const CLOTH_COLORS: [Color; 8] = [
+    [78, 112, 158],
+    [196, 104, 82],
+    [112, 146, 108],
+    [210, 160, 76],
+    [136, 96, 138],
+    [72, 142, 144],
+    [178, 118, 134],
+    [128, 124, 112],
+];
+
+/// A colour for the cloth number `index`; they repeat after eight.
+pub fn cloth_color(index: usize) -> Color {
+    CLOTH_COLORS[index % CLOTH_COLORS.len()]
+}
+
+/// Linear light of an sRGB colour (IEC 61966-2-1).
+pub(super) fn to_linear(color: Color) -> Vec3 {
+    Vec3::from_array(color.map(|channel| {
+        let value = f32::from(channel) / 255.0;
+        if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+    }))
+}
+
+/// The nearest sRGB colour of linear light; light beyond white is clipped (IEC 61966-2-1).
+pub(super) fn to_srgb(light: Vec3) -> Color {
+    light.to_array().map(|value| {
+        let value = value.clamp(0.0, 1.0);
+        let encoded = if value <= 0.003_130_8 { value * 12.92 } else { 1.055 * value.powf(1.0 / 2.4) - 0.055 };
+        (encoded * 255.0 + 0.5) as u8
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_grey_survives_the_way_to_light_and_back() {
+        for value in 0..=255 {
+            assert_eq!(to_srgb(to_linear([value; 3])), [value; 3]);
+        }
+    }
+}

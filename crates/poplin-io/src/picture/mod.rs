@@ -1,0 +1,28 @@
+//! Contact sheets: moments of a simulation side by side in one PNG, drawn on the CPU.
+//!
+//! ```no_run
+//! use poplin_io::picture::{ContactSheet, Surface, cloth_color};
+//! # fn example(positions: Vec<[f32; 3]>, triangles: Vec<[u32; 3]>) -> Result<(), poplin_io::IoError> {
+//! let mut sheet = ContactSheet::new(4, 2, 400)?;
+//! sheet.add("frame 15  0.25 s", vec![Surface::new(positions, triangles, cloth_color(0))])?;
+//! sheet.write_png("flag.png")
+//! # }
+//! ```
+
+mod background;
+mod camera;
+mod color;
+mod label;
+mod normals;
+mod raster;
+mod shading;
+mod shadow;
+mod sheet;
+mod surface;
+mod tile;
+mod visibility;
+
+pub use camera::{Camera, View};
+pub use color::{Color, cloth_color};
+pub use sheet::{ContactSheet, Image};
+pub use surface::Surface;

@@ -1,0 +1,279 @@
+//! The contact sheet: labelled moments in rows and columns.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::background::Ground;
+use super::label::{TEXT_HEIGHT, draw_text, text_width};
+use super::tile::draw_tile;
+use super::{Camera, Color, Surface, View};
+use crate::IoError;
+
+const MAX_TILES: u32 = 32;
+const MIN_TILE: u32 = 32;
+const MAX_TILE: u32 = 2048;
+
+const PAGE: Color = [252, 251, 249];
+const BORDER: Color = [212, 207, 198];
+const INK: Color = [58, 56, 60];
+const FAINT_INK: Color = [150, 145, 138];
+
+/// A picture in memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// Width in pixels.
+    pub width: u32,
+    /// Height in pixels.
+    pub height: u32,
+    /// sRGB pixels, rows from the top, shape `[height * width]`.
+    pub pixels: Vec<Color>,
+}
+
+impl Image {
+    fn filled(width: u32, height: u32, color: Color) -> Self {
+        Self { width, height, pixels: vec![color; width as usize * height as usize] }
+    }
+
+    /// Mixes ink into a pixel, strength `0..=255`; places outside are left out.
+    pub(super) fn blend(&mut self, x: u32, y: u32, ink: Color, strength: u8) {
+        if x < self.width && y < self.height {
+            let pixel = &mut self.pixels[(y * self.width + x) as usize];
+            for (value, ink) in pixel.iter_mut().zip(ink) {
+                let strength = u32::from(strength);
+                *value = ((u32::from(*value) * (255 - strength) + u32::from(ink) * strength + 127) / 255) as u8;
+            }
+        }
+    }
+
+    fn frame(&mut self, left: u32, top: u32, size: u32, color: Color) {
+        for step in 0..size {
+            for (x, y) in [(left + step, top), (left + step, top + size - 1), (left, top + step), (left + size - 1, top + step)] {
+                self.blend(x, y, color, 255);
+            }
+        }
+    }
+
+    /// Writes the picture as an sRGB PNG.
+    ///
+    /// # Errors
+    /// [`IoError::Write`] if the file cannot be created, [`IoError::Png`] if it cannot be written.
+    pub fn write_png(&self, path: impl AsRef<Path>) -> Result<(), IoError> {
+        let path = path.as_ref();
+        let file = File::create(path).map_err(IoError::write(path))?;
+        let png_error = |source| IoError::Png { path: path.to_path_buf(), source };
+        let mut encoder = png::Encoder::new(BufWriter::new(file), self.width, self.height);
+        encoder.set_color(png::ColorType::Rgb);
+        encoder.set_depth(png::BitDepth::Eight);
+        encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
+        let mut writer = encoder.write_header().map_err(png_error)?;
+        writer.write_image_data(self.pixels.as_flattened()).map_err(png_error)?;
+        writer.finish().map_err(png_error)
+    }
+}
+
+/// Moments of a simulation in one picture, all seen by the same camera.
+#[derive(Debug, Clone)]
+pub struct ContactSheet {
+    columns: u32,
+    rows: u32,
+    tile_size: u32,
+    view: Option<View>,
+    labels: Vec<String>,
+    moments: Vec<Vec<Surface>>,
+}
+
+impl ContactSheet {
+    /// An empty sheet of `columns` x `rows` square tiles, `1..=32` each way, of `tile_size` pixels, `32..=2048`.
+    ///
+    /// # Errors
+    /// [`IoError::SheetSize`] outside of these.
+    pub fn new(columns: u32, rows: u32, tile_size: u32) -> Result<Self, IoError> {
+        let tiles = 1..=MAX_TILES;
+        if !tiles.contains(&columns) || !tiles.contains(&rows) || !(MIN_TILE..=MAX_TILE).contains(&tile_size) {
+            let (max_tiles, min_tile, max_tile) = (MAX_TILES, MIN_TILE, MAX_TILE);
+            return Err(IoError::SheetSize { columns, rows, tile_size, max_tiles, min_tile, max_tile });
+        }
+        Ok(Self { columns, rows, tile_size, view: None, labels: Vec::new(), moments: Vec::new() })
+    }
+
+    /// Sees the moments from another direction (default [`View::fitting`]).
+    #[must_use]
+    pub fn with_view(self, view: View) -> Self {
+        Self { view: Some(view), ..self }
+    }
+
+    /// Number of tiles: the moments that fit.
+    pub fn capacity(&self) -> usize {
+        self.columns as usize * self.rows as usize
+    }
+
+    /// Adds the next moment. The label, for example `frame 15  0.25 s`, may have any length; it is cut at the tile's edge.
+    ///
+    /// # Errors
+    /// [`IoError::SheetFull`] if every tile is taken.
+    pub fn add(&mut self, label: impl Into<String>, surfaces: Vec<Surface>) -> Result<(), IoError> {
+        if self.moments.len() == self.capacity() {
+            return Err(IoError::SheetFull { capacity: self.capacity() });
+        }
+        self.labels.push(label.into());
+        self.moments.push(surfaces);
+        Ok(())
+    }
+
+    /// Draws all moments, several at once on the machine's cores; the picture does not depend on how many there are.
+    pub fn render(&self) -> Image {
+        let camera = Camera::framing(&self.moments, self.view.unwrap_or_else(|| View::fitting(&self.moments)));
+        let gap = (self.tile_size / 40).max(2);
+        let side = |count: u32| count * (self.tile_size + gap) + gap;
+        let mut image = Image::filled(side(self.columns), side(self.rows), PAGE);
+        for (index, tile) in self.draw_tiles(&camera).iter().enumerate() {
+            let (column, row) = (index as u32 % self.columns, index as u32 / self.columns);
+            let (left, top) = (gap + column * (self.tile_size + gap), gap + row * (self.tile_size + gap));
+            for (y, line) in tile.chunks_exact(self.tile_size as usize).enumerate() {
+                let begin = (top as usize + y) * image.width as usize + left as usize;
+                image.pixels[begin..begin + line.len()].copy_from_slice(line);
+            }
+            image.frame(left, top, self.tile_size, BORDER);
+            let (inset, right) = (gap.max(6), left + self.tile_size - 2);
+            draw_text(&mut image, &self.labels[index], left + inset, top + inset, right, INK);
+            if index == 0 {
+                let scale = format!("grid {}", length_text(Ground::new(&camera).spacing));
+                let place = right.saturating_sub(text_width(&scale) + inset).max(left + inset);
+                draw_text(&mut image, &scale, place, top + self.tile_size - inset - TEXT_HEIGHT, right, FAINT_INK);
+            }
+        }
+        image
+    }
+
+    /// Draws all moments and writes the sheet as a PNG.
+    ///
+    /// # Errors
+    /// As [`Image::write_png`].
+    pub fn write_png(&self, path: impl AsRef<Path>) -> Result<(), IoError> {
+        self.render().write_png(path)
+    }
+
+    fn draw_tiles(&self, camera: &Camera) -> Vec<Vec<Color>> {
+        let next = AtomicUsize::new(0);
+        let tiles = Mutex::new(vec![Vec::new(); self.moments.len()]);
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(self.moments.len());
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| {
+                    loop {
+                        let index = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(surfaces) = self.moments.get(index) else { return };
+                        let tile = draw_tile(surfaces, camera, self.tile_size as usize);
+                        tiles.lock().unwrap_or_else(|poison| poison.into_inner())[index] = tile;
+                    }
+                });
+            }
+        });
+        tiles.into_inner().unwrap_or_else(|poison| poison.into_inner())
+    }
+}
+
+/// A length in metres, or in millimetres or kilometres where those read better.
+fn length_text(length: f64) -> String {
+    let (value, unit) = match length {
+        length if length >= 1000.0 => (length / 1000.0, "km"),
+        length if length < 0.01 => (length * 1000.0, "mm"),
+        length => (length, "m"),
+    };
+    // Two digits behind the point hide the rounding of 0.1 + 0.2.
+    let rounded = (value * 100.0).round() / 100.0;
+    format!("{rounded} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sheet_of(positions: Vec<[f32; 3]>, triangles: Vec<[u32; 3]>) -> Image {
+        let mut sheet = ContactSheet::new(1, 1, 64).unwrap();
+        sheet.add("frame 0", vec![Surface::new(positions, triangles, [200, 0, 0])]).unwrap();
+        sheet.render()
+    }
+
+    fn red_share(image: &Image) -> f64 {
+        let is_red = |pixel: &&Color| pixel[0] / 2 > pixel[2];
+        image.pixels.iter().filter(is_red).count() as f64 / image.pixels.len() as f64
+    }
+
+    #[test]
+    fn a_cloth_fills_a_good_part_of_its_tile_in_its_colour() {
+        let mesh = poplin_model::Mesh::grid(9, 9, 1.0, 1.0);
+        let upright = mesh.positions.iter().map(|p| [p[0], p[2], 0.0]).collect();
+        let flipped = mesh.triangulated().into_iter().map(|[a, b, c]| [a, c, b]).collect();
+        let share = red_share(&sheet_of(upright, flipped));
+        assert!((0.3..0.8).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn degenerate_moments_draw_without_panic() {
+        let triangle = vec![[0, 1, 2]];
+        let cases = [
+            (vec![], vec![]),
+            (vec![], triangle.clone()),
+            (vec![[1.0; 3]; 3], vec![]),
+            (vec![[1.0; 3]; 3], triangle.clone()),
+            (vec![[f32::NAN; 3]; 3], triangle.clone()),
+            (vec![[f32::INFINITY; 3], [-1e38; 3], [1e38, 0.0, 0.0]], triangle.clone()),
+            (vec![[1e15, -1e15, 1e15], [-1e15, 0.0, 1e15], [0.0, 1e15, -1e15]], triangle),
+        ];
+        for (positions, triangles) in cases {
+            sheet_of(positions, triangles);
+        }
+        ContactSheet::new(2, 2, 32).unwrap().render();
+    }
+
+    #[test]
+    fn random_surfaces_draw_without_panic() {
+        let mut random = 7_u32;
+        let mut next = move || {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            f32::from_bits(random)
+        };
+        for _ in 0..40 {
+            let positions = (0..12).map(|_| [next(), next(), next()]).collect();
+            sheet_of(positions, (0..12).map(|first| [first, (first + 5) % 13, (first + 7) % 12]).collect());
+        }
+    }
+
+    #[test]
+    fn the_same_moments_give_the_same_picture() {
+        let mesh = poplin_model::Mesh::tube(12, 8, 0.3, 0.5, 1.0);
+        let draw = || sheet_of(mesh.positions.clone(), mesh.triangulated());
+        assert_eq!(draw(), draw());
+    }
+
+    #[test]
+    fn a_full_sheet_refuses_another_moment() {
+        let mut sheet = ContactSheet::new(1, 2, 32).unwrap();
+        sheet.add("a", vec![]).unwrap();
+        sheet.add("b", vec![]).unwrap();
+        assert_eq!(sheet.add("c", vec![]).unwrap_err().to_string(), "the contact sheet is full: it has 2 tiles");
+    }
+
+    #[test]
+    fn sheets_of_impossible_size_are_refused() {
+        for (columns, rows, tile_size) in [(0, 1, 64), (1, 33, 64), (1, 1, 16), (1, 1, u32::MAX)] {
+            assert!(ContactSheet::new(columns, rows, tile_size).is_err());
+        }
+    }
+
+    #[test]
+    fn lengths_read_well() {
+        assert_eq!([0.001, 0.2, 50.0, 2000.0].map(length_text), ["1 mm", "0.2 m", "50 m", "2 km"]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_full_disk_is_reported() {
+        let error = ContactSheet::new(1, 1, 512).unwrap().write_png("/dev/full").unwrap_err();
+        assert!(error.to_string().contains("/dev/full: "), "{error}");
+    }
+}

@@ -1,0 +1,36 @@
+//! What is drawn.
+
+use std::sync::Arc;
+
+use super::Color;
+
+/// A triangle surface in one colour.
+#[derive(Debug, Clone)]
+pub struct Surface {
+    /// Vertex positions \[m\], shape `[vertex_count]`. What is not finite is left out of the picture.
+    pub positions: Vec<[f32; 3]>,
+    /// Triangles as vertex indices, counter-clockwise seen from the front; shared between the moments of one cloth.
+    /// Triangles with an index out of range are left out.
+    pub triangles: Arc<[[u32; 3]]>,
+    /// Colour of the front; the back is drawn in a paler tint of it.
+    pub color: Color,
+}
+
+impl Surface {
+    /// A surface of the given parts.
+    pub fn new(positions: Vec<[f32; 3]>, triangles: impl Into<Arc<[[u32; 3]]>>, color: Color) -> Self {
+        Self { positions, triangles: triangles.into(), color }
+    }
+
+    /// Triangles whose three corners exist and are finite.
+    pub(super) fn drawable_triangles(&self) -> impl Iterator<Item = [usize; 3]> {
+        self.triangles.iter().map(|triangle| triangle.map(|corner| corner as usize)).filter(|triangle| {
+            triangle.iter().all(|&corner| self.positions.get(corner).is_some_and(|position| is_drawable(*position)))
+        })
+    }
+}
+
+/// Whether a position can be drawn: finite, and small enough for products of lengths in `f64`.
+pub(super) fn is_drawable(position: [f32; 3]) -> bool {
+    position.iter().all(|value| value.abs() <= poplin_model::MAX_COORDINATE)
+}

@@ -1,0 +1,48 @@
+//! One moment, drawn into a square of pixels.
+
+use glam::{DVec3, Vec3};
+
+use super::background::Ground;
+use super::color::to_srgb;
+use super::normals::vertex_normals;
+use super::raster::{Canvas, Corner};
+use super::shading::{Lights, Material};
+use super::visibility::vertex_visibility;
+use super::{Camera, Color, Surface};
+
+/// Samples per pixel on each axis.
+const SAMPLES: usize = 3;
+
+/// Draws surfaces, shape `[size * size]`, rows from the top.
+pub(super) fn draw_tile(surfaces: &[Surface], camera: &Camera, size: usize) -> Vec<Color> {
+    let mut canvas = Canvas::new(size * SAMPLES);
+    let width = canvas.size;
+    Ground::new(camera).paint(camera, surfaces, size, |column, row, light| {
+        for sample in 0..SAMPLES {
+            let begin = (row * SAMPLES + sample) * width + column * SAMPLES;
+            canvas.light[begin..begin + SAMPLES].fill(light);
+        }
+    });
+    let lights = Lights::new(camera);
+    let normals: Vec<_> = surfaces.iter().map(vertex_normals).collect();
+    let visibility = vertex_visibility(surfaces, &normals, camera);
+    for ((surface, normals), visibility) in surfaces.iter().zip(&normals).zip(&visibility) {
+        let corner = |vertex: usize| Corner {
+            view: camera.to_view(DVec3::from(surface.positions[vertex].map(f64::from))),
+            normal: camera.to_axes(normals[vertex]).as_vec3(),
+            visibility: visibility[vertex],
+        };
+        let material = Material::new(surface.color);
+        for triangle in surface.drawable_triangles() {
+            canvas.draw(triangle.map(corner), camera.near, |normal, visibility, is_front| {
+                lights.shade(&material, normal, visibility, is_front)
+            });
+        }
+    }
+    let resolve = |place: usize| {
+        let begin = place / size * SAMPLES * width + place % size * SAMPLES;
+        let rows = (0..SAMPLES).map(|row| &canvas.light[begin + row * width..][..SAMPLES]);
+        to_srgb(rows.flatten().sum::<Vec3>() / (SAMPLES * SAMPLES) as f32)
+    };
+    (0..size * size).map(resolve).collect()
+}

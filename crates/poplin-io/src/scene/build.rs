@@ -1,0 +1,100 @@
+//! From a scene's cloth to a mesh with pins.
+
+use poplin_model::Mesh;
+
+use super::animation::translation_at;
+use super::locate::Source;
+use super::validate::{check_particles, validate_shape};
+use super::{Keyframe, MAX_SCENE_PARTICLES, PinRule, Scene, SceneError, Shape};
+use crate::{IoError, read_obj};
+
+/// A cloth of a scene, ready for cooking.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BuiltCloth {
+    /// The mesh in its place in the world; copy `k` is moved by [`super::SceneCloth::copy_offset`].
+    pub mesh: Mesh,
+    /// All pinned vertices, still or moving, rising.
+    pub pinned: Vec<u32>,
+    /// The pins that move. No vertex is in two of them.
+    pub moving: Vec<MovingPins>,
+}
+
+/// Pinned vertices that move together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MovingPins {
+    /// The vertices, rising.
+    pub vertices: Vec<u32>,
+    /// Displacements from the first place, rising in time.
+    pub keys: Vec<Keyframe>,
+}
+
+impl MovingPins {
+    /// Displacement of the pins \[m\] at a time \[s\]: linear between keyframes, held before the first and after the last.
+    pub fn translation(&self, time: f32) -> [f32; 3] {
+        translation_at(&self.keys, time)
+    }
+}
+
+impl Scene {
+    /// Makes or reads the mesh of cloth number `index`, picks its pins, then moves it to its place.
+    ///
+    /// # Errors
+    /// [`SceneError`] if the mesh file is not usable, the copies are more than [`MAX_SCENE_PARTICLES`], a pin rule does not
+    /// fit the mesh, or two animations move one vertex.
+    ///
+    /// # Panics
+    /// If there is no cloth `index`.
+    pub fn build_cloth(&self, index: usize) -> Result<BuiltCloth, SceneError> {
+        let (cloth, field) = (&self.cloths[index], format!("cloth[{index}]"));
+        let source = Source { text: &self.text, path: &self.path };
+        // The fields are public: they may have changed since the file was checked.
+        validate_shape(&cloth.shape, &field, &source)?;
+        let mut mesh = match &cloth.shape {
+            Shape::Grid(grid) => grid.mesh(),
+            Shape::Tube(tube) => tube.mesh(),
+            Shape::Mesh(path) => read_obj(path)?,
+        };
+        let count = mesh.positions.len() as u128 * u128::from(cloth.count);
+        check_particles(&source, &format!("{field}.count"), count, MAX_SCENE_PARTICLES, "per scene")?;
+        let mut pinned = select(&cloth.pins, &mesh, &format!("{field}.pins"), &source)?;
+        let mut is_moving = vec![false; mesh.positions.len()];
+        let mut moving = Vec::with_capacity(cloth.animated_pins.len());
+        for (position, animated) in cloth.animated_pins.iter().enumerate() {
+            let field = format!("{field}.animated_pins[{position}]");
+            let vertices = select(&animated.pins, &mesh, &format!("{field}.pins"), &source)?;
+            for &vertex in &vertices {
+                if std::mem::replace(&mut is_moving[vertex as usize], true) {
+                    let at = source.location(&field);
+                    return Err(SceneError::PinMovedTwice { at, field, vertex });
+                }
+            }
+            pinned.extend(&vertices);
+            moving.push(MovingPins { vertices, keys: animated.keys.clone() });
+        }
+        pinned.sort_unstable();
+        pinned.dedup();
+        mesh.positions.iter_mut().for_each(|position| *position = cloth.transform.apply(*position));
+        // A mesh file near the limit may leave it by its transform.
+        let path = match &cloth.shape {
+            Shape::Mesh(path) => path.clone(),
+            Shape::Grid(_) | Shape::Tube(_) => self.path.clone(),
+        };
+        mesh.validate().map_err(|source| IoError::Mesh { path, source })?;
+        Ok(BuiltCloth { mesh, pinned, moving })
+    }
+}
+
+/// The vertices that any of the rules picks, rising.
+fn select(rules: &[PinRule], mesh: &Mesh, field: &str, source: &Source<'_>) -> Result<Vec<u32>, SceneError> {
+    let mut selected = Vec::new();
+    for (position, rule) in rules.iter().enumerate() {
+        selected.extend(rule.select(&mesh.positions).map_err(|error| {
+            let field = format!("{field}[{position}]");
+            let at = source.location(&field);
+            SceneError::Pin { at, field, source: error }
+        })?);
+    }
+    selected.sort_unstable();
+    selected.dedup();
+    Ok(selected)
+}

@@ -1,0 +1,218 @@
+//! What can be wrong with a scene file and its pins.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::IoError;
+
+/// A place in a scene file; shown as `path:line:column`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Location {
+    /// The scene file.
+    pub path: PathBuf,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}:{}:{}", self.path.display(), self.line, self.column)
+    }
+}
+
+/// Why a scene was refused. Each message says what, where and the limit.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SceneError {
+    /// The scene file, or a mesh file it names, cannot be used.
+    #[error(transparent)]
+    File(#[from] IoError),
+    /// The file is no TOML, or a value has the wrong type.
+    #[error("{at}: {message}")]
+    Syntax {
+        /// Where in the scene file.
+        at: Box<Location>,
+        /// What the TOML parser said.
+        message: String,
+    },
+    /// A key or a named value that does not exist.
+    #[error("{at}: unknown {kind} `{name}` {}{}", place(table), suggest(suggestion, known))]
+    Unknown {
+        /// Where in the scene file.
+        at: Box<Location>,
+        /// `"key"`, or `"value"` for a named choice.
+        kind: &'static str,
+        /// The name as written.
+        name: Box<str>,
+        /// The table header above it, as written, or empty at the top of the file.
+        table: Box<str>,
+        /// The nearest name that exists, if one is near.
+        suggestion: Option<String>,
+        /// All names that exist there.
+        known: Vec<String>,
+    },
+    /// A number outside its range.
+    #[error("{at}: {field} = {} is outside {}..={}{}", number(*value), number(*min), number(*max), spaced(unit))]
+    OutOfRange {
+        /// Where in the scene file.
+        at: Box<Location>,
+        /// The field, for example `cloth[0].density`.
+        field: String,
+        /// Its value.
+        value: f64,
+        /// Smallest value.
+        min: f64,
+        /// Largest value.
+        max: f64,
+        /// The unit, or empty.
+        unit: &'static str,
+    },
+    /// More particles than the engine takes.
+    #[error("{at}: {field} asks for {count} particles; the limit is {limit} {scope}")]
+    TooManyParticles {
+        /// Where in the scene file.
+        at: Box<Location>,
+        /// The field that asks for them.
+        field: String,
+        /// How many particles.
+        count: u128,
+        /// How many may be.
+        limit: usize,
+        /// `"per cloth"` or `"per scene"`.
+        scope: &'static str,
+    },
+    /// A cloth with no shape, or with several.
+    #[error("{at}: {field} needs exactly one of `grid`, `tube` and `mesh`; it has {}", list(found))]
+    Shape {
+        /// Where in the scene file.
+        at: Box<Location>,
+        /// The cloth, for example `cloth[0]`.
+        field: String,
+        /// The shapes it has.
+        found: Vec<&'static str>,
+    },
+    /// A mesh file that does not exist.
+    #[error("{at}: {field}: there is no file {}", mesh.display())]
+    MissingMesh {
+        /// Where in the scene file.
+        at: Box<Location>,
+        /// The field.
+        field: String,
+        /// Where the mesh was looked for.
+        mesh: PathBuf,
+    },
+    /// A pin rule that cannot be read, or that does not fit its mesh.
+    #[error("{at}: {field}: {source}")]
+    Pin {
+        /// Where in the scene file.
+        at: Box<Location>,
+        /// The field.
+        field: String,
+        /// What is wrong with the rule.
+        source: PinError,
+    },
+    /// A scene, or an animation, without anything in it.
+    #[error("{at}: {field} is empty; it needs at least one {needed}")]
+    Empty {
+        /// Where in the scene file.
+        at: Box<Location>,
+        /// The field.
+        field: String,
+        /// What it needs.
+        needed: &'static str,
+    },
+    /// Keyframes that do not follow each other in time.
+    #[error("{at}: {field}: time {time} s does not come after {previous} s")]
+    KeyOrder {
+        /// Where in the scene file.
+        at: Box<Location>,
+        /// The keyframe.
+        field: String,
+        /// Its time \[s\].
+        time: f32,
+        /// The time of the keyframe before it \[s\].
+        previous: f32,
+    },
+    /// A vertex that two animations of one cloth both move.
+    #[error("{at}: {field} moves vertex {vertex}, which an earlier animation of the cloth moves")]
+    PinMovedTwice {
+        /// Where in the scene file.
+        at: Box<Location>,
+        /// The later animation.
+        field: String,
+        /// The vertex, from 0.
+        vertex: u32,
+    },
+}
+
+/// Why a pin rule was refused.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum PinError {
+    /// A text that is none of the accepted forms.
+    #[error(
+        "cannot read the pin rule `{text}`: {reason}; accepted are `top:3%` (also bottom, left, right, front, back), \
+         `corner:top-left` (also bottom, right; back and front for a lying sheet), `box:x0,y0,z0,x1,y1,z1`, \
+         `indices:0,5,7-12`, `all` and `none`"
+    )]
+    Parse {
+        /// The rule as written.
+        text: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A rule that selects no vertex.
+    #[error("the pin rule `{rule}` selects none of the {vertex_count} vertices, which lie in {low:?} to {high:?} m")]
+    SelectsNothing {
+        /// The rule.
+        rule: String,
+        /// Vertices of the mesh.
+        vertex_count: usize,
+        /// Smallest corner of the mesh \[m\].
+        low: [f32; 3],
+        /// Largest corner of the mesh \[m\].
+        high: [f32; 3],
+    },
+    /// A vertex index past the end of the mesh.
+    #[error("the pin rule `{rule}` names vertex {index}, but there are only {vertex_count} (0 to {})", vertex_count.saturating_sub(1))]
+    IndexOutOfRange {
+        /// The rule.
+        rule: String,
+        /// The index, from 0.
+        index: u32,
+        /// Vertices of the mesh.
+        vertex_count: usize,
+    },
+}
+
+fn place(table: &str) -> String {
+    if table.is_empty() { "at the top of the file".into() } else { format!("in {table}") }
+}
+
+fn suggest(suggestion: &Option<String>, known: &[String]) -> String {
+    match suggestion {
+        Some(name) => format!("; did you mean `{name}`?"),
+        None => format!("; expected one of {}", list(known)),
+    }
+}
+
+fn list<T: AsRef<str>>(names: &[T]) -> String {
+    if names.is_empty() {
+        return "none".into();
+    }
+    names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
+}
+
+/// A number with as few digits as it needs.
+fn number(value: f64) -> String {
+    let is_plain = value == 0.0 || !value.is_finite() || (1e-4..1e10).contains(&value.abs());
+    if is_plain { value.to_string() } else { format!("{value:e}") }
+}
+
+fn spaced(unit: &str) -> String {
+    if unit.is_empty() { String::new() } else { format!(" {unit}") }
+}

@@ -1,0 +1,228 @@
+//! The scene file as serde sees it, and its way to a [`Scene`].
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use poplin_model::ClothConfig;
+use serde::{Deserialize, Deserializer, de};
+
+use super::locate::Source;
+use super::validate::validate;
+use super::{
+    AnimatedPins, FabricOptions, GridShape, Keyframe, PhaseSettings, PinRule, Scene, SceneCloth, SceneError, Shape, Transform,
+    TubeShape,
+};
+use crate::IoError;
+
+/// Longest scene file \[bytes\]: scenes name meshes, they do not hold them.
+const MAX_SCENE_BYTES: usize = 16 << 20;
+
+/// Least likeness (Jaro-Winkler, 1 = equal) of a name that is offered for an unknown one.
+const LIKENESS: f64 = 0.75;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SceneFile {
+    title: Option<String>,
+    #[serde(default = "default_frames")]
+    frames: u32,
+    #[serde(default = "default_frame_rate")]
+    frame_rate: f32,
+    #[serde(default)]
+    cloth: Vec<ClothFile>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ClothFile {
+    name: Option<String>,
+    grid: Option<GridShape>,
+    tube: Option<TubeShape>,
+    mesh: Option<PathBuf>,
+    #[serde(default)]
+    transform: Transform,
+    #[serde(default = "default_density")]
+    density: f32,
+    #[serde(default)]
+    pins: Rules,
+    #[serde(default)]
+    animated_pins: Vec<AnimatedPinsFile>,
+    #[serde(default)]
+    config: ClothConfig,
+    #[serde(default)]
+    fabric: FabricOptions,
+    #[serde(default)]
+    phases: PhaseSettings,
+    #[serde(default = "default_count")]
+    count: u32,
+    #[serde(default)]
+    spacing: [f32; 3],
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AnimatedPinsFile {
+    pins: Rules,
+    keys: Vec<Keyframe>,
+}
+
+fn default_frames() -> u32 {
+    120
+}
+
+fn default_frame_rate() -> f32 {
+    60.0
+}
+
+fn default_density() -> f32 {
+    0.2
+}
+
+fn default_count() -> u32 {
+    1
+}
+
+/// Pin rules as texts: one, or a list.
+#[derive(Default)]
+struct Rules(Vec<String>);
+
+impl<'de> Deserialize<'de> for Rules {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Rules;
+
+            fn expecting(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                out.write_str("a pin rule like \"top:3%\", or a list of them")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Rules, E> {
+                Ok(Rules(vec![text.to_owned()]))
+            }
+
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut items: A) -> Result<Rules, A::Error> {
+                let mut rules = Vec::new();
+                while let Some(rule) = items.next_element()? {
+                    rules.push(rule);
+                }
+                Ok(Rules(rules))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl Scene {
+    /// Reads and checks a scene file. Mesh paths in it count from its folder.
+    ///
+    /// # Errors
+    /// [`SceneError`] for the first fault, with its line.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, SceneError> {
+        let path = path.as_ref();
+        let file = std::fs::File::open(path).map_err(IoError::open(path))?;
+        let mut bytes = Vec::new();
+        file.take(MAX_SCENE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(IoError::read(path))?;
+        let (count, limit) = (bytes.len(), MAX_SCENE_BYTES);
+        if count > limit {
+            return Err(IoError::TooMany { path: path.into(), what: "bytes of a scene file", count, limit }.into());
+        }
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let valid = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]).into_owned();
+            let at = Source { text: &valid, path }.location_of(valid.len());
+            SceneError::Syntax { at, message: "this is not UTF-8 text".into() }
+        })?;
+        Self::parse(&text, path)
+    }
+
+    /// Checks the text of a scene. `path` names it in errors, and mesh paths count from its folder.
+    ///
+    /// # Errors
+    /// [`SceneError`] for the first fault, with its line.
+    pub fn parse(text: &str, path: impl AsRef<Path>) -> Result<Self, SceneError> {
+        let source = Source { text, path: path.as_ref() };
+        let file: SceneFile = toml::from_str(text).map_err(|error| toml_error(&error, &source))?;
+        let stem = source.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let cloths = file.cloth.into_iter().enumerate().map(|(index, cloth)| cloth.convert(index, &source));
+        let scene = Scene {
+            title: file.title.unwrap_or(stem),
+            frames: file.frames,
+            frame_rate: file.frame_rate,
+            cloths: cloths.collect::<Result<_, _>>()?,
+            path: source.path.into(),
+            text: text.to_owned(),
+        };
+        validate(&scene, &source)?;
+        Ok(scene)
+    }
+}
+
+impl ClothFile {
+    fn convert(self, index: usize, source: &Source<'_>) -> Result<SceneCloth, SceneError> {
+        let field = format!("cloth[{index}]");
+        let shape = match (self.grid, self.tube, self.mesh) {
+            (Some(grid), None, None) => Shape::Grid(grid),
+            (None, Some(tube), None) => Shape::Tube(tube),
+            (None, None, Some(mesh)) => Shape::Mesh(source.path.parent().unwrap_or(Path::new("")).join(mesh)),
+            (grid, tube, mesh) => {
+                let found = [("grid", grid.is_some()), ("tube", tube.is_some()), ("mesh", mesh.is_some())];
+                let found = found.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name).collect();
+                let at = source.location(&field);
+                return Err(SceneError::Shape { at, field, found });
+            }
+        };
+        let animated_pins = self.animated_pins.into_iter().enumerate().map(|(position, animated)| {
+            let field = format!("{field}.animated_pins[{position}].pins");
+            Ok(AnimatedPins { pins: parse_rules(animated.pins, &field, source)?, keys: animated.keys })
+        });
+        Ok(SceneCloth {
+            name: self.name.unwrap_or_else(|| format!("cloth {index}")),
+            shape,
+            transform: self.transform,
+            density: self.density,
+            pins: parse_rules(self.pins, &format!("{field}.pins"), source)?,
+            animated_pins: animated_pins.collect::<Result<_, SceneError>>()?,
+            config: self.config,
+            fabric: self.fabric,
+            phases: self.phases,
+            count: self.count,
+            spacing: self.spacing,
+        })
+    }
+}
+
+fn parse_rules(rules: Rules, field: &str, source: &Source<'_>) -> Result<Vec<PinRule>, SceneError> {
+    let parse = |(position, rule): (usize, &String)| {
+        rule.parse().map_err(|error| {
+            let field = format!("{field}[{position}]");
+            let at = source.location(&field);
+            SceneError::Pin { at, field, source: error }
+        })
+    };
+    rules.0.iter().enumerate().map(parse).collect()
+}
+
+/// Turns serde's message about an unknown name into one with a suggestion; others keep their text.
+fn toml_error(error: &toml::de::Error, source: &Source<'_>) -> SceneError {
+    let offset = error.span().map_or(0, |span| span.start);
+    let at = source.location_of(offset);
+    let message = error.message();
+    let kinds = [("unknown field `", "key"), ("unknown variant `", "value")];
+    let Some((_, kind)) = kinds.into_iter().find(|(begin, _)| message.starts_with(begin)) else {
+        return SceneError::Syntax { at, message: message.replace('\n', "; ") };
+    };
+    // serde: unknown field `a`, expected one of `b`, `c`. Every second piece between backticks is a name.
+    let mut names = message.split('`').skip(1).step_by(2).map(str::to_owned);
+    let name = names.next().unwrap_or_default();
+    let known: Vec<String> = names.collect();
+    let likeness = |candidate: &&String| strsim::jaro_winkler(candidate, &name);
+    let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    let suggestion = nearest.filter(|candidate| likeness(candidate) >= LIKENESS).cloned();
+    let above = source.text.get(..offset).unwrap_or_default();
+    let table = above
+        .lines()
+        .rev()
+        .map(|line| line.split('#').next().unwrap_or_default().trim())
+        .find(|line| line.starts_with('[') && line.ends_with(']'));
+    let table = table.unwrap_or_default().into();
+    SceneError::Unknown { at, kind, name: name.into(), table, suggestion, known }
+}

@@ -1,0 +1,128 @@
+//! Lines and columns of the fields of a TOML text.
+
+use std::path::Path;
+
+use poplin_model::ModelError;
+use toml::de::{DeArray, DeTable, DeValue};
+
+use super::{Location, SceneError};
+
+/// The scene text while it is checked; finds the places of fields for errors.
+pub(super) struct Source<'a> {
+    pub(super) text: &'a str,
+    pub(super) path: &'a Path,
+}
+
+impl Source<'_> {
+    /// The place of a field such as `cloth[0].config.damping`: that of its key, or of the nearest table above it that is
+    /// in the file.
+    pub(super) fn location(&self, field: &str) -> Box<Location> {
+        self.location_of(self.offset(field).unwrap_or(0))
+    }
+
+    /// The place of a byte offset.
+    pub(super) fn location_of(&self, offset: usize) -> Box<Location> {
+        let before = &self.text.as_bytes()[..offset.min(self.text.len())];
+        let begin = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
+        let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let column = String::from_utf8_lossy(&before[begin..]).chars().count() + 1;
+        Box::new(Location { path: self.path.into(), line, column })
+    }
+
+    fn offset(&self, field: &str) -> Option<usize> {
+        let root = DeTable::parse(self.text).ok()?;
+        let mut table = Some(root.get_ref());
+        let mut array: Option<&DeArray<'_>> = None;
+        let mut offset = 0;
+        for step in field.split(['.', '[', ']']).filter(|step| !step.is_empty()) {
+            let value = match (table, array) {
+                (Some(entries), _) => {
+                    let Some((key, value)) = entries.iter().find(|(key, _)| key.get_ref() == step) else { break };
+                    offset = key.span().start;
+                    value
+                }
+                (None, Some(items)) => {
+                    let Some(item) = step.parse().ok().and_then(|index: usize| items.get(index)) else { break };
+                    offset = item.span().start;
+                    item
+                }
+                (None, None) => break,
+            };
+            (table, array) = match value.get_ref() {
+                DeValue::Table(entries) => (Some(entries), None),
+                DeValue::Array(items) => (None, Some(items)),
+                _ => (None, None),
+            };
+        }
+        Some(offset)
+    }
+
+    /// Refuses a number outside `min..=max`; NaN is outside every range.
+    pub(super) fn check_range(
+        &self,
+        field: &str,
+        value: impl Into<f64>,
+        [min, max]: [f64; 2],
+        unit: &'static str,
+    ) -> Result<(), SceneError> {
+        let value = value.into();
+        if value >= min && value <= max { Ok(()) } else { Err(self.out_of_range(field, value, [min, max], unit)) }
+    }
+
+    /// Checks each component of a vector.
+    pub(super) fn check_vector(&self, field: &str, value: [f32; 3], limit: f64, unit: &'static str) -> Result<(), SceneError> {
+        value.into_iter().try_for_each(|component| self.check_range(field, shortest(component), [-limit, limit], unit))
+    }
+
+    fn out_of_range(&self, field: &str, value: f64, [min, max]: [f64; 2], unit: &'static str) -> SceneError {
+        let at = self.location(field);
+        SceneError::OutOfRange { at, field: field.into(), value, min, max, unit }
+    }
+
+    /// Gives an error of the model's own checks its place: `table` holds the field that the error names.
+    pub(super) fn model_error(&self, table: &str, error: &ModelError) -> SceneError {
+        let (name, value, [min, max]) = match *error {
+            ModelError::OutOfRange { field, value, min, max } => (field, value, [min, max]),
+            ModelError::NotFinite { what, value, limit, .. } => (what, value, [-limit, limit]),
+            _ => {
+                let at = self.location(table);
+                return SceneError::Syntax { at, message: format!("{table}: {error}") };
+            }
+        };
+        self.out_of_range(&format!("{table}.{name}"), shortest(value), [shortest(min), shortest(max)], "")
+    }
+}
+
+/// The `f64` that reads like the `f32`: 0.1 stays 0.1 in messages and comparisons with written limits.
+pub(super) fn shortest(value: f32) -> f64 {
+    value.to_string().parse().unwrap_or_else(|_| value.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "title = 'x'\n[[cloth]]\nname = 'a'\n[[cloth]]\nconfig = { gravity = [0, 0, 0],\n  damping = [2, 0, 0] }\n[cloth.phases.bending]\nstiffness = 3\n";
+
+    #[test]
+    fn fields_are_found_in_tables_arrays_and_inline_tables() {
+        let source = Source { text: TEXT, path: Path::new("x.toml") };
+        for (field, line, column) in [
+            ("title", 1, 1),
+            ("cloth[1].config.damping", 6, 3),
+            ("cloth[1].config.damping[0]", 6, 14),
+            ("cloth[1].phases.bending.stiffness", 8, 1),
+            ("cloth[0].density", 2, 1),
+            ("nothing", 1, 1),
+        ] {
+            let at = source.location(field);
+            assert_eq!((at.line, at.column), (line, column), "{field}");
+        }
+    }
+
+    #[test]
+    fn columns_count_characters() {
+        let source = Source { text: "ä = 1\nöö x", path: Path::new("x.toml") };
+        assert_eq!(source.location_of(12).to_string(), "x.toml:2:4");
+    }
+}

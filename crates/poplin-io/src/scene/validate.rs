@@ -1,0 +1,143 @@
+//! Ranges of a scene.
+
+use poplin_model::{MAX_PARTICLES, PhaseKind};
+
+use super::locate::{Source, shortest};
+use super::{AnimatedPins, MAX_SCENE_PARTICLES, Scene, SceneCloth, SceneError, Shape};
+
+/// Largest length and displacement of a scene \[m\]; beyond it `f32` has no millimetres left by far.
+const MAX_LENGTH: f64 = 1e6;
+const MIN_LENGTH: f64 = 1e-6;
+
+/// Refuses the first field out of range.
+pub(super) fn validate(scene: &Scene, source: &Source<'_>) -> Result<(), SceneError> {
+    source.check_range("frames", scene.frames, [1.0, 1e6], "")?;
+    source.check_range("frame_rate", shortest(scene.frame_rate), [0.1, 1e4], "1/s")?;
+    if scene.cloths.is_empty() {
+        return Err(empty(source, "cloth", "[[cloth]]"));
+    }
+    let mut total: u128 = 0;
+    for (index, cloth) in scene.cloths.iter().enumerate() {
+        let field = format!("cloth[{index}]");
+        validate_cloth(cloth, &field, source)?;
+        total += u128::from(shape_particle_count(&cloth.shape)) * u128::from(cloth.count);
+        check_particles(source, &format!("{field}.count"), total, MAX_SCENE_PARTICLES, "per scene")?;
+    }
+    Ok(())
+}
+
+fn validate_cloth(cloth: &SceneCloth, field: &str, source: &Source<'_>) -> Result<(), SceneError> {
+    let at = |name: &str| format!("{field}.{name}");
+    validate_shape(&cloth.shape, field, source)?;
+    source.check_vector(&at("transform.translation"), cloth.transform.translation, MAX_LENGTH, "m")?;
+    source.check_vector(&at("transform.rotation"), cloth.transform.rotation, 360.0, "degrees")?;
+    source.check_range(&at("transform.scale"), shortest(cloth.transform.scale), [1e-6, 1e6], "")?;
+    source.check_range(&at("density"), shortest(cloth.density), [1e-6, 1e6], "kg/m^2")?;
+    cloth.config.validate().map_err(|error| source.model_error(&at("config"), &error))?;
+    source.check_range(&at("fabric.max_fiber_length"), cloth.fabric.max_fiber_length, [1.0, 1024.0], "")?;
+    source.check_range(&at("fabric.weld_tolerance"), shortest(cloth.fabric.weld_tolerance), [0.0, 1.0], "m")?;
+    for kind in PhaseKind::ALL {
+        validate_phase(cloth, kind, &at(&format!("phases.{}", kind.name())), source)?;
+    }
+    source.check_range(&at("count"), cloth.count, [1.0, MAX_SCENE_PARTICLES as f64], "")?;
+    source.check_vector(&at("spacing"), cloth.spacing, MAX_LENGTH, "m")?;
+    for (index, animated) in cloth.animated_pins.iter().enumerate() {
+        validate_animation(animated, &at(&format!("animated_pins[{index}]")), source)?;
+    }
+    Ok(())
+}
+
+fn validate_phase(cloth: &SceneCloth, kind: PhaseKind, field: &str, source: &Source<'_>) -> Result<(), SceneError> {
+    let options = cloth.phases.of(kind);
+    let check = |name: &str, value, range| source.check_range(&format!("{field}.{name}"), shortest(value), range, "");
+    check("stiffness", options.stiffness, [0.0, 1.0])?;
+    check("stiffness_multiplier", options.stiffness_multiplier, [0.0, 1.0])?;
+    check("compression_limit", options.compression_limit, [0.001, 1.0])?;
+    check("stretch_limit", options.stretch_limit, [1.0, 1000.0])
+}
+
+/// Refuses a shape that cannot be made.
+pub(super) fn validate_shape(shape: &Shape, field: &str, source: &Source<'_>) -> Result<(), SceneError> {
+    let counts =
+        |name: &str, value: u32, min: f64| source.check_range(&format!("{field}.{name}"), value, [min, u32::MAX.into()], "");
+    let length = |name: &str, value: f32, min: f64| {
+        source.check_range(&format!("{field}.{name}"), shortest(value), [min, MAX_LENGTH], "m")
+    };
+    let shape_name = match shape {
+        Shape::Grid(grid) => {
+            counts("grid.columns", grid.columns, 2.0)?;
+            counts("grid.rows", grid.rows, 2.0)?;
+            length("grid.width", grid.width, MIN_LENGTH)?;
+            length("grid.height", grid.height, MIN_LENGTH)?;
+            "grid"
+        }
+        Shape::Tube(tube) => {
+            counts("tube.segments", tube.segments, 3.0)?;
+            counts("tube.rings", tube.rings, 2.0)?;
+            length("tube.top_radius", tube.top_radius, MIN_LENGTH)?;
+            length("tube.bottom_radius", tube.bottom_radius, MIN_LENGTH)?;
+            length("tube.height", tube.height, 0.0)?;
+            source.check_range(&format!("{field}.tube.arc"), shortest(tube.arc), [1.0, 360.0], "degrees")?;
+            "tube"
+        }
+        Shape::Mesh(mesh) => {
+            if !mesh.is_file() {
+                let field = format!("{field}.mesh");
+                let at = source.location(&field);
+                return Err(SceneError::MissingMesh { at, field, mesh: mesh.clone() });
+            }
+            "mesh"
+        }
+    };
+    let count = shape_particle_count(shape).into();
+    check_particles(source, &format!("{field}.{shape_name}"), count, MAX_PARTICLES, "per cloth")
+}
+
+/// Particles of one copy; 0 for a mesh file, which is counted when it is read.
+fn shape_particle_count(shape: &Shape) -> u64 {
+    match shape {
+        Shape::Grid(grid) => grid.particle_count(),
+        Shape::Tube(tube) => tube.particle_count(),
+        Shape::Mesh(_) => 0,
+    }
+}
+
+/// Refuses more particles than `limit`.
+pub(super) fn check_particles(
+    source: &Source<'_>,
+    field: &str,
+    count: u128,
+    limit: usize,
+    scope: &'static str,
+) -> Result<(), SceneError> {
+    if count <= limit as u128 {
+        return Ok(());
+    }
+    let at = source.location(field);
+    Err(SceneError::TooManyParticles { at, field: field.into(), count, limit, scope })
+}
+
+fn validate_animation(animated: &AnimatedPins, field: &str, source: &Source<'_>) -> Result<(), SceneError> {
+    if animated.pins.is_empty() {
+        return Err(empty(source, &format!("{field}.pins"), "pin rule"));
+    }
+    if animated.keys.is_empty() {
+        return Err(empty(source, &format!("{field}.keys"), "keyframe"));
+    }
+    for (index, key) in animated.keys.iter().enumerate() {
+        let field = format!("{field}.keys[{index}]");
+        source.check_range(&format!("{field}.time"), shortest(key.time), [0.0, 1e6], "s")?;
+        source.check_vector(&format!("{field}.translation"), key.translation, MAX_LENGTH, "m")?;
+        let previous = index.checked_sub(1).map(|before| animated.keys[before].time);
+        if let Some(previous) = previous.filter(|&previous| previous >= key.time) {
+            let at = source.location(&field);
+            return Err(SceneError::KeyOrder { at, field, time: key.time, previous });
+        }
+    }
+    Ok(())
+}
+
+fn empty(source: &Source<'_>, field: &str, needed: &'static str) -> SceneError {
+    let at = source.location(field);
+    SceneError::Empty { at, field: field.into(), needed }
+}

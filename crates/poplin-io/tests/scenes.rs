@@ -1,0 +1,274 @@
+//! Scene files from outside: the shipped ones, and what is refused.
+
+use std::path::{Path, PathBuf};
+
+use poplin_io::scene::{MAX_SCENE_PARTICLES, Scene, SceneError, Shape, Tethers};
+
+fn shipped() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../poplin-cli/scenes")
+}
+
+fn parse(text: &str) -> Result<Scene, SceneError> {
+    Scene::parse(text, "scene.toml")
+}
+
+/// A scene of one small cloth with more lines for it.
+fn with(lines: &str) -> String {
+    format!("[[cloth]]\ngrid = {{ columns = 3, rows = 4, width = 1.0, height = 2.0 }}\n{lines}\n")
+}
+
+fn message(text: &str) -> String {
+    match parse(text) {
+        Ok(scene) => scene.build_cloth(0).expect_err("the scene was accepted").to_string(),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn every_shipped_scene_builds() {
+    let mut count = 0;
+    for entry in std::fs::read_dir(shipped()).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            let scene = Scene::load(&path).unwrap();
+            for index in 0..scene.cloths.len() {
+                let built = scene.build_cloth(index).unwrap();
+                assert!(!built.pinned.is_empty(), "{}: nothing is pinned", path.display());
+            }
+            count += 1;
+        }
+    }
+    assert!(count >= 3);
+}
+
+#[test]
+fn the_curtain_hangs_on_nine_rings_of_which_eight_move() {
+    let built = Scene::load(shipped().join("curtain.toml")).unwrap().build_cloth(0).unwrap();
+    assert_eq!((built.pinned.len(), built.moving.len()), (9, 8));
+    assert_eq!(built.moving[7].translation(10.0), [-1.2, 0.0, 0.0]);
+}
+
+#[test]
+fn defaults_fill_what_is_left_out() {
+    let scene = parse(&with("")).unwrap();
+    let cloth = &scene.cloths[0];
+    assert_eq!((scene.title.as_str(), scene.frames, scene.frame_rate), ("scene", 120, 60.0));
+    assert_eq!((cloth.name.as_str(), cloth.density, cloth.count), ("cloth 0", 0.2, 1));
+    assert_eq!((cloth.config.solver_frequency, cloth.fabric.tethers), (300.0, Tethers::Geodesic));
+}
+
+#[test]
+fn whole_numbers_stand_for_decimals() {
+    let scene =
+        parse(&with("density = 1\ntransform = { translation = [1, 2, 3] }\nconfig = { solver_frequency = 600 }")).unwrap();
+    assert_eq!(scene.cloths[0].config.solver_frequency, 600.0);
+}
+
+#[test]
+fn copies_stand_apart_by_the_spacing() {
+    let scene = parse(&with("count = 3\nspacing = [1.5, 0.0, -1.0]")).unwrap();
+    assert_eq!(scene.cloths[0].copy_offset(2), [3.0, 0.0, -2.0]);
+}
+
+#[test]
+fn pins_are_picked_before_the_cloth_is_moved() {
+    let built = parse(&with("pins = \"top:0%\"\ntransform = { rotation = [0, 0, 180], translation = [5, 0, 0] }"))
+        .unwrap()
+        .build_cloth(0)
+        .unwrap();
+    assert_eq!(built.pinned, [0, 1, 2]);
+    assert!((built.mesh.positions[2][0] - 4.0).abs() < 1e-6);
+}
+
+#[test]
+fn unknown_names_come_with_a_suggestion() {
+    assert_eq!(message(&with("denisty = 0.2")), "scene.toml:3:1: unknown key `denisty` in [[cloth]]; did you mean `density`?");
+    assert_eq!(
+        message(&with("fabric = { tethers = \"geodesik\" }")),
+        "scene.toml:3:22: unknown value `geodesik` in [[cloth]]; did you mean `geodesic`?"
+    );
+    assert_eq!(
+        message(&with("config = { solver_freqency = 300 }")),
+        "scene.toml:3:12: unknown key `solver_freqency` in [[cloth]]; did you mean `solver_frequency`?"
+    );
+    assert_eq!(
+        message("wind = 3\n"),
+        "scene.toml:1:1: unknown key `wind` at the top of the file; expected one of `title`, `frames`, `frame_rate`, `cloth`"
+    );
+    assert!(
+        message(&with("[cloth.phases.bending]\nstifness = 1")).contains("in [cloth.phases.bending]; did you mean `stiffness`?")
+    );
+}
+
+#[test]
+fn numbers_out_of_range_name_line_field_value_and_limit() {
+    let cases = [
+        ("density = -1", "scene.toml:3:1: cloth[0].density = -1 is outside 1e-6..=1000000 kg/m^2"),
+        ("density = nan", "scene.toml:3:1: cloth[0].density = NaN is outside 1e-6..=1000000 kg/m^2"),
+        ("count = 0", "scene.toml:3:1: cloth[0].count = 0 is outside 1..=268435456"),
+        ("\nspacing = [0, inf, 0]", "scene.toml:4:1: cloth[0].spacing = inf is outside -1000000..=1000000 m"),
+        ("config = { damping = [0, 2, 0] }", "scene.toml:3:12: cloth[0].config.damping = 2 is outside 0..=1"),
+        ("config = { solver_frequency = 0.1 }", "scene.toml:3:12: cloth[0].config.solver_frequency = 0.1 is outside 1..=10000"),
+        ("config = { gravity = [0, nan, 0] }", "scene.toml:3:12: cloth[0].config.gravity = NaN is outside -1e15..=1e15"),
+        ("fabric = { max_fiber_length = 0 }", "scene.toml:3:12: cloth[0].fabric.max_fiber_length = 0 is outside 1..=1024"),
+        (
+            "[cloth.phases.shearing]\nstretch_limit = 0.5",
+            "scene.toml:4:1: cloth[0].phases.shearing.stretch_limit = 0.5 is outside 1..=1000",
+        ),
+        ("transform = { scale = 0 }", "scene.toml:3:15: cloth[0].transform.scale = 0 is outside 1e-6..=1000000"),
+    ];
+    for (lines, expected) in cases {
+        assert_eq!(message(&with(lines)), expected);
+    }
+    assert_eq!(message("frames = 0\n"), "scene.toml:1:1: frames = 0 is outside 1..=1000000");
+    assert_eq!(message("frame_rate = 0\n"), "scene.toml:1:1: frame_rate = 0 is outside 0.1..=10000 1/s");
+}
+
+#[test]
+fn grids_out_of_range_are_refused_before_they_are_made() {
+    let grid = |columns: u32, rows: u32| {
+        message(&format!("[[cloth]]\ngrid = {{ columns = {columns}, rows = {rows}, width = 1, height = 1 }}"))
+    };
+    assert_eq!(grid(0, 5), "scene.toml:2:10: cloth[0].grid.columns = 0 is outside 2..=4294967295");
+    assert_eq!(
+        grid(100_000, 10_000),
+        "scene.toml:2:1: cloth[0].grid asks for 1000000000 particles; the limit is 16777216 per cloth"
+    );
+    assert!(grid(u32::MAX, u32::MAX).contains("asks for 18446744065119617025 particles"));
+}
+
+#[test]
+fn all_copies_together_are_limited() {
+    assert_eq!(
+        message(&with("count = 100000000")),
+        "scene.toml:3:1: cloth[0].count asks for 1200000000 particles; the limit is 268435456 per scene"
+    );
+    assert_eq!(MAX_SCENE_PARTICLES, 268_435_456);
+}
+
+#[test]
+fn a_cloth_has_exactly_one_shape() {
+    assert_eq!(
+        message("[[cloth]]\nname = 'x'\n"),
+        "scene.toml:1:1: cloth[0] needs exactly one of `grid`, `tube` and `mesh`; it has none"
+    );
+    assert_eq!(
+        message(&with("mesh = 'shirt.obj'")),
+        "scene.toml:1:1: cloth[0] needs exactly one of `grid`, `tube` and `mesh`; it has `grid`, `mesh`"
+    );
+}
+
+#[test]
+fn a_scene_needs_a_cloth() {
+    assert_eq!(message("title = 'empty'\n"), "scene.toml:1:1: cloth is empty; it needs at least one [[cloth]]");
+}
+
+#[test]
+fn a_missing_mesh_is_looked_for_beside_the_scene() {
+    let error = Scene::parse("[[cloth]]\nmesh = 'no.obj'\n", "some/folder/scene.toml").unwrap_err();
+    assert_eq!(error.to_string(), "some/folder/scene.toml:2:1: cloth[0].mesh: there is no file some/folder/no.obj");
+}
+
+#[test]
+fn a_mesh_beside_the_scene_is_read() {
+    let folder = std::env::temp_dir().join(format!("poplin-io-scene-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("one.obj"), "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n").unwrap();
+    std::fs::write(folder.join("scene.toml"), "[[cloth]]\nmesh = 'one.obj'\npins = ['corner:top-left']\n").unwrap();
+    let scene = Scene::load(folder.join("scene.toml")).unwrap();
+    assert_eq!(scene.cloths[0].shape, Shape::Mesh(folder.join("one.obj")));
+    assert_eq!(scene.build_cloth(0).unwrap().pinned, [2]);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn faulty_pins_are_found_in_their_line() {
+    assert!(
+        message(&with("pins = ['top:1%',\n  'topp:1%']"))
+            .starts_with("scene.toml:4:3: cloth[0].pins[1]: cannot read the pin rule `topp:1%`: no such rule; accepted are ")
+    );
+    assert!(
+        message(&with("pins = 'indices:12'"))
+            .starts_with("scene.toml:3:1: cloth[0].pins[0]: the pin rule `indices:12` names vertex 12")
+    );
+    assert!(message(&with("pins = 'box:9,9,9,9,9,9'")).contains("selects none of the 12 vertices"));
+    assert!(message(&with("pins = 3")).contains("expected a pin rule like \"top:3%\", or a list of them"));
+}
+
+#[test]
+fn keyframes_must_rise_in_time() {
+    let keys = |keys: &str| message(&with(&format!("animated_pins = [{{ pins = 'all', keys = [{keys}] }}]")));
+    let key = |time: f32| format!("{{ time = {time}, translation = [0, 0, 0] }}");
+    assert_eq!(
+        keys(&format!("{}, {}", key(1.0), key(1.0))),
+        "scene.toml:3:81: cloth[0].animated_pins[0].keys[1]: time 1 s does not come after 1 s"
+    );
+    assert!(keys("").contains("cloth[0].animated_pins[0].keys is empty; it needs at least one keyframe"));
+    assert!(keys(&key(-1.0)).contains("keys[0].time = -1 is outside 0..=1000000 s"));
+}
+
+#[test]
+fn two_animations_may_not_move_one_vertex() {
+    let animated = "{ pins = 'top:0%', keys = [{ time = 0, translation = [0, 0, 0] }] }";
+    let text = with(&format!("animated_pins = [\n{animated},\n{animated}]"));
+    assert_eq!(
+        message(&text),
+        "scene.toml:5:1: cloth[0].animated_pins[1] moves vertex 0, which an earlier animation of the cloth moves"
+    );
+}
+
+#[test]
+fn texts_that_are_no_toml_name_line_and_column() {
+    assert!(message("title = 'x'\nframes = = 3\n").starts_with("scene.toml:2:10: "));
+    assert!(message("frames = 'many'\n").starts_with("scene.toml:1:10: invalid type: string"));
+    assert!(message("frames = -1\n").starts_with("scene.toml:1:10: invalid value"));
+}
+
+#[test]
+fn files_that_are_missing_or_no_text_are_named() {
+    assert!(Scene::load("no/such.toml").unwrap_err().to_string().starts_with("cannot open no/such.toml: "));
+    let path = std::env::temp_dir().join(format!("poplin-io-binary-{}.toml", std::process::id()));
+    std::fs::write(&path, b"title = 'x'\n\xff\xfe").unwrap();
+    assert!(Scene::load(&path).unwrap_err().to_string().ends_with(":2:1: this is not UTF-8 text"));
+    std::fs::remove_file(path).unwrap();
+}
+
+#[test]
+fn mutated_scenes_never_panic() {
+    let good = std::fs::read(shipped().join("cape.toml")).unwrap();
+    let mut random = 0x2545_f491_4f6c_dd1d_u64;
+    let mut next = move |bound: usize| {
+        // xorshift64 (Marsaglia, "Xorshift RNGs", 2003)
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        (random % bound as u64) as usize
+    };
+    let alphabet = b"0123456789-.e[]{}=\"', \n#axn";
+    for _ in 0..2000 {
+        let mut bytes = good.clone();
+        for _ in 0..1 + next(4) {
+            let place = next(bytes.len());
+            match next(3) {
+                0 => bytes[place] = alphabet[next(alphabet.len())],
+                1 => bytes.insert(place, alphabet[next(alphabet.len())]),
+                _ => drop(bytes.drain(place..(place + next(40)).min(bytes.len()))),
+            }
+        }
+        if let Ok(scene) = Scene::parse(&String::from_utf8_lossy(&bytes), "mutant.toml") {
+            let is_small = |scene: &Scene| matches!(&scene.cloths[0].shape, Shape::Tube(tube) if tube.particle_count() < 100_000);
+            if is_small(&scene) {
+                let _ = scene.build_cloth(0);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_shape_changed_after_the_check_is_checked_again() {
+    let mut scene = parse(&with("")).unwrap();
+    if let Shape::Grid(grid) = &mut scene.cloths[0].shape {
+        grid.rows = 0;
+    }
+    assert!(scene.build_cloth(0).is_err());
+}

@@ -1,0 +1,218 @@
+//! GPU kernel against its CPU mirror: stage by stage and whole, from the same input.
+//!
+//! On software adapters every bit must agree. Real GPUs may fuse multiply and add: there the allowance is
+//! `FACTOR * f32::EPSILON * scale` per stage run from the same input.
+
+use poplin_gpu::{EngineOptions, FramePart, Headless};
+use poplin_layout::{MemoryTier, Stage, StageMask};
+use poplin_model::{Cloth, Frame};
+use poplin_reference::{LaneOrder, ReferenceEngine, Team};
+use poplin_testkit::adapter::{headless, is_strict};
+use poplin_testkit::compare::{close, same_bits};
+use poplin_testkit::scenes::{degenerate_cloth, hanging_sheet, random_cloth};
+
+/// Allowance of a real GPU after one stage: a chain of up to 8 edges, each some ten roundings.
+const FACTOR: f32 = 256.0;
+
+fn cloths() -> Vec<(String, Cloth)> {
+    let mut cloths: Vec<_> = (0..12).map(|seed| (format!("random {seed}"), random_cloth(seed, 20 + 13 * seed as u32))).collect();
+    cloths.push(("degenerate".to_owned(), degenerate_cloth()));
+    cloths.push(("sheet".to_owned(), hanging_sheet(12, 12)));
+    cloths
+}
+
+type State = (Vec<[f32; 4]>, Vec<[f32; 4]>);
+
+/// One frame of `stages` on the mirror.
+fn on_mirror(cloth: &Cloth, frame: &Frame, stages: StageMask, team: &mut Team<'_>) -> State {
+    let mut engine = ReferenceEngine::new();
+    let id = engine.add(cloth.clone()).unwrap();
+    engine.step_with_team(id, frame, Some(stages), team).unwrap();
+    (engine.current(id).to_vec(), engine.previous(id).to_vec())
+}
+
+/// One frame of `stages` on the GPU.
+fn on_gpu(gpu: &mut Headless, cloth: &Cloth, frame: &Frame, stages: StageMask) -> State {
+    let id = gpu.add(cloth.clone()).unwrap();
+    gpu.engine_mut().begin_frame(frame).unwrap();
+    gpu.step_part(&FramePart { stages, ..FramePart::WHOLE }).unwrap();
+    let snapshot = gpu.snapshot().unwrap();
+    (snapshot.current(id).to_vec(), snapshot.previous(id).to_vec())
+}
+
+fn compare(strict: bool, what: &str, gpu: &State, mirror: &State) -> Result<(), String> {
+    if strict {
+        same_bits(what, &gpu.0, &mirror.0)?;
+        return same_bits(what, &gpu.1, &mirror.1);
+    }
+    close(what, &gpu.0, &mirror.0, FACTOR, 1.0)?;
+    close(what, &gpu.1, &mirror.1, FACTOR, 1.0)
+}
+
+/// All disagreements of a kernel text (`None` = the shipped one) with the mirror over all cloths, for one stage mask.
+fn disagreements(stages: StageMask, shader_text: Option<String>) -> Option<Vec<String>> {
+    let mut found = Vec::new();
+    for (name, cloth) in cloths() {
+        let mut gpu = headless(EngineOptions { shader_text: shader_text.clone(), ..EngineOptions::default() })?;
+        // One iteration, so that differences of a real GPU cannot grow.
+        let frame = Frame { dt: 1.0 / cloth.config.solver_frequency };
+        let mirror = on_mirror(&cloth, &frame, stages, &mut Team::single());
+        let result = compare(is_strict(&gpu), &name, &on_gpu(&mut gpu, &cloth, &frame, stages), &mirror);
+        found.extend(result.err());
+    }
+    Some(found)
+}
+
+#[test]
+fn integrate_agrees() {
+    assert_eq!(disagreements(StageMask::only(Stage::Integrate), None).unwrap_or_default(), Vec::<String>::new());
+}
+
+#[test]
+fn tether_agrees() {
+    assert_eq!(disagreements(StageMask::only(Stage::Tether), None).unwrap_or_default(), Vec::<String>::new());
+}
+
+#[test]
+fn gauss_seidel_agrees() {
+    assert_eq!(disagreements(StageMask::only(Stage::GaussSeidel), None).unwrap_or_default(), Vec::<String>::new());
+}
+
+#[test]
+fn mass_agrees() {
+    assert_eq!(disagreements(StageMask::only(Stage::Mass), None).unwrap_or_default(), Vec::<String>::new());
+}
+
+#[test]
+fn a_whole_iteration_agrees() {
+    assert_eq!(disagreements(StageMask::ALL, None).unwrap_or_default(), Vec::<String>::new());
+}
+
+#[test]
+fn thirty_frames_agree_to_the_bit_on_a_software_adapter() {
+    let Some(mut gpu) = headless(EngineOptions::default()) else { return };
+    if !is_strict(&gpu) {
+        return eprintln!("not a software adapter: long runs are compared by invariants instead");
+    }
+    let cloth = hanging_sheet(12, 12);
+    let mut engine = ReferenceEngine::new();
+    engine.add(cloth.clone()).unwrap();
+    let id = gpu.add(cloth).unwrap();
+    for _ in 0..30 {
+        engine.step(&Frame::default()).unwrap();
+        gpu.step(&Frame::default()).unwrap();
+    }
+    let snapshot = gpu.snapshot().unwrap();
+    same_bits("current", snapshot.current(id), engine.current(0)).unwrap();
+    same_bits("previous", snapshot.previous(id), engine.previous(0)).unwrap();
+    assert_eq!(snapshot.feedback(id), engine.feedback(0));
+}
+
+/// Bits after some frames in a tier with some lanes.
+fn in_tier(cloth: &Cloth, options: EngineOptions) -> Option<State> {
+    let mut gpu = headless(options)?;
+    let id = gpu.add(cloth.clone()).unwrap();
+    for _ in 0..3 {
+        gpu.step(&Frame::default()).unwrap();
+    }
+    let snapshot = gpu.snapshot().unwrap();
+    Some((snapshot.current(id).to_vec(), snapshot.previous(id).to_vec()))
+}
+
+#[test]
+fn tiers_and_lane_counts_and_split_dispatches_give_identical_bits() {
+    for cloth in [hanging_sheet(12, 12), random_cloth(3, 150)] {
+        let Some(resident) = in_tier(&cloth, EngineOptions { tier: Some(MemoryTier::Resident), ..Default::default() }) else {
+            return;
+        };
+        for tier in MemoryTier::ALL {
+            for lane_count in [32, 128] {
+                for trips_per_dispatch in [u64::MAX, 1] {
+                    let options = EngineOptions {
+                        tier: Some(tier),
+                        lane_count: Some(lane_count),
+                        trips_per_dispatch,
+                        ..Default::default()
+                    };
+                    let other = in_tier(&cloth, options).unwrap();
+                    let what = format!("{} with {lane_count} lanes, {trips_per_dispatch} trips", tier.name());
+                    same_bits(&what, &other.0, &resident.0).unwrap();
+                    same_bits(&what, &other.1, &resident.1).unwrap();
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_cloth_gives_the_same_bits_alone_and_in_a_batch() {
+    let Some(mut gpu) = headless(EngineOptions::default()) else { return };
+    let cloths: Vec<Cloth> = (0..64).map(|seed| random_cloth(seed, 16 + 5 * seed as u32)).collect();
+    let ids: Vec<_> = cloths.iter().map(|cloth| gpu.add(cloth.clone()).unwrap()).collect();
+    for _ in 0..2 {
+        gpu.step(&Frame::default()).unwrap();
+    }
+    let batch = gpu.snapshot().unwrap();
+    for index in [0, 17, 63] {
+        let mut alone = headless(EngineOptions::default()).unwrap();
+        let id = alone.add(cloths[index].clone()).unwrap();
+        for _ in 0..2 {
+            alone.step(&Frame::default()).unwrap();
+        }
+        same_bits(&format!("cloth {index}"), alone.snapshot().unwrap().current(id), batch.current(ids[index])).unwrap();
+    }
+}
+
+#[test]
+fn lane_orders_give_identical_bits() {
+    for (name, cloth) in cloths() {
+        let run = |lanes, order| on_mirror(&cloth, &Frame::default(), StageMask::ALL, &mut Team::new(lanes, order));
+        let single = run(1, LaneOrder::Forward);
+        for lanes in [2, 7, 32, 256] {
+            for order in [LaneOrder::Forward, LaneOrder::Reversed, LaneOrder::Shuffled(1), LaneOrder::Shuffled(2)] {
+                let other = run(lanes, order);
+                same_bits(&format!("{name}, {lanes} lanes {order:?}"), &other.0, &single.0).unwrap();
+                same_bits(&format!("{name}, {lanes} lanes {order:?}"), &other.1, &single.1).unwrap();
+            }
+        }
+    }
+}
+
+/// Whether lane orders disagree on some cloth once the barrier after `work` is dropped.
+fn races_without_barrier(work: &'static str) -> bool {
+    cloths().iter().any(|(_, cloth)| {
+        let run =
+            |order| on_mirror(cloth, &Frame::default(), StageMask::ALL, &mut Team::new(32, order).with_dropped_barrier(work));
+        same_bits(work, &run(LaneOrder::Forward).0, &run(LaneOrder::Reversed).0).is_err()
+    })
+}
+
+#[test]
+fn the_lane_order_check_sees_a_dropped_barrier() {
+    for work in ["integrate_particle", "gather_anchor", "constrain_tethers", "project_fiber"] {
+        assert!(races_without_barrier(work), "without the barrier after {work} no lane order differs");
+    }
+}
+
+/// The shipped kernel with one text replaced.
+fn damaged(from: &str, to: &str) -> String {
+    let text = poplin_shaders::compose("kernel/simulate_cloth").unwrap().text;
+    assert!(text.contains(from), "the kernel no longer contains `{from}`");
+    text.replacen(from, to, 1)
+}
+
+#[test]
+fn a_flipped_sign_is_seen() {
+    let text = damaged("pb.xyz - delta * (correction * pb.w)", "pb.xyz + delta * (correction * pb.w)");
+    if let Some(found) = disagreements(StageMask::only(Stage::GaussSeidel), Some(text)) {
+        assert!(!found.is_empty());
+    }
+}
+
+#[test]
+fn a_swapped_index_is_seen() {
+    let text = damaged("k * cloth.particle_count + i;", "i * cloth.tethers_per_particle + k;");
+    if let Some(found) = disagreements(StageMask::only(Stage::Tether), Some(text)) {
+        assert!(!found.is_empty());
+    }
+}
