@@ -27,7 +27,8 @@ type State = (Vec<[f32; 4]>, Vec<[f32; 4]>);
 fn on_mirror(cloth: &Cloth, frame: &Frame, stages: StageMask, team: &mut Team<'_>) -> State {
     let mut engine = ReferenceEngine::new();
     let id = engine.add(cloth.clone()).unwrap();
-    engine.step_with_team(id, frame, Some(stages), team).unwrap();
+    engine.begin_frame(frame).unwrap();
+    engine.run_part(id, &FramePart { stages, ..FramePart::WHOLE }, team);
     (engine.current(id).to_vec(), engine.previous(id).to_vec())
 }
 
@@ -214,5 +215,59 @@ fn a_swapped_index_is_seen() {
     let text = damaged("k * cloth.particle_count + i;", "i * cloth.tethers_per_particle + k;");
     if let Some(found) = disagreements(StageMask::only(Stage::Tether), Some(text)) {
         assert!(!found.is_empty());
+    }
+}
+
+/// Barrier intervals of a kernel text: the stage functions called in each.
+fn intervals_of_shader(text: &str) -> Vec<Vec<String>> {
+    let sources = poplin_shaders::SOURCES.iter().filter(|(path, _)| path.starts_with("stage/"));
+    let stage_text: String = sources.map(|(_, text)| *text).collect();
+    let module = naga::front::wgsl::parse_str(text).unwrap();
+    let is_counted = |name: &str| name.ends_with("_particle") || stage_text.contains(&format!("fn {name}("));
+    poplin_shaders::barrier_intervals(&module, is_counted)
+}
+
+/// Barrier intervals of the mirror in one iteration with one set per phase.
+fn intervals_of_mirror() -> Vec<Vec<String>> {
+    let mut cloth = random_cloth(3, 60);
+    cloth.phase_configs.truncate(1);
+    let frame = Frame { dt: 1.0 / cloth.config.solver_frequency };
+    let mut names = vec![vec!["fetch_particle".to_owned()]];
+    let mut observer = |name: &'static str, _: &poplin_reference::ClothMemory<'_>| names.push(vec![name.to_owned()]);
+    on_mirror(&cloth, &frame, StageMask::ALL, &mut Team::new(4, LaneOrder::Forward).with_observer(&mut observer));
+    names.push(vec!["flush_particle".to_owned()]);
+    names
+}
+
+#[test]
+fn kernel_and_mirror_have_the_same_work_between_the_same_barriers() {
+    let text = poplin_shaders::compose("kernel/simulate_cloth").unwrap().text;
+    assert_eq!(intervals_of_shader(&text), intervals_of_mirror());
+}
+
+#[test]
+fn each_dropped_barrier_of_the_kernel_is_seen() {
+    // What must go for each hand-over; comments of the kernel name them.
+    let drops: [(&str, &[&str]); 6] = [
+        (
+            "fetch -> iterations",
+            &["workgroupBarrier(); // fetch -> iterations", "workgroupBarrier(); // faults read -> faults written"],
+        ),
+        ("integrate -> next stage", &["workgroupBarrier();\n            storageBarrier(); // integrate -> next stage"]),
+        ("anchors -> tethers", &["workgroupBarrier();\n            storageBarrier(); // anchors -> tethers"]),
+        ("tethers -> fabric", &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // tethers -> fabric"]),
+        ("set -> next set", &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // set -> next set"]),
+        (
+            "iteration -> next iteration",
+            &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // iteration -> next iteration"],
+        ),
+    ];
+    for (name, texts) in drops {
+        let shipped = poplin_shaders::compose("kernel/simulate_cloth").unwrap().text;
+        let text = texts.iter().fold(shipped, |text, barrier| {
+            assert!(text.contains(barrier), "the kernel no longer contains `{barrier}`");
+            text.replacen(barrier, "", 1)
+        });
+        assert_ne!(intervals_of_shader(&text), intervals_of_mirror(), "without `{name}`");
     }
 }

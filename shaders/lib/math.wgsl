@@ -9,6 +9,11 @@ fn dot3(a: vec3<f32>, b: vec3<f32>) -> f32 {
     return a.x * b.x + a.y * b.y + a.z * b.z;
 }
 
+/// EPSILON + |d|^2. The constant stands first: drivers pull constants out of sums (Mesa does), and this order survives that.
+fn guarded_square(d: vec3<f32>) -> f32 {
+    return EPSILON + d.x * d.x + d.y * d.y + d.z * d.z;
+}
+
 /// Whether a coordinate is NaN, infinite or beyond MAX_COORDINATE. (`x != x` is false for NaN on some adapters.)
 fn is_faulty(position: vec3<f32>) -> bool {
     let sane = abs(position.x) <= MAX_COORDINATE && abs(position.y) <= MAX_COORDINATE && abs(position.z) <= MAX_COORDINATE;

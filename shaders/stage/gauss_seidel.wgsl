@@ -25,7 +25,7 @@ fn project_fiber(fiber: u32, phase: PhaseConstants) {
         let delta = pb.xyz - pa.xyz;
         var error = 0.0;
         if (rest_length > EPSILON) {
-            error = 1.0 - rest_length / sqrt(EPSILON + dot3(delta, delta));
+            error = 1.0 - rest_length / sqrt(guarded_square(delta));
         }
         error -= phase.multiplier * max(phase.compression, min(error, phase.stretch));
         let correction = error * stiffness / (EPSILON + pa.w + pb.w);

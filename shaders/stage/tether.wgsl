@@ -20,7 +20,7 @@ fn constrain_tethers(i: u32) {
         let anchor = scratch[cloth.scratch_begin + fabric_pool[tether]].xyz;
         let length = bitcast<f32>(fabric_pool[tether + tether_count]) * cloth.tether_scale;
         let delta = anchor - particle.xyz;
-        let slack = 1.0 - length / sqrt(EPSILON + dot3(delta, delta));
+        let slack = 1.0 - length / sqrt(guarded_square(delta));
         offset += delta * max(slack, 0.0);
     }
     store_current(i, vec4<f32>(particle.xyz + offset * cloth.tether_stiffness, particle.w));

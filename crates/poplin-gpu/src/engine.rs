@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use bytemuck::{bytes_of, cast_slice};
 use poplin_layout::{
-    ClothFrame, ClothPlacement, DispatchParameters, FabricOffsets, Feedback, FrameArrays, HostCloth, MemoryTier, NO_OFFSET,
-    StageMask, TierLimits, choose_lane_count, loop_trips_per_iteration, pack_fabric,
+    ClothFrame, ClothPlacement, DispatchParameters, FabricOffsets, Feedback, FrameArrays, FramePart, HostCloth, MemoryTier,
+    NO_OFFSET, StageMask, TierLimits, choose_lane_count, loop_trips_per_iteration, pack_fabric,
 };
 use poplin_model::{Cloth, ClothConfig, Fabric, Frame, PhaseConfig};
 use poplin_shaders::OverrideValues;
@@ -53,22 +53,6 @@ impl Default for EngineOptions {
             shader_text: None,
         }
     }
-}
-
-/// Part of a begun frame: for stage-by-stage comparison with the CPU mirror.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FramePart {
-    /// Iterations to run.
-    pub iterations: Range<u32>,
-    /// Stages to run, of those the cloths need.
-    pub stages: StageMask,
-    /// Entries of the phase configs to solve (those with stiffness above 0, in order), or all.
-    pub phases: Option<Range<u32>>,
-}
-
-impl FramePart {
-    /// The whole frame.
-    pub const WHOLE: Self = Self { iterations: 0..u32::MAX, stages: StageMask::ALL, phases: None };
 }
 
 struct GpuCloth {
@@ -456,14 +440,7 @@ impl Engine {
             return Ok(());
         }
         self.part_frames.clear();
-        self.part_frames.extend(self.arrays.cloth_frames.iter().map(|&frame| match &part.phases {
-            None => frame,
-            Some(phases) => ClothFrame {
-                phase_begin: frame.phase_begin + 2 * phases.start.min(frame.phase_count),
-                phase_count: phases.end.min(frame.phase_count).saturating_sub(phases.start),
-                ..frame
-            },
-        }));
+        self.part_frames.extend(self.arrays.cloth_frames.iter().map(|frame| part.restrict(frame)));
         let dispatches = self.plan_dispatches(part);
         self.upload()?;
 

@@ -17,9 +17,10 @@ mod requirements;
 
 pub use adapters::{AdapterReport, is_software, list_adapters};
 pub use canary::{CanaryReport, run_canaries};
-pub use engine::{ClothId, Engine, EngineOptions, FramePart};
+pub use engine::{ClothId, Engine, EngineOptions};
 pub use error::GpuError;
 pub use headless::{Headless, HeadlessOptions};
+pub use poplin_layout::FramePart;
 pub use readback::{Readback, Snapshot};
 pub use requirements::{required_features, required_limits, tier_limits};
 pub use wgpu;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use poplin_layout::{ClothPlacement, FabricOffsets, Feedback, FrameArrays, HostCloth, NO_OFFSET, StageMask, pack_fabric};
+use poplin_layout::{
+    ClothPlacement, FabricOffsets, Feedback, FrameArrays, FramePart, HostCloth, NO_OFFSET, StageMask, pack_fabric,
+};
 use poplin_model::{Cloth, ClothConfig, Fabric, Frame, ModelError, PhaseConfig};
 use rayon::prelude::*;
 
@@ -29,15 +31,19 @@ struct CpuCloth {
 }
 
 impl CpuCloth {
-    fn step(&mut self, frame: &Frame, stages: Option<StageMask>, team: &mut Team<'_>) {
+    fn begin_frame(&mut self, frame: &Frame) {
         self.arrays.clear();
         self.host.pack_frame(frame, &self.placement, &mut self.arrays);
-        let cloth = self.arrays.cloth_frames[0];
-        let stages = stages.unwrap_or_else(|| self.host.stages(&self.placement));
+    }
+
+    fn run_part(&mut self, part: &FramePart, team: &mut Team<'_>) {
+        let Some(cloth) = self.arrays.cloth_frames.first() else { return };
+        let cloth = part.restrict(cloth);
+        let stages = StageMask(self.host.stages(&self.placement).0 & part.stages.0);
         let pools = (self.arrays.frame_pool.as_slice(), self.fabric.pool.as_slice(), self.accelerations.as_slice());
         let state = (self.current.as_mut_slice(), self.previous.as_mut_slice(), self.scratch.as_mut_slice());
         let mut memory = ClothMemory::new(cloth, pools, state);
-        simulate_cloth(&mut memory, &mut self.feedback, 0..u32::MAX, stages, team);
+        simulate_cloth(&mut memory, &mut self.feedback, part.iterations.clone(), stages, team);
     }
 }
 
@@ -106,27 +112,29 @@ impl ReferenceEngine {
     /// [`ModelError`] if the frame is out of range for a cloth; then no cloth is stepped.
     pub fn step(&mut self, frame: &Frame) -> Result<(), ModelError> {
         self.cloths.iter().try_for_each(|cloth| cloth.host.validate_frame(frame))?;
-        self.cloths.par_iter_mut().for_each(|cloth| cloth.step(frame, None, &mut Team::single()));
+        self.cloths.par_iter_mut().for_each(|cloth| {
+            cloth.begin_frame(frame);
+            cloth.run_part(&FramePart::WHOLE, &mut Team::single());
+        });
         Ok(())
     }
 
-    /// Simulates one frame of one cloth with a given team, and only these stages (`None` = those the cloth needs).
+    /// Advances every cloth's clock and packs the frame's constants; [`ReferenceEngine::run_part`] then simulates it.
     ///
     /// # Errors
-    /// [`ModelError`] if the frame is out of range.
+    /// [`ModelError`] if the frame is out of range for a cloth; then no cloth's time advances.
+    pub fn begin_frame(&mut self, frame: &Frame) -> Result<(), ModelError> {
+        self.cloths.iter().try_for_each(|cloth| cloth.host.validate_frame(frame))?;
+        self.cloths.iter_mut().for_each(|cloth| cloth.begin_frame(frame));
+        Ok(())
+    }
+
+    /// Simulates a part of the begun frame of one cloth with a given team.
     ///
     /// # Panics
     /// If there is no cloth of this number.
-    pub fn step_with_team(
-        &mut self,
-        cloth: usize,
-        frame: &Frame,
-        stages: Option<StageMask>,
-        team: &mut Team<'_>,
-    ) -> Result<(), ModelError> {
-        self.cloths[cloth].host.validate_frame(frame)?;
-        self.cloths[cloth].step(frame, stages, team);
-        Ok(())
+    pub fn run_part(&mut self, cloth: usize, part: &FramePart, team: &mut Team<'_>) {
+        self.cloths[cloth].run_part(part, team);
     }
 
     /// The cloth's host side: the cloth as added, with its present settings.

@@ -11,6 +11,12 @@ pub fn dot3(a: Vec3, b: Vec3) -> f32 {
     a.x * b.x + a.y * b.y + a.z * b.z
 }
 
+/// EPSILON + |d|^2, in the order of additions of the shader.
+#[inline]
+pub fn guarded_square(d: Vec3) -> f32 {
+    EPSILON + d.x * d.x + d.y * d.y + d.z * d.z
+}
+
 /// Whether a coordinate is NaN, infinite or beyond [`poplin_model::MAX_COORDINATE`].
 #[inline]
 pub fn is_faulty(position: Vec3) -> bool {

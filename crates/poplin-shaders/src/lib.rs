@@ -6,6 +6,7 @@
 
 mod compose;
 mod error;
+mod intervals;
 mod kernel;
 mod lint;
 mod reflect;
@@ -13,6 +14,7 @@ mod sources;
 
 pub use compose::{Composed, compose, compose_with};
 pub use error::ShaderError;
+pub use intervals::barrier_intervals;
 pub use kernel::{Kernel, OverrideValues};
 pub use lint::{Finding, lint};
 pub use reflect::{StructLayout, parse, struct_layouts, undocumented, validate, workgroup_bytes};

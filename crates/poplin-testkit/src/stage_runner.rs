@@ -1,8 +1,13 @@
 //! Runs one frame stage by stage from measured states, to find the stage that is wrong.
 
-use poplin::SimulationOptions;
+use poplin::gpu::{ClothId, FramePart, Headless};
+use poplin::model::Frame;
+use poplin::reference::{ReferenceEngine, Team};
+use poplin::{Backend, Error, SimulationOptions};
+use poplin_layout::{Stage, StageMask};
 
-use crate::case::{Case, CaseError};
+use crate::case::{Case, CaseError, Change};
+use crate::conform::max_distance;
 use crate::stage_case::StageCase;
 
 /// How one stage came out.
@@ -26,10 +31,154 @@ impl StageVerdict {
     }
 }
 
+/// Largest distance after one stage run from the measured state before it [m]: the file has nine digits.
+const TOLERANCE: f32 = 2e-6;
+
 /// Runs every stage from the measured state before it and compares the state after it.
+///
+/// The first stage of the file starts from this engine's own state at the beginning of the frame, so it may be off by the
+/// case's tolerance there.
 ///
 /// # Errors
 /// [`CaseError`] if the files do not fit together or cannot be run.
-pub fn run_stages(case: &Case, stages: &StageCase, _options: &SimulationOptions) -> Result<Vec<StageVerdict>, CaseError> {
-    Err(CaseError::Unsupported(format!("stages of {} for {}", stages.case, case.name)))
+pub fn run_stages(case: &Case, stages: &StageCase, options: &SimulationOptions) -> Result<Vec<StageVerdict>, CaseError> {
+    if stages.case != case.name || stages.frame_index >= case.frames.len() {
+        let message = format!("stages of {} frame {} for case {}", stages.case, stages.frame_index, case.name);
+        return Err(CaseError::Unsupported(message));
+    }
+    let mut runner = Runner::new(case, options)?;
+    for (index, frame) in case.frames.iter().enumerate().take(stages.frame_index + 1) {
+        for event in &frame.events {
+            runner.apply(event.change()?)?;
+        }
+        runner.begin_frame(&Frame { dt: frame.dt })?;
+        if index < stages.frame_index {
+            runner.run_part(&FramePart::WHOLE)?;
+        }
+    }
+    let drift =
+        case.expected.iter().filter(|s| s.frame <= stages.frame_index.max(1)).filter_map(|s| s.tolerance_m).fold(0.0, f32::max);
+    let iteration_count = stages.stages.first().map_or(0, |first| first.iterations_left);
+    let mut verdicts: Vec<StageVerdict> = Vec::new();
+    let mut phase = 0;
+    let (mut before, mut before_previous) = runner.state()?;
+    for state in &stages.stages {
+        let iteration = iteration_count.saturating_sub(state.iterations_left);
+        let mut name = state.stage.clone();
+        let part = match name.as_str() {
+            "integrate" => Some(StageMask::only(Stage::Integrate)),
+            "tether" => Some(StageMask::only(Stage::Tether)),
+            "fabric_phase" => Some(StageMask::only(Stage::GaussSeidel)),
+            "bounds" => Some(StageMask::only(Stage::Mass)),
+            _ => None,
+        };
+        phase = if name == "integrate" { 0 } else { phase };
+        let mut phases = None;
+        if name == "fabric_phase" {
+            phases = Some(phase..phase + 1);
+            name = format!("fabric_phase {phase}");
+            phase += 1;
+        }
+        let after = state.particles.as_chunks::<4>().0;
+        let mut error = None;
+        if let Some(stages) = part {
+            runner.set_state(&before, &before_previous)?;
+            runner.run_part(&FramePart { iterations: iteration..iteration + 1, stages, phases })?;
+            let (current, previous) = runner.state()?;
+            let own = max_distance(&current, after);
+            let of_previous =
+                state.previous.as_ref().map_or(0.0, |measured| max_distance(&previous, measured.as_chunks::<4>().0));
+            error = Some(if own.is_nan() || of_previous.is_nan() { f32::NAN } else { own.max(of_previous) });
+        }
+        let tolerance = if verdicts.is_empty() { TOLERANCE + 2.0 * drift } else { TOLERANCE };
+        verdicts.push(StageVerdict { iteration, stage: name, error, tolerance });
+        before = after.to_vec();
+        if let Some(previous) = &state.previous {
+            before_previous = previous.as_chunks::<4>().0.to_vec();
+        }
+    }
+    Ok(verdicts)
+}
+
+/// Particles and previous particles.
+type State = (Vec<[f32; 4]>, Vec<[f32; 4]>);
+
+/// Either engine with the first cloth of a case.
+enum Runner {
+    Cpu(ReferenceEngine),
+    Gpu(Box<Headless>),
+}
+
+/// The cloth that stage files tell of.
+const FIRST: ClothId = ClothId(0);
+
+impl Runner {
+    fn new(case: &Case, options: &SimulationOptions) -> Result<Self, CaseError> {
+        let cloths = case.cloths()?;
+        let mut runner = match options.backend {
+            Backend::Gpu => Self::Gpu(Box::new(Headless::new(options.gpu.clone())?)),
+            _ => Self::Cpu(ReferenceEngine::new()),
+        };
+        for cloth in cloths {
+            match &mut runner {
+                Self::Cpu(engine) => engine.add(cloth).map(drop)?,
+                Self::Gpu(headless) => headless.add(cloth).map(drop)?,
+            }
+        }
+        Ok(runner)
+    }
+
+    fn apply(&mut self, change: Change) -> Result<(), CaseError> {
+        match change {
+            Change::Particles(indices, particles) => match self {
+                Self::Cpu(engine) => engine.write_particles(FIRST.0, &indices, &particles)?,
+                Self::Gpu(headless) => headless.engine_mut().write_particles(FIRST, &indices, &particles)?,
+            },
+            other => return Err(CaseError::Unsupported(format!("{other:?} between frames, stage by stage"))),
+        }
+        Ok(())
+    }
+
+    fn begin_frame(&mut self, frame: &Frame) -> Result<(), CaseError> {
+        match self {
+            Self::Cpu(engine) => engine.begin_frame(frame)?,
+            Self::Gpu(headless) => headless.engine_mut().begin_frame(frame)?,
+        }
+        Ok(())
+    }
+
+    fn run_part(&mut self, part: &FramePart) -> Result<(), CaseError> {
+        match self {
+            Self::Cpu(engine) => engine.run_part(FIRST.0, part, &mut Team::single()),
+            Self::Gpu(headless) => headless.step_part(part)?,
+        }
+        Ok(())
+    }
+
+    fn state(&mut self) -> Result<State, CaseError> {
+        Ok(match self {
+            Self::Cpu(engine) => (engine.current(FIRST.0).to_vec(), engine.previous(FIRST.0).to_vec()),
+            Self::Gpu(headless) => {
+                let snapshot = headless.snapshot()?;
+                (snapshot.current(FIRST).to_vec(), snapshot.previous(FIRST).to_vec())
+            }
+        })
+    }
+
+    fn set_state(&mut self, current: &[[f32; 4]], previous: &[[f32; 4]]) -> Result<(), CaseError> {
+        let count = self.state()?.0.len();
+        if current.len() != count || previous.len() != count {
+            return Err(Error::Model(poplin_model::ModelError::Length {
+                what: "stage particles",
+                len: current.len(),
+                expected: count,
+            })
+            .into());
+        }
+        match self {
+            Self::Cpu(engine) => engine.set_state(FIRST.0, current, previous),
+            Self::Gpu(headless) => headless.engine_mut().set_state(FIRST, current, previous)?,
+        }
+        Ok(())
+    }
 }

@@ -3,7 +3,7 @@
 use poplin_layout::NO_OFFSET;
 
 use crate::ClothMemory;
-use crate::math::{EPSILON, dot3, exp2_portable, particle as pack, xyz};
+use crate::math::{EPSILON, exp2_portable, guarded_square, particle as pack, xyz};
 
 /// Works the edges of one fiber in order, each at once; see the shader.
 pub fn project_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
@@ -25,7 +25,7 @@ pub fn project_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
         let delta = xyz(pb) - xyz(pa);
         let mut error = 0.0;
         if rest_length > EPSILON {
-            error = 1.0 - rest_length / (EPSILON + dot3(delta, delta)).sqrt();
+            error = 1.0 - rest_length / guarded_square(delta).sqrt();
         }
         error -= phase.multiplier * phase.compression.max(error.min(phase.stretch));
         let correction = error * stiffness / (EPSILON + pa[3] + pb[3]);

@@ -3,7 +3,7 @@
 use glam::Vec3;
 
 use crate::ClothMemory;
-use crate::math::{EPSILON, dot3, particle as pack, xyz};
+use crate::math::{guarded_square, particle as pack, xyz};
 
 /// Copies the anchor of a slot to scratch; see the shader.
 pub fn gather_anchor(memory: &mut ClothMemory<'_>, slot: u32) {
@@ -22,7 +22,7 @@ pub fn constrain_tethers(memory: &mut ClothMemory<'_>, i: u32) {
         let anchor = xyz(memory.scratch[memory.fabric(tether) as usize]);
         let length = memory.fabric_f32(tether + tether_count) * memory.cloth.tether_scale;
         let delta = anchor - here;
-        let slack = 1.0 - length / (EPSILON + dot3(delta, delta)).sqrt();
+        let slack = 1.0 - length / guarded_square(delta).sqrt();
         offset += delta * slack.max(0.0);
     }
     memory.store_current(i, pack(here + offset * memory.cloth.tether_stiffness, particle[3]));

@@ -1,0 +1,33 @@
+//! Parts of a frame, for stage-by-stage comparison.
+
+use std::ops::Range;
+
+use crate::{ClothFrame, StageMask};
+
+/// Part of a begun frame: some iterations, some stages, some phases.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FramePart {
+    /// Iterations to run, capped by the frame's count.
+    pub iterations: Range<u32>,
+    /// Stages to run.
+    pub stages: StageMask,
+    /// Entries of the phase configs to solve (those with stiffness above 0, in order), or all.
+    pub phases: Option<Range<u32>>,
+}
+
+impl FramePart {
+    /// The whole frame.
+    pub const WHOLE: Self = Self { iterations: 0..u32::MAX, stages: StageMask::ALL, phases: None };
+
+    /// The cloth's frame with only this part's phases.
+    pub fn restrict(&self, frame: &ClothFrame) -> ClothFrame {
+        match &self.phases {
+            None => *frame,
+            Some(phases) => {
+                let begin = phases.start.min(frame.phase_count);
+                let end = phases.end.clamp(begin, frame.phase_count);
+                ClothFrame { phase_begin: frame.phase_begin + 2 * begin, phase_count: end - begin, ..*frame }
+            }
+        }
+    }
+}

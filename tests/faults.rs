@@ -1,0 +1,95 @@
+//! Faults are data: a cloth that leaves the number range is frozen and counted, the others go on; bad input is an error.
+
+use poplin::model::{ClothConfig, Frame, ModelError, PhaseConfig};
+use poplin::{Backend, ClothId, Error, Simulation, State};
+use poplin_testkit::scenes::hanging_sheet;
+
+fn backends() -> Vec<Backend> {
+    let gpu = poplin_testkit::adapter::headless(Default::default()).map(|_| Backend::Gpu);
+    std::iter::once(Backend::Cpu).chain(gpu).collect()
+}
+
+/// Three cloths, the second of which is thrown out of the number range after two frames.
+fn run_with_a_fault(backend: Backend) -> State {
+    let mut simulation = Simulation::new(backend).unwrap();
+    for _ in 0..3 {
+        simulation.add(hanging_sheet(6, 6)).unwrap();
+    }
+    for frame in 0..6 {
+        if frame == 2 {
+            let config = ClothConfig { gravity: [0.0, -1e15, 0.0], solver_frequency: 1.0, ..ClothConfig::default() };
+            simulation.set_config(ClothId(1), config).unwrap();
+            simulation.step(&Frame { dt: 1.4 }).unwrap();
+        } else {
+            simulation.step(&Frame::default()).unwrap();
+        }
+    }
+    simulation.state().unwrap()
+}
+
+#[test]
+fn a_faulty_cloth_is_frozen_and_the_others_go_on() {
+    let states: Vec<State> = backends().into_iter().map(run_with_a_fault).collect();
+    for state in &states {
+        assert_eq!((state.fault_count(ClothId(0)), state.fault_count(ClothId(2))), (0, 0));
+        assert!(state.fault_count(ClothId(1)) > 0, "nothing left the number range");
+        assert_eq!(state.fault_particle(ClothId(1)), Some(1));
+        assert!(state.current(ClothId(1)).iter().flatten().all(|value| value.is_finite()), "a frozen cloth stays drawable");
+        assert!(state.iteration_total(ClothId(1)) < state.iteration_total(ClothId(0)));
+        assert_eq!(state.current(ClothId(0)), state.current(ClothId(2)));
+    }
+    for state in &states[1..] {
+        for cloth in 0..3 {
+            let id = ClothId(cloth);
+            assert_eq!(state.fault_count(id), states[0].fault_count(id));
+            assert_eq!(state.iteration_total(id), states[0].iteration_total(id));
+        }
+    }
+}
+
+#[test]
+fn bad_calls_are_errors_and_change_nothing() {
+    for backend in backends() {
+        let mut simulation = Simulation::new(backend).unwrap();
+        let id = simulation.add(hanging_sheet(4, 4)).unwrap();
+        let before = simulation.state().unwrap().current(id).to_vec();
+        let nowhere = ClothId(7);
+        assert_eq!(simulation.write_particles(nowhere, &[], &[]), Err(Error::NoSuchCloth { cloth: 7, count: 1 }));
+        assert_eq!(simulation.set_config(nowhere, ClothConfig::default()), Err(Error::NoSuchCloth { cloth: 7, count: 1 }));
+        for dt in [f32::NAN, -1.0, 11.0, f32::INFINITY] {
+            assert!(simulation.step(&Frame { dt }).is_err(), "dt {dt}");
+        }
+        assert!(simulation.set_phase_configs(id, &[PhaseConfig::stiff(99)]).is_err());
+        assert!(simulation.set_particle_accelerations(id, &[[0.0; 3]; 3]).is_err());
+        assert!(simulation.set_particle_accelerations(id, &[[f32::NAN; 3]; 16]).is_err());
+        let pinned = simulation.write_particles(id, &[0], &[[0.0, 0.0, 0.0, 1.0]]);
+        assert_eq!(pinned, Err(Error::Model(ModelError::PinnedParticle { particle: 0, inverse_mass: 1.0 })));
+        assert!(simulation.write_particles(id, &[99], &[[0.0; 4]]).is_err());
+        let config = ClothConfig { solver_frequency: 10_000.0, ..ClothConfig::default() };
+        simulation.set_config(id, config).unwrap();
+        let error = simulation.step(&Frame { dt: 5.0 }).unwrap_err();
+        assert!(error.to_string().contains("50000 is more than the limit 20000"), "{error}");
+        assert_eq!(simulation.state().unwrap().current(id), before);
+    }
+}
+
+#[test]
+fn a_frame_of_no_time_changes_nothing() {
+    for backend in backends() {
+        let mut simulation = Simulation::new(backend).unwrap();
+        let id = simulation.add(hanging_sheet(4, 4)).unwrap();
+        simulation.step(&Frame::default()).unwrap();
+        let before = simulation.state().unwrap().current(id).to_vec();
+        simulation.step(&Frame { dt: 0.0 }).unwrap();
+        assert_eq!(simulation.state().unwrap().current(id), before);
+    }
+}
+
+#[test]
+fn a_simulation_without_cloths_steps() {
+    for backend in backends() {
+        let mut simulation = Simulation::new(backend).unwrap();
+        simulation.step(&Frame::default()).unwrap();
+        assert_eq!(simulation.state().unwrap().cloth_count(), 0);
+    }
+}

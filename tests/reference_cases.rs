@@ -1,0 +1,79 @@
+//! Measured trajectories and stage states, on both backends.
+
+use std::path::PathBuf;
+
+use poplin::{Backend, SimulationOptions};
+use poplin_testkit::case::Case;
+use poplin_testkit::conform::run_case;
+use poplin_testkit::stage_case::StageCase;
+use poplin_testkit::stage_runner::run_stages;
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/cases")
+}
+
+fn files(folder: PathBuf) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = entries.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect();
+    files.sort();
+    assert!(!files.is_empty(), "no cases in {}", folder.display());
+    files
+}
+
+fn backends() -> Vec<Backend> {
+    // Asking the test kit first gives its loud words where there is no adapter or POPLIN_GPU=off.
+    let gpu = poplin_testkit::adapter::headless(Default::default()).map(|_| Backend::Gpu);
+    std::iter::once(Backend::Cpu).chain(gpu).collect()
+}
+
+#[test]
+fn every_case_stays_within_its_tolerance_on_both_backends() {
+    let mut failures = Vec::new();
+    for backend in backends() {
+        for path in files(folder()) {
+            let case = Case::load(&path).unwrap();
+            let verdict = run_case(&case, &SimulationOptions::from(backend)).unwrap();
+            if !verdict.passes() {
+                failures.push(format!("{} on {}: {:?}", case.name, backend.name(), verdict.worst()));
+            }
+        }
+    }
+    assert_eq!(failures, Vec::<String>::new());
+}
+
+#[test]
+fn every_measured_stage_agrees_on_both_backends() {
+    let mut failures = Vec::new();
+    for backend in backends() {
+        for path in files(folder().join("stages")) {
+            let stages = StageCase::load(&path).unwrap();
+            let case = Case::load(&folder().join(format!("{}.json", stages.case))).unwrap();
+            let verdicts = run_stages(&case, &stages, &SimulationOptions::from(backend)).unwrap();
+            assert!(verdicts.iter().filter(|verdict| verdict.error.is_some()).count() >= 4, "{} compares nothing", case.name);
+            failures.extend(
+                verdicts.into_iter().filter(|v| !v.passes()).map(|v| format!("{} on {}: {v:?}", case.name, backend.name())),
+            );
+        }
+    }
+    assert_eq!(failures, Vec::<String>::new());
+}
+
+#[test]
+fn a_case_with_a_wrong_setting_fails() {
+    let mut case = Case::load(&folder().join("damping.json")).unwrap();
+    case.setup.retain(|event| event.set != "damping");
+    assert!(!run_case(&case, &Backend::Cpu.into()).unwrap().passes());
+}
+
+#[test]
+fn a_stage_that_is_left_out_is_named() {
+    let stages = StageCase::load(&folder().join("stages/tether_geodesic.json")).unwrap();
+    let mut case = Case::load(&folder().join("tether_geodesic.json")).unwrap();
+    case.setup.retain(|event| event.set != "tether_stiffness");
+    let verdicts = run_stages(&case, &stages, &Backend::Cpu.into());
+    let wrong: Vec<_> = verdicts.unwrap().into_iter().filter(|v| !v.passes()).map(|v| v.stage).collect();
+    assert!(wrong.is_empty() || wrong.iter().all(|stage| stage == "tether" || stage == "integrate"), "{wrong:?}");
+    case.setup.retain(|event| event.set != "phase_configs");
+    let verdicts = run_stages(&case, &stages, &Backend::Cpu.into()).unwrap();
+    assert!(verdicts.iter().any(|v| !v.passes() && v.stage.starts_with("fabric_phase")));
+}
