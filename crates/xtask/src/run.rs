@@ -1,0 +1,105 @@
+//! Runs cargo and counts tests.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+
+/// Tests of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Totals {
+    passed: u64,
+    failed: u64,
+}
+
+impl Totals {
+    /// Adds the counts of a line such as `test result: ok. 3 passed; 0 failed; ...`; other lines count nothing.
+    fn add_line(&mut self, line: &str) {
+        let Some(rest) = line.trim().strip_prefix("test result: ") else { return };
+        let count = |what: &str| {
+            let words: Vec<_> = rest.split([' ', ';']).filter(|word| !word.is_empty()).collect();
+            words.windows(2).find(|pair| pair[1] == what).and_then(|pair| pair[0].parse::<u64>().ok()).unwrap_or(0)
+        };
+        self.passed += count("passed");
+        self.failed += count("failed");
+    }
+
+    /// The closing line of a test run.
+    pub(crate) fn print(self) {
+        say(&format!("{} passed, {} failed\n", self.passed, self.failed));
+    }
+}
+
+/// Every test of the workspace.
+pub(crate) fn test() -> Result<Totals, String> {
+    let mut totals = Totals::default();
+    let status = cargo(&["test", "--workspace", "--no-fail-fast"], |line| totals.add_line(line))?;
+    if !status || totals.failed > 0 {
+        totals.print();
+        return Err("tests failed".to_owned());
+    }
+    if totals.passed == 0 {
+        return Err("no test ran".to_owned());
+    }
+    Ok(totals)
+}
+
+/// Everything that a change must pass.
+pub(crate) fn ci() -> Result<Totals, String> {
+    let totals = test()?;
+    for arguments in [
+        ["fmt", "--all", "--check"].as_slice(),
+        &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
+        &["doc", "--workspace", "--no-deps"],
+        &["bench", "--workspace", "--bench", "*", "--", "--test"],
+    ] {
+        say(&format!("\n$ cargo {}\n", arguments.join(" ")));
+        if !cargo(arguments, |_| ())? {
+            return Err(format!("`cargo {}` failed", arguments.join(" ")));
+        }
+    }
+    Ok(totals)
+}
+
+/// Runs cargo, shows its output and passes each line on; true if it succeeded.
+fn cargo(arguments: &[&str], mut see: impl FnMut(&str)) -> Result<bool, String> {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let explain = |error: std::io::Error| format!("cargo {}: {error}", arguments.join(" "));
+    let mut child = Command::new(program)
+        .args(arguments)
+        .env("RUSTDOCFLAGS", "-D warnings")
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(explain)?;
+    if let Some(output) = child.stdout.take() {
+        for line in BufReader::new(output).split(b'\n') {
+            let line = String::from_utf8_lossy(&line.map_err(explain)?).into_owned();
+            say(&format!("{line}\n"));
+            see(&line);
+        }
+    }
+    Ok(child.wait().map_err(explain)?.success())
+}
+
+/// Prints to standard output; a closed pipe is nobody's fault.
+pub(crate) fn say(text: &str) {
+    let mut output = std::io::stdout().lock();
+    let _ = output.write_all(text.as_bytes()).and_then(|()| output.flush());
+}
+
+/// Prints an error.
+pub(crate) fn complain(text: &str) {
+    let _ = writeln!(std::io::stderr(), "error: {text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_add_up_over_test_binaries() {
+        let mut totals = Totals::default();
+        totals.add_line("test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s");
+        totals.add_line("test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s");
+        totals.add_line("test something ... ok");
+        assert_eq!(totals, Totals { passed: 5, failed: 1 });
+    }
+}
