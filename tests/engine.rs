@@ -1,0 +1,180 @@
+//! The engine as a renderer embeds it, and what it refuses.
+
+use poplin_gpu::{CanaryReport, Engine, EngineOptions, GpuError, Headless, Readback, run_canaries, wgpu};
+use poplin_layout::MemoryTier;
+use poplin_model::{ClothConfig, Frame, PhaseConfig};
+use poplin_reference::ReferenceEngine;
+use poplin_testkit::adapter::{headless, is_strict};
+use poplin_testkit::compare::same_bits;
+use poplin_testkit::scenes::{hanging_sheet, random_cloth};
+
+/// A device as an application would make it: only the default limits.
+fn device() -> Option<(wgpu::Device, wgpu::Queue)> {
+    // The test kit says loudly where there is no adapter.
+    headless(EngineOptions::default())?;
+    let adapter = poplin_gpu::list_adapters().into_iter().next()?;
+    let request = adapter.request_device(&wgpu::DeviceDescriptor::default());
+    Some(block_on(request).unwrap())
+}
+
+/// Drives a future that is ready after the device has been polled.
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let mut future = std::pin::pin!(future);
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    loop {
+        if let std::task::Poll::Ready(value) = future.as_mut().poll(&mut context) {
+            return value;
+        }
+    }
+}
+
+fn read(device: &wgpu::Device, queue: &wgpu::Queue, engine: &Engine) -> poplin_gpu::Snapshot {
+    let readback = Readback::new(engine).unwrap();
+    let mut encoder = device.create_command_encoder(&Default::default());
+    readback.encode(engine, &mut encoder);
+    queue.submit([encoder.finish()]);
+    let mut reading = std::pin::pin!(readback.read());
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(reading.as_mut().poll(&mut context).is_pending(), "nothing may block before the application polls");
+    device.poll(wgpu::PollType::Wait { submission_index: None, timeout: Some(std::time::Duration::from_secs(60)) }).unwrap();
+    block_on(reading).unwrap()
+}
+
+#[test]
+fn the_default_limits_suffice_and_frames_recorded_together_equal_frames_one_by_one() {
+    let Some((device, queue)) = device() else { return };
+    let run = |frames_per_submit: usize| {
+        let mut engine = Engine::new(&device, &queue, EngineOptions { frames_per_submit, ..Default::default() }).unwrap();
+        let id = engine.add(hanging_sheet(10, 10)).unwrap();
+        for _ in 0..6 / frames_per_submit {
+            let mut encoder = device.create_command_encoder(&Default::default());
+            for step in 0..frames_per_submit {
+                // Different lengths, so that a mixed-up upload shows.
+                engine.encode_frame(&mut encoder, &Frame { dt: (1 + step % 3) as f32 / 120.0 }).unwrap();
+            }
+            queue.submit([encoder.finish()]);
+        }
+        read(&device, &queue, &engine).current(id).to_vec()
+    };
+    let (three, six) = (run(3), run(6));
+    same_bits("six frames in one submission", &six, &three).unwrap();
+}
+
+#[test]
+fn the_particle_buffer_is_a_vertex_and_a_storage_buffer() {
+    let Some((device, queue)) = device() else { return };
+    let options = EngineOptions { particle_usages: wgpu::BufferUsages::INDEX, ..Default::default() };
+    let mut engine = Engine::new(&device, &queue, options).unwrap();
+    let first = engine.add(hanging_sheet(4, 4)).unwrap();
+    let second = engine.add(hanging_sheet(5, 5)).unwrap();
+    let usage = engine.particle_buffer().usage();
+    assert!(usage.contains(wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::INDEX));
+    assert_eq!((engine.particle_range(first).unwrap(), engine.particle_range(second).unwrap()), (0..16, 16..41));
+}
+
+#[test]
+fn a_cloth_added_later_leaves_the_others_as_they_are() {
+    let Some(mut gpu) = headless(EngineOptions::default()) else { return };
+    let first = gpu.add(hanging_sheet(6, 6)).unwrap();
+    (0..3).for_each(|_| gpu.step(&Frame::default()).unwrap());
+    let before = gpu.snapshot().unwrap().current(first).to_vec();
+    // Large enough that every buffer must grow.
+    let second = gpu.add(hanging_sheet(40, 40)).unwrap();
+    let snapshot = gpu.snapshot().unwrap();
+    same_bits("first", snapshot.current(first), &before).unwrap();
+    assert_eq!(snapshot.current(second).len(), 1600);
+}
+
+#[test]
+fn changed_settings_and_inputs_act_alike_on_both_backends() {
+    let Some(mut gpu) = headless(EngineOptions::default()) else { return };
+    let cloth = hanging_sheet(6, 6);
+    let mut cpu = ReferenceEngine::new();
+    cpu.add(cloth.clone()).unwrap();
+    let id = gpu.add(cloth).unwrap();
+    for frame in 0..5 {
+        let config = ClothConfig { damping: [0.1 * frame as f32; 3], tether_stiffness: (frame % 2) as f32, ..Default::default() };
+        let phases: Vec<_> =
+            (0..4).rev().map(|phase| PhaseConfig { stiffness: 0.2 * frame as f32, ..PhaseConfig::stiff(phase) }).collect();
+        let accelerations = vec![[frame as f32, 0.0, 1.0]; 36];
+        let pin = [[0.01 * frame as f32, 0.1, 0.0, 0.0]];
+        cpu.set_config(0, config.clone()).unwrap();
+        cpu.set_phase_configs(0, &phases).unwrap();
+        cpu.set_particle_accelerations(0, &accelerations).unwrap();
+        cpu.write_particles(0, &[0], &pin).unwrap();
+        gpu.engine_mut().set_config(id, config).unwrap();
+        gpu.engine_mut().set_phase_configs(id, &phases).unwrap();
+        gpu.engine_mut().set_particle_accelerations(id, &accelerations).unwrap();
+        gpu.engine_mut().write_particles(id, &[0], &pin).unwrap();
+        cpu.step(&Frame::default()).unwrap();
+        gpu.step(&Frame::default()).unwrap();
+    }
+    let snapshot = gpu.snapshot().unwrap();
+    if is_strict(&gpu) {
+        same_bits("current", snapshot.current(id), cpu.current(0)).unwrap();
+    } else {
+        poplin_testkit::compare::close("current", snapshot.current(id), cpu.current(0), 65536.0, 1.0).unwrap();
+    }
+}
+
+#[test]
+fn a_frame_beyond_the_drivers_loop_limit_is_split_and_right() {
+    let Some(mut gpu) = headless(EngineOptions { lane_count: Some(32), ..Default::default() }) else { return };
+    let cloth = hanging_sheet(24, 24);
+    let trips = poplin_layout::loop_trips_per_iteration(&cloth, 32);
+    let frame = Frame { dt: 1.5 };
+    let iterations = u64::from((frame.dt * cloth.config.solver_frequency) as u32);
+    assert!(trips * iterations > 65_535, "{} trips would not reach the limit", trips * iterations);
+    let id = gpu.add(cloth.clone()).unwrap();
+    gpu.step(&frame).unwrap();
+    let snapshot = gpu.snapshot().unwrap();
+    assert_eq!(u64::from(snapshot.feedback(id).iteration_total), iterations);
+    if is_strict(&gpu) {
+        let mut cpu = ReferenceEngine::new();
+        cpu.add(cloth).unwrap();
+        cpu.step(&frame).unwrap();
+        same_bits("current", snapshot.current(id), cpu.current(0)).unwrap();
+    }
+}
+
+#[test]
+fn canaries_pass_or_say_what_must_be_split() {
+    let Some((device, queue)) = device() else { return };
+    let report = run_canaries(&device, &queue).unwrap();
+    assert_eq!(report.check("this adapter"), Ok(()));
+    if let Some(limit) = report.loop_limit {
+        assert!(limit >= 60_000, "loops stop at {limit}");
+        assert_eq!(report.engine_loop_limit(), Some(limit / 2));
+    }
+}
+
+#[test]
+fn a_failed_canary_refuses_the_adapter_with_the_reason() {
+    let report = CanaryReport { loop_limit: None, nan: Ok(()), barrier: Err("the prefix sum at lane 3 of 256 is 7".to_owned()) };
+    let message = report.check("Acme 1").unwrap_err().to_string();
+    assert_eq!(message, "adapter Acme 1 failed the barrier canary: the prefix sum at lane 3 of 256 is 7");
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_the_limit_and_changes_nothing() {
+    let large = hanging_sheet(60, 60);
+    let Some(mut resident) = headless(EngineOptions { tier: Some(MemoryTier::Resident), ..Default::default() }) else { return };
+    let error = resident.add(large.clone()).unwrap_err();
+    assert!(matches!(error, GpuError::TooLarge { buffer: "workgroup memory", bytes: 115_200, .. }), "{error}");
+    let mut short: Headless = headless(EngineOptions { loop_limit: Some(100), ..Default::default() }).unwrap();
+    let error = short.add(large).unwrap_err();
+    assert!(matches!(error, GpuError::LoopTooLong { limit: 100, .. }), "{error}");
+    assert_eq!((resident.engine().cloth_count(), short.engine().cloth_count()), (0, 0));
+    short.step(&Frame::default()).unwrap();
+    assert!(short.engine().cloth(poplin_gpu::ClothId(0)).is_err());
+    let mut bad = random_cloth(1, 30);
+    bad.particles[3][1] = f32::NAN;
+    assert!(matches!(resident.add(bad), Err(GpuError::Model(_))));
+}
+
+#[test]
+fn no_adapter_of_that_name_is_an_error_that_says_what_to_do() {
+    let options = poplin_gpu::HeadlessOptions { adapter_name: Some("no such card".to_owned()), ..Default::default() };
+    let error = Headless::new(options).err().unwrap().to_string();
+    assert!(error.contains("no such card") && error.contains("install"), "{error}");
+}
