@@ -1,2 +1,32 @@
-//! The command line of poplin.
-fn main() {}
+//! The command line of poplin: `run` simulates, `cook` reports on a mesh, `info` on the machine, `conform` on the engine.
+#![warn(missing_docs)]
+
+mod args;
+mod conform;
+mod cook;
+mod failure;
+mod garment;
+mod info;
+mod job;
+mod logging;
+mod output;
+mod run;
+mod shipped;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    logging::init(cli.verbose);
+    let ended = match &cli.command {
+        Command::Run(args) => run::run(args),
+        Command::Cook(args) => cook::cook(args),
+        Command::Info => info::info(),
+        Command::Conform(args) => conform::conform(args, cli.verbose > 0),
+    };
+    failure::exit_code(ended.and_then(output::check))
+}

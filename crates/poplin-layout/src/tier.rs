@@ -74,8 +74,8 @@ pub const LANE_COUNTS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 /// stages loop, so a lane may take several particles.
 pub fn choose_lane_count(widest_set: u32, particle_count: u32, limits: TierLimits) -> u32 {
     let wanted = widest_set.max(particle_count.div_ceil(4));
-    let allowed = LANE_COUNTS.into_iter().filter(|&count| count <= limits.invocations);
-    allowed.clone().find(|&count| count >= wanted).or(allowed.last()).unwrap_or(LANE_COUNTS[0])
+    let mut allowed = LANE_COUNTS.into_iter().filter(|&count| count <= limits.invocations);
+    allowed.clone().find(|&count| count >= wanted).or(allowed.next_back()).unwrap_or(LANE_COUNTS[0])
 }
 
 /// Loop trips of one lane in one iteration of a cloth, counted over all nested loops: what decides how many iterations go

@@ -1,0 +1,85 @@
+//! Options that change every cloth of a scene, or the cloth of `--mesh`.
+
+use clap::{Args, ValueEnum};
+use poplin_io::scene::{SceneCloth, Tethers, WarpDirection};
+
+use super::ranges::{density, share, solver_frequency};
+
+/// How meshes become fabrics.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Fabric (of every cloth; replaces what the scene says)")]
+pub(crate) struct FabricArgs {
+    /// Mass per area [kg/m^2] [default: 0.2, a light cotton]
+    #[arg(long, value_name = "DENSITY", value_parser = density, allow_negative_numbers = true)]
+    density: Option<f32>,
+    /// Longest chain of edges that one thread works, 1 to 1024; 1 = coloured edges [default: 16]
+    #[arg(long, value_name = "EDGES", value_parser = clap::value_parser!(u32).range(1..=1024), allow_negative_numbers = true)]
+    max_fiber_length: Option<u32>,
+    /// Make no edges that resist folding
+    #[arg(long)]
+    no_bending: bool,
+    /// What keeps particles from straying from the pins [default: geodesic]
+    #[arg(long, value_enum, value_name = "KIND")]
+    tethers: Option<TetherKind>,
+    /// What tells vertical from horizontal edges [default: gravity]
+    #[arg(long, value_enum, value_name = "KIND")]
+    direction: Option<DirectionKind>,
+}
+
+/// How the solver works.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Solver (of every cloth; replaces what the scene says)")]
+pub(crate) struct SolverArgs {
+    /// Iterations per second [1/s], 1 to 10000; higher is stiffer and costs more [default: 300; 1200 with --mesh]
+    #[arg(long, value_name = "RATE", value_parser = solver_frequency, allow_negative_numbers = true)]
+    solver_frequency: Option<f32>,
+    /// Share of the velocity lost every tenth of a second, 0 to 1 [default: 0; 0.2 with --mesh]
+    #[arg(long, value_name = "SHARE", value_parser = share, allow_negative_numbers = true)]
+    damping: Option<f32>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum TetherKind {
+    /// As long as the way along the mesh
+    Geodesic,
+    /// As long as the straight line
+    Euclidean,
+    /// No tethers
+    None,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum DirectionKind {
+    /// The direction of gravity
+    Gravity,
+    /// The texture coordinate v
+    Uv,
+}
+
+impl FabricArgs {
+    /// Puts what was given in place of what the cloth has.
+    pub(crate) fn apply(&self, cloth: &mut SceneCloth) {
+        let fabric = &mut cloth.fabric;
+        cloth.density = self.density.unwrap_or(cloth.density);
+        fabric.max_fiber_length = self.max_fiber_length.unwrap_or(fabric.max_fiber_length);
+        fabric.bending &= !self.no_bending;
+        fabric.tethers = self.tethers.map_or(fabric.tethers, |kind| match kind {
+            TetherKind::Geodesic => Tethers::Geodesic,
+            TetherKind::Euclidean => Tethers::Euclidean,
+            TetherKind::None => Tethers::None,
+        });
+        fabric.direction = self.direction.map_or(fabric.direction, |kind| match kind {
+            DirectionKind::Gravity => WarpDirection::Gravity,
+            DirectionKind::Uv => WarpDirection::Uv,
+        });
+    }
+}
+
+impl SolverArgs {
+    /// Puts what was given in place of what the cloth has.
+    pub(crate) fn apply(&self, cloth: &mut SceneCloth) {
+        let config = &mut cloth.config;
+        config.solver_frequency = self.solver_frequency.unwrap_or(config.solver_frequency);
+        config.damping = self.damping.map_or(config.damping, |share| [share; 3]);
+    }
+}

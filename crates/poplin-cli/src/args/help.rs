@@ -1,0 +1,67 @@
+//! Examples and explanations at the end of the help pages.
+
+use crate::shipped;
+
+/// Below `poplin --help`.
+pub(super) const POPLIN: &str = "\
+Examples:
+  poplin run flag                                  simulate a shipped scene, write to out/flag
+  poplin run --mesh shirt.obj --pin top:3%         hang up a mesh by its top
+  poplin info                                      which GPU would be used, and why
+  poplin run --help                                more about a command
+
+Exit codes:
+  0    all is well
+  1    the run failed (no adapter, output not writable), a cloth faulted, or a case failed
+  2    usage or bad input: an option, a scene, a mesh
+  130  interrupted (Ctrl-C); what was done until then is written";
+
+/// Below `poplin cook --help`.
+pub(super) const COOK: &str = "\
+Examples:
+  poplin cook shirt.obj --pin top:3%               particles, edges, fibers, sets, islands of pins
+  poplin cook shirt.obj --max-fiber-length 1       the same as classical coloured edges
+  poplin cook curtain --json                       a shipped scene, for other programs";
+
+/// Below `poplin conform --help`.
+pub(super) const CONFORM: &str = "\
+Examples:
+  poplin conform cases/*.json                      every case on the CPU and on the GPU
+  poplin conform edges.json --backend cpu -v       one case, every snapshot
+  poplin conform limits.json --stages stages/limits.json
+                                                   which stage of a frame is wrong
+
+Each line: case, backend, pass | FAIL | unsupported, and the snapshot that is worst in relation to its tolerance. The
+last line counts the lines above it. Exit code 1 if one fails, or if nothing could run.
+POPLIN_GPU=off leaves the GPU out (its lines count as skipped).";
+
+/// Below `poplin run --help`.
+pub(super) fn run() -> String {
+    format!(
+        "\
+Shipped scenes: {names}
+
+Pin rules:
+  top:3%                 within 3 % of the height from the top (also bottom, left, right, front, back)
+  corner:top-left        the vertex nearest to a corner
+  box:x0,y0,z0,x1,y1,z1  inside a box, in metres
+  indices:0,5,7-12       vertices by number, from 0
+  all, none              every vertex, no vertex
+
+Files written (NAME is the name of each cloth of the scene):
+  NAME.pc2           point cache: the start and every frame, for the vertices of the source mesh in their order
+                     (Blender: Mesh Cache modifier). Copies of a cloth stand one after another in one cache
+  NAME.obj           the last frame, with the faces that fit the cache
+  summary.json       sizes, time per frame, strain, speed, faults, cooking report
+  contact-sheet.png  eight moments from the first frame to the last (of the first eight copies of a cloth)
+
+Examples:
+  poplin run flag
+  poplin run my-scene.toml --frames 300 --out /tmp/test
+  poplin run --mesh shirt.obj --pin top:3% --backend cpu
+  poplin run --mesh towel.obj --pin corner:top-left --pin corner:top-right --density 0.4
+
+Ctrl-C ends a run after the present frame with all files written; a second Ctrl-C ends it at once.",
+        names = shipped::names()
+    )
+}

@@ -1,0 +1,157 @@
+//! The arguments of every command.
+
+mod fabric;
+mod help;
+mod ranges;
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use poplin::SimulationOptions;
+use poplin::gpu::HeadlessOptions;
+use poplin_io::scene::PinRule;
+
+pub(crate) use fabric::{FabricArgs, SolverArgs};
+use ranges::{frame_rate, scale};
+
+/// GPU compute cloth: simulates, cooks and checks cloth from the command line.
+#[derive(Debug, Parser)]
+#[command(name = "poplin", version, after_help = help::POPLIN, subcommand_required = true, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+    /// Say more on stderr: -v what poplin does, -vv details, -vvv wgpu too
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub(crate) verbose: u8,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Simulate a scene or a mesh; write point caches, meshes, a summary and a picture
+    #[command(after_help = help::run())]
+    Run(Box<RunArgs>),
+    /// Cook a mesh or the cloths of a scene and print what cooking found
+    #[command(after_help = help::COOK)]
+    Cook(CookArgs),
+    /// Show the adapters of this machine, their limits, and what poplin would use
+    Info,
+    /// Run reference cases and compare with the measured trajectories
+    #[command(after_help = help::CONFORM)]
+    Conform(ConformArgs),
+}
+
+/// Arguments of `poplin run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// Scene file (TOML), or the name of a shipped scene
+    #[arg(conflicts_with = "mesh")]
+    pub(crate) scene: Option<PathBuf>,
+    /// Simulate this OBJ mesh instead of a scene; needs --pin
+    #[arg(long, value_name = "FILE.obj")]
+    pub(crate) mesh: Option<PathBuf>,
+    /// Vertices of the mesh to pin; may be repeated. `none` lets it fall
+    #[arg(long = "pin", value_name = "RULE")]
+    pub(crate) pins: Vec<PinRule>,
+    /// Factor on all lengths of the mesh (0.01 for a mesh in centimetres)
+    #[arg(long, value_name = "FACTOR", value_parser = scale, allow_negative_numbers = true)]
+    pub(crate) scale: Option<f32>,
+    #[command(flatten)]
+    pub(crate) backend: BackendArgs,
+    /// Frames to simulate, 1 to 1000000 [default: the scene's, or 120]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), allow_negative_numbers = true)]
+    pub(crate) frames: Option<u32>,
+    /// Frames per second [1/s], 0.1 to 10000 [default: the scene's, or 60]
+    #[arg(long, value_name = "RATE", value_parser = frame_rate, allow_negative_numbers = true)]
+    pub(crate) frame_rate: Option<f32>,
+    /// Folder to write to; made if it is not there [default: out/NAME, after the scene or mesh]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write no point caches and read back only what the picture needs: for big batches
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+    #[command(flatten)]
+    pub(crate) fabric: FabricArgs,
+    #[command(flatten)]
+    pub(crate) solver: SolverArgs,
+}
+
+/// Arguments of `poplin cook`.
+#[derive(Debug, Args)]
+pub(crate) struct CookArgs {
+    /// OBJ mesh, scene file (TOML), or the name of a shipped scene
+    pub(crate) file: PathBuf,
+    /// Vertices of the mesh to pin; may be repeated. For a mesh, not for a scene
+    #[arg(long = "pin", value_name = "RULE")]
+    pub(crate) pins: Vec<PinRule>,
+    /// Print the report as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) fabric: FabricArgs,
+}
+
+/// Arguments of `poplin conform`.
+#[derive(Debug, Args)]
+pub(crate) struct ConformArgs {
+    /// Reference cases (poplin-case/1)
+    #[arg(required = true, value_name = "CASE.json")]
+    pub(crate) cases: Vec<PathBuf>,
+    /// Backends to run on
+    #[arg(long, value_enum, default_value_t = ConformBackend::Both)]
+    pub(crate) backend: ConformBackend,
+    /// Take only a GPU adapter whose name contains this, ignoring case
+    #[arg(long, value_name = "NAME")]
+    pub(crate) adapter: Option<String>,
+    /// Measured stages (poplin-stages/1) of one of the cases: finds the stage that is wrong; may be repeated
+    #[arg(long, value_name = "STAGES.json")]
+    pub(crate) stages: Vec<PathBuf>,
+}
+
+/// Backends of `poplin conform`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ConformBackend {
+    /// The best adapter, a software one if there is no other
+    Gpu,
+    /// The CPU reference
+    Cpu,
+    /// First the CPU, then the GPU
+    Both,
+}
+
+/// Where to simulate.
+#[derive(Debug, Args)]
+pub(crate) struct BackendArgs {
+    /// Where to simulate [default: auto]
+    #[arg(long, value_enum)]
+    backend: Option<Backend>,
+    /// Take only a GPU adapter whose name contains this, ignoring case
+    #[arg(long, value_name = "NAME")]
+    adapter: Option<String>,
+}
+
+/// Backends of `poplin run`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Backend {
+    /// A real GPU if there is one, else the CPU
+    Auto,
+    /// The best adapter, a software one if there is no other
+    Gpu,
+    /// The CPU, in parallel over cloths
+    Cpu,
+}
+
+impl BackendArgs {
+    /// Choices for the simulation. A named adapter asks for the GPU.
+    pub(crate) fn options(&self) -> Result<SimulationOptions, ranges::ValueError> {
+        let backend = match (self.backend, &self.adapter) {
+            (Some(Backend::Cpu), Some(_)) => return Err(ranges::ValueError::AdapterOnCpu),
+            (Some(Backend::Cpu), None) => poplin::Backend::Cpu,
+            (Some(Backend::Gpu), _) | (_, Some(_)) => poplin::Backend::Gpu,
+            (Some(Backend::Auto) | None, None) => poplin::Backend::Auto,
+        };
+        let gpu = HeadlessOptions { adapter_name: self.adapter.clone(), ..HeadlessOptions::default() };
+        Ok(SimulationOptions { backend, gpu })
+    }
+}

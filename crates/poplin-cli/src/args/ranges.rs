@@ -1,0 +1,71 @@
+//! Numbers of options, checked where they are read so that the message names the option.
+
+use thiserror::Error;
+
+/// Why the value of an option was refused.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub(crate) enum ValueError {
+    /// No number.
+    #[error("this is not a number")]
+    NotANumber,
+    /// A number outside its range.
+    #[error("{value} is outside {min}..={max}{unit}")]
+    OutOfRange {
+        /// The value.
+        value: f32,
+        /// Smallest value.
+        min: f32,
+        /// Largest value.
+        max: f32,
+        /// The unit with a blank before it, or empty.
+        unit: &'static str,
+    },
+    /// An adapter was named for the CPU backend.
+    #[error("--adapter names a GPU adapter; it does not go with --backend cpu")]
+    AdapterOnCpu,
+}
+
+fn in_range(text: &str, [min, max]: [f32; 2], unit: &'static str) -> Result<f32, ValueError> {
+    let value: f32 = text.trim().parse().map_err(|_| ValueError::NotANumber)?;
+    if value >= min && value <= max { Ok(value) } else { Err(ValueError::OutOfRange { value, min, max, unit }) }
+}
+
+/// Frames per second [1/s], the range of scene files.
+pub(crate) fn frame_rate(text: &str) -> Result<f32, ValueError> {
+    in_range(text, [0.1, 10_000.0], " 1/s")
+}
+
+/// Mass per area [kg/m^2], the range of scene files.
+pub(crate) fn density(text: &str) -> Result<f32, ValueError> {
+    in_range(text, [1e-6, 1e6], " kg/m^2")
+}
+
+/// Factor on lengths, the range of scene files.
+pub(crate) fn scale(text: &str) -> Result<f32, ValueError> {
+    in_range(text, [1e-6, 1e6], "")
+}
+
+/// Iterations per second [1/s], the range of [`poplin_model::ClothConfig::solver_frequency`].
+pub(crate) fn solver_frequency(text: &str) -> Result<f32, ValueError> {
+    in_range(text, [1.0, 10_000.0], " 1/s")
+}
+
+/// A share, `0..=1`.
+pub(crate) fn share(text: &str) -> Result<f32, ValueError> {
+    in_range(text, [0.0, 1.0], "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_outside_their_range_are_refused_with_it() {
+        assert_eq!(frame_rate("60"), Ok(60.0));
+        assert_eq!(frame_rate("NaN").unwrap_err().to_string(), "NaN is outside 0.1..=10000 1/s");
+        assert_eq!(density("-1").unwrap_err().to_string(), "-1 is outside 0.000001..=1000000 kg/m^2");
+        assert_eq!(share("x").unwrap_err().to_string(), "this is not a number");
+        assert!(scale("inf").is_err() && solver_frequency("0").is_err());
+    }
+}

@@ -1,0 +1,216 @@
+//! `poplin conform`: reference cases against the engine.
+
+use std::path::Path;
+
+use anyhow::anyhow;
+use poplin::gpu::{Headless, HeadlessOptions};
+use poplin::{Backend, SimulationOptions};
+use poplin_testkit::case::{Case, CaseError};
+use poplin_testkit::conform::{CaseVerdict, SnapshotVerdict, run_case};
+use poplin_testkit::stage_case::StageCase;
+use poplin_testkit::stage_runner::{StageVerdict, run_stages};
+
+use crate::args::{ConformArgs, ConformBackend};
+use crate::failure::{Exit, Failure, OrFail, complain};
+use crate::info::canary_line;
+use crate::output::say;
+
+/// How many lines came out how.
+#[derive(Debug, Default)]
+struct Tally {
+    passed: usize,
+    failed: usize,
+    skipped: usize,
+}
+
+/// Where a case runs.
+struct Lane {
+    name: &'static str,
+    options: SimulationOptions,
+    state: LaneState,
+}
+
+/// Whether a lane can run cases.
+enum LaneState {
+    Ready,
+    /// The user switched it off.
+    Off(&'static str),
+    /// It cannot run: every case fails.
+    Broken(String),
+}
+
+/// Runs every case on every backend asked for, one line each.
+pub(crate) fn conform(args: &ConformArgs, is_verbose: bool) -> Result<Exit, Failure> {
+    check_files(args)?;
+    let stages = args.stages.iter().map(|path| StageCase::load(path)).collect::<Result<Vec<_>, _>>().or_bad_input()?;
+    let mut is_used = vec![false; stages.len()];
+    let lanes = lanes(args);
+    let mut tally = Tally::default();
+    let width = args.cases.iter().map(|path| stem(path).chars().count()).max().unwrap_or(0);
+    for path in &args.cases {
+        let case = Case::load(path);
+        let name = case.as_ref().map_or_else(|_| stem(path), |case| case.name.clone());
+        for lane in &lanes {
+            let title = format!("{name:<width$}  {}", lane.name);
+            match (&case, &lane.state) {
+                (_, LaneState::Off(reason)) => tally.skip(&title, reason),
+                (_, LaneState::Broken(reason)) => tally.fail(&title, reason),
+                (Err(error), LaneState::Ready) => tally.fail(&title, &error.to_string()),
+                (Ok(case), LaneState::Ready) => tally.judge_case(&title, run_case(case, &lane.options), is_verbose),
+            }
+            let Ok(case) = &case else { continue };
+            for (stages, is_used) in stages.iter().zip(&mut is_used).filter(|(stages, _)| stages.case == case.name) {
+                *is_used = true;
+                let title = format!("{name:<width$}  {}  stages of frame {}", lane.name, stages.frame_index);
+                match &lane.state {
+                    LaneState::Off(reason) => tally.skip(&title, reason),
+                    LaneState::Broken(reason) => tally.fail(&title, reason),
+                    LaneState::Ready => tally.judge_stages(&title, run_stages(case, stages, &lane.options), is_verbose),
+                }
+            }
+        }
+    }
+    for (stages, path) in stages.iter().zip(&args.stages).zip(&is_used).filter(|(_, used)| !**used).map(|(pair, _)| pair) {
+        tally.fail(&path.display().to_string(), &format!("the case `{}` of these stages was not given", stages.case));
+    }
+    Ok(tally.finish())
+}
+
+/// A missing file is a typing error: nothing is run before it is mended.
+fn check_files(args: &ConformArgs) -> Result<(), Failure> {
+    match args.cases.iter().chain(&args.stages).find(|path| !path.is_file()) {
+        Some(path) => Err(Failure::BadInput(anyhow!("there is no file {}", path.display()))),
+        None => Ok(()),
+    }
+}
+
+fn lanes(args: &ConformArgs) -> Vec<Lane> {
+    let mut lanes = Vec::new();
+    if args.backend != ConformBackend::Gpu {
+        lanes.push(Lane { name: "cpu", options: Backend::Cpu.into(), state: LaneState::Ready });
+    }
+    if args.backend != ConformBackend::Cpu {
+        let gpu = HeadlessOptions { adapter_name: args.adapter.clone(), ..HeadlessOptions::default() };
+        let state = gpu_state(&gpu);
+        lanes.push(Lane { name: "gpu", options: SimulationOptions { backend: Backend::Gpu, gpu }, state });
+    }
+    lanes
+}
+
+/// Tells which adapter it is and how its canaries came out.
+fn gpu_state(options: &HeadlessOptions) -> LaneState {
+    if std::env::var("POPLIN_GPU").is_ok_and(|value| value == "off") {
+        return LaneState::Off("POPLIN_GPU=off");
+    }
+    match Headless::new(options.clone()) {
+        Ok(headless) => {
+            let info = headless.adapter_info();
+            say!("gpu: {} ({:?}, {} {}); {}", info.name, info.backend, info.driver, info.driver_info, canary_line(&headless));
+            LaneState::Ready
+        }
+        Err(error) => LaneState::Broken(error.to_string()),
+    }
+}
+
+impl Tally {
+    fn pass(&mut self, title: &str, text: &str) {
+        self.passed += 1;
+        say!("{title}  pass  {text}");
+    }
+
+    fn fail(&mut self, title: &str, text: &str) {
+        self.failed += 1;
+        say!("{title}  FAIL  {text}");
+    }
+
+    fn skip(&mut self, title: &str, reason: &str) {
+        self.skipped += 1;
+        say!("{title}  unsupported  {reason}");
+    }
+
+    /// Counts a case that did not run to its end.
+    fn refuse(&mut self, title: &str, error: &CaseError) {
+        match error {
+            CaseError::Unsupported(reason) => self.skip(title, reason),
+            error => self.fail(title, &error.to_string()),
+        }
+    }
+
+    fn judge_case(&mut self, title: &str, verdict: Result<CaseVerdict, CaseError>, is_verbose: bool) {
+        let verdict = match verdict {
+            Ok(verdict) => verdict,
+            Err(error) => return self.refuse(title, &error),
+        };
+        let text = match verdict.worst() {
+            Some(SnapshotVerdict { frame, error, tolerance }) => {
+                let count = verdict.snapshots.len();
+                format!("worst {error:.1e} of {tolerance:.1e} m at frame {frame} ({count} snapshots)")
+            }
+            None => "the case has no snapshot to compare".to_owned(),
+        };
+        if verdict.passes() {
+            self.pass(title, &text)
+        } else {
+            self.fail(title, &text)
+        }
+        for snapshot in verdict.snapshots.iter().filter(|_| is_verbose) {
+            let word = if snapshot.passes() { "within" } else { "ABOVE" };
+            say!("    frame {:<5} {:.1e} m {word} {:.1e} m", snapshot.frame, snapshot.error, snapshot.tolerance);
+        }
+    }
+
+    fn judge_stages(&mut self, title: &str, verdicts: Result<Vec<StageVerdict>, CaseError>, is_verbose: bool) {
+        let verdicts = match verdicts {
+            Ok(verdicts) => verdicts,
+            Err(error) => return self.refuse(title, &error),
+        };
+        let compared = verdicts.iter().filter(|verdict| verdict.error.is_some()).count();
+        let wrong = verdicts.iter().filter(|verdict| !verdict.passes()).count();
+        let skipped = verdicts.len() - compared;
+        let worst = verdicts.iter().filter_map(|verdict| Some((verdict, share(verdict.error?, verdict.tolerance))));
+        let worst = match worst.max_by(|(_, a), (_, b)| a.total_cmp(b)) {
+            Some((StageVerdict { iteration, stage, error: Some(error), tolerance }, _)) => {
+                format!("worst {error:.1e} of {tolerance:.1e} m in {stage} of iteration {iteration} ")
+            }
+            _ => String::new(),
+        };
+        let count = format!("{worst}({compared} stages, {wrong} wrong, {skipped} not built)");
+        match (compared, wrong) {
+            (0, _) => self.skip(title, &count),
+            (_, 0) => self.pass(title, &count),
+            _ => self.fail(title, &count),
+        }
+        for verdict in verdicts.iter().filter(|verdict| is_verbose || !verdict.passes()) {
+            let StageVerdict { iteration, stage, error, tolerance } = verdict;
+            let word = if verdict.passes() { "within" } else { "ABOVE" };
+            match error {
+                Some(error) => say!("    iteration {iteration:<3} {stage:<18} {error:.1e} m {word} {tolerance:.1e} m"),
+                None => say!("    iteration {iteration:<3} {stage:<18} not built"),
+            }
+        }
+    }
+
+    /// The closing line and the exit code.
+    fn finish(self) -> Exit {
+        let Self { passed, failed, skipped } = self;
+        let nothing_ran = passed + failed == 0;
+        if nothing_ran {
+            complain("nothing ran: every case is unsupported or skipped");
+        }
+        if skipped > 0 {
+            say!("{passed} passed, {failed} failed, {skipped} skipped");
+        } else {
+            say!("{passed} passed, {failed} failed");
+        }
+        if failed > 0 || nothing_ran { Exit::Failure } else { Exit::Success }
+    }
+}
+
+/// An error as a share of its tolerance; NaN is worst.
+fn share(error: f32, tolerance: f32) -> f32 {
+    if error.is_nan() { f32::INFINITY } else { error / tolerance }
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().map_or_else(|| path.display().to_string(), |stem| stem.to_string_lossy().into_owned())
+}

@@ -1,0 +1,110 @@
+//! `poplin cook`: what cooking finds in a mesh.
+
+use serde::Serialize;
+
+use crate::args::CookArgs;
+use crate::failure::{Exit, Failure, OrFail};
+use crate::garment::Garment;
+use crate::job::Job;
+use crate::output::say;
+
+/// Cooking of one cloth, as JSON.
+#[derive(Debug, Serialize)]
+pub(crate) struct CookSummary {
+    name: String,
+    cook_ms: f64,
+    vertices: usize,
+    welded_vertices: usize,
+    unused_vertices: usize,
+    faces: usize,
+    degenerate_faces: usize,
+    duplicate_faces: usize,
+    particles: usize,
+    pinned: usize,
+    pins_on_unused_vertices: usize,
+    parts: usize,
+    rim_edges: usize,
+    non_manifold_edges: usize,
+    area_m2: f64,
+    mass_kg: f64,
+    edges: usize,
+    fibers: usize,
+    sets: usize,
+    longest_fiber: usize,
+    mean_fiber_length: f64,
+    widest_set: usize,
+    islands: usize,
+    tethers_per_particle: usize,
+    phases: Vec<PhaseSummary>,
+}
+
+/// A phase of a cooked fabric, as JSON.
+#[derive(Debug, Serialize)]
+struct PhaseSummary {
+    kind: &'static str,
+    edges: usize,
+    fibers: usize,
+    sets: usize,
+}
+
+impl CookSummary {
+    /// The numbers of one copy of a cloth.
+    pub(crate) fn new(garment: &Garment) -> Self {
+        let report = &garment.report;
+        let phases = report.phases.iter().map(|phase| PhaseSummary {
+            kind: phase.kind.name(),
+            edges: phase.edge_count,
+            fibers: phase.fiber_count,
+            sets: phase.set_count,
+        });
+        Self {
+            name: garment.name.clone(),
+            cook_ms: garment.cook_time.as_secs_f64() * 1e3,
+            vertices: report.vertex_count,
+            welded_vertices: report.welded_vertex_count,
+            unused_vertices: report.dropped_vertex_count,
+            faces: report.face_count,
+            degenerate_faces: report.degenerate_face_count,
+            duplicate_faces: report.duplicate_face_count,
+            particles: report.particle_count,
+            pinned: report.pinned_count,
+            pins_on_unused_vertices: report.dropped_pin_count,
+            parts: report.component_count,
+            rim_edges: report.boundary_edge_count,
+            non_manifold_edges: report.non_manifold_edge_count,
+            area_m2: report.area,
+            mass_kg: report.mass,
+            edges: report.edge_count(),
+            fibers: report.fiber_count(),
+            sets: report.set_count(),
+            longest_fiber: report.longest_fiber,
+            mean_fiber_length: report.mean_fiber_length(),
+            widest_set: report.widest_set,
+            islands: report.island_count,
+            tethers_per_particle: report.tethers_per_particle,
+            phases: phases.collect(),
+        }
+    }
+}
+
+/// Cooks and reports.
+pub(crate) fn cook(args: &CookArgs) -> Result<Exit, Failure> {
+    let job = Job::of_cook(args)?;
+    if args.json {
+        let summaries: Vec<_> = job.garments.iter().map(CookSummary::new).collect();
+        say!("{}", serde_json::to_string_pretty(&summaries).or_failed()?);
+        return Ok(Exit::Success);
+    }
+    for (index, garment) in job.garments.iter().enumerate() {
+        if index > 0 {
+            say!("");
+        }
+        let copies = match garment.offsets.len() {
+            1 => String::new(),
+            count => format!(", {count} copies; the numbers are those of one"),
+        };
+        say!("{} (cooked in {:.1} ms{copies})", garment.name, garment.cook_time.as_secs_f64() * 1e3);
+        say!("{}", garment.report);
+    }
+    Ok(Exit::Success)
+}

@@ -1,0 +1,98 @@
+//! How a command ends: exit codes and the message on stderr.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use poplin::gpu::GpuError;
+
+/// How a command that did its work ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// All is well.
+    Success,
+    /// The work is done, but what it shows is not good: a cloth faulted, a case failed. The command has said so.
+    Failure,
+    /// The user stopped it.
+    Interrupted,
+}
+
+/// Why a command could not do its work.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The user can mend the input: an option, a scene, a mesh.
+    BadInput(anyhow::Error),
+    /// The run itself failed: no adapter, a full disk, a lost device.
+    Failed(anyhow::Error),
+}
+
+/// Sorts errors into the two kinds of [`Failure`].
+pub(crate) trait OrFail<T> {
+    /// The user can mend it.
+    fn or_bad_input(self) -> Result<T, Failure>;
+    /// The run itself failed.
+    fn or_failed(self) -> Result<T, Failure>;
+}
+
+impl<T, E: Into<anyhow::Error>> OrFail<T> for Result<T, E> {
+    fn or_bad_input(self) -> Result<T, Failure> {
+        self.map_err(|error| Failure::BadInput(error.into()))
+    }
+
+    fn or_failed(self) -> Result<T, Failure> {
+        self.map_err(|error| Failure::Failed(error.into()))
+    }
+}
+
+impl From<poplin::Error> for Failure {
+    fn from(error: poplin::Error) -> Self {
+        match error {
+            poplin::Error::Model(_) | poplin::Error::Gpu(GpuError::TooLarge { .. } | GpuError::LoopTooLong { .. }) => {
+                Self::BadInput(error.into())
+            }
+            error => Self::Failed(error.into()),
+        }
+    }
+}
+
+/// The exit code of a command; says on stderr why it failed.
+pub(crate) fn exit_code(ended: Result<Exit, Failure>) -> ExitCode {
+    let (error, code) = match ended {
+        Ok(Exit::Success) => return ExitCode::SUCCESS,
+        Ok(Exit::Failure) => return ExitCode::from(1),
+        Ok(Exit::Interrupted) => return ExitCode::from(130),
+        Err(Failure::Failed(error)) => (error, 1),
+        Err(Failure::BadInput(error)) => (error, 2),
+    };
+    complain(&message(&error));
+    ExitCode::from(code)
+}
+
+/// Writes an error line to stderr; there is nobody to tell if that fails.
+pub(crate) fn complain(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "error: {text}");
+}
+
+/// The error and its causes. The libraries' messages mostly hold their cause already; it is not told twice.
+fn message(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.contains(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::{Context, anyhow};
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let told: Result<(), _> = Err(anyhow!("disk full")).context("cannot write a.obj: disk full").context("cloth `a`");
+        assert_eq!(message(&told.unwrap_err()), "cloth `a`: cannot write a.obj: disk full");
+    }
+}

@@ -1,0 +1,134 @@
+//! A cloth between its file and the simulation: the mesh, the cooked cloth, and the way from one to the other.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use poplin_cook::{CookOptions, CookReport, Direction, Weld, cook};
+use poplin_io::scene::{BuiltCloth, FabricOptions, MovingPins, SceneCloth, Shape, Tethers, WarpDirection};
+use poplin_model::{Cloth, Mesh};
+
+use crate::failure::{Failure, OrFail};
+
+/// A cooked cloth with the mesh that it came from.
+pub(crate) struct Garment {
+    /// Name in the scene.
+    pub(crate) name: String,
+    /// The mesh in its place in the world.
+    pub(crate) mesh: Mesh,
+    /// Particle of every mesh vertex, shape `[vertex_count]`; `None` where no face is left.
+    pub(crate) vertex_to_particle: Vec<Option<u32>>,
+    /// The first copy.
+    pub(crate) cloth: Cloth,
+    /// Pins that move.
+    pub(crate) moving: Vec<MovingParticles>,
+    /// What cooking found.
+    pub(crate) report: CookReport,
+    /// How long cooking took.
+    pub(crate) cook_time: Duration,
+    /// Displacement of each copy \[m\], at least one.
+    pub(crate) offsets: Vec<[f32; 3]>,
+}
+
+/// Pinned particles that move together.
+pub(crate) struct MovingParticles {
+    /// The particles, rising.
+    pub(crate) particles: Vec<u32>,
+    /// Their path.
+    pub(crate) path: MovingPins,
+}
+
+impl Garment {
+    /// Cooks the mesh of a scene's cloth.
+    pub(crate) fn cook(scene: &SceneCloth, built: BuiltCloth) -> Result<Self, Failure> {
+        let options = cook_options(scene, built.pinned);
+        let begin = Instant::now();
+        let cooked = cook(&built.mesh, &options).with_context(|| format!("cannot cook {}", described(scene))).or_bad_input()?;
+        let cook_time = begin.elapsed();
+        let (report, vertex_to_particle) = (cooked.report.clone(), cooked.vertex_to_particle.clone());
+        let mut cloth = cooked.into_cloth();
+        cloth.config = scene.config.clone();
+        let kinds = (0..).zip(&cloth.fabric.phases);
+        cloth.phase_configs = kinds.map(|(index, phase)| scene.phases.of(phase.kind).config(index)).collect();
+        let moving = built.moving.into_iter().map(|path| MovingParticles::new(path, &vertex_to_particle)).collect();
+        let offsets = (0..scene.count).map(|copy| scene.copy_offset(copy)).collect();
+        let (name, mesh) = (scene.name.clone(), built.mesh);
+        Ok(Self { name, mesh, vertex_to_particle, cloth, moving, report, cook_time, offsets })
+    }
+
+    /// The cloth of a copy, in its place; all copies share one fabric.
+    pub(crate) fn copy(&self, copy: usize) -> Cloth {
+        let mut cloth = self.cloth.clone();
+        for [x, y, z, _] in &mut cloth.particles {
+            let [dx, dy, dz] = self.offsets[copy];
+            (*x, *y, *z) = (*x + dx, *y + dy, *z + dz);
+        }
+        cloth
+    }
+
+    /// Particles of all copies.
+    pub(crate) fn particle_count(&self) -> usize {
+        self.cloth.particle_count() * self.offsets.len()
+    }
+
+    /// Edges of all copies.
+    pub(crate) fn edge_count(&self) -> usize {
+        self.cloth.fabric.edge_count() * self.offsets.len()
+    }
+
+    /// Mesh vertices of all copies.
+    pub(crate) fn vertex_count(&self) -> usize {
+        self.mesh.positions.len() * self.offsets.len()
+    }
+
+    /// Appends the positions \[m\] of a copy's mesh vertices, given its particles; an unused vertex stays where it was.
+    pub(crate) fn append_vertices(&self, copy: usize, particles: &[[f32; 4]], vertices: &mut Vec<[f32; 3]>) {
+        let offset = self.offsets[copy];
+        vertices.extend(self.vertex_to_particle.iter().zip(&self.mesh.positions).map(|(particle, start)| {
+            match particle.and_then(|particle| particles.get(particle as usize)) {
+                Some(&[x, y, z, _]) => [x, y, z],
+                None => [0, 1, 2].map(|axis| start[axis] + offset[axis]),
+            }
+        }));
+    }
+}
+
+impl MovingParticles {
+    fn new(path: MovingPins, vertex_to_particle: &[Option<u32>]) -> Self {
+        let mut particles: Vec<u32> =
+            path.vertices.iter().filter_map(|&vertex| *vertex_to_particle.get(vertex as usize)?).collect();
+        particles.sort_unstable();
+        particles.dedup();
+        Self { particles, path }
+    }
+}
+
+fn cook_options(scene: &SceneCloth, pins: Vec<u32>) -> CookOptions {
+    let FabricOptions { max_fiber_length, bending, tethers, direction, weld_tolerance } = scene.fabric;
+    let gravity = scene.config.gravity;
+    CookOptions {
+        weld: Weld::Distance(weld_tolerance),
+        density: scene.density,
+        pins,
+        direction: match direction {
+            WarpDirection::Uv => Direction::UvV,
+            // Without gravity, down is still down.
+            WarpDirection::Gravity if gravity == [0.0; 3] => CookOptions::default().direction,
+            WarpDirection::Gravity => Direction::Gravity(gravity),
+        },
+        max_fiber_length,
+        bending,
+        tethers: match tethers {
+            Tethers::Geodesic => poplin_cook::Tethers::Geodesic,
+            Tethers::Euclidean => poplin_cook::Tethers::Euclidean,
+            Tethers::None => poplin_cook::Tethers::None,
+        },
+        ..CookOptions::default()
+    }
+}
+
+fn described(scene: &SceneCloth) -> String {
+    match &scene.shape {
+        Shape::Mesh(path) => format!("cloth `{}` from {}", scene.name, path.display()),
+        Shape::Grid(_) | Shape::Tube(_) => format!("cloth `{}`", scene.name),
+    }
+}

@@ -1,0 +1,67 @@
+//! Lines on stdout, for people and pipes.
+
+use std::fmt;
+use std::io::{ErrorKind, Write};
+use std::sync::OnceLock;
+
+use anyhow::anyhow;
+
+use crate::failure::{Exit, Failure};
+
+/// The first line that could not be written.
+static FAULT: OnceLock<std::io::Error> = OnceLock::new();
+
+/// Writes a line. A reader that has gone (`poplin info | head -1`) is no fault: the work goes on without it.
+pub(crate) fn line(text: fmt::Arguments<'_>) {
+    let mut stdout = std::io::stdout().lock();
+    let written = stdout.write_fmt(text).and_then(|()| stdout.write_all(b"\n"));
+    if let Err(error) = written.and_then(|()| stdout.flush())
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        // Only the first fault counts.
+        let _ = FAULT.set(error);
+    }
+}
+
+/// Writes a line to stdout, as `println!` would.
+macro_rules! say {
+    ($($text:tt)*) => { $crate::output::line(format_args!($($text)*)) };
+}
+pub(crate) use say;
+
+/// Turns a success into a failure if stdout did not take every line (a full disk behind a redirection).
+pub(crate) fn check(exit: Exit) -> Result<Exit, Failure> {
+    match FAULT.get() {
+        Some(error) => Err(Failure::Failed(anyhow!("cannot write to the standard output: {error}"))),
+        None => Ok(exit),
+    }
+}
+
+/// A count with thousands separated, for example `12,345`.
+pub(crate) fn grouped(count: usize) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count with its noun, for example `1 cloth`, `1,536 particles`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_read_well() {
+        assert_eq!([0, 12, 999, 1000, 1_234_567].map(grouped), ["0", "12", "999", "1,000", "1,234,567"]);
+        assert_eq!((counted(1, "cloth"), counted(1200, "edge")), ("1 cloth".to_owned(), "1,200 edges".to_owned()));
+    }
+}

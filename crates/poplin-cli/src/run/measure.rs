@@ -1,0 +1,104 @@
+//! Strain, speed and finiteness of the moments that are read back.
+
+use poplin_model::{Fabric, PhaseKind};
+use serde::Serialize;
+
+/// Strain of the stretch edges of a cloth: `|length / rest - 1|`.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub(super) struct Strain {
+    /// The largest.
+    pub(super) max: f32,
+    /// The 99th percentile.
+    pub(super) p99: f32,
+}
+
+impl Strain {
+    /// The worse of both, number by number; NaN is worst.
+    pub(super) fn worse(self, other: Self) -> Self {
+        let worse = |a: f32, b: f32| if a.total_cmp(&b).is_ge() { a } else { b };
+        Self { max: worse(self.max, other.max), p99: worse(self.p99, other.p99) }
+    }
+}
+
+/// The stretch edges of a fabric, ready to be measured every frame.
+pub(super) struct StretchEdges {
+    /// Ends and the inverse of the rest length [1/m].
+    edges: Vec<([u32; 2], f32)>,
+    strains: Vec<f32>,
+}
+
+impl StretchEdges {
+    /// The vertical and horizontal edges, or all edges if there are none of these; edges without length are left out.
+    pub(super) fn new(fabric: &Fabric) -> Self {
+        let kinds = fabric.edge_kinds();
+        let is_stretch = |edge: usize| matches!(kinds[edge], PhaseKind::Vertical | PhaseKind::Horizontal);
+        let has_stretch = (0..kinds.len()).any(is_stretch);
+        let counts = |edge: usize| (is_stretch(edge) || !has_stretch) && fabric.rest_lengths[edge] > 0.0;
+        let edges: Vec<_> = fabric
+            .edges()
+            .filter(|(edge, _)| counts(*edge))
+            .map(|(edge, pair)| (pair, fabric.rest_lengths[edge].recip()))
+            .collect();
+        Self { strains: Vec::with_capacity(edges.len()), edges }
+    }
+
+    /// The strain for these particles; 0 without edges.
+    pub(super) fn measure(&mut self, particles: &[[f32; 4]]) -> Strain {
+        let strain = |&([a, b], inverse_rest): &([u32; 2], f32)| {
+            let length = distance(particles[a as usize], particles[b as usize]);
+            (length * inverse_rest - 1.0).abs()
+        };
+        self.strains.clear();
+        self.strains.extend(self.edges.iter().map(strain));
+        if self.strains.is_empty() {
+            return Strain::default();
+        }
+        let place = (self.strains.len() - 1) * 99 / 100;
+        let (_, &mut p99, above) = self.strains.select_nth_unstable_by(place, f32::total_cmp);
+        let max = above.iter().copied().max_by(f32::total_cmp).unwrap_or(p99);
+        Strain { max, p99 }
+    }
+}
+
+/// Largest speed of a free particle [m/s], from its last iteration of `step` seconds.
+pub(super) fn max_speed(current: &[[f32; 4]], previous: &[[f32; 4]], step: f32) -> f32 {
+    let free = current.iter().zip(previous).filter(|(_, previous)| previous[3] > 0.0);
+    free.map(|(&current, &previous)| distance(current, previous) / step).fold(0.0, f32::max)
+}
+
+fn distance(a: [f32; 4], b: [f32; 4]) -> f32 {
+    let [x, y, z] = [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+    (x * x + y * y + z * z).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use poplin_cook::{CookOptions, cook};
+    use poplin_model::Mesh;
+    use poplin_testkit::metrics::stretch_strain;
+
+    #[test]
+    fn strain_is_that_of_the_test_metrics() {
+        let cooked = cook(&Mesh::grid(17, 13, 1.0, 1.0), &CookOptions::default()).unwrap();
+        let shake = |[x, y, z, w]: [f32; 4]| [x * 1.01, y + 0.01 * (x * 40.0).sin(), z, w];
+        let particles: Vec<_> = cooked.particles.iter().map(|&p| shake(p)).collect();
+        let mut edges = StretchEdges::new(&cooked.fabric);
+        let (ours, theirs) = (edges.measure(&particles), stretch_strain(&cooked.fabric, &particles));
+        assert!(ours.p99 > 0.005, "{ours:?}");
+        assert!((ours.max - theirs.max).abs() < 1e-6 && (ours.p99 - theirs.p99).abs() < 1e-6, "{ours:?} {theirs:?}");
+    }
+
+    #[test]
+    fn nan_is_the_worst_strain() {
+        let nan = Strain { max: f32::NAN, p99: 0.1 };
+        let worst = nan.worse(Strain { max: 5.0, p99: 0.2 });
+        assert!(worst.max.is_nan() && worst.p99 == 0.2);
+    }
+
+    #[test]
+    fn pins_have_no_speed() {
+        let (current, previous) = ([[1.0, 0.0, 0.0, 1.0], [9.0, 0.0, 0.0, 0.0]], [[0.5, 0.0, 0.0, 1.0], [0.0; 4]]);
+        assert_eq!(max_speed(&current, &previous, 0.25), 2.0);
+    }
+}

@@ -1,0 +1,129 @@
+//! `poplin run`: simulates a job and writes what came of it.
+
+mod files;
+mod interrupt;
+mod measure;
+mod moments;
+mod record;
+mod summary;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use poplin::{ClothId, Simulation};
+use poplin_model::Frame;
+
+use crate::args::RunArgs;
+use crate::failure::{Exit, Failure, OrFail};
+use crate::garment::Garment;
+use crate::job::Job;
+use record::Recorder;
+
+/// A simulation with the cloths of a job in it.
+struct Stage {
+    simulation: Simulation,
+    /// The copies of each garment.
+    ids: Vec<Vec<ClothId>>,
+}
+
+/// How a simulation went.
+struct Course {
+    /// Frames simulated.
+    frames: u32,
+    /// Time of each frame without read-back and files, in order.
+    times: Vec<Duration>,
+    /// Whether the user stopped it.
+    is_interrupted: bool,
+}
+
+/// Simulates, then writes caches, meshes, the picture and the summary.
+pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    let begin = Instant::now();
+    let options = args.backend.options().or_bad_input()?;
+    let job = Job::of_run(args)?;
+    let mut stage = Stage::new(Simulation::new(options)?, &job)?;
+    // Nothing is written before everything that can be refused has been refused.
+    let folder = args.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&job.name));
+    let mut recorder = Recorder::create(&job, &folder, !args.no_cache)?;
+    let course = stage.simulate(&job, &mut recorder)?;
+    let outcome = recorder.finish(&job, course.frames);
+    let summary = summary::Summary::new(&job, stage.simulation.backend(), &course, &outcome, begin.elapsed());
+    summary.write(&folder)?;
+    summary.print(&folder);
+    // Only now, so that what could be written was written.
+    outcome.fault?;
+    let faults = summary.complain_of_faults();
+    Ok(match (faults, course.is_interrupted) {
+        (_, true) => Exit::Interrupted,
+        (true, false) => Exit::Failure,
+        (false, false) => Exit::Success,
+    })
+}
+
+impl Stage {
+    fn new(mut simulation: Simulation, job: &Job) -> Result<Self, Failure> {
+        let mut ids = Vec::with_capacity(job.garments.len());
+        for garment in &job.garments {
+            let copies = (0..garment.offsets.len()).map(|copy| simulation.add(garment.copy(copy)));
+            ids.push(copies.collect::<Result<_, _>>()?);
+        }
+        Ok(Self { simulation, ids })
+    }
+
+    /// Simulates every frame, or until Ctrl-C, and records on the way.
+    fn simulate(&mut self, job: &Job, recorder: &mut Recorder<'_>) -> Result<Course, Failure> {
+        let interrupt = interrupt::Interrupt::watch();
+        let progress = progress_bar(job.frames);
+        let frame = Frame { dt: job.frame_rate.recip() };
+        let mut course = Course { frames: 0, times: Vec::with_capacity(job.frames as usize), is_interrupted: false };
+        recorder.record(0, &self.simulation.state()?, &self.ids)?;
+        while course.frames < job.frames && !course.is_interrupted {
+            let number = course.frames + 1;
+            let begin = Instant::now();
+            self.move_pins(job, number as f32 / job.frame_rate)?;
+            self.simulation.step(&frame)?;
+            self.simulation.wait()?;
+            course.times.push(begin.elapsed());
+            course.frames = number;
+            course.is_interrupted = interrupt.is_asked() && number < job.frames;
+            let is_last = number == job.frames || course.is_interrupted;
+            if is_last || recorder.wants(number) {
+                recorder.record(number, &self.simulation.state()?, &self.ids)?;
+            }
+            progress.inc(1);
+        }
+        progress.finish_and_clear();
+        Ok(course)
+    }
+
+    /// Puts animated pins where they are at a time \[s\].
+    fn move_pins(&mut self, job: &Job, time: f32) -> Result<(), Failure> {
+        for (garment, ids) in job.garments.iter().zip(&self.ids) {
+            for moving in &garment.moving {
+                let step = moving.path.translation(time);
+                for (offset, &id) in garment.offsets.iter().zip(ids) {
+                    let place = |&particle: &u32| {
+                        let [x, y, z, _] = garment.cloth.particles[particle as usize];
+                        [x + offset[0] + step[0], y + offset[1] + step[1], z + offset[2] + step[2], 0.0]
+                    };
+                    let places: Vec<_> = moving.particles.iter().map(place).collect();
+                    self.simulation.write_particles(id, &moving.particles, &places)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A bar on stderr if that is a terminal, else nothing.
+fn progress_bar(frames: u32) -> ProgressBar {
+    let template = "{bar:40} frame {pos}/{len}, {per_sec}, {eta} left";
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(u64::from(frames)).with_style(style)
+}
+
+/// Copies of all garments.
+fn copy_count(garments: &[Garment]) -> usize {
+    garments.iter().map(|garment| garment.offsets.len()).sum()
+}

@@ -1,0 +1,145 @@
+//! The moments of the contact sheet: spread evenly over the run, however long it turns out to be.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use poplin_io::IoError;
+use poplin_io::picture::{ContactSheet, Surface, cloth_color};
+
+use super::copy_count;
+use crate::garment::Garment;
+
+/// Moments of a contact sheet.
+const TILE_COUNT: u32 = 8;
+
+/// Tiles in a row.
+const COLUMNS: u32 = 4;
+
+/// Side of a tile in pixels.
+const TILE_SIZE: u32 = 400;
+
+/// Most moments kept in case the run ends early, beside those planned.
+const SPARE_COUNT: usize = 16;
+
+/// Most copies of a cloth drawn: more would be too small to see anything.
+const DRAWN_COPIES: usize = 8;
+
+/// Most mesh vertices drawn per tile; further copies are left out (24 moments of so many take 144 MB).
+const DRAWN_VERTICES: usize = 500_000;
+
+/// Kept moments of a run.
+pub(super) struct Moments {
+    planned: BTreeSet<u32>,
+    /// Distance of the spare moments in frames; it doubles when there are too many.
+    stride: u32,
+    /// Vertex positions of every drawn copy, by frame.
+    kept: BTreeMap<u32, Vec<Vec<[f32; 3]>>>,
+    /// Copies drawn of each garment.
+    drawn: Vec<usize>,
+}
+
+/// The frames of the tiles for a run of so many frames, first and last among them.
+fn spread(frames: u32) -> BTreeSet<u32> {
+    let gaps = TILE_COUNT - 1;
+    (0..=gaps).map(|tile| ((u64::from(frames) * u64::from(tile) + u64::from(gaps) / 2) / u64::from(gaps)) as u32).collect()
+}
+
+impl Moments {
+    /// Plans for a run of so many frames.
+    pub(super) fn new(garments: &[Garment], frames: u32) -> Self {
+        let mut budget = DRAWN_VERTICES;
+        let drawn = garments.iter().map(|garment| {
+            let fitting = (budget / garment.mesh.positions.len().max(1)).min(DRAWN_COPIES);
+            let count = fitting.clamp(1, garment.offsets.len());
+            budget = budget.saturating_sub(count * garment.mesh.positions.len());
+            count
+        });
+        Self { planned: spread(frames), stride: 1, kept: BTreeMap::new(), drawn: drawn.collect() }
+    }
+
+    /// Whether the frame is worth keeping.
+    pub(super) fn wants(&self, frame: u32) -> bool {
+        self.planned.contains(&frame) || frame.is_multiple_of(self.stride)
+    }
+
+    /// Keeps a frame. `vertices`: of each garment the mesh vertices \[m\] of all copies, one copy after another.
+    pub(super) fn keep(&mut self, frame: u32, garments: &[Garment], vertices: &[Vec<[f32; 3]>]) {
+        let parts = garments.iter().zip(vertices).zip(&self.drawn);
+        let surfaces = parts.flat_map(|((garment, vertices), &drawn)| {
+            vertices.chunks(garment.mesh.positions.len().max(1)).take(drawn).map(<[_]>::to_vec)
+        });
+        self.kept.insert(frame, surfaces.collect());
+        while self.kept.len() > SPARE_COUNT + self.planned.len() {
+            self.stride *= 2;
+            let (planned, stride) = (&self.planned, self.stride);
+            self.kept.retain(|frame, _| planned.contains(frame) || frame.is_multiple_of(stride));
+        }
+    }
+
+    /// The kept frames nearest to an even spread over the frames done.
+    fn chosen(&self, frames: u32) -> BTreeSet<u32> {
+        let nearest = |wanted: u32| self.kept.keys().copied().min_by_key(|frame| frame.abs_diff(wanted));
+        spread(frames).into_iter().filter_map(nearest).collect()
+    }
+
+    /// Draws the moments of a run of `frames` frames at `frame_rate` [1/s] and writes the sheet.
+    pub(super) fn write_sheet(mut self, path: &Path, garments: &[Garment], frames: u32, frame_rate: f32) -> Result<(), IoError> {
+        let chosen = self.chosen(frames);
+        let count = chosen.len().max(1) as u32;
+        let columns = count.min(COLUMNS);
+        let mut sheet = ContactSheet::new(columns, count.div_ceil(columns), TILE_SIZE)?;
+        let meshes = garments.iter().zip(&self.drawn).flat_map(|(garment, &drawn)| {
+            let triangles: Arc<[[u32; 3]]> = garment.mesh.triangulated().into();
+            std::iter::repeat_n(triangles, drawn)
+        });
+        let meshes: Vec<_> = meshes.enumerate().collect();
+        for frame in chosen {
+            let Some(parts) = self.kept.remove(&frame) else { continue };
+            let surfaces = meshes.iter().zip(parts);
+            let surfaces = surfaces.map(|((index, triangles), part)| Surface::new(part, triangles.clone(), cloth_color(*index)));
+            sheet.add(format!("frame {frame}  {:.2} s", f64::from(frame) / f64::from(frame_rate)), surfaces.collect())?;
+        }
+        sheet.write_png(path)
+    }
+
+    /// What the sheet leaves out, for people.
+    pub(super) fn omission(&self, garments: &[Garment]) -> Option<String> {
+        let (drawn, all) = (self.drawn.iter().sum::<usize>(), copy_count(garments));
+        (drawn < all).then(|| format!("the contact sheet shows {drawn} of {all} cloths"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(planned: u32, done: u32) -> Vec<u32> {
+        let mut moments = Moments::new(&[], planned);
+        for frame in 0..=done {
+            if frame == done || moments.wants(frame) {
+                moments.keep(frame, &[], &[]);
+            }
+            assert!(moments.kept.len() <= SPARE_COUNT + TILE_COUNT as usize);
+        }
+        moments.chosen(done).into_iter().collect()
+    }
+
+    #[test]
+    fn a_whole_run_shows_exactly_the_planned_moments() {
+        assert_eq!(run(120, 120), [0, 17, 34, 51, 69, 86, 103, 120]);
+        assert_eq!(run(7, 7), [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert_eq!(run(2, 2), [0, 1, 2]);
+        assert_eq!(run(1_000_000, 1_000_000).len(), 8);
+    }
+
+    #[test]
+    fn a_run_that_ends_early_still_shows_eight_moments_to_its_end() {
+        for done in [7, 30, 99, 1000, 12_345] {
+            let chosen = run(1_000_000, done);
+            assert_eq!((chosen[0], chosen[chosen.len() - 1]), (0, done));
+            assert!(chosen.len() >= 7, "{done}: {chosen:?}");
+        }
+        assert_eq!(run(1_000_000, 0), [0]);
+    }
+}

@@ -1,0 +1,163 @@
+//! What is kept of every frame that is read back: caches, moments, measurements.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use poplin::{ClothId, State};
+
+use super::files::{GarmentFiles, create_folder};
+use super::measure::{Strain, StretchEdges, max_speed};
+use super::moments::Moments;
+use crate::failure::{Failure, OrFail};
+use crate::garment::Garment;
+use crate::job::Job;
+
+/// Records a run into a folder.
+pub(super) struct Recorder<'a> {
+    garments: &'a [Garment],
+    folder: PathBuf,
+    frame_rate: f32,
+    has_caches: bool,
+    files: Vec<GarmentFiles>,
+    moments: Moments,
+    edges: Vec<StretchEdges>,
+    findings: Vec<Findings>,
+    /// Mesh vertices of all copies of each garment at the last recorded frame \[m\].
+    vertices: Vec<Vec<[f32; 3]>>,
+}
+
+/// What the records tell of one garment, all copies together.
+#[derive(Debug, Clone)]
+pub(super) struct Findings {
+    /// Strain at the last recorded frame, of the worst copy.
+    pub(super) last_strain: Strain,
+    /// Worst strain of all recorded frames and copies.
+    pub(super) worst_strain: Strain,
+    /// Largest speed at the last recorded frame [m/s].
+    pub(super) last_speed: f32,
+    /// Largest speed of all recorded frames [m/s].
+    pub(super) max_speed: f32,
+    /// Whether every recorded coordinate was finite.
+    pub(super) is_finite: bool,
+    /// Iterations of a copy.
+    pub(super) iterations: u32,
+    /// Faults of each faulted copy.
+    pub(super) faults: Vec<Fault>,
+}
+
+/// A cloth that was frozen.
+#[derive(Debug, Clone)]
+pub(super) struct Fault {
+    /// The copy, from 0.
+    pub(super) copy: usize,
+    /// Particles at fault.
+    pub(super) count: u32,
+    /// The lowest of them.
+    pub(super) particle: Option<u32>,
+}
+
+/// What came of a recording.
+pub(super) struct Outcome {
+    /// What the records tell of each garment.
+    pub(super) findings: Vec<Findings>,
+    /// Names of the files written.
+    pub(super) files: Vec<String>,
+    /// What the picture leaves out.
+    pub(super) omission: Option<String>,
+    /// The first file that could not be written.
+    pub(super) fault: Result<(), Failure>,
+}
+
+impl<'a> Recorder<'a> {
+    /// Makes the folder and opens the caches.
+    pub(super) fn create(job: &'a Job, folder: &Path, has_caches: bool) -> Result<Self, Failure> {
+        create_folder(folder)?;
+        let nothing = Findings {
+            last_strain: Strain::default(),
+            worst_strain: Strain::default(),
+            last_speed: 0.0,
+            max_speed: 0.0,
+            is_finite: true,
+            iterations: 0,
+            faults: Vec::new(),
+        };
+        Ok(Self {
+            garments: &job.garments,
+            folder: folder.to_path_buf(),
+            frame_rate: job.frame_rate,
+            has_caches,
+            files: GarmentFiles::create(&job.garments, folder, has_caches)?,
+            moments: Moments::new(&job.garments, job.frames),
+            edges: job.garments.iter().map(|garment| StretchEdges::new(&garment.cloth.fabric)).collect(),
+            findings: vec![nothing; job.garments.len()],
+            vertices: job.garments.iter().map(|garment| Vec::with_capacity(garment.vertex_count())).collect(),
+        })
+    }
+
+    /// Whether the frame is worth reading back.
+    pub(super) fn wants(&self, frame: u32) -> bool {
+        self.has_caches || self.moments.wants(frame)
+    }
+
+    /// Records a frame. `ids`: the copies of each garment.
+    pub(super) fn record(&mut self, frame: u32, state: &State, ids: &[Vec<ClothId>]) -> Result<(), Failure> {
+        for (index, (garment, ids)) in self.garments.iter().zip(ids).enumerate() {
+            let vertices = &mut self.vertices[index];
+            vertices.clear();
+            for (copy, &id) in ids.iter().enumerate() {
+                garment.append_vertices(copy, state.current(id), vertices);
+            }
+            let (findings, edges) = (&mut self.findings[index], &mut self.edges[index]);
+            findings.update(frame, self.frame_rate, state, ids, edges);
+            self.files[index].push(vertices)?;
+        }
+        if frame == 0 || !self.has_caches || self.moments.wants(frame) {
+            self.moments.keep(frame, self.garments, &self.vertices);
+        }
+        Ok(())
+    }
+
+    /// Completes the caches and writes the meshes and the contact sheet. One file that cannot be written does not keep
+    /// the others from it.
+    pub(super) fn finish(mut self, job: &Job, frames: u32) -> Outcome {
+        let (mut files, mut fault) = (Vec::new(), Ok(()));
+        for (own_files, (garment, vertices)) in self.files.into_iter().zip(self.garments.iter().zip(&self.vertices)) {
+            match own_files.finish(&self.folder, garment, vertices) {
+                Ok(names) => files.extend(names),
+                Err(error) => fault = fault.and(Err(error)),
+            }
+        }
+        self.moments.keep(frames, self.garments, &self.vertices);
+        let (name, omission) = ("contact-sheet.png", self.moments.omission(self.garments));
+        match self.moments.write_sheet(&self.folder.join(name), self.garments, frames, job.frame_rate) {
+            Ok(()) => files.push(name.to_owned()),
+            Err(error) => fault = fault.and(Err(error)),
+        }
+        let fault = fault.context("not every file could be written").or_failed();
+        Outcome { findings: self.findings, files, omission, fault }
+    }
+}
+
+impl Findings {
+    fn update(&mut self, frame: u32, frame_rate: f32, state: &State, ids: &[ClothId], edges: &mut StretchEdges) {
+        (self.last_strain, self.last_speed) = (Strain::default(), 0.0);
+        self.faults.clear();
+        for (copy, &id) in ids.iter().enumerate() {
+            let (current, previous) = (state.current(id), state.previous(id));
+            self.last_strain = self.last_strain.worse(edges.measure(current));
+            self.iterations = state.iteration_total(id);
+            if frame > 0 {
+                let iterations_per_frame = self.iterations as f32 / frame as f32;
+                let step = (frame_rate * iterations_per_frame.max(1.0)).recip();
+                self.last_speed = self.last_speed.max(max_speed(current, previous, step));
+            }
+            self.is_finite &= current.iter().flatten().all(|value| value.is_finite());
+            let count = state.fault_count(id);
+            if count > 0 {
+                self.faults.push(Fault { copy, count, particle: state.fault_particle(id) });
+            }
+        }
+        self.worst_strain = self.worst_strain.worse(self.last_strain);
+        self.max_speed = self.max_speed.max(self.last_speed);
+    }
+}

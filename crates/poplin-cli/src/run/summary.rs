@@ -1,0 +1,213 @@
+//! The summary of a run: `summary.json` and the lines at the end.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::Context;
+use poplin::BackendChoice;
+use serde::Serialize;
+
+use super::measure::Strain;
+use super::record::{Findings, Outcome};
+use super::{Course, copy_count};
+use crate::cook::CookSummary;
+use crate::failure::{Failure, OrFail, complain};
+use crate::garment::Garment;
+use crate::job::Job;
+use crate::output::{counted, grouped, say};
+
+/// Name of the file.
+const FILE_NAME: &str = "summary.json";
+
+/// Everything a run tells about itself. Units stand in the names; strain is `|length / rest - 1|` of the stretch edges.
+#[derive(Debug, Serialize)]
+pub(super) struct Summary {
+    format: &'static str,
+    poplin_version: &'static str,
+    title: String,
+    backend: &'static str,
+    adapter: String,
+    backend_reason: String,
+    /// Ctrl-C: fewer frames than asked for.
+    interrupted: bool,
+    /// Whether every coordinate that was read back is finite.
+    finite: bool,
+    cloth_count: usize,
+    faulted_cloth_count: usize,
+    particle_count: usize,
+    edge_count: usize,
+    frames: u32,
+    frames_asked: u32,
+    frame_rate: f32,
+    /// Iterations of the cloth that has most.
+    iterations: u32,
+    ms_per_frame: FrameTimes,
+    seconds_in_all: f64,
+    /// At the last frame, of the worst cloth.
+    max_edge_strain: f32,
+    p99_edge_strain: f32,
+    /// Of the worst frame read back: every frame, or the moments of the picture with --no-cache.
+    worst_max_edge_strain: f32,
+    worst_p99_edge_strain: f32,
+    /// In the last iteration of a frame, of the fastest free particle.
+    max_speed_m_per_s: f32,
+    last_speed_m_per_s: f32,
+    cloths: Vec<ClothSummary>,
+    files: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+}
+
+/// Time of a frame.
+#[derive(Debug, Serialize)]
+struct FrameTimes {
+    median: f64,
+    p99: f64,
+    max: f64,
+    measures: &'static str,
+}
+
+/// One `[[cloth]]` with all its copies.
+#[derive(Debug, Serialize)]
+struct ClothSummary {
+    name: String,
+    copies: usize,
+    iterations: u32,
+    strain: Strain,
+    worst_strain: Strain,
+    max_speed_m_per_s: f32,
+    faults: Vec<FaultSummary>,
+    cooking: CookSummary,
+}
+
+/// A cloth that was frozen because particles became NaN, infinite or too far away.
+#[derive(Debug, Serialize)]
+struct FaultSummary {
+    copy: usize,
+    particles: u32,
+    first_particle: Option<u32>,
+}
+
+impl Summary {
+    /// Sums a run up.
+    pub(super) fn new(job: &Job, backend: &BackendChoice, course: &Course, outcome: &Outcome, elapsed: Duration) -> Self {
+        let findings = &outcome.findings;
+        let strain = |pick: fn(&Findings) -> Strain| findings.iter().map(pick).fold(Strain::default(), Strain::worse);
+        let (last, worst) = (strain(|f| f.last_strain), strain(|f| f.worst_strain));
+        let speed = |pick: fn(&Findings) -> f32| findings.iter().map(pick).fold(0.0, f32::max);
+        Self {
+            format: "poplin-summary/1",
+            poplin_version: env!("CARGO_PKG_VERSION"),
+            title: job.title.clone(),
+            backend: backend.backend.name(),
+            adapter: backend.adapter.clone(),
+            backend_reason: backend.reason.clone(),
+            interrupted: course.is_interrupted,
+            finite: findings.iter().all(|findings| findings.is_finite),
+            cloth_count: copy_count(&job.garments),
+            faulted_cloth_count: findings.iter().map(|findings| findings.faults.len()).sum(),
+            particle_count: job.garments.iter().map(Garment::particle_count).sum(),
+            edge_count: job.garments.iter().map(Garment::edge_count).sum(),
+            frames: course.frames,
+            frames_asked: job.frames,
+            frame_rate: job.frame_rate,
+            iterations: findings.iter().map(|findings| findings.iterations).max().unwrap_or(0),
+            ms_per_frame: FrameTimes::new(&course.times),
+            seconds_in_all: elapsed.as_secs_f64(),
+            max_edge_strain: last.max,
+            p99_edge_strain: last.p99,
+            worst_max_edge_strain: worst.max,
+            worst_p99_edge_strain: worst.p99,
+            max_speed_m_per_s: speed(|f| f.max_speed),
+            last_speed_m_per_s: speed(|f| f.last_speed),
+            cloths: job.garments.iter().zip(findings).map(|(garment, findings)| ClothSummary::new(garment, findings)).collect(),
+            files: outcome.files.iter().map(String::as_str).chain([FILE_NAME]).map(str::to_owned).collect(),
+            note: outcome.omission.clone(),
+        }
+    }
+
+    /// Writes `summary.json`.
+    pub(super) fn write(&self, folder: &Path) -> Result<(), Failure> {
+        let path = folder.join(FILE_NAME);
+        let mut text = serde_json::to_string_pretty(self).or_failed()?;
+        text.push('\n');
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display())).or_failed()
+    }
+
+    /// Prints the short form.
+    pub(super) fn print(&self, folder: &Path) {
+        let Self { backend, adapter, backend_reason, .. } = self;
+        say!("{backend} backend on {adapter} ({backend_reason})");
+        say!(
+            "{}, {}, {}",
+            counted(self.cloth_count, "cloth"),
+            counted(self.particle_count, "particle"),
+            counted(self.edge_count, "edge")
+        );
+        let asked =
+            if self.interrupted { format!(" of {} (interrupted)", grouped(self.frames_asked as usize)) } else { String::new() };
+        let seconds = f64::from(self.frames) / f64::from(self.frame_rate);
+        let (frames, iterations) = (grouped(self.frames as usize), counted(self.iterations as usize, "iteration"));
+        say!("frames {frames}{asked}: {seconds:.2} s of cloth, {iterations} a cloth");
+        say!("time   {:.2} ms a frame (median, simulation only), {:.1} s in all", self.ms_per_frame.median, self.seconds_in_all);
+        let percent = |strain: f32| f64::from(strain) * 100.0;
+        say!(
+            "strain 99 % of stretch edges within {:.2} %, all within {:.2} % (at the end; worst on the way {:.2} % and {:.2} %)",
+            percent(self.p99_edge_strain),
+            percent(self.max_edge_strain),
+            percent(self.worst_p99_edge_strain),
+            percent(self.worst_max_edge_strain)
+        );
+        let finite = if self.finite { "all finite" } else { "NOT FINITE" };
+        say!("speed  {:.2} m/s at most, {:.2} m/s at the end; {finite}", self.max_speed_m_per_s, self.last_speed_m_per_s);
+        say!("files  {}: {}", folder.display(), self.files.join(", "));
+        if let Some(note) = &self.note {
+            say!("note   {note}");
+        }
+    }
+
+    /// Says on stderr which cloths are frozen; gives whether there is one.
+    pub(super) fn complain_of_faults(&self) -> bool {
+        for cloth in &self.cloths {
+            let Some(fault) = cloth.faults.first() else { continue };
+            let copies = match cloth.copies {
+                1 => String::new(),
+                count => format!(" ({} of {count} copies, first copy {})", cloth.faults.len(), fault.copy),
+            };
+            let first = fault.first_particle.map_or_else(String::new, |particle| format!(", the first is particle {particle}"));
+            complain(&format!(
+                "cloth `{}`{copies} is frozen: {} would have become NaN, infinite or too far away{first}",
+                cloth.name,
+                counted(fault.particles as usize, "particle")
+            ));
+        }
+        self.faulted_cloth_count > 0 || !self.finite
+    }
+}
+
+impl ClothSummary {
+    fn new(garment: &Garment, findings: &Findings) -> Self {
+        let faults = findings.faults.iter();
+        let faults = faults.map(|f| FaultSummary { copy: f.copy, particles: f.count, first_particle: f.particle });
+        Self {
+            name: garment.name.clone(),
+            copies: garment.offsets.len(),
+            iterations: findings.iterations,
+            strain: findings.last_strain,
+            worst_strain: findings.worst_strain,
+            max_speed_m_per_s: findings.max_speed,
+            faults: faults.collect(),
+            cooking: CookSummary::new(garment),
+        }
+    }
+}
+
+impl FrameTimes {
+    fn new(times: &[Duration]) -> Self {
+        let mut times: Vec<f64> = times.iter().map(|time| time.as_secs_f64() * 1e3).collect();
+        times.sort_by(f64::total_cmp);
+        let at = |percent: usize| times.get(times.len().saturating_sub(1) * percent / 100).copied().unwrap_or(0.0);
+        let measures = "pins, step and wait; read-back, caches and pictures are not counted";
+        Self { median: at(50), p99: at(99), max: at(100), measures }
+    }
+}

@@ -1,0 +1,61 @@
+//! The scenes that come with the binary.
+
+use std::path::Path;
+
+use anyhow::anyhow;
+use poplin_io::scene::Scene;
+
+use crate::failure::{Failure, OrFail};
+
+/// Names and texts of the shipped scenes.
+const SCENES: [(&str, &str); 3] = [
+    ("flag", include_str!("../scenes/flag.toml")),
+    ("curtain", include_str!("../scenes/curtain.toml")),
+    ("cape", include_str!("../scenes/cape.toml")),
+];
+
+/// The shipped names for messages: `flag, curtain, cape`.
+pub(crate) fn names() -> String {
+    SCENES.map(|(name, _)| name).join(", ")
+}
+
+/// The scene of a file, or the shipped scene of this name. A file wins over a shipped scene.
+pub(crate) fn load_scene(name: &Path) -> Result<Scene, Failure> {
+    if !name.is_file() {
+        if let Some((shipped, text)) = SCENES.into_iter().find(|(shipped, _)| name == Path::new(shipped)) {
+            return Scene::parse(text, format!("{shipped}.toml")).or_bad_input();
+        }
+        let is_bare_name = name.extension().is_none() && name.components().count() == 1;
+        if is_bare_name {
+            let name = name.display();
+            return Err(Failure::BadInput(anyhow!(
+                "there is no scene file `{name}` and no shipped scene `{name}`; shipped are {}",
+                names()
+            )));
+        }
+    }
+    if is_mesh(name) {
+        let path = name.display();
+        return Err(Failure::BadInput(anyhow!("{path} is a mesh, not a scene: try `poplin run --mesh {path} --pin top:3%`")));
+    }
+    Scene::load(name).or_bad_input()
+}
+
+/// Whether the file's name says that it is a mesh.
+pub(crate) fn is_mesh(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("obj"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shipped_scene_is_valid_and_builds() {
+        for (name, _) in SCENES {
+            let scene = load_scene(Path::new(name)).unwrap();
+            assert!(!scene.cloths.is_empty());
+            scene.build_cloth(0).unwrap();
+        }
+    }
+}

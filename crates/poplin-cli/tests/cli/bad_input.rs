@@ -1,0 +1,166 @@
+//! Every kind of bad input ends with exit code 2 and a message that names the place and the limit.
+
+use crate::bench::{Bench, SHEET, SQUARE};
+
+/// Runs an OBJ text that must be refused.
+fn refuses_mesh(name: &str, text: &str, words: &[&str]) {
+    let bench = Bench::new(name);
+    bench.write("mesh.obj", text);
+    bench.poplin(&["run", "--mesh", "mesh.obj", "--pin", "none", "--backend", "cpu"]).says(2, words);
+    bench.poplin(&["cook", "mesh.obj"]).says(2, words);
+    assert!(!bench.path("out").exists(), "nothing is written for refused input");
+}
+
+/// Runs a scene text that must be refused.
+fn refuses_scene(name: &str, text: &str, words: &[&str]) {
+    let bench = Bench::new(name);
+    bench.write("scene.toml", text);
+    bench.poplin(&["run", "scene.toml", "--backend", "cpu"]).says(2, words);
+    assert!(!bench.path("out").exists(), "nothing is written for refused input");
+}
+
+#[test]
+fn empty_mesh() {
+    refuses_mesh("empty", "", &["mesh.obj", "no v"]);
+    refuses_mesh("no-faces", "v 0 0 0\n", &["mesh.obj", "no faces"]);
+}
+
+#[test]
+fn nan_vertex() {
+    refuses_mesh("nan", &SQUARE.replacen("v 1 0 0", "v 1 nan 0", 1), &["mesh.obj:2", "NaN", "finite"]);
+}
+
+#[test]
+fn index_out_of_range() {
+    refuses_mesh("index", &SQUARE.replacen("f 1 3 4", "f 1 3 9", 1), &["mesh.obj:6", "vertex 9", "only 4"]);
+}
+
+#[test]
+fn mesh_of_degenerate_faces() {
+    refuses_mesh("degenerate", "v 0 0 0\nv 0 0 0\nv 0 0 0\nf 1 2 3\n", &["mesh.obj", "no face is left", "degenerate"]);
+}
+
+#[test]
+fn binary_mesh() {
+    refuses_mesh("binary", "v 0 0 0\nv 1 0 \u{0}\u{1}\nf 1 1 1\n", &["mesh.obj:2"]);
+}
+
+#[test]
+fn no_particles() {
+    refuses_scene(
+        "zero",
+        &SHEET.replace("columns = 5", "columns = 0"),
+        &["scene.toml:5", "cloth[0].grid.columns", "0 is outside 2"],
+    );
+}
+
+#[test]
+fn a_thousand_million_particles() {
+    let text = SHEET.replace("columns = 5, rows = 4", "columns = 1000000, rows = 1000");
+    refuses_scene("many", &text, &["scene.toml:5", "1000000000 particles", "the limit is 16777216"]);
+}
+
+#[test]
+fn negative_density() {
+    refuses_scene("density", &format!("{SHEET}density = -1\n"), &["scene.toml:7", "cloth[0].density = -1", "outside", "kg/m^2"]);
+}
+
+#[test]
+fn unknown_key() {
+    refuses_scene("key", &format!("{SHEET}densty = 1\n"), &["scene.toml:7", "unknown key `densty`", "did you mean `density`"]);
+}
+
+#[test]
+fn no_toml() {
+    refuses_scene("syntax", "frames = = 1\n", &["scene.toml:1"]);
+}
+
+#[test]
+fn bad_pin_rules_of_a_scene() {
+    refuses_scene(
+        "pin",
+        &SHEET.replace("corner:top-left", "topp:0%"),
+        &["scene.toml:6", "cannot read the pin rule `topp:0%`", "accepted are"],
+    );
+    refuses_scene(
+        "nothing",
+        &SHEET.replace("corner:top-left", "box:5,5,5,6,6,6"),
+        &["scene.toml:6", "selects none of the 20 vertices"],
+    );
+}
+
+#[test]
+fn mesh_of_a_scene_that_is_not_there() {
+    refuses_scene(
+        "missing-mesh",
+        "[[cloth]]\nmesh = \"shirt.obj\"\n",
+        &["scene.toml:2", "cloth[0].mesh", "no file", "shirt.obj"],
+    );
+}
+
+#[test]
+fn more_iterations_than_a_frame_takes() {
+    let text = format!("frame_rate = 0.1\n{SHEET}config = {{ solver_frequency = 9999 }}\n");
+    refuses_scene_late("iterations", &text, &["iterations of a frame", "limit 20000"]);
+}
+
+/// As `refuses_scene`, for faults that only show when the first frame is simulated.
+fn refuses_scene_late(name: &str, text: &str, words: &[&str]) {
+    let bench = Bench::new(name);
+    bench.write("scene.toml", text);
+    bench.poplin(&["run", "scene.toml", "--backend", "cpu"]).says(2, words);
+}
+
+#[test]
+fn bad_options() {
+    let bench = Bench::new("options");
+    bench.write("mesh.obj", SQUARE);
+    bench.write("scene.toml", SHEET);
+    let mesh = ["run", "--mesh", "mesh.obj"];
+    for (args, words) in [
+        (vec!["run"], vec!["poplin run flag", "--pin top:3%", "flag, curtain, cape"]),
+        (vec!["run", "flga"], vec!["no scene file `flga`", "flag, curtain, cape"]),
+        (vec!["run", "nothing.toml"], vec!["cannot open nothing.toml"]),
+        (vec!["run", "."], vec!["."]),
+        (vec!["run", "mesh.obj"], vec!["is a mesh", "--mesh mesh.obj --pin"]),
+        (vec!["run", "flag", "--mesh", "mesh.obj"], vec!["cannot be used with"]),
+        (vec!["run", "scene.toml", "--pin", "all"], vec!["--pin goes with a mesh", "scene.toml"]),
+        (vec!["run", "scene.toml", "--frames", "0"], vec!["--frames", "1..=1000000"]),
+        (vec!["run", "scene.toml", "--frames", "-3"], vec!["--frames", "-3"]),
+        (vec!["run", "scene.toml", "--frame-rate", "nan"], vec!["--frame-rate", "NaN is outside 0.1..=10000 1/s"]),
+        (vec!["run", "scene.toml", "--density", "-1"], vec!["--density", "-1 is outside", "kg/m^2"]),
+        (vec!["run", "scene.toml", "--max-fiber-length", "0"], vec!["--max-fiber-length", "1..=1024"]),
+        (vec!["run", "scene.toml", "--backend", "tpu"], vec!["--backend", "auto, gpu, cpu"]),
+        (vec!["run", "scene.toml", "--backend", "cpu", "--adapter", "x"], vec!["--adapter"]),
+        (vec!["run", "scene.toml", "--scale", "2"], vec!["--mesh"]),
+        (vec![mesh[0], mesh[1], mesh[2]], vec!["nothing holds mesh.obj", "--pin none"]),
+        (vec![mesh[0], mesh[1], "no.obj", "--pin", "all"], vec!["cannot open no.obj"]),
+        (
+            vec![mesh[0], mesh[1], mesh[2], "--pin", "topp:3%"],
+            vec!["--pin", "cannot read the pin rule `topp:3%`", "accepted are"],
+        ),
+        (
+            vec![mesh[0], mesh[1], mesh[2], "--pin", "box:5,5,5,6,6,6"],
+            vec!["--pin", "mesh.obj", "selects none of the 4 vertices"],
+        ),
+        (vec![mesh[0], mesh[1], mesh[2], "--pin", "indices:4"], vec!["names vertex 4", "only 4 (0 to 3)"]),
+        (vec![mesh[0], mesh[1], mesh[2], "--pin", "all", "--direction", "uv"], vec!["mesh.obj", "no uvs"]),
+        (vec!["cook", "nothing.obj"], vec!["cannot open nothing.obj"]),
+        (vec!["conform"], vec!["CASE.json"]),
+        (vec!["conform", "nothing.json"], vec!["no file nothing.json"]),
+        (vec!["flag"], vec!["unrecognized subcommand"]),
+    ] {
+        bench.poplin(&args).says(2, &words);
+    }
+    assert!(!bench.path("out").exists(), "nothing is written for refused input");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn too_large_for_the_adapter() {
+    if std::env::var("POPLIN_GPU").is_ok_and(|value| value == "off") {
+        return;
+    }
+    let bench = Bench::new("adapter");
+    bench.poplin(&["run", "flag", "--adapter", "no such adapter"]).says(1, &["no GPU adapter found", "no such adapter"]);
+}

@@ -1,0 +1,72 @@
+//! `poplin info`, `poplin cook` and the help pages.
+
+use crate::bench::{Bench, Ended, SHEET, SQUARE};
+
+/// Hides every Vulkan driver from a command.
+fn without_adapters(bench: &Bench, args: &[&str]) -> Ended {
+    let nothing = bench.path("no-driver.json");
+    Ended::of(bench.command(args).env("VK_DRIVER_FILES", &nothing).env("VK_ICD_FILENAMES", &nothing).output().unwrap())
+}
+
+#[test]
+fn info_tells_adapters_tiers_canaries_and_the_choice() {
+    let bench = Bench::new("info");
+    let ended = bench.poplin(&["info"]);
+    ended.succeeds();
+    assert!(ended.stdout.contains("--backend auto: "), "{}", ended.stdout);
+    if std::env::var("POPLIN_GPU").is_ok_and(|value| value == "off") {
+        return;
+    }
+    for word in [
+        "adapter 0: ",
+        "workgroup",
+        "resident",
+        "half-resident",
+        "streamed",
+        "canaries",
+        "NaN bit test",
+        "barrier scan",
+        "long loop",
+    ] {
+        assert!(ended.stdout.contains(word), "no `{word}` in: {}", ended.stdout);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_machine_without_adapter_is_told_what_to_install() {
+    let bench = Bench::new("no-adapter");
+    let ended = without_adapters(&bench, &["info"]);
+    ended.succeeds();
+    for word in ["no GPU adapter found", "mesa-vulkan-drivers", "--backend auto: cpu backend", "no real GPU was found"] {
+        assert!(ended.stdout.contains(word), "no `{word}` in: {}", ended.stdout);
+    }
+    without_adapters(&bench, &["run", "flag", "--backend", "gpu"]).says(1, &["no GPU adapter found", "mesa-vulkan-drivers"]);
+    assert!(!bench.path("out").exists());
+}
+
+#[test]
+fn cook_reports_meshes_and_scenes() {
+    let bench = Bench::new("cook");
+    bench.write("square.obj", SQUARE);
+    bench.write("scene.toml", SHEET);
+    let ended = bench.poplin(&["cook", "square.obj", "--pin", "corner:top-left"]);
+    ended.succeeds();
+    assert!(ended.stdout.contains("particles              4  1 pinned"), "{}", ended.stdout);
+    assert!(bench.poplin(&["cook", "scene.toml"]).succeeds().stdout.contains("particles             20  1 pinned"));
+    let json: serde_json::Value = serde_json::from_str(&bench.poplin(&["cook", "scene.toml", "--json"]).stdout).unwrap();
+    assert_eq!((&json[0]["name"], &json[0]["particles"], &json[0]["islands"]), (&"sheet".into(), &20.into(), &1.into()));
+}
+
+#[test]
+fn help_shows_examples_scenes_rules_and_exit_codes() {
+    let bench = Bench::new("help");
+    let help = |args: &[&str]| bench.poplin(args).succeeds().stdout.clone();
+    for word in ["poplin run flag", "Exit codes", "130"] {
+        assert!(help(&["--help"]).contains(word), "{word}");
+    }
+    for word in ["flag, curtain, cape", "corner:top-left", "contact-sheet.png", "Ctrl-C", "--no-cache"] {
+        assert!(help(&["run", "--help"]).contains(word), "{word}");
+    }
+    bench.poplin(&[]).says(2, &["Usage: poplin"]);
+}

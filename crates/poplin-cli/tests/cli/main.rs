@@ -1,0 +1,10 @@
+//! The `poplin` binary as a user meets it: exit codes, messages, files.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
+mod bad_input;
+mod bench;
+mod conform;
+mod interrupt;
+mod machine;
+mod output;
+mod run;

@@ -1,0 +1,149 @@
+//! `poplin run` writes what it promises.
+
+use poplin_io::{PointCache, read_obj};
+
+use crate::bench::{Bench, SHEET, SQUARE};
+
+#[test]
+fn a_run_writes_cache_mesh_summary_and_picture() {
+    let bench = Bench::new("files");
+    bench.write("scene.toml", SHEET);
+    let ended = bench.poplin(&["run", "scene.toml", "--backend", "cpu", "--frames", "20"]);
+    ended.succeeds();
+    for word in ["cpu backend on", "asked for", "1 cloth, 20 particles", "ms a frame", "strain", "out/scene"] {
+        assert!(ended.stdout.contains(word), "no `{word}` in: {}", ended.stdout);
+    }
+    assert!(ended.stderr.is_empty(), "no progress bar and no noise in a pipe: {}", ended.stderr);
+
+    let cache = PointCache::read(bench.path("out/scene/sheet.pc2")).unwrap();
+    assert_eq!((cache.vertex_count, cache.frame_count(), cache.start_frame), (20, 21, 0.0));
+    let mesh = read_obj(bench.path("out/scene/sheet.obj")).unwrap();
+    assert_eq!(cache.frame(20).unwrap(), mesh.positions, "the mesh is the last frame");
+    assert_eq!(cache.frame(0).unwrap()[0], [0.0, 0.0, 0.0], "frame 0 is the start");
+    assert_ne!(cache.frame(0).unwrap()[19], cache.frame(20).unwrap()[19], "the cloth moves");
+    assert_eq!(&std::fs::read(bench.path("out/scene/contact-sheet.png")).unwrap()[1..4], b"PNG");
+
+    let summary = bench.json("out/scene/summary.json");
+    for (key, value) in [("frames", 20), ("frames_asked", 20), ("cloth_count", 1), ("particle_count", 20), ("iterations", 100)] {
+        assert_eq!(summary[key], value, "{key}");
+    }
+    assert_eq!(summary["backend"], "cpu");
+    assert_eq!((&summary["finite"], &summary["interrupted"]), (&true.into(), &false.into()));
+    assert_eq!(summary["files"].as_array().unwrap().len(), 4);
+    assert!(summary["ms_per_frame"]["median"].as_f64().unwrap() > 0.0);
+    let strain = |key: &str| summary[key].as_f64().unwrap();
+    assert!(strain("p99_edge_strain") <= strain("max_edge_strain") && strain("max_edge_strain") < 1.0);
+    assert!(strain("max_speed_m_per_s") > 0.1);
+}
+
+#[test]
+fn a_mesh_keeps_its_vertices_even_unused_ones() {
+    let bench = Bench::new("unused");
+    bench.write("square.obj", &format!("v 7 7 7\n{}", SQUARE.replace("f 1 2 3\nf 1 3 4", "f 2 3 4\nf 2 4 5")));
+    bench.poplin(&["run", "--mesh", "square.obj", "--pin", "indices:1", "--frames", "5", "--backend", "cpu"]).succeeds();
+    let cache = PointCache::read(bench.path("out/square/square.pc2")).unwrap();
+    assert_eq!((cache.vertex_count, cache.frame_count()), (5, 6));
+    assert_eq!(cache.frame(5).unwrap()[..2], [[7.0; 3], [0.0; 3]], "the unused vertex and the pin stay");
+    assert!(cache.frame(5).unwrap()[3][1] < 1.0, "the free vertices fall");
+}
+
+#[test]
+fn pins_follow_their_keyframes() {
+    let bench = Bench::new("keys");
+    let keys = "keys = [{ time = 0, translation = [0, 0, 0] }, { time = 0.1, translation = [-0.3, 0, 0] }]\n";
+    bench.write("scene.toml", &format!("{SHEET}[[cloth.animated_pins]]\npins = \"indices:4\"\n{keys}"));
+    bench.poplin(&["run", "scene.toml", "--backend", "cpu"]).succeeds();
+    let cache = PointCache::read(bench.path("out/scene/sheet.pc2")).unwrap();
+    for (frame, x) in [(0, 1.0), (3, 0.85), (6, 0.7), (10, 0.7)] {
+        assert!((cache.frame(frame).unwrap()[4][0] - x).abs() < 1e-6, "frame {frame}");
+    }
+}
+
+#[test]
+fn copies_share_one_cache_and_do_the_same() {
+    let bench = Bench::new("copies");
+    bench.write("scene.toml", &format!("{SHEET}count = 3\nspacing = [2.0, 0.0, 0.0]\n"));
+    bench.poplin(&["run", "scene.toml", "--backend", "cpu"]).succeeds();
+    let cache = PointCache::read(bench.path("out/scene/sheet.pc2")).unwrap();
+    let mesh = read_obj(bench.path("out/scene/sheet.obj")).unwrap();
+    assert_eq!((cache.vertex_count, mesh.positions.len(), mesh.quads.len()), (60, 60, 36));
+    let last = cache.frame(10).unwrap();
+    for copy in 1..3 {
+        let shift = 2.0 * copy as f32;
+        assert!((0..20).all(|v| (last[20 * copy + v][0] - last[v][0] - shift).abs() < 1e-3), "copy {copy}");
+    }
+    let summary = bench.json("out/scene/summary.json");
+    assert_eq!((&summary["cloth_count"], &summary["cloths"][0]["copies"]), (&3.into(), &3.into()));
+}
+
+#[test]
+fn a_picture_that_leaves_copies_out_says_so() {
+    let bench = Bench::new("left-out");
+    bench.write("scene.toml", &format!("{SHEET}count = 10\nspacing = [2.0, 0.0, 0.0]\n"));
+    let ended = bench.poplin(&["run", "scene.toml", "--backend", "cpu"]);
+    assert!(ended.succeeds().stdout.contains("the contact sheet shows 8 of 10 cloths"), "{}", ended.stdout);
+}
+
+#[test]
+fn without_cache_the_last_frame_is_the_same() {
+    let bench = Bench::new("no-cache");
+    bench.write("scene.toml", SHEET);
+    let args = ["run", "scene.toml", "--backend", "cpu", "--frames", "60", "--out"];
+    bench.poplin(&[&args[..], &["a"]].concat()).succeeds();
+    bench.poplin(&[&args[..], &["b", "--no-cache"]].concat()).succeeds();
+    assert!(!bench.path("b/sheet.pc2").exists());
+    let read = |name: &str| std::fs::read(bench.path(name)).unwrap();
+    assert!(read("a/sheet.obj") == read("b/sheet.obj") && read("a/contact-sheet.png") == read("b/contact-sheet.png"));
+}
+
+#[test]
+fn options_replace_what_the_scene_says() {
+    let bench = Bench::new("replace");
+    bench.write("scene.toml", SHEET);
+    let options = ["--no-bending", "--tethers", "none", "--max-fiber-length", "1", "--solver-frequency", "120", "--density", "2"];
+    bench.poplin(&[&["run", "scene.toml", "--backend", "cpu"][..], &options].concat()).succeeds();
+    let summary = bench.json("out/scene/summary.json");
+    let cooking = &summary["cloths"][0]["cooking"];
+    assert_eq!((&cooking["longest_fiber"], &cooking["tethers_per_particle"]), (&1.into(), &0.into()));
+    assert_eq!((&cooking["mass_kg"], &summary["iterations"]), (&2.0.into(), &20.into()));
+    assert!(cooking["phases"].as_array().unwrap().iter().all(|phase| phase["kind"] != "bending"));
+}
+
+#[test]
+fn a_frozen_cloth_fails_after_everything_is_written() {
+    let bench = Bench::new("fault");
+    let falling = SHEET.replace("corner:top-left", "none");
+    bench.write("scene.toml", &format!("frame_rate = 0.1\n{falling}config = {{ gravity = [0, -1e15, 0] }}\n"));
+    let ended = bench.poplin(&["run", "scene.toml", "--backend", "cpu"]);
+    ended.says(1, &["cloth `sheet`", "frozen", "particle"]);
+    let summary = bench.json("out/scene/summary.json");
+    assert_eq!((&summary["faulted_cloth_count"], &summary["finite"]), (&1.into(), &true.into()));
+    assert!(summary["cloths"][0]["faults"][0]["particles"].as_u64().unwrap() > 0);
+    assert_eq!(PointCache::read(bench.path("out/scene/sheet.pc2")).unwrap().frame_count(), 11);
+    assert!(bench.path("out/scene/contact-sheet.png").is_file());
+}
+
+#[test]
+fn shipped_scenes_run_by_name() {
+    let bench = Bench::new("shipped");
+    for name in ["flag", "curtain", "cape"] {
+        bench.poplin(&["run", name, "--backend", "cpu", "--frames", "2", "--no-cache"]).succeeds();
+        assert_eq!(bench.json(&format!("out/{name}/summary.json"))["frames"], 2);
+    }
+}
+
+#[test]
+fn the_gpu_gives_the_picture_of_the_cpu() {
+    if std::env::var("POPLIN_GPU").is_ok_and(|value| value == "off") {
+        return;
+    }
+    let bench = Bench::new("gpu");
+    bench.write("scene.toml", SHEET);
+    for backend in ["cpu", "gpu"] {
+        bench.poplin(&["run", "scene.toml", "--backend", backend, "--out", backend]).succeeds();
+    }
+    assert_eq!(bench.json("gpu/summary.json")["backend"], "gpu");
+    let [cpu, gpu] = ["cpu", "gpu"].map(|name| PointCache::read(bench.path(name).join("sheet.pc2")).unwrap());
+    let pairs = cpu.positions.as_flattened().iter().zip(gpu.positions.as_flattened());
+    assert!(pairs.clone().count() == 20 * 11 * 3 && pairs.clone().all(|(a, b)| (a - b).abs() < 1e-4));
+}
