@@ -11,7 +11,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("poplin-shaders", &["poplin-layout", "naga"]),
     ("poplin-reference", &["poplin-layout", "poplin-model"]),
     ("poplin-gpu", &["poplin-model", "poplin-layout", "poplin-shaders", "wgpu"]),
-    ("poplin", &["poplin-model", "poplin-cook", "poplin-gpu", "poplin-reference"]),
+    ("poplin", &["poplin-model", "poplin-cook", "poplin-layout", "poplin-gpu", "poplin-reference"]),
     ("poplin-io", &["poplin-model"]),
     (
         "poplin-testkit",

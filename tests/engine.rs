@@ -98,14 +98,15 @@ fn changed_settings_and_inputs_act_alike_on_both_backends() {
             (0..4).rev().map(|phase| PhaseConfig { stiffness: 0.2 * frame as f32, ..PhaseConfig::stiff(phase) }).collect();
         let accelerations = vec![[frame as f32, 0.0, 1.0]; 36];
         let pin = [[0.01 * frame as f32, 0.1, 0.0, 0.0]];
-        cpu.set_config(0, config.clone()).unwrap();
-        cpu.set_phase_configs(0, &phases).unwrap();
-        cpu.set_particle_accelerations(0, &accelerations).unwrap();
-        cpu.write_particles(0, &[0], &pin).unwrap();
-        gpu.engine_mut().set_config(id, config).unwrap();
-        gpu.engine_mut().set_phase_configs(id, &phases).unwrap();
-        gpu.engine_mut().set_particle_accelerations(id, &accelerations).unwrap();
-        gpu.engine_mut().write_particles(id, &[0], &pin).unwrap();
+        cpu.cloth_mut(0).unwrap().set_config(config.clone()).unwrap();
+        cpu.cloth_mut(0).unwrap().set_phase_configs(&phases).unwrap();
+        cpu.cloth_mut(0).unwrap().set_particle_accelerations(&accelerations).unwrap();
+        cpu.cloth_mut(0).unwrap().write_particles(&[0], &pin).unwrap();
+        let host = gpu.engine_mut().cloth_mut(id).unwrap();
+        host.set_config(config).unwrap();
+        host.set_phase_configs(&phases).unwrap();
+        host.set_particle_accelerations(&accelerations).unwrap();
+        host.write_particles(&[0], &pin).unwrap();
         cpu.step(&Frame::default()).unwrap();
         gpu.step(&Frame::default()).unwrap();
     }

@@ -18,7 +18,7 @@ fn run_with_a_fault(backend: Backend) -> State {
     for frame in 0..6 {
         if frame == 2 {
             let config = ClothConfig { gravity: [0.0, -1e15, 0.0], solver_frequency: 1.0, ..ClothConfig::default() };
-            simulation.set_config(ClothId(1), config).unwrap();
+            simulation.cloth_mut(ClothId(1)).unwrap().set_config(config).unwrap();
             simulation.step(&Frame { dt: 1.4 }).unwrap();
         } else {
             simulation.step(&Frame::default()).unwrap();
@@ -54,19 +54,20 @@ fn bad_calls_are_errors_and_change_nothing() {
         let id = simulation.add(hanging_sheet(4, 4)).unwrap();
         let before = simulation.state().unwrap().current(id).to_vec();
         let nowhere = ClothId(7);
-        assert_eq!(simulation.write_particles(nowhere, &[], &[]), Err(Error::NoSuchCloth { cloth: 7, count: 1 }));
-        assert_eq!(simulation.set_config(nowhere, ClothConfig::default()), Err(Error::NoSuchCloth { cloth: 7, count: 1 }));
+        assert_eq!(simulation.cloth_mut(nowhere).err(), Some(Error::NoSuchCloth { cloth: 7, count: 1 }));
+        assert_eq!(simulation.cloth(nowhere).err(), Some(Error::NoSuchCloth { cloth: 7, count: 1 }));
+        let host = simulation.cloth_mut(id).unwrap();
+        assert!(host.set_phase_configs(&[PhaseConfig::stiff(99)]).is_err());
+        assert!(host.set_particle_accelerations(&[[0.0; 3]; 3]).is_err());
+        assert!(host.set_particle_accelerations(&[[f32::NAN; 3]; 16]).is_err());
+        let pinned = host.write_particles(&[0], &[[0.0, 0.0, 0.0, 1.0]]);
+        assert_eq!(pinned, Err(ModelError::PinnedParticle { particle: 0, inverse_mass: 1.0 }));
+        assert!(host.write_particles(&[99], &[[0.0; 4]]).is_err());
+        let config = ClothConfig { solver_frequency: 10_000.0, ..ClothConfig::default() };
+        host.set_config(config).unwrap();
         for dt in [f32::NAN, -1.0, 11.0, f32::INFINITY] {
             assert!(simulation.step(&Frame { dt }).is_err(), "dt {dt}");
         }
-        assert!(simulation.set_phase_configs(id, &[PhaseConfig::stiff(99)]).is_err());
-        assert!(simulation.set_particle_accelerations(id, &[[0.0; 3]; 3]).is_err());
-        assert!(simulation.set_particle_accelerations(id, &[[f32::NAN; 3]; 16]).is_err());
-        let pinned = simulation.write_particles(id, &[0], &[[0.0, 0.0, 0.0, 1.0]]);
-        assert_eq!(pinned, Err(Error::Model(ModelError::PinnedParticle { particle: 0, inverse_mass: 1.0 })));
-        assert!(simulation.write_particles(id, &[99], &[[0.0; 4]]).is_err());
-        let config = ClothConfig { solver_frequency: 10_000.0, ..ClothConfig::default() };
-        simulation.set_config(id, config).unwrap();
         let error = simulation.step(&Frame { dt: 5.0 }).unwrap_err();
         assert!(error.to_string().contains("50000 is more than the limit 20000"), "{error}");
         assert_eq!(simulation.state().unwrap().current(id), before);

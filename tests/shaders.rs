@@ -66,6 +66,7 @@ fn structs_lie_in_memory_as_their_rust_twins() {
         iteration_begin,
         phase_begin,
         phase_count,
+        turn_begin,
         set_begin,
         fiber_begin,
         vertex_begin,
@@ -75,17 +76,45 @@ fn structs_lie_in_memory_as_their_rust_twins() {
         tethers_per_particle,
         anchor_begin,
         anchor_count,
+        triangle_begin,
+        triangle_count,
+        corner_begin,
         scratch_begin,
         acceleration_begin,
+        motion_start,
+        motion_target,
+        separation_start,
+        separation_target,
+        wake_count,
         acceleration_scale,
         tether_stiffness,
         tether_scale,
         stiffness_exponent,
+        drag,
+        lift,
+        wind_scale,
+        motion_scale,
+        motion_bias,
+        motion_stiffness,
+        sleep_distance,
+        sleep_step,
+        sleep_interval,
+        sleep_after_count
     });
-    twin!(IterationConstants { velocity_scale, bias, previous_bias });
+    twin!(IterationConstants { velocity_scale, bias, previous_bias, wind });
     twin!(PhaseConstants { stiffness, multiplier, compression, stretch, set_begin, set_end });
     twin!(DispatchParameters { cloth_begin, cloth_count, row_width, iteration_begin, iteration_end });
-    twin!(Feedback { fault_count, fault_particle, iteration_total, fault_iteration });
+    twin!(Feedback {
+        fault_count,
+        fault_particle,
+        iteration_total,
+        fault_iteration,
+        sleep_time,
+        sleep_pass_count,
+        sleep_frame_count,
+        wake_count,
+        is_asleep
+    });
 }
 
 #[test]
@@ -143,4 +172,16 @@ fn a_broken_stage_is_reported_with_its_own_file_and_line() {
     };
     let error = parse(&compose_with("kernel/simulate_cloth", damaged).unwrap()).unwrap_err().to_string();
     assert!(error.starts_with("stage/tether.wgsl:1") && error.contains("load_curent"), "{error}");
+}
+
+#[test]
+fn every_shader_file_is_embedded() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders");
+    for folder in ["lib", "state", "stage", "kernel"] {
+        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+            let path = entry.unwrap().path();
+            let name = format!("{folder}/{}", path.file_stem().unwrap().to_str().unwrap());
+            assert!(source(&name).is_some(), "{name} is not in SOURCES");
+        }
+    }
 }

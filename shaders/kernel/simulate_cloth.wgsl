@@ -1,38 +1,78 @@
 #import state/shared
 #import stage/integrate
+#import stage/wind
+#import stage/motion
 #import stage/tether
 #import stage/gauss_seidel
+#import stage/separation
 #import stage/mass
+#import stage/sleep
+
+/// Brings faults and sleep counters into workgroup memory and decides whether there is anything to do.
+fn fetch_counters(is_frame_start: bool) {
+    let report = feedback[cloth.cloth];
+    let is_woken = report.wake_count != cloth.wake_count;
+    let pass_count = select(report.sleep_pass_count, 0u, is_woken);
+    var is_asleep = report.is_asleep != 0u;
+    if (is_frame_start) {
+        is_asleep = (STAGES & STAGE_SLEEP) != 0u && pass_count >= cloth.sleep_after_count;
+        feedback[cloth.cloth].is_asleep = u32(is_asleep);
+        feedback[cloth.cloth].sleep_frame_count = report.sleep_frame_count + u32(is_asleep && cloth.iteration_count > 0u);
+    }
+    shared_sleep_pass_count = pass_count;
+    shared_sleep_time = select(report.sleep_time, 0u, is_woken);
+    shared_is_idle = u32(is_asleep || report.fault_count != 0u);
+    atomicStore(&shared_restless, 0u);
+    atomicStore(&shared_fault_count, report.fault_count);
+    atomicStore(&shared_fault_particle, report.fault_particle);
+}
+
+/// Reports faults and sleep counters after `iteration_count` whole iterations.
+fn flush_counters(iteration_count: u32) {
+    let total = feedback[cloth.cloth].iteration_total + iteration_count;
+    if (feedback[cloth.cloth].fault_count == 0u && atomicLoad(&shared_fault_count) != 0u) {
+        feedback[cloth.cloth].fault_count = atomicLoad(&shared_fault_count);
+        feedback[cloth.cloth].fault_particle = atomicLoad(&shared_fault_particle);
+        feedback[cloth.cloth].fault_iteration = total;
+    }
+    feedback[cloth.cloth].iteration_total = total;
+    feedback[cloth.cloth].sleep_time = shared_sleep_time;
+    feedback[cloth.cloth].sleep_pass_count = shared_sleep_pass_count;
+    feedback[cloth.cloth].wake_count = cloth.wake_count;
+}
 
 /// Simulates a range of iterations of one frame of one cloth per workgroup.
 ///
-/// Every lane runs every barrier; work is guarded, barriers are not. A cloth with a fault does no more work.
+/// Every lane runs every barrier; work is guarded, barriers are not. A cloth that sleeps or has a fault is left before any
+/// of its particles is read.
 @compute @workgroup_size(LANES)
 fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let slot = workgroup.y * dispatch_parameters.row_width + workgroup.x;
     let is_inside = slot < dispatch_parameters.cloth_count;
     let cloth_index = dispatch_parameters.cloth_begin + min(slot, dispatch_parameters.cloth_count - 1u);
-    let iteration_end = select(0u, min(cloth_frames[cloth_index].iteration_count, dispatch_parameters.iteration_end), is_inside);
+    let iteration_begin = dispatch_parameters.iteration_begin;
     let phase_begin = cloth_frames[cloth_index].phase_begin;
     let phase_end = phase_begin + 2u * cloth_frames[cloth_index].phase_count;
     let set_begin = cloth_frames[cloth_index].set_begin;
 
     cloth = cloth_frames[cloth_index];
-    let particle_count = select(0u, cloth.particle_count, is_inside);
-    if (lane == 0u) {
-        atomicStore(&shared_fault_count, feedback[cloth.cloth].fault_count);
-        atomicStore(&shared_fault_particle, feedback[cloth.cloth].fault_particle);
+    if (lane == 0u && is_inside) {
+        fetch_counters(iteration_begin == 0u);
     }
+    let is_idle = workgroupUniformLoad(&shared_is_idle) != 0u;
+    let is_busy = is_inside && !is_idle;
+    let iteration_end = select(0u, min(cloth_frames[cloth_index].iteration_count, dispatch_parameters.iteration_end), is_busy);
+    let particle_count = select(0u, cloth.particle_count, is_busy);
     for (var i = lane; i < particle_count; i += LANES) {
         fetch_particle(i);
     }
     workgroupBarrier(); // fetch -> iterations
 
-    var is_alive = atomicLoad(&shared_fault_count) == 0u;
-    var fault_iteration = 0u;
-    workgroupBarrier(); // faults read -> faults written
-    for (var k = dispatch_parameters.iteration_begin; k < iteration_end; k++) {
+    var is_alive = true;
+    var ran = 0u;
+    for (var k = iteration_begin; k < iteration_end; k++) {
         iteration = load_iteration(k);
+        turn_columns = cloth.turn_begin + select(6u, 0u, k == 0u);
         if ((STAGES & STAGE_INTEGRATE) != 0u) {
             if (is_alive) {
                 for (var i = lane; i < particle_count; i += LANES) {
@@ -41,10 +81,31 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             }
             workgroupBarrier();
             storageBarrier(); // integrate -> next stage
-            if (is_alive && atomicLoad(&shared_fault_count) != 0u) {
-                is_alive = false;
-                fault_iteration = k - dispatch_parameters.iteration_begin;
+            is_alive = is_alive && atomicLoad(&shared_fault_count) == 0u;
+        }
+        if ((STAGES & STAGE_WIND) != 0u) {
+            if (is_alive) {
+                for (var t = lane; t < cloth.triangle_count; t += LANES) {
+                    blow_triangle(t);
+                }
             }
+            workgroupBarrier();
+            storageBarrier(); // triangles -> particles
+            if (is_alive) {
+                for (var i = lane; i < particle_count; i += LANES) {
+                    gather_wind(i);
+                }
+            }
+            workgroupBarrier();
+            storageBarrier(); // wind -> motion
+        }
+        if ((STAGES & STAGE_MOTION) != 0u) {
+            if (is_alive) {
+                for (var i = lane; i < particle_count; i += LANES) {
+                    constrain_motion(i);
+                }
+            }
+            if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // motion -> anchors
         }
         if ((STAGES & STAGE_TETHER) != 0u) {
             if (is_alive) {
@@ -77,6 +138,13 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                 }
             }
         }
+        if ((STAGES & STAGE_SEPARATION) != 0u) {
+            if (is_alive) {
+                for (var i = lane; i < particle_count; i += LANES) {
+                    constrain_separation(i);
+                }
+            }
+        }
         if ((STAGES & STAGE_MASS) != 0u) {
             if (is_alive) {
                 for (var i = lane; i < particle_count; i += LANES) {
@@ -84,21 +152,25 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                 }
             }
         }
-        if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // iteration -> next iteration
+        if ((STAGES & STAGE_SLEEP) != 0u) {
+            if (is_alive && is_sleep_test(shared_sleep_time)) {
+                for (var i = lane; i < particle_count; i += LANES) {
+                    test_rest(i);
+                }
+            }
+            workgroupBarrier(); // test -> count
+            if (is_alive && lane == 0u) {
+                count_sleep();
+            }
+        }
+        if (CURRENT_SHARED) { workgroupBarrier(); } else { workgroupBarrier(); storageBarrier(); } // iteration -> next iteration
+        ran += u32(is_alive);
     }
 
     for (var i = lane; i < particle_count; i += LANES) {
         flush_particle(i);
     }
-    if (lane == 0u && is_inside) {
-        let was_alive = feedback[cloth.cloth].fault_count == 0u;
-        let begin = feedback[cloth.cloth].iteration_total;
-        let ran = select(0u, iteration_end - min(dispatch_parameters.iteration_begin, iteration_end), was_alive);
-        if (was_alive && !is_alive) {
-            feedback[cloth.cloth].fault_count = atomicLoad(&shared_fault_count);
-            feedback[cloth.cloth].fault_particle = atomicLoad(&shared_fault_particle);
-            feedback[cloth.cloth].fault_iteration = begin + fault_iteration;
-        }
-        feedback[cloth.cloth].iteration_total = begin + select(fault_iteration, ran, is_alive);
+    if (lane == 0u && is_busy) {
+        flush_counters(ran);
     }
 }

@@ -4,9 +4,17 @@ const EPSILON: f32 = 1.1920929e-7;
 /// Largest coordinate [m] that is simulated: its square stays finite.
 const MAX_COORDINATE: f32 = 1.0e15;
 
+/// Squared length of a triangle's normal below which it has no direction [m^4].
+const MIN_NORMAL_SQUARE: f32 = 1.0e-30;
+
 /// Dot product with a fixed order of additions, so that every adapter and the mirror round alike.
 fn dot3(a: vec3<f32>, b: vec3<f32>) -> f32 {
     return a.x * b.x + a.y * b.y + a.z * b.z;
+}
+
+/// Cross product with a fixed order of subtractions.
+fn cross3(a: vec3<f32>, b: vec3<f32>) -> vec3<f32> {
+    return vec3<f32>(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
 }
 
 /// EPSILON + |d|^2. The constant stands first: drivers pull constants out of sums (Mesa does), and this order survives that.

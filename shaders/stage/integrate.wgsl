@@ -3,6 +3,7 @@
 
 /// Verlet step of particle i: x' = x + (x - x_previous) * s + bias (+ a h^2), with s = (1 - damping)^(f h) * h / h_last.
 ///
+/// In a turning frame x' = x + A x_previous + B x + bias with the matrices of the frame.
 /// Clears a working mass of 0 left by the last iteration. A particle that would leave the number range stays where it is
 /// and is counted as a fault. Source: Jakobsen, "Advanced Character Physics", 2001, with the damped, step-corrected
 /// velocity and the averaged gravity step of the solver notes.
@@ -14,6 +15,10 @@ fn integrate_particle(i: u32) {
     }
     if (before.w > 0.0) {
         var position = particle.xyz + (particle.xyz - before.xyz) * iteration.velocity_scale.xyz + iteration.bias.xyz;
+        if (cloth.turn_begin != NO_OFFSET) {
+            let turned = multiply_columns(turn_columns, before.xyz) + multiply_columns(turn_columns + 3u, particle.xyz);
+            position = particle.xyz + turned + iteration.bias.xyz;
+        }
         if (cloth.acceleration_begin != NO_OFFSET) {
             position += input_pool[cloth.acceleration_begin + i].xyz * cloth.acceleration_scale;
         }

@@ -4,7 +4,7 @@
 // Memory budget of a workgroup [bytes]:
 //   shared_current   16 * CURRENT_CAPACITY    resident, half-resident: the particle capacity; streamed: 1
 //   shared_previous  16 * PREVIOUS_CAPACITY   resident: the particle capacity; else 1
-//   fault counters   8
+//   counters         24
 
 /// Threads of a workgroup; one workgroup simulates one cloth.
 override LANES: u32 = 64u;
@@ -21,12 +21,20 @@ override STAGES: u32 = 0xffffffffu;
 
 /// Bit of the integrate stage in STAGES.
 const STAGE_INTEGRATE: u32 = 0x1u;
+/// Bit of the wind stage in STAGES.
+const STAGE_WIND: u32 = 0x2u;
+/// Bit of the motion stage in STAGES.
+const STAGE_MOTION: u32 = 0x4u;
 /// Bit of the tether stage in STAGES.
 const STAGE_TETHER: u32 = 0x8u;
 /// Bit of the fabric stage in STAGES.
 const STAGE_GAUSS_SEIDEL: u32 = 0x10u;
+/// Bit of the separation stage in STAGES.
+const STAGE_SEPARATION: u32 = 0x20u;
 /// Bit of the mass stage in STAGES.
 const STAGE_MASS: u32 = 0x100u;
+/// Bit of the sleep stage in STAGES.
+const STAGE_SLEEP: u32 = 0x1000u;
 
 /// Current particles of this workgroup's cloth.
 var<workgroup> shared_current: array<vec4<f32>, CURRENT_CAPACITY>;
@@ -36,11 +44,22 @@ var<workgroup> shared_previous: array<vec4<f32>, PREVIOUS_CAPACITY>;
 var<workgroup> shared_fault_count: atomic<u32>;
 /// The lowest such particle.
 var<workgroup> shared_fault_particle: atomic<u32>;
+/// Time since the last test for rest [ms].
+var<workgroup> shared_sleep_time: u32;
+/// Passed tests for rest in a row.
+var<workgroup> shared_sleep_pass_count: u32;
+/// Particles that moved too far for rest since the last test began.
+var<workgroup> shared_restless: atomic<u32>;
+
+/// 1 if the cloth has a fault or sleeps: nothing is to be done for it.
+var<workgroup> shared_is_idle: u32;
 
 /// The cloth of this workgroup.
 var<private> cloth: ClothFrame;
 /// The running iteration.
 var<private> iteration: IterationConstants;
+/// Matrices of the running iteration in a turning frame, in `frame_pool`.
+var<private> turn_columns: u32;
 
 /// Current state of particle i of the cloth.
 fn load_current(i: u32) -> vec4<f32> {
@@ -98,8 +117,24 @@ fn flush_particle(i: u32) {
 
 /// Constants of iteration k of the cloth.
 fn load_iteration(k: u32) -> IterationConstants {
-    let begin = cloth.iteration_begin + k * 3u;
-    return IterationConstants(frame_pool[begin], frame_pool[begin + 1u], frame_pool[begin + 2u]);
+    let begin = cloth.iteration_begin + k * 4u;
+    return IterationConstants(frame_pool[begin], frame_pool[begin + 1u], frame_pool[begin + 2u], frame_pool[begin + 3u]);
+}
+
+/// Product of v with the matrix whose three columns stand at `begin` in `frame_pool`.
+fn multiply_columns(begin: u32, v: vec3<f32>) -> vec3<f32> {
+    return frame_pool[begin].xyz * v.x + frame_pool[begin + 1u].xyz * v.y + frame_pool[begin + 2u].xyz * v.z;
+}
+
+/// Row i of an array that goes from a start to a target over the frame; exactly the target in the last iteration.
+fn load_interpolated(start: u32, destination: u32, i: u32) -> vec4<f32> {
+    let share = iteration.velocity_scale.w;
+    let from_row = input_pool[start + i];
+    let to_row = input_pool[destination + i];
+    if (share == 1.0) {
+        return to_row;
+    }
+    return from_row + (to_row - from_row) * share;
 }
 
 /// Constants whose first vec4 stands at `begin` in `frame_pool`.

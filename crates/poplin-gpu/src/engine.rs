@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use bytemuck::{bytes_of, cast_slice};
 use poplin_layout::{
-    ClothFrame, ClothPlacement, DispatchParameters, FabricOffsets, Feedback, FrameArrays, FramePart, HostCloth, MemoryTier,
-    NO_OFFSET, StageMask, TierLimits, choose_lane_count, loop_trips_per_iteration, pack_fabric,
+    ClothFrame, ClothPlacement, DispatchParameters, FabricOffsets, Feedback, FrameArrays, FramePart, HostCloth, InputSlots,
+    MemoryTier, NO_OFFSET, StageMask, TierLimits, choose_lane_count, loop_trips_per_iteration, pack_fabric,
 };
-use poplin_model::{Cloth, ClothConfig, Fabric, Frame, PhaseConfig};
+use poplin_model::{Cloth, Fabric, Frame};
 use poplin_shaders::OverrideValues;
 
 use crate::GpuError;
@@ -61,7 +61,17 @@ struct GpuCloth {
     tier: MemoryTier,
     lane_count: u32,
     trips: u64,
-    acceleration_slot: Option<u32>,
+    bucket: OverrideValues,
+}
+
+/// A write that belongs to a frame: it is copied from the frame's uploads in the caller's encoder, so that frames recorded
+/// before one submission do not see each other's inputs.
+struct Copy {
+    /// Into the particle buffer, else into the input pool.
+    to_particles: bool,
+    source: u64,
+    destination: u64,
+    len: u64,
 }
 
 /// Buffers of one frame that may be in flight before submission.
@@ -69,8 +79,19 @@ struct FrameSlot {
     dispatches: GrowableBuffer,
     cloth_frames: GrowableBuffer,
     frame_pool: GrowableBuffer,
+    uploads: GrowableBuffer,
     bind_group: Option<wgpu::BindGroup>,
 }
+
+/// Cloths of one bucket that are awake in the begun frame.
+struct ActiveBucket {
+    values: OverrideValues,
+    cloths: Range<u32>,
+    trips: u64,
+}
+
+/// Bytes of one report.
+pub(crate) const FEEDBACK_BYTES: u64 = size_of::<Feedback>() as u64;
 
 /// Dynamic offsets of uniform buffers stand at multiples of this on every adapter \[bytes\].
 const UNIFORM_STRIDE: u64 = 256;
@@ -94,8 +115,11 @@ pub struct Engine {
     next_slot: usize,
     buckets: BTreeMap<OverrideValues, Vec<usize>>,
     arrays: FrameArrays,
+    active: Vec<ActiveBucket>,
     part_frames: Vec<ClothFrame>,
     dispatch_bytes: Vec<u8>,
+    upload_bytes: Vec<u8>,
+    copies: Vec<Copy>,
 }
 
 impl Engine {
@@ -113,6 +137,7 @@ impl Engine {
             dispatches: new("poplin.simulate_cloth.dispatch_parameters", wgpu::BufferUsages::UNIFORM),
             cloth_frames: new("poplin.simulate_cloth.cloth_frames", storage),
             frame_pool: new("poplin.simulate_cloth.frame_pool", storage),
+            uploads: new("poplin.simulate_cloth.uploads", wgpu::BufferUsages::empty()),
             bind_group: None,
         };
         Ok(Self {
@@ -130,8 +155,11 @@ impl Engine {
             next_slot: 0,
             buckets: BTreeMap::new(),
             arrays: FrameArrays::default(),
+            active: Vec::new(),
             part_frames: Vec::new(),
             dispatch_bytes: Vec::new(),
+            upload_bytes: Vec::new(),
+            copies: Vec::new(),
             device: device.clone(),
             queue: queue.clone(),
             options,
@@ -164,18 +192,15 @@ impl Engine {
             Some(offsets) => offsets,
             None => pack_fabric(&source, &mut packed).moved_by((self.fabric_pool.len() / 4) as u32),
         };
-        let accelerations = host.packed_accelerations();
         let particle_bytes = self.current.len() + 16 * u64::from(particle_count);
         let fabric_begin = self.fabric_pool.len();
-        let input_begin = self.input_pool.len();
         let cloth = self.cloths.len() as u32;
         let wanted = [
             (&self.current, particle_bytes),
             (&self.previous, particle_bytes),
             (&self.fabric_pool, fabric_begin + 4 * packed.len() as u64),
-            (&self.input_pool, input_begin + 16 * accelerations.len() as u64),
-            (&self.scratch, self.scratch.len() + 16 * u64::from(fabric.anchor_count)),
-            (&self.feedback, 16 * (u64::from(cloth) + 1)),
+            (&self.scratch, self.scratch.len() + 16 * u64::from(fabric.scratch_len())),
+            (&self.feedback, FEEDBACK_BYTES * (u64::from(cloth) + 1)),
         ];
         wanted.iter().try_for_each(|(buffer, len)| buffer.check(&self.device, *len))?;
 
@@ -184,7 +209,7 @@ impl Engine {
             particle_begin: (self.current.len() / 16) as u32,
             particle_count,
             scratch_begin: (self.scratch.len() / 16) as u32,
-            acceleration_begin: if accelerations.is_empty() { NO_OFFSET } else { (input_begin / 16) as u32 },
+            input_begin: NO_OFFSET,
             fabric,
         };
         if known.is_none() {
@@ -196,11 +221,10 @@ impl Engine {
         self.queue.write_buffer(self.current.buffer(), particle_offset, cast_slice(host.initial_current()));
         self.queue.write_buffer(self.previous.buffer(), particle_offset, cast_slice(&host.initial_previous()));
         self.queue.write_buffer(self.fabric_pool.buffer(), fabric_begin, cast_slice(&packed));
-        self.queue.write_buffer(self.input_pool.buffer(), input_begin, cast_slice(&accelerations));
-        self.queue.write_buffer(self.feedback.buffer(), 16 * u64::from(cloth), bytes_of(&Feedback::default()));
-        let acceleration_slot = (!accelerations.is_empty()).then_some(placement.acceleration_begin);
-        self.cloths.push(GpuCloth { host, placement, tier, lane_count, trips, acceleration_slot });
-        self.place_in_bucket(cloth as usize);
+        self.queue.write_buffer(self.feedback.buffer(), FEEDBACK_BYTES * u64::from(cloth), bytes_of(&Feedback::default()));
+        let bucket = self.override_values(&host, tier, lane_count);
+        self.cloths.push(GpuCloth { host, placement, tier, lane_count, trips, bucket });
+        self.place_in_bucket(cloth as usize, bucket);
         Ok(ClothId(cloth as usize))
     }
 
@@ -216,13 +240,12 @@ impl Engine {
         }
     }
 
-    fn grow(&mut self, [current, previous, fabric, input, scratch, feedback]: [u64; 6]) {
+    fn grow(&mut self, [current, previous, fabric, scratch, feedback]: [u64; 5]) {
         let (device, queue) = (&self.device, &self.queue);
         let replaced = [
             self.current.grow(device, queue, current),
             self.previous.grow(device, queue, previous),
             self.fabric_pool.grow(device, queue, fabric),
-            self.input_pool.grow(device, queue, input),
             self.scratch.grow(device, queue, scratch),
             self.feedback.grow(device, queue, feedback),
         ];
@@ -232,30 +255,22 @@ impl Engine {
     }
 
     /// Overrides of the kernel that a cloth needs.
-    fn override_values(&self, cloth: &GpuCloth) -> OverrideValues {
+    fn override_values(&self, host: &HostCloth, tier: MemoryTier, lane_count: u32) -> OverrideValues {
         // Few capacities, so that few pipelines are built; less workgroup memory lets more workgroups share a core.
-        let limit = self.tier_limits.particles_in(cloth.tier).unwrap_or(1);
-        let capacity = if cloth.tier == MemoryTier::Streamed {
-            1
-        } else {
-            cloth.placement.particle_count.next_power_of_two().clamp(64, limit.max(64)).min(limit)
-        };
-        OverrideValues { lane_count: cloth.lane_count, tier: cloth.tier, capacity, stages: cloth.host.stages(&cloth.placement) }
+        let limit = self.tier_limits.particles_in(tier).unwrap_or(1);
+        let particle_count = host.cloth().particle_count() as u32;
+        let capacity = if tier == MemoryTier::Streamed { 1 } else { particle_count.next_power_of_two().max(64).min(limit) };
+        OverrideValues { lane_count, tier, capacity, stages: host.stages() }
     }
 
-    fn place_in_bucket(&mut self, cloth: usize) {
+    fn place_in_bucket(&mut self, cloth: usize, values: OverrideValues) {
         self.buckets.values_mut().for_each(|cloths| cloths.retain(|&other| other != cloth));
-        let values = self.override_values(&self.cloths[cloth]);
         self.pipelines.prepare(&self.device, values);
         let bucket = self.buckets.entry(values).or_default();
         let place = bucket.partition_point(|&other| other < cloth);
         bucket.insert(place, cloth);
         self.buckets.retain(|_, cloths| !cloths.is_empty());
-    }
-
-    fn cloth_mut(&mut self, id: ClothId) -> Result<&mut GpuCloth, GpuError> {
-        let count = self.cloths.len();
-        self.cloths.get_mut(id.0).ok_or(GpuError::NoSuchCloth { cloth: id.0, count })
+        self.cloths[cloth].bucket = values;
     }
 
     /// Number of cloths.
@@ -263,13 +278,27 @@ impl Engine {
         self.cloths.len()
     }
 
-    /// The cloth as added, with its present settings.
+    fn get(&self, id: ClothId) -> Result<&GpuCloth, GpuError> {
+        let count = self.cloths.len();
+        self.cloths.get(id.0).ok_or(GpuError::NoSuchCloth { cloth: id.0, count })
+    }
+
+    /// A cloth's host side: settings, inputs, local frame.
     ///
     /// # Errors
     /// [`GpuError::NoSuchCloth`].
-    pub fn cloth(&self, id: ClothId) -> Result<&Cloth, GpuError> {
+    pub fn cloth(&self, id: ClothId) -> Result<&HostCloth, GpuError> {
+        Ok(&self.get(id)?.host)
+    }
+
+    /// A cloth's host side, to change settings and inputs; they act from the next recorded frame on.
+    ///
+    /// # Errors
+    /// [`GpuError::NoSuchCloth`].
+    pub fn cloth_mut(&mut self, id: ClothId) -> Result<&mut HostCloth, GpuError> {
         let count = self.cloths.len();
-        self.cloths.get(id.0).map(|cloth| cloth.host.cloth()).ok_or(GpuError::NoSuchCloth { cloth: id.0, count })
+        let cloth = self.cloths.get_mut(id.0).ok_or(GpuError::NoSuchCloth { cloth: id.0, count })?;
+        Ok(&mut cloth.host)
     }
 
     /// The tier and lanes that a cloth runs with.
@@ -277,8 +306,7 @@ impl Engine {
     /// # Errors
     /// [`GpuError::NoSuchCloth`].
     pub fn tier(&self, id: ClothId) -> Result<(MemoryTier, u32), GpuError> {
-        let count = self.cloths.len();
-        self.cloths.get(id.0).map(|cloth| (cloth.tier, cloth.lane_count)).ok_or(GpuError::NoSuchCloth { cloth: id.0, count })
+        self.get(id).map(|cloth| (cloth.tier, cloth.lane_count))
     }
 
     /// Particles of all cloths, 16 bytes each: position \[m\], working inverse mass [1/kg]. A vertex and storage buffer.
@@ -302,8 +330,7 @@ impl Engine {
     /// # Errors
     /// [`GpuError::NoSuchCloth`].
     pub fn particle_range(&self, id: ClothId) -> Result<Range<u32>, GpuError> {
-        let count = self.cloths.len();
-        let cloth = self.cloths.get(id.0).ok_or(GpuError::NoSuchCloth { cloth: id.0, count })?;
+        let cloth = self.get(id)?;
         Ok(cloth.placement.particle_begin..cloth.placement.particle_begin + cloth.placement.particle_count)
     }
 
@@ -317,84 +344,12 @@ impl Engine {
         &self.device
     }
 
-    /// Replaces the settings from the next recorded frame on.
-    ///
-    /// # Errors
-    /// [`GpuError`] if there is no such cloth or a field is out of range.
-    pub fn set_config(&mut self, id: ClothId, config: ClothConfig) -> Result<(), GpuError> {
-        self.cloth_mut(id)?.host.set_config(config)?;
-        self.place_in_bucket(id.0);
-        Ok(())
-    }
-
-    /// Replaces the phases and their order from the next recorded frame on.
-    ///
-    /// # Errors
-    /// [`GpuError`] if there is no such cloth, a phase does not exist, a field is out of range, or the phases need more
-    /// loop trips than the driver runs.
-    pub fn set_phase_configs(&mut self, id: ClothId, configs: &[PhaseConfig]) -> Result<(), GpuError> {
-        let loop_limit = self.options.loop_limit;
-        let cloth = self.cloth_mut(id)?;
-        let old = cloth.host.cloth().phase_configs.clone();
-        cloth.host.set_phase_configs(configs)?;
-        let trips = loop_trips_per_iteration(cloth.host.cloth(), cloth.lane_count);
-        if let Some(limit) = loop_limit.filter(|&limit| trips > limit) {
-            cloth.host.set_phase_configs(&old)?;
-            return Err(GpuError::LoopTooLong { trips, limit });
-        }
-        cloth.trips = trips;
-        Ok(())
-    }
-
-    /// Replaces the particle accelerations [m/s^2]; they take effect with the next submission.
-    ///
-    /// # Errors
-    /// [`GpuError`] if there is no such cloth, the length is wrong, a number is not finite, or the device has no room.
-    pub fn set_particle_accelerations(&mut self, id: ClothId, accelerations: &[[f32; 3]]) -> Result<(), GpuError> {
-        self.cloth_mut(id)?.host.set_particle_accelerations(accelerations)?;
-        let cloth = &self.cloths[id.0];
-        let packed = cloth.host.packed_accelerations();
-        let slot = match cloth.acceleration_slot {
-            Some(slot) => slot,
-            None => {
-                let slot = (self.input_pool.len() / 16) as u32;
-                let len = self.input_pool.len() + 16 * packed.len() as u64;
-                self.input_pool.check(&self.device, len)?;
-                if self.input_pool.grow(&self.device, &self.queue, len) {
-                    self.slots.iter_mut().for_each(|slot| slot.bind_group = None);
-                }
-                slot
-            }
-        };
-        let cloth = &mut self.cloths[id.0];
-        cloth.acceleration_slot = Some(slot);
-        cloth.placement.acceleration_begin = slot;
-        self.queue.write_buffer(self.input_pool.buffer(), 16 * u64::from(slot), cast_slice(&packed));
-        Ok(())
-    }
-
-    /// Writes position and working inverse mass of some particles, as an animated pin does; takes effect with the next
-    /// submission.
-    ///
-    /// # Errors
-    /// [`GpuError`] if there is no such cloth, an index or number is out of range, or a pinned particle is given mass;
-    /// nothing is written.
-    pub fn write_particles(&mut self, id: ClothId, indices: &[u32], particles: &[[f32; 4]]) -> Result<(), GpuError> {
-        let cloth = self.cloth_mut(id)?;
-        cloth.host.cloth().validate_write(indices, particles)?;
-        let begin = u64::from(cloth.placement.particle_begin);
-        for (&index, particle) in indices.iter().zip(particles) {
-            self.queue.write_buffer(self.current.buffer(), 16 * (begin + u64::from(index)), bytes_of(particle));
-        }
-        Ok(())
-    }
-
     /// Replaces the whole state of a cloth, for tests that start from a given state.
     ///
     /// # Errors
     /// [`GpuError`] if there is no such cloth or a length is wrong.
     pub fn set_state(&mut self, id: ClothId, current: &[[f32; 4]], previous: &[[f32; 4]]) -> Result<(), GpuError> {
-        let placement = self.cloth_mut(id)?.placement;
+        let placement = self.get(id)?.placement;
         let expected = placement.particle_count as usize;
         for len in [current.len(), previous.len()] {
             if len != expected {
@@ -417,18 +372,89 @@ impl Engine {
         self.encode_part(encoder, &FramePart::WHOLE)
     }
 
-    /// Advances every cloth's clock and packs the frame's constants; [`Engine::encode_part`] then records it.
+    /// Takes over every cloth's inputs, advances its clock and packs the frame's constants; [`Engine::encode_part`] then
+    /// records it.
     ///
     /// # Errors
-    /// [`GpuError`] if the frame is out of range for a cloth; then no cloth's time advances.
+    /// [`GpuError`] if the frame is out of range for a cloth or its phases need more loop trips than the driver runs (then no
+    /// cloth's time advances), or if the device has no room for new inputs.
     pub fn begin_frame(&mut self, frame: &Frame) -> Result<(), GpuError> {
-        self.cloths.iter().try_for_each(|cloth| cloth.host.validate_frame(frame))?;
+        for cloth in &mut self.cloths {
+            cloth.host.validate_frame(frame)?;
+            let trips = loop_trips_per_iteration(cloth.host.cloth(), cloth.lane_count);
+            if let Some(limit) = self.options.loop_limit.filter(|&limit| trips > limit) {
+                return Err(GpuError::LoopTooLong { trips, limit });
+            }
+            cloth.trips = trips;
+        }
+        for index in 0..self.cloths.len() {
+            self.take_inputs(index)?;
+            let cloth = &self.cloths[index];
+            let values = self.override_values(&cloth.host, cloth.tier, cloth.lane_count);
+            if values != cloth.bucket {
+                self.place_in_bucket(index, values);
+            }
+        }
         self.arrays.clear();
-        for &cloth in self.buckets.values().flatten() {
-            let cloth = &mut self.cloths[cloth];
-            cloth.host.pack_frame(frame, &cloth.placement, &mut self.arrays);
+        self.active.clear();
+        for (values, cloths) in &self.buckets {
+            let begin = self.arrays.cloth_frames.len() as u32;
+            let mut trips = 1;
+            for &index in cloths {
+                let cloth = &mut self.cloths[index];
+                if cloth.host.is_resting() {
+                    cloth.host.skip_frame(frame);
+                    continue;
+                }
+                cloth.host.pack_frame(frame, &cloth.placement, &mut self.arrays);
+                trips = trips.max(cloth.trips);
+            }
+            let end = self.arrays.cloth_frames.len() as u32;
+            if end > begin {
+                self.active.push(ActiveBucket { values: *values, cloths: begin..end, trips });
+            }
         }
         Ok(())
+    }
+
+    /// Gathers a cloth's particle writes and changed inputs for the next recorded part.
+    fn take_inputs(&mut self, index: usize) -> Result<(), GpuError> {
+        let cloth = &mut self.cloths[index];
+        if cloth.placement.input_begin == NO_OFFSET && cloth.host.needs_inputs() {
+            let len = self.input_pool.len() + 16 * u64::from(InputSlots::new(cloth.placement.particle_count).len());
+            self.input_pool.check(&self.device, len)?;
+            cloth.placement.input_begin = (self.input_pool.len() / 16) as u32;
+            if self.input_pool.grow(&self.device, &self.queue, len) {
+                self.slots.iter_mut().for_each(|slot| slot.bind_group = None);
+            }
+        }
+        let cloth = &mut self.cloths[index];
+        let (bytes, copies) = (&mut self.upload_bytes, &mut self.copies);
+        let mut upload = |to_particles: bool, destination: u64, values: &[[f32; 4]]| {
+            let (source, len) = (bytes.len() as u64, 16 * values.len() as u64);
+            bytes.extend_from_slice(cast_slice(values));
+            match copies.last_mut() {
+                Some(last) if last.to_particles == to_particles && last.destination + last.len == destination => last.len += len,
+                _ => copies.push(Copy { to_particles, source, destination, len }),
+            }
+        };
+        let particles = 16 * u64::from(cloth.placement.particle_begin);
+        for (particle, value) in cloth.host.take_writes() {
+            upload(true, particles + 16 * u64::from(particle), &[value]);
+        }
+        let inputs = 16 * u64::from(cloth.placement.input_begin);
+        cloth.host.take_inputs(|offset, values| upload(false, inputs + 16 * u64::from(offset), values));
+        Ok(())
+    }
+
+    /// Takes over what the kernels reported, so that cloths that sleep leave the dispatch list. [`crate::Headless`] does it
+    /// with every snapshot; without it sleeping cloths are still skipped inside their kernel.
+    pub fn note_feedback(&mut self, snapshot: &crate::Snapshot) {
+        for (index, cloth) in self.cloths.iter_mut().enumerate() {
+            if let Some(feedback) = snapshot.reported(ClothId(index)) {
+                cloth.host.note_feedback(feedback);
+            }
+        }
     }
 
     /// Records a part of the begun frame.
@@ -436,7 +462,7 @@ impl Engine {
     /// # Errors
     /// [`GpuError::TooLarge`] if the frame's constants exceed what the device binds.
     pub fn encode_part(&mut self, encoder: &mut wgpu::CommandEncoder, part: &FramePart) -> Result<(), GpuError> {
-        if self.arrays.cloth_frames.is_empty() {
+        if self.arrays.cloth_frames.is_empty() && self.copies.is_empty() {
             return Ok(());
         }
         self.part_frames.clear();
@@ -447,6 +473,14 @@ impl Engine {
         let slot = &self.slots[self.next_slot];
         self.next_slot = (self.next_slot + 1) % self.slots.len();
         let bind_group = slot.bind_group.as_ref().expect("upload makes the bind group");
+        for copy in self.copies.drain(..) {
+            let destination = if copy.to_particles { &self.current } else { &self.input_pool };
+            encoder.copy_buffer_to_buffer(slot.uploads.buffer(), copy.source, destination.buffer(), copy.destination, copy.len);
+        }
+        self.upload_bytes.clear();
+        if dispatches.is_empty() {
+            return Ok(());
+        }
         let descriptor = wgpu::ComputePassDescriptor { label: Some("poplin.simulate_cloth"), timestamp_writes: None };
         let mut pass = encoder.begin_compute_pass(&descriptor);
         for (index, (values, parameters)) in dispatches.iter().enumerate() {
@@ -461,25 +495,22 @@ impl Engine {
     fn plan_dispatches(&mut self, part: &FramePart) -> Vec<(OverrideValues, DispatchParameters)> {
         let max_row = self.device.limits().max_compute_workgroups_per_dimension;
         let trip_limit = self.options.trips_per_dispatch.min(self.options.loop_limit.unwrap_or(u64::MAX));
-        let mut dispatches = Vec::with_capacity(self.buckets.len());
-        let mut cloth_begin = 0;
-        for (values, cloths) in &self.buckets {
-            let values = OverrideValues { stages: StageMask(values.stages.0 & part.stages.0), ..*values };
+        let mut dispatches = Vec::with_capacity(self.active.len());
+        for bucket in &self.active {
+            let values = OverrideValues { stages: StageMask(bucket.values.stages.0 & part.stages.0), ..bucket.values };
             self.pipelines.prepare(&self.device, values);
-            let cloth_count = cloths.len() as u32;
-            let frames = &self.part_frames[cloth_begin as usize..(cloth_begin + cloth_count) as usize];
+            let (cloth_begin, cloth_count) = (bucket.cloths.start, bucket.cloths.end - bucket.cloths.start);
+            let frames = &self.part_frames[bucket.cloths.start as usize..bucket.cloths.end as usize];
             let iterations = frames.iter().map(|frame| frame.iteration_count).max().unwrap_or(0);
-            let trips = cloths.iter().map(|&cloth| self.cloths[cloth].trips).max().unwrap_or(1).max(1);
-            let per_dispatch = (trip_limit / trips).clamp(1, u64::from(u32::MAX)) as u32;
+            let per_dispatch = (trip_limit / bucket.trips).clamp(1, u64::from(u32::MAX)) as u32;
             let end = iterations.min(part.iterations.end);
             let mut begin = part.iterations.start;
             while begin < end {
                 let next = begin.saturating_add(per_dispatch).min(end);
-                let row_width = cloth_count.min(max_row);
                 let parameters = DispatchParameters {
                     cloth_begin,
                     cloth_count,
-                    row_width,
+                    row_width: cloth_count.min(max_row),
                     iteration_begin: begin,
                     iteration_end: next,
                     padding: [0; 3],
@@ -487,7 +518,6 @@ impl Engine {
                 dispatches.push((values, parameters));
                 begin = next;
             }
-            cloth_begin += cloth_count;
         }
         self.dispatch_bytes.clear();
         for (_, parameters) in &dispatches {
@@ -506,6 +536,7 @@ impl Engine {
             (&mut slot.dispatches, self.dispatch_bytes.as_slice()),
             (&mut slot.cloth_frames, cloth_frames),
             (&mut slot.frame_pool, frame_pool),
+            (&mut slot.uploads, self.upload_bytes.as_slice()),
         ] {
             buffer.check(device, bytes.len() as u64)?;
             if buffer.grow(device, queue, bytes.len() as u64) {

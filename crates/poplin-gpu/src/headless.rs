@@ -189,6 +189,7 @@ impl Headless {
             }
         }?;
         self.readback = Some(readback);
+        self.engine.note_feedback(&snapshot);
         self.check_errors()?;
         Ok(snapshot)
     }

@@ -20,7 +20,7 @@ pub use canary::{CanaryReport, run_canaries};
 pub use engine::{ClothId, Engine, EngineOptions};
 pub use error::GpuError;
 pub use headless::{Headless, HeadlessOptions};
-pub use poplin_layout::FramePart;
+pub use poplin_layout::{FramePart, HostCloth, MemoryTier};
 pub use readback::{Readback, Snapshot};
 pub use requirements::{required_features, required_limits, tier_limits};
 pub use wgpu;

@@ -3,6 +3,7 @@
 use futures_intrusive::channel::shared::oneshot_channel;
 use poplin_layout::Feedback;
 
+use crate::engine::FEEDBACK_BYTES;
 use crate::{ClothId, Engine, GpuError};
 
 /// A staging buffer for the state of all cloths of an engine.
@@ -34,6 +35,11 @@ impl Snapshot {
         self.ranges.get(id.0).map_or(&[], |range| &self.previous[range.clone()])
     }
 
+    /// What the kernel reported of a cloth, if it was there.
+    pub(crate) fn reported(&self, id: ClothId) -> Option<&Feedback> {
+        self.feedback.get(id.0)
+    }
+
     /// Faults and counters of a cloth.
     pub fn feedback(&self, id: ClothId) -> Feedback {
         self.feedback.get(id.0).copied().unwrap_or_default()
@@ -52,7 +58,7 @@ impl Readback {
             .map(|cloth| engine.particle_range(ClothId(cloth)).map(|range| range.start as usize..range.end as usize))
             .collect::<Result<Vec<_>, _>>()?;
         let particle_bytes = 16 * u64::from(engine.particle_count());
-        let size = 2 * particle_bytes + 16 * count as u64;
+        let size = 2 * particle_bytes + FEEDBACK_BYTES * count as u64;
         let limit = device.limits().max_buffer_size;
         if size > limit {
             return Err(GpuError::TooLarge { buffer: "read-back", bytes: size, limit });
@@ -68,7 +74,7 @@ impl Readback {
 
     /// Records the copy of the present state. Cloths added since [`Readback::new`] are left out.
     pub fn encode(&self, engine: &Engine, encoder: &mut wgpu::CommandEncoder) {
-        let feedback_bytes = 16 * self.ranges.len() as u64;
+        let feedback_bytes = FEEDBACK_BYTES * self.ranges.len() as u64;
         if feedback_bytes == 0 {
             return;
         }
@@ -94,7 +100,7 @@ impl Readback {
             let view = self.staging.get_mapped_range(..).map_err(|error| GpuError::Readback(error.to_string()))?;
             let bytes: &[u8] = &view;
             let particles = self.particle_bytes as usize;
-            let feedback_end = 2 * particles + 16 * self.ranges.len();
+            let feedback_end = 2 * particles + FEEDBACK_BYTES as usize * self.ranges.len();
             Snapshot {
                 current: bytemuck::pod_collect_to_vec(&bytes[..particles]),
                 previous: bytemuck::pod_collect_to_vec(&bytes[particles..2 * particles]),

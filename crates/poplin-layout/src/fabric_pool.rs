@@ -26,9 +26,20 @@ pub struct FabricOffsets {
     pub anchor_begin: u32,
     /// Number of different anchors.
     pub anchor_count: u32,
+    /// Corners of the triangles.
+    pub triangle_begin: u32,
+    /// Number of triangles.
+    pub triangle_count: u32,
+    /// First triangle of each particle, then the triangles.
+    pub corner_begin: u32,
 }
 
 impl FabricOffsets {
+    /// Vec4 of `scratch` that a cloth of this fabric needs: tether anchors and wind impulses do not live at the same time.
+    pub fn scratch_len(&self) -> u32 {
+        self.anchor_count.max(self.triangle_count)
+    }
+
     /// The same fabric in a pool in which it begins `begin` later.
     pub fn moved_by(self, begin: u32) -> Self {
         let moved = |offset: u32| if offset == NO_OFFSET { offset } else { offset + begin };
@@ -40,6 +51,8 @@ impl FabricOffsets {
             edge_stiffness_begin: moved(self.edge_stiffness_begin),
             tether_begin: moved(self.tether_begin),
             anchor_begin: moved(self.anchor_begin),
+            triangle_begin: moved(self.triangle_begin),
+            corner_begin: moved(self.corner_begin),
             ..self
         }
     }
@@ -70,6 +83,8 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
     let tether_begin = append(&slots);
     append(cast_slice(&fabric.tether_lengths));
     let anchor_begin = append(&anchors);
+    let triangle_begin = append(fabric.triangles.as_flattened());
+    let corner_begin = append(&triangles_by_particle(fabric));
     FabricOffsets {
         set_begin,
         fiber_begin,
@@ -80,7 +95,33 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
         tethers_per_particle: fabric.tethers_per_particle,
         anchor_begin,
         anchor_count: anchors.len() as u32,
+        triangle_begin,
+        triangle_count: fabric.triangles.len() as u32,
+        corner_begin,
     }
+}
+
+/// First entry of each particle, `[particle_count + 1]`, then the triangles of every particle in ascending order: vertices
+/// gather what triangles give them, so no order of threads can matter.
+fn triangles_by_particle(fabric: &Fabric) -> Vec<u32> {
+    let count = fabric.particle_count as usize;
+    let mut table = vec![0; count + 1];
+    for &corner in fabric.triangles.as_flattened() {
+        table[corner as usize + 1] += 1;
+    }
+    for particle in 0..count {
+        table[particle + 1] += table[particle];
+    }
+    let mut next = table.clone();
+    let begin = table.len();
+    table.resize(begin + 3 * fabric.triangles.len(), 0);
+    for (triangle, corners) in fabric.triangles.iter().enumerate() {
+        for &corner in corners {
+            table[begin + next[corner as usize] as usize] = triangle as u32;
+            next[corner as usize] += 1;
+        }
+    }
+    table
 }
 
 #[cfg(test)]
@@ -103,5 +144,11 @@ mod tests {
         assert_eq!(at(offsets.anchor_begin, 2), [0, 2]);
         assert_eq!(at(offsets.tether_begin + 3, 3), [1.0f32.to_bits(), 2.0f32.to_bits(), 3.0f32.to_bits()]);
         assert_eq!(offsets.edge_stiffness_begin, NO_OFFSET);
+    }
+
+    #[test]
+    fn particles_know_their_triangles_in_ascending_order() {
+        let fabric = Fabric { particle_count: 4, triangles: vec![[0, 1, 2], [2, 1, 3]], ..Default::default() };
+        assert_eq!(triangles_by_particle(&fabric), [0, 1, 3, 5, 6, 0, 0, 1, 0, 1, 1]);
     }
 }

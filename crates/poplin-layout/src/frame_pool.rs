@@ -1,14 +1,16 @@
 //! Packs the per-frame constants of a cloth.
 
 use bytemuck::cast_slice;
-use poplin_model::{Cloth, ClothConfig, PhaseConfig};
+use glam::{DMat3, DVec3};
+use poplin_model::{Cloth, PhaseConfig};
 
+use crate::frame_motion::{FrameVelocities, MotionConstants, TurnConstants, motion_constants};
+use crate::host::InputOffsets;
 use crate::{
-    ClothFrame, FabricOffsets, FrameSteps, IterationConstants, PhaseConstants, Stage, StageMask, effective_stiffness,
-    stiffness_to_log2,
+    ClothFrame, FabricOffsets, FrameSteps, IterationConstants, NO_OFFSET, PhaseConstants, effective_stiffness, stiffness_to_log2,
 };
 
-/// Where a cloth lives: fixed from when it is added.
+/// Where a cloth lives: fixed from when it is added, but for its inputs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClothPlacement {
     /// Slot in `feedback`.
@@ -19,21 +21,10 @@ pub struct ClothPlacement {
     pub particle_count: u32,
     /// First vec4 in `scratch`.
     pub scratch_begin: u32,
-    /// First vec4 of the accelerations in `input_pool`, or [`crate::NO_OFFSET`].
-    pub acceleration_begin: u32,
+    /// First vec4 of the cloth's part of `input_pool`; unused while the cloth has no inputs.
+    pub input_begin: u32,
     /// The packed fabric.
     pub fabric: FabricOffsets,
-}
-
-impl ClothPlacement {
-    /// The stages that a cloth placed here with these settings needs; others are compiled out of its bucket's kernel.
-    pub fn stages(&self, config: &ClothConfig) -> StageMask {
-        let mut stages = StageMask(0).with(Stage::Integrate).with(Stage::GaussSeidel).with(Stage::Mass);
-        if self.fabric.tethers_per_particle > 0 && config.tether_stiffness > 0.0 {
-            stages = stages.with(Stage::Tether);
-        }
-        stages
-    }
 }
 
 /// The per-frame arrays, cleared and refilled each frame.
@@ -41,7 +32,7 @@ impl ClothPlacement {
 pub struct FrameArrays {
     /// One entry per dispatched cloth.
     pub cloth_frames: Vec<ClothFrame>,
-    /// Iteration and phase constants.
+    /// Iteration, phase and turn constants.
     pub frame_pool: Vec<[f32; 4]>,
 }
 
@@ -53,20 +44,42 @@ impl FrameArrays {
     }
 }
 
-/// Most `frame_pool` entries that a cloth may need for a frame of `iteration_count` iterations.
-fn constants_of_iterations(steps: &FrameSteps, config: &ClothConfig) -> impl Iterator<Item = IterationConstants> {
-    let exponent = config.stiffness_frequency * steps.step;
-    let kept = config.damping.map(|damping| 1.0 - effective_stiffness(stiffness_to_log2(damping), exponent));
-    let bias = config.gravity.map(|gravity| gravity * steps.gravity_scale);
+fn row(v: DVec3, w: f32) -> [f32; 4] {
+    [v.x as f32, v.y as f32, v.z as f32, w]
+}
+
+/// The constants of every iteration; in a turning frame biases and wind turn with it.
+fn constants_of_iterations(
+    steps: &FrameSteps,
+    motion: &MotionConstants,
+    kept: [f32; 3],
+) -> impl Iterator<Item = IterationConstants> {
+    let count = steps.iteration_count;
     let step_ratio = steps.step_ratio;
-    (0..steps.iteration_count).map(move |iteration| {
+    let (mut bias, mut previous_bias, mut wind) = (motion.bias, motion.previous_bias, motion.wind);
+    let turn = motion.turn.map(|turn| turn.rotation);
+    (0..count).map(move |iteration| {
         let ratio = if iteration == 0 { step_ratio } else { 1.0 };
-        IterationConstants {
-            velocity_scale: [kept[0] * ratio, kept[1] * ratio, kept[2] * ratio, 0.0],
-            bias: [bias[0], bias[1], bias[2], 0.0],
-            previous_bias: [0.0; 4],
+        let share = if iteration + 1 == count { 1.0 } else { (iteration + 1) as f32 / count as f32 };
+        let constants = IterationConstants {
+            velocity_scale: [kept[0] * ratio, kept[1] * ratio, kept[2] * ratio, share],
+            bias: row(bias, 0.0),
+            previous_bias: row(previous_bias, 0.0),
+            wind: row(wind, 0.0),
+        };
+        if let Some(rotation) = turn {
+            (bias, previous_bias, wind) = (rotation * bias, rotation * previous_bias, rotation * wind);
         }
+        constants
     })
+}
+
+/// The columns of a turning frame's matrices: first iteration, other iterations, rotation.
+fn pack_turn(turn: &TurnConstants, pool: &mut Vec<[f32; 4]>) {
+    let mut push = |matrix: &DMat3| pool.extend([matrix.x_axis, matrix.y_axis, matrix.z_axis].map(|column| row(column, 0.0)));
+    turn.first.iter().for_each(&mut push);
+    turn.rest.iter().for_each(&mut push);
+    push(&turn.rotation);
 }
 
 fn phase_constants(cloth: &Cloth, config: &PhaseConfig, exponent: f32) -> PhaseConstants {
@@ -84,35 +97,52 @@ fn phase_constants(cloth: &Cloth, config: &PhaseConfig, exponent: f32) -> PhaseC
     }
 }
 
-/// Appends one cloth's frame to the arrays; `steps` is `None` for a frame that simulates nothing.
+/// Appends one cloth's frame to the arrays; `timing` is `None` for a frame that simulates nothing.
 ///
 /// `cloth` must have passed `validate`; its config and phase configs are read, its particles are not.
-pub fn pack_cloth_frame(cloth: &Cloth, placement: &ClothPlacement, steps: Option<&FrameSteps>, arrays: &mut FrameArrays) {
+pub fn pack_cloth_frame(
+    cloth: &Cloth,
+    placement: &ClothPlacement,
+    inputs: &InputOffsets,
+    timing: Option<(&FrameSteps, &FrameVelocities)>,
+    arrays: &mut FrameArrays,
+) {
     let config = &cloth.config;
     let pool = &mut arrays.frame_pool;
+    let step = timing.map_or(0.0, |(steps, _)| steps.step);
+    let exponent = config.stiffness_frequency * step;
+    let effective = |stiffness: f32| effective_stiffness(stiffness_to_log2(stiffness), exponent);
+
     let iteration_begin = pool.len() as u32;
-    if let Some(steps) = steps {
-        for constants in constants_of_iterations(steps, config) {
+    let mut turn_begin = NO_OFFSET;
+    if let Some((steps, velocities)) = timing {
+        let kept = config.damping.map(|damping| 1.0 - effective(damping));
+        let motion = motion_constants(config, steps, velocities, kept);
+        for constants in constants_of_iterations(steps, &motion, kept) {
             pool.extend_from_slice(cast_slice(&[constants]));
         }
+        if let Some(turn) = &motion.turn {
+            turn_begin = pool.len() as u32;
+            pack_turn(turn, pool);
+        }
     }
-    let step = steps.map_or(0.0, |steps| steps.step);
-    let exponent = config.stiffness_frequency * step;
     let phase_begin = pool.len() as u32;
     for phase in cloth.phase_configs.iter().filter(|phase| phase.stiffness > 0.0) {
         pool.extend_from_slice(cast_slice(&[phase_constants(cloth, phase, exponent)]));
     }
     let phase_count = (pool.len() as u32 - phase_begin) / 2;
     let fabric = &placement.fabric;
-    let tether_stiffness = effective_stiffness(stiffness_to_log2(config.tether_stiffness), exponent);
+    // One impulse serves a triangle whose |normal| is twice its area, over one step.
+    let wind_scale = if step > 0.0 { 0.5 * config.fluid_density / step } else { 0.0 };
     arrays.cloth_frames.push(ClothFrame {
         cloth: placement.cloth,
         particle_begin: placement.particle_begin,
         particle_count: placement.particle_count,
-        iteration_count: steps.map_or(0, |steps| steps.iteration_count),
+        iteration_count: timing.map_or(0, |(steps, _)| steps.iteration_count),
         iteration_begin,
         phase_begin,
         phase_count,
+        turn_begin,
         set_begin: fabric.set_begin,
         fiber_begin: fabric.fiber_begin,
         vertex_begin: fabric.vertex_begin,
@@ -122,12 +152,30 @@ pub fn pack_cloth_frame(cloth: &Cloth, placement: &ClothPlacement, steps: Option
         tethers_per_particle: fabric.tethers_per_particle,
         anchor_begin: fabric.anchor_begin,
         anchor_count: fabric.anchor_count,
+        triangle_begin: fabric.triangle_begin,
+        triangle_count: fabric.triangle_count,
+        corner_begin: fabric.corner_begin,
         scratch_begin: placement.scratch_begin,
-        acceleration_begin: placement.acceleration_begin,
+        acceleration_begin: inputs.acceleration_begin,
+        motion_start: inputs.motion[0],
+        motion_target: inputs.motion[1],
+        separation_start: inputs.separation[0],
+        separation_target: inputs.separation[1],
+        wake_count: inputs.wake_count,
         acceleration_scale: step * step,
-        tether_stiffness: tether_stiffness / fabric.tethers_per_particle.max(1) as f32,
+        tether_stiffness: effective(config.tether_stiffness) / fabric.tethers_per_particle.max(1) as f32,
         tether_scale: config.tether_scale,
         stiffness_exponent: exponent,
-        padding: [0; 2],
+        drag: effective(config.drag_coefficient),
+        lift: effective(config.lift_coefficient),
+        wind_scale,
+        motion_scale: config.motion_scale,
+        motion_bias: config.motion_bias,
+        motion_stiffness: effective(config.motion_stiffness),
+        sleep_distance: config.sleep_threshold * step,
+        sleep_step: ((step * 1000.0) as u32).max(1),
+        sleep_interval: config.sleep_test_interval,
+        sleep_after_count: config.sleep_after_count,
+        padding: [0; 3],
     });
 }

@@ -1,14 +1,65 @@
-//! The host side of a cloth, the same for both backends: its settings and its clock.
+//! The host side of a cloth, the same for both backends: its settings, inputs, frame and clock.
 
-use poplin_model::{Cloth, ClothConfig, Frame, ModelError, PhaseConfig};
+use poplin_model::{Cloth, ClothConfig, Frame, ModelError, PhaseConfig, Pose};
 
-use crate::{ClothPlacement, FrameArrays, FrameClock, MAX_ITERATIONS_PER_FRAME, StageMask, pack_cloth_frame};
+use crate::{
+    ClothPlacement, Feedback, FrameArrays, FrameClock, FrameMotion, InterpolatedArray, MAX_ITERATIONS_PER_FRAME, NO_OFFSET,
+    Stage, StageMask, pack_cloth_frame,
+};
 
-/// A validated cloth with what the host remembers between frames.
+/// A validated cloth in simulation. All changes act from the next frame on; one that really changes something wakes a
+/// sleeping cloth.
 #[derive(Debug, Clone)]
 pub struct HostCloth {
     cloth: Cloth,
     clock: FrameClock,
+    motion: FrameMotion,
+    motion_spheres: InterpolatedArray,
+    separation_spheres: InterpolatedArray,
+    accelerations_changed: bool,
+    writes: Vec<(u32, [f32; 4])>,
+    is_woken: bool,
+    sleep_pass_count: u32,
+    wake_count: u32,
+    skipped_frames: u32,
+}
+
+/// Where the inputs of a cloth lie, relative to the beginning of its part of `input_pool`, in vec4.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InputSlots {
+    particle_count: u32,
+}
+
+impl InputSlots {
+    /// The part of a cloth of so many particles.
+    pub fn new(particle_count: u32) -> Self {
+        Self { particle_count }
+    }
+
+    /// Accelerations, `[particle_count]`.
+    pub fn accelerations(self) -> u32 {
+        0
+    }
+
+    /// Both halves of the motion spheres, `[2 * particle_count]`.
+    pub fn motion(self) -> u32 {
+        self.particle_count
+    }
+
+    /// Both halves of the separation spheres, `[2 * particle_count]`.
+    pub fn separation(self) -> u32 {
+        3 * self.particle_count
+    }
+
+    /// Length of the part.
+    pub fn len(self) -> u32 {
+        5 * self.particle_count
+    }
+
+    /// Whether the part is empty.
+    pub fn is_empty(self) -> bool {
+        self.particle_count == 0
+    }
 }
 
 impl HostCloth {
@@ -18,7 +69,19 @@ impl HostCloth {
     /// [`ModelError`] if [`Cloth::validate`] refuses it.
     pub fn new(cloth: Cloth) -> Result<Self, ModelError> {
         cloth.validate()?;
-        Ok(Self { cloth, clock: FrameClock::default() })
+        Ok(Self {
+            clock: FrameClock::default(),
+            motion: FrameMotion::new(cloth.pose),
+            motion_spheres: InterpolatedArray::default(),
+            separation_spheres: InterpolatedArray::default(),
+            accelerations_changed: !cloth.particle_accelerations.is_empty(),
+            writes: Vec::new(),
+            is_woken: false,
+            sleep_pass_count: 0,
+            wake_count: 0,
+            skipped_frames: 0,
+            cloth,
+        })
     }
 
     /// The cloth as it was added, with its present settings.
@@ -26,24 +89,136 @@ impl HostCloth {
         &self.cloth
     }
 
-    /// Replaces the settings from the next frame on.
+    /// Where the local frame stands after the last frame.
+    pub fn pose(&self) -> Pose {
+        self.motion.pose()
+    }
+
+    /// Where the local frame will stand after the next frame.
+    pub fn target_pose(&self) -> Pose {
+        self.motion.target()
+    }
+
+    /// Replaces the settings.
     ///
     /// # Errors
     /// [`ModelError`] if a field is out of range; the old settings stay.
     pub fn set_config(&mut self, config: ClothConfig) -> Result<(), ModelError> {
         config.validate()?;
+        self.is_woken |= config != self.cloth.config;
         self.cloth.config = config;
         Ok(())
     }
 
-    /// Replaces the phases and their order from the next frame on.
+    /// Replaces the phases and their order.
     ///
     /// # Errors
     /// [`ModelError`] if a phase does not exist or a field is out of range; the old phases stay.
     pub fn set_phase_configs(&mut self, configs: &[PhaseConfig]) -> Result<(), ModelError> {
         self.cloth.validate_phase_configs(configs)?;
+        self.is_woken |= configs != self.cloth.phase_configs;
         self.cloth.phase_configs = configs.to_vec();
         Ok(())
+    }
+
+    /// Replaces the particle accelerations [m/s^2], shape `[particle_count]`; empty switches them off.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the length differs from the particle count or a number is not finite; the old ones stay.
+    pub fn set_particle_accelerations(&mut self, accelerations: &[[f32; 3]]) -> Result<(), ModelError> {
+        self.check_length("particle_accelerations", accelerations.len())?;
+        let old = std::mem::replace(&mut self.cloth.particle_accelerations, accelerations.to_vec());
+        if let Err(error) = self.cloth.validate_accelerations() {
+            self.cloth.particle_accelerations = old;
+            return Err(error);
+        }
+        self.is_woken |= old != self.cloth.particle_accelerations;
+        self.accelerations_changed = true;
+        Ok(())
+    }
+
+    /// Sets a sphere (center \[m\], radius \[m\]) around each particle that it may not leave, shape `[particle_count]`; empty
+    /// switches them off. The first array acts at once, later ones are reached over the next frame. A radius of 0 or less
+    /// holds the particle at the center.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the length differs from the particle count or a number is not finite; the old ones stay.
+    pub fn set_motion_spheres(&mut self, spheres: &[[f32; 4]]) -> Result<(), ModelError> {
+        self.check_spheres("motion_spheres", spheres)?;
+        self.is_woken |= self.motion_spheres.set(spheres);
+        Ok(())
+    }
+
+    /// Sets a sphere (center \[m\], radius \[m\]) for each particle that it may not enter, shape `[particle_count]`; empty
+    /// switches them off. The first array acts at once, later ones are reached over the next frame.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the length differs from the particle count or a number is not finite; the old ones stay.
+    pub fn set_separation_spheres(&mut self, spheres: &[[f32; 4]]) -> Result<(), ModelError> {
+        self.check_spheres("separation_spheres", spheres)?;
+        self.is_woken |= self.separation_spheres.set(spheres);
+        Ok(())
+    }
+
+    /// Writes position \[m\] and working inverse mass [1/kg] of some particles, as an animated pin does. A pinned particle's
+    /// inverse mass must stay 0.
+    ///
+    /// # Errors
+    /// [`ModelError`] if an index or number is out of range, or a pinned particle is given mass; nothing is written.
+    pub fn write_particles(&mut self, indices: &[u32], particles: &[[f32; 4]]) -> Result<(), ModelError> {
+        self.cloth.validate_write(indices, particles)?;
+        self.is_woken |= !indices.is_empty();
+        self.writes.extend(indices.iter().copied().zip(particles.iter().copied()));
+        Ok(())
+    }
+
+    /// Moves the local frame to `pose` over the next frame; the cloth feels it as its inertia settings say.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the pose is not valid; the old target stays.
+    pub fn set_pose(&mut self, pose: Pose) -> Result<(), ModelError> {
+        self.motion.set_target(pose)
+    }
+
+    /// Shifts the local frame without any effect on the cloth \[m\].
+    ///
+    /// # Errors
+    /// [`ModelError`] if the result is not finite.
+    pub fn teleport(&mut self, delta: [f32; 3]) -> Result<(), ModelError> {
+        self.motion.teleport(delta)
+    }
+
+    /// Puts the local frame at `pose` without any effect on the cloth.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the pose is not valid.
+    pub fn teleport_to(&mut self, pose: Pose) -> Result<(), ModelError> {
+        self.motion.teleport_to(pose)
+    }
+
+    /// Keeps the local frame's last velocities for the next frame, whatever the poses say.
+    pub fn ignore_velocity_discontinuity(&mut self) {
+        self.motion.ignore_velocity_discontinuity();
+    }
+
+    /// Lets the local frame arrive at its target at once and forget all velocity.
+    pub fn clear_inertia(&mut self) {
+        self.motion.clear_inertia();
+    }
+
+    /// Wakes the cloth if it sleeps.
+    pub fn wake(&mut self) {
+        self.is_woken = true;
+    }
+
+    fn check_length(&self, what: &'static str, len: usize) -> Result<(), ModelError> {
+        let expected = self.cloth.particle_count();
+        if len == expected || len == 0 { Ok(()) } else { Err(ModelError::Length { what, len, expected }) }
+    }
+
+    fn check_spheres(&self, what: &'static str, spheres: &[[f32; 4]]) -> Result<(), ModelError> {
+        self.check_length(what, spheres.len())?;
+        poplin_model::check_finite(what, spheres)
     }
 
     /// Current particles as the kernel starts with them: position and inverse mass.
@@ -60,22 +235,27 @@ impl HostCloth {
         previous
     }
 
-    /// Accelerations as `input_pool` holds them; empty if the cloth has none.
-    pub fn packed_accelerations(&self) -> Vec<[f32; 4]> {
-        self.cloth.particle_accelerations.iter().map(|&[x, y, z]| [x, y, z, 0.0]).collect()
+    /// Whether the cloth has inputs in `input_pool`.
+    pub fn needs_inputs(&self) -> bool {
+        self.motion_spheres.is_set() || self.separation_spheres.is_set() || !self.cloth.particle_accelerations.is_empty()
     }
 
-    /// Replaces the accelerations.
-    ///
-    /// # Errors
-    /// [`ModelError`] if the length differs from the particle count or a number is not finite; the old ones stay.
-    pub fn set_particle_accelerations(&mut self, accelerations: &[[f32; 3]]) -> Result<(), ModelError> {
-        let expected = self.cloth.particle_count();
-        if accelerations.len() != expected {
-            return Err(ModelError::Length { what: "cloth particle_accelerations", len: accelerations.len(), expected });
+    /// Gives each part of the inputs that changed, with its offset in the cloth's part of `input_pool` [vec4].
+    pub fn take_inputs(&mut self, mut give: impl FnMut(u32, &[[f32; 4]])) {
+        let slots = InputSlots::new(self.cloth.particle_count() as u32);
+        if std::mem::take(&mut self.accelerations_changed) {
+            let packed: Vec<_> = self.cloth.particle_accelerations.iter().map(|&[x, y, z]| [x, y, z, 0.0]).collect();
+            if !packed.is_empty() {
+                give(slots.accelerations(), &packed);
+            }
         }
-        let old = std::mem::replace(&mut self.cloth.particle_accelerations, accelerations.to_vec());
-        self.cloth.validate_accelerations().inspect_err(|_| self.cloth.particle_accelerations = old)
+        self.motion_spheres.take_changed(|offset, values| give(slots.motion() + offset, values));
+        self.separation_spheres.take_changed(|offset, values| give(slots.separation() + offset, values));
+    }
+
+    /// The particle writes since the last call, in the order of writing.
+    pub fn take_writes(&mut self) -> Vec<(u32, [f32; 4])> {
+        std::mem::take(&mut self.writes)
     }
 
     /// Checks that the next frame is in range for this cloth, before any cloth is stepped.
@@ -94,13 +274,72 @@ impl HostCloth {
     }
 
     /// The stages that this cloth needs in its kernel.
-    pub fn stages(&self, placement: &ClothPlacement) -> StageMask {
-        placement.stages(&self.cloth.config)
+    pub fn stages(&self) -> StageMask {
+        let config = &self.cloth.config;
+        let optional = [
+            (Stage::Wind, config.drag_coefficient > 0.0 || config.lift_coefficient > 0.0),
+            (Stage::Motion, self.motion_spheres.is_set() && config.motion_stiffness > 0.0),
+            (Stage::Tether, self.cloth.fabric.tethers_per_particle > 0 && config.tether_stiffness > 0.0),
+            (Stage::Separation, self.separation_spheres.is_set()),
+            (Stage::Sleep, config.sleep_threshold > 0.0),
+        ];
+        let always = [Stage::Integrate, Stage::GaussSeidel, Stage::Mass].into_iter();
+        let needed = optional.into_iter().filter(|(_, is_needed)| *is_needed).map(|(stage, _)| stage);
+        always.chain(needed).fold(StageMask(0), StageMask::with)
+    }
+
+    /// Whether the backend reported the cloth asleep and nothing has woken it since: it need not be dispatched.
+    pub fn is_resting(&self) -> bool {
+        let config = &self.cloth.config;
+        let is_asleep = config.sleep_threshold > 0.0 && self.sleep_pass_count >= config.sleep_after_count;
+        is_asleep && !self.is_woken && !self.motion.is_moving()
+    }
+
+    /// Takes over what the kernel reported; a report from before the last change is ignored.
+    pub fn note_feedback(&mut self, feedback: &Feedback) {
+        self.sleep_pass_count = if feedback.wake_count == self.wake_count { feedback.sleep_pass_count } else { 0 };
+    }
+
+    /// Counts a frame in which the resting cloth was not dispatched at all; time goes on for its clock.
+    pub fn skip_frame(&mut self, frame: &Frame) {
+        self.clock.begin_frame(frame.dt, &self.cloth.config);
+        self.skipped_frames += u32::from(frame.dt > 0.0);
+    }
+
+    /// Frames in which the cloth was not dispatched because it slept.
+    pub fn skipped_frames(&self) -> u32 {
+        self.skipped_frames
     }
 
     /// Cuts the next frame and appends this cloth's constants to `arrays`.
     pub fn pack_frame(&mut self, frame: &Frame, placement: &ClothPlacement, arrays: &mut FrameArrays) {
         let steps = self.clock.begin_frame(frame.dt, &self.cloth.config);
-        pack_cloth_frame(&self.cloth, placement, steps.as_ref(), arrays);
+        self.wake_count = self.wake_count.wrapping_add(u32::from(std::mem::take(&mut self.is_woken) || self.motion.is_moving()));
+        let velocities = steps.map(|_| self.motion.advance(frame.dt));
+        let slots = InputSlots::new(placement.particle_count);
+        let at = |is_set: bool, offset: u32| if is_set { placement.input_begin + offset } else { NO_OFFSET };
+        let halves = |array: &InterpolatedArray, slot: u32| array.offsets().map(|half| at(array.is_set(), slot + half));
+        let inputs = InputOffsets {
+            acceleration_begin: at(!self.cloth.particle_accelerations.is_empty(), slots.accelerations()),
+            motion: halves(&self.motion_spheres, slots.motion()),
+            separation: halves(&self.separation_spheres, slots.separation()),
+            wake_count: self.wake_count,
+        };
+        pack_cloth_frame(&self.cloth, placement, &inputs, steps.as_ref().zip(velocities.as_ref()), arrays);
+        self.motion_spheres.end_frame();
+        self.separation_spheres.end_frame();
     }
+}
+
+/// Where this frame's inputs stand in `input_pool`, [`NO_OFFSET`] for those that are off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InputOffsets {
+    /// Accelerations.
+    pub acceleration_begin: u32,
+    /// Start and target of the motion spheres.
+    pub motion: [u32; 2],
+    /// Start and target of the separation spheres.
+    pub separation: [u32; 2],
+    /// How often an input has changed.
+    pub wake_count: u32,
 }

@@ -6,8 +6,10 @@
 
 mod clock;
 mod fabric_pool;
+mod frame_motion;
 mod frame_pool;
 mod host;
+mod interpolated;
 mod part;
 mod stages;
 mod tier;
@@ -21,17 +23,19 @@ pub mod pools {
     //! | `cloth_frames` | [`ClothFrame`](crate::ClothFrame) | per frame | offsets and constants of every dispatched cloth, bucket by bucket |
     //! | `frame_pool` | `[f32; 4]` | per frame | [`IterationConstants`](crate::IterationConstants), then [`PhaseConstants`](crate::PhaseConstants) of each cloth |
     //! | `fabric_pool` | `u32` | on add | sets, fibers, vertices, rest lengths (bit-cast), tethers |
-    //! | `input_pool` | `[f32; 4]` | on change | per-particle accelerations |
+    //! | `input_pool` | `[f32; 4]` | on change | per-particle accelerations, motion and separation spheres |
     //! | `current` | `[f32; 4]` | by the kernel | position and working inverse mass |
     //! | `previous` | `[f32; 4]` | by the kernel | position one iteration ago and the user's inverse mass |
-    //! | `scratch` | `[f32; 4]` | by the kernel | tether anchors at the stage's input |
+    //! | `scratch` | `[f32; 4]` | by the kernel | tether anchors at the stage's input, wind impulses of triangles |
     //! | `feedback` | [`Feedback`](crate::Feedback) | by the kernel | faults and counters, one per cloth |
 }
 
 pub use clock::{FrameClock, FrameSteps, MAX_ITERATIONS_PER_FRAME, average_step};
 pub use fabric_pool::{FabricOffsets, pack_fabric};
+pub use frame_motion::{FrameMotion, FrameVelocities, MotionConstants, TurnConstants, motion_constants};
 pub use frame_pool::{ClothPlacement, FrameArrays, pack_cloth_frame};
-pub use host::HostCloth;
+pub use host::{HostCloth, InputOffsets, InputSlots};
+pub use interpolated::InterpolatedArray;
 pub use part::FramePart;
 pub use stages::{Stage, StageMask};
 pub use tier::{LANE_COUNTS, MemoryTier, TierLimits, choose_lane_count, loop_trips_per_iteration};

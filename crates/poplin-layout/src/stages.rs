@@ -6,25 +6,38 @@
 pub enum Stage {
     /// Verlet step with damping, gravity and accelerations; clears the working mass of the last iteration.
     Integrate = 0,
+    /// Drag and lift of the air.
+    Wind = 1,
+    /// Spheres that particles may not leave.
+    Motion = 2,
     /// Largest distances to anchors.
     Tether = 3,
     /// Fabric phases: fibers of edges by Gauss-Seidel.
     GaussSeidel = 4,
+    /// Spheres that particles may not enter.
+    Separation = 5,
     /// Restores the working inverse mass.
     Mass = 8,
+    /// Tests whether the cloth rests.
+    Sleep = 12,
 }
 
 impl Stage {
     /// All stages in solving order.
-    pub const ALL: [Self; 4] = [Self::Integrate, Self::Tether, Self::GaussSeidel, Self::Mass];
+    pub const ALL: [Self; 8] =
+        [Self::Integrate, Self::Wind, Self::Motion, Self::Tether, Self::GaussSeidel, Self::Separation, Self::Mass, Self::Sleep];
 
     /// The stem of the stage's shader file and of its mirror.
     pub fn name(self) -> &'static str {
         match self {
             Self::Integrate => "integrate",
+            Self::Wind => "wind",
+            Self::Motion => "motion",
             Self::Tether => "tether",
             Self::GaussSeidel => "gauss_seidel",
+            Self::Separation => "separation",
             Self::Mass => "mass",
+            Self::Sleep => "sleep",
         }
     }
 }

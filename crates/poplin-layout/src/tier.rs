@@ -85,7 +85,9 @@ pub fn loop_trips_per_iteration(cloth: &Cloth, lane_count: u32) -> u64 {
     let rounds = |items: u64| items.div_ceil(u64::from(lane_count.max(1)));
     let per_particle = rounds(u64::from(fabric.particle_count));
     // integrate, tethers (with a loop over them), mass, fetch and flush
-    let mut trips = per_particle * (5 + u64::from(fabric.tethers_per_particle));
+    // and motion, separation, sleep, wind with a loop over the triangles of a vertex
+    let mut trips = per_particle * (9 + u64::from(fabric.tethers_per_particle));
+    trips += rounds(fabric.triangles.len() as u64) + per_particle * 8;
     for phase in cloth.phase_configs.iter().map(|config| &fabric.phases[config.phase as usize]) {
         for set in phase.set_begin as usize..phase.set_end as usize {
             let fibers = fabric.set_fiber_begin[set] as usize..fabric.set_fiber_begin[set + 1] as usize;

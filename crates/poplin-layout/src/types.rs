@@ -23,6 +23,8 @@ pub struct ClothFrame {
     pub phase_begin: u32,
     /// Number of phases to solve.
     pub phase_count: u32,
+    /// Matrices of a turning frame in `frame_pool`, 15 columns, or [`NO_OFFSET`].
+    pub turn_begin: u32,
     /// First fiber of each set in `fabric_pool`, `[set_count + 1]`.
     pub set_begin: u32,
     /// First edge of each fiber in `fabric_pool`, `[fiber_count + 1]`.
@@ -41,10 +43,26 @@ pub struct ClothFrame {
     pub anchor_begin: u32,
     /// Number of anchors.
     pub anchor_count: u32,
+    /// Corners of the triangles in `fabric_pool`, `[3 * triangle_count]`.
+    pub triangle_begin: u32,
+    /// Number of triangles.
+    pub triangle_count: u32,
+    /// First triangle of each particle, `[particle_count + 1]`, then the triangles, in `fabric_pool`.
+    pub corner_begin: u32,
     /// First vec4 of this cloth in `scratch`.
     pub scratch_begin: u32,
     /// Acceleration of each particle in `input_pool` [m/s^2], or [`NO_OFFSET`].
     pub acceleration_begin: u32,
+    /// Motion spheres at the frame's start in `input_pool`, or [`NO_OFFSET`].
+    pub motion_start: u32,
+    /// Motion spheres at the frame's end.
+    pub motion_target: u32,
+    /// Separation spheres at the frame's start in `input_pool`, or [`NO_OFFSET`].
+    pub separation_start: u32,
+    /// Separation spheres at the frame's end.
+    pub separation_target: u32,
+    /// How often an input has changed; a new count starts the sleep counters anew.
+    pub wake_count: u32,
     /// Squared iteration step, the factor on accelerations [s^2].
     pub acceleration_scale: f32,
     /// Stiffness of one tether in this frame's iterations, already divided by the tethers per particle.
@@ -53,20 +71,42 @@ pub struct ClothFrame {
     pub tether_scale: f32,
     /// `stiffness_frequency * h`, the exponent of per-edge stiffness.
     pub stiffness_exponent: f32,
+    /// Drag coefficient of this step.
+    pub drag: f32,
+    /// Lift coefficient of this step.
+    pub lift: f32,
+    /// Half the fluid density over the step [kg/m^3/s].
+    pub wind_scale: f32,
+    /// Factor on the radii of the motion spheres.
+    pub motion_scale: f32,
+    /// Added to the scaled radii \[m\].
+    pub motion_bias: f32,
+    /// Pull of the motion spheres per iteration.
+    pub motion_stiffness: f32,
+    /// Move per iteration below which a particle rests \[m\].
+    pub sleep_distance: f32,
+    /// Iteration step [ms], at least 1.
+    pub sleep_step: u32,
+    /// Time between tests for rest [ms].
+    pub sleep_interval: u32,
+    /// Passed tests after which the cloth sleeps.
+    pub sleep_after_count: u32,
     /// Fills the struct to a multiple of 16 bytes.
-    pub padding: [u32; 2],
+    pub padding: [u32; 3],
 }
 
-/// Constants of one iteration, three vec4 in `frame_pool`.
+/// Constants of one iteration, four vec4 in `frame_pool`.
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct IterationConstants {
-    /// Share of the last move that is kept, per axis; w unused.
+    /// Share of the last move that is kept, per axis; w: share of the frame that is over, 1 in the last iteration.
     pub velocity_scale: [f32; 4],
     /// Added to the current position \[m\]; w unused.
     pub bias: [f32; 4],
     /// Added to the position that becomes previous \[m\]; w unused.
     pub previous_bias: [f32; 4],
+    /// Move of the frame against the wind \[m\]; w unused.
+    pub wind: [f32; 4],
 }
 
 /// Constants of one configured phase in one frame, two vec4 in `frame_pool`.
@@ -119,10 +159,30 @@ pub struct Feedback {
     pub iteration_total: u32,
     /// Iterations run when the fault came.
     pub fault_iteration: u32,
+    /// Time since the last test for rest [ms].
+    pub sleep_time: u32,
+    /// Passed tests for rest in a row; from `sleep_after_count` on the cloth sleeps.
+    pub sleep_pass_count: u32,
+    /// Frames slept in the kernel since the cloth was added.
+    pub sleep_frame_count: u32,
+    /// The wake count that the sleep counters belong to.
+    pub wake_count: u32,
+    /// 1 if the cloth slept through the last frame.
+    pub is_asleep: u32,
 }
 
 impl Default for Feedback {
     fn default() -> Self {
-        Self { fault_count: 0, fault_particle: NO_OFFSET, iteration_total: 0, fault_iteration: 0 }
+        Self {
+            fault_count: 0,
+            fault_particle: NO_OFFSET,
+            iteration_total: 0,
+            fault_iteration: 0,
+            sleep_time: 0,
+            sleep_pass_count: 0,
+            sleep_frame_count: 0,
+            wake_count: 0,
+            is_asleep: 0,
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{ModelError, check_finite, check_range};
-use crate::{ClothConfig, Fabric, PhaseConfig};
+use crate::{ClothConfig, Fabric, PhaseConfig, Pose};
 
 /// One simulated cloth. Cloths cut from one [`Fabric`] share it.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +17,9 @@ pub struct Cloth {
     pub previous_positions: Vec<[f32; 3]>,
     /// Acceleration of each particle on top of gravity [m/s^2], shape `[particle_count]`, or empty.
     pub particle_accelerations: Vec<[f32; 3]>,
+    /// Where the cloth's local frame stands in the world at the start (default: at the origin, unturned). Particles are in
+    /// local coordinates.
+    pub pose: Pose,
     /// Settings.
     pub config: ClothConfig,
     /// Phases in solving order.
@@ -32,6 +35,7 @@ impl Cloth {
             particles,
             previous_positions: Vec::new(),
             particle_accelerations: Vec::new(),
+            pose: Pose::default(),
             config: ClothConfig::default(),
             phase_configs,
         }
@@ -66,6 +70,7 @@ impl Cloth {
             check_finite(what, values)?;
         }
         self.config.validate()?;
+        self.pose.validate()?;
         self.validate_phase_configs(&self.phase_configs)?;
         self.fabric.validate_sets(|particle| self.particles[particle as usize][3])
     }

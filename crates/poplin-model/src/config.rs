@@ -24,6 +24,36 @@ pub struct ClothConfig {
     pub tether_stiffness: f32,
     /// Factor on all tether lengths, `0..=1000` (default 1).
     pub tether_scale: f32,
+    /// Wind in world axes \[m/s\] (default 0). Acts only with a drag or lift coefficient above 0.
+    pub wind_velocity: [f32; 3],
+    /// Air drag of a triangle, stiffness-like, `0..=1` (default 0 = off).
+    pub drag_coefficient: f32,
+    /// Air lift of a triangle, stiffness-like, `0..=1` (default 0 = off).
+    pub lift_coefficient: f32,
+    /// Density of the air or water [kg/m^3], `0..=1e6` (default 1; the mass of a cloth counts in full, so 1.2 is air).
+    pub fluid_density: f32,
+    /// Share of the local frame's acceleration that the cloth feels, per world axis, `0..=1` (default 1).
+    pub linear_inertia: [f32; 3],
+    /// Share of the local frame's angular acceleration that the cloth feels, per local axis, `0..=1` (default 1).
+    pub angular_inertia: [f32; 3],
+    /// Share of the centrifugal force of the turning frame that the cloth feels, per local axis, `0..=1` (default 1).
+    pub centrifugal_inertia: [f32; 3],
+    /// How much the cloth is dragged along with the frame's translation, stiffness-like, per world axis, `0..=1` (default 0).
+    pub linear_drag: [f32; 3],
+    /// How much the cloth is dragged along with the frame's rotation, stiffness-like, per local axis, `0..=1` (default 0).
+    pub angular_drag: [f32; 3],
+    /// Factor on the radii of the motion spheres, `0..=1000` (default 1).
+    pub motion_scale: f32,
+    /// Added to the scaled radii of the motion spheres \[m\], `-1000..=1000` (default 0).
+    pub motion_bias: f32,
+    /// Pull of the motion spheres, stiffness-like, `0..=1` (default 1).
+    pub motion_stiffness: f32,
+    /// Speed below which a particle counts as resting, per axis [m/s], `0..=1000` (default 0 = never sleeps).
+    pub sleep_threshold: f32,
+    /// Simulated time between two tests for rest [ms], `1..=60_000` (default 50).
+    pub sleep_test_interval: u32,
+    /// Passed tests in a row after which the cloth sleeps, `1..=10_000` (default 10).
+    pub sleep_after_count: u32,
 }
 
 impl Default for ClothConfig {
@@ -36,6 +66,21 @@ impl Default for ClothConfig {
             acceleration_filter_width: 30,
             tether_stiffness: 1.0,
             tether_scale: 1.0,
+            wind_velocity: [0.0; 3],
+            drag_coefficient: 0.0,
+            lift_coefficient: 0.0,
+            fluid_density: 1.0,
+            linear_inertia: [1.0; 3],
+            angular_inertia: [1.0; 3],
+            centrifugal_inertia: [1.0; 3],
+            linear_drag: [0.0; 3],
+            angular_drag: [0.0; 3],
+            motion_scale: 1.0,
+            motion_bias: 0.0,
+            motion_stiffness: 1.0,
+            sleep_threshold: 0.0,
+            sleep_test_interval: 50,
+            sleep_after_count: 10,
         }
     }
 }
@@ -52,7 +97,27 @@ impl ClothConfig {
         check_range("stiffness_frequency", self.stiffness_frequency, 0.001, 10_000.0)?;
         check_range("acceleration_filter_width", self.acceleration_filter_width as f32, 1.0, 1000.0)?;
         check_range("tether_stiffness", self.tether_stiffness, 0.0, 1.0)?;
-        check_range("tether_scale", self.tether_scale, 0.0, 1000.0)
+        check_range("tether_scale", self.tether_scale, 0.0, 1000.0)?;
+        check_finite("wind_velocity", &[self.wind_velocity])?;
+        let shares = [
+            ("drag_coefficient", [self.drag_coefficient; 3]),
+            ("lift_coefficient", [self.lift_coefficient; 3]),
+            ("motion_stiffness", [self.motion_stiffness; 3]),
+            ("linear_inertia", self.linear_inertia),
+            ("angular_inertia", self.angular_inertia),
+            ("centrifugal_inertia", self.centrifugal_inertia),
+            ("linear_drag", self.linear_drag),
+            ("angular_drag", self.angular_drag),
+        ];
+        for (field, values) in shares {
+            values.iter().try_for_each(|&value| check_range(field, value, 0.0, 1.0))?;
+        }
+        check_range("fluid_density", self.fluid_density, 0.0, 1e6)?;
+        check_range("motion_scale", self.motion_scale, 0.0, 1000.0)?;
+        check_range("motion_bias", self.motion_bias, -1000.0, 1000.0)?;
+        check_range("sleep_threshold", self.sleep_threshold, 0.0, 1000.0)?;
+        check_range("sleep_test_interval", self.sleep_test_interval as f32, 1.0, 60_000.0)?;
+        check_range("sleep_after_count", self.sleep_after_count as f32, 1.0, 10_000.0)
     }
 }
 

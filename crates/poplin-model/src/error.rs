@@ -102,8 +102,11 @@ pub enum ModelError {
     },
 }
 
-/// Refuses NaN, infinities and magnitudes beyond [`crate::MAX_COORDINATE`] in an array of vectors.
-pub(crate) fn check_finite<const N: usize>(what: &'static str, values: &[[f32; N]]) -> Result<(), ModelError> {
+/// Refuses NaN, infinities and magnitudes beyond [`MAX_COORDINATE`](crate::MAX_COORDINATE) in an array of vectors.
+///
+/// # Errors
+/// [`ModelError::NotFinite`] with the first such entry.
+pub fn check_finite<const N: usize>(what: &'static str, values: &[[f32; N]]) -> Result<(), ModelError> {
     let limit = crate::MAX_COORDINATE;
     for (index, vector) in values.iter().enumerate() {
         for &value in vector {

@@ -11,13 +11,15 @@ mod error;
 mod fabric;
 mod frame;
 mod mesh;
+mod pose;
 
 pub use cloth::Cloth;
 pub use config::{ClothConfig, PhaseConfig};
-pub use error::ModelError;
+pub use error::{ModelError, check_finite};
 pub use fabric::{Fabric, Phase, PhaseKind};
 pub use frame::Frame;
 pub use mesh::Mesh;
+pub use pose::Pose;
 
 /// Largest particle count of one cloth: indices stay exact and buffers stay addressable.
 pub const MAX_PARTICLES: usize = 1 << 24;

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use poplin_layout::{
-    ClothPlacement, FabricOffsets, Feedback, FrameArrays, FramePart, HostCloth, NO_OFFSET, StageMask, pack_fabric,
+    ClothPlacement, FabricOffsets, Feedback, FrameArrays, FramePart, HostCloth, InputSlots, StageMask, pack_fabric,
 };
-use poplin_model::{Cloth, ClothConfig, Fabric, Frame, ModelError, PhaseConfig};
+use poplin_model::{Cloth, Fabric, Frame, ModelError};
 use rayon::prelude::*;
+use thiserror::Error;
 
 use crate::kernel::simulate_cloth;
 use crate::{ClothMemory, Team};
@@ -15,6 +16,16 @@ struct PackedFabric {
     source: Arc<Fabric>,
     offsets: FabricOffsets,
     pool: Vec<u32>,
+}
+
+/// There is no cloth of this number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("no cloth {cloth}; there are {count}")]
+pub struct NoSuchCloth {
+    /// The number.
+    pub cloth: usize,
+    /// How many there are.
+    pub count: usize,
 }
 
 /// One cloth with the memory that its workgroup would have.
@@ -26,21 +37,34 @@ struct CpuCloth {
     current: Vec<[f32; 4]>,
     previous: Vec<[f32; 4]>,
     scratch: Vec<[f32; 4]>,
-    accelerations: Vec<[f32; 4]>,
+    inputs: Vec<[f32; 4]>,
     feedback: Feedback,
 }
 
 impl CpuCloth {
     fn begin_frame(&mut self, frame: &Frame) {
         self.arrays.clear();
+        for (index, particle) in self.host.take_writes() {
+            self.current[index as usize] = particle;
+        }
+        self.host.note_feedback(&self.feedback);
+        if self.host.is_resting() {
+            self.host.skip_frame(frame);
+            return;
+        }
+        if self.host.needs_inputs() && self.inputs.is_empty() {
+            self.inputs.resize(InputSlots::new(self.placement.particle_count).len() as usize, [0.0; 4]);
+        }
+        let inputs = &mut self.inputs;
+        self.host.take_inputs(|offset, values| inputs[offset as usize..][..values.len()].copy_from_slice(values));
         self.host.pack_frame(frame, &self.placement, &mut self.arrays);
     }
 
     fn run_part(&mut self, part: &FramePart, team: &mut Team<'_>) {
         let Some(cloth) = self.arrays.cloth_frames.first() else { return };
         let cloth = part.restrict(cloth);
-        let stages = StageMask(self.host.stages(&self.placement).0 & part.stages.0);
-        let pools = (self.arrays.frame_pool.as_slice(), self.fabric.pool.as_slice(), self.accelerations.as_slice());
+        let stages = StageMask(self.host.stages().0 & part.stages.0);
+        let pools = (self.arrays.frame_pool.as_slice(), self.fabric.pool.as_slice(), self.inputs.as_slice());
         let state = (self.current.as_mut_slice(), self.previous.as_mut_slice(), self.scratch.as_mut_slice());
         let mut memory = ClothMemory::new(cloth, pools, state);
         simulate_cloth(&mut memory, &mut self.feedback, part.iterations.clone(), stages, team);
@@ -67,25 +91,24 @@ impl ReferenceEngine {
     pub fn add(&mut self, cloth: Cloth) -> Result<usize, ModelError> {
         let host = HostCloth::new(cloth)?;
         let fabric = self.pack(&host.cloth().fabric);
-        let accelerations = host.packed_accelerations();
         let placement = ClothPlacement {
             cloth: 0,
             particle_begin: 0,
             particle_count: host.cloth().particle_count() as u32,
             scratch_begin: 0,
-            acceleration_begin: if accelerations.is_empty() { NO_OFFSET } else { 0 },
+            input_begin: 0,
             fabric: fabric.offsets,
         };
         self.cloths.push(CpuCloth {
             current: host.initial_current().to_vec(),
             previous: host.initial_previous(),
-            scratch: vec![[0.0; 4]; fabric.offsets.anchor_count as usize],
+            scratch: vec![[0.0; 4]; fabric.offsets.scratch_len() as usize],
             arrays: FrameArrays::default(),
             feedback: Feedback::default(),
             host,
             fabric,
             placement,
-            accelerations,
+            inputs: Vec::new(),
         });
         Ok(self.cloths.len() - 1)
     }
@@ -137,12 +160,22 @@ impl ReferenceEngine {
         self.cloths[cloth].run_part(part, team);
     }
 
-    /// The cloth's host side: the cloth as added, with its present settings.
+    /// The cloth's host side: settings, inputs, local frame.
     ///
-    /// # Panics
-    /// If there is no cloth of this number; so do all the methods below.
-    pub fn host(&self, cloth: usize) -> &HostCloth {
-        &self.cloths[cloth].host
+    /// # Errors
+    /// [`NoSuchCloth`] if there is no cloth of this number.
+    pub fn cloth(&self, cloth: usize) -> Result<&HostCloth, NoSuchCloth> {
+        let count = self.cloths.len();
+        self.cloths.get(cloth).map(|cloth| &cloth.host).ok_or(NoSuchCloth { cloth, count })
+    }
+
+    /// The cloth's host side, to change settings and inputs; they act from the next frame on.
+    ///
+    /// # Errors
+    /// [`NoSuchCloth`] if there is no cloth of this number.
+    pub fn cloth_mut(&mut self, cloth: usize) -> Result<&mut HostCloth, NoSuchCloth> {
+        let count = self.cloths.len();
+        self.cloths.get_mut(cloth).map(|cloth| &mut cloth.host).ok_or(NoSuchCloth { cloth, count })
     }
 
     /// Position \[m\] and working inverse mass [1/kg] of every particle.
@@ -164,46 +197,5 @@ impl ReferenceEngine {
     /// Faults and counters.
     pub fn feedback(&self, cloth: usize) -> Feedback {
         self.cloths[cloth].feedback
-    }
-
-    /// Replaces the settings from the next frame on.
-    ///
-    /// # Errors
-    /// [`ModelError`] if a field is out of range.
-    pub fn set_config(&mut self, cloth: usize, config: ClothConfig) -> Result<(), ModelError> {
-        self.cloths[cloth].host.set_config(config)
-    }
-
-    /// Replaces the phases and their order from the next frame on.
-    ///
-    /// # Errors
-    /// [`ModelError`] if a phase does not exist or a field is out of range.
-    pub fn set_phase_configs(&mut self, cloth: usize, configs: &[PhaseConfig]) -> Result<(), ModelError> {
-        self.cloths[cloth].host.set_phase_configs(configs)
-    }
-
-    /// Replaces the particle accelerations from the next frame on.
-    ///
-    /// # Errors
-    /// [`ModelError`] if the length is wrong or a number is not finite.
-    pub fn set_particle_accelerations(&mut self, cloth: usize, accelerations: &[[f32; 3]]) -> Result<(), ModelError> {
-        let cloth = &mut self.cloths[cloth];
-        cloth.host.set_particle_accelerations(accelerations)?;
-        cloth.accelerations = cloth.host.packed_accelerations();
-        cloth.placement.acceleration_begin = 0;
-        Ok(())
-    }
-
-    /// Writes position and working inverse mass of some particles, as an animated pin does.
-    ///
-    /// # Errors
-    /// [`ModelError`] if an index or number is out of range, or a pinned particle is given mass; nothing is written.
-    pub fn write_particles(&mut self, cloth: usize, indices: &[u32], particles: &[[f32; 4]]) -> Result<(), ModelError> {
-        let cloth = &mut self.cloths[cloth];
-        cloth.host.cloth().validate_write(indices, particles)?;
-        for (&index, &particle) in indices.iter().zip(particles) {
-            cloth.current[index as usize] = particle;
-        }
-        Ok(())
     }
 }

@@ -14,6 +14,7 @@ pub mod oracle;
 pub mod stage;
 pub mod team;
 
-pub use engine::ReferenceEngine;
+pub use engine::{NoSuchCloth, ReferenceEngine};
 pub use memory::ClothMemory;
+pub use poplin_layout::HostCloth;
 pub use team::{LaneOrder, Team, Work};

@@ -11,6 +11,15 @@ pub fn dot3(a: Vec3, b: Vec3) -> f32 {
     a.x * b.x + a.y * b.y + a.z * b.z
 }
 
+/// Squared length of a triangle's normal below which it has no direction [m^4].
+pub const MIN_NORMAL_SQUARE: f32 = 1.0e-30;
+
+/// Cross product with the fixed order of subtractions of the shader.
+#[inline]
+pub fn cross3(a: Vec3, b: Vec3) -> Vec3 {
+    Vec3::new(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
+}
+
 /// EPSILON + |d|^2, in the order of additions of the shader.
 #[inline]
 pub fn guarded_square(d: Vec3) -> f32 {

@@ -1,6 +1,9 @@
 //! What one workgroup sees: the packed buffers and its own state. Twin of `shaders/state`.
 
+use glam::Vec3;
 use poplin_layout::{ClothFrame, Feedback, IterationConstants, PhaseConstants};
+
+use crate::math::xyz;
 
 /// Buffers and state of the workgroup that simulates one cloth.
 ///
@@ -22,12 +25,20 @@ pub struct ClothMemory<'a> {
     pub scratch: &'a mut [[f32; 4]],
     /// The running iteration.
     pub iteration: IterationConstants,
+    /// Matrices of the running iteration in a turning frame, in `frame_pool`.
+    pub turn_columns: u32,
     /// The running phase.
     pub phase: PhaseConstants,
     /// Particles that would have left the number range.
     pub fault_count: u32,
     /// The lowest such particle.
     pub fault_particle: u32,
+    /// Time since the last test for rest [ms].
+    pub sleep_time: u32,
+    /// Passed tests for rest in a row.
+    pub sleep_pass_count: u32,
+    /// Particles that moved too far for rest.
+    pub restless: u32,
 }
 
 impl<'a> ClothMemory<'a> {
@@ -50,9 +61,13 @@ impl<'a> ClothMemory<'a> {
             previous,
             scratch,
             iteration,
+            turn_columns: 0,
             phase,
             fault_count,
             fault_particle,
+            sleep_time: 0,
+            sleep_pass_count: 0,
+            restless: 0,
         }
     }
 
@@ -94,9 +109,25 @@ impl<'a> ClothMemory<'a> {
 
     /// Constants of iteration k.
     pub fn load_iteration(&self, k: u32) -> IterationConstants {
-        let begin = (self.cloth.iteration_begin + k * 3) as usize;
-        let [velocity_scale, bias, previous_bias] = [0, 1, 2].map(|row| self.frame_pool[begin + row]);
-        IterationConstants { velocity_scale, bias, previous_bias }
+        let begin = (self.cloth.iteration_begin + k * 4) as usize;
+        let [velocity_scale, bias, previous_bias, wind] = [0, 1, 2, 3].map(|row| self.frame_pool[begin + row]);
+        IterationConstants { velocity_scale, bias, previous_bias, wind }
+    }
+
+    /// Product of v with the matrix whose three columns stand at `begin` in `frame_pool`.
+    #[inline]
+    pub fn multiply_columns(&self, begin: u32, v: Vec3) -> Vec3 {
+        let column = |k: usize| xyz(self.frame_pool[begin as usize + k]);
+        column(0) * v.x + column(1) * v.y + column(2) * v.z
+    }
+
+    /// Row i of an array that goes from a start to a target over the frame; exactly the target in the last iteration.
+    #[inline]
+    pub fn load_interpolated(&self, start: u32, target: u32, i: u32) -> [f32; 4] {
+        let share = self.iteration.velocity_scale[3];
+        let from_row = self.input_pool[(start + i) as usize];
+        let to_row = self.input_pool[(target + i) as usize];
+        if share == 1.0 { to_row } else { std::array::from_fn(|k| from_row[k] + (to_row[k] - from_row[k]) * share) }
     }
 
     /// Constants whose first vec4 stands at `begin` in `frame_pool`.

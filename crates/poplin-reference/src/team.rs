@@ -26,15 +26,15 @@ pub struct Work {
     pub run: fn(&mut ClothMemory<'_>, u32),
 }
 
-/// What an observer is told after every interval: the name of its work, and the state it left.
-pub type Observer<'a> = &'a mut dyn FnMut(&'static str, &ClothMemory<'_>);
+/// What an observer is told after every barrier: the work before it, and the state it left.
+pub type Observer<'a> = &'a mut dyn FnMut(&[Work], &ClothMemory<'_>);
 
 /// The lanes that work one cloth.
 pub struct Team<'a> {
     lane_count: u32,
     order: LaneOrder,
     dropped_barrier: Option<&'static str>,
-    held_back: Vec<Work>,
+    pending: Vec<Work>,
     observer: Option<Observer<'a>>,
     interval: u64,
 }
@@ -47,7 +47,7 @@ impl Team<'_> {
 
     /// `lane_count` lanes (at least 1) run in the given order.
     pub fn new(lane_count: u32, order: LaneOrder) -> Self {
-        Self { lane_count: lane_count.max(1), order, dropped_barrier: None, held_back: Vec::new(), observer: None, interval: 0 }
+        Self { lane_count: lane_count.max(1), order, dropped_barrier: None, pending: Vec::new(), observer: None, interval: 0 }
     }
 }
 
@@ -65,28 +65,40 @@ impl<'a> Team<'a> {
         self
     }
 
-    /// Runs the work and ends with a barrier.
+    /// Gives the lanes work that runs before the next barrier, after what they have.
+    pub fn work(&mut self, work: Work) {
+        self.pending.push(work);
+    }
+
+    /// Gives the lanes work and ends with a barrier.
     pub fn interval(&mut self, memory: &mut ClothMemory<'_>, work: Work) {
-        if self.dropped_barrier == Some(work.name) {
-            self.held_back.push(work);
+        self.work(work);
+        self.barrier(memory);
+    }
+
+    /// Lets every lane run its pending work before any goes on.
+    pub fn barrier(&mut self, memory: &mut ClothMemory<'_>) {
+        let Some(last) = self.pending.last() else { return };
+        if self.dropped_barrier == Some(last.name) {
             return;
         }
-        if self.lane_count == 1 && self.held_back.is_empty() {
-            (work.begin..work.end).for_each(|item| (work.run)(memory, item));
+        if self.lane_count == 1 {
+            for work in &self.pending {
+                (work.begin..work.end).for_each(|item| (work.run)(memory, item));
+            }
         } else {
-            self.held_back.push(work);
             for lane in self.lanes() {
-                for work in &self.held_back {
+                for work in &self.pending {
                     let items = work.begin + lane..work.end;
                     items.step_by(self.lane_count as usize).for_each(|item| (work.run)(memory, item));
                 }
             }
-            self.held_back.clear();
         }
         self.interval += 1;
         if let Some(observer) = &mut self.observer {
-            observer(work.name, memory);
+            observer(&self.pending, memory);
         }
+        self.pending.clear();
     }
 
     fn lanes(&self) -> Vec<u32> {

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use poplin_model::{Cloth, ClothConfig, Fabric, Phase, PhaseConfig, PhaseKind};
+use poplin::HostCloth;
+use poplin_model::{Cloth, Fabric, Phase, PhaseConfig, PhaseKind, Pose};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -125,6 +126,12 @@ pub struct Snapshot {
     pub tolerance_m: Option<f32>,
     /// x y z w of each particle, per cloth.
     pub particles: Option<Vec<Vec<f32>>>,
+    /// Passed tests for rest, per cloth.
+    #[serde(default)]
+    pub sleep_pass_count: Option<Vec<u32>>,
+    /// Whether each cloth sleeps.
+    #[serde(default)]
+    pub asleep: Option<Vec<bool>>,
 }
 
 fn rows<const N: usize>(values: &[f32]) -> Vec<[f32; N]> {
@@ -153,7 +160,7 @@ impl Case {
         read_json(path, "poplin-case/1")
     }
 
-    /// The cloths as they are before the first frame, with the setup events applied.
+    /// The cloths, each with its setup events applied.
     ///
     /// # Errors
     /// [`CaseError::Unsupported`] if the setup or a frame uses what is not built yet; [`CaseError::Model`] if it is invalid.
@@ -164,15 +171,31 @@ impl Case {
         let mut cloths: Vec<Cloth> = self.cloths.iter().map(CaseCloth::cloth).collect();
         for event in &self.setup {
             let count = cloths.len();
-            let cloth = cloths.get_mut(event.cloth);
-            let cloth = cloth.ok_or(poplin::Error::NoSuchCloth { cloth: event.cloth, count })?;
-            event.apply_to_cloth(cloth)?;
+            let cloth = cloths.get_mut(event.cloth).ok_or(poplin::Error::NoSuchCloth { cloth: event.cloth, count })?;
+            match event.set.as_str() {
+                "scale_rest_lengths" => Arc::make_mut(&mut cloth.fabric).scale_rest_lengths(event.scalar("value")?),
+                "scale_tether_lengths" => Arc::make_mut(&mut cloth.fabric).scale_tether_lengths(event.scalar("value")?),
+                _ => {}
+            }
         }
-        for event in self.frames.iter().flat_map(|frame| &frame.events) {
-            event.change()?;
+        // Every event is tried out here, so that what is not built yet shows before anything is simulated.
+        let mut hosts = cloths.iter().cloned().map(HostCloth::new).collect::<Result<Vec<_>, _>>()?;
+        for event in self.setup_events().chain(self.frames.iter().flat_map(|frame| &frame.events)) {
+            let count = hosts.len();
+            event.apply(hosts.get_mut(event.cloth).ok_or(poplin::Error::NoSuchCloth { cloth: event.cloth, count })?)?;
         }
-        cloths.iter().try_for_each(Cloth::validate)?;
         Ok(cloths)
+    }
+
+    /// Passed tests for rest after which a cloth counts as asleep.
+    pub fn sleep_after_count(&self, cloth: usize) -> Option<u32> {
+        let event = self.setup.iter().rfind(|event| event.cloth == cloth && event.set == "sleep_after_count")?;
+        event.scalar("value").ok().map(|count| count as u32)
+    }
+
+    /// Setup events to apply once the cloths are in simulation.
+    pub fn setup_events(&self) -> impl Iterator<Item = &Event> {
+        self.setup.iter().filter(|event| !event.set.starts_with("scale_"))
     }
 }
 
@@ -208,23 +231,6 @@ impl CaseFabric {
     }
 }
 
-/// What an event does to a running simulation.
-#[derive(Debug, Clone)]
-pub enum Change {
-    /// Changes a setting.
-    Config(fn(&mut ClothConfig, &[f32]), Vec<f32>),
-    /// Replaces the phases.
-    Phases(Vec<PhaseConfig>),
-    /// Replaces the accelerations.
-    Accelerations(Vec<[f32; 3]>),
-    /// Writes current particles.
-    Particles(Vec<u32>, Vec<[f32; 4]>),
-    /// Multiplies rest lengths; before the first frame only.
-    ScaleRestLengths(f32),
-    /// Multiplies tether lengths; before the first frame only.
-    ScaleTetherLengths(f32),
-}
-
 impl Event {
     fn floats(&self, field: &str) -> Result<Vec<f32>, CaseError> {
         let wrong = || CaseError::Unsupported(format!("{}: field `{field}` is not made of numbers", self.set));
@@ -236,54 +242,82 @@ impl Event {
         }
     }
 
-    fn scalar(&self) -> Result<f32, CaseError> {
-        self.floats("value")?.first().copied().ok_or_else(|| CaseError::Unsupported(format!("{}: empty value", self.set)))
+    fn array<const N: usize>(&self, field: &str) -> Result<[f32; N], CaseError> {
+        let wrong = |_| CaseError::Unsupported(format!("{}: field `{field}` is not {N} numbers", self.set));
+        self.floats(field)?.try_into().map_err(wrong)
     }
 
-    /// What the event does.
+    fn scalar(&self, field: &str) -> Result<f32, CaseError> {
+        self.array::<1>(field).map(|[value]| value)
+    }
+
+    /// Does to a cloth in simulation what the event says.
     ///
     /// # Errors
-    /// [`CaseError::Unsupported`] if its kind is not built yet.
-    pub fn change(&self) -> Result<Change, CaseError> {
-        let config = |apply: fn(&mut ClothConfig, &[f32]), len: usize| {
-            let values = self.floats("value")?;
-            let wrong = || CaseError::Unsupported(format!("{}: expected {len} numbers", self.set));
-            if values.len() == len { Ok(Change::Config(apply, values)) } else { Err(wrong()) }
-        };
+    /// [`CaseError::Unsupported`] if its kind is not built yet, [`CaseError::Model`] if the cloth refuses it.
+    pub fn apply(&self, host: &mut HostCloth) -> Result<(), CaseError> {
+        let mut config = host.cloth().config.clone();
         match self.set.as_str() {
-            "gravity" => config(|c, v| c.gravity = [v[0], v[1], v[2]], 3),
-            "damping" => config(|c, v| c.damping = [v[0], v[1], v[2]], 3),
-            "solver_frequency" => config(|c, v| c.solver_frequency = v[0], 1),
-            "stiffness_frequency" => config(|c, v| c.stiffness_frequency = v[0], 1),
-            "tether_stiffness" => config(|c, v| c.tether_stiffness = v[0], 1),
-            "tether_scale" => config(|c, v| c.tether_scale = v[0], 1),
-            "scale_rest_lengths" => Ok(Change::ScaleRestLengths(self.scalar()?)),
-            "scale_tether_lengths" => Ok(Change::ScaleTetherLengths(self.scalar()?)),
+            "gravity" => config.gravity = self.array("value")?,
+            "damping" => config.damping = self.array("value")?,
+            "solver_frequency" => config.solver_frequency = self.scalar("value")?,
+            "stiffness_frequency" => config.stiffness_frequency = self.scalar("value")?,
+            "tether_stiffness" => config.tether_stiffness = self.scalar("value")?,
+            "tether_scale" => config.tether_scale = self.scalar("value")?,
+            "wind_velocity" => config.wind_velocity = self.array("value")?,
+            "drag_coefficient" => config.drag_coefficient = self.scalar("value")?,
+            "lift_coefficient" => config.lift_coefficient = self.scalar("value")?,
+            "fluid_density" => config.fluid_density = self.scalar("value")?,
+            "linear_inertia" => config.linear_inertia = self.array("value")?,
+            "angular_inertia" => config.angular_inertia = self.array("value")?,
+            "centrifugal_inertia" => config.centrifugal_inertia = self.array("value")?,
+            "linear_drag" => config.linear_drag = self.array("value")?,
+            "angular_drag" => config.angular_drag = self.array("value")?,
+            "motion_stiffness" => config.motion_stiffness = self.scalar("value")?,
+            "motion_scale_bias" => {
+                config.motion_scale = self.scalar("scale")?;
+                config.motion_bias = self.scalar("bias")?;
+            }
+            "sleep_threshold" => config.sleep_threshold = self.scalar("value")?,
+            "sleep_test_interval" => config.sleep_test_interval = self.scalar("value")? as u32,
+            // The program that measured goes on simulating in its sleep, so the cloth must not fall asleep here either;
+            // the runner judges the count.
+            "sleep_after_count" => config.sleep_after_count = 10_000,
+            "motion_spheres" => return Ok(host.set_motion_spheres(&rows(&self.floats("value")?))?),
+            "separation_spheres" => return Ok(host.set_separation_spheres(&rows(&self.floats("value")?))?),
+            "frame_translation" => {
+                return Ok(host.set_pose(Pose { translation: self.array("value")?, ..host.target_pose() })?);
+            }
+            "frame_rotation" => return Ok(host.set_pose(Pose { rotation: self.array("value")?, ..host.target_pose() })?),
+            "teleport" => return Ok(host.teleport(self.array("value")?)?),
+            "teleport_to" => {
+                let pose = Pose { translation: self.array("translation")?, rotation: self.array("rotation")? };
+                return Ok(host.teleport_to(pose)?);
+            }
+            "ignore_velocity_discontinuity" => {
+                host.ignore_velocity_discontinuity();
+                return Ok(());
+            }
+            "clear_inertia" => {
+                host.clear_inertia();
+                return Ok(());
+            }
             "particle_accelerations" => {
-                Ok(Change::Accelerations(rows::<4>(&self.floats("xyzw")?).iter().map(|&[x, y, z, _]| [x, y, z]).collect()))
+                let values: Vec<_> = rows::<4>(&self.floats("xyzw")?).iter().map(|&[x, y, z, _]| [x, y, z]).collect();
+                return Ok(host.set_particle_accelerations(&values)?);
             }
             "current_particles" => {
-                let indices = self.floats("indices")?.iter().map(|&index| index as u32).collect();
-                Ok(Change::Particles(indices, rows(&self.floats("xyzw")?)))
+                let indices: Vec<_> = self.floats("indices")?.iter().map(|&index| index as u32).collect();
+                return Ok(host.write_particles(&indices, &rows(&self.floats("xyzw")?))?);
             }
             "phase_configs" => {
                 let value = self.fields.get("value").cloned().unwrap_or(Value::Null);
-                let configs = serde_json::from_value(value).map_err(|error| CaseError::Unsupported(error.to_string()))?;
-                Ok(Change::Phases(configs))
+                let configs: Vec<PhaseConfig> =
+                    serde_json::from_value(value).map_err(|error| CaseError::Unsupported(error.to_string()))?;
+                return Ok(host.set_phase_configs(&configs)?);
             }
-            other => Err(CaseError::Unsupported(other.to_owned())),
+            other => return Err(CaseError::Unsupported(other.to_owned())),
         }
-    }
-
-    fn apply_to_cloth(&self, cloth: &mut Cloth) -> Result<(), CaseError> {
-        match self.change()? {
-            Change::Config(apply, values) => apply(&mut cloth.config, &values),
-            Change::Phases(configs) => cloth.phase_configs = configs,
-            Change::Accelerations(values) => cloth.particle_accelerations = values,
-            Change::ScaleRestLengths(factor) => Arc::make_mut(&mut cloth.fabric).scale_rest_lengths(factor),
-            Change::ScaleTetherLengths(factor) => Arc::make_mut(&mut cloth.fabric).scale_tether_lengths(factor),
-            Change::Particles(..) => return Err(CaseError::Unsupported("current_particles before the first frame".to_owned())),
-        }
-        Ok(())
+        Ok(host.set_config(config)?)
     }
 }

@@ -1,16 +1,17 @@
 //! Runs reference cases on a backend and judges them.
 
 use poplin::model::Frame;
-use poplin::{ClothId, Simulation, SimulationOptions};
+use poplin::{ClothId, Simulation, SimulationOptions, State};
 
-use crate::case::{Case, CaseError, Change, Event};
+use crate::case::{Case, CaseError, Snapshot};
 
 /// How a snapshot came out.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SnapshotVerdict {
     /// After this many frames.
     pub frame: usize,
-    /// Largest distance of a particle to the measured one \[m\]; NaN if a particle is not finite.
+    /// Largest distance of a particle to the measured one \[m\]; NaN if a particle is not finite, infinite if a cloth sleeps
+    /// or wakes against what was measured.
     pub error: f32,
     /// What is allowed \[m\].
     pub tolerance: f32,
@@ -45,62 +46,48 @@ impl CaseVerdict {
     }
 }
 
-/// Applies an event to a running simulation.
-///
-/// # Errors
-/// [`CaseError`] if the event is not supported or refused.
-pub fn apply_event(
-    simulation: &mut Simulation,
-    configs: &mut [poplin::model::ClothConfig],
-    event: &Event,
-) -> Result<(), CaseError> {
-    let id = ClothId(event.cloth);
-    match event.change()? {
-        Change::Config(apply, values) => {
-            let count = configs.len();
-            let config = configs.get_mut(event.cloth).ok_or(poplin::Error::NoSuchCloth { cloth: event.cloth, count })?;
-            apply(config, &values);
-            simulation.set_config(id, config.clone())?;
-        }
-        Change::Phases(configs) => simulation.set_phase_configs(id, &configs)?,
-        Change::Accelerations(values) => simulation.set_particle_accelerations(id, &values)?,
-        Change::Particles(indices, particles) => simulation.write_particles(id, &indices, &particles)?,
-        Change::ScaleRestLengths(_) | Change::ScaleTetherLengths(_) => {
-            return Err(CaseError::Unsupported(format!("{} after the first frame", event.set)));
-        }
-    }
-    Ok(())
-}
-
 /// Runs a case and compares every snapshot.
 ///
 /// # Errors
 /// [`CaseError::Unsupported`] if the case uses what is not built yet, other errors if it cannot be run.
 pub fn run_case(case: &Case, options: &SimulationOptions) -> Result<CaseVerdict, CaseError> {
-    let cloths = case.cloths()?;
-    let mut configs: Vec<_> = cloths.iter().map(|cloth| cloth.config.clone()).collect();
     let mut simulation = Simulation::new(options.clone())?;
-    for cloth in cloths {
+    for cloth in case.cloths()? {
         simulation.add(cloth)?;
+    }
+    for event in case.setup_events() {
+        event.apply(simulation.cloth_mut(ClothId(event.cloth))?)?;
     }
     let mut snapshots = Vec::new();
     for (index, frame) in case.frames.iter().enumerate() {
         for event in &frame.events {
-            apply_event(&mut simulation, &mut configs, event)?;
+            event.apply(simulation.cloth_mut(ClothId(event.cloth))?)?;
         }
         simulation.step(&Frame { dt: frame.dt })?;
         for expected in case.expected.iter().filter(|snapshot| snapshot.frame == index + 1) {
             let (Some(tolerance), Some(particles)) = (expected.tolerance_m, &expected.particles) else { continue };
             let state = simulation.state()?;
-            let error = particles
-                .iter()
-                .enumerate()
-                .map(|(cloth, particles)| max_distance(state.current(ClothId(cloth)), particles.as_chunks::<4>().0))
-                .fold(0.0, nan_max);
+            let distance = |(cloth, particles): (usize, &Vec<f32>)| {
+                max_distance(state.current(ClothId(cloth)), particles.as_chunks::<4>().0)
+            };
+            let mut error = particles.iter().enumerate().map(distance).fold(0.0, nan_max);
+            if !sleeps_as_expected(case, &state, expected) {
+                error = f32::INFINITY;
+            }
             snapshots.push(SnapshotVerdict { frame: index + 1, error, tolerance });
         }
     }
     Ok(CaseVerdict { snapshots })
+}
+
+/// Whether the cloths have passed as many tests for rest, and count as asleep, as measured.
+fn sleeps_as_expected(case: &Case, state: &State, expected: &Snapshot) -> bool {
+    expected.sleep_pass_count.iter().flatten().enumerate().all(|(cloth, &count)| {
+        let Some(after_count) = case.sleep_after_count(cloth) else { return true };
+        let own = state.sleep_pass_count(ClothId(cloth));
+        let measured_asleep = expected.asleep.as_ref().and_then(|asleep| asleep.get(cloth)).copied().unwrap_or(false);
+        own == count && (own >= after_count) == measured_asleep
+    })
 }
 
 /// The larger of two numbers, NaN if either is.

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use poplin::HostCloth;
 use poplin_cook::{CookOptions, Tethers, cook};
-use poplin_model::{Cloth, Fabric, Mesh, Phase, PhaseConfig, PhaseKind};
+use poplin_model::{Cloth, Fabric, Mesh, Phase, PhaseConfig, PhaseKind, Pose};
 
 use crate::rng::Rng;
 
@@ -32,6 +33,7 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
     }
     let tethers = rng.index(4) as u32;
     let total = (tethers * particle_count) as usize;
+    fabric.triangles = (0..particle_count).map(|_| std::array::from_fn(|_| rng.index(particle_count as usize) as u32)).collect();
     fabric.tethers_per_particle = tethers;
     fabric.tether_anchors = (0..total).map(|_| rng.index(particle_count as usize) as u32).collect();
     fabric.tether_lengths = (0..total).map(|_| rng.range(0.0, 1.5)).collect();
@@ -53,6 +55,19 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
     cloth.config.solver_frequency = [60.0, 120.0, 300.0][rng.index(3)];
     cloth.config.tether_stiffness = rng.range(0.1, 1.0);
     cloth.config.tether_scale = rng.range(0.5, 1.2);
+    if rng.index(3) > 0 {
+        cloth.config.wind_velocity = rng.point(-10.0, 10.0);
+        cloth.config.drag_coefficient = rng.range(0.0, 0.8);
+        cloth.config.lift_coefficient = rng.range(0.1, 0.8);
+        cloth.config.fluid_density = rng.range(0.1, 2.0) / 50.0;
+    }
+    cloth.config.linear_inertia = rng.point(0.0, 1.0);
+    cloth.config.angular_inertia = rng.point(0.0, 1.0);
+    cloth.config.centrifugal_inertia = rng.point(0.0, 1.0);
+    cloth.config.linear_drag = rng.point(0.0, 1.0);
+    cloth.config.angular_drag = rng.point(0.0, 1.0);
+    cloth.config.sleep_threshold = [0.0, 1e-3, 100.0][rng.index(3)];
+    cloth.config.sleep_test_interval = 3;
     for config in &mut cloth.phase_configs {
         *config = PhaseConfig {
             phase: config.phase,
@@ -64,6 +79,37 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
     }
     cloth.validate().expect("random cloths are valid");
     cloth
+}
+
+/// Gives a cloth in simulation, by its seed, some of: motion and separation spheres with a target, a moving and turning frame.
+///
+/// # Panics
+/// If the cloth refuses an input, which would be a fault of this function.
+pub fn equip(host: &mut HostCloth, seed: u64) {
+    let mut rng = Rng::new(seed ^ 0xE9);
+    let count = host.cloth().particle_count();
+    let mut spheres = |low: f32| -> Vec<[f32; 4]> {
+        let mut sphere = || {
+            let [x, y, z] = rng.point(-1.0, 1.0);
+            [x, y, z, rng.range(low, 0.6)]
+        };
+        (0..count).map(|_| sphere()).collect()
+    };
+    if seed % 2 == 0 {
+        let [first, second] = [spheres(-0.2), spheres(-0.2)];
+        host.set_motion_spheres(&first).expect("motion spheres are valid");
+        host.set_motion_spheres(&second).expect("motion spheres are valid");
+    }
+    if seed % 3 == 0 {
+        let [first, second] = [spheres(0.0), spheres(0.0)];
+        host.set_separation_spheres(&first).expect("separation spheres are valid");
+        host.set_separation_spheres(&second).expect("separation spheres are valid");
+    }
+    if seed % 5 < 3 {
+        let half = rng.range(-0.02, 0.02);
+        let rotation = if seed % 5 == 0 { [0.0, 0.0, 0.0, 1.0] } else { [half.sin(), 0.0, 0.0, half.cos()] };
+        host.set_pose(Pose { translation: rng.point(-0.05, 0.05), rotation }).expect("the pose is valid");
+    }
 }
 
 /// The degenerate states that every stage must survive: coincident particles, zero rest lengths, huge and tiny masses,
@@ -81,6 +127,7 @@ pub fn degenerate_cloth() -> Cloth {
     fabric.tethers_per_particle = 2;
     fabric.tether_anchors = (0..48).map(|k| if k < 24 { k } else { 0 }).collect();
     fabric.tether_lengths = (0..48).map(|k| [0.0, 1e-9, 1.0][k % 3]).collect();
+    fabric.triangles = vec![[0, 1, 2], [0, 0, 9], [8, 9, 8], [16, 17, 18], [0, 16, 17]];
     let mut particles = vec![[0.25, -0.5, 0.125, 1.0]; 24];
     for (i, particle) in particles.iter_mut().enumerate().skip(8) {
         particle[3] = [0.0, 1e-9, 1e9, 1.0][i % 4];
@@ -90,6 +137,9 @@ pub fn degenerate_cloth() -> Cloth {
     }
     let mut cloth = Cloth::new(Arc::new(fabric), particles);
     cloth.config.tether_scale = 0.0;
+    cloth.config.drag_coefficient = 1.0;
+    cloth.config.lift_coefficient = 1.0;
+    cloth.config.wind_velocity = [1e3, 0.0, 0.0];
     cloth.validate().expect("the degenerate cloth is valid");
     cloth
 }

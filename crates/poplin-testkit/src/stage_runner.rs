@@ -3,10 +3,10 @@
 use poplin::gpu::{ClothId, FramePart, Headless};
 use poplin::model::Frame;
 use poplin::reference::{ReferenceEngine, Team};
-use poplin::{Backend, Error, SimulationOptions};
+use poplin::{Backend, Error, HostCloth, SimulationOptions};
 use poplin_layout::{Stage, StageMask};
 
-use crate::case::{Case, CaseError, Change};
+use crate::case::{Case, CaseError};
 use crate::conform::max_distance;
 use crate::stage_case::StageCase;
 
@@ -34,6 +34,10 @@ impl StageVerdict {
 /// Largest distance after one stage run from the measured state before it [m]: the file has nine digits.
 const TOLERANCE: f32 = 2e-6;
 
+/// The same for wind: the measured program moves particles triangle by triangle, here all triangles read the stage's input.
+/// Done one by one, the formulas meet `wind_density` within 8e-8 m; done at once, they are 2.5e-6 m off.
+const WIND_TOLERANCE: f32 = 5e-6;
+
 /// Runs every stage from the measured state before it and compares the state after it.
 ///
 /// The first stage of the file starts from this engine's own state at the beginning of the frame, so it may be off by the
@@ -49,12 +53,12 @@ pub fn run_stages(case: &Case, stages: &StageCase, options: &SimulationOptions) 
     let mut runner = Runner::new(case, options)?;
     for (index, frame) in case.frames.iter().enumerate().take(stages.frame_index + 1) {
         for event in &frame.events {
-            runner.apply(event.change()?)?;
+            event.apply(runner.cloth_mut()?)?;
         }
         runner.begin_frame(&Frame { dt: frame.dt })?;
-        if index < stages.frame_index {
-            runner.run_part(&FramePart::WHOLE)?;
-        }
+        // The frame in question takes its inputs, but runs nothing yet.
+        let iterations = if index < stages.frame_index { 0..u32::MAX } else { 0..0 };
+        runner.run_part(&FramePart { iterations, ..FramePart::WHOLE })?;
     }
     let drift =
         case.expected.iter().filter(|s| s.frame <= stages.frame_index.max(1)).filter_map(|s| s.tolerance_m).fold(0.0, f32::max);
@@ -67,7 +71,10 @@ pub fn run_stages(case: &Case, stages: &StageCase, options: &SimulationOptions) 
         let mut name = state.stage.clone();
         let part = match name.as_str() {
             "integrate" => Some(StageMask::only(Stage::Integrate)),
+            "wind" => Some(StageMask::only(Stage::Wind)),
+            "motion" => Some(StageMask::only(Stage::Motion)),
             "tether" => Some(StageMask::only(Stage::Tether)),
+            "separation" => Some(StageMask::only(Stage::Separation)),
             "fabric_phase" => Some(StageMask::only(Stage::GaussSeidel)),
             "bounds" => Some(StageMask::only(Stage::Mass)),
             _ => None,
@@ -90,7 +97,8 @@ pub fn run_stages(case: &Case, stages: &StageCase, options: &SimulationOptions) 
                 state.previous.as_ref().map_or(0.0, |measured| max_distance(&previous, measured.as_chunks::<4>().0));
             error = Some(if own.is_nan() || of_previous.is_nan() { f32::NAN } else { own.max(of_previous) });
         }
-        let tolerance = if verdicts.is_empty() { TOLERANCE + 2.0 * drift } else { TOLERANCE };
+        let tolerance = if name == "wind" { WIND_TOLERANCE } else { TOLERANCE };
+        let tolerance = if verdicts.is_empty() { tolerance + 2.0 * drift } else { tolerance };
         verdicts.push(StageVerdict { iteration, stage: name, error, tolerance });
         before = after.to_vec();
         if let Some(previous) = &state.previous {
@@ -125,18 +133,17 @@ impl Runner {
                 Self::Gpu(headless) => headless.add(cloth).map(drop)?,
             }
         }
+        for event in case.setup_events() {
+            event.apply(runner.cloth_mut()?)?;
+        }
         Ok(runner)
     }
 
-    fn apply(&mut self, change: Change) -> Result<(), CaseError> {
-        match change {
-            Change::Particles(indices, particles) => match self {
-                Self::Cpu(engine) => engine.write_particles(FIRST.0, &indices, &particles)?,
-                Self::Gpu(headless) => headless.engine_mut().write_particles(FIRST, &indices, &particles)?,
-            },
-            other => return Err(CaseError::Unsupported(format!("{other:?} between frames, stage by stage"))),
-        }
-        Ok(())
+    fn cloth_mut(&mut self) -> Result<&mut HostCloth, CaseError> {
+        Ok(match self {
+            Self::Cpu(engine) => engine.cloth_mut(FIRST.0).map_err(Error::from)?,
+            Self::Gpu(headless) => headless.engine_mut().cloth_mut(FIRST)?,
+        })
     }
 
     fn begin_frame(&mut self, frame: &Frame) -> Result<(), CaseError> {

@@ -32,6 +32,13 @@ pub enum Error {
     },
 }
 
+#[cfg(feature = "cpu")]
+impl From<poplin_reference::NoSuchCloth> for Error {
+    fn from(error: poplin_reference::NoSuchCloth) -> Self {
+        Self::NoSuchCloth { cloth: error.cloth, count: error.count }
+    }
+}
+
 #[cfg(feature = "gpu")]
 impl From<poplin_gpu::GpuError> for Error {
     fn from(error: poplin_gpu::GpuError) -> Self {

@@ -2,7 +2,8 @@
 
 #[cfg(feature = "gpu")]
 use poplin_gpu::{Headless, HeadlessOptions};
-use poplin_model::{Cloth, ClothConfig, Frame, PhaseConfig};
+use poplin_layout::HostCloth;
+use poplin_model::{Cloth, Frame};
 #[cfg(feature = "cpu")]
 use poplin_reference::ReferenceEngine;
 
@@ -40,27 +41,6 @@ enum Engine {
 pub struct Simulation {
     engine: Engine,
     choice: BackendChoice,
-}
-
-/// Runs the expression on whichever backend there is; both engines have the same methods.
-macro_rules! on_engine {
-    ($engine:expr, $id:expr, |$cpu:ident| $on_cpu:expr, |$gpu:ident| $on_gpu:expr) => {
-        match $engine {
-            #[cfg(feature = "cpu")]
-            Engine::Cpu($cpu) => {
-                let count = $cpu.cloth_count();
-                if $id.0 >= count {
-                    return Err(Error::NoSuchCloth { cloth: $id.0, count });
-                }
-                $on_cpu.map_err(Error::from)
-            }
-            #[cfg(feature = "gpu")]
-            Engine::Gpu(headless) => {
-                let $gpu = headless.engine_mut();
-                $on_gpu.map_err(Error::from)
-            }
-        }
-    };
 }
 
 impl Simulation {
@@ -176,23 +156,12 @@ impl Simulation {
     /// # Errors
     /// [`Error::Gpu`] if the GPU failed or does not answer.
     pub fn state(&mut self) -> Result<State, Error> {
-        let cloth_state = |current: &[[f32; 4]], previous: &[[f32; 4]], feedback: [u32; 3]| ClothState {
-            current: current.to_vec(),
-            previous: previous.to_vec(),
-            fault_count: feedback[0],
-            fault_particle: (feedback[0] > 0).then_some(feedback[1]),
-            iteration_total: feedback[2],
-        };
         let cloths = match &mut self.engine {
             #[cfg(feature = "cpu")]
             Engine::Cpu(engine) => (0..engine.cloth_count())
-                .map(|cloth| {
-                    let f = engine.feedback(cloth);
-                    cloth_state(
-                        engine.current(cloth),
-                        engine.previous(cloth),
-                        [f.fault_count, f.fault_particle, f.iteration_total],
-                    )
+                .map(|id| {
+                    let skipped = engine.cloth(id).map_or(0, HostCloth::skipped_frames);
+                    ClothState::new(engine.current(id), engine.previous(id), engine.feedback(id), skipped)
                 })
                 .collect(),
             #[cfg(feature = "gpu")]
@@ -200,9 +169,8 @@ impl Simulation {
                 let snapshot = headless.snapshot()?;
                 let ids = (0..headless.engine().cloth_count()).map(poplin_gpu::ClothId);
                 ids.map(|id| {
-                    let f = snapshot.feedback(id);
-                    let counters = [f.fault_count, f.fault_particle, f.iteration_total];
-                    cloth_state(snapshot.current(id), snapshot.previous(id), counters)
+                    let skipped = headless.engine().cloth(id).map_or(0, HostCloth::skipped_frames);
+                    ClothState::new(snapshot.current(id), snapshot.previous(id), snapshot.feedback(id), skipped)
                 })
                 .collect()
             }
@@ -210,43 +178,29 @@ impl Simulation {
         Ok(State { cloths })
     }
 
-    /// Replaces a cloth's settings from the next frame on.
+    /// A cloth's host side: settings, inputs, local frame.
     ///
     /// # Errors
-    /// [`Error`] if there is no such cloth or a field is out of range.
-    pub fn set_config(&mut self, cloth: ClothId, config: ClothConfig) -> Result<(), Error> {
-        on_engine!(&mut self.engine, cloth, |cpu| cpu.set_config(cloth.0, config), |gpu| gpu
-            .set_config(poplin_gpu::ClothId(cloth.0), config))
+    /// [`Error::NoSuchCloth`].
+    pub fn cloth(&self, cloth: ClothId) -> Result<&HostCloth, Error> {
+        match &self.engine {
+            #[cfg(feature = "cpu")]
+            Engine::Cpu(engine) => Ok(engine.cloth(cloth.0)?),
+            #[cfg(feature = "gpu")]
+            Engine::Gpu(headless) => Ok(headless.engine().cloth(poplin_gpu::ClothId(cloth.0))?),
+        }
     }
 
-    /// Replaces a cloth's phases and their order from the next frame on.
+    /// A cloth's host side, to change settings, inputs and the local frame; changes act from the next frame on.
     ///
     /// # Errors
-    /// [`Error`] if there is no such cloth, a phase does not exist or a field is out of range.
-    pub fn set_phase_configs(&mut self, cloth: ClothId, configs: &[PhaseConfig]) -> Result<(), Error> {
-        on_engine!(&mut self.engine, cloth, |cpu| cpu.set_phase_configs(cloth.0, configs), |gpu| gpu
-            .set_phase_configs(poplin_gpu::ClothId(cloth.0), configs))
-    }
-
-    /// Replaces a cloth's particle accelerations [m/s^2], shape `[particle_count]`.
-    ///
-    /// # Errors
-    /// [`Error`] if there is no such cloth, the length is wrong or a number is not finite.
-    pub fn set_particle_accelerations(&mut self, cloth: ClothId, accelerations: &[[f32; 3]]) -> Result<(), Error> {
-        on_engine!(&mut self.engine, cloth, |cpu| cpu.set_particle_accelerations(cloth.0, accelerations), |gpu| gpu
-            .set_particle_accelerations(poplin_gpu::ClothId(cloth.0), accelerations))
-    }
-
-    /// Writes position \[m\] and working inverse mass [1/kg] of some particles, as an animated pin does. A pinned particle's
-    /// inverse mass must stay 0.
-    ///
-    /// # Errors
-    /// [`Error`] if there is no such cloth, an index or number is out of range, or a pinned particle is given mass.
-    pub fn write_particles(&mut self, cloth: ClothId, indices: &[u32], particles: &[[f32; 4]]) -> Result<(), Error> {
-        on_engine!(&mut self.engine, cloth, |cpu| cpu.write_particles(cloth.0, indices, particles), |gpu| gpu.write_particles(
-            poplin_gpu::ClothId(cloth.0),
-            indices,
-            particles
-        ))
+    /// [`Error::NoSuchCloth`].
+    pub fn cloth_mut(&mut self, cloth: ClothId) -> Result<&mut HostCloth, Error> {
+        match &mut self.engine {
+            #[cfg(feature = "cpu")]
+            Engine::Cpu(engine) => Ok(engine.cloth_mut(cloth.0)?),
+            #[cfg(feature = "gpu")]
+            Engine::Gpu(headless) => Ok(headless.engine_mut().cloth_mut(poplin_gpu::ClothId(cloth.0))?),
+        }
     }
 }

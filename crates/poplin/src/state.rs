@@ -1,5 +1,7 @@
 //! The state of all cloths at one moment.
 
+use poplin_layout::Feedback;
+
 use crate::ClothId;
 
 /// Particles and counters of all cloths, read from the backend.
@@ -10,11 +12,16 @@ pub struct State {
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ClothState {
-    pub(crate) current: Vec<[f32; 4]>,
-    pub(crate) previous: Vec<[f32; 4]>,
-    pub(crate) fault_count: u32,
-    pub(crate) fault_particle: Option<u32>,
-    pub(crate) iteration_total: u32,
+    current: Vec<[f32; 4]>,
+    previous: Vec<[f32; 4]>,
+    feedback: Feedback,
+    skipped_frames: u32,
+}
+
+impl ClothState {
+    pub(crate) fn new(current: &[[f32; 4]], previous: &[[f32; 4]], feedback: Feedback, skipped_frames: u32) -> Self {
+        Self { current: current.to_vec(), previous: previous.to_vec(), feedback, skipped_frames }
+    }
 }
 
 impl State {
@@ -40,16 +47,31 @@ impl State {
 
     /// Particles that would have become NaN, infinite or too far away; above 0 the cloth is frozen at its last sane state.
     pub fn fault_count(&self, cloth: ClothId) -> u32 {
-        self.cloths.get(cloth.0).map_or(0, |state| state.fault_count)
+        self.feedback(cloth).fault_count
     }
 
     /// The lowest such particle.
     pub fn fault_particle(&self, cloth: ClothId) -> Option<u32> {
-        self.cloths.get(cloth.0).and_then(|state| state.fault_particle)
+        let feedback = self.feedback(cloth);
+        (feedback.fault_count > 0).then_some(feedback.fault_particle)
     }
 
     /// Iterations run since the cloth was added.
     pub fn iteration_total(&self, cloth: ClothId) -> u32 {
-        self.cloths.get(cloth.0).map_or(0, |state| state.iteration_total)
+        self.feedback(cloth).iteration_total
+    }
+
+    /// Tests for rest passed in a row; the cloth sleeps from `sleep_after_count` on.
+    pub fn sleep_pass_count(&self, cloth: ClothId) -> u32 {
+        self.feedback(cloth).sleep_pass_count
+    }
+
+    /// Frames that the cloth slept through since it was added.
+    pub fn slept_frames(&self, cloth: ClothId) -> u32 {
+        self.cloths.get(cloth.0).map_or(0, |state| state.feedback.sleep_frame_count + state.skipped_frames)
+    }
+
+    fn feedback(&self, cloth: ClothId) -> Feedback {
+        self.cloths.get(cloth.0).map_or_else(Feedback::default, |state| state.feedback)
     }
 }

@@ -108,7 +108,7 @@ impl Stage {
                         [x + offset[0] + step[0], y + offset[1] + step[1], z + offset[2] + step[2], 0.0]
                     };
                     let places: Vec<_> = moving.particles.iter().map(place).collect();
-                    self.simulation.write_particles(id, &moving.particles, &places)?;
+                    self.simulation.cloth_mut(id)?.write_particles(&moving.particles, &places).map_err(poplin::Error::from)?;
                 }
             }
         }

@@ -7,12 +7,47 @@ use poplin_layout::{Feedback, Stage, StageMask};
 use crate::stage::gauss_seidel::project_fiber;
 use crate::stage::integrate::integrate_particle;
 use crate::stage::mass::restore_mass;
+use crate::stage::motion::constrain_motion;
+use crate::stage::separation::constrain_separation;
+use crate::stage::sleep::{count_sleep, is_sleep_test, test_rest};
 use crate::stage::tether::{constrain_tethers, gather_anchor};
+use crate::stage::wind::{blow_triangle, gather_wind};
 use crate::{ClothMemory, Team, Work};
+
+/// Brings faults and sleep counters into the workgroup; false if there is nothing to do.
+fn fetch_counters(memory: &mut ClothMemory<'_>, report: &mut Feedback, is_frame_start: bool, stages: StageMask) -> bool {
+    let is_woken = report.wake_count != memory.cloth.wake_count;
+    let pass_count = if is_woken { 0 } else { report.sleep_pass_count };
+    if is_frame_start {
+        let is_asleep = stages.contains(Stage::Sleep) && pass_count >= memory.cloth.sleep_after_count;
+        report.is_asleep = u32::from(is_asleep);
+        report.sleep_frame_count += u32::from(is_asleep && memory.cloth.iteration_count > 0);
+    }
+    memory.sleep_pass_count = pass_count;
+    memory.sleep_time = if is_woken { 0 } else { report.sleep_time };
+    memory.fault_count = report.fault_count;
+    memory.fault_particle = report.fault_particle;
+    report.is_asleep == 0 && report.fault_count == 0
+}
+
+/// Reports faults and sleep counters after `iteration_count` whole iterations.
+fn flush_counters(memory: &ClothMemory<'_>, report: &mut Feedback, iteration_count: u32) {
+    let total = report.iteration_total + iteration_count;
+    if report.fault_count == 0 && memory.fault_count != 0 {
+        report.fault_count = memory.fault_count;
+        report.fault_particle = memory.fault_particle;
+        report.fault_iteration = total;
+    }
+    report.iteration_total = total;
+    report.sleep_time = memory.sleep_time;
+    report.sleep_pass_count = memory.sleep_pass_count;
+    report.wake_count = memory.cloth.wake_count;
+}
 
 /// Simulates a range of iterations of one frame of one cloth.
 ///
-/// Each call of [`Team::interval`] stands for a loop over items and the barrier after it.
+/// Each call of [`Team::work`] stands for a loop over items, each of [`Team::interval`] for such a loop and the barrier
+/// after it.
 pub fn simulate_cloth(
     memory: &mut ClothMemory<'_>,
     feedback: &mut Feedback,
@@ -25,23 +60,26 @@ pub fn simulate_cloth(
     let phase_end = phase_begin + 2 * memory.cloth.phase_count;
     let set_begin = memory.cloth.set_begin;
     let particle_count = memory.cloth.particle_count;
-    memory.fault_count = feedback.fault_count;
-    memory.fault_particle = feedback.fault_particle;
-    if feedback.fault_count != 0 {
+    if !fetch_counters(memory, feedback, iterations.start == 0, stages) {
         return;
     }
 
+    let mut ran = 0;
     for k in iterations.start..iteration_end {
         memory.iteration = memory.load_iteration(k);
+        memory.turn_columns = memory.cloth.turn_begin.wrapping_add(if k == 0 { 0 } else { 6 });
         if stages.contains(Stage::Integrate) {
             team.interval(memory, Work { name: "integrate_particle", begin: 0, end: particle_count, run: integrate_particle });
             if memory.fault_count != 0 {
-                feedback.fault_count = memory.fault_count;
-                feedback.fault_particle = memory.fault_particle;
-                feedback.iteration_total += k - iterations.start;
-                feedback.fault_iteration = feedback.iteration_total;
-                return;
+                break;
             }
+        }
+        if stages.contains(Stage::Wind) {
+            team.interval(memory, Work { name: "blow_triangle", begin: 0, end: memory.cloth.triangle_count, run: blow_triangle });
+            team.interval(memory, Work { name: "gather_wind", begin: 0, end: particle_count, run: gather_wind });
+        }
+        if stages.contains(Stage::Motion) {
+            team.interval(memory, Work { name: "constrain_motion", begin: 0, end: particle_count, run: constrain_motion });
         }
         if stages.contains(Stage::Tether) {
             team.interval(memory, Work { name: "gather_anchor", begin: 0, end: memory.cloth.anchor_count, run: gather_anchor });
@@ -57,9 +95,19 @@ pub fn simulate_cloth(
                 }
             }
         }
-        if stages.contains(Stage::Mass) {
-            team.interval(memory, Work { name: "restore_mass", begin: 0, end: particle_count, run: restore_mass });
+        if stages.contains(Stage::Separation) {
+            team.work(Work { name: "constrain_separation", begin: 0, end: particle_count, run: constrain_separation });
         }
+        if stages.contains(Stage::Mass) {
+            team.work(Work { name: "restore_mass", begin: 0, end: particle_count, run: restore_mass });
+        }
+        if stages.contains(Stage::Sleep) {
+            let end = if is_sleep_test(memory) { particle_count } else { 0 };
+            team.interval(memory, Work { name: "test_rest", begin: 0, end, run: test_rest });
+            team.work(Work { name: "count_sleep", begin: 0, end: 1, run: count_sleep });
+        }
+        team.barrier(memory);
+        ran += 1;
     }
-    feedback.iteration_total += iteration_end.saturating_sub(iterations.start);
+    flush_counters(memory, feedback, ran);
 }

@@ -3,4 +3,8 @@
 pub mod gauss_seidel;
 pub mod integrate;
 pub mod mass;
+pub mod motion;
+pub mod separation;
+pub mod sleep;
 pub mod tether;
+pub mod wind;

@@ -1,0 +1,261 @@
+//! Motion of a cloth's local frame: velocities, inertia and the constants of a turning frame, computed once on the host so
+//! that both backends get the same numbers.
+
+use glam::{DMat3, DQuat, DVec3};
+use poplin_model::{ClothConfig, ModelError, Pose};
+
+use crate::{FrameSteps, effective_stiffness, stiffness_to_log2};
+
+/// Where the frame is, where it goes, and how fast it went.
+#[derive(Debug, Clone)]
+pub struct FrameMotion {
+    current: Pose,
+    target: Pose,
+    velocity: DVec3,
+    spin: DVec3,
+    keep_velocity: bool,
+}
+
+/// Velocities of one frame, and of the one before it.
+#[derive(Debug, Clone, Copy)]
+pub struct FrameVelocities {
+    /// Rotation of the local frame before this frame's change.
+    pub rotation: DQuat,
+    /// Velocity of the origin, world axes [m/s].
+    pub velocity: DVec3,
+    /// Velocity in the last frame [m/s].
+    pub last_velocity: DVec3,
+    /// Angular velocity as a half-angle vector, world axes [rad/s / 2].
+    pub spin: DVec3,
+    /// Angular velocity in the last frame.
+    pub last_spin: DVec3,
+}
+
+impl FrameMotion {
+    /// A frame at rest.
+    pub fn new(pose: Pose) -> Self {
+        Self { current: pose, target: pose, velocity: DVec3::ZERO, spin: DVec3::ZERO, keep_velocity: false }
+    }
+
+    /// Where the frame stands after the last simulated frame.
+    pub fn pose(&self) -> Pose {
+        self.current
+    }
+
+    /// Where the frame will stand after the next simulated frame.
+    pub fn target(&self) -> Pose {
+        self.target
+    }
+
+    /// Whether the next frame moves, turns or was just stopped: then a sleeping cloth must wake.
+    pub fn is_moving(&self) -> bool {
+        self.current != self.target || self.velocity != DVec3::ZERO || self.spin != DVec3::ZERO
+    }
+
+    /// Moves the frame to `pose` over the next frame.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the pose is not valid.
+    pub fn set_target(&mut self, pose: Pose) -> Result<(), ModelError> {
+        pose.validate()?;
+        self.target = pose;
+        Ok(())
+    }
+
+    /// Shifts the frame without any effect on the cloth.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the result is not finite.
+    pub fn teleport(&mut self, delta: [f32; 3]) -> Result<(), ModelError> {
+        let shift = |pose: Pose| Pose { translation: std::array::from_fn(|k| pose.translation[k] + delta[k]), ..pose };
+        let (current, target) = (shift(self.current), shift(self.target));
+        current.validate().and_then(|()| target.validate())?;
+        (self.current, self.target) = (current, target);
+        Ok(())
+    }
+
+    /// Puts the frame at `pose` without any effect on the cloth.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the pose is not valid.
+    pub fn teleport_to(&mut self, pose: Pose) -> Result<(), ModelError> {
+        self.set_target(pose)?;
+        self.current = pose;
+        Ok(())
+    }
+
+    /// Takes the last frame's velocities for the next frame, whatever the poses say.
+    pub fn ignore_velocity_discontinuity(&mut self) {
+        self.keep_velocity = true;
+    }
+
+    /// Arrives at the target at once and forgets all velocity.
+    pub fn clear_inertia(&mut self) {
+        self.current = self.target;
+        self.velocity = DVec3::ZERO;
+        self.spin = DVec3::ZERO;
+    }
+
+    /// Moves the frame to its target in `dt` seconds.
+    pub fn advance(&mut self, dt: f32) -> FrameVelocities {
+        let dt = f64::from(dt);
+        let rotation = quaternion(self.current);
+        let (last_velocity, last_spin) = (self.velocity, self.spin);
+        if !self.keep_velocity {
+            let translation = |pose: Pose| DVec3::from_array(pose.translation.map(f64::from));
+            self.velocity = (translation(self.target) - translation(self.current)) / dt;
+            self.spin = if self.target.rotation == self.current.rotation {
+                DVec3::ZERO
+            } else {
+                half_angle_log(quaternion(self.target) * rotation.conjugate()) / dt
+            };
+        }
+        self.keep_velocity = false;
+        self.current = self.target;
+        FrameVelocities { rotation, velocity: self.velocity, last_velocity, spin: self.spin, last_spin }
+    }
+}
+
+fn quaternion(pose: Pose) -> DQuat {
+    DQuat::from_array(pose.rotation.map(f64::from)).normalize()
+}
+
+/// Axis times half the angle of a rotation, along the shorter arc.
+fn half_angle_log(rotation: DQuat) -> DVec3 {
+    let rotation = if rotation.w < 0.0 { -rotation } else { rotation };
+    let vector = DVec3::new(rotation.x, rotation.y, rotation.z);
+    let sine = vector.length();
+    if sine == 0.0 { DVec3::ZERO } else { vector * (sine.atan2(rotation.w) / sine) }
+}
+
+/// The rotation of a half-angle vector.
+fn half_angle_exp(half: DVec3) -> DQuat {
+    let angle = half.length();
+    let vector = if angle == 0.0 { half } else { half * (angle.sin() / angle) };
+    DQuat::from_xyzw(vector.x, vector.y, vector.z, angle.cos())
+}
+
+/// Squared length that is never 0, so that quotients of small lengths stay 0/0-free; `sqrt(f32::MIN_POSITIVE)` as measured.
+fn guarded(x: DVec3) -> f64 {
+    x.dot(x) + f64::from(f32::MIN_POSITIVE).sqrt()
+}
+
+/// How much of `x` is left when each axis is scaled: |x scaled|^2 / (|x| |x scaled|).
+fn scaled_share(x: DVec3, scale: DVec3) -> f64 {
+    let scaled = guarded(x * scale);
+    scaled / (guarded(x) * scaled).sqrt()
+}
+
+/// Matrices of a turning frame: delta = bias + a * previous + b * current, columns first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TurnConstants {
+    /// Factors of the first iteration, in which the velocity is corrected for a changed step.
+    pub first: [DMat3; 2],
+    /// Factors of the other iterations.
+    pub rest: [DMat3; 2],
+    /// Rotation of the local frame in one iteration, seen from it.
+    pub rotation: DMat3,
+}
+
+/// Constants of a frame that hold for the cloth as a whole.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MotionConstants {
+    /// Added to the current position in the first iteration \[m\].
+    pub bias: DVec3,
+    /// Added to the position that becomes previous \[m\].
+    pub previous_bias: DVec3,
+    /// The frame's move against the wind in one iteration \[m\].
+    pub wind: DVec3,
+    /// Set if the frame turns or turned in the last frame.
+    pub turn: Option<TurnConstants>,
+}
+
+fn widen(values: [f32; 3]) -> DVec3 {
+    DVec3::from_array(values.map(f64::from))
+}
+
+fn effective(values: [f32; 3], exponent: f32) -> DVec3 {
+    widen(values.map(|value| effective_stiffness(stiffness_to_log2(value), exponent)))
+}
+
+/// The constants of one frame; the formulas are those of the solver notes, section 3.
+pub fn motion_constants(config: &ClothConfig, steps: &FrameSteps, frame: &FrameVelocities, kept: [f32; 3]) -> MotionConstants {
+    let h = f64::from(steps.step);
+    let n = f64::from(steps.iteration_count);
+    let exponent = config.stiffness_frequency * steps.step;
+    let to_local = frame.rotation.conjugate();
+    let alpha = (n + 1.0) / (2.0 * n);
+    let drag = effective(config.linear_drag, exponent);
+    let jump = widen(config.linear_inertia) * h * (frame.last_velocity - frame.velocity);
+    let gravity = widen(config.gravity) * f64::from(steps.gravity_scale);
+    let bias = to_local * (alpha * jump + gravity - drag * h * frame.velocity);
+    let previous_bias = to_local * ((1.0 - alpha) * jump);
+    let wind = to_local * (h * (frame.velocity - widen(config.wind_velocity)));
+    let turns = frame.spin != DVec3::ZERO || frame.last_spin != DVec3::ZERO;
+    let turn = turns.then(|| turn_constants(config, steps, frame, kept));
+    MotionConstants { bias, previous_bias, wind, turn }
+}
+
+fn turn_constants(config: &ClothConfig, steps: &FrameSteps, frame: &FrameVelocities, kept: [f32; 3]) -> TurnConstants {
+    let h = f64::from(steps.step);
+    let n = f64::from(steps.iteration_count);
+    let exponent = config.stiffness_frequency * steps.step;
+    let to_local = frame.rotation.conjugate();
+    let (spin, last_spin) = (to_local * frame.spin, to_local * frame.last_spin);
+    let turn = half_angle_exp(-h * spin);
+    let rotation = DMat3::from_quat(turn);
+    let double = DMat3::from_quat(half_angle_exp(-h * last_spin) * turn);
+
+    let drag = scaled_share(spin, effective(config.angular_drag, exponent));
+    let inertia = scaled_share(spin - last_spin, widen(config.angular_inertia)) / n;
+    let centrifugal = (2.0 * n - 1.0) / n * scaled_share(spin, widen(config.centrifugal_inertia)) - inertia;
+
+    // The mean rotation of the frame m; centrifugal force is m x (m x r) = m (m . r) - r (m . m).
+    let mean = -0.5 * h * (last_spin + spin);
+    let outer = DMat3::from_cols(mean * mean.x, mean * mean.y, mean * mean.z) * centrifugal;
+    let cross =
+        DMat3::from_cols(DVec3::X.cross(mean) * -1.0, DVec3::Y.cross(mean) * -1.0, DVec3::Z.cross(mean) * -1.0) * centrifugal;
+    let square = centrifugal * mean.dot(mean);
+    let factors = |ratio: f64| {
+        let scale = widen(kept) * ratio;
+        let columns = |values: DVec3| DMat3::from_diagonal(values);
+        let of_previous =
+            columns(DVec3::splat(square)) - outer - cross + rotation * columns(DVec3::splat(inertia) - scale) - double * inertia;
+        let of_current = columns(DVec3::splat(square - inertia - drag)) - outer
+            + cross
+            + rotation * columns(DVec3::splat(inertia + drag) + scale);
+        [of_previous, of_current]
+    };
+    TurnConstants { first: factors(f64::from(steps.step_ratio)), rest: factors(1.0), rotation }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_angle_vectors_round_trip_along_the_shorter_arc() {
+        let half = DVec3::new(0.1, -0.2, 0.05);
+        let rotation = half_angle_exp(half);
+        assert!((half_angle_log(rotation) - half).length() < 1e-15);
+        assert!((half_angle_log(-rotation) - half).length() < 1e-15);
+        assert_eq!(half_angle_log(DQuat::IDENTITY), DVec3::ZERO);
+    }
+
+    #[test]
+    fn velocities_come_from_the_poses_unless_ignored() {
+        let mut motion = FrameMotion::new(Pose::default());
+        motion.set_target(Pose { translation: [0.5, 0.0, 0.0], ..Pose::default() }).unwrap();
+        let first = motion.advance(0.5);
+        assert_eq!((first.velocity.x, first.last_velocity.x), (1.0, 0.0));
+        motion.teleport([10.0, 0.0, 0.0]).unwrap();
+        assert_eq!(motion.advance(0.5).velocity.x, 0.0);
+        motion.set_target(Pose { translation: [90.0, 0.0, 0.0], ..Pose::default() }).unwrap();
+        motion.ignore_velocity_discontinuity();
+        assert_eq!(motion.advance(0.5).velocity.x, 0.0);
+        motion.set_target(Pose::default()).unwrap();
+        motion.clear_inertia();
+        assert_eq!(motion.advance(0.5).velocity.x, 0.0);
+        assert_eq!(motion.pose(), Pose::default());
+    }
+}

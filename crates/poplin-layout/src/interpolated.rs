@@ -1,0 +1,105 @@
+//! Arrays that go from a start to a target over a frame, such as motion spheres.
+
+/// An interpolated array. The first array ever set is the start, without interpolation; every later one is the target that
+/// the frame ends at and the next frame starts from.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct InterpolatedArray {
+    halves: [Vec<[f32; 4]>; 2],
+    start: usize,
+    has_target: bool,
+    changed: Vec<usize>,
+}
+
+impl InterpolatedArray {
+    /// Whether there is an array.
+    pub fn is_set(&self) -> bool {
+        !self.halves[self.start].is_empty()
+    }
+
+    /// Replaces the array; an empty one switches the feature off. True if anything changed.
+    pub fn set(&mut self, values: &[[f32; 4]]) -> bool {
+        if values.is_empty() {
+            let was_set = self.is_set();
+            *self = Self::default();
+            return was_set;
+        }
+        let half = if self.is_set() { 1 - self.start } else { self.start };
+        let is_changed = self.halves[self.start] != values || self.has_target;
+        self.has_target = self.is_set();
+        self.halves[half] = values.to_vec();
+        self.mark(half);
+        is_changed
+    }
+
+    /// Replaces start and target at once. True if anything changed.
+    pub fn set_both(&mut self, start: &[[f32; 4]], target: &[[f32; 4]]) -> bool {
+        let is_changed = self.halves[self.start] != start || start != target;
+        self.halves[self.start] = start.to_vec();
+        self.halves[1 - self.start] = target.to_vec();
+        self.has_target = true;
+        self.mark(self.start);
+        self.mark(1 - self.start);
+        is_changed
+    }
+
+    fn mark(&mut self, half: usize) {
+        if !self.changed.contains(&half) {
+            self.changed.push(half);
+        }
+    }
+
+    /// Offsets of start and target of this frame in an array of both halves.
+    pub fn offsets(&self) -> [u32; 2] {
+        let len = self.halves[self.start].len() as u32;
+        let start = self.start as u32 * len;
+        [start, if self.has_target { (1 - self.start as u32) * len } else { start }]
+    }
+
+    /// After the frame the target is the start.
+    pub fn end_frame(&mut self) {
+        if std::mem::take(&mut self.has_target) {
+            self.start = 1 - self.start;
+        }
+    }
+
+    /// Gives each half that changed since the last call, with its offset.
+    pub fn take_changed(&mut self, mut give: impl FnMut(u32, &[[f32; 4]])) {
+        for half in std::mem::take(&mut self.changed) {
+            let values = &self.halves[half];
+            give((half * values.len()) as u32, values);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_array_is_the_start_and_later_ones_are_targets() {
+        let mut array = InterpolatedArray::default();
+        let rows = |x: f32| vec![[x, 0.0, 0.0, 1.0]; 3];
+        assert!(array.set(&rows(1.0)));
+        assert_eq!(array.offsets(), [0, 0]);
+        array.end_frame();
+        assert!(array.set(&rows(2.0)));
+        assert_eq!(array.offsets(), [0, 3]);
+        array.end_frame();
+        assert_eq!(array.offsets(), [3, 3]);
+        assert!(!array.set(&rows(2.0)), "the same array again changes nothing");
+        assert!(array.set(&[]));
+        assert!(!array.is_set());
+    }
+
+    #[test]
+    fn only_changed_halves_are_uploaded() {
+        let mut array = InterpolatedArray::default();
+        array.set(&[[1.0; 4]]);
+        array.end_frame();
+        array.set(&[[2.0; 4]]);
+        let mut seen = Vec::new();
+        array.take_changed(|offset, values| seen.push((offset, values[0][0])));
+        assert_eq!(seen, [(0, 1.0), (1, 2.0)]);
+        array.take_changed(|_, _| panic!("nothing has changed"));
+    }
+}

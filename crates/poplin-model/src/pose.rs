@@ -1,0 +1,58 @@
+//! Where a local frame stands in the world.
+
+use crate::error::{ModelError, check_finite, check_range};
+
+/// Position and rotation of a cloth's local frame: `world = rotation * local + translation`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+pub struct Pose {
+    /// Origin of the frame in the world \[m\] (default 0).
+    pub translation: [f32; 3],
+    /// Unit quaternion x y z w (default: no rotation).
+    pub rotation: [f32; 4],
+}
+
+impl Default for Pose {
+    fn default() -> Self {
+        Self { translation: [0.0; 3], rotation: [0.0, 0.0, 0.0, 1.0] }
+    }
+}
+
+impl Pose {
+    /// Checks that the numbers are finite and that the quaternion has length 1 within a thousandth.
+    ///
+    /// # Errors
+    /// [`ModelError`] that names the field.
+    pub fn validate(&self) -> Result<(), ModelError> {
+        check_finite("pose translation", &[self.translation])?;
+        check_finite("pose rotation", &[self.rotation])?;
+        let length = self.rotation.iter().map(|x| x * x).sum::<f32>().sqrt();
+        check_range("pose rotation length", length, 0.999, 1.001)
+    }
+
+    /// A local point in the world \[m\].
+    pub fn apply(&self, local: [f32; 3]) -> [f32; 3] {
+        let turned = glam::Quat::from_array(self.rotation).normalize() * glam::Vec3::from_array(local);
+        (turned + glam::Vec3::from_array(self.translation)).to_array()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quarter_turn_about_y_takes_x_to_minus_z() {
+        let half = std::f32::consts::FRAC_1_SQRT_2;
+        let pose = Pose { translation: [1.0, 2.0, 3.0], rotation: [0.0, half, 0.0, half] };
+        let [x, y, z] = pose.apply([1.0, 0.0, 0.0]);
+        assert!((x - 1.0).abs() < 1e-6 && (y - 2.0).abs() < 1e-6 && (z - 2.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_quaternion_must_have_unit_length() {
+        assert!(Pose { rotation: [0.0; 4], ..Pose::default() }.validate().is_err());
+        assert!(Pose { translation: [f32::NAN; 3], ..Pose::default() }.validate().is_err());
+        assert!(Pose::default().validate().is_ok());
+    }
+}

@@ -1,0 +1,29 @@
+//! Twin of `shaders/stage/sleep.wgsl`.
+
+use crate::ClothMemory;
+use crate::math::xyz;
+
+/// Counts particle i as restless if it moved farther in this iteration than a resting one, on any axis.
+pub fn test_rest(memory: &mut ClothMemory<'_>, i: u32) {
+    let moved = (xyz(memory.load_current(i)) - xyz(memory.load_previous(i))).abs();
+    if moved.x.max(moved.y.max(moved.z)) >= memory.cloth.sleep_distance {
+        memory.restless += 1;
+    }
+}
+
+/// Whether this iteration tests for rest.
+pub fn is_sleep_test(memory: &ClothMemory<'_>) -> bool {
+    memory.sleep_time + memory.cloth.sleep_step >= memory.cloth.sleep_interval
+}
+
+/// Lets the time of one iteration pass and judges the test if this iteration had one; `_lane` is always 0.
+pub fn count_sleep(memory: &mut ClothMemory<'_>, _lane: u32) {
+    let sleep_time = memory.sleep_time + memory.cloth.sleep_step;
+    if sleep_time >= memory.cloth.sleep_interval {
+        memory.sleep_pass_count = if memory.restless == 0 { memory.sleep_pass_count + 1 } else { 0 };
+        memory.sleep_time = sleep_time - memory.cloth.sleep_interval;
+    } else {
+        memory.sleep_time = sleep_time;
+    }
+    memory.restless = 0;
+}

@@ -1,0 +1,57 @@
+#import lib/math
+#import state/shared
+
+/// Air impulse on triangle t, from the stage's input, to scratch.
+///
+/// d is the move of the triangle's centroid against the air in this step, N the unnormalised normal, a = |N| twice the area,
+/// cos and sin those of the angle between N and d:
+///   drag = Cd |cos| d |d|,   lift = Cl cos sin ((d x N/a) x d/|d|) |d|,   impulse = (drag + lift) / h * density/2 * a.
+/// In a turning frame the air turns against the cloth: d = c + Q (wind - p). Nothing for |d|^2 below EPSILON, where d is
+/// rounding, nor for a triangle without area.
+fn blow_triangle(t: u32) {
+    let corners = cloth.triangle_begin + 3u * t;
+    let i0 = fabric_pool[corners];
+    let i1 = fabric_pool[corners + 1u];
+    let i2 = fabric_pool[corners + 2u];
+    let c0 = load_current(i0).xyz;
+    let c1 = load_current(i1).xyz;
+    let c2 = load_current(i2).xyz;
+    // Sums of three, divided once: drivers factor a common third out of a difference (Mesa does).
+    let now = c0 + c1 + c2;
+    let before = load_previous(i0).xyz + load_previous(i1).xyz + load_previous(i2).xyz;
+    var d = (now - before) / 3.0 + iteration.wind.xyz;
+    if (cloth.turn_begin != NO_OFFSET) {
+        d = now / 3.0 + multiply_columns(cloth.turn_begin + 12u, iteration.wind.xyz - before / 3.0);
+    }
+    let normal = cross3(c2 - c0, c1 - c0);
+    let d_square = dot3(d, d);
+    let normal_square = dot3(normal, normal);
+    var impulse = vec3<f32>(0.0);
+    if (d_square >= EPSILON && normal_square > MIN_NORMAL_SQUARE) {
+        let speed = sqrt(d_square);
+        let double_area = sqrt(normal_square);
+        let unit = normal / double_area;
+        let cosine = dot3(unit, d) / speed;
+        let sine = sqrt(max(0.0, 1.0 - cosine * cosine));
+        let lift_direction = cross3(cross3(d, unit), d) / speed;
+        let drag = d * (cloth.drag * abs(cosine) * speed);
+        let lift = lift_direction * (cloth.lift * cosine * sine * speed);
+        impulse = (drag + lift) * (cloth.wind_scale * double_area);
+    }
+    scratch[cloth.scratch_begin + t] = vec4<f32>(impulse, 0.0);
+}
+
+/// Moves particle i by the impulses of its triangles, in ascending order of triangles.
+fn gather_wind(i: u32) {
+    let particle = load_current(i);
+    let begin = fabric_pool[cloth.corner_begin + i];
+    let end = fabric_pool[cloth.corner_begin + i + 1u];
+    let triangles = cloth.corner_begin + cloth.particle_count + 1u;
+    var impulse = vec3<f32>(0.0);
+    for (var k = begin; k < end; k++) {
+        impulse += scratch[cloth.scratch_begin + fabric_pool[triangles + k]].xyz;
+    }
+    if (particle.w > 0.0) {
+        store_current(i, vec4<f32>(particle.xyz - impulse * particle.w, particle.w));
+    }
+}
