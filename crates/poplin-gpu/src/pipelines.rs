@@ -56,7 +56,6 @@ impl Pipelines {
                 compilation_options: wgpu::PipelineCompilationOptions {
                     constants: &constants,
                     zero_initialize_workgroup_memory: false,
-                    ..Default::default()
                 },
                 cache: None,
             })

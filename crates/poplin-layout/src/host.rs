@@ -240,7 +240,7 @@ impl HostCloth {
         self.motion_spheres.is_set() || self.separation_spheres.is_set() || !self.cloth.particle_accelerations.is_empty()
     }
 
-    /// Gives each part of the inputs that changed, with its offset in the cloth's part of `input_pool` [vec4].
+    /// Gives each part of the inputs that changed, with its offset in the cloth's part of `input_pool` \[vec4\].
     pub fn take_inputs(&mut self, mut give: impl FnMut(u32, &[[f32; 4]])) {
         let slots = InputSlots::new(self.cloth.particle_count() as u32);
         if std::mem::take(&mut self.accelerations_changed) {

@@ -85,9 +85,9 @@ pub struct ClothFrame {
     pub motion_stiffness: f32,
     /// Move per iteration below which a particle rests \[m\].
     pub sleep_distance: f32,
-    /// Iteration step [ms], at least 1.
+    /// Iteration step \[ms\], at least 1.
     pub sleep_step: u32,
-    /// Time between tests for rest [ms].
+    /// Time between tests for rest \[ms\].
     pub sleep_interval: u32,
     /// Passed tests after which the cloth sleeps.
     pub sleep_after_count: u32,
@@ -159,7 +159,7 @@ pub struct Feedback {
     pub iteration_total: u32,
     /// Iterations run when the fault came.
     pub fault_iteration: u32,
-    /// Time since the last test for rest [ms].
+    /// Time since the last test for rest \[ms\].
     pub sleep_time: u32,
     /// Passed tests for rest in a row; from `sleep_after_count` on the cloth sleeps.
     pub sleep_pass_count: u32,

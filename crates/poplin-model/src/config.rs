@@ -50,7 +50,7 @@ pub struct ClothConfig {
     pub motion_stiffness: f32,
     /// Speed below which a particle counts as resting, per axis [m/s], `0..=1000` (default 0 = never sleeps).
     pub sleep_threshold: f32,
-    /// Simulated time between two tests for rest [ms], `1..=60_000` (default 50).
+    /// Simulated time between two tests for rest \[ms\], `1..=60_000` (default 50).
     pub sleep_test_interval: u32,
     /// Passed tests in a row after which the cloth sleeps, `1..=10_000` (default 10).
     pub sleep_after_count: u32,

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use crate::kernel::simulate_cloth;
+use crate::memory::{Pools, State};
 use crate::{ClothMemory, Team};
 
 struct PackedFabric {
@@ -64,8 +65,8 @@ impl CpuCloth {
         let Some(cloth) = self.arrays.cloth_frames.first() else { return };
         let cloth = part.restrict(cloth);
         let stages = StageMask(self.host.stages().0 & part.stages.0);
-        let pools = (self.arrays.frame_pool.as_slice(), self.fabric.pool.as_slice(), self.inputs.as_slice());
-        let state = (self.current.as_mut_slice(), self.previous.as_mut_slice(), self.scratch.as_mut_slice());
+        let pools = Pools { frame_pool: &self.arrays.frame_pool, fabric_pool: &self.fabric.pool, input_pool: &self.inputs };
+        let state = State { current: &mut self.current, previous: &mut self.previous, scratch: &mut self.scratch };
         let mut memory = ClothMemory::new(cloth, pools, state);
         simulate_cloth(&mut memory, &mut self.feedback, part.iterations.clone(), stages, team);
     }

@@ -40,12 +40,12 @@ pub fn exp2_portable(x: f32) -> f32 {
     let clamped = x.max(-126.0);
     let whole = (clamped + 0.5).floor();
     let f = clamped - whole;
-    let mut series = 1.540_353_0e-4;
+    let mut series = 1.540_353e-4;
     series = series * f + 1.333_355_8e-3;
-    series = series * f + 9.618_129_1e-3;
-    series = series * f + 5.550_410_9e-2;
-    series = series * f + 2.402_265_1e-1;
-    series = series * f + 6.931_471_8e-1;
+    series = series * f + 9.618_129e-3;
+    series = series * f + 5.550_411e-2;
+    series = series * f + 2.402_265e-1;
+    series = series * f + std::f32::consts::LN_2;
     series = series * f + 1.0;
     series * f32::from_bits(((whole as i32 + 127) as u32) << 23)
 }

@@ -5,6 +5,22 @@ use poplin_layout::{ClothFrame, Feedback, IterationConstants, PhaseConstants};
 
 use crate::math::xyz;
 
+/// The buffers that a workgroup only reads; see [`ClothMemory`].
+#[expect(missing_docs, reason = "the fields are those of ClothMemory")]
+pub struct Pools<'a> {
+    pub frame_pool: &'a [[f32; 4]],
+    pub fabric_pool: &'a [u32],
+    pub input_pool: &'a [[f32; 4]],
+}
+
+/// The cloth's own part of the buffers that a workgroup writes; see [`ClothMemory`].
+#[expect(missing_docs, reason = "the fields are those of ClothMemory")]
+pub struct State<'a> {
+    pub current: &'a mut [[f32; 4]],
+    pub previous: &'a mut [[f32; 4]],
+    pub scratch: &'a mut [[f32; 4]],
+}
+
 /// Buffers and state of the workgroup that simulates one cloth.
 ///
 /// `current`, `previous` and `scratch` are the cloth's own parts, so `particle_begin` and `scratch_begin` are not added.
@@ -33,7 +49,7 @@ pub struct ClothMemory<'a> {
     pub fault_count: u32,
     /// The lowest such particle.
     pub fault_particle: u32,
-    /// Time since the last test for rest [ms].
+    /// Time since the last test for rest \[ms\].
     pub sleep_time: u32,
     /// Passed tests for rest in a row.
     pub sleep_pass_count: u32,
@@ -43,13 +59,9 @@ pub struct ClothMemory<'a> {
 
 impl<'a> ClothMemory<'a> {
     /// A workgroup about to start.
-    pub fn new(
-        cloth: ClothFrame,
-        pools: (&'a [[f32; 4]], &'a [u32], &'a [[f32; 4]]),
-        state: (&'a mut [[f32; 4]], &'a mut [[f32; 4]], &'a mut [[f32; 4]]),
-    ) -> Self {
-        let (frame_pool, fabric_pool, input_pool) = pools;
-        let (current, previous, scratch) = state;
+    pub fn new(cloth: ClothFrame, pools: Pools<'a>, state: State<'a>) -> Self {
+        let Pools { frame_pool, fabric_pool, input_pool } = pools;
+        let State { current, previous, scratch } = state;
         let Feedback { fault_count, fault_particle, .. } = Feedback::default();
         let (iteration, phase) = (bytemuck::Zeroable::zeroed(), bytemuck::Zeroable::zeroed());
         Self {

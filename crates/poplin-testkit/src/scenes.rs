@@ -95,19 +95,19 @@ pub fn equip(host: &mut HostCloth, seed: u64) {
         };
         (0..count).map(|_| sphere()).collect()
     };
-    if seed % 2 == 0 {
+    if seed.is_multiple_of(2) {
         let [first, second] = [spheres(-0.2), spheres(-0.2)];
         host.set_motion_spheres(&first).expect("motion spheres are valid");
         host.set_motion_spheres(&second).expect("motion spheres are valid");
     }
-    if seed % 3 == 0 {
+    if seed.is_multiple_of(3) {
         let [first, second] = [spheres(0.0), spheres(0.0)];
         host.set_separation_spheres(&first).expect("separation spheres are valid");
         host.set_separation_spheres(&second).expect("separation spheres are valid");
     }
     if seed % 5 < 3 {
         let half = rng.range(-0.02, 0.02);
-        let rotation = if seed % 5 == 0 { [0.0, 0.0, 0.0, 1.0] } else { [half.sin(), 0.0, 0.0, half.cos()] };
+        let rotation = if seed.is_multiple_of(5) { [0.0, 0.0, 0.0, 1.0] } else { [half.sin(), 0.0, 0.0, half.cos()] };
         host.set_pose(Pose { translation: rng.point(-0.05, 0.05), rotation }).expect("the pose is valid");
     }
 }

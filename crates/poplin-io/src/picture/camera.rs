@@ -23,9 +23,9 @@ const SAMPLE_COUNT: usize = 50_000;
 /// Direction from which a scene is seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct View {
-    /// Turn around the vertical [degrees]: 0 looks along -z (from the front), 90 along -x (from the right).
+    /// Turn around the vertical \[degrees\]: 0 looks along -z (from the front), 90 along -x (from the right).
     pub azimuth: f64,
-    /// Height of the camera above the horizon [degrees], `-89..=89`.
+    /// Height of the camera above the horizon \[degrees\], `-89..=89`.
     pub elevation: f64,
 }
 

@@ -60,7 +60,7 @@ pub struct TubeShape {
     pub bottom_radius: f32,
     /// Distance from the first ring to the last along y \[m\], 0 or more.
     pub height: f32,
-    /// Part of the circle covered [degrees], `1..=360` (default 360: closed). A smaller one is open, its middle
+    /// Part of the circle covered \[degrees\], `1..=360` (default 360: closed). A smaller one is open, its middle
     /// towards the viewer (+z): a cape seen from behind.
     #[serde(default = "full_circle")]
     pub arc: f32,
@@ -76,7 +76,7 @@ fn full_circle() -> f32 {
 pub struct Transform {
     /// Displacement \[m\] (default 0).
     pub translation: [f32; 3],
-    /// Turns [degrees] (default 0) around the world's x axis first, then y, then z.
+    /// Turns \[degrees\] (default 0) around the world's x axis first, then y, then z.
     pub rotation: [f32; 3],
     /// Factor on all lengths, `1e-6..=1e6` (default 1).
     pub scale: f32,
