@@ -2,8 +2,12 @@
 
 mod distance;
 mod integrate;
+mod sphere;
 mod tether;
+mod wind;
 
 pub use distance::{SoftRange, project_distance};
 pub use integrate::integrate;
+pub use sphere::{keep_inside, keep_outside};
 pub use tether::constrain_to_anchors;
+pub use wind::{Air, air_impulse};

@@ -1,0 +1,224 @@
+//! Recording frames: inputs, constants, dispatches.
+
+use super::{ActiveBucket, ClothId, Copy, Engine, UNIFORM_STRIDE};
+use crate::GpuError;
+use bytemuck::{bytes_of, cast_slice};
+use poplin_layout::{DispatchParameters, FramePart, InputSlots, NO_OFFSET, StageMask, loop_trips_per_iteration};
+use poplin_model::Frame;
+use poplin_shaders::OverrideValues;
+
+impl Engine {
+    /// Records one frame of every cloth into the caller's encoder. Nothing is submitted or polled; constants go through the
+    /// queue, so at most [`EngineOptions::frames_per_submit`](crate::EngineOptions::frames_per_submit) frames may be recorded before a submission.
+    ///
+    /// # Errors
+    /// [`GpuError`] if the frame is out of range for a cloth; then nothing is recorded and no cloth's time advances.
+    pub fn encode_frame(&mut self, encoder: &mut wgpu::CommandEncoder, frame: &Frame) -> Result<(), GpuError> {
+        self.begin_frame(frame)?;
+        self.encode_part(encoder, &FramePart::WHOLE)
+    }
+
+    /// Takes over every cloth's inputs, advances its clock and packs the frame's constants; [`Engine::encode_part`] then
+    /// records it.
+    ///
+    /// # Errors
+    /// [`GpuError`] if the frame is out of range for a cloth or its phases need more loop trips than the driver runs (then no
+    /// cloth's time advances), or if the device has no room for new inputs.
+    pub fn begin_frame(&mut self, frame: &Frame) -> Result<(), GpuError> {
+        for cloth in &mut self.cloths {
+            cloth.host.validate_frame(frame)?;
+            let trips = loop_trips_per_iteration(cloth.host.cloth(), cloth.lane_count);
+            if let Some(limit) = self.options.loop_limit.filter(|&limit| trips > limit) {
+                return Err(GpuError::LoopTooLong { trips, limit });
+            }
+            cloth.trips = trips;
+        }
+        for index in 0..self.cloths.len() {
+            self.take_inputs(index)?;
+            let cloth = &self.cloths[index];
+            let values = self.override_values(&cloth.host, cloth.tier, cloth.lane_count);
+            if values != cloth.bucket {
+                self.place_in_bucket(index, values);
+            }
+        }
+        self.arrays.clear();
+        self.active.clear();
+        for (values, cloths) in &self.buckets {
+            let begin = self.arrays.cloth_frames.len() as u32;
+            let mut trips = 1;
+            for &index in cloths {
+                let cloth = &mut self.cloths[index];
+                if cloth.host.is_resting() {
+                    cloth.host.skip_frame(frame);
+                    continue;
+                }
+                cloth.host.pack_frame(frame, &cloth.placement, &mut self.arrays);
+                trips = trips.max(cloth.trips);
+            }
+            let end = self.arrays.cloth_frames.len() as u32;
+            if end > begin {
+                self.active.push(ActiveBucket { values: *values, cloths: begin..end, trips });
+            }
+        }
+        Ok(())
+    }
+
+    /// Gathers a cloth's particle writes and changed inputs for the next recorded part.
+    fn take_inputs(&mut self, index: usize) -> Result<(), GpuError> {
+        let cloth = &mut self.cloths[index];
+        if cloth.placement.input_begin == NO_OFFSET && cloth.host.needs_inputs() {
+            let len = self.input_pool.len() + 16 * u64::from(InputSlots::new(cloth.placement.particle_count).len());
+            self.input_pool.check(&self.device, len)?;
+            cloth.placement.input_begin = (self.input_pool.len() / 16) as u32;
+            if self.input_pool.grow(&self.device, &self.queue, len) {
+                self.slots.iter_mut().for_each(|slot| slot.bind_group = None);
+            }
+        }
+        let cloth = &mut self.cloths[index];
+        let (bytes, copies) = (&mut self.upload_bytes, &mut self.copies);
+        let mut upload = |to_particles: bool, destination: u64, values: &[[f32; 4]]| {
+            let (source, len) = (bytes.len() as u64, 16 * values.len() as u64);
+            bytes.extend_from_slice(cast_slice(values));
+            match copies.last_mut() {
+                Some(last) if last.to_particles == to_particles && last.destination + last.len == destination => last.len += len,
+                _ => copies.push(Copy { to_particles, source, destination, len }),
+            }
+        };
+        let particles = 16 * u64::from(cloth.placement.particle_begin);
+        for (particle, value) in cloth.host.take_writes() {
+            upload(true, particles + 16 * u64::from(particle), &[value]);
+        }
+        let inputs = 16 * u64::from(cloth.placement.input_begin);
+        cloth.host.take_inputs(|offset, values| upload(false, inputs + 16 * u64::from(offset), values));
+        Ok(())
+    }
+
+    /// Takes over what the kernels reported, so that cloths that sleep leave the dispatch list. [`crate::Headless`] does it
+    /// with every snapshot; without it sleeping cloths are still skipped inside their kernel.
+    pub fn note_feedback(&mut self, snapshot: &crate::Snapshot) {
+        for (index, cloth) in self.cloths.iter_mut().enumerate() {
+            if let Some(feedback) = snapshot.reported(ClothId(index)) {
+                cloth.host.note_feedback(feedback);
+            }
+        }
+    }
+
+    /// Records a part of the begun frame.
+    ///
+    /// # Errors
+    /// [`GpuError::TooLarge`] if the frame's constants exceed what the device binds.
+    pub fn encode_part(&mut self, encoder: &mut wgpu::CommandEncoder, part: &FramePart) -> Result<(), GpuError> {
+        if self.arrays.cloth_frames.is_empty() && self.copies.is_empty() {
+            return Ok(());
+        }
+        self.part_frames.clear();
+        self.part_frames.extend(self.arrays.cloth_frames.iter().map(|frame| part.restrict(frame)));
+        let dispatches = self.plan_dispatches(part);
+        self.upload()?;
+
+        let slot = &self.slots[self.next_slot];
+        self.next_slot = (self.next_slot + 1) % self.slots.len();
+        let bind_group = slot.bind_group.as_ref().expect("upload makes the bind group");
+        for copy in self.copies.drain(..) {
+            let destination = if copy.to_particles { &self.current } else { &self.input_pool };
+            encoder.copy_buffer_to_buffer(slot.uploads.buffer(), copy.source, destination.buffer(), copy.destination, copy.len);
+        }
+        self.upload_bytes.clear();
+        if dispatches.is_empty() {
+            return Ok(());
+        }
+        let descriptor = wgpu::ComputePassDescriptor { label: Some("poplin.simulate_cloth"), timestamp_writes: None };
+        let mut pass = encoder.begin_compute_pass(&descriptor);
+        for (index, (values, parameters)) in dispatches.iter().enumerate() {
+            pass.set_pipeline(self.pipelines.get(values).expect("plan_dispatches prepares every pipeline"));
+            pass.set_bind_group(0, bind_group, &[(index as u64 * UNIFORM_STRIDE) as u32]);
+            pass.dispatch_workgroups(parameters.row_width, parameters.cloth_count.div_ceil(parameters.row_width), 1);
+        }
+        Ok(())
+    }
+
+    /// One dispatch per bucket, more where the iterations are too many for one.
+    fn plan_dispatches(&mut self, part: &FramePart) -> Vec<(OverrideValues, DispatchParameters)> {
+        let max_row = self.device.limits().max_compute_workgroups_per_dimension;
+        let trip_limit = self.options.trips_per_dispatch.min(self.options.loop_limit.unwrap_or(u64::MAX));
+        let mut dispatches = Vec::with_capacity(self.active.len());
+        for bucket in &self.active {
+            let values = OverrideValues { stages: StageMask(bucket.values.stages.0 & part.stages.0), ..bucket.values };
+            self.pipelines.prepare(&self.device, values);
+            let (cloth_begin, cloth_count) = (bucket.cloths.start, bucket.cloths.end - bucket.cloths.start);
+            let frames = &self.part_frames[bucket.cloths.start as usize..bucket.cloths.end as usize];
+            let iterations = frames.iter().map(|frame| frame.iteration_count).max().unwrap_or(0);
+            let per_dispatch = (trip_limit / bucket.trips).clamp(1, u64::from(u32::MAX)) as u32;
+            let end = iterations.min(part.iterations.end);
+            let mut begin = part.iterations.start;
+            while begin < end {
+                let next = begin.saturating_add(per_dispatch).min(end);
+                let parameters = DispatchParameters {
+                    cloth_begin,
+                    cloth_count,
+                    row_width: cloth_count.min(max_row),
+                    iteration_begin: begin,
+                    iteration_end: next,
+                    padding: [0; 3],
+                };
+                dispatches.push((values, parameters));
+                begin = next;
+            }
+        }
+        self.dispatch_bytes.clear();
+        for (_, parameters) in &dispatches {
+            self.dispatch_bytes.extend_from_slice(bytes_of(parameters));
+            self.dispatch_bytes.resize(self.dispatch_bytes.len().next_multiple_of(UNIFORM_STRIDE as usize), 0);
+        }
+        dispatches
+    }
+
+    fn upload(&mut self) -> Result<(), GpuError> {
+        let slot = &mut self.slots[self.next_slot];
+        let (device, queue) = (&self.device, &self.queue);
+        let cloth_frames: &[u8] = cast_slice(&self.part_frames);
+        let frame_pool: &[u8] = cast_slice(&self.arrays.frame_pool);
+        for (buffer, bytes) in [
+            (&mut slot.dispatches, self.dispatch_bytes.as_slice()),
+            (&mut slot.cloth_frames, cloth_frames),
+            (&mut slot.frame_pool, frame_pool),
+            (&mut slot.uploads, self.upload_bytes.as_slice()),
+        ] {
+            buffer.check(device, bytes.len() as u64)?;
+            if buffer.grow(device, queue, bytes.len() as u64) {
+                slot.bind_group = None;
+            }
+            queue.write_buffer(buffer.buffer(), 0, bytes);
+        }
+        if slot.bind_group.is_none() {
+            let uniform = wgpu::BufferBinding {
+                buffer: slot.dispatches.buffer(),
+                offset: 0,
+                size: std::num::NonZeroU64::new(size_of::<DispatchParameters>() as u64),
+            };
+            let storage = [
+                &slot.cloth_frames,
+                &slot.frame_pool,
+                &self.fabric_pool,
+                &self.input_pool,
+                &self.current,
+                &self.previous,
+                &self.scratch,
+                &self.feedback,
+            ];
+            let mut entries = vec![wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::Buffer(uniform) }];
+            entries.extend(
+                storage
+                    .iter()
+                    .zip(1..)
+                    .map(|(buffer, binding)| wgpu::BindGroupEntry { binding, resource: buffer.buffer().as_entire_binding() }),
+            );
+            slot.bind_group = Some(device.create_bind_group(&wgpu::BindGroupDescriptor {
+                label: Some("poplin.simulate_cloth.bind_group"),
+                layout: &self.pipelines.layout,
+                entries: &entries,
+            }));
+        }
+        Ok(())
+    }
+}
