@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use poplin_layout::{FramePart, Stage, StageMask, effective_stiffness, stiffness_to_log2};
-use poplin_model::{Cloth, Fabric, Frame, Phase, PhaseConfig, PhaseKind};
-use poplin_reference::oracle::{SoftRange, constrain_to_anchors, integrate, project_distance};
-use poplin_reference::{ReferenceEngine, Team};
+use poplin_model::{Cloth, Fabric, Frame, Phase, PhaseConfig, PhaseKind, Pose};
+use poplin_reference::oracle::{
+    Air, SoftRange, air_impulse, constrain_to_anchors, integrate, keep_inside, keep_outside, project_distance,
+};
+use poplin_reference::{HostCloth, ReferenceEngine, Team};
 use poplin_testkit::rng::Rng;
 
 /// Allowance in units of `f32::EPSILON * scale`: some ten roundings of numbers of that scale.
@@ -16,8 +18,14 @@ fn wide(p: [f32; 4]) -> [f64; 3] {
 }
 
 fn after_stage(cloth: &Cloth, stage: Stage) -> Vec<[f32; 4]> {
+    after_stage_with(cloth, stage, |_| ())
+}
+
+/// One iteration of one stage of a cloth that was given inputs.
+fn after_stage_with(cloth: &Cloth, stage: Stage, equip: impl FnOnce(&mut HostCloth)) -> Vec<[f32; 4]> {
     let mut engine = ReferenceEngine::new();
     engine.add(cloth.clone()).unwrap();
+    equip(engine.cloth_mut(0).unwrap());
     engine.begin_frame(&Frame { dt: 1.0 / cloth.config.solver_frequency }).unwrap();
     let part = FramePart { stages: StageMask::only(stage), ..FramePart::WHOLE };
     engine.run_part(0, &part, &mut Team::single());
@@ -179,4 +187,211 @@ fn integrate_equals_the_damped_verlet_step() {
             assert_near(&format!("round {round} particle {i}"), got[i], expected, 1.5);
         }
     }
+}
+
+fn minus(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    std::array::from_fn(|k| a[k] - b[k])
+}
+
+fn length(a: [f64; 3]) -> f64 {
+    a.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+fn mean(points: [[f64; 3]; 3]) -> [f64; 3] {
+    std::array::from_fn(|k| (points[0][k] + points[1][k] + points[2][k]) / 3.0)
+}
+
+/// `v` turned about `axis` (of unit length) by `angle` \[rad\], by Rodrigues' formula.
+fn turned(v: [f64; 3], axis: [f64; 3], angle: f64) -> [f64; 3] {
+    let along: f64 = (0..3).map(|k| axis[k] * v[k]).sum();
+    let cross: [f64; 3] = std::array::from_fn(|k| axis[(k + 1) % 3] * v[(k + 2) % 3] - axis[(k + 2) % 3] * v[(k + 1) % 3]);
+    std::array::from_fn(|k| v[k] * angle.cos() + cross[k] * angle.sin() + axis[k] * along * (1.0 - angle.cos()))
+}
+
+/// How the local frame moves in the one iteration of a wind test: a turn about an axis, and a shift \[m\].
+struct FrameMove {
+    axis: [f64; 3],
+    angle: f64,
+    shift: [f32; 3],
+}
+
+/// Where wind takes every particle by the oracle, and the scale of its rounding errors.
+///
+/// In the world a triangle goes from `before` to `turn * now + shift`, less the way of the wind; the cloth sees this way in
+/// the turned frame. Triangles are summed in descending order, so that an order of the stage would show.
+fn blown(cloth: &Cloth, frame: &FrameMove) -> Vec<([f64; 3], f64)> {
+    let config = &cloth.config;
+    let step = 1.0 / f64::from(config.solver_frequency);
+    let exponent = config.stiffness_frequency / config.solver_frequency;
+    let coefficient = |value: f32| f64::from(effective_stiffness(stiffness_to_log2(value), exponent));
+    let air = Air {
+        drag: coefficient(config.drag_coefficient),
+        lift: coefficient(config.lift_coefficient),
+        density: f64::from(config.fluid_density),
+        step,
+        still: f64::from(f32::EPSILON),
+    };
+    let mut moved: Vec<_> = cloth.particles.iter().map(|&particle| (wide(particle), 1.0)).collect();
+    for triangle in cloth.fabric.triangles.iter().rev() {
+        let corners = triangle.map(|i| wide(cloth.particles[i as usize]));
+        let before = mean(triangle.map(|i| cloth.previous_positions[i as usize].map(f64::from)));
+        let left: [f64; 3] =
+            std::array::from_fn(|k| f64::from(frame.shift[k]) - step * f64::from(config.wind_velocity[k]) - before[k]);
+        let left = turned(left, frame.axis, -frame.angle);
+        let way: [f64; 3] = std::array::from_fn(|k| mean(corners)[k] + left[k]);
+        let impulse = air_impulse(corners, way, air);
+        // Roundings: some of the impulse (area |d|^2), of d, which is a difference of places p (area |d| p), and of the
+        // normal, which is a difference of squared edges e (|d|^2 e^2).
+        let place = 1.0 + length(before) + length(left);
+        let edge = length(minus(corners[1], corners[0])).max(length(minus(corners[2], corners[0])));
+        let (e2, d) = (edge * edge, length(way));
+        let rounding = air.density / 2.0 / step * (air.drag + air.lift) * (2.0 * e2 * d * d + e2 * d * place);
+        for &corner in triangle {
+            let w = f64::from(cloth.particles[corner as usize][3]);
+            let (position, scale) = &mut moved[corner as usize];
+            (0..3).for_each(|k| position[k] -= impulse[k] * w);
+            *scale += rounding * w;
+        }
+    }
+    moved
+}
+
+/// Particles with triangles among them, and air.
+fn windy_cloth(rng: &mut Rng, count: usize) -> Cloth {
+    let particles: Vec<_> = (0..count).map(|_| random_particle(rng)).collect();
+    let mut cloth = chain(particles, vec![1.0; count - 1]);
+    let mut corner = || rng.index(count) as u32;
+    Arc::make_mut(&mut cloth.fabric).triangles = (0..2 * count).map(|_| [corner(), corner(), corner()]).collect();
+    cloth.previous_positions = cloth.particles.iter().map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.1, 0.1))).collect();
+    cloth.config.wind_velocity = rng.point(-20.0, 20.0);
+    cloth.config.drag_coefficient = rng.range(0.0, 1.0);
+    cloth.config.lift_coefficient = rng.range(0.0, 1.0);
+    cloth.config.fluid_density = rng.range(0.001, 0.1);
+    cloth
+}
+
+#[test]
+fn wind_equals_the_summed_impulses_of_the_triangles() {
+    let mut rng = Rng::new(41);
+    let mut farthest = 0.0f64;
+    for round in 0..200 {
+        let count = 3 + rng.index(20);
+        let cloth = windy_cloth(&mut rng, count);
+        let axis = rng.point(-1.0, 1.0).map(f64::from);
+        let axis = axis.map(|x| x / length(axis));
+        let is_turning = round % 2 == 1;
+        let angle = if is_turning { f64::from(rng.range(-0.2, 0.2)) } else { 0.0 };
+        let shift = rng.point(-0.1, 0.1);
+        let half = (angle / 2.0).sin_cos();
+        let rotation = [axis[0] * half.0, axis[1] * half.0, axis[2] * half.0, half.1].map(|x| x as f32);
+        let got = after_stage_with(&cloth, Stage::Wind, |host| {
+            host.set_pose(Pose { translation: shift, rotation }).unwrap();
+        });
+        for (i, (expected, scale)) in blown(&cloth, &FrameMove { axis, angle, shift }).into_iter().enumerate() {
+            assert_near(&format!("round {round} particle {i}"), got[i], expected, scale);
+            farthest = farthest.max(length(minus(expected, wide(cloth.particles[i]))));
+        }
+    }
+    assert!(farthest > 0.01, "the wind moved nothing far enough to be tested: {farthest}");
+}
+
+#[test]
+fn still_air_triangles_without_area_and_pins_feel_no_wind() {
+    let corners = [[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0], [1.0, 0.0, 0.0, 1.0], [0.5, 0.0, 0.5, 1.0]];
+    let run = |particles: [[f32; 4]; 4], triangle: [u32; 3], fall: f32| {
+        let mut cloth = chain(particles.to_vec(), vec![1.0; 3]);
+        Arc::make_mut(&mut cloth.fabric).triangles = vec![triangle];
+        cloth.previous_positions = particles.iter().map(|p| [p[0], p[1] + fall, p[2]]).collect();
+        cloth.config.drag_coefficient = 1.0;
+        cloth.config.lift_coefficient = 1.0;
+        after_stage(&cloth, Stage::Wind)
+    };
+    let threshold = f32::EPSILON.sqrt();
+    assert_ne!(run(corners, [0, 1, 2], threshold * 1.01), corners, "just above the threshold the air must act");
+    assert_eq!(run(corners, [0, 1, 2], threshold * 0.99), corners, "below the threshold");
+    assert_eq!(run(corners, [0, 0, 2], 0.1), corners, "a corner twice");
+    assert_eq!(run(corners, [1, 2, 3], 0.1), corners, "three corners in a line");
+    let pinned = corners.map(|[x, y, z, _]| [x, y, z, 0.0]);
+    assert_eq!(run(pinned, [0, 1, 2], 0.1), pinned, "pins");
+    // w = 0 on one corner: the others move as before.
+    let mut half = corners;
+    half[0][3] = 0.0;
+    let got = run(half, [0, 1, 2], 0.1);
+    assert_eq!(got[0], half[0]);
+    assert_eq!(got[1..], run(corners, [0, 1, 2], 0.1)[1..]);
+}
+
+/// A random sphere around the origin.
+fn random_sphere(rng: &mut Rng) -> [f32; 4] {
+    let [x, y, z] = rng.point(-1.0, 1.0);
+    [x, y, z, rng.range(-0.2, 1.5)]
+}
+
+/// Scale of the rounding of a sphere stage: numbers up to 4 (places up to 1, radii up to 3), and the EPSILON in the squared
+/// distance, which moves `d * r / |d|` by `r * EPSILON / (2 |d|^2)` of a length.
+fn sphere_scale(x: [f64; 3], center: [f64; 3], radius: f64) -> f64 {
+    4.0 + radius.abs() / (2.0 * length(minus(center, x)).powi(2))
+}
+
+#[test]
+fn motion_equals_the_sphere_that_may_not_be_left() {
+    let mut rng = Rng::new(43);
+    for round in 0..200 {
+        let particles: Vec<_> = (0..16).map(|_| random_particle(&mut rng)).collect();
+        let spheres: Vec<_> = (0..16).map(|_| random_sphere(&mut rng)).collect();
+        let mut cloth = chain(particles, vec![1.0; 15]);
+        cloth.config.motion_scale = rng.range(0.0, 2.0);
+        cloth.config.motion_bias = rng.range(-0.3, 0.3);
+        cloth.config.motion_stiffness = rng.range(0.1, 1.0);
+        let got = after_stage_with(&cloth, Stage::Motion, |host| host.set_motion_spheres(&spheres).unwrap());
+        let exponent = cloth.config.stiffness_frequency / cloth.config.solver_frequency;
+        let stiffness = f64::from(effective_stiffness(stiffness_to_log2(cloth.config.motion_stiffness), exponent));
+        for (i, (&particle, &sphere)) in cloth.particles.iter().zip(&spheres).enumerate() {
+            let radius = f64::from(sphere[3]) * f64::from(cloth.config.motion_scale) + f64::from(cloth.config.motion_bias);
+            let expected = keep_inside(wide(particle), wide(sphere), radius, stiffness);
+            let scale = sphere_scale(wide(particle), wide(sphere), radius);
+            assert_near(&format!("round {round} particle {i}"), got[i], expected, scale);
+            let is_held = radius <= 0.0;
+            assert_eq!(got[i][3], if is_held { 0.0 } else { particle[3] }, "round {round} particle {i}, radius {radius}");
+        }
+    }
+}
+
+#[test]
+fn separation_equals_the_sphere_that_may_not_be_entered() {
+    let mut rng = Rng::new(47);
+    for round in 0..200 {
+        let particles: Vec<_> = (0..16).map(|_| random_particle(&mut rng)).collect();
+        let spheres: Vec<_> = (0..16).map(|_| random_sphere(&mut rng)).collect();
+        let cloth = chain(particles, vec![1.0; 15]);
+        let got = after_stage_with(&cloth, Stage::Separation, |host| host.set_separation_spheres(&spheres).unwrap());
+        for (i, (&particle, &sphere)) in cloth.particles.iter().zip(&spheres).enumerate() {
+            let radius = f64::from(sphere[3]);
+            let expected = keep_outside(wide(particle), wide(sphere), radius);
+            let scale = sphere_scale(wide(particle), wide(sphere), radius);
+            assert_near(&format!("round {round} particle {i}"), got[i], expected, scale);
+            assert_eq!(got[i][3], particle[3], "separation changes no mass");
+        }
+    }
+}
+
+#[test]
+fn degenerate_spheres_hold_leave_or_move_even_pins() {
+    let here = [0.25, -0.5, 0.75, 2.0];
+    let pin = [1.0, 0.0, 0.0, 0.0];
+    let cloth = chain(vec![here, pin], vec![1.0]);
+    let motion =
+        |a: [f32; 4], b: [f32; 4]| after_stage_with(&cloth, Stage::Motion, |host| host.set_motion_spheres(&[a, b]).unwrap());
+    let separation = |a: [f32; 4], b: [f32; 4]| {
+        after_stage_with(&cloth, Stage::Separation, |host| host.set_separation_spheres(&[a, b]).unwrap())
+    };
+    let around = |p: [f32; 4], radius: f32| [p[0], p[1], p[2], radius];
+    assert_eq!(motion(around(here, 1.0), around(pin, 1.0)), [here, pin], "at the center");
+    assert_eq!(motion(around(here, 0.0), around(pin, -1.0)), [around(here, 0.0), pin], "no radius holds without a move");
+    assert_eq!(separation(around(here, 1.0), around(pin, 1.0)), [here, pin], "at the center there is no way out");
+    assert_eq!(separation(around(pin, 0.0), around(here, -1.0)), [here, pin], "no radius keeps nothing out");
+    let pulled = motion(around(here, 1.0), [3.0, 0.0, 0.0, 1.0])[1];
+    assert!(pulled[0] > 1.9 && pulled[0] < 2.0 && pulled[3] == 0.0, "a pin is pulled by 0.948 of its way: {pulled:?}");
+    let pushed = separation(around(pin, 0.0), [1.5, 0.0, 0.0, 1.0])[1];
+    assert!((pushed[0] - 0.5).abs() < 8.0 * f32::EPSILON && pushed[3] == 0.0, "a pin is pushed to the surface: {pushed:?}");
 }

@@ -6,7 +6,7 @@
 /// In a turning frame x' = x + A x_previous + B x + bias with the matrices of the frame.
 /// Clears a working mass of 0 left by the last iteration. A particle that would leave the number range stays where it is
 /// and is counted as a fault. Source: Jakobsen, "Advanced Character Physics", 2001, with the damped, step-corrected
-/// velocity and the averaged gravity step of the solver notes.
+/// velocity of a changing step and gravity by the mean of past steps (`poplin-layout`, `clock`).
 fn integrate_particle(i: u32) {
     var particle = load_current(i);
     let before = load_previous(i);

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use poplin_cook::{CookOptions, CookReport, Direction, Weld, cook};
-use poplin_io::scene::{BuiltCloth, FabricOptions, MovingPins, SceneCloth, Shape, Tethers, WarpDirection};
-use poplin_model::{Cloth, Mesh};
+use poplin_io::scene::{BuiltCloth, FabricOptions, LocalFrame, MovingPins, SceneCloth, Shape, Tethers, WarpDirection, Wind};
+use poplin_model::{Cloth, Mesh, Pose};
 
 use crate::failure::{Failure, OrFail};
 
@@ -13,19 +13,23 @@ use crate::failure::{Failure, OrFail};
 pub(crate) struct Garment {
     /// Name in the scene.
     pub(crate) name: String,
-    /// The mesh in its place in the world.
+    /// The mesh in its place in the local frame.
     pub(crate) mesh: Mesh,
     /// Particle of every mesh vertex, shape `[vertex_count]`; `None` where no face is left.
     pub(crate) vertex_to_particle: Vec<Option<u32>>,
-    /// The first copy.
+    /// Every copy, in its local frame.
     pub(crate) cloth: Cloth,
     /// Pins that move.
     pub(crate) moving: Vec<MovingParticles>,
+    /// The path of the local frame, if it moves.
+    frame: Option<LocalFrame>,
+    /// The wind that the cloth feels and that the settings do not hold.
+    pub(crate) wind: Option<Wind>,
     /// What cooking found.
     pub(crate) report: CookReport,
     /// How long cooking took.
     pub(crate) cook_time: Duration,
-    /// Displacement of each copy \[m\], at least one.
+    /// Displacement of each copy's local frame, world axes \[m\], at least one.
     pub(crate) offsets: Vec<[f32; 3]>,
 }
 
@@ -51,18 +55,28 @@ impl Garment {
         cloth.phase_configs = kinds.map(|(index, phase)| scene.phases.of(phase.kind).config(index)).collect();
         let moving = built.moving.into_iter().map(|path| MovingParticles::new(path, &vertex_to_particle)).collect();
         let offsets = (0..scene.count).map(|copy| scene.copy_offset(copy)).collect();
-        let (name, mesh) = (scene.name.clone(), built.mesh);
-        Ok(Self { name, mesh, vertex_to_particle, cloth, moving, report, cook_time, offsets })
+        // A wind that nobody feels would only keep the cloth from sleeping.
+        let feels_wind = scene.config.drag_coefficient > 0.0 || scene.config.lift_coefficient > 0.0;
+        let (name, mesh, frame) = (scene.name.clone(), built.mesh, scene.frame.clone());
+        let wind = scene.wind.filter(|_| feels_wind);
+        Ok(Self { name, mesh, vertex_to_particle, cloth, moving, frame, wind, report, cook_time, offsets })
     }
 
-    /// The cloth of a copy, in its place; all copies share one fabric.
+    /// The cloth of a copy, its local frame in place; all copies share one fabric.
     pub(crate) fn copy(&self, copy: usize) -> Cloth {
-        let mut cloth = self.cloth.clone();
-        for [x, y, z, _] in &mut cloth.particles {
-            let [dx, dy, dz] = self.offsets[copy];
-            (*x, *y, *z) = (*x + dx, *y + dy, *z + dz);
-        }
-        cloth
+        Cloth { pose: self.pose_at(copy, 0.0), ..self.cloth.clone() }
+    }
+
+    /// Where the local frame of a copy is at a time \[s\].
+    pub(crate) fn pose_at(&self, copy: usize, time: f64) -> Pose {
+        let pose = self.frame.as_ref().map_or_else(Pose::default, |frame| frame.pose_at(time));
+        let offset = self.offsets[copy];
+        Pose { translation: [0, 1, 2].map(|axis| pose.translation[axis] + offset[axis]), ..pose }
+    }
+
+    /// Whether the local frame moves.
+    pub(crate) fn has_moving_frame(&self) -> bool {
+        self.frame.is_some()
     }
 
     /// Particles of all copies.
@@ -80,13 +94,13 @@ impl Garment {
         self.mesh.positions.len() * self.offsets.len()
     }
 
-    /// Appends the positions \[m\] of a copy's mesh vertices, given its particles; an unused vertex stays where it was.
-    pub(crate) fn append_vertices(&self, copy: usize, particles: &[[f32; 4]], vertices: &mut Vec<[f32; 3]>) {
-        let offset = self.offsets[copy];
-        vertices.extend(self.vertex_to_particle.iter().zip(&self.mesh.positions).map(|(particle, start)| {
+    /// Appends the positions of a copy's mesh vertices in the world \[m\], given its particles and the pose of its local
+    /// frame; an unused vertex stays where it was in the frame.
+    pub(crate) fn append_vertices(&self, pose: Pose, particles: &[[f32; 4]], vertices: &mut Vec<[f32; 3]>) {
+        vertices.extend(self.vertex_to_particle.iter().zip(&self.mesh.positions).map(|(particle, &start)| {
             match particle.and_then(|particle| particles.get(particle as usize)) {
-                Some(&[x, y, z, _]) => [x, y, z],
-                None => [0, 1, 2].map(|axis| start[axis] + offset[axis]),
+                Some(&[x, y, z, _]) => pose.apply([x, y, z]),
+                None => pose.apply(start),
             }
         }));
     }

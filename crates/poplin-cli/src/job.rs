@@ -118,6 +118,8 @@ fn mesh_cloth(path: &Path) -> SceneCloth {
         density: 0.2,
         pins: Vec::new(),
         animated_pins: Vec::new(),
+        frame: None,
+        wind: None,
         config: ClothConfig { damping: [0.2; 3], solver_frequency: 1200.0, ..ClothConfig::default() },
         fabric: FabricOptions::default(),
         phases: PhaseSettings {

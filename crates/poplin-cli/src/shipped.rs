@@ -8,13 +8,14 @@ use poplin_io::scene::Scene;
 use crate::failure::{Failure, OrFail};
 
 /// Names and texts of the shipped scenes.
-const SCENES: [(&str, &str); 3] = [
+const SCENES: [(&str, &str); 4] = [
     ("flag", include_str!("../scenes/flag.toml")),
     ("curtain", include_str!("../scenes/curtain.toml")),
     ("cape", include_str!("../scenes/cape.toml")),
+    ("skirt", include_str!("../scenes/skirt.toml")),
 ];
 
-/// The shipped names for messages: `flag, curtain, cape`.
+/// The shipped names for messages: `flag, curtain, cape, skirt`.
 pub(crate) fn names() -> String {
     SCENES.map(|(name, _)| name).join(", ")
 }

@@ -55,7 +55,10 @@ impl Headless {
         };
         list_adapters().into_iter().find(fits).ok_or_else(|| GpuError::NoAdapter {
             wanted: match (&options.adapter_name, options.real_gpu_only) {
-                (Some(name), _) => format!("wanted one named like `{name}`"),
+                (Some(name), _) => {
+                    let names: Vec<_> = list_adapters().iter().map(|adapter| adapter.get_info().name).collect();
+                    format!("wanted one named like `{name}`; there are: {}", names.join(", "))
+                }
                 (None, true) => "wanted a real GPU".to_owned(),
                 (None, false) => "wanted any".to_owned(),
             },
@@ -88,7 +91,11 @@ impl Headless {
         let canaries = run_canaries(&device, &queue)?;
         canaries.check(&info.name)?;
         if let Some(limit) = canaries.engine_loop_limit() {
-            log::warn!("{} stops loops at {} trips; frames are split into more dispatches", info.name, limit * 2);
+            log::warn!(
+                "{} stops loops at {} trips; frames are split into more dispatches",
+                info.name,
+                canaries.loop_limit.unwrap_or(limit)
+            );
             let given = options.engine.loop_limit.unwrap_or(u64::MAX);
             options.engine.loop_limit = Some(limit.min(given));
         }

@@ -18,6 +18,7 @@ pub struct HostCloth {
     separation_spheres: InterpolatedArray,
     accelerations_changed: bool,
     writes: Vec<(u32, [f32; 4])>,
+    last_write: (Vec<u32>, Vec<[f32; 4]>),
     is_woken: bool,
     sleep_pass_count: u32,
     wake_count: u32,
@@ -76,6 +77,7 @@ impl HostCloth {
             separation_spheres: InterpolatedArray::default(),
             accelerations_changed: !cloth.particle_accelerations.is_empty(),
             writes: Vec::new(),
+            last_write: (Vec::new(), Vec::new()),
             is_woken: false,
             sleep_pass_count: 0,
             wake_count: 0,
@@ -161,13 +163,18 @@ impl HostCloth {
     }
 
     /// Writes position \[m\] and working inverse mass [1/kg] of some particles, as an animated pin does. A pinned particle's
-    /// inverse mass must stay 0.
+    /// inverse mass must stay 0. The same write as the last one does not wake the cloth.
     ///
     /// # Errors
     /// [`ModelError`] if an index or number is out of range, or a pinned particle is given mass; nothing is written.
     pub fn write_particles(&mut self, indices: &[u32], particles: &[[f32; 4]]) -> Result<(), ModelError> {
         self.cloth.validate_write(indices, particles)?;
-        self.is_woken |= !indices.is_empty();
+        // A pin that is held by writing the same place every frame must not keep the cloth awake.
+        let is_repeated = self.last_write.0 == indices && self.last_write.1 == particles;
+        if !is_repeated {
+            self.is_woken |= !indices.is_empty();
+            self.last_write = (indices.to_vec(), particles.to_vec());
+        }
         self.writes.extend(indices.iter().copied().zip(particles.iter().copied()));
         Ok(())
     }
@@ -314,7 +321,10 @@ impl HostCloth {
     /// Cuts the next frame and appends this cloth's constants to `arrays`.
     pub fn pack_frame(&mut self, frame: &Frame, placement: &ClothPlacement, arrays: &mut FrameArrays) {
         let steps = self.clock.begin_frame(frame.dt, &self.cloth.config);
-        self.wake_count = self.wake_count.wrapping_add(u32::from(std::mem::take(&mut self.is_woken) || self.motion.is_moving()));
+        if std::mem::take(&mut self.is_woken) || self.motion.is_moving() {
+            // What was reported before does not count any more, even if nothing is read back for a while.
+            (self.wake_count, self.sleep_pass_count) = (self.wake_count.wrapping_add(1), 0);
+        }
         let velocities = steps.map(|_| self.motion.advance(frame.dt));
         let slots = InputSlots::new(placement.particle_count);
         let at = |is_set: bool, offset: u32| if is_set { placement.input_begin + offset } else { NO_OFFSET };

@@ -24,7 +24,7 @@ impl InterpolatedArray {
             return was_set;
         }
         let half = if self.is_set() { 1 - self.start } else { self.start };
-        let is_changed = self.halves[self.start] != values || self.has_target;
+        let is_changed = self.halves[self.start] != values || (self.has_target && self.halves[1 - self.start] != values);
         self.has_target = self.is_set();
         self.halves[half] = values.to_vec();
         self.mark(half);

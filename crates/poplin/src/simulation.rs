@@ -96,7 +96,7 @@ impl Simulation {
         let headless = Headless::new(options.gpu.clone())?;
         let info = headless.adapter_info();
         let kind = if poplin_gpu::is_software(info) { ", a software adapter" } else { "" };
-        let adapter = format!("{} ({:?}, {} {}{kind})", info.name, info.backend, info.driver, info.driver_info);
+        let adapter = format!("{}, {:?} {}{kind}", info.name, info.backend, info.driver_info);
         let choice = BackendChoice { backend: Backend::Gpu, adapter, reason: reason.to_owned() };
         Ok(Self { engine: Engine::Gpu(Box::new(headless)), choice })
     }

@@ -17,7 +17,7 @@ pub(crate) fn ensure() -> Result<(), String> {
     if !cfg!(target_os = "linux") || has_driver() || std::env::var("POPLIN_GPU").is_ok_and(|value| value == "off") {
         return Ok(());
     }
-    say("No Vulkan driver found; installing Mesa's software adapter (mesa-vulkan-drivers, libvulkan1)\n");
+    say("No Vulkan driver found; installing Mesa's software adapter (mesa-vulkan-drivers, libvulkan1), which takes a minute\n");
     let how = "install a Vulkan driver (Debian, Ubuntu: apt install mesa-vulkan-drivers libvulkan1; Fedora: dnf install \
                mesa-vulkan-drivers vulkan-loader; Arch: pacman -S vulkan-swrast vulkan-icd-loader), or set POPLIN_GPU=off to \
                leave the GPU backend untested";
@@ -32,7 +32,10 @@ pub(crate) fn ensure() -> Result<(), String> {
     } else {
         return Err(format!("neither root nor password-less sudo: {how}"));
     };
-    apt(prefix, &["update"])?;
+    // One dead third-party list must not stand in the way: the installation itself decides.
+    if let Err(message) = apt(prefix, &["update"]) {
+        say(&format!("{message}; trying to install all the same\n"));
+    }
     apt(prefix, &[&["install", "--yes", "--no-install-recommends"], PACKAGES.as_slice()].concat())?;
     if has_driver() { Ok(()) } else { Err(format!("apt-get installed no Vulkan driver: {how}")) }
 }

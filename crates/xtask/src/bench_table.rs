@@ -7,7 +7,8 @@ use serde_json::Value;
 
 /// Writes `median` and its 95 % interval of every benchmark, as CSV, to `folder/bench.csv` or to standard output.
 pub(crate) fn write(folder: Option<&Path>) -> Result<(), String> {
-    let root = Path::new("target/criterion");
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    let root = &target.join("criterion");
     let mut rows = Vec::new();
     collect(root, root, &mut rows).map_err(|error| format!("{}: {error} (run `cargo bench` first)", root.display()))?;
     rows.sort();

@@ -4,15 +4,20 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
 /// Tests of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Totals {
     passed: u64,
     failed: u64,
+    failures: Vec<String>,
 }
 
 impl Totals {
-    /// Adds the counts of a line such as `test result: ok. 3 passed; 0 failed; ...`; other lines count nothing.
+    /// Adds the counts of a line such as `test result: ok. 3 passed; 0 failed; ...` and the name of a failed test; other
+    /// lines count nothing.
     fn add_line(&mut self, line: &str) {
+        if let Some(name) = line.trim().strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
+            self.failures.push(name.to_owned());
+        }
         let Some(rest) = line.trim().strip_prefix("test result: ") else { return };
         let count = |what: &str| {
             let words: Vec<_> = rest.split([' ', ';']).filter(|word| !word.is_empty()).collect();
@@ -23,7 +28,10 @@ impl Totals {
     }
 
     /// The closing line of a test run.
-    pub(crate) fn print(self) {
+    pub(crate) fn print(&self) {
+        for name in &self.failures {
+            say(&format!("FAILED {name}\n"));
+        }
         say(&format!("{} passed, {} failed\n", self.passed, self.failed));
     }
 }
@@ -100,6 +108,7 @@ mod tests {
         totals.add_line("test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s");
         totals.add_line("test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s");
         totals.add_line("test something ... ok");
-        assert_eq!(totals, Totals { passed: 5, failed: 1 });
+        totals.add_line("test something_else ... FAILED");
+        assert_eq!(totals, Totals { passed: 5, failed: 1, failures: vec!["something_else".to_owned()] });
     }
 }

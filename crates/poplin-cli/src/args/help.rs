@@ -50,9 +50,10 @@ Pin rules:
 
 Files written (NAME is the name of each cloth of the scene):
   NAME.pc2           point cache: the start and every frame, for the vertices of the source mesh in their order
-                     (Blender: Mesh Cache modifier). Copies of a cloth stand one after another in one cache
+                     (Blender: Mesh Cache modifier). Copies of a cloth stand one after another in one cache.
+                     World coordinates, here and in the mesh, also for cloths on a moving frame
   NAME.obj           the last frame, with the faces that fit the cache
-  summary.json       sizes, time per frame, strain, speed, faults, cooking report
+  summary.json       sizes, time per frame, strain, speed, slept frames, faults, cooking report
   contact-sheet.png  eight moments from the first frame to the last (of the first eight copies of a cloth)
 
 Examples:

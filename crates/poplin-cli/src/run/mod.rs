@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use poplin::{ClothId, Simulation};
-use poplin_model::Frame;
+use poplin_model::{ClothConfig, Frame};
 
 use crate::args::RunArgs;
 use crate::failure::{Exit, Failure, OrFail};
@@ -77,11 +77,14 @@ impl Stage {
         let progress = progress_bar(job.frames);
         let frame = Frame { dt: job.frame_rate.recip() };
         let mut course = Course { frames: 0, times: Vec::with_capacity(job.frames as usize), is_interrupted: false };
-        recorder.record(0, &self.simulation.state()?, &self.ids)?;
+        recorder.record(0, &mut self.simulation, &self.ids)?;
         while course.frames < job.frames && !course.is_interrupted {
             let number = course.frames + 1;
             let begin = Instant::now();
-            self.move_pins(job, number as f32 / job.frame_rate)?;
+            let time = f64::from(number) / f64::from(job.frame_rate);
+            self.move_pins(job, time as f32)?;
+            self.move_frames(job, time)?;
+            self.blow(job, time)?;
             self.simulation.step(&frame)?;
             self.simulation.wait()?;
             course.times.push(begin.elapsed());
@@ -89,7 +92,7 @@ impl Stage {
             course.is_interrupted = interrupt.is_asked() && number < job.frames;
             let is_last = number == job.frames || course.is_interrupted;
             if is_last || recorder.wants(number) {
-                recorder.record(number, &self.simulation.state()?, &self.ids)?;
+                recorder.record(number, &mut self.simulation, &self.ids)?;
             }
             progress.inc(1);
         }
@@ -97,19 +100,42 @@ impl Stage {
         Ok(course)
     }
 
-    /// Puts animated pins where they are at a time \[s\].
+    /// Puts animated pins where they are in their local frames at a time \[s\].
     fn move_pins(&mut self, job: &Job, time: f32) -> Result<(), Failure> {
         for (garment, ids) in job.garments.iter().zip(&self.ids) {
             for moving in &garment.moving {
                 let step = moving.path.translation(time);
-                for (offset, &id) in garment.offsets.iter().zip(ids) {
-                    let place = |&particle: &u32| {
-                        let [x, y, z, _] = garment.cloth.particles[particle as usize];
-                        [x + offset[0] + step[0], y + offset[1] + step[1], z + offset[2] + step[2], 0.0]
-                    };
-                    let places: Vec<_> = moving.particles.iter().map(place).collect();
+                let place = |&particle: &u32| {
+                    let [x, y, z, _] = garment.cloth.particles[particle as usize];
+                    [x + step[0], y + step[1], z + step[2], 0.0]
+                };
+                let places: Vec<_> = moving.particles.iter().map(place).collect();
+                for &id in ids {
                     self.simulation.cloth_mut(id)?.write_particles(&moving.particles, &places).map_err(poplin::Error::from)?;
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets local frames arrive over the next frame where they are at a time \[s\].
+    fn move_frames(&mut self, job: &Job, time: f64) -> Result<(), Failure> {
+        for (garment, ids) in job.garments.iter().zip(&self.ids).filter(|(garment, _)| garment.has_moving_frame()) {
+            for (copy, &id) in ids.iter().enumerate() {
+                let pose = garment.pose_at(copy, time);
+                self.simulation.cloth_mut(id)?.set_pose(pose).map_err(poplin::Error::from)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the wind of a time \[s\].
+    fn blow(&mut self, job: &Job, time: f64) -> Result<(), Failure> {
+        for (garment, ids) in job.garments.iter().zip(&self.ids) {
+            let Some(wind) = garment.wind else { continue };
+            let config = ClothConfig { wind_velocity: wind.velocity_at(time), ..garment.cloth.config.clone() };
+            for &id in ids {
+                self.simulation.cloth_mut(id)?.set_config(config.clone()).map_err(poplin::Error::from)?;
             }
         }
         Ok(())

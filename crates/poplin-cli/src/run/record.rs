@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use poplin::{ClothId, State};
+use poplin::{ClothId, Simulation, State};
 
 use super::files::{GarmentFiles, create_folder};
 use super::measure::{Strain, StretchEdges, max_speed};
@@ -22,7 +22,7 @@ pub(super) struct Recorder<'a> {
     moments: Moments,
     edges: Vec<StretchEdges>,
     findings: Vec<Findings>,
-    /// Mesh vertices of all copies of each garment at the last recorded frame \[m\].
+    /// Mesh vertices of all copies of each garment at the last recorded frame, in the world \[m\].
     vertices: Vec<Vec<[f32; 3]>>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Findings {
     pub(super) last_strain: Strain,
     /// Worst strain of all recorded frames and copies.
     pub(super) worst_strain: Strain,
-    /// Largest speed at the last recorded frame [m/s].
+    /// Largest speed at the last recorded frame, in the local frame [m/s].
     pub(super) last_speed: f32,
     /// Largest speed of all recorded frames [m/s].
     pub(super) max_speed: f32,
@@ -41,6 +41,8 @@ pub(super) struct Findings {
     pub(super) is_finite: bool,
     /// Iterations of a copy.
     pub(super) iterations: u32,
+    /// Frames slept through, of all copies together.
+    pub(super) slept_frames: u64,
     /// Faults of each faulted copy.
     pub(super) faults: Vec<Fault>,
 }
@@ -79,6 +81,7 @@ impl<'a> Recorder<'a> {
             max_speed: 0.0,
             is_finite: true,
             iterations: 0,
+            slept_frames: 0,
             faults: Vec::new(),
         };
         Ok(Self {
@@ -99,16 +102,17 @@ impl<'a> Recorder<'a> {
         self.has_caches || self.moments.wants(frame)
     }
 
-    /// Records a frame. `ids`: the copies of each garment.
-    pub(super) fn record(&mut self, frame: u32, state: &State, ids: &[Vec<ClothId>]) -> Result<(), Failure> {
+    /// Reads a frame back and records it. `ids`: the copies of each garment.
+    pub(super) fn record(&mut self, frame: u32, simulation: &mut Simulation, ids: &[Vec<ClothId>]) -> Result<(), Failure> {
+        let state = simulation.state()?;
         for (index, (garment, ids)) in self.garments.iter().zip(ids).enumerate() {
             let vertices = &mut self.vertices[index];
             vertices.clear();
-            for (copy, &id) in ids.iter().enumerate() {
-                garment.append_vertices(copy, state.current(id), vertices);
+            for &id in ids {
+                garment.append_vertices(simulation.cloth(id)?.pose(), state.current(id), vertices);
             }
             let (findings, edges) = (&mut self.findings[index], &mut self.edges[index]);
-            findings.update(frame, self.frame_rate, state, ids, edges);
+            findings.update(frame, self.frame_rate, &state, ids, edges);
             self.files[index].push(vertices)?;
         }
         if frame == 0 || !self.has_caches || self.moments.wants(frame) {
@@ -141,13 +145,17 @@ impl<'a> Recorder<'a> {
 impl Findings {
     fn update(&mut self, frame: u32, frame_rate: f32, state: &State, ids: &[ClothId], edges: &mut StretchEdges) {
         (self.last_strain, self.last_speed) = (Strain::default(), 0.0);
+        self.slept_frames = 0;
         self.faults.clear();
         for (copy, &id) in ids.iter().enumerate() {
             let (current, previous) = (state.current(id), state.previous(id));
             self.last_strain = self.last_strain.worse(edges.measure(current));
             self.iterations = state.iteration_total(id);
-            if frame > 0 {
-                let iterations_per_frame = self.iterations as f32 / frame as f32;
+            let slept_frames = state.slept_frames(id);
+            self.slept_frames += u64::from(slept_frames);
+            // Sleepers do not iterate.
+            if frame > slept_frames {
+                let iterations_per_frame = self.iterations as f32 / (frame - slept_frames) as f32;
                 let step = (frame_rate * iterations_per_frame.max(1.0)).recip();
                 self.last_speed = self.last_speed.max(max_speed(current, previous, step));
             }

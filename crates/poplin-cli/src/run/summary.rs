@@ -41,6 +41,8 @@ pub(super) struct Summary {
     frame_rate: f32,
     /// Iterations of the cloth that has most.
     iterations: u32,
+    /// Frames slept through, of all cloths together.
+    slept_frames: u64,
     ms_per_frame: FrameTimes,
     seconds_in_all: f64,
     /// At the last frame, of the worst cloth.
@@ -49,7 +51,7 @@ pub(super) struct Summary {
     /// Of the worst frame read back: every frame, or the moments of the picture with --no-cache.
     worst_max_edge_strain: f32,
     worst_p99_edge_strain: f32,
-    /// In the last iteration of a frame, of the fastest free particle.
+    /// In the last iteration of a frame, of the fastest free particle, seen from its local frame.
     max_speed_m_per_s: f32,
     last_speed_m_per_s: f32,
     cloths: Vec<ClothSummary>,
@@ -73,6 +75,8 @@ struct ClothSummary {
     name: String,
     copies: usize,
     iterations: u32,
+    /// Of all copies together.
+    slept_frames: u64,
     strain: Strain,
     worst_strain: Strain,
     max_speed_m_per_s: f32,
@@ -112,6 +116,7 @@ impl Summary {
             frames_asked: job.frames,
             frame_rate: job.frame_rate,
             iterations: findings.iter().map(|findings| findings.iterations).max().unwrap_or(0),
+            slept_frames: findings.iter().map(|findings| findings.slept_frames).sum(),
             ms_per_frame: FrameTimes::new(&course.times),
             seconds_in_all: elapsed.as_secs_f64(),
             max_edge_strain: last.max,
@@ -149,6 +154,10 @@ impl Summary {
         let seconds = f64::from(self.frames) / f64::from(self.frame_rate);
         let (frames, iterations) = (grouped(self.frames as usize), counted(self.iterations as usize, "iteration"));
         say!("frames {frames}{asked}: {seconds:.2} s of cloth, {iterations} a cloth");
+        if self.slept_frames > 0 {
+            let all = grouped(self.frames as usize * self.cloth_count);
+            say!("sleep  {} of {all} frames, all cloths together", grouped(self.slept_frames as usize));
+        }
         say!("time   {:.2} ms a frame (median, simulation only), {:.1} s in all", self.ms_per_frame.median, self.seconds_in_all);
         let percent = |strain: f32| f64::from(strain) * 100.0;
         say!(
@@ -193,6 +202,7 @@ impl ClothSummary {
             name: garment.name.clone(),
             copies: garment.offsets.len(),
             iterations: findings.iterations,
+            slept_frames: findings.slept_frames,
             strain: findings.last_strain,
             worst_strain: findings.worst_strain,
             max_speed_m_per_s: findings.max_speed,

@@ -48,6 +48,18 @@ fn a_failing_case_fails_the_command() {
 }
 
 #[test]
+fn a_cloth_that_sleeps_against_the_measurement_is_told_in_words() {
+    let bench = bench("sleeps");
+    let event = r#", { "cloth": 0, "set": "sleep_after_count", "value": 2 }"#;
+    let case = falling_case("dozing", -0.1, event).replace("\"tolerance_m\"", "\"sleep_pass_count\": [1], \"tolerance_m\"");
+    bench.write("dozing.json", &case);
+    let ended = bench.poplin(&["conform", "dozing.json", "--backend", "cpu", "-v"]);
+    ended.says(1, &[]);
+    let line = "dozing  cpu  FAIL  sleeps against what was measured at frame 1 (1 snapshots)";
+    assert!(ended.stdout.contains(line) && !ended.stdout.contains("inf"), "{}", ended.stdout);
+}
+
+#[test]
 fn nothing_that_ran_is_a_failure() {
     let bench = bench("nothing");
     let ended = bench.poplin(&["conform", "later.json", "--backend", "cpu"]);

@@ -6,5 +6,6 @@ mod bench;
 mod conform;
 mod interrupt;
 mod machine;
+mod motion;
 mod output;
 mod run;

@@ -126,9 +126,20 @@ fn a_frozen_cloth_fails_after_everything_is_written() {
 #[test]
 fn shipped_scenes_run_by_name() {
     let bench = Bench::new("shipped");
-    for name in ["flag", "curtain", "cape"] {
+    for name in ["flag", "curtain", "cape", "skirt"] {
         bench.poplin(&["run", name, "--backend", "cpu", "--frames", "2", "--no-cache"]).succeeds();
         assert_eq!(bench.json(&format!("out/{name}/summary.json"))["frames"], 2);
+    }
+}
+
+#[test]
+fn shipped_scenes_end_finite_and_hardly_strained() {
+    let bench = Bench::new("shipped-whole");
+    for name in ["flag", "curtain", "cape", "skirt"] {
+        bench.poplin(&["run", name, "--backend", "cpu", "--no-cache"]).succeeds();
+        let summary = bench.json(&format!("out/{name}/summary.json"));
+        let strain = summary["p99_edge_strain"].as_f64().unwrap();
+        assert!(summary["finite"] == true && strain < 0.05, "{name}: {strain}");
     }
 }
 

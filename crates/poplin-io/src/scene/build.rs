@@ -11,7 +11,7 @@ use crate::{IoError, read_obj};
 /// A cloth of a scene, ready for cooking.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BuiltCloth {
-    /// The mesh in its place in the world; copy `k` is moved by [`super::SceneCloth::copy_offset`].
+    /// The mesh in its place in its local frame; copy `k` is moved by [`super::SceneCloth::copy_offset`].
     pub mesh: Mesh,
     /// All pinned vertices, still or moving, rising.
     pub pinned: Vec<u32>,

@@ -3,7 +3,7 @@
 use poplin_model::{ClothConfig, PhaseConfig, PhaseKind};
 use serde::Deserialize;
 
-use super::{AnimatedPins, PinRule, Shape, Transform};
+use super::{AnimatedPins, LocalFrame, PinRule, Shape, Transform, Wind};
 
 /// A checked scene.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,7 +29,7 @@ pub struct SceneCloth {
     pub name: String,
     /// Where the mesh comes from: `grid`, `tube` or `mesh`.
     pub shape: Shape,
-    /// Where it stands.
+    /// Where it stands in its local frame; in the world, if that does not move.
     pub transform: Transform,
     /// Mass per area [kg/m^2], `1e-6..=1e6` (default 0.2, a light cotton).
     pub density: f32,
@@ -37,6 +37,10 @@ pub struct SceneCloth {
     pub pins: Vec<PinRule>,
     /// Vertices that move by keyframes (default none).
     pub animated_pins: Vec<AnimatedPins>,
+    /// The path of the local frame (default: none, it stands at the world's origin).
+    pub frame: Option<LocalFrame>,
+    /// The wind: the cloth's own, else the scene's, else `None`: steadily `config.wind_velocity`.
+    pub wind: Option<Wind>,
     /// Solver settings.
     pub config: ClothConfig,
     /// How the mesh becomes a fabric.

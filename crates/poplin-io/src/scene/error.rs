@@ -137,6 +137,14 @@ pub enum SceneError {
         /// The time of the keyframe before it \[s\].
         previous: f32,
     },
+    /// A wind velocity in the settings of a cloth that also has a `wind`.
+    #[error("{at}: {field} is given beside a `wind` of the cloth or the scene; give only one")]
+    TwoWinds {
+        /// Where in the scene file.
+        at: Box<Location>,
+        /// The velocity in the settings.
+        field: String,
+    },
     /// A vertex that two animations of one cloth both move.
     #[error("{at}: {field} moves vertex {vertex}, which an earlier animation of the cloth moves")]
     PinMovedTwice {

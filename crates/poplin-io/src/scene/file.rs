@@ -7,10 +7,10 @@ use poplin_model::ClothConfig;
 use serde::{Deserialize, Deserializer, de};
 
 use super::locate::Source;
-use super::validate::validate;
+use super::validate::{validate, validate_wind};
 use super::{
-    AnimatedPins, FabricOptions, GridShape, Keyframe, PhaseSettings, PinRule, Scene, SceneCloth, SceneError, Shape, Transform,
-    TubeShape,
+    AnimatedPins, FabricOptions, GridShape, Keyframe, LocalFrame, PhaseSettings, PinRule, Scene, SceneCloth, SceneError, Shape,
+    Transform, TubeShape, Wind,
 };
 use crate::IoError;
 
@@ -28,6 +28,7 @@ struct SceneFile {
     frames: u32,
     #[serde(default = "default_frame_rate")]
     frame_rate: f32,
+    wind: Option<Wind>,
     #[serde(default)]
     cloth: Vec<ClothFile>,
 }
@@ -47,6 +48,8 @@ struct ClothFile {
     pins: Rules,
     #[serde(default)]
     animated_pins: Vec<AnimatedPinsFile>,
+    frame: Option<LocalFrame>,
+    wind: Option<Wind>,
     #[serde(default)]
     config: ClothConfig,
     #[serde(default)]
@@ -142,7 +145,10 @@ impl Scene {
         let source = Source { text, path: path.as_ref() };
         let file: SceneFile = toml::from_str(text).map_err(|error| toml_error(&error, &source))?;
         let stem = source.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let cloths = file.cloth.into_iter().enumerate().map(|(index, cloth)| cloth.convert(index, &source));
+        if let Some(wind) = &file.wind {
+            validate_wind(wind, "wind", &source)?;
+        }
+        let cloths = file.cloth.into_iter().enumerate().map(|(index, cloth)| cloth.convert(index, file.wind, &source));
         let scene = Scene {
             title: file.title.unwrap_or(stem),
             frames: file.frames,
@@ -157,7 +163,7 @@ impl Scene {
 }
 
 impl ClothFile {
-    fn convert(self, index: usize, source: &Source<'_>) -> Result<SceneCloth, SceneError> {
+    fn convert(self, index: usize, scene_wind: Option<Wind>, source: &Source<'_>) -> Result<SceneCloth, SceneError> {
         let field = format!("cloth[{index}]");
         let shape = match (self.grid, self.tube, self.mesh) {
             (Some(grid), None, None) => Shape::Grid(grid),
@@ -181,6 +187,8 @@ impl ClothFile {
             density: self.density,
             pins: parse_rules(self.pins, &format!("{field}.pins"), source)?,
             animated_pins: animated_pins.collect::<Result<_, SceneError>>()?,
+            frame: self.frame,
+            wind: self.wind.or(scene_wind),
             config: self.config,
             fabric: self.fabric,
             phases: self.phases,

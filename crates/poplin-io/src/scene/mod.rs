@@ -15,6 +15,24 @@
 //! phases = { bending = { stiffness = 0.2 } }
 //! ```
 //!
+//! Wind and a local frame are tables of their own:
+//!
+//! ```toml
+//! [wind]                        # blows on every cloth; [cloth.wind] replaces it for one
+//! velocity = [6.0, 0.0, 0.0]    # [m/s]
+//! gust = { strength = 2.0, period = 0.8, seed = 1, direction_spread = 0.3 }
+//!
+//! [[cloth]]
+//! tube = { segments = 48, rings = 24, top_radius = 0.2, bottom_radius = 0.4, height = 0.6 }
+//! transform = { translation = [0.0, 1.0, 0.0] } # inside the local frame
+//! pins = "top:1%"               # pins ride on the frame
+//! config = { drag_coefficient = 0.5, lift_coefficient = 0.3, linear_inertia = [0.8, 0.8, 0.8] }
+//! frame = { keys = [
+//!   { time = 0.0 },
+//!   { time = 1.0, translation = [0.0, 0.0, 1.2], rotation = [0, 90, 0] }, # [m], [degrees]
+//! ] }
+//! ```
+//!
 //! [`Scene::load`] reads one, [`Scene::build_cloth`] makes the mesh and the pins of a cloth. Every key is a field of the
 //! types here; unknown keys are errors.
 
@@ -23,17 +41,21 @@ mod build;
 mod cloth;
 mod error;
 mod file;
+mod frame;
 mod locate;
 mod pin;
 mod shape;
 mod validate;
+mod wind;
 
 pub use animation::{AnimatedPins, Keyframe};
 pub use build::{BuiltCloth, MovingPins};
 pub use cloth::{FabricOptions, PhaseOptions, PhaseSettings, Scene, SceneCloth, Tethers, WarpDirection};
 pub use error::{Location, PinError, SceneError};
+pub use frame::{FrameKey, LocalFrame};
 pub use pin::{Corner, PinRule, Side};
 pub use shape::{GridPlane, GridShape, Shape, Transform, TubeShape};
+pub use wind::{Gust, Wind};
 
 /// Most particles of a whole scene, all copies of all cloths together: 4 GiB of positions and inverse masses.
 pub const MAX_SCENE_PARTICLES: usize = 1 << 28;

@@ -3,11 +3,17 @@
 use poplin_model::{MAX_PARTICLES, PhaseKind};
 
 use super::locate::{Source, shortest};
-use super::{AnimatedPins, MAX_SCENE_PARTICLES, Scene, SceneCloth, SceneError, Shape};
+use super::{AnimatedPins, LocalFrame, MAX_SCENE_PARTICLES, Scene, SceneCloth, SceneError, Shape, Wind};
 
 /// Largest length and displacement of a scene \[m\]; beyond it `f32` has no millimetres left by far.
 const MAX_LENGTH: f64 = 1e6;
 const MIN_LENGTH: f64 = 1e-6;
+
+/// Largest wind speed, per axis [m/s].
+const MAX_WIND: f64 = 1000.0;
+
+/// Largest turn of a local frame \[degrees\]: a hundred times around.
+const MAX_TURN: f64 = 36_000.0;
 
 /// Refuses the first field out of range.
 pub(super) fn validate(scene: &Scene, source: &Source<'_>) -> Result<(), SceneError> {
@@ -34,6 +40,13 @@ fn validate_cloth(cloth: &SceneCloth, field: &str, source: &Source<'_>) -> Resul
     source.check_range(&at("transform.scale"), shortest(cloth.transform.scale), [1e-6, 1e6], "")?;
     source.check_range(&at("density"), shortest(cloth.density), [1e-6, 1e6], "kg/m^2")?;
     cloth.config.validate().map_err(|error| source.model_error(&at("config"), &error))?;
+    if let Some(wind) = &cloth.wind {
+        validate_wind(wind, &at("wind"), source)?;
+        check_wind_is_felt(cloth, field, source)?;
+    }
+    if let Some(frame) = &cloth.frame {
+        validate_frame(frame, &at("frame"), source)?;
+    }
     source.check_range(&at("fabric.max_fiber_length"), cloth.fabric.max_fiber_length, [1.0, 1024.0], "")?;
     source.check_range(&at("fabric.weld_tolerance"), shortest(cloth.fabric.weld_tolerance), [0.0, 1.0], "m")?;
     for kind in PhaseKind::ALL {
@@ -125,14 +138,60 @@ fn validate_animation(animated: &AnimatedPins, field: &str, source: &Source<'_>)
         return Err(empty(source, &format!("{field}.keys"), "keyframe"));
     }
     for (index, key) in animated.keys.iter().enumerate() {
-        let field = format!("{field}.keys[{index}]");
-        source.check_range(&format!("{field}.time"), shortest(key.time), [0.0, 1e6], "s")?;
-        source.check_vector(&format!("{field}.translation"), key.translation, MAX_LENGTH, "m")?;
         let previous = index.checked_sub(1).map(|before| animated.keys[before].time);
-        if let Some(previous) = previous.filter(|&previous| previous >= key.time) {
-            let at = source.location(&field);
-            return Err(SceneError::KeyOrder { at, field, time: key.time, previous });
-        }
+        validate_key(&format!("{field}.keys[{index}]"), key.time, previous, key.translation, source)?;
+    }
+    Ok(())
+}
+
+fn validate_key(
+    field: &str,
+    time: f32,
+    previous: Option<f32>,
+    translation: [f32; 3],
+    source: &Source<'_>,
+) -> Result<(), SceneError> {
+    source.check_range(&format!("{field}.time"), shortest(time), [0.0, 1e6], "s")?;
+    source.check_vector(&format!("{field}.translation"), translation, MAX_LENGTH, "m")?;
+    match previous.filter(|&previous| previous >= time) {
+        Some(previous) => Err(SceneError::KeyOrder { at: source.location(field), field: field.into(), time, previous }),
+        None => Ok(()),
+    }
+}
+
+fn validate_frame(frame: &LocalFrame, field: &str, source: &Source<'_>) -> Result<(), SceneError> {
+    if frame.keys.is_empty() {
+        return Err(empty(source, &format!("{field}.keys"), "keyframe"));
+    }
+    for (index, key) in frame.keys.iter().enumerate() {
+        let field = format!("{field}.keys[{index}]");
+        let previous = index.checked_sub(1).map(|before| frame.keys[before].time);
+        validate_key(&field, key.time, previous, key.translation, source)?;
+        source.check_vector(&format!("{field}.rotation"), key.rotation, MAX_TURN, "degrees")?;
+    }
+    Ok(())
+}
+
+/// Refuses a wind out of range.
+pub(super) fn validate_wind(wind: &Wind, field: &str, source: &Source<'_>) -> Result<(), SceneError> {
+    let gust = &wind.gust;
+    let at = |name: &str| format!("{field}.{name}");
+    source.check_vector(&at("velocity"), wind.velocity, MAX_WIND, "m/s")?;
+    source.check_range(&at("gust.strength"), shortest(gust.strength), [0.0, MAX_WIND], "m/s")?;
+    source.check_range(&at("gust.period"), shortest(gust.period), [0.01, 1e6], "s")?;
+    source.check_range(&at("gust.direction_spread"), shortest(gust.direction_spread), [0.0, 1.0], "")
+}
+
+/// Refuses two winds, warns of one that does nothing.
+fn check_wind_is_felt(cloth: &SceneCloth, field: &str, source: &Source<'_>) -> Result<(), SceneError> {
+    let config = &cloth.config;
+    if config.wind_velocity != [0.0; 3] {
+        let field = format!("{field}.config.wind_velocity");
+        return Err(SceneError::TwoWinds { at: source.location(&field), field });
+    }
+    if config.drag_coefficient == 0.0 && config.lift_coefficient == 0.0 {
+        let at = source.location(&format!("{field}.wind"));
+        log::warn!("{at}: {field} does not feel its wind: `drag_coefficient` and `lift_coefficient` in `config` are 0");
     }
     Ok(())
 }

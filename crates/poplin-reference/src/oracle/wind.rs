@@ -1,4 +1,4 @@
-//! Air drag and lift of a triangle: the thin-plate law of the solver notes, section 4.
+//! Air drag and lift of a triangle by the thin-plate law; see `shaders/stage/wind.wgsl`.
 
 /// What the air is like for one step.
 #[derive(Debug, Clone, Copy)]

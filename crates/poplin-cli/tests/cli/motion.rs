@@ -1,0 +1,119 @@
+//! Wind, moving local frames and sleep in `poplin run`.
+
+use poplin_io::PointCache;
+
+use crate::bench::{Bench, SHEET};
+
+/// Two steps along x and a turn around y in a sixth of a second.
+const FRAME: &str = "frame = { keys = [\n  { time = 0, translation = [1, 2, 3] },\n  \
+    { time = 0.1, translation = [2, 2, 3] },\n  { time = 0.15, translation = [2, 2, 3], rotation = [0, 90, 0] },\n] }\n";
+
+/// Settings that let a cloth move with its frame as if nothing happened.
+const STILL: &str = "config = { gravity = [0, 0, 0], linear_inertia = [0, 0, 0], angular_inertia = [0, 0, 0], \
+    centrifugal_inertia = [0, 0, 0] }\n";
+
+const WIND: &str = "config = { drag_coefficient = 0.05, lift_coefficient = 0.05 }\n[cloth.wind]\nvelocity = [2, 0, 5]\n";
+
+fn run(bench: &Bench, name: &str, scene: &str) -> PointCache {
+    bench.write(&format!("{name}.toml"), scene);
+    let ended = bench.poplin(&["run", &format!("{name}.toml"), "--backend", "cpu"]);
+    assert!(ended.succeeds().stderr.is_empty(), "{}", ended.stderr);
+    PointCache::read(bench.path(&format!("out/{name}/sheet.pc2"))).unwrap()
+}
+
+#[test]
+fn a_cloth_without_inertia_moves_with_its_frame_in_the_world() {
+    let bench = Bench::new("frame");
+    let cache = run(&bench, "scene", &format!("{SHEET}{STILL}{FRAME}"));
+    let start = |vertex: usize| [0.25 * (vertex % 5) as f32, -((vertex / 5) as f32) / 3.0];
+    let holds = |frame: usize, place: fn([f32; 2]) -> [f32; 3]| {
+        for (vertex, &got) in cache.frame(frame).unwrap().iter().enumerate() {
+            let expected = place(start(vertex));
+            assert!((0..3).all(|axis| (got[axis] - expected[axis]).abs() < 1e-4), "{frame} {vertex}: {got:?} {expected:?}");
+        }
+    };
+    holds(0, |[x, y]| [x + 1.0, y + 2.0, 3.0]);
+    // Half of the way.
+    holds(3, |[x, y]| [x + 1.5, y + 2.0, 3.0]);
+    // At its end, turned: local x is world -z.
+    holds(10, |[x, y]| [2.0, y + 2.0, 3.0 - x]);
+}
+
+#[test]
+fn a_cloth_with_inertia_lags_behind_its_frame() {
+    let bench = Bench::new("inertia");
+    let cache = run(&bench, "scene", &format!("{SHEET}{FRAME}"));
+    let last = cache.frame(3).unwrap();
+    assert!((last[0][0] - 1.5).abs() < 1e-5, "the pin rides on the frame: {:?}", last[0]);
+    assert!(last[19][0] < 2.4, "the free corner does not come along at once: {:?}", last[19]);
+}
+
+#[test]
+fn animated_pins_move_inside_the_frame() {
+    let bench = Bench::new("frame-pins");
+    let pins = "[[cloth.animated_pins]]\npins = \"indices:4\"\nkeys = [{ time = 0, translation = [0, 0, 0] }, \
+        { time = 0.15, translation = [-0.5, 0, 0] }]\n";
+    let cache = run(&bench, "scene", &format!("{SHEET}{STILL}{FRAME}{pins}"));
+    // At local x = 0.5 of a frame that has turned local x to world -z.
+    let got = cache.frame(10).unwrap()[4];
+    assert!((0..3).all(|axis| (got[axis] - [2.0, 2.0, 2.5][axis]).abs() < 1e-5), "{got:?}");
+}
+
+#[test]
+fn copies_on_a_frame_stand_apart_in_the_world() {
+    let bench = Bench::new("frame-copies");
+    let cache = run(&bench, "scene", &format!("{SHEET}{FRAME}count = 2\nspacing = [0.0, 0.0, -8.0]\n"));
+    let last = cache.frame(10).unwrap();
+    let apart = |v: usize| [0, 1, 2].map(|axis| last[20 + v][axis] - last[v][axis]);
+    assert!((0..20).all(|v| apart(v)[0].abs() + apart(v)[1].abs() + (apart(v)[2] + 8.0).abs() < 1e-5));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_cache_and_another_seed_another() {
+    let bench = Bench::new("gust");
+    let gusty = |seed: u32| format!("{SHEET}{WIND}gust = {{ strength = 3, period = 0.1, seed = {seed} }}\n");
+    for (name, scene) in [("a", gusty(1)), ("b", gusty(1)), ("c", gusty(2)), ("steady", format!("{SHEET}{WIND}"))] {
+        run(&bench, name, &scene);
+    }
+    let read = |name: &str| std::fs::read(bench.path(&format!("out/{name}/sheet.pc2"))).unwrap();
+    assert!(read("a") == read("b"), "the same seed");
+    assert!(read("a") != read("c") && read("a") != read("steady"), "another seed, no gust");
+}
+
+#[test]
+fn the_wind_of_the_scene_blows_on_every_cloth_that_has_none_of_its_own() {
+    let bench = Bench::new("scene-wind");
+    let wind = |of_scene: &str, own: &str| {
+        let cloth = SHEET.replace("frames = 10\n", "");
+        format!("frames = 10\n{of_scene}{cloth}config = {{ drag_coefficient = 0.05 }}\n{own}")
+    };
+    let (strong, none) = ("velocity = [0, 0, 9]\n", "velocity = [0, 0, 0]\n");
+    let of_scene = run(&bench, "scene", &wind(&format!("[wind]\n{strong}"), ""));
+    let own = run(&bench, "own", &wind("", &format!("[cloth.wind]\n{strong}")));
+    let own_wins = run(&bench, "wins", &wind(&format!("[wind]\n{strong}"), &format!("[cloth.wind]\n{none}")));
+    assert!(of_scene.frame(10).unwrap() == own.frame(10).unwrap() && own.frame(10).unwrap()[19][2] > 0.01);
+    assert_eq!(own_wins.frame(10).unwrap()[19][2], 0.0);
+}
+
+#[test]
+fn sleeping_cloths_are_counted() {
+    let bench = Bench::new("sleep");
+    let settings = "config = { gravity = [0, 0, 0], sleep_threshold = 0.01, sleep_test_interval = 20, sleep_after_count = 2 }\n";
+    bench.write("scene.toml", &format!("{SHEET}{settings}count = 2\n"));
+    let ended = bench.poplin(&["run", "scene.toml", "--backend", "cpu", "--frames", "30"]);
+    let summary = bench.json("out/scene/summary.json");
+    let slept = summary["slept_frames"].as_u64().unwrap();
+    assert!((30..60).contains(&slept), "{slept}");
+    assert_eq!(summary["cloths"][0]["slept_frames"], slept);
+    let line = format!("sleep  {slept} of 60 frames, all cloths together");
+    assert!(ended.succeeds().stdout.contains(&line), "{}", ended.stdout);
+    assert_eq!(bench.poplin(&["run", "scene.toml", "--backend", "cpu", "--frames", "2"]).succeeds().stdout.find("sleep "), None);
+}
+
+#[test]
+fn a_wind_that_nothing_feels_is_warned_of() {
+    let bench = Bench::new("unfelt");
+    bench.write("scene.toml", &format!("{SHEET}wind = {{ velocity = [1, 0, 0] }}\n"));
+    let ended = bench.poplin(&["run", "scene.toml", "--backend", "cpu"]);
+    ended.says(0, &["scene.toml:7:1", "cloth[0] does not feel its wind", "drag_coefficient"]);
+}

@@ -1,0 +1,115 @@
+//! The local frame of a cloth, moved by keyframes.
+
+use glam::{DQuat, DVec3, EulerRot};
+use poplin_model::Pose;
+use serde::Deserialize;
+
+/// The path of a cloth's local frame: the body that wears the cloth.
+///
+/// The cloth is simulated in the coordinates of the frame: `transform` places it inside its frame, and pins, still or
+/// animated, move along with the frame. `linear_inertia`, `angular_inertia`, `centrifugal_inertia`, `linear_drag` and
+/// `angular_drag` in `config` say how much of the frame's motion the cloth feels. Gravity and wind keep their world axes.
+/// What is written (caches, meshes, pictures) is in world coordinates. Copies have frames of their own, `spacing` apart.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LocalFrame {
+    /// Where the frame is, at least one, rising in time.
+    pub keys: Vec<FrameKey>,
+}
+
+/// Where a local frame is at one time.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FrameKey {
+    /// Time since the first frame \[s\], 0 or more.
+    pub time: f32,
+    /// Origin of the frame in the world \[m\] (default 0).
+    #[serde(default)]
+    pub translation: [f32; 3],
+    /// Turns \[degrees\] (default 0) around the world's x axis first, then y, then z, as in `transform`, `-36000..=36000`.
+    #[serde(default)]
+    pub rotation: [f32; 3],
+}
+
+impl FrameKey {
+    fn quaternion(&self) -> DQuat {
+        let [x, y, z] = self.rotation.map(|angle| f64::from(angle).to_radians());
+        DQuat::from_euler(EulerRot::ZYX, z, y, x)
+    }
+}
+
+impl LocalFrame {
+    /// The pose at a time \[s\]. Between keyframes the origin moves linearly and the frame turns steadily around one axis,
+    /// the short way (keys less than half a turn apart leave no doubt); held before the first and after the last.
+    ///
+    /// Rotations go through sine and cosine: their last bits may differ between platforms.
+    pub fn pose_at(&self, time: f64) -> Pose {
+        let next = self.keys.partition_point(|key| f64::from(key.time) <= time);
+        match (self.keys.get(next.wrapping_sub(1)), self.keys.get(next)) {
+            (Some(before), Some(after)) => between(before, after, time),
+            (Some(key), None) | (None, Some(key)) => pose(DVec3::from(key.translation.map(f64::from)), key.quaternion()),
+            (None, None) => Pose::default(),
+        }
+    }
+}
+
+fn between(before: &FrameKey, after: &FrameKey, time: f64) -> Pose {
+    let [begin, end] = [before.time, after.time].map(f64::from);
+    let share = (time - begin) / (end - begin);
+    let [from, to] = [before, after].map(|key| DVec3::from(key.translation.map(f64::from)));
+    let rotation = if before.rotation == after.rotation {
+        // To the last bit, so that a frame that stands still lets its cloth sleep.
+        before.quaternion()
+    } else {
+        let (from, to) = (before.quaternion(), after.quaternion());
+        let to = if from.dot(to) < 0.0 { -to } else { to };
+        from * DQuat::from_scaled_axis((from.conjugate() * to).to_scaled_axis() * share)
+    };
+    pose(from + (to - from) * share, rotation)
+}
+
+fn pose(translation: DVec3, rotation: DQuat) -> Pose {
+    Pose { translation: translation.as_vec3().to_array(), rotation: rotation.normalize().as_quat().to_array() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(time: f32, x: f32, turn: f32) -> FrameKey {
+        FrameKey { time, translation: [x, 0.0, 0.0], rotation: [0.0, turn, 0.0] }
+    }
+
+    /// Turn around y \[degrees\].
+    fn turn(pose: Pose) -> f32 {
+        let [x, _, z] = Pose { translation: [0.0; 3], ..pose }.apply([1.0, 0.0, 0.0]);
+        (-z).atan2(x).to_degrees()
+    }
+
+    #[test]
+    fn frames_move_linearly_turn_steadily_and_hold_at_the_ends() {
+        let frame = LocalFrame { keys: vec![key(1.0, 0.0, 0.0), key(2.0, 4.0, 120.0), key(4.0, 4.0, 120.0)] };
+        for (time, x, angle) in [(0.0, 0.0, 0.0), (1.25, 1.0, 30.0), (1.5, 2.0, 60.0), (3.0, 4.0, 120.0), (9.0, 4.0, 120.0)] {
+            let pose = frame.pose_at(time);
+            assert!((pose.translation[0] - x).abs() < 1e-6 && (turn(pose) - angle).abs() < 1e-4, "at {time} s: {pose:?}");
+            pose.validate().unwrap();
+        }
+        assert_eq!(frame.pose_at(2.0), frame.pose_at(3.3), "a frame at rest does not change by a bit");
+        assert_eq!(LocalFrame::default().pose_at(1.0), Pose::default());
+    }
+
+    #[test]
+    fn frames_turn_the_short_way() {
+        let frame = LocalFrame { keys: vec![key(0.0, 0.0, 350.0), key(1.0, 0.0, 10.0)] };
+        assert!(turn(frame.pose_at(0.5)).abs() < 1e-4, "{}", turn(frame.pose_at(0.5)));
+    }
+
+    #[test]
+    fn rotations_mean_the_same_as_those_of_transforms() {
+        let rotation = [30.0, -50.0, 200.0];
+        let transform = crate::scene::Transform { rotation, ..Default::default() };
+        let frame = LocalFrame { keys: vec![FrameKey { rotation, ..key(0.0, 0.0, 0.0) }] };
+        let (a, b) = (transform.apply([1.0, 2.0, 3.0]), frame.pose_at(0.0).apply([1.0, 2.0, 3.0]));
+        assert!((0..3).all(|axis| (a[axis] - b[axis]).abs() < 1e-5), "{a:?} {b:?}");
+    }
+}
