@@ -1,0 +1,43 @@
+//! What sleep saves on the CPU backend: a batch of sheets all awake, and with 90 % of them asleep.
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use poplin::model::Frame;
+use poplin::{Backend, ClothId, Simulation};
+use poplin_testkit::scenes::hanging_sheet;
+
+/// Sheets in the batch.
+const COUNT: usize = 256;
+
+/// A batch in which every tenth sheet never sleeps, and the others only if `sleeps`; stepped until they do.
+fn batch(sleeps: bool) -> Simulation {
+    let mut simulation = Simulation::new(Backend::Cpu).expect("the CPU backend is built in");
+    for index in 0..COUNT {
+        let mut cloth = hanging_sheet(16, 16);
+        if sleeps && index % 10 != 0 {
+            // Every test for rest passes: the sheet sleeps from the first one on.
+            cloth.config.sleep_threshold = 1000.0;
+            cloth.config.sleep_after_count = 1;
+        }
+        simulation.add(cloth).expect("the sheet is valid");
+    }
+    (0..6).for_each(|_| simulation.step(&Frame::default()).expect("the frame is valid"));
+    let state = simulation.state().expect("the CPU backend answers");
+    let asleep = (0..COUNT).filter(|&id| state.slept_frames(ClothId(id)) > 0).count();
+    assert_eq!(asleep, if sleeps { COUNT - COUNT.div_ceil(10) } else { 0 });
+    simulation
+}
+
+fn sleep(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("sleep");
+    group.sample_size(20);
+    for (name, sleeps) in [("awake", false), ("ninety_percent_asleep", true)] {
+        let mut simulation = batch(sleeps);
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| simulation.step(&Frame::default()).expect("the frame is valid"));
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, sleep);
+criterion_main!(benches);

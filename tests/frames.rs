@@ -1,0 +1,274 @@
+//! A moving local frame: with all inertia felt the cloth does in the world what it would do without the frame, with none it
+//! does not notice.
+//!
+//! The solver spreads a frame's change of velocity over its iterations. With poses X at the frame's ends, velocities
+//! v = (X1 - X0) / dt and v0 in the frame before, and n iterations of h, the origin goes in iteration k = 1..n by
+//!
+//! ```text
+//! h (v0 + (v - v0) ((k - 1) / n + (n + 1) / (2n)))       [1]
+//! ```
+//!
+//! which sums up to X1 - X0. Every stage is invariant under a shift, so a run in the local frame equals a run in the world
+//! whose pins follow [1], to rounding. For n large [1] is the parabola through the two poses, so that it follows a smooth path
+//! of the frame to third order of dt.
+
+use poplin::gpu::EngineOptions;
+use poplin::model::{Cloth, ClothConfig, Frame, Pose};
+use poplin::{Backend, ClothId, Simulation};
+use poplin_testkit::adapter::headless;
+use poplin_testkit::scenes::hanging_sheet;
+
+fn backends() -> Vec<Backend> {
+    let gpu = headless(EngineOptions::default()).map(|_| Backend::Gpu);
+    std::iter::once(Backend::Cpu).chain(gpu).collect()
+}
+
+/// A sheet with tethers. If `is_free` it has no pins and tumbles: its tethers and edges then work against the spin, which
+/// unlike a compression sets off no buckling that would blow up rounding errors.
+fn sheet(is_free: bool) -> Cloth {
+    let mut cloth = hanging_sheet(8, 8);
+    if is_free {
+        let w = cloth.particles[1][3];
+        cloth.particles.iter_mut().filter(|particle| particle[3] == 0.0).for_each(|particle| particle[3] = 2.0 * w);
+        // 2 rad/s about the z axis through the middle.
+        let way = 2.0 / cloth.config.solver_frequency;
+        cloth.previous_positions = cloth.particles.iter().map(|&[x, y, z, _]| [x + y * way, y - (x - 0.5) * way, z]).collect();
+    }
+    cloth
+}
+
+/// Where the frame's origin is at time t \[m\]: a path from rest with velocity and acceleration that vary.
+fn path(t: f64) -> [f64; 3] {
+    [0.3 * (1.0 - (5.0 * t).cos()), 0.2 * (1.0 - (4.0 * t).cos()), 0.4 * t * t]
+}
+
+fn plus(a: [f64; 3], b: [f64; 3], factor: f64) -> [f64; 3] {
+    std::array::from_fn(|k| a[k] + b[k] * factor)
+}
+
+fn distance(a: [f32; 3], b: [f32; 3]) -> f64 {
+    (0..3).map(|k| (f64::from(a[k]) - f64::from(b[k])).powi(2)).sum::<f64>().sqrt()
+}
+
+/// How the pins of the world run follow the frame.
+#[derive(Clone, Copy)]
+enum Follow {
+    /// By the increments [1] of the scheme.
+    Scheme,
+    /// Along the smooth path itself.
+    Path,
+}
+
+/// World positions after `seconds` in a local frame that moves along [`path`], sampled every `dt`.
+fn run_in_frame(backend: Backend, cloth: &Cloth, dt: f64, seconds: f64) -> Vec<[f32; 3]> {
+    let mut simulation = Simulation::new(backend).unwrap();
+    let id = simulation.add(cloth.clone()).unwrap();
+    for frame in 1..=(seconds / dt).round() as u32 {
+        let translation = path(f64::from(frame) * dt).map(|x| x as f32);
+        simulation.cloth_mut(id).unwrap().set_pose(Pose { translation, ..Pose::default() }).unwrap();
+        simulation.step(&Frame { dt: dt as f32 }).unwrap();
+    }
+    let pose = simulation.cloth(id).unwrap().pose();
+    simulation.state().unwrap().positions(id).map(|local| pose.apply(local)).collect()
+}
+
+/// World positions after `seconds` in a world frame whose pins follow, stepped by single iterations.
+fn run_in_world(backend: Backend, cloth: &Cloth, dt: f64, seconds: f64, follow: Follow) -> Vec<[f32; 3]> {
+    let mut simulation = Simulation::new(backend).unwrap();
+    let id = simulation.add(cloth.clone()).unwrap();
+    let n = (dt * f64::from(cloth.config.solver_frequency)).round();
+    let h = dt / n;
+    let pins: Vec<u32> = (0..cloth.particle_count() as u32).filter(|&i| cloth.particles[i as usize][3] == 0.0).collect();
+    let (mut origin, mut last_velocity) = ([0.0; 3], [0.0; 3]);
+    for frame in 1..=(seconds / dt).round() as u32 {
+        let begin = f64::from(frame - 1) * dt;
+        let velocity = plus(path(begin + dt), path(begin), -1.0).map(|x| x / dt);
+        let change = plus(velocity, last_velocity, -1.0);
+        for k in 1..=n as u32 {
+            let k = f64::from(k);
+            origin = match follow {
+                Follow::Scheme => {
+                    let increment = plus(last_velocity, change, (k - 1.0) / n + (n + 1.0) / (2.0 * n));
+                    plus(origin, increment, h)
+                }
+                Follow::Path => path(begin + k * h),
+            };
+            let moved: Vec<_> = pins
+                .iter()
+                .map(|&pin| {
+                    let [x, y, z, _] = cloth.particles[pin as usize].map(f64::from);
+                    let [x, y, z] = plus([x, y, z], origin, 1.0).map(|x| x as f32);
+                    [x, y, z, 0.0]
+                })
+                .collect();
+            simulation.cloth_mut(id).unwrap().write_particles(&pins, &moved).unwrap();
+            simulation.step(&Frame { dt: h as f32 }).unwrap();
+        }
+        last_velocity = velocity;
+    }
+    simulation.state().unwrap().positions(id).collect()
+}
+
+fn farthest(a: &[[f32; 3]], b: &[[f32; 3]]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    a.iter().zip(b).map(|(a, b)| distance(*a, *b)).fold(0.0, f64::max)
+}
+
+/// Rounding of two runs of `count` iterations \[m\]: each rounds every place, of up to 2 m, by up to EPSILON; in Verlet's
+/// scheme a rounding is a velocity that goes on, and `count` independent ones add up to `count^(3/2)`.
+fn rounding(count: f64) -> f64 {
+    2.0 * 2.0 * f64::from(f32::EPSILON) * count.powf(1.5)
+}
+
+#[test]
+fn a_translating_frame_equals_the_world_to_rounding() {
+    let (dt, seconds) = (1.0 / 60.0, 0.5);
+    let allowed = rounding(150.0);
+    for backend in backends() {
+        for is_free in [false, true] {
+            let cloth = sheet(is_free);
+            let local = run_in_frame(backend, &cloth, dt, seconds);
+            let world = run_in_world(backend, &cloth, dt, seconds, Follow::Scheme);
+            let error = farthest(&local, &world);
+            eprintln!("translating frame, {}, free {is_free}: {error:.2e} m of {allowed:.2e} m", backend.name());
+            assert!(error < allowed, "{}, free {is_free}: {error:e} m above {allowed:e} m", backend.name());
+        }
+    }
+}
+
+#[test]
+fn a_translating_frame_follows_a_smooth_path_better_the_finer_its_poses() {
+    let seconds = 0.4;
+    let mut cloth = sheet(false);
+    cloth.config.solver_frequency = 480.0;
+    let errors = [1.0 / 15.0, 1.0 / 30.0, 1.0 / 60.0].map(|dt| {
+        let local = run_in_frame(Backend::Cpu, &cloth, dt, seconds);
+        farthest(&local, &run_in_world(Backend::Cpu, &cloth, dt, seconds, Follow::Path))
+    });
+    eprintln!("smooth path, poses every 1/15, 1/30, 1/60 s: {errors:?} m");
+    // The kink at the start, where [1] does not know the acceleration yet, is of second order, all else of third: each
+    // halving must take at least a factor of 3 of the ideal 4 away.
+    assert!(errors.windows(2).all(|pair| pair[0] > 3.0 * pair[1]), "{errors:?}");
+}
+
+#[test]
+fn free_fall_in_an_accelerating_frame_is_the_parabola_of_the_world() {
+    let (dt, seconds) = (1.0 / 60.0, 0.5);
+    for backend in backends() {
+        let mut cloth = sheet(true);
+        cloth.previous_positions.clear();
+        cloth.fabric = {
+            let mut fabric = (*cloth.fabric).clone();
+            fabric.tethers_per_particle = 0;
+            (fabric.tether_anchors, fabric.tether_lengths) = Default::default();
+            fabric.into()
+        };
+        let got = run_in_frame(backend, &cloth, dt, seconds);
+        // Verlet's parabola: N iterations of h fall g h^2 N (N + 1) / 2.
+        let (count, h) = (seconds * 300.0, 1.0 / 300.0);
+        let fall = 9.81 * h * h * count * (count + 1.0) / 2.0;
+        let expected: Vec<_> = cloth.particles.iter().map(|&[x, y, z, _]| [x, y - fall as f32, z]).collect();
+        let error = farthest(&got, &expected);
+        let allowed = rounding(count);
+        eprintln!("parabola in an accelerating frame, {}: {error:.2e} m of {allowed:.2e} m", backend.name());
+        assert!(error < allowed, "{}: {error:e} m above {allowed:e} m", backend.name());
+    }
+}
+
+/// Free particles: no constraint acts. Each has a velocity [m/s] in the world.
+fn free_particles(velocity: [f32; 3]) -> Cloth {
+    let mut cloth = sheet(true);
+    cloth.phase_configs.clear();
+    cloth.config = ClothConfig { gravity: [0.0; 3], tether_stiffness: 0.0, ..ClothConfig::default() };
+    let h = 1.0 / cloth.config.solver_frequency;
+    cloth.previous_positions = cloth.particles.iter().map(|p| std::array::from_fn(|k| p[k] - velocity[k] * h)).collect();
+    cloth
+}
+
+/// Angle of the turning frame at time t \[rad\]: it starts and stops smoothly.
+fn angle(t: f64) -> f64 {
+    0.6 * (1.0 - (3.0 * t).cos())
+}
+
+/// Largest speed of that angle [rad/s].
+const FASTEST_TURN: f64 = 0.6 * 3.0;
+
+/// Largest distance of a particle from the origin at the start \[m\].
+const FARTHEST: f64 = std::f64::consts::SQRT_2;
+
+fn turned_pose(t: f64) -> Pose {
+    let (sine, cosine) = (angle(t) / 2.0).sin_cos();
+    let axis = [1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0];
+    Pose { rotation: [axis[0] * sine, axis[1] * sine, axis[2] * sine, cosine].map(|x| x as f32), ..Pose::default() }
+}
+
+/// World and local positions of a cloth after `seconds` in the turning frame.
+fn run_turning(backend: Backend, cloth: &Cloth, dt: f64, seconds: f64) -> [Vec<[f32; 3]>; 2] {
+    let mut simulation = Simulation::new(backend).unwrap();
+    let id: ClothId = simulation.add(cloth.clone()).unwrap();
+    for frame in 1..=(seconds / dt).round() as u32 {
+        simulation.cloth_mut(id).unwrap().set_pose(turned_pose(f64::from(frame) * dt)).unwrap();
+        simulation.step(&Frame { dt: dt as f32 }).unwrap();
+    }
+    let pose = simulation.cloth(id).unwrap().pose();
+    let local: Vec<_> = simulation.state().unwrap().positions(id).collect();
+    [local.iter().map(|&local| pose.apply(local)).collect(), local]
+}
+
+#[test]
+fn free_particles_in_a_turning_frame_fly_straight_in_the_world() {
+    let seconds = 1.0;
+    for backend in backends() {
+        for velocity in [[0.0; 3], [0.3, -0.2, 0.5]] {
+            let steps: &[f64] = if backend == Backend::Cpu { &[30.0, 60.0, 150.0, 300.0] } else { &[30.0, 60.0] };
+            let errors: Vec<f64> = steps
+                .iter()
+                .map(|rate| {
+                    let cloth = free_particles(velocity);
+                    let [world, _] = run_turning(backend, &cloth, 1.0 / rate, seconds);
+                    let expected: Vec<[f32; 3]> =
+                        cloth.particles.iter().map(|p| std::array::from_fn(|k| p[k] + velocity[k] * seconds as f32)).collect();
+                    farthest(&world, &expected)
+                })
+                .collect();
+            // One frame's turn is felt at most half a frame too early or too late: a shift of half a frame's way, and the
+            // error is of first order.
+            for (error, rate) in errors.iter().zip(steps) {
+                let allowed = FASTEST_TURN * FARTHEST * 0.5 / rate;
+                assert!(*error < allowed, "{}, {rate} 1/s: {error:e} m above {allowed:e} m", backend.name());
+            }
+            for (pair, rates) in errors.windows(2).zip(steps.windows(2)) {
+                let (fell, refined) = (pair[0] / pair[1], rates[1] / rates[0]);
+                assert!(fell > 0.9 * refined, "{}: poses {refined} times as fine, error {fell} times less", backend.name());
+            }
+            eprintln!("turning frame, {}, velocity {velocity:?}, poses at {steps:?} 1/s: {errors:?} m", backend.name());
+        }
+    }
+}
+
+#[test]
+fn without_inertia_the_cloth_does_not_notice_the_frame() {
+    // Each of the iterations rounds places of up to 2 m by up to EPSILON, twice (Q x - Q x'); pins and fabric keep what is
+    // left of it from going on as a velocity.
+    let allowed = 2.0 * 2.0 * f64::from(f32::EPSILON) * 300.0;
+    for backend in backends() {
+        let mut cloth = sheet(false);
+        cloth.config.gravity = [0.0; 3];
+        cloth.config.linear_inertia = [0.0; 3];
+        cloth.config.angular_inertia = [0.0; 3];
+        cloth.config.centrifugal_inertia = [0.0; 3];
+        let mut simulation = Simulation::new(backend).unwrap();
+        let id = simulation.add(cloth.clone()).unwrap();
+        for frame in 1..=60 {
+            let t = f64::from(frame) / 60.0;
+            let pose = Pose { translation: path(t).map(|x| x as f32), ..turned_pose(t) };
+            simulation.cloth_mut(id).unwrap().set_pose(pose).unwrap();
+            simulation.step(&Frame::default()).unwrap();
+        }
+        let got: Vec<_> = simulation.state().unwrap().positions(id).collect();
+        let expected: Vec<_> = cloth.particles.iter().map(|&[x, y, z, _]| [x, y, z]).collect();
+        let error = farthest(&got, &expected);
+        eprintln!("no inertia, {}: {error:.2e} m of {allowed:.2e} m", backend.name());
+        assert!(error < allowed, "{}: {error:e} m above {allowed:e} m", backend.name());
+    }
+}

@@ -1,0 +1,267 @@
+//! Sleep: when a cloth falls asleep, what that saves, and what wakes it, the same on both backends.
+
+use poplin::gpu::{EngineOptions, HeadlessOptions};
+use poplin::model::{Cloth, ClothConfig, Frame, PhaseConfig, Pose};
+use poplin::{Backend, ClothId, HostCloth, Simulation, SimulationOptions, State};
+use poplin_testkit::adapter::{headless, is_strict};
+use poplin_testkit::compare::same_bits;
+use poplin_testkit::scenes::hanging_sheet;
+
+/// Iterations of one frame of 1/60 s at 300 per second.
+const ITERATIONS_PER_FRAME: u32 = 5;
+
+/// Time of one iteration as sleep counts it: 1/300 s in whole milliseconds \[ms\].
+const SLEEP_STEP: u32 = 3;
+
+/// Frames in which every cloth of these tests falls asleep with time to spare.
+const LONG: u32 = 24;
+
+fn backends() -> Vec<Backend> {
+    let gpu = headless(EngineOptions::default()).map(|_| Backend::Gpu);
+    std::iter::once(Backend::Cpu).chain(gpu).collect()
+}
+
+/// A sheet that every test for rest passes, whatever it does: its sleep depends on the clock alone.
+fn drowsy_sheet(after_count: u32) -> Cloth {
+    let mut cloth = hanging_sheet(6, 6);
+    cloth.config.sleep_threshold = 1000.0;
+    cloth.config.sleep_after_count = after_count;
+    cloth
+}
+
+/// A sheet without gravity that rests from the start.
+fn resting_sheet() -> Cloth {
+    let mut cloth = hanging_sheet(6, 6);
+    cloth.config = ClothConfig { gravity: [0.0; 3], sleep_threshold: 1e-3, sleep_after_count: 3, ..ClothConfig::default() };
+    cloth
+}
+
+/// Iterations until the test number `count` has passed, in whole frames.
+fn awake_iterations(config: &ClothConfig) -> u32 {
+    let tested = (config.sleep_test_interval * config.sleep_after_count).div_ceil(SLEEP_STEP);
+    tested.next_multiple_of(ITERATIONS_PER_FRAME)
+}
+
+fn step(simulation: &mut Simulation, frames: u32) -> State {
+    (0..frames).for_each(|_| simulation.step(&Frame::default()).unwrap());
+    simulation.state().unwrap()
+}
+
+#[test]
+fn a_cloth_sleeps_after_the_configured_count_and_costs_nothing_then() {
+    for backend in backends() {
+        for after_count in [1, 3, 4] {
+            let mut simulation = Simulation::new(backend).unwrap();
+            let cloth = drowsy_sheet(after_count);
+            let awake = awake_iterations(&cloth.config);
+            let id = simulation.add(cloth).unwrap();
+            let what = format!("{}, {after_count} tests", backend.name());
+            // Sleep is seen inside the kernel as long as nobody reads, and on the host after that.
+            let first = step(&mut simulation, LONG);
+            let slept = LONG - awake / ITERATIONS_PER_FRAME;
+            assert_eq!((first.iteration_total(id), first.slept_frames(id)), (awake, slept), "{what}");
+            let second = step(&mut simulation, LONG);
+            assert_eq!((second.iteration_total(id), second.slept_frames(id)), (awake, slept + LONG), "{what}");
+            same_bits(&what, second.current(id), first.current(id)).unwrap();
+            same_bits(&what, second.previous(id), first.previous(id)).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_moving_cloth_does_not_sleep_and_a_resting_one_does() {
+    for backend in backends() {
+        let mut simulation = Simulation::new(backend).unwrap();
+        let mut moving = resting_sheet();
+        moving.config.gravity = [0.0, -9.81, 0.0];
+        let moving = simulation.add(moving).unwrap();
+        let resting = simulation.add(resting_sheet()).unwrap();
+        let state = step(&mut simulation, LONG);
+        assert_eq!((state.iteration_total(moving), state.slept_frames(moving)), (LONG * ITERATIONS_PER_FRAME, 0));
+        assert!(state.slept_frames(resting) > 0);
+    }
+}
+
+/// One input, set to a value of the given number; equal numbers are equal values.
+type SetInput = fn(&mut HostCloth, f32);
+
+fn spheres(host: &HostCloth, radius: f32) -> Vec<[f32; 4]> {
+    host.cloth().particles.iter().map(|&[x, y, z, _]| [x, y, z, radius]).collect()
+}
+
+/// Every input with a value that the engine can compare with the last one.
+const INPUTS: [(&str, SetInput); 8] = [
+    ("config", |host, value| {
+        let config = ClothConfig { damping: [0.1 * value; 3], ..host.cloth().config.clone() };
+        host.set_config(config).unwrap();
+    }),
+    ("wind", |host, value| {
+        let config = ClothConfig { wind_velocity: [value, 0.0, 0.0], ..host.cloth().config.clone() };
+        host.set_config(config).unwrap();
+    }),
+    ("phase configs", |host, value| {
+        let phases: Vec<_> = (0..4).map(|phase| PhaseConfig { stiffness: 0.1 * value, ..PhaseConfig::stiff(phase) }).collect();
+        host.set_phase_configs(&phases).unwrap();
+    }),
+    ("accelerations", |host, value| {
+        let accelerations = vec![[1e-9 * value, 0.0, 0.0]; host.cloth().particle_count()];
+        host.set_particle_accelerations(&accelerations).unwrap();
+    }),
+    ("motion spheres", |host, value| host.set_motion_spheres(&spheres(host, value)).unwrap()),
+    ("separation spheres", |host, value| host.set_separation_spheres(&spheres(host, -value)).unwrap()),
+    ("translation", |host, value| {
+        host.set_pose(Pose { translation: [0.0, value, 0.0], ..Pose::default() }).unwrap();
+    }),
+    ("rotation", |host, value| {
+        let (sine, cosine) = (0.01 * value).sin_cos();
+        host.set_pose(Pose { rotation: [0.0, sine, 0.0, cosine], ..Pose::default() }).unwrap();
+    }),
+];
+
+/// A cloth that has fallen asleep with an input at value 1.
+fn asleep_with(backend: Backend, set: SetInput) -> (Simulation, ClothId, u32) {
+    let mut simulation = Simulation::new(backend).unwrap();
+    let mut cloth = resting_sheet();
+    // Threshold high enough that a frame that has just moved does not keep the cloth awake for ever.
+    cloth.config.sleep_threshold = 1000.0;
+    let id = simulation.add(cloth).unwrap();
+    set(simulation.cloth_mut(id).unwrap(), 1.0);
+    let state = step(&mut simulation, LONG);
+    assert!(state.slept_frames(id) > 0, "the cloth is not asleep yet");
+    (simulation, id, state.iteration_total(id))
+}
+
+#[test]
+fn every_changed_input_wakes_a_sleeping_cloth() {
+    for backend in backends() {
+        for (name, set) in INPUTS {
+            let (mut simulation, id, before) = asleep_with(backend, set);
+            set(simulation.cloth_mut(id).unwrap(), 2.0);
+            let after = step(&mut simulation, 1).iteration_total(id);
+            assert_eq!(after, before + ITERATIONS_PER_FRAME, "{} on {}", name, backend.name());
+        }
+    }
+}
+
+#[test]
+fn an_input_set_to_the_same_value_wakes_nothing() {
+    for backend in backends() {
+        for (name, set) in INPUTS {
+            let (mut simulation, id, before) = asleep_with(backend, set);
+            set(simulation.cloth_mut(id).unwrap(), 1.0);
+            let after = step(&mut simulation, 1).iteration_total(id);
+            assert_eq!(after, before, "{} on {}", name, backend.name());
+        }
+    }
+}
+
+#[test]
+fn an_input_set_to_the_same_value_in_every_frame_wakes_nothing() {
+    for backend in backends() {
+        for (name, set) in INPUTS {
+            let (mut simulation, id, before) = asleep_with(backend, set);
+            for frame in 0..3 {
+                set(simulation.cloth_mut(id).unwrap(), 1.0);
+                let after = step(&mut simulation, 1).iteration_total(id);
+                assert_eq!(after, before, "{} on {}, frame {frame}", name, backend.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn written_particles_and_a_call_wake_a_sleeping_cloth_and_no_particles_do_not() {
+    let wakes: [(&str, SetInput, bool); 4] = [
+        ("a written pin", |host, _| host.write_particles(&[0], &[[0.0, 0.01, 0.0, 0.0]]).unwrap(), true),
+        ("a written particle", |host, _| host.write_particles(&[9], &[[0.6, 0.01, 0.2, 1.0]]).unwrap(), true),
+        ("wake()", |host, _| host.wake(), true),
+        ("no particles", |host, _| host.write_particles(&[], &[]).unwrap(), false),
+    ];
+    for backend in backends() {
+        for (name, act, is_woken) in wakes {
+            let (mut simulation, id, before) = asleep_with(backend, |_, _| ());
+            act(simulation.cloth_mut(id).unwrap(), 0.0);
+            let after = step(&mut simulation, 1).iteration_total(id);
+            assert_eq!(after - before, if is_woken { ITERATIONS_PER_FRAME } else { 0 }, "{name} on {}", backend.name());
+        }
+    }
+}
+
+#[test]
+fn a_woken_cloth_sleeps_again_after_the_full_count() {
+    for backend in backends() {
+        let (mut simulation, id, before) = asleep_with(backend, |_, _| ());
+        let awake = awake_iterations(&simulation.cloth(id).unwrap().cloth().config);
+        simulation.cloth_mut(id).unwrap().wake();
+        let state = step(&mut simulation, LONG);
+        assert_eq!(state.iteration_total(id) - before, awake, "{}", backend.name());
+    }
+}
+
+/// A run in which one of three sheets sleeps from some frame on, is woken and sleeps again.
+fn run_of_three(options: SimulationOptions, middle: Cloth) -> State {
+    let mut simulation = Simulation::new(options).unwrap();
+    for cloth in [hanging_sheet(7, 5), middle, hanging_sheet(5, 8)] {
+        simulation.add(cloth).unwrap();
+    }
+    for frame in 0..2 * LONG {
+        if frame == LONG {
+            simulation.cloth_mut(ClothId(1)).unwrap().write_particles(&[0], &[[0.02, 0.03, 0.0, 0.0]]).unwrap();
+        }
+        simulation.step(&Frame::default()).unwrap();
+    }
+    simulation.state().unwrap()
+}
+
+#[test]
+fn a_sleeping_cloth_leaves_the_bits_of_the_others_alone() {
+    for backend in backends() {
+        let with_sleep = run_of_three(backend.into(), drowsy_sheet(3));
+        let without = run_of_three(backend.into(), hanging_sheet(6, 6));
+        assert!(with_sleep.slept_frames(ClothId(1)) > 0);
+        for other in [ClothId(0), ClothId(2)] {
+            same_bits(backend.name(), with_sleep.current(other), without.current(other)).unwrap();
+            same_bits(backend.name(), with_sleep.previous(other), without.previous(other)).unwrap();
+        }
+        assert!(same_bits("middle", with_sleep.current(ClothId(1)), without.current(ClothId(1))).is_err());
+    }
+}
+
+/// What must agree between two runs: the bits of all cloths and their counters.
+fn assert_same(what: &str, a: &State, b: &State) {
+    for id in (0..3).map(ClothId) {
+        same_bits(what, a.current(id), b.current(id)).unwrap();
+        same_bits(what, a.previous(id), b.previous(id)).unwrap();
+        let counters = |state: &State| (state.iteration_total(id), state.slept_frames(id), state.sleep_pass_count(id));
+        assert_eq!(counters(a), counters(b), "{what}, cloth {}", id.0);
+    }
+}
+
+#[test]
+fn both_backends_sleep_and_wake_alike_to_the_bit_on_a_software_adapter() {
+    let Some(gpu) = headless(EngineOptions::default()) else { return };
+    if !is_strict(&gpu) {
+        return eprintln!("not a software adapter: long runs are compared by invariants instead");
+    }
+    let run = |backend: Backend| run_of_three(backend.into(), drowsy_sheet(3));
+    assert_same("GPU against CPU", &run(Backend::Gpu), &run(Backend::Cpu));
+}
+
+#[test]
+fn split_dispatches_sleep_like_whole_ones_even_in_the_middle_of_a_frame() {
+    if headless(EngineOptions::default()).is_none() {
+        return;
+    }
+    let run = |trips_per_dispatch: u64, after_count: u32| {
+        let engine = EngineOptions { trips_per_dispatch, ..Default::default() };
+        let gpu = HeadlessOptions { engine, ..Default::default() };
+        run_of_three(SimulationOptions { backend: Backend::Gpu, gpu }, drowsy_sheet(after_count))
+    };
+    // One test passes in iteration 17, the second of its frame: the rest of the frame must still run.
+    assert_ne!(50u32.div_ceil(SLEEP_STEP) % ITERATIONS_PER_FRAME, 0);
+    for after_count in [1, 3] {
+        let whole = run(u64::MAX, after_count);
+        assert!(whole.slept_frames(ClothId(1)) > 0);
+        assert_same(&format!("{after_count} tests"), &run(1, after_count), &whole);
+    }
+}
