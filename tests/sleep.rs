@@ -90,7 +90,8 @@ fn spheres(host: &HostCloth, radius: f32) -> Vec<[f32; 4]> {
 }
 
 /// Every input with a value that the engine can compare with the last one.
-const INPUTS: [(&str, SetInput); 8] = [
+const INPUTS: [(&str, SetInput); 9] = [
+    ("a written pin", |host, value| host.write_particles(&[0], &[[0.0, 0.01 * value, 0.0, 0.0]]).unwrap()),
     ("config", |host, value| {
         let config = ClothConfig { damping: [0.1 * value; 3], ..host.cloth().config.clone() };
         host.set_config(config).unwrap();

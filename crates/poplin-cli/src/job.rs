@@ -120,7 +120,7 @@ fn mesh_cloth(path: &Path) -> SceneCloth {
         animated_pins: Vec::new(),
         frame: None,
         wind: None,
-        config: ClothConfig { damping: [0.2; 3], solver_frequency: 1200.0, ..ClothConfig::default() },
+        config: ClothConfig { damping: [0.2; 3], solver_frequency: 2000.0, ..ClothConfig::default() },
         fabric: FabricOptions::default(),
         phases: PhaseSettings {
             shearing: PhaseOptions { stiffness: 0.9, ..PhaseOptions::default() },

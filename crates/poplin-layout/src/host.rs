@@ -171,8 +171,8 @@ impl HostCloth {
         self.cloth.validate_write(indices, particles)?;
         // A pin that is held by writing the same place every frame must not keep the cloth awake.
         let is_repeated = self.last_write.0 == indices && self.last_write.1 == particles;
-        if !is_repeated {
-            self.is_woken |= !indices.is_empty();
+        if !is_repeated && !indices.is_empty() {
+            self.is_woken = true;
             self.last_write = (indices.to_vec(), particles.to_vec());
         }
         self.writes.extend(indices.iter().copied().zip(particles.iter().copied()));

@@ -30,7 +30,7 @@ pub(crate) struct FabricArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Solver (of every cloth; replaces what the scene says)")]
 pub(crate) struct SolverArgs {
-    /// Iterations per second [1/s], 1 to 10000; higher is stiffer and costs more [default: 300; 1200 with --mesh]
+    /// Iterations per second [1/s], 1 to 10000; higher is stiffer and costs more [default: 300; 2000 with --mesh]
     #[arg(long, value_name = "RATE", value_parser = solver_frequency, allow_negative_numbers = true)]
     solver_frequency: Option<f32>,
     /// Share of the velocity lost every tenth of a second, 0 to 1 [default: 0; 0.2 with --mesh]
