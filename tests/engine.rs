@@ -14,18 +14,7 @@ fn device() -> Option<(wgpu::Device, wgpu::Queue)> {
     headless(EngineOptions::default())?;
     let adapter = poplin_gpu::list_adapters().into_iter().next()?;
     let request = adapter.request_device(&wgpu::DeviceDescriptor::default());
-    Some(block_on(request).unwrap())
-}
-
-/// Drives a future that is ready after the device has been polled.
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let mut future = std::pin::pin!(future);
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    loop {
-        if let std::task::Poll::Ready(value) = future.as_mut().poll(&mut context) {
-            return value;
-        }
-    }
+    Some(pollster::block_on(request).unwrap())
 }
 
 fn read(device: &wgpu::Device, queue: &wgpu::Queue, engine: &Engine) -> poplin_gpu::Snapshot {
@@ -37,7 +26,7 @@ fn read(device: &wgpu::Device, queue: &wgpu::Queue, engine: &Engine) -> poplin_g
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     assert!(reading.as_mut().poll(&mut context).is_pending(), "nothing may block before the application polls");
     device.poll(wgpu::PollType::Wait { submission_index: None, timeout: Some(std::time::Duration::from_secs(60)) }).unwrap();
-    block_on(reading).unwrap()
+    pollster::block_on(reading).unwrap()
 }
 
 #[test]
@@ -122,7 +111,7 @@ fn changed_settings_and_inputs_act_alike_on_both_backends() {
 fn a_frame_beyond_the_drivers_loop_limit_is_split_and_right() {
     let Some(mut gpu) = headless(EngineOptions { lane_count: Some(32), ..Default::default() }) else { return };
     let cloth = hanging_sheet(24, 24);
-    let trips = poplin_layout::loop_trips_per_iteration(&cloth, 32);
+    let trips = poplin_layout::LoopTrips::new(&cloth.fabric, 32).of(&cloth.phase_configs);
     let frame = Frame { dt: 1.5 };
     let iterations = u64::from((frame.dt * cloth.config.solver_frequency) as u32);
     assert!(trips * iterations > 65_535, "{} trips would not reach the limit", trips * iterations);

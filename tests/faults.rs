@@ -2,12 +2,8 @@
 
 use poplin::model::{ClothConfig, Frame, ModelError, PhaseConfig};
 use poplin::{Backend, ClothId, Error, Simulation, State};
+use poplin_testkit::adapter::backends;
 use poplin_testkit::scenes::hanging_sheet;
-
-fn backends() -> Vec<Backend> {
-    let gpu = poplin_testkit::adapter::headless(Default::default()).map(|_| Backend::Gpu);
-    std::iter::once(Backend::Cpu).chain(gpu).collect()
-}
 
 /// Three cloths, the second of which is thrown out of the number range after two frames.
 fn run_with_a_fault(backend: Backend) -> State {

@@ -12,16 +12,10 @@
 //! whose pins follow [1], to rounding. For n large [1] is the parabola through the two poses, so that it follows a smooth path
 //! of the frame to third order of dt.
 
-use poplin::gpu::EngineOptions;
 use poplin::model::{Cloth, ClothConfig, Frame, Pose};
 use poplin::{Backend, ClothId, Simulation};
-use poplin_testkit::adapter::headless;
+use poplin_testkit::adapter::backends;
 use poplin_testkit::scenes::hanging_sheet;
-
-fn backends() -> Vec<Backend> {
-    let gpu = headless(EngineOptions::default()).map(|_| Backend::Gpu);
-    std::iter::once(Backend::Cpu).chain(gpu).collect()
-}
 
 /// A sheet with tethers. If `is_free` it has no pins and tumbles: its tethers and edges then work against the spin, which
 /// unlike a compression sets off no buckling that would blow up rounding errors.

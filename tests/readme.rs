@@ -176,17 +176,6 @@ fn the_embedding_example_is_the_code_that_is_tested() {
     assert_section("embedding", &format!("```rust\n{example}```"));
 }
 
-/// Drives a future that is ready as soon as it is asked.
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let mut future = std::pin::pin!(future);
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    loop {
-        if let std::task::Poll::Ready(value) = future.as_mut().poll(&mut context) {
-            return value;
-        }
-    }
-}
-
 const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R8Unorm;
 
 /// Side of the picture [px], the least whose rows can be copied to a buffer.
@@ -238,7 +227,7 @@ fn the_embedding_example_draws_the_cloth() -> Result<(), Box<dyn Error>> {
     // The test kit says loudly where there is no adapter.
     let Some(_) = poplin_testkit::adapter::headless(EngineOptions::default()) else { return Ok(()) };
     let adapter = list_adapters().into_iter().next().ok_or("no adapter")?;
-    let (device, queue) = block_on(adapter.request_device(&wgpu::DeviceDescriptor::default()))?;
+    let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor::default()))?;
     let cooked = cook(&Mesh::grid(20, 20, 1.0, 1.0), &CookOptions { pins: vec![0, 19], ..CookOptions::default() })?;
     let corners = cooked.fabric.triangles.as_flattened().to_vec();
     let index_count = corners.len() as u32;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use poplin::{Backend, SimulationOptions};
+use poplin_testkit::adapter::backends;
 use poplin_testkit::case::Case;
 use poplin_testkit::conform::run_case;
 use poplin_testkit::stage_case::StageCase;
@@ -18,12 +19,6 @@ fn files(folder: PathBuf) -> Vec<PathBuf> {
     files.sort();
     assert!(!files.is_empty(), "no cases in {}", folder.display());
     files
-}
-
-fn backends() -> Vec<Backend> {
-    // Asking the test kit first gives its loud words where there is no adapter or POPLIN_GPU=off.
-    let gpu = poplin_testkit::adapter::headless(Default::default()).map(|_| Backend::Gpu);
-    std::iter::once(Backend::Cpu).chain(gpu).collect()
 }
 
 #[test]

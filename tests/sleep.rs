@@ -3,7 +3,7 @@
 use poplin::gpu::{EngineOptions, HeadlessOptions};
 use poplin::model::{Cloth, ClothConfig, Frame, PhaseConfig, Pose};
 use poplin::{Backend, ClothId, HostCloth, Simulation, SimulationOptions, State};
-use poplin_testkit::adapter::{headless, is_strict};
+use poplin_testkit::adapter::{backends, headless, is_strict};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::scenes::hanging_sheet;
 
@@ -15,11 +15,6 @@ const SLEEP_STEP: u32 = 3;
 
 /// Frames in which every cloth of these tests falls asleep with time to spare.
 const LONG: u32 = 24;
-
-fn backends() -> Vec<Backend> {
-    let gpu = headless(EngineOptions::default()).map(|_| Backend::Gpu);
-    std::iter::once(Backend::Cpu).chain(gpu).collect()
-}
 
 /// A sheet that every test for rest passes, whatever it does: its sleep depends on the clock alone.
 fn drowsy_sheet(after_count: u32) -> Cloth {

@@ -53,13 +53,8 @@ impl InputSlots {
     }
 
     /// Length of the part.
-    pub fn len(self) -> u32 {
+    pub fn total(self) -> u32 {
         5 * self.particle_count
-    }
-
-    /// Whether the part is empty.
-    pub fn is_empty(self) -> bool {
-        self.particle_count == 0
     }
 }
 
@@ -173,7 +168,10 @@ impl HostCloth {
         let is_repeated = self.last_write.0 == indices && self.last_write.1 == particles;
         if !is_repeated && !indices.is_empty() {
             self.is_woken = true;
-            self.last_write = (indices.to_vec(), particles.to_vec());
+            self.last_write.0.clear();
+            self.last_write.0.extend_from_slice(indices);
+            self.last_write.1.clear();
+            self.last_write.1.extend_from_slice(particles);
         }
         self.writes.extend(indices.iter().copied().zip(particles.iter().copied()));
         Ok(())

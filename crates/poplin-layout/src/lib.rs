@@ -38,7 +38,7 @@ pub use host::{HostCloth, InputOffsets, InputSlots};
 pub use interpolated::InterpolatedArray;
 pub use part::FramePart;
 pub use stages::{Stage, StageMask};
-pub use tier::{LANE_COUNTS, MemoryTier, TierLimits, choose_lane_count, loop_trips_per_iteration};
+pub use tier::{LANE_COUNTS, LoopTrips, MemoryTier, TierLimits, choose_lane_count};
 pub use types::{ClothFrame, DispatchParameters, Feedback, IterationConstants, NO_OFFSET, PhaseConstants};
 
 /// `log2(1 - stiffness)`, the stored form of every stiffness-like value in `0..=1`; -128 for 1.

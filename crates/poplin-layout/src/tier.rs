@@ -1,6 +1,6 @@
 //! Memory tiers and lane counts: how a cloth maps onto a workgroup.
 
-use poplin_model::Cloth;
+use poplin_model::{Fabric, Phase, PhaseConfig};
 
 /// Where a cloth's particles live while its kernel runs. Every tier gives the same bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -78,24 +78,35 @@ pub fn choose_lane_count(widest_set: u32, particle_count: u32, limits: TierLimit
     allowed.clone().find(|&count| count >= wanted).or(allowed.next_back()).unwrap_or(LANE_COUNTS[0])
 }
 
-/// Loop trips of one lane in one iteration of a cloth, counted over all nested loops: what decides how many iterations go
-/// into one dispatch.
-pub fn loop_trips_per_iteration(cloth: &Cloth, lane_count: u32) -> u64 {
-    let fabric = &cloth.fabric;
-    let rounds = |items: u64| items.div_ceil(u64::from(lane_count.max(1)));
-    let per_particle = rounds(u64::from(fabric.particle_count));
-    // integrate, tethers (with a loop over them), mass, fetch and flush
-    // and motion, separation, sleep, wind with a loop over the triangles of a vertex
-    let mut trips = per_particle * (9 + u64::from(fabric.tethers_per_particle));
-    trips += rounds(fabric.triangles.len() as u64) + per_particle * 8;
-    for phase in cloth.phase_configs.iter().map(|config| &fabric.phases[config.phase as usize]) {
-        for set in phase.set_begin as usize..phase.set_end as usize {
+/// Loop trips of one lane in one iteration, counted over all nested loops: what decides how many iterations go into one
+/// dispatch. The fabric is walked once; [`LoopTrips::of`] only adds up, so that it can be asked every frame.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoopTrips {
+    per_particle: u64,
+    per_phase: Vec<u64>,
+}
+
+impl LoopTrips {
+    /// Counts the trips of every phase of a fabric that `lane_count` lanes work.
+    pub fn new(fabric: &Fabric, lane_count: u32) -> Self {
+        let rounds = |items: u64| items.div_ceil(u64::from(lane_count.max(1)));
+        let particle_rounds = rounds(u64::from(fabric.particle_count));
+        // Fetch, flush and the stages over particles; a loop over the tethers and one over the triangles of a vertex.
+        let per_particle =
+            particle_rounds * (9 + u64::from(fabric.tethers_per_particle) + 8) + rounds(fabric.triangles.len() as u64);
+        let of_set = |set: usize| {
             let fibers = fabric.set_fiber_begin[set] as usize..fabric.set_fiber_begin[set + 1] as usize;
             let longest = fibers.clone().map(|f| fabric.fiber_edge_begin[f + 1] - fabric.fiber_edge_begin[f]).max().unwrap_or(0);
-            trips += 1 + rounds(fibers.len() as u64) * (1 + u64::from(longest));
-        }
+            1 + rounds(fibers.len() as u64) * (1 + u64::from(longest))
+        };
+        let of_phase = |phase: &Phase| (phase.set_begin as usize..phase.set_end as usize).map(of_set).sum();
+        Self { per_particle, per_phase: fabric.phases.iter().map(of_phase).collect() }
     }
-    trips
+
+    /// The trips of one iteration with these phases.
+    pub fn of(&self, configs: &[PhaseConfig]) -> u64 {
+        self.per_particle + configs.iter().map(|config| self.per_phase[config.phase as usize]).sum::<u64>()
+    }
 }
 
 #[cfg(test)]

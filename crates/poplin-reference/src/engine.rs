@@ -54,7 +54,7 @@ impl CpuCloth {
             return;
         }
         if self.host.needs_inputs() && self.inputs.is_empty() {
-            self.inputs.resize(InputSlots::new(self.placement.particle_count).len() as usize, [0.0; 4]);
+            self.inputs.resize(InputSlots::new(self.placement.particle_count).total() as usize, [0.0; 4]);
         }
         let inputs = &mut self.inputs;
         self.host.take_inputs(|offset, values| inputs[offset as usize..][..values.len()].copy_from_slice(values));

@@ -1,5 +1,6 @@
 //! The adapter that GPU tests run on.
 
+use poplin::Backend;
 use poplin::gpu::{EngineOptions, Headless, HeadlessOptions, is_software};
 
 /// A headless device with these engine options, or `None` where `POPLIN_GPU=off` says so, loudly.
@@ -26,4 +27,13 @@ fn log_skip() {
 /// Whether the adapter rounds like the mirror: software adapters do, real GPUs may fuse multiplications and additions.
 pub fn is_strict(headless: &Headless) -> bool {
     is_software(headless.adapter_info())
+}
+
+/// The backends to test: the CPU, and the GPU unless `POPLIN_GPU=off` says so, loudly.
+///
+/// # Panics
+/// As [`headless`].
+pub fn backends() -> Vec<Backend> {
+    let gpu = headless(EngineOptions::default()).map(|_| Backend::Gpu);
+    std::iter::once(Backend::Cpu).chain(gpu).collect()
 }

@@ -3,9 +3,7 @@
 use super::{ClothId, Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::GpuError;
 use bytemuck::{bytes_of, cast_slice};
-use poplin_layout::{
-    ClothPlacement, Feedback, HostCloth, MemoryTier, NO_OFFSET, choose_lane_count, loop_trips_per_iteration, pack_fabric,
-};
+use poplin_layout::{ClothPlacement, Feedback, HostCloth, LoopTrips, MemoryTier, NO_OFFSET, choose_lane_count, pack_fabric};
 use poplin_model::Cloth;
 use poplin_shaders::OverrideValues;
 use std::sync::Arc;
@@ -24,7 +22,8 @@ impl Engine {
             Some(count) => count.min(self.tier_limits.invocations),
             None => choose_lane_count(host.cloth().fabric.widest_set() as u32, particle_count, self.tier_limits),
         };
-        let trips = loop_trips_per_iteration(host.cloth(), lane_count);
+        let loop_trips = LoopTrips::new(&host.cloth().fabric, lane_count);
+        let trips = loop_trips.of(&host.cloth().phase_configs);
         if let Some(limit) = self.options.loop_limit.filter(|&limit| trips > limit) {
             return Err(GpuError::LoopTooLong { trips, limit });
         }
@@ -68,8 +67,8 @@ impl Engine {
         self.queue.write_buffer(self.fabric_pool.buffer(), fabric_begin, cast_slice(&packed));
         self.queue.write_buffer(self.feedback.buffer(), FEEDBACK_BYTES * u64::from(cloth), bytes_of(&Feedback::default()));
         let bucket = self.override_values(&host, tier, lane_count);
-        self.cloths.push(GpuCloth { host, placement, tier, lane_count, trips, bucket });
-        self.place_in_bucket(cloth as usize, bucket);
+        self.cloths.push(GpuCloth { host, placement, tier, lane_count, loop_trips, trips, bucket });
+        self.enter_bucket(cloth as usize);
         Ok(ClothId(cloth as usize))
     }
 
@@ -108,13 +107,24 @@ impl Engine {
         OverrideValues { lane_count, tier, capacity, stages: host.stages() }
     }
 
-    pub(super) fn place_in_bucket(&mut self, cloth: usize, values: OverrideValues) {
-        self.buckets.values_mut().for_each(|cloths| cloths.retain(|&other| other != cloth));
+    /// Puts a cloth into its bucket, in the order of adding.
+    fn enter_bucket(&mut self, cloth: usize) {
+        let values = self.cloths[cloth].bucket;
         self.pipelines.prepare(&self.device, values);
         let bucket = self.buckets.entry(values).or_default();
         let place = bucket.partition_point(|&other| other < cloth);
         bucket.insert(place, cloth);
-        self.buckets.retain(|_, cloths| !cloths.is_empty());
-        self.cloths[cloth].bucket = values;
+    }
+
+    /// Moves a cloth whose overrides have changed from its bucket to another.
+    pub(super) fn change_bucket(&mut self, cloth: usize, values: OverrideValues) {
+        let old = std::mem::replace(&mut self.cloths[cloth].bucket, values);
+        if let Some(bucket) = self.buckets.get_mut(&old) {
+            bucket.retain(|&other| other != cloth);
+            if bucket.is_empty() {
+                self.buckets.remove(&old);
+            }
+        }
+        self.enter_bucket(cloth);
     }
 }

@@ -3,7 +3,7 @@
 use super::{ActiveBucket, ClothId, Copy, Engine, UNIFORM_STRIDE};
 use crate::GpuError;
 use bytemuck::{bytes_of, cast_slice};
-use poplin_layout::{DispatchParameters, FramePart, InputSlots, NO_OFFSET, StageMask, loop_trips_per_iteration};
+use poplin_layout::{DispatchParameters, FramePart, InputSlots, NO_OFFSET, StageMask};
 use poplin_model::Frame;
 use poplin_shaders::OverrideValues;
 
@@ -27,7 +27,7 @@ impl Engine {
     pub fn begin_frame(&mut self, frame: &Frame) -> Result<(), GpuError> {
         for cloth in &mut self.cloths {
             cloth.host.validate_frame(frame)?;
-            let trips = loop_trips_per_iteration(cloth.host.cloth(), cloth.lane_count);
+            let trips = cloth.loop_trips.of(&cloth.host.cloth().phase_configs);
             if let Some(limit) = self.options.loop_limit.filter(|&limit| trips > limit) {
                 return Err(GpuError::LoopTooLong { trips, limit });
             }
@@ -38,7 +38,7 @@ impl Engine {
             let cloth = &self.cloths[index];
             let values = self.override_values(&cloth.host, cloth.tier, cloth.lane_count);
             if values != cloth.bucket {
-                self.place_in_bucket(index, values);
+                self.change_bucket(index, values);
             }
         }
         self.arrays.clear();
@@ -67,7 +67,7 @@ impl Engine {
     fn take_inputs(&mut self, index: usize) -> Result<(), GpuError> {
         let cloth = &mut self.cloths[index];
         if cloth.placement.input_begin == NO_OFFSET && cloth.host.needs_inputs() {
-            let len = self.input_pool.len() + 16 * u64::from(InputSlots::new(cloth.placement.particle_count).len());
+            let len = self.input_pool.len() + 16 * u64::from(InputSlots::new(cloth.placement.particle_count).total());
             self.input_pool.check(&self.device, len)?;
             cloth.placement.input_begin = (self.input_pool.len() / 16) as u32;
             if self.input_pool.grow(&self.device, &self.queue, len) {

@@ -8,7 +8,9 @@ use crate::growable::GrowableBuffer;
 use crate::pipelines::Pipelines;
 use crate::requirements::{check_device, tier_limits};
 use bytemuck::cast_slice;
-use poplin_layout::{ClothFrame, ClothPlacement, FabricOffsets, Feedback, FrameArrays, HostCloth, MemoryTier, TierLimits};
+use poplin_layout::{
+    ClothFrame, ClothPlacement, FabricOffsets, Feedback, FrameArrays, HostCloth, LoopTrips, MemoryTier, TierLimits,
+};
 use poplin_model::Fabric;
 use poplin_shaders::OverrideValues;
 use std::collections::BTreeMap;
@@ -58,6 +60,7 @@ struct GpuCloth {
     placement: ClothPlacement,
     tier: MemoryTier,
     lane_count: u32,
+    loop_trips: LoopTrips,
     trips: u64,
     bucket: OverrideValues,
 }
