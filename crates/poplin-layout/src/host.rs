@@ -1,6 +1,6 @@
 //! The host side of a cloth, the same for both backends: its settings, inputs, frame and clock.
 
-use poplin_model::{Cloth, ClothConfig, Frame, ModelError, PhaseConfig, Pose};
+use poplin_model::{Cloth, ClothConfig, Colliders, Frame, ModelError, PhaseConfig, Pose};
 
 use crate::{
     ClothPlacement, Feedback, FrameArrays, FrameClock, FrameMotion, InterpolatedArray, MAX_ITERATIONS_PER_FRAME, NO_OFFSET,
@@ -154,6 +154,17 @@ impl HostCloth {
     pub fn set_separation_spheres(&mut self, spheres: &[[f32; 4]]) -> Result<(), ModelError> {
         self.check_spheres("separation_spheres", spheres)?;
         self.is_woken |= self.separation_spheres.set(spheres);
+        Ok(())
+    }
+
+    /// Replaces everything that the cloth collides with. Arrays of unchanged length are reached over the next frame, others
+    /// act at once.
+    ///
+    /// # Errors
+    /// [`ModelError`] if a number or index is out of range; the old colliders stay.
+    pub fn set_colliders(&mut self, colliders: &Colliders) -> Result<(), ModelError> {
+        colliders.validate()?;
+        self.cloth.colliders = colliders.clone();
         Ok(())
     }
 

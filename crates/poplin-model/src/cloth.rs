@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{ModelError, check_finite, check_range};
-use crate::{ClothConfig, Fabric, PhaseConfig, Pose};
+use crate::{ClothConfig, Colliders, Fabric, PhaseConfig, Pose};
 
 /// One simulated cloth. Cloths cut from one [`Fabric`] share it.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +24,8 @@ pub struct Cloth {
     pub config: ClothConfig,
     /// Phases in solving order.
     pub phase_configs: Vec<PhaseConfig>,
+    /// What the cloth collides with, as it stands at the start.
+    pub colliders: Colliders,
 }
 
 impl Cloth {
@@ -38,6 +40,7 @@ impl Cloth {
             pose: Pose::default(),
             config: ClothConfig::default(),
             phase_configs,
+            colliders: Colliders::default(),
         }
     }
 
@@ -71,6 +74,7 @@ impl Cloth {
         }
         self.config.validate()?;
         self.pose.validate()?;
+        self.colliders.validate()?;
         self.validate_phase_configs(&self.phase_configs)?;
         self.fabric.validate_sets(|particle| self.particles[particle as usize][3])
     }

@@ -48,6 +48,14 @@ pub struct ClothConfig {
     pub motion_bias: f32,
     /// Pull of the motion spheres, stiffness-like, `0..=1` (default 1).
     pub motion_stiffness: f32,
+    /// Coefficient of friction between particles and shapes, `0..=100` (default 0 = off). Slopes up to `atan(friction)` hold.
+    pub friction: f32,
+    /// Makes particles heavier for the rest of an iteration that a sphere or capsule pushes: their inverse mass is divided by
+    /// `1 + collision_mass_scale * push^2` [1/m^2], `0..=1e9` (default 0 = off).
+    pub collision_mass_scale: f32,
+    /// Collides with spheres and capsules along the path of a particle since the last iteration, not only where it ends
+    /// (default off). Fast shapes then catch what they would pass through.
+    pub continuous_collision: bool,
     /// Speed below which a particle counts as resting, per axis [m/s], `0..=1000` (default 0 = never sleeps).
     pub sleep_threshold: f32,
     /// Simulated time between two tests for rest \[ms\], `1..=60_000` (default 50).
@@ -78,6 +86,9 @@ impl Default for ClothConfig {
             motion_scale: 1.0,
             motion_bias: 0.0,
             motion_stiffness: 1.0,
+            friction: 0.0,
+            collision_mass_scale: 0.0,
+            continuous_collision: false,
             sleep_threshold: 0.0,
             sleep_test_interval: 50,
             sleep_after_count: 10,
@@ -115,6 +126,8 @@ impl ClothConfig {
         check_range("fluid_density", self.fluid_density, 0.0, 1e6)?;
         check_range("motion_scale", self.motion_scale, 0.0, 1000.0)?;
         check_range("motion_bias", self.motion_bias, -1000.0, 1000.0)?;
+        check_range("friction", self.friction, 0.0, 100.0)?;
+        check_range("collision_mass_scale", self.collision_mass_scale, 0.0, 1e9)?;
         check_range("sleep_threshold", self.sleep_threshold, 0.0, 1000.0)?;
         check_range("sleep_test_interval", self.sleep_test_interval as f32, 1.0, 60_000.0)?;
         check_range("sleep_after_count", self.sleep_after_count as f32, 1.0, 10_000.0)

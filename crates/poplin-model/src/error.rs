@@ -92,6 +92,16 @@ pub enum ModelError {
         /// The particle both move.
         particle: u32,
     },
+    /// A shape belongs to two bodies, or twice to one.
+    #[error("{what}: {shape} of body {body} belongs to a body already")]
+    SharedShape {
+        /// The list that names the shape.
+        what: &'static str,
+        /// The shape.
+        shape: u32,
+        /// The second body that names it.
+        body: usize,
+    },
     /// A write gave a pinned particle mass: pins are set by the cloth, not by a write.
     #[error("particle {particle} is pinned; a write may move it but not give it inverse mass {inverse_mass}")]
     PinnedParticle {

@@ -1,6 +1,6 @@
 //! A fabric: the constraints that cooking finds in a mesh, shared by all cloths cut from it.
 
-use crate::error::{ModelError, check_indices};
+use crate::error::{ModelError, check_indices, check_range};
 
 /// What an edge holds against, by its direction in the cooked mesh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -42,6 +42,18 @@ pub struct Phase {
     pub set_end: u32,
 }
 
+/// A point of a triangle that collides with spheres and capsules in the place of its corners.
+///
+/// It stands at `sum(weights[k] * corner[k])`; a push goes back to the corners in proportion to their weights, so that the
+/// point lands where the push put it (Kim, "Character Clothing in PhysX-3", 2011).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct VirtualParticle {
+    /// Particles at the corners.
+    pub corners: [u32; 3],
+    /// Share of each corner, usually `0..=1` with a sum of 1. Limits: `-8..=8`, and their squares add up to at least 1e-6.
+    pub weights: [f32; 3],
+}
+
 /// Constraints of a cloth: phases of sets of fibers of edges, and tethers.
 ///
 /// A *fiber* is a chain of connected edges that one thread works in order. The fibers of a *set* share no moving
@@ -72,6 +84,9 @@ pub struct Fabric {
     pub tether_lengths: Vec<f32>,
     /// Surface triangles, for wind, normals and pictures.
     pub triangles: Vec<[u32; 3]>,
+    /// Points of triangles that collide too, in any order. Those of one triangle should stand together: they are worked by
+    /// one thread, in this order.
+    pub virtual_particles: Vec<VirtualParticle>,
 }
 
 impl Fabric {
@@ -167,7 +182,7 @@ impl Fabric {
                 return Err(ModelError::Length { what: "fabric edge_stiffness_log2", len, expected });
             }
             for &value in &self.edge_stiffness_log2 {
-                crate::error::check_range("fabric edge_stiffness_log2", value, -128.0, 0.0)?;
+                check_range("fabric edge_stiffness_log2", value, -128.0, 0.0)?;
             }
         }
         let expected = particles * self.tethers_per_particle as usize;
@@ -180,7 +195,15 @@ impl Fabric {
         }
         check_indices("fabric tether_anchors", self.tether_anchors.iter().copied(), particles)?;
         check_lengths("fabric tether_lengths", &self.tether_lengths)?;
-        check_indices("fabric triangle corner", self.triangles.iter().flatten().copied(), particles)
+        check_indices("fabric triangle corner", self.triangles.iter().flatten().copied(), particles)?;
+        let corners = self.virtual_particles.iter().flat_map(|point| point.corners);
+        check_indices("fabric virtual_particles corner", corners, particles)?;
+        for point in &self.virtual_particles {
+            point.weights.iter().try_for_each(|&weight| check_range("virtual particle weight", weight, -8.0, 8.0))?;
+            let square = point.weights.iter().map(|weight| weight * weight).sum();
+            check_range("sum of a virtual particle's squared weights", square, 1e-6, 192.0)?;
+        }
+        Ok(())
     }
 
     /// Checks that the fibers of every set share no moving particle (`inverse_mass(particle) > 0`).
@@ -224,7 +247,7 @@ fn check_prefix_sums(what: &'static str, begins: &[u32], total: usize) -> Result
 }
 
 fn check_lengths(what: &'static str, lengths: &[f32]) -> Result<(), ModelError> {
-    lengths.iter().try_for_each(|&length| crate::error::check_range(what, length, 0.0, crate::MAX_COORDINATE))
+    lengths.iter().try_for_each(|&length| check_range(what, length, 0.0, crate::MAX_COORDINATE))
 }
 
 #[cfg(test)]
@@ -265,7 +288,9 @@ mod tests {
 
     #[test]
     fn broken_arrays_are_refused() {
-        let broken: [fn(&mut Fabric); 7] = [
+        let broken: [fn(&mut Fabric); 9] = [
+            |f| f.virtual_particles = vec![VirtualParticle { corners: [0, 1, 5], weights: [0.5, 0.3, 0.2] }],
+            |f| f.virtual_particles = vec![VirtualParticle { corners: [0, 1, 2], weights: [0.0; 3] }],
             |f| f.particle_count = 0,
             |f| f.fiber_vertices[4] = 5,
             |f| f.set_fiber_begin = vec![0, 3],

@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 mod cloth;
+mod colliders;
 mod config;
 mod error;
 mod fabric;
@@ -14,9 +15,10 @@ mod mesh;
 mod pose;
 
 pub use cloth::Cloth;
+pub use colliders::{BodyImpulse, Colliders, MAX_BODIES, MAX_SHAPES, Parallelepiped, RigidBody};
 pub use config::{ClothConfig, PhaseConfig};
 pub use error::{ModelError, check_finite};
-pub use fabric::{Fabric, Phase, PhaseKind};
+pub use fabric::{Fabric, Phase, PhaseKind, VirtualParticle};
 pub use frame::Frame;
 pub use mesh::Mesh;
 pub use pose::Pose;

@@ -227,6 +227,7 @@ impl CaseFabric {
             tether_anchors: self.tether_anchors.clone(),
             tether_lengths: self.tether_lengths.clone(),
             triangles: self.triangles.as_chunks::<3>().0.to_vec(),
+            virtual_particles: Vec::new(),
         }
     }
 }
