@@ -13,6 +13,7 @@ use crate::sets::color_fibers;
 use crate::surface::Surface;
 use crate::tethers::TetherTable;
 use crate::topology::Topology;
+use crate::virtual_particles::spread_virtual_particles;
 use crate::{CookError, CookOptions, CookReport};
 
 /// A cooked mesh.
@@ -41,8 +42,8 @@ impl Cooked {
 /// The same mesh and options give the same fabric, bit for bit.
 ///
 /// # Errors
-/// [`CookError`] if the mesh or an option is out of range, no face has an area, a free vertex gets no mass, or a vertex
-/// has more than a thousand neighbours.
+/// [`CookError`] if the mesh or an option is out of range, no face has an area, a free vertex gets no mass, a vertex has
+/// more than a thousand neighbours, or there are too many virtual particles.
 pub fn cook(mesh: &Mesh, options: &CookOptions) -> Result<Cooked, CookError> {
     mesh.validate()?;
     options.validate()?;
@@ -57,6 +58,8 @@ pub fn cook(mesh: &Mesh, options: &CookOptions) -> Result<Cooked, CookError> {
     (report.island_count, report.tethers_per_particle) = (tethers.island_count, tethers.per_particle as usize);
     fabric.tethers_per_particle = tethers.per_particle;
     (fabric.tether_anchors, fabric.tether_lengths) = (tethers.anchors, tethers.lengths);
+    fabric.virtual_particles = spread_virtual_particles(&surface, &masses.inverse_masses, options.virtual_particles)?;
+    report.virtual_particle_count = fabric.virtual_particles.len();
     fabric.validate()?;
 
     let place = |vertex: u32| mesh.positions[vertex as usize];

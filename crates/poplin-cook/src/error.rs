@@ -91,6 +91,14 @@ pub enum CookError {
         /// The limit.
         limit: usize,
     },
+    /// More virtual particles than a fabric takes.
+    #[error("cook option virtual_particles asks for {count} points; the limit is {limit}")]
+    TooManyVirtualParticles {
+        /// Points of all triangles.
+        count: usize,
+        /// The limit.
+        limit: usize,
+    },
     /// A free particle whose mass gives no usable inverse mass.
     #[error("mesh vertex {vertex} has mass {mass} kg; a vertex that is not pinned needs {min}..={max} kg")]
     MassOutOfRange {

@@ -11,6 +11,7 @@
 //! | thread | `straight`, `fibers` | chains of edges for one thread each |
 //! | colour | `sets` | which fibers run at the same time |
 //! | tether | `geodesic`, `tethers` | how far particles may stray from the pins |
+//! | spread | `virtual_particles` | which points of triangles collide too |
 //!
 //! ```
 //! use poplin_cook::{CookOptions, cook};
@@ -42,9 +43,10 @@ mod straight;
 mod surface;
 mod tethers;
 mod topology;
+mod virtual_particles;
 mod weld;
 
 pub use cook::{Cooked, cook};
 pub use error::CookError;
-pub use options::{CookOptions, Direction, Tethers, Weld};
+pub use options::{CookOptions, Direction, Tethers, VirtualParticles, Weld};
 pub use report::{CookReport, PhaseReport};

@@ -38,6 +38,19 @@ pub enum Tethers {
     Geodesic,
 }
 
+/// Which points of triangles collide besides the particles, so that small shapes do not slip through between them.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub enum VirtualParticles {
+    /// None (default).
+    #[default]
+    None,
+    /// So many points in every triangle, `1..=64`.
+    PerTriangle(u32),
+    /// Points about so far apart \[m\], `1e-9..=1e6`: a triangle gets its area divided by the square of it, at most 256. The
+    /// count is rounded and the rest carried over to the next triangle, so that small triangles share points.
+    Spacing(f32),
+}
+
 /// How a mesh is cooked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CookOptions {
@@ -71,6 +84,8 @@ pub struct CookOptions {
     /// Stiffness of every mesh vertex, `0..=1`, shape `[vertex_count]`, or empty (default): then phases have one
     /// stiffness each. An edge has the smaller stiffness of its two ends; welded vertices the smallest of theirs.
     pub vertex_stiffness: Vec<f32>,
+    /// Points of triangles that collide too (default none). Triangles between three pins get none.
+    pub virtual_particles: VirtualParticles,
 }
 
 impl Default for CookOptions {
@@ -88,6 +103,7 @@ impl Default for CookOptions {
             tethers: Tethers::Geodesic,
             max_tethers_per_particle: 8,
             vertex_stiffness: Vec::new(),
+            virtual_particles: VirtualParticles::None,
         }
     }
 }
@@ -115,6 +131,11 @@ impl CookOptions {
         check_option("max_fiber_length", self.max_fiber_length.into(), 1.0, f64::from(1 << 24))?;
         check_option("max_turn", self.max_turn.into(), 0.0, std::f32::consts::PI.into())?;
         check_option("max_tethers_per_particle", self.max_tethers_per_particle.into(), 1.0, 64.0)?;
+        match self.virtual_particles {
+            VirtualParticles::None => {}
+            VirtualParticles::PerTriangle(count) => check_option("virtual_particles per_triangle", count.into(), 1.0, 64.0)?,
+            VirtualParticles::Spacing(spacing) => check_option("virtual_particles spacing", spacing.into(), 1e-9, 1e6)?,
+        }
         check_entries("masses", self.masses.as_deref().unwrap_or_default(), 0.0, MAX_COORDINATE)?;
         check_entries("vertex_stiffness", &self.vertex_stiffness, 0.0, 1.0)
     }

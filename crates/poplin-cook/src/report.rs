@@ -58,6 +58,8 @@ pub struct CookReport {
     pub island_count: usize,
     /// Tethers of every particle.
     pub tethers_per_particle: usize,
+    /// Points of triangles that collide too.
+    pub virtual_particle_count: usize,
 }
 
 impl CookReport {
@@ -112,6 +114,9 @@ impl fmt::Display for CookReport {
         let islands =
             format!("per particle, to {} island{} of pins", self.island_count, if self.island_count == 1 { "" } else { "s" });
         row("tethers", self.tethers_per_particle.to_string(), islands)?;
+        if self.virtual_particle_count > 0 {
+            row("virtual", self.virtual_particle_count.to_string(), "points of triangles that collide too".into())?;
+        }
         writeln!(f, "{:<12}{:>12}{:>12}{:>12}", "phase", "edges", "fibers", "sets")?;
         for phase in &self.phases {
             let PhaseReport { kind, edge_count, fiber_count, set_count } = phase;

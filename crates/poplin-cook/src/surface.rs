@@ -176,7 +176,8 @@ fn clean_face(vertices: [u32; 4], corner_count: usize, positions: &[DVec3], repr
     has_area.then_some(Face { particles: welded, vertices: kept, corner_count: count })
 }
 
-fn has_area(a: DVec3, b: DVec3, c: DVec3) -> bool {
+/// Whether a triangle is not degenerate.
+pub(crate) fn has_area(a: DVec3, b: DVec3, c: DVec3) -> bool {
     let longest = a.distance_squared(b).max(b.distance_squared(c)).max(c.distance_squared(a));
     // |(b-a) x (c-a)| = longest side * height over it
     (b - a).cross(c - a).length() > MIN_RELATIVE_HEIGHT * longest

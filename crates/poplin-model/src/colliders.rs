@@ -116,6 +116,20 @@ impl Colliders {
         self.spheres.is_empty() && self.convexes.is_empty() && self.boxes.is_empty() && self.mesh_triangles.is_empty()
     }
 
+    /// Everything but the mesh, which may be large.
+    #[must_use]
+    pub fn clone_without_mesh(&self) -> Self {
+        Self {
+            spheres: self.spheres.clone(),
+            capsules: self.capsules.clone(),
+            planes: self.planes.clone(),
+            convexes: self.convexes.clone(),
+            boxes: self.boxes.clone(),
+            bodies: self.bodies.clone(),
+            ..Self::default()
+        }
+    }
+
     /// Checks counts, numbers and indices.
     ///
     /// # Errors

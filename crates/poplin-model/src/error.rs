@@ -92,6 +92,16 @@ pub enum ModelError {
         /// The particle both move.
         particle: u32,
     },
+    /// A corner stands twice in a triangle that needs three different ones.
+    #[error("{what}[{index}] has the corners {corners:?}; they must be three different particles")]
+    RepeatedCorner {
+        /// The array.
+        what: &'static str,
+        /// The entry.
+        index: usize,
+        /// Its corners.
+        corners: [u32; 3],
+    },
     /// A shape belongs to two bodies, or twice to one.
     #[error("{what}: {shape} of body {body} belongs to a body already")]
     SharedShape {

@@ -198,7 +198,11 @@ impl Fabric {
         check_indices("fabric triangle corner", self.triangles.iter().flatten().copied(), particles)?;
         let corners = self.virtual_particles.iter().flat_map(|point| point.corners);
         check_indices("fabric virtual_particles corner", corners, particles)?;
-        for point in &self.virtual_particles {
+        for (index, point) in self.virtual_particles.iter().enumerate() {
+            let [a, b, c] = point.corners;
+            if a == b || b == c || c == a {
+                return Err(ModelError::RepeatedCorner { what: "fabric virtual_particles", index, corners: point.corners });
+            }
             point.weights.iter().try_for_each(|&weight| check_range("virtual particle weight", weight, -8.0, 8.0))?;
             let square = point.weights.iter().map(|weight| weight * weight).sum();
             check_range("sum of a virtual particle's squared weights", square, 1e-6, 192.0)?;
