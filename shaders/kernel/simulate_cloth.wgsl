@@ -5,7 +5,14 @@
 #import stage/tether
 #import stage/gauss_seidel
 #import stage/separation
+#import stage/collide_convex
+#import stage/collide_box
+#import stage/collide_triangle
 #import stage/mass
+#import stage/collide_shape
+#import stage/collide_continuous
+#import stage/collide_body
+#import stage/virtual_particles
 #import stage/sleep
 
 /// Brings faults and sleep counters into workgroup memory and decides whether there is anything to do.
@@ -54,6 +61,8 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
     let phase_begin = cloth_frames[cloth_index].phase_begin;
     let phase_end = phase_begin + 2u * cloth_frames[cloth_index].phase_count;
     let set_begin = cloth_frames[cloth_index].set_begin;
+    let virtual_begin = cloth_frames[cloth_index].virtual_set_begin;
+    let virtual_end = virtual_begin + cloth_frames[cloth_index].virtual_set_count;
 
     cloth = cloth_frames[cloth_index];
     if (lane == 0u && is_inside) {
@@ -73,6 +82,16 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
     for (var k = iteration_begin; k < iteration_end; k++) {
         iteration = load_iteration(k);
         turn_columns = cloth.turn_begin + select(6u, 0u, k == 0u);
+        if ((STAGES & STAGES_OF_SHAPES) != 0u) {
+            if (is_alive) {
+                let shape_end = prepared_count();
+                for (var shape = lane; shape < shape_end; shape += LANES) {
+                    prepare_shape(shape);
+                }
+            }
+            workgroupBarrier();
+            storageBarrier(); // shapes -> particles
+        }
         if ((STAGES & STAGE_INTEGRATE) != 0u) {
             if (is_alive) {
                 for (var i = lane; i < particle_count; i += LANES) {
@@ -145,11 +164,78 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                 }
             }
         }
+        if ((STAGES & STAGE_COLLIDE_CONVEX) != 0u) {
+            if (is_alive) {
+                for (var i = lane; i < particle_count; i += LANES) {
+                    collide_convex(i);
+                }
+            }
+        }
+        if ((STAGES & STAGE_COLLIDE_BOX) != 0u) {
+            if (is_alive) {
+                for (var i = lane; i < particle_count; i += LANES) {
+                    collide_box(i);
+                }
+            }
+        }
+        if ((STAGES & STAGE_COLLIDE_TRIANGLE) != 0u) {
+            if (is_alive) {
+                for (var i = lane; i < particle_count; i += LANES) {
+                    collide_triangle(i);
+                }
+            }
+        }
         if ((STAGES & STAGE_MASS) != 0u) {
             if (is_alive) {
                 for (var i = lane; i < particle_count; i += LANES) {
                     restore_mass(i);
                 }
+            }
+        }
+        if ((STAGES & STAGE_COLLIDE_SHAPE) != 0u) {
+            if (is_alive) {
+                for (var i = lane; i < particle_count; i += LANES) {
+                    collide_shape(i);
+                }
+            }
+        }
+        if ((STAGES & STAGE_COLLIDE_CONTINUOUS) != 0u) {
+            if (is_alive) {
+                for (var i = lane; i < particle_count; i += LANES) {
+                    collide_continuous(i);
+                }
+            }
+        }
+        if ((STAGES & STAGE_COLLIDE_BODY) != 0u) {
+            for (var visit = 0u; visit < 2u; visit++) {
+                workgroupBarrier();
+                storageBarrier(); // particles and bodies -> chunks
+                if (is_alive) {
+                    for (var c = lane; c * CHUNK < particle_count; c += LANES) {
+                        visit_chunk(c, visit == 0u);
+                    }
+                }
+                workgroupBarrier();
+                storageBarrier(); // chunks -> bodies
+                if (is_alive) {
+                    for (var b = lane; b < cloth.colliders.body_count; b += LANES) {
+                        sum_chunks(b, visit == 0u);
+                    }
+                }
+            }
+        }
+        if ((STAGES & STAGE_VIRTUAL_PARTICLES) != 0u) {
+            workgroupBarrier();
+            storageBarrier(); // particles -> bundles
+            for (var bundles = virtual_begin; bundles < virtual_end; bundles++) {
+                let bundle_end = fabric_pool[bundles + 1u];
+                if (is_alive) {
+                    for (var bundle = fabric_pool[bundles] + lane; bundle < bundle_end; bundle += LANES) {
+                        collide_bundle(bundle);
+                    }
+                }
+                workgroupBarrier();
+                storageBarrier(); // bundles -> next bundles
             }
         }
         if ((STAGES & STAGE_SLEEP) != 0u) {

@@ -29,6 +29,9 @@ fn integrate_particle(i: u32) {
             store_previous(i, vec4<f32>(particle.xyz + iteration.previous_bias.xyz, before.w));
             particle = vec4<f32>(position, particle.w);
         }
+    } else {
+        // A pin that was set elsewhere has arrived.
+        store_previous(i, vec4<f32>(particle.xyz, 0.0));
     }
     store_current(i, particle);
 }

@@ -31,10 +31,26 @@ const STAGE_TETHER: u32 = 0x8u;
 const STAGE_GAUSS_SEIDEL: u32 = 0x10u;
 /// Bit of the separation stage in STAGES.
 const STAGE_SEPARATION: u32 = 0x20u;
+/// Bit of the convex stage in STAGES.
+const STAGE_COLLIDE_CONVEX: u32 = 0x40u;
+/// Bit of the triangle stage in STAGES.
+const STAGE_COLLIDE_TRIANGLE: u32 = 0x80u;
 /// Bit of the mass stage in STAGES.
 const STAGE_MASS: u32 = 0x100u;
+/// Bit of the stage of spheres and capsules in STAGES.
+const STAGE_COLLIDE_SHAPE: u32 = 0x200u;
+/// Bit of the stage of virtual particles in STAGES.
+const STAGE_VIRTUAL_PARTICLES: u32 = 0x400u;
 /// Bit of the sleep stage in STAGES.
 const STAGE_SLEEP: u32 = 0x1000u;
+/// Bit of the box stage in STAGES.
+const STAGE_COLLIDE_BOX: u32 = 0x2000u;
+/// Bit of the continuous stage of spheres and capsules in STAGES.
+const STAGE_COLLIDE_CONTINUOUS: u32 = 0x4000u;
+/// Bit of the stage of rigid bodies in STAGES.
+const STAGE_COLLIDE_BODY: u32 = 0x8000u;
+/// Bits of the stages that read prepared shapes.
+const STAGES_OF_SHAPES: u32 = 0xe6c0u;
 
 /// Current particles of this workgroup's cloth.
 var<workgroup> shared_current: array<vec4<f32>, CURRENT_CAPACITY>;

@@ -177,8 +177,8 @@ impl Headless {
     /// [`GpuError`] if the device is lost or does not answer.
     pub fn snapshot(&mut self) -> Result<Snapshot, GpuError> {
         let readback = match self.readback.take() {
-            Some(readback) => readback,
-            None => Readback::new(&self.engine)?,
+            Some(readback) if readback.fits(&self.engine) => readback,
+            _ => Readback::new(&self.engine)?,
         };
         let mut encoder = self.encoder();
         readback.encode(&self.engine, &mut encoder);

@@ -1,7 +1,8 @@
 //! Asynchronous read-back of particles and feedback.
 
 use futures_intrusive::channel::shared::oneshot_channel;
-use poplin_layout::Feedback;
+use poplin_layout::{Feedback, body_impulses};
+use poplin_model::BodyImpulse;
 
 use crate::engine::FEEDBACK_BYTES;
 use crate::{ClothId, Engine, GpuError};
@@ -13,6 +14,8 @@ pub struct Readback {
     staging: wgpu::Buffer,
     particle_bytes: u64,
     ranges: Vec<std::ops::Range<usize>>,
+    /// Rows of impulses on bodies that each cloth has.
+    impulse_rows: Vec<u32>,
 }
 
 /// The state of all cloths at one moment.
@@ -21,10 +24,19 @@ pub struct Snapshot {
     current: Vec<[f32; 4]>,
     previous: Vec<[f32; 4]>,
     feedback: Vec<Feedback>,
+    impulses: Vec<[f32; 4]>,
+    impulse_rows: Vec<u32>,
     ranges: Vec<std::ops::Range<usize>>,
 }
 
 impl Snapshot {
+    /// What the last frame did to the rigid bodies of a cloth, in their order; empty if the cloth was not simulated.
+    pub fn body_impulses(&self, id: ClothId) -> Vec<BodyImpulse> {
+        let (Some(&count), Some(feedback)) = (self.impulse_rows.get(id.0), self.feedback.get(id.0)) else { return Vec::new() };
+        let begin = self.impulse_rows[..id.0].iter().sum::<u32>() as usize;
+        body_impulses(&self.impulses[begin..begin + count as usize], feedback)
+    }
+
     /// Position \[m\] and working inverse mass of every particle of a cloth; empty for an unknown cloth.
     pub fn current(&self, id: ClothId) -> &[[f32; 4]] {
         self.ranges.get(id.0).map_or(&[], |range| &self.current[range.clone()])
@@ -46,6 +58,11 @@ impl Snapshot {
     }
 }
 
+/// Rows of impulses on bodies that each cloth has.
+fn rows_of(engine: &Engine) -> Vec<u32> {
+    (0..engine.cloth_count()).map(|cloth| engine.impulse_rows(ClothId(cloth)).len() as u32).collect()
+}
+
 impl Readback {
     /// A staging buffer for the cloths that the engine has now.
     ///
@@ -58,7 +75,9 @@ impl Readback {
             .map(|cloth| engine.particle_range(ClothId(cloth)).map(|range| range.start as usize..range.end as usize))
             .collect::<Result<Vec<_>, _>>()?;
         let particle_bytes = 16 * u64::from(engine.particle_count());
-        let size = 2 * particle_bytes + FEEDBACK_BYTES * count as u64;
+        let impulse_rows = rows_of(engine);
+        let impulse_bytes = 16 * impulse_rows.iter().map(|&rows| u64::from(rows)).sum::<u64>();
+        let size = 2 * particle_bytes + FEEDBACK_BYTES * count as u64 + impulse_bytes;
         let limit = device.limits().max_buffer_size;
         if size > limit {
             return Err(GpuError::TooLarge { buffer: "read-back", bytes: size, limit });
@@ -69,10 +88,17 @@ impl Readback {
             usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
-        Ok(Self { staging, particle_bytes, ranges })
+        Ok(Self { staging, particle_bytes, ranges, impulse_rows })
     }
 
-    /// Records the copy of the present state. Cloths added since [`Readback::new`] are left out.
+    /// Whether the engine still has the cloths and bodies that the staging buffer was made for. Bodies count from the frame on
+    /// in which they first take part.
+    pub fn fits(&self, engine: &Engine) -> bool {
+        self.ranges.len() == engine.cloth_count() && self.impulse_rows == rows_of(engine)
+    }
+
+    /// Records the copy of the present state. Cloths and bodies added since [`Readback::new`] are left out: see
+    /// [`Readback::fits`].
     pub fn encode(&self, engine: &Engine, encoder: &mut wgpu::CommandEncoder) {
         let feedback_bytes = FEEDBACK_BYTES * self.ranges.len() as u64;
         if feedback_bytes == 0 {
@@ -82,6 +108,16 @@ impl Readback {
         let previous = engine.previous_particle_buffer();
         encoder.copy_buffer_to_buffer(previous, 0, &self.staging, self.particle_bytes, self.particle_bytes);
         encoder.copy_buffer_to_buffer(engine.feedback_buffer(), 0, &self.staging, 2 * self.particle_bytes, feedback_bytes);
+        let mut destination = 2 * self.particle_bytes + feedback_bytes;
+        for (cloth, &rows) in self.impulse_rows.iter().enumerate() {
+            let present = engine.impulse_rows(ClothId(cloth));
+            let bytes = 16 * u64::from(rows);
+            if rows > 0 && present.len() == rows as usize {
+                let source = 16 * u64::from(present.start);
+                encoder.copy_buffer_to_buffer(engine.scratch_buffer(), source, &self.staging, destination, bytes);
+            }
+            destination += bytes;
+        }
     }
 
     /// The state, once the submitted copy has arrived and the device has been polled.
@@ -100,11 +136,14 @@ impl Readback {
             let view = self.staging.get_mapped_range(..).map_err(|error| GpuError::Readback(error.to_string()))?;
             let bytes: &[u8] = &view;
             let particles = self.particle_bytes as usize;
+            let rows = self.impulse_rows.iter().sum::<u32>() as usize;
             let feedback_end = 2 * particles + FEEDBACK_BYTES as usize * self.ranges.len();
             Snapshot {
                 current: bytemuck::pod_collect_to_vec(&bytes[..particles]),
                 previous: bytemuck::pod_collect_to_vec(&bytes[particles..2 * particles]),
                 feedback: bytemuck::pod_collect_to_vec(&bytes[2 * particles..feedback_end]),
+                impulses: bytemuck::pod_collect_to_vec(&bytes[feedback_end..feedback_end + 16 * rows]),
+                impulse_rows: self.impulse_rows.clone(),
                 ranges: self.ranges.clone(),
             }
         };

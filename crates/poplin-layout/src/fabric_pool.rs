@@ -32,14 +32,25 @@ pub struct FabricOffsets {
     pub triangle_count: u32,
     /// First triangle of each particle, then the triangles.
     pub corner_begin: u32,
+    /// First bundle of each set of virtual particles.
+    pub virtual_set_begin: u32,
+    /// Number of sets of virtual particles.
+    pub virtual_set_count: u32,
+    /// Corners and range of each bundle.
+    pub virtual_bundle_begin: u32,
+    /// Weights of the virtual particles.
+    pub virtual_weight_begin: u32,
+}
+
+/// Vec4 of scratch that the stages of a fabric need: tether anchors and wind impulses do not live at the same time.
+pub(crate) fn stage_scratch_len(fabric: &Fabric) -> u32 {
+    let mut anchors = fabric.tether_anchors.clone();
+    anchors.sort_unstable();
+    anchors.dedup();
+    anchors.len().max(fabric.triangles.len()) as u32
 }
 
 impl FabricOffsets {
-    /// Vec4 of `scratch` that a cloth of this fabric needs: tether anchors and wind impulses do not live at the same time.
-    pub fn scratch_len(&self) -> u32 {
-        self.anchor_count.max(self.triangle_count)
-    }
-
     /// The same fabric in a pool in which it begins `begin` later.
     pub fn moved_by(self, begin: u32) -> Self {
         let moved = |offset: u32| if offset == NO_OFFSET { offset } else { offset + begin };
@@ -53,6 +64,9 @@ impl FabricOffsets {
             anchor_begin: moved(self.anchor_begin),
             triangle_begin: moved(self.triangle_begin),
             corner_begin: moved(self.corner_begin),
+            virtual_set_begin: moved(self.virtual_set_begin),
+            virtual_bundle_begin: moved(self.virtual_bundle_begin),
+            virtual_weight_begin: moved(self.virtual_weight_begin),
             ..self
         }
     }
@@ -85,6 +99,11 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
     let anchor_begin = append(&anchors);
     let triangle_begin = append(fabric.triangles.as_flattened());
     let corner_begin = append(&triangles_by_particle(fabric));
+    let VirtualSets { set_begin: sets, bundles } = virtual_sets(fabric);
+    let virtual_set_begin = append(&sets);
+    let virtual_bundle_begin = append(bundles.as_flattened());
+    let virtual_weight_begin =
+        append(cast_slice(&fabric.virtual_particles.iter().flat_map(|point| point.weights).collect::<Vec<_>>()));
     FabricOffsets {
         set_begin,
         fiber_begin,
@@ -98,7 +117,50 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
         triangle_begin,
         triangle_count: fabric.triangles.len() as u32,
         corner_begin,
+        virtual_set_begin,
+        virtual_set_count: sets.len() as u32 - 1,
+        virtual_bundle_begin,
+        virtual_weight_begin,
     }
+}
+
+/// Virtual particles in sets whose bundles share no particle, so that the bundles of a set can be worked at once.
+struct VirtualSets {
+    /// First bundle of each set, `[set_count + 1]`.
+    set_begin: Vec<u32>,
+    /// Corners, first virtual particle, one past the last.
+    bundles: Vec<[u32; 5]>,
+}
+
+/// Runs of virtual particles with the same corners become bundles; each bundle takes the lowest set in which none of its
+/// corners is yet.
+fn virtual_sets(fabric: &Fabric) -> VirtualSets {
+    let mut sets: Vec<Vec<[u32; 5]>> = Vec::new();
+    // The sets that a particle is in, one bit each.
+    let mut taken = vec![Vec::<u64>::new(); fabric.particle_count as usize];
+    let mut begin = 0;
+    for run in fabric.virtual_particles.chunk_by(|a, b| a.corners == b.corners) {
+        let corners = run[0].corners;
+        let word_of = |corner: u32, word: usize| taken[corner as usize].get(word).copied().unwrap_or(0);
+        let free = |word: usize| !corners.iter().fold(0, |bits, &corner| bits | word_of(corner, word));
+        let word = (0..).find(|&word| free(word) != 0).unwrap_or(0);
+        let bit = free(word).trailing_zeros();
+        for corner in corners {
+            let bits = &mut taken[corner as usize];
+            bits.resize(bits.len().max(word + 1), 0);
+            bits[word] |= 1 << bit;
+        }
+        let set = 64 * word + bit as usize;
+        sets.resize_with(sets.len().max(set + 1), Vec::new);
+        let end = begin + run.len() as u32;
+        sets[set].push([corners[0], corners[1], corners[2], begin, end]);
+        begin = end;
+    }
+    let mut set_begin = vec![0];
+    for set in &sets {
+        set_begin.push(set_begin[set_begin.len() - 1] + set.len() as u32);
+    }
+    VirtualSets { set_begin, bundles: sets.concat() }
 }
 
 /// First entry of each particle, `[particle_count + 1]`, then the triangles of every particle in ascending order: vertices
@@ -144,6 +206,22 @@ mod tests {
         assert_eq!(at(offsets.anchor_begin, 2), [0, 2]);
         assert_eq!(at(offsets.tether_begin + 3, 3), [1.0f32.to_bits(), 2.0f32.to_bits(), 3.0f32.to_bits()]);
         assert_eq!(offsets.edge_stiffness_begin, NO_OFFSET);
+    }
+
+    #[test]
+    fn bundles_of_a_set_share_no_particle() {
+        let point = |corners| poplin_model::VirtualParticle { corners, weights: [0.5, 0.3, 0.2] };
+        let mut virtual_particles: Vec<_> = (0..100).flat_map(|k| [point([0, k + 1, k + 2]); 3]).collect();
+        virtual_particles.push(point([200, 201, 202]));
+        let fabric = Fabric { particle_count: 203, virtual_particles, ..Default::default() };
+        let VirtualSets { set_begin, bundles } = virtual_sets(&fabric);
+        assert_eq!(set_begin.len(), 101, "all but one share particle 0");
+        assert_eq!(bundles.iter().map(|bundle| bundle[4] - bundle[3]).sum::<u32>(), 301);
+        for set in set_begin.windows(2) {
+            let mut corners: Vec<_> = bundles[set[0] as usize..set[1] as usize].iter().flat_map(|b| b[..3].to_vec()).collect();
+            corners.sort_unstable();
+            assert!(corners.windows(2).all(|pair| pair[0] != pair[1]), "{corners:?}");
+        }
     }
 
     #[test]

@@ -63,7 +63,7 @@ fn constants_of_iterations(
         let share = if iteration + 1 == count { 1.0 } else { (iteration + 1) as f32 / count as f32 };
         let constants = IterationConstants {
             velocity_scale: [kept[0] * ratio, kept[1] * ratio, kept[2] * ratio, share],
-            bias: row(bias, 0.0),
+            bias: row(bias, iteration as f32 / count as f32),
             previous_bias: row(previous_bias, 0.0),
             wind: row(wind, 0.0),
         };
@@ -155,6 +155,10 @@ pub fn pack_cloth_frame(
         triangle_begin: fabric.triangle_begin,
         triangle_count: fabric.triangle_count,
         corner_begin: fabric.corner_begin,
+        virtual_set_begin: fabric.virtual_set_begin,
+        virtual_set_count: fabric.virtual_set_count,
+        virtual_bundle_begin: fabric.virtual_bundle_begin,
+        virtual_weight_begin: fabric.virtual_weight_begin,
         scratch_begin: placement.scratch_begin,
         acceleration_begin: inputs.acceleration_begin,
         motion_start: inputs.motion[0],
@@ -176,6 +180,6 @@ pub fn pack_cloth_frame(
         sleep_step: ((step * 1000.0) as u32).max(1),
         sleep_interval: config.sleep_test_interval,
         sleep_after_count: config.sleep_after_count,
-        padding: [0; 3],
+        colliders: inputs.colliders,
     });
 }

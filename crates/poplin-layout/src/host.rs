@@ -1,10 +1,12 @@
 //! The host side of a cloth, the same for both backends: its settings, inputs, frame and clock.
 
-use poplin_model::{Cloth, ClothConfig, Colliders, Frame, ModelError, PhaseConfig, Pose};
+use poplin_model::{Cloth, ClothConfig, Colliders, Frame, ModelError, Parallelepiped, PhaseConfig, Pose, RigidBody};
 
+use crate::colliders::{BODY_ROWS, HostColliders};
+use crate::fabric_pool::stage_scratch_len;
 use crate::{
-    ClothPlacement, Feedback, FrameArrays, FrameClock, FrameMotion, InterpolatedArray, MAX_ITERATIONS_PER_FRAME, NO_OFFSET,
-    Stage, StageMask, pack_cloth_frame,
+    ClothPlacement, ColliderFrame, Feedback, FrameArrays, FrameClock, FrameMotion, InterpolatedArray, MAX_ITERATIONS_PER_FRAME,
+    NO_OFFSET, Stage, StageMask, pack_cloth_frame,
 };
 
 /// A validated cloth in simulation. All changes act from the next frame on; one that really changes something wakes a
@@ -16,6 +18,11 @@ pub struct HostCloth {
     motion: FrameMotion,
     motion_spheres: InterpolatedArray,
     separation_spheres: InterpolatedArray,
+    colliders: HostColliders,
+    particle_input_len: u32,
+    collider_input_len: u32,
+    /// Scratch of the stages before the colliders.
+    stage_scratch_len: u32,
     accelerations_changed: bool,
     writes: Vec<(u32, [f32; 4])>,
     last_write: (Vec<u32>, Vec<[f32; 4]>),
@@ -25,35 +32,29 @@ pub struct HostCloth {
     skipped_frames: u32,
 }
 
-/// Where the inputs of a cloth lie, relative to the beginning of its part of `input_pool`, in vec4.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InputSlots {
+/// Where the per-particle inputs of a cloth lie, relative to the beginning of its part of `input_pool`, in vec4. Colliders
+/// follow them.
+#[derive(Debug, Clone, Copy)]
+struct ParticleSlots {
     particle_count: u32,
 }
 
-impl InputSlots {
-    /// The part of a cloth of so many particles.
-    pub fn new(particle_count: u32) -> Self {
-        Self { particle_count }
-    }
-
-    /// Accelerations, `[particle_count]`.
-    pub fn accelerations(self) -> u32 {
+impl ParticleSlots {
+    fn accelerations(self) -> u32 {
         0
     }
 
-    /// Both halves of the motion spheres, `[2 * particle_count]`.
-    pub fn motion(self) -> u32 {
+    /// Both halves.
+    fn motion(self) -> u32 {
         self.particle_count
     }
 
-    /// Both halves of the separation spheres, `[2 * particle_count]`.
-    pub fn separation(self) -> u32 {
+    /// Both halves.
+    fn separation(self) -> u32 {
         3 * self.particle_count
     }
 
-    /// Length of the part.
-    pub fn total(self) -> u32 {
+    fn total(self) -> u32 {
         5 * self.particle_count
     }
 }
@@ -63,13 +64,18 @@ impl HostCloth {
     ///
     /// # Errors
     /// [`ModelError`] if [`Cloth::validate`] refuses it.
-    pub fn new(cloth: Cloth) -> Result<Self, ModelError> {
+    pub fn new(mut cloth: Cloth) -> Result<Self, ModelError> {
         cloth.validate()?;
+        let colliders = std::mem::take(&mut cloth.colliders);
         Ok(Self {
             clock: FrameClock::default(),
             motion: FrameMotion::new(cloth.pose),
             motion_spheres: InterpolatedArray::default(),
             separation_spheres: InterpolatedArray::default(),
+            colliders: HostColliders::new(&colliders),
+            particle_input_len: 0,
+            collider_input_len: 0,
+            stage_scratch_len: stage_scratch_len(&cloth.fabric),
             accelerations_changed: !cloth.particle_accelerations.is_empty(),
             writes: Vec::new(),
             last_write: (Vec::new(), Vec::new()),
@@ -81,7 +87,7 @@ impl HostCloth {
         })
     }
 
-    /// The cloth as it was added, with its present settings.
+    /// The cloth as it was added, with its present settings; its colliders are in [`HostCloth::colliders`].
     pub fn cloth(&self) -> &Cloth {
         &self.cloth
     }
@@ -157,6 +163,11 @@ impl HostCloth {
         Ok(())
     }
 
+    /// What the cloth collides with, as last set.
+    pub fn colliders(&self) -> &Colliders {
+        self.colliders.colliders()
+    }
+
     /// Replaces everything that the cloth collides with. Arrays of unchanged length are reached over the next frame, others
     /// act at once.
     ///
@@ -164,8 +175,120 @@ impl HostCloth {
     /// [`ModelError`] if a number or index is out of range; the old colliders stay.
     pub fn set_colliders(&mut self, colliders: &Colliders) -> Result<(), ModelError> {
         colliders.validate()?;
-        self.cloth.colliders = colliders.clone();
+        self.is_woken |= self.colliders.replace(colliders);
         Ok(())
+    }
+
+    /// Replaces the spheres; as many as before are reached over the next frame, another number acts at once.
+    ///
+    /// # Errors
+    /// [`ModelError`] if a number is out of range or a capsule or body would miss its sphere; the old spheres stay.
+    pub fn set_spheres(&mut self, spheres: &[[f32; 4]]) -> Result<(), ModelError> {
+        let valid = |c: &Colliders| c.validate_spheres().and_then(|()| c.validate_bodies());
+        self.colliders.check(valid, |copy| copy.spheres = spheres.to_vec())?;
+        self.is_woken |= self.colliders.set_spheres(spheres);
+        Ok(())
+    }
+
+    /// Replaces the spheres by where they are at the start and at the end of the next frame.
+    ///
+    /// # Errors
+    /// [`ModelError`] as [`HostCloth::set_spheres`], or if the lengths differ; the old spheres stay.
+    pub fn set_spheres_start_target(&mut self, start: &[[f32; 4]], target: &[[f32; 4]]) -> Result<(), ModelError> {
+        if start.len() != target.len() {
+            return Err(ModelError::Length { what: "target spheres", len: target.len(), expected: start.len() });
+        }
+        for spheres in [start, target] {
+            let valid = |c: &Colliders| c.validate_spheres().and_then(|()| c.validate_bodies());
+            self.colliders.check(valid, |copy| copy.spheres = spheres.to_vec())?;
+        }
+        self.is_woken |= self.colliders.set_spheres_start_target(start, target);
+        Ok(())
+    }
+
+    /// Replaces the capsules, pairs of spheres. Acts at once.
+    ///
+    /// # Errors
+    /// [`ModelError`] if an index is out of range; the old capsules stay.
+    pub fn set_capsules(&mut self, capsules: &[[u32; 2]]) -> Result<(), ModelError> {
+        let valid = |c: &Colliders| c.validate_spheres().and_then(|()| c.validate_bodies());
+        self.colliders.check(valid, |copy| copy.capsules = capsules.to_vec())?;
+        self.is_woken |= self.colliders.set_capsules(capsules);
+        Ok(())
+    }
+
+    /// Replaces the planes; as many as before are reached over the next frame, another number acts at once.
+    ///
+    /// # Errors
+    /// [`ModelError`] if a number is out of range or a convex would miss its plane; the old planes stay.
+    pub fn set_planes(&mut self, planes: &[[f32; 4]]) -> Result<(), ModelError> {
+        self.colliders.check(Colliders::validate_planes, |copy| copy.planes = planes.to_vec())?;
+        self.is_woken |= self.colliders.set_planes(planes);
+        Ok(())
+    }
+
+    /// Replaces the convexes, lists of planes. Acts at once.
+    ///
+    /// # Errors
+    /// [`ModelError`] if an index is out of range or a list is empty; the old convexes stay.
+    pub fn set_convexes(&mut self, convexes: &[Vec<u32>]) -> Result<(), ModelError> {
+        let valid = |c: &Colliders| c.validate_planes().and_then(|()| c.validate_bodies());
+        self.colliders.check(valid, |copy| copy.convexes = convexes.to_vec())?;
+        self.is_woken |= self.colliders.set_convexes(convexes);
+        Ok(())
+    }
+
+    /// Replaces the boxes; as many as before are reached over the next frame, another number acts at once.
+    ///
+    /// # Errors
+    /// [`ModelError`] if a number is not finite or a body would miss its box; the old boxes stay.
+    pub fn set_boxes(&mut self, boxes: &[Parallelepiped]) -> Result<(), ModelError> {
+        let valid = |c: &Colliders| c.validate_boxes().and_then(|()| c.validate_bodies());
+        self.colliders.check(valid, |copy| copy.boxes = boxes.to_vec())?;
+        self.is_woken |= self.colliders.set_boxes(boxes);
+        Ok(())
+    }
+
+    /// Replaces the triangle mesh. New triangles are sorted into a tree, the same triangles keep theirs. As many vertices as
+    /// before are reached over the next frame.
+    ///
+    /// # Errors
+    /// [`ModelError`] if a number or index is out of range; the old mesh stays.
+    pub fn set_mesh(&mut self, vertices: &[[f32; 3]], triangles: &[[u32; 3]]) -> Result<(), ModelError> {
+        let (mesh_vertices, mesh_triangles) = (vertices.to_vec(), triangles.to_vec());
+        Colliders { mesh_vertices, mesh_triangles, ..Colliders::default() }.validate_mesh()?;
+        self.is_woken |= self.colliders.set_mesh(vertices, triangles);
+        Ok(())
+    }
+
+    /// Moves the vertices of the triangle mesh: they are reached over the next frame.
+    ///
+    /// # Errors
+    /// [`ModelError`] if a number is not finite or the mesh has another number of vertices; the old ones stay.
+    pub fn set_mesh_vertices(&mut self, vertices: &[[f32; 3]]) -> Result<(), ModelError> {
+        let expected = self.colliders.colliders().mesh_vertices.len();
+        if vertices.len() != expected {
+            return Err(ModelError::Length { what: "mesh_vertices", len: vertices.len(), expected });
+        }
+        poplin_model::check_finite("mesh_vertices", vertices)?;
+        self.is_woken |= self.colliders.set_mesh_vertices(vertices);
+        Ok(())
+    }
+
+    /// Replaces the rigid bodies: which shapes they have, their masses and how they move in the next frame.
+    ///
+    /// # Errors
+    /// [`ModelError`] if a number or index is out of range or a shape belongs to two bodies; the old bodies stay.
+    pub fn set_bodies(&mut self, bodies: &[RigidBody]) -> Result<(), ModelError> {
+        self.colliders.check(Colliders::validate_bodies, |copy| copy.bodies = bodies.to_vec())?;
+        self.is_woken |= self.colliders.set_bodies(bodies);
+        Ok(())
+    }
+
+    /// Where the kernel leaves the impulses on bodies in the cloth's scratch; [`body_impulses`](crate::body_impulses) reads them.
+    pub fn body_rows(&self) -> std::ops::Range<u32> {
+        let begin = self.stage_scratch_len + self.colliders.impulse_begin(self.cloth.particle_count() as u32);
+        begin..begin + BODY_ROWS * self.colliders.body_count()
     }
 
     /// Writes position \[m\] and working inverse mass [1/kg] of some particles, as an animated pin does. A pinned particle's
@@ -251,14 +374,36 @@ impl HostCloth {
         previous
     }
 
-    /// Whether the cloth has inputs in `input_pool`.
-    pub fn needs_inputs(&self) -> bool {
+    fn has_particle_inputs(&self) -> bool {
         self.motion_spheres.is_set() || self.separation_spheres.is_set() || !self.cloth.particle_accelerations.is_empty()
+    }
+
+    /// Brings the inputs up to date and gives the vec4 that they take in `input_pool`. More than in the last frame means a
+    /// new layout: then everything is given again by [`HostCloth::take_inputs`].
+    pub fn input_len(&mut self) -> u32 {
+        self.colliders.update();
+        if self.has_particle_inputs() && self.particle_input_len == 0 {
+            self.particle_input_len = ParticleSlots { particle_count: self.cloth.particle_count() as u32 }.total();
+            self.colliders.mark_all();
+        }
+        let before = self.collider_input_len;
+        self.collider_input_len = self.colliders.input_len();
+        if self.collider_input_len != before {
+            self.accelerations_changed = true;
+            self.motion_spheres.mark_all();
+            self.separation_spheres.mark_all();
+        }
+        self.particle_input_len + self.collider_input_len
+    }
+
+    /// Vec4 of scratch that the cloth needs; call after [`HostCloth::input_len`].
+    pub fn scratch_len(&self) -> u32 {
+        self.stage_scratch_len + self.colliders.scratch_len(self.cloth.particle_count() as u32)
     }
 
     /// Gives each part of the inputs that changed, with its offset in the cloth's part of `input_pool` \[vec4\].
     pub fn take_inputs(&mut self, mut give: impl FnMut(u32, &[[f32; 4]])) {
-        let slots = InputSlots::new(self.cloth.particle_count() as u32);
+        let slots = ParticleSlots { particle_count: self.cloth.particle_count() as u32 };
         if std::mem::take(&mut self.accelerations_changed) {
             let packed: Vec<_> = self.cloth.particle_accelerations.iter().map(|&[x, y, z]| [x, y, z, 0.0]).collect();
             if !packed.is_empty() {
@@ -267,6 +412,8 @@ impl HostCloth {
         }
         self.motion_spheres.take_changed(|offset, values| give(slots.motion() + offset, values));
         self.separation_spheres.take_changed(|offset, values| give(slots.separation() + offset, values));
+        let begin = self.particle_input_len;
+        self.colliders.take_changed(|offset, values| give(begin + offset, values));
     }
 
     /// The particle writes since the last call, in the order of writing.
@@ -289,14 +436,26 @@ impl HostCloth {
         }
     }
 
-    /// The stages that this cloth needs in its kernel.
+    /// Loop trips of one particle in one iteration that its colliders take.
+    pub fn collider_trips(&self) -> u64 {
+        self.colliders.trips_per_particle()
+    }
+
+    /// The stages that this cloth needs in its kernel; call after [`HostCloth::input_len`].
     pub fn stages(&self) -> StageMask {
-        let config = &self.cloth.config;
+        let (config, colliders) = (&self.cloth.config, &self.colliders);
         let optional = [
             (Stage::Wind, config.drag_coefficient > 0.0 || config.lift_coefficient > 0.0),
             (Stage::Motion, self.motion_spheres.is_set() && config.motion_stiffness > 0.0),
             (Stage::Tether, self.cloth.fabric.tethers_per_particle > 0 && config.tether_stiffness > 0.0),
             (Stage::Separation, self.separation_spheres.is_set()),
+            (Stage::CollideConvex, colliders.has_free_convexes()),
+            (Stage::CollideBox, colliders.has_free_boxes()),
+            (Stage::CollideTriangle, colliders.has_free_mesh()),
+            (Stage::CollideShape, colliders.has_free_shapes() && !config.continuous_collision),
+            (Stage::CollideContinuous, colliders.has_free_shapes() && config.continuous_collision),
+            (Stage::CollideBody, colliders.has_bodies() && !colliders.is_empty()),
+            (Stage::VirtualParticles, colliders.has_free_shapes() && !self.cloth.fabric.virtual_particles.is_empty()),
             (Stage::Sleep, config.sleep_threshold > 0.0),
         ];
         let always = [Stage::Integrate, Stage::GaussSeidel, Stage::Mass].into_iter();
@@ -335,7 +494,7 @@ impl HostCloth {
             (self.wake_count, self.sleep_pass_count) = (self.wake_count.wrapping_add(1), 0);
         }
         let velocities = steps.map(|_| self.motion.advance(frame.dt));
-        let slots = InputSlots::new(placement.particle_count);
+        let slots = ParticleSlots { particle_count: placement.particle_count };
         let at = |is_set: bool, offset: u32| if is_set { placement.input_begin + offset } else { NO_OFFSET };
         let halves = |array: &InterpolatedArray, slot: u32| array.offsets().map(|half| at(array.is_set(), slot + half));
         let inputs = InputOffsets {
@@ -343,15 +502,23 @@ impl HostCloth {
             motion: halves(&self.motion_spheres, slots.motion()),
             separation: halves(&self.separation_spheres, slots.separation()),
             wake_count: self.wake_count,
+            colliders: self.colliders.frame(
+                &self.cloth.config,
+                steps.as_ref(),
+                placement.particle_count,
+                placement.input_begin.wrapping_add(self.particle_input_len),
+                self.stage_scratch_len,
+            ),
         };
         pack_cloth_frame(&self.cloth, placement, &inputs, steps.as_ref().zip(velocities.as_ref()), arrays);
         self.motion_spheres.end_frame();
         self.separation_spheres.end_frame();
+        self.colliders.end_frame(steps.is_some());
     }
 }
 
 /// Where this frame's inputs stand in `input_pool`, [`NO_OFFSET`] for those that are off.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InputOffsets {
     /// Accelerations.
     pub acceleration_begin: u32,
@@ -361,4 +528,6 @@ pub struct InputOffsets {
     pub separation: [u32; 2],
     /// How often an input has changed.
     pub wake_count: u32,
+    /// What the cloth collides with.
+    pub colliders: ColliderFrame,
 }

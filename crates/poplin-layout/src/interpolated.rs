@@ -23,9 +23,14 @@ impl InterpolatedArray {
             *self = Self::default();
             return was_set;
         }
-        let half = if self.is_set() { 1 - self.start } else { self.start };
+        if values.len() != self.halves[self.start].len() {
+            // Another number of things: there is nothing to come from.
+            *self = Self { halves: [values.to_vec(), Vec::new()], changed: vec![0], ..Self::default() };
+            return true;
+        }
+        let half = 1 - self.start;
         let is_changed = self.halves[self.start] != values || (self.has_target && self.halves[1 - self.start] != values);
-        self.has_target = self.is_set();
+        self.has_target = true;
         self.halves[half] = values.to_vec();
         self.mark(half);
         is_changed
@@ -46,6 +51,26 @@ impl InterpolatedArray {
         if !self.changed.contains(&half) {
             self.changed.push(half);
         }
+    }
+
+    /// What the next frame starts from.
+    pub fn start(&self) -> &[[f32; 4]] {
+        &self.halves[self.start]
+    }
+
+    /// Whether the next frame ends elsewhere than it starts.
+    pub fn has_target(&self) -> bool {
+        self.has_target
+    }
+
+    /// What the next frame ends at.
+    pub fn target(&self) -> &[[f32; 4]] {
+        if self.has_target { &self.halves[1 - self.start] } else { &self.halves[self.start] }
+    }
+
+    /// Lets the next upload be of everything.
+    pub fn mark_all(&mut self) {
+        self.changed = (0..2).filter(|&half| !self.halves[half].is_empty()).collect();
     }
 
     /// Offsets of start and target of this frame in an array of both halves.

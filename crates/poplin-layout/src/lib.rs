@@ -5,6 +5,7 @@
 #![warn(missing_docs)]
 
 mod clock;
+mod colliders;
 mod fabric_pool;
 mod frame_motion;
 mod frame_pool;
@@ -23,23 +24,24 @@ pub mod pools {
     //! | `cloth_frames` | [`ClothFrame`](crate::ClothFrame) | per frame | offsets and constants of every dispatched cloth, bucket by bucket |
     //! | `frame_pool` | `[f32; 4]` | per frame | [`IterationConstants`](crate::IterationConstants), then [`PhaseConstants`](crate::PhaseConstants) of each cloth |
     //! | `fabric_pool` | `u32` | on add | sets, fibers, vertices, rest lengths (bit-cast), tethers |
-    //! | `input_pool` | `[f32; 4]` | on change | per-particle accelerations, motion and separation spheres |
+    //! | `input_pool` | `[f32; 4]` | on change | per-particle accelerations, motion and separation spheres; colliders, their lists and trees |
     //! | `current` | `[f32; 4]` | by the kernel | position and working inverse mass |
     //! | `previous` | `[f32; 4]` | by the kernel | position one iteration ago and the user's inverse mass |
-    //! | `scratch` | `[f32; 4]` | by the kernel | tether anchors at the stage's input, wind impulses of triangles |
+    //! | `scratch` | `[f32; 4]` | by the kernel | tether anchors at the stage's input, wind impulses of triangles; shapes of the iteration, nearest triangles, impulses on bodies |
     //! | `feedback` | [`Feedback`](crate::Feedback) | by the kernel | faults and counters, one per cloth |
 }
 
 pub use clock::{FrameClock, FrameSteps, MAX_ITERATIONS_PER_FRAME, average_step};
+pub use colliders::{BODY_ROWS, CHUNK, CHUNK_ROWS, body_impulses, chunk_count};
 pub use fabric_pool::{FabricOffsets, pack_fabric};
 pub use frame_motion::{FrameMotion, FrameVelocities, MotionConstants, TurnConstants, motion_constants};
 pub use frame_pool::{ClothPlacement, FrameArrays, pack_cloth_frame};
-pub use host::{HostCloth, InputOffsets, InputSlots};
+pub use host::{HostCloth, InputOffsets};
 pub use interpolated::InterpolatedArray;
 pub use part::FramePart;
 pub use stages::{Stage, StageMask};
 pub use tier::{LANE_COUNTS, LoopTrips, MemoryTier, TierLimits, choose_lane_count};
-pub use types::{ClothFrame, DispatchParameters, Feedback, IterationConstants, NO_OFFSET, PhaseConstants};
+pub use types::{ClothFrame, ColliderFrame, DispatchParameters, Feedback, IterationConstants, NO_OFFSET, PhaseConstants};
 
 /// `log2(1 - stiffness)`, the stored form of every stiffness-like value in `0..=1`; -128 for 1.
 ///

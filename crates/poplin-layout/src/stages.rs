@@ -16,16 +16,45 @@ pub enum Stage {
     GaussSeidel = 4,
     /// Spheres that particles may not enter.
     Separation = 5,
+    /// Convexes of planes.
+    CollideConvex = 6,
+    /// The triangle mesh.
+    CollideTriangle = 7,
     /// Restores the working inverse mass.
     Mass = 8,
+    /// Spheres and capsules where the particle is.
+    CollideShape = 9,
+    /// Virtual particles against spheres and capsules.
+    VirtualParticles = 10,
     /// Tests whether the cloth rests.
     Sleep = 12,
+    /// Boxes.
+    CollideBox = 13,
+    /// Spheres and capsules along the way of the particle; replaces [`Stage::CollideShape`].
+    CollideContinuous = 14,
+    /// Rigid bodies that feel the cloth.
+    CollideBody = 15,
 }
 
 impl Stage {
     /// All stages in solving order.
-    pub const ALL: [Self; 8] =
-        [Self::Integrate, Self::Wind, Self::Motion, Self::Tether, Self::GaussSeidel, Self::Separation, Self::Mass, Self::Sleep];
+    pub const ALL: [Self; 15] = [
+        Self::Integrate,
+        Self::Wind,
+        Self::Motion,
+        Self::Tether,
+        Self::GaussSeidel,
+        Self::Separation,
+        Self::CollideConvex,
+        Self::CollideBox,
+        Self::CollideTriangle,
+        Self::Mass,
+        Self::CollideShape,
+        Self::CollideContinuous,
+        Self::CollideBody,
+        Self::VirtualParticles,
+        Self::Sleep,
+    ];
 
     /// The stem of the stage's shader file and of its mirror.
     pub fn name(self) -> &'static str {
@@ -36,7 +65,14 @@ impl Stage {
             Self::Tether => "tether",
             Self::GaussSeidel => "gauss_seidel",
             Self::Separation => "separation",
+            Self::CollideConvex => "collide_convex",
+            Self::CollideBox => "collide_box",
+            Self::CollideTriangle => "collide_triangle",
             Self::Mass => "mass",
+            Self::CollideShape => "collide_shape",
+            Self::CollideContinuous => "collide_continuous",
+            Self::CollideBody => "collide_body",
+            Self::VirtualParticles => "virtual_particles",
             Self::Sleep => "sleep",
         }
     }
@@ -49,6 +85,20 @@ pub struct StageMask(pub u32);
 impl StageMask {
     /// Every stage.
     pub const ALL: Self = Self(u32::MAX);
+
+    /// The stages that read prepared shapes.
+    pub const SHAPES: Self = Self::only(Stage::CollideConvex)
+        .with(Stage::CollideBox)
+        .with(Stage::CollideTriangle)
+        .with(Stage::CollideShape)
+        .with(Stage::CollideContinuous)
+        .with(Stage::CollideBody)
+        .with(Stage::VirtualParticles);
+
+    /// Whether the sets share a stage.
+    pub const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
 
     /// Only `stage`.
     pub const fn only(stage: Stage) -> Self {

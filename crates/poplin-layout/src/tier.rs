@@ -1,5 +1,6 @@
 //! Memory tiers and lane counts: how a cloth maps onto a workgroup.
 
+use crate::HostCloth;
 use poplin_model::{Fabric, Phase, PhaseConfig};
 
 /// Where a cloth's particles live while its kernel runs. Every tier gives the same bits.
@@ -82,6 +83,9 @@ pub fn choose_lane_count(widest_set: u32, particle_count: u32, limits: TierLimit
 /// dispatch. The fabric is walked once; [`LoopTrips::of`] only adds up, so that it can be asked every frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoopTrips {
+    /// Particles, and virtual particles, of one lane.
+    rounds: u64,
+    virtual_rounds: u64,
     per_particle: u64,
     per_phase: Vec<u64>,
 }
@@ -100,12 +104,15 @@ impl LoopTrips {
             1 + rounds(fibers.len() as u64) * (1 + u64::from(longest))
         };
         let of_phase = |phase: &Phase| (phase.set_begin as usize..phase.set_end as usize).map(of_set).sum();
-        Self { per_particle, per_phase: fabric.phases.iter().map(of_phase).collect() }
+        let virtual_rounds = rounds(fabric.virtual_particles.len() as u64);
+        Self { rounds: particle_rounds, virtual_rounds, per_particle, per_phase: fabric.phases.iter().map(of_phase).collect() }
     }
 
-    /// The trips of one iteration with these phases.
-    pub fn of(&self, configs: &[PhaseConfig]) -> u64 {
-        self.per_particle + configs.iter().map(|config| self.per_phase[config.phase as usize]).sum::<u64>()
+    /// The trips of one iteration with these phases and the colliders of the cloth. Walks through trees are counted as long
+    /// as they usually are.
+    pub fn of(&self, configs: &[PhaseConfig], host: &HostCloth) -> u64 {
+        let colliders = host.collider_trips() * (self.rounds + self.virtual_rounds);
+        self.per_particle + colliders + configs.iter().map(|config| self.per_phase[config.phase as usize]).sum::<u64>()
     }
 }
 

@@ -49,6 +49,14 @@ pub struct ClothFrame {
     pub triangle_count: u32,
     /// First triangle of each particle, `[particle_count + 1]`, then the triangles, in `fabric_pool`.
     pub corner_begin: u32,
+    /// First bundle of virtual particles of each set in `fabric_pool`, `[virtual_set_count + 1]`.
+    pub virtual_set_begin: u32,
+    /// Number of sets of virtual particles.
+    pub virtual_set_count: u32,
+    /// Each bundle in `fabric_pool`: its three corners, its first virtual particle, one past its last.
+    pub virtual_bundle_begin: u32,
+    /// Weights of the virtual particles in `fabric_pool` (bit-cast f32), three each.
+    pub virtual_weight_begin: u32,
     /// First vec4 of this cloth in `scratch`.
     pub scratch_begin: u32,
     /// Acceleration of each particle in `input_pool` [m/s^2], or [`NO_OFFSET`].
@@ -91,8 +99,104 @@ pub struct ClothFrame {
     pub sleep_interval: u32,
     /// Passed tests after which the cloth sleeps.
     pub sleep_after_count: u32,
-    /// Fills the struct to a multiple of 16 bytes.
-    pub padding: [u32; 3],
+    /// What the cloth collides with.
+    pub colliders: ColliderFrame,
+}
+
+/// What a cloth collides with in one frame. Offsets of lists without entries mean nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Pod, Zeroable)]
+#[repr(C)]
+pub struct ColliderFrame {
+    /// Number of spheres.
+    pub sphere_count: u32,
+    /// Spheres at the frame's start in `input_pool`.
+    pub sphere_start: u32,
+    /// Spheres at the frame's end.
+    pub sphere_target: u32,
+    /// Number of capsules.
+    pub capsule_count: u32,
+    /// Numbers of the two spheres of each capsule in `input_pool`, one vec4 each.
+    pub capsule_begin: u32,
+    /// Number of planes.
+    pub plane_count: u32,
+    /// Planes at the frame's start in `input_pool`.
+    pub plane_start: u32,
+    /// Planes at the frame's end.
+    pub plane_target: u32,
+    /// Number of boxes.
+    pub box_count: u32,
+    /// Corner and edges of each box at the frame's start in `input_pool`, four vec4 each.
+    pub box_start: u32,
+    /// Boxes at the frame's end.
+    pub box_target: u32,
+    /// Vertices of the mesh at the frame's start in `input_pool`.
+    pub vertex_start: u32,
+    /// Vertices of the mesh at the frame's end.
+    pub vertex_target: u32,
+    /// Vertices of each triangle of the mesh in `input_pool`, one vec4 each.
+    pub triangle_begin: u32,
+    /// Number of triangles of the mesh.
+    pub triangle_count: u32,
+    /// Tree over the triangles in `input_pool`, two vec4 a node.
+    pub triangle_tree_begin: u32,
+    /// Nodes of that tree.
+    pub triangle_tree_count: u32,
+    /// 1 if the mesh is closed: then nothing outside of its bounds is behind it.
+    pub is_mesh_closed: u32,
+    /// Tree over the free spheres in `input_pool`.
+    pub sphere_tree_begin: u32,
+    /// Nodes of that tree.
+    pub sphere_tree_count: u32,
+    /// Tree over the free capsules in `input_pool`.
+    pub capsule_tree_begin: u32,
+    /// Nodes of that tree.
+    pub capsule_tree_count: u32,
+    /// Lists of numbers in `input_pool`, four to a vec4; the places of the lists below count numbers.
+    pub number_begin: u32,
+    /// Spheres that belong to no body.
+    pub free_sphere_begin: u32,
+    /// Capsules that belong to no body.
+    pub free_capsule_begin: u32,
+    /// Convexes that belong to no body.
+    pub free_convex_begin: u32,
+    /// How many.
+    pub free_convex_count: u32,
+    /// Boxes that belong to no body.
+    pub free_box_begin: u32,
+    /// How many.
+    pub free_box_count: u32,
+    /// First capsule of each sphere, `[sphere_count + 1]`, then the capsules that end in it.
+    pub sphere_capsule_begin: u32,
+    /// First plane of each convex, `[convex_count + 1]`, then the planes.
+    pub convex_plane_begin: u32,
+    /// Number of convexes.
+    pub convex_count: u32,
+    /// Rigid bodies in `input_pool`, eight vec4 each.
+    pub body_begin: u32,
+    /// Number of bodies.
+    pub body_count: u32,
+    /// The running iteration's shapes in the cloth's scratch: spheres (2 vec4), capsules (6), planes (1), boxes (4).
+    pub prepared_begin: u32,
+    /// What each particle remembers of the mesh in the cloth's scratch, two vec4 each.
+    pub nearest_begin: u32,
+    /// Impulses on bodies in the cloth's scratch.
+    pub impulse_begin: u32,
+    /// Coefficient of friction.
+    pub friction: f32,
+    /// Length below which pushes and ways count less in friction \[m\].
+    pub friction_slop: f32,
+    /// 1 if friction moves particles back, 0 if it only slows them down.
+    pub friction_holds: u32,
+    /// Gain of inverse mass by the squared push [1/m^2].
+    pub mass_scale: f32,
+    /// Factor on the radii beyond which a particle that ends there is not caught.
+    pub continuous_reach: f32,
+    /// Farthest way of a vertex of the mesh in one iteration, huge if the mesh has jumped \[m\].
+    pub mesh_step: f32,
+    /// Iteration step \[s\].
+    pub step: f32,
+    /// Share of a frame's move that falls to one iteration.
+    pub move_share: f32,
 }
 
 /// Constants of one iteration, four vec4 in `frame_pool`.
@@ -101,7 +205,7 @@ pub struct ClothFrame {
 pub struct IterationConstants {
     /// Share of the last move that is kept, per axis; w: share of the frame that is over, 1 in the last iteration.
     pub velocity_scale: [f32; 4],
-    /// Added to the current position \[m\]; w unused.
+    /// Added to the current position \[m\]; w: share of the frame that was over in the last iteration, 0 in the first.
     pub bias: [f32; 4],
     /// Added to the position that becomes previous \[m\]; w unused.
     pub previous_bias: [f32; 4],

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use poplin_layout::{
-    ClothPlacement, FabricOffsets, Feedback, FrameArrays, FramePart, HostCloth, InputSlots, StageMask, pack_fabric,
+    ClothPlacement, FabricOffsets, Feedback, FrameArrays, FramePart, HostCloth, StageMask, body_impulses, pack_fabric,
 };
-use poplin_model::{Cloth, Fabric, Frame, ModelError};
+use poplin_model::{BodyImpulse, Cloth, Fabric, Frame, ModelError};
 use rayon::prelude::*;
 use thiserror::Error;
 
@@ -53,9 +53,9 @@ impl CpuCloth {
             self.host.skip_frame(frame);
             return;
         }
-        if self.host.needs_inputs() && self.inputs.is_empty() {
-            self.inputs.resize(InputSlots::new(self.placement.particle_count).total() as usize, [0.0; 4]);
-        }
+        let (input_len, scratch_len) = (self.host.input_len() as usize, self.host.scratch_len() as usize);
+        self.inputs.resize(input_len.max(self.inputs.len()), [0.0; 4]);
+        self.scratch.resize(scratch_len.max(self.scratch.len()), [0.0; 4]);
         let inputs = &mut self.inputs;
         self.host.take_inputs(|offset, values| inputs[offset as usize..][..values.len()].copy_from_slice(values));
         self.host.pack_frame(frame, &self.placement, &mut self.arrays);
@@ -103,7 +103,7 @@ impl ReferenceEngine {
         self.cloths.push(CpuCloth {
             current: host.initial_current().to_vec(),
             previous: host.initial_previous(),
-            scratch: vec![[0.0; 4]; fabric.offsets.scratch_len() as usize],
+            scratch: Vec::new(),
             arrays: FrameArrays::default(),
             feedback: Feedback::default(),
             host,
@@ -193,6 +193,15 @@ impl ReferenceEngine {
     pub fn set_state(&mut self, cloth: usize, current: &[[f32; 4]], previous: &[[f32; 4]]) {
         self.cloths[cloth].current.copy_from_slice(current);
         self.cloths[cloth].previous.copy_from_slice(previous);
+    }
+
+    /// What the last frame did to the cloth's rigid bodies, in their order; empty if the cloth was not simulated.
+    pub fn body_impulses(&self, cloth: usize) -> Vec<BodyImpulse> {
+        let cloth = &self.cloths[cloth];
+        let rows = cloth.host.body_rows();
+        let is_there = !cloth.arrays.cloth_frames.is_empty() && rows.end as usize <= cloth.scratch.len();
+        let rows = if is_there { &cloth.scratch[rows.start as usize..rows.end as usize] } else { &[] };
+        body_impulses(rows, &cloth.feedback)
     }
 
     /// Faults and counters.

@@ -6,7 +6,9 @@
 //! [`oracle`] holds every constraint again in `f64`, in its plainest form.
 #![warn(missing_docs)]
 
+mod colliders;
 pub mod engine;
+mod geometry;
 pub mod kernel;
 pub mod math;
 pub mod memory;
@@ -17,4 +19,4 @@ pub mod team;
 pub use engine::{NoSuchCloth, ReferenceEngine};
 pub use memory::ClothMemory;
 pub use poplin_layout::HostCloth;
-pub use team::{LaneOrder, Team, Work};
+pub use team::{LaneOrder, StageFunction, Team, Work};

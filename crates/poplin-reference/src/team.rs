@@ -13,6 +13,9 @@ pub enum LaneOrder {
     Shuffled(u64),
 }
 
+/// A stage function: works one item.
+pub type StageFunction = fn(&mut ClothMemory<'_>, u32);
+
 /// Work items `begin..end`, item `i` done by lane `(i - begin) % lane_count`.
 #[derive(Debug, Clone, Copy)]
 pub struct Work {
@@ -23,7 +26,7 @@ pub struct Work {
     /// One past the last item.
     pub end: u32,
     /// The stage function.
-    pub run: fn(&mut ClothMemory<'_>, u32),
+    pub run: StageFunction,
 }
 
 /// What an observer is told after every barrier: the work before it, and the state it left.

@@ -162,6 +162,7 @@ impl Simulation {
                 .map(|id| {
                     let skipped = engine.cloth(id).map_or(0, HostCloth::skipped_frames);
                     ClothState::new(engine.current(id), engine.previous(id), engine.feedback(id), skipped)
+                        .with_impulses(engine.body_impulses(id))
                 })
                 .collect(),
             #[cfg(feature = "gpu")]
@@ -171,6 +172,7 @@ impl Simulation {
                 ids.map(|id| {
                     let skipped = headless.engine().cloth(id).map_or(0, HostCloth::skipped_frames);
                     ClothState::new(snapshot.current(id), snapshot.previous(id), snapshot.feedback(id), skipped)
+                        .with_impulses(snapshot.body_impulses(id))
                 })
                 .collect()
             }

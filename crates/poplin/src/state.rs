@@ -1,6 +1,7 @@
 //! The state of all cloths at one moment.
 
 use poplin_layout::Feedback;
+use poplin_model::BodyImpulse;
 
 use crate::ClothId;
 
@@ -16,11 +17,17 @@ pub(crate) struct ClothState {
     previous: Vec<[f32; 4]>,
     feedback: Feedback,
     skipped_frames: u32,
+    body_impulses: Vec<BodyImpulse>,
 }
 
 impl ClothState {
     pub(crate) fn new(current: &[[f32; 4]], previous: &[[f32; 4]], feedback: Feedback, skipped_frames: u32) -> Self {
-        Self { current: current.to_vec(), previous: previous.to_vec(), feedback, skipped_frames }
+        let (current, previous) = (current.to_vec(), previous.to_vec());
+        Self { current, previous, feedback, skipped_frames, body_impulses: Vec::new() }
+    }
+
+    pub(crate) fn with_impulses(self, body_impulses: Vec<BodyImpulse>) -> Self {
+        Self { body_impulses, ..self }
     }
 }
 
@@ -69,6 +76,12 @@ impl State {
     /// Frames that the cloth slept through since it was added.
     pub fn slept_frames(&self, cloth: ClothId) -> u32 {
         self.cloths.get(cloth.0).map_or(0, |state| state.feedback.sleep_frame_count + state.skipped_frames)
+    }
+
+    /// What the last frame did to the rigid bodies that the cloth pushes, in their order; empty if there are none or the cloth
+    /// was not simulated, because it sleeps or is frozen.
+    pub fn body_impulses(&self, cloth: ClothId) -> &[BodyImpulse] {
+        self.cloths.get(cloth.0).map_or(&[], |state| &state.body_impulses)
     }
 
     fn feedback(&self, cloth: ClothId) -> Feedback {

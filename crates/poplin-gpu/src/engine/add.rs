@@ -15,7 +15,9 @@ impl Engine {
     /// # Errors
     /// [`GpuError`] if the cloth is not valid or too large for the device; nothing is added.
     pub fn add(&mut self, cloth: Cloth) -> Result<ClothId, GpuError> {
-        let host = HostCloth::new(cloth)?;
+        let mut host = HostCloth::new(cloth)?;
+        host.input_len();
+        let scratch_len = host.scratch_len();
         let particle_count = host.cloth().particle_count() as u32;
         let tier = self.choose_tier(particle_count)?;
         let lane_count = match self.options.lane_count {
@@ -23,7 +25,7 @@ impl Engine {
             None => choose_lane_count(host.cloth().fabric.widest_set() as u32, particle_count, self.tier_limits),
         };
         let loop_trips = LoopTrips::new(&host.cloth().fabric, lane_count);
-        let trips = loop_trips.of(&host.cloth().phase_configs);
+        let trips = loop_trips.of(&host.cloth().phase_configs, &host);
         if let Some(limit) = self.options.loop_limit.filter(|&limit| trips > limit) {
             return Err(GpuError::LoopTooLong { trips, limit });
         }
@@ -43,7 +45,7 @@ impl Engine {
             (&self.current, particle_bytes),
             (&self.previous, particle_bytes),
             (&self.fabric_pool, fabric_begin + 4 * packed.len() as u64),
-            (&self.scratch, self.scratch.len() + 16 * u64::from(fabric.scratch_len())),
+            (&self.scratch, self.scratch.len() + 16 * u64::from(scratch_len)),
             (&self.feedback, FEEDBACK_BYTES * (u64::from(cloth) + 1)),
         ];
         wanted.iter().try_for_each(|(buffer, len)| buffer.check(&self.device, *len))?;
@@ -67,7 +69,18 @@ impl Engine {
         self.queue.write_buffer(self.fabric_pool.buffer(), fabric_begin, cast_slice(&packed));
         self.queue.write_buffer(self.feedback.buffer(), FEEDBACK_BYTES * u64::from(cloth), bytes_of(&Feedback::default()));
         let bucket = self.override_values(&host, tier, lane_count);
-        self.cloths.push(GpuCloth { host, placement, tier, lane_count, loop_trips, trips, bucket });
+        self.cloths.push(GpuCloth {
+            host,
+            placement,
+            input_capacity: 0,
+            scratch_capacity: scratch_len,
+            impulse_rows: 0..0,
+            tier,
+            lane_count,
+            loop_trips,
+            trips,
+            bucket,
+        });
         self.enter_bucket(cloth as usize);
         Ok(ClothId(cloth as usize))
     }
@@ -110,7 +123,9 @@ impl Engine {
     /// Puts a cloth into its bucket, in the order of adding.
     fn enter_bucket(&mut self, cloth: usize) {
         let values = self.cloths[cloth].bucket;
-        self.pipelines.prepare(&self.device, values);
+        if !self.options.lazy_pipelines {
+            self.pipelines.prepare(&self.device, values);
+        }
         let bucket = self.buckets.entry(values).or_default();
         let place = bucket.partition_point(|&other| other < cloth);
         bucket.insert(place, cloth);

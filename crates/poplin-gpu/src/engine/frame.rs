@@ -2,8 +2,9 @@
 
 use super::{ActiveBucket, ClothId, Copy, Engine, UNIFORM_STRIDE};
 use crate::GpuError;
+use crate::growable::GrowableBuffer;
 use bytemuck::{bytes_of, cast_slice};
-use poplin_layout::{DispatchParameters, FramePart, InputSlots, NO_OFFSET, StageMask};
+use poplin_layout::{DispatchParameters, FramePart, StageMask};
 use poplin_model::Frame;
 use poplin_shaders::OverrideValues;
 
@@ -27,7 +28,9 @@ impl Engine {
     pub fn begin_frame(&mut self, frame: &Frame) -> Result<(), GpuError> {
         for cloth in &mut self.cloths {
             cloth.host.validate_frame(frame)?;
-            let trips = cloth.loop_trips.of(&cloth.host.cloth().phase_configs);
+            // Brings the colliders up to date, on which the trips depend.
+            cloth.host.input_len();
+            let trips = cloth.trips_per_iteration();
             if let Some(limit) = self.options.loop_limit.filter(|&limit| trips > limit) {
                 return Err(GpuError::LoopTooLong { trips, limit });
             }
@@ -50,9 +53,12 @@ impl Engine {
                 let cloth = &mut self.cloths[index];
                 if cloth.host.is_resting() {
                     cloth.host.skip_frame(frame);
+                    cloth.impulse_rows = 0..0;
                     continue;
                 }
                 cloth.host.pack_frame(frame, &cloth.placement, &mut self.arrays);
+                let (begin, rows) = (cloth.placement.scratch_begin, cloth.host.body_rows());
+                cloth.impulse_rows = begin + rows.start..begin + rows.end;
                 trips = trips.max(cloth.trips);
             }
             let end = self.arrays.cloth_frames.len() as u32;
@@ -66,13 +72,23 @@ impl Engine {
     /// Gathers a cloth's particle writes and changed inputs for the next recorded part.
     fn take_inputs(&mut self, index: usize) -> Result<(), GpuError> {
         let cloth = &mut self.cloths[index];
-        if cloth.placement.input_begin == NO_OFFSET && cloth.host.needs_inputs() {
-            let len = self.input_pool.len() + 16 * u64::from(InputSlots::new(cloth.placement.particle_count).total());
-            self.input_pool.check(&self.device, len)?;
-            cloth.placement.input_begin = (self.input_pool.len() / 16) as u32;
-            if self.input_pool.grow(&self.device, &self.queue, len) {
-                self.slots.iter_mut().for_each(|slot| slot.bind_group = None);
+        let (input_len, scratch_len) = (cloth.host.input_len(), cloth.host.scratch_len());
+        let (device, queue) = (&self.device, &self.queue);
+        let mut is_replaced = false;
+        // A part that is too small is left behind: a recorded frame may still read it.
+        let mut place = |pool: &mut GrowableBuffer, begin: &mut u32, capacity: &mut u32, len: u32| {
+            if len > *capacity {
+                let bytes = pool.len() + 16 * u64::from(len);
+                pool.check(device, bytes)?;
+                (*begin, *capacity) = ((pool.len() / 16) as u32, len);
+                is_replaced |= pool.grow(device, queue, bytes);
             }
+            Ok::<(), GpuError>(())
+        };
+        place(&mut self.input_pool, &mut cloth.placement.input_begin, &mut cloth.input_capacity, input_len)?;
+        place(&mut self.scratch, &mut cloth.placement.scratch_begin, &mut cloth.scratch_capacity, scratch_len)?;
+        if is_replaced {
+            self.slots.iter_mut().for_each(|slot| slot.bind_group = None);
         }
         let cloth = &mut self.cloths[index];
         let (bytes, copies) = (&mut self.upload_bytes, &mut self.copies);

@@ -31,12 +31,18 @@ pub struct EngineOptions {
     /// More usages of the particle buffer than STORAGE, VERTEX, COPY_SRC and COPY_DST. Default: none.
     pub particle_usages: wgpu::BufferUsages,
     /// Frames that may be recorded before one of them is submitted, `1..=64`. Default: 1.
+    ///
+    /// While a recorded frame is not yet submitted, add no cloth and give none more colliders than before: a buffer that must
+    /// grow is copied at once, without what that frame will write.
     pub frames_per_submit: usize,
     /// Loop trips per lane after which a frame is cut into more dispatches of the same kernel: keeps operating systems'
     /// watchdogs away. Default: 1,000,000, about 0.1 s on a slow GPU.
     pub trips_per_dispatch: u64,
     /// Loop trips per lane at which the driver stops without a word, as the loop canary found. Default: none.
     pub loop_limit: Option<u64>,
+    /// Compiles the pipeline of a set of stages when a frame first needs it, not when a cloth is added: for tests that run only
+    /// parts of frames. Default: false, so that no frame waits for a compiler.
+    pub lazy_pipelines: bool,
     /// Replaces the composed kernel, for negative controls of tests.
     pub shader_text: Option<String>,
 }
@@ -50,6 +56,7 @@ impl Default for EngineOptions {
             frames_per_submit: 1,
             trips_per_dispatch: 1_000_000,
             loop_limit: None,
+            lazy_pipelines: false,
             shader_text: None,
         }
     }
@@ -58,11 +65,23 @@ impl Default for EngineOptions {
 struct GpuCloth {
     host: HostCloth,
     placement: ClothPlacement,
+    /// Vec4 of its parts of `input_pool` and `scratch`.
+    input_capacity: u32,
+    scratch_capacity: u32,
+    /// Where the last frame's impulses on bodies are in `scratch` [vec4].
+    impulse_rows: Range<u32>,
     tier: MemoryTier,
     lane_count: u32,
     loop_trips: LoopTrips,
     trips: u64,
     bucket: OverrideValues,
+}
+
+impl GpuCloth {
+    /// Loop trips of a lane in one iteration with the present settings.
+    fn trips_per_iteration(&self) -> u64 {
+        self.loop_trips.of(&self.host.cloth().phase_configs, &self.host)
+    }
 }
 
 /// A write that belongs to a frame: it is copied from the frame's uploads in the caller's encoder, so that frames recorded
@@ -226,6 +245,16 @@ impl Engine {
     pub fn particle_range(&self, id: ClothId) -> Result<Range<u32>, GpuError> {
         let cloth = self.get(id)?;
         Ok(cloth.placement.particle_begin..cloth.placement.particle_begin + cloth.placement.particle_count)
+    }
+
+    /// Working memory of the kernel, with the impulses on bodies.
+    pub(crate) fn scratch_buffer(&self) -> &wgpu::Buffer {
+        self.scratch.buffer()
+    }
+
+    /// Where the last recorded frame leaves the impulses on a cloth's bodies in the scratch buffer [vec4].
+    pub(crate) fn impulse_rows(&self, id: ClothId) -> Range<u32> {
+        self.get(id).map_or(0..0, |cloth| cloth.impulse_rows.clone())
     }
 
     /// Particles of all cloths together.

@@ -2,8 +2,15 @@
 
 use std::ops::Range;
 
-use poplin_layout::{Feedback, Stage, StageMask};
+use poplin_layout::{Feedback, Stage, StageMask, chunk_count};
 
+use crate::colliders::prepare_shape;
+use crate::stage::collide_body::{push_chunk, sum_contacts, sum_impulses, weigh_contacts};
+use crate::stage::collide_box::collide_box;
+use crate::stage::collide_continuous::collide_continuous;
+use crate::stage::collide_convex::collide_convex;
+use crate::stage::collide_shape::collide_shape;
+use crate::stage::collide_triangle::collide_triangle;
 use crate::stage::gauss_seidel::project_fiber;
 use crate::stage::integrate::integrate_particle;
 use crate::stage::mass::restore_mass;
@@ -11,8 +18,9 @@ use crate::stage::motion::constrain_motion;
 use crate::stage::separation::constrain_separation;
 use crate::stage::sleep::{count_sleep, is_sleep_test, test_rest};
 use crate::stage::tether::{constrain_tethers, gather_anchor};
+use crate::stage::virtual_particles::collide_bundle;
 use crate::stage::wind::{blow_triangle, gather_wind};
-use crate::{ClothMemory, Team, Work};
+use crate::{ClothMemory, StageFunction, Team, Work};
 
 /// Brings faults and sleep counters into the workgroup; false if there is nothing to do.
 fn fetch_counters(memory: &mut ClothMemory<'_>, report: &mut Feedback, is_frame_start: bool, stages: StageMask) -> bool {
@@ -60,6 +68,8 @@ pub fn simulate_cloth(
     let phase_end = phase_begin + 2 * memory.cloth.phase_count;
     let set_begin = memory.cloth.set_begin;
     let particle_count = memory.cloth.particle_count;
+    let virtual_begin = memory.cloth.virtual_set_begin;
+    let virtual_end = virtual_begin + memory.cloth.virtual_set_count;
     if !fetch_counters(memory, feedback, iterations.start == 0, stages) {
         return;
     }
@@ -68,6 +78,10 @@ pub fn simulate_cloth(
     for k in iterations.start..iteration_end {
         memory.iteration = memory.load_iteration(k);
         memory.turn_columns = memory.cloth.turn_begin.wrapping_add(if k == 0 { 0 } else { 6 });
+        if stages.intersects(StageMask::SHAPES) {
+            let end = memory.prepared_count();
+            team.interval(memory, Work { name: "prepare_shape", begin: 0, end, run: prepare_shape });
+        }
         if stages.contains(Stage::Integrate) {
             team.interval(memory, Work { name: "integrate_particle", begin: 0, end: particle_count, run: integrate_particle });
             if memory.fault_count != 0 {
@@ -98,8 +112,38 @@ pub fn simulate_cloth(
         if stages.contains(Stage::Separation) {
             team.work(Work { name: "constrain_separation", begin: 0, end: particle_count, run: constrain_separation });
         }
+        if stages.contains(Stage::CollideConvex) {
+            team.work(Work { name: "collide_convex", begin: 0, end: particle_count, run: collide_convex });
+        }
+        if stages.contains(Stage::CollideBox) {
+            team.work(Work { name: "collide_box", begin: 0, end: particle_count, run: collide_box });
+        }
+        if stages.contains(Stage::CollideTriangle) {
+            team.work(Work { name: "collide_triangle", begin: 0, end: particle_count, run: collide_triangle });
+        }
         if stages.contains(Stage::Mass) {
             team.work(Work { name: "restore_mass", begin: 0, end: particle_count, run: restore_mass });
+        }
+        if stages.contains(Stage::CollideShape) {
+            team.work(Work { name: "collide_shape", begin: 0, end: particle_count, run: collide_shape });
+        }
+        if stages.contains(Stage::CollideContinuous) {
+            team.work(Work { name: "collide_continuous", begin: 0, end: particle_count, run: collide_continuous });
+        }
+        if stages.contains(Stage::CollideBody) {
+            let (chunk_end, body_end) = (chunk_count(particle_count), memory.cloth.colliders.body_count);
+            for (visit, sum) in [(weigh_contacts as StageFunction, sum_contacts as StageFunction), (push_chunk, sum_impulses)] {
+                team.barrier(memory);
+                team.interval(memory, Work { name: "visit_chunk", begin: 0, end: chunk_end, run: visit });
+                team.work(Work { name: "sum_chunks", begin: 0, end: body_end, run: sum });
+            }
+        }
+        if stages.contains(Stage::VirtualParticles) {
+            team.barrier(memory);
+            for bundles in virtual_begin..virtual_end {
+                let (begin, end) = (memory.fabric(bundles), memory.fabric(bundles + 1));
+                team.interval(memory, Work { name: "collide_bundle", begin, end, run: collide_bundle });
+            }
         }
         if stages.contains(Stage::Sleep) {
             let end = if is_sleep_test(memory) { particle_count } else { 0 };

@@ -1,13 +1,24 @@
 //! Every constraint again in `f64`, from its paper, in its plainest form. Nothing here shares code with the stages.
 
+mod contact;
 mod distance;
 mod integrate;
+mod polyhedron;
+mod round_cone;
 mod sphere;
+mod sweep;
 mod tether;
+mod triangle_mesh;
+mod vector;
 mod wind;
 
+pub use contact::{coulomb, weigh_pushed};
 pub use distance::{SoftRange, project_distance};
 pub use integrate::integrate;
+pub use polyhedron::{WayOut, leave_convex, leave_parallelepiped};
+pub use round_cone::{RoundConeTouch, ShapeTouches, Sphere, touch_round_cone, touch_shapes};
 pub use sphere::{keep_inside, keep_outside};
+pub use sweep::{SideSweep, Sweep, sweep_side, sweep_sphere};
 pub use tether::constrain_to_anchors;
+pub use triangle_mesh::{TrianglePlace, nearest_triangle};
 pub use wind::{Air, air_impulse};

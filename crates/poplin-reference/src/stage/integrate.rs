@@ -33,6 +33,9 @@ pub fn integrate_particle(memory: &mut ClothMemory<'_>, i: u32) {
             memory.store_previous(i, pack(here + xyz(iteration.previous_bias), before[3]));
             particle = pack(position, particle[3]);
         }
+    } else {
+        // A pin that was set elsewhere has arrived.
+        memory.store_previous(i, pack(xyz(particle), 0.0));
     }
     memory.store_current(i, particle);
 }

@@ -1,0 +1,151 @@
+//! Bounding volume hierarchies that a kernel walks without a stack.
+
+use glam::Vec3A;
+use obvhs::BvhBuildParams;
+use obvhs::aabb::Aabb;
+use obvhs::bvh2::builder::build_bvh2;
+
+/// Rows of one node: `min.xyz, escape` and `max.xyz, item + 1`, the last numbers bit-cast.
+pub(super) const ROWS_PER_NODE: usize = 2;
+
+/// Added to every box in relation to its coordinates, for the rounding of what the kernel computes.
+const MARGIN: f32 = 1e-5;
+
+/// A box around one item.
+pub(super) type Bounds = Aabb;
+
+/// The box around some points, each with a radius.
+pub(super) fn bounds_of(points: impl IntoIterator<Item = ([f32; 3], f32)>) -> Bounds {
+    let grow = |bounds: Bounds, (point, radius): ([f32; 3], f32)| {
+        let (center, radius) = (Vec3A::from_array(point), Vec3A::splat(radius));
+        Bounds::new(bounds.min.min(center - radius), bounds.max.max(center + radius))
+    };
+    let bounds = points.into_iter().fold(Bounds::empty(), grow);
+    let margin = (bounds.min.abs().max(bounds.max.abs())) * MARGIN;
+    Bounds::new(bounds.min - margin, bounds.max + margin)
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    bounds: Bounds,
+    /// The node after this one's subtree.
+    escape: u32,
+    /// The item of a leaf.
+    item: Option<u32>,
+}
+
+/// Nodes in depth-first order; a leaf has one item.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Tree {
+    nodes: Vec<Node>,
+}
+
+impl Tree {
+    /// Sorts items into a tree by their boxes (PLOC: Meister, Bittner, 2018, by the crate `obvhs`).
+    pub(super) fn new(bounds: &[Bounds]) -> Self {
+        if bounds.len() < 2 {
+            let leaf = |(item, &bounds): (usize, &Bounds)| Node { bounds, escape: 1, item: Some(item as u32) };
+            return Self { nodes: bounds.iter().enumerate().map(leaf).collect() };
+        }
+        let params = BvhBuildParams { max_prims_per_leaf: 1, ..BvhBuildParams::medium_build() };
+        let bvh = build_bvh2(bounds, params, &mut std::time::Duration::default());
+        let mut nodes: Vec<Node> = Vec::with_capacity(bvh.nodes.len());
+        // Either a node of `bvh` to be entered, or one of `nodes` whose subtree is complete.
+        enum Visit {
+            Enter(usize),
+            Leave(usize),
+        }
+        let mut stack = vec![Visit::Enter(0)];
+        while let Some(visit) = stack.pop() {
+            match visit {
+                Visit::Leave(node) => nodes[node].escape = nodes.len() as u32,
+                Visit::Enter(source) => {
+                    let (own, source) = (nodes.len(), &bvh.nodes[source]);
+                    let first = source.first_index as usize;
+                    let item = source.is_leaf().then(|| bvh.primitive_indices[first]);
+                    nodes.push(Node { bounds: source.aabb, escape: own as u32 + 1, item });
+                    if item.is_none() {
+                        stack.extend([Visit::Leave(own), Visit::Enter(first + 1), Visit::Enter(first)]);
+                    }
+                }
+            }
+        }
+        Self { nodes }
+    }
+
+    /// Fits the boxes to items that have moved.
+    pub(super) fn refit(&mut self, bounds: &[Bounds]) {
+        for index in (0..self.nodes.len()).rev() {
+            self.nodes[index].bounds = match self.nodes[index].item {
+                Some(item) => bounds[item as usize],
+                None => {
+                    // The second child stands where the first one's subtree ends.
+                    let first = self.nodes[index + 1];
+                    first.bounds.union(&self.nodes[first.escape as usize].bounds)
+                }
+            };
+        }
+    }
+
+    /// Number of nodes.
+    pub(super) fn node_count(&self) -> u32 {
+        self.nodes.len() as u32
+    }
+
+    /// The nodes as the kernel reads them.
+    pub(super) fn rows(&self, rows: &mut Vec<[f32; 4]>) {
+        rows.clear();
+        rows.extend(self.nodes.iter().flat_map(|node| {
+            let ([x, y, z], [u, v, w]) = (node.bounds.min.to_array(), node.bounds.max.to_array());
+            let item = node.item.map_or(0, |item| item + 1);
+            [[x, y, z, f32::from_bits(node.escape)], [u, v, w, f32::from_bits(item)]]
+        }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row_of_points(count: u32) -> Vec<Bounds> {
+        (0..count).map(|k| bounds_of([([(k * 7919 % 101) as f32, k as f32, 0.0], 0.5)])).collect()
+    }
+
+    /// Items whose boxes hold a point, found by the walk of the kernel.
+    fn walk(tree: &Tree, point: [f32; 3]) -> (Vec<u32>, u32) {
+        let mut rows = Vec::new();
+        tree.rows(&mut rows);
+        let (mut node, mut found, mut visited) = (0, Vec::new(), 0);
+        while node < tree.node_count() {
+            let [min, max] = [rows[2 * node as usize], rows[2 * node as usize + 1]];
+            visited += 1;
+            if (0..3).all(|k| min[k] <= point[k] && point[k] <= max[k]) {
+                if max[3].to_bits() > 0 {
+                    found.push(max[3].to_bits() - 1);
+                }
+                node += 1;
+            } else {
+                node = min[3].to_bits();
+            }
+        }
+        (found, visited)
+    }
+
+    #[test]
+    fn a_walk_finds_what_is_there_and_visits_little() {
+        for count in [1, 2, 3, 500] {
+            let mut bounds = row_of_points(count);
+            let mut tree = Tree::new(&bounds);
+            for round in 0..2 {
+                for (item, bounds) in bounds.iter().enumerate() {
+                    let (found, visited) = walk(&tree, bounds.center().to_array());
+                    assert!(found.contains(&(item as u32)), "item {item} of {count} in round {round}");
+                    assert!(visited < 12 + 2 * count / 5, "{visited} of {} nodes", tree.node_count());
+                }
+                bounds.iter_mut().for_each(|bounds| *bounds = Bounds::new(bounds.min * 1.5, bounds.max * 1.5));
+                tree.refit(&bounds);
+            }
+        }
+        assert_eq!(Tree::new(&[]).node_count(), 0);
+    }
+}

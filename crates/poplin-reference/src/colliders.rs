@@ -1,0 +1,224 @@
+//! Twin of `shaders/state/colliders.wgsl`.
+
+use glam::Vec3;
+
+use crate::ClothMemory;
+use crate::geometry::{Cone, cone_between};
+use crate::math::{MIN_NORMAL_SQUARE, cross3, dot3, particle as pack, xyz};
+
+/// Vec4 of a prepared sphere: now, one iteration ago.
+pub(crate) const SPHERE_ROWS: u32 = 2;
+/// Vec4 of a prepared capsule: its cone now, one iteration ago.
+const CAPSULE_ROWS: u32 = 6;
+/// Vec4 of a prepared box.
+const BOX_ROWS: u32 = 4;
+
+/// What some shapes do to one particle in one stage.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Contacts {
+    pub(crate) push: Vec3,
+    pub(crate) count: f32,
+    pub(crate) travel: Vec3,
+}
+
+impl ClothMemory<'_> {
+    /// Entry k of the cloth's lists of numbers.
+    #[inline]
+    pub(crate) fn load_number(&self, k: u32) -> u32 {
+        self.input_pool[(self.cloth.colliders.number_begin + (k >> 2)) as usize][(k & 3) as usize].to_bits()
+    }
+
+    /// Row of the cloth's `scratch`.
+    #[inline]
+    pub(crate) fn load_scratch(&self, row: u32) -> [f32; 4] {
+        self.scratch[row as usize]
+    }
+
+    /// Writes a row of the cloth's `scratch`.
+    #[inline]
+    pub(crate) fn store_scratch(&mut self, row: u32, value: [f32; 4]) {
+        self.scratch[row as usize] = value;
+    }
+
+    /// Row i of an array that goes from a start to a target, at a share of the frame.
+    #[inline]
+    pub(crate) fn load_at(&self, start: u32, target: u32, i: u32, share: f32) -> [f32; 4] {
+        let from_row = self.input_pool[(start + i) as usize];
+        let to_row = self.input_pool[(target + i) as usize];
+        if share == 1.0 { to_row } else { std::array::from_fn(|k| from_row[k] + (to_row[k] - from_row[k]) * share) }
+    }
+
+    /// Sphere s now.
+    #[inline]
+    pub(crate) fn load_sphere(&self, s: u32) -> [f32; 4] {
+        self.load_scratch(self.cloth.colliders.prepared_begin + SPHERE_ROWS * s)
+    }
+
+    /// How far sphere s moved in this iteration.
+    pub(crate) fn sphere_move(&self, s: u32) -> Vec3 {
+        let row = self.cloth.colliders.prepared_begin + SPHERE_ROWS * s;
+        xyz(self.load_scratch(row)) - xyz(self.load_scratch(row + 1))
+    }
+
+    /// First prepared row of capsule c.
+    #[inline]
+    pub(crate) fn capsule_row(&self, c: u32) -> u32 {
+        self.cloth.colliders.prepared_begin + SPHERE_ROWS * self.cloth.colliders.sphere_count + CAPSULE_ROWS * c
+    }
+
+    /// The cone whose three rows begin at `row`.
+    #[inline]
+    pub(crate) fn load_cone(&self, row: u32) -> Cone {
+        let [first, second, third] = [0, 1, 2].map(|k| self.load_scratch(row + k));
+        Cone {
+            center: xyz(first),
+            half_length: first[3],
+            axis: xyz(second),
+            slope: second[3],
+            radius: third[0],
+            cosine_square: third[1],
+        }
+    }
+
+    /// The two spheres of capsule c.
+    #[inline]
+    pub(crate) fn capsule_ends(&self, c: u32) -> [u32; 2] {
+        let [a, b, ..] = self.input_pool[(self.cloth.colliders.capsule_begin + c) as usize];
+        [a.to_bits(), b.to_bits()]
+    }
+
+    /// Prepared row of plane p.
+    #[inline]
+    pub(crate) fn plane_row(&self, p: u32) -> u32 {
+        self.capsule_row(self.cloth.colliders.capsule_count) + p
+    }
+
+    /// First prepared row of box b.
+    #[inline]
+    pub(crate) fn box_row(&self, b: u32) -> u32 {
+        self.plane_row(self.cloth.colliders.plane_count) + BOX_ROWS * b
+    }
+
+    /// Number of shapes to prepare.
+    pub(crate) fn prepared_count(&self) -> u32 {
+        let shapes = &self.cloth.colliders;
+        shapes.sphere_count + shapes.capsule_count + shapes.plane_count + shapes.box_count
+    }
+
+    fn sphere_at(&self, s: u32, share: f32) -> [f32; 4] {
+        self.load_at(self.cloth.colliders.sphere_start, self.cloth.colliders.sphere_target, s, share)
+    }
+
+    /// Whether the box of the tree node whose two rows begin at `row` meets the box from `low` to `high`.
+    #[inline]
+    pub(crate) fn meets_node(&self, row: u32, low: Vec3, high: Vec3) -> bool {
+        let node_low = xyz(self.input_pool[row as usize]);
+        let node_high = xyz(self.input_pool[row as usize + 1]);
+        node_low.x <= high.x
+            && node_low.y <= high.y
+            && node_low.z <= high.z
+            && low.x <= node_high.x
+            && low.y <= node_high.y
+            && low.z <= node_high.z
+    }
+
+    /// The node to go on with if this one is not met.
+    #[inline]
+    pub(crate) fn node_escape(&self, row: u32) -> u32 {
+        self.input_pool[row as usize][3].to_bits()
+    }
+
+    /// 1 + the item of a leaf, 0 for an inner node.
+    #[inline]
+    pub(crate) fn node_item(&self, row: u32) -> u32 {
+        self.input_pool[row as usize + 1][3].to_bits()
+    }
+}
+
+fn prepare_cone(memory: &mut ClothMemory<'_>, c: u32, share: f32, row: u32) {
+    let [a, b] = memory.capsule_ends(c);
+    let cone = cone_between(memory.sphere_at(a, share), memory.sphere_at(b, share));
+    memory.store_scratch(row, pack(cone.center, cone.half_length));
+    memory.store_scratch(row + 1, pack(cone.axis, cone.slope));
+    memory.store_scratch(row + 2, [cone.radius, cone.cosine_square, 0.0, 0.0]);
+}
+
+fn prepare_face(memory: &mut ClothMemory<'_>, a: Vec3, b: Vec3, edge: Vec3, row: u32) {
+    let normal = cross3(a, b);
+    let area_square = dot3(normal, normal);
+    let mut face = [0.0; 4];
+    if area_square > MIN_NORMAL_SQUARE {
+        let unit = normal / area_square.sqrt();
+        let thickness = dot3(unit, edge);
+        face = if thickness < 0.0 { pack(-unit, -thickness) } else { pack(unit, thickness) };
+    }
+    memory.store_scratch(row, face);
+}
+
+/// Brings shape number `shape` to where it is in this iteration: spheres, then capsules, planes, boxes.
+pub(crate) fn prepare_shape(memory: &mut ClothMemory<'_>, shape: u32) {
+    let share = memory.iteration.velocity_scale[3];
+    let share_before = memory.iteration.bias[3];
+    let shapes = memory.cloth.colliders;
+    let sphere_end = shapes.sphere_count;
+    let capsule_end = sphere_end + shapes.capsule_count;
+    let plane_end = capsule_end + shapes.plane_count;
+    if shape < sphere_end {
+        let row = shapes.prepared_begin + SPHERE_ROWS * shape;
+        memory.store_scratch(row, memory.sphere_at(shape, share));
+        memory.store_scratch(row + 1, memory.sphere_at(shape, share_before));
+    } else if shape < capsule_end {
+        let capsule = shape - sphere_end;
+        prepare_cone(memory, capsule, share, memory.capsule_row(capsule));
+        prepare_cone(memory, capsule, share_before, memory.capsule_row(capsule) + 3);
+    } else if shape < plane_end {
+        let plane = shape - capsule_end;
+        memory.store_scratch(memory.plane_row(plane), memory.load_at(shapes.plane_start, shapes.plane_target, plane, share));
+    } else {
+        let number = shape - plane_end;
+        let [corner, a, b, c] = [0, 1, 2, 3].map(|k| memory.load_at(shapes.box_start, shapes.box_target, 4 * number + k, share));
+        let [a, b, c] = [a, b, c].map(xyz);
+        let row = memory.box_row(number);
+        memory.store_scratch(row, corner);
+        prepare_face(memory, b, c, a, row + 1);
+        prepare_face(memory, c, a, b, row + 2);
+        prepare_face(memory, a, b, c, row + 3);
+    }
+}
+
+/// Takes particle i, now at x, out of the shapes that it touches, and lets it rub against them; see the shader.
+pub(crate) fn resolve_contacts(memory: &mut ClothMemory<'_>, i: u32, x: Vec3, w: f32, contacts: &Contacts) {
+    if contacts.count > 0.0 {
+        let mut place = x + contacts.push / contacts.count;
+        if memory.cloth.colliders.friction > 0.0 {
+            let previous_particle = memory.load_previous(i);
+            let slide = friction_slide(memory, x - xyz(previous_particle), contacts);
+            if memory.cloth.colliders.friction_holds != 0 {
+                place -= slide;
+            } else {
+                memory.store_previous(i, pack(xyz(previous_particle) + slide, previous_particle[3]));
+            }
+        }
+        memory.store_current(i, pack(place, w));
+    }
+}
+
+/// What friction takes off the slide of a particle that moved by `way` in this iteration and touches shapes.
+pub(crate) fn friction_slide(memory: &ClothMemory<'_>, way: Vec3, contacts: &Contacts) -> Vec3 {
+    let relative = way - contacts.travel / contacts.count;
+    let push_square = dot3(contacts.push, contacts.push);
+    let mut slide = Vec3::ZERO;
+    if push_square > 0.0 {
+        let slop_square = memory.cloth.colliders.friction_slop * memory.cloth.colliders.friction_slop;
+        let normal_square = slop_square + push_square;
+        let along = dot3(relative, contacts.push) / normal_square;
+        let tangent = relative - contacts.push * along;
+        let tangent_square = slop_square + dot3(tangent, tangent);
+        if tangent_square > 0.0 {
+            let push = push_square / normal_square.sqrt() / contacts.count;
+            let limit = memory.cloth.colliders.friction * push / tangent_square.sqrt();
+            slide = tangent * limit.min(1.0);
+        }
+    }
+    slide
+}

@@ -1,0 +1,153 @@
+//! Twin of `shaders/lib/geometry.wgsl`.
+
+use glam::{Vec2, Vec3};
+
+use crate::math::{EPSILON, dot3, guarded_square, xyz};
+
+/// The side of a tapered capsule; see the shader.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cone {
+    pub(crate) center: Vec3,
+    pub(crate) half_length: f32,
+    pub(crate) axis: Vec3,
+    pub(crate) slope: f32,
+    pub(crate) radius: f32,
+    pub(crate) cosine_square: f32,
+}
+
+/// Where a point is to a cone; the CONE constants of the shader.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Off,
+    Outside,
+    Before,
+    Beyond,
+    Inside,
+}
+
+/// How a point lies to a cone.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ConeTouch {
+    pub(crate) push: Vec3,
+    pub(crate) side: Side,
+    pub(crate) along: f32,
+}
+
+/// The cone that touches two spheres.
+pub(crate) fn cone_between(a: [f32; 4], b: [f32; 4]) -> Cone {
+    let half_axis = (xyz(b) - xyz(a)) * 0.5;
+    let growth = (b[3] - a[3]) * 0.5;
+    let length_square = dot3(half_axis, half_axis);
+    let side_square = length_square - growth * growth;
+    let center = (xyz(b) + xyz(a)) * 0.5;
+    let mut cone = Cone { center, half_length: 0.0, axis: Vec3::ZERO, slope: 0.0, radius: 0.0, cosine_square: 0.0 };
+    if side_square > EPSILON * length_square {
+        let half_length = length_square.sqrt();
+        let side = side_square.sqrt();
+        let sine = growth / half_length;
+        cone.half_length = half_length;
+        cone.axis = half_axis / half_length;
+        cone.slope = growth / side;
+        cone.radius = (growth + a[3]) * half_length / side;
+        cone.cosine_square = 1.0 - sine * sine;
+    }
+    cone
+}
+
+/// How x lies to a cone, and the shortest way out of its side.
+pub(crate) fn touch_cone(cone: &Cone, x: Vec3) -> ConeTouch {
+    let mut touch = ConeTouch { push: Vec3::ZERO, side: Side::Off, along: 0.0 };
+    if cone.half_length > 0.0 {
+        let d = x - cone.center;
+        let along = dot3(d, cone.axis);
+        let radius = (along * cone.slope + cone.radius).max(0.0);
+        let across_square = (dot3(d, d) - along * along).max(EPSILON);
+        touch.side = Side::Outside;
+        touch.along = along;
+        if radius * radius > across_square {
+            let across = across_square.sqrt();
+            let foot = along + cone.slope * across;
+            touch.side = Side::Inside;
+            if foot < -cone.half_length {
+                touch.side = Side::Before;
+            }
+            if foot > cone.half_length {
+                touch.side = Side::Beyond;
+            }
+            touch.push = (d - cone.axis * foot) * (cone.cosine_square * (radius / across - 1.0));
+        }
+    }
+    touch
+}
+
+/// Place along the axis from which the side pushes x.
+pub(crate) fn foot_on_cone(cone: &Cone, x: Vec3) -> f32 {
+    let d = x - cone.center;
+    let along = dot3(d, cone.axis);
+    along + cone.slope * (dot3(d, d) - along * along).max(EPSILON).sqrt()
+}
+
+/// A hit of a moving point and a moving sphere or cone within an iteration; see the shader.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Impact {
+    pub(crate) is_hit: bool,
+    pub(crate) time: f32,
+    pub(crate) rest: f32,
+}
+
+/// When a point enters a sphere (or the circle of a cone) whose radius and place change linearly; see the shader.
+pub(crate) fn find_impact(before: Vec3, now: Vec3, radius_before: f32, radius_now: f32) -> Impact {
+    let pp = dot3(before, before) - radius_before * radius_before;
+    let pc = dot3(before, now) - radius_before * radius_now;
+    let cc = guarded_square(now) - radius_now * radius_now;
+    let discriminant = pc * pc - cc * pp;
+    let half_b = pc - pp;
+    let minus_a = pc - cc + half_b;
+    let mut impact = Impact::default();
+    if discriminant >= 0.0 && minus_a < -EPSILON {
+        let root = discriminant.sqrt();
+        let entry = (half_b + root).min(0.0);
+        let radius = radius_before + half_b / minus_a * (radius_now - radius_before);
+        let behind = minus_a - entry;
+        impact.time = entry / minus_a;
+        impact.is_hit = impact.time < 1.0 && half_b < 0.0 && discriminant > -0.36 * minus_a * radius * radius;
+        impact.rest = behind / minus_a;
+        if impact.rest > EPSILON {
+            impact.rest *= behind / (behind - root);
+        }
+    }
+    impact
+}
+
+/// Shares of the second and third corner in the point of a triangle that is nearest to a point; see the shader.
+pub(crate) fn closest_on_triangle(p: Vec3, ab: Vec3, ac: Vec3) -> Vec2 {
+    let d1 = dot3(ab, p);
+    let d2 = dot3(ac, p);
+    let ab_square = dot3(ab, ab);
+    let ac_square = dot3(ac, ac);
+    let ab_ac = dot3(ab, ac);
+    let d3 = d1 - ab_square;
+    let d4 = d2 - ab_ac;
+    let d5 = d1 - ab_ac;
+    let d6 = d2 - ac_square;
+    let va = d3 * d6 - d5 * d4;
+    let vb = d5 * d2 - d1 * d6;
+    let vc = d1 * d4 - d3 * d2;
+    if d1 <= 0.0 && d2 <= 0.0 {
+        Vec2::ZERO
+    } else if d3 >= 0.0 && d4 <= d3 {
+        Vec2::new(1.0, 0.0)
+    } else if d6 >= 0.0 && d5 <= d6 {
+        Vec2::new(0.0, 1.0)
+    } else if vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
+        Vec2::new(d1 / (d1 - d3), 0.0)
+    } else if vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
+        Vec2::new(0.0, d2 / (d2 - d6))
+    } else if va <= 0.0 && d4 >= d3 && d5 >= d6 {
+        let w = (d4 - d3) / ((d4 - d3) + (d5 - d6));
+        Vec2::new(1.0 - w, w)
+    } else {
+        let sum = va + vb + vc;
+        Vec2::new(vb / sum, vc / sum)
+    }
+}

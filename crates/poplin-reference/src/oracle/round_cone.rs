@@ -1,0 +1,101 @@
+//! The convex hull of two spheres: all spheres between them together.
+
+use super::vector::{along, dot, length, minus};
+
+/// Center \[m\] and radius \[m\].
+pub type Sphere = ([f64; 3], f64);
+
+/// The sphere between two spheres to whose surface a point is nearest.
+#[derive(Debug, Clone, Copy)]
+pub struct RoundConeTouch {
+    /// Distance to the hull's surface \[m\], negative inside.
+    pub distance: f64,
+    /// Where the sphere stands between the two, `0..=1`.
+    pub share: f64,
+    /// What takes the point to the surface by the shortest way \[m\]; 0 outside and at the very axis.
+    pub push: [f64; 3],
+    /// Distance of the foot on the axis to the nearer of its ends \[m\], on either side of it: how clear it is whether the side or
+    /// an end is nearest.
+    pub clearance: f64,
+}
+
+/// The touch of x and the hull of a and b: the minimum of `|x - c(t)| - r(t)` over `0..=1` for the spheres `c(t), r(t)` between a
+/// and b. The function is convex, so that its slope changes its sign once.
+pub fn touch_round_cone(x: [f64; 3], a: Sphere, b: Sphere) -> RoundConeTouch {
+    let axis = minus(b.0, a.0);
+    let growth = b.1 - a.1;
+    let slope = |t: f64| {
+        let d = minus(along(a.0, axis, t), x);
+        dot(d, axis) - growth * length(d)
+    };
+    // Beyond the ends too, to see how far the minimum lies from them; half a hull's length is far enough.
+    let (mut low, mut high) = (-0.5, 1.5);
+    for _ in 0..100 {
+        let middle = 0.5 * (low + high);
+        if slope(middle) < 0.0 { low = middle } else { high = middle }
+    }
+    let foot = 0.5 * (low + high);
+    let share = foot.clamp(0.0, 1.0);
+    let d = minus(x, along(a.0, axis, share));
+    let distance = length(d) - (a.1 + growth * share);
+    let factor = if distance < 0.0 && length(d) > 0.0 { -distance / length(d) } else { 0.0 };
+    RoundConeTouch { distance, share, push: d.map(|x| x * factor), clearance: foot.abs().min((foot - 1.0).abs()) * length(axis) }
+}
+
+/// What spheres and the capsules between them do to a point.
+#[derive(Debug, Clone, Default)]
+pub struct ShapeTouches {
+    /// Way out of each shape that the point touches \[m\], with the share along a capsule. Spheres have their number, capsules
+    /// theirs behind all spheres.
+    pub touches: Vec<(usize, [f64; 3], f64)>,
+    /// How far from another answer the point is \[m\]: from touching another shape, or another part of a capsule.
+    pub clearance: f64,
+}
+
+/// The touches of x with spheres and with the capsules between them. The surface of a capsule is its side and a part of each of its
+/// end spheres; a sphere between several capsules pushes only what is nearest to it on all of them. A capsule of which one
+/// sphere holds the other is its spheres.
+pub fn touch_shapes(x: [f64; 3], spheres: &[Sphere], capsules: &[[usize; 2]]) -> ShapeTouches {
+    let mut found = ShapeTouches { clearance: f64::INFINITY, ..Default::default() };
+    let mut is_covered = vec![false; spheres.len()];
+    for (number, &[a, b]) in capsules.iter().enumerate() {
+        let ([p, q], [r, s]) = ([spheres[a].0, spheres[b].0], [spheres[a].1, spheres[b].1]);
+        if length(minus(q, p)) <= (s - r).abs() {
+            continue;
+        }
+        let touch = touch_round_cone(x, spheres[a], spheres[b]);
+        is_covered[a] |= touch.share > 0.0;
+        is_covered[b] |= touch.share < 1.0;
+        found.clearance = found.clearance.min(touch.distance.abs());
+        if touch.distance < 0.0 {
+            found.clearance = found.clearance.min(touch.clearance);
+            if touch.share > 0.0 && touch.share < 1.0 {
+                found.touches.push((spheres.len() + number, touch.push, touch.share));
+            }
+        }
+    }
+    for (number, &(center, radius)) in spheres.iter().enumerate() {
+        let d = minus(x, center);
+        let distance = length(d);
+        if !is_covered[number] {
+            found.clearance = found.clearance.min((distance - radius).abs());
+            if distance < radius {
+                let factor = if distance > 0.0 { (radius - distance) / distance } else { 0.0 };
+                found.touches.push((number, d.map(|x| x * factor), 0.0));
+            }
+        }
+    }
+    found
+}
+
+impl ShapeTouches {
+    /// Sum of the ways out \[m\].
+    pub fn sum(&self) -> [f64; 3] {
+        self.touches.iter().fold([0.0; 3], |sum, &(_, push, _)| along(sum, push, 1.0))
+    }
+
+    /// Mean of the ways out \[m\]; 0 without a touch.
+    pub fn mean(&self) -> [f64; 3] {
+        self.sum().map(|x| x / self.touches.len().max(1) as f64)
+    }
+}

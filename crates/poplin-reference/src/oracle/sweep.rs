@@ -1,0 +1,80 @@
+//! A point on its way through a sphere or the side of a cone (Kim, "Character Clothing in PhysX-3", 2011).
+
+use super::vector::{along, dot, length, minus};
+
+/// What happens to a point on its way past a sphere.
+#[derive(Debug, Clone, Copy)]
+pub struct Sweep {
+    /// Where it is put before it is kept outside of the sphere \[m\].
+    pub place: [f64; 3],
+    /// Whether the sphere stops it.
+    pub is_hit: bool,
+    /// Share of the radius by which the way misses the center at its nearest; ways past 0.8 only graze and are left alone.
+    pub offset: f64,
+}
+
+/// Lets a point go from `before` to `now` while the center of a sphere of constant radius goes from one center to the other.
+///
+/// Seen from the sphere the point goes straight. It enters the sphere at `enter`, is nearest to the center at `middle` and
+/// leaves it at `middle + half`, all in shares of the way; the rest of the way is shortened so that however long it is, the
+/// point stays on its side of the middle: it goes on for `rest * half / (rest + half)`, with `rest = 1 - enter`.
+pub fn sweep_sphere(before: [f64; 3], now: [f64; 3], centers: [[f64; 3]; 2], radius: f64) -> Sweep {
+    let e = minus(before, centers[0]);
+    let d = minus(now, centers[1]);
+    let way = minus(d, e);
+    let square = dot(way, way);
+    let middle = -dot(e, way) / square;
+    let nearest = length(along(e, way, middle));
+    let offset = nearest / radius;
+    let half = ((radius * radius - nearest * nearest).max(0.0) / square).sqrt();
+    let enter = (middle - half).max(0.0);
+    let is_hit = offset < 0.8 && enter < 1.0 && middle > 0.0 && half > 0.0;
+    let rest = 1.0 - enter;
+    // A point that starts inside enters at once.
+    let share = if is_hit { enter + rest - rest * rest / (rest + half) } else { 1.0 };
+    Sweep { place: along(centers[1], along(e, way, share), 1.0), is_hit, offset }
+}
+
+/// What happens to a point on its way past the side of a cone.
+#[derive(Debug, Clone, Copy)]
+pub struct SideSweep {
+    /// Where it is put \[m\].
+    pub place: [f64; 3],
+    /// Whether the side stops it; one that enters the cone before or beyond its ends is left to the spheres there.
+    pub is_hit: bool,
+    /// Share of the radius at its nearest by which the way misses the axis; ways past 0.8 only graze and are left alone.
+    pub offset: f64,
+    /// From where on the axis the side would push it at the impact: -1 and 1 are the ends.
+    pub foot: f64,
+}
+
+/// Lets a point go from `before` to `now` while the cone between two spheres (given where they end) moves by `shift` without a turn.
+///
+/// Seen from the cone the point goes straight, and so do its way across the axis and the radius of the cone beside it:
+/// `|p(t)| = r(t)` is a quadratic, with the roots `middle -+ half`. On a hit the way is shortened as at a sphere.
+pub fn sweep_side(before: [f64; 3], now: [f64; 3], ends: [([f64; 3], f64); 2], shift: [f64; 3]) -> SideSweep {
+    let [(a, ra), (b, rb)] = ends;
+    let full = length(minus(b, a));
+    let axis = minus(b, a).map(|x| x / full);
+    let slope = (rb - ra) / (full * full - (rb - ra) * (rb - ra)).sqrt();
+    let cosine = 1.0 / (1.0 + slope * slope).sqrt();
+    // The side is `radius = ra / cosine + slope * y` beside the place y on the axis.
+    let start = minus(along(before, shift, 1.0), a);
+    let end = minus(now, a);
+    let split = |d: [f64; 3]| (along(d, axis, -dot(d, axis)), (ra / cosine + slope * dot(d, axis)).max(0.0));
+    let ((p, r), (q, s)) = (split(start), split(end));
+    let (way, growth) = (minus(q, p), s - r);
+    let square = dot(way, way) - growth * growth;
+    let middle = -(dot(p, way) - r * growth) / square;
+    let half = (middle * middle - (dot(p, p) - r * r) / square).max(0.0).sqrt();
+    let radius = r + growth * middle;
+    let offset = (1.0 - square * half * half / (radius * radius)).max(0.0).sqrt();
+    let enter = (middle - half).max(0.0);
+    let rest = 1.0 - enter;
+    let impact = along(start, minus(end, start), enter);
+    let y = dot(impact, axis);
+    let foot = (y + slope * length(along(impact, axis, -y))) / (full / 2.0) - 1.0;
+    let is_hit = square > 0.0 && half > 0.0 && offset < 0.8 && enter < 1.0 && middle > 0.0 && foot.abs() < 1.0;
+    let share = if is_hit { enter + rest - rest * rest / (rest + half) } else { 1.0 };
+    SideSweep { place: along(a, along(start, minus(end, start), share), 1.0), is_hit, offset, foot }
+}

@@ -1,0 +1,76 @@
+//! The nearest triangle of a mesh, by trying all.
+
+use super::vector::{along, cross, dot, length, minus};
+
+/// How a triangle lies to a point.
+#[derive(Debug, Clone, Copy)]
+pub struct TrianglePlace {
+    /// The point of the triangle that is nearest.
+    pub nearest: [f64; 3],
+    /// Squared distance to it [m^2], times 1.0001 if the point is behind the triangle.
+    pub square: f64,
+    /// Height of the point over the triangle's plane \[m\]; the front is where the corners appear counter-clockwise.
+    pub height: f64,
+    /// Unit normal.
+    pub normal: [f64; 3],
+}
+
+impl TrianglePlace {
+    /// The way up to the triangle's plane \[m\], 0 for a point in front.
+    pub fn push(&self) -> [f64; 3] {
+        self.normal.map(|x| x * (-self.height).max(0.0))
+    }
+}
+
+fn nearest_on_segment(x: [f64; 3], a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
+    let ab = minus(b, a);
+    let square = dot(ab, ab);
+    if square == 0.0 { a } else { along(a, ab, (dot(minus(x, a), ab) / square).clamp(0.0, 1.0)) }
+}
+
+/// The place of a triangle to x; none for one without area.
+///
+/// The foot of x on the plane is nearest if it lies within all three sides, else a point of a side is.
+fn place_triangle(x: [f64; 3], corners: [[f64; 3]; 3]) -> Option<TrianglePlace> {
+    let [a, b, c] = corners;
+    let normal = cross(minus(b, a), minus(c, a));
+    let double_area = length(normal);
+    if double_area == 0.0 {
+        return None;
+    }
+    let normal = normal.map(|x| x / double_area);
+    let height = dot(normal, minus(x, a));
+    let foot = along(x, normal, -height);
+    let sides = [[a, b], [b, c], [c, a]];
+    let is_within = sides.iter().all(|&[p, q]| dot(normal, cross(minus(q, p), minus(foot, p))) >= 0.0);
+    let reach = |p: &[f64; 3]| length(minus(x, *p));
+    let on_sides = sides.map(|[p, q]| nearest_on_segment(x, p, q));
+    let on_side = on_sides.into_iter().min_by(|p, q| reach(p).total_cmp(&reach(q)));
+    let nearest = if is_within { foot } else { on_side.unwrap_or(foot) };
+    let square = reach(&nearest).powi(2) * if height < 0.0 { 1.0001 } else { 1.0 };
+    Some(TrianglePlace { nearest, square, height, normal })
+}
+
+/// The triangle nearest to x, of equally near ones the first, and how far from another answer x is: the smallest difference of
+/// distances \[m\] to a triangle that would push x elsewhere, by more than `other` \[m\].
+pub fn nearest_triangle(
+    x: [f64; 3],
+    vertices: &[[f64; 3]],
+    triangles: &[[u32; 3]],
+    other: f64,
+) -> Option<(usize, TrianglePlace, f64)> {
+    let place = |triangle: &[u32; 3]| place_triangle(x, triangle.map(|vertex| vertices[vertex as usize]));
+    let places: Vec<_> = triangles.iter().map(place).collect();
+    let mut best: Option<(usize, TrianglePlace)> = None;
+    for (number, place) in places.iter().enumerate() {
+        if let Some(place) = place
+            && best.is_none_or(|(_, known)| place.square < known.square)
+        {
+            best = Some((number, *place));
+        }
+    }
+    let (number, nearest) = best?;
+    let elsewhere = places.iter().flatten().filter(|place| length(minus(place.push(), nearest.push())) > other);
+    let clearance = elsewhere.map(|place| place.square.sqrt() - nearest.square.sqrt()).fold(f64::INFINITY, f64::min);
+    Some((number, nearest, clearance))
+}

@@ -1,0 +1,219 @@
+//! Twin of `shaders/stage/collide_body.wgsl`.
+
+use glam::Vec3;
+use poplin_layout::{BODY_ROWS, CHUNK, CHUNK_ROWS, chunk_count};
+
+use crate::ClothMemory;
+use crate::colliders::Contacts;
+use crate::math::{cross3, dot3, particle as pack, xyz};
+use crate::stage::collide_box::touch_box;
+use crate::stage::collide_convex::touch_convex;
+use crate::stage::collide_shape::{touch_capsule, touch_sphere};
+use crate::stage::collide_triangle::touch_mesh;
+
+/// Vec4 of a rigid body in `input_pool`.
+const BODY_INPUT_ROWS: u32 = 8;
+
+/// A rigid body in the running iteration; see the shader.
+struct Body {
+    center: Vec3,
+    inverse_mass: f32,
+    velocity: Vec3,
+    restitution: f32,
+    angular_velocity: Vec3,
+    contact_mass: f32,
+    pin_count: f32,
+    inverse_inertia: [Vec3; 3],
+}
+
+fn body_row(memory: &ClothMemory<'_>, b: u32) -> u32 {
+    memory.cloth.colliders.impulse_begin + BODY_ROWS * b
+}
+
+fn chunk_row(memory: &ClothMemory<'_>, c: u32, b: u32) -> u32 {
+    let bodies = memory.cloth.colliders.body_count;
+    memory.cloth.colliders.impulse_begin + BODY_ROWS * bodies + CHUNK_ROWS * (c * bodies + b)
+}
+
+fn multiply(m: &[Vec3; 3], v: Vec3) -> Vec3 {
+    m[0] * v.x + m[1] * v.y + m[2] * v.z
+}
+
+fn body_input(memory: &ClothMemory<'_>, b: u32, row: u32) -> [f32; 4] {
+    memory.input_pool[(memory.cloth.colliders.body_begin + BODY_INPUT_ROWS * b + row) as usize]
+}
+
+fn load_body(memory: &ClothMemory<'_>, b: u32) -> Body {
+    let row = body_row(memory, b);
+    let [center, velocity, angular_velocity] = [0, 1, 2].map(|k| body_input(memory, b, k));
+    let inverse_inertia = [3, 4, 5].map(|k| xyz(body_input(memory, b, k)));
+    let is_later = f32::from(u8::from(memory.iteration.bias[3] > 0.0));
+    let linear = xyz(memory.load_scratch(row)) * is_later;
+    let angular = xyz(memory.load_scratch(row + 1)) * is_later;
+    let time = memory.iteration.velocity_scale[3] / memory.cloth.colliders.move_share * memory.cloth.colliders.step;
+    Body {
+        center: xyz(center) + xyz(velocity) * time,
+        inverse_mass: center[3],
+        velocity: xyz(velocity) + linear * center[3],
+        restitution: velocity[3],
+        angular_velocity: xyz(angular_velocity) + multiply(&inverse_inertia, angular),
+        contact_mass: memory.load_scratch(row + 2)[0],
+        pin_count: memory.load_scratch(row + 2)[1],
+        inverse_inertia,
+    }
+}
+
+fn touch_body(memory: &mut ClothMemory<'_>, b: u32, i: u32, x: Vec3) -> Contacts {
+    let round = body_input(memory, b, 6).map(f32::to_bits);
+    let flat = body_input(memory, b, 7).map(f32::to_bits);
+    let mut contacts = Contacts::default();
+    for k in flat[0]..flat[0] + flat[1] {
+        touch_convex(memory, memory.load_number(k), x, &mut contacts);
+    }
+    for k in flat[2]..flat[2] + flat[3] {
+        touch_box(memory, memory.load_number(k), x, &mut contacts);
+    }
+    if body_input(memory, b, 2)[3] > 0.0 {
+        touch_mesh(memory, i, x, &mut contacts);
+    }
+    for k in round[2]..round[2] + round[3] {
+        touch_capsule(memory, memory.load_number(k), x, &mut contacts);
+    }
+    for k in round[0]..round[0] + round[1] {
+        touch_sphere(memory, memory.load_number(k), x, &mut contacts);
+    }
+    contacts
+}
+
+fn approach(memory: &ClothMemory<'_>, body: &Body, x: Vec3, before: Vec3) -> Vec3 {
+    (x - before) / memory.cloth.colliders.step - body.velocity - cross3(body.angular_velocity, x - body.center)
+}
+
+fn body_split(body: &Body, w: f32) -> f32 {
+    (body.contact_mass * w).max(f32::from(u8::from(body.contact_mass > 0.0))) + body.pin_count
+}
+
+fn body_response(body: &Body, arm: Vec3, direction: Vec3, split: f32) -> f32 {
+    let turn = cross3(arm, direction);
+    (body.inverse_mass + dot3(turn, multiply(&body.inverse_inertia, turn))) * split
+}
+
+/// A particle that touches a body.
+struct Meeting {
+    i: u32,
+    particle: [f32; 4],
+    before: [f32; 4],
+    contacts: Contacts,
+    normal: Vec3,
+    velocity: Vec3,
+    speed: f32,
+}
+
+/// Weighs the particles of chunk c that run into each body.
+pub fn weigh_contacts(memory: &mut ClothMemory<'_>, c: u32) {
+    visit_chunk(memory, c, true);
+}
+
+/// Pushes the particles of chunk c out of the bodies and exchanges impulses with those that run into them.
+pub fn push_chunk(memory: &mut ClothMemory<'_>, c: u32) {
+    visit_chunk(memory, c, false);
+}
+
+/// Visits the particles of chunk c that touch bodies; see the shader.
+pub fn visit_chunk(memory: &mut ClothMemory<'_>, c: u32, is_counting: bool) {
+    let end = ((c + 1) * CHUNK).min(memory.cloth.particle_count);
+    for b in 0..memory.cloth.colliders.body_count {
+        let body = load_body(memory, b);
+        let (mut linear, mut angular, mut count) = (Vec3::ZERO, Vec3::ZERO, 0.0);
+        for i in c * CHUNK..end {
+            let particle = memory.load_current(i);
+            let before = memory.load_previous(i);
+            let contacts = touch_body(memory, b, i, xyz(particle));
+            let push_square = dot3(contacts.push, contacts.push);
+            if push_square > 0.0 {
+                let normal = contacts.push / push_square.sqrt();
+                let velocity = approach(memory, &body, xyz(particle), xyz(before));
+                let speed = dot3(velocity, normal);
+                if is_counting {
+                    if speed < 0.0 && before[3] > 0.0 {
+                        linear.x += 1.0 / before[3];
+                    } else if speed < 0.0 {
+                        linear.y += 1.0;
+                    }
+                } else {
+                    let meeting = Meeting { i, particle, before, contacts, normal, velocity, speed };
+                    let impulse = exchange(memory, &body, &meeting);
+                    linear -= impulse;
+                    angular -= cross3(xyz(particle) - body.center, impulse);
+                    count += 1.0;
+                }
+            }
+        }
+        let row = chunk_row(memory, c, b);
+        memory.store_scratch(row, pack(linear, count));
+        memory.store_scratch(row + 1, pack(angular, 0.0));
+    }
+}
+
+fn exchange(memory: &mut ClothMemory<'_>, body: &Body, meeting: &Meeting) -> Vec3 {
+    let Meeting { i, particle, before, contacts, normal, velocity, speed } = *meeting;
+    let arm = xyz(particle) - body.center;
+    let split = body_split(body, before[3]);
+    let response = before[3] + body_response(body, arm, normal, split);
+    let mut impulse = Vec3::ZERO;
+    if speed < 0.0 && response > 0.0 {
+        let strength = -(1.0 + body.restitution) * speed / response;
+        impulse = normal * strength;
+        let slide = velocity - normal * speed;
+        let slide_square = dot3(slide, slide);
+        if slide_square > 0.0 {
+            let slide_speed = slide_square.sqrt();
+            let tangent = slide / slide_speed;
+            let stop = slide_speed / (before[3] + body_response(body, arm, tangent, split));
+            impulse -= tangent * (memory.cloth.colliders.friction * strength).min(stop);
+        }
+    }
+    if particle[3] > 0.0 {
+        let push = contacts.push / contacts.count;
+        memory.store_current(i, pack(xyz(particle) + push, particle[3]));
+        let recoil = impulse * (before[3] * memory.cloth.colliders.step);
+        memory.store_previous(i, pack(xyz(before) + push - recoil, before[3]));
+    }
+    impulse
+}
+
+/// Sums mass and pins that all chunks found at body b.
+pub fn sum_contacts(memory: &mut ClothMemory<'_>, b: u32) {
+    sum_chunks(memory, b, true);
+}
+
+/// Adds what all chunks did to body b to its impulses of the frame.
+pub fn sum_impulses(memory: &mut ClothMemory<'_>, b: u32) {
+    sum_chunks(memory, b, false);
+}
+
+/// Sums what all chunks found at body b; see the shader.
+pub fn sum_chunks(memory: &mut ClothMemory<'_>, b: u32, is_counting: bool) {
+    let row = body_row(memory, b);
+    let mut linear = [0.0; 4];
+    let mut angular = [0.0; 4];
+    if !is_counting || memory.iteration.bias[3] > 0.0 {
+        linear = memory.load_scratch(row);
+        angular = memory.load_scratch(row + 1);
+    }
+    let mut weight = [0.0; 4];
+    for c in 0..chunk_count(memory.cloth.particle_count) {
+        let chunk = chunk_row(memory, c, b);
+        let found = memory.load_scratch(chunk);
+        if is_counting {
+            weight = std::array::from_fn(|k| weight[k] + found[k]);
+        } else {
+            let turned = memory.load_scratch(chunk + 1);
+            linear = std::array::from_fn(|k| linear[k] + found[k]);
+            angular = std::array::from_fn(|k| angular[k] + turned[k]);
+        }
+    }
+    memory.store_scratch(row, linear);
+    memory.store_scratch(row + 1, angular);
+    memory.store_scratch(row + 2, weight);
+}

@@ -1,0 +1,156 @@
+//! Twin of `shaders/stage/collide_continuous.wgsl`.
+
+use glam::Vec3;
+
+use crate::ClothMemory;
+use crate::colliders::{Contacts, SPHERE_ROWS, resolve_contacts};
+use crate::geometry::{Side, find_impact, foot_on_cone, touch_cone};
+use crate::math::{cross3, dot3, guarded_square, particle as pack, xyz};
+use crate::stage::collide_shape::{scaled_mass, touch_capsule};
+
+/// Capsules that hit a particle on its way; see the shader.
+#[derive(Debug, Clone, Copy, Default)]
+struct Hits {
+    capsules: [u32; 4],
+    count: u32,
+}
+
+/// A particle on its way through the shapes: where it was, where it would end, where it is, what it touches and what hit it.
+struct Sweep {
+    before: Vec3,
+    end: Vec3,
+    x: Vec3,
+    contacts: Contacts,
+    hits: Hits,
+}
+
+fn is_in_reach(memory: &ClothMemory<'_>, a: u32, b: u32, x: Vec3) -> bool {
+    let reach = memory.cloth.colliders.continuous_reach;
+    let [a_now, a_before, b_now, b_before] = [a, a + 1, b, b + 1].map(|row| memory.load_scratch(row));
+    let low_a = (xyz(a_now) - a_now[3] * reach).min(xyz(a_before) - a_before[3] * reach);
+    let low_b = (xyz(b_now) - b_now[3] * reach).min(xyz(b_before) - b_before[3] * reach);
+    let high_a = (xyz(a_now) + a_now[3] * reach).max(xyz(a_before) + a_before[3] * reach);
+    let high_b = (xyz(b_now) + b_now[3] * reach).max(xyz(b_before) + b_before[3] * reach);
+    x.cmpge(low_a.min(low_b)).all() && x.cmple(high_a.max(high_b)).all()
+}
+
+fn sphere_row(memory: &ClothMemory<'_>, s: u32) -> u32 {
+    memory.cloth.colliders.prepared_begin + SPHERE_ROWS * s
+}
+
+fn sweep_capsule(memory: &ClothMemory<'_>, c: u32, sweep: &mut Sweep) {
+    let row = memory.capsule_row(c);
+    let cone = memory.load_cone(row);
+    let old = memory.load_cone(row + 3);
+    let [a, b] = memory.capsule_ends(c).map(|end| sphere_row(memory, end));
+    if cone.half_length > 0.0 && old.half_length > 0.0 && is_in_reach(memory, a, b, sweep.end) {
+        let e = sweep.before - old.center;
+        let d = sweep.x - cone.center;
+        let radius_before = (dot3(e, old.axis) * old.slope + old.radius).max(0.0);
+        let radius_now = (dot3(d, cone.axis) * cone.slope + cone.radius).max(0.0);
+        let impact = find_impact(cross3(e, old.axis), cross3(d, cone.axis), radius_before, radius_now);
+        if impact.is_hit {
+            let way = e - d;
+            let place = e - way * impact.time;
+            let old_half_axis = old.axis * old.half_length;
+            let turn = cone.axis * cone.half_length - old_half_axis;
+            let axis = old_half_axis + turn * impact.time;
+            let half_length = guarded_square(axis).sqrt();
+            let slope = old.slope + (cone.slope - old.slope) * impact.time;
+            let along = dot3(place, axis) / half_length;
+            let across = (dot3(place, place) - along * along).max(0.0).sqrt();
+            let foot = (along + slope * across) / half_length;
+            if foot.abs() < 1.0 {
+                sweep.x += (way + turn * foot) * impact.rest;
+            }
+            let base = foot_on_cone(&cone, sweep.x);
+            let own = u32::from(base < -cone.half_length) + 2 * u32::from(base > cone.half_length);
+            let hits = &mut sweep.hits;
+            hits.capsules[(hits.count & 3) as usize] = 4 * c + own;
+            hits.count += 1;
+        }
+    }
+    touch_capsule(memory, c, sweep.x, &mut sweep.contacts);
+}
+
+fn is_sphere_passed(memory: &ClothMemory<'_>, s: u32, x: Vec3, hits: &Hits) -> bool {
+    let begins = memory.cloth.colliders.sphere_capsule_begin;
+    let capsules = begins + memory.cloth.colliders.sphere_count + 1;
+    let end = capsules + memory.load_number(begins + s + 1);
+    let hit_count = hits.count.min(4);
+    let mut is_passed = false;
+    for k in capsules + memory.load_number(begins + s)..end {
+        let capsule = memory.load_number(k);
+        let own_bit = if memory.capsule_ends(capsule)[0] == s { 1 } else { 2 };
+        let mut is_done = touch_cone(&memory.load_cone(memory.capsule_row(capsule)), x).side == Side::Outside;
+        for hit in &hits.capsules[..hit_count as usize] {
+            if hit / 4 == capsule {
+                is_done = hit & own_bit == 0;
+            }
+        }
+        is_passed = is_passed || is_done;
+    }
+    is_passed
+}
+
+fn sweep_sphere(memory: &ClothMemory<'_>, s: u32, sweep: &mut Sweep) {
+    let row = sphere_row(memory, s);
+    if is_in_reach(memory, row, row, sweep.end) && !is_sphere_passed(memory, s, sweep.x, &sweep.hits) {
+        let sphere = memory.load_scratch(row);
+        let old = memory.load_scratch(row + 1);
+        let e = sweep.before - xyz(old);
+        let mut d = sweep.x - xyz(sphere);
+        let impact = find_impact(e, d, old[3], sphere[3]);
+        if impact.is_hit {
+            sweep.x += (e - d) * impact.rest;
+            d = sweep.x - xyz(sphere);
+        }
+        let slack = 1.0 - sphere[3] / guarded_square(d).sqrt();
+        if slack < 0.0 {
+            sweep.contacts.push -= d * slack;
+            sweep.contacts.count += 1.0;
+            sweep.contacts.travel += memory.sphere_move(s);
+        }
+    }
+}
+
+/// Pushes particle i out of spheres and capsules, those included that it met on its way since the last iteration; see the
+/// shader.
+pub fn collide_continuous(memory: &mut ClothMemory<'_>, i: u32) {
+    let particle = memory.load_current(i);
+    let before = xyz(memory.load_previous(i));
+    let mut sweep = Sweep { before, end: xyz(particle), x: xyz(particle), contacts: Contacts::default(), hits: Hits::default() };
+    let (low, high) = (sweep.x.min(before), sweep.x.max(before));
+    let shapes = memory.cloth.colliders;
+    let mut node = 0;
+    while node < shapes.capsule_tree_count {
+        let row = shapes.capsule_tree_begin + 2 * node;
+        if memory.meets_node(row, low, high) {
+            let item = memory.node_item(row);
+            if item > 0 {
+                sweep_capsule(memory, memory.load_number(shapes.free_capsule_begin + item - 1), &mut sweep);
+            }
+            node += 1;
+        } else {
+            node = memory.node_escape(row);
+        }
+    }
+    node = 0;
+    while node < shapes.sphere_tree_count {
+        let row = shapes.sphere_tree_begin + 2 * node;
+        if memory.meets_node(row, low, high) {
+            let item = memory.node_item(row);
+            if item > 0 {
+                sweep_sphere(memory, memory.load_number(shapes.free_sphere_begin + item - 1), &mut sweep);
+            }
+            node += 1;
+        } else {
+            node = memory.node_escape(row);
+        }
+    }
+    if sweep.x != xyz(particle) {
+        memory.store_current(i, pack(sweep.x, particle[3]));
+    }
+    let w = scaled_mass(memory, particle[3], sweep.contacts.push);
+    resolve_contacts(memory, i, sweep.x, w, &sweep.contacts);
+}

@@ -1,0 +1,97 @@
+//! Twin of `shaders/stage/collide_shape.wgsl`.
+
+use glam::Vec3;
+
+use crate::ClothMemory;
+use crate::colliders::{Contacts, resolve_contacts};
+use crate::geometry::{Side, touch_cone};
+use crate::math::{dot3, guarded_square, xyz};
+
+/// The way of x out of the side of capsule c.
+pub(crate) fn touch_capsule(memory: &ClothMemory<'_>, c: u32, x: Vec3, contacts: &mut Contacts) {
+    let touch = touch_cone(&memory.load_cone(memory.capsule_row(c)), x);
+    if touch.side == Side::Inside {
+        contacts.push += touch.push;
+        contacts.count += 1.0;
+        contacts.travel += capsule_move(memory, c, touch.along);
+    }
+}
+
+fn capsule_move(memory: &ClothMemory<'_>, c: u32, along: f32) -> Vec3 {
+    let [a, b] = memory.capsule_ends(c).map(|end| memory.sphere_move(end));
+    a + (b - a) * (along * 0.5 + 0.5)
+}
+
+/// Whether a capsule that ends in sphere s leaves it nothing to do for x; see the shader.
+fn is_sphere_covered(memory: &ClothMemory<'_>, s: u32, x: Vec3) -> bool {
+    let begins = memory.cloth.colliders.sphere_capsule_begin;
+    let capsules = begins + memory.cloth.colliders.sphere_count + 1;
+    let end = capsules + memory.load_number(begins + s + 1);
+    let mut is_covered = false;
+    for k in capsules + memory.load_number(begins + s)..end {
+        let capsule = memory.load_number(k);
+        let side = touch_cone(&memory.load_cone(memory.capsule_row(capsule)), x).side;
+        let is_first = memory.capsule_ends(capsule)[0] == s;
+        let is_own = side == Side::Off || (side == Side::Before && is_first) || (side == Side::Beyond && !is_first);
+        is_covered = is_covered || !is_own;
+    }
+    is_covered
+}
+
+/// The way of x out of sphere s, as far as no capsule does it; see the shader.
+pub(crate) fn touch_sphere(memory: &ClothMemory<'_>, s: u32, x: Vec3, contacts: &mut Contacts) {
+    let sphere = memory.load_sphere(s);
+    let d = x - xyz(sphere);
+    let slack = 1.0 - sphere[3] / guarded_square(d).sqrt();
+    if slack < 0.0 && !is_sphere_covered(memory, s, x) {
+        contacts.push -= d * slack;
+        contacts.count += 1.0;
+        contacts.travel += memory.sphere_move(s);
+    }
+}
+
+/// The ways of x out of all capsules and spheres that belong to no body.
+pub(crate) fn touch_shapes(memory: &ClothMemory<'_>, x: Vec3) -> Contacts {
+    let shapes = &memory.cloth.colliders;
+    let mut contacts = Contacts::default();
+    let mut node = 0;
+    while node < shapes.capsule_tree_count {
+        let row = shapes.capsule_tree_begin + 2 * node;
+        if memory.meets_node(row, x, x) {
+            let item = memory.node_item(row);
+            if item > 0 {
+                touch_capsule(memory, memory.load_number(shapes.free_capsule_begin + item - 1), x, &mut contacts);
+            }
+            node += 1;
+        } else {
+            node = memory.node_escape(row);
+        }
+    }
+    node = 0;
+    while node < shapes.sphere_tree_count {
+        let row = shapes.sphere_tree_begin + 2 * node;
+        if memory.meets_node(row, x, x) {
+            let item = memory.node_item(row);
+            if item > 0 {
+                touch_sphere(memory, memory.load_number(shapes.free_sphere_begin + item - 1), x, &mut contacts);
+            }
+            node += 1;
+        } else {
+            node = memory.node_escape(row);
+        }
+    }
+    contacts
+}
+
+/// Inverse mass of a particle that shapes have pushed: smaller, so that its neighbours give way.
+pub(crate) fn scaled_mass(memory: &ClothMemory<'_>, w: f32, push: Vec3) -> f32 {
+    w / (1.0 + memory.cloth.colliders.mass_scale * dot3(push, push))
+}
+
+/// Pushes particle i out of spheres and capsules.
+pub fn collide_shape(memory: &mut ClothMemory<'_>, i: u32) {
+    let particle = memory.load_current(i);
+    let contacts = touch_shapes(memory, xyz(particle));
+    let w = scaled_mass(memory, particle[3], contacts.push);
+    resolve_contacts(memory, i, xyz(particle), w, &contacts);
+}

@@ -1,0 +1,140 @@
+//! Twin of `shaders/stage/collide_triangle.wgsl`.
+
+use glam::{Vec2, Vec3};
+
+use crate::ClothMemory;
+use crate::colliders::{Contacts, resolve_contacts};
+use crate::geometry::closest_on_triangle;
+use crate::math::{MIN_NORMAL_SQUARE, cross3, dot3, particle as pack, xyz};
+
+/// Vec4 that a particle remembers of the mesh.
+const NEARBY_ROWS: u32 = 2;
+
+/// A triangle against a point; see the shader.
+#[derive(Debug, Clone, Copy)]
+struct TriangleTouch {
+    square: f32,
+    height: f32,
+    normal: Vec3,
+    shares: Vec2,
+}
+
+fn triangle_corners(memory: &ClothMemory<'_>, t: u32) -> [u32; 3] {
+    let [a, b, c, _] = memory.input_pool[(memory.cloth.colliders.triangle_begin + t) as usize];
+    [a.to_bits(), b.to_bits(), c.to_bits()]
+}
+
+#[inline]
+fn load_vertex(memory: &ClothMemory<'_>, v: u32) -> Vec3 {
+    let shapes = &memory.cloth.colliders;
+    xyz(memory.load_at(shapes.vertex_start, shapes.vertex_target, v, memory.iteration.velocity_scale[3]))
+}
+
+/// How triangle t lies to x; far away if it has no area.
+fn touch_triangle(memory: &ClothMemory<'_>, t: u32, x: Vec3) -> TriangleTouch {
+    let corners = triangle_corners(memory, t);
+    let a = load_vertex(memory, corners[0]);
+    let ab = load_vertex(memory, corners[1]) - a;
+    let ac = load_vertex(memory, corners[2]) - a;
+    let p = x - a;
+    let normal = cross3(ab, ac);
+    let normal_square = dot3(normal, normal);
+    let mut touch = TriangleTouch { square: 3.0e38, height: 0.0, normal: Vec3::ZERO, shares: Vec2::ZERO };
+    if normal_square > MIN_NORMAL_SQUARE {
+        touch.normal = normal / normal_square.sqrt();
+        touch.height = dot3(touch.normal, p);
+        touch.shares = closest_on_triangle(p, ab, ac);
+        let gap = p - ab * touch.shares.x - ac * touch.shares.y;
+        touch.square = dot3(gap, gap) * if touch.height < 0.0 { 1.0001 } else { 1.0 };
+    }
+    touch
+}
+
+#[inline]
+fn square_to_node(memory: &ClothMemory<'_>, row: u32, x: Vec3) -> f32 {
+    let low = xyz(memory.input_pool[row as usize]) - x;
+    let high = x - xyz(memory.input_pool[row as usize + 1]);
+    let gap = low.max(high).max(Vec3::ZERO);
+    dot3(gap, gap) * 0.9999
+}
+
+/// What a particle remembers of the mesh; see the shader.
+struct Nearby {
+    place: Vec3,
+    triangle: u32,
+    clearance: f32,
+}
+
+fn load_nearby(memory: &ClothMemory<'_>, i: u32) -> Nearby {
+    let row = memory.cloth.colliders.nearest_begin + NEARBY_ROWS * i;
+    let [first, second] = [row, row + 1].map(|row| memory.load_scratch(row));
+    Nearby { place: xyz(first), triangle: first[3].to_bits(), clearance: second[0] }
+}
+
+fn store_nearby(memory: &mut ClothMemory<'_>, i: u32, nearby: &Nearby) {
+    let row = memory.cloth.colliders.nearest_begin + NEARBY_ROWS * i;
+    memory.store_scratch(row, pack(nearby.place, f32::from_bits(nearby.triangle)));
+    memory.store_scratch(row + 1, [nearby.clearance, 0.0, 0.0, 0.0]);
+}
+
+/// The way of x out of the mesh: up to the plane of the nearest triangle, if x is behind it; see the shader.
+pub(crate) fn touch_mesh(memory: &mut ClothMemory<'_>, i: u32, x: Vec3, contacts: &mut Contacts) {
+    let tree = memory.cloth.colliders.triangle_tree_begin;
+    let is_closed = memory.cloth.colliders.is_mesh_closed != 0;
+    let mut nearby = load_nearby(memory, i);
+    let way = x - nearby.place;
+    nearby.clearance -= dot3(way, way).sqrt() + memory.cloth.colliders.mesh_step;
+    nearby.place = x;
+    let is_clear = is_closed && (nearby.clearance > 0.0 || !memory.meets_node(tree, x, x));
+    if !is_clear {
+        let mut nearest = 0;
+        let mut touch = TriangleTouch { square: 3.0e38, height: 0.0, normal: Vec3::ZERO, shares: Vec2::ZERO };
+        let mut candidate = 1 + nearby.triangle.min(memory.cloth.colliders.triangle_count - 1);
+        let mut node = 0;
+        while candidate > 0 || node < memory.cloth.colliders.triangle_tree_count {
+            if candidate > 0 {
+                let triangle = candidate - 1;
+                let other = touch_triangle(memory, triangle, x);
+                if other.square < touch.square || (other.square == touch.square && triangle < nearest) {
+                    touch = other;
+                    nearest = triangle;
+                }
+                candidate = 0;
+            } else {
+                let row = tree + 2 * node;
+                if square_to_node(memory, row, x) <= touch.square {
+                    candidate = memory.node_item(row);
+                    node += 1;
+                } else {
+                    node = memory.node_escape(row);
+                }
+            }
+        }
+        nearby.triangle = nearest;
+        nearby.clearance = if touch.height > 0.0 { 0.999 * touch.square.sqrt() } else { 0.0 };
+        if touch.height < 0.0 {
+            contacts.push -= touch.normal * touch.height;
+            contacts.count += 1.0;
+            contacts.travel += triangle_move(memory, nearest, touch.shares);
+        }
+    }
+    store_nearby(memory, i, &nearby);
+}
+
+fn triangle_move(memory: &ClothMemory<'_>, t: u32, shares: Vec2) -> Vec3 {
+    let [a, b, c] = triangle_corners(memory, t).map(|corner| vertex_move(memory, corner));
+    (a + (b - a) * shares.x + (c - a) * shares.y) * memory.cloth.colliders.move_share
+}
+
+fn vertex_move(memory: &ClothMemory<'_>, v: u32) -> Vec3 {
+    let shapes = &memory.cloth.colliders;
+    xyz(memory.input_pool[(shapes.vertex_target + v) as usize]) - xyz(memory.input_pool[(shapes.vertex_start + v) as usize])
+}
+
+/// Pushes particle i out of the mesh.
+pub fn collide_triangle(memory: &mut ClothMemory<'_>, i: u32) {
+    let particle = memory.load_current(i);
+    let mut contacts = Contacts::default();
+    touch_mesh(memory, i, xyz(particle), &mut contacts);
+    resolve_contacts(memory, i, xyz(particle), particle[3], &contacts);
+}

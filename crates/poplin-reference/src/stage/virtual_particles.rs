@@ -1,0 +1,51 @@
+//! Twin of `shaders/stage/virtual_particles.wgsl`.
+
+use glam::Vec3;
+
+use crate::ClothMemory;
+use crate::colliders::friction_slide;
+use crate::math::{dot3, particle as pack, xyz};
+use crate::stage::collide_shape::touch_shapes;
+
+/// Pushes the virtual particles of a bundle, one after another, out of spheres and capsules; see the shader.
+pub fn collide_bundle(memory: &mut ClothMemory<'_>, bundle: u32) {
+    let row = memory.cloth.virtual_bundle_begin + 5 * bundle;
+    for point in memory.fabric(row + 3)..memory.fabric(row + 4) {
+        let weights_begin = memory.cloth.virtual_weight_begin + 3 * point;
+        let mut x = Vec3::ZERO;
+        let mut before = Vec3::ZERO;
+        let mut weight_square = 0.0;
+        for k in 0..3 {
+            let weight = memory.fabric_f32(weights_begin + k);
+            let corner = memory.fabric(row + k);
+            x += xyz(memory.load_current(corner)) * weight;
+            before += xyz(memory.load_previous(corner)) * weight;
+            weight_square += weight * weight;
+        }
+        let contacts = touch_shapes(memory, x);
+        if contacts.count > 0.0 {
+            let push = contacts.push / contacts.count;
+            let mut slide = Vec3::ZERO;
+            if memory.cloth.colliders.friction > 0.0 {
+                slide = friction_slide(memory, x - before, &contacts);
+            }
+            let gain = memory.cloth.colliders.mass_scale * dot3(push, push);
+            let loss = gain / (1.0 + gain);
+            for k in 0..3 {
+                let weight = memory.fabric_f32(weights_begin + k);
+                let corner = memory.fabric(row + k);
+                let share = weight / weight_square;
+                let particle = memory.load_current(corner);
+                if particle[3] > 0.0 {
+                    let w = particle[3] * (1.0 - weight * loss).max(0.0);
+                    let way = if memory.cloth.colliders.friction_holds != 0 { push - slide } else { push };
+                    memory.store_current(corner, pack(xyz(particle) + way * share, w));
+                    if memory.cloth.colliders.friction_holds == 0 {
+                        let previous_particle = memory.load_previous(corner);
+                        memory.store_previous(corner, pack(xyz(previous_particle) + slide * share, previous_particle[3]));
+                    }
+                }
+            }
+        }
+    }
+}

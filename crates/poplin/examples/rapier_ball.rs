@@ -1,0 +1,80 @@
+//! A ball of rapier3d rolls over the floor into a hanging cloth, pushes it aside and is slowed down by it.
+//!
+//! Each frame: the cloth is told where the ball is, how it moves and where it will be at the frame's end; poplin simulates the
+//! frame and reports the impulses on the ball; rapier takes them and steps. The total momentum of both is that before, apart
+//! from what pins, floor and gravity add.
+//!
+//! `cargo run --release -p poplin --example rapier_ball`
+
+#![expect(clippy::print_stdout, reason = "an example talks")]
+
+use poplin::cook::{CookOptions, cook};
+use poplin::model::{Colliders, Frame, Mesh, RigidBody};
+use poplin::{Backend, Simulation};
+use rapier3d::prelude::*;
+
+const RADIUS: f32 = 0.15;
+const DT: f32 = 1.0 / 60.0;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    // A floor and a ball of 1 kg that rolls along z.
+    let mut world = PhysicsWorld::new();
+    world.integration_parameters.dt = DT;
+    world.insert_collider(ColliderBuilder::cuboid(5.0, 0.1, 5.0).translation(Vector::new(0.0, -0.1, 0.0)).friction(0.8), None);
+    let rolling = RigidBodyBuilder::dynamic()
+        .translation(Vector::new(0.0, RADIUS, -0.8))
+        .linvel(Vector::new(0.0, 0.0, 1.5))
+        .angvel(Vector::new(1.5 / RADIUS, 0.0, 0.0));
+    let (ball, _) = world.insert(rolling, ColliderBuilder::ball(RADIUS).mass(1.0).friction(0.8));
+
+    // A sheet of 0.3 kg that hangs from its upper edge in the plane z = 0, down to 5 cm above the floor.
+    let mut mesh = Mesh::grid(25, 25, 1.0, 1.0);
+    mesh.positions.iter_mut().for_each(|[x, y, z]| (*x, *y, *z) = (*x - 0.5, 1.05 - *z, 0.0));
+    let options = CookOptions { pins: (0..25).collect(), density: 0.3, ..CookOptions::default() };
+    let mut cloth = cook(&mesh, &options)?.into_cloth();
+    cloth.config.damping = [0.1; 3];
+    cloth.config.friction = 0.3;
+    cloth.config.solver_frequency = 600.0;
+    let mut simulation = Simulation::new(Backend::Auto)?;
+    let id = simulation.add(cloth)?;
+
+    println!("   time     ball z   velocity   impulse of the cloth in this frame");
+    for frame in 0..180 {
+        let body = &world.bodies[ball];
+        let (center, velocity, spin) = (body.translation(), body.linvel(), body.angvel());
+        let ahead = center + velocity * DT;
+        simulation.cloth_mut(id)?.set_colliders(&Colliders {
+            spheres: vec![[ahead.x, ahead.y, ahead.z, RADIUS]],
+            bodies: vec![RigidBody {
+                spheres: vec![0],
+                inverse_mass: 1.0 / body.mass(),
+                // A ball: the same about every axis, 2/5 m r^2.
+                inverse_inertia: diagonal(2.5 / (body.mass() * RADIUS * RADIUS)),
+                center: center.into(),
+                velocity: velocity.into(),
+                angular_velocity: spin.into(),
+                restitution: 0.0,
+                ..RigidBody::default()
+            }],
+            ..Colliders::default()
+        })?;
+        simulation.step(&Frame { dt: DT })?;
+        let impulse = simulation.state()?.body_impulses(id).first().copied().unwrap_or_default();
+        let body = &mut world.bodies[ball];
+        body.apply_impulse(impulse.linear.into(), true);
+        body.apply_torque_impulse(impulse.angular.into(), true);
+        world.step();
+        if frame % 10 == 9 {
+            let body = &world.bodies[ball];
+            let (z, v) = (body.translation().z, body.linvel().z);
+            println!("{:5.2} s  {z:7.3} m  {v:6.3} m/s  {:8.4} N s", (frame + 1) as f32 * DT, impulse.linear[2]);
+        }
+    }
+    let left = world.bodies[ball].linvel().z;
+    println!("the ball came with 1.500 m/s and leaves with {left:.3} m/s");
+    Ok(())
+}
+
+fn diagonal(x: f32) -> [[f32; 3]; 3] {
+    [[x, 0.0, 0.0], [0.0, x, 0.0], [0.0, 0.0, x]]
+}

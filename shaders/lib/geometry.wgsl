@@ -1,0 +1,165 @@
+#import lib/math
+
+/// The side of a tapered capsule: the cone that touches both of its spheres.
+struct Cone {
+    /// Middle between the spheres' centers [m].
+    center: vec3<f32>,
+    /// Half the distance of the centers [m]; 0 = one sphere holds the other, and the capsule is only its spheres.
+    half_length: f32,
+    /// Unit vector from the first to the second center.
+    axis: vec3<f32>,
+    /// Growth of the radius along the axis.
+    slope: f32,
+    /// Radius across the axis at the center [m].
+    radius: f32,
+    /// Squared cosine of the angle between side and axis.
+    cosine_square: f32,
+}
+
+/// The point is beside no cone.
+const CONE_OFF: u32 = 0u;
+/// The point is outside the cone.
+const CONE_OUTSIDE: u32 = 1u;
+/// The point is inside, but its foot on the axis lies before the first sphere's center.
+const CONE_BEFORE: u32 = 2u;
+/// The point is inside, but its foot on the axis lies beyond the second sphere's center.
+const CONE_BEYOND: u32 = 3u;
+/// The point is inside, and its foot is between the centers.
+const CONE_INSIDE: u32 = 4u;
+
+/// How a point lies to a cone.
+struct ConeTouch {
+    /// What takes the point out of the cone, if it is inside [m].
+    push: vec3<f32>,
+    /// One of the CONE constants.
+    side: u32,
+    /// Place of the point along the axis [m].
+    along: f32,
+}
+
+/// The cone that touches two spheres.
+fn cone_between(a: vec4<f32>, b: vec4<f32>) -> Cone {
+    let half_axis = (b.xyz - a.xyz) * 0.5;
+    let growth = (b.w - a.w) * 0.5;
+    let length_square = dot3(half_axis, half_axis);
+    let side_square = length_square - growth * growth;
+    var cone = Cone((b.xyz + a.xyz) * 0.5, 0.0, vec3<f32>(0.0), 0.0, 0.0, 0.0);
+    if (side_square > EPSILON * length_square) {
+        let half_length = sqrt(length_square);
+        let side = sqrt(side_square);
+        let sine = growth / half_length;
+        cone.half_length = half_length;
+        cone.axis = half_axis / half_length;
+        cone.slope = growth / side;
+        cone.radius = (growth + a.w) * half_length / side;
+        cone.cosine_square = 1.0 - sine * sine;
+    }
+    return cone;
+}
+
+/// How x lies to a cone, and the shortest way out of its side.
+fn touch_cone(cone: Cone, x: vec3<f32>) -> ConeTouch {
+    var touch = ConeTouch(vec3<f32>(0.0), CONE_OFF, 0.0);
+    if (cone.half_length > 0.0) {
+        let d = x - cone.center;
+        let along = dot3(d, cone.axis);
+        let radius = max(along * cone.slope + cone.radius, 0.0);
+        let across_square = max(dot3(d, d) - along * along, EPSILON);
+        touch.side = CONE_OUTSIDE;
+        touch.along = along;
+        if (radius * radius > across_square) {
+            let across = sqrt(across_square);
+            let foot = along + cone.slope * across;
+            touch.side = CONE_INSIDE;
+            if (foot < -cone.half_length) {
+                touch.side = CONE_BEFORE;
+            }
+            if (foot > cone.half_length) {
+                touch.side = CONE_BEYOND;
+            }
+            touch.push = (d - cone.axis * foot) * (cone.cosine_square * (radius / across - 1.0));
+        }
+    }
+    return touch;
+}
+
+/// Place along the axis [m] from which the side pushes x.
+fn foot_on_cone(cone: Cone, x: vec3<f32>) -> f32 {
+    let d = x - cone.center;
+    let along = dot3(d, cone.axis);
+    return along + cone.slope * sqrt(max(dot3(d, d) - along * along, EPSILON));
+}
+
+/// A hit of a moving point and a moving sphere or cone within an iteration.
+struct Impact {
+    /// Whether there is one.
+    is_hit: bool,
+    /// Share of the iteration before it.
+    time: f32,
+    /// Share of the way since the last iteration that takes the point back to the surface.
+    rest: f32,
+}
+
+/// When a point enters a sphere (or the circle of a cone) whose radius and place change linearly.
+///
+/// `before` and `now` are the point against the center, `radius_before` and `radius_now` the radii. The distance function
+/// |p|^2 - r^2 is quadratic in time; with the coefficients below its first root is min(0, h + sqrt(D)) / a, a < 0. Points
+/// that move outward at first (h >= 0), or only graze (D small against the radius), are left alone.
+fn find_impact(before: vec3<f32>, now: vec3<f32>, radius_before: f32, radius_now: f32) -> Impact {
+    let pp = dot3(before, before) - radius_before * radius_before;
+    let pc = dot3(before, now) - radius_before * radius_now;
+    let cc = guarded_square(now) - radius_now * radius_now;
+    let discriminant = pc * pc - cc * pp;
+    let half_b = pc - pp;
+    let minus_a = pc - cc + half_b;
+    var impact = Impact(false, 0.0, 0.0);
+    if (discriminant >= 0.0 && minus_a < -EPSILON) {
+        let root = sqrt(discriminant);
+        let entry = min(0.0, half_b + root);
+        let radius = radius_before + half_b / minus_a * (radius_now - radius_before);
+        let behind = minus_a - entry;
+        impact.time = entry / minus_a;
+        impact.is_hit = impact.time < 1.0 && half_b < 0.0 && discriminant > -0.36 * minus_a * radius * radius;
+        impact.rest = behind / minus_a;
+        if (impact.rest > EPSILON) {
+            impact.rest *= behind / (behind - root);
+        }
+    }
+    return impact;
+}
+
+/// Shares (v, w) of the second and third corner in the point of a triangle that is nearest to a point, the first corner
+/// being the origin (Ericson, "Real-Time Collision Detection", 2004, section 5.1.5).
+fn closest_on_triangle(p: vec3<f32>, ab: vec3<f32>, ac: vec3<f32>) -> vec2<f32> {
+    let d1 = dot3(ab, p);
+    let d2 = dot3(ac, p);
+    let ab_square = dot3(ab, ab);
+    let ac_square = dot3(ac, ac);
+    let ab_ac = dot3(ab, ac);
+    let d3 = d1 - ab_square;
+    let d4 = d2 - ab_ac;
+    let d5 = d1 - ab_ac;
+    let d6 = d2 - ac_square;
+    let va = d3 * d6 - d5 * d4;
+    let vb = d5 * d2 - d1 * d6;
+    let vc = d1 * d4 - d3 * d2;
+    var shares = vec2<f32>(0.0);
+    if (d1 <= 0.0 && d2 <= 0.0) {
+        shares = vec2<f32>(0.0);
+    } else if (d3 >= 0.0 && d4 <= d3) {
+        shares = vec2<f32>(1.0, 0.0);
+    } else if (d6 >= 0.0 && d5 <= d6) {
+        shares = vec2<f32>(0.0, 1.0);
+    } else if (vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0) {
+        shares = vec2<f32>(d1 / (d1 - d3), 0.0);
+    } else if (vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0) {
+        shares = vec2<f32>(0.0, d2 / (d2 - d6));
+    } else if (va <= 0.0 && d4 >= d3 && d5 >= d6) {
+        let w = (d4 - d3) / ((d4 - d3) + (d5 - d6));
+        shares = vec2<f32>(1.0 - w, w);
+    } else {
+        let sum = va + vb + vc;
+        shares = vec2<f32>(vb / sum, vc / sum);
+    }
+    return shares;
+}

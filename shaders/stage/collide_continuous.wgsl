@@ -1,0 +1,156 @@
+#import stage/collide_shape
+
+/// Capsules that hit a particle on its way.
+struct Hits {
+    /// The latest four: four times the capsule, plus 1 if its first sphere is left to be tried, plus 2 for the second.
+    capsules: array<u32, 4>,
+    /// How many there were.
+    count: u32,
+}
+
+/// Whether x, where the particle would end, is near the space that the spheres of two rows each, at `a` and `b`, sweep in this
+/// iteration: within a box that reaches beyond their radii by the factor `continuous_reach`.
+fn is_in_reach(a: u32, b: u32, x: vec3<f32>) -> bool {
+    let reach = cloth.colliders.continuous_reach;
+    let a_now = load_scratch(a);
+    let a_before = load_scratch(a + 1u);
+    let b_now = load_scratch(b);
+    let b_before = load_scratch(b + 1u);
+    let low_a = min(a_now.xyz - a_now.w * reach, a_before.xyz - a_before.w * reach);
+    let low_b = min(b_now.xyz - b_now.w * reach, b_before.xyz - b_before.w * reach);
+    let high_a = max(a_now.xyz + a_now.w * reach, a_before.xyz + a_before.w * reach);
+    let high_b = max(b_now.xyz + b_now.w * reach, b_before.xyz + b_before.w * reach);
+    return all(x >= min(low_a, low_b)) && all(x <= max(high_a, high_b));
+}
+
+/// Prepared row of sphere s.
+fn sphere_row(s: u32) -> u32 {
+    return cloth.colliders.prepared_begin + SPHERE_ROWS * s;
+}
+
+/// Moves x, coming from `before`, back to where the side of capsule c hit it, then tells its way out of the capsule.
+///
+/// In the axes of the cone the way across it decides when: p = d x axis has the length of the distance to the axis. The half
+/// axis turns linearly between the iterations. `end` is where the particle was before any shape moved it.
+fn sweep_capsule(c: u32, before: vec3<f32>, end: vec3<f32>, x: ptr<function, vec3<f32>>, contacts: ptr<function, Contacts>, hits: ptr<function, Hits>) {
+    let row = capsule_row(c);
+    let cone = load_cone(row);
+    let old = load_cone(row + 3u);
+    let ends = capsule_ends(c);
+    if (cone.half_length > 0.0 && old.half_length > 0.0 && is_in_reach(sphere_row(ends.x), sphere_row(ends.y), end)) {
+        let e = before - old.center;
+        let d = *x - cone.center;
+        let radius_before = max(dot3(e, old.axis) * old.slope + old.radius, 0.0);
+        let radius_now = max(dot3(d, cone.axis) * cone.slope + cone.radius, 0.0);
+        let impact = find_impact(cross3(e, old.axis), cross3(d, cone.axis), radius_before, radius_now);
+        if (impact.is_hit) {
+            let way = e - d;
+            let place = e - way * impact.time;
+            let old_half_axis = old.axis * old.half_length;
+            let turn = cone.axis * cone.half_length - old_half_axis;
+            let axis = old_half_axis + turn * impact.time;
+            let half_length = sqrt(guarded_square(axis));
+            let slope = old.slope + (cone.slope - old.slope) * impact.time;
+            let along = dot3(place, axis) / half_length;
+            let across = sqrt(max(dot3(place, place) - along * along, 0.0));
+            let foot = (along + slope * across) / half_length;
+            if (abs(foot) < 1.0) {
+                *x += (way + turn * foot) * impact.rest;
+            }
+            let base = foot_on_cone(cone, *x);
+            let own = select(0u, 1u, base < -cone.half_length) + select(0u, 2u, base > cone.half_length);
+            (*hits).capsules[(*hits).count & 3u] = 4u * c + own;
+            (*hits).count += 1u;
+        }
+    }
+    touch_capsule(c, *x, contacts);
+}
+
+/// Whether the capsules that end in sphere s leave it nothing to do: one that hit the particle beside it, or one that the
+/// particle neither met nor is in.
+fn is_sphere_passed(s: u32, x: vec3<f32>, hits: ptr<function, Hits>) -> bool {
+    let begins = cloth.colliders.sphere_capsule_begin;
+    let capsules = begins + cloth.colliders.sphere_count + 1u;
+    let end = capsules + load_number(begins + s + 1u);
+    let hit_count = min((*hits).count, 4u);
+    var is_passed = false;
+    for (var k = capsules + load_number(begins + s); k < end; k++) {
+        let capsule = load_number(k);
+        let own_bit = select(2u, 1u, capsule_ends(capsule).x == s);
+        var is_done = touch_cone(load_cone(capsule_row(capsule)), x).side == CONE_OUTSIDE;
+        for (var h = 0u; h < hit_count; h++) {
+            let hit = (*hits).capsules[h];
+            if (hit / 4u == capsule) {
+                is_done = (hit & own_bit) == 0u;
+            }
+        }
+        is_passed = is_passed || is_done;
+    }
+    return is_passed;
+}
+
+/// Moves x, coming from `before`, back to where sphere s hit it, then tells its way out of the sphere.
+fn sweep_sphere(s: u32, before: vec3<f32>, end: vec3<f32>, x: ptr<function, vec3<f32>>, contacts: ptr<function, Contacts>, hits: ptr<function, Hits>) {
+    let row = sphere_row(s);
+    if (is_in_reach(row, row, end) && !is_sphere_passed(s, *x, hits)) {
+        let sphere = load_scratch(row);
+        let old = load_scratch(row + 1u);
+        let e = before - old.xyz;
+        var d = *x - sphere.xyz;
+        let impact = find_impact(e, d, old.w, sphere.w);
+        if (impact.is_hit) {
+            *x += (e - d) * impact.rest;
+            d = *x - sphere.xyz;
+        }
+        let slack = 1.0 - sphere.w / sqrt(guarded_square(d));
+        if (slack < 0.0) {
+            (*contacts).push -= d * slack;
+            (*contacts).count += 1.0;
+            (*contacts).travel += sphere_move(s);
+        }
+    }
+}
+
+/// Pushes particle i out of spheres and capsules, those included that it met on its way since the last iteration.
+///
+/// Source: Kim, "Character Clothing in PhysX-3", 2011: the exact time of impact is a root of degree six, approximated by a
+/// quadratic.
+fn collide_continuous(i: u32) {
+    let particle = load_current(i);
+    let before = load_previous(i).xyz;
+    var x = particle.xyz;
+    var contacts = no_contacts();
+    var hits = Hits(array<u32, 4>(0u, 0u, 0u, 0u), 0u);
+    let low = min(x, before);
+    let high = max(x, before);
+    var node = 0u;
+    while (node < cloth.colliders.capsule_tree_count) {
+        let row = cloth.colliders.capsule_tree_begin + 2u * node;
+        if (meets_node(row, low, high)) {
+            let item = node_item(row);
+            if (item > 0u) {
+                sweep_capsule(load_number(cloth.colliders.free_capsule_begin + item - 1u), before, particle.xyz, &x, &contacts, &hits);
+            }
+            node += 1u;
+        } else {
+            node = node_escape(row);
+        }
+    }
+    node = 0u;
+    while (node < cloth.colliders.sphere_tree_count) {
+        let row = cloth.colliders.sphere_tree_begin + 2u * node;
+        if (meets_node(row, low, high)) {
+            let item = node_item(row);
+            if (item > 0u) {
+                sweep_sphere(load_number(cloth.colliders.free_sphere_begin + item - 1u), before, particle.xyz, &x, &contacts, &hits);
+            }
+            node += 1u;
+        } else {
+            node = node_escape(row);
+        }
+    }
+    if (any(x != particle.xyz)) {
+        store_current(i, vec4<f32>(x, particle.w));
+    }
+    resolve_contacts(i, x, scaled_mass(particle.w, contacts.push), contacts);
+}

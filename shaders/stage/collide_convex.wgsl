@@ -1,0 +1,33 @@
+#import state/colliders
+
+/// The way of x out of convex c through its nearest plane, if x is behind all of its planes.
+fn touch_convex(c: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
+    let begins = cloth.colliders.convex_plane_begin;
+    let planes = begins + cloth.colliders.convex_count + 1u;
+    let end = planes + load_number(begins + c + 1u);
+    var nearest = vec3<f32>(0.0);
+    var distance = -3.0e38;
+    for (var k = planes + load_number(begins + c); k < end; k++) {
+        let plane = load_scratch(plane_row(load_number(k)));
+        let height = dot3(plane.xyz, x) + plane.w;
+        if (height > distance) {
+            distance = height;
+            nearest = plane.xyz;
+        }
+    }
+    if (distance < 0.0) {
+        (*contacts).push -= nearest * distance;
+        (*contacts).count += 1.0;
+    }
+}
+
+/// Pushes particle i out of the convexes.
+fn collide_convex(i: u32) {
+    let particle = load_current(i);
+    var contacts = no_contacts();
+    let end = cloth.colliders.free_convex_begin + cloth.colliders.free_convex_count;
+    for (var k = cloth.colliders.free_convex_begin; k < end; k++) {
+        touch_convex(load_number(k), particle.xyz, &contacts);
+    }
+    resolve_contacts(i, particle.xyz, particle.w, contacts);
+}

@@ -1,0 +1,96 @@
+#import state/colliders
+
+/// The way of x out of the side of capsule c.
+fn touch_capsule(c: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
+    let touch = touch_cone(load_cone(capsule_row(c)), x);
+    if (touch.side == CONE_INSIDE) {
+        (*contacts).push += touch.push;
+        (*contacts).count += 1.0;
+        (*contacts).travel += capsule_move(c, touch.along);
+    }
+}
+
+/// How far capsule c moved in this iteration beside the place `along` its axis [m]: between the moves of its spheres.
+fn capsule_move(c: u32, along: f32) -> vec3<f32> {
+    let ends = capsule_ends(c);
+    let a = sphere_move(ends.x);
+    let b = sphere_move(ends.y);
+    return a + (b - a) * (along * 0.5 + 0.5);
+}
+
+/// Whether a capsule that ends in sphere s leaves it nothing to do for x: x is outside of the capsule's cone, which holds the
+/// sphere, or the cone's side pushes it.
+fn is_sphere_covered(s: u32, x: vec3<f32>) -> bool {
+    let begins = cloth.colliders.sphere_capsule_begin;
+    let capsules = begins + cloth.colliders.sphere_count + 1u;
+    let end = capsules + load_number(begins + s + 1u);
+    var is_covered = false;
+    for (var k = capsules + load_number(begins + s); k < end; k++) {
+        let capsule = load_number(k);
+        let side = touch_cone(load_cone(capsule_row(capsule)), x).side;
+        let is_first = capsule_ends(capsule).x == s;
+        let is_own = side == CONE_OFF || (side == CONE_BEFORE && is_first) || (side == CONE_BEYOND && !is_first);
+        is_covered = is_covered || !is_own;
+    }
+    return is_covered;
+}
+
+/// The way of x out of sphere s, as far as no capsule does it.
+///
+/// slack = 1 - r / |d| with d = x - center is negative inside;  x - d * slack is on the sphere.
+fn touch_sphere(s: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
+    let sphere = load_sphere(s);
+    let d = x - sphere.xyz;
+    let slack = 1.0 - sphere.w / sqrt(guarded_square(d));
+    if (slack < 0.0) {
+        if (!is_sphere_covered(s, x)) {
+            (*contacts).push -= d * slack;
+            (*contacts).count += 1.0;
+            (*contacts).travel += sphere_move(s);
+        }
+    }
+}
+
+/// The ways of x out of all capsules and spheres that belong to no body.
+fn touch_shapes(x: vec3<f32>) -> Contacts {
+    var contacts = no_contacts();
+    var node = 0u;
+    while (node < cloth.colliders.capsule_tree_count) {
+        let row = cloth.colliders.capsule_tree_begin + 2u * node;
+        if (meets_node(row, x, x)) {
+            let item = node_item(row);
+            if (item > 0u) {
+                touch_capsule(load_number(cloth.colliders.free_capsule_begin + item - 1u), x, &contacts);
+            }
+            node += 1u;
+        } else {
+            node = node_escape(row);
+        }
+    }
+    node = 0u;
+    while (node < cloth.colliders.sphere_tree_count) {
+        let row = cloth.colliders.sphere_tree_begin + 2u * node;
+        if (meets_node(row, x, x)) {
+            let item = node_item(row);
+            if (item > 0u) {
+                touch_sphere(load_number(cloth.colliders.free_sphere_begin + item - 1u), x, &contacts);
+            }
+            node += 1u;
+        } else {
+            node = node_escape(row);
+        }
+    }
+    return contacts;
+}
+
+/// Inverse mass of a particle that shapes have pushed: smaller, so that its neighbours give way.
+fn scaled_mass(w: f32, push: vec3<f32>) -> f32 {
+    return w / (1.0 + cloth.colliders.mass_scale * dot3(push, push));
+}
+
+/// Pushes particle i out of spheres and capsules.
+fn collide_shape(i: u32) {
+    let particle = load_current(i);
+    let contacts = touch_shapes(particle.xyz);
+    resolve_contacts(i, particle.xyz, scaled_mass(particle.w, contacts.push), contacts);
+}

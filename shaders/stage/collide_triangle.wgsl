@@ -1,0 +1,148 @@
+#import state/colliders
+
+/// Vec4 that a particle remembers of the mesh.
+const NEARBY_ROWS: u32 = 2u;
+
+/// A triangle against a point.
+struct TriangleTouch {
+    /// Squared distance [m^2], a little more from behind: where two triangles are equally near, the one in front of the
+    /// point decides.
+    square: f32,
+    /// Height of the point over the triangle's plane [m].
+    height: f32,
+    /// Unit normal.
+    normal: vec3<f32>,
+    /// Shares of the second and third corner in the nearest point.
+    shares: vec2<f32>,
+}
+
+/// Numbers of the corners of triangle t.
+fn triangle_corners(t: u32) -> vec3<u32> {
+    return bitcast<vec4<u32>>(input_pool[cloth.colliders.triangle_begin + t]).xyz;
+}
+
+/// Vertex v of the mesh now.
+fn load_vertex(v: u32) -> vec3<f32> {
+    return load_at(cloth.colliders.vertex_start, cloth.colliders.vertex_target, v, iteration.velocity_scale.w).xyz;
+}
+
+/// How triangle t lies to x; far away if it has no area.
+fn touch_triangle(t: u32, x: vec3<f32>) -> TriangleTouch {
+    let corners = triangle_corners(t);
+    let a = load_vertex(corners.x);
+    let ab = load_vertex(corners.y) - a;
+    let ac = load_vertex(corners.z) - a;
+    let p = x - a;
+    let normal = cross3(ab, ac);
+    let normal_square = dot3(normal, normal);
+    var touch = TriangleTouch(3.0e38, 0.0, vec3<f32>(0.0), vec2<f32>(0.0));
+    if (normal_square > MIN_NORMAL_SQUARE) {
+        touch.normal = normal / sqrt(normal_square);
+        touch.height = dot3(touch.normal, p);
+        touch.shares = closest_on_triangle(p, ab, ac);
+        let gap = p - ab * touch.shares.x - ac * touch.shares.y;
+        touch.square = dot3(gap, gap) * select(1.0, 1.0001, touch.height < 0.0);
+    }
+    return touch;
+}
+
+/// Squared distance of x to the box of a tree node, a little less than computed for its rounding.
+fn square_to_node(row: u32, x: vec3<f32>) -> f32 {
+    let gap = max(max(input_pool[row].xyz - x, x - input_pool[row + 1u].xyz), vec3<f32>(0.0));
+    return dot3(gap, gap) * 0.9999;
+}
+
+/// What a particle remembers of the mesh.
+struct Nearby {
+    /// Where it was [m].
+    place: vec3<f32>,
+    /// The triangle that was nearest to it.
+    triangle: u32,
+    /// How far it was in front of the mesh at least [m].
+    clearance: f32,
+}
+
+/// What particle i remembers of the mesh.
+fn load_nearby(i: u32) -> Nearby {
+    let first = load_scratch(cloth.colliders.nearest_begin + NEARBY_ROWS * i);
+    let second = load_scratch(cloth.colliders.nearest_begin + NEARBY_ROWS * i + 1u);
+    return Nearby(first.xyz, bitcast<u32>(first.w), second.x);
+}
+
+/// Lets particle i remember the mesh.
+fn store_nearby(i: u32, nearby: Nearby) {
+    let row = cloth.colliders.nearest_begin + NEARBY_ROWS * i;
+    store_scratch(row, vec4<f32>(nearby.place, bitcast<f32>(nearby.triangle)));
+    store_scratch(row + 1u, vec4<f32>(nearby.clearance, 0.0, 0.0, 0.0));
+}
+
+/// The way of x out of the mesh: up to the plane of the nearest triangle, if x is behind it.
+///
+/// `i` is the particle. A closed mesh cannot be entered by less than the distance to it: as long as particle and mesh together
+/// have not moved that far since the last search, nothing is searched. A search begins with the triangle that was nearest last
+/// time; what it finds does not depend on that: the nearest triangle, of equally near ones the first.
+fn touch_mesh(i: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
+    let tree = cloth.colliders.triangle_tree_begin;
+    let is_closed = cloth.colliders.is_mesh_closed != 0u;
+    var nearby = load_nearby(i);
+    let way = x - nearby.place;
+    nearby.clearance -= sqrt(dot3(way, way)) + cloth.colliders.mesh_step;
+    nearby.place = x;
+    let is_clear = is_closed && (nearby.clearance > 0.0 || !meets_node(tree, x, x));
+    if (!is_clear) {
+        var nearest = 0u;
+        var touch = TriangleTouch(3.0e38, 0.0, vec3<f32>(0.0), vec2<f32>(0.0));
+        var candidate = 1u + min(nearby.triangle, cloth.colliders.triangle_count - 1u);
+        var node = 0u;
+        while (candidate > 0u || node < cloth.colliders.triangle_tree_count) {
+            if (candidate > 0u) {
+                let triangle = candidate - 1u;
+                let other = touch_triangle(triangle, x);
+                if (other.square < touch.square || (other.square == touch.square && triangle < nearest)) {
+                    touch = other;
+                    nearest = triangle;
+                }
+                candidate = 0u;
+            } else {
+                let row = tree + 2u * node;
+                if (square_to_node(row, x) <= touch.square) {
+                    candidate = node_item(row);
+                    node += 1u;
+                } else {
+                    node = node_escape(row);
+                }
+            }
+        }
+        nearby.triangle = nearest;
+        // A little less than computed, for rounding.
+        nearby.clearance = select(0.0, 0.999 * sqrt(touch.square), touch.height > 0.0);
+        if (touch.height < 0.0) {
+            (*contacts).push -= touch.normal * touch.height;
+            (*contacts).count += 1.0;
+            (*contacts).travel += triangle_move(nearest, touch.shares);
+        }
+    }
+    store_nearby(i, nearby);
+}
+
+/// How far a point of triangle t moves in one iteration [m].
+fn triangle_move(t: u32, shares: vec2<f32>) -> vec3<f32> {
+    let corners = triangle_corners(t);
+    let a = vertex_move(corners.x);
+    let b = vertex_move(corners.y);
+    let c = vertex_move(corners.z);
+    return (a + (b - a) * shares.x + (c - a) * shares.y) * cloth.colliders.move_share;
+}
+
+/// How far vertex v moves in the frame [m].
+fn vertex_move(v: u32) -> vec3<f32> {
+    return input_pool[cloth.colliders.vertex_target + v].xyz - input_pool[cloth.colliders.vertex_start + v].xyz;
+}
+
+/// Pushes particle i out of the mesh.
+fn collide_triangle(i: u32) {
+    let particle = load_current(i);
+    var contacts = no_contacts();
+    touch_mesh(i, particle.xyz, &contacts);
+    resolve_contacts(i, particle.xyz, particle.w, contacts);
+}

@@ -1,0 +1,217 @@
+#import lib/geometry
+#import state/shared
+
+/// Vec4 of a prepared sphere: now, one iteration ago.
+const SPHERE_ROWS: u32 = 2u;
+/// Vec4 of a prepared capsule: its cone now, one iteration ago.
+const CAPSULE_ROWS: u32 = 6u;
+/// Vec4 of a prepared box: its corner, then the inward normal of three faces and the box's thickness along each.
+const BOX_ROWS: u32 = 4u;
+
+/// What some shapes do to one particle in one stage.
+struct Contacts {
+    /// Sum of the ways out of the shapes [m].
+    push: vec3<f32>,
+    /// Number of shapes.
+    count: f32,
+    /// Sum of the shapes' moves in this iteration where they touch [m].
+    travel: vec3<f32>,
+}
+
+/// No contact yet.
+fn no_contacts() -> Contacts {
+    return Contacts(vec3<f32>(0.0), 0.0, vec3<f32>(0.0));
+}
+
+/// Entry k of the cloth's lists of numbers.
+fn load_number(k: u32) -> u32 {
+    let row = bitcast<vec4<u32>>(input_pool[cloth.colliders.number_begin + (k >> 2u)]);
+    return row[k & 3u];
+}
+
+/// Row of `scratch` of the cloth.
+fn load_scratch(row: u32) -> vec4<f32> {
+    return scratch[cloth.scratch_begin + row];
+}
+
+/// Writes a row of the cloth's `scratch`.
+fn store_scratch(row: u32, value: vec4<f32>) {
+    scratch[cloth.scratch_begin + row] = value;
+}
+
+/// Row i of an array that goes from a start to a target, at a share of the frame.
+fn load_at(start: u32, destination: u32, i: u32, share: f32) -> vec4<f32> {
+    let from_row = input_pool[start + i];
+    let to_row = input_pool[destination + i];
+    if (share == 1.0) {
+        return to_row;
+    }
+    return from_row + (to_row - from_row) * share;
+}
+
+/// Sphere s now.
+fn load_sphere(s: u32) -> vec4<f32> {
+    return load_scratch(cloth.colliders.prepared_begin + SPHERE_ROWS * s);
+}
+
+/// How far sphere s moved in this iteration [m].
+fn sphere_move(s: u32) -> vec3<f32> {
+    let row = cloth.colliders.prepared_begin + SPHERE_ROWS * s;
+    return load_scratch(row).xyz - load_scratch(row + 1u).xyz;
+}
+
+/// First prepared row of capsule c.
+fn capsule_row(c: u32) -> u32 {
+    return cloth.colliders.prepared_begin + SPHERE_ROWS * cloth.colliders.sphere_count + CAPSULE_ROWS * c;
+}
+
+/// The cone whose three rows begin at `row`.
+fn load_cone(row: u32) -> Cone {
+    let first = load_scratch(row);
+    let second = load_scratch(row + 1u);
+    let third = load_scratch(row + 2u);
+    return Cone(first.xyz, first.w, second.xyz, second.w, third.x, third.y);
+}
+
+/// The two spheres of capsule c.
+fn capsule_ends(c: u32) -> vec2<u32> {
+    return bitcast<vec4<u32>>(input_pool[cloth.colliders.capsule_begin + c]).xy;
+}
+
+/// Prepared row of plane p.
+fn plane_row(p: u32) -> u32 {
+    return capsule_row(cloth.colliders.capsule_count) + p;
+}
+
+/// First prepared row of box b.
+fn box_row(b: u32) -> u32 {
+    return plane_row(cloth.colliders.plane_count) + BOX_ROWS * b;
+}
+
+/// Number of shapes to prepare.
+fn prepared_count() -> u32 {
+    return cloth.colliders.sphere_count + cloth.colliders.capsule_count + cloth.colliders.plane_count + cloth.colliders.box_count;
+}
+
+/// Sphere s at a share of the frame.
+fn sphere_at(s: u32, share: f32) -> vec4<f32> {
+    return load_at(cloth.colliders.sphere_start, cloth.colliders.sphere_target, s, share);
+}
+
+/// Writes the cone of capsule c at a share of the frame to three rows.
+fn prepare_cone(c: u32, share: f32, row: u32) {
+    let ends = capsule_ends(c);
+    let cone = cone_between(sphere_at(ends.x, share), sphere_at(ends.y, share));
+    store_scratch(row, vec4<f32>(cone.center, cone.half_length));
+    store_scratch(row + 1u, vec4<f32>(cone.axis, cone.slope));
+    store_scratch(row + 2u, vec4<f32>(cone.radius, cone.cosine_square, 0.0, 0.0));
+}
+
+/// Writes one face direction of a box: the unit normal of the face of edges a and b that points along `edge`, and how thick
+/// the box is along it. A flat box has thickness 0.
+fn prepare_face(a: vec3<f32>, b: vec3<f32>, edge: vec3<f32>, row: u32) {
+    let normal = cross3(a, b);
+    let area_square = dot3(normal, normal);
+    var face = vec4<f32>(0.0);
+    if (area_square > MIN_NORMAL_SQUARE) {
+        let unit = normal / sqrt(area_square);
+        let thickness = dot3(unit, edge);
+        face = select(vec4<f32>(unit, thickness), vec4<f32>(-unit, -thickness), thickness < 0.0);
+    }
+    store_scratch(row, face);
+}
+
+/// Brings shape number `shape` to where it is in this iteration: spheres, then capsules, planes, boxes.
+fn prepare_shape(shape: u32) {
+    let share = iteration.velocity_scale.w;
+    let share_before = iteration.bias.w;
+    let sphere_end = cloth.colliders.sphere_count;
+    let capsule_end = sphere_end + cloth.colliders.capsule_count;
+    let plane_end = capsule_end + cloth.colliders.plane_count;
+    if (shape < sphere_end) {
+        let row = cloth.colliders.prepared_begin + SPHERE_ROWS * shape;
+        store_scratch(row, sphere_at(shape, share));
+        store_scratch(row + 1u, sphere_at(shape, share_before));
+    } else if (shape < capsule_end) {
+        let capsule = shape - sphere_end;
+        for (var before = 0u; before < 2u; before++) {
+            prepare_cone(capsule, select(share, share_before, before == 1u), capsule_row(capsule) + 3u * before);
+        }
+    } else if (shape < plane_end) {
+        let plane = shape - capsule_end;
+        store_scratch(plane_row(plane), load_at(cloth.colliders.plane_start, cloth.colliders.plane_target, plane, share));
+    } else {
+        let number = shape - plane_end;
+        let begin = cloth.colliders.box_start;
+        let destination = cloth.colliders.box_target;
+        let corner = load_at(begin, destination, 4u * number, share);
+        let a = load_at(begin, destination, 4u * number + 1u, share).xyz;
+        let b = load_at(begin, destination, 4u * number + 2u, share).xyz;
+        let c = load_at(begin, destination, 4u * number + 3u, share).xyz;
+        let row = box_row(number);
+        store_scratch(row, corner);
+        prepare_face(b, c, a, row + 1u);
+        prepare_face(c, a, b, row + 2u);
+        prepare_face(a, b, c, row + 3u);
+    }
+}
+
+/// Whether the box of the tree node whose two rows begin at `row` meets the box from `low` to `high`.
+fn meets_node(row: u32, low: vec3<f32>, high: vec3<f32>) -> bool {
+    let node_low = input_pool[row].xyz;
+    let node_high = input_pool[row + 1u].xyz;
+    return node_low.x <= high.x && node_low.y <= high.y && node_low.z <= high.z
+        && low.x <= node_high.x && low.y <= node_high.y && low.z <= node_high.z;
+}
+
+/// The node to go on with if this one is not met.
+fn node_escape(row: u32) -> u32 {
+    return bitcast<u32>(input_pool[row].w);
+}
+
+/// 1 + the item of a leaf, 0 for an inner node.
+fn node_item(row: u32) -> u32 {
+    return bitcast<u32>(input_pool[row + 1u].w);
+}
+
+/// Takes particle i, now at x, out of the shapes that it touches, by the mean of the ways out, and lets it rub against them.
+///
+/// Friction moves the particle back by its slide, or its previous place after it: either takes the slide off its velocity, but
+/// only the first holds it where it is. It takes at most `friction * |push|` off the way that the particle slid over the shapes in this iteration; it never turns it
+/// around (Coulomb's law for positions, Mueller et al., "Position Based Dynamics", 2006, section 3.4). Pushes and ways
+/// shorter than `friction_slop` count less.
+fn resolve_contacts(i: u32, x: vec3<f32>, w: f32, contacts: Contacts) {
+    if (contacts.count > 0.0) {
+        var place = x + contacts.push / contacts.count;
+        if (cloth.colliders.friction > 0.0) {
+            let previous_particle = load_previous(i);
+            let slide = friction_slide(x - previous_particle.xyz, contacts);
+            if (cloth.colliders.friction_holds != 0u) {
+                place -= slide;
+            } else {
+                store_previous(i, vec4<f32>(previous_particle.xyz + slide, previous_particle.w));
+            }
+        }
+        store_current(i, vec4<f32>(place, w));
+    }
+}
+
+/// What friction takes off the slide of a particle that moved by `way` in this iteration and touches shapes [m].
+fn friction_slide(way: vec3<f32>, contacts: Contacts) -> vec3<f32> {
+    let relative = way - contacts.travel / contacts.count;
+    let push_square = dot3(contacts.push, contacts.push);
+    var slide = vec3<f32>(0.0);
+    if (push_square > 0.0) {
+        let slop_square = cloth.colliders.friction_slop * cloth.colliders.friction_slop;
+        let normal_square = slop_square + push_square;
+        let along = dot3(relative, contacts.push) / normal_square;
+        let tangent = relative - contacts.push * along;
+        let tangent_square = slop_square + dot3(tangent, tangent);
+        if (tangent_square > 0.0) {
+            let push = push_square / sqrt(normal_square) / contacts.count;
+            let limit = cloth.colliders.friction * push / sqrt(tangent_square);
+            slide = tangent * min(limit, 1.0);
+        }
+    }
+    return slide;
+}
