@@ -35,6 +35,7 @@ pub(crate) struct CookSummary {
     widest_set: usize,
     islands: usize,
     tethers_per_particle: usize,
+    virtual_particles: usize,
     phases: Vec<PhaseSummary>,
 }
 
@@ -82,6 +83,7 @@ impl CookSummary {
             widest_set: report.widest_set,
             islands: report.island_count,
             tethers_per_particle: report.tethers_per_particle,
+            virtual_particles: report.virtual_particle_count,
             phases: phases.collect(),
         }
     }

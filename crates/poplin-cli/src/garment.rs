@@ -1,11 +1,15 @@
 //! A cloth between its file and the simulation: the mesh, the cooked cloth, and the way from one to the other.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use poplin_cook::{CookOptions, CookReport, Direction, Weld, cook};
-use poplin_io::scene::{BuiltCloth, FabricOptions, LocalFrame, MovingPins, SceneCloth, Shape, Tethers, WarpDirection, Wind};
-use poplin_model::{Cloth, Mesh, Pose};
+use poplin_io::scene::{
+    BuiltCloth, BuiltCollider, FabricOptions, LocalFrame, MovingPins, SceneCloth, Shape, Tethers, VirtualParticles,
+    WarpDirection, Wind, colliders_in_frame,
+};
+use poplin_model::{Cloth, Colliders, Mesh, Pose};
 
 use crate::failure::{Failure, OrFail};
 
@@ -23,6 +27,8 @@ pub(crate) struct Garment {
     pub(crate) moving: Vec<MovingParticles>,
     /// The path of the local frame, if it moves.
     frame: Option<LocalFrame>,
+    /// What the cloth collides with.
+    colliders: Vec<Arc<BuiltCollider>>,
     /// The wind that the cloth feels and that the settings do not hold.
     pub(crate) wind: Option<Wind>,
     /// What cooking found.
@@ -42,8 +48,8 @@ pub(crate) struct MovingParticles {
 }
 
 impl Garment {
-    /// Cooks the mesh of a scene's cloth.
-    pub(crate) fn cook(scene: &SceneCloth, built: BuiltCloth) -> Result<Self, Failure> {
+    /// Cooks the mesh of a scene's cloth; of the colliders it keeps those that act on it.
+    pub(crate) fn cook(scene: &SceneCloth, built: BuiltCloth, colliders: &[Arc<BuiltCollider>]) -> Result<Self, Failure> {
         let options = cook_options(scene, built.pinned);
         let begin = Instant::now();
         let cooked = cook(&built.mesh, &options).with_context(|| format!("cannot cook {}", described(scene))).or_bad_input()?;
@@ -59,12 +65,39 @@ impl Garment {
         let feels_wind = scene.config.drag_coefficient > 0.0 || scene.config.lift_coefficient > 0.0;
         let (name, mesh, frame) = (scene.name.clone(), built.mesh, scene.frame.clone());
         let wind = scene.wind.filter(|_| feels_wind);
-        Ok(Self { name, mesh, vertex_to_particle, cloth, moving, frame, wind, report, cook_time, offsets })
+        let colliders = colliders.iter().filter(|collider| collider.acts_on(&name)).cloned().collect();
+        Ok(Self { name, mesh, vertex_to_particle, cloth, moving, frame, colliders, wind, report, cook_time, offsets })
     }
 
     /// The cloth of a copy, its local frame in place; all copies share one fabric.
     pub(crate) fn copy(&self, copy: usize) -> Cloth {
-        Cloth { pose: self.pose_at(copy, 0.0), ..self.cloth.clone() }
+        Cloth { pose: self.pose_at(copy, 0.0), colliders: self.colliders_at(copy, 0.0), ..self.cloth.clone() }
+    }
+
+    /// What a copy collides with, in its local frame, as both stand at a time \[s\].
+    pub(crate) fn colliders_at(&self, copy: usize, time: f64) -> Colliders {
+        self.colliders_in(self.pose_at(copy, time), time)
+    }
+
+    /// What the copies collide with in the world at a time \[s\].
+    pub(crate) fn colliders_in_world(&self, time: f64) -> Colliders {
+        self.colliders_in(Pose::default(), time)
+    }
+
+    fn colliders_in(&self, frame: Pose, time: f64) -> Colliders {
+        colliders_in_frame(self.colliders.iter().map(Arc::as_ref), frame, time)
+    }
+
+    /// Whether colliders move against the local frames between two times \[s\], because either moves.
+    pub(crate) fn colliders_move(&self, from: f64, to: f64) -> bool {
+        let frame_moves = || self.pose_at(0, from) != self.pose_at(0, to);
+        let moves = |collider: &Arc<BuiltCollider>| collider.pose(from) != collider.pose(to);
+        !self.colliders.is_empty() && (frame_moves() || self.colliders.iter().any(moves))
+    }
+
+    /// Whether there is anything to collide with.
+    pub(crate) fn has_colliders(&self) -> bool {
+        !self.colliders.is_empty()
     }
 
     /// Where the local frame of a copy is at a time \[s\].
@@ -117,7 +150,7 @@ impl MovingParticles {
 }
 
 fn cook_options(scene: &SceneCloth, pins: Vec<u32>) -> CookOptions {
-    let FabricOptions { max_fiber_length, bending, tethers, direction, weld_tolerance } = scene.fabric;
+    let FabricOptions { max_fiber_length, bending, tethers, direction, weld_tolerance, virtual_particles } = scene.fabric;
     let gravity = scene.config.gravity;
     CookOptions {
         weld: Weld::Distance(weld_tolerance),
@@ -136,6 +169,11 @@ fn cook_options(scene: &SceneCloth, pins: Vec<u32>) -> CookOptions {
             Tethers::Euclidean => poplin_cook::Tethers::Euclidean,
             Tethers::None => poplin_cook::Tethers::None,
         },
+        virtual_particles: match virtual_particles {
+            VirtualParticles::None => poplin_cook::VirtualParticles::None,
+            VirtualParticles::PerTriangle(count) => poplin_cook::VirtualParticles::PerTriangle(count),
+            VirtualParticles::Spacing(spacing) => poplin_cook::VirtualParticles::Spacing(spacing),
+        },
         ..CookOptions::default()
     }
 }
@@ -144,5 +182,42 @@ fn described(scene: &SceneCloth) -> String {
     match &scene.shape {
         Shape::Mesh(path) => format!("cloth `{}` from {}", scene.name, path.display()),
         Shape::Grid(_) | Shape::Tube(_) => format!("cloth `{}`", scene.name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use poplin_io::scene::Scene;
+
+    /// A sheet with a collider; `frame` are more lines for the sheet, `keys` for the collider.
+    fn garment(frame: &str, keys: &str) -> Garment {
+        let sheet = "[[cloth]]\ngrid = { columns = 3, rows = 3, width = 1, height = 1 }";
+        let text = format!("{sheet}\n{frame}\n[[collider]]\nsphere = {{ radius = 1 }}\n{keys}\n");
+        let scene = Scene::parse(&text, "scene.toml").unwrap();
+        let colliders: Vec<_> = scene.build_colliders().unwrap().into_iter().map(Arc::new).collect();
+        Garment::cook(&scene.cloths[0], scene.build_cloth(0).unwrap(), &colliders).unwrap()
+    }
+
+    const KEYS: &str = "keys = [{ time = 0 }, { time = 1, translation = [0, 2, 0] }, { time = 2, translation = [0, 2, 0] }]";
+
+    #[test]
+    fn colliders_come_into_the_local_frame_of_each_copy() {
+        let garment = garment(&format!("count = 2\nspacing = [5, 0, 0]\nframe = {{ {KEYS} }}"), "");
+        let center = |copy, time| garment.colliders_at(copy, time).spheres[0];
+        assert_eq!(center(0, 0.0), [0.0, 0.0, 0.0, 1.0]);
+        assert_eq!(center(1, 0.5), [-5.0, -1.0, 0.0, 1.0]);
+        assert_eq!(garment.copy(1).colliders.spheres, [[-5.0, 0.0, 0.0, 1.0]]);
+        assert_eq!(garment.colliders_in_world(0.5).spheres, [[0.0, 0.0, 0.0, 1.0]]);
+    }
+
+    #[test]
+    fn colliders_move_if_their_keys_or_the_local_frame_do() {
+        let frame = format!("frame = {{ {KEYS} }}");
+        for garment in [garment("", KEYS), garment(&frame, "")] {
+            assert!(garment.colliders_move(0.0, 0.1) && garment.colliders_move(0.99, 1.0));
+            assert!(!garment.colliders_move(1.0, 1.5) && !garment.colliders_move(2.0, 9.0));
+        }
+        assert!(!garment("", "").colliders_move(0.0, 1.0));
     }
 }

@@ -1,10 +1,14 @@
 //! What is to be simulated or cooked, wherever it came from: a scene file, a shipped scene, or a mesh.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::anyhow;
 use poplin_io::read_obj;
-use poplin_io::scene::{BuiltCloth, FabricOptions, PhaseOptions, PhaseSettings, PinRule, Scene, SceneCloth, Shape, Transform};
+use poplin_io::scene::{
+    BuiltCloth, BuiltCollider, ColliderShape, FabricOptions, PhaseOptions, PhaseSettings, PinRule, Scene, SceneCloth,
+    SceneCollider, Shape, Transform,
+};
 use poplin_model::ClothConfig;
 
 use crate::args::{CookArgs, RunArgs};
@@ -24,6 +28,8 @@ pub(crate) struct Job {
     pub(crate) frame_rate: f32,
     /// The cloths, at least one.
     pub(crate) garments: Vec<Garment>,
+    /// Everything that any of them collides with.
+    pub(crate) colliders: Vec<Arc<BuiltCollider>>,
 }
 
 /// Frames, if nobody says how many: the default of scene files.
@@ -41,17 +47,23 @@ impl Job {
             cloth.transform.scale = args.scale.unwrap_or(cloth.transform.scale);
         };
         let mut job = match (&args.scene, &args.mesh) {
+            (Some(_), _) if args.collider.is_some() => {
+                return bad_input("--collider goes with --mesh; a scene has `[[collider]]` tables".into());
+            }
             (Some(_), _) if args.scale.is_some() => {
                 return bad_input("--scale goes with --mesh; the cloths of a scene have `transform = { scale = ... }`".into());
             }
             (Some(scene), _) => Self::of_scene(scene, &args.pins, change)?,
-            (None, Some(mesh)) if args.pins.is_empty() => {
+            (None, Some(mesh)) if args.pins.is_empty() && args.collider.is_none() => {
                 let mesh = mesh.display();
                 return bad_input(format!(
                     "nothing holds {mesh}: add a pin rule, for example `--pin top:3%`, or `--pin none` to let it fall"
                 ));
             }
-            (None, Some(mesh)) => Self::of_mesh(mesh, &args.pins, change)?,
+            (None, Some(mesh)) => {
+                let body = args.collider.as_ref().map(|path| mesh_collider(path, args.scale)).transpose()?;
+                Self::of_mesh(mesh, &args.pins, body, change)?
+            }
             (None, None) => {
                 return bad_input(format!(
                     "nothing to run: give a scene (a TOML file, or one of the shipped: {}), for example `poplin run flag`, \
@@ -69,7 +81,7 @@ impl Job {
     pub(crate) fn of_cook(args: &CookArgs) -> Result<Self, Failure> {
         let change = |cloth: &mut SceneCloth| args.fabric.apply(cloth);
         if shipped::is_mesh(&args.file) {
-            Self::of_mesh(&args.file, &args.pins, change)
+            Self::of_mesh(&args.file, &args.pins, None, change)
         } else {
             Self::of_scene(&args.file, &args.pins, change)
         }
@@ -81,12 +93,19 @@ impl Job {
             return bad_input(format!("--pin goes with a mesh; the scene {} has pins of its own", path.display()));
         }
         scene.cloths.iter_mut().for_each(change);
-        let garments = (0..scene.cloths.len()).map(|index| scene_garment(&scene, index)).collect::<Result<_, _>>()?;
+        let colliders: Vec<_> = scene.build_colliders().or_bad_input()?.into_iter().map(Arc::new).collect();
+        let garments = (0..scene.cloths.len()).map(|index| scene_garment(&scene, index, &colliders));
+        let garments = garments.collect::<Result<_, _>>()?;
         let Scene { title, frames, frame_rate, .. } = scene;
-        Ok(Self { title, name: stem(path), frames, frame_rate, garments })
+        Ok(Self { title, name: stem(path), frames, frame_rate, garments, colliders })
     }
 
-    fn of_mesh(path: &Path, pins: &[PinRule], change: impl Fn(&mut SceneCloth)) -> Result<Self, Failure> {
+    fn of_mesh(
+        path: &Path,
+        pins: &[PinRule],
+        body: Option<BuiltCollider>,
+        change: impl Fn(&mut SceneCloth),
+    ) -> Result<Self, Failure> {
         let mut mesh = read_obj(path).or_bad_input()?;
         let mut cloth = mesh_cloth(path);
         change(&mut cloth);
@@ -96,15 +115,23 @@ impl Job {
             pinned.extend(found.or_bad_input()?);
         }
         mesh.positions.iter_mut().for_each(|position| *position = cloth.transform.apply(*position));
-        let garment = Garment::cook(&cloth, BuiltCloth { mesh, pinned, moving: Vec::new() })?;
+        let colliders: Vec<_> = body.into_iter().map(Arc::new).collect();
+        let garment = Garment::cook(&cloth, BuiltCloth { mesh, pinned, moving: Vec::new() }, &colliders)?;
         let (title, name) = (cloth.name.clone(), cloth.name);
-        Ok(Self { title, name, frames: DEFAULT_FRAMES, frame_rate: DEFAULT_FRAME_RATE, garments: vec![garment] })
+        Ok(Self { title, name, frames: DEFAULT_FRAMES, frame_rate: DEFAULT_FRAME_RATE, garments: vec![garment], colliders })
     }
 }
 
-fn scene_garment(scene: &Scene, index: usize) -> Result<Garment, Failure> {
+fn scene_garment(scene: &Scene, index: usize, colliders: &[Arc<BuiltCollider>]) -> Result<Garment, Failure> {
     let built = scene.build_cloth(index).or_bad_input()?;
-    Garment::cook(&scene.cloths[index], built)
+    Garment::cook(&scene.cloths[index], built, colliders)
+}
+
+/// A mesh that stands still for another to fall on.
+fn mesh_collider(path: &Path, scale: Option<f32>) -> Result<BuiltCollider, Failure> {
+    let (name, shape) = (stem(path), ColliderShape::Mesh(path.to_path_buf()));
+    let transform = Transform { scale: scale.unwrap_or(1.0), ..Transform::default() };
+    SceneCollider { name, shape, transform, keys: Vec::new(), cloths: None }.build().or_bad_input()
 }
 
 /// A mesh as a cloth of light cotton: stiff threads that give way to shearing and folding. The solver's own default, every
@@ -120,7 +147,7 @@ fn mesh_cloth(path: &Path) -> SceneCloth {
         animated_pins: Vec::new(),
         frame: None,
         wind: None,
-        config: ClothConfig { damping: [0.2; 3], solver_frequency: 2000.0, ..ClothConfig::default() },
+        config: ClothConfig { damping: [0.2; 3], solver_frequency: 2000.0, friction: 0.4, ..ClothConfig::default() },
         fabric: FabricOptions::default(),
         phases: PhaseSettings {
             shearing: PhaseOptions { stiffness: 0.9, ..PhaseOptions::default() },

@@ -8,14 +8,16 @@ use poplin_io::scene::Scene;
 use crate::failure::{Failure, OrFail};
 
 /// Names and texts of the shipped scenes.
-const SCENES: [(&str, &str); 4] = [
+const SCENES: [(&str, &str); 6] = [
     ("flag", include_str!("../scenes/flag.toml")),
     ("curtain", include_str!("../scenes/curtain.toml")),
     ("cape", include_str!("../scenes/cape.toml")),
     ("skirt", include_str!("../scenes/skirt.toml")),
+    ("drape", include_str!("../scenes/drape.toml")),
+    ("legs", include_str!("../scenes/legs.toml")),
 ];
 
-/// The shipped names for messages: `flag, curtain, cape, skirt`.
+/// The shipped names for messages: `flag, curtain, cape, skirt, drape, legs`.
 pub(crate) fn names() -> String {
     SCENES.map(|(name, _)| name).join(", ")
 }
@@ -57,6 +59,7 @@ mod tests {
             let scene = load_scene(Path::new(name)).unwrap();
             assert!(!scene.cloths.is_empty());
             scene.build_cloth(0).unwrap();
+            scene.build_colliders().unwrap();
         }
     }
 }

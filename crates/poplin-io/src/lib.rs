@@ -3,7 +3,7 @@
 //! - [`read_obj`] and [`write_obj`] exchange meshes with modelling tools.
 //! - [`PointCacheWriter`] streams a simulation to a cache that Blender and others play back; [`PointCache`] reads it.
 //! - [`picture`] draws moments of a simulation into one PNG without a GPU.
-//! - [`scene`] reads TOML scene files: cloths, pins, settings, animation.
+//! - [`scene`] reads TOML scene files: cloths, pins, settings, colliders, animation.
 //!
 //! Units are SI. Nothing here trusts a file: every error names the file, the place in it and the limit.
 

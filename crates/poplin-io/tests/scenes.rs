@@ -2,7 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use poplin_io::scene::{MAX_SCENE_PARTICLES, Scene, SceneError, Shape, Tethers};
+use poplin_io::scene::{
+    BoxShape, CapsuleShape, ColliderShape, MAX_SCENE_PARTICLES, PlaneShape, Scene, SceneError, Shape, SphereShape, Tethers,
+    VirtualParticles, colliders_in_frame,
+};
+use poplin_model::Pose;
 
 fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../poplin-cli/scenes")
@@ -31,9 +35,10 @@ fn every_shipped_scene_builds() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "toml") {
             let scene = Scene::load(&path).unwrap();
+            let colliders = scene.build_colliders().unwrap();
             for index in 0..scene.cloths.len() {
                 let built = scene.build_cloth(index).unwrap();
-                assert!(!built.pinned.is_empty(), "{}: nothing is pinned", path.display());
+                assert!(!built.pinned.is_empty() || !colliders.is_empty(), "{}: nothing holds it", path.display());
             }
             count += 1;
         }
@@ -93,7 +98,7 @@ fn unknown_names_come_with_a_suggestion() {
     );
     assert_eq!(
         message("hats = 3\n"),
-        "scene.toml:1:1: unknown key `hats` at the top of the file; expected one of `title`, `frames`, `frame_rate`, `wind`, `cloth`"
+        "scene.toml:1:1: unknown key `hats` at the top of the file; expected one of `title`, `frames`, `frame_rate`, `wind`, `cloth`, `collider`"
     );
     assert_eq!(
         message(&with("[cloth.wind]\ngusts = 1")),
@@ -300,7 +305,6 @@ fn files_that_are_missing_or_no_text_are_named() {
 
 #[test]
 fn mutated_scenes_never_panic() {
-    let good = std::fs::read(shipped().join("cape.toml")).unwrap();
     let mut random = 0x2545_f491_4f6c_dd1d_u64;
     let mut next = move |bound: usize| {
         // xorshift64 (Marsaglia, "Xorshift RNGs", 2003)
@@ -310,8 +314,9 @@ fn mutated_scenes_never_panic() {
         (random % bound as u64) as usize
     };
     let alphabet = b"0123456789-.e[]{}=\"', \n#axn";
-    for _ in 0..2000 {
-        let mut bytes = good.clone();
+    let good = ["cape.toml", "legs.toml", "drape.toml"].map(|name| std::fs::read(shipped().join(name)).unwrap());
+    for round in 0..4000 {
+        let mut bytes = good[round % good.len()].clone();
         for _ in 0..1 + next(4) {
             let place = next(bytes.len());
             match next(3) {
@@ -322,6 +327,9 @@ fn mutated_scenes_never_panic() {
         }
         if let Ok(scene) = Scene::parse(&String::from_utf8_lossy(&bytes), "mutant.toml") {
             let is_small = |scene: &Scene| matches!(&scene.cloths[0].shape, Shape::Tube(tube) if tube.particle_count() < 100_000);
+            if let Ok(built) = scene.build_colliders() {
+                colliders_in_frame(&built, Pose::default(), 0.7).validate().unwrap();
+            }
             if is_small(&scene) {
                 let _ = scene.build_cloth(0);
             }
@@ -336,4 +344,179 @@ fn a_shape_changed_after_the_check_is_checked_again() {
         grid.rows = 0;
     }
     assert!(scene.build_cloth(0).is_err());
+}
+
+/// A scene of one small cloth, from line 1, and a collider, from line 4.
+fn with_collider(lines: &str) -> String {
+    format!("{}[[collider]]\n{lines}\n", with("name = 'sheet'"))
+}
+
+#[test]
+fn colliders_of_every_shape_are_read() {
+    let shapes = [
+        ("sphere = { radius = 0.3 }", ColliderShape::Sphere(SphereShape { radius: 0.3, center: [0.0; 3] })),
+        (
+            "capsule = { from = [0, 0, 0], to = [0, 1, 0], radius = 0.1 }",
+            ColliderShape::Capsule(CapsuleShape { from: [0.0; 3], to: [0.0, 1.0, 0.0], radii: [0.1; 2] }),
+        ),
+        (
+            "capsule = { from = [0, 0, 0], to = [0, 1, 0], radii = [0.1, 0.05] }",
+            ColliderShape::Capsule(CapsuleShape { from: [0.0; 3], to: [0.0, 1.0, 0.0], radii: [0.1, 0.05] }),
+        ),
+        (
+            "plane = { normal = [0, 2, 0], offset = -1 }",
+            ColliderShape::Plane(PlaneShape { normal: [0.0, 2.0, 0.0], offset: -1.0 }),
+        ),
+        (
+            "[collider.box]\nsize = [1, 2, 3]\ncenter = [0, 1, 0]",
+            ColliderShape::Box(BoxShape { size: [1.0, 2.0, 3.0], center: [0.0, 1.0, 0.0] }),
+        ),
+        (
+            "convex = { planes = [{ normal = [1, 0, 0] }] }",
+            ColliderShape::Convex(vec![PlaneShape { normal: [1.0, 0.0, 0.0], offset: 0.0 }]),
+        ),
+    ];
+    for (lines, shape) in shapes {
+        let scene = parse(&with_collider(lines)).unwrap();
+        let collider = &scene.colliders[0];
+        assert_eq!((collider.name.as_str(), &collider.shape, &collider.cloths), ("collider 0", &shape, &None));
+        assert!(!scene.build_colliders().unwrap()[0].shapes.is_empty(), "{lines}");
+    }
+}
+
+#[test]
+fn the_points_behind_a_plane_are_those_below_its_offset() {
+    let scene = parse(&with_collider("plane = { normal = [0, 2, 0], offset = -1 }")).unwrap();
+    let shapes = &scene.build_colliders().unwrap()[0].shapes;
+    assert_eq!((&shapes.planes, &shapes.convexes), (&vec![[0.0, 1.0, 0.0, 1.0]], &vec![vec![0]]));
+}
+
+#[test]
+fn colliders_follow_their_keys_and_act_on_the_cloths_they_name() {
+    let keys = "keys = [{ time = 0 }, { time = 2, translation = [4, 0, 0] }]";
+    let lines = format!("sphere = {{ radius = 1 }}\ntransform = {{ translation = [0, 1, 0] }}\n{keys}\ncloths = ['sheet']");
+    let built = parse(&with_collider(&lines)).unwrap().build_colliders().unwrap();
+    assert_eq!(built[0].pose(1.0).translation, [2.0, 0.0, 0.0]);
+    assert_eq!(colliders_in_frame(&built, Pose::default(), 1.0).spheres, [[2.0, 1.0, 0.0, 1.0]]);
+    let frame = Pose { translation: [2.0, 1.0, 0.0], ..Pose::default() };
+    assert_eq!(colliders_in_frame(&built, frame, 1.0).spheres, [[0.0, 0.0, 0.0, 1.0]]);
+    assert!(built[0].acts_on("sheet") && !built[0].acts_on("shirt"));
+}
+
+#[test]
+fn a_mesh_collider_is_read_beside_the_scene() {
+    let folder = std::env::temp_dir().join(format!("poplin-io-collider-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("quad.obj"), "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n").unwrap();
+    let text = with_collider("mesh = 'quad.obj'\ntransform = { scale = 3 }");
+    std::fs::write(folder.join("scene.toml"), text).unwrap();
+    let scene = Scene::load(folder.join("scene.toml")).unwrap();
+    let shapes = &scene.build_colliders().unwrap()[0].shapes;
+    assert_eq!((shapes.mesh_vertices.len(), shapes.mesh_triangles.len()), (4, 2));
+    assert_eq!(shapes.mesh_vertices[2], [3.0, 3.0, 0.0]);
+    std::fs::write(folder.join("quad.obj"), "v 0 0 0\nf 1 2 3\n").unwrap();
+    assert!(scene.build_colliders().unwrap_err().to_string().contains("quad.obj:2: "));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_collider_has_exactly_one_shape() {
+    let needs =
+        "scene.toml:4:1: collider[0] needs exactly one of `sphere`, `capsule`, `plane`, `box`, `convex` and `mesh`; it has";
+    assert_eq!(message(&with_collider("name = 'x'")), format!("{needs} none"));
+    assert_eq!(
+        message(&with_collider("sphere = { radius = 1 }\nbox = { size = [1, 1, 1] }")),
+        format!("{needs} `sphere`, `box`")
+    );
+    let capsule = |radii: &str| message(&with_collider(&format!("capsule = {{ from = [0, 0, 0], to = [0, 1, 0]{radii} }}")));
+    let needs = "scene.toml:5:1: collider[0].capsule needs exactly one of `radius` and `radii`; it has";
+    assert_eq!(capsule(""), format!("{needs} none"));
+    assert_eq!(capsule(", radius = 1, radii = [1, 1]"), format!("{needs} `radius`, `radii`"));
+}
+
+#[test]
+fn faulty_colliders_are_found_in_their_line() {
+    let sphere = "sphere = { radius = 1 }";
+    let cases = [
+        ("sphere = { radius = -1 }", "5:12: collider[0].sphere.radius = -1 is outside 1e-6..=1000000 m"),
+        (
+            "sphere = { radius = 1, center = [0, nan, 0] }",
+            "5:24: collider[0].sphere.center = NaN is outside -1000000..=1000000 m",
+        ),
+        (
+            "capsule = { from = [0, 0, 0], to = [0, 1, 0], radii = [1, 0] }",
+            "5:47: collider[0].capsule.radii = 0 is outside 1e-6..=1000000 m",
+        ),
+        (
+            "capsule = { from = [0, 0, inf], to = [0, 1, 0], radius = 1 }",
+            "5:13: collider[0].capsule.from = inf is outside -1000000..=1000000 m",
+        ),
+        ("plane = { normal = [0, 0, 0] }", "5:11: collider[0].plane.normal has no direction: [0.0, 0.0, 0.0]"),
+        ("plane = { normal = [0, 1, 0], offset = nan }", "5:31: collider[0].plane.offset = NaN is outside -1000000..=1000000 m"),
+        ("box = { size = [1, 0, 1] }", "5:9: collider[0].box.size = 0 is outside 1e-6..=1000000 m"),
+        ("convex = { planes = [] }", "5:12: collider[0].convex.planes is empty; it needs at least one plane"),
+        (
+            "[[collider.convex.planes]]\nnormal = [0, 1, 0]\n[[collider.convex.planes]]\nnormal = [0, 0, 0]",
+            "8:1: collider[0].convex.planes[1].normal has no direction: [0.0, 0.0, 0.0]",
+        ),
+        ("mesh = 'no.obj'", "5:1: collider[0].mesh: there is no file no.obj"),
+        ("sphere = { radius = 1, centre = [0, 0, 0] }", "5:24: unknown key `centre` in [[collider]]; did you mean `center`?"),
+        ("spere = { radius = 1 }", "5:1: unknown key `spere` in [[collider]]; did you mean `sphere`?"),
+        ("plane = { normals = [0, 1, 0] }", "5:11: unknown key `normals` in [[collider]]; did you mean `normal`?"),
+    ];
+    for (lines, expected) in cases {
+        assert_eq!(message(&with_collider(lines)), format!("scene.toml:{expected}"));
+    }
+    let cases = [
+        ("transform = { scale = 0 }", "6:15: collider[0].transform.scale = 0 is outside 1e-6..=1000000"),
+        ("keys = [{ time = 1 }, { time = 1 }]", "6:23: collider[0].keys[1]: time 1 s does not come after 1 s"),
+        (
+            "keys = [{ time = 0, rotation = [nan, 0, 0] }]",
+            "6:21: collider[0].keys[0].rotation = NaN is outside -36000..=36000 degrees",
+        ),
+        ("keys = [{ tim = 0 }]", "6:11: unknown key `tim` in [[collider]]; did you mean `time`?"),
+        ("cloths = []", "6:1: collider[0].cloths is empty; it needs at least one cloth"),
+        ("cloths = ['shet']", "6:11: unknown cloth `shet` in [[collider]]; did you mean `sheet`?"),
+        ("cloths = ['sheet', 'x']", "6:20: unknown cloth `x` in [[collider]]; expected one of `sheet`"),
+    ];
+    for (lines, expected) in cases {
+        assert_eq!(message(&with_collider(&format!("{sphere}\n{lines}"))), format!("scene.toml:{expected}"));
+    }
+}
+
+#[test]
+fn virtual_particles_are_none_so_many_per_triangle_or_so_far_apart() {
+    let of = |value: &str| {
+        let scene = parse(&with(&format!("fabric = {{ virtual_particles = {value} }}"))).unwrap();
+        scene.cloths[0].fabric.virtual_particles
+    };
+    assert_eq!(of("{ per_triangle = 4 }"), VirtualParticles::PerTriangle(4));
+    assert_eq!(of("{ spacing = 0.01 }"), VirtualParticles::Spacing(0.01));
+    assert_eq!(of("'none'"), VirtualParticles::None);
+    let refused = |value: &str| message(&with(&format!("fabric = {{ virtual_particles = {value} }}")));
+    assert_eq!(
+        refused("{ per_triangle = 65 }"),
+        "scene.toml:3:34: cloth[0].fabric.virtual_particles.per_triangle = 65 is outside 1..=64"
+    );
+    assert_eq!(
+        refused("{ spacing = 0 }"),
+        "scene.toml:3:34: cloth[0].fabric.virtual_particles.spacing = 0 is outside 1e-6..=1000000 m"
+    );
+    assert!(refused("{ spacin = 0.1 }").ends_with("did you mean `spacing`?"), "{}", refused("{ spacin = 0.1 }"));
+    assert!(refused("{ spacing = 0.1, per_triangle = 1 }").starts_with("scene.toml:3:"));
+}
+
+#[test]
+fn the_scenes_of_the_documentation_are_valid() {
+    let source = include_str!("../src/scene/mod.rs");
+    let mut blocks = 0;
+    for block in source.split("//! ```toml\n").skip(1) {
+        let lines = block.lines().take_while(|line| *line != "//! ```").map(|line| line.trim_start_matches("//!").trim_start());
+        let text: Vec<_> = lines.collect();
+        let scene = parse(&text.join("\n")).unwrap();
+        scene.build_cloth(0).unwrap();
+        scene.build_colliders().unwrap();
+        blocks += 1;
+    }
+    assert_eq!(blocks, 3);
 }

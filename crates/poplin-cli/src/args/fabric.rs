@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use poplin_io::scene::{SceneCloth, Tethers, WarpDirection};
 
-use super::ranges::{density, share, solver_frequency};
+use super::ranges::{density, friction, share, solver_frequency};
 
 /// How meshes become fabrics.
 #[derive(Debug, Args)]
@@ -36,6 +36,9 @@ pub(crate) struct SolverArgs {
     /// Share of the velocity lost every tenth of a second, 0 to 1 [default: 0; 0.2 with --mesh]
     #[arg(long, value_name = "SHARE", value_parser = share, allow_negative_numbers = true)]
     damping: Option<f32>,
+    /// Coefficient of friction with colliders, 0 to 100 [default: 0; 0.4 with --mesh]
+    #[arg(long, value_name = "COEFFICIENT", value_parser = friction, allow_negative_numbers = true)]
+    friction: Option<f32>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -81,5 +84,6 @@ impl SolverArgs {
         let config = &mut cloth.config;
         config.solver_frequency = self.solver_frequency.unwrap_or(config.solver_frequency);
         config.damping = self.damping.map_or(config.damping, |share| [share; 3]);
+        config.friction = self.friction.unwrap_or(config.friction);
     }
 }

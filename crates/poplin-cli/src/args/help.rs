@@ -53,13 +53,15 @@ Files written (NAME is the name of each cloth of the scene):
                      (Blender: Mesh Cache modifier). Copies of a cloth stand one after another in one cache.
                      World coordinates, here and in the mesh, also for cloths on a moving frame
   NAME.obj           the last frame, with the faces that fit the cache
-  summary.json       sizes, time per frame, strain, speed, slept frames, faults, cooking report
-  contact-sheet.png  eight moments from the first frame to the last (of the first eight copies of a cloth)
+  summary.json       sizes, time per frame, strain, speed, depth in colliders, slept frames, faults, cooking report
+  contact-sheet.png  eight moments from the first frame to the last (of the first eight copies of a cloth),
+                     colliders in grey
 
 Examples:
   poplin run flag
   poplin run my-scene.toml --frames 300 --out /tmp/test
   poplin run --mesh shirt.obj --pin top:3% --backend cpu
+  poplin run --mesh shirt.obj --collider body.obj
   poplin run --mesh towel.obj --pin corner:top-left --pin corner:top-right --density 0.4
 
 Ctrl-C ends a run after the present frame with all files written; a second Ctrl-C ends it at once.",

@@ -48,13 +48,16 @@ pub(crate) struct RunArgs {
     /// Scene file (TOML), or the name of a shipped scene
     #[arg(conflicts_with = "mesh")]
     pub(crate) scene: Option<PathBuf>,
-    /// Simulate this OBJ mesh instead of a scene; needs --pin
+    /// Simulate this OBJ mesh instead of a scene; needs --pin or --collider
     #[arg(long, value_name = "FILE.obj")]
     pub(crate) mesh: Option<PathBuf>,
     /// Vertices of the mesh to pin; may be repeated. `none` lets it fall
     #[arg(long = "pin", value_name = "RULE")]
     pub(crate) pins: Vec<PinRule>,
-    /// Factor on all lengths of the mesh (0.01 for a mesh in centimetres)
+    /// Closed OBJ mesh that stands still and keeps the cloth of --mesh out of its inside
+    #[arg(long, value_name = "FILE.obj")]
+    pub(crate) collider: Option<PathBuf>,
+    /// Factor on all lengths of the mesh and its collider (0.01 for meshes in centimetres)
     #[arg(long, value_name = "FACTOR", value_parser = scale, allow_negative_numbers = true)]
     pub(crate) scale: Option<f32>,
     #[command(flatten)]

@@ -51,6 +51,11 @@ pub(crate) fn solver_frequency(text: &str) -> Result<f32, ValueError> {
     in_range(text, [1.0, 10_000.0], " 1/s")
 }
 
+/// Coefficient of friction, the range of [`poplin_model::ClothConfig::friction`].
+pub(crate) fn friction(text: &str) -> Result<f32, ValueError> {
+    in_range(text, [0.0, 100.0], "")
+}
+
 /// A share, `0..=1`.
 pub(crate) fn share(text: &str) -> Result<f32, ValueError> {
     in_range(text, [0.0, 1.0], "")

@@ -1,11 +1,13 @@
 //! `poplin run`: simulates a job and writes what came of it.
 
+mod depth;
 mod files;
 mod interrupt;
 mod measure;
 mod moments;
 mod record;
 mod summary;
+mod triangle_tree;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -84,6 +86,7 @@ impl Stage {
             let time = f64::from(number) / f64::from(job.frame_rate);
             self.move_pins(job, time as f32)?;
             self.move_frames(job, time)?;
+            self.move_colliders(job, f64::from(course.frames) / f64::from(job.frame_rate), time)?;
             self.blow(job, time)?;
             self.simulation.step(&frame)?;
             self.simulation.wait()?;
@@ -97,6 +100,7 @@ impl Stage {
             progress.inc(1);
         }
         progress.finish_and_clear();
+        recorder.measure_depth(course.frames, &mut self.simulation, &self.ids)?;
         Ok(course)
     }
 
@@ -124,6 +128,18 @@ impl Stage {
             for (copy, &id) in ids.iter().enumerate() {
                 let pose = garment.pose_at(copy, time);
                 self.simulation.cloth_mut(id)?.set_pose(pose).map_err(poplin::Error::from)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets colliders arrive over the next frame, from one time \[s\] to another, where they are then in local frames. Those
+    /// that do not move are left alone, so that their cloths may sleep.
+    fn move_colliders(&mut self, job: &Job, from: f64, to: f64) -> Result<(), Failure> {
+        for (garment, ids) in job.garments.iter().zip(&self.ids).filter(|(garment, _)| garment.colliders_move(from, to)) {
+            for (copy, &id) in ids.iter().enumerate() {
+                let colliders = garment.colliders_at(copy, to);
+                self.simulation.cloth_mut(id)?.set_colliders(&colliders).map_err(poplin::Error::from)?;
             }
         }
         Ok(())

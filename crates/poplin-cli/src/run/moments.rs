@@ -6,9 +6,12 @@ use std::sync::Arc;
 
 use poplin_io::IoError;
 use poplin_io::picture::{ContactSheet, Surface, cloth_color};
+use poplin_io::scene::colliders_in_frame;
+use poplin_model::Pose;
 
 use super::copy_count;
 use crate::garment::Garment;
+use crate::job::Job;
 
 /// Moments of a contact sheet.
 const TILE_COUNT: u32 = 8;
@@ -83,13 +86,13 @@ impl Moments {
         spread(frames).into_iter().filter_map(nearest).collect()
     }
 
-    /// Draws the moments of a run of `frames` frames at `frame_rate` [1/s] and writes the sheet.
-    pub(super) fn write_sheet(mut self, path: &Path, garments: &[Garment], frames: u32, frame_rate: f32) -> Result<(), IoError> {
+    /// Draws the moments of a run of `frames` frames and writes the sheet.
+    pub(super) fn write_sheet(mut self, path: &Path, job: &Job, frames: u32) -> Result<(), IoError> {
         let chosen = self.chosen(frames);
         let count = chosen.len().max(1) as u32;
         let columns = count.min(COLUMNS);
         let mut sheet = ContactSheet::new(columns, count.div_ceil(columns), TILE_SIZE)?;
-        let meshes = garments.iter().zip(&self.drawn).flat_map(|(garment, &drawn)| {
+        let meshes = job.garments.iter().zip(&self.drawn).flat_map(|(garment, &drawn)| {
             let triangles: Arc<[[u32; 3]]> = garment.mesh.triangulated().into();
             std::iter::repeat_n(triangles, drawn)
         });
@@ -98,7 +101,9 @@ impl Moments {
             let Some(parts) = self.kept.remove(&frame) else { continue };
             let surfaces = meshes.iter().zip(parts);
             let surfaces = surfaces.map(|((index, triangles), part)| Surface::new(part, triangles.clone(), cloth_color(*index)));
-            sheet.add(format!("frame {frame}  {:.2} s", f64::from(frame) / f64::from(frame_rate)), surfaces.collect())?;
+            let time = f64::from(frame) / f64::from(job.frame_rate);
+            let colliders = colliders_in_frame(job.colliders.iter().map(Arc::as_ref), Pose::default(), time);
+            sheet.add_with_colliders(format!("frame {frame}  {time:.2} s"), surfaces.collect(), colliders)?;
         }
         sheet.write_png(path)
     }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use poplin::{ClothId, Simulation, State};
 
+use super::depth::{Depth, DepthField};
 use super::files::{GarmentFiles, create_folder};
 use super::measure::{Strain, StretchEdges, max_speed};
 use super::moments::Moments;
@@ -22,6 +23,8 @@ pub(super) struct Recorder<'a> {
     moments: Moments,
     edges: Vec<StretchEdges>,
     findings: Vec<Findings>,
+    /// Of all cloths that collide with something, at the end.
+    depth: Option<Depth>,
     /// Mesh vertices of all copies of each garment at the last recorded frame, in the world \[m\].
     vertices: Vec<Vec<[f32; 3]>>,
 }
@@ -62,6 +65,8 @@ pub(super) struct Fault {
 pub(super) struct Outcome {
     /// What the records tell of each garment.
     pub(super) findings: Vec<Findings>,
+    /// How deep particles are in colliders at the end; `None` without colliders.
+    pub(super) depth: Option<Depth>,
     /// Names of the files written.
     pub(super) files: Vec<String>,
     /// What the picture leaves out.
@@ -93,6 +98,7 @@ impl<'a> Recorder<'a> {
             moments: Moments::new(&job.garments, job.frames),
             edges: job.garments.iter().map(|garment| StretchEdges::new(&garment.cloth.fabric)).collect(),
             findings: vec![nothing; job.garments.len()],
+            depth: None,
             vertices: job.garments.iter().map(|garment| Vec::with_capacity(garment.vertex_count())).collect(),
         })
     }
@@ -121,6 +127,23 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
+    /// Reads a frame back and measures how deep particles are in colliders.
+    pub(super) fn measure_depth(&mut self, frame: u32, simulation: &mut Simulation, ids: &[Vec<ClothId>]) -> Result<(), Failure> {
+        if !self.garments.iter().any(Garment::has_colliders) {
+            return Ok(());
+        }
+        let state = simulation.state()?;
+        let mut depth = Depth::default();
+        for (garment, ids) in self.garments.iter().zip(ids).filter(|(garment, _)| garment.has_colliders()) {
+            let field = DepthField::new(&garment.colliders_in_world(f64::from(frame) / f64::from(self.frame_rate)));
+            for &id in ids {
+                depth = depth.and(field.measure(simulation.cloth(id)?.pose(), state.current(id)));
+            }
+        }
+        self.depth = Some(depth);
+        Ok(())
+    }
+
     /// Completes the caches and writes the meshes and the contact sheet. One file that cannot be written does not keep
     /// the others from it.
     pub(super) fn finish(mut self, job: &Job, frames: u32) -> Outcome {
@@ -133,12 +156,12 @@ impl<'a> Recorder<'a> {
         }
         self.moments.keep(frames, self.garments, &self.vertices);
         let (name, omission) = ("contact-sheet.png", self.moments.omission(self.garments));
-        match self.moments.write_sheet(&self.folder.join(name), self.garments, frames, job.frame_rate) {
+        match self.moments.write_sheet(&self.folder.join(name), job, frames) {
             Ok(()) => files.push(name.to_owned()),
             Err(error) => fault = fault.and(Err(error)),
         }
         let fault = fault.context("not every file could be written").or_failed();
-        Outcome { findings: self.findings, files, omission, fault }
+        Outcome { findings: self.findings, depth: self.depth, files, omission, fault }
     }
 }
 

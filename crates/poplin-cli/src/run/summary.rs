@@ -7,6 +7,7 @@ use anyhow::Context;
 use poplin::BackendChoice;
 use serde::Serialize;
 
+use super::depth::Depth;
 use super::measure::Strain;
 use super::record::{Findings, Outcome};
 use super::{Course, copy_count};
@@ -54,6 +55,9 @@ pub(super) struct Summary {
     /// In the last iteration of a frame, of the fastest free particle, seen from its local frame.
     max_speed_m_per_s: f32,
     last_speed_m_per_s: f32,
+    /// Of all cloths that collide with something, at the last frame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    collider_depth: Option<Depth>,
     cloths: Vec<ClothSummary>,
     files: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,6 +129,7 @@ impl Summary {
             worst_p99_edge_strain: worst.p99,
             max_speed_m_per_s: speed(|f| f.max_speed),
             last_speed_m_per_s: speed(|f| f.last_speed),
+            collider_depth: outcome.depth,
             cloths: job.garments.iter().zip(findings).map(|(garment, findings)| ClothSummary::new(garment, findings)).collect(),
             files: outcome.files.iter().map(String::as_str).chain([FILE_NAME]).map(str::to_owned).collect(),
             note: outcome.omission.clone(),
@@ -169,6 +174,10 @@ impl Summary {
         );
         let finite = if self.finite { "all finite" } else { "NOT FINITE" };
         say!("speed  {:.2} m/s at most, {:.2} m/s at the end; {finite}", self.max_speed_m_per_s, self.last_speed_m_per_s);
+        if let Some(Depth { free_particles, particles_inside, deepest_m }) = self.collider_depth {
+            let (inside, all) = (grouped(particles_inside), counted(free_particles, "free particle"));
+            say!("depth  {inside} of {all} inside colliders, deepest {:.1} mm (at the end)", deepest_m * 1e3);
+        }
         say!("files  {}: {}", folder.display(), self.files.join(", "));
         if let Some(note) = &self.note {
             say!("note   {note}");

@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod bench;
+mod colliders;
 mod conform;
 mod interrupt;
 mod machine;

@@ -14,6 +14,9 @@ const FILL: f64 = 0.86;
 /// How far from its first place a cloth stays in the frame, in diagonals of the first moment.
 const REACH: f64 = 1.25;
 
+/// How far from the cloths scenery stays in the frame, in diagonals of all moments.
+const SCENERY_REACH: f64 = 0.4;
+
 /// Share of the vertices that may lie outside the box from which the reach is measured, on each side of each axis.
 const OUTLIER_SHARE: f64 = 0.01;
 
@@ -74,6 +77,12 @@ impl Camera {
     /// diagonals from the box of the first moment (which leaves out 1 % of outliers per side) do not count and may leave
     /// the frame, as do those that are not finite. Without a single vertex the frame is a metre around the origin.
     pub fn framing(moments: &[Vec<Surface>], view: View) -> Self {
+        Self::framing_with(moments, &[], view)
+    }
+
+    /// As [`Camera::framing`], with points beside the cloths that should be seen too. Those further from the cloths than
+    /// four tenths of the diagonal do not count: what cloth falls on belongs in the picture, the ends of the world do not.
+    pub(super) fn framing_with(moments: &[Vec<Surface>], scenery: &[DVec3], view: View) -> Self {
         let radians = |degrees: f64| if degrees.is_finite() { degrees.to_radians() } else { 0.0 };
         let (sin_azimuth, cos_azimuth) = radians(view.azimuth).sin_cos();
         let (sin_elevation, cos_elevation) = radians(view.elevation.clamp(-89.0, 89.0)).sin_cos();
@@ -85,6 +94,10 @@ impl Camera {
         if points.is_empty() {
             points = vec![DVec3::splat(-0.5), DVec3::splat(0.5)];
         }
+        let [low, high] = bounds(points.iter().copied());
+        let margin = DVec3::splat((high - low).length() * SCENERY_REACH);
+        let [low, high] = [low - margin, high + margin];
+        points.extend(scenery.iter().filter(|point| point.cmpge(low).all() && point.cmple(high).all()));
         let bounds = bounds(points.iter().copied());
         let center = (bounds[0] + bounds[1]) * 0.5;
         // A single point, or a cloth so far out that its vertices fall together, still needs a frame of some size.
@@ -128,6 +141,12 @@ fn fit(points: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
     let (plus, minus) =
         points.fold((f64::NEG_INFINITY, f64::NEG_INFINITY), |(plus, minus), (s, z)| (plus.max(s - t * z), minus.max(-s - t * z)));
     ((plus - minus) * 0.5, (plus + minus) / (2.0 * t))
+}
+
+/// The box of all moments \[m\], without what strays too far; a metre around the origin if there is nothing.
+pub(super) fn framed_bounds(moments: &[Vec<Surface>]) -> [DVec3; 2] {
+    let points = points_in_reach(moments);
+    if points.is_empty() { [DVec3::splat(-0.5), DVec3::splat(0.5)] } else { bounds(points.into_iter()) }
 }
 
 /// Drawable positions of all corners of triangles.
@@ -198,6 +217,14 @@ mod tests {
         let camera = Camera::framing(&[square([0.0; 3])], View::default());
         let fallen: Vec<_> = [square([0.0; 3]), square([0.0, -500.0, 0.0])].concat();
         assert_eq!(Camera::framing(&[square([0.0; 3]), fallen], View::default()), camera);
+    }
+
+    #[test]
+    fn scenery_beside_the_cloths_is_framed_and_far_scenery_is_not() {
+        let moments = [square([0.0; 3])];
+        let with = |scenery: &[DVec3]| Camera::framing_with(&moments, scenery, View::default());
+        assert_eq!(with(&[DVec3::new(0.0, -100.0, 0.0), DVec3::NAN]), Camera::framing(&moments, View::default()));
+        assert_eq!(with(&[DVec3::new(0.5, -0.3, 0.0)]).bounds[0].y, -0.3);
     }
 
     #[test]

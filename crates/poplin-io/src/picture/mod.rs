@@ -18,6 +18,7 @@ mod raster;
 mod shading;
 mod shadow;
 mod sheet;
+mod solid;
 mod surface;
 mod tile;
 mod visibility;

@@ -6,8 +6,13 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use glam::DVec3;
+use poplin_model::Colliders;
+
 use super::background::Ground;
+use super::camera::framed_bounds;
 use super::label::{TEXT_HEIGHT, draw_text, text_width};
+use super::solid::{collider_surface, floors};
 use super::tile::draw_tile;
 use super::{Camera, Color, Surface, View};
 use crate::IoError;
@@ -15,6 +20,9 @@ use crate::IoError;
 const MAX_TILES: u32 = 32;
 const MIN_TILE: u32 = 32;
 const MAX_TILE: u32 = 2048;
+
+/// How far around the cloths endless colliders are drawn, in diagonals of all moments; more than the camera counts.
+const SOLID_REACH: f64 = 0.6;
 
 const PAGE: Color = [252, 251, 249];
 const BORDER: Color = [212, 207, 198];
@@ -83,6 +91,8 @@ pub struct ContactSheet {
     view: Option<View>,
     labels: Vec<String>,
     moments: Vec<Vec<Surface>>,
+    /// What the cloths of each moment collide with.
+    colliders: Vec<Colliders>,
 }
 
 impl ContactSheet {
@@ -96,7 +106,7 @@ impl ContactSheet {
             let (max_tiles, min_tile, max_tile) = (MAX_TILES, MIN_TILE, MAX_TILE);
             return Err(IoError::SheetSize { columns, rows, tile_size, max_tiles, min_tile, max_tile });
         }
-        Ok(Self { columns, rows, tile_size, view: None, labels: Vec::new(), moments: Vec::new() })
+        Ok(Self { columns, rows, tile_size, view: None, labels: Vec::new(), moments: Vec::new(), colliders: Vec::new() })
     }
 
     /// Sees the moments from another direction (default [`View::fitting`]).
@@ -115,21 +125,37 @@ impl ContactSheet {
     /// # Errors
     /// [`IoError::SheetFull`] if every tile is taken.
     pub fn add(&mut self, label: impl Into<String>, surfaces: Vec<Surface>) -> Result<(), IoError> {
+        self.add_with_colliders(label, surfaces, Colliders::default())
+    }
+
+    /// As [`ContactSheet::add`], with what the cloths collide with, in the world \[m\]. It is drawn in grey; level planes that
+    /// face up are not, as the picture has a floor. The cloths decide what is in the frame: colliders beside them are,
+    /// far ones and endless ones are cut off.
+    ///
+    /// # Errors
+    /// As [`ContactSheet::add`].
+    pub fn add_with_colliders(
+        &mut self,
+        label: impl Into<String>,
+        surfaces: Vec<Surface>,
+        colliders: Colliders,
+    ) -> Result<(), IoError> {
         if self.moments.len() == self.capacity() {
             return Err(IoError::SheetFull { capacity: self.capacity() });
         }
         self.labels.push(label.into());
         self.moments.push(surfaces);
+        self.colliders.push(colliders);
         Ok(())
     }
 
     /// Draws all moments, several at once on the machine's cores; the picture does not depend on how many there are.
     pub fn render(&self) -> Image {
-        let camera = Camera::framing(&self.moments, self.view.unwrap_or_else(|| View::fitting(&self.moments)));
+        let (solids, camera) = self.set_up();
         let gap = (self.tile_size / 40).max(2);
         let side = |count: u32| count * (self.tile_size + gap) + gap;
         let mut image = Image::filled(side(self.columns), side(self.rows), PAGE);
-        for (index, tile) in self.draw_tiles(&camera).iter().enumerate() {
+        for (index, tile) in self.draw_tiles(&camera, &solids).iter().enumerate() {
             let (column, row) = (index as u32 % self.columns, index as u32 / self.columns);
             let (left, top) = (gap + column * (self.tile_size + gap), gap + row * (self.tile_size + gap));
             for (y, line) in tile.chunks_exact(self.tile_size as usize).enumerate() {
@@ -156,7 +182,21 @@ impl ContactSheet {
         self.render().write_png(path)
     }
 
-    fn draw_tiles(&self, camera: &Camera) -> Vec<Vec<Color>> {
+    /// The colliders of each moment as a surface, and the camera.
+    fn set_up(&self) -> (Vec<Surface>, Camera) {
+        let view = self.view.unwrap_or_else(|| View::fitting(&self.moments));
+        let [low, high] = framed_bounds(&self.moments);
+        let reach = DVec3::splat((high - low).length() * SOLID_REACH);
+        let draw = |colliders: &Colliders| collider_surface(colliders, [low - reach, high + reach]);
+        let (solids, framed): (Vec<_>, Vec<_>) = self.colliders.iter().map(draw).unzip();
+        let mut scenery = framed.concat();
+        let middle = (low + high) * 0.5;
+        let floors = self.colliders.iter().flat_map(floors);
+        scenery.extend(floors.map(|height| DVec3::new(middle.x, height, middle.z)));
+        (solids, Camera::framing_with(&self.moments, &scenery, view))
+    }
+
+    fn draw_tiles(&self, camera: &Camera, solids: &[Surface]) -> Vec<Vec<Color>> {
         let next = AtomicUsize::new(0);
         let tiles = Mutex::new(vec![Vec::new(); self.moments.len()]);
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(self.moments.len());
@@ -166,7 +206,9 @@ impl ContactSheet {
                     loop {
                         let index = next.fetch_add(1, Ordering::Relaxed);
                         let Some(surfaces) = self.moments.get(index) else { return };
-                        let tile = draw_tile(surfaces, camera, self.tile_size as usize);
+                        let solid_begin = surfaces.len();
+                        let surfaces: Vec<_> = surfaces.iter().chain(solids.get(index)).cloned().collect();
+                        let tile = draw_tile(&surfaces, solid_begin, camera, self.tile_size as usize);
                         tiles.lock().unwrap_or_else(|poison| poison.into_inner())[index] = tile;
                     }
                 });
@@ -241,6 +283,25 @@ mod tests {
             let positions = (0..12).map(|_| [next(), next(), next()]).collect();
             sheet_of(positions, (0..12).map(|first| [first, (first + 5) % 13, (first + 7) % 12]).collect());
         }
+    }
+
+    #[test]
+    fn colliders_are_drawn_and_endless_ones_leave_the_frame_to_the_cloth() {
+        let mesh = poplin_model::Mesh::grid(9, 9, 1.0, 1.0);
+        let draw = |colliders: Colliders| {
+            let mut sheet = ContactSheet::new(1, 1, 64).unwrap();
+            let surface = Surface::new(mesh.positions.clone(), mesh.triangulated(), [200, 0, 0]);
+            sheet.add_with_colliders("frame 0", vec![surface], colliders).unwrap();
+            sheet.render()
+        };
+        let alone = draw(Colliders::default());
+        let ball = draw(Colliders { spheres: vec![[0.5, 0.2, 0.5, 0.3]], ..Colliders::default() });
+        assert!(red_share(&ball) < 0.8 * red_share(&alone), "the ball hides the sheet");
+        let tilted = Colliders { planes: vec![[0.6, 0.8, 0.0, 0.6]], convexes: vec![vec![0]], ..Colliders::default() };
+        assert_ne!(draw(tilted.clone()), alone);
+        assert!((red_share(&draw(tilted)) / red_share(&alone) - 1.0).abs() < 0.05);
+        let floor = Colliders { planes: vec![[0.0, 1.0, 0.0, 100.0]], convexes: vec![vec![0]], ..Colliders::default() };
+        assert_eq!(draw(floor), alone);
     }
 
     #[test]

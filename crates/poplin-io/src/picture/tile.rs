@@ -13,8 +13,12 @@ use super::{Camera, Color, Surface};
 /// Samples per pixel on each axis.
 const SAMPLES: usize = 3;
 
-/// Draws surfaces, shape `[size * size]`, rows from the top.
-pub(super) fn draw_tile(surfaces: &[Surface], camera: &Camera, size: usize) -> Vec<Color> {
+/// How much farther from the eye colliders are drawn than they are: cloth that lies on them, whose particles are on their
+/// surface and whose triangles cut into it, then covers them.
+const SOLID_DISTANCE: f64 = 1.003;
+
+/// Draws surfaces, colliders from number `solid_begin` on, shape `[size * size]`, rows from the top.
+pub(super) fn draw_tile(surfaces: &[Surface], solid_begin: usize, camera: &Camera, size: usize) -> Vec<Color> {
     let mut canvas = Canvas::new(size * SAMPLES);
     let width = canvas.size;
     Ground::new(camera).paint(camera, surfaces, size, |column, row, light| {
@@ -26,9 +30,10 @@ pub(super) fn draw_tile(surfaces: &[Surface], camera: &Camera, size: usize) -> V
     let lights = Lights::new(camera);
     let normals: Vec<_> = surfaces.iter().map(vertex_normals).collect();
     let visibility = vertex_visibility(surfaces, &normals, camera);
-    for ((surface, normals), visibility) in surfaces.iter().zip(&normals).zip(&visibility) {
+    for (index, ((surface, normals), visibility)) in surfaces.iter().zip(&normals).zip(&visibility).enumerate() {
+        let distance = if index < solid_begin { 1.0 } else { SOLID_DISTANCE };
         let corner = |vertex: usize| Corner {
-            view: camera.to_view(DVec3::from(surface.positions[vertex].map(f64::from))),
+            view: camera.to_view(DVec3::from(surface.positions[vertex].map(f64::from))) * distance,
             normal: camera.to_axes(normals[vertex]).as_vec3(),
             visibility: visibility[vertex],
         };

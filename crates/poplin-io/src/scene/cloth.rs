@@ -3,7 +3,7 @@
 use poplin_model::{ClothConfig, PhaseConfig, PhaseKind};
 use serde::Deserialize;
 
-use super::{AnimatedPins, LocalFrame, PinRule, Shape, Transform, Wind};
+use super::{AnimatedPins, LocalFrame, PinRule, SceneCollider, Shape, Transform, Wind};
 
 /// A checked scene.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +16,8 @@ pub struct Scene {
     pub frame_rate: f32,
     /// The cloths, at least one.
     pub cloths: Vec<SceneCloth>,
+    /// What they collide with (default nothing).
+    pub colliders: Vec<SceneCollider>,
     /// The file, for errors that come up later.
     pub(super) path: std::path::PathBuf,
     /// Its text, for their lines.
@@ -74,6 +76,8 @@ pub struct FabricOptions {
     pub direction: WarpDirection,
     /// Vertices nearer to each other than this become one \[m\], `0..=1` (default 1e-6).
     pub weld_tolerance: f32,
+    /// Points of triangles that collide too (default none).
+    pub virtual_particles: VirtualParticles,
 }
 
 impl Default for FabricOptions {
@@ -84,6 +88,7 @@ impl Default for FabricOptions {
             tethers: Tethers::Geodesic,
             direction: WarpDirection::Gravity,
             weld_tolerance: 1e-6,
+            virtual_particles: VirtualParticles::None,
         }
     }
 }
@@ -98,6 +103,18 @@ pub enum Tethers {
     Euclidean,
     /// No tethers.
     None,
+}
+
+/// Which points of triangles collide besides the vertices.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VirtualParticles {
+    /// None.
+    None,
+    /// So many in every triangle, `1..=64`.
+    PerTriangle(u32),
+    /// Points about so far apart \[m\], `1e-6..=1e6`.
+    Spacing(f32),
 }
 
 /// What tells vertical from horizontal edges.

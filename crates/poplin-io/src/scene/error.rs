@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use poplin_model::ModelError;
 use thiserror::Error;
 
 use crate::IoError;
@@ -39,12 +40,12 @@ pub enum SceneError {
         /// What the TOML parser said.
         message: String,
     },
-    /// A key or a named value that does not exist.
+    /// A key, a named value or a cloth that does not exist.
     #[error("{at}: unknown {kind} `{name}` {}{}", place(table), suggest(suggestion, known))]
     Unknown {
         /// Where in the scene file.
         at: Box<Location>,
-        /// `"key"`, or `"value"` for a named choice.
+        /// `"key"`, `"value"` for a named choice, or `"cloth"`.
         kind: &'static str,
         /// The name as written.
         name: Box<str>,
@@ -85,13 +86,15 @@ pub enum SceneError {
         /// `"per cloth"` or `"per scene"`.
         scope: &'static str,
     },
-    /// A cloth with no shape, or with several.
-    #[error("{at}: {field} needs exactly one of `grid`, `tube` and `mesh`; it has {}", list(found))]
+    /// A cloth or collider with no shape, or with several.
+    #[error("{at}: {field} needs exactly one of {known}; it has {}", list(found))]
     Shape {
         /// Where in the scene file.
         at: Box<Location>,
-        /// The cloth, for example `cloth[0]`.
+        /// The cloth or collider, for example `cloth[0]`.
         field: String,
+        /// The shapes that there are.
+        known: &'static str,
         /// The shapes it has.
         found: Vec<&'static str>,
     },
@@ -136,6 +139,24 @@ pub enum SceneError {
         time: f32,
         /// The time of the keyframe before it \[s\].
         previous: f32,
+    },
+    /// A plane whose normal has no direction.
+    #[error("{at}: {field} has no direction: {normal:?}")]
+    NoNormal {
+        /// Where in the scene file.
+        at: Box<Location>,
+        /// The normal.
+        field: String,
+        /// As it is written.
+        normal: [f32; 3],
+    },
+    /// A collider whose shape is not valid once it is in its place.
+    #[error("collider `{name}`: {source}")]
+    Collider {
+        /// Its name.
+        name: String,
+        /// What is wrong with it.
+        source: ModelError,
     },
     /// A wind velocity in the settings of a cloth that also has a `wind`.
     #[error("{at}: {field} is given beside a `wind` of the cloth or the scene; give only one")]

@@ -9,8 +9,8 @@ use serde::{Deserialize, Deserializer, de};
 use super::locate::Source;
 use super::validate::{validate, validate_wind};
 use super::{
-    AnimatedPins, FabricOptions, GridShape, Keyframe, LocalFrame, PhaseSettings, PinRule, Scene, SceneCloth, SceneError, Shape,
-    Transform, TubeShape, Wind,
+    AnimatedPins, BoxShape, CapsuleShape, ColliderShape, FabricOptions, FrameKey, GridShape, Keyframe, LocalFrame, PhaseSettings,
+    PinRule, PlaneShape, Scene, SceneCloth, SceneCollider, SceneError, Shape, SphereShape, Transform, TubeShape, Wind,
 };
 use crate::IoError;
 
@@ -31,6 +31,8 @@ struct SceneFile {
     wind: Option<Wind>,
     #[serde(default)]
     cloth: Vec<ClothFile>,
+    #[serde(default)]
+    collider: Vec<ColliderFile>,
 }
 
 #[derive(Deserialize)]
@@ -67,6 +69,39 @@ struct ClothFile {
 struct AnimatedPinsFile {
     pins: Rules,
     keys: Vec<Keyframe>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ColliderFile {
+    name: Option<String>,
+    sphere: Option<SphereShape>,
+    capsule: Option<CapsuleFile>,
+    plane: Option<PlaneShape>,
+    #[serde(rename = "box")]
+    cuboid: Option<BoxShape>,
+    convex: Option<ConvexFile>,
+    mesh: Option<PathBuf>,
+    #[serde(default)]
+    transform: Transform,
+    #[serde(default)]
+    keys: Vec<FrameKey>,
+    cloths: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CapsuleFile {
+    from: [f32; 3],
+    to: [f32; 3],
+    radius: Option<f32>,
+    radii: Option<[f32; 2]>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ConvexFile {
+    planes: Vec<PlaneShape>,
 }
 
 fn default_frames() -> u32 {
@@ -149,11 +184,13 @@ impl Scene {
             validate_wind(wind, "wind", &source)?;
         }
         let cloths = file.cloth.into_iter().enumerate().map(|(index, cloth)| cloth.convert(index, file.wind, &source));
+        let colliders = file.collider.into_iter().enumerate().map(|(index, collider)| collider.convert(index, &source));
         let scene = Scene {
             title: file.title.unwrap_or(stem),
             frames: file.frames,
             frame_rate: file.frame_rate,
             cloths: cloths.collect::<Result<_, _>>()?,
+            colliders: colliders.collect::<Result<_, _>>()?,
             path: source.path.into(),
             text: text.to_owned(),
         };
@@ -168,12 +205,12 @@ impl ClothFile {
         let shape = match (self.grid, self.tube, self.mesh) {
             (Some(grid), None, None) => Shape::Grid(grid),
             (None, Some(tube), None) => Shape::Tube(tube),
-            (None, None, Some(mesh)) => Shape::Mesh(source.path.parent().unwrap_or(Path::new("")).join(mesh)),
+            (None, None, Some(mesh)) => Shape::Mesh(beside(source, mesh)),
             (grid, tube, mesh) => {
                 let found = [("grid", grid.is_some()), ("tube", tube.is_some()), ("mesh", mesh.is_some())];
-                let found = found.into_iter().filter(|(_, is_there)| *is_there).map(|(name, _)| name).collect();
+                let found = present(&found);
                 let at = source.location(&field);
-                return Err(SceneError::Shape { at, field, found });
+                return Err(SceneError::Shape { at, field, known: "`grid`, `tube` and `mesh`", found });
             }
         };
         let animated_pins = self.animated_pins.into_iter().enumerate().map(|(position, animated)| {
@@ -196,6 +233,64 @@ impl ClothFile {
             spacing: self.spacing,
         })
     }
+}
+
+impl ColliderFile {
+    fn convert(self, index: usize, source: &Source<'_>) -> Result<SceneCollider, SceneError> {
+        let field = format!("collider[{index}]");
+        let found = present(&[
+            ("sphere", self.sphere.is_some()),
+            ("capsule", self.capsule.is_some()),
+            ("plane", self.plane.is_some()),
+            ("box", self.cuboid.is_some()),
+            ("convex", self.convex.is_some()),
+            ("mesh", self.mesh.is_some()),
+        ]);
+        let mut shapes = self.sphere.map(ColliderShape::Sphere).into_iter().collect::<Vec<_>>();
+        if let Some(capsule) = self.capsule {
+            shapes.push(ColliderShape::Capsule(capsule.convert(&format!("{field}.capsule"), source)?));
+        }
+        shapes.extend(self.plane.map(ColliderShape::Plane));
+        shapes.extend(self.cuboid.map(ColliderShape::Box));
+        shapes.extend(self.convex.map(|convex| ColliderShape::Convex(convex.planes)));
+        shapes.extend(self.mesh.map(|mesh| ColliderShape::Mesh(beside(source, mesh))));
+        let (Some(shape), 1) = (shapes.pop(), found.len()) else {
+            let at = source.location(&field);
+            let known = "`sphere`, `capsule`, `plane`, `box`, `convex` and `mesh`";
+            return Err(SceneError::Shape { at, field, known, found });
+        };
+        Ok(SceneCollider {
+            name: self.name.unwrap_or_else(|| format!("collider {index}")),
+            shape,
+            transform: self.transform,
+            keys: self.keys,
+            cloths: self.cloths,
+        })
+    }
+}
+
+impl CapsuleFile {
+    fn convert(self, field: &str, source: &Source<'_>) -> Result<CapsuleShape, SceneError> {
+        let Self { from, to, .. } = self;
+        match (self.radius, self.radii) {
+            (Some(radius), None) => Ok(CapsuleShape { from, to, radii: [radius; 2] }),
+            (None, Some(radii)) => Ok(CapsuleShape { from, to, radii }),
+            (radius, radii) => {
+                let found = present(&[("radius", radius.is_some()), ("radii", radii.is_some())]);
+                Err(SceneError::Shape { at: source.location(field), field: field.into(), known: "`radius` and `radii`", found })
+            }
+        }
+    }
+}
+
+/// A path that counts from the folder of the scene file.
+fn beside(source: &Source<'_>, path: PathBuf) -> PathBuf {
+    source.path.parent().unwrap_or(Path::new("")).join(path)
+}
+
+/// The names of the keys that are there.
+fn present(keys: &[(&'static str, bool)]) -> Vec<&'static str> {
+    keys.iter().filter(|(_, is_there)| *is_there).map(|(name, _)| *name).collect()
 }
 
 fn parse_rules(rules: Rules, field: &str, source: &Source<'_>) -> Result<Vec<PinRule>, SceneError> {
@@ -222,9 +317,7 @@ fn toml_error(error: &toml::de::Error, source: &Source<'_>) -> SceneError {
     let mut names = message.split('`').skip(1).step_by(2).map(str::to_owned);
     let name = names.next().unwrap_or_default();
     let known: Vec<String> = names.collect();
-    let likeness = |candidate: &&String| strsim::jaro_winkler(candidate, &name);
-    let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-    let suggestion = nearest.filter(|candidate| likeness(candidate) >= LIKENESS).cloned();
+    let suggestion = nearest(&name, &known);
     let above = source.text.get(..offset).unwrap_or_default();
     let table = above
         .lines()
@@ -233,4 +326,11 @@ fn toml_error(error: &toml::de::Error, source: &Source<'_>) -> SceneError {
         .find(|line| line.starts_with('[') && line.ends_with(']'));
     let table = table.unwrap_or_default().into();
     SceneError::Unknown { at, kind, name: name.into(), table, suggestion, known }
+}
+
+/// The known name that is most like an unknown one, if one is like it at all.
+pub(super) fn nearest(name: &str, known: &[String]) -> Option<String> {
+    let likeness = |candidate: &&String| strsim::jaro_winkler(candidate, name);
+    let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    nearest.filter(|candidate| likeness(candidate) >= LIKENESS).cloned()
 }

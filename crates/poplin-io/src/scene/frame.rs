@@ -4,6 +4,8 @@ use glam::{DQuat, DVec3, EulerRot};
 use poplin_model::Pose;
 use serde::Deserialize;
 
+use super::rigid::Rigid;
+
 /// The path of a cloth's local frame: the body that wears the cloth.
 ///
 /// The cloth is simulated in the coordinates of the frame: `transform` places it inside its frame, and pins, still or
@@ -17,7 +19,7 @@ pub struct LocalFrame {
     pub keys: Vec<FrameKey>,
 }
 
-/// Where a local frame is at one time.
+/// Where a local frame, or the body of a collider, is at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FrameKey {
@@ -44,16 +46,27 @@ impl LocalFrame {
     ///
     /// Rotations go through sine and cosine: their last bits may differ between platforms.
     pub fn pose_at(&self, time: f64) -> Pose {
-        let next = self.keys.partition_point(|key| f64::from(key.time) <= time);
-        match (self.keys.get(next.wrapping_sub(1)), self.keys.get(next)) {
-            (Some(before), Some(after)) => between(before, after, time),
-            (Some(key), None) | (None, Some(key)) => pose(DVec3::from(key.translation.map(f64::from)), key.quaternion()),
-            (None, None) => Pose::default(),
-        }
+        pose_at(&self.keys, time)
     }
 }
 
-fn between(before: &FrameKey, after: &FrameKey, time: f64) -> Pose {
+/// The pose at a time \[s\], as [`LocalFrame::pose_at`].
+pub(super) fn pose_at(keys: &[FrameKey], time: f64) -> Pose {
+    let Rigid { translation, rotation } = rigid_at(keys, time);
+    Pose { translation: translation.as_vec3().to_array(), rotation: rotation.as_quat().to_array() }
+}
+
+/// The pose at a time \[s\] in double precision; no rotation and no displacement without keys.
+pub(super) fn rigid_at(keys: &[FrameKey], time: f64) -> Rigid {
+    let next = keys.partition_point(|key| f64::from(key.time) <= time);
+    match (keys.get(next.wrapping_sub(1)), keys.get(next)) {
+        (Some(before), Some(after)) => between(before, after, time),
+        (Some(key), None) | (None, Some(key)) => rigid(DVec3::from(key.translation.map(f64::from)), key.quaternion()),
+        (None, None) => rigid(DVec3::ZERO, DQuat::IDENTITY),
+    }
+}
+
+fn between(before: &FrameKey, after: &FrameKey, time: f64) -> Rigid {
     let [begin, end] = [before.time, after.time].map(f64::from);
     let share = (time - begin) / (end - begin);
     let [from, to] = [before, after].map(|key| DVec3::from(key.translation.map(f64::from)));
@@ -65,11 +78,11 @@ fn between(before: &FrameKey, after: &FrameKey, time: f64) -> Pose {
         let to = if from.dot(to) < 0.0 { -to } else { to };
         from * DQuat::from_scaled_axis((from.conjugate() * to).to_scaled_axis() * share)
     };
-    pose(from + (to - from) * share, rotation)
+    rigid(from + (to - from) * share, rotation)
 }
 
-fn pose(translation: DVec3, rotation: DQuat) -> Pose {
-    Pose { translation: translation.as_vec3().to_array(), rotation: rotation.normalize().as_quat().to_array() }
+fn rigid(translation: DVec3, rotation: DQuat) -> Rigid {
+    Rigid { translation, rotation: rotation.normalize() }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Scene files: cloths, pins, settings and animation in TOML.
+//! Scene files: cloths, pins, settings, colliders and animation in TOML.
 //!
 //! ```toml
 //! title = "Flag"
@@ -33,24 +33,60 @@
 //! ] }
 //! ```
 //!
-//! [`Scene::load`] reads one, [`Scene::build_cloth`] makes the mesh and the pins of a cloth. Every key is a field of the
-//! types here; unknown keys are errors.
+//! Shapes to collide with stand in the world and act on every cloth, or on those that they name:
+//!
+//! ```toml
+//! [[cloth]]
+//! name = "sheet"
+//! grid = { columns = 41, rows = 41, width = 1.0, height = 1.0, plane = "xz" }
+//! transform = { translation = [-0.5, 0.8, -0.5] }
+//! config = { friction = 0.4 }
+//! fabric = { virtual_particles = { spacing = 0.01 } } # or { per_triangle = 4 }
+//!
+//! [[collider]]
+//! plane = { normal = [0, 1, 0], offset = 0.0 }  # solid where normal . x < offset
+//!
+//! [[collider]]
+//! sphere = { radius = 0.2, center = [0.0, 0.3, 0.0] }
+//!
+//! [[collider]]                                  # one shape each; `convex` and `mesh` are the others
+//! box = { size = [0.2, 0.4, 0.2] }              # [m]
+//! transform = { translation = [0.4, 0.2, 0.0], rotation = [0, 30, 0] }
+//!
+//! [[collider]]
+//! name = "arm"
+//! capsule = { from = [0, 0, 0], to = [0, 0.4, 0], radii = [0.06, 0.04] } # or radius = 0.05
+//! keys = [                                      # after `transform`; as those of `frame`
+//!   { time = 0.0, translation = [-0.4, 0.0, 0.0] },
+//!   { time = 1.0, translation = [-0.4, 0.0, 0.0], rotation = [0, 0, 40] },
+//! ]
+//! cloths = ["sheet"]                            # default: all
+//! ```
+//!
+//! [`Scene::load`] reads one, [`Scene::build_cloth`] makes the mesh and the pins of a cloth, [`Scene::build_colliders`] the
+//! shapes that it collides with, and [`colliders_in_frame`] puts these in place. Every key is a field of the types here;
+//! unknown keys are errors.
 
 mod animation;
 mod build;
+mod build_collider;
 mod cloth;
+mod collider;
 mod error;
 mod file;
 mod frame;
 mod locate;
 mod pin;
+mod rigid;
 mod shape;
 mod validate;
 mod wind;
 
 pub use animation::{AnimatedPins, Keyframe};
 pub use build::{BuiltCloth, MovingPins};
-pub use cloth::{FabricOptions, PhaseOptions, PhaseSettings, Scene, SceneCloth, Tethers, WarpDirection};
+pub use build_collider::{BuiltCollider, colliders_in_frame};
+pub use cloth::{FabricOptions, PhaseOptions, PhaseSettings, Scene, SceneCloth, Tethers, VirtualParticles, WarpDirection};
+pub use collider::{BoxShape, CapsuleShape, ColliderShape, PlaneShape, SceneCollider, SphereShape};
 pub use error::{Location, PinError, SceneError};
 pub use frame::{FrameKey, LocalFrame};
 pub use pin::{Corner, PinRule, Side};

@@ -1,9 +1,15 @@
 //! Ranges of a scene.
 
+use std::path::Path;
+
 use poplin_model::{MAX_PARTICLES, PhaseKind};
 
+use super::file::nearest;
 use super::locate::{Source, shortest};
-use super::{AnimatedPins, LocalFrame, MAX_SCENE_PARTICLES, Scene, SceneCloth, SceneError, Shape, Wind};
+use super::{
+    AnimatedPins, ColliderShape, FrameKey, LocalFrame, MAX_SCENE_PARTICLES, PlaneShape, Scene, SceneCloth, SceneCollider,
+    SceneError, Shape, Transform, VirtualParticles, Wind,
+};
 
 /// Largest length and displacement of a scene \[m\]; beyond it `f32` has no millimetres left by far.
 const MAX_LENGTH: f64 = 1e6;
@@ -29,15 +35,16 @@ pub(super) fn validate(scene: &Scene, source: &Source<'_>) -> Result<(), SceneEr
         total += u128::from(shape_particle_count(&cloth.shape)) * u128::from(cloth.count);
         check_particles(source, &format!("{field}.count"), total, MAX_SCENE_PARTICLES, "per scene")?;
     }
+    for (index, collider) in scene.colliders.iter().enumerate() {
+        validate_collider(collider, &scene.cloths, &format!("collider[{index}]"), source)?;
+    }
     Ok(())
 }
 
 fn validate_cloth(cloth: &SceneCloth, field: &str, source: &Source<'_>) -> Result<(), SceneError> {
     let at = |name: &str| format!("{field}.{name}");
     validate_shape(&cloth.shape, field, source)?;
-    source.check_vector(&at("transform.translation"), cloth.transform.translation, MAX_LENGTH, "m")?;
-    source.check_vector(&at("transform.rotation"), cloth.transform.rotation, 360.0, "degrees")?;
-    source.check_range(&at("transform.scale"), shortest(cloth.transform.scale), [1e-6, 1e6], "")?;
+    validate_transform(&cloth.transform, &at("transform"), source)?;
     source.check_range(&at("density"), shortest(cloth.density), [1e-6, 1e6], "kg/m^2")?;
     cloth.config.validate().map_err(|error| source.model_error(&at("config"), &error))?;
     if let Some(wind) = &cloth.wind {
@@ -49,6 +56,16 @@ fn validate_cloth(cloth: &SceneCloth, field: &str, source: &Source<'_>) -> Resul
     }
     source.check_range(&at("fabric.max_fiber_length"), cloth.fabric.max_fiber_length, [1.0, 1024.0], "")?;
     source.check_range(&at("fabric.weld_tolerance"), shortest(cloth.fabric.weld_tolerance), [0.0, 1.0], "m")?;
+    match cloth.fabric.virtual_particles {
+        VirtualParticles::None => {}
+        VirtualParticles::PerTriangle(count) => {
+            source.check_range(&at("fabric.virtual_particles.per_triangle"), count, [1.0, 64.0], "")?;
+        }
+        VirtualParticles::Spacing(spacing) => {
+            let field = at("fabric.virtual_particles.spacing");
+            source.check_range(&field, shortest(spacing), [MIN_LENGTH, MAX_LENGTH], "m")?;
+        }
+    }
     for kind in PhaseKind::ALL {
         validate_phase(cloth, kind, &at(&format!("phases.{}", kind.name())), source)?;
     }
@@ -58,6 +75,12 @@ fn validate_cloth(cloth: &SceneCloth, field: &str, source: &Source<'_>) -> Resul
         validate_animation(animated, &at(&format!("animated_pins[{index}]")), source)?;
     }
     Ok(())
+}
+
+fn validate_transform(transform: &Transform, field: &str, source: &Source<'_>) -> Result<(), SceneError> {
+    source.check_vector(&format!("{field}.translation"), transform.translation, MAX_LENGTH, "m")?;
+    source.check_vector(&format!("{field}.rotation"), transform.rotation, 360.0, "degrees")?;
+    source.check_range(&format!("{field}.scale"), shortest(transform.scale), [1e-6, 1e6], "")
 }
 
 fn validate_phase(cloth: &SceneCloth, kind: PhaseKind, field: &str, source: &Source<'_>) -> Result<(), SceneError> {
@@ -94,11 +117,7 @@ pub(super) fn validate_shape(shape: &Shape, field: &str, source: &Source<'_>) ->
             "tube"
         }
         Shape::Mesh(mesh) => {
-            if !mesh.is_file() {
-                let field = format!("{field}.mesh");
-                let at = source.location(&field);
-                return Err(SceneError::MissingMesh { at, field, mesh: mesh.clone() });
-            }
+            validate_mesh(mesh, &format!("{field}.mesh"), source)?;
             "mesh"
         }
     };
@@ -163,13 +182,88 @@ fn validate_frame(frame: &LocalFrame, field: &str, source: &Source<'_>) -> Resul
     if frame.keys.is_empty() {
         return Err(empty(source, &format!("{field}.keys"), "keyframe"));
     }
-    for (index, key) in frame.keys.iter().enumerate() {
+    validate_frame_keys(&frame.keys, field, source)
+}
+
+fn validate_frame_keys(keys: &[FrameKey], field: &str, source: &Source<'_>) -> Result<(), SceneError> {
+    for (index, key) in keys.iter().enumerate() {
         let field = format!("{field}.keys[{index}]");
-        let previous = index.checked_sub(1).map(|before| frame.keys[before].time);
+        let previous = index.checked_sub(1).map(|before| keys[before].time);
         validate_key(&field, key.time, previous, key.translation, source)?;
         source.check_vector(&format!("{field}.rotation"), key.rotation, MAX_TURN, "degrees")?;
     }
     Ok(())
+}
+
+/// Refuses a collider out of range, or for a cloth that is not there.
+pub(super) fn validate_collider(
+    collider: &SceneCollider,
+    cloths: &[SceneCloth],
+    field: &str,
+    source: &Source<'_>,
+) -> Result<(), SceneError> {
+    validate_collider_shape(&collider.shape, field, source)?;
+    validate_transform(&collider.transform, &format!("{field}.transform"), source)?;
+    validate_frame_keys(&collider.keys, field, source)?;
+    if collider.cloths.as_ref().is_some_and(Vec::is_empty) {
+        return Err(empty(source, &format!("{field}.cloths"), "cloth"));
+    }
+    for (index, name) in collider.cloths.iter().flatten().enumerate() {
+        if cloths.iter().all(|cloth| cloth.name != *name) {
+            let known: Vec<String> = cloths.iter().map(|cloth| cloth.name.clone()).collect();
+            let at = source.location(&format!("{field}.cloths[{index}]"));
+            let (name, suggestion) = (name.as_str().into(), nearest(name, &known));
+            return Err(SceneError::Unknown { at, kind: "cloth", name, table: "[[collider]]".into(), suggestion, known });
+        }
+    }
+    Ok(())
+}
+
+fn validate_collider_shape(shape: &ColliderShape, field: &str, source: &Source<'_>) -> Result<(), SceneError> {
+    let at = |name: &str| format!("{field}.{name}");
+    let length = |name: &str, value: f32| source.check_range(&at(name), shortest(value), [MIN_LENGTH, MAX_LENGTH], "m");
+    let place = |name: &str, value: [f32; 3]| source.check_vector(&at(name), value, MAX_LENGTH, "m");
+    match shape {
+        ColliderShape::Sphere(sphere) => {
+            length("sphere.radius", sphere.radius)?;
+            place("sphere.center", sphere.center)
+        }
+        ColliderShape::Capsule(capsule) => {
+            let is_even = capsule.radii[0] == capsule.radii[1];
+            let radii = if is_even { "capsule.radius" } else { "capsule.radii" };
+            capsule.radii.iter().try_for_each(|&radius| length(radii, radius))?;
+            place("capsule.from", capsule.from)?;
+            place("capsule.to", capsule.to)
+        }
+        ColliderShape::Plane(plane) => validate_plane(plane, &at("plane"), source),
+        ColliderShape::Box(shape) => {
+            shape.size.iter().try_for_each(|&side| length("box.size", side))?;
+            place("box.center", shape.center)
+        }
+        ColliderShape::Convex(planes) if planes.is_empty() => Err(empty(source, &at("convex.planes"), "plane")),
+        ColliderShape::Convex(planes) => {
+            let check = |(index, plane)| validate_plane(plane, &at(&format!("convex.planes[{index}]")), source);
+            planes.iter().enumerate().try_for_each(check)
+        }
+        ColliderShape::Mesh(mesh) => validate_mesh(mesh, &at("mesh"), source),
+    }
+}
+
+fn validate_plane(plane: &PlaneShape, field: &str, source: &Source<'_>) -> Result<(), SceneError> {
+    let at_normal = format!("{field}.normal");
+    source.check_vector(&at_normal, plane.normal, MAX_LENGTH, "")?;
+    source.check_range(&format!("{field}.offset"), shortest(plane.offset), [-MAX_LENGTH, MAX_LENGTH], "m")?;
+    if plane.normal == [0.0; 3] {
+        return Err(SceneError::NoNormal { at: source.location(&at_normal), field: at_normal, normal: plane.normal });
+    }
+    Ok(())
+}
+
+fn validate_mesh(mesh: &Path, field: &str, source: &Source<'_>) -> Result<(), SceneError> {
+    if mesh.is_file() {
+        return Ok(());
+    }
+    Err(SceneError::MissingMesh { at: source.location(field), field: field.into(), mesh: mesh.into() })
 }
 
 /// Refuses a wind out of range.

@@ -1,0 +1,228 @@
+//! How deep particles are inside colliders.
+
+use glam::{DQuat, DVec3};
+use poplin_model::{Colliders, Parallelepiped, Pose};
+use serde::Serialize;
+
+use super::triangle_tree::TriangleTree;
+
+/// Depth \[m\] up to which a particle lies on a surface: rounding of `f32` and of the contact itself.
+const SKIN: f64 = 1e-5;
+
+/// Added to it per metre of the largest coordinate.
+const SKIN_PER_METRE: f64 = 1e-6;
+
+/// Free particles inside colliders at one time, in world coordinates and double precision.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub(super) struct Depth {
+    /// Particles that are not pinned and finite.
+    pub(super) free_particles: usize,
+    /// Those deeper than a hundredth of a millimetre (more, far from the origin).
+    pub(super) particles_inside: usize,
+    /// Of the deepest of them \[m\]; 0 if none is inside.
+    pub(super) deepest_m: f64,
+}
+
+/// Shapes that can tell how deep a point is in them.
+pub(super) struct DepthField {
+    spheres: Vec<[f64; 4]>,
+    capsules: Vec<[usize; 2]>,
+    planes: Vec<[f64; 4]>,
+    convexes: Vec<Vec<u32>>,
+    boxes: Vec<Slabs>,
+    mesh: TriangleTree,
+}
+
+/// A box as three pairs of planes: inside `0 <= normal . (x - corner) <= width` for each.
+struct Slabs {
+    corner: DVec3,
+    sides: [(DVec3, f64); 3],
+}
+
+impl Depth {
+    /// Both together.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            free_particles: self.free_particles + other.free_particles,
+            particles_inside: self.particles_inside + other.particles_inside,
+            deepest_m: self.deepest_m.max(other.deepest_m),
+        }
+    }
+}
+
+impl DepthField {
+    /// The field of valid colliders in the world.
+    pub(super) fn new(colliders: &Colliders) -> Self {
+        let vertices: Vec<DVec3> = colliders.mesh_vertices.iter().map(|&vertex| vector(vertex)).collect();
+        Self {
+            spheres: colliders.spheres.iter().map(|sphere| sphere.map(f64::from)).collect(),
+            capsules: colliders.capsules.iter().map(|ends| ends.map(|end| end as usize)).collect(),
+            planes: colliders.planes.iter().map(|plane| plane.map(f64::from)).collect(),
+            convexes: colliders.convexes.clone(),
+            boxes: colliders.boxes.iter().filter_map(Slabs::new).collect(),
+            mesh: TriangleTree::new(
+                colliders.mesh_triangles.iter().map(|corners| corners.map(|corner| vertices[corner as usize])),
+            ),
+        }
+    }
+
+    /// Measures particles in the local frame that stands at `pose`, inverse mass 0 = pinned.
+    pub(super) fn measure(&self, pose: Pose, particles: &[[f32; 4]]) -> Depth {
+        let rotation = DQuat::from_array(pose.rotation.map(f64::from)).normalize();
+        let mut depth = Depth::default();
+        for &[x, y, z, inverse_mass] in particles {
+            let point = rotation * vector([x, y, z]) + vector(pose.translation);
+            if inverse_mass <= 0.0 || !point.is_finite() {
+                continue;
+            }
+            depth.free_particles += 1;
+            let deepest = self.depth_of(point);
+            if deepest > SKIN + SKIN_PER_METRE * point.abs().max_element() {
+                depth.particles_inside += 1;
+                depth.deepest_m = depth.deepest_m.max(deepest);
+            }
+        }
+        depth
+    }
+
+    /// Depth of a point in the shape that holds it deepest \[m\], negative or 0 outside of all.
+    fn depth_of(&self, point: DVec3) -> f64 {
+        let spheres = self.spheres.iter().map(|&[x, y, z, radius]| radius - point.distance(DVec3::new(x, y, z)));
+        let capsules = self.capsules.iter().map(|ends| capsule_depth(point, ends.map(|end| self.spheres[end])));
+        let plane_depth = |&side: &u32| {
+            let [x, y, z, distance] = self.planes[side as usize];
+            -(DVec3::new(x, y, z).dot(point) + distance)
+        };
+        let convexes = self.convexes.iter().map(|sides| sides.iter().map(plane_depth).fold(f64::INFINITY, f64::min));
+        let boxes = self.boxes.iter().map(|slabs| slabs.depth(point));
+        spheres.chain(capsules).chain(convexes).chain(boxes).chain(self.mesh.depth(point)).fold(f64::NEG_INFINITY, f64::max)
+    }
+}
+
+/// Depth in the hull of two balls, center and radius.
+fn capsule_depth(point: DVec3, [from, to]: [[f64; 4]; 2]) -> f64 {
+    let [(a, from_radius), (b, to_radius)] = [from, to].map(|[x, y, z, radius]| (DVec3::new(x, y, z), radius));
+    let length = a.distance(b);
+    let slope = (to_radius - from_radius) / length;
+    let share = if slope.abs() < 1.0 {
+        // The hull is the union of the balls along the axis. In axial coordinate y and distance x from the axis the depth in
+        // ball s is f(s) = r0 + k s - sqrt(x^2 + (y - s)^2), concave, with f'(s) = 0 at s = y + x k / sqrt(1 - k^2).
+        let axis = (b - a) / length;
+        let along = (point - a).dot(axis);
+        let across = (point - a - axis * along).length();
+        ((along + across * slope / (1.0 - slope * slope).sqrt()) / length).clamp(0.0, 1.0)
+    } else {
+        // One ball holds the other.
+        if from_radius >= to_radius { 0.0 } else { 1.0 }
+    };
+    from_radius + (to_radius - from_radius) * share - point.distance(a.lerp(b, share))
+}
+
+impl Slabs {
+    /// `None` for a flat box, which keeps nothing out.
+    fn new(shape: &Parallelepiped) -> Option<Self> {
+        let [corner, a, b, c] = shape.rows().map(vector);
+        let side = |edge: DVec3, [u, v]: [DVec3; 2]| {
+            let normal = u.cross(v).try_normalize()?;
+            let width = normal.dot(edge);
+            (width != 0.0).then(|| (normal * width.signum(), width.abs()))
+        };
+        Some(Self { corner, sides: [side(a, [b, c])?, side(b, [c, a])?, side(c, [a, b])?] })
+    }
+
+    fn depth(&self, point: DVec3) -> f64 {
+        let of_side = |&(normal, width): &(DVec3, f64)| {
+            let height = normal.dot(point - self.corner);
+            height.min(width - height)
+        };
+        self.sides.iter().map(of_side).fold(f64::INFINITY, f64::min)
+    }
+}
+
+fn vector(value: [f32; 3]) -> DVec3 {
+    DVec3::from(value.map(f64::from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use poplin_model::Mesh;
+
+    fn depth(colliders: &Colliders, point: [f64; 3]) -> f64 {
+        colliders.validate().unwrap();
+        DepthField::new(colliders).depth_of(DVec3::from(point))
+    }
+
+    fn near(a: f64, b: f64) {
+        assert!((a - b).abs() < 1e-6, "{a} is not {b}");
+    }
+
+    #[test]
+    fn every_shape_knows_its_depth() {
+        let none = Colliders::default();
+        assert_eq!(depth(&none, [0.0; 3]), f64::NEG_INFINITY);
+        let sphere = Colliders { spheres: vec![[1.0, 0.0, 0.0, 0.5]], ..none.clone() };
+        near(depth(&sphere, [1.0, 0.2, 0.0]), 0.3);
+        near(depth(&sphere, [3.0, 0.0, 0.0]), -1.5);
+        let floor = Colliders { planes: vec![[0.0, 1.0, 0.0, -1.0]], convexes: vec![vec![0]], ..none.clone() };
+        near(depth(&floor, [7.0, 0.75, 3.0]), 0.25);
+        let wedge = Colliders { planes: vec![[0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]], convexes: vec![vec![0, 1]], ..none };
+        near(depth(&wedge, [-0.5, -0.25, 0.0]), 0.25);
+        near(depth(&wedge, [-0.5, 0.25, 0.0]), -0.25);
+    }
+
+    #[test]
+    fn a_tapered_capsule_is_the_hull_of_its_ends() {
+        let spheres = vec![[0.0, 0.0, 0.0, 0.5], [2.0, 0.0, 0.0, 0.2]];
+        let capsule = Colliders { spheres, capsules: vec![[0, 1]], ..Colliders::default() };
+        near(depth(&capsule, [-0.4, 0.0, 0.0]), 0.1);
+        near(depth(&capsule, [2.1, 0.0, 0.0]), 0.1);
+        // The cone touches the balls where n . axis = 0.15; its surface there has depth 0.
+        let (sin, cos) = (0.15, (1.0 - 0.15_f64 * 0.15).sqrt());
+        for share in [0.0, 0.3, 0.8, 1.0] {
+            let radius = 0.5 - 0.3 * share;
+            near(depth(&capsule, [2.0 * share + sin * radius, cos * radius, 0.0]), 0.0);
+            near(depth(&capsule, [2.0 * share + sin * (radius - 0.1), 0.0, cos * (radius - 0.1)]), 0.1);
+        }
+        let inside = Colliders { spheres: vec![[0.0, 0.0, 0.0, 0.5], [0.1, 0.0, 0.0, 0.2]], ..capsule };
+        near(depth(&inside, [0.0, 0.4, 0.0]), 0.1);
+    }
+
+    #[test]
+    fn boxes_and_skewed_boxes_keep_their_sides() {
+        let pose = Pose { translation: [0.0, 1.0, 0.0], ..Pose::default() };
+        let shape = Parallelepiped::cuboid(pose, [0.5, 0.2, 0.5]);
+        let boxes = |shape| Colliders { boxes: vec![shape], ..Colliders::default() };
+        near(depth(&boxes(shape), [0.3, 1.1, 0.0]), 0.1);
+        assert!(depth(&boxes(shape), [0.3, 1.3, 0.0]) < 0.0);
+        let skewed = Parallelepiped { corner: [0.0; 3], edges: [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, -1.0]] };
+        near(depth(&boxes(skewed), [0.6, 0.5, -0.5]), 0.1 * 0.5_f64.sqrt());
+        let flat = Parallelepiped { edges: [[1.0, 0.0, 0.0]; 3], ..skewed };
+        assert_eq!(depth(&boxes(flat), [0.5, 0.0, 0.0]), f64::NEG_INFINITY);
+    }
+
+    #[test]
+    fn a_mesh_is_solid_behind_its_front() {
+        let tube = Mesh::tube(64, 33, 0.5, 0.5, 4.0);
+        let mesh = Colliders { mesh_triangles: tube.triangulated(), mesh_vertices: tube.positions, ..Colliders::default() };
+        assert!((depth(&mesh, [0.3, -2.0, 0.0]) - 0.2).abs() < 2e-3);
+        assert!((depth(&mesh, [0.0, -2.0, 0.7]) + 0.2).abs() < 2e-3);
+    }
+
+    #[test]
+    fn pins_and_what_lies_on_a_surface_do_not_count() {
+        let floor = Colliders { planes: vec![[0.0, 1.0, 0.0, 0.0]], convexes: vec![vec![0]], ..Colliders::default() };
+        let particles = [
+            [0.0, -1.0, 0.0, 0.0],
+            [0.0, -5e-6, 0.0, 1.0],
+            [0.0, -0.01, 0.0, 1.0],
+            [0.0, 1.0, 0.0, 1.0],
+            [f32::NAN, 0.0, 0.0, 1.0],
+        ];
+        let depth = DepthField::new(&floor).measure(Pose::default(), &particles);
+        assert_eq!((depth.free_particles, depth.particles_inside), (3, 1));
+        near(depth.deepest_m, 0.01);
+        let raised = Pose { translation: [0.0, 1.0, 0.0], ..Pose::default() };
+        assert_eq!(DepthField::new(&floor).measure(raised, &particles).particles_inside, 0);
+    }
+}

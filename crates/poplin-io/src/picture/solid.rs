@@ -1,0 +1,284 @@
+//! Colliders as surfaces.
+
+use glam::{DVec3, Vec3};
+use poplin_model::{Colliders, Parallelepiped};
+
+use super::{Color, Surface};
+
+/// Plaster: neither cloth nor paper.
+const COLOR: Color = [172, 170, 166];
+
+/// Pieces around a ball or capsule.
+const SEGMENTS: u32 = 40;
+/// Pieces from the pole of a ball to its equator.
+const RINGS: u32 = 12;
+/// Pieces of each part of a flat side: light and shadow are known at vertices only.
+const PIECES: u32 = 8;
+/// Least height of the normal of a plane that counts as level.
+const LEVEL: f64 = 0.999;
+
+/// Everything that can be seen of the colliders, and the points that should be in the frame.
+///
+/// A convex that leaves the box `reach` ends there, and is not framed. A level plane that faces up is left out: the picture
+/// has a floor of its own.
+pub(super) fn collider_surface(colliders: &Colliders, reach: [DVec3; 2]) -> (Surface, Vec<DVec3>) {
+    let mut solid = Solid::default();
+    let mut is_end = vec![false; colliders.spheres.len()];
+    for ends in &colliders.capsules {
+        let found = ends.map(|end| colliders.spheres.get(end as usize).copied());
+        if let [Some(from), Some(to)] = found {
+            solid.add_capsule(from, to);
+            ends.iter().for_each(|&end| is_end[end as usize] = true);
+        }
+    }
+    let balls = colliders.spheres.iter().zip(is_end).filter(|(_, is_end)| !is_end);
+    balls.for_each(|(&ball, _)| solid.add_capsule(ball, ball));
+    colliders.boxes.iter().for_each(|shape| solid.add_box(shape));
+    let first = solid.positions.len() as u32;
+    solid.positions.extend(&colliders.mesh_vertices);
+    solid.triangles.extend(colliders.mesh_triangles.iter().map(|corners| corners.map(|corner| corner.saturating_add(first))));
+    let mut endless = Vec::new();
+    for sides in &colliders.convexes {
+        let planes: Vec<Plane> = sides.iter().filter_map(|&side| colliders.planes.get(side as usize)).map(Plane::new).collect();
+        if matches!(planes[..], [plane] if plane.is_level()) {
+            continue;
+        }
+        let polygons = convex_sides(&planes, reach);
+        let is_inside = |corner: &DVec3| corner.cmpge(reach[0]).all() && corner.cmple(reach[1]).all();
+        if polygons.iter().flatten().all(is_inside) {
+            polygons.iter().for_each(|polygon| solid.add_polygon(polygon));
+        } else {
+            endless.extend(polygons.into_iter().map(|polygon| clip(&polygon, &walls(reach), 0.0)));
+        }
+    }
+    let framed = solid.positions.iter().map(|&position| Vec3::from(position).as_dvec3()).collect();
+    endless.iter().for_each(|polygon| solid.add_polygon(polygon));
+    (Surface::new(solid.positions, solid.triangles, COLOR), framed)
+}
+
+/// Heights of the level planes that face up \[m\].
+pub(super) fn floors(colliders: &Colliders) -> impl Iterator<Item = f64> {
+    let lone = colliders.convexes.iter().filter_map(|sides| if let [side] = sides[..] { Some(side) } else { None });
+    let planes = lone.filter_map(|side| colliders.planes.get(side as usize)).map(Plane::new);
+    planes.filter(Plane::is_level).map(|plane| -plane.distance)
+}
+
+/// The points with `normal . x + distance < 0` are behind it.
+#[derive(Debug, Clone, Copy)]
+struct Plane {
+    normal: DVec3,
+    distance: f64,
+}
+
+impl Plane {
+    fn new(row: &[f32; 4]) -> Self {
+        let [x, y, z, distance] = row.map(f64::from);
+        Self { normal: DVec3::new(x, y, z), distance }
+    }
+
+    fn is_level(&self) -> bool {
+        self.normal.y > LEVEL
+    }
+
+    fn height(&self, point: DVec3) -> f64 {
+        self.normal.dot(point) + self.distance
+    }
+}
+
+/// A surface in the making.
+#[derive(Default)]
+struct Solid {
+    positions: Vec<[f32; 3]>,
+    triangles: Vec<[u32; 3]>,
+}
+
+impl Solid {
+    /// The hull of two balls, center and radius, as rings around their axis.
+    fn add_capsule(&mut self, from: [f32; 4], to: [f32; 4]) {
+        let [mut from, mut to] = [from, to].map(|[x, y, z, radius]| (Vec3::new(x, y, z).as_dvec3(), f64::from(radius)));
+        let length = from.0.distance(to.0);
+        if length <= (from.1 - to.1).abs() {
+            // One ball holds the other.
+            let outer = if from.1 >= to.1 { from } else { to };
+            (from, to) = (outer, outer);
+        }
+        let axis = (to.0 - from.0).try_normalize().unwrap_or(DVec3::Y);
+        let (across, upward) = axis.any_orthonormal_pair();
+        // The cone touches both balls where their normal n has n . axis = (r0 - r1) / length.
+        let tangent = if from == to { 0.0 } else { (from.1 - to.1) / length };
+        let tangent = f64::acos(tangent.clamp(-1.0, 1.0));
+        let share = |ring: u32| f64::from(ring) / f64::from(RINGS);
+        let of_from = (0..=RINGS).map(|ring| (from, std::f64::consts::PI + (tangent - std::f64::consts::PI) * share(ring)));
+        let of_to = (0..=RINGS).map(|ring| (to, tangent * (1.0 - share(ring))));
+        let rings: Vec<_> = of_from.chain(of_to).collect();
+        let first = self.positions.len() as u32;
+        for &((center, radius), angle) in &rings {
+            for segment in 0..SEGMENTS {
+                let turn = std::f64::consts::TAU * f64::from(segment) / f64::from(SEGMENTS);
+                let outward = across * turn.cos() + upward * turn.sin();
+                let place = center + (axis * angle.cos() + outward * angle.sin()) * radius;
+                self.positions.push(place.as_vec3().to_array());
+            }
+        }
+        for ring in 0..rings.len() as u32 - 1 {
+            for segment in 0..SEGMENTS {
+                let at = |ring: u32, segment: u32| first + ring * SEGMENTS + segment % SEGMENTS;
+                let [a, b] = [at(ring, segment), at(ring, segment + 1)];
+                let [c, d] = [at(ring + 1, segment + 1), at(ring + 1, segment)];
+                self.triangles.extend([[a, b, c], [c, d, a]]);
+            }
+        }
+    }
+
+    fn add_box(&mut self, shape: &Parallelepiped) {
+        let [corner, a, b, c] = shape.rows().map(|row| Vec3::from(row).as_dvec3());
+        // A left-handed box has its sides the other way round.
+        let [a, b] = if a.cross(b).dot(c) < 0.0 { [b, a] } else { [a, b] };
+        for [u, v, w] in [[a, b, c], [b, c, a], [c, a, b]] {
+            self.add_polygon(&[corner, corner + v, corner + u + v, corner + u]);
+            let far = corner + w;
+            self.add_polygon(&[far, far + u, far + u + v, far + v]);
+        }
+    }
+
+    /// A flat convex polygon, its front where it is counter-clockwise, in pieces.
+    fn add_polygon(&mut self, corners: &[DVec3]) {
+        if corners.len() < 3 {
+            return;
+        }
+        let center = corners.iter().sum::<DVec3>() / corners.len() as f64;
+        for (index, &a) in corners.iter().enumerate() {
+            let b = corners[(index + 1) % corners.len()];
+            let first = self.positions.len() as u32;
+            // Row r holds r + 1 points, so that r (r + 1) / 2 come before it.
+            for row in 0..=PIECES {
+                for column in 0..=row {
+                    let part = |count: u32| f64::from(count) / f64::from(PIECES);
+                    let place = center + (a - center) * part(row - column) + (b - center) * part(column);
+                    self.positions.push(place.as_vec3().to_array());
+                }
+            }
+            let at = |row: u32, column: u32| first + row * (row + 1) / 2 + column;
+            for row in 0..PIECES {
+                for column in 0..=row {
+                    self.triangles.push([at(row, column), at(row + 1, column), at(row + 1, column + 1)]);
+                    if column < row {
+                        self.triangles.push([at(row, column), at(row + 1, column + 1), at(row, column + 1)]);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The side on each plane of a convex, far beyond the box `reach` where it has no end; fewer than three corners for a plane
+/// that is no side.
+fn convex_sides(planes: &[Plane], reach: [DVec3; 2]) -> Vec<Vec<DVec3>> {
+    let [low, high] = reach;
+    let (middle, size) = ((low + high) * 0.5, (high - low).length());
+    let side = |(index, plane): (usize, &Plane)| {
+        let center = middle - plane.normal * plane.height(middle);
+        let (across, upward) = plane.normal.any_orthonormal_pair();
+        let corners = [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]];
+        let polygon = corners.map(|[x, y]| center + (across * x + upward * y) * size);
+        clip(&polygon, planes.iter().take(index).chain(&planes[index + 1..]), size * 1e-9)
+    };
+    planes.iter().enumerate().map(side).collect()
+}
+
+/// The planes of a box, their fronts outside.
+fn walls([low, high]: [DVec3; 2]) -> [Plane; 6] {
+    let wall = |normal: DVec3, place: DVec3| Plane { normal, distance: -normal.dot(place) };
+    let [x, y, z] = DVec3::AXES;
+    [wall(x, high), wall(y, high), wall(z, high), wall(-x, low), wall(-y, low), wall(-z, low)]
+}
+
+/// The part of a polygon that is in front of no plane (Sutherland and Hodgman, 1974).
+fn clip<'a>(polygon: &[DVec3], planes: impl IntoIterator<Item = &'a Plane>, tolerance: f64) -> Vec<DVec3> {
+    let mut polygon = polygon.to_vec();
+    for plane in planes {
+        let mut kept = Vec::with_capacity(polygon.len() + 1);
+        for (index, &a) in polygon.iter().enumerate() {
+            let b = polygon[(index + 1) % polygon.len()];
+            let [from, to] = [a, b].map(|point| plane.height(point));
+            if from <= tolerance {
+                kept.push(a);
+            }
+            if (from <= tolerance) != (to <= tolerance) {
+                kept.push(a.lerp(b, from / (from - to)));
+            }
+        }
+        polygon = kept;
+    }
+    polygon
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use poplin_model::Pose;
+
+    const REACH: [DVec3; 2] = [DVec3::splat(-10.0), DVec3::splat(10.0)];
+
+    /// Volume that the surface encloses; positive if its front is outside.
+    fn volume(surface: &Surface) -> f64 {
+        let at = |vertex: usize| Vec3::from(surface.positions[vertex]).as_dvec3();
+        surface.drawable_triangles().map(|triangle| triangle.map(at)).map(|[a, b, c]| a.cross(b).dot(c) / 6.0).sum()
+    }
+
+    fn of(colliders: &Colliders) -> f64 {
+        volume(&collider_surface(colliders, REACH).0)
+    }
+
+    #[test]
+    fn surfaces_enclose_the_volume_of_their_shapes() {
+        let ball = |radius: f64| 4.0 / 3.0 * std::f64::consts::PI * radius.powi(3);
+        let spheres = Colliders { spheres: vec![[1.0, 2.0, 3.0, 0.5]], ..Colliders::default() };
+        assert!((of(&spheres) / ball(0.5) - 1.0).abs() < 0.02, "{}", of(&spheres));
+        let capsule = |ends| Colliders { spheres: ends, capsules: vec![[0, 1]], ..Colliders::default() };
+        let even = capsule(vec![[0.0, 0.0, 0.0, 0.5], [0.0, 2.0, 0.0, 0.5]]);
+        let expected = ball(0.5) + std::f64::consts::PI * 0.25 * 2.0;
+        assert!((of(&even) / expected - 1.0).abs() < 0.02, "{} {expected}", of(&even));
+        let inside = capsule(vec![[0.0, 0.0, 0.0, 0.5], [0.0, 0.2, 0.0, 0.1]]);
+        assert!((of(&inside) / ball(0.5) - 1.0).abs() < 0.02, "{}", of(&inside));
+        let mut boxes = Colliders { boxes: vec![Parallelepiped::cuboid(Pose::default(), [1.0, 2.0, 0.5])], ..spheres };
+        boxes.spheres.clear();
+        assert!((of(&boxes) - 8.0).abs() < 1e-5, "{}", of(&boxes));
+        boxes.boxes[0].edges.swap(0, 1);
+        assert!((of(&boxes) - 8.0).abs() < 1e-5, "a left-handed box: {}", of(&boxes));
+    }
+
+    #[test]
+    fn a_convex_is_cut_from_its_planes_and_ends_at_the_reach() {
+        let sides = [[1.0, 0.0, 0.0, -1.0], [-1.0, 0.0, 0.0, -1.0], [0.0, 1.0, 0.0, -1.0], [0.0, -1.0, 0.0, -1.0]];
+        let mut planes = sides.to_vec();
+        planes.extend([[0.0, 0.0, 1.0, -1.0], [0.0, 0.0, -1.0, -1.0]]);
+        let cube = Colliders { convexes: vec![(0..6).collect()], planes, ..Colliders::default() };
+        assert!((of(&cube) - 8.0).abs() < 1e-5, "{}", of(&cube));
+        let wall = Colliders { convexes: vec![vec![0]], ..cube.clone() };
+        let (surface, framed) = collider_surface(&wall, REACH);
+        assert!(framed.is_empty());
+        assert!(surface.positions.iter().all(|p| p[0] == 1.0 && p[1].abs() < 10.001 && p[2].abs() < 10.001));
+        let nothing = Colliders { convexes: vec![vec![0, 1]], planes: vec![[1.0, 0.0, 0.0, 1.0], [-1.0, 0.0, 0.0, 1.0]], ..cube };
+        assert!(collider_surface(&nothing, REACH).0.positions.is_empty());
+    }
+
+    #[test]
+    fn a_level_floor_is_not_drawn_but_known() {
+        let floor = Colliders { convexes: vec![vec![0]], planes: vec![[0.0, 1.0, 0.0, -0.25]], ..Colliders::default() };
+        assert!(collider_surface(&floor, REACH).0.positions.is_empty());
+        assert_eq!(floors(&floor).collect::<Vec<_>>(), [0.25]);
+    }
+
+    #[test]
+    fn indices_out_of_range_are_left_out() {
+        let broken = Colliders {
+            capsules: vec![[0, 7]],
+            convexes: vec![vec![3], vec![]],
+            mesh_triangles: vec![[0, 1, u32::MAX]],
+            ..Colliders::default()
+        };
+        assert_eq!(collider_surface(&broken, REACH).0.drawable_triangles().count(), 0);
+        assert_eq!(floors(&broken).count(), 0);
+    }
+}

@@ -1,0 +1,96 @@
+//! Shapes of a scene that cloths collide with.
+
+use std::path::PathBuf;
+
+use serde::Deserialize;
+
+use super::{FrameKey, Transform};
+
+/// One `[[collider]]` of a scene: a shape in the world, still or moving.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SceneCollider {
+    /// Name (default `collider <number>`).
+    pub name: String,
+    /// The shape: `sphere`, `capsule`, `plane`, `box`, `convex` or `mesh`.
+    pub shape: ColliderShape,
+    /// Where it stands before `keys` move it; in the world, if there are none.
+    pub transform: Transform,
+    /// Path of the body that the shape is fixed to, rising in time (default none: it stands still). Keys are those of
+    /// [`super::LocalFrame`].
+    pub keys: Vec<FrameKey>,
+    /// Names of the cloths that feel it, at least one (default: all).
+    pub cloths: Option<Vec<String>>,
+}
+
+/// What a collider is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ColliderShape {
+    /// A ball.
+    Sphere(SphereShape),
+    /// A ball drawn out along a line, its radius changing evenly.
+    Capsule(CapsuleShape),
+    /// Everything behind a plane, for example the ground.
+    Plane(PlaneShape),
+    /// A right-angled box.
+    Box(BoxShape),
+    /// What is behind several planes: each plane is a side.
+    Convex(Vec<PlaneShape>),
+    /// The inside of a closed surface from an OBJ file, its path resolved against the scene file. The front faces outwards.
+    Mesh(PathBuf),
+}
+
+/// A ball.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SphereShape {
+    /// Radius \[m\], `1e-6..=1e6`.
+    pub radius: f32,
+    /// Center \[m\] (default 0).
+    #[serde(default)]
+    pub center: [f32; 3],
+}
+
+/// The hull of two balls. In files `radius` stands for two equal `radii`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CapsuleShape {
+    /// Center of one end \[m\].
+    pub from: [f32; 3],
+    /// Center of the other end \[m\].
+    pub to: [f32; 3],
+    /// Radius at each end \[m\], `1e-6..=1e6`.
+    pub radii: [f32; 2],
+}
+
+/// A half-space: the points x with `normal . x < offset` are behind the plane.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlaneShape {
+    /// Outward direction, of any length but 0; the normal is this direction at length 1.
+    pub normal: [f32; 3],
+    /// Distance of the plane from the origin along the normal \[m\] (default 0).
+    #[serde(default)]
+    pub offset: f32,
+}
+
+/// A right-angled box.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BoxShape {
+    /// Lengths along x, y, z \[m\], `1e-6..=1e6`.
+    pub size: [f32; 3],
+    /// Middle \[m\] (default 0).
+    #[serde(default)]
+    pub center: [f32; 3],
+}
+
+impl SceneCollider {
+    /// Whether the cloth of this name feels it.
+    pub fn acts_on(&self, cloth: &str) -> bool {
+        acts_on(&self.cloths, cloth)
+    }
+}
+
+/// Whether a list of cloths, or none for all, holds this one.
+pub(super) fn acts_on(cloths: &Option<Vec<String>>, cloth: &str) -> bool {
+    cloths.as_ref().is_none_or(|names| names.iter().any(|name| name == cloth))
+}
