@@ -111,7 +111,8 @@ fn changed_settings_and_inputs_act_alike_on_both_backends() {
 fn a_frame_beyond_the_drivers_loop_limit_is_split_and_right() {
     let Some(mut gpu) = headless(EngineOptions { lane_count: Some(32), ..Default::default() }) else { return };
     let cloth = hanging_sheet(24, 24);
-    let trips = poplin_layout::LoopTrips::new(&cloth.fabric, 32).of(&cloth.phase_configs);
+    let host = poplin_layout::HostCloth::new(cloth.clone()).unwrap();
+    let trips = poplin_layout::LoopTrips::new(&cloth.fabric, 32).of(&cloth.phase_configs, &host);
     let frame = Frame { dt: 1.5 };
     let iterations = u64::from((frame.dt * cloth.config.solver_frequency) as u32);
     assert!(trips * iterations > 65_535, "{} trips would not reach the limit", trips * iterations);
@@ -167,4 +168,37 @@ fn no_adapter_of_that_name_is_an_error_that_says_what_to_do() {
     let options = poplin_gpu::HeadlessOptions { adapter_name: Some("no such card".to_owned()), ..Default::default() };
     let error = Headless::new(options).err().unwrap().to_string();
     assert!(error.contains("no such card") && error.contains("install"), "{error}");
+}
+
+#[test]
+fn colliders_that_come_and_grow_act_alike_on_both_backends() {
+    let Some(mut gpu) = headless(EngineOptions::default()) else { return };
+    let mut cpu = ReferenceEngine::new();
+    let cloths = [hanging_sheet(9, 9), hanging_sheet(8, 8)];
+    let ids = cloths.clone().map(|cloth| gpu.add(cloth).unwrap());
+    for cloth in cloths {
+        cpu.add(cloth).unwrap();
+    }
+    let sphere = |k: u32| [0.1 * k as f32, -0.1, 0.4, 0.12];
+    let (vertices, triangles) = (vec![[-2.0, -0.2, -2.0], [0.5, -0.2, 4.0], [3.0, -0.2, -2.0]], vec![[0, 1, 2]]);
+    for frame in 0..7 {
+        let change = |host: &mut poplin_layout::HostCloth| match frame {
+            0 | 6 => Ok(()),
+            1 => host.set_spheres(&[sphere(3)]),
+            2 => host.set_spheres(&(0..9).map(sphere).collect::<Vec<_>>()),
+            3 => host.set_motion_spheres(&vec![[0.0, 0.0, 0.0, 2.0]; host.cloth().particle_count()]),
+            4 => host.set_mesh(&vertices, &triangles),
+            _ => host.set_spheres(&[]).and_then(|()| host.set_capsules(&[])),
+        };
+        for (index, id) in ids.iter().enumerate().filter(|(index, _)| *index == 0 || frame > 2) {
+            change(gpu.engine_mut().cloth_mut(*id).unwrap()).unwrap();
+            change(cpu.cloth_mut(index).unwrap()).unwrap();
+        }
+        gpu.step(&Frame::default()).unwrap();
+        cpu.step(&Frame::default()).unwrap();
+        let snapshot = gpu.snapshot().unwrap();
+        for (index, id) in ids.iter().enumerate().filter(|_| is_strict(&gpu)) {
+            same_bits(&format!("frame {frame}"), snapshot.current(*id), cpu.current(index)).unwrap();
+        }
+    }
 }

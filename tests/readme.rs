@@ -16,7 +16,14 @@ const ORACLES: &[(Stage, Result<&[&str], &str>)] = &[
     (Stage::Tether, Ok(&["constrain_to_anchors"])),
     (Stage::GaussSeidel, Ok(&["project_distance"])),
     (Stage::Separation, Ok(&["keep_outside"])),
+    (Stage::CollideConvex, Ok(&["leave_convex", "coulomb"])),
+    (Stage::CollideBox, Ok(&["leave_parallelepiped"])),
+    (Stage::CollideTriangle, Ok(&["nearest_triangle"])),
     (Stage::Mass, Err("none: it copies")),
+    (Stage::CollideShape, Ok(&["touch_shapes", "touch_round_cone", "weigh_pushed"])),
+    (Stage::CollideContinuous, Ok(&["sweep_sphere", "sweep_side"])),
+    (Stage::CollideBody, Err("momentum, in [bodies.rs](tests/bodies.rs)")),
+    (Stage::VirtualParticles, Err("that of the shapes, in [collision.rs](tests/collision.rs)")),
     (Stage::Sleep, Err("none: it counts")),
 ];
 
@@ -92,7 +99,8 @@ fn stage_row(stage: Stage, oracle: &Result<&[&str], &str>) -> String {
         let files = names.iter().map(|name| {
             let found = known.iter().find(|(function, _)| function == name);
             let (_, file) = found.unwrap_or_else(|| panic!("no file in {ORACLE_FOLDER} has `pub fn {name}`"));
-            assert!(read("tests/oracle.rs").contains(&format!("{name}(")), "tests/oracle.rs does not call `{name}`");
+            let tests = read("tests/oracle.rs") + &read("tests/collision.rs");
+            assert!(tests.contains(&format!("{name}(")), "neither tests/oracle.rs nor tests/collision.rs calls `{name}`");
             format!("[`{name}`]({file})")
         });
         files.collect::<Vec<_>>().join(", ")

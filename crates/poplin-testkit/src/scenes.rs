@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use poplin::HostCloth;
 use poplin_cook::{CookOptions, Tethers, cook};
-use poplin_model::{Cloth, Fabric, Mesh, Phase, PhaseConfig, PhaseKind, Pose};
+use poplin_model::{
+    Cloth, Colliders, Fabric, Mesh, Parallelepiped, Phase, PhaseConfig, PhaseKind, Pose, RigidBody, VirtualParticle,
+};
 
 use crate::rng::Rng;
 
@@ -22,6 +24,10 @@ pub fn hanging_sheet(columns: u32, rows: u32) -> Cloth {
 /// A cloth of random chains over random particles: pins, accelerations, per-edge stiffness, soft ranges, several tethers,
 /// settings off their defaults. The same seed gives the same cloth.
 ///
+/// Which stages it needs goes by `particle_count % 4`, in [`equip`] too, so that tests compile few kernels: 0 everything with
+/// discrete, 1 with continuous collision; 2 no colliders and no motion spheres; 3 nothing but
+/// colliders.
+///
 /// # Panics
 /// If the cloth is not valid, which would be a fault of this function.
 pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
@@ -31,9 +37,18 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
     if rng.index(2) == 0 {
         fabric.edge_stiffness_log2 = (0..edge_count).map(|_| -rng.range(0.0, 12.0)).collect();
     }
-    let tethers = rng.index(4) as u32;
+    let family = particle_count % 4;
+    let tethers = if family == 3 { 0 } else { 1 + rng.index(3) as u32 };
     let total = (tethers * particle_count) as usize;
     fabric.triangles = (0..particle_count).map(|_| std::array::from_fn(|_| rng.index(particle_count as usize) as u32)).collect();
+    let mut point = || {
+        let first = rng.index(particle_count as usize) as u32;
+        let corners = [first, (first + 1) % particle_count, (first + 2 + rng.index(4) as u32) % particle_count];
+        let a = rng.range(0.0, 1.0);
+        let b = rng.range(0.0, 1.0 - a);
+        VirtualParticle { corners, weights: [a, b, 1.0 - a - b] }
+    };
+    fabric.virtual_particles = (0..particle_count / 2).flat_map(|_| [point(); 2]).collect();
     fabric.tethers_per_particle = tethers;
     fabric.tether_anchors = (0..total).map(|_| rng.index(particle_count as usize) as u32).collect();
     fabric.tether_lengths = (0..total).map(|_| rng.range(0.0, 1.5)).collect();
@@ -55,7 +70,7 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
     cloth.config.solver_frequency = [60.0, 120.0, 300.0][rng.index(3)];
     cloth.config.tether_stiffness = rng.range(0.1, 1.0);
     cloth.config.tether_scale = rng.range(0.5, 1.2);
-    if rng.index(3) > 0 {
+    if family != 3 {
         cloth.config.wind_velocity = rng.point(-10.0, 10.0);
         cloth.config.drag_coefficient = rng.range(0.0, 0.8);
         cloth.config.lift_coefficient = rng.range(0.1, 0.8);
@@ -66,7 +81,13 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
     cloth.config.centrifugal_inertia = rng.point(0.0, 1.0);
     cloth.config.linear_drag = rng.point(0.0, 1.0);
     cloth.config.angular_drag = rng.point(0.0, 1.0);
-    cloth.config.sleep_threshold = [0.0, 1e-3, 100.0][rng.index(3)];
+    cloth.config.friction = [0.0, rng.range(0.0, 1.0)][rng.index(2)];
+    cloth.config.friction_holds = rng.index(2) == 0;
+    cloth.config.friction_slop = [0.0, 1e-3][rng.index(2)];
+    cloth.config.collision_mass_scale = [0.0, rng.range(0.0, 100.0)][rng.index(2)];
+    cloth.config.continuous_collision = family == 1;
+    cloth.config.continuous_reach = [0.2, 1e6][rng.index(2)];
+    cloth.config.sleep_threshold = if family == 3 { 0.0 } else { [1e-3, 100.0][rng.index(2)] };
     cloth.config.sleep_test_interval = 3;
     for config in &mut cloth.phase_configs {
         *config = PhaseConfig {
@@ -81,7 +102,94 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
     cloth
 }
 
-/// Gives a cloth in simulation, by its seed, some of: motion and separation spheres with a target, a moving and turning frame.
+/// Shapes of all kinds in the space of random cloths; with `many` so many that trees find them. The shapes of two calls with
+/// the same numbers of shapes make a start and a target. Among them are flat boxes, spheres without radius, capsules whose
+/// one sphere holds the other, and triangles without area.
+pub fn random_colliders(rng: &mut Rng, many: bool, bodies: bool) -> Colliders {
+    let count = if many { 40 } else { 6 };
+    let mut spheres: Vec<_> = (0..count)
+        .map(|k| {
+            let [x, y, z] = rng.point(-1.0, 1.0);
+            [x, y, z, if k % 5 == 4 { 0.0 } else { rng.range(0.0, 0.4) }]
+        })
+        .collect();
+    let [x, y, z, r] = spheres[0];
+    spheres[1] = [x, y, z, 0.5 * r];
+    let capsules =
+        (0..count / 2 + 12 * u32::from(many)).map(|k| [k % count, (k * 7 + 1) % count]).filter(|[a, b]| a != b).collect();
+    let plane = |rng: &mut Rng| {
+        let [x, y, z] = rng.point(-1.0, 1.0);
+        let length = (x * x + y * y + z * z).sqrt().max(1e-3);
+        let row = [x / length, y / length, z / length, rng.range(-0.2, 0.4)];
+        if length > 1e-2 { row } else { [0.0, 1.0, 0.0, 0.0] }
+    };
+    let boxes = (0..4)
+        .map(|k| Parallelepiped {
+            corner: rng.point(-1.0, 0.5),
+            edges: [rng.point(-0.6, 0.6), rng.point(-0.6, 0.6), if k == 2 { [0.0; 3] } else { rng.point(-0.6, 0.6) }],
+        })
+        .collect();
+    let mut mesh_vertices: Vec<_> = (0..24).map(|_| rng.point(-1.2, 1.2)).collect();
+    mesh_vertices[3] = mesh_vertices[0];
+    let mut mesh_triangles: Vec<_> = (0..20).map(|k| [k, (k + 1) % 24, (k + 3) % 24]).collect();
+    if many {
+        // A closed one.
+        mesh_vertices =
+            [[0.6, 0.0, 0.0], [-0.5, 0.1, 0.0], [0.0, 0.7, 0.0], [0.1, -0.5, 0.0], [0.0, 0.0, 0.4], [0.1, 0.0, -0.6]].to_vec();
+        let (sides, poles) = ([0, 2, 1, 3], [4, 5]);
+        let side = |k: usize| [[sides[k], sides[(k + 1) % 4], poles[0]], [sides[(k + 1) % 4], sides[k], poles[1]]];
+        mesh_triangles = (0..4).flat_map(side).collect();
+    }
+    let body = |spheres: Vec<u32>, capsules: Vec<u32>, boxes: Vec<u32>, rng: &mut Rng| RigidBody {
+        spheres,
+        capsules,
+        boxes,
+        inverse_mass: rng.range(0.0, 2.0),
+        inverse_inertia: [[rng.range(0.0, 9.0), 0.1, 0.0], [0.1, 1.0, 0.0], [0.0, 0.0, rng.range(0.0, 9.0)]],
+        center: rng.point(-1.0, 1.0),
+        velocity: rng.point(-3.0, 3.0),
+        angular_velocity: rng.point(-3.0, 3.0),
+        restitution: rng.range(0.0, 1.0),
+        ..RigidBody::default()
+    };
+    let bodies = if bodies {
+        let mut of_mesh = body(vec![], vec![], vec![1], rng);
+        (of_mesh.has_mesh, of_mesh.convexes) = (false, vec![2]);
+        vec![body(vec![count - 2], vec![], vec![0], rng), of_mesh]
+    } else {
+        Vec::new()
+    };
+    Colliders {
+        spheres,
+        capsules: if bodies.is_empty() { capsules } else { keep_off(capsules, count - 2) },
+        planes: (0..7).map(|_| plane(rng)).collect(),
+        convexes: vec![vec![0, 1, 2], vec![3, 4], vec![5, 6]],
+        boxes,
+        mesh_vertices,
+        mesh_triangles,
+        bodies,
+    }
+}
+
+/// The same colliders a little further along x.
+fn moved(mut colliders: Colliders, shift: f32) -> Colliders {
+    colliders.spheres.iter_mut().for_each(|sphere| sphere[0] += shift);
+    colliders.planes.iter_mut().for_each(|plane| plane[3] += shift);
+    for shape in &mut colliders.boxes {
+        shape.corner[0] += shift;
+        shape.edges[1][0] += shift;
+    }
+    colliders.mesh_vertices.iter_mut().for_each(|vertex| vertex[0] += shift);
+    colliders
+}
+
+/// Capsules that do not end in a sphere which belongs to a body.
+fn keep_off(capsules: Vec<[u32; 2]>, sphere: u32) -> Vec<[u32; 2]> {
+    capsules.into_iter().filter(|pair| !pair.contains(&sphere)).collect()
+}
+
+/// Gives a cloth in simulation, by its family (see [`random_cloth`]) and a seed: motion and separation spheres with a target,
+/// colliders of all kinds that move, a moving and turning frame.
 ///
 /// # Panics
 /// If the cloth refuses an input, which would be a fault of this function.
@@ -95,15 +203,22 @@ pub fn equip(host: &mut HostCloth, seed: u64) {
         };
         (0..count).map(|_| sphere()).collect()
     };
-    if seed.is_multiple_of(2) {
+    let family = host.cloth().particle_count() % 4;
+    if family < 2 {
         let [first, second] = [spheres(-0.2), spheres(-0.2)];
         host.set_motion_spheres(&first).expect("motion spheres are valid");
         host.set_motion_spheres(&second).expect("motion spheres are valid");
     }
-    if seed.is_multiple_of(3) {
+    if family != 3 {
         let [first, second] = [spheres(0.0), spheres(0.0)];
         host.set_separation_spheres(&first).expect("separation spheres are valid");
         host.set_separation_spheres(&second).expect("separation spheres are valid");
+    }
+    if family != 2 {
+        let (many, bodies) = (family != 0, family != 1);
+        let [start, target] = [0.0, 0.03].map(|shift| moved(random_colliders(&mut Rng::new(seed), many, bodies), shift));
+        host.set_colliders(&start).expect("random colliders are valid");
+        host.set_colliders(&target).expect("random colliders are valid");
     }
     if seed % 5 < 3 {
         let half = rng.range(-0.02, 0.02);

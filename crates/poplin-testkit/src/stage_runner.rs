@@ -77,6 +77,10 @@ pub fn run_stages(case: &Case, stages: &StageCase, options: &SimulationOptions) 
             "separation" => Some(StageMask::only(Stage::Separation)),
             "fabric_phase" => Some(StageMask::only(Stage::GaussSeidel)),
             "bounds" => Some(StageMask::only(Stage::Mass)),
+            "collide_convexes" => Some(StageMask::only(Stage::CollideConvex)),
+            "collide_triangles" => Some(StageMask::only(Stage::CollideTriangle)),
+            "collide_spheres_cones" => Some(StageMask::only(Stage::CollideShape).with(Stage::CollideContinuous)),
+            "virtual_particles" => Some(StageMask::only(Stage::VirtualParticles)),
             _ => None,
         };
         phase = if name == "integrate" { 0 } else { phase };

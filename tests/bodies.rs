@@ -1,0 +1,260 @@
+//! Rigid bodies that feel the cloth: momentum goes from one to the other and is never lost.
+
+use poplin::{Backend, ClothId, Simulation};
+use poplin_cook::{CookOptions, Tethers, cook};
+use poplin_layout::{FramePart, Stage, StageMask};
+use poplin_model::{BodyImpulse, Cloth, Colliders, Frame, Mesh, Parallelepiped, RigidBody};
+use poplin_reference::{ReferenceEngine, Team};
+use poplin_testkit::adapter::backends;
+use poplin_testkit::rng::Rng;
+
+/// A free sheet of 12 x 12 particles, 1 m wide, of 0.5 kg, in the plane y = 0, without gravity.
+fn sheet(pins: Vec<u32>) -> Cloth {
+    let options = CookOptions { pins, density: 0.5, tethers: Tethers::None, ..CookOptions::default() };
+    let mut cloth = cook(&Mesh::grid(12, 12, 1.0, 1.0), &options).unwrap().into_cloth();
+    cloth.config.gravity = [0.0; 3];
+    cloth.config.friction = 0.3;
+    cloth
+}
+
+/// A ball of 0.4 kg and radius 0.15 m that the test moves itself.
+#[derive(Clone, Copy)]
+struct Ball {
+    center: [f64; 3],
+    velocity: [f64; 3],
+    spin: [f64; 3],
+}
+
+const MASS: f64 = 0.4;
+const RADIUS: f64 = 0.15;
+/// Moment of inertia of a full ball.
+const INERTIA: f64 = 0.4 * MASS * RADIUS * RADIUS;
+
+impl Ball {
+    /// Tells the cloth where the ball will be at the end of the next frame.
+    fn tell(&self, simulation: &mut Simulation, id: ClothId, dt: f64, restitution: f32) {
+        let narrow = |v: [f64; 3]| v.map(|x| x as f32);
+        let [x, y, z] = narrow(std::array::from_fn(|k| self.center[k] + self.velocity[k] * dt));
+        let inverse_inertia =
+            std::array::from_fn(|row| std::array::from_fn(|k| if k == row { (1.0 / INERTIA) as f32 } else { 0.0 }));
+        let body = RigidBody {
+            spheres: vec![0],
+            inverse_mass: (1.0 / MASS) as f32,
+            inverse_inertia,
+            center: narrow(self.center),
+            velocity: narrow(self.velocity),
+            angular_velocity: narrow(self.spin),
+            restitution,
+            ..RigidBody::default()
+        };
+        let cloth = simulation.cloth_mut(id).unwrap();
+        cloth.set_spheres(&[[x, y, z, RADIUS as f32]]).unwrap();
+        cloth.set_bodies(&[body]).unwrap();
+    }
+
+    fn take(&mut self, impulse: &BodyImpulse, dt: f64) {
+        for k in 0..3 {
+            self.center[k] += self.velocity[k] * dt;
+            self.velocity[k] += f64::from(impulse.linear[k]) / MASS;
+            self.spin[k] += f64::from(impulse.angular[k]) / INERTIA;
+        }
+    }
+}
+
+/// Momentum of the cloth's free particles [kg m/s], with the velocities of their last iteration.
+fn momentum(simulation: &mut Simulation, id: ClothId, step: f64) -> [f64; 3] {
+    let state = simulation.state().unwrap();
+    let mut sum = [0.0; 3];
+    for (now, before) in state.current(id).iter().zip(state.previous(id)).filter(|(_, before)| before[3] > 0.0) {
+        for k in 0..3 {
+            sum[k] += (f64::from(now[k]) - f64::from(before[k])) / step / f64::from(before[3]);
+        }
+    }
+    sum
+}
+
+/// Lets the ball fly into the sheet for two seconds; the ball and the largest relative error of the total momentum.
+fn fly(backend: Backend, restitution: f32, velocity: [f64; 3], frames: usize) -> (Ball, f64, u32) {
+    let mut simulation = Simulation::new(backend).unwrap();
+    let id = simulation.add(sheet(Vec::new())).unwrap();
+    let mut ball = Ball { center: [0.45, 0.3, 0.55], velocity, spin: [0.0, 3.0, 0.0] };
+    let dt = 1.0 / 60.0;
+    let step = dt / 5.0;
+    let total = ball.velocity.map(|v| v * MASS);
+    let scale = total.iter().map(|x| x * x).sum::<f64>().sqrt();
+    // The first sphere is a start: the ball does not yet move in the first frame.
+    let [x, y, z] = ball.center.map(|x| x as f32);
+    simulation.cloth_mut(id).unwrap().set_spheres(&[[x, y, z, RADIUS as f32]]).unwrap();
+    let (mut worst, mut contacts) = (0.0_f64, 0);
+    for _ in 0..frames {
+        ball.tell(&mut simulation, id, dt, restitution);
+        simulation.step(&Frame { dt: dt as f32 }).unwrap();
+        let impulse = simulation.state().unwrap().body_impulses(id)[0];
+        ball.take(&impulse, dt);
+        contacts += impulse.contact_count;
+        let of_cloth = momentum(&mut simulation, id, step);
+        let error = (0..3).map(|k| (of_cloth[k] + ball.velocity[k] * MASS - total[k]).powi(2)).sum::<f64>().sqrt();
+        worst = worst.max(error / scale);
+    }
+    (ball, worst, contacts)
+}
+
+#[test]
+fn ball_and_free_cloth_keep_their_momentum() {
+    for restitution in [0.0, 0.5] {
+        let (ball, error, contacts) = fly(Backend::Cpu, restitution, [0.3, -2.0, 0.1], 120);
+        println!("restitution {restitution}: momentum off by {error:.1e}, {contacts} contacts, ball at {:?} m/s", ball.velocity);
+        assert!(contacts > 100, "the ball meets the sheet");
+        assert!(ball.velocity[1] > -1.8, "the sheet slows the ball down: {:?}", ball.velocity);
+        assert!(error < 1e-4, "momentum of ball and cloth is off by {error:e}");
+    }
+}
+
+#[test]
+fn the_body_gets_what_the_particles_lose() {
+    // One iteration of only this stage, from random velocities: every particle's gain of momentum, and its arm, are known.
+    let mut rng = Rng::new(3);
+    for round in 0..40 {
+        let mut engine = ReferenceEngine::new();
+        let mut cloth = sheet(if round % 2 == 0 { Vec::new() } else { vec![78, 90] });
+        cloth.config.friction = rng.range(0.0, 1.0);
+        let step = 1.0 / cloth.config.solver_frequency;
+        let way = |rng: &mut Rng| rng.point(-2.0 * step, 2.0 * step);
+        cloth.previous_positions = cloth
+            .particles
+            .iter()
+            .map(|p| {
+                let w = way(&mut rng);
+                std::array::from_fn(|k| p[k] - w[k])
+            })
+            .collect();
+        let center = [0.5, rng.range(-0.2, 0.2), 0.5];
+        let body = RigidBody {
+            spheres: vec![0],
+            boxes: vec![0],
+            inverse_mass: rng.range(0.1, 5.0),
+            inverse_inertia: [[3.0, 0.5, 0.0], [0.5, 2.0, 0.1], [0.0, 0.1, 4.0]],
+            center,
+            velocity: rng.point(-2.0, 2.0),
+            angular_velocity: rng.point(-5.0, 5.0),
+            restitution: rng.range(0.0, 1.0),
+            ..RigidBody::default()
+        };
+        cloth.colliders = Colliders {
+            spheres: vec![[0.5, center[1], 0.5, 0.3]],
+            boxes: vec![Parallelepiped { corner: [0.0, -0.1, 0.0], edges: [[0.4, 0.0, 0.0], [0.1, 0.3, 0.0], [0.0, 0.0, 0.4]] }],
+            bodies: vec![body.clone()],
+            ..Colliders::default()
+        };
+        let id = engine.add(cloth).unwrap();
+        let (current, previous) = (engine.current(id).to_vec(), engine.previous(id).to_vec());
+        engine.begin_frame(&Frame { dt: step }).unwrap();
+        let stages = StageMask::only(Stage::CollideBody);
+        engine.run_part(id, &FramePart { stages, ..FramePart::WHOLE }, &mut Team::single());
+        let impulse = engine.body_impulses(id)[0];
+        assert!(impulse.contact_count > 10);
+        let (mut linear, mut angular) = ([0.0f64; 3], [0.0f64; 3]);
+        let wide = |p: [f32; 4]| -> [f64; 3] { std::array::from_fn(|k| f64::from(p[k])) };
+        for i in 0..current.len() {
+            let w = f64::from(previous[i][3]);
+            let [x, before, after, after_before] =
+                [current[i], previous[i], engine.current(id)[i], engine.previous(id)[i]].map(wide);
+            let gain: [f64; 3] = std::array::from_fn(|k| {
+                if w > 0.0 { ((after[k] - after_before[k]) - (x[k] - before[k])) / f64::from(step) / w } else { 0.0 }
+            });
+            let arm: [f64; 3] =
+                std::array::from_fn(|k| x[k] - f64::from(center[k]) - f64::from(body.velocity[k]) * f64::from(step));
+            for k in 0..3 {
+                let (a, b) = ((k + 1) % 3, (k + 2) % 3);
+                linear[k] -= gain[k];
+                angular[k] -= arm[a] * gain[b] - arm[b] * gain[a];
+            }
+        }
+        // Pins take momentum that no particle shows.
+        for k in (0..3).filter(|_| round % 2 == 0) {
+            assert!((linear[k] - f64::from(impulse.linear[k])).abs() < 2e-4, "round {round}: {linear:?} against {impulse:?}");
+            assert!((angular[k] - f64::from(impulse.angular[k])).abs() < 1e-4, "round {round}: {angular:?} against {impulse:?}");
+        }
+    }
+}
+
+#[test]
+fn both_backends_report_the_same_impulses() {
+    let mut found = Vec::new();
+    for options in backends() {
+        let mut simulation = Simulation::new(options).unwrap();
+        let id = simulation.add(sheet(Vec::new())).unwrap();
+        let ball = Ball { center: [0.45, 0.14, 0.55], velocity: [0.3, -2.0, 0.1], spin: [0.0, 3.0, 0.0] };
+        ball.tell(&mut simulation, id, 1.0 / 60.0, 0.2);
+        simulation.step(&Frame::default()).unwrap();
+        let impulses = simulation.state().unwrap().body_impulses(id).to_vec();
+        assert_eq!(impulses.len(), 1);
+        assert!(impulses[0].contact_count > 0);
+        found.push(impulses);
+    }
+    for other in &found[1..] {
+        let (a, b) = (other[0], found[0][0]);
+        for k in 0..3 {
+            assert!((a.linear[k] - b.linear[k]).abs() < 1e-4 * 0.8, "{a:?} against {b:?}");
+            assert!((a.angular[k] - b.angular[k]).abs() < 1e-4 * 0.8, "{a:?} against {b:?}");
+        }
+    }
+}
+
+#[test]
+fn a_plate_that_meets_a_parallel_sheet_shares_its_momentum_as_one_collision() {
+    // A box of 1 kg drops flat on the whole sheet of 0.5 kg: all 144 particles meet it in one iteration, and each must take only
+    // its share of the body. After an inelastic meeting both move at m v / (m + M).
+    for (restitution, expected) in [(0.0, -2.0 / 1.5), (1.0, -2.0 + 2.0 * 2.0 * 0.5 / 1.5)] {
+        let mut simulation = Simulation::new(Backend::Cpu).unwrap();
+        let mut cloth = sheet(Vec::new());
+        cloth.colliders = Colliders {
+            boxes: vec![Parallelepiped {
+                corner: [-0.5, -0.001, -0.5],
+                edges: [[2.0, 0.0, 0.0], [0.0, 0.3, 0.0], [0.0, 0.0, 2.0]],
+            }],
+            bodies: vec![RigidBody {
+                boxes: vec![0],
+                inverse_mass: 1.0,
+                center: [0.5, 0.149, 0.5],
+                velocity: [0.0, -2.0, 0.0],
+                restitution,
+                ..RigidBody::default()
+            }],
+            ..Colliders::default()
+        };
+        let id = simulation.add(cloth).unwrap();
+        simulation.step(&Frame { dt: 1.0 / 300.0 }).unwrap();
+        let impulse = simulation.state().unwrap().body_impulses(id)[0];
+        let velocity = -2.0 + impulse.linear[1];
+        println!("restitution {restitution}: plate at {velocity} m/s, expected {expected}");
+        assert!((velocity - expected).abs() < 1e-3, "{velocity} against {expected}");
+        assert_eq!(impulse.contact_count, 144);
+    }
+}
+
+#[test]
+fn a_ball_bounces_off_pinned_cloth_as_off_a_wall() {
+    let mut simulation = Simulation::new(Backend::Cpu).unwrap();
+    let id = simulation.add(sheet((0..144).collect())).unwrap();
+    let ball = Ball { center: [0.45, 0.1499, 0.55], velocity: [0.0, -2.0, 0.0], spin: [0.0; 3] };
+    ball.tell(&mut simulation, id, 1.0 / 300.0, 0.5);
+    simulation.step(&Frame { dt: 1.0 / 300.0 }).unwrap();
+    let state = simulation.state().unwrap();
+    let gained = f64::from(state.body_impulses(id)[0].linear[1]) / MASS;
+    assert!((gained - 3.0).abs() < 0.1, "the ball gains {gained} m/s, expected 2 (1 + 0.5)");
+    assert!(state.positions(id).all(|[_, y, _]| y == 0.0), "pins stay");
+}
+
+#[test]
+fn a_body_that_stays_away_feels_nothing() {
+    let mut simulation = Simulation::new(Backend::Cpu).unwrap();
+    let id = simulation.add(sheet(Vec::new())).unwrap();
+    let ball = Ball { center: [0.5, 1.0, 0.5], velocity: [0.0, 1.0, 0.0], spin: [0.0; 3] };
+    ball.tell(&mut simulation, id, 1.0 / 60.0, 0.0);
+    simulation.step(&Frame::default()).unwrap();
+    assert_eq!(simulation.state().unwrap().body_impulses(id), [BodyImpulse::default()]);
+    simulation.cloth_mut(id).unwrap().set_bodies(&[]).unwrap();
+    simulation.step(&Frame::default()).unwrap();
+    assert!(simulation.state().unwrap().body_impulses(id).is_empty());
+}
