@@ -23,11 +23,6 @@ fn is_in_reach(a: u32, b: u32, x: vec3<f32>) -> bool {
     return all(x >= min(low_a, low_b)) && all(x <= max(high_a, high_b));
 }
 
-/// Prepared row of sphere s.
-fn sphere_row(s: u32) -> u32 {
-    return cloth.colliders.prepared_begin + SPHERE_ROWS * s;
-}
-
 /// Moves x, coming from `before`, back to where the side of capsule c hit it, then tells its way out of the capsule.
 ///
 /// In the axes of the cone the way across it decides when: p = d x axis has the length of the distance to the axis. The half
@@ -124,30 +119,20 @@ fn collide_continuous(i: u32) {
     let low = min(x, before);
     let high = max(x, before);
     var node = 0u;
-    while (node < cloth.colliders.capsule_tree_count) {
-        let row = cloth.colliders.capsule_tree_begin + 2u * node;
-        if (meets_node(row, low, high)) {
-            let item = node_item(row);
-            if (item > 0u) {
-                sweep_capsule(load_number(cloth.colliders.free_capsule_begin + item - 1u), before, particle.xyz, &x, &contacts, &hits);
-            }
-            node += 1u;
-        } else {
-            node = node_escape(row);
+    loop {
+        let item = next_item(cloth.colliders.capsule_tree_begin, cloth.colliders.capsule_tree_count, &node, low, high);
+        if (item == 0u) {
+            break;
         }
+        sweep_capsule(load_number(cloth.colliders.free_capsule_begin + item - 1u), before, particle.xyz, &x, &contacts, &hits);
     }
     node = 0u;
-    while (node < cloth.colliders.sphere_tree_count) {
-        let row = cloth.colliders.sphere_tree_begin + 2u * node;
-        if (meets_node(row, low, high)) {
-            let item = node_item(row);
-            if (item > 0u) {
-                sweep_sphere(load_number(cloth.colliders.free_sphere_begin + item - 1u), before, particle.xyz, &x, &contacts, &hits);
-            }
-            node += 1u;
-        } else {
-            node = node_escape(row);
+    loop {
+        let item = next_item(cloth.colliders.sphere_tree_begin, cloth.colliders.sphere_tree_count, &node, low, high);
+        if (item == 0u) {
+            break;
         }
+        sweep_sphere(load_number(cloth.colliders.free_sphere_begin + item - 1u), before, particle.xyz, &x, &contacts, &hits);
     }
     if (any(x != particle.xyz)) {
         store_current(i, vec4<f32>(x, particle.w));

@@ -55,30 +55,20 @@ fn touch_sphere(s: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
 fn touch_shapes(x: vec3<f32>) -> Contacts {
     var contacts = no_contacts();
     var node = 0u;
-    while (node < cloth.colliders.capsule_tree_count) {
-        let row = cloth.colliders.capsule_tree_begin + 2u * node;
-        if (meets_node(row, x, x)) {
-            let item = node_item(row);
-            if (item > 0u) {
-                touch_capsule(load_number(cloth.colliders.free_capsule_begin + item - 1u), x, &contacts);
-            }
-            node += 1u;
-        } else {
-            node = node_escape(row);
+    loop {
+        let item = next_item(cloth.colliders.capsule_tree_begin, cloth.colliders.capsule_tree_count, &node, x, x);
+        if (item == 0u) {
+            break;
         }
+        touch_capsule(load_number(cloth.colliders.free_capsule_begin + item - 1u), x, &contacts);
     }
     node = 0u;
-    while (node < cloth.colliders.sphere_tree_count) {
-        let row = cloth.colliders.sphere_tree_begin + 2u * node;
-        if (meets_node(row, x, x)) {
-            let item = node_item(row);
-            if (item > 0u) {
-                touch_sphere(load_number(cloth.colliders.free_sphere_begin + item - 1u), x, &contacts);
-            }
-            node += 1u;
-        } else {
-            node = node_escape(row);
+    loop {
+        let item = next_item(cloth.colliders.sphere_tree_begin, cloth.colliders.sphere_tree_count, &node, x, x);
+        if (item == 0u) {
+            break;
         }
+        touch_sphere(load_number(cloth.colliders.free_sphere_begin + item - 1u), x, &contacts);
     }
     return contacts;
 }

@@ -39,30 +39,25 @@ fn store_scratch(row: u32, value: vec4<f32>) {
     scratch[cloth.scratch_begin + row] = value;
 }
 
-/// Row i of an array that goes from a start to a target, at a share of the frame.
-fn load_at(start: u32, destination: u32, i: u32, share: f32) -> vec4<f32> {
-    let from_row = input_pool[start + i];
-    let to_row = input_pool[destination + i];
-    if (share == 1.0) {
-        return to_row;
-    }
-    return from_row + (to_row - from_row) * share;
+/// First prepared row of sphere s: where it is, then where it was one iteration ago.
+fn sphere_row(s: u32) -> u32 {
+    return cloth.colliders.prepared_begin + SPHERE_ROWS * s;
 }
 
 /// Sphere s now.
 fn load_sphere(s: u32) -> vec4<f32> {
-    return load_scratch(cloth.colliders.prepared_begin + SPHERE_ROWS * s);
+    return load_scratch(sphere_row(s));
 }
 
 /// How far sphere s moved in this iteration [m].
 fn sphere_move(s: u32) -> vec3<f32> {
-    let row = cloth.colliders.prepared_begin + SPHERE_ROWS * s;
+    let row = sphere_row(s);
     return load_scratch(row).xyz - load_scratch(row + 1u).xyz;
 }
 
 /// First prepared row of capsule c.
 fn capsule_row(c: u32) -> u32 {
-    return cloth.colliders.prepared_begin + SPHERE_ROWS * cloth.colliders.sphere_count + CAPSULE_ROWS * c;
+    return sphere_row(cloth.colliders.sphere_count) + CAPSULE_ROWS * c;
 }
 
 /// The cone whose three rows begin at `row`.
@@ -129,7 +124,7 @@ fn prepare_shape(shape: u32) {
     let capsule_end = sphere_end + cloth.colliders.capsule_count;
     let plane_end = capsule_end + cloth.colliders.plane_count;
     if (shape < sphere_end) {
-        let row = cloth.colliders.prepared_begin + SPHERE_ROWS * shape;
+        let row = sphere_row(shape);
         store_scratch(row, sphere_at(shape, share));
         store_scratch(row + 1u, sphere_at(shape, share_before));
     } else if (shape < capsule_end) {
@@ -174,12 +169,27 @@ fn node_item(row: u32) -> u32 {
     return bitcast<u32>(input_pool[row + 1u].w);
 }
 
+/// Walks a tree without a stack, from `node` on: 1 + the next item whose box meets the box from `low` to `high`, 0 at the end.
+fn next_item(begin: u32, count: u32, node: ptr<function, u32>, low: vec3<f32>, high: vec3<f32>) -> u32 {
+    var item = 0u;
+    while (item == 0u && *node < count) {
+        let row = begin + 2u * *node;
+        if (meets_node(row, low, high)) {
+            item = node_item(row);
+            *node += 1u;
+        } else {
+            *node = node_escape(row);
+        }
+    }
+    return item;
+}
+
 /// Takes particle i, now at x, out of the shapes that it touches, by the mean of the ways out, and lets it rub against them.
 ///
 /// Friction moves the particle back by its slide, or its previous place after it: either takes the slide off its velocity, but
-/// only the first holds it where it is. It takes at most `friction * |push|` off the way that the particle slid over the shapes in this iteration; it never turns it
-/// around (Coulomb's law for positions, Mueller et al., "Position Based Dynamics", 2006, section 3.4). Pushes and ways
-/// shorter than `friction_slop` count less.
+/// only the first holds it where it is. It takes at most `friction * |push|` off the way that the particle slid over the shapes
+/// in this iteration; it never turns it around (Coulomb's law for positions, Mueller et al., "Position Based Dynamics", 2006,
+/// section 3.4). Pushes and ways shorter than `friction_slop` count less.
 fn resolve_contacts(i: u32, x: vec3<f32>, w: f32, contacts: Contacts) {
     if (contacts.count > 0.0) {
         var place = x + contacts.push / contacts.count;

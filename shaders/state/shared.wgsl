@@ -142,15 +142,19 @@ fn multiply_columns(begin: u32, v: vec3<f32>) -> vec3<f32> {
     return frame_pool[begin].xyz * v.x + frame_pool[begin + 1u].xyz * v.y + frame_pool[begin + 2u].xyz * v.z;
 }
 
-/// Row i of an array that goes from a start to a target over the frame; exactly the target in the last iteration.
-fn load_interpolated(start: u32, destination: u32, i: u32) -> vec4<f32> {
-    let share = iteration.velocity_scale.w;
+/// Row i of an array that goes from a start to a target, at a share of the frame; exactly the target at its end.
+fn load_at(start: u32, destination: u32, i: u32, share: f32) -> vec4<f32> {
     let from_row = input_pool[start + i];
     let to_row = input_pool[destination + i];
     if (share == 1.0) {
         return to_row;
     }
     return from_row + (to_row - from_row) * share;
+}
+
+/// Row i of such an array in the running iteration.
+fn load_interpolated(start: u32, destination: u32, i: u32) -> vec4<f32> {
+    return load_at(start, destination, i, iteration.velocity_scale.w);
 }
 
 /// Constants whose first vec4 stands at `begin` in `frame_pool`.

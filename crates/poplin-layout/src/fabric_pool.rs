@@ -44,10 +44,15 @@ pub struct FabricOffsets {
 
 /// Vec4 of scratch that the stages of a fabric need: tether anchors and wind impulses do not live at the same time.
 pub(crate) fn stage_scratch_len(fabric: &Fabric) -> u32 {
+    anchors(fabric).len().max(fabric.triangles.len()) as u32
+}
+
+/// Every particle that anchors a tether, once, rising.
+fn anchors(fabric: &Fabric) -> Vec<u32> {
     let mut anchors = fabric.tether_anchors.clone();
     anchors.sort_unstable();
     anchors.dedup();
-    anchors.len().max(fabric.triangles.len()) as u32
+    anchors
 }
 
 impl FabricOffsets {
@@ -89,16 +94,14 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
     let edge_stiffness_begin =
         if fabric.edge_stiffness_log2.is_empty() { NO_OFFSET } else { append(cast_slice(&fabric.edge_stiffness_log2)) };
 
-    let mut anchors = fabric.tether_anchors.clone();
-    anchors.sort_unstable();
-    anchors.dedup();
+    let anchors = anchors(fabric);
     let slot_of = |anchor: &u32| anchors.partition_point(|a| a < anchor) as u32;
     let slots: Vec<u32> = fabric.tether_anchors.iter().map(slot_of).collect();
     let tether_begin = append(&slots);
     append(cast_slice(&fabric.tether_lengths));
     let anchor_begin = append(&anchors);
     let triangle_begin = append(fabric.triangles.as_flattened());
-    let corner_begin = append(&triangles_by_particle(fabric));
+    let corner_begin = append(&groups_by_member(fabric.particle_count as usize, &fabric.triangles));
     let VirtualSets { set_begin: sets, bundles } = virtual_sets(fabric);
     let virtual_set_begin = append(&sets);
     let virtual_bundle_begin = append(bundles.as_flattened());
@@ -163,24 +166,23 @@ fn virtual_sets(fabric: &Fabric) -> VirtualSets {
     VirtualSets { set_begin, bundles: sets.concat() }
 }
 
-/// First entry of each particle, `[particle_count + 1]`, then the triangles of every particle in ascending order: vertices
-/// gather what triangles give them, so no order of threads can matter.
-fn triangles_by_particle(fabric: &Fabric) -> Vec<u32> {
-    let count = fabric.particle_count as usize;
-    let mut table = vec![0; count + 1];
-    for &corner in fabric.triangles.as_flattened() {
-        table[corner as usize + 1] += 1;
+/// First entry of each member, `[member_count + 1]`, then the groups of every member in ascending order: of particles their
+/// triangles, so that vertices gather what triangles give them and no order of threads can matter; of spheres their capsules.
+pub(crate) fn groups_by_member<const N: usize>(member_count: usize, groups: &[[u32; N]]) -> Vec<u32> {
+    let mut table = vec![0; member_count + 1];
+    for &member in groups.as_flattened() {
+        table[member as usize + 1] += 1;
     }
-    for particle in 0..count {
-        table[particle + 1] += table[particle];
+    for member in 0..member_count {
+        table[member + 1] += table[member];
     }
     let mut next = table.clone();
     let begin = table.len();
-    table.resize(begin + 3 * fabric.triangles.len(), 0);
-    for (triangle, corners) in fabric.triangles.iter().enumerate() {
-        for &corner in corners {
-            table[begin + next[corner as usize] as usize] = triangle as u32;
-            next[corner as usize] += 1;
+    table.resize(begin + N * groups.len(), 0);
+    for (group, members) in groups.iter().enumerate() {
+        for &member in members {
+            table[begin + next[member as usize] as usize] = group as u32;
+            next[member as usize] += 1;
         }
     }
     table
@@ -226,7 +228,6 @@ mod tests {
 
     #[test]
     fn particles_know_their_triangles_in_ascending_order() {
-        let fabric = Fabric { particle_count: 4, triangles: vec![[0, 1, 2], [2, 1, 3]], ..Default::default() };
-        assert_eq!(triangles_by_particle(&fabric), [0, 1, 3, 5, 6, 0, 0, 1, 0, 1, 1]);
+        assert_eq!(groups_by_member(4, &[[0, 1, 2], [2, 1, 3]]), [0, 1, 3, 5, 6, 0, 0, 1, 0, 1, 1]);
     }
 }

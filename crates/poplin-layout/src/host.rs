@@ -184,8 +184,7 @@ impl HostCloth {
     /// # Errors
     /// [`ModelError`] if a number is out of range or a capsule or body would miss its sphere; the old spheres stay.
     pub fn set_spheres(&mut self, spheres: &[[f32; 4]]) -> Result<(), ModelError> {
-        let valid = |c: &Colliders| c.validate_spheres().and_then(|()| c.validate_bodies());
-        self.colliders.check(valid, |copy| copy.spheres = spheres.to_vec())?;
+        self.colliders.check(|copy| copy.spheres = spheres.to_vec())?;
         self.is_woken |= self.colliders.set_spheres(spheres);
         Ok(())
     }
@@ -199,8 +198,7 @@ impl HostCloth {
             return Err(ModelError::Length { what: "target spheres", len: target.len(), expected: start.len() });
         }
         for spheres in [start, target] {
-            let valid = |c: &Colliders| c.validate_spheres().and_then(|()| c.validate_bodies());
-            self.colliders.check(valid, |copy| copy.spheres = spheres.to_vec())?;
+            self.colliders.check(|copy| copy.spheres = spheres.to_vec())?;
         }
         self.is_woken |= self.colliders.set_spheres_start_target(start, target);
         Ok(())
@@ -211,8 +209,7 @@ impl HostCloth {
     /// # Errors
     /// [`ModelError`] if an index is out of range; the old capsules stay.
     pub fn set_capsules(&mut self, capsules: &[[u32; 2]]) -> Result<(), ModelError> {
-        let valid = |c: &Colliders| c.validate_spheres().and_then(|()| c.validate_bodies());
-        self.colliders.check(valid, |copy| copy.capsules = capsules.to_vec())?;
+        self.colliders.check(|copy| copy.capsules = capsules.to_vec())?;
         self.is_woken |= self.colliders.set_capsules(capsules);
         Ok(())
     }
@@ -222,7 +219,7 @@ impl HostCloth {
     /// # Errors
     /// [`ModelError`] if a number is out of range or a convex would miss its plane; the old planes stay.
     pub fn set_planes(&mut self, planes: &[[f32; 4]]) -> Result<(), ModelError> {
-        self.colliders.check(Colliders::validate_planes, |copy| copy.planes = planes.to_vec())?;
+        self.colliders.check(|copy| copy.planes = planes.to_vec())?;
         self.is_woken |= self.colliders.set_planes(planes);
         Ok(())
     }
@@ -232,8 +229,7 @@ impl HostCloth {
     /// # Errors
     /// [`ModelError`] if an index is out of range or a list is empty; the old convexes stay.
     pub fn set_convexes(&mut self, convexes: &[Vec<u32>]) -> Result<(), ModelError> {
-        let valid = |c: &Colliders| c.validate_planes().and_then(|()| c.validate_bodies());
-        self.colliders.check(valid, |copy| copy.convexes = convexes.to_vec())?;
+        self.colliders.check(|copy| copy.convexes = convexes.to_vec())?;
         self.is_woken |= self.colliders.set_convexes(convexes);
         Ok(())
     }
@@ -243,8 +239,7 @@ impl HostCloth {
     /// # Errors
     /// [`ModelError`] if a number is not finite or a body would miss its box; the old boxes stay.
     pub fn set_boxes(&mut self, boxes: &[Parallelepiped]) -> Result<(), ModelError> {
-        let valid = |c: &Colliders| c.validate_boxes().and_then(|()| c.validate_bodies());
-        self.colliders.check(valid, |copy| copy.boxes = boxes.to_vec())?;
+        self.colliders.check(|copy| copy.boxes = boxes.to_vec())?;
         self.is_woken |= self.colliders.set_boxes(boxes);
         Ok(())
     }
@@ -280,7 +275,7 @@ impl HostCloth {
     /// # Errors
     /// [`ModelError`] if a number or index is out of range or a shape belongs to two bodies; the old bodies stay.
     pub fn set_bodies(&mut self, bodies: &[RigidBody]) -> Result<(), ModelError> {
-        self.colliders.check(Colliders::validate_bodies, |copy| copy.bodies = bodies.to_vec())?;
+        self.colliders.check(|copy| copy.bodies = bodies.to_vec())?;
         self.is_woken |= self.colliders.set_bodies(bodies);
         Ok(())
     }

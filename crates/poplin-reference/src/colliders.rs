@@ -7,7 +7,7 @@ use crate::geometry::{Cone, cone_between};
 use crate::math::{MIN_NORMAL_SQUARE, cross3, dot3, particle as pack, xyz};
 
 /// Vec4 of a prepared sphere: now, one iteration ago.
-pub(crate) const SPHERE_ROWS: u32 = 2;
+const SPHERE_ROWS: u32 = 2;
 /// Vec4 of a prepared capsule: its cone now, one iteration ago.
 const CAPSULE_ROWS: u32 = 6;
 /// Vec4 of a prepared box.
@@ -40,30 +40,28 @@ impl ClothMemory<'_> {
         self.scratch[row as usize] = value;
     }
 
-    /// Row i of an array that goes from a start to a target, at a share of the frame.
+    /// First prepared row of sphere s: where it is, then where it was one iteration ago.
     #[inline]
-    pub(crate) fn load_at(&self, start: u32, target: u32, i: u32, share: f32) -> [f32; 4] {
-        let from_row = self.input_pool[(start + i) as usize];
-        let to_row = self.input_pool[(target + i) as usize];
-        if share == 1.0 { to_row } else { std::array::from_fn(|k| from_row[k] + (to_row[k] - from_row[k]) * share) }
+    pub(crate) fn sphere_row(&self, s: u32) -> u32 {
+        self.cloth.colliders.prepared_begin + SPHERE_ROWS * s
     }
 
     /// Sphere s now.
     #[inline]
     pub(crate) fn load_sphere(&self, s: u32) -> [f32; 4] {
-        self.load_scratch(self.cloth.colliders.prepared_begin + SPHERE_ROWS * s)
+        self.load_scratch(self.sphere_row(s))
     }
 
     /// How far sphere s moved in this iteration.
     pub(crate) fn sphere_move(&self, s: u32) -> Vec3 {
-        let row = self.cloth.colliders.prepared_begin + SPHERE_ROWS * s;
+        let row = self.sphere_row(s);
         xyz(self.load_scratch(row)) - xyz(self.load_scratch(row + 1))
     }
 
     /// First prepared row of capsule c.
     #[inline]
     pub(crate) fn capsule_row(&self, c: u32) -> u32 {
-        self.cloth.colliders.prepared_begin + SPHERE_ROWS * self.cloth.colliders.sphere_count + CAPSULE_ROWS * c
+        self.sphere_row(self.cloth.colliders.sphere_count) + CAPSULE_ROWS * c
     }
 
     /// The cone whose three rows begin at `row`.
@@ -133,6 +131,23 @@ impl ClothMemory<'_> {
     pub(crate) fn node_item(&self, row: u32) -> u32 {
         self.input_pool[row as usize + 1][3].to_bits()
     }
+
+    /// Walks a tree without a stack, from `node` on: 1 + the next item whose box meets the box from `low` to `high`, 0 at the
+    /// end.
+    #[inline]
+    pub(crate) fn next_item(&self, begin: u32, count: u32, node: &mut u32, low: Vec3, high: Vec3) -> u32 {
+        let mut item = 0;
+        while item == 0 && *node < count {
+            let row = begin + 2 * *node;
+            if self.meets_node(row, low, high) {
+                item = self.node_item(row);
+                *node += 1;
+            } else {
+                *node = self.node_escape(row);
+            }
+        }
+        item
+    }
 }
 
 fn prepare_cone(memory: &mut ClothMemory<'_>, c: u32, share: f32, row: u32) {
@@ -164,7 +179,7 @@ pub(crate) fn prepare_shape(memory: &mut ClothMemory<'_>, shape: u32) {
     let capsule_end = sphere_end + shapes.capsule_count;
     let plane_end = capsule_end + shapes.plane_count;
     if shape < sphere_end {
-        let row = shapes.prepared_begin + SPHERE_ROWS * shape;
+        let row = memory.sphere_row(shape);
         memory.store_scratch(row, memory.sphere_at(shape, share));
         memory.store_scratch(row + 1, memory.sphere_at(shape, share_before));
     } else if shape < capsule_end {

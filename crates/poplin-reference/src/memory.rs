@@ -133,13 +133,18 @@ impl<'a> ClothMemory<'a> {
         column(0) * v.x + column(1) * v.y + column(2) * v.z
     }
 
-    /// Row i of an array that goes from a start to a target over the frame; exactly the target in the last iteration.
+    /// Row i of an array that goes from a start to a target, at a share of the frame; exactly the target at its end.
     #[inline]
-    pub fn load_interpolated(&self, start: u32, target: u32, i: u32) -> [f32; 4] {
-        let share = self.iteration.velocity_scale[3];
+    pub fn load_at(&self, start: u32, target: u32, i: u32, share: f32) -> [f32; 4] {
         let from_row = self.input_pool[(start + i) as usize];
         let to_row = self.input_pool[(target + i) as usize];
         if share == 1.0 { to_row } else { std::array::from_fn(|k| from_row[k] + (to_row[k] - from_row[k]) * share) }
+    }
+
+    /// Row i of such an array in the running iteration.
+    #[inline]
+    pub fn load_interpolated(&self, start: u32, target: u32, i: u32) -> [f32; 4] {
+        self.load_at(start, target, i, self.iteration.velocity_scale[3])
     }
 
     /// Constants whose first vec4 stands at `begin` in `frame_pool`.

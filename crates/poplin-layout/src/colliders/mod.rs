@@ -4,8 +4,9 @@ mod tree;
 
 use poplin_model::{BodyImpulse, ClothConfig, Colliders, ModelError, Parallelepiped, RigidBody};
 
+use crate::fabric_pool::groups_by_member;
 use crate::{ColliderFrame, Feedback, FrameSteps, InterpolatedArray};
-use tree::{Bounds, ROWS_PER_NODE, Tree, bounds_of};
+use tree::{Bounds, Tree, bounds_of};
 
 /// Particles whose impulses on bodies are summed by one lane: [`chunk_count`].
 pub const CHUNK: u32 = 16;
@@ -90,7 +91,7 @@ pub(crate) struct HostColliders {
     vertices: InterpolatedArray,
     capsule_rows: Rows,
     triangle_rows: Rows,
-    sphere_rows: Rows,
+    sphere_tree_rows: Rows,
     capsule_tree_rows: Rows,
     triangle_tree_rows: Rows,
     number_rows: Rows,
@@ -217,17 +218,11 @@ impl HostColliders {
         is_changed
     }
 
-    /// Checks what would be set before it is; gives the error of a copy with `change` made.
-    pub(crate) fn check(
-        &self,
-        validate: impl FnOnce(&Colliders) -> Result<(), ModelError>,
-        change: impl FnOnce(&mut Colliders),
-    ) -> Result<(), ModelError> {
-        // Meshes are large and are checked by their own setters.
-        let Colliders { spheres, capsules, planes, convexes, boxes, bodies, .. } = self.colliders.clone_without_mesh();
-        let mut copy = Colliders { spheres, capsules, planes, convexes, boxes, bodies, ..Colliders::default() };
+    /// Checks a copy with `change` made, before it is. Meshes are large and are checked by their own setters.
+    pub(crate) fn check(&self, change: impl FnOnce(&mut Colliders)) -> Result<(), ModelError> {
+        let mut copy = self.colliders.clone_without_mesh();
         change(&mut copy);
-        validate(&copy)
+        copy.validate()
     }
 
     pub(crate) fn has_bodies(&self) -> bool {
@@ -304,21 +299,6 @@ impl HostColliders {
         let free = |owned: Vec<bool>| -> Vec<u32> { (0..owned.len() as u32).filter(|&shape| !owned[shape as usize]).collect() };
         self.free_spheres = free(owned(spheres.len(), &spheres_of));
         self.free_capsules = free(owned(capsules.len(), &|body| body.capsules.clone()));
-        let (mut ends, mut begin) = (vec![0; spheres.len() + 1], Vec::new());
-        for &sphere in capsules.as_flattened() {
-            ends[sphere as usize + 1] += 1;
-        }
-        for &count in &ends {
-            begin.push(begin.last().copied().unwrap_or(0) + count);
-        }
-        let mut next = begin.clone();
-        let mut capsules_of = vec![0; 2 * capsules.len()];
-        for (capsule, pair) in capsules.iter().enumerate() {
-            for &sphere in pair {
-                capsules_of[next[sphere as usize] as usize] = capsule as u32;
-                next[sphere as usize] += 1;
-            }
-        }
         let plane_begin = convexes.iter().scan(0, |sum, convex| {
             *sum += convex.len() as u32;
             Some(*sum)
@@ -328,7 +308,7 @@ impl HostColliders {
             free_capsules: append(&mut self.free_capsules.iter().copied()),
             free_convexes: append(&mut free(owned(convexes.len(), &|body| body.convexes.clone())).into_iter()),
             free_boxes: append(&mut free(owned(boxes.len(), &|body| body.boxes.clone())).into_iter()),
-            sphere_capsules: append(&mut begin.into_iter().chain(capsules_of))[0],
+            sphere_capsules: append(&mut groups_by_member(spheres.len(), capsules).into_iter())[0],
             convex_planes: append(&mut std::iter::once(0).chain(plane_begin).chain(convexes.iter().flatten().copied()))[0],
         };
         let mut rows = Vec::with_capacity(8 * bodies.len());
@@ -355,11 +335,11 @@ impl HostColliders {
         let halves = [self.spheres.start(), self.spheres.target()];
         let of_sphere = |sphere: u32| halves.map(|half| half[sphere as usize]).map(|[x, y, z, r]| ([x, y, z], r));
         let of_spheres = |list: &[u32]| bounds_of(list.iter().flat_map(|&sphere| of_sphere(sphere)));
-        let tree = |bounds: Vec<Bounds>| Tree::new(&bounds);
-        self.sphere_tree = tree(self.free_spheres.iter().map(|&sphere| of_spheres(&[sphere])).collect());
+        let tree = |bounds: &mut dyn Iterator<Item = Bounds>| Tree::new(&bounds.collect::<Vec<_>>());
+        self.sphere_tree = tree(&mut self.free_spheres.iter().map(|&sphere| of_spheres(&[sphere])));
         let ends = |capsule: &u32| of_spheres(&self.colliders.capsules[*capsule as usize]);
-        self.capsule_tree = tree(self.free_capsules.iter().map(ends).collect());
-        for (tree, rows) in [(&self.sphere_tree, &mut self.sphere_rows), (&self.capsule_tree, &mut self.capsule_tree_rows)] {
+        self.capsule_tree = tree(&mut self.free_capsules.iter().map(ends));
+        for (tree, rows) in [(&self.sphere_tree, &mut self.sphere_tree_rows), (&self.capsule_tree, &mut self.capsule_tree_rows)] {
             tree.rows(&mut rows.rows);
             rows.is_changed = true;
         }
@@ -381,7 +361,7 @@ impl HostColliders {
             halves(&self.vertices),
             self.capsule_rows.rows.len(),
             self.triangle_rows.rows.len(),
-            self.sphere_rows.rows.len(),
+            self.sphere_tree_rows.rows.len(),
             self.capsule_tree_rows.rows.len(),
             self.triangle_tree_rows.rows.len(),
             self.number_rows.rows.len(),
@@ -417,7 +397,7 @@ impl HostColliders {
         [
             &mut self.capsule_rows,
             &mut self.triangle_rows,
-            &mut self.sphere_rows,
+            &mut self.sphere_tree_rows,
             &mut self.capsule_tree_rows,
             &mut self.triangle_tree_rows,
             &mut self.number_rows,
@@ -583,8 +563,6 @@ fn is_closed(triangles: &[[u32; 3]]) -> bool {
     backward.sort_unstable();
     !forward.is_empty() && forward == backward && forward.windows(2).all(|pair| pair[0] != pair[1])
 }
-
-const _: () = assert!(ROWS_PER_NODE == 2);
 
 #[cfg(test)]
 mod tests {

@@ -5,9 +5,6 @@ use obvhs::BvhBuildParams;
 use obvhs::aabb::Aabb;
 use obvhs::bvh2::builder::build_bvh2;
 
-/// Rows of one node: `min.xyz, escape` and `max.xyz, item + 1`, the last numbers bit-cast.
-pub(super) const ROWS_PER_NODE: usize = 2;
-
 /// Added to every box in relation to its coordinates, for the rounding of what the kernel computes.
 const MARGIN: f32 = 1e-5;
 
@@ -92,7 +89,7 @@ impl Tree {
         self.nodes.len() as u32
     }
 
-    /// The nodes as the kernel reads them.
+    /// The nodes as the kernel reads them: `min.xyz, escape` and `max.xyz, item + 1`, the last numbers bit-cast.
     pub(super) fn rows(&self, rows: &mut Vec<[f32; 4]>) {
         rows.clear();
         rows.extend(self.nodes.iter().flat_map(|node| {

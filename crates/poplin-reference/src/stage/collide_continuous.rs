@@ -3,7 +3,7 @@
 use glam::Vec3;
 
 use crate::ClothMemory;
-use crate::colliders::{Contacts, SPHERE_ROWS, resolve_contacts};
+use crate::colliders::{Contacts, resolve_contacts};
 use crate::geometry::{Side, find_impact, foot_on_cone, touch_cone};
 use crate::math::{cross3, dot3, guarded_square, particle as pack, xyz};
 use crate::stage::collide_shape::{scaled_mass, touch_capsule};
@@ -34,15 +34,11 @@ fn is_in_reach(memory: &ClothMemory<'_>, a: u32, b: u32, x: Vec3) -> bool {
     x.cmpge(low_a.min(low_b)).all() && x.cmple(high_a.max(high_b)).all()
 }
 
-fn sphere_row(memory: &ClothMemory<'_>, s: u32) -> u32 {
-    memory.cloth.colliders.prepared_begin + SPHERE_ROWS * s
-}
-
 fn sweep_capsule(memory: &ClothMemory<'_>, c: u32, sweep: &mut Sweep) {
     let row = memory.capsule_row(c);
     let cone = memory.load_cone(row);
     let old = memory.load_cone(row + 3);
-    let [a, b] = memory.capsule_ends(c).map(|end| sphere_row(memory, end));
+    let [a, b] = memory.capsule_ends(c).map(|end| memory.sphere_row(end));
     if cone.half_length > 0.0 && old.half_length > 0.0 && is_in_reach(memory, a, b, sweep.end) {
         let e = sweep.before - old.center;
         let d = sweep.x - cone.center;
@@ -94,7 +90,7 @@ fn is_sphere_passed(memory: &ClothMemory<'_>, s: u32, x: Vec3, hits: &Hits) -> b
 }
 
 fn sweep_sphere(memory: &ClothMemory<'_>, s: u32, sweep: &mut Sweep) {
-    let row = sphere_row(memory, s);
+    let row = memory.sphere_row(s);
     if is_in_reach(memory, row, row, sweep.end) && !is_sphere_passed(memory, s, sweep.x, &sweep.hits) {
         let sphere = memory.load_scratch(row);
         let old = memory.load_scratch(row + 1);
@@ -123,30 +119,20 @@ pub fn collide_continuous(memory: &mut ClothMemory<'_>, i: u32) {
     let (low, high) = (sweep.x.min(before), sweep.x.max(before));
     let shapes = memory.cloth.colliders;
     let mut node = 0;
-    while node < shapes.capsule_tree_count {
-        let row = shapes.capsule_tree_begin + 2 * node;
-        if memory.meets_node(row, low, high) {
-            let item = memory.node_item(row);
-            if item > 0 {
-                sweep_capsule(memory, memory.load_number(shapes.free_capsule_begin + item - 1), &mut sweep);
-            }
-            node += 1;
-        } else {
-            node = memory.node_escape(row);
+    loop {
+        let item = memory.next_item(shapes.capsule_tree_begin, shapes.capsule_tree_count, &mut node, low, high);
+        if item == 0 {
+            break;
         }
+        sweep_capsule(memory, memory.load_number(shapes.free_capsule_begin + item - 1), &mut sweep);
     }
     node = 0;
-    while node < shapes.sphere_tree_count {
-        let row = shapes.sphere_tree_begin + 2 * node;
-        if memory.meets_node(row, low, high) {
-            let item = memory.node_item(row);
-            if item > 0 {
-                sweep_sphere(memory, memory.load_number(shapes.free_sphere_begin + item - 1), &mut sweep);
-            }
-            node += 1;
-        } else {
-            node = memory.node_escape(row);
+    loop {
+        let item = memory.next_item(shapes.sphere_tree_begin, shapes.sphere_tree_count, &mut node, low, high);
+        if item == 0 {
+            break;
         }
+        sweep_sphere(memory, memory.load_number(shapes.free_sphere_begin + item - 1), &mut sweep);
     }
     if sweep.x != xyz(particle) {
         memory.store_current(i, pack(sweep.x, particle[3]));

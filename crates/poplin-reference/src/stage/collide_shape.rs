@@ -55,30 +55,20 @@ pub(crate) fn touch_shapes(memory: &ClothMemory<'_>, x: Vec3) -> Contacts {
     let shapes = &memory.cloth.colliders;
     let mut contacts = Contacts::default();
     let mut node = 0;
-    while node < shapes.capsule_tree_count {
-        let row = shapes.capsule_tree_begin + 2 * node;
-        if memory.meets_node(row, x, x) {
-            let item = memory.node_item(row);
-            if item > 0 {
-                touch_capsule(memory, memory.load_number(shapes.free_capsule_begin + item - 1), x, &mut contacts);
-            }
-            node += 1;
-        } else {
-            node = memory.node_escape(row);
+    loop {
+        let item = memory.next_item(shapes.capsule_tree_begin, shapes.capsule_tree_count, &mut node, x, x);
+        if item == 0 {
+            break;
         }
+        touch_capsule(memory, memory.load_number(shapes.free_capsule_begin + item - 1), x, &mut contacts);
     }
     node = 0;
-    while node < shapes.sphere_tree_count {
-        let row = shapes.sphere_tree_begin + 2 * node;
-        if memory.meets_node(row, x, x) {
-            let item = memory.node_item(row);
-            if item > 0 {
-                touch_sphere(memory, memory.load_number(shapes.free_sphere_begin + item - 1), x, &mut contacts);
-            }
-            node += 1;
-        } else {
-            node = memory.node_escape(row);
+    loop {
+        let item = memory.next_item(shapes.sphere_tree_begin, shapes.sphere_tree_count, &mut node, x, x);
+        if item == 0 {
+            break;
         }
+        touch_sphere(memory, memory.load_number(shapes.free_sphere_begin + item - 1), x, &mut contacts);
     }
     contacts
 }
