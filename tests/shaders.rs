@@ -4,7 +4,7 @@ use std::mem::{offset_of, size_of};
 
 use poplin_layout::{
     ClothFrame, ColliderFrame, DispatchParameters, Feedback, IterationConstants, MemoryTier, PhaseConstants, Stage, StageMask,
-    TierLimits,
+    SelfCollisionFrame, TierLimits,
 };
 use poplin_shaders::{
     Kernel, OverrideValues, compose, compose_with, lint, parse, source, struct_layouts, undocumented, validate, workgroup_bytes,
@@ -106,6 +106,18 @@ fn structs_lie_in_memory_as_their_rust_twins() {
         sleep_interval,
         sleep_after_count,
         colliders,
+        self_collision,
+    });
+    twin!(SelfCollisionFrame {
+        distance,
+        stiffness,
+        friction,
+        max_move,
+        inverse_cell,
+        member_count,
+        member_begin,
+        rest_begin,
+        grid_begin,
     });
     twin!(ColliderFrame {
         sphere_count,
@@ -206,7 +218,7 @@ fn workgroup_memory_stays_within_the_tier_budget() {
     for tier in MemoryTier::ALL {
         let limits = TierLimits::DEFAULT;
         let capacity = limits.particles_in(tier).unwrap_or(1);
-        let overrides = OverrideValues { lane_count: 256, tier, capacity, stages: StageMask::ALL };
+        let overrides = OverrideValues { lane_count: 256, tier, capacity, stages: StageMask::ALL, grid_cells: 1 };
         let bytes = workgroup_bytes(&module, &info, &overrides).unwrap();
         assert!(bytes <= limits.workgroup_bytes, "{}: {bytes} bytes", tier.name());
         assert!(bytes + 2 * TierLimits::FIXED_BYTES >= tier.bytes_per_particle() * capacity, "{}: {bytes} bytes", tier.name());

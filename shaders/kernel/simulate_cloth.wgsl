@@ -5,6 +5,7 @@
 #import stage/tether
 #import stage/gauss_seidel
 #import stage/separation
+#import stage/self_collide
 #import stage/collide_convex
 #import stage/collide_box
 #import stage/collide_triangle
@@ -163,6 +164,43 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                     constrain_separation(i);
                 }
             }
+        }
+        if ((STAGES & STAGE_SELF_COLLIDE) != 0u) {
+            let member_count = select(0u, cloth.self_collision.member_count, is_busy && is_alive);
+            for (var cell = lane; cell < GRID_CELLS; cell += LANES) {
+                clear_cell(cell);
+            }
+            workgroupBarrier();
+            storageBarrier(); // particles and empty buckets -> counts
+            for (var k = lane; k < member_count; k += LANES) {
+                count_member(k);
+            }
+            workgroupBarrier(); // counts -> sums
+            for (var part = lane; part < GRID_PARTS; part += LANES) {
+                sum_cells(part);
+            }
+            workgroupBarrier(); // sums -> places
+            for (var part = lane; part < GRID_PARTS; part += LANES) {
+                scan_cells(part);
+            }
+            workgroupBarrier(); // places -> buckets
+            for (var k = lane; k < member_count; k += LANES) {
+                scatter_member(k);
+            }
+            workgroupBarrier();
+            storageBarrier(); // buckets -> sorted buckets
+            for (var slot = lane; slot < member_count; slot += LANES) {
+                sort_member(slot);
+            }
+            storageBarrier(); // sorted buckets -> contacts
+            for (var slot = lane; slot < member_count; slot += LANES) {
+                count_contacts(slot);
+            }
+            storageBarrier(); // contacts -> pushes
+            for (var slot = lane; slot < member_count; slot += LANES) {
+                push_apart(slot);
+            }
+            if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // pushes -> shapes
         }
         if ((STAGES & STAGE_COLLIDE_CONVEX) != 0u) {
             if (is_alive) {

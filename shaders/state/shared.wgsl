@@ -4,7 +4,9 @@
 // Memory budget of a workgroup [bytes]:
 //   shared_current   16 * CURRENT_CAPACITY    resident, half-resident: the particle capacity; streamed: 1
 //   shared_previous  16 * PREVIOUS_CAPACITY   resident: the particle capacity; else 1
+//   shared_cells     4 * GRID_CELLS          with self collision; else 4
 //   counters         24
+//   shared_cell_sums 4 * GRID_SUMS           64 with self collision; else 1
 
 /// Threads of a workgroup; one workgroup simulates one cloth.
 override LANES: u32 = 64u;
@@ -16,6 +18,10 @@ override PREVIOUS_CAPACITY: u32 = 1u;
 override CURRENT_SHARED: bool = false;
 /// Previous particles are in workgroup memory (resident tier).
 override PREVIOUS_SHARED: bool = false;
+/// Buckets of the grid of self collision, a power of two, at least 256 where the stage is compiled in.
+override GRID_CELLS: u32 = 1u;
+/// Parts of that grid whose counts are summed: GRID_PARTS where the stage is compiled in.
+override GRID_SUMS: u32 = 1u;
 /// Stages that are compiled in, one bit each.
 override STAGES: u32 = 0xffffffffu;
 
@@ -41,6 +47,8 @@ const STAGE_MASS: u32 = 0x100u;
 const STAGE_COLLIDE_SHAPE: u32 = 0x200u;
 /// Bit of the stage of virtual particles in STAGES.
 const STAGE_VIRTUAL_PARTICLES: u32 = 0x400u;
+/// Bit of the stage of self collision in STAGES.
+const STAGE_SELF_COLLIDE: u32 = 0x800u;
 /// Bit of the sleep stage in STAGES.
 const STAGE_SLEEP: u32 = 0x1000u;
 /// Bit of the box stage in STAGES.
@@ -56,6 +64,12 @@ const STAGES_OF_SHAPES: u32 = 0xe6c0u;
 var<workgroup> shared_current: array<vec4<f32>, CURRENT_CAPACITY>;
 /// Previous particles of this workgroup's cloth.
 var<workgroup> shared_previous: array<vec4<f32>, PREVIOUS_CAPACITY>;
+/// Parts into which the grid is cut to sum up its counts.
+const GRID_PARTS: u32 = 64u;
+/// Buckets of the grid of self collision: counts of particles, then the places of their first, then of their last particles.
+var<workgroup> shared_cells: array<atomic<u32>, GRID_CELLS>;
+/// Sums of counts over the parts of the grid.
+var<workgroup> shared_cell_sums: array<u32, GRID_SUMS>;
 /// Particles that would have left the number range.
 var<workgroup> shared_fault_count: atomic<u32>;
 /// The lowest such particle.

@@ -95,6 +95,8 @@ struct ClothFrame {
     sleep_after_count: u32,
     /// What the cloth collides with.
     colliders: ColliderFrame,
+    /// How it collides with itself.
+    self_collision: SelfCollisionFrame,
 }
 
 /// What a cloth collides with in one frame. Offsets of lists without entries mean nothing.
@@ -189,6 +191,28 @@ struct ColliderFrame {
     step: f32,
     /// Share of a frame's move that falls to one iteration.
     move_share: f32,
+}
+
+/// How a cloth collides with itself in one frame.
+struct SelfCollisionFrame {
+    /// Distance at which particles are kept apart [m], 0 = off.
+    distance: f32,
+    /// Share of an overlap removed per iteration.
+    stiffness: f32,
+    /// Share of the sideways motion of touching particles lost per iteration.
+    friction: f32,
+    /// Largest move of a particle by its velocity in an iteration [m], 0 = unlimited.
+    max_move: f32,
+    /// One over the edge of a grid cell [1/m].
+    inverse_cell: f32,
+    /// Particles that take part.
+    member_count: u32,
+    /// Numbers of these particles in `input_pool`, four to a vec4, or NO_OFFSET for all.
+    member_begin: u32,
+    /// Positions at rest in `input_pool`.
+    rest_begin: u32,
+    /// The sorted particles in the cloth's scratch, three vec4 each.
+    grid_begin: u32,
 }
 
 /// Constants of one iteration.

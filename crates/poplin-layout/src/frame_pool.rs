@@ -181,5 +181,6 @@ pub fn pack_cloth_frame(
         sleep_interval: config.sleep_test_interval,
         sleep_after_count: config.sleep_after_count,
         colliders: inputs.colliders,
+        self_collision: inputs.self_collision,
     });
 }

@@ -4,9 +4,10 @@ use poplin_model::{Cloth, ClothConfig, Colliders, Frame, ModelError, Parallelepi
 
 use crate::colliders::{BODY_ROWS, HostColliders};
 use crate::fabric_pool::stage_scratch_len;
+use crate::self_collision::{HostSelfCollision, member_count};
 use crate::{
     ClothPlacement, ColliderFrame, Feedback, FrameArrays, FrameClock, FrameMotion, InterpolatedArray, MAX_ITERATIONS_PER_FRAME,
-    NO_OFFSET, Stage, StageMask, pack_cloth_frame,
+    NO_OFFSET, SelfCollisionFrame, Stage, StageMask, pack_cloth_frame,
 };
 
 /// A validated cloth in simulation. All changes act from the next frame on; one that really changes something wakes a
@@ -19,8 +20,9 @@ pub struct HostCloth {
     motion_spheres: InterpolatedArray,
     separation_spheres: InterpolatedArray,
     colliders: HostColliders,
-    particle_input_len: u32,
-    collider_input_len: u32,
+    self_collision: HostSelfCollision,
+    /// Vec4 of the inputs: per particle, of self collision, of the colliders.
+    input_lens: [u32; 3],
     /// Scratch of the stages before the colliders.
     stage_scratch_len: u32,
     accelerations_changed: bool,
@@ -73,8 +75,8 @@ impl HostCloth {
             motion_spheres: InterpolatedArray::default(),
             separation_spheres: InterpolatedArray::default(),
             colliders: HostColliders::new(&colliders),
-            particle_input_len: 0,
-            collider_input_len: 0,
+            self_collision: HostSelfCollision::new(&cloth),
+            input_lens: [0; 3],
             stage_scratch_len: stage_scratch_len(&cloth.fabric),
             accelerations_changed: !cloth.particle_accelerations.is_empty(),
             writes: Vec::new(),
@@ -110,6 +112,7 @@ impl HostCloth {
         config.validate()?;
         self.is_woken |= config != self.cloth.config;
         self.cloth.config = config;
+        self.self_collision.update(&self.cloth);
         Ok(())
     }
 
@@ -160,6 +163,32 @@ impl HostCloth {
     pub fn set_separation_spheres(&mut self, spheres: &[[f32; 4]]) -> Result<(), ModelError> {
         self.check_spheres("separation_spheres", spheres)?;
         self.is_woken |= self.separation_spheres.set(spheres);
+        Ok(())
+    }
+
+    /// Replaces the positions at rest \[m\] by which self collision spares neighbours, shape `[particle_count]`; empty: the
+    /// particles as the cloth was added.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the length differs from the particle count or a number is not finite; the old ones stay.
+    pub fn set_rest_positions(&mut self, positions: &[[f32; 3]]) -> Result<(), ModelError> {
+        self.check_length("rest_positions", positions.len())?;
+        poplin_model::check_finite("rest_positions", positions)?;
+        self.is_woken |= positions != self.cloth.rest_positions;
+        self.cloth.rest_positions = positions.to_vec();
+        self.self_collision.update(&self.cloth);
+        Ok(())
+    }
+
+    /// Restricts self collision to some particles, each named once; empty: all.
+    ///
+    /// # Errors
+    /// [`ModelError`] if an index is out of range or repeated; the old ones stay.
+    pub fn set_self_collision_indices(&mut self, indices: &[u32]) -> Result<(), ModelError> {
+        self.cloth.validate_self_collision_indices(indices)?;
+        self.is_woken |= indices != self.cloth.self_collision_indices;
+        self.cloth.self_collision_indices = indices.to_vec();
+        self.self_collision.update(&self.cloth);
         Ok(())
     }
 
@@ -377,23 +406,37 @@ impl HostCloth {
     /// new layout: then everything is given again by [`HostCloth::take_inputs`].
     pub fn input_len(&mut self) -> u32 {
         self.colliders.update();
-        if self.has_particle_inputs() && self.particle_input_len == 0 {
-            self.particle_input_len = ParticleSlots { particle_count: self.cloth.particle_count() as u32 }.total();
-            self.colliders.mark_all();
+        let before = self.input_lens;
+        if self.has_particle_inputs() {
+            self.input_lens[0] = ParticleSlots { particle_count: self.cloth.particle_count() as u32 }.total();
         }
-        let before = self.collider_input_len;
-        self.collider_input_len = self.colliders.input_len();
-        if self.collider_input_len != before {
+        self.input_lens[1] = self.self_collision.input_len(&self.cloth);
+        self.input_lens[2] = self.colliders.input_len();
+        if self.input_lens != before {
             self.accelerations_changed = true;
             self.motion_spheres.mark_all();
             self.separation_spheres.mark_all();
+            self.self_collision.mark_all();
+            self.colliders.mark_all();
         }
-        self.particle_input_len + self.collider_input_len
+        self.input_lens.iter().sum()
+    }
+
+    /// Where the parts of the inputs begin: per particle, of self collision, of the colliders.
+    fn input_begins(&self) -> [u32; 3] {
+        let [particles, own, _] = self.input_lens;
+        [0, particles, particles + own]
+    }
+
+    /// Where the scratch of the colliders and of self collision begins.
+    fn scratch_begins(&self) -> [u32; 2] {
+        let colliders = self.colliders.scratch_len(self.cloth.particle_count() as u32);
+        [self.stage_scratch_len, self.stage_scratch_len + colliders]
     }
 
     /// Vec4 of scratch that the cloth needs; call after [`HostCloth::input_len`].
     pub fn scratch_len(&self) -> u32 {
-        self.stage_scratch_len + self.colliders.scratch_len(self.cloth.particle_count() as u32)
+        self.scratch_begins()[1] + self.self_collision.scratch_len(&self.cloth)
     }
 
     /// Gives each part of the inputs that changed, with its offset in the cloth's part of `input_pool` \[vec4\].
@@ -407,8 +450,9 @@ impl HostCloth {
         }
         self.motion_spheres.take_changed(|offset, values| give(slots.motion() + offset, values));
         self.separation_spheres.take_changed(|offset, values| give(slots.separation() + offset, values));
-        let begin = self.particle_input_len;
-        self.colliders.take_changed(|offset, values| give(begin + offset, values));
+        let [_, own, colliders] = self.input_begins();
+        self.self_collision.take_changed(&self.cloth, |offset, values| give(own + offset, values));
+        self.colliders.take_changed(|offset, values| give(colliders + offset, values));
     }
 
     /// The particle writes since the last call, in the order of writing.
@@ -431,9 +475,14 @@ impl HostCloth {
         }
     }
 
-    /// Loop trips of one particle in one iteration that its colliders take.
-    pub fn collider_trips(&self) -> u64 {
-        self.colliders.trips_per_particle()
+    /// Loop trips of one particle in one iteration that its colliders and self collision take.
+    pub fn collision_trips(&self) -> u64 {
+        self.colliders.trips_per_particle() + self.self_collision.trips_per_particle()
+    }
+
+    /// Particles that take part in self collision.
+    pub fn self_collision_count(&self) -> u32 {
+        member_count(&self.cloth)
     }
 
     /// The stages that this cloth needs in its kernel; call after [`HostCloth::input_len`].
@@ -444,6 +493,7 @@ impl HostCloth {
             (Stage::Motion, self.motion_spheres.is_set() && config.motion_stiffness > 0.0),
             (Stage::Tether, self.cloth.fabric.tethers_per_particle > 0 && config.tether_stiffness > 0.0),
             (Stage::Separation, self.separation_spheres.is_set()),
+            (Stage::SelfCollide, self.self_collision.is_on() && config.self_collision_stiffness > 0.0),
             (Stage::CollideConvex, colliders.has_free_convexes()),
             (Stage::CollideBox, colliders.has_free_boxes()),
             (Stage::CollideTriangle, colliders.has_free_mesh()),
@@ -497,11 +547,18 @@ impl HostCloth {
             motion: halves(&self.motion_spheres, slots.motion()),
             separation: halves(&self.separation_spheres, slots.separation()),
             wake_count: self.wake_count,
+            self_collision: self.self_collision.frame(
+                &self.cloth,
+                steps.as_ref(),
+                placement,
+                placement.input_begin.wrapping_add(self.input_begins()[1]),
+                self.scratch_begins()[1],
+            ),
             colliders: self.colliders.frame(
                 &self.cloth.config,
                 steps.as_ref(),
                 placement.particle_count,
-                placement.input_begin.wrapping_add(self.particle_input_len),
+                placement.input_begin.wrapping_add(self.input_begins()[2]),
                 self.stage_scratch_len,
             ),
         };
@@ -525,4 +582,6 @@ pub struct InputOffsets {
     pub wake_count: u32,
     /// What the cloth collides with.
     pub colliders: ColliderFrame,
+    /// How it collides with itself.
+    pub self_collision: SelfCollisionFrame,
 }

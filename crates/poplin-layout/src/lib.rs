@@ -12,6 +12,7 @@ mod frame_pool;
 mod host;
 mod interpolated;
 mod part;
+mod self_collision;
 mod stages;
 mod tier;
 mod types;
@@ -24,10 +25,10 @@ pub mod pools {
     //! | `cloth_frames` | [`ClothFrame`](crate::ClothFrame) | per frame | offsets and constants of every dispatched cloth, bucket by bucket |
     //! | `frame_pool` | `[f32; 4]` | per frame | [`IterationConstants`](crate::IterationConstants), then [`PhaseConstants`](crate::PhaseConstants) of each cloth |
     //! | `fabric_pool` | `u32` | on add | sets, fibers, vertices, rest lengths (bit-cast), tethers |
-    //! | `input_pool` | `[f32; 4]` | on change | per-particle accelerations, motion and separation spheres; colliders, their lists and trees |
+    //! | `input_pool` | `[f32; 4]` | on change | per-particle accelerations, motion and separation spheres; positions at rest; colliders, their lists and trees |
     //! | `current` | `[f32; 4]` | by the kernel | position and working inverse mass |
     //! | `previous` | `[f32; 4]` | by the kernel | position one iteration ago and the user's inverse mass |
-    //! | `scratch` | `[f32; 4]` | by the kernel | tether anchors at the stage's input, wind impulses of triangles; shapes of the iteration, nearest triangles, impulses on bodies |
+    //! | `scratch` | `[f32; 4]` | by the kernel | tether anchors at the stage's input, wind impulses of triangles; shapes of the iteration, nearest triangles, impulses on bodies, sorted particles |
     //! | `feedback` | [`Feedback`](crate::Feedback) | by the kernel | faults and counters, one per cloth |
 }
 
@@ -39,9 +40,12 @@ pub use frame_pool::{ClothPlacement, FrameArrays, pack_cloth_frame};
 pub use host::{HostCloth, InputOffsets};
 pub use interpolated::InterpolatedArray;
 pub use part::FramePart;
+pub use self_collision::{GRID_PARTS, MIN_GRID_CELLS};
 pub use stages::{Stage, StageMask};
-pub use tier::{LANE_COUNTS, LoopTrips, MemoryTier, TierLimits, choose_lane_count};
-pub use types::{ClothFrame, ColliderFrame, DispatchParameters, Feedback, IterationConstants, NO_OFFSET, PhaseConstants};
+pub use tier::{GridPlan, LANE_COUNTS, LoopTrips, MemoryTier, TierLimits, choose_lane_count};
+pub use types::{
+    ClothFrame, ColliderFrame, DispatchParameters, Feedback, IterationConstants, NO_OFFSET, PhaseConstants, SelfCollisionFrame,
+};
 
 /// `log2(1 - stiffness)`, the stored form of every stiffness-like value in `0..=1`; -128 for 1.
 ///

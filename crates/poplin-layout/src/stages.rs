@@ -26,6 +26,8 @@ pub enum Stage {
     CollideShape = 9,
     /// Virtual particles against spheres and capsules.
     VirtualParticles = 10,
+    /// Particles of the cloth that come too close to each other.
+    SelfCollide = 11,
     /// Tests whether the cloth rests.
     Sleep = 12,
     /// Boxes.
@@ -38,13 +40,14 @@ pub enum Stage {
 
 impl Stage {
     /// All stages in solving order.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Integrate,
         Self::Wind,
         Self::Motion,
         Self::Tether,
         Self::GaussSeidel,
         Self::Separation,
+        Self::SelfCollide,
         Self::CollideConvex,
         Self::CollideBox,
         Self::CollideTriangle,
@@ -65,6 +68,7 @@ impl Stage {
             Self::Tether => "tether",
             Self::GaussSeidel => "gauss_seidel",
             Self::Separation => "separation",
+            Self::SelfCollide => "self_collide",
             Self::CollideConvex => "collide_convex",
             Self::CollideBox => "collide_box",
             Self::CollideTriangle => "collide_triangle",

@@ -1,6 +1,6 @@
 //! Memory tiers and lane counts: how a cloth maps onto a workgroup.
 
-use crate::HostCloth;
+use crate::{GRID_PARTS, HostCloth, MIN_GRID_CELLS};
 use poplin_model::{Fabric, Phase, PhaseConfig};
 
 /// Where a cloth's particles live while its kernel runs. Every tier gives the same bits.
@@ -66,6 +66,35 @@ impl TierLimits {
     }
 }
 
+/// Where the particles and the grid of a cloth that collides with itself live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GridPlan {
+    /// Tier of the particles.
+    pub tier: MemoryTier,
+    /// Particles that the tier's arrays hold.
+    pub capacity: u32,
+    /// Buckets of the grid, a power of two. Their number does not change what comes out.
+    pub cells: u32,
+}
+
+impl TierLimits {
+    /// Fits a grid beside the particles: two buckets a particle, down to half a bucket where memory is short; if even that
+    /// does not fit beside the particles, they move to the next tier.
+    pub fn plan_grid(self, tier: MemoryTier, particle_count: u32, member_count: u32) -> GridPlan {
+        let wanted = (2 * member_count).next_power_of_two().max(MIN_GRID_CELLS);
+        let plan = |tier: MemoryTier| {
+            let capacity = if tier == MemoryTier::Streamed { 1 } else { particle_count.next_multiple_of(64) };
+            let used = Self::FIXED_BYTES + 4 * GRID_PARTS + tier.bytes_per_particle() * capacity;
+            let room = self.workgroup_bytes.saturating_sub(used) / 4;
+            let cells = if room == 0 { 0 } else { (1 << room.ilog2()).min(wanted) };
+            GridPlan { tier, capacity, cells }
+        };
+        let mut plans = MemoryTier::ALL.into_iter().filter(|&other| other >= tier).map(plan);
+        let last = plan(MemoryTier::Streamed);
+        plans.find(|plan| plan.cells >= (wanted / 4).max(MIN_GRID_CELLS)).unwrap_or(last)
+    }
+}
+
 /// Lane counts for which kernels are built.
 pub const LANE_COUNTS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 
@@ -111,7 +140,7 @@ impl LoopTrips {
     /// The trips of one iteration with these phases and the colliders of the cloth. Walks through trees are counted as long
     /// as they usually are.
     pub fn of(&self, configs: &[PhaseConfig], host: &HostCloth) -> u64 {
-        let colliders = host.collider_trips() * (self.rounds + self.virtual_rounds);
+        let colliders = host.collision_trips() * (self.rounds + self.virtual_rounds);
         self.per_particle + colliders + configs.iter().map(|config| self.per_phase[config.phase as usize]).sum::<u64>()
     }
 }
@@ -127,6 +156,20 @@ mod tests {
         assert_eq!(limits.choose_tier(511), MemoryTier::HalfResident);
         assert_eq!(limits.choose_tier(1020), MemoryTier::HalfResident);
         assert_eq!(limits.choose_tier(1021), MemoryTier::Streamed);
+    }
+
+    #[test]
+    fn a_grid_takes_the_particles_down_a_tier_where_memory_is_short() {
+        let plan = |tier, count| {
+            let GridPlan { tier, cells, .. } = TierLimits::DEFAULT.plan_grid(tier, count, count);
+            (tier, cells)
+        };
+        assert_eq!(plan(MemoryTier::Resident, 100), (MemoryTier::Resident, 256));
+        assert_eq!(plan(MemoryTier::Resident, 400), (MemoryTier::Resident, 512));
+        assert_eq!(plan(MemoryTier::Resident, 500), (MemoryTier::HalfResident, 1024));
+        assert_eq!(plan(MemoryTier::HalfResident, 1000), (MemoryTier::Streamed, 2048));
+        assert_eq!(plan(MemoryTier::Streamed, 4096), (MemoryTier::Streamed, 2048));
+        assert_eq!(plan(MemoryTier::Streamed, 100_000), (MemoryTier::Streamed, 2048));
     }
 
     #[test]

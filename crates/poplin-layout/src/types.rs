@@ -101,6 +101,8 @@ pub struct ClothFrame {
     pub sleep_after_count: u32,
     /// What the cloth collides with.
     pub colliders: ColliderFrame,
+    /// How it collides with itself.
+    pub self_collision: SelfCollisionFrame,
 }
 
 /// What a cloth collides with in one frame. Offsets of lists without entries mean nothing.
@@ -197,6 +199,30 @@ pub struct ColliderFrame {
     pub step: f32,
     /// Share of a frame's move that falls to one iteration.
     pub move_share: f32,
+}
+
+/// How a cloth collides with itself in one frame.
+#[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct SelfCollisionFrame {
+    /// Distance at which particles are kept apart \[m\], 0 = off.
+    pub distance: f32,
+    /// Share of an overlap removed per iteration.
+    pub stiffness: f32,
+    /// Share of the sideways motion of touching particles lost per iteration.
+    pub friction: f32,
+    /// Largest move of a particle by its velocity in an iteration \[m\], 0 = unlimited.
+    pub max_move: f32,
+    /// One over the edge of a grid cell [1/m].
+    pub inverse_cell: f32,
+    /// Particles that take part.
+    pub member_count: u32,
+    /// Numbers of these particles in `input_pool`, four to a vec4, or [`NO_OFFSET`] for all.
+    pub member_begin: u32,
+    /// Positions at rest in `input_pool`.
+    pub rest_begin: u32,
+    /// The sorted particles in the cloth's scratch, three vec4 each.
+    pub grid_begin: u32,
 }
 
 /// Constants of one iteration, four vec4 in `frame_pool`.

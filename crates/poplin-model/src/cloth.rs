@@ -17,6 +17,11 @@ pub struct Cloth {
     pub previous_positions: Vec<[f32; 3]>,
     /// Acceleration of each particle on top of gravity [m/s^2], shape `[particle_count]`, or empty.
     pub particle_accelerations: Vec<[f32; 3]>,
+    /// Positions at rest \[m\], shape `[particle_count]`, or empty: the particles as they are given. Self collision does not push
+    /// particles further apart than they are at rest.
+    pub rest_positions: Vec<[f32; 3]>,
+    /// Particles that take part in self collision, each once, in any order; empty = all.
+    pub self_collision_indices: Vec<u32>,
     /// Where the cloth's local frame stands in the world at the start (default: at the origin, unturned). Particles are in
     /// local coordinates.
     pub pose: Pose,
@@ -37,6 +42,8 @@ impl Cloth {
             particles,
             previous_positions: Vec::new(),
             particle_accelerations: Vec::new(),
+            rest_positions: Vec::new(),
+            self_collision_indices: Vec::new(),
             pose: Pose::default(),
             config: ClothConfig::default(),
             phase_configs,
@@ -66,12 +73,14 @@ impl Cloth {
         for (what, values) in [
             ("cloth previous_positions", &self.previous_positions),
             ("cloth particle_accelerations", &self.particle_accelerations),
+            ("cloth rest_positions", &self.rest_positions),
         ] {
             if !values.is_empty() && values.len() != expected {
                 return Err(ModelError::Length { what, len: values.len(), expected });
             }
             check_finite(what, values)?;
         }
+        self.validate_self_collision_indices(&self.self_collision_indices)?;
         self.config.validate()?;
         self.pose.validate()?;
         self.colliders.validate()?;
@@ -85,6 +94,47 @@ impl Cloth {
     /// [`ModelError::NotFinite`] with the particle.
     pub fn validate_accelerations(&self) -> Result<(), ModelError> {
         check_finite("cloth particle_accelerations", &self.particle_accelerations)
+    }
+
+    /// Checks that the particles of self collision exist and are named once.
+    ///
+    /// # Errors
+    /// [`ModelError`] with the place in the list.
+    pub fn validate_self_collision_indices(&self, indices: &[u32]) -> Result<(), ModelError> {
+        let what = "cloth self_collision_indices";
+        let mut is_named = vec![false; self.particles.len()];
+        for (position, &index) in indices.iter().enumerate() {
+            match is_named.get_mut(index as usize) {
+                None => return Err(ModelError::IndexOutOfRange { what, position, index, count: self.particles.len() }),
+                Some(named) if *named => return Err(ModelError::Repeated { what, position, index }),
+                Some(named) => *named = true,
+            }
+        }
+        Ok(())
+    }
+
+    /// Distance at which particles of the cloth are kept apart \[m\], 0 if self collision is off: as set, or the larger of the
+    /// thickness and the [`Cloth::particle_spacing`].
+    pub fn self_collision_distance(&self) -> f32 {
+        let thickness = self.config.thickness;
+        let from_thickness = || if thickness > 0.0 { thickness.max(self.particle_spacing()) } else { 0.0 };
+        self.config.self_collision_distance.unwrap_or_else(from_thickness)
+    }
+
+    /// Median length of the triangles' edges at rest \[m\], each edge once per triangle; 0 without triangles.
+    pub fn particle_spacing(&self) -> f32 {
+        let rest = |i: u32| match self.rest_positions.get(i as usize) {
+            Some(&position) => position,
+            None => self.particles[i as usize][..3].try_into().unwrap_or_default(),
+        };
+        let length = |[a, b]: [u32; 2]| {
+            let (a, b) = (rest(a), rest(b));
+            (0..3).map(|k| (f64::from(a[k]) - f64::from(b[k])).powi(2)).sum::<f64>()
+        };
+        let edges = |&[a, b, c]: &[u32; 3]| [[a, b], [b, c], [c, a]].map(length);
+        let mut squares: Vec<f64> = self.fabric.triangles.iter().flat_map(edges).collect();
+        let middle = squares.len() / 2;
+        if squares.is_empty() { 0.0 } else { squares.select_nth_unstable_by(middle, f64::total_cmp).1.sqrt() as f32 }
     }
 
     /// Checks phase settings against this cloth's fabric.

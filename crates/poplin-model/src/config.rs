@@ -2,6 +2,10 @@
 
 use crate::error::{ModelError, check_finite, check_range};
 
+/// Share of their distance at rest to which particles that rest closer than the self-collision distance are kept apart: a
+/// little below 1, so that the distance of neighbours is left to their edges.
+pub const SELF_COLLISION_REST_SHARE: f32 = 0.9;
+
 /// Settings of one cloth. Plain fields; [`ClothConfig::validate`] checks the ranges.
 ///
 /// Stiffness-like values x in `0..=1` are stored as `log2(1 - x)` and take effect as
@@ -66,6 +70,22 @@ pub struct ClothConfig {
     /// How far from the space that a shape sweeps in an iteration a particle may end and still be caught by it, in radii of
     /// the shape, `0..=1e6` (default 1e6: however far). Less lets taut cloth slip off a fast shape instead of following it.
     pub continuous_reach: f32,
+    /// Thickness of the cloth \[m\], `0..=1000` (default 0 = off). Above 0 the cloth collides with itself, and everything below
+    /// that is not set follows from it.
+    pub thickness: f32,
+    /// Distance at which particles of the cloth are kept apart \[m\], `0..=1000` (0 = off; default `None`: the larger of the
+    /// thickness and the particle spacing, below which layers slip between each other's particles; off without thickness).
+    /// Particles closer than that at rest are kept at [`SELF_COLLISION_REST_SHARE`] of their distance at rest.
+    pub self_collision_distance: Option<f32>,
+    /// Push between such particles, stiffness-like, `0..=1` (default 1).
+    pub self_collision_stiffness: f32,
+    /// Share of the sideways motion between touching particles of the cloth that is lost, stiffness-like, `0..=1`
+    /// (default 0 = off; 1 sticks). Stable at any value and step.
+    pub self_collision_friction: f32,
+    /// Whether no particle moves by more than half the self-collision distance in an iteration (default off), which is a
+    /// speed limit of `distance / 2 * solver_frequency` [m/s]: then layers cannot pass through each other between two
+    /// iterations, however fast they are.
+    pub limit_velocity: bool,
     /// Speed below which a particle counts as resting, per axis [m/s], `0..=1000` (default 0 = never sleeps).
     pub sleep_threshold: f32,
     /// Simulated time between two tests for rest \[ms\], `1..=60_000` (default 50).
@@ -102,6 +122,11 @@ impl Default for ClothConfig {
             collision_mass_scale: 0.0,
             continuous_collision: false,
             continuous_reach: 1e6,
+            thickness: 0.0,
+            self_collision_distance: None,
+            self_collision_stiffness: 1.0,
+            self_collision_friction: 0.0,
+            limit_velocity: false,
             sleep_threshold: 0.0,
             sleep_test_interval: 50,
             sleep_after_count: 10,
@@ -143,6 +168,10 @@ impl ClothConfig {
         check_range("friction_slop", self.friction_slop, 0.0, 1.0)?;
         check_range("collision_mass_scale", self.collision_mass_scale, 0.0, 1e9)?;
         check_range("continuous_reach", self.continuous_reach, 0.0, 1e6)?;
+        check_range("thickness", self.thickness, 0.0, 1000.0)?;
+        check_range("self_collision_distance", self.self_collision_distance.unwrap_or(0.0), 0.0, 1000.0)?;
+        check_range("self_collision_stiffness", self.self_collision_stiffness, 0.0, 1.0)?;
+        check_range("self_collision_friction", self.self_collision_friction, 0.0, 1.0)?;
         check_range("sleep_threshold", self.sleep_threshold, 0.0, 1000.0)?;
         check_range("sleep_test_interval", self.sleep_test_interval as f32, 1.0, 60_000.0)?;
         check_range("sleep_after_count", self.sleep_after_count as f32, 1.0, 10_000.0)

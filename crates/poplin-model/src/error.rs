@@ -68,6 +68,16 @@ pub enum ModelError {
         /// How many things it may point at.
         count: usize,
     },
+    /// An index that may stand only once in a list.
+    #[error("{what}[{position}] is {index}, which is in the list already")]
+    Repeated {
+        /// The list.
+        what: &'static str,
+        /// Where in the list.
+        position: usize,
+        /// The index.
+        index: u32,
+    },
     /// Prefix sums that do not ascend from 0 to the total.
     #[error("{what} must rise from 0 to {total}; entry {position} is {value}")]
     PrefixSum {

@@ -16,7 +16,7 @@ mod pose;
 
 pub use cloth::Cloth;
 pub use colliders::{BodyImpulse, Colliders, MAX_BODIES, MAX_SHAPES, Parallelepiped, RigidBody};
-pub use config::{ClothConfig, PhaseConfig};
+pub use config::{ClothConfig, PhaseConfig, SELF_COLLISION_REST_SHARE};
 pub use error::{ModelError, check_finite};
 pub use fabric::{Fabric, Phase, PhaseKind, VirtualParticle};
 pub use frame::Frame;

@@ -1,7 +1,7 @@
 //! What one workgroup sees: the packed buffers and its own state. Twin of `shaders/state`.
 
 use glam::Vec3;
-use poplin_layout::{ClothFrame, Feedback, IterationConstants, PhaseConstants};
+use poplin_layout::{ClothFrame, Feedback, GRID_PARTS, IterationConstants, MIN_GRID_CELLS, PhaseConstants};
 
 use crate::math::xyz;
 
@@ -55,6 +55,10 @@ pub struct ClothMemory<'a> {
     pub sleep_pass_count: u32,
     /// Particles that moved too far for rest.
     pub restless: u32,
+    /// Buckets of the grid of self collision: counts, then places; a power of two of them.
+    pub cells: Vec<u32>,
+    /// Sums over parts of the grid.
+    pub cell_sums: [u32; GRID_PARTS as usize],
 }
 
 impl<'a> ClothMemory<'a> {
@@ -80,7 +84,21 @@ impl<'a> ClothMemory<'a> {
             sleep_time: 0,
             sleep_pass_count: 0,
             restless: 0,
+            cells: Vec::new(),
+            cell_sums: [0; GRID_PARTS as usize],
         }
+    }
+
+    /// Makes room for the grid of self collision: two buckets a particle. Their number does not change what comes out.
+    pub fn open_grid(&mut self) {
+        let count = (2 * self.cloth.self_collision.member_count).next_power_of_two().max(MIN_GRID_CELLS);
+        self.cells.resize(count as usize, 0);
+    }
+
+    /// Number of buckets less one.
+    #[inline]
+    pub fn grid_mask(&self) -> u32 {
+        self.cells.len() as u32 - 1
     }
 
     /// Entry of `fabric_pool`.

@@ -1,6 +1,6 @@
 //! The entry points and their overrides.
 
-use poplin_layout::{MemoryTier, StageMask};
+use poplin_layout::{GRID_PARTS, MemoryTier, StageMask};
 
 /// A compute entry point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -46,11 +46,13 @@ pub struct OverrideValues {
     pub capacity: u32,
     /// Stages that are compiled in.
     pub stages: StageMask,
+    /// Buckets of the grid of self collision, a power of two; 1 without the stage.
+    pub grid_cells: u32,
 }
 
 impl OverrideValues {
     /// The constants as the pipeline takes them.
-    pub fn constants(&self) -> [(&'static str, f64); 6] {
+    pub fn constants(&self) -> [(&'static str, f64); 8] {
         let current_shared = self.tier != MemoryTier::Streamed;
         let previous_shared = self.tier == MemoryTier::Resident;
         let capacity = |shared: bool| if shared { f64::from(self.capacity.max(1)) } else { 1.0 };
@@ -61,6 +63,8 @@ impl OverrideValues {
             ("CURRENT_SHARED", f64::from(u8::from(current_shared))),
             ("PREVIOUS_SHARED", f64::from(u8::from(previous_shared))),
             ("STAGES", f64::from(self.stages.0)),
+            ("GRID_CELLS", f64::from(self.grid_cells)),
+            ("GRID_SUMS", if self.grid_cells > 1 { f64::from(GRID_PARTS) } else { 1.0 }),
         ]
     }
 }

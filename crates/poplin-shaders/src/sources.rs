@@ -21,6 +21,7 @@ embed![
     "stage/tether",
     "stage/gauss_seidel",
     "stage/separation",
+    "stage/self_collide",
     "stage/collide_convex",
     "stage/collide_box",
     "stage/collide_triangle",

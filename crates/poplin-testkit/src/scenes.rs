@@ -25,7 +25,7 @@ pub fn hanging_sheet(columns: u32, rows: u32) -> Cloth {
 /// settings off their defaults. The same seed gives the same cloth.
 ///
 /// Which stages it needs goes by `particle_count % 4`, in [`equip`] too, so that tests compile few kernels: 0 everything with
-/// discrete, 1 with continuous collision; 2 no colliders and no motion spheres; 3 nothing but
+/// discrete, 1 with continuous collision and without self collision; 2 no colliders and no motion spheres; 3 nothing but
 /// colliders.
 ///
 /// # Panics
@@ -97,6 +97,16 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
             compression_limit: rng.range(0.5, 1.0),
             stretch_limit: rng.range(1.0, 2.0),
         };
+    }
+    if family % 2 == 0 {
+        cloth.config.self_collision_distance = Some(rng.range(0.2, 0.6));
+        cloth.config.self_collision_stiffness = rng.range(0.5, 1.0);
+        cloth.config.self_collision_friction = [0.0, rng.range(0.0, 1.0)][rng.index(2)];
+        cloth.config.limit_velocity = rng.index(2) == 0;
+        cloth.rest_positions = (0..particle_count).map(|_| rng.point(-1.0, 1.0)).collect();
+        if rng.index(2) == 0 {
+            cloth.self_collision_indices = (0..particle_count).rev().filter(|_| rng.index(4) != 0).collect();
+        }
     }
     cloth.validate().expect("random cloths are valid");
     cloth
@@ -255,6 +265,10 @@ pub fn degenerate_cloth() -> Cloth {
     cloth.config.drag_coefficient = 1.0;
     cloth.config.lift_coefficient = 1.0;
     cloth.config.wind_velocity = [1e3, 0.0, 0.0];
+    // Coincident particles, at rest as well or not, and some far away.
+    cloth.config.self_collision_distance = Some(0.5);
+    cloth.config.self_collision_friction = 1.0;
+    cloth.rest_positions = (0..24).map(|k| [(k / 3) as f32, 0.0, 0.0]).collect();
     cloth.validate().expect("the degenerate cloth is valid");
     cloth
 }

@@ -3,7 +3,7 @@
 use super::{ClothId, Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::GpuError;
 use bytemuck::{bytes_of, cast_slice};
-use poplin_layout::{ClothPlacement, Feedback, HostCloth, LoopTrips, MemoryTier, NO_OFFSET, choose_lane_count, pack_fabric};
+use poplin_layout::{ClothPlacement, Feedback, GridPlan, HostCloth, LoopTrips, MemoryTier, NO_OFFSET, Stage, choose_lane_count, pack_fabric};
 use poplin_model::Cloth;
 use poplin_shaders::OverrideValues;
 use std::sync::Arc;
@@ -117,7 +117,13 @@ impl Engine {
         let limit = self.tier_limits.particles_in(tier).unwrap_or(1);
         let particle_count = host.cloth().particle_count() as u32;
         let capacity = if tier == MemoryTier::Streamed { 1 } else { particle_count.next_power_of_two().max(64).min(limit) };
-        OverrideValues { lane_count, tier, capacity, stages: host.stages() }
+        let stages = host.stages();
+        let values = OverrideValues { lane_count, tier, capacity, stages, grid_cells: 1 };
+        if !stages.contains(Stage::SelfCollide) {
+            return values;
+        }
+        let GridPlan { tier, capacity, cells } = self.tier_limits.plan_grid(tier, particle_count, host.self_collision_count());
+        OverrideValues { tier, capacity, grid_cells: cells, ..values }
     }
 
     /// Puts a cloth into its bucket, in the order of adding.

@@ -4,7 +4,7 @@ use super::{ActiveBucket, ClothId, Copy, Engine, UNIFORM_STRIDE};
 use crate::GpuError;
 use crate::growable::GrowableBuffer;
 use bytemuck::{bytes_of, cast_slice};
-use poplin_layout::{DispatchParameters, FramePart, StageMask};
+use poplin_layout::{DispatchParameters, FramePart, Stage, StageMask};
 use poplin_model::Frame;
 use poplin_shaders::OverrideValues;
 
@@ -159,7 +159,9 @@ impl Engine {
         let trip_limit = self.options.trips_per_dispatch.min(self.options.loop_limit.unwrap_or(u64::MAX));
         let mut dispatches = Vec::with_capacity(self.active.len());
         for bucket in &self.active {
-            let values = OverrideValues { stages: StageMask(bucket.values.stages.0 & part.stages.0), ..bucket.values };
+            let stages = StageMask(bucket.values.stages.0 & part.stages.0);
+            let grid_cells = if stages.contains(Stage::SelfCollide) { bucket.values.grid_cells } else { 1 };
+            let values = OverrideValues { stages, grid_cells, ..bucket.values };
             self.pipelines.prepare(&self.device, values);
             let (cloth_begin, cloth_count) = (bucket.cloths.start, bucket.cloths.end - bucket.cloths.start);
             let frames = &self.part_frames[bucket.cloths.start as usize..bucket.cloths.end as usize];

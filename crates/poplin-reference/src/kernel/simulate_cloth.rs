@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use poplin_layout::{Feedback, Stage, StageMask, chunk_count};
+use poplin_layout::{Feedback, GRID_PARTS, Stage, StageMask, chunk_count};
 
 use crate::colliders::prepare_shape;
 use crate::stage::collide_body::{push_chunk, sum_contacts, sum_impulses, weigh_contacts};
@@ -15,6 +15,9 @@ use crate::stage::gauss_seidel::project_fiber;
 use crate::stage::integrate::integrate_particle;
 use crate::stage::mass::restore_mass;
 use crate::stage::motion::constrain_motion;
+use crate::stage::self_collide::{
+    clear_cell, count_contacts, count_member, push_apart, scan_cells, scatter_member, sort_member, sum_cells,
+};
 use crate::stage::separation::constrain_separation;
 use crate::stage::sleep::{count_sleep, is_sleep_test, test_rest};
 use crate::stage::tether::{constrain_tethers, gather_anchor};
@@ -111,6 +114,18 @@ pub fn simulate_cloth(
         }
         if stages.contains(Stage::Separation) {
             team.work(Work { name: "constrain_separation", begin: 0, end: particle_count, run: constrain_separation });
+        }
+        if stages.contains(Stage::SelfCollide) {
+            memory.open_grid();
+            let (cells, members) = (memory.cells.len() as u32, memory.cloth.self_collision.member_count);
+            team.interval(memory, Work { name: "clear_cell", begin: 0, end: cells, run: clear_cell });
+            team.interval(memory, Work { name: "count_member", begin: 0, end: members, run: count_member });
+            team.interval(memory, Work { name: "sum_cells", begin: 0, end: GRID_PARTS, run: sum_cells });
+            team.interval(memory, Work { name: "scan_cells", begin: 0, end: GRID_PARTS, run: scan_cells });
+            team.interval(memory, Work { name: "scatter_member", begin: 0, end: members, run: scatter_member });
+            team.interval(memory, Work { name: "sort_member", begin: 0, end: members, run: sort_member });
+            team.interval(memory, Work { name: "count_contacts", begin: 0, end: members, run: count_contacts });
+            team.interval(memory, Work { name: "push_apart", begin: 0, end: members, run: push_apart });
         }
         if stages.contains(Stage::CollideConvex) {
             team.work(Work { name: "collide_convex", begin: 0, end: particle_count, run: collide_convex });

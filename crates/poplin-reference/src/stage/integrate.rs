@@ -4,7 +4,7 @@ use glam::Vec3;
 use poplin_layout::NO_OFFSET;
 
 use crate::ClothMemory;
-use crate::math::{is_faulty, particle as pack, xyz};
+use crate::math::{dot3, is_faulty, particle as pack, xyz};
 
 /// Verlet step of particle i: x' = x + (x - x_previous) * s + bias (+ a h^2); see the shader.
 pub fn integrate_particle(memory: &mut ClothMemory<'_>, i: u32) {
@@ -25,6 +25,12 @@ pub fn integrate_particle(memory: &mut ClothMemory<'_>, i: u32) {
         if memory.cloth.acceleration_begin != NO_OFFSET {
             let acceleration: Vec3 = xyz(memory.input_pool[(memory.cloth.acceleration_begin + i) as usize]);
             position += acceleration * memory.cloth.acceleration_scale;
+        }
+        let max_move = memory.cloth.self_collision.max_move;
+        let way = position - here;
+        let way_square = dot3(way, way);
+        if max_move > 0.0 && way_square > max_move * max_move {
+            position = here + way * (max_move / way_square.sqrt());
         }
         if is_faulty(position) {
             memory.fault_count += 1;

@@ -10,6 +10,7 @@ pub mod gauss_seidel;
 pub mod integrate;
 pub mod mass;
 pub mod motion;
+pub mod self_collide;
 pub mod separation;
 pub mod sleep;
 pub mod tether;

@@ -1,0 +1,111 @@
+//! Inputs and constants of self collision.
+
+use poplin_model::Cloth;
+
+use crate::{ClothPlacement, FrameSteps, NO_OFFSET, SelfCollisionFrame, effective_stiffness, stiffness_to_log2};
+
+/// Vec4 of scratch per particle that takes part: the particle, its number, its contacts.
+const ROWS: u32 = 3;
+
+/// A grid cell is this much wider than the distance, so that rounding cannot part two particles by more than one cell.
+const CELL_MARGIN: f32 = 1.01;
+
+/// Fewest buckets of the grid: from here on no two of a cell's 27 neighbours share a bucket.
+pub const MIN_GRID_CELLS: u32 = 256;
+
+/// Parts into which the grid is cut to sum up its counts.
+pub const GRID_PARTS: u32 = 64;
+
+/// Numbers of one vec4.
+const PER_ROW: usize = 4;
+
+/// Self collision of one cloth in simulation.
+#[derive(Debug, Clone)]
+pub(crate) struct HostSelfCollision {
+    distance: f32,
+    /// Vec4 of its part of the inputs; never falls, so that parts stay where they are.
+    input_len: u32,
+    is_changed: bool,
+}
+
+impl HostSelfCollision {
+    pub(crate) fn new(cloth: &Cloth) -> Self {
+        Self { distance: cloth.self_collision_distance(), input_len: 0, is_changed: true }
+    }
+
+    /// Takes over changed settings, positions at rest or particles that take part.
+    pub(crate) fn update(&mut self, cloth: &Cloth) {
+        self.distance = cloth.self_collision_distance();
+        self.is_changed = true;
+    }
+
+    pub(crate) fn mark_all(&mut self) {
+        self.is_changed = true;
+    }
+
+    pub(crate) fn is_on(&self) -> bool {
+        self.distance > 0.0
+    }
+
+    /// Vec4 of its part of the inputs: positions at rest, numbers of the particles that take part.
+    pub(crate) fn input_len(&mut self, cloth: &Cloth) -> u32 {
+        let wanted = cloth.particle_count() + cloth.self_collision_indices.len().div_ceil(PER_ROW);
+        if self.is_on() {
+            self.input_len = self.input_len.max(wanted as u32);
+        }
+        self.input_len
+    }
+
+    pub(crate) fn scratch_len(&self, cloth: &Cloth) -> u32 {
+        if self.is_on() { ROWS * member_count(cloth) } else { 0 }
+    }
+
+    /// Loop trips of one particle in one iteration: its own sums, and twice nine rows of cells with some particles each.
+    pub(crate) fn trips_per_particle(&self) -> u64 {
+        if self.is_on() { 8 + 2 * 9 * 6 } else { 0 }
+    }
+
+    /// Gives the part's rows if they have changed.
+    pub(crate) fn take_changed(&mut self, cloth: &Cloth, mut give: impl FnMut(u32, &[[f32; 4]])) {
+        if !self.is_on() || !std::mem::take(&mut self.is_changed) {
+            return;
+        }
+        let at_rest = |i: usize| cloth.rest_positions.get(i).copied().unwrap_or_else(|| std::array::from_fn(|k| cloth.particles[i][k]));
+        let mut rows: Vec<_> = (0..cloth.particle_count()).map(at_rest).map(|[x, y, z]| [x, y, z, 0.0]).collect();
+        let row = |chunk: &[u32]| std::array::from_fn(|k| f32::from_bits(chunk.get(k).copied().unwrap_or(0)));
+        rows.extend(cloth.self_collision_indices.chunks(PER_ROW).map(row));
+        give(0, &rows);
+    }
+
+    /// The constants of a frame; the part begins at `input_begin` in `input_pool` and at `scratch_begin` in the cloth's scratch.
+    pub(crate) fn frame(
+        &self,
+        cloth: &Cloth,
+        steps: Option<&FrameSteps>,
+        placement: &ClothPlacement,
+        input_begin: u32,
+        scratch_begin: u32,
+    ) -> SelfCollisionFrame {
+        let config = &cloth.config;
+        let exponent = config.stiffness_frequency * steps.map_or(0.0, |steps| steps.step);
+        let effective = |stiffness: f32| effective_stiffness(stiffness_to_log2(stiffness), exponent);
+        let has_list = !cloth.self_collision_indices.is_empty();
+        SelfCollisionFrame {
+            distance: self.distance,
+            stiffness: effective(config.self_collision_stiffness),
+            friction: effective(config.self_collision_friction),
+            max_move: if config.limit_velocity { 0.5 * self.distance } else { 0.0 },
+            inverse_cell: if self.is_on() { 1.0 / (CELL_MARGIN * self.distance) } else { 0.0 },
+            member_count: member_count(cloth),
+            member_begin: if has_list { input_begin.wrapping_add(placement.particle_count) } else { NO_OFFSET },
+            rest_begin: input_begin,
+            grid_begin: scratch_begin,
+        }
+    }
+}
+
+/// Particles that take part.
+pub(crate) fn member_count(cloth: &Cloth) -> u32 {
+    let indices = &cloth.self_collision_indices;
+    (if indices.is_empty() { cloth.particle_count() } else { indices.len() }) as u32
+}

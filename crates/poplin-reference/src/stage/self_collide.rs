@@ -1,0 +1,202 @@
+//! Twin of `shaders/stage/self_collide.wgsl`.
+
+use glam::{IVec3, Vec3};
+use poplin_layout::{GRID_PARTS, NO_OFFSET};
+use poplin_model::SELF_COLLISION_REST_SHARE;
+
+use crate::ClothMemory;
+use crate::math::{dot3, particle as pack, xyz};
+
+/// Steps to the next bucket along x, y, z; see the shader.
+const GRID_STRIDES: IVec3 = IVec3::new(1, 89, 7921);
+/// Largest cell coordinate; what lies beyond shares the last cells.
+const MAX_CELL: f32 = 65536.0;
+
+/// Row of the sorted particles in scratch: position and inverse mass.
+fn particle_row(memory: &ClothMemory<'_>, slot: u32) -> usize {
+    (memory.cloth.self_collision.grid_begin + slot) as usize
+}
+
+/// Row of their numbers.
+fn number_row(memory: &ClothMemory<'_>, slot: u32) -> usize {
+    let own = &memory.cloth.self_collision;
+    (own.grid_begin + own.member_count + slot) as usize
+}
+
+/// Row of the numbers before they are sorted, then of the counts of contacts.
+fn contact_row(memory: &ClothMemory<'_>, slot: u32) -> usize {
+    let own = &memory.cloth.self_collision;
+    (own.grid_begin + 2 * own.member_count + slot) as usize
+}
+
+/// Particle k of those that take part.
+fn load_member(memory: &ClothMemory<'_>, k: u32) -> u32 {
+    let begin = memory.cloth.self_collision.member_begin;
+    if begin == NO_OFFSET {
+        return k;
+    }
+    memory.input_pool[(begin + k / 4) as usize][(k % 4) as usize].to_bits()
+}
+
+/// Bucket of the cell that holds a position.
+#[inline]
+fn bucket_of(memory: &ClothMemory<'_>, position: Vec3) -> u32 {
+    let scaled = (position * memory.cloth.self_collision.inverse_cell).clamp(Vec3::splat(-MAX_CELL), Vec3::splat(MAX_CELL));
+    // The whole number below: `floor` is a call into the library on older x86.
+    let whole = scaled.as_ivec3();
+    let cell = whole - IVec3::select(scaled.cmplt(whole.as_vec3()), IVec3::ONE, IVec3::ZERO);
+    (cell.x + GRID_STRIDES.y * cell.y + GRID_STRIDES.z * cell.z) as u32 & memory.grid_mask()
+}
+
+/// Empties bucket `cell`.
+pub fn clear_cell(memory: &mut ClothMemory<'_>, cell: u32) {
+    memory.cells[cell as usize] = 0;
+}
+
+/// Counts particle k of those that take part in its bucket.
+pub fn count_member(memory: &mut ClothMemory<'_>, k: u32) {
+    let bucket = bucket_of(memory, xyz(memory.load_current(load_member(memory, k))));
+    memory.cells[bucket as usize] += 1;
+}
+
+/// Sums the counts of one part of the grid.
+pub fn sum_cells(memory: &mut ClothMemory<'_>, part: u32) {
+    let width = memory.cells.len() / GRID_PARTS as usize;
+    memory.cell_sums[part as usize] = memory.cells[part as usize * width..][..width].iter().sum();
+}
+
+/// Turns the counts of one part into the places of the buckets' first particles.
+pub fn scan_cells(memory: &mut ClothMemory<'_>, part: u32) {
+    let width = memory.cells.len() / GRID_PARTS as usize;
+    let mut begin = memory.cell_sums[..part as usize].iter().sum();
+    for cell in &mut memory.cells[part as usize * width..][..width] {
+        (*cell, begin) = (begin, begin + *cell);
+    }
+}
+
+/// Puts particle k of those that take part into its bucket, in any order; afterwards a bucket's cell holds its end.
+pub fn scatter_member(memory: &mut ClothMemory<'_>, k: u32) {
+    let i = load_member(memory, k);
+    let cell = bucket_of(memory, xyz(memory.load_current(i))) as usize;
+    let row = contact_row(memory, memory.cells[cell]);
+    memory.scratch[row][0] = f32::from_bits(i);
+    memory.cells[cell] += 1;
+}
+
+/// Place of the first particle of a bucket.
+#[inline]
+fn bucket_begin(memory: &ClothMemory<'_>, bucket: u32) -> u32 {
+    if bucket == 0 { 0 } else { memory.cells[bucket as usize - 1] }
+}
+
+/// Sorts the particle at a place of its bucket by number and notes where it is.
+pub fn sort_member(memory: &mut ClothMemory<'_>, slot: u32) {
+    let number = |slot| memory.scratch[contact_row(memory, slot)][0].to_bits();
+    let i = number(slot);
+    let particle = memory.load_current(i);
+    let bucket = bucket_of(memory, xyz(particle));
+    let begin = bucket_begin(memory, bucket);
+    let mut place = begin;
+    for other in begin..memory.cells[bucket as usize] {
+        place += u32::from(number(other) < i);
+    }
+    let (particle_row, number_row) = (particle_row(memory, place), number_row(memory, place));
+    memory.scratch[particle_row] = particle;
+    memory.scratch[number_row][0] = f32::from_bits(i);
+}
+
+/// Distance at which particles i and j are kept apart.
+#[inline]
+fn kept_distance(memory: &ClothMemory<'_>, i: u32, j: u32) -> f32 {
+    let rest = |i: u32| xyz(memory.input_pool[(memory.cloth.self_collision.rest_begin + i) as usize]);
+    let between = rest(i) - rest(j);
+    memory.cloth.self_collision.distance.min(SELF_COLLISION_REST_SHARE * dot3(between, between).sqrt())
+}
+
+/// Steps from a bucket to the first of three in each of the nine rows of cells around it.
+const ROW_STEPS: [i32; 9] = {
+    let mut steps = [0; 9];
+    let mut row = 0;
+    while row < 9 {
+        steps[row as usize] = GRID_STRIDES.y * (row % 3 - 1) + GRID_STRIDES.z * (row / 3 - 1) - 1;
+        row += 1;
+    }
+    steps
+};
+
+/// Calls `touch` with every slot whose particle is closer to a position than the distance, with its row, each once, in an
+/// order that does not depend on the number of buckets: rows of cells along x, in a row cell by cell, in a cell by number.
+#[inline]
+fn visit_near(memory: &ClothMemory<'_>, position: Vec3, mut touch: impl FnMut(u32, [f32; 4], f32)) {
+    let own = &memory.cloth.self_collision;
+    let rows = &memory.scratch[own.grid_begin as usize..][..own.member_count as usize];
+    let mask = memory.grid_mask();
+    let center = bucket_of(memory, position);
+    for step in ROW_STEPS {
+        let first = center.wrapping_add_signed(step) & mask;
+        let last = first + 2;
+        // The row may run over the last bucket: then it goes on at the first.
+        for turn in 0..=u32::from(last > mask) {
+            let begin = if turn == 0 { bucket_begin(memory, first) } else { 0 };
+            let end = memory.cells[(if turn == 0 { last.min(mask) } else { last & mask }) as usize];
+            for (slot, &row) in (begin..end).zip(&rows[begin as usize..end as usize]) {
+                let between = position - xyz(row);
+                let square = dot3(between, between);
+                if square < own.distance * own.distance {
+                    touch(slot, row, square);
+                }
+            }
+        }
+    }
+}
+
+/// Counts the contacts of the particle at a slot.
+pub fn count_contacts(memory: &mut ClothMemory<'_>, slot: u32) {
+    let a = memory.scratch[particle_row(memory, slot)];
+    let i = memory.scratch[number_row(memory, slot)][0].to_bits();
+    let mut count = 0.0;
+    visit_near(memory, xyz(a), |other, b, square| {
+        if other != slot {
+            let j = memory.scratch[number_row(memory, other)][0].to_bits();
+            let kept = kept_distance(memory, i, j);
+            if square < kept * kept && a[3] + b[3] > 0.0 {
+                count += 1.0;
+            }
+        }
+    });
+    let row = contact_row(memory, slot);
+    memory.scratch[row][0] = count;
+}
+
+/// Pushes the particle at a slot away from those that it touches; see the shader.
+pub fn push_apart(memory: &mut ClothMemory<'_>, slot: u32) {
+    let contacts = |slot| memory.scratch[contact_row(memory, slot)][0];
+    let a = memory.scratch[particle_row(memory, slot)];
+    let own_count = contacts(slot);
+    if own_count == 0.0 || a[3] == 0.0 {
+        return;
+    }
+    let i = memory.scratch[number_row(memory, slot)][0].to_bits();
+    let own = memory.cloth.self_collision;
+    let move_i = xyz(a) - xyz(memory.load_previous(i));
+    let mut push = Vec3::ZERO;
+    visit_near(memory, xyz(a), |other, b, square| {
+        if other != slot {
+            let j = memory.scratch[number_row(memory, other)][0].to_bits();
+            let kept = kept_distance(memory, i, j);
+            if square < kept * kept {
+                let length = square.sqrt();
+                let aside = if i < j { Vec3::Y } else { Vec3::NEG_Y };
+                let normal = if length > 0.0 { (xyz(a) - xyz(b)) / length } else { aside };
+                let share = a[3] / (a[3] + b[3]) / own_count.max(contacts(other));
+                let move_j = xyz(b) - xyz(memory.load_previous(j));
+                let slip = move_i - move_j;
+                let sideways = slip - normal * dot3(normal, slip);
+                let push_share = (kept - length) * own.stiffness * share;
+                push += normal * push_share;
+                push -= sideways * (own.friction * share);
+            }
+        }
+    });
+    memory.store_current(i, pack(xyz(a) + push, a[3]));
+}

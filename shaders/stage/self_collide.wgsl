@@ -1,0 +1,236 @@
+#import lib/math
+#import state/shared
+
+/// Share of their distance at rest to which particles that rest closer than the distance are kept apart.
+const SELF_COLLISION_REST_SHARE: f32 = 0.9;
+/// Step to the bucket of the next cell along y; along x it is 1.
+const GRID_STRIDE_Y: i32 = 89;
+/// Step to the bucket of the next cell along z.
+const GRID_STRIDE_Z: i32 = 7921;
+/// Largest cell coordinate; what lies beyond shares the last cells.
+const MAX_CELL: f32 = 65536.0;
+
+/// Row of the sorted particles in `scratch`: position and inverse mass.
+fn particle_row(slot: u32) -> u32 {
+    return cloth.scratch_begin + cloth.self_collision.grid_begin + slot;
+}
+
+/// Row of their numbers.
+fn number_row(slot: u32) -> u32 {
+    return particle_row(slot) + cloth.self_collision.member_count;
+}
+
+/// Row of the numbers before they are sorted, then of the counts of contacts.
+fn contact_row(slot: u32) -> u32 {
+    return particle_row(slot) + 2u * cloth.self_collision.member_count;
+}
+
+/// Particle k of those that take part.
+fn load_member(k: u32) -> u32 {
+    let begin = cloth.self_collision.member_begin;
+    if (begin == NO_OFFSET) {
+        return k;
+    }
+    return bitcast<u32>(input_pool[begin + (k >> 2u)][k & 3u]);
+}
+
+/// Bucket of the cell that holds a position: cell coordinates in steps of 1, 89 and 7921 = 89^2, modulo the number of
+/// buckets. For any power of two from 256 on no two of the 27 cells around a place fall into one bucket, so no particle is
+/// met twice there; particles from farther away that share a bucket are told by their distance.
+fn bucket_of(position: vec3<f32>) -> u32 {
+    let scaled = position * cloth.self_collision.inverse_cell;
+    let cell = vec3<i32>(floor(clamp(scaled, vec3<f32>(-MAX_CELL), vec3<f32>(MAX_CELL))));
+    return bitcast<u32>(cell.x + GRID_STRIDE_Y * cell.y + GRID_STRIDE_Z * cell.z) & (GRID_CELLS - 1u);
+}
+
+/// Empties bucket `cell`.
+fn clear_cell(cell: u32) {
+    atomicStore(&shared_cells[cell], 0u);
+}
+
+/// Counts particle k of those that take part in its bucket.
+fn count_member(k: u32) {
+    atomicAdd(&shared_cells[bucket_of(load_current(load_member(k)).xyz)], 1u);
+}
+
+/// Sums the counts of one part of the grid.
+fn sum_cells(part: u32) {
+    let width = GRID_CELLS / GRID_PARTS;
+    var total = 0u;
+    for (var cell = part * width; cell < part * width + width; cell++) {
+        total += atomicLoad(&shared_cells[cell]);
+    }
+    shared_cell_sums[part] = total;
+}
+
+/// Turns the counts of one part into the places of the buckets' first particles.
+fn scan_cells(part: u32) {
+    let width = GRID_CELLS / GRID_PARTS;
+    var begin = 0u;
+    for (var before = 0u; before < part; before++) {
+        begin += shared_cell_sums[before];
+    }
+    for (var cell = part * width; cell < part * width + width; cell++) {
+        let count = atomicLoad(&shared_cells[cell]);
+        atomicStore(&shared_cells[cell], begin);
+        begin += count;
+    }
+}
+
+/// Puts particle k of those that take part into its bucket, in any order; afterwards a bucket's cell holds its end.
+fn scatter_member(k: u32) {
+    let i = load_member(k);
+    let slot = atomicAdd(&shared_cells[bucket_of(load_current(i).xyz)], 1u);
+    scratch[contact_row(slot)].x = bitcast<f32>(i);
+}
+
+/// Place of the first particle of a bucket.
+fn bucket_begin(bucket: u32) -> u32 {
+    if (bucket == 0u) {
+        return 0u;
+    }
+    return atomicLoad(&shared_cells[bucket - 1u]);
+}
+
+/// Sorts the particle at a place of its bucket by number, so that sums do not depend on which lane was first, and notes
+/// where it is.
+fn sort_member(slot: u32) {
+    let i = bitcast<u32>(scratch[contact_row(slot)].x);
+    let particle = load_current(i);
+    let bucket = bucket_of(particle.xyz);
+    let begin = bucket_begin(bucket);
+    let end = atomicLoad(&shared_cells[bucket]);
+    var place = begin;
+    for (var other = begin; other < end; other++) {
+        place += u32(bitcast<u32>(scratch[contact_row(other)].x) < i);
+    }
+    scratch[particle_row(place)] = particle;
+    scratch[number_row(place)].x = bitcast<f32>(i);
+}
+
+/// Distance at which particles i and j are kept apart: min(d, 0.9 d_rest).
+fn kept_distance(i: u32, j: u32) -> f32 {
+    let rest = cloth.self_collision.rest_begin;
+    let between = input_pool[rest + i].xyz - input_pool[rest + j].xyz;
+    return min(cloth.self_collision.distance, SELF_COLLISION_REST_SHARE * sqrt(dot3(between, between)));
+}
+
+/// A walk over the slots of the particles that may be near a place, each once, in an order that does not depend on the
+/// number of buckets: nine rows of three cells along x, in a row cell by cell, in a cell by number.
+struct NearWalk {
+    /// Bucket of the place.
+    center: u32,
+    /// The row that the walk is in, 9 at its end; a row that runs over the last bucket has two parts.
+    row: u32,
+    /// 1 in the second part.
+    part: u32,
+    /// Next slot.
+    slot: u32,
+    /// One past the last slot of this part of the row.
+    end: u32,
+}
+
+/// Brings the walk to the next part of a row.
+fn enter_row(walk: ptr<function, NearWalk>) {
+    let row = i32((*walk).row);
+    let step = GRID_STRIDE_Y * (row % 3 - 1) + GRID_STRIDE_Z * (row / 3 - 1) - 1;
+    let first = ((*walk).center + bitcast<u32>(step)) & (GRID_CELLS - 1u);
+    let last = first + 2u;
+    let has_more = last >= GRID_CELLS;
+    if ((*walk).part == 0u) {
+        (*walk).slot = bucket_begin(first);
+        (*walk).end = atomicLoad(&shared_cells[min(last, GRID_CELLS - 1u)]);
+    } else {
+        (*walk).slot = 0u;
+        (*walk).end = atomicLoad(&shared_cells[last & (GRID_CELLS - 1u)]);
+    }
+    if (has_more && (*walk).part == 0u) {
+        (*walk).part = 1u;
+    } else {
+        (*walk).part = 0u;
+        (*walk).row += 1u;
+    }
+}
+
+/// The next slot whose particle is closer to `place` than the distance; false at the end of the walk. The slot is the one
+/// before `walk.slot`.
+fn next_near(walk: ptr<function, NearWalk>, place: vec3<f32>) -> bool {
+    let distance = cloth.self_collision.distance;
+    while (true) {
+        while ((*walk).slot == (*walk).end) {
+            if ((*walk).row == 9u) {
+                return false;
+            }
+            enter_row(walk);
+        }
+        let between = place - scratch[particle_row((*walk).slot)].xyz;
+        (*walk).slot += 1u;
+        if (dot3(between, between) < distance * distance) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// Counts the contacts of the particle at a slot.
+fn count_contacts(slot: u32) {
+    let a = scratch[particle_row(slot)];
+    let i = bitcast<u32>(scratch[number_row(slot)].x);
+    var walk = NearWalk(bucket_of(a.xyz), 0u, 0u, 0u, 0u);
+    var count = 0.0;
+    while (next_near(&walk, a.xyz)) {
+        let other = walk.slot - 1u;
+        let b = scratch[particle_row(other)];
+        let between = a.xyz - b.xyz;
+        let kept = kept_distance(i, bitcast<u32>(scratch[number_row(other)].x));
+        if (other != slot && dot3(between, between) < kept * kept && a.w + b.w > 0.0) {
+            count += 1.0;
+        }
+    }
+    scratch[contact_row(slot)].x = count;
+}
+
+/// Pushes the particle at a slot away from those that it touches, by one step of a weighted Jacobi iteration, in which the
+/// order of the particles does not matter:
+///
+///   share = w_a / (w_a + w_b) / max(contacts of a, contacts of b)
+///   x_a += share * (stiffness * (kept distance - |d|) * d/|d| - friction * sideways(move_a - move_b)),   d = x_a - x_b.
+///
+/// Dividing by the larger count keeps both ends of a contact equal and opposite. Moves are since the last iteration; friction
+/// takes a share of their difference and so never turns it round. Source: Müller, "Cloth Self-Collision Handling", Ten
+/// Minute Physics 15 (hash, rest distance, friction); here friction leaves the motion along d alone and weighs by mass, and
+/// neighbours are spared down to SELF_COLLISION_REST_SHARE of their distance at rest.
+fn push_apart(slot: u32) {
+    let a = scratch[particle_row(slot)];
+    let own_count = scratch[contact_row(slot)].x;
+    if (own_count == 0.0 || a.w == 0.0) {
+        return;
+    }
+    let i = bitcast<u32>(scratch[number_row(slot)].x);
+    let move_a = a.xyz - load_previous(i).xyz;
+    var walk = NearWalk(bucket_of(a.xyz), 0u, 0u, 0u, 0u);
+    var push = vec3<f32>(0.0);
+    while (next_near(&walk, a.xyz)) {
+        let other = walk.slot - 1u;
+        let b = scratch[particle_row(other)];
+        let j = bitcast<u32>(scratch[number_row(other)].x);
+        let between = a.xyz - b.xyz;
+        let square = dot3(between, between);
+        let kept = kept_distance(i, j);
+        if (other != slot && square < kept * kept) {
+            let distance = sqrt(square);
+            var normal = vec3<f32>(0.0, select(-1.0, 1.0, i < j), 0.0);
+            if (distance > 0.0) {
+                normal = between / distance;
+            }
+            let share = a.w / (a.w + b.w) / max(own_count, scratch[contact_row(other)].x);
+            let move_b = b.xyz - load_previous(j).xyz;
+            let slip = move_a - move_b;
+            let sideways = slip - normal * dot3(normal, slip);
+            let push_share = (kept - distance) * cloth.self_collision.stiffness * share;
+            push += normal * push_share;
+            push -= sideways * (cloth.self_collision.friction * share);
+        }
+    }
+    store_current(i, vec4<f32>(a.xyz + push, a.w));
+}
