@@ -2,9 +2,11 @@
 #![warn(missing_docs)]
 
 pub mod adapter;
+mod box_tree;
 pub mod case;
 pub mod compare;
 pub mod conform;
+pub mod entanglement;
 pub mod metrics;
 pub mod rng;
 pub mod scenes;

@@ -1,0 +1,92 @@
+//! A tree of boxes that tells which of them touch another.
+
+/// Boxes that a leaf holds at most.
+const LEAF_SIZE: usize = 4;
+
+/// An axis-aligned box \[m\], closed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bounds {
+    pub(crate) low: [f64; 3],
+    pub(crate) high: [f64; 3],
+}
+
+/// Numbered boxes, halved at the median again and again, so that single large ones cost little.
+pub(crate) struct BoxTree {
+    /// Number and box, in the order of the leaves.
+    entries: Vec<(u32, Bounds)>,
+    /// Around all entries below a node; the halves of node `i` are nodes `2 i + 1` and `2 i + 2`.
+    nodes: Vec<Bounds>,
+}
+
+impl Bounds {
+    const EMPTY: Self = Self { low: [f64::INFINITY; 3], high: [f64::NEG_INFINITY; 3] };
+
+    /// Around points; `None` unless all are finite.
+    pub(crate) fn of(points: impl IntoIterator<Item = [f64; 3]>) -> Option<Self> {
+        points.into_iter().try_fold(Self::EMPTY, |bounds, point| {
+            point.iter().all(|x| x.is_finite()).then(|| bounds.and(&Self { low: point, high: point }))
+        })
+    }
+
+    /// The same with `margin` \[m\] more on all sides.
+    pub(crate) fn grown(&self, margin: f64) -> Self {
+        Self { low: self.low.map(|x| x - margin), high: self.high.map(|x| x + margin) }
+    }
+
+    fn and(&self, other: &Self) -> Self {
+        Self {
+            low: std::array::from_fn(|k| self.low[k].min(other.low[k])),
+            high: std::array::from_fn(|k| self.high[k].max(other.high[k])),
+        }
+    }
+
+    /// Whether they have a point in common.
+    fn touches(&self, other: &Self) -> bool {
+        (0..3).all(|k| self.low[k] <= other.high[k] && other.low[k] <= self.high[k])
+    }
+
+    fn widest_axis(&self) -> usize {
+        let width = |k: &usize| self.high[*k] - self.low[*k];
+        (0..3).max_by(|a, b| width(a).total_cmp(&width(b))).expect("three axes")
+    }
+}
+
+impl BoxTree {
+    /// A tree of numbered boxes.
+    pub(crate) fn new(entries: impl Iterator<Item = (u32, Bounds)>) -> Self {
+        let mut entries: Vec<_> = entries.collect();
+        let mut nodes = Vec::new();
+        build(&mut entries, 0, &mut nodes);
+        Self { entries, nodes }
+    }
+
+    /// Visits the number of every box that has a point in common with `bounds`.
+    pub(crate) fn visit(&self, bounds: &Bounds, mut visitor: impl FnMut(u32)) {
+        let mut pending = vec![(0, &self.entries[..])];
+        while let Some((node, entries)) = pending.pop() {
+            if entries.len() <= LEAF_SIZE {
+                entries.iter().filter(|(_, entry)| entry.touches(bounds)).for_each(|(number, _)| visitor(*number));
+            } else if self.nodes[node].touches(bounds) {
+                let (left, right) = entries.split_at(entries.len() / 2);
+                pending.extend([(2 * node + 1, left), (2 * node + 2, right)]);
+            }
+        }
+    }
+}
+
+/// Sorts the entries below a node into its halves. Leaves have no bounds of their own.
+fn build(entries: &mut [(u32, Bounds)], node: usize, nodes: &mut Vec<Bounds>) {
+    if entries.len() <= LEAF_SIZE {
+        return;
+    }
+    let bounds = entries.iter().fold(Bounds::EMPTY, |all, (_, entry)| all.and(entry));
+    nodes.resize(nodes.len().max(node + 1), Bounds::EMPTY);
+    nodes[node] = bounds;
+    let axis = bounds.widest_axis();
+    let middle = entries.len() / 2;
+    let place = |(_, entry): &(u32, Bounds)| entry.low[axis] + entry.high[axis];
+    entries.select_nth_unstable_by(middle, |a, b| place(a).total_cmp(&place(b)));
+    let (left, right) = entries.split_at_mut(middle);
+    build(left, 2 * node + 1, nodes);
+    build(right, 2 * node + 2, nodes);
+}
