@@ -16,6 +16,7 @@ const ORACLES: &[(Stage, Result<&[&str], &str>)] = &[
     (Stage::Tether, Ok(&["constrain_to_anchors"])),
     (Stage::GaussSeidel, Ok(&["project_distance"])),
     (Stage::Separation, Ok(&["keep_outside"])),
+    (Stage::SelfCollide, Ok(&["push_apart"])),
     (Stage::CollideConvex, Ok(&["leave_convex", "coulomb"])),
     (Stage::CollideBox, Ok(&["leave_parallelepiped"])),
     (Stage::CollideTriangle, Ok(&["nearest_triangle"])),

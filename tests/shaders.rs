@@ -3,8 +3,8 @@
 use std::mem::{offset_of, size_of};
 
 use poplin_layout::{
-    ClothFrame, ColliderFrame, DispatchParameters, Feedback, IterationConstants, MemoryTier, PhaseConstants, Stage, StageMask,
-    SelfCollisionFrame, TierLimits,
+    ClothFrame, ColliderFrame, DispatchParameters, Feedback, IterationConstants, MemoryTier, PhaseConstants, SelfCollisionFrame,
+    Stage, StageMask, TierLimits,
 };
 use poplin_shaders::{
     Kernel, OverrideValues, compose, compose_with, lint, parse, source, struct_layouts, undocumented, validate, workgroup_bytes,

@@ -70,7 +70,8 @@ impl HostSelfCollision {
         if !self.is_on() || !std::mem::take(&mut self.is_changed) {
             return;
         }
-        let at_rest = |i: usize| cloth.rest_positions.get(i).copied().unwrap_or_else(|| std::array::from_fn(|k| cloth.particles[i][k]));
+        let at_rest =
+            |i: usize| cloth.rest_positions.get(i).copied().unwrap_or_else(|| std::array::from_fn(|k| cloth.particles[i][k]));
         let mut rows: Vec<_> = (0..cloth.particle_count()).map(at_rest).map(|[x, y, z]| [x, y, z, 0.0]).collect();
         let row = |chunk: &[u32]| std::array::from_fn(|k| f32::from_bits(chunk.get(k).copied().unwrap_or(0)));
         rows.extend(cloth.self_collision_indices.chunks(PER_ROW).map(row));
