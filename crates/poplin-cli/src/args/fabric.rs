@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use poplin_io::scene::{SceneCloth, Tethers, WarpDirection};
 
-use super::ranges::{density, friction, share, solver_frequency};
+use super::ranges::{density, friction, share, solver_frequency, thickness};
 
 /// How meshes become fabrics.
 #[derive(Debug, Args)]
@@ -39,6 +39,9 @@ pub(crate) struct SolverArgs {
     /// Coefficient of friction with colliders, 0 to 100 [default: 0; 0.4 with --mesh]
     #[arg(long, value_name = "COEFFICIENT", value_parser = friction, allow_negative_numbers = true)]
     friction: Option<f32>,
+    /// Thickness [m], 0 to 1000; above 0 cloth collides with itself and with other cloth [default: 0]
+    #[arg(long, value_name = "METRES", value_parser = thickness, allow_negative_numbers = true)]
+    thickness: Option<f32>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -85,5 +88,6 @@ impl SolverArgs {
         config.solver_frequency = self.solver_frequency.unwrap_or(config.solver_frequency);
         config.damping = self.damping.map_or(config.damping, |share| [share; 3]);
         config.friction = self.friction.unwrap_or(config.friction);
+        config.thickness = self.thickness.unwrap_or(config.thickness);
     }
 }

@@ -56,6 +56,11 @@ pub(crate) fn friction(text: &str) -> Result<f32, ValueError> {
     in_range(text, [0.0, 100.0], "")
 }
 
+/// Thickness of a cloth, the range of [`poplin_model::ClothConfig::thickness`].
+pub(crate) fn thickness(text: &str) -> Result<f32, ValueError> {
+    in_range(text, [0.0, 1000.0], " m")
+}
+
 /// A share, `0..=1`.
 pub(crate) fn share(text: &str) -> Result<f32, ValueError> {
     in_range(text, [0.0, 1.0], "")

@@ -7,6 +7,7 @@ mod measure;
 mod moments;
 mod record;
 mod summary;
+mod tangle;
 mod triangle_tree;
 
 use std::path::PathBuf;
@@ -101,6 +102,7 @@ impl Stage {
         }
         progress.finish_and_clear();
         recorder.measure_depth(course.frames, &mut self.simulation, &self.ids)?;
+        recorder.measure_tangle(&mut self.simulation, &self.ids)?;
         Ok(course)
     }
 

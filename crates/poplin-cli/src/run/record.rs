@@ -9,6 +9,7 @@ use super::depth::{Depth, DepthField};
 use super::files::{GarmentFiles, create_folder};
 use super::measure::{Strain, StretchEdges, max_speed};
 use super::moments::Moments;
+use super::tangle::{Tangle, TangleField};
 use crate::failure::{Failure, OrFail};
 use crate::garment::Garment;
 use crate::job::Job;
@@ -25,6 +26,8 @@ pub(super) struct Recorder<'a> {
     findings: Vec<Findings>,
     /// Of all cloths that collide with something, at the end.
     depth: Option<Depth>,
+    /// Of all cloths that collide with themselves, at the end.
+    tangle: Option<Tangle>,
     /// Mesh vertices of all copies of each garment at the last recorded frame, in the world \[m\].
     vertices: Vec<Vec<[f32; 3]>>,
 }
@@ -67,6 +70,8 @@ pub(super) struct Outcome {
     pub(super) findings: Vec<Findings>,
     /// How deep particles are in colliders at the end; `None` without colliders.
     pub(super) depth: Option<Depth>,
+    /// How entangled cloths are at the end; `None` if none collides with itself.
+    pub(super) tangle: Option<Tangle>,
     /// Names of the files written.
     pub(super) files: Vec<String>,
     /// What the picture leaves out.
@@ -99,6 +104,7 @@ impl<'a> Recorder<'a> {
             edges: job.garments.iter().map(|garment| StretchEdges::new(&garment.cloth.fabric)).collect(),
             findings: vec![nothing; job.garments.len()],
             depth: None,
+            tangle: None,
             vertices: job.garments.iter().map(|garment| Vec::with_capacity(garment.vertex_count())).collect(),
         })
     }
@@ -144,6 +150,22 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
+    /// Reads a frame back and counts how entangled the cloths are.
+    pub(super) fn measure_tangle(&mut self, simulation: &mut Simulation, ids: &[Vec<ClothId>]) -> Result<(), Failure> {
+        if self.garments.iter().all(|garment| garment.cloth.self_collision_distance() <= 0.0) {
+            return Ok(());
+        }
+        let state = simulation.state()?;
+        let mut field = TangleField::default();
+        for (garment, ids) in self.garments.iter().zip(ids) {
+            for &id in ids {
+                field.add(&garment.cloth, simulation.cloth(id)?.pose(), state.current(id));
+            }
+        }
+        self.tangle = field.measure();
+        Ok(())
+    }
+
     /// Completes the caches and writes the meshes and the contact sheet. One file that cannot be written does not keep
     /// the others from it.
     pub(super) fn finish(mut self, job: &Job, frames: u32) -> Outcome {
@@ -161,7 +183,7 @@ impl<'a> Recorder<'a> {
             Err(error) => fault = fault.and(Err(error)),
         }
         let fault = fault.context("not every file could be written").or_failed();
-        Outcome { findings: self.findings, depth: self.depth, files, omission, fault }
+        Outcome { findings: self.findings, depth: self.depth, tangle: self.tangle, files, omission, fault }
     }
 }
 

@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::depth::Depth;
 use super::measure::Strain;
 use super::record::{Findings, Outcome};
+use super::tangle::Tangle;
 use super::{Course, copy_count};
 use crate::cook::CookSummary;
 use crate::failure::{Failure, OrFail, complain};
@@ -58,6 +59,9 @@ pub(super) struct Summary {
     /// Of all cloths that collide with something, at the last frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     collider_depth: Option<Depth>,
+    /// Of all cloths that collide with themselves, at the last frame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tangle: Option<Tangle>,
     cloths: Vec<ClothSummary>,
     files: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,6 +134,7 @@ impl Summary {
             max_speed_m_per_s: speed(|f| f.max_speed),
             last_speed_m_per_s: speed(|f| f.last_speed),
             collider_depth: outcome.depth,
+            tangle: outcome.tangle,
             cloths: job.garments.iter().zip(findings).map(|(garment, findings)| ClothSummary::new(garment, findings)).collect(),
             files: outcome.files.iter().map(String::as_str).chain([FILE_NAME]).map(str::to_owned).collect(),
             note: outcome.omission.clone(),
@@ -177,6 +182,10 @@ impl Summary {
         if let Some(Depth { free_particles, particles_inside, deepest_m }) = self.collider_depth {
             let (inside, all) = (grouped(particles_inside), counted(free_particles, "free particle"));
             say!("depth  {inside} of {all} inside colliders, deepest {:.1} mm (at the end)", deepest_m * 1e3);
+        }
+        if let Some(Tangle { close_pairs, crossings }) = self.tangle {
+            let pairs = counted(close_pairs, "particle pair");
+            say!("tangle {pairs} closer than half the thickness, {} (at the end)", counted(crossings, "edge-triangle crossing"));
         }
         say!("files  {}: {}", folder.display(), self.files.join(", "));
         if let Some(note) = &self.note {

@@ -1,0 +1,82 @@
+//! How entangled cloths with thickness are.
+
+use glam::{Quat, Vec3};
+use poplin_model::{Cloth, Pose};
+use poplin_testkit::entanglement::EntanglementCounter;
+use serde::Serialize;
+
+/// More particles are not looked through: counting would take longer than simulating.
+const MAX_PARTICLES: usize = 200_000;
+
+/// Particles and triangles of cloths that came too close to each other, in one cloth or between two.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(super) struct Tangle {
+    /// Particle pairs closer than half the thinnest cloth that are not neighbours at rest.
+    pub(super) close_pairs: usize,
+    /// Edges that go through a triangle.
+    pub(super) crossings: usize,
+}
+
+/// All cloths that keep apart, in one list.
+#[derive(Debug, Default)]
+pub(super) struct TangleField {
+    rest: Vec<[f32; 3]>,
+    positions: Vec<[f32; 3]>,
+    triangles: Vec<[u32; 3]>,
+    ends: Vec<usize>,
+    thickness: f32,
+    spacing: f32,
+}
+
+impl TangleField {
+    /// Adds a cloth with its particles where they are now; one without thickness is left out.
+    pub(super) fn add(&mut self, cloth: &Cloth, pose: Pose, particles: &[[f32; 4]]) {
+        let distance = cloth.self_collision_distance();
+        if distance <= 0.0 {
+            return;
+        }
+        let thickness = if cloth.config.thickness > 0.0 { cloth.config.thickness } else { distance };
+        self.thickness = if self.ends.is_empty() { thickness } else { self.thickness.min(thickness) };
+        self.spacing = self.spacing.max(distance);
+        let begin = self.rest.len() as u32;
+        let rotation = Quat::from_array(pose.rotation);
+        let in_world = |&[x, y, z, _]: &[f32; 4]| (rotation * Vec3::new(x, y, z) + Vec3::from(pose.translation)).to_array();
+        self.rest.extend(cloth.particles.iter().map(|&[x, y, z, _]| [x, y, z]));
+        self.positions.extend(particles.iter().map(in_world));
+        self.triangles.extend(cloth.fabric.triangles.iter().map(|corners| corners.map(|corner| begin + corner)));
+        self.ends.push(self.rest.len());
+    }
+
+    /// Counts; `None` if no cloth keeps apart, or too many particles do.
+    pub(super) fn measure(&self) -> Option<Tangle> {
+        let is_asked = !self.ends.is_empty() && self.rest.len() <= MAX_PARTICLES;
+        is_asked.then(|| {
+            let counter = EntanglementCounter::new(&self.rest, &self.triangles, &self.ends);
+            let found = counter.measure(&self.positions, f64::from(0.5 * self.thickness), f64::from(2.0 * self.spacing));
+            Tangle { close_pairs: found.close_pairs, crossings: found.crossings }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use poplin_cook::{CookOptions, cook};
+    use poplin_model::Mesh;
+
+    #[test]
+    fn layers_in_one_place_count_and_layers_apart_do_not() {
+        let mut cloth = cook(&Mesh::grid(5, 5, 1.0, 1.0), &CookOptions::default()).unwrap().into_cloth();
+        let measure = |cloth: &Cloth, height: f32| {
+            let mut field = TangleField::default();
+            field.add(cloth, Pose::default(), &cloth.particles);
+            let above = Pose { translation: [0.0, height, 0.0], ..Pose::default() };
+            field.add(cloth, above, &cloth.particles);
+            field.measure()
+        };
+        assert_eq!(measure(&cloth, 0.5), None);
+        cloth.config.thickness = 0.02;
+        assert_eq!(measure(&cloth, 0.5), Some(Tangle { close_pairs: 0, crossings: 0 }));
+        assert_eq!(measure(&cloth, 0.005), Some(Tangle { close_pairs: 25, crossings: 0 }));
+    }
+}
