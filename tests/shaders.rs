@@ -197,6 +197,8 @@ fn constants_and_stage_bits_agree_with_rust() {
     assert_eq!(value("EPSILON"), f64::from(f32::EPSILON));
     assert_eq!(value("MAX_COORDINATE"), f64::from(poplin_model::MAX_COORDINATE));
     assert_eq!(value("NO_OFFSET"), f64::from(poplin_layout::NO_OFFSET));
+    assert_eq!(value("GRID_PARTS"), f64::from(poplin_layout::GRID_PARTS));
+    assert_eq!(value("SELF_COLLISION_REST_SHARE"), f64::from(poplin_model::SELF_COLLISION_REST_SHARE));
     for stage in Stage::ALL {
         let name = format!("STAGE_{}", stage.name().to_uppercase());
         assert_eq!(value(&name), f64::from(StageMask::only(stage).0), "{name}");

@@ -3,6 +3,8 @@
 
 /// Share of their distance at rest to which particles that rest closer than the distance are kept apart.
 const SELF_COLLISION_REST_SHARE: f32 = 0.9;
+/// Its square.
+const REST_SHARE_SQUARE: f32 = SELF_COLLISION_REST_SHARE * SELF_COLLISION_REST_SHARE;
 /// Step to the bucket of the next cell along y; along x it is 1.
 const GRID_STRIDE_Y: i32 = 89;
 /// Step to the bucket of the next cell along z.
@@ -108,11 +110,12 @@ fn sort_member(slot: u32) {
     scratch[number_row(place)].x = bitcast<f32>(i);
 }
 
-/// Distance at which particles i and j are kept apart: min(d, 0.9 d_rest).
-fn kept_distance(i: u32, j: u32) -> f32 {
+/// Square of the distance at which particles i and j are kept apart, which is min(d, 0.9 d_rest).
+fn kept_square(i: u32, j: u32) -> f32 {
     let rest = cloth.self_collision.rest_begin;
     let between = input_pool[rest + i].xyz - input_pool[rest + j].xyz;
-    return min(cloth.self_collision.distance, SELF_COLLISION_REST_SHARE * sqrt(dot3(between, between)));
+    let distance = cloth.self_collision.distance;
+    return min(distance * distance, REST_SHARE_SQUARE * dot3(between, between));
 }
 
 /// A walk over the slots of the particles that may be near a place, each once, in an order that does not depend on the
@@ -182,8 +185,8 @@ fn count_contacts(slot: u32) {
         let other = walk.slot - 1u;
         let b = scratch[particle_row(other)];
         let between = a.xyz - b.xyz;
-        let kept = kept_distance(i, bitcast<u32>(scratch[number_row(other)].x));
-        if (other != slot && dot3(between, between) < kept * kept && a.w + b.w > 0.0) {
+        let kept = kept_square(i, bitcast<u32>(scratch[number_row(other)].x));
+        if (other != slot && dot3(between, between) < kept && a.w + b.w > 0.0) {
             count += 1.0;
         }
     }
@@ -216,8 +219,8 @@ fn push_apart(slot: u32) {
         let j = bitcast<u32>(scratch[number_row(other)].x);
         let between = a.xyz - b.xyz;
         let square = dot3(between, between);
-        let kept = kept_distance(i, j);
-        if (other != slot && square < kept * kept) {
+        let kept = kept_square(i, j);
+        if (other != slot && square < kept) {
             let distance = sqrt(square);
             var normal = vec3<f32>(0.0, select(-1.0, 1.0, i < j), 0.0);
             if (distance > 0.0) {
@@ -227,7 +230,7 @@ fn push_apart(slot: u32) {
             let move_b = b.xyz - load_previous(j).xyz;
             let slip = move_a - move_b;
             let sideways = slip - normal * dot3(normal, slip);
-            let push_share = (kept - distance) * cloth.self_collision.stiffness * share;
+            let push_share = (sqrt(kept) - distance) * cloth.self_collision.stiffness * share;
             push += normal * push_share;
             push -= sideways * (cloth.self_collision.friction * share);
         }

@@ -89,9 +89,9 @@ impl<'a> ClothMemory<'a> {
         }
     }
 
-    /// Makes room for the grid of self collision: two buckets a particle. Their number does not change what comes out.
+    /// Makes room for the grid of self collision: four buckets a particle. Their number does not change what comes out.
     pub fn open_grid(&mut self) {
-        let count = (2 * self.cloth.self_collision.member_count).next_power_of_two().max(MIN_GRID_CELLS);
+        let count = (4 * self.cloth.self_collision.member_count).next_power_of_two().max(MIN_GRID_CELLS);
         self.cells.resize(count as usize, 0);
     }
 

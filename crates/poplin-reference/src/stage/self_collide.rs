@@ -9,6 +9,8 @@ use crate::math::{dot3, particle as pack, xyz};
 
 /// Steps to the next bucket along x, y, z; see the shader.
 const GRID_STRIDES: IVec3 = IVec3::new(1, 89, 7921);
+/// Square of the share of their distance at rest at which neighbours are kept apart.
+const REST_SHARE_SQUARE: f32 = SELF_COLLISION_REST_SHARE * SELF_COLLISION_REST_SHARE;
 /// Largest cell coordinate; what lies beyond shares the last cells.
 const MAX_CELL: f32 = 65536.0;
 
@@ -105,12 +107,13 @@ pub fn sort_member(memory: &mut ClothMemory<'_>, slot: u32) {
     memory.scratch[number_row][0] = f32::from_bits(i);
 }
 
-/// Distance at which particles i and j are kept apart.
+/// Square of the distance at which particles i and j are kept apart.
 #[inline]
-fn kept_distance(memory: &ClothMemory<'_>, i: u32, j: u32) -> f32 {
+fn kept_square(memory: &ClothMemory<'_>, i: u32, j: u32) -> f32 {
     let rest = |i: u32| xyz(memory.input_pool[(memory.cloth.self_collision.rest_begin + i) as usize]);
     let between = rest(i) - rest(j);
-    memory.cloth.self_collision.distance.min(SELF_COLLISION_REST_SHARE * dot3(between, between).sqrt())
+    let distance = memory.cloth.self_collision.distance;
+    (distance * distance).min(REST_SHARE_SQUARE * dot3(between, between))
 }
 
 /// Steps from a bucket to the first of three in each of the nine rows of cells around it.
@@ -158,8 +161,7 @@ pub fn count_contacts(memory: &mut ClothMemory<'_>, slot: u32) {
     visit_near(memory, xyz(a), |other, b, square| {
         if other != slot {
             let j = memory.scratch[number_row(memory, other)][0].to_bits();
-            let kept = kept_distance(memory, i, j);
-            if square < kept * kept && a[3] + b[3] > 0.0 {
+            if square < kept_square(memory, i, j) && a[3] + b[3] > 0.0 {
                 count += 1.0;
             }
         }
@@ -183,8 +185,8 @@ pub fn push_apart(memory: &mut ClothMemory<'_>, slot: u32) {
     visit_near(memory, xyz(a), |other, b, square| {
         if other != slot {
             let j = memory.scratch[number_row(memory, other)][0].to_bits();
-            let kept = kept_distance(memory, i, j);
-            if square < kept * kept {
+            let kept = kept_square(memory, i, j);
+            if square < kept {
                 let length = square.sqrt();
                 let aside = if i < j { Vec3::Y } else { Vec3::NEG_Y };
                 let normal = if length > 0.0 { (xyz(a) - xyz(b)) / length } else { aside };
@@ -192,7 +194,7 @@ pub fn push_apart(memory: &mut ClothMemory<'_>, slot: u32) {
                 let move_j = xyz(b) - xyz(memory.load_previous(j));
                 let slip = move_i - move_j;
                 let sideways = slip - normal * dot3(normal, slip);
-                let push_share = (kept - length) * own.stiffness * share;
+                let push_share = (kept.sqrt() - length) * own.stiffness * share;
                 push += normal * push_share;
                 push -= sideways * (own.friction * share);
             }

@@ -1,0 +1,48 @@
+//! What self collision costs on the CPU backend: one frame (60 Hz, 300 iterations per second) of a sheet of 64 x 64 particles
+//! that hangs free, and of one that has fallen over a ball and lies in folds, each without and with it.
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use poplin_cook::{CookOptions, cook};
+use poplin_model::{Cloth, Colliders, Frame, Mesh};
+use poplin_reference::ReferenceEngine;
+
+/// Particles along each side of the sheet.
+const SIDE: u32 = 64;
+
+/// Frames after which the sheet has come to rest.
+const SETTLING: usize = 120;
+
+fn sheet(pins: Vec<u32>) -> Cloth {
+    let mut cloth = cook(&Mesh::grid(SIDE, SIDE, 1.0, 1.0), &CookOptions { pins, ..CookOptions::default() })
+        .expect("a grid cooks")
+        .into_cloth();
+    cloth.particles.iter_mut().for_each(|[x, y, z, _]| (*x, *y, *z) = (*x - 0.5, 0.5, *z - 0.5));
+    cloth.config.damping = [0.2; 3];
+    cloth.config.friction = 0.3;
+    cloth
+}
+
+fn over_a_ball() -> Cloth {
+    let (spheres, planes) = (vec![[0.0, 0.2, 0.0, 0.2]], vec![[0.0, 1.0, 0.0, 0.0]]);
+    Cloth { colliders: Colliders { spheres, planes, convexes: vec![vec![0]], ..Colliders::default() }, ..sheet(Vec::new()) }
+}
+
+fn self_collision(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("self_collision");
+    group.sample_size(20);
+    for (scene, cloth) in [("hanging", sheet(vec![0, SIDE - 1])), ("folded", over_a_ball())] {
+        for (name, thickness) in [("without", 0.0), ("with", 0.01)] {
+            let mut cloth = cloth.clone();
+            cloth.config.thickness = thickness;
+            let mut engine = ReferenceEngine::new();
+            engine.add(cloth).expect("the sheet is valid");
+            let step = |engine: &mut ReferenceEngine| engine.step(&Frame::default()).expect("the frame is valid");
+            (0..SETTLING).for_each(|_| step(&mut engine));
+            group.bench_function(format!("{scene}_{name}"), |bencher| bencher.iter(|| step(&mut engine)));
+        }
+    }
+    group.finish();
+}
+
+criterion_group!(benches, self_collision);
+criterion_main!(benches);
