@@ -34,16 +34,22 @@ pub enum Stage {
     CollideContinuous = 14,
     /// Rigid bodies that feel the cloth.
     CollideBody = 15,
+    /// Fabric phases: fibers with compliance, each as a whole; replaces [`Stage::GaussSeidel`].
+    CompliantFibers = 16,
+    /// Angles between triangles.
+    Bend = 17,
 }
 
 impl Stage {
     /// All stages in solving order.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::Integrate,
         Self::Wind,
         Self::Motion,
         Self::Tether,
         Self::GaussSeidel,
+        Self::CompliantFibers,
+        Self::Bend,
         Self::Separation,
         Self::CollideConvex,
         Self::CollideBox,
@@ -74,6 +80,8 @@ impl Stage {
             Self::CollideBody => "collide_body",
             Self::VirtualParticles => "virtual_particles",
             Self::Sleep => "sleep",
+            Self::CompliantFibers => "compliant_fibers",
+            Self::Bend => "bend",
         }
     }
 }

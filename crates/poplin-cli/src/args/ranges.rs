@@ -56,6 +56,11 @@ pub(crate) fn friction(text: &str) -> Result<f32, ValueError> {
     in_range(text, [0.0, 100.0], "")
 }
 
+/// Bending rigidity [N m], the range of [`poplin_model::ClothConfig::bending_rigidity`].
+pub(crate) fn rigidity(text: &str) -> Result<f32, ValueError> {
+    in_range(text, [0.0, 1e6], " N m")
+}
+
 /// A share, `0..=1`.
 pub(crate) fn share(text: &str) -> Result<f32, ValueError> {
     in_range(text, [0.0, 1.0], "")
