@@ -9,7 +9,9 @@ use poplin_model::{Cloth, Frame};
 use poplin_reference::{LaneOrder, ReferenceEngine, Team};
 use poplin_testkit::adapter::{headless, is_strict};
 use poplin_testkit::compare::{close, same_bits};
-use poplin_testkit::scenes::{degenerate_cloth, equip, hanging_sheet, random_cloth};
+use poplin_testkit::scenes::{
+    degenerate_cloth, degenerate_xpbd_cloth, equip, hanging_sheet, random_cloth, random_xpbd_cloth,
+};
 
 /// Allowance of a real GPU after one stage: a chain of up to 8 edges, each some ten roundings.
 const FACTOR: f32 = 256.0;
@@ -18,6 +20,8 @@ fn cloths() -> Vec<(String, Cloth)> {
     let mut cloths: Vec<_> = (0..12).map(|seed| (format!("random {seed}"), random_cloth(seed, 20 + 3 * seed as u32))).collect();
     cloths.push(("degenerate".to_owned(), degenerate_cloth()));
     cloths.push(("sheet".to_owned(), hanging_sheet(12, 12)));
+    cloths.extend((0..6).map(|seed| (format!("xpbd {seed}"), random_xpbd_cloth(seed, 22 + 4 * seed as u32))));
+    cloths.push(("degenerate xpbd".to_owned(), degenerate_xpbd_cloth()));
     cloths
 }
 
@@ -86,6 +90,16 @@ fn tether_agrees() {
 #[test]
 fn gauss_seidel_agrees() {
     assert_eq!(disagreements(StageMask::only(Stage::GaussSeidel), None).unwrap_or_default(), Vec::<String>::new());
+}
+
+#[test]
+fn compliant_fibers_agree() {
+    assert_eq!(disagreements(StageMask::only(Stage::CompliantFibers), None).unwrap_or_default(), Vec::<String>::new());
+}
+
+#[test]
+fn bends_agree() {
+    assert_eq!(disagreements(StageMask::only(Stage::Bend), None).unwrap_or_default(), Vec::<String>::new());
 }
 
 #[test]
@@ -291,6 +305,8 @@ fn the_lane_order_check_sees_a_dropped_barrier() {
         "sort_member",
         "count_contacts",
         "push_apart",
+        "solve_fiber",
+        "solve_bend",
         "visit_chunk",
         "sum_chunks",
         "collide_bundle",
@@ -311,6 +327,18 @@ fn a_flipped_sign_is_seen() {
     let text = damaged("pb.xyz - delta * (correction * pb.w)", "pb.xyz + delta * (correction * pb.w)");
     if let Some(found) = disagreements(StageMask::only(Stage::GaussSeidel), Some(text)) {
         assert!(!found.is_empty());
+    }
+}
+
+#[test]
+fn a_flipped_gradient_and_a_wrong_coupling_are_seen() {
+    for (stage, from, to) in [
+        (Stage::Bend, "normal_2 * (-edge_length / square_2)", "normal_2 * (edge_length / square_2)"),
+        (Stage::CompliantFibers, "let between = -scale * pa.w", "let between = scale * pa.w"),
+    ] {
+        if let Some(found) = disagreements(StageMask::only(stage), Some(damaged(from, to))) {
+            assert!(!found.is_empty(), "{stage:?}");
+        }
     }
 }
 
@@ -338,19 +366,29 @@ fn intervals_of_shader(text: &str) -> Vec<Vec<String>> {
 /// Barrier intervals of the mirror in one iteration with one set per phase: a run with discrete and one with continuous
 /// collision, laid over one another.
 fn intervals_of_mirror() -> Vec<Vec<String>> {
-    let [discrete, continuous] = [false, true].map(intervals_of_run);
+    let [discrete, continuous] = [false, true].map(|is_continuous| intervals_of_run(is_continuous, false));
     let merge = |(mut names, others): (Vec<String>, Vec<String>)| {
         let place = names.iter().position(|name| name == "collide_shape").map_or(names.len(), |place| place + 1);
         names.splice(place..place, others.into_iter().filter(|name| name == "collide_continuous"));
         names
     };
     assert_eq!(discrete.len(), continuous.len());
-    discrete.into_iter().zip(continuous).map(merge).collect()
+    let mut intervals: Vec<_> = discrete.into_iter().zip(continuous).map(merge).collect();
+    // XPBD has two intervals in the place of one.
+    let of_xpbd = intervals_of_run(false, true).into_iter().filter(|names| names[0].starts_with("solve_"));
+    let fabric = intervals.iter().position(|names| names[0] == "project_fiber").unwrap() + 1;
+    intervals.splice(fabric..fabric, of_xpbd);
+    intervals
 }
 
-fn intervals_of_run(is_continuous: bool) -> Vec<Vec<String>> {
+fn intervals_of_run(is_continuous: bool, is_xpbd: bool) -> Vec<Vec<String>> {
     // Of this size a cloth is equipped with every kind of input; its first phase has one set.
-    let mut cloth = random_cloth(1, 60);
+    let mut cloth = if is_xpbd { random_xpbd_cloth(1, 60) } else { random_cloth(1, 60) };
+    if let Some(&end) = cloth.fabric.bend_set_ends.first() {
+        let fabric = std::sync::Arc::make_mut(&mut cloth.fabric);
+        fabric.bends.truncate(end as usize);
+        fabric.bend_set_ends.truncate(1);
+    }
     cloth.phase_configs.truncate(1);
     cloth.config.sleep_threshold = 1.0;
     cloth.config.drag_coefficient = 0.5;
@@ -378,7 +416,7 @@ fn kernel_and_mirror_have_the_same_work_between_the_same_barriers() {
 #[test]
 fn each_dropped_barrier_of_the_kernel_is_seen() {
     // What must go for each hand-over; comments of the kernel name them.
-    let drops: [(&str, &[&str]); 23] = [
+    let drops: [(&str, &[&str]); 25] = [
         ("fetch -> iterations", &["workgroupBarrier(); // fetch -> iterations"]),
         ("integrate -> next stage", &["workgroupBarrier();\n            storageBarrier(); // integrate -> next stage"]),
         ("anchors -> tethers", &["workgroupBarrier();\n            storageBarrier(); // anchors -> tethers"]),
@@ -407,6 +445,8 @@ fn each_dropped_barrier_of_the_kernel_is_seen() {
         ("test -> count", &["workgroupBarrier(); // test -> count"]),
         ("tethers -> fabric", &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // tethers -> fabric"]),
         ("set -> next set", &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // set -> next set"]),
+        ("fibers -> next fibers", &["workgroupBarrier();\n                    storageBarrier(); // fibers -> next fibers"]),
+        ("bends -> next bends", &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // bends -> next bends"]),
         (
             "iteration -> next iteration",
             &[

@@ -74,6 +74,7 @@ fn gauss_seidel_equals_the_distance_constraint_edge_by_edge() {
             stiffness_multiplier: rng.range(0.0, 1.0),
             compression_limit: rng.range(0.4, 1.0),
             stretch_limit: rng.range(1.0, 2.5),
+            ..PhaseConfig::stiff(0)
         };
         cloth.phase_configs = vec![config];
         let got = after_stage(&cloth, Stage::GaussSeidel);

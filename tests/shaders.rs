@@ -107,6 +107,12 @@ fn structs_lie_in_memory_as_their_rust_twins() {
         sleep_after_count,
         colliders,
         self_collision,
+        fiber_row_count,
+        bend_set_begin,
+        bend_set_count,
+        bend_begin,
+        bending_rigidity,
+        bending_damping,
     });
     twin!(SelfCollisionFrame {
         distance,
@@ -167,7 +173,7 @@ fn structs_lie_in_memory_as_their_rust_twins() {
         move_share,
     });
     twin!(IterationConstants { velocity_scale, bias, previous_bias, wind });
-    twin!(PhaseConstants { stiffness, multiplier, compression, stretch, set_begin, set_end });
+    twin!(PhaseConstants { stiffness, multiplier, compression, stretch, set_begin, set_end, compliance, damping });
     twin!(DispatchParameters { cloth_begin, cloth_count, row_width, iteration_begin, iteration_end });
     twin!(Feedback {
         fault_count,

@@ -4,6 +4,8 @@
 #import stage/motion
 #import stage/tether
 #import stage/gauss_seidel
+#import stage/compliant_fibers
+#import stage/bend
 #import stage/separation
 #import stage/self_collide
 #import stage/collide_convex
@@ -62,6 +64,8 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
     let phase_begin = cloth_frames[cloth_index].phase_begin;
     let phase_end = phase_begin + 2u * cloth_frames[cloth_index].phase_count;
     let set_begin = cloth_frames[cloth_index].set_begin;
+    let bend_begin = cloth_frames[cloth_index].bend_set_begin;
+    let bend_end = bend_begin + cloth_frames[cloth_index].bend_set_count;
     let virtual_begin = cloth_frames[cloth_index].virtual_set_begin;
     let virtual_end = virtual_begin + cloth_frames[cloth_index].virtual_set_count;
 
@@ -156,6 +160,34 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                     }
                     if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // set -> next set
                 }
+            }
+        }
+        if ((STAGES & STAGE_COMPLIANT_FIBERS) != 0u) {
+            for (var constants = phase_begin; constants < phase_end; constants += 2u) {
+                let phase = load_phase(constants);
+                let sets = bitcast<vec4<u32>>(frame_pool[constants + 1u]);
+                for (var set_index = sets.x; set_index < sets.y; set_index++) {
+                    let fiber_begin = fabric_pool[set_begin + set_index];
+                    let fiber_end = fabric_pool[set_begin + set_index + 1u];
+                    if (is_alive) {
+                        for (var fiber = fiber_begin + lane; fiber < fiber_end; fiber += LANES) {
+                            solve_fiber(fiber, phase);
+                        }
+                    }
+                    workgroupBarrier();
+                    storageBarrier(); // fibers -> next fibers
+                }
+            }
+        }
+        if ((STAGES & STAGE_BEND) != 0u) {
+            for (var bends = bend_begin; bends < bend_end; bends++) {
+                let end = fabric_pool[bends + 1u];
+                if (is_alive) {
+                    for (var bend = fabric_pool[bends] + lane; bend < end; bend += LANES) {
+                        solve_bend(bend);
+                    }
+                }
+                if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // bends -> next bends
             }
         }
         if ((STAGES & STAGE_SEPARATION) != 0u) {

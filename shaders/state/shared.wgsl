@@ -57,6 +57,10 @@ const STAGE_COLLIDE_BOX: u32 = 0x2000u;
 const STAGE_COLLIDE_CONTINUOUS: u32 = 0x4000u;
 /// Bit of the stage of rigid bodies in STAGES.
 const STAGE_COLLIDE_BODY: u32 = 0x8000u;
+/// Bit of the stage of compliant fibers in STAGES.
+const STAGE_COMPLIANT_FIBERS: u32 = 0x10000u;
+/// Bit of the stage of bends in STAGES.
+const STAGE_BEND: u32 = 0x20000u;
 /// Bits of the stages that read prepared shapes.
 const STAGES_OF_SHAPES: u32 = 0xe6c0u;
 
@@ -174,6 +178,7 @@ fn load_interpolated(start: u32, destination: u32, i: u32) -> vec4<f32> {
 /// Constants whose first vec4 stands at `begin` in `frame_pool`.
 fn load_phase(begin: u32) -> PhaseConstants {
     let values = frame_pool[begin];
-    let sets = bitcast<vec4<u32>>(frame_pool[begin + 1u]);
-    return PhaseConstants(values.x, values.y, values.z, values.w, sets.x, sets.y, sets.zw);
+    let rest = frame_pool[begin + 1u];
+    let sets = bitcast<vec4<u32>>(rest);
+    return PhaseConstants(values.x, values.y, values.z, values.w, sets.x, sets.y, rest.z, rest.w);
 }

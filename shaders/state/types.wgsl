@@ -97,6 +97,18 @@ struct ClothFrame {
     colliders: ColliderFrame,
     /// How it collides with itself.
     self_collision: SelfCollisionFrame,
+    /// Most edges of a set of fibers: rows of `scratch` that compliant fibers take.
+    fiber_row_count: u32,
+    /// First bend of each set in `fabric_pool`, [bend_set_count + 1].
+    bend_set_begin: u32,
+    /// Number of sets of bends.
+    bend_set_count: u32,
+    /// Each bend in `fabric_pool`: its four particles, its rest angle [rad] and its weight (bit-cast f32).
+    bend_begin: u32,
+    /// Bending rigidity times the squared iteration step [N m s^2].
+    bending_rigidity: f32,
+    /// Damping of bending over its rigidity and the iteration step.
+    bending_damping: f32,
 }
 
 /// What a cloth collides with in one frame. Offsets of lists without entries mean nothing.
@@ -241,8 +253,10 @@ struct PhaseConstants {
     set_begin: u32,
     /// One past the last set.
     set_end: u32,
-    /// Fills the struct to two vec4.
-    padding: vec2<u32>,
+    /// Compliance over the squared iteration step [1/kg].
+    compliance: f32,
+    /// Compliance times damping over the iteration step.
+    damping: f32,
 }
 
 /// Which cloths and which iterations one dispatch works.

@@ -174,6 +174,7 @@ fn cook_options(scene: &SceneCloth, pins: Vec<u32>) -> CookOptions {
             VirtualParticles::PerTriangle(count) => poplin_cook::VirtualParticles::PerTriangle(count),
             VirtualParticles::Spacing(spacing) => poplin_cook::VirtualParticles::Spacing(spacing),
         },
+        bends: scene.config.bending_rigidity > 0.0,
         ..CookOptions::default()
     }
 }

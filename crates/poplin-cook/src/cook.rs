@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use poplin_model::{Cloth, Fabric, Mesh, Phase, PhaseKind};
 
+use crate::bends::Bends;
 use crate::edges::KindEdges;
 use crate::fibers::Fibers;
 use crate::grain::{face_verticals, vertex_normals};
@@ -60,6 +61,11 @@ pub fn cook(mesh: &Mesh, options: &CookOptions) -> Result<Cooked, CookError> {
     (fabric.tether_anchors, fabric.tether_lengths) = (tethers.anchors, tethers.lengths);
     fabric.virtual_particles = spread_virtual_particles(&surface, &masses.inverse_masses, options.virtual_particles)?;
     report.virtual_particle_count = fabric.virtual_particles.len();
+    if options.bends {
+        let found = Bends::find(&surface, &masses.inverse_masses);
+        (fabric.bends, fabric.bend_set_ends) = (found.bends, found.set_ends);
+    }
+    (report.bend_count, report.bend_set_count) = (fabric.bends.len(), fabric.bend_set_ends.len());
     fabric.validate()?;
 
     let place = |vertex: u32| mesh.positions[vertex as usize];

@@ -11,6 +11,7 @@
 //! | thread | `straight`, `fibers` | chains of edges for one thread each |
 //! | colour | `sets` | which fibers run at the same time |
 //! | tether | `geodesic`, `tethers` | how far particles may stray from the pins |
+//! | bend | `bends` | which triangles bend against each other |
 //! | spread | `virtual_particles` | which points of triangles collide too |
 //!
 //! ```
@@ -27,6 +28,7 @@
 //! ```
 
 mod bending;
+mod bends;
 mod cook;
 mod csr;
 mod edges;

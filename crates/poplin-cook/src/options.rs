@@ -86,6 +86,10 @@ pub struct CookOptions {
     pub vertex_stiffness: Vec<f32>,
     /// Points of triangles that collide too (default none). Triangles between three pins get none.
     pub virtual_particles: VirtualParticles,
+    /// Whether to make [`poplin_model::Fabric::bends`] (default false): angles between triangles, which only
+    /// [`poplin_model::Solver::Xpbd`] with a bending rigidity reads. They take some 150 bytes a particle. Two-ring edges
+    /// (`bending`) would hold against folding as well; with bends they are better left out.
+    pub bends: bool,
 }
 
 impl Default for CookOptions {
@@ -104,6 +108,7 @@ impl Default for CookOptions {
             max_tethers_per_particle: 8,
             vertex_stiffness: Vec::new(),
             virtual_particles: VirtualParticles::None,
+            bends: false,
         }
     }
 }

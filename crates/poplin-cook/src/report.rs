@@ -60,6 +60,10 @@ pub struct CookReport {
     pub tethers_per_particle: usize,
     /// Points of triangles that collide too.
     pub virtual_particle_count: usize,
+    /// Angles between triangles.
+    pub bend_count: usize,
+    /// Their sets: a step with bending needs a barrier for each.
+    pub bend_set_count: usize,
 }
 
 impl CookReport {
@@ -116,6 +120,9 @@ impl fmt::Display for CookReport {
         row("tethers", self.tethers_per_particle.to_string(), islands)?;
         if self.virtual_particle_count > 0 {
             row("virtual", self.virtual_particle_count.to_string(), "points of triangles that collide too".into())?;
+        }
+        if self.bend_count > 0 {
+            row("bends", self.bend_count.to_string(), format!("angles between triangles, in {} sets", self.bend_set_count))?;
         }
         writeln!(f, "{:<12}{:>12}{:>12}{:>12}", "phase", "edges", "fibers", "sets")?;
         for phase in &self.phases {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use poplin_model::ClothConfig;
+use poplin_model::{ClothConfig, Solver};
 
 /// Most iterations of one frame: a typing error in a frequency must not look like a hang.
 pub const MAX_ITERATIONS_PER_FRAME: u32 = 20_000;
@@ -32,11 +32,17 @@ impl FrameClock {
     /// Cuts a frame of `dt` seconds, or `None` for `dt = 0`: nothing is simulated.
     ///
     /// `n = max(1, floor(dt * solver_frequency + 0.5))`, `h = dt / n`. Gravity uses the square of the [`average_step`] of
-    /// the past, taken before this frame's steps enter it.
+    /// the past, taken before this frame's steps enter it. With [`Solver::Xpbd`] `n = substeps`, and gravity uses `h^2`.
     pub fn begin_frame(&mut self, dt: f32, config: &ClothConfig) -> Option<FrameSteps> {
         // A NaN must simulate nothing as well.
         if dt.is_nan() || dt <= 0.0 {
             return None;
+        }
+        if let Solver::Xpbd { substeps } = config.solver {
+            let step = dt / substeps as f32;
+            let step_ratio = step / self.last_step.unwrap_or(step);
+            *self = Self { last_step: Some(step), ..Self::default() };
+            return Some(FrameSteps { iteration_count: substeps, step, step_ratio, gravity_scale: step * step });
         }
         let wanted = (dt * config.solver_frequency + 0.5).floor();
         let iteration_count = (wanted.max(1.0) as u32).min(MAX_ITERATIONS_PER_FRAME);
@@ -88,6 +94,18 @@ mod tests {
         assert_eq!(clock.begin_frame(1e-6, &config).unwrap().iteration_count, 1);
         assert!(clock.begin_frame(0.0, &config).is_none());
         assert!(clock.begin_frame(f32::NAN, &config).is_none());
+    }
+
+    #[test]
+    fn substeps_are_as_many_in_every_frame_and_gravity_is_of_the_step() {
+        let config = ClothConfig { solver: Solver::Xpbd { substeps: 20 }, ..Default::default() };
+        let mut clock = FrameClock::default();
+        clock.begin_frame(1.0 / 60.0, &config).unwrap();
+        let steps = clock.begin_frame(1.0 / 120.0, &config).unwrap();
+        assert_eq!((steps.iteration_count, steps.step_ratio), (20, 0.5));
+        assert_eq!(steps.gravity_scale, steps.step * steps.step);
+        let steps = clock.begin_frame(1.0 / 60.0, &ClothConfig::default()).unwrap();
+        assert_eq!((steps.iteration_count, steps.gravity_scale), (5, steps.step * steps.step));
     }
 
     #[test]

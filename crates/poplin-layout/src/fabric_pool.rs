@@ -1,7 +1,7 @@
 //! Packs a fabric into the shared `u32` pool.
 
 use bytemuck::cast_slice;
-use poplin_model::Fabric;
+use poplin_model::{Bend, Fabric};
 
 use crate::NO_OFFSET;
 
@@ -40,11 +40,26 @@ pub struct FabricOffsets {
     pub virtual_bundle_begin: u32,
     /// Weights of the virtual particles.
     pub virtual_weight_begin: u32,
+    /// Most edges of a set of fibers.
+    pub fiber_row_count: u32,
+    /// First bend of each set.
+    pub bend_set_begin: u32,
+    /// Number of sets of bends.
+    pub bend_set_count: u32,
+    /// Particles, rest angle and weight of each bend.
+    pub bend_begin: u32,
 }
 
-/// Vec4 of scratch that the stages of a fabric need: tether anchors and wind impulses do not live at the same time.
+/// Vec4 of scratch that the stages of a fabric need: tether anchors, wind impulses and the rows of the fibers of a set do not
+/// live at the same time.
 pub(crate) fn stage_scratch_len(fabric: &Fabric) -> u32 {
-    anchors(fabric).len().max(fabric.triangles.len()) as u32
+    widest_set_edges(fabric).max(anchors(fabric).len().max(fabric.triangles.len()) as u32)
+}
+
+/// Most edges of a set of fibers.
+fn widest_set_edges(fabric: &Fabric) -> u32 {
+    let edges_of_set = |sets: &[u32]| fabric.fiber_edge_begin[sets[1] as usize] - fabric.fiber_edge_begin[sets[0] as usize];
+    fabric.set_fiber_begin.windows(2).map(edges_of_set).max().unwrap_or(0)
 }
 
 /// Every particle that anchors a tether, once, rising.
@@ -72,6 +87,8 @@ impl FabricOffsets {
             virtual_set_begin: moved(self.virtual_set_begin),
             virtual_bundle_begin: moved(self.virtual_bundle_begin),
             virtual_weight_begin: moved(self.virtual_weight_begin),
+            bend_set_begin: moved(self.bend_set_begin),
+            bend_begin: moved(self.bend_begin),
             ..self
         }
     }
@@ -107,6 +124,13 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
     let virtual_bundle_begin = append(bundles.as_flattened());
     let virtual_weight_begin =
         append(cast_slice(&fabric.virtual_particles.iter().flat_map(|point| point.weights).collect::<Vec<_>>()));
+    let bend_set_begin = append(&[0]);
+    append(&fabric.bend_set_ends);
+    let bend_row = |bend: &Bend| -> [u32; 6] {
+        let [a, b, c, d] = bend.particles;
+        [a, b, c, d, bend.rest_angle.to_bits(), bend.weight.to_bits()]
+    };
+    let bend_begin = append(fabric.bends.iter().map(bend_row).collect::<Vec<_>>().as_flattened());
     FabricOffsets {
         set_begin,
         fiber_begin,
@@ -124,6 +148,10 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
         virtual_set_count: sets.len() as u32 - 1,
         virtual_bundle_begin,
         virtual_weight_begin,
+        fiber_row_count: widest_set_edges(fabric),
+        bend_set_begin,
+        bend_set_count: fabric.bend_set_ends.len() as u32,
+        bend_begin,
     }
 }
 

@@ -82,10 +82,12 @@ fn pack_turn(turn: &TurnConstants, pool: &mut Vec<[f32; 4]>) {
     push(&turn.rotation);
 }
 
-fn phase_constants(cloth: &Cloth, config: &PhaseConfig, exponent: f32) -> PhaseConstants {
+fn phase_constants(cloth: &Cloth, config: &PhaseConfig, exponent: f32, step: f32) -> PhaseConstants {
     let phase = &cloth.fabric.phases[config.phase as usize];
     // multiplier^exponent = 2^(log2(multiplier) * exponent) = 1 - effective(log2(1 - (1 - multiplier)))
     let multiplier = effective_stiffness(stiffness_to_log2(1.0 - config.stiffness_multiplier), exponent);
+    // XPBD, eq. 26: alpha~ = alpha / h^2, beta~ = h^2 beta, gamma = alpha~ beta~ / h = alpha beta / h.
+    let scaled = |compliance: f32, factor: f32, power| per_step(f64::from(compliance) * f64::from(factor), step, power);
     PhaseConstants {
         stiffness: effective_stiffness(stiffness_to_log2(config.stiffness), exponent),
         multiplier,
@@ -93,8 +95,14 @@ fn phase_constants(cloth: &Cloth, config: &PhaseConfig, exponent: f32) -> PhaseC
         stretch: 1.0 - 1.0 / config.stretch_limit,
         set_begin: phase.set_begin,
         set_end: phase.set_end,
-        padding: [0; 2],
+        compliance: scaled(config.compliance, 1.0, 2),
+        damping: scaled(config.compliance, config.damping, 1),
     }
+}
+
+/// `value / step^power`, 0 without a step, kept so small that products with masses stay finite.
+fn per_step(value: f64, step: f32, power: i32) -> f32 {
+    if step > 0.0 { (value / f64::from(step).powi(power)).min(1e20) as f32 } else { 0.0 }
 }
 
 /// Appends one cloth's frame to the arrays; `timing` is `None` for a frame that simulates nothing.
@@ -128,9 +136,12 @@ pub fn pack_cloth_frame(
     }
     let phase_begin = pool.len() as u32;
     for phase in cloth.phase_configs.iter().filter(|phase| phase.stiffness > 0.0) {
-        pool.extend_from_slice(cast_slice(&[phase_constants(cloth, phase, exponent)]));
+        pool.extend_from_slice(cast_slice(&[phase_constants(cloth, phase, exponent, step)]));
     }
     let phase_count = (pool.len() as u32 - phase_begin) / 2;
+    // As of an edge: alpha beta / h with the compliance 1 / (B weight) of a bend and its damping D weight.
+    let rigidity = f64::from(config.bending_rigidity);
+    let bending_damping = if rigidity > 0.0 { per_step(f64::from(config.bending_damping) / rigidity, step, 1) } else { 0.0 };
     let fabric = &placement.fabric;
     // One impulse serves a triangle whose |normal| is twice its area, over one step.
     let wind_scale = if step > 0.0 { 0.5 * config.fluid_density / step } else { 0.0 };
@@ -182,5 +193,11 @@ pub fn pack_cloth_frame(
         sleep_after_count: config.sleep_after_count,
         colliders: inputs.colliders,
         self_collision: inputs.self_collision,
+        fiber_row_count: fabric.fiber_row_count,
+        bend_set_begin: fabric.bend_set_begin,
+        bend_set_count: fabric.bend_set_count,
+        bend_begin: fabric.bend_begin,
+        bending_rigidity: config.bending_rigidity * (step * step),
+        bending_damping,
     });
 }

@@ -104,12 +104,13 @@ impl HostCloth {
         self.motion.target()
     }
 
-    /// Replaces the settings.
+    /// Replaces the settings. To change the solver, first give phases that both solvers take ([`PhaseConfig::stiff`]).
     ///
     /// # Errors
-    /// [`ModelError`] if a field is out of range; the old settings stay.
+    /// [`ModelError`] if a field is out of range, or the solver does not read what the settings, phases or fabric say; the old
+    /// settings stay.
     pub fn set_config(&mut self, config: ClothConfig) -> Result<(), ModelError> {
-        config.validate()?;
+        self.cloth.validate_config(&config)?;
         self.is_woken |= config != self.cloth.config;
         self.cloth.config = config;
         self.self_collision.update(&self.cloth);
@@ -466,6 +467,10 @@ impl HostCloth {
     /// [`ModelError`] if the frame is out of range or needs more than [`MAX_ITERATIONS_PER_FRAME`] iterations.
     pub fn validate_frame(&self, frame: &Frame) -> Result<(), ModelError> {
         frame.validate()?;
+        if self.cloth.config.solver.is_xpbd() {
+            // As many iterations as the settings say, which have been checked.
+            return Ok(());
+        }
         let count = (frame.dt * self.cloth.config.solver_frequency + 0.5).floor() as usize;
         let limit = MAX_ITERATIONS_PER_FRAME as usize;
         if count > limit {
@@ -488,7 +493,11 @@ impl HostCloth {
     /// The stages that this cloth needs in its kernel; call after [`HostCloth::input_len`].
     pub fn stages(&self) -> StageMask {
         let (config, colliders) = (&self.cloth.config, &self.colliders);
+        let is_xpbd = config.solver.is_xpbd();
         let optional = [
+            (Stage::GaussSeidel, !is_xpbd),
+            (Stage::CompliantFibers, is_xpbd),
+            (Stage::Bend, is_xpbd && config.bending_rigidity > 0.0 && !self.cloth.fabric.bends.is_empty()),
             (Stage::Wind, config.drag_coefficient > 0.0 || config.lift_coefficient > 0.0),
             (Stage::Motion, self.motion_spheres.is_set() && config.motion_stiffness > 0.0),
             (Stage::Tether, self.cloth.fabric.tethers_per_particle > 0 && config.tether_stiffness > 0.0),
@@ -503,7 +512,7 @@ impl HostCloth {
             (Stage::VirtualParticles, colliders.has_free_shapes() && !self.cloth.fabric.virtual_particles.is_empty()),
             (Stage::Sleep, config.sleep_threshold > 0.0),
         ];
-        let always = [Stage::Integrate, Stage::GaussSeidel, Stage::Mass].into_iter();
+        let always = [Stage::Integrate, Stage::Mass].into_iter();
         let needed = optional.into_iter().filter(|(_, is_needed)| *is_needed).map(|(stage, _)| stage);
         always.chain(needed).fold(StageMask(0), StageMask::with)
     }

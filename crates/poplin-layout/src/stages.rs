@@ -36,16 +36,22 @@ pub enum Stage {
     CollideContinuous = 14,
     /// Rigid bodies that feel the cloth.
     CollideBody = 15,
+    /// Fabric phases: fibers with compliance, each as a whole; replaces [`Stage::GaussSeidel`].
+    CompliantFibers = 16,
+    /// Angles between triangles.
+    Bend = 17,
 }
 
 impl Stage {
     /// All stages in solving order.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::Integrate,
         Self::Wind,
         Self::Motion,
         Self::Tether,
         Self::GaussSeidel,
+        Self::CompliantFibers,
+        Self::Bend,
         Self::Separation,
         Self::SelfCollide,
         Self::CollideConvex,
@@ -78,6 +84,8 @@ impl Stage {
             Self::CollideBody => "collide_body",
             Self::VirtualParticles => "virtual_particles",
             Self::Sleep => "sleep",
+            Self::CompliantFibers => "compliant_fibers",
+            Self::Bend => "bend",
         }
     }
 }

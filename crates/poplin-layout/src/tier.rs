@@ -117,6 +117,7 @@ pub struct LoopTrips {
     virtual_rounds: u64,
     per_particle: u64,
     per_phase: Vec<u64>,
+    bends: u64,
 }
 
 impl LoopTrips {
@@ -134,14 +135,20 @@ impl LoopTrips {
         };
         let of_phase = |phase: &Phase| (phase.set_begin as usize..phase.set_end as usize).map(of_set).sum();
         let virtual_rounds = rounds(fabric.virtual_particles.len() as u64);
-        Self { rounds: particle_rounds, virtual_rounds, per_particle, per_phase: fabric.phases.iter().map(of_phase).collect() }
+        let per_phase = fabric.phases.iter().map(of_phase).collect();
+        let begins = std::iter::once(&0).chain(&fabric.bend_set_ends);
+        let bends = begins.zip(&fabric.bend_set_ends).map(|(&begin, &end)| 1 + rounds(u64::from(end - begin))).sum();
+        Self { rounds: particle_rounds, virtual_rounds, per_particle, per_phase, bends }
     }
 
     /// The trips of one iteration with these phases and the colliders of the cloth. Walks through trees are counted as long
     /// as they usually are.
     pub fn of(&self, configs: &[PhaseConfig], host: &HostCloth) -> u64 {
-        let colliders = host.collision_trips() * (self.rounds + self.virtual_rounds);
-        self.per_particle + colliders + configs.iter().map(|config| self.per_phase[config.phase as usize]).sum::<u64>()
+        let collisions = host.collision_trips() * (self.rounds + self.virtual_rounds);
+        let phases = configs.iter().map(|config| self.per_phase[config.phase as usize]).sum::<u64>();
+        // A fiber with compliance is walked there and back.
+        let fabric = if host.cloth().config.solver.is_xpbd() { 2 * phases + self.bends } else { phases };
+        self.per_particle + collisions + fabric
     }
 }
 

@@ -103,6 +103,18 @@ pub struct ClothFrame {
     pub colliders: ColliderFrame,
     /// How it collides with itself.
     pub self_collision: SelfCollisionFrame,
+    /// Most edges of a set of fibers: rows of `scratch` that compliant fibers take.
+    pub fiber_row_count: u32,
+    /// First bend of each set in `fabric_pool`, `[bend_set_count + 1]`.
+    pub bend_set_begin: u32,
+    /// Number of sets of bends.
+    pub bend_set_count: u32,
+    /// Each bend in `fabric_pool`: its four particles, its rest angle \[rad\] and its weight (bit-cast f32).
+    pub bend_begin: u32,
+    /// Bending rigidity times the squared iteration step [N m s^2].
+    pub bending_rigidity: f32,
+    /// Damping of bending over its rigidity and the iteration step.
+    pub bending_damping: f32,
 }
 
 /// What a cloth collides with in one frame. Offsets of lists without entries mean nothing.
@@ -255,8 +267,10 @@ pub struct PhaseConstants {
     pub set_begin: u32,
     /// One past the last set.
     pub set_end: u32,
-    /// Fills the struct to two vec4.
-    pub padding: [u32; 2],
+    /// Compliance over the squared iteration step [1/kg].
+    pub compliance: f32,
+    /// Compliance times damping over the iteration step.
+    pub damping: f32,
 }
 
 /// The uniform of one dispatch: which cloths and which iterations.

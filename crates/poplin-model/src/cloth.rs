@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::error::{ModelError, check_finite, check_range};
+use crate::error::{ModelError, check_finite, check_range, check_unused};
 use crate::{ClothConfig, Colliders, Fabric, PhaseConfig, Pose};
 
 /// One simulated cloth. Cloths cut from one [`Fabric`] share it.
@@ -85,6 +85,7 @@ impl Cloth {
         self.pose.validate()?;
         self.colliders.validate()?;
         self.validate_phase_configs(&self.phase_configs)?;
+        self.validate_config(&self.config)?;
         self.fabric.validate_sets(|particle| self.particles[particle as usize][3])
     }
 
@@ -142,7 +143,24 @@ impl Cloth {
     /// # Errors
     /// [`ModelError`] that names the field.
     pub fn validate_phase_configs(&self, configs: &[PhaseConfig]) -> Result<(), ModelError> {
-        configs.iter().try_for_each(|config| config.validate(self.fabric.phases.len()))
+        configs.iter().try_for_each(|config| config.validate(self.fabric.phases.len()))?;
+        configs.iter().try_for_each(|config| config.validate_solver(self.config.solver))
+    }
+
+    /// Checks settings against this cloth's fabric and phases: what the solver would not read must have its default.
+    ///
+    /// # Errors
+    /// [`ModelError`] that names the field.
+    pub fn validate_config(&self, config: &ClothConfig) -> Result<(), ModelError> {
+        config.validate()?;
+        if config.solver.is_xpbd() && let Some(&value) = self.fabric.edge_stiffness_log2.first() {
+            let (field, needs) = ("fabric edge_stiffness_log2", "solver pbd");
+            return Err(ModelError::Unused { field, value, default: 0.0, needs });
+        }
+        if config.bending_rigidity > 0.0 && self.fabric.bends.is_empty() {
+            check_unused("bending_rigidity", config.bending_rigidity, 0.0, "bends in the fabric (cook it with `bends`)")?;
+        }
+        self.phase_configs.iter().try_for_each(|phase| phase.validate_solver(config.solver))
     }
 
     /// Checks a write of particles (position and working inverse mass) during the simulation.

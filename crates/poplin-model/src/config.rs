@@ -1,6 +1,36 @@
 //! Settings of a cloth and of its fabric phases.
 
-use crate::error::{ModelError, check_finite, check_range};
+use crate::error::{ModelError, check_finite, check_range, check_unused};
+
+/// Most iterations of a frame with [`Solver::Xpbd`].
+pub const MAX_SUBSTEPS: u32 = 20_000;
+
+/// How the constraints of a cloth are solved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase", deny_unknown_fields))]
+pub enum Solver {
+    /// Position-based dynamics (default): edges by Gauss-Seidel with stiffness as a share per time, so that what a cloth
+    /// stretches by depends on [`ClothConfig::solver_frequency`].
+    #[default]
+    Pbd,
+    /// Extended position-based dynamics with small steps: each frame is cut into `substeps` iterations, edges have a
+    /// compliance in m/N, bends a rigidity in N m, and neither depends on the step. Fibers are solved as a whole.
+    ///
+    /// Macklin, Müller, Chentanez, "XPBD", 2016, eq. 18 and 26; Macklin et al., "Small Steps in Physics Simulation", 2019.
+    /// Deviations: one linear system per fiber instead of one equation per edge, gravity of the step itself (no
+    /// [`ClothConfig::acceleration_filter_width`]), and bends as `shaders/stage/bend.wgsl` says.
+    Xpbd {
+        /// Iterations of a frame, `1..=20_000`, whatever its length.
+        substeps: u32,
+    },
+}
+
+impl Solver {
+    /// Whether it is [`Solver::Xpbd`].
+    pub fn is_xpbd(self) -> bool {
+        matches!(self, Self::Xpbd { .. })
+    }
+}
 
 /// Share of their distance at rest to which particles that rest closer than the self-collision distance are kept apart: a
 /// little below 1, so that the distance of neighbours is left to their edges.
@@ -18,11 +48,11 @@ pub struct ClothConfig {
     pub gravity: [f32; 3],
     /// Share of the velocity lost per `1/stiffness_frequency` seconds, per axis, `0..=1` (default 0).
     pub damping: [f32; 3],
-    /// Solver iterations per second [1/s], `1..=10_000` (default 300). Higher is stiffer and costs more.
+    /// Solver iterations per second [1/s], `1..=10_000` (default 300). Higher is stiffer and costs more. [`Solver::Pbd`] only.
     pub solver_frequency: f32,
     /// Reference rate of all stiffness-like values [1/s], `0.001..=10_000` (default 10).
     pub stiffness_frequency: f32,
-    /// Iteration steps over which the squared step of gravity is averaged, `1..=1000` (default 30).
+    /// Iteration steps over which the squared step of gravity is averaged, `1..=1000` (default 30). [`Solver::Pbd`] only.
     pub acceleration_filter_width: u32,
     /// Pull of the tethers, `0..=1` (default 1; 0 = off).
     pub tether_stiffness: f32,
@@ -92,6 +122,14 @@ pub struct ClothConfig {
     pub sleep_test_interval: u32,
     /// Passed tests in a row after which the cloth sleeps, `1..=10_000` (default 10).
     pub sleep_after_count: u32,
+    /// How constraints are solved (default [`Solver::Pbd`]). A field that only the other solver reads must have its default.
+    pub solver: Solver,
+    /// Bending rigidity B of the cloth [N m], `0..=1e6` (default 0 = off): the moment per width that bends it to a curvature of
+    /// 1/m. Cotton has about 1e-5. Needs [`Solver::Xpbd`] and a fabric with [`crate::Fabric::bends`].
+    pub bending_rigidity: f32,
+    /// Damping of bending [N m s], `0..=1e6` (default 0): the moment per width against a change of curvature of 1/m per
+    /// second. Acts only with a bending rigidity above 0.
+    pub bending_damping: f32,
 }
 
 impl Default for ClothConfig {
@@ -130,6 +168,9 @@ impl Default for ClothConfig {
             sleep_threshold: 0.0,
             sleep_test_interval: 50,
             sleep_after_count: 10,
+            solver: Solver::Pbd,
+            bending_rigidity: 0.0,
+            bending_damping: 0.0,
         }
     }
 }
@@ -174,7 +215,24 @@ impl ClothConfig {
         check_range("self_collision_friction", self.self_collision_friction, 0.0, 1.0)?;
         check_range("sleep_threshold", self.sleep_threshold, 0.0, 1000.0)?;
         check_range("sleep_test_interval", self.sleep_test_interval as f32, 1.0, 60_000.0)?;
-        check_range("sleep_after_count", self.sleep_after_count as f32, 1.0, 10_000.0)
+        check_range("sleep_after_count", self.sleep_after_count as f32, 1.0, 10_000.0)?;
+        check_range("bending_rigidity", self.bending_rigidity, 0.0, 1e6)?;
+        check_range("bending_damping", self.bending_damping, 0.0, 1e6)?;
+        let default = Self::default();
+        match self.solver {
+            Solver::Pbd => {
+                check_unused("bending_rigidity", self.bending_rigidity, 0.0, "solver xpbd")?;
+                check_unused("bending_damping", self.bending_damping, 0.0, "solver xpbd")
+            }
+            Solver::Xpbd { substeps } => {
+                check_range("substeps", substeps as f32, 1.0, MAX_SUBSTEPS as f32)?;
+                let (width, usual) = (self.acceleration_filter_width as f32, default.acceleration_filter_width as f32);
+                check_unused("solver_frequency", self.solver_frequency, default.solver_frequency, "solver pbd")?;
+                check_unused("acceleration_filter_width", width, usual, "solver pbd")?;
+                let needs = "a bending_rigidity above 0";
+                if self.bending_rigidity > 0.0 { Ok(()) } else { check_unused("bending_damping", self.bending_damping, 0.0, needs) }
+            }
+        }
     }
 }
 
@@ -193,12 +251,22 @@ pub struct PhaseConfig {
     pub compression_limit: f32,
     /// Longest relative length of the soft range, `1..=1000` (default 1).
     pub stretch_limit: f32,
+    /// Compliance of each edge [m/N], `0..=1e9` (default 0: does not stretch); with [`Solver::Xpbd`] only, where the four fields
+    /// above keep their defaults (but `stiffness` 0 drops the phase). A strip of cloth of membrane stiffness K [N/m] per width
+    /// has edges of `length / (K * width)` where each carries `width`.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub compliance: f32,
+    /// Damping of each edge [N s/m], `0..=1e9` (default 0): the force against a change of its length of 1 m/s. Needs a
+    /// compliance above 0: an edge that does not stretch has nothing to damp.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub damping: f32,
 }
 
 impl PhaseConfig {
     /// Full stiffness, no soft range.
     pub fn stiff(phase: u32) -> Self {
-        Self { phase, stiffness: 1.0, stiffness_multiplier: 1.0, compression_limit: 1.0, stretch_limit: 1.0 }
+        let (compliance, damping) = (0.0, 0.0);
+        Self { phase, stiffness: 1.0, stiffness_multiplier: 1.0, compression_limit: 1.0, stretch_limit: 1.0, compliance, damping }
     }
 
     /// Checks the ranges and that the phase exists.
@@ -212,6 +280,25 @@ impl PhaseConfig {
         check_range("phase stiffness", self.stiffness, 0.0, 1.0)?;
         check_range("phase stiffness_multiplier", self.stiffness_multiplier, 0.0, 1.0)?;
         check_range("phase compression_limit", self.compression_limit, 0.001, 1.0)?;
-        check_range("phase stretch_limit", self.stretch_limit, 1.0, 1000.0)
+        check_range("phase stretch_limit", self.stretch_limit, 1.0, 1000.0)?;
+        check_range("phase compliance", self.compliance, 0.0, 1e9)?;
+        check_range("phase damping", self.damping, 0.0, 1e9)?;
+        if self.compliance > 0.0 { Ok(()) } else { check_unused("phase damping", self.damping, 0.0, "a compliance above 0") }
+    }
+
+    /// Refuses a field off its default that the solver does not read.
+    ///
+    /// # Errors
+    /// [`ModelError::Unused`] that names the field and what reads it.
+    pub fn validate_solver(&self, solver: Solver) -> Result<(), ModelError> {
+        if !solver.is_xpbd() {
+            return check_unused("phase compliance", self.compliance, 0.0, "solver xpbd");
+        }
+        if self.stiffness > 0.0 {
+            check_unused("phase stiffness", self.stiffness, 1.0, "solver pbd")?;
+        }
+        check_unused("phase stiffness_multiplier", self.stiffness_multiplier, 1.0, "solver pbd")?;
+        check_unused("phase compression_limit", self.compression_limit, 1.0, "solver pbd")?;
+        check_unused("phase stretch_limit", self.stretch_limit, 1.0, "solver pbd")
     }
 }

@@ -112,6 +112,38 @@ pub enum ModelError {
         /// Its corners.
         corners: [u32; 3],
     },
+    /// A particle stands twice in a bend, which needs four different ones.
+    #[error("fabric bends[{index}] has the particles {particles:?}; they must be four different ones")]
+    RepeatedBendParticle {
+        /// The bend.
+        index: usize,
+        /// Its particles.
+        particles: [u32; 4],
+    },
+    /// Two bends of one set move the same particle: they would race.
+    #[error("bend set {set}: bends {first} and {second} both move particle {particle}")]
+    SharedBendParticle {
+        /// The set.
+        set: usize,
+        /// One bend.
+        first: usize,
+        /// The other bend.
+        second: usize,
+        /// The particle both move.
+        particle: u32,
+    },
+    /// A field off its default that nothing would read.
+    #[error("{field} = {value} has no effect without {needs}; leave it at {default}")]
+    Unused {
+        /// The field.
+        field: &'static str,
+        /// Its value.
+        value: f32,
+        /// Its default.
+        default: f32,
+        /// What would read it.
+        needs: &'static str,
+    },
     /// A shape belongs to two bodies, or twice to one.
     #[error("{what}: {shape} of body {body} belongs to a body already")]
     SharedShape {
@@ -151,6 +183,11 @@ pub fn check_finite<const N: usize>(what: &'static str, values: &[[f32; N]]) -> 
 /// Refuses a number outside `min..=max`; NaN is outside every range.
 pub(crate) fn check_range(field: &'static str, value: f32, min: f32, max: f32) -> Result<(), ModelError> {
     if value >= min && value <= max { Ok(()) } else { Err(ModelError::OutOfRange { field, value, min, max }) }
+}
+
+/// Refuses a field off its default that nothing reads.
+pub(crate) fn check_unused(field: &'static str, value: f32, default: f32, needs: &'static str) -> Result<(), ModelError> {
+    if value == default { Ok(()) } else { Err(ModelError::Unused { field, value, default, needs }) }
 }
 
 /// Refuses an index at or past `count`.

@@ -54,6 +54,25 @@ pub struct VirtualParticle {
     pub weights: [f32; 3],
 }
 
+/// The angle between two triangles that share an edge.
+///
+/// The angle is 0 where they lie flat side by side and positive where they fold away from the side on which
+/// `(edge, third corner)` turns counterclockwise. A bend of stiffness `k = weight * bending_rigidity` [N m/rad] has the energy
+/// `k/2 (angle - rest_angle)^2`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bend {
+    /// The two ends of the edge, then the third corner of each triangle.
+    pub particles: [u32; 4],
+    /// Angle without moment \[rad\], `-pi..=pi`.
+    pub rest_angle: f32,
+    /// Length of the edge over the mean height of the two triangles above it, `0..=1e9`.
+    ///
+    /// So a regular grid of right triangles that is bent to a cylinder along its threads has the energy `B/2 curvature^2` per
+    /// area; its diagonals stay flat. Grinspun et al., "Discrete Shells", 2003, have `3 |e|^2 / area` (the area of both
+    /// triangles) in place of `weight / 2`, six times as much, and leave it to a constant.
+    pub weight: f32,
+}
+
 /// Constraints of a cloth: phases of sets of fibers of edges, and tethers.
 ///
 /// A *fiber* is a chain of connected edges that one thread works in order. The fibers of a *set* share no moving
@@ -87,6 +106,10 @@ pub struct Fabric {
     /// Points of triangles that collide too, in any order. Those of one triangle should stand together: they are worked by
     /// one thread, in this order.
     pub virtual_particles: Vec<VirtualParticle>,
+    /// Angles between triangles, set after set; for [`crate::Solver::Xpbd`] with a bending rigidity. May be empty.
+    pub bends: Vec<Bend>,
+    /// One past the last bend of each set. The bends of a set share no moving particle and run in parallel.
+    pub bend_set_ends: Vec<u32>,
 }
 
 impl Fabric {
@@ -207,13 +230,30 @@ impl Fabric {
             let square = point.weights.iter().map(|weight| weight * weight).sum();
             check_range("sum of a virtual particle's squared weights", square, 1e-6, 192.0)?;
         }
+        self.validate_bends()
+    }
+
+    fn validate_bends(&self) -> Result<(), ModelError> {
+        let total = self.bends.len();
+        let begins: Vec<u32> = std::iter::once(0).chain(self.bend_set_ends.iter().copied()).collect();
+        check_prefix_sums("fabric bend_set_ends, from a 0 on", &begins, total)?;
+        let particles = self.bends.iter().flat_map(|bend| bend.particles);
+        check_indices("fabric bends particle", particles, self.particle_count as usize)?;
+        for (index, bend) in self.bends.iter().enumerate() {
+            let particles = bend.particles;
+            if (1..4).any(|k| particles[..k].contains(&particles[k])) {
+                return Err(ModelError::RepeatedBendParticle { index, particles });
+            }
+            check_range("fabric bends rest_angle", bend.rest_angle, -std::f32::consts::PI, std::f32::consts::PI)?;
+            check_range("fabric bends weight", bend.weight, 0.0, 1e9)?;
+        }
         Ok(())
     }
 
-    /// Checks that the fibers of every set share no moving particle (`inverse_mass(particle) > 0`).
+    /// Checks that the fibers, and the bends, of every set share no moving particle (`inverse_mass(particle) > 0`).
     ///
     /// # Errors
-    /// [`ModelError::SharedParticle`] for the first pair of fibers that would race.
+    /// [`ModelError::SharedParticle`] or [`ModelError::SharedBendParticle`] for the first pair that would race.
     pub fn validate_sets(&self, inverse_mass: impl Fn(u32) -> f32) -> Result<(), ModelError> {
         let mut owner = vec![(usize::MAX, 0usize); self.particle_count as usize];
         for set in 0..self.set_count() {
@@ -229,6 +269,20 @@ impl Fabric {
                     owner[particle as usize] = (set, fiber);
                 }
             }
+        }
+        owner.fill((usize::MAX, 0));
+        let mut begin = 0;
+        for (set, &end) in self.bend_set_ends.iter().enumerate() {
+            for bend in begin..end as usize {
+                for particle in self.bends[bend].particles.into_iter().filter(|&particle| inverse_mass(particle) > 0.0) {
+                    let (last_set, first) = owner[particle as usize];
+                    if last_set == set {
+                        return Err(ModelError::SharedBendParticle { set, first, second: bend, particle });
+                    }
+                    owner[particle as usize] = (set, bend);
+                }
+            }
+            begin = end as usize;
         }
         Ok(())
     }

@@ -16,9 +16,9 @@ mod pose;
 
 pub use cloth::Cloth;
 pub use colliders::{BodyImpulse, Colliders, MAX_BODIES, MAX_SHAPES, Parallelepiped, RigidBody};
-pub use config::{ClothConfig, PhaseConfig, SELF_COLLISION_REST_SHARE};
+pub use config::{ClothConfig, MAX_SUBSTEPS, PhaseConfig, SELF_COLLISION_REST_SHARE, Solver};
 pub use error::{ModelError, check_finite};
-pub use fabric::{Fabric, Phase, PhaseKind, VirtualParticle};
+pub use fabric::{Bend, Fabric, Phase, PhaseKind, VirtualParticle};
 pub use frame::Frame;
 pub use mesh::Mesh;
 pub use pose::Pose;

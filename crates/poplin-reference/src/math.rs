@@ -50,6 +50,40 @@ pub fn exp2_portable(x: f32) -> f32 {
     series * f32::from_bits(((whole as i32 + 127) as u32) << 23)
 }
 
+/// Half a turn \[rad\].
+pub const PI: f32 = std::f32::consts::PI;
+
+/// A whole turn \[rad\].
+pub const TURN: f32 = std::f32::consts::TAU;
+
+/// Angle of the point (x, y) in -PI..=PI, 0 at the origin; see the shader for the derivation.
+#[inline]
+pub fn atan2_portable(y: f32, x: f32) -> f32 {
+    let far = x.abs().max(y.abs());
+    if far == 0.0 {
+        return 0.0;
+    }
+    let slope = x.abs().min(y.abs()) / far;
+    let square = slope * slope;
+    let mut series = 0.002_866_225_8;
+    series = series * square - 0.016_165_737;
+    series = series * square + 0.042_909_615;
+    series = series * square - 0.075_289_64;
+    series = series * square + 0.106_562_64;
+    series = series * square - 0.142_089;
+    series = series * square + 0.199_935_51;
+    series = series * square - 0.333_331_47;
+    let cube = square * slope;
+    let mut angle = slope + cube * series;
+    if y.abs() > x.abs() {
+        angle = 0.5 * PI - angle;
+    }
+    if x < 0.0 {
+        angle = PI - angle;
+    }
+    if y < 0.0 { -angle } else { angle }
+}
+
 /// Position of a particle.
 #[inline]
 pub fn xyz(particle: [f32; 4]) -> Vec3 {
@@ -75,6 +109,18 @@ mod tests {
             assert!(error < 3.0 * f64::from(f32::EPSILON), "2^{x}: relative error {error:e}");
         }
         assert_eq!(exp2_portable(0.0), 1.0);
+    }
+
+    #[test]
+    fn atan2_is_within_four_tenths_of_a_millionth() {
+        for k in 0..=400_000 {
+            let (exact_y, exact_x) = (std::f64::consts::TAU * (f64::from(k) / 400_000.0 - 0.5)).sin_cos();
+            let (y, x) = ((1e-3 * exact_y) as f32, (1e-3 * exact_x) as f32);
+            let error = (f64::from(atan2_portable(y, x)) - f64::from(y).atan2(f64::from(x))).abs();
+            assert!(error < 4e-7, "atan2({y}, {x}): {error:e}");
+        }
+        let corners = [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (0.0, -1.0), (-1.0, 0.0)];
+        assert_eq!(corners.map(|(y, x)| atan2_portable(y, x)), [0.0, 0.0, 0.5 * PI, PI, -0.5 * PI]);
     }
 
     #[test]

@@ -20,6 +20,8 @@ embed![
     "stage/motion",
     "stage/tether",
     "stage/gauss_seidel",
+    "stage/compliant_fibers",
+    "stage/bend",
     "stage/separation",
     "stage/self_collide",
     "stage/collide_convex",

@@ -251,6 +251,7 @@ impl CaseFabric {
             tether_lengths: self.tether_lengths.clone(),
             triangles: self.triangles.as_chunks::<3>().0.to_vec(),
             virtual_particles: Vec::new(),
+            ..Fabric::default()
         }
     }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use poplin::HostCloth;
 use poplin_cook::{CookOptions, Tethers, cook};
 use poplin_model::{
-    Cloth, Colliders, Fabric, Mesh, Parallelepiped, Phase, PhaseConfig, PhaseKind, Pose, RigidBody, VirtualParticle,
+    Bend, Cloth, ClothConfig, Colliders, Fabric, Mesh, Parallelepiped, Phase, PhaseConfig, PhaseKind, Pose, RigidBody, Solver,
+    VirtualParticle,
 };
 
 use crate::rng::Rng;
@@ -96,6 +97,7 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
             stiffness_multiplier: rng.range(0.0, 1.0),
             compression_limit: rng.range(0.5, 1.0),
             stretch_limit: rng.range(1.0, 2.0),
+            ..PhaseConfig::stiff(config.phase)
         };
     }
     if family % 2 == 0 {
@@ -269,6 +271,101 @@ pub fn degenerate_cloth() -> Cloth {
     cloth.config.self_collision_distance = Some(0.5);
     cloth.config.self_collision_friction = 1.0;
     cloth.rest_positions = (0..24).map(|k| [(k / 3) as f32, 0.0, 0.0]).collect();
+    cloth.validate().expect("the degenerate cloth is valid");
+    cloth
+}
+
+/// A random cloth (see [`random_cloth`]) with compliance, damping and random bends for XPBD in one substep; `particle_count % 4`
+/// of 2 keeps the kernels few.
+///
+/// # Panics
+/// If the cloth is not valid, which would be a fault of this function.
+pub fn random_xpbd_cloth(seed: u64, particle_count: u32) -> Cloth {
+    let mut cloth = random_cloth(seed, particle_count);
+    let mut rng = Rng::new(seed ^ 0xBE);
+    let fabric = Arc::make_mut(&mut cloth.fabric);
+    fabric.edge_stiffness_log2.clear();
+    for _ in 0..6 {
+        let mut order: Vec<u32> = (0..particle_count).collect();
+        for i in (1..order.len()).rev() {
+            order.swap(i, rng.index(i + 1));
+        }
+        fabric.bends.extend(order.as_chunks::<4>().0.iter().map(|&particles| Bend {
+            particles,
+            rest_angle: rng.range(-3.1, 3.1),
+            weight: rng.range(0.1, 5.0),
+        }));
+        fabric.bend_set_ends.push(fabric.bends.len() as u32);
+    }
+    use_xpbd(&mut cloth);
+    for config in &mut cloth.phase_configs {
+        let compliance = [0.0, 1e-7, 1e-4, 10.0][rng.index(4)];
+        let damping = if compliance > 0.0 { [0.0, 100.0][rng.index(2)] } else { 0.0 };
+        *config = PhaseConfig { compliance, damping, ..PhaseConfig::stiff(config.phase) };
+    }
+    (cloth.config.bending_rigidity, cloth.config.bending_damping) = (rng.range(0.1, 1e3), [0.0, 1.0][rng.index(2)]);
+    cloth.validate().expect("random cloths are valid");
+    cloth
+}
+
+/// One substep of XPBD with the defaults of what it does not read.
+fn use_xpbd(cloth: &mut Cloth) {
+    cloth.config.solver = Solver::Xpbd { substeps: 1 };
+    cloth.config.solver_frequency = ClothConfig::default().solver_frequency;
+    cloth.config.sleep_threshold = 1e-3;
+}
+
+/// The degenerate states of fibers and bends: those of [`degenerate_cloth`], and hinges that are flat, folded to 0 and to pi,
+/// without length, without area, with pins only, huge and tiny.
+///
+/// # Panics
+/// If the cloth is not valid, which would be a fault of this function.
+pub fn degenerate_xpbd_cloth() -> Cloth {
+    let edge = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0]];
+    let wings: [[[f32; 3]; 2]; 10] = [
+        [[0.5, 1.0, 0.0], [0.5, -1.0, 0.0]],
+        [[0.5, 1.0, 0.0], [0.5, 1.0, 0.0]],
+        [[0.5, 1.0, 1e-6], [0.5, 1.0, -1e-6]],
+        [[0.5, 0.0, 1.0], [0.5, -1.0, 0.0]],
+        [[2.0, 0.0, 0.0], [0.5, -1.0, 0.0]],
+        [[0.5, 1.0, 0.0], [0.0, 0.0, 0.0]],
+        [[0.5, 1e-7, 0.0], [0.5, -1e-7, 1e-7]],
+        [[9.0, 1.0, 0.3], [-8.0, -1.0, 0.3]],
+        [[0.5, 1e9, 0.0], [0.5, 0.0, 1e9]],
+        [[0.5, -1.0, 1e-3], [0.5, 1.0, 1e-3]],
+    ];
+    let (sizes, masses) = ([1.0f32, 1e-3, 1e-12, 1e6], [[1.0; 4], [0.0, 0.0, 1.0, 1.0], [1.0, 2.0, 0.0, 0.0], [0.0; 4]]);
+    let mut particles = vec![[0.25, -0.5, 0.125, 1.0]; 2];
+    let mut bends = Vec::new();
+    for (wing, rest_angle) in wings.iter().zip([0.0, 3.0, -3.0, 1.0, -1.0].into_iter().cycle()) {
+        for (size, masses) in sizes.into_iter().zip(masses) {
+            let begin = particles.len() as u32;
+            bends.push(Bend { particles: [0, 1, 2, 3].map(|k| begin + k), rest_angle, weight: 2.0 });
+            let corners = [edge[0], edge[1], wing[0], wing[1]];
+            let places = corners.iter().zip(masses).map(|(p, w)| [p[0] * size, p[1] * size, p[2] * size, w]);
+            particles.extend(places);
+        }
+    }
+    // A hinge without length, and one whose bend has no weight.
+    bends[1].weight = 0.0;
+    let hinge = bends[0].particles;
+    particles[hinge[1] as usize] = particles[hinge[0] as usize];
+    let count = particles.len() as u32;
+    let mut fabric = random_fabric(&mut Rng::new(8), count);
+    for (index, length) in fabric.rest_lengths.iter_mut().enumerate() {
+        *length = [0.0, 1e-9, 1.0, 1e6, 0.5][index % 5];
+    }
+    (fabric.bend_set_ends, fabric.bends) = (vec![bends.len() as u32], bends);
+    (fabric.tethers_per_particle, fabric.tether_anchors) = (1, (0..count).collect());
+    fabric.tether_lengths = vec![1.0; count as usize];
+    let mut cloth = Cloth::new(Arc::new(fabric), particles);
+    use_xpbd(&mut cloth);
+    // The stages of the random ones, to compile no other kernel.
+    cloth.config.drag_coefficient = 0.1;
+    for (config, compliance) in cloth.phase_configs.iter_mut().zip([0.0, 1e-9, 1.0, 1e9]) {
+        config.compliance = compliance;
+    }
+    cloth.config.bending_rigidity = 10.0;
     cloth.validate().expect("the degenerate cloth is valid");
     cloth
 }

@@ -1,9 +1,10 @@
 //! Options that change every cloth of a scene, or the cloth of `--mesh`.
 
 use clap::{Args, ValueEnum};
-use poplin_io::scene::{SceneCloth, Tethers, WarpDirection};
+use poplin::model::{ClothConfig, Solver};
+use poplin_io::scene::{PhaseOptions, PhaseSettings, SceneCloth, Tethers, WarpDirection};
 
-use super::ranges::{density, friction, share, solver_frequency, thickness};
+use super::ranges::{density, friction, rigidity, share, solver_frequency, thickness};
 
 /// How meshes become fabrics.
 #[derive(Debug, Args)]
@@ -36,12 +37,29 @@ pub(crate) struct SolverArgs {
     /// Share of the velocity lost every tenth of a second, 0 to 1 [default: 0; 0.2 with --mesh]
     #[arg(long, value_name = "SHARE", value_parser = share, allow_negative_numbers = true)]
     damping: Option<f32>,
+    /// Solver; xpbd has compliances in place of stiffnesses, which go back to their defaults [default: pbd]
+    #[arg(long, value_enum, value_name = "KIND")]
+    solver: Option<SolverKind>,
+    /// Iterations of a frame with --solver xpbd, 1 to 20000 [default: 20]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=20_000), requires = "solver")]
+    substeps: Option<u32>,
+    /// Bending rigidity with --solver xpbd [N m], 0 to 1e6; 0 = off [default: 1e-5, cotton]
+    #[arg(long, value_name = "RIGIDITY", value_parser = rigidity, allow_negative_numbers = true, requires = "solver")]
+    bending_rigidity: Option<f32>,
     /// Coefficient of friction with colliders, 0 to 100 [default: 0; 0.4 with --mesh]
     #[arg(long, value_name = "COEFFICIENT", value_parser = friction, allow_negative_numbers = true)]
     friction: Option<f32>,
     /// Thickness [m], 0 to 1000; above 0 cloth collides with itself and with other cloth [default: 0]
     #[arg(long, value_name = "METRES", value_parser = thickness, allow_negative_numbers = true)]
     thickness: Option<f32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SolverKind {
+    /// Position-based: stiffer with more iterations
+    Pbd,
+    /// Extended position-based with small steps: as stiff as its compliances say
+    Xpbd,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -84,10 +102,49 @@ impl FabricArgs {
 impl SolverArgs {
     /// Puts what was given in place of what the cloth has.
     pub(crate) fn apply(&self, cloth: &mut SceneCloth) {
+        match self.solver {
+            Some(SolverKind::Pbd) => self.use_pbd(cloth),
+            Some(SolverKind::Xpbd) => self.use_xpbd(cloth),
+            None => {}
+        }
         let config = &mut cloth.config;
         config.solver_frequency = self.solver_frequency.unwrap_or(config.solver_frequency);
         config.damping = self.damping.map_or(config.damping, |share| [share; 3]);
         config.friction = self.friction.unwrap_or(config.friction);
         config.thickness = self.thickness.unwrap_or(config.thickness);
     }
+
+    /// Position-based, with defaults in place of what only XPBD knows.
+    fn use_pbd(&self, cloth: &mut SceneCloth) {
+        let config = &mut cloth.config;
+        (config.solver, config.bending_rigidity, config.bending_damping) = (Solver::Pbd, 0.0, 0.0);
+        for phase in phases(cloth) {
+            (phase.compliance, phase.damping) = (0.0, 0.0);
+        }
+    }
+
+    /// XPBD with defaults in place of what only PBD knows, and bends in place of two-ring edges.
+    fn use_xpbd(&self, cloth: &mut SceneCloth) {
+        let (config, default) = (&mut cloth.config, ClothConfig::default());
+        let was_xpbd = config.solver.is_xpbd();
+        let known = if let Solver::Xpbd { substeps } = config.solver { substeps } else { 20 };
+        config.solver = Solver::Xpbd { substeps: self.substeps.unwrap_or(known) };
+        (config.solver_frequency, config.acceleration_filter_width) = (default.solver_frequency, default.acceleration_filter_width);
+        let rigidity = if was_xpbd { config.bending_rigidity } else { 1e-5 };
+        config.bending_rigidity = self.bending_rigidity.unwrap_or(rigidity);
+        if config.bending_rigidity == 0.0 {
+            config.bending_damping = 0.0;
+        }
+        if !was_xpbd {
+            cloth.fabric.bending = false;
+            for phase in phases(cloth) {
+                *phase = PhaseOptions { compliance: phase.compliance, damping: phase.damping, ..PhaseOptions::default() };
+            }
+        }
+    }
+}
+
+fn phases(cloth: &mut SceneCloth) -> [&mut PhaseOptions; 4] {
+    let PhaseSettings { vertical, horizontal, shearing, bending } = &mut cloth.phases;
+    [vertical, horizontal, shearing, bending]
 }

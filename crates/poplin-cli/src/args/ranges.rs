@@ -61,6 +61,11 @@ pub(crate) fn thickness(text: &str) -> Result<f32, ValueError> {
     in_range(text, [0.0, 1000.0], " m")
 }
 
+/// Bending rigidity [N m], the range of [`poplin_model::ClothConfig::bending_rigidity`].
+pub(crate) fn rigidity(text: &str) -> Result<f32, ValueError> {
+    in_range(text, [0.0, 1e6], " N m")
+}
+
 /// A share, `0..=1`.
 pub(crate) fn share(text: &str) -> Result<f32, ValueError> {
     in_range(text, [0.0, 1.0], "")

@@ -139,11 +139,16 @@ pub struct PhaseOptions {
     pub compression_limit: f32,
     /// As [`PhaseConfig::stretch_limit`], `1..=1000` (default 1).
     pub stretch_limit: f32,
+    /// As [`PhaseConfig::compliance`] [m/N], `0..=1e9` (default 0).
+    pub compliance: f32,
+    /// As [`PhaseConfig::damping`] [N s/m], `0..=1e9` (default 0).
+    pub damping: f32,
 }
 
 impl Default for PhaseOptions {
     fn default() -> Self {
-        Self { stiffness: 1.0, stiffness_multiplier: 1.0, compression_limit: 1.0, stretch_limit: 1.0 }
+        let (compliance, damping) = (0.0, 0.0);
+        Self { stiffness: 1.0, stiffness_multiplier: 1.0, compression_limit: 1.0, stretch_limit: 1.0, compliance, damping }
     }
 }
 
@@ -156,6 +161,8 @@ impl PhaseOptions {
             stiffness_multiplier: self.stiffness_multiplier,
             compression_limit: self.compression_limit,
             stretch_limit: self.stretch_limit,
+            compliance: self.compliance,
+            damping: self.damping,
         }
     }
 }

@@ -89,7 +89,12 @@ fn validate_phase(cloth: &SceneCloth, kind: PhaseKind, field: &str, source: &Sou
     check("stiffness", options.stiffness, [0.0, 1.0])?;
     check("stiffness_multiplier", options.stiffness_multiplier, [0.0, 1.0])?;
     check("compression_limit", options.compression_limit, [0.001, 1.0])?;
-    check("stretch_limit", options.stretch_limit, [1.0, 1000.0])
+    check("stretch_limit", options.stretch_limit, [1.0, 1000.0])?;
+    check("compliance", options.compliance, [0.0, 1e9])?;
+    check("damping", options.damping, [0.0, 1e9])?;
+    let config = options.config(0);
+    let checked = config.validate(1).and_then(|()| config.validate_solver(cloth.config.solver));
+    checked.map_err(|error| source.model_error(field, &error))
 }
 
 /// Refuses a shape that cannot be made.

@@ -5,12 +5,14 @@ use std::ops::Range;
 use poplin_layout::{Feedback, GRID_PARTS, Stage, StageMask, chunk_count};
 
 use crate::colliders::prepare_shape;
+use crate::stage::bend::solve_bend;
 use crate::stage::collide_body::{push_chunk, sum_contacts, sum_impulses, weigh_contacts};
 use crate::stage::collide_box::collide_box;
 use crate::stage::collide_continuous::collide_continuous;
 use crate::stage::collide_convex::collide_convex;
 use crate::stage::collide_shape::collide_shape;
 use crate::stage::collide_triangle::collide_triangle;
+use crate::stage::compliant_fibers::solve_fiber;
 use crate::stage::gauss_seidel::project_fiber;
 use crate::stage::integrate::integrate_particle;
 use crate::stage::mass::restore_mass;
@@ -71,6 +73,8 @@ pub fn simulate_cloth(
     let phase_end = phase_begin + 2 * memory.cloth.phase_count;
     let set_begin = memory.cloth.set_begin;
     let particle_count = memory.cloth.particle_count;
+    let bend_begin = memory.cloth.bend_set_begin;
+    let bend_end = bend_begin + memory.cloth.bend_set_count;
     let virtual_begin = memory.cloth.virtual_set_begin;
     let virtual_end = virtual_begin + memory.cloth.virtual_set_count;
     if !fetch_counters(memory, feedback, iterations.start == 0, stages) {
@@ -110,6 +114,22 @@ pub fn simulate_cloth(
                     let fiber_end = memory.fabric(set_begin + set + 1);
                     team.interval(memory, Work { name: "project_fiber", begin: fiber_begin, end: fiber_end, run: project_fiber });
                 }
+            }
+        }
+        if stages.contains(Stage::CompliantFibers) {
+            for constants in (phase_begin..phase_end).step_by(2) {
+                memory.phase = memory.load_phase(constants);
+                for set in memory.phase.set_begin..memory.phase.set_end {
+                    let fiber_begin = memory.fabric(set_begin + set);
+                    let fiber_end = memory.fabric(set_begin + set + 1);
+                    team.interval(memory, Work { name: "solve_fiber", begin: fiber_begin, end: fiber_end, run: solve_fiber });
+                }
+            }
+        }
+        if stages.contains(Stage::Bend) {
+            for bends in bend_begin..bend_end {
+                let (begin, end) = (memory.fabric(bends), memory.fabric(bends + 1));
+                team.interval(memory, Work { name: "solve_bend", begin, end, run: solve_bend });
             }
         }
         if stages.contains(Stage::Separation) {

@@ -1,5 +1,7 @@
 //! Every constraint again in `f64`, from its paper, in its plainest form. Nothing here shares code with the stages.
 
+mod bend;
+mod compliant_chain;
 mod contact;
 mod distance;
 mod integrate;
@@ -13,6 +15,8 @@ mod triangle_mesh;
 mod vector;
 mod wind;
 
+pub use bend::{BendStep, bend_angle, bend_gradient, solve_bend};
+pub use compliant_chain::{ChainSolution, CompliantChain, solve_compliant_chain};
 pub use contact::{coulomb, weigh_pushed};
 pub use distance::{SoftRange, project_distance};
 pub use integrate::integrate;

@@ -1,11 +1,13 @@
 //! Twins of `shaders/stage`, one file per algorithm, statement by statement.
 
+pub mod bend;
 pub mod collide_body;
 pub mod collide_box;
 pub mod collide_continuous;
 pub mod collide_convex;
 pub mod collide_shape;
 pub mod collide_triangle;
+pub mod compliant_fibers;
 pub mod gauss_seidel;
 pub mod integrate;
 pub mod mass;

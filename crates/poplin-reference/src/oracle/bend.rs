@@ -1,0 +1,63 @@
+//! The angle between two triangles.
+
+use super::vector::{along, cross, dot, length, minus};
+
+/// Angle between the triangles (a, b, c) and (b, a, d) over their edge \[rad\]: 0 where they lie flat side by side, positive
+/// where they fold away from the side on which (a, b, c) turns counterclockwise.
+///
+/// As an angle around the edge: that of d seen from c, less half a turn.
+pub fn bend_angle([a, b, c, d]: [[f64; 3]; 4]) -> f64 {
+    let edge = minus(b, a);
+    let axis = edge.map(|x| x / length(edge));
+    // Arms across the edge; the second axis stands on the first so that (axis, first, second) is right-handed.
+    let across = |p: [f64; 3]| along(minus(p, a), axis, -dot(minus(p, a), axis));
+    let (first, arm) = (across(c), across(d));
+    let second = cross(axis, first);
+    let turn = dot(arm, second).atan2(dot(arm, first));
+    (turn.rem_euclid(std::f64::consts::TAU) - std::f64::consts::PI).clamp(-std::f64::consts::PI, std::f64::consts::PI)
+}
+
+/// Gradient of [`bend_angle`] at each of the four places [rad/m], by central differences over `step` \[m\].
+pub fn bend_gradient(places: [[f64; 3]; 4], step: f64) -> [[f64; 3]; 4] {
+    let at = |i: usize, k: usize, shift: f64| {
+        let mut places = places;
+        places[i][k] += shift;
+        bend_angle(places)
+    };
+    std::array::from_fn(|i| std::array::from_fn(|k| wrapped(at(i, k, step) - at(i, k, -step)) / (2.0 * step)))
+}
+
+/// The same angle in (-pi, pi].
+fn wrapped(angle: f64) -> f64 {
+    let (half, whole) = (std::f64::consts::PI, std::f64::consts::TAU);
+    half - (half - angle).rem_euclid(whole)
+}
+
+/// A bend over one step.
+#[derive(Debug, Clone, Copy)]
+pub struct BendStep {
+    /// Where the particles were at the beginning of the step \[m\].
+    pub previous: [[f64; 3]; 4],
+    /// Inverse masses [1/kg].
+    pub inverse_masses: [f64; 4],
+    /// Angle at rest \[rad\].
+    pub rest_angle: f64,
+    /// One over stiffness and squared step [1/(kg m^2)].
+    pub compliance: f64,
+    /// Compliance times damping coefficient over the step.
+    pub damping: f64,
+}
+
+/// New places of a bend's particles: `lambda = (-C - damping grad C (x - x_previous)) / ((1 + damping) W + c)` with
+/// `W = sum w |grad C|^2` (Macklin, Müller, Chentanez, "XPBD", 2016, eq. 26), but `c = max(compliance - W/2, 0)`: the mean of the
+/// angle before and after is what meets the moment.
+pub fn solve_bend(places: [[f64; 3]; 4], bend: &BendStep) -> [[f64; 3]; 4] {
+    let gradient = bend_gradient(places, 1e-6);
+    let error = wrapped(bend_angle(places) - bend.rest_angle);
+    let sum = |of: &dyn Fn(usize) -> f64| (0..4).map(of).sum::<f64>();
+    let mobility = sum(&|i| bend.inverse_masses[i] * dot(gradient[i], gradient[i]));
+    let rate = sum(&|i| dot(gradient[i], minus(places[i], bend.previous[i])));
+    let compliance = (bend.compliance - 0.5 * mobility).max(0.0);
+    let lambda = (-error - bend.damping * rate) / ((1.0 + bend.damping) * mobility + compliance);
+    std::array::from_fn(|i| along(places[i], gradient[i], bend.inverse_masses[i] * lambda))
+}

@@ -1,0 +1,92 @@
+//! A chain of edges with compliance and damping, solved as one dense system.
+
+use super::vector::{along, dot, length, minus};
+
+/// The edges of a chain over one step.
+#[derive(Debug, Clone, Copy)]
+pub struct CompliantChain<'a> {
+    /// Places of the particles \[m\].
+    pub places: &'a [[f64; 3]],
+    /// Where they were at the beginning of the step \[m\].
+    pub previous: &'a [[f64; 3]],
+    /// Inverse masses [1/kg].
+    pub inverse_masses: &'a [f64],
+    /// Rest length of each edge \[m\].
+    pub rest_lengths: &'a [f64],
+    /// Compliance of each edge over the squared step [1/kg].
+    pub compliance: f64,
+    /// Compliance times damping coefficient over the step.
+    pub damping: f64,
+}
+
+/// What the system of a chain gives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChainSolution {
+    /// New places \[m\].
+    pub places: Vec<[f64; 3]>,
+    /// Largest sum of magnitudes of a row of the inverse of the system \[kg\].
+    pub inverse_norm: f64,
+    /// The same of the system [1/kg].
+    pub norm: f64,
+    /// Largest multiplier [kg m].
+    pub multiplier: f64,
+}
+
+/// Moves the particles so that `((1 + damping) G W G^T + compliance I) lambda = -C - damping G (x - x_previous)` and
+/// `x += W G^T lambda` (Macklin, Müller, Chentanez, "XPBD", 2016, eq. 26, for all edges at once). Edges between pins, without
+/// length or without rest length do nothing.
+pub fn solve_compliant_chain(chain: &CompliantChain<'_>) -> ChainSolution {
+    let (x, w) = (chain.places, chain.inverse_masses);
+    let count = chain.rest_lengths.len();
+    let is_active = |j: usize| w[j] + w[j + 1] > 0.0 && chain.rest_lengths[j] > 2e-7 && length(minus(x[j + 1], x[j])) > 1e-15;
+    let edges: Vec<usize> = (0..count).filter(|&j| is_active(j)).collect();
+    // The gradient of an edge at particle i.
+    let gradient = |j: usize, i: usize| {
+        let delta = minus(x[j + 1], x[j]);
+        let sign = if i == j + 1 { 1.0 } else if i == j { -1.0 } else { 0.0 };
+        delta.map(|d| sign * d / length(delta))
+    };
+    let entry = |&j: &usize, &k: &usize| {
+        let shared: f64 = (0..x.len()).map(|i| w[i] * dot(gradient(j, i), gradient(k, i))).sum();
+        (1.0 + chain.damping) * shared + if j == k { chain.compliance } else { 0.0 }
+    };
+    let matrix: Vec<Vec<f64>> = edges.iter().map(|j| edges.iter().map(|k| entry(j, k)).collect()).collect();
+    let right: Vec<f64> = edges
+        .iter()
+        .map(|&j| {
+            let rate: f64 = (j..=j + 1).map(|i| dot(gradient(j, i), minus(x[i], chain.previous[i]))).sum();
+            chain.rest_lengths[j] - length(minus(x[j + 1], x[j])) - chain.damping * rate
+        })
+        .collect();
+    let inverse = invert(&matrix);
+    let lambda: Vec<f64> = inverse.iter().map(|row| row.iter().zip(&right).map(|(a, b)| a * b).sum()).collect();
+    let mut places = x.to_vec();
+    for (&j, &lambda) in edges.iter().zip(&lambda) {
+        for i in [j, j + 1] {
+            places[i] = along(places[i], gradient(j, i), w[i] * lambda);
+        }
+    }
+    let norm = |matrix: &[Vec<f64>]| matrix.iter().map(|row| row.iter().map(|x| x.abs()).sum()).fold(0.0, f64::max);
+    let multiplier = lambda.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
+    ChainSolution { places, inverse_norm: norm(&inverse), norm: norm(&matrix), multiplier }
+}
+
+/// Gauss and Jordan, with the largest pivot of each column.
+fn invert(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    let n = matrix.len();
+    let mut rows: Vec<Vec<f64>> = (0..n)
+        .map(|i| matrix[i].iter().copied().chain((0..n).map(|j| if i == j { 1.0 } else { 0.0 })).collect())
+        .collect();
+    for column in 0..n {
+        let best = (column..n).max_by(|&a, &b| rows[a][column].abs().total_cmp(&rows[b][column].abs())).unwrap_or(column);
+        rows.swap(column, best);
+        let pivot = rows[column][column];
+        rows[column].iter_mut().for_each(|x| *x /= pivot);
+        for other in (0..n).filter(|&other| other != column) {
+            let factor = rows[other][column];
+            let pivot_row = rows[column].clone();
+            rows[other].iter_mut().zip(pivot_row).for_each(|(x, p)| *x -= factor * p);
+        }
+    }
+    rows.into_iter().map(|row| row[n..].to_vec()).collect()
+}

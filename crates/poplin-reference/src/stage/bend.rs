@@ -1,0 +1,86 @@
+//! Twin of `shaders/stage/bend.wgsl`.
+
+use glam::Vec3;
+
+use crate::ClothMemory;
+use crate::math::{MIN_NORMAL_SQUARE, PI, TURN, atan2_portable, cross3, dot3, particle as pack, xyz};
+
+/// Share of the longer side that the height of a triangle must exceed, squared: below it the triangle has no normal.
+const MIN_HEIGHT_SQUARE: f32 = 1.0e-10;
+
+/// Squared length below which an edge is no hinge [m^2].
+const MIN_HINGE_SQUARE: f32 = 1.0e-24;
+
+/// Stiffness over the squared step below which a bend is left alone [N m s^2].
+const MIN_BEND_STIFFNESS: f32 = 1.0e-30;
+
+/// Whether the triangle over an edge has a usable height; see the shader.
+fn has_height(hinge: f32, side: f32, normal: f32) -> bool {
+    normal > MIN_NORMAL_SQUARE && normal > MIN_HEIGHT_SQUARE * hinge * hinge.max(side)
+}
+
+/// Solves the angle of one bend, with stiffness and damping; see the shader.
+pub fn solve_bend(memory: &mut ClothMemory<'_>, bend: u32) {
+    let row = memory.cloth.bend_begin + 6 * bend;
+    let stiffness = memory.cloth.bending_rigidity * memory.fabric_f32(row + 5);
+    let [p0, p1, p2, p3] = [0, 1, 2, 3].map(|k| memory.load_current(memory.fabric(row + k)));
+    let edge = xyz(p1) - xyz(p0);
+    let side_2 = xyz(p2) - xyz(p0);
+    let side_3 = xyz(p3) - xyz(p0);
+    let normal_2 = cross3(edge, side_2);
+    let normal_3 = cross3(side_3, edge);
+    let edge_square = dot3(edge, edge);
+    let square_2 = dot3(normal_2, normal_2);
+    let square_3 = dot3(normal_3, normal_3);
+    let is_usable = edge_square > MIN_HINGE_SQUARE
+        && stiffness > MIN_BEND_STIFFNESS
+        && has_height(edge_square, dot3(side_2, side_2), square_2)
+        && has_height(edge_square, dot3(side_3, side_3), square_3);
+    if is_usable {
+        let edge_length = edge_square.sqrt();
+        let unit_2 = normal_2 / square_2.sqrt();
+        let unit_3 = normal_3 / square_3.sqrt();
+        let angle = atan2_portable(dot3(cross3(unit_2, unit_3), edge / edge_length), dot3(unit_2, unit_3));
+        let mut error = angle - memory.fabric_f32(row + 4);
+        if error > PI {
+            error -= TURN;
+        } else if error <= -PI {
+            error += TURN;
+        }
+        let gradient_2 = normal_2 * (-edge_length / square_2);
+        let gradient_3 = normal_3 * (-edge_length / square_3);
+        let share_2 = dot3(side_2, edge) / edge_square;
+        let share_3 = dot3(side_3, edge) / edge_square;
+        let gradient_1 = gradient_2 * -share_2 - gradient_3 * share_3;
+        let gradient_0 = -gradient_1 - gradient_2 - gradient_3;
+        let mobility = p0[3] * dot3(gradient_0, gradient_0)
+            + p1[3] * dot3(gradient_1, gradient_1)
+            + p2[3] * dot3(gradient_2, gradient_2)
+            + p3[3] * dot3(gradient_3, gradient_3);
+        if mobility > 0.0 {
+            let way = bend_way(memory, row, 0, p0, gradient_0)
+                + bend_way(memory, row, 1, p1, gradient_1)
+                + bend_way(memory, row, 2, p2, gradient_2)
+                + bend_way(memory, row, 3, p3, gradient_3);
+            let compliance = (1.0 / stiffness - 0.5 * mobility).max(0.0);
+            let damping = memory.cloth.bending_damping;
+            let lambda = (-error - damping * way) / (compliance + mobility + damping * mobility);
+            push_bend(memory, row, p0, gradient_0 * lambda);
+            push_bend(memory, row + 1, p1, gradient_1 * lambda);
+            push_bend(memory, row + 2, p2, gradient_2 * lambda);
+            push_bend(memory, row + 3, p3, gradient_3 * lambda);
+        }
+    }
+}
+
+/// How far particle k of a bend has gone along its gradient since the last step.
+fn bend_way(memory: &ClothMemory<'_>, row: u32, k: u32, particle: [f32; 4], gradient: Vec3) -> f32 {
+    dot3(gradient, xyz(particle) - xyz(memory.load_previous(memory.fabric(row + k))))
+}
+
+/// Moves the particle that stands at `row` in `fabric_pool` by an impulse, if it has mass.
+fn push_bend(memory: &mut ClothMemory<'_>, row: u32, particle: [f32; 4], impulse: Vec3) {
+    if particle[3] > 0.0 {
+        memory.store_current(memory.fabric(row), pack(xyz(particle) + impulse * particle[3], particle[3]));
+    }
+}

@@ -1,0 +1,103 @@
+//! Twin of `shaders/stage/compliant_fibers.wgsl`.
+
+use glam::Vec3;
+
+use crate::ClothMemory;
+use crate::math::{EPSILON, dot3, particle as pack, xyz};
+
+/// Squared length below which an edge has no direction [m^2].
+const MIN_EDGE_SQUARE: f32 = 1.0e-30;
+
+/// Share of its diagonal that a pivot must keep: below it the edge depends on those before it.
+const MIN_PIVOT_SHARE: f32 = 1.0e-6;
+
+/// Direction from a to b; 0 if the edge pulls at nothing: no mass, no length or no rest length.
+fn edge_direction(pa: [f32; 4], pb: [f32; 4], rest_length: f32) -> Vec3 {
+    let delta = xyz(pb) - xyz(pa);
+    let square = dot3(delta, delta);
+    if pa[3] + pb[3] > 0.0 && rest_length > EPSILON && square > MIN_EDGE_SQUARE {
+        return delta / square.sqrt();
+    }
+    Vec3::ZERO
+}
+
+/// Where the row of an edge stands in the cloth's scratch; see the shader.
+fn fiber_row(memory: &ClothMemory<'_>, edge: u32) -> usize {
+    (edge % memory.cloth.fiber_row_count) as usize
+}
+
+/// Solves all edges of one fiber at once, with compliance and damping; see the shader.
+pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
+    let phase = memory.phase;
+    let edge_begin = memory.fabric(memory.cloth.fiber_begin + fiber);
+    let edge_end = memory.fabric(memory.cloth.fiber_begin + fiber + 1);
+    let vertices = memory.cloth.vertex_begin + fiber;
+    let scale = 1.0 + phase.damping;
+    let mut a = memory.fabric(vertices + edge_begin);
+    let mut pa = memory.load_current(a);
+    let mut way_a = way_of(memory, pa, a);
+    let mut last_direction = Vec3::ZERO;
+    let mut last_pivot = 1.0;
+    let mut last_value = 0.0;
+    for edge in edge_begin..edge_end {
+        let b = memory.fabric(vertices + edge + 1);
+        let pb = memory.load_current(b);
+        let way_b = way_of(memory, pb, b);
+        let rest_length = memory.fabric_f32(memory.cloth.edge_begin + edge);
+        let direction = edge_direction(pa, pb, rest_length);
+        let mut ratio = 0.0;
+        let mut value = 0.0;
+        let mut pivot = 1.0;
+        if dot3(direction, direction) > 0.0 {
+            let error = dot3(direction, xyz(pb) - xyz(pa)) - rest_length;
+            let right = -error - phase.damping * dot3(direction, way_b - way_a);
+            let diagonal = phase.compliance + scale * (pa[3] + pb[3]);
+            let between = -scale * pa[3] * dot3(last_direction, direction);
+            let coupled = diagonal - between * (between / last_pivot);
+            if coupled > MIN_PIVOT_SHARE * diagonal {
+                ratio = between / last_pivot;
+                pivot = coupled;
+                value = (right - between * last_value) / coupled;
+            } else {
+                pivot = diagonal;
+                value = right / diagonal;
+            }
+        }
+        let row = fiber_row(memory, edge);
+        memory.scratch[row] = [ratio, value, 0.0, 0.0];
+        a = b;
+        pa = pb;
+        way_a = way_b;
+        last_direction = direction;
+        last_pivot = pivot;
+        last_value = value;
+    }
+
+    let mut push = Vec3::ZERO;
+    let mut lambda = 0.0;
+    let mut next_ratio = 0.0;
+    for edge in (edge_begin + 1..=edge_end).rev() {
+        let row = memory.scratch[fiber_row(memory, edge - 1)];
+        let c = memory.fabric(vertices + edge - 1);
+        let pc = memory.load_current(c);
+        let direction = edge_direction(pc, pa, memory.fabric_f32(memory.cloth.edge_begin + edge - 1));
+        lambda = row[1] - next_ratio * lambda;
+        next_ratio = row[0];
+        let pull = direction * lambda;
+        // A particle without mass may belong to other fibers of the set: it is read, never written.
+        if pa[3] > 0.0 {
+            memory.store_current(a, pack(xyz(pa) + (pull - push) * pa[3], pa[3]));
+        }
+        a = c;
+        pa = pc;
+        push = pull;
+    }
+    if pa[3] > 0.0 {
+        memory.store_current(a, pack(xyz(pa) - push * pa[3], pa[3]));
+    }
+}
+
+/// Way of particle i since the last step.
+fn way_of(memory: &ClothMemory<'_>, particle: [f32; 4], i: u32) -> Vec3 {
+    xyz(particle) - xyz(memory.load_previous(i))
+}

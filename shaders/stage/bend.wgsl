@@ -1,0 +1,93 @@
+#import lib/math
+#import state/shared
+
+/// Share of the longer side that the height of a triangle must exceed, squared: below it the triangle has no normal.
+const MIN_HEIGHT_SQUARE: f32 = 1.0e-10;
+
+/// Squared length below which an edge is no hinge [m^2].
+const MIN_HINGE_SQUARE: f32 = 1.0e-24;
+
+/// Stiffness over the squared step below which a bend is left alone [N m s^2].
+const MIN_BEND_STIFFNESS: f32 = 1.0e-30;
+
+/// Whether the triangle over an edge of squared length `hinge`, with squared length `side` of another side and squared
+/// length `normal` of its normal, has a usable height.
+fn has_height(hinge: f32, side: f32, normal: f32) -> bool {
+    // |normal| = |edge| * height
+    return normal > MIN_NORMAL_SQUARE && normal > MIN_HEIGHT_SQUARE * hinge * max(hinge, side);
+}
+
+/// Solves the angle of one bend, with stiffness and damping.
+///
+/// C = angle - rest, with edge e from p0 to p1, triangles (p0, p1, p2) and (p1, p0, p3) and their normals m and n:
+///   angle = atan2(dot(m x n, e)/(|m||n||e|), dot(m, n)/(|m||n|)),
+///   gradient at p2: -|e| m/|m|^2, at p3: -|e| n/|n|^2, at p0 and p1 the shares that keep momentum and angular momentum.
+/// Bridson, Marino, Fedkiw, "Simulation of Clothing with Folds and Wrinkles", 2003; Tamstorf, Grinspun, "Discrete Bending
+/// Forces and Their Jacobians", 2013. Neither has a singularity at 0 or pi.
+///
+/// XPBD, eq. 26, has lambda = (-C - gamma grad C (x - x_previous)) / ((1 + gamma) W + alpha~), W = sum of w |grad C|^2,
+/// alpha~ = 1/(stiffness h^2). Deviation: alpha~ - W/2 takes the place of alpha~, down to 0. A bend shares particles with a
+/// dozen others, and what those that come after it do in the step leaves its angle W lambda/2 too far on average: the sum of
+/// W_jk lambda_k over all bends k is about 0 where moments change slowly, so that over those after j it is -W lambda/2. With
+/// eq. 18 as it stands a cantilever of N segments is too soft by 3 N^4 g h^2/(G L), which only steps so small that gravity is
+/// lost in the rounding of f32 places make up for.
+fn solve_bend(bend: u32) {
+    let row = cloth.bend_begin + 6u * bend;
+    let stiffness = cloth.bending_rigidity * bitcast<f32>(fabric_pool[row + 5u]);
+    let p0 = load_current(fabric_pool[row]);
+    let p1 = load_current(fabric_pool[row + 1u]);
+    let p2 = load_current(fabric_pool[row + 2u]);
+    let p3 = load_current(fabric_pool[row + 3u]);
+    let edge = p1.xyz - p0.xyz;
+    let side_2 = p2.xyz - p0.xyz;
+    let side_3 = p3.xyz - p0.xyz;
+    let normal_2 = cross3(edge, side_2);
+    let normal_3 = cross3(side_3, edge);
+    let edge_square = dot3(edge, edge);
+    let square_2 = dot3(normal_2, normal_2);
+    let square_3 = dot3(normal_3, normal_3);
+    let is_usable = edge_square > MIN_HINGE_SQUARE && stiffness > MIN_BEND_STIFFNESS
+        && has_height(edge_square, dot3(side_2, side_2), square_2) && has_height(edge_square, dot3(side_3, side_3), square_3);
+    if (is_usable) {
+        let edge_length = sqrt(edge_square);
+        let unit_2 = normal_2 / sqrt(square_2);
+        let unit_3 = normal_3 / sqrt(square_3);
+        let angle = atan2_portable(dot3(cross3(unit_2, unit_3), edge / edge_length), dot3(unit_2, unit_3));
+        var error = angle - bitcast<f32>(fabric_pool[row + 4u]);
+        if (error > PI) {
+            error -= TURN;
+        } else if (error <= -PI) {
+            error += TURN;
+        }
+        let gradient_2 = normal_2 * (-edge_length / square_2);
+        let gradient_3 = normal_3 * (-edge_length / square_3);
+        let share_2 = dot3(side_2, edge) / edge_square;
+        let share_3 = dot3(side_3, edge) / edge_square;
+        let gradient_1 = gradient_2 * -share_2 - gradient_3 * share_3;
+        let gradient_0 = -gradient_1 - gradient_2 - gradient_3;
+        let mobility = p0.w * dot3(gradient_0, gradient_0) + p1.w * dot3(gradient_1, gradient_1)
+            + p2.w * dot3(gradient_2, gradient_2) + p3.w * dot3(gradient_3, gradient_3);
+        if (mobility > 0.0) {
+            let way = bend_way(row, 0u, p0, gradient_0) + bend_way(row, 1u, p1, gradient_1)
+                + bend_way(row, 2u, p2, gradient_2) + bend_way(row, 3u, p3, gradient_3);
+            let compliance = max(1.0 / stiffness - 0.5 * mobility, 0.0);
+            let lambda = (-error - cloth.bending_damping * way) / (compliance + mobility + cloth.bending_damping * mobility);
+            push_bend(row, p0, gradient_0 * lambda);
+            push_bend(row + 1u, p1, gradient_1 * lambda);
+            push_bend(row + 2u, p2, gradient_2 * lambda);
+            push_bend(row + 3u, p3, gradient_3 * lambda);
+        }
+    }
+}
+
+/// How far particle k of a bend has gone along its gradient since the last step.
+fn bend_way(row: u32, k: u32, particle: vec4<f32>, gradient: vec3<f32>) -> f32 {
+    return dot3(gradient, particle.xyz - load_previous(fabric_pool[row + k]).xyz);
+}
+
+/// Moves the particle that stands at `row` in `fabric_pool` by an impulse, if it has mass.
+fn push_bend(row: u32, particle: vec4<f32>, impulse: vec3<f32>) {
+    if (particle.w > 0.0) {
+        store_current(fabric_pool[row], vec4<f32>(particle.xyz + impulse * particle.w, particle.w));
+    }
+}

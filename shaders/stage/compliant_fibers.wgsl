@@ -1,0 +1,105 @@
+#import lib/math
+#import state/shared
+
+/// Squared length below which an edge has no direction [m^2].
+const MIN_EDGE_SQUARE: f32 = 1.0e-30;
+
+/// Share of its diagonal that a pivot must keep: below it the edge depends on those before it.
+const MIN_PIVOT_SHARE: f32 = 1.0e-6;
+
+/// Direction from a to b; 0 if the edge pulls at nothing: no mass, no length or no rest length.
+fn edge_direction(pa: vec4<f32>, pb: vec4<f32>, rest_length: f32) -> vec3<f32> {
+    let delta = pb.xyz - pa.xyz;
+    let square = dot3(delta, delta);
+    if (pa.w + pb.w > 0.0 && rest_length > EPSILON && square > MIN_EDGE_SQUARE) {
+        return delta / sqrt(square);
+    }
+    return vec3<f32>(0.0);
+}
+
+/// Where the row of an edge stands in `scratch`. The edges of a set follow one another and are at most `fiber_row_count`.
+fn fiber_row(edge: u32) -> u32 {
+    return cloth.scratch_begin + edge % cloth.fiber_row_count;
+}
+
+/// Solves all edges of one fiber at once, with compliance and damping.
+///
+/// C_j = |b - a| - L_j with gradient n_j at b and -n_j at a. Macklin et al., "XPBD", 2016, eq. 18 and 26, taken as one system
+/// for the edges of the chain, with the multipliers 0 at the start of the step (Macklin et al., "Small Steps", 2019):
+///   ((1 + gamma) G W G^T + alpha~ I) lambda = -C - gamma G (x - x_previous),   x += W G^T lambda.
+/// G W G^T is tridiagonal: wa + wb on the diagonal, -w dot(n, n') between the edges that share the particle of mass 1/w.
+/// Elimination forth leaves (ratio, value) of each edge in scratch, so that lambda_j = value_j - ratio_j+1 lambda_j+1 back.
+fn solve_fiber(fiber: u32, phase: PhaseConstants) {
+    let edge_begin = fabric_pool[cloth.fiber_begin + fiber];
+    let edge_end = fabric_pool[cloth.fiber_begin + fiber + 1u];
+    let vertices = cloth.vertex_begin + fiber;
+    let scale = 1.0 + phase.damping;
+    var a = fabric_pool[vertices + edge_begin];
+    var pa = load_current(a);
+    var way_a = way_of(pa, a);
+    var last_direction = vec3<f32>(0.0);
+    var last_pivot = 1.0;
+    var last_value = 0.0;
+    for (var edge = edge_begin; edge < edge_end; edge++) {
+        let b = fabric_pool[vertices + edge + 1u];
+        let pb = load_current(b);
+        let way_b = way_of(pb, b);
+        let rest_length = bitcast<f32>(fabric_pool[cloth.edge_begin + edge]);
+        let direction = edge_direction(pa, pb, rest_length);
+        var ratio = 0.0;
+        var value = 0.0;
+        var pivot = 1.0;
+        if (dot3(direction, direction) > 0.0) {
+            let error = dot3(direction, pb.xyz - pa.xyz) - rest_length;
+            let right = -error - phase.damping * dot3(direction, way_b - way_a);
+            let diagonal = phase.compliance + scale * (pa.w + pb.w);
+            let between = -scale * pa.w * dot3(last_direction, direction);
+            let coupled = diagonal - between * (between / last_pivot);
+            if (coupled > MIN_PIVOT_SHARE * diagonal) {
+                ratio = between / last_pivot;
+                pivot = coupled;
+                value = (right - between * last_value) / coupled;
+            } else {
+                pivot = diagonal;
+                value = right / diagonal;
+            }
+        }
+        scratch[fiber_row(edge)] = vec4<f32>(ratio, value, 0.0, 0.0);
+        a = b;
+        pa = pb;
+        way_a = way_b;
+        last_direction = direction;
+        last_pivot = pivot;
+        last_value = value;
+    }
+
+    // Backward: pa is where the last edge's end was, `push` what the edge after it does to it. A particle is written when both
+    // of its edges are known, so that directions are those of the elimination.
+    var push = vec3<f32>(0.0);
+    var lambda = 0.0;
+    var next_ratio = 0.0;
+    for (var edge = edge_end; edge > edge_begin; edge--) {
+        let row = scratch[fiber_row(edge - 1u)];
+        let c = fabric_pool[vertices + edge - 1u];
+        let pc = load_current(c);
+        let direction = edge_direction(pc, pa, bitcast<f32>(fabric_pool[cloth.edge_begin + edge - 1u]));
+        lambda = row.y - next_ratio * lambda;
+        next_ratio = row.x;
+        let pull = direction * lambda;
+        // A particle without mass may belong to other fibers of the set: it is read, never written.
+        if (pa.w > 0.0) {
+            store_current(a, vec4<f32>(pa.xyz + (pull - push) * pa.w, pa.w));
+        }
+        a = c;
+        pa = pc;
+        push = pull;
+    }
+    if (pa.w > 0.0) {
+        store_current(a, vec4<f32>(pa.xyz - push * pa.w, pa.w));
+    }
+}
+
+/// Way of particle i since the last step.
+fn way_of(particle: vec4<f32>, i: u32) -> vec3<f32> {
+    return particle.xyz - load_previous(i).xyz;
+}
