@@ -66,6 +66,13 @@ pub struct ClothConfig {
     /// How far from the space that a shape sweeps in an iteration a particle may end and still be caught by it, in radii of
     /// the shape, `0..=1e6` (default 1e6: however far). Less lets taut cloth slip off a fast shape instead of following it.
     pub continuous_reach: f32,
+    /// Distance to which collision between cloths keeps this cloth's particles from those of another with the same setting
+    /// \[m\], `0..=1000` (default 0 = the cloth takes no part); two cloths keep the mean of theirs.
+    pub cloth_collision_distance: f32,
+    /// Groups of collision between cloths that the cloth belongs to, one per bit (default 1).
+    pub collision_group: u32,
+    /// Groups that the cloth collides with, one per bit (default all). Two cloths collide if each wants the other.
+    pub collision_mask: u32,
     /// Speed below which a particle counts as resting, per axis [m/s], `0..=1000` (default 0 = never sleeps).
     pub sleep_threshold: f32,
     /// Simulated time between two tests for rest \[ms\], `1..=60_000` (default 50).
@@ -102,6 +109,9 @@ impl Default for ClothConfig {
             collision_mass_scale: 0.0,
             continuous_collision: false,
             continuous_reach: 1e6,
+            cloth_collision_distance: 0.0,
+            collision_group: 1,
+            collision_mask: u32::MAX,
             sleep_threshold: 0.0,
             sleep_test_interval: 50,
             sleep_after_count: 10,
@@ -143,6 +153,7 @@ impl ClothConfig {
         check_range("friction_slop", self.friction_slop, 0.0, 1.0)?;
         check_range("collision_mass_scale", self.collision_mass_scale, 0.0, 1e9)?;
         check_range("continuous_reach", self.continuous_reach, 0.0, 1e6)?;
+        check_range("cloth_collision_distance", self.cloth_collision_distance, 0.0, 1000.0)?;
         check_range("sleep_threshold", self.sleep_threshold, 0.0, 1000.0)?;
         check_range("sleep_test_interval", self.sleep_test_interval as f32, 1.0, 60_000.0)?;
         check_range("sleep_after_count", self.sleep_after_count as f32, 1.0, 10_000.0)

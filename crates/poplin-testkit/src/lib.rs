@@ -8,5 +8,6 @@ pub mod conform;
 pub mod metrics;
 pub mod rng;
 pub mod scenes;
+pub mod separation;
 pub mod stage_case;
 pub mod stage_runner;

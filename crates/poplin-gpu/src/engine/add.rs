@@ -3,7 +3,7 @@
 use super::{ClothId, Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::GpuError;
 use bytemuck::{bytes_of, cast_slice};
-use poplin_layout::{ClothPlacement, Feedback, HostCloth, LoopTrips, MemoryTier, NO_OFFSET, choose_lane_count, pack_fabric};
+use poplin_layout::{ClothPlacement, Feedback, HostCloth, LoopTrips, MemoryTier, NO_OFFSET, choose_lane_count, pack_fabric, takes_part};
 use poplin_model::Cloth;
 use poplin_shaders::OverrideValues;
 use std::sync::Arc;
@@ -82,6 +82,9 @@ impl Engine {
             bucket,
         });
         self.enter_bucket(cloth as usize);
+        if !self.options.lazy_pipelines && takes_part(&self.cloths[cloth as usize].host) {
+            self.contacts.prepare(&self.device);
+        }
         Ok(ClothId(cloth as usize))
     }
 
