@@ -30,18 +30,10 @@ struct ContactCloth {
     group: u32,
     /// Groups that it collides with.
     mask: u32,
-    /// 1 if the cloth rests and was not dispatched.
-    is_resting: u32,
     /// Half the distance that it keeps [m].
     radius: f32,
     /// Move per iteration from which another cloth's particle wakes this one [m].
     wake_distance: f32,
-    /// Fills the struct to a multiple of 16 bytes.
-    padding_0: u32,
-    /// The same.
-    padding_1: u32,
-    /// The same.
-    padding_2: u32,
 }
 
 /// The uniform of one collision of cloths.
@@ -121,8 +113,7 @@ fn is_met(i: u32) -> bool {
 fn is_held(slot: u32) -> bool {
     let report = REPORT_WORDS * contact_cloths[contact.cloth_begin + slot].cloth;
     let is_frozen = atomicLoad(&contact_feedback[report + REPORT_FAULT_COUNT]) != 0u;
-    let is_asleep = atomicLoad(&contact_feedback[report + REPORT_IS_ASLEEP]) != 0u;
-    return is_frozen || is_asleep || contact_cloths[contact.cloth_begin + slot].is_resting != 0u;
+    return is_frozen || atomicLoad(&contact_feedback[report + REPORT_IS_ASLEEP]) != 0u;
 }
 
 /// The cell of a point.

@@ -25,12 +25,12 @@ fn touch_row(i: u32) {
     contact_entries[4u * contact.row_count + i] = count;
 }
 
-/// What touching row j does to row i [m].
+/// The push of row i with what touching row j adds [m].
 ///
 /// n = (x_i - x_j) / |x_i - x_j|; the overlap goes to both by inverse mass, the motion along one another too:
 /// x_i += w_i / (w_i + w_j) / c * (stiffness * (d - |x_i - x_j|) * n + friction * (v - (v . n) n)),  v = v_j - v_i per iteration,
 /// c the larger number of contacts of the two: the same for both, so momentum stays.
-fn push_of(i: u32, j: u32) -> vec3<f32> {
+fn add_push(push: vec3<f32>, i: u32, j: u32) -> vec3<f32> {
     let own = contact_rows[i];
     let other = contact_rows[j];
     let own_motion = contact_rows[contact.row_count + i];
@@ -48,7 +48,7 @@ fn push_of(i: u32, j: u32) -> vec3<f32> {
     let share = own.w / (own.w + other.w) / f32(max(count, 1u));
     let relative = other_motion.xyz - own_motion.xyz;
     let along = relative - normal * dot3(relative, normal);
-    return normal * (contact.stiffness * overlap * share) + along * (contact.friction * share);
+    return push + normal * (contact.stiffness * overlap * share) + along * (contact.friction * share);
 }
 
 /// Whether row j moves so far that it wakes the sleeping cloth of row i.
@@ -75,7 +75,7 @@ fn push_row(i: u32) {
                     let j = contact_entries[3u * contact.row_count + place];
                     if (touches(i, j)) {
                         if (own.w > 0.0) {
-                            push += push_of(i, j);
+                            push = add_push(push, i, j);
                         }
                         is_woken = is_woken || wakes(i, j);
                     }

@@ -8,16 +8,17 @@ use poplin_io::scene::Scene;
 use crate::failure::{Failure, OrFail};
 
 /// Names and texts of the shipped scenes.
-const SCENES: [(&str, &str); 6] = [
+const SCENES: [(&str, &str); 7] = [
     ("flag", include_str!("../scenes/flag.toml")),
     ("curtain", include_str!("../scenes/curtain.toml")),
     ("cape", include_str!("../scenes/cape.toml")),
     ("skirt", include_str!("../scenes/skirt.toml")),
     ("drape", include_str!("../scenes/drape.toml")),
     ("legs", include_str!("../scenes/legs.toml")),
+    ("layers", include_str!("../scenes/layers.toml")),
 ];
 
-/// The shipped names for messages: `flag, curtain, cape, skirt, drape, legs`.
+/// The shipped names for messages: `flag, curtain, cape, skirt, drape, legs, layers`.
 pub(crate) fn names() -> String {
     SCENES.map(|(name, _)| name).join(", ")
 }

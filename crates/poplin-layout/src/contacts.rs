@@ -51,14 +51,10 @@ pub struct ContactCloth {
     pub group: u32,
     /// Groups that it collides with.
     pub mask: u32,
-    /// 1 if the cloth rests and was not dispatched.
-    pub is_resting: u32,
     /// Half the distance that it keeps \[m\].
     pub radius: f32,
     /// Move per iteration from which another cloth's particle wakes this one \[m\].
     pub wake_distance: f32,
-    /// Fills the struct to a multiple of 16 bytes.
-    pub padding: [u32; 3],
 }
 
 /// The uniform of one collision of cloths.
@@ -126,7 +122,7 @@ impl ContactFrame {
 
     /// Takes in a cloth that takes part; call before the host packs the frame. `particle_begin` is its first particle in the
     /// backend's buffers, `cloth` its slot of feedback.
-    pub fn add(&mut self, index: usize, host: &HostCloth, frame: &Frame, particle_begin: u32, is_resting: bool) {
+    pub fn add(&mut self, index: usize, host: &HostCloth, frame: &Frame, particle_begin: u32) {
         let config = &host.cloth().config;
         let iteration_count = host.iteration_count(frame);
         let row_begin = self.members.last().map_or(0, |last| last.row.row_begin + last.row.particle_count);
@@ -137,7 +133,6 @@ impl ContactFrame {
             cloth: index as u32,
             group: config.collision_group,
             mask: config.collision_mask,
-            is_resting: u32::from(is_resting),
             radius: 0.5 * config.cloth_collision_distance,
             wake_distance: config.sleep_threshold * frame.dt / iteration_count.max(1) as f32,
             ..Zeroable::zeroed()

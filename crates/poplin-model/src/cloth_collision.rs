@@ -31,10 +31,10 @@ impl ClothCollision {
     /// # Errors
     /// [`ModelError`] that names the first field out of range.
     pub fn validate(&self) -> Result<(), ModelError> {
-        check_range("cloth_collision stiffness", self.stiffness, 0.0, 1.0)?;
-        check_range("cloth_collision friction", self.friction, 0.0, 1.0)?;
-        check_range("cloth_collision iterations", self.iterations as f32, 1.0, 64.0)?;
-        check_range("cloth_collision every", self.every as f32, 0.0, 20_000.0)
+        check_range("stiffness", self.stiffness, 0.0, 1.0)?;
+        check_range("friction", self.friction, 0.0, 1.0)?;
+        check_range("iterations", self.iterations as f32, 1.0, 64.0)?;
+        check_range("every", self.every as f32, 0.0, 20_000.0)
     }
 }
 

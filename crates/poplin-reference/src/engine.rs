@@ -44,13 +44,14 @@ struct CpuCloth {
 }
 
 impl CpuCloth {
-    fn begin_frame(&mut self, frame: &Frame) {
+    /// `may_rest`: leaves out a cloth that rests; else it sleeps in its kernel.
+    fn begin_frame(&mut self, frame: &Frame, may_rest: bool) {
         self.arrays.clear();
         for (index, particle) in self.host.take_writes() {
             self.current[index as usize] = particle;
         }
         self.host.note_feedback(&self.feedback);
-        if self.host.is_resting() {
+        if may_rest && self.host.is_resting() {
             self.host.skip_frame(frame);
             return;
         }
@@ -146,7 +147,7 @@ impl ReferenceEngine {
             return Ok(());
         }
         self.cloths.par_iter_mut().for_each(|cloth| {
-            cloth.begin_frame(frame);
+            cloth.begin_frame(frame, true);
             cloth.run_part(&FramePart::WHOLE, &mut Team::single());
         });
         Ok(())
@@ -176,18 +177,16 @@ impl ReferenceEngine {
     /// Finds out which cloths may collide in the next frame, and when.
     fn find_contacts(&mut self, frame: &Frame) {
         self.contacts.clear();
-        for (index, cloth) in self.cloths.iter_mut().enumerate() {
-            if takes_part(&cloth.host) {
-                cloth.host.note_feedback(&cloth.feedback);
-                self.contacts.add(index, &cloth.host, frame, 0, cloth.host.is_resting());
-            }
+        for (index, cloth) in self.cloths.iter().enumerate().filter(|(_, cloth)| takes_part(&cloth.host)) {
+            self.contacts.add(index, &cloth.host, frame, 0);
         }
         self.contacts.finish(&self.cloth_collision);
     }
 
     /// Simulates a frame in slices with a collision of cloths after each.
     fn step_in_slices(&mut self, frame: &Frame) {
-        self.cloths.par_iter_mut().for_each(|cloth| cloth.begin_frame(frame));
+        // Cloths that collide may wake one another: they sleep in their kernel.
+        self.cloths.par_iter_mut().for_each(|cloth| cloth.begin_frame(frame, !takes_part(&cloth.host)));
         let Self { cloths, contacts, contact_memory, cloth_collision, .. } = self;
         for (slice, parameters) in contacts.parameters.iter().enumerate() {
             let slice = slice as u32;
@@ -221,7 +220,7 @@ impl ReferenceEngine {
     /// [`ModelError`] if the frame is out of range for a cloth; then no cloth's time advances.
     pub fn begin_frame(&mut self, frame: &Frame) -> Result<(), ModelError> {
         self.cloths.iter().try_for_each(|cloth| cloth.host.validate_frame(frame))?;
-        self.cloths.iter_mut().for_each(|cloth| cloth.begin_frame(frame));
+        self.cloths.iter_mut().for_each(|cloth| cloth.begin_frame(frame, true));
         Ok(())
     }
 

@@ -105,7 +105,7 @@ impl Contacts {
     ) -> Result<(), GpuError> {
         self.frame.clear();
         for (index, cloth) in cloths.iter().enumerate().filter(|(_, cloth)| takes_part(&cloth.host)) {
-            self.frame.add(index, &cloth.host, frame, cloth.placement.particle_begin, false);
+            self.frame.add(index, &cloth.host, frame, cloth.placement.particle_begin);
         }
         self.frame.finish(&self.settings);
         if self.frame.slice_count() == 0 {

@@ -54,7 +54,7 @@ impl Engine {
             let mut trips = 1;
             for &index in cloths {
                 let cloth = &mut self.cloths[index];
-                // Where cloths may collide, one of them may wake another within the frame: they sleep in their kernel.
+                // Cloths that collide may wake one another: they sleep in their kernel.
                 if cloth.host.is_resting() && !(is_sliced && takes_part(&cloth.host)) {
                     cloth.host.skip_frame(frame);
                     cloth.impulse_rows = 0..0;

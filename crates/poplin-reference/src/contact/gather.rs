@@ -50,10 +50,7 @@ impl ContactMemory {
         self.positions.resize(count, [0.0; 4]);
         self.motions.resize(count, [0.0; 4]);
         self.slots.resize(count, 0);
-        let held = |(cloth, body): (&ContactCloth, &ContactBody<'_>)| {
-            body.feedback.fault_count != 0 || body.feedback.is_asleep != 0 || cloth.is_resting != 0
-        };
-        self.is_held = cloths.iter().zip(bodies).map(held).collect();
+        self.is_held = bodies.iter().map(|body| body.feedback.fault_count != 0 || body.feedback.is_asleep != 0).collect();
         let mut work = Vec::with_capacity(cloths.len());
         let mut rest = (self.positions.as_mut_slice(), self.motions.as_mut_slice(), self.slots.as_mut_slice());
         for (slot, (cloth, body)) in cloths.iter().zip(bodies).enumerate() {

@@ -44,8 +44,8 @@ impl ContactMemory {
         self.counts = counts;
     }
 
-    /// What touching row j does to row i \[m\]; see the shader.
-    fn push_of(&self, parameters: &ContactParameters, i: usize, j: usize) -> Vec3 {
+    /// The push of row i with what touching row j adds \[m\]; see the shader.
+    fn add_push(&self, parameters: &ContactParameters, push: Vec3, i: usize, j: usize) -> Vec3 {
         let (own, other) = (self.positions[i], self.positions[j]);
         let (own_motion, other_motion) = (self.motions[i], self.motions[j]);
         let delta = xyz(own) - xyz(other);
@@ -60,7 +60,7 @@ impl ContactMemory {
         let share = own[3] / (own[3] + other[3]) / count.max(1) as f32;
         let relative = xyz(other_motion) - xyz(own_motion);
         let along = relative - normal * dot3(relative, normal);
-        normal * (parameters.stiffness * overlap * share) + along * (parameters.friction * share)
+        push + normal * (parameters.stiffness * overlap * share) + along * (parameters.friction * share)
     }
 
     /// Whether row j moves so far that it wakes the sleeping cloth of row i.
@@ -82,7 +82,7 @@ impl ContactMemory {
         if can_move || is_still {
             for j in self.contacts(parameters, cloths, i) {
                 if can_move {
-                    push += self.push_of(parameters, i, j);
+                    push = self.add_push(parameters, push, i, j);
                 }
                 is_woken = is_woken || self.wakes(cloths, i, j);
             }
