@@ -250,7 +250,7 @@ fn a_broken_stage_is_reported_with_its_own_file_and_line() {
 #[test]
 fn every_shader_file_is_embedded() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders");
-    for folder in ["lib", "state", "stage", "kernel"] {
+    for folder in ["lib", "state", "stage", "contact", "kernel"] {
         for entry in std::fs::read_dir(root.join(folder)).unwrap() {
             let path = entry.unwrap().path();
             let name = format!("{folder}/{}", path.file_stem().unwrap().to_str().unwrap());

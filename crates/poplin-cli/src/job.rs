@@ -9,7 +9,7 @@ use poplin_io::scene::{
     BuiltCloth, BuiltCollider, ColliderShape, FabricOptions, PhaseOptions, PhaseSettings, PinRule, Scene, SceneCloth,
     SceneCollider, Shape, Transform,
 };
-use poplin_model::ClothConfig;
+use poplin_model::{ClothCollision, ClothConfig};
 
 use crate::args::{CookArgs, RunArgs};
 use crate::failure::{Failure, OrFail};
@@ -30,6 +30,8 @@ pub(crate) struct Job {
     pub(crate) garments: Vec<Garment>,
     /// Everything that any of them collides with.
     pub(crate) colliders: Vec<Arc<BuiltCollider>>,
+    /// How the cloths collide with one another.
+    pub(crate) cloth_collision: ClothCollision,
 }
 
 /// Frames, if nobody says how many: the default of scene files.
@@ -96,8 +98,8 @@ impl Job {
         let colliders: Vec<_> = scene.build_colliders().or_bad_input()?.into_iter().map(Arc::new).collect();
         let garments = (0..scene.cloths.len()).map(|index| scene_garment(&scene, index, &colliders));
         let garments = garments.collect::<Result<_, _>>()?;
-        let Scene { title, frames, frame_rate, .. } = scene;
-        Ok(Self { title, name: stem(path), frames, frame_rate, garments, colliders })
+        let Scene { title, frames, frame_rate, cloth_collision, .. } = scene;
+        Ok(Self { title, name: stem(path), frames, frame_rate, garments, colliders, cloth_collision })
     }
 
     fn of_mesh(
@@ -118,7 +120,8 @@ impl Job {
         let colliders: Vec<_> = body.into_iter().map(Arc::new).collect();
         let garment = Garment::cook(&cloth, BuiltCloth { mesh, pinned, moving: Vec::new() }, &colliders)?;
         let (title, name) = (cloth.name.clone(), cloth.name);
-        Ok(Self { title, name, frames: DEFAULT_FRAMES, frame_rate: DEFAULT_FRAME_RATE, garments: vec![garment], colliders })
+        let (garments, cloth_collision) = (vec![garment], ClothCollision::default());
+        Ok(Self { title, name, frames: DEFAULT_FRAMES, frame_rate: DEFAULT_FRAME_RATE, garments, colliders, cloth_collision })
     }
 }
 

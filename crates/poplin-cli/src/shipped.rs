@@ -8,7 +8,7 @@ use poplin_io::scene::Scene;
 use crate::failure::{Failure, OrFail};
 
 /// Names and texts of the shipped scenes.
-const SCENES: [(&str, &str); 7] = [
+const SCENES: [(&str, &str); 8] = [
     ("flag", include_str!("../scenes/flag.toml")),
     ("curtain", include_str!("../scenes/curtain.toml")),
     ("cape", include_str!("../scenes/cape.toml")),
@@ -16,9 +16,10 @@ const SCENES: [(&str, &str); 7] = [
     ("drape", include_str!("../scenes/drape.toml")),
     ("ball", include_str!("../scenes/ball.toml")),
     ("legs", include_str!("../scenes/legs.toml")),
+    ("layers", include_str!("../scenes/layers.toml")),
 ];
 
-/// The shipped names for messages: `flag, curtain, cape, skirt, drape, ball, legs`.
+/// The shipped names for messages: `flag, curtain, cape, skirt, drape, ball, legs, layers`.
 pub(crate) fn names() -> String {
     SCENES.map(|(name, _)| name).join(", ")
 }

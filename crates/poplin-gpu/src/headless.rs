@@ -201,6 +201,23 @@ impl Headless {
         Ok(snapshot)
     }
 
+    /// Waits for everything submitted and reads a buffer of the engine, for tests.
+    ///
+    /// # Errors
+    /// [`GpuError`] if the device is lost or does not answer.
+    pub fn read_buffer(&self, buffer: &wgpu::Buffer) -> Result<Vec<u8>, GpuError> {
+        let staging = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("poplin.headless.staging"),
+            size: buffer.size(),
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let mut encoder = self.encoder();
+        encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
+        self.queue.submit([encoder.finish()]);
+        map_and_read(&self.device, &staging)
+    }
+
     fn check_errors(&self) -> Result<(), GpuError> {
         let Ok(mut errors) = self.errors.lock() else { return Ok(()) };
         if errors.is_empty() { Ok(()) } else { Err(GpuError::Device(errors.remove(0))) }

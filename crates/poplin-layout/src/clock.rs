@@ -7,6 +7,18 @@ use poplin_model::{ClothConfig, Solver};
 /// Most iterations of one frame: a typing error in a frequency must not look like a hang.
 pub const MAX_ITERATIONS_PER_FRAME: u32 = 20_000;
 
+/// Iterations of a frame of `dt` seconds; 0 if nothing is simulated.
+pub(crate) fn iteration_count(dt: f32, config: &ClothConfig) -> u32 {
+    // A NaN must simulate nothing as well.
+    if dt.is_nan() || dt <= 0.0 {
+        return 0;
+    }
+    match config.solver {
+        Solver::Pbd => ((dt * config.solver_frequency + 0.5).floor().max(1.0) as u32).min(MAX_ITERATIONS_PER_FRAME),
+        Solver::Xpbd { substeps } => substeps,
+    }
+}
+
 /// How a frame is cut into iterations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FrameSteps {
@@ -34,18 +46,16 @@ impl FrameClock {
     /// `n = max(1, floor(dt * solver_frequency + 0.5))`, `h = dt / n`. Gravity uses the square of the [`average_step`] of
     /// the past, taken before this frame's steps enter it. With [`Solver::Xpbd`] `n = substeps`, and gravity uses `h^2`.
     pub fn begin_frame(&mut self, dt: f32, config: &ClothConfig) -> Option<FrameSteps> {
-        // A NaN must simulate nothing as well.
-        if dt.is_nan() || dt <= 0.0 {
+        let iteration_count = iteration_count(dt, config);
+        if iteration_count == 0 {
             return None;
         }
-        if let Solver::Xpbd { substeps } = config.solver {
-            let step = dt / substeps as f32;
+        if config.solver.is_xpbd() {
+            let step = dt / iteration_count as f32;
             let step_ratio = step / self.last_step.unwrap_or(step);
             *self = Self { last_step: Some(step), ..Self::default() };
-            return Some(FrameSteps { iteration_count: substeps, step, step_ratio, gravity_scale: step * step });
+            return Some(FrameSteps { iteration_count, step, step_ratio, gravity_scale: step * step });
         }
-        let wanted = (dt * config.solver_frequency + 0.5).floor();
-        let iteration_count = (wanted.max(1.0) as u32).min(MAX_ITERATIONS_PER_FRAME);
         let step = dt / iteration_count as f32;
         if self.last_frequency != config.solver_frequency {
             self.past_steps.clear();

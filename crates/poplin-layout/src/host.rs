@@ -480,6 +480,11 @@ impl HostCloth {
         }
     }
 
+    /// Iterations of the next frame, 0 if it simulates nothing.
+    pub fn iteration_count(&self, frame: &Frame) -> u32 {
+        crate::clock::iteration_count(frame.dt, &self.cloth.config)
+    }
+
     /// Loop trips of one particle in one iteration that its colliders and self collision take.
     pub fn collision_trips(&self) -> u64 {
         self.colliders.trips_per_particle() + self.self_collision.trips_per_particle()

@@ -6,6 +6,7 @@
 
 mod clock;
 mod colliders;
+mod contacts;
 mod fabric_pool;
 mod frame_motion;
 mod frame_pool;
@@ -34,6 +35,9 @@ pub mod pools {
 
 pub use clock::{FrameClock, FrameSteps, MAX_ITERATIONS_PER_FRAME, average_step};
 pub use colliders::{BODY_ROWS, CHUNK, CHUNK_ROWS, body_impulses, chunk_count};
+pub use contacts::{
+    CELL_STRIDES, CONTACT_LANES, ContactCloth, ContactFrame, ContactLens, ContactParameters, SCAN_BLOCK, collides, takes_part,
+};
 pub use fabric_pool::{FabricOffsets, pack_fabric};
 pub use frame_motion::{FrameMotion, FrameVelocities, MotionConstants, TurnConstants, motion_constants};
 pub use frame_pool::{ClothPlacement, FrameArrays, pack_cloth_frame};

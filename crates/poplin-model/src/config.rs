@@ -116,6 +116,13 @@ pub struct ClothConfig {
     /// speed limit of `distance / 2 * solver_frequency` [m/s]: then layers cannot pass through each other between two
     /// iterations, however fast they are.
     pub limit_velocity: bool,
+    /// Distance to which collision between cloths keeps this cloth's particles from those of another with the same setting
+    /// \[m\], `0..=1000` (default 0 = the cloth takes no part); two cloths keep the mean of theirs.
+    pub cloth_collision_distance: f32,
+    /// Groups of collision between cloths that the cloth belongs to, one per bit (default 1).
+    pub collision_group: u32,
+    /// Groups that the cloth collides with, one per bit (default all). Two cloths collide if each wants the other.
+    pub collision_mask: u32,
     /// Speed below which a particle counts as resting, per axis [m/s], `0..=1000` (default 0 = never sleeps).
     pub sleep_threshold: f32,
     /// Simulated time between two tests for rest \[ms\], `1..=60_000` (default 50).
@@ -165,6 +172,9 @@ impl Default for ClothConfig {
             self_collision_stiffness: 1.0,
             self_collision_friction: 0.0,
             limit_velocity: false,
+            cloth_collision_distance: 0.0,
+            collision_group: 1,
+            collision_mask: u32::MAX,
             sleep_threshold: 0.0,
             sleep_test_interval: 50,
             sleep_after_count: 10,
@@ -213,6 +223,7 @@ impl ClothConfig {
         check_range("self_collision_distance", self.self_collision_distance.unwrap_or(0.0), 0.0, 1000.0)?;
         check_range("self_collision_stiffness", self.self_collision_stiffness, 0.0, 1.0)?;
         check_range("self_collision_friction", self.self_collision_friction, 0.0, 1.0)?;
+        check_range("cloth_collision_distance", self.cloth_collision_distance, 0.0, 1000.0)?;
         check_range("sleep_threshold", self.sleep_threshold, 0.0, 1000.0)?;
         check_range("sleep_test_interval", self.sleep_test_interval as f32, 1.0, 60_000.0)?;
         check_range("sleep_after_count", self.sleep_after_count as f32, 1.0, 10_000.0)?;

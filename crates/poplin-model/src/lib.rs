@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 mod cloth;
+mod cloth_collision;
 mod colliders;
 mod config;
 mod error;
@@ -15,6 +16,7 @@ mod mesh;
 mod pose;
 
 pub use cloth::Cloth;
+pub use cloth_collision::ClothCollision;
 pub use colliders::{BodyImpulse, Colliders, MAX_BODIES, MAX_SHAPES, Parallelepiped, RigidBody};
 pub use config::{ClothConfig, MAX_SUBSTEPS, PhaseConfig, SELF_COLLISION_REST_SHARE, Solver};
 pub use error::{ModelError, check_finite};

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use poplin_layout::{
-    ClothPlacement, FabricOffsets, Feedback, FrameArrays, FramePart, HostCloth, StageMask, body_impulses, pack_fabric,
+    ClothPlacement, ContactCloth, ContactFrame, FabricOffsets, Feedback, FrameArrays, FramePart, HostCloth, StageMask, body_impulses, pack_fabric, takes_part,
 };
-use poplin_model::{BodyImpulse, Cloth, Fabric, Frame, ModelError};
+use poplin_model::{BodyImpulse, Cloth, ClothCollision, Fabric, Frame, ModelError};
 use rayon::prelude::*;
 use thiserror::Error;
 
+use crate::contact::{ContactBody, ContactMemory};
 use crate::kernel::simulate_cloth;
 use crate::memory::{Pools, State};
 use crate::{ClothMemory, Team};
@@ -43,13 +44,14 @@ struct CpuCloth {
 }
 
 impl CpuCloth {
-    fn begin_frame(&mut self, frame: &Frame) {
+    /// `may_rest`: leaves out a cloth that rests; else it sleeps in its kernel.
+    fn begin_frame(&mut self, frame: &Frame, may_rest: bool) {
         self.arrays.clear();
         for (index, particle) in self.host.take_writes() {
             self.current[index as usize] = particle;
         }
         self.host.note_feedback(&self.feedback);
-        if self.host.is_resting() {
+        if may_rest && self.host.is_resting() {
             self.host.skip_frame(frame);
             return;
         }
@@ -77,6 +79,9 @@ impl CpuCloth {
 pub struct ReferenceEngine {
     cloths: Vec<CpuCloth>,
     fabrics: Vec<Arc<PackedFabric>>,
+    cloth_collision: ClothCollision,
+    contacts: ContactFrame,
+    contact_memory: ContactMemory,
 }
 
 impl ReferenceEngine {
@@ -136,11 +141,77 @@ impl ReferenceEngine {
     /// [`ModelError`] if the frame is out of range for a cloth; then no cloth is stepped.
     pub fn step(&mut self, frame: &Frame) -> Result<(), ModelError> {
         self.cloths.iter().try_for_each(|cloth| cloth.host.validate_frame(frame))?;
+        self.find_contacts(frame);
+        if self.contacts.slice_count() > 0 {
+            self.step_in_slices(frame);
+            return Ok(());
+        }
         self.cloths.par_iter_mut().for_each(|cloth| {
-            cloth.begin_frame(frame);
+            cloth.begin_frame(frame, true);
             cloth.run_part(&FramePart::WHOLE, &mut Team::single());
         });
         Ok(())
+    }
+
+    /// How cloths collide with one another.
+    pub fn cloth_collision(&self) -> ClothCollision {
+        self.cloth_collision
+    }
+
+    /// Sets how cloths collide with one another, from the next frame on. Cloths take part by their
+    /// `cloth_collision_distance`; a frame simulated in parts ([`ReferenceEngine::run_part`]) leaves it out.
+    ///
+    /// # Errors
+    /// [`ModelError`] if a field is out of range; the old settings stay.
+    pub fn set_cloth_collision(&mut self, settings: ClothCollision) -> Result<(), ModelError> {
+        settings.validate()?;
+        self.cloth_collision = settings;
+        Ok(())
+    }
+
+    /// What the last pass of collision between cloths has left, for tests.
+    pub fn contact_memory(&self) -> &ContactMemory {
+        &self.contact_memory
+    }
+
+    /// Finds out which cloths may collide in the next frame, and when.
+    fn find_contacts(&mut self, frame: &Frame) {
+        self.contacts.clear();
+        for (index, cloth) in self.cloths.iter().enumerate().filter(|(_, cloth)| takes_part(&cloth.host)) {
+            self.contacts.add(index, &cloth.host, frame, 0);
+        }
+        self.contacts.finish(&self.cloth_collision);
+    }
+
+    /// Simulates a frame in slices with a collision of cloths after each.
+    fn step_in_slices(&mut self, frame: &Frame) {
+        // Cloths that collide may wake one another: they sleep in their kernel.
+        self.cloths.par_iter_mut().for_each(|cloth| cloth.begin_frame(frame, !takes_part(&cloth.host)));
+        let Self { cloths, contacts, contact_memory, cloth_collision, .. } = self;
+        for (slice, parameters) in contacts.parameters.iter().enumerate() {
+            let slice = slice as u32;
+            cloths.par_iter_mut().for_each(|cloth| {
+                let count = cloth.host.iteration_count(frame);
+                let begin = if slice == 0 { 0 } else { contacts.slice_end(count, slice - 1) };
+                let iterations = begin..contacts.slice_end(count, slice);
+                if !iterations.is_empty() {
+                    cloth.run_part(&FramePart { iterations, ..FramePart::WHOLE }, &mut Team::single());
+                }
+            });
+            let begin = parameters.cloth_begin as usize;
+            let rows: &[ContactCloth] = &contacts.cloths[begin..begin + parameters.cloth_count as usize];
+            let mut members = contacts.indices().peekable();
+            let mut bodies = Vec::with_capacity(rows.len());
+            for (index, cloth) in cloths.iter_mut().enumerate() {
+                if members.next_if_eq(&index).is_some() {
+                    let (current, previous) = (cloth.current.as_mut_slice(), cloth.previous.as_slice());
+                    bodies.push(ContactBody { current, previous, feedback: &mut cloth.feedback });
+                }
+            }
+            for _ in 0..cloth_collision.iterations {
+                contact_memory.pass(parameters, rows, &mut bodies);
+            }
+        }
     }
 
     /// Advances every cloth's clock and packs the frame's constants; [`ReferenceEngine::run_part`] then simulates it.
@@ -149,7 +220,7 @@ impl ReferenceEngine {
     /// [`ModelError`] if the frame is out of range for a cloth; then no cloth's time advances.
     pub fn begin_frame(&mut self, frame: &Frame) -> Result<(), ModelError> {
         self.cloths.iter().try_for_each(|cloth| cloth.host.validate_frame(frame))?;
-        self.cloths.iter_mut().for_each(|cloth| cloth.begin_frame(frame));
+        self.cloths.iter_mut().for_each(|cloth| cloth.begin_frame(frame, true));
         Ok(())
     }
 

@@ -7,6 +7,7 @@
 #![warn(missing_docs)]
 
 mod colliders;
+pub mod contact;
 pub mod engine;
 mod geometry;
 pub mod kernel;

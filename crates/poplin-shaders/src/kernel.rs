@@ -7,6 +7,24 @@ use poplin_layout::{GRID_PARTS, MemoryTier, StageMask};
 pub enum Kernel {
     /// A range of iterations of one frame of one cloth per workgroup.
     SimulateCloth,
+    /// Collision of cloths: particles in the world, bounds.
+    ContactGather,
+    /// Collision of cloths: which cloths meet another; empties the grid.
+    ContactMeet,
+    /// Collision of cloths: particles of each bucket.
+    ContactCount,
+    /// Collision of cloths: sums within blocks of buckets.
+    ContactScan,
+    /// Collision of cloths: sums of the blocks.
+    ContactSum,
+    /// Collision of cloths: particles by bucket.
+    ContactScatter,
+    /// Collision of cloths: the particles of each bucket in order.
+    ContactRank,
+    /// Collision of cloths: contacts of each particle.
+    ContactTouch,
+    /// Collision of cloths: pushes.
+    ContactPush,
     /// Counts long loops.
     CanaryLoop,
     /// Judges NaN and infinities.
@@ -17,12 +35,48 @@ pub enum Kernel {
 
 impl Kernel {
     /// Every kernel.
-    pub const ALL: [Self; 4] = [Self::SimulateCloth, Self::CanaryLoop, Self::CanaryNan, Self::CanaryBarrier];
+    pub const ALL: [Self; 13] = [
+        Self::SimulateCloth,
+        Self::ContactGather,
+        Self::ContactMeet,
+        Self::ContactCount,
+        Self::ContactScan,
+        Self::ContactSum,
+        Self::ContactScatter,
+        Self::ContactRank,
+        Self::ContactTouch,
+        Self::ContactPush,
+        Self::CanaryLoop,
+        Self::CanaryNan,
+        Self::CanaryBarrier,
+    ];
+
+    /// The kernels of one pass of collision between cloths, in order.
+    pub const CONTACT: [Self; 9] = [
+        Self::ContactGather,
+        Self::ContactMeet,
+        Self::ContactCount,
+        Self::ContactScan,
+        Self::ContactSum,
+        Self::ContactScatter,
+        Self::ContactRank,
+        Self::ContactTouch,
+        Self::ContactPush,
+    ];
 
     /// The file stem and the name of the entry point.
     pub fn name(self) -> &'static str {
         match self {
             Self::SimulateCloth => "simulate_cloth",
+            Self::ContactGather => "contact_gather",
+            Self::ContactMeet => "contact_meet",
+            Self::ContactCount => "contact_count",
+            Self::ContactScan => "contact_scan",
+            Self::ContactSum => "contact_sum",
+            Self::ContactScatter => "contact_scatter",
+            Self::ContactRank => "contact_rank",
+            Self::ContactTouch => "contact_touch",
+            Self::ContactPush => "contact_push",
             Self::CanaryLoop => "canary_loop",
             Self::CanaryNan => "canary_nan",
             Self::CanaryBarrier => "canary_barrier",

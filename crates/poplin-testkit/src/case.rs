@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use poplin::HostCloth;
-use poplin_model::{Cloth, Fabric, Phase, PhaseConfig, PhaseKind, Pose, VirtualParticle};
+use poplin_model::{Cloth, ClothCollision, Fabric, Phase, PhaseConfig, PhaseKind, Pose, VirtualParticle};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -58,8 +58,22 @@ pub struct Case {
     pub setup: Vec<Event>,
     /// The frames.
     pub frames: Vec<CaseFrame>,
+    /// Collision between cloths, if it is on.
+    #[serde(default)]
+    pub inter_collision: Option<InterCollision>,
     /// States to reach.
     pub expected: Vec<Snapshot>,
+}
+
+/// Collision between cloths in a case. It acts once per frame, after all cloths.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct InterCollision {
+    /// Distance that particles of different cloths keep \[m\].
+    pub distance: f32,
+    /// Share of an overlap removed per pass.
+    pub stiffness: f32,
+    /// Passes.
+    pub iterations: u32,
 }
 
 /// A cloth of a case: fabric and particles.
@@ -132,6 +146,12 @@ pub struct Snapshot {
     /// Whether each cloth sleeps.
     #[serde(default)]
     pub asleep: Option<Vec<bool>>,
+    /// Distance that particles are kept apart \[m\].
+    #[serde(default)]
+    pub collision_distance_m: Option<f32>,
+    /// Mean of all particles of all cloths \[m\].
+    #[serde(default)]
+    pub center_of_mass: Option<[f32; 3]>,
 }
 
 /// Reach of continuous collision in the cases \[radii\]. The program that measured sorts shapes into a coarse grid and tries a
@@ -181,10 +201,13 @@ impl Case {
     /// # Errors
     /// [`CaseError::Unsupported`] if the setup or a frame uses what is not built yet; [`CaseError::Model`] if it is invalid.
     pub fn cloths(&self) -> Result<Vec<Cloth>, CaseError> {
-        if self.compare != "trajectory" {
+        if !["trajectory", "separation"].contains(&self.compare.as_str()) {
             return Err(CaseError::Unsupported(format!("compare `{}`", self.compare)));
         }
         let mut cloths: Vec<Cloth> = self.cloths.iter().map(CaseCloth::cloth).collect();
+        if let Some(inter) = self.inter_collision {
+            cloths.iter_mut().for_each(|cloth| cloth.config.cloth_collision_distance = inter.distance);
+        }
         for event in &self.setup {
             let count = cloths.len();
             let cloth = cloths.get_mut(event.cloth).ok_or(poplin::Error::NoSuchCloth { cloth: event.cloth, count })?;
@@ -214,6 +237,28 @@ impl Case {
     pub fn self_collision_distance(&self, cloth: usize) -> Option<f32> {
         let event = self.setup.iter().rfind(|event| event.cloth == cloth && event.set == "self_collision_distance")?;
         event.scalar("value").ok()
+    }
+
+    /// Particles of a cloth that self collision keeps apart, if only some.
+    pub(crate) fn self_collision_indices(&self, cloth: usize) -> Option<Vec<u32>> {
+        let event = self.setup.iter().rfind(|event| event.cloth == cloth && event.set == "self_collision_indices")?;
+        event.numbers("indices").ok()
+    }
+
+    /// Places of a cloth's particles at rest \[m\], if self collision knows them.
+    pub(crate) fn rest_positions(&self, cloth: usize) -> Option<Vec<[f32; 4]>> {
+        let event = self.setup.iter().rfind(|event| event.cloth == cloth && event.set == "rest_positions")?;
+        event.floats("xyzw").ok().map(|values| rows(&values))
+    }
+
+    /// How the cloths of the case collide with one another.
+    pub fn cloth_collision(&self) -> Option<ClothCollision> {
+        self.inter_collision.map(|inter| ClothCollision {
+            stiffness: inter.stiffness,
+            iterations: inter.iterations,
+            every: 0,
+            ..ClothCollision::default()
+        })
     }
 
     /// Setup events to apply once the cloths are in simulation.

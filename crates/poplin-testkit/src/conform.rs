@@ -4,6 +4,7 @@ use poplin::model::Frame;
 use poplin::{ClothId, Simulation, SimulationOptions, State};
 
 use crate::case::{Case, CaseError, Snapshot};
+use crate::separation::{center_error, smallest_distance};
 
 /// How a snapshot came out.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,6 +56,9 @@ pub fn run_case(case: &Case, options: &SimulationOptions) -> Result<CaseVerdict,
     for cloth in case.cloths()? {
         simulation.add(cloth)?;
     }
+    if let Some(settings) = case.cloth_collision() {
+        simulation.set_cloth_collision(settings)?;
+    }
     for event in case.setup_events() {
         event.apply(simulation.cloth_mut(ClothId(event.cloth))?)?;
     }
@@ -68,6 +72,9 @@ pub fn run_case(case: &Case, options: &SimulationOptions) -> Result<CaseVerdict,
             check_self_collision(case, &simulation.state()?, index + 1)?;
         }
         for expected in case.expected.iter().filter(|snapshot| snapshot.frame == index + 1) {
+            if expected.collision_distance_m.is_some() {
+                snapshots.extend(judge_separation(case, &simulation.state()?, expected));
+            }
             let (Some(tolerance), Some(particles)) = (expected.tolerance_m, &expected.particles) else { continue };
             let state = simulation.state()?;
             let distance = |(cloth, particles): (usize, &Vec<f32>)| {
@@ -81,6 +88,29 @@ pub fn run_case(case: &Case, options: &SimulationOptions) -> Result<CaseVerdict,
         }
     }
     Ok(CaseVerdict { snapshots })
+}
+
+/// Share of the collision distance that particles may come closer where order decides the details.
+const SEPARATION_SLACK: f32 = 0.05;
+
+/// How far the center of mass may be from the measured one \[m\], up to [`CENTER_FRAME`]; after that the ways of two solvers part.
+const CENTER_TOLERANCE: f32 = 0.05;
+
+/// Last frame in which the center of mass is judged.
+const CENTER_FRAME: usize = 15;
+
+/// By how much particles are closer than they should be, and how far the center of mass is from where it was measured.
+fn judge_separation(case: &Case, state: &State, expected: &Snapshot) -> Vec<SnapshotVerdict> {
+    let frame = expected.frame;
+    let distance = expected.collision_distance_m.unwrap_or(0.0);
+    let smallest = smallest_distance(case, state);
+    let error = if smallest.is_nan() { f32::NAN } else { (distance - smallest).max(0.0) };
+    let mut verdicts = vec![SnapshotVerdict { frame, error, tolerance: SEPARATION_SLACK * distance }];
+    if let Some(center) = expected.center_of_mass {
+        let tolerance = if frame <= CENTER_FRAME { CENTER_TOLERANCE } else { f32::INFINITY };
+        verdicts.push(SnapshotVerdict { frame, error: center_error(state, center), tolerance });
+    }
+    verdicts
 }
 
 /// Refuses a case in which particles come so close that self collision, which is not built, would act.

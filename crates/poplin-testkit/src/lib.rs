@@ -10,5 +10,6 @@ pub mod entanglement;
 pub mod metrics;
 pub mod rng;
 pub mod scenes;
+pub mod separation;
 pub mod stage_case;
 pub mod stage_runner;

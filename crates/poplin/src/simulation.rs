@@ -3,7 +3,7 @@
 #[cfg(feature = "gpu")]
 use poplin_gpu::{Headless, HeadlessOptions};
 use poplin_layout::HostCloth;
-use poplin_model::{Cloth, Frame};
+use poplin_model::{Cloth, ClothCollision, Frame};
 #[cfg(feature = "cpu")]
 use poplin_reference::ReferenceEngine;
 
@@ -178,6 +178,30 @@ impl Simulation {
             }
         };
         Ok(State { cloths })
+    }
+
+    /// How cloths collide with one another.
+    pub fn cloth_collision(&self) -> ClothCollision {
+        match &self.engine {
+            #[cfg(feature = "cpu")]
+            Engine::Cpu(engine) => engine.cloth_collision(),
+            #[cfg(feature = "gpu")]
+            Engine::Gpu(headless) => headless.engine().cloth_collision(),
+        }
+    }
+
+    /// Sets how cloths collide with one another, from the next frame on; cloths take part by their
+    /// `cloth_collision_distance`.
+    ///
+    /// # Errors
+    /// [`Error::Model`] if a field is out of range; the old settings stay.
+    pub fn set_cloth_collision(&mut self, settings: ClothCollision) -> Result<(), Error> {
+        match &mut self.engine {
+            #[cfg(feature = "cpu")]
+            Engine::Cpu(engine) => Ok(engine.set_cloth_collision(settings)?),
+            #[cfg(feature = "gpu")]
+            Engine::Gpu(headless) => Ok(headless.engine_mut().set_cloth_collision(settings)?),
+        }
     }
 
     /// A cloth's host side: settings, inputs, local frame.

@@ -5,6 +5,7 @@ use crate::GpuError;
 use bytemuck::{bytes_of, cast_slice};
 use poplin_layout::{
     ClothPlacement, Feedback, GridPlan, HostCloth, LoopTrips, MemoryTier, NO_OFFSET, Stage, choose_lane_count, pack_fabric,
+    takes_part,
 };
 use poplin_model::Cloth;
 use poplin_shaders::OverrideValues;
@@ -84,6 +85,9 @@ impl Engine {
             bucket,
         });
         self.enter_bucket(cloth as usize);
+        if !self.options.lazy_pipelines && takes_part(&self.cloths[cloth as usize].host) {
+            self.contacts.prepare(&self.device);
+        }
         Ok(ClothId(cloth as usize))
     }
 

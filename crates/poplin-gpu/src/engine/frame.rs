@@ -1,12 +1,13 @@
 //! Recording frames: inputs, constants, dispatches.
 
-use super::{ActiveBucket, ClothId, Copy, Engine, UNIFORM_STRIDE};
+use super::{ActiveBucket, ClothId, Copy, Dispatch, Engine, UNIFORM_STRIDE};
 use crate::GpuError;
 use crate::growable::GrowableBuffer;
 use bytemuck::{bytes_of, cast_slice};
-use poplin_layout::{DispatchParameters, FramePart, Stage, StageMask};
+use poplin_layout::{DispatchParameters, FramePart, Stage, StageMask, takes_part};
 use poplin_model::Frame;
 use poplin_shaders::OverrideValues;
+use std::ops::Range;
 
 impl Engine {
     /// Records one frame of every cloth into the caller's encoder. Nothing is submitted or polled; constants go through the
@@ -16,7 +17,7 @@ impl Engine {
     /// [`GpuError`] if the frame is out of range for a cloth; then nothing is recorded and no cloth's time advances.
     pub fn encode_frame(&mut self, encoder: &mut wgpu::CommandEncoder, frame: &Frame) -> Result<(), GpuError> {
         self.begin_frame(frame)?;
-        self.encode_part(encoder, &FramePart::WHOLE)
+        self.encode_begun(encoder)
     }
 
     /// Takes over every cloth's inputs, advances its clock and packs the frame's constants; [`Engine::encode_part`] then
@@ -44,6 +45,8 @@ impl Engine {
                 self.change_bucket(index, values);
             }
         }
+        self.contacts.begin_frame(&self.device, &self.queue, &self.cloths, frame, self.options.loop_limit)?;
+        let is_sliced = self.contacts.frame.slice_count() > 0;
         self.arrays.clear();
         self.active.clear();
         for (values, cloths) in &self.buckets {
@@ -51,7 +54,8 @@ impl Engine {
             let mut trips = 1;
             for &index in cloths {
                 let cloth = &mut self.cloths[index];
-                if cloth.host.is_resting() {
+                // Cloths that collide may wake one another: they sleep in their kernel.
+                if cloth.host.is_resting() && !(is_sliced && takes_part(&cloth.host)) {
                     cloth.host.skip_frame(frame);
                     cloth.impulse_rows = 0..0;
                     continue;
@@ -154,44 +158,61 @@ impl Engine {
     }
 
     /// One dispatch per bucket, more where the iterations are too many for one.
-    fn plan_dispatches(&mut self, part: &FramePart) -> Vec<(OverrideValues, DispatchParameters)> {
-        let max_row = self.device.limits().max_compute_workgroups_per_dimension;
-        let trip_limit = self.options.trips_per_dispatch.min(self.options.loop_limit.unwrap_or(u64::MAX));
+    fn plan_dispatches(&mut self, part: &FramePart) -> Vec<Dispatch> {
         let mut dispatches = Vec::with_capacity(self.active.len());
         for bucket in &self.active {
             let stages = StageMask(bucket.values.stages.0 & part.stages.0);
             let grid_cells = if stages.contains(Stage::SelfCollide) { bucket.values.grid_cells } else { 1 };
             let values = OverrideValues { stages, grid_cells, ..bucket.values };
             self.pipelines.prepare(&self.device, values);
-            let (cloth_begin, cloth_count) = (bucket.cloths.start, bucket.cloths.end - bucket.cloths.start);
             let frames = &self.part_frames[bucket.cloths.start as usize..bucket.cloths.end as usize];
             let iterations = frames.iter().map(|frame| frame.iteration_count).max().unwrap_or(0);
-            let per_dispatch = (trip_limit / bucket.trips).clamp(1, u64::from(u32::MAX)) as u32;
-            let end = iterations.min(part.iterations.end);
-            let mut begin = part.iterations.start;
-            while begin < end {
-                let next = begin.saturating_add(per_dispatch).min(end);
-                let parameters = DispatchParameters {
-                    cloth_begin,
-                    cloth_count,
-                    row_width: cloth_count.min(max_row),
-                    iteration_begin: begin,
-                    iteration_end: next,
-                    padding: [0; 3],
-                };
-                dispatches.push((values, parameters));
-                begin = next;
-            }
+            let iterations = part.iterations.start..iterations.min(part.iterations.end);
+            self.push_dispatches(values, bucket.trips, bucket.cloths.clone(), iterations, &mut dispatches);
         }
-        self.dispatch_bytes.clear();
-        for (_, parameters) in &dispatches {
-            self.dispatch_bytes.extend_from_slice(bytes_of(parameters));
-            self.dispatch_bytes.resize(self.dispatch_bytes.len().next_multiple_of(UNIFORM_STRIDE as usize), 0);
-        }
+        self.pack_dispatches(&dispatches);
         dispatches
     }
 
-    fn upload(&mut self) -> Result<(), GpuError> {
+    /// Adds the dispatches of some iterations of some cloths, `trips` loop trips a lane and iteration.
+    pub(super) fn push_dispatches(
+        &self,
+        values: OverrideValues,
+        trips: u64,
+        cloths: Range<u32>,
+        iterations: Range<u32>,
+        dispatches: &mut Vec<Dispatch>,
+    ) {
+        let max_row = self.device.limits().max_compute_workgroups_per_dimension;
+        let trip_limit = self.options.trips_per_dispatch.min(self.options.loop_limit.unwrap_or(u64::MAX));
+        let per_dispatch = (trip_limit / trips).clamp(1, u64::from(u32::MAX)) as u32;
+        let (cloth_begin, cloth_count) = (cloths.start, cloths.end - cloths.start);
+        let mut begin = iterations.start;
+        while begin < iterations.end {
+            let next = begin.saturating_add(per_dispatch).min(iterations.end);
+            let parameters = DispatchParameters {
+                cloth_begin,
+                cloth_count,
+                row_width: cloth_count.min(max_row),
+                iteration_begin: begin,
+                iteration_end: next,
+                padding: [0; 3],
+            };
+            dispatches.push((values, parameters));
+            begin = next;
+        }
+    }
+
+    /// Lays out the uniforms of the dispatches.
+    pub(super) fn pack_dispatches(&mut self, dispatches: &[Dispatch]) {
+        self.dispatch_bytes.clear();
+        for (_, parameters) in dispatches {
+            self.dispatch_bytes.extend_from_slice(bytes_of(parameters));
+            self.dispatch_bytes.resize(self.dispatch_bytes.len().next_multiple_of(UNIFORM_STRIDE as usize), 0);
+        }
+    }
+
+    pub(super) fn upload(&mut self) -> Result<(), GpuError> {
         let slot = &mut self.slots[self.next_slot];
         let (device, queue) = (&self.device, &self.queue);
         let cloth_frames: &[u8] = cast_slice(&self.part_frames);

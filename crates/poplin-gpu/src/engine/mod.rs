@@ -1,6 +1,7 @@
 //! The engine: cloths in, a recorded frame out.
 
 mod add;
+mod contacts;
 mod frame;
 
 use crate::GpuError;
@@ -9,7 +10,7 @@ use crate::pipelines::Pipelines;
 use crate::requirements::{check_device, tier_limits};
 use bytemuck::cast_slice;
 use poplin_layout::{
-    ClothFrame, ClothPlacement, FabricOffsets, Feedback, FrameArrays, HostCloth, LoopTrips, MemoryTier, TierLimits,
+    ClothFrame, ClothPlacement, DispatchParameters, FabricOffsets, Feedback, FrameArrays, HostCloth, LoopTrips, MemoryTier, TierLimits,
 };
 use poplin_model::Fabric;
 use poplin_shaders::OverrideValues;
@@ -101,7 +102,11 @@ struct FrameSlot {
     frame_pool: GrowableBuffer,
     uploads: GrowableBuffer,
     bind_group: Option<wgpu::BindGroup>,
+    contacts: contacts::ContactSlot,
 }
+
+/// A dispatch of the cloth kernel: its pipeline and its uniform.
+type Dispatch = (OverrideValues, DispatchParameters);
 
 /// Cloths of one bucket that are awake in the begun frame.
 struct ActiveBucket {
@@ -140,6 +145,7 @@ pub struct Engine {
     dispatch_bytes: Vec<u8>,
     upload_bytes: Vec<u8>,
     copies: Vec<Copy>,
+    contacts: contacts::Contacts,
 }
 
 impl Engine {
@@ -159,8 +165,10 @@ impl Engine {
             frame_pool: new("poplin.simulate_cloth.frame_pool", storage),
             uploads: new("poplin.simulate_cloth.uploads", wgpu::BufferUsages::empty()),
             bind_group: None,
+            contacts: contacts::ContactSlot::new(device),
         };
         Ok(Self {
+            contacts: contacts::Contacts::new(device),
             tier_limits: tier_limits(&device.limits()),
             pipelines: Pipelines::new(device, options.shader_text.as_deref()),
             cloths: Vec::new(),

@@ -1,6 +1,6 @@
 //! A scene as plain data.
 
-use poplin_model::{ClothConfig, PhaseConfig, PhaseKind};
+use poplin_model::{ClothCollision, ClothConfig, PhaseConfig, PhaseKind};
 use serde::Deserialize;
 
 use super::{AnimatedPins, LocalFrame, PinRule, SceneCollider, Shape, Transform, Wind};
@@ -18,6 +18,8 @@ pub struct Scene {
     pub cloths: Vec<SceneCloth>,
     /// What they collide with (default nothing).
     pub colliders: Vec<SceneCollider>,
+    /// How they collide with one another: those with `cloth_collision_distance` in their `config`.
+    pub cloth_collision: ClothCollision,
     /// The file, for errors that come up later.
     pub(super) path: std::path::PathBuf,
     /// Its text, for their lines.

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use poplin_model::ClothConfig;
+use poplin_model::{ClothCollision, ClothConfig};
 use serde::{Deserialize, Deserializer, de};
 
 use super::locate::Source;
@@ -29,6 +29,8 @@ struct SceneFile {
     #[serde(default = "default_frame_rate")]
     frame_rate: f32,
     wind: Option<Wind>,
+    #[serde(default)]
+    cloth_collision: ClothCollision,
     #[serde(default)]
     cloth: Vec<ClothFile>,
     #[serde(default)]
@@ -191,6 +193,7 @@ impl Scene {
             frame_rate: file.frame_rate,
             cloths: cloths.collect::<Result<_, _>>()?,
             colliders: colliders.collect::<Result<_, _>>()?,
+            cloth_collision: file.cloth_collision,
             path: source.path.into(),
             text: text.to_owned(),
         };

@@ -63,6 +63,19 @@
 //! cloths = ["sheet"]                            # default: all
 //! ```
 //!
+//! Cloths with a distance keep it to one another, particle against particle:
+//!
+//! ```toml
+//! [cloth_collision]             # how, for the whole scene; may be left out
+//! friction = 0.2                # stiffness, iterations and every are the others
+//!
+//! [[cloth]]
+//! grid = { columns = 41, rows = 41, width = 1.0, height = 1.0, plane = "xz" }
+//! config = { cloth_collision_distance = 0.025 } # [m]; collision_group and collision_mask pick who collides with whom
+//! count = 3
+//! spacing = [0.0, 0.1, 0.0]
+//! ```
+//!
 //! [`Scene::load`] reads one, [`Scene::build_cloth`] makes the mesh and the pins of a cloth, [`Scene::build_colliders`] the
 //! shapes that it collides with, and [`colliders_in_frame`] puts these in place. Every key is a field of the types here;
 //! unknown keys are errors.

@@ -25,6 +25,7 @@ const MAX_TURN: f64 = 36_000.0;
 pub(super) fn validate(scene: &Scene, source: &Source<'_>) -> Result<(), SceneError> {
     source.check_range("frames", scene.frames, [1.0, 1e6], "")?;
     source.check_range("frame_rate", shortest(scene.frame_rate), [0.1, 1e4], "1/s")?;
+    scene.cloth_collision.validate().map_err(|error| source.model_error("cloth_collision", &error))?;
     if scene.cloths.is_empty() {
         return Err(empty(source, "cloth", "[[cloth]]"));
     }

@@ -1,0 +1,287 @@
+//! Collision between cloths: buffers, pipelines, and frames recorded in slices with collisions between them.
+
+use super::{Engine, GpuCloth, UNIFORM_STRIDE};
+use crate::GpuError;
+use crate::growable::GrowableBuffer;
+use bytemuck::{bytes_of, cast_slice};
+use poplin_layout::{CONTACT_LANES, ContactFrame, ContactParameters, FramePart, SCAN_BLOCK, takes_part};
+use poplin_model::{ClothCollision, Frame};
+use poplin_shaders::{Kernel, compose};
+use std::num::NonZeroU64;
+
+/// Bindings 1.. of the contact kernels: whether they only read them.
+const STORAGE_READ_ONLY: [bool; 8] = [true, false, true, false, false, false, false, false];
+
+/// What collision between cloths keeps on the device.
+pub(super) struct Contacts {
+    pub(super) settings: ClothCollision,
+    pub(super) frame: ContactFrame,
+    layout: wgpu::BindGroupLayout,
+    /// Made when a cloth first takes part: an engine without such cloths compiles none.
+    pipelines: Vec<wgpu::ComputePipeline>,
+    pub(super) rows: GrowableBuffer,
+    cells: GrowableBuffer,
+    pub(super) entries: GrowableBuffer,
+    bounds: GrowableBuffer,
+}
+
+/// What a frame slot keeps of collision between cloths.
+pub(super) struct ContactSlot {
+    cloths: GrowableBuffer,
+    parameters: GrowableBuffer,
+}
+
+impl ContactSlot {
+    pub(super) fn new(device: &wgpu::Device) -> Self {
+        Self {
+            cloths: GrowableBuffer::new(device, "poplin.contact.cloths", wgpu::BufferUsages::STORAGE),
+            parameters: GrowableBuffer::new(device, "poplin.contact.parameters", wgpu::BufferUsages::UNIFORM),
+        }
+    }
+}
+
+impl Contacts {
+    pub(super) fn new(device: &wgpu::Device) -> Self {
+        let entry = |binding: u32, ty: wgpu::BufferBindingType, has_dynamic_offset: bool| wgpu::BindGroupLayoutEntry {
+            binding,
+            visibility: wgpu::ShaderStages::COMPUTE,
+            ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: None },
+            count: None,
+        };
+        let mut entries = vec![entry(0, wgpu::BufferBindingType::Uniform, true)];
+        for (index, &read_only) in STORAGE_READ_ONLY.iter().enumerate() {
+            entries.push(entry(index as u32 + 1, wgpu::BufferBindingType::Storage { read_only }, false));
+        }
+        let descriptor = wgpu::BindGroupLayoutDescriptor { label: Some("poplin.contact.layout"), entries: &entries };
+        let new = |name| GrowableBuffer::new(device, name, wgpu::BufferUsages::STORAGE);
+        Self {
+            settings: ClothCollision::default(),
+            frame: ContactFrame::default(),
+            layout: device.create_bind_group_layout(&descriptor),
+            pipelines: Vec::new(),
+            rows: new("poplin.contact.rows"),
+            cells: new("poplin.contact.cells"),
+            entries: new("poplin.contact.entries"),
+            bounds: new("poplin.contact.bounds"),
+        }
+    }
+
+    /// Makes the pipelines if there are none yet.
+    pub(super) fn prepare(&mut self, device: &wgpu::Device) {
+        if !self.pipelines.is_empty() {
+            return;
+        }
+        let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+            label: Some("poplin.contact.pipeline_layout"),
+            bind_group_layouts: &[Some(&self.layout)],
+            immediate_size: 0,
+        });
+        let pipeline = |kernel: &Kernel| {
+            let composed = compose(&kernel.path()).expect("the embedded kernels compose; a test holds it");
+            let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+                label: Some(kernel.name()),
+                source: wgpu::ShaderSource::Wgsl(composed.text.into()),
+            });
+            device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: Some(kernel.name()),
+                layout: Some(&layout),
+                module: &module,
+                entry_point: Some(kernel.name()),
+                compilation_options: wgpu::PipelineCompilationOptions::default(),
+                cache: None,
+            })
+        };
+        self.pipelines = Kernel::CONTACT.iter().map(pipeline).collect();
+    }
+
+    /// Finds out which cloths may collide in the frame, and when; call before the cloths pack it.
+    pub(super) fn begin_frame(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        cloths: &[GpuCloth],
+        frame: &Frame,
+        loop_limit: Option<u64>,
+    ) -> Result<(), GpuError> {
+        self.frame.clear();
+        for (index, cloth) in cloths.iter().enumerate().filter(|(_, cloth)| takes_part(&cloth.host)) {
+            self.frame.add(index, &cloth.host, frame, cloth.placement.particle_begin);
+        }
+        self.frame.finish(&self.settings);
+        if self.frame.slice_count() == 0 {
+            return Ok(());
+        }
+        // One lane tries a cloth against all others.
+        let trips = self.frame.indices().len() as u64;
+        if let Some(limit) = loop_limit.filter(|&limit| trips > limit) {
+            return Err(GpuError::LoopTooLong { trips, limit });
+        }
+        self.prepare(device);
+        let lens = self.frame.lens();
+        let wanted = [
+            (&mut self.rows, 16 * lens.rows),
+            (&mut self.cells, 4 * lens.cells),
+            (&mut self.entries, 4 * lens.entries),
+            (&mut self.bounds, 4 * lens.bounds),
+        ];
+        for (buffer, bytes) in wanted {
+            buffer.check(device, bytes)?;
+            buffer.grow(device, queue, bytes);
+        }
+        Ok(())
+    }
+
+    /// Workgroups of a kernel.
+    fn groups(kernel: Kernel, parameters: &ContactParameters) -> u32 {
+        let bucket_end = parameters.bucket_count + SCAN_BLOCK;
+        match kernel {
+            Kernel::ContactGather => parameters.cloth_count,
+            Kernel::ContactMeet => parameters.cloth_count.max(bucket_end).div_ceil(CONTACT_LANES),
+            Kernel::ContactScan => bucket_end / SCAN_BLOCK,
+            Kernel::ContactSum => 1,
+            _ => parameters.row_count.div_ceil(CONTACT_LANES),
+        }
+    }
+
+    /// Records the passes after a slice.
+    fn encode(&self, pass: &mut wgpu::ComputePass<'_>, bind_group: &wgpu::BindGroup, slice: u32, max_row: u32) {
+        let parameters = &self.frame.parameters[slice as usize];
+        pass.set_bind_group(0, bind_group, &[(u64::from(slice) * UNIFORM_STRIDE) as u32]);
+        for _ in 0..self.settings.iterations {
+            for (kernel, pipeline) in Kernel::CONTACT.iter().zip(&self.pipelines) {
+                let groups = Self::groups(*kernel, parameters);
+                let width = groups.min(max_row);
+                pass.set_pipeline(pipeline);
+                pass.dispatch_workgroups(width, groups.div_ceil(width), 1);
+            }
+        }
+    }
+}
+
+impl Engine {
+    /// How cloths collide with one another.
+    pub fn cloth_collision(&self) -> ClothCollision {
+        self.contacts.settings
+    }
+
+    /// Sets how cloths collide with one another, from the next frame on. Cloths take part by their
+    /// `cloth_collision_distance`; a frame recorded in parts ([`Engine::encode_part`]) leaves it out.
+    ///
+    /// # Errors
+    /// [`GpuError::Model`] if a field is out of range; the old settings stay.
+    pub fn set_cloth_collision(&mut self, settings: ClothCollision) -> Result<(), GpuError> {
+        settings.validate()?;
+        self.contacts.settings = settings;
+        Ok(())
+    }
+
+    /// Rows and lists of the last pass of collision between cloths, as the shaders have them, for tests.
+    pub fn contact_buffers(&self) -> [&wgpu::Buffer; 2] {
+        [self.contacts.rows.buffer(), self.contacts.entries.buffer()]
+    }
+
+    /// Records the begun frame in slices with a collision of cloths after each.
+    pub(super) fn encode_slices(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
+        self.part_frames.clone_from(&self.arrays.cloth_frames);
+        let slice_count = self.contacts.frame.slice_count();
+        let mut dispatches = Vec::new();
+        let mut ends = Vec::with_capacity(slice_count as usize);
+        for slice in 0..slice_count {
+            self.plan_slice(slice, &mut dispatches);
+            ends.push(dispatches.len());
+        }
+        self.pack_dispatches(&dispatches);
+        self.upload()?;
+        let contact_bind_group = self.upload_contacts()?;
+
+        let slot = &self.slots[self.next_slot];
+        self.next_slot = (self.next_slot + 1) % self.slots.len();
+        let bind_group = slot.bind_group.as_ref().expect("upload makes the bind group");
+        for copy in self.copies.drain(..) {
+            let destination = if copy.to_particles { &self.current } else { &self.input_pool };
+            encoder.copy_buffer_to_buffer(slot.uploads.buffer(), copy.source, destination.buffer(), copy.destination, copy.len);
+        }
+        self.upload_bytes.clear();
+        let max_row = self.device.limits().max_compute_workgroups_per_dimension;
+        let descriptor = wgpu::ComputePassDescriptor { label: Some("poplin.simulate_cloth"), timestamp_writes: None };
+        let mut pass = encoder.begin_compute_pass(&descriptor);
+        let mut begin = 0;
+        for (slice, end) in ends.into_iter().enumerate() {
+            for (index, (values, parameters)) in dispatches.iter().enumerate().take(end).skip(begin) {
+                pass.set_pipeline(self.pipelines.get(values).expect("plan_slice prepares every pipeline"));
+                pass.set_bind_group(0, bind_group, &[(index as u64 * UNIFORM_STRIDE) as u32]);
+                pass.dispatch_workgroups(parameters.row_width, parameters.cloth_count.div_ceil(parameters.row_width), 1);
+            }
+            begin = end;
+            self.contacts.encode(&mut pass, &contact_bind_group, slice as u32, max_row);
+        }
+        Ok(())
+    }
+
+    /// The dispatches of one slice: per bucket one for each run of cloths with the same number of iterations.
+    fn plan_slice(&mut self, slice: u32, dispatches: &mut Vec<super::Dispatch>) {
+        for index in 0..self.active.len() {
+            let bucket = &self.active[index];
+            let (values, trips, cloths) = (bucket.values, bucket.trips, bucket.cloths.clone());
+            self.pipelines.prepare(&self.device, values);
+            let mut begin = cloths.start;
+            while begin < cloths.end {
+                let count_of = |cloth: u32| self.part_frames[cloth as usize].iteration_count;
+                let count = count_of(begin);
+                let end = (begin..cloths.end).find(|&cloth| count_of(cloth) != count).unwrap_or(cloths.end);
+                let frame = &self.contacts.frame;
+                let first = if slice == 0 { 0 } else { frame.slice_end(count, slice - 1) };
+                self.push_dispatches(values, trips, begin..end, first..frame.slice_end(count, slice), dispatches);
+                begin = end;
+            }
+        }
+    }
+
+    fn upload_contacts(&mut self) -> Result<wgpu::BindGroup, GpuError> {
+        let mut parameters = Vec::new();
+        for slice in &self.contacts.frame.parameters {
+            parameters.extend_from_slice(bytes_of(slice));
+            parameters.resize(parameters.len().next_multiple_of(UNIFORM_STRIDE as usize), 0);
+        }
+        let slot = &mut self.slots[self.next_slot].contacts;
+        let cloths: &[u8] = cast_slice(&self.contacts.frame.cloths);
+        for (buffer, bytes) in [(&mut slot.cloths, cloths), (&mut slot.parameters, parameters.as_slice())] {
+            buffer.check(&self.device, bytes.len() as u64)?;
+            buffer.grow(&self.device, &self.queue, bytes.len() as u64);
+            self.queue.write_buffer(buffer.buffer(), 0, bytes);
+        }
+        let uniform = wgpu::BufferBinding {
+            buffer: slot.parameters.buffer(),
+            offset: 0,
+            size: NonZeroU64::new(size_of::<ContactParameters>() as u64),
+        };
+        let contacts = &self.contacts;
+        let storage = [
+            &slot.cloths,
+            &self.current,
+            &self.previous,
+            &self.feedback,
+            &contacts.rows,
+            &contacts.cells,
+            &contacts.entries,
+            &contacts.bounds,
+        ];
+        let mut entries = vec![wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::Buffer(uniform) }];
+        entries.extend(
+            storage
+                .iter()
+                .zip(1..)
+                .map(|(buffer, binding)| wgpu::BindGroupEntry { binding, resource: buffer.buffer().as_entire_binding() }),
+        );
+        Ok(self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("poplin.contact.bind_group"),
+            layout: &contacts.layout,
+            entries: &entries,
+        }))
+    }
+
+    /// Records the begun frame: in slices where cloths may collide, else in one piece.
+    pub(super) fn encode_begun(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
+        if self.contacts.frame.slice_count() > 0 { self.encode_slices(encoder) } else { self.encode_part(encoder, &FramePart::WHOLE) }
+    }
+}

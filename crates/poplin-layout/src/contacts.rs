@@ -1,0 +1,290 @@
+//! Collision between cloths: which cloths take part in a frame, when they collide, where their frames stand then.
+
+use bytemuck::{Pod, Zeroable};
+use glam::{DMat3, DQuat, DVec3};
+use poplin_model::{ClothCollision, Frame, Pose};
+
+use crate::HostCloth;
+
+/// Lanes of a workgroup of the contact kernels.
+pub const CONTACT_LANES: u32 = 64;
+
+/// Buckets that one workgroup sums up.
+pub const SCAN_BLOCK: u32 = 1024;
+
+/// Strides of a cell's coordinates in the number of its bucket. The 27 cells around a point have 27 different buckets for
+/// every power of two of buckets from 256 on, so no particle is met twice.
+pub const CELL_STRIDES: [u32; 3] = [1, 89, 7921];
+
+/// Smallest side of a cell \[m\].
+const MIN_CELL: f32 = 1e-6;
+
+/// One cloth in one collision of cloths; twin of the struct in `shaders/contact/buffers.wgsl`.
+#[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct ContactCloth {
+    /// Local x axis in the world; w unused.
+    pub axis_x: [f32; 4],
+    /// Local y axis in the world.
+    pub axis_y: [f32; 4],
+    /// Local z axis in the world.
+    pub axis_z: [f32; 4],
+    /// Origin of the local frame in the world \[m\].
+    pub origin: [f32; 4],
+    /// What the local x axis has changed by in the last iteration.
+    pub turn_x: [f32; 4],
+    /// What the local y axis has changed by.
+    pub turn_y: [f32; 4],
+    /// What the local z axis has changed by.
+    pub turn_z: [f32; 4],
+    /// What the origin has moved by in the last iteration \[m\].
+    pub shift: [f32; 4],
+    /// First particle in `current` and `previous`.
+    pub particle_begin: u32,
+    /// Number of particles.
+    pub particle_count: u32,
+    /// First row of the contacts.
+    pub row_begin: u32,
+    /// Slot in `feedback`.
+    pub cloth: u32,
+    /// Groups that the cloth belongs to.
+    pub group: u32,
+    /// Groups that it collides with.
+    pub mask: u32,
+    /// Half the distance that it keeps \[m\].
+    pub radius: f32,
+    /// Move per iteration from which another cloth's particle wakes this one \[m\].
+    pub wake_distance: f32,
+}
+
+/// The uniform of one collision of cloths.
+#[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub struct ContactParameters {
+    /// First entry of `contact_cloths`.
+    pub cloth_begin: u32,
+    /// Number of cloths.
+    pub cloth_count: u32,
+    /// Particles of all cloths.
+    pub row_count: u32,
+    /// Buckets of the grid, a power of two.
+    pub bucket_count: u32,
+    /// One over the side of a cell [1/m].
+    pub cell_scale: f32,
+    /// Share of an overlap removed per pass.
+    pub stiffness: f32,
+    /// Share of the motion along one another removed per pass.
+    pub friction: f32,
+    /// Fills the struct to a multiple of 16 bytes.
+    pub padding: u32,
+}
+
+/// A cloth that takes part, before the frame.
+#[derive(Debug, Clone, Copy)]
+struct Member {
+    index: usize,
+    start: Pose,
+    target: Pose,
+    iteration_count: u32,
+    row: ContactCloth,
+}
+
+/// The collisions of cloths in one frame. Empty if nothing collides: then the frame is simulated in one piece.
+#[derive(Debug, Clone, Default)]
+pub struct ContactFrame {
+    members: Vec<Member>,
+    /// Cloths of every slice, slice by slice.
+    pub cloths: Vec<ContactCloth>,
+    /// The uniform of every slice.
+    pub parameters: Vec<ContactParameters>,
+    largest_count: u32,
+    every: u32,
+}
+
+/// Whether cloths with this setting collide at all.
+pub fn collides(settings: &ClothCollision) -> bool {
+    settings.stiffness > 0.0 || settings.friction > 0.0
+}
+
+/// Whether a cloth takes part in collision between cloths.
+pub fn takes_part(host: &HostCloth) -> bool {
+    host.cloth().config.cloth_collision_distance > 0.0
+}
+
+impl ContactFrame {
+    /// Forgets the last frame.
+    pub fn clear(&mut self) {
+        self.members.clear();
+        self.cloths.clear();
+        self.parameters.clear();
+        (self.largest_count, self.every) = (0, 0);
+    }
+
+    /// Takes in a cloth that takes part; call before the host packs the frame. `particle_begin` is its first particle in the
+    /// backend's buffers, `cloth` its slot of feedback.
+    pub fn add(&mut self, index: usize, host: &HostCloth, frame: &Frame, particle_begin: u32) {
+        let config = &host.cloth().config;
+        let iteration_count = host.iteration_count(frame);
+        let row_begin = self.members.last().map_or(0, |last| last.row.row_begin + last.row.particle_count);
+        let row = ContactCloth {
+            particle_begin,
+            particle_count: host.cloth().particle_count() as u32,
+            row_begin,
+            cloth: index as u32,
+            group: config.collision_group,
+            mask: config.collision_mask,
+            radius: 0.5 * config.cloth_collision_distance,
+            wake_distance: config.sleep_threshold * frame.dt / iteration_count.max(1) as f32,
+            ..Zeroable::zeroed()
+        };
+        self.members.push(Member { index, start: host.pose(), target: host.target_pose(), iteration_count, row });
+    }
+
+    /// Cuts the frame into slices, each with a collision at its end.
+    pub fn finish(&mut self, settings: &ClothCollision) {
+        self.largest_count = self.members.iter().map(|member| member.iteration_count).max().unwrap_or(0);
+        if self.members.len() < 2 || self.largest_count == 0 || !collides(settings) {
+            return self.clear();
+        }
+        self.every = if settings.every == 0 { self.largest_count } else { settings.every };
+        let last = self.members[self.members.len() - 1].row;
+        let row_count = last.row_begin + last.particle_count;
+        let radius = self.members.iter().map(|member| member.row.radius).fold(0.0, f32::max);
+        for slice in 0..self.largest_count.div_ceil(self.every) {
+            let parameters = ContactParameters {
+                cloth_begin: self.cloths.len() as u32,
+                cloth_count: self.members.len() as u32,
+                row_count,
+                bucket_count: row_count.saturating_mul(2).clamp(SCAN_BLOCK, 1 << 30).next_power_of_two(),
+                // A little more than the largest distance, so that rounding parts no two particles that touch.
+                cell_scale: 1.0 / (2.0 * radius * 1.001).max(MIN_CELL),
+                stiffness: settings.stiffness,
+                friction: settings.friction,
+                padding: 0,
+            };
+            self.parameters.push(parameters);
+            for k in 0..self.members.len() {
+                let end = self.slice_end(self.members[k].iteration_count, slice);
+                self.cloths.push(self.members[k].at(end));
+            }
+        }
+    }
+
+    /// Number of slices; 0 if nothing collides in this frame.
+    pub fn slice_count(&self) -> u32 {
+        self.parameters.len() as u32
+    }
+
+    /// Iterations of a cloth with `iteration_count` iterations that are over after a slice: the same share of the frame as in
+    /// the cloth with the most, rounded up.
+    pub fn slice_end(&self, iteration_count: u32, slice: u32) -> u32 {
+        let end = (u64::from(slice) + 1).saturating_mul(u64::from(self.every)).min(u64::from(self.largest_count));
+        (u64::from(iteration_count) * end).div_ceil(u64::from(self.largest_count.max(1))) as u32
+    }
+
+    /// Particles of all cloths that take part.
+    pub fn row_count(&self) -> u32 {
+        self.parameters.first().map_or(0, |parameters| parameters.row_count)
+    }
+
+    /// The cloths that take part, by the number they were added with.
+    pub fn indices(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
+        self.members.iter().map(|member| member.index)
+    }
+
+    /// What one collision needs of the backends' buffers, in their elements.
+    pub fn lens(&self) -> ContactLens {
+        let Some(parameters) = self.parameters.first() else { return ContactLens::default() };
+        let (rows, cloths) = (u64::from(parameters.row_count), u64::from(parameters.cloth_count));
+        let buckets = u64::from(parameters.bucket_count + SCAN_BLOCK);
+        ContactLens { rows: 2 * rows, cells: buckets + buckets / u64::from(SCAN_BLOCK), entries: 5 * rows, bounds: 7 * cloths }
+    }
+}
+
+/// Lengths of the buffers of the contact kernels, in elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ContactLens {
+    /// Of `contact_rows` (vec4): positions and inverse masses, then motions and radii.
+    pub rows: u64,
+    /// Of `contact_cells` (u32): particles of each bucket, then of each block of buckets.
+    pub cells: u64,
+    /// Of `contact_entries` (u32): five lists with an entry per row.
+    pub entries: u64,
+    /// Of `contact_bounds` (u32): six per cloth, then whether each cloth meets another.
+    pub bounds: u64,
+}
+
+impl Member {
+    /// The cloth once `end` of its iterations are over.
+    fn at(&self, end: u32) -> ContactCloth {
+        let share = |iterations: u32| f64::from(iterations) / f64::from(self.iteration_count.max(1));
+        let (axes, origin) = stand(&self.start, &self.target, share(end));
+        let (axes_before, origin_before) = stand(&self.start, &self.target, share(end.saturating_sub(1)));
+        let row = |v: DVec3| [v.x as f32, v.y as f32, v.z as f32, 0.0];
+        let turn = axes - axes_before;
+        ContactCloth {
+            axis_x: row(axes.x_axis),
+            axis_y: row(axes.y_axis),
+            axis_z: row(axes.z_axis),
+            origin: row(origin),
+            turn_x: row(turn.x_axis),
+            turn_y: row(turn.y_axis),
+            turn_z: row(turn.z_axis),
+            shift: row(origin - origin_before),
+            ..self.row
+        }
+    }
+}
+
+/// Axes and origin of a frame on its way.
+fn stand(start: &Pose, target: &Pose, share: f64) -> (DMat3, DVec3) {
+    let rotation = |pose: &Pose| DQuat::from_array(pose.rotation.map(f64::from)).normalize();
+    let origin = |pose: &Pose| DVec3::from_array(pose.translation.map(f64::from));
+    if start == target || share >= 1.0 {
+        return (DMat3::from_quat(rotation(target)), origin(target));
+    }
+    let turned = if start.rotation == target.rotation { rotation(start) } else { rotation(start).slerp(rotation(target), share) };
+    (DMat3::from_quat(turned), origin(start) + (origin(target) - origin(start)) * share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_27_cells_around_a_point_have_27_buckets_for_every_number_of_buckets() {
+        for power in 8..=31 {
+            let mut buckets = Vec::new();
+            for (z, y, x) in (0..27).map(|k| (k / 9, k / 3 % 3, k % 3)) {
+                let number = (x as u32).wrapping_mul(CELL_STRIDES[0])
+                    + (y as u32).wrapping_mul(CELL_STRIDES[1])
+                    + (z as u32).wrapping_mul(CELL_STRIDES[2]);
+                buckets.push(number & ((1 << power) - 1));
+            }
+            buckets.sort_unstable();
+            buckets.dedup();
+            assert_eq!(buckets.len(), 27, "2^{power} buckets");
+        }
+    }
+
+    #[test]
+    fn slices_end_together_whatever_the_number_of_iterations() {
+        let frame = ContactFrame { largest_count: 5, every: 2, ..ContactFrame::default() };
+        let ends = |count| [0, 1, 2].map(|slice| frame.slice_end(count, slice));
+        assert_eq!(ends(5), [2, 4, 5]);
+        assert_eq!(ends(1), [1, 1, 1]);
+        assert_eq!(ends(0), [0, 0, 0]);
+        assert_eq!(ends(3), [2, 3, 3]);
+        assert_eq!(ends(10), [4, 8, 10]);
+    }
+
+    #[test]
+    fn a_frame_that_turns_is_on_the_arc_between_its_poses() {
+        let half = std::f32::consts::FRAC_1_SQRT_2;
+        let target = Pose { translation: [2.0, 0.0, 0.0], rotation: [0.0, 0.0, half, half] };
+        let (axes, origin) = stand(&Pose::default(), &target, 0.5);
+        let diagonal = DVec3::new(1.0, 1.0, 0.0).normalize();
+        assert!((axes.x_axis - diagonal).length() < 1e-7 && (origin - DVec3::X).length() < 1e-12);
+        assert_eq!(stand(&Pose::default(), &Pose::default(), 0.3), (DMat3::IDENTITY, DVec3::ZERO));
+    }
+}

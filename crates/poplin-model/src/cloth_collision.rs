@@ -1,0 +1,61 @@
+//! Settings of collision between cloths.
+
+use crate::error::{ModelError, check_range};
+
+/// How the cloths of a simulation collide with one another, particle against particle. Which cloths take part, and at what
+/// distance, stands in [`ClothConfig`](crate::ClothConfig): `cloth_collision_distance`, `collision_group`, `collision_mask`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+pub struct ClothCollision {
+    /// Share of an overlap removed per pass, `0..=1` (default 1). With 0 and no friction nothing collides.
+    pub stiffness: f32,
+    /// Share of the motion along one another since the last iteration that a pass removes where particles touch, `0..=1`
+    /// (default 0 = off).
+    pub friction: f32,
+    /// Passes after one another each time that cloths collide, `1..=64` (default 2).
+    pub iterations: u32,
+    /// Solver iterations from one collision of cloths to the next, `0..=20_000` (default 1: after each); 0 = once, at the end
+    /// of the frame. Pushes become velocity within one iteration, so the rarer, the cheaper and the bouncier.
+    pub every: u32,
+}
+
+impl Default for ClothCollision {
+    fn default() -> Self {
+        Self { stiffness: 1.0, friction: 0.0, iterations: 2, every: 1 }
+    }
+}
+
+impl ClothCollision {
+    /// Checks the ranges given in the field docs.
+    ///
+    /// # Errors
+    /// [`ModelError`] that names the first field out of range.
+    pub fn validate(&self) -> Result<(), ModelError> {
+        check_range("stiffness", self.stiffness, 0.0, 1.0)?;
+        check_range("friction", self.friction, 0.0, 1.0)?;
+        check_range("iterations", self.iterations as f32, 1.0, 64.0)?;
+        check_range("every", self.every as f32, 0.0, 20_000.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_checked() {
+        ClothCollision::default().validate().unwrap();
+        let broken: [fn(&mut ClothCollision); 5] = [
+            |c| c.stiffness = 1.5,
+            |c| c.friction = f32::NAN,
+            |c| c.iterations = 0,
+            |c| c.iterations = 65,
+            |c| c.every = 20_001,
+        ];
+        for damage in broken {
+            let mut config = ClothCollision::default();
+            damage(&mut config);
+            assert!(config.validate().is_err(), "{config:?}");
+        }
+    }
+}

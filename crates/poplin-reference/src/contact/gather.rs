@@ -1,0 +1,107 @@
+//! Twin of `shaders/contact/gather.wgsl`.
+
+use glam::Vec3;
+use poplin_layout::{ContactCloth, ContactParameters};
+use rayon::prelude::*;
+
+use super::memory::{ContactBody, ContactMemory, wants};
+use crate::math::{particle, xyz};
+
+/// The order of floats by their bits: -0 stands before 0, as in the shader.
+fn lower(a: Vec3, b: Vec3) -> Vec3 {
+    let pick = |a: f32, b: f32| if b.total_cmp(&a).is_lt() { b } else { a };
+    Vec3::new(pick(a.x, b.x), pick(a.y, b.y), pick(a.z, b.z))
+}
+
+/// The other way round.
+fn higher(a: Vec3, b: Vec3) -> Vec3 {
+    let pick = |a: f32, b: f32| if b.total_cmp(&a).is_gt() { b } else { a };
+    Vec3::new(pick(a.x, b.x), pick(a.y, b.y), pick(a.z, b.z))
+}
+
+/// Product with the matrix of these columns.
+fn turn(columns: [&[f32; 4]; 3], v: Vec3) -> Vec3 {
+    xyz(*columns[0]) * v.x + xyz(*columns[1]) * v.y + xyz(*columns[2]) * v.z
+}
+
+/// Position and motion in the world of a particle; see the shader.
+fn gather_row(cloth: &ContactCloth, now: [f32; 4], before: Vec3, is_still: bool) -> ([f32; 4], [f32; 4]) {
+    let axes = [&cloth.axis_x, &cloth.axis_y, &cloth.axis_z];
+    let position = turn(axes, xyz(now)) + xyz(cloth.origin);
+    let moved = xyz(now) - before;
+    let own = turn(axes, moved);
+    let of_frame = turn([&cloth.turn_x, &cloth.turn_y, &cloth.turn_z], before) + xyz(cloth.shift);
+    let w = if is_still { 0.0 } else { now[3] };
+    let motion = if is_still { Vec3::ZERO } else { own + of_frame };
+    (particle(position, w), particle(motion, cloth.radius))
+}
+
+/// The rows of one cloth in the lists of all.
+struct Rows<'a> {
+    positions: &'a mut [[f32; 4]],
+    motions: &'a mut [[f32; 4]],
+    slots: &'a mut [u32],
+}
+
+impl ContactMemory {
+    /// Brings the particles of all cloths into the world and finds their bounds.
+    pub(super) fn gather(&mut self, parameters: &ContactParameters, cloths: &[ContactCloth], bodies: &[ContactBody<'_>]) {
+        let count = parameters.row_count as usize;
+        self.positions.resize(count, [0.0; 4]);
+        self.motions.resize(count, [0.0; 4]);
+        self.slots.resize(count, 0);
+        self.is_held = bodies.iter().map(|body| body.feedback.fault_count != 0 || body.feedback.is_asleep != 0).collect();
+        let mut work = Vec::with_capacity(cloths.len());
+        let mut rest = (self.positions.as_mut_slice(), self.motions.as_mut_slice(), self.slots.as_mut_slice());
+        for (slot, (cloth, body)) in cloths.iter().zip(bodies).enumerate() {
+            let own = cloth.particle_count as usize;
+            let (positions, motions, slots);
+            (positions, rest.0) = rest.0.split_at_mut(own);
+            (motions, rest.1) = rest.1.split_at_mut(own);
+            (slots, rest.2) = rest.2.split_at_mut(own);
+            work.push((slot, cloth, &*body.current, body.previous, Rows { positions, motions, slots }));
+        }
+        let is_held = &self.is_held;
+        self.bounds = work
+            .into_par_iter()
+            .map(|(slot, cloth, current, previous, rows)| {
+                let far = f32::from_bits(0x7fff_ffff);
+                let mut bounds = [Vec3::splat(far), Vec3::splat(-far)];
+                rows.slots.fill(slot as u32);
+                for (i, (&now, &before)) in current.iter().zip(previous).enumerate() {
+                    (rows.positions[i], rows.motions[i]) = gather_row(cloth, now, xyz(before), is_held[slot]);
+                    let position = xyz(rows.positions[i]);
+                    bounds = [lower(bounds[0], position), higher(bounds[1], position)];
+                }
+                bounds
+            })
+            .collect();
+    }
+
+    /// Whether the bounds of two cloths come closer than the mean of their distances.
+    fn bounds_meet(&self, cloths: &[ContactCloth], a: usize, b: usize) -> bool {
+        let reach = cloths[a].radius + cloths[b].radius;
+        let above = self.bounds[a][0] - self.bounds[b][1];
+        let below = self.bounds[b][0] - self.bounds[a][1];
+        (0..3).all(|k| above[k] <= reach && below[k] <= reach)
+    }
+
+    /// Finds the cloths that meet another. The kernel tries all pairs; the sweep along x leaves out pairs that cannot meet.
+    pub(super) fn meet(&mut self, cloths: &[ContactCloth]) {
+        let mut order: Vec<usize> = (0..cloths.len()).collect();
+        order.sort_by(|&a, &b| self.bounds[a][0].x.total_cmp(&self.bounds[b][0].x));
+        let widest = cloths.iter().map(|cloth| cloth.radius).fold(0.0, f32::max);
+        let mut is_met = vec![false; cloths.len()];
+        for (place, &a) in order.iter().enumerate() {
+            for &b in &order[place + 1..] {
+                if self.bounds[b][0].x - self.bounds[a][1].x > cloths[a].radius + widest {
+                    break;
+                }
+                if !(is_met[a] && is_met[b]) && wants(cloths, a as u32, b as u32) && self.bounds_meet(cloths, a, b) {
+                    (is_met[a], is_met[b]) = (true, true);
+                }
+            }
+        }
+        self.is_met = is_met;
+    }
+}

@@ -1,0 +1,50 @@
+//! Twin of `shaders/contact/sort.wgsl`. One thread needs no counters that many can raise: it meets rows in their order.
+
+use poplin_layout::ContactParameters;
+use rayon::prelude::*;
+
+use super::memory::{ContactMemory, bucket_of, cell_of};
+use crate::math::xyz;
+
+/// Bucket of a row that no other may touch.
+const NO_BUCKET: u32 = u32::MAX;
+
+impl ContactMemory {
+    /// Sorts the rows of cloths that meet others by bucket.
+    pub(super) fn sort(&mut self, parameters: &ContactParameters) {
+        let mut buckets = std::mem::take(&mut self.buckets);
+        (0..self.positions.len())
+            .into_par_iter()
+            .with_min_len(1024)
+            .map(|i| {
+                if self.is_row_met(i) { bucket_of(parameters, cell_of(parameters, xyz(self.positions[i]))) } else { NO_BUCKET }
+            })
+            .collect_into_vec(&mut buckets);
+        self.begins.clear();
+        self.begins.resize(parameters.bucket_count as usize + 1, 0);
+        for &bucket in buckets.iter().filter(|&&bucket| bucket != NO_BUCKET) {
+            self.begins[bucket as usize] += 1;
+        }
+        let mut sum = 0;
+        for begin in &mut self.begins {
+            sum += std::mem::replace(begin, sum);
+        }
+        self.sorted.clear();
+        self.sorted.resize(sum as usize, 0);
+        for (i, &bucket) in buckets.iter().enumerate().filter(|(_, bucket)| **bucket != NO_BUCKET) {
+            // The begin of a bucket moves on while it is filled, and so becomes its end, the begin of the next.
+            let place = &mut self.begins[bucket as usize];
+            self.sorted[*place as usize] = i as u32;
+            *place += 1;
+        }
+        self.begins.rotate_right(1);
+        self.begins[0] = 0;
+        self.buckets = buckets;
+    }
+
+    /// The rows of a bucket, in ascending order.
+    pub(super) fn rows_of(&self, bucket: u32) -> &[u32] {
+        let (begin, end) = (self.begins[bucket as usize], self.begins[bucket as usize + 1]);
+        &self.sorted[begin as usize..end as usize]
+    }
+}

@@ -1,0 +1,90 @@
+//! What the passes work with. Twin of `shaders/contact/buffers.wgsl`.
+
+use glam::{IVec3, Vec3};
+use poplin_layout::{CELL_STRIDES, ContactCloth, ContactParameters, Feedback};
+
+/// Largest coordinate of a cell: whole numbers stay exact and neighbours stay in range.
+const MAX_CELL: f32 = 1.0e9;
+
+/// A cloth as the passes see it: its particles and its report.
+pub struct ContactBody<'a> {
+    /// Position \[m\] and working inverse mass [1/kg] of each particle.
+    pub current: &'a mut [[f32; 4]],
+    /// Position one iteration ago \[m\].
+    pub previous: &'a [[f32; 4]],
+    /// Its report.
+    pub feedback: &'a mut Feedback,
+}
+
+/// Working memory of collision between cloths, kept from pass to pass so that nothing is allocated anew.
+#[derive(Debug, Clone, Default)]
+pub struct ContactMemory {
+    /// Position in the world \[m\] and inverse mass [1/kg] of each row.
+    pub positions: Vec<[f32; 4]>,
+    /// Motion of the last iteration \[m\] and radius \[m\] of each row.
+    pub motions: Vec<[f32; 4]>,
+    /// Cloth of each row.
+    pub slots: Vec<u32>,
+    /// Where the rows of each bucket begin, `[bucket_count + 1]`.
+    pub begins: Vec<u32>,
+    /// Rows by bucket, those of a bucket in ascending order.
+    pub sorted: Vec<u32>,
+    /// Contacts of each row.
+    pub counts: Vec<u32>,
+    /// Lowest and highest corner of each cloth \[m\].
+    pub bounds: Vec<[Vec3; 2]>,
+    /// Whether each cloth meets another.
+    pub is_met: Vec<bool>,
+    /// Whether each cloth sleeps or is frozen.
+    pub is_held: Vec<bool>,
+    /// Pushes of the rows in their local frames \[m\].
+    pub(super) pushes: Vec<Vec3>,
+    /// Bucket of each row.
+    pub(super) buckets: Vec<u32>,
+}
+
+impl ContactMemory {
+    /// One pass: finds the particles of different cloths that touch and pushes them apart. `bodies` are the cloths of
+    /// `cloths`, in their order.
+    pub fn pass(&mut self, parameters: &ContactParameters, cloths: &[ContactCloth], bodies: &mut [ContactBody<'_>]) {
+        self.gather(parameters, cloths, bodies);
+        self.meet(cloths);
+        if !self.is_met.contains(&true) {
+            // No row would be counted, so none would be pushed.
+            self.sorted.clear();
+            return;
+        }
+        self.sort(parameters);
+        self.touch(parameters, cloths);
+        self.push(parameters, cloths, bodies);
+    }
+
+    /// Whether row i belongs to a cloth that meets another.
+    pub(super) fn is_row_met(&self, i: usize) -> bool {
+        self.is_met[self.slots[i] as usize]
+    }
+}
+
+/// Whether two cloths collide: each must want the other.
+pub(super) fn wants(cloths: &[ContactCloth], a: u32, b: u32) -> bool {
+    let (first, second) = (&cloths[a as usize], &cloths[b as usize]);
+    first.group & second.mask != 0 && second.group & first.mask != 0 && a != b
+}
+
+/// The cell of a point.
+pub(super) fn cell_of(parameters: &ContactParameters, point: Vec3) -> IVec3 {
+    let place = |x: f32| (x * parameters.cell_scale).floor().clamp(-MAX_CELL, MAX_CELL) as i32;
+    IVec3::new(place(point.x), place(point.y), place(point.z))
+}
+
+/// The bucket of a cell. The 27 cells around a point have 27 different ones, so no particle is met twice.
+pub(super) fn bucket_of(parameters: &ContactParameters, cell: IVec3) -> u32 {
+    let [_, y, z] = CELL_STRIDES;
+    let number = (cell.x as u32).wrapping_add(y.wrapping_mul(cell.y as u32)).wrapping_add(z.wrapping_mul(cell.z as u32));
+    number & (parameters.bucket_count - 1)
+}
+
+/// Cell k of the 27 around and including a cell.
+pub(super) fn neighbor(cell: IVec3, k: i32) -> IVec3 {
+    cell + IVec3::new(k % 3, k / 3 % 3, k / 9) - IVec3::ONE
+}

@@ -1,0 +1,11 @@
+//! Collision between cloths. Twin of `shaders/contact` and of the kernels `contact_*`, each a pass over rows or cloths.
+//!
+//! A row is a particle of a cloth that takes part. Sums over the rows of a bucket go in the order of the rows, so no result
+//! depends on which thread comes first; passes run in parallel over cloths or rows.
+
+mod gather;
+mod grid;
+mod memory;
+mod push;
+
+pub use memory::{ContactBody, ContactMemory};

@@ -1,0 +1,127 @@
+//! Twin of `shaders/contact/push.wgsl`.
+
+use glam::Vec3;
+use poplin_layout::{ContactCloth, ContactParameters};
+use rayon::prelude::*;
+
+use super::memory::{ContactBody, ContactMemory, bucket_of, cell_of, neighbor, wants};
+use crate::math::{dot3, xyz};
+
+/// Squared distance below which two particles coincide [m^2].
+const MIN_SQUARE: f32 = 1.0e-30;
+
+impl ContactMemory {
+    /// Whether rows i and j touch; see the shader.
+    fn touches(&self, cloths: &[ContactCloth], i: usize, j: usize) -> bool {
+        let delta = xyz(self.positions[i]) - xyz(self.positions[j]);
+        let distance = self.motions[i][3] + self.motions[j][3];
+        let is_near = dot3(delta, delta) < distance * distance;
+        is_near && wants(cloths, self.slots[i], self.slots[j])
+    }
+
+    /// The rows that row i touches, in the order of the 27 cells around it and of their rows.
+    fn contacts<'a>(
+        &'a self,
+        parameters: &'a ContactParameters,
+        cloths: &'a [ContactCloth],
+        i: usize,
+    ) -> impl Iterator<Item = usize> + 'a {
+        let cell = cell_of(parameters, xyz(self.positions[i]));
+        let rows = (0..27).flat_map(move |k| self.rows_of(bucket_of(parameters, neighbor(cell, k))));
+        rows.map(|&j| j as usize).filter(move |&j| self.touches(cloths, i, j))
+    }
+
+    /// Counts what row i touches; rows that do not move have no need to share their pushes.
+    fn touch_row(&self, parameters: &ContactParameters, cloths: &[ContactCloth], i: usize) -> u32 {
+        if self.is_row_met(i) && self.positions[i][3] > 0.0 { self.contacts(parameters, cloths, i).count() as u32 } else { 0 }
+    }
+
+    /// Counts the contacts of every row.
+    pub(super) fn touch(&mut self, parameters: &ContactParameters, cloths: &[ContactCloth]) {
+        let mut counts = std::mem::take(&mut self.counts);
+        let rows = (0..self.positions.len()).into_par_iter().with_min_len(256);
+        rows.map(|i| self.touch_row(parameters, cloths, i)).collect_into_vec(&mut counts);
+        self.counts = counts;
+    }
+
+    /// The push of row i with what touching row j adds \[m\]; see the shader.
+    fn add_push(&self, parameters: &ContactParameters, push: Vec3, i: usize, j: usize) -> Vec3 {
+        let (own, other) = (self.positions[i], self.positions[j]);
+        let (own_motion, other_motion) = (self.motions[i], self.motions[j]);
+        let delta = xyz(own) - xyz(other);
+        let square = dot3(delta, delta);
+        let length = square.sqrt();
+        let overlap = own_motion[3] + other_motion[3] - length;
+        let mut normal = Vec3::new(0.0, if i < j { 1.0 } else { -1.0 }, 0.0);
+        if square > MIN_SQUARE {
+            normal = delta / length;
+        }
+        let count = self.counts[i].max(self.counts[j]);
+        let share = own[3] / (own[3] + other[3]) / count.max(1) as f32;
+        let relative = xyz(other_motion) - xyz(own_motion);
+        let along = relative - normal * dot3(relative, normal);
+        push + normal * (parameters.stiffness * overlap * share) + along * (parameters.friction * share)
+    }
+
+    /// Whether row j moves so far that it wakes the sleeping cloth of row i.
+    fn wakes(&self, cloths: &[ContactCloth], i: usize, j: usize) -> bool {
+        let motion = xyz(self.motions[j]).abs();
+        motion.x.max(motion.y.max(motion.z)) > cloths[self.slots[i] as usize].wake_distance
+    }
+
+    /// Push of row i in its local frame \[m\], and whether its cloth is woken.
+    fn push_row(&self, parameters: &ContactParameters, cloths: &[ContactCloth], i: usize) -> (Vec3, bool) {
+        if !self.is_row_met(i) {
+            return (Vec3::ZERO, false);
+        }
+        let slot = self.slots[i] as usize;
+        let is_still = self.is_held[slot];
+        let can_move = self.positions[i][3] > 0.0;
+        let mut push = Vec3::ZERO;
+        let mut is_woken = false;
+        if can_move || is_still {
+            for j in self.contacts(parameters, cloths, i) {
+                if can_move {
+                    push = self.add_push(parameters, push, i, j);
+                }
+                is_woken = is_woken || self.wakes(cloths, i, j);
+            }
+        }
+        let cloth = &cloths[slot];
+        let x = dot3(xyz(cloth.axis_x), push);
+        let y = dot3(xyz(cloth.axis_y), push);
+        let z = dot3(xyz(cloth.axis_z), push);
+        (Vec3::new(x, y, z), is_still && is_woken)
+    }
+
+    /// Pushes every particle away from all that it touches; wakes sleeping cloths that are touched by something that moves.
+    pub(super) fn push(&mut self, parameters: &ContactParameters, cloths: &[ContactCloth], bodies: &mut [ContactBody<'_>]) {
+        let mut pushes = std::mem::take(&mut self.pushes);
+        let rows = (0..self.positions.len()).into_par_iter().with_min_len(256);
+        let woken = std::sync::Mutex::new(Vec::new());
+        rows.map(|i| {
+            let (push, is_woken) = self.push_row(parameters, cloths, i);
+            if is_woken && let Ok(mut woken) = woken.lock() {
+                woken.push(self.slots[i] as usize);
+            }
+            push
+        })
+        .collect_into_vec(&mut pushes);
+        for slot in woken.into_inner().unwrap_or_default() {
+            bodies[slot].feedback.sleep_pass_count = 0;
+        }
+        bodies.par_iter_mut().zip(cloths).enumerate().for_each(|(slot, (body, cloth))| {
+            if !self.is_met[slot] {
+                return;
+            }
+            for (i, particle) in body.current.iter_mut().enumerate() {
+                let row = cloth.row_begin as usize + i;
+                if self.positions[row][3] > 0.0 {
+                    let push = pushes[row];
+                    *particle = [particle[0] + push.x, particle[1] + push.y, particle[2] + push.z, particle[3]];
+                }
+            }
+        });
+        self.pushes = pushes;
+    }
+}

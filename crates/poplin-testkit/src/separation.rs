@@ -1,0 +1,88 @@
+//! Distances that collision keeps: between cloths, and within one.
+
+use poplin::{ClothId, State};
+
+use crate::case::Case;
+
+/// Smallest distance over the pairs of particles that a case keeps apart \[m\]: of different cloths where they collide with one
+/// another; of one cloth where it collides with itself, without the pairs that are closer at rest. Infinite if there is no
+/// such pair, NaN if a particle is not finite.
+#[must_use]
+pub fn smallest_distance(case: &Case, state: &State) -> f32 {
+    let mut smallest = f32::INFINITY;
+    for first in 0..state.cloth_count() {
+        let own = state.current(ClothId(first));
+        if case.inter_collision.is_some() {
+            for second in 0..first {
+                smallest = nan_min(smallest, between(own, state.current(ClothId(second))));
+            }
+        }
+        if let Some(limit) = case.self_collision_distance(first) {
+            let rest = case.rest_positions(first);
+            smallest = nan_min(smallest, within(own, case.self_collision_indices(first).as_deref(), rest.as_deref(), limit));
+        }
+    }
+    smallest
+}
+
+/// Smallest distance of a particle of one cloth to one of another \[m\].
+pub fn between(a: &[[f32; 4]], b: &[[f32; 4]]) -> f32 {
+    a.iter().flat_map(|first| b.iter().map(move |second| distance(first, second))).fold(f32::INFINITY, nan_min)
+}
+
+/// Smallest distance of two particles of a cloth \[m\]: of all or of those that are listed, without the pairs whose distance
+/// at rest is below `limit`.
+fn within(particles: &[[f32; 4]], indices: Option<&[u32]>, rest: Option<&[[f32; 4]]>, limit: f32) -> f32 {
+    let all: Vec<u32> = (0..particles.len() as u32).collect();
+    let indices = indices.unwrap_or(&all);
+    let mut smallest = f32::INFINITY;
+    for (place, &a) in indices.iter().enumerate() {
+        for &b in &indices[..place] {
+            let (a, b) = (a as usize, b as usize);
+            if rest.is_none_or(|rest| distance(&rest[a], &rest[b]) >= limit) {
+                smallest = nan_min(smallest, distance(&particles[a], &particles[b]));
+            }
+        }
+    }
+    smallest
+}
+
+fn distance(a: &[f32; 4], b: &[f32; 4]) -> f32 {
+    let d: [f64; 3] = std::array::from_fn(|k| f64::from(a[k]) - f64::from(b[k]));
+    (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt() as f32
+}
+
+/// The smaller of two numbers, NaN if either is.
+fn nan_min(a: f32, b: f32) -> f32 {
+    if a.is_nan() || b.is_nan() { f32::NAN } else { a.min(b) }
+}
+
+/// Distance of the mean of all particles of all cloths to a point \[m\].
+#[must_use]
+pub fn center_error(state: &State, center: [f32; 3]) -> f32 {
+    let particles = (0..state.cloth_count()).flat_map(|cloth| state.current(ClothId(cloth)));
+    let (mut sum, mut count) = ([0.0f64; 3], 0.0);
+    for particle in particles {
+        count += 1.0;
+        sum.iter_mut().zip(particle).for_each(|(sum, &x)| *sum += f64::from(x));
+    }
+    let mean = sum.map(|sum| (sum / count) as f32);
+    distance(&[mean[0], mean[1], mean[2], 0.0], &[center[0], center[1], center[2], 0.0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_that_are_close_at_rest_and_particles_that_are_not_listed_do_not_count() {
+        let particles = [[0.0; 4], [0.1, 0.0, 0.0, 1.0], [0.0, 0.3, 0.0, 1.0], [0.0, 0.3, 0.05, 1.0]];
+        let rest = [[0.0; 4], [0.1, 0.0, 0.0, 1.0], [5.0, 0.0, 0.0, 1.0], [9.0, 0.0, 0.0, 1.0]];
+        assert_eq!(within(&particles, None, None, 0.2), 0.05);
+        assert_eq!(within(&particles, Some(&[0, 1, 2]), None, 0.2), 0.1);
+        assert_eq!(within(&particles, Some(&[0, 1, 2]), Some(&rest), 0.2), 0.3);
+        assert_eq!(within(&particles, Some(&[0, 1]), Some(&rest), 0.2), f32::INFINITY);
+        assert!(within(&[[f32::NAN; 4], [0.0; 4]], None, None, 0.2).is_nan());
+        assert_eq!(between(&particles[..2], &particles[2..3]), 0.3);
+    }
+}

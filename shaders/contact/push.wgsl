@@ -1,0 +1,98 @@
+#import lib/math
+#import contact/buffers
+
+/// Whether rows i and j touch: of cloths that collide, not both immovable, closer than the mean of their distances.
+fn touches(i: u32, j: u32) -> bool {
+    let delta = contact_rows[i].xyz - contact_rows[j].xyz;
+    let distance = contact_rows[contact.row_count + i].w + contact_rows[contact.row_count + j].w;
+    let is_near = dot3(delta, delta) < distance * distance;
+    return is_near && wants(contact_entries[i], contact_entries[j]);
+}
+
+/// Counts what row i touches. Rows that do not move have no need to share their pushes: 0.
+fn touch_row(i: u32) {
+    var count = 0u;
+    if (is_met(i) && contact_rows[i].w > 0.0) {
+        let cell = cell_of(contact_rows[i].xyz);
+        for (var k = 0u; k < 27u; k++) {
+            let bucket = bucket_of(neighbor(cell, k));
+            let end = bucket_begin(bucket + 1u);
+            for (var place = bucket_begin(bucket); place < end; place++) {
+                count += u32(touches(i, contact_entries[3u * contact.row_count + place]));
+            }
+        }
+    }
+    contact_entries[4u * contact.row_count + i] = count;
+}
+
+/// The push of row i with what touching row j adds [m].
+///
+/// n = (x_i - x_j) / |x_i - x_j|; the overlap goes to both by inverse mass, the motion along one another too:
+/// x_i += w_i / (w_i + w_j) / c * (stiffness * (d - |x_i - x_j|) * n + friction * (v - (v . n) n)),  v = v_j - v_i per iteration,
+/// c the larger number of contacts of the two: the same for both, so momentum stays.
+fn add_push(push: vec3<f32>, i: u32, j: u32) -> vec3<f32> {
+    let own = contact_rows[i];
+    let other = contact_rows[j];
+    let own_motion = contact_rows[contact.row_count + i];
+    let other_motion = contact_rows[contact.row_count + j];
+    let delta = own.xyz - other.xyz;
+    let square = dot3(delta, delta);
+    let length = sqrt(square);
+    let overlap = own_motion.w + other_motion.w - length;
+    // Particles in one place part along y, the one of the earlier cloth upwards.
+    var normal = vec3<f32>(0.0, select(-1.0, 1.0, i < j), 0.0);
+    if (square > MIN_SQUARE) {
+        normal = delta / length;
+    }
+    let count = max(contact_entries[4u * contact.row_count + i], contact_entries[4u * contact.row_count + j]);
+    let share = own.w / (own.w + other.w) / f32(max(count, 1u));
+    let relative = other_motion.xyz - own_motion.xyz;
+    let along = relative - normal * dot3(relative, normal);
+    return push + normal * (contact.stiffness * overlap * share) + along * (contact.friction * share);
+}
+
+/// Whether row j moves so far that it wakes the sleeping cloth of row i.
+fn wakes(i: u32, j: u32) -> bool {
+    let motion = abs(contact_rows[contact.row_count + j].xyz);
+    let least = contact_cloths[contact.cloth_begin + contact_entries[i]].wake_distance;
+    return max(motion.x, max(motion.y, motion.z)) > least;
+}
+
+/// Pushes the particle of row i away from all that it touches, in the order of their rows; wakes its cloth if it sleeps.
+fn push_row(i: u32) {
+    if (is_met(i)) {
+        let slot = contact_entries[i];
+        let own = contact_rows[i];
+        let is_still = is_held(slot);
+        let cell = cell_of(own.xyz);
+        var push = vec3<f32>(0.0);
+        var is_woken = false;
+        if (own.w > 0.0 || is_still) {
+            for (var k = 0u; k < 27u; k++) {
+                let bucket = bucket_of(neighbor(cell, k));
+                let end = bucket_begin(bucket + 1u);
+                for (var place = bucket_begin(bucket); place < end; place++) {
+                    let j = contact_entries[3u * contact.row_count + place];
+                    if (touches(i, j)) {
+                        if (own.w > 0.0) {
+                            push = add_push(push, i, j);
+                        }
+                        is_woken = is_woken || wakes(i, j);
+                    }
+                }
+            }
+        }
+        let c = contact.cloth_begin + slot;
+        if (is_still && is_woken) {
+            atomicStore(&contact_feedback[REPORT_WORDS * contact_cloths[c].cloth + REPORT_SLEEP_PASS_COUNT], 0u);
+        }
+        if (own.w > 0.0) {
+            let particle = contact_cloths[c].particle_begin + i - contact_cloths[c].row_begin;
+            let x = dot3(contact_cloths[c].axis_x.xyz, push);
+            let y = dot3(contact_cloths[c].axis_y.xyz, push);
+            let z = dot3(contact_cloths[c].axis_z.xyz, push);
+            let old = contact_current[particle];
+            contact_current[particle] = vec4<f32>(old.xyz + vec3<f32>(x, y, z), old.w);
+        }
+    }
+}

@@ -1,0 +1,51 @@
+#import contact/buffers
+
+/// Counts row i in its bucket.
+fn count_row(i: u32) {
+    if (is_met(i)) {
+        let bucket = bucket_of(cell_of(contact_rows[i].xyz));
+        contact_entries[contact.row_count + i] = atomicAdd(&contact_cells[bucket], 1u);
+    }
+}
+
+/// Sum of the counts from `begin` to `end`, at most 16.
+fn sum_counts(begin: u32, end: u32) -> u32 {
+    var sum = 0u;
+    for (var k = begin; k < min(begin + 16u, end); k++) {
+        sum += atomicLoad(&contact_cells[k]);
+    }
+    return sum;
+}
+
+/// Replaces each count from `begin` to `end`, at most 16, by the sum of those before it.
+fn spread_counts(begin: u32, end: u32, before: u32) {
+    var sum = before;
+    for (var k = begin; k < min(begin + 16u, end); k++) {
+        let count = atomicLoad(&contact_cells[k]);
+        atomicStore(&contact_cells[k], sum);
+        sum += count;
+    }
+}
+
+/// Puts row i to those of its bucket, in the order of arrival.
+fn scatter_row(i: u32) {
+    if (is_met(i)) {
+        let bucket = bucket_of(cell_of(contact_rows[i].xyz));
+        let place = bucket_begin(bucket) + contact_entries[contact.row_count + i];
+        contact_entries[2u * contact.row_count + place] = i;
+    }
+}
+
+/// Puts row i to its place in its bucket: as many rows as are lower stand before it, whoever arrived first.
+fn rank_row(i: u32) {
+    if (is_met(i)) {
+        let bucket = bucket_of(cell_of(contact_rows[i].xyz));
+        let begin = bucket_begin(bucket);
+        let end = bucket_begin(bucket + 1u);
+        var rank = 0u;
+        for (var k = begin; k < end; k++) {
+            rank += u32(contact_entries[2u * contact.row_count + k] < i);
+        }
+        contact_entries[3u * contact.row_count + begin + rank] = i;
+    }
+}

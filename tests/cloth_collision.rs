@@ -1,0 +1,575 @@
+//! Collision between cloths: kernels = mirror pass by pass and over frames, mirror = `f64` geometry by trying all pairs,
+//! momentum, local frames, groups, sleep, and what must not change where nothing collides.
+
+use std::sync::Arc;
+
+use poplin_cook::{CookOptions, cook};
+use poplin_gpu::EngineOptions;
+use poplin_model::{Cloth, ClothCollision, Fabric, Frame, Mesh, Pose};
+use poplin_reference::ReferenceEngine;
+use poplin_testkit::adapter::{headless, is_strict};
+use poplin_testkit::compare::same_bits;
+use poplin_testkit::rng::Rng;
+use poplin_testkit::separation::between;
+
+/// One iteration.
+const STEP: Frame = Frame { dt: 1.0 / 300.0 };
+
+/// Particles that nothing connects and no force moves.
+fn cloud(particles: Vec<[f32; 4]>, distance: f32) -> Cloth {
+    let fabric = Fabric {
+        particle_count: particles.len() as u32,
+        set_fiber_begin: vec![0],
+        fiber_edge_begin: vec![0],
+        ..Fabric::default()
+    };
+    let mut cloth = Cloth::new(Arc::new(fabric), particles);
+    cloth.config.gravity = [0.0; 3];
+    cloth.config.cloth_collision_distance = distance;
+    cloth
+}
+
+/// A cloud in a cube of `size` metres, some of its particles pinned, moving.
+fn random_cloud(rng: &mut Rng, count: usize, size: f32, distance: f32) -> Cloth {
+    let mut particle = || {
+        let [x, y, z] = rng.point(-0.5 * size, 0.5 * size);
+        [x, y, z, if rng.index(5) == 0 { 0.0 } else { rng.range(0.1, 50.0) }]
+    };
+    let mut cloth = cloud((0..count).map(|_| particle()).collect(), distance);
+    cloth.previous_positions = cloth.particles.iter().map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.01, 0.01))).collect();
+    cloth
+}
+
+/// A quaternion of this rotation vector, by half angles.
+fn rotation(rng: &mut Rng) -> [f32; 4] {
+    let [x, y, z] = rng.point(-1.0, 1.0);
+    let length = (x * x + y * y + z * z + 0.3).sqrt();
+    [x / length, y / length, z / length, 0.3f32.sqrt() / length]
+}
+
+fn sheet(columns: u32, width: f32, height: f32, distance: f32) -> Cloth {
+    let mesh = Mesh::grid(columns, columns, width, width);
+    let mut cloth = cook(&mesh, &CookOptions::default()).unwrap().into_cloth();
+    for particle in &mut cloth.particles {
+        *particle = [particle[0] - 0.5 * width, height, particle[2], particle[3]];
+    }
+    cloth.config.cloth_collision_distance = distance;
+    cloth
+}
+
+/// Cloths and settings of a run, with how many frames.
+struct Setup {
+    name: &'static str,
+    cloths: Vec<Cloth>,
+    settings: ClothCollision,
+    frames: Vec<Frame>,
+}
+
+/// Clouds in random frames, and every degenerate kind of cloth.
+fn clouds() -> Vec<Setup> {
+    let mut setups = Vec::new();
+    let friction = ClothCollision { friction: 0.4, iterations: 1, ..ClothCollision::default() };
+    for seed in 0..4 {
+        let mut rng = Rng::new(seed);
+        let mut cloths: Vec<_> = (0..6).map(|k| random_cloud(&mut rng, 40 + 30 * k, 1.0, 0.08 + 0.02 * k as f32)).collect();
+        for cloth in &mut cloths {
+            cloth.pose = Pose { translation: rng.point(-0.3, 0.3), rotation: rotation(&mut rng) };
+            cloth.config.collision_group = 1 << rng.index(3);
+            cloth.config.collision_mask = rng.next_u64() as u32 | 1;
+        }
+        setups.push(Setup { name: "random", cloths, settings: friction, frames: vec![STEP] });
+    }
+    let mut rng = Rng::new(9);
+    let settings = ClothCollision { friction: 1.0, stiffness: 0.7, iterations: 3, every: 1 };
+    let mut add = |name, cloths: Vec<Cloth>| setups.push(Setup { name, cloths, settings, frames: vec![STEP; 2] });
+    let place = [0.5, -0.25, 3.0, 2.0];
+    add("coincident", vec![cloud(vec![place; 40], 0.1), cloud(vec![place; 30], 0.3), cloud(vec![place], 0.1)]);
+    let pinned = |rng: &mut Rng| {
+        let mut cloth = random_cloud(rng, 50, 0.5, 0.2);
+        cloth.particles.iter_mut().for_each(|particle| particle[3] = 0.0);
+        cloth
+    };
+    add("all pinned", vec![pinned(&mut rng), pinned(&mut rng), random_cloud(&mut rng, 30, 0.5, 0.2)]);
+    add("one particle each", (0..50).map(|k| cloud(vec![[0.03 * k as f32, 0.0, 0.0, 1.0]], 0.1)).collect());
+    let far = |x: f32| cloud((0..20).map(|k| [x, -x, 0.01 * k as f32, 1.0]).collect(), 0.1);
+    add("huge coordinates", vec![far(1e6), far(1e6), far(-1e14), far(-1e14), far(9e14), far(1e-30)]);
+    let mut deaf = random_cloud(&mut rng, 60, 0.4, 0.1);
+    deaf.config.collision_mask = 0;
+    let mut nobody = random_cloud(&mut rng, 60, 0.4, 0.1);
+    nobody.config.collision_group = 0;
+    let free = random_cloud(&mut rng, 60, 0.4, 0.1);
+    add("empty masks", vec![deaf, nobody, free.clone(), free.clone()]);
+    add("far apart", vec![free.clone(), Cloth { pose: Pose { translation: [50.0, 0.0, 0.0], ..Pose::default() }, ..free }]);
+    add("tiny and huge masses", vec![
+        cloud(vec![[0.0, 0.0, 0.0, 1e-9], [0.02, 0.0, 0.0, 1e15]], 0.1),
+        cloud(vec![[0.01, 0.03, 0.0, 1e9], [0.01, 0.0, 0.04, 1e-15]], 0.1),
+    ]);
+    setups
+}
+
+/// Sheets that fall on one another, at different rates, in frames that move, with sleep.
+fn sheets() -> Vec<Setup> {
+    let mut setups = Vec::new();
+    for (every, iterations) in [(1, 2), (0, 1), (2, 1)] {
+        let mut cloths: Vec<_> = (0..3).map(|k| sheet(8, 0.4, 0.06 * k as f32, 0.06)).collect();
+        cloths[0].particles.iter_mut().for_each(|particle| particle[3] = 0.0);
+        cloths[1].config.solver_frequency = 120.0;
+        cloths[2].pose.translation = [0.013, 0.005, 0.007];
+        let settings = ClothCollision { friction: 0.3, iterations, every, ..ClothCollision::default() };
+        setups.push(Setup { name: "sheets", cloths, settings, frames: vec![Frame::default(); 12] });
+    }
+    setups
+}
+
+/// A sheet that has fallen asleep when another one falls on it.
+fn sleepers() -> Setup {
+    let mut cloths: Vec<_> = [0.0, 0.25].map(|height| sheet(8, 0.4, height, 0.06)).to_vec();
+    cloths[0].config.gravity = [0.0; 3];
+    cloths[0].config.sleep_threshold = 0.05;
+    cloths[0].config.sleep_after_count = 2;
+    let settings = ClothCollision { friction: 0.3, ..ClothCollision::default() };
+    Setup { name: "sleepers", cloths, settings, frames: vec![Frame::default(); 20] }
+}
+
+fn on_mirror(setup: &Setup) -> ReferenceEngine {
+    let mut engine = ReferenceEngine::new();
+    engine.set_cloth_collision(setup.settings).unwrap();
+    setup.cloths.iter().for_each(|cloth| assert!(engine.add(cloth.clone()).is_ok()));
+    for (index, frame) in setup.frames.iter().enumerate() {
+        move_frame(engine.cloth_mut(setup.cloths.len() - 1).unwrap(), index);
+        engine.step(frame).unwrap();
+    }
+    engine
+}
+
+/// The last cloth's frame moves and turns.
+fn move_frame(host: &mut poplin::HostCloth, index: usize) {
+    if index > 0 {
+        let half = 0.01 * index as f32;
+        let translation = host.pose().translation.map(|x| x + 0.002);
+        host.set_pose(Pose { translation, rotation: [0.0, half.sin(), 0.0, half.cos()] }).unwrap();
+    }
+}
+
+fn floats(bytes: &[u8]) -> Vec<[f32; 4]> {
+    bytemuck::pod_collect_to_vec(bytes)
+}
+
+/// Differences between kernels and mirror: what a pass leaves in its buffers, then the particles.
+fn disagreements(setup: &Setup) -> Vec<String> {
+    let Some(mut gpu) = headless(EngineOptions::default()) else { return Vec::new() };
+    if !is_strict(&gpu) {
+        return Vec::new();
+    }
+    gpu.engine_mut().set_cloth_collision(setup.settings).unwrap();
+    let ids: Vec<_> = setup.cloths.iter().map(|cloth| gpu.add(cloth.clone()).unwrap()).collect();
+    for (index, frame) in setup.frames.iter().enumerate() {
+        move_frame(gpu.engine_mut().cloth_mut(ids[ids.len() - 1]).unwrap(), index);
+        gpu.step(frame).unwrap();
+    }
+    let engine = on_mirror(setup);
+    let memory = engine.contact_memory();
+    let mut found = Vec::new();
+    let [rows, entries] = gpu.engine().contact_buffers().map(|buffer| gpu.read_buffer(buffer).unwrap());
+    let (rows, count) = (floats(&rows), memory.positions.len());
+    let entries: Vec<u32> = bytemuck::pod_collect_to_vec(&entries);
+    found.extend(same_bits("positions", &rows[..count], &memory.positions).err());
+    found.extend(same_bits("motions", &rows[count..2 * count], &memory.motions).err());
+    let mut list = |name: &str, begin: usize, own: &[u32]| {
+        if entries[begin..begin + own.len()] != *own {
+            found.push(format!("{name} differ"));
+        }
+    };
+    list("cloths of rows", 0, &memory.slots);
+    list("sorted rows", 3 * count, &memory.sorted);
+    if !memory.sorted.is_empty() {
+        list("contacts", 4 * count, &memory.counts);
+    }
+    let snapshot = gpu.snapshot().unwrap();
+    for (cloth, &id) in ids.iter().enumerate() {
+        found.extend(same_bits(&format!("current of {cloth}"), snapshot.current(id), engine.current(cloth)).err());
+        found.extend(same_bits(&format!("previous of {cloth}"), snapshot.previous(id), engine.previous(cloth)).err());
+        if snapshot.feedback(id) != engine.feedback(cloth) {
+            found.push(format!("feedback of {cloth}: {:?} against {:?}", snapshot.feedback(id), engine.feedback(cloth)));
+        }
+    }
+    found.into_iter().map(|text| format!("{}: {text}", setup.name)).collect()
+}
+
+#[test]
+fn every_pass_gives_the_mirrors_bits() {
+    let found: Vec<_> = clouds().iter().flat_map(disagreements).collect();
+    assert_eq!(found, Vec::<String>::new());
+}
+
+#[test]
+fn whole_frames_give_the_mirrors_bits() {
+    let found: Vec<_> = sheets().iter().chain([&sleepers()]).flat_map(disagreements).collect();
+    assert_eq!(found, Vec::<String>::new());
+}
+
+#[test]
+fn the_clouds_touch_where_they_should() {
+    for mut setup in clouds() {
+        (setup.settings.iterations, setup.frames) = (1, vec![STEP]);
+        let contacts: u32 = on_mirror(&setup).contact_memory().counts.iter().sum();
+        assert_eq!(contacts > 0, setup.name != "far apart", "{}: {contacts} contacts", setup.name);
+    }
+}
+
+type Point = [f64; 3];
+
+fn wide(row: &[f32; 4]) -> Point {
+    std::array::from_fn(|k| f64::from(row[k]))
+}
+
+fn dot(a: Point, b: Point) -> f64 {
+    (0..3).map(|k| a[k] * b[k]).sum()
+}
+
+/// Every row with its cloth, distance, groups: where it is pushed to in one pass, by trying all pairs in `f64`.
+fn oracle(setup: &Setup, engine: &ReferenceEngine) -> (Vec<Point>, Vec<u32>) {
+    let memory = engine.contact_memory();
+    let count = memory.positions.len();
+    let x: Vec<Point> = memory.positions.iter().map(wide).collect();
+    let v: Vec<Point> = memory.motions.iter().map(wide).collect();
+    let w: Vec<f64> = memory.positions.iter().map(|row| f64::from(row[3])).collect();
+    let config = |i: usize| &setup.cloths[memory.slots[i] as usize].config;
+    let minus = |a: Point, b: Point| -> Point { std::array::from_fn(|k| a[k] - b[k]) };
+    let touch = |i: usize, j: usize| {
+        let (a, b) = (config(i), config(j));
+        let wanted = a.collision_group & b.collision_mask != 0 && b.collision_group & a.collision_mask != 0;
+        let d = 0.5 * (f64::from(a.cloth_collision_distance) + f64::from(b.cloth_collision_distance));
+        let gap = dot(minus(x[i], x[j]), minus(x[i], x[j])).sqrt();
+        (memory.slots[i] != memory.slots[j] && wanted && gap < d).then_some(d - gap)
+    };
+    let contacts = |i: usize| if w[i] > 0.0 { (0..count).filter(|&j| touch(i, j).is_some()).count() as u32 } else { 0 };
+    let counts: Vec<u32> = (0..count).map(contacts).collect();
+    let settings = setup.settings;
+    let pushed = (0..count).map(|i| {
+        let mut place = x[i];
+        for j in 0..count {
+            let (Some(overlap), true) = (touch(i, j), w[i] > 0.0) else { continue };
+            let delta = minus(x[i], x[j]);
+            let length = dot(delta, delta).sqrt();
+            let up = if i < j { 1.0 } else { -1.0 };
+            let n = if length > 1e-15 { delta.map(|d| d / length) } else { [0.0, up, 0.0] };
+            let share = w[i] / (w[i] + w[j]) / f64::from(counts[i].max(counts[j]));
+            let relative = minus(v[j], v[i]);
+            let across = dot(relative, n);
+            for k in 0..3 {
+                place[k] += share * f64::from(settings.stiffness) * overlap * n[k];
+                place[k] += share * f64::from(settings.friction) * (relative[k] - across * n[k]);
+            }
+        }
+        place
+    });
+    (pushed.collect(), counts)
+}
+
+#[test]
+fn a_pass_is_what_trying_all_pairs_gives() {
+    let mut rng = Rng::new(77);
+    for (friction, stiffness) in [(0.0, 1.0), (0.7, 0.6), (1.0, 0.0)] {
+        let mut cloths: Vec<_> = (0..5).map(|k| random_cloud(&mut rng, 60, 0.6, 0.06 + 0.03 * k as f32)).collect();
+        cloths.push(cloud(vec![[0.1, 0.1, 0.1, 1.0]; 4], 0.1));
+        cloths.push(cloud(vec![[0.1, 0.1, 0.1, 3.0]; 4], 0.2));
+        cloths[1].config.collision_mask = 2;
+        cloths[2].config.collision_group = 3;
+        let settings = ClothCollision { friction, stiffness, iterations: 1, every: 1 };
+        let setup = Setup { name: "oracle", cloths, settings, frames: vec![STEP] };
+        let engine = on_mirror(&setup);
+        let (places, counts) = oracle(&setup, &engine);
+        let memory = engine.contact_memory();
+        assert_eq!(memory.counts, counts);
+        assert!(counts.iter().sum::<u32>() > 200);
+        let mut row = 0;
+        for (cloth, source) in setup.cloths.iter().enumerate() {
+            for (i, after) in engine.current(cloth).iter().enumerate() {
+                // Where one iteration without forces takes the particle, before the pass.
+                let [x, y, z, w] = source.particles[i];
+                let old = source.previous_positions.get(i).copied().unwrap_or([x, y, z]);
+                let moves = if w > 0.0 { 2.0 } else { 1.0 };
+                let free: Point =
+                    std::array::from_fn(|k| f64::from(old[k]) + moves * (f64::from(source.particles[i][k]) - f64::from(old[k])));
+                for k in 0..3 {
+                    assert!((f64::from(memory.positions[row][k]) - free[k]).abs() < 1e-6, "row {row} of cloth {cloth}");
+                    assert!((f64::from(after[k]) - places[row][k]).abs() < 1e-6, "row {row} of cloth {cloth}: {after:?}");
+                }
+                row += 1;
+            }
+        }
+    }
+}
+
+/// A state as one list.
+fn all(engine: &ReferenceEngine) -> Vec<[f32; 4]> {
+    (0..engine.cloth_count()).flat_map(|cloth| engine.current(cloth).to_vec()).collect()
+}
+
+#[test]
+fn momentum_stays_whatever_the_masses() {
+    for ratio in [1.0f32, 30.0, 1e4] {
+        let mut rng = Rng::new(5);
+        let mut cloths = [0.0, 0.0].map(|_| random_cloud(&mut rng, 120, 0.5, 0.1));
+        cloths.iter_mut().flat_map(|cloth| &mut cloth.particles).for_each(|particle| particle[3] = particle[3].max(0.5));
+        cloths[1].particles.iter_mut().for_each(|particle| particle[3] *= ratio);
+        let settings = ClothCollision { friction: 0.8, ..ClothCollision::default() };
+        let setup = Setup { name: "momentum", cloths: cloths.to_vec(), settings, frames: vec![STEP] };
+        let none = Setup { settings: ClothCollision { stiffness: 0.0, friction: 0.0, ..settings }, ..setup };
+        let setup = Setup { settings, name: "momentum", cloths: none.cloths.clone(), frames: none.frames.clone() };
+        let (pushed, free) = (all(&on_mirror(&setup)), all(&on_mirror(&none)));
+        let (mut sum, mut size) = ([0.0; 3], 0.0);
+        for (a, b) in pushed.iter().zip(&free) {
+            for k in 0..3 {
+                let impulse = (f64::from(a[k]) - f64::from(b[k])) / f64::from(a[3]);
+                sum[k] += impulse;
+                size += impulse.abs();
+            }
+        }
+        assert!(size > 0.1 / f64::from(ratio), "ratio {ratio}: only {size:e} was exchanged");
+        // Positions are rounded to some 3e-8 m, which for the heavier cloth is much momentum.
+        let rounding: f64 = pushed.iter().map(|row| 3e-8 / f64::from(row[3])).sum();
+        let error = sum.iter().fold(0.0f64, |worst, sum| worst.max(sum.abs()));
+        assert!(error < rounding.min(0.05 * size), "ratio {ratio}: {error:e} of {size:e} is lost, rounding {rounding:e}");
+    }
+}
+
+/// World positions of all cloths.
+fn in_world(engine: &ReferenceEngine) -> Vec<[f32; 3]> {
+    let of_cloth = |cloth: usize| {
+        let pose = engine.cloth(cloth).unwrap().pose();
+        engine.current(cloth).iter().map(move |&[x, y, z, _]| pose.apply([x, y, z])).collect::<Vec<_>>()
+    };
+    (0..engine.cloth_count()).flat_map(of_cloth).collect()
+}
+
+#[test]
+fn the_local_frame_of_a_cloth_does_not_matter() {
+    let mut rng = Rng::new(21);
+    let cloths: Vec<_> = (0..3).map(|k| sheet(7, 0.3, 0.04 * k as f32, 0.06)).collect();
+    let mut turned = cloths.clone();
+    for cloth in &mut turned {
+        let pose = Pose { translation: rng.point(-2.0, 2.0), rotation: rotation(&mut rng) };
+        let [x, y, z, w] = pose.rotation;
+        let back = Pose { translation: [0.0; 3], rotation: [-x, -y, -z, w] };
+        for particle in &mut cloth.particles {
+            let [x, y, z] = back.apply(std::array::from_fn(|k| particle[k] - pose.translation[k]));
+            *particle = [x, y, z, particle[3]];
+        }
+        cloth.pose = pose;
+    }
+    let run = |cloths: &[Cloth], settings| {
+        let mut engine = ReferenceEngine::new();
+        engine.set_cloth_collision(settings).unwrap();
+        cloths.iter().for_each(|cloth| assert!(engine.add(cloth.clone()).is_ok()));
+        (0..3).for_each(|_| engine.step(&Frame::default()).unwrap());
+        in_world(&engine)
+    };
+    let apart = |a: &[[f32; 3]], b: &[[f32; 3]]| {
+        a.iter().flatten().zip(b.iter().flatten()).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+    };
+    let settings = ClothCollision { friction: 0.5, ..ClothCollision::default() };
+    let plain = run(&cloths, settings);
+    let (error, effect) = (
+        apart(&plain, &run(&turned, settings)),
+        apart(&plain, &run(&cloths, ClothCollision { stiffness: 0.0, friction: 0.0, ..settings })),
+    );
+    assert!(error < 1e-4 && effect > 0.1, "{error:e} m apart, collision moves {effect:e} m");
+}
+
+#[test]
+fn motion_is_seen_from_the_world() {
+    // Pinned particles in a frame that moves and turns: what friction takes for their motion is what they do in the world.
+    let mut rng = Rng::new(3);
+    let mut cloths = [0.0, 0.0].map(|_| random_cloud(&mut rng, 30, 0.4, 0.2));
+    cloths.iter_mut().for_each(|cloth| {
+        cloth.previous_positions.clear();
+        cloth.particles.iter_mut().for_each(|particle| particle[3] = 0.0);
+    });
+    let mut engine = ReferenceEngine::new();
+    engine.set_cloth_collision(ClothCollision { friction: 1.0, ..ClothCollision::default() }).unwrap();
+    cloths.into_iter().for_each(|cloth| assert!(engine.add(cloth).is_ok()));
+    engine.step(&STEP).unwrap();
+    for index in 1..5 {
+        let before = engine.contact_memory().positions.clone();
+        move_frame(engine.cloth_mut(1).unwrap(), index);
+        engine.step(&STEP).unwrap();
+        let memory = engine.contact_memory();
+        let mut largest = 0.0f32;
+        for (row, motion) in memory.motions.iter().enumerate() {
+            for k in 0..3 {
+                let moved = memory.positions[row][k] - before[row][k];
+                largest = largest.max(moved.abs());
+                assert!((motion[k] - moved).abs() < 1e-6, "row {row}: {motion:?}");
+            }
+        }
+        assert!(largest > 1e-3);
+    }
+}
+
+/// Whether two sheets that overlap are pushed.
+fn are_pushed(groups: [u32; 2], masks: [u32; 2]) -> bool {
+    let mut cloths = [0.0, 0.02].map(|height| sheet(5, 0.2, height, 0.06));
+    for ((cloth, group), mask) in cloths.iter_mut().zip(groups).zip(masks) {
+        (cloth.config.collision_group, cloth.config.collision_mask) = (group, mask);
+    }
+    let setup = |settings| Setup { name: "groups", cloths: cloths.to_vec(), settings, frames: vec![STEP] };
+    let off = ClothCollision { stiffness: 0.0, ..ClothCollision::default() };
+    all(&on_mirror(&setup(ClothCollision::default()))) != all(&on_mirror(&setup(off)))
+}
+
+#[test]
+fn cloths_collide_only_where_each_wants_the_other() {
+    assert!(are_pushed([1, 1], [u32::MAX; 2]));
+    assert!(are_pushed([1, 4], [4, 1]));
+    assert!(!are_pushed([1, 4], [4, 4]), "the second does not want the first");
+    assert!(!are_pushed([1, 4], [1, 1]), "the first does not want the second");
+    assert!(!are_pushed([0, 1], [u32::MAX; 2]), "the first belongs to no group");
+    assert!(!are_pushed([1, 1], [0, u32::MAX]), "the first wants none");
+}
+
+#[test]
+fn a_hundred_cloths_in_one_place_leave_none_out() {
+    let mut rng = Rng::new(11);
+    let cloths: Vec<_> = (0..100).map(|_| random_cloud(&mut rng, 10, 0.03, 0.1)).collect();
+    let settings = ClothCollision { iterations: 1, ..ClothCollision::default() };
+    let engine = on_mirror(&Setup { name: "hundred", cloths, settings, frames: vec![STEP] });
+    let memory = engine.contact_memory();
+    for (row, &count) in memory.counts.iter().enumerate() {
+        let expected = if memory.positions[row][3] > 0.0 { 990 } else { 0 };
+        assert_eq!(count, expected, "row {row}");
+    }
+}
+
+#[test]
+fn two_thousand_cloths_are_no_limit() {
+    let at = |k: usize| [0.05 * (k % 40) as f32, 0.05 * (k / 40 % 10) as f32, 0.05 * (k / 400) as f32, 1.0];
+    let cloths: Vec<_> = (0..2000).map(|k| cloud(vec![at(k), at(k)], 0.08)).collect();
+    let setup = Setup { name: "many", cloths, settings: ClothCollision::default(), frames: vec![STEP] };
+    assert_eq!(disagreements(&setup), Vec::<String>::new());
+    assert!(on_mirror(&setup).contact_memory().counts.iter().all(|&count| count >= 6));
+}
+
+#[test]
+fn nothing_changes_where_nothing_can_collide() {
+    let cloths = |distances: [f32; 2]| [0, 1].map(|k| sheet(6, 0.3, 0.02 * k as f32, distances[k])).to_vec();
+    let setup = |distances, settings| Setup { name: "off", cloths: cloths(distances), settings, frames: vec![Frame::default(); 3] };
+    let on = ClothCollision { friction: 1.0, ..ClothCollision::default() };
+    let off = ClothCollision { stiffness: 0.0, ..ClothCollision::default() };
+    let without = all(&on_mirror(&setup([0.0; 2], ClothCollision::default())));
+    for setup in [setup([0.0; 2], on), setup([0.05, 0.0], on), setup([0.05; 2], off)] {
+        let engine = on_mirror(&setup);
+        assert!(engine.contact_memory().positions.is_empty(), "a pass was run");
+        same_bits("cloths", &all(&engine), &without).unwrap();
+        assert_eq!(disagreements_of_state(&setup), Vec::<String>::new());
+    }
+    // The control: two cloths that take part are pushed.
+    assert!(same_bits("cloths", &all(&on_mirror(&setup([0.05; 2], on))), &without).is_err());
+}
+
+/// As [`disagreements`], without the buffers of the passes.
+fn disagreements_of_state(setup: &Setup) -> Vec<String> {
+    let Some(mut gpu) = headless(EngineOptions::default()) else { return Vec::new() };
+    if !is_strict(&gpu) {
+        return Vec::new();
+    }
+    gpu.engine_mut().set_cloth_collision(setup.settings).unwrap();
+    let ids: Vec<_> = setup.cloths.iter().map(|cloth| gpu.add(cloth.clone()).unwrap()).collect();
+    for (index, frame) in setup.frames.iter().enumerate() {
+        move_frame(gpu.engine_mut().cloth_mut(ids[ids.len() - 1]).unwrap(), index);
+        gpu.step(frame).unwrap();
+    }
+    let engine = on_mirror(setup);
+    let snapshot = gpu.snapshot().unwrap();
+    ids.iter().enumerate().filter_map(|(cloth, &id)| same_bits("current", snapshot.current(id), engine.current(cloth)).err()).collect()
+}
+
+#[test]
+fn a_pair_gives_the_same_bits_alone_in_a_batch_and_again() {
+    let pair = || [0, 1].map(|k| sheet(8, 0.4, 0.05 * k as f32, 0.06)).to_vec();
+    let mut batch = pair();
+    for k in 0..30 {
+        let pose = Pose { translation: [3.0 + 2.0 * k as f32, 0.0, -1.0], ..Pose::default() };
+        batch.extend([0, 1].map(|layer| Cloth { pose, ..sheet(8, 0.4, 0.05 * layer as f32, 0.06) }));
+    }
+    let settings = ClothCollision { friction: 0.2, ..ClothCollision::default() };
+    let run = |cloths: Vec<Cloth>| {
+        let mut engine = ReferenceEngine::new();
+        engine.set_cloth_collision(settings).unwrap();
+        cloths.into_iter().for_each(|cloth| assert!(engine.add(cloth).is_ok()));
+        (0..6).for_each(|_| engine.step(&Frame::default()).unwrap());
+        engine
+    };
+    let (alone, crowd) = (run(pair()), run(batch.clone()));
+    for cloth in 0..2 {
+        same_bits("alone or in a batch", alone.current(cloth), crowd.current(cloth)).unwrap();
+    }
+    same_bits("run to run", &all(&crowd), &all(&run(batch.clone()))).unwrap();
+    // On a GPU the order in which particles reach their buckets changes from run to run.
+    let Some(mut gpu) = headless(EngineOptions::default()) else { return };
+    gpu.engine_mut().set_cloth_collision(settings).unwrap();
+    let ids: Vec<_> = batch.into_iter().map(|cloth| gpu.add(cloth).unwrap()).collect();
+    (0..6).for_each(|_| gpu.step(&Frame::default()).unwrap());
+    if is_strict(&gpu) {
+        let snapshot = gpu.snapshot().unwrap();
+        (0..2).for_each(|cloth| same_bits("GPU in a batch", snapshot.current(ids[cloth]), alone.current(cloth)).unwrap());
+    }
+}
+
+#[test]
+fn the_order_of_adding_does_not_matter() {
+    let cloths: Vec<_> = (0..4).map(|k| sheet(7, 0.3, 0.03 * k as f32, 0.05)).collect();
+    let run = |cloths: Vec<Cloth>| {
+        let settings = ClothCollision { friction: 0.4, ..ClothCollision::default() };
+        let mut engine = ReferenceEngine::new();
+        engine.set_cloth_collision(settings).unwrap();
+        cloths.into_iter().for_each(|cloth| assert!(engine.add(cloth).is_ok()));
+        (0..5).for_each(|_| engine.step(&Frame::default()).unwrap());
+        engine
+    };
+    let (forward, reversed) = (run(cloths.clone()), run(cloths.into_iter().rev().collect()));
+    for cloth in 0..4 {
+        for (a, b) in forward.current(cloth).iter().zip(reversed.current(3 - cloth)) {
+            assert!((0..3).all(|k| (a[k] - b[k]).abs() < 1e-4), "{a:?} against {b:?}");
+        }
+    }
+}
+
+#[test]
+fn a_sleeping_cloth_is_held_until_something_that_moves_touches_it() {
+    let setup = sleepers();
+    let mut engine = ReferenceEngine::new();
+    engine.set_cloth_collision(setup.settings).unwrap();
+    setup.cloths.iter().for_each(|cloth| assert!(engine.add(cloth.clone()).is_ok()));
+    let mut slept = 0;
+    let mut touched = None;
+    for (index, frame) in setup.frames.iter().enumerate() {
+        let before = engine.current(0).to_vec();
+        engine.step(frame).unwrap();
+        if engine.feedback(0).is_asleep != 0 {
+            slept += 1;
+            same_bits("the sleeping sheet", engine.current(0), &before).unwrap();
+        }
+        let gap = between(engine.current(0), engine.current(1));
+        if gap < 0.0601 && touched.is_none() {
+            touched = Some(index);
+        }
+    }
+    let touched = touched.expect("the second sheet reaches the first");
+    assert!(slept > 2 && touched > 5, "slept {slept} frames, touched in frame {touched}");
+    assert_eq!(engine.feedback(0).is_asleep, 0);
+    assert!(engine.current(0)[0][1] < -1e-3, "the first sheet is not pushed down");
+}
+
+#[test]
+fn settings_out_of_range_are_refused() {
+    let mut engine = ReferenceEngine::new();
+    let wrong = ClothCollision { iterations: 0, ..ClothCollision::default() };
+    assert!(engine.set_cloth_collision(wrong).is_err());
+    assert_eq!(engine.cloth_collision(), ClothCollision::default());
+    let mut cloth = sheet(3, 0.1, 0.0, -0.1);
+    assert!(engine.add(cloth.clone()).is_err());
+    cloth.config.cloth_collision_distance = f32::NAN;
+    assert!(engine.add(cloth).is_err());
+}
