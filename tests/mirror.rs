@@ -9,9 +9,7 @@ use poplin_model::{Cloth, Frame};
 use poplin_reference::{LaneOrder, ReferenceEngine, Team};
 use poplin_testkit::adapter::{headless, is_strict};
 use poplin_testkit::compare::{close, same_bits};
-use poplin_testkit::scenes::{
-    degenerate_cloth, degenerate_xpbd_cloth, equip, hanging_sheet, random_cloth, random_xpbd_cloth,
-};
+use poplin_testkit::scenes::{degenerate_cloth, degenerate_xpbd_cloth, equip, hanging_sheet, random_cloth, random_xpbd_cloth};
 
 /// Allowance of a real GPU after one stage: a chain of up to 8 edges, each some ten roundings.
 const FACTOR: f32 = 256.0;
@@ -446,7 +444,10 @@ fn each_dropped_barrier_of_the_kernel_is_seen() {
         ("tethers -> fabric", &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // tethers -> fabric"]),
         ("set -> next set", &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // set -> next set"]),
         ("fibers -> next fibers", &["workgroupBarrier();\n                    storageBarrier(); // fibers -> next fibers"]),
-        ("bends -> next bends", &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // bends -> next bends"]),
+        (
+            "bends -> next bends",
+            &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // bends -> next bends"],
+        ),
         (
             "iteration -> next iteration",
             &[

@@ -86,6 +86,7 @@ fn the_stage_equals_the_jacobi_step_over_all_pairs() {
             rest_share: f64::from(SELF_COLLISION_REST_SHARE),
             stiffness: effective(cloth.config.self_collision_stiffness),
             friction: effective(cloth.config.self_collision_friction),
+            relaxation: 1.5,
         };
         let mut indices = cloth.self_collision_indices.clone();
         if indices.is_empty() {

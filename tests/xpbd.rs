@@ -146,7 +146,9 @@ fn cantilever(segments: u32, load: f64, substeps: u32) -> f64 {
 #[test]
 fn a_heavy_cantilever_is_the_elastica() {
     for (load, expected) in [CANTILEVERS[0], CANTILEVERS[2], CANTILEVERS[3]] {
-        for (segments, substeps) in [(10, 10), (10,40), (20, 20), (20, 80), (40, 100), (40,140),(40,200),(40,300),(80,200),(80,300),(80,400)] {
+        for (segments, substeps) in
+            [(10, 10), (10, 40), (20, 20), (20, 80), (40, 100), (40, 140), (40, 200), (40, 300), (80, 200), (80, 300), (80, 400)]
+        {
             let drop = cantilever(segments, load, substeps);
             eprintln!("G = {load}, {segments} segments x {substeps}: {drop:.5} of {expected}, {:+.4}", drop / expected - 1.0);
         }

@@ -9,6 +9,8 @@ const REST_SHARE_SQUARE: f32 = SELF_COLLISION_REST_SHARE * SELF_COLLISION_REST_S
 const GRID_STRIDE_Y: i32 = 89;
 /// Step to the bucket of the next cell along z.
 const GRID_STRIDE_Z: i32 = 7921;
+/// Over-relaxation of pushes that share a particle.
+const RELAXATION: f32 = 1.5;
 /// Largest cell coordinate; what lies beyond shares the last cells.
 const MAX_CELL: f32 = 65536.0;
 
@@ -22,7 +24,7 @@ fn number_row(slot: u32) -> u32 {
     return particle_row(slot) + cloth.self_collision.member_count;
 }
 
-/// Row of the numbers before they are sorted, then of the counts of contacts.
+/// Row of the numbers before they are sorted, then of the contacts: sum of their directions, count.
 fn contact_row(slot: u32) -> u32 {
     return particle_row(slot) + 2u * cloth.self_collision.member_count;
 }
@@ -175,38 +177,58 @@ fn next_near(walk: ptr<function, NearWalk>, place: vec3<f32>) -> bool {
     return false;
 }
 
-/// Counts the contacts of the particle at a slot.
+/// The direction from b to a, particles i and j; coincident ones part along y.
+fn normal_of(a: vec3<f32>, b: vec3<f32>, distance: f32, i: u32, j: u32) -> vec3<f32> {
+    if (distance > 0.0) {
+        return (a - b) / distance;
+    }
+    return vec3<f32>(0.0, select(-1.0, 1.0, i < j), 0.0);
+}
+
+/// Sums the directions of the contacts of the particle at a slot, and counts them.
 fn count_contacts(slot: u32) {
     let a = scratch[particle_row(slot)];
     let i = bitcast<u32>(scratch[number_row(slot)].x);
     var walk = NearWalk(bucket_of(a.xyz), 0u, 0u, 0u, 0u);
+    var sum = vec3<f32>(0.0);
     var count = 0.0;
     while (next_near(&walk, a.xyz)) {
         let other = walk.slot - 1u;
         let b = scratch[particle_row(other)];
+        let j = bitcast<u32>(scratch[number_row(other)].x);
         let between = a.xyz - b.xyz;
-        let kept = kept_square(i, bitcast<u32>(scratch[number_row(other)].x));
-        if (other != slot && dot3(between, between) < kept && a.w + b.w > 0.0) {
+        let square = dot3(between, between);
+        if (other != slot && square < kept_square(i, j) && a.w + b.w > 0.0) {
+            sum += normal_of(a.xyz, b.xyz, sqrt(square), i, j);
             count += 1.0;
         }
     }
-    scratch[contact_row(slot)].x = count;
+    scratch[contact_row(slot)] = vec4<f32>(sum, count);
+}
+
+/// Contacts of a particle that push it along a direction: half of all and half of what they sum up to along it, at least 1.
+fn contacts_along(direction: vec3<f32>, contacts: vec4<f32>) -> f32 {
+    return max(0.5 * contacts.w + 0.5 * dot3(direction, contacts.xyz), 1.0);
 }
 
 /// Pushes the particle at a slot away from those that it touches, by one step of a weighted Jacobi iteration, in which the
-/// order of the particles does not matter:
+/// order of the particles does not matter. With d = x_a - x_b, n = d / |d|, and the kept distance k of the two:
 ///
-///   share = w_a / (w_a + w_b) / max(contacts of a, contacts of b)
-///   x_a += share * (stiffness * (kept distance - |d|) * d/|d| - friction * sideways(move_a - move_b)),   d = x_a - x_b.
+///   x_a += w_a / (w_a + w_b) (stiffness min(1, 1.5 / c) (k - |d|) n - friction / c_all sideways(move_a - move_b)).
 ///
-/// Dividing by the larger count keeps both ends of a contact equal and opposite. Moves are since the last iteration; friction
-/// takes a share of their difference and so never turns it round. Source: Müller, "Cloth Self-Collision Handling", Ten
-/// Minute Physics 15 (hash, rest distance, friction); here friction leaves the motion along d alone and weighs by mass, and
+/// c is how many contacts push a or b, whichever is more, the same way: (count + n . sum of directions) / 2, no less than the
+/// sum of the positive cosines between n and the directions of all contacts, the row sum by which Jacobi converges. c_all
+/// counts all contacts, so that friction never turns a motion round. Both are the same for both ends, so momentum stays. Moves
+/// are since the last iteration.
+///
+/// Sources: Müller, "Cloth Self-Collision Handling", Ten Minute Physics 15 (hash, rest distance, friction); Macklin et al.,
+/// "Unified Particle Physics for Real-Time Applications", 2014, section 4.2 (averaged Jacobi, over-relaxation of 1 to 2).
+/// Here only contacts that push the same way are averaged, friction leaves the motion along d alone and weighs by mass, and
 /// neighbours are spared down to SELF_COLLISION_REST_SHARE of their distance at rest.
 fn push_apart(slot: u32) {
     let a = scratch[particle_row(slot)];
-    let own_count = scratch[contact_row(slot)].x;
-    if (own_count == 0.0 || a.w == 0.0) {
+    let own_contacts = scratch[contact_row(slot)];
+    if (own_contacts.w == 0.0 || a.w == 0.0) {
         return;
     }
     let i = bitcast<u32>(scratch[number_row(slot)].x);
@@ -222,17 +244,17 @@ fn push_apart(slot: u32) {
         let kept = kept_square(i, j);
         if (other != slot && square < kept) {
             let distance = sqrt(square);
-            var normal = vec3<f32>(0.0, select(-1.0, 1.0, i < j), 0.0);
-            if (distance > 0.0) {
-                normal = between / distance;
-            }
-            let share = a.w / (a.w + b.w) / max(own_count, scratch[contact_row(other)].x);
+            let normal = normal_of(a.xyz, b.xyz, distance, i, j);
+            let others = scratch[contact_row(other)];
+            let weight = a.w / (a.w + b.w);
+            let count = max(contacts_along(normal, own_contacts), contacts_along(-normal, others));
+            let push_share = cloth.self_collision.stiffness * weight * min(RELAXATION / count, 1.0);
+            let friction_share = cloth.self_collision.friction * weight / max(own_contacts.w, others.w);
             let move_b = b.xyz - load_previous(j).xyz;
             let slip = move_a - move_b;
             let sideways = slip - normal * dot3(normal, slip);
-            let push_share = (sqrt(kept) - distance) * cloth.self_collision.stiffness * share;
-            push += normal * push_share;
-            push -= sideways * (cloth.self_collision.friction * share);
+            push += normal * ((sqrt(kept) - distance) * push_share);
+            push -= sideways * friction_share;
         }
     }
     store_current(i, vec4<f32>(a.xyz + push, a.w));

@@ -241,7 +241,11 @@ impl ClothConfig {
                 check_unused("solver_frequency", self.solver_frequency, default.solver_frequency, "solver pbd")?;
                 check_unused("acceleration_filter_width", width, usual, "solver pbd")?;
                 let needs = "a bending_rigidity above 0";
-                if self.bending_rigidity > 0.0 { Ok(()) } else { check_unused("bending_damping", self.bending_damping, 0.0, needs) }
+                if self.bending_rigidity > 0.0 {
+                    Ok(())
+                } else {
+                    check_unused("bending_damping", self.bending_damping, 0.0, needs)
+                }
             }
         }
     }

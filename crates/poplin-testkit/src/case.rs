@@ -402,8 +402,13 @@ impl Event {
             }
             // Part of the fabric, which Case::cloths makes.
             "virtual_particles" => return Ok(()),
-            // Not built yet; the runner holds that no two particles come so close.
-            "self_collision_distance" => return Ok(()),
+            "self_collision_distance" => config.self_collision_distance = Some(self.scalar("value")?),
+            "self_collision_stiffness" => config.self_collision_stiffness = self.scalar("value")?,
+            "self_collision_indices" => return Ok(host.set_self_collision_indices(&self.numbers("indices")?)?),
+            "rest_positions" => {
+                let positions: Vec<_> = rows::<4>(&self.floats("xyzw")?).iter().map(|&[x, y, z, _]| [x, y, z]).collect();
+                return Ok(host.set_rest_positions(&positions)?);
+            }
             "motion_spheres" => return Ok(host.set_motion_spheres(&rows(&self.floats("value")?))?),
             "separation_spheres" => return Ok(host.set_separation_spheres(&rows(&self.floats("value")?))?),
             "frame_translation" => {

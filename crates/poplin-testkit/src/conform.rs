@@ -68,9 +68,6 @@ pub fn run_case(case: &Case, options: &SimulationOptions) -> Result<CaseVerdict,
             event.apply(simulation.cloth_mut(ClothId(event.cloth))?)?;
         }
         simulation.step(&Frame { dt: frame.dt })?;
-        if (0..case.cloths.len()).any(|cloth| case.self_collision_distance(cloth).is_some()) {
-            check_self_collision(case, &simulation.state()?, index + 1)?;
-        }
         for expected in case.expected.iter().filter(|snapshot| snapshot.frame == index + 1) {
             if expected.collision_distance_m.is_some() {
                 snapshots.extend(judge_separation(case, &simulation.state()?, expected));
@@ -111,24 +108,6 @@ fn judge_separation(case: &Case, state: &State, expected: &Snapshot) -> Vec<Snap
         verdicts.push(SnapshotVerdict { frame, error: center_error(state, center), tolerance });
     }
     verdicts
-}
-
-/// Refuses a case in which particles come so close that self collision, which is not built, would act.
-fn check_self_collision(case: &Case, state: &State, frame: usize) -> Result<(), CaseError> {
-    for cloth in 0..state.cloth_count() {
-        let Some(limit) = case.self_collision_distance(cloth) else { continue };
-        let particles = state.current(ClothId(cloth));
-        for (a, first) in particles.iter().enumerate() {
-            for second in &particles[..a] {
-                let square: f32 = (0..3).map(|k| (first[k] - second[k]).powi(2)).sum();
-                if square < limit * limit {
-                    let message = format!("self collision: particles come closer than {limit} m in frame {frame}");
-                    return Err(CaseError::Unsupported(message));
-                }
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Whether the cloths have passed as many tests for rest, and count as asleep, as measured.

@@ -16,9 +16,15 @@ impl ContactMemory {
         (0..self.positions.len())
             .into_par_iter()
             .with_min_len(1024)
-            .map(|i| {
-                if self.is_row_met(i) { bucket_of(parameters, cell_of(parameters, xyz(self.positions[i]))) } else { NO_BUCKET }
-            })
+            .map(
+                |i| {
+                    if self.is_row_met(i) {
+                        bucket_of(parameters, cell_of(parameters, xyz(self.positions[i])))
+                    } else {
+                        NO_BUCKET
+                    }
+                },
+            )
             .collect_into_vec(&mut buckets);
         self.begins.clear();
         self.begins.resize(parameters.bucket_count as usize + 1, 0);

@@ -26,37 +26,57 @@ pub struct Apartness {
     pub stiffness: f64,
     /// Share of the sideways motion lost.
     pub friction: f64,
+    /// Over-relaxation of pushes that share a particle.
+    pub relaxation: f64,
+}
+
+/// A contact of a particle.
+struct Contact {
+    other: usize,
+    /// Direction away from the other.
+    normal: [f64; 3],
+    overlap: f64,
 }
 
 impl Apartness {
-    /// Overlap of two particles \[m\], if they overlap and one can move.
-    fn overlap(&self, a: &Member, b: &Member) -> Option<f64> {
-        let kept = self.distance.min(self.rest_share * length(minus(a.rest, b.rest)));
-        let overlap = kept - length(minus(a.position, b.position));
-        (overlap > 0.0 && a.w + b.w > 0.0).then_some(overlap)
-    }
-}
-
-/// Where the members go in one Jacobi step: each by the sum of its contacts, a contact divided by the larger number of
-/// contacts of its two particles and shared out by inverse mass (Mueller, "Cloth Self-Collision Handling", Ten Minute Physics
-/// 15, for the distance and the friction). Coincident particles part along y, the first upwards.
-pub fn push_apart(members: &[Member], rule: &Apartness) -> Vec<[f64; 3]> {
-    let others = |a: usize| (0..members.len()).filter(move |&b| b != a);
-    let count = |a: usize| others(a).filter(|&b| rule.overlap(&members[a], &members[b]).is_some()).count();
-    let counts: Vec<usize> = (0..members.len()).map(count).collect();
-    let moved = |a: usize| {
+    /// The contacts of particle `a`. Coincident particles part along y, the first upwards.
+    fn contacts(&self, members: &[Member], a: usize) -> Vec<Contact> {
         let own = &members[a];
-        others(a).fold(own.position, |place, b| {
+        let contact = |b: usize| {
             let other = &members[b];
-            let Some(overlap) = rule.overlap(own, other) else { return place };
+            let kept = self.distance.min(self.rest_share * length(minus(own.rest, other.rest)));
             let between = minus(own.position, other.position);
             let distance = length(between);
             let aside = [0.0, if a < b { 1.0 } else { -1.0 }, 0.0];
             let normal = if distance > 0.0 { between.map(|x| x / distance) } else { aside };
+            let touches = distance < kept && own.w + other.w > 0.0;
+            touches.then_some(Contact { other: b, normal, overlap: kept - distance })
+        };
+        (0..members.len()).filter(|&b| b != a).filter_map(contact).collect()
+    }
+}
+
+/// Contacts that push along a direction, each by the mean of one and its cosine; at least 1.
+fn count_along(direction: [f64; 3], contacts: &[Contact]) -> f64 {
+    contacts.iter().map(|contact| 0.5 * (1.0 + dot(direction, contact.normal))).sum::<f64>().max(1.0)
+}
+
+/// Where the members go in one Jacobi step: each by the sum of its contacts, shared out by inverse mass (Mueller, "Cloth
+/// Self-Collision Handling", Ten Minute Physics 15, for the distance and the friction). A push is divided by the contacts
+/// that push the same way, friction by all contacts, of the particle that has more of them (Macklin et al., "Unified Particle
+/// Physics", 2014, section 4.2, averages over all and over-relaxes as here).
+pub fn push_apart(members: &[Member], rule: &Apartness) -> Vec<[f64; 3]> {
+    let contacts: Vec<_> = (0..members.len()).map(|a| rule.contacts(members, a)).collect();
+    let moved = |a: usize| {
+        let own = &members[a];
+        contacts[a].iter().fold(own.position, |place, &Contact { other: b, normal, overlap }| {
+            let other = &members[b];
             let slip = minus(minus(own.position, own.previous), minus(other.position, other.previous));
             let sideways = along(slip, normal, -dot(slip, normal));
-            let share = own.w / (own.w + other.w) / counts[a].max(counts[b]) as f64;
-            along(along(place, normal, rule.stiffness * overlap * share), sideways, -rule.friction * share)
+            let weight = own.w / (own.w + other.w);
+            let count = count_along(normal, &contacts[a]).max(count_along(normal.map(|x| -x), &contacts[b]));
+            let pushed = along(place, normal, rule.stiffness * weight * (rule.relaxation / count).min(1.0) * overlap);
+            along(pushed, sideways, -rule.friction * weight / contacts[a].len().max(contacts[b].len()) as f64)
         })
     };
     (0..members.len()).map(moved).collect()

@@ -11,6 +11,8 @@ use crate::math::{dot3, particle as pack, xyz};
 const GRID_STRIDES: IVec3 = IVec3::new(1, 89, 7921);
 /// Square of the share of their distance at rest at which neighbours are kept apart.
 const REST_SHARE_SQUARE: f32 = SELF_COLLISION_REST_SHARE * SELF_COLLISION_REST_SHARE;
+/// Over-relaxation of pushes that share a particle.
+const RELAXATION: f32 = 1.5;
 /// Largest cell coordinate; what lies beyond shares the last cells.
 const MAX_CELL: f32 = 65536.0;
 
@@ -25,7 +27,7 @@ fn number_row(memory: &ClothMemory<'_>, slot: u32) -> usize {
     (own.grid_begin + own.member_count + slot) as usize
 }
 
-/// Row of the numbers before they are sorted, then of the counts of contacts.
+/// Row of the numbers before they are sorted, then of the contacts: sum of their directions, count.
 fn contact_row(memory: &ClothMemory<'_>, slot: u32) -> usize {
     let own = &memory.cloth.self_collision;
     (own.grid_begin + 2 * own.member_count + slot) as usize
@@ -153,29 +155,43 @@ fn visit_near(memory: &ClothMemory<'_>, position: Vec3, mut touch: impl FnMut(u3
     }
 }
 
-/// Counts the contacts of the particle at a slot.
+/// The direction from b to a, particles i and j; coincident ones part along y.
+#[inline]
+fn normal_of(a: [f32; 4], b: [f32; 4], length: f32, i: u32, j: u32) -> Vec3 {
+    let aside = if i < j { Vec3::Y } else { Vec3::NEG_Y };
+    if length > 0.0 { (xyz(a) - xyz(b)) / length } else { aside }
+}
+
+/// Sums the directions of the contacts of the particle at a slot, and counts them.
 pub fn count_contacts(memory: &mut ClothMemory<'_>, slot: u32) {
     let a = memory.scratch[particle_row(memory, slot)];
     let i = memory.scratch[number_row(memory, slot)][0].to_bits();
-    let mut count = 0.0;
+    let (mut sum, mut count) = (Vec3::ZERO, 0.0);
     visit_near(memory, xyz(a), |other, b, square| {
         if other != slot {
             let j = memory.scratch[number_row(memory, other)][0].to_bits();
             if square < kept_square(memory, i, j) && a[3] + b[3] > 0.0 {
+                sum += normal_of(a, b, square.sqrt(), i, j);
                 count += 1.0;
             }
         }
     });
     let row = contact_row(memory, slot);
-    memory.scratch[row][0] = count;
+    memory.scratch[row] = pack(sum, count);
+}
+
+/// Contacts of a particle that push it along a direction: half of all and half of what they sum up to along it, at least 1.
+#[inline]
+fn contacts_along(direction: Vec3, contacts: [f32; 4]) -> f32 {
+    (0.5 * contacts[3] + 0.5 * dot3(direction, xyz(contacts))).max(1.0)
 }
 
 /// Pushes the particle at a slot away from those that it touches; see the shader.
 pub fn push_apart(memory: &mut ClothMemory<'_>, slot: u32) {
-    let contacts = |slot| memory.scratch[contact_row(memory, slot)][0];
+    let contacts = |slot| memory.scratch[contact_row(memory, slot)];
     let a = memory.scratch[particle_row(memory, slot)];
-    let own_count = contacts(slot);
-    if own_count == 0.0 || a[3] == 0.0 {
+    let own_contacts = contacts(slot);
+    if own_contacts[3] == 0.0 || a[3] == 0.0 {
         return;
     }
     let i = memory.scratch[number_row(memory, slot)][0].to_bits();
@@ -188,15 +204,17 @@ pub fn push_apart(memory: &mut ClothMemory<'_>, slot: u32) {
             let kept = kept_square(memory, i, j);
             if square < kept {
                 let length = square.sqrt();
-                let aside = if i < j { Vec3::Y } else { Vec3::NEG_Y };
-                let normal = if length > 0.0 { (xyz(a) - xyz(b)) / length } else { aside };
-                let share = a[3] / (a[3] + b[3]) / own_count.max(contacts(other));
+                let normal = normal_of(a, b, length, i, j);
+                let others = contacts(other);
+                let weight = a[3] / (a[3] + b[3]);
+                let count = contacts_along(normal, own_contacts).max(contacts_along(-normal, others));
+                let push_share = own.stiffness * weight * (RELAXATION / count).min(1.0);
+                let friction_share = own.friction * weight / own_contacts[3].max(others[3]);
                 let move_j = xyz(b) - xyz(memory.load_previous(j));
                 let slip = move_i - move_j;
                 let sideways = slip - normal * dot3(normal, slip);
-                let push_share = (kept.sqrt() - length) * own.stiffness * share;
-                push += normal * push_share;
-                push -= sideways * (own.friction * share);
+                push += normal * ((kept.sqrt() - length) * push_share);
+                push -= sideways * friction_share;
             }
         }
     });
