@@ -439,6 +439,10 @@ fn compliant_fibers_equal_the_dense_system_of_their_edges() {
             compliance: compliance / (STEP * STEP),
             damping: compliance * damping / STEP,
         });
+        assert!(got.iter().flatten().all(|x| x.is_finite()), "round {round}: {got:?}");
+        if expected.places.iter().flatten().any(|x| !x.is_finite()) {
+            continue; // Two pins in one place and no compliance: there is no solution.
+        }
         // A system A lambda = r solved from A + dA and r + dr has an error of |A^-1| (dr + dA |lambda|). Places of 1 m give
         // dr = 1, and so does damping; directions of edges of 1e-5 m are good to 0.01 themselves, but such an edge is held by
         // its neighbours' directions only as far as they are, so that they count as dA = |A| / length.
@@ -573,7 +577,7 @@ fn the_angle_is_that_of_the_fold_and_goes_around_without_a_jump_but_at_pi() {
         };
         let mut cloth = Cloth::new(Arc::new(fabric), vec![[0.0; 4], [1.0, 0.0, 0.0, 0.0], [0.3, 1.0, 0.0, 0.0], wing]);
         cloth.config.solver = Solver::Xpbd { substeps: 1 };
-        cloth.config.bending_rigidity = 1e5;
+        cloth.config.bending_rigidity = 1e6;
         let got = after_stage(&cloth, Stage::Bend);
         let after = bend_angle(std::array::from_fn(|i| wide(got[i])));
         let away = (after - f64::from(rest)).rem_euclid(std::f64::consts::TAU);
