@@ -9,9 +9,7 @@ use poplin_model::{Cloth, Frame};
 use poplin_reference::{LaneOrder, ReferenceEngine, Team};
 use poplin_testkit::adapter::{headless, is_strict};
 use poplin_testkit::compare::{close, same_bits};
-use poplin_testkit::scenes::{
-    degenerate_cloth, degenerate_xpbd_cloth, equip, hanging_sheet, random_cloth, random_xpbd_cloth,
-};
+use poplin_testkit::scenes::{degenerate_cloth, degenerate_xpbd_cloth, equip, hanging_sheet, random_cloth, random_xpbd_cloth};
 
 /// Allowance of a real GPU after one stage: a chain of up to 8 edges, each some ten roundings.
 const FACTOR: f32 = 256.0;
@@ -320,7 +318,7 @@ fn a_flipped_sign_is_seen() {
 fn a_flipped_gradient_and_a_wrong_coupling_are_seen() {
     for (stage, from, to) in [
         (Stage::Bend, "normal_2 * (-edge_length / square_2)", "normal_2 * (edge_length / square_2)"),
-        (Stage::CompliantFibers, "let between = -scale * pa.w", "let between = scale * pa.w"),
+        (Stage::CompliantFibers, "var between = -scale * pa.w", "var between = scale * pa.w"),
     ] {
         if let Some(found) = disagreements(StageMask::only(stage), Some(damaged(from, to))) {
             assert!(!found.is_empty(), "{stage:?}");
@@ -421,7 +419,10 @@ fn each_dropped_barrier_of_the_kernel_is_seen() {
         ("tethers -> fabric", &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // tethers -> fabric"]),
         ("set -> next set", &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // set -> next set"]),
         ("fibers -> next fibers", &["workgroupBarrier();\n                    storageBarrier(); // fibers -> next fibers"]),
-        ("bends -> next bends", &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // bends -> next bends"]),
+        (
+            "bends -> next bends",
+            &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // bends -> next bends"],
+        ),
         (
             "iteration -> next iteration",
             &[

@@ -152,7 +152,8 @@ const CANTILEVER_MESHES: [(u32, u32, f64); 3] = [(5, 10, 0.025), (10, 20, 0.008)
 
 fn cantilever_rows() -> Vec<(f64, u32, u32, f64, f64)> {
     let rows = CANTILEVERS.iter().flat_map(|&(load, expected)| {
-        CANTILEVER_MESHES.map(|(segments, substeps, _)| (load, segments, substeps, expected, cantilever(segments, load, substeps)))
+        CANTILEVER_MESHES
+            .map(|(segments, substeps, _)| (load, segments, substeps, expected, cantilever(segments, load, substeps)))
     });
     // Bends this close hold only heavier loads at 80 substeps; see `stage/bend.wgsl`.
     let fine = CANTILEVERS[2..].iter().map(|&(load, expected)| (load, 40, 80, expected, cantilever(40, load, 80)));

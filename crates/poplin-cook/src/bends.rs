@@ -120,8 +120,7 @@ mod tests {
 
     #[test]
     fn an_edge_of_three_triangles_pairs_each_with_the_next_and_a_fold_is_the_rest_angle() {
-        let positions =
-            vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.5, 1.0, 0.0], [0.5, 0.0, 1.0], [0.5, -1.0, 0.0]];
+        let positions = vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.5, 1.0, 0.0], [0.5, 0.0, 1.0], [0.5, -1.0, 0.0]];
         let mesh = Mesh { positions, triangles: vec![[0, 1, 2], [0, 1, 3], [1, 0, 4]], ..Mesh::default() };
         let bends = find(&mesh, &[1.0; 5]);
         assert_eq!(bends.bends.iter().map(|bend| bend.particles).collect::<Vec<_>>(), [[0, 1, 2, 3], [0, 1, 3, 4]]);

@@ -103,7 +103,9 @@ impl Cloth {
     /// [`ModelError`] that names the field.
     pub fn validate_config(&self, config: &ClothConfig) -> Result<(), ModelError> {
         config.validate()?;
-        if config.solver.is_xpbd() && let Some(&value) = self.fabric.edge_stiffness_log2.first() {
+        if config.solver.is_xpbd()
+            && let Some(&value) = self.fabric.edge_stiffness_log2.first()
+        {
             let (field, needs) = ("fabric edge_stiffness_log2", "solver pbd");
             return Err(ModelError::Unused { field, value, default: 0.0, needs });
         }

@@ -125,7 +125,8 @@ impl SolverArgs {
         let was_xpbd = config.solver.is_xpbd();
         let known = if let Solver::Xpbd { substeps } = config.solver { substeps } else { 20 };
         config.solver = Solver::Xpbd { substeps: self.substeps.unwrap_or(known) };
-        (config.solver_frequency, config.acceleration_filter_width) = (default.solver_frequency, default.acceleration_filter_width);
+        (config.solver_frequency, config.acceleration_filter_width) =
+            (default.solver_frequency, default.acceleration_filter_width);
         let rigidity = if was_xpbd { config.bending_rigidity } else { 1e-5 };
         config.bending_rigidity = self.bending_rigidity.unwrap_or(rigidity);
         if config.bending_rigidity == 0.0 {

@@ -43,7 +43,13 @@ pub fn solve_compliant_chain(chain: &CompliantChain<'_>) -> ChainSolution {
     // The gradient of an edge at particle i.
     let gradient = |j: usize, i: usize| {
         let delta = minus(x[j + 1], x[j]);
-        let sign = if i == j + 1 { 1.0 } else if i == j { -1.0 } else { 0.0 };
+        let sign = if i == j + 1 {
+            1.0
+        } else if i == j {
+            -1.0
+        } else {
+            0.0
+        };
         delta.map(|d| sign * d / length(delta))
     };
     let entry = |&j: &usize, &k: &usize| {
@@ -74,9 +80,8 @@ pub fn solve_compliant_chain(chain: &CompliantChain<'_>) -> ChainSolution {
 /// Gauss and Jordan, with the largest pivot of each column.
 fn invert(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let n = matrix.len();
-    let mut rows: Vec<Vec<f64>> = (0..n)
-        .map(|i| matrix[i].iter().copied().chain((0..n).map(|j| if i == j { 1.0 } else { 0.0 })).collect())
-        .collect();
+    let mut rows: Vec<Vec<f64>> =
+        (0..n).map(|i| matrix[i].iter().copied().chain((0..n).map(|j| if i == j { 1.0 } else { 0.0 })).collect()).collect();
     for column in 0..n {
         let best = (column..n).max_by(|&a, &b| rows[a][column].abs().total_cmp(&rows[b][column].abs())).unwrap_or(column);
         rows.swap(column, best);
