@@ -511,13 +511,13 @@ fn hinge(rng: &mut Rng) -> Cloth {
         std::array::from_fn::<f32, 3, _>(|k| (f64::from(base[k]) + axis[k] * along + arm[k] * height) as f32)
     };
     let places = [base, std::array::from_fn(|k| base[k] + 0.7 * axis[k] as f32), wing(0.0), wing(0.0)];
-    let turn = f64::from(rng.range(0.0, 6.283));
+    let turn = f64::from(rng.range(0.0, 6.2));
     let last = wing_at(places[3], base, axis, turn);
     let mass = |rng: &mut Rng| if rng.index(5) == 0 { 0.0 } else { rng.range(0.01, 20.0) };
     let particles = [places[0], places[1], places[2], last].map(|[x, y, z]| [x, y, z, mass(rng)]);
     let fabric = Fabric {
         particle_count: 4,
-        bends: vec![Bend { particles: [0, 1, 2, 3], rest_angle: rng.range(-3.14, 3.14), weight: rng.range(0.1, 4.0) }],
+        bends: vec![Bend { particles: [0, 1, 2, 3], rest_angle: rng.range(-3.13, 3.13), weight: rng.range(0.1, 4.0) }],
         bend_set_ends: vec![1],
         ..Fabric::default()
     };
