@@ -332,7 +332,7 @@ fn a_flipped_sign_is_seen() {
 fn a_flipped_gradient_and_a_wrong_coupling_are_seen() {
     for (stage, from, to) in [
         (Stage::Bend, "normal_2 * (-edge_length / square_2)", "normal_2 * (edge_length / square_2)"),
-        (Stage::CompliantFibers, "let between = -scale * pa.w", "let between = scale * pa.w"),
+        (Stage::CompliantFibers, "var between = -scale * pa.w", "var between = scale * pa.w"),
     ] {
         if let Some(found) = disagreements(StageMask::only(stage), Some(damaged(from, to))) {
             assert!(!found.is_empty(), "{stage:?}");

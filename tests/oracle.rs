@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use poplin_layout::{FramePart, Stage, StageMask, effective_stiffness, stiffness_to_log2};
-use poplin_model::{Cloth, Fabric, Frame, Phase, PhaseConfig, PhaseKind, Pose};
+use poplin_model::{Bend, Cloth, Fabric, Frame, Phase, PhaseConfig, PhaseKind, Pose, Solver};
 use poplin_reference::oracle::{
-    Air, SoftRange, air_impulse, constrain_to_anchors, integrate, keep_inside, keep_outside, project_distance,
+    Air, BendStep, CompliantChain, SoftRange, air_impulse, bend_angle, bend_gradient, constrain_to_anchors, integrate,
+    keep_inside, keep_outside, project_distance, solve_bend, solve_compliant_chain,
 };
 use poplin_reference::{HostCloth, ReferenceEngine, Team};
 use poplin_testkit::rng::Rng;
@@ -395,4 +396,252 @@ fn degenerate_spheres_hold_leave_or_move_even_pins() {
     assert!(pulled[0] > 1.9 && pulled[0] < 2.0 && pulled[3] == 0.0, "a pin is pulled by 0.948 of its way: {pulled:?}");
     let pushed = separation(around(pin, 0.0), [1.5, 0.0, 0.0, 1.0])[1];
     assert!((pushed[0] - 0.5).abs() < 8.0 * f32::EPSILON && pushed[3] == 0.0, "a pin is pushed to the surface: {pushed:?}");
+}
+
+/// Length of one step of the XPBD tests \[s\]: one iteration of [`after_stage`].
+const STEP: f64 = 1.0 / 300.0;
+
+/// A fiber for XPBD whose particles have moved since the last step.
+fn compliant_chain(rng: &mut Rng, edges: usize) -> Cloth {
+    let mut particles: Vec<_> = (0..=edges).map(|_| random_particle(rng)).collect();
+    for i in 1..particles.len() {
+        // Now and then an edge that is hardly there, or not at all.
+        let shift = [1e-3, 1e-5, 0.0].get(rng.index(30)).copied();
+        if let Some(shift) = shift {
+            particles[i] = [particles[i - 1][0] + shift, particles[i - 1][1], particles[i - 1][2], particles[i][3]];
+        }
+    }
+    let mut cloth = chain(particles, (0..edges).map(|_| if rng.index(20) == 0 { 0.0 } else { rng.range(0.05, 2.0) }).collect());
+    cloth.previous_positions = cloth.particles.iter().map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.1, 0.1))).collect();
+    let (compliance, damping): (f32, f32) = ([0.0, 1e-7, 1e-5, 1e-3, 1.0][rng.index(5)], [0.0, 1.0, 1000.0][rng.index(3)]);
+    let damping = if compliance > 0.0 { damping } else { 0.0 };
+    if compliance < 1e-3 || damping > 0.0 {
+        // Between two pins a stiff fiber is not solved as a whole.
+        let only = rng.index(2 * edges);
+        cloth.particles.iter_mut().enumerate().filter(|(i, _)| *i != only).for_each(|(_, p)| p[3] = p[3].max(0.01));
+    }
+    cloth.phase_configs = vec![PhaseConfig { compliance, damping, ..PhaseConfig::stiff(0) }];
+    cloth.config.solver = Solver::Xpbd { substeps: 1 };
+    cloth
+}
+
+#[test]
+fn compliant_fibers_equal_the_dense_system_of_their_edges() {
+    let mut rng = Rng::new(71);
+    let (mut sharp, mut farthest) = (0, 0.0f64);
+    for round in 0..400 {
+        let edges = 1 + rng.index([8, 64][round % 2]);
+        let cloth = compliant_chain(&mut rng, edges);
+        let got = after_stage(&cloth, Stage::CompliantFibers);
+        let (compliance, damping) = (f64::from(cloth.phase_configs[0].compliance), f64::from(cloth.phase_configs[0].damping));
+        let places: Vec<_> = cloth.particles.iter().map(|&p| wide(p)).collect();
+        let inverse_masses: Vec<_> = cloth.particles.iter().map(|p| f64::from(p[3])).collect();
+        let expected = solve_compliant_chain(&CompliantChain {
+            places: &places,
+            previous: &cloth.previous_positions.iter().map(|p| p.map(f64::from)).collect::<Vec<_>>(),
+            inverse_masses: &inverse_masses,
+            rest_lengths: &cloth.fabric.rest_lengths.iter().map(|&x| f64::from(x)).collect::<Vec<_>>(),
+            compliance: compliance / (STEP * STEP),
+            damping: compliance * damping / STEP,
+        });
+        assert!(got.iter().flatten().all(|x| x.is_finite()), "round {round}: {got:?}");
+        if expected.places.iter().flatten().any(|x| !x.is_finite()) {
+            continue; // Two pins in one place and no compliance: there is no solution.
+        }
+        // A system A lambda = r solved from A + dA and r + dr has an error of |A^-1| (dr + dA |lambda|). Places of 1 m give
+        // dr = 1, and so does damping; directions of edges of 1e-5 m are good to 0.01 themselves, but such an edge is held by
+        // its neighbours' directions only as far as they are, so that they count as dA = |A| / length.
+        let shortest = places.windows(2).map(|p| length(minus(p[1], p[0]))).filter(|&x| x > 0.0).fold(1.0, f64::min);
+        let right = 1.0 + compliance * damping / STEP;
+        let error = expected.inverse_norm * (right + expected.norm * expected.multiplier / shortest);
+        let mut is_sharp = true;
+        for (i, &place) in expected.places.iter().enumerate() {
+            let scale = 2.0 + inverse_masses[i] * (error + expected.multiplier / shortest);
+            is_sharp &= scale < 1e3;
+            assert_near(&format!("round {round} particle {i} of {edges}"), got[i], place, scale);
+            farthest = farthest.max(length(minus(place, places[i])));
+        }
+        sharp += usize::from(is_sharp);
+    }
+    assert!(sharp > 100 && farthest > 0.1, "only {sharp} rounds were sharp, the farthest move {farthest} m");
+}
+
+#[test]
+fn a_fiber_of_one_edge_is_plain_xpbd_and_pins_part_a_fiber() {
+    let mut cloth = chain(vec![[0.0, 0.0, 0.0, 1.0], [1.5, 0.0, 0.0, 2.0]], vec![1.0]);
+    cloth.config.solver = Solver::Xpbd { substeps: 1 };
+    cloth.phase_configs[0].compliance = (6.0 * STEP * STEP) as f32;
+    let got = after_stage(&cloth, Stage::CompliantFibers);
+    // lambda = -0.5 / (1 + 2 + 6)
+    assert_near("left", got[0], [0.5 / 9.0, 0.0, 0.0], 1.0);
+    assert_near("right", got[1], [1.5 - 1.0 / 9.0, 0.0, 0.0], 1.0);
+    let still = [[0.0, 0.0, 0.0, 0.0], [3.0, 0.0, 0.0, 0.0], [3.0, 0.0, 0.0, 1.0], [3.0, 1.0, 0.0, 1.0]];
+    cloth = Cloth { config: cloth.config, ..chain(still.to_vec(), vec![1.0, 0.5, 1.0]) };
+    assert_eq!(after_stage(&cloth, Stage::CompliantFibers), still, "pins, an edge without length, an edge at rest");
+}
+
+#[test]
+fn a_straight_fiber_between_two_pins_stays_finite_and_between_them() {
+    // Without compliance its edges contradict each other: the last pivot is 0.
+    let particles: Vec<_> = (0..=8).map(|i| [i as f32, 0.0, 0.0, if i % 8 == 0 { 0.0 } else { 1.0 }]).collect();
+    let mut cloth = chain(particles, vec![0.75; 8]);
+    cloth.config.solver = Solver::Xpbd { substeps: 1 };
+    let got = after_stage(&cloth, Stage::CompliantFibers);
+    assert!(got.iter().all(|p| (0.0..=8.0).contains(&p[0]) && p[1] == 0.0), "{got:?}");
+    // Near straight the errors of the edges, 0.25 m each, and 2 m in all, would throw particles across by metres.
+    for i in 1..8 {
+        cloth.particles[i][1] = [0.01, -0.01][i % 2];
+    }
+    let got = after_stage(&cloth, Stage::CompliantFibers);
+    assert!(got.iter().all(|p| p[1].abs() < 0.5), "{got:?}");
+}
+
+/// Two triangles over an edge, with heights of 0.1 m and more, whose particles have moved since the last step.
+fn hinge(rng: &mut Rng) -> Cloth {
+    let base = rng.point(-0.5, 0.5);
+    let axis = rng.point(-1.0, 1.0).map(f64::from);
+    let axis = axis.map(|x| x / length(axis).max(1e-3));
+    let other = if axis[0].abs() < 0.6 { [1.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0] };
+    let across: [f64; 3] =
+        std::array::from_fn(|k| axis[(k + 1) % 3] * other[(k + 2) % 3] - axis[(k + 2) % 3] * other[(k + 1) % 3]);
+    let across = across.map(|x| x / length(across));
+    let mut wing = |angle: f64| {
+        let arm = turned(across, axis, angle);
+        let (along, height) = (f64::from(rng.range(-0.5, 1.0)), f64::from(rng.range(0.1, 1.0)));
+        std::array::from_fn::<f32, 3, _>(|k| (f64::from(base[k]) + axis[k] * along + arm[k] * height) as f32)
+    };
+    let places = [base, std::array::from_fn(|k| base[k] + 0.7 * axis[k] as f32), wing(0.0), wing(0.0)];
+    let turn = f64::from(rng.range(0.0, 6.2));
+    let last = wing_at(places[3], base, axis, turn);
+    let mass = |rng: &mut Rng| if rng.index(5) == 0 { 0.0 } else { rng.range(0.01, 20.0) };
+    let particles = [places[0], places[1], places[2], last].map(|[x, y, z]| [x, y, z, mass(rng)]);
+    let fabric = Fabric {
+        particle_count: 4,
+        bends: vec![Bend { particles: [0, 1, 2, 3], rest_angle: rng.range(-3.13, 3.13), weight: rng.range(0.1, 4.0) }],
+        bend_set_ends: vec![1],
+        ..Fabric::default()
+    };
+    let mut cloth = Cloth::new(Arc::new(fabric), particles.to_vec());
+    cloth.previous_positions = cloth.particles.iter().map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.1, 0.1))).collect();
+    cloth.config.solver = Solver::Xpbd { substeps: 1 };
+    cloth.config.bending_rigidity = [1e-3, 1.0, 30.0, 1e3, 1e5][rng.index(5)];
+    cloth.config.bending_damping = [0.0, 1e-3, 1.0][rng.index(3)];
+    cloth
+}
+
+fn wing_at(place: [f32; 3], base: [f32; 3], axis: [f64; 3], angle: f64) -> [f32; 3] {
+    let arm = turned(minus(place.map(f64::from), base.map(f64::from)), axis, angle);
+    std::array::from_fn(|k| (f64::from(base[k]) + arm[k]) as f32)
+}
+
+#[test]
+fn a_bend_equals_xpbd_with_the_angle_and_its_differences() {
+    let mut rng = Rng::new(73);
+    let mut farthest = 0.0f64;
+    for round in 0..500 {
+        let cloth = hinge(&mut rng);
+        let got = after_stage(&cloth, Stage::Bend);
+        let bend = cloth.fabric.bends[0];
+        let places: [[f64; 3]; 4] = std::array::from_fn(|i| wide(cloth.particles[i]));
+        let stiffness = f64::from(cloth.config.bending_rigidity) * f64::from(bend.weight);
+        let damping = f64::from(cloth.config.bending_damping) / f64::from(cloth.config.bending_rigidity) / STEP;
+        let step = BendStep {
+            previous: std::array::from_fn(|i| cloth.previous_positions[i].map(f64::from)),
+            inverse_masses: std::array::from_fn(|i| f64::from(cloth.particles[i][3])),
+            rest_angle: f64::from(bend.rest_angle),
+            compliance: 1.0 / (stiffness * STEP * STEP),
+            damping,
+        };
+        let expected = solve_bend(places, &step);
+        let gradient = bend_gradient(places, 1e-6);
+        for i in 0..4 {
+            // Places of 1 m make the angle and the way good to the gradient of 10/m, and the gradient, which goes by the square
+            // of a height of 0.1 m, to 100 times itself over that of the moves; the largest multiplier is the limit of all.
+            let slope = gradient.iter().map(|&g| length(g)).fold(0.0, f64::max);
+            let moved = length(minus(expected[i], places[i]));
+            let mobility: f64 = (0..4).map(|i| step.inverse_masses[i] * length(gradient[i]).powi(2)).sum();
+            let rest = (1.0 + damping) * mobility + (step.compliance - 0.5 * mobility).max(0.0);
+            let of_error = step.inverse_masses[i] * length(gradient[i]) * slope * (1.0 + damping) / rest.max(1e-30);
+            let scale = 2.0 + 2.0 * of_error + 4.0 * slope * moved;
+            assert_near(&format!("round {round} particle {i}"), got[i], expected[i], scale);
+            farthest = farthest.max(moved);
+        }
+    }
+    assert!(farthest > 0.1, "no bend moved anything far enough to be tested: {farthest}");
+}
+
+#[test]
+fn the_angle_is_that_of_the_fold_and_goes_around_without_a_jump_but_at_pi() {
+    let at = |angle: f64| bend_angle([[0.0; 3], [1.0, 0.0, 0.0], [0.3, 1.0, 0.0], [0.6, -angle.cos(), -angle.sin()]]);
+    for k in -31..=31 {
+        let angle = 0.1 * f64::from(k);
+        assert!((at(angle) - angle).abs() < 1e-12, "{angle}: {}", at(angle));
+    }
+    // The stage drives an angle beyond pi back the short way.
+    for (angle, rest) in [(3.1f64, -3.1f32), (-3.1, 3.1), (3.1, 3.0), (0.0, 0.1)] {
+        let wing = [0.6, -angle.cos() as f32, -angle.sin() as f32, 1.0];
+        let fabric = Fabric {
+            particle_count: 4,
+            bends: vec![Bend { particles: [0, 1, 2, 3], rest_angle: rest, weight: 1.0 }],
+            bend_set_ends: vec![1],
+            ..Fabric::default()
+        };
+        let mut cloth = Cloth::new(Arc::new(fabric), vec![[0.0; 4], [1.0, 0.0, 0.0, 0.0], [0.3, 1.0, 0.0, 0.0], wing]);
+        cloth.config.solver = Solver::Xpbd { substeps: 1 };
+        cloth.config.bending_rigidity = 1e6;
+        let got = after_stage(&cloth, Stage::Bend);
+        let after = bend_angle(std::array::from_fn(|i| wide(got[i])));
+        let away = (after - f64::from(rest)).rem_euclid(std::f64::consts::TAU);
+        assert!(away.min(std::f64::consts::TAU - away) < 1e-3, "from {angle} towards {rest}: {after}");
+    }
+}
+
+#[test]
+fn degenerate_bends_move_nothing_and_folded_ones_stay_finite() {
+    let run = |c: [f32; 3], d: [f32; 3], rest_angle: f32| {
+        let mut cloth = Cloth::new(Arc::default(), vec![[0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0]]);
+        cloth.particles.extend([[c[0], c[1], c[2], 1.0], [d[0], d[1], d[2], 1.0]]);
+        let bends = vec![Bend { particles: [0, 1, 2, 3], rest_angle, weight: 1.0 }];
+        cloth.fabric = Arc::new(Fabric { particle_count: 4, bends, bend_set_ends: vec![1], ..Fabric::default() });
+        cloth.config.solver = Solver::Xpbd { substeps: 1 };
+        cloth.config.bending_rigidity = 1e5;
+        let got = after_stage(&cloth, Stage::Bend);
+        assert!(got.iter().flatten().all(|x| x.is_finite()), "{got:?}");
+        (got != cloth.particles, got)
+    };
+    assert!(!run([0.5, 1.0, 0.0], [0.5, -1.0, 0.0], 0.0).0, "flat at rest");
+    assert!(!run([0.5, 0.0, 0.0], [0.5, -1.0, 0.0], 1.0).0, "no area");
+    assert!(!run([0.5, 1e-6, 0.0], [0.5, -1.0, 0.0], 1.0).0, "hardly any area");
+    assert!(run([0.5, 1e-4, 0.0], [0.5, -1.0, 0.0], 1.0).0, "small, but an area");
+    for rest in [0.0, 1.0, -1.0] {
+        let (is_moved, got) = run([0.5, 1.0, 0.0], [0.5, 1.0, 0.0], rest);
+        assert!(is_moved, "folded onto itself");
+        // From pi the short way leads up to 1 and down to -1: the wings part to the sides that the sign says.
+        assert!(rest == 0.0 || (got[2][2] - got[3][2]).signum() == rest.signum(), "{rest}: {got:?}");
+    }
+}
+
+#[test]
+fn free_fibers_and_bends_keep_momentum_and_angular_momentum() {
+    let mut rng = Rng::new(79);
+    for round in 0..200 {
+        let edges = 1 + rng.index(20);
+        let mut cloth = if round % 2 == 0 { compliant_chain(&mut rng, edges) } else { hinge(&mut rng) };
+        cloth.particles.iter_mut().for_each(|p| p[3] = p[3].max(0.1));
+        let stage = if round % 2 == 0 { Stage::CompliantFibers } else { Stage::Bend };
+        let got = after_stage(&cloth, stage);
+        let (mut sum, mut turn, mut size) = ([0.0; 3], [0.0; 3], 0.0f64);
+        for (before, after) in cloth.particles.iter().zip(&got) {
+            let (x, mass) = (wide(*before), 1.0 / f64::from(before[3]));
+            let impulse = minus(wide(*after), x).map(|way| mass * way);
+            for k in 0..3 {
+                sum[k] += impulse[k];
+                turn[k] += x[(k + 1) % 3] * impulse[(k + 2) % 3] - x[(k + 2) % 3] * impulse[(k + 1) % 3];
+            }
+            // A place is good to EPSILON, the impulse of a constraint to some EPSILON of itself.
+            size += mass + length(impulse);
+        }
+        let allowed = 8.0 * f64::from(f32::EPSILON) * size;
+        assert!(length(sum) < allowed && length(turn) < 2.0 * allowed, "round {round}: {sum:?} {turn:?} above {allowed:e}");
+    }
 }

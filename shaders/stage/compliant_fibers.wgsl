@@ -4,7 +4,13 @@
 /// Squared length below which an edge has no direction [m^2].
 const MIN_EDGE_SQUARE: f32 = 1.0e-30;
 
-/// Share of its diagonal that a pivot must keep: below it the edge depends on those before it.
+/// Share of its diagonal that the pivot of an edge to a pin keeps if the fiber has a pin before. A straight fiber between two
+/// pins has 0 and its edges contradict each other: solved together, errors of d would throw particles out of the fiber by some
+/// d / sqrt(share), and pins that near each other would make the cloth burst. What the edge shares with the one before is cut
+/// down to keep the share; a compliance well above the inverse masses keeps it anyway.
+const MIN_HELD_SHARE: f32 = 0.5;
+
+/// The same share of any other edge, which only rounding can take away.
 const MIN_PIVOT_SHARE: f32 = 1.0e-6;
 
 /// Direction from a to b; 0 if the edge pulls at nothing: no mass, no length or no rest length.
@@ -28,6 +34,7 @@ fn fiber_row(edge: u32) -> u32 {
 /// for the edges of the chain, with the multipliers 0 at the start of the step (Macklin et al., "Small Steps", 2019):
 ///   ((1 + gamma) G W G^T + alpha~ I) lambda = -C - gamma G (x - x_previous),   x += W G^T lambda.
 /// G W G^T is tridiagonal: wa + wb on the diagonal, -w dot(n, n') between the edges that share the particle of mass 1/w.
+/// Deviation: MIN_HELD_SHARE, where a fiber ends in a second pin.
 /// Elimination forth leaves (ratio, value) of each edge in scratch, so that lambda_j = value_j - ratio_j+1 lambda_j+1 back.
 fn solve_fiber(fiber: u32, phase: PhaseConstants) {
     let edge_begin = fabric_pool[cloth.fiber_begin + fiber];
@@ -40,6 +47,7 @@ fn solve_fiber(fiber: u32, phase: PhaseConstants) {
     var last_direction = vec3<f32>(0.0);
     var last_pivot = 1.0;
     var last_value = 0.0;
+    var is_held = pa.w == 0.0;
     for (var edge = edge_begin; edge < edge_end; edge++) {
         let b = fabric_pool[vertices + edge + 1u];
         let pb = load_current(b);
@@ -53,18 +61,20 @@ fn solve_fiber(fiber: u32, phase: PhaseConstants) {
             let error = dot3(direction, pb.xyz - pa.xyz) - rest_length;
             let right = -error - phase.damping * dot3(direction, way_b - way_a);
             let diagonal = phase.compliance + scale * (pa.w + pb.w);
-            let between = -scale * pa.w * dot3(last_direction, direction);
-            let coupled = diagonal - between * (between / last_pivot);
-            if (coupled > MIN_PIVOT_SHARE * diagonal) {
-                ratio = between / last_pivot;
-                pivot = coupled;
-                value = (right - between * last_value) / coupled;
-            } else {
-                pivot = diagonal;
-                value = right / diagonal;
+            var between = -scale * pa.w * dot3(last_direction, direction);
+            let taken = between * (between / last_pivot);
+            let share = select(MIN_PIVOT_SHARE, MIN_HELD_SHARE, is_held && pb.w == 0.0);
+            let most = diagonal - share * diagonal;
+            if (taken > most) {
+                between *= sqrt(most / taken);
             }
+            pivot = diagonal - min(taken, most);
+            ratio = between / last_pivot;
+            value = (right - between * last_value) / pivot;
         }
         scratch[fiber_row(edge)] = vec4<f32>(ratio, value, 0.0, 0.0);
+        // Held: a pin comes before in the fiber, with nothing but rigid or compliant edges between.
+        is_held = pb.w == 0.0 || (is_held && dot3(direction, direction) > 0.0);
         a = b;
         pa = pb;
         way_a = way_b;

@@ -6,7 +6,7 @@ use poplin_io::scene::{
     BoxShape, CapsuleShape, ColliderShape, MAX_SCENE_PARTICLES, PlaneShape, Scene, SceneError, Shape, SphereShape, Tethers,
     VirtualParticles, colliders_in_frame,
 };
-use poplin_model::Pose;
+use poplin_model::{Pose, Solver};
 
 fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../poplin-cli/scenes")
@@ -67,6 +67,26 @@ fn whole_numbers_stand_for_decimals() {
     let scene =
         parse(&with("density = 1\ntransform = { translation = [1, 2, 3] }\nconfig = { solver_frequency = 600 }")).unwrap();
     assert_eq!(scene.cloths[0].config.solver_frequency, 600.0);
+}
+
+#[test]
+fn a_scene_chooses_xpbd_and_says_what_goes_with_it() {
+    let xpbd = "config = { solver = { xpbd = { substeps = 12 } }, bending_rigidity = 1e-5, bending_damping = 1e-7 }\n\
+                phases = { shearing = { compliance = 0.01, damping = 0.1 } }";
+    let cloth = &parse(&with(xpbd)).unwrap().cloths[0];
+    assert_eq!((cloth.config.solver, cloth.config.bending_rigidity), (Solver::Xpbd { substeps: 12 }, 1e-5));
+    assert_eq!((cloth.phases.shearing.compliance, cloth.phases.shearing.config(2).damping), (0.01, 0.1));
+    assert_eq!(parse(&with("config = { solver = 'pbd' }")).unwrap().cloths[0].config.solver, Solver::Pbd);
+    let config = "config = { solver = { xpbd = { substeps = 0 } } }";
+    assert_eq!(message(&with(config)), "scene.toml:3:21: cloth[0].config.solver.xpbd.substeps = 0 is outside 1..=20000");
+    let without = "config = { bending_rigidity = 1e-5 }";
+    assert_eq!(
+        message(&with(without)),
+        "scene.toml:3:1: cloth[0].config: bending_rigidity = 0.00001 has no effect without solver xpbd; leave it at 0"
+    );
+    let stiffness = "config = { solver = { xpbd = { substeps = 5 } } }\nphases = { vertical = { stiffness = 0.5 } }";
+    let message = message(&with(stiffness));
+    assert!(message.ends_with("phase stiffness = 0.5 has no effect without solver pbd; leave it at 1"), "{message}");
 }
 
 #[test]

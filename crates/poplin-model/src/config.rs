@@ -236,7 +236,7 @@ impl ClothConfig {
                 check_unused("bending_damping", self.bending_damping, 0.0, "solver xpbd")
             }
             Solver::Xpbd { substeps } => {
-                check_range("substeps", substeps as f32, 1.0, MAX_SUBSTEPS as f32)?;
+                check_range("solver.xpbd.substeps", substeps as f32, 1.0, MAX_SUBSTEPS as f32)?;
                 let (width, usual) = (self.acceleration_filter_width as f32, default.acceleration_filter_width as f32);
                 check_unused("solver_frequency", self.solver_frequency, default.solver_frequency, "solver pbd")?;
                 check_unused("acceleration_filter_width", width, usual, "solver pbd")?;

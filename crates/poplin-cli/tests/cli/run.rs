@@ -37,6 +37,23 @@ fn a_run_writes_cache_mesh_summary_and_picture() {
 }
 
 #[test]
+fn a_scene_runs_with_either_solver() {
+    let bench = Bench::new("solver");
+    bench.write("scene.toml", SHEET);
+    let run = |options: &[&str]| {
+        let all = [&["run", "scene.toml", "--backend", "cpu", "--frames", "5"], options].concat();
+        bench.poplin(&all).succeeds();
+        bench.json("out/scene/summary.json")["iterations"].as_u64().unwrap()
+    };
+    assert_eq!(run(&["--solver", "xpbd"]), 100);
+    assert_eq!(run(&["--solver", "xpbd", "--substeps", "7", "--bending-rigidity", "0"]), 35);
+    assert_eq!(run(&["--solver", "pbd"]), 25);
+    let refused = bench.poplin(&["run", "scene.toml", "--solver", "xpbd", "--solver-frequency", "600"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    assert!(refused.stderr.contains("solver_frequency = 600 has no effect without solver pbd"), "{}", refused.stderr);
+}
+
+#[test]
 fn a_mesh_keeps_its_vertices_even_unused_ones() {
     let bench = Bench::new("unused");
     bench.write("square.obj", &format!("v 7 7 7\n{}", SQUARE.replace("f 1 2 3\nf 1 3 4", "f 2 3 4\nf 2 4 5")));

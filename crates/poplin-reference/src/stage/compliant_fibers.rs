@@ -8,7 +8,10 @@ use crate::math::{EPSILON, dot3, particle as pack, xyz};
 /// Squared length below which an edge has no direction [m^2].
 const MIN_EDGE_SQUARE: f32 = 1.0e-30;
 
-/// Share of its diagonal that a pivot must keep: below it the edge depends on those before it.
+/// Share of its diagonal that the pivot of an edge between two held ends must keep; see the shader.
+const MIN_HELD_SHARE: f32 = 0.5;
+
+/// The same share of any other edge, which only rounding can take away.
 const MIN_PIVOT_SHARE: f32 = 1.0e-6;
 
 /// Direction from a to b; 0 if the edge pulls at nothing: no mass, no length or no rest length.
@@ -39,6 +42,7 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
     let mut last_direction = Vec3::ZERO;
     let mut last_pivot = 1.0;
     let mut last_value = 0.0;
+    let mut is_held = pa[3] == 0.0;
     for edge in edge_begin..edge_end {
         let b = memory.fabric(vertices + edge + 1);
         let pb = memory.load_current(b);
@@ -52,19 +56,21 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
             let error = dot3(direction, xyz(pb) - xyz(pa)) - rest_length;
             let right = -error - phase.damping * dot3(direction, way_b - way_a);
             let diagonal = phase.compliance + scale * (pa[3] + pb[3]);
-            let between = -scale * pa[3] * dot3(last_direction, direction);
-            let coupled = diagonal - between * (between / last_pivot);
-            if coupled > MIN_PIVOT_SHARE * diagonal {
-                ratio = between / last_pivot;
-                pivot = coupled;
-                value = (right - between * last_value) / coupled;
-            } else {
-                pivot = diagonal;
-                value = right / diagonal;
+            let mut between = -scale * pa[3] * dot3(last_direction, direction);
+            let taken = between * (between / last_pivot);
+            let share = if is_held && pb[3] == 0.0 { MIN_HELD_SHARE } else { MIN_PIVOT_SHARE };
+            let most = diagonal - share * diagonal;
+            if taken > most {
+                between *= (most / taken).sqrt();
             }
+            pivot = diagonal - taken.min(most);
+            ratio = between / last_pivot;
+            value = (right - between * last_value) / pivot;
         }
         let row = fiber_row(memory, edge);
         memory.scratch[row] = [ratio, value, 0.0, 0.0];
+        // Held: a pin comes before in the fiber, with nothing but rigid or compliant edges between.
+        is_held = pb[3] == 0.0 || (is_held && dot3(direction, direction) > 0.0);
         a = b;
         pa = pb;
         way_a = way_b;
