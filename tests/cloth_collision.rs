@@ -100,10 +100,13 @@ fn clouds() -> Vec<Setup> {
     let free = random_cloud(&mut rng, 60, 0.4, 0.1);
     add("empty masks", vec![deaf, nobody, free.clone(), free.clone()]);
     add("far apart", vec![free.clone(), Cloth { pose: Pose { translation: [50.0, 0.0, 0.0], ..Pose::default() }, ..free }]);
-    add("tiny and huge masses", vec![
-        cloud(vec![[0.0, 0.0, 0.0, 1e-9], [0.02, 0.0, 0.0, 1e15]], 0.1),
-        cloud(vec![[0.01, 0.03, 0.0, 1e9], [0.01, 0.0, 0.04, 1e-15]], 0.1),
-    ]);
+    add(
+        "tiny and huge masses",
+        vec![
+            cloud(vec![[0.0, 0.0, 0.0, 1e-9], [0.02, 0.0, 0.0, 1e15]], 0.1),
+            cloud(vec![[0.01, 0.03, 0.0, 1e9], [0.01, 0.0, 0.04, 1e-15]], 0.1),
+        ],
+    );
     setups
 }
 
@@ -454,7 +457,8 @@ fn two_thousand_cloths_are_no_limit() {
 #[test]
 fn nothing_changes_where_nothing_can_collide() {
     let cloths = |distances: [f32; 2]| [0, 1].map(|k| sheet(6, 0.3, 0.02 * k as f32, distances[k])).to_vec();
-    let setup = |distances, settings| Setup { name: "off", cloths: cloths(distances), settings, frames: vec![Frame::default(); 3] };
+    let setup =
+        |distances, settings| Setup { name: "off", cloths: cloths(distances), settings, frames: vec![Frame::default(); 3] };
     let on = ClothCollision { friction: 1.0, ..ClothCollision::default() };
     let off = ClothCollision { stiffness: 0.0, ..ClothCollision::default() };
     let without = all(&on_mirror(&setup([0.0; 2], ClothCollision::default())));
@@ -482,7 +486,10 @@ fn disagreements_of_state(setup: &Setup) -> Vec<String> {
     }
     let engine = on_mirror(setup);
     let snapshot = gpu.snapshot().unwrap();
-    ids.iter().enumerate().filter_map(|(cloth, &id)| same_bits("current", snapshot.current(id), engine.current(cloth)).err()).collect()
+    ids.iter()
+        .enumerate()
+        .filter_map(|(cloth, &id)| same_bits("current", snapshot.current(id), engine.current(cloth)).err())
+        .collect()
 }
 
 #[test]

@@ -45,13 +45,8 @@ mod tests {
     #[test]
     fn ranges_are_checked() {
         ClothCollision::default().validate().unwrap();
-        let broken: [fn(&mut ClothCollision); 5] = [
-            |c| c.stiffness = 1.5,
-            |c| c.friction = f32::NAN,
-            |c| c.iterations = 0,
-            |c| c.iterations = 65,
-            |c| c.every = 20_001,
-        ];
+        let broken: [fn(&mut ClothCollision); 5] =
+            [|c| c.stiffness = 1.5, |c| c.friction = f32::NAN, |c| c.iterations = 0, |c| c.iterations = 65, |c| c.every = 20_001];
         for damage in broken {
             let mut config = ClothCollision::default();
             damage(&mut config);

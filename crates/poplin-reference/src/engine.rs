@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use poplin_layout::{
-    ClothPlacement, ContactCloth, ContactFrame, FabricOffsets, Feedback, FrameArrays, FramePart, HostCloth, StageMask, body_impulses, pack_fabric, takes_part,
+    ClothPlacement, ContactCloth, ContactFrame, FabricOffsets, Feedback, FrameArrays, FramePart, HostCloth, StageMask,
+    body_impulses, pack_fabric, takes_part,
 };
 use poplin_model::{BodyImpulse, Cloth, ClothCollision, Fabric, Frame, ModelError};
 use rayon::prelude::*;

@@ -65,7 +65,9 @@ fn help_shows_examples_scenes_rules_and_exit_codes() {
     for word in ["poplin run flag", "Exit codes", "130"] {
         assert!(help(&["--help"]).contains(word), "{word}");
     }
-    for word in ["flag, curtain, cape, skirt, drape, legs, layers", "corner:top-left", "contact-sheet.png", "Ctrl-C", "--no-cache"] {
+    for word in
+        ["flag, curtain, cape, skirt, drape, legs, layers", "corner:top-left", "contact-sheet.png", "Ctrl-C", "--no-cache"]
+    {
         assert!(help(&["run", "--help"]).contains(word), "{word}");
     }
     bench.poplin(&[]).says(2, &["Usage: poplin"]);

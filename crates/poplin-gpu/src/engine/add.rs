@@ -3,7 +3,9 @@
 use super::{ClothId, Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::GpuError;
 use bytemuck::{bytes_of, cast_slice};
-use poplin_layout::{ClothPlacement, Feedback, HostCloth, LoopTrips, MemoryTier, NO_OFFSET, choose_lane_count, pack_fabric, takes_part};
+use poplin_layout::{
+    ClothPlacement, Feedback, HostCloth, LoopTrips, MemoryTier, NO_OFFSET, choose_lane_count, pack_fabric, takes_part,
+};
 use poplin_model::Cloth;
 use poplin_shaders::OverrideValues;
 use std::sync::Arc;

@@ -282,6 +282,10 @@ impl Engine {
 
     /// Records the begun frame: in slices where cloths may collide, else in one piece.
     pub(super) fn encode_begun(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
-        if self.contacts.frame.slice_count() > 0 { self.encode_slices(encoder) } else { self.encode_part(encoder, &FramePart::WHOLE) }
+        if self.contacts.frame.slice_count() > 0 {
+            self.encode_slices(encoder)
+        } else {
+            self.encode_part(encoder, &FramePart::WHOLE)
+        }
     }
 }

@@ -10,7 +10,8 @@ use crate::pipelines::Pipelines;
 use crate::requirements::{check_device, tier_limits};
 use bytemuck::cast_slice;
 use poplin_layout::{
-    ClothFrame, ClothPlacement, DispatchParameters, FabricOffsets, Feedback, FrameArrays, HostCloth, LoopTrips, MemoryTier, TierLimits,
+    ClothFrame, ClothPlacement, DispatchParameters, FabricOffsets, Feedback, FrameArrays, HostCloth, LoopTrips, MemoryTier,
+    TierLimits,
 };
 use poplin_model::Fabric;
 use poplin_shaders::OverrideValues;
