@@ -210,7 +210,9 @@ impl ReferenceEngine {
                 }
             }
             for _ in 0..cloth_collision.iterations {
-                contact_memory.pass(parameters, rows, &mut bodies);
+                if !contact_memory.pass(parameters, rows, &mut bodies) {
+                    break;
+                }
             }
         }
     }

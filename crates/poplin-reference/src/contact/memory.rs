@@ -49,18 +49,20 @@ pub struct ContactMemory {
 
 impl ContactMemory {
     /// One pass: finds the particles of different cloths that touch and pushes them apart. `bodies` are the cloths of
-    /// `cloths`, in their order.
-    pub fn pass(&mut self, parameters: &ContactParameters, cloths: &[ContactCloth], bodies: &mut [ContactBody<'_>]) {
+    /// `cloths`, in their order. False if no cloth meets another: then nothing is moved, and another pass would not either.
+    pub fn pass(&mut self, parameters: &ContactParameters, cloths: &[ContactCloth], bodies: &mut [ContactBody<'_>]) -> bool {
         self.gather(parameters, cloths, bodies);
         self.meet(cloths);
         if !self.is_met.contains(&true) {
             // No row would be counted, so none would be pushed.
             self.sorted.clear();
-            return;
+            self.counts.clear();
+            return false;
         }
         self.sort(parameters);
         self.touch(parameters, cloths);
         self.push(parameters, cloths, bodies);
+        true
     }
 
     /// Whether row i belongs to a cloth that meets another.
