@@ -82,7 +82,7 @@ pub struct ReferenceEngine {
     fabrics: Vec<Arc<PackedFabric>>,
     cloth_collision: ClothCollision,
     contacts: ContactFrame,
-    contact_memory: ContactMemory,
+    contact_memory: Box<ContactMemory>,
 }
 
 impl ReferenceEngine {
