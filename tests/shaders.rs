@@ -3,8 +3,8 @@
 use std::mem::{offset_of, size_of};
 
 use poplin_layout::{
-    ClothFrame, ColliderFrame, DispatchParameters, Feedback, IterationConstants, MemoryTier, PhaseConstants, SelfCollisionFrame,
-    Stage, StageMask, TierLimits,
+    CELL_STRIDES, CONTACT_LANES, ClothFrame, ColliderFrame, ContactCloth, ContactParameters, DispatchParameters, Feedback,
+    IterationConstants, MemoryTier, PhaseConstants, SCAN_BLOCK, SelfCollisionFrame, Stage, StageMask, TierLimits,
 };
 use poplin_shaders::{
     Kernel, OverrideValues, compose, compose_with, lint, parse, source, struct_layouts, undocumented, validate, workgroup_bytes,
@@ -189,6 +189,53 @@ fn structs_lie_in_memory_as_their_rust_twins() {
 }
 
 #[test]
+fn structs_and_constants_of_collision_between_cloths_are_their_rust_twins() {
+    let module = parse(&compose("contact/buffers").unwrap()).unwrap();
+    let layouts = struct_layouts(&module);
+    macro_rules! twin {
+        ($ty:ident { $($member:ident),* $(,)? }) => {{
+            let layout = layouts.iter().find(|l| l.name == stringify!($ty)).expect(stringify!($ty));
+            let expected = vec![$((stringify!($member).to_owned(), offset_of!($ty, $member) as u32)),*];
+            assert_eq!(layout.members, expected, "{}", stringify!($ty));
+            assert_eq!(layout.size as usize, size_of::<$ty>(), "{}", stringify!($ty));
+        }};
+    }
+    twin!(ContactCloth {
+        axis_x,
+        axis_y,
+        axis_z,
+        origin,
+        turn_x,
+        turn_y,
+        turn_z,
+        shift,
+        particle_begin,
+        particle_count,
+        row_begin,
+        cloth,
+        group,
+        mask,
+        radius,
+        wake_distance,
+    });
+    twin!(ContactParameters { cloth_begin, cloth_count, row_count, bucket_count, cell_scale, stiffness, friction, padding });
+    let value = |name: &str| {
+        let (_, constant) = module.constants.iter().find(|(_, c)| c.name.as_deref() == Some(name)).expect(name);
+        match module.global_expressions[constant.init] {
+            naga::Expression::Literal(naga::Literal::U32(bits)) => bits as usize,
+            ref other => panic!("{name}: {other:?}"),
+        }
+    };
+    assert_eq!(value("CONTACT_LANES"), CONTACT_LANES as usize);
+    assert_eq!(value("SCAN_BLOCK"), SCAN_BLOCK as usize);
+    assert_eq!([1, value("CELL_STRIDE_Y"), value("CELL_STRIDE_Z")], CELL_STRIDES.map(|stride| stride as usize));
+    assert_eq!(4 * value("REPORT_WORDS"), size_of::<Feedback>());
+    assert_eq!(4 * value("REPORT_FAULT_COUNT"), offset_of!(Feedback, fault_count));
+    assert_eq!(4 * value("REPORT_SLEEP_PASS_COUNT"), offset_of!(Feedback, sleep_pass_count));
+    assert_eq!(4 * value("REPORT_IS_ASLEEP"), offset_of!(Feedback, is_asleep));
+}
+
+#[test]
 fn constants_and_stage_bits_agree_with_rust() {
     let composed = compose("kernel/simulate_cloth").unwrap();
     let module = parse(&composed).unwrap();
@@ -213,9 +260,12 @@ fn constants_and_stage_bits_agree_with_rust() {
 
 #[test]
 fn eight_storage_buffers_suffice() {
-    let module = parse(&compose("kernel/simulate_cloth").unwrap()).unwrap();
-    let storage = module.global_variables.iter().filter(|(_, v)| matches!(v.space, naga::AddressSpace::Storage { .. })).count();
-    assert!(storage <= 8, "{storage} storage buffers");
+    for kernel in Kernel::ALL {
+        let module = parse(&compose(&kernel.path()).unwrap()).unwrap();
+        let is_storage = |space| matches!(space, naga::AddressSpace::Storage { .. });
+        let storage = module.global_variables.iter().filter(|(_, variable)| is_storage(variable.space)).count();
+        assert!(storage <= 8, "{}: {storage} storage buffers", kernel.name());
+    }
 }
 
 #[test]

@@ -127,14 +127,27 @@ fn bucket_of(cell: vec3<i32>) -> u32 {
     return (place.x + CELL_STRIDE_Y * place.y + CELL_STRIDE_Z * place.z) & (contact.bucket_count - 1u);
 }
 
-/// Cell k of the 27 around and including a cell.
-fn neighbor(cell: vec3<i32>, k: u32) -> vec3<i32> {
-    let step = vec3<i32>(i32(k % 3u), i32(k / 3u % 3u), i32(k / 9u));
-    return cell + step - vec3<i32>(1);
-}
-
 /// Where the rows of a bucket begin in the sorted list; those of the last end where one more would begin.
 fn bucket_begin(bucket: u32) -> u32 {
     let block = contact.bucket_count + SCAN_BLOCK + bucket / SCAN_BLOCK;
     return atomicLoad(&contact_cells[bucket]) + atomicLoad(&contact_cells[block]);
+}
+
+/// First bucket of line k of the 9 lines of three cells along x that are a cell and its neighbours. The buckets of a line
+/// follow one another, and so do their rows, but for a line that goes on from the last bucket to the first.
+fn line_of(cell: vec3<i32>, k: u32) -> u32 {
+    return bucket_of(cell + vec3<i32>(-1, i32(k % 3u) - 1, i32(k / 3u) - 1));
+}
+
+/// Parts of a line: 2 if it goes on from the last bucket to the first.
+fn part_count(first: u32) -> u32 {
+    return select(1u, 2u, first + 3u > contact.bucket_count);
+}
+
+/// Where the rows of a part of a line begin and end in the sorted list.
+fn part_range(first: u32, part: u32) -> vec2<u32> {
+    if (part == 0u) {
+        return vec2<u32>(bucket_begin(first), bucket_begin(min(first + 3u, contact.bucket_count)));
+    }
+    return vec2<u32>(bucket_begin(0u), bucket_begin(first + 3u - contact.bucket_count));
 }

@@ -14,11 +14,13 @@ fn touch_row(i: u32) {
     var count = 0u;
     if (is_met(i) && contact_rows[i].w > 0.0) {
         let cell = cell_of(contact_rows[i].xyz);
-        for (var k = 0u; k < 27u; k++) {
-            let bucket = bucket_of(neighbor(cell, k));
-            let end = bucket_begin(bucket + 1u);
-            for (var place = bucket_begin(bucket); place < end; place++) {
-                count += u32(touches(i, contact_entries[3u * contact.row_count + place]));
+        for (var k = 0u; k < 9u; k++) {
+            let first = line_of(cell, k);
+            for (var part = 0u; part < part_count(first); part++) {
+                let range = part_range(first, part);
+                for (var place = range.x; place < range.y; place++) {
+                    count += u32(touches(i, contact_entries[3u * contact.row_count + place]));
+                }
             }
         }
     }
@@ -68,16 +70,18 @@ fn push_row(i: u32) {
         var push = vec3<f32>(0.0);
         var is_woken = false;
         if (own.w > 0.0 || is_still) {
-            for (var k = 0u; k < 27u; k++) {
-                let bucket = bucket_of(neighbor(cell, k));
-                let end = bucket_begin(bucket + 1u);
-                for (var place = bucket_begin(bucket); place < end; place++) {
-                    let j = contact_entries[3u * contact.row_count + place];
-                    if (touches(i, j)) {
-                        if (own.w > 0.0) {
-                            push = add_push(push, i, j);
+            for (var k = 0u; k < 9u; k++) {
+                let first = line_of(cell, k);
+                for (var part = 0u; part < part_count(first); part++) {
+                    let range = part_range(first, part);
+                    for (var place = range.x; place < range.y; place++) {
+                        let j = contact_entries[3u * contact.row_count + place];
+                        if (touches(i, j)) {
+                            if (own.w > 0.0) {
+                                push = add_push(push, i, j);
+                            }
+                            is_woken = is_woken || wakes(i, j);
                         }
-                        is_woken = is_woken || wakes(i, j);
                     }
                 }
             }

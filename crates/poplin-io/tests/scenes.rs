@@ -6,7 +6,7 @@ use poplin_io::scene::{
     BoxShape, CapsuleShape, ColliderShape, MAX_SCENE_PARTICLES, PlaneShape, Scene, SceneError, Shape, SphereShape, Tethers,
     VirtualParticles, colliders_in_frame,
 };
-use poplin_model::{Pose, Solver};
+use poplin_model::{ClothCollision, Pose, Solver};
 
 fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../poplin-cli/scenes")
@@ -539,4 +539,20 @@ fn the_scenes_of_the_documentation_are_valid() {
         blocks += 1;
     }
     assert_eq!(blocks, 3);
+}
+
+#[test]
+fn collision_between_cloths_has_a_table_of_its_own_and_keys_in_each_cloth() {
+    let cloth = with("config = { cloth_collision_distance = 0.02, collision_group = 2, collision_mask = 5 }");
+    let scene = parse(&format!("[cloth_collision]\nfriction = 0.3\nevery = 4\n{cloth}")).unwrap();
+    let expected = ClothCollision { friction: 0.3, every: 4, ..ClothCollision::default() };
+    assert_eq!(scene.cloth_collision, expected);
+    let config = &scene.cloths[0].config;
+    assert_eq!((config.cloth_collision_distance, config.collision_group, config.collision_mask), (0.02, 2, 5));
+    assert_eq!(parse(&with("")).unwrap().cloth_collision, ClothCollision::default());
+
+    let refused = message(&format!("[cloth_collision]\niterations = 0\n{cloth}"));
+    assert!(refused.contains("scene.toml:2") && refused.contains("cloth_collision.iterations = 0"), "{refused}");
+    let unknown = message(&format!("[cloth_collision]\nfricton = 0.3\n{cloth}"));
+    assert!(unknown.contains("friction"), "{unknown}");
 }

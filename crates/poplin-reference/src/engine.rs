@@ -82,7 +82,7 @@ pub struct ReferenceEngine {
     fabrics: Vec<Arc<PackedFabric>>,
     cloth_collision: ClothCollision,
     contacts: ContactFrame,
-    contact_memory: ContactMemory,
+    contact_memory: Box<ContactMemory>,
 }
 
 impl ReferenceEngine {
@@ -210,7 +210,9 @@ impl ReferenceEngine {
                 }
             }
             for _ in 0..cloth_collision.iterations {
-                contact_memory.pass(parameters, rows, &mut bodies);
+                if !contact_memory.pass(parameters, rows, &mut bodies) {
+                    break;
+                }
             }
         }
     }

@@ -143,7 +143,7 @@ fn a_frozen_cloth_fails_after_everything_is_written() {
 #[test]
 fn shipped_scenes_run_by_name() {
     let bench = Bench::new("shipped");
-    for name in ["flag", "curtain", "cape", "skirt", "drape", "legs"] {
+    for name in ["flag", "curtain", "cape", "skirt", "drape", "legs", "layers"] {
         bench.poplin(&["run", name, "--backend", "cpu", "--frames", "2", "--no-cache"]).succeeds();
         assert_eq!(bench.json(&format!("out/{name}/summary.json"))["frames"], 2);
     }
@@ -152,7 +152,7 @@ fn shipped_scenes_run_by_name() {
 #[test]
 fn shipped_scenes_end_finite_and_hardly_strained() {
     let bench = Bench::new("shipped-whole");
-    for name in ["flag", "curtain", "cape", "skirt", "drape", "legs"] {
+    for name in ["flag", "curtain", "cape", "skirt", "drape", "legs", "layers"] {
         bench.poplin(&["run", name, "--backend", "cpu", "--no-cache"]).succeeds();
         let summary = bench.json(&format!("out/{name}/summary.json"));
         let strain = summary["p99_edge_strain"].as_f64().unwrap();
@@ -161,7 +161,7 @@ fn shipped_scenes_end_finite_and_hardly_strained() {
             let deepest = depth["deepest_m"].as_f64().unwrap();
             assert!(deepest < 2e-3, "{name}: a particle is {deepest} m deep in a collider");
         } else {
-            assert!(!["drape", "legs"].contains(&name), "{name} has no colliders");
+            assert!(!["drape", "legs", "layers"].contains(&name), "{name} has no colliders");
         }
     }
 }

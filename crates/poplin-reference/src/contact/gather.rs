@@ -51,6 +51,7 @@ impl ContactMemory {
         self.motions.resize(count, [0.0; 4]);
         self.slots.resize(count, 0);
         self.is_held = bodies.iter().map(|body| body.feedback.fault_count != 0 || body.feedback.is_asleep != 0).collect();
+        self.widest = cloths.iter().map(|cloth| cloth.radius).fold(0.0, f32::max);
         let mut work = Vec::with_capacity(cloths.len());
         let mut rest = (self.positions.as_mut_slice(), self.motions.as_mut_slice(), self.slots.as_mut_slice());
         for (slot, (cloth, body)) in cloths.iter().zip(bodies).enumerate() {
@@ -90,11 +91,10 @@ impl ContactMemory {
     pub(super) fn meet(&mut self, cloths: &[ContactCloth]) {
         let mut order: Vec<usize> = (0..cloths.len()).collect();
         order.sort_by(|&a, &b| self.bounds[a][0].x.total_cmp(&self.bounds[b][0].x));
-        let widest = cloths.iter().map(|cloth| cloth.radius).fold(0.0, f32::max);
         let mut is_met = vec![false; cloths.len()];
         for (place, &a) in order.iter().enumerate() {
             for &b in &order[place + 1..] {
-                if self.bounds[b][0].x - self.bounds[a][1].x > cloths[a].radius + widest {
+                if self.bounds[b][0].x - self.bounds[a][1].x > cloths[a].radius + self.widest {
                     break;
                 }
                 if !(is_met[a] && is_met[b]) && wants(cloths, a as u32, b as u32) && self.bounds_meet(cloths, a, b) {

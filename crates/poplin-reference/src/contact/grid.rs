@@ -1,9 +1,11 @@
 //! Twin of `shaders/contact/sort.wgsl`. One thread needs no counters that many can raise: it meets rows in their order.
 
+use std::ops::Range;
+
 use poplin_layout::ContactParameters;
 use rayon::prelude::*;
 
-use super::memory::{ContactMemory, bucket_of, cell_of};
+use super::memory::{ContactMemory, bucket_of, cell_of, line_of};
 use crate::math::xyz;
 
 /// Bucket of a row that no other may touch.
@@ -46,11 +48,21 @@ impl ContactMemory {
         self.begins.rotate_right(1);
         self.begins[0] = 0;
         self.buckets = buckets;
+        self.sorted_positions.clear();
+        self.sorted_positions.extend(self.sorted.iter().map(|&i| self.positions[i as usize]));
     }
 
-    /// The rows of a bucket, in ascending order.
-    pub(super) fn rows_of(&self, bucket: u32) -> &[u32] {
-        let (begin, end) = (self.begins[bucket as usize], self.begins[bucket as usize + 1]);
-        &self.sorted[begin as usize..end as usize]
+    /// Calls `found` with the sorted places of the rows in the 27 cells around row i, in the order of the cells and their rows.
+    pub(super) fn for_neighbors(&self, parameters: &ContactParameters, i: usize, mut found: impl FnMut(Range<usize>)) {
+        let cell = cell_of(parameters, xyz(self.positions[i]));
+        let range = |first: u32, end: u32| self.begins[first as usize] as usize..self.begins[end as usize] as usize;
+        for k in 0..9 {
+            let first = line_of(parameters, cell, k);
+            found(range(first, (first + 3).min(parameters.bucket_count)));
+            if first + 3 > parameters.bucket_count {
+                // The line goes on from the last bucket to the first.
+                found(range(0, first + 3 - parameters.bucket_count));
+            }
+        }
     }
 }

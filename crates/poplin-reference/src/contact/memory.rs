@@ -29,6 +29,10 @@ pub struct ContactMemory {
     pub begins: Vec<u32>,
     /// Rows by bucket, those of a bucket in ascending order.
     pub sorted: Vec<u32>,
+    /// Position and inverse mass of each row of `sorted`, so that neighbours are read one after another.
+    pub(super) sorted_positions: Vec<[f32; 4]>,
+    /// The largest radius \[m\].
+    pub(super) widest: f32,
     /// Contacts of each row.
     pub counts: Vec<u32>,
     /// Lowest and highest corner of each cloth \[m\].
@@ -45,18 +49,20 @@ pub struct ContactMemory {
 
 impl ContactMemory {
     /// One pass: finds the particles of different cloths that touch and pushes them apart. `bodies` are the cloths of
-    /// `cloths`, in their order.
-    pub fn pass(&mut self, parameters: &ContactParameters, cloths: &[ContactCloth], bodies: &mut [ContactBody<'_>]) {
+    /// `cloths`, in their order. False if no cloth meets another: then nothing is moved, and another pass would not either.
+    pub fn pass(&mut self, parameters: &ContactParameters, cloths: &[ContactCloth], bodies: &mut [ContactBody<'_>]) -> bool {
         self.gather(parameters, cloths, bodies);
         self.meet(cloths);
         if !self.is_met.contains(&true) {
             // No row would be counted, so none would be pushed.
             self.sorted.clear();
-            return;
+            self.counts.clear();
+            return false;
         }
         self.sort(parameters);
         self.touch(parameters, cloths);
         self.push(parameters, cloths, bodies);
+        true
     }
 
     /// Whether row i belongs to a cloth that meets another.
@@ -84,7 +90,7 @@ pub(super) fn bucket_of(parameters: &ContactParameters, cell: IVec3) -> u32 {
     number & (parameters.bucket_count - 1)
 }
 
-/// Cell k of the 27 around and including a cell.
-pub(super) fn neighbor(cell: IVec3, k: i32) -> IVec3 {
-    cell + IVec3::new(k % 3, k / 3 % 3, k / 9) - IVec3::ONE
+/// First bucket of line k of the 9 lines of three cells along x that are a cell and its neighbours; see the shader.
+pub(super) fn line_of(parameters: &ContactParameters, cell: IVec3, k: i32) -> u32 {
+    bucket_of(parameters, cell + IVec3::new(-1, k % 3 - 1, k / 3 - 1))
 }

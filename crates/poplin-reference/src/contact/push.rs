@@ -4,36 +4,41 @@ use glam::Vec3;
 use poplin_layout::{ContactCloth, ContactParameters};
 use rayon::prelude::*;
 
-use super::memory::{ContactBody, ContactMemory, bucket_of, cell_of, neighbor, wants};
+use super::memory::{ContactBody, ContactMemory, wants};
 use crate::math::{dot3, xyz};
 
 /// Squared distance below which two particles coincide [m^2].
 const MIN_SQUARE: f32 = 1.0e-30;
 
 impl ContactMemory {
-    /// Whether rows i and j touch; see the shader.
-    fn touches(&self, cloths: &[ContactCloth], i: usize, j: usize) -> bool {
-        let delta = xyz(self.positions[i]) - xyz(self.positions[j]);
-        let distance = self.motions[i][3] + self.motions[j][3];
-        let is_near = dot3(delta, delta) < distance * distance;
-        is_near && wants(cloths, self.slots[i], self.slots[j])
-    }
-
-    /// The rows that row i touches, in the order of the 27 cells around it and of their rows.
-    fn contacts<'a>(
-        &'a self,
-        parameters: &'a ContactParameters,
-        cloths: &'a [ContactCloth],
-        i: usize,
-    ) -> impl Iterator<Item = usize> + 'a {
-        let cell = cell_of(parameters, xyz(self.positions[i]));
-        let rows = (0..27).flat_map(move |k| self.rows_of(bucket_of(parameters, neighbor(cell, k))));
-        rows.map(|&j| j as usize).filter(move |&j| self.touches(cloths, i, j))
+    /// Calls `touched` with the rows that row i touches, in the order of the 27 cells around it and of their rows.
+    fn for_contacts(&self, parameters: &ContactParameters, cloths: &[ContactCloth], i: usize, mut touched: impl FnMut(usize)) {
+        let (place, radius) = (xyz(self.positions[i]), self.motions[i][3]);
+        // Beyond this no row touches, whatever its radius: most are left out without a look at more than their place.
+        let reach = radius + self.widest;
+        let most = reach * reach;
+        self.for_neighbors(parameters, i, |places| {
+            for (other, &j) in self.sorted_positions[places.clone()].iter().zip(&self.sorted[places]) {
+                let delta = place - xyz(*other);
+                let square = dot3(delta, delta);
+                if square < most {
+                    let j = j as usize;
+                    let distance = radius + self.motions[j][3];
+                    if square < distance * distance && wants(cloths, self.slots[i], self.slots[j]) {
+                        touched(j);
+                    }
+                }
+            }
+        });
     }
 
     /// Counts what row i touches; rows that do not move have no need to share their pushes.
     fn touch_row(&self, parameters: &ContactParameters, cloths: &[ContactCloth], i: usize) -> u32 {
-        if self.is_row_met(i) && self.positions[i][3] > 0.0 { self.contacts(parameters, cloths, i).count() as u32 } else { 0 }
+        let mut count = 0;
+        if self.is_row_met(i) && self.positions[i][3] > 0.0 {
+            self.for_contacts(parameters, cloths, i, |_| count += 1);
+        }
+        count
     }
 
     /// Counts the contacts of every row.
@@ -80,12 +85,12 @@ impl ContactMemory {
         let mut push = Vec3::ZERO;
         let mut is_woken = false;
         if can_move || is_still {
-            for j in self.contacts(parameters, cloths, i) {
+            self.for_contacts(parameters, cloths, i, |j| {
                 if can_move {
                     push = self.add_push(parameters, push, i, j);
                 }
                 is_woken = is_woken || self.wakes(cloths, i, j);
-            }
+            });
         }
         let cloth = &cloths[slot];
         let x = dot3(xyz(cloth.axis_x), push);

@@ -1,0 +1,66 @@
+//! What collision between cloths costs on the CPU backend: one frame (60 Hz, 300 iterations per second) of sheets of 32 x 32
+//! particles that lie on one another, against the same sheets without it.
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use poplin_cook::{CookOptions, cook};
+use poplin_model::{Cloth, ClothCollision, Colliders, Frame, Mesh};
+use poplin_reference::ReferenceEngine;
+
+/// Particles along each side of a sheet, 1/31 m apart.
+const SIDE: u32 = 32;
+
+/// Distance that the sheets keep \[m\].
+const DISTANCE: f32 = 0.03;
+
+/// Frames after which the sheets lie on one another.
+const SETTLING: usize = 60;
+
+/// A sheet of a square metre above the ground.
+fn sheet(layer: u32, place: [f32; 2], distance: f32) -> Cloth {
+    let mut cloth = cook(&Mesh::grid(SIDE, SIDE, 1.0, 1.0), &CookOptions::default()).expect("a grid cooks").into_cloth();
+    for [x, y, z, _] in &mut cloth.particles {
+        (*x, *y, *z) = (*x + place[0] + 0.01 * layer as f32, 0.035 * (layer + 1) as f32, *z + place[1]);
+    }
+    cloth.config.damping = [0.5; 3];
+    cloth.config.friction = 0.5;
+    cloth.config.cloth_collision_distance = distance;
+    let planes = vec![[0.0, 1.0, 0.0, 0.0]];
+    cloth.colliders = Colliders { planes, convexes: vec![vec![0]], ..Colliders::default() };
+    cloth
+}
+
+/// `stacks` stacks of `layers` sheets, settled.
+fn engine(stacks: u32, layers: u32, distance: f32, settings: ClothCollision) -> ReferenceEngine {
+    let mut engine = ReferenceEngine::new();
+    engine.set_cloth_collision(settings).expect("the settings are valid");
+    for stack in 0..stacks {
+        for layer in 0..layers {
+            let place = [2.0 * (stack % 8) as f32, 2.0 * (stack / 8) as f32];
+            engine.add(sheet(layer, place, distance)).expect("the sheet is valid");
+        }
+    }
+    (0..SETTLING).for_each(|_| engine.step(&Frame::default()).expect("the frame is valid"));
+    engine
+}
+
+fn contacts(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("contacts");
+    group.sample_size(20);
+    let default = ClothCollision { friction: 0.5, ..ClothCollision::default() };
+    let cases = [
+        ("none", 1, 4, 0.0, default),
+        ("four_sheets", 1, 4, DISTANCE, default),
+        ("four_sheets_one_pass", 1, 4, DISTANCE, ClothCollision { iterations: 1, ..default }),
+        ("four_sheets_once_a_frame", 1, 4, DISTANCE, ClothCollision { every: 0, ..default }),
+        ("apart_none", 64, 1, 0.0, default),
+        ("apart", 64, 1, DISTANCE, default),
+    ];
+    for (name, stacks, layers, distance, settings) in cases {
+        let mut engine = engine(stacks, layers, distance, settings);
+        group.bench_function(name, |bencher| bencher.iter(|| engine.step(&Frame::default()).expect("the frame is valid")));
+    }
+    group.finish();
+}
+
+criterion_group!(benches, contacts);
+criterion_main!(benches);

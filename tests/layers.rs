@@ -1,0 +1,134 @@
+//! Sheets that lie on one another: they stay apart and in order for seconds, and friction holds the stack.
+
+use poplin_cook::{CookOptions, cook};
+use poplin_gpu::EngineOptions;
+use poplin_model::{Cloth, ClothCollision, Colliders, Frame, Mesh};
+use poplin_reference::ReferenceEngine;
+use poplin_testkit::adapter::{headless, is_strict};
+use poplin_testkit::compare::same_bits;
+use poplin_testkit::metrics::stretch_strain;
+use poplin_testkit::separation::between;
+
+/// Radius of the ball, whose center is the origin \[m\].
+const RADIUS: f32 = 0.2;
+
+/// Distance that the sheets keep \[m\]; their particles are 0.03 m apart.
+const DISTANCE: f32 = 0.027;
+
+/// A sheet above the ball, its middle beside the ball's.
+fn sheet(layer: usize, columns: u32) -> Cloth {
+    let width = 0.03 * (columns - 1) as f32;
+    let mut cloth = cook(&Mesh::grid(columns, columns, width, width), &CookOptions::default()).unwrap().into_cloth();
+    let shift = [0.02 + 0.007 * layer as f32, RADIUS + 0.03 + 0.05 * layer as f32, 0.011 * layer as f32];
+    for [x, y, z, _] in &mut cloth.particles {
+        (*x, *y, *z) = (*x - 0.5 * width + shift[0], shift[1], *z - 0.5 * width + shift[2]);
+    }
+    cloth.config.damping = [0.3; 3];
+    cloth.config.friction = 1.0;
+    cloth.config.cloth_collision_distance = DISTANCE;
+    cloth.colliders = Colliders { spheres: vec![[0.0, 0.0, 0.0, RADIUS]], ..Colliders::default() };
+    cloth
+}
+
+/// Three sheets dropped on one another and on the ball.
+fn stack(friction: f32) -> ReferenceEngine {
+    let mut engine = ReferenceEngine::new();
+    engine.set_cloth_collision(ClothCollision { friction, ..ClothCollision::default() }).unwrap();
+    for (layer, columns) in [21, 17, 13].into_iter().enumerate() {
+        engine.add(sheet(layer, columns)).unwrap();
+    }
+    engine
+}
+
+/// Height of the middle of a sheet \[m\].
+fn height(engine: &ReferenceEngine, cloth: usize) -> f32 {
+    let particles = engine.current(cloth);
+    particles.iter().map(|particle| particle[1]).sum::<f32>() / particles.len() as f32
+}
+
+fn from_center(p: &[f32; 4]) -> f32 {
+    (p[0] * p[0] + p[1] * p[1] + p[2] * p[2]).sqrt()
+}
+
+/// Particles on the top of the ball that are clearly nearer to it than the nearest one of the sheet below. In a fold the
+/// nearest one may stand beside them.
+fn out_of_order(upper: &[[f32; 4]], lower: &[[f32; 4]]) -> usize {
+    let square = |a: &[f32; 4], b: &[f32; 4]| (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f32>();
+    let is_below = |p: &&[f32; 4]| {
+        let nearest = lower.iter().min_by(|a, b| square(a, p).total_cmp(&square(b, p))).unwrap();
+        from_center(p) + 0.5 * DISTANCE < from_center(nearest)
+    };
+    upper.iter().filter(|p| p[1] > 0.5 * RADIUS).filter(is_below).count()
+}
+
+#[test]
+fn three_sheets_on_a_ball_stay_apart_and_in_order() {
+    let mut engine = stack(1.0);
+    let mut closest = [f32::INFINITY; 2];
+    for frame in 1..=300 {
+        engine.step(&Frame::default()).unwrap();
+        if frame % 10 != 0 {
+            continue;
+        }
+        for (lower, upper) in [(0, 1), (1, 2), (0, 2)] {
+            let closest = &mut closest[usize::from(frame > 120)];
+            *closest = closest.min(between(engine.current(lower), engine.current(upper)));
+            assert_eq!(out_of_order(engine.current(upper), engine.current(lower)), 0, "{upper} on {lower} in frame {frame}");
+        }
+    }
+    println!("closest {closest:?} m of {DISTANCE} m, heights {:?}", [0, 1, 2].map(|cloth| height(&engine, cloth)));
+    let [landing, resting] = closest.map(|distance| distance / DISTANCE);
+    assert!(landing > 0.7 && resting > 0.85, "{landing} of the distance while they land, {resting} while they rest");
+    for cloth in 0..3 {
+        let strain = stretch_strain(&engine.cloth(cloth).unwrap().cloth().fabric, engine.current(cloth)).p99;
+        assert!(strain < 0.1, "sheet {cloth} is strained by {strain}");
+        assert!(height(&engine, cloth) > 0.0, "sheet {cloth} has slid to {} m", height(&engine, cloth));
+    }
+}
+
+#[test]
+fn without_friction_between_them_the_upper_sheets_slide_off() {
+    let mut engine = stack(0.0);
+    (0..300).for_each(|_| engine.step(&Frame::default()).unwrap());
+    let heights = [0, 1, 2].map(|cloth| height(&engine, cloth));
+    assert!(heights[2] < -1.0, "{heights:?}");
+}
+
+#[test]
+fn without_collision_sheets_pass_through_one_another() {
+    // The control of the first test.
+    let mut engine = stack(1.0);
+    engine.set_cloth_collision(ClothCollision { stiffness: 0.0, friction: 0.0, ..ClothCollision::default() }).unwrap();
+    (0..60).for_each(|_| engine.step(&Frame::default()).unwrap());
+    assert!(between(engine.current(0), engine.current(1)) < 0.5 * DISTANCE);
+    assert!(out_of_order(engine.current(1), engine.current(0)) > 0);
+}
+
+#[test]
+fn a_small_stack_falls_alike_on_both_backends() {
+    let Some(mut gpu) = headless(EngineOptions::default()) else { return };
+    let settings = ClothCollision { friction: 0.5, ..ClothCollision::default() };
+    let mut engine = ReferenceEngine::new();
+    engine.set_cloth_collision(settings).unwrap();
+    gpu.engine_mut().set_cloth_collision(settings).unwrap();
+    let sheets = [9, 7, 6].into_iter().enumerate().map(|(layer, columns)| sheet(layer, columns));
+    let ids: Vec<_> = sheets
+        .map(|cloth| {
+            engine.add(cloth.clone()).unwrap();
+            gpu.add(cloth).unwrap()
+        })
+        .collect();
+    for _ in 0..30 {
+        engine.step(&Frame::default()).unwrap();
+        gpu.step(&Frame::default()).unwrap();
+    }
+    let snapshot = gpu.snapshot().unwrap();
+    for (cloth, &id) in ids.iter().enumerate() {
+        if is_strict(&gpu) {
+            same_bits("current", snapshot.current(id), engine.current(cloth)).unwrap();
+        }
+        for &other in &ids[..cloth] {
+            assert!(between(snapshot.current(id), snapshot.current(other)) > 0.8 * DISTANCE);
+        }
+    }
+}
