@@ -23,7 +23,7 @@ fn sheet(layer: u32, place: [f32; 2], distance: f32) -> Cloth {
     }
     cloth.config.damping = [0.5; 3];
     cloth.config.friction = 0.5;
-    cloth.config.cloth_collision_distance = distance;
+    cloth.config.cloth_collision_distance = Some(distance);
     let planes = vec![[0.0, 1.0, 0.0, 0.0]];
     cloth.colliders = Colliders { planes, convexes: vec![vec![0]], ..Colliders::default() };
     cloth

@@ -25,7 +25,7 @@ fn cloud(particles: Vec<[f32; 4]>, distance: f32) -> Cloth {
     };
     let mut cloth = Cloth::new(Arc::new(fabric), particles);
     cloth.config.gravity = [0.0; 3];
-    cloth.config.cloth_collision_distance = distance;
+    cloth.config.cloth_collision_distance = Some(distance);
     cloth
 }
 
@@ -53,7 +53,7 @@ fn sheet(columns: u32, width: f32, height: f32, distance: f32) -> Cloth {
     for particle in &mut cloth.particles {
         *particle = [particle[0] - 0.5 * width, height, particle[2], particle[3]];
     }
-    cloth.config.cloth_collision_distance = distance;
+    cloth.config.cloth_collision_distance = Some(distance);
     cloth
 }
 
@@ -242,7 +242,7 @@ fn oracle(setup: &Setup, engine: &ReferenceEngine) -> (Vec<Point>, Vec<u32>) {
     let touch = |i: usize, j: usize| {
         let (a, b) = (config(i), config(j));
         let wanted = a.collision_group & b.collision_mask != 0 && b.collision_group & a.collision_mask != 0;
-        let d = 0.5 * (f64::from(a.cloth_collision_distance) + f64::from(b.cloth_collision_distance));
+        let d = 0.5 * (f64::from(a.cloth_collision_distance.unwrap()) + f64::from(b.cloth_collision_distance.unwrap()));
         let gap = dot(minus(x[i], x[j]), minus(x[i], x[j])).sqrt();
         (memory.slots[i] != memory.slots[j] && wanted && gap < d).then_some(d - gap)
     };
@@ -577,6 +577,6 @@ fn settings_out_of_range_are_refused() {
     assert_eq!(engine.cloth_collision(), ClothCollision::default());
     let mut cloth = sheet(3, 0.1, 0.0, -0.1);
     assert!(engine.add(cloth.clone()).is_err());
-    cloth.config.cloth_collision_distance = f32::NAN;
+    cloth.config.cloth_collision_distance = Some(f32::NAN);
     assert!(engine.add(cloth).is_err());
 }

@@ -25,7 +25,7 @@ fn sheet(layer: usize, columns: u32) -> Cloth {
     }
     cloth.config.damping = [0.3; 3];
     cloth.config.friction = 1.0;
-    cloth.config.cloth_collision_distance = DISTANCE;
+    cloth.config.cloth_collision_distance = Some(DISTANCE);
     cloth.colliders = Colliders { spheres: vec![[0.0, 0.0, 0.0, RADIUS]], ..Colliders::default() };
     cloth
 }

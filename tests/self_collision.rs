@@ -284,15 +284,15 @@ fn the_velocity_limit_is_half_the_distance_per_iteration() {
 #[test]
 fn thickness_alone_makes_a_cloth_collide_with_itself() {
     let mut cloth = cook(&Mesh::grid(11, 11, 1.0, 1.0), &CookOptions::default()).unwrap().into_cloth();
-    assert_eq!(cloth.self_collision_distance(), 0.0);
+    assert_eq!(cloth.contact_distances()[0], 0.0);
     assert!(!HostCloth::new(cloth.clone()).unwrap().stages().contains(Stage::SelfCollide));
     cloth.config.thickness = 0.01;
-    assert!((cloth.self_collision_distance() - 0.1).abs() < 1e-6, "the spacing, below which layers slip through");
+    assert!((cloth.contact_distances()[0] - 0.1).abs() < 1e-6, "the spacing, below which layers slip through");
     assert!(HostCloth::new(cloth.clone()).unwrap().stages().contains(Stage::SelfCollide));
     cloth.config.thickness = 0.2;
-    assert_eq!(cloth.self_collision_distance(), 0.2);
+    assert_eq!(cloth.contact_distances()[0], 0.2);
     cloth.config.self_collision_distance = Some(0.05);
-    assert_eq!(cloth.self_collision_distance(), 0.05);
+    assert_eq!(cloth.contact_distances()[0], 0.05);
     cloth.config.self_collision_distance = Some(0.0);
     assert!(!HostCloth::new(cloth).unwrap().stages().contains(Stage::SelfCollide));
 }

@@ -548,7 +548,7 @@ fn collision_between_cloths_has_a_table_of_its_own_and_keys_in_each_cloth() {
     let expected = ClothCollision { friction: 0.3, every: 4, ..ClothCollision::default() };
     assert_eq!(scene.cloth_collision, expected);
     let config = &scene.cloths[0].config;
-    assert_eq!((config.cloth_collision_distance, config.collision_group, config.collision_mask), (0.02, 2, 5));
+    assert_eq!((config.cloth_collision_distance, config.collision_group, config.collision_mask), (Some(0.02), 2, 5));
     assert_eq!(parse(&with("")).unwrap().cloth_collision, ClothCollision::default());
 
     let refused = message(&format!("[cloth_collision]\niterations = 0\n{cloth}"));

@@ -108,7 +108,7 @@ pub fn collides(settings: &ClothCollision) -> bool {
 
 /// Whether a cloth takes part in collision between cloths.
 pub fn takes_part(host: &HostCloth) -> bool {
-    host.cloth().config.cloth_collision_distance > 0.0
+    host.cloth_collision_distance() > 0.0
 }
 
 impl ContactFrame {
@@ -133,7 +133,7 @@ impl ContactFrame {
             cloth: index as u32,
             group: config.collision_group,
             mask: config.collision_mask,
-            radius: 0.5 * config.cloth_collision_distance,
+            radius: 0.5 * host.cloth_collision_distance(),
             wake_distance: config.sleep_threshold * frame.dt / iteration_count.max(1) as f32,
             ..Zeroable::zeroed()
         };

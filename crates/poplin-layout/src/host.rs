@@ -112,8 +112,12 @@ impl HostCloth {
     pub fn set_config(&mut self, config: ClothConfig) -> Result<(), ModelError> {
         self.cloth.validate_config(&config)?;
         self.is_woken |= config != self.cloth.config;
-        self.cloth.config = config;
-        self.self_collision.update(&self.cloth);
+        let distances =
+            |config: &ClothConfig| (config.thickness, config.self_collision_distance, config.cloth_collision_distance);
+        let old = std::mem::replace(&mut self.cloth.config, config);
+        if distances(&old) != distances(&self.cloth.config) {
+            self.self_collision.update(&self.cloth);
+        }
         Ok(())
     }
 
@@ -488,6 +492,11 @@ impl HostCloth {
     /// Loop trips of one particle in one iteration that its colliders and self collision take.
     pub fn collision_trips(&self) -> u64 {
         self.colliders.trips_per_particle() + self.self_collision.trips_per_particle()
+    }
+
+    /// Distance that the cloth keeps from others \[m\], 0 if it takes no part in their collision.
+    pub fn cloth_collision_distance(&self) -> f32 {
+        self.self_collision.cloth_distance()
     }
 
     /// Particles that take part in self collision.

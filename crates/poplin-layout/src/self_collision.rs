@@ -23,6 +23,8 @@ const PER_ROW: usize = 4;
 #[derive(Debug, Clone)]
 pub(crate) struct HostSelfCollision {
     distance: f32,
+    /// From other cloths.
+    cloth_distance: f32,
     /// Vec4 of its part of the inputs; never falls, so that parts stay where they are.
     input_len: u32,
     is_changed: bool,
@@ -30,13 +32,19 @@ pub(crate) struct HostSelfCollision {
 
 impl HostSelfCollision {
     pub(crate) fn new(cloth: &Cloth) -> Self {
-        Self { distance: cloth.self_collision_distance(), input_len: 0, is_changed: true }
+        let [distance, cloth_distance] = cloth.contact_distances();
+        Self { distance, cloth_distance, input_len: 0, is_changed: true }
     }
 
     /// Takes over changed settings, positions at rest or particles that take part.
     pub(crate) fn update(&mut self, cloth: &Cloth) {
-        self.distance = cloth.self_collision_distance();
+        [self.distance, self.cloth_distance] = cloth.contact_distances();
         self.is_changed = true;
+    }
+
+    /// Distance kept from other cloths \[m\], 0 = none.
+    pub(crate) fn cloth_distance(&self) -> f32 {
+        self.cloth_distance
     }
 
     pub(crate) fn mark_all(&mut self) {

@@ -114,12 +114,13 @@ impl Cloth {
         Ok(())
     }
 
-    /// Distance at which particles of the cloth are kept apart \[m\], 0 if self collision is off: as set, or the larger of the
-    /// thickness and the [`Cloth::particle_spacing`].
-    pub fn self_collision_distance(&self) -> f32 {
-        let thickness = self.config.thickness;
-        let from_thickness = || if thickness > 0.0 { thickness.max(self.particle_spacing()) } else { 0.0 };
-        self.config.self_collision_distance.unwrap_or_else(from_thickness)
+    /// Distances at which particles of the cloth are kept apart from each other and from those of other cloths \[m\], 0 where
+    /// that is off: as set, or the larger of the thickness and the [`Cloth::particle_spacing`].
+    pub fn contact_distances(&self) -> [f32; 2] {
+        let config = &self.config;
+        let from_thickness =
+            std::cell::LazyCell::new(|| if config.thickness > 0.0 { config.thickness.max(self.particle_spacing()) } else { 0.0 });
+        [config.self_collision_distance, config.cloth_collision_distance].map(|set| set.unwrap_or_else(|| *from_thickness))
     }
 
     /// Median length of the triangles' edges at rest \[m\], each edge once per triangle; 0 without triangles.

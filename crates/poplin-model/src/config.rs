@@ -100,8 +100,8 @@ pub struct ClothConfig {
     /// How far from the space that a shape sweeps in an iteration a particle may end and still be caught by it, in radii of
     /// the shape, `0..=1e6` (default 1e6: however far). Less lets taut cloth slip off a fast shape instead of following it.
     pub continuous_reach: f32,
-    /// Thickness of the cloth \[m\], `0..=1000` (default 0 = off). Above 0 the cloth collides with itself, and everything below
-    /// that is not set follows from it.
+    /// Thickness of the cloth \[m\], `0..=1000` (default 0 = off). Above 0 the cloth collides with itself and with other cloths
+    /// that have one, at distances that follow from it where they are not set.
     pub thickness: f32,
     /// Distance at which particles of the cloth are kept apart \[m\], `0..=1000` (0 = off; default `None`: the larger of the
     /// thickness and the particle spacing, below which layers slip between each other's particles; off without thickness).
@@ -117,8 +117,9 @@ pub struct ClothConfig {
     /// iterations, however fast they are.
     pub limit_velocity: bool,
     /// Distance to which collision between cloths keeps this cloth's particles from those of another with the same setting
-    /// \[m\], `0..=1000` (default 0 = the cloth takes no part); two cloths keep the mean of theirs.
-    pub cloth_collision_distance: f32,
+    /// \[m\], `0..=1000` (0 = the cloth takes no part; default `None`: from the thickness, as `self_collision_distance`); two
+    /// cloths keep the mean of theirs.
+    pub cloth_collision_distance: Option<f32>,
     /// Groups of collision between cloths that the cloth belongs to, one per bit (default 1).
     pub collision_group: u32,
     /// Groups that the cloth collides with, one per bit (default all). Two cloths collide if each wants the other.
@@ -172,7 +173,7 @@ impl Default for ClothConfig {
             self_collision_stiffness: 1.0,
             self_collision_friction: 0.0,
             limit_velocity: false,
-            cloth_collision_distance: 0.0,
+            cloth_collision_distance: None,
             collision_group: 1,
             collision_mask: u32::MAX,
             sleep_threshold: 0.0,
@@ -223,7 +224,7 @@ impl ClothConfig {
         check_range("self_collision_distance", self.self_collision_distance.unwrap_or(0.0), 0.0, 1000.0)?;
         check_range("self_collision_stiffness", self.self_collision_stiffness, 0.0, 1.0)?;
         check_range("self_collision_friction", self.self_collision_friction, 0.0, 1.0)?;
-        check_range("cloth_collision_distance", self.cloth_collision_distance, 0.0, 1000.0)?;
+        check_range("cloth_collision_distance", self.cloth_collision_distance.unwrap_or(0.0), 0.0, 1000.0)?;
         check_range("sleep_threshold", self.sleep_threshold, 0.0, 1000.0)?;
         check_range("sleep_test_interval", self.sleep_test_interval as f32, 1.0, 60_000.0)?;
         check_range("sleep_after_count", self.sleep_after_count as f32, 1.0, 10_000.0)?;

@@ -206,7 +206,7 @@ impl Case {
         }
         let mut cloths: Vec<Cloth> = self.cloths.iter().map(CaseCloth::cloth).collect();
         if let Some(inter) = self.inter_collision {
-            cloths.iter_mut().for_each(|cloth| cloth.config.cloth_collision_distance = inter.distance);
+            cloths.iter_mut().for_each(|cloth| cloth.config.cloth_collision_distance = Some(inter.distance));
         }
         for event in &self.setup {
             let count = cloths.len();

@@ -9,7 +9,7 @@ use super::depth::{Depth, DepthField};
 use super::files::{GarmentFiles, create_folder};
 use super::measure::{Strain, StretchEdges, max_speed};
 use super::moments::Moments;
-use super::tangle::{Tangle, TangleField};
+use super::tangle::{Tangle, TangleField, keeps_apart};
 use crate::failure::{Failure, OrFail};
 use crate::garment::Garment;
 use crate::job::Job;
@@ -152,7 +152,7 @@ impl<'a> Recorder<'a> {
 
     /// Reads a frame back and counts how entangled the cloths are.
     pub(super) fn measure_tangle(&mut self, simulation: &mut Simulation, ids: &[Vec<ClothId>]) -> Result<(), Failure> {
-        if self.garments.iter().all(|garment| garment.cloth.self_collision_distance() <= 0.0) {
+        if !self.garments.iter().any(|garment| keeps_apart(&garment.cloth)) {
             return Ok(());
         }
         let state = simulation.state()?;

@@ -17,6 +17,11 @@ pub(super) struct Tangle {
     pub(super) crossings: usize,
 }
 
+/// Whether a cloth keeps its particles from each other or from those of other cloths.
+pub(super) fn keeps_apart(cloth: &Cloth) -> bool {
+    cloth.contact_distances().iter().any(|&distance| distance > 0.0)
+}
+
 /// All cloths that keep apart, in one list.
 #[derive(Debug, Default)]
 pub(super) struct TangleField {
@@ -31,10 +36,11 @@ pub(super) struct TangleField {
 impl TangleField {
     /// Adds a cloth with its particles where they are now; one without thickness is left out.
     pub(super) fn add(&mut self, cloth: &Cloth, pose: Pose, particles: &[[f32; 4]]) {
-        let distance = cloth.self_collision_distance();
-        if distance <= 0.0 {
+        if !keeps_apart(cloth) {
             return;
         }
+        let [own, others] = cloth.contact_distances();
+        let distance = own.max(others);
         let thickness = if cloth.config.thickness > 0.0 { cloth.config.thickness } else { distance };
         self.thickness = if self.ends.is_empty() { thickness } else { self.thickness.min(thickness) };
         self.spacing = self.spacing.max(distance);
