@@ -118,7 +118,7 @@ fn unknown_names_come_with_a_suggestion() {
     );
     assert_eq!(
         message("hats = 3\n"),
-        "scene.toml:1:1: unknown key `hats` at the top of the file; expected one of `title`, `frames`, `frame_rate`, `wind`, `cloth`, `collider`"
+        "scene.toml:1:1: unknown key `hats` at the top of the file; expected one of `title`, `frames`, `frame_rate`, `wind`, `cloth_collision`, `cloth`, `collider`"
     );
     assert_eq!(
         message(&with("[cloth.wind]\ngusts = 1")),
@@ -538,7 +538,7 @@ fn the_scenes_of_the_documentation_are_valid() {
         scene.build_colliders().unwrap();
         blocks += 1;
     }
-    assert_eq!(blocks, 3);
+    assert_eq!(blocks, 4);
 }
 
 #[test]
