@@ -333,13 +333,16 @@ fn two_runs_give_the_same_bits() {
 
 // ---- refusals ----
 
+/// A cloth, the field that a change of it makes useless, and the change.
+type Damage<'a> = (&'a Cloth, &'static str, fn(&mut Cloth));
+
 #[test]
 fn what_the_solver_does_not_read_is_refused() {
     let xpbd = thrown_sheet(1.0 / 600.0);
     xpbd.validate().unwrap();
     let pbd = { Cloth { config: ClothConfig::default(), phase_configs: vec![PhaseConfig::stiff(0)], ..xpbd.clone() } };
     pbd.validate().unwrap();
-    let damages: [(&Cloth, &str, fn(&mut Cloth)); 13] = [
+    let damages: [Damage<'_>; 13] = [
         (&xpbd, "solver_frequency", |c| c.config.solver_frequency = 600.0),
         (&xpbd, "acceleration_filter_width", |c| c.config.acceleration_filter_width = 10),
         (&xpbd, "phase stiffness", |c| c.phase_configs[1].stiffness = 0.5),

@@ -78,7 +78,7 @@ fn a_scene_chooses_xpbd_and_says_what_goes_with_it() {
     assert_eq!((cloth.phases.shearing.compliance, cloth.phases.shearing.config(2).damping), (0.01, 0.1));
     assert_eq!(parse(&with("config = { solver = 'pbd' }")).unwrap().cloths[0].config.solver, Solver::Pbd);
     let config = "config = { solver = { xpbd = { substeps = 0 } } }";
-    assert_eq!(message(&with(config)), "scene.toml:3:21: cloth[0].config.solver.xpbd.substeps = 0 is outside 1..=20000");
+    assert_eq!(message(&with(config)), "scene.toml:3:32: cloth[0].config.solver.xpbd.substeps = 0 is outside 1..=20000");
     let without = "config = { bending_rigidity = 1e-5 }";
     assert_eq!(
         message(&with(without)),
