@@ -155,9 +155,9 @@ fn cantilever_rows() -> Vec<(f64, u32, u32, f64, f64)> {
         CANTILEVER_MESHES
             .map(|(segments, substeps, _)| (load, segments, substeps, expected, cantilever(segments, load, substeps)))
     });
-    // Bends this close hold only heavier loads at 80 substeps; see `stage/bend.wgsl`.
-    let fine = CANTILEVERS[2..].iter().map(|&(load, expected)| (load, 40, 80, expected, cantilever(40, load, 80)));
-    rows.chain(fine).collect()
+    // Lighter loads need more steps for bends this close (see `stage/bend.wgsl`) than rounding leaves room for.
+    let fine = CANTILEVERS[1..].iter().zip([100, 80, 80]);
+    rows.chain(fine.map(|(&(load, expected), substeps)| (load, 40, substeps, expected, cantilever(40, load, substeps)))).collect()
 }
 
 #[test]
@@ -166,7 +166,8 @@ fn a_heavy_cantilever_is_the_elastica() {
     let error = |&(.., expected, drop): &(f64, u32, u32, f64, f64)| (drop / expected - 1.0f64).abs();
     for row in &rows {
         eprintln!("G = {}, {} segments x {}: {:.5} of {}, {:+.4}", row.0, row.1, row.2, row.4, row.3, row.4 / row.3 - 1.0);
-        let allowed = CANTILEVER_MESHES.iter().find(|mesh| mesh.0 == row.1).map_or(0.02, |mesh| mesh.2);
+        let fine = if row.0 < 5.0 { 0.05 } else { 0.02 };
+        let allowed = CANTILEVER_MESHES.iter().find(|mesh| mesh.0 == row.1).map_or(fine, |mesh| mesh.2);
         assert!(error(row) < allowed, "{row:?}");
     }
     for mesh in rows[..12].chunks(3) {
@@ -408,4 +409,7 @@ fn table_of_all_rows() {
     for (load, segments, substeps, expected, drop) in cantilever_rows() {
         row(format!("cantilever, drop/L at G = {load}, {segments} segments, {substeps} substeps"), expected, drop);
     }
+    // What rounding does: at 80 segments a step of gravity is two roundings of a place.
+    let (load, expected) = CANTILEVERS[3];
+    row(format!("cantilever, drop/L at G = {load}, 80 segments, 150 substeps"), expected, cantilever(80, load, 150));
 }
