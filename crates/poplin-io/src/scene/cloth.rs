@@ -18,7 +18,7 @@ pub struct Scene {
     pub cloths: Vec<SceneCloth>,
     /// What they collide with (default nothing).
     pub colliders: Vec<SceneCollider>,
-    /// How they collide with one another: those with `cloth_collision_distance` in their `config`.
+    /// How they collide with one another: those with a `thickness` in their `config`.
     pub cloth_collision: ClothCollision,
     /// The file, for errors that come up later.
     pub(super) path: std::path::PathBuf,

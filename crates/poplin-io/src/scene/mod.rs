@@ -63,7 +63,7 @@
 //! cloths = ["sheet"]                            # default: all
 //! ```
 //!
-//! Cloths with a distance keep it to one another, particle against particle:
+//! Cloths with a thickness collide with themselves and with one another:
 //!
 //! ```toml
 //! [cloth_collision]             # how, for the whole scene; may be left out
@@ -71,7 +71,7 @@
 //!
 //! [[cloth]]
 //! grid = { columns = 41, rows = 41, width = 1.0, height = 1.0, plane = "xz" }
-//! config = { cloth_collision_distance = 0.025 } # [m]; collision_group and collision_mask pick who collides with whom
+//! config = { thickness = 0.01 } # [m]; collision_group and collision_mask pick who collides with whom
 //! count = 3
 //! spacing = [0.0, 0.1, 0.0]
 //! ```
