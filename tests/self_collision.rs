@@ -162,9 +162,8 @@ fn momentum_stays_whatever_the_masses() {
         let mut way = 0.0f64;
         for (before, after) in cloth.particles.iter().zip(&after) {
             let mass = 1.0 / f64::from(before[3]);
-            for k in 0..3 {
-                sum[k] += mass * (wide(after)[k] - wide(before)[k]);
-            }
+            let (after_m, before_m) = (wide(after), wide(before));
+            sum = std::array::from_fn(|k| sum[k] + mass * (after_m[k] - before_m[k]));
             way += mass * distance(before, after);
         }
         assert!(way > 1e-3, "{way}");

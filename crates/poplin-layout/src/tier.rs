@@ -172,7 +172,7 @@ mod tests {
             (tier, cells)
         };
         assert_eq!(plan(MemoryTier::Resident, 100), (MemoryTier::Resident, 256));
-        assert_eq!(plan(MemoryTier::Resident, 400), (MemoryTier::Resident, 512));
+        assert_eq!(plan(MemoryTier::Resident, 400), (MemoryTier::Resident, 256));
         assert_eq!(plan(MemoryTier::Resident, 500), (MemoryTier::HalfResident, 1024));
         assert_eq!(plan(MemoryTier::HalfResident, 1000), (MemoryTier::Streamed, 2048));
         assert_eq!(plan(MemoryTier::Streamed, 4096), (MemoryTier::Streamed, 2048));

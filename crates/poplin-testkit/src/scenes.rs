@@ -100,7 +100,7 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
             ..PhaseConfig::stiff(config.phase)
         };
     }
-    if family % 2 == 0 {
+    if family.is_multiple_of(2) {
         cloth.config.self_collision_distance = Some(rng.range(0.2, 0.6));
         cloth.config.self_collision_stiffness = rng.range(0.5, 1.0);
         cloth.config.self_collision_friction = [0.0, rng.range(0.0, 1.0)][rng.index(2)];

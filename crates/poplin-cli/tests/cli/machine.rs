@@ -66,7 +66,7 @@ fn help_shows_examples_scenes_rules_and_exit_codes() {
         assert!(help(&["--help"]).contains(word), "{word}");
     }
     for word in
-        ["flag, curtain, cape, skirt, drape, legs, layers", "corner:top-left", "contact-sheet.png", "Ctrl-C", "--no-cache"]
+        ["flag, curtain, cape, skirt, drape, ball, legs, layers", "corner:top-left", "contact-sheet.png", "Ctrl-C", "--no-cache"]
     {
         assert!(help(&["run", "--help"]).contains(word), "{word}");
     }
