@@ -106,10 +106,13 @@ impl EntanglementCounter {
     pub fn crossings<const N: usize>(&self, positions: &[[f32; N]]) -> usize {
         let points = self.points(positions);
         let at = |particle: u32| points[particle as usize];
-        let boxes = (0..).zip(&self.triangles).filter_map(|(i, corners)| Some((i, Bounds::of(corners.map(at))?)));
+        // What has two corners in one place crosses nothing; a cloth that has collapsed is full of it.
+        let has_extent = |[a, b, c]: [[f64; 3]; 3]| a != b && b != c && c != a;
+        let triangles = (0..).zip(&self.triangles).filter(|(_, corners)| has_extent(corners.map(at)));
+        let boxes = triangles.filter_map(|(i, corners)| Some((i, Bounds::of(corners.map(at))?)));
         let tree = BoxTree::new(boxes);
         let mut count = 0;
-        for edge in &self.edges {
+        for edge in self.edges.iter().filter(|&&[a, b]| at(a) != at(b)) {
             let Some(bounds) = Bounds::of(edge.map(at)) else { continue };
             tree.visit(&bounds, |triangle| {
                 let corners = &self.triangles[triangle as usize];
