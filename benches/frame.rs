@@ -1,30 +1,59 @@
-//! Milliseconds per simulated frame (60 Hz, 300 iterations per second) on each backend.
+//! Milliseconds per simulated frame (60 Hz, 300 iterations per second; with XPBD 5 substeps) on each backend.
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use poplin::model::Frame;
+use poplin::cook::{CookOptions, Tethers, cook};
+use poplin::model::{Cloth, Frame, Mesh, Solver};
 use poplin::{Backend, Simulation};
 use poplin_testkit::scenes::hanging_sheet;
 
+/// Makes a sheet of so many particles along each side.
+type Maker = fn(u32) -> Cloth;
+
 /// One sheet of some sizes, then batches of one size: what a single cloth costs and how cloths share the machine.
-const SCENES: [(&str, u32, usize); 6] = [
-    ("sheet_16", 16, 1),
-    ("sheet_32", 32, 1),
-    ("sheet_64", 64, 1),
-    ("sheet_128", 128, 1),
-    ("batch_64_of_16", 16, 64),
-    ("batch_256_of_32", 32, 256),
+const SCENES: [(&str, u32, usize, Maker); 9] = [
+    ("sheet_16", 16, 1, by_pbd),
+    ("sheet_32", 32, 1, by_pbd),
+    ("sheet_64", 64, 1, by_pbd),
+    ("sheet_128", 128, 1, by_pbd),
+    ("sheet_32_xpbd", 32, 1, by_xpbd),
+    ("sheet_64_xpbd", 64, 1, by_xpbd),
+    ("sheet_64_xpbd_bends", 64, 1, by_xpbd_with_bends),
+    ("batch_64_of_16", 16, 64, by_pbd),
+    ("batch_256_of_32", 32, 256, by_pbd),
 ];
+
+fn by_pbd(side: u32) -> Cloth {
+    hanging_sheet(side, side)
+}
+
+/// The same edges, solved fiber by fiber.
+fn by_xpbd(side: u32) -> Cloth {
+    let mut cloth = hanging_sheet(side, side);
+    cloth.config.solver = Solver::Xpbd { substeps: 5 };
+    cloth
+}
+
+/// Bends in place of two-ring edges.
+fn by_xpbd_with_bends(side: u32) -> Cloth {
+    let pins = vec![0, side - 1];
+    let (max_fiber_length, tethers) = (8, Tethers::Geodesic);
+    let options = CookOptions { pins, max_fiber_length, tethers, bending: false, bends: true, ..CookOptions::default() };
+    let mut cloth = cook(&Mesh::grid(side, side, 1.0, 1.0), &options).expect("a grid cooks").into_cloth();
+    cloth.config.solver = Solver::Xpbd { substeps: 5 };
+    cloth.config.bending_rigidity = 1e-5;
+    cloth
+}
 
 fn frames(criterion: &mut Criterion, backend: Backend) {
     let mut group = criterion.benchmark_group(format!("frame_{}", backend.name()));
     group.sample_size(10);
-    for (name, side, count) in SCENES {
+    for (name, side, count, sheet) in SCENES {
         let Ok(mut simulation) = Simulation::new(backend) else { return };
         // A software adapter takes minutes for the large scenes and says nothing about GPUs.
         if simulation.backend().adapter.contains("software") && (count > 1 || side > 32) {
             continue;
         }
-        let cloth = hanging_sheet(side, side);
+        let cloth = sheet(side);
         for _ in 0..count {
             simulation.add(cloth.clone()).expect("the sheet is valid");
         }
