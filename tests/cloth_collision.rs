@@ -1,15 +1,14 @@
 //! Collision between cloths: kernels = mirror pass by pass and over frames, mirror = `f64` geometry by trying all pairs,
 //! momentum, local frames, groups, sleep, and what must not change where nothing collides.
 
-use std::sync::Arc;
-
 use poplin_cook::{CookOptions, cook};
-use poplin_gpu::EngineOptions;
-use poplin_model::{Cloth, ClothCollision, Fabric, Frame, Mesh, Pose};
+use poplin_gpu::{ClothId, EngineOptions, Headless};
+use poplin_model::{Cloth, ClothCollision, Frame, Mesh, Pose};
 use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::{headless, is_strict};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::rng::Rng;
+use poplin_testkit::scenes::loose_particles;
 use poplin_testkit::separation::between;
 
 /// One iteration.
@@ -17,14 +16,7 @@ const STEP: Frame = Frame { dt: 1.0 / 300.0 };
 
 /// Particles that nothing connects and no force moves.
 fn cloud(particles: Vec<[f32; 4]>, distance: f32) -> Cloth {
-    let fabric = Fabric {
-        particle_count: particles.len() as u32,
-        set_fiber_begin: vec![0],
-        fiber_edge_begin: vec![0],
-        ..Fabric::default()
-    };
-    let mut cloth = Cloth::new(Arc::new(fabric), particles);
-    cloth.config.gravity = [0.0; 3];
+    let mut cloth = loose_particles(particles);
     cloth.config.cloth_collision_distance = Some(distance);
     cloth
 }
@@ -158,18 +150,21 @@ fn floats(bytes: &[u8]) -> Vec<[f32; 4]> {
     bytemuck::pod_collect_to_vec(bytes)
 }
 
-/// Differences between kernels and mirror: what a pass leaves in its buffers, then the particles.
-fn disagreements(setup: &Setup) -> Vec<String> {
-    let Some(mut gpu) = headless(EngineOptions::default()) else { return Vec::new() };
-    if !is_strict(&gpu) {
-        return Vec::new();
-    }
+/// The frames of a setup on a software adapter; `None` on another, which rounds differently.
+fn on_gpu(setup: &Setup) -> Option<(Headless, Vec<ClothId>)> {
+    let mut gpu = headless(EngineOptions::default()).filter(is_strict)?;
     gpu.engine_mut().set_cloth_collision(setup.settings).unwrap();
     let ids: Vec<_> = setup.cloths.iter().map(|cloth| gpu.add(cloth.clone()).unwrap()).collect();
     for (index, frame) in setup.frames.iter().enumerate() {
         move_frame(gpu.engine_mut().cloth_mut(ids[ids.len() - 1]).unwrap(), index);
         gpu.step(frame).unwrap();
     }
+    Some((gpu, ids))
+}
+
+/// Differences between kernels and mirror: what a pass leaves in its buffers, then the particles.
+fn disagreements(setup: &Setup) -> Vec<String> {
+    let Some((mut gpu, ids)) = on_gpu(setup) else { return Vec::new() };
     let engine = on_mirror(setup);
     let memory = engine.contact_memory();
     let mut found = Vec::new();
@@ -474,16 +469,7 @@ fn nothing_changes_where_nothing_can_collide() {
 
 /// As [`disagreements`], without the buffers of the passes.
 fn disagreements_of_state(setup: &Setup) -> Vec<String> {
-    let Some(mut gpu) = headless(EngineOptions::default()) else { return Vec::new() };
-    if !is_strict(&gpu) {
-        return Vec::new();
-    }
-    gpu.engine_mut().set_cloth_collision(setup.settings).unwrap();
-    let ids: Vec<_> = setup.cloths.iter().map(|cloth| gpu.add(cloth.clone()).unwrap()).collect();
-    for (index, frame) in setup.frames.iter().enumerate() {
-        move_frame(gpu.engine_mut().cloth_mut(ids[ids.len() - 1]).unwrap(), index);
-        gpu.step(frame).unwrap();
-    }
+    let Some((mut gpu, ids)) = on_gpu(setup) else { return Vec::new() };
     let engine = on_mirror(setup);
     let snapshot = gpu.snapshot().unwrap();
     ids.iter()

@@ -1,36 +1,20 @@
 //! A cloth that collides with itself: the stage against its oracle and the laws it must keep, and whole cloths that must not
 //! get entangled.
 
-use std::sync::Arc;
-
 use poplin::cook::{CookOptions, Tethers, cook};
-use poplin::model::{
-    Cloth, ClothConfig, Colliders, Fabric, Frame, Mesh, PhaseConfig, PhaseKind, SELF_COLLISION_REST_SHARE, Solver,
-};
+use poplin::model::{Cloth, ClothConfig, Colliders, Frame, Mesh, PhaseConfig, PhaseKind, SELF_COLLISION_REST_SHARE, Solver};
 use poplin::{Backend, ClothId, Simulation};
 use poplin_layout::{FramePart, MIN_GRID_CELLS, Stage, StageMask, effective_stiffness, stiffness_to_log2};
 use poplin_reference::oracle::{Apartness, Member, push_apart};
-use poplin_reference::{HostCloth, ReferenceEngine, Team};
+use poplin_reference::{HostCloth, ReferenceEngine, Team, bucket_of_cell};
 use poplin_testkit::entanglement::EntanglementCounter;
 use poplin_testkit::metrics::stretch_strain;
 use poplin_testkit::rng::Rng;
+use poplin_testkit::scenes::loose_particles as loose;
 
 const ID: ClothId = ClothId(0);
 
-/// Particles without any edge.
-fn loose(particles: Vec<[f32; 4]>) -> Cloth {
-    let fabric = Fabric {
-        particle_count: particles.len() as u32,
-        set_fiber_begin: vec![0],
-        fiber_edge_begin: vec![0],
-        ..Fabric::default()
-    };
-    let mut cloth = Cloth::new(Arc::new(fabric), particles);
-    cloth.config.gravity = [0.0; 3];
-    cloth
-}
-
-/// The same with positions at rest so far apart that they spare no pair.
+/// Loose particles with positions at rest so far apart that they spare no pair.
 fn apart(particles: Vec<[f32; 4]>, distance: f32) -> Cloth {
     let mut cloth = loose(particles);
     cloth.rest_positions = (0..cloth.particles.len()).map(|i| [10.0 * distance * i as f32, 0.0, 0.0]).collect();
@@ -133,23 +117,18 @@ fn the_stage_equals_the_jacobi_step_over_all_pairs() {
 
 #[test]
 fn no_bucket_is_met_twice_around_a_cell() {
-    // As the kernel steps: 1, 89 and 7921 = 89^2 modulo a power of two.
+    let distinct = |count: u32| {
+        let around = |k: i32| [k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1];
+        let buckets: std::collections::BTreeSet<u32> = (0..27).map(|k| bucket_of_cell(around(k), count)).collect();
+        buckets.len()
+    };
     let mut count = MIN_GRID_CELLS;
     while count <= 1 << 24 {
-        let step = |axis: i32, k: i32| [1, 89, 7921][axis as usize] * (k - 1);
-        let bucket = |k: i32| (step(0, k % 3) + step(1, k / 3 % 3) + step(2, k / 9)) as u32 & (count - 1);
-        let mut buckets: Vec<u32> = (0..27).map(bucket).collect();
-        buckets.sort_unstable();
-        buckets.dedup();
-        assert_eq!(buckets.len(), 27, "{count} buckets");
+        assert_eq!(distinct(count), 27, "{count} buckets");
         count *= 2;
     }
-    // See it fail: in half as many buckets some do meet.
-    let bucket = |k: i32| ((k % 3 - 1) + 89 * (k / 3 % 3 - 1) + 7921 * (k / 9 - 1)) as u32 & 31;
-    let mut buckets: Vec<u32> = (0..27).map(bucket).collect();
-    buckets.sort_unstable();
-    buckets.dedup();
-    assert!(buckets.len() < 27);
+    // See it fail: in few buckets some do meet.
+    assert!(distinct(32) < 27);
 }
 
 #[test]

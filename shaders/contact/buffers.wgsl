@@ -1,4 +1,5 @@
 #import lib/math
+#import lib/grid
 
 /// One cloth in one collision of cloths.
 struct ContactCloth {
@@ -60,10 +61,6 @@ struct ContactParameters {
 const CONTACT_LANES: u32 = 64u;
 /// Buckets that one workgroup sums up.
 const SCAN_BLOCK: u32 = 1024u;
-/// Stride of a cell's y in the number of its bucket.
-const CELL_STRIDE_Y: u32 = 89u;
-/// Stride of a cell's z in the number of its bucket.
-const CELL_STRIDE_Z: u32 = 7921u;
 /// Largest coordinate of a cell: whole numbers stay exact and neighbours stay in range.
 const MAX_CELL: f32 = 1.0e9;
 /// Squared distance below which two particles coincide [m^2].
@@ -121,10 +118,9 @@ fn cell_of(point: vec3<f32>) -> vec3<i32> {
     return vec3<i32>(clamp(floor(point * contact.cell_scale), vec3<f32>(-MAX_CELL), vec3<f32>(MAX_CELL)));
 }
 
-/// The bucket of a cell. The 27 cells around a point have 27 different ones, so no particle is met twice.
+/// The bucket of a cell.
 fn bucket_of(cell: vec3<i32>) -> u32 {
-    let place = bitcast<vec3<u32>>(cell);
-    return (place.x + CELL_STRIDE_Y * place.y + CELL_STRIDE_Z * place.z) & (contact.bucket_count - 1u);
+    return bucket_of_cell(cell, contact.bucket_count);
 }
 
 /// Where the rows of a bucket begin in the sorted list; those of the last end where one more would begin.

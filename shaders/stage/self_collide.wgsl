@@ -1,14 +1,11 @@
 #import lib/math
+#import lib/grid
 #import state/shared
 
 /// Share of their distance at rest to which particles that rest closer than the distance are kept apart.
 const SELF_COLLISION_REST_SHARE: f32 = 0.9;
 /// Its square.
 const REST_SHARE_SQUARE: f32 = SELF_COLLISION_REST_SHARE * SELF_COLLISION_REST_SHARE;
-/// Step to the bucket of the next cell along y; along x it is 1.
-const GRID_STRIDE_Y: i32 = 89;
-/// Step to the bucket of the next cell along z.
-const GRID_STRIDE_Z: i32 = 7921;
 /// Over-relaxation of pushes that share a particle.
 const RELAXATION: f32 = 1.5;
 /// Largest cell coordinate; what lies beyond shares the last cells.
@@ -38,13 +35,11 @@ fn load_member(k: u32) -> u32 {
     return bitcast<u32>(input_pool[begin + (k >> 2u)][k & 3u]);
 }
 
-/// Bucket of the cell that holds a position: cell coordinates in steps of 1, 89 and 7921 = 89^2, modulo the number of
-/// buckets. For any power of two from 256 on no two of the 27 cells around a place fall into one bucket, so no particle is
-/// met twice there; particles from farther away that share a bucket are told by their distance.
+/// Bucket of the cell that holds a position.
 fn bucket_of(position: vec3<f32>) -> u32 {
     let scaled = position * cloth.self_collision.inverse_cell;
     let cell = vec3<i32>(floor(clamp(scaled, vec3<f32>(-MAX_CELL), vec3<f32>(MAX_CELL))));
-    return bitcast<u32>(cell.x + GRID_STRIDE_Y * cell.y + GRID_STRIDE_Z * cell.z) & (GRID_CELLS - 1u);
+    return bucket_of_cell(cell, GRID_CELLS);
 }
 
 /// Empties bucket `cell`.
@@ -138,8 +133,8 @@ struct NearWalk {
 /// Brings the walk to the next part of a row.
 fn enter_row(walk: ptr<function, NearWalk>) {
     let row = i32((*walk).row);
-    let step = GRID_STRIDE_Y * (row % 3 - 1) + GRID_STRIDE_Z * (row / 3 - 1) - 1;
-    let first = ((*walk).center + bitcast<u32>(step)) & (GRID_CELLS - 1u);
+    let step = bucket_of_cell(vec3<i32>(-1, row % 3 - 1, row / 3 - 1), GRID_CELLS);
+    let first = ((*walk).center + step) & (GRID_CELLS - 1u);
     let last = first + 2u;
     let has_more = last >= GRID_CELLS;
     if ((*walk).part == 0u) {

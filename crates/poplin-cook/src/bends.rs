@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use poplin_model::Bend;
+use poplin_model::{Bend, FirstFitSets};
 
 use crate::surface::{Surface, has_area};
 use crate::topology::{key_pair, pair_key};
@@ -32,21 +32,10 @@ impl Bends {
         let pairs = sides.windows(2).filter(|pair| pair[0].0 == pair[1].0);
         let bends = pairs.filter_map(|pair| bend(surface, inverse_masses, pair[0].0, pair[0].2, pair[1].2[2]));
         let mut sets: Vec<Vec<Bend>> = Vec::new();
-        // The sets that a particle is in, one bit each.
-        let mut taken = vec![Vec::<u64>::new(); inverse_masses.len()];
+        let mut places = FirstFitSets::new(inverse_masses.len());
         for bend in bends {
-            let moving = || bend.particles.into_iter().filter(|&particle| inverse_masses[particle as usize] > 0.0);
-            let bits = |word: usize| {
-                moving().fold(0, |bits, particle| bits | taken[particle as usize].get(word).copied().unwrap_or(0u64))
-            };
-            let word = (0..).find(|&word| bits(word) != u64::MAX).unwrap_or(0);
-            let bit = (!bits(word)).trailing_zeros();
-            for particle in moving() {
-                let bits = &mut taken[particle as usize];
-                bits.resize(bits.len().max(word + 1), 0);
-                bits[word] |= 1 << bit;
-            }
-            let set = 64 * word + bit as usize;
+            let moving = bend.particles.into_iter().filter(|&particle| inverse_masses[particle as usize] > 0.0);
+            let set = places.place(moving);
             sets.resize_with(sets.len().max(set + 1), Vec::new);
             sets[set].push(bend);
         }

@@ -6,6 +6,7 @@
 #![warn(missing_docs)]
 
 mod adapters;
+mod binding;
 mod canary;
 mod engine;
 mod error;

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use poplin_shaders::{Kernel, OverrideValues, compose};
 
+use crate::binding::bind_group_layout;
+
 /// The bind group layout, the shader module and the pipelines made so far.
 pub(crate) struct Pipelines {
     pub(crate) layout: wgpu::BindGroupLayout,
@@ -22,18 +24,7 @@ impl Pipelines {
             label: Some("poplin.simulate_cloth"),
             source: wgpu::ShaderSource::Wgsl(shader_text.unwrap_or(&composed.text).to_owned().into()),
         });
-        let entry = |binding: u32, ty: wgpu::BufferBindingType, has_dynamic_offset: bool| wgpu::BindGroupLayoutEntry {
-            binding,
-            visibility: wgpu::ShaderStages::COMPUTE,
-            ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: None },
-            count: None,
-        };
-        let mut entries = vec![entry(0, wgpu::BufferBindingType::Uniform, true)];
-        for (index, &read_only) in STORAGE_READ_ONLY.iter().enumerate() {
-            entries.push(entry(index as u32 + 1, wgpu::BufferBindingType::Storage { read_only }, false));
-        }
-        let descriptor = wgpu::BindGroupLayoutDescriptor { label: Some("poplin.simulate_cloth.layout"), entries: &entries };
-        let layout = device.create_bind_group_layout(&descriptor);
+        let layout = bind_group_layout(device, "poplin.simulate_cloth.layout", &STORAGE_READ_ONLY);
         let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label: Some("poplin.simulate_cloth.pipeline_layout"),
             bind_group_layouts: &[Some(&layout)],

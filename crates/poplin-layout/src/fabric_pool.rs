@@ -1,7 +1,7 @@
 //! Packs a fabric into the shared `u32` pool.
 
 use bytemuck::cast_slice;
-use poplin_model::{Bend, Fabric};
+use poplin_model::{Bend, Fabric, FirstFitSets};
 
 use crate::NO_OFFSET;
 
@@ -167,21 +167,11 @@ struct VirtualSets {
 /// corners is yet.
 fn virtual_sets(fabric: &Fabric) -> VirtualSets {
     let mut sets: Vec<Vec<[u32; 5]>> = Vec::new();
-    // The sets that a particle is in, one bit each.
-    let mut taken = vec![Vec::<u64>::new(); fabric.particle_count as usize];
+    let mut places = FirstFitSets::new(fabric.particle_count as usize);
     let mut begin = 0;
     for run in fabric.virtual_particles.chunk_by(|a, b| a.corners == b.corners) {
         let corners = run[0].corners;
-        let word_of = |corner: u32, word: usize| taken[corner as usize].get(word).copied().unwrap_or(0);
-        let free = |word: usize| !corners.iter().fold(0, |bits, &corner| bits | word_of(corner, word));
-        let word = (0..).find(|&word| free(word) != 0).unwrap_or(0);
-        let bit = free(word).trailing_zeros();
-        for corner in corners {
-            let bits = &mut taken[corner as usize];
-            bits.resize(bits.len().max(word + 1), 0);
-            bits[word] |= 1 << bit;
-        }
-        let set = 64 * word + bit as usize;
+        let set = places.place(corners);
         sets.resize_with(sets.len().max(set + 1), Vec::new);
         let end = begin + run.len() as u32;
         sets[set].push([corners[0], corners[1], corners[2], begin, end]);

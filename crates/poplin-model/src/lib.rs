@@ -11,6 +11,7 @@ mod colliders;
 mod config;
 mod error;
 mod fabric;
+mod first_fit;
 mod frame;
 mod mesh;
 mod pose;
@@ -21,6 +22,7 @@ pub use colliders::{BodyImpulse, Colliders, MAX_BODIES, MAX_SHAPES, Parallelepip
 pub use config::{ClothConfig, MAX_SUBSTEPS, PhaseConfig, SELF_COLLISION_REST_SHARE, Solver};
 pub use error::{ModelError, check_finite};
 pub use fabric::{Bend, Fabric, Phase, PhaseKind, VirtualParticle};
+pub use first_fit::FirstFitSets;
 pub use frame::Frame;
 pub use mesh::Mesh;
 pub use pose::Pose;

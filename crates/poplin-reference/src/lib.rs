@@ -10,6 +10,7 @@ mod colliders;
 pub mod contact;
 pub mod engine;
 mod geometry;
+mod grid;
 pub mod kernel;
 pub mod math;
 pub mod memory;
@@ -18,6 +19,7 @@ pub mod stage;
 pub mod team;
 
 pub use engine::{NoSuchCloth, ReferenceEngine};
+pub use grid::bucket_of_cell;
 pub use memory::ClothMemory;
 pub use poplin_layout::HostCloth;
 pub use team::{LaneOrder, StageFunction, Team, Work};

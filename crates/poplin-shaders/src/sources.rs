@@ -11,6 +11,7 @@ macro_rules! embed {
 embed![
     "lib/math",
     "lib/geometry",
+    "lib/grid",
     "state/types",
     "state/bindings",
     "state/shared",

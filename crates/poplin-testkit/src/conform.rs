@@ -4,7 +4,7 @@ use poplin::model::Frame;
 use poplin::{ClothId, Simulation, SimulationOptions, State};
 
 use crate::case::{Case, CaseError, Snapshot};
-use crate::separation::{center_error, smallest_distance};
+use crate::separation::{center_error, distance, smallest_distance};
 
 /// How a snapshot came out.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -131,11 +131,7 @@ pub fn max_distance(a: &[[f32; 4]], b: &[[f32; 4]]) -> f32 {
     if a.len() != b.len() {
         return f32::NAN;
     }
-    let distance = |(a, b): (&[f32; 4], &[f32; 4])| {
-        let d: [f64; 3] = std::array::from_fn(|k| f64::from(a[k]) - f64::from(b[k]));
-        (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt() as f32
-    };
-    a.iter().zip(b).map(distance).fold(0.0, nan_max)
+    a.iter().zip(b).map(|(a, b)| distance(a, b)).fold(0.0, nan_max)
 }
 
 #[cfg(test)]

@@ -22,6 +22,19 @@ pub fn hanging_sheet(columns: u32, rows: u32) -> Cloth {
     cook(&Mesh::grid(columns, rows, 1.0, depth), &options).expect("a grid cooks").into_cloth()
 }
 
+/// Particles that nothing connects and no force moves.
+pub fn loose_particles(particles: Vec<[f32; 4]>) -> Cloth {
+    let fabric = Fabric {
+        particle_count: particles.len() as u32,
+        set_fiber_begin: vec![0],
+        fiber_edge_begin: vec![0],
+        ..Fabric::default()
+    };
+    let mut cloth = Cloth::new(Arc::new(fabric), particles);
+    cloth.config.gravity = [0.0; 3];
+    cloth
+}
+
 /// A cloth of random chains over random particles: pins, accelerations, per-edge stiffness, soft ranges, several tethers,
 /// settings off their defaults. The same seed gives the same cloth.
 ///

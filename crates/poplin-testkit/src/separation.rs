@@ -47,7 +47,8 @@ fn within(particles: &[[f32; 4]], indices: Option<&[u32]>, rest: Option<&[[f32; 
     smallest
 }
 
-fn distance(a: &[f32; 4], b: &[f32; 4]) -> f32 {
+/// Distance of two particles \[m\], in double precision.
+pub(crate) fn distance(a: &[f32; 4], b: &[f32; 4]) -> f32 {
     let d: [f64; 3] = std::array::from_fn(|k| f64::from(a[k]) - f64::from(b[k]));
     (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt() as f32
 }

@@ -9,7 +9,7 @@ use super::depth::{Depth, DepthField};
 use super::files::{GarmentFiles, create_folder};
 use super::measure::{Strain, StretchEdges, max_speed};
 use super::moments::Moments;
-use super::tangle::{Tangle, TangleField, keeps_apart};
+use super::tangle::{Tangle, TangleField, kept_distance};
 use crate::failure::{Failure, OrFail};
 use crate::garment::Garment;
 use crate::job::Job;
@@ -152,14 +152,16 @@ impl<'a> Recorder<'a> {
 
     /// Reads a frame back and counts how entangled the cloths are.
     pub(super) fn measure_tangle(&mut self, simulation: &mut Simulation, ids: &[Vec<ClothId>]) -> Result<(), Failure> {
-        if !self.garments.iter().any(|garment| keeps_apart(&garment.cloth)) {
+        let distances: Vec<_> = self.garments.iter().map(|garment| kept_distance(&garment.cloth)).collect();
+        if distances.iter().all(Option::is_none) {
             return Ok(());
         }
         let state = simulation.state()?;
         let mut field = TangleField::default();
-        for (garment, ids) in self.garments.iter().zip(ids) {
+        for ((garment, distance), ids) in self.garments.iter().zip(distances).zip(ids) {
+            let Some(distance) = distance else { continue };
             for &id in ids {
-                field.add(&garment.cloth, simulation.cloth(id)?.pose(), state.current(id));
+                field.add(&garment.cloth, distance, simulation.cloth(id)?.pose(), state.current(id));
             }
         }
         self.tangle = field.measure();

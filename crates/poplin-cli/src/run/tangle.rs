@@ -17,9 +17,10 @@ pub(super) struct Tangle {
     pub(super) crossings: usize,
 }
 
-/// Whether a cloth keeps its particles from each other or from those of other cloths.
-pub(super) fn keeps_apart(cloth: &Cloth) -> bool {
-    cloth.contact_distances().iter().any(|&distance| distance > 0.0)
+/// Distance at which a cloth keeps its particles from each other or from those of other cloths \[m\]; `None` if it does neither.
+pub(super) fn kept_distance(cloth: &Cloth) -> Option<f32> {
+    let [own, others] = cloth.contact_distances();
+    Some(own.max(others)).filter(|&distance| distance > 0.0)
 }
 
 /// All cloths that keep apart, in one list.
@@ -34,13 +35,8 @@ pub(super) struct TangleField {
 }
 
 impl TangleField {
-    /// Adds a cloth with its particles where they are now; one without thickness is left out.
-    pub(super) fn add(&mut self, cloth: &Cloth, pose: Pose, particles: &[[f32; 4]]) {
-        if !keeps_apart(cloth) {
-            return;
-        }
-        let [own, others] = cloth.contact_distances();
-        let distance = own.max(others);
+    /// Adds a cloth that keeps apart at `distance`, with its particles where they are now.
+    pub(super) fn add(&mut self, cloth: &Cloth, distance: f32, pose: Pose, particles: &[[f32; 4]]) {
         let thickness = if cloth.config.thickness > 0.0 { cloth.config.thickness } else { distance };
         self.thickness = if self.ends.is_empty() { thickness } else { self.thickness.min(thickness) };
         self.spacing = self.spacing.max(distance);
@@ -75,9 +71,10 @@ mod tests {
         let mut cloth = cook(&Mesh::grid(5, 5, 1.0, 1.0), &CookOptions::default()).unwrap().into_cloth();
         let measure = |cloth: &Cloth, height: f32| {
             let mut field = TangleField::default();
-            field.add(cloth, Pose::default(), &cloth.particles);
             let above = Pose { translation: [0.0, height, 0.0], ..Pose::default() };
-            field.add(cloth, above, &cloth.particles);
+            for pose in [Pose::default(), above] {
+                kept_distance(cloth).iter().for_each(|&distance| field.add(cloth, distance, pose, &cloth.particles));
+            }
             field.measure()
         };
         assert_eq!(measure(&cloth, 0.5), None);

@@ -1,13 +1,13 @@
 //! Collision between cloths: buffers, pipelines, and frames recorded in slices with collisions between them.
 
-use super::{Engine, GpuCloth, UNIFORM_STRIDE};
+use super::{Engine, GpuCloth};
 use crate::GpuError;
+use crate::binding::{UNIFORM_STRIDE, bind_group, bind_group_layout, push_uniform};
 use crate::growable::GrowableBuffer;
-use bytemuck::{bytes_of, cast_slice};
+use bytemuck::cast_slice;
 use poplin_layout::{CONTACT_LANES, ContactFrame, ContactParameters, FramePart, SCAN_BLOCK, takes_part};
 use poplin_model::{ClothCollision, Frame};
 use poplin_shaders::{Kernel, compose};
-use std::num::NonZeroU64;
 
 /// Bindings 1.. of the contact kernels: whether they only read them.
 const STORAGE_READ_ONLY: [bool; 8] = [true, false, true, false, false, false, false, false];
@@ -42,22 +42,11 @@ impl ContactSlot {
 
 impl Contacts {
     pub(super) fn new(device: &wgpu::Device) -> Self {
-        let entry = |binding: u32, ty: wgpu::BufferBindingType, has_dynamic_offset: bool| wgpu::BindGroupLayoutEntry {
-            binding,
-            visibility: wgpu::ShaderStages::COMPUTE,
-            ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: None },
-            count: None,
-        };
-        let mut entries = vec![entry(0, wgpu::BufferBindingType::Uniform, true)];
-        for (index, &read_only) in STORAGE_READ_ONLY.iter().enumerate() {
-            entries.push(entry(index as u32 + 1, wgpu::BufferBindingType::Storage { read_only }, false));
-        }
-        let descriptor = wgpu::BindGroupLayoutDescriptor { label: Some("poplin.contact.layout"), entries: &entries };
         let new = |name| GrowableBuffer::new(device, name, wgpu::BufferUsages::STORAGE);
         Self {
             settings: ClothCollision::default(),
             frame: ContactFrame::default(),
-            layout: device.create_bind_group_layout(&descriptor),
+            layout: bind_group_layout(device, "poplin.contact.layout", &STORAGE_READ_ONLY),
             pipelines: Vec::new(),
             rows: new("poplin.contact.rows"),
             cells: new("poplin.contact.cells"),
@@ -194,24 +183,13 @@ impl Engine {
         self.upload()?;
         let contact_bind_group = self.upload_contacts()?;
 
-        let slot = &self.slots[self.next_slot];
-        self.next_slot = (self.next_slot + 1) % self.slots.len();
-        let bind_group = slot.bind_group.as_ref().expect("upload makes the bind group");
-        for copy in self.copies.drain(..) {
-            let destination = if copy.to_particles { &self.current } else { &self.input_pool };
-            encoder.copy_buffer_to_buffer(slot.uploads.buffer(), copy.source, destination.buffer(), copy.destination, copy.len);
-        }
-        self.upload_bytes.clear();
+        let slot = self.record_copies(encoder);
         let max_row = self.device.limits().max_compute_workgroups_per_dimension;
         let descriptor = wgpu::ComputePassDescriptor { label: Some("poplin.simulate_cloth"), timestamp_writes: None };
         let mut pass = encoder.begin_compute_pass(&descriptor);
         let mut begin = 0;
         for (slice, end) in ends.into_iter().enumerate() {
-            for (index, (values, parameters)) in dispatches.iter().enumerate().take(end).skip(begin) {
-                pass.set_pipeline(self.pipelines.get(values).expect("plan_slice prepares every pipeline"));
-                pass.set_bind_group(0, bind_group, &[(index as u64 * UNIFORM_STRIDE) as u32]);
-                pass.dispatch_workgroups(parameters.row_width, parameters.cloth_count.div_ceil(parameters.row_width), 1);
-            }
+            self.record_dispatches(&mut pass, slot, &dispatches, begin..end);
             begin = end;
             self.contacts.encode(&mut pass, &contact_bind_group, slice as u32, max_row);
         }
@@ -239,10 +217,7 @@ impl Engine {
 
     fn upload_contacts(&mut self) -> Result<wgpu::BindGroup, GpuError> {
         let mut parameters = Vec::new();
-        for slice in &self.contacts.frame.parameters {
-            parameters.extend_from_slice(bytes_of(slice));
-            parameters.resize(parameters.len().next_multiple_of(UNIFORM_STRIDE as usize), 0);
-        }
+        self.contacts.frame.parameters.iter().for_each(|slice| push_uniform(&mut parameters, slice));
         let slot = &mut self.slots[self.next_slot].contacts;
         let cloths: &[u8] = cast_slice(&self.contacts.frame.cloths);
         for (buffer, bytes) in [(&mut slot.cloths, cloths), (&mut slot.parameters, parameters.as_slice())] {
@@ -250,11 +225,6 @@ impl Engine {
             buffer.grow(&self.device, &self.queue, bytes.len() as u64);
             self.queue.write_buffer(buffer.buffer(), 0, bytes);
         }
-        let uniform = wgpu::BufferBinding {
-            buffer: slot.parameters.buffer(),
-            offset: 0,
-            size: NonZeroU64::new(size_of::<ContactParameters>() as u64),
-        };
         let contacts = &self.contacts;
         let storage = [
             &slot.cloths,
@@ -266,18 +236,8 @@ impl Engine {
             &contacts.entries,
             &contacts.bounds,
         ];
-        let mut entries = vec![wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::Buffer(uniform) }];
-        entries.extend(
-            storage
-                .iter()
-                .zip(1..)
-                .map(|(buffer, binding)| wgpu::BindGroupEntry { binding, resource: buffer.buffer().as_entire_binding() }),
-        );
-        Ok(self.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("poplin.contact.bind_group"),
-            layout: &contacts.layout,
-            entries: &entries,
-        }))
+        let label = "poplin.contact.bind_group";
+        Ok(bind_group::<ContactParameters>(&self.device, label, &contacts.layout, &slot.parameters, &storage))
     }
 
     /// Records the begun frame: in slices where cloths may collide, else in one piece.

@@ -1,9 +1,10 @@
 //! Recording frames: inputs, constants, dispatches.
 
-use super::{ActiveBucket, ClothId, Copy, Dispatch, Engine, UNIFORM_STRIDE};
+use super::{ActiveBucket, ClothId, Copy, Dispatch, Engine};
 use crate::GpuError;
+use crate::binding::{UNIFORM_STRIDE, bind_group, push_uniform};
 use crate::growable::GrowableBuffer;
-use bytemuck::{bytes_of, cast_slice};
+use bytemuck::cast_slice;
 use poplin_layout::{DispatchParameters, FramePart, Stage, StageMask, takes_part};
 use poplin_model::Frame;
 use poplin_shaders::OverrideValues;
@@ -136,25 +137,43 @@ impl Engine {
         let dispatches = self.plan_dispatches(part);
         self.upload()?;
 
-        let slot = &self.slots[self.next_slot];
-        self.next_slot = (self.next_slot + 1) % self.slots.len();
-        let bind_group = slot.bind_group.as_ref().expect("upload makes the bind group");
-        for copy in self.copies.drain(..) {
-            let destination = if copy.to_particles { &self.current } else { &self.input_pool };
-            encoder.copy_buffer_to_buffer(slot.uploads.buffer(), copy.source, destination.buffer(), copy.destination, copy.len);
-        }
-        self.upload_bytes.clear();
+        let slot = self.record_copies(encoder);
         if dispatches.is_empty() {
             return Ok(());
         }
         let descriptor = wgpu::ComputePassDescriptor { label: Some("poplin.simulate_cloth"), timestamp_writes: None };
         let mut pass = encoder.begin_compute_pass(&descriptor);
-        for (index, (values, parameters)) in dispatches.iter().enumerate() {
-            pass.set_pipeline(self.pipelines.get(values).expect("plan_dispatches prepares every pipeline"));
+        self.record_dispatches(&mut pass, slot, &dispatches, 0..dispatches.len());
+        Ok(())
+    }
+
+    /// Records the copies of particle writes and inputs; gives the slot that the dispatches are to use.
+    pub(super) fn record_copies(&mut self, encoder: &mut wgpu::CommandEncoder) -> usize {
+        let index = self.next_slot;
+        self.next_slot = (index + 1) % self.slots.len();
+        let uploads = self.slots[index].uploads.buffer();
+        for copy in self.copies.drain(..) {
+            let destination = if copy.to_particles { &self.current } else { &self.input_pool };
+            encoder.copy_buffer_to_buffer(uploads, copy.source, destination.buffer(), copy.destination, copy.len);
+        }
+        self.upload_bytes.clear();
+        index
+    }
+
+    /// Records some of the dispatches whose uniforms were packed.
+    pub(super) fn record_dispatches(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        slot: usize,
+        dispatches: &[Dispatch],
+        range: Range<usize>,
+    ) {
+        let bind_group = self.slots[slot].bind_group.as_ref().expect("upload makes the bind group");
+        for (index, (values, parameters)) in range.clone().zip(&dispatches[range]) {
+            pass.set_pipeline(self.pipelines.get(values).expect("planning prepares every pipeline"));
             pass.set_bind_group(0, bind_group, &[(index as u64 * UNIFORM_STRIDE) as u32]);
             pass.dispatch_workgroups(parameters.row_width, parameters.cloth_count.div_ceil(parameters.row_width), 1);
         }
-        Ok(())
     }
 
     /// One dispatch per bucket, more where the iterations are too many for one.
@@ -207,8 +226,7 @@ impl Engine {
     pub(super) fn pack_dispatches(&mut self, dispatches: &[Dispatch]) {
         self.dispatch_bytes.clear();
         for (_, parameters) in dispatches {
-            self.dispatch_bytes.extend_from_slice(bytes_of(parameters));
-            self.dispatch_bytes.resize(self.dispatch_bytes.len().next_multiple_of(UNIFORM_STRIDE as usize), 0);
+            push_uniform(&mut self.dispatch_bytes, parameters);
         }
     }
 
@@ -230,11 +248,6 @@ impl Engine {
             queue.write_buffer(buffer.buffer(), 0, bytes);
         }
         if slot.bind_group.is_none() {
-            let uniform = wgpu::BufferBinding {
-                buffer: slot.dispatches.buffer(),
-                offset: 0,
-                size: std::num::NonZeroU64::new(size_of::<DispatchParameters>() as u64),
-            };
             let storage = [
                 &slot.cloth_frames,
                 &slot.frame_pool,
@@ -245,18 +258,8 @@ impl Engine {
                 &self.scratch,
                 &self.feedback,
             ];
-            let mut entries = vec![wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::Buffer(uniform) }];
-            entries.extend(
-                storage
-                    .iter()
-                    .zip(1..)
-                    .map(|(buffer, binding)| wgpu::BindGroupEntry { binding, resource: buffer.buffer().as_entire_binding() }),
-            );
-            slot.bind_group = Some(device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: Some("poplin.simulate_cloth.bind_group"),
-                layout: &self.pipelines.layout,
-                entries: &entries,
-            }));
+            let (label, layout) = ("poplin.simulate_cloth.bind_group", &self.pipelines.layout);
+            slot.bind_group = Some(bind_group::<DispatchParameters>(device, label, layout, &slot.dispatches, &storage));
         }
         Ok(())
     }

@@ -119,9 +119,6 @@ struct ActiveBucket {
 /// Bytes of one report.
 pub(crate) const FEEDBACK_BYTES: u64 = size_of::<Feedback>() as u64;
 
-/// Dynamic offsets of uniform buffers stand at multiples of this on every adapter \[bytes\].
-const UNIFORM_STRIDE: u64 = 256;
-
 /// Simulates cloths on a device that the application owns.
 pub struct Engine {
     device: wgpu::Device,

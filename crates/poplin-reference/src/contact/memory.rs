@@ -1,7 +1,9 @@
 //! What the passes work with. Twin of `shaders/contact/buffers.wgsl`.
 
 use glam::{IVec3, Vec3};
-use poplin_layout::{CELL_STRIDES, ContactCloth, ContactParameters, Feedback};
+use poplin_layout::{ContactCloth, ContactParameters, Feedback};
+
+use crate::grid::bucket_of_cell;
 
 /// Largest coordinate of a cell: whole numbers stay exact and neighbours stay in range.
 const MAX_CELL: f32 = 1.0e9;
@@ -83,11 +85,9 @@ pub(super) fn cell_of(parameters: &ContactParameters, point: Vec3) -> IVec3 {
     IVec3::new(place(point.x), place(point.y), place(point.z))
 }
 
-/// The bucket of a cell. The 27 cells around a point have 27 different ones, so no particle is met twice.
+/// The bucket of a cell.
 pub(super) fn bucket_of(parameters: &ContactParameters, cell: IVec3) -> u32 {
-    let [_, y, z] = CELL_STRIDES;
-    let number = (cell.x as u32).wrapping_add(y.wrapping_mul(cell.y as u32)).wrapping_add(z.wrapping_mul(cell.z as u32));
-    number & (parameters.bucket_count - 1)
+    bucket_of_cell(cell.to_array(), parameters.bucket_count)
 }
 
 /// First bucket of line k of the 9 lines of three cells along x that are a cell and its neighbours; see the shader.

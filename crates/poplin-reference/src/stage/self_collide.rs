@@ -5,10 +5,9 @@ use poplin_layout::{GRID_PARTS, NO_OFFSET};
 use poplin_model::SELF_COLLISION_REST_SHARE;
 
 use crate::ClothMemory;
+use crate::grid::{bucket_of_cell, number_of_cell};
 use crate::math::{dot3, particle as pack, xyz};
 
-/// Steps to the next bucket along x, y, z; see the shader.
-const GRID_STRIDES: IVec3 = IVec3::new(1, 89, 7921);
 /// Square of the share of their distance at rest at which neighbours are kept apart.
 const REST_SHARE_SQUARE: f32 = SELF_COLLISION_REST_SHARE * SELF_COLLISION_REST_SHARE;
 /// Over-relaxation of pushes that share a particle.
@@ -49,7 +48,7 @@ fn bucket_of(memory: &ClothMemory<'_>, position: Vec3) -> u32 {
     // The whole number below: `floor` is a call into the library on older x86.
     let whole = scaled.as_ivec3();
     let cell = whole - IVec3::select(scaled.cmplt(whole.as_vec3()), IVec3::ONE, IVec3::ZERO);
-    (cell.x + GRID_STRIDES.y * cell.y + GRID_STRIDES.z * cell.z) as u32 & memory.grid_mask()
+    bucket_of_cell(cell.to_array(), memory.grid_mask() + 1)
 }
 
 /// Empties bucket `cell`.
@@ -119,11 +118,11 @@ fn kept_square(memory: &ClothMemory<'_>, i: u32, j: u32) -> f32 {
 }
 
 /// Steps from a bucket to the first of three in each of the nine rows of cells around it.
-const ROW_STEPS: [i32; 9] = {
+const ROW_STEPS: [u32; 9] = {
     let mut steps = [0; 9];
     let mut row = 0;
     while row < 9 {
-        steps[row as usize] = GRID_STRIDES.y * (row % 3 - 1) + GRID_STRIDES.z * (row / 3 - 1) - 1;
+        steps[row] = number_of_cell([-1, row as i32 % 3 - 1, row as i32 / 3 - 1]);
         row += 1;
     }
     steps
@@ -138,7 +137,7 @@ fn visit_near(memory: &ClothMemory<'_>, position: Vec3, mut touch: impl FnMut(u3
     let mask = memory.grid_mask();
     let center = bucket_of(memory, position);
     for step in ROW_STEPS {
-        let first = center.wrapping_add_signed(step) & mask;
+        let first = center.wrapping_add(step) & mask;
         let last = first + 2;
         // The row may run over the last bucket: then it goes on at the first.
         for turn in 0..=u32::from(last > mask) {

@@ -1,0 +1,15 @@
+//! Twin of `shaders/lib/grid.wgsl`.
+
+use poplin_layout::CELL_STRIDES;
+
+/// The bucket of a cell among infinitely many.
+pub(crate) const fn number_of_cell([x, y, z]: [i32; 3]) -> u32 {
+    let [_, stride_y, stride_z] = CELL_STRIDES;
+    (x as u32).wrapping_add(stride_y.wrapping_mul(y as u32)).wrapping_add(stride_z.wrapping_mul(z as u32))
+}
+
+/// The bucket of a cell among `bucket_count`, a power of two from 256 on; see the shader.
+#[inline]
+pub fn bucket_of_cell(cell: [i32; 3], bucket_count: u32) -> u32 {
+    number_of_cell(cell) & (bucket_count - 1)
+}
