@@ -9,7 +9,10 @@ use poplin_model::{Cloth, Frame};
 use poplin_reference::{LaneOrder, ReferenceEngine, Team};
 use poplin_testkit::adapter::{headless, is_strict};
 use poplin_testkit::compare::{close, same_bits};
-use poplin_testkit::scenes::{degenerate_cloth, degenerate_xpbd_cloth, equip, hanging_sheet, random_cloth, random_xpbd_cloth};
+use poplin_testkit::rng::Rng;
+use poplin_testkit::scenes::{
+    degenerate_cloth, degenerate_xpbd_cloth, equip, hanging_sheet, loose_particles, random_cloth, random_xpbd_cloth,
+};
 
 /// Allowance of a real GPU after one stage: a chain of up to 8 edges, each some ten roundings.
 const FACTOR: f32 = 256.0;
@@ -54,11 +57,14 @@ const ONE_ITERATION: Frame = Frame { dt: 1.0 / 300.0 };
 
 /// All disagreements of a kernel text (`None` = the shipped one) with the mirror over all cloths, for one stage mask.
 fn disagreements(stages: StageMask, shader_text: Option<String>) -> Option<Vec<String>> {
+    disagreements_over(&cloths(), stages, shader_text)
+}
+
+fn disagreements_over(cloths: &[(String, Cloth)], stages: StageMask, shader_text: Option<String>) -> Option<Vec<String>> {
     let mut gpu =
         headless(EngineOptions { shader_text, lazy_pipelines: true, lane_count: Some(64), ..EngineOptions::default() })?;
-    let cloths = cloths();
     let mut ids = Vec::new();
-    for (_, cloth) in &cloths {
+    for (_, cloth) in cloths {
         let id = gpu.add(cloth.clone()).unwrap();
         equip(gpu.engine_mut().cloth_mut(id).unwrap(), seed_of(cloth));
         ids.push(id);
@@ -78,6 +84,28 @@ fn disagreements(stages: StageMask, shader_text: Option<String>) -> Option<Vec<S
 #[test]
 fn integrate_agrees() {
     assert_eq!(disagreements(StageMask::only(Stage::Integrate), None).unwrap_or_default(), Vec::<String>::new());
+}
+
+/// Particles that move by up to 3.5 cm, of which the limit leaves 1 cm.
+fn fast_particles() -> Vec<(String, Cloth)> {
+    let mut rng = Rng::new(15);
+    let particles = (0..66).map(|_| rng.point(-1.0, 1.0)).map(|[x, y, z]| [x, y, z, 1.0]).collect();
+    let mut cloth = loose_particles(particles);
+    cloth.previous_positions = cloth.particles.iter().map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.02, 0.02))).collect();
+    cloth.config.self_collision_distance = Some(0.02);
+    cloth.config.limit_velocity = true;
+    vec![("fast".to_owned(), cloth)]
+}
+
+#[test]
+fn the_limit_of_velocity_agrees() {
+    let integrate = StageMask::only(Stage::Integrate);
+    assert_eq!(disagreements_over(&fast_particles(), integrate, None).unwrap_or_default(), Vec::<String>::new());
+    // See it fail.
+    let text = damaged("position = particle.xyz + way * (max_move / sqrt(way_square));", "position = particle.xyz;");
+    if let Some(found) = disagreements_over(&fast_particles(), integrate, Some(text)) {
+        assert!(!found.is_empty());
+    }
 }
 
 #[test]
