@@ -5,7 +5,7 @@
 
 use poplin_gpu::{EngineOptions, FramePart};
 use poplin_layout::{MemoryTier, Stage, StageMask};
-use poplin_model::{Cloth, Frame};
+use poplin_model::{Cloth, FiberSolver, Frame};
 use poplin_reference::{LaneOrder, ReferenceEngine, Team};
 use poplin_testkit::adapter::{headless, is_strict};
 use poplin_testkit::compare::{close, same_bits};
@@ -119,8 +119,8 @@ fn gauss_seidel_agrees() {
 }
 
 #[test]
-fn compliant_fibers_agree() {
-    assert_eq!(disagreements(StageMask::only(Stage::CompliantFibers), None).unwrap_or_default(), Vec::<String>::new());
+fn semi_implicit_fibers_agree() {
+    assert_eq!(disagreements(StageMask::only(Stage::SemiImplicit), None).unwrap_or_default(), Vec::<String>::new());
 }
 
 #[test]
@@ -360,7 +360,7 @@ fn a_flipped_sign_is_seen() {
 fn a_flipped_gradient_and_a_wrong_coupling_are_seen() {
     for (stage, from, to) in [
         (Stage::Bend, "normal_2 * (-edge_length / square_2)", "normal_2 * (edge_length / square_2)"),
-        (Stage::CompliantFibers, "var between = -scale * pa.w", "var between = scale * pa.w"),
+        (Stage::SemiImplicit, "var between = -scale * pa.w", "var between = scale * pa.w"),
     ] {
         if let Some(found) = disagreements(StageMask::only(stage), Some(damaged(from, to))) {
             assert!(!found.is_empty(), "{stage:?}");
@@ -389,21 +389,23 @@ fn intervals_of_shader(text: &str) -> Vec<Vec<String>> {
     poplin_shaders::barrier_intervals(&module, is_counted)
 }
 
-/// Barrier intervals of the mirror in one iteration with one set per phase: a run with discrete and one with continuous
-/// collision, laid over one another.
+/// Barrier intervals of the mirror in one iteration with one set per phase: a run by PBD and Gauss-Seidel, one with continuous
+/// collision and one by XPBD and whole fibers, laid over one another.
 fn intervals_of_mirror() -> Vec<Vec<String>> {
-    let [discrete, continuous] = [false, true].map(|is_continuous| intervals_of_run(is_continuous, false));
-    let merge = |(mut names, others): (Vec<String>, Vec<String>)| {
-        let place = names.iter().position(|name| name == "collide_shape").map_or(names.len(), |place| place + 1);
-        names.splice(place..place, others.into_iter().filter(|name| name == "collide_continuous"));
-        names
+    let mut intervals = intervals_of_run(false, false);
+    let mut lay_over = |others: Vec<Vec<String>>, after: &str, new: &str| {
+        assert_eq!(intervals.len(), others.len());
+        for (names, others) in intervals.iter_mut().zip(others) {
+            let place = names.iter().position(|name| name == after).map_or(names.len(), |place| place + 1);
+            names.splice(place..place, others.into_iter().filter(|name| name == new));
+        }
     };
-    assert_eq!(discrete.len(), continuous.len());
-    let mut intervals: Vec<_> = discrete.into_iter().zip(continuous).map(merge).collect();
-    // XPBD has two intervals in the place of one.
-    let of_xpbd = intervals_of_run(false, true).into_iter().filter(|names| names[0].starts_with("solve_"));
-    let fabric = intervals.iter().position(|names| names[0] == "project_fiber").unwrap() + 1;
-    intervals.splice(fabric..fabric, of_xpbd);
+    lay_over(intervals_of_run(true, false), "collide_shape", "collide_continuous");
+    let mut of_xpbd = intervals_of_run(false, true);
+    let bends = of_xpbd.iter().position(|names| names[0] == "solve_bend").unwrap();
+    let interval = of_xpbd.remove(bends);
+    lay_over(of_xpbd, "project_fiber", "solve_fiber");
+    intervals.insert(bends, interval);
     intervals
 }
 
@@ -416,6 +418,8 @@ fn intervals_of_run(is_continuous: bool, is_xpbd: bool) -> Vec<Vec<String>> {
         fabric.bend_set_ends.truncate(1);
     }
     cloth.phase_configs.truncate(1);
+    let solver = if is_xpbd { FiberSolver::SemiImplicit } else { FiberSolver::GaussSeidel };
+    cloth.phase_configs[0].fiber_solver = Some(solver);
     cloth.config.sleep_threshold = 1.0;
     cloth.config.drag_coefficient = 0.5;
     cloth.config.continuous_collision = is_continuous;
@@ -442,7 +446,7 @@ fn kernel_and_mirror_have_the_same_work_between_the_same_barriers() {
 #[test]
 fn each_dropped_barrier_of_the_kernel_is_seen() {
     // What must go for each hand-over; comments of the kernel name them.
-    let drops: [(&str, &[&str]); 25] = [
+    let drops: [(&str, &[&str]); 24] = [
         ("fetch -> iterations", &["workgroupBarrier(); // fetch -> iterations"]),
         ("integrate -> next stage", &["workgroupBarrier();\n            storageBarrier(); // integrate -> next stage"]),
         ("anchors -> tethers", &["workgroupBarrier();\n            storageBarrier(); // anchors -> tethers"]),
@@ -471,7 +475,6 @@ fn each_dropped_barrier_of_the_kernel_is_seen() {
         ("test -> count", &["workgroupBarrier(); // test -> count"]),
         ("tethers -> fabric", &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // tethers -> fabric"]),
         ("set -> next set", &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // set -> next set"]),
-        ("fibers -> next fibers", &["workgroupBarrier();\n                    storageBarrier(); // fibers -> next fibers"]),
         (
             "bends -> next bends",
             &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // bends -> next bends"],

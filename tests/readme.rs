@@ -15,7 +15,7 @@ const ORACLES: &[(Stage, Result<&[&str], &str>)] = &[
     (Stage::Motion, Ok(&["keep_inside"])),
     (Stage::Tether, Ok(&["constrain_to_anchors"])),
     (Stage::GaussSeidel, Ok(&["project_distance"])),
-    (Stage::CompliantFibers, Ok(&["solve_compliant_chain"])),
+    (Stage::SemiImplicit, Ok(&["solve_chain"])),
     (Stage::Bend, Ok(&["bend_angle", "bend_gradient", "solve_bend"])),
     (Stage::Separation, Ok(&["keep_outside"])),
     (Stage::SelfCollide, Ok(&["push_apart"])),

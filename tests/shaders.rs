@@ -173,7 +173,18 @@ fn structs_lie_in_memory_as_their_rust_twins() {
         move_share,
     });
     twin!(IterationConstants { velocity_scale, bias, previous_bias, wind });
-    twin!(PhaseConstants { stiffness, multiplier, compression, stretch, set_begin, set_end, compliance, damping });
+    twin!(PhaseConstants {
+        stiffness,
+        multiplier,
+        compression,
+        stretch,
+        set_begin,
+        set_end,
+        compliance,
+        damping,
+        fiber_solver,
+        softness
+    });
     twin!(DispatchParameters { cloth_begin, cloth_count, row_width, iteration_begin, iteration_end });
     twin!(Feedback {
         fault_count,

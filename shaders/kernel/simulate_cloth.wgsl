@@ -4,7 +4,7 @@
 #import stage/motion
 #import stage/tether
 #import stage/gauss_seidel
-#import stage/compliant_fibers
+#import stage/semi_implicit
 #import stage/bend
 #import stage/separation
 #import stage/self_collide
@@ -62,7 +62,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
     let cloth_index = dispatch_parameters.cloth_begin + min(slot, dispatch_parameters.cloth_count - 1u);
     let iteration_begin = dispatch_parameters.iteration_begin;
     let phase_begin = cloth_frames[cloth_index].phase_begin;
-    let phase_end = phase_begin + 2u * cloth_frames[cloth_index].phase_count;
+    let phase_end = phase_begin + PHASE_ROWS * cloth_frames[cloth_index].phase_count;
     let set_begin = cloth_frames[cloth_index].set_begin;
     let bend_begin = cloth_frames[cloth_index].bend_set_begin;
     let bend_end = bend_begin + cloth_frames[cloth_index].bend_set_count;
@@ -146,36 +146,30 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             }
             if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // tethers -> fabric
         }
-        if ((STAGES & STAGE_GAUSS_SEIDEL) != 0u) {
-            for (var constants = phase_begin; constants < phase_end; constants += 2u) {
+        if ((STAGES & STAGES_OF_FIBERS) != 0u) {
+            for (var constants = phase_begin; constants < phase_end; constants += PHASE_ROWS) {
                 let phase = load_phase(constants);
                 let sets = bitcast<vec4<u32>>(frame_pool[constants + 1u]);
+                let is_semi_implicit = phase.fiber_solver == SOLVER_SEMI_IMPLICIT;
                 for (var set_index = sets.x; set_index < sets.y; set_index++) {
                     let fiber_begin = fabric_pool[set_begin + set_index];
                     let fiber_end = fabric_pool[set_begin + set_index + 1u];
-                    if (is_alive) {
-                        for (var fiber = fiber_begin + lane; fiber < fiber_end; fiber += LANES) {
-                            project_fiber(fiber, phase);
+                    if ((STAGES & STAGE_GAUSS_SEIDEL) != 0u) {
+                        if (is_alive && !is_semi_implicit) {
+                            for (var fiber = fiber_begin + lane; fiber < fiber_end; fiber += LANES) {
+                                project_fiber(fiber, phase);
+                            }
                         }
+                    }
+                    if ((STAGES & STAGE_SEMI_IMPLICIT) != 0u) {
+                        if (is_alive && is_semi_implicit) {
+                            for (var fiber = fiber_begin + lane; fiber < fiber_end; fiber += LANES) {
+                                solve_fiber(fiber, phase);
+                            }
+                        }
+                        if (CURRENT_SHARED) { storageBarrier(); } // rows -> rows of the next set
                     }
                     if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // set -> next set
-                }
-            }
-        }
-        if ((STAGES & STAGE_COMPLIANT_FIBERS) != 0u) {
-            for (var constants = phase_begin; constants < phase_end; constants += 2u) {
-                let phase = load_phase(constants);
-                let sets = bitcast<vec4<u32>>(frame_pool[constants + 1u]);
-                for (var set_index = sets.x; set_index < sets.y; set_index++) {
-                    let fiber_begin = fabric_pool[set_begin + set_index];
-                    let fiber_end = fabric_pool[set_begin + set_index + 1u];
-                    if (is_alive) {
-                        for (var fiber = fiber_begin + lane; fiber < fiber_end; fiber += LANES) {
-                            solve_fiber(fiber, phase);
-                        }
-                    }
-                    workgroupBarrier();
-                    storageBarrier(); // fibers -> next fibers
                 }
             }
         }

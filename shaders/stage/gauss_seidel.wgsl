@@ -6,7 +6,8 @@
 /// C = |pb - pa| - L. With e = 1 - L/|d|, d = pb - pa, the mass-weighted projection is
 ///   pa += d * e * k * wa / (wa + wb),   pb -= d * e * k * wb / (wa + wb).
 /// Source: Mueller et al., "Position Based Dynamics", 2006, eq. 10-11; EPSILON guards both divisions. Between the phase's
-/// compression and stretch limit the share `multiplier` of e is left alone.
+/// compression and stretch limit the share `multiplier` of e is left alone. With compliance the divisor is
+/// (1 + gamma) (wa + wb) + alpha~, and gamma times the rate of |d| joins the error (Macklin et al., "XPBD", 2016, eq. 26).
 fn project_fiber(fiber: u32, phase: PhaseConstants) {
     let edge_begin = fabric_pool[cloth.fiber_begin + fiber];
     let edge_end = fabric_pool[cloth.fiber_begin + fiber + 1u];
@@ -28,7 +29,13 @@ fn project_fiber(fiber: u32, phase: PhaseConstants) {
             error = 1.0 - rest_length / sqrt(guarded_square(delta));
         }
         error -= phase.multiplier * max(phase.compression, min(error, phase.stretch));
-        let correction = error * stiffness / (EPSILON + pa.w + pb.w);
+        var weight = EPSILON + pa.w + pb.w;
+        if (phase.compliance > 0.0) {
+            let way = (pb.xyz - load_previous(b).xyz) - (pa.xyz - load_previous(a).xyz);
+            error += phase.damping * (dot3(delta, way) / guarded_square(delta));
+            weight = weight + phase.damping * (pa.w + pb.w) + phase.compliance;
+        }
+        let correction = error * stiffness / weight;
         // A particle without mass may belong to other fibers of the set: it is read, never written.
         if (pa.w > 0.0) {
             store_current(a, vec4<f32>(pa.xyz + delta * (correction * pa.w), pa.w));

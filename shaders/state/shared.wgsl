@@ -57,12 +57,21 @@ const STAGE_COLLIDE_BOX: u32 = 0x2000u;
 const STAGE_COLLIDE_CONTINUOUS: u32 = 0x4000u;
 /// Bit of the stage of rigid bodies in STAGES.
 const STAGE_COLLIDE_BODY: u32 = 0x8000u;
-/// Bit of the stage of compliant fibers in STAGES.
-const STAGE_COMPLIANT_FIBERS: u32 = 0x10000u;
+/// Bit of the stage of semi-implicit fibers in STAGES.
+const STAGE_SEMI_IMPLICIT: u32 = 0x10000u;
 /// Bit of the stage of bends in STAGES.
 const STAGE_BEND: u32 = 0x20000u;
+/// Bits of the stages that solve fibers.
+const STAGES_OF_FIBERS: u32 = 0x10010u;
 /// Bits of the stages that read prepared shapes.
 const STAGES_OF_SHAPES: u32 = 0xe6c0u;
+
+/// PhaseConstants.fiber_solver: one edge after the other.
+const SOLVER_GAUSS_SEIDEL: u32 = 0u;
+/// PhaseConstants.fiber_solver: all edges of a fiber at once.
+const SOLVER_SEMI_IMPLICIT: u32 = 1u;
+/// Vec4 of PhaseConstants.
+const PHASE_ROWS: u32 = 3u;
 
 /// Current particles of this workgroup's cloth.
 var<workgroup> shared_current: array<vec4<f32>, CURRENT_CAPACITY>;
@@ -180,5 +189,8 @@ fn load_phase(begin: u32) -> PhaseConstants {
     let values = frame_pool[begin];
     let rest = frame_pool[begin + 1u];
     let sets = bitcast<vec4<u32>>(rest);
-    return PhaseConstants(values.x, values.y, values.z, values.w, sets.x, sets.y, rest.z, rest.w);
+    let last = frame_pool[begin + 2u];
+    return PhaseConstants(
+        values.x, values.y, values.z, values.w, sets.x, sets.y, rest.z, rest.w, bitcast<u32>(last.x), last.y, 0u, 0u,
+    );
 }

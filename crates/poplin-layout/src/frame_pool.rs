@@ -7,7 +7,8 @@ use poplin_model::{Cloth, PhaseConfig};
 use crate::frame_motion::{FrameVelocities, MotionConstants, TurnConstants, motion_constants};
 use crate::host::InputOffsets;
 use crate::{
-    ClothFrame, FabricOffsets, FrameSteps, IterationConstants, NO_OFFSET, PhaseConstants, effective_stiffness, stiffness_to_log2,
+    ClothFrame, FabricOffsets, FrameSteps, IterationConstants, NO_OFFSET, PHASE_ROWS, PhaseConstants, effective_stiffness,
+    stiffness_to_log2,
 };
 
 /// Where a cloth lives: fixed from when it is added, but for its inputs.
@@ -82,14 +83,22 @@ fn pack_turn(turn: &TurnConstants, pool: &mut Vec<[f32; 4]>) {
     push(&turn.rotation);
 }
 
+/// Least share of an error that an edge of a semi-implicit fiber corrects in its soft range: below it the division by the
+/// share loses its digits, and the edge gives way to everything anyway.
+const MIN_SOFT_SHARE: f32 = 1e-6;
+
 fn phase_constants(cloth: &Cloth, config: &PhaseConfig, exponent: f32, step: f32) -> PhaseConstants {
     let phase = &cloth.fabric.phases[config.phase as usize];
     // multiplier^exponent = 2^(log2(multiplier) * exponent) = 1 - effective(log2(1 - (1 - multiplier)))
     let multiplier = effective_stiffness(stiffness_to_log2(1.0 - config.stiffness_multiplier), exponent);
     // XPBD, eq. 26: alpha~ = alpha / h^2, beta~ = h^2 beta, gamma = alpha~ beta~ / h = alpha beta / h.
     let scaled = |compliance: f32, factor: f32, power| per_step(f64::from(compliance) * f64::from(factor), step, power);
+    let has_range = config.compression_limit < config.stretch_limit;
+    // With compliances a stiffness would count twice.
+    let is_xpbd = cloth.config.solver.is_xpbd();
+    let stiffness = if is_xpbd { 1.0 } else { effective_stiffness(stiffness_to_log2(config.stiffness), exponent) };
     PhaseConstants {
-        stiffness: effective_stiffness(stiffness_to_log2(config.stiffness), exponent),
+        stiffness,
         multiplier,
         compression: 1.0 - 1.0 / config.compression_limit,
         stretch: 1.0 - 1.0 / config.stretch_limit,
@@ -97,6 +106,9 @@ fn phase_constants(cloth: &Cloth, config: &PhaseConfig, exponent: f32, step: f32
         set_end: phase.set_end,
         compliance: scaled(config.compliance, 1.0, 2),
         damping: scaled(config.compliance, config.damping, 1),
+        fiber_solver: cloth.fiber_solver(config) as u32,
+        softness: if has_range { multiplier / (1.0 - multiplier).max(MIN_SOFT_SHARE) } else { 0.0 },
+        padding: [0; 2],
     }
 }
 
@@ -138,7 +150,7 @@ pub fn pack_cloth_frame(
     for phase in cloth.phase_configs.iter().filter(|phase| phase.stiffness > 0.0) {
         pool.extend_from_slice(cast_slice(&[phase_constants(cloth, phase, exponent, step)]));
     }
-    let phase_count = (pool.len() as u32 - phase_begin) / 2;
+    let phase_count = (pool.len() as u32 - phase_begin) / PHASE_ROWS;
     // As of an edge: alpha beta / h with the compliance 1 / (B weight) of a bend and its damping D weight.
     let rigidity = f64::from(config.bending_rigidity);
     let bending_damping = if rigidity > 0.0 { per_step(f64::from(config.bending_damping) / rigidity, step, 1) } else { 0.0 };

@@ -1,6 +1,6 @@
 //! The host side of a cloth, the same for both backends: its settings, inputs, frame and clock.
 
-use poplin_model::{Cloth, ClothConfig, Colliders, Frame, ModelError, Parallelepiped, PhaseConfig, Pose, RigidBody};
+use poplin_model::{Cloth, ClothConfig, Colliders, FiberSolver, Frame, ModelError, Parallelepiped, PhaseConfig, Pose, RigidBody};
 
 use crate::colliders::{BODY_ROWS, HostColliders};
 use crate::fabric_pool::stage_scratch_len;
@@ -508,9 +508,11 @@ impl HostCloth {
     pub fn stages(&self) -> StageMask {
         let (config, colliders) = (&self.cloth.config, &self.colliders);
         let is_xpbd = config.solver.is_xpbd();
+        let phases = self.cloth.phase_configs.iter().filter(|phase| phase.stiffness > 0.0);
+        let has_fibers = |solver| phases.clone().any(|phase| self.cloth.fiber_solver(phase) == solver);
         let optional = [
-            (Stage::GaussSeidel, !is_xpbd),
-            (Stage::CompliantFibers, is_xpbd),
+            (Stage::GaussSeidel, has_fibers(FiberSolver::GaussSeidel)),
+            (Stage::SemiImplicit, has_fibers(FiberSolver::SemiImplicit)),
             (Stage::Bend, is_xpbd && config.bending_rigidity > 0.0 && !self.cloth.fabric.bends.is_empty()),
             (Stage::Wind, config.drag_coefficient > 0.0 || config.lift_coefficient > 0.0),
             (Stage::Motion, self.motion_spheres.is_set() && config.motion_stiffness > 0.0),

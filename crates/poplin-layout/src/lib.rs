@@ -48,7 +48,8 @@ pub use self_collision::{GRID_PARTS, MIN_GRID_CELLS};
 pub use stages::{Stage, StageMask};
 pub use tier::{GridPlan, LANE_COUNTS, LoopTrips, MemoryTier, TierLimits, choose_lane_count};
 pub use types::{
-    ClothFrame, ColliderFrame, DispatchParameters, Feedback, IterationConstants, NO_OFFSET, PhaseConstants, SelfCollisionFrame,
+    ClothFrame, ColliderFrame, DispatchParameters, Feedback, IterationConstants, NO_OFFSET, PHASE_ROWS, PhaseConstants,
+    SelfCollisionFrame,
 };
 
 /// `log2(1 - stiffness)`, the stored form of every stiffness-like value in `0..=1`; -128 for 1.

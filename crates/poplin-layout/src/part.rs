@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{ClothFrame, StageMask};
+use crate::{ClothFrame, PHASE_ROWS, StageMask};
 
 /// Part of a begun frame: some iterations, some stages, some phases.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl FramePart {
             Some(phases) => {
                 let begin = phases.start.min(frame.phase_count);
                 let end = phases.end.clamp(begin, frame.phase_count);
-                ClothFrame { phase_begin: frame.phase_begin + 2 * begin, phase_count: end - begin, ..*frame }
+                ClothFrame { phase_begin: frame.phase_begin + PHASE_ROWS * begin, phase_count: end - begin, ..*frame }
             }
         }
     }

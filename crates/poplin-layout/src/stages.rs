@@ -36,8 +36,8 @@ pub enum Stage {
     CollideContinuous = 14,
     /// Rigid bodies that feel the cloth.
     CollideBody = 15,
-    /// Fabric phases: fibers with compliance, each as a whole; replaces [`Stage::GaussSeidel`].
-    CompliantFibers = 16,
+    /// Fabric phases: fibers as a whole, phases in turn with those of [`Stage::GaussSeidel`].
+    SemiImplicit = 16,
     /// Angles between triangles.
     Bend = 17,
 }
@@ -50,7 +50,7 @@ impl Stage {
         Self::Motion,
         Self::Tether,
         Self::GaussSeidel,
-        Self::CompliantFibers,
+        Self::SemiImplicit,
         Self::Bend,
         Self::Separation,
         Self::SelfCollide,
@@ -84,7 +84,7 @@ impl Stage {
             Self::CollideBody => "collide_body",
             Self::VirtualParticles => "virtual_particles",
             Self::Sleep => "sleep",
-            Self::CompliantFibers => "compliant_fibers",
+            Self::SemiImplicit => "semi_implicit",
             Self::Bend => "bend",
         }
     }
@@ -97,6 +97,9 @@ pub struct StageMask(pub u32);
 impl StageMask {
     /// Every stage.
     pub const ALL: Self = Self(u32::MAX);
+
+    /// The stages that solve fibers.
+    pub const FIBERS: Self = Self::only(Stage::GaussSeidel).with(Stage::SemiImplicit);
 
     /// The stages that read prepared shapes.
     pub const SHAPES: Self = Self::only(Stage::CollideConvex)

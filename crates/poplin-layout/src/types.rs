@@ -251,7 +251,10 @@ pub struct IterationConstants {
     pub wind: [f32; 4],
 }
 
-/// Constants of one configured phase in one frame, two vec4 in `frame_pool`.
+/// Vec4 of [`PhaseConstants`] in `frame_pool`.
+pub const PHASE_ROWS: u32 = 3;
+
+/// Constants of one configured phase in one frame, three vec4 in `frame_pool`.
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub struct PhaseConstants {
@@ -271,6 +274,12 @@ pub struct PhaseConstants {
     pub compliance: f32,
     /// Compliance times damping over the iteration step.
     pub damping: f32,
+    /// How fibers are solved: a [`poplin_model::FiberSolver`] as a number.
+    pub fiber_solver: u32,
+    /// What an edge in its soft range gives way in a semi-implicit fiber, over the sum of its inverse masses.
+    pub softness: f32,
+    /// Fills the struct to a multiple of 16 bytes.
+    pub padding: [u32; 2],
 }
 
 /// The uniform of one dispatch: which cloths and which iterations.

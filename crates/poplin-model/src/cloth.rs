@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{ModelError, check_finite, check_range, check_unused};
-use crate::{ClothConfig, Colliders, Fabric, PhaseConfig, Pose};
+use crate::{ClothConfig, Colliders, Fabric, FiberSolver, PhaseConfig, PhaseKind, Pose};
 
 /// One simulated cloth. Cloths cut from one [`Fabric`] share it.
 #[derive(Debug, Clone, PartialEq)]
@@ -139,13 +139,41 @@ impl Cloth {
         if squares.is_empty() { 0.0 } else { squares.select_nth_unstable_by(middle, f64::total_cmp).1.sqrt() as f32 }
     }
 
+    /// How the fibers of a phase of this cloth are solved: as the phase says, or by default
+    ///
+    /// - with [`crate::Solver::Xpbd`] semi-implicitly: one iteration of Gauss-Seidel would be softer than the compliance says;
+    /// - with [`crate::Solver::Pbd`] semi-implicitly where edges hold against stretch (vertical and horizontal), which is where
+    ///   length shows and loads add up, and by Gauss-Seidel where they hold against shear and folding, which few want stiff;
+    /// - by Gauss-Seidel with a stiffness per edge, which a linear system of the fiber has no place for.
+    ///
+    /// Kim, "Character Clothing in PhysX-3", 2011, solves only vertical fibers semi-implicitly, since that costs more there.
+    ///
+    /// # Panics
+    /// If the phase does not exist; [`Cloth::validate_phase_configs`] sees to it that it does.
+    pub fn fiber_solver(&self, config: &PhaseConfig) -> FiberSolver {
+        let holds_stretch = || {
+            let kind = self.fabric.phases[config.phase as usize].kind;
+            matches!(kind, PhaseKind::Vertical | PhaseKind::Horizontal)
+        };
+        config.fiber_solver.unwrap_or_else(|| {
+            let is_whole = self.fabric.edge_stiffness_log2.is_empty() && (self.config.solver.is_xpbd() || holds_stretch());
+            if is_whole { FiberSolver::SemiImplicit } else { FiberSolver::GaussSeidel }
+        })
+    }
+
     /// Checks phase settings against this cloth's fabric.
     ///
     /// # Errors
     /// [`ModelError`] that names the field.
     pub fn validate_phase_configs(&self, configs: &[PhaseConfig]) -> Result<(), ModelError> {
         configs.iter().try_for_each(|config| config.validate(self.fabric.phases.len()))?;
-        configs.iter().try_for_each(|config| config.validate_solver(self.config.solver))
+        configs.iter().try_for_each(|config| config.validate_solver(self.config.solver))?;
+        let whole =
+            configs.iter().position(|config| matches!(config.fiber_solver, Some(solver) if solver != FiberSolver::GaussSeidel));
+        match whole {
+            Some(position) if !self.fabric.edge_stiffness_log2.is_empty() => Err(ModelError::EdgeStiffness { position }),
+            _ => Ok(()),
+        }
     }
 
     /// Checks settings against this cloth's fabric and phases: what the solver would not read must have its default.

@@ -252,16 +252,36 @@ impl ClothConfig {
     }
 }
 
+/// How the edges of a fiber are solved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+pub enum FiberSolver {
+    /// One edge after the other, each at once: an error moves on by one edge in an iteration against the order of the fiber.
+    /// The cheapest iteration, and the one to soften edges with.
+    GaussSeidel,
+    /// All edges of a fiber as one linear system, tridiagonal, by elimination forth and back (LDL^T): the fiber is as long as it
+    /// should be after one iteration, however many edges it has. One thread per fiber, up to twice the time of Gauss-Seidel.
+    ///
+    /// Kim, "Character Clothing in PhysX-3", 2011; with [`Solver::Xpbd`] compliance and damping stand on the diagonal
+    /// (Macklin et al., "XPBD", 2016, eq. 26). Deviation: the last edge of a fiber between two pins keeps at most half of its
+    /// diagonal from the edges before, as `shaders/stage/semi_implicit.wgsl` says.
+    SemiImplicit,
+}
+
 /// How one phase of the fabric is solved. A phase may appear several times in the solving order.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
 pub struct PhaseConfig {
     /// Index into [`crate::Fabric::phases`].
     pub phase: u32,
-    /// Share of the length error removed per `1/stiffness_frequency` seconds, `0..=1` (default 1; 0 drops the phase).
+    /// How its fibers are solved (default `None`: [`crate::Cloth::fiber_solver`] says).
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub fiber_solver: Option<FiberSolver>,
+    /// Share of the length error removed per `1/stiffness_frequency` seconds, `0..=1` (default 1; 0 drops the phase). A
+    /// semi-implicit fiber loses this share of the errors of all its edges at once.
     pub stiffness: f32,
     /// Softens the edge between the two limits: the share of the error *within* them that is still corrected, `0..=1`
-    /// (default 1: no soft range).
+    /// (default 1: no soft range). In a semi-implicit fiber an edge in its soft range is a spring that gives way to its neighbours.
     pub stiffness_multiplier: f32,
     /// Shortest relative length of the soft range, `0.001..=1` (default 1).
     pub compression_limit: f32,
@@ -281,8 +301,21 @@ pub struct PhaseConfig {
 impl PhaseConfig {
     /// Full stiffness, no soft range.
     pub fn stiff(phase: u32) -> Self {
-        let (compliance, damping) = (0.0, 0.0);
-        Self { phase, stiffness: 1.0, stiffness_multiplier: 1.0, compression_limit: 1.0, stretch_limit: 1.0, compliance, damping }
+        Self {
+            phase,
+            fiber_solver: None,
+            stiffness: 1.0,
+            stiffness_multiplier: 1.0,
+            compression_limit: 1.0,
+            stretch_limit: 1.0,
+            compliance: 0.0,
+            damping: 0.0,
+        }
+    }
+
+    /// The same phase with its fibers solved so.
+    pub fn with_fiber_solver(self, fiber_solver: FiberSolver) -> Self {
+        Self { fiber_solver: Some(fiber_solver), ..self }
     }
 
     /// Checks the ranges and that the phase exists.

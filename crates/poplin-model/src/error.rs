@@ -144,6 +144,14 @@ pub enum ModelError {
         /// What would read it.
         needs: &'static str,
     },
+    /// A phase whose fibers are to be solved as a whole, in a fabric with a stiffness per edge.
+    #[error(
+        "phase config[{position}] solves fibers as a whole, but the fabric has a stiffness per edge; that needs fiber_solver gauss_seidel"
+    )]
+    EdgeStiffness {
+        /// The phase config.
+        position: usize,
+    },
     /// A shape belongs to two bodies, or twice to one.
     #[error("{what}: {shape} of body {body} belongs to a body already")]
     SharedShape {

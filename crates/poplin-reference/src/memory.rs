@@ -1,7 +1,7 @@
 //! What one workgroup sees: the packed buffers and its own state. Twin of `shaders/state`.
 
 use glam::Vec3;
-use poplin_layout::{ClothFrame, Feedback, GRID_PARTS, IterationConstants, MIN_GRID_CELLS, PhaseConstants};
+use poplin_layout::{ClothFrame, Feedback, GRID_PARTS, IterationConstants, MIN_GRID_CELLS, PHASE_ROWS, PhaseConstants};
 
 use crate::math::xyz;
 
@@ -167,7 +167,7 @@ impl<'a> ClothMemory<'a> {
 
     /// Constants whose first vec4 stands at `begin` in `frame_pool`.
     pub fn load_phase(&self, begin: u32) -> PhaseConstants {
-        let rows = [self.frame_pool[begin as usize], self.frame_pool[begin as usize + 1]];
+        let rows: [[f32; 4]; PHASE_ROWS as usize] = std::array::from_fn(|k| self.frame_pool[begin as usize + k]);
         bytemuck::cast(rows)
     }
 }

@@ -21,7 +21,7 @@ embed![
     "stage/motion",
     "stage/tether",
     "stage/gauss_seidel",
-    "stage/compliant_fibers",
+    "stage/semi_implicit",
     "stage/bend",
     "stage/separation",
     "stage/self_collide",

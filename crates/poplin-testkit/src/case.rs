@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use poplin::HostCloth;
-use poplin_model::{Cloth, ClothCollision, Fabric, Phase, PhaseConfig, PhaseKind, Pose, VirtualParticle};
+use poplin_model::{Cloth, ClothCollision, Fabric, FiberSolver, Phase, PhaseConfig, PhaseKind, Pose, VirtualParticle};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -440,7 +440,9 @@ impl Event {
                 let value = self.fields.get("value").cloned().unwrap_or(Value::Null);
                 let configs: Vec<PhaseConfig> =
                     serde_json::from_value(value).map_err(|error| CaseError::Unsupported(error.to_string()))?;
-                return Ok(host.set_phase_configs(&configs)?);
+                // What was measured works edges one by one.
+                let by_edges = |config: PhaseConfig| config.with_fiber_solver(FiberSolver::GaussSeidel);
+                return Ok(host.set_phase_configs(&configs.into_iter().map(by_edges).collect::<Vec<_>>())?);
             }
             other => return Err(CaseError::Unsupported(other.to_owned())),
         }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use poplin::HostCloth;
 use poplin_cook::{CookOptions, Tethers, cook};
 use poplin_model::{
-    Bend, Cloth, ClothConfig, Colliders, Fabric, Mesh, Parallelepiped, Phase, PhaseConfig, PhaseKind, Pose, RigidBody, Solver,
-    VirtualParticle,
+    Bend, Cloth, ClothConfig, Colliders, Fabric, FiberSolver, Mesh, Parallelepiped, Phase, PhaseConfig, PhaseKind, Pose,
+    RigidBody, Solver, VirtualParticle,
 };
 
 use crate::rng::Rng;
@@ -103,9 +103,12 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
     cloth.config.continuous_reach = [0.2, 1e6][rng.index(2)];
     cloth.config.sleep_threshold = if family == 3 { 0.0 } else { [1e-3, 100.0][rng.index(2)] };
     cloth.config.sleep_test_interval = 3;
+    let solvers = [Some(FiberSolver::GaussSeidel), Some(FiberSolver::SemiImplicit), None];
     for config in &mut cloth.phase_configs {
+        let is_whole = cloth.fabric.edge_stiffness_log2.is_empty();
         *config = PhaseConfig {
             phase: config.phase,
+            fiber_solver: solvers[rng.index(3)].filter(|_| is_whole),
             stiffness: rng.range(0.05, 1.0),
             stiffness_multiplier: rng.range(0.0, 1.0),
             compression_limit: rng.range(0.5, 1.0),
@@ -314,7 +317,8 @@ pub fn random_xpbd_cloth(seed: u64, particle_count: u32) -> Cloth {
     for config in &mut cloth.phase_configs {
         let compliance = [0.0, 1e-7, 1e-4, 10.0][rng.index(4)];
         let damping = if compliance > 0.0 { [0.0, 100.0][rng.index(2)] } else { 0.0 };
-        *config = PhaseConfig { compliance, damping, ..PhaseConfig::stiff(config.phase) };
+        let fiber_solver = [None, Some(FiberSolver::GaussSeidel)][rng.index(2)];
+        *config = PhaseConfig { fiber_solver, compliance, damping, ..PhaseConfig::stiff(config.phase) };
     }
     (cloth.config.bending_rigidity, cloth.config.bending_damping) = (rng.range(0.1, 1e3), [0.0, 1.0][rng.index(2)]);
     cloth.validate().expect("random cloths are valid");

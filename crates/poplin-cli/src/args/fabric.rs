@@ -1,7 +1,7 @@
 //! Options that change every cloth of a scene, or the cloth of `--mesh`.
 
 use clap::{Args, ValueEnum};
-use poplin::model::{ClothConfig, Solver};
+use poplin::model::{ClothConfig, FiberSolver, Solver};
 use poplin_io::scene::{PhaseOptions, PhaseSettings, SceneCloth, Tethers, WarpDirection};
 
 use super::ranges::{density, friction, rigidity, share, solver_frequency, thickness};
@@ -46,6 +46,9 @@ pub(crate) struct SolverArgs {
     /// Bending rigidity with --solver xpbd [N m], 0 to 1e6; 0 = off [default: 1e-5, cotton]
     #[arg(long, value_name = "RIGIDITY", value_parser = rigidity, allow_negative_numbers = true, requires = "solver")]
     bending_rigidity: Option<f32>,
+    /// How fibers are solved [default: mixed]
+    #[arg(long, value_enum, value_name = "KIND")]
+    fiber_solver: Option<FiberSolverKind>,
     /// Coefficient of friction with colliders, 0 to 100 [default: 0; 0.4 with --mesh]
     #[arg(long, value_name = "COEFFICIENT", value_parser = friction, allow_negative_numbers = true)]
     friction: Option<f32>,
@@ -60,6 +63,16 @@ enum SolverKind {
     Pbd,
     /// Extended position-based with small steps: as stiff as its compliances say
     Xpbd,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum FiberSolverKind {
+    /// What holds against stretch as semi-implicit, the rest as gauss-seidel; with xpbd all as semi-implicit
+    Mixed,
+    /// One edge after the other: stretchy unless iterations are many
+    GaussSeidel,
+    /// All edges of a fiber at once: as long as it should be after one iteration
+    SemiImplicit,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -107,6 +120,14 @@ impl SolverArgs {
             Some(SolverKind::Xpbd) => self.use_xpbd(cloth),
             None => {}
         }
+        if let Some(kind) = self.fiber_solver {
+            let fiber_solver = match kind {
+                FiberSolverKind::Mixed => None,
+                FiberSolverKind::GaussSeidel => Some(FiberSolver::GaussSeidel),
+                FiberSolverKind::SemiImplicit => Some(FiberSolver::SemiImplicit),
+            };
+            phases(cloth).into_iter().for_each(|phase| phase.fiber_solver = fiber_solver);
+        }
         let config = &mut cloth.config;
         config.solver_frequency = self.solver_frequency.unwrap_or(config.solver_frequency);
         config.damping = self.damping.map_or(config.damping, |share| [share; 3]);
@@ -139,7 +160,8 @@ impl SolverArgs {
         if !was_xpbd {
             cloth.fabric.bending = false;
             for phase in phases(cloth) {
-                *phase = PhaseOptions { compliance: phase.compliance, damping: phase.damping, ..PhaseOptions::default() };
+                let PhaseOptions { fiber_solver, compliance, damping, .. } = *phase;
+                *phase = PhaseOptions { fiber_solver, compliance, damping, ..PhaseOptions::default() };
             }
         }
     }

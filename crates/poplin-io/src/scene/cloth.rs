@@ -1,6 +1,6 @@
 //! A scene as plain data.
 
-use poplin_model::{ClothCollision, ClothConfig, PhaseConfig, PhaseKind};
+use poplin_model::{ClothCollision, ClothConfig, FiberSolver, PhaseConfig, PhaseKind};
 use serde::Deserialize;
 
 use super::{AnimatedPins, LocalFrame, PinRule, SceneCollider, Shape, Transform, Wind};
@@ -133,6 +133,8 @@ pub enum WarpDirection {
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PhaseOptions {
+    /// As [`PhaseConfig::fiber_solver`], `"gauss_seidel"` or `"semi_implicit"` (default: by the cloth's solver).
+    pub fiber_solver: Option<FiberSolver>,
     /// As [`PhaseConfig::stiffness`], `0..=1` (default 1).
     pub stiffness: f32,
     /// As [`PhaseConfig::stiffness_multiplier`], `0..=1` (default 1).
@@ -149,8 +151,15 @@ pub struct PhaseOptions {
 
 impl Default for PhaseOptions {
     fn default() -> Self {
-        let (compliance, damping) = (0.0, 0.0);
-        Self { stiffness: 1.0, stiffness_multiplier: 1.0, compression_limit: 1.0, stretch_limit: 1.0, compliance, damping }
+        Self {
+            fiber_solver: None,
+            stiffness: 1.0,
+            stiffness_multiplier: 1.0,
+            compression_limit: 1.0,
+            stretch_limit: 1.0,
+            compliance: 0.0,
+            damping: 0.0,
+        }
     }
 }
 
@@ -159,6 +168,7 @@ impl PhaseOptions {
     pub fn config(&self, phase: u32) -> PhaseConfig {
         PhaseConfig {
             phase,
+            fiber_solver: self.fiber_solver,
             stiffness: self.stiffness,
             stiffness_multiplier: self.stiffness_multiplier,
             compression_limit: self.compression_limit,

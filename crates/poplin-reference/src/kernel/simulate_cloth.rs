@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use poplin_layout::{Feedback, GRID_PARTS, Stage, StageMask, chunk_count};
+use poplin_layout::{Feedback, GRID_PARTS, PHASE_ROWS, Stage, StageMask, chunk_count};
+use poplin_model::FiberSolver;
 
 use crate::colliders::prepare_shape;
 use crate::stage::bend::solve_bend;
@@ -12,7 +13,6 @@ use crate::stage::collide_continuous::collide_continuous;
 use crate::stage::collide_convex::collide_convex;
 use crate::stage::collide_shape::collide_shape;
 use crate::stage::collide_triangle::collide_triangle;
-use crate::stage::compliant_fibers::solve_fiber;
 use crate::stage::gauss_seidel::project_fiber;
 use crate::stage::integrate::integrate_particle;
 use crate::stage::mass::restore_mass;
@@ -20,6 +20,7 @@ use crate::stage::motion::constrain_motion;
 use crate::stage::self_collide::{
     clear_cell, count_contacts, count_member, push_apart, scan_cells, scatter_member, sort_member, sum_cells,
 };
+use crate::stage::semi_implicit::solve_fiber;
 use crate::stage::separation::constrain_separation;
 use crate::stage::sleep::{count_sleep, is_sleep_test, test_rest};
 use crate::stage::tether::{constrain_tethers, gather_anchor};
@@ -70,7 +71,7 @@ pub fn simulate_cloth(
 ) {
     let iteration_end = memory.cloth.iteration_count.min(iterations.end);
     let phase_begin = memory.cloth.phase_begin;
-    let phase_end = phase_begin + 2 * memory.cloth.phase_count;
+    let phase_end = phase_begin + PHASE_ROWS * memory.cloth.phase_count;
     let set_begin = memory.cloth.set_begin;
     let particle_count = memory.cloth.particle_count;
     let bend_begin = memory.cloth.bend_set_begin;
@@ -106,23 +107,19 @@ pub fn simulate_cloth(
             team.interval(memory, Work { name: "gather_anchor", begin: 0, end: memory.cloth.anchor_count, run: gather_anchor });
             team.interval(memory, Work { name: "constrain_tethers", begin: 0, end: particle_count, run: constrain_tethers });
         }
-        if stages.contains(Stage::GaussSeidel) {
-            for constants in (phase_begin..phase_end).step_by(2) {
+        if stages.intersects(StageMask::FIBERS) {
+            for constants in (phase_begin..phase_end).step_by(PHASE_ROWS as usize) {
                 memory.phase = memory.load_phase(constants);
+                let is_semi_implicit = memory.phase.fiber_solver == FiberSolver::SemiImplicit as u32;
                 for set in memory.phase.set_begin..memory.phase.set_end {
-                    let fiber_begin = memory.fabric(set_begin + set);
-                    let fiber_end = memory.fabric(set_begin + set + 1);
-                    team.interval(memory, Work { name: "project_fiber", begin: fiber_begin, end: fiber_end, run: project_fiber });
-                }
-            }
-        }
-        if stages.contains(Stage::CompliantFibers) {
-            for constants in (phase_begin..phase_end).step_by(2) {
-                memory.phase = memory.load_phase(constants);
-                for set in memory.phase.set_begin..memory.phase.set_end {
-                    let fiber_begin = memory.fabric(set_begin + set);
-                    let fiber_end = memory.fabric(set_begin + set + 1);
-                    team.interval(memory, Work { name: "solve_fiber", begin: fiber_begin, end: fiber_end, run: solve_fiber });
+                    let (begin, end) = (memory.fabric(set_begin + set), memory.fabric(set_begin + set + 1));
+                    if stages.contains(Stage::GaussSeidel) && !is_semi_implicit {
+                        team.work(Work { name: "project_fiber", begin, end, run: project_fiber });
+                    }
+                    if stages.contains(Stage::SemiImplicit) && is_semi_implicit {
+                        team.work(Work { name: "solve_fiber", begin, end, run: solve_fiber });
+                    }
+                    team.barrier(memory);
                 }
             }
         }

@@ -1,13 +1,13 @@
 //! Every constraint again in `f64`, from its paper, in its plainest form. Nothing here shares code with the stages.
 
 mod bend;
-mod compliant_chain;
 mod contact;
 mod distance;
 mod integrate;
 mod polyhedron;
 mod round_cone;
 mod self_collide;
+mod semi_implicit;
 mod sphere;
 mod sweep;
 mod tether;
@@ -16,13 +16,13 @@ mod vector;
 mod wind;
 
 pub use bend::{BendStep, bend_angle, bend_gradient, solve_bend};
-pub use compliant_chain::{ChainSolution, CompliantChain, solve_compliant_chain};
 pub use contact::{coulomb, weigh_pushed};
 pub use distance::{SoftRange, project_distance};
 pub use integrate::integrate;
 pub use polyhedron::{WayOut, leave_convex, leave_parallelepiped};
 pub use round_cone::{RoundConeTouch, ShapeTouches, Sphere, touch_round_cone, touch_shapes};
 pub use self_collide::{Apartness, Member, push_apart};
+pub use semi_implicit::{Chain, ChainSolution, solve_chain};
 pub use sphere::{keep_inside, keep_outside};
 pub use sweep::{SideSweep, Sweep, sweep_side, sweep_sphere};
 pub use tether::constrain_to_anchors;

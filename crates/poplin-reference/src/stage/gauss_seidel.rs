@@ -3,7 +3,7 @@
 use poplin_layout::NO_OFFSET;
 
 use crate::ClothMemory;
-use crate::math::{EPSILON, exp2_portable, guarded_square, particle as pack, xyz};
+use crate::math::{EPSILON, dot3, exp2_portable, guarded_square, particle as pack, xyz};
 
 /// Works the edges of one fiber in order, each at once; see the shader.
 pub fn project_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
@@ -28,7 +28,13 @@ pub fn project_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
             error = 1.0 - rest_length / guarded_square(delta).sqrt();
         }
         error -= phase.multiplier * phase.compression.max(error.min(phase.stretch));
-        let correction = error * stiffness / (EPSILON + pa[3] + pb[3]);
+        let mut weight = EPSILON + pa[3] + pb[3];
+        if phase.compliance > 0.0 {
+            let way = (xyz(pb) - xyz(memory.load_previous(b))) - (xyz(pa) - xyz(memory.load_previous(a)));
+            error += phase.damping * (dot3(delta, way) / guarded_square(delta));
+            weight = weight + phase.damping * (pa[3] + pb[3]) + phase.compliance;
+        }
+        let correction = error * stiffness / weight;
         // A particle without mass may belong to other fibers of the set: it is read, never written.
         if pa[3] > 0.0 {
             memory.store_current(a, pack(xyz(pa) + delta * (correction * pa[3]), pa[3]));

@@ -1,4 +1,4 @@
-//! Twin of `shaders/stage/compliant_fibers.wgsl`.
+//! Twin of `shaders/stage/semi_implicit.wgsl`.
 
 use glam::Vec3;
 
@@ -53,9 +53,18 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
         let mut value = 0.0;
         let mut pivot = 1.0;
         if dot3(direction, direction) > 0.0 {
-            let error = dot3(direction, xyz(pb) - xyz(pa)) - rest_length;
-            let right = -error - phase.damping * dot3(direction, way_b - way_a);
-            let diagonal = phase.compliance + scale * (pa[3] + pb[3]);
+            let length = dot3(direction, xyz(pb) - xyz(pa));
+            let mut error = length - rest_length;
+            let mut diagonal = phase.compliance + scale * (pa[3] + pb[3]);
+            if phase.softness > 0.0 {
+                let relative = error / length;
+                if relative >= phase.compression && relative <= phase.stretch {
+                    diagonal += phase.softness * (pa[3] + pb[3]);
+                } else {
+                    error -= phase.multiplier * (if relative > 0.0 { phase.stretch } else { phase.compression } * length);
+                }
+            }
+            let right = -phase.stiffness * error - phase.damping * dot3(direction, way_b - way_a);
             let mut between = -scale * pa[3] * dot3(last_direction, direction);
             let taken = between * (between / last_pivot);
             let share = if is_held && pb[3] == 0.0 { MIN_HELD_SHARE } else { MIN_PIVOT_SHARE };

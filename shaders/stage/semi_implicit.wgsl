@@ -28,12 +28,15 @@ fn fiber_row(edge: u32) -> u32 {
     return cloth.scratch_begin + edge % cloth.fiber_row_count;
 }
 
-/// Solves all edges of one fiber at once, with compliance and damping.
+/// Solves all edges of one fiber at once, with stiffness and soft range or with compliance and damping.
 ///
 /// C_j = |b - a| - L_j with gradient n_j at b and -n_j at a. Macklin et al., "XPBD", 2016, eq. 18 and 26, taken as one system
 /// for the edges of the chain, with the multipliers 0 at the start of the step (Macklin et al., "Small Steps", 2019):
 ///   ((1 + gamma) G W G^T + alpha~ I) lambda = -C - gamma G (x - x_previous),   x += W G^T lambda.
 /// G W G^T is tridiagonal: wa + wb on the diagonal, -w dot(n, n') between the edges that share the particle of mass 1/w.
+/// Kim, "Character Clothing in PhysX-3", 2011, has the same system without compliance for PBD. There C is the share `stiffness`
+/// of the error, so that all edges lose that share; an edge in its soft range has `softness` times its diagonal as a compliance,
+/// which gives a single edge what Gauss-Seidel gives it and lets the fiber stretch there instead of moving as a stick.
 /// Deviation: MIN_HELD_SHARE, where a fiber ends in a second pin.
 /// Elimination forth leaves (ratio, value) of each edge in scratch, so that lambda_j = value_j - ratio_j+1 lambda_j+1 back.
 fn solve_fiber(fiber: u32, phase: PhaseConstants) {
@@ -58,9 +61,18 @@ fn solve_fiber(fiber: u32, phase: PhaseConstants) {
         var value = 0.0;
         var pivot = 1.0;
         if (dot3(direction, direction) > 0.0) {
-            let error = dot3(direction, pb.xyz - pa.xyz) - rest_length;
-            let right = -error - phase.damping * dot3(direction, way_b - way_a);
-            let diagonal = phase.compliance + scale * (pa.w + pb.w);
+            let length = dot3(direction, pb.xyz - pa.xyz);
+            var error = length - rest_length;
+            var diagonal = phase.compliance + scale * (pa.w + pb.w);
+            if (phase.softness > 0.0) {
+                let relative = error / length;
+                if (relative >= phase.compression && relative <= phase.stretch) {
+                    diagonal += phase.softness * (pa.w + pb.w);
+                } else {
+                    error -= phase.multiplier * (select(phase.compression, phase.stretch, relative > 0.0) * length);
+                }
+            }
+            let right = -phase.stiffness * error - phase.damping * dot3(direction, way_b - way_a);
             var between = -scale * pa.w * dot3(last_direction, direction);
             let taken = between * (between / last_pivot);
             let share = select(MIN_PIVOT_SHARE, MIN_HELD_SHARE, is_held && pb.w == 0.0);

@@ -1,10 +1,11 @@
-//! A chain of edges with compliance and damping, solved as one dense system.
+//! A chain of edges, solved as one dense system.
 
+use super::SoftRange;
 use super::vector::{along, dot, length, minus};
 
 /// The edges of a chain over one step.
 #[derive(Debug, Clone, Copy)]
-pub struct CompliantChain<'a> {
+pub struct Chain<'a> {
     /// Places of the particles \[m\].
     pub places: &'a [[f64; 3]],
     /// Where they were at the beginning of the step \[m\].
@@ -17,6 +18,26 @@ pub struct CompliantChain<'a> {
     pub compliance: f64,
     /// Compliance times damping coefficient over the step.
     pub damping: f64,
+    /// Share of the errors that is removed.
+    pub stiffness: f64,
+    /// Range in which edges are softer, if there is one.
+    pub soft: Option<SoftRange>,
+}
+
+impl Chain<'_> {
+    /// Whether an edge of length `length` is in its soft range, and the length error that is to go.
+    ///
+    /// Within the range all of it, but the edge gives way; outside, the share `multiplier` of the limit's error stays.
+    fn error(&self, length: f64, rest_length: f64) -> (bool, f64) {
+        let error = length - rest_length;
+        let Some(soft) = self.soft.filter(|soft| soft.compression_limit < soft.stretch_limit && soft.multiplier > 0.0) else {
+            return (false, error);
+        };
+        let relative = 1.0 - rest_length / length;
+        let limits = [1.0 - 1.0 / soft.compression_limit, 1.0 - 1.0 / soft.stretch_limit];
+        let left = relative.clamp(limits[0], limits[1]);
+        if left == relative { (true, error) } else { (false, error - soft.multiplier * left * length) }
+    }
 }
 
 /// What the system of a chain gives.
@@ -32,10 +53,12 @@ pub struct ChainSolution {
     pub multiplier: f64,
 }
 
-/// Moves the particles so that `((1 + damping) G W G^T + compliance I) lambda = -C - damping G (x - x_previous)` and
-/// `x += W G^T lambda` (Macklin, Müller, Chentanez, "XPBD", 2016, eq. 26, for all edges at once). Edges between pins, without
-/// length or without rest length do nothing.
-pub fn solve_compliant_chain(chain: &CompliantChain<'_>) -> ChainSolution {
+/// Moves the particles so that `((1 + damping) G W G^T + compliance I) lambda = -stiffness C - damping G (x - x_previous)` and
+/// `x += W G^T lambda` (Macklin, Müller, Chentanez, "XPBD", 2016, eq. 26, for all edges at once; with a stiffness of 1 and
+/// without compliance Kim, "Character Clothing in PhysX-3", 2011). An edge in its soft range, where a share 1 - m of its error
+/// is corrected, has m / (1 - m) times the sum of its inverse masses as a compliance. Edges between pins, without length or
+/// without rest length do nothing.
+pub fn solve_chain(chain: &Chain<'_>) -> ChainSolution {
     let (x, w) = (chain.places, chain.inverse_masses);
     let count = chain.rest_lengths.len();
     let is_active = |j: usize| w[j] + w[j + 1] > 0.0 && chain.rest_lengths[j] > 2e-7 && length(minus(x[j + 1], x[j])) > 1e-15;
@@ -54,14 +77,16 @@ pub fn solve_compliant_chain(chain: &CompliantChain<'_>) -> ChainSolution {
     };
     let entry = |&j: &usize, &k: &usize| {
         let shared: f64 = (0..x.len()).map(|i| w[i] * dot(gradient(j, i), gradient(k, i))).sum();
-        (1.0 + chain.damping) * shared + if j == k { chain.compliance } else { 0.0 }
+        let (is_soft, _) = chain.error(length(minus(x[j + 1], x[j])), chain.rest_lengths[j]);
+        let give = chain.soft.filter(|_| is_soft).map_or(0.0, |soft| soft.multiplier / (1.0 - soft.multiplier).max(1e-6));
+        (1.0 + chain.damping) * shared + if j == k { chain.compliance + give * (w[j] + w[j + 1]) } else { 0.0 }
     };
     let matrix: Vec<Vec<f64>> = edges.iter().map(|j| edges.iter().map(|k| entry(j, k)).collect()).collect();
     let right: Vec<f64> = edges
         .iter()
         .map(|&j| {
             let rate: f64 = (j..=j + 1).map(|i| dot(gradient(j, i), minus(x[i], chain.previous[i]))).sum();
-            chain.rest_lengths[j] - length(minus(x[j + 1], x[j])) - chain.damping * rate
+            -chain.stiffness * chain.error(length(minus(x[j + 1], x[j])), chain.rest_lengths[j]).1 - chain.damping * rate
         })
         .collect();
     let inverse = invert(&matrix);
