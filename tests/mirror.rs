@@ -11,7 +11,7 @@ use poplin_testkit::adapter::{headless, is_strict};
 use poplin_testkit::compare::{close, same_bits};
 use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::{
-    degenerate_cloth, degenerate_xpbd_cloth, equip, hanging_sheet, loose_particles, random_cloth, random_xpbd_cloth,
+    degenerate_cloth, degenerate_xpbd_cloth, equip, hanging_sheet, loose_particles, random_cloth, random_ropes, random_xpbd_cloth,
 };
 
 /// Allowance of a real GPU after one stage: a chain of up to 8 edges, each some ten roundings.
@@ -23,6 +23,7 @@ fn cloths() -> Vec<(String, Cloth)> {
     cloths.push(("sheet".to_owned(), hanging_sheet(12, 12)));
     cloths.extend((0..6).map(|seed| (format!("xpbd {seed}"), random_xpbd_cloth(seed, 22 + 4 * seed as u32))));
     cloths.push(("degenerate xpbd".to_owned(), degenerate_xpbd_cloth()));
+    cloths.extend((0..4).map(|seed| (format!("ropes {seed}"), random_ropes(seed, 150 + 4 * seed as u32))));
     cloths
 }
 
@@ -121,6 +122,11 @@ fn gauss_seidel_agrees() {
 #[test]
 fn semi_implicit_fibers_agree() {
     assert_eq!(disagreements(StageMask::only(Stage::SemiImplicit), None).unwrap_or_default(), Vec::<String>::new());
+}
+
+#[test]
+fn cyclic_reduction_agrees() {
+    assert_eq!(disagreements(StageMask::only(Stage::CyclicReduction), None).unwrap_or_default(), Vec::<String>::new());
 }
 
 #[test]
@@ -332,6 +338,10 @@ fn the_lane_order_check_sees_a_dropped_barrier() {
         "count_contacts",
         "push_apart",
         "solve_fiber",
+        "build_row",
+        "reduce_row",
+        "pull_edge",
+        "move_edge",
         "solve_bend",
         "visit_chunk",
         "sum_chunks",
@@ -361,6 +371,9 @@ fn a_flipped_gradient_and_a_wrong_coupling_are_seen() {
     for (stage, from, to) in [
         (Stage::Bend, "normal_2 * (-edge_length / square_2)", "normal_2 * (edge_length / square_2)"),
         (Stage::SemiImplicit, "var between = -scale * pa.w", "var between = scale * pa.w"),
+        (Stage::CyclicReduction, "row.y = -scale * pb.w", "row.y = scale * pb.w"),
+        (Stage::CyclicReduction, "- row.y * high.z", "- row.y * low.z"),
+        (Stage::CyclicReduction, "(pull.xyz - push) * pb.w", "pull.xyz * pb.w"),
     ] {
         if let Some(found) = disagreements(StageMask::only(stage), Some(damaged(from, to))) {
             assert!(!found.is_empty(), "{stage:?}");
@@ -390,7 +403,7 @@ fn intervals_of_shader(text: &str) -> Vec<Vec<String>> {
 }
 
 /// Barrier intervals of the mirror in one iteration with one set per phase: a run by PBD and Gauss-Seidel, one with continuous
-/// collision and one by XPBD and whole fibers, laid over one another.
+/// collision, one by XPBD and whole fibers and the fibers of one by cyclic reduction, laid over one another.
 fn intervals_of_mirror() -> Vec<Vec<String>> {
     let mut intervals = intervals_of_run(false, false);
     let mut lay_over = |others: Vec<Vec<String>>, after: &str, new: &str| {
@@ -406,6 +419,17 @@ fn intervals_of_mirror() -> Vec<Vec<String>> {
     let interval = of_xpbd.remove(bends);
     lay_over(of_xpbd, "project_fiber", "solve_fiber");
     intervals.insert(bends, interval);
+    // The kernel loops over what the mirror does one after the other: a row is built, reduced and turned into a pull.
+    let mut ropes = random_ropes(0, 150);
+    ropes.phase_configs.truncate(1);
+    let of_ropes = intervals_of(&ropes);
+    let mut names: Vec<_> = of_ropes.iter().map(|names| names[0].clone()).filter(|name| name.ends_with("_row")).collect();
+    names.dedup();
+    names.push("pull_edge".to_owned());
+    let fibers = intervals.iter().position(|names| names[0] == "project_fiber").unwrap();
+    intervals[fibers].insert(0, "move_edge".to_owned());
+    assert!(of_ropes.iter().any(|names| *names == ["pull_edge"]) && of_ropes.iter().any(|names| *names == ["move_edge"]));
+    intervals.insert(fibers, names);
     intervals
 }
 
@@ -426,14 +450,21 @@ fn intervals_of_run(is_continuous: bool, is_xpbd: bool) -> Vec<Vec<String>> {
     std::sync::Arc::make_mut(&mut cloth.fabric).virtual_particles.truncate(1);
     assert!(cloth.fabric.tethers_per_particle > 0);
     let mut names = vec![vec!["fetch_particle".to_owned()]];
-    let mut observer = |works: &[poplin_reference::Work], _: &poplin_reference::ClothMemory<'_>| {
-        names.push(works.iter().map(|work| work.name.to_owned()).collect());
-    };
-    on_mirror(&cloth, &ONE_ITERATION, StageMask::ALL, &mut Team::new(4, LaneOrder::Forward).with_observer(&mut observer));
+    names.extend(intervals_of(&cloth));
     names.push(vec!["flush_particle".to_owned()]);
     // The kernel loops over what the mirror does twice: counting at bodies, then pushing.
     let second = names.iter().rposition(|names| names[0] == "visit_chunk").unwrap();
     names.drain(second..second + 2);
+    names
+}
+
+/// The work between the barriers of one iteration of a cloth.
+fn intervals_of(cloth: &Cloth) -> Vec<Vec<String>> {
+    let mut names: Vec<Vec<String>> = Vec::new();
+    let mut observer = |works: &[poplin_reference::Work], _: &poplin_reference::ClothMemory<'_>| {
+        names.push(works.iter().map(|work| work.name.to_owned()).collect());
+    };
+    on_mirror(cloth, &ONE_ITERATION, StageMask::ALL, &mut Team::new(4, LaneOrder::Forward).with_observer(&mut observer));
     names
 }
 
@@ -446,7 +477,7 @@ fn kernel_and_mirror_have_the_same_work_between_the_same_barriers() {
 #[test]
 fn each_dropped_barrier_of_the_kernel_is_seen() {
     // What must go for each hand-over; comments of the kernel name them.
-    let drops: [(&str, &[&str]); 24] = [
+    let drops: [(&str, &[&str]); 25] = [
         ("fetch -> iterations", &["workgroupBarrier(); // fetch -> iterations"]),
         ("integrate -> next stage", &["workgroupBarrier();\n            storageBarrier(); // integrate -> next stage"]),
         ("anchors -> tethers", &["workgroupBarrier();\n            storageBarrier(); // anchors -> tethers"]),
@@ -474,6 +505,7 @@ fn each_dropped_barrier_of_the_kernel_is_seen() {
         ("pushes -> shapes", &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // pushes -> shapes"]),
         ("test -> count", &["workgroupBarrier(); // test -> count"]),
         ("tethers -> fabric", &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // tethers -> fabric"]),
+        ("rows -> next rows", &["workgroupBarrier();\n                            storageBarrier(); // rows -> next rows"]),
         ("set -> next set", &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // set -> next set"]),
         (
             "bends -> next bends",

@@ -16,6 +16,7 @@ const ORACLES: &[(Stage, Result<&[&str], &str>)] = &[
     (Stage::Tether, Ok(&["constrain_to_anchors"])),
     (Stage::GaussSeidel, Ok(&["project_distance"])),
     (Stage::SemiImplicit, Ok(&["solve_chain"])),
+    (Stage::CyclicReduction, Ok(&["solve_chain"])),
     (Stage::Bend, Ok(&["bend_angle", "bend_gradient", "solve_bend"])),
     (Stage::Separation, Ok(&["keep_outside"])),
     (Stage::SelfCollide, Ok(&["push_apart"])),

@@ -183,7 +183,8 @@ fn structs_lie_in_memory_as_their_rust_twins() {
         compliance,
         damping,
         fiber_solver,
-        softness
+        softness,
+        round_count
     });
     twin!(DispatchParameters { cloth_begin, cloth_count, row_width, iteration_begin, iteration_end });
     twin!(Feedback {

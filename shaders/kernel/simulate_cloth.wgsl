@@ -5,6 +5,7 @@
 #import stage/tether
 #import stage/gauss_seidel
 #import stage/semi_implicit
+#import stage/cyclic_reduction
 #import stage/bend
 #import stage/separation
 #import stage/self_collide
@@ -150,19 +151,46 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             for (var constants = phase_begin; constants < phase_end; constants += PHASE_ROWS) {
                 let phase = load_phase(constants);
                 let sets = bitcast<vec4<u32>>(frame_pool[constants + 1u]);
-                let is_semi_implicit = phase.fiber_solver == SOLVER_SEMI_IMPLICIT;
+                let solver = bitcast<vec4<u32>>(frame_pool[constants + 2u]);
+                // A row is built, reduced and turned into a pull.
+                let step_count = select(0u, solver.z + 2u, solver.x == SOLVER_CYCLIC_REDUCTION);
                 for (var set_index = sets.x; set_index < sets.y; set_index++) {
                     let fiber_begin = fabric_pool[set_begin + set_index];
                     let fiber_end = fabric_pool[set_begin + set_index + 1u];
+                    if ((STAGES & STAGE_CYCLIC_REDUCTION) != 0u) {
+                        let fibers = vec2<u32>(fiber_begin, fiber_end);
+                        let edges = vec2<u32>(fabric_pool[cloth.fiber_begin + fiber_begin], fabric_pool[cloth.fiber_begin + fiber_end]);
+                        for (var step = 0u; step < step_count; step++) {
+                            if (is_alive) {
+                                for (var edge = edges.x + lane; edge < edges.y; edge += LANES) {
+                                    if (step == 0u) {
+                                        build_row(edge, fibers, phase);
+                                    } else if (step + 1u < step_count) {
+                                        reduce_row(edge, step - 1u, edges);
+                                    } else {
+                                        pull_edge(edge, step - 1u, fibers);
+                                    }
+                                }
+                            }
+                            workgroupBarrier();
+                            storageBarrier(); // rows -> next rows
+                        }
+                        if (is_alive && step_count > 0u) {
+                            for (var edge = edges.x + lane; edge < edges.y; edge += LANES) {
+                                move_edge(edge, step_count - 1u, fibers, edges);
+                            }
+                        }
+                        if (CURRENT_SHARED) { storageBarrier(); } // pulls -> rows of the next set
+                    }
                     if ((STAGES & STAGE_GAUSS_SEIDEL) != 0u) {
-                        if (is_alive && !is_semi_implicit) {
+                        if (is_alive && solver.x == SOLVER_GAUSS_SEIDEL) {
                             for (var fiber = fiber_begin + lane; fiber < fiber_end; fiber += LANES) {
                                 project_fiber(fiber, phase);
                             }
                         }
                     }
                     if ((STAGES & STAGE_SEMI_IMPLICIT) != 0u) {
-                        if (is_alive && is_semi_implicit) {
+                        if (is_alive && solver.x == SOLVER_SEMI_IMPLICIT) {
                             for (var fiber = fiber_begin + lane; fiber < fiber_end; fiber += LANES) {
                                 solve_fiber(fiber, phase);
                             }

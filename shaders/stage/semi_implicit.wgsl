@@ -23,6 +23,24 @@ fn edge_direction(pa: vec4<f32>, pb: vec4<f32>, rest_length: f32) -> vec3<f32> {
     return vec3<f32>(0.0);
 }
 
+/// Diagonal and right side of the equation of an edge; `way` is how far its ends have moved apart since the last step.
+fn edge_equation(
+    pa: vec4<f32>, pb: vec4<f32>, way: vec3<f32>, rest_length: f32, direction: vec3<f32>, phase: PhaseConstants,
+) -> vec2<f32> {
+    let length = dot3(direction, pb.xyz - pa.xyz);
+    var error = length - rest_length;
+    var diagonal = phase.compliance + (1.0 + phase.damping) * (pa.w + pb.w);
+    if (phase.softness > 0.0) {
+        let relative = error / length;
+        if (relative >= phase.compression && relative <= phase.stretch) {
+            diagonal += phase.softness * (pa.w + pb.w);
+        } else {
+            error -= phase.multiplier * (select(phase.compression, phase.stretch, relative > 0.0) * length);
+        }
+    }
+    return vec2<f32>(diagonal, -phase.stiffness * error - phase.damping * dot3(direction, way));
+}
+
 /// Where the row of an edge stands in `scratch`. The edges of a set follow one another and are at most `fiber_row_count`.
 fn fiber_row(edge: u32) -> u32 {
     return cloth.scratch_begin + edge % cloth.fiber_row_count;
@@ -61,18 +79,9 @@ fn solve_fiber(fiber: u32, phase: PhaseConstants) {
         var value = 0.0;
         var pivot = 1.0;
         if (dot3(direction, direction) > 0.0) {
-            let length = dot3(direction, pb.xyz - pa.xyz);
-            var error = length - rest_length;
-            var diagonal = phase.compliance + scale * (pa.w + pb.w);
-            if (phase.softness > 0.0) {
-                let relative = error / length;
-                if (relative >= phase.compression && relative <= phase.stretch) {
-                    diagonal += phase.softness * (pa.w + pb.w);
-                } else {
-                    error -= phase.multiplier * (select(phase.compression, phase.stretch, relative > 0.0) * length);
-                }
-            }
-            let right = -phase.stiffness * error - phase.damping * dot3(direction, way_b - way_a);
+            let equation = edge_equation(pa, pb, way_b - way_a, rest_length, direction, phase);
+            let diagonal = equation.x;
+            let right = equation.y;
             var between = -scale * pa.w * dot3(last_direction, direction);
             let taken = between * (between / last_pivot);
             let share = select(MIN_PIVOT_SHARE, MIN_HELD_SHARE, is_held && pb.w == 0.0);

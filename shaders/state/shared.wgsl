@@ -61,8 +61,10 @@ const STAGE_COLLIDE_BODY: u32 = 0x8000u;
 const STAGE_SEMI_IMPLICIT: u32 = 0x10000u;
 /// Bit of the stage of bends in STAGES.
 const STAGE_BEND: u32 = 0x20000u;
+/// Bit of the stage of cyclic reduction in STAGES.
+const STAGE_CYCLIC_REDUCTION: u32 = 0x40000u;
 /// Bits of the stages that solve fibers.
-const STAGES_OF_FIBERS: u32 = 0x10010u;
+const STAGES_OF_FIBERS: u32 = 0x50010u;
 /// Bits of the stages that read prepared shapes.
 const STAGES_OF_SHAPES: u32 = 0xe6c0u;
 
@@ -70,6 +72,8 @@ const STAGES_OF_SHAPES: u32 = 0xe6c0u;
 const SOLVER_GAUSS_SEIDEL: u32 = 0u;
 /// PhaseConstants.fiber_solver: all edges of a fiber at once.
 const SOLVER_SEMI_IMPLICIT: u32 = 1u;
+/// PhaseConstants.fiber_solver: the same by many lanes.
+const SOLVER_CYCLIC_REDUCTION: u32 = 2u;
 /// Vec4 of PhaseConstants.
 const PHASE_ROWS: u32 = 3u;
 
@@ -191,6 +195,6 @@ fn load_phase(begin: u32) -> PhaseConstants {
     let sets = bitcast<vec4<u32>>(rest);
     let last = frame_pool[begin + 2u];
     return PhaseConstants(
-        values.x, values.y, values.z, values.w, sets.x, sets.y, rest.z, rest.w, bitcast<u32>(last.x), last.y, 0u, 0u,
+        values.x, values.y, values.z, values.w, sets.x, sets.y, rest.z, rest.w, bitcast<u32>(last.x), last.y, bitcast<u32>(last.z), 0u,
     );
 }

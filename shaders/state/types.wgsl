@@ -257,14 +257,14 @@ struct PhaseConstants {
     compliance: f32,
     /// Compliance times damping over the iteration step.
     damping: f32,
-    /// How fibers are solved: SOLVER_GAUSS_SEIDEL or SOLVER_SEMI_IMPLICIT.
+    /// How fibers are solved: SOLVER_GAUSS_SEIDEL, SOLVER_SEMI_IMPLICIT or SOLVER_CYCLIC_REDUCTION.
     fiber_solver: u32,
     /// What an edge in its soft range gives way in a semi-implicit fiber, over the sum of its inverse masses.
     softness: f32,
+    /// Rounds of cyclic reduction.
+    round_count: u32,
     /// Fills the struct to a multiple of 16 bytes.
     padding_0: u32,
-    /// The same.
-    padding_1: u32,
 }
 
 /// Which cloths and which iterations one dispatch works.

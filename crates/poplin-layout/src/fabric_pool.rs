@@ -53,7 +53,8 @@ pub struct FabricOffsets {
 /// Vec4 of scratch that the stages of a fabric need: tether anchors, wind impulses and the rows of the fibers of a set do not
 /// live at the same time.
 pub(crate) fn stage_scratch_len(fabric: &Fabric) -> u32 {
-    widest_set_edges(fabric).max(anchors(fabric).len().max(fabric.triangles.len()) as u32)
+    // Cyclic reduction reads one half of its rows and writes the other.
+    (2 * widest_set_edges(fabric)).max(anchors(fabric).len().max(fabric.triangles.len()) as u32)
 }
 
 /// Most edges of a set of fibers.

@@ -2,7 +2,7 @@
 
 use bytemuck::cast_slice;
 use glam::{DMat3, DVec3};
-use poplin_model::{Cloth, PhaseConfig};
+use poplin_model::{Cloth, FiberSolver, PhaseConfig};
 
 use crate::frame_motion::{FrameVelocities, MotionConstants, TurnConstants, motion_constants};
 use crate::host::InputOffsets;
@@ -87,7 +87,7 @@ fn pack_turn(turn: &TurnConstants, pool: &mut Vec<[f32; 4]>) {
 /// share loses its digits, and the edge gives way to everything anyway.
 const MIN_SOFT_SHARE: f32 = 1e-6;
 
-fn phase_constants(cloth: &Cloth, config: &PhaseConfig, exponent: f32, step: f32) -> PhaseConstants {
+fn phase_constants(cloth: &Cloth, config: &PhaseConfig, solver: (FiberSolver, u32), exponent: f32, step: f32) -> PhaseConstants {
     let phase = &cloth.fabric.phases[config.phase as usize];
     // multiplier^exponent = 2^(log2(multiplier) * exponent) = 1 - effective(log2(1 - (1 - multiplier)))
     let multiplier = effective_stiffness(stiffness_to_log2(1.0 - config.stiffness_multiplier), exponent);
@@ -106,9 +106,10 @@ fn phase_constants(cloth: &Cloth, config: &PhaseConfig, exponent: f32, step: f32
         set_end: phase.set_end,
         compliance: scaled(config.compliance, 1.0, 2),
         damping: scaled(config.compliance, config.damping, 1),
-        fiber_solver: cloth.fiber_solver(config) as u32,
+        fiber_solver: solver.0 as u32,
         softness: if has_range { multiplier / (1.0 - multiplier).max(MIN_SOFT_SHARE) } else { 0.0 },
-        padding: [0; 2],
+        round_count: solver.1,
+        padding: 0,
     }
 }
 
@@ -119,9 +120,11 @@ fn per_step(value: f64, step: f32, power: i32) -> f32 {
 
 /// Appends one cloth's frame to the arrays; `timing` is `None` for a frame that simulates nothing.
 ///
-/// `cloth` must have passed `validate`; its config and phase configs are read, its particles are not.
+/// `cloth` must have passed `validate`; its config is read, its particles are not. `phases` are its phases in order, with how
+/// their fibers are solved and the rounds of cyclic reduction.
 pub fn pack_cloth_frame(
     cloth: &Cloth,
+    phases: &[(PhaseConfig, (FiberSolver, u32))],
     placement: &ClothPlacement,
     inputs: &InputOffsets,
     timing: Option<(&FrameSteps, &FrameVelocities)>,
@@ -147,8 +150,8 @@ pub fn pack_cloth_frame(
         }
     }
     let phase_begin = pool.len() as u32;
-    for phase in cloth.phase_configs.iter().filter(|phase| phase.stiffness > 0.0) {
-        pool.extend_from_slice(cast_slice(&[phase_constants(cloth, phase, exponent, step)]));
+    for (phase, solver) in phases {
+        pool.extend_from_slice(cast_slice(&[phase_constants(cloth, phase, *solver, exponent, step)]));
     }
     let phase_count = (pool.len() as u32 - phase_begin) / PHASE_ROWS;
     // As of an edge: alpha beta / h with the compliance 1 / (B weight) of a bend and its damping D weight.

@@ -1,6 +1,8 @@
 //! The host side of a cloth, the same for both backends: its settings, inputs, frame and clock.
 
-use poplin_model::{Cloth, ClothConfig, Colliders, FiberSolver, Frame, ModelError, Parallelepiped, PhaseConfig, Pose, RigidBody};
+use poplin_model::{
+    Cloth, ClothConfig, Colliders, FiberSolver, Frame, ModelError, Parallelepiped, Phase, PhaseConfig, Pose, RigidBody,
+};
 
 use crate::colliders::{BODY_ROWS, HostColliders};
 use crate::fabric_pool::stage_scratch_len;
@@ -25,6 +27,8 @@ pub struct HostCloth {
     input_lens: [u32; 3],
     /// Scratch of the stages before the colliders.
     stage_scratch_len: u32,
+    /// Rounds of cyclic reduction of each phase of the fabric, `None` if one of its fibers has two pins.
+    cyclic_rounds: Vec<Option<u32>>,
     accelerations_changed: bool,
     writes: Vec<(u32, [f32; 4])>,
     last_write: (Vec<u32>, Vec<[f32; 4]>),
@@ -78,6 +82,7 @@ impl HostCloth {
             self_collision: HostSelfCollision::new(&cloth),
             input_lens: [0; 3],
             stage_scratch_len: stage_scratch_len(&cloth.fabric),
+            cyclic_rounds: cloth.fabric.phases.iter().map(|phase| cyclic_rounds(&cloth, phase)).collect(),
             accelerations_changed: !cloth.particle_accelerations.is_empty(),
             writes: Vec::new(),
             last_write: (Vec::new(), Vec::new()),
@@ -504,15 +509,27 @@ impl HostCloth {
         member_count(&self.cloth)
     }
 
+    /// How the fibers of a phase are solved in the next frame, and the rounds of cyclic reduction that takes.
+    fn fiber_solver(&self, phase: &PhaseConfig) -> (FiberSolver, u32) {
+        match (self.cloth.fiber_solver(phase), self.cyclic_rounds[phase.phase as usize]) {
+            (FiberSolver::CyclicReduction, Some(rounds)) if !self.motion_spheres.is_set() => {
+                (FiberSolver::CyclicReduction, rounds)
+            }
+            (FiberSolver::CyclicReduction, _) => (FiberSolver::SemiImplicit, 0),
+            (solver, _) => (solver, 0),
+        }
+    }
+
     /// The stages that this cloth needs in its kernel; call after [`HostCloth::input_len`].
     pub fn stages(&self) -> StageMask {
         let (config, colliders) = (&self.cloth.config, &self.colliders);
         let is_xpbd = config.solver.is_xpbd();
         let phases = self.cloth.phase_configs.iter().filter(|phase| phase.stiffness > 0.0);
-        let has_fibers = |solver| phases.clone().any(|phase| self.cloth.fiber_solver(phase) == solver);
+        let has_fibers = |solver| phases.clone().any(|phase| self.fiber_solver(phase).0 == solver);
         let optional = [
             (Stage::GaussSeidel, has_fibers(FiberSolver::GaussSeidel)),
             (Stage::SemiImplicit, has_fibers(FiberSolver::SemiImplicit)),
+            (Stage::CyclicReduction, has_fibers(FiberSolver::CyclicReduction)),
             (Stage::Bend, is_xpbd && config.bending_rigidity > 0.0 && !self.cloth.fabric.bends.is_empty()),
             (Stage::Wind, config.drag_coefficient > 0.0 || config.lift_coefficient > 0.0),
             (Stage::Motion, self.motion_spheres.is_set() && config.motion_stiffness > 0.0),
@@ -587,7 +604,9 @@ impl HostCloth {
                 self.stage_scratch_len,
             ),
         };
-        pack_cloth_frame(&self.cloth, placement, &inputs, steps.as_ref().zip(velocities.as_ref()), arrays);
+        let phases = self.cloth.phase_configs.iter().filter(|phase| phase.stiffness > 0.0);
+        let phases: Vec<_> = phases.map(|phase| (*phase, self.fiber_solver(phase))).collect();
+        pack_cloth_frame(&self.cloth, &phases, placement, &inputs, steps.as_ref().zip(velocities.as_ref()), arrays);
         self.motion_spheres.end_frame();
         self.separation_spheres.end_frame();
         self.colliders.end_frame(steps.is_some());
@@ -609,4 +628,19 @@ pub struct InputOffsets {
     pub colliders: ColliderFrame,
     /// How it collides with itself.
     pub self_collision: SelfCollisionFrame,
+}
+
+/// Rounds of cyclic reduction that the longest fiber of a phase takes, `None` if a fiber has two pins: then its system may have
+/// no solution, which only the walk along the fiber guards against.
+fn cyclic_rounds(cloth: &Cloth, phase: &Phase) -> Option<u32> {
+    let fabric = &cloth.fabric;
+    let mut longest = 1;
+    for fiber in fabric.set_fiber_begin[phase.set_begin as usize]..fabric.set_fiber_begin[phase.set_end as usize] {
+        let vertices = fabric.fiber_vertices(fiber as usize);
+        if vertices.iter().filter(|&&vertex| cloth.particles[vertex as usize][3] == 0.0).count() > 1 {
+            return None;
+        }
+        longest = longest.max(vertices.len() as u32 - 1);
+    }
+    Some(longest.next_power_of_two().ilog2())
 }

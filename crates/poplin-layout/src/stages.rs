@@ -40,17 +40,20 @@ pub enum Stage {
     SemiImplicit = 16,
     /// Angles between triangles.
     Bend = 17,
+    /// Fabric phases: fibers as a whole, each by many lanes; phases in turn with those of [`Stage::GaussSeidel`].
+    CyclicReduction = 18,
 }
 
 impl Stage {
     /// All stages in solving order.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Integrate,
         Self::Wind,
         Self::Motion,
         Self::Tether,
         Self::GaussSeidel,
         Self::SemiImplicit,
+        Self::CyclicReduction,
         Self::Bend,
         Self::Separation,
         Self::SelfCollide,
@@ -86,6 +89,7 @@ impl Stage {
             Self::Sleep => "sleep",
             Self::SemiImplicit => "semi_implicit",
             Self::Bend => "bend",
+            Self::CyclicReduction => "cyclic_reduction",
         }
     }
 }
@@ -99,7 +103,7 @@ impl StageMask {
     pub const ALL: Self = Self(u32::MAX);
 
     /// The stages that solve fibers.
-    pub const FIBERS: Self = Self::only(Stage::GaussSeidel).with(Stage::SemiImplicit);
+    pub const FIBERS: Self = Self::only(Stage::GaussSeidel).with(Stage::SemiImplicit).with(Stage::CyclicReduction);
 
     /// The stages that read prepared shapes.
     pub const SHAPES: Self = Self::only(Stage::CollideConvex)

@@ -278,8 +278,10 @@ pub struct PhaseConstants {
     pub fiber_solver: u32,
     /// What an edge in its soft range gives way in a semi-implicit fiber, over the sum of its inverse masses.
     pub softness: f32,
+    /// Rounds of cyclic reduction.
+    pub round_count: u32,
     /// Fills the struct to a multiple of 16 bytes.
-    pub padding: [u32; 2],
+    pub padding: u32,
 }
 
 /// The uniform of one dispatch: which cloths and which iterations.

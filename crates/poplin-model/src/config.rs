@@ -266,6 +266,14 @@ pub enum FiberSolver {
     /// (Macklin et al., "XPBD", 2016, eq. 26). Deviation: the last edge of a fiber between two pins keeps at most half of its
     /// diagonal from the edges before, as `shaders/stage/semi_implicit.wgsl` says.
     SemiImplicit,
+    /// The same system by parallel cyclic reduction, many threads per fiber: `log2(edges) + 3` barriers in place of a walk along
+    /// the fiber and back. For few long fibers (ropes, ribbons, hair) on a GPU; on the CPU it costs `log2(edges)` times as much
+    /// for the same result up to rounding.
+    ///
+    /// A phase with a fiber of two or more pins, or a cloth with motion spheres, which can pin any particle, is solved as
+    /// [`FiberSolver::SemiImplicit`]. Hockney, Jesshope, "Parallel Computers", 1981; Zhang, Cohen, Owens, "Fast Tridiagonal
+    /// Solvers on the GPU", 2010.
+    CyclicReduction,
 }
 
 /// How one phase of the fabric is solved. A phase may appear several times in the solving order.

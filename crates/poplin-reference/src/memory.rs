@@ -45,6 +45,12 @@ pub struct ClothMemory<'a> {
     pub turn_columns: u32,
     /// The running phase.
     pub phase: PhaseConstants,
+    /// First fiber of the running set and one past its last.
+    pub fibers: [u32; 2],
+    /// The edges of these fibers, likewise.
+    pub edges: [u32; 2],
+    /// The running round of cyclic reduction.
+    pub round: u32,
     /// Particles that would have left the number range.
     pub fault_count: u32,
     /// The lowest such particle.
@@ -79,6 +85,9 @@ impl<'a> ClothMemory<'a> {
             iteration,
             turn_columns: 0,
             phase,
+            fibers: [0; 2],
+            edges: [0; 2],
+            round: 0,
             fault_count,
             fault_particle,
             sleep_time: 0,

@@ -22,6 +22,7 @@ embed![
     "stage/tether",
     "stage/gauss_seidel",
     "stage/semi_implicit",
+    "stage/cyclic_reduction",
     "stage/bend",
     "stage/separation",
     "stage/self_collide",

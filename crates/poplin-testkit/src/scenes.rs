@@ -46,7 +46,7 @@ pub fn loose_particles(particles: Vec<[f32; 4]>) -> Cloth {
 /// If the cloth is not valid, which would be a fault of this function.
 pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
     let mut rng = Rng::new(seed);
-    let mut fabric = random_fabric(&mut rng, particle_count);
+    let mut fabric = random_fabric(&mut rng, particle_count, 6);
     let edge_count = fabric.edge_count();
     if rng.index(2) == 0 {
         fabric.edge_stiffness_log2 = (0..edge_count).map(|_| -rng.range(0.0, 12.0)).collect();
@@ -261,7 +261,7 @@ pub fn equip(host: &mut HostCloth, seed: u64) {
 /// # Panics
 /// If the cloth is not valid, which would be a fault of this function.
 pub fn degenerate_cloth() -> Cloth {
-    let mut fabric = random_fabric(&mut Rng::new(7), 24);
+    let mut fabric = random_fabric(&mut Rng::new(7), 24, 6);
     let count = fabric.edge_count();
     for (edge, length) in fabric.rest_lengths.iter_mut().enumerate() {
         *length = [0.0, 1e-9, 1.0, 1e6][edge % 4];
@@ -325,6 +325,45 @@ pub fn random_xpbd_cloth(seed: u64, particle_count: u32) -> Cloth {
     cloth
 }
 
+/// Ropes for cyclic reduction: particles on long chains with at most one pin, by PBD for an even and XPBD for
+/// an odd seed. Some edges have no length. `particle_count % 4` of 2 keeps motion spheres away, which would rule it out.
+///
+/// # Panics
+/// If the cloth is not valid, which would be a fault of this function.
+pub fn random_ropes(seed: u64, particle_count: u32) -> Cloth {
+    let mut rng = Rng::new(seed ^ 0x40);
+    let mut fabric = random_fabric(&mut rng, particle_count, 70);
+    fabric.rest_lengths.iter_mut().filter(|length| **length < 0.05).for_each(|length| *length = 0.0);
+    let mut particles: Vec<_> = (0..particle_count)
+        .map(|_| {
+            let [x, y, z] = rng.point(-1.0, 1.0);
+            [x, y, z, rng.range(0.1, 50.0)]
+        })
+        .collect();
+    particles[rng.index(particle_count as usize)][3] = 0.0;
+    let twin = rng.index(particle_count as usize - 1);
+    (0..3).for_each(|k| particles[twin][k] = particles[twin + 1][k]);
+    let mut cloth = Cloth::new(Arc::new(fabric), particles);
+    cloth.previous_positions = cloth.particles.iter().map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.05, 0.05))).collect();
+    let is_xpbd = !seed.is_multiple_of(2);
+    if is_xpbd {
+        use_xpbd(&mut cloth);
+    }
+    for config in &mut cloth.phase_configs {
+        *config = PhaseConfig::stiff(config.phase).with_fiber_solver(FiberSolver::CyclicReduction);
+        if is_xpbd {
+            config.compliance = [0.0, 1e-6, 1e-3][rng.index(3)];
+            config.damping = if config.compliance > 0.0 { [0.0, 10.0][rng.index(2)] } else { 0.0 };
+        } else {
+            config.stiffness = rng.range(0.1, 1.0);
+            config.stiffness_multiplier = [1.0, rng.range(0.0, 1.0)][rng.index(2)];
+            (config.compression_limit, config.stretch_limit) = (rng.range(0.5, 1.0), rng.range(1.0, 2.0));
+        }
+    }
+    cloth.validate().expect("random ropes are valid");
+    cloth
+}
+
 /// One substep of XPBD with the defaults of what it does not read.
 fn use_xpbd(cloth: &mut Cloth) {
     cloth.config.solver = Solver::Xpbd { substeps: 1 };
@@ -368,7 +407,7 @@ pub fn degenerate_xpbd_cloth() -> Cloth {
     let hinge = bends[0].particles;
     particles[hinge[1] as usize] = particles[hinge[0] as usize];
     let count = particles.len() as u32;
-    let mut fabric = random_fabric(&mut Rng::new(8), count);
+    let mut fabric = random_fabric(&mut Rng::new(8), count, 6);
     for (index, length) in fabric.rest_lengths.iter_mut().enumerate() {
         *length = [0.0, 1e-9, 1.0, 1e6, 0.5][index % 5];
     }
@@ -388,7 +427,8 @@ pub fn degenerate_xpbd_cloth() -> Cloth {
 }
 
 /// Random chains in sets that share no particle at all.
-fn random_fabric(rng: &mut Rng, particle_count: u32) -> Fabric {
+/// Chains of up to `longest` edges through all particles in random order, several sets of them in each phase.
+fn random_fabric(rng: &mut Rng, particle_count: u32, longest: usize) -> Fabric {
     let mut fabric = Fabric { particle_count, set_fiber_begin: vec![0], fiber_edge_begin: vec![0], ..Default::default() };
     let kinds = PhaseKind::ALL;
     for (phase, &kind) in kinds.iter().enumerate() {
@@ -400,7 +440,7 @@ fn random_fabric(rng: &mut Rng, particle_count: u32) -> Fabric {
             }
             let mut rest = order.as_slice();
             while rest.len() > 1 {
-                let (fiber, others) = rest.split_at((2 + rng.index(6)).min(rest.len()));
+                let (fiber, others) = rest.split_at((2 + rng.index(longest)).min(rest.len()));
                 rest = others;
                 fabric.fiber_vertices.extend(fiber);
                 fabric.rest_lengths.extend((1..fiber.len()).map(|_| rng.range(0.0, 1.0)));

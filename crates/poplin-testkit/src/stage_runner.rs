@@ -75,7 +75,7 @@ pub fn run_stages(case: &Case, stages: &StageCase, options: &SimulationOptions) 
             "motion" => Some(StageMask::only(Stage::Motion)),
             "tether" => Some(StageMask::only(Stage::Tether)),
             "separation" => Some(StageMask::only(Stage::Separation)),
-            "fabric_phase" => Some(StageMask::only(Stage::GaussSeidel).with(Stage::SemiImplicit)),
+            "fabric_phase" => Some(StageMask::FIBERS),
             "bounds" => Some(StageMask::only(Stage::Mass)),
             "collide_convexes" => Some(StageMask::only(Stage::CollideConvex)),
             "collide_triangles" => Some(StageMask::only(Stage::CollideTriangle)),

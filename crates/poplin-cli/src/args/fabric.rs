@@ -73,6 +73,8 @@ enum FiberSolverKind {
     GaussSeidel,
     /// All edges of a fiber at once: as long as it should be after one iteration
     SemiImplicit,
+    /// The same by many GPU threads per fiber: for few long fibers
+    CyclicReduction,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -125,6 +127,7 @@ impl SolverArgs {
                 FiberSolverKind::Mixed => None,
                 FiberSolverKind::GaussSeidel => Some(FiberSolver::GaussSeidel),
                 FiberSolverKind::SemiImplicit => Some(FiberSolver::SemiImplicit),
+                FiberSolverKind::CyclicReduction => Some(FiberSolver::CyclicReduction),
             };
             phases(cloth).into_iter().for_each(|phase| phase.fiber_solver = fiber_solver);
         }

@@ -133,7 +133,7 @@ pub enum WarpDirection {
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PhaseOptions {
-    /// As [`PhaseConfig::fiber_solver`], `"gauss_seidel"` or `"semi_implicit"` (default: by the cloth's solver).
+    /// As [`PhaseConfig::fiber_solver`], `"gauss_seidel"`, `"semi_implicit"` or `"cyclic_reduction"` (default: by the cloth's solver).
     pub fiber_solver: Option<FiberSolver>,
     /// As [`PhaseConfig::stiffness`], `0..=1` (default 1).
     pub stiffness: f32,

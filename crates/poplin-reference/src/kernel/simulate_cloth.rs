@@ -13,6 +13,7 @@ use crate::stage::collide_continuous::collide_continuous;
 use crate::stage::collide_convex::collide_convex;
 use crate::stage::collide_shape::collide_shape;
 use crate::stage::collide_triangle::collide_triangle;
+use crate::stage::cyclic_reduction::{build_row, move_edge, pull_edge, reduce_row};
 use crate::stage::gauss_seidel::project_fiber;
 use crate::stage::integrate::integrate_particle;
 use crate::stage::mass::restore_mass;
@@ -110,13 +111,28 @@ pub fn simulate_cloth(
         if stages.intersects(StageMask::FIBERS) {
             for constants in (phase_begin..phase_end).step_by(PHASE_ROWS as usize) {
                 memory.phase = memory.load_phase(constants);
-                let is_semi_implicit = memory.phase.fiber_solver == FiberSolver::SemiImplicit as u32;
+                let is_solved_by = |solver| memory.phase.fiber_solver == solver as u32;
+                let is_semi_implicit = stages.contains(Stage::SemiImplicit) && is_solved_by(FiberSolver::SemiImplicit);
+                let is_cyclic = stages.contains(Stage::CyclicReduction) && is_solved_by(FiberSolver::CyclicReduction);
+                let is_gauss_seidel = stages.contains(Stage::GaussSeidel) && is_solved_by(FiberSolver::GaussSeidel);
                 for set in memory.phase.set_begin..memory.phase.set_end {
                     let (begin, end) = (memory.fabric(set_begin + set), memory.fabric(set_begin + set + 1));
-                    if stages.contains(Stage::GaussSeidel) && !is_semi_implicit {
+                    if is_cyclic {
+                        memory.fibers = [begin, end];
+                        memory.edges = [begin, end].map(|fiber| memory.fabric(memory.cloth.fiber_begin + fiber));
+                        let [begin, end] = memory.edges;
+                        team.interval(memory, Work { name: "build_row", begin, end, run: build_row });
+                        for round in 0..memory.phase.round_count {
+                            memory.round = round;
+                            team.interval(memory, Work { name: "reduce_row", begin, end, run: reduce_row });
+                        }
+                        team.interval(memory, Work { name: "pull_edge", begin, end, run: pull_edge });
+                        team.work(Work { name: "move_edge", begin, end, run: move_edge });
+                    }
+                    if is_gauss_seidel {
                         team.work(Work { name: "project_fiber", begin, end, run: project_fiber });
                     }
-                    if stages.contains(Stage::SemiImplicit) && is_semi_implicit {
+                    if is_semi_implicit {
                         team.work(Work { name: "solve_fiber", begin, end, run: solve_fiber });
                     }
                     team.barrier(memory);

@@ -7,6 +7,7 @@ pub mod collide_continuous;
 pub mod collide_convex;
 pub mod collide_shape;
 pub mod collide_triangle;
+pub mod cyclic_reduction;
 pub mod gauss_seidel;
 pub mod integrate;
 pub mod mass;

@@ -1,6 +1,7 @@
 //! Twin of `shaders/stage/semi_implicit.wgsl`.
 
 use glam::Vec3;
+use poplin_layout::PhaseConstants;
 
 use crate::ClothMemory;
 use crate::math::{EPSILON, dot3, particle as pack, xyz};
@@ -12,10 +13,10 @@ const MIN_EDGE_SQUARE: f32 = 1.0e-30;
 const MIN_HELD_SHARE: f32 = 0.5;
 
 /// The same share of any other edge, which only rounding can take away.
-const MIN_PIVOT_SHARE: f32 = 1.0e-6;
+pub(crate) const MIN_PIVOT_SHARE: f32 = 1.0e-6;
 
 /// Direction from a to b; 0 if the edge pulls at nothing: no mass, no length or no rest length.
-fn edge_direction(pa: [f32; 4], pb: [f32; 4], rest_length: f32) -> Vec3 {
+pub(crate) fn edge_direction(pa: [f32; 4], pb: [f32; 4], rest_length: f32) -> Vec3 {
     let delta = xyz(pb) - xyz(pa);
     let square = dot3(delta, delta);
     if pa[3] + pb[3] > 0.0 && rest_length > EPSILON && square > MIN_EDGE_SQUARE {
@@ -24,8 +25,31 @@ fn edge_direction(pa: [f32; 4], pb: [f32; 4], rest_length: f32) -> Vec3 {
     Vec3::ZERO
 }
 
+/// Diagonal and right side of the equation of an edge; see the shader.
+pub(crate) fn edge_equation(
+    pa: [f32; 4],
+    pb: [f32; 4],
+    way: Vec3,
+    rest_length: f32,
+    direction: Vec3,
+    phase: &PhaseConstants,
+) -> [f32; 2] {
+    let length = dot3(direction, xyz(pb) - xyz(pa));
+    let mut error = length - rest_length;
+    let mut diagonal = phase.compliance + (1.0 + phase.damping) * (pa[3] + pb[3]);
+    if phase.softness > 0.0 {
+        let relative = error / length;
+        if relative >= phase.compression && relative <= phase.stretch {
+            diagonal += phase.softness * (pa[3] + pb[3]);
+        } else {
+            error -= phase.multiplier * (if relative > 0.0 { phase.stretch } else { phase.compression } * length);
+        }
+    }
+    [diagonal, -phase.stiffness * error - phase.damping * dot3(direction, way)]
+}
+
 /// Where the row of an edge stands in the cloth's scratch; see the shader.
-fn fiber_row(memory: &ClothMemory<'_>, edge: u32) -> usize {
+pub(crate) fn fiber_row(memory: &ClothMemory<'_>, edge: u32) -> usize {
     (edge % memory.cloth.fiber_row_count) as usize
 }
 
@@ -53,18 +77,7 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
         let mut value = 0.0;
         let mut pivot = 1.0;
         if dot3(direction, direction) > 0.0 {
-            let length = dot3(direction, xyz(pb) - xyz(pa));
-            let mut error = length - rest_length;
-            let mut diagonal = phase.compliance + scale * (pa[3] + pb[3]);
-            if phase.softness > 0.0 {
-                let relative = error / length;
-                if relative >= phase.compression && relative <= phase.stretch {
-                    diagonal += phase.softness * (pa[3] + pb[3]);
-                } else {
-                    error -= phase.multiplier * (if relative > 0.0 { phase.stretch } else { phase.compression } * length);
-                }
-            }
-            let right = -phase.stiffness * error - phase.damping * dot3(direction, way_b - way_a);
+            let [diagonal, right] = edge_equation(pa, pb, way_b - way_a, rest_length, direction, &phase);
             let mut between = -scale * pa[3] * dot3(last_direction, direction);
             let taken = between * (between / last_pivot);
             let share = if is_held && pb[3] == 0.0 { MIN_HELD_SHARE } else { MIN_PIVOT_SHARE };
@@ -113,6 +126,6 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
 }
 
 /// Way of particle i since the last step.
-fn way_of(memory: &ClothMemory<'_>, particle: [f32; 4], i: u32) -> Vec3 {
+pub(crate) fn way_of(memory: &ClothMemory<'_>, particle: [f32; 4], i: u32) -> Vec3 {
     xyz(particle) - xyz(memory.load_previous(i))
 }
