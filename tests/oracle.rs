@@ -534,6 +534,39 @@ fn whole_fibers_equal_the_dense_system_of_their_edges() {
 }
 
 #[test]
+fn an_edge_by_gauss_seidel_gives_way_by_its_compliance() {
+    let mut rng = Rng::new(73);
+    let mut sharp = 0;
+    for round in 0..200 {
+        let mut cloth = compliant_chain(&mut rng, 1);
+        if length(minus(wide(cloth.particles[0]), wide(cloth.particles[1]))) < 0.05 {
+            continue; // EPSILON, which Gauss-Seidel adds to squared lengths, counts.
+        }
+        cloth.phase_configs[0].fiber_solver = Some(FiberSolver::GaussSeidel);
+        let got = after_stage(&cloth, Stage::GaussSeidel);
+        sharp += usize::from(assert_solved(&format!("round {round}"), &cloth, 0, &got).0);
+    }
+    assert!(sharp > 100, "only {sharp} rounds were sharp");
+}
+
+#[test]
+fn cyclic_reduction_leaves_fibers_of_two_pins_and_cloths_with_motion_spheres_to_the_walk() {
+    let mut cloth = chain((0..9).map(|i| [i as f32, 0.0, 0.0, 1.0]).collect(), vec![1.1; 8]);
+    cloth.phase_configs = vec![PhaseConfig::stiff(0).with_fiber_solver(FiberSolver::CyclicReduction)];
+    let stages = |cloth: &Cloth, spheres: &[[f32; 4]]| {
+        let mut host = HostCloth::new(cloth.clone()).unwrap();
+        host.set_motion_spheres(spheres).unwrap();
+        host.input_len();
+        [Stage::CyclicReduction, Stage::SemiImplicit].map(|stage| host.stages().contains(stage))
+    };
+    cloth.particles[4][3] = 0.0;
+    assert_eq!(stages(&cloth, &[]), [true, false], "one pin");
+    assert_eq!(stages(&cloth, &[[0.0, 0.0, 0.0, 1.0]; 9]), [false, true], "motion spheres");
+    cloth.particles[8][3] = 0.0;
+    assert_eq!(stages(&cloth, &[]), [false, true], "two pins");
+}
+
+#[test]
 fn fibers_of_a_set_are_solved_apart_by_cyclic_reduction() {
     let mut sharp = 0;
     for seed in 0..20 {
@@ -722,7 +755,14 @@ fn free_fibers_and_bends_keep_momentum_and_angular_momentum() {
             _ => hinge(&mut rng),
         };
         cloth.particles.iter_mut().for_each(|p| p[3] = p[3].max(0.1));
-        let stage = if round % 3 < 2 { Stage::SemiImplicit } else { Stage::Bend };
+        let stage = match round % 6 {
+            0 | 1 => Stage::SemiImplicit,
+            3 | 4 => {
+                cloth.phase_configs[0].fiber_solver = Some(FiberSolver::CyclicReduction);
+                Stage::CyclicReduction
+            }
+            _ => Stage::Bend,
+        };
         let got = after_stage(&cloth, stage);
         let (mut sum, mut turn, mut size) = ([0.0; 3], [0.0; 3], 0.0f64);
         for (before, after) in cloth.particles.iter().zip(&got) {

@@ -30,7 +30,7 @@ fn project_fiber(fiber: u32, phase: PhaseConstants) {
         }
         error -= phase.multiplier * max(phase.compression, min(error, phase.stretch));
         var weight = EPSILON + pa.w + pb.w;
-        if (phase.compliance > 0.0) {
+        if (phase.compliance > 0.0 && rest_length > EPSILON) {
             let way = (pb.xyz - load_previous(b).xyz) - (pa.xyz - load_previous(a).xyz);
             error += phase.damping * (dot3(delta, way) / guarded_square(delta));
             weight = weight + phase.damping * (pa.w + pb.w) + phase.compliance;

@@ -259,6 +259,27 @@ mod tests {
     }
 
     #[test]
+    fn stretch_is_solved_by_fibers_and_a_stiffness_per_edge_by_edges() {
+        let mut cloth = cloth();
+        let phase = PhaseConfig::stiff(0);
+        assert_eq!(cloth.fiber_solver(&phase), FiberSolver::SemiImplicit);
+        assert_eq!(cloth.fiber_solver(&phase.with_fiber_solver(FiberSolver::GaussSeidel)), FiberSolver::GaussSeidel);
+        Arc::make_mut(&mut cloth.fabric).phases[0].kind = PhaseKind::Bending;
+        assert_eq!(cloth.fiber_solver(&phase), FiberSolver::GaussSeidel);
+        cloth.config.solver = crate::Solver::Xpbd { substeps: 1 };
+        assert_eq!(cloth.fiber_solver(&phase), FiberSolver::SemiImplicit);
+        cloth.config.solver = crate::Solver::Pbd;
+        let fabric = Arc::make_mut(&mut cloth.fabric);
+        (fabric.phases[0].kind, fabric.edge_stiffness_log2) = (PhaseKind::Vertical, vec![-1.0]);
+        assert_eq!(cloth.fiber_solver(&phase), FiberSolver::GaussSeidel);
+        cloth.validate().unwrap();
+        for solver in [FiberSolver::SemiImplicit, FiberSolver::CyclicReduction] {
+            cloth.phase_configs = vec![phase, phase.with_fiber_solver(solver)];
+            assert_eq!(cloth.validate().unwrap_err(), ModelError::EdgeStiffness { position: 1 });
+        }
+    }
+
+    #[test]
     fn writes_may_move_pins_but_not_free_them() {
         let cloth = cloth();
         cloth.validate_write(&[0], &[[5.0, 0.0, 0.0, 0.0]]).unwrap();
