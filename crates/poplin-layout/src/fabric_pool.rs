@@ -59,8 +59,7 @@ pub(crate) fn stage_scratch_len(fabric: &Fabric) -> u32 {
 
 /// Most edges of a set of fibers.
 fn widest_set_edges(fabric: &Fabric) -> u32 {
-    let edges_of_set = |sets: &[u32]| fabric.fiber_edge_begin[sets[1] as usize] - fabric.fiber_edge_begin[sets[0] as usize];
-    fabric.set_fiber_begin.windows(2).map(edges_of_set).max().unwrap_or(0)
+    (0..fabric.set_count()).map(|set| fabric.edges_of_set(set)).max().unwrap_or(0)
 }
 
 /// Every particle that anchors a tether, once, rising.

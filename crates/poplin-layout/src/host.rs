@@ -510,7 +510,7 @@ impl HostCloth {
     }
 
     /// How the fibers of a phase are solved in the next frame, and the rounds of cyclic reduction that takes.
-    fn fiber_solver(&self, phase: &PhaseConfig) -> (FiberSolver, u32) {
+    pub fn fiber_solver(&self, phase: &PhaseConfig) -> (FiberSolver, u32) {
         match (self.cloth.fiber_solver(phase), self.cyclic_rounds[phase.phase as usize]) {
             (FiberSolver::CyclicReduction, Some(rounds)) if !self.motion_spheres.is_set() => {
                 (FiberSolver::CyclicReduction, rounds)
@@ -518,6 +518,13 @@ impl HostCloth {
             (FiberSolver::CyclicReduction, _) => (FiberSolver::SemiImplicit, 0),
             (solver, _) => (solver, 0),
         }
+    }
+
+    /// Lanes that the widest set of its phases keeps busy.
+    pub fn fiber_width(&self) -> u32 {
+        let of_phase =
+            |config: &PhaseConfig| self.cloth.fabric.width_of_phase(config.phase as usize, self.fiber_solver(config).0);
+        self.cloth.phase_configs.iter().map(of_phase).max().unwrap_or(0) as u32
     }
 
     /// The stages that this cloth needs in its kernel; call after [`HostCloth::input_len`].

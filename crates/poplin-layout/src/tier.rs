@@ -1,7 +1,7 @@
 //! Memory tiers and lane counts: how a cloth maps onto a workgroup.
 
 use crate::{GRID_PARTS, HostCloth, MIN_GRID_CELLS};
-use poplin_model::{Fabric, Phase, PhaseConfig};
+use poplin_model::{Fabric, FiberSolver, Phase, PhaseConfig};
 
 /// Where a cloth's particles live while its kernel runs. Every tier gives the same bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -98,10 +98,11 @@ impl TierLimits {
 /// Lane counts for which kernels are built.
 pub const LANE_COUNTS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 
-/// Lanes for a cloth: enough for its widest set and for a quarter of its particles, not beyond the adapter's limit.
+/// Lanes for a cloth: enough for its widest set ([`HostCloth::fiber_width`]) and for a quarter of its particles, not beyond the
+/// adapter's limit.
 ///
-/// One thread works one fiber, so lanes beyond the widest set idle at every barrier of the fabric stage; per-particle
-/// stages loop, so a lane may take several particles.
+/// One thread works one fiber, or one edge by cyclic reduction, so lanes beyond the widest set idle at every barrier of the
+/// fabric stage; per-particle stages loop, so a lane may take several particles.
 pub fn choose_lane_count(widest_set: u32, particle_count: u32, limits: TierLimits) -> u32 {
     let wanted = widest_set.max(particle_count.div_ceil(4));
     let mut allowed = LANE_COUNTS.into_iter().filter(|&count| count <= limits.invocations);
@@ -117,6 +118,8 @@ pub struct LoopTrips {
     virtual_rounds: u64,
     per_particle: u64,
     per_phase: Vec<u64>,
+    /// The same by cyclic reduction.
+    per_cyclic_phase: Vec<u64>,
     bends: u64,
 }
 
@@ -134,21 +137,31 @@ impl LoopTrips {
             1 + rounds(fibers.len() as u64) * (1 + u64::from(longest))
         };
         let of_phase = |phase: &Phase| (phase.set_begin as usize..phase.set_end as usize).map(of_set).sum();
+        let of_cyclic_phase = |phase: &Phase| {
+            let edges = |set: usize| u64::from(fabric.edges_of_set(set));
+            let of_set = |set| (4 + u64::from(edges(set).max(1).next_power_of_two().ilog2())) * (1 + rounds(edges(set)));
+            (phase.set_begin as usize..phase.set_end as usize).map(of_set).sum()
+        };
         let virtual_rounds = rounds(fabric.virtual_particles.len() as u64);
         let per_phase = fabric.phases.iter().map(of_phase).collect();
+        let per_cyclic_phase = fabric.phases.iter().map(of_cyclic_phase).collect();
         let begins = std::iter::once(&0).chain(&fabric.bend_set_ends);
         let bends = begins.zip(&fabric.bend_set_ends).map(|(&begin, &end)| 1 + rounds(u64::from(end - begin))).sum();
-        Self { rounds: particle_rounds, virtual_rounds, per_particle, per_phase, bends }
+        Self { rounds: particle_rounds, virtual_rounds, per_particle, per_phase, per_cyclic_phase, bends }
     }
 
     /// The trips of one iteration with these phases and the colliders of the cloth. Walks through trees are counted as long
     /// as they usually are.
     pub fn of(&self, configs: &[PhaseConfig], host: &HostCloth) -> u64 {
         let collisions = host.collision_trips() * (self.rounds + self.virtual_rounds);
-        let phases = configs.iter().map(|config| self.per_phase[config.phase as usize]).sum::<u64>();
-        // A fiber with compliance is walked there and back.
-        let fabric = if host.cloth().config.solver.is_xpbd() { 2 * phases + self.bends } else { phases };
-        self.per_particle + collisions + fabric
+        let of_phase = |config: &PhaseConfig| match host.fiber_solver(config).0 {
+            FiberSolver::GaussSeidel => self.per_phase[config.phase as usize],
+            // A fiber is walked forth and back.
+            FiberSolver::SemiImplicit => 2 * self.per_phase[config.phase as usize],
+            FiberSolver::CyclicReduction => self.per_cyclic_phase[config.phase as usize],
+        };
+        let bends = if host.cloth().config.solver.is_xpbd() { self.bends } else { 0 };
+        self.per_particle + collisions + configs.iter().map(of_phase).sum::<u64>() + bends
     }
 }
 

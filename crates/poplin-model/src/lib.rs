@@ -13,6 +13,7 @@ mod error;
 mod fabric;
 mod first_fit;
 mod frame;
+mod lane_cost;
 mod mesh;
 mod pose;
 
@@ -24,6 +25,7 @@ pub use error::{ModelError, check_finite};
 pub use fabric::{Bend, Fabric, Phase, PhaseKind, VirtualParticle};
 pub use first_fit::FirstFitSets;
 pub use frame::Frame;
+pub use lane_cost::LaneCost;
 pub use mesh::Mesh;
 pub use pose::Pose;
 

@@ -25,7 +25,7 @@ impl Engine {
         let tier = self.choose_tier(particle_count)?;
         let lane_count = match self.options.lane_count {
             Some(count) => count.min(self.tier_limits.invocations),
-            None => choose_lane_count(host.cloth().fabric.widest_set() as u32, particle_count, self.tier_limits),
+            None => choose_lane_count(host.fiber_width(), particle_count, self.tier_limits),
         };
         let loop_trips = LoopTrips::new(&host.cloth().fabric, lane_count);
         let trips = loop_trips.of(&host.cloth().phase_configs, &host);

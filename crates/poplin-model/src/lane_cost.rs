@@ -1,0 +1,99 @@
+//! What sets of fibers cost a workgroup.
+
+use crate::{Fabric, FiberSolver};
+
+/// A workgroup as far as the time of an iteration over fibers depends on it; times in those of one edge.
+///
+/// Lanes run in lockstep in groups of `width`; a lane takes fibers `lane`, `lane + lanes`, ... of a set, so a group takes as
+/// long as the longest of its fibers in each turn; `groups` groups run side by side, and a set ends with a barrier. So short
+/// fibers keep more lanes busy, long ones begin less often and need fewer sets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LaneCost {
+    /// Lanes of the workgroup, `1..`.
+    pub lanes: u32,
+    /// Lanes in lockstep, `1..`: a warp, a wave, a SIMD vector.
+    pub width: u32,
+    /// Groups of `width` lanes that run at the same time without slowing each other, `1..`.
+    pub groups: u32,
+    /// Time of a barrier for each group.
+    pub barrier: f64,
+    /// Time to begin a fiber.
+    pub fiber: f64,
+}
+
+impl LaneCost {
+    /// A workgroup of WebGPU's default size on a GPU whose time is latency: all of its warps hide behind one another. A barrier
+    /// takes half as long as an edge, and a fiber begins with two loads from global memory, one after the other.
+    pub const GPU: Self = Self { lanes: 256, width: 32, groups: 8, barrier: 0.5, fiber: 2.0 };
+
+    /// Time of a set of fibers with these numbers of edges, in the order of the lanes.
+    pub fn of_set(&self, lengths: impl IntoIterator<Item = u32>) -> f64 {
+        let [lanes, width] = [self.lanes, self.width].map(|count| count.max(1) as usize);
+        let mut times = vec![0.0f64; lanes.div_ceil(width)];
+        let mut longest = 0;
+        let mut turn = 0;
+        for (fiber, length) in lengths.into_iter().enumerate() {
+            let lane = fiber % lanes;
+            if lane.is_multiple_of(width) {
+                (longest, turn) = (0, lane / width);
+                times[turn] += self.fiber;
+            }
+            times[turn] += f64::from(length.saturating_sub(longest));
+            longest = longest.max(length);
+        }
+        let groups = f64::from(self.groups.max(1));
+        let slowest = times.iter().copied().fold(0.0, f64::max);
+        let together = times.iter().sum::<f64>() / groups;
+        slowest.max(together) + self.barrier * (times.len() as f64 / groups).max(1.0)
+    }
+
+    /// Time of an iteration over all phases of a fabric, by Gauss-Seidel.
+    pub fn of_fabric(&self, fabric: &Fabric) -> f64 {
+        let of_fiber = |fiber: u32| {
+            let begin = fabric.fiber_edge_begin[fiber as usize];
+            fabric.fiber_edge_begin[fiber as usize + 1] - begin
+        };
+        fabric.set_fiber_begin.windows(2).map(|set| self.of_set((set[0]..set[1]).map(of_fiber))).sum()
+    }
+}
+
+impl Fabric {
+    /// Edges of the fibers of a set.
+    pub fn edges_of_set(&self, set: usize) -> u32 {
+        let [begin, end] = [set, set + 1].map(|set| self.fiber_edge_begin[self.set_fiber_begin[set] as usize]);
+        end - begin
+    }
+
+    /// Lanes that a phase can keep busy: fibers of its widest set, or edges of it by cyclic reduction.
+    pub fn width_of_phase(&self, phase: usize, solver: FiberSolver) -> usize {
+        let width = |set: usize| match solver {
+            FiberSolver::CyclicReduction => self.edges_of_set(set),
+            _ => self.set_fiber_begin[set + 1] - self.set_fiber_begin[set],
+        };
+        let sets = self.phases[phase].set_begin as usize..self.phases[phase].set_end as usize;
+        sets.map(width).max().unwrap_or(0) as usize
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_takes_as_long_as_its_longest_fiber_in_each_turn() {
+        let machine = LaneCost { lanes: 4, width: 2, groups: 2, barrier: 0.5, fiber: 1.0 };
+        assert_eq!(machine.of_set([]), 0.5);
+        assert_eq!(machine.of_set([3]), 4.5);
+        assert_eq!(machine.of_set([3, 2, 5, 1]), 6.5);
+        // The second turn of the first group.
+        assert_eq!(machine.of_set([3, 2, 5, 1, 4]), 9.5);
+        // One after the other.
+        assert_eq!(LaneCost { groups: 1, ..machine }.of_set([3, 2, 5, 1]), 10.0 + 1.0);
+    }
+
+    #[test]
+    fn one_lane_takes_all_edges_in_turn() {
+        let one = LaneCost { lanes: 1, width: 1, groups: 1, barrier: 0.0, fiber: 0.25 };
+        assert_eq!(one.of_set([3, 2, 5]), 10.75);
+    }
+}
