@@ -29,6 +29,7 @@
 
 mod bending;
 mod bends;
+mod chains;
 mod cook;
 mod csr;
 mod edges;
@@ -36,19 +37,23 @@ mod error;
 mod fibers;
 mod geodesic;
 mod grain;
+mod lengths;
 mod mass;
 mod options;
 mod quadify;
 mod report;
+mod runs;
 mod sets;
 mod straight;
 mod surface;
 mod tethers;
+mod thread;
 mod topology;
 mod virtual_particles;
 mod weld;
 
 pub use cook::{Cooked, cook};
 pub use error::CookError;
+pub use lengths::FiberLengths;
 pub use options::{CookOptions, Direction, Tethers, VirtualParticles, Weld};
 pub use report::{CookReport, PhaseReport};
