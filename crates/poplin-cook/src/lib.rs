@@ -7,12 +7,15 @@
 //! | weigh | `mass` | inverse masses and pins |
 //! | connect | `topology` | edges, rims, connected parts |
 //! | pair | `quadify` | which triangles are really one quad |
-//! | type | `grain`, `edges`, `bending` | vertical, horizontal, shearing or bending |
-//! | thread | `straight`, `fibers` | chains of edges for one thread each |
+//! | type | `edges`, `bending` | stretch, shearing or bending |
+//! | chain | `straight`, `chains` | which edges continue each other |
+//! | thread | `grain`, `runs`, `fibers`, `thread` | what is vertical or horizontal, and pieces for one thread each |
 //! | colour | `sets` | which fibers run at the same time |
 //! | tether | `geodesic`, `tethers` | how far particles may stray from the pins |
 //! | bend | `bends` | which triangles bend against each other |
 //! | spread | `virtual_particles` | which points of triangles collide too |
+//!
+//! Fibers and sets are those of Kim, "Character Clothing in PhysX-3", 2011, which does not say how they are found.
 //!
 //! ```
 //! use poplin_cook::{CookOptions, cook};

@@ -17,7 +17,8 @@ const RECOLORING_ROUNDS: usize = 3;
 ///    first every other piece, then those between.
 /// 3. Recolouring set by set, the last set first, never needs more sets and often fewer (iterated greedy: Culberson, 1992).
 ///
-/// At last fibers move from fuller to emptier sets. Pinned particles never move, so fibers of a set may share them.
+/// At last fibers move from fuller to emptier sets: their number counts, not their edges, as the widest set says how many
+/// threads the cloth needs. Pinned particles never move, so fibers of a set may share them.
 ///
 /// Within a set long fibers stand first, and fibers of one length by their first particle: neighbouring threads do equally
 /// much work on neighbouring memory. Wide sets stand before narrow ones.
