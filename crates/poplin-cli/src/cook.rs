@@ -1,9 +1,11 @@
 //! `poplin cook`: what cooking finds in a mesh.
 
+use poplin_cook::{CookReport, FiberLengths};
 use serde::Serialize;
 
 use crate::args::CookArgs;
 use crate::failure::{Exit, Failure, OrFail};
+use crate::fiber_picture::write_fiber_picture;
 use crate::garment::Garment;
 use crate::job::Job;
 use crate::output::say;
@@ -32,11 +34,30 @@ pub(crate) struct CookSummary {
     sets: usize,
     longest_fiber: usize,
     mean_fiber_length: f64,
+    stretch: StretchSummary,
     widest_set: usize,
     islands: usize,
     tethers_per_particle: usize,
     virtual_particles: usize,
     phases: Vec<PhaseSummary>,
+}
+
+/// The vertical and horizontal fibers together, as JSON.
+#[derive(Debug, Serialize)]
+struct StretchSummary {
+    edges: usize,
+    covered_edges: usize,
+    /// Mean length of the longest fibers that hold 95 % of the edges.
+    fiber_length_95: f64,
+    lengths: Vec<LengthSummary>,
+}
+
+/// Fibers of `from` edges up to the next entry's, as JSON.
+#[derive(Debug, Serialize)]
+struct LengthSummary {
+    from: usize,
+    fibers: usize,
+    edges: usize,
 }
 
 /// A phase of a cooked fabric, as JSON.
@@ -45,7 +66,21 @@ struct PhaseSummary {
     kind: &'static str,
     edges: usize,
     fibers: usize,
+    mean_fiber_length: f64,
     sets: usize,
+    idle_share: f64,
+}
+
+impl StretchSummary {
+    fn new(report: &CookReport) -> Self {
+        let buckets = FiberLengths::BUCKETS.into_iter().zip(report.stretch_lengths().histogram());
+        Self {
+            edges: report.stretch_edge_count,
+            covered_edges: report.covered_stretch_edge_count,
+            fiber_length_95: report.stretch_fiber_length(),
+            lengths: buckets.map(|(from, (fibers, edges))| LengthSummary { from, fibers, edges }).collect(),
+        }
+    }
 }
 
 impl CookSummary {
@@ -56,7 +91,9 @@ impl CookSummary {
             kind: phase.kind.name(),
             edges: phase.edge_count,
             fibers: phase.fiber_count,
+            mean_fiber_length: phase.lengths.mean(),
             sets: phase.set_count,
+            idle_share: phase.idle_share,
         });
         Self {
             name: garment.name.clone(),
@@ -80,6 +117,7 @@ impl CookSummary {
             sets: report.set_count(),
             longest_fiber: report.longest_fiber,
             mean_fiber_length: report.mean_fiber_length(),
+            stretch: StretchSummary::new(report),
             widest_set: report.widest_set,
             islands: report.island_count,
             tethers_per_particle: report.tethers_per_particle,
@@ -92,11 +130,22 @@ impl CookSummary {
 /// Cooks and reports.
 pub(crate) fn cook(args: &CookArgs) -> Result<Exit, Failure> {
     let job = Job::of_cook(args)?;
+    if let Some(path) = &args.picture {
+        write_fiber_picture(path, &job.garments).or_failed()?;
+    }
     if args.json {
         let summaries: Vec<_> = job.garments.iter().map(CookSummary::new).collect();
         say!("{}", serde_json::to_string_pretty(&summaries).or_failed()?);
         return Ok(Exit::Success);
     }
+    print_reports(&job);
+    if let Some(path) = &args.picture {
+        say!("{:<12}{}", "picture", path.display());
+    }
+    Ok(Exit::Success)
+}
+
+fn print_reports(job: &Job) {
     for (index, garment) in job.garments.iter().enumerate() {
         if index > 0 {
             say!("");
@@ -108,5 +157,4 @@ pub(crate) fn cook(args: &CookArgs) -> Result<Exit, Failure> {
         say!("{} (cooked in {:.1} ms{copies})", garment.name, garment.cook_time.as_secs_f64() * 1e3);
         say!("{}", garment.report);
     }
-    Ok(Exit::Success)
 }

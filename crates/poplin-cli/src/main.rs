@@ -5,6 +5,7 @@ mod args;
 mod conform;
 mod cook;
 mod failure;
+mod fiber_picture;
 mod garment;
 mod info;
 mod job;

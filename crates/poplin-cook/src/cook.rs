@@ -5,14 +5,15 @@ use std::sync::Arc;
 use poplin_model::{Cloth, Fabric, Mesh, Phase, PhaseKind};
 
 use crate::bends::Bends;
-use crate::edges::KindEdges;
-use crate::fibers::Fibers;
+use crate::chains::Ground;
+use crate::edges::Edges;
 use crate::grain::{face_verticals, vertex_normals};
 use crate::mass::{Masses, particle_stiffness_log2};
 use crate::report::PhaseReport;
 use crate::sets::color_fibers;
 use crate::surface::Surface;
 use crate::tethers::TetherTable;
+use crate::thread::thread_fibers;
 use crate::topology::Topology;
 use crate::virtual_particles::spread_virtual_particles;
 use crate::{CookError, CookOptions, CookReport};
@@ -85,7 +86,7 @@ fn thread_fabric(
 ) -> Fabric {
     let verticals = face_verticals(surface, mesh, options.direction);
     let normals = vertex_normals(surface);
-    let edges = KindEdges::find(surface, topology, &verticals, &normals, inverse_masses, options);
+    let edges = Edges::find(surface, topology, &verticals, &normals, inverse_masses, options);
     let mut fabric = Fabric {
         particle_count: surface.positions.len() as u32,
         set_fiber_begin: vec![0],
@@ -93,22 +94,19 @@ fn thread_fabric(
         triangles: surface.triangles().collect(),
         ..Fabric::default()
     };
-    for (kind, edges) in PhaseKind::ALL.into_iter().zip(&edges.0).filter(|(_, edges)| !edges.is_empty()) {
-        let (max_turn, max_length) = (f64::from(options.max_turn), options.max_fiber_length as usize);
-        let fibers = Fibers::thread(edges, &surface.positions, &normals, max_turn, max_length);
+    let ground = Ground { positions: &surface.positions, normals: &normals, inverse_masses };
+    let threaded = PhaseKind::ALL.into_iter().zip(thread_fibers(&edges, ground, options));
+    for (kind, fibers) in threaded.filter(|(_, fibers)| fibers.len() > 0) {
         let sets = color_fibers(&fibers, inverse_masses);
         let set_begin = fabric.set_count() as u32;
         for set in &sets {
             set.iter().for_each(|&fiber| push_fiber(&mut fabric, fibers.vertices(fiber as usize), surface));
             fabric.set_fiber_begin.push(fabric.fiber_count() as u32);
-            report.widest_set = report.widest_set.max(set.len());
         }
         fabric.phases.push(Phase { kind, set_begin, set_end: fabric.set_count() as u32 });
-        let (edge_count, fiber_count, set_count) = (edges.len(), fibers.len(), sets.len());
-        report.phases.push(PhaseReport { kind, edge_count, fiber_count, set_count });
-        let longest = (0..fibers.len()).map(|fiber| fibers.vertices(fiber).len() - 1).max().unwrap_or(0);
-        report.longest_fiber = report.longest_fiber.max(longest);
+        report.phases.push(PhaseReport::new(kind, &fibers, &sets));
     }
+    report.read_fabric(&edges.stretch, &fabric);
     if !options.vertex_stiffness.is_empty() {
         let stiffness = particle_stiffness_log2(surface, &options.vertex_stiffness);
         // log2(1 - stiffness) falls with stiffness: the smaller stiffness is the larger number.

@@ -1,24 +1,32 @@
-//! All edges of the fabric, sorted into kinds.
+//! All edges of the fabric, by what they do.
 
 use glam::DVec3;
-use poplin_model::PhaseKind;
 
 use crate::CookOptions;
 use crate::bending::bending_pairs;
-use crate::grain::stretch_kind;
+use crate::grain::uprightness;
 use crate::quadify::QuadPairs;
 use crate::surface::{Face, Surface};
 use crate::topology::{Topology, key_pair, pair_key};
 
-/// Particle pairs of each kind, in the order of [`PhaseKind::ALL`], each pair once in all and in ascending order.
+/// Particle pairs, each once in all and each list in ascending order.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct KindEdges(pub(crate) [Vec<[u32; 2]>; 4]);
+pub(crate) struct Edges {
+    /// Edges that hold the cloth's length and width. Which of both is for their chains to say.
+    pub(crate) stretch: Vec<[u32; 2]>,
+    /// Length of every stretch edge \[m\], and how upright it is ([`uprightness`]).
+    pub(crate) courses: Vec<(f64, f64)>,
+    /// Edges across quads.
+    pub(crate) shearing: Vec<[u32; 2]>,
+    /// Edges that span a vertex or a fold line.
+    pub(crate) bending: Vec<[u32; 2]>,
+}
 
-impl KindEdges {
+impl Edges {
     /// Sorts the edges of a surface.
     ///
-    /// - A side of a face is a stretch edge, vertical or horizontal by its angle to the vertical of its faces. That holds
-    ///   for every edge of an irregular triangle mesh too: without it the cloth could stretch there.
+    /// - A side of a face is a stretch edge. That holds for every edge of an irregular triangle mesh too: without it the cloth
+    ///   could stretch there.
     /// - Shear edges are the diagonals of quads, and both diagonals of a pair of triangles that form a quad.
     /// - Bending edges see [`bending_pairs`].
     ///
@@ -37,18 +45,16 @@ impl KindEdges {
             let moves = inverse_masses[a as usize] > 0.0 || inverse_masses[b as usize] > 0.0;
             moves && surface.positions[a as usize] != surface.positions[b as usize]
         };
-        let mut kinds = Self::default();
-        for (edge, &pair) in topology.edges.iter().enumerate() {
-            if !useful(&pair) {
+        let mut edges = Self::default();
+        for (edge, &pair) in topology.edges.iter().enumerate().filter(|(_, pair)| useful(pair)) {
+            if quad_pairs.is_shared_edge[edge] {
+                edges.shearing.push(pair);
                 continue;
             }
-            let kind = if quad_pairs.is_shared_edge[edge] {
-                PhaseKind::Shearing
-            } else {
-                let along = surface.positions[pair[1] as usize] - surface.positions[pair[0] as usize];
-                stretch_kind(along, topology.edge_faces.row(edge).iter().map(|&face| verticals[face as usize]))
-            };
-            kinds.of_mut(kind).push(pair);
+            let along = surface.positions[pair[1] as usize] - surface.positions[pair[0] as usize];
+            let verticals = topology.edge_faces.row(edge).iter().map(|&face| verticals[face as usize]);
+            edges.stretch.push(pair);
+            edges.courses.push((along.length(), uprightness(along, verticals)));
         }
         let is_mesh_edge = |pair: &[u32; 2]| topology.edges.binary_search(pair).is_ok();
         let mut shear: Vec<u64> = surface.faces.iter().flat_map(quad_diagonals).map(pair_key).collect();
@@ -61,17 +67,11 @@ impl KindEdges {
             bending.sort_unstable();
             bending.dedup();
             bending.retain(|key| !is_mesh_edge(&key_pair(*key)) && shear.binary_search(key).is_err());
-            *kinds.of_mut(PhaseKind::Bending) = bending.into_iter().map(key_pair).filter(useful).collect();
+            edges.bending = bending.into_iter().map(key_pair).filter(useful).collect();
         }
-        let shearing = kinds.of_mut(PhaseKind::Shearing);
-        shearing.extend(shear.into_iter().map(key_pair).filter(useful));
-        shearing.sort_unstable();
-        kinds
-    }
-
-    fn of_mut(&mut self, kind: PhaseKind) -> &mut Vec<[u32; 2]> {
-        let index = PhaseKind::ALL.iter().position(|&other| other == kind);
-        &mut self.0[index.expect("ALL holds every kind")]
+        edges.shearing.extend(shear.into_iter().map(key_pair).filter(useful));
+        edges.shearing.sort_unstable();
+        edges
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which way is vertical, at every face and vertex of the surface.
 
 use glam::DVec3;
-use poplin_model::{Mesh, PhaseKind};
+use poplin_model::Mesh;
 
 use crate::Direction;
 use crate::mass::area_vector;
@@ -10,9 +10,8 @@ use crate::surface::{Face, Surface};
 /// The direction counts as standing on the surface if less than this part of it lies within: about 11 degrees.
 const MIN_TANGENT_PART: f64 = 0.2;
 
-/// An edge is vertical if cos^2 of its angle to the vertical is at least this: 45 degrees, with a margin so that rounding
-/// does not scatter the edges of a mesh at exactly 45 degrees over both kinds.
-const MIN_VERTICAL_COSINE_SQUARED: f64 = 0.5 - 1e-3;
+/// Edges at 45 degrees count as a little upright, so that rounding does not scatter those of a mesh over both kinds.
+const UPRIGHT_MARGIN: f64 = 1e-3;
 
 /// Unit vertical tangent of every face, zero where there is none.
 ///
@@ -57,12 +56,12 @@ fn texture_gradient(face: &Face, surface: &Surface, uvs: &[[f32; 2]]) -> DVec3 {
     if face.is_quad() { (first + gradient(2, 3, 0)).normalize_or_zero() } else { first }
 }
 
-/// Whether an edge runs along or across the vertical of its faces.
-pub(crate) fn stretch_kind(edge: DVec3, verticals: impl Iterator<Item = DVec3>) -> PhaseKind {
+/// How upright an edge is in its faces: +1/2 along their vertical, 0 at 45 degrees, -1/2 across (cos^2 - 1/2).
+pub(crate) fn uprightness(edge: DVec3, verticals: impl Iterator<Item = DVec3>) -> f64 {
     // A vertical is an axis, not an arrow: mirrored texture islands point the other way.
     let sum = verticals.fold(DVec3::ZERO, |sum, v| if sum.dot(v) < 0.0 { sum - v } else { sum + v });
     let cosine = edge.normalize_or_zero().dot(sum.normalize_or_zero());
-    if cosine * cosine >= MIN_VERTICAL_COSINE_SQUARED { PhaseKind::Vertical } else { PhaseKind::Horizontal }
+    cosine * cosine - (0.5 - UPRIGHT_MARGIN)
 }
 
 /// Unit normal of every vertex, area weighted; zero where the faces around it cancel out.

@@ -15,7 +15,7 @@ pub enum Weld {
     Relative(f32),
 }
 
-/// What "vertical" means: it sorts stretch edges into vertical and horizontal.
+/// What "vertical" means: it sorts chains of stretch edges into vertical and horizontal by their course.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Direction {
     /// Along this vector, usually gravity (default `[0, -1, 0]`); of any length but 0.
@@ -65,9 +65,13 @@ pub struct CookOptions {
     /// What "vertical" means (default gravity along -y).
     pub direction: Direction,
     /// Longest fiber, in edges, `1..=16777216` (default 16). 1 gives the classical graph-coloured fabric; longer fibers
-    /// need fewer barriers, shorter ones keep more threads busy.
+    /// need fewer barriers, shorter ones keep more threads busy. Fibers end at pins, and one that hangs on a single pin begins
+    /// there; other vertical ones begin at their upper end: against gravity, or along +y for [`Direction::UvV`].
     pub max_fiber_length: u32,
     /// Largest turn between two edges of a fiber, measured in the surface \[rad\], `0..=pi` (default pi/4).
+    ///
+    /// Small turns add up: a chain of stretch edges is cut also where it strays from the vertical to the horizontal, or the other
+    /// way round, by more than two edges that lie fully across, or four at 60 degrees.
     pub max_turn: f32,
     /// Whether to make two-ring edges (default true). Without, nothing but the one-ring resists folding.
     pub bending: bool,

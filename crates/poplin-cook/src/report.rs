@@ -2,10 +2,16 @@
 
 use std::fmt;
 
-use poplin_model::PhaseKind;
+use poplin_model::{Fabric, PhaseKind};
+
+use crate::FiberLengths;
+use crate::fibers::Fibers;
+
+/// Share of the stretch edges whose fibers the quality of a cook is judged by: see [`CookReport::stretch_fiber_length`].
+const JUDGED_SHARE: f64 = 0.95;
 
 /// One phase of the cooked fabric, in numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PhaseReport {
     /// What its edges are.
     pub kind: PhaseKind,
@@ -15,6 +21,27 @@ pub struct PhaseReport {
     pub fiber_count: usize,
     /// Its sets (colours): a step needs a barrier for each.
     pub set_count: usize,
+    /// How long its fibers are.
+    pub lengths: FiberLengths,
+    /// Imbalance: the share of their time that lanes wait, `0..1`, if every fiber of a set has a lane and an edge takes one step.
+    /// A set takes as many steps as its longest fiber has edges, so this is `1 - edges / sum(fibers * longest)` over its sets.
+    pub idle_share: f64,
+}
+
+impl PhaseReport {
+    /// The numbers of a phase from its fibers and its sets of fiber indices.
+    pub(crate) fn new(kind: PhaseKind, fibers: &Fibers, sets: &[Vec<u32>]) -> Self {
+        let edge_count_of = |fiber: u32| fibers.vertices(fiber as usize).len() - 1;
+        let mut lengths = FiberLengths::default();
+        let mut lane_steps = 0;
+        for set in sets {
+            set.iter().for_each(|&fiber| lengths.add(edge_count_of(fiber)));
+            lane_steps += set.len() * set.iter().map(|&fiber| edge_count_of(fiber)).max().unwrap_or(0);
+        }
+        let (edge_count, fiber_count, set_count) = (lengths.edge_count(), lengths.fiber_count(), sets.len());
+        let idle_share = 1.0 - edge_count as f64 / lane_steps.max(1) as f64;
+        Self { kind, edge_count, fiber_count, set_count, lengths, idle_share }
+    }
 }
 
 /// What cooking did to a mesh.
@@ -48,6 +75,10 @@ pub struct CookReport {
     pub area: f64,
     /// Mass of the surface, pinned particles included \[kg\].
     pub mass: f64,
+    /// Edges that hold length and width: sides of faces, without diagonals of quads and edges between pins.
+    pub stretch_edge_count: usize,
+    /// Stretch edges that were found in exactly one fiber of the vertical and horizontal phases; all of them, if all is well.
+    pub covered_stretch_edge_count: usize,
     /// Phases in solving order.
     pub phases: Vec<PhaseReport>,
     /// Edges of the longest fiber.
@@ -87,6 +118,42 @@ impl CookReport {
         self.phases.iter().map(|phase| phase.set_count).sum()
     }
 
+    /// Takes from the finished fabric what concerns all its fibers: `stretch` are its stretch edges as they should be, in
+    /// ascending order.
+    pub(crate) fn read_fabric(&mut self, stretch: &[[u32; 2]], fabric: &Fabric) {
+        self.widest_set = fabric.widest_set();
+        self.longest_fiber = self.phases.iter().map(|phase| phase.lengths.longest()).max().unwrap_or(0);
+        let kinds = fabric.edge_kinds();
+        let mut times_found = vec![0u32; stretch.len()];
+        for (_, [a, b]) in fabric.edges().filter(|&(edge, _)| is_stretch(kinds[edge])) {
+            if let Ok(place) = stretch.binary_search(&[a.min(b), a.max(b)]) {
+                times_found[place] += 1;
+            }
+        }
+        self.stretch_edge_count = stretch.len();
+        self.covered_stretch_edge_count = times_found.iter().filter(|&&times| times == 1).count();
+    }
+
+    /// How long the vertical and horizontal fibers are.
+    pub fn stretch_lengths(&self) -> FiberLengths {
+        let stretch = self.phases.iter().filter(|phase| is_stretch(phase.kind));
+        stretch.fold(FiberLengths::default(), |sum, phase| sum.merged(&phase.lengths))
+    }
+
+    /// Share of the stretch edges that stand in exactly one fiber, `0..=1`.
+    pub fn stretch_coverage(&self) -> f64 {
+        match self.stretch_edge_count {
+            0 => 1.0,
+            count => self.covered_stretch_edge_count as f64 / count as f64,
+        }
+    }
+
+    /// Mean edges of the longest vertical and horizontal fibers that hold 95 % of the stretch edges
+    /// ([`FiberLengths::mean_of_longest`]).
+    pub fn stretch_fiber_length(&self) -> f64 {
+        self.stretch_lengths().mean_of_longest(JUDGED_SHARE)
+    }
+
     /// Mean edges of a fiber; 0 without fibers.
     pub fn mean_fiber_length(&self) -> f64 {
         self.edge_count() as f64 / self.fiber_count().max(1) as f64
@@ -124,16 +191,54 @@ impl fmt::Display for CookReport {
         if self.bend_count > 0 {
             row("bends", self.bend_count.to_string(), format!("angles between triangles, in {} sets", self.bend_set_count))?;
         }
-        writeln!(f, "{:<12}{:>12}{:>12}{:>12}", "phase", "edges", "fibers", "sets")?;
-        for phase in &self.phases {
-            let PhaseReport { kind, edge_count, fiber_count, set_count } = phase;
-            writeln!(f, "  {:<10}{edge_count:>12}{fiber_count:>12}{set_count:>12}", kind.name())?;
-        }
-        writeln!(f, "  {:<10}{:>12}{:>12}{:>12}", "all", self.edge_count(), self.fiber_count(), self.set_count())?;
-        let (mean, longest) = (self.mean_fiber_length(), self.longest_fiber);
-        writeln!(f, "{:<12}{mean:>12.1}  edges on average, {longest} in the longest", "fiber length")?;
+        self.write_phases(f)?;
+        self.write_stretch(f)?;
+        writeln!(f, "{:<12}{:>12}  edges in one fiber", "longest", self.longest_fiber)?;
         write!(f, "{:<12}{:>12}  fibers: threads that can work at once", "widest set", self.widest_set)
     }
+}
+
+impl CookReport {
+    fn write_phases(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:<12}{:>12}{:>12}{:>12}{:>12}{:>12}", "phase", "edges", "fibers", "mean", "sets", "idle")?;
+        for phase in &self.phases {
+            let PhaseReport { kind, edge_count, fiber_count, set_count, lengths, idle_share } = phase;
+            let (mean, idle) = (lengths.mean(), format!("{:.0} %", 100.0 * idle_share));
+            writeln!(f, "  {:<10}{edge_count:>12}{fiber_count:>12}{mean:>12.1}{set_count:>12}{idle:>12}", kind.name())?;
+        }
+        let (edges, fibers, mean, sets) = (self.edge_count(), self.fiber_count(), self.mean_fiber_length(), self.set_count());
+        writeln!(f, "  {:<10}{edges:>12}{fibers:>12}{mean:>12.1}{sets:>12}", "all")
+    }
+
+    /// What became of the stretch edges; nothing if there are none.
+    fn write_stretch(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.stretch_edge_count == 0 {
+            return Ok(());
+        }
+        let (covered, length) = (100.0 * self.stretch_coverage(), self.stretch_fiber_length());
+        writeln!(f, "{:<12}{covered:>10.1} %  of {} edges in one fiber each", "stretch", self.stretch_edge_count)?;
+        let (lengths, share) = (self.stretch_lengths(), 100.0 * JUDGED_SHARE);
+        writeln!(f, "{:<12}{length:>12.1}  edges on average in the longest fibers that hold {share:.0} % of them", "")?;
+        write!(f, "  {:<10}", "length")?;
+        for (index, first) in FiberLengths::BUCKETS.into_iter().enumerate() {
+            let name = match FiberLengths::BUCKETS.get(index + 1) {
+                Some(next) if next - first == 1 => first.to_string(),
+                Some(next) => format!("{first}-{}", next - 1),
+                None => format!("{first}+"),
+            };
+            write!(f, "{name:>8}")?;
+        }
+        write!(f, "\n  {:<10}", "fibers")?;
+        lengths.histogram().iter().try_for_each(|(fibers, _)| write!(f, "{fibers:>8}"))?;
+        write!(f, "\n  {:<10}", "edges")?;
+        let part = |edges: usize| 100.0 * edges as f64 / lengths.edge_count().max(1) as f64;
+        lengths.histogram().iter().try_for_each(|&(_, edges)| write!(f, "{:>6.1} %", part(edges)))?;
+        writeln!(f)
+    }
+}
+
+fn is_stretch(kind: PhaseKind) -> bool {
+    matches!(kind, PhaseKind::Vertical | PhaseKind::Horizontal)
 }
 
 /// The counts that are not 0, with their names.
@@ -149,12 +254,28 @@ mod tests {
 
     #[test]
     fn the_table_tells_what_happened_and_leaves_out_what_did_not() {
-        let phase = PhaseReport { kind: PhaseKind::Vertical, edge_count: 30, fiber_count: 10, set_count: 2 };
-        let report = CookReport { vertex_count: 42, welded_vertex_count: 7, phases: vec![phase], ..CookReport::default() };
+        let mut lengths = FiberLengths::default();
+        [8, 8, 8, 2, 2, 1, 1].into_iter().for_each(|length| lengths.add(length));
+        let phase =
+            PhaseReport { kind: PhaseKind::Vertical, edge_count: 30, fiber_count: 7, set_count: 2, lengths, idle_share: 0.25 };
+        let phases = vec![phase];
+        let (stretch_edge_count, covered_stretch_edge_count) = (32, 30);
+        let report = CookReport {
+            vertex_count: 42,
+            welded_vertex_count: 7,
+            stretch_edge_count,
+            covered_stretch_edge_count,
+            phases,
+            ..CookReport::default()
+        };
         let table = report.to_string();
         assert!(table.contains("vertices              42  7 welded to another\n"), "{table}");
-        assert!(table.contains("  vertical            30          10           2\n"), "{table}");
-        assert!(table.contains("fiber length         3.0  edges on average"), "{table}");
+        assert!(table.contains("  vertical            30           7         4.3           2        25 %\n"), "{table}");
+        assert!(table.contains("stretch           93.8 %  of 32 edges in one fiber each\n"), "{table}");
+        // 8 + 8 + 8 + 2 + 2 + 1 edges are 95 % of 30.
+        assert!(table.contains("         4.8  edges on average in the longest fibers that hold 95 %"), "{table}");
+        assert!(table.contains("  fibers           2       2       0       3       0       0       0\n"), "{table}");
+        assert!(table.contains("  edges        6.7 %  13.3 %   0.0 %  80.0 %   0.0 %   0.0 %   0.0 %\n"), "{table}");
         assert!(!table.contains("degenerate") && !table.contains("3 or more"), "{table}");
     }
 }

@@ -1,6 +1,7 @@
 //! Which fibers may run at the same time.
 
 use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use crate::csr::Csr;
 use crate::fibers::Fibers;
@@ -12,11 +13,12 @@ const RECOLORING_ROUNDS: usize = 3;
 ///
 /// Greedy colouring: each fiber goes to the first set that none of its moving particles is in. What matters is the order:
 /// 1. Whole chains are coloured first, the longest first. On a grid that tells rows from columns.
-/// 2. Fibers are coloured in the order of these colours, of each chain first every other piece, then those between: sets
-///    are at most twice the chain colours, plus what chains that cross themselves need.
+/// 2. Fibers are coloured where the most sets are taken already; of these in the order of the chains' colours, of each chain
+///    first every other piece, then those between.
 /// 3. Recolouring set by set, the last set first, never needs more sets and often fewer (iterated greedy: Culberson, 1992).
 ///
-/// At last fibers move from fuller to emptier sets. Pinned particles never move, so fibers of a set may share them.
+/// At last fibers move from fuller to emptier sets: their number counts, not their edges, as the widest set says how many
+/// threads the cloth needs. Pinned particles never move, so fibers of a set may share them.
 ///
 /// Within a set long fibers stand first, and fibers of one length by their first particle: neighbouring threads do equally
 /// much work on neighbouring memory. Wide sets stand before narrow ones.
@@ -75,9 +77,9 @@ impl<'a> Conflicts<'a> {
         Self { fibers, at_particle: Csr::new(inverse_masses.len(), moving), taken: Vec::new(), query: 0 }
     }
 
-    /// Colours of all fibers: first fit in the given order, then recolouring.
+    /// Colours of all fibers: by saturation with ties in the given order, then recolouring.
     fn color(&mut self, mut order: Vec<u32>) -> Vec<u32> {
-        let mut colors = self.first_fit(&order);
+        let mut colors = self.saturate(&order);
         for _ in 0..RECOLORING_ROUNDS {
             order.sort_by_key(|&fiber| Reverse(colors[fiber as usize]));
             colors = self.first_fit(&order);
@@ -89,12 +91,46 @@ impl<'a> Conflicts<'a> {
     fn first_fit(&mut self, order: &[u32]) -> Vec<u32> {
         let mut colors = vec![NO_COLOR; order.len()];
         for &fiber in order {
-            self.mark_taken(fiber, &colors);
-            let free = self.taken.iter().position(|&query| query != self.query);
-            colors[fiber as usize] = free.unwrap_or_else(|| {
-                self.taken.push(0);
-                self.taken.len() - 1
-            }) as u32;
+            colors[fiber as usize] = self.free_color(fiber, &colors);
+        }
+        colors
+    }
+
+    /// The first colour that no fiber sharing a moving particle with this one has.
+    fn free_color(&mut self, fiber: u32, colors: &[u32]) -> u32 {
+        self.mark_taken(fiber, colors);
+        let free = self.taken.iter().position(|&query| query != self.query);
+        let color = free.unwrap_or(self.taken.len());
+        self.taken.resize(self.taken.len().max(color + 1), 0);
+        color as u32
+    }
+
+    /// Colours of all fibers, each the first that is free when its turn comes: next is the fiber with the most colours around
+    /// it, of these the first in `order` (DSATUR: Brélaz, 1979).
+    fn saturate(&mut self, order: &[u32]) -> Vec<u32> {
+        let mut colors = vec![NO_COLOR; order.len()];
+        let mut place = vec![0u32; order.len()];
+        order.iter().zip(0u32..).for_each(|(&fiber, rank)| place[fiber as usize] = rank);
+        // Of colours beyond 63 one bit tells that there are some: they only come at hubs, and only guide the order.
+        let mut around = vec![0u64; order.len()];
+        let mut waiting: BinaryHeap<(u32, Reverse<u32>)> = place.iter().map(|&rank| (0, Reverse(rank))).collect();
+        while let Some((count, Reverse(rank))) = waiting.pop() {
+            let fiber = order[rank as usize];
+            if colors[fiber as usize] != NO_COLOR || count != around[fiber as usize].count_ones() {
+                continue;
+            }
+            let color = self.free_color(fiber, &colors);
+            colors[fiber as usize] = color;
+            let bit = 1u64 << color.min(63);
+            for &vertex in self.fibers.vertices(fiber as usize) {
+                for &other in self.at_particle.row(vertex as usize) {
+                    let around = &mut around[other as usize];
+                    if colors[other as usize] == NO_COLOR && *around & bit == 0 {
+                        *around |= bit;
+                        waiting.push((around.count_ones(), Reverse(place[other as usize])));
+                    }
+                }
+            }
         }
         colors
     }

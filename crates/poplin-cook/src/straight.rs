@@ -5,6 +5,14 @@ use glam::DVec3;
 /// Edges at a vertex beyond which nothing runs straight on: a hub, where pairing would cost the square of their number.
 const MAX_PAIRED_EDGES: usize = 64;
 
+/// Edges at a vertex up to which the best of all pairings is found; beyond, the straightest pair is taken first. Garments
+/// have five to eight, and the search takes `2^n n` steps.
+const MAX_SEARCHED_EDGES: usize = 10;
+
+/// What an edge that stays alone costs at least. It is more than all turns of a vertex together, so no pair is given up for
+/// smaller turns.
+const ALONE: f64 = 1000.0;
+
 /// Pairs edges at a vertex by how straight they continue each other.
 ///
 /// Directions are laid into the tangent plane first: a line across the rim of a box or around a thin tube is straight
@@ -13,36 +21,84 @@ const MAX_PAIRED_EDGES: usize = 64;
 pub(crate) struct StraightPairs {
     min_cosine: f64,
     directions: Vec<DVec3>,
+    /// Cosine of the turn, and the positions of the two edges, the smaller first.
     candidates: Vec<(f64, u32, u32)>,
     taken: Vec<bool>,
+    /// Of every subset of the edges at a vertex what its best pairing costs, and the partner of its last edge there.
+    best: Vec<(f64, usize)>,
     pairs: Vec<[u32; 2]>,
 }
 
 impl StraightPairs {
     /// Pairs edges that turn by at most `max_turn` \[rad\].
     pub(crate) fn new(max_turn: f64) -> Self {
-        let (directions, candidates, taken, pairs) = Default::default();
+        let (directions, candidates, taken, best, pairs) = Default::default();
         // The margin keeps turns of exactly the limit in, whatever the rounding.
-        Self { min_cosine: max_turn.cos() - 1e-6, directions, candidates, taken, pairs }
+        Self { min_cosine: max_turn.cos() - 1e-6, directions, candidates, taken, best, pairs }
     }
 
     /// Pairs of positions in `ends` (the far ends of the edges at `center`), the straightest first; each end at most once.
     pub(crate) fn find(&mut self, center: DVec3, normal: DVec3, ends: impl ExactSizeIterator<Item = DVec3>) -> &[[u32; 2]] {
-        self.pairs.clear();
-        if ends.len() > MAX_PAIRED_EDGES {
-            return &self.pairs;
+        self.find_candidates(center, normal, ends);
+        self.take_straightest();
+        &self.pairs
+    }
+
+    /// Whether two edges at `center` with these far ends may be a pair.
+    pub(crate) fn is_pair(&self, center: DVec3, normal: DVec3, [a, b]: [DVec3; 2]) -> bool {
+        self.little_turn(lay_flat(a - center, normal), lay_flat(b - center, normal)).is_some()
+    }
+
+    /// As many pairs of positions in `ends` as the limit of turn allows, and of all such pairings the one with the smallest
+    /// sum of squared turns [rad^2] and of the `price` of every end that stays alone, `0..=10` each.
+    pub(crate) fn find_most(
+        &mut self,
+        center: DVec3,
+        normal: DVec3,
+        ends: impl ExactSizeIterator<Item = DVec3>,
+        price: impl Fn(usize) -> f64,
+    ) -> &[[u32; 2]] {
+        let count = ends.len();
+        self.find_candidates(center, normal, ends);
+        if self.is_each_end_in_one_pair() || count > MAX_SEARCHED_EDGES {
+            self.take_straightest();
+        } else {
+            self.take_best(count, price);
         }
-        self.directions.clear();
-        self.directions.extend(ends.map(|end| lay_flat(end - center, normal)));
+        &self.pairs
+    }
+
+    fn find_candidates(&mut self, center: DVec3, normal: DVec3, ends: impl ExactSizeIterator<Item = DVec3>) {
+        self.pairs.clear();
         self.candidates.clear();
+        self.directions.clear();
+        if ends.len() > MAX_PAIRED_EDGES {
+            return;
+        }
+        self.directions.extend(ends.map(|end| lay_flat(end - center, normal)));
         for (second, b) in self.directions.iter().enumerate() {
             for (first, a) in self.directions[..second].iter().enumerate() {
-                let cosine = -a.dot(*b);
-                if cosine >= self.min_cosine {
+                if let Some(cosine) = self.little_turn(*a, *b) {
                     self.candidates.push((cosine, first as u32, second as u32));
                 }
             }
         }
+    }
+
+    /// Cosine of the turn from one of two edges to the other, if it is within the limit; directions lead away from the vertex.
+    fn little_turn(&self, a: DVec3, b: DVec3) -> Option<f64> {
+        Some(-a.dot(b)).filter(|&cosine| cosine >= self.min_cosine)
+    }
+
+    /// Whether there is nothing to choose, as everywhere on a grid.
+    fn is_each_end_in_one_pair(&mut self) -> bool {
+        self.taken.clear();
+        self.taken.resize(self.directions.len(), false);
+        let mut take = |end: u32| !std::mem::replace(&mut self.taken[end as usize], true);
+        self.candidates.iter().all(|&(_, first, second)| take(first) && take(second))
+    }
+
+    fn take_straightest(&mut self) {
         self.candidates.sort_unstable_by(|x, y| y.0.total_cmp(&x.0).then((x.1, x.2).cmp(&(y.1, y.2))));
         self.taken.clear();
         self.taken.resize(self.directions.len(), false);
@@ -52,7 +108,42 @@ impl StraightPairs {
                 self.pairs.push([first, second]);
             }
         }
-        &self.pairs
+    }
+
+    /// The best pairing of all edges, from the best pairings of all subsets: the last edge of a subset stays alone or goes
+    /// with one of the others, and what is left is a smaller subset. Ties go to the edge alone, then to the first partner.
+    fn take_best(&mut self, count: usize, price: impl Fn(usize) -> f64) {
+        for (cosine, _, _) in &mut self.candidates {
+            *cosine = cosine.clamp(-1.0, 1.0).acos().powi(2);
+        }
+        self.best.clear();
+        self.best.push((0.0, 0));
+        for last in 0..count {
+            let alone = ALONE + price(last);
+            for others in 0..1 << last {
+                let mut choice = (self.best[others].0 + alone, last);
+                for &(turn_squared, first, second) in &self.candidates {
+                    let bit = 1 << first;
+                    if second as usize == last && others & bit != 0 {
+                        let cost = self.best[others ^ bit].0 + turn_squared;
+                        if cost < choice.0 {
+                            choice = (cost, first as usize);
+                        }
+                    }
+                }
+                self.best.push(choice);
+            }
+        }
+        let mut left = self.best.len() - 1;
+        while left != 0 {
+            let last = left.ilog2() as usize;
+            let partner = self.best[left].1;
+            left ^= 1 << last;
+            if partner != last {
+                left ^= 1 << partner;
+                self.pairs.push([partner as u32, last as u32]);
+            }
+        }
     }
 }
 
@@ -73,6 +164,58 @@ mod tests {
         let mut straight = StraightPairs::new(0.7);
         assert_eq!(straight.find(DVec3::ZERO, DVec3::Y, ends.into_iter()), [[0, 2], [1, 3]]);
         assert_eq!(StraightPairs::new(0.1).find(DVec3::ZERO, DVec3::Y, ends.into_iter()), [[0, 2]]);
+    }
+
+    /// Unit vectors at angles in a plane \[degrees\].
+    fn at(angles: &[i32]) -> Vec<DVec3> {
+        let place = |angle: &i32| f64::from(*angle).to_radians().sin_cos();
+        angles.iter().map(place).map(|(sin, cos)| DVec3::new(cos, sin, 0.0)).collect()
+    }
+
+    fn most(angles: &[i32], prices: &[f64]) -> Vec<[u32; 2]> {
+        let price = |k: usize| prices.get(k).copied().unwrap_or(0.0);
+        let mut pairs = StraightPairs::new(0.8).find_most(DVec3::ZERO, DVec3::Z, at(angles).into_iter(), price).to_vec();
+        pairs.sort_unstable();
+        pairs
+    }
+
+    #[test]
+    fn two_bent_pairs_are_better_than_one_straight_pair_and_two_edges_alone() {
+        // 0 and 180 are straight, but 40 and 140 find nobody else: they turn by 80 to one another.
+        let angles = [0, 180, 220, 320];
+        let greedy = StraightPairs::new(0.8).find(DVec3::ZERO, DVec3::Z, at(&angles).into_iter()).to_vec();
+        assert_eq!(greedy, [[0, 1]]);
+        assert_eq!(most(&angles, &[]), [[0, 2], [1, 3]]);
+    }
+
+    #[test]
+    fn of_equally_many_pairs_the_straightest_win_and_the_dear_end_is_not_left_alone() {
+        assert_eq!(most(&[0, 60, 120, 185, 245, 300], &[]), [[0, 3], [1, 4], [2, 5]]);
+        // 0 could go with 165 or 195.
+        assert_eq!(most(&[0, 165, 195], &[0.0, 0.3, 0.0]), [[0, 1]]);
+        assert_eq!(most(&[0, 165, 195], &[0.0, 0.0, 0.3]), [[0, 2]]);
+    }
+
+    #[test]
+    fn as_many_pairs_are_found_as_there_are_by_trying_all() {
+        fn most_by_trying(left: &[usize], fits: &dyn Fn(usize, usize) -> bool) -> usize {
+            let Some((&first, others)) = left.split_first() else { return 0 };
+            let without = |k: usize| others.iter().copied().filter(|&other| other != k).collect::<Vec<_>>();
+            let with = others.iter().filter(|&&k| fits(first, k)).map(|&k| 1 + most_by_trying(&without(k), fits));
+            with.max().unwrap_or(0).max(most_by_trying(others, fits))
+        }
+        let mut state = 1u32;
+        for _ in 0..300 {
+            let mut angles = Vec::new();
+            for _ in 0..2 + state % 7 {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                angles.push((state >> 8) as i32 % 360);
+            }
+            let ends = at(&angles);
+            let fits = |a: usize, b: usize| -ends[a].dot(ends[b]) >= 0.8_f64.cos() - 1e-6;
+            let all: Vec<usize> = (0..angles.len()).collect();
+            assert_eq!(most(&angles, &[]).len(), most_by_trying(&all, &fits), "{angles:?}");
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub(super) const COOK: &str = "\
 Examples:
   poplin cook shirt.obj --pin top:3%               particles, edges, fibers, sets, islands of pins
   poplin cook shirt.obj --max-fiber-length 1       the same as classical coloured edges
+  poplin cook shirt.obj --picture fibers.png       draw the fibers, one colour for each set
   poplin cook curtain --json                       a shipped scene, for other programs";
 
 /// Below `poplin conform --help`.

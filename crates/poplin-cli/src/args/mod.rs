@@ -91,6 +91,10 @@ pub(crate) struct CookArgs {
     /// Print the report as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Draw the fibers over the mesh, one colour for each set, a gap at each end: a column for each phase, seen from the front and
+    /// from the back. All cloths of a scene in one picture, of each one copy
+    #[arg(long, value_name = "FILE.png")]
+    pub(crate) picture: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) fabric: FabricArgs,
 }

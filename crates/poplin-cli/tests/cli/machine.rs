@@ -59,6 +59,38 @@ fn cook_reports_meshes_and_scenes() {
 }
 
 #[test]
+fn cook_tells_how_good_the_fibers_are() {
+    let bench = Bench::new("quality");
+    bench.write("scene.toml", SHEET);
+    let ended = bench.poplin(&["cook", "scene.toml"]);
+    // Four rows of five, one corner pinned.
+    assert!(ended.succeeds().stdout.contains("stretch          100.0 %  of 31 edges in one fiber each\n"), "{}", ended.stdout);
+    let json: serde_json::Value = serde_json::from_str(&bench.poplin(&["cook", "scene.toml", "--json"]).stdout).unwrap();
+    let stretch = &json[0]["stretch"];
+    assert_eq!((&stretch["edges"], &stretch["covered_edges"]), (&31.into(), &31.into()));
+    let sum =
+        |name: &str| stretch["lengths"].as_array().unwrap().iter().map(|bucket| bucket[name].as_u64().unwrap()).sum::<u64>();
+    assert_eq!((sum("edges"), sum("fibers")), (31, 9));
+    assert!((3.4..3.7).contains(&stretch["fiber_length_95"].as_f64().unwrap()), "{stretch}");
+    assert!(json[0]["phases"][3]["idle_share"].as_f64().unwrap() < 0.01);
+}
+
+#[test]
+fn cook_draws_the_fibers_and_says_where() {
+    let bench = Bench::new("fibers");
+    bench.write("scene.toml", SHEET);
+    let drawn = bench.poplin(&["cook", "scene.toml", "--picture", "fibers.png"]);
+    assert!(drawn.succeeds().stdout.ends_with("picture     fibers.png\n"), "{}", drawn.stdout);
+    let png = std::fs::read(bench.path("fibers.png")).unwrap();
+    assert!(png.starts_with(b"\x89PNG") && png.len() > 20_000, "{} bytes", png.len());
+    let json = bench.poplin(&["cook", "scene.toml", "--picture", "again.png", "--json"]);
+    assert!(serde_json::from_str::<serde_json::Value>(&json.succeeds().stdout).is_ok(), "{}", json.stdout);
+    assert_eq!(std::fs::read(bench.path("again.png")).unwrap(), png, "the same fibers give the same picture");
+    let refused = bench.poplin(&["cook", "scene.toml", "--picture", "no/such/folder.png"]);
+    refused.says(1, &["cannot write no/such/folder.png", "No such file"]);
+}
+
+#[test]
 fn help_shows_examples_scenes_rules_and_exit_codes() {
     let bench = Bench::new("help");
     let help = |args: &[&str]| bench.poplin(args).succeeds().stdout.clone();

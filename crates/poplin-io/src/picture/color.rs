@@ -22,6 +22,27 @@ pub fn cloth_color(index: usize) -> Color {
     CLOTH_COLORS[index % CLOTH_COLORS.len()]
 }
 
+/// Strong hues for thin lines on a pale surface, neighbours far apart.
+const LINE_COLORS: [Color; 12] = [
+    [31, 119, 180],
+    [214, 39, 40],
+    [44, 140, 44],
+    [255, 127, 14],
+    [128, 62, 160],
+    [0, 170, 190],
+    [120, 72, 50],
+    [227, 80, 170],
+    [60, 60, 60],
+    [150, 150, 20],
+    [20, 40, 130],
+    [240, 170, 150],
+];
+
+/// A colour for the group of lines number `index`; they repeat after twelve.
+pub fn line_color(index: usize) -> Color {
+    LINE_COLORS[index % LINE_COLORS.len()]
+}
+
 /// Linear light of an sRGB colour (IEC 61966-2-1).
 pub(super) fn to_linear(color: Color) -> Vec3 {
     Vec3::from_array(color.map(|channel| {

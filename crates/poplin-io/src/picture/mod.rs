@@ -13,6 +13,7 @@ mod background;
 mod camera;
 mod color;
 mod label;
+mod line;
 mod normals;
 mod raster;
 mod shading;
@@ -24,6 +25,7 @@ mod tile;
 mod visibility;
 
 pub use camera::{Camera, View};
-pub use color::{Color, cloth_color};
+pub use color::{Color, cloth_color, line_color};
+pub use line::Line;
 pub use sheet::{ContactSheet, Image};
 pub use surface::Surface;

@@ -14,7 +14,7 @@ use super::camera::framed_bounds;
 use super::label::{TEXT_HEIGHT, draw_text, text_width};
 use super::solid::{collider_surface, floors};
 use super::tile::draw_tile;
-use super::{Camera, Color, Surface, View};
+use super::{Camera, Color, Line, Surface, View};
 use crate::IoError;
 
 const MAX_TILES: u32 = 32;
@@ -93,6 +93,8 @@ pub struct ContactSheet {
     moments: Vec<Vec<Surface>>,
     /// What the cloths of each moment collide with.
     colliders: Vec<Colliders>,
+    /// What is drawn on the surfaces of each moment.
+    lines: Vec<Vec<Line>>,
 }
 
 impl ContactSheet {
@@ -106,7 +108,8 @@ impl ContactSheet {
             let (max_tiles, min_tile, max_tile) = (MAX_TILES, MIN_TILE, MAX_TILE);
             return Err(IoError::SheetSize { columns, rows, tile_size, max_tiles, min_tile, max_tile });
         }
-        Ok(Self { columns, rows, tile_size, view: None, labels: Vec::new(), moments: Vec::new(), colliders: Vec::new() })
+        let (view, labels, moments, colliders, lines) = Default::default();
+        Ok(Self { columns, rows, tile_size, view, labels, moments, colliders, lines })
     }
 
     /// Sees the moments from another direction (default [`View::fitting`]).
@@ -128,6 +131,18 @@ impl ContactSheet {
         self.add_with_colliders(label, surfaces, Colliders::default())
     }
 
+    /// As [`ContactSheet::add`], with lines on the surfaces. Surfaces hide what is behind them; lines do not count for what is
+    /// in the frame.
+    ///
+    /// # Errors
+    /// As [`ContactSheet::add`].
+    pub fn add_with_lines(&mut self, label: impl Into<String>, surfaces: Vec<Surface>, lines: Vec<Line>) -> Result<(), IoError> {
+        self.add(label, surfaces)?;
+        self.lines.pop();
+        self.lines.push(lines);
+        Ok(())
+    }
+
     /// As [`ContactSheet::add`], with what the cloths collide with, in the world \[m\]. It is drawn in grey; level planes that
     /// face up are not, as the picture has a floor. The cloths decide what is in the frame: colliders beside them are,
     /// far ones and endless ones are cut off.
@@ -146,6 +161,7 @@ impl ContactSheet {
         self.labels.push(label.into());
         self.moments.push(surfaces);
         self.colliders.push(colliders);
+        self.lines.push(Vec::new());
         Ok(())
     }
 
@@ -208,7 +224,7 @@ impl ContactSheet {
                         let Some(surfaces) = self.moments.get(index) else { return };
                         let solid_begin = surfaces.len();
                         let surfaces: Vec<_> = surfaces.iter().chain(solids.get(index)).cloned().collect();
-                        let tile = draw_tile(&surfaces, solid_begin, camera, self.tile_size as usize);
+                        let tile = draw_tile(&surfaces, solid_begin, &self.lines[index], camera, self.tile_size as usize);
                         tiles.lock().unwrap_or_else(|poison| poison.into_inner())[index] = tile;
                     }
                 });

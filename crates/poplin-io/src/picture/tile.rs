@@ -4,11 +4,12 @@ use glam::{DVec3, Vec3};
 
 use super::background::Ground;
 use super::color::to_srgb;
+use super::line::draw_line;
 use super::normals::vertex_normals;
 use super::raster::{Canvas, Corner};
 use super::shading::{Lights, Material};
 use super::visibility::vertex_visibility;
-use super::{Camera, Color, Surface};
+use super::{Camera, Color, Line, Surface};
 
 /// Samples per pixel on each axis.
 const SAMPLES: usize = 3;
@@ -17,8 +18,8 @@ const SAMPLES: usize = 3;
 /// surface and whose triangles cut into it, then covers them.
 const SOLID_DISTANCE: f64 = 1.003;
 
-/// Draws surfaces, colliders from number `solid_begin` on, shape `[size * size]`, rows from the top.
-pub(super) fn draw_tile(surfaces: &[Surface], solid_begin: usize, camera: &Camera, size: usize) -> Vec<Color> {
+/// Draws surfaces, colliders from number `solid_begin` on, and lines, shape `[size * size]`, rows from the top.
+pub(super) fn draw_tile(surfaces: &[Surface], solid_begin: usize, lines: &[Line], camera: &Camera, size: usize) -> Vec<Color> {
     let mut canvas = Canvas::new(size * SAMPLES);
     let width = canvas.size;
     Ground::new(camera).paint(camera, surfaces, size, |column, row, light| {
@@ -44,6 +45,7 @@ pub(super) fn draw_tile(surfaces: &[Surface], solid_begin: usize, camera: &Camer
             });
         }
     }
+    lines.iter().for_each(|line| draw_line(&mut canvas, line, camera, SAMPLES));
     let resolve = |place: usize| {
         let begin = place / size * SAMPLES * width + place % size * SAMPLES;
         let rows = (0..SAMPLES).map(|row| &canvas.light[begin + row * width..][..SAMPLES]);

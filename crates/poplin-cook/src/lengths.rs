@@ -1,0 +1,105 @@
+//! How long the fibers are.
+
+/// Fibers by their length in edges.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FiberLengths {
+    /// Number of fibers of so many edges, shape `[longest + 1]`; the first is 0.
+    counts: Vec<usize>,
+}
+
+impl FiberLengths {
+    /// First length of each bucket of a histogram; the last bucket has no end.
+    pub const BUCKETS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+
+    /// Counts one fiber of so many edges.
+    pub(crate) fn add(&mut self, length: usize) {
+        self.counts.resize(self.counts.len().max(length + 1), 0);
+        self.counts[length] += 1;
+    }
+
+    /// The fibers of both.
+    pub(crate) fn merged(mut self, other: &Self) -> Self {
+        self.counts.resize(self.counts.len().max(other.counts.len()), 0);
+        self.counts.iter_mut().zip(&other.counts).for_each(|(sum, count)| *sum += count);
+        self
+    }
+
+    /// Number of fibers.
+    pub fn fiber_count(&self) -> usize {
+        self.counts.iter().sum()
+    }
+
+    /// Edges of all fibers.
+    pub fn edge_count(&self) -> usize {
+        self.counts.iter().enumerate().map(|(length, count)| length * count).sum()
+    }
+
+    /// Edges of the longest fiber; 0 without fibers.
+    pub fn longest(&self) -> usize {
+        self.counts.iter().rposition(|&count| count > 0).unwrap_or(0)
+    }
+
+    /// Mean edges of a fiber; 0 without fibers.
+    pub fn mean(&self) -> f64 {
+        self.edge_count() as f64 / self.fiber_count().max(1) as f64
+    }
+
+    /// Mean edges of the longest fibers that hold a share of all edges, `0..=1`.
+    ///
+    /// Fibers are taken from the longest on until they hold at least `share` of the edges; the mean is their edges over their
+    /// number. So the rest, at most `1 - share` of the edges in the shortest fibers, does not count. 0 if none is needed.
+    pub fn mean_of_longest(&self, share: f64) -> f64 {
+        let wanted = (share * self.edge_count() as f64).ceil() as usize;
+        let (mut fibers, mut edges) = (0, 0);
+        for (length, &count) in self.counts.iter().enumerate().rev() {
+            let missing = wanted.saturating_sub(edges);
+            let taken = count.min(missing.div_ceil(length.max(1)));
+            (fibers, edges) = (fibers + taken, edges + taken * length);
+        }
+        edges as f64 / fibers.max(1) as f64
+    }
+
+    /// Number of fibers in each of [`Self::BUCKETS`], and their edges.
+    pub fn histogram(&self) -> [(usize, usize); Self::BUCKETS.len()] {
+        let mut buckets = [(0, 0); Self::BUCKETS.len()];
+        for (length, &count) in self.counts.iter().enumerate().skip(1) {
+            let bucket = (length.ilog2() as usize).min(buckets.len() - 1);
+            buckets[bucket].0 += count;
+            buckets[bucket].1 += length * count;
+        }
+        buckets
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lengths(list: &[usize]) -> FiberLengths {
+        let mut lengths = FiberLengths::default();
+        list.iter().for_each(|&length| lengths.add(length));
+        lengths
+    }
+
+    #[test]
+    fn the_mean_of_the_longest_leaves_out_the_shortest() {
+        // 100 edges; the two long ones hold 90, one of 2 fills up to 92, five more to 98.
+        let lengths = lengths(&[60, 30, 2, 2, 2, 1, 1, 1, 1]);
+        assert_eq!(lengths.mean_of_longest(0.9), 45.0);
+        assert_eq!(lengths.mean_of_longest(0.905), 92.0 / 3.0);
+        assert_eq!(lengths.mean_of_longest(1.0), lengths.mean());
+        assert_eq!((lengths.mean_of_longest(0.0), FiberLengths::default().mean_of_longest(0.95)), (0.0, 0.0));
+    }
+
+    #[test]
+    fn buckets_hold_the_lengths_they_are_named_after() {
+        let lengths = lengths(&[1, 1, 2, 3, 7, 8, 15, 16, 64, 500]);
+        assert_eq!(lengths.histogram(), [(2, 2), (2, 5), (1, 7), (2, 23), (1, 16), (0, 0), (2, 564)]);
+        assert_eq!((lengths.longest(), lengths.fiber_count(), lengths.edge_count()), (500, 10, 617));
+    }
+
+    #[test]
+    fn merging_adds_up() {
+        assert_eq!(lengths(&[1, 4]).merged(&lengths(&[9, 1])), lengths(&[1, 1, 4, 9]));
+    }
+}
