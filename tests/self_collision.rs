@@ -343,7 +343,7 @@ fn positions(simulation: &mut Simulation) -> Vec<[f32; 3]> {
 /// A free sheet of a square metre and 0.2 kg, 0.5 m over the ground, over a ball of 0.2 m radius on the ground. Its fibers go
 /// from border to border.
 fn over_a_ball(side: u32) -> Cloth {
-    let options = CookOptions { max_fiber_length: side, ..CookOptions::default() };
+    let options = CookOptions { max_fiber_length: Some(side), ..CookOptions::default() };
     let mut cloth = cook(&Mesh::grid(side, side, 1.0, 1.0), &options).unwrap().into_cloth();
     let w = (side * side) as f32 / 0.2;
     cloth.particles.iter_mut().for_each(|p| *p = [p[0] - 0.5, 0.5, p[2] - 0.5, w]);

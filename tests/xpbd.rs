@@ -38,7 +38,7 @@ fn strip(segments: u32, edge: f64, place: impl Fn(f64, f64) -> [f64; 3], pinned_
     let options = CookOptions {
         density: SIGMA as f32,
         pins: (0..2 * pinned_rows).collect(),
-        max_fiber_length: 1 << 20,
+        max_fiber_length: Some(1 << 20),
         bending: false,
         tethers: Tethers::None,
         bends: true,

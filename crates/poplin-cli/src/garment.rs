@@ -162,7 +162,8 @@ fn cook_options(scene: &SceneCloth, pins: Vec<u32>) -> CookOptions {
             WarpDirection::Gravity if gravity == [0.0; 3] => CookOptions::default().direction,
             WarpDirection::Gravity => Direction::Gravity(gravity),
         },
-        max_fiber_length,
+        // XPBD solves all fibers as a whole, the longer the better.
+        max_fiber_length: max_fiber_length.or(scene.config.solver.is_xpbd().then_some(1024)),
         bending,
         tethers: match tethers {
             Tethers::Geodesic => poplin_cook::Tethers::Geodesic,

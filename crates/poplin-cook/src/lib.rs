@@ -35,6 +35,7 @@ mod bends;
 mod chains;
 mod cook;
 mod csr;
+mod cut;
 mod edges;
 mod error;
 mod fibers;

@@ -64,10 +64,13 @@ pub struct CookOptions {
     pub pins: Vec<u32>,
     /// What "vertical" means (default gravity along -y).
     pub direction: Direction,
-    /// Longest fiber, in edges, `1..=16777216` (default 16). 1 gives the classical graph-coloured fabric; longer fibers
-    /// need fewer barriers, shorter ones keep more threads busy. Fibers end at pins, and one that hangs on a single pin begins
-    /// there; other vertical ones begin at their upper end: against gravity, or along +y for [`Direction::UvV`].
-    pub max_fiber_length: u32,
+    /// Longest fiber, in edges, `1..=16777216`, or `None` (default): fibers that hold against stretch are as long as the mesh
+    /// lets them be, since they are solved as a whole ([`poplin_model::FiberSolver::SemiImplicit`]); those of shear and bending,
+    /// which Gauss-Seidel works edge by edge, are as long as costs a workgroup the least ([`poplin_model::LaneCost::GPU`]). 1 gives
+    /// the classical graph-coloured fabric. With [`poplin_model::Solver::Xpbd`], which solves all fibers as a whole, give a large
+    /// number. Fibers end at pins, and one that hangs on a single pin begins there; other vertical ones begin at their upper end:
+    /// against gravity, or along +y for [`Direction::UvV`].
+    pub max_fiber_length: Option<u32>,
     /// Largest turn between two edges of a fiber, measured in the surface \[rad\], `0..=pi` (default pi/4).
     ///
     /// Small turns add up: a chain of stretch edges is cut also where it strays from the vertical to the horizontal, or the other
@@ -104,7 +107,7 @@ impl Default for CookOptions {
             masses: None,
             pins: Vec::new(),
             direction: Direction::Gravity([0.0, -1.0, 0.0]),
-            max_fiber_length: 16,
+            max_fiber_length: None,
             max_turn: std::f32::consts::FRAC_PI_4,
             bending: true,
             quadify: true,
@@ -137,7 +140,7 @@ impl CookOptions {
                 return Err(CookError::NoDirection { direction });
             }
         }
-        check_option("max_fiber_length", self.max_fiber_length.into(), 1.0, f64::from(1 << 24))?;
+        check_option("max_fiber_length", self.max_fiber_length.unwrap_or(1).into(), 1.0, f64::from(1 << 24))?;
         check_option("max_turn", self.max_turn.into(), 0.0, std::f32::consts::PI.into())?;
         check_option("max_tethers_per_particle", self.max_tethers_per_particle.into(), 1.0, 64.0)?;
         match self.virtual_particles {

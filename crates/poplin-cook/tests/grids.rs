@@ -137,7 +137,7 @@ fn vertical_fibers_are_the_columns() {
 
 #[test]
 fn fibers_of_one_edge_need_as_few_sets_as_a_classical_cook() {
-    let options = CookOptions { max_fiber_length: 1, ..Default::default() };
+    let options = CookOptions { max_fiber_length: Some(1), ..Default::default() };
     let cooked = cook(&hanging(Mesh::grid(32, 32, 1.0, 1.0)), &options).unwrap();
     let sets: Vec<usize> = cooked.report.phases.iter().map(|phase| phase.set_count).collect();
     assert_eq!(sets, [4, 4, 2, 2]);

@@ -169,7 +169,7 @@ fn for_meshes(check: impl Fn(&str, &CookOptions, &Cooked)) {
             let options = CookOptions {
                 pins: (0..rng.below(12)).map(|_| rng.below(count)).collect(),
                 max_turn: if seed % 3 == 0 { 0.3 + rng.unit() } else { FRAC_PI_4 },
-                max_fiber_length: [16, 1, 5, 1024][seed as usize % 4],
+                max_fiber_length: Some([16, 1, 5, 1024][seed as usize % 4]),
                 direction: Direction::Gravity([0.0, -9.8, 0.0]),
                 ..CookOptions::default()
             };
@@ -242,7 +242,7 @@ fn no_fiber_turns_by_more_than_the_limit_or_visits_a_particle_twice() {
             vertices.sort_unstable();
             vertices.dedup();
             assert_eq!(vertices.len(), fiber.len(), "{name}");
-            assert!(fiber.len() - 1 <= options.max_fiber_length as usize, "{name}");
+            assert!(fiber.len() - 1 <= options.max_fiber_length.unwrap() as usize, "{name}");
         }
     });
 }
@@ -284,7 +284,7 @@ fn a_chain_goes_by_its_course_and_is_cut_where_it_strays() {
     for seed in 0..10 {
         let mut rng = Rng(seed);
         let mesh = sheet(40, 40, 0.6, 0.1, &mut rng);
-        let cooked = cook(&mesh, &CookOptions { max_fiber_length: 1024, ..CookOptions::default() }).unwrap();
+        let cooked = cook(&mesh, &CookOptions { max_fiber_length: Some(1024), ..CookOptions::default() }).unwrap();
         for (kind, sign) in [(PhaseKind::Vertical, 1.0), (PhaseKind::Horizontal, -1.0)] {
             for fiber in fibers_of(&cooked, kind) {
                 let steps = fiber.windows(2).map(|pair| (place(&cooked, pair[1]) - place(&cooked, pair[0])).truncate());

@@ -65,7 +65,7 @@ fn options(rng: &mut Rng, mesh: &Mesh) -> CookOptions {
         weld: [Weld::Off, Weld::Distance(0.0), Weld::Relative(1e-6), Weld::Distance(0.05)][rng.below(4) as usize],
         pins: (0..rng.below(6)).map(|_| rng.below(count)).collect(),
         direction: if rng.below(2) == 0 { Direction::UvV } else { Direction::Gravity([rng.unit() - 0.5, -0.3, 0.1]) },
-        max_fiber_length: 1 + rng.below(20),
+        max_fiber_length: Some(1 + rng.below(20)),
         max_turn: rng.unit() * 3.0,
         bending: rng.below(4) > 0,
         quadify: rng.below(2) == 0,
@@ -138,7 +138,7 @@ fn fibers_keep_to_their_limit_and_visit_no_particle_twice() {
     for_random_meshes(|seed, _, options, cooked| {
         for fiber in 0..cooked.fabric.fiber_count() {
             let mut vertices = cooked.fabric.fiber_vertices(fiber).to_vec();
-            assert!((2..=options.max_fiber_length as usize + 1).contains(&vertices.len()), "seed {seed}");
+            assert!((2..=options.max_fiber_length.unwrap() as usize + 1).contains(&vertices.len()), "seed {seed}");
             vertices.sort_unstable();
             assert!(vertices.windows(2).all(|pair| pair[0] != pair[1]), "seed {seed}: fiber {fiber} meets itself");
         }

@@ -141,7 +141,7 @@ fn bad_options_are_refused_with_the_place() {
         (CookOptions { direction: Direction::Gravity([0.0; 3]), ..default() }, "must be finite and not zero"),
         (CookOptions { direction: Direction::Gravity([f32::NAN, 1.0, 0.0]), ..default() }, "must be finite"),
         (CookOptions { pins: vec![1, u32::MAX], ..default() }, "cook option pins[1] is 4294967295, but the mesh has only 4"),
-        (CookOptions { max_fiber_length: 0, ..default() }, "cook option max_fiber_length = 0 is outside 1..="),
+        (CookOptions { max_fiber_length: Some(0), ..default() }, "cook option max_fiber_length = 0 is outside 1..="),
         (CookOptions { max_turn: -0.1, ..default() }, "cook option max_turn"),
         (CookOptions { max_tethers_per_particle: 0, ..default() }, "cook option max_tethers_per_particle = 0"),
         (CookOptions { masses: Some(vec![1.0; 3]), ..default() }, "cook option masses has 3 entries; the mesh has 4"),

@@ -42,7 +42,7 @@ fn main() {
 
 /// A sheet of `side` x `side` particles, every edge by Gauss-Seidel on fibers of at most `length` edges.
 fn sheet(side: u32, length: u32) -> Cloth {
-    let options = CookOptions { max_fiber_length: length, tethers: Tethers::None, ..CookOptions::default() };
+    let options = CookOptions { max_fiber_length: Some(length), tethers: Tethers::None, ..CookOptions::default() };
     let mut cloth = cook(&Mesh::grid(side, side, 1.0, 1.0), &options).expect("a grid cooks").into_cloth();
     cloth.phase_configs.iter_mut().for_each(|phase| phase.fiber_solver = Some(FiberSolver::GaussSeidel));
     cloth

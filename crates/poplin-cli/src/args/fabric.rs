@@ -13,7 +13,8 @@ pub(crate) struct FabricArgs {
     /// Mass per area [kg/m^2] [default: 0.2, a light cotton]
     #[arg(long, value_name = "DENSITY", value_parser = density, allow_negative_numbers = true)]
     density: Option<f32>,
-    /// Longest chain of edges that one thread works, 1 to 1024; 1 = coloured edges [default: 16]
+    /// Longest chain of edges that one thread works, 1 to 1024; 1 = coloured edges [default: against stretch, and with xpbd
+    /// always, as long as the mesh lets it be; else as costs a GPU the least]
     #[arg(long, value_name = "EDGES", value_parser = clap::value_parser!(u32).range(1..=1024), allow_negative_numbers = true)]
     max_fiber_length: Option<u32>,
     /// Make no edges that resist folding
@@ -100,7 +101,7 @@ impl FabricArgs {
     pub(crate) fn apply(&self, cloth: &mut SceneCloth) {
         let fabric = &mut cloth.fabric;
         cloth.density = self.density.unwrap_or(cloth.density);
-        fabric.max_fiber_length = self.max_fiber_length.unwrap_or(fabric.max_fiber_length);
+        fabric.max_fiber_length = self.max_fiber_length.or(fabric.max_fiber_length);
         fabric.bending &= !self.no_bending;
         fabric.tethers = self.tethers.map_or(fabric.tethers, |kind| match kind {
             TetherKind::Geodesic => Tethers::Geodesic,

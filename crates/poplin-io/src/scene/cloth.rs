@@ -68,8 +68,9 @@ impl SceneCloth {
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FabricOptions {
-    /// Most edges of one fiber, `1..=1024` (default 16).
-    pub max_fiber_length: u32,
+    /// Most edges of one fiber, `1..=1024` (default: those against stretch, and with XPBD all, as long as the mesh lets them be,
+    /// others as costs the least).
+    pub max_fiber_length: Option<u32>,
     /// Whether bending edges are made (default true).
     pub bending: bool,
     /// Which tethers hold the cloth to its pins (default geodesic).
@@ -85,7 +86,7 @@ pub struct FabricOptions {
 impl Default for FabricOptions {
     fn default() -> Self {
         Self {
-            max_fiber_length: 16,
+            max_fiber_length: None,
             bending: true,
             tethers: Tethers::Geodesic,
             direction: WarpDirection::Gravity,

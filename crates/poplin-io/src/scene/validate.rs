@@ -55,7 +55,7 @@ fn validate_cloth(cloth: &SceneCloth, field: &str, source: &Source<'_>) -> Resul
     if let Some(frame) = &cloth.frame {
         validate_frame(frame, &at("frame"), source)?;
     }
-    source.check_range(&at("fabric.max_fiber_length"), cloth.fabric.max_fiber_length, [1.0, 1024.0], "")?;
+    source.check_range(&at("fabric.max_fiber_length"), cloth.fabric.max_fiber_length.unwrap_or(1), [1.0, 1024.0], "")?;
     source.check_range(&at("fabric.weld_tolerance"), shortest(cloth.fabric.weld_tolerance), [0.0, 1.0], "m")?;
     match cloth.fabric.virtual_particles {
         VirtualParticles::None => {}
