@@ -10,54 +10,86 @@ use crate::sets::color_fibers;
 /// Lengths that are tried, besides leaving fibers whole.
 const LENGTHS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-/// The most edges of a fiber with which an iteration of Gauss-Seidel costs a workgroup the least ([`LaneCost::GPU`]): short ones
-/// keep many threads busy, long ones need fewer sets. `whole` are the fibers uncut. Where two lengths cost the same, the shorter.
-///
-/// A set of cut fibers becomes two, of every other piece: an estimate, since colouring may mix them better.
-pub(crate) fn best_length(whole: &Fibers, inverse_masses: &[f32]) -> usize {
-    let sets: Vec<Vec<usize>> = color_fibers(whole, inverse_masses)
-        .into_iter()
-        .map(|set| set.into_iter().map(|fiber| whole.vertices(fiber as usize).len() - 1).collect())
-        .collect();
-    let longest = sets.iter().flatten().copied().max().unwrap_or(1);
-    let cost = |length: usize| sets.iter().map(|set| cost_of_pieces(set, length)).sum::<f64>();
-    let lengths = LENGTHS.into_iter().filter(|&length| length < longest).chain([longest]);
-    lengths.map(|length| (cost(length), length)).min_by(|a, b| a.0.total_cmp(&b.0)).map_or(longest, |(_, length)| length)
+/// What the cuts of a chain cost besides sets and barriers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cuts {
+    /// Nothing: Gauss-Seidel works edge by edge anyway.
+    AreFree,
+    /// Iterations: fibers are solved as a whole, and relaxing a chain of p pieces takes some p^2 of them, as it takes n^2 to
+    /// relax n edges one by one.
+    TakeIterations,
 }
 
-/// Cost of the sets that fibers of these lengths make when they are cut.
-fn cost_of_pieces(fibers: &[usize], length: usize) -> f64 {
-    let mut pieces = [Vec::new(), Vec::new()];
+/// The most edges of a fiber with which an iteration costs a workgroup the least ([`LaneCost::GPU`]), or as many iterations as
+/// its pieces take: short fibers keep many threads busy, long ones need fewer sets. `whole` are
+/// the fibers uncut. Where two lengths cost the same, the shorter.
+pub(crate) fn best_length(whole: &Fibers, inverse_masses: &[f32], cuts: Cuts) -> usize {
+    let set_count = color_fibers(whole, inverse_masses).len();
+    let lengths: Vec<usize> = (0..whole.len()).map(|fiber| whole.vertices(fiber).len() - 1).collect();
+    let longest = lengths.iter().copied().max().unwrap_or(1);
+    let cost = |length: usize| {
+        let iterations = match cuts {
+            Cuts::AreFree => 1.0,
+            Cuts::TakeIterations => mean_square_of_pieces(&lengths, length),
+        };
+        iterations * cost_of_pieces(&lengths, length, set_count)
+    };
+    let candidates = LENGTHS.into_iter().filter(|&length| length < longest).chain([longest]);
+    candidates.map(|length| (cost(length), length)).min_by(|a, b| a.0.total_cmp(&b.0)).map_or(longest, |(_, length)| length)
+}
+
+/// Square of the number of pieces that the chain of an edge is cut into, in the mean over all edges.
+fn mean_square_of_pieces(fibers: &[usize], length: usize) -> f64 {
+    let sum: usize = fibers.iter().map(|fiber| fiber * fiber.div_ceil(length).pow(2)).sum();
+    sum as f64 / fibers.iter().sum::<usize>().max(1) as f64
+}
+
+/// Cost of an iteration over fibers of these lengths, which take `set_count` sets whole, when they are cut.
+///
+/// Cut, each of one or two sets becomes two, of every other piece; of more sets, as irregular meshes have them, pieces fill the
+/// gaps, and one is added. Pieces are dealt out to the sets by their length.
+fn cost_of_pieces(fibers: &[usize], length: usize, set_count: usize) -> f64 {
+    let mut pieces = Vec::new();
     for &fiber in fibers {
         let count = fiber.div_ceil(length);
-        (0..count).for_each(|k| pieces[k % 2].push((fiber * (k + 1) / count - fiber * k / count) as u32));
+        pieces.extend((0..count).map(|k| (fiber * (k + 1) / count - fiber * k / count) as u32));
     }
-    let of_set = |mut set: Vec<u32>| {
-        set.sort_unstable_by_key(|&length| Reverse(length));
-        LaneCost::GPU.of_set(set)
-    };
-    pieces.into_iter().filter(|set| !set.is_empty()).map(of_set).sum()
+    let cut_count = (set_count + 1).max(2 * set_count.min(2));
+    let set_count = if pieces.len() > fibers.len() { cut_count } else { set_count };
+    pieces.sort_unstable_by_key(|&length| Reverse(length));
+    (0..set_count).map(|set| LaneCost::GPU.of_set(pieces.iter().copied().skip(set).step_by(set_count))).sum()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// So many fibers of so many edges, side by side.
-    fn threads(count: u32, length: u32) -> usize {
+    /// The best length of so many fibers of so many edges, side by side.
+    fn best(count: u32, length: u32, cuts: Cuts) -> usize {
         let vertices = (0..count * (length + 1)).collect();
         let begin: Vec<u32> = (0..=count).map(|fiber| fiber * (length + 1)).collect();
         let whole = Fibers { chain_begin: (0..=count).collect(), begin, vertices };
-        best_length(&whole, &vec![1.0; (count * (length + 1)) as usize])
+        best_length(&whole, &vec![1.0; (count * (length + 1)) as usize], cuts)
     }
 
     #[test]
-    fn few_threads_are_cut_short_and_many_left_long() {
+    fn few_fibers_are_cut_short_and_many_left_long() {
         // One fiber of 64 edges: 64 pieces of one edge in two sets are done at once.
-        assert_eq!(threads(1, 64), 1);
+        assert_eq!(best(1, 64, Cuts::AreFree), 1);
         // 64: in two sets of 256 pieces every lane has 8 edges; shorter pieces come in turns, longer ones leave lanes idle.
-        assert_eq!(threads(64, 64), 8);
+        assert_eq!(best(64, 64, Cuts::AreFree), 8);
         // 1024 take turns anyway: cutting them only begins more often.
-        assert_eq!(threads(1024, 64), 64);
+        assert_eq!(best(1024, 64, Cuts::AreFree), 64);
+    }
+
+    #[test]
+    fn what_is_solved_as_a_whole_is_cut_only_where_few_are_long() {
+        assert_eq!(best(64, 64, Cuts::TakeIterations), 64);
+        let squares = [16, 64].map(|length| mean_square_of_pieces(&[64, 8], length));
+        assert_eq!(squares, [(64.0 * 16.0 + 8.0) / 72.0, 1.0]);
+        // As on a garment: six chains go around it, thousands are short.
+        let lengths: Vec<usize> = [[200; 6].as_slice(), &[8; 4000]].concat();
+        let cost = |length| mean_square_of_pieces(&lengths, length) * cost_of_pieces(&lengths, length, 6);
+        assert!(cost(64) < cost(200) && cost(64) < cost(8), "{:?}", [8, 16, 32, 64, 200].map(cost));
     }
 }

@@ -64,11 +64,13 @@ pub struct CookOptions {
     pub pins: Vec<u32>,
     /// What "vertical" means (default gravity along -y).
     pub direction: Direction,
-    /// Longest fiber, in edges, `1..=16777216`, or `None` (default): fibers that hold against stretch are as long as the mesh
-    /// lets them be, since they are solved as a whole ([`poplin_model::FiberSolver::SemiImplicit`]); those of shear and bending,
-    /// which Gauss-Seidel works edge by edge, are as long as costs a workgroup the least ([`poplin_model::LaneCost::GPU`]). 1 gives
-    /// the classical graph-coloured fabric. With [`poplin_model::Solver::Xpbd`], which solves all fibers as a whole, give a large
-    /// number. Fibers end at pins, and one that hangs on a single pin begins there; other vertical ones begin at their upper end:
+    /// Longest fiber, in edges, `1..=16777216`, or `None` (default): as costs a workgroup the least
+    /// ([`poplin_model::LaneCost::GPU`]). Fibers against stretch are then cut only where few are long, since they are solved as
+    /// a whole ([`poplin_model::FiberSolver::SemiImplicit`]) and converge the better the longer they are; those of shear and
+    /// bending, which Gauss-Seidel works edge by edge, are short. 1 gives the classical graph-coloured fabric. With
+    /// [`poplin_model::Solver::Xpbd`], which solves all fibers as a whole, give a large number.
+    ///
+    /// Fibers end at pins, and one that hangs on a single pin begins there; other vertical ones begin at their upper end:
     /// against gravity, or along +y for [`Direction::UvV`].
     pub max_fiber_length: Option<u32>,
     /// Largest turn between two edges of a fiber, measured in the surface \[rad\], `0..=pi` (default pi/4).

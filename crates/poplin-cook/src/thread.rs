@@ -4,7 +4,7 @@ use glam::DVec3;
 use poplin_model::PhaseKind;
 
 use crate::chains::{Chains, Ground};
-use crate::cut::best_length;
+use crate::cut::{Cuts, best_length};
 use crate::edges::Edges;
 use crate::fibers::{FiberList, Fibers};
 use crate::runs::Runs;
@@ -31,24 +31,27 @@ pub(crate) fn thread_fibers(edges: &Edges, ground: Ground<'_>, options: &CookOpt
             chains.follow(|chain| fibers.cut(chain.vertices, max_length));
             fibers.finish()
         };
-        cut(given_length.unwrap_or_else(|| best_length(&cut(UNCUT), ground.inverse_masses)))
+        cut(given_length.unwrap_or_else(|| best_length(&cut(UNCUT), ground.inverse_masses, Cuts::AreFree)))
     };
-    let max_length = given_length.unwrap_or(UNCUT);
     let up = match options.direction {
         Direction::Gravity(gravity) => -glam::Vec3::from(gravity).as_dvec3(),
         Direction::UvV => DVec3::Y,
     };
-    let mut vertical = FiberList::new(ground, up);
-    let mut horizontal = FiberList::new(ground, DVec3::ZERO);
-    let mut runs = Runs::new(&edges.courses);
     let price = |edge: u32| 2.0 * GRAIN_PRICE * edges.courses[edge as usize].1.abs();
     let mut chains = Chains::link(&edges.stretch, ground, max_turn, price);
-    chains.lengthen(max_length);
-    chains.follow(|chain| {
-        runs.split(chain, |kind, run| match kind {
-            PhaseKind::Vertical => vertical.cut(run.vertices, max_length),
-            _ => horizontal.cut(run.vertices, max_length),
+    chains.lengthen(given_length.unwrap_or(UNCUT));
+    let cut = |lengths: [usize; 2]| {
+        let mut lists = [FiberList::new(ground, DVec3::ZERO), FiberList::new(ground, up)];
+        let mut runs = Runs::new(&edges.courses);
+        chains.follow(|chain| {
+            runs.split(chain, |kind, run| {
+                let list = usize::from(kind == PhaseKind::Vertical);
+                lists[list].cut(run.vertices, lengths[list]);
+            });
         });
-    });
-    [thread_plain(&edges.bending), thread_plain(&edges.shearing), horizontal.finish(), vertical.finish()]
+        lists.map(FiberList::finish)
+    };
+    let best = |whole: Fibers| best_length(&whole, ground.inverse_masses, Cuts::TakeIterations);
+    let [horizontal, vertical] = cut(given_length.map_or_else(|| cut([UNCUT; 2]).map(best), |length| [length; 2]));
+    [thread_plain(&edges.bending), thread_plain(&edges.shearing), horizontal, vertical]
 }

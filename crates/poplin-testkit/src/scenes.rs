@@ -17,8 +17,12 @@ use crate::rng::Rng;
 /// If the grid does not cook; grids of at least 2 x 2 do.
 pub fn hanging_sheet(columns: u32, rows: u32) -> Cloth {
     let depth = (rows - 1) as f32 / (columns - 1) as f32;
-    let options =
-        CookOptions { pins: vec![0, columns - 1], max_fiber_length: Some(8), tethers: Tethers::Geodesic, ..CookOptions::default() };
+    let options = CookOptions {
+        pins: vec![0, columns - 1],
+        max_fiber_length: Some(8),
+        tethers: Tethers::Geodesic,
+        ..CookOptions::default()
+    };
     cook(&Mesh::grid(columns, rows, 1.0, depth), &options).expect("a grid cooks").into_cloth()
 }
 

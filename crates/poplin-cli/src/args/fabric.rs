@@ -13,8 +13,8 @@ pub(crate) struct FabricArgs {
     /// Mass per area [kg/m^2] [default: 0.2, a light cotton]
     #[arg(long, value_name = "DENSITY", value_parser = density, allow_negative_numbers = true)]
     density: Option<f32>,
-    /// Longest chain of edges that one thread works, 1 to 1024; 1 = coloured edges [default: against stretch, and with xpbd
-    /// always, as long as the mesh lets it be; else as costs a GPU the least]
+    /// Longest chain of edges that one thread works, 1 to 1024; 1 = coloured edges [default: as costs a GPU the least,
+    /// with xpbd as long as the mesh lets it be]
     #[arg(long, value_name = "EDGES", value_parser = clap::value_parser!(u32).range(1..=1024), allow_negative_numbers = true)]
     max_fiber_length: Option<u32>,
     /// Make no edges that resist folding

@@ -68,8 +68,7 @@ impl SceneCloth {
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct FabricOptions {
-    /// Most edges of one fiber, `1..=1024` (default: those against stretch, and with XPBD all, as long as the mesh lets them be,
-    /// others as costs the least).
+    /// Most edges of one fiber, `1..=1024` (default: as costs a GPU the least, with XPBD as long as the mesh lets it be).
     pub max_fiber_length: Option<u32>,
     /// Whether bending edges are made (default true).
     pub bending: bool,
