@@ -7,6 +7,7 @@ pub mod case;
 pub mod compare;
 pub mod conform;
 pub mod entanglement;
+pub mod fibers;
 pub mod metrics;
 pub mod rng;
 pub mod scenes;
