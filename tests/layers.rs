@@ -24,6 +24,7 @@ fn sheet(layer: usize, columns: u32) -> Cloth {
         (*x, *y, *z) = (*x - 0.5 * width + shift[0], shift[1], *z - 0.5 * width + shift[2]);
     }
     cloth.config.damping = [0.3; 3];
+    cloth.config.solver_frequency = 600.0;
     cloth.config.friction = 1.0;
     cloth.config.cloth_collision_distance = Some(DISTANCE);
     cloth.colliders = Colliders { spheres: vec![[0.0, 0.0, 0.0, RADIUS]], ..Colliders::default() };

@@ -101,7 +101,8 @@ pub fn hanging_sheet(side: u32, pins: Pins, max_fiber_length: u32) -> Cloth {
         Pins::TopRow => (0..side).collect(),
         Pins::Corners => vec![0, side - 1],
     };
-    let options = CookOptions { pins, max_fiber_length, tethers: Tethers::None, ..CookOptions::default() };
+    let options =
+        CookOptions { pins, max_fiber_length: Some(max_fiber_length), tethers: Tethers::None, ..CookOptions::default() };
     cook(&mesh, &options).expect("a grid cooks").into_cloth()
 }
 
@@ -110,7 +111,7 @@ pub fn hanging_sheet(side: u32, pins: Pins, max_fiber_length: u32) -> Cloth {
 /// # Errors
 /// [`CookError`] if it does not cook.
 pub fn hanging_mesh(mesh: &Mesh, pins: Vec<u32>) -> Result<Cloth, CookError> {
-    let options = CookOptions { pins, max_fiber_length: WHOLE, tethers: Tethers::None, ..CookOptions::default() };
+    let options = CookOptions { pins, max_fiber_length: Some(WHOLE), tethers: Tethers::None, ..CookOptions::default() };
     Ok(cook(mesh, &options)?.into_cloth())
 }
 
@@ -268,7 +269,7 @@ impl Swing {
         mesh.positions.iter_mut().for_each(|[x, y, z]| (*x, *y, *z) = (*x - 0.5, *z, 1.0));
         let options = CookOptions {
             pins: vec![0, self.side - 1],
-            max_fiber_length: self.max_fiber_length,
+            max_fiber_length: Some(self.max_fiber_length),
             tethers: self.tethers,
             // Level cloth has no vertical; once it hangs this is.
             direction: Direction::Gravity([0.0, 1.0, 0.0]),
