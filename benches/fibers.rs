@@ -39,7 +39,13 @@ fn swings(criterion: &mut Criterion) {
         for ((solver, mix), iterations) in MIXES.into_iter().zip(rungs) {
             let max_fiber_length = if mix == Mix::GaussSeidel { best_length } else { WHOLE };
             let solver_settings = SwingSolver::PbdFully(mix);
-            let swing = Swing { side, max_fiber_length, tethers: Tethers::Geodesic, solver: solver_settings, iterations };
+            let swing = Swing {
+                side,
+                max_fiber_length: Some(max_fiber_length),
+                tethers: Tethers::Geodesic,
+                solver: solver_settings,
+                iterations,
+            };
             let mut engine = ReferenceEngine::new();
             engine.add(swing.cloth()).expect("the sheet is valid");
             let frame = Frame { dt: 1.0 / FRAME_RATE as f32 };

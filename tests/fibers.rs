@@ -72,7 +72,7 @@ fn a_sheet_that_hangs_by_a_row_is_less_stretched_by_one_pass_than_by_15_of_gauss
 
 /// A swinging sheet of `side` x `side` particles with tethers and whole fibers.
 fn swing(side: u32, solver: SwingSolver, iterations: u32) -> Swung {
-    let swung = Swing { side, max_fiber_length: WHOLE, tethers: Tethers::Geodesic, solver, iterations }.run();
+    let swung = Swing { side, max_fiber_length: Some(WHOLE), tethers: Tethers::Geodesic, solver, iterations }.run();
     let [second, end] = [swung.second, swung.end].map(|strain| 100.0 * strain.p99);
     println!("{side}: {solver:?}, {iterations} a frame: p99 {second:.3} % in the second second, {end:.3} % at the end");
     swung

@@ -225,8 +225,8 @@ pub fn hang(cloth: &Cloth, mix: Mix, frequency: u32, passes: u32) -> Hanging {
 pub struct Swing {
     /// Particles along each side.
     pub side: u32,
-    /// Edges of the longest fiber.
-    pub max_fiber_length: u32,
+    /// Edges of the longest fiber, `None`: as the cooker chooses.
+    pub max_fiber_length: Option<u32>,
     /// Whether tethers help.
     pub tethers: Tethers,
     /// How fibers are solved.
@@ -269,7 +269,7 @@ impl Swing {
         mesh.positions.iter_mut().for_each(|[x, y, z]| (*x, *y, *z) = (*x - 0.5, *z, 1.0));
         let options = CookOptions {
             pins: vec![0, self.side - 1],
-            max_fiber_length: Some(self.max_fiber_length),
+            max_fiber_length: self.max_fiber_length,
             tethers: self.tethers,
             // Level cloth has no vertical; once it hangs this is.
             direction: Direction::Gravity([0.0, 1.0, 0.0]),

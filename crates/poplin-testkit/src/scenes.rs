@@ -11,18 +11,13 @@ use poplin_model::{
 
 use crate::rng::Rng;
 
-/// A cooked sheet of `columns` x `rows` particles, 1 m wide, two corners pinned, fibers up to 8 edges, geodesic tethers.
+/// A cooked sheet of `columns` x `rows` particles, 1 m wide, two corners pinned, geodesic tethers.
 ///
 /// # Panics
 /// If the grid does not cook; grids of at least 2 x 2 do.
 pub fn hanging_sheet(columns: u32, rows: u32) -> Cloth {
     let depth = (rows - 1) as f32 / (columns - 1) as f32;
-    let options = CookOptions {
-        pins: vec![0, columns - 1],
-        max_fiber_length: Some(8),
-        tethers: Tethers::Geodesic,
-        ..CookOptions::default()
-    };
+    let options = CookOptions { pins: vec![0, columns - 1], tethers: Tethers::Geodesic, ..CookOptions::default() };
     cook(&Mesh::grid(columns, rows, 1.0, depth), &options).expect("a grid cooks").into_cloth()
 }
 

@@ -55,7 +55,7 @@ pub(crate) fn draw(curves: &[Curve], ladders: &[Ladder], path: &Path) -> Outcome
         over_iterations(panel, &format!("After a step of free fall: {name}"), &lines.collect::<Vec<_>>())?;
     }
     let tethered =
-        ladders.iter().filter(|ladder| ladder.first.tethers == Tethers::Geodesic && ladder.first.max_fiber_length == WHOLE);
+        ladders.iter().filter(|ladder| ladder.first.tethers == Tethers::Geodesic && ladder.first.max_fiber_length == Some(WHOLE));
     let lines = tethered.filter_map(|ladder| {
         let SwingSolver::PbdFully(mix) = ladder.first.solver else { return None };
         // The time goes with the iterations, so that neighbours on the machine do not bend the lines.

@@ -28,7 +28,12 @@ pub(crate) struct Ladder {
 }
 
 impl Ladder {
-    fn climb(first: Swing) -> Self {
+    /// Runs all rungs of a solver, or none if its name does not contain `only`.
+    fn climb(first: Swing, only: &str) -> Option<Self> {
+        let mut ladder = Self { first, rungs: Vec::new() };
+        if !ladder.name().contains(only) {
+            return None;
+        }
         let is_gauss_seidel =
             matches!(first.solver, SwingSolver::Pbd(Mix::GaussSeidel) | SwingSolver::PbdFully(Mix::GaussSeidel));
         let most = if first.side > 32 { MOST[usize::from(!is_gauss_seidel)] } else { u32::MAX };
@@ -39,7 +44,8 @@ impl Ladder {
             let times = (0..REPEATS).map(|_| run(*count).frame_time);
             swung.frame_time = times.fold(swung.frame_time, Duration::min);
         }
-        Self { first, rungs }
+        ladder.rungs = rungs;
+        Some(ladder)
     }
 
     /// Milliseconds of an iteration on the least disturbed rung.
@@ -72,8 +78,9 @@ impl Ladder {
 
     pub(crate) fn name(&self) -> String {
         let fibers = match self.first.max_fiber_length {
-            WHOLE => "whole fibers".to_owned(),
-            length => format!("fibers of {length}"),
+            None => "fibers by default".to_owned(),
+            Some(WHOLE) => "whole fibers".to_owned(),
+            Some(length) => format!("fibers of {length}"),
         };
         let solver = self.mix().map_or("XPBD", Mix::name);
         let stiffness = if matches!(self.first.solver, SwingSolver::Pbd(_)) { "default stiffness" } else { "full stiffness" };
@@ -90,24 +97,23 @@ fn is_tethered(ladder: &Ladder) -> &'static str {
 }
 
 /// Fiber lengths and solvers that are tried.
-fn solvers() -> impl Iterator<Item = (u32, SwingSolver)> {
+fn solvers() -> impl Iterator<Item = (Option<u32>, SwingSolver)> {
     let lengths = |mix| match mix {
-        Mix::GaussSeidel => [1, 8, WHOLE].as_slice(),
-        // 16 is what the cooker does by default.
-        _ => [16, WHOLE].as_slice(),
+        Mix::GaussSeidel => [Some(1), Some(8), Some(WHOLE)].as_slice(),
+        _ => [None, Some(WHOLE)].as_slice(),
     };
     let mixes = Mix::ALL.into_iter().flat_map(move |mix| lengths(mix).iter().map(move |&length| (length, mix)));
     let both = mixes.flat_map(|(length, mix)| [(length, SwingSolver::Pbd(mix)), (length, SwingSolver::PbdFully(mix))]);
-    both.chain([(WHOLE, SwingSolver::Xpbd)])
+    both.chain([(Some(WHOLE), SwingSolver::Xpbd)])
 }
 
-/// Climbs all ladders of a sheet and prints what they come to.
-pub(crate) fn ladders(side: u32, folder: &Path) -> std::io::Result<Vec<Ladder>> {
+/// Climbs all ladders of a sheet whose names contain `only`, and prints what they come to.
+pub(crate) fn ladders(side: u32, only: &str, folder: &Path) -> std::io::Result<Vec<Ladder>> {
     let ladder = |tethers| {
-        move |(max_fiber_length, solver)| Ladder::climb(Swing { side, max_fiber_length, tethers, solver, iterations: 1 })
+        move |(max_fiber_length, solver)| Ladder::climb(Swing { side, max_fiber_length, tethers, solver, iterations: 1 }, only)
     };
     let ladders: Vec<_> =
-        [Tethers::Geodesic, Tethers::None].into_iter().flat_map(|tethers| solvers().map(ladder(tethers))).collect();
+        [Tethers::Geodesic, Tethers::None].into_iter().flat_map(|tethers| solvers().filter_map(ladder(tethers))).collect();
 
     let mut csv = Table::new(["solver", "tethers", "iterations", "ms", "end p99", "second p99", "worst p99"]);
     for ladder in &ladders {
