@@ -28,11 +28,6 @@ fn fiber_of_edge(edge: u32, fibers: vec2<u32>) -> u32 {
     return low;
 }
 
-/// Rest length of an edge [m].
-fn rest_length_of(edge: u32) -> f32 {
-    return bitcast<f32>(fabric_pool[cloth.edge_begin + edge]);
-}
-
 /// The first row of an edge; w: its fiber, counted from the first of the set.
 fn build_row(edge: u32, fibers: vec2<u32>, phase: PhaseConstants) {
     let fiber = fiber_of_edge(edge, fibers);

@@ -17,7 +17,7 @@ fn project_fiber(fiber: u32, phase: PhaseConstants) {
     for (var edge = edge_begin; edge < edge_end; edge++) {
         let b = fabric_pool[vertices + edge + 1u];
         var pb = load_current(b);
-        let rest_length = bitcast<f32>(fabric_pool[cloth.edge_begin + edge]);
+        let rest_length = rest_length_of(edge);
         var stiffness = phase.stiffness;
         if (cloth.edge_stiffness_begin != NO_OFFSET) {
             let log2_rest = bitcast<f32>(fabric_pool[cloth.edge_stiffness_begin + edge]);

@@ -73,7 +73,7 @@ fn solve_fiber(fiber: u32, phase: PhaseConstants) {
         let b = fabric_pool[vertices + edge + 1u];
         let pb = load_current(b);
         let way_b = way_of(pb, b);
-        let rest_length = bitcast<f32>(fabric_pool[cloth.edge_begin + edge]);
+        let rest_length = rest_length_of(edge);
         let direction = edge_direction(pa, pb, rest_length);
         var ratio = 0.0;
         var value = 0.0;
@@ -113,7 +113,7 @@ fn solve_fiber(fiber: u32, phase: PhaseConstants) {
         let row = scratch[fiber_row(edge - 1u)];
         let c = fabric_pool[vertices + edge - 1u];
         let pc = load_current(c);
-        let direction = edge_direction(pc, pa, bitcast<f32>(fabric_pool[cloth.edge_begin + edge - 1u]));
+        let direction = edge_direction(pc, pa, rest_length_of(edge - 1u));
         lambda = row.y - next_ratio * lambda;
         next_ratio = row.x;
         let pull = direction * lambda;

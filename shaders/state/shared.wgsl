@@ -188,6 +188,11 @@ fn load_interpolated(start: u32, destination: u32, i: u32) -> vec4<f32> {
     return load_at(start, destination, i, iteration.velocity_scale.w);
 }
 
+/// Rest length of an edge [m].
+fn rest_length_of(edge: u32) -> f32 {
+    return bitcast<f32>(fabric_pool[cloth.edge_begin + edge]);
+}
+
 /// Constants whose first vec4 stands at `begin` in `frame_pool`.
 fn load_phase(begin: u32) -> PhaseConstants {
     let values = frame_pool[begin];

@@ -29,19 +29,20 @@ pub(crate) fn write_fiber_picture(path: &Path, garments: &[Garment]) -> Result<(
     let mut places: Vec<Vec<[f32; 3]>> = garments.iter().map(world_places).collect();
     center(&mut places);
     let triangles: Vec<Arc<[[u32; 3]]>> = garments.iter().map(|garment| garment.cloth.fabric.triangles.clone().into()).collect();
-    let surfaces = |side: Side| -> Vec<Surface> {
+    let surfaces = |places: &[Vec<[f32; 3]>]| -> Vec<Surface> {
         let parts = places.iter().zip(&triangles);
-        parts.map(|(places, triangles)| Surface::new(side.turned(places), triangles.clone(), CLOTH)).collect()
+        parts.map(|(places, triangles)| Surface::new(places.clone(), triangles.clone(), CLOTH)).collect()
     };
     // What lies flat is seen from above, what hangs from the height of its middle.
-    let flat = View::fitting(&[surfaces(Side::Front)]) == View::ABOVE;
+    let flat = View::fitting(&[surfaces(&places)]) == View::ABOVE;
     sheet = sheet.with_view(if flat { View { azimuth: 0.0, elevation: 50.0 } } else { View { azimuth: 12.0, elevation: 8.0 } });
     for side in [Side::Front, Side::Back] {
         let turned: Vec<_> = places.iter().map(|places| side.turned(places)).collect();
+        let surfaces = surfaces(&turned);
         for &kind in &kinds {
             let parts = garments.iter().zip(&turned);
             let lines = parts.flat_map(|(garment, places)| fiber_lines(&garment.cloth.fabric, kind, places));
-            sheet.add_with_lines(legend(garments, kind, side), surfaces(side), lines.collect())?;
+            sheet.add_with_lines(legend(garments, kind, side), surfaces.clone(), lines.collect())?;
         }
     }
     sheet.write_png(path)
@@ -90,10 +91,7 @@ fn center(places: &mut [Vec<[f32; 3]>]) {
 fn fiber_lines(fabric: &Fabric, kind: PhaseKind, places: &[[f32; 3]]) -> Vec<Line> {
     let phases = fabric.phases.iter().filter(|phase| phase.kind == kind);
     let sets = phases.flat_map(|phase| (phase.set_begin as usize..phase.set_end as usize).enumerate());
-    let fibers = sets.flat_map(|(color, set)| {
-        let fibers = fabric.set_fiber_begin[set] as usize..fabric.set_fiber_begin[set + 1] as usize;
-        fibers.map(move |fiber| (color, fiber))
-    });
+    let fibers = sets.flat_map(|(color, set)| fabric.fibers_of_set(set).map(move |fiber| (color, fiber)));
     let points = |fiber: usize| fabric.fiber_vertices(fiber).iter().map(|&particle| places[particle as usize]).collect();
     fibers.map(|(color, fiber)| Line { points: points(fiber), color: line_color(color) }).collect()
 }

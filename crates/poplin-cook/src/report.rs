@@ -125,7 +125,7 @@ impl CookReport {
         self.longest_fiber = self.phases.iter().map(|phase| phase.lengths.longest()).max().unwrap_or(0);
         let kinds = fabric.edge_kinds();
         let mut times_found = vec![0u32; stretch.len()];
-        for (_, [a, b]) in fabric.edges().filter(|&(edge, _)| is_stretch(kinds[edge])) {
+        for (_, [a, b]) in fabric.edges().filter(|&(edge, _)| kinds[edge].is_stretch()) {
             if let Ok(place) = stretch.binary_search(&[a.min(b), a.max(b)]) {
                 times_found[place] += 1;
             }
@@ -136,7 +136,7 @@ impl CookReport {
 
     /// How long the vertical and horizontal fibers are.
     pub fn stretch_lengths(&self) -> FiberLengths {
-        let stretch = self.phases.iter().filter(|phase| is_stretch(phase.kind));
+        let stretch = self.phases.iter().filter(|phase| phase.kind.is_stretch());
         stretch.fold(FiberLengths::default(), |sum, phase| sum.merged(&phase.lengths))
     }
 
@@ -235,10 +235,6 @@ impl CookReport {
         lengths.histogram().iter().try_for_each(|&(_, edges)| write!(f, "{:>6.1} %", part(edges)))?;
         writeln!(f)
     }
-}
-
-fn is_stretch(kind: PhaseKind) -> bool {
-    matches!(kind, PhaseKind::Vertical | PhaseKind::Horizontal)
 }
 
 /// The counts that are not 0, with their names.

@@ -59,7 +59,8 @@ pub(crate) fn stage_scratch_len(fabric: &Fabric) -> u32 {
 
 /// Most edges of a set of fibers.
 fn widest_set_edges(fabric: &Fabric) -> u32 {
-    (0..fabric.set_count()).map(|set| fabric.edges_of_set(set)).max().unwrap_or(0)
+    let edge_count = |set| fabric.edges_of_fibers(fabric.fibers_of_set(set)).len() as u32;
+    (0..fabric.set_count()).map(edge_count).max().unwrap_or(0)
 }
 
 /// Every particle that anchors a tether, once, rising.

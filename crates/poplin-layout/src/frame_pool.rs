@@ -122,9 +122,9 @@ fn per_step(value: f64, step: f32, power: i32) -> f32 {
 ///
 /// `cloth` must have passed `validate`; its config is read, its particles are not. `phases` are its phases in order, with how
 /// their fibers are solved and the rounds of cyclic reduction.
-pub fn pack_cloth_frame(
+pub fn pack_cloth_frame<'a>(
     cloth: &Cloth,
-    phases: &[(PhaseConfig, (FiberSolver, u32))],
+    phases: impl Iterator<Item = (&'a PhaseConfig, (FiberSolver, u32))>,
     placement: &ClothPlacement,
     inputs: &InputOffsets,
     timing: Option<(&FrameSteps, &FrameVelocities)>,
@@ -151,7 +151,7 @@ pub fn pack_cloth_frame(
     }
     let phase_begin = pool.len() as u32;
     for (phase, solver) in phases {
-        pool.extend_from_slice(cast_slice(&[phase_constants(cloth, phase, *solver, exponent, step)]));
+        pool.extend_from_slice(cast_slice(&[phase_constants(cloth, phase, solver, exponent, step)]));
     }
     let phase_count = (pool.len() as u32 - phase_begin) / PHASE_ROWS;
     // As of an edge: alpha beta / h with the compliance 1 / (B weight) of a bend and its damping D weight.

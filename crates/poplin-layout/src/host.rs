@@ -1,5 +1,7 @@
 //! The host side of a cloth, the same for both backends: its settings, inputs, frame and clock.
 
+use std::sync::OnceLock;
+
 use poplin_model::{
     Cloth, ClothConfig, Colliders, FiberSolver, Frame, ModelError, Parallelepiped, Phase, PhaseConfig, Pose, RigidBody,
 };
@@ -27,8 +29,8 @@ pub struct HostCloth {
     input_lens: [u32; 3],
     /// Scratch of the stages before the colliders.
     stage_scratch_len: u32,
-    /// Rounds of cyclic reduction of each phase of the fabric, `None` if one of its fibers has two pins.
-    cyclic_rounds: Vec<Option<u32>>,
+    /// Rounds of cyclic reduction of each phase of the fabric, `None` if one of its fibers has two pins; found when first asked for.
+    cyclic_rounds: OnceLock<Vec<Option<u32>>>,
     accelerations_changed: bool,
     writes: Vec<(u32, [f32; 4])>,
     last_write: (Vec<u32>, Vec<[f32; 4]>),
@@ -82,7 +84,7 @@ impl HostCloth {
             self_collision: HostSelfCollision::new(&cloth),
             input_lens: [0; 3],
             stage_scratch_len: stage_scratch_len(&cloth.fabric),
-            cyclic_rounds: cloth.fabric.phases.iter().map(|phase| cyclic_rounds(&cloth, phase)).collect(),
+            cyclic_rounds: OnceLock::new(),
             accelerations_changed: !cloth.particle_accelerations.is_empty(),
             writes: Vec::new(),
             last_write: (Vec::new(), Vec::new()),
@@ -511,13 +513,21 @@ impl HostCloth {
 
     /// How the fibers of a phase are solved in the next frame, and the rounds of cyclic reduction that takes.
     pub fn fiber_solver(&self, phase: &PhaseConfig) -> (FiberSolver, u32) {
-        match (self.cloth.fiber_solver(phase), self.cyclic_rounds[phase.phase as usize]) {
-            (FiberSolver::CyclicReduction, Some(rounds)) if !self.motion_spheres.is_set() => {
-                (FiberSolver::CyclicReduction, rounds)
-            }
-            (FiberSolver::CyclicReduction, _) => (FiberSolver::SemiImplicit, 0),
-            (solver, _) => (solver, 0),
+        let solver = self.cloth.fiber_solver(phase);
+        if solver != FiberSolver::CyclicReduction {
+            return (solver, 0);
         }
+        let of_all = || self.cloth.fabric.phases.iter().map(|phase| cyclic_rounds(&self.cloth, phase)).collect();
+        match self.cyclic_rounds.get_or_init(of_all)[phase.phase as usize] {
+            Some(rounds) if !self.motion_spheres.is_set() => (solver, rounds),
+            _ => (FiberSolver::SemiImplicit, 0),
+        }
+    }
+
+    /// The phases that are solved, in order, with how their fibers are.
+    fn solved_phases(&self) -> impl Iterator<Item = (&PhaseConfig, (FiberSolver, u32))> + Clone {
+        let phases = self.cloth.phase_configs.iter().filter(|phase| phase.stiffness > 0.0);
+        phases.map(|phase| (phase, self.fiber_solver(phase)))
     }
 
     /// Lanes that the widest set of its phases keeps busy.
@@ -531,8 +541,7 @@ impl HostCloth {
     pub fn stages(&self) -> StageMask {
         let (config, colliders) = (&self.cloth.config, &self.colliders);
         let is_xpbd = config.solver.is_xpbd();
-        let phases = self.cloth.phase_configs.iter().filter(|phase| phase.stiffness > 0.0);
-        let has_fibers = |solver| phases.clone().any(|phase| self.fiber_solver(phase).0 == solver);
+        let has_fibers = |kind| self.solved_phases().any(|(_, (solver, _))| solver == kind);
         let optional = [
             (Stage::GaussSeidel, has_fibers(FiberSolver::GaussSeidel)),
             (Stage::SemiImplicit, has_fibers(FiberSolver::SemiImplicit)),
@@ -611,9 +620,8 @@ impl HostCloth {
                 self.stage_scratch_len,
             ),
         };
-        let phases = self.cloth.phase_configs.iter().filter(|phase| phase.stiffness > 0.0);
-        let phases: Vec<_> = phases.map(|phase| (*phase, self.fiber_solver(phase))).collect();
-        pack_cloth_frame(&self.cloth, &phases, placement, &inputs, steps.as_ref().zip(velocities.as_ref()), arrays);
+        let timing = steps.as_ref().zip(velocities.as_ref());
+        pack_cloth_frame(&self.cloth, self.solved_phases(), placement, &inputs, timing, arrays);
         self.motion_spheres.end_frame();
         self.separation_spheres.end_frame();
         self.colliders.end_frame(steps.is_some());
@@ -642,8 +650,8 @@ pub struct InputOffsets {
 fn cyclic_rounds(cloth: &Cloth, phase: &Phase) -> Option<u32> {
     let fabric = &cloth.fabric;
     let mut longest = 1;
-    for fiber in fabric.set_fiber_begin[phase.set_begin as usize]..fabric.set_fiber_begin[phase.set_end as usize] {
-        let vertices = fabric.fiber_vertices(fiber as usize);
+    for fiber in fabric.fibers_of_phase(phase) {
+        let vertices = fabric.fiber_vertices(fiber);
         if vertices.iter().filter(|&&vertex| cloth.particles[vertex as usize][3] == 0.0).count() > 1 {
             return None;
         }

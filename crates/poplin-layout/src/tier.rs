@@ -132,14 +132,16 @@ impl LoopTrips {
         let per_particle =
             particle_rounds * (9 + u64::from(fabric.tethers_per_particle) + 8) + rounds(fabric.triangles.len() as u64);
         let of_set = |set: usize| {
-            let fibers = fabric.set_fiber_begin[set] as usize..fabric.set_fiber_begin[set + 1] as usize;
-            let longest = fibers.clone().map(|f| fabric.fiber_edge_begin[f + 1] - fabric.fiber_edge_begin[f]).max().unwrap_or(0);
-            1 + rounds(fibers.len() as u64) * (1 + u64::from(longest))
+            let fibers = fabric.fibers_of_set(set);
+            let longest = fibers.clone().map(|fiber| fabric.edges_of_fibers(fiber..fiber + 1).len()).max().unwrap_or(0);
+            1 + rounds(fibers.len() as u64) * (1 + longest as u64)
         };
         let of_phase = |phase: &Phase| (phase.set_begin as usize..phase.set_end as usize).map(of_set).sum();
         let of_cyclic_phase = |phase: &Phase| {
-            let edges = |set: usize| u64::from(fabric.edges_of_set(set));
-            let of_set = |set| (4 + u64::from(edges(set).max(1).next_power_of_two().ilog2())) * (1 + rounds(edges(set)));
+            let of_set = |set| {
+                let edges = fabric.edges_of_fibers(fabric.fibers_of_set(set)).len() as u64;
+                (4 + u64::from(edges.max(1).next_power_of_two().ilog2())) * (1 + rounds(edges))
+            };
             (phase.set_begin as usize..phase.set_end as usize).map(of_set).sum()
         };
         let virtual_rounds = rounds(fabric.virtual_particles.len() as u64);

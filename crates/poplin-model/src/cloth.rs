@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{ModelError, check_finite, check_range, check_unused};
-use crate::{ClothConfig, Colliders, Fabric, FiberSolver, PhaseConfig, PhaseKind, Pose};
+use crate::{ClothConfig, Colliders, Fabric, FiberSolver, PhaseConfig, Pose};
 
 /// One simulated cloth. Cloths cut from one [`Fabric`] share it.
 #[derive(Debug, Clone, PartialEq)]
@@ -151,10 +151,7 @@ impl Cloth {
     /// # Panics
     /// If the phase does not exist; [`Cloth::validate_phase_configs`] sees to it that it does.
     pub fn fiber_solver(&self, config: &PhaseConfig) -> FiberSolver {
-        let holds_stretch = || {
-            let kind = self.fabric.phases[config.phase as usize].kind;
-            matches!(kind, PhaseKind::Vertical | PhaseKind::Horizontal)
-        };
+        let holds_stretch = || self.fabric.phases[config.phase as usize].kind.is_stretch();
         config.fiber_solver.unwrap_or_else(|| {
             let is_whole = self.fabric.edge_stiffness_log2.is_empty() && (self.config.solver.is_xpbd() || holds_stretch());
             if is_whole { FiberSolver::SemiImplicit } else { FiberSolver::GaussSeidel }

@@ -1,5 +1,7 @@
 //! A fabric: the constraints that cooking finds in a mesh, shared by all cloths cut from it.
 
+use std::ops::Range;
+
 use crate::error::{ModelError, check_indices, check_range};
 
 /// What an edge holds against, by its direction in the cooked mesh.
@@ -19,6 +21,11 @@ pub enum PhaseKind {
 impl PhaseKind {
     /// All kinds, in the order in which cooking emits them.
     pub const ALL: [Self; 4] = [Self::Bending, Self::Shearing, Self::Horizontal, Self::Vertical];
+
+    /// Whether its edges hold against stretch: vertical and horizontal ones.
+    pub fn is_stretch(self) -> bool {
+        matches!(self, Self::Vertical | Self::Horizontal)
+    }
 
     /// The name as it stands in scenes and reports.
     pub fn name(self) -> &'static str {
@@ -128,6 +135,22 @@ impl Fabric {
         self.rest_lengths.len()
     }
 
+    /// The fibers of set `set`.
+    pub fn fibers_of_set(&self, set: usize) -> Range<usize> {
+        self.set_fiber_begin[set] as usize..self.set_fiber_begin[set + 1] as usize
+    }
+
+    /// The fibers of all sets of a phase.
+    pub fn fibers_of_phase(&self, phase: &Phase) -> Range<usize> {
+        let [begin, end] = [phase.set_begin, phase.set_end].map(|set| self.set_fiber_begin[set as usize] as usize);
+        begin..end
+    }
+
+    /// The edges of a run of fibers.
+    pub fn edges_of_fibers(&self, fibers: Range<usize>) -> Range<usize> {
+        self.fiber_edge_begin[fibers.start] as usize..self.fiber_edge_begin[fibers.end] as usize
+    }
+
     /// The vertices of fiber `fiber`, one more than it has edges.
     pub fn fiber_vertices(&self, fiber: usize) -> &[u32] {
         let begin = self.fiber_edge_begin[fiber] as usize + fiber;
@@ -147,9 +170,7 @@ impl Fabric {
     pub fn edge_kinds(&self) -> Vec<PhaseKind> {
         let mut kinds = vec![PhaseKind::Bending; self.edge_count()];
         for phase in &self.phases {
-            let fibers = self.set_fiber_begin[phase.set_begin as usize]..self.set_fiber_begin[phase.set_end as usize];
-            let edges = self.fiber_edge_begin[fibers.start as usize]..self.fiber_edge_begin[fibers.end as usize];
-            kinds[edges.start as usize..edges.end as usize].fill(phase.kind);
+            kinds[self.edges_of_fibers(self.fibers_of_phase(phase))].fill(phase.kind);
         }
         kinds
     }

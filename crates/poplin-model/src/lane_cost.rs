@@ -49,29 +49,20 @@ impl LaneCost {
 
     /// Time of an iteration over all phases of a fabric, by Gauss-Seidel.
     pub fn of_fabric(&self, fabric: &Fabric) -> f64 {
-        let of_fiber = |fiber: u32| {
-            let begin = fabric.fiber_edge_begin[fiber as usize];
-            fabric.fiber_edge_begin[fiber as usize + 1] - begin
-        };
-        fabric.set_fiber_begin.windows(2).map(|set| self.of_set((set[0]..set[1]).map(of_fiber))).sum()
+        let length = |fiber: usize| fabric.edges_of_fibers(fiber..fiber + 1).len() as u32;
+        (0..fabric.set_count()).map(|set| self.of_set(fabric.fibers_of_set(set).map(length))).sum()
     }
 }
 
 impl Fabric {
-    /// Edges of the fibers of a set.
-    pub fn edges_of_set(&self, set: usize) -> u32 {
-        let [begin, end] = [set, set + 1].map(|set| self.fiber_edge_begin[self.set_fiber_begin[set] as usize]);
-        end - begin
-    }
-
     /// Lanes that a phase can keep busy: fibers of its widest set, or edges of it by cyclic reduction.
     pub fn width_of_phase(&self, phase: usize, solver: FiberSolver) -> usize {
         let width = |set: usize| match solver {
-            FiberSolver::CyclicReduction => self.edges_of_set(set),
-            _ => self.set_fiber_begin[set + 1] - self.set_fiber_begin[set],
+            FiberSolver::CyclicReduction => self.edges_of_fibers(self.fibers_of_set(set)).len(),
+            _ => self.fibers_of_set(set).len(),
         };
         let sets = self.phases[phase].set_begin as usize..self.phases[phase].set_end as usize;
-        sets.map(width).max().unwrap_or(0) as usize
+        sets.map(width).max().unwrap_or(0)
     }
 }
 

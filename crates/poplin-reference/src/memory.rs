@@ -122,6 +122,12 @@ impl<'a> ClothMemory<'a> {
         f32::from_bits(self.fabric(index))
     }
 
+    /// Rest length of an edge \[m\].
+    #[inline]
+    pub fn rest_length_of(&self, edge: u32) -> f32 {
+        self.fabric_f32(self.cloth.edge_begin + edge)
+    }
+
     /// Current state of particle i.
     #[inline]
     pub fn load_current(&self, i: u32) -> [f32; 4] {

@@ -52,7 +52,7 @@ impl Mix {
             let is_whole = match self {
                 Self::GaussSeidel => false,
                 Self::Vertical => phase.kind == PhaseKind::Vertical,
-                Self::Stretch => matches!(phase.kind, PhaseKind::Vertical | PhaseKind::Horizontal),
+                Self::Stretch => phase.kind.is_stretch(),
                 Self::All => true,
             };
             PhaseConfig::stiff(index).with_fiber_solver(if is_whole {

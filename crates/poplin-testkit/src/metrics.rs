@@ -35,12 +35,11 @@ pub fn stretch_strain(fabric: &Fabric, particles: &[[f32; 4]]) -> Strain {
 
 /// The strain of each of these edges.
 pub fn stretch_strains(fabric: &Fabric, particles: &[[f32; 4]]) -> Vec<f32> {
-    use poplin_model::PhaseKind::{Horizontal, Vertical};
     let kinds = fabric.edge_kinds();
-    let has_stretch = kinds.iter().any(|kind| matches!(kind, Horizontal | Vertical));
+    let has_stretch = kinds.iter().any(|kind| kind.is_stretch());
     fabric
         .edges()
-        .filter(|(edge, _)| !has_stretch || matches!(kinds[*edge], Horizontal | Vertical))
+        .filter(|(edge, _)| !has_stretch || kinds[*edge].is_stretch())
         .filter(|(edge, _)| fabric.rest_lengths[*edge] > 0.0)
         .map(|(edge, [a, b])| (distance(particles[a as usize], particles[b as usize]) / fabric.rest_lengths[edge] - 1.0).abs())
         .collect()

@@ -1,6 +1,6 @@
 //! Strain, speed and finiteness of the moments that are read back.
 
-use poplin_model::{Fabric, PhaseKind};
+use poplin_model::Fabric;
 use serde::Serialize;
 
 /// Strain of the stretch edges of a cloth: `|length / rest - 1|`.
@@ -31,7 +31,7 @@ impl StretchEdges {
     /// The vertical and horizontal edges, or all edges if there are none of these; edges without length are left out.
     pub(super) fn new(fabric: &Fabric) -> Self {
         let kinds = fabric.edge_kinds();
-        let is_stretch = |edge: usize| matches!(kinds[edge], PhaseKind::Vertical | PhaseKind::Horizontal);
+        let is_stretch = |edge: usize| kinds[edge].is_stretch();
         let has_stretch = (0..kinds.len()).any(is_stretch);
         let counts = |edge: usize| (is_stretch(edge) || !has_stretch) && fabric.rest_lengths[edge] > 0.0;
         let edges: Vec<_> = fabric

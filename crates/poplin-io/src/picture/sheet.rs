@@ -128,7 +128,7 @@ impl ContactSheet {
     /// # Errors
     /// [`IoError::SheetFull`] if every tile is taken.
     pub fn add(&mut self, label: impl Into<String>, surfaces: Vec<Surface>) -> Result<(), IoError> {
-        self.add_with_colliders(label, surfaces, Colliders::default())
+        self.push(label.into(), surfaces, Colliders::default(), Vec::new())
     }
 
     /// As [`ContactSheet::add`], with lines on the surfaces. Surfaces hide what is behind them; lines do not count for what is
@@ -137,10 +137,7 @@ impl ContactSheet {
     /// # Errors
     /// As [`ContactSheet::add`].
     pub fn add_with_lines(&mut self, label: impl Into<String>, surfaces: Vec<Surface>, lines: Vec<Line>) -> Result<(), IoError> {
-        self.add(label, surfaces)?;
-        self.lines.pop();
-        self.lines.push(lines);
-        Ok(())
+        self.push(label.into(), surfaces, Colliders::default(), lines)
     }
 
     /// As [`ContactSheet::add`], with what the cloths collide with, in the world \[m\]. It is drawn in grey; level planes that
@@ -155,13 +152,17 @@ impl ContactSheet {
         surfaces: Vec<Surface>,
         colliders: Colliders,
     ) -> Result<(), IoError> {
+        self.push(label.into(), surfaces, colliders, Vec::new())
+    }
+
+    fn push(&mut self, label: String, surfaces: Vec<Surface>, colliders: Colliders, lines: Vec<Line>) -> Result<(), IoError> {
         if self.moments.len() == self.capacity() {
             return Err(IoError::SheetFull { capacity: self.capacity() });
         }
-        self.labels.push(label.into());
+        self.labels.push(label);
         self.moments.push(surfaces);
         self.colliders.push(colliders);
-        self.lines.push(Vec::new());
+        self.lines.push(lines);
         Ok(())
     }
 

@@ -151,15 +151,17 @@ pub struct PhaseOptions {
 
 impl Default for PhaseOptions {
     fn default() -> Self {
-        Self {
-            fiber_solver: None,
-            stiffness: 1.0,
-            stiffness_multiplier: 1.0,
-            compression_limit: 1.0,
-            stretch_limit: 1.0,
-            compliance: 0.0,
-            damping: 0.0,
-        }
+        let PhaseConfig {
+            phase: _,
+            fiber_solver,
+            stiffness,
+            stiffness_multiplier,
+            compression_limit,
+            stretch_limit,
+            compliance,
+            damping,
+        } = PhaseConfig::stiff(0);
+        Self { fiber_solver, stiffness, stiffness_multiplier, compression_limit, stretch_limit, compliance, damping }
     }
 }
 

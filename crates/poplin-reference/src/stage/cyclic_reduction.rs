@@ -25,11 +25,6 @@ fn fiber_of_edge(memory: &ClothMemory<'_>, edge: u32) -> u32 {
     low
 }
 
-/// Rest length of an edge \[m\].
-fn rest_length_of(memory: &ClothMemory<'_>, edge: u32) -> f32 {
-    memory.fabric_f32(memory.cloth.edge_begin + edge)
-}
-
 /// The first row of an edge; see the shader.
 pub fn build_row(memory: &mut ClothMemory<'_>, edge: u32) {
     let phase = memory.phase;
@@ -39,20 +34,20 @@ pub fn build_row(memory: &mut ClothMemory<'_>, edge: u32) {
     let b = memory.fabric(vertices + edge + 1);
     let pa = memory.load_current(a);
     let pb = memory.load_current(b);
-    let direction = edge_direction(pa, pb, rest_length_of(memory, edge));
+    let direction = edge_direction(pa, pb, memory.rest_length_of(edge));
     let mut row = [0.0, 0.0, 0.0, (fiber - memory.fibers[0]) as f32];
     if dot3(direction, direction) > 0.0 {
         let way = way_of(memory, pb, b) - way_of(memory, pa, a);
-        let [diagonal, right] = edge_equation(pa, pb, way, rest_length_of(memory, edge), direction, &phase);
+        let [diagonal, right] = edge_equation(pa, pb, way, memory.rest_length_of(edge), direction, &phase);
         let scale = 1.0 + phase.damping;
         if edge > memory.fabric(memory.cloth.fiber_begin + fiber) {
             let far = memory.load_current(memory.fabric(vertices + edge - 1));
-            let before = edge_direction(far, pa, rest_length_of(memory, edge - 1));
+            let before = edge_direction(far, pa, memory.rest_length_of(edge - 1));
             row[0] = -scale * pa[3] * dot3(before, direction) / diagonal;
         }
         if edge + 1 < memory.fabric(memory.cloth.fiber_begin + fiber + 1) {
             let far = memory.load_current(memory.fabric(vertices + edge + 2));
-            let after = edge_direction(pb, far, rest_length_of(memory, edge + 1));
+            let after = edge_direction(pb, far, memory.rest_length_of(edge + 1));
             row[1] = -scale * pb[3] * dot3(direction, after) / diagonal;
         }
         row[2] = right / diagonal;
@@ -81,7 +76,7 @@ pub fn pull_edge(memory: &mut ClothMemory<'_>, edge: u32) {
     let vertices = memory.cloth.vertex_begin + memory.fibers[0] + row[3] as u32;
     let pa = memory.load_current(memory.fabric(vertices + edge));
     let pb = memory.load_current(memory.fabric(vertices + edge + 1));
-    let pull = edge_direction(pa, pb, rest_length_of(memory, edge)) * row[2];
+    let pull = edge_direction(pa, pb, memory.rest_length_of(edge)) * row[2];
     let place = cyclic_row(memory, edge, round + 1);
     memory.scratch[place] = pack(pull, row[3]);
 }

@@ -16,7 +16,7 @@ pub fn project_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
     for edge in edge_begin..edge_end {
         let b = memory.fabric(vertices + edge + 1);
         let mut pb = memory.load_current(b);
-        let rest_length = memory.fabric_f32(memory.cloth.edge_begin + edge);
+        let rest_length = memory.rest_length_of(edge);
         let mut stiffness = phase.stiffness;
         if memory.cloth.edge_stiffness_begin != NO_OFFSET {
             let log2_rest = memory.fabric_f32(memory.cloth.edge_stiffness_begin + edge);

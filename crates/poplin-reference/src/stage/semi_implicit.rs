@@ -71,7 +71,7 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
         let b = memory.fabric(vertices + edge + 1);
         let pb = memory.load_current(b);
         let way_b = way_of(memory, pb, b);
-        let rest_length = memory.fabric_f32(memory.cloth.edge_begin + edge);
+        let rest_length = memory.rest_length_of(edge);
         let direction = edge_direction(pa, pb, rest_length);
         let mut ratio = 0.0;
         let mut value = 0.0;
@@ -108,7 +108,7 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
         let row = memory.scratch[fiber_row(memory, edge - 1)];
         let c = memory.fabric(vertices + edge - 1);
         let pc = memory.load_current(c);
-        let direction = edge_direction(pc, pa, memory.fabric_f32(memory.cloth.edge_begin + edge - 1));
+        let direction = edge_direction(pc, pa, memory.rest_length_of(edge - 1));
         lambda = row[1] - next_ratio * lambda;
         next_ratio = row[0];
         let pull = direction * lambda;

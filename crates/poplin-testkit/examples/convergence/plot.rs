@@ -4,6 +4,7 @@ use std::error::Error;
 use std::path::Path;
 
 use plotters::coord::Shift;
+use plotters::coord::ranged1d::ValueFormatter;
 use plotters::prelude::*;
 use poplin_cook::Tethers;
 use poplin_testkit::fibers::{Mix, SwingSolver, WHOLE};
@@ -68,21 +69,36 @@ pub(crate) fn draw(curves: &[Curve], ladders: &[Ladder], path: &Path) -> Outcome
     Ok(())
 }
 
-fn over_iterations(panel: &Panel<'_>, title: &str, lines: &[Line]) -> Outcome {
+/// A chart with room for its axes under a title.
+fn titled<'a, 'b>(panel: &'a Panel<'b>, title: &str) -> ChartBuilder<'a, 'b, SVGBackend<'b>> {
     let mut chart = ChartBuilder::on(panel);
     chart.margin(10).margin_right(18).x_label_area_size(38).y_label_area_size(58).caption(title, ("sans-serif", 17));
-    let mut chart = chart.build_cartesian_2d(0f32..30f32, (FLOOR..3f32).log_scale())?;
+    chart
+}
+
+/// Draws axes with plain numbers and level lines.
+fn draw_axes<X, Y>(chart: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<X, Y>>, x: &str, y: &str) -> Outcome
+where
+    X: Ranged<ValueType = f32> + ValueFormatter<f32>,
+    Y: Ranged<ValueType = f32> + ValueFormatter<f32>,
+{
     chart
         .configure_mesh()
         .disable_x_mesh()
         .light_line_style(TRANSPARENT)
         .x_label_formatter(&|x| format!("{x}"))
         .y_label_formatter(&|y| format!("{y}"))
-        .x_desc("iterations of the fibers")
-        .y_desc("RMS strain [%]")
+        .x_desc(x)
+        .y_desc(y)
         .label_style(("sans-serif", 13))
         .axis_desc_style(("sans-serif", 14))
         .draw()?;
+    Ok(())
+}
+
+fn over_iterations(panel: &Panel<'_>, title: &str, lines: &[Line]) -> Outcome {
+    let mut chart = titled(panel, title).build_cartesian_2d(0f32..30f32, (FLOOR..3f32).log_scale())?;
+    draw_axes(&mut chart, "iterations of the fibers", "RMS strain [%]")?;
     for line in lines {
         // A line ends where it reaches the floor.
         let end = line.points.iter().position(|&(_, y)| y < FLOOR).map_or(line.points.len(), |index| index + 1);
@@ -93,21 +109,9 @@ fn over_iterations(panel: &Panel<'_>, title: &str, lines: &[Line]) -> Outcome {
 }
 
 fn over_time(panel: &Panel<'_>, lines: &[Line]) -> Outcome {
-    let mut chart = ChartBuilder::on(panel);
-    let title = "Swinging sheet, 64 x 64, with tethers";
-    chart.margin(10).margin_right(18).x_label_area_size(38).y_label_area_size(58).caption(title, ("sans-serif", 17));
-    let mut chart = chart.build_cartesian_2d((0.5f32..50f32).log_scale(), (0.03f32..60f32).log_scale())?;
-    chart
-        .configure_mesh()
-        .disable_x_mesh()
-        .light_line_style(TRANSPARENT)
-        .x_label_formatter(&|x| format!("{x}"))
-        .y_label_formatter(&|y| format!("{y}"))
-        .x_desc("ms a frame on one core")
-        .y_desc("p99 strain in the 2nd second [%]")
-        .label_style(("sans-serif", 13))
-        .axis_desc_style(("sans-serif", 14))
-        .draw()?;
+    let mut chart = titled(panel, "Swinging sheet, 64 x 64, with tethers")
+        .build_cartesian_2d((0.5f32..50f32).log_scale(), (0.03f32..60f32).log_scale())?;
+    draw_axes(&mut chart, "ms a frame on one core", "p99 strain in the 2nd second [%]")?;
     chart.draw_series(LineSeries::new([(0.5, 1.0), (50.0, 1.0)], BLACK.mix(0.6).stroke_width(1)))?;
     for line in lines {
         let (color, points) = (color(line.mix), &line.points);
