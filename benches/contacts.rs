@@ -17,9 +17,12 @@ const SETTLING: usize = 60;
 
 /// A sheet of a square metre above the ground.
 fn sheet(layer: u32, place: [f32; 2], distance: f32) -> Cloth {
-    let mut cloth = cook(&Mesh::grid(SIDE, SIDE, 1.0, 1.0), &CookOptions::default()).expect("a grid cooks").into_cloth();
+    let mut cloth = cook(&Mesh::grid(SIDE, SIDE, 1.0, 1.0), &CookOptions::default())
+        .expect("a grid cooks")
+        .into_cloth();
     for [x, y, z, _] in &mut cloth.particles {
-        (*x, *y, *z) = (*x + place[0] + 0.01 * layer as f32, 0.035 * (layer + 1) as f32, *z + place[1]);
+        (*x, *y, *z) =
+            (*x + place[0] + 0.01 * layer as f32, 0.035 * (layer + 1) as f32, *z + place[1]);
     }
     cloth.config.damping = [0.5; 3];
     cloth.config.friction = 0.5;
@@ -57,7 +60,9 @@ fn contacts(criterion: &mut Criterion) {
     ];
     for (name, stacks, layers, distance, settings) in cases {
         let mut engine = engine(stacks, layers, distance, settings);
-        group.bench_function(name, |bencher| bencher.iter(|| engine.step(&Frame::default()).expect("the frame is valid")));
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| engine.step(&Frame::default()).expect("the frame is valid"))
+        });
     }
     group.finish();
 }

@@ -6,10 +6,13 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use poplin_cook::Tethers;
 use poplin_model::Frame;
 use poplin_reference::ReferenceEngine;
-use poplin_testkit::fibers::{FRAME_RATE, FreeFall, Mix, Pins, Swing, SwingSolver, WHOLE, hanging_chain, hanging_sheet};
+use poplin_testkit::fibers::{
+    FRAME_RATE, FreeFall, Mix, Pins, Swing, SwingSolver, WHOLE, hanging_chain, hanging_sheet,
+};
 
 /// Ways to solve fibers, with a name for each.
-const MIXES: [(&str, Mix); 3] = [("gauss_seidel", Mix::GaussSeidel), ("mixed", Mix::Stretch), ("whole", Mix::All)];
+const MIXES: [(&str, Mix); 3] =
+    [("gauss_seidel", Mix::GaussSeidel), ("mixed", Mix::Stretch), ("whole", Mix::All)];
 
 fn iterations(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("fibers_iteration");
@@ -17,13 +20,18 @@ fn iterations(criterion: &mut Criterion) {
     let mut cloths = vec![("chain_64".to_owned(), hanging_chain(64))];
     for side in [16, 32, 64] {
         for length in [1, 8, 16, 64] {
-            cloths.push((format!("sheet_{side}_fibers_of_{length}"), hanging_sheet(side, Pins::TopRow, length)));
+            cloths.push((
+                format!("sheet_{side}_fibers_of_{length}"),
+                hanging_sheet(side, Pins::TopRow, length),
+            ));
         }
     }
     for (name, cloth) in cloths {
         for (solver, mix) in MIXES {
             let mut fall = FreeFall::new(&cloth, mix);
-            group.bench_function(format!("{name}_{solver}"), |bencher| bencher.iter(|| fall.iterate()));
+            group.bench_function(format!("{name}_{solver}"), |bencher| {
+                bencher.iter(|| fall.iterate())
+            });
         }
     }
     group.finish();
@@ -52,9 +60,12 @@ fn swings(criterion: &mut Criterion) {
             let mut step = || engine.step(&frame).expect("the frame is valid");
             // Onto the ball.
             (0..FRAME_RATE).for_each(|_| step());
-            group.bench_function(format!("sheet_{side}_{solver}_{}_hz", iterations * FRAME_RATE), |bencher| {
-                bencher.iter(&mut step);
-            });
+            group.bench_function(
+                format!("sheet_{side}_{solver}_{}_hz", iterations * FRAME_RATE),
+                |bencher| {
+                    bencher.iter(&mut step);
+                },
+            );
         }
     }
     group.finish();

@@ -37,8 +37,10 @@ fn by_xpbd(side: u32) -> Cloth {
 fn by_xpbd_with_bends(side: u32) -> Cloth {
     let pins = vec![0, side - 1];
     let tethers = Tethers::Geodesic;
-    let options = CookOptions { pins, tethers, bending: false, bends: true, ..CookOptions::default() };
-    let mut cloth = cook(&Mesh::grid(side, side, 1.0, 1.0), &options).expect("a grid cooks").into_cloth();
+    let options =
+        CookOptions { pins, tethers, bending: false, bends: true, ..CookOptions::default() };
+    let mut cloth =
+        cook(&Mesh::grid(side, side, 1.0, 1.0), &options).expect("a grid cooks").into_cloth();
     cloth.config.solver = Solver::Xpbd { substeps: 5 };
     cloth.config.bending_rigidity = 1e-5;
     cloth

@@ -13,9 +13,10 @@ const SIDE: u32 = 64;
 const SETTLING: usize = 120;
 
 fn sheet(pins: Vec<u32>) -> Cloth {
-    let mut cloth = cook(&Mesh::grid(SIDE, SIDE, 1.0, 1.0), &CookOptions { pins, ..CookOptions::default() })
-        .expect("a grid cooks")
-        .into_cloth();
+    let mut cloth =
+        cook(&Mesh::grid(SIDE, SIDE, 1.0, 1.0), &CookOptions { pins, ..CookOptions::default() })
+            .expect("a grid cooks")
+            .into_cloth();
     cloth.particles.iter_mut().for_each(|[x, y, z, _]| (*x, *y, *z) = (*x - 0.5, 0.5, *z - 0.5));
     cloth.config.damping = [0.2; 3];
     cloth.config.friction = 0.3;
@@ -24,7 +25,10 @@ fn sheet(pins: Vec<u32>) -> Cloth {
 
 fn over_a_ball() -> Cloth {
     let (spheres, planes) = (vec![[0.0, 0.2, 0.0, 0.2]], vec![[0.0, 1.0, 0.0, 0.0]]);
-    Cloth { colliders: Colliders { spheres, planes, convexes: vec![vec![0]], ..Colliders::default() }, ..sheet(Vec::new()) }
+    Cloth {
+        colliders: Colliders { spheres, planes, convexes: vec![vec![0]], ..Colliders::default() },
+        ..sheet(Vec::new())
+    }
 }
 
 fn self_collision(criterion: &mut Criterion) {
@@ -36,9 +40,13 @@ fn self_collision(criterion: &mut Criterion) {
             cloth.config.thickness = thickness;
             let mut engine = ReferenceEngine::new();
             engine.add(cloth).expect("the sheet is valid");
-            let step = |engine: &mut ReferenceEngine| engine.step(&Frame::default()).expect("the frame is valid");
+            let step = |engine: &mut ReferenceEngine| {
+                engine.step(&Frame::default()).expect("the frame is valid")
+            };
             (0..SETTLING).for_each(|_| step(&mut engine));
-            group.bench_function(format!("{scene}_{name}"), |bencher| bencher.iter(|| step(&mut engine)));
+            group.bench_function(format!("{scene}_{name}"), |bencher| {
+                bencher.iter(|| step(&mut engine))
+            });
         }
     }
     group.finish();

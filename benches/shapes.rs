@@ -22,8 +22,15 @@ fn sheet(points: VirtualParticles, colliders: Colliders) -> Cloth {
     let mut mesh = Mesh::grid(SIDE, SIDE, 1.0, 1.0);
     mesh.positions.iter_mut().for_each(|[x, _, z]| (*x, *z) = (*x - 0.5, *z - 0.5));
     let is_border = |place: u32| place == 0 || place == SIDE - 1;
-    let pins = (0..SIDE * SIDE).filter(|index| is_border(index % SIDE) || is_border(index / SIDE)).collect();
-    let options = CookOptions { pins, tethers: Tethers::None, virtual_particles: points, ..CookOptions::default() };
+    let pins = (0..SIDE * SIDE)
+        .filter(|index| is_border(index % SIDE) || is_border(index / SIDE))
+        .collect();
+    let options = CookOptions {
+        pins,
+        tethers: Tethers::None,
+        virtual_particles: points,
+        ..CookOptions::default()
+    };
     let mut cloth = cook(&mesh, &options).expect("a grid cooks").into_cloth();
     cloth.config.gravity = [0.0, -1.0, 0.0];
     cloth.config.damping = [0.5; 3];
@@ -41,12 +48,19 @@ fn spheres(side: u32, radius: f32) -> Colliders {
 /// Four spheres and four tapered capsules under the sheet.
 fn eight() -> Colliders {
     let mut colliders = spheres(2, 0.1);
-    for (number, [x, z]) in [[-0.35, 0.0], [0.35, 0.0], [0.0, -0.35], [0.0, 0.35]].into_iter().enumerate() {
+    for (number, [x, z]) in
+        [[-0.35, 0.0], [0.35, 0.0], [0.0, -0.35], [0.0, 0.35]].into_iter().enumerate()
+    {
         let first = colliders.spheres.len() as u32;
         let reach = 0.3 * (x + z) * (x + z);
         let along = if number < 2 { [reach, 0.0] } else { [0.0, reach] };
         for (sign, radius) in [(-1.0, 0.08), (1.0, 0.05)] {
-            colliders.spheres.push([x + sign * along[0], TOP - radius, z + sign * along[1], radius]);
+            colliders.spheres.push([
+                x + sign * along[0],
+                TOP - radius,
+                z + sign * along[1],
+                radius,
+            ]);
         }
         colliders.capsules.push([first, first + 1]);
     }
@@ -72,11 +86,18 @@ fn eight_of_many() -> Colliders {
 fn bumpy_ball(rings: u32) -> Colliders {
     let (segments, radius) = (2 * rings, 0.35);
     let vertex = |ring: u32, segment: u32| {
-        let (polar, around) = (PI * ring as f32 / rings as f32, TAU * segment as f32 / segments as f32);
-        let radius = radius * (1.0 + 0.05 * polar.sin() * (9.0 * polar).sin() * (8.0 * around).cos());
-        [radius * polar.sin() * around.cos(), TOP - 0.35 + radius * polar.cos(), radius * polar.sin() * around.sin()]
+        let (polar, around) =
+            (PI * ring as f32 / rings as f32, TAU * segment as f32 / segments as f32);
+        let radius =
+            radius * (1.0 + 0.05 * polar.sin() * (9.0 * polar).sin() * (8.0 * around).cos());
+        [
+            radius * polar.sin() * around.cos(),
+            TOP - 0.35 + radius * polar.cos(),
+            radius * polar.sin() * around.sin(),
+        ]
     };
-    let mut colliders = Colliders { mesh_vertices: vec![vertex(0, 0), vertex(rings, 0)], ..Colliders::default() };
+    let mut colliders =
+        Colliders { mesh_vertices: vec![vertex(0, 0), vertex(rings, 0)], ..Colliders::default() };
     for ring in 1..rings {
         colliders.mesh_vertices.extend((0..segments).map(|segment| vertex(ring, segment)));
     }
@@ -87,7 +108,12 @@ fn bumpy_ball(rings: u32) -> Colliders {
     };
     for ring in 0..rings {
         for segment in 0..segments {
-            let [a, b, c, d] = [at(ring, segment), at(ring, segment + 1), at(ring + 1, segment + 1), at(ring + 1, segment)];
+            let [a, b, c, d] = [
+                at(ring, segment),
+                at(ring, segment + 1),
+                at(ring + 1, segment + 1),
+                at(ring + 1, segment),
+            ];
             let triangles = [[a, b, c], [a, c, d]];
             colliders.mesh_triangles.extend(triangles.iter().filter(|[a, b, c]| a != b && b != c));
         }
@@ -121,12 +147,24 @@ fn shapes(criterion: &mut Criterion) {
     for (name, cloth) in cases {
         let mut engine = ReferenceEngine::new();
         engine.add(cloth).expect("the sheet is valid");
-        let step = |engine: &mut ReferenceEngine| engine.step(&Frame::default()).expect("the frame is valid");
+        let step = |engine: &mut ReferenceEngine| {
+            engine.step(&Frame::default()).expect("the frame is valid")
+        };
         (0..SETTLING).for_each(|_| step(&mut engine));
-        let highest = |engine: &ReferenceEngine| engine.current(0).iter().map(|p| p[1]).fold(f32::MIN, f32::max);
-        assert_eq!(highest(&engine) > 0.8 * TOP, name != "none", "{name}: the sheet lies on the shapes");
+        let highest = |engine: &ReferenceEngine| {
+            engine.current(0).iter().map(|p| p[1]).fold(f32::MIN, f32::max)
+        };
+        assert_eq!(
+            highest(&engine) > 0.8 * TOP,
+            name != "none",
+            "{name}: the sheet lies on the shapes"
+        );
         group.bench_function(name, |bencher| bencher.iter(|| step(&mut engine)));
-        assert_eq!(highest(&engine) > 0.8 * TOP, name != "none", "{name}: the sheet still lies on the shapes");
+        assert_eq!(
+            highest(&engine) > 0.8 * TOP,
+            name != "none",
+            "{name}: the sheet still lies on the shapes"
+        );
     }
     group.finish();
 }

@@ -41,14 +41,22 @@ const NEVER: &[(&str, &[&str])] = &[
 ];
 
 fn is_watched(name: &str) -> bool {
-    name == "xtask" || name == "poplin" || name.starts_with("poplin-") || name == "wgpu" || name == "naga"
+    name == "xtask"
+        || name == "poplin"
+        || name.starts_with("poplin-")
+        || name == "wgpu"
+        || name == "naga"
 }
 
 /// Direct normal dependencies of every package in the resolved graph.
 fn dependency_graph() -> BTreeMap<String, BTreeSet<String>> {
-    let output = Command::new(env!("CARGO")).args(["metadata", "--format-version", "1"]).output().expect("cargo metadata runs");
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1"])
+        .output()
+        .expect("cargo metadata runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON");
+    let metadata: serde_json::Value =
+        serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON");
     let packages = metadata["packages"].as_array().expect("packages");
     packages
         .iter()
@@ -64,13 +72,20 @@ fn dependency_graph() -> BTreeMap<String, BTreeSet<String>> {
 #[test]
 fn every_crate_keeps_to_its_arrows() {
     let graph = dependency_graph();
-    let rooms: BTreeSet<_> =
-        graph.keys().filter(|n| is_watched(n) && *n != "wgpu" && *n != "naga" && *n != "poplin-suite").collect();
-    let listed: BTreeMap<_, _> = ALLOWED.iter().map(|(name, allowed)| ((*name).to_owned(), *allowed)).collect();
+    let rooms: BTreeSet<_> = graph
+        .keys()
+        .filter(|n| is_watched(n) && *n != "wgpu" && *n != "naga" && *n != "poplin-suite")
+        .collect();
+    let listed: BTreeMap<_, _> =
+        ALLOWED.iter().map(|(name, allowed)| ((*name).to_owned(), *allowed)).collect();
     for room in rooms {
-        let allowed = listed.get(room).unwrap_or_else(|| panic!("{room} is not in the arrow table"));
+        let allowed =
+            listed.get(room).unwrap_or_else(|| panic!("{room} is not in the arrow table"));
         for dependency in graph[room].iter().filter(|d| is_watched(d)) {
-            assert!(allowed.contains(&dependency.as_str()), "{room} -> {dependency} is not an allowed arrow");
+            assert!(
+                allowed.contains(&dependency.as_str()),
+                "{room} -> {dependency} is not an allowed arrow"
+            );
         }
     }
 }

@@ -10,7 +10,8 @@ use poplin_testkit::rng::Rng;
 
 /// A free sheet of 12 x 12 particles, 1 m wide, of 0.5 kg, in the plane y = 0, without gravity.
 fn sheet(pins: Vec<u32>) -> Cloth {
-    let options = CookOptions { pins, density: 0.5, tethers: Tethers::None, ..CookOptions::default() };
+    let options =
+        CookOptions { pins, density: 0.5, tethers: Tethers::None, ..CookOptions::default() };
     let mut cloth = cook(&Mesh::grid(12, 12, 1.0, 1.0), &options).unwrap().into_cloth();
     cloth.config.gravity = [0.0; 3];
     cloth.config.friction = 0.3;
@@ -35,8 +36,9 @@ impl Ball {
     fn tell(&self, simulation: &mut Simulation, id: ClothId, dt: f64, restitution: f32) {
         let narrow = |v: [f64; 3]| v.map(|x| x as f32);
         let [x, y, z] = narrow(std::array::from_fn(|k| self.center[k] + self.velocity[k] * dt));
-        let inverse_inertia =
-            std::array::from_fn(|row| std::array::from_fn(|k| if k == row { (1.0 / INERTIA) as f32 } else { 0.0 }));
+        let inverse_inertia = std::array::from_fn(|row| {
+            std::array::from_fn(|k| if k == row { (1.0 / INERTIA) as f32 } else { 0.0 })
+        });
         let body = RigidBody {
             spheres: vec![0],
             inverse_mass: (1.0 / MASS) as f32,
@@ -65,7 +67,9 @@ impl Ball {
 fn momentum(simulation: &mut Simulation, id: ClothId, step: f64) -> [f64; 3] {
     let state = simulation.state().unwrap();
     let mut sum = [0.0; 3];
-    for (now, before) in state.current(id).iter().zip(state.previous(id)).filter(|(_, before)| before[3] > 0.0) {
+    for (now, before) in
+        state.current(id).iter().zip(state.previous(id)).filter(|(_, before)| before[3] > 0.0)
+    {
         for k in 0..3 {
             sum[k] += (f64::from(now[k]) - f64::from(before[k])) / step / f64::from(before[3]);
         }
@@ -93,7 +97,10 @@ fn fly(backend: Backend, restitution: f32, velocity: [f64; 3], frames: usize) ->
         ball.take(&impulse, dt);
         contacts += impulse.contact_count;
         let of_cloth = momentum(&mut simulation, id, step);
-        let error = (0..3).map(|k| (of_cloth[k] + ball.velocity[k] * MASS - total[k]).powi(2)).sum::<f64>().sqrt();
+        let error = (0..3)
+            .map(|k| (of_cloth[k] + ball.velocity[k] * MASS - total[k]).powi(2))
+            .sum::<f64>()
+            .sqrt();
         worst = worst.max(error / scale);
     }
     (ball, worst, contacts)
@@ -103,7 +110,10 @@ fn fly(backend: Backend, restitution: f32, velocity: [f64; 3], frames: usize) ->
 fn ball_and_free_cloth_keep_their_momentum() {
     for restitution in [0.0, 0.5] {
         let (ball, error, contacts) = fly(Backend::Cpu, restitution, [0.3, -2.0, 0.1], 120);
-        println!("restitution {restitution}: momentum off by {error:.1e}, {contacts} contacts, ball at {:?} m/s", ball.velocity);
+        println!(
+            "restitution {restitution}: momentum off by {error:.1e}, {contacts} contacts, ball at {:?} m/s",
+            ball.velocity
+        );
         assert!(contacts > 100, "the ball meets the sheet");
         assert!(ball.velocity[1] > -1.8, "the sheet slows the ball down: {:?}", ball.velocity);
         assert!(error < 1e-4, "momentum of ball and cloth is off by {error:e}");
@@ -142,7 +152,10 @@ fn the_body_gets_what_the_particles_lose() {
         };
         cloth.colliders = Colliders {
             spheres: vec![[0.5, center[1], 0.5, 0.3]],
-            boxes: vec![Parallelepiped { corner: [0.0, -0.1, 0.0], edges: [[0.4, 0.0, 0.0], [0.1, 0.3, 0.0], [0.0, 0.0, 0.4]] }],
+            boxes: vec![Parallelepiped {
+                corner: [0.0, -0.1, 0.0],
+                edges: [[0.4, 0.0, 0.0], [0.1, 0.3, 0.0], [0.0, 0.0, 0.4]],
+            }],
             bodies: vec![body.clone()],
             ..Colliders::default()
         };
@@ -160,10 +173,15 @@ fn the_body_gets_what_the_particles_lose() {
             let [x, before, after, after_before] =
                 [current[i], previous[i], engine.current(id)[i], engine.previous(id)[i]].map(wide);
             let gain: [f64; 3] = std::array::from_fn(|k| {
-                if w > 0.0 { ((after[k] - after_before[k]) - (x[k] - before[k])) / f64::from(step) / w } else { 0.0 }
+                if w > 0.0 {
+                    ((after[k] - after_before[k]) - (x[k] - before[k])) / f64::from(step) / w
+                } else {
+                    0.0
+                }
             });
-            let arm: [f64; 3] =
-                std::array::from_fn(|k| x[k] - f64::from(center[k]) - f64::from(body.velocity[k]) * f64::from(step));
+            let arm: [f64; 3] = std::array::from_fn(|k| {
+                x[k] - f64::from(center[k]) - f64::from(body.velocity[k]) * f64::from(step)
+            });
             for k in 0..3 {
                 let (a, b) = ((k + 1) % 3, (k + 2) % 3);
                 linear[k] -= gain[k];
@@ -172,8 +190,14 @@ fn the_body_gets_what_the_particles_lose() {
         }
         // Pins take momentum that no particle shows.
         for k in (0..3).filter(|_| round % 2 == 0) {
-            assert!((linear[k] - f64::from(impulse.linear[k])).abs() < 2e-4, "round {round}: {linear:?} against {impulse:?}");
-            assert!((angular[k] - f64::from(impulse.angular[k])).abs() < 1e-4, "round {round}: {angular:?} against {impulse:?}");
+            assert!(
+                (linear[k] - f64::from(impulse.linear[k])).abs() < 2e-4,
+                "round {round}: {linear:?} against {impulse:?}"
+            );
+            assert!(
+                (angular[k] - f64::from(impulse.angular[k])).abs() < 1e-4,
+                "round {round}: {angular:?} against {impulse:?}"
+            );
         }
     }
 }
@@ -184,7 +208,8 @@ fn both_backends_report_the_same_impulses() {
     for options in backends() {
         let mut simulation = Simulation::new(options).unwrap();
         let id = simulation.add(sheet(Vec::new())).unwrap();
-        let ball = Ball { center: [0.45, 0.14, 0.55], velocity: [0.3, -2.0, 0.1], spin: [0.0, 3.0, 0.0] };
+        let ball =
+            Ball { center: [0.45, 0.14, 0.55], velocity: [0.3, -2.0, 0.1], spin: [0.0, 3.0, 0.0] };
         ball.tell(&mut simulation, id, 1.0 / 60.0, 0.2);
         simulation.step(&Frame::default()).unwrap();
         let impulses = simulation.state().unwrap().body_impulses(id).to_vec();

@@ -28,7 +28,11 @@ fn random_cloud(rng: &mut Rng, count: usize, size: f32, distance: f32) -> Cloth 
         [x, y, z, if rng.index(5) == 0 { 0.0 } else { rng.range(0.1, 50.0) }]
     };
     let mut cloth = cloud((0..count).map(|_| particle()).collect(), distance);
-    cloth.previous_positions = cloth.particles.iter().map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.01, 0.01))).collect();
+    cloth.previous_positions = cloth
+        .particles
+        .iter()
+        .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.01, 0.01)))
+        .collect();
     cloth
 }
 
@@ -63,7 +67,9 @@ fn clouds() -> Vec<Setup> {
     let friction = ClothCollision { friction: 0.4, iterations: 1, ..ClothCollision::default() };
     for seed in 0..4 {
         let mut rng = Rng::new(seed);
-        let mut cloths: Vec<_> = (0..6).map(|k| random_cloud(&mut rng, 40 + 30 * k, 1.0, 0.08 + 0.02 * k as f32)).collect();
+        let mut cloths: Vec<_> = (0..6)
+            .map(|k| random_cloud(&mut rng, 40 + 30 * k, 1.0, 0.08 + 0.02 * k as f32))
+            .collect();
         for cloth in &mut cloths {
             cloth.pose = Pose { translation: rng.point(-0.3, 0.3), rotation: rotation(&mut rng) };
             cloth.config.collision_group = 1 << rng.index(3);
@@ -73,25 +79,45 @@ fn clouds() -> Vec<Setup> {
     }
     let mut rng = Rng::new(9);
     let settings = ClothCollision { friction: 1.0, stiffness: 0.7, iterations: 3, every: 1 };
-    let mut add = |name, cloths: Vec<Cloth>| setups.push(Setup { name, cloths, settings, frames: vec![STEP; 2] });
+    let mut add = |name, cloths: Vec<Cloth>| {
+        setups.push(Setup { name, cloths, settings, frames: vec![STEP; 2] })
+    };
     let place = [0.5, -0.25, 3.0, 2.0];
-    add("coincident", vec![cloud(vec![place; 40], 0.1), cloud(vec![place; 30], 0.3), cloud(vec![place], 0.1)]);
+    add(
+        "coincident",
+        vec![cloud(vec![place; 40], 0.1), cloud(vec![place; 30], 0.3), cloud(vec![place], 0.1)],
+    );
     let pinned = |rng: &mut Rng| {
         let mut cloth = random_cloud(rng, 50, 0.5, 0.2);
         cloth.particles.iter_mut().for_each(|particle| particle[3] = 0.0);
         cloth
     };
-    add("all pinned", vec![pinned(&mut rng), pinned(&mut rng), random_cloud(&mut rng, 30, 0.5, 0.2)]);
-    add("one particle each", (0..50).map(|k| cloud(vec![[0.03 * k as f32, 0.0, 0.0, 1.0]], 0.1)).collect());
+    add(
+        "all pinned",
+        vec![pinned(&mut rng), pinned(&mut rng), random_cloud(&mut rng, 30, 0.5, 0.2)],
+    );
+    add(
+        "one particle each",
+        (0..50).map(|k| cloud(vec![[0.03 * k as f32, 0.0, 0.0, 1.0]], 0.1)).collect(),
+    );
     let far = |x: f32| cloud((0..20).map(|k| [x, -x, 0.01 * k as f32, 1.0]).collect(), 0.1);
-    add("huge coordinates", vec![far(1e6), far(1e6), far(-1e14), far(-1e14), far(9e14), far(1e-30)]);
+    add(
+        "huge coordinates",
+        vec![far(1e6), far(1e6), far(-1e14), far(-1e14), far(9e14), far(1e-30)],
+    );
     let mut deaf = random_cloud(&mut rng, 60, 0.4, 0.1);
     deaf.config.collision_mask = 0;
     let mut nobody = random_cloud(&mut rng, 60, 0.4, 0.1);
     nobody.config.collision_group = 0;
     let free = random_cloud(&mut rng, 60, 0.4, 0.1);
     add("empty masks", vec![deaf, nobody, free.clone(), free.clone()]);
-    add("far apart", vec![free.clone(), Cloth { pose: Pose { translation: [50.0, 0.0, 0.0], ..Pose::default() }, ..free }]);
+    add(
+        "far apart",
+        vec![
+            free.clone(),
+            Cloth { pose: Pose { translation: [50.0, 0.0, 0.0], ..Pose::default() }, ..free },
+        ],
+    );
     add(
         "tiny and huge masses",
         vec![
@@ -110,7 +136,8 @@ fn sheets() -> Vec<Setup> {
         cloths[0].particles.iter_mut().for_each(|particle| particle[3] = 0.0);
         cloths[1].config.solver_frequency = 120.0;
         cloths[2].pose.translation = [0.013, 0.005, 0.007];
-        let settings = ClothCollision { friction: 0.3, iterations, every, ..ClothCollision::default() };
+        let settings =
+            ClothCollision { friction: 0.3, iterations, every, ..ClothCollision::default() };
         setups.push(Setup { name: "sheets", cloths, settings, frames: vec![Frame::default(); 12] });
     }
     setups
@@ -168,7 +195,8 @@ fn disagreements(setup: &Setup) -> Vec<String> {
     let engine = on_mirror(setup);
     let memory = engine.contact_memory();
     let mut found = Vec::new();
-    let [rows, entries] = gpu.engine().contact_buffers().map(|buffer| gpu.read_buffer(buffer).unwrap());
+    let [rows, entries] =
+        gpu.engine().contact_buffers().map(|buffer| gpu.read_buffer(buffer).unwrap());
     let (rows, count) = (floats(&rows), memory.positions.len());
     let entries: Vec<u32> = bytemuck::pod_collect_to_vec(&entries);
     found.extend(same_bits("positions", &rows[..count], &memory.positions).err());
@@ -185,10 +213,24 @@ fn disagreements(setup: &Setup) -> Vec<String> {
     }
     let snapshot = gpu.snapshot().unwrap();
     for (cloth, &id) in ids.iter().enumerate() {
-        found.extend(same_bits(&format!("current of {cloth}"), snapshot.current(id), engine.current(cloth)).err());
-        found.extend(same_bits(&format!("previous of {cloth}"), snapshot.previous(id), engine.previous(cloth)).err());
+        found.extend(
+            same_bits(&format!("current of {cloth}"), snapshot.current(id), engine.current(cloth))
+                .err(),
+        );
+        found.extend(
+            same_bits(
+                &format!("previous of {cloth}"),
+                snapshot.previous(id),
+                engine.previous(cloth),
+            )
+            .err(),
+        );
         if snapshot.feedback(id) != engine.feedback(cloth) {
-            found.push(format!("feedback of {cloth}: {:?} against {:?}", snapshot.feedback(id), engine.feedback(cloth)));
+            found.push(format!(
+                "feedback of {cloth}: {:?} against {:?}",
+                snapshot.feedback(id),
+                engine.feedback(cloth)
+            ));
         }
     }
     found.into_iter().map(|text| format!("{}: {text}", setup.name)).collect()
@@ -236,12 +278,17 @@ fn oracle(setup: &Setup, engine: &ReferenceEngine) -> (Vec<Point>, Vec<u32>) {
     let minus = |a: Point, b: Point| -> Point { std::array::from_fn(|k| a[k] - b[k]) };
     let touch = |i: usize, j: usize| {
         let (a, b) = (config(i), config(j));
-        let wanted = a.collision_group & b.collision_mask != 0 && b.collision_group & a.collision_mask != 0;
-        let d = 0.5 * (f64::from(a.cloth_collision_distance.unwrap()) + f64::from(b.cloth_collision_distance.unwrap()));
+        let wanted =
+            a.collision_group & b.collision_mask != 0 && b.collision_group & a.collision_mask != 0;
+        let d = 0.5
+            * (f64::from(a.cloth_collision_distance.unwrap())
+                + f64::from(b.cloth_collision_distance.unwrap()));
         let gap = dot(minus(x[i], x[j]), minus(x[i], x[j])).sqrt();
         (memory.slots[i] != memory.slots[j] && wanted && gap < d).then_some(d - gap)
     };
-    let contacts = |i: usize| if w[i] > 0.0 { (0..count).filter(|&j| touch(i, j).is_some()).count() as u32 } else { 0 };
+    let contacts = |i: usize| {
+        if w[i] > 0.0 { (0..count).filter(|&j| touch(i, j).is_some()).count() as u32 } else { 0 }
+    };
     let counts: Vec<u32> = (0..count).map(contacts).collect();
     let settings = setup.settings;
     let pushed = (0..count).map(|i| {
@@ -269,7 +316,8 @@ fn oracle(setup: &Setup, engine: &ReferenceEngine) -> (Vec<Point>, Vec<u32>) {
 fn a_pass_is_what_trying_all_pairs_gives() {
     let mut rng = Rng::new(77);
     for (friction, stiffness) in [(0.0, 1.0), (0.7, 0.6), (1.0, 0.0)] {
-        let mut cloths: Vec<_> = (0..5).map(|k| random_cloud(&mut rng, 60, 0.6, 0.06 + 0.03 * k as f32)).collect();
+        let mut cloths: Vec<_> =
+            (0..5).map(|k| random_cloud(&mut rng, 60, 0.6, 0.06 + 0.03 * k as f32)).collect();
         cloths.push(cloud(vec![[0.1, 0.1, 0.1, 1.0]; 4], 0.1));
         cloths.push(cloud(vec![[0.1, 0.1, 0.1, 3.0]; 4], 0.2));
         cloths[1].config.collision_mask = 2;
@@ -288,11 +336,19 @@ fn a_pass_is_what_trying_all_pairs_gives() {
                 let [x, y, z, w] = source.particles[i];
                 let old = source.previous_positions.get(i).copied().unwrap_or([x, y, z]);
                 let moves = if w > 0.0 { 2.0 } else { 1.0 };
-                let free: Point =
-                    std::array::from_fn(|k| f64::from(old[k]) + moves * (f64::from(source.particles[i][k]) - f64::from(old[k])));
+                let free: Point = std::array::from_fn(|k| {
+                    f64::from(old[k])
+                        + moves * (f64::from(source.particles[i][k]) - f64::from(old[k]))
+                });
                 for k in 0..3 {
-                    assert!((f64::from(memory.positions[row][k]) - free[k]).abs() < 1e-6, "row {row} of cloth {cloth}");
-                    assert!((f64::from(after[k]) - places[row][k]).abs() < 1e-6, "row {row} of cloth {cloth}: {after:?}");
+                    assert!(
+                        (f64::from(memory.positions[row][k]) - free[k]).abs() < 1e-6,
+                        "row {row} of cloth {cloth}"
+                    );
+                    assert!(
+                        (f64::from(after[k]) - places[row][k]).abs() < 1e-6,
+                        "row {row} of cloth {cloth}: {after:?}"
+                    );
                 }
                 row += 1;
             }
@@ -310,12 +366,24 @@ fn momentum_stays_whatever_the_masses() {
     for ratio in [1.0f32, 30.0, 1e4] {
         let mut rng = Rng::new(5);
         let mut cloths = [0.0, 0.0].map(|_| random_cloud(&mut rng, 120, 0.5, 0.1));
-        cloths.iter_mut().flat_map(|cloth| &mut cloth.particles).for_each(|particle| particle[3] = particle[3].max(0.5));
+        cloths
+            .iter_mut()
+            .flat_map(|cloth| &mut cloth.particles)
+            .for_each(|particle| particle[3] = particle[3].max(0.5));
         cloths[1].particles.iter_mut().for_each(|particle| particle[3] *= ratio);
         let settings = ClothCollision { friction: 0.8, ..ClothCollision::default() };
-        let setup = Setup { name: "momentum", cloths: cloths.to_vec(), settings, frames: vec![STEP] };
-        let none = Setup { settings: ClothCollision { stiffness: 0.0, friction: 0.0, ..settings }, ..setup };
-        let setup = Setup { settings, name: "momentum", cloths: none.cloths.clone(), frames: none.frames.clone() };
+        let setup =
+            Setup { name: "momentum", cloths: cloths.to_vec(), settings, frames: vec![STEP] };
+        let none = Setup {
+            settings: ClothCollision { stiffness: 0.0, friction: 0.0, ..settings },
+            ..setup
+        };
+        let setup = Setup {
+            settings,
+            name: "momentum",
+            cloths: none.cloths.clone(),
+            frames: none.frames.clone(),
+        };
         let (pushed, free) = (all(&on_mirror(&setup)), all(&on_mirror(&none)));
         let (mut sum, mut size) = ([0.0; 3], 0.0);
         for (a, b) in pushed.iter().zip(&free) {
@@ -329,7 +397,10 @@ fn momentum_stays_whatever_the_masses() {
         // Positions are rounded to some 3e-8 m, which for the heavier cloth is much momentum.
         let rounding: f64 = pushed.iter().map(|row| 3e-8 / f64::from(row[3])).sum();
         let error = sum.iter().fold(0.0f64, |worst, sum| worst.max(sum.abs()));
-        assert!(error < rounding.min(0.05 * size), "ratio {ratio}: {error:e} of {size:e} is lost, rounding {rounding:e}");
+        assert!(
+            error < rounding.min(0.05 * size),
+            "ratio {ratio}: {error:e} of {size:e} is lost, rounding {rounding:e}"
+        );
     }
 }
 
@@ -337,7 +408,11 @@ fn momentum_stays_whatever_the_masses() {
 fn in_world(engine: &ReferenceEngine) -> Vec<[f32; 3]> {
     let of_cloth = |cloth: usize| {
         let pose = engine.cloth(cloth).unwrap().pose();
-        engine.current(cloth).iter().map(move |&[x, y, z, _]| pose.apply([x, y, z])).collect::<Vec<_>>()
+        engine
+            .current(cloth)
+            .iter()
+            .map(move |&[x, y, z, _]| pose.apply([x, y, z]))
+            .collect::<Vec<_>>()
     };
     (0..engine.cloth_count()).flat_map(of_cloth).collect()
 }
@@ -386,7 +461,9 @@ fn motion_is_seen_from_the_world() {
         cloth.particles.iter_mut().for_each(|particle| particle[3] = 0.0);
     });
     let mut engine = ReferenceEngine::new();
-    engine.set_cloth_collision(ClothCollision { friction: 1.0, ..ClothCollision::default() }).unwrap();
+    engine
+        .set_cloth_collision(ClothCollision { friction: 1.0, ..ClothCollision::default() })
+        .unwrap();
     cloths.into_iter().for_each(|cloth| assert!(engine.add(cloth).is_ok()));
     engine.step(&STEP).unwrap();
     for index in 1..5 {
@@ -412,7 +489,8 @@ fn are_pushed(groups: [u32; 2], masks: [u32; 2]) -> bool {
     for ((cloth, group), mask) in cloths.iter_mut().zip(groups).zip(masks) {
         (cloth.config.collision_group, cloth.config.collision_mask) = (group, mask);
     }
-    let setup = |settings| Setup { name: "groups", cloths: cloths.to_vec(), settings, frames: vec![STEP] };
+    let setup =
+        |settings| Setup { name: "groups", cloths: cloths.to_vec(), settings, frames: vec![STEP] };
     let off = ClothCollision { stiffness: 0.0, ..ClothCollision::default() };
     all(&on_mirror(&setup(ClothCollision::default()))) != all(&on_mirror(&setup(off)))
 }
@@ -442,18 +520,26 @@ fn a_hundred_cloths_in_one_place_leave_none_out() {
 
 #[test]
 fn two_thousand_cloths_are_no_limit() {
-    let at = |k: usize| [0.05 * (k % 40) as f32, 0.05 * (k / 40 % 10) as f32, 0.05 * (k / 400) as f32, 1.0];
+    let at = |k: usize| {
+        [0.05 * (k % 40) as f32, 0.05 * (k / 40 % 10) as f32, 0.05 * (k / 400) as f32, 1.0]
+    };
     let cloths: Vec<_> = (0..2000).map(|k| cloud(vec![at(k), at(k)], 0.08)).collect();
-    let setup = Setup { name: "many", cloths, settings: ClothCollision::default(), frames: vec![STEP] };
+    let setup =
+        Setup { name: "many", cloths, settings: ClothCollision::default(), frames: vec![STEP] };
     assert_eq!(disagreements(&setup), Vec::<String>::new());
     assert!(on_mirror(&setup).contact_memory().counts.iter().all(|&count| count >= 6));
 }
 
 #[test]
 fn nothing_changes_where_nothing_can_collide() {
-    let cloths = |distances: [f32; 2]| [0, 1].map(|k| sheet(6, 0.3, 0.02 * k as f32, distances[k])).to_vec();
-    let setup =
-        |distances, settings| Setup { name: "off", cloths: cloths(distances), settings, frames: vec![Frame::default(); 3] };
+    let cloths =
+        |distances: [f32; 2]| [0, 1].map(|k| sheet(6, 0.3, 0.02 * k as f32, distances[k])).to_vec();
+    let setup = |distances, settings| Setup {
+        name: "off",
+        cloths: cloths(distances),
+        settings,
+        frames: vec![Frame::default(); 3],
+    };
     let on = ClothCollision { friction: 1.0, ..ClothCollision::default() };
     let off = ClothCollision { stiffness: 0.0, ..ClothCollision::default() };
     let without = all(&on_mirror(&setup([0.0; 2], ClothCollision::default())));
@@ -474,7 +560,9 @@ fn disagreements_of_state(setup: &Setup) -> Vec<String> {
     let snapshot = gpu.snapshot().unwrap();
     ids.iter()
         .enumerate()
-        .filter_map(|(cloth, &id)| same_bits("current", snapshot.current(id), engine.current(cloth)).err())
+        .filter_map(|(cloth, &id)| {
+            same_bits("current", snapshot.current(id), engine.current(cloth)).err()
+        })
         .collect()
 }
 
@@ -484,7 +572,8 @@ fn a_pair_gives_the_same_bits_alone_in_a_batch_and_again() {
     let mut batch = pair();
     for k in 0..30 {
         let pose = Pose { translation: [3.0 + 2.0 * k as f32, 0.0, -1.0], ..Pose::default() };
-        batch.extend([0, 1].map(|layer| Cloth { pose, ..sheet(8, 0.4, 0.05 * layer as f32, 0.06) }));
+        batch
+            .extend([0, 1].map(|layer| Cloth { pose, ..sheet(8, 0.4, 0.05 * layer as f32, 0.06) }));
     }
     let settings = ClothCollision { friction: 0.2, ..ClothCollision::default() };
     let run = |cloths: Vec<Cloth>| {
@@ -506,7 +595,9 @@ fn a_pair_gives_the_same_bits_alone_in_a_batch_and_again() {
     (0..6).for_each(|_| gpu.step(&Frame::default()).unwrap());
     if is_strict(&gpu) {
         let snapshot = gpu.snapshot().unwrap();
-        (0..2).for_each(|cloth| same_bits("GPU in a batch", snapshot.current(ids[cloth]), alone.current(cloth)).unwrap());
+        (0..2).for_each(|cloth| {
+            same_bits("GPU in a batch", snapshot.current(ids[cloth]), alone.current(cloth)).unwrap()
+        });
     }
 }
 

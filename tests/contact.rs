@@ -79,13 +79,25 @@ enum Ground {
 
 fn ground(kind: Ground) -> Colliders {
     match kind {
-        Ground::Plane => Colliders { planes: vec![[0.0, 1.0, 0.0, 0.0]], convexes: vec![vec![0]], ..Colliders::default() },
+        Ground::Plane => Colliders {
+            planes: vec![[0.0, 1.0, 0.0, 0.0]],
+            convexes: vec![vec![0]],
+            ..Colliders::default()
+        },
         Ground::Box => {
             let pose = Pose { translation: [0.0, -1.0, 0.0], ..Pose::default() };
-            Colliders { boxes: vec![Parallelepiped::cuboid(pose, [3.0, 1.0, 3.0])], ..Colliders::default() }
+            Colliders {
+                boxes: vec![Parallelepiped::cuboid(pose, [3.0, 1.0, 3.0])],
+                ..Colliders::default()
+            }
         }
         Ground::Triangles => Colliders {
-            mesh_vertices: vec![[-3.0, 0.0, -3.0], [-3.0, 0.0, 3.0], [3.0, 0.0, 3.0], [3.0, 0.0, -3.0]],
+            mesh_vertices: vec![
+                [-3.0, 0.0, -3.0],
+                [-3.0, 0.0, 3.0],
+                [3.0, 0.0, 3.0],
+                [3.0, 0.0, -3.0],
+            ],
             mesh_triangles: vec![[0, 1, 2], [0, 2, 3]],
             ..Colliders::default()
         },
@@ -143,7 +155,10 @@ fn a_patch_slips_at_the_angle_of_friction() {
             let mut worst = 0.0f64;
             for step in 1..=10 {
                 let friction = 0.1 * f64::from(step);
-                let got = slip_angle(|angle| slides(patch(kind, angle, friction, frequency), [1.0, 0.0, 0.0], 15), 15);
+                let got = slip_angle(
+                    |angle| slides(patch(kind, angle, friction, frequency), [1.0, 0.0, 0.0], 15),
+                    15,
+                );
                 let expected = friction.atan().to_degrees();
                 worst = worst.max((got - expected).abs());
                 assert!(
@@ -184,8 +199,13 @@ fn a_patch_slides_down_45_degrees_as_coulomb_says() {
             for (friction, expected) in [(0.1, 6.243), (0.3, 4.856), (0.5, 3.468)] {
                 let ways = slides(patch(kind, FRAC_PI_4, friction, frequency), [1.0, 0.0, 0.0], 18);
                 let got = acceleration(ways, 18);
-                eprintln!("{kind:?} {frequency} Hz, friction {friction}: {got:.4} of {expected} m/s^2");
-                assert!((got / expected - 1.0).abs() < 0.03, "{kind:?} {frequency} Hz, friction {friction}: {got} of {expected}");
+                eprintln!(
+                    "{kind:?} {frequency} Hz, friction {friction}: {got:.4} of {expected} m/s^2"
+                );
+                assert!(
+                    (got / expected - 1.0).abs() < 0.03,
+                    "{kind:?} {frequency} Hz, friction {friction}: {got} of {expected}"
+                );
             }
         }
     }
@@ -202,8 +222,13 @@ fn a_patch_that_friction_holds_stays_where_it_is() {
             let speed = ways[1] / 0.5;
             // Friction that only slows down takes the speed that gravity gave in an iteration, not the way.
             let expected = if holds { 0.0 } else { G * angle.sin() / f64::from(frequency) };
-            eprintln!("10 degrees, {frequency} Hz, friction_holds = {holds}: {speed:.5} of {expected:.5} m/s");
-            assert!((speed - expected).abs() < 0.02 * expected + 1e-5, "{frequency} Hz: {speed} of {expected}");
+            eprintln!(
+                "10 degrees, {frequency} Hz, friction_holds = {holds}: {speed:.5} of {expected:.5} m/s"
+            );
+            assert!(
+                (speed - expected).abs() < 0.02 * expected + 1e-5,
+                "{frequency} Hz: {speed} of {expected}"
+            );
             assert!(acceleration(ways, 30).abs() < 1e-3);
         }
     }
@@ -227,7 +252,9 @@ enum Bullet {
 
 fn bullet(kind: Bullet, y: f32) -> Colliders {
     match kind {
-        Bullet::Sphere => Colliders { spheres: vec![[0.0, y, 0.0, RADIUS]], ..Colliders::default() },
+        Bullet::Sphere => {
+            Colliders { spheres: vec![[0.0, y, 0.0, RADIUS]], ..Colliders::default() }
+        }
         // Tapered by half.
         Bullet::Capsule => Colliders {
             spheres: vec![[-0.05, y, 0.0, RADIUS], [0.05, y, 0.0, 0.5 * RADIUS]],
@@ -254,10 +281,16 @@ fn is_in_tube(kind: Bullet, p: Vec3, share: f64) -> bool {
 ///
 /// A taut sheet stays on the bullet if its edges are worked one by one. Whole fibers pull so hard that it opens, so there it is
 /// slack, and iterates four times as often.
-fn left_behind(kind: Bullet, speed: f32, is_continuous: bool, fiber_solver: FiberSolver) -> [usize; 2] {
+fn left_behind(
+    kind: Bullet,
+    speed: f32,
+    is_continuous: bool,
+    fiber_solver: FiberSolver,
+) -> [usize; 2] {
     let count = 41;
-    let pins =
-        (0..count * count).filter(|i| [0, count - 1].contains(&(i % count)) || [0, count - 1].contains(&(i / count))).collect();
+    let pins = (0..count * count)
+        .filter(|i| [0, count - 1].contains(&(i % count)) || [0, count - 1].contains(&(i / count)))
+        .collect();
     let mut cloth = sheet(count, count, 0.4, pins);
     if fiber_solver == FiberSolver::SemiImplicit {
         Arc::make_mut(&mut cloth.fabric).scale_rest_lengths(1.04);
@@ -296,7 +329,9 @@ fn continuous_collision_leaves_no_particle_behind_a_fast_shape() {
             continuous.push(left_behind(kind, speed, true, FiberSolver::GaussSeidel));
             continuous.push(left_behind(kind, speed, true, FiberSolver::SemiImplicit));
         }
-        eprintln!("{kind:?} at 1, 3, 10, 30, 100 radii a frame, [in the way, left behind]: discrete {discrete:?}");
+        eprintln!(
+            "{kind:?} at 1, 3, 10, 30, 100 radii a frame, [in the way, left behind]: discrete {discrete:?}"
+        );
         eprintln!("{kind:?}, continuous, by edges and by fibers in turn: {continuous:?}");
         assert!(discrete[0][0] >= 5, "too few in the way to mean anything");
         assert!(
@@ -311,10 +346,13 @@ fn continuous_collision_leaves_no_particle_behind_a_fast_shape() {
 
 /// A box of half extents as a box, as planes, as triangles.
 fn boxes(pose: Pose, half: [f32; 3]) -> [Colliders; 3] {
-    let corner = |i: usize| pose.apply(std::array::from_fn(|k| if i >> k & 1 == 1 { half[k] } else { -half[k] }));
+    let corner = |i: usize| {
+        pose.apply(std::array::from_fn(|k| if i >> k & 1 == 1 { half[k] } else { -half[k] }))
+    };
     let vertices: Vec<[f32; 3]> = (0..8).map(corner).collect();
     // Bit k of a corner's number tells its side along axis k.
-    let quads = [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
+    let quads =
+        [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
     let triangles = quads.iter().flat_map(|&[a, b, c, d]| [[a, b, c], [a, c, d]]).collect();
     let plane = |axis: usize, side: f32| {
         let tip = pose.apply(std::array::from_fn(|k| if k == axis { side } else { 0.0 }));
@@ -345,7 +383,8 @@ fn a_box_of_planes_and_one_of_triangles_carry_a_sheet_like_a_box() {
             play(&mut simulation, 120);
             let places = positions(&mut simulation);
             // Heights over the top, of what lies over it well within its rims.
-            let local = |p: &Vec3| back.apply(std::array::from_fn(|k| p[k] as f32 - pose.translation[k]));
+            let local =
+                |p: &Vec3| back.apply(std::array::from_fn(|k| p[k] as f32 - pose.translation[k]));
             let over: Vec<f64> = places
                 .iter()
                 .map(local)
@@ -363,7 +402,10 @@ fn a_box_of_planes_and_one_of_triangles_carry_a_sheet_like_a_box() {
         for (over, mean, deepest, ..) in means {
             assert!(over > 30, "the sheet has slipped off: {means:?}");
             assert!((mean - means[0].1).abs() < 0.001, "tilt {tilt}: {means:?}");
-            assert!((-1e-5..0.001).contains(&deepest), "the sheet must lie on the top, tilt {tilt}: {means:?}");
+            assert!(
+                (-1e-5..0.001).contains(&deepest),
+                "the sheet must lie on the top, tilt {tilt}: {means:?}"
+            );
         }
     }
 }
@@ -380,7 +422,8 @@ fn unrest(cloth: Cloth, clearance: impl Fn(Vec3) -> f64) -> [f64; 4] {
     for _ in 0..600 {
         play(&mut simulation, 1);
         let now = positions(&mut simulation);
-        speed = now.iter().zip(&last).map(|(p, q)| 60.0 * length(minus(*p, *q))).fold(speed, f64::max);
+        speed =
+            now.iter().zip(&last).map(|(p, q)| 60.0 * length(minus(*p, *q))).fold(speed, f64::max);
         least = now.iter().map(|&p| clearance(p)).fold(least, f64::min);
         last = now;
     }
@@ -399,7 +442,9 @@ fn resting(colliders: Colliders) -> Cloth {
 
 #[track_caller]
 fn assert_at_rest(what: &str, [speed, height, drift, least]: [f64; 4]) {
-    eprintln!("rest on a {what}: speed {speed:.2e} m/s, height {height:.2e} m, drift {drift:.2e} m, clearance {least:.2e} m");
+    eprintln!(
+        "rest on a {what}: speed {speed:.2e} m/s, height {height:.2e} m, drift {drift:.2e} m, clearance {least:.2e} m"
+    );
     assert!(least > -1e-5, "{what}: {least} m inside");
     assert!(speed < 0.01, "{what}: jitters at {speed} m/s");
     assert!(height < 0.001, "{what}: sinks by {height} m");
@@ -431,7 +476,10 @@ fn bumpy_ball(rings: u32, segments: u32) -> (Vec<[f32; 3]>, Vec<[u32; 3]>) {
     for ring in 1..=rings {
         for segment in 0..segments {
             let theta = std::f64::consts::PI * f64::from(ring) / f64::from(rings + 1);
-            vertices.push(point(theta, std::f64::consts::TAU * f64::from(segment) / f64::from(segments)));
+            vertices.push(point(
+                theta,
+                std::f64::consts::TAU * f64::from(segment) / f64::from(segments),
+            ));
         }
     }
     let at = |ring: u32, segment: u32| 2 + ring * segments + segment % segments;
@@ -440,7 +488,12 @@ fn bumpy_ball(rings: u32, segments: u32) -> (Vec<[f32; 3]>, Vec<[u32; 3]>) {
         triangles.push([0, at(0, segment + 1), at(0, segment)]);
         triangles.push([1, at(rings - 1, segment), at(rings - 1, segment + 1)]);
         for ring in 0..rings - 1 {
-            let [a, b, c, d] = [at(ring, segment), at(ring, segment + 1), at(ring + 1, segment + 1), at(ring + 1, segment)];
+            let [a, b, c, d] = [
+                at(ring, segment),
+                at(ring, segment + 1),
+                at(ring + 1, segment + 1),
+                at(ring + 1, segment),
+            ];
             triangles.extend([[a, b, c], [a, c, d]]);
         }
     }
@@ -461,14 +514,25 @@ fn a_tube_dropped_on_a_bumpy_body_stays_outside() {
     lift(&mut cloth, 0.45);
     cloth.config.friction = 0.3;
     cloth.config.damping = [0.1; 3];
-    cloth.colliders = Colliders { mesh_vertices: vertices, mesh_triangles: triangles.clone(), ..Colliders::default() };
+    cloth.colliders = Colliders {
+        mesh_vertices: vertices,
+        mesh_triangles: triangles.clone(),
+        ..Colliders::default()
+    };
     let mut simulation = simulation(cloth);
     play(&mut simulation, 120);
     let cloth = positions(&mut simulation);
-    let heights: Vec<f64> = cloth.iter().map(|&p| nearest_triangle(p, &places, &triangles, 1e-5).unwrap().1.height).collect();
+    let heights: Vec<f64> = cloth
+        .iter()
+        .map(|&p| nearest_triangle(p, &places, &triangles, 1e-5).unwrap().1.height)
+        .collect();
     let deepest = heights.iter().copied().fold(f64::MAX, f64::min);
     let touching = heights.iter().filter(|height| height.abs() < 0.002).count();
-    eprintln!("tube on a body: deepest {deepest:.2e} m, {touching} of {} touch, center at {:.3?}", cloth.len(), mean(&cloth));
+    eprintln!(
+        "tube on a body: deepest {deepest:.2e} m, {touching} of {} touch, center at {:.3?}",
+        cloth.len(),
+        mean(&cloth)
+    );
     assert!(touching > 20, "the tube must hang on the body: {touching}, {:?}", mean(&cloth));
     assert!(deepest > -0.002, "{deepest} m inside");
 }
@@ -483,7 +547,8 @@ fn hung_aside(shift: f32, drag: f32) -> (Vec<Vec3>, u32) {
     cloth.config.drag_coefficient = drag;
     cloth.config.fluid_density = 0.01;
     cloth.config.sleep_threshold = 1.0;
-    let held: Vec<_> = cloth.particles[..8].iter().map(|&[x, y, z, w]| [x, y, z + shift, w]).collect();
+    let held: Vec<_> =
+        cloth.particles[..8].iter().map(|&[x, y, z, w]| [x, y, z + shift, w]).collect();
     let mut simulation = simulation(cloth);
     for _ in 0..600 {
         simulation.cloth_mut(ID).unwrap().write_particles(&pins, &held).unwrap();
@@ -496,15 +561,22 @@ fn hung_aside(shift: f32, drag: f32) -> (Vec<Vec3>, u32) {
 #[test]
 fn a_cloth_whose_pins_were_moved_falls_asleep_again() {
     assert!(hung_aside(0.0, 0.0).1 > 100, "unmoved");
-    assert!(hung_aside(0.05, 0.0).1 > 100, "the place before of a moved pin must not keep the cloth awake");
+    assert!(
+        hung_aside(0.05, 0.0).1 > 100,
+        "the place before of a moved pin must not keep the cloth awake"
+    );
 }
 
 #[test]
 fn a_cloth_whose_pins_were_moved_feels_no_wind_for_it() {
-    let [still, moved] = [0.0, 0.2].map(|shift| mean(&hung_aside(shift, 0.1).0)[2] - f64::from(shift));
+    let [still, moved] =
+        [0.0, 0.2].map(|shift| mean(&hung_aside(shift, 0.1).0)[2] - f64::from(shift));
     eprintln!("mean place behind the pins: {still:.4} m, after a move of 0.2 m {moved:.4} m");
     let airless = mean(&hung_aside(0.2, 0.0).0)[2] - 0.2;
-    assert!((moved - airless).abs() < 0.002, "hangs at {moved}, not {airless}: blown by a move that is long over");
+    assert!(
+        (moved - airless).abs() < 0.002,
+        "hangs at {moved}, not {airless}: blown by a move that is long over"
+    );
 }
 
 #[test]
@@ -513,12 +585,15 @@ fn a_closed_mesh_gives_the_same_as_one_that_is_searched_every_time() {
     let (vertices, triangles) = bumpy_ball(20, 24);
     let place = |frame: u32, far: bool| -> Vec<[f32; 3]> {
         let t = frame as f32 * 0.1;
-        let moved = vertices.iter().map(|v| [v[0] + 0.3 * (3.0 * t).sin(), v[1] + 0.2 * (2.0 * t).sin(), v[2] + 0.1 * t.sin()]);
+        let moved = vertices.iter().map(|v| {
+            [v[0] + 0.3 * (3.0 * t).sin(), v[1] + 0.2 * (2.0 * t).sin(), v[2] + 0.1 * t.sin()]
+        });
         let corners = [[90.0, 0.0, 0.0], [91.0, 0.0, 0.0], [90.0, 1.0, 0.0]];
         moved.chain(corners.into_iter().filter(|_| far)).collect()
     };
     let run = |far: bool| {
-        let mut cloth = cook(&Mesh::grid(20, 20, 1.0, 1.0), &CookOptions::default()).unwrap().into_cloth();
+        let mut cloth =
+            cook(&Mesh::grid(20, 20, 1.0, 1.0), &CookOptions::default()).unwrap().into_cloth();
         cloth.particles.iter_mut().for_each(|p| (p[0], p[1], p[2]) = (p[0] - 0.5, 0.4, p[2] - 0.5));
         cloth.config.friction = 0.3;
         let mut simulation = simulation(cloth);

@@ -1,6 +1,8 @@
 //! The engine as a renderer embeds it, and what it refuses.
 
-use poplin_gpu::{CanaryReport, Engine, EngineOptions, GpuError, Headless, Readback, run_canaries, wgpu};
+use poplin_gpu::{
+    CanaryReport, Engine, EngineOptions, GpuError, Headless, Readback, run_canaries, wgpu,
+};
 use poplin_layout::MemoryTier;
 use poplin_model::{ClothConfig, Frame, PhaseConfig};
 use poplin_reference::ReferenceEngine;
@@ -24,8 +26,16 @@ fn read(device: &wgpu::Device, queue: &wgpu::Queue, engine: &Engine) -> poplin_g
     queue.submit([encoder.finish()]);
     let mut reading = std::pin::pin!(readback.read());
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    assert!(reading.as_mut().poll(&mut context).is_pending(), "nothing may block before the application polls");
-    device.poll(wgpu::PollType::Wait { submission_index: None, timeout: Some(std::time::Duration::from_secs(60)) }).unwrap();
+    assert!(
+        reading.as_mut().poll(&mut context).is_pending(),
+        "nothing may block before the application polls"
+    );
+    device
+        .poll(wgpu::PollType::Wait {
+            submission_index: None,
+            timeout: Some(std::time::Duration::from_secs(60)),
+        })
+        .unwrap();
     pollster::block_on(reading).unwrap()
 }
 
@@ -33,13 +43,17 @@ fn read(device: &wgpu::Device, queue: &wgpu::Queue, engine: &Engine) -> poplin_g
 fn the_default_limits_suffice_and_frames_recorded_together_equal_frames_one_by_one() {
     let Some((device, queue)) = device() else { return };
     let run = |frames_per_submit: usize| {
-        let mut engine = Engine::new(&device, &queue, EngineOptions { frames_per_submit, ..Default::default() }).unwrap();
+        let mut engine =
+            Engine::new(&device, &queue, EngineOptions { frames_per_submit, ..Default::default() })
+                .unwrap();
         let id = engine.add(hanging_sheet(10, 10)).unwrap();
         for _ in 0..6 / frames_per_submit {
             let mut encoder = device.create_command_encoder(&Default::default());
             for step in 0..frames_per_submit {
                 // Different lengths, so that a mixed-up upload shows.
-                engine.encode_frame(&mut encoder, &Frame { dt: (1 + step % 3) as f32 / 120.0 }).unwrap();
+                engine
+                    .encode_frame(&mut encoder, &Frame { dt: (1 + step % 3) as f32 / 120.0 })
+                    .unwrap();
             }
             queue.submit([encoder.finish()]);
         }
@@ -52,13 +66,19 @@ fn the_default_limits_suffice_and_frames_recorded_together_equal_frames_one_by_o
 #[test]
 fn the_particle_buffer_is_a_vertex_and_a_storage_buffer() {
     let Some((device, queue)) = device() else { return };
-    let options = EngineOptions { particle_usages: wgpu::BufferUsages::INDEX, ..Default::default() };
+    let options =
+        EngineOptions { particle_usages: wgpu::BufferUsages::INDEX, ..Default::default() };
     let mut engine = Engine::new(&device, &queue, options).unwrap();
     let first = engine.add(hanging_sheet(4, 4)).unwrap();
     let second = engine.add(hanging_sheet(5, 5)).unwrap();
     let usage = engine.particle_buffer().usage();
-    assert!(usage.contains(wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::INDEX));
-    assert_eq!((engine.particle_range(first).unwrap(), engine.particle_range(second).unwrap()), (0..16, 16..41));
+    assert!(usage.contains(
+        wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::INDEX
+    ));
+    assert_eq!(
+        (engine.particle_range(first).unwrap(), engine.particle_range(second).unwrap()),
+        (0..16, 16..41)
+    );
 }
 
 #[test]
@@ -82,9 +102,15 @@ fn changed_settings_and_inputs_act_alike_on_both_backends() {
     cpu.add(cloth.clone()).unwrap();
     let id = gpu.add(cloth).unwrap();
     for frame in 0..5 {
-        let config = ClothConfig { damping: [0.1 * frame as f32; 3], tether_stiffness: (frame % 2) as f32, ..Default::default() };
-        let phases: Vec<_> =
-            (0..4).rev().map(|phase| PhaseConfig { stiffness: 0.2 * frame as f32, ..PhaseConfig::stiff(phase) }).collect();
+        let config = ClothConfig {
+            damping: [0.1 * frame as f32; 3],
+            tether_stiffness: (frame % 2) as f32,
+            ..Default::default()
+        };
+        let phases: Vec<_> = (0..4)
+            .rev()
+            .map(|phase| PhaseConfig { stiffness: 0.2 * frame as f32, ..PhaseConfig::stiff(phase) })
+            .collect();
         let accelerations = vec![[frame as f32, 0.0, 1.0]; 36];
         let pin = [[0.01 * frame as f32, 0.1, 0.0, 0.0]];
         cpu.cloth_mut(0).unwrap().set_config(config.clone()).unwrap();
@@ -103,13 +129,23 @@ fn changed_settings_and_inputs_act_alike_on_both_backends() {
     if is_strict(&gpu) {
         same_bits("current", snapshot.current(id), cpu.current(0)).unwrap();
     } else {
-        poplin_testkit::compare::close("current", snapshot.current(id), cpu.current(0), 65536.0, 1.0).unwrap();
+        poplin_testkit::compare::close(
+            "current",
+            snapshot.current(id),
+            cpu.current(0),
+            65536.0,
+            1.0,
+        )
+        .unwrap();
     }
 }
 
 #[test]
 fn a_frame_beyond_the_drivers_loop_limit_is_split_and_right() {
-    let Some(mut gpu) = headless(EngineOptions { lane_count: Some(32), ..Default::default() }) else { return };
+    let Some(mut gpu) = headless(EngineOptions { lane_count: Some(32), ..Default::default() })
+    else {
+        return;
+    };
     let cloth = hanging_sheet(24, 24);
     let host = poplin_layout::HostCloth::new(cloth.clone()).unwrap();
     let trips = poplin_layout::LoopTrips::new(&cloth.fabric, 32).of(&cloth.phase_configs, &host);
@@ -141,18 +177,33 @@ fn canaries_pass_or_say_what_must_be_split() {
 
 #[test]
 fn a_failed_canary_refuses_the_adapter_with_the_reason() {
-    let report = CanaryReport { loop_limit: None, nan: Ok(()), barrier: Err("the prefix sum at lane 3 of 256 is 7".to_owned()) };
+    let report = CanaryReport {
+        loop_limit: None,
+        nan: Ok(()),
+        barrier: Err("the prefix sum at lane 3 of 256 is 7".to_owned()),
+    };
     let message = report.check("Acme 1").unwrap_err().to_string();
-    assert_eq!(message, "adapter Acme 1 failed the barrier canary: the prefix sum at lane 3 of 256 is 7");
+    assert_eq!(
+        message,
+        "adapter Acme 1 failed the barrier canary: the prefix sum at lane 3 of 256 is 7"
+    );
 }
 
 #[test]
 fn what_does_not_fit_is_refused_with_the_limit_and_changes_nothing() {
     let large = hanging_sheet(60, 60);
-    let Some(mut resident) = headless(EngineOptions { tier: Some(MemoryTier::Resident), ..Default::default() }) else { return };
+    let Some(mut resident) =
+        headless(EngineOptions { tier: Some(MemoryTier::Resident), ..Default::default() })
+    else {
+        return;
+    };
     let error = resident.add(large.clone()).unwrap_err();
-    assert!(matches!(error, GpuError::TooLarge { buffer: "workgroup memory", bytes: 115_200, .. }), "{error}");
-    let mut short: Headless = headless(EngineOptions { loop_limit: Some(100), ..Default::default() }).unwrap();
+    assert!(
+        matches!(error, GpuError::TooLarge { buffer: "workgroup memory", bytes: 115_200, .. }),
+        "{error}"
+    );
+    let mut short: Headless =
+        headless(EngineOptions { loop_limit: Some(100), ..Default::default() }).unwrap();
     let error = short.add(large).unwrap_err();
     assert!(matches!(error, GpuError::LoopTooLong { limit: 100, .. }), "{error}");
     assert_eq!((resident.engine().cloth_count(), short.engine().cloth_count()), (0, 0));
@@ -165,7 +216,10 @@ fn what_does_not_fit_is_refused_with_the_limit_and_changes_nothing() {
 
 #[test]
 fn no_adapter_of_that_name_is_an_error_that_says_what_to_do() {
-    let options = poplin_gpu::HeadlessOptions { adapter_name: Some("no such card".to_owned()), ..Default::default() };
+    let options = poplin_gpu::HeadlessOptions {
+        adapter_name: Some("no such card".to_owned()),
+        ..Default::default()
+    };
     let error = Headless::new(options).err().unwrap().to_string();
     assert!(error.contains("no such card") && error.contains("install"), "{error}");
 }
@@ -180,13 +234,16 @@ fn colliders_that_come_and_grow_act_alike_on_both_backends() {
         cpu.add(cloth).unwrap();
     }
     let sphere = |k: u32| [0.1 * k as f32, -0.1, 0.4, 0.12];
-    let (vertices, triangles) = (vec![[-2.0, -0.2, -2.0], [0.5, -0.2, 4.0], [3.0, -0.2, -2.0]], vec![[0, 1, 2]]);
+    let (vertices, triangles) =
+        (vec![[-2.0, -0.2, -2.0], [0.5, -0.2, 4.0], [3.0, -0.2, -2.0]], vec![[0, 1, 2]]);
     for frame in 0..7 {
         let change = |host: &mut poplin_layout::HostCloth| match frame {
             0 | 6 => Ok(()),
             1 => host.set_spheres(&[sphere(3)]),
             2 => host.set_spheres(&(0..9).map(sphere).collect::<Vec<_>>()),
-            3 => host.set_motion_spheres(&vec![[0.0, 0.0, 0.0, 2.0]; host.cloth().particle_count()]),
+            3 => {
+                host.set_motion_spheres(&vec![[0.0, 0.0, 0.0, 2.0]; host.cloth().particle_count()])
+            }
             4 => host.set_mesh(&vertices, &triangles),
             _ => host.set_spheres(&[]).and_then(|()| host.set_capsules(&[])),
         };
@@ -198,7 +255,8 @@ fn colliders_that_come_and_grow_act_alike_on_both_backends() {
         cpu.step(&Frame::default()).unwrap();
         let snapshot = gpu.snapshot().unwrap();
         for (index, id) in ids.iter().enumerate().filter(|_| is_strict(&gpu)) {
-            same_bits(&format!("frame {frame}"), snapshot.current(*id), cpu.current(index)).unwrap();
+            same_bits(&format!("frame {frame}"), snapshot.current(*id), cpu.current(index))
+                .unwrap();
         }
     }
 }

@@ -13,7 +13,11 @@ fn run_with_a_fault(backend: Backend) -> State {
     }
     for frame in 0..6 {
         if frame == 2 {
-            let config = ClothConfig { gravity: [0.0, -1e15, 0.0], solver_frequency: 1.0, ..ClothConfig::default() };
+            let config = ClothConfig {
+                gravity: [0.0, -1e15, 0.0],
+                solver_frequency: 1.0,
+                ..ClothConfig::default()
+            };
             simulation.cloth_mut(ClothId(1)).unwrap().set_config(config).unwrap();
             simulation.step(&Frame { dt: 1.4 }).unwrap();
         } else {
@@ -30,7 +34,10 @@ fn a_faulty_cloth_is_frozen_and_the_others_go_on() {
         assert_eq!((state.fault_count(ClothId(0)), state.fault_count(ClothId(2))), (0, 0));
         assert!(state.fault_count(ClothId(1)) > 0, "nothing left the number range");
         assert_eq!(state.fault_particle(ClothId(1)), Some(1));
-        assert!(state.current(ClothId(1)).iter().flatten().all(|value| value.is_finite()), "a frozen cloth stays drawable");
+        assert!(
+            state.current(ClothId(1)).iter().flatten().all(|value| value.is_finite()),
+            "a frozen cloth stays drawable"
+        );
         assert!(state.iteration_total(ClothId(1)) < state.iteration_total(ClothId(0)));
         assert_eq!(state.current(ClothId(0)), state.current(ClothId(2)));
     }
@@ -50,8 +57,14 @@ fn bad_calls_are_errors_and_change_nothing() {
         let id = simulation.add(hanging_sheet(4, 4)).unwrap();
         let before = simulation.state().unwrap().current(id).to_vec();
         let nowhere = ClothId(7);
-        assert_eq!(simulation.cloth_mut(nowhere).err(), Some(Error::NoSuchCloth { cloth: 7, count: 1 }));
-        assert_eq!(simulation.cloth(nowhere).err(), Some(Error::NoSuchCloth { cloth: 7, count: 1 }));
+        assert_eq!(
+            simulation.cloth_mut(nowhere).err(),
+            Some(Error::NoSuchCloth { cloth: 7, count: 1 })
+        );
+        assert_eq!(
+            simulation.cloth(nowhere).err(),
+            Some(Error::NoSuchCloth { cloth: 7, count: 1 })
+        );
         let host = simulation.cloth_mut(id).unwrap();
         assert!(host.set_phase_configs(&[PhaseConfig::stiff(99)]).is_err());
         assert!(host.set_particle_accelerations(&[[0.0; 3]; 3]).is_err());

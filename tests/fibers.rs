@@ -5,7 +5,9 @@
 
 use poplin_cook::Tethers;
 use poplin_model::Cloth;
-use poplin_testkit::fibers::{FreeFall, Mix, Pins, Swing, SwingSolver, Swung, WHOLE, hang, hanging_chain, hanging_sheet};
+use poplin_testkit::fibers::{
+    FreeFall, Mix, Pins, Swing, SwingSolver, Swung, WHOLE, hang, hanging_chain, hanging_sheet,
+};
 
 /// RMS strain of a cloth that has fallen for 1/60 s, after so many iterations of its fibers.
 fn left(cloth: &Cloth, mix: Mix, iterations: usize) -> f32 {
@@ -72,9 +74,18 @@ fn a_sheet_that_hangs_by_a_row_is_less_stretched_by_one_pass_than_by_15_of_gauss
 
 /// A swinging sheet of `side` x `side` particles with tethers and whole fibers.
 fn swing(side: u32, solver: SwingSolver, iterations: u32) -> Swung {
-    let swung = Swing { side, max_fiber_length: Some(WHOLE), tethers: Tethers::Geodesic, solver, iterations }.run();
+    let swung = Swing {
+        side,
+        max_fiber_length: Some(WHOLE),
+        tethers: Tethers::Geodesic,
+        solver,
+        iterations,
+    }
+    .run();
     let [second, end] = [swung.second, swung.end].map(|strain| 100.0 * strain.p99);
-    println!("{side}: {solver:?}, {iterations} a frame: p99 {second:.3} % in the second second, {end:.3} % at the end");
+    println!(
+        "{side}: {solver:?}, {iterations} a frame: p99 {second:.3} % in the second second, {end:.3} % at the end"
+    );
     swung
 }
 

@@ -23,10 +23,18 @@ fn sheet(is_free: bool) -> Cloth {
     let mut cloth = hanging_sheet(8, 8);
     if is_free {
         let w = cloth.particles[1][3];
-        cloth.particles.iter_mut().filter(|particle| particle[3] == 0.0).for_each(|particle| particle[3] = 2.0 * w);
+        cloth
+            .particles
+            .iter_mut()
+            .filter(|particle| particle[3] == 0.0)
+            .for_each(|particle| particle[3] = 2.0 * w);
         // 2 rad/s about the z axis through the middle.
         let way = 2.0 / cloth.config.solver_frequency;
-        cloth.previous_positions = cloth.particles.iter().map(|&[x, y, z, _]| [x + y * way, y - (x - 0.5) * way, z]).collect();
+        cloth.previous_positions = cloth
+            .particles
+            .iter()
+            .map(|&[x, y, z, _]| [x + y * way, y - (x - 0.5) * way, z])
+            .collect();
     }
     cloth
 }
@@ -59,7 +67,11 @@ fn run_in_frame(backend: Backend, cloth: &Cloth, dt: f64, seconds: f64) -> Vec<[
     let id = simulation.add(cloth.clone()).unwrap();
     for frame in 1..=(seconds / dt).round() as u32 {
         let translation = path(f64::from(frame) * dt).map(|x| x as f32);
-        simulation.cloth_mut(id).unwrap().set_pose(Pose { translation, ..Pose::default() }).unwrap();
+        simulation
+            .cloth_mut(id)
+            .unwrap()
+            .set_pose(Pose { translation, ..Pose::default() })
+            .unwrap();
         simulation.step(&Frame { dt: dt as f32 }).unwrap();
     }
     let pose = simulation.cloth(id).unwrap().pose();
@@ -67,12 +79,20 @@ fn run_in_frame(backend: Backend, cloth: &Cloth, dt: f64, seconds: f64) -> Vec<[
 }
 
 /// World positions after `seconds` in a world frame whose pins follow, stepped by single iterations.
-fn run_in_world(backend: Backend, cloth: &Cloth, dt: f64, seconds: f64, follow: Follow) -> Vec<[f32; 3]> {
+fn run_in_world(
+    backend: Backend,
+    cloth: &Cloth,
+    dt: f64,
+    seconds: f64,
+    follow: Follow,
+) -> Vec<[f32; 3]> {
     let mut simulation = Simulation::new(backend).unwrap();
     let id = simulation.add(cloth.clone()).unwrap();
     let n = (dt * f64::from(cloth.config.solver_frequency)).round();
     let h = dt / n;
-    let pins: Vec<u32> = (0..cloth.particle_count() as u32).filter(|&i| cloth.particles[i as usize][3] == 0.0).collect();
+    let pins: Vec<u32> = (0..cloth.particle_count() as u32)
+        .filter(|&i| cloth.particles[i as usize][3] == 0.0)
+        .collect();
     let (mut origin, mut last_velocity) = ([0.0; 3], [0.0; 3]);
     for frame in 1..=(seconds / dt).round() as u32 {
         let begin = f64::from(frame - 1) * dt;
@@ -82,7 +102,8 @@ fn run_in_world(backend: Backend, cloth: &Cloth, dt: f64, seconds: f64, follow: 
             let k = f64::from(k);
             origin = match follow {
                 Follow::Scheme => {
-                    let increment = plus(last_velocity, change, (k - 1.0) / n + (n + 1.0) / (2.0 * n));
+                    let increment =
+                        plus(last_velocity, change, (k - 1.0) / n + (n + 1.0) / (2.0 * n));
                     plus(origin, increment, h)
                 }
                 Follow::Path => path(begin + k * h),
@@ -124,8 +145,15 @@ fn a_translating_frame_equals_the_world_to_rounding() {
             let local = run_in_frame(backend, &cloth, dt, seconds);
             let world = run_in_world(backend, &cloth, dt, seconds, Follow::Scheme);
             let error = farthest(&local, &world);
-            eprintln!("translating frame, {}, free {is_free}: {error:.2e} m of {allowed:.2e} m", backend.name());
-            assert!(error < allowed, "{}, free {is_free}: {error:e} m above {allowed:e} m", backend.name());
+            eprintln!(
+                "translating frame, {}, free {is_free}: {error:.2e} m of {allowed:.2e} m",
+                backend.name()
+            );
+            assert!(
+                error < allowed,
+                "{}, free {is_free}: {error:e} m above {allowed:e} m",
+                backend.name()
+            );
         }
     }
 }
@@ -161,10 +189,14 @@ fn free_fall_in_an_accelerating_frame_is_the_parabola_of_the_world() {
         // Verlet's parabola: N iterations of h fall g h^2 N (N + 1) / 2.
         let (count, h) = (seconds * 300.0, 1.0 / 300.0);
         let fall = 9.81 * h * h * count * (count + 1.0) / 2.0;
-        let expected: Vec<_> = cloth.particles.iter().map(|&[x, y, z, _]| [x, y - fall as f32, z]).collect();
+        let expected: Vec<_> =
+            cloth.particles.iter().map(|&[x, y, z, _]| [x, y - fall as f32, z]).collect();
         let error = farthest(&got, &expected);
         let allowed = rounding(count);
-        eprintln!("parabola in an accelerating frame, {}: {error:.2e} m of {allowed:.2e} m", backend.name());
+        eprintln!(
+            "parabola in an accelerating frame, {}: {error:.2e} m of {allowed:.2e} m",
+            backend.name()
+        );
         assert!(error < allowed, "{}: {error:e} m above {allowed:e} m", backend.name());
     }
 }
@@ -173,9 +205,11 @@ fn free_fall_in_an_accelerating_frame_is_the_parabola_of_the_world() {
 fn free_particles(velocity: [f32; 3]) -> Cloth {
     let mut cloth = sheet(true);
     cloth.phase_configs.clear();
-    cloth.config = ClothConfig { gravity: [0.0; 3], tether_stiffness: 0.0, ..ClothConfig::default() };
+    cloth.config =
+        ClothConfig { gravity: [0.0; 3], tether_stiffness: 0.0, ..ClothConfig::default() };
     let h = 1.0 / cloth.config.solver_frequency;
-    cloth.previous_positions = cloth.particles.iter().map(|p| std::array::from_fn(|k| p[k] - velocity[k] * h)).collect();
+    cloth.previous_positions =
+        cloth.particles.iter().map(|p| std::array::from_fn(|k| p[k] - velocity[k] * h)).collect();
     cloth
 }
 
@@ -193,7 +227,10 @@ const FARTHEST: f64 = std::f64::consts::SQRT_2;
 fn turned_pose(t: f64) -> Pose {
     let (sine, cosine) = (angle(t) / 2.0).sin_cos();
     let axis = [1.0 / 3.0, 2.0 / 3.0, 2.0 / 3.0];
-    Pose { rotation: [axis[0] * sine, axis[1] * sine, axis[2] * sine, cosine].map(|x| x as f32), ..Pose::default() }
+    Pose {
+        rotation: [axis[0] * sine, axis[1] * sine, axis[2] * sine, cosine].map(|x| x as f32),
+        ..Pose::default()
+    }
 }
 
 /// World and local positions of a cloth after `seconds` in the turning frame.
@@ -214,14 +251,18 @@ fn free_particles_in_a_turning_frame_fly_straight_in_the_world() {
     let seconds = 1.0;
     for backend in backends() {
         for velocity in [[0.0; 3], [0.3, -0.2, 0.5]] {
-            let steps: &[f64] = if backend == Backend::Cpu { &[30.0, 60.0, 150.0, 300.0] } else { &[30.0, 60.0] };
+            let steps: &[f64] =
+                if backend == Backend::Cpu { &[30.0, 60.0, 150.0, 300.0] } else { &[30.0, 60.0] };
             let errors: Vec<f64> = steps
                 .iter()
                 .map(|rate| {
                     let cloth = free_particles(velocity);
                     let [world, _] = run_turning(backend, &cloth, 1.0 / rate, seconds);
-                    let expected: Vec<[f32; 3]> =
-                        cloth.particles.iter().map(|p| std::array::from_fn(|k| p[k] + velocity[k] * seconds as f32)).collect();
+                    let expected: Vec<[f32; 3]> = cloth
+                        .particles
+                        .iter()
+                        .map(|p| std::array::from_fn(|k| p[k] + velocity[k] * seconds as f32))
+                        .collect();
                     farthest(&world, &expected)
                 })
                 .collect();
@@ -229,13 +270,24 @@ fn free_particles_in_a_turning_frame_fly_straight_in_the_world() {
             // error is of first order.
             for (error, rate) in errors.iter().zip(steps) {
                 let allowed = FASTEST_TURN * FARTHEST * 0.5 / rate;
-                assert!(*error < allowed, "{}, {rate} 1/s: {error:e} m above {allowed:e} m", backend.name());
+                assert!(
+                    *error < allowed,
+                    "{}, {rate} 1/s: {error:e} m above {allowed:e} m",
+                    backend.name()
+                );
             }
             for (pair, rates) in errors.windows(2).zip(steps.windows(2)) {
                 let (fell, refined) = (pair[0] / pair[1], rates[1] / rates[0]);
-                assert!(fell > 0.9 * refined, "{}: poses {refined} times as fine, error {fell} times less", backend.name());
+                assert!(
+                    fell > 0.9 * refined,
+                    "{}: poses {refined} times as fine, error {fell} times less",
+                    backend.name()
+                );
             }
-            eprintln!("turning frame, {}, velocity {velocity:?}, poses at {steps:?} 1/s: {errors:?} m", backend.name());
+            eprintln!(
+                "turning frame, {}, velocity {velocity:?}, poses at {steps:?} 1/s: {errors:?} m",
+                backend.name()
+            );
         }
     }
 }

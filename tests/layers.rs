@@ -18,8 +18,11 @@ const DISTANCE: f32 = 0.027;
 /// A sheet above the ball, its middle beside the ball's.
 fn sheet(layer: usize, columns: u32) -> Cloth {
     let width = 0.03 * (columns - 1) as f32;
-    let mut cloth = cook(&Mesh::grid(columns, columns, width, width), &CookOptions::default()).unwrap().into_cloth();
-    let shift = [0.02 + 0.007 * layer as f32, RADIUS + 0.03 + 0.05 * layer as f32, 0.011 * layer as f32];
+    let mut cloth = cook(&Mesh::grid(columns, columns, width, width), &CookOptions::default())
+        .unwrap()
+        .into_cloth();
+    let shift =
+        [0.02 + 0.007 * layer as f32, RADIUS + 0.03 + 0.05 * layer as f32, 0.011 * layer as f32];
     for [x, y, z, _] in &mut cloth.particles {
         (*x, *y, *z) = (*x - 0.5 * width + shift[0], shift[1], *z - 0.5 * width + shift[2]);
     }
@@ -74,16 +77,31 @@ fn three_sheets_on_a_ball_stay_apart_and_in_order() {
         for (lower, upper) in [(0, 1), (1, 2), (0, 2)] {
             let closest = &mut closest[usize::from(frame > 120)];
             *closest = closest.min(between(engine.current(lower), engine.current(upper)));
-            assert_eq!(out_of_order(engine.current(upper), engine.current(lower)), 0, "{upper} on {lower} in frame {frame}");
+            assert_eq!(
+                out_of_order(engine.current(upper), engine.current(lower)),
+                0,
+                "{upper} on {lower} in frame {frame}"
+            );
         }
     }
-    println!("closest {closest:?} m of {DISTANCE} m, heights {:?}", [0, 1, 2].map(|cloth| height(&engine, cloth)));
+    println!(
+        "closest {closest:?} m of {DISTANCE} m, heights {:?}",
+        [0, 1, 2].map(|cloth| height(&engine, cloth))
+    );
     let [landing, resting] = closest.map(|distance| distance / DISTANCE);
-    assert!(landing > 0.7 && resting > 0.85, "{landing} of the distance while they land, {resting} while they rest");
+    assert!(
+        landing > 0.7 && resting > 0.85,
+        "{landing} of the distance while they land, {resting} while they rest"
+    );
     for cloth in 0..3 {
-        let strain = stretch_strain(&engine.cloth(cloth).unwrap().cloth().fabric, engine.current(cloth)).p99;
+        let strain =
+            stretch_strain(&engine.cloth(cloth).unwrap().cloth().fabric, engine.current(cloth)).p99;
         assert!(strain < 0.1, "sheet {cloth} is strained by {strain}");
-        assert!(height(&engine, cloth) > 0.0, "sheet {cloth} has slid to {} m", height(&engine, cloth));
+        assert!(
+            height(&engine, cloth) > 0.0,
+            "sheet {cloth} has slid to {} m",
+            height(&engine, cloth)
+        );
     }
 }
 
@@ -99,7 +117,13 @@ fn without_friction_between_them_the_upper_sheets_slide_off() {
 fn without_collision_sheets_pass_through_one_another() {
     // The control of the first test.
     let mut engine = stack(1.0);
-    engine.set_cloth_collision(ClothCollision { stiffness: 0.0, friction: 0.0, ..ClothCollision::default() }).unwrap();
+    engine
+        .set_cloth_collision(ClothCollision {
+            stiffness: 0.0,
+            friction: 0.0,
+            ..ClothCollision::default()
+        })
+        .unwrap();
     (0..60).for_each(|_| engine.step(&Frame::default()).unwrap());
     assert!(between(engine.current(0), engine.current(1)) < 0.5 * DISTANCE);
     assert!(out_of_order(engine.current(1), engine.current(0)) > 0);

@@ -11,19 +11,26 @@ use poplin_testkit::adapter::{headless, is_strict};
 use poplin_testkit::compare::{close, same_bits};
 use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::{
-    degenerate_cloth, degenerate_xpbd_cloth, equip, hanging_sheet, loose_particles, random_cloth, random_ropes, random_xpbd_cloth,
+    degenerate_cloth, degenerate_xpbd_cloth, equip, hanging_sheet, loose_particles, random_cloth,
+    random_ropes, random_xpbd_cloth,
 };
 
 /// Allowance of a real GPU after one stage: a chain of up to 8 edges, each some ten roundings.
 const FACTOR: f32 = 256.0;
 
 fn cloths() -> Vec<(String, Cloth)> {
-    let mut cloths: Vec<_> = (0..12).map(|seed| (format!("random {seed}"), random_cloth(seed, 20 + 3 * seed as u32))).collect();
+    let mut cloths: Vec<_> = (0..12)
+        .map(|seed| (format!("random {seed}"), random_cloth(seed, 20 + 3 * seed as u32)))
+        .collect();
     cloths.push(("degenerate".to_owned(), degenerate_cloth()));
     cloths.push(("sheet".to_owned(), hanging_sheet(12, 12)));
-    cloths.extend((0..6).map(|seed| (format!("xpbd {seed}"), random_xpbd_cloth(seed, 22 + 4 * seed as u32))));
+    cloths.extend(
+        (0..6).map(|seed| (format!("xpbd {seed}"), random_xpbd_cloth(seed, 22 + 4 * seed as u32))),
+    );
     cloths.push(("degenerate xpbd".to_owned(), degenerate_xpbd_cloth()));
-    cloths.extend((0..4).map(|seed| (format!("ropes {seed}"), random_ropes(seed, 150 + 4 * seed as u32))));
+    cloths.extend(
+        (0..4).map(|seed| (format!("ropes {seed}"), random_ropes(seed, 150 + 4 * seed as u32))),
+    );
     cloths
 }
 
@@ -61,9 +68,17 @@ fn disagreements(stages: StageMask, shader_text: Option<String>) -> Option<Vec<S
     disagreements_over(&cloths(), stages, shader_text)
 }
 
-fn disagreements_over(cloths: &[(String, Cloth)], stages: StageMask, shader_text: Option<String>) -> Option<Vec<String>> {
-    let mut gpu =
-        headless(EngineOptions { shader_text, lazy_pipelines: true, lane_count: Some(64), ..EngineOptions::default() })?;
+fn disagreements_over(
+    cloths: &[(String, Cloth)],
+    stages: StageMask,
+    shader_text: Option<String>,
+) -> Option<Vec<String>> {
+    let mut gpu = headless(EngineOptions {
+        shader_text,
+        lazy_pipelines: true,
+        lane_count: Some(64),
+        ..EngineOptions::default()
+    })?;
     let mut ids = Vec::new();
     for (_, cloth) in cloths {
         let id = gpu.add(cloth.clone()).unwrap();
@@ -84,7 +99,10 @@ fn disagreements_over(cloths: &[(String, Cloth)], stages: StageMask, shader_text
 
 #[test]
 fn integrate_agrees() {
-    assert_eq!(disagreements(StageMask::only(Stage::Integrate), None).unwrap_or_default(), Vec::<String>::new());
+    assert_eq!(
+        disagreements(StageMask::only(Stage::Integrate), None).unwrap_or_default(),
+        Vec::<String>::new()
+    );
 }
 
 /// Particles that move by up to 3.5 cm, of which the limit leaves 1 cm.
@@ -92,7 +110,11 @@ fn fast_particles() -> Vec<(String, Cloth)> {
     let mut rng = Rng::new(15);
     let particles = (0..66).map(|_| rng.point(-1.0, 1.0)).map(|[x, y, z]| [x, y, z, 1.0]).collect();
     let mut cloth = loose_particles(particles);
-    cloth.previous_positions = cloth.particles.iter().map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.02, 0.02))).collect();
+    cloth.previous_positions = cloth
+        .particles
+        .iter()
+        .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.02, 0.02)))
+        .collect();
     cloth.config.self_collision_distance = Some(0.02);
     cloth.config.limit_velocity = true;
     vec![("fast".to_owned(), cloth)]
@@ -101,9 +123,15 @@ fn fast_particles() -> Vec<(String, Cloth)> {
 #[test]
 fn the_limit_of_velocity_agrees() {
     let integrate = StageMask::only(Stage::Integrate);
-    assert_eq!(disagreements_over(&fast_particles(), integrate, None).unwrap_or_default(), Vec::<String>::new());
+    assert_eq!(
+        disagreements_over(&fast_particles(), integrate, None).unwrap_or_default(),
+        Vec::<String>::new()
+    );
     // See it fail.
-    let text = damaged("position = particle.xyz + way * (max_move / sqrt(way_square));", "position = particle.xyz;");
+    let text = damaged(
+        "position = particle.xyz + way * (max_move / sqrt(way_square));",
+        "position = particle.xyz;",
+    );
     if let Some(found) = disagreements_over(&fast_particles(), integrate, Some(text)) {
         assert!(!found.is_empty());
     }
@@ -111,92 +139,146 @@ fn the_limit_of_velocity_agrees() {
 
 #[test]
 fn tether_agrees() {
-    assert_eq!(disagreements(StageMask::only(Stage::Tether), None).unwrap_or_default(), Vec::<String>::new());
+    assert_eq!(
+        disagreements(StageMask::only(Stage::Tether), None).unwrap_or_default(),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn gauss_seidel_agrees() {
-    assert_eq!(disagreements(StageMask::only(Stage::GaussSeidel), None).unwrap_or_default(), Vec::<String>::new());
+    assert_eq!(
+        disagreements(StageMask::only(Stage::GaussSeidel), None).unwrap_or_default(),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn semi_implicit_fibers_agree() {
-    assert_eq!(disagreements(StageMask::only(Stage::SemiImplicit), None).unwrap_or_default(), Vec::<String>::new());
+    assert_eq!(
+        disagreements(StageMask::only(Stage::SemiImplicit), None).unwrap_or_default(),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn cyclic_reduction_agrees() {
-    assert_eq!(disagreements(StageMask::only(Stage::CyclicReduction), None).unwrap_or_default(), Vec::<String>::new());
+    assert_eq!(
+        disagreements(StageMask::only(Stage::CyclicReduction), None).unwrap_or_default(),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn bends_agree() {
-    assert_eq!(disagreements(StageMask::only(Stage::Bend), None).unwrap_or_default(), Vec::<String>::new());
+    assert_eq!(
+        disagreements(StageMask::only(Stage::Bend), None).unwrap_or_default(),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn wind_agrees() {
-    assert_eq!(disagreements(StageMask::only(Stage::Wind), None).unwrap_or_default(), Vec::<String>::new());
+    assert_eq!(
+        disagreements(StageMask::only(Stage::Wind), None).unwrap_or_default(),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn motion_agrees() {
-    assert_eq!(disagreements(StageMask::only(Stage::Motion), None).unwrap_or_default(), Vec::<String>::new());
+    assert_eq!(
+        disagreements(StageMask::only(Stage::Motion), None).unwrap_or_default(),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn separation_agrees() {
-    assert_eq!(disagreements(StageMask::only(Stage::Separation), None).unwrap_or_default(), Vec::<String>::new());
+    assert_eq!(
+        disagreements(StageMask::only(Stage::Separation), None).unwrap_or_default(),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn sleep_agrees() {
-    assert_eq!(disagreements(StageMask::only(Stage::Sleep), None).unwrap_or_default(), Vec::<String>::new());
+    assert_eq!(
+        disagreements(StageMask::only(Stage::Sleep), None).unwrap_or_default(),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn self_collide_agrees() {
-    assert_eq!(disagreements(StageMask::only(Stage::SelfCollide), None).unwrap_or_default(), Vec::<String>::new());
+    assert_eq!(
+        disagreements(StageMask::only(Stage::SelfCollide), None).unwrap_or_default(),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn collide_convex_agrees() {
-    assert_eq!(disagreements(StageMask::only(Stage::CollideConvex), None).unwrap_or_default(), Vec::<String>::new());
+    assert_eq!(
+        disagreements(StageMask::only(Stage::CollideConvex), None).unwrap_or_default(),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn collide_box_agrees() {
-    assert_eq!(disagreements(StageMask::only(Stage::CollideBox), None).unwrap_or_default(), Vec::<String>::new());
+    assert_eq!(
+        disagreements(StageMask::only(Stage::CollideBox), None).unwrap_or_default(),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn collide_triangle_agrees() {
-    assert_eq!(disagreements(StageMask::only(Stage::CollideTriangle), None).unwrap_or_default(), Vec::<String>::new());
+    assert_eq!(
+        disagreements(StageMask::only(Stage::CollideTriangle), None).unwrap_or_default(),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn collide_shape_agrees() {
-    assert_eq!(disagreements(StageMask::only(Stage::CollideShape), None).unwrap_or_default(), Vec::<String>::new());
+    assert_eq!(
+        disagreements(StageMask::only(Stage::CollideShape), None).unwrap_or_default(),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn collide_continuous_agrees() {
-    assert_eq!(disagreements(StageMask::only(Stage::CollideContinuous), None).unwrap_or_default(), Vec::<String>::new());
+    assert_eq!(
+        disagreements(StageMask::only(Stage::CollideContinuous), None).unwrap_or_default(),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn collide_body_agrees() {
-    assert_eq!(disagreements(StageMask::only(Stage::CollideBody), None).unwrap_or_default(), Vec::<String>::new());
+    assert_eq!(
+        disagreements(StageMask::only(Stage::CollideBody), None).unwrap_or_default(),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn virtual_particles_agree() {
-    assert_eq!(disagreements(StageMask::only(Stage::VirtualParticles), None).unwrap_or_default(), Vec::<String>::new());
+    assert_eq!(
+        disagreements(StageMask::only(Stage::VirtualParticles), None).unwrap_or_default(),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
 fn mass_agrees() {
-    assert_eq!(disagreements(StageMask::only(Stage::Mass), None).unwrap_or_default(), Vec::<String>::new());
+    assert_eq!(
+        disagreements(StageMask::only(Stage::Mass), None).unwrap_or_default(),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
@@ -246,7 +328,11 @@ fn tiers_and_lane_counts_and_split_dispatches_give_identical_bits() {
         (random_cloth(4, 124), &[32], &[1]),
     ];
     for (cloth, lane_counts, trips) in cases {
-        let options = EngineOptions { tier: Some(MemoryTier::Resident), lane_count: Some(32), ..Default::default() };
+        let options = EngineOptions {
+            tier: Some(MemoryTier::Resident),
+            lane_count: Some(32),
+            ..Default::default()
+        };
         let Some(resident) = in_tier(&cloth, options) else {
             return;
         };
@@ -260,7 +346,10 @@ fn tiers_and_lane_counts_and_split_dispatches_give_identical_bits() {
                         ..Default::default()
                     };
                     let other = in_tier(&cloth, options).unwrap();
-                    let what = format!("{} with {lane_count} lanes, {trips_per_dispatch} trips", tier.name());
+                    let what = format!(
+                        "{} with {lane_count} lanes, {trips_per_dispatch} trips",
+                        tier.name()
+                    );
                     same_bits(&what, &other.0, &resident.0).unwrap();
                     same_bits(&what, &other.1, &resident.1).unwrap();
                 }
@@ -274,7 +363,8 @@ fn a_cloth_gives_the_same_bits_alone_and_in_a_batch() {
     let options = EngineOptions { lane_count: Some(64), ..EngineOptions::default() };
     let Some(mut gpu) = headless(options.clone()) else { return };
     // Two sets of stages, all and those without colliders: kernels compile for seconds on a software adapter.
-    let cloths: Vec<Cloth> = (0..64).map(|seed| random_cloth(seed, 66 + 2 * (seed as u32 % 31))).collect();
+    let cloths: Vec<Cloth> =
+        (0..64).map(|seed| random_cloth(seed, 66 + 2 * (seed as u32 % 31))).collect();
     let ids: Vec<_> = cloths.iter().map(|cloth| gpu.add(cloth.clone()).unwrap()).collect();
     for (id, cloth) in ids.iter().zip(&cloths) {
         equip(gpu.engine_mut().cloth_mut(*id).unwrap(), seed_of(cloth));
@@ -290,20 +380,34 @@ fn a_cloth_gives_the_same_bits_alone_and_in_a_batch() {
         for _ in 0..2 {
             alone.step(&Frame::default()).unwrap();
         }
-        same_bits(&format!("cloth {index}"), alone.snapshot().unwrap().current(id), batch.current(ids[index])).unwrap();
+        same_bits(
+            &format!("cloth {index}"),
+            alone.snapshot().unwrap().current(id),
+            batch.current(ids[index]),
+        )
+        .unwrap();
     }
 }
 
 #[test]
 fn lane_orders_give_identical_bits() {
     for (name, cloth) in cloths() {
-        let run = |lanes, order| on_mirror(&cloth, &Frame::default(), StageMask::ALL, &mut Team::new(lanes, order));
+        let run = |lanes, order| {
+            on_mirror(&cloth, &Frame::default(), StageMask::ALL, &mut Team::new(lanes, order))
+        };
         let single = run(1, LaneOrder::Forward);
         for lanes in [2, 7, 32, 256] {
-            for order in [LaneOrder::Forward, LaneOrder::Reversed, LaneOrder::Shuffled(1), LaneOrder::Shuffled(2)] {
+            for order in [
+                LaneOrder::Forward,
+                LaneOrder::Reversed,
+                LaneOrder::Shuffled(1),
+                LaneOrder::Shuffled(2),
+            ] {
                 let other = run(lanes, order);
-                same_bits(&format!("{name}, {lanes} lanes {order:?}"), &other.0, &single.0).unwrap();
-                same_bits(&format!("{name}, {lanes} lanes {order:?}"), &other.1, &single.1).unwrap();
+                same_bits(&format!("{name}, {lanes} lanes {order:?}"), &other.0, &single.0)
+                    .unwrap();
+                same_bits(&format!("{name}, {lanes} lanes {order:?}"), &other.1, &single.1)
+                    .unwrap();
             }
         }
     }
@@ -312,9 +416,16 @@ fn lane_orders_give_identical_bits() {
 /// Whether lane orders disagree on some cloth once the barrier after `work` is dropped; an index that went astray counts.
 fn races_without_barrier(work: &'static str) -> bool {
     cloths().iter().any(|(_, cloth)| {
-        let run =
-            |order| on_mirror(cloth, &Frame::default(), StageMask::ALL, &mut Team::new(32, order).with_dropped_barrier(work));
-        let differs = || same_bits(work, &run(LaneOrder::Forward).0, &run(LaneOrder::Reversed).0).is_err();
+        let run = |order| {
+            on_mirror(
+                cloth,
+                &Frame::default(),
+                StageMask::ALL,
+                &mut Team::new(32, order).with_dropped_barrier(work),
+            )
+        };
+        let differs =
+            || same_bits(work, &run(LaneOrder::Forward).0, &run(LaneOrder::Reversed).0).is_err();
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(differs)).unwrap_or(true)
     })
 }
@@ -347,7 +458,10 @@ fn the_lane_order_check_sees_a_dropped_barrier() {
         "sum_chunks",
         "collide_bundle",
     ] {
-        assert!(races_without_barrier(work), "without the barrier after {work} no lane order differs");
+        assert!(
+            races_without_barrier(work),
+            "without the barrier after {work} no lane order differs"
+        );
     }
 }
 
@@ -360,7 +474,8 @@ fn damaged(from: &str, to: &str) -> String {
 
 #[test]
 fn a_flipped_sign_is_seen() {
-    let text = damaged("pb.xyz - delta * (correction * pb.w)", "pb.xyz + delta * (correction * pb.w)");
+    let text =
+        damaged("pb.xyz - delta * (correction * pb.w)", "pb.xyz + delta * (correction * pb.w)");
     if let Some(found) = disagreements(StageMask::only(Stage::GaussSeidel), Some(text)) {
         assert!(!found.is_empty());
     }
@@ -369,7 +484,11 @@ fn a_flipped_sign_is_seen() {
 #[test]
 fn a_flipped_gradient_and_a_wrong_coupling_are_seen() {
     for (stage, from, to) in [
-        (Stage::Bend, "normal_2 * (-edge_length / square_2)", "normal_2 * (edge_length / square_2)"),
+        (
+            Stage::Bend,
+            "normal_2 * (-edge_length / square_2)",
+            "normal_2 * (edge_length / square_2)",
+        ),
         (Stage::SemiImplicit, "var between = -scale * pa.w", "var between = scale * pa.w"),
         (Stage::CyclicReduction, "row.y = -scale * pb.w", "row.y = scale * pb.w"),
         (Stage::CyclicReduction, "- row.y * high.z", "- row.y * low.z"),
@@ -409,7 +528,8 @@ fn intervals_of_mirror() -> Vec<Vec<String>> {
     let mut lay_over = |others: Vec<Vec<String>>, after: &str, new: &str| {
         assert_eq!(intervals.len(), others.len());
         for (names, others) in intervals.iter_mut().zip(others) {
-            let place = names.iter().position(|name| name == after).map_or(names.len(), |place| place + 1);
+            let place =
+                names.iter().position(|name| name == after).map_or(names.len(), |place| place + 1);
             names.splice(place..place, others.into_iter().filter(|name| name == new));
         }
     };
@@ -423,12 +543,19 @@ fn intervals_of_mirror() -> Vec<Vec<String>> {
     let mut ropes = random_ropes(0, 150);
     ropes.phase_configs.truncate(1);
     let of_ropes = intervals_of(&ropes);
-    let mut names: Vec<_> = of_ropes.iter().map(|names| names[0].clone()).filter(|name| name.ends_with("_row")).collect();
+    let mut names: Vec<_> = of_ropes
+        .iter()
+        .map(|names| names[0].clone())
+        .filter(|name| name.ends_with("_row"))
+        .collect();
     names.dedup();
     names.push("pull_edge".to_owned());
     let fibers = intervals.iter().position(|names| names[0] == "project_fiber").unwrap();
     intervals[fibers].insert(0, "move_edge".to_owned());
-    assert!(of_ropes.iter().any(|names| *names == ["pull_edge"]) && of_ropes.iter().any(|names| *names == ["move_edge"]));
+    assert!(
+        of_ropes.iter().any(|names| *names == ["pull_edge"])
+            && of_ropes.iter().any(|names| *names == ["move_edge"])
+    );
     intervals.insert(fibers, names);
     intervals
 }
@@ -464,7 +591,12 @@ fn intervals_of(cloth: &Cloth) -> Vec<Vec<String>> {
     let mut observer = |works: &[poplin_reference::Work], _: &poplin_reference::ClothMemory<'_>| {
         names.push(works.iter().map(|work| work.name.to_owned()).collect());
     };
-    on_mirror(cloth, &ONE_ITERATION, StageMask::ALL, &mut Team::new(4, LaneOrder::Forward).with_observer(&mut observer));
+    on_mirror(
+        cloth,
+        &ONE_ITERATION,
+        StageMask::ALL,
+        &mut Team::new(4, LaneOrder::Forward).with_observer(&mut observer),
+    );
     names
 }
 
@@ -479,37 +611,95 @@ fn each_dropped_barrier_of_the_kernel_is_seen() {
     // What must go for each hand-over; comments of the kernel name them.
     let drops: [(&str, &[&str]); 25] = [
         ("fetch -> iterations", &["workgroupBarrier(); // fetch -> iterations"]),
-        ("integrate -> next stage", &["workgroupBarrier();\n            storageBarrier(); // integrate -> next stage"]),
-        ("anchors -> tethers", &["workgroupBarrier();\n            storageBarrier(); // anchors -> tethers"]),
-        ("triangles -> particles", &["workgroupBarrier();\n            storageBarrier(); // triangles -> particles"]),
-        ("wind -> motion", &["workgroupBarrier();\n            storageBarrier(); // wind -> motion"]),
-        ("motion -> anchors", &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // motion -> anchors"]),
-        ("shapes -> particles", &["workgroupBarrier();\n            storageBarrier(); // shapes -> particles"]),
+        (
+            "integrate -> next stage",
+            &["workgroupBarrier();\n            storageBarrier(); // integrate -> next stage"],
+        ),
+        (
+            "anchors -> tethers",
+            &["workgroupBarrier();\n            storageBarrier(); // anchors -> tethers"],
+        ),
+        (
+            "triangles -> particles",
+            &["workgroupBarrier();\n            storageBarrier(); // triangles -> particles"],
+        ),
+        (
+            "wind -> motion",
+            &["workgroupBarrier();\n            storageBarrier(); // wind -> motion"],
+        ),
+        (
+            "motion -> anchors",
+            &[
+                "if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // motion -> anchors",
+            ],
+        ),
+        (
+            "shapes -> particles",
+            &["workgroupBarrier();\n            storageBarrier(); // shapes -> particles"],
+        ),
         (
             "particles and bodies -> chunks",
-            &["workgroupBarrier();\n                storageBarrier(); // particles and bodies -> chunks"],
+            &[
+                "workgroupBarrier();\n                storageBarrier(); // particles and bodies -> chunks",
+            ],
         ),
-        ("chunks -> bodies", &["workgroupBarrier();\n                storageBarrier(); // chunks -> bodies"]),
-        ("particles -> bundles", &["workgroupBarrier();\n            storageBarrier(); // particles -> bundles"]),
-        ("bundles -> next bundles", &["workgroupBarrier();\n                storageBarrier(); // bundles -> next bundles"]),
+        (
+            "chunks -> bodies",
+            &["workgroupBarrier();\n                storageBarrier(); // chunks -> bodies"],
+        ),
+        (
+            "particles -> bundles",
+            &["workgroupBarrier();\n            storageBarrier(); // particles -> bundles"],
+        ),
+        (
+            "bundles -> next bundles",
+            &["workgroupBarrier();\n                storageBarrier(); // bundles -> next bundles"],
+        ),
         (
             "particles and empty buckets -> counts",
-            &["workgroupBarrier();\n            storageBarrier(); // particles and empty buckets -> counts"],
+            &[
+                "workgroupBarrier();\n            storageBarrier(); // particles and empty buckets -> counts",
+            ],
         ),
         ("counts -> sums", &["workgroupBarrier(); // counts -> sums"]),
         ("sums -> places", &["workgroupBarrier(); // sums -> places"]),
         ("places -> buckets", &["workgroupBarrier(); // places -> buckets"]),
-        ("buckets -> sorted buckets", &["workgroupBarrier();\n            storageBarrier(); // buckets -> sorted buckets"]),
+        (
+            "buckets -> sorted buckets",
+            &["workgroupBarrier();\n            storageBarrier(); // buckets -> sorted buckets"],
+        ),
         ("sorted buckets -> contacts", &["storageBarrier(); // sorted buckets -> contacts"]),
         ("contacts -> pushes", &["storageBarrier(); // contacts -> pushes"]),
-        ("pushes -> shapes", &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // pushes -> shapes"]),
+        (
+            "pushes -> shapes",
+            &[
+                "if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // pushes -> shapes",
+            ],
+        ),
         ("test -> count", &["workgroupBarrier(); // test -> count"]),
-        ("tethers -> fabric", &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // tethers -> fabric"]),
-        ("rows -> next rows", &["workgroupBarrier();\n                            storageBarrier(); // rows -> next rows"]),
-        ("set -> next set", &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // set -> next set"]),
+        (
+            "tethers -> fabric",
+            &[
+                "if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // tethers -> fabric",
+            ],
+        ),
+        (
+            "rows -> next rows",
+            &[
+                "workgroupBarrier();\n                            storageBarrier(); // rows -> next rows",
+            ],
+        ),
+        (
+            "set -> next set",
+            &[
+                "if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // set -> next set",
+            ],
+        ),
         (
             "bends -> next bends",
-            &["if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // bends -> next bends"],
+            &[
+                "if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // bends -> next bends",
+            ],
         ),
         (
             "iteration -> next iteration",

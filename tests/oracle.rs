@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use poplin_layout::{FramePart, Stage, StageMask, effective_stiffness, stiffness_to_log2};
-use poplin_model::{Bend, Cloth, Fabric, FiberSolver, Frame, Phase, PhaseConfig, PhaseKind, Pose, Solver};
+use poplin_model::{
+    Bend, Cloth, Fabric, FiberSolver, Frame, Phase, PhaseConfig, PhaseKind, Pose, Solver,
+};
 use poplin_reference::oracle::{
-    Air, BendStep, Chain, ChainSolution, SoftRange, air_impulse, bend_angle, bend_gradient, constrain_to_anchors, integrate,
-    keep_inside, keep_outside, project_distance, solve_bend, solve_chain,
+    Air, BendStep, Chain, ChainSolution, SoftRange, air_impulse, bend_angle, bend_gradient,
+    constrain_to_anchors, integrate, keep_inside, keep_outside, project_distance, solve_bend,
+    solve_chain,
 };
 use poplin_reference::{HostCloth, ReferenceEngine, Team};
 use poplin_testkit::rng::Rng;
@@ -24,7 +27,11 @@ fn after_stage(cloth: &Cloth, stage: Stage) -> Vec<[f32; 4]> {
 }
 
 /// One iteration of one stage of a cloth that was given inputs.
-fn after_stage_with(cloth: &Cloth, stage: Stage, equip: impl FnOnce(&mut HostCloth)) -> Vec<[f32; 4]> {
+fn after_stage_with(
+    cloth: &Cloth,
+    stage: Stage,
+    equip: impl FnOnce(&mut HostCloth),
+) -> Vec<[f32; 4]> {
     let mut engine = ReferenceEngine::new();
     engine.add(cloth.clone()).unwrap();
     equip(engine.cloth_mut(0).unwrap());
@@ -39,7 +46,10 @@ fn assert_near(what: &str, got: [f32; 4], expected: [f64; 3], scale: f64) {
     for k in 0..3 {
         let error = (f64::from(got[k]) - expected[k]).abs();
         let allowed = FACTOR * f64::from(f32::EPSILON) * scale;
-        assert!(error <= allowed, "{what}: {got:?} against {expected:?}: {error:e} above {FACTOR} eps x {scale}");
+        assert!(
+            error <= allowed,
+            "{what}: {got:?} against {expected:?}: {error:e} above {FACTOR} eps x {scale}"
+        );
     }
 }
 
@@ -84,7 +94,8 @@ fn gauss_seidel_equals_the_distance_constraint_edge_by_edge() {
         let got = after_stage(&cloth, Stage::GaussSeidel);
 
         let exponent = cloth.config.stiffness_frequency / cloth.config.solver_frequency;
-        let stiffness = f64::from(effective_stiffness(stiffness_to_log2(config.stiffness), exponent));
+        let stiffness =
+            f64::from(effective_stiffness(stiffness_to_log2(config.stiffness), exponent));
         let soft = SoftRange {
             multiplier: 1.0 - f64::from(config.stiffness_multiplier).powf(f64::from(exponent)),
             compression_limit: f64::from(config.compression_limit),
@@ -94,7 +105,14 @@ fn gauss_seidel_equals_the_distance_constraint_edge_by_edge() {
         for edge in 0..edges {
             let w = [f64::from(cloth.particles[edge][3]), f64::from(cloth.particles[edge + 1][3])];
             let rest = f64::from(cloth.fabric.rest_lengths[edge]);
-            let [a, b] = project_distance(expected[edge], expected[edge + 1], w, rest, stiffness, Some(soft));
+            let [a, b] = project_distance(
+                expected[edge],
+                expected[edge + 1],
+                w,
+                rest,
+                stiffness,
+                Some(soft),
+            );
             expected[edge] = a;
             expected[edge + 1] = b;
         }
@@ -117,7 +135,10 @@ fn degenerate_edges_move_nothing_or_stay_finite() {
         let got = after_stage(&chain(particles.to_vec(), vec![rest]), Stage::GaussSeidel);
         assert_eq!(got, particles, "{what}");
     }
-    let far = after_stage(&chain(vec![[1e9, 0.0, 0.0, 1e9], [-1e9, 1.0, 0.0, 1e-9]], vec![1e-5]), Stage::GaussSeidel);
+    let far = after_stage(
+        &chain(vec![[1e9, 0.0, 0.0, 1e9], [-1e9, 1.0, 0.0, 1e-9]], vec![1e-5]),
+        Stage::GaussSeidel,
+    );
     assert!(far.iter().flatten().all(|value| value.is_finite()), "{far:?}");
 }
 
@@ -129,8 +150,11 @@ fn momentum_is_kept_by_an_edge() {
         particles.iter_mut().for_each(|p| p[3] = p[3].max(0.1));
         let got = after_stage(&chain(particles.clone(), vec![0.3]), Stage::GaussSeidel);
         for k in 0..3 {
-            let moved: f64 =
-                (0..2).map(|i| (f64::from(got[i][k]) - f64::from(particles[i][k])) / f64::from(particles[i][3])).sum();
+            let moved: f64 = (0..2)
+                .map(|i| {
+                    (f64::from(got[i][k]) - f64::from(particles[i][k])) / f64::from(particles[i][3])
+                })
+                .sum();
             assert!(moved.abs() < 20.0 * f64::from(f32::EPSILON), "{moved}");
         }
     }
@@ -146,19 +170,24 @@ fn tether_equals_the_largest_distance_to_anchors() {
         let per_particle = 1 + rng.index(4);
         let fabric = Arc::make_mut(&mut cloth.fabric);
         fabric.tethers_per_particle = per_particle as u32;
-        fabric.tether_anchors = (0..per_particle * count).map(|_| rng.index(count) as u32).collect();
+        fabric.tether_anchors =
+            (0..per_particle * count).map(|_| rng.index(count) as u32).collect();
         fabric.tether_lengths = (0..per_particle * count).map(|_| rng.range(0.0, 2.0)).collect();
         cloth.config.tether_stiffness = rng.range(0.1, 1.0);
         cloth.config.tether_scale = rng.range(0.5, 1.5);
         let got = after_stage(&cloth, Stage::Tether);
         let exponent = cloth.config.stiffness_frequency / cloth.config.solver_frequency;
-        let stiffness = f64::from(effective_stiffness(stiffness_to_log2(cloth.config.tether_stiffness), exponent));
+        let stiffness = f64::from(effective_stiffness(
+            stiffness_to_log2(cloth.config.tether_stiffness),
+            exponent,
+        ));
         for (i, &particle) in cloth.particles.iter().enumerate() {
             let anchors: Vec<_> = (0..per_particle)
                 .map(|k| {
                     let tether = k * count + i;
                     let anchor = cloth.fabric.tether_anchors[tether] as usize;
-                    let length = f64::from(cloth.fabric.tether_lengths[tether]) * f64::from(cloth.config.tether_scale);
+                    let length = f64::from(cloth.fabric.tether_lengths[tether])
+                        * f64::from(cloth.config.tether_scale);
                     (wide(cloth.particles[anchor]), length)
                 })
                 .collect();
@@ -174,7 +203,11 @@ fn integrate_equals_the_damped_verlet_step() {
     for round in 0..100 {
         let particles: Vec<_> = (0..8).map(|_| random_particle(&mut rng)).collect();
         let mut cloth = chain(particles, vec![1.0; 7]);
-        cloth.previous_positions = cloth.particles.iter().map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.1, 0.1))).collect();
+        cloth.previous_positions = cloth
+            .particles
+            .iter()
+            .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.1, 0.1)))
+            .collect();
         cloth.particle_accelerations = (0..8).map(|_| rng.point(-20.0, 20.0)).collect();
         cloth.config.gravity = rng.point(-20.0, 20.0);
         cloth.config.damping = rng.point(0.0, 1.0);
@@ -209,8 +242,12 @@ fn mean(points: [[f64; 3]; 3]) -> [f64; 3] {
 /// `v` turned about `axis` (of unit length) by `angle` \[rad\], by Rodrigues' formula.
 fn turned(v: [f64; 3], axis: [f64; 3], angle: f64) -> [f64; 3] {
     let along: f64 = (0..3).map(|k| axis[k] * v[k]).sum();
-    let cross: [f64; 3] = std::array::from_fn(|k| axis[(k + 1) % 3] * v[(k + 2) % 3] - axis[(k + 2) % 3] * v[(k + 1) % 3]);
-    std::array::from_fn(|k| v[k] * angle.cos() + cross[k] * angle.sin() + axis[k] * along * (1.0 - angle.cos()))
+    let cross: [f64; 3] = std::array::from_fn(|k| {
+        axis[(k + 1) % 3] * v[(k + 2) % 3] - axis[(k + 2) % 3] * v[(k + 1) % 3]
+    });
+    std::array::from_fn(|k| {
+        v[k] * angle.cos() + cross[k] * angle.sin() + axis[k] * along * (1.0 - angle.cos())
+    })
 }
 
 /// How the local frame moves in the one iteration of a wind test: a turn about an axis, and a shift \[m\].
@@ -228,7 +265,8 @@ fn blown(cloth: &Cloth, frame: &FrameMove) -> Vec<([f64; 3], f64)> {
     let config = &cloth.config;
     let step = 1.0 / f64::from(config.solver_frequency);
     let exponent = config.stiffness_frequency / config.solver_frequency;
-    let coefficient = |value: f32| f64::from(effective_stiffness(stiffness_to_log2(value), exponent));
+    let coefficient =
+        |value: f32| f64::from(effective_stiffness(stiffness_to_log2(value), exponent));
     let air = Air {
         drag: coefficient(config.drag_coefficient),
         lift: coefficient(config.lift_coefficient),
@@ -240,8 +278,9 @@ fn blown(cloth: &Cloth, frame: &FrameMove) -> Vec<([f64; 3], f64)> {
     for triangle in cloth.fabric.triangles.iter().rev() {
         let corners = triangle.map(|i| wide(cloth.particles[i as usize]));
         let before = mean(triangle.map(|i| cloth.previous_positions[i as usize].map(f64::from)));
-        let left: [f64; 3] =
-            std::array::from_fn(|k| f64::from(frame.shift[k]) - step * f64::from(config.wind_velocity[k]) - before[k]);
+        let left: [f64; 3] = std::array::from_fn(|k| {
+            f64::from(frame.shift[k]) - step * f64::from(config.wind_velocity[k]) - before[k]
+        });
         let left = turned(left, frame.axis, -frame.angle);
         let way: [f64; 3] = std::array::from_fn(|k| mean(corners)[k] + left[k]);
         let impulse = air_impulse(corners, way, air);
@@ -250,7 +289,8 @@ fn blown(cloth: &Cloth, frame: &FrameMove) -> Vec<([f64; 3], f64)> {
         let place = 1.0 + length(before) + length(left);
         let edge = length(minus(corners[1], corners[0])).max(length(minus(corners[2], corners[0])));
         let (e2, d) = (edge * edge, length(way));
-        let rounding = air.density / 2.0 / step * (air.drag + air.lift) * (2.0 * e2 * d * d + e2 * d * place);
+        let rounding =
+            air.density / 2.0 / step * (air.drag + air.lift) * (2.0 * e2 * d * d + e2 * d * place);
         for &corner in triangle {
             let w = f64::from(cloth.particles[corner as usize][3]);
             let (position, scale) = &mut moved[corner as usize];
@@ -266,8 +306,13 @@ fn windy_cloth(rng: &mut Rng, count: usize) -> Cloth {
     let particles: Vec<_> = (0..count).map(|_| random_particle(rng)).collect();
     let mut cloth = chain(particles, vec![1.0; count - 1]);
     let mut corner = || rng.index(count) as u32;
-    Arc::make_mut(&mut cloth.fabric).triangles = (0..2 * count).map(|_| [corner(), corner(), corner()]).collect();
-    cloth.previous_positions = cloth.particles.iter().map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.1, 0.1))).collect();
+    Arc::make_mut(&mut cloth.fabric).triangles =
+        (0..2 * count).map(|_| [corner(), corner(), corner()]).collect();
+    cloth.previous_positions = cloth
+        .particles
+        .iter()
+        .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.1, 0.1)))
+        .collect();
     cloth.config.wind_velocity = rng.point(-20.0, 20.0);
     cloth.config.drag_coefficient = rng.range(0.0, 1.0);
     cloth.config.lift_coefficient = rng.range(0.0, 1.0);
@@ -288,11 +333,14 @@ fn wind_equals_the_summed_impulses_of_the_triangles() {
         let angle = if is_turning { f64::from(rng.range(-0.2, 0.2)) } else { 0.0 };
         let shift = rng.point(-0.1, 0.1);
         let half = (angle / 2.0).sin_cos();
-        let rotation = [axis[0] * half.0, axis[1] * half.0, axis[2] * half.0, half.1].map(|x| x as f32);
+        let rotation =
+            [axis[0] * half.0, axis[1] * half.0, axis[2] * half.0, half.1].map(|x| x as f32);
         let got = after_stage_with(&cloth, Stage::Wind, |host| {
             host.set_pose(Pose { translation: shift, rotation }).unwrap();
         });
-        for (i, (expected, scale)) in blown(&cloth, &FrameMove { axis, angle, shift }).into_iter().enumerate() {
+        for (i, (expected, scale)) in
+            blown(&cloth, &FrameMove { axis, angle, shift }).into_iter().enumerate()
+        {
             assert_near(&format!("round {round} particle {i}"), got[i], expected, scale);
             farthest = farthest.max(length(minus(expected, wide(cloth.particles[i]))));
         }
@@ -302,7 +350,8 @@ fn wind_equals_the_summed_impulses_of_the_triangles() {
 
 #[test]
 fn still_air_triangles_without_area_and_pins_feel_no_wind() {
-    let corners = [[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0], [1.0, 0.0, 0.0, 1.0], [0.5, 0.0, 0.5, 1.0]];
+    let corners =
+        [[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0], [1.0, 0.0, 0.0, 1.0], [0.5, 0.0, 0.5, 1.0]];
     let run = |particles: [[f32; 4]; 4], triangle: [u32; 3], fall: f32| {
         let mut cloth = chain(particles.to_vec(), vec![1.0; 3]);
         Arc::make_mut(&mut cloth.fabric).triangles = vec![triangle];
@@ -312,7 +361,11 @@ fn still_air_triangles_without_area_and_pins_feel_no_wind() {
         after_stage(&cloth, Stage::Wind)
     };
     let threshold = f32::EPSILON.sqrt();
-    assert_ne!(run(corners, [0, 1, 2], threshold * 1.01), corners, "just above the threshold the air must act");
+    assert_ne!(
+        run(corners, [0, 1, 2], threshold * 1.01),
+        corners,
+        "just above the threshold the air must act"
+    );
     assert_eq!(run(corners, [0, 1, 2], threshold * 0.99), corners, "below the threshold");
     assert_eq!(run(corners, [0, 0, 2], 0.1), corners, "a corner twice");
     assert_eq!(run(corners, [1, 2, 3], 0.1), corners, "three corners in a line");
@@ -348,16 +401,26 @@ fn motion_equals_the_sphere_that_may_not_be_left() {
         cloth.config.motion_scale = rng.range(0.0, 2.0);
         cloth.config.motion_bias = rng.range(-0.3, 0.3);
         cloth.config.motion_stiffness = rng.range(0.1, 1.0);
-        let got = after_stage_with(&cloth, Stage::Motion, |host| host.set_motion_spheres(&spheres).unwrap());
+        let got = after_stage_with(&cloth, Stage::Motion, |host| {
+            host.set_motion_spheres(&spheres).unwrap()
+        });
         let exponent = cloth.config.stiffness_frequency / cloth.config.solver_frequency;
-        let stiffness = f64::from(effective_stiffness(stiffness_to_log2(cloth.config.motion_stiffness), exponent));
+        let stiffness = f64::from(effective_stiffness(
+            stiffness_to_log2(cloth.config.motion_stiffness),
+            exponent,
+        ));
         for (i, (&particle, &sphere)) in cloth.particles.iter().zip(&spheres).enumerate() {
-            let radius = f64::from(sphere[3]) * f64::from(cloth.config.motion_scale) + f64::from(cloth.config.motion_bias);
+            let radius = f64::from(sphere[3]) * f64::from(cloth.config.motion_scale)
+                + f64::from(cloth.config.motion_bias);
             let expected = keep_inside(wide(particle), wide(sphere), radius, stiffness);
             let scale = sphere_scale(wide(particle), wide(sphere), radius);
             assert_near(&format!("round {round} particle {i}"), got[i], expected, scale);
             let is_held = radius <= 0.0;
-            assert_eq!(got[i][3], if is_held { 0.0 } else { particle[3] }, "round {round} particle {i}, radius {radius}");
+            assert_eq!(
+                got[i][3],
+                if is_held { 0.0 } else { particle[3] },
+                "round {round} particle {i}, radius {radius}"
+            );
         }
     }
 }
@@ -369,7 +432,9 @@ fn separation_equals_the_sphere_that_may_not_be_entered() {
         let particles: Vec<_> = (0..16).map(|_| random_particle(&mut rng)).collect();
         let spheres: Vec<_> = (0..16).map(|_| random_sphere(&mut rng)).collect();
         let cloth = chain(particles, vec![1.0; 15]);
-        let got = after_stage_with(&cloth, Stage::Separation, |host| host.set_separation_spheres(&spheres).unwrap());
+        let got = after_stage_with(&cloth, Stage::Separation, |host| {
+            host.set_separation_spheres(&spheres).unwrap()
+        });
         for (i, (&particle, &sphere)) in cloth.particles.iter().zip(&spheres).enumerate() {
             let radius = f64::from(sphere[3]);
             let expected = keep_outside(wide(particle), wide(sphere), radius);
@@ -385,20 +450,41 @@ fn degenerate_spheres_hold_leave_or_move_even_pins() {
     let here = [0.25, -0.5, 0.75, 2.0];
     let pin = [1.0, 0.0, 0.0, 0.0];
     let cloth = chain(vec![here, pin], vec![1.0]);
-    let motion =
-        |a: [f32; 4], b: [f32; 4]| after_stage_with(&cloth, Stage::Motion, |host| host.set_motion_spheres(&[a, b]).unwrap());
+    let motion = |a: [f32; 4], b: [f32; 4]| {
+        after_stage_with(&cloth, Stage::Motion, |host| host.set_motion_spheres(&[a, b]).unwrap())
+    };
     let separation = |a: [f32; 4], b: [f32; 4]| {
-        after_stage_with(&cloth, Stage::Separation, |host| host.set_separation_spheres(&[a, b]).unwrap())
+        after_stage_with(&cloth, Stage::Separation, |host| {
+            host.set_separation_spheres(&[a, b]).unwrap()
+        })
     };
     let around = |p: [f32; 4], radius: f32| [p[0], p[1], p[2], radius];
     assert_eq!(motion(around(here, 1.0), around(pin, 1.0)), [here, pin], "at the center");
-    assert_eq!(motion(around(here, 0.0), around(pin, -1.0)), [around(here, 0.0), pin], "no radius holds without a move");
-    assert_eq!(separation(around(here, 1.0), around(pin, 1.0)), [here, pin], "at the center there is no way out");
-    assert_eq!(separation(around(pin, 0.0), around(here, -1.0)), [here, pin], "no radius keeps nothing out");
+    assert_eq!(
+        motion(around(here, 0.0), around(pin, -1.0)),
+        [around(here, 0.0), pin],
+        "no radius holds without a move"
+    );
+    assert_eq!(
+        separation(around(here, 1.0), around(pin, 1.0)),
+        [here, pin],
+        "at the center there is no way out"
+    );
+    assert_eq!(
+        separation(around(pin, 0.0), around(here, -1.0)),
+        [here, pin],
+        "no radius keeps nothing out"
+    );
     let pulled = motion(around(here, 1.0), [3.0, 0.0, 0.0, 1.0])[1];
-    assert!(pulled[0] > 1.9 && pulled[0] < 2.0 && pulled[3] == 0.0, "a pin is pulled by 0.948 of its way: {pulled:?}");
+    assert!(
+        pulled[0] > 1.9 && pulled[0] < 2.0 && pulled[3] == 0.0,
+        "a pin is pulled by 0.948 of its way: {pulled:?}"
+    );
     let pushed = separation(around(pin, 0.0), [1.5, 0.0, 0.0, 1.0])[1];
-    assert!((pushed[0] - 0.5).abs() < 8.0 * f32::EPSILON && pushed[3] == 0.0, "a pin is pushed to the surface: {pushed:?}");
+    assert!(
+        (pushed[0] - 0.5).abs() < 8.0 * f32::EPSILON && pushed[3] == 0.0,
+        "a pin is pushed to the surface: {pushed:?}"
+    );
 }
 
 /// Length of one step of the XPBD tests \[s\]: one iteration of [`after_stage`].
@@ -410,24 +496,42 @@ fn wild_chain(rng: &mut Rng, edges: usize) -> Cloth {
     for i in 1..particles.len() {
         let shift = [1e-3, 1e-5, 0.0].get(rng.index(30)).copied();
         if let Some(shift) = shift {
-            particles[i] = [particles[i - 1][0] + shift, particles[i - 1][1], particles[i - 1][2], particles[i][3]];
+            particles[i] = [
+                particles[i - 1][0] + shift,
+                particles[i - 1][1],
+                particles[i - 1][2],
+                particles[i][3],
+            ];
         }
     }
-    let mut cloth = chain(particles, (0..edges).map(|_| if rng.index(20) == 0 { 0.0 } else { rng.range(0.05, 2.0) }).collect());
-    cloth.previous_positions = cloth.particles.iter().map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.1, 0.1))).collect();
+    let mut cloth = chain(
+        particles,
+        (0..edges).map(|_| if rng.index(20) == 0 { 0.0 } else { rng.range(0.05, 2.0) }).collect(),
+    );
+    cloth.previous_positions = cloth
+        .particles
+        .iter()
+        .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.1, 0.1)))
+        .collect();
     cloth
 }
 
 /// Leaves at most one pin: between two a stiff fiber is not solved as a whole.
 fn keep_one_pin(cloth: &mut Cloth, rng: &mut Rng) {
     let only = rng.index(2 * cloth.particles.len());
-    cloth.particles.iter_mut().enumerate().filter(|(i, _)| *i != only).for_each(|(_, p)| p[3] = p[3].max(0.01));
+    cloth
+        .particles
+        .iter_mut()
+        .enumerate()
+        .filter(|(i, _)| *i != only)
+        .for_each(|(_, p)| p[3] = p[3].max(0.01));
 }
 
 /// Such a fiber for XPBD.
 fn compliant_chain(rng: &mut Rng, edges: usize) -> Cloth {
     let mut cloth = wild_chain(rng, edges);
-    let (compliance, damping): (f32, f32) = ([0.0, 1e-7, 1e-5, 1e-3, 1.0][rng.index(5)], [0.0, 1.0, 1000.0][rng.index(3)]);
+    let (compliance, damping): (f32, f32) =
+        ([0.0, 1e-7, 1e-5, 1e-3, 1.0][rng.index(5)], [0.0, 1.0, 1000.0][rng.index(3)]);
     let damping = if compliance > 0.0 { damping } else { 0.0 };
     if compliance < 1e-3 || damping > 0.0 {
         keep_one_pin(&mut cloth, rng);
@@ -461,21 +565,31 @@ fn solve_dense(cloth: &Cloth, fiber: usize) -> ChainSolution {
     let exponent = (f64::from(cloth.config.stiffness_frequency) * STEP) as f32;
     let is_xpbd = cloth.config.solver.is_xpbd();
     let soft = SoftRange {
-        multiplier: f64::from(effective_stiffness(stiffness_to_log2(1.0 - config.stiffness_multiplier), exponent)),
+        multiplier: f64::from(effective_stiffness(
+            stiffness_to_log2(1.0 - config.stiffness_multiplier),
+            exponent,
+        )),
         compression_limit: f64::from(config.compression_limit),
         stretch_limit: f64::from(config.stretch_limit),
     };
     let fabric = &cloth.fabric;
     let vertices = || fabric.fiber_vertices(fiber).iter().map(|&vertex| vertex as usize);
-    let edges = fabric.fiber_edge_begin[fiber] as usize..fabric.fiber_edge_begin[fiber + 1] as usize;
+    let edges =
+        fabric.fiber_edge_begin[fiber] as usize..fabric.fiber_edge_begin[fiber + 1] as usize;
     solve_chain(&Chain {
         places: &vertices().map(|i| wide(cloth.particles[i])).collect::<Vec<_>>(),
-        previous: &vertices().map(|i| cloth.previous_positions[i].map(f64::from)).collect::<Vec<_>>(),
+        previous: &vertices()
+            .map(|i| cloth.previous_positions[i].map(f64::from))
+            .collect::<Vec<_>>(),
         inverse_masses: &vertices().map(|i| f64::from(cloth.particles[i][3])).collect::<Vec<_>>(),
         rest_lengths: &fabric.rest_lengths[edges].iter().map(|&x| f64::from(x)).collect::<Vec<_>>(),
         compliance: compliance / (STEP * STEP),
         damping: compliance * damping / STEP,
-        stiffness: if is_xpbd { 1.0 } else { f64::from(effective_stiffness(stiffness_to_log2(config.stiffness), exponent)) },
+        stiffness: if is_xpbd {
+            1.0
+        } else {
+            f64::from(effective_stiffness(stiffness_to_log2(config.stiffness), exponent))
+        },
         soft: (!is_xpbd).then_some(soft),
     })
 }
@@ -516,7 +630,8 @@ fn whole_fibers_equal_the_dense_system_of_their_edges() {
     for round in 0..600 {
         let is_xpbd = round % 2 == 0;
         let edges = 1 + rng.index([8, 64, if round % 20 == 2 { 256 } else { 30 }][round % 3]);
-        let mut cloth = if is_xpbd { compliant_chain(&mut rng, edges) } else { stiff_chain(&mut rng, edges) };
+        let mut cloth =
+            if is_xpbd { compliant_chain(&mut rng, edges) } else { stiff_chain(&mut rng, edges) };
         for (k, stage) in [Stage::SemiImplicit, Stage::CyclicReduction].into_iter().enumerate() {
             if k == 1 && cloth.particles.iter().filter(|p| p[3] == 0.0).count() > 1 {
                 continue; // Not for cyclic reduction.
@@ -524,13 +639,17 @@ fn whole_fibers_equal_the_dense_system_of_their_edges() {
             let solver = [FiberSolver::SemiImplicit, FiberSolver::CyclicReduction][k];
             cloth.phase_configs[0].fiber_solver = Some(solver);
             let got = after_stage(&cloth, stage);
-            let (is_sharp, way) = assert_solved(&format!("{stage:?} round {round}, {edges} edges,"), &cloth, 0, &got);
+            let (is_sharp, way) =
+                assert_solved(&format!("{stage:?} round {round}, {edges} edges,"), &cloth, 0, &got);
             sharp[k][usize::from(is_xpbd)] += usize::from(is_sharp);
             farthest = farthest.max(way);
         }
     }
     let is_enough = sharp.iter().flatten().all(|&rounds| rounds > 60);
-    assert!(is_enough && farthest > 0.1, "only {sharp:?} rounds were sharp, the farthest move {farthest} m");
+    assert!(
+        is_enough && farthest > 0.1,
+        "only {sharp:?} rounds were sharp, the farthest move {farthest} m"
+    );
 }
 
 #[test]
@@ -552,7 +671,8 @@ fn an_edge_by_gauss_seidel_gives_way_by_its_compliance() {
 #[test]
 fn cyclic_reduction_leaves_fibers_of_two_pins_and_cloths_with_motion_spheres_to_the_walk() {
     let mut cloth = chain((0..9).map(|i| [i as f32, 0.0, 0.0, 1.0]).collect(), vec![1.1; 8]);
-    cloth.phase_configs = vec![PhaseConfig::stiff(0).with_fiber_solver(FiberSolver::CyclicReduction)];
+    cloth.phase_configs =
+        vec![PhaseConfig::stiff(0).with_fiber_solver(FiberSolver::CyclicReduction)];
     let stages = |cloth: &Cloth, spheres: &[[f32; 4]]| {
         let mut host = HostCloth::new(cloth.clone()).unwrap();
         host.set_motion_spheres(spheres).unwrap();
@@ -574,17 +694,27 @@ fn whole_fibers_stay_finite_whatever_the_masses_places_and_lengths() {
         let mut pick = |values: &[f32]| values[rng.index(values.len())];
         let particles: Vec<[f32; 4]> = (0..=edges)
             .map(|_| {
-                let place = std::array::from_fn::<_, 3, _>(|_| pick(&[0.0, 1e-20, 1e-3, 1.0, -1.0, 1e6, 1e15, -1e15]));
+                let place = std::array::from_fn::<_, 3, _>(|_| {
+                    pick(&[0.0, 1e-20, 1e-3, 1.0, -1.0, 1e6, 1e15, -1e15])
+                });
                 [place[0], place[1], place[2], pick(&[0.0, 1e-15, 1e-6, 1.0, 1.0, 1e6, 1e15])]
             })
             .collect();
         let lengths = (0..edges).map(|_| pick(&[0.0, 1e-9, 1e-3, 1.0, 1e6])).collect();
         let mut cloth = chain(particles, lengths);
         for stage in [Stage::SemiImplicit, Stage::CyclicReduction] {
-            let solver = if stage == Stage::SemiImplicit { FiberSolver::SemiImplicit } else { FiberSolver::CyclicReduction };
+            let solver = if stage == Stage::SemiImplicit {
+                FiberSolver::SemiImplicit
+            } else {
+                FiberSolver::CyclicReduction
+            };
             cloth.phase_configs = vec![PhaseConfig::stiff(0).with_fiber_solver(solver)];
             let got = after_stage(&cloth, stage);
-            assert!(got.iter().flatten().all(|x| x.is_finite()), "{stage:?} round {round}: {:?} {got:?}", cloth.particles);
+            assert!(
+                got.iter().flatten().all(|x| x.is_finite()),
+                "{stage:?} round {round}: {:?} {got:?}",
+                cloth.particles
+            );
         }
     }
 }
@@ -604,7 +734,9 @@ fn fibers_of_a_set_are_solved_apart_by_cyclic_reduction() {
         cloth.phase_configs.truncate(1);
         let got = after_stage(&cloth, Stage::CyclicReduction);
         for fiber in 0..cloth.fabric.fiber_count() {
-            sharp += usize::from(assert_solved(&format!("seed {seed} fiber {fiber}"), &cloth, fiber, &got).0);
+            sharp += usize::from(
+                assert_solved(&format!("seed {seed} fiber {fiber}"), &cloth, fiber, &got).0,
+            );
         }
     }
     assert!(sharp > 20, "only {sharp} fibers were sharp");
@@ -614,21 +746,29 @@ fn fibers_of_a_set_are_solved_apart_by_cyclic_reduction() {
 fn a_fiber_of_one_edge_is_plain_xpbd_and_pins_part_a_fiber() {
     let mut cloth = chain(vec![[0.0, 0.0, 0.0, 1.0], [1.5, 0.0, 0.0, 2.0]], vec![1.0]);
     cloth.config.solver = Solver::Xpbd { substeps: 1 };
-    cloth.phase_configs = vec![PhaseConfig { compliance: (6.0 * STEP * STEP) as f32, ..PhaseConfig::stiff(0) }];
+    cloth.phase_configs =
+        vec![PhaseConfig { compliance: (6.0 * STEP * STEP) as f32, ..PhaseConfig::stiff(0) }];
     let got = after_stage(&cloth, Stage::SemiImplicit);
     // lambda = -0.5 / (1 + 2 + 6)
     assert_near("left", got[0], [0.5 / 9.0, 0.0, 0.0], 1.0);
     assert_near("right", got[1], [1.5 - 1.0 / 9.0, 0.0, 0.0], 1.0);
-    let still = [[0.0, 0.0, 0.0, 0.0], [3.0, 0.0, 0.0, 0.0], [3.0, 0.0, 0.0, 1.0], [3.0, 1.0, 0.0, 1.0]];
+    let still =
+        [[0.0, 0.0, 0.0, 0.0], [3.0, 0.0, 0.0, 0.0], [3.0, 0.0, 0.0, 1.0], [3.0, 1.0, 0.0, 1.0]];
     let phase_configs = vec![PhaseConfig::stiff(0)];
-    cloth = Cloth { config: cloth.config, phase_configs, ..chain(still.to_vec(), vec![1.0, 0.5, 1.0]) };
-    assert_eq!(after_stage(&cloth, Stage::SemiImplicit), still, "pins, an edge without length, an edge at rest");
+    cloth =
+        Cloth { config: cloth.config, phase_configs, ..chain(still.to_vec(), vec![1.0, 0.5, 1.0]) };
+    assert_eq!(
+        after_stage(&cloth, Stage::SemiImplicit),
+        still,
+        "pins, an edge without length, an edge at rest"
+    );
 }
 
 #[test]
 fn a_straight_fiber_between_two_pins_stays_finite_and_between_them() {
     // Without compliance its edges contradict each other: the last pivot is 0.
-    let particles: Vec<_> = (0..=8).map(|i| [i as f32, 0.0, 0.0, if i % 8 == 0 { 0.0 } else { 1.0 }]).collect();
+    let particles: Vec<_> =
+        (0..=8).map(|i| [i as f32, 0.0, 0.0, if i % 8 == 0 { 0.0 } else { 1.0 }]).collect();
     let mut cloth = chain(particles, vec![0.75; 8]);
     cloth.phase_configs = vec![PhaseConfig::stiff(0)];
     cloth.config.solver = Solver::Xpbd { substeps: 1 };
@@ -648,27 +788,39 @@ fn hinge(rng: &mut Rng) -> Cloth {
     let axis = rng.point(-1.0, 1.0).map(f64::from);
     let axis = axis.map(|x| x / length(axis).max(1e-3));
     let other = if axis[0].abs() < 0.6 { [1.0, 0.0, 0.0] } else { [0.0, 1.0, 0.0] };
-    let across: [f64; 3] =
-        std::array::from_fn(|k| axis[(k + 1) % 3] * other[(k + 2) % 3] - axis[(k + 2) % 3] * other[(k + 1) % 3]);
+    let across: [f64; 3] = std::array::from_fn(|k| {
+        axis[(k + 1) % 3] * other[(k + 2) % 3] - axis[(k + 2) % 3] * other[(k + 1) % 3]
+    });
     let across = across.map(|x| x / length(across));
     let mut wing = |angle: f64| {
         let arm = turned(across, axis, angle);
         let (along, height) = (f64::from(rng.range(-0.5, 1.0)), f64::from(rng.range(0.1, 1.0)));
-        std::array::from_fn::<f32, 3, _>(|k| (f64::from(base[k]) + axis[k] * along + arm[k] * height) as f32)
+        std::array::from_fn::<f32, 3, _>(|k| {
+            (f64::from(base[k]) + axis[k] * along + arm[k] * height) as f32
+        })
     };
-    let places = [base, std::array::from_fn(|k| base[k] + 0.7 * axis[k] as f32), wing(0.0), wing(0.0)];
+    let places =
+        [base, std::array::from_fn(|k| base[k] + 0.7 * axis[k] as f32), wing(0.0), wing(0.0)];
     let turn = f64::from(rng.range(0.0, 6.2));
     let last = wing_at(places[3], base, axis, turn);
     let mass = |rng: &mut Rng| if rng.index(5) == 0 { 0.0 } else { rng.range(0.01, 20.0) };
     let particles = [places[0], places[1], places[2], last].map(|[x, y, z]| [x, y, z, mass(rng)]);
     let fabric = Fabric {
         particle_count: 4,
-        bends: vec![Bend { particles: [0, 1, 2, 3], rest_angle: rng.range(-3.13, 3.13), weight: rng.range(0.1, 4.0) }],
+        bends: vec![Bend {
+            particles: [0, 1, 2, 3],
+            rest_angle: rng.range(-3.13, 3.13),
+            weight: rng.range(0.1, 4.0),
+        }],
         bend_set_ends: vec![1],
         ..Fabric::default()
     };
     let mut cloth = Cloth::new(Arc::new(fabric), particles.to_vec());
-    cloth.previous_positions = cloth.particles.iter().map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.1, 0.1))).collect();
+    cloth.previous_positions = cloth
+        .particles
+        .iter()
+        .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.1, 0.1)))
+        .collect();
     cloth.config.solver = Solver::Xpbd { substeps: 1 };
     cloth.config.bending_rigidity = [1e-3, 1.0, 30.0, 1e3, 1e5][rng.index(5)];
     cloth.config.bending_damping = [0.0, 1e-3, 1.0][rng.index(3)];
@@ -690,7 +842,9 @@ fn a_bend_equals_xpbd_with_the_angle_and_its_differences() {
         let bend = cloth.fabric.bends[0];
         let places: [[f64; 3]; 4] = std::array::from_fn(|i| wide(cloth.particles[i]));
         let stiffness = f64::from(cloth.config.bending_rigidity) * f64::from(bend.weight);
-        let damping = f64::from(cloth.config.bending_damping) / f64::from(cloth.config.bending_rigidity) / STEP;
+        let damping = f64::from(cloth.config.bending_damping)
+            / f64::from(cloth.config.bending_rigidity)
+            / STEP;
         let step = BendStep {
             previous: std::array::from_fn(|i| cloth.previous_positions[i].map(f64::from)),
             inverse_masses: std::array::from_fn(|i| f64::from(cloth.particles[i][3])),
@@ -705,9 +859,11 @@ fn a_bend_equals_xpbd_with_the_angle_and_its_differences() {
             // of a height of 0.1 m, to 100 times itself over that of the moves; the largest multiplier is the limit of all.
             let slope = gradient.iter().map(|&g| length(g)).fold(0.0, f64::max);
             let moved = length(minus(expected[i], places[i]));
-            let mobility: f64 = (0..4).map(|i| step.inverse_masses[i] * length(gradient[i]).powi(2)).sum();
+            let mobility: f64 =
+                (0..4).map(|i| step.inverse_masses[i] * length(gradient[i]).powi(2)).sum();
             let rest = (1.0 + damping) * mobility + (step.compliance - 0.5 * mobility).max(0.0);
-            let of_error = step.inverse_masses[i] * length(gradient[i]) * slope * (1.0 + damping) / rest.max(1e-30);
+            let of_error = step.inverse_masses[i] * length(gradient[i]) * slope * (1.0 + damping)
+                / rest.max(1e-30);
             let scale = 2.0 + 2.0 * of_error + 4.0 * slope * moved;
             assert_near(&format!("round {round} particle {i}"), got[i], expected[i], scale);
             farthest = farthest.max(moved);
@@ -718,7 +874,9 @@ fn a_bend_equals_xpbd_with_the_angle_and_its_differences() {
 
 #[test]
 fn the_angle_is_that_of_the_fold_and_goes_around_without_a_jump_but_at_pi() {
-    let at = |angle: f64| bend_angle([[0.0; 3], [1.0, 0.0, 0.0], [0.3, 1.0, 0.0], [0.6, -angle.cos(), -angle.sin()]]);
+    let at = |angle: f64| {
+        bend_angle([[0.0; 3], [1.0, 0.0, 0.0], [0.3, 1.0, 0.0], [0.6, -angle.cos(), -angle.sin()]])
+    };
     for k in -31..=31 {
         let angle = 0.1 * f64::from(k);
         assert!((at(angle) - angle).abs() < 1e-12, "{angle}: {}", at(angle));
@@ -732,23 +890,35 @@ fn the_angle_is_that_of_the_fold_and_goes_around_without_a_jump_but_at_pi() {
             bend_set_ends: vec![1],
             ..Fabric::default()
         };
-        let mut cloth = Cloth::new(Arc::new(fabric), vec![[0.0; 4], [1.0, 0.0, 0.0, 0.0], [0.3, 1.0, 0.0, 0.0], wing]);
+        let mut cloth = Cloth::new(
+            Arc::new(fabric),
+            vec![[0.0; 4], [1.0, 0.0, 0.0, 0.0], [0.3, 1.0, 0.0, 0.0], wing],
+        );
         cloth.config.solver = Solver::Xpbd { substeps: 1 };
         cloth.config.bending_rigidity = 1e6;
         let got = after_stage(&cloth, Stage::Bend);
         let after = bend_angle(std::array::from_fn(|i| wide(got[i])));
         let away = (after - f64::from(rest)).rem_euclid(std::f64::consts::TAU);
-        assert!(away.min(std::f64::consts::TAU - away) < 1e-3, "from {angle} towards {rest}: {after}");
+        assert!(
+            away.min(std::f64::consts::TAU - away) < 1e-3,
+            "from {angle} towards {rest}: {after}"
+        );
     }
 }
 
 #[test]
 fn degenerate_bends_move_nothing_and_folded_ones_stay_finite() {
     let run = |c: [f32; 3], d: [f32; 3], rest_angle: f32| {
-        let mut cloth = Cloth::new(Arc::default(), vec![[0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0]]);
+        let mut cloth =
+            Cloth::new(Arc::default(), vec![[0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0]]);
         cloth.particles.extend([[c[0], c[1], c[2], 1.0], [d[0], d[1], d[2], 1.0]]);
         let bends = vec![Bend { particles: [0, 1, 2, 3], rest_angle, weight: 1.0 }];
-        cloth.fabric = Arc::new(Fabric { particle_count: 4, bends, bend_set_ends: vec![1], ..Fabric::default() });
+        cloth.fabric = Arc::new(Fabric {
+            particle_count: 4,
+            bends,
+            bend_set_ends: vec![1],
+            ..Fabric::default()
+        });
         cloth.config.solver = Solver::Xpbd { substeps: 1 };
         cloth.config.bending_rigidity = 1e5;
         let got = after_stage(&cloth, Stage::Bend);
@@ -763,7 +933,10 @@ fn degenerate_bends_move_nothing_and_folded_ones_stay_finite() {
         let (is_moved, got) = run([0.5, 1.0, 0.0], [0.5, 1.0, 0.0], rest);
         assert!(is_moved, "folded onto itself");
         // From pi the short way leads up to 1 and down to -1: the wings part to the sides that the sign says.
-        assert!(rest == 0.0 || (got[2][2] - got[3][2]).signum() == rest.signum(), "{rest}: {got:?}");
+        assert!(
+            rest == 0.0 || (got[2][2] - got[3][2]).signum() == rest.signum(),
+            "{rest}: {got:?}"
+        );
     }
 }
 
@@ -793,12 +966,16 @@ fn free_fibers_and_bends_keep_momentum_and_angular_momentum() {
             let impulse = minus(wide(*after), x).map(|way| mass * way);
             for k in 0..3 {
                 sum[k] += impulse[k];
-                turn[k] += x[(k + 1) % 3] * impulse[(k + 2) % 3] - x[(k + 2) % 3] * impulse[(k + 1) % 3];
+                turn[k] +=
+                    x[(k + 1) % 3] * impulse[(k + 2) % 3] - x[(k + 2) % 3] * impulse[(k + 1) % 3];
             }
             // A place is good to EPSILON, the impulse of a constraint to some EPSILON of itself.
             size += mass + length(impulse);
         }
         let allowed = 8.0 * f64::from(f32::EPSILON) * size;
-        assert!(length(sum) < allowed && length(turn) < 2.0 * allowed, "round {round}: {sum:?} {turn:?} above {allowed:e}");
+        assert!(
+            length(sum) < allowed && length(turn) < 2.0 * allowed,
+            "round {round}: {sum:?} {turn:?} above {allowed:e}"
+        );
     }
 }

@@ -7,7 +7,9 @@
 use std::sync::Arc;
 
 use poplin::gpu::EngineOptions;
-use poplin::model::{Cloth, ClothConfig, Fabric, FiberSolver, Frame, Phase, PhaseConfig, PhaseKind};
+use poplin::model::{
+    Cloth, ClothConfig, Fabric, FiberSolver, Frame, Phase, PhaseConfig, PhaseKind,
+};
 use poplin::{Backend, Simulation, State};
 use poplin_testkit::adapter::headless;
 use poplin_testkit::scenes::hanging_sheet;
@@ -40,10 +42,22 @@ fn row(case: String, expected: f64, measure: impl Fn(Backend) -> f64) -> Row {
 /// Asserts that the GPU says what the CPU says, and that the error is at most `allowed`.
 #[track_caller]
 fn assert_row(row: &Row, allowed: f64) {
-    assert!(row.error() <= allowed, "{}: {} against {}, error {}", row.case, row.cpu, row.expected, row.error());
+    assert!(
+        row.error() <= allowed,
+        "{}: {} against {}, error {}",
+        row.case,
+        row.cpu,
+        row.expected,
+        row.error()
+    );
     if let Some(gpu) = row.gpu {
         // Backends differ by rounding, which is far below what a scheme misses.
-        assert!((gpu / row.cpu - 1.0).abs() <= 0.1 * allowed, "{}: GPU {gpu}, CPU {}", row.case, row.cpu);
+        assert!(
+            (gpu / row.cpu - 1.0).abs() <= 0.1 * allowed,
+            "{}: GPU {gpu}, CPU {}",
+            row.case,
+            row.cpu
+        );
     }
 }
 
@@ -136,7 +150,8 @@ fn a_falling_sheet_reaches_its_terminal_speed() {
         assert_row(&row, G * step / row.expected + rounding);
     }
     let exact = (2.0 * 0.2 * G / (AIR.0 * AIR.1)).sqrt();
-    let errors = [150.0, 300.0, 600.0].map(|frequency| (terminal_speed(Backend::Cpu, 0.2, frequency) / exact - 1.0).abs());
+    let errors = [150.0, 300.0, 600.0]
+        .map(|frequency| (terminal_speed(Backend::Cpu, 0.2, frequency) / exact - 1.0).abs());
     assert_first_order("terminal speed at 150, 300, 600 Hz", &errors);
 }
 
@@ -175,7 +190,8 @@ fn chain(particles: Vec<[f32; 4]>, edge: f64, effort: Effort) -> Cloth {
         ..Default::default()
     };
     let mut cloth = Cloth::new(Arc::new(fabric), particles);
-    cloth.phase_configs = vec![PhaseConfig::stiff(0).with_fiber_solver(effort.fiber_solver); effort.passes];
+    cloth.phase_configs =
+        vec![PhaseConfig::stiff(0).with_fiber_solver(effort.fiber_solver); effort.passes];
     cloth.config.solver_frequency = effort.frequency as f32;
     // An exponent of 1: a stiffness of 1 removes the whole error, at any frequency.
     cloth.config.stiffness_frequency = effort.frequency as f32;
@@ -202,7 +218,8 @@ fn period(backend: Backend, degrees: f64, frequency: f64) -> f64 {
 }
 
 /// Amplitude in degrees and T / T0.
-const PERIODS: [(f64, f64); 4] = [(10.0, 1.00191), (30.0, 1.01741), (60.0, 1.07318), (90.0, 1.18034)];
+const PERIODS: [(f64, f64); 4] =
+    [(10.0, 1.00191), (30.0, 1.01741), (60.0, 1.07318), (90.0, 1.18034)];
 
 fn pendulum_rows() -> Vec<Row> {
     let small = 2.0 * std::f64::consts::PI * (1.0 / G).sqrt();
@@ -223,7 +240,8 @@ fn a_pendulum_has_the_period_of_its_amplitude() {
         assert_row(&row, 4.0 * 0.5 / 480.0 / small);
     }
     for (degrees, expected) in PERIODS {
-        let errors = [60.0, 120.0, 240.0].map(|f| (period(Backend::Cpu, degrees, f) / small / expected - 1.0).abs());
+        let errors = [60.0, 120.0, 240.0]
+            .map(|f| (period(Backend::Cpu, degrees, f) / small / expected - 1.0).abs());
         assert_first_order(&format!("pendulum of {degrees} deg at 60, 120, 240 Hz"), &errors);
     }
 }
@@ -247,7 +265,8 @@ fn sag(backend: Backend, length: f64, edges: u32, effort: Effort) -> f64 {
 }
 
 /// Length over span, and sag over span.
-const CATENARIES: [(f64, f64); 5] = [(1.05, 0.13930), (1.1, 0.20030), (1.2, 0.29234), (1.5, 0.50263), (2.0, 0.79639)];
+const CATENARIES: [(f64, f64); 5] =
+    [(1.05, 0.13930), (1.1, 0.20030), (1.2, 0.29234), (1.5, 0.50263), (2.0, 0.79639)];
 
 /// Edges, and sag over span of the exact chain of that many edges at S/d = 1.2.
 const CHAINS: [(u32, f64); 3] = [(8, 0.29473), (16, 0.29293), (32, 0.29249)];
@@ -257,7 +276,8 @@ const CATENARY_EFFORT: (f64, usize) = (600.0, 16);
 
 fn catenary_rows() -> Vec<Row> {
     let (frequency, passes) = CATENARY_EFFORT;
-    let (name, effort) = (format!("{frequency} Hz x {passes} passes"), Effort::gauss_seidel(frequency, passes));
+    let (name, effort) =
+        (format!("{frequency} Hz x {passes} passes"), Effort::gauss_seidel(frequency, passes));
     let smooth = CATENARIES.iter().map(|&(length, expected)| {
         let case = format!("catenary sag/d at S/d = {length}, 32 edges, {name}");
         row(case, expected, |backend| sag(backend, length, 32, effort))
@@ -272,7 +292,8 @@ fn catenary_rows() -> Vec<Row> {
 fn semi_implicit_rows() -> Vec<Row> {
     let effort = Effort::semi_implicit(600.0);
     let chain = |&(edges, expected): &(u32, f64)| {
-        let case = format!("exact chain of {edges} edges, sag/d at S/d = 1.2, 600 Hz, semi-implicit");
+        let case =
+            format!("exact chain of {edges} edges, sag/d at S/d = 1.2, 600 Hz, semi-implicit");
         row(case, expected, |backend| sag(backend, 1.2, edges, effort))
     };
     CHAINS.iter().map(chain).collect()
@@ -288,7 +309,10 @@ fn a_hanging_chain_is_a_catenary() {
             None => (CATENARIES[index].0, 32, 1.0 / (32.0 * 32.0)),
             Some(index) => (1.2, CHAINS[index].0, 0.0),
         };
-        assert_row(row, mesh_error + sag_of_stretch(length, row.expected, f64::from(edges), frequency, passes));
+        assert_row(
+            row,
+            mesh_error + sag_of_stretch(length, row.expected, f64::from(edges), frequency, passes),
+        );
     }
 }
 
@@ -309,15 +333,28 @@ fn sag_of_stretch(length: f64, sag: f64, edges: f64, frequency: f64, passes: usi
 #[test]
 fn a_hanging_chain_nears_the_exact_one_with_passes_and_steps_and_the_catenary_with_edges() {
     let (edges, exact) = CHAINS[2];
-    let error = |frequency, passes| (sag(Backend::Cpu, 1.2, edges, Effort::gauss_seidel(frequency, passes)) / exact - 1.0).abs();
-    assert_first_order("chain of 32 edges, 600 Hz, 1 2 4 8 passes", &[1, 2, 4, 8].map(|passes| error(600.0, passes)));
+    let error = |frequency, passes| {
+        (sag(Backend::Cpu, 1.2, edges, Effort::gauss_seidel(frequency, passes)) / exact - 1.0).abs()
+    };
+    assert_first_order(
+        "chain of 32 edges, 600 Hz, 1 2 4 8 passes",
+        &[1, 2, 4, 8].map(|passes| error(600.0, passes)),
+    );
     let errors = [150.0, 300.0, 600.0].map(|frequency| error(frequency, 4));
     eprintln!("chain of 32 edges, 150 300 600 Hz, 4 passes: {errors:.6?}");
-    assert!(errors.windows(2).all(|pair| pair[0] > 3.2 * pair[1]), "the stretch is of second order in h: {errors:?}");
+    assert!(
+        errors.windows(2).all(|pair| pair[0] > 3.2 * pair[1]),
+        "the stretch is of second order in h: {errors:?}"
+    );
     let smooth = CATENARIES[2].1;
-    let errors = [8, 16].map(|edges| (sag(Backend::Cpu, 1.2, edges, Effort::gauss_seidel(600.0, 16)) / smooth - 1.0).abs());
+    let errors = [8, 16].map(|edges| {
+        (sag(Backend::Cpu, 1.2, edges, Effort::gauss_seidel(600.0, 16)) / smooth - 1.0).abs()
+    });
     eprintln!("catenary by 8 and 16 edges: {errors:.6?}");
-    assert!(errors[0] > 3.2 * errors[1], "the mesh error is of second order in the edge: {errors:?}");
+    assert!(
+        errors[0] > 3.2 * errors[1],
+        "the mesh error is of second order in the edge: {errors:?}"
+    );
 }
 
 #[test]
@@ -328,7 +365,10 @@ fn a_semi_implicit_chain_is_exact_after_one_pass() {
         eprintln!("chain of {edges} edges, semi-implicit, 150 300 600 Hz: {errors:.6?}");
         // The last edge before the second pin keeps half of its error, which is of second order in h; from 1e-3 on the rounding
         // of places counts.
-        assert!(errors[0] > 3.2 * errors[1] && (errors[1] < 1e-3 || errors[1] > 3.2 * errors[2]), "{errors:?}");
+        assert!(
+            errors[0] > 3.2 * errors[1] && (errors[1] < 1e-3 || errors[1] > 3.2 * errors[2]),
+            "{errors:?}"
+        );
         let by_edges = error(Effort::gauss_seidel(150.0, 1));
         assert!(8.0 * errors[0] < by_edges, "one pass at 150 Hz: {} against {by_edges}", errors[0]);
     }
@@ -368,7 +408,11 @@ fn moments(current: &[[f32; 4]], previous: &[[f32; 4]]) -> [Vec3; 3] {
         }
     }
     let orbit = cross(sums[0], sums[1].map(|x| x / total));
-    [sums[0].map(|x| x / total), sums[1].map(|x| x / total), std::array::from_fn(|k| sums[2][k] - orbit[k])]
+    [
+        sums[0].map(|x| x / total),
+        sums[1].map(|x| x / total),
+        std::array::from_fn(|k| sums[2][k] - orbit[k]),
+    ]
 }
 
 /// A sheet of 8 x 8 particles thrown with a spin and a twist, its edges at work all the time.
@@ -390,7 +434,12 @@ fn flight(backend: Backend, frequency: f64) -> Flight {
             [x - velocity[0] * h, y - velocity[1] * h, z - velocity[2] * h].map(|x| x as f32)
         })
         .collect();
-    let previous: Vec<_> = cloth.previous_positions.iter().zip(&cloth.particles).map(|(p, q)| [p[0], p[1], p[2], q[3]]).collect();
+    let previous: Vec<_> = cloth
+        .previous_positions
+        .iter()
+        .zip(&cloth.particles)
+        .map(|(p, q)| [p[0], p[1], p[2], q[3]])
+        .collect();
     let [center, way, spin] = moments(&cloth.particles, &previous);
     // 75, 150, 300 and 600 Hz all give whole iterations.
     let state = run(backend, cloth, 1.0 / 25.0, 1.0);
@@ -406,11 +455,17 @@ type TakeNumber = fn(Flight) -> f64;
 fn flight_rows() -> Vec<Row> {
     let rows: [(&str, f64, TakeNumber); 3] = [
         ("free flight, fall of the center in 1 s [m]", G / 2.0, |flight| flight.fall),
-        ("free flight, way of the center across in 1 s [m]", 1.25f64.sqrt(), |flight| 1.25f64.sqrt() + flight.drift),
-        ("free flight, angular momentum after 1 s over that at the start", 1.0, |flight| flight.spin),
+        ("free flight, way of the center across in 1 s [m]", 1.25f64.sqrt(), |flight| {
+            1.25f64.sqrt() + flight.drift
+        }),
+        ("free flight, angular momentum after 1 s over that at the start", 1.0, |flight| {
+            flight.spin
+        }),
     ];
-    rows.map(|(name, expected, take)| row(format!("{name}, 8 x 8, 600 Hz"), expected, |backend| take(flight(backend, 600.0))))
-        .into()
+    rows.map(|(name, expected, take)| {
+        row(format!("{name}, 8 x 8, 600 Hz"), expected, |backend| take(flight(backend, 600.0)))
+    })
+    .into()
 }
 
 #[test]
@@ -426,7 +481,8 @@ fn a_free_sheet_flies_on_its_parabola_and_keeps_its_spin() {
         assert_row(row, allowed);
     }
     let flights = [75.0, 150.0, 300.0].map(|frequency| flight(Backend::Cpu, frequency));
-    let fall_errors: Vec<f64> = flights.iter().map(|flight| (flight.fall / (G / 2.0) - 1.0).abs()).collect();
+    let fall_errors: Vec<f64> =
+        flights.iter().map(|flight| (flight.fall / (G / 2.0) - 1.0).abs()).collect();
     let spin_errors: Vec<f64> = flights.iter().map(|flight| (flight.spin - 1.0).abs()).collect();
     assert_first_order("parabola at 75, 150, 300 Hz", &fall_errors);
     assert_first_order("angular momentum at 75, 150, 300 Hz", &spin_errors);
@@ -436,8 +492,17 @@ fn a_free_sheet_flies_on_its_parabola_and_keeps_its_spin() {
 fn table_of_all_rows() {
     println!("| case | expected | CPU | GPU | error |");
     println!("|---|---:|---:|---:|---:|");
-    for row in [terminal_rows(), pendulum_rows(), catenary_rows(), semi_implicit_rows(), flight_rows()].concat() {
+    for row in
+        [terminal_rows(), pendulum_rows(), catenary_rows(), semi_implicit_rows(), flight_rows()]
+            .concat()
+    {
         let gpu = row.gpu.map_or("-".to_owned(), |gpu| format!("{gpu:.5}"));
-        println!("| {} | {:.5} | {:.5} | {gpu} | {:.2} % |", row.case, row.expected, row.cpu, 100.0 * row.error());
+        println!(
+            "| {} | {:.5} | {:.5} | {gpu} | {:.2} % |",
+            row.case,
+            row.expected,
+            row.cpu,
+            100.0 * row.error()
+        );
     }
 }

@@ -44,15 +44,20 @@ fn read(path: &str) -> String {
 
 /// Names of the entries of a folder, sorted.
 fn entries(folder: &str) -> Vec<String> {
-    let entries = root().join(folder).read_dir().unwrap_or_else(|error| panic!("{folder}: {error}"));
-    let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let entries =
+        root().join(folder).read_dir().unwrap_or_else(|error| panic!("{folder}: {error}"));
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
 
 /// Names of a folder's files with this extension, without it.
 fn stems(folder: &str, extension: &str) -> Vec<String> {
-    entries(folder).iter().filter_map(|name| Some(name.strip_suffix(extension)?.to_owned())).collect()
+    entries(folder)
+        .iter()
+        .filter_map(|name| Some(name.strip_suffix(extension)?.to_owned()))
+        .collect()
 }
 
 /// What stands between `<!-- name begin -->` and `<!-- name end -->`, without blank lines around it.
@@ -66,7 +71,10 @@ fn section<'a>(text: &'a str, name: &str) -> &'a str {
 #[track_caller]
 fn assert_section(name: &str, expected: &str) {
     let text = read("README.md");
-    assert!(section(&text, name) == expected.trim(), "README.md between the `{name}` comments must be:\n\n{expected}\n");
+    assert!(
+        section(&text, name) == expected.trim(),
+        "README.md between the `{name}` comments must be:\n\n{expected}\n"
+    );
 }
 
 /// A markdown link to a file, named by the file's name.
@@ -81,28 +89,44 @@ fn functions<'a>(text: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str
 
 /// Every oracle function with its file.
 fn oracle_functions() -> Vec<(String, String)> {
-    let files = stems(ORACLE_FOLDER, ".rs").into_iter().map(|stem| format!("{ORACLE_FOLDER}/{stem}.rs"));
+    let files =
+        stems(ORACLE_FOLDER, ".rs").into_iter().map(|stem| format!("{ORACLE_FOLDER}/{stem}.rs"));
     files
-        .flat_map(|file| functions(&read(&file), "pub fn ").map(|name| (name.to_owned(), file.clone())).collect::<Vec<_>>())
+        .flat_map(|file| {
+            functions(&read(&file), "pub fn ")
+                .map(|name| (name.to_owned(), file.clone()))
+                .collect::<Vec<_>>()
+        })
         .collect()
 }
 
 fn stage_row(stage: Stage, oracle: &Result<&[&str], &str>) -> String {
     let name = stage.name();
-    let (source, mirror) = (format!("shaders/stage/{name}.wgsl"), format!("crates/poplin-reference/src/stage/{name}.rs"));
-    let (source_text, mirror_text, kernel_text) = (read(&source), read(&mirror), read("shaders/kernel/simulate_cloth.wgsl"));
-    assert!(kernel_text.contains(&format!("#import stage/{name}\n")), "the kernel does not import stage/{name}");
+    let (source, mirror) = (
+        format!("shaders/stage/{name}.wgsl"),
+        format!("crates/poplin-reference/src/stage/{name}.rs"),
+    );
+    let (source_text, mirror_text, kernel_text) =
+        (read(&source), read(&mirror), read("shaders/kernel/simulate_cloth.wgsl"));
+    assert!(
+        kernel_text.contains(&format!("#import stage/{name}\n")),
+        "the kernel does not import stage/{name}"
+    );
     let is_called = |function: &&str| kernel_text.contains(&format!(" {function}("));
     let called: Vec<_> = functions(&source_text, "fn ").filter(is_called).collect();
     assert!(!called.is_empty(), "the kernel calls nothing of {source}");
     for function in &called {
-        assert!(functions(&mirror_text, "pub fn ").any(|known| known == *function), "{mirror} does not mirror `{function}`");
+        assert!(
+            functions(&mirror_text, "pub fn ").any(|known| known == *function),
+            "{mirror} does not mirror `{function}`"
+        );
     }
     let known = oracle_functions();
     let oracle = oracle.map_or_else(str::to_owned, |names| {
         let files = names.iter().map(|name| {
             let found = known.iter().find(|(function, _)| function == name);
-            let (_, file) = found.unwrap_or_else(|| panic!("no file in {ORACLE_FOLDER} has `pub fn {name}`"));
+            let (_, file) =
+                found.unwrap_or_else(|| panic!("no file in {ORACLE_FOLDER} has `pub fn {name}`"));
             let tests = ["tests/oracle.rs", "tests/collision.rs", "tests/self_collision.rs"];
             let is_called = tests.iter().any(|file| read(file).contains(&format!("{name}(")));
             assert!(is_called, "none of {tests:?} calls `{name}`");
@@ -110,15 +134,23 @@ fn stage_row(stage: Stage, oracle: &Result<&[&str], &str>) -> String {
         });
         files.collect::<Vec<_>>().join(", ")
     });
-    format!("| {name} | {} | `{}` | {} | {oracle} |\n", link(&source), called.join("`, `"), link(&mirror))
+    format!(
+        "| {name} | {} | `{}` | {} | {oracle} |\n",
+        link(&source),
+        called.join("`, `"),
+        link(&mirror)
+    )
 }
 
 #[test]
 fn the_stage_table_is_generated() {
-    let mut table = "| stage | source | called by the kernel | mirror | oracle |\n|---|---|---|---|---|\n".to_owned();
+    let mut table =
+        "| stage | source | called by the kernel | mirror | oracle |\n|---|---|---|---|---|\n"
+            .to_owned();
     for stage in Stage::ALL {
         let row = ORACLES.iter().find(|(known, _)| *known == stage);
-        let (_, oracle) = row.unwrap_or_else(|| panic!("ORACLES in tests/readme.rs has no row for {stage:?}"));
+        let (_, oracle) =
+            row.unwrap_or_else(|| panic!("ORACLES in tests/readme.rs has no row for {stage:?}"));
         table += &stage_row(stage, oracle);
     }
     assert_section("stages", &table);
@@ -138,7 +170,10 @@ fn every_stage_file_is_a_stage() {
 fn every_oracle_is_in_the_table() {
     let named: Vec<_> = ORACLES.iter().filter_map(|(_, oracle)| oracle.ok()).flatten().collect();
     for (function, file) in oracle_functions() {
-        assert!(named.iter().any(|name| **name == function), "`{function}` of {file} is in no row of ORACLES in tests/readme.rs");
+        assert!(
+            named.iter().any(|name| **name == function),
+            "`{function}` of {file} is in no row of ORACLES in tests/readme.rs"
+        );
     }
 }
 
@@ -153,9 +188,17 @@ fn the_tier_table_is_generated() {
             MemoryTier::HalfResident => "current",
             MemoryTier::Streamed => "nothing",
         };
-        let capacity = |workgroup_bytes| TierLimits { workgroup_bytes, ..TierLimits::DEFAULT }.particles_in(tier);
-        let counts = sizes.map(|bytes| capacity(bytes).map_or("any".to_owned(), |count| count.to_string())).join(" | ");
-        table += &format!("| {} | {held}: {} bytes a particle | {counts} |\n", tier.name(), tier.bytes_per_particle());
+        let capacity = |workgroup_bytes| {
+            TierLimits { workgroup_bytes, ..TierLimits::DEFAULT }.particles_in(tier)
+        };
+        let counts = sizes
+            .map(|bytes| capacity(bytes).map_or("any".to_owned(), |count| count.to_string()))
+            .join(" | ");
+        table += &format!(
+            "| {} | {held}: {} bytes a particle | {counts} |\n",
+            tier.name(),
+            tier.bytes_per_particle()
+        );
     }
     assert_section("tiers", &table);
 }
@@ -173,13 +216,19 @@ fn the_library_example_is_the_doc_test_of_the_crate() {
     let docs = read("crates/poplin/src/lib.rs").replace("//! ", "    ").replace("//!", "");
     let example = between(&docs, "```", "```");
     // `# ` hides a line of a doc test.
-    let shown: String = example.lines().filter(|line| !line.starts_with("# ")).map(|line| format!("{line}\n")).collect();
+    let shown: String = example
+        .lines()
+        .filter(|line| !line.starts_with("# "))
+        .map(|line| format!("{line}\n"))
+        .collect();
     assert_section("library", &format!("```rust\n{shown}```"));
 }
 
 #[test]
 fn the_scene_example_is_a_scene() {
-    let scene = poplin_io::scene::Scene::parse(&between(&read("README.md"), "```toml", "```"), "README.md").unwrap();
+    let scene =
+        poplin_io::scene::Scene::parse(&between(&read("README.md"), "```toml", "```"), "README.md")
+            .unwrap();
     scene.build_cloth(0).unwrap();
 }
 
@@ -196,23 +245,38 @@ const SIDE: u32 = 256;
 
 /// A renderer's pipeline for particles, seen from above: x and z of 0 to 1 m fill a quarter of the picture.
 fn particle_pipeline(device: &wgpu::Device) -> wgpu::RenderPipeline {
-    let text = "@vertex fn vertex(@location(0) particle: vec4<f32>) -> @builtin(position) vec4<f32> {
+    let text =
+        "@vertex fn vertex(@location(0) particle: vec4<f32>) -> @builtin(position) vec4<f32> {
                     return vec4<f32>(particle.xz, 0.5, 1.0);
                 }
                 @fragment fn fragment() -> @location(0) vec4<f32> { return vec4<f32>(1.0); }";
     let source = wgpu::ShaderSource::Wgsl(text.into());
     let module = &device.create_shader_module(wgpu::ShaderModuleDescriptor { label: None, source });
     let attributes = &wgpu::vertex_attr_array![0 => Float32x4];
-    let particles = wgpu::VertexBufferLayout { array_stride: 16, step_mode: wgpu::VertexStepMode::Vertex, attributes };
+    let particles = wgpu::VertexBufferLayout {
+        array_stride: 16,
+        step_mode: wgpu::VertexStepMode::Vertex,
+        attributes,
+    };
     let (entry_point, targets) = (None, &[Some(FORMAT.into())]);
     device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
         label: None,
         layout: None,
-        vertex: wgpu::VertexState { module, entry_point, compilation_options: Default::default(), buffers: &[Some(particles)] },
+        vertex: wgpu::VertexState {
+            module,
+            entry_point,
+            compilation_options: Default::default(),
+            buffers: &[Some(particles)],
+        },
         primitive: Default::default(),
         depth_stencil: None,
         multisample: Default::default(),
-        fragment: Some(wgpu::FragmentState { module, entry_point, compilation_options: Default::default(), targets }),
+        fragment: Some(wgpu::FragmentState {
+            module,
+            entry_point,
+            compilation_options: Default::default(),
+            targets,
+        }),
         multiview_mask: None,
         cache: None,
     })
@@ -232,24 +296,45 @@ fn picture(device: &wgpu::Device) -> wgpu::Texture {
 }
 
 fn buffer(device: &wgpu::Device, size: usize, usage: wgpu::BufferUsages) -> wgpu::Buffer {
-    device.create_buffer(&wgpu::BufferDescriptor { label: None, size: size as u64, usage, mapped_at_creation: false })
+    device.create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: size as u64,
+        usage,
+        mapped_at_creation: false,
+    })
 }
 
 #[test]
 fn the_embedding_example_draws_the_cloth() -> Result<(), Box<dyn Error>> {
     // The test kit says loudly where there is no adapter.
-    let Some(_) = poplin_testkit::adapter::headless(EngineOptions::default()) else { return Ok(()) };
+    let Some(_) = poplin_testkit::adapter::headless(EngineOptions::default()) else {
+        return Ok(());
+    };
     let adapter = list_adapters().into_iter().next().ok_or("no adapter")?;
-    let (device, queue) = pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor::default()))?;
-    let cooked = cook(&Mesh::grid(20, 20, 1.0, 1.0), &CookOptions { pins: vec![0, 19], ..CookOptions::default() })?;
+    let (device, queue) =
+        pollster::block_on(adapter.request_device(&wgpu::DeviceDescriptor::default()))?;
+    let cooked = cook(
+        &Mesh::grid(20, 20, 1.0, 1.0),
+        &CookOptions { pins: vec![0, 19], ..CookOptions::default() },
+    )?;
     let corners = cooked.fabric.triangles.as_flattened().to_vec();
     let index_count = corners.len() as u32;
-    let indices = buffer(&device, 4 * corners.len(), wgpu::BufferUsages::INDEX | wgpu::BufferUsages::COPY_DST);
+    let indices = buffer(
+        &device,
+        4 * corners.len(),
+        wgpu::BufferUsages::INDEX | wgpu::BufferUsages::COPY_DST,
+    );
     queue.write_buffer(&indices, 0, bytemuck::cast_slice(&corners));
     let (pipeline, picture) = (particle_pipeline(&device), picture(&device));
     let view = picture.create_view(&Default::default());
-    let color = wgpu::RenderPassColorAttachment { view: &view, depth_slice: None, resolve_target: None, ops: Default::default() };
-    let target = wgpu::RenderPassDescriptor { color_attachments: &[Some(color)], ..Default::default() };
+    let color = wgpu::RenderPassColorAttachment {
+        view: &view,
+        depth_slice: None,
+        resolve_target: None,
+        ops: Default::default(),
+    };
+    let target =
+        wgpu::RenderPassDescriptor { color_attachments: &[Some(color)], ..Default::default() };
     let mut encoder = device.create_command_encoder(&Default::default());
 
     // embedding begin
@@ -269,24 +354,39 @@ fn the_embedding_example_draws_the_cloth() -> Result<(), Box<dyn Error>> {
     // embedding end
 
     drop(pass);
-    let staging = buffer(&device, (SIDE * SIDE) as usize, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST);
-    let layout = wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(SIDE), rows_per_image: None };
+    let staging = buffer(
+        &device,
+        (SIDE * SIDE) as usize,
+        wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+    );
+    let layout =
+        wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(SIDE), rows_per_image: None };
     let copy = wgpu::TexelCopyBufferInfo { buffer: &staging, layout };
     encoder.copy_texture_to_buffer(picture.as_image_copy(), copy, picture.size());
     queue.submit([encoder.finish()]);
     staging.map_async(wgpu::MapMode::Read, .., |mapped| mapped.expect("the device answers"));
-    device.poll(wgpu::PollType::Wait { submission_index: None, timeout: Some(std::time::Duration::from_secs(60)) })?;
+    device.poll(wgpu::PollType::Wait {
+        submission_index: None,
+        timeout: Some(std::time::Duration::from_secs(60)),
+    })?;
     let covered = staging.get_mapped_range(..)?.iter().filter(|&&texel| texel > 0).count();
     let quarter = (SIDE * SIDE / 4) as usize;
-    assert!(covered.abs_diff(quarter) < quarter / 20, "{covered} texels are covered, not some {quarter}");
+    assert!(
+        covered.abs_diff(quarter) < quarter / 20,
+        "{covered} texels are covered, not some {quarter}"
+    );
     Ok(())
 }
 
 #[test]
 fn the_files_that_the_readme_links_to_exist() {
     let text = read("README.md");
-    let targets: Vec<_> = text.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();
-    let local: Vec<_> = targets.iter().filter(|target| !target.starts_with("http") && !target.starts_with('#')).collect();
+    let targets: Vec<_> =
+        text.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();
+    let local: Vec<_> = targets
+        .iter()
+        .filter(|target| !target.starts_with("http") && !target.starts_with('#'))
+        .collect();
     assert!(local.len() > 10, "only {} links to files", local.len());
     for target in local {
         assert!(root().join(target).exists(), "README.md links to {target}, which is not there");
@@ -297,9 +397,15 @@ fn the_files_that_the_readme_links_to_exist() {
 fn every_crate_and_test_file_is_in_the_readme() {
     let text = read("README.md");
     for stem in stems("tests", ".rs") {
-        assert!(text.contains(&format!("(tests/{stem}.rs)")), "README.md does not say what tests/{stem}.rs holds");
+        assert!(
+            text.contains(&format!("(tests/{stem}.rs)")),
+            "README.md does not say what tests/{stem}.rs holds"
+        );
     }
     for name in entries("crates") {
-        assert!(text.contains(&format!("| `{name}` |")), "README.md has no row for the crate {name}");
+        assert!(
+            text.contains(&format!("| `{name}` |")),
+            "README.md has no row for the crate {name}"
+        );
     }
 }

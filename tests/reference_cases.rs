@@ -15,7 +15,9 @@ fn folder() -> PathBuf {
 
 fn files(folder: PathBuf) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
-    let mut files: Vec<_> = entries.filter(|path| path.extension().is_some_and(|extension| extension == "json")).collect();
+    let mut files: Vec<_> = entries
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .collect();
     files.sort();
     assert!(!files.is_empty(), "no cases in {}", folder.display());
     files
@@ -29,7 +31,12 @@ fn every_case_stays_within_its_tolerance_on_both_backends() {
             let case = Case::load(&path).unwrap();
             let verdict = run_case(&case, &SimulationOptions::from(backend)).unwrap();
             if !verdict.passes() {
-                failures.push(format!("{} on {}: {:?}", case.name, backend.name(), verdict.worst()));
+                failures.push(format!(
+                    "{} on {}: {:?}",
+                    case.name,
+                    backend.name(),
+                    verdict.worst()
+                ));
             }
         }
     }
@@ -44,9 +51,16 @@ fn every_measured_stage_agrees_on_both_backends() {
             let stages = StageCase::load(&path).unwrap();
             let case = Case::load(&folder().join(format!("{}.json", stages.case))).unwrap();
             let verdicts = run_stages(&case, &stages, &SimulationOptions::from(backend)).unwrap();
-            assert!(verdicts.iter().filter(|verdict| verdict.error.is_some()).count() >= 2, "{} compares nothing", case.name);
+            assert!(
+                verdicts.iter().filter(|verdict| verdict.error.is_some()).count() >= 2,
+                "{} compares nothing",
+                case.name
+            );
             failures.extend(
-                verdicts.into_iter().filter(|v| !v.passes()).map(|v| format!("{} on {}: {v:?}", case.name, backend.name())),
+                verdicts
+                    .into_iter()
+                    .filter(|v| !v.passes())
+                    .map(|v| format!("{} on {}: {v:?}", case.name, backend.name())),
             );
         }
     }

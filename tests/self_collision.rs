@@ -2,9 +2,14 @@
 //! get entangled.
 
 use poplin::cook::{CookOptions, Tethers, cook};
-use poplin::model::{Cloth, ClothConfig, Colliders, Frame, Mesh, PhaseConfig, PhaseKind, SELF_COLLISION_REST_SHARE, Solver};
+use poplin::model::{
+    Cloth, ClothConfig, Colliders, Frame, Mesh, PhaseConfig, PhaseKind, SELF_COLLISION_REST_SHARE,
+    Solver,
+};
 use poplin::{Backend, ClothId, Simulation};
-use poplin_layout::{FramePart, MIN_GRID_CELLS, Stage, StageMask, effective_stiffness, stiffness_to_log2};
+use poplin_layout::{
+    FramePart, MIN_GRID_CELLS, Stage, StageMask, effective_stiffness, stiffness_to_log2,
+};
 use poplin_reference::oracle::{Apartness, Member, push_apart};
 use poplin_reference::{HostCloth, ReferenceEngine, Team, bucket_of_cell};
 use poplin_testkit::entanglement::EntanglementCounter;
@@ -17,7 +22,8 @@ const ID: ClothId = ClothId(0);
 /// Loose particles with positions at rest so far apart that they spare no pair.
 fn apart(particles: Vec<[f32; 4]>, distance: f32) -> Cloth {
     let mut cloth = loose(particles);
-    cloth.rest_positions = (0..cloth.particles.len()).map(|i| [10.0 * distance * i as f32, 0.0, 0.0]).collect();
+    cloth.rest_positions =
+        (0..cloth.particles.len()).map(|i| [10.0 * distance * i as f32, 0.0, 0.0]).collect();
     cloth.config.self_collision_distance = Some(distance);
     cloth
 }
@@ -51,9 +57,14 @@ fn random_loose(rng: &mut Rng, count: usize, distance: f32) -> Cloth {
     cloth.config.self_collision_stiffness = rng.range(0.1, 1.0);
     cloth.config.self_collision_friction = [0.0, rng.range(0.0, 1.0)][rng.index(2)];
     cloth.rest_positions = (0..count).map(|_| rng.point(-1.0, 1.0)).collect();
-    cloth.previous_positions = cloth.particles.iter().map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.1, 0.1))).collect();
+    cloth.previous_positions = cloth
+        .particles
+        .iter()
+        .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.1, 0.1)))
+        .collect();
     if rng.index(2) == 0 {
-        cloth.self_collision_indices = (0..count as u32).filter(|_| rng.index(3) != 0).rev().collect();
+        cloth.self_collision_indices =
+            (0..count as u32).filter(|_| rng.index(3) != 0).rev().collect();
     }
     cloth
 }
@@ -66,7 +77,9 @@ fn the_stage_equals_the_jacobi_step_over_all_pairs() {
         let limit = [0.1, 0.3, 1.0][round % 3];
         let count = 2 + rng.index(120);
         let cloth = random_loose(&mut rng, count, limit);
-        let effective = |stiffness: f32| f64::from(effective_stiffness(stiffness_to_log2(stiffness), 10.0 / 300.0));
+        let effective = |stiffness: f32| {
+            f64::from(effective_stiffness(stiffness_to_log2(stiffness), 10.0 / 300.0))
+        };
         let rule = Apartness {
             distance: f64::from(limit),
             rest_share: f64::from(SELF_COLLISION_REST_SHARE),
@@ -91,7 +104,9 @@ fn the_stage_equals_the_jacobi_step_over_all_pairs() {
         let members: Vec<_> = indices.iter().map(member).collect();
         // A pair whose overlap is rounding may count or not, and a count changes shares.
         let is_borderline = |a: &Member, b: &Member| {
-            let between = |a: [f64; 3], b: [f64; 3]| (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>().sqrt();
+            let between = |a: [f64; 3], b: [f64; 3]| {
+                (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>().sqrt()
+            };
             let kept = rule.distance.min(rule.rest_share * between(a.rest, b.rest));
             (kept - between(a.position, b.position)).abs() < 1e-6
         };
@@ -107,7 +122,11 @@ fn the_stage_equals_the_jacobi_step_over_all_pairs() {
             contacts += usize::from(expected != wide(particle));
             for k in 0..3 {
                 let error = (f64::from(got[i][k]) - expected[k]).abs();
-                assert!(error < 4e-6, "round {round} particle {i}: {:?} against {expected:?}", got[i]);
+                assert!(
+                    error < 4e-6,
+                    "round {round} particle {i}: {:?} against {expected:?}",
+                    got[i]
+                );
             }
         }
     }
@@ -119,7 +138,8 @@ fn the_stage_equals_the_jacobi_step_over_all_pairs() {
 fn no_bucket_is_met_twice_around_a_cell() {
     let distinct = |count: u32| {
         let around = |k: i32| [k % 3 - 1, k / 3 % 3 - 1, k / 9 - 1];
-        let buckets: std::collections::BTreeSet<u32> = (0..27).map(|k| bucket_of_cell(around(k), count)).collect();
+        let buckets: std::collections::BTreeSet<u32> =
+            (0..27).map(|k| bucket_of_cell(around(k), count)).collect();
         buckets.len()
     };
     let mut count = MIN_GRID_CELLS;
@@ -162,7 +182,8 @@ fn pairs_part_to_their_distance_and_no_further() {
     };
     // Stiffness 1 is 0.948 in one iteration.
     let share = f64::from(effective_stiffness(-128.0, 10.0 / 300.0));
-    let pair = |gap: f32, w: [f32; 2]| apart(vec![[0.0, 0.0, 0.0, w[0]], [gap, 0.0, 0.0, w[1]]], limit);
+    let pair =
+        |gap: f32, w: [f32; 2]| apart(vec![[0.0, 0.0, 0.0, w[0]], [gap, 0.0, 0.0, w[1]]], limit);
     for w in [[1.0, 1.0], [1.0, 0.0], [1e-6, 1e6], [1e9, 1.0]] {
         assert!((pushed(&pair(0.04, w)) - (0.04 + share * 0.06)).abs() < 1e-7, "{w:?}");
     }
@@ -202,10 +223,15 @@ fn particles_meet_across_every_border_of_cells() {
         if between > 0.99 * f64::from(limit) {
             continue;
         }
-        let filler = (0..rng.index(60)).map(|k| [5.0 * scale + 10.0 * limit * k as f32, 0.0, 0.0, 1.0]);
-        let particles = [[a[0], a[1], a[2], 1.0], [b[0], b[1], b[2], 1.0]].into_iter().chain(filler).collect();
+        let filler =
+            (0..rng.index(60)).map(|k| [5.0 * scale + 10.0 * limit * k as f32, 0.0, 0.0, 1.0]);
+        let particles =
+            [[a[0], a[1], a[2], 1.0], [b[0], b[1], b[2], 1.0]].into_iter().chain(filler).collect();
         let after = after_stage(&apart(particles, limit));
-        assert!(after[0][..3] != a[..] || after[1][..3] != b[..], "round {round}: {a:?} {b:?} stay {between} of {limit} apart");
+        assert!(
+            after[0][..3] != a[..] || after[1][..3] != b[..],
+            "round {round}: {a:?} {b:?} stay {between} of {limit} apart"
+        );
     }
 }
 
@@ -221,7 +247,9 @@ fn slide(friction: f32, frequency: f32) -> (f64, f64) {
     let mut engine = ReferenceEngine::new();
     engine.add(cloth).unwrap();
     engine.step(&Frame { dt: 10.0 / frequency }).unwrap();
-    let velocity = |i: usize| f64::from(engine.current(0)[i][0] - engine.previous(0)[i][0]) * f64::from(frequency);
+    let velocity = |i: usize| {
+        f64::from(engine.current(0)[i][0] - engine.previous(0)[i][0]) * f64::from(frequency)
+    };
     // Masses 1 and 1/3 kg.
     (velocity(0) - velocity(1), (velocity(0) + velocity(1) / 3.0) * 0.75)
 }
@@ -234,7 +262,10 @@ fn friction_slows_the_slip_keeps_the_mean_and_is_stable() {
         let mut last = free;
         for friction in [0.1, 0.5, 0.9, 1.0] {
             let (slip, mean) = slide(friction, frequency);
-            assert!(slip >= -1e-5 && slip < last, "{frequency} Hz, friction {friction}: slip {slip} after {last}");
+            assert!(
+                slip >= -1e-5 && slip < last,
+                "{frequency} Hz, friction {friction}: slip {slip} after {last}"
+            );
             assert!((mean - 0.005).abs() < 1e-4, "the mean velocity became {mean}");
             last = slip;
         }
@@ -263,11 +294,15 @@ fn the_velocity_limit_is_half_the_distance_per_iteration() {
 
 #[test]
 fn thickness_alone_makes_a_cloth_collide_with_itself() {
-    let mut cloth = cook(&Mesh::grid(11, 11, 1.0, 1.0), &CookOptions::default()).unwrap().into_cloth();
+    let mut cloth =
+        cook(&Mesh::grid(11, 11, 1.0, 1.0), &CookOptions::default()).unwrap().into_cloth();
     assert_eq!(cloth.contact_distances()[0], 0.0);
     assert!(!HostCloth::new(cloth.clone()).unwrap().stages().contains(Stage::SelfCollide));
     cloth.config.thickness = 0.01;
-    assert!((cloth.contact_distances()[0] - 0.1).abs() < 1e-6, "the spacing, below which layers slip through");
+    assert!(
+        (cloth.contact_distances()[0] - 0.1).abs() < 1e-6,
+        "the spacing, below which layers slip through"
+    );
     assert!(HostCloth::new(cloth.clone()).unwrap().stages().contains(Stage::SelfCollide));
     cloth.config.thickness = 0.2;
     assert_eq!(cloth.contact_distances()[0], 0.2);
@@ -348,7 +383,8 @@ fn over_a_ball(side: u32) -> Cloth {
     let w = (side * side) as f32 / 0.2;
     cloth.particles.iter_mut().for_each(|p| *p = [p[0] - 0.5, 0.5, p[2] - 0.5, w]);
     let (spheres, planes) = (vec![[0.0, 0.2, 0.0, 0.2]], vec![[0.0, 1.0, 0.0, 0.0]]);
-    cloth.colliders = Colliders { spheres, planes, convexes: vec![vec![0]], ..Colliders::default() };
+    cloth.colliders =
+        Colliders { spheres, planes, convexes: vec![vec![0]], ..Colliders::default() };
     cloth.config.thickness = 0.01;
     cloth.config.friction = 0.3;
     cloth
@@ -369,8 +405,12 @@ fn a_sheet_that_falls_over_a_ball_does_not_get_entangled() {
         if solver == Solver::Pbd {
             cloth.config.solver_frequency = 1200.0;
         } else {
-            let is_bending = |config: &PhaseConfig| cloth.fabric.phases[config.phase as usize].kind == PhaseKind::Bending;
-            let soft = |config: PhaseConfig| if is_bending(&config) { PhaseConfig { compliance: 0.1, ..config } } else { config };
+            let is_bending = |config: &PhaseConfig| {
+                cloth.fabric.phases[config.phase as usize].kind == PhaseKind::Bending
+            };
+            let soft = |config: PhaseConfig| {
+                if is_bending(&config) { PhaseConfig { compliance: 0.1, ..config } } else { config }
+            };
             cloth.phase_configs = cloth.phase_configs.iter().copied().map(soft).collect();
         }
         let rest: Vec<[f32; 3]> = cloth.particles.iter().map(|&[x, y, z, _]| [x, y, z]).collect();
@@ -383,7 +423,11 @@ fn a_sheet_that_falls_over_a_ball_does_not_get_entangled() {
         // Neighbours at rest: along the edges of the grid and across its squares.
         let found = counter.measure(&end, 0.005, 0.023);
         let strain = stretch_strain(&fabric, simulation.state().unwrap().current(ID));
-        println!("{solver:?}, thickness {thickness}: {found:?}, {:.0e} m deep, p99 {:.1} %", depth(&end), 100.0 * strain.p99);
+        println!(
+            "{solver:?}, thickness {thickness}: {found:?}, {:.0e} m deep, p99 {:.1} %",
+            depth(&end),
+            100.0 * strain.p99
+        );
         (found, depth(&end), strain.p99)
     };
     for solver in [Solver::Pbd, Solver::Xpbd { substeps: 12 }] {
@@ -403,17 +447,21 @@ fn a_ribbon_twisted_by_three_turns_and_back_returns() {
     let ends: Vec<u32> = (0..columns).chain(columns * (rows - 1)..columns * rows).collect();
     let run = |solver: Solver, thickness: f32, turns: f32| {
         let mesh = Mesh::grid(columns, rows, 0.1, 1.0);
-        let options = CookOptions { pins: ends.clone(), tethers: Tethers::None, ..CookOptions::default() };
+        let options =
+            CookOptions { pins: ends.clone(), tethers: Tethers::None, ..CookOptions::default() };
         let mut cloth = cook(&mesh, &options).unwrap().into_cloth();
-        let flat: Vec<[f32; 4]> = cloth.particles.iter().map(|p| [p[0] - 0.05, p[1], p[2] - 0.5, p[3]]).collect();
+        let flat: Vec<[f32; 4]> =
+            cloth.particles.iter().map(|p| [p[0] - 0.05, p[1], p[2] - 0.5, p[3]]).collect();
         cloth.particles.clone_from(&flat);
-        cloth.config = ClothConfig { thickness, solver, damping: [0.5; 3], ..ClothConfig::default() };
+        cloth.config =
+            ClothConfig { thickness, solver, damping: [0.5; 3], ..ClothConfig::default() };
         if solver == Solver::Pbd {
             cloth.config.solver_frequency = 1200.0;
         }
         for config in &mut cloth.phase_configs {
             if cloth.fabric.phases[config.phase as usize].kind == PhaseKind::Bending {
-                (config.stiffness, config.compliance) = if solver == Solver::Pbd { (0.5, 0.0) } else { (1.0, 0.1) };
+                (config.stiffness, config.compliance) =
+                    if solver == Solver::Pbd { (0.5, 0.0) } else { (1.0, 0.1) };
             }
         }
         let fabric = cloth.fabric.clone();
@@ -441,7 +489,9 @@ fn a_ribbon_twisted_by_three_turns_and_back_returns() {
         }
         let end = positions(&mut simulation);
         let left = counter.crossings(&end);
-        println!("{solver:?}, thickness {thickness}, {turns} turns: at most {most} crossings, {left} at the end");
+        println!(
+            "{solver:?}, thickness {thickness}, {turns} turns: at most {most} crossings, {left} at the end"
+        );
         (most, left, end)
     };
     for solver in [Solver::Pbd, Solver::Xpbd { substeps: 20 }] {

@@ -3,11 +3,13 @@
 use std::mem::{offset_of, size_of};
 
 use poplin_layout::{
-    CELL_STRIDES, CONTACT_LANES, ClothFrame, ColliderFrame, ContactCloth, ContactParameters, DispatchParameters, Feedback,
-    IterationConstants, MemoryTier, PhaseConstants, SCAN_BLOCK, SelfCollisionFrame, Stage, StageMask, TierLimits,
+    CELL_STRIDES, CONTACT_LANES, ClothFrame, ColliderFrame, ContactCloth, ContactParameters,
+    DispatchParameters, Feedback, IterationConstants, MemoryTier, PhaseConstants, SCAN_BLOCK,
+    SelfCollisionFrame, Stage, StageMask, TierLimits,
 };
 use poplin_shaders::{
-    Kernel, OverrideValues, compose, compose_with, lint, parse, source, struct_layouts, undocumented, validate, workgroup_bytes,
+    Kernel, OverrideValues, compose, compose_with, lint, parse, source, struct_layouts,
+    undocumented, validate, workgroup_bytes,
 };
 
 #[test]
@@ -30,7 +32,11 @@ fn tint(name: &str, text: &str) -> Option<Result<(), String>> {
     let run = std::process::Command::new("tint").arg("--format").arg("wgsl").arg(&path).output();
     let _ = std::fs::remove_file(&path);
     let output = run.ok()?;
-    Some(if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) })
+    Some(if output.status.success() {
+        Ok(())
+    } else {
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+    })
 }
 
 #[test]
@@ -38,7 +44,11 @@ fn every_kernel_passes_tint_where_it_is_installed() {
     for kernel in Kernel::ALL {
         match tint(kernel.name(), &compose(&kernel.path()).unwrap().text) {
             Some(verdict) => assert_eq!(verdict, Ok(()), "{}", kernel.name()),
-            None => return eprintln!("NOT CHECKED: `tint` is not on this machine, so browsers' uniformity rules went unchecked"),
+            None => {
+                return eprintln!(
+                    "NOT CHECKED: `tint` is not on this machine, so browsers' uniformity rules went unchecked"
+                );
+            }
         }
     }
     // See it fail: a barrier under a lane condition, which naga accepts.
@@ -186,7 +196,13 @@ fn structs_lie_in_memory_as_their_rust_twins() {
         softness,
         round_count
     });
-    twin!(DispatchParameters { cloth_begin, cloth_count, row_width, iteration_begin, iteration_end });
+    twin!(DispatchParameters {
+        cloth_begin,
+        cloth_count,
+        row_width,
+        iteration_begin,
+        iteration_end
+    });
     twin!(Feedback {
         fault_count,
         fault_particle,
@@ -230,9 +246,19 @@ fn structs_and_constants_of_collision_between_cloths_are_their_rust_twins() {
         radius,
         wake_distance,
     });
-    twin!(ContactParameters { cloth_begin, cloth_count, row_count, bucket_count, cell_scale, stiffness, friction, padding });
+    twin!(ContactParameters {
+        cloth_begin,
+        cloth_count,
+        row_count,
+        bucket_count,
+        cell_scale,
+        stiffness,
+        friction,
+        padding
+    });
     let value = |name: &str| {
-        let (_, constant) = module.constants.iter().find(|(_, c)| c.name.as_deref() == Some(name)).expect(name);
+        let (_, constant) =
+            module.constants.iter().find(|(_, c)| c.name.as_deref() == Some(name)).expect(name);
         match module.global_expressions[constant.init] {
             naga::Expression::Literal(naga::Literal::U32(bits)) => bits as usize,
             ref other => panic!("{name}: {other:?}"),
@@ -240,7 +266,10 @@ fn structs_and_constants_of_collision_between_cloths_are_their_rust_twins() {
     };
     assert_eq!(value("CONTACT_LANES"), CONTACT_LANES as usize);
     assert_eq!(value("SCAN_BLOCK"), SCAN_BLOCK as usize);
-    assert_eq!([1, value("CELL_STRIDE_Y"), value("CELL_STRIDE_Z")], CELL_STRIDES.map(|stride| stride as usize));
+    assert_eq!(
+        [1, value("CELL_STRIDE_Y"), value("CELL_STRIDE_Z")],
+        CELL_STRIDES.map(|stride| stride as usize)
+    );
     assert_eq!(4 * value("REPORT_WORDS"), size_of::<Feedback>());
     assert_eq!(4 * value("REPORT_FAULT_COUNT"), offset_of!(Feedback, fault_count));
     assert_eq!(4 * value("REPORT_SLEEP_PASS_COUNT"), offset_of!(Feedback, sleep_pass_count));
@@ -252,7 +281,8 @@ fn constants_and_stage_bits_agree_with_rust() {
     let composed = compose("kernel/simulate_cloth").unwrap();
     let module = parse(&composed).unwrap();
     let value = |name: &str| {
-        let (_, constant) = module.constants.iter().find(|(_, c)| c.name.as_deref() == Some(name)).expect(name);
+        let (_, constant) =
+            module.constants.iter().find(|(_, c)| c.name.as_deref() == Some(name)).expect(name);
         match module.global_expressions[constant.init] {
             naga::Expression::Literal(naga::Literal::U32(bits)) => f64::from(bits),
             naga::Expression::Literal(naga::Literal::F32(number)) => f64::from(number),
@@ -263,7 +293,10 @@ fn constants_and_stage_bits_agree_with_rust() {
     assert_eq!(value("MAX_COORDINATE"), f64::from(poplin_model::MAX_COORDINATE));
     assert_eq!(value("NO_OFFSET"), f64::from(poplin_layout::NO_OFFSET));
     assert_eq!(value("GRID_PARTS"), f64::from(poplin_layout::GRID_PARTS));
-    assert_eq!(value("SELF_COLLISION_REST_SHARE"), f64::from(poplin_model::SELF_COLLISION_REST_SHARE));
+    assert_eq!(
+        value("SELF_COLLISION_REST_SHARE"),
+        f64::from(poplin_model::SELF_COLLISION_REST_SHARE)
+    );
     for stage in Stage::ALL {
         let name = format!("STAGE_{}", stage.name().to_uppercase());
         assert_eq!(value(&name), f64::from(StageMask::only(stage).0), "{name}");
@@ -275,7 +308,11 @@ fn eight_storage_buffers_suffice() {
     for kernel in Kernel::ALL {
         let module = parse(&compose(&kernel.path()).unwrap()).unwrap();
         let is_storage = |space| matches!(space, naga::AddressSpace::Storage { .. });
-        let storage = module.global_variables.iter().filter(|(_, variable)| is_storage(variable.space)).count();
+        let storage = module
+            .global_variables
+            .iter()
+            .filter(|(_, variable)| is_storage(variable.space))
+            .count();
         assert!(storage <= 8, "{}: {storage} storage buffers", kernel.name());
     }
 }
@@ -288,10 +325,20 @@ fn workgroup_memory_stays_within_the_tier_budget() {
     for tier in MemoryTier::ALL {
         let limits = TierLimits::DEFAULT;
         let capacity = limits.particles_in(tier).unwrap_or(1);
-        let overrides = OverrideValues { lane_count: 256, tier, capacity, stages: StageMask::ALL, grid_cells: 1 };
+        let overrides = OverrideValues {
+            lane_count: 256,
+            tier,
+            capacity,
+            stages: StageMask::ALL,
+            grid_cells: 1,
+        };
         let bytes = workgroup_bytes(&module, &info, &overrides).unwrap();
         assert!(bytes <= limits.workgroup_bytes, "{}: {bytes} bytes", tier.name());
-        assert!(bytes + 2 * TierLimits::FIXED_BYTES >= tier.bytes_per_particle() * capacity, "{}: {bytes} bytes", tier.name());
+        assert!(
+            bytes + 2 * TierLimits::FIXED_BYTES >= tier.bytes_per_particle() * capacity,
+            "{}: {bytes} bytes",
+            tier.name()
+        );
     }
 }
 
@@ -305,7 +352,8 @@ fn a_broken_stage_is_reported_with_its_own_file_and_line() {
             text
         })
     };
-    let error = parse(&compose_with("kernel/simulate_cloth", damaged).unwrap()).unwrap_err().to_string();
+    let error =
+        parse(&compose_with("kernel/simulate_cloth", damaged).unwrap()).unwrap_err().to_string();
     assert!(error.starts_with("stage/tether.wgsl:1") && error.contains("load_curent"), "{error}");
 }
 

@@ -27,7 +27,12 @@ fn drowsy_sheet(after_count: u32) -> Cloth {
 /// A sheet without gravity that rests from the start.
 fn resting_sheet() -> Cloth {
     let mut cloth = hanging_sheet(6, 6);
-    cloth.config = ClothConfig { gravity: [0.0; 3], sleep_threshold: 1e-3, sleep_after_count: 3, ..ClothConfig::default() };
+    cloth.config = ClothConfig {
+        gravity: [0.0; 3],
+        sleep_threshold: 1e-3,
+        sleep_after_count: 3,
+        ..ClothConfig::default()
+    };
     cloth
 }
 
@@ -54,9 +59,17 @@ fn a_cloth_sleeps_after_the_configured_count_and_costs_nothing_then() {
             // Sleep is seen inside the kernel as long as nobody reads, and on the host after that.
             let first = step(&mut simulation, LONG);
             let slept = LONG - awake / ITERATIONS_PER_FRAME;
-            assert_eq!((first.iteration_total(id), first.slept_frames(id)), (awake, slept), "{what}");
+            assert_eq!(
+                (first.iteration_total(id), first.slept_frames(id)),
+                (awake, slept),
+                "{what}"
+            );
             let second = step(&mut simulation, LONG);
-            assert_eq!((second.iteration_total(id), second.slept_frames(id)), (awake, slept + LONG), "{what}");
+            assert_eq!(
+                (second.iteration_total(id), second.slept_frames(id)),
+                (awake, slept + LONG),
+                "{what}"
+            );
             same_bits(&what, second.current(id), first.current(id)).unwrap();
             same_bits(&what, second.previous(id), first.previous(id)).unwrap();
         }
@@ -72,7 +85,10 @@ fn a_moving_cloth_does_not_sleep_and_a_resting_one_does() {
         let moving = simulation.add(moving).unwrap();
         let resting = simulation.add(resting_sheet()).unwrap();
         let state = step(&mut simulation, LONG);
-        assert_eq!((state.iteration_total(moving), state.slept_frames(moving)), (LONG * ITERATIONS_PER_FRAME, 0));
+        assert_eq!(
+            (state.iteration_total(moving), state.slept_frames(moving)),
+            (LONG * ITERATIONS_PER_FRAME, 0)
+        );
         assert!(state.slept_frames(resting) > 0);
     }
 }
@@ -86,17 +102,22 @@ fn spheres(host: &HostCloth, radius: f32) -> Vec<[f32; 4]> {
 
 /// Every input with a value that the engine can compare with the last one.
 const INPUTS: [(&str, SetInput); 9] = [
-    ("a written pin", |host, value| host.write_particles(&[0], &[[0.0, 0.01 * value, 0.0, 0.0]]).unwrap()),
+    ("a written pin", |host, value| {
+        host.write_particles(&[0], &[[0.0, 0.01 * value, 0.0, 0.0]]).unwrap()
+    }),
     ("config", |host, value| {
         let config = ClothConfig { damping: [0.1 * value; 3], ..host.cloth().config.clone() };
         host.set_config(config).unwrap();
     }),
     ("wind", |host, value| {
-        let config = ClothConfig { wind_velocity: [value, 0.0, 0.0], ..host.cloth().config.clone() };
+        let config =
+            ClothConfig { wind_velocity: [value, 0.0, 0.0], ..host.cloth().config.clone() };
         host.set_config(config).unwrap();
     }),
     ("phase configs", |host, value| {
-        let phases: Vec<_> = (0..4).map(|phase| PhaseConfig { stiffness: 0.1 * value, ..PhaseConfig::stiff(phase) }).collect();
+        let phases: Vec<_> = (0..4)
+            .map(|phase| PhaseConfig { stiffness: 0.1 * value, ..PhaseConfig::stiff(phase) })
+            .collect();
         host.set_phase_configs(&phases).unwrap();
     }),
     ("accelerations", |host, value| {
@@ -104,7 +125,9 @@ const INPUTS: [(&str, SetInput); 9] = [
         host.set_particle_accelerations(&accelerations).unwrap();
     }),
     ("motion spheres", |host, value| host.set_motion_spheres(&spheres(host, value)).unwrap()),
-    ("separation spheres", |host, value| host.set_separation_spheres(&spheres(host, -value)).unwrap()),
+    ("separation spheres", |host, value| {
+        host.set_separation_spheres(&spheres(host, -value)).unwrap()
+    }),
     ("translation", |host, value| {
         host.set_pose(Pose { translation: [0.0, value, 0.0], ..Pose::default() }).unwrap();
     }),
@@ -168,8 +191,16 @@ fn an_input_set_to_the_same_value_in_every_frame_wakes_nothing() {
 #[test]
 fn written_particles_and_a_call_wake_a_sleeping_cloth_and_no_particles_do_not() {
     let wakes: [(&str, SetInput, bool); 4] = [
-        ("a written pin", |host, _| host.write_particles(&[0], &[[0.0, 0.01, 0.0, 0.0]]).unwrap(), true),
-        ("a written particle", |host, _| host.write_particles(&[9], &[[0.6, 0.01, 0.2, 1.0]]).unwrap(), true),
+        (
+            "a written pin",
+            |host, _| host.write_particles(&[0], &[[0.0, 0.01, 0.0, 0.0]]).unwrap(),
+            true,
+        ),
+        (
+            "a written particle",
+            |host, _| host.write_particles(&[9], &[[0.6, 0.01, 0.2, 1.0]]).unwrap(),
+            true,
+        ),
         ("wake()", |host, _| host.wake(), true),
         ("no particles", |host, _| host.write_particles(&[], &[]).unwrap(), false),
     ];
@@ -178,7 +209,12 @@ fn written_particles_and_a_call_wake_a_sleeping_cloth_and_no_particles_do_not() 
             let (mut simulation, id, before) = asleep_with(backend, |_, _| ());
             act(simulation.cloth_mut(id).unwrap(), 0.0);
             let after = step(&mut simulation, 1).iteration_total(id);
-            assert_eq!(after - before, if is_woken { ITERATIONS_PER_FRAME } else { 0 }, "{name} on {}", backend.name());
+            assert_eq!(
+                after - before,
+                if is_woken { ITERATIONS_PER_FRAME } else { 0 },
+                "{name} on {}",
+                backend.name()
+            );
         }
     }
 }
@@ -202,7 +238,11 @@ fn run_of_three(options: SimulationOptions, middle: Cloth) -> State {
     }
     for frame in 0..2 * LONG {
         if frame == LONG {
-            simulation.cloth_mut(ClothId(1)).unwrap().write_particles(&[0], &[[0.02, 0.03, 0.0, 0.0]]).unwrap();
+            simulation
+                .cloth_mut(ClothId(1))
+                .unwrap()
+                .write_particles(&[0], &[[0.02, 0.03, 0.0, 0.0]])
+                .unwrap();
         }
         simulation.step(&Frame::default()).unwrap();
     }
@@ -219,7 +259,10 @@ fn a_sleeping_cloth_leaves_the_bits_of_the_others_alone() {
             same_bits(backend.name(), with_sleep.current(other), without.current(other)).unwrap();
             same_bits(backend.name(), with_sleep.previous(other), without.previous(other)).unwrap();
         }
-        assert!(same_bits("middle", with_sleep.current(ClothId(1)), without.current(ClothId(1))).is_err());
+        assert!(
+            same_bits("middle", with_sleep.current(ClothId(1)), without.current(ClothId(1)))
+                .is_err()
+        );
     }
 }
 
@@ -228,7 +271,9 @@ fn assert_same(what: &str, a: &State, b: &State) {
     for id in (0..3).map(ClothId) {
         same_bits(what, a.current(id), b.current(id)).unwrap();
         same_bits(what, a.previous(id), b.previous(id)).unwrap();
-        let counters = |state: &State| (state.iteration_total(id), state.slept_frames(id), state.sleep_pass_count(id));
+        let counters = |state: &State| {
+            (state.iteration_total(id), state.slept_frames(id), state.sleep_pass_count(id))
+        };
         assert_eq!(counters(a), counters(b), "{what}, cloth {}", id.0);
     }
 }

@@ -42,7 +42,12 @@ enum LaneState {
 /// Runs every case on every backend asked for, one line each.
 pub(crate) fn conform(args: &ConformArgs, is_verbose: bool) -> Result<Exit, Failure> {
     check_files(args)?;
-    let stages = args.stages.iter().map(|path| StageCase::load(path)).collect::<Result<Vec<_>, _>>().or_bad_input()?;
+    let stages = args
+        .stages
+        .iter()
+        .map(|path| StageCase::load(path))
+        .collect::<Result<Vec<_>, _>>()
+        .or_bad_input()?;
     let mut is_used = vec![false; stages.len()];
     let lanes = lanes(args);
     let mut tally = Tally::default();
@@ -56,22 +61,42 @@ pub(crate) fn conform(args: &ConformArgs, is_verbose: bool) -> Result<Exit, Fail
                 (_, LaneState::Off(reason)) => tally.skip(&title, reason),
                 (_, LaneState::Broken(reason)) => tally.fail(&title, reason),
                 (Err(error), LaneState::Ready) => tally.fail(&title, &error.to_string()),
-                (Ok(case), LaneState::Ready) => tally.judge_case(&title, run_case(case, &lane.options), is_verbose),
+                (Ok(case), LaneState::Ready) => {
+                    tally.judge_case(&title, run_case(case, &lane.options), is_verbose)
+                }
             }
             let Ok(case) = &case else { continue };
-            for (stages, is_used) in stages.iter().zip(&mut is_used).filter(|(stages, _)| stages.case == case.name) {
+            for (stages, is_used) in
+                stages.iter().zip(&mut is_used).filter(|(stages, _)| stages.case == case.name)
+            {
                 *is_used = true;
-                let title = format!("{name:<width$}  {}  stages of frame {}", lane.name, stages.frame_index);
+                let title = format!(
+                    "{name:<width$}  {}  stages of frame {}",
+                    lane.name, stages.frame_index
+                );
                 match &lane.state {
                     LaneState::Off(reason) => tally.skip(&title, reason),
                     LaneState::Broken(reason) => tally.fail(&title, reason),
-                    LaneState::Ready => tally.judge_stages(&title, run_stages(case, stages, &lane.options), is_verbose),
+                    LaneState::Ready => tally.judge_stages(
+                        &title,
+                        run_stages(case, stages, &lane.options),
+                        is_verbose,
+                    ),
                 }
             }
         }
     }
-    for (stages, path) in stages.iter().zip(&args.stages).zip(&is_used).filter(|(_, used)| !**used).map(|(pair, _)| pair) {
-        tally.fail(&path.display().to_string(), &format!("the case `{}` of these stages was not given", stages.case));
+    for (stages, path) in stages
+        .iter()
+        .zip(&args.stages)
+        .zip(&is_used)
+        .filter(|(_, used)| !**used)
+        .map(|(pair, _)| pair)
+    {
+        tally.fail(
+            &path.display().to_string(),
+            &format!("the case `{}` of these stages was not given", stages.case),
+        );
     }
     Ok(tally.finish())
 }
@@ -90,9 +115,14 @@ fn lanes(args: &ConformArgs) -> Vec<Lane> {
         lanes.push(Lane { name: "cpu", options: Backend::Cpu.into(), state: LaneState::Ready });
     }
     if args.backend != ConformBackend::Cpu {
-        let gpu = HeadlessOptions { adapter_name: args.adapter.clone(), ..HeadlessOptions::default() };
+        let gpu =
+            HeadlessOptions { adapter_name: args.adapter.clone(), ..HeadlessOptions::default() };
         let state = gpu_state(&gpu);
-        lanes.push(Lane { name: "gpu", options: SimulationOptions { backend: Backend::Gpu, gpu }, state });
+        lanes.push(Lane {
+            name: "gpu",
+            options: SimulationOptions { backend: Backend::Gpu, gpu },
+            state,
+        });
     }
     lanes
 }
@@ -105,7 +135,14 @@ fn gpu_state(options: &HeadlessOptions) -> LaneState {
     match Headless::new(options.clone()) {
         Ok(headless) => {
             let info = headless.adapter_info();
-            say!("gpu: {} ({:?}, {} {}); {}", info.name, info.backend, info.driver, info.driver_info, canary_line(&headless));
+            say!(
+                "gpu: {} ({:?}, {} {}); {}",
+                info.name,
+                info.backend,
+                info.driver,
+                info.driver_info,
+                canary_line(&headless)
+            );
             LaneState::Ready
         }
         Err(error) => LaneState::Broken(error.to_string()),
@@ -136,7 +173,12 @@ impl Tally {
         }
     }
 
-    fn judge_case(&mut self, title: &str, verdict: Result<CaseVerdict, CaseError>, is_verbose: bool) {
+    fn judge_case(
+        &mut self,
+        title: &str,
+        verdict: Result<CaseVerdict, CaseError>,
+        is_verbose: bool,
+    ) {
         let verdict = match verdict {
             Ok(verdict) => verdict,
             Err(error) => return self.refuse(title, &error),
@@ -144,7 +186,11 @@ impl Tally {
         let text = match verdict.worst() {
             Some(worst) => {
                 let (error, count) = (told_error(worst), verdict.snapshots.len());
-                let words = if worst.error.is_finite() { format!("worst {error} of {:.1e} m", worst.tolerance) } else { error };
+                let words = if worst.error.is_finite() {
+                    format!("worst {error} of {:.1e} m", worst.tolerance)
+                } else {
+                    error
+                };
                 format!("{words} at frame {} ({count} snapshots)", worst.frame)
             }
             None => "the case has no snapshot to compare".to_owned(),
@@ -155,15 +201,25 @@ impl Tally {
             self.fail(title, &text)
         }
         for snapshot in verdict.snapshots.iter().filter(|_| is_verbose) {
-            let (error, word) = (told_error(snapshot), if snapshot.passes() { "within" } else { "ABOVE" });
+            let (error, word) =
+                (told_error(snapshot), if snapshot.passes() { "within" } else { "ABOVE" });
             match snapshot.error.is_finite() {
-                true => say!("    frame {:<5} {error} m {word} {:.1e} m", snapshot.frame, snapshot.tolerance),
+                true => say!(
+                    "    frame {:<5} {error} m {word} {:.1e} m",
+                    snapshot.frame,
+                    snapshot.tolerance
+                ),
                 false => say!("    frame {:<5} {error}", snapshot.frame),
             }
         }
     }
 
-    fn judge_stages(&mut self, title: &str, verdicts: Result<Vec<StageVerdict>, CaseError>, is_verbose: bool) {
+    fn judge_stages(
+        &mut self,
+        title: &str,
+        verdicts: Result<Vec<StageVerdict>, CaseError>,
+        is_verbose: bool,
+    ) {
         let verdicts = match verdicts {
             Ok(verdicts) => verdicts,
             Err(error) => return self.refuse(title, &error),
@@ -171,10 +227,14 @@ impl Tally {
         let compared = verdicts.iter().filter(|verdict| verdict.error.is_some()).count();
         let wrong = verdicts.iter().filter(|verdict| !verdict.passes()).count();
         let skipped = verdicts.len() - compared;
-        let worst = verdicts.iter().filter_map(|verdict| Some((verdict, share(verdict.error?, verdict.tolerance))));
+        let worst = verdicts
+            .iter()
+            .filter_map(|verdict| Some((verdict, share(verdict.error?, verdict.tolerance))));
         let worst = match worst.max_by(|(_, a), (_, b)| a.total_cmp(b)) {
             Some((StageVerdict { iteration, stage, error: Some(error), tolerance }, _)) => {
-                format!("worst {error:.1e} of {tolerance:.1e} m in {stage} of iteration {iteration} ")
+                format!(
+                    "worst {error:.1e} of {tolerance:.1e} m in {stage} of iteration {iteration} "
+                )
             }
             _ => String::new(),
         };
@@ -188,7 +248,9 @@ impl Tally {
             let StageVerdict { iteration, stage, error, tolerance } = verdict;
             let word = if verdict.passes() { "within" } else { "ABOVE" };
             match error {
-                Some(error) => say!("    iteration {iteration:<3} {stage:<18} {error:.1e} m {word} {tolerance:.1e} m"),
+                Some(error) => say!(
+                    "    iteration {iteration:<3} {stage:<18} {error:.1e} m {word} {tolerance:.1e} m"
+                ),
                 None => say!("    iteration {iteration:<3} {stage:<18} not built"),
             }
         }
@@ -225,5 +287,6 @@ fn share(error: f32, tolerance: f32) -> f32 {
 }
 
 fn stem(path: &Path) -> String {
-    path.file_stem().map_or_else(|| path.display().to_string(), |stem| stem.to_string_lossy().into_owned())
+    path.file_stem()
+        .map_or_else(|| path.display().to_string(), |stem| stem.to_string_lossy().into_owned())
 }

@@ -78,7 +78,9 @@ impl StretchSummary {
             edges: report.stretch_edge_count,
             covered_edges: report.covered_stretch_edge_count,
             fiber_length_95: report.stretch_fiber_length(),
-            lengths: buckets.map(|(from, (fibers, edges))| LengthSummary { from, fibers, edges }).collect(),
+            lengths: buckets
+                .map(|(from, (fibers, edges))| LengthSummary { from, fibers, edges })
+                .collect(),
         }
     }
 }
@@ -154,7 +156,11 @@ fn print_reports(job: &Job) {
             1 => String::new(),
             count => format!(", {count} copies; the numbers are those of one"),
         };
-        say!("{} (cooked in {:.1} ms{copies})", garment.name, garment.cook_time.as_secs_f64() * 1e3);
+        say!(
+            "{} (cooked in {:.1} ms{copies})",
+            garment.name,
+            garment.cook_time.as_secs_f64() * 1e3
+        );
         say!("{}", garment.report);
     }
 }

@@ -46,7 +46,8 @@ impl<T, E: Into<anyhow::Error>> OrFail<T> for Result<T, E> {
 impl From<poplin::Error> for Failure {
     fn from(error: poplin::Error) -> Self {
         match error {
-            poplin::Error::Model(_) | poplin::Error::Gpu(GpuError::TooLarge { .. } | GpuError::LoopTooLong { .. }) => {
+            poplin::Error::Model(_)
+            | poplin::Error::Gpu(GpuError::TooLarge { .. } | GpuError::LoopTooLong { .. }) => {
                 Self::BadInput(error.into())
             }
             error => Self::Failed(error.into()),
@@ -92,7 +93,8 @@ mod tests {
 
     #[test]
     fn a_cause_is_told_once() {
-        let told: Result<(), _> = Err(anyhow!("disk full")).context("cannot write a.obj: disk full").context("cloth `a`");
+        let told: Result<(), _> =
+            Err(anyhow!("disk full")).context("cannot write a.obj: disk full").context("cloth `a`");
         assert_eq!(message(&told.unwrap_err()), "cloth `a`: cannot write a.obj: disk full");
     }
 }

@@ -11,7 +11,8 @@ use crate::garment::Garment;
 use crate::output::{counted, grouped};
 
 /// Kinds in the order of the columns.
-const KINDS: [PhaseKind; 4] = [PhaseKind::Vertical, PhaseKind::Horizontal, PhaseKind::Shearing, PhaseKind::Bending];
+const KINDS: [PhaseKind; 4] =
+    [PhaseKind::Vertical, PhaseKind::Horizontal, PhaseKind::Shearing, PhaseKind::Bending];
 
 /// Side of a tile in pixels.
 const TILE_SIZE: u32 = 760;
@@ -22,27 +23,42 @@ const CLOTH: [u8; 3] = [224, 222, 218];
 /// Draws the fibers of all garments, of each its first copy where it starts, a column for each phase that any of them has: in
 /// the upper row as seen from the front, in the lower one from the back.
 pub(crate) fn write_fiber_picture(path: &Path, garments: &[Garment]) -> Result<(), IoError> {
-    let has =
-        |kind: &PhaseKind| garments.iter().any(|garment| garment.cloth.fabric.phases.iter().any(|phase| phase.kind == *kind));
+    let has = |kind: &PhaseKind| {
+        garments
+            .iter()
+            .any(|garment| garment.cloth.fabric.phases.iter().any(|phase| phase.kind == *kind))
+    };
     let kinds: Vec<_> = KINDS.into_iter().filter(has).collect();
     let mut sheet = ContactSheet::new(kinds.len().max(1) as u32, 2, TILE_SIZE)?;
     let mut places: Vec<Vec<[f32; 3]>> = garments.iter().map(world_places).collect();
     center(&mut places);
-    let triangles: Vec<Arc<[[u32; 3]]>> = garments.iter().map(|garment| garment.cloth.fabric.triangles.clone().into()).collect();
+    let triangles: Vec<Arc<[[u32; 3]]>> =
+        garments.iter().map(|garment| garment.cloth.fabric.triangles.clone().into()).collect();
     let surfaces = |places: &[Vec<[f32; 3]>]| -> Vec<Surface> {
         let parts = places.iter().zip(&triangles);
-        parts.map(|(places, triangles)| Surface::new(places.clone(), triangles.clone(), CLOTH)).collect()
+        parts
+            .map(|(places, triangles)| Surface::new(places.clone(), triangles.clone(), CLOTH))
+            .collect()
     };
     // What lies flat is seen from above, what hangs from the height of its middle.
     let flat = View::fitting(&[surfaces(&places)]) == View::ABOVE;
-    sheet = sheet.with_view(if flat { View { azimuth: 0.0, elevation: 50.0 } } else { View { azimuth: 12.0, elevation: 8.0 } });
+    sheet = sheet.with_view(if flat {
+        View { azimuth: 0.0, elevation: 50.0 }
+    } else {
+        View { azimuth: 12.0, elevation: 8.0 }
+    });
     for side in [Side::Front, Side::Back] {
         let turned: Vec<_> = places.iter().map(|places| side.turned(places)).collect();
         let surfaces = surfaces(&turned);
         for &kind in &kinds {
             let parts = garments.iter().zip(&turned);
-            let lines = parts.flat_map(|(garment, places)| fiber_lines(&garment.cloth.fabric, kind, places));
-            sheet.add_with_lines(legend(garments, kind, side), surfaces.clone(), lines.collect())?;
+            let lines = parts
+                .flat_map(|(garment, places)| fiber_lines(&garment.cloth.fabric, kind, places));
+            sheet.add_with_lines(
+                legend(garments, kind, side),
+                surfaces.clone(),
+                lines.collect(),
+            )?;
         }
     }
     sheet.write_png(path)
@@ -82,7 +98,8 @@ fn world_places(garment: &Garment) -> Vec<[f32; 3]> {
 fn center(places: &mut [Vec<[f32; 3]>]) {
     for axis in [0, 2] {
         let values = || places.iter().flatten().map(|place| place[axis]);
-        let middle = 0.5 * (values().fold(f32::INFINITY, f32::min) + values().fold(f32::NEG_INFINITY, f32::max));
+        let middle = 0.5
+            * (values().fold(f32::INFINITY, f32::min) + values().fold(f32::NEG_INFINITY, f32::max));
         places.iter_mut().flatten().for_each(|place| place[axis] -= middle);
     }
 }
@@ -90,17 +107,33 @@ fn center(places: &mut [Vec<[f32; 3]>]) {
 /// The fibers of a kind as lines in the colours of their sets.
 fn fiber_lines(fabric: &Fabric, kind: PhaseKind, places: &[[f32; 3]]) -> Vec<Line> {
     let phases = fabric.phases.iter().filter(|phase| phase.kind == kind);
-    let sets = phases.flat_map(|phase| (phase.set_begin as usize..phase.set_end as usize).enumerate());
-    let fibers = sets.flat_map(|(color, set)| fabric.fibers_of_set(set).map(move |fiber| (color, fiber)));
-    let points = |fiber: usize| fabric.fiber_vertices(fiber).iter().map(|&particle| places[particle as usize]).collect();
+    let sets =
+        phases.flat_map(|phase| (phase.set_begin as usize..phase.set_end as usize).enumerate());
+    let fibers =
+        sets.flat_map(|(color, set)| fabric.fibers_of_set(set).map(move |fiber| (color, fiber)));
+    let points = |fiber: usize| {
+        fabric.fiber_vertices(fiber).iter().map(|&particle| places[particle as usize]).collect()
+    };
     fibers.map(|(color, fiber)| Line { points: points(fiber), color: line_color(color) }).collect()
 }
 
 /// What a tile shows, for example `vertical, front: 6 sets, 1,230 fibers, mean 6.4 edges`. Of several cloths: the most sets.
 fn legend(garments: &[Garment], kind: PhaseKind, side: Side) -> String {
-    let phases = || garments.iter().flat_map(|garment| &garment.report.phases).filter(|phase| phase.kind == kind);
-    let (edges, fibers) = phases().fold((0, 0), |(edges, fibers), phase| (edges + phase.edge_count, fibers + phase.fiber_count));
+    let phases = || {
+        garments
+            .iter()
+            .flat_map(|garment| &garment.report.phases)
+            .filter(|phase| phase.kind == kind)
+    };
+    let (edges, fibers) = phases().fold((0, 0), |(edges, fibers), phase| {
+        (edges + phase.edge_count, fibers + phase.fiber_count)
+    });
     let sets = counted(phases().map(|phase| phase.set_count).max().unwrap_or(0), "set");
     let mean = edges as f64 / fibers.max(1) as f64;
-    format!("{}, {}: {sets}, {} fibers, mean {mean:.1} edges", kind.name(), side.name(), grouped(fibers))
+    format!(
+        "{}, {}: {sets}, {} fibers, mean {mean:.1} edges",
+        kind.name(),
+        side.name(),
+        grouped(fibers)
+    )
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use poplin_cook::{CookOptions, CookReport, Direction, Weld, cook};
 use poplin_io::scene::{
-    BuiltCloth, BuiltCollider, FabricOptions, LocalFrame, MovingPins, SceneCloth, Shape, Tethers, VirtualParticles,
-    WarpDirection, Wind, colliders_in_frame,
+    BuiltCloth, BuiltCollider, FabricOptions, LocalFrame, MovingPins, SceneCloth, Shape, Tethers,
+    VirtualParticles, WarpDirection, Wind, colliders_in_frame,
 };
 use poplin_model::{Cloth, Colliders, Mesh, Pose};
 
@@ -49,29 +49,58 @@ pub(crate) struct MovingParticles {
 
 impl Garment {
     /// Cooks the mesh of a scene's cloth; of the colliders it keeps those that act on it.
-    pub(crate) fn cook(scene: &SceneCloth, built: BuiltCloth, colliders: &[Arc<BuiltCollider>]) -> Result<Self, Failure> {
+    pub(crate) fn cook(
+        scene: &SceneCloth,
+        built: BuiltCloth,
+        colliders: &[Arc<BuiltCollider>],
+    ) -> Result<Self, Failure> {
         let options = cook_options(scene, built.pinned);
         let begin = Instant::now();
-        let cooked = cook(&built.mesh, &options).with_context(|| format!("cannot cook {}", described(scene))).or_bad_input()?;
+        let cooked = cook(&built.mesh, &options)
+            .with_context(|| format!("cannot cook {}", described(scene)))
+            .or_bad_input()?;
         let cook_time = begin.elapsed();
-        let (report, vertex_to_particle) = (cooked.report.clone(), cooked.vertex_to_particle.clone());
+        let (report, vertex_to_particle) =
+            (cooked.report.clone(), cooked.vertex_to_particle.clone());
         let mut cloth = cooked.into_cloth();
         cloth.config = scene.config.clone();
         let kinds = (0..).zip(&cloth.fabric.phases);
-        cloth.phase_configs = kinds.map(|(index, phase)| scene.phases.of(phase.kind).config(index)).collect();
-        let moving = built.moving.into_iter().map(|path| MovingParticles::new(path, &vertex_to_particle)).collect();
+        cloth.phase_configs =
+            kinds.map(|(index, phase)| scene.phases.of(phase.kind).config(index)).collect();
+        let moving = built
+            .moving
+            .into_iter()
+            .map(|path| MovingParticles::new(path, &vertex_to_particle))
+            .collect();
         let offsets = (0..scene.count).map(|copy| scene.copy_offset(copy)).collect();
         // A wind that nobody feels would only keep the cloth from sleeping.
         let feels_wind = scene.config.drag_coefficient > 0.0 || scene.config.lift_coefficient > 0.0;
         let (name, mesh, frame) = (scene.name.clone(), built.mesh, scene.frame.clone());
         let wind = scene.wind.filter(|_| feels_wind);
-        let colliders = colliders.iter().filter(|collider| collider.acts_on(&name)).cloned().collect();
-        Ok(Self { name, mesh, vertex_to_particle, cloth, moving, frame, colliders, wind, report, cook_time, offsets })
+        let colliders =
+            colliders.iter().filter(|collider| collider.acts_on(&name)).cloned().collect();
+        Ok(Self {
+            name,
+            mesh,
+            vertex_to_particle,
+            cloth,
+            moving,
+            frame,
+            colliders,
+            wind,
+            report,
+            cook_time,
+            offsets,
+        })
     }
 
     /// The cloth of a copy, its local frame in place; all copies share one fabric.
     pub(crate) fn copy(&self, copy: usize) -> Cloth {
-        Cloth { pose: self.pose_at(copy, 0.0), colliders: self.colliders_at(copy, 0.0), ..self.cloth.clone() }
+        Cloth {
+            pose: self.pose_at(copy, 0.0),
+            colliders: self.colliders_at(copy, 0.0),
+            ..self.cloth.clone()
+        }
     }
 
     /// What a copy collides with, in its local frame, as both stand at a time \[s\].
@@ -129,20 +158,30 @@ impl Garment {
 
     /// Appends the positions of a copy's mesh vertices in the world \[m\], given its particles and the pose of its local
     /// frame; an unused vertex stays where it was in the frame.
-    pub(crate) fn append_vertices(&self, pose: Pose, particles: &[[f32; 4]], vertices: &mut Vec<[f32; 3]>) {
-        vertices.extend(self.vertex_to_particle.iter().zip(&self.mesh.positions).map(|(particle, &start)| {
-            match particle.and_then(|particle| particles.get(particle as usize)) {
-                Some(&[x, y, z, _]) => pose.apply([x, y, z]),
-                None => pose.apply(start),
-            }
-        }));
+    pub(crate) fn append_vertices(
+        &self,
+        pose: Pose,
+        particles: &[[f32; 4]],
+        vertices: &mut Vec<[f32; 3]>,
+    ) {
+        vertices.extend(self.vertex_to_particle.iter().zip(&self.mesh.positions).map(
+            |(particle, &start)| {
+                match particle.and_then(|particle| particles.get(particle as usize)) {
+                    Some(&[x, y, z, _]) => pose.apply([x, y, z]),
+                    None => pose.apply(start),
+                }
+            },
+        ));
     }
 }
 
 impl MovingParticles {
     fn new(path: MovingPins, vertex_to_particle: &[Option<u32>]) -> Self {
-        let mut particles: Vec<u32> =
-            path.vertices.iter().filter_map(|&vertex| *vertex_to_particle.get(vertex as usize)?).collect();
+        let mut particles: Vec<u32> = path
+            .vertices
+            .iter()
+            .filter_map(|&vertex| *vertex_to_particle.get(vertex as usize)?)
+            .collect();
         particles.sort_unstable();
         particles.dedup();
         Self { particles, path }
@@ -150,7 +189,14 @@ impl MovingParticles {
 }
 
 fn cook_options(scene: &SceneCloth, pins: Vec<u32>) -> CookOptions {
-    let FabricOptions { max_fiber_length, bending, tethers, direction, weld_tolerance, virtual_particles } = scene.fabric;
+    let FabricOptions {
+        max_fiber_length,
+        bending,
+        tethers,
+        direction,
+        weld_tolerance,
+        virtual_particles,
+    } = scene.fabric;
     let gravity = scene.config.gravity;
     CookOptions {
         weld: Weld::Distance(weld_tolerance),
@@ -172,7 +218,9 @@ fn cook_options(scene: &SceneCloth, pins: Vec<u32>) -> CookOptions {
         },
         virtual_particles: match virtual_particles {
             VirtualParticles::None => poplin_cook::VirtualParticles::None,
-            VirtualParticles::PerTriangle(count) => poplin_cook::VirtualParticles::PerTriangle(count),
+            VirtualParticles::PerTriangle(count) => {
+                poplin_cook::VirtualParticles::PerTriangle(count)
+            }
             VirtualParticles::Spacing(spacing) => poplin_cook::VirtualParticles::Spacing(spacing),
         },
         bends: scene.config.bending_rigidity > 0.0,
@@ -197,7 +245,8 @@ mod tests {
         let sheet = "[[cloth]]\ngrid = { columns = 3, rows = 3, width = 1, height = 1 }";
         let text = format!("{sheet}\n{frame}\n[[collider]]\nsphere = {{ radius = 1 }}\n{keys}\n");
         let scene = Scene::parse(&text, "scene.toml").unwrap();
-        let colliders: Vec<_> = scene.build_colliders().unwrap().into_iter().map(Arc::new).collect();
+        let colliders: Vec<_> =
+            scene.build_colliders().unwrap().into_iter().map(Arc::new).collect();
         Garment::cook(&scene.cloths[0], scene.build_cloth(0).unwrap(), &colliders).unwrap()
     }
 

@@ -11,7 +11,9 @@ pub(crate) fn info() -> Result<Exit, Failure> {
     let adapters = list_adapters();
     if adapters.is_empty() {
         say!("no GPU adapter found: install a Vulkan, Metal or DX12 driver;");
-        say!("without a GPU, a software adapter does (slowly): on Debian or Ubuntu `apt install mesa-vulkan-drivers`");
+        say!(
+            "without a GPU, a software adapter does (slowly): on Debian or Ubuntu `apt install mesa-vulkan-drivers`"
+        );
     }
     for (index, adapter) in adapters.iter().enumerate() {
         describe(index, adapter);
@@ -61,7 +63,12 @@ fn describe_tiers(report: &AdapterReport) {
         let tier = report.tier_limits.choose_tier(smallest);
         let count = grouped(usize::try_from(report.particles_in(tier)).unwrap_or(usize::MAX));
         let Some(capacity) = report.tier_limits.particles_in(tier) else {
-            return row(tier.name(), format_args!("larger cloths, up to {count} particles if their fabric fits a binding too"));
+            return row(
+                tier.name(),
+                format_args!(
+                    "larger cloths, up to {count} particles if their fabric fits a binding too"
+                ),
+            );
         };
         row(tier.name(), format_args!("cloths up to {count} particles"));
         smallest = capacity.max(smallest) + 1;
@@ -74,7 +81,11 @@ fn describe_canaries(adapter: &wgpu::Adapter) {
         Err(error) => return row("refused", format_args!("{error}")),
     };
     row("canaries", format_args!("{}", canary_line(&headless)));
-    let note = if is_software(headless.adapter_info()) { "only on request: `--backend gpu`" } else { "yes" };
+    let note = if is_software(headless.adapter_info()) {
+        "only on request: `--backend gpu`"
+    } else {
+        "yes"
+    };
     row("usable", format_args!("{note}"));
 }
 
@@ -89,7 +100,11 @@ pub(crate) fn canary_line(headless: &Headless) -> String {
         None => "ok".to_owned(),
         Some(limit) => format!("stops at {limit} trips, so frames are split into more dispatches"),
     };
-    format!("NaN bit test {}; barrier scan {}; long loop {loops}", verdict(&canaries.nan), verdict(&canaries.barrier))
+    format!(
+        "NaN bit test {}; barrier scan {}; long loop {loops}",
+        verdict(&canaries.nan),
+        verdict(&canaries.barrier)
+    )
 }
 
 fn row(name: &str, text: std::fmt::Arguments<'_>) {

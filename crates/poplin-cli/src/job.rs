@@ -6,8 +6,8 @@ use std::sync::Arc;
 use anyhow::anyhow;
 use poplin_io::read_obj;
 use poplin_io::scene::{
-    BuiltCloth, BuiltCollider, ColliderShape, FabricOptions, PhaseOptions, PhaseSettings, PinRule, Scene, SceneCloth,
-    SceneCollider, Shape, Transform,
+    BuiltCloth, BuiltCollider, ColliderShape, FabricOptions, PhaseOptions, PhaseSettings, PinRule,
+    Scene, SceneCloth, SceneCollider, Shape, Transform,
 };
 use poplin_model::{ClothCollision, ClothConfig};
 
@@ -50,7 +50,9 @@ impl Job {
         };
         let mut job = match (&args.scene, &args.mesh) {
             (Some(_), _) if args.collider.is_some() => {
-                return bad_input("--collider goes with --mesh; a scene has `[[collider]]` tables".into());
+                return bad_input(
+                    "--collider goes with --mesh; a scene has `[[collider]]` tables".into(),
+                );
             }
             (Some(_), _) if args.scale.is_some() => {
                 return bad_input("--scale goes with --mesh; the cloths of a scene have `transform = { scale = ... }`".into());
@@ -63,7 +65,11 @@ impl Job {
                 ));
             }
             (None, Some(mesh)) => {
-                let body = args.collider.as_ref().map(|path| mesh_collider(path, args.scale)).transpose()?;
+                let body = args
+                    .collider
+                    .as_ref()
+                    .map(|path| mesh_collider(path, args.scale))
+                    .transpose()?;
                 Self::of_mesh(mesh, &args.pins, body, change)?
             }
             (None, None) => {
@@ -89,17 +95,34 @@ impl Job {
         }
     }
 
-    fn of_scene(path: &Path, pins: &[PinRule], change: impl Fn(&mut SceneCloth)) -> Result<Self, Failure> {
+    fn of_scene(
+        path: &Path,
+        pins: &[PinRule],
+        change: impl Fn(&mut SceneCloth),
+    ) -> Result<Self, Failure> {
         let mut scene = shipped::load_scene(path)?;
         if !pins.is_empty() {
-            return bad_input(format!("--pin goes with a mesh; the scene {} has pins of its own", path.display()));
+            return bad_input(format!(
+                "--pin goes with a mesh; the scene {} has pins of its own",
+                path.display()
+            ));
         }
         scene.cloths.iter_mut().for_each(change);
-        let colliders: Vec<_> = scene.build_colliders().or_bad_input()?.into_iter().map(Arc::new).collect();
-        let garments = (0..scene.cloths.len()).map(|index| scene_garment(&scene, index, &colliders));
+        let colliders: Vec<_> =
+            scene.build_colliders().or_bad_input()?.into_iter().map(Arc::new).collect();
+        let garments =
+            (0..scene.cloths.len()).map(|index| scene_garment(&scene, index, &colliders));
         let garments = garments.collect::<Result<_, _>>()?;
         let Scene { title, frames, frame_rate, cloth_collision, .. } = scene;
-        Ok(Self { title, name: stem(path), frames, frame_rate, garments, colliders, cloth_collision })
+        Ok(Self {
+            title,
+            name: stem(path),
+            frames,
+            frame_rate,
+            garments,
+            colliders,
+            cloth_collision,
+        })
     }
 
     fn of_mesh(
@@ -113,19 +136,34 @@ impl Job {
         change(&mut cloth);
         let mut pinned = Vec::new();
         for rule in pins {
-            let found = rule.select(&mesh.positions).map_err(|error| anyhow!("--pin: {}: {error}", path.display()));
+            let found = rule
+                .select(&mesh.positions)
+                .map_err(|error| anyhow!("--pin: {}: {error}", path.display()));
             pinned.extend(found.or_bad_input()?);
         }
         mesh.positions.iter_mut().for_each(|position| *position = cloth.transform.apply(*position));
         let colliders: Vec<_> = body.into_iter().map(Arc::new).collect();
-        let garment = Garment::cook(&cloth, BuiltCloth { mesh, pinned, moving: Vec::new() }, &colliders)?;
+        let garment =
+            Garment::cook(&cloth, BuiltCloth { mesh, pinned, moving: Vec::new() }, &colliders)?;
         let (title, name) = (cloth.name.clone(), cloth.name);
         let (garments, cloth_collision) = (vec![garment], ClothCollision::default());
-        Ok(Self { title, name, frames: DEFAULT_FRAMES, frame_rate: DEFAULT_FRAME_RATE, garments, colliders, cloth_collision })
+        Ok(Self {
+            title,
+            name,
+            frames: DEFAULT_FRAMES,
+            frame_rate: DEFAULT_FRAME_RATE,
+            garments,
+            colliders,
+            cloth_collision,
+        })
     }
 }
 
-fn scene_garment(scene: &Scene, index: usize, colliders: &[Arc<BuiltCollider>]) -> Result<Garment, Failure> {
+fn scene_garment(
+    scene: &Scene,
+    index: usize,
+    colliders: &[Arc<BuiltCollider>],
+) -> Result<Garment, Failure> {
     let built = scene.build_cloth(index).or_bad_input()?;
     Garment::cook(&scene.cloths[index], built, colliders)
 }
@@ -150,7 +188,12 @@ fn mesh_cloth(path: &Path) -> SceneCloth {
         animated_pins: Vec::new(),
         frame: None,
         wind: None,
-        config: ClothConfig { damping: [0.2; 3], solver_frequency: 2000.0, friction: 0.4, ..ClothConfig::default() },
+        config: ClothConfig {
+            damping: [0.2; 3],
+            solver_frequency: 2000.0,
+            friction: 0.4,
+            ..ClothConfig::default()
+        },
         fabric: FabricOptions::default(),
         phases: PhaseSettings {
             shearing: PhaseOptions { stiffness: 0.9, ..PhaseOptions::default() },

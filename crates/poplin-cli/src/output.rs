@@ -32,7 +32,9 @@ pub(crate) use say;
 /// Turns a success into a failure if stdout did not take every line (a full disk behind a redirection).
 pub(crate) fn check(exit: Exit) -> Result<Exit, Failure> {
     match FAULT.get() {
-        Some(error) => Err(Failure::Failed(anyhow!("cannot write to the standard output: {error}"))),
+        Some(error) => {
+            Err(Failure::Failed(anyhow!("cannot write to the standard output: {error}")))
+        }
         None => Ok(exit),
     }
 }
@@ -61,7 +63,13 @@ mod tests {
 
     #[test]
     fn counts_read_well() {
-        assert_eq!([0, 12, 999, 1000, 1_234_567].map(grouped), ["0", "12", "999", "1,000", "1,234,567"]);
-        assert_eq!((counted(1, "cloth"), counted(1200, "edge")), ("1 cloth".to_owned(), "1,200 edges".to_owned()));
+        assert_eq!(
+            [0, 12, 999, 1000, 1_234_567].map(grouped),
+            ["0", "12", "999", "1,000", "1,234,567"]
+        );
+        assert_eq!(
+            (counted(1, "cloth"), counted(1200, "edge")),
+            ("1 cloth".to_owned(), "1,200 edges".to_owned())
+        );
     }
 }

@@ -27,7 +27,9 @@ pub(crate) fn names() -> String {
 /// The scene of a file, or the shipped scene of this name. A file wins over a shipped scene.
 pub(crate) fn load_scene(name: &Path) -> Result<Scene, Failure> {
     if !name.is_file() {
-        if let Some((shipped, text)) = SCENES.into_iter().find(|(shipped, _)| name == Path::new(shipped)) {
+        if let Some((shipped, text)) =
+            SCENES.into_iter().find(|(shipped, _)| name == Path::new(shipped))
+        {
             return Scene::parse(text, format!("{shipped}.toml")).or_bad_input();
         }
         let is_bare_name = name.extension().is_none() && name.components().count() == 1;
@@ -41,7 +43,9 @@ pub(crate) fn load_scene(name: &Path) -> Result<Scene, Failure> {
     }
     if is_mesh(name) {
         let path = name.display();
-        return Err(Failure::BadInput(anyhow!("{path} is a mesh, not a scene: try `poplin run --mesh {path} --pin top:3%`")));
+        return Err(Failure::BadInput(anyhow!(
+            "{path} is a mesh, not a scene: try `poplin run --mesh {path} --pin top:3%`"
+        )));
     }
     Scene::load(name).or_bad_input()
 }

@@ -40,13 +40,19 @@ pub(crate) fn bending_pairs(
         }
         let ends = around.iter().map(|&(_, end)| surface.positions[end as usize]);
         let pairs = straight.find(center, normal, ends);
-        keys.extend(pairs.iter().map(|&[i, j]| pair_key([around[i as usize].1, around[j as usize].1])));
+        keys.extend(
+            pairs.iter().map(|&[i, j]| pair_key([around[i as usize].1, around[j as usize].1])),
+        );
         for (position, &(edge, _)) in around.iter().enumerate() {
             is_held[edge as usize] |= pairs.iter().any(|pair| !pair.contains(&(position as u32)));
         }
     }
-    for edge in (0..topology.edges.len()).filter(|&edge| !is_held[edge] && !quad_pairs.is_shared_edge[edge]) {
-        keys.extend(topology.triangle_pair(edge, &surface.faces).map(|(_, opposite)| pair_key(opposite)));
+    for edge in
+        (0..topology.edges.len()).filter(|&edge| !is_held[edge] && !quad_pairs.is_shared_edge[edge])
+    {
+        keys.extend(
+            topology.triangle_pair(edge, &surface.faces).map(|(_, opposite)| pair_key(opposite)),
+        );
     }
     keys
 }

@@ -30,11 +30,15 @@ impl Bends {
         }
         sides.sort_unstable_by_key(|&(key, index, _)| (key, index));
         let pairs = sides.windows(2).filter(|pair| pair[0].0 == pair[1].0);
-        let bends = pairs.filter_map(|pair| bend(surface, inverse_masses, pair[0].0, pair[0].2, pair[1].2[2]));
+        let bends = pairs
+            .filter_map(|pair| bend(surface, inverse_masses, pair[0].0, pair[0].2, pair[1].2[2]));
         let mut sets: Vec<Vec<Bend>> = Vec::new();
         let mut places = FirstFitSets::new(inverse_masses.len());
         for bend in bends {
-            let moving = bend.particles.into_iter().filter(|&particle| inverse_masses[particle as usize] > 0.0);
+            let moving = bend
+                .particles
+                .into_iter()
+                .filter(|&particle| inverse_masses[particle as usize] > 0.0);
             let set = places.place(moving);
             sets.resize_with(sets.len().max(set + 1), Vec::new);
             sets[set].push(bend);
@@ -49,7 +53,13 @@ impl Bends {
 
 /// The bend of a triangle and the far corner of another over their common edge; `None` if nothing can move it or a triangle has
 /// no area.
-fn bend(surface: &Surface, inverse_masses: &[f32], key: u64, [a, b, c]: [u32; 3], d: u32) -> Option<Bend> {
+fn bend(
+    surface: &Surface,
+    inverse_masses: &[f32],
+    key: u64,
+    [a, b, c]: [u32; 3],
+    d: u32,
+) -> Option<Bend> {
     debug_assert_eq!(key_pair(key), [a.min(b), a.max(b)]);
     let particles = [a, b, c, d];
     let [pa, pb, pc, pd] = particles.map(|particle| surface.positions[particle as usize]);
@@ -66,7 +76,11 @@ fn bend(surface: &Surface, inverse_masses: &[f32], key: u64, [a, b, c]: [u32; 3]
     let angle = (m.cross(n).dot(edge) / length).atan2(m.dot(n)).clamp(-PI, PI);
     // |m| = length * height
     let mean_height = 0.5 * (m.length() + n.length()) / length;
-    Some(Bend { particles, rest_angle: angle as f32, weight: (length / mean_height).min(1e9) as f32 })
+    Some(Bend {
+        particles,
+        rest_angle: angle as f32,
+        weight: (length / mean_height).min(1e9) as f32,
+    })
 }
 
 #[cfg(test)]
@@ -85,7 +99,9 @@ mod tests {
         // 6 quads with diagonals; 3 inner edges across of each 1 m, 4 along of each 2 m.
         assert_eq!(bends.bends.len(), 6 + 3 + 4);
         assert!(bends.bends.iter().all(|bend| bend.rest_angle == 0.0));
-        let count = |weight: f32| bends.bends.iter().filter(|bend| (bend.weight - weight).abs() < 1e-6).count();
+        let count = |weight: f32| {
+            bends.bends.iter().filter(|bend| (bend.weight - weight).abs() < 1e-6).count()
+        };
         // 1 m over heights of 2 m, 2 m over heights of 1 m, diagonals of sqrt(5) m over 2/sqrt(5) m.
         assert_eq!((count(0.5), count(2.0), count(2.5)), (3, 4, 6));
     }
@@ -101,7 +117,11 @@ mod tests {
             }
         }
         let mut masses = [1.0; 101];
-        assert_eq!(find(&mesh, &masses).set_ends.len(), 98, "all share the hub, over the 64 bits of a word");
+        assert_eq!(
+            find(&mesh, &masses).set_ends.len(),
+            98,
+            "all share the hub, over the 64 bits of a word"
+        );
         masses[0] = 0.0;
         assert_eq!(find(&mesh, &masses).set_ends.len(), 3);
         assert_eq!(find(&mesh, &[0.0; 101]).bends, []);
@@ -109,12 +129,28 @@ mod tests {
 
     #[test]
     fn an_edge_of_three_triangles_pairs_each_with_the_next_and_a_fold_is_the_rest_angle() {
-        let positions = vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.5, 1.0, 0.0], [0.5, 0.0, 1.0], [0.5, -1.0, 0.0]];
-        let mesh = Mesh { positions, triangles: vec![[0, 1, 2], [0, 1, 3], [1, 0, 4]], ..Mesh::default() };
+        let positions = vec![
+            [0.0, 0.0, 0.0],
+            [1.0, 0.0, 0.0],
+            [0.5, 1.0, 0.0],
+            [0.5, 0.0, 1.0],
+            [0.5, -1.0, 0.0],
+        ];
+        let mesh =
+            Mesh { positions, triangles: vec![[0, 1, 2], [0, 1, 3], [1, 0, 4]], ..Mesh::default() };
         let bends = find(&mesh, &[1.0; 5]);
-        assert_eq!(bends.bends.iter().map(|bend| bend.particles).collect::<Vec<_>>(), [[0, 1, 2, 3], [0, 1, 3, 4]]);
+        assert_eq!(
+            bends.bends.iter().map(|bend| bend.particles).collect::<Vec<_>>(),
+            [[0, 1, 2, 3], [0, 1, 3, 4]]
+        );
         // Seen along the edge, 2 is up, 3 to the left of it, 4 down: both are folded by a right angle to the side of the normal.
-        assert!(bends.bends.iter().all(|bend| (bend.rest_angle + std::f32::consts::FRAC_PI_2).abs() < 1e-6), "{bends:?}");
+        assert!(
+            bends
+                .bends
+                .iter()
+                .all(|bend| (bend.rest_angle + std::f32::consts::FRAC_PI_2).abs() < 1e-6),
+            "{bends:?}"
+        );
         assert_eq!(bends.set_ends, [1, 2]);
     }
 }

@@ -67,7 +67,12 @@ impl<'a> Chains<'a> {
     /// ([`StraightPairs::find_most`]). `price` of an edge says how dear its ends are if they stay alone.
     ///
     /// At a pin every chain ends: nothing passes through it.
-    pub(crate) fn link(edges: &'a [[u32; 2]], ground: Ground<'a>, max_turn: f64, price: impl Fn(u32) -> f64) -> Self {
+    pub(crate) fn link(
+        edges: &'a [[u32; 2]],
+        ground: Ground<'a>,
+        max_turn: f64,
+        price: impl Fn(u32) -> f64,
+    ) -> Self {
         let ends = edges.as_flattened();
         let at_vertex = Csr::new(ground.positions.len(), ends.iter().copied().zip(0u32..));
         let (straight, next) = (StraightPairs::new(max_turn), vec![NO_END; ends.len()]);
@@ -76,7 +81,12 @@ impl<'a> Chains<'a> {
             let here = chains.at_vertex.row(vertex);
             let far = here.iter().map(|&end| ground.positions[ends[end as usize ^ 1] as usize]);
             let price = |position: usize| price(here[position] / 2);
-            for &[i, j] in chains.straight.find_most(ground.positions[vertex], ground.normals[vertex], far, price) {
+            for &[i, j] in chains.straight.find_most(
+                ground.positions[vertex],
+                ground.normals[vertex],
+                far,
+                price,
+            ) {
                 let (a, b) = (here[i as usize], here[j as usize]);
                 (chains.next[a as usize], chains.next[b as usize]) = (b, a);
             }
@@ -95,7 +105,8 @@ impl<'a> Chains<'a> {
             for vertex in self.ground.moving() {
                 if let Some((end, half)) = self.better_choice(vertex, max_length) {
                     let rest = self.next[half as usize];
-                    (self.next[end as usize], self.next[half as usize], self.next[rest as usize]) = (half, end, NO_END);
+                    (self.next[end as usize], self.next[half as usize], self.next[rest as usize]) =
+                        (half, end, NO_END);
                     is_done = false;
                 }
             }
@@ -109,12 +120,17 @@ impl<'a> Chains<'a> {
     fn better_choice(&self, vertex: usize, max_length: usize) -> Option<(u32, u32)> {
         let here = self.at_vertex.row(vertex);
         let (center, normal) = (self.ground.positions[vertex], self.ground.normals[vertex]);
-        let far = |end: u32| self.ground.positions[self.edges[end as usize / 2][(end as usize % 2) ^ 1] as usize];
+        let far = |end: u32| {
+            self.ground.positions[self.edges[end as usize / 2][(end as usize % 2) ^ 1] as usize]
+        };
         let is_alone = |end: &u32| self.next[*end as usize] == NO_END;
         let alone = here.iter().copied().filter(is_alone);
-        let mut choices = alone.flat_map(|end| here.iter().filter(|&other| !is_alone(other)).map(move |&half| (end, half)));
+        let mut choices = alone.flat_map(|end| {
+            here.iter().filter(|&other| !is_alone(other)).map(move |&half| (end, half))
+        });
         choices.find(|&(end, half)| {
-            self.straight.is_pair(center, normal, [far(end), far(half)]) && self.is_longer(end, half, max_length)
+            self.straight.is_pair(center, normal, [far(end), far(half)])
+                && self.is_longer(end, half, max_length)
         })
     }
 
@@ -123,7 +139,11 @@ impl<'a> Chains<'a> {
     fn is_longer(&self, end: u32, half: u32, max_length: usize) -> bool {
         let rest = self.next[half as usize];
         let [own, first, second] = [end, half, rest].map(|end| self.walk(end));
-        let (Some((own, _)), Some((first, first_exit)), Some((second, second_exit))) = (own, first, second) else { return false };
+        let (Some((own, _)), Some((first, first_exit)), Some((second, second_exit))) =
+            (own, first, second)
+        else {
+            return false;
+        };
         // A chain of l edges gives n = ceil(l / max_length) fibers of l/n edges: over all edges their lengths sum up to l^2/n.
         let sum = |length: usize| (length * length) as f64 / length.div_ceil(max_length) as f64;
         let meets_itself = first_exit == rest || first_exit == end || second_exit == end;
@@ -176,12 +196,19 @@ mod tests {
     use super::*;
 
     /// The chains over edges between points of a plane.
-    fn chains(points: &[[i32; 2]], edges: &[[u32; 2]], pins: &[usize], lengthen: bool) -> Vec<Vec<u32>> {
-        let positions: Vec<_> = points.iter().map(|&[x, y]| DVec3::new(x.into(), y.into(), 0.0)).collect();
+    fn chains(
+        points: &[[i32; 2]],
+        edges: &[[u32; 2]],
+        pins: &[usize],
+        lengthen: bool,
+    ) -> Vec<Vec<u32>> {
+        let positions: Vec<_> =
+            points.iter().map(|&[x, y]| DVec3::new(x.into(), y.into(), 0.0)).collect();
         let normals = vec![DVec3::Z; positions.len()];
         let mut inverse_masses = vec![1.0; positions.len()];
         pins.iter().for_each(|&pin| inverse_masses[pin] = 0.0);
-        let ground = Ground { positions: &positions, normals: &normals, inverse_masses: &inverse_masses };
+        let ground =
+            Ground { positions: &positions, normals: &normals, inverse_masses: &inverse_masses };
         let mut chains = Chains::link(edges, ground, 0.8, |_| 0.0);
         if lengthen {
             chains.lengthen(16);
@@ -204,7 +231,10 @@ mod tests {
 
     #[test]
     fn a_corner_ends_a_chain_and_so_does_a_pin() {
-        assert_eq!(chains(&[[0, 0], [1, 0], [1, 1]], &[[0, 1], [1, 2]], &[], false), [[0, 1], [1, 2]]);
+        assert_eq!(
+            chains(&[[0, 0], [1, 0], [1, 1]], &[[0, 1], [1, 2]], &[], false),
+            [[0, 1], [1, 2]]
+        );
         let line = [[0, 0], [1, 0], [2, 0], [3, 0]];
         let edges = [[0, 1], [1, 2], [2, 3]];
         assert_eq!(chains(&line, &edges, &[], false), [[0, 1, 2, 3]]);
@@ -214,8 +244,12 @@ mod tests {
     #[test]
     fn a_ring_is_a_loop_from_its_first_edge() {
         let ring = |count: u32| {
-            let place = |k: u32| (f64::from(k) * std::f64::consts::TAU / f64::from(count)).sin_cos();
-            let points: Vec<_> = (0..count).map(place).map(|(sin, cos)| [cos, sin].map(|x| (1e6 * x) as i32)).collect();
+            let place =
+                |k: u32| (f64::from(k) * std::f64::consts::TAU / f64::from(count)).sin_cos();
+            let points: Vec<_> = (0..count)
+                .map(place)
+                .map(|(sin, cos)| [cos, sin].map(|x| (1e6 * x) as i32))
+                .collect();
             let edges: Vec<_> = (0..count).map(|k| [k, (k + 1) % count]).collect();
             chains(&points, &edges, &[], false)
         };

@@ -55,12 +55,15 @@ pub fn cook(mesh: &Mesh, options: &CookOptions) -> Result<Cooked, CookError> {
     let topology = Topology::new(&surface)?;
     let mut report = describe(mesh, options, &surface, &topology, &masses);
 
-    let mut fabric = thread_fabric(mesh, options, &surface, &topology, &masses.inverse_masses, &mut report);
+    let mut fabric =
+        thread_fabric(mesh, options, &surface, &topology, &masses.inverse_masses, &mut report);
     let tethers = TetherTable::find(&surface, &topology, &masses.inverse_masses, options);
-    (report.island_count, report.tethers_per_particle) = (tethers.island_count, tethers.per_particle as usize);
+    (report.island_count, report.tethers_per_particle) =
+        (tethers.island_count, tethers.per_particle as usize);
     fabric.tethers_per_particle = tethers.per_particle;
     (fabric.tether_anchors, fabric.tether_lengths) = (tethers.anchors, tethers.lengths);
-    fabric.virtual_particles = spread_virtual_particles(&surface, &masses.inverse_masses, options.virtual_particles)?;
+    fabric.virtual_particles =
+        spread_virtual_particles(&surface, &masses.inverse_masses, options.virtual_particles)?;
     report.virtual_particle_count = fabric.virtual_particles.len();
     if options.bends {
         let found = Bends::find(&surface, &masses.inverse_masses);
@@ -71,7 +74,9 @@ pub fn cook(mesh: &Mesh, options: &CookOptions) -> Result<Cooked, CookError> {
 
     let place = |vertex: u32| mesh.positions[vertex as usize];
     let particles = surface.particle_to_vertex.iter().zip(&masses.inverse_masses);
-    let particles = particles.map(|(&vertex, &w)| [place(vertex)[0], place(vertex)[1], place(vertex)[2], w]).collect();
+    let particles = particles
+        .map(|(&vertex, &w)| [place(vertex)[0], place(vertex)[1], place(vertex)[2], w])
+        .collect();
     Ok(Cooked { fabric, particles, vertex_to_particle: surface.vertex_to_particle, report })
 }
 
@@ -100,7 +105,9 @@ fn thread_fabric(
         let sets = color_fibers(&fibers, inverse_masses);
         let set_begin = fabric.set_count() as u32;
         for set in &sets {
-            set.iter().for_each(|&fiber| push_fiber(&mut fabric, fibers.vertices(fiber as usize), surface));
+            set.iter().for_each(|&fiber| {
+                push_fiber(&mut fabric, fibers.vertices(fiber as usize), surface)
+            });
             fabric.set_fiber_begin.push(fabric.fiber_count() as u32);
         }
         fabric.phases.push(Phase { kind, set_begin, set_end: fabric.set_count() as u32 });
@@ -125,7 +132,13 @@ fn push_fiber(fabric: &mut Fabric, vertices: &[u32], surface: &Surface) {
     fabric.fiber_edge_begin.push(fabric.rest_lengths.len() as u32);
 }
 
-fn describe(mesh: &Mesh, options: &CookOptions, surface: &Surface, topology: &Topology, masses: &Masses) -> CookReport {
+fn describe(
+    mesh: &Mesh,
+    options: &CookOptions,
+    surface: &Surface,
+    topology: &Topology,
+    masses: &Masses,
+) -> CookReport {
     let is_dropped = |pin: &&u32| surface.vertex_to_particle[**pin as usize].is_none();
     CookReport {
         vertex_count: mesh.positions.len(),

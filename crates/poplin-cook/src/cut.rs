@@ -25,7 +25,8 @@ pub(crate) enum Cuts {
 /// the fibers uncut. Where two lengths cost the same, the shorter.
 pub(crate) fn best_length(whole: &Fibers, inverse_masses: &[f32], cuts: Cuts) -> usize {
     let set_count = color_fibers(whole, inverse_masses).len();
-    let lengths: Vec<usize> = (0..whole.len()).map(|fiber| whole.vertices(fiber).len() - 1).collect();
+    let lengths: Vec<usize> =
+        (0..whole.len()).map(|fiber| whole.vertices(fiber).len() - 1).collect();
     let longest = lengths.iter().copied().max().unwrap_or(1);
     let cost = |length: usize| {
         let iterations = match cuts {
@@ -35,7 +36,10 @@ pub(crate) fn best_length(whole: &Fibers, inverse_masses: &[f32], cuts: Cuts) ->
         iterations * cost_of_pieces(&lengths, length, set_count)
     };
     let candidates = LENGTHS.into_iter().filter(|&length| length < longest).chain([longest]);
-    candidates.map(|length| (cost(length), length)).min_by(|a, b| a.0.total_cmp(&b.0)).map_or(longest, |(_, length)| length)
+    candidates
+        .map(|length| (cost(length), length))
+        .min_by(|a, b| a.0.total_cmp(&b.0))
+        .map_or(longest, |(_, length)| length)
 }
 
 /// Square of the number of pieces that the chain of an edge is cut into, in the mean over all edges.
@@ -57,7 +61,9 @@ fn cost_of_pieces(fibers: &[usize], length: usize, set_count: usize) -> f64 {
     let cut_count = (set_count + 1).max(2 * set_count.min(2));
     let set_count = if pieces.len() > fibers.len() { cut_count } else { set_count };
     pieces.sort_unstable_by_key(|&length| Reverse(length));
-    (0..set_count).map(|set| LaneCost::GPU.of_set(pieces.iter().copied().skip(set).step_by(set_count))).sum()
+    (0..set_count)
+        .map(|set| LaneCost::GPU.of_set(pieces.iter().copied().skip(set).step_by(set_count)))
+        .sum()
 }
 
 #[cfg(test)]
@@ -89,7 +95,8 @@ mod tests {
         assert_eq!(squares, [(64.0 * 16.0 + 8.0) / 72.0, 1.0]);
         // As on a garment: six chains go around it, thousands are short.
         let lengths: Vec<usize> = [[200; 6].as_slice(), &[8; 4000]].concat();
-        let cost = |length| mean_square_of_pieces(&lengths, length) * cost_of_pieces(&lengths, length, 6);
+        let cost =
+            |length| mean_square_of_pieces(&lengths, length) * cost_of_pieces(&lengths, length, 6);
         assert!(cost(64) < cost(200) && cost(64) < cost(8), "{:?}", [8, 16, 32, 64, 200].map(cost));
     }
 }

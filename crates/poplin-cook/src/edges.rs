@@ -52,21 +52,25 @@ impl Edges {
                 continue;
             }
             let along = surface.positions[pair[1] as usize] - surface.positions[pair[0] as usize];
-            let verticals = topology.edge_faces.row(edge).iter().map(|&face| verticals[face as usize]);
+            let verticals =
+                topology.edge_faces.row(edge).iter().map(|&face| verticals[face as usize]);
             edges.stretch.push(pair);
             edges.courses.push((along.length(), uprightness(along, verticals)));
         }
         let is_mesh_edge = |pair: &[u32; 2]| topology.edges.binary_search(pair).is_ok();
-        let mut shear: Vec<u64> = surface.faces.iter().flat_map(quad_diagonals).map(pair_key).collect();
+        let mut shear: Vec<u64> =
+            surface.faces.iter().flat_map(quad_diagonals).map(pair_key).collect();
         shear.extend(quad_pairs.diagonals.iter().map(|&[_, opposite]| pair_key(opposite)));
         shear.sort_unstable();
         shear.dedup();
         shear.retain(|&key| !is_mesh_edge(&key_pair(key)));
         if options.bending {
-            let mut bending = bending_pairs(surface, topology, &quad_pairs, normals, options.quadify);
+            let mut bending =
+                bending_pairs(surface, topology, &quad_pairs, normals, options.quadify);
             bending.sort_unstable();
             bending.dedup();
-            bending.retain(|key| !is_mesh_edge(&key_pair(*key)) && shear.binary_search(key).is_err());
+            bending
+                .retain(|key| !is_mesh_edge(&key_pair(*key)) && shear.binary_search(key).is_err());
             edges.bending = bending.into_iter().map(key_pair).filter(useful).collect();
         }
         edges.shearing.extend(shear.into_iter().map(key_pair).filter(useful));

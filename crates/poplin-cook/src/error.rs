@@ -74,7 +74,9 @@ pub enum CookError {
         limit: usize,
     },
     /// Every face was degenerate.
-    #[error("no face is left: all {degenerate} faces are degenerate (repeated corner or no area) at weld distance {tolerance} m")]
+    #[error(
+        "no face is left: all {degenerate} faces are degenerate (repeated corner or no area) at weld distance {tolerance} m"
+    )]
     NoFaces {
         /// Faces dropped because they are degenerate.
         degenerate: usize,
@@ -100,7 +102,9 @@ pub enum CookError {
         limit: usize,
     },
     /// A free particle whose mass gives no usable inverse mass.
-    #[error("mesh vertex {vertex} has mass {mass} kg; a vertex that is not pinned needs {min}..={max} kg")]
+    #[error(
+        "mesh vertex {vertex} has mass {mass} kg; a vertex that is not pinned needs {min}..={max} kg"
+    )]
     MassOutOfRange {
         /// The mesh vertex.
         vertex: u32,

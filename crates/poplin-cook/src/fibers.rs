@@ -99,7 +99,13 @@ mod tests {
     use super::*;
 
     /// Cuts one chain over particles at these places.
-    fn cut(chain: &[u32], positions: &[DVec3], inverse_masses: &[f32], up: DVec3, max_length: usize) -> Vec<Vec<u32>> {
+    fn cut(
+        chain: &[u32],
+        positions: &[DVec3],
+        inverse_masses: &[f32],
+        up: DVec3,
+        max_length: usize,
+    ) -> Vec<Vec<u32>> {
         let normals = vec![DVec3::ZERO; positions.len()];
         let mut list = FiberList::new(Ground { positions, normals: &normals, inverse_masses }, up);
         list.cut(chain, max_length);
@@ -122,19 +128,30 @@ mod tests {
 
     #[test]
     fn a_loop_is_opened_and_a_chain_that_meets_itself_is_cut_there() {
-        assert_eq!(cut_line(&[0, 1, 2, 3, 4, 5, 6, 7, 0], 16), [vec![0, 1, 2, 3, 4], vec![4, 5, 6, 7, 0]]);
-        assert_eq!(cut_line(&[0, 1, 2, 3, 4, 5, 6, 7, 1, 8], 16), [vec![0, 1, 2, 3, 4, 5, 6, 7], vec![7, 1, 8]]);
+        assert_eq!(
+            cut_line(&[0, 1, 2, 3, 4, 5, 6, 7, 0], 16),
+            [vec![0, 1, 2, 3, 4], vec![4, 5, 6, 7, 0]]
+        );
+        assert_eq!(
+            cut_line(&[0, 1, 2, 3, 4, 5, 6, 7, 1, 8], 16),
+            [vec![0, 1, 2, 3, 4, 5, 6, 7], vec![7, 1, 8]]
+        );
     }
 
     #[test]
     fn a_fiber_begins_at_its_only_pin_else_at_its_upper_end() {
         let positions: Vec<_> = (0..4).map(|k| DVec3::Y * f64::from(k)).collect();
-        let begin = |inverse_masses: [f32; 4], up| cut(&[0, 1, 2, 3], &positions, &inverse_masses, up, 16)[0][0];
+        let begin = |inverse_masses: [f32; 4], up| {
+            cut(&[0, 1, 2, 3], &positions, &inverse_masses, up, 16)[0][0]
+        };
         for up in [DVec3::Y, DVec3::NEG_Y, DVec3::ZERO] {
             assert_eq!((begin([0.0, 1.0, 1.0, 1.0], up), begin([1.0, 1.0, 1.0, 0.0], up)), (0, 3));
         }
         for inverse_masses in [[1.0; 4], [0.0, 1.0, 1.0, 0.0]] {
-            assert_eq!([DVec3::Y, DVec3::NEG_Y, DVec3::ZERO].map(|up| begin(inverse_masses, up)), [3, 0, 0]);
+            assert_eq!(
+                [DVec3::Y, DVec3::NEG_Y, DVec3::ZERO].map(|up| begin(inverse_masses, up)),
+                [3, 0, 0]
+            );
         }
     }
 }

@@ -45,7 +45,8 @@ pub(crate) struct March<'a> {
 impl<'a> March<'a> {
     /// Gets ready to march over a surface.
     pub(crate) fn new(surface: &'a Surface) -> Self {
-        let corners = surface.triangles().flat_map(|[a, b, c]| [(a, [b, c]), (b, [c, a]), (c, [a, b])]);
+        let corners =
+            surface.triangles().flat_map(|[a, b, c]| [(a, [b, c]), (b, [c, a]), (c, [a, b])]);
         Self {
             positions: &surface.positions,
             corners: Csr::new(surface.positions.len(), corners),
@@ -85,7 +86,8 @@ impl<'a> March<'a> {
         for k in 0..self.corners.row(vertex as usize).len() {
             let [b, c] = self.corners.row(vertex as usize)[k];
             for (near, far) in [(b, c), (c, b)] {
-                let length = way.length + self.positions[vertex as usize].distance(self.positions[far as usize]);
+                let length = way.length
+                    + self.positions[vertex as usize].distance(self.positions[far as usize]);
                 self.offer(far, Way { pin: way.pin, length });
                 let other = self.ways[near as usize];
                 if other.pin != NO_PIN {
@@ -101,10 +103,17 @@ impl<'a> March<'a> {
         for pin in pins.into_iter().flatten() {
             let source = self.positions[pin as usize];
             let length_to_pin = |(vertex, way): (u32, Way)| {
-                if way.pin == pin { way.length } else { way.length.max(source.distance(self.positions[vertex as usize])) }
+                if way.pin == pin {
+                    way.length
+                } else {
+                    way.length.max(source.distance(self.positions[vertex as usize]))
+                }
             };
-            let [at_a, at_b, at_far] = [a.0, b.0, far].map(|vertex| self.positions[vertex as usize]);
-            if let Some(length) = length_through_edge(at_a, length_to_pin(a), at_b, length_to_pin(b), at_far) {
+            let [at_a, at_b, at_far] =
+                [a.0, b.0, far].map(|vertex| self.positions[vertex as usize]);
+            if let Some(length) =
+                length_through_edge(at_a, length_to_pin(a), at_b, length_to_pin(b), at_far)
+            {
                 self.offer(far, Way { pin, length: length.max(source.distance(at_far)) });
             }
         }
@@ -129,7 +138,13 @@ impl<'a> March<'a> {
 /// s^2 + t^2 = la^2 and (s - e)^2 + t^2 = lb^2   =>   s = (la^2 - lb^2 + e^2) / 2e,  t = sqrt(la^2 - s^2)
 /// the line from the source to far crosses y = 0 at s + (x - s) t / (t + y)
 /// ```
-fn length_through_edge(a: DVec3, length_a: f64, b: DVec3, length_b: f64, far: DVec3) -> Option<f64> {
+fn length_through_edge(
+    a: DVec3,
+    length_a: f64,
+    b: DVec3,
+    length_b: f64,
+    far: DVec3,
+) -> Option<f64> {
     let edge = b - a;
     let e = edge.length();
     if e == 0.0 {
@@ -154,13 +169,19 @@ mod tests {
     fn lengths(mesh: &Mesh, pins: &[u32]) -> Vec<f64> {
         let surface = Surface::new(mesh, Weld::Off).unwrap();
         let mut lengths = vec![f64::INFINITY; surface.positions.len()];
-        March::new(&surface).run(pins.iter().copied(), |_, _| false, |vertex, way| lengths[vertex as usize] = way.length);
+        March::new(&surface).run(
+            pins.iter().copied(),
+            |_, _| false,
+            |vertex, way| lengths[vertex as usize] = way.length,
+        );
         lengths
     }
 
     fn straight(mesh: &Mesh, pins: &[u32]) -> Vec<f64> {
         let at = |vertex: u32| glam::Vec3::from(mesh.positions[vertex as usize]).as_dvec3();
-        let nearest = |vertex: u32| pins.iter().map(|&pin| at(pin).distance(at(vertex))).fold(f64::INFINITY, f64::min);
+        let nearest = |vertex: u32| {
+            pins.iter().map(|&pin| at(pin).distance(at(vertex))).fold(f64::INFINITY, f64::min)
+        };
         (0..mesh.positions.len() as u32).map(nearest).collect()
     }
 

@@ -28,8 +28,11 @@ pub(crate) fn face_verticals(surface: &Surface, mesh: &Mesh, direction: Directio
         .iter()
         .map(|face| {
             let normal = area_vector(face, &surface.positions).normalize_or_zero();
-            let texture = (direction == Direction::UvV).then(|| texture_gradient(face, surface, &mesh.uvs));
-            texture.filter(|gradient| *gradient != DVec3::ZERO).unwrap_or_else(|| tangent(gravity, normal))
+            let texture =
+                (direction == Direction::UvV).then(|| texture_gradient(face, surface, &mesh.uvs));
+            texture
+                .filter(|gradient| *gradient != DVec3::ZERO)
+                .unwrap_or_else(|| tangent(gravity, normal))
         })
         .collect()
 }
@@ -59,7 +62,8 @@ fn texture_gradient(face: &Face, surface: &Surface, uvs: &[[f32; 2]]) -> DVec3 {
 /// How upright an edge is in its faces: +1/2 along their vertical, 0 at 45 degrees, -1/2 across (cos^2 - 1/2).
 pub(crate) fn uprightness(edge: DVec3, verticals: impl Iterator<Item = DVec3>) -> f64 {
     // A vertical is an axis, not an arrow: mirrored texture islands point the other way.
-    let sum = verticals.fold(DVec3::ZERO, |sum, v| if sum.dot(v) < 0.0 { sum - v } else { sum + v });
+    let sum =
+        verticals.fold(DVec3::ZERO, |sum, v| if sum.dot(v) < 0.0 { sum - v } else { sum + v });
     let cosine = edge.normalize_or_zero().dot(sum.normalize_or_zero());
     cosine * cosine - (0.5 - UPRIGHT_MARGIN)
 }
@@ -75,7 +79,9 @@ pub(crate) fn vertex_normals(surface: &Surface) -> Vec<DVec3> {
             *total += area.length();
         }
     }
-    sums.into_iter().map(|(sum, total)| if sum.length() > 0.1 * total { sum.normalize() } else { DVec3::ZERO }).collect()
+    sums.into_iter()
+        .map(|(sum, total)| if sum.length() > 0.1 * total { sum.normalize() } else { DVec3::ZERO })
+        .collect()
 }
 
 #[cfg(test)]
@@ -93,7 +99,9 @@ mod tests {
         assert_eq!(verticals(&mesh, Direction::Gravity([0.0, -9.8, 0.0])), [DVec3::Z]);
         assert_eq!(verticals(&mesh, Direction::Gravity([3.0, -3.0, 0.0])), [DVec3::X]);
         mesh.positions.iter_mut().for_each(|p| *p = [p[0], -p[2], p[2] * 0.1]);
-        let [vertical] = verticals(&mesh, Direction::Gravity([0.0, -9.8, 0.0]))[..] else { panic!("one face") };
+        let [vertical] = verticals(&mesh, Direction::Gravity([0.0, -9.8, 0.0]))[..] else {
+            panic!("one face")
+        };
         assert!(vertical.distance(DVec3::new(0.0, -1.0, 0.1).normalize()) < 1e-6);
     }
 

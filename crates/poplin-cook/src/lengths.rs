@@ -88,14 +88,23 @@ mod tests {
         assert_eq!(lengths.mean_of_longest(0.9), 45.0);
         assert_eq!(lengths.mean_of_longest(0.905), 92.0 / 3.0);
         assert_eq!(lengths.mean_of_longest(1.0), lengths.mean());
-        assert_eq!((lengths.mean_of_longest(0.0), FiberLengths::default().mean_of_longest(0.95)), (0.0, 0.0));
+        assert_eq!(
+            (lengths.mean_of_longest(0.0), FiberLengths::default().mean_of_longest(0.95)),
+            (0.0, 0.0)
+        );
     }
 
     #[test]
     fn buckets_hold_the_lengths_they_are_named_after() {
         let lengths = lengths(&[1, 1, 2, 3, 7, 8, 15, 16, 64, 500]);
-        assert_eq!(lengths.histogram(), [(2, 2), (2, 5), (1, 7), (2, 23), (1, 16), (0, 0), (2, 564)]);
-        assert_eq!((lengths.longest(), lengths.fiber_count(), lengths.edge_count()), (500, 10, 617));
+        assert_eq!(
+            lengths.histogram(),
+            [(2, 2), (2, 5), (1, 7), (2, 23), (1, 16), (0, 0), (2, 564)]
+        );
+        assert_eq!(
+            (lengths.longest(), lengths.fiber_count(), lengths.edge_count()),
+            (500, 10, 617)
+        );
     }
 
     #[test]

@@ -34,7 +34,9 @@ impl Masses {
             }
         };
         let mut inverse_masses: Vec<f32> = masses.iter().map(|mass| (1.0 / mass) as f32).collect();
-        for particle in options.pins.iter().filter_map(|&pin| surface.vertex_to_particle[pin as usize]) {
+        for particle in
+            options.pins.iter().filter_map(|&pin| surface.vertex_to_particle[pin as usize])
+        {
             inverse_masses[particle as usize] = 0.0;
         }
         // A free particle needs an inverse mass that is neither 0 (it would be pinned) nor beyond what a cloth takes.
@@ -42,7 +44,12 @@ impl Masses {
         let pinned = |particle: usize| inverse_masses[particle] == 0.0 && masses[particle] < max;
         let bad = (0..masses.len()).find(|&p| !pinned(p) && !(min..=max).contains(&masses[p]));
         match bad {
-            Some(p) => Err(CookError::MassOutOfRange { vertex: surface.particle_to_vertex[p], mass: masses[p], min, max }),
+            Some(p) => Err(CookError::MassOutOfRange {
+                vertex: surface.particle_to_vertex[p],
+                mass: masses[p],
+                min,
+                max,
+            }),
             None => Ok(Self { areas, masses, inverse_masses }),
         }
     }
@@ -59,7 +66,9 @@ fn particle_areas(surface: &Surface) -> Vec<f64> {
     };
     for face in &surface.faces {
         match *face.corners() {
-            [a, b, c, d] => [[a, b, c], [c, d, a], [b, c, d], [d, a, b]].iter().for_each(|&t| add(t, 0.5)),
+            [a, b, c, d] => {
+                [[a, b, c], [c, d, a], [b, c, d], [d, a, b]].iter().for_each(|&t| add(t, 0.5))
+            }
             _ => face.triangles().for_each(|t| add(t, 1.0)),
         }
     }
@@ -81,13 +90,20 @@ pub(crate) fn particle_stiffness_log2(surface: &Surface, vertex_stiffness: &[f32
             *entry = entry.min(stiffness);
         }
     }
-    smallest.iter().map(|&stiffness| if stiffness < 1.0 { (1.0 - stiffness).log2() } else { -128.0 }).collect()
+    smallest
+        .iter()
+        .map(|&stiffness| if stiffness < 1.0 { (1.0 - stiffness).log2() } else { -128.0 })
+        .collect()
 }
 
 /// The triangle or quad as one vector: half the cross product of its diagonals (Newell), area times unit normal.
 pub(crate) fn area_vector(face: &Face, positions: &[DVec3]) -> DVec3 {
     let at = |k: usize| positions[face.corners()[k] as usize];
-    let twice = if face.is_quad() { (at(2) - at(0)).cross(at(3) - at(1)) } else { (at(1) - at(0)).cross(at(2) - at(0)) };
+    let twice = if face.is_quad() {
+        (at(2) - at(0)).cross(at(3) - at(1))
+    } else {
+        (at(1) - at(0)).cross(at(2) - at(0))
+    };
     0.5 * twice
 }
 
@@ -105,7 +121,8 @@ mod tests {
     fn a_grid_weighs_area_times_density_and_quarters_go_to_corners() {
         let masses = masses(&Mesh::grid(3, 3, 2.0, 2.0), &CookOptions::default()).unwrap();
         assert!((masses.masses.iter().sum::<f64>() - 0.8).abs() < 1e-7);
-        let parts: Vec<f64> = masses.areas.iter().map(|area| (area * 4.0 * 1e6).round() / 1e6).collect();
+        let parts: Vec<f64> =
+            masses.areas.iter().map(|area| (area * 4.0 * 1e6).round() / 1e6).collect();
         // Corner 1/4 quad, side 2/4, middle 4/4; triangle thirds of both diagonals give a quarter each.
         assert_eq!(parts, [1.0, 2.0, 1.0, 2.0, 4.0, 2.0, 1.0, 2.0, 1.0]);
     }
@@ -116,13 +133,15 @@ mod tests {
         mesh.positions.push(mesh.positions[3]);
         mesh.quads[0][2] = 4;
         mesh.uvs.clear();
-        let options = CookOptions { masses: Some(vec![1.0, 1.0, 1.0, 1.0, 3.0]), ..CookOptions::default() };
+        let options =
+            CookOptions { masses: Some(vec![1.0, 1.0, 1.0, 1.0, 3.0]), ..CookOptions::default() };
         assert_eq!(masses(&mesh, &options).unwrap().inverse_masses, [1.0, 1.0, 1.0, 0.25]);
     }
 
     #[test]
     fn a_free_vertex_without_mass_is_an_error_and_a_pinned_one_is_not() {
-        let mut options = CookOptions { masses: Some(vec![0.0, 1.0, 1.0, 1.0]), ..CookOptions::default() };
+        let mut options =
+            CookOptions { masses: Some(vec![0.0, 1.0, 1.0, 1.0]), ..CookOptions::default() };
         let mesh = Mesh::grid(2, 2, 1.0, 1.0);
         let error = masses(&mesh, &options).unwrap_err();
         assert!(matches!(error, CookError::MassOutOfRange { vertex: 0, .. }), "{error}");

@@ -130,25 +130,37 @@ impl CookOptions {
     pub fn validate(&self) -> Result<(), CookError> {
         match self.weld {
             Weld::Off => {}
-            Weld::Distance(distance) => check_option("weld distance", distance.into(), 0.0, MAX_COORDINATE.into())?,
+            Weld::Distance(distance) => {
+                check_option("weld distance", distance.into(), 0.0, MAX_COORDINATE.into())?
+            }
             Weld::Relative(part) => check_option("weld relative", part.into(), 0.0, 1.0)?,
         }
         if self.masses.is_none() {
             check_option("density", self.density.into(), 1e-9, 1e9)?;
         }
         if let Direction::Gravity(direction) = self.direction {
-            let usable = direction.iter().all(|x| x.is_finite()) && direction.iter().any(|&x| x != 0.0);
+            let usable =
+                direction.iter().all(|x| x.is_finite()) && direction.iter().any(|&x| x != 0.0);
             if !usable {
                 return Err(CookError::NoDirection { direction });
             }
         }
-        check_option("max_fiber_length", self.max_fiber_length.unwrap_or(1).into(), 1.0, f64::from(1 << 24))?;
+        check_option(
+            "max_fiber_length",
+            self.max_fiber_length.unwrap_or(1).into(),
+            1.0,
+            f64::from(1 << 24),
+        )?;
         check_option("max_turn", self.max_turn.into(), 0.0, std::f32::consts::PI.into())?;
         check_option("max_tethers_per_particle", self.max_tethers_per_particle.into(), 1.0, 64.0)?;
         match self.virtual_particles {
             VirtualParticles::None => {}
-            VirtualParticles::PerTriangle(count) => check_option("virtual_particles per_triangle", count.into(), 1.0, 64.0)?,
-            VirtualParticles::Spacing(spacing) => check_option("virtual_particles spacing", spacing.into(), 1e-9, 1e6)?,
+            VirtualParticles::PerTriangle(count) => {
+                check_option("virtual_particles per_triangle", count.into(), 1.0, 64.0)?
+            }
+            VirtualParticles::Spacing(spacing) => {
+                check_option("virtual_particles spacing", spacing.into(), 1e-9, 1e6)?
+            }
         }
         check_entries("masses", self.masses.as_deref().unwrap_or_default(), 0.0, MAX_COORDINATE)?;
         check_entries("vertex_stiffness", &self.vertex_stiffness, 0.0, 1.0)
@@ -170,7 +182,11 @@ impl CookOptions {
             return Err(CookError::NoUvs);
         }
         match self.pins.iter().position(|&pin| pin as usize >= expected) {
-            Some(position) => Err(CookError::PinOutOfRange { position, vertex: self.pins[position], count: expected }),
+            Some(position) => Err(CookError::PinOutOfRange {
+                position,
+                vertex: self.pins[position],
+                count: expected,
+            }),
             None => Ok(()),
         }
     }
@@ -178,12 +194,18 @@ impl CookOptions {
 
 /// Refuses a number outside `min..=max`; NaN is outside every range.
 fn check_option(field: &'static str, value: f64, min: f64, max: f64) -> Result<(), CookError> {
-    if value >= min && value <= max { Ok(()) } else { Err(CookError::OptionOutOfRange { field, value, min, max }) }
+    if value >= min && value <= max {
+        Ok(())
+    } else {
+        Err(CookError::OptionOutOfRange { field, value, min, max })
+    }
 }
 
 fn check_entries(field: &'static str, values: &[f32], min: f32, max: f32) -> Result<(), CookError> {
     match values.iter().position(|&value| !(value >= min && value <= max)) {
-        Some(index) => Err(CookError::EntryOutOfRange { field, index, value: values[index], min, max }),
+        Some(index) => {
+            Err(CookError::EntryOutOfRange { field, index, value: values[index], min, max })
+        }
         None => Ok(()),
     }
 }

@@ -28,7 +28,9 @@ impl QuadPairs {
     pub(crate) fn find(surface: &Surface, topology: &Topology) -> Self {
         let mut candidates: Vec<(f64, u32)> = Vec::new();
         for edge in 0..topology.edges.len() {
-            let Some((ends, opposite)) = topology.triangle_pair(edge, &surface.faces) else { continue };
+            let Some((ends, opposite)) = topology.triangle_pair(edge, &surface.faces) else {
+                continue;
+            };
             let [a, b] = ends.map(|vertex| surface.positions[vertex as usize]);
             let [c, d] = opposite.map(|vertex| surface.positions[vertex as usize]);
             if let Some(cosine) = worst_corner([a, c, b, d]) {
@@ -48,7 +50,9 @@ impl QuadPairs {
             }
             faces.iter().for_each(|&face| pairs.is_paired[face as usize] = true);
             pairs.is_shared_edge[edge as usize] = true;
-            pairs.diagonals.extend(topology.triangle_pair(edge as usize, &surface.faces).map(|(a, b)| [a, b]));
+            pairs
+                .diagonals
+                .extend(topology.triangle_pair(edge as usize, &surface.faces).map(|(a, b)| [a, b]));
         }
         pairs
     }
@@ -56,7 +60,9 @@ impl QuadPairs {
 
 /// Largest |cos| of the corner angles of the quad `a c b d` cut along `a b`, if all are near enough to a right angle.
 fn worst_corner([a, c, b, d]: [DVec3; 4]) -> Option<f64> {
-    let cosine = |corner: DVec3, x: DVec3, y: DVec3| (x - corner).normalize_or_zero().dot((y - corner).normalize_or_zero());
+    let cosine = |corner: DVec3, x: DVec3, y: DVec3| {
+        (x - corner).normalize_or_zero().dot((y - corner).normalize_or_zero())
+    };
     let mut worst = cosine(c, a, b).abs().max(cosine(d, a, b).abs());
     if worst > MAX_COSINE {
         return None;
@@ -96,7 +102,8 @@ mod tests {
     fn equilateral_triangles_and_sharp_folds_stay_triangles() {
         let side = 0.75f32.sqrt();
         let positions = vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.5, 0.0, side], [1.5, 0.0, side]];
-        let equilateral = Mesh { positions, triangles: vec![[0, 1, 2], [1, 3, 2]], ..Mesh::default() };
+        let equilateral =
+            Mesh { positions, triangles: vec![[0, 1, 2], [1, 3, 2]], ..Mesh::default() };
         assert!(pairs(&equilateral).diagonals.is_empty());
         let positions = vec![[0.0, 0.0, 0.0], [1.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.5, 0.7, 0.5]];
         let folded = Mesh { positions, triangles: vec![[0, 1, 2], [1, 0, 3]], ..Mesh::default() };

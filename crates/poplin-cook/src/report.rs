@@ -36,9 +36,11 @@ impl PhaseReport {
         let mut lane_steps = 0;
         for set in sets {
             set.iter().for_each(|&fiber| lengths.add(edge_count_of(fiber)));
-            lane_steps += set.len() * set.iter().map(|&fiber| edge_count_of(fiber)).max().unwrap_or(0);
+            lane_steps +=
+                set.len() * set.iter().map(|&fiber| edge_count_of(fiber)).max().unwrap_or(0);
         }
-        let (edge_count, fiber_count, set_count) = (lengths.edge_count(), lengths.fiber_count(), sets.len());
+        let (edge_count, fiber_count, set_count) =
+            (lengths.edge_count(), lengths.fiber_count(), sets.len());
         let idle_share = 1.0 - edge_count as f64 / lane_steps.max(1) as f64;
         Self { kind, edge_count, fiber_count, set_count, lengths, idle_share }
     }
@@ -122,7 +124,8 @@ impl CookReport {
     /// ascending order.
     pub(crate) fn read_fabric(&mut self, stretch: &[[u32; 2]], fabric: &Fabric) {
         self.widest_set = fabric.widest_set();
-        self.longest_fiber = self.phases.iter().map(|phase| phase.lengths.longest()).max().unwrap_or(0);
+        self.longest_fiber =
+            self.phases.iter().map(|phase| phase.lengths.longest()).max().unwrap_or(0);
         let kinds = fabric.edge_kinds();
         let mut times_found = vec![0u32; stretch.len()];
         for (_, [a, b]) in fabric.edges().filter(|&(edge, _)| kinds[edge].is_stretch()) {
@@ -169,44 +172,79 @@ impl fmt::Display for CookReport {
         row(
             "vertices",
             self.vertex_count.to_string(),
-            dropped(&[(self.welded_vertex_count, "welded to another"), (self.dropped_vertex_count, "unused")]),
+            dropped(&[
+                (self.welded_vertex_count, "welded to another"),
+                (self.dropped_vertex_count, "unused"),
+            ]),
         )?;
         row(
             "faces",
             self.face_count.to_string(),
-            dropped(&[(self.degenerate_face_count, "degenerate, dropped"), (self.duplicate_face_count, "repeated, dropped")]),
+            dropped(&[
+                (self.degenerate_face_count, "degenerate, dropped"),
+                (self.duplicate_face_count, "repeated, dropped"),
+            ]),
         )?;
-        let pins = [(self.pinned_count, "pinned"), (self.dropped_pin_count, "pins on unused vertices")];
+        let pins =
+            [(self.pinned_count, "pinned"), (self.dropped_pin_count, "pins on unused vertices")];
         row("particles", self.particle_count.to_string(), dropped(&pins))?;
-        let rims = [(self.boundary_edge_count, "rim edges"), (self.non_manifold_edge_count, "edges of 3 or more faces")];
+        let rims = [
+            (self.boundary_edge_count, "rim edges"),
+            (self.non_manifold_edge_count, "edges of 3 or more faces"),
+        ];
         row("parts", self.component_count.to_string(), dropped(&rims))?;
         row("area", format!("{:.4}", self.area), "m^2".into())?;
         row("mass", format!("{:.4}", self.mass), "kg".into())?;
-        let islands =
-            format!("per particle, to {} island{} of pins", self.island_count, if self.island_count == 1 { "" } else { "s" });
+        let islands = format!(
+            "per particle, to {} island{} of pins",
+            self.island_count,
+            if self.island_count == 1 { "" } else { "s" }
+        );
         row("tethers", self.tethers_per_particle.to_string(), islands)?;
         if self.virtual_particle_count > 0 {
-            row("virtual", self.virtual_particle_count.to_string(), "points of triangles that collide too".into())?;
+            row(
+                "virtual",
+                self.virtual_particle_count.to_string(),
+                "points of triangles that collide too".into(),
+            )?;
         }
         if self.bend_count > 0 {
-            row("bends", self.bend_count.to_string(), format!("angles between triangles, in {} sets", self.bend_set_count))?;
+            row(
+                "bends",
+                self.bend_count.to_string(),
+                format!("angles between triangles, in {} sets", self.bend_set_count),
+            )?;
         }
         self.write_phases(f)?;
         self.write_stretch(f)?;
         writeln!(f, "{:<12}{:>12}  edges in one fiber", "longest", self.longest_fiber)?;
-        write!(f, "{:<12}{:>12}  fibers: threads that can work at once", "widest set", self.widest_set)
+        write!(
+            f,
+            "{:<12}{:>12}  fibers: threads that can work at once",
+            "widest set", self.widest_set
+        )
     }
 }
 
 impl CookReport {
     fn write_phases(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{:<12}{:>12}{:>12}{:>12}{:>12}{:>12}", "phase", "edges", "fibers", "mean", "sets", "idle")?;
+        writeln!(
+            f,
+            "{:<12}{:>12}{:>12}{:>12}{:>12}{:>12}",
+            "phase", "edges", "fibers", "mean", "sets", "idle"
+        )?;
         for phase in &self.phases {
-            let PhaseReport { kind, edge_count, fiber_count, set_count, lengths, idle_share } = phase;
+            let PhaseReport { kind, edge_count, fiber_count, set_count, lengths, idle_share } =
+                phase;
             let (mean, idle) = (lengths.mean(), format!("{:.0} %", 100.0 * idle_share));
-            writeln!(f, "  {:<10}{edge_count:>12}{fiber_count:>12}{mean:>12.1}{set_count:>12}{idle:>12}", kind.name())?;
+            writeln!(
+                f,
+                "  {:<10}{edge_count:>12}{fiber_count:>12}{mean:>12.1}{set_count:>12}{idle:>12}",
+                kind.name()
+            )?;
         }
-        let (edges, fibers, mean, sets) = (self.edge_count(), self.fiber_count(), self.mean_fiber_length(), self.set_count());
+        let (edges, fibers, mean, sets) =
+            (self.edge_count(), self.fiber_count(), self.mean_fiber_length(), self.set_count());
         writeln!(f, "  {:<10}{edges:>12}{fibers:>12}{mean:>12.1}{sets:>12}", "all")
     }
 
@@ -216,9 +254,17 @@ impl CookReport {
             return Ok(());
         }
         let (covered, length) = (100.0 * self.stretch_coverage(), self.stretch_fiber_length());
-        writeln!(f, "{:<12}{covered:>10.1} %  of {} edges in one fiber each", "stretch", self.stretch_edge_count)?;
+        writeln!(
+            f,
+            "{:<12}{covered:>10.1} %  of {} edges in one fiber each",
+            "stretch", self.stretch_edge_count
+        )?;
         let (lengths, share) = (self.stretch_lengths(), 100.0 * JUDGED_SHARE);
-        writeln!(f, "{:<12}{length:>12.1}  edges on average in the longest fibers that hold {share:.0} % of them", "")?;
+        writeln!(
+            f,
+            "{:<12}{length:>12.1}  edges on average in the longest fibers that hold {share:.0} % of them",
+            ""
+        )?;
         write!(f, "  {:<10}", "length")?;
         for (index, first) in FiberLengths::BUCKETS.into_iter().enumerate() {
             let name = match FiberLengths::BUCKETS.get(index + 1) {
@@ -232,15 +278,21 @@ impl CookReport {
         lengths.histogram().iter().try_for_each(|(fibers, _)| write!(f, "{fibers:>8}"))?;
         write!(f, "\n  {:<10}", "edges")?;
         let part = |edges: usize| 100.0 * edges as f64 / lengths.edge_count().max(1) as f64;
-        lengths.histogram().iter().try_for_each(|&(_, edges)| write!(f, "{:>6.1} %", part(edges)))?;
+        lengths
+            .histogram()
+            .iter()
+            .try_for_each(|&(_, edges)| write!(f, "{:>6.1} %", part(edges)))?;
         writeln!(f)
     }
 }
 
 /// The counts that are not 0, with their names.
 fn dropped(counts: &[(usize, &str)]) -> String {
-    let parts: Vec<String> =
-        counts.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
+    let parts: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, name)| format!("{count} {name}"))
+        .collect();
     parts.join(", ")
 }
 
@@ -252,8 +304,14 @@ mod tests {
     fn the_table_tells_what_happened_and_leaves_out_what_did_not() {
         let mut lengths = FiberLengths::default();
         [8, 8, 8, 2, 2, 1, 1].into_iter().for_each(|length| lengths.add(length));
-        let phase =
-            PhaseReport { kind: PhaseKind::Vertical, edge_count: 30, fiber_count: 7, set_count: 2, lengths, idle_share: 0.25 };
+        let phase = PhaseReport {
+            kind: PhaseKind::Vertical,
+            edge_count: 30,
+            fiber_count: 7,
+            set_count: 2,
+            lengths,
+            idle_share: 0.25,
+        };
         let phases = vec![phase];
         let (stretch_edge_count, covered_stretch_edge_count) = (32, 30);
         let report = CookReport {
@@ -266,12 +324,31 @@ mod tests {
         };
         let table = report.to_string();
         assert!(table.contains("vertices              42  7 welded to another\n"), "{table}");
-        assert!(table.contains("  vertical            30           7         4.3           2        25 %\n"), "{table}");
-        assert!(table.contains("stretch           93.8 %  of 32 edges in one fiber each\n"), "{table}");
+        assert!(
+            table.contains(
+                "  vertical            30           7         4.3           2        25 %\n"
+            ),
+            "{table}"
+        );
+        assert!(
+            table.contains("stretch           93.8 %  of 32 edges in one fiber each\n"),
+            "{table}"
+        );
         // 8 + 8 + 8 + 2 + 2 + 1 edges are 95 % of 30.
-        assert!(table.contains("         4.8  edges on average in the longest fibers that hold 95 %"), "{table}");
-        assert!(table.contains("  fibers           2       2       0       3       0       0       0\n"), "{table}");
-        assert!(table.contains("  edges        6.7 %  13.3 %   0.0 %  80.0 %   0.0 %   0.0 %   0.0 %\n"), "{table}");
+        assert!(
+            table.contains("         4.8  edges on average in the longest fibers that hold 95 %"),
+            "{table}"
+        );
+        assert!(
+            table
+                .contains("  fibers           2       2       0       3       0       0       0\n"),
+            "{table}"
+        );
+        assert!(
+            table
+                .contains("  edges        6.7 %  13.3 %   0.0 %  80.0 %   0.0 %   0.0 %   0.0 %\n"),
+            "{table}"
+        );
         assert!(!table.contains("degenerate") && !table.contains("3 or more"), "{table}");
     }
 }

@@ -52,7 +52,8 @@ impl<'a> Runs<'a> {
             let (length, uprightness) = self.courses[edge as usize];
             let stays = [gains[0] >= gains[1] - price, gains[1] >= gains[0] - price];
             self.before.push([0, 1].map(|kind| if stays[kind] { kind } else { 1 - kind }));
-            let best = [0, 1].map(|kind| if stays[kind] { gains[kind] } else { gains[1 - kind] - price });
+            let best =
+                [0, 1].map(|kind| if stays[kind] { gains[kind] } else { gains[1 - kind] - price });
             gains = [best[0] + length * uprightness, best[1] - length * uprightness];
         }
         let mut kind = usize::from(gains[1] > gains[0]);
@@ -72,7 +73,8 @@ mod tests {
 
     /// Kind and edges of every run of a chain whose edges lie at these angles to the vertical \[degrees\].
     fn runs(angles: &[f64]) -> Vec<(PhaseKind, Vec<u32>)> {
-        let courses: Vec<_> = angles.iter().map(|angle| (0.1, angle.to_radians().cos().powi(2) - 0.5)).collect();
+        let courses: Vec<_> =
+            angles.iter().map(|angle| (0.1, angle.to_radians().cos().powi(2) - 0.5)).collect();
         let edges: Vec<u32> = (0..angles.len() as u32).collect();
         let vertices: Vec<u32> = (0..=angles.len() as u32).collect();
         let mut found = Vec::new();
@@ -96,10 +98,14 @@ mod tests {
         let turning: Vec<_> = (0..=18).map(|k| 5.0 * f64::from(k)).collect();
         let found = runs(&turning);
         assert_eq!(found.iter().map(|run| run.0).collect::<Vec<_>>(), [Vertical, Horizontal]);
-        assert!((9..=10).contains(&found[0].1.len()), "45 degrees are reached at edge 9: {found:?}");
+        assert!(
+            (9..=10).contains(&found[0].1.len()),
+            "45 degrees are reached at edge 9: {found:?}"
+        );
         let end = |across: usize| runs(&[vec![0.0; 8], vec![90.0; across]].concat()).len();
         assert_eq!([1, 2, 3].map(end), [1, 1, 2]);
-        let middle = |across: usize| runs(&[vec![0.0; 8], vec![90.0; across], vec![0.0; 8]].concat()).len();
+        let middle =
+            |across: usize| runs(&[vec![0.0; 8], vec![90.0; across], vec![0.0; 8]].concat()).len();
         assert_eq!([1, 4, 5].map(middle), [1, 1, 3]);
     }
 }

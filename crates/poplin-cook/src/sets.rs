@@ -72,9 +72,15 @@ struct Conflicts<'a> {
 
 impl<'a> Conflicts<'a> {
     fn new(fibers: &'a Fibers, inverse_masses: &[f32]) -> Self {
-        let visits = (0..fibers.len()).flat_map(|fiber| fibers.vertices(fiber).iter().map(move |&v| (v, fiber as u32)));
+        let visits = (0..fibers.len())
+            .flat_map(|fiber| fibers.vertices(fiber).iter().map(move |&v| (v, fiber as u32)));
         let moving = visits.filter(|&(vertex, _)| inverse_masses[vertex as usize] > 0.0);
-        Self { fibers, at_particle: Csr::new(inverse_masses.len(), moving), taken: Vec::new(), query: 0 }
+        Self {
+            fibers,
+            at_particle: Csr::new(inverse_masses.len(), moving),
+            taken: Vec::new(),
+            query: 0,
+        }
     }
 
     /// Colours of all fibers: by saturation with ties in the given order, then recolouring.
@@ -113,7 +119,8 @@ impl<'a> Conflicts<'a> {
         order.iter().zip(0u32..).for_each(|(&fiber, rank)| place[fiber as usize] = rank);
         // Of colours beyond 63 one bit tells that there are some: they only come at hubs, and only guide the order.
         let mut around = vec![0u64; order.len()];
-        let mut waiting: BinaryHeap<(u32, Reverse<u32>)> = place.iter().map(|&rank| (0, Reverse(rank))).collect();
+        let mut waiting: BinaryHeap<(u32, Reverse<u32>)> =
+            place.iter().map(|&rank| (0, Reverse(rank))).collect();
         while let Some((count, Reverse(rank))) = waiting.pop() {
             let fiber = order[rank as usize];
             if colors[fiber as usize] != NO_COLOR || count != around[fiber as usize].count_ones() {
@@ -150,7 +157,8 @@ impl<'a> Conflicts<'a> {
                 colors[fiber] = new as u32;
             }
         }
-        let mut sets: Vec<Vec<u32>> = counts.iter().map(|&count| Vec::with_capacity(count)).collect();
+        let mut sets: Vec<Vec<u32>> =
+            counts.iter().map(|&count| Vec::with_capacity(count)).collect();
         colors.iter().zip(0u32..).for_each(|(&color, fiber)| sets[color as usize].push(fiber));
         sets
     }

@@ -38,7 +38,12 @@ impl StraightPairs {
     }
 
     /// Pairs of positions in `ends` (the far ends of the edges at `center`), the straightest first; each end at most once.
-    pub(crate) fn find(&mut self, center: DVec3, normal: DVec3, ends: impl ExactSizeIterator<Item = DVec3>) -> &[[u32; 2]] {
+    pub(crate) fn find(
+        &mut self,
+        center: DVec3,
+        normal: DVec3,
+        ends: impl ExactSizeIterator<Item = DVec3>,
+    ) -> &[[u32; 2]] {
         self.find_candidates(center, normal, ends);
         self.take_straightest();
         &self.pairs
@@ -68,7 +73,12 @@ impl StraightPairs {
         &self.pairs
     }
 
-    fn find_candidates(&mut self, center: DVec3, normal: DVec3, ends: impl ExactSizeIterator<Item = DVec3>) {
+    fn find_candidates(
+        &mut self,
+        center: DVec3,
+        normal: DVec3,
+        ends: impl ExactSizeIterator<Item = DVec3>,
+    ) {
         self.pairs.clear();
         self.candidates.clear();
         self.directions.clear();
@@ -99,7 +109,8 @@ impl StraightPairs {
     }
 
     fn take_straightest(&mut self) {
-        self.candidates.sort_unstable_by(|x, y| y.0.total_cmp(&x.0).then((x.1, x.2).cmp(&(y.1, y.2))));
+        self.candidates
+            .sort_unstable_by(|x, y| y.0.total_cmp(&x.0).then((x.1, x.2).cmp(&(y.1, y.2))));
         self.taken.clear();
         self.taken.resize(self.directions.len(), false);
         for &(_, first, second) in &self.candidates {
@@ -160,7 +171,13 @@ mod tests {
 
     #[test]
     fn opposite_edges_pair_up_and_bent_ones_do_not() {
-        let ends = [DVec3::X, DVec3::Z, DVec3::NEG_X, DVec3::new(0.5, 0.0, -1.0), DVec3::new(1.0, 0.0, -1.2)];
+        let ends = [
+            DVec3::X,
+            DVec3::Z,
+            DVec3::NEG_X,
+            DVec3::new(0.5, 0.0, -1.0),
+            DVec3::new(1.0, 0.0, -1.2),
+        ];
         let mut straight = StraightPairs::new(0.7);
         assert_eq!(straight.find(DVec3::ZERO, DVec3::Y, ends.into_iter()), [[0, 2], [1, 3]]);
         assert_eq!(StraightPairs::new(0.1).find(DVec3::ZERO, DVec3::Y, ends.into_iter()), [[0, 2]]);
@@ -174,7 +191,9 @@ mod tests {
 
     fn most(angles: &[i32], prices: &[f64]) -> Vec<[u32; 2]> {
         let price = |k: usize| prices.get(k).copied().unwrap_or(0.0);
-        let mut pairs = StraightPairs::new(0.8).find_most(DVec3::ZERO, DVec3::Z, at(angles).into_iter(), price).to_vec();
+        let mut pairs = StraightPairs::new(0.8)
+            .find_most(DVec3::ZERO, DVec3::Z, at(angles).into_iter(), price)
+            .to_vec();
         pairs.sort_unstable();
         pairs
     }
@@ -183,7 +202,8 @@ mod tests {
     fn two_bent_pairs_are_better_than_one_straight_pair_and_two_edges_alone() {
         // 0 and 180 are straight, but 40 and 140 find nobody else: they turn by 80 to one another.
         let angles = [0, 180, 220, 320];
-        let greedy = StraightPairs::new(0.8).find(DVec3::ZERO, DVec3::Z, at(&angles).into_iter()).to_vec();
+        let greedy =
+            StraightPairs::new(0.8).find(DVec3::ZERO, DVec3::Z, at(&angles).into_iter()).to_vec();
         assert_eq!(greedy, [[0, 1]]);
         assert_eq!(most(&angles, &[]), [[0, 2], [1, 3]]);
     }
@@ -200,8 +220,12 @@ mod tests {
     fn as_many_pairs_are_found_as_there_are_by_trying_all() {
         fn most_by_trying(left: &[usize], fits: &dyn Fn(usize, usize) -> bool) -> usize {
             let Some((&first, others)) = left.split_first() else { return 0 };
-            let without = |k: usize| others.iter().copied().filter(|&other| other != k).collect::<Vec<_>>();
-            let with = others.iter().filter(|&&k| fits(first, k)).map(|&k| 1 + most_by_trying(&without(k), fits));
+            let without =
+                |k: usize| others.iter().copied().filter(|&other| other != k).collect::<Vec<_>>();
+            let with = others
+                .iter()
+                .filter(|&&k| fits(first, k))
+                .map(|&k| 1 + most_by_trying(&without(k), fits));
             with.max().unwrap_or(0).max(most_by_trying(others, fits))
         }
         let mut state = 1u32;
@@ -222,7 +246,9 @@ mod tests {
     fn a_line_across_a_rim_is_straight_in_the_surface() {
         let ends = [DVec3::X, DVec3::NEG_Y];
         let normal = DVec3::new(1.0, 1.0, 0.0).normalize();
-        assert!(StraightPairs::new(0.5).find(DVec3::ZERO, DVec3::ZERO, ends.into_iter()).is_empty());
+        assert!(
+            StraightPairs::new(0.5).find(DVec3::ZERO, DVec3::ZERO, ends.into_iter()).is_empty()
+        );
         let ends = [DVec3::NEG_X, DVec3::NEG_Y];
         assert_eq!(StraightPairs::new(0.5).find(DVec3::ZERO, normal, ends.into_iter()), [[0, 1]]);
     }

@@ -40,7 +40,8 @@ impl Face {
     /// Its sides as particle pairs.
     pub(crate) fn sides(&self) -> impl Iterator<Item = [u32; 2]> + Clone {
         let face = *self;
-        (0..face.corner_count).map(move |k| [face.particles[k], face.particles[(k + 1) % face.corner_count]])
+        (0..face.corner_count)
+            .map(move |k| [face.particles[k], face.particles[(k + 1) % face.corner_count]])
     }
 
     /// One or two triangles: a quad `[a, b, c, d]` as `[a, b, c]` and `[c, d, a]`.
@@ -79,18 +80,25 @@ impl Surface {
         if count > MAX_FACES {
             return Err(CookError::TooManyFaces { count, limit: MAX_FACES });
         }
-        let vertices: Vec<DVec3> = mesh.positions.iter().map(|&p| glam::Vec3::from(p).as_dvec3()).collect();
+        let vertices: Vec<DVec3> =
+            mesh.positions.iter().map(|&p| glam::Vec3::from(p).as_dvec3()).collect();
         let tolerance = weld_tolerance(&vertices, weld);
         let representative = weld_vertices(&vertices, tolerance);
         let mut surface = Self {
-            welded_vertex_count: representative.iter().enumerate().filter(|&(i, &r)| i as u32 != r).count(),
+            welded_vertex_count: representative
+                .iter()
+                .enumerate()
+                .filter(|&(i, &r)| i as u32 != r)
+                .count(),
             ..Self::default()
         };
         let triangles = mesh.triangles.iter().map(|&[a, b, c]| ([a, b, c, a], 3));
         let quads = mesh.quads.iter().map(|&quad| (quad, 4));
         surface.faces = triangles
             .chain(quads)
-            .filter_map(|(corners, corner_count)| clean_face(corners, corner_count, &vertices, &representative))
+            .filter_map(|(corners, corner_count)| {
+                clean_face(corners, corner_count, &vertices, &representative)
+            })
             .collect();
         // A quad that lost a corner is a triangle now; triangles go first.
         surface.faces.sort_by_key(|face| face.corner_count);
@@ -145,13 +153,20 @@ impl Surface {
         for corner in self.faces.iter_mut().flat_map(|face| &mut face.particles) {
             *corner = particle[*corner as usize].expect("every corner was marked as used");
         }
-        self.vertex_to_particle = representative.iter().map(|&vertex| particle[vertex as usize]).collect();
-        self.dropped_vertex_count = self.vertex_to_particle.iter().filter(|particle| particle.is_none()).count();
+        self.vertex_to_particle =
+            representative.iter().map(|&vertex| particle[vertex as usize]).collect();
+        self.dropped_vertex_count =
+            self.vertex_to_particle.iter().filter(|particle| particle.is_none()).count();
     }
 }
 
 /// The face over welded vertices, without a repeated corner; `None` if nothing with an area is left.
-fn clean_face(vertices: [u32; 4], corner_count: usize, positions: &[DVec3], representative: &[u32]) -> Option<Face> {
+fn clean_face(
+    vertices: [u32; 4],
+    corner_count: usize,
+    positions: &[DVec3],
+    representative: &[u32],
+) -> Option<Face> {
     let (mut kept, mut welded, mut count) = ([0; 4], [0; 4], 0);
     for &vertex in &vertices[..corner_count] {
         let corner = representative[vertex as usize];
@@ -172,7 +187,10 @@ fn clean_face(vertices: [u32; 4], corner_count: usize, positions: &[DVec3], repr
     (count..4).for_each(|k| (kept[k], welded[k]) = (kept[0], welded[0]));
     let at = |k: usize| positions[welded[k] as usize];
     let has_area = has_area(at(0), at(1), at(2))
-        || count == 4 && (has_area(at(2), at(3), at(0)) || has_area(at(1), at(2), at(3)) || has_area(at(3), at(0), at(1)));
+        || count == 4
+            && (has_area(at(2), at(3), at(0))
+                || has_area(at(1), at(2), at(3))
+                || has_area(at(3), at(0), at(1)));
     has_area.then_some(Face { particles: welded, vertices: kept, corner_count: count })
 }
 
@@ -188,29 +206,42 @@ mod tests {
     use super::*;
 
     fn mesh(positions: &[[f32; 3]], triangles: &[[u32; 3]], quads: &[[u32; 4]]) -> Mesh {
-        Mesh { positions: positions.to_vec(), triangles: triangles.to_vec(), quads: quads.to_vec(), ..Mesh::default() }
+        Mesh {
+            positions: positions.to_vec(),
+            triangles: triangles.to_vec(),
+            quads: quads.to_vec(),
+            ..Mesh::default()
+        }
     }
 
-    const SQUARE: [[f32; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.0, 1.0], [0.0, 0.0, 1.0]];
+    const SQUARE: [[f32; 3]; 4] =
+        [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.0, 1.0], [0.0, 0.0, 1.0]];
 
     #[test]
     fn a_clean_mesh_keeps_its_numbers() {
         let surface = Surface::new(&Mesh::grid(3, 3, 1.0, 1.0), Weld::Relative(1e-6)).unwrap();
         assert_eq!(surface.vertex_to_particle, (0..9).map(Some).collect::<Vec<_>>());
-        assert_eq!((surface.faces.len(), surface.welded_vertex_count, surface.dropped_vertex_count), (4, 0, 0));
+        assert_eq!(
+            (surface.faces.len(), surface.welded_vertex_count, surface.dropped_vertex_count),
+            (4, 0, 0)
+        );
     }
 
     #[test]
     fn degenerate_and_repeated_faces_go() {
         let mesh = mesh(&SQUARE, &[[0, 1, 2], [2, 1, 0], [0, 1, 1], [1, 2, 0]], &[[0, 2, 0, 3]]);
         let surface = Surface::new(&mesh, Weld::Off).unwrap();
-        assert_eq!((surface.faces.len(), surface.duplicate_face_count, surface.degenerate_face_count), (1, 2, 2));
+        assert_eq!(
+            (surface.faces.len(), surface.duplicate_face_count, surface.degenerate_face_count),
+            (1, 2, 2)
+        );
         assert_eq!(surface.vertex_to_particle, [Some(0), Some(1), Some(2), None]);
     }
 
     #[test]
     fn a_quad_with_a_repeated_corner_becomes_a_triangle() {
-        let surface = Surface::new(&mesh(&SQUARE, &[], &[[0, 1, 1, 2], [0, 1, 2, 3]]), Weld::Off).unwrap();
+        let surface =
+            Surface::new(&mesh(&SQUARE, &[], &[[0, 1, 1, 2], [0, 1, 2, 3]]), Weld::Off).unwrap();
         assert_eq!(surface.faces.iter().map(Face::is_quad).collect::<Vec<_>>(), [false, true]);
         assert_eq!(surface.faces[0].corners(), [0, 1, 2]);
     }

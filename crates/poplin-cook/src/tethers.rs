@@ -26,9 +26,15 @@ impl TetherTable {
     /// A pinned particle is its own nearest anchor, at length 0. A particle with fewer ways to islands than the others
     /// (an unpinned part of the cloth, or one with fewer islands) fills up with tethers to itself, which never act: what
     /// no pin holds along the surface has to fall.
-    pub(crate) fn find(surface: &Surface, topology: &Topology, inverse_masses: &[f32], options: &CookOptions) -> Self {
+    pub(crate) fn find(
+        surface: &Surface,
+        topology: &Topology,
+        inverse_masses: &[f32],
+        options: &CookOptions,
+    ) -> Self {
         let is_pinned = |vertex: u32| inverse_masses[vertex as usize] == 0.0;
-        let (island, island_count) = connected_parts(inverse_masses.len(), &topology.edges, is_pinned);
+        let (island, island_count) =
+            connected_parts(inverse_masses.len(), &topology.edges, is_pinned);
         let none = Self { island_count, ..Self::default() };
         if island_count == 0 {
             return none;
@@ -41,7 +47,8 @@ impl TetherTable {
                 Self { island_count, ..geodesic(surface, topology, &island, limit) }
             }
             Tethers::Geodesic | Tethers::Euclidean => {
-                let pins: Vec<u32> = (0..inverse_masses.len() as u32).filter(|&vertex| is_pinned(vertex)).collect();
+                let pins: Vec<u32> =
+                    (0..inverse_masses.len() as u32).filter(|&vertex| is_pinned(vertex)).collect();
                 Self { island_count, ..euclidean(&surface.positions, pins) }
             }
         }
@@ -54,8 +61,12 @@ impl TetherTable {
 /// whatever lies behind has them nearer too. So many islands cost little more than `limit` of them.
 fn geodesic(surface: &Surface, topology: &Topology, island: &[u32], limit: usize) -> TetherTable {
     let particle_count = island.len();
-    let mut pins: Vec<(u32, u32)> =
-        island.iter().zip(0u32..).filter(|&(&island, _)| island != u32::MAX).map(|(&island, pin)| (island, pin)).collect();
+    let mut pins: Vec<(u32, u32)> = island
+        .iter()
+        .zip(0u32..)
+        .filter(|&(&island, _)| island != u32::MAX)
+        .map(|(&island, pin)| (island, pin))
+        .collect();
     pins.sort_unstable();
     // The ways of particle i, nearest first, at i * limit ..; an infinite length is an empty place.
     let mut ways = vec![Way { pin: 0, length: f64::INFINITY }; particle_count * limit];
@@ -69,8 +80,12 @@ fn geodesic(surface: &Surface, topology: &Topology, island: &[u32], limit: usize
     });
     let slack = 2.0 * edge_lengths.fold(0.0, f64::max);
     for group in pins.chunk_by(|a, b| a.0 == b.0) {
-        let is_far = |vertex: u32, length: f64| ways[vertex as usize * limit + limit - 1].length + slack < length;
-        march.run(group.iter().map(|&(_, pin)| pin), is_far, |vertex, way| reached.push((vertex, way)));
+        let is_far = |vertex: u32, length: f64| {
+            ways[vertex as usize * limit + limit - 1].length + slack < length
+        };
+        march.run(group.iter().map(|&(_, pin)| pin), is_far, |vertex, way| {
+            reached.push((vertex, way))
+        });
         for (vertex, way) in reached.drain(..) {
             let places = &mut ways[vertex as usize * limit..][..limit];
             let place = places.partition_point(|known| known.length <= way.length);
@@ -84,7 +99,8 @@ fn geodesic(surface: &Surface, topology: &Topology, island: &[u32], limit: usize
     for k in 0..limit {
         for particle in 0..particle_count {
             let way = ways[particle * limit + k];
-            let (anchor, length) = if way.length.is_finite() { (way.pin, way.length) } else { (particle as u32, 0.0) };
+            let (anchor, length) =
+                if way.length.is_finite() { (way.pin, way.length) } else { (particle as u32, 0.0) };
             table.anchors.push(anchor);
             table.lengths.push(length as f32);
         }
@@ -115,7 +131,8 @@ fn euclidean(positions: &[DVec3], mut pins: Vec<u32>) -> TetherTable {
             near
         };
         // all() stops at the first pin that is too far along the axis.
-        let _ = pins[start..].iter().all(|&pin| consider(pin)) | pins[..start].iter().rev().all(|&pin| consider(pin));
+        let _ = pins[start..].iter().all(|&pin| consider(pin))
+            | pins[..start].iter().rev().all(|&pin| consider(pin));
         table.anchors.push(best.1);
         table.lengths.push(best.0.sqrt() as f32);
     }

@@ -21,7 +21,11 @@ const UNCUT: usize = 1 << 24;
 ///
 /// Stretch edges are chained first, both directions together, so that a chain that wavers about 45 degrees stays whole;
 /// [`Runs`] then tells vertical from horizontal.
-pub(crate) fn thread_fibers(edges: &Edges, ground: Ground<'_>, options: &CookOptions) -> [Fibers; 4] {
+pub(crate) fn thread_fibers(
+    edges: &Edges,
+    ground: Ground<'_>,
+    options: &CookOptions,
+) -> [Fibers; 4] {
     let max_turn = f64::from(options.max_turn);
     let given_length = options.max_fiber_length.map(|length| length as usize);
     let thread_plain = |edges: &[[u32; 2]]| {
@@ -31,7 +35,8 @@ pub(crate) fn thread_fibers(edges: &Edges, ground: Ground<'_>, options: &CookOpt
             chains.follow(|chain| fibers.cut(chain.vertices, max_length));
             fibers.finish()
         };
-        cut(given_length.unwrap_or_else(|| best_length(&cut(UNCUT), ground.inverse_masses, Cuts::AreFree)))
+        cut(given_length
+            .unwrap_or_else(|| best_length(&cut(UNCUT), ground.inverse_masses, Cuts::AreFree)))
     };
     let up = match options.direction {
         Direction::Gravity(gravity) => -glam::Vec3::from(gravity).as_dvec3(),
@@ -52,6 +57,7 @@ pub(crate) fn thread_fibers(edges: &Edges, ground: Ground<'_>, options: &CookOpt
         lists.map(FiberList::finish)
     };
     let best = |whole: Fibers| best_length(&whole, ground.inverse_masses, Cuts::TakeIterations);
-    let [horizontal, vertical] = cut(given_length.map_or_else(|| cut([UNCUT; 2]).map(best), |length| [length; 2]));
+    let [horizontal, vertical] =
+        cut(given_length.map_or_else(|| cut([UNCUT; 2]).map(best), |length| [length; 2]));
     [thread_plain(&edges.bending), thread_plain(&edges.shearing), horizontal, vertical]
 }

@@ -65,7 +65,11 @@ impl Topology {
     }
 
     /// The two triangles at an edge as `(edge ends, opposite vertices)`, if there are two and both are triangles.
-    pub(crate) fn triangle_pair(&self, edge: usize, faces: &[Face]) -> Option<([u32; 2], [u32; 2])> {
+    pub(crate) fn triangle_pair(
+        &self,
+        edge: usize,
+        faces: &[Face],
+    ) -> Option<([u32; 2], [u32; 2])> {
         let [a, b] = self.edges[edge];
         let &[first, second] = self.edge_faces.row(edge) else { return None };
         let opposite = |face: u32| match *faces[face as usize].corners() {
@@ -90,7 +94,11 @@ pub(crate) fn key_pair(key: u64) -> [u32; 2] {
 /// Connected parts of the vertices that `member` names: the part of every vertex (`u32::MAX` for others) and how many.
 ///
 /// Parts are numbered in the order of their first vertices.
-pub(crate) fn connected_parts(vertex_count: usize, edges: &[[u32; 2]], member: impl Fn(u32) -> bool) -> (Vec<u32>, usize) {
+pub(crate) fn connected_parts(
+    vertex_count: usize,
+    edges: &[[u32; 2]],
+    member: impl Fn(u32) -> bool,
+) -> (Vec<u32>, usize) {
     let mut parent: Vec<u32> = (0..vertex_count as u32).collect();
     let find = |parent: &mut [u32], mut vertex: u32| {
         while parent[vertex as usize] != vertex {
@@ -128,7 +136,10 @@ mod tests {
     fn a_grid_has_its_sides_and_its_rim() {
         let surface = Surface::new(&Mesh::grid(4, 3, 1.0, 1.0), Weld::Off).unwrap();
         let topology = Topology::new(&surface).unwrap();
-        assert_eq!((topology.edges.len(), topology.boundary_edge_count()), (3 * 3 + 4 * 2, 2 * (3 + 2)));
+        assert_eq!(
+            (topology.edges.len(), topology.boundary_edge_count()),
+            (3 * 3 + 4 * 2, 2 * (3 + 2))
+        );
         assert_eq!((topology.component_count, topology.non_manifold_edge_count()), (1, 0));
         assert!(topology.edges.is_sorted());
     }
@@ -144,7 +155,10 @@ mod tests {
             }
         }
         let error = Topology::new(&Surface::new(&mesh, Weld::Off).unwrap()).unwrap_err();
-        assert_eq!(error, CookError::TooManyNeighbours { vertex: 0, count: 2000, limit: MAX_NEIGHBOURS });
+        assert_eq!(
+            error,
+            CookError::TooManyNeighbours { vertex: 0, count: 2000, limit: MAX_NEIGHBOURS }
+        );
     }
 
     #[test]

@@ -25,16 +25,25 @@ pub(crate) fn spread_virtual_particles(
         let is_pinned = corners.iter().all(|&corner| inverse_masses[corner as usize] == 0.0);
         let [a, b, c] = corners.map(|corner| surface.positions[corner as usize]);
         let is_usable = !is_pinned && has_area(a, b, c);
-        if is_usable { points_of_area(choice, 0.5 * (b - a).cross(c - a).length(), &mut carry) } else { 0 }
+        if is_usable {
+            points_of_area(choice, 0.5 * (b - a).cross(c - a).length(), &mut carry)
+        } else {
+            0
+        }
     };
     let counts: Vec<u32> = surface.triangles().map(count).collect();
     let total = counts.iter().map(|&count| count as usize).sum();
     if total > MAX_VIRTUAL_PARTICLES {
-        return Err(CookError::TooManyVirtualParticles { count: total, limit: MAX_VIRTUAL_PARTICLES });
+        return Err(CookError::TooManyVirtualParticles {
+            count: total,
+            limit: MAX_VIRTUAL_PARTICLES,
+        });
     }
     let mut points = Vec::with_capacity(total);
     for (corners, count) in surface.triangles().zip(counts) {
-        points.extend((0..count).map(|index| VirtualParticle { corners, weights: weights(index, count) }));
+        points.extend(
+            (0..count).map(|index| VirtualParticle { corners, weights: weights(index, count) }),
+        );
     }
     Ok(points)
 }
@@ -81,8 +90,10 @@ fn part_center(index: u32, side: u32) -> [f64; 3] {
     let (column, is_upside_down) = (place / 2, place % 2 == 1);
     // Steps from corner a: down along ab, then across towards c. An upright part has corners (r, k), (r+1, k), (r+1, k+1),
     // an upside-down one (r, k), (r, k+1), (r+1, k+1); the center is their mean.
-    let (down, across) = if is_upside_down { (1.0 / 3.0, 2.0 / 3.0) } else { (2.0 / 3.0, 1.0 / 3.0) };
-    let (down, across) = ((f64::from(row) + down) / f64::from(side), (f64::from(column) + across) / f64::from(side));
+    let (down, across) =
+        if is_upside_down { (1.0 / 3.0, 2.0 / 3.0) } else { (2.0 / 3.0, 1.0 / 3.0) };
+    let (down, across) =
+        ((f64::from(row) + down) / f64::from(side), (f64::from(column) + across) / f64::from(side));
     [1.0 - down, down - across, across]
 }
 
@@ -94,7 +105,8 @@ fn folded_sequence(index: u32) -> [f64; 3] {
     let [u, v] = STEP.map(|step| (0.5 + step * f64::from(index + 1)).fract());
     let [u, v] = if u + v > 1.0 { [1.0 - u, 1.0 - v] } else { [u, v] };
     // A little towards the center, so that no point lies on a side.
-    let inner = (DVec3::new(1.0 - u - v, u, v) - DVec3::splat(1.0 / 3.0)) * 0.97 + DVec3::splat(1.0 / 3.0);
+    let inner =
+        (DVec3::new(1.0 - u - v, u, v) - DVec3::splat(1.0 / 3.0)) * 0.97 + DVec3::splat(1.0 / 3.0);
     inner.to_array()
 }
 
@@ -114,8 +126,14 @@ mod tests {
         for count in 1..=MAX_PER_TRIANGLE {
             for index in 0..count {
                 let weights = weights(index, count);
-                assert!(weights.iter().all(|&weight| weight > 0.0), "{index} of {count}: {weights:?}");
-                assert!((weights.iter().sum::<f32>() - 1.0).abs() < 1e-6, "{index} of {count}: {weights:?}");
+                assert!(
+                    weights.iter().all(|&weight| weight > 0.0),
+                    "{index} of {count}: {weights:?}"
+                );
+                assert!(
+                    (weights.iter().sum::<f32>() - 1.0).abs() < 1e-6,
+                    "{index} of {count}: {weights:?}"
+                );
             }
         }
     }
@@ -126,7 +144,8 @@ mod tests {
         for count in [1, 3, 4, 9, 16, 64] {
             let all: Vec<_> = (0..count).map(|index| weights(index, count)).collect();
             for &[a, b, c] in &all {
-                let turned = all.iter().map(|&other| distance(other, [b, c, a])).fold(f32::MAX, f32::min);
+                let turned =
+                    all.iter().map(|&other| distance(other, [b, c, a])).fold(f32::MAX, f32::min);
                 assert!(turned < 1e-5, "{count}: [{a}, {b}, {c}]");
             }
         }
@@ -136,7 +155,9 @@ mod tests {
     fn points_keep_apart() {
         for count in 2..=MAX_PER_TRIANGLE {
             let all: Vec<_> = (0..count).map(|index| weights(index, count)).collect();
-            let nearest = (1..all.len()).flat_map(|i| (0..i).map(move |j| (i, j))).map(|(i, j)| distance(all[i], all[j]));
+            let nearest = (1..all.len())
+                .flat_map(|i| (0..i).map(move |j| (i, j)))
+                .map(|(i, j)| distance(all[i], all[j]));
             let nearest = nearest.fold(f32::MAX, f32::min);
             // A perfect lattice of so many points in the area sqrt(3)/4 is about sqrt(area / count) apart.
             let even = (0.433 / count as f32).sqrt();

@@ -36,7 +36,11 @@ fn weld_equal(positions: &[DVec3]) -> Vec<u32> {
     let mut first = HashMap::with_capacity(positions.len());
     // + 0.0 makes one zero of -0.0 and 0.0.
     let key = |p: DVec3| (p + DVec3::ZERO).to_array().map(f64::to_bits);
-    positions.iter().enumerate().map(|(index, &p)| *first.entry(key(p)).or_insert(index as u32)).collect()
+    positions
+        .iter()
+        .enumerate()
+        .map(|(index, &p)| *first.entry(key(p)).or_insert(index as u32))
+        .collect()
 }
 
 fn weld_near(positions: &[DVec3], tolerance: f64) -> Vec<u32> {
@@ -61,7 +65,10 @@ fn weld_near(positions: &[DVec3], tolerance: f64) -> Vec<u32> {
                 for z in sides(2) {
                     let mut other = head.get(&[x, y, z]).copied().unwrap_or(END);
                     while other != END {
-                        if other < best && position.distance_squared(positions[other as usize]) <= tolerance * tolerance {
+                        if other < best
+                            && position.distance_squared(positions[other as usize])
+                                <= tolerance * tolerance
+                        {
                             best = other;
                         }
                         other = next[other as usize];
@@ -88,7 +95,10 @@ mod tests {
 
     #[test]
     fn the_lowest_index_within_the_tolerance_wins() {
-        assert_eq!(weld_vertices(&line(&[1.0, 0.0, 0.05, 0.99, -0.05]), Some(0.1)), [0, 1, 1, 0, 1]);
+        assert_eq!(
+            weld_vertices(&line(&[1.0, 0.0, 0.05, 0.99, -0.05]), Some(0.1)),
+            [0, 1, 1, 0, 1]
+        );
     }
 
     #[test]

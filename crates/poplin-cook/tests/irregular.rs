@@ -37,16 +37,22 @@ impl Patch {
         for row in 0..rows {
             for column in 0..columns {
                 let shift = 0.5 * (row % 2) as f32;
-                let [x, y] = [column as f32 + shift, row as f32].map(|x| x + jitter * (rng.unit() - 0.5));
+                let [x, y] =
+                    [column as f32 + shift, row as f32].map(|x| x + jitter * (rng.unit() - 0.5));
                 points.push([x, y]);
             }
         }
         let mut triangles = Vec::new();
         for row in 0..rows - 1 {
             for column in 0..if is_tube { columns } else { columns - 1 } {
-                let at = |down: u32, across: u32| (row + down) * columns + (column + across) % columns;
+                let at =
+                    |down: u32, across: u32| (row + down) * columns + (column + across) % columns;
                 let [a, b, c, d] = [at(0, 0), at(0, 1), at(1, 1), at(1, 0)];
-                triangles.extend(if row % 2 == 0 { [[a, d, b], [b, d, c]] } else { [[a, d, c], [a, c, b]] });
+                triangles.extend(if row % 2 == 0 {
+                    [[a, d, b], [b, d, c]]
+                } else {
+                    [[a, d, c], [a, c, b]]
+                });
             }
         }
         Self { points, triangles }
@@ -67,7 +73,10 @@ impl Patch {
                 continue;
             }
             let apex = |index: usize| {
-                self.triangles[index].into_iter().find(|corner| corner != a && corner != b).expect("a third corner")
+                self.triangles[index]
+                    .into_iter()
+                    .find(|corner| corner != a && corner != b)
+                    .expect("a third corner")
             };
             let [c, d] = [first, second].map(apex);
             let oriented = |[a, b, c]: [u32; 3], [x, y, z]: [u32; 3]| {
@@ -78,9 +87,17 @@ impl Patch {
                 area([a, b, c]) * area([x, y, z]) > 0.05
             };
             let before = self.triangles[first];
-            let after = [[c, d, *b], [d, c, *a]]
-                .map(|flipped| if oriented(flipped, before) { flipped } else { [flipped[1], flipped[0], flipped[2]] });
-            if c != d && !of_edge.contains_key(&[c.min(d), c.max(d)]) && after.iter().all(|&flipped| oriented(flipped, before)) {
+            let after = [[c, d, *b], [d, c, *a]].map(|flipped| {
+                if oriented(flipped, before) {
+                    flipped
+                } else {
+                    [flipped[1], flipped[0], flipped[2]]
+                }
+            });
+            if c != d
+                && !of_edge.contains_key(&[c.min(d), c.max(d)])
+                && after.iter().all(|&flipped| oriented(flipped, before))
+            {
                 (self.triangles[first], self.triangles[second]) = (after[0], after[1]);
                 (is_changed[first], is_changed[second]) = (true, true);
             }
@@ -89,20 +106,27 @@ impl Patch {
     }
 
     fn mesh(self, place: impl Fn([f32; 2]) -> [f32; 3]) -> Mesh {
-        Mesh { positions: self.points.into_iter().map(place).collect(), triangles: self.triangles, ..Mesh::default() }
+        Mesh {
+            positions: self.points.into_iter().map(place).collect(),
+            triangles: self.triangles,
+            ..Mesh::default()
+        }
     }
 }
 
 /// A hanging sheet, 1 cm between its points.
 fn sheet(columns: u32, rows: u32, jitter: f32, flips: f32, rng: &mut Rng) -> Mesh {
-    Patch::new(columns, rows, jitter, false, rng).flip(flips, rng).mesh(|[x, y]| [0.01 * x, -0.01 * y, 0.002 * (0.4 * x).sin()])
+    Patch::new(columns, rows, jitter, false, rng)
+        .flip(flips, rng)
+        .mesh(|[x, y]| [0.01 * x, -0.01 * y, 0.002 * (0.4 * x).sin()])
 }
 
 /// A garment: a tube that widens downwards, with a waist, 1 cm between its points.
 fn garment(columns: u32, rows: u32, jitter: f32, flips: f32, rng: &mut Rng) -> Mesh {
     let mut patch = Patch::new(columns, rows, jitter, true, rng);
     // The seam of the plane is none in space: flips across it would see triangles as wide as the plane.
-    let rim: Vec<_> = patch.triangles.iter().copied().filter(|t| t.iter().any(|k| k % columns < 2)).collect();
+    let rim: Vec<_> =
+        patch.triangles.iter().copied().filter(|t| t.iter().any(|k| k % columns < 2)).collect();
     patch.triangles.retain(|t| t.iter().all(|k| k % columns >= 2));
     let mut patch = patch.flip(flips, rng);
     patch.triangles.extend(rim);
@@ -117,15 +141,29 @@ fn garment(columns: u32, rows: u32, jitter: f32, flips: f32, rng: &mut Rng) -> M
 /// An octasphere: closed, with vertices of four and six edges.
 fn sphere(level: u32, rng: &mut Rng) -> Mesh {
     let mut positions =
-        [[1., 0., 0.], [-1., 0., 0.], [0., 1., 0.], [0., -1., 0.], [0., 0., 1.], [0., 0., -1.]].map(Vec3::from).to_vec();
-    let mut triangles = vec![[0, 2, 4], [2, 1, 4], [1, 3, 4], [3, 0, 4], [2, 0, 5], [1, 2, 5], [3, 1, 5], [0, 3, 5]];
+        [[1., 0., 0.], [-1., 0., 0.], [0., 1., 0.], [0., -1., 0.], [0., 0., 1.], [0., 0., -1.]]
+            .map(Vec3::from)
+            .to_vec();
+    let mut triangles = vec![
+        [0, 2, 4],
+        [2, 1, 4],
+        [1, 3, 4],
+        [3, 0, 4],
+        [2, 0, 5],
+        [1, 2, 5],
+        [3, 1, 5],
+        [0, 3, 5],
+    ];
     for _ in 0..level {
         let mut middles = BTreeMap::new();
         let mut middle = |a: u32, b: u32| {
             *middles.entry([a.min(b), a.max(b)]).or_insert_with(|| {
                 let jitter = Vec3::new(rng.unit(), rng.unit(), rng.unit()) - 0.5;
                 let length = positions[a as usize].distance(positions[b as usize]);
-                positions.push((positions[a as usize] + positions[b as usize] + jitter * 0.3 * length).normalize());
+                positions.push(
+                    (positions[a as usize] + positions[b as usize] + jitter * 0.3 * length)
+                        .normalize(),
+                );
                 positions.len() as u32 - 1
             })
         };
@@ -174,7 +212,11 @@ fn for_meshes(check: impl Fn(&str, &CookOptions, &Cooked)) {
                 ..CookOptions::default()
             };
             let cooked = cook(&mesh, &options).expect("the mesh cooks");
-            cooked.clone().into_cloth().validate().unwrap_or_else(|error| panic!("{name}, seed {seed}: {error}"));
+            cooked
+                .clone()
+                .into_cloth()
+                .validate()
+                .unwrap_or_else(|error| panic!("{name}, seed {seed}: {error}"));
             check(&format!("{name}, seed {seed}"), &options, &cooked);
         }
     }
@@ -205,19 +247,31 @@ fn is_pinned(cooked: &Cooked, particle: u32) -> bool {
 fn every_side_of_a_triangle_that_is_no_diagonal_is_in_exactly_one_stretch_fiber() {
     for_meshes(|name, _, cooked| {
         let pairs = |fibers: Vec<Vec<u32>>| -> Vec<[u32; 2]> {
-            fibers.iter().flat_map(|fiber| fiber.windows(2).map(|pair| [pair[0].min(pair[1]), pair[0].max(pair[1])])).collect()
+            fibers
+                .iter()
+                .flat_map(|fiber| {
+                    fiber.windows(2).map(|pair| [pair[0].min(pair[1]), pair[0].max(pair[1])])
+                })
+                .collect()
         };
         let mut stretch = pairs(stretch_fibers(cooked));
         stretch.sort_unstable();
         let shearing = pairs(fibers_of(cooked, PhaseKind::Shearing));
         let sides = cooked.fabric.triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
-        let mut sides: Vec<_> = sides.map(|[a, b]| [a.min(b), a.max(b)]).filter(|pair| !shearing.contains(pair)).collect();
+        let mut sides: Vec<_> = sides
+            .map(|[a, b]| [a.min(b), a.max(b)])
+            .filter(|pair| !shearing.contains(pair))
+            .collect();
         sides.retain(|&[a, b]| !is_pinned(cooked, a) || !is_pinned(cooked, b));
         sides.sort_unstable();
         sides.dedup();
         assert_eq!(stretch, sides, "{name}");
         let report = &cooked.report;
-        assert_eq!((report.stretch_edge_count, report.stretch_coverage()), (sides.len(), 1.0), "{name}");
+        assert_eq!(
+            (report.stretch_edge_count, report.stretch_coverage()),
+            (sides.len(), 1.0),
+            "{name}"
+        );
         assert_eq!(report.stretch_lengths().edge_count(), sides.len(), "{name}");
     });
 }
@@ -234,7 +288,8 @@ fn no_fiber_turns_by_more_than_the_limit_or_visits_a_particle_twice() {
             for triple in fiber.windows(3) {
                 let [a, b, c] = [0, 1, 2].map(|k| place(cooked, triple[k]));
                 let normal = normals[triple[1] as usize].normalize();
-                let flat = |direction: Vec3| (direction - normal * normal.dot(direction)).normalize();
+                let flat =
+                    |direction: Vec3| (direction - normal * normal.dot(direction)).normalize();
                 let turn = flat(b - a).angle_between(flat(c - b));
                 assert!(turn <= options.max_turn + 2e-3, "{name}: {turn} at {triple:?}");
             }
@@ -253,11 +308,17 @@ fn pins_stand_at_ends_and_a_fiber_begins_where_it_hangs() {
         for kind in PhaseKind::ALL {
             for fiber in fibers_of(cooked, kind) {
                 let (first, last) = (fiber[0], fiber[fiber.len() - 1]);
-                assert!(fiber[1..fiber.len() - 1].iter().all(|&inner| !is_pinned(cooked, inner)), "{name}: {fiber:?}");
+                assert!(
+                    fiber[1..fiber.len() - 1].iter().all(|&inner| !is_pinned(cooked, inner)),
+                    "{name}: {fiber:?}"
+                );
                 let [at_first, at_last] = [first, last].map(|end| is_pinned(cooked, end));
                 assert!(at_first || !at_last, "{name}: the pin of {fiber:?} is its end");
                 if kind == PhaseKind::Vertical && at_first == at_last {
-                    assert!(place(cooked, first).y >= place(cooked, last).y, "{name}: {fiber:?} begins below");
+                    assert!(
+                        place(cooked, first).y >= place(cooked, last).y,
+                        "{name}: {fiber:?} begins below"
+                    );
                 }
             }
         }
@@ -270,7 +331,8 @@ fn a_set_shares_no_moving_particle() {
         let fabric = &cooked.fabric;
         for set in fabric.set_fiber_begin.windows(2) {
             let fibers = (set[0]..set[1]).map(|fiber| fabric.fiber_vertices(fiber as usize));
-            let mut moving: Vec<u32> = fibers.flatten().copied().filter(|&vertex| !is_pinned(cooked, vertex)).collect();
+            let mut moving: Vec<u32> =
+                fibers.flatten().copied().filter(|&vertex| !is_pinned(cooked, vertex)).collect();
             let count = moving.len();
             moving.sort_unstable();
             moving.dedup();
@@ -284,15 +346,23 @@ fn a_chain_goes_by_its_course_and_is_cut_where_it_strays() {
     for seed in 0..10 {
         let mut rng = Rng(seed);
         let mesh = sheet(40, 40, 0.6, 0.1, &mut rng);
-        let cooked = cook(&mesh, &CookOptions { max_fiber_length: Some(1024), ..CookOptions::default() }).unwrap();
+        let cooked =
+            cook(&mesh, &CookOptions { max_fiber_length: Some(1024), ..CookOptions::default() })
+                .unwrap();
         for (kind, sign) in [(PhaseKind::Vertical, 1.0), (PhaseKind::Horizontal, -1.0)] {
             for fiber in fibers_of(&cooked, kind) {
-                let steps = fiber.windows(2).map(|pair| (place(&cooked, pair[1]) - place(&cooked, pair[0])).truncate());
-                let along: Vec<f32> = steps.map(|d| sign * (d.y * d.y / d.length_squared() - 0.5) * d.length()).collect();
+                let steps = fiber
+                    .windows(2)
+                    .map(|pair| (place(&cooked, pair[1]) - place(&cooked, pair[0])).truncate());
+                let along: Vec<f32> = steps
+                    .map(|d| sign * (d.y * d.y / d.length_squared() - 0.5) * d.length())
+                    .collect();
                 // Edges are 1 cm long: a chain as a whole keeps to its direction, and no part of it strays by much more than the
                 // two edges that a cut costs.
                 assert!(along.iter().sum::<f32>() > -5e-4, "seed {seed}: {kind:?} {fiber:?}");
-                let strays = along.iter().fold((0.0f32, 0.0f32), |(now, worst), x| ((now + x).min(0.0), worst.min(now + x)));
+                let strays = along.iter().fold((0.0f32, 0.0f32), |(now, worst), x| {
+                    ((now + x).min(0.0), worst.min(now + x))
+                });
                 assert!(strays.1 > -0.03, "seed {seed}: {kind:?} {fiber:?} strays by {}", strays.1);
             }
         }
@@ -319,7 +389,11 @@ fn an_irregular_garment_has_95_percent_of_its_stretch_edges_in_fibers_of_8_edges
         let pins = (0..90).collect();
         let report = cook(&mesh, &CookOptions { pins, ..CookOptions::default() }).unwrap().report;
         assert_eq!(report.stretch_coverage(), 1.0);
-        assert!(report.stretch_fiber_length() >= 8.0, "seed {seed}: {}", report.stretch_fiber_length());
+        assert!(
+            report.stretch_fiber_length() >= 8.0,
+            "seed {seed}: {}",
+            report.stretch_fiber_length()
+        );
         let sets = report.phases.iter().map(|phase| phase.set_count).collect::<Vec<_>>();
         assert!(sets.iter().all(|&count| count <= 8), "seed {seed}: {sets:?}");
     }
@@ -329,8 +403,10 @@ fn an_irregular_garment_has_95_percent_of_its_stretch_edges_in_fibers_of_8_edges
 fn a_rough_sheet_has_vertical_fibers_of_5_edges_on_average() {
     for seed in 0..4 {
         let mut rng = Rng(seed);
-        let report = cook(&sheet(60, 60, 0.4, 0.05, &mut rng), &CookOptions::default()).unwrap().report;
-        let vertical = report.phases.iter().find(|phase| phase.kind == PhaseKind::Vertical).unwrap();
+        let report =
+            cook(&sheet(60, 60, 0.4, 0.05, &mut rng), &CookOptions::default()).unwrap().report;
+        let vertical =
+            report.phases.iter().find(|phase| phase.kind == PhaseKind::Vertical).unwrap();
         assert!(vertical.lengths.mean() >= 5.0, "seed {seed}: {}", vertical.lengths.mean());
     }
 }

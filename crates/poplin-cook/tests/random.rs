@@ -29,7 +29,9 @@ fn soup(rng: &mut Rng) -> Mesh {
     let mut mesh = Mesh::default();
     for _ in 0..count {
         let coarse = rng.below(2) == 0;
-        mesh.positions.push([(); 3].map(|()| if coarse { (rng.unit() * 3.0).floor() } else { rng.unit() * 2.0 }));
+        mesh.positions.push(
+            [(); 3].map(|()| if coarse { (rng.unit() * 3.0).floor() } else { rng.unit() * 2.0 }),
+        );
         mesh.uvs.push([rng.unit(), rng.unit()]);
     }
     for _ in 0..1 + rng.below(60) {
@@ -62,16 +64,25 @@ fn crumpled(rng: &mut Rng) -> Mesh {
 fn options(rng: &mut Rng, mesh: &Mesh) -> CookOptions {
     let count = mesh.positions.len() as u32;
     CookOptions {
-        weld: [Weld::Off, Weld::Distance(0.0), Weld::Relative(1e-6), Weld::Distance(0.05)][rng.below(4) as usize],
+        weld: [Weld::Off, Weld::Distance(0.0), Weld::Relative(1e-6), Weld::Distance(0.05)]
+            [rng.below(4) as usize],
         pins: (0..rng.below(6)).map(|_| rng.below(count)).collect(),
-        direction: if rng.below(2) == 0 { Direction::UvV } else { Direction::Gravity([rng.unit() - 0.5, -0.3, 0.1]) },
+        direction: if rng.below(2) == 0 {
+            Direction::UvV
+        } else {
+            Direction::Gravity([rng.unit() - 0.5, -0.3, 0.1])
+        },
         max_fiber_length: Some(1 + rng.below(20)),
         max_turn: rng.unit() * 3.0,
         bending: rng.below(4) > 0,
         quadify: rng.below(2) == 0,
         tethers: [Tethers::None, Tethers::Euclidean, Tethers::Geodesic][rng.below(3) as usize],
         max_tethers_per_particle: 1 + rng.below(4),
-        vertex_stiffness: if rng.below(2) == 0 { Vec::new() } else { (0..count).map(|_| rng.unit()).collect() },
+        vertex_stiffness: if rng.below(2) == 0 {
+            Vec::new()
+        } else {
+            (0..count).map(|_| rng.unit()).collect()
+        },
         ..CookOptions::default()
     }
 }
@@ -107,7 +118,8 @@ fn every_fabric_is_valid_and_free_of_races() {
 #[test]
 fn every_pair_is_on_one_fiber_and_no_pair_is_pinned() {
     for_random_meshes(|seed, _, _, cooked| {
-        let mut pairs: Vec<[u32; 2]> = cooked.fabric.edges().map(|(_, [a, b])| [a.min(b), a.max(b)]).collect();
+        let mut pairs: Vec<[u32; 2]> =
+            cooked.fabric.edges().map(|(_, [a, b])| [a.min(b), a.max(b)]).collect();
         let count = pairs.len();
         pairs.sort_unstable();
         pairs.dedup();
@@ -120,13 +132,17 @@ fn every_pair_is_on_one_fiber_and_no_pair_is_pinned() {
 #[test]
 fn every_side_of_a_face_is_an_edge() {
     for_random_meshes(|seed, _, _, cooked| {
-        let mut pairs: Vec<[u32; 2]> = cooked.fabric.edges().map(|(_, [a, b])| [a.min(b), a.max(b)]).collect();
+        let mut pairs: Vec<[u32; 2]> =
+            cooked.fabric.edges().map(|(_, [a, b])| [a.min(b), a.max(b)]).collect();
         pairs.sort_unstable();
         for &[a, b, c] in &cooked.fabric.triangles {
             for [a, b] in [[a, b], [b, c], [c, a]] {
                 let [p, q] = [a, b].map(|corner| cooked.particles[corner as usize]);
                 if (p[3] > 0.0 || q[3] > 0.0) && p[..3] != q[..3] {
-                    assert!(pairs.binary_search(&[a.min(b), a.max(b)]).is_ok(), "seed {seed}: {a} {b} can stretch");
+                    assert!(
+                        pairs.binary_search(&[a.min(b), a.max(b)]).is_ok(),
+                        "seed {seed}: {a} {b} can stretch"
+                    );
                 }
             }
         }
@@ -138,9 +154,15 @@ fn fibers_keep_to_their_limit_and_visit_no_particle_twice() {
     for_random_meshes(|seed, _, options, cooked| {
         for fiber in 0..cooked.fabric.fiber_count() {
             let mut vertices = cooked.fabric.fiber_vertices(fiber).to_vec();
-            assert!((2..=options.max_fiber_length.unwrap() as usize + 1).contains(&vertices.len()), "seed {seed}");
+            assert!(
+                (2..=options.max_fiber_length.unwrap() as usize + 1).contains(&vertices.len()),
+                "seed {seed}"
+            );
             vertices.sort_unstable();
-            assert!(vertices.windows(2).all(|pair| pair[0] != pair[1]), "seed {seed}: fiber {fiber} meets itself");
+            assert!(
+                vertices.windows(2).all(|pair| pair[0] != pair[1]),
+                "seed {seed}: fiber {fiber} meets itself"
+            );
         }
     });
 }
@@ -150,13 +172,24 @@ fn rest_lengths_are_distances_and_tethers_no_shorter_than_them() {
     for_random_meshes(|seed, _, _, cooked| {
         let at = |particle: u32| glam::Vec4::from(cooked.particles[particle as usize]).truncate();
         for (edge, [a, b]) in cooked.fabric.edges() {
-            assert!((cooked.fabric.rest_lengths[edge] - at(a).distance(at(b))).abs() < 1e-5, "seed {seed}");
+            assert!(
+                (cooked.fabric.rest_lengths[edge] - at(a).distance(at(b))).abs() < 1e-5,
+                "seed {seed}"
+            );
         }
         let count = cooked.particles.len();
-        for (k, (&anchor, &length)) in cooked.fabric.tether_anchors.iter().zip(&cooked.fabric.tether_lengths).enumerate() {
+        for (k, (&anchor, &length)) in
+            cooked.fabric.tether_anchors.iter().zip(&cooked.fabric.tether_lengths).enumerate()
+        {
             let particle = (k % count) as u32;
-            assert!(length >= at(anchor).distance(at(particle)) - 1e-5, "seed {seed}: tether {k} would pull at rest");
-            assert!(anchor == particle || cooked.particles[anchor as usize][3] == 0.0, "seed {seed}: no pin");
+            assert!(
+                length >= at(anchor).distance(at(particle)) - 1e-5,
+                "seed {seed}: tether {k} would pull at rest"
+            );
+            assert!(
+                anchor == particle || cooked.particles[anchor as usize][3] == 0.0,
+                "seed {seed}: no pin"
+            );
         }
     });
 }
@@ -169,7 +202,10 @@ fn every_kept_vertex_lies_at_its_particle() {
             if let Some(particle) = particle {
                 let at = glam::Vec4::from(cooked.particles[*particle as usize]).truncate();
                 let distance = at.distance(glam::Vec3::from(mesh.positions[vertex]));
-                assert!(distance <= tolerance * 1.001, "seed {seed}: vertex {vertex} is {distance} m off");
+                assert!(
+                    distance <= tolerance * 1.001,
+                    "seed {seed}: vertex {vertex} is {distance} m off"
+                );
             }
         }
     });

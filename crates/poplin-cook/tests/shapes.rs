@@ -25,37 +25,52 @@ const TRIANGLE: [[f32; 3]; 3] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.
 fn one_triangle_cooks() {
     let cooked = cook_checked(&mesh(&TRIANGLE, &[[0, 1, 2]]), &pinned(&[0]));
     assert_eq!((cooked.report.edge_count(), cooked.report.boundary_edge_count), (3, 3));
-    assert_eq!(cooked.report.edge_count_of(PhaseKind::Shearing), 0, "without its edges a triangle could stretch");
+    assert_eq!(
+        cooked.report.edge_count_of(PhaseKind::Shearing),
+        0,
+        "without its edges a triangle could stretch"
+    );
 }
 
 #[test]
 fn a_closed_surface_has_no_rim() {
     // An octahedron.
-    let positions = [[1., 0., 0.], [-1., 0., 0.], [0., 1., 0.], [0., -1., 0.], [0., 0., 1.], [0., 0., -1.]];
-    let triangles = [[0, 2, 4], [2, 1, 4], [1, 3, 4], [3, 0, 4], [2, 0, 5], [1, 2, 5], [3, 1, 5], [0, 3, 5]];
+    let positions =
+        [[1., 0., 0.], [-1., 0., 0.], [0., 1., 0.], [0., -1., 0.], [0., 0., 1.], [0., 0., -1.]];
+    let triangles =
+        [[0, 2, 4], [2, 1, 4], [1, 3, 4], [3, 0, 4], [2, 0, 5], [1, 2, 5], [3, 1, 5], [0, 3, 5]];
     let cooked = cook_checked(&mesh(&positions, &triangles), &pinned(&[2]));
     assert_eq!((cooked.report.boundary_edge_count, cooked.report.component_count), (0, 1));
     // The way from top to bottom leads over two faces and across the middle of an edge.
     let way = 2.0 * (1.5f32).sqrt();
-    assert!((cooked.fabric.tether_lengths[3] - way).abs() < 0.03 * way, "{}", cooked.fabric.tether_lengths[3]);
+    assert!(
+        (cooked.fabric.tether_lengths[3] - way).abs() < 0.03 * way,
+        "{}",
+        cooked.fabric.tether_lengths[3]
+    );
 }
 
 #[test]
 fn a_tube_has_rings_as_horizontal_loops() {
-    let cooked = cook_checked(&Mesh::tube(12, 6, 0.2, 0.3, 0.8), &pinned(&(0..12).collect::<Vec<_>>()));
+    let cooked =
+        cook_checked(&Mesh::tube(12, 6, 0.2, 0.3, 0.8), &pinned(&(0..12).collect::<Vec<_>>()));
     let counts = PhaseKind::ALL.map(|kind| cooked.report.edge_count_of(kind));
     assert_eq!(counts, [12 * 4 + 12 * 5, 120, 60, 60]);
     for fiber in 0..cooked.fabric.fiber_count() {
         let mut vertices = cooked.fabric.fiber_vertices(fiber).to_vec();
         vertices.sort_unstable();
-        assert!(vertices.windows(2).all(|pair| pair[0] != pair[1]), "no fiber visits a vertex twice");
+        assert!(
+            vertices.windows(2).all(|pair| pair[0] != pair[1]),
+            "no fiber visits a vertex twice"
+        );
     }
 }
 
 #[test]
 fn a_non_manifold_mesh_gets_euclidean_tethers() {
     let positions = [[0., 0., 0.], [1., 0., 0.], [0., 0., 1.], [0., 1., 0.], [0., -1., 0.1]];
-    let cooked = cook_checked(&mesh(&positions, &[[0, 1, 2], [0, 1, 3], [1, 0, 4]]), &pinned(&[2, 3]));
+    let cooked =
+        cook_checked(&mesh(&positions, &[[0, 1, 2], [0, 1, 3], [1, 0, 4]]), &pinned(&[2, 3]));
     assert_eq!((cooked.report.non_manifold_edge_count, cooked.report.island_count), (1, 2));
     assert_eq!(cooked.fabric.tethers_per_particle, 1);
     assert_eq!(cooked.fabric.tether_anchors[2..4], [2, 3]);
@@ -76,8 +91,12 @@ fn an_unpinned_part_is_tied_to_nothing() {
 
 #[test]
 fn a_t_junction_is_a_rim_and_cooks() {
-    let positions = [[0., 0., 0.], [2., 0., 0.], [1., 0., 1.], [1., 0., 0.], [0., 0., -1.], [2., 0., -1.]];
-    let cooked = cook_checked(&mesh(&positions, &[[0, 1, 2], [3, 0, 4], [1, 3, 5], [3, 4, 5]]), &pinned(&[2]));
+    let positions =
+        [[0., 0., 0.], [2., 0., 0.], [1., 0., 1.], [1., 0., 0.], [0., 0., -1.], [2., 0., -1.]];
+    let cooked = cook_checked(
+        &mesh(&positions, &[[0, 1, 2], [3, 0, 4], [1, 3, 5], [3, 4, 5]]),
+        &pinned(&[2]),
+    );
     assert_eq!(cooked.report.non_manifold_edge_count, 0);
     assert!(cooked.report.boundary_edge_count >= 5);
 }
@@ -85,14 +104,20 @@ fn a_t_junction_is_a_rim_and_cooks() {
 #[test]
 fn everything_pinned_leaves_no_edges() {
     let cooked = cook_checked(&Mesh::grid(3, 3, 1.0, 1.0), &pinned(&(0..9).collect::<Vec<_>>()));
-    assert_eq!((cooked.report.edge_count(), cooked.fabric.phases.len(), cooked.report.pinned_count), (0, 0, 9));
+    assert_eq!(
+        (cooked.report.edge_count(), cooked.fabric.phases.len(), cooked.report.pinned_count),
+        (0, 0, 9)
+    );
     assert_eq!(cooked.fabric.tether_lengths, [0.0; 9]);
 }
 
 #[test]
 fn nothing_pinned_gives_no_tethers() {
     for tethers in [Tethers::Geodesic, Tethers::Euclidean, Tethers::None] {
-        let cooked = cook_checked(&Mesh::grid(3, 3, 1.0, 1.0), &CookOptions { tethers, ..CookOptions::default() });
+        let cooked = cook_checked(
+            &Mesh::grid(3, 3, 1.0, 1.0),
+            &CookOptions { tethers, ..CookOptions::default() },
+        );
         assert_eq!((cooked.fabric.tethers_per_particle, cooked.report.island_count), (0, 0));
     }
 }
@@ -107,7 +132,10 @@ fn seams_are_welded_and_results_reach_every_vertex() {
     seam.quads.push([4, 6, 7, 5]);
     seam.uvs.clear();
     let cooked = cook_checked(&seam, &pinned(&[4]));
-    assert_eq!(cooked.vertex_to_particle, [0, 1, 2, 3, 1, 4, 3, 5, 9].map(|p| (p < 9).then_some(p)));
+    assert_eq!(
+        cooked.vertex_to_particle,
+        [0, 1, 2, 3, 1, 4, 3, 5, 9].map(|p| (p < 9).then_some(p))
+    );
     assert_eq!((cooked.report.welded_vertex_count, cooked.report.dropped_vertex_count), (2, 1));
     assert_eq!(cooked.particles[1][3], 0.0, "a pin on either side of the seam pins both");
     let torn = cook_checked(&seam, &CookOptions { weld: Weld::Off, ..pinned(&[8]) });
@@ -117,7 +145,10 @@ fn seams_are_welded_and_results_reach_every_vertex() {
 #[test]
 fn a_tetrahedron_has_no_pair_twice() {
     let positions = [[0., 0., 0.], [1., 0., 0.], [0., 1., 0.], [0., 0., 1.]];
-    let cooked = cook_checked(&mesh(&positions, &[[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]), &pinned(&[]));
+    let cooked = cook_checked(
+        &mesh(&positions, &[[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]),
+        &pinned(&[]),
+    );
     assert_eq!(cooked.report.edge_count(), 6);
 }
 
@@ -125,7 +156,8 @@ fn a_tetrahedron_has_no_pair_twice() {
 fn mirrored_texture_islands_keep_their_columns() {
     let mut grid = Mesh::grid(6, 6, 1.0, 1.0);
     grid.uvs.iter_mut().for_each(|uv| uv[1] = (uv[1] - 0.4).abs());
-    let cooked = cook_checked(&grid, &CookOptions { direction: Direction::UvV, ..CookOptions::default() });
+    let cooked =
+        cook_checked(&grid, &CookOptions { direction: Direction::UvV, ..CookOptions::default() });
     assert_eq!(cooked.report.edge_count_of(PhaseKind::Vertical), 30);
 }
 
@@ -136,24 +168,57 @@ fn bad_options_are_refused_with_the_place() {
     let cases: [(CookOptions, &str); 13] = [
         (CookOptions { density: f32::NAN, ..default() }, "cook option density = NaN is outside"),
         (CookOptions { density: -1.0, ..default() }, "cook option density = -1 is outside"),
-        (CookOptions { weld: Weld::Distance(f32::INFINITY), ..default() }, "cook option weld distance = inf"),
-        (CookOptions { weld: Weld::Relative(-0.5), ..default() }, "cook option weld relative = -0.5"),
-        (CookOptions { direction: Direction::Gravity([0.0; 3]), ..default() }, "must be finite and not zero"),
-        (CookOptions { direction: Direction::Gravity([f32::NAN, 1.0, 0.0]), ..default() }, "must be finite"),
-        (CookOptions { pins: vec![1, u32::MAX], ..default() }, "cook option pins[1] is 4294967295, but the mesh has only 4"),
-        (CookOptions { max_fiber_length: Some(0), ..default() }, "cook option max_fiber_length = 0 is outside 1..="),
+        (
+            CookOptions { weld: Weld::Distance(f32::INFINITY), ..default() },
+            "cook option weld distance = inf",
+        ),
+        (
+            CookOptions { weld: Weld::Relative(-0.5), ..default() },
+            "cook option weld relative = -0.5",
+        ),
+        (
+            CookOptions { direction: Direction::Gravity([0.0; 3]), ..default() },
+            "must be finite and not zero",
+        ),
+        (
+            CookOptions { direction: Direction::Gravity([f32::NAN, 1.0, 0.0]), ..default() },
+            "must be finite",
+        ),
+        (
+            CookOptions { pins: vec![1, u32::MAX], ..default() },
+            "cook option pins[1] is 4294967295, but the mesh has only 4",
+        ),
+        (
+            CookOptions { max_fiber_length: Some(0), ..default() },
+            "cook option max_fiber_length = 0 is outside 1..=",
+        ),
         (CookOptions { max_turn: -0.1, ..default() }, "cook option max_turn"),
-        (CookOptions { max_tethers_per_particle: 0, ..default() }, "cook option max_tethers_per_particle = 0"),
-        (CookOptions { masses: Some(vec![1.0; 3]), ..default() }, "cook option masses has 3 entries; the mesh has 4"),
-        (CookOptions { masses: Some(vec![1.0, f32::NAN, 1.0, 1.0]), ..default() }, "cook option masses[1] = NaN"),
-        (CookOptions { vertex_stiffness: vec![0.0, 2.0, 0.0, 0.0], ..default() }, "cook option vertex_stiffness[1] = 2"),
+        (
+            CookOptions { max_tethers_per_particle: 0, ..default() },
+            "cook option max_tethers_per_particle = 0",
+        ),
+        (
+            CookOptions { masses: Some(vec![1.0; 3]), ..default() },
+            "cook option masses has 3 entries; the mesh has 4",
+        ),
+        (
+            CookOptions { masses: Some(vec![1.0, f32::NAN, 1.0, 1.0]), ..default() },
+            "cook option masses[1] = NaN",
+        ),
+        (
+            CookOptions { vertex_stiffness: vec![0.0, 2.0, 0.0, 0.0], ..default() },
+            "cook option vertex_stiffness[1] = 2",
+        ),
     ];
     for (options, expected) in cases {
         let error = cook(&grid, &options).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
     let bare = Mesh { uvs: Vec::new(), ..grid };
-    assert_eq!(cook(&bare, &CookOptions { direction: Direction::UvV, ..default() }).unwrap_err(), CookError::NoUvs);
+    assert_eq!(
+        cook(&bare, &CookOptions { direction: Direction::UvV, ..default() }).unwrap_err(),
+        CookError::NoUvs
+    );
 }
 
 #[test]
@@ -162,15 +227,21 @@ fn bad_meshes_are_refused_with_the_place() {
     let error = cook(&Mesh::default(), &default).unwrap_err();
     assert_eq!(error, CookError::Model(ModelError::Empty { what: "mesh positions" }));
     let error = cook(&mesh(&TRIANGLE, &[[0, 1, u32::MAX]]), &default).unwrap_err();
-    assert!(matches!(error, CookError::Model(ModelError::IndexOutOfRange { position: 2, .. })), "{error}");
-    let error = cook(&mesh(&[[f32::NAN; 3], [0.0; 3], [1.0; 3]], &[[0, 1, 2]]), &default).unwrap_err();
+    assert!(
+        matches!(error, CookError::Model(ModelError::IndexOutOfRange { position: 2, .. })),
+        "{error}"
+    );
+    let error =
+        cook(&mesh(&[[f32::NAN; 3], [0.0; 3], [1.0; 3]], &[[0, 1, 2]]), &default).unwrap_err();
     assert!(matches!(error, CookError::Model(ModelError::NotFinite { index: 0, .. })), "{error}");
     let error = cook(&mesh(&TRIANGLE, &[[0, 1, 1]]), &default).unwrap_err();
     assert!(matches!(error, CookError::NoFaces { degenerate: 1, .. }), "{error}");
     let tiny = TRIANGLE.map(|p| p.map(|x| x * 1e-12));
     let error = cook(&mesh(&tiny, &[[0, 1, 2]]), &default).unwrap_err();
     assert!(matches!(error, CookError::MassOutOfRange { vertex: 0, .. }), "{error}");
-    let error = cook(&mesh(&TRIANGLE, &[[0, 1, 2]]), &CookOptions { weld: Weld::Distance(2.0), ..default }).unwrap_err();
+    let error =
+        cook(&mesh(&TRIANGLE, &[[0, 1, 2]]), &CookOptions { weld: Weld::Distance(2.0), ..default })
+            .unwrap_err();
     assert!(error.to_string().ends_with("at weld distance 2 m"), "{error}");
 }
 
@@ -178,9 +249,14 @@ fn bad_meshes_are_refused_with_the_place() {
 fn coordinates_at_the_limits_cook_or_are_refused() {
     for scale in [1e-6f32, 1e6, 3e14, 1e15] {
         let huge = TRIANGLE.map(|p| p.map(|x| (x - 0.5) * 2.0 * scale));
-        match cook(&mesh(&huge, &[[0, 1, 2]]), &CookOptions { masses: Some(vec![1.0; 3]), ..pinned(&[0]) }) {
+        match cook(
+            &mesh(&huge, &[[0, 1, 2]]),
+            &CookOptions { masses: Some(vec![1.0; 3]), ..pinned(&[0]) },
+        ) {
             Ok(cooked) => cooked.into_cloth().validate().unwrap(),
-            Err(error) => assert!(matches!(error, CookError::Model(ModelError::OutOfRange { .. })), "{error}"),
+            Err(error) => {
+                assert!(matches!(error, CookError::Model(ModelError::OutOfRange { .. })), "{error}")
+            }
         }
     }
 }

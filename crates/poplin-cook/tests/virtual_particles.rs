@@ -4,7 +4,8 @@ use poplin_cook::{CookError, CookOptions, Cooked, VirtualParticles, cook};
 use poplin_model::Mesh;
 
 fn cooked(mesh: &Mesh, virtual_particles: VirtualParticles) -> Cooked {
-    cook(mesh, &CookOptions { virtual_particles, ..CookOptions::default() }).expect("the mesh cooks")
+    cook(mesh, &CookOptions { virtual_particles, ..CookOptions::default() })
+        .expect("the mesh cooks")
 }
 
 fn refused(virtual_particles: VirtualParticles) -> CookError {
@@ -52,14 +53,22 @@ fn small_triangles_share_points_and_large_ones_have_a_limit() {
     assert_eq!(cooked(&mesh, VirtualParticles::Spacing(2.0)).report.virtual_particle_count, 0);
     let fine = cooked(&Mesh::grid(21, 21, 1.0, 1.0), VirtualParticles::Spacing(0.1));
     assert_eq!(fine.report.virtual_particle_count, 100, "eight triangles for each point");
-    assert_eq!(cooked(&mesh, VirtualParticles::Spacing(1e-3)).report.virtual_particle_count, 2 * 256);
+    assert_eq!(
+        cooked(&mesh, VirtualParticles::Spacing(1e-3)).report.virtual_particle_count,
+        2 * 256
+    );
 }
 
 #[test]
 fn triangles_between_pins_get_none() {
     let mesh = Mesh::grid(3, 2, 1.0, 1.0);
-    let options = CookOptions { virtual_particles: VirtualParticles::PerTriangle(3), ..CookOptions::default() };
-    let of_pins = |pins: Vec<u32>| cook(&mesh, &CookOptions { pins, ..options.clone() }).unwrap().report.virtual_particle_count;
+    let options = CookOptions {
+        virtual_particles: VirtualParticles::PerTriangle(3),
+        ..CookOptions::default()
+    };
+    let of_pins = |pins: Vec<u32>| {
+        cook(&mesh, &CookOptions { pins, ..options.clone() }).unwrap().report.virtual_particle_count
+    };
     assert_eq!(of_pins(vec![0, 1]), 12, "two pins are not three");
     assert_eq!(of_pins(vec![0, 1, 3, 4]), 6, "the left quad is pinned");
     assert_eq!(of_pins((0..6).collect()), 0);
@@ -75,16 +84,33 @@ fn the_same_mesh_gives_the_same_points() {
 #[test]
 fn the_table_tells_the_count() {
     let cooked = cooked(&Mesh::grid(3, 3, 1.0, 1.0), VirtualParticles::PerTriangle(4));
-    assert!(cooked.report.to_string().contains("virtual               32  points of triangles that collide too\n"));
+    assert!(
+        cooked
+            .report
+            .to_string()
+            .contains("virtual               32  points of triangles that collide too\n")
+    );
 }
 
 #[test]
 fn numbers_out_of_range_are_refused() {
     for (choice, message) in [
-        (VirtualParticles::PerTriangle(0), "cook option virtual_particles per_triangle = 0 is outside 1..=64"),
-        (VirtualParticles::PerTriangle(65), "cook option virtual_particles per_triangle = 65 is outside 1..=64"),
-        (VirtualParticles::Spacing(f32::NAN), "cook option virtual_particles spacing = NaN is outside 0.000000001..=1000000"),
-        (VirtualParticles::Spacing(0.0), "cook option virtual_particles spacing = 0 is outside 0.000000001..=1000000"),
+        (
+            VirtualParticles::PerTriangle(0),
+            "cook option virtual_particles per_triangle = 0 is outside 1..=64",
+        ),
+        (
+            VirtualParticles::PerTriangle(65),
+            "cook option virtual_particles per_triangle = 65 is outside 1..=64",
+        ),
+        (
+            VirtualParticles::Spacing(f32::NAN),
+            "cook option virtual_particles spacing = NaN is outside 0.000000001..=1000000",
+        ),
+        (
+            VirtualParticles::Spacing(0.0),
+            "cook option virtual_particles spacing = 0 is outside 0.000000001..=1000000",
+        ),
     ] {
         assert_eq!(refused(choice).to_string(), message);
     }
@@ -93,8 +119,18 @@ fn numbers_out_of_range_are_refused() {
 #[test]
 fn too_many_points_are_refused_with_count_and_limit() {
     let mesh = Mesh::grid(257, 257, 1.0, 1.0);
-    let options = CookOptions { virtual_particles: VirtualParticles::Spacing(1e-5), bending: false, ..CookOptions::default() };
+    let options = CookOptions {
+        virtual_particles: VirtualParticles::Spacing(1e-5),
+        bending: false,
+        ..CookOptions::default()
+    };
     let error = cook(&mesh, &options).unwrap_err();
-    assert_eq!(error, CookError::TooManyVirtualParticles { count: 256 * 256 * 2 * 256, limit: 1 << 24 });
-    assert_eq!(error.to_string(), "cook option virtual_particles asks for 33554432 points; the limit is 16777216");
+    assert_eq!(
+        error,
+        CookError::TooManyVirtualParticles { count: 256 * 256 * 2 * 256, limit: 1 << 24 }
+    );
+    assert_eq!(
+        error.to_string(),
+        "cook option virtual_particles asks for 33554432 points; the limit is 16777216"
+    );
 }

@@ -18,12 +18,17 @@ pub struct AdapterReport {
 impl AdapterReport {
     /// Reads an adapter.
     pub fn new(adapter: &wgpu::Adapter) -> Self {
-        Self { info: adapter.get_info(), limits: adapter.limits(), tier_limits: tier_limits(&required_limits(adapter)) }
+        Self {
+            info: adapter.get_info(),
+            limits: adapter.limits(),
+            tier_limits: tier_limits(&required_limits(adapter)),
+        }
     }
 
     /// Most particles of one cloth in a tier.
     pub fn particles_in(&self, tier: MemoryTier) -> u64 {
-        let storage = self.limits.max_storage_buffer_binding_size.min(self.limits.max_buffer_size) / 16;
+        let storage =
+            self.limits.max_storage_buffer_binding_size.min(self.limits.max_buffer_size) / 16;
         let storage = storage.min(poplin_model::MAX_PARTICLES as u64);
         self.tier_limits.particles_in(tier).map_or(storage, |count| u64::from(count).min(storage))
     }

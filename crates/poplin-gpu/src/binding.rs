@@ -10,17 +10,29 @@ use crate::growable::GrowableBuffer;
 pub(crate) const UNIFORM_STRIDE: u64 = 256;
 
 /// The layout for storage buffers that the kernel only reads, or writes too.
-pub(crate) fn bind_group_layout(device: &wgpu::Device, label: &str, storage_read_only: &[bool]) -> wgpu::BindGroupLayout {
-    let entry = |binding: u32, ty: wgpu::BufferBindingType, has_dynamic_offset: bool| wgpu::BindGroupLayoutEntry {
-        binding,
-        visibility: wgpu::ShaderStages::COMPUTE,
-        ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: None },
-        count: None,
+pub(crate) fn bind_group_layout(
+    device: &wgpu::Device,
+    label: &str,
+    storage_read_only: &[bool],
+) -> wgpu::BindGroupLayout {
+    let entry = |binding: u32, ty: wgpu::BufferBindingType, has_dynamic_offset: bool| {
+        wgpu::BindGroupLayoutEntry {
+            binding,
+            visibility: wgpu::ShaderStages::COMPUTE,
+            ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: None },
+            count: None,
+        }
     };
-    let storage = |(binding, &read_only)| entry(binding, wgpu::BufferBindingType::Storage { read_only }, false);
+    let storage = |(binding, &read_only)| {
+        entry(binding, wgpu::BufferBindingType::Storage { read_only }, false)
+    };
     let uniform = entry(0, wgpu::BufferBindingType::Uniform, true);
-    let entries: Vec<_> = std::iter::once(uniform).chain((1..).zip(storage_read_only).map(storage)).collect();
-    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some(label), entries: &entries })
+    let entries: Vec<_> =
+        std::iter::once(uniform).chain((1..).zip(storage_read_only).map(storage)).collect();
+    device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label: Some(label),
+        entries: &entries,
+    })
 }
 
 /// Binds uniforms of type `T`, packed by [`push_uniform`], and whole storage buffers.
@@ -33,9 +45,17 @@ pub(crate) fn bind_group<T>(
 ) -> wgpu::BindGroup {
     let (buffer, size) = (uniforms.buffer(), NonZeroU64::new(size_of::<T>() as u64));
     let uniform = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset: 0, size });
-    let resources = std::iter::once(uniform).chain(storage.iter().map(|buffer| buffer.buffer().as_entire_binding()));
-    let entries: Vec<_> = (0..).zip(resources).map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource }).collect();
-    device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some(label), layout, entries: &entries })
+    let resources = std::iter::once(uniform)
+        .chain(storage.iter().map(|buffer| buffer.buffer().as_entire_binding()));
+    let entries: Vec<_> = (0..)
+        .zip(resources)
+        .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource })
+        .collect();
+    device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some(label),
+        layout,
+        entries: &entries,
+    })
 }
 
 /// Appends a uniform, so that the next one stands at the next dynamic offset.

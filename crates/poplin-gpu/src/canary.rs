@@ -29,7 +29,11 @@ impl CanaryReport {
     pub fn check(&self, adapter: &str) -> Result<(), GpuError> {
         for (canary, verdict) in [("NaN", &self.nan), ("barrier", &self.barrier)] {
             if let Err(message) = verdict {
-                return Err(GpuError::CanaryFailed { adapter: adapter.to_owned(), canary, message: message.clone() });
+                return Err(GpuError::CanaryFailed {
+                    adapter: adapter.to_owned(),
+                    canary,
+                    message: message.clone(),
+                });
             }
         }
         Ok(())
@@ -47,15 +51,37 @@ pub fn run_canaries(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Canary
     let wanted = LOOP_TRIPS[0] * LOOP_TRIPS[1];
     let counted = run(device, queue, Kernel::CanaryLoop, &LOOP_TRIPS, 1, &[])?[0];
 
-    let samples = [0.0, 1.0, -1e15, f32::MIN_POSITIVE, f32::NAN, -f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 2e15];
+    let samples = [
+        0.0,
+        1.0,
+        -1e15,
+        f32::MIN_POSITIVE,
+        f32::NAN,
+        -f32::NAN,
+        f32::INFINITY,
+        f32::NEG_INFINITY,
+        2e15,
+    ];
     let bits = samples.map(f32::to_bits);
     let judged = run(device, queue, Kernel::CanaryNan, &bits, bits.len(), &[])?;
-    let expected = samples.map(|value| u32::from(!value.is_finite() || value.abs() > poplin_model::MAX_COORDINATE));
-    let nan = if judged == expected { Ok(()) } else { Err(format!("for {samples:?} expected {expected:?}, got {judged:?}")) };
+    let expected = samples
+        .map(|value| u32::from(!value.is_finite() || value.abs() > poplin_model::MAX_COORDINATE));
+    let nan = if judged == expected {
+        Ok(())
+    } else {
+        Err(format!("for {samples:?} expected {expected:?}, got {judged:?}"))
+    };
 
     let lanes = 256u32.min(device.limits().max_compute_invocations_per_workgroup);
     let values: Vec<u32> = (0..lanes).map(|lane| lane * lane + 1).collect();
-    let sums = run(device, queue, Kernel::CanaryBarrier, &values, lanes as usize, &[("LANES", f64::from(lanes))])?;
+    let sums = run(
+        device,
+        queue,
+        Kernel::CanaryBarrier,
+        &values,
+        lanes as usize,
+        &[("LANES", f64::from(lanes))],
+    )?;
     let mut total = 0;
     let wrong = values.iter().zip(&sums).position(|(value, sum)| {
         total += value;
@@ -99,7 +125,10 @@ fn run(
         })
     };
     let samples = buffer(input.len(), wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST);
-    let output = buffer(output_count, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST);
+    let output = buffer(
+        output_count,
+        wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
+    );
     let staging = buffer(output_count, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST);
     queue.write_buffer(&samples, 0, bytemuck::cast_slice(input));
     // A sentinel, so that "not written" shows.
@@ -112,9 +141,11 @@ fn run(
             wgpu::BindGroupEntry { binding: 1, resource: samples.as_entire_binding() },
         ],
     });
-    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(kernel.name()) });
+    let mut encoder = device
+        .create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(kernel.name()) });
     {
-        let descriptor = wgpu::ComputePassDescriptor { label: Some(kernel.name()), timestamp_writes: None };
+        let descriptor =
+            wgpu::ComputePassDescriptor { label: Some(kernel.name()), timestamp_writes: None };
         let mut pass = encoder.begin_compute_pass(&descriptor);
         pass.set_pipeline(&pipeline);
         pass.set_bind_group(0, &bind_group, &[]);

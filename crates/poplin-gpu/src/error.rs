@@ -47,7 +47,9 @@ pub enum GpuError {
         limit: u64,
     },
     /// One iteration of a cloth needs more loop trips than the driver runs.
-    #[error("one iteration of the cloth needs {trips} loop trips per lane; this driver stops at {limit}")]
+    #[error(
+        "one iteration of the cloth needs {trips} loop trips per lane; this driver stops at {limit}"
+    )]
     LoopTooLong {
         /// Trips needed.
         trips: u64,

@@ -7,7 +7,10 @@ use poplin_model::{Cloth, Frame};
 
 use crate::adapters::{is_software, list_adapters};
 use crate::canary::{CanaryReport, run_canaries};
-use crate::{ClothId, Engine, EngineOptions, FramePart, GpuError, Readback, Snapshot, required_features, required_limits};
+use crate::{
+    ClothId, Engine, EngineOptions, FramePart, GpuError, Readback, Snapshot, required_features,
+    required_limits,
+};
 
 /// How long a wait for the GPU may take.
 const WAIT: Duration = Duration::from_secs(120);
@@ -50,13 +53,15 @@ impl Headless {
         let wanted_name = options.adapter_name.as_deref().map(str::to_lowercase);
         let fits = |adapter: &wgpu::Adapter| {
             let info = adapter.get_info();
-            let named = wanted_name.as_ref().is_none_or(|wanted| info.name.to_lowercase().contains(wanted));
+            let named =
+                wanted_name.as_ref().is_none_or(|wanted| info.name.to_lowercase().contains(wanted));
             named && !(options.real_gpu_only && is_software(&info))
         };
         list_adapters().into_iter().find(fits).ok_or_else(|| GpuError::NoAdapter {
             wanted: match (&options.adapter_name, options.real_gpu_only) {
                 (Some(name), _) => {
-                    let names: Vec<_> = list_adapters().iter().map(|adapter| adapter.get_info().name).collect();
+                    let names: Vec<_> =
+                        list_adapters().iter().map(|adapter| adapter.get_info().name).collect();
                     format!("wanted one named like `{name}`; there are: {}", names.join(", "))
                 }
                 (None, true) => "wanted a real GPU".to_owned(),
@@ -69,17 +74,23 @@ impl Headless {
     ///
     /// # Errors
     /// [`GpuError`] if the adapter gives no device or fails a canary.
-    pub fn with_adapter(adapter: &wgpu::Adapter, mut options: HeadlessOptions) -> Result<Self, GpuError> {
+    pub fn with_adapter(
+        adapter: &wgpu::Adapter,
+        mut options: HeadlessOptions,
+    ) -> Result<Self, GpuError> {
         let info = adapter.get_info();
-        let limits = if options.default_limits { wgpu::Limits::default() } else { required_limits(adapter) };
+        let limits =
+            if options.default_limits { wgpu::Limits::default() } else { required_limits(adapter) };
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("poplin.headless"),
             required_features: required_features(adapter),
             required_limits: limits,
             ..Default::default()
         };
-        let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
-            .map_err(|error| GpuError::NoDevice { adapter: info.name.clone(), message: error.to_string() })?;
+        let (device, queue) =
+            pollster::block_on(adapter.request_device(&descriptor)).map_err(|error| {
+                GpuError::NoDevice { adapter: info.name.clone(), message: error.to_string() }
+            })?;
         let errors = Arc::new(Mutex::new(Vec::new()));
         let sink = errors.clone();
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
@@ -159,7 +170,9 @@ impl Headless {
     }
 
     fn encoder(&self) -> wgpu::CommandEncoder {
-        self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("poplin.headless") })
+        self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
+            label: Some("poplin.headless"),
+        })
     }
 
     /// Waits until everything submitted is done.
@@ -233,7 +246,10 @@ fn wait(device: &wgpu::Device) -> Result<(), GpuError> {
 }
 
 /// Maps a submitted staging buffer, waits and gives its bytes.
-pub(crate) fn map_and_read(device: &wgpu::Device, staging: &wgpu::Buffer) -> Result<Vec<u8>, GpuError> {
+pub(crate) fn map_and_read(
+    device: &wgpu::Device,
+    staging: &wgpu::Buffer,
+) -> Result<Vec<u8>, GpuError> {
     let result = Arc::new(Mutex::new(None));
     let sink = result.clone();
     staging.map_async(wgpu::MapMode::Read, .., move |mapped| {
@@ -248,6 +264,7 @@ pub(crate) fn map_and_read(device: &wgpu::Device, staging: &wgpu::Buffer) -> Res
         Some(Err(error)) => return Err(GpuError::Readback(error.to_string())),
         None => return Err(GpuError::Readback("the mapping did not answer".to_owned())),
     }
-    let view = staging.get_mapped_range(..).map_err(|error| GpuError::Readback(error.to_string()))?;
+    let view =
+        staging.get_mapped_range(..).map_err(|error| GpuError::Readback(error.to_string()))?;
     Ok(view.to_vec())
 }

@@ -19,10 +19,13 @@ const STORAGE_READ_ONLY: [bool; 8] = [true, true, true, true, false, false, fals
 
 impl Pipelines {
     pub(crate) fn new(device: &wgpu::Device, shader_text: Option<&str>) -> Self {
-        let composed = compose(&Kernel::SimulateCloth.path()).expect("the embedded kernel composes; a test holds it");
+        let composed = compose(&Kernel::SimulateCloth.path())
+            .expect("the embedded kernel composes; a test holds it");
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some("poplin.simulate_cloth"),
-            source: wgpu::ShaderSource::Wgsl(shader_text.unwrap_or(&composed.text).to_owned().into()),
+            source: wgpu::ShaderSource::Wgsl(
+                shader_text.unwrap_or(&composed.text).to_owned().into(),
+            ),
         });
         let layout = bind_group_layout(device, "poplin.simulate_cloth.layout", &STORAGE_READ_ONLY);
         let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {

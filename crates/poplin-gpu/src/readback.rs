@@ -32,7 +32,10 @@ pub struct Snapshot {
 impl Snapshot {
     /// What the last frame did to the rigid bodies of a cloth, in their order; empty if the cloth was not simulated.
     pub fn body_impulses(&self, id: ClothId) -> Vec<BodyImpulse> {
-        let (Some(&count), Some(feedback)) = (self.impulse_rows.get(id.0), self.feedback.get(id.0)) else { return Vec::new() };
+        let (Some(&count), Some(feedback)) = (self.impulse_rows.get(id.0), self.feedback.get(id.0))
+        else {
+            return Vec::new();
+        };
         let begin = self.impulse_rows[..id.0].iter().sum::<u32>() as usize;
         body_impulses(&self.impulses[begin..begin + count as usize], feedback)
     }
@@ -60,7 +63,9 @@ impl Snapshot {
 
 /// Rows of impulses on bodies that each cloth has.
 fn rows_of(engine: &Engine) -> Vec<u32> {
-    (0..engine.cloth_count()).map(|cloth| engine.impulse_rows(ClothId(cloth)).len() as u32).collect()
+    (0..engine.cloth_count())
+        .map(|cloth| engine.impulse_rows(ClothId(cloth)).len() as u32)
+        .collect()
 }
 
 impl Readback {
@@ -72,7 +77,11 @@ impl Readback {
         let device = engine.device();
         let count = engine.cloth_count();
         let ranges = (0..count)
-            .map(|cloth| engine.particle_range(ClothId(cloth)).map(|range| range.start as usize..range.end as usize))
+            .map(|cloth| {
+                engine
+                    .particle_range(ClothId(cloth))
+                    .map(|range| range.start as usize..range.end as usize)
+            })
             .collect::<Result<Vec<_>, _>>()?;
         let particle_bytes = 16 * u64::from(engine.particle_count());
         let impulse_rows = rows_of(engine);
@@ -104,17 +113,41 @@ impl Readback {
         if feedback_bytes == 0 {
             return;
         }
-        encoder.copy_buffer_to_buffer(engine.particle_buffer(), 0, &self.staging, 0, self.particle_bytes);
+        encoder.copy_buffer_to_buffer(
+            engine.particle_buffer(),
+            0,
+            &self.staging,
+            0,
+            self.particle_bytes,
+        );
         let previous = engine.previous_particle_buffer();
-        encoder.copy_buffer_to_buffer(previous, 0, &self.staging, self.particle_bytes, self.particle_bytes);
-        encoder.copy_buffer_to_buffer(engine.feedback_buffer(), 0, &self.staging, 2 * self.particle_bytes, feedback_bytes);
+        encoder.copy_buffer_to_buffer(
+            previous,
+            0,
+            &self.staging,
+            self.particle_bytes,
+            self.particle_bytes,
+        );
+        encoder.copy_buffer_to_buffer(
+            engine.feedback_buffer(),
+            0,
+            &self.staging,
+            2 * self.particle_bytes,
+            feedback_bytes,
+        );
         let mut destination = 2 * self.particle_bytes + feedback_bytes;
         for (cloth, &rows) in self.impulse_rows.iter().enumerate() {
             let present = engine.impulse_rows(ClothId(cloth));
             let bytes = 16 * u64::from(rows);
             if rows > 0 && present.len() == rows as usize {
                 let source = 16 * u64::from(present.start);
-                encoder.copy_buffer_to_buffer(engine.scratch_buffer(), source, &self.staging, destination, bytes);
+                encoder.copy_buffer_to_buffer(
+                    engine.scratch_buffer(),
+                    source,
+                    &self.staging,
+                    destination,
+                    bytes,
+                );
             }
             destination += bytes;
         }
@@ -130,10 +163,16 @@ impl Readback {
             // The receiver may be gone: then nobody waits for the result.
             let _ = sender.send(result);
         });
-        let result = receiver.receive().await.ok_or_else(|| GpuError::Readback("the device is gone".to_owned()))?;
+        let result = receiver
+            .receive()
+            .await
+            .ok_or_else(|| GpuError::Readback("the device is gone".to_owned()))?;
         result.map_err(|error| GpuError::Readback(error.to_string()))?;
         let snapshot = {
-            let view = self.staging.get_mapped_range(..).map_err(|error| GpuError::Readback(error.to_string()))?;
+            let view = self
+                .staging
+                .get_mapped_range(..)
+                .map_err(|error| GpuError::Readback(error.to_string()))?;
             let bytes: &[u8] = &view;
             let particles = self.particle_bytes as usize;
             let rows = self.impulse_rows.iter().sum::<u32>() as usize;
@@ -142,7 +181,9 @@ impl Readback {
                 current: bytemuck::pod_collect_to_vec(&bytes[..particles]),
                 previous: bytemuck::pod_collect_to_vec(&bytes[particles..2 * particles]),
                 feedback: bytemuck::pod_collect_to_vec(&bytes[2 * particles..feedback_end]),
-                impulses: bytemuck::pod_collect_to_vec(&bytes[feedback_end..feedback_end + 16 * rows]),
+                impulses: bytemuck::pod_collect_to_vec(
+                    &bytes[feedback_end..feedback_end + 16 * rows],
+                ),
                 impulse_rows: self.impulse_rows.clone(),
                 ranges: self.ranges.clone(),
             }

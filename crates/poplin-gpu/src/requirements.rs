@@ -18,9 +18,11 @@ pub fn required_limits(adapter: &wgpu::Adapter) -> wgpu::Limits {
         has.max_compute_workgroup_storage_size.max(limits.max_compute_workgroup_storage_size);
     limits.max_compute_invocations_per_workgroup =
         has.max_compute_invocations_per_workgroup.max(limits.max_compute_invocations_per_workgroup);
-    limits.max_compute_workgroup_size_x = has.max_compute_workgroup_size_x.max(limits.max_compute_workgroup_size_x);
+    limits.max_compute_workgroup_size_x =
+        has.max_compute_workgroup_size_x.max(limits.max_compute_workgroup_size_x);
     limits.max_buffer_size = has.max_buffer_size.max(limits.max_buffer_size);
-    limits.max_storage_buffer_binding_size = has.max_storage_buffer_binding_size.max(limits.max_storage_buffer_binding_size);
+    limits.max_storage_buffer_binding_size =
+        has.max_storage_buffer_binding_size.max(limits.max_storage_buffer_binding_size);
     limits
 }
 
@@ -28,17 +30,35 @@ pub fn required_limits(adapter: &wgpu::Adapter) -> wgpu::Limits {
 pub fn tier_limits(limits: &wgpu::Limits) -> TierLimits {
     TierLimits {
         workgroup_bytes: limits.max_compute_workgroup_storage_size,
-        invocations: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
+        invocations: limits
+            .max_compute_invocations_per_workgroup
+            .min(limits.max_compute_workgroup_size_x),
     }
 }
 
 /// Refuses a device below what every kernel needs.
 pub(crate) fn check_device(limits: &wgpu::Limits) -> Result<(), GpuError> {
     let needed = [
-        ("max_storage_buffers_per_shader_stage", u64::from(limits.max_storage_buffers_per_shader_stage), 8),
-        ("max_compute_workgroup_storage_size", u64::from(limits.max_compute_workgroup_storage_size), 16_384),
-        ("max_compute_invocations_per_workgroup", u64::from(limits.max_compute_invocations_per_workgroup), 32),
-        ("max_dynamic_uniform_buffers_per_pipeline_layout", u64::from(limits.max_dynamic_uniform_buffers_per_pipeline_layout), 1),
+        (
+            "max_storage_buffers_per_shader_stage",
+            u64::from(limits.max_storage_buffers_per_shader_stage),
+            8,
+        ),
+        (
+            "max_compute_workgroup_storage_size",
+            u64::from(limits.max_compute_workgroup_storage_size),
+            16_384,
+        ),
+        (
+            "max_compute_invocations_per_workgroup",
+            u64::from(limits.max_compute_invocations_per_workgroup),
+            32,
+        ),
+        (
+            "max_dynamic_uniform_buffers_per_pipeline_layout",
+            u64::from(limits.max_dynamic_uniform_buffers_per_pipeline_layout),
+            1,
+        ),
     ];
     match needed.into_iter().find(|&(_, value, needed)| value < needed) {
         Some((limit, value, needed)) => Err(GpuError::LimitTooLow { limit, value, needed }),

@@ -10,7 +10,11 @@ fn main() -> Result<(), IoError> {
     let mut sheet = ContactSheet::new(4, 2, 400)?;
     for side in 0..8_u8 {
         let (sin, cos) = (f32::from(side) * std::f32::consts::FRAC_PI_4).sin_cos();
-        let positions = mesh.positions.iter().map(|[x, y, z]| [cos * x + sin * z, *y, cos * z - sin * x]).collect();
+        let positions = mesh
+            .positions
+            .iter()
+            .map(|[x, y, z]| [cos * x + sin * z, *y, cos * z - sin * x])
+            .collect();
         sheet.add(
             format!("{} degrees", 45 * u16::from(side)),
             vec![Surface::new(positions, mesh.triangulated(), cloth_color(0))],

@@ -43,11 +43,20 @@ pub fn read_obj(path: impl AsRef<Path>) -> Result<Mesh, IoError> {
 /// # Errors
 /// [`IoError::FrameLength`] if `positions` are not as many as the mesh's, [`IoError::Write`] if the file cannot be
 /// written.
-pub fn write_obj(path: impl AsRef<Path>, mesh: &Mesh, positions: &[[f32; 3]]) -> Result<(), IoError> {
+pub fn write_obj(
+    path: impl AsRef<Path>,
+    mesh: &Mesh,
+    positions: &[[f32; 3]],
+) -> Result<(), IoError> {
     let path = path.as_ref();
     let (vertex_count, expected) = (positions.len(), mesh.positions.len());
     if vertex_count != expected {
-        return Err(IoError::FrameLength { path: path.to_path_buf(), frame: 0, vertex_count, expected });
+        return Err(IoError::FrameLength {
+            path: path.to_path_buf(),
+            frame: 0,
+            vertex_count,
+            expected,
+        });
     }
     let file = File::create(path).map_err(IoError::write(path))?;
     write_text(BufWriter::new(file), mesh, positions).map_err(IoError::write(path))
@@ -61,7 +70,11 @@ fn write_text(mut out: impl Write, mesh: &Mesh, positions: &[[f32; 3]]) -> std::
         writeln!(out, "vt {u} {v}")?;
     }
     let has_uvs = !mesh.uvs.is_empty();
-    let faces = mesh.quads.iter().map(|quad| &quad[..]).chain(mesh.triangles.iter().map(|triangle| &triangle[..]));
+    let faces = mesh
+        .quads
+        .iter()
+        .map(|quad| &quad[..])
+        .chain(mesh.triangles.iter().map(|triangle| &triangle[..]));
     for face in faces {
         write!(out, "f")?;
         for corner in face.iter().map(|&corner| u64::from(corner) + 1) {
@@ -74,13 +87,23 @@ fn write_text(mut out: impl Write, mesh: &Mesh, positions: &[[f32; 3]]) -> std::
 
 /// Reads OBJ text; `path` only names the source in errors.
 fn parse_obj(mut reader: impl BufRead, path: &Path) -> Result<Mesh, IoError> {
-    let mut parser =
-        Parser { path, line: 0, mesh: Mesh::default(), uvs: Vec::new(), corner_uvs: Vec::new(), pending: Vec::new() };
+    let mut parser = Parser {
+        path,
+        line: 0,
+        mesh: Mesh::default(),
+        uvs: Vec::new(),
+        corner_uvs: Vec::new(),
+        pending: Vec::new(),
+    };
     let mut bytes = Vec::new();
     loop {
         bytes.clear();
         parser.line += 1;
-        let length = reader.by_ref().take(MAX_LINE + 1).read_until(b'\n', &mut bytes).map_err(IoError::read(path))?;
+        let length = reader
+            .by_ref()
+            .take(MAX_LINE + 1)
+            .read_until(b'\n', &mut bytes)
+            .map_err(IoError::read(path))?;
         if length == 0 {
             return parser.finish();
         }
@@ -118,12 +141,14 @@ impl Parser<'_> {
         let mut words = text.split_ascii_whitespace();
         match words.next() {
             Some("v") => {
-                let position = self.numbers::<3>(text, "vertex", 3, self.mesh.positions.len(), "v x y z")?;
+                let position =
+                    self.numbers::<3>(text, "vertex", 3, self.mesh.positions.len(), "v x y z")?;
                 self.mesh.positions.push(position);
                 self.limit("mesh vertices", self.mesh.positions.len(), MAX_PARTICLES)
             }
             Some("vt") => {
-                let uv = self.numbers::<2>(text, "texture coordinate", 1, self.uvs.len(), "vt u v")?;
+                let uv =
+                    self.numbers::<2>(text, "texture coordinate", 1, self.uvs.len(), "vt u v")?;
                 self.uvs.push(uv);
                 self.limit("mesh texture coordinates", self.uvs.len(), MAX_FACES)
             }
@@ -150,7 +175,10 @@ impl Parser<'_> {
                 None => break,
             }
         }
-        match numbers.into_iter().find(|number: &f32| number.is_nan() || number.abs() > MAX_COORDINATE) {
+        match numbers
+            .into_iter()
+            .find(|number: &f32| number.is_nan() || number.abs() > MAX_COORDINATE)
+        {
             None => Ok(numbers),
             Some(value) => {
                 let (path, line) = (self.path.to_path_buf(), self.line);
@@ -163,10 +191,17 @@ impl Parser<'_> {
         let mut corners: Vec<u32> = Vec::with_capacity(4);
         for word in text.split_ascii_whitespace().skip(1) {
             let mut fields = word.split('/');
-            let vertex = self.index(text, fields.next().unwrap_or_default(), "vertex", self.mesh.positions.len())?;
+            let vertex = self.index(
+                text,
+                fields.next().unwrap_or_default(),
+                "vertex",
+                self.mesh.positions.len(),
+            )?;
             let uv = match fields.next() {
                 None | Some("") => CornerUv::Mixed,
-                Some(field) => CornerUv::One(self.index(text, field, "texture coordinate", self.uvs.len())?),
+                Some(field) => {
+                    CornerUv::One(self.index(text, field, "texture coordinate", self.uvs.len())?)
+                }
             };
             self.note_uv(vertex, uv);
             corners.push(vertex as u32);
@@ -182,9 +217,18 @@ impl Parser<'_> {
     }
 
     /// An index from 0; the file counts from 1, or back from the line with negative numbers.
-    fn index(&mut self, text: &str, field: &str, element: &'static str, count: usize) -> Result<usize, IoError> {
-        let number: i64 = field.parse().map_err(|_| self.malformed(text, "a face like `f 1 2 3` or `f 1/1 2/2 3/3`"))?;
-        let index = if number < 0 { number.checked_add(count as i64) } else { number.checked_sub(1) };
+    fn index(
+        &mut self,
+        text: &str,
+        field: &str,
+        element: &'static str,
+        count: usize,
+    ) -> Result<usize, IoError> {
+        let number: i64 = field
+            .parse()
+            .map_err(|_| self.malformed(text, "a face like `f 1 2 3` or `f 1/1 2/2 3/3`"))?;
+        let index =
+            if number < 0 { number.checked_add(count as i64) } else { number.checked_sub(1) };
         match index.and_then(|index| usize::try_from(index).ok()) {
             // A vertex may be listed after its face; one that no accepted file can have is refused at once.
             Some(index) if index < count => Ok(index),
@@ -233,17 +277,25 @@ impl Parser<'_> {
             CornerUv::Unset | CornerUv::Mixed => None,
         };
         if self.corner_uvs.len() == vertex_count {
-            self.mesh.uvs = self.corner_uvs.iter().map(uv_of).collect::<Option<_>>().unwrap_or_default();
+            self.mesh.uvs =
+                self.corner_uvs.iter().map(uv_of).collect::<Option<_>>().unwrap_or_default();
         }
         if self.mesh.uvs.is_empty() && !self.uvs.is_empty() {
-            log::info!("{}: texture coordinates dropped, not every vertex has exactly one", path.display());
+            log::info!(
+                "{}: texture coordinates dropped, not every vertex has exactly one",
+                path.display()
+            );
         }
         self.mesh.validate().map_err(|source| IoError::Mesh { path, source })?;
         Ok(self.mesh)
     }
 
     fn limit(&self, what: &'static str, count: usize, limit: usize) -> Result<(), IoError> {
-        if count > limit { Err(IoError::TooMany { path: self.path.to_path_buf(), what, count, limit }) } else { Ok(()) }
+        if count > limit {
+            Err(IoError::TooMany { path: self.path.to_path_buf(), what, count, limit })
+        } else {
+            Ok(())
+        }
     }
 
     fn malformed(&self, text: &str, expected: &'static str) -> IoError {
@@ -251,7 +303,13 @@ impl Parser<'_> {
         IoError::Malformed { path: self.path.to_path_buf(), line: self.line, text, expected }
     }
 
-    fn out_of_range(&self, line: usize, element: &'static str, index: i64, count: usize) -> IoError {
+    fn out_of_range(
+        &self,
+        line: usize,
+        element: &'static str,
+        index: i64,
+        count: usize,
+    ) -> IoError {
         IoError::IndexOutOfRange { path: self.path.to_path_buf(), line, element, index, count }
     }
 }
@@ -309,15 +367,30 @@ mod tests {
     #[test]
     fn faults_name_the_line_and_the_limit() {
         let cases = [
-            ("v 0 0 0\nv 1 nan 0\n", "test.obj:2: vertex 2 has the coordinate NaN, which is not a finite number below 1e15"),
-            ("v 1e30 0 0\n", "test.obj:1: vertex 1 has the coordinate 1e30, which is not a finite number below 1e15"),
+            (
+                "v 0 0 0\nv 1 nan 0\n",
+                "test.obj:2: vertex 2 has the coordinate NaN, which is not a finite number below 1e15",
+            ),
+            (
+                "v 1e30 0 0\n",
+                "test.obj:1: vertex 1 has the coordinate 1e30, which is not a finite number below 1e15",
+            ),
             ("v 0 0\n", "test.obj:1: cannot read `v 0 0`; expected v x y z"),
-            ("v 0 0 0\nf 1 1\n", "test.obj:2: cannot read `f 1 1`; expected a face of at least 3 corners"),
-            ("v 0 0 0\nf 1 1 x\n", "test.obj:2: cannot read `f 1 1 x`; expected a face like `f 1 2 3` or `f 1/1 2/2 3/3`"),
+            (
+                "v 0 0 0\nf 1 1\n",
+                "test.obj:2: cannot read `f 1 1`; expected a face of at least 3 corners",
+            ),
+            (
+                "v 0 0 0\nf 1 1 x\n",
+                "test.obj:2: cannot read `f 1 1 x`; expected a face like `f 1 2 3` or `f 1/1 2/2 3/3`",
+            ),
             ("v 0 0 0\nf 1 1 7\n", "test.obj:2: the face uses vertex 7, but there are only 1"),
             ("v 0 0 0\nf 1 1 0\n", "test.obj:2: the face uses vertex 0, but there are only 1"),
             ("v 0 0 0\nf 1 1 -2\n", "test.obj:2: the face uses vertex -2, but there are only 1"),
-            ("v 0 0 0\nf 1/1 1/-9 1\n", "test.obj:2: the face uses texture coordinate -9, but there are only 0"),
+            (
+                "v 0 0 0\nf 1/1 1/-9 1\n",
+                "test.obj:2: the face uses texture coordinate -9, but there are only 0",
+            ),
             ("", "test.obj: the file has no vertices"),
             ("v 0 0 0\n", "test.obj: the file has no faces"),
             ("v 0 0 0\n\0\x01\x02", "test.obj:2: this is not an OBJ text file"),
@@ -330,7 +403,10 @@ mod tests {
     #[test]
     fn an_endless_line_is_refused_early() {
         let endless = std::io::BufReader::new(std::io::repeat(b'v'));
-        assert!(matches!(parse_obj(endless, Path::new("x")), Err(IoError::NotText { line: 1, .. })));
+        assert!(matches!(
+            parse_obj(endless, Path::new("x")),
+            Err(IoError::NotText { line: 1, .. })
+        ));
     }
 
     #[test]
@@ -373,13 +449,19 @@ mod tests {
                 accepted += 1;
             }
         }
-        assert!((1..5000).contains(&accepted), "{accepted} mutants were accepted: the mutations test nothing");
+        assert!(
+            (1..5000).contains(&accepted),
+            "{accepted} mutants were accepted: the mutations test nothing"
+        );
     }
 
     #[test]
     fn a_written_mesh_reads_back_the_same() {
         let path = std::env::temp_dir().join(format!("poplin-io-obj-{}.obj", std::process::id()));
-        for mesh in [Mesh::grid(5, 4, 1.0, 0.3), Mesh { uvs: Vec::new(), ..Mesh::tube(7, 3, 0.1, 0.3, 1.0) }] {
+        for mesh in [
+            Mesh::grid(5, 4, 1.0, 0.3),
+            Mesh { uvs: Vec::new(), ..Mesh::tube(7, 3, 0.1, 0.3, 1.0) },
+        ] {
             write_obj(&path, &mesh, &mesh.positions).unwrap();
             assert_eq!(read_obj(&path).unwrap(), mesh);
         }
@@ -406,11 +488,17 @@ mod tests {
         let mut text = Vec::new();
         write_text(&mut text, &mesh, &mesh.positions).unwrap();
         let ours = parse(&text).unwrap();
-        let (models, _) =
-            tobj::load_obj_buf(&mut &text[..], &tobj::LoadOptions::default(), |_| Err(tobj::LoadError::GenericFailure)).unwrap();
+        let (models, _) = tobj::load_obj_buf(&mut &text[..], &tobj::LoadOptions::default(), |_| {
+            Err(tobj::LoadError::GenericFailure)
+        })
+        .unwrap();
         let theirs = &models[0].mesh;
-        let corners = theirs.indices.iter().map(|&index| &theirs.positions[index as usize * 3..index as usize * 3 + 3]);
-        let our_corners = ours.quads.iter().flatten().map(|&index| &ours.positions[index as usize][..]);
+        let corners = theirs
+            .indices
+            .iter()
+            .map(|&index| &theirs.positions[index as usize * 3..index as usize * 3 + 3]);
+        let our_corners =
+            ours.quads.iter().flatten().map(|&index| &ours.positions[index as usize][..]);
         assert!(our_corners.eq(corners));
     }
 }

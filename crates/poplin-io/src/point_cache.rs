@@ -41,7 +41,12 @@ impl PointCacheWriter {
     ///
     /// # Errors
     /// [`IoError::CacheField`] for a number out of range, [`IoError::Write`] if the file cannot be written.
-    pub fn create(path: impl AsRef<Path>, vertex_count: usize, start_frame: f32, sample_rate: f32) -> Result<Self, IoError> {
+    pub fn create(
+        path: impl AsRef<Path>,
+        vertex_count: usize,
+        start_frame: f32,
+        sample_rate: f32,
+    ) -> Result<Self, IoError> {
         let path = path.as_ref();
         check_header(path, vertex_count as i64, start_frame, sample_rate)?;
         let mut header = Vec::with_capacity(HEADER_LENGTH as usize);
@@ -65,11 +70,21 @@ impl PointCacheWriter {
     pub fn push(&mut self, positions: &[[f32; 3]]) -> Result<(), IoError> {
         let (vertex_count, expected) = (positions.len(), self.vertex_count);
         if vertex_count != expected {
-            return Err(IoError::FrameLength { path: self.path.clone(), frame: self.frame_count, vertex_count, expected });
+            return Err(IoError::FrameLength {
+                path: self.path.clone(),
+                frame: self.frame_count,
+                vertex_count,
+                expected,
+            });
         }
         if self.frame_count == i32::MAX as u32 {
             let limit = i32::MAX as usize;
-            return Err(IoError::TooMany { path: self.path.clone(), what: "point cache frames", count: limit + 1, limit });
+            return Err(IoError::TooMany {
+                path: self.path.clone(),
+                what: "point cache frames",
+                count: limit + 1,
+                limit,
+            });
         }
         self.bytes.clear();
         self.bytes.extend(positions.iter().flatten().flat_map(|value| value.to_le_bytes()));
@@ -132,13 +147,16 @@ impl PointCache {
         let mut file = File::open(path).map_err(IoError::open(path))?;
         let length = file.metadata().map_err(IoError::read(path))?.len();
         let mut header = [0; HEADER_LENGTH as usize];
-        let is_cache = length >= HEADER_LENGTH && file.read_exact(&mut header).is_ok() && header.starts_with(SIGNATURE);
+        let is_cache = length >= HEADER_LENGTH
+            && file.read_exact(&mut header).is_ok()
+            && header.starts_with(SIGNATURE);
         if !is_cache {
             return Err(IoError::NotACache { path: path.to_path_buf() });
         }
         let word = |at: usize| [header[at], header[at + 1], header[at + 2], header[at + 3]];
         let (version, vertex_count) = (i32::from_le_bytes(word(12)), i32::from_le_bytes(word(16)));
-        let (start_frame, sample_rate) = (f32::from_le_bytes(word(20)), f32::from_le_bytes(word(24)));
+        let (start_frame, sample_rate) =
+            (f32::from_le_bytes(word(20)), f32::from_le_bytes(word(24)));
         let frame_count = i32::from_le_bytes(word(28));
         check_field(path, "version", version.into(), version == VERSION, "1")?;
         check_field(path, "frame count", frame_count.into(), frame_count >= 0, "0 or more")?;
@@ -149,7 +167,9 @@ impl PointCache {
             return Err(IoError::CacheTruncated { path: path.to_path_buf(), declared, held });
         }
         let mut bytes = Vec::new();
-        file.take(u64::from(declared) * frame_length).read_to_end(&mut bytes).map_err(IoError::read(path))?;
+        file.take(u64::from(declared) * frame_length)
+            .read_to_end(&mut bytes)
+            .map_err(IoError::read(path))?;
         let (words, _) = bytes.as_chunks::<4>();
         let (positions, _) = words.as_chunks::<3>();
         let positions = positions.iter().map(|position| position.map(f32::from_le_bytes)).collect();
@@ -167,16 +187,37 @@ impl PointCache {
     }
 }
 
-fn check_header(path: &Path, vertex_count: i64, start_frame: f32, sample_rate: f32) -> Result<(), IoError> {
+fn check_header(
+    path: &Path,
+    vertex_count: i64,
+    start_frame: f32,
+    sample_rate: f32,
+) -> Result<(), IoError> {
     let fits = (1..=MAX_PARTICLES as i64).contains(&vertex_count);
     check_field(path, "vertex count", vertex_count as f64, fits, "1 to 16777216 (2^24)")?;
-    check_field(path, "start frame", start_frame.into(), start_frame.is_finite(), "a finite number")?;
+    check_field(
+        path,
+        "start frame",
+        start_frame.into(),
+        start_frame.is_finite(),
+        "a finite number",
+    )?;
     let fits = sample_rate.is_finite() && sample_rate > 0.0;
     check_field(path, "sample rate", sample_rate.into(), fits, "a finite number above 0")
 }
 
-fn check_field(path: &Path, field: &'static str, value: f64, fits: bool, expected: &'static str) -> Result<(), IoError> {
-    if fits { Ok(()) } else { Err(IoError::CacheField { path: path.to_path_buf(), field, value, expected }) }
+fn check_field(
+    path: &Path,
+    field: &'static str,
+    value: f64,
+    fits: bool,
+    expected: &'static str,
+) -> Result<(), IoError> {
+    if fits {
+        Ok(())
+    } else {
+        Err(IoError::CacheField { path: path.to_path_buf(), field, value, expected })
+    }
 }
 
 #[cfg(test)]
@@ -197,8 +238,11 @@ mod tests {
         }
     }
 
-    const FRAMES: [[[f32; 3]; 2]; 3] =
-        [[[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]], [[-1.0, 0.5, 1e-20], [7.0, 8.0, 9.0]], [[1e9, 0.0, 0.0], [0.1, 0.2, 0.3]]];
+    const FRAMES: [[[f32; 3]; 2]; 3] = [
+        [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]],
+        [[-1.0, 0.5, 1e-20], [7.0, 8.0, 9.0]],
+        [[1e9, 0.0, 0.0], [0.1, 0.2, 0.3]],
+    ];
 
     fn write_frames(path: &Path) {
         let mut writer = PointCacheWriter::create(path, 2, 1.0, 1.0).unwrap();
@@ -211,7 +255,10 @@ mod tests {
         let file = TemporaryFile::new("round-trip");
         write_frames(&file.0);
         let cache = PointCache::read(&file.0).unwrap();
-        assert_eq!((cache.vertex_count, cache.start_frame, cache.sample_rate, cache.frame_count()), (2, 1.0, 1.0, 3));
+        assert_eq!(
+            (cache.vertex_count, cache.start_frame, cache.sample_rate, cache.frame_count()),
+            (2, 1.0, 1.0, 3)
+        );
         for (index, frame) in FRAMES.iter().enumerate() {
             assert_eq!(cache.frame(index), Some(&frame[..]));
         }
@@ -246,15 +293,22 @@ mod tests {
         let file = TemporaryFile::new("length");
         let mut writer = PointCacheWriter::create(&file.0, 2, 0.0, 1.0).unwrap();
         let error = writer.push(&[[0.0; 3]]).unwrap_err();
-        assert!(matches!(error, IoError::FrameLength { frame: 0, vertex_count: 1, expected: 2, .. }), "{error}");
+        assert!(
+            matches!(error, IoError::FrameLength { frame: 0, vertex_count: 1, expected: 2, .. }),
+            "{error}"
+        );
     }
 
     #[test]
     fn impossible_headers_are_refused_before_the_file_is_touched() {
         let file = TemporaryFile::new("header");
-        for (vertices, start, rate) in
-            [(0, 0.0, 1.0), (MAX_PARTICLES + 1, 0.0, 1.0), (1, f32::NAN, 1.0), (1, 0.0, 0.0), (1, 0.0, f32::INFINITY)]
-        {
+        for (vertices, start, rate) in [
+            (0, 0.0, 1.0),
+            (MAX_PARTICLES + 1, 0.0, 1.0),
+            (1, f32::NAN, 1.0),
+            (1, 0.0, 0.0),
+            (1, 0.0, f32::INFINITY),
+        ] {
             let error = PointCacheWriter::create(&file.0, vertices, start, rate).unwrap_err();
             assert!(matches!(error, IoError::CacheField { .. }), "{error}");
         }
@@ -265,7 +319,10 @@ mod tests {
     #[test]
     fn a_full_disk_is_reported() {
         let error = PointCacheWriter::create("/dev/full", 2, 0.0, 1.0).unwrap_err();
-        assert!(error.to_string().contains("cannot write /dev/full: No space left on device"), "{error}");
+        assert!(
+            error.to_string().contains("cannot write /dev/full: No space left on device"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use poplin_io::scene::{
-    BoxShape, CapsuleShape, ColliderShape, MAX_SCENE_PARTICLES, PlaneShape, Scene, SceneError, Shape, SphereShape, Tethers,
-    VirtualParticles, colliders_in_frame,
+    BoxShape, CapsuleShape, ColliderShape, MAX_SCENE_PARTICLES, PlaneShape, Scene, SceneError,
+    Shape, SphereShape, Tethers, VirtualParticles, colliders_in_frame,
 };
 use poplin_model::{ClothCollision, Pose, Solver};
 
@@ -38,7 +38,11 @@ fn every_shipped_scene_builds() {
             let colliders = scene.build_colliders().unwrap();
             for index in 0..scene.cloths.len() {
                 let built = scene.build_cloth(index).unwrap();
-                assert!(!built.pinned.is_empty() || !colliders.is_empty(), "{}: nothing holds it", path.display());
+                assert!(
+                    !built.pinned.is_empty() || !colliders.is_empty(),
+                    "{}: nothing holds it",
+                    path.display()
+                );
             }
             count += 1;
         }
@@ -64,8 +68,10 @@ fn defaults_fill_what_is_left_out() {
 
 #[test]
 fn whole_numbers_stand_for_decimals() {
-    let scene =
-        parse(&with("density = 1\ntransform = { translation = [1, 2, 3] }\nconfig = { solver_frequency = 600 }")).unwrap();
+    let scene = parse(&with(
+        "density = 1\ntransform = { translation = [1, 2, 3] }\nconfig = { solver_frequency = 600 }",
+    ))
+    .unwrap();
     assert_eq!(scene.cloths[0].config.solver_frequency, 600.0);
 }
 
@@ -74,11 +80,23 @@ fn a_scene_chooses_xpbd_and_says_what_goes_with_it() {
     let xpbd = "config = { solver = { xpbd = { substeps = 12 } }, bending_rigidity = 1e-5, bending_damping = 1e-7 }\n\
                 phases = { shearing = { compliance = 0.01, damping = 0.1 } }";
     let cloth = &parse(&with(xpbd)).unwrap().cloths[0];
-    assert_eq!((cloth.config.solver, cloth.config.bending_rigidity), (Solver::Xpbd { substeps: 12 }, 1e-5));
-    assert_eq!((cloth.phases.shearing.compliance, cloth.phases.shearing.config(2).damping), (0.01, 0.1));
-    assert_eq!(parse(&with("config = { solver = 'pbd' }")).unwrap().cloths[0].config.solver, Solver::Pbd);
+    assert_eq!(
+        (cloth.config.solver, cloth.config.bending_rigidity),
+        (Solver::Xpbd { substeps: 12 }, 1e-5)
+    );
+    assert_eq!(
+        (cloth.phases.shearing.compliance, cloth.phases.shearing.config(2).damping),
+        (0.01, 0.1)
+    );
+    assert_eq!(
+        parse(&with("config = { solver = 'pbd' }")).unwrap().cloths[0].config.solver,
+        Solver::Pbd
+    );
     let config = "config = { solver = { xpbd = { substeps = 0 } } }";
-    assert_eq!(message(&with(config)), "scene.toml:3:32: cloth[0].config.solver.xpbd.substeps = 0 is outside 1..=20000");
+    assert_eq!(
+        message(&with(config)),
+        "scene.toml:3:32: cloth[0].config.solver.xpbd.substeps = 0 is outside 1..=20000"
+    );
     let without = "config = { bending_rigidity = 1e-5 }";
     assert_eq!(
         message(&with(without)),
@@ -86,7 +104,10 @@ fn a_scene_chooses_xpbd_and_says_what_goes_with_it() {
     );
     let stiffness = "config = { solver = { xpbd = { substeps = 5 } } }\nphases = { vertical = { stiffness = 0.5 } }";
     let message = message(&with(stiffness));
-    assert!(message.ends_with("phase stiffness = 0.5 has no effect without solver pbd; leave it at 1"), "{message}");
+    assert!(
+        message.ends_with("phase stiffness = 0.5 has no effect without solver pbd; leave it at 1"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -97,17 +118,22 @@ fn copies_stand_apart_by_the_spacing() {
 
 #[test]
 fn pins_are_picked_before_the_cloth_is_moved() {
-    let built = parse(&with("pins = \"top:0%\"\ntransform = { rotation = [0, 0, 180], translation = [5, 0, 0] }"))
-        .unwrap()
-        .build_cloth(0)
-        .unwrap();
+    let built = parse(&with(
+        "pins = \"top:0%\"\ntransform = { rotation = [0, 0, 180], translation = [5, 0, 0] }",
+    ))
+    .unwrap()
+    .build_cloth(0)
+    .unwrap();
     assert_eq!(built.pinned, [0, 1, 2]);
     assert!((built.mesh.positions[2][0] - 4.0).abs() < 1e-6);
 }
 
 #[test]
 fn unknown_names_come_with_a_suggestion() {
-    assert_eq!(message(&with("denisty = 0.2")), "scene.toml:3:1: unknown key `denisty` in [[cloth]]; did you mean `density`?");
+    assert_eq!(
+        message(&with("denisty = 0.2")),
+        "scene.toml:3:1: unknown key `denisty` in [[cloth]]; did you mean `density`?"
+    );
     assert_eq!(
         message(&with("fabric = { tethers = \"geodesik\" }")),
         "scene.toml:3:22: unknown value `geodesik` in [[cloth]]; did you mean `geodesic`?"
@@ -133,7 +159,8 @@ fn unknown_names_come_with_a_suggestion() {
         "scene.toml:3:31: unknown key `rotaton` in [[cloth]]; did you mean `rotation`?"
     );
     assert!(
-        message(&with("[cloth.phases.bending]\nstifness = 1")).contains("in [cloth.phases.bending]; did you mean `stiffness`?")
+        message(&with("[cloth.phases.bending]\nstifness = 1"))
+            .contains("in [cloth.phases.bending]; did you mean `stiffness`?")
     );
 }
 
@@ -141,24 +168,63 @@ fn unknown_names_come_with_a_suggestion() {
 fn numbers_out_of_range_name_line_field_value_and_limit() {
     let cases = [
         ("density = -1", "scene.toml:3:1: cloth[0].density = -1 is outside 1e-6..=1000000 kg/m^2"),
-        ("density = nan", "scene.toml:3:1: cloth[0].density = NaN is outside 1e-6..=1000000 kg/m^2"),
+        (
+            "density = nan",
+            "scene.toml:3:1: cloth[0].density = NaN is outside 1e-6..=1000000 kg/m^2",
+        ),
         ("count = 0", "scene.toml:3:1: cloth[0].count = 0 is outside 1..=268435456"),
-        ("\nspacing = [0, inf, 0]", "scene.toml:4:1: cloth[0].spacing = inf is outside -1000000..=1000000 m"),
-        ("config = { damping = [0, 2, 0] }", "scene.toml:3:12: cloth[0].config.damping = 2 is outside 0..=1"),
-        ("config = { solver_frequency = 0.1 }", "scene.toml:3:12: cloth[0].config.solver_frequency = 0.1 is outside 1..=10000"),
-        ("config = { gravity = [0, nan, 0] }", "scene.toml:3:12: cloth[0].config.gravity = NaN is outside -1e15..=1e15"),
-        ("fabric = { max_fiber_length = 0 }", "scene.toml:3:12: cloth[0].fabric.max_fiber_length = 0 is outside 1..=1024"),
+        (
+            "\nspacing = [0, inf, 0]",
+            "scene.toml:4:1: cloth[0].spacing = inf is outside -1000000..=1000000 m",
+        ),
+        (
+            "config = { damping = [0, 2, 0] }",
+            "scene.toml:3:12: cloth[0].config.damping = 2 is outside 0..=1",
+        ),
+        (
+            "config = { solver_frequency = 0.1 }",
+            "scene.toml:3:12: cloth[0].config.solver_frequency = 0.1 is outside 1..=10000",
+        ),
+        (
+            "config = { gravity = [0, nan, 0] }",
+            "scene.toml:3:12: cloth[0].config.gravity = NaN is outside -1e15..=1e15",
+        ),
+        (
+            "fabric = { max_fiber_length = 0 }",
+            "scene.toml:3:12: cloth[0].fabric.max_fiber_length = 0 is outside 1..=1024",
+        ),
         (
             "[cloth.phases.shearing]\nstretch_limit = 0.5",
             "scene.toml:4:1: cloth[0].phases.shearing.stretch_limit = 0.5 is outside 1..=1000",
         ),
-        ("config = { drag_coefficient = 2 }", "scene.toml:3:12: cloth[0].config.drag_coefficient = 2 is outside 0..=1"),
-        ("config = { lift_coefficient = nan }", "scene.toml:3:12: cloth[0].config.lift_coefficient = NaN is outside 0..=1"),
-        ("config = { fluid_density = -1 }", "scene.toml:3:12: cloth[0].config.fluid_density = -1 is outside 0..=1000000"),
-        ("config = { angular_inertia = [0, 0, 2] }", "scene.toml:3:12: cloth[0].config.angular_inertia = 2 is outside 0..=1"),
-        ("config = { sleep_test_interval = 0 }", "scene.toml:3:12: cloth[0].config.sleep_test_interval = 0 is outside 1..=60000"),
-        ("[cloth.wind]\nvelocity = [0, nan, 0]", "scene.toml:4:1: cloth[0].wind.velocity = NaN is outside -1000..=1000 m/s"),
-        ("[cloth.wind]\ngust = { strength = -1 }", "scene.toml:4:10: cloth[0].wind.gust.strength = -1 is outside 0..=1000 m/s"),
+        (
+            "config = { drag_coefficient = 2 }",
+            "scene.toml:3:12: cloth[0].config.drag_coefficient = 2 is outside 0..=1",
+        ),
+        (
+            "config = { lift_coefficient = nan }",
+            "scene.toml:3:12: cloth[0].config.lift_coefficient = NaN is outside 0..=1",
+        ),
+        (
+            "config = { fluid_density = -1 }",
+            "scene.toml:3:12: cloth[0].config.fluid_density = -1 is outside 0..=1000000",
+        ),
+        (
+            "config = { angular_inertia = [0, 0, 2] }",
+            "scene.toml:3:12: cloth[0].config.angular_inertia = 2 is outside 0..=1",
+        ),
+        (
+            "config = { sleep_test_interval = 0 }",
+            "scene.toml:3:12: cloth[0].config.sleep_test_interval = 0 is outside 1..=60000",
+        ),
+        (
+            "[cloth.wind]\nvelocity = [0, nan, 0]",
+            "scene.toml:4:1: cloth[0].wind.velocity = NaN is outside -1000..=1000 m/s",
+        ),
+        (
+            "[cloth.wind]\ngust = { strength = -1 }",
+            "scene.toml:4:10: cloth[0].wind.gust.strength = -1 is outside 0..=1000 m/s",
+        ),
         (
             "[cloth.wind]\ngust = { strength = 1, period = -0.5 }",
             "scene.toml:4:24: cloth[0].wind.gust.period = -0.5 is outside 0.01..=1000000 s",
@@ -171,8 +237,14 @@ fn numbers_out_of_range_name_line_field_value_and_limit() {
             "[cloth.frame]\nkeys = [{ time = 0, rotation = [0, inf, 0] }]",
             "scene.toml:4:21: cloth[0].frame.keys[0].rotation = inf is outside -36000..=36000 degrees",
         ),
-        ("[cloth.frame]\nkeys = [{ time = nan }]", "scene.toml:4:11: cloth[0].frame.keys[0].time = NaN is outside 0..=1000000 s"),
-        ("transform = { scale = 0 }", "scene.toml:3:15: cloth[0].transform.scale = 0 is outside 1e-6..=1000000"),
+        (
+            "[cloth.frame]\nkeys = [{ time = nan }]",
+            "scene.toml:4:11: cloth[0].frame.keys[0].time = NaN is outside 0..=1000000 s",
+        ),
+        (
+            "transform = { scale = 0 }",
+            "scene.toml:3:15: cloth[0].transform.scale = 0 is outside 1e-6..=1000000",
+        ),
     ];
     for (lines, expected) in cases {
         assert_eq!(message(&with(lines)), expected);
@@ -182,14 +254,22 @@ fn numbers_out_of_range_name_line_field_value_and_limit() {
         message(&format!("[wind]\nvelocity = [0, 1e4, 0]\n{}", with(""))),
         "scene.toml:2:1: wind.velocity = 10000 is outside -1000..=1000 m/s"
     );
-    assert!(message(&with("[cloth.wind]\ngust = { seed = -1 }")).starts_with("scene.toml:4:17: invalid value"));
-    assert_eq!(message("frame_rate = 0\n"), "scene.toml:1:1: frame_rate = 0 is outside 0.1..=10000 1/s");
+    assert!(
+        message(&with("[cloth.wind]\ngust = { seed = -1 }"))
+            .starts_with("scene.toml:4:17: invalid value")
+    );
+    assert_eq!(
+        message("frame_rate = 0\n"),
+        "scene.toml:1:1: frame_rate = 0 is outside 0.1..=10000 1/s"
+    );
 }
 
 #[test]
 fn grids_out_of_range_are_refused_before_they_are_made() {
     let grid = |columns: u32, rows: u32| {
-        message(&format!("[[cloth]]\ngrid = {{ columns = {columns}, rows = {rows}, width = 1, height = 1 }}"))
+        message(&format!(
+            "[[cloth]]\ngrid = {{ columns = {columns}, rows = {rows}, width = 1, height = 1 }}"
+        ))
     };
     assert_eq!(grid(0, 5), "scene.toml:2:10: cloth[0].grid.columns = 0 is outside 2..=4294967295");
     assert_eq!(
@@ -222,13 +302,19 @@ fn a_cloth_has_exactly_one_shape() {
 
 #[test]
 fn a_scene_needs_a_cloth() {
-    assert_eq!(message("title = 'empty'\n"), "scene.toml:1:1: cloth is empty; it needs at least one [[cloth]]");
+    assert_eq!(
+        message("title = 'empty'\n"),
+        "scene.toml:1:1: cloth is empty; it needs at least one [[cloth]]"
+    );
 }
 
 #[test]
 fn a_missing_mesh_is_looked_for_beside_the_scene() {
     let error = Scene::parse("[[cloth]]\nmesh = 'no.obj'\n", "some/folder/scene.toml").unwrap_err();
-    assert_eq!(error.to_string(), "some/folder/scene.toml:2:1: cloth[0].mesh: there is no file some/folder/no.obj");
+    assert_eq!(
+        error.to_string(),
+        "some/folder/scene.toml:2:1: cloth[0].mesh: there is no file some/folder/no.obj"
+    );
 }
 
 #[test]
@@ -236,7 +322,11 @@ fn a_mesh_beside_the_scene_is_read() {
     let folder = std::env::temp_dir().join(format!("poplin-io-scene-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("one.obj"), "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n").unwrap();
-    std::fs::write(folder.join("scene.toml"), "[[cloth]]\nmesh = 'one.obj'\npins = ['corner:top-left']\n").unwrap();
+    std::fs::write(
+        folder.join("scene.toml"),
+        "[[cloth]]\nmesh = 'one.obj'\npins = ['corner:top-left']\n",
+    )
+    .unwrap();
     let scene = Scene::load(folder.join("scene.toml")).unwrap();
     assert_eq!(scene.cloths[0].shape, Shape::Mesh(folder.join("one.obj")));
     assert_eq!(scene.build_cloth(0).unwrap().pinned, [2]);
@@ -249,23 +339,30 @@ fn faulty_pins_are_found_in_their_line() {
         message(&with("pins = ['top:1%',\n  'topp:1%']"))
             .starts_with("scene.toml:4:3: cloth[0].pins[1]: cannot read the pin rule `topp:1%`: no such rule; accepted are ")
     );
-    assert!(
-        message(&with("pins = 'indices:12'"))
-            .starts_with("scene.toml:3:1: cloth[0].pins[0]: the pin rule `indices:12` names vertex 12")
-    );
+    assert!(message(&with("pins = 'indices:12'")).starts_with(
+        "scene.toml:3:1: cloth[0].pins[0]: the pin rule `indices:12` names vertex 12"
+    ));
     assert!(message(&with("pins = 'box:9,9,9,9,9,9'")).contains("selects none of the 12 vertices"));
-    assert!(message(&with("pins = 3")).contains("expected a pin rule like \"top:3%\", or a list of them"));
+    assert!(
+        message(&with("pins = 3"))
+            .contains("expected a pin rule like \"top:3%\", or a list of them")
+    );
 }
 
 #[test]
 fn keyframes_must_rise_in_time() {
-    let keys = |keys: &str| message(&with(&format!("animated_pins = [{{ pins = 'all', keys = [{keys}] }}]")));
+    let keys = |keys: &str| {
+        message(&with(&format!("animated_pins = [{{ pins = 'all', keys = [{keys}] }}]")))
+    };
     let key = |time: f32| format!("{{ time = {time}, translation = [0, 0, 0] }}");
     assert_eq!(
         keys(&format!("{}, {}", key(1.0), key(1.0))),
         "scene.toml:3:81: cloth[0].animated_pins[0].keys[1]: time 1 s does not come after 1 s"
     );
-    assert!(keys("").contains("cloth[0].animated_pins[0].keys is empty; it needs at least one keyframe"));
+    assert!(
+        keys("")
+            .contains("cloth[0].animated_pins[0].keys is empty; it needs at least one keyframe")
+    );
     assert!(keys(&key(-1.0)).contains("keys[0].time = -1 is outside 0..=1000000 s"));
 }
 
@@ -285,15 +382,22 @@ fn keyframes_of_a_frame_must_be_there_and_rise_in_time() {
 fn a_cloth_has_one_wind() {
     let expected = "cloth[0].config.wind_velocity is given beside a `wind` of the cloth or the scene; give only one";
     let settings = "config = { drag_coefficient = 0.1, wind_velocity = [1, 0, 0] }";
-    assert_eq!(message(&with(&format!("{settings}\nwind = {{}}"))), format!("scene.toml:3:36: {expected}"));
-    assert_eq!(message(&format!("wind = {{}}\n{}", with(settings))), format!("scene.toml:4:36: {expected}"));
+    assert_eq!(
+        message(&with(&format!("{settings}\nwind = {{}}"))),
+        format!("scene.toml:3:36: {expected}")
+    );
+    assert_eq!(
+        message(&format!("wind = {{}}\n{}", with(settings))),
+        format!("scene.toml:4:36: {expected}")
+    );
     assert_eq!(parse(&with(settings)).unwrap().cloths[0].wind, None);
 }
 
 #[test]
 fn a_cloth_without_a_wind_of_its_own_has_that_of_the_scene() {
     let text = format!("wind = {{ velocity = [3, 0, 0] }}\n{}{}", with(""), with("wind = {}"));
-    let winds = parse(&text).unwrap().cloths.into_iter().map(|cloth| cloth.wind.unwrap().velocity_at(0.5));
+    let winds =
+        parse(&text).unwrap().cloths.into_iter().map(|cloth| cloth.wind.unwrap().velocity_at(0.5));
     assert_eq!(winds.collect::<Vec<_>>(), [[3.0, 0.0, 0.0], [0.0; 3]]);
 }
 
@@ -316,7 +420,12 @@ fn texts_that_are_no_toml_name_line_and_column() {
 
 #[test]
 fn files_that_are_missing_or_no_text_are_named() {
-    assert!(Scene::load("no/such.toml").unwrap_err().to_string().starts_with("cannot open no/such.toml: "));
+    assert!(
+        Scene::load("no/such.toml")
+            .unwrap_err()
+            .to_string()
+            .starts_with("cannot open no/such.toml: ")
+    );
     let path = std::env::temp_dir().join(format!("poplin-io-binary-{}.toml", std::process::id()));
     std::fs::write(&path, b"title = 'x'\n\xff\xfe").unwrap();
     assert!(Scene::load(&path).unwrap_err().to_string().ends_with(":2:1: this is not UTF-8 text"));
@@ -334,7 +443,8 @@ fn mutated_scenes_never_panic() {
         (random % bound as u64) as usize
     };
     let alphabet = b"0123456789-.e[]{}=\"', \n#axn";
-    let good = ["cape.toml", "legs.toml", "drape.toml"].map(|name| std::fs::read(shipped().join(name)).unwrap());
+    let good = ["cape.toml", "legs.toml", "drape.toml"]
+        .map(|name| std::fs::read(shipped().join(name)).unwrap());
     for round in 0..4000 {
         let mut bytes = good[round % good.len()].clone();
         for _ in 0..1 + next(4) {
@@ -374,14 +484,25 @@ fn with_collider(lines: &str) -> String {
 #[test]
 fn colliders_of_every_shape_are_read() {
     let shapes = [
-        ("sphere = { radius = 0.3 }", ColliderShape::Sphere(SphereShape { radius: 0.3, center: [0.0; 3] })),
+        (
+            "sphere = { radius = 0.3 }",
+            ColliderShape::Sphere(SphereShape { radius: 0.3, center: [0.0; 3] }),
+        ),
         (
             "capsule = { from = [0, 0, 0], to = [0, 1, 0], radius = 0.1 }",
-            ColliderShape::Capsule(CapsuleShape { from: [0.0; 3], to: [0.0, 1.0, 0.0], radii: [0.1; 2] }),
+            ColliderShape::Capsule(CapsuleShape {
+                from: [0.0; 3],
+                to: [0.0, 1.0, 0.0],
+                radii: [0.1; 2],
+            }),
         ),
         (
             "capsule = { from = [0, 0, 0], to = [0, 1, 0], radii = [0.1, 0.05] }",
-            ColliderShape::Capsule(CapsuleShape { from: [0.0; 3], to: [0.0, 1.0, 0.0], radii: [0.1, 0.05] }),
+            ColliderShape::Capsule(CapsuleShape {
+                from: [0.0; 3],
+                to: [0.0, 1.0, 0.0],
+                radii: [0.1, 0.05],
+            }),
         ),
         (
             "plane = { normal = [0, 2, 0], offset = -1 }",
@@ -399,7 +520,10 @@ fn colliders_of_every_shape_are_read() {
     for (lines, shape) in shapes {
         let scene = parse(&with_collider(lines)).unwrap();
         let collider = &scene.colliders[0];
-        assert_eq!((collider.name.as_str(), &collider.shape, &collider.cloths), ("collider 0", &shape, &None));
+        assert_eq!(
+            (collider.name.as_str(), &collider.shape, &collider.cloths),
+            ("collider 0", &shape, &None)
+        );
         assert!(!scene.build_colliders().unwrap()[0].shapes.is_empty(), "{lines}");
     }
 }
@@ -414,7 +538,9 @@ fn the_points_behind_a_plane_are_those_below_its_offset() {
 #[test]
 fn colliders_follow_their_keys_and_act_on_the_cloths_they_name() {
     let keys = "keys = [{ time = 0 }, { time = 2, translation = [4, 0, 0] }]";
-    let lines = format!("sphere = {{ radius = 1 }}\ntransform = {{ translation = [0, 1, 0] }}\n{keys}\ncloths = ['sheet']");
+    let lines = format!(
+        "sphere = {{ radius = 1 }}\ntransform = {{ translation = [0, 1, 0] }}\n{keys}\ncloths = ['sheet']"
+    );
     let built = parse(&with_collider(&lines)).unwrap().build_colliders().unwrap();
     assert_eq!(built[0].pose(1.0).translation, [2.0, 0.0, 0.0]);
     assert_eq!(colliders_in_frame(&built, Pose::default(), 1.0).spheres, [[2.0, 1.0, 0.0, 1.0]]);
@@ -427,7 +553,8 @@ fn colliders_follow_their_keys_and_act_on_the_cloths_they_name() {
 fn a_mesh_collider_is_read_beside_the_scene() {
     let folder = std::env::temp_dir().join(format!("poplin-io-collider-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("quad.obj"), "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n").unwrap();
+    std::fs::write(folder.join("quad.obj"), "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n")
+        .unwrap();
     let text = with_collider("mesh = 'quad.obj'\ntransform = { scale = 3 }");
     std::fs::write(folder.join("scene.toml"), text).unwrap();
     let scene = Scene::load(folder.join("scene.toml")).unwrap();
@@ -441,15 +568,17 @@ fn a_mesh_collider_is_read_beside_the_scene() {
 
 #[test]
 fn a_collider_has_exactly_one_shape() {
-    let needs =
-        "scene.toml:4:1: collider[0] needs exactly one of `sphere`, `capsule`, `plane`, `box`, `convex` and `mesh`; it has";
+    let needs = "scene.toml:4:1: collider[0] needs exactly one of `sphere`, `capsule`, `plane`, `box`, `convex` and `mesh`; it has";
     assert_eq!(message(&with_collider("name = 'x'")), format!("{needs} none"));
     assert_eq!(
         message(&with_collider("sphere = { radius = 1 }\nbox = { size = [1, 1, 1] }")),
         format!("{needs} `sphere`, `box`")
     );
-    let capsule = |radii: &str| message(&with_collider(&format!("capsule = {{ from = [0, 0, 0], to = [0, 1, 0]{radii} }}")));
-    let needs = "scene.toml:5:1: collider[0].capsule needs exactly one of `radius` and `radii`; it has";
+    let capsule = |radii: &str| {
+        message(&with_collider(&format!("capsule = {{ from = [0, 0, 0], to = [0, 1, 0]{radii} }}")))
+    };
+    let needs =
+        "scene.toml:5:1: collider[0].capsule needs exactly one of `radius` and `radii`; it has";
     assert_eq!(capsule(""), format!("{needs} none"));
     assert_eq!(capsule(", radius = 1, radii = [1, 1]"), format!("{needs} `radius`, `radii`"));
 }
@@ -458,7 +587,10 @@ fn a_collider_has_exactly_one_shape() {
 fn faulty_colliders_are_found_in_their_line() {
     let sphere = "sphere = { radius = 1 }";
     let cases = [
-        ("sphere = { radius = -1 }", "5:12: collider[0].sphere.radius = -1 is outside 1e-6..=1000000 m"),
+        (
+            "sphere = { radius = -1 }",
+            "5:12: collider[0].sphere.radius = -1 is outside 1e-6..=1000000 m",
+        ),
         (
             "sphere = { radius = 1, center = [0, nan, 0] }",
             "5:24: collider[0].sphere.center = NaN is outside -1000000..=1000000 m",
@@ -471,25 +603,49 @@ fn faulty_colliders_are_found_in_their_line() {
             "capsule = { from = [0, 0, inf], to = [0, 1, 0], radius = 1 }",
             "5:13: collider[0].capsule.from = inf is outside -1000000..=1000000 m",
         ),
-        ("plane = { normal = [0, 0, 0] }", "5:11: collider[0].plane.normal has no direction: [0.0, 0.0, 0.0]"),
-        ("plane = { normal = [0, 1, 0], offset = nan }", "5:31: collider[0].plane.offset = NaN is outside -1000000..=1000000 m"),
+        (
+            "plane = { normal = [0, 0, 0] }",
+            "5:11: collider[0].plane.normal has no direction: [0.0, 0.0, 0.0]",
+        ),
+        (
+            "plane = { normal = [0, 1, 0], offset = nan }",
+            "5:31: collider[0].plane.offset = NaN is outside -1000000..=1000000 m",
+        ),
         ("box = { size = [1, 0, 1] }", "5:9: collider[0].box.size = 0 is outside 1e-6..=1000000 m"),
-        ("convex = { planes = [] }", "5:12: collider[0].convex.planes is empty; it needs at least one plane"),
+        (
+            "convex = { planes = [] }",
+            "5:12: collider[0].convex.planes is empty; it needs at least one plane",
+        ),
         (
             "[[collider.convex.planes]]\nnormal = [0, 1, 0]\n[[collider.convex.planes]]\nnormal = [0, 0, 0]",
             "8:1: collider[0].convex.planes[1].normal has no direction: [0.0, 0.0, 0.0]",
         ),
         ("mesh = 'no.obj'", "5:1: collider[0].mesh: there is no file no.obj"),
-        ("sphere = { radius = 1, centre = [0, 0, 0] }", "5:24: unknown key `centre` in [[collider]]; did you mean `center`?"),
-        ("spere = { radius = 1 }", "5:1: unknown key `spere` in [[collider]]; did you mean `sphere`?"),
-        ("plane = { normals = [0, 1, 0] }", "5:11: unknown key `normals` in [[collider]]; did you mean `normal`?"),
+        (
+            "sphere = { radius = 1, centre = [0, 0, 0] }",
+            "5:24: unknown key `centre` in [[collider]]; did you mean `center`?",
+        ),
+        (
+            "spere = { radius = 1 }",
+            "5:1: unknown key `spere` in [[collider]]; did you mean `sphere`?",
+        ),
+        (
+            "plane = { normals = [0, 1, 0] }",
+            "5:11: unknown key `normals` in [[collider]]; did you mean `normal`?",
+        ),
     ];
     for (lines, expected) in cases {
         assert_eq!(message(&with_collider(lines)), format!("scene.toml:{expected}"));
     }
     let cases = [
-        ("transform = { scale = 0 }", "6:15: collider[0].transform.scale = 0 is outside 1e-6..=1000000"),
-        ("keys = [{ time = 1 }, { time = 1 }]", "6:23: collider[0].keys[1]: time 1 s does not come after 1 s"),
+        (
+            "transform = { scale = 0 }",
+            "6:15: collider[0].transform.scale = 0 is outside 1e-6..=1000000",
+        ),
+        (
+            "keys = [{ time = 1 }, { time = 1 }]",
+            "6:23: collider[0].keys[1]: time 1 s does not come after 1 s",
+        ),
         (
             "keys = [{ time = 0, rotation = [nan, 0, 0] }]",
             "6:21: collider[0].keys[0].rotation = NaN is outside -36000..=36000 degrees",
@@ -497,10 +653,16 @@ fn faulty_colliders_are_found_in_their_line() {
         ("keys = [{ tim = 0 }]", "6:11: unknown key `tim` in [[collider]]; did you mean `time`?"),
         ("cloths = []", "6:1: collider[0].cloths is empty; it needs at least one cloth"),
         ("cloths = ['shet']", "6:11: unknown cloth `shet` in [[collider]]; did you mean `sheet`?"),
-        ("cloths = ['sheet', 'x']", "6:20: unknown cloth `x` in [[collider]]; expected one of `sheet`"),
+        (
+            "cloths = ['sheet', 'x']",
+            "6:20: unknown cloth `x` in [[collider]]; expected one of `sheet`",
+        ),
     ];
     for (lines, expected) in cases {
-        assert_eq!(message(&with_collider(&format!("{sphere}\n{lines}"))), format!("scene.toml:{expected}"));
+        assert_eq!(
+            message(&with_collider(&format!("{sphere}\n{lines}"))),
+            format!("scene.toml:{expected}")
+        );
     }
 }
 
@@ -513,7 +675,8 @@ fn virtual_particles_are_none_so_many_per_triangle_or_so_far_apart() {
     assert_eq!(of("{ per_triangle = 4 }"), VirtualParticles::PerTriangle(4));
     assert_eq!(of("{ spacing = 0.01 }"), VirtualParticles::Spacing(0.01));
     assert_eq!(of("'none'"), VirtualParticles::None);
-    let refused = |value: &str| message(&with(&format!("fabric = {{ virtual_particles = {value} }}")));
+    let refused =
+        |value: &str| message(&with(&format!("fabric = {{ virtual_particles = {value} }}")));
     assert_eq!(
         refused("{ per_triangle = 65 }"),
         "scene.toml:3:34: cloth[0].fabric.virtual_particles.per_triangle = 65 is outside 1..=64"
@@ -522,7 +685,11 @@ fn virtual_particles_are_none_so_many_per_triangle_or_so_far_apart() {
         refused("{ spacing = 0 }"),
         "scene.toml:3:34: cloth[0].fabric.virtual_particles.spacing = 0 is outside 1e-6..=1000000 m"
     );
-    assert!(refused("{ spacin = 0.1 }").ends_with("did you mean `spacing`?"), "{}", refused("{ spacin = 0.1 }"));
+    assert!(
+        refused("{ spacin = 0.1 }").ends_with("did you mean `spacing`?"),
+        "{}",
+        refused("{ spacin = 0.1 }")
+    );
     assert!(refused("{ spacing = 0.1, per_triangle = 1 }").starts_with("scene.toml:3:"));
 }
 
@@ -531,7 +698,10 @@ fn the_scenes_of_the_documentation_are_valid() {
     let source = include_str!("../src/scene/mod.rs");
     let mut blocks = 0;
     for block in source.split("//! ```toml\n").skip(1) {
-        let lines = block.lines().take_while(|line| *line != "//! ```").map(|line| line.trim_start_matches("//!").trim_start());
+        let lines = block
+            .lines()
+            .take_while(|line| *line != "//! ```")
+            .map(|line| line.trim_start_matches("//!").trim_start());
         let text: Vec<_> = lines.collect();
         let scene = parse(&text.join("\n")).unwrap();
         scene.build_cloth(0).unwrap();
@@ -543,16 +713,24 @@ fn the_scenes_of_the_documentation_are_valid() {
 
 #[test]
 fn collision_between_cloths_has_a_table_of_its_own_and_keys_in_each_cloth() {
-    let cloth = with("config = { cloth_collision_distance = 0.02, collision_group = 2, collision_mask = 5 }");
+    let cloth = with(
+        "config = { cloth_collision_distance = 0.02, collision_group = 2, collision_mask = 5 }",
+    );
     let scene = parse(&format!("[cloth_collision]\nfriction = 0.3\nevery = 4\n{cloth}")).unwrap();
     let expected = ClothCollision { friction: 0.3, every: 4, ..ClothCollision::default() };
     assert_eq!(scene.cloth_collision, expected);
     let config = &scene.cloths[0].config;
-    assert_eq!((config.cloth_collision_distance, config.collision_group, config.collision_mask), (Some(0.02), 2, 5));
+    assert_eq!(
+        (config.cloth_collision_distance, config.collision_group, config.collision_mask),
+        (Some(0.02), 2, 5)
+    );
     assert_eq!(parse(&with("")).unwrap().cloth_collision, ClothCollision::default());
 
     let refused = message(&format!("[cloth_collision]\niterations = 0\n{cloth}"));
-    assert!(refused.contains("scene.toml:2") && refused.contains("cloth_collision.iterations = 0"), "{refused}");
+    assert!(
+        refused.contains("scene.toml:2") && refused.contains("cloth_collision.iterations = 0"),
+        "{refused}"
+    );
     let unknown = message(&format!("[cloth_collision]\nfricton = 0.3\n{cloth}"));
     assert!(unknown.contains("friction"), "{unknown}");
 }

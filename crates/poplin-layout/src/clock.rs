@@ -14,7 +14,8 @@ pub(crate) fn iteration_count(dt: f32, config: &ClothConfig) -> u32 {
         return 0;
     }
     match config.solver {
-        Solver::Pbd => ((dt * config.solver_frequency + 0.5).floor().max(1.0) as u32).min(MAX_ITERATIONS_PER_FRAME),
+        Solver::Pbd => ((dt * config.solver_frequency + 0.5).floor().max(1.0) as u32)
+            .min(MAX_ITERATIONS_PER_FRAME),
         Solver::Xpbd { substeps } => substeps,
     }
 }
@@ -54,7 +55,12 @@ impl FrameClock {
             let step = dt / iteration_count as f32;
             let step_ratio = step / self.last_step.unwrap_or(step);
             *self = Self { last_step: Some(step), ..Self::default() };
-            return Some(FrameSteps { iteration_count, step, step_ratio, gravity_scale: step * step });
+            return Some(FrameSteps {
+                iteration_count,
+                step,
+                step_ratio,
+                gravity_scale: step * step,
+            });
         }
         let step = dt / iteration_count as f32;
         if self.last_frequency != config.solver_frequency {
@@ -126,7 +132,10 @@ mod tests {
             clock.begin_frame(1.0 / 60.0, &config);
         }
         let first = clock.begin_frame(1.0 / 120.0, &config).unwrap();
-        assert!((first.gravity_scale.sqrt() - 1.0 / 60.0).abs() < 1e-7, "this frame's step is not yet in the average");
+        assert!(
+            (first.gravity_scale.sqrt() - 1.0 / 60.0).abs() < 1e-7,
+            "this frame's step is not yet in the average"
+        );
         assert_eq!(first.step_ratio, 0.5);
     }
 
@@ -142,7 +151,8 @@ mod tests {
 
     #[test]
     fn trapezoid_weights_are_flat_in_the_middle() {
-        let steps: VecDeque<f32> = (0..16).map(|i| if i == 0 || i == 15 { 3.0 } else { 1.0 }).collect();
+        let steps: VecDeque<f32> =
+            (0..16).map(|i| if i == 0 || i == 15 { 3.0 } else { 1.0 }).collect();
         // weights 1 2 2 ... 2 1: (3 + 3 + 14 * 2) / 30
         assert!((average_step(&steps).unwrap() - 34.0 / 30.0).abs() < 1e-6);
     }

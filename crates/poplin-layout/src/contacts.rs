@@ -125,7 +125,8 @@ impl ContactFrame {
     pub fn add(&mut self, index: usize, host: &HostCloth, frame: &Frame, particle_begin: u32) {
         let config = &host.cloth().config;
         let iteration_count = host.iteration_count(frame);
-        let row_begin = self.members.last().map_or(0, |last| last.row.row_begin + last.row.particle_count);
+        let row_begin =
+            self.members.last().map_or(0, |last| last.row.row_begin + last.row.particle_count);
         let row = ContactCloth {
             particle_begin,
             particle_count: host.cloth().particle_count() as u32,
@@ -137,12 +138,19 @@ impl ContactFrame {
             wake_distance: config.sleep_threshold * frame.dt / iteration_count.max(1) as f32,
             ..Zeroable::zeroed()
         };
-        self.members.push(Member { index, start: host.pose(), target: host.target_pose(), iteration_count, row });
+        self.members.push(Member {
+            index,
+            start: host.pose(),
+            target: host.target_pose(),
+            iteration_count,
+            row,
+        });
     }
 
     /// Cuts the frame into slices, each with a collision at its end.
     pub fn finish(&mut self, settings: &ClothCollision) {
-        self.largest_count = self.members.iter().map(|member| member.iteration_count).max().unwrap_or(0);
+        self.largest_count =
+            self.members.iter().map(|member| member.iteration_count).max().unwrap_or(0);
         if self.members.len() < 2 || self.largest_count == 0 || !collides(settings) {
             return self.clear();
         }
@@ -155,7 +163,10 @@ impl ContactFrame {
                 cloth_begin: self.cloths.len() as u32,
                 cloth_count: self.members.len() as u32,
                 row_count,
-                bucket_count: row_count.saturating_mul(2).clamp(SCAN_BLOCK, 1 << 30).next_power_of_two(),
+                bucket_count: row_count
+                    .saturating_mul(2)
+                    .clamp(SCAN_BLOCK, 1 << 30)
+                    .next_power_of_two(),
                 // A little more than the largest distance, so that rounding parts no two particles that touch.
                 cell_scale: 1.0 / (2.0 * radius * 1.001).max(MIN_CELL),
                 stiffness: settings.stiffness,
@@ -178,7 +189,9 @@ impl ContactFrame {
     /// Iterations of a cloth with `iteration_count` iterations that are over after a slice: the same share of the frame as in
     /// the cloth with the most, rounded up.
     pub fn slice_end(&self, iteration_count: u32, slice: u32) -> u32 {
-        let end = (u64::from(slice) + 1).saturating_mul(u64::from(self.every)).min(u64::from(self.largest_count));
+        let end = (u64::from(slice) + 1)
+            .saturating_mul(u64::from(self.every))
+            .min(u64::from(self.largest_count));
         (u64::from(iteration_count) * end).div_ceil(u64::from(self.largest_count.max(1))) as u32
     }
 
@@ -197,7 +210,12 @@ impl ContactFrame {
         let Some(parameters) = self.parameters.first() else { return ContactLens::default() };
         let (rows, cloths) = (u64::from(parameters.row_count), u64::from(parameters.cloth_count));
         let buckets = u64::from(parameters.bucket_count + SCAN_BLOCK);
-        ContactLens { rows: 2 * rows, cells: buckets + buckets / u64::from(SCAN_BLOCK), entries: 5 * rows, bounds: 7 * cloths }
+        ContactLens {
+            rows: 2 * rows,
+            cells: buckets + buckets / u64::from(SCAN_BLOCK),
+            entries: 5 * rows,
+            bounds: 7 * cloths,
+        }
     }
 }
 
@@ -217,9 +235,11 @@ pub struct ContactLens {
 impl Member {
     /// The cloth once `end` of its iterations are over.
     fn at(&self, end: u32) -> ContactCloth {
-        let share = |iterations: u32| f64::from(iterations) / f64::from(self.iteration_count.max(1));
+        let share =
+            |iterations: u32| f64::from(iterations) / f64::from(self.iteration_count.max(1));
         let (axes, origin) = stand(&self.start, &self.target, share(end));
-        let (axes_before, origin_before) = stand(&self.start, &self.target, share(end.saturating_sub(1)));
+        let (axes_before, origin_before) =
+            stand(&self.start, &self.target, share(end.saturating_sub(1)));
         let row = |v: DVec3| [v.x as f32, v.y as f32, v.z as f32, 0.0];
         let turn = axes - axes_before;
         ContactCloth {
@@ -243,7 +263,11 @@ fn stand(start: &Pose, target: &Pose, share: f64) -> (DMat3, DVec3) {
     if start == target || share >= 1.0 {
         return (DMat3::from_quat(rotation(target)), origin(target));
     }
-    let turned = if start.rotation == target.rotation { rotation(start) } else { rotation(start).slerp(rotation(target), share) };
+    let turned = if start.rotation == target.rotation {
+        rotation(start)
+    } else {
+        rotation(start).slerp(rotation(target), share)
+    };
     (DMat3::from_quat(turned), origin(start) + (origin(target) - origin(start)) * share)
 }
 

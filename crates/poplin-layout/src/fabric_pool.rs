@@ -109,8 +109,11 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
     let fiber_begin = append(&fabric.fiber_edge_begin);
     let vertex_begin = append(&fabric.fiber_vertices);
     let edge_begin = append(cast_slice(&fabric.rest_lengths));
-    let edge_stiffness_begin =
-        if fabric.edge_stiffness_log2.is_empty() { NO_OFFSET } else { append(cast_slice(&fabric.edge_stiffness_log2)) };
+    let edge_stiffness_begin = if fabric.edge_stiffness_log2.is_empty() {
+        NO_OFFSET
+    } else {
+        append(cast_slice(&fabric.edge_stiffness_log2))
+    };
 
     let anchors = anchors(fabric);
     let slot_of = |anchor: &u32| anchors.partition_point(|a| a < anchor) as u32;
@@ -123,8 +126,9 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
     let VirtualSets { set_begin: sets, bundles } = virtual_sets(fabric);
     let virtual_set_begin = append(&sets);
     let virtual_bundle_begin = append(bundles.as_flattened());
-    let virtual_weight_begin =
-        append(cast_slice(&fabric.virtual_particles.iter().flat_map(|point| point.weights).collect::<Vec<_>>()));
+    let virtual_weight_begin = append(cast_slice(
+        &fabric.virtual_particles.iter().flat_map(|point| point.weights).collect::<Vec<_>>(),
+    ));
     let bend_set_begin = append(&[0]);
     append(&fabric.bend_set_ends);
     let bend_row = |bend: &Bend| -> [u32; 6] {
@@ -187,7 +191,10 @@ fn virtual_sets(fabric: &Fabric) -> VirtualSets {
 
 /// First entry of each member, `[member_count + 1]`, then the groups of every member in ascending order: of particles their
 /// triangles, so that vertices gather what triangles give them and no order of threads can matter; of spheres their capsules.
-pub(crate) fn groups_by_member<const N: usize>(member_count: usize, groups: &[[u32; N]]) -> Vec<u32> {
+pub(crate) fn groups_by_member<const N: usize>(
+    member_count: usize,
+    groups: &[[u32; N]],
+) -> Vec<u32> {
     let mut table = vec![0; member_count + 1];
     for &member in groups.as_flattened() {
         table[member as usize + 1] += 1;
@@ -225,21 +232,28 @@ mod tests {
         let at = |begin: u32, count: usize| &pool[begin as usize..begin as usize + count];
         assert_eq!(at(offsets.tether_begin, 3), [1, 0, 1]);
         assert_eq!(at(offsets.anchor_begin, 2), [0, 2]);
-        assert_eq!(at(offsets.tether_begin + 3, 3), [1.0f32.to_bits(), 2.0f32.to_bits(), 3.0f32.to_bits()]);
+        assert_eq!(
+            at(offsets.tether_begin + 3, 3),
+            [1.0f32.to_bits(), 2.0f32.to_bits(), 3.0f32.to_bits()]
+        );
         assert_eq!(offsets.edge_stiffness_begin, NO_OFFSET);
     }
 
     #[test]
     fn bundles_of_a_set_share_no_particle() {
         let point = |corners| poplin_model::VirtualParticle { corners, weights: [0.5, 0.3, 0.2] };
-        let mut virtual_particles: Vec<_> = (0..100).flat_map(|k| [point([0, k + 1, k + 2]); 3]).collect();
+        let mut virtual_particles: Vec<_> =
+            (0..100).flat_map(|k| [point([0, k + 1, k + 2]); 3]).collect();
         virtual_particles.push(point([200, 201, 202]));
         let fabric = Fabric { particle_count: 203, virtual_particles, ..Default::default() };
         let VirtualSets { set_begin, bundles } = virtual_sets(&fabric);
         assert_eq!(set_begin.len(), 101, "all but one share particle 0");
         assert_eq!(bundles.iter().map(|bundle| bundle[4] - bundle[3]).sum::<u32>(), 301);
         for set in set_begin.windows(2) {
-            let mut corners: Vec<_> = bundles[set[0] as usize..set[1] as usize].iter().flat_map(|b| b[..3].to_vec()).collect();
+            let mut corners: Vec<_> = bundles[set[0] as usize..set[1] as usize]
+                .iter()
+                .flat_map(|b| b[..3].to_vec())
+                .collect();
             corners.sort_unstable();
             assert!(corners.windows(2).all(|pair| pair[0] != pair[1]), "{corners:?}");
         }

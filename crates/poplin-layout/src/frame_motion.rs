@@ -34,7 +34,13 @@ pub struct FrameVelocities {
 impl FrameMotion {
     /// A frame at rest.
     pub fn new(pose: Pose) -> Self {
-        Self { current: pose, target: pose, velocity: DVec3::ZERO, spin: DVec3::ZERO, keep_velocity: false }
+        Self {
+            current: pose,
+            target: pose,
+            velocity: DVec3::ZERO,
+            spin: DVec3::ZERO,
+            keep_velocity: false,
+        }
     }
 
     /// Where the frame stands after the last simulated frame.
@@ -67,7 +73,10 @@ impl FrameMotion {
     /// # Errors
     /// [`ModelError`] if the result is not finite.
     pub fn teleport(&mut self, delta: [f32; 3]) -> Result<(), ModelError> {
-        let shift = |pose: Pose| Pose { translation: std::array::from_fn(|k| pose.translation[k] + delta[k]), ..pose };
+        let shift = |pose: Pose| Pose {
+            translation: std::array::from_fn(|k| pose.translation[k] + delta[k]),
+            ..pose
+        };
         let (current, target) = (shift(self.current), shift(self.target));
         current.validate().and_then(|()| target.validate())?;
         (self.current, self.target) = (current, target);
@@ -112,7 +121,13 @@ impl FrameMotion {
         }
         self.keep_velocity = false;
         self.current = self.target;
-        FrameVelocities { rotation, velocity: self.velocity, last_velocity, spin: self.spin, last_spin }
+        FrameVelocities {
+            rotation,
+            velocity: self.velocity,
+            last_velocity,
+            spin: self.spin,
+            last_spin,
+        }
     }
 }
 
@@ -180,7 +195,12 @@ fn effective(values: [f32; 3], exponent: f32) -> DVec3 {
 
 /// The constants of one frame. With v, v0 the frame's velocity now and last frame, `alpha = (n + 1) / (2 n)` and n iterations
 /// of h seconds, the cloth feels `I (v0 - v)` spread over the iterations, gravity, and drag along with the frame.
-pub fn motion_constants(config: &ClothConfig, steps: &FrameSteps, frame: &FrameVelocities, kept: [f32; 3]) -> MotionConstants {
+pub fn motion_constants(
+    config: &ClothConfig,
+    steps: &FrameSteps,
+    frame: &FrameVelocities,
+    kept: [f32; 3],
+) -> MotionConstants {
     let h = f64::from(steps.step);
     let n = f64::from(steps.iteration_count);
     let exponent = config.stiffness_frequency * steps.step;
@@ -197,7 +217,12 @@ pub fn motion_constants(config: &ClothConfig, steps: &FrameSteps, frame: &FrameV
     MotionConstants { bias, previous_bias, wind, turn }
 }
 
-fn turn_constants(config: &ClothConfig, steps: &FrameSteps, frame: &FrameVelocities, kept: [f32; 3]) -> TurnConstants {
+fn turn_constants(
+    config: &ClothConfig,
+    steps: &FrameSteps,
+    frame: &FrameVelocities,
+    kept: [f32; 3],
+) -> TurnConstants {
     let h = f64::from(steps.step);
     let n = f64::from(steps.iteration_count);
     let exponent = config.stiffness_frequency * steps.step;
@@ -209,19 +234,24 @@ fn turn_constants(config: &ClothConfig, steps: &FrameSteps, frame: &FrameVelocit
 
     let drag = scaled_share(spin, effective(config.angular_drag, exponent));
     let inertia = scaled_share(spin - last_spin, widen(config.angular_inertia)) / n;
-    let centrifugal = (2.0 * n - 1.0) / n * scaled_share(spin, widen(config.centrifugal_inertia)) - inertia;
+    let centrifugal =
+        (2.0 * n - 1.0) / n * scaled_share(spin, widen(config.centrifugal_inertia)) - inertia;
 
     // The mean rotation of the frame m; centrifugal force is m x (m x r) = m (m . r) - r (m . m).
     let mean = -0.5 * h * (last_spin + spin);
     let outer = DMat3::from_cols(mean * mean.x, mean * mean.y, mean * mean.z) * centrifugal;
-    let cross =
-        DMat3::from_cols(DVec3::X.cross(mean) * -1.0, DVec3::Y.cross(mean) * -1.0, DVec3::Z.cross(mean) * -1.0) * centrifugal;
+    let cross = DMat3::from_cols(
+        DVec3::X.cross(mean) * -1.0,
+        DVec3::Y.cross(mean) * -1.0,
+        DVec3::Z.cross(mean) * -1.0,
+    ) * centrifugal;
     let square = centrifugal * mean.dot(mean);
     let factors = |ratio: f64| {
         let scale = widen(kept) * ratio;
         let columns = |values: DVec3| DMat3::from_diagonal(values);
-        let of_previous =
-            columns(DVec3::splat(square)) - outer - cross + rotation * columns(DVec3::splat(inertia) - scale) - double * inertia;
+        let of_previous = columns(DVec3::splat(square)) - outer - cross
+            + rotation * columns(DVec3::splat(inertia) - scale)
+            - double * inertia;
         let of_current = columns(DVec3::splat(square - inertia - drag)) - outer
             + cross
             + rotation * columns(DVec3::splat(inertia + drag) + scale);

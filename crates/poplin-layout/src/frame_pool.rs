@@ -7,8 +7,8 @@ use poplin_model::{Cloth, FiberSolver, PhaseConfig};
 use crate::frame_motion::{FrameVelocities, MotionConstants, TurnConstants, motion_constants};
 use crate::host::InputOffsets;
 use crate::{
-    ClothFrame, FabricOffsets, FrameSteps, IterationConstants, NO_OFFSET, PHASE_ROWS, PhaseConstants, effective_stiffness,
-    stiffness_to_log2,
+    ClothFrame, FabricOffsets, FrameSteps, IterationConstants, NO_OFFSET, PHASE_ROWS,
+    PhaseConstants, effective_stiffness, stiffness_to_log2,
 };
 
 /// Where a cloth lives: fixed from when it is added, but for its inputs.
@@ -61,7 +61,8 @@ fn constants_of_iterations(
     let turn = motion.turn.map(|turn| turn.rotation);
     (0..count).map(move |iteration| {
         let ratio = if iteration == 0 { step_ratio } else { 1.0 };
-        let share = if iteration + 1 == count { 1.0 } else { (iteration + 1) as f32 / count as f32 };
+        let share =
+            if iteration + 1 == count { 1.0 } else { (iteration + 1) as f32 / count as f32 };
         let constants = IterationConstants {
             velocity_scale: [kept[0] * ratio, kept[1] * ratio, kept[2] * ratio, share],
             bias: row(bias, iteration as f32 / count as f32),
@@ -69,7 +70,8 @@ fn constants_of_iterations(
             wind: row(wind, 0.0),
         };
         if let Some(rotation) = turn {
-            (bias, previous_bias, wind) = (rotation * bias, rotation * previous_bias, rotation * wind);
+            (bias, previous_bias, wind) =
+                (rotation * bias, rotation * previous_bias, rotation * wind);
         }
         constants
     })
@@ -77,7 +79,9 @@ fn constants_of_iterations(
 
 /// The columns of a turning frame's matrices: first iteration, other iterations, rotation.
 fn pack_turn(turn: &TurnConstants, pool: &mut Vec<[f32; 4]>) {
-    let mut push = |matrix: &DMat3| pool.extend([matrix.x_axis, matrix.y_axis, matrix.z_axis].map(|column| row(column, 0.0)));
+    let mut push = |matrix: &DMat3| {
+        pool.extend([matrix.x_axis, matrix.y_axis, matrix.z_axis].map(|column| row(column, 0.0)))
+    };
     turn.first.iter().for_each(&mut push);
     turn.rest.iter().for_each(&mut push);
     push(&turn.rotation);
@@ -87,16 +91,29 @@ fn pack_turn(turn: &TurnConstants, pool: &mut Vec<[f32; 4]>) {
 /// share loses its digits, and the edge gives way to everything anyway.
 const MIN_SOFT_SHARE: f32 = 1e-6;
 
-fn phase_constants(cloth: &Cloth, config: &PhaseConfig, solver: (FiberSolver, u32), exponent: f32, step: f32) -> PhaseConstants {
+fn phase_constants(
+    cloth: &Cloth,
+    config: &PhaseConfig,
+    solver: (FiberSolver, u32),
+    exponent: f32,
+    step: f32,
+) -> PhaseConstants {
     let phase = &cloth.fabric.phases[config.phase as usize];
     // multiplier^exponent = 2^(log2(multiplier) * exponent) = 1 - effective(log2(1 - (1 - multiplier)))
-    let multiplier = effective_stiffness(stiffness_to_log2(1.0 - config.stiffness_multiplier), exponent);
+    let multiplier =
+        effective_stiffness(stiffness_to_log2(1.0 - config.stiffness_multiplier), exponent);
     // XPBD, eq. 26: alpha~ = alpha / h^2, beta~ = h^2 beta, gamma = alpha~ beta~ / h = alpha beta / h.
-    let scaled = |compliance: f32, factor: f32, power| per_step(f64::from(compliance) * f64::from(factor), step, power);
+    let scaled = |compliance: f32, factor: f32, power| {
+        per_step(f64::from(compliance) * f64::from(factor), step, power)
+    };
     let has_range = config.compression_limit < config.stretch_limit;
     // With compliances a stiffness would count twice.
     let is_xpbd = cloth.config.solver.is_xpbd();
-    let stiffness = if is_xpbd { 1.0 } else { effective_stiffness(stiffness_to_log2(config.stiffness), exponent) };
+    let stiffness = if is_xpbd {
+        1.0
+    } else {
+        effective_stiffness(stiffness_to_log2(config.stiffness), exponent)
+    };
     PhaseConstants {
         stiffness,
         multiplier,
@@ -151,12 +168,18 @@ pub fn pack_cloth_frame<'a>(
     }
     let phase_begin = pool.len() as u32;
     for (phase, solver) in phases {
-        pool.extend_from_slice(cast_slice(&[phase_constants(cloth, phase, solver, exponent, step)]));
+        pool.extend_from_slice(cast_slice(&[phase_constants(
+            cloth, phase, solver, exponent, step,
+        )]));
     }
     let phase_count = (pool.len() as u32 - phase_begin) / PHASE_ROWS;
     // As of an edge: alpha beta / h with the compliance 1 / (B weight) of a bend and its damping D weight.
     let rigidity = f64::from(config.bending_rigidity);
-    let bending_damping = if rigidity > 0.0 { per_step(f64::from(config.bending_damping) / rigidity, step, 1) } else { 0.0 };
+    let bending_damping = if rigidity > 0.0 {
+        per_step(f64::from(config.bending_damping) / rigidity, step, 1)
+    } else {
+        0.0
+    };
     let fabric = &placement.fabric;
     // One impulse serves a triangle whose |normal| is twice its area, over one step.
     let wind_scale = if step > 0.0 { 0.5 * config.fluid_density / step } else { 0.0 };
@@ -193,7 +216,8 @@ pub fn pack_cloth_frame<'a>(
         separation_target: inputs.separation[1],
         wake_count: inputs.wake_count,
         acceleration_scale: step * step,
-        tether_stiffness: effective(config.tether_stiffness) / fabric.tethers_per_particle.max(1) as f32,
+        tether_stiffness: effective(config.tether_stiffness)
+            / fabric.tethers_per_particle.max(1) as f32,
         tether_scale: config.tether_scale,
         stiffness_exponent: exponent,
         drag: effective(config.drag_coefficient),

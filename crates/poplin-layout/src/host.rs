@@ -3,15 +3,17 @@
 use std::sync::OnceLock;
 
 use poplin_model::{
-    Cloth, ClothConfig, Colliders, FiberSolver, Frame, ModelError, Parallelepiped, Phase, PhaseConfig, Pose, RigidBody,
+    Cloth, ClothConfig, Colliders, FiberSolver, Frame, ModelError, Parallelepiped, Phase,
+    PhaseConfig, Pose, RigidBody,
 };
 
 use crate::colliders::{BODY_ROWS, HostColliders};
 use crate::fabric_pool::stage_scratch_len;
 use crate::self_collision::{HostSelfCollision, member_count};
 use crate::{
-    ClothPlacement, ColliderFrame, Feedback, FrameArrays, FrameClock, FrameMotion, InterpolatedArray, MAX_ITERATIONS_PER_FRAME,
-    NO_OFFSET, SelfCollisionFrame, Stage, StageMask, pack_cloth_frame,
+    ClothPlacement, ColliderFrame, Feedback, FrameArrays, FrameClock, FrameMotion,
+    InterpolatedArray, MAX_ITERATIONS_PER_FRAME, NO_OFFSET, SelfCollisionFrame, Stage, StageMask,
+    pack_cloth_frame,
 };
 
 /// A validated cloth in simulation. All changes act from the next frame on; one that really changes something wakes a
@@ -119,8 +121,9 @@ impl HostCloth {
     pub fn set_config(&mut self, config: ClothConfig) -> Result<(), ModelError> {
         self.cloth.validate_config(&config)?;
         self.is_woken |= config != self.cloth.config;
-        let distances =
-            |config: &ClothConfig| (config.thickness, config.self_collision_distance, config.cloth_collision_distance);
+        let distances = |config: &ClothConfig| {
+            (config.thickness, config.self_collision_distance, config.cloth_collision_distance)
+        };
         let old = std::mem::replace(&mut self.cloth.config, config);
         if distances(&old) != distances(&self.cloth.config) {
             self.self_collision.update(&self.cloth);
@@ -143,7 +146,10 @@ impl HostCloth {
     ///
     /// # Errors
     /// [`ModelError`] if the length differs from the particle count or a number is not finite; the old ones stay.
-    pub fn set_particle_accelerations(&mut self, accelerations: &[[f32; 3]]) -> Result<(), ModelError> {
+    pub fn set_particle_accelerations(
+        &mut self,
+        accelerations: &[[f32; 3]],
+    ) -> Result<(), ModelError> {
         self.check_length("particle_accelerations", accelerations.len())?;
         let old = std::mem::replace(&mut self.cloth.particle_accelerations, accelerations.to_vec());
         if let Err(error) = self.cloth.validate_accelerations() {
@@ -234,9 +240,17 @@ impl HostCloth {
     ///
     /// # Errors
     /// [`ModelError`] as [`HostCloth::set_spheres`], or if the lengths differ; the old spheres stay.
-    pub fn set_spheres_start_target(&mut self, start: &[[f32; 4]], target: &[[f32; 4]]) -> Result<(), ModelError> {
+    pub fn set_spheres_start_target(
+        &mut self,
+        start: &[[f32; 4]],
+        target: &[[f32; 4]],
+    ) -> Result<(), ModelError> {
         if start.len() != target.len() {
-            return Err(ModelError::Length { what: "target spheres", len: target.len(), expected: start.len() });
+            return Err(ModelError::Length {
+                what: "target spheres",
+                len: target.len(),
+                expected: start.len(),
+            });
         }
         for spheres in [start, target] {
             self.colliders.check(|copy| copy.spheres = spheres.to_vec())?;
@@ -290,7 +304,11 @@ impl HostCloth {
     ///
     /// # Errors
     /// [`ModelError`] if a number or index is out of range; the old mesh stays.
-    pub fn set_mesh(&mut self, vertices: &[[f32; 3]], triangles: &[[u32; 3]]) -> Result<(), ModelError> {
+    pub fn set_mesh(
+        &mut self,
+        vertices: &[[f32; 3]],
+        triangles: &[[u32; 3]],
+    ) -> Result<(), ModelError> {
         let (mesh_vertices, mesh_triangles) = (vertices.to_vec(), triangles.to_vec());
         Colliders { mesh_vertices, mesh_triangles, ..Colliders::default() }.validate_mesh()?;
         self.is_woken |= self.colliders.set_mesh(vertices, triangles);
@@ -304,7 +322,11 @@ impl HostCloth {
     pub fn set_mesh_vertices(&mut self, vertices: &[[f32; 3]]) -> Result<(), ModelError> {
         let expected = self.colliders.colliders().mesh_vertices.len();
         if vertices.len() != expected {
-            return Err(ModelError::Length { what: "mesh_vertices", len: vertices.len(), expected });
+            return Err(ModelError::Length {
+                what: "mesh_vertices",
+                len: vertices.len(),
+                expected,
+            });
         }
         poplin_model::check_finite("mesh_vertices", vertices)?;
         self.is_woken |= self.colliders.set_mesh_vertices(vertices);
@@ -323,7 +345,8 @@ impl HostCloth {
 
     /// Where the kernel leaves the impulses on bodies in the cloth's scratch; [`body_impulses`](crate::body_impulses) reads them.
     pub fn body_rows(&self) -> std::ops::Range<u32> {
-        let begin = self.stage_scratch_len + self.colliders.impulse_begin(self.cloth.particle_count() as u32);
+        let begin = self.stage_scratch_len
+            + self.colliders.impulse_begin(self.cloth.particle_count() as u32);
         begin..begin + BODY_ROWS * self.colliders.body_count()
     }
 
@@ -332,7 +355,11 @@ impl HostCloth {
     ///
     /// # Errors
     /// [`ModelError`] if an index or number is out of range, or a pinned particle is given mass; nothing is written.
-    pub fn write_particles(&mut self, indices: &[u32], particles: &[[f32; 4]]) -> Result<(), ModelError> {
+    pub fn write_particles(
+        &mut self,
+        indices: &[u32],
+        particles: &[[f32; 4]],
+    ) -> Result<(), ModelError> {
         self.cloth.validate_write(indices, particles)?;
         // A pin that is held by writing the same place every frame must not keep the cloth awake.
         let is_repeated = self.last_write.0 == indices && self.last_write.1 == particles;
@@ -388,7 +415,11 @@ impl HostCloth {
 
     fn check_length(&self, what: &'static str, len: usize) -> Result<(), ModelError> {
         let expected = self.cloth.particle_count();
-        if len == expected || len == 0 { Ok(()) } else { Err(ModelError::Length { what, len, expected }) }
+        if len == expected || len == 0 {
+            Ok(())
+        } else {
+            Err(ModelError::Length { what, len, expected })
+        }
     }
 
     fn check_spheres(&self, what: &'static str, spheres: &[[f32; 4]]) -> Result<(), ModelError> {
@@ -411,7 +442,9 @@ impl HostCloth {
     }
 
     fn has_particle_inputs(&self) -> bool {
-        self.motion_spheres.is_set() || self.separation_spheres.is_set() || !self.cloth.particle_accelerations.is_empty()
+        self.motion_spheres.is_set()
+            || self.separation_spheres.is_set()
+            || !self.cloth.particle_accelerations.is_empty()
     }
 
     /// Brings the inputs up to date and gives the vec4 that they take in `input_pool`. More than in the last frame means a
@@ -420,7 +453,8 @@ impl HostCloth {
         self.colliders.update();
         let before = self.input_lens;
         if self.has_particle_inputs() {
-            self.input_lens[0] = ParticleSlots { particle_count: self.cloth.particle_count() as u32 }.total();
+            self.input_lens[0] =
+                ParticleSlots { particle_count: self.cloth.particle_count() as u32 }.total();
         }
         self.input_lens[1] = self.self_collision.input_len(&self.cloth);
         self.input_lens[2] = self.colliders.input_len();
@@ -455,13 +489,15 @@ impl HostCloth {
     pub fn take_inputs(&mut self, mut give: impl FnMut(u32, &[[f32; 4]])) {
         let slots = ParticleSlots { particle_count: self.cloth.particle_count() as u32 };
         if std::mem::take(&mut self.accelerations_changed) {
-            let packed: Vec<_> = self.cloth.particle_accelerations.iter().map(|&[x, y, z]| [x, y, z, 0.0]).collect();
+            let packed: Vec<_> =
+                self.cloth.particle_accelerations.iter().map(|&[x, y, z]| [x, y, z, 0.0]).collect();
             if !packed.is_empty() {
                 give(slots.accelerations(), &packed);
             }
         }
         self.motion_spheres.take_changed(|offset, values| give(slots.motion() + offset, values));
-        self.separation_spheres.take_changed(|offset, values| give(slots.separation() + offset, values));
+        self.separation_spheres
+            .take_changed(|offset, values| give(slots.separation() + offset, values));
         let [_, own, colliders] = self.input_begins();
         self.self_collision.take_changed(&self.cloth, |offset, values| give(own + offset, values));
         self.colliders.take_changed(|offset, values| give(colliders + offset, values));
@@ -485,7 +521,11 @@ impl HostCloth {
         let count = (frame.dt * self.cloth.config.solver_frequency + 0.5).floor() as usize;
         let limit = MAX_ITERATIONS_PER_FRAME as usize;
         if count > limit {
-            Err(ModelError::TooMany { what: "iterations of a frame (dt * solver_frequency)", count, limit })
+            Err(ModelError::TooMany {
+                what: "iterations of a frame (dt * solver_frequency)",
+                count,
+                limit,
+            })
         } else {
             Ok(())
         }
@@ -517,7 +557,9 @@ impl HostCloth {
         if solver != FiberSolver::CyclicReduction {
             return (solver, 0);
         }
-        let of_all = || self.cloth.fabric.phases.iter().map(|phase| cyclic_rounds(&self.cloth, phase)).collect();
+        let of_all = || {
+            self.cloth.fabric.phases.iter().map(|phase| cyclic_rounds(&self.cloth, phase)).collect()
+        };
         match self.cyclic_rounds.get_or_init(of_all)[phase.phase as usize] {
             Some(rounds) if !self.motion_spheres.is_set() => (solver, rounds),
             _ => (FiberSolver::SemiImplicit, 0),
@@ -532,8 +574,9 @@ impl HostCloth {
 
     /// Lanes that the widest set of its phases keeps busy.
     pub fn fiber_width(&self) -> u32 {
-        let of_phase =
-            |config: &PhaseConfig| self.cloth.fabric.width_of_phase(config.phase as usize, self.fiber_solver(config).0);
+        let of_phase = |config: &PhaseConfig| {
+            self.cloth.fabric.width_of_phase(config.phase as usize, self.fiber_solver(config).0)
+        };
         self.cloth.phase_configs.iter().map(of_phase).max().unwrap_or(0) as u32
     }
 
@@ -546,36 +589,51 @@ impl HostCloth {
             (Stage::GaussSeidel, has_fibers(FiberSolver::GaussSeidel)),
             (Stage::SemiImplicit, has_fibers(FiberSolver::SemiImplicit)),
             (Stage::CyclicReduction, has_fibers(FiberSolver::CyclicReduction)),
-            (Stage::Bend, is_xpbd && config.bending_rigidity > 0.0 && !self.cloth.fabric.bends.is_empty()),
+            (
+                Stage::Bend,
+                is_xpbd && config.bending_rigidity > 0.0 && !self.cloth.fabric.bends.is_empty(),
+            ),
             (Stage::Wind, config.drag_coefficient > 0.0 || config.lift_coefficient > 0.0),
             (Stage::Motion, self.motion_spheres.is_set() && config.motion_stiffness > 0.0),
-            (Stage::Tether, self.cloth.fabric.tethers_per_particle > 0 && config.tether_stiffness > 0.0),
+            (
+                Stage::Tether,
+                self.cloth.fabric.tethers_per_particle > 0 && config.tether_stiffness > 0.0,
+            ),
             (Stage::Separation, self.separation_spheres.is_set()),
-            (Stage::SelfCollide, self.self_collision.is_on() && config.self_collision_stiffness > 0.0),
+            (
+                Stage::SelfCollide,
+                self.self_collision.is_on() && config.self_collision_stiffness > 0.0,
+            ),
             (Stage::CollideConvex, colliders.has_free_convexes()),
             (Stage::CollideBox, colliders.has_free_boxes()),
             (Stage::CollideTriangle, colliders.has_free_mesh()),
             (Stage::CollideShape, colliders.has_free_shapes() && !config.continuous_collision),
             (Stage::CollideContinuous, colliders.has_free_shapes() && config.continuous_collision),
             (Stage::CollideBody, colliders.has_bodies() && !colliders.is_empty()),
-            (Stage::VirtualParticles, colliders.has_free_shapes() && !self.cloth.fabric.virtual_particles.is_empty()),
+            (
+                Stage::VirtualParticles,
+                colliders.has_free_shapes() && !self.cloth.fabric.virtual_particles.is_empty(),
+            ),
             (Stage::Sleep, config.sleep_threshold > 0.0),
         ];
         let always = [Stage::Integrate, Stage::Mass].into_iter();
-        let needed = optional.into_iter().filter(|(_, is_needed)| *is_needed).map(|(stage, _)| stage);
+        let needed =
+            optional.into_iter().filter(|(_, is_needed)| *is_needed).map(|(stage, _)| stage);
         always.chain(needed).fold(StageMask(0), StageMask::with)
     }
 
     /// Whether the backend reported the cloth asleep and nothing has woken it since: it need not be dispatched.
     pub fn is_resting(&self) -> bool {
         let config = &self.cloth.config;
-        let is_asleep = config.sleep_threshold > 0.0 && self.sleep_pass_count >= config.sleep_after_count;
+        let is_asleep =
+            config.sleep_threshold > 0.0 && self.sleep_pass_count >= config.sleep_after_count;
         is_asleep && !self.is_woken && !self.motion.is_moving()
     }
 
     /// Takes over what the kernel reported; a report from before the last change is ignored.
     pub fn note_feedback(&mut self, feedback: &Feedback) {
-        self.sleep_pass_count = if feedback.wake_count == self.wake_count { feedback.sleep_pass_count } else { 0 };
+        self.sleep_pass_count =
+            if feedback.wake_count == self.wake_count { feedback.sleep_pass_count } else { 0 };
     }
 
     /// Counts a frame in which the resting cloth was not dispatched at all; time goes on for its clock.
@@ -590,7 +648,12 @@ impl HostCloth {
     }
 
     /// Cuts the next frame and appends this cloth's constants to `arrays`.
-    pub fn pack_frame(&mut self, frame: &Frame, placement: &ClothPlacement, arrays: &mut FrameArrays) {
+    pub fn pack_frame(
+        &mut self,
+        frame: &Frame,
+        placement: &ClothPlacement,
+        arrays: &mut FrameArrays,
+    ) {
         let steps = self.clock.begin_frame(frame.dt, &self.cloth.config);
         if std::mem::take(&mut self.is_woken) || self.motion.is_moving() {
             // What was reported before does not count any more, even if nothing is read back for a while.
@@ -598,10 +661,17 @@ impl HostCloth {
         }
         let velocities = steps.map(|_| self.motion.advance(frame.dt));
         let slots = ParticleSlots { particle_count: placement.particle_count };
-        let at = |is_set: bool, offset: u32| if is_set { placement.input_begin + offset } else { NO_OFFSET };
-        let halves = |array: &InterpolatedArray, slot: u32| array.offsets().map(|half| at(array.is_set(), slot + half));
+        let at = |is_set: bool, offset: u32| {
+            if is_set { placement.input_begin + offset } else { NO_OFFSET }
+        };
+        let halves = |array: &InterpolatedArray, slot: u32| {
+            array.offsets().map(|half| at(array.is_set(), slot + half))
+        };
         let inputs = InputOffsets {
-            acceleration_begin: at(!self.cloth.particle_accelerations.is_empty(), slots.accelerations()),
+            acceleration_begin: at(
+                !self.cloth.particle_accelerations.is_empty(),
+                slots.accelerations(),
+            ),
             motion: halves(&self.motion_spheres, slots.motion()),
             separation: halves(&self.separation_spheres, slots.separation()),
             wake_count: self.wake_count,
@@ -652,7 +722,8 @@ fn cyclic_rounds(cloth: &Cloth, phase: &Phase) -> Option<u32> {
     let mut longest = 1;
     for fiber in fabric.fibers_of_phase(phase) {
         let vertices = fabric.fiber_vertices(fiber);
-        if vertices.iter().filter(|&&vertex| cloth.particles[vertex as usize][3] == 0.0).count() > 1 {
+        if vertices.iter().filter(|&&vertex| cloth.particles[vertex as usize][3] == 0.0).count() > 1
+        {
             return None;
         }
         longest = longest.max(vertices.len() as u32 - 1);

@@ -25,11 +25,13 @@ impl InterpolatedArray {
         }
         if values.len() != self.halves[self.start].len() {
             // Another number of things: there is nothing to come from.
-            *self = Self { halves: [values.to_vec(), Vec::new()], changed: vec![0], ..Self::default() };
+            *self =
+                Self { halves: [values.to_vec(), Vec::new()], changed: vec![0], ..Self::default() };
             return true;
         }
         let half = 1 - self.start;
-        let is_changed = self.halves[self.start] != values || (self.has_target && self.halves[1 - self.start] != values);
+        let is_changed = self.halves[self.start] != values
+            || (self.has_target && self.halves[1 - self.start] != values);
         self.has_target = true;
         self.halves[half] = values.to_vec();
         self.mark(half);

@@ -36,10 +36,13 @@ pub mod pools {
 pub use clock::{FrameClock, FrameSteps, MAX_ITERATIONS_PER_FRAME, average_step};
 pub use colliders::{BODY_ROWS, CHUNK, CHUNK_ROWS, body_impulses, chunk_count};
 pub use contacts::{
-    CELL_STRIDES, CONTACT_LANES, ContactCloth, ContactFrame, ContactLens, ContactParameters, SCAN_BLOCK, collides, takes_part,
+    CELL_STRIDES, CONTACT_LANES, ContactCloth, ContactFrame, ContactLens, ContactParameters,
+    SCAN_BLOCK, collides, takes_part,
 };
 pub use fabric_pool::{FabricOffsets, pack_fabric};
-pub use frame_motion::{FrameMotion, FrameVelocities, MotionConstants, TurnConstants, motion_constants};
+pub use frame_motion::{
+    FrameMotion, FrameVelocities, MotionConstants, TurnConstants, motion_constants,
+};
 pub use frame_pool::{ClothPlacement, FrameArrays, pack_cloth_frame};
 pub use host::{HostCloth, InputOffsets};
 pub use interpolated::InterpolatedArray;
@@ -48,8 +51,8 @@ pub use self_collision::{GRID_PARTS, MIN_GRID_CELLS};
 pub use stages::{Stage, StageMask};
 pub use tier::{GridPlan, LANE_COUNTS, LoopTrips, MemoryTier, TierLimits, choose_lane_count};
 pub use types::{
-    ClothFrame, ColliderFrame, DispatchParameters, Feedback, IterationConstants, NO_OFFSET, PHASE_ROWS, PhaseConstants,
-    SelfCollisionFrame,
+    ClothFrame, ColliderFrame, DispatchParameters, Feedback, IterationConstants, NO_OFFSET,
+    PHASE_ROWS, PhaseConstants, SelfCollisionFrame,
 };
 
 /// `log2(1 - stiffness)`, the stored form of every stiffness-like value in `0..=1`; -128 for 1.
@@ -80,7 +83,9 @@ mod tests {
     #[test]
     fn error_after_one_second_does_not_depend_on_the_step() {
         let log2 = stiffness_to_log2(0.3);
-        let left = |iterations: i32| (1.0 - effective_stiffness(log2, 10.0 / iterations as f32)).powi(iterations);
+        let left = |iterations: i32| {
+            (1.0 - effective_stiffness(log2, 10.0 / iterations as f32)).powi(iterations)
+        };
         assert!((left(60) - left(240)).abs() < 1e-4);
     }
 }

@@ -26,7 +26,11 @@ impl FramePart {
             Some(phases) => {
                 let begin = phases.start.min(frame.phase_count);
                 let end = phases.end.clamp(begin, frame.phase_count);
-                ClothFrame { phase_begin: frame.phase_begin + PHASE_ROWS * begin, phase_count: end - begin, ..*frame }
+                ClothFrame {
+                    phase_begin: frame.phase_begin + PHASE_ROWS * begin,
+                    phase_count: end - begin,
+                    ..*frame
+                }
             }
         }
     }

@@ -2,7 +2,10 @@
 
 use poplin_model::Cloth;
 
-use crate::{ClothPlacement, FrameSteps, NO_OFFSET, SelfCollisionFrame, effective_stiffness, stiffness_to_log2};
+use crate::{
+    ClothPlacement, FrameSteps, NO_OFFSET, SelfCollisionFrame, effective_stiffness,
+    stiffness_to_log2,
+};
 
 /// Vec4 of scratch per particle that takes part: the particle, its number, its contacts.
 const ROWS: u32 = 3;
@@ -78,10 +81,18 @@ impl HostSelfCollision {
         if !self.is_on() || !std::mem::take(&mut self.is_changed) {
             return;
         }
-        let at_rest =
-            |i: usize| cloth.rest_positions.get(i).copied().unwrap_or_else(|| std::array::from_fn(|k| cloth.particles[i][k]));
-        let mut rows: Vec<_> = (0..cloth.particle_count()).map(at_rest).map(|[x, y, z]| [x, y, z, 0.0]).collect();
-        let row = |chunk: &[u32]| std::array::from_fn(|k| f32::from_bits(chunk.get(k).copied().unwrap_or(0)));
+        let at_rest = |i: usize| {
+            cloth
+                .rest_positions
+                .get(i)
+                .copied()
+                .unwrap_or_else(|| std::array::from_fn(|k| cloth.particles[i][k]))
+        };
+        let mut rows: Vec<_> =
+            (0..cloth.particle_count()).map(at_rest).map(|[x, y, z]| [x, y, z, 0.0]).collect();
+        let row = |chunk: &[u32]| {
+            std::array::from_fn(|k| f32::from_bits(chunk.get(k).copied().unwrap_or(0)))
+        };
         rows.extend(cloth.self_collision_indices.chunks(PER_ROW).map(row));
         give(0, &rows);
     }
@@ -97,7 +108,8 @@ impl HostSelfCollision {
     ) -> SelfCollisionFrame {
         let config = &cloth.config;
         let exponent = config.stiffness_frequency * steps.map_or(0.0, |steps| steps.step);
-        let effective = |stiffness: f32| effective_stiffness(stiffness_to_log2(stiffness), exponent);
+        let effective =
+            |stiffness: f32| effective_stiffness(stiffness_to_log2(stiffness), exponent);
         let has_list = !cloth.self_collision_indices.is_empty();
         SelfCollisionFrame {
             distance: self.distance,
@@ -106,7 +118,11 @@ impl HostSelfCollision {
             max_move: if config.limit_velocity { 0.5 * self.distance } else { 0.0 },
             inverse_cell: if self.is_on() { 1.0 / (CELL_MARGIN * self.distance) } else { 0.0 },
             member_count: member_count(cloth),
-            member_begin: if has_list { input_begin.wrapping_add(placement.particle_count) } else { NO_OFFSET },
+            member_begin: if has_list {
+                input_begin.wrapping_add(placement.particle_count)
+            } else {
+                NO_OFFSET
+            },
             rest_begin: input_begin,
             grid_begin: scratch_begin,
         }

@@ -103,7 +103,8 @@ impl StageMask {
     pub const ALL: Self = Self(u32::MAX);
 
     /// The stages that solve fibers.
-    pub const FIBERS: Self = Self::only(Stage::GaussSeidel).with(Stage::SemiImplicit).with(Stage::CyclicReduction);
+    pub const FIBERS: Self =
+        Self::only(Stage::GaussSeidel).with(Stage::SemiImplicit).with(Stage::CyclicReduction);
 
     /// The stages that read prepared shapes.
     pub const SHAPES: Self = Self::only(Stage::CollideConvex)

@@ -61,7 +61,9 @@ impl TierLimits {
 
     /// The fastest tier that holds `particle_count` particles.
     pub fn choose_tier(self, particle_count: u32) -> MemoryTier {
-        let fits = |tier: &MemoryTier| self.particles_in(*tier).is_none_or(|capacity| particle_count <= capacity);
+        let fits = |tier: &MemoryTier| {
+            self.particles_in(*tier).is_none_or(|capacity| particle_count <= capacity)
+        };
         MemoryTier::ALL.into_iter().find(fits).unwrap_or(MemoryTier::Streamed)
     }
 }
@@ -83,7 +85,8 @@ impl TierLimits {
     pub fn plan_grid(self, tier: MemoryTier, particle_count: u32, member_count: u32) -> GridPlan {
         let wanted = (2 * member_count).next_power_of_two().max(MIN_GRID_CELLS);
         let plan = |tier: MemoryTier| {
-            let capacity = if tier == MemoryTier::Streamed { 1 } else { particle_count.next_multiple_of(64) };
+            let capacity =
+                if tier == MemoryTier::Streamed { 1 } else { particle_count.next_multiple_of(64) };
             let used = Self::FIXED_BYTES + 4 * GRID_PARTS + tier.bytes_per_particle() * capacity;
             let room = self.workgroup_bytes.saturating_sub(used) / 4;
             let cells = if room == 0 { 0 } else { (1 << room.ilog2()).min(wanted) };
@@ -129,14 +132,19 @@ impl LoopTrips {
         let rounds = |items: u64| items.div_ceil(u64::from(lane_count.max(1)));
         let particle_rounds = rounds(u64::from(fabric.particle_count));
         // Fetch, flush and the stages over particles; a loop over the tethers and one over the triangles of a vertex.
-        let per_particle =
-            particle_rounds * (9 + u64::from(fabric.tethers_per_particle) + 8) + rounds(fabric.triangles.len() as u64);
+        let per_particle = particle_rounds * (9 + u64::from(fabric.tethers_per_particle) + 8)
+            + rounds(fabric.triangles.len() as u64);
         let of_set = |set: usize| {
             let fibers = fabric.fibers_of_set(set);
-            let longest = fibers.clone().map(|fiber| fabric.edges_of_fibers(fiber..fiber + 1).len()).max().unwrap_or(0);
+            let longest = fibers
+                .clone()
+                .map(|fiber| fabric.edges_of_fibers(fiber..fiber + 1).len())
+                .max()
+                .unwrap_or(0);
             1 + rounds(fibers.len() as u64) * (1 + longest as u64)
         };
-        let of_phase = |phase: &Phase| (phase.set_begin as usize..phase.set_end as usize).map(of_set).sum();
+        let of_phase =
+            |phase: &Phase| (phase.set_begin as usize..phase.set_end as usize).map(of_set).sum();
         let of_cyclic_phase = |phase: &Phase| {
             let of_set = |set| {
                 let edges = fabric.edges_of_fibers(fabric.fibers_of_set(set)).len() as u64;
@@ -148,8 +156,18 @@ impl LoopTrips {
         let per_phase = fabric.phases.iter().map(of_phase).collect();
         let per_cyclic_phase = fabric.phases.iter().map(of_cyclic_phase).collect();
         let begins = std::iter::once(&0).chain(&fabric.bend_set_ends);
-        let bends = begins.zip(&fabric.bend_set_ends).map(|(&begin, &end)| 1 + rounds(u64::from(end - begin))).sum();
-        Self { rounds: particle_rounds, virtual_rounds, per_particle, per_phase, per_cyclic_phase, bends }
+        let bends = begins
+            .zip(&fabric.bend_set_ends)
+            .map(|(&begin, &end)| 1 + rounds(u64::from(end - begin)))
+            .sum();
+        Self {
+            rounds: particle_rounds,
+            virtual_rounds,
+            per_particle,
+            per_phase,
+            per_cyclic_phase,
+            bends,
+        }
     }
 
     /// The trips of one iteration with these phases and the colliders of the cloth. Walks through trees are counted as long

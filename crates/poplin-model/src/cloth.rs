@@ -64,7 +64,11 @@ impl Cloth {
         self.fabric.validate()?;
         let expected = self.fabric.particle_count as usize;
         if self.particles.len() != expected {
-            return Err(ModelError::Length { what: "cloth particles", len: self.particles.len(), expected });
+            return Err(ModelError::Length {
+                what: "cloth particles",
+                len: self.particles.len(),
+                expected,
+            });
         }
         check_finite("cloth particle", &self.particles)?;
         for particle in &self.particles {
@@ -106,8 +110,17 @@ impl Cloth {
         let mut is_named = vec![false; self.particles.len()];
         for (position, &index) in indices.iter().enumerate() {
             match is_named.get_mut(index as usize) {
-                None => return Err(ModelError::IndexOutOfRange { what, position, index, count: self.particles.len() }),
-                Some(named) if *named => return Err(ModelError::Repeated { what, position, index }),
+                None => {
+                    return Err(ModelError::IndexOutOfRange {
+                        what,
+                        position,
+                        index,
+                        count: self.particles.len(),
+                    });
+                }
+                Some(named) if *named => {
+                    return Err(ModelError::Repeated { what, position, index });
+                }
                 Some(named) => *named = true,
             }
         }
@@ -118,9 +131,11 @@ impl Cloth {
     /// that is off: as set, or the larger of the thickness and the [`Cloth::particle_spacing`].
     pub fn contact_distances(&self) -> [f32; 2] {
         let config = &self.config;
-        let from_thickness =
-            std::cell::LazyCell::new(|| if config.thickness > 0.0 { config.thickness.max(self.particle_spacing()) } else { 0.0 });
-        [config.self_collision_distance, config.cloth_collision_distance].map(|set| set.unwrap_or_else(|| *from_thickness))
+        let from_thickness = std::cell::LazyCell::new(|| {
+            if config.thickness > 0.0 { config.thickness.max(self.particle_spacing()) } else { 0.0 }
+        });
+        [config.self_collision_distance, config.cloth_collision_distance]
+            .map(|set| set.unwrap_or_else(|| *from_thickness))
     }
 
     /// Median length of the triangles' edges at rest \[m\], each edge once per triangle; 0 without triangles.
@@ -136,7 +151,11 @@ impl Cloth {
         let edges = |&[a, b, c]: &[u32; 3]| [[a, b], [b, c], [c, a]].map(length);
         let mut squares: Vec<f64> = self.fabric.triangles.iter().flat_map(edges).collect();
         let middle = squares.len() / 2;
-        if squares.is_empty() { 0.0 } else { squares.select_nth_unstable_by(middle, f64::total_cmp).1.sqrt() as f32 }
+        if squares.is_empty() {
+            0.0
+        } else {
+            squares.select_nth_unstable_by(middle, f64::total_cmp).1.sqrt() as f32
+        }
     }
 
     /// How the fibers of a phase of this cloth are solved: as the phase says, or by default
@@ -153,7 +172,8 @@ impl Cloth {
     pub fn fiber_solver(&self, config: &PhaseConfig) -> FiberSolver {
         let holds_stretch = || self.fabric.phases[config.phase as usize].kind.is_stretch();
         config.fiber_solver.unwrap_or_else(|| {
-            let is_whole = self.fabric.edge_stiffness_log2.is_empty() && (self.config.solver.is_xpbd() || holds_stretch());
+            let is_whole = self.fabric.edge_stiffness_log2.is_empty()
+                && (self.config.solver.is_xpbd() || holds_stretch());
             if is_whole { FiberSolver::SemiImplicit } else { FiberSolver::GaussSeidel }
         })
     }
@@ -168,7 +188,9 @@ impl Cloth {
         let whole =
             configs.iter().position(|config| matches!(config.fiber_solver, Some(solver) if solver != FiberSolver::GaussSeidel));
         match whole {
-            Some(position) if !self.fabric.edge_stiffness_log2.is_empty() => Err(ModelError::EdgeStiffness { position }),
+            Some(position) if !self.fabric.edge_stiffness_log2.is_empty() => {
+                Err(ModelError::EdgeStiffness { position })
+            }
             _ => Ok(()),
         }
     }
@@ -186,7 +208,12 @@ impl Cloth {
             return Err(ModelError::Unused { field, value, default: 0.0, needs });
         }
         if config.bending_rigidity > 0.0 && self.fabric.bends.is_empty() {
-            check_unused("bending_rigidity", config.bending_rigidity, 0.0, "bends in the fabric (cook it with `bends`)")?;
+            check_unused(
+                "bending_rigidity",
+                config.bending_rigidity,
+                0.0,
+                "bends in the fabric (cook it with `bends`)",
+            )?;
         }
         self.phase_configs.iter().try_for_each(|phase| phase.validate_solver(config.solver))
     }
@@ -196,11 +223,23 @@ impl Cloth {
     /// # Errors
     /// [`ModelError`] if the lengths differ, an index is out of range, a number is not finite, or a pinned particle is
     /// given mass.
-    pub fn validate_write(&self, indices: &[u32], particles: &[[f32; 4]]) -> Result<(), ModelError> {
+    pub fn validate_write(
+        &self,
+        indices: &[u32],
+        particles: &[[f32; 4]],
+    ) -> Result<(), ModelError> {
         if indices.len() != particles.len() {
-            return Err(ModelError::Length { what: "written particles", len: particles.len(), expected: indices.len() });
+            return Err(ModelError::Length {
+                what: "written particles",
+                len: particles.len(),
+                expected: indices.len(),
+            });
         }
-        crate::error::check_indices("written particle", indices.iter().copied(), self.particles.len())?;
+        crate::error::check_indices(
+            "written particle",
+            indices.iter().copied(),
+            self.particles.len(),
+        )?;
         check_finite("written particle", particles)?;
         for (&particle, value) in indices.iter().zip(particles) {
             check_range("inverse mass", value[3], 0.0, crate::MAX_COORDINATE)?;
@@ -260,7 +299,10 @@ mod tests {
         let mut cloth = cloth();
         let phase = PhaseConfig::stiff(0);
         assert_eq!(cloth.fiber_solver(&phase), FiberSolver::SemiImplicit);
-        assert_eq!(cloth.fiber_solver(&phase.with_fiber_solver(FiberSolver::GaussSeidel)), FiberSolver::GaussSeidel);
+        assert_eq!(
+            cloth.fiber_solver(&phase.with_fiber_solver(FiberSolver::GaussSeidel)),
+            FiberSolver::GaussSeidel
+        );
         Arc::make_mut(&mut cloth.fabric).phases[0].kind = PhaseKind::Bending;
         assert_eq!(cloth.fiber_solver(&phase), FiberSolver::GaussSeidel);
         cloth.config.solver = crate::Solver::Xpbd { substeps: 1 };

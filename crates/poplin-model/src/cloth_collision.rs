@@ -5,7 +5,11 @@ use crate::error::{ModelError, check_range};
 /// How the cloths of a simulation collide with one another, particle against particle. Which cloths take part, and at what
 /// distance, stands in [`ClothConfig`](crate::ClothConfig): `cloth_collision_distance`, `collision_group`, `collision_mask`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 pub struct ClothCollision {
     /// Share of an overlap removed per pass, `0..=1` (default 1). With 0 and no friction nothing collides.
     pub stiffness: f32,
@@ -45,8 +49,13 @@ mod tests {
     #[test]
     fn ranges_are_checked() {
         ClothCollision::default().validate().unwrap();
-        let broken: [fn(&mut ClothCollision); 5] =
-            [|c| c.stiffness = 1.5, |c| c.friction = f32::NAN, |c| c.iterations = 0, |c| c.iterations = 65, |c| c.every = 20_001];
+        let broken: [fn(&mut ClothCollision); 5] = [
+            |c| c.stiffness = 1.5,
+            |c| c.friction = f32::NAN,
+            |c| c.iterations = 0,
+            |c| c.iterations = 65,
+            |c| c.every = 20_001,
+        ];
         for damage in broken {
             let mut config = ClothCollision::default();
             damage(&mut config);

@@ -113,7 +113,10 @@ fn check_count(what: &'static str, count: usize, limit: usize) -> Result<(), Mod
 impl Colliders {
     /// Whether there is no shape at all.
     pub fn is_empty(&self) -> bool {
-        self.spheres.is_empty() && self.convexes.is_empty() && self.boxes.is_empty() && self.mesh_triangles.is_empty()
+        self.spheres.is_empty()
+            && self.convexes.is_empty()
+            && self.boxes.is_empty()
+            && self.mesh_triangles.is_empty()
     }
 
     /// Everything but the mesh, which may be large.
@@ -149,7 +152,9 @@ impl Colliders {
     pub fn validate_spheres(&self) -> Result<(), ModelError> {
         check_count("spheres", self.spheres.len(), MAX_SHAPES)?;
         check_finite("spheres", &self.spheres)?;
-        self.spheres.iter().try_for_each(|sphere| check_range("sphere radius", sphere[3], 0.0, MAX_COORDINATE))?;
+        self.spheres
+            .iter()
+            .try_for_each(|sphere| check_range("sphere radius", sphere[3], 0.0, MAX_COORDINATE))?;
         check_count("capsules", self.capsules.len(), MAX_SHAPES)?;
         check_indices("capsules", self.capsules.iter().flatten().copied(), self.spheres.len())
     }
@@ -165,7 +170,11 @@ impl Colliders {
             check_range("length of a plane's normal", (x * x + y * y + z * z).sqrt(), 0.99, 1.01)?;
         }
         check_count("convexes", self.convexes.len(), MAX_SHAPES)?;
-        check_count("planes of all convexes", self.convexes.iter().map(Vec::len).sum(), MAX_PARTICLES)?;
+        check_count(
+            "planes of all convexes",
+            self.convexes.iter().map(Vec::len).sum(),
+            MAX_PARTICLES,
+        )?;
         for convex in &self.convexes {
             if convex.is_empty() {
                 return Err(ModelError::Empty { what: "a convex's list of planes" });
@@ -192,7 +201,11 @@ impl Colliders {
         check_count("mesh_vertices", self.mesh_vertices.len(), MAX_PARTICLES)?;
         check_finite("mesh_vertices", &self.mesh_vertices)?;
         check_count("mesh_triangles", self.mesh_triangles.len(), MAX_PARTICLES)?;
-        check_indices("mesh_triangles", self.mesh_triangles.iter().flatten().copied(), self.mesh_vertices.len())
+        check_indices(
+            "mesh_triangles",
+            self.mesh_triangles.iter().flatten().copied(),
+            self.mesh_vertices.len(),
+        )
     }
 
     /// Checks the bodies; a shape may belong to one body only.
@@ -201,7 +214,11 @@ impl Colliders {
     /// As [`Colliders::validate`].
     pub fn validate_bodies(&self) -> Result<(), ModelError> {
         check_count("bodies", self.bodies.len(), MAX_BODIES)?;
-        let mut owned = [vec![false; self.capsules.len()], vec![false; self.convexes.len()], vec![false; self.boxes.len()]];
+        let mut owned = [
+            vec![false; self.capsules.len()],
+            vec![false; self.convexes.len()],
+            vec![false; self.boxes.len()],
+        ];
         let mut sphere_owner = vec![None; self.spheres.len()];
         let mut mesh_owner = None;
         for (number, body) in self.bodies.iter().enumerate() {
@@ -221,16 +238,30 @@ impl Colliders {
             }
             let ends = body.capsules.iter().flat_map(|&capsule| self.capsules[capsule as usize]);
             for sphere in body.spheres.iter().copied().chain(ends) {
-                if sphere_owner[sphere as usize].replace(number).is_some_and(|owner| owner != number) {
-                    return Err(ModelError::SharedShape { what: "spheres of a body", shape: sphere, body: number });
+                if sphere_owner[sphere as usize]
+                    .replace(number)
+                    .is_some_and(|owner| owner != number)
+                {
+                    return Err(ModelError::SharedShape {
+                        what: "spheres of a body",
+                        shape: sphere,
+                        body: number,
+                    });
                 }
             }
             if body.has_mesh && mesh_owner.replace(number).is_some() {
-                return Err(ModelError::SharedShape { what: "mesh of a body", shape: 0, body: number });
+                return Err(ModelError::SharedShape {
+                    what: "mesh of a body",
+                    shape: 0,
+                    body: number,
+                });
             }
             check_range("body inverse_mass", body.inverse_mass, 0.0, MAX_COORDINATE)?;
             check_range("body restitution", body.restitution, 0.0, 1.0)?;
-            check_finite("body center, velocity, angular_velocity", &[body.center, body.velocity, body.angular_velocity])?;
+            check_finite(
+                "body center, velocity, angular_velocity",
+                &[body.center, body.velocity, body.angular_velocity],
+            )?;
             check_finite("body inverse_inertia", &body.inverse_inertia)?;
         }
         Ok(())
@@ -257,7 +288,10 @@ mod tests {
     #[test]
     fn a_cuboid_has_its_corner_and_edges() {
         let shape = Parallelepiped::cuboid(Pose::default(), [1.0, 2.0, 3.0]);
-        assert_eq!(shape.rows(), [[-1.0, -2.0, -3.0], [2.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 6.0]]);
+        assert_eq!(
+            shape.rows(),
+            [[-1.0, -2.0, -3.0], [2.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 6.0]]
+        );
     }
 
     #[test]

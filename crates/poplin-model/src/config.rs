@@ -7,7 +7,11 @@ pub const MAX_SUBSTEPS: u32 = 20_000;
 
 /// How the constraints of a cloth are solved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "lowercase", deny_unknown_fields))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "lowercase", deny_unknown_fields)
+)]
 pub enum Solver {
     /// Position-based dynamics (default): edges by Gauss-Seidel with stiffness as a share per time, so that what a cloth
     /// stretches by depends on [`ClothConfig::solver_frequency`].
@@ -42,7 +46,11 @@ pub const SELF_COLLISION_REST_SHARE: f32 = 0.9;
 /// `1 - (1 - x)^(stiffness_frequency * h)` in an iteration of `h` seconds, so that they mean the same at any frame rate;
 /// `x = 1` is clamped to `log2(1 - x) = -128` (0.948 per iteration at the default frequencies).
 #[derive(Debug, Clone, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 pub struct ClothConfig {
     /// Acceleration of every particle [m/s^2], world axes (default 0, -9.81, 0).
     pub gravity: [f32; 3],
@@ -196,7 +204,12 @@ impl ClothConfig {
         self.damping.iter().try_for_each(|&value| check_range("damping", value, 0.0, 1.0))?;
         check_range("solver_frequency", self.solver_frequency, 1.0, 10_000.0)?;
         check_range("stiffness_frequency", self.stiffness_frequency, 0.001, 10_000.0)?;
-        check_range("acceleration_filter_width", self.acceleration_filter_width as f32, 1.0, 1000.0)?;
+        check_range(
+            "acceleration_filter_width",
+            self.acceleration_filter_width as f32,
+            1.0,
+            1000.0,
+        )?;
         check_range("tether_stiffness", self.tether_stiffness, 0.0, 1.0)?;
         check_range("tether_scale", self.tether_scale, 0.0, 1000.0)?;
         check_finite("wind_velocity", &[self.wind_velocity])?;
@@ -221,10 +234,20 @@ impl ClothConfig {
         check_range("collision_mass_scale", self.collision_mass_scale, 0.0, 1e9)?;
         check_range("continuous_reach", self.continuous_reach, 0.0, 1e6)?;
         check_range("thickness", self.thickness, 0.0, 1000.0)?;
-        check_range("self_collision_distance", self.self_collision_distance.unwrap_or(0.0), 0.0, 1000.0)?;
+        check_range(
+            "self_collision_distance",
+            self.self_collision_distance.unwrap_or(0.0),
+            0.0,
+            1000.0,
+        )?;
         check_range("self_collision_stiffness", self.self_collision_stiffness, 0.0, 1.0)?;
         check_range("self_collision_friction", self.self_collision_friction, 0.0, 1.0)?;
-        check_range("cloth_collision_distance", self.cloth_collision_distance.unwrap_or(0.0), 0.0, 1000.0)?;
+        check_range(
+            "cloth_collision_distance",
+            self.cloth_collision_distance.unwrap_or(0.0),
+            0.0,
+            1000.0,
+        )?;
         check_range("sleep_threshold", self.sleep_threshold, 0.0, 1000.0)?;
         check_range("sleep_test_interval", self.sleep_test_interval as f32, 1.0, 60_000.0)?;
         check_range("sleep_after_count", self.sleep_after_count as f32, 1.0, 10_000.0)?;
@@ -238,8 +261,16 @@ impl ClothConfig {
             }
             Solver::Xpbd { substeps } => {
                 check_range("solver.xpbd.substeps", substeps as f32, 1.0, MAX_SUBSTEPS as f32)?;
-                let (width, usual) = (self.acceleration_filter_width as f32, default.acceleration_filter_width as f32);
-                check_unused("solver_frequency", self.solver_frequency, default.solver_frequency, "solver pbd")?;
+                let (width, usual) = (
+                    self.acceleration_filter_width as f32,
+                    default.acceleration_filter_width as f32,
+                );
+                check_unused(
+                    "solver_frequency",
+                    self.solver_frequency,
+                    default.solver_frequency,
+                    "solver pbd",
+                )?;
                 check_unused("acceleration_filter_width", width, usual, "solver pbd")?;
                 let needs = "a bending_rigidity above 0";
                 if self.bending_rigidity > 0.0 {
@@ -254,7 +285,11 @@ impl ClothConfig {
 
 /// How the edges of a fiber are solved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
 pub enum FiberSolver {
     /// One edge after the other, each at once: an error moves on by one edge in an iteration against the order of the fiber.
     /// The cheapest iteration, and the one to soften edges with.
@@ -278,7 +313,11 @@ pub enum FiberSolver {
 
 /// How one phase of the fabric is solved. A phase may appear several times in the solving order.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(deny_unknown_fields))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(deny_unknown_fields)
+)]
 pub struct PhaseConfig {
     /// Index into [`crate::Fabric::phases`].
     pub phase: u32,
@@ -332,7 +371,12 @@ impl PhaseConfig {
     /// [`ModelError`] that names the field.
     pub fn validate(&self, phase_count: usize) -> Result<(), ModelError> {
         if self.phase as usize >= phase_count {
-            return Err(ModelError::IndexOutOfRange { what: "phase config", position: 0, index: self.phase, count: phase_count });
+            return Err(ModelError::IndexOutOfRange {
+                what: "phase config",
+                position: 0,
+                index: self.phase,
+                count: phase_count,
+            });
         }
         check_range("phase stiffness", self.stiffness, 0.0, 1.0)?;
         check_range("phase stiffness_multiplier", self.stiffness_multiplier, 0.0, 1.0)?;
@@ -340,7 +384,11 @@ impl PhaseConfig {
         check_range("phase stretch_limit", self.stretch_limit, 1.0, 1000.0)?;
         check_range("phase compliance", self.compliance, 0.0, 1e9)?;
         check_range("phase damping", self.damping, 0.0, 1e9)?;
-        if self.compliance > 0.0 { Ok(()) } else { check_unused("phase damping", self.damping, 0.0, "a compliance above 0") }
+        if self.compliance > 0.0 {
+            Ok(())
+        } else {
+            check_unused("phase damping", self.damping, 0.0, "a compliance above 0")
+        }
     }
 
     /// Refuses a field off its default that the solver does not read.

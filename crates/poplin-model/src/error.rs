@@ -113,7 +113,9 @@ pub enum ModelError {
         corners: [u32; 3],
     },
     /// A particle stands twice in a bend, which needs four different ones.
-    #[error("fabric bends[{index}] has the particles {particles:?}; they must be four different ones")]
+    #[error(
+        "fabric bends[{index}] has the particles {particles:?}; they must be four different ones"
+    )]
     RepeatedBendParticle {
         /// The bend.
         index: usize,
@@ -163,7 +165,9 @@ pub enum ModelError {
         body: usize,
     },
     /// A write gave a pinned particle mass: pins are set by the cloth, not by a write.
-    #[error("particle {particle} is pinned; a write may move it but not give it inverse mass {inverse_mass}")]
+    #[error(
+        "particle {particle} is pinned; a write may move it but not give it inverse mass {inverse_mass}"
+    )]
     PinnedParticle {
         /// The particle.
         particle: u32,
@@ -176,7 +180,10 @@ pub enum ModelError {
 ///
 /// # Errors
 /// [`ModelError::NotFinite`] with the first such entry.
-pub fn check_finite<const N: usize>(what: &'static str, values: &[[f32; N]]) -> Result<(), ModelError> {
+pub fn check_finite<const N: usize>(
+    what: &'static str,
+    values: &[[f32; N]],
+) -> Result<(), ModelError> {
     let limit = crate::MAX_COORDINATE;
     for (index, vector) in values.iter().enumerate() {
         for &value in vector {
@@ -189,17 +196,35 @@ pub fn check_finite<const N: usize>(what: &'static str, values: &[[f32; N]]) -> 
 }
 
 /// Refuses a number outside `min..=max`; NaN is outside every range.
-pub(crate) fn check_range(field: &'static str, value: f32, min: f32, max: f32) -> Result<(), ModelError> {
-    if value >= min && value <= max { Ok(()) } else { Err(ModelError::OutOfRange { field, value, min, max }) }
+pub(crate) fn check_range(
+    field: &'static str,
+    value: f32,
+    min: f32,
+    max: f32,
+) -> Result<(), ModelError> {
+    if value >= min && value <= max {
+        Ok(())
+    } else {
+        Err(ModelError::OutOfRange { field, value, min, max })
+    }
 }
 
 /// Refuses a field off its default that nothing reads.
-pub(crate) fn check_unused(field: &'static str, value: f32, default: f32, needs: &'static str) -> Result<(), ModelError> {
+pub(crate) fn check_unused(
+    field: &'static str,
+    value: f32,
+    default: f32,
+    needs: &'static str,
+) -> Result<(), ModelError> {
     if value == default { Ok(()) } else { Err(ModelError::Unused { field, value, default, needs }) }
 }
 
 /// Refuses an index at or past `count`.
-pub(crate) fn check_indices(what: &'static str, indices: impl IntoIterator<Item = u32>, count: usize) -> Result<(), ModelError> {
+pub(crate) fn check_indices(
+    what: &'static str,
+    indices: impl IntoIterator<Item = u32>,
+    count: usize,
+) -> Result<(), ModelError> {
     for (position, index) in indices.into_iter().enumerate() {
         if index as usize >= count {
             return Err(ModelError::IndexOutOfRange { what, position, index, count });

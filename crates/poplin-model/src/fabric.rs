@@ -6,7 +6,11 @@ use crate::error::{ModelError, check_indices, check_range};
 
 /// What an edge holds against, by its direction in the cooked mesh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
 pub enum PhaseKind {
     /// Stretch edges along the cooking direction (gravity or UV v).
     Vertical,
@@ -142,7 +146,8 @@ impl Fabric {
 
     /// The fibers of all sets of a phase.
     pub fn fibers_of_phase(&self, phase: &Phase) -> Range<usize> {
-        let [begin, end] = [phase.set_begin, phase.set_end].map(|set| self.set_fiber_begin[set as usize] as usize);
+        let [begin, end] =
+            [phase.set_begin, phase.set_end].map(|set| self.set_fiber_begin[set as usize] as usize);
         begin..end
     }
 
@@ -162,7 +167,10 @@ impl Fabric {
     pub fn edges(&self) -> impl Iterator<Item = (usize, [u32; 2])> + '_ {
         (0..self.fiber_count()).flat_map(move |fiber| {
             let begin = self.fiber_edge_begin[fiber] as usize;
-            self.fiber_vertices(fiber).windows(2).enumerate().map(move |(k, pair)| (begin + k, [pair[0], pair[1]]))
+            self.fiber_vertices(fiber)
+                .windows(2)
+                .enumerate()
+                .map(move |(k, pair)| (begin + k, [pair[0], pair[1]]))
         })
     }
 
@@ -200,13 +208,21 @@ impl Fabric {
             return Err(ModelError::Empty { what: "fabric particles" });
         }
         if particles > crate::MAX_PARTICLES {
-            return Err(ModelError::TooMany { what: "fabric particles", count: particles, limit: crate::MAX_PARTICLES });
+            return Err(ModelError::TooMany {
+                what: "fabric particles",
+                count: particles,
+                limit: crate::MAX_PARTICLES,
+            });
         }
         check_prefix_sums("fabric set_fiber_begin", &self.set_fiber_begin, self.fiber_count())?;
         check_prefix_sums("fabric fiber_edge_begin", &self.fiber_edge_begin, self.edge_count())?;
         let expected = self.edge_count() + self.fiber_count();
         if self.fiber_vertices.len() != expected {
-            return Err(ModelError::Length { what: "fabric fiber_vertices", len: self.fiber_vertices.len(), expected });
+            return Err(ModelError::Length {
+                what: "fabric fiber_vertices",
+                len: self.fiber_vertices.len(),
+                expected,
+            });
         }
         check_indices("fabric fiber_vertices", self.fiber_vertices.iter().copied(), particles)?;
         for (position, phase) in self.phases.iter().enumerate() {
@@ -223,31 +239,46 @@ impl Fabric {
         if !self.edge_stiffness_log2.is_empty() {
             let (len, expected) = (self.edge_stiffness_log2.len(), self.edge_count());
             if len != expected {
-                return Err(ModelError::Length { what: "fabric edge_stiffness_log2", len, expected });
+                return Err(ModelError::Length {
+                    what: "fabric edge_stiffness_log2",
+                    len,
+                    expected,
+                });
             }
             for &value in &self.edge_stiffness_log2 {
                 check_range("fabric edge_stiffness_log2", value, -128.0, 0.0)?;
             }
         }
         let expected = particles * self.tethers_per_particle as usize;
-        for (what, len) in
-            [("fabric tether_anchors", self.tether_anchors.len()), ("fabric tether_lengths", self.tether_lengths.len())]
-        {
+        for (what, len) in [
+            ("fabric tether_anchors", self.tether_anchors.len()),
+            ("fabric tether_lengths", self.tether_lengths.len()),
+        ] {
             if len != expected {
                 return Err(ModelError::Length { what, len, expected });
             }
         }
         check_indices("fabric tether_anchors", self.tether_anchors.iter().copied(), particles)?;
         check_lengths("fabric tether_lengths", &self.tether_lengths)?;
-        check_indices("fabric triangle corner", self.triangles.iter().flatten().copied(), particles)?;
+        check_indices(
+            "fabric triangle corner",
+            self.triangles.iter().flatten().copied(),
+            particles,
+        )?;
         let corners = self.virtual_particles.iter().flat_map(|point| point.corners);
         check_indices("fabric virtual_particles corner", corners, particles)?;
         for (index, point) in self.virtual_particles.iter().enumerate() {
             let [a, b, c] = point.corners;
             if a == b || b == c || c == a {
-                return Err(ModelError::RepeatedCorner { what: "fabric virtual_particles", index, corners: point.corners });
+                return Err(ModelError::RepeatedCorner {
+                    what: "fabric virtual_particles",
+                    index,
+                    corners: point.corners,
+                });
             }
-            point.weights.iter().try_for_each(|&weight| check_range("virtual particle weight", weight, -8.0, 8.0))?;
+            point.weights.iter().try_for_each(|&weight| {
+                check_range("virtual particle weight", weight, -8.0, 8.0)
+            })?;
             let square = point.weights.iter().map(|weight| weight * weight).sum();
             check_range("sum of a virtual particle's squared weights", square, 1e-6, 192.0)?;
         }
@@ -256,7 +287,8 @@ impl Fabric {
 
     fn validate_bends(&self) -> Result<(), ModelError> {
         let total = self.bends.len();
-        let begins: Vec<u32> = std::iter::once(0).chain(self.bend_set_ends.iter().copied()).collect();
+        let begins: Vec<u32> =
+            std::iter::once(0).chain(self.bend_set_ends.iter().copied()).collect();
         check_prefix_sums("fabric bend_set_ends, from a 0 on", &begins, total)?;
         let particles = self.bends.iter().flat_map(|bend| bend.particles);
         check_indices("fabric bends particle", particles, self.particle_count as usize)?;
@@ -265,7 +297,12 @@ impl Fabric {
             if (1..4).any(|k| particles[..k].contains(&particles[k])) {
                 return Err(ModelError::RepeatedBendParticle { index, particles });
             }
-            check_range("fabric bends rest_angle", bend.rest_angle, -std::f32::consts::PI, std::f32::consts::PI)?;
+            check_range(
+                "fabric bends rest_angle",
+                bend.rest_angle,
+                -std::f32::consts::PI,
+                std::f32::consts::PI,
+            )?;
             check_range("fabric bends weight", bend.weight, 0.0, 1e9)?;
         }
         Ok(())
@@ -278,14 +315,20 @@ impl Fabric {
     pub fn validate_sets(&self, inverse_mass: impl Fn(u32) -> f32) -> Result<(), ModelError> {
         let mut owner = vec![(usize::MAX, 0usize); self.particle_count as usize];
         for set in 0..self.set_count() {
-            for fiber in self.set_fiber_begin[set] as usize..self.set_fiber_begin[set + 1] as usize {
+            for fiber in self.set_fiber_begin[set] as usize..self.set_fiber_begin[set + 1] as usize
+            {
                 for &particle in self.fiber_vertices(fiber) {
                     if inverse_mass(particle) <= 0.0 {
                         continue;
                     }
                     let (last_set, first) = owner[particle as usize];
                     if last_set == set && first != fiber {
-                        return Err(ModelError::SharedParticle { set, first, second: fiber, particle });
+                        return Err(ModelError::SharedParticle {
+                            set,
+                            first,
+                            second: fiber,
+                            particle,
+                        });
                     }
                     owner[particle as usize] = (set, fiber);
                 }
@@ -295,10 +338,19 @@ impl Fabric {
         let mut begin = 0;
         for (set, &end) in self.bend_set_ends.iter().enumerate() {
             for bend in begin..end as usize {
-                for particle in self.bends[bend].particles.into_iter().filter(|&particle| inverse_mass(particle) > 0.0) {
+                for particle in self.bends[bend]
+                    .particles
+                    .into_iter()
+                    .filter(|&particle| inverse_mass(particle) > 0.0)
+                {
                     let (last_set, first) = owner[particle as usize];
                     if last_set == set {
-                        return Err(ModelError::SharedBendParticle { set, first, second: bend, particle });
+                        return Err(ModelError::SharedBendParticle {
+                            set,
+                            first,
+                            second: bend,
+                            particle,
+                        });
                     }
                     owner[particle as usize] = (set, bend);
                 }
@@ -368,8 +420,14 @@ mod tests {
     #[test]
     fn broken_arrays_are_refused() {
         let broken: [fn(&mut Fabric); 9] = [
-            |f| f.virtual_particles = vec![VirtualParticle { corners: [0, 1, 5], weights: [0.5, 0.3, 0.2] }],
-            |f| f.virtual_particles = vec![VirtualParticle { corners: [0, 1, 2], weights: [0.0; 3] }],
+            |f| {
+                f.virtual_particles =
+                    vec![VirtualParticle { corners: [0, 1, 5], weights: [0.5, 0.3, 0.2] }]
+            },
+            |f| {
+                f.virtual_particles =
+                    vec![VirtualParticle { corners: [0, 1, 2], weights: [0.0; 3] }]
+            },
             |f| f.particle_count = 0,
             |f| f.fiber_vertices[4] = 5,
             |f| f.set_fiber_begin = vec![0, 3],

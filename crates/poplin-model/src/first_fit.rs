@@ -19,8 +19,12 @@ impl FirstFitSets {
     /// # Panics
     /// If a particle does not exist.
     pub fn place(&mut self, particles: impl IntoIterator<Item = u32> + Clone) -> usize {
-        let word_of = |particle: u32, word: usize| self.taken[particle as usize].get(word).copied().unwrap_or(0);
-        let free = |word: usize| !particles.clone().into_iter().fold(0, |bits, particle| bits | word_of(particle, word));
+        let word_of = |particle: u32, word: usize| {
+            self.taken[particle as usize].get(word).copied().unwrap_or(0)
+        };
+        let free = |word: usize| {
+            !particles.clone().into_iter().fold(0, |bits, particle| bits | word_of(particle, word))
+        };
         let word = (0..).find(|&word| free(word) != 0).unwrap_or(0);
         let bit = free(word).trailing_zeros();
         for particle in particles {
@@ -39,7 +43,8 @@ mod tests {
     #[test]
     fn what_shares_a_particle_parts_and_the_rest_meets() {
         let mut sets = FirstFitSets::new(4);
-        let placed = [vec![0, 1], vec![2, 3], vec![1, 2], vec![0, 3], vec![], vec![1]].map(|particles| sets.place(particles));
+        let placed = [vec![0, 1], vec![2, 3], vec![1, 2], vec![0, 3], vec![], vec![1]]
+            .map(|particles| sets.place(particles));
         assert_eq!(placed, [0, 0, 1, 1, 0, 2]);
         // Beyond one word of bits.
         assert_eq!((3..=130).map(|_| sets.place([1])).last(), Some(130));

@@ -49,7 +49,13 @@ impl Mesh {
     ///
     /// # Panics
     /// If `segments < 3`, `rings < 2` or their product exceeds [`crate::MAX_PARTICLES`]; check user input first.
-    pub fn tube(segments: u32, rings: u32, top_radius: f32, bottom_radius: f32, height: f32) -> Self {
+    pub fn tube(
+        segments: u32,
+        rings: u32,
+        top_radius: f32,
+        bottom_radius: f32,
+        height: f32,
+    ) -> Self {
         assert!(segments >= 3 && rings >= 2, "a tube needs at least 3 segments and 2 rings");
         assert!(segments as usize * rings as usize <= crate::MAX_PARTICLES, "tube too large");
         let mut mesh = Self::default();
@@ -94,12 +100,20 @@ impl Mesh {
             return Err(ModelError::Empty { what: "mesh faces" });
         }
         if count > crate::MAX_PARTICLES {
-            return Err(ModelError::TooMany { what: "mesh vertices", count, limit: crate::MAX_PARTICLES });
+            return Err(ModelError::TooMany {
+                what: "mesh vertices",
+                count,
+                limit: crate::MAX_PARTICLES,
+            });
         }
         check_finite("mesh position", &self.positions)?;
         if !self.uvs.is_empty() {
             if self.uvs.len() != count {
-                return Err(ModelError::Length { what: "mesh uvs", len: self.uvs.len(), expected: count });
+                return Err(ModelError::Length {
+                    what: "mesh uvs",
+                    len: self.uvs.len(),
+                    expected: count,
+                });
             }
             check_finite("mesh uv", &self.uvs)?;
         }
@@ -118,7 +132,10 @@ mod tests {
         assert_eq!((grid.positions.len(), grid.quads.len()), (12, 6));
         grid.validate().unwrap();
         let tube = Mesh::tube(8, 3, 0.1, 0.2, 1.0);
-        assert_eq!((tube.positions.len(), tube.quads.len(), tube.triangulated().len()), (24, 16, 32));
+        assert_eq!(
+            (tube.positions.len(), tube.quads.len(), tube.triangulated().len()),
+            (24, 16, 32)
+        );
         tube.validate().unwrap();
     }
 
@@ -126,10 +143,16 @@ mod tests {
     fn bad_meshes_are_refused_with_the_place() {
         let mut mesh = Mesh::grid(2, 2, 1.0, 1.0);
         mesh.quads[0][2] = 9;
-        assert_eq!(mesh.validate().unwrap_err().to_string(), "mesh quad corner[2] is 9, but there are only 4");
+        assert_eq!(
+            mesh.validate().unwrap_err().to_string(),
+            "mesh quad corner[2] is 9, but there are only 4"
+        );
         let mut mesh = Mesh::grid(2, 2, 1.0, 1.0);
         mesh.positions[3][1] = f32::NAN;
-        assert_eq!(mesh.validate().unwrap_err().to_string(), "mesh position[3] = NaN is not a finite number below 1e15");
+        assert_eq!(
+            mesh.validate().unwrap_err().to_string(),
+            "mesh position[3] = NaN is not a finite number below 1e15"
+        );
         assert_eq!(Mesh::default().validate().unwrap_err().to_string(), "mesh positions is empty");
     }
 }

@@ -4,7 +4,11 @@ use crate::error::{ModelError, check_finite, check_range};
 
 /// Position and rotation of a cloth's local frame: `world = rotation * local + translation`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 pub struct Pose {
     /// Origin of the frame in the world \[m\] (default 0).
     pub translation: [f32; 3],
@@ -32,7 +36,8 @@ impl Pose {
 
     /// A local point in the world \[m\].
     pub fn apply(&self, local: [f32; 3]) -> [f32; 3] {
-        let turned = glam::Quat::from_array(self.rotation).normalize() * glam::Vec3::from_array(local);
+        let turned =
+            glam::Quat::from_array(self.rotation).normalize() * glam::Vec3::from_array(local);
         (turned + glam::Vec3::from_array(self.translation)).to_array()
     }
 }

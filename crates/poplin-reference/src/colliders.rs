@@ -25,7 +25,8 @@ impl ClothMemory<'_> {
     /// Entry k of the cloth's lists of numbers.
     #[inline]
     pub(crate) fn load_number(&self, k: u32) -> u32 {
-        self.input_pool[(self.cloth.colliders.number_begin + (k >> 2)) as usize][(k & 3) as usize].to_bits()
+        self.input_pool[(self.cloth.colliders.number_begin + (k >> 2)) as usize][(k & 3) as usize]
+            .to_bits()
     }
 
     /// Row of the cloth's `scratch`.
@@ -104,7 +105,12 @@ impl ClothMemory<'_> {
     }
 
     fn sphere_at(&self, s: u32, share: f32) -> [f32; 4] {
-        self.load_at(self.cloth.colliders.sphere_start, self.cloth.colliders.sphere_target, s, share)
+        self.load_at(
+            self.cloth.colliders.sphere_start,
+            self.cloth.colliders.sphere_target,
+            s,
+            share,
+        )
     }
 
     /// Whether the box of the tree node whose two rows begin at `row` meets the box from `low` to `high`.
@@ -135,7 +141,14 @@ impl ClothMemory<'_> {
     /// Walks a tree without a stack, from `node` on: 1 + the next item whose box meets the box from `low` to `high`, 0 at the
     /// end.
     #[inline]
-    pub(crate) fn next_item(&self, begin: u32, count: u32, node: &mut u32, low: Vec3, high: Vec3) -> u32 {
+    pub(crate) fn next_item(
+        &self,
+        begin: u32,
+        count: u32,
+        node: &mut u32,
+        low: Vec3,
+        high: Vec3,
+    ) -> u32 {
         let mut item = 0;
         while item == 0 && *node < count {
             let row = begin + 2 * *node;
@@ -188,10 +201,14 @@ pub(crate) fn prepare_shape(memory: &mut ClothMemory<'_>, shape: u32) {
         prepare_cone(memory, capsule, share_before, memory.capsule_row(capsule) + 3);
     } else if shape < plane_end {
         let plane = shape - capsule_end;
-        memory.store_scratch(memory.plane_row(plane), memory.load_at(shapes.plane_start, shapes.plane_target, plane, share));
+        memory.store_scratch(
+            memory.plane_row(plane),
+            memory.load_at(shapes.plane_start, shapes.plane_target, plane, share),
+        );
     } else {
         let number = shape - plane_end;
-        let [corner, a, b, c] = [0, 1, 2, 3].map(|k| memory.load_at(shapes.box_start, shapes.box_target, 4 * number + k, share));
+        let [corner, a, b, c] = [0, 1, 2, 3]
+            .map(|k| memory.load_at(shapes.box_start, shapes.box_target, 4 * number + k, share));
         let [a, b, c] = [a, b, c].map(xyz);
         let row = memory.box_row(number);
         memory.store_scratch(row, corner);
@@ -202,7 +219,13 @@ pub(crate) fn prepare_shape(memory: &mut ClothMemory<'_>, shape: u32) {
 }
 
 /// Takes particle i, now at x, out of the shapes that it touches, and lets it rub against them; see the shader.
-pub(crate) fn resolve_contacts(memory: &mut ClothMemory<'_>, i: u32, x: Vec3, w: f32, contacts: &Contacts) {
+pub(crate) fn resolve_contacts(
+    memory: &mut ClothMemory<'_>,
+    i: u32,
+    x: Vec3,
+    w: f32,
+    contacts: &Contacts,
+) {
     if contacts.count > 0.0 {
         let mut place = x + contacts.push / contacts.count;
         if memory.cloth.colliders.friction > 0.0 {
@@ -211,7 +234,8 @@ pub(crate) fn resolve_contacts(memory: &mut ClothMemory<'_>, i: u32, x: Vec3, w:
             if memory.cloth.colliders.friction_holds != 0 {
                 place -= slide;
             } else {
-                memory.store_previous(i, pack(xyz(previous_particle) + slide, previous_particle[3]));
+                memory
+                    .store_previous(i, pack(xyz(previous_particle) + slide, previous_particle[3]));
             }
         }
         memory.store_current(i, pack(place, w));
@@ -224,7 +248,8 @@ pub(crate) fn friction_slide(memory: &ClothMemory<'_>, way: Vec3, contacts: &Con
     let push_square = dot3(contacts.push, contacts.push);
     let mut slide = Vec3::ZERO;
     if push_square > 0.0 {
-        let slop_square = memory.cloth.colliders.friction_slop * memory.cloth.colliders.friction_slop;
+        let slop_square =
+            memory.cloth.colliders.friction_slop * memory.cloth.colliders.friction_slop;
         let normal_square = slop_square + push_square;
         let along = dot3(relative, contacts.push) / normal_square;
         let tangent = relative - contacts.push * along;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use poplin_layout::{
-    ClothPlacement, ContactCloth, ContactFrame, FabricOffsets, Feedback, FrameArrays, FramePart, HostCloth, StageMask,
-    body_impulses, pack_fabric, takes_part,
+    ClothPlacement, ContactCloth, ContactFrame, FabricOffsets, Feedback, FrameArrays, FramePart,
+    HostCloth, StageMask, body_impulses, pack_fabric, takes_part,
 };
 use poplin_model::{BodyImpulse, Cloth, ClothCollision, Fabric, Frame, ModelError};
 use rayon::prelude::*;
@@ -56,11 +56,14 @@ impl CpuCloth {
             self.host.skip_frame(frame);
             return;
         }
-        let (input_len, scratch_len) = (self.host.input_len() as usize, self.host.scratch_len() as usize);
+        let (input_len, scratch_len) =
+            (self.host.input_len() as usize, self.host.scratch_len() as usize);
         self.inputs.resize(input_len.max(self.inputs.len()), [0.0; 4]);
         self.scratch.resize(scratch_len.max(self.scratch.len()), [0.0; 4]);
         let inputs = &mut self.inputs;
-        self.host.take_inputs(|offset, values| inputs[offset as usize..][..values.len()].copy_from_slice(values));
+        self.host.take_inputs(|offset, values| {
+            inputs[offset as usize..][..values.len()].copy_from_slice(values)
+        });
         self.host.pack_frame(frame, &self.placement, &mut self.arrays);
     }
 
@@ -68,8 +71,16 @@ impl CpuCloth {
         let Some(cloth) = self.arrays.cloth_frames.first() else { return };
         let cloth = part.restrict(cloth);
         let stages = StageMask(self.host.stages().0 & part.stages.0);
-        let pools = Pools { frame_pool: &self.arrays.frame_pool, fabric_pool: &self.fabric.pool, input_pool: &self.inputs };
-        let state = State { current: &mut self.current, previous: &mut self.previous, scratch: &mut self.scratch };
+        let pools = Pools {
+            frame_pool: &self.arrays.frame_pool,
+            fabric_pool: &self.fabric.pool,
+            input_pool: &self.inputs,
+        };
+        let state = State {
+            current: &mut self.current,
+            previous: &mut self.previous,
+            scratch: &mut self.scratch,
+        };
         let mut memory = ClothMemory::new(cloth, pools, state);
         simulate_cloth(&mut memory, &mut self.feedback, part.iterations.clone(), stages, team);
     }
@@ -121,7 +132,8 @@ impl ReferenceEngine {
     }
 
     fn pack(&mut self, source: &Arc<Fabric>) -> Arc<PackedFabric> {
-        if let Some(packed) = self.fabrics.iter().find(|packed| Arc::ptr_eq(&packed.source, source)) {
+        if let Some(packed) = self.fabrics.iter().find(|packed| Arc::ptr_eq(&packed.source, source))
+        {
             return packed.clone();
         }
         let mut pool = Vec::new();
@@ -178,7 +190,9 @@ impl ReferenceEngine {
     /// Finds out which cloths may collide in the next frame, and when.
     fn find_contacts(&mut self, frame: &Frame) {
         self.contacts.clear();
-        for (index, cloth) in self.cloths.iter().enumerate().filter(|(_, cloth)| takes_part(&cloth.host)) {
+        for (index, cloth) in
+            self.cloths.iter().enumerate().filter(|(_, cloth)| takes_part(&cloth.host))
+        {
             self.contacts.add(index, &cloth.host, frame, 0);
         }
         self.contacts.finish(&self.cloth_collision);
@@ -187,7 +201,9 @@ impl ReferenceEngine {
     /// Simulates a frame in slices with a collision of cloths after each.
     fn step_in_slices(&mut self, frame: &Frame) {
         // Cloths that collide may wake one another: they sleep in their kernel.
-        self.cloths.par_iter_mut().for_each(|cloth| cloth.begin_frame(frame, !takes_part(&cloth.host)));
+        self.cloths
+            .par_iter_mut()
+            .for_each(|cloth| cloth.begin_frame(frame, !takes_part(&cloth.host)));
         let Self { cloths, contacts, contact_memory, cloth_collision, .. } = self;
         for (slice, parameters) in contacts.parameters.iter().enumerate() {
             let slice = slice as u32;
@@ -196,16 +212,21 @@ impl ReferenceEngine {
                 let begin = if slice == 0 { 0 } else { contacts.slice_end(count, slice - 1) };
                 let iterations = begin..contacts.slice_end(count, slice);
                 if !iterations.is_empty() {
-                    cloth.run_part(&FramePart { iterations, ..FramePart::WHOLE }, &mut Team::single());
+                    cloth.run_part(
+                        &FramePart { iterations, ..FramePart::WHOLE },
+                        &mut Team::single(),
+                    );
                 }
             });
             let begin = parameters.cloth_begin as usize;
-            let rows: &[ContactCloth] = &contacts.cloths[begin..begin + parameters.cloth_count as usize];
+            let rows: &[ContactCloth] =
+                &contacts.cloths[begin..begin + parameters.cloth_count as usize];
             let mut members = contacts.indices().peekable();
             let mut bodies = Vec::with_capacity(rows.len());
             for (index, cloth) in cloths.iter_mut().enumerate() {
                 if members.next_if_eq(&index).is_some() {
-                    let (current, previous) = (cloth.current.as_mut_slice(), cloth.previous.as_slice());
+                    let (current, previous) =
+                        (cloth.current.as_mut_slice(), cloth.previous.as_slice());
                     bodies.push(ContactBody { current, previous, feedback: &mut cloth.feedback });
                 }
             }
@@ -273,8 +294,10 @@ impl ReferenceEngine {
     pub fn body_impulses(&self, cloth: usize) -> Vec<BodyImpulse> {
         let cloth = &self.cloths[cloth];
         let rows = cloth.host.body_rows();
-        let is_there = !cloth.arrays.cloth_frames.is_empty() && rows.end as usize <= cloth.scratch.len();
-        let rows = if is_there { &cloth.scratch[rows.start as usize..rows.end as usize] } else { &[] };
+        let is_there =
+            !cloth.arrays.cloth_frames.is_empty() && rows.end as usize <= cloth.scratch.len();
+        let rows =
+            if is_there { &cloth.scratch[rows.start as usize..rows.end as usize] } else { &[] };
         body_impulses(rows, &cloth.feedback)
     }
 

@@ -40,7 +40,14 @@ pub(crate) fn cone_between(a: [f32; 4], b: [f32; 4]) -> Cone {
     let length_square = dot3(half_axis, half_axis);
     let side_square = length_square - growth * growth;
     let center = (xyz(b) + xyz(a)) * 0.5;
-    let mut cone = Cone { center, half_length: 0.0, axis: Vec3::ZERO, slope: 0.0, radius: 0.0, cosine_square: 0.0 };
+    let mut cone = Cone {
+        center,
+        half_length: 0.0,
+        axis: Vec3::ZERO,
+        slope: 0.0,
+        radius: 0.0,
+        cosine_square: 0.0,
+    };
     if side_square > EPSILON * length_square {
         let half_length = length_square.sqrt();
         let side = side_square.sqrt();
@@ -110,7 +117,8 @@ pub(crate) fn find_impact(before: Vec3, now: Vec3, radius_before: f32, radius_no
         let radius = radius_before + half_b / minus_a * (radius_now - radius_before);
         let behind = minus_a - entry;
         impact.time = entry / minus_a;
-        impact.is_hit = impact.time < 1.0 && half_b < 0.0 && discriminant > -0.36 * minus_a * radius * radius;
+        impact.is_hit =
+            impact.time < 1.0 && half_b < 0.0 && discriminant > -0.36 * minus_a * radius * radius;
         impact.rest = behind / minus_a;
         if impact.rest > EPSILON {
             impact.rest *= behind / (behind - root);

@@ -114,7 +114,8 @@ mod tests {
     #[test]
     fn atan2_is_within_four_tenths_of_a_millionth() {
         for k in 0..=400_000 {
-            let (exact_y, exact_x) = (std::f64::consts::TAU * (f64::from(k) / 400_000.0 - 0.5)).sin_cos();
+            let (exact_y, exact_x) =
+                (std::f64::consts::TAU * (f64::from(k) / 400_000.0 - 0.5)).sin_cos();
             let (y, x) = ((1e-3 * exact_y) as f32, (1e-3 * exact_x) as f32);
             let error = (f64::from(atan2_portable(y, x)) - f64::from(y).atan2(f64::from(x))).abs();
             assert!(error < 4e-7, "atan2({y}, {x}): {error:e}");

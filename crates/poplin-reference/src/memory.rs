@@ -1,7 +1,10 @@
 //! What one workgroup sees: the packed buffers and its own state. Twin of `shaders/state`.
 
 use glam::Vec3;
-use poplin_layout::{ClothFrame, Feedback, GRID_PARTS, IterationConstants, MIN_GRID_CELLS, PHASE_ROWS, PhaseConstants};
+use poplin_layout::{
+    ClothFrame, Feedback, GRID_PARTS, IterationConstants, MIN_GRID_CELLS, PHASE_ROWS,
+    PhaseConstants,
+};
 
 use crate::math::xyz;
 
@@ -100,7 +103,8 @@ impl<'a> ClothMemory<'a> {
 
     /// Makes room for the grid of self collision: four buckets a particle. Their number does not change what comes out.
     pub fn open_grid(&mut self) {
-        let count = (4 * self.cloth.self_collision.member_count).next_power_of_two().max(MIN_GRID_CELLS);
+        let count =
+            (4 * self.cloth.self_collision.member_count).next_power_of_two().max(MIN_GRID_CELLS);
         self.cells.resize(count as usize, 0);
     }
 
@@ -155,7 +159,8 @@ impl<'a> ClothMemory<'a> {
     /// Constants of iteration k.
     pub fn load_iteration(&self, k: u32) -> IterationConstants {
         let begin = (self.cloth.iteration_begin + k * 4) as usize;
-        let [velocity_scale, bias, previous_bias, wind] = [0, 1, 2, 3].map(|row| self.frame_pool[begin + row]);
+        let [velocity_scale, bias, previous_bias, wind] =
+            [0, 1, 2, 3].map(|row| self.frame_pool[begin + row]);
         IterationConstants { velocity_scale, bias, previous_bias, wind }
     }
 
@@ -171,7 +176,11 @@ impl<'a> ClothMemory<'a> {
     pub fn load_at(&self, start: u32, target: u32, i: u32, share: f32) -> [f32; 4] {
         let from_row = self.input_pool[(start + i) as usize];
         let to_row = self.input_pool[(target + i) as usize];
-        if share == 1.0 { to_row } else { std::array::from_fn(|k| from_row[k] + (to_row[k] - from_row[k]) * share) }
+        if share == 1.0 {
+            to_row
+        } else {
+            std::array::from_fn(|k| from_row[k] + (to_row[k] - from_row[k]) * share)
+        }
     }
 
     /// Row i of such an array in the running iteration.
@@ -182,7 +191,8 @@ impl<'a> ClothMemory<'a> {
 
     /// Constants whose first vec4 stands at `begin` in `frame_pool`.
     pub fn load_phase(&self, begin: u32) -> PhaseConstants {
-        let rows: [[f32; 4]; PHASE_ROWS as usize] = std::array::from_fn(|k| self.frame_pool[begin as usize + k]);
+        let rows: [[f32; 4]; PHASE_ROWS as usize] =
+            std::array::from_fn(|k| self.frame_pool[begin as usize + k]);
         bytemuck::cast(rows)
     }
 }

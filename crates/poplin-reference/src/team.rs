@@ -50,7 +50,14 @@ impl Team<'_> {
 
     /// `lane_count` lanes (at least 1) run in the given order.
     pub fn new(lane_count: u32, order: LaneOrder) -> Self {
-        Self { lane_count: lane_count.max(1), order, dropped_barrier: None, pending: Vec::new(), observer: None, interval: 0 }
+        Self {
+            lane_count: lane_count.max(1),
+            order,
+            dropped_barrier: None,
+            pending: Vec::new(),
+            observer: None,
+            interval: 0,
+        }
     }
 }
 
@@ -93,7 +100,9 @@ impl<'a> Team<'a> {
             for lane in self.lanes() {
                 for work in &self.pending {
                     let items = work.begin + lane..work.end;
-                    items.step_by(self.lane_count as usize).for_each(|item| (work.run)(memory, item));
+                    items
+                        .step_by(self.lane_count as usize)
+                        .for_each(|item| (work.run)(memory, item));
                 }
             }
         }

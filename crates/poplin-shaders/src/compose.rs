@@ -31,7 +31,10 @@ pub fn compose(path: &str) -> Result<Composed, ShaderError> {
 ///
 /// # Errors
 /// [`ShaderError`] for an unknown or late import.
-pub fn compose_with(path: &str, load: impl Fn(&str) -> Option<String>) -> Result<Composed, ShaderError> {
+pub fn compose_with(
+    path: &str,
+    load: impl Fn(&str) -> Option<String>,
+) -> Result<Composed, ShaderError> {
     let mut composed = Composed::default();
     let mut included = Vec::new();
     let root = ("(root)".to_owned(), 0);
@@ -51,7 +54,8 @@ fn include(
     }
     included.push(path.to_owned());
     let (file, line) = importer.clone();
-    let text = load(path).ok_or(ShaderError::UnknownImport { file, line, import: path.to_owned() })?;
+    let text =
+        load(path).ok_or(ShaderError::UnknownImport { file, line, import: path.to_owned() })?;
     let file = format!("{path}.wgsl");
     let mut in_header = true;
     for (index, line) in text.lines().enumerate() {
@@ -97,7 +101,13 @@ mod tests {
 
     #[test]
     fn bad_imports_name_file_and_line() {
-        assert_eq!(compose_with("lost", files).unwrap_err().to_string(), "lost.wgsl:1: no shader file `nowhere`");
-        assert_eq!(compose_with("late", files).unwrap_err().to_string(), "late.wgsl:2: imports stand at the top of a file");
+        assert_eq!(
+            compose_with("lost", files).unwrap_err().to_string(),
+            "lost.wgsl:1: no shader file `nowhere`"
+        );
+        assert_eq!(
+            compose_with("late", files).unwrap_err().to_string(),
+            "late.wgsl:2: imports stand at the top of a file"
+        );
     }
 }

@@ -15,7 +15,12 @@ pub fn barrier_intervals(module: &Module, is_counted: impl Fn(&str) -> bool) -> 
     intervals
 }
 
-fn walk(module: &Module, block: &Block, is_counted: &impl Fn(&str) -> bool, intervals: &mut Vec<Vec<String>>) {
+fn walk(
+    module: &Module,
+    block: &Block,
+    is_counted: &impl Fn(&str) -> bool,
+    intervals: &mut Vec<Vec<String>>,
+) {
     for statement in block {
         match statement {
             Statement::ControlBarrier(_) => intervals.push(Vec::new()),
@@ -36,7 +41,9 @@ fn walk(module: &Module, block: &Block, is_counted: &impl Fn(&str) -> bool, inte
                     walk(module, reject, is_counted, intervals);
                 }
             }
-            Statement::Switch { cases, .. } => cases.iter().for_each(|case| walk(module, &case.body, is_counted, intervals)),
+            Statement::Switch { cases, .. } => {
+                cases.iter().for_each(|case| walk(module, &case.body, is_counted, intervals))
+            }
             Statement::Loop { body, continuing, .. } => {
                 walk(module, body, is_counted, intervals);
                 walk(module, continuing, is_counted, intervals);
@@ -48,7 +55,8 @@ fn walk(module: &Module, block: &Block, is_counted: &impl Fn(&str) -> bool, inte
 
 /// Nothing but barriers, and at least one.
 fn is_barriers(block: &Block) -> bool {
-    !block.is_empty() && block.iter().all(|statement| matches!(statement, Statement::ControlBarrier(_)))
+    !block.is_empty()
+        && block.iter().all(|statement| matches!(statement, Statement::ControlBarrier(_)))
 }
 
 #[cfg(test)]

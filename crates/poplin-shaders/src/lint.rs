@@ -14,9 +14,11 @@ pub struct Finding {
 /// A stage holds a barrier.
 pub(crate) const BARRIER_IN_STAGE: &str = "barrier outside a kernel: only kernels own barriers";
 /// A barrier under a condition that lanes may not share.
-pub(crate) const DIVERGENT_BARRIER: &str = "barrier under a condition that is not made of overrides: lanes may part there";
+pub(crate) const DIVERGENT_BARRIER: &str =
+    "barrier under a condition that is not made of overrides: lanes may part there";
 /// A kernel returns early.
-pub(crate) const EARLY_RETURN: &str = "return in a kernel: other lanes would wait at the next barrier for ever";
+pub(crate) const EARLY_RETURN: &str =
+    "return in a kernel: other lanes would wait at the next barrier for ever";
 
 /// Checks every function of a module.
 ///
@@ -31,7 +33,8 @@ pub fn lint(module: &Module) -> Vec<Finding> {
         }
     }
     for entry in &module.entry_points {
-        let mut walk = Walk { function: &entry.function, name: &entry.name, findings: &mut findings };
+        let mut walk =
+            Walk { function: &entry.function, name: &entry.name, findings: &mut findings };
         walk.block(&entry.function.body, true, true);
     }
     findings
@@ -53,7 +56,9 @@ impl Walk<'_> {
         for (index, statement) in block.iter().enumerate() {
             let is_tail = is_tail && index + 1 == block.len();
             match statement {
-                Statement::ControlBarrier(_) | Statement::WorkGroupUniformLoad { .. } if !is_uniform => {
+                Statement::ControlBarrier(_) | Statement::WorkGroupUniformLoad { .. }
+                    if !is_uniform =>
+                {
                     self.report(DIVERGENT_BARRIER)
                 }
                 Statement::Return { .. } if !is_tail => self.report(EARLY_RETURN),
@@ -63,7 +68,9 @@ impl Walk<'_> {
                     self.block(accept, is_uniform, is_tail);
                     self.block(reject, is_uniform, is_tail);
                 }
-                Statement::Switch { cases, .. } => cases.iter().for_each(|case| self.block(&case.body, false, is_tail)),
+                Statement::Switch { cases, .. } => {
+                    cases.iter().for_each(|case| self.block(&case.body, false, is_tail))
+                }
                 Statement::Loop { body, continuing, .. } => {
                     self.block(body, is_uniform, false);
                     self.block(continuing, is_uniform, false);
@@ -76,7 +83,9 @@ impl Walk<'_> {
     fn is_override_expression(&self, handle: naga::Handle<Expression>) -> bool {
         match &self.function.expressions[handle] {
             Expression::Override(_) | Expression::Constant(_) | Expression::Literal(_) => true,
-            Expression::Binary { left, right, .. } => self.is_override_expression(*left) && self.is_override_expression(*right),
+            Expression::Binary { left, right, .. } => {
+                self.is_override_expression(*left) && self.is_override_expression(*right)
+            }
             Expression::Unary { expr, .. } => self.is_override_expression(*expr),
             _ => false,
         }
@@ -87,9 +96,13 @@ fn contains_barrier(block: &Block) -> bool {
     block.iter().any(|statement| match statement {
         Statement::ControlBarrier(_) | Statement::WorkGroupUniformLoad { .. } => true,
         Statement::Block(inner) => contains_barrier(inner),
-        Statement::If { accept, reject, .. } => contains_barrier(accept) || contains_barrier(reject),
+        Statement::If { accept, reject, .. } => {
+            contains_barrier(accept) || contains_barrier(reject)
+        }
         Statement::Switch { cases, .. } => cases.iter().any(|case| contains_barrier(&case.body)),
-        Statement::Loop { body, continuing, .. } => contains_barrier(body) || contains_barrier(continuing),
+        Statement::Loop { body, continuing, .. } => {
+            contains_barrier(body) || contains_barrier(continuing)
+        }
         _ => false,
     })
 }
@@ -117,7 +130,10 @@ mod tests {
     #[test]
     fn a_barrier_under_a_lane_condition_is_found() {
         assert_eq!(rules("if (lane == 0u) { workgroupBarrier(); }"), [DIVERGENT_BARRIER]);
-        assert_eq!(rules("for (var i = 0u; i < 2u; i++) { if (FLAG && lane > i) { storageBarrier(); } }"), [DIVERGENT_BARRIER]);
+        assert_eq!(
+            rules("for (var i = 0u; i < 2u; i++) { if (FLAG && lane > i) { storageBarrier(); } }"),
+            [DIVERGENT_BARRIER]
+        );
     }
 
     #[test]
@@ -127,7 +143,8 @@ mod tests {
 
     #[test]
     fn a_barrier_in_a_helper_is_found() {
-        let text = "fn helper() { workgroupBarrier(); }\n@compute @workgroup_size(4) fn k() { helper(); }";
+        let text =
+            "fn helper() { workgroupBarrier(); }\n@compute @workgroup_size(4) fn k() { helper(); }";
         let findings = lint(&naga::front::wgsl::parse_str(text).unwrap());
         assert_eq!(findings, [Finding { function: "helper".to_owned(), rule: BARRIER_IN_STAGE }]);
     }

@@ -21,9 +21,13 @@ pub struct StructLayout {
 /// # Errors
 /// [`ShaderError::Invalid`] with the file and line that the error falls in.
 pub fn parse(composed: &Composed) -> Result<Module, ShaderError> {
-    let options = naga::front::wgsl::Options { parse_doc_comments: true, ..naga::front::wgsl::Options::new() };
+    let options = naga::front::wgsl::Options {
+        parse_doc_comments: true,
+        ..naga::front::wgsl::Options::new()
+    };
     naga::front::wgsl::Frontend::new_with_options(options).parse(&composed.text).map_err(|error| {
-        let line = error.location(&composed.text).map_or(0, |location| location.line_number as usize);
+        let line =
+            error.location(&composed.text).map_or(0, |location| location.line_number as usize);
         let (file, line) = composed.origin(line).unwrap_or(("?", 0));
         ShaderError::Invalid { file: file.to_owned(), line, message: error.message().to_owned() }
     })
@@ -34,11 +38,20 @@ pub fn parse(composed: &Composed) -> Result<Module, ShaderError> {
 /// # Errors
 /// [`ShaderError::Invalid`] with the file and line that the error falls in.
 pub fn validate(composed: &Composed, module: &Module) -> Result<ModuleInfo, ShaderError> {
-    Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(module).map_err(|error| {
-        let line = error.spans().next().map_or(0, |(span, _)| span.location(&composed.text).line_number as usize);
-        let (file, line) = composed.origin(line).unwrap_or(("?", 0));
-        ShaderError::Invalid { file: file.to_owned(), line, message: format!("{:?}", error.into_inner()) }
-    })
+    Validator::new(ValidationFlags::all(), Capabilities::empty()).validate(module).map_err(
+        |error| {
+            let line = error
+                .spans()
+                .next()
+                .map_or(0, |(span, _)| span.location(&composed.text).line_number as usize);
+            let (file, line) = composed.origin(line).unwrap_or(("?", 0));
+            ShaderError::Invalid {
+                file: file.to_owned(),
+                line,
+                message: format!("{:?}", error.into_inner()),
+            }
+        },
+    )
 }
 
 /// Every named struct of a module.
@@ -47,7 +60,10 @@ pub fn struct_layouts(module: &Module) -> Vec<StructLayout> {
         (Some(name), TypeInner::Struct { members, span }) => Some(StructLayout {
             name: name.clone(),
             size: *span,
-            members: members.iter().map(|m| (m.name.clone().unwrap_or_default(), m.offset)).collect(),
+            members: members
+                .iter()
+                .map(|m| (m.name.clone().unwrap_or_default(), m.offset))
+                .collect(),
         }),
         _ => None,
     };
@@ -58,14 +74,24 @@ pub fn struct_layouts(module: &Module) -> Vec<StructLayout> {
 ///
 /// # Errors
 /// [`ShaderError::Invalid`] if the overrides do not resolve.
-pub fn workgroup_bytes(module: &Module, info: &ModuleInfo, overrides: &OverrideValues) -> Result<u32, ShaderError> {
-    let constants = overrides.constants().iter().map(|&(name, value)| (name.to_owned(), value)).collect();
-    let invalid = |message: String| ShaderError::Invalid { file: "overrides".to_owned(), line: 0, message };
-    let (module, _) = naga::back::pipeline_constants::process_overrides(module, info, None, &constants)
-        .map_err(|error| invalid(error.to_string()))?;
+pub fn workgroup_bytes(
+    module: &Module,
+    info: &ModuleInfo,
+    overrides: &OverrideValues,
+) -> Result<u32, ShaderError> {
+    let constants =
+        overrides.constants().iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+    let invalid =
+        |message: String| ShaderError::Invalid { file: "overrides".to_owned(), line: 0, message };
+    let (module, _) =
+        naga::back::pipeline_constants::process_overrides(module, info, None, &constants)
+            .map_err(|error| invalid(error.to_string()))?;
     let mut layouter = naga::proc::Layouter::default();
     layouter.update(module.to_ctx()).map_err(|error| invalid(error.to_string()))?;
-    let workgroup = module.global_variables.iter().filter(|(_, variable)| variable.space == AddressSpace::WorkGroup);
+    let workgroup = module
+        .global_variables
+        .iter()
+        .filter(|(_, variable)| variable.space == AddressSpace::WorkGroup);
     Ok(workgroup.map(|(_, variable)| layouter[variable.ty].size).sum())
 }
 

@@ -32,7 +32,8 @@ struct Row {
 
 fn main() {
     let side = std::env::args().nth(1).and_then(|side| side.parse().ok()).unwrap_or(32);
-    let cloths: Vec<(u32, Cloth)> = [1, 2, 4, 8, 16, 32, 64].map(|length| (length, sheet(side, length))).into();
+    let cloths: Vec<(u32, Cloth)> =
+        [1, 2, 4, 8, 16, 32, 64].map(|length| (length, sheet(side, length))).into();
     report("CPU backend", &measure(&cloths, &[1], |cloth, _| on_cpu(cloth)));
     if let Some(adapter) = headless(EngineOptions::default()) {
         let name = adapter.adapter_info().name.clone();
@@ -42,14 +43,26 @@ fn main() {
 
 /// A sheet of `side` x `side` particles, every edge by Gauss-Seidel on fibers of at most `length` edges.
 fn sheet(side: u32, length: u32) -> Cloth {
-    let options = CookOptions { max_fiber_length: Some(length), tethers: Tethers::None, ..CookOptions::default() };
-    let mut cloth = cook(&Mesh::grid(side, side, 1.0, 1.0), &options).expect("a grid cooks").into_cloth();
-    cloth.phase_configs.iter_mut().for_each(|phase| phase.fiber_solver = Some(FiberSolver::GaussSeidel));
+    let options = CookOptions {
+        max_fiber_length: Some(length),
+        tethers: Tethers::None,
+        ..CookOptions::default()
+    };
+    let mut cloth =
+        cook(&Mesh::grid(side, side, 1.0, 1.0), &options).expect("a grid cooks").into_cloth();
+    cloth
+        .phase_configs
+        .iter_mut()
+        .for_each(|phase| phase.fiber_solver = Some(FiberSolver::GaussSeidel));
     cloth
 }
 
 /// Rows of all cloths and lane counts; what an iteration takes without fibers is taken off.
-fn measure(cloths: &[(u32, Cloth)], lane_counts: &[u32], time: impl Fn(&Cloth, u32) -> f64) -> Vec<Row> {
+fn measure(
+    cloths: &[(u32, Cloth)],
+    lane_counts: &[u32],
+    time: impl Fn(&Cloth, u32) -> f64,
+) -> Vec<Row> {
     let mut rows = Vec::new();
     for &lanes in lane_counts {
         let mut bare = cloths[0].1.clone();
@@ -99,17 +112,34 @@ fn on_gpu(cloth: &Cloth, lanes: u32) -> f64 {
 fn report(name: &str, rows: &[Row]) {
     let times = fit(rows);
     let [edge, fiber, barrier] = times;
-    println!("\n{name}: an edge {:.0} ns, a fiber {:.1} edges, a barrier {:.1} edges", edge * 1e6, fiber / edge, barrier / edge);
-    println!("\n| edges a fiber, at most | lanes | ms an iteration | by the model | error |\n|---:|---:|---:|---:|---:|");
+    println!(
+        "\n{name}: an edge {:.0} ns, a fiber {:.1} edges, a barrier {:.1} edges",
+        edge * 1e6,
+        fiber / edge,
+        barrier / edge
+    );
+    println!(
+        "\n| edges a fiber, at most | lanes | ms an iteration | by the model | error |\n|---:|---:|---:|---:|---:|"
+    );
     let mut errors = Vec::new();
     for row in rows {
         let model: f64 = row.counts.iter().zip(times).map(|(count, time)| count * time).sum();
         let error = model / row.measured - 1.0;
         errors.push(error.abs());
-        println!("| {} | {} | {:.3} | {model:.3} | {:+.0} % |", row.length, row.lanes, row.measured, error * 100.0);
+        println!(
+            "| {} | {} | {:.3} | {model:.3} | {:+.0} % |",
+            row.length,
+            row.lanes,
+            row.measured,
+            error * 100.0
+        );
     }
     errors.sort_by(f64::total_cmp);
-    println!("\nmedian error {:.0} %, largest {:.0} %", errors[errors.len() / 2] * 100.0, errors[errors.len() - 1] * 100.0);
+    println!(
+        "\nmedian error {:.0} %, largest {:.0} %",
+        errors[errors.len() / 2] * 100.0,
+        errors[errors.len() - 1] * 100.0
+    );
 }
 
 /// Times that make the squares of the relative errors least, none of them negative: a negative one is set to 0 and the others
@@ -119,7 +149,8 @@ fn fit(rows: &[Row]) -> [f64; 3] {
     loop {
         let mut system = [[0.0; 4]; 3];
         for row in rows {
-            let shares = [0, 1, 2].map(|k| if is_free[k] { row.counts[k] / row.measured } else { 0.0 });
+            let shares =
+                [0, 1, 2].map(|k| if is_free[k] { row.counts[k] / row.measured } else { 0.0 });
             for (i, equation) in system.iter_mut().enumerate() {
                 (0..3).for_each(|j| equation[j] += shares[i] * shares[j]);
                 equation[3] += shares[i];

@@ -15,7 +15,9 @@ pub fn headless(engine: EngineOptions) -> Option<Headless> {
     let options = HeadlessOptions { engine, ..HeadlessOptions::default() };
     match Headless::new(options) {
         Ok(headless) => Some(headless),
-        Err(error) => panic!("GPU tests need an adapter; `cargo xtask test` installs a software one: {error}"),
+        Err(error) => {
+            panic!("GPU tests need an adapter; `cargo xtask test` installs a software one: {error}")
+        }
     }
 }
 

@@ -24,7 +24,10 @@ impl Bounds {
     /// Around points; `None` unless all are finite.
     pub(crate) fn of(points: impl IntoIterator<Item = [f64; 3]>) -> Option<Self> {
         points.into_iter().try_fold(Self::EMPTY, |bounds, point| {
-            point.iter().all(|x| x.is_finite()).then(|| bounds.and(&Self { low: point, high: point }))
+            point
+                .iter()
+                .all(|x| x.is_finite())
+                .then(|| bounds.and(&Self { low: point, high: point }))
         })
     }
 
@@ -65,7 +68,10 @@ impl BoxTree {
         let mut pending = vec![(0, &self.entries[..])];
         while let Some((node, entries)) = pending.pop() {
             if entries.len() <= LEAF_SIZE {
-                entries.iter().filter(|(_, entry)| entry.touches(bounds)).for_each(|(number, _)| visitor(*number));
+                entries
+                    .iter()
+                    .filter(|(_, entry)| entry.touches(bounds))
+                    .for_each(|(number, _)| visitor(*number));
             } else if self.nodes[node].touches(bounds) {
                 let (left, right) = entries.split_at(entries.len() / 2);
                 pending.extend([(2 * node + 1, left), (2 * node + 2, right)]);

@@ -4,7 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use poplin::HostCloth;
-use poplin_model::{Cloth, ClothCollision, Fabric, FiberSolver, Phase, PhaseConfig, PhaseKind, Pose, VirtualParticle};
+use poplin_model::{
+    Cloth, ClothCollision, Fabric, FiberSolver, Phase, PhaseConfig, PhaseKind, Pose,
+    VirtualParticle,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -168,11 +171,16 @@ fn rows<const N: usize>(values: &[f32]) -> Vec<[f32; N]> {
 }
 
 /// Reads and parses a JSON file.
-pub(crate) fn read_json<T: for<'de> Deserialize<'de>>(path: &Path, format: &str) -> Result<T, CaseError> {
+pub(crate) fn read_json<T: for<'de> Deserialize<'de>>(
+    path: &Path,
+    format: &str,
+) -> Result<T, CaseError> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).map_err(|source| CaseError::Io { path: name.clone(), source })?;
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| CaseError::Io { path: name.clone(), source })?;
     let error = |message: String| CaseError::Format { path: name.clone(), message };
-    let value: Value = serde_json::from_str(&text).map_err(|source| error(format!("not JSON: {source}")))?;
+    let value: Value =
+        serde_json::from_str(&text).map_err(|source| error(format!("not JSON: {source}")))?;
     let found = value.get("format").and_then(Value::as_str).unwrap_or("none");
     if found != format {
         return Err(error(format!("format is `{found}`; expected `{format}`")));
@@ -189,7 +197,10 @@ impl Case {
         let mut case: Self = read_json(path, "poplin-case/1")?;
         // A case may name the planes of its convexes before there are any.
         if !case.setup.iter().any(|event| event.set == "planes")
-            && let Some(frame) = case.frames.iter_mut().find(|frame| frame.events.iter().any(|event| event.set == "planes"))
+            && let Some(frame) = case
+                .frames
+                .iter_mut()
+                .find(|frame| frame.events.iter().any(|event| event.set == "planes"))
         {
             frame.events.extend(case.setup.extract_if(.., |event| event.set == "convexes"));
         }
@@ -206,48 +217,76 @@ impl Case {
         }
         let mut cloths: Vec<Cloth> = self.cloths.iter().map(CaseCloth::cloth).collect();
         if let Some(inter) = self.inter_collision {
-            cloths.iter_mut().for_each(|cloth| cloth.config.cloth_collision_distance = Some(inter.distance));
+            cloths
+                .iter_mut()
+                .for_each(|cloth| cloth.config.cloth_collision_distance = Some(inter.distance));
         }
         for event in &self.setup {
             let count = cloths.len();
-            let cloth = cloths.get_mut(event.cloth).ok_or(poplin::Error::NoSuchCloth { cloth: event.cloth, count })?;
+            let cloth = cloths
+                .get_mut(event.cloth)
+                .ok_or(poplin::Error::NoSuchCloth { cloth: event.cloth, count })?;
             match event.set.as_str() {
-                "scale_rest_lengths" => Arc::make_mut(&mut cloth.fabric).scale_rest_lengths(event.scalar("value")?),
-                "virtual_particles" => Arc::make_mut(&mut cloth.fabric).virtual_particles = event.virtual_particles()?,
-                "scale_tether_lengths" => Arc::make_mut(&mut cloth.fabric).scale_tether_lengths(event.scalar("value")?),
+                "scale_rest_lengths" => {
+                    Arc::make_mut(&mut cloth.fabric).scale_rest_lengths(event.scalar("value")?)
+                }
+                "virtual_particles" => {
+                    Arc::make_mut(&mut cloth.fabric).virtual_particles =
+                        event.virtual_particles()?
+                }
+                "scale_tether_lengths" => {
+                    Arc::make_mut(&mut cloth.fabric).scale_tether_lengths(event.scalar("value")?)
+                }
                 _ => {}
             }
         }
         // Every event is tried out here, so that what is not built yet shows before anything is simulated.
-        let mut hosts = cloths.iter().cloned().map(HostCloth::new).collect::<Result<Vec<_>, _>>()?;
+        let mut hosts =
+            cloths.iter().cloned().map(HostCloth::new).collect::<Result<Vec<_>, _>>()?;
         for event in self.setup_events().chain(self.frames.iter().flat_map(|frame| &frame.events)) {
             let count = hosts.len();
-            event.apply(hosts.get_mut(event.cloth).ok_or(poplin::Error::NoSuchCloth { cloth: event.cloth, count })?)?;
+            event.apply(
+                hosts
+                    .get_mut(event.cloth)
+                    .ok_or(poplin::Error::NoSuchCloth { cloth: event.cloth, count })?,
+            )?;
         }
         Ok(cloths)
     }
 
     /// Passed tests for rest after which a cloth counts as asleep.
     pub fn sleep_after_count(&self, cloth: usize) -> Option<u32> {
-        let event = self.setup.iter().rfind(|event| event.cloth == cloth && event.set == "sleep_after_count")?;
+        let event = self
+            .setup
+            .iter()
+            .rfind(|event| event.cloth == cloth && event.set == "sleep_after_count")?;
         event.scalar("value").ok().map(|count| count as u32)
     }
 
     /// Distance to which self collision would keep the particles of a cloth apart \[m\], if it is on.
     pub fn self_collision_distance(&self, cloth: usize) -> Option<f32> {
-        let event = self.setup.iter().rfind(|event| event.cloth == cloth && event.set == "self_collision_distance")?;
+        let event = self
+            .setup
+            .iter()
+            .rfind(|event| event.cloth == cloth && event.set == "self_collision_distance")?;
         event.scalar("value").ok()
     }
 
     /// Particles of a cloth that self collision keeps apart, if only some.
     pub(crate) fn self_collision_indices(&self, cloth: usize) -> Option<Vec<u32>> {
-        let event = self.setup.iter().rfind(|event| event.cloth == cloth && event.set == "self_collision_indices")?;
+        let event = self
+            .setup
+            .iter()
+            .rfind(|event| event.cloth == cloth && event.set == "self_collision_indices")?;
         event.numbers("indices").ok()
     }
 
     /// Places of a cloth's particles at rest \[m\], if self collision knows them.
     pub(crate) fn rest_positions(&self, cloth: usize) -> Option<Vec<[f32; 4]>> {
-        let event = self.setup.iter().rfind(|event| event.cloth == cloth && event.set == "rest_positions")?;
+        let event = self
+            .setup
+            .iter()
+            .rfind(|event| event.cloth == cloth && event.set == "rest_positions")?;
         event.floats("xyzw").ok().map(|values| rows(&values))
     }
 
@@ -274,7 +313,8 @@ impl CaseCloth {
         cloth.config.gravity = [0.0; 3];
         cloth.phase_configs.clear();
         if let Some(previous) = &self.previous_particles {
-            cloth.previous_positions = rows::<4>(previous).iter().map(|&[x, y, z, _]| [x, y, z]).collect();
+            cloth.previous_positions =
+                rows::<4>(previous).iter().map(|&[x, y, z, _]| [x, y, z]).collect();
         }
         cloth
     }
@@ -285,7 +325,11 @@ impl CaseFabric {
         let edge_count = self.rest_lengths.len() as u32;
         Fabric {
             particle_count: self.particle_count,
-            phases: self.phases.iter().map(|p| Phase { kind: p.kind, set_begin: p.set, set_end: p.set + 1 }).collect(),
+            phases: self
+                .phases
+                .iter()
+                .map(|p| Phase { kind: p.kind, set_begin: p.set, set_end: p.set + 1 })
+                .collect(),
             set_fiber_begin: std::iter::once(0).chain(self.set_ends.iter().copied()).collect(),
             fiber_edge_begin: (0..=edge_count).collect(),
             fiber_vertices: self.edges.clone(),
@@ -303,7 +347,9 @@ impl CaseFabric {
 
 impl Event {
     fn floats(&self, field: &str) -> Result<Vec<f32>, CaseError> {
-        let wrong = || CaseError::Unsupported(format!("{}: field `{field}` is not made of numbers", self.set));
+        let wrong = || {
+            CaseError::Unsupported(format!("{}: field `{field}` is not made of numbers", self.set))
+        };
         let value = self.fields.get(field).ok_or_else(wrong)?;
         let number = |value: &Value| value.as_f64().map(|number| number as f32).ok_or_else(wrong);
         match value {
@@ -313,15 +359,29 @@ impl Event {
     }
 
     fn numbers(&self, field: &str) -> Result<Vec<u32>, CaseError> {
-        let wrong = || CaseError::Unsupported(format!("{}: field `{field}` is not made of whole numbers", self.set));
+        let wrong = || {
+            CaseError::Unsupported(format!(
+                "{}: field `{field}` is not made of whole numbers",
+                self.set
+            ))
+        };
         let values = self.fields.get(field).and_then(Value::as_array).ok_or_else(wrong)?;
-        values.iter().map(|value| value.as_u64().and_then(|value| u32::try_from(value).ok()).ok_or_else(wrong)).collect()
+        values
+            .iter()
+            .map(|value| {
+                value.as_u64().and_then(|value| u32::try_from(value).ok()).ok_or_else(wrong)
+            })
+            .collect()
     }
 
     fn virtual_particles(&self) -> Result<Vec<VirtualParticle>, CaseError> {
         let weights = rows::<3>(&self.floats("weights")?);
         let point = |&[a, b, c, row]: &[u32; 4]| {
-            let missing = || CaseError::Unsupported(format!("virtual_particles: there is no row {row} of weights"));
+            let missing = || {
+                CaseError::Unsupported(format!(
+                    "virtual_particles: there is no row {row} of weights"
+                ))
+            };
             let weights = *weights.get(row as usize).ok_or_else(missing)?;
             Ok(VirtualParticle { corners: [a, b, c], weights })
         };
@@ -329,7 +389,8 @@ impl Event {
     }
 
     fn array<const N: usize>(&self, field: &str) -> Result<[f32; N], CaseError> {
-        let wrong = |_| CaseError::Unsupported(format!("{}: field `{field}` is not {N} numbers", self.set));
+        let wrong =
+            |_| CaseError::Unsupported(format!("{}: field `{field}` is not {N} numbers", self.set));
         self.floats(field)?.try_into().map_err(wrong)
     }
 
@@ -397,27 +458,45 @@ impl Event {
             }
             "triangles" => {
                 let vertices = rows::<3>(&self.floats("value")?);
-                let triangles: Vec<_> = (0..vertices.len() as u32 / 3).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect();
+                let triangles: Vec<_> =
+                    (0..vertices.len() as u32 / 3).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect();
                 return Ok(host.set_mesh(&vertices, &triangles)?);
             }
             // Part of the fabric, which Case::cloths makes.
             "virtual_particles" => return Ok(()),
-            "self_collision_distance" => config.self_collision_distance = Some(self.scalar("value")?),
+            "self_collision_distance" => {
+                config.self_collision_distance = Some(self.scalar("value")?)
+            }
             "self_collision_stiffness" => config.self_collision_stiffness = self.scalar("value")?,
-            "self_collision_indices" => return Ok(host.set_self_collision_indices(&self.numbers("indices")?)?),
+            "self_collision_indices" => {
+                return Ok(host.set_self_collision_indices(&self.numbers("indices")?)?);
+            }
             "rest_positions" => {
-                let positions: Vec<_> = rows::<4>(&self.floats("xyzw")?).iter().map(|&[x, y, z, _]| [x, y, z]).collect();
+                let positions: Vec<_> = rows::<4>(&self.floats("xyzw")?)
+                    .iter()
+                    .map(|&[x, y, z, _]| [x, y, z])
+                    .collect();
                 return Ok(host.set_rest_positions(&positions)?);
             }
             "motion_spheres" => return Ok(host.set_motion_spheres(&rows(&self.floats("value")?))?),
-            "separation_spheres" => return Ok(host.set_separation_spheres(&rows(&self.floats("value")?))?),
-            "frame_translation" => {
-                return Ok(host.set_pose(Pose { translation: self.array("value")?, ..host.target_pose() })?);
+            "separation_spheres" => {
+                return Ok(host.set_separation_spheres(&rows(&self.floats("value")?))?);
             }
-            "frame_rotation" => return Ok(host.set_pose(Pose { rotation: self.array("value")?, ..host.target_pose() })?),
+            "frame_translation" => {
+                return Ok(host
+                    .set_pose(Pose { translation: self.array("value")?, ..host.target_pose() })?);
+            }
+            "frame_rotation" => {
+                return Ok(
+                    host.set_pose(Pose { rotation: self.array("value")?, ..host.target_pose() })?
+                );
+            }
             "teleport" => return Ok(host.teleport(self.array("value")?)?),
             "teleport_to" => {
-                let pose = Pose { translation: self.array("translation")?, rotation: self.array("rotation")? };
+                let pose = Pose {
+                    translation: self.array("translation")?,
+                    rotation: self.array("rotation")?,
+                };
                 return Ok(host.teleport_to(pose)?);
             }
             "ignore_velocity_discontinuity" => {
@@ -429,20 +508,27 @@ impl Event {
                 return Ok(());
             }
             "particle_accelerations" => {
-                let values: Vec<_> = rows::<4>(&self.floats("xyzw")?).iter().map(|&[x, y, z, _]| [x, y, z]).collect();
+                let values: Vec<_> = rows::<4>(&self.floats("xyzw")?)
+                    .iter()
+                    .map(|&[x, y, z, _]| [x, y, z])
+                    .collect();
                 return Ok(host.set_particle_accelerations(&values)?);
             }
             "current_particles" => {
-                let indices: Vec<_> = self.floats("indices")?.iter().map(|&index| index as u32).collect();
+                let indices: Vec<_> =
+                    self.floats("indices")?.iter().map(|&index| index as u32).collect();
                 return Ok(host.write_particles(&indices, &rows(&self.floats("xyzw")?))?);
             }
             "phase_configs" => {
                 let value = self.fields.get("value").cloned().unwrap_or(Value::Null);
-                let configs: Vec<PhaseConfig> =
-                    serde_json::from_value(value).map_err(|error| CaseError::Unsupported(error.to_string()))?;
+                let configs: Vec<PhaseConfig> = serde_json::from_value(value)
+                    .map_err(|error| CaseError::Unsupported(error.to_string()))?;
                 // What was measured works edges one by one.
-                let by_edges = |config: PhaseConfig| config.with_fiber_solver(FiberSolver::GaussSeidel);
-                return Ok(host.set_phase_configs(&configs.into_iter().map(by_edges).collect::<Vec<_>>())?);
+                let by_edges =
+                    |config: PhaseConfig| config.with_fiber_solver(FiberSolver::GaussSeidel);
+                return Ok(
+                    host.set_phase_configs(&configs.into_iter().map(by_edges).collect::<Vec<_>>())?
+                );
             }
             other => return Err(CaseError::Unsupported(other.to_owned())),
         }

@@ -12,7 +12,12 @@ pub fn same_bits(what: &str, a: &[[f32; 4]], b: &[[f32; 4]]) -> Result<(), Strin
     let differing = a.iter().zip(b).filter(|(a, b)| bits(a) != bits(b)).count();
     match a.iter().zip(b).position(|(a, b)| bits(a) != bits(b)) {
         None => Ok(()),
-        Some(i) => Err(format!("{what}: {differing} of {} particles differ, first {i}: {:?} against {:?}", a.len(), a[i], b[i])),
+        Some(i) => Err(format!(
+            "{what}: {differing} of {} particles differ, first {i}: {:?} against {:?}",
+            a.len(),
+            a[i],
+            b[i]
+        )),
     }
 }
 
@@ -20,7 +25,13 @@ pub fn same_bits(what: &str, a: &[[f32; 4]], b: &[[f32; 4]]) -> Result<(), Strin
 ///
 /// # Errors
 /// A message with the worst particle, both values and the allowance.
-pub fn close(what: &str, a: &[[f32; 4]], b: &[[f32; 4]], factor: f32, scale: f32) -> Result<(), String> {
+pub fn close(
+    what: &str,
+    a: &[[f32; 4]],
+    b: &[[f32; 4]],
+    factor: f32,
+    scale: f32,
+) -> Result<(), String> {
     if a.len() != b.len() {
         return Err(format!("{what}: {} particles against {}", a.len(), b.len()));
     }

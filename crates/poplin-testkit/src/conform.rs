@@ -42,7 +42,9 @@ impl CaseVerdict {
 
     /// The snapshot that is worst in relation to its tolerance.
     pub fn worst(&self) -> Option<&SnapshotVerdict> {
-        let share = |s: &SnapshotVerdict| if s.error.is_nan() { f32::INFINITY } else { s.error / s.tolerance };
+        let share = |s: &SnapshotVerdict| {
+            if s.error.is_nan() { f32::INFINITY } else { s.error / s.tolerance }
+        };
         self.snapshots.iter().max_by(|a, b| share(a).total_cmp(&share(b)))
     }
 }
@@ -72,7 +74,10 @@ pub fn run_case(case: &Case, options: &SimulationOptions) -> Result<CaseVerdict,
             if expected.collision_distance_m.is_some() {
                 snapshots.extend(judge_separation(case, &simulation.state()?, expected));
             }
-            let (Some(tolerance), Some(particles)) = (expected.tolerance_m, &expected.particles) else { continue };
+            let (Some(tolerance), Some(particles)) = (expected.tolerance_m, &expected.particles)
+            else {
+                continue;
+            };
             let state = simulation.state()?;
             let distance = |(cloth, particles): (usize, &Vec<f32>)| {
                 max_distance(state.current(ClothId(cloth)), particles.as_chunks::<4>().0)
@@ -102,7 +107,8 @@ fn judge_separation(case: &Case, state: &State, expected: &Snapshot) -> Vec<Snap
     let distance = expected.collision_distance_m.unwrap_or(0.0);
     let smallest = smallest_distance(case, state);
     let error = if smallest.is_nan() { f32::NAN } else { (distance - smallest).max(0.0) };
-    let mut verdicts = vec![SnapshotVerdict { frame, error, tolerance: SEPARATION_SLACK * distance }];
+    let mut verdicts =
+        vec![SnapshotVerdict { frame, error, tolerance: SEPARATION_SLACK * distance }];
     if let Some(center) = expected.center_of_mass {
         let tolerance = if frame <= CENTER_FRAME { CENTER_TOLERANCE } else { f32::INFINITY };
         verdicts.push(SnapshotVerdict { frame, error: center_error(state, center), tolerance });
@@ -115,7 +121,8 @@ fn sleeps_as_expected(case: &Case, state: &State, expected: &Snapshot) -> bool {
     expected.sleep_pass_count.iter().flatten().enumerate().all(|(cloth, &count)| {
         let Some(after_count) = case.sleep_after_count(cloth) else { return true };
         let own = state.sleep_pass_count(ClothId(cloth));
-        let measured_asleep = expected.asleep.as_ref().and_then(|asleep| asleep.get(cloth)).copied().unwrap_or(false);
+        let measured_asleep =
+            expected.asleep.as_ref().and_then(|asleep| asleep.get(cloth)).copied().unwrap_or(false);
         own == count && (own >= after_count) == measured_asleep
     })
 }

@@ -40,15 +40,24 @@ impl EntanglementCounter {
     /// # Panics
     /// If a corner or an end is past the particles, or the ends descend.
     pub fn new(rest: &[[f32; 3]], triangles: &[[u32; 3]], cloth_ends: &[usize]) -> Self {
-        assert!(triangles.iter().flatten().all(|&corner| (corner as usize) < rest.len()), "a corner is past the particles");
-        assert!(cloth_ends.is_sorted() && cloth_ends.last().is_none_or(|&end| end <= rest.len()), "not ends of cloths");
+        assert!(
+            triangles.iter().flatten().all(|&corner| (corner as usize) < rest.len()),
+            "a corner is past the particles"
+        );
+        assert!(
+            cloth_ends.is_sorted() && cloth_ends.last().is_none_or(|&end| end <= rest.len()),
+            "not ends of cloths"
+        );
         let sides = triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
-        let mut edges: Vec<_> = sides.filter(|[a, b]| a != b).map(|[a, b]| [a.min(b), a.max(b)]).collect();
+        let mut edges: Vec<_> =
+            sides.filter(|[a, b]| a != b).map(|[a, b]| [a.min(b), a.max(b)]).collect();
         edges.sort_unstable();
         edges.dedup();
         Self {
             rest: rest.iter().map(wide).collect(),
-            cloths: (0..rest.len()).map(|particle| cloth_ends.partition_point(|&end| end <= particle)).collect(),
+            cloths: (0..rest.len())
+                .map(|particle| cloth_ends.partition_point(|&end| end <= particle))
+                .collect(),
             triangles: triangles.to_vec(),
             edges,
         }
@@ -58,8 +67,14 @@ impl EntanglementCounter {
     ///
     /// # Panics
     /// As [`Self::close_pairs`] and [`Self::crossings`].
-    pub fn measure<const N: usize>(&self, positions: &[[f32; N]], distance: f64, neighbour_distance: f64) -> Entanglement {
-        let (close_pairs, nearest_pair_m) = self.close_pairs(positions, distance, neighbour_distance);
+    pub fn measure<const N: usize>(
+        &self,
+        positions: &[[f32; N]],
+        distance: f64,
+        neighbour_distance: f64,
+    ) -> Entanglement {
+        let (close_pairs, nearest_pair_m) =
+            self.close_pairs(positions, distance, neighbour_distance);
         Entanglement { close_pairs, nearest_pair_m, crossings: self.crossings(positions) }
     }
 
@@ -72,18 +87,30 @@ impl EntanglementCounter {
     /// # Panics
     /// If there are not as many positions as rest positions.
     #[must_use]
-    pub fn close_pairs<const N: usize>(&self, positions: &[[f32; N]], distance: f64, neighbour_distance: f64) -> (usize, f64) {
+    pub fn close_pairs<const N: usize>(
+        &self,
+        positions: &[[f32; N]],
+        distance: f64,
+        neighbour_distance: f64,
+    ) -> (usize, f64) {
         let points = self.points(positions);
         if distance.is_nan() || distance <= 0.0 {
             return (0, f64::INFINITY);
         }
-        let boxes = || (0..).zip(&points).filter_map(|(particle, &point)| Some((particle, Bounds::of([point])?)));
+        let boxes = || {
+            (0..)
+                .zip(&points)
+                .filter_map(|(particle, &point)| Some((particle, Bounds::of([point])?)))
+        };
         let tree = BoxTree::new(boxes());
         let (mut count, mut nearest) = (0, f64::INFINITY);
         for (a, bounds) in boxes() {
             tree.visit(&bounds.grown(distance), |b| {
                 let square = square_distance(points[a as usize], points[b as usize]);
-                if a < b && square < distance * distance && !self.are_neighbours(a, b, neighbour_distance) {
+                if a < b
+                    && square < distance * distance
+                    && !self.are_neighbours(a, b, neighbour_distance)
+                {
                     count += 1;
                     nearest = nearest.min(square);
                 }
@@ -108,7 +135,8 @@ impl EntanglementCounter {
         let at = |particle: u32| points[particle as usize];
         // What has two corners in one place crosses nothing; a cloth that has collapsed is full of it.
         let has_extent = |[a, b, c]: [[f64; 3]; 3]| a != b && b != c && c != a;
-        let triangles = (0..).zip(&self.triangles).filter(|(_, corners)| has_extent(corners.map(at)));
+        let triangles =
+            (0..).zip(&self.triangles).filter(|(_, corners)| has_extent(corners.map(at)));
         let boxes = triangles.filter_map(|(i, corners)| Some((i, Bounds::of(corners.map(at))?)));
         let tree = BoxTree::new(boxes);
         let mut count = 0;
@@ -132,7 +160,9 @@ impl EntanglementCounter {
     fn are_neighbours(&self, a: u32, b: u32, distance: f64) -> bool {
         let [a, b] = [a, b].map(|particle| particle as usize);
         let is_one_cloth = self.cloths[a] == self.cloths[b];
-        is_one_cloth && distance > 0.0 && square_distance(self.rest[a], self.rest[b]) < distance * distance
+        is_one_cloth
+            && distance > 0.0
+            && square_distance(self.rest[a], self.rest[b]) < distance * distance
     }
 }
 

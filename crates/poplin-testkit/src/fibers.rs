@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use poplin_cook::{CookError, CookOptions, Direction, Tethers, cook};
 use poplin_layout::{FramePart, Stage, StageMask};
-use poplin_model::{Cloth, Colliders, Fabric, FiberSolver, Frame, Mesh, Phase, PhaseConfig, PhaseKind, Solver};
+use poplin_model::{
+    Cloth, Colliders, Fabric, FiberSolver, Frame, Mesh, Phase, PhaseConfig, PhaseKind, Solver,
+};
 use poplin_reference::{ReferenceEngine, Team};
 
 use crate::metrics::{Strain, max_speed, stretch_strain, stretch_strains};
@@ -85,7 +87,9 @@ pub fn hanging_chain(edges: u32) -> Cloth {
         rest_lengths: vec![1.0 / edges as f32; edges as usize],
         ..Default::default()
     };
-    let particles = (0..=edges).map(|i| [0.0, -(i as f32 / edges as f32), 0.0, if i == 0 { 0.0 } else { 1.0 }]).collect();
+    let particles = (0..=edges)
+        .map(|i| [0.0, -(i as f32 / edges as f32), 0.0, if i == 0 { 0.0 } else { 1.0 }])
+        .collect();
     Cloth::new(Arc::new(fabric), particles)
 }
 
@@ -101,8 +105,12 @@ pub fn hanging_sheet(side: u32, pins: Pins, max_fiber_length: u32) -> Cloth {
         Pins::TopRow => (0..side).collect(),
         Pins::Corners => vec![0, side - 1],
     };
-    let options =
-        CookOptions { pins, max_fiber_length: Some(max_fiber_length), tethers: Tethers::None, ..CookOptions::default() };
+    let options = CookOptions {
+        pins,
+        max_fiber_length: Some(max_fiber_length),
+        tethers: Tethers::None,
+        ..CookOptions::default()
+    };
     cook(&mesh, &options).expect("a grid cooks").into_cloth()
 }
 
@@ -111,13 +119,19 @@ pub fn hanging_sheet(side: u32, pins: Pins, max_fiber_length: u32) -> Cloth {
 /// # Errors
 /// [`CookError`] if it does not cook.
 pub fn hanging_mesh(mesh: &Mesh, pins: Vec<u32>) -> Result<Cloth, CookError> {
-    let options = CookOptions { pins, max_fiber_length: Some(WHOLE), tethers: Tethers::None, ..CookOptions::default() };
+    let options = CookOptions {
+        pins,
+        max_fiber_length: Some(WHOLE),
+        tethers: Tethers::None,
+        ..CookOptions::default()
+    };
     Ok(cook(mesh, &options)?.into_cloth())
 }
 
 /// Gives a cloth so many steps per second [1/s], in each of which a stiffness of 1 removes the whole error: an exponent of 1.
 fn with_frequency(mut cloth: Cloth, frequency: u32) -> Cloth {
-    (cloth.config.solver_frequency, cloth.config.stiffness_frequency) = (frequency as f32, frequency as f32);
+    (cloth.config.solver_frequency, cloth.config.stiffness_frequency) =
+        (frequency as f32, frequency as f32);
     cloth
 }
 
@@ -152,7 +166,8 @@ impl FreeFall {
 
     /// How long that takes; the state stays.
     pub fn time_iteration(&mut self) -> Duration {
-        let (current, previous) = (self.engine.current(0).to_vec(), self.engine.previous(0).to_vec());
+        let (current, previous) =
+            (self.engine.current(0).to_vec(), self.engine.previous(0).to_vec());
         let begin = Instant::now();
         self.iterate();
         let time = begin.elapsed();
@@ -176,7 +191,11 @@ impl FreeFall {
     }
 
     fn run(&mut self, stages: StageMask) {
-        self.engine.run_part(0, &FramePart { iterations: 0..1, stages, phases: None }, &mut Team::single());
+        self.engine.run_part(
+            0,
+            &FramePart { iterations: 0..1, stages, phases: None },
+            &mut Team::single(),
+        );
     }
 }
 
@@ -201,16 +220,24 @@ pub fn hang(cloth: &Cloth, mix: Mix, frequency: u32, passes: u32) -> Hanging {
     cloth.phase_configs = mix.phases(&cloth.fabric, passes);
     cloth.config.damping = [1.0 - 0.9f32.powf(FRAME_RATE as f32 / frequency as f32); 3];
     // A sheet in a plane would never leave it: waves of a millimetre, which stretch it by 1e-4.
-    cloth.particles.iter_mut().filter(|p| p[3] > 0.0).for_each(|p| p[2] += 1e-3 * (4.0 * std::f32::consts::PI * p[0]).sin());
+    cloth
+        .particles
+        .iter_mut()
+        .filter(|p| p[3] > 0.0)
+        .for_each(|p| p[2] += 1e-3 * (4.0 * std::f32::consts::PI * p[0]).sin());
     let fabric = cloth.fabric.clone();
     let height = |particles: &[[f32; 4]]| {
-        let (low, high) = particles.iter().fold((f32::MAX, f32::MIN), |(low, high), p| (low.min(p[1]), high.max(p[1])));
+        let (low, high) = particles
+            .iter()
+            .fold((f32::MAX, f32::MIN), |(low, high), p| (low.min(p[1]), high.max(p[1])));
         high - low
     };
     let start = height(&cloth.particles);
     let mut engine = ReferenceEngine::new();
     engine.add(cloth).expect("the cloth is valid");
-    (0..4 * FRAME_RATE).for_each(|_| engine.step(&Frame { dt: 1.0 / FRAME_RATE as f32 }).expect("the frame is valid"));
+    (0..4 * FRAME_RATE).for_each(|_| {
+        engine.step(&Frame { dt: 1.0 / FRAME_RATE as f32 }).expect("the frame is valid")
+    });
     let (current, previous) = (engine.current(0), engine.previous(0));
     Hanging {
         strain: stretch_strain(&fabric, current),
@@ -288,7 +315,8 @@ impl Swing {
             }
             SwingSolver::Xpbd => cloth.config.solver = Solver::Xpbd { substeps: self.iterations },
         }
-        cloth.colliders = Colliders { spheres: vec![[0.0, 0.5, 0.55, 0.25]], ..Colliders::default() };
+        cloth.colliders =
+            Colliders { spheres: vec![[0.0, 0.5, 0.55, 0.25]], ..Colliders::default() };
         cloth
     }
 
@@ -301,7 +329,8 @@ impl Swing {
         let fabric = cloth.fabric.clone();
         let mut engine = ReferenceEngine::new();
         engine.add(cloth).expect("the cloth is valid");
-        let (mut times, mut pooled, mut worst_p99, mut end) = (Vec::new(), Vec::new(), 0.0f32, Strain::default());
+        let (mut times, mut pooled, mut worst_p99, mut end) =
+            (Vec::new(), Vec::new(), 0.0f32, Strain::default());
         for frame in 0..2 * FRAME_RATE {
             let begin = Instant::now();
             engine.step(&Frame { dt: 1.0 / FRAME_RATE as f32 }).expect("the frame is valid");
@@ -319,7 +348,9 @@ impl Swing {
 }
 
 /// Which of rungs of rising effort is the first that keeps its promise and goes on to do so on every rung after it.
-pub fn first_lasting(is_kept: impl DoubleEndedIterator<Item = bool> + ExactSizeIterator) -> Option<usize> {
+pub fn first_lasting(
+    is_kept: impl DoubleEndedIterator<Item = bool> + ExactSizeIterator,
+) -> Option<usize> {
     let count = is_kept.len();
     let lasting = is_kept.rev().take_while(|kept| *kept).count();
     (lasting > 0).then_some(count - lasting)
@@ -345,7 +376,10 @@ mod tests {
         let stretch = 9.81 / 3600.0 / 0.25;
         let strain = fall.strain();
         assert!((strain.max / stretch - 1.0).abs() < 1e-4, "{strain:?}");
-        assert!((strain.mean / (stretch / 4.0) - 1.0).abs() < 1e-4 && (strain.rms / (stretch / 2.0) - 1.0).abs() < 1e-4);
+        assert!(
+            (strain.mean / (stretch / 4.0) - 1.0).abs() < 1e-4
+                && (strain.rms / (stretch / 2.0) - 1.0).abs() < 1e-4
+        );
     }
 
     #[test]

@@ -22,9 +22,17 @@ impl Strain {
             return Self::default();
         }
         strains.sort_by(f32::total_cmp);
-        let mean = |power: i32| strains.iter().map(|&strain| f64::from(strain).powi(power)).sum::<f64>() / strains.len() as f64;
+        let mean = |power: i32| {
+            strains.iter().map(|&strain| f64::from(strain).powi(power)).sum::<f64>()
+                / strains.len() as f64
+        };
         let (mean, rms) = (mean(1) as f32, mean(2).sqrt() as f32);
-        Self { max: strains[strains.len() - 1], p99: strains[(strains.len() - 1) * 99 / 100], mean, rms }
+        Self {
+            max: strains[strains.len() - 1],
+            p99: strains[(strains.len() - 1) * 99 / 100],
+            mean,
+            rms,
+        }
     }
 }
 
@@ -41,7 +49,11 @@ pub fn stretch_strains(fabric: &Fabric, particles: &[[f32; 4]]) -> Vec<f32> {
         .edges()
         .filter(|(edge, _)| !has_stretch || kinds[*edge].is_stretch())
         .filter(|(edge, _)| fabric.rest_lengths[*edge] > 0.0)
-        .map(|(edge, [a, b])| (distance(particles[a as usize], particles[b as usize]) / fabric.rest_lengths[edge] - 1.0).abs())
+        .map(|(edge, [a, b])| {
+            (distance(particles[a as usize], particles[b as usize]) / fabric.rest_lengths[edge]
+                - 1.0)
+                .abs()
+        })
         .collect()
 }
 
@@ -69,7 +81,10 @@ mod tests {
         // 0.00, 0.01 ... 1.99, shuffled.
         let strain = Strain::of((0..200).map(|k| (k * 77 % 200) as f32 / 100.0).collect());
         assert_eq!((strain.max, strain.p99), (1.99, 1.97));
-        assert!((strain.mean - 0.995).abs() < 1e-6 && (strain.rms - 1.15037).abs() < 1e-4, "{strain:?}");
+        assert!(
+            (strain.mean - 0.995).abs() < 1e-6 && (strain.rms - 1.15037).abs() < 1e-4,
+            "{strain:?}"
+        );
         assert_eq!(Strain::of(Vec::new()), Strain::default());
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use poplin::HostCloth;
 use poplin_cook::{CookOptions, Tethers, cook};
 use poplin_model::{
-    Bend, Cloth, ClothConfig, Colliders, Fabric, FiberSolver, Mesh, Parallelepiped, Phase, PhaseConfig, PhaseKind, Pose,
-    RigidBody, Solver, VirtualParticle,
+    Bend, Cloth, ClothConfig, Colliders, Fabric, FiberSolver, Mesh, Parallelepiped, Phase,
+    PhaseConfig, PhaseKind, Pose, RigidBody, Solver, VirtualParticle,
 };
 
 use crate::rng::Rng;
@@ -17,7 +17,11 @@ use crate::rng::Rng;
 /// If the grid does not cook; grids of at least 2 x 2 do.
 pub fn hanging_sheet(columns: u32, rows: u32) -> Cloth {
     let depth = (rows - 1) as f32 / (columns - 1) as f32;
-    let options = CookOptions { pins: vec![0, columns - 1], tethers: Tethers::Geodesic, ..CookOptions::default() };
+    let options = CookOptions {
+        pins: vec![0, columns - 1],
+        tethers: Tethers::Geodesic,
+        ..CookOptions::default()
+    };
     cook(&Mesh::grid(columns, rows, 1.0, depth), &options).expect("a grid cooks").into_cloth()
 }
 
@@ -53,10 +57,16 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
     let family = particle_count % 4;
     let tethers = if family == 3 { 0 } else { 1 + rng.index(3) as u32 };
     let total = (tethers * particle_count) as usize;
-    fabric.triangles = (0..particle_count).map(|_| std::array::from_fn(|_| rng.index(particle_count as usize) as u32)).collect();
+    fabric.triangles = (0..particle_count)
+        .map(|_| std::array::from_fn(|_| rng.index(particle_count as usize) as u32))
+        .collect();
     let mut point = || {
         let first = rng.index(particle_count as usize) as u32;
-        let corners = [first, (first + 1) % particle_count, (first + 2 + rng.index(4) as u32) % particle_count];
+        let corners = [
+            first,
+            (first + 1) % particle_count,
+            (first + 2 + rng.index(4) as u32) % particle_count,
+        ];
         let a = rng.range(0.0, 1.0);
         let b = rng.range(0.0, 1.0 - a);
         VirtualParticle { corners, weights: [a, b, 1.0 - a - b] }
@@ -74,7 +84,11 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
         })
         .collect();
     let mut cloth = Cloth::new(Arc::new(fabric), particles);
-    cloth.previous_positions = cloth.particles.iter().map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.02, 0.02))).collect();
+    cloth.previous_positions = cloth
+        .particles
+        .iter()
+        .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.02, 0.02)))
+        .collect();
     if rng.index(2) == 0 {
         cloth.particle_accelerations = (0..particle_count).map(|_| rng.point(-5.0, 5.0)).collect();
     }
@@ -122,7 +136,8 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
         cloth.config.limit_velocity = rng.index(2) == 0;
         cloth.rest_positions = (0..particle_count).map(|_| rng.point(-1.0, 1.0)).collect();
         if rng.index(2) == 0 {
-            cloth.self_collision_indices = (0..particle_count).rev().filter(|_| rng.index(4) != 0).collect();
+            cloth.self_collision_indices =
+                (0..particle_count).rev().filter(|_| rng.index(4) != 0).collect();
         }
     }
     cloth.validate().expect("random cloths are valid");
@@ -142,8 +157,10 @@ pub fn random_colliders(rng: &mut Rng, many: bool, bodies: bool) -> Colliders {
         .collect();
     let [x, y, z, r] = spheres[0];
     spheres[1] = [x, y, z, 0.5 * r];
-    let capsules =
-        (0..count / 2 + 12 * u32::from(many)).map(|k| [k % count, (k * 7 + 1) % count]).filter(|[a, b]| a != b).collect();
+    let capsules = (0..count / 2 + 12 * u32::from(many))
+        .map(|k| [k % count, (k * 7 + 1) % count])
+        .filter(|[a, b]| a != b)
+        .collect();
     let plane = |rng: &mut Rng| {
         let [x, y, z] = rng.point(-1.0, 1.0);
         let length = (x * x + y * y + z * z).sqrt().max(1e-3);
@@ -153,7 +170,11 @@ pub fn random_colliders(rng: &mut Rng, many: bool, bodies: bool) -> Colliders {
     let boxes = (0..4)
         .map(|k| Parallelepiped {
             corner: rng.point(-1.0, 0.5),
-            edges: [rng.point(-0.6, 0.6), rng.point(-0.6, 0.6), if k == 2 { [0.0; 3] } else { rng.point(-0.6, 0.6) }],
+            edges: [
+                rng.point(-0.6, 0.6),
+                rng.point(-0.6, 0.6),
+                if k == 2 { [0.0; 3] } else { rng.point(-0.6, 0.6) },
+            ],
         })
         .collect();
     let mut mesh_vertices: Vec<_> = (0..24).map(|_| rng.point(-1.2, 1.2)).collect();
@@ -161,10 +182,19 @@ pub fn random_colliders(rng: &mut Rng, many: bool, bodies: bool) -> Colliders {
     let mut mesh_triangles: Vec<_> = (0..20).map(|k| [k, (k + 1) % 24, (k + 3) % 24]).collect();
     if many {
         // A closed one.
-        mesh_vertices =
-            [[0.6, 0.0, 0.0], [-0.5, 0.1, 0.0], [0.0, 0.7, 0.0], [0.1, -0.5, 0.0], [0.0, 0.0, 0.4], [0.1, 0.0, -0.6]].to_vec();
+        mesh_vertices = [
+            [0.6, 0.0, 0.0],
+            [-0.5, 0.1, 0.0],
+            [0.0, 0.7, 0.0],
+            [0.1, -0.5, 0.0],
+            [0.0, 0.0, 0.4],
+            [0.1, 0.0, -0.6],
+        ]
+        .to_vec();
         let (sides, poles) = ([0, 2, 1, 3], [4, 5]);
-        let side = |k: usize| [[sides[k], sides[(k + 1) % 4], poles[0]], [sides[(k + 1) % 4], sides[k], poles[1]]];
+        let side = |k: usize| {
+            [[sides[k], sides[(k + 1) % 4], poles[0]], [sides[(k + 1) % 4], sides[k], poles[1]]]
+        };
         mesh_triangles = (0..4).flat_map(side).collect();
     }
     let body = |spheres: Vec<u32>, capsules: Vec<u32>, boxes: Vec<u32>, rng: &mut Rng| RigidBody {
@@ -172,7 +202,11 @@ pub fn random_colliders(rng: &mut Rng, many: bool, bodies: bool) -> Colliders {
         capsules,
         boxes,
         inverse_mass: rng.range(0.0, 2.0),
-        inverse_inertia: [[rng.range(0.0, 9.0), 0.1, 0.0], [0.1, 1.0, 0.0], [0.0, 0.0, rng.range(0.0, 9.0)]],
+        inverse_inertia: [
+            [rng.range(0.0, 9.0), 0.1, 0.0],
+            [0.1, 1.0, 0.0],
+            [0.0, 0.0, rng.range(0.0, 9.0)],
+        ],
         center: rng.point(-1.0, 1.0),
         velocity: rng.point(-3.0, 3.0),
         angular_velocity: rng.point(-3.0, 3.0),
@@ -243,14 +277,20 @@ pub fn equip(host: &mut HostCloth, seed: u64) {
     }
     if family != 2 {
         let (many, bodies) = (family != 0, family != 1);
-        let [start, target] = [0.0, 0.03].map(|shift| moved(random_colliders(&mut Rng::new(seed), many, bodies), shift));
+        let [start, target] = [0.0, 0.03]
+            .map(|shift| moved(random_colliders(&mut Rng::new(seed), many, bodies), shift));
         host.set_colliders(&start).expect("random colliders are valid");
         host.set_colliders(&target).expect("random colliders are valid");
     }
     if seed % 5 < 3 {
         let half = rng.range(-0.02, 0.02);
-        let rotation = if seed.is_multiple_of(5) { [0.0, 0.0, 0.0, 1.0] } else { [half.sin(), 0.0, 0.0, half.cos()] };
-        host.set_pose(Pose { translation: rng.point(-0.05, 0.05), rotation }).expect("the pose is valid");
+        let rotation = if seed.is_multiple_of(5) {
+            [0.0, 0.0, 0.0, 1.0]
+        } else {
+            [half.sin(), 0.0, 0.0, half.cos()]
+        };
+        host.set_pose(Pose { translation: rng.point(-0.05, 0.05), rotation })
+            .expect("the pose is valid");
     }
 }
 
@@ -317,9 +357,11 @@ pub fn random_xpbd_cloth(seed: u64, particle_count: u32) -> Cloth {
         let compliance = [0.0, 1e-7, 1e-4, 10.0][rng.index(4)];
         let damping = if compliance > 0.0 { [0.0, 100.0][rng.index(2)] } else { 0.0 };
         let fiber_solver = [None, Some(FiberSolver::GaussSeidel)][rng.index(2)];
-        *config = PhaseConfig { fiber_solver, compliance, damping, ..PhaseConfig::stiff(config.phase) };
+        *config =
+            PhaseConfig { fiber_solver, compliance, damping, ..PhaseConfig::stiff(config.phase) };
     }
-    (cloth.config.bending_rigidity, cloth.config.bending_damping) = (rng.range(0.1, 1e3), [0.0, 1.0][rng.index(2)]);
+    (cloth.config.bending_rigidity, cloth.config.bending_damping) =
+        (rng.range(0.1, 1e3), [0.0, 1.0][rng.index(2)]);
     cloth.validate().expect("random cloths are valid");
     cloth
 }
@@ -332,7 +374,11 @@ pub fn random_xpbd_cloth(seed: u64, particle_count: u32) -> Cloth {
 pub fn random_ropes(seed: u64, particle_count: u32) -> Cloth {
     let mut rng = Rng::new(seed ^ 0x40);
     let mut fabric = random_fabric(&mut rng, particle_count, 70);
-    fabric.rest_lengths.iter_mut().filter(|length| **length < 0.05).for_each(|length| *length = 0.0);
+    fabric
+        .rest_lengths
+        .iter_mut()
+        .filter(|length| **length < 0.05)
+        .for_each(|length| *length = 0.0);
     let mut particles: Vec<_> = (0..particle_count)
         .map(|_| {
             let [x, y, z] = rng.point(-1.0, 1.0);
@@ -343,7 +389,11 @@ pub fn random_ropes(seed: u64, particle_count: u32) -> Cloth {
     let twin = rng.index(particle_count as usize - 1);
     (0..3).for_each(|k| particles[twin][k] = particles[twin + 1][k]);
     let mut cloth = Cloth::new(Arc::new(fabric), particles);
-    cloth.previous_positions = cloth.particles.iter().map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.05, 0.05))).collect();
+    cloth.previous_positions = cloth
+        .particles
+        .iter()
+        .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.05, 0.05)))
+        .collect();
     let is_xpbd = !seed.is_multiple_of(2);
     if is_xpbd {
         use_xpbd(&mut cloth);
@@ -356,7 +406,8 @@ pub fn random_ropes(seed: u64, particle_count: u32) -> Cloth {
         } else {
             config.stiffness = rng.range(0.1, 1.0);
             config.stiffness_multiplier = [1.0, rng.range(0.0, 1.0)][rng.index(2)];
-            (config.compression_limit, config.stretch_limit) = (rng.range(0.5, 1.0), rng.range(1.0, 2.0));
+            (config.compression_limit, config.stretch_limit) =
+                (rng.range(0.5, 1.0), rng.range(1.0, 2.0));
         }
     }
     cloth.validate().expect("random ropes are valid");
@@ -389,15 +440,23 @@ pub fn degenerate_xpbd_cloth() -> Cloth {
         [[0.5, 1e9, 0.0], [0.5, 0.0, 1e9]],
         [[0.5, -1.0, 1e-3], [0.5, 1.0, 1e-3]],
     ];
-    let (sizes, masses) = ([1.0f32, 1e-3, 1e-12, 1e6], [[1.0; 4], [0.0, 0.0, 1.0, 1.0], [1.0, 2.0, 0.0, 0.0], [0.0; 4]]);
+    let (sizes, masses) = (
+        [1.0f32, 1e-3, 1e-12, 1e6],
+        [[1.0; 4], [0.0, 0.0, 1.0, 1.0], [1.0, 2.0, 0.0, 0.0], [0.0; 4]],
+    );
     let mut particles = vec![[0.25, -0.5, 0.125, 1.0]; 2];
     let mut bends = Vec::new();
     for (wing, rest_angle) in wings.iter().zip([0.0, 3.0, -3.0, 1.0, -1.0].into_iter().cycle()) {
         for (size, masses) in sizes.into_iter().zip(masses) {
             let begin = particles.len() as u32;
-            bends.push(Bend { particles: [0, 1, 2, 3].map(|k| begin + k), rest_angle, weight: 2.0 });
+            bends.push(Bend {
+                particles: [0, 1, 2, 3].map(|k| begin + k),
+                rest_angle,
+                weight: 2.0,
+            });
             let corners = [edge[0], edge[1], wing[0], wing[1]];
-            let places = corners.iter().zip(masses).map(|(p, w)| [p[0] * size, p[1] * size, p[2] * size, w]);
+            let places =
+                corners.iter().zip(masses).map(|(p, w)| [p[0] * size, p[1] * size, p[2] * size, w]);
             particles.extend(places);
         }
     }
@@ -428,7 +487,12 @@ pub fn degenerate_xpbd_cloth() -> Cloth {
 /// Random chains in sets that share no particle at all.
 /// Chains of up to `longest` edges through all particles in random order, several sets of them in each phase.
 fn random_fabric(rng: &mut Rng, particle_count: u32, longest: usize) -> Fabric {
-    let mut fabric = Fabric { particle_count, set_fiber_begin: vec![0], fiber_edge_begin: vec![0], ..Default::default() };
+    let mut fabric = Fabric {
+        particle_count,
+        set_fiber_begin: vec![0],
+        fiber_edge_begin: vec![0],
+        ..Default::default()
+    };
     let kinds = PhaseKind::ALL;
     for (phase, &kind) in kinds.iter().enumerate() {
         let set_begin = fabric.set_fiber_begin.len() as u32 - 1;
@@ -447,7 +511,11 @@ fn random_fabric(rng: &mut Rng, particle_count: u32, longest: usize) -> Fabric {
             }
             fabric.set_fiber_begin.push(fabric.fiber_edge_begin.len() as u32 - 1);
         }
-        fabric.phases.push(Phase { kind, set_begin, set_end: fabric.set_fiber_begin.len() as u32 - 1 });
+        fabric.phases.push(Phase {
+            kind,
+            set_begin,
+            set_end: fabric.set_fiber_begin.len() as u32 - 1,
+        });
     }
     fabric
 }

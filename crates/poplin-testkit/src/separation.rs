@@ -19,7 +19,10 @@ pub fn smallest_distance(case: &Case, state: &State) -> f32 {
         }
         if let Some(limit) = case.self_collision_distance(first) {
             let rest = case.rest_positions(first);
-            smallest = nan_min(smallest, within(own, case.self_collision_indices(first).as_deref(), rest.as_deref(), limit));
+            smallest = nan_min(
+                smallest,
+                within(own, case.self_collision_indices(first).as_deref(), rest.as_deref(), limit),
+            );
         }
     }
     smallest
@@ -27,12 +30,19 @@ pub fn smallest_distance(case: &Case, state: &State) -> f32 {
 
 /// Smallest distance of a particle of one cloth to one of another \[m\].
 pub fn between(a: &[[f32; 4]], b: &[[f32; 4]]) -> f32 {
-    a.iter().flat_map(|first| b.iter().map(move |second| distance(first, second))).fold(f32::INFINITY, nan_min)
+    a.iter()
+        .flat_map(|first| b.iter().map(move |second| distance(first, second)))
+        .fold(f32::INFINITY, nan_min)
 }
 
 /// Smallest distance of two particles of a cloth \[m\]: of all or of those that are listed, without the pairs whose distance
 /// at rest is below `limit`.
-fn within(particles: &[[f32; 4]], indices: Option<&[u32]>, rest: Option<&[[f32; 4]]>, limit: f32) -> f32 {
+fn within(
+    particles: &[[f32; 4]],
+    indices: Option<&[u32]>,
+    rest: Option<&[[f32; 4]]>,
+    limit: f32,
+) -> f32 {
     let all: Vec<u32> = (0..particles.len() as u32).collect();
     let indices = indices.unwrap_or(&all);
     let mut smallest = f32::INFINITY;
@@ -77,7 +87,8 @@ mod tests {
 
     #[test]
     fn pairs_that_are_close_at_rest_and_particles_that_are_not_listed_do_not_count() {
-        let particles = [[0.0; 4], [0.1, 0.0, 0.0, 1.0], [0.0, 0.3, 0.0, 1.0], [0.0, 0.3, 0.05, 1.0]];
+        let particles =
+            [[0.0; 4], [0.1, 0.0, 0.0, 1.0], [0.0, 0.3, 0.0, 1.0], [0.0, 0.3, 0.05, 1.0]];
         let rest = [[0.0; 4], [0.1, 0.0, 0.0, 1.0], [5.0, 0.0, 0.0, 1.0], [9.0, 0.0, 0.0, 1.0]];
         assert_eq!(within(&particles, None, None, 0.2), 0.05);
         assert_eq!(within(&particles, Some(&[0, 1, 2]), None, 0.2), 0.1);

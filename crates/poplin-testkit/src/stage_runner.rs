@@ -45,9 +45,16 @@ const WIND_TOLERANCE: f32 = 5e-6;
 ///
 /// # Errors
 /// [`CaseError`] if the files do not fit together or cannot be run.
-pub fn run_stages(case: &Case, stages: &StageCase, options: &SimulationOptions) -> Result<Vec<StageVerdict>, CaseError> {
+pub fn run_stages(
+    case: &Case,
+    stages: &StageCase,
+    options: &SimulationOptions,
+) -> Result<Vec<StageVerdict>, CaseError> {
     if stages.case != case.name || stages.frame_index >= case.frames.len() {
-        let message = format!("stages of {} frame {} for case {}", stages.case, stages.frame_index, case.name);
+        let message = format!(
+            "stages of {} frame {} for case {}",
+            stages.case, stages.frame_index, case.name
+        );
         return Err(CaseError::Unsupported(message));
     }
     let mut runner = Runner::new(case, options)?;
@@ -60,8 +67,12 @@ pub fn run_stages(case: &Case, stages: &StageCase, options: &SimulationOptions) 
         let iterations = if index < stages.frame_index { 0..u32::MAX } else { 0..0 };
         runner.run_part(&FramePart { iterations, ..FramePart::WHOLE })?;
     }
-    let drift =
-        case.expected.iter().filter(|s| s.frame <= stages.frame_index.max(1)).filter_map(|s| s.tolerance_m).fold(0.0, f32::max);
+    let drift = case
+        .expected
+        .iter()
+        .filter(|s| s.frame <= stages.frame_index.max(1))
+        .filter_map(|s| s.tolerance_m)
+        .fold(0.0, f32::max);
     let iteration_count = stages.stages.first().map_or(0, |first| first.iterations_left);
     let mut verdicts: Vec<StageVerdict> = Vec::new();
     let mut phase = 0;
@@ -79,7 +90,9 @@ pub fn run_stages(case: &Case, stages: &StageCase, options: &SimulationOptions) 
             "bounds" => Some(StageMask::only(Stage::Mass)),
             "collide_convexes" => Some(StageMask::only(Stage::CollideConvex)),
             "collide_triangles" => Some(StageMask::only(Stage::CollideTriangle)),
-            "collide_spheres_cones" => Some(StageMask::only(Stage::CollideShape).with(Stage::CollideContinuous)),
+            "collide_spheres_cones" => {
+                Some(StageMask::only(Stage::CollideShape).with(Stage::CollideContinuous))
+            }
             "virtual_particles" => Some(StageMask::only(Stage::VirtualParticles)),
             _ => None,
         };
@@ -97,9 +110,15 @@ pub fn run_stages(case: &Case, stages: &StageCase, options: &SimulationOptions) 
             runner.run_part(&FramePart { iterations: iteration..iteration + 1, stages, phases })?;
             let (current, previous) = runner.state()?;
             let own = max_distance(&current, after);
-            let of_previous =
-                state.previous.as_ref().map_or(0.0, |measured| max_distance(&previous, measured.as_chunks::<4>().0));
-            error = Some(if own.is_nan() || of_previous.is_nan() { f32::NAN } else { own.max(of_previous) });
+            let of_previous = state
+                .previous
+                .as_ref()
+                .map_or(0.0, |measured| max_distance(&previous, measured.as_chunks::<4>().0));
+            error = Some(if own.is_nan() || of_previous.is_nan() {
+                f32::NAN
+            } else {
+                own.max(of_previous)
+            });
         }
         let tolerance = if name == "wind" { WIND_TOLERANCE } else { TOLERANCE };
         let tolerance = if verdicts.is_empty() { tolerance + 2.0 * drift } else { tolerance };
@@ -168,7 +187,9 @@ impl Runner {
 
     fn state(&mut self) -> Result<State, CaseError> {
         Ok(match self {
-            Self::Cpu(engine) => (engine.current(FIRST.0).to_vec(), engine.previous(FIRST.0).to_vec()),
+            Self::Cpu(engine) => {
+                (engine.current(FIRST.0).to_vec(), engine.previous(FIRST.0).to_vec())
+            }
             Self::Gpu(headless) => {
                 let snapshot = headless.snapshot()?;
                 (snapshot.current(FIRST).to_vec(), snapshot.previous(FIRST).to_vec())

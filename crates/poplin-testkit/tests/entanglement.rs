@@ -25,14 +25,16 @@ fn exact(point: [f32; 3]) -> [i128; 3] {
 /// Sign of the volume of a tetrahedron, in integers.
 fn side(a: [f32; 3], b: [f32; 3], c: [f32; 3], d: [f32; 3]) -> i128 {
     let [a, b, c, d] = [a, b, c, d].map(exact);
-    let [u, v, w]: [[i128; 3]; 3] = [a, b, c].map(|corner| std::array::from_fn(|k| corner[k] - d[k]));
+    let [u, v, w]: [[i128; 3]; 3] =
+        [a, b, c].map(|corner| std::array::from_fn(|k| corner[k] - d[k]));
     let minor = |i: usize, j: usize| v[i] * w[j] - v[j] * w[i];
     (u[0] * minor(1, 2) + u[1] * minor(2, 0) + u[2] * minor(0, 1)).signum()
 }
 
 /// Crossings by every edge with every triangle.
 fn brute_crossings(positions: &[[f32; 3]], triangles: &[[u32; 3]]) -> usize {
-    let mut edges: Vec<[u32; 2]> = triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [a, c]]).collect();
+    let mut edges: Vec<[u32; 2]> =
+        triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [a, c]]).collect();
     edges.iter_mut().for_each(|edge| edge.sort_unstable());
     edges.sort_unstable();
     edges.dedup();
@@ -43,7 +45,10 @@ fn brute_crossings(positions: &[[f32; 3]], triangles: &[[u32; 3]]) -> usize {
         let turns = side(p, q, a, b) + side(p, q, b, c) + side(p, q, c, a);
         apart && side(a, b, c, p) * side(a, b, c, q) == -1 && turns.abs() == 3
     };
-    edges.iter().map(|edge| triangles.iter().filter(|triangle| crosses(edge, triangle)).count()).sum()
+    edges
+        .iter()
+        .map(|edge| triangles.iter().filter(|triangle| crosses(edge, triangle)).count())
+        .sum()
 }
 
 /// Random corners of 50 triangles over as many points.
@@ -83,15 +88,25 @@ fn to_touch_is_not_to_cross() {
     assert_eq!(through(0.0, 0.0), 0, "corner");
     assert_eq!(through(2.0, 2.0), 0, "side through side");
     assert_eq!(through(1.999, 1.999), 1, "barely inside");
-    assert_eq!(crossings_of(FLAT, [[1.0, 0.0, 1.0], [9.0, 0.0, 1.0], [9.0, 0.0, 9.0]]), 0, "one plane");
+    assert_eq!(
+        crossings_of(FLAT, [[1.0, 0.0, 1.0], [9.0, 0.0, 1.0], [9.0, 0.0, 9.0]]),
+        0,
+        "one plane"
+    );
     assert_eq!(crossings_of(FLAT, FLAT), 0, "one place");
-    assert_eq!(crossings_of([[1.0, 0.0, 1.0], [2.0, 0.0, 1.0], [3.0, 0.0, 1.0]], [[2.0, -1.0, 1.0]; 3]), 0, "no area");
+    assert_eq!(
+        crossings_of([[1.0, 0.0, 1.0], [2.0, 0.0, 1.0], [3.0, 0.0, 1.0]], [[2.0, -1.0, 1.0]; 3]),
+        0,
+        "no area"
+    );
 }
 
 #[test]
 fn triangles_with_a_common_particle_do_not_cross_there() {
     let positions = [FLAT.as_slice(), &[[1.0, -1.0, 1.0], [1.0, 1.0, 1.0]]].concat();
-    let crossings = |triangles: &[[u32; 3]]| EntanglementCounter::new(&positions, triangles, &[]).crossings(&positions);
+    let crossings = |triangles: &[[u32; 3]]| {
+        EntanglementCounter::new(&positions, triangles, &[]).crossings(&positions)
+    };
     // The edge 3-4 crosses, those to the common corner only touch.
     assert_eq!(crossings(&[[0, 1, 2], [0, 3, 4]]), 1);
     assert_eq!(crossings(&[[0, 1, 2], [0, 1, 4]]), 0);
@@ -103,8 +118,13 @@ fn triangles_with_a_common_particle_do_not_cross_there() {
 fn parallel_sheets_are_close_but_do_not_cross() {
     let sheet = Mesh::grid(5, 4, 4.0, 3.0);
     let lower = sheet.triangulated();
-    let triangles = [lower.clone(), lower.iter().map(|corners| corners.map(|corner| corner + 20)).collect()].concat();
-    let raised = |y: f32| [sheet.positions.clone(), sheet.positions.iter().map(|[x, _, z]| [*x, y, *z]).collect()].concat();
+    let triangles =
+        [lower.clone(), lower.iter().map(|corners| corners.map(|corner| corner + 20)).collect()]
+            .concat();
+    let raised = |y: f32| {
+        [sheet.positions.clone(), sheet.positions.iter().map(|[x, _, z]| [*x, y, *z]).collect()]
+            .concat()
+    };
     let rest = raised(0.25);
     let cloths = EntanglementCounter::new(&rest, &triangles, &[20, 40]);
     let found = cloths.measure(&rest, 0.5, 2.0);
@@ -134,7 +154,8 @@ fn a_sheet_folded_through_itself_crosses_once_per_edge_over_the_cut() {
     let sheet = Mesh::grid(4, ROWS, 3.0, 8.0);
     let counter = EntanglementCounter::new(&sheet.positions, &sheet.triangulated(), &[]);
     assert_eq!(counter.crossings(&sheet.positions), 0);
-    let place = |i: usize| [profile[i % 4][0], profile[i % 4][1], profile[i % 4][2] + (i / 4) as f32];
+    let place =
+        |i: usize| [profile[i % 4][0], profile[i % 4][1], profile[i % 4][2] + (i / 4) as f32];
     let folded: Vec<[f32; 3]> = (0..sheet.positions.len()).map(place).collect();
     assert_eq!(counter.crossings(&folded), 4 * (ROWS as usize - 1));
 }
@@ -143,7 +164,10 @@ fn a_sheet_folded_through_itself_crosses_once_per_edge_over_the_cut() {
 fn soups_of_triangles_cross_as_by_brute_force() {
     assert!(soups(0..20, |rng| rng.point(-1.0, 1.0)) > 1000);
     // Flat and far from all others, a few triangles span all.
-    assert!(soups(20..25, |rng| [rng.range(0.0, 1.0), rng.range(0.0, 1.0), rng.index(2) as f32 * 64.0]) > 100);
+    assert!(
+        soups(20..25, |rng| [rng.range(0.0, 1.0), rng.range(0.0, 1.0), rng.index(2) as f32 * 64.0])
+            > 100
+    );
 }
 
 #[test]
@@ -169,7 +193,9 @@ fn small_triangles_of_a_large_soup_are_found() {
         let middle = rng.point(-1.0, 1.0);
         positions.extend([(); 3].map(|()| {
             let offset = rng.point(-0.125, 0.125);
-            std::array::from_fn::<f32, 3, _>(|k| ((middle[k] + offset[k]) * 65536.0).round() / 65536.0)
+            std::array::from_fn::<f32, 3, _>(|k| {
+                ((middle[k] + offset[k]) * 65536.0).round() / 65536.0
+            })
         }));
     }
     let triangles: Vec<[u32; 3]> = (0..600).map(|k| [3 * k, 3 * k + 1, 3 * k + 2]).collect();
@@ -182,19 +208,30 @@ fn small_triangles_of_a_large_soup_are_found() {
 fn close_pairs_are_those_of_brute_force() {
     for seed in 400..420 {
         let mut rng = Rng::new(seed);
-        let [rest, positions]: [Vec<[f32; 3]>; 2] = [(); 2].map(|()| (0..200).map(|_| rng.point(-1.0, 1.0)).collect());
-        let (distance, neighbour_distance) = (f64::from(rng.range(0.05, 1.5)), f64::from(rng.range(0.5, 1.5)));
+        let [rest, positions]: [Vec<[f32; 3]>; 2] =
+            [(); 2].map(|()| (0..200).map(|_| rng.point(-1.0, 1.0)).collect());
+        let (distance, neighbour_distance) =
+            (f64::from(rng.range(0.05, 1.5)), f64::from(rng.range(0.5, 1.5)));
         let apart = |places: &[[f32; 3]], a: usize, b: usize| {
-            let square: f64 = (0..3).map(|k| (f64::from(places[a][k]) - f64::from(places[b][k])).powi(2)).sum();
+            let square: f64 =
+                (0..3).map(|k| (f64::from(places[a][k]) - f64::from(places[b][k])).powi(2)).sum();
             square.sqrt()
         };
         let cloth = |particle: usize| (particle >= 50) as u32 + (particle >= 120) as u32;
         let pairs = (0..200).flat_map(|a| (a + 1..200).map(move |b| (a, b)));
-        let strange = pairs.filter(|&(a, b)| cloth(a) != cloth(b) || apart(&rest, a, b) >= neighbour_distance);
-        let close: Vec<_> = strange.map(|(a, b)| apart(&positions, a, b)).filter(|&apart| apart < distance).collect();
+        let strange = pairs
+            .filter(|&(a, b)| cloth(a) != cloth(b) || apart(&rest, a, b) >= neighbour_distance);
+        let close: Vec<_> = strange
+            .map(|(a, b)| apart(&positions, a, b))
+            .filter(|&apart| apart < distance)
+            .collect();
         let expected = (close.len(), close.iter().copied().fold(f64::INFINITY, f64::min));
         let counter = EntanglementCounter::new(&rest, &[], &[50, 120, 200]);
-        assert_eq!(counter.close_pairs(&positions, distance, neighbour_distance), expected, "seed {seed}");
+        assert_eq!(
+            counter.close_pairs(&positions, distance, neighbour_distance),
+            expected,
+            "seed {seed}"
+        );
     }
 }
 
@@ -204,7 +241,9 @@ fn what_is_not_finite_does_not_count() {
     let counter = EntanglementCounter::new(&positions, &[[0, 1, 2], [3, 4, 5]], &[3, 6]);
     assert_eq!(counter.measure(&positions, 2.0, 0.0).crossings, 2);
     assert_eq!(counter.close_pairs(&positions, f64::INFINITY, f64::INFINITY).0, 9);
-    for (broken, crossings, pairs) in [(f32::NAN, 1, 6), (f32::INFINITY, 1, 6), (f32::NEG_INFINITY, 1, 6)] {
+    for (broken, crossings, pairs) in
+        [(f32::NAN, 1, 6), (f32::INFINITY, 1, 6), (f32::NEG_INFINITY, 1, 6)]
+    {
         positions[5][1] = broken;
         assert_eq!(counter.crossings(&positions), crossings, "the edge without it stays");
         assert_eq!(counter.close_pairs(&positions, f64::INFINITY, f64::INFINITY).0, pairs);
@@ -218,10 +257,14 @@ fn what_is_not_finite_does_not_count() {
 fn no_size_is_too_large_or_too_small() {
     let tip = [[1.0, -1.0, 1.0], [1.0, 1.0, 1.0], [9.0, 1.0, 9.0]];
     for scale in [f32::MIN_POSITIVE, 1e-45, 1e37] {
-        let [a, b] = [FLAT, tip].map(|corners: [[f32; 3]; 3]| corners.map(|corner| corner.map(|x| x * scale)));
+        let [a, b] = [FLAT, tip]
+            .map(|corners: [[f32; 3]; 3]| corners.map(|corner| corner.map(|x| x * scale)));
         assert_eq!(crossings_of(a, b), 2, "{scale}");
     }
-    assert_eq!(EntanglementCounter::new(&[], &[], &[]).measure::<3>(&[], 1.0, 1.0).nearest_pair_m, f64::INFINITY);
+    assert_eq!(
+        EntanglementCounter::new(&[], &[], &[]).measure::<3>(&[], 1.0, 1.0).nearest_pair_m,
+        f64::INFINITY
+    );
 }
 
 #[test]

@@ -20,7 +20,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // A floor and a ball of 1 kg that rolls along z.
     let mut world = PhysicsWorld::new();
     world.integration_parameters.dt = DT;
-    world.insert_collider(ColliderBuilder::cuboid(5.0, 0.1, 5.0).translation(Vector::new(0.0, -0.1, 0.0)).friction(0.8), None);
+    world.insert_collider(
+        ColliderBuilder::cuboid(5.0, 0.1, 5.0)
+            .translation(Vector::new(0.0, -0.1, 0.0))
+            .friction(0.8),
+        None,
+    );
     let rolling = RigidBodyBuilder::dynamic()
         .translation(Vector::new(0.0, RADIUS, -0.8))
         .linvel(Vector::new(0.0, 0.0, 1.5))
@@ -67,7 +72,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         if frame % 10 == 9 {
             let body = &world.bodies[ball];
             let (z, v) = (body.translation().z, body.linvel().z);
-            println!("{:5.2} s  {z:7.3} m  {v:6.3} m/s  {:8.4} N s", (frame + 1) as f32 * DT, impulse.linear[2]);
+            println!(
+                "{:5.2} s  {z:7.3} m  {v:6.3} m/s  {:8.4} N s",
+                (frame + 1) as f32 * DT,
+                impulse.linear[2]
+            );
         }
     }
     let left = world.bodies[ball].linvel().z;

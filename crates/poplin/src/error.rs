@@ -44,7 +44,9 @@ impl From<poplin_gpu::GpuError> for Error {
     fn from(error: poplin_gpu::GpuError) -> Self {
         match error {
             poplin_gpu::GpuError::Model(error) => Self::Model(error),
-            poplin_gpu::GpuError::NoSuchCloth { cloth, count } => Self::NoSuchCloth { cloth, count },
+            poplin_gpu::GpuError::NoSuchCloth { cloth, count } => {
+                Self::NoSuchCloth { cloth, count }
+            }
             error => Self::Gpu(error),
         }
     }

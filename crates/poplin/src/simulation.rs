@@ -65,7 +65,9 @@ impl Simulation {
         options.gpu.real_gpu_only = true;
         match Self::on_gpu(&options, "a real GPU was found") {
             Ok(simulation) => Ok(simulation),
-            Err(Error::Gpu(poplin_gpu::GpuError::NoAdapter { .. })) => Self::on_cpu("no real GPU was found"),
+            Err(Error::Gpu(poplin_gpu::GpuError::NoAdapter { .. })) => {
+                Self::on_cpu("no real GPU was found")
+            }
             Err(error) => {
                 log::warn!("falling back to the CPU: {error}");
                 Self::on_cpu(&format!("the GPU cannot be used: {error}"))
@@ -161,8 +163,13 @@ impl Simulation {
             Engine::Cpu(engine) => (0..engine.cloth_count())
                 .map(|id| {
                     let skipped = engine.cloth(id).map_or(0, HostCloth::skipped_frames);
-                    ClothState::new(engine.current(id), engine.previous(id), engine.feedback(id), skipped)
-                        .with_impulses(engine.body_impulses(id))
+                    ClothState::new(
+                        engine.current(id),
+                        engine.previous(id),
+                        engine.feedback(id),
+                        skipped,
+                    )
+                    .with_impulses(engine.body_impulses(id))
                 })
                 .collect(),
             #[cfg(feature = "gpu")]
@@ -171,8 +178,13 @@ impl Simulation {
                 let ids = (0..headless.engine().cloth_count()).map(poplin_gpu::ClothId);
                 ids.map(|id| {
                     let skipped = headless.engine().cloth(id).map_or(0, HostCloth::skipped_frames);
-                    ClothState::new(snapshot.current(id), snapshot.previous(id), snapshot.feedback(id), skipped)
-                        .with_impulses(snapshot.body_impulses(id))
+                    ClothState::new(
+                        snapshot.current(id),
+                        snapshot.previous(id),
+                        snapshot.feedback(id),
+                        skipped,
+                    )
+                    .with_impulses(snapshot.body_impulses(id))
                 })
                 .collect()
             }
@@ -226,7 +238,9 @@ impl Simulation {
             #[cfg(feature = "cpu")]
             Engine::Cpu(engine) => Ok(engine.cloth_mut(cloth.0)?),
             #[cfg(feature = "gpu")]
-            Engine::Gpu(headless) => Ok(headless.engine_mut().cloth_mut(poplin_gpu::ClothId(cloth.0))?),
+            Engine::Gpu(headless) => {
+                Ok(headless.engine_mut().cloth_mut(poplin_gpu::ClothId(cloth.0))?)
+            }
         }
     }
 }

@@ -21,7 +21,12 @@ pub(crate) struct ClothState {
 }
 
 impl ClothState {
-    pub(crate) fn new(current: &[[f32; 4]], previous: &[[f32; 4]], feedback: Feedback, skipped_frames: u32) -> Self {
+    pub(crate) fn new(
+        current: &[[f32; 4]],
+        previous: &[[f32; 4]],
+        feedback: Feedback,
+        skipped_frames: u32,
+    ) -> Self {
         let (current, previous) = (current.to_vec(), previous.to_vec());
         Self { current, previous, feedback, skipped_frames, body_impulses: Vec::new() }
     }
@@ -75,7 +80,9 @@ impl State {
 
     /// Frames that the cloth slept through since it was added.
     pub fn slept_frames(&self, cloth: ClothId) -> u32 {
-        self.cloths.get(cloth.0).map_or(0, |state| state.feedback.sleep_frame_count + state.skipped_frames)
+        self.cloths
+            .get(cloth.0)
+            .map_or(0, |state| state.feedback.sleep_frame_count + state.skipped_frames)
     }
 
     /// What the last frame did to the rigid bodies that the cloth pushes, in their order; empty if there are none or the cloth

@@ -6,25 +6,37 @@ use std::process::{Command, Stdio};
 use crate::run::say;
 
 /// Where Vulkan drivers announce themselves on Linux.
-const DRIVER_FOLDERS: [&str; 4] =
-    ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/usr/local/etc/vulkan/icd.d"];
+const DRIVER_FOLDERS: [&str; 4] = [
+    "/usr/share/vulkan/icd.d",
+    "/etc/vulkan/icd.d",
+    "/usr/local/share/vulkan/icd.d",
+    "/usr/local/etc/vulkan/icd.d",
+];
 
 /// What the packages are called.
 const PACKAGES: [&str; 2] = ["mesa-vulkan-drivers", "libvulkan1"];
 
 /// Installs a software Vulkan adapter where there is no adapter and it can be done; says how where it cannot.
 pub(crate) fn ensure() -> Result<(), String> {
-    if !cfg!(target_os = "linux") || has_driver() || std::env::var("POPLIN_GPU").is_ok_and(|value| value == "off") {
+    if !cfg!(target_os = "linux")
+        || has_driver()
+        || std::env::var("POPLIN_GPU").is_ok_and(|value| value == "off")
+    {
         return Ok(());
     }
-    say("No Vulkan driver found; installing Mesa's software adapter (mesa-vulkan-drivers, libvulkan1), which takes a minute\n");
+    say(
+        "No Vulkan driver found; installing Mesa's software adapter (mesa-vulkan-drivers, libvulkan1), which takes a minute\n",
+    );
     let how = "install a Vulkan driver (Debian, Ubuntu: apt install mesa-vulkan-drivers libvulkan1; Fedora: dnf install \
                mesa-vulkan-drivers vulkan-loader; Arch: pacman -S vulkan-swrast vulkan-icd-loader), or set POPLIN_GPU=off to \
                leave the GPU backend untested";
     if !answers("apt-get", &["--version"]) {
         return Err(format!("no apt-get on this machine: {how}"));
     }
-    let is_root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0");
+    let is_root = Command::new("id")
+        .arg("-u")
+        .output()
+        .is_ok_and(|output| output.stdout.trim_ascii() == b"0");
     let prefix: &[&str] = if is_root {
         &[]
     } else if answers("sudo", &["-n", "true"]) {
@@ -41,22 +53,29 @@ pub(crate) fn ensure() -> Result<(), String> {
 }
 
 fn has_driver() -> bool {
-    let named = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"].iter().any(|name| std::env::var_os(name).is_some());
+    let named =
+        ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"].iter().any(|name| std::env::var_os(name).is_some());
     let announced = DRIVER_FOLDERS.iter().any(|folder| {
         let entries = Path::new(folder).read_dir().into_iter().flatten().flatten();
-        entries.into_iter().any(|entry| entry.path().extension().is_some_and(|extension| extension == "json"))
+        entries
+            .into_iter()
+            .any(|entry| entry.path().extension().is_some_and(|extension| extension == "json"))
     });
     (named || announced) && has_loader()
 }
 
 fn has_loader() -> bool {
-    let listed = Command::new("ldconfig").arg("-p").output().or_else(|_| Command::new("/sbin/ldconfig").arg("-p").output());
+    let listed = Command::new("ldconfig")
+        .arg("-p")
+        .output()
+        .or_else(|_| Command::new("/sbin/ldconfig").arg("-p").output());
     // Without ldconfig (musl, NixOS) the tests themselves will tell.
     listed.map_or(true, |output| String::from_utf8_lossy(&output.stdout).contains("libvulkan.so.1"))
 }
 
 fn answers(program: &str, arguments: &[&str]) -> bool {
-    let status = Command::new(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let status =
+        Command::new(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
 }
 
@@ -65,7 +84,11 @@ fn apt(prefix: &[&str], arguments: &[&str]) -> Result<(), String> {
     words.push("apt-get");
     words.extend(arguments);
     let (program, rest) = words.split_first().ok_or("no command")?;
-    let status = Command::new(program).args(rest).env("DEBIAN_FRONTEND", "noninteractive").stdout(Stdio::null()).status();
+    let status = Command::new(program)
+        .args(rest)
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .stdout(Stdio::null())
+        .status();
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("`{}` ended with {status}", words.join(" "))),

@@ -7,10 +7,12 @@ use serde_json::Value;
 
 /// Writes `median` and its 95 % interval of every benchmark, as CSV, to `folder/bench.csv` or to standard output.
 pub(crate) fn write(folder: Option<&Path>) -> Result<(), String> {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
     let root = &target.join("criterion");
     let mut rows = Vec::new();
-    collect(root, root, &mut rows).map_err(|error| format!("{}: {error} (run `cargo bench` first)", root.display()))?;
+    collect(root, root, &mut rows)
+        .map_err(|error| format!("{}: {error} (run `cargo bench` first)", root.display()))?;
     rows.sort();
     let mut table = "benchmark,median_ms,lower_ms,upper_ms\n".to_owned();
     for (name, values) in &rows {
@@ -20,7 +22,8 @@ pub(crate) fn write(folder: Option<&Path>) -> Result<(), String> {
         None => crate::run::say(&table),
         Some(folder) => {
             let path = folder.join("bench.csv");
-            let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, table));
+            let written =
+                std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, table));
             written.map_err(|error| format!("{}: {error}", path.display()))?;
         }
     }
@@ -49,8 +52,10 @@ fn row(estimates: &str) -> Option<String> {
     let median = &value["median"];
     let interval = &median["confidence_interval"];
     let numbers = [&median["point_estimate"], &interval["lower_bound"], &interval["upper_bound"]];
-    let milliseconds: Vec<String> =
-        numbers.iter().map(|number| number.as_f64().map(|ns| format!("{:.4}", ns / 1e6))).collect::<Option<_>>()?;
+    let milliseconds: Vec<String> = numbers
+        .iter()
+        .map(|number| number.as_f64().map(|ns| format!("{:.4}", ns / 1e6)))
+        .collect::<Option<_>>()?;
     Some(milliseconds.join(","))
 }
 
@@ -60,8 +65,7 @@ mod tests {
 
     #[test]
     fn a_row_is_in_milliseconds() {
-        let text =
-            r#"{"median":{"point_estimate":1500000.0,"confidence_interval":{"lower_bound":1000000.0,"upper_bound":2000000.0}}}"#;
+        let text = r#"{"median":{"point_estimate":1500000.0,"confidence_interval":{"lower_bound":1000000.0,"upper_bound":2000000.0}}}"#;
         assert_eq!(row(text).as_deref(), Some("1.5000,1.0000,2.0000"));
         assert_eq!(row("{}"), None);
     }

@@ -15,13 +15,19 @@ impl Totals {
     /// Adds the counts of a line such as `test result: ok. 3 passed; 0 failed; ...` and the name of a failed test; other
     /// lines count nothing.
     fn add_line(&mut self, line: &str) {
-        if let Some(name) = line.trim().strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED")) {
+        if let Some(name) =
+            line.trim().strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"))
+        {
             self.failures.push(name.to_owned());
         }
         let Some(rest) = line.trim().strip_prefix("test result: ") else { return };
         let count = |what: &str| {
             let words: Vec<_> = rest.split([' ', ';']).filter(|word| !word.is_empty()).collect();
-            words.windows(2).find(|pair| pair[1] == what).and_then(|pair| pair[0].parse::<u64>().ok()).unwrap_or(0)
+            words
+                .windows(2)
+                .find(|pair| pair[1] == what)
+                .and_then(|pair| pair[0].parse::<u64>().ok())
+                .unwrap_or(0)
         };
         self.passed += count("passed");
         self.failed += count("failed");
@@ -109,6 +115,9 @@ mod tests {
         totals.add_line("test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s");
         totals.add_line("test something ... ok");
         totals.add_line("test something_else ... FAILED");
-        assert_eq!(totals, Totals { passed: 5, failed: 1, failures: vec!["something_else".to_owned()] });
+        assert_eq!(
+            totals,
+            Totals { passed: 5, failed: 1, failures: vec!["something_else".to_owned()] }
+        );
     }
 }

@@ -165,7 +165,8 @@ impl SolverArgs {
             cloth.fabric.bending = false;
             for phase in phases(cloth) {
                 let PhaseOptions { fiber_solver, compliance, damping, .. } = *phase;
-                *phase = PhaseOptions { fiber_solver, compliance, damping, ..PhaseOptions::default() };
+                *phase =
+                    PhaseOptions { fiber_solver, compliance, damping, ..PhaseOptions::default() };
             }
         }
     }

@@ -158,7 +158,8 @@ impl BackendArgs {
             (Some(Backend::Gpu), _) | (_, Some(_)) => poplin::Backend::Gpu,
             (Some(Backend::Auto) | None, None) => poplin::Backend::Auto,
         };
-        let gpu = HeadlessOptions { adapter_name: self.adapter.clone(), ..HeadlessOptions::default() };
+        let gpu =
+            HeadlessOptions { adapter_name: self.adapter.clone(), ..HeadlessOptions::default() };
         Ok(SimulationOptions { backend, gpu })
     }
 }

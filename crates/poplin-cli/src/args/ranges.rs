@@ -28,7 +28,11 @@ pub(crate) enum ValueError {
 
 fn in_range(text: &str, [min, max]: [f32; 2], unit: &'static str) -> Result<f32, ValueError> {
     let value: f32 = text.trim().parse().map_err(|_| ValueError::NotANumber)?;
-    if value >= min && value <= max { Ok(value) } else { Err(ValueError::OutOfRange { value, min, max, unit }) }
+    if value >= min && value <= max {
+        Ok(value)
+    } else {
+        Err(ValueError::OutOfRange { value, min, max, unit })
+    }
 }
 
 /// Frames per second [1/s], the range of scene files.
@@ -79,7 +83,10 @@ mod tests {
     fn numbers_outside_their_range_are_refused_with_it() {
         assert_eq!(frame_rate("60"), Ok(60.0));
         assert_eq!(frame_rate("NaN").unwrap_err().to_string(), "NaN is outside 0.1..=10000 1/s");
-        assert_eq!(density("-1").unwrap_err().to_string(), "-1 is outside 0.000001..=1000000 kg/m^2");
+        assert_eq!(
+            density("-1").unwrap_err().to_string(),
+            "-1 is outside 0.000001..=1000000 kg/m^2"
+        );
         assert_eq!(share("x").unwrap_err().to_string(), "this is not a number");
         assert!(scale("inf").is_err() && solver_frequency("0").is_err());
     }

@@ -53,7 +53,8 @@ impl Depth {
 impl DepthField {
     /// The field of valid colliders in the world.
     pub(super) fn new(colliders: &Colliders) -> Self {
-        let vertices: Vec<DVec3> = colliders.mesh_vertices.iter().map(|&vertex| vector(vertex)).collect();
+        let vertices: Vec<DVec3> =
+            colliders.mesh_vertices.iter().map(|&vertex| vector(vertex)).collect();
         Self {
             spheres: colliders.spheres.iter().map(|sphere| sphere.map(f64::from)).collect(),
             capsules: colliders.capsules.iter().map(|ends| ends.map(|end| end as usize)).collect(),
@@ -61,7 +62,10 @@ impl DepthField {
             convexes: colliders.convexes.clone(),
             boxes: colliders.boxes.iter().filter_map(Slabs::new).collect(),
             mesh: TriangleTree::new(
-                colliders.mesh_triangles.iter().map(|corners| corners.map(|corner| vertices[corner as usize])),
+                colliders
+                    .mesh_triangles
+                    .iter()
+                    .map(|corners| corners.map(|corner| vertices[corner as usize])),
             ),
         }
     }
@@ -87,21 +91,36 @@ impl DepthField {
 
     /// Depth of a point in the shape that holds it deepest \[m\], negative or 0 outside of all.
     fn depth_of(&self, point: DVec3) -> f64 {
-        let spheres = self.spheres.iter().map(|&[x, y, z, radius]| radius - point.distance(DVec3::new(x, y, z)));
-        let capsules = self.capsules.iter().map(|ends| capsule_depth(point, ends.map(|end| self.spheres[end])));
+        let spheres = self
+            .spheres
+            .iter()
+            .map(|&[x, y, z, radius]| radius - point.distance(DVec3::new(x, y, z)));
+        let capsules = self
+            .capsules
+            .iter()
+            .map(|ends| capsule_depth(point, ends.map(|end| self.spheres[end])));
         let plane_depth = |&side: &u32| {
             let [x, y, z, distance] = self.planes[side as usize];
             -(DVec3::new(x, y, z).dot(point) + distance)
         };
-        let convexes = self.convexes.iter().map(|sides| sides.iter().map(plane_depth).fold(f64::INFINITY, f64::min));
+        let convexes = self
+            .convexes
+            .iter()
+            .map(|sides| sides.iter().map(plane_depth).fold(f64::INFINITY, f64::min));
         let boxes = self.boxes.iter().map(|slabs| slabs.depth(point));
-        spheres.chain(capsules).chain(convexes).chain(boxes).chain(self.mesh.depth(point)).fold(f64::NEG_INFINITY, f64::max)
+        spheres
+            .chain(capsules)
+            .chain(convexes)
+            .chain(boxes)
+            .chain(self.mesh.depth(point))
+            .fold(f64::NEG_INFINITY, f64::max)
     }
 }
 
 /// Depth in the hull of two balls, center and radius.
 fn capsule_depth(point: DVec3, [from, to]: [[f64; 4]; 2]) -> f64 {
-    let [(a, from_radius), (b, to_radius)] = [from, to].map(|[x, y, z, radius]| (DVec3::new(x, y, z), radius));
+    let [(a, from_radius), (b, to_radius)] =
+        [from, to].map(|[x, y, z, radius]| (DVec3::new(x, y, z), radius));
     let length = a.distance(b);
     let slope = (to_radius - from_radius) / length;
     let share = if slope.abs() < 1.0 {
@@ -164,9 +183,17 @@ mod tests {
         let sphere = Colliders { spheres: vec![[1.0, 0.0, 0.0, 0.5]], ..none.clone() };
         near(depth(&sphere, [1.0, 0.2, 0.0]), 0.3);
         near(depth(&sphere, [3.0, 0.0, 0.0]), -1.5);
-        let floor = Colliders { planes: vec![[0.0, 1.0, 0.0, -1.0]], convexes: vec![vec![0]], ..none.clone() };
+        let floor = Colliders {
+            planes: vec![[0.0, 1.0, 0.0, -1.0]],
+            convexes: vec![vec![0]],
+            ..none.clone()
+        };
         near(depth(&floor, [7.0, 0.75, 3.0]), 0.25);
-        let wedge = Colliders { planes: vec![[0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]], convexes: vec![vec![0, 1]], ..none };
+        let wedge = Colliders {
+            planes: vec![[0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]],
+            convexes: vec![vec![0, 1]],
+            ..none
+        };
         near(depth(&wedge, [-0.5, -0.25, 0.0]), 0.25);
         near(depth(&wedge, [-0.5, 0.25, 0.0]), -0.25);
     }
@@ -182,9 +209,13 @@ mod tests {
         for share in [0.0, 0.3, 0.8, 1.0] {
             let radius = 0.5 - 0.3 * share;
             near(depth(&capsule, [2.0 * share + sin * radius, cos * radius, 0.0]), 0.0);
-            near(depth(&capsule, [2.0 * share + sin * (radius - 0.1), 0.0, cos * (radius - 0.1)]), 0.1);
+            near(
+                depth(&capsule, [2.0 * share + sin * (radius - 0.1), 0.0, cos * (radius - 0.1)]),
+                0.1,
+            );
         }
-        let inside = Colliders { spheres: vec![[0.0, 0.0, 0.0, 0.5], [0.1, 0.0, 0.0, 0.2]], ..capsule };
+        let inside =
+            Colliders { spheres: vec![[0.0, 0.0, 0.0, 0.5], [0.1, 0.0, 0.0, 0.2]], ..capsule };
         near(depth(&inside, [0.0, 0.4, 0.0]), 0.1);
     }
 
@@ -195,7 +226,10 @@ mod tests {
         let boxes = |shape| Colliders { boxes: vec![shape], ..Colliders::default() };
         near(depth(&boxes(shape), [0.3, 1.1, 0.0]), 0.1);
         assert!(depth(&boxes(shape), [0.3, 1.3, 0.0]) < 0.0);
-        let skewed = Parallelepiped { corner: [0.0; 3], edges: [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, -1.0]] };
+        let skewed = Parallelepiped {
+            corner: [0.0; 3],
+            edges: [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, -1.0]],
+        };
         near(depth(&boxes(skewed), [0.6, 0.5, -0.5]), 0.1 * 0.5_f64.sqrt());
         let flat = Parallelepiped { edges: [[1.0, 0.0, 0.0]; 3], ..skewed };
         assert_eq!(depth(&boxes(flat), [0.5, 0.0, 0.0]), f64::NEG_INFINITY);
@@ -204,14 +238,22 @@ mod tests {
     #[test]
     fn a_mesh_is_solid_behind_its_front() {
         let tube = Mesh::tube(64, 33, 0.5, 0.5, 4.0);
-        let mesh = Colliders { mesh_triangles: tube.triangulated(), mesh_vertices: tube.positions, ..Colliders::default() };
+        let mesh = Colliders {
+            mesh_triangles: tube.triangulated(),
+            mesh_vertices: tube.positions,
+            ..Colliders::default()
+        };
         assert!((depth(&mesh, [0.3, -2.0, 0.0]) - 0.2).abs() < 2e-3);
         assert!((depth(&mesh, [0.0, -2.0, 0.7]) + 0.2).abs() < 2e-3);
     }
 
     #[test]
     fn pins_and_what_lies_on_a_surface_do_not_count() {
-        let floor = Colliders { planes: vec![[0.0, 1.0, 0.0, 0.0]], convexes: vec![vec![0]], ..Colliders::default() };
+        let floor = Colliders {
+            planes: vec![[0.0, 1.0, 0.0, 0.0]],
+            convexes: vec![vec![0]],
+            ..Colliders::default()
+        };
         let particles = [
             [0.0, -1.0, 0.0, 0.0],
             [0.0, -5e-6, 0.0, 1.0],

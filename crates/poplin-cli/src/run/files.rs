@@ -18,15 +18,23 @@ pub(super) struct GarmentFiles {
 
 /// Makes the folder if it is not there.
 pub(super) fn create_folder(folder: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder).with_context(|| format!("cannot make the output folder {}", folder.display())).or_failed()
+    std::fs::create_dir_all(folder)
+        .with_context(|| format!("cannot make the output folder {}", folder.display()))
+        .or_failed()
 }
 
 impl GarmentFiles {
     /// Opens the files of every garment.
-    pub(super) fn create(garments: &[Garment], folder: &Path, with_caches: bool) -> Result<Vec<Self>, Failure> {
+    pub(super) fn create(
+        garments: &[Garment],
+        folder: &Path,
+        with_caches: bool,
+    ) -> Result<Vec<Self>, Failure> {
         let names: Vec<&str> = garments.iter().map(|garment| garment.name.as_str()).collect();
         let open = |(garment, stem): (&Garment, String)| {
-            let cache = with_caches.then(|| Self::create_cache(garment, &folder.join(format!("{stem}.pc2")))).transpose()?;
+            let cache = with_caches
+                .then(|| Self::create_cache(garment, &folder.join(format!("{stem}.pc2"))))
+                .transpose()?;
             Ok(Self { stem, cache })
         };
         garments.iter().zip(file_stems(&names)).map(open).collect()
@@ -49,7 +57,12 @@ impl GarmentFiles {
     }
 
     /// Completes the cache and writes the last frame as a mesh. Gives the names of the files.
-    pub(super) fn finish(self, folder: &Path, garment: &Garment, vertices: &[[f32; 3]]) -> Result<Vec<String>, IoError> {
+    pub(super) fn finish(
+        self,
+        folder: &Path,
+        garment: &Garment,
+        vertices: &[[f32; 3]],
+    ) -> Result<Vec<String>, IoError> {
         let mut names = Vec::new();
         if let Some(cache) = self.cache {
             cache.finish()?;
@@ -73,8 +86,12 @@ fn repeated(mesh: &Mesh, count: usize) -> Mesh {
     Mesh {
         positions: mesh.positions.repeat(count),
         uvs: mesh.uvs.repeat(count),
-        triangles: (0..count).flat_map(|copy| mesh.triangles.iter().map(move |face| face.map(shifted(copy)))).collect(),
-        quads: (0..count).flat_map(|copy| mesh.quads.iter().map(move |face| face.map(shifted(copy)))).collect(),
+        triangles: (0..count)
+            .flat_map(|copy| mesh.triangles.iter().map(move |face| face.map(shifted(copy))))
+            .collect(),
+        quads: (0..count)
+            .flat_map(|copy| mesh.quads.iter().map(move |face| face.map(shifted(copy))))
+            .collect(),
     }
 }
 
@@ -88,7 +105,8 @@ fn file_stems(names: &[&str]) -> Vec<String> {
             "" => "cloth",
             plain => plain,
         };
-        let is_free = |stem: &str| stems.iter().all(|other| other.to_lowercase() != stem.to_lowercase());
+        let is_free =
+            |stem: &str| stems.iter().all(|other| other.to_lowercase() != stem.to_lowercase());
         let numbered = (2..).map(|number| format!("{plain}-{number}"));
         stems.extend(std::iter::once(plain.to_owned()).chain(numbered).find(|stem| is_free(stem)));
     }

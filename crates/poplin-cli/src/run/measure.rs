@@ -33,7 +33,8 @@ impl StretchEdges {
         let kinds = fabric.edge_kinds();
         let is_stretch = |edge: usize| kinds[edge].is_stretch();
         let has_stretch = (0..kinds.len()).any(is_stretch);
-        let counts = |edge: usize| (is_stretch(edge) || !has_stretch) && fabric.rest_lengths[edge] > 0.0;
+        let counts =
+            |edge: usize| (is_stretch(edge) || !has_stretch) && fabric.rest_lengths[edge] > 0.0;
         let edges: Vec<_> = fabric
             .edges()
             .filter(|(edge, _)| counts(*edge))
@@ -84,9 +85,13 @@ mod tests {
         let shake = |[x, y, z, w]: [f32; 4]| [x * 1.01, y + 0.01 * (x * 40.0).sin(), z, w];
         let particles: Vec<_> = cooked.particles.iter().map(|&p| shake(p)).collect();
         let mut edges = StretchEdges::new(&cooked.fabric);
-        let (ours, theirs) = (edges.measure(&particles), stretch_strain(&cooked.fabric, &particles));
+        let (ours, theirs) =
+            (edges.measure(&particles), stretch_strain(&cooked.fabric, &particles));
         assert!(ours.p99 > 0.005, "{ours:?}");
-        assert!((ours.max - theirs.max).abs() < 1e-6 && (ours.p99 - theirs.p99).abs() < 1e-6, "{ours:?} {theirs:?}");
+        assert!(
+            (ours.max - theirs.max).abs() < 1e-6 && (ours.p99 - theirs.p99).abs() < 1e-6,
+            "{ours:?} {theirs:?}"
+        );
     }
 
     #[test]
@@ -98,7 +103,8 @@ mod tests {
 
     #[test]
     fn pins_have_no_speed() {
-        let (current, previous) = ([[1.0, 0.0, 0.0, 1.0], [9.0, 0.0, 0.0, 0.0]], [[0.5, 0.0, 0.0, 1.0], [0.0; 4]]);
+        let (current, previous) =
+            ([[1.0, 0.0, 0.0, 1.0], [9.0, 0.0, 0.0, 0.0]], [[0.5, 0.0, 0.0, 1.0], [0.0; 4]]);
         assert_eq!(max_speed(&current, &previous, 0.25), 2.0);
     }
 }

@@ -51,7 +51,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let mut recorder = Recorder::create(&job, &folder, !args.no_cache)?;
     let course = stage.simulate(&job, &mut recorder)?;
     let outcome = recorder.finish(&job, course.frames);
-    let summary = summary::Summary::new(&job, stage.simulation.backend(), &course, &outcome, begin.elapsed());
+    let summary =
+        summary::Summary::new(&job, stage.simulation.backend(), &course, &outcome, begin.elapsed());
     summary.write(&folder)?;
     summary.print(&folder);
     // Only now, so that what could be written was written.
@@ -80,7 +81,11 @@ impl Stage {
         let interrupt = interrupt::Interrupt::watch();
         let progress = progress_bar(job.frames);
         let frame = Frame { dt: job.frame_rate.recip() };
-        let mut course = Course { frames: 0, times: Vec::with_capacity(job.frames as usize), is_interrupted: false };
+        let mut course = Course {
+            frames: 0,
+            times: Vec::with_capacity(job.frames as usize),
+            is_interrupted: false,
+        };
         recorder.record(0, &mut self.simulation, &self.ids)?;
         while course.frames < job.frames && !course.is_interrupted {
             let number = course.frames + 1;
@@ -118,7 +123,10 @@ impl Stage {
                 };
                 let places: Vec<_> = moving.particles.iter().map(place).collect();
                 for &id in ids {
-                    self.simulation.cloth_mut(id)?.write_particles(&moving.particles, &places).map_err(poplin::Error::from)?;
+                    self.simulation
+                        .cloth_mut(id)?
+                        .write_particles(&moving.particles, &places)
+                        .map_err(poplin::Error::from)?;
                 }
             }
         }
@@ -127,7 +135,9 @@ impl Stage {
 
     /// Lets local frames arrive over the next frame where they are at a time \[s\].
     fn move_frames(&mut self, job: &Job, time: f64) -> Result<(), Failure> {
-        for (garment, ids) in job.garments.iter().zip(&self.ids).filter(|(garment, _)| garment.has_moving_frame()) {
+        for (garment, ids) in
+            job.garments.iter().zip(&self.ids).filter(|(garment, _)| garment.has_moving_frame())
+        {
             for (copy, &id) in ids.iter().enumerate() {
                 let pose = garment.pose_at(copy, time);
                 self.simulation.cloth_mut(id)?.set_pose(pose).map_err(poplin::Error::from)?;
@@ -139,10 +149,18 @@ impl Stage {
     /// Lets colliders arrive over the next frame, from one time \[s\] to another, where they are then in local frames. Those
     /// that do not move are left alone, so that their cloths may sleep.
     fn move_colliders(&mut self, job: &Job, from: f64, to: f64) -> Result<(), Failure> {
-        for (garment, ids) in job.garments.iter().zip(&self.ids).filter(|(garment, _)| garment.colliders_move(from, to)) {
+        for (garment, ids) in job
+            .garments
+            .iter()
+            .zip(&self.ids)
+            .filter(|(garment, _)| garment.colliders_move(from, to))
+        {
             for (copy, &id) in ids.iter().enumerate() {
                 let colliders = garment.colliders_at(copy, to);
-                self.simulation.cloth_mut(id)?.set_colliders(&colliders).map_err(poplin::Error::from)?;
+                self.simulation
+                    .cloth_mut(id)?
+                    .set_colliders(&colliders)
+                    .map_err(poplin::Error::from)?;
             }
         }
         Ok(())
@@ -152,9 +170,15 @@ impl Stage {
     fn blow(&mut self, job: &Job, time: f64) -> Result<(), Failure> {
         for (garment, ids) in job.garments.iter().zip(&self.ids) {
             let Some(wind) = garment.wind else { continue };
-            let config = ClothConfig { wind_velocity: wind.velocity_at(time), ..garment.cloth.config.clone() };
+            let config = ClothConfig {
+                wind_velocity: wind.velocity_at(time),
+                ..garment.cloth.config.clone()
+            };
             for &id in ids {
-                self.simulation.cloth_mut(id)?.set_config(config.clone()).map_err(poplin::Error::from)?;
+                self.simulation
+                    .cloth_mut(id)?
+                    .set_config(config.clone())
+                    .map_err(poplin::Error::from)?;
             }
         }
         Ok(())
@@ -164,7 +188,8 @@ impl Stage {
 /// A bar on stderr if that is a terminal, else nothing.
 fn progress_bar(frames: u32) -> ProgressBar {
     let template = "{bar:40} frame {pos}/{len}, {per_sec}, {eta} left";
-    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let style =
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(u64::from(frames)).with_style(style)
 }
 

@@ -45,7 +45,11 @@ pub(super) struct Moments {
 /// The frames of the tiles for a run of so many frames, first and last among them.
 fn spread(frames: u32) -> BTreeSet<u32> {
     let gaps = TILE_COUNT - 1;
-    (0..=gaps).map(|tile| ((u64::from(frames) * u64::from(tile) + u64::from(gaps) / 2) / u64::from(gaps)) as u32).collect()
+    (0..=gaps)
+        .map(|tile| {
+            ((u64::from(frames) * u64::from(tile) + u64::from(gaps) / 2) / u64::from(gaps)) as u32
+        })
+        .collect()
 }
 
 impl Moments {
@@ -82,12 +86,18 @@ impl Moments {
 
     /// The kept frames nearest to an even spread over the frames done.
     fn chosen(&self, frames: u32) -> BTreeSet<u32> {
-        let nearest = |wanted: u32| self.kept.keys().copied().min_by_key(|frame| frame.abs_diff(wanted));
+        let nearest =
+            |wanted: u32| self.kept.keys().copied().min_by_key(|frame| frame.abs_diff(wanted));
         spread(frames).into_iter().filter_map(nearest).collect()
     }
 
     /// Draws the moments of a run of `frames` frames and writes the sheet.
-    pub(super) fn write_sheet(mut self, path: &Path, job: &Job, frames: u32) -> Result<(), IoError> {
+    pub(super) fn write_sheet(
+        mut self,
+        path: &Path,
+        job: &Job,
+        frames: u32,
+    ) -> Result<(), IoError> {
         let chosen = self.chosen(frames);
         let count = chosen.len().max(1) as u32;
         let columns = count.min(COLUMNS);
@@ -100,10 +110,17 @@ impl Moments {
         for frame in chosen {
             let Some(parts) = self.kept.remove(&frame) else { continue };
             let surfaces = meshes.iter().zip(parts);
-            let surfaces = surfaces.map(|((index, triangles), part)| Surface::new(part, triangles.clone(), cloth_color(*index)));
+            let surfaces = surfaces.map(|((index, triangles), part)| {
+                Surface::new(part, triangles.clone(), cloth_color(*index))
+            });
             let time = f64::from(frame) / f64::from(job.frame_rate);
-            let colliders = colliders_in_frame(job.colliders.iter().map(Arc::as_ref), Pose::default(), time);
-            sheet.add_with_colliders(format!("frame {frame}  {time:.2} s"), surfaces.collect(), colliders)?;
+            let colliders =
+                colliders_in_frame(job.colliders.iter().map(Arc::as_ref), Pose::default(), time);
+            sheet.add_with_colliders(
+                format!("frame {frame}  {time:.2} s"),
+                surfaces.collect(),
+                colliders,
+            )?;
         }
         sheet.write_png(path)
     }

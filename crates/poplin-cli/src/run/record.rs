@@ -101,11 +101,19 @@ impl<'a> Recorder<'a> {
             has_caches,
             files: GarmentFiles::create(&job.garments, folder, has_caches)?,
             moments: Moments::new(&job.garments, job.frames),
-            edges: job.garments.iter().map(|garment| StretchEdges::new(&garment.cloth.fabric)).collect(),
+            edges: job
+                .garments
+                .iter()
+                .map(|garment| StretchEdges::new(&garment.cloth.fabric))
+                .collect(),
             findings: vec![nothing; job.garments.len()],
             depth: None,
             tangle: None,
-            vertices: job.garments.iter().map(|garment| Vec::with_capacity(garment.vertex_count())).collect(),
+            vertices: job
+                .garments
+                .iter()
+                .map(|garment| Vec::with_capacity(garment.vertex_count()))
+                .collect(),
         })
     }
 
@@ -115,7 +123,12 @@ impl<'a> Recorder<'a> {
     }
 
     /// Reads a frame back and records it. `ids`: the copies of each garment.
-    pub(super) fn record(&mut self, frame: u32, simulation: &mut Simulation, ids: &[Vec<ClothId>]) -> Result<(), Failure> {
+    pub(super) fn record(
+        &mut self,
+        frame: u32,
+        simulation: &mut Simulation,
+        ids: &[Vec<ClothId>],
+    ) -> Result<(), Failure> {
         let state = simulation.state()?;
         for (index, (garment, ids)) in self.garments.iter().zip(ids).enumerate() {
             let vertices = &mut self.vertices[index];
@@ -134,14 +147,23 @@ impl<'a> Recorder<'a> {
     }
 
     /// Reads a frame back and measures how deep particles are in colliders.
-    pub(super) fn measure_depth(&mut self, frame: u32, simulation: &mut Simulation, ids: &[Vec<ClothId>]) -> Result<(), Failure> {
+    pub(super) fn measure_depth(
+        &mut self,
+        frame: u32,
+        simulation: &mut Simulation,
+        ids: &[Vec<ClothId>],
+    ) -> Result<(), Failure> {
         if !self.garments.iter().any(Garment::has_colliders) {
             return Ok(());
         }
         let state = simulation.state()?;
         let mut depth = Depth::default();
-        for (garment, ids) in self.garments.iter().zip(ids).filter(|(garment, _)| garment.has_colliders()) {
-            let field = DepthField::new(&garment.colliders_in_world(f64::from(frame) / f64::from(self.frame_rate)));
+        for (garment, ids) in
+            self.garments.iter().zip(ids).filter(|(garment, _)| garment.has_colliders())
+        {
+            let field = DepthField::new(
+                &garment.colliders_in_world(f64::from(frame) / f64::from(self.frame_rate)),
+            );
             for &id in ids {
                 depth = depth.and(field.measure(simulation.cloth(id)?.pose(), state.current(id)));
             }
@@ -151,8 +173,13 @@ impl<'a> Recorder<'a> {
     }
 
     /// Reads a frame back and counts how entangled the cloths are.
-    pub(super) fn measure_tangle(&mut self, simulation: &mut Simulation, ids: &[Vec<ClothId>]) -> Result<(), Failure> {
-        let distances: Vec<_> = self.garments.iter().map(|garment| kept_distance(&garment.cloth)).collect();
+    pub(super) fn measure_tangle(
+        &mut self,
+        simulation: &mut Simulation,
+        ids: &[Vec<ClothId>],
+    ) -> Result<(), Failure> {
+        let distances: Vec<_> =
+            self.garments.iter().map(|garment| kept_distance(&garment.cloth)).collect();
         if distances.iter().all(Option::is_none) {
             return Ok(());
         }
@@ -161,7 +188,12 @@ impl<'a> Recorder<'a> {
         for ((garment, distance), ids) in self.garments.iter().zip(distances).zip(ids) {
             let Some(distance) = distance else { continue };
             for &id in ids {
-                field.add(&garment.cloth, distance, simulation.cloth(id)?.pose(), state.current(id));
+                field.add(
+                    &garment.cloth,
+                    distance,
+                    simulation.cloth(id)?.pose(),
+                    state.current(id),
+                );
             }
         }
         self.tangle = field.measure();
@@ -172,7 +204,9 @@ impl<'a> Recorder<'a> {
     /// the others from it.
     pub(super) fn finish(mut self, job: &Job, frames: u32) -> Outcome {
         let (mut files, mut fault) = (Vec::new(), Ok(()));
-        for (own_files, (garment, vertices)) in self.files.into_iter().zip(self.garments.iter().zip(&self.vertices)) {
+        for (own_files, (garment, vertices)) in
+            self.files.into_iter().zip(self.garments.iter().zip(&self.vertices))
+        {
             match own_files.finish(&self.folder, garment, vertices) {
                 Ok(names) => files.extend(names),
                 Err(error) => fault = fault.and(Err(error)),
@@ -185,12 +219,26 @@ impl<'a> Recorder<'a> {
             Err(error) => fault = fault.and(Err(error)),
         }
         let fault = fault.context("not every file could be written").or_failed();
-        Outcome { findings: self.findings, depth: self.depth, tangle: self.tangle, files, omission, fault }
+        Outcome {
+            findings: self.findings,
+            depth: self.depth,
+            tangle: self.tangle,
+            files,
+            omission,
+            fault,
+        }
     }
 }
 
 impl Findings {
-    fn update(&mut self, frame: u32, frame_rate: f32, state: &State, ids: &[ClothId], edges: &mut StretchEdges) {
+    fn update(
+        &mut self,
+        frame: u32,
+        frame_rate: f32,
+        state: &State,
+        ids: &[ClothId],
+        edges: &mut StretchEdges,
+    ) {
         (self.last_strain, self.last_speed) = (Strain::default(), 0.0);
         self.slept_frames = 0;
         self.faults.clear();

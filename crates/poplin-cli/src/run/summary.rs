@@ -102,9 +102,17 @@ struct FaultSummary {
 
 impl Summary {
     /// Sums a run up.
-    pub(super) fn new(job: &Job, backend: &BackendChoice, course: &Course, outcome: &Outcome, elapsed: Duration) -> Self {
+    pub(super) fn new(
+        job: &Job,
+        backend: &BackendChoice,
+        course: &Course,
+        outcome: &Outcome,
+        elapsed: Duration,
+    ) -> Self {
         let findings = &outcome.findings;
-        let strain = |pick: fn(&Findings) -> Strain| findings.iter().map(pick).fold(Strain::default(), Strain::worse);
+        let strain = |pick: fn(&Findings) -> Strain| {
+            findings.iter().map(pick).fold(Strain::default(), Strain::worse)
+        };
         let (last, worst) = (strain(|f| f.last_strain), strain(|f| f.worst_strain));
         let speed = |pick: fn(&Findings) -> f32| findings.iter().map(pick).fold(0.0, f32::max);
         Self {
@@ -135,8 +143,19 @@ impl Summary {
             last_speed_m_per_s: speed(|f| f.last_speed),
             collider_depth: outcome.depth,
             tangle: outcome.tangle,
-            cloths: job.garments.iter().zip(findings).map(|(garment, findings)| ClothSummary::new(garment, findings)).collect(),
-            files: outcome.files.iter().map(String::as_str).chain([FILE_NAME]).map(str::to_owned).collect(),
+            cloths: job
+                .garments
+                .iter()
+                .zip(findings)
+                .map(|(garment, findings)| ClothSummary::new(garment, findings))
+                .collect(),
+            files: outcome
+                .files
+                .iter()
+                .map(String::as_str)
+                .chain([FILE_NAME])
+                .map(str::to_owned)
+                .collect(),
             note: outcome.omission.clone(),
         }
     }
@@ -146,7 +165,9 @@ impl Summary {
         let path = folder.join(FILE_NAME);
         let mut text = serde_json::to_string_pretty(self).or_failed()?;
         text.push('\n');
-        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display())).or_failed()
+        std::fs::write(&path, text)
+            .with_context(|| format!("cannot write {}", path.display()))
+            .or_failed()
     }
 
     /// Prints the short form.
@@ -159,16 +180,27 @@ impl Summary {
             counted(self.particle_count, "particle"),
             counted(self.edge_count, "edge")
         );
-        let asked =
-            if self.interrupted { format!(" of {} (interrupted)", grouped(self.frames_asked as usize)) } else { String::new() };
+        let asked = if self.interrupted {
+            format!(" of {} (interrupted)", grouped(self.frames_asked as usize))
+        } else {
+            String::new()
+        };
         let seconds = f64::from(self.frames) / f64::from(self.frame_rate);
-        let (frames, iterations) = (grouped(self.frames as usize), counted(self.iterations as usize, "iteration"));
+        let (frames, iterations) =
+            (grouped(self.frames as usize), counted(self.iterations as usize, "iteration"));
         say!("frames {frames}{asked}: {seconds:.2} s of cloth, {iterations} a cloth");
         if self.slept_frames > 0 {
             let all = grouped(self.frames as usize * self.cloth_count);
-            say!("sleep  {} of {all} frames, all cloths together", grouped(self.slept_frames as usize));
+            say!(
+                "sleep  {} of {all} frames, all cloths together",
+                grouped(self.slept_frames as usize)
+            );
         }
-        say!("time   {:.2} ms a frame (median, simulation only), {:.1} s in all", self.ms_per_frame.median, self.seconds_in_all);
+        say!(
+            "time   {:.2} ms a frame (median, simulation only), {:.1} s in all",
+            self.ms_per_frame.median,
+            self.seconds_in_all
+        );
         let percent = |strain: f32| f64::from(strain) * 100.0;
         say!(
             "strain 99 % of stretch edges within {:.2} %, all within {:.2} % (at the end; worst on the way {:.2} % and {:.2} %)",
@@ -178,14 +210,25 @@ impl Summary {
             percent(self.worst_max_edge_strain)
         );
         let finite = if self.finite { "all finite" } else { "NOT FINITE" };
-        say!("speed  {:.2} m/s at most, {:.2} m/s at the end; {finite}", self.max_speed_m_per_s, self.last_speed_m_per_s);
+        say!(
+            "speed  {:.2} m/s at most, {:.2} m/s at the end; {finite}",
+            self.max_speed_m_per_s,
+            self.last_speed_m_per_s
+        );
         if let Some(Depth { free_particles, particles_inside, deepest_m }) = self.collider_depth {
-            let (inside, all) = (grouped(particles_inside), counted(free_particles, "free particle"));
-            say!("depth  {inside} of {all} inside colliders, deepest {:.1} mm (at the end)", deepest_m * 1e3);
+            let (inside, all) =
+                (grouped(particles_inside), counted(free_particles, "free particle"));
+            say!(
+                "depth  {inside} of {all} inside colliders, deepest {:.1} mm (at the end)",
+                deepest_m * 1e3
+            );
         }
         if let Some(Tangle { close_pairs, crossings }) = self.tangle {
             let pairs = counted(close_pairs, "particle pair");
-            say!("tangle {pairs} closer than half the thickness, {} (at the end)", counted(crossings, "edge-triangle crossing"));
+            say!(
+                "tangle {pairs} closer than half the thickness, {} (at the end)",
+                counted(crossings, "edge-triangle crossing")
+            );
         }
         say!("files  {}: {}", folder.display(), self.files.join(", "));
         if let Some(note) = &self.note {
@@ -199,9 +242,15 @@ impl Summary {
             let Some(fault) = cloth.faults.first() else { continue };
             let copies = match cloth.copies {
                 1 => String::new(),
-                count => format!(" ({} of {count} copies, first copy {})", cloth.faults.len(), fault.copy),
+                count => format!(
+                    " ({} of {count} copies, first copy {})",
+                    cloth.faults.len(),
+                    fault.copy
+                ),
             };
-            let first = fault.first_particle.map_or_else(String::new, |particle| format!(", the first is particle {particle}"));
+            let first = fault
+                .first_particle
+                .map_or_else(String::new, |particle| format!(", the first is particle {particle}"));
             complain(&format!(
                 "cloth `{}`{copies} is frozen: {} would have become NaN, infinite or too far away{first}",
                 cloth.name,
@@ -215,7 +264,11 @@ impl Summary {
 impl ClothSummary {
     fn new(garment: &Garment, findings: &Findings) -> Self {
         let faults = findings.faults.iter();
-        let faults = faults.map(|f| FaultSummary { copy: f.copy, particles: f.count, first_particle: f.particle });
+        let faults = faults.map(|f| FaultSummary {
+            copy: f.copy,
+            particles: f.count,
+            first_particle: f.particle,
+        });
         Self {
             name: garment.name.clone(),
             copies: garment.offsets.len(),
@@ -234,7 +287,9 @@ impl FrameTimes {
     fn new(times: &[Duration]) -> Self {
         let mut times: Vec<f64> = times.iter().map(|time| time.as_secs_f64() * 1e3).collect();
         times.sort_by(f64::total_cmp);
-        let at = |percent: usize| times.get(times.len().saturating_sub(1) * percent / 100).copied().unwrap_or(0.0);
+        let at = |percent: usize| {
+            times.get(times.len().saturating_sub(1) * percent / 100).copied().unwrap_or(0.0)
+        };
         let measures = "pins, step and wait; read-back, caches and pictures are not counted";
         Self { median: at(50), p99: at(99), max: at(100), measures }
     }

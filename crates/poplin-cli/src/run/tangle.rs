@@ -37,15 +37,21 @@ pub(super) struct TangleField {
 impl TangleField {
     /// Adds a cloth that keeps apart at `distance`, with its particles where they are now.
     pub(super) fn add(&mut self, cloth: &Cloth, distance: f32, pose: Pose, particles: &[[f32; 4]]) {
-        let thickness = if cloth.config.thickness > 0.0 { cloth.config.thickness } else { distance };
-        self.thickness = if self.ends.is_empty() { thickness } else { self.thickness.min(thickness) };
+        let thickness =
+            if cloth.config.thickness > 0.0 { cloth.config.thickness } else { distance };
+        self.thickness =
+            if self.ends.is_empty() { thickness } else { self.thickness.min(thickness) };
         self.spacing = self.spacing.max(distance);
         let begin = self.rest.len() as u32;
         let rotation = Quat::from_array(pose.rotation);
-        let in_world = |&[x, y, z, _]: &[f32; 4]| (rotation * Vec3::new(x, y, z) + Vec3::from(pose.translation)).to_array();
+        let in_world = |&[x, y, z, _]: &[f32; 4]| {
+            (rotation * Vec3::new(x, y, z) + Vec3::from(pose.translation)).to_array()
+        };
         self.rest.extend(cloth.particles.iter().map(|&[x, y, z, _]| [x, y, z]));
         self.positions.extend(particles.iter().map(in_world));
-        self.triangles.extend(cloth.fabric.triangles.iter().map(|corners| corners.map(|corner| begin + corner)));
+        self.triangles.extend(
+            cloth.fabric.triangles.iter().map(|corners| corners.map(|corner| begin + corner)),
+        );
         self.ends.push(self.rest.len());
     }
 
@@ -54,7 +60,11 @@ impl TangleField {
         let is_asked = !self.ends.is_empty() && self.rest.len() <= MAX_PARTICLES;
         is_asked.then(|| {
             let counter = EntanglementCounter::new(&self.rest, &self.triangles, &self.ends);
-            let found = counter.measure(&self.positions, f64::from(0.5 * self.thickness), f64::from(2.0 * self.spacing));
+            let found = counter.measure(
+                &self.positions,
+                f64::from(0.5 * self.thickness),
+                f64::from(2.0 * self.spacing),
+            );
             Tangle { close_pairs: found.close_pairs, crossings: found.crossings }
         })
     }
@@ -68,12 +78,15 @@ mod tests {
 
     #[test]
     fn layers_in_one_place_count_and_layers_apart_do_not() {
-        let mut cloth = cook(&Mesh::grid(5, 5, 1.0, 1.0), &CookOptions::default()).unwrap().into_cloth();
+        let mut cloth =
+            cook(&Mesh::grid(5, 5, 1.0, 1.0), &CookOptions::default()).unwrap().into_cloth();
         let measure = |cloth: &Cloth, height: f32| {
             let mut field = TangleField::default();
             let above = Pose { translation: [0.0, height, 0.0], ..Pose::default() };
             for pose in [Pose::default(), above] {
-                kept_distance(cloth).iter().for_each(|&distance| field.add(cloth, distance, pose, &cloth.particles));
+                kept_distance(cloth)
+                    .iter()
+                    .for_each(|&distance| field.add(cloth, distance, pose, &cloth.particles));
             }
             field.measure()
         };

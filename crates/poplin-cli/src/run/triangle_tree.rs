@@ -56,8 +56,10 @@ impl TriangleTree {
     fn build(&mut self, begin: usize, end: usize) {
         let range = &mut self.triangles[begin..end];
         let all = range.iter().flat_map(|triangle| triangle.corners);
-        let [low, high] =
-            all.fold([DVec3::INFINITY, DVec3::NEG_INFINITY], |[low, high], corner| [low.min(corner), high.max(corner)]);
+        let [low, high] = all
+            .fold([DVec3::INFINITY, DVec3::NEG_INFINITY], |[low, high], corner| {
+                [low.min(corner), high.max(corner)]
+            });
         let node = self.nodes.len();
         self.nodes.push(Node { low, high, begin, end, second: 0 });
         if end - begin <= LEAF_SIZE {
@@ -85,18 +87,24 @@ impl TriangleTree {
                 continue;
             }
             if node.second == 0 {
-                self.triangles[node.begin..node.end].iter().for_each(|triangle| nearest.consider(triangle, point));
+                self.triangles[node.begin..node.end]
+                    .iter()
+                    .for_each(|triangle| nearest.consider(triangle, point));
             } else {
                 // The nearer child last: it is taken first.
                 let mut children = [node.second, index + 1];
-                if self.nodes[children[0]].square_distance(point) < self.nodes[children[1]].square_distance(point) {
+                if self.nodes[children[0]].square_distance(point)
+                    < self.nodes[children[1]].square_distance(point)
+                {
                     children.reverse();
                 }
                 stack.extend(children);
             }
         }
         let is_found = nearest.square.is_finite();
-        is_found.then(|| if nearest.height < 0.0 { nearest.square.sqrt() } else { -nearest.square.sqrt() })
+        is_found.then(|| {
+            if nearest.height < 0.0 { nearest.square.sqrt() } else { -nearest.square.sqrt() }
+        })
     }
 }
 
@@ -168,8 +176,9 @@ mod tests {
     /// An octahedron whose front is outside.
     fn octahedron() -> TriangleTree {
         let signs = [1.0, -1.0];
-        let faces =
-            signs.into_iter().flat_map(|x| signs.into_iter().flat_map(move |y| signs.into_iter().map(move |z| [x, y, z])));
+        let faces = signs.into_iter().flat_map(|x| {
+            signs.into_iter().flat_map(move |y| signs.into_iter().map(move |z| [x, y, z]))
+        });
         TriangleTree::new(faces.map(|[x, y, z]| {
             let [a, b, c] = [DVec3::X * x, DVec3::Y * y, DVec3::Z * z];
             if x * y * z > 0.0 { [a, b, c] } else { [a, c, b] }
@@ -193,7 +202,9 @@ mod tests {
     #[test]
     fn edges_and_corners_tell_the_side() {
         let tree = octahedron();
-        for point in [DVec3::new(1.5, 0.0, 0.0), DVec3::new(0.6, 0.6, 0.0), DVec3::new(0.0, -1.1, 0.05)] {
+        for point in
+            [DVec3::new(1.5, 0.0, 0.0), DVec3::new(0.6, 0.6, 0.0), DVec3::new(0.0, -1.1, 0.05)]
+        {
             assert!(tree.depth(point).unwrap() < 0.0, "{point} is outside");
         }
         assert!(tree.depth(DVec3::ZERO).unwrap() > 0.5);
@@ -202,9 +213,13 @@ mod tests {
     #[test]
     fn the_tree_finds_what_a_search_of_all_finds() {
         let mut rng = Rng::new(11);
-        let mut place = |size: f32| DVec3::from_array(std::array::from_fn(|_| f64::from(rng.range(-size, size))));
-        let triangles: Vec<_> = (0..300).map(|_| (place(1.0), [place(0.1), place(0.1), place(0.1)])).collect();
-        let triangles: Vec<[DVec3; 3]> = triangles.into_iter().map(|(at, corners)| corners.map(|corner| at + corner)).collect();
+        let mut place = |size: f32| {
+            DVec3::from_array(std::array::from_fn(|_| f64::from(rng.range(-size, size))))
+        };
+        let triangles: Vec<_> =
+            (0..300).map(|_| (place(1.0), [place(0.1), place(0.1), place(0.1)])).collect();
+        let triangles: Vec<[DVec3; 3]> =
+            triangles.into_iter().map(|(at, corners)| corners.map(|corner| at + corner)).collect();
         let tree = TriangleTree::new(triangles.iter().copied());
         for _ in 0..500 {
             let point = place(1.5);

@@ -6,7 +6,9 @@ use crate::bench::{Bench, SHEET, SQUARE};
 fn refuses_mesh(name: &str, text: &str, words: &[&str]) {
     let bench = Bench::new(name);
     bench.write("mesh.obj", text);
-    bench.poplin(&["run", "--mesh", "mesh.obj", "--pin", "none", "--backend", "cpu"]).says(2, words);
+    bench
+        .poplin(&["run", "--mesh", "mesh.obj", "--pin", "none", "--backend", "cpu"])
+        .says(2, words);
     bench.poplin(&["cook", "mesh.obj"]).says(2, words);
     assert!(!bench.path("out").exists(), "nothing is written for refused input");
 }
@@ -27,17 +29,29 @@ fn empty_mesh() {
 
 #[test]
 fn nan_vertex() {
-    refuses_mesh("nan", &SQUARE.replacen("v 1 0 0", "v 1 nan 0", 1), &["mesh.obj:2", "NaN", "finite"]);
+    refuses_mesh(
+        "nan",
+        &SQUARE.replacen("v 1 0 0", "v 1 nan 0", 1),
+        &["mesh.obj:2", "NaN", "finite"],
+    );
 }
 
 #[test]
 fn index_out_of_range() {
-    refuses_mesh("index", &SQUARE.replacen("f 1 3 4", "f 1 3 9", 1), &["mesh.obj:6", "vertex 9", "only 4"]);
+    refuses_mesh(
+        "index",
+        &SQUARE.replacen("f 1 3 4", "f 1 3 9", 1),
+        &["mesh.obj:6", "vertex 9", "only 4"],
+    );
 }
 
 #[test]
 fn mesh_of_degenerate_faces() {
-    refuses_mesh("degenerate", "v 0 0 0\nv 0 0 0\nv 0 0 0\nf 1 2 3\n", &["mesh.obj", "no face is left", "degenerate"]);
+    refuses_mesh(
+        "degenerate",
+        "v 0 0 0\nv 0 0 0\nv 0 0 0\nf 1 2 3\n",
+        &["mesh.obj", "no face is left", "degenerate"],
+    );
 }
 
 #[test]
@@ -57,17 +71,29 @@ fn no_particles() {
 #[test]
 fn a_thousand_million_particles() {
     let text = SHEET.replace("columns = 5, rows = 4", "columns = 1000000, rows = 1000");
-    refuses_scene("many", &text, &["scene.toml:5", "1000000000 particles", "the limit is 16777216"]);
+    refuses_scene(
+        "many",
+        &text,
+        &["scene.toml:5", "1000000000 particles", "the limit is 16777216"],
+    );
 }
 
 #[test]
 fn negative_density() {
-    refuses_scene("density", &format!("{SHEET}density = -1\n"), &["scene.toml:7", "cloth[0].density = -1", "outside", "kg/m^2"]);
+    refuses_scene(
+        "density",
+        &format!("{SHEET}density = -1\n"),
+        &["scene.toml:7", "cloth[0].density = -1", "outside", "kg/m^2"],
+    );
 }
 
 #[test]
 fn unknown_key() {
-    refuses_scene("key", &format!("{SHEET}densty = 1\n"), &["scene.toml:7", "unknown key `densty`", "did you mean `density`"]);
+    refuses_scene(
+        "key",
+        &format!("{SHEET}densty = 1\n"),
+        &["scene.toml:7", "unknown key `densty`", "did you mean `density`"],
+    );
 }
 
 #[test]
@@ -127,9 +153,18 @@ fn bad_options() {
         (vec!["run", "scene.toml", "--pin", "all"], vec!["--pin goes with a mesh", "scene.toml"]),
         (vec!["run", "scene.toml", "--frames", "0"], vec!["--frames", "1..=1000000"]),
         (vec!["run", "scene.toml", "--frames", "-3"], vec!["--frames", "-3"]),
-        (vec!["run", "scene.toml", "--frame-rate", "nan"], vec!["--frame-rate", "NaN is outside 0.1..=10000 1/s"]),
-        (vec!["run", "scene.toml", "--density", "-1"], vec!["--density", "-1 is outside", "kg/m^2"]),
-        (vec!["run", "scene.toml", "--max-fiber-length", "0"], vec!["--max-fiber-length", "1..=1024"]),
+        (
+            vec!["run", "scene.toml", "--frame-rate", "nan"],
+            vec!["--frame-rate", "NaN is outside 0.1..=10000 1/s"],
+        ),
+        (
+            vec!["run", "scene.toml", "--density", "-1"],
+            vec!["--density", "-1 is outside", "kg/m^2"],
+        ),
+        (
+            vec!["run", "scene.toml", "--max-fiber-length", "0"],
+            vec!["--max-fiber-length", "1..=1024"],
+        ),
         (vec!["run", "scene.toml", "--backend", "tpu"], vec!["--backend", "auto, gpu, cpu"]),
         (vec!["run", "scene.toml", "--backend", "cpu", "--adapter", "x"], vec!["--adapter"]),
         (vec!["run", "scene.toml", "--scale", "2"], vec!["--mesh"]),
@@ -143,8 +178,14 @@ fn bad_options() {
             vec![mesh[0], mesh[1], mesh[2], "--pin", "box:5,5,5,6,6,6"],
             vec!["--pin", "mesh.obj", "selects none of the 4 vertices"],
         ),
-        (vec![mesh[0], mesh[1], mesh[2], "--pin", "indices:4"], vec!["names vertex 4", "only 4 (0 to 3)"]),
-        (vec![mesh[0], mesh[1], mesh[2], "--pin", "all", "--direction", "uv"], vec!["mesh.obj", "no uvs"]),
+        (
+            vec![mesh[0], mesh[1], mesh[2], "--pin", "indices:4"],
+            vec!["names vertex 4", "only 4 (0 to 3)"],
+        ),
+        (
+            vec![mesh[0], mesh[1], mesh[2], "--pin", "all", "--direction", "uv"],
+            vec!["mesh.obj", "no uvs"],
+        ),
         (vec!["cook", "nothing.obj"], vec!["cannot open nothing.obj"]),
         (vec!["conform"], vec!["CASE.json"]),
         (vec!["conform", "nothing.json"], vec!["no file nothing.json"]),
@@ -162,5 +203,7 @@ fn too_large_for_the_adapter() {
         return;
     }
     let bench = Bench::new("adapter");
-    bench.poplin(&["run", "flag", "--adapter", "no such adapter"]).says(1, &["no GPU adapter found", "no such adapter"]);
+    bench
+        .poplin(&["run", "flag", "--adapter", "no such adapter"])
+        .says(1, &["no GPU adapter found", "no such adapter"]);
 }

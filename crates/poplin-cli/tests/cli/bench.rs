@@ -61,7 +61,11 @@ impl Drop for Bench {
 impl Ended {
     pub(crate) fn of(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        let ended = Self { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) };
+        let ended = Self {
+            code: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        };
         assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
         ended
     }

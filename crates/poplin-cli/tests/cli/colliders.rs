@@ -6,7 +6,8 @@ use crate::bench::{Bench, SHEET, SQUARE};
 const WEIGHTLESS: &str = "config = { gravity = [0, 0, 0] }\n";
 
 /// A closed tetrahedron between 0 and 1, its front outside.
-const TETRAHEDRON: &str = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
+const TETRAHEDRON: &str =
+    "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
 
 fn run(bench: &Bench, name: &str, scene: &str) -> String {
     bench.write(&format!("{name}.toml"), scene);
@@ -21,9 +22,16 @@ fn the_depth_is_that_at_the_end_and_told_only_with_colliders() {
     assert!(bench.json("out/plain/summary.json").get("collider_depth").is_none());
     // A ball that starts in the sheet and has left it after a tenth of a second; the pin does not count.
     let keys = "keys = [{ time = 0 }, { time = 0.1, translation = [0, 0, 5] }]";
-    let scene = format!("{SHEET}{WEIGHTLESS}[[collider]]\nsphere = {{ radius = 0.1, center = [0.5, -0.5, 0] }}\n{keys}\n");
+    let scene = format!(
+        "{SHEET}{WEIGHTLESS}[[collider]]\nsphere = {{ radius = 0.1, center = [0.5, -0.5, 0] }}\n{keys}\n"
+    );
     let told = run(&bench, "ball", &scene);
-    assert!(told.contains("depth  0 of 19 free particles inside colliders, deepest 0.0 mm (at the end)\n"), "{told}");
+    assert!(
+        told.contains(
+            "depth  0 of 19 free particles inside colliders, deepest 0.0 mm (at the end)\n"
+        ),
+        "{told}"
+    );
     let depth = &bench.json("out/ball/summary.json")["collider_depth"];
     assert_eq!((&depth["free_particles"], &depth["particles_inside"]), (&19.into(), &0.into()));
     assert_eq!(depth["deepest_m"], 0.0);
@@ -33,7 +41,13 @@ fn the_depth_is_that_at_the_end_and_told_only_with_colliders() {
 fn colliders_are_drawn_and_leave_distant_cloth_alone() {
     let bench = Bench::new("drawn");
     run(&bench, "plain", &format!("{SHEET}{WEIGHTLESS}"));
-    run(&bench, "ball", &format!("{SHEET}{WEIGHTLESS}[[collider]]\nsphere = {{ radius = 0.1, center = [0.5, -0.5, 0.3] }}\n"));
+    run(
+        &bench,
+        "ball",
+        &format!(
+            "{SHEET}{WEIGHTLESS}[[collider]]\nsphere = {{ radius = 0.1, center = [0.5, -0.5, 0.3] }}\n"
+        ),
+    );
     let read = |name: &str| std::fs::read(bench.path(name)).unwrap();
     assert_eq!(read("out/plain/sheet.obj"), read("out/ball/sheet.obj"));
     assert!(read("out/plain/contact-sheet.png") != read("out/ball/contact-sheet.png"));
@@ -42,12 +56,18 @@ fn colliders_are_drawn_and_leave_distant_cloth_alone() {
 #[test]
 fn a_collider_for_another_cloth_does_not_count() {
     let bench = Bench::new("other");
-    let sheets = format!("{SHEET}{WEIGHTLESS}{}{WEIGHTLESS}", &SHEET.replace("frames = 10", "").replace("sheet", "other"));
+    let sheets = format!(
+        "{SHEET}{WEIGHTLESS}{}{WEIGHTLESS}",
+        &SHEET.replace("frames = 10", "").replace("sheet", "other")
+    );
     let scene = format!(
         "{sheets}transform = {{ translation = [3, 0, 0] }}\n[[collider]]\nplane = {{ normal = [0, 1, 0], offset = -2 }}\n"
     );
     assert!(run(&bench, "both", &scene).contains("depth  0 of 38 free particles"));
-    assert!(run(&bench, "one", &format!("{scene}cloths = ['other']\n")).contains("depth  0 of 19 free particles"));
+    assert!(
+        run(&bench, "one", &format!("{scene}cloths = ['other']\n"))
+            .contains("depth  0 of 19 free particles")
+    );
 }
 
 #[test]
@@ -55,12 +75,30 @@ fn a_mesh_falls_on_a_body_without_pins() {
     let bench = Bench::new("body");
     bench.write("square.obj", SQUARE);
     bench.write("body.obj", TETRAHEDRON);
-    let ended = bench.poplin(&["run", "--mesh", "square.obj", "--collider", "body.obj", "--frames", "1", "--backend", "cpu"]);
-    assert!(ended.succeeds().stdout.contains("of 4 free particles inside colliders"), "{}", ended.stdout);
+    let ended = bench.poplin(&[
+        "run",
+        "--mesh",
+        "square.obj",
+        "--collider",
+        "body.obj",
+        "--frames",
+        "1",
+        "--backend",
+        "cpu",
+    ]);
+    assert!(
+        ended.succeeds().stdout.contains("of 4 free particles inside colliders"),
+        "{}",
+        ended.stdout
+    );
     bench.poplin(&["run", "--mesh", "square.obj", "--collider", "no.obj"]).says(2, &["no.obj"]);
     bench.write("scene.toml", SHEET);
-    bench.poplin(&["run", "scene.toml", "--collider", "body.obj"]).says(2, &["--collider goes with --mesh", "[[collider]]"]);
-    bench.poplin(&["run", "--mesh", "square.obj", "--friction", "-1"]).says(2, &["--friction", "-1 is outside 0..=100"]);
+    bench
+        .poplin(&["run", "scene.toml", "--collider", "body.obj"])
+        .says(2, &["--collider goes with --mesh", "[[collider]]"]);
+    bench
+        .poplin(&["run", "--mesh", "square.obj", "--friction", "-1"])
+        .says(2, &["--friction", "-1 is outside 0..=100"]);
 }
 
 #[test]
@@ -76,10 +114,16 @@ fn the_scene_of_shirt_and_bunny_takes_the_meshes_beside_it() {
 #[test]
 fn virtual_particles_are_cooked_and_told() {
     let bench = Bench::new("virtual");
-    bench.write("scene.toml", &format!("{SHEET}fabric = {{ virtual_particles = {{ per_triangle = 4 }} }}\n"));
+    bench.write(
+        "scene.toml",
+        &format!("{SHEET}fabric = {{ virtual_particles = {{ per_triangle = 4 }} }}\n"),
+    );
     let ended = bench.poplin(&["cook", "scene.toml"]);
     assert!(
-        ended.succeeds().stdout.contains("virtual               96  points of triangles that collide too"),
+        ended
+            .succeeds()
+            .stdout
+            .contains("virtual               96  points of triangles that collide too"),
         "{}",
         ended.stdout
     );

@@ -19,7 +19,10 @@ fn bench(name: &str) -> Bench {
     let bench = Bench::new(name);
     bench.write("right.json", &falling_case("right", -0.1, ""));
     bench.write("wrong.json", &falling_case("wrong", -0.2, ""));
-    bench.write("later.json", &falling_case("later", -0.1, r#", { "cloth": 0, "set": "hats", "value": 1 }"#));
+    bench.write(
+        "later.json",
+        &falling_case("later", -0.1, r#", { "cloth": 0, "set": "hats", "value": 1 }"#),
+    );
     bench
 }
 
@@ -29,7 +32,8 @@ fn a_passing_case_is_one_line_and_a_count() {
     let ended = bench.poplin(&["conform", "right.json", "--backend", "cpu"]);
     let lines: Vec<_> = ended.succeeds().stdout.lines().collect();
     assert!(
-        lines[0].starts_with("right  cpu  pass  worst ") && lines[0].ends_with(" of 1.0e-4 m at frame 1 (1 snapshots)"),
+        lines[0].starts_with("right  cpu  pass  worst ")
+            && lines[0].ends_with(" of 1.0e-4 m at frame 1 (1 snapshots)"),
         "{lines:?}"
     );
     assert_eq!(lines[1..], ["1 passed, 0 failed"]);
@@ -40,9 +44,14 @@ fn a_passing_case_is_one_line_and_a_count() {
 #[test]
 fn a_failing_case_fails_the_command() {
     let bench = bench("fail");
-    let ended = bench.poplin(&["conform", "right.json", "wrong.json", "later.json", "--backend", "cpu"]);
+    let ended =
+        bench.poplin(&["conform", "right.json", "wrong.json", "later.json", "--backend", "cpu"]);
     ended.says(1, &[]);
-    assert!(ended.stdout.contains("wrong  cpu  FAIL  worst 1.0e-1 of 1.0e-4 m"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("wrong  cpu  FAIL  worst 1.0e-1 of 1.0e-4 m"),
+        "{}",
+        ended.stdout
+    );
     assert!(ended.stdout.contains("later  cpu  unsupported  hats"), "{}", ended.stdout);
     assert_eq!(ended.stdout.lines().last(), Some("1 passed, 1 failed, 1 skipped"));
 }
@@ -51,7 +60,8 @@ fn a_failing_case_fails_the_command() {
 fn a_cloth_that_sleeps_against_the_measurement_is_told_in_words() {
     let bench = bench("sleeps");
     let event = r#", { "cloth": 0, "set": "sleep_after_count", "value": 2 }"#;
-    let case = falling_case("dozing", -0.1, event).replace("\"tolerance_m\"", "\"sleep_pass_count\": [1], \"tolerance_m\"");
+    let case = falling_case("dozing", -0.1, event)
+        .replace("\"tolerance_m\"", "\"sleep_pass_count\": [1], \"tolerance_m\"");
     bench.write("dozing.json", &case);
     let ended = bench.poplin(&["conform", "dozing.json", "--backend", "cpu", "-v"]);
     ended.says(1, &[]);
@@ -80,8 +90,12 @@ fn a_case_that_is_no_case_fails_and_the_others_run() {
 #[test]
 fn stages_of_another_case_fail() {
     let bench = bench("stages");
-    bench.write("stages.json", r#"{ "format": "poplin-stages/1", "case": "other", "frame_index": 0, "stages": [] }"#);
-    let ended = bench.poplin(&["conform", "right.json", "--backend", "cpu", "--stages", "stages.json"]);
+    bench.write(
+        "stages.json",
+        r#"{ "format": "poplin-stages/1", "case": "other", "frame_index": 0, "stages": [] }"#,
+    );
+    let ended =
+        bench.poplin(&["conform", "right.json", "--backend", "cpu", "--stages", "stages.json"]);
     ended.says(1, &[]);
     assert!(ended.stdout.contains("stages.json  FAIL  the case `other`"), "{}", ended.stdout);
 }
@@ -101,7 +115,12 @@ fn the_gpu_line_names_the_adapter_and_its_canaries() {
 #[test]
 fn a_gpu_that_is_switched_off_counts_as_skipped() {
     let bench = bench("off");
-    let output = bench.command(&["conform", "right.json"]).env("POPLIN_GPU", "off").output().unwrap();
+    let output =
+        bench.command(&["conform", "right.json"]).env("POPLIN_GPU", "off").output().unwrap();
     let ended = crate::bench::Ended::of(output);
-    assert!(ended.succeeds().stdout.ends_with("1 passed, 0 failed, 1 skipped\n"), "{}", ended.stdout);
+    assert!(
+        ended.succeeds().stdout.ends_with("1 passed, 0 failed, 1 skipped\n"),
+        "{}",
+        ended.stdout
+    );
 }

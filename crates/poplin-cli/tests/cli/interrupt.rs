@@ -27,13 +27,22 @@ fn signals_end_a_run_with_valid_files() {
         let pipes = || std::process::Stdio::piped();
         let mut child = bench.command(&args).stdout(pipes()).stderr(pipes()).spawn().unwrap();
         wait_for_frames(&mut child, &bench.path("out/scene/sheet.pc2"), 20);
-        assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args([signal, &child.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
         let ended = Ended::of(child.wait_with_output().unwrap());
         ended.says(130, &[]);
         assert!(ended.stdout.contains("(interrupted)"), "{}", ended.stdout);
 
         let summary = bench.json("out/scene/summary.json");
-        assert_eq!((&summary["interrupted"], &summary["frames_asked"]), (&true.into(), &1_000_000.into()));
+        assert_eq!(
+            (&summary["interrupted"], &summary["frames_asked"]),
+            (&true.into(), &1_000_000.into())
+        );
         let cache = PointCache::read(bench.path("out/scene/sheet.pc2")).unwrap();
         assert_eq!(summary["frames"], cache.frame_count() - 1);
         let mesh = poplin_io::read_obj(bench.path("out/scene/sheet.obj")).unwrap();

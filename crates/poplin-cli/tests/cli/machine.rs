@@ -5,7 +5,14 @@ use crate::bench::{Bench, Ended, SHEET, SQUARE};
 /// Hides every Vulkan driver from a command.
 fn without_adapters(bench: &Bench, args: &[&str]) -> Ended {
     let nothing = bench.path("no-driver.json");
-    Ended::of(bench.command(args).env("VK_DRIVER_FILES", &nothing).env("VK_ICD_FILENAMES", &nothing).output().unwrap())
+    Ended::of(
+        bench
+            .command(args)
+            .env("VK_DRIVER_FILES", &nothing)
+            .env("VK_ICD_FILENAMES", &nothing)
+            .output()
+            .unwrap(),
+    )
 }
 
 #[test]
@@ -38,10 +45,16 @@ fn a_machine_without_adapter_is_told_what_to_install() {
     let bench = Bench::new("no-adapter");
     let ended = without_adapters(&bench, &["info"]);
     ended.succeeds();
-    for word in ["no GPU adapter found", "mesa-vulkan-drivers", "--backend auto: cpu backend", "no real GPU was found"] {
+    for word in [
+        "no GPU adapter found",
+        "mesa-vulkan-drivers",
+        "--backend auto: cpu backend",
+        "no real GPU was found",
+    ] {
         assert!(ended.stdout.contains(word), "no `{word}` in: {}", ended.stdout);
     }
-    without_adapters(&bench, &["run", "flag", "--backend", "gpu"]).says(1, &["no GPU adapter found", "mesa-vulkan-drivers"]);
+    without_adapters(&bench, &["run", "flag", "--backend", "gpu"])
+        .says(1, &["no GPU adapter found", "mesa-vulkan-drivers"]);
     assert!(!bench.path("out").exists());
 }
 
@@ -53,9 +66,19 @@ fn cook_reports_meshes_and_scenes() {
     let ended = bench.poplin(&["cook", "square.obj", "--pin", "corner:top-left"]);
     ended.succeeds();
     assert!(ended.stdout.contains("particles              4  1 pinned"), "{}", ended.stdout);
-    assert!(bench.poplin(&["cook", "scene.toml"]).succeeds().stdout.contains("particles             20  1 pinned"));
-    let json: serde_json::Value = serde_json::from_str(&bench.poplin(&["cook", "scene.toml", "--json"]).stdout).unwrap();
-    assert_eq!((&json[0]["name"], &json[0]["particles"], &json[0]["islands"]), (&"sheet".into(), &20.into(), &1.into()));
+    assert!(
+        bench
+            .poplin(&["cook", "scene.toml"])
+            .succeeds()
+            .stdout
+            .contains("particles             20  1 pinned")
+    );
+    let json: serde_json::Value =
+        serde_json::from_str(&bench.poplin(&["cook", "scene.toml", "--json"]).stdout).unwrap();
+    assert_eq!(
+        (&json[0]["name"], &json[0]["particles"], &json[0]["islands"]),
+        (&"sheet".into(), &20.into(), &1.into())
+    );
 }
 
 #[test]
@@ -64,12 +87,26 @@ fn cook_tells_how_good_the_fibers_are() {
     bench.write("scene.toml", SHEET);
     let ended = bench.poplin(&["cook", "scene.toml"]);
     // Four rows of five, one corner pinned.
-    assert!(ended.succeeds().stdout.contains("stretch          100.0 %  of 31 edges in one fiber each\n"), "{}", ended.stdout);
-    let json: serde_json::Value = serde_json::from_str(&bench.poplin(&["cook", "scene.toml", "--json"]).stdout).unwrap();
+    assert!(
+        ended
+            .succeeds()
+            .stdout
+            .contains("stretch          100.0 %  of 31 edges in one fiber each\n"),
+        "{}",
+        ended.stdout
+    );
+    let json: serde_json::Value =
+        serde_json::from_str(&bench.poplin(&["cook", "scene.toml", "--json"]).stdout).unwrap();
     let stretch = &json[0]["stretch"];
     assert_eq!((&stretch["edges"], &stretch["covered_edges"]), (&31.into(), &31.into()));
-    let sum =
-        |name: &str| stretch["lengths"].as_array().unwrap().iter().map(|bucket| bucket[name].as_u64().unwrap()).sum::<u64>();
+    let sum = |name: &str| {
+        stretch["lengths"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|bucket| bucket[name].as_u64().unwrap())
+            .sum::<u64>()
+    };
     assert_eq!((sum("edges"), sum("fibers")), (31, 9));
     assert!((3.4..3.7).contains(&stretch["fiber_length_95"].as_f64().unwrap()), "{stretch}");
     assert!(json[0]["phases"][3]["idle_share"].as_f64().unwrap() < 0.01);
@@ -84,8 +121,16 @@ fn cook_draws_the_fibers_and_says_where() {
     let png = std::fs::read(bench.path("fibers.png")).unwrap();
     assert!(png.starts_with(b"\x89PNG") && png.len() > 20_000, "{} bytes", png.len());
     let json = bench.poplin(&["cook", "scene.toml", "--picture", "again.png", "--json"]);
-    assert!(serde_json::from_str::<serde_json::Value>(&json.succeeds().stdout).is_ok(), "{}", json.stdout);
-    assert_eq!(std::fs::read(bench.path("again.png")).unwrap(), png, "the same fibers give the same picture");
+    assert!(
+        serde_json::from_str::<serde_json::Value>(&json.succeeds().stdout).is_ok(),
+        "{}",
+        json.stdout
+    );
+    assert_eq!(
+        std::fs::read(bench.path("again.png")).unwrap(),
+        png,
+        "the same fibers give the same picture"
+    );
     let refused = bench.poplin(&["cook", "scene.toml", "--picture", "no/such/folder.png"]);
     refused.says(1, &["cannot write no/such/folder.png", "No such file"]);
 }
@@ -97,9 +142,13 @@ fn help_shows_examples_scenes_rules_and_exit_codes() {
     for word in ["poplin run flag", "Exit codes", "130"] {
         assert!(help(&["--help"]).contains(word), "{word}");
     }
-    for word in
-        ["flag, curtain, cape, skirt, drape, ball, legs, layers", "corner:top-left", "contact-sheet.png", "Ctrl-C", "--no-cache"]
-    {
+    for word in [
+        "flag, curtain, cape, skirt, drape, ball, legs, layers",
+        "corner:top-left",
+        "contact-sheet.png",
+        "Ctrl-C",
+        "--no-cache",
+    ] {
         assert!(help(&["run", "--help"]).contains(word), "{word}");
     }
     bench.poplin(&[]).says(2, &["Usage: poplin"]);

@@ -29,7 +29,10 @@ fn a_cloth_without_inertia_moves_with_its_frame_in_the_world() {
     let holds = |frame: usize, place: fn([f32; 2]) -> [f32; 3]| {
         for (vertex, &got) in cache.frame(frame).unwrap().iter().enumerate() {
             let expected = place(start(vertex));
-            assert!((0..3).all(|axis| (got[axis] - expected[axis]).abs() < 1e-4), "{frame} {vertex}: {got:?} {expected:?}");
+            assert!(
+                (0..3).all(|axis| (got[axis] - expected[axis]).abs() < 1e-4),
+                "{frame} {vertex}: {got:?} {expected:?}"
+            );
         }
     };
     holds(0, |[x, y]| [x + 1.0, y + 2.0, 3.0]);
@@ -62,17 +65,24 @@ fn animated_pins_move_inside_the_frame() {
 #[test]
 fn copies_on_a_frame_stand_apart_in_the_world() {
     let bench = Bench::new("frame-copies");
-    let cache = run(&bench, "scene", &format!("{SHEET}{FRAME}count = 2\nspacing = [0.0, 0.0, -8.0]\n"));
+    let cache =
+        run(&bench, "scene", &format!("{SHEET}{FRAME}count = 2\nspacing = [0.0, 0.0, -8.0]\n"));
     let last = cache.frame(10).unwrap();
     let apart = |v: usize| [0, 1, 2].map(|axis| last[20 + v][axis] - last[v][axis]);
-    assert!((0..20).all(|v| apart(v)[0].abs() + apart(v)[1].abs() + (apart(v)[2] + 8.0).abs() < 1e-5));
+    assert!(
+        (0..20).all(|v| apart(v)[0].abs() + apart(v)[1].abs() + (apart(v)[2] + 8.0).abs() < 1e-5)
+    );
 }
 
 #[test]
 fn the_same_seed_gives_the_same_cache_and_another_seed_another() {
     let bench = Bench::new("gust");
-    let gusty = |seed: u32| format!("{SHEET}{WIND}gust = {{ strength = 3, period = 0.1, seed = {seed} }}\n");
-    for (name, scene) in [("a", gusty(1)), ("b", gusty(1)), ("c", gusty(2)), ("steady", format!("{SHEET}{WIND}"))] {
+    let gusty = |seed: u32| {
+        format!("{SHEET}{WIND}gust = {{ strength = 3, period = 0.1, seed = {seed} }}\n")
+    };
+    for (name, scene) in
+        [("a", gusty(1)), ("b", gusty(1)), ("c", gusty(2)), ("steady", format!("{SHEET}{WIND}"))]
+    {
         run(&bench, name, &scene);
     }
     let read = |name: &str| std::fs::read(bench.path(&format!("out/{name}/sheet.pc2"))).unwrap();
@@ -90,8 +100,12 @@ fn the_wind_of_the_scene_blows_on_every_cloth_that_has_none_of_its_own() {
     let (strong, none) = ("velocity = [0, 0, 9]\n", "velocity = [0, 0, 0]\n");
     let of_scene = run(&bench, "scene", &wind(&format!("[wind]\n{strong}"), ""));
     let own = run(&bench, "own", &wind("", &format!("[cloth.wind]\n{strong}")));
-    let own_wins = run(&bench, "wins", &wind(&format!("[wind]\n{strong}"), &format!("[cloth.wind]\n{none}")));
-    assert!(of_scene.frame(10).unwrap() == own.frame(10).unwrap() && own.frame(10).unwrap()[19][2] > 0.01);
+    let own_wins =
+        run(&bench, "wins", &wind(&format!("[wind]\n{strong}"), &format!("[cloth.wind]\n{none}")));
+    assert!(
+        of_scene.frame(10).unwrap() == own.frame(10).unwrap()
+            && own.frame(10).unwrap()[19][2] > 0.01
+    );
     assert_eq!(own_wins.frame(10).unwrap()[19][2], 0.0);
 }
 
@@ -107,7 +121,14 @@ fn sleeping_cloths_are_counted() {
     assert_eq!(summary["cloths"][0]["slept_frames"], slept);
     let line = format!("sleep  {slept} of 60 frames, all cloths together");
     assert!(ended.succeeds().stdout.contains(&line), "{}", ended.stdout);
-    assert_eq!(bench.poplin(&["run", "scene.toml", "--backend", "cpu", "--frames", "2"]).succeeds().stdout.find("sleep "), None);
+    assert_eq!(
+        bench
+            .poplin(&["run", "scene.toml", "--backend", "cpu", "--frames", "2"])
+            .succeeds()
+            .stdout
+            .find("sleep "),
+        None
+    );
 }
 
 #[test]

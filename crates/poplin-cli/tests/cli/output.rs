@@ -12,21 +12,31 @@ fn bench(name: &str) -> Bench {
 fn folder_below_a_file() {
     let bench = bench("below");
     bench.write("file", "");
-    bench.poplin(&["run", "scene.toml", "--out", "file/out"]).says(1, &["cannot make the output folder", "file/out"]);
-    bench.poplin(&["run", "scene.toml", "--out", "file"]).says(1, &["cannot make the output folder file"]);
+    bench
+        .poplin(&["run", "scene.toml", "--out", "file/out"])
+        .says(1, &["cannot make the output folder", "file/out"]);
+    bench
+        .poplin(&["run", "scene.toml", "--out", "file"])
+        .says(1, &["cannot make the output folder file"]);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_named_with_the_file() {
-    for (file, code) in [("sheet.pc2", 1), ("sheet.obj", 1), ("contact-sheet.png", 1), ("summary.json", 1)] {
+    for (file, code) in
+        [("sheet.pc2", 1), ("sheet.obj", 1), ("contact-sheet.png", 1), ("summary.json", 1)]
+    {
         let bench = bench(&format!("full-{file}"));
         std::fs::create_dir(bench.path("out")).unwrap();
         std::os::unix::fs::symlink("/dev/full", bench.path("out").join(file)).unwrap();
         let ended = bench.poplin(&["run", "scene.toml", "--out", "out", "--backend", "cpu"]);
         ended.says(code, &["cannot write", file, "No space left on device"]);
         let is_summary_written = bench.path("out").join("summary.json").is_file();
-        assert_eq!(is_summary_written, file == "sheet.obj" || file == "contact-sheet.png", "{file}");
+        assert_eq!(
+            is_summary_written,
+            file == "sheet.obj" || file == "contact-sheet.png",
+            "{file}"
+        );
     }
 }
 

@@ -10,7 +10,14 @@ fn a_run_writes_cache_mesh_summary_and_picture() {
     bench.write("scene.toml", SHEET);
     let ended = bench.poplin(&["run", "scene.toml", "--backend", "cpu", "--frames", "20"]);
     ended.succeeds();
-    for word in ["cpu backend on", "asked for", "1 cloth, 20 particles", "ms a frame", "strain", "out/scene"] {
+    for word in [
+        "cpu backend on",
+        "asked for",
+        "1 cloth, 20 particles",
+        "ms a frame",
+        "strain",
+        "out/scene",
+    ] {
         assert!(ended.stdout.contains(word), "no `{word}` in: {}", ended.stdout);
     }
     assert!(ended.stderr.is_empty(), "no progress bar and no noise in a pipe: {}", ended.stderr);
@@ -24,7 +31,13 @@ fn a_run_writes_cache_mesh_summary_and_picture() {
     assert_eq!(&std::fs::read(bench.path("out/scene/contact-sheet.png")).unwrap()[1..4], b"PNG");
 
     let summary = bench.json("out/scene/summary.json");
-    for (key, value) in [("frames", 20), ("frames_asked", 20), ("cloth_count", 1), ("particle_count", 20), ("iterations", 100)] {
+    for (key, value) in [
+        ("frames", 20),
+        ("frames_asked", 20),
+        ("cloth_count", 1),
+        ("particle_count", 20),
+        ("iterations", 100),
+    ] {
         assert_eq!(summary[key], value, "{key}");
     }
     assert_eq!(summary["backend"], "cpu");
@@ -32,7 +45,9 @@ fn a_run_writes_cache_mesh_summary_and_picture() {
     assert_eq!(summary["files"].as_array().unwrap().len(), 4);
     assert!(summary["ms_per_frame"]["median"].as_f64().unwrap() > 0.0);
     let strain = |key: &str| summary[key].as_f64().unwrap();
-    assert!(strain("p99_edge_strain") <= strain("max_edge_strain") && strain("max_edge_strain") < 1.0);
+    assert!(
+        strain("p99_edge_strain") <= strain("max_edge_strain") && strain("max_edge_strain") < 1.0
+    );
     assert!(strain("max_speed_m_per_s") > 0.1);
 }
 
@@ -48,19 +63,43 @@ fn a_scene_runs_with_either_solver() {
     assert_eq!(run(&["--solver", "xpbd"]), 100);
     assert_eq!(run(&["--solver", "xpbd", "--substeps", "7", "--bending-rigidity", "0"]), 35);
     assert_eq!(run(&["--solver", "pbd"]), 25);
-    let refused = bench.poplin(&["run", "scene.toml", "--solver", "xpbd", "--solver-frequency", "600"]);
+    let refused =
+        bench.poplin(&["run", "scene.toml", "--solver", "xpbd", "--solver-frequency", "600"]);
     assert_eq!(refused.code, Some(2), "{}", refused.stderr);
-    assert!(refused.stderr.contains("solver_frequency = 600 has no effect without solver pbd"), "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("solver_frequency = 600 has no effect without solver pbd"),
+        "{}",
+        refused.stderr
+    );
 }
 
 #[test]
 fn a_mesh_keeps_its_vertices_even_unused_ones() {
     let bench = Bench::new("unused");
-    bench.write("square.obj", &format!("v 7 7 7\n{}", SQUARE.replace("f 1 2 3\nf 1 3 4", "f 2 3 4\nf 2 4 5")));
-    bench.poplin(&["run", "--mesh", "square.obj", "--pin", "indices:1", "--frames", "5", "--backend", "cpu"]).succeeds();
+    bench.write(
+        "square.obj",
+        &format!("v 7 7 7\n{}", SQUARE.replace("f 1 2 3\nf 1 3 4", "f 2 3 4\nf 2 4 5")),
+    );
+    bench
+        .poplin(&[
+            "run",
+            "--mesh",
+            "square.obj",
+            "--pin",
+            "indices:1",
+            "--frames",
+            "5",
+            "--backend",
+            "cpu",
+        ])
+        .succeeds();
     let cache = PointCache::read(bench.path("out/square/square.pc2")).unwrap();
     assert_eq!((cache.vertex_count, cache.frame_count()), (5, 6));
-    assert_eq!(cache.frame(5).unwrap()[..2], [[7.0; 3], [0.0; 3]], "the unused vertex and the pin stay");
+    assert_eq!(
+        cache.frame(5).unwrap()[..2],
+        [[7.0; 3], [0.0; 3]],
+        "the unused vertex and the pin stay"
+    );
     assert!(cache.frame(5).unwrap()[3][1] < 1.0, "the free vertices fall");
 }
 
@@ -68,7 +107,10 @@ fn a_mesh_keeps_its_vertices_even_unused_ones() {
 fn pins_follow_their_keyframes() {
     let bench = Bench::new("keys");
     let keys = "keys = [{ time = 0, translation = [0, 0, 0] }, { time = 0.1, translation = [-0.3, 0, 0] }]\n";
-    bench.write("scene.toml", &format!("{SHEET}[[cloth.animated_pins]]\npins = \"indices:4\"\n{keys}"));
+    bench.write(
+        "scene.toml",
+        &format!("{SHEET}[[cloth.animated_pins]]\npins = \"indices:4\"\n{keys}"),
+    );
     bench.poplin(&["run", "scene.toml", "--backend", "cpu"]).succeeds();
     let cache = PointCache::read(bench.path("out/scene/sheet.pc2")).unwrap();
     for (frame, x) in [(0, 1.0), (3, 0.85), (6, 0.7), (10, 0.7)] {
@@ -87,7 +129,10 @@ fn copies_share_one_cache_and_do_the_same() {
     let last = cache.frame(10).unwrap();
     for copy in 1..3 {
         let shift = 2.0 * copy as f32;
-        assert!((0..20).all(|v| (last[20 * copy + v][0] - last[v][0] - shift).abs() < 1e-3), "copy {copy}");
+        assert!(
+            (0..20).all(|v| (last[20 * copy + v][0] - last[v][0] - shift).abs() < 1e-3),
+            "copy {copy}"
+        );
     }
     let summary = bench.json("out/scene/summary.json");
     assert_eq!((&summary["cloth_count"], &summary["cloths"][0]["copies"]), (&3.into(), &3.into()));
@@ -98,7 +143,11 @@ fn a_picture_that_leaves_copies_out_says_so() {
     let bench = Bench::new("left-out");
     bench.write("scene.toml", &format!("{SHEET}count = 10\nspacing = [2.0, 0.0, 0.0]\n"));
     let ended = bench.poplin(&["run", "scene.toml", "--backend", "cpu"]);
-    assert!(ended.succeeds().stdout.contains("the contact sheet shows 8 of 10 cloths"), "{}", ended.stdout);
+    assert!(
+        ended.succeeds().stdout.contains("the contact sheet shows 8 of 10 cloths"),
+        "{}",
+        ended.stdout
+    );
 }
 
 #[test]
@@ -110,18 +159,34 @@ fn without_cache_the_last_frame_is_the_same() {
     bench.poplin(&[&args[..], &["b", "--no-cache"]].concat()).succeeds();
     assert!(!bench.path("b/sheet.pc2").exists());
     let read = |name: &str| std::fs::read(bench.path(name)).unwrap();
-    assert!(read("a/sheet.obj") == read("b/sheet.obj") && read("a/contact-sheet.png") == read("b/contact-sheet.png"));
+    assert!(
+        read("a/sheet.obj") == read("b/sheet.obj")
+            && read("a/contact-sheet.png") == read("b/contact-sheet.png")
+    );
 }
 
 #[test]
 fn options_replace_what_the_scene_says() {
     let bench = Bench::new("replace");
     bench.write("scene.toml", SHEET);
-    let options = ["--no-bending", "--tethers", "none", "--max-fiber-length", "1", "--solver-frequency", "120", "--density", "2"];
+    let options = [
+        "--no-bending",
+        "--tethers",
+        "none",
+        "--max-fiber-length",
+        "1",
+        "--solver-frequency",
+        "120",
+        "--density",
+        "2",
+    ];
     bench.poplin(&[&["run", "scene.toml", "--backend", "cpu"][..], &options].concat()).succeeds();
     let summary = bench.json("out/scene/summary.json");
     let cooking = &summary["cloths"][0]["cooking"];
-    assert_eq!((&cooking["longest_fiber"], &cooking["tethers_per_particle"]), (&1.into(), &0.into()));
+    assert_eq!(
+        (&cooking["longest_fiber"], &cooking["tethers_per_particle"]),
+        (&1.into(), &0.into())
+    );
     assert_eq!((&cooking["mass_kg"], &summary["iterations"]), (&2.0.into(), &20.into()));
     assert!(cooking["phases"].as_array().unwrap().iter().all(|phase| phase["kind"] != "bending"));
 }
@@ -130,7 +195,10 @@ fn options_replace_what_the_scene_says() {
 fn a_frozen_cloth_fails_after_everything_is_written() {
     let bench = Bench::new("fault");
     let falling = SHEET.replace("corner:top-left", "none");
-    bench.write("scene.toml", &format!("frame_rate = 0.1\n{falling}config = {{ gravity = [0, -1e15, 0] }}\n"));
+    bench.write(
+        "scene.toml",
+        &format!("frame_rate = 0.1\n{falling}config = {{ gravity = [0, -1e15, 0] }}\n"),
+    );
     let ended = bench.poplin(&["run", "scene.toml", "--backend", "cpu"]);
     ended.says(1, &["cloth `sheet`", "frozen", "particle"]);
     let summary = bench.json("out/scene/summary.json");
@@ -177,7 +245,10 @@ fn the_gpu_gives_the_picture_of_the_cpu() {
         bench.poplin(&["run", "scene.toml", "--backend", backend, "--out", backend]).succeeds();
     }
     assert_eq!(bench.json("gpu/summary.json")["backend"], "gpu");
-    let [cpu, gpu] = ["cpu", "gpu"].map(|name| PointCache::read(bench.path(name).join("sheet.pc2")).unwrap());
+    let [cpu, gpu] =
+        ["cpu", "gpu"].map(|name| PointCache::read(bench.path(name).join("sheet.pc2")).unwrap());
     let pairs = cpu.positions.as_flattened().iter().zip(gpu.positions.as_flattened());
-    assert!(pairs.clone().count() == 20 * 11 * 3 && pairs.clone().all(|(a, b)| (a - b).abs() < 1e-4));
+    assert!(
+        pairs.clone().count() == 20 * 11 * 3 && pairs.clone().all(|(a, b)| (a - b).abs() < 1e-4)
+    );
 }

@@ -4,8 +4,8 @@ use super::{ClothId, Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::GpuError;
 use bytemuck::{bytes_of, cast_slice};
 use poplin_layout::{
-    ClothPlacement, Feedback, GridPlan, HostCloth, LoopTrips, MemoryTier, NO_OFFSET, Stage, choose_lane_count, pack_fabric,
-    takes_part,
+    ClothPlacement, Feedback, GridPlan, HostCloth, LoopTrips, MemoryTier, NO_OFFSET, Stage,
+    choose_lane_count, pack_fabric, takes_part,
 };
 use poplin_model::Cloth;
 use poplin_shaders::OverrideValues;
@@ -35,7 +35,11 @@ impl Engine {
 
         // Everything that can be refused is refused before anything is written.
         let source = host.cloth().fabric.clone();
-        let known = self.fabrics.iter().find(|(fabric, _)| Arc::ptr_eq(fabric, &source)).map(|(_, offsets)| *offsets);
+        let known = self
+            .fabrics
+            .iter()
+            .find(|(fabric, _)| Arc::ptr_eq(fabric, &source))
+            .map(|(_, offsets)| *offsets);
         let mut packed = Vec::new();
         let fabric = match known {
             Some(offsets) => offsets,
@@ -67,10 +71,22 @@ impl Engine {
         let lens = wanted.map(|(_, len)| len);
         self.grow(lens);
         let particle_offset = 16 * u64::from(placement.particle_begin);
-        self.queue.write_buffer(self.current.buffer(), particle_offset, cast_slice(host.initial_current()));
-        self.queue.write_buffer(self.previous.buffer(), particle_offset, cast_slice(&host.initial_previous()));
+        self.queue.write_buffer(
+            self.current.buffer(),
+            particle_offset,
+            cast_slice(host.initial_current()),
+        );
+        self.queue.write_buffer(
+            self.previous.buffer(),
+            particle_offset,
+            cast_slice(&host.initial_previous()),
+        );
         self.queue.write_buffer(self.fabric_pool.buffer(), fabric_begin, cast_slice(&packed));
-        self.queue.write_buffer(self.feedback.buffer(), FEEDBACK_BYTES * u64::from(cloth), bytes_of(&Feedback::default()));
+        self.queue.write_buffer(
+            self.feedback.buffer(),
+            FEEDBACK_BYTES * u64::from(cloth),
+            bytes_of(&Feedback::default()),
+        );
         let bucket = self.override_values(&host, tier, lane_count);
         self.cloths.push(GpuCloth {
             host,
@@ -92,7 +108,9 @@ impl Engine {
     }
 
     fn choose_tier(&self, particle_count: u32) -> Result<MemoryTier, GpuError> {
-        let Some(tier) = self.options.tier else { return Ok(self.tier_limits.choose_tier(particle_count)) };
+        let Some(tier) = self.options.tier else {
+            return Ok(self.tier_limits.choose_tier(particle_count));
+        };
         match self.tier_limits.particles_in(tier) {
             Some(capacity) if particle_count > capacity => Err(GpuError::TooLarge {
                 buffer: "workgroup memory",
@@ -118,17 +136,27 @@ impl Engine {
     }
 
     /// Overrides of the kernel that a cloth needs.
-    pub(super) fn override_values(&self, host: &HostCloth, tier: MemoryTier, lane_count: u32) -> OverrideValues {
+    pub(super) fn override_values(
+        &self,
+        host: &HostCloth,
+        tier: MemoryTier,
+        lane_count: u32,
+    ) -> OverrideValues {
         // Few capacities, so that few pipelines are built; less workgroup memory lets more workgroups share a core.
         let limit = self.tier_limits.particles_in(tier).unwrap_or(1);
         let particle_count = host.cloth().particle_count() as u32;
-        let capacity = if tier == MemoryTier::Streamed { 1 } else { particle_count.next_power_of_two().max(64).min(limit) };
+        let capacity = if tier == MemoryTier::Streamed {
+            1
+        } else {
+            particle_count.next_power_of_two().max(64).min(limit)
+        };
         let stages = host.stages();
         let values = OverrideValues { lane_count, tier, capacity, stages, grid_cells: 1 };
         if !stages.contains(Stage::SelfCollide) {
             return values;
         }
-        let GridPlan { tier, capacity, cells } = self.tier_limits.plan_grid(tier, particle_count, host.self_collision_count());
+        let GridPlan { tier, capacity, cells } =
+            self.tier_limits.plan_grid(tier, particle_count, host.self_collision_count());
         OverrideValues { tier, capacity, grid_cells: cells, ..values }
     }
 

@@ -5,7 +5,9 @@ use crate::GpuError;
 use crate::binding::{UNIFORM_STRIDE, bind_group, bind_group_layout, push_uniform};
 use crate::growable::GrowableBuffer;
 use bytemuck::cast_slice;
-use poplin_layout::{CONTACT_LANES, ContactFrame, ContactParameters, FramePart, SCAN_BLOCK, takes_part};
+use poplin_layout::{
+    CONTACT_LANES, ContactFrame, ContactParameters, FramePart, SCAN_BLOCK, takes_part,
+};
 use poplin_model::{ClothCollision, Frame};
 use poplin_shaders::{Kernel, compose};
 
@@ -34,8 +36,16 @@ pub(super) struct ContactSlot {
 impl ContactSlot {
     pub(super) fn new(device: &wgpu::Device) -> Self {
         Self {
-            cloths: GrowableBuffer::new(device, "poplin.contact.cloths", wgpu::BufferUsages::STORAGE),
-            parameters: GrowableBuffer::new(device, "poplin.contact.parameters", wgpu::BufferUsages::UNIFORM),
+            cloths: GrowableBuffer::new(
+                device,
+                "poplin.contact.cloths",
+                wgpu::BufferUsages::STORAGE,
+            ),
+            parameters: GrowableBuffer::new(
+                device,
+                "poplin.contact.parameters",
+                wgpu::BufferUsages::UNIFORM,
+            ),
         }
     }
 }
@@ -66,7 +76,8 @@ impl Contacts {
             immediate_size: 0,
         });
         let pipeline = |kernel: &Kernel| {
-            let composed = compose(&kernel.path()).expect("the embedded kernels compose; a test holds it");
+            let composed =
+                compose(&kernel.path()).expect("the embedded kernels compose; a test holds it");
             let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
                 label: Some(kernel.name()),
                 source: wgpu::ShaderSource::Wgsl(composed.text.into()),
@@ -93,7 +104,8 @@ impl Contacts {
         loop_limit: Option<u64>,
     ) -> Result<(), GpuError> {
         self.frame.clear();
-        for (index, cloth) in cloths.iter().enumerate().filter(|(_, cloth)| takes_part(&cloth.host)) {
+        for (index, cloth) in cloths.iter().enumerate().filter(|(_, cloth)| takes_part(&cloth.host))
+        {
             self.frame.add(index, &cloth.host, frame, cloth.placement.particle_begin);
         }
         self.frame.finish(&self.settings);
@@ -133,7 +145,13 @@ impl Contacts {
     }
 
     /// Records the passes after a slice.
-    fn encode(&self, pass: &mut wgpu::ComputePass<'_>, bind_group: &wgpu::BindGroup, slice: u32, max_row: u32) {
+    fn encode(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        bind_group: &wgpu::BindGroup,
+        slice: u32,
+        max_row: u32,
+    ) {
         let parameters = &self.frame.parameters[slice as usize];
         pass.set_bind_group(0, bind_group, &[(u64::from(slice) * UNIFORM_STRIDE) as u32]);
         for _ in 0..self.settings.iterations {
@@ -170,7 +188,10 @@ impl Engine {
     }
 
     /// Records the begun frame in slices with a collision of cloths after each.
-    pub(super) fn encode_slices(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
+    pub(super) fn encode_slices(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<(), GpuError> {
         self.part_frames.clone_from(&self.arrays.cloth_frames);
         let slice_count = self.contacts.frame.slice_count();
         let mut dispatches = Vec::new();
@@ -185,7 +206,10 @@ impl Engine {
 
         let slot = self.record_copies(encoder);
         let max_row = self.device.limits().max_compute_workgroups_per_dimension;
-        let descriptor = wgpu::ComputePassDescriptor { label: Some("poplin.simulate_cloth"), timestamp_writes: None };
+        let descriptor = wgpu::ComputePassDescriptor {
+            label: Some("poplin.simulate_cloth"),
+            timestamp_writes: None,
+        };
         let mut pass = encoder.begin_compute_pass(&descriptor);
         let mut begin = 0;
         for (slice, end) in ends.into_iter().enumerate() {
@@ -206,10 +230,18 @@ impl Engine {
             while begin < cloths.end {
                 let count_of = |cloth: u32| self.part_frames[cloth as usize].iteration_count;
                 let count = count_of(begin);
-                let end = (begin..cloths.end).find(|&cloth| count_of(cloth) != count).unwrap_or(cloths.end);
+                let end = (begin..cloths.end)
+                    .find(|&cloth| count_of(cloth) != count)
+                    .unwrap_or(cloths.end);
                 let frame = &self.contacts.frame;
                 let first = if slice == 0 { 0 } else { frame.slice_end(count, slice - 1) };
-                self.push_dispatches(values, trips, begin..end, first..frame.slice_end(count, slice), dispatches);
+                self.push_dispatches(
+                    values,
+                    trips,
+                    begin..end,
+                    first..frame.slice_end(count, slice),
+                    dispatches,
+                );
                 begin = end;
             }
         }
@@ -217,10 +249,16 @@ impl Engine {
 
     fn upload_contacts(&mut self) -> Result<wgpu::BindGroup, GpuError> {
         let mut parameters = Vec::new();
-        self.contacts.frame.parameters.iter().for_each(|slice| push_uniform(&mut parameters, slice));
+        self.contacts
+            .frame
+            .parameters
+            .iter()
+            .for_each(|slice| push_uniform(&mut parameters, slice));
         let slot = &mut self.slots[self.next_slot].contacts;
         let cloths: &[u8] = cast_slice(&self.contacts.frame.cloths);
-        for (buffer, bytes) in [(&mut slot.cloths, cloths), (&mut slot.parameters, parameters.as_slice())] {
+        for (buffer, bytes) in
+            [(&mut slot.cloths, cloths), (&mut slot.parameters, parameters.as_slice())]
+        {
             buffer.check(&self.device, bytes.len() as u64)?;
             buffer.grow(&self.device, &self.queue, bytes.len() as u64);
             self.queue.write_buffer(buffer.buffer(), 0, bytes);
@@ -237,11 +275,20 @@ impl Engine {
             &contacts.bounds,
         ];
         let label = "poplin.contact.bind_group";
-        Ok(bind_group::<ContactParameters>(&self.device, label, &contacts.layout, &slot.parameters, &storage))
+        Ok(bind_group::<ContactParameters>(
+            &self.device,
+            label,
+            &contacts.layout,
+            &slot.parameters,
+            &storage,
+        ))
     }
 
     /// Records the begun frame: in slices where cloths may collide, else in one piece.
-    pub(super) fn encode_begun(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
+    pub(super) fn encode_begun(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<(), GpuError> {
         if self.contacts.frame.slice_count() > 0 {
             self.encode_slices(encoder)
         } else {

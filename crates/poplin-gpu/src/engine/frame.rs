@@ -16,7 +16,11 @@ impl Engine {
     ///
     /// # Errors
     /// [`GpuError`] if the frame is out of range for a cloth; then nothing is recorded and no cloth's time advances.
-    pub fn encode_frame(&mut self, encoder: &mut wgpu::CommandEncoder, frame: &Frame) -> Result<(), GpuError> {
+    pub fn encode_frame(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        frame: &Frame,
+    ) -> Result<(), GpuError> {
         self.begin_frame(frame)?;
         self.encode_begun(encoder)
     }
@@ -46,7 +50,13 @@ impl Engine {
                 self.change_bucket(index, values);
             }
         }
-        self.contacts.begin_frame(&self.device, &self.queue, &self.cloths, frame, self.options.loop_limit)?;
+        self.contacts.begin_frame(
+            &self.device,
+            &self.queue,
+            &self.cloths,
+            frame,
+            self.options.loop_limit,
+        )?;
         let is_sliced = self.contacts.frame.slice_count() > 0;
         self.arrays.clear();
         self.active.clear();
@@ -81,17 +91,28 @@ impl Engine {
         let (device, queue) = (&self.device, &self.queue);
         let mut is_replaced = false;
         // A part that is too small is left behind: a recorded frame may still read it.
-        let mut place = |pool: &mut GrowableBuffer, begin: &mut u32, capacity: &mut u32, len: u32| {
-            if len > *capacity {
-                let bytes = pool.len() + 16 * u64::from(len);
-                pool.check(device, bytes)?;
-                (*begin, *capacity) = ((pool.len() / 16) as u32, len);
-                is_replaced |= pool.grow(device, queue, bytes);
-            }
-            Ok::<(), GpuError>(())
-        };
-        place(&mut self.input_pool, &mut cloth.placement.input_begin, &mut cloth.input_capacity, input_len)?;
-        place(&mut self.scratch, &mut cloth.placement.scratch_begin, &mut cloth.scratch_capacity, scratch_len)?;
+        let mut place =
+            |pool: &mut GrowableBuffer, begin: &mut u32, capacity: &mut u32, len: u32| {
+                if len > *capacity {
+                    let bytes = pool.len() + 16 * u64::from(len);
+                    pool.check(device, bytes)?;
+                    (*begin, *capacity) = ((pool.len() / 16) as u32, len);
+                    is_replaced |= pool.grow(device, queue, bytes);
+                }
+                Ok::<(), GpuError>(())
+            };
+        place(
+            &mut self.input_pool,
+            &mut cloth.placement.input_begin,
+            &mut cloth.input_capacity,
+            input_len,
+        )?;
+        place(
+            &mut self.scratch,
+            &mut cloth.placement.scratch_begin,
+            &mut cloth.scratch_capacity,
+            scratch_len,
+        )?;
         if is_replaced {
             self.slots.iter_mut().for_each(|slot| slot.bind_group = None);
         }
@@ -101,7 +122,12 @@ impl Engine {
             let (source, len) = (bytes.len() as u64, 16 * values.len() as u64);
             bytes.extend_from_slice(cast_slice(values));
             match copies.last_mut() {
-                Some(last) if last.to_particles == to_particles && last.destination + last.len == destination => last.len += len,
+                Some(last)
+                    if last.to_particles == to_particles
+                        && last.destination + last.len == destination =>
+                {
+                    last.len += len
+                }
                 _ => copies.push(Copy { to_particles, source, destination, len }),
             }
         };
@@ -110,7 +136,9 @@ impl Engine {
             upload(true, particles + 16 * u64::from(particle), &[value]);
         }
         let inputs = 16 * u64::from(cloth.placement.input_begin);
-        cloth.host.take_inputs(|offset, values| upload(false, inputs + 16 * u64::from(offset), values));
+        cloth
+            .host
+            .take_inputs(|offset, values| upload(false, inputs + 16 * u64::from(offset), values));
         Ok(())
     }
 
@@ -128,7 +156,11 @@ impl Engine {
     ///
     /// # Errors
     /// [`GpuError::TooLarge`] if the frame's constants exceed what the device binds.
-    pub fn encode_part(&mut self, encoder: &mut wgpu::CommandEncoder, part: &FramePart) -> Result<(), GpuError> {
+    pub fn encode_part(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        part: &FramePart,
+    ) -> Result<(), GpuError> {
         if self.arrays.cloth_frames.is_empty() && self.copies.is_empty() {
             return Ok(());
         }
@@ -141,7 +173,10 @@ impl Engine {
         if dispatches.is_empty() {
             return Ok(());
         }
-        let descriptor = wgpu::ComputePassDescriptor { label: Some("poplin.simulate_cloth"), timestamp_writes: None };
+        let descriptor = wgpu::ComputePassDescriptor {
+            label: Some("poplin.simulate_cloth"),
+            timestamp_writes: None,
+        };
         let mut pass = encoder.begin_compute_pass(&descriptor);
         self.record_dispatches(&mut pass, slot, &dispatches, 0..dispatches.len());
         Ok(())
@@ -154,7 +189,13 @@ impl Engine {
         let uploads = self.slots[index].uploads.buffer();
         for copy in self.copies.drain(..) {
             let destination = if copy.to_particles { &self.current } else { &self.input_pool };
-            encoder.copy_buffer_to_buffer(uploads, copy.source, destination.buffer(), copy.destination, copy.len);
+            encoder.copy_buffer_to_buffer(
+                uploads,
+                copy.source,
+                destination.buffer(),
+                copy.destination,
+                copy.len,
+            );
         }
         self.upload_bytes.clear();
         index
@@ -170,9 +211,15 @@ impl Engine {
     ) {
         let bind_group = self.slots[slot].bind_group.as_ref().expect("upload makes the bind group");
         for (index, (values, parameters)) in range.clone().zip(&dispatches[range]) {
-            pass.set_pipeline(self.pipelines.get(values).expect("planning prepares every pipeline"));
+            pass.set_pipeline(
+                self.pipelines.get(values).expect("planning prepares every pipeline"),
+            );
             pass.set_bind_group(0, bind_group, &[(index as u64 * UNIFORM_STRIDE) as u32]);
-            pass.dispatch_workgroups(parameters.row_width, parameters.cloth_count.div_ceil(parameters.row_width), 1);
+            pass.dispatch_workgroups(
+                parameters.row_width,
+                parameters.cloth_count.div_ceil(parameters.row_width),
+                1,
+            );
         }
     }
 
@@ -181,13 +228,21 @@ impl Engine {
         let mut dispatches = Vec::with_capacity(self.active.len());
         for bucket in &self.active {
             let stages = StageMask(bucket.values.stages.0 & part.stages.0);
-            let grid_cells = if stages.contains(Stage::SelfCollide) { bucket.values.grid_cells } else { 1 };
+            let grid_cells =
+                if stages.contains(Stage::SelfCollide) { bucket.values.grid_cells } else { 1 };
             let values = OverrideValues { stages, grid_cells, ..bucket.values };
             self.pipelines.prepare(&self.device, values);
-            let frames = &self.part_frames[bucket.cloths.start as usize..bucket.cloths.end as usize];
+            let frames =
+                &self.part_frames[bucket.cloths.start as usize..bucket.cloths.end as usize];
             let iterations = frames.iter().map(|frame| frame.iteration_count).max().unwrap_or(0);
             let iterations = part.iterations.start..iterations.min(part.iterations.end);
-            self.push_dispatches(values, bucket.trips, bucket.cloths.clone(), iterations, &mut dispatches);
+            self.push_dispatches(
+                values,
+                bucket.trips,
+                bucket.cloths.clone(),
+                iterations,
+                &mut dispatches,
+            );
         }
         self.pack_dispatches(&dispatches);
         dispatches
@@ -203,7 +258,8 @@ impl Engine {
         dispatches: &mut Vec<Dispatch>,
     ) {
         let max_row = self.device.limits().max_compute_workgroups_per_dimension;
-        let trip_limit = self.options.trips_per_dispatch.min(self.options.loop_limit.unwrap_or(u64::MAX));
+        let trip_limit =
+            self.options.trips_per_dispatch.min(self.options.loop_limit.unwrap_or(u64::MAX));
         let per_dispatch = (trip_limit / trips).clamp(1, u64::from(u32::MAX)) as u32;
         let (cloth_begin, cloth_count) = (cloths.start, cloths.end - cloths.start);
         let mut begin = iterations.start;
@@ -259,7 +315,13 @@ impl Engine {
                 &self.feedback,
             ];
             let (label, layout) = ("poplin.simulate_cloth.bind_group", &self.pipelines.layout);
-            slot.bind_group = Some(bind_group::<DispatchParameters>(device, label, layout, &slot.dispatches, &storage));
+            slot.bind_group = Some(bind_group::<DispatchParameters>(
+                device,
+                label,
+                layout,
+                &slot.dispatches,
+                &storage,
+            ));
         }
         Ok(())
     }

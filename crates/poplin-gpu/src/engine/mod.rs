@@ -10,8 +10,8 @@ use crate::pipelines::Pipelines;
 use crate::requirements::{check_device, tier_limits};
 use bytemuck::cast_slice;
 use poplin_layout::{
-    ClothFrame, ClothPlacement, DispatchParameters, FabricOffsets, Feedback, FrameArrays, HostCloth, LoopTrips, MemoryTier,
-    TierLimits,
+    ClothFrame, ClothPlacement, DispatchParameters, FabricOffsets, Feedback, FrameArrays,
+    HostCloth, LoopTrips, MemoryTier, TierLimits,
 };
 use poplin_model::Fabric;
 use poplin_shaders::OverrideValues;
@@ -152,13 +152,20 @@ impl Engine {
     ///
     /// # Errors
     /// [`GpuError::LimitTooLow`] if the device is below the default limits.
-    pub fn new(device: &wgpu::Device, queue: &wgpu::Queue, options: EngineOptions) -> Result<Self, GpuError> {
+    pub fn new(
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        options: EngineOptions,
+    ) -> Result<Self, GpuError> {
         check_device(&device.limits())?;
         let storage = wgpu::BufferUsages::STORAGE;
         let particles = storage | wgpu::BufferUsages::VERTEX | options.particle_usages;
         let new = |name, usage| GrowableBuffer::new(device, name, usage);
         let slot = |_| FrameSlot {
-            dispatches: new("poplin.simulate_cloth.dispatch_parameters", wgpu::BufferUsages::UNIFORM),
+            dispatches: new(
+                "poplin.simulate_cloth.dispatch_parameters",
+                wgpu::BufferUsages::UNIFORM,
+            ),
             cloth_frames: new("poplin.simulate_cloth.cloth_frames", storage),
             frame_pool: new("poplin.simulate_cloth.frame_pool", storage),
             uploads: new("poplin.simulate_cloth.uploads", wgpu::BufferUsages::empty()),
@@ -216,7 +223,8 @@ impl Engine {
     /// [`GpuError::NoSuchCloth`].
     pub fn cloth_mut(&mut self, id: ClothId) -> Result<&mut HostCloth, GpuError> {
         let count = self.cloths.len();
-        let cloth = self.cloths.get_mut(id.0).ok_or(GpuError::NoSuchCloth { cloth: id.0, count })?;
+        let cloth =
+            self.cloths.get_mut(id.0).ok_or(GpuError::NoSuchCloth { cloth: id.0, count })?;
         Ok(&mut cloth.host)
     }
 
@@ -250,7 +258,8 @@ impl Engine {
     /// [`GpuError::NoSuchCloth`].
     pub fn particle_range(&self, id: ClothId) -> Result<Range<u32>, GpuError> {
         let cloth = self.get(id)?;
-        Ok(cloth.placement.particle_begin..cloth.placement.particle_begin + cloth.placement.particle_count)
+        Ok(cloth.placement.particle_begin
+            ..cloth.placement.particle_begin + cloth.placement.particle_count)
     }
 
     /// Working memory of the kernel, with the impulses on bodies.
@@ -277,12 +286,22 @@ impl Engine {
     ///
     /// # Errors
     /// [`GpuError`] if there is no such cloth or a length is wrong.
-    pub fn set_state(&mut self, id: ClothId, current: &[[f32; 4]], previous: &[[f32; 4]]) -> Result<(), GpuError> {
+    pub fn set_state(
+        &mut self,
+        id: ClothId,
+        current: &[[f32; 4]],
+        previous: &[[f32; 4]],
+    ) -> Result<(), GpuError> {
         let placement = self.get(id)?.placement;
         let expected = placement.particle_count as usize;
         for len in [current.len(), previous.len()] {
             if len != expected {
-                return Err(poplin_model::ModelError::Length { what: "cloth state", len, expected }.into());
+                return Err(poplin_model::ModelError::Length {
+                    what: "cloth state",
+                    len,
+                    expected,
+                }
+                .into());
             }
         }
         let offset = 16 * u64::from(placement.particle_begin);

@@ -34,13 +34,24 @@ impl Ground {
         let [low, high] = camera.bounds;
         let middle = (low + high) * 0.5;
         let radius = ((high - low).length() * 0.5 * GROUND_RADIUS).max(1e-3);
-        Self { center: DVec3::new(middle.x, low.y, middle.z), radius, spacing: round_length(radius / LINES_PER_RADIUS) }
+        Self {
+            center: DVec3::new(middle.x, low.y, middle.z),
+            radius,
+            spacing: round_length(radius / LINES_PER_RADIUS),
+        }
     }
 
     /// Fills a square picture of `size` pixels with paper, floor, and the shadow of the surfaces.
-    pub(super) fn paint(&self, camera: &Camera, surfaces: &[Surface], size: usize, mut put: impl FnMut(usize, usize, Vec3)) {
+    pub(super) fn paint(
+        &self,
+        camera: &Camera,
+        surfaces: &[Surface],
+        size: usize,
+        mut put: impl FnMut(usize, usize, Vec3),
+    ) {
         let shadow = Shadow::new(surfaces, self.center, self.radius);
-        let [top, bottom, ground, line, dark] = [PAPER_TOP, PAPER_BOTTOM, GROUND, GRID_LINE, SHADOW].map(to_linear);
+        let [top, bottom, ground, line, dark] =
+            [PAPER_TOP, PAPER_BOTTOM, GROUND, GRID_LINE, SHADOW].map(to_linear);
         for row in 0..size {
             let paper = top.lerp(bottom, row as f32 / size as f32);
             for column in 0..size {
@@ -52,8 +63,11 @@ impl Ground {
                     let fade = (1.0 - distance).clamp(0.0, 1.0) as f32;
                     let fade = fade * fade * (3.0 - 2.0 * fade);
                     let neighbor = self.hit(camera, x + 0.5, y + 0.5, size).unwrap_or(place);
-                    let floor = ground.lerp(line, self.line_cover(place, (neighbor - place).abs() * 2.0));
-                    light = paper.lerp(floor, fade * 0.8).lerp(dark, shadow.cover(place) * SHADOW_SHARE * fade);
+                    let floor =
+                        ground.lerp(line, self.line_cover(place, (neighbor - place).abs() * 2.0));
+                    light = paper
+                        .lerp(floor, fade * 0.8)
+                        .lerp(dark, shadow.cover(place) * SHADOW_SHARE * fade);
                 }
                 put(column, row, light);
             }
@@ -64,16 +78,20 @@ impl Ground {
     fn hit(&self, camera: &Camera, x: f64, y: f64, size: usize) -> Option<DVec3> {
         let ray = camera.ray(x, y, size as f64);
         let distance = (self.center.y - camera.eye.y) / ray.y;
-        (ray.y < 0.0 && distance > 0.0).then(|| camera.eye + ray * distance).filter(|place| place.is_finite())
+        (ray.y < 0.0 && distance > 0.0)
+            .then(|| camera.eye + ray * distance)
+            .filter(|place| place.is_finite())
     }
 
     /// Share of a pixel that grid lines cover; `footprint` is the pixel's extent on the floor \[m\].
     fn line_cover(&self, place: DVec3, footprint: DVec3) -> f32 {
         let along = |coordinate: f64, width: f64| {
             let width = width.max(1e-12) * LINE_WIDTH;
-            let distance = (coordinate / self.spacing - (coordinate / self.spacing).round()).abs() * self.spacing;
+            let distance = (coordinate / self.spacing - (coordinate / self.spacing).round()).abs()
+                * self.spacing;
             // Lines closer than a few pixels fade out instead of flickering.
-            (1.0 - distance / width).clamp(0.0, 1.0) * (1.0 - 4.0 * width / self.spacing).clamp(0.0, 1.0)
+            (1.0 - distance / width).clamp(0.0, 1.0)
+                * (1.0 - 4.0 * width / self.spacing).clamp(0.0, 1.0)
         };
         along(place.x, footprint.x).max(along(place.z, footprint.z)) as f32
     }
@@ -92,7 +110,9 @@ mod tests {
 
     #[test]
     fn grid_lines_stand_at_round_lengths() {
-        for (length, expected) in [(0.9, 0.5), (1.0, 1.0), (2.4, 2.0), (73.0, 50.0), (0.0012, 0.001)] {
+        for (length, expected) in
+            [(0.9, 0.5), (1.0, 1.0), (2.4, 2.0), (73.0, 50.0), (0.0012, 0.001)]
+        {
             assert!((round_length(length) / expected - 1.0).abs() < 1e-9, "{length}");
         }
     }

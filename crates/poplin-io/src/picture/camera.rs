@@ -86,7 +86,8 @@ impl Camera {
         let radians = |degrees: f64| if degrees.is_finite() { degrees.to_radians() } else { 0.0 };
         let (sin_azimuth, cos_azimuth) = radians(view.azimuth).sin_cos();
         let (sin_elevation, cos_elevation) = radians(view.elevation.clamp(-89.0, 89.0)).sin_cos();
-        let forward = -DVec3::new(sin_azimuth * cos_elevation, sin_elevation, cos_azimuth * cos_elevation);
+        let forward =
+            -DVec3::new(sin_azimuth * cos_elevation, sin_elevation, cos_azimuth * cos_elevation);
         let right = DVec3::new(cos_azimuth, 0.0, -sin_azimuth);
         let up = right.cross(forward);
 
@@ -97,14 +98,21 @@ impl Camera {
         let [low, high] = bounds(points.iter().copied());
         let margin = DVec3::splat((high - low).length() * SCENERY_REACH);
         let [low, high] = [low - margin, high + margin];
-        points.extend(scenery.iter().filter(|point| point.cmpge(low).all() && point.cmple(high).all()));
+        points.extend(
+            scenery.iter().filter(|point| point.cmpge(low).all() && point.cmple(high).all()),
+        );
         let bounds = bounds(points.iter().copied());
         let center = (bounds[0] + bounds[1]) * 0.5;
         // A single point, or a cloth so far out that its vertices fall together, still needs a frame of some size.
-        let radius = ((bounds[1] - bounds[0]).length() * 0.5).max(1e-3 + center.abs().max_element() * 1e-6);
+        let radius =
+            ((bounds[1] - bounds[0]).length() * 0.5).max(1e-3 + center.abs().max_element() * 1e-6);
 
-        let across = fit(points.iter().map(|&point| ((point - center).dot(right), (point - center).dot(forward))));
-        let upward = fit(points.iter().map(|&point| ((point - center).dot(up), (point - center).dot(forward))));
+        let across = fit(points
+            .iter()
+            .map(|&point| ((point - center).dot(right), (point - center).dot(forward))));
+        let upward = fit(points
+            .iter()
+            .map(|&point| ((point - center).dot(up), (point - center).dot(forward))));
         let distance = across.1.max(upward.1).max(radius * 0.5);
         let eye = center + right * across.0 + up * upward.0 - forward * distance;
         Self { eye, right, up, forward, near: radius * 1e-3, bounds }
@@ -128,7 +136,8 @@ impl Camera {
 
     /// Direction of the ray through a pixel coordinate.
     pub(super) fn ray(&self, x: f64, y: f64, size: f64) -> DVec3 {
-        let (across, upward) = ((2.0 * x / size - 1.0) * TAN_HALF_FIELD, (1.0 - 2.0 * y / size) * TAN_HALF_FIELD);
+        let (across, upward) =
+            ((2.0 * x / size - 1.0) * TAN_HALF_FIELD, (1.0 - 2.0 * y / size) * TAN_HALF_FIELD);
         (self.forward + self.right * across + self.up * upward).normalize()
     }
 }
@@ -138,15 +147,21 @@ fn fit(points: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
     // In the frame:  |s - c| <= t (D + z)  for all points, with offset c, distance D, t = fill * tan(field/2)
     //   =>  max(s - t z) <= t D + c  and  max(-s - t z) <= t D - c;  equality in both gives c and the smallest D.
     let t = TAN_HALF_FIELD * FILL;
-    let (plus, minus) =
-        points.fold((f64::NEG_INFINITY, f64::NEG_INFINITY), |(plus, minus), (s, z)| (plus.max(s - t * z), minus.max(-s - t * z)));
+    let (plus, minus) = points
+        .fold((f64::NEG_INFINITY, f64::NEG_INFINITY), |(plus, minus), (s, z)| {
+            (plus.max(s - t * z), minus.max(-s - t * z))
+        });
     ((plus - minus) * 0.5, (plus + minus) / (2.0 * t))
 }
 
 /// The box of all moments \[m\], without what strays too far; a metre around the origin if there is nothing.
 pub(super) fn framed_bounds(moments: &[Vec<Surface>]) -> [DVec3; 2] {
     let points = points_in_reach(moments);
-    if points.is_empty() { [DVec3::splat(-0.5), DVec3::splat(0.5)] } else { bounds(points.into_iter()) }
+    if points.is_empty() {
+        [DVec3::splat(-0.5), DVec3::splat(0.5)]
+    } else {
+        bounds(points.into_iter())
+    }
 }
 
 /// Drawable positions of all corners of triangles.
@@ -155,7 +170,11 @@ fn drawn_points(surfaces: &[Surface]) -> Vec<DVec3> {
     for surface in surfaces {
         let mut is_drawn = vec![false; surface.positions.len()];
         surface.drawable_triangles().flatten().for_each(|vertex| is_drawn[vertex] = true);
-        let drawn = surface.positions.iter().zip(is_drawn).filter(|(position, is_drawn)| *is_drawn && is_drawable(**position));
+        let drawn = surface
+            .positions
+            .iter()
+            .zip(is_drawn)
+            .filter(|(position, is_drawn)| *is_drawn && is_drawable(**position));
         points.extend(drawn.map(|(position, _)| DVec3::from(position.map(f64::from))));
     }
     points
@@ -175,8 +194,11 @@ fn points_in_reach(moments: &[Vec<Surface>]) -> Vec<DVec3> {
 fn inner_bounds(points: &[DVec3]) -> [DVec3; 2] {
     let mut bounds = [DVec3::ZERO; 2];
     for axis in 0..3 {
-        let mut values: Vec<f64> =
-            points.iter().step_by(points.len().div_ceil(SAMPLE_COUNT).max(1)).map(|point| point[axis]).collect();
+        let mut values: Vec<f64> = points
+            .iter()
+            .step_by(points.len().div_ceil(SAMPLE_COUNT).max(1))
+            .map(|point| point[axis])
+            .collect();
         values.sort_unstable_by(f64::total_cmp);
         let skip = (values.len() as f64 * OUTLIER_SHARE) as usize;
         bounds[0][axis] = values.get(skip).copied().unwrap_or(0.0);
@@ -186,7 +208,9 @@ fn inner_bounds(points: &[DVec3]) -> [DVec3; 2] {
 }
 
 fn bounds(points: impl Iterator<Item = DVec3>) -> [DVec3; 2] {
-    points.fold([DVec3::INFINITY, DVec3::NEG_INFINITY], |[low, high], point| [low.min(point), high.max(point)])
+    points.fold([DVec3::INFINITY, DVec3::NEG_INFINITY], |[low, high], point| {
+        [low.min(point), high.max(point)]
+    })
 }
 
 #[cfg(test)]
@@ -200,15 +224,20 @@ mod tests {
     }
 
     fn pixels(camera: &Camera, moment: &[Surface]) -> Vec<[f64; 2]> {
-        drawn_points(moment).iter().map(|&point| Camera::to_pixel(camera.to_view(point), 1.0)).collect()
+        drawn_points(moment)
+            .iter()
+            .map(|&point| Camera::to_pixel(camera.to_view(point), 1.0))
+            .collect()
     }
 
     #[test]
     fn every_moment_is_in_the_frame_and_touches_its_margin() {
         let moments = [square([0.0; 3]), square([1.0, -0.5, 0.3])];
         let camera = Camera::framing(&moments, View::default());
-        let all: Vec<_> = moments.iter().flat_map(|moment| pixels(&camera, moment)).flatten().collect();
-        let (low, high) = (all.iter().copied().fold(1.0, f64::min), all.iter().copied().fold(0.0, f64::max));
+        let all: Vec<_> =
+            moments.iter().flat_map(|moment| pixels(&camera, moment)).flatten().collect();
+        let (low, high) =
+            (all.iter().copied().fold(1.0, f64::min), all.iter().copied().fold(0.0, f64::max));
         assert!((low - 0.07).abs() < 1e-9 && (high - 0.93).abs() < 1e-9, "{low} {high}");
     }
 
@@ -223,7 +252,10 @@ mod tests {
     fn scenery_beside_the_cloths_is_framed_and_far_scenery_is_not() {
         let moments = [square([0.0; 3])];
         let with = |scenery: &[DVec3]| Camera::framing_with(&moments, scenery, View::default());
-        assert_eq!(with(&[DVec3::new(0.0, -100.0, 0.0), DVec3::NAN]), Camera::framing(&moments, View::default()));
+        assert_eq!(
+            with(&[DVec3::new(0.0, -100.0, 0.0), DVec3::NAN]),
+            Camera::framing(&moments, View::default())
+        );
         assert_eq!(with(&[DVec3::new(0.5, -0.3, 0.0)]).bounds[0].y, -0.3);
     }
 
@@ -243,7 +275,8 @@ mod tests {
         let broken = vec![Surface::new(vec![[f32::NAN; 3]; 3], vec![[0, 1, 2]], [0; 3])];
         let point = vec![Surface::new(vec![[1e15; 3]; 3], vec![[0, 1, 2]], [0; 3])];
         for moments in [vec![], vec![vec![]], vec![broken], vec![point]] {
-            let camera = Camera::framing(&moments, View { azimuth: f64::NAN, elevation: f64::INFINITY });
+            let camera =
+                Camera::framing(&moments, View { azimuth: f64::NAN, elevation: f64::INFINITY });
             assert!(camera.eye.is_finite() && camera.near > 0.0, "{camera:?}");
         }
     }

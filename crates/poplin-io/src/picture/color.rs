@@ -55,7 +55,11 @@ pub(super) fn to_linear(color: Color) -> Vec3 {
 pub(super) fn to_srgb(light: Vec3) -> Color {
     light.to_array().map(|value| {
         let value = value.clamp(0.0, 1.0);
-        let encoded = if value <= 0.003_130_8 { value * 12.92 } else { 1.055 * value.powf(1.0 / 2.4) - 0.055 };
+        let encoded = if value <= 0.003_130_8 {
+            value * 12.92
+        } else {
+            1.055 * value.powf(1.0 / 2.4) - 0.055
+        };
         (encoded * 255.0 + 0.5) as u8
     })
 }

@@ -17,10 +17,21 @@ pub(super) fn text_width(text: &str) -> u32 {
 
 /// Writes a text with its upper left corner at `(left, top)`, cut off at `right`. Characters that the font lacks become
 /// a question mark.
-pub(super) fn draw_text(image: &mut Image, text: &str, left: u32, top: u32, right: u32, ink: Color) {
+pub(super) fn draw_text(
+    image: &mut Image,
+    text: &str,
+    left: u32,
+    top: u32,
+    right: u32,
+    ink: Color,
+) {
     let mut begin = left;
     for character in text.chars() {
-        let Some(raster) = get_raster(character, WEIGHT, HEIGHT).or_else(|| get_raster('?', WEIGHT, HEIGHT)) else { continue };
+        let Some(raster) =
+            get_raster(character, WEIGHT, HEIGHT).or_else(|| get_raster('?', WEIGHT, HEIGHT))
+        else {
+            continue;
+        };
         for (row, line) in raster.rows().enumerate() {
             for (column, &strength) in line.iter().enumerate() {
                 let (x, y) = (begin + column as u32, top + row as u32);

@@ -37,10 +37,12 @@ pub(super) fn draw_line(canvas: &mut Canvas, line: &Line, camera: &Camera, sampl
         if !pair.iter().all(|&point| is_drawable(point)) {
             continue;
         }
-        let [a, b] = [pair[0], pair[1]].map(|point| camera.to_view(DVec3::from(point.map(f64::from))));
+        let [a, b] =
+            [pair[0], pair[1]].map(|point| camera.to_view(DVec3::from(point.map(f64::from))));
         let begin = if index == 0 { a.lerp(b, GAP) } else { a };
         let end = if index + 1 == segment_count { b.lerp(a, GAP) } else { b };
-        let [first, second, third, fourth] = ribbon([begin, end], width, canvas.size as f64).map(corner);
+        let [first, second, third, fourth] =
+            ribbon([begin, end], width, canvas.size as f64).map(corner);
         canvas.draw([first, second, third], camera.near, |_, _, _| light);
         canvas.draw([first, third, fourth], camera.near, |_, _, _| light);
     }
@@ -57,7 +59,11 @@ fn ribbon([a, b]: [DVec3; 2], width: f64, size: f64) -> [DVec3; 4] {
 }
 
 fn corner(view: DVec3) -> Corner {
-    Corner { view, normal: Vec3::ZERO, visibility: Visibility { front: Vec2::ONE, back: Vec2::ONE } }
+    Corner {
+        view,
+        normal: Vec3::ZERO,
+        visibility: Visibility { front: Vec2::ONE, back: Vec2::ONE },
+    }
 }
 
 #[cfg(test)]
@@ -71,7 +77,13 @@ mod tests {
         let positions = corners.map(|[x, y]| [x, y, 0.0]).to_vec();
         let mut sheet = ContactSheet::new(1, 1, 200).unwrap().with_view(View::FRONT);
         let line = Line { points, color: [255, 0, 0] };
-        sheet.add_with_lines("", vec![Surface::new(positions, vec![[0, 1, 2], [0, 2, 3]], [220; 3])], vec![line]).unwrap();
+        sheet
+            .add_with_lines(
+                "",
+                vec![Surface::new(positions, vec![[0, 1, 2], [0, 2, 3]], [220; 3])],
+                vec![line],
+            )
+            .unwrap();
         sheet.render()
     }
 
@@ -81,7 +93,8 @@ mod tests {
 
     #[test]
     fn a_line_on_a_surface_is_seen_from_end_to_end_but_for_its_gaps_and_hidden_behind_it() {
-        let level = |depth: f32| draw(vec![[0.1, 0.5, depth], [0.5, 0.5, depth], [0.9, 0.5, depth]]);
+        let level =
+            |depth: f32| draw(vec![[0.1, 0.5, depth], [0.5, 0.5, depth], [0.9, 0.5, depth]]);
         let on = red_count(&level(0.0));
         // 0.8 m less two gaps of 0.08 m, where a metre takes 172 of the 200 pixels, two pixels wide at most.
         assert!((80..=240).contains(&on), "{on}");
@@ -93,9 +106,12 @@ mod tests {
     fn degenerate_lines_draw_without_panic() {
         let nothing = red_count(&draw(Vec::new()));
         assert_eq!(nothing, 0);
-        for points in
-            [vec![[0.5; 3]], vec![[0.5; 3]; 3], vec![[f32::NAN; 3], [0.0; 3], [1.0, 1.0, 0.0]], vec![[0.0, 0.0, 9e9], [0.0; 3]]]
-        {
+        for points in [
+            vec![[0.5; 3]],
+            vec![[0.5; 3]; 3],
+            vec![[f32::NAN; 3], [0.0; 3], [1.0, 1.0, 0.0]],
+            vec![[0.0, 0.0, 9e9], [0.0; 3]],
+        ] {
             draw(points);
         }
     }

@@ -21,8 +21,13 @@ impl Corner {
     fn lerp(self, other: Self, share: f64) -> Self {
         let part = share as f32;
         let (a, b) = (self.visibility, other.visibility);
-        let visibility = Visibility { front: a.front.lerp(b.front, part), back: a.back.lerp(b.back, part) };
-        Self { view: self.view.lerp(other.view, share), normal: self.normal.lerp(other.normal, part), visibility }
+        let visibility =
+            Visibility { front: a.front.lerp(b.front, part), back: a.back.lerp(b.back, part) };
+        Self {
+            view: self.view.lerp(other.view, share),
+            normal: self.normal.lerp(other.normal, part),
+            visibility,
+        }
     }
 }
 
@@ -41,7 +46,12 @@ impl Canvas {
 
     /// Draws a triangle. `shade(normal, visibility, is_front)` gives the light of a sample from the interpolated normal,
     /// which is not of unit length, and the visibility of the side that is seen.
-    pub(super) fn draw(&mut self, corners: [Corner; 3], near: f64, shade: impl Fn(Vec3, Vec2, bool) -> Vec3) {
+    pub(super) fn draw(
+        &mut self,
+        corners: [Corner; 3],
+        near: f64,
+        shade: impl Fn(Vec3, Vec2, bool) -> Vec3,
+    ) {
         let (clipped, count) = clip_near(corners, near);
         for last in 2..count {
             let triangle = [clipped[0], clipped[last - 1], clipped[last]];
@@ -50,15 +60,19 @@ impl Canvas {
             let inverse = triangle.map(|corner| (1.0 / corner.view.z) as f32);
             let normals = [0, 1, 2].map(|index| triangle[index].normal * inverse[index]);
             fill_triangle(pixels, self.size, |place, weights, is_front| {
-                let nearness = weights[0] * inverse[0] + weights[1] * inverse[1] + weights[2] * inverse[2];
+                let nearness =
+                    weights[0] * inverse[0] + weights[1] * inverse[1] + weights[2] * inverse[2];
                 if nearness > self.nearness[place] {
                     self.nearness[place] = nearness;
-                    let normal = normals[0] * weights[0] + normals[1] * weights[1] + normals[2] * weights[2];
+                    let normal =
+                        normals[0] * weights[0] + normals[1] * weights[1] + normals[2] * weights[2];
                     let side = |corner: usize| {
                         let visibility = triangle[corner].visibility;
                         if is_front { visibility.front } else { visibility.back }
                     };
-                    let parts = [0, 1, 2].map(|corner| side(corner) * (weights[corner] * inverse[corner] / nearness));
+                    let parts = [0, 1, 2].map(|corner| {
+                        side(corner) * (weights[corner] * inverse[corner] / nearness)
+                    });
                     self.light[place] = shade(normal, parts[0] + parts[1] + parts[2], is_front);
                 }
             });
@@ -89,7 +103,11 @@ fn clip_near(corners: [Corner; 3], near: f64) -> ([Corner; 4], usize) {
 
 /// Calls `fill(place, weights, is_front)` for each sample whose centre lies in the triangle, in a square grid of `size`
 /// samples, y down. `place` is `row * size + column`; front is counter-clockwise as seen.
-pub(super) fn fill_triangle(corners: [[f64; 2]; 3], size: usize, mut fill: impl FnMut(usize, [f32; 3], bool)) {
+pub(super) fn fill_triangle(
+    corners: [[f64; 2]; 3],
+    size: usize,
+    mut fill: impl FnMut(usize, [f32; 3], bool),
+) {
     let [a, b, c] = corners;
     let area = (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
     let inverse_area = 1.0 / area;
@@ -140,7 +158,11 @@ mod tests {
     #[test]
     fn two_triangles_cover_their_square_without_a_gap() {
         let (a, b, c, d) = ([0.0, 0.0], [4.0, 0.0], [4.0, 4.0], [0.0, 4.0]);
-        let mut places: Vec<_> = covered([a, c, b]).into_iter().chain(covered([a, d, c])).map(|(place, _)| place).collect();
+        let mut places: Vec<_> = covered([a, c, b])
+            .into_iter()
+            .chain(covered([a, d, c]))
+            .map(|(place, _)| place)
+            .collect();
         places.sort_unstable();
         places.dedup();
         assert_eq!(places, (0..16).collect::<Vec<_>>());
@@ -150,7 +172,9 @@ mod tests {
     fn the_front_is_counter_clockwise() {
         let corners = [[0.0, 4.0], [4.0, 4.0], [2.0, 0.0]];
         assert!(covered(corners).iter().all(|&(_, is_front)| is_front));
-        assert!(covered([corners[1], corners[0], corners[2]]).iter().all(|&(_, is_front)| !is_front));
+        assert!(
+            covered([corners[1], corners[0], corners[2]]).iter().all(|&(_, is_front)| !is_front)
+        );
     }
 
     #[test]
@@ -162,10 +186,15 @@ mod tests {
 
     #[test]
     fn the_nearer_triangle_wins_in_any_order() {
-        let triangle = |depth: f64| [[-1.0, -1.0], [1.0, -1.0], [0.0, 1.0]].map(|[x, y]| corner([x * depth, y * depth, depth]));
+        let triangle = |depth: f64| {
+            [[-1.0, -1.0], [1.0, -1.0], [0.0, 1.0]]
+                .map(|[x, y]| corner([x * depth, y * depth, depth]))
+        };
         for order in [[1.0, 2.0], [2.0, 1.0]] {
             let mut canvas = Canvas::new(8);
-            order.iter().for_each(|&depth| canvas.draw(triangle(depth), 0.1, |_, _, _| Vec3::splat(depth as f32)));
+            order.iter().for_each(|&depth| {
+                canvas.draw(triangle(depth), 0.1, |_, _, _| Vec3::splat(depth as f32))
+            });
             assert_eq!(canvas.light[4 * 8 + 4], Vec3::ONE);
         }
     }

@@ -40,12 +40,22 @@ impl Lights {
     /// Lights that stand with the camera: key from the upper left, fill from the right.
     pub(super) fn new(camera: &Camera) -> Self {
         let axes = |direction: DVec3| camera.to_axes(direction).as_vec3();
-        Self { key: axes(key_direction(camera)), fill: Vec3::new(0.85, 0.05, -0.5).normalize(), up: axes(DVec3::Y) }
+        Self {
+            key: axes(key_direction(camera)),
+            fill: Vec3::new(0.85, 0.05, -0.5).normalize(),
+            up: axes(DVec3::Y),
+        }
     }
 
     /// Light that a surface of this normal (camera axes, any length, zero for none) sends to the camera. `visibility`:
     /// shares of the surrounding and of the key light that reach it.
-    pub(super) fn shade(&self, material: &Material, normal: Vec3, visibility: Vec2, is_front: bool) -> Vec3 {
+    pub(super) fn shade(
+        &self,
+        material: &Material,
+        normal: Vec3,
+        visibility: Vec2,
+        is_front: bool,
+    ) -> Vec3 {
         let albedo = if is_front { material.front } else { material.back };
         let normal = normal.try_normalize().unwrap_or(Vec3::NEG_Z);
         // Interpolated normals are those of the front; the back is lit from its own side.

@@ -26,14 +26,22 @@ impl Shadow {
         let mut cover = vec![0.0_f32; SIZE * SIZE];
         for surface in surfaces {
             for triangle in surface.drawable_triangles() {
-                let corners = triangle.map(|vertex| (DVec3::from(surface.positions[vertex].map(f64::from)) - low) / cell);
+                let corners = triangle.map(|vertex| {
+                    (DVec3::from(surface.positions[vertex].map(f64::from)) - low) / cell
+                });
                 let height = corners.iter().map(|corner| corner.y).sum::<f64>() / 3.0 * cell;
                 let strength = (-(height / radius).max(0.0) * 1.2).exp() as f32;
                 // A hanging cloth is a line from above: give every triangle the width of a cell.
                 let corners = corners.map(|corner| [corner.x, corner.z]);
-                let widened = [corners[0], [corners[1][0] + 0.7, corners[1][1]], [corners[2][0], corners[2][1] + 0.7]];
+                let widened = [
+                    corners[0],
+                    [corners[1][0] + 0.7, corners[1][1]],
+                    [corners[2][0], corners[2][1] + 0.7],
+                ];
                 for shape in [corners, widened] {
-                    fill_triangle(shape, SIZE, |place, _, _| cover[place] = cover[place].max(strength));
+                    fill_triangle(shape, SIZE, |place, _, _| {
+                        cover[place] = cover[place].max(strength)
+                    });
                 }
             }
         }
@@ -67,7 +75,8 @@ fn blur_rows(cover: &mut [f32]) {
     let mut blurred = [0.0; SIZE];
     for row in cover.chunks_exact_mut(SIZE) {
         for (column, value) in blurred.iter_mut().enumerate() {
-            let window = &row[column.saturating_sub(BLUR_RADIUS)..(column + BLUR_RADIUS + 1).min(SIZE)];
+            let window =
+                &row[column.saturating_sub(BLUR_RADIUS)..(column + BLUR_RADIUS + 1).min(SIZE)];
             *value = window.iter().sum::<f32>() / (2 * BLUR_RADIUS + 1) as f32;
         }
         row.copy_from_slice(&blurred);

@@ -51,14 +51,20 @@ impl Image {
             let pixel = &mut self.pixels[(y * self.width + x) as usize];
             for (value, ink) in pixel.iter_mut().zip(ink) {
                 let strength = u32::from(strength);
-                *value = ((u32::from(*value) * (255 - strength) + u32::from(ink) * strength + 127) / 255) as u8;
+                *value = ((u32::from(*value) * (255 - strength) + u32::from(ink) * strength + 127)
+                    / 255) as u8;
             }
         }
     }
 
     fn frame(&mut self, left: u32, top: u32, size: u32, color: Color) {
         for step in 0..size {
-            for (x, y) in [(left + step, top), (left + step, top + size - 1), (left, top + step), (left + size - 1, top + step)] {
+            for (x, y) in [
+                (left + step, top),
+                (left + step, top + size - 1),
+                (left, top + step),
+                (left + size - 1, top + step),
+            ] {
                 self.blend(x, y, color, 255);
             }
         }
@@ -104,9 +110,19 @@ impl ContactSheet {
     /// [`IoError::SheetSize`] outside of these.
     pub fn new(columns: u32, rows: u32, tile_size: u32) -> Result<Self, IoError> {
         let tiles = 1..=MAX_TILES;
-        if !tiles.contains(&columns) || !tiles.contains(&rows) || !(MIN_TILE..=MAX_TILE).contains(&tile_size) {
+        if !tiles.contains(&columns)
+            || !tiles.contains(&rows)
+            || !(MIN_TILE..=MAX_TILE).contains(&tile_size)
+        {
             let (max_tiles, min_tile, max_tile) = (MAX_TILES, MIN_TILE, MAX_TILE);
-            return Err(IoError::SheetSize { columns, rows, tile_size, max_tiles, min_tile, max_tile });
+            return Err(IoError::SheetSize {
+                columns,
+                rows,
+                tile_size,
+                max_tiles,
+                min_tile,
+                max_tile,
+            });
         }
         let (view, labels, moments, colliders, lines) = Default::default();
         Ok(Self { columns, rows, tile_size, view, labels, moments, colliders, lines })
@@ -136,7 +152,12 @@ impl ContactSheet {
     ///
     /// # Errors
     /// As [`ContactSheet::add`].
-    pub fn add_with_lines(&mut self, label: impl Into<String>, surfaces: Vec<Surface>, lines: Vec<Line>) -> Result<(), IoError> {
+    pub fn add_with_lines(
+        &mut self,
+        label: impl Into<String>,
+        surfaces: Vec<Surface>,
+        lines: Vec<Line>,
+    ) -> Result<(), IoError> {
         self.push(label.into(), surfaces, Colliders::default(), lines)
     }
 
@@ -155,7 +176,13 @@ impl ContactSheet {
         self.push(label.into(), surfaces, colliders, Vec::new())
     }
 
-    fn push(&mut self, label: String, surfaces: Vec<Surface>, colliders: Colliders, lines: Vec<Line>) -> Result<(), IoError> {
+    fn push(
+        &mut self,
+        label: String,
+        surfaces: Vec<Surface>,
+        colliders: Colliders,
+        lines: Vec<Line>,
+    ) -> Result<(), IoError> {
         if self.moments.len() == self.capacity() {
             return Err(IoError::SheetFull { capacity: self.capacity() });
         }
@@ -174,7 +201,8 @@ impl ContactSheet {
         let mut image = Image::filled(side(self.columns), side(self.rows), PAGE);
         for (index, tile) in self.draw_tiles(&camera, &solids).iter().enumerate() {
             let (column, row) = (index as u32 % self.columns, index as u32 / self.columns);
-            let (left, top) = (gap + column * (self.tile_size + gap), gap + row * (self.tile_size + gap));
+            let (left, top) =
+                (gap + column * (self.tile_size + gap), gap + row * (self.tile_size + gap));
             for (y, line) in tile.chunks_exact(self.tile_size as usize).enumerate() {
                 let begin = (top as usize + y) * image.width as usize + left as usize;
                 image.pixels[begin..begin + line.len()].copy_from_slice(line);
@@ -185,7 +213,14 @@ impl ContactSheet {
             if index == 0 {
                 let scale = format!("grid {}", length_text(Ground::new(&camera).spacing));
                 let place = right.saturating_sub(text_width(&scale) + inset).max(left + inset);
-                draw_text(&mut image, &scale, place, top + self.tile_size - inset - TEXT_HEIGHT, right, FAINT_INK);
+                draw_text(
+                    &mut image,
+                    &scale,
+                    place,
+                    top + self.tile_size - inset - TEXT_HEIGHT,
+                    right,
+                    FAINT_INK,
+                );
             }
         }
         image
@@ -216,7 +251,8 @@ impl ContactSheet {
     fn draw_tiles(&self, camera: &Camera, solids: &[Surface]) -> Vec<Vec<Color>> {
         let next = AtomicUsize::new(0);
         let tiles = Mutex::new(vec![Vec::new(); self.moments.len()]);
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(self.moments.len());
+        let threads =
+            std::thread::available_parallelism().map_or(1, usize::from).min(self.moments.len());
         std::thread::scope(|scope| {
             for _ in 0..threads {
                 scope.spawn(|| {
@@ -224,8 +260,15 @@ impl ContactSheet {
                         let index = next.fetch_add(1, Ordering::Relaxed);
                         let Some(surfaces) = self.moments.get(index) else { return };
                         let solid_begin = surfaces.len();
-                        let surfaces: Vec<_> = surfaces.iter().chain(solids.get(index)).cloned().collect();
-                        let tile = draw_tile(&surfaces, solid_begin, &self.lines[index], camera, self.tile_size as usize);
+                        let surfaces: Vec<_> =
+                            surfaces.iter().chain(solids.get(index)).cloned().collect();
+                        let tile = draw_tile(
+                            &surfaces,
+                            solid_begin,
+                            &self.lines[index],
+                            camera,
+                            self.tile_size as usize,
+                        );
                         tiles.lock().unwrap_or_else(|poison| poison.into_inner())[index] = tile;
                     }
                 });
@@ -298,7 +341,10 @@ mod tests {
         };
         for _ in 0..40 {
             let positions = (0..12).map(|_| [next(), next(), next()]).collect();
-            sheet_of(positions, (0..12).map(|first| [first, (first + 5) % 13, (first + 7) % 12]).collect());
+            sheet_of(
+                positions,
+                (0..12).map(|first| [first, (first + 5) % 13, (first + 7) % 12]).collect(),
+            );
         }
     }
 
@@ -314,10 +360,18 @@ mod tests {
         let alone = draw(Colliders::default());
         let ball = draw(Colliders { spheres: vec![[0.5, 0.2, 0.5, 0.3]], ..Colliders::default() });
         assert!(red_share(&ball) < 0.8 * red_share(&alone), "the ball hides the sheet");
-        let tilted = Colliders { planes: vec![[0.6, 0.8, 0.0, 0.6]], convexes: vec![vec![0]], ..Colliders::default() };
+        let tilted = Colliders {
+            planes: vec![[0.6, 0.8, 0.0, 0.6]],
+            convexes: vec![vec![0]],
+            ..Colliders::default()
+        };
         assert_ne!(draw(tilted.clone()), alone);
         assert!((red_share(&draw(tilted)) / red_share(&alone) - 1.0).abs() < 0.05);
-        let floor = Colliders { planes: vec![[0.0, 1.0, 0.0, 100.0]], convexes: vec![vec![0]], ..Colliders::default() };
+        let floor = Colliders {
+            planes: vec![[0.0, 1.0, 0.0, 100.0]],
+            convexes: vec![vec![0]],
+            ..Colliders::default()
+        };
         assert_eq!(draw(floor), alone);
     }
 
@@ -333,7 +387,10 @@ mod tests {
         let mut sheet = ContactSheet::new(1, 2, 32).unwrap();
         sheet.add("a", vec![]).unwrap();
         sheet.add("b", vec![]).unwrap();
-        assert_eq!(sheet.add("c", vec![]).unwrap_err().to_string(), "the contact sheet is full: it has 2 tiles");
+        assert_eq!(
+            sheet.add("c", vec![]).unwrap_err().to_string(),
+            "the contact sheet is full: it has 2 tiles"
+        );
     }
 
     #[test]

@@ -36,15 +36,25 @@ pub(super) fn collider_surface(colliders: &Colliders, reach: [DVec3; 2]) -> (Sur
     colliders.boxes.iter().for_each(|shape| solid.add_box(shape));
     let first = solid.positions.len() as u32;
     solid.positions.extend(&colliders.mesh_vertices);
-    solid.triangles.extend(colliders.mesh_triangles.iter().map(|corners| corners.map(|corner| corner.saturating_add(first))));
+    solid.triangles.extend(
+        colliders
+            .mesh_triangles
+            .iter()
+            .map(|corners| corners.map(|corner| corner.saturating_add(first))),
+    );
     let mut endless = Vec::new();
     for sides in &colliders.convexes {
-        let planes: Vec<Plane> = sides.iter().filter_map(|&side| colliders.planes.get(side as usize)).map(Plane::new).collect();
+        let planes: Vec<Plane> = sides
+            .iter()
+            .filter_map(|&side| colliders.planes.get(side as usize))
+            .map(Plane::new)
+            .collect();
         if matches!(planes[..], [plane] if plane.is_level()) {
             continue;
         }
         let polygons = convex_sides(&planes, reach);
-        let is_inside = |corner: &DVec3| corner.cmpge(reach[0]).all() && corner.cmple(reach[1]).all();
+        let is_inside =
+            |corner: &DVec3| corner.cmpge(reach[0]).all() && corner.cmple(reach[1]).all();
         if polygons.iter().flatten().all(is_inside) {
             polygons.iter().for_each(|polygon| solid.add_polygon(polygon));
         } else {
@@ -58,7 +68,10 @@ pub(super) fn collider_surface(colliders: &Colliders, reach: [DVec3; 2]) -> (Sur
 
 /// Heights of the level planes that face up \[m\].
 pub(super) fn floors(colliders: &Colliders) -> impl Iterator<Item = f64> {
-    let lone = colliders.convexes.iter().filter_map(|sides| if let [side] = sides[..] { Some(side) } else { None });
+    let lone = colliders
+        .convexes
+        .iter()
+        .filter_map(|sides| if let [side] = sides[..] { Some(side) } else { None });
     let planes = lone.filter_map(|side| colliders.planes.get(side as usize)).map(Plane::new);
     planes.filter(Plane::is_level).map(|plane| -plane.distance)
 }
@@ -95,7 +108,8 @@ struct Solid {
 impl Solid {
     /// The hull of two balls, center and radius, as rings around their axis.
     fn add_capsule(&mut self, from: [f32; 4], to: [f32; 4]) {
-        let [mut from, mut to] = [from, to].map(|[x, y, z, radius]| (Vec3::new(x, y, z).as_dvec3(), f64::from(radius)));
+        let [mut from, mut to] =
+            [from, to].map(|[x, y, z, radius]| (Vec3::new(x, y, z).as_dvec3(), f64::from(radius)));
         let length = from.0.distance(to.0);
         if length <= (from.1 - to.1).abs() {
             // One ball holds the other.
@@ -108,7 +122,9 @@ impl Solid {
         let tangent = if from == to { 0.0 } else { (from.1 - to.1) / length };
         let tangent = f64::acos(tangent.clamp(-1.0, 1.0));
         let share = |ring: u32| f64::from(ring) / f64::from(RINGS);
-        let of_from = (0..=RINGS).map(|ring| (from, std::f64::consts::PI + (tangent - std::f64::consts::PI) * share(ring)));
+        let of_from = (0..=RINGS).map(|ring| {
+            (from, std::f64::consts::PI + (tangent - std::f64::consts::PI) * share(ring))
+        });
         let of_to = (0..=RINGS).map(|ring| (to, tangent * (1.0 - share(ring))));
         let rings: Vec<_> = of_from.chain(of_to).collect();
         let first = self.positions.len() as u32;
@@ -154,16 +170,25 @@ impl Solid {
             for row in 0..=PIECES {
                 for column in 0..=row {
                     let part = |count: u32| f64::from(count) / f64::from(PIECES);
-                    let place = center + (a - center) * part(row - column) + (b - center) * part(column);
+                    let place =
+                        center + (a - center) * part(row - column) + (b - center) * part(column);
                     self.positions.push(place.as_vec3().to_array());
                 }
             }
             let at = |row: u32, column: u32| first + row * (row + 1) / 2 + column;
             for row in 0..PIECES {
                 for column in 0..=row {
-                    self.triangles.push([at(row, column), at(row + 1, column), at(row + 1, column + 1)]);
+                    self.triangles.push([
+                        at(row, column),
+                        at(row + 1, column),
+                        at(row + 1, column + 1),
+                    ]);
                     if column < row {
-                        self.triangles.push([at(row, column), at(row + 1, column + 1), at(row, column + 1)]);
+                        self.triangles.push([
+                            at(row, column),
+                            at(row + 1, column + 1),
+                            at(row, column + 1),
+                        ]);
                     }
                 }
             }
@@ -194,7 +219,11 @@ fn walls([low, high]: [DVec3; 2]) -> [Plane; 6] {
 }
 
 /// The part of a polygon that is in front of no plane (Sutherland and Hodgman, 1974).
-fn clip<'a>(polygon: &[DVec3], planes: impl IntoIterator<Item = &'a Plane>, tolerance: f64) -> Vec<DVec3> {
+fn clip<'a>(
+    polygon: &[DVec3],
+    planes: impl IntoIterator<Item = &'a Plane>,
+    tolerance: f64,
+) -> Vec<DVec3> {
     let mut polygon = polygon.to_vec();
     for plane in planes {
         let mut kept = Vec::with_capacity(polygon.len() + 1);
@@ -223,7 +252,11 @@ mod tests {
     /// Volume that the surface encloses; positive if its front is outside.
     fn volume(surface: &Surface) -> f64 {
         let at = |vertex: usize| Vec3::from(surface.positions[vertex]).as_dvec3();
-        surface.drawable_triangles().map(|triangle| triangle.map(at)).map(|[a, b, c]| a.cross(b).dot(c) / 6.0).sum()
+        surface
+            .drawable_triangles()
+            .map(|triangle| triangle.map(at))
+            .map(|[a, b, c]| a.cross(b).dot(c) / 6.0)
+            .sum()
     }
 
     fn of(colliders: &Colliders) -> f64 {
@@ -235,13 +268,17 @@ mod tests {
         let ball = |radius: f64| 4.0 / 3.0 * std::f64::consts::PI * radius.powi(3);
         let spheres = Colliders { spheres: vec![[1.0, 2.0, 3.0, 0.5]], ..Colliders::default() };
         assert!((of(&spheres) / ball(0.5) - 1.0).abs() < 0.02, "{}", of(&spheres));
-        let capsule = |ends| Colliders { spheres: ends, capsules: vec![[0, 1]], ..Colliders::default() };
+        let capsule =
+            |ends| Colliders { spheres: ends, capsules: vec![[0, 1]], ..Colliders::default() };
         let even = capsule(vec![[0.0, 0.0, 0.0, 0.5], [0.0, 2.0, 0.0, 0.5]]);
         let expected = ball(0.5) + std::f64::consts::PI * 0.25 * 2.0;
         assert!((of(&even) / expected - 1.0).abs() < 0.02, "{} {expected}", of(&even));
         let inside = capsule(vec![[0.0, 0.0, 0.0, 0.5], [0.0, 0.2, 0.0, 0.1]]);
         assert!((of(&inside) / ball(0.5) - 1.0).abs() < 0.02, "{}", of(&inside));
-        let mut boxes = Colliders { boxes: vec![Parallelepiped::cuboid(Pose::default(), [1.0, 2.0, 0.5])], ..spheres };
+        let mut boxes = Colliders {
+            boxes: vec![Parallelepiped::cuboid(Pose::default(), [1.0, 2.0, 0.5])],
+            ..spheres
+        };
         boxes.spheres.clear();
         assert!((of(&boxes) - 8.0).abs() < 1e-5, "{}", of(&boxes));
         boxes.boxes[0].edges.swap(0, 1);
@@ -250,7 +287,12 @@ mod tests {
 
     #[test]
     fn a_convex_is_cut_from_its_planes_and_ends_at_the_reach() {
-        let sides = [[1.0, 0.0, 0.0, -1.0], [-1.0, 0.0, 0.0, -1.0], [0.0, 1.0, 0.0, -1.0], [0.0, -1.0, 0.0, -1.0]];
+        let sides = [
+            [1.0, 0.0, 0.0, -1.0],
+            [-1.0, 0.0, 0.0, -1.0],
+            [0.0, 1.0, 0.0, -1.0],
+            [0.0, -1.0, 0.0, -1.0],
+        ];
         let mut planes = sides.to_vec();
         planes.extend([[0.0, 0.0, 1.0, -1.0], [0.0, 0.0, -1.0, -1.0]]);
         let cube = Colliders { convexes: vec![(0..6).collect()], planes, ..Colliders::default() };
@@ -258,14 +300,27 @@ mod tests {
         let wall = Colliders { convexes: vec![vec![0]], ..cube.clone() };
         let (surface, framed) = collider_surface(&wall, REACH);
         assert!(framed.is_empty());
-        assert!(surface.positions.iter().all(|p| p[0] == 1.0 && p[1].abs() < 10.001 && p[2].abs() < 10.001));
-        let nothing = Colliders { convexes: vec![vec![0, 1]], planes: vec![[1.0, 0.0, 0.0, 1.0], [-1.0, 0.0, 0.0, 1.0]], ..cube };
+        assert!(
+            surface
+                .positions
+                .iter()
+                .all(|p| p[0] == 1.0 && p[1].abs() < 10.001 && p[2].abs() < 10.001)
+        );
+        let nothing = Colliders {
+            convexes: vec![vec![0, 1]],
+            planes: vec![[1.0, 0.0, 0.0, 1.0], [-1.0, 0.0, 0.0, 1.0]],
+            ..cube
+        };
         assert!(collider_surface(&nothing, REACH).0.positions.is_empty());
     }
 
     #[test]
     fn a_level_floor_is_not_drawn_but_known() {
-        let floor = Colliders { convexes: vec![vec![0]], planes: vec![[0.0, 1.0, 0.0, -0.25]], ..Colliders::default() };
+        let floor = Colliders {
+            convexes: vec![vec![0]],
+            planes: vec![[0.0, 1.0, 0.0, -0.25]],
+            ..Colliders::default()
+        };
         assert!(collider_surface(&floor, REACH).0.positions.is_empty());
         assert_eq!(floors(&floor).collect::<Vec<_>>(), [0.25]);
     }

@@ -18,15 +18,23 @@ pub struct Surface {
 
 impl Surface {
     /// A surface of the given parts.
-    pub fn new(positions: Vec<[f32; 3]>, triangles: impl Into<Arc<[[u32; 3]]>>, color: Color) -> Self {
+    pub fn new(
+        positions: Vec<[f32; 3]>,
+        triangles: impl Into<Arc<[[u32; 3]]>>,
+        color: Color,
+    ) -> Self {
         Self { positions, triangles: triangles.into(), color }
     }
 
     /// Triangles whose three corners exist and are finite.
     pub(super) fn drawable_triangles(&self) -> impl Iterator<Item = [usize; 3]> {
-        self.triangles.iter().map(|triangle| triangle.map(|corner| corner as usize)).filter(|triangle| {
-            triangle.iter().all(|&corner| self.positions.get(corner).is_some_and(|position| is_drawable(*position)))
-        })
+        self.triangles.iter().map(|triangle| triangle.map(|corner| corner as usize)).filter(
+            |triangle| {
+                triangle.iter().all(|&corner| {
+                    self.positions.get(corner).is_some_and(|position| is_drawable(*position))
+                })
+            },
+        )
     }
 }
 

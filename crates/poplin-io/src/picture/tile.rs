@@ -19,7 +19,13 @@ const SAMPLES: usize = 3;
 const SOLID_DISTANCE: f64 = 1.003;
 
 /// Draws surfaces, colliders from number `solid_begin` on, and lines, shape `[size * size]`, rows from the top.
-pub(super) fn draw_tile(surfaces: &[Surface], solid_begin: usize, lines: &[Line], camera: &Camera, size: usize) -> Vec<Color> {
+pub(super) fn draw_tile(
+    surfaces: &[Surface],
+    solid_begin: usize,
+    lines: &[Line],
+    camera: &Camera,
+    size: usize,
+) -> Vec<Color> {
     let mut canvas = Canvas::new(size * SAMPLES);
     let width = canvas.size;
     Ground::new(camera).paint(camera, surfaces, size, |column, row, light| {
@@ -31,7 +37,9 @@ pub(super) fn draw_tile(surfaces: &[Surface], solid_begin: usize, lines: &[Line]
     let lights = Lights::new(camera);
     let normals: Vec<_> = surfaces.iter().map(vertex_normals).collect();
     let visibility = vertex_visibility(surfaces, &normals, camera);
-    for (index, ((surface, normals), visibility)) in surfaces.iter().zip(&normals).zip(&visibility).enumerate() {
+    for (index, ((surface, normals), visibility)) in
+        surfaces.iter().zip(&normals).zip(&visibility).enumerate()
+    {
         let distance = if index < solid_begin { 1.0 } else { SOLID_DISTANCE };
         let corner = |vertex: usize| Corner {
             view: camera.to_view(DVec3::from(surface.positions[vertex].map(f64::from))) * distance,

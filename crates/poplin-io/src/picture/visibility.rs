@@ -26,9 +26,14 @@ pub(super) struct Visibility {
 }
 
 /// Visibility of all vertices, shape `[surface_count][vertex_count]`; `normals` have the same shape.
-pub(super) fn vertex_visibility(surfaces: &[Surface], normals: &[Vec<DVec3>], camera: &Camera) -> Vec<Vec<Visibility>> {
+pub(super) fn vertex_visibility(
+    surfaces: &[Surface],
+    normals: &[Vec<DVec3>],
+    camera: &Camera,
+) -> Vec<Vec<Visibility>> {
     let triangle_count: usize = surfaces.iter().map(|surface| surface.triangles.len()).sum();
-    let direction_count = (TRIANGLE_BUDGET / triangle_count.max(1)).clamp(MIN_SKY_DIRECTIONS, SKY_DIRECTIONS);
+    let direction_count =
+        (TRIANGLE_BUDGET / triangle_count.max(1)).clamp(MIN_SKY_DIRECTIONS, SKY_DIRECTIONS);
     let zeros = |surface: &Surface| vec![[Vec2::ZERO; 2]; surface.positions.len()];
     let mut light: Vec<Vec<[Vec2; 2]>> = surfaces.iter().map(zeros).collect();
     let mut sky_total = light.clone();
@@ -55,11 +60,19 @@ pub(super) fn vertex_visibility(surfaces: &[Surface], normals: &[Vec<DVec3>], ca
         });
         Visibility { front, back }
     };
-    light.iter().zip(&sky_total).map(|(light, total)| light.iter().zip(total).map(shares).collect()).collect()
+    light
+        .iter()
+        .zip(&sky_total)
+        .map(|(light, total)| light.iter().zip(total).map(shares).collect())
+        .collect()
 }
 
 /// Calls `visit(surface, vertex, side, position, normal)` for the front (side 0) and the back (side 1) of each vertex.
-fn for_each_side(surfaces: &[Surface], normals: &[Vec<DVec3>], mut visit: impl FnMut(usize, usize, usize, DVec3, DVec3)) {
+fn for_each_side(
+    surfaces: &[Surface],
+    normals: &[Vec<DVec3>],
+    mut visit: impl FnMut(usize, usize, usize, DVec3, DVec3),
+) {
     for (index, (surface, normals)) in surfaces.iter().zip(normals).enumerate() {
         for (vertex, (position, &normal)) in surface.positions.iter().zip(normals).enumerate() {
             let position = DVec3::from(position.map(f64::from));
@@ -95,9 +108,20 @@ impl DepthMap {
         let [low, high] = camera.bounds;
         let cell = ((high - low).length() / (size - 2) as f64).max(1e-9);
         let heights = vec![f32::NEG_INFINITY; size * size];
-        let mut map = Self { center: (low + high) * 0.5, axes: [across, upward], direction, size, cell, heights };
+        let mut map = Self {
+            center: (low + high) * 0.5,
+            axes: [across, upward],
+            direction,
+            size,
+            cell,
+            heights,
+        };
         for surface in surfaces {
-            let places: Vec<_> = surface.positions.iter().map(|p| map.place(DVec3::from(p.map(f64::from)))).collect();
+            let places: Vec<_> = surface
+                .positions
+                .iter()
+                .map(|p| map.place(DVec3::from(p.map(f64::from))))
+                .collect();
             for triangle in surface.drawable_triangles() {
                 let corners = triangle.map(|vertex| places[vertex]);
                 let heights = &mut map.heights;
@@ -140,7 +164,9 @@ impl DepthMap {
                     offset if offset == radius + 1 => share,
                     _ => 1.0,
                 };
-                sum += part(across, s) * part(down, t) * is_free(column.saturating_add(across), row.saturating_add(down));
+                sum += part(across, s)
+                    * part(down, t)
+                    * is_free(column.saturating_add(across), row.saturating_add(down));
             }
         }
         sum / ((2 * radius + 1) * (2 * radius + 1)) as f32
@@ -155,7 +181,8 @@ mod tests {
 
     fn sheet(height: f32, size: f32) -> Surface {
         let mesh = poplin_model::Mesh::grid(9, 9, size, size);
-        let positions = mesh.positions.iter().map(|p| [p[0] - size / 2.0, height, p[2] - size / 2.0]).collect();
+        let positions =
+            mesh.positions.iter().map(|p| [p[0] - size / 2.0, height, p[2] - size / 2.0]).collect();
         Surface::new(positions, mesh.triangulated(), [0; 3])
     }
 
@@ -173,7 +200,8 @@ mod tests {
 
     #[test]
     fn directions_cover_the_sphere_evenly() {
-        let sum: DVec3 = (0..SKY_DIRECTIONS).map(|index| sphere_direction(index, SKY_DIRECTIONS)).sum();
+        let sum: DVec3 =
+            (0..SKY_DIRECTIONS).map(|index| sphere_direction(index, SKY_DIRECTIONS)).sum();
         assert!(sum.length() < 0.5, "{sum}");
     }
 }

@@ -30,7 +30,10 @@ pub(super) fn translation_at(keys: &[Keyframe], time: f32) -> [f32; 3] {
     match (before, after) {
         (Some(before), Some(after)) => {
             let share = (time - before.time) / (after.time - before.time);
-            [0, 1, 2].map(|axis| before.translation[axis] + (after.translation[axis] - before.translation[axis]) * share)
+            [0, 1, 2].map(|axis| {
+                before.translation[axis]
+                    + (after.translation[axis] - before.translation[axis]) * share
+            })
         }
         (Some(key), None) | (None, Some(key)) => key.translation,
         (None, None) => [0.0; 3],
@@ -50,8 +53,18 @@ mod tests {
 
     #[test]
     fn pins_move_linearly_between_keys_and_hold_at_the_ends() {
-        let keys = [(1.0, 2.0), (2.0, 4.0), (4.0, 0.0)].map(|(time, x)| Keyframe { time, translation: [x, 0.0, 1.0] });
-        for (time, x) in [(-1.0, 2.0), (1.0, 2.0), (1.5, 3.0), (2.0, 4.0), (3.0, 2.0), (4.0, 0.0), (9.0, 0.0), (f32::NAN, 2.0)] {
+        let keys = [(1.0, 2.0), (2.0, 4.0), (4.0, 0.0)]
+            .map(|(time, x)| Keyframe { time, translation: [x, 0.0, 1.0] });
+        for (time, x) in [
+            (-1.0, 2.0),
+            (1.0, 2.0),
+            (1.5, 3.0),
+            (2.0, 4.0),
+            (3.0, 2.0),
+            (4.0, 0.0),
+            (9.0, 0.0),
+            (f32::NAN, 2.0),
+        ] {
             assert_eq!(translation_at(&keys, time), [x, 0.0, 1.0], "at {time} s");
         }
         assert_eq!(translation_at(&[], 1.0), [0.0; 3]);

@@ -55,7 +55,13 @@ impl Scene {
             Shape::Mesh(path) => read_obj(path)?,
         };
         let count = mesh.positions.len() as u128 * u128::from(cloth.count);
-        check_particles(&source, &format!("{field}.count"), count, MAX_SCENE_PARTICLES, "per scene")?;
+        check_particles(
+            &source,
+            &format!("{field}.count"),
+            count,
+            MAX_SCENE_PARTICLES,
+            "per scene",
+        )?;
         let mut pinned = select(&cloth.pins, &mesh, &format!("{field}.pins"), &source)?;
         let mut is_moving = vec![false; mesh.positions.len()];
         let mut moving = Vec::with_capacity(cloth.animated_pins.len());
@@ -85,7 +91,12 @@ impl Scene {
 }
 
 /// The vertices that any of the rules picks, rising.
-fn select(rules: &[PinRule], mesh: &Mesh, field: &str, source: &Source<'_>) -> Result<Vec<u32>, SceneError> {
+fn select(
+    rules: &[PinRule],
+    mesh: &Mesh,
+    field: &str,
+    source: &Source<'_>,
+) -> Result<Vec<u32>, SceneError> {
     let mut selected = Vec::new();
     for (position, rule) in rules.iter().enumerate() {
         selected.extend(rule.select(&mesh.positions).map_err(|error| {

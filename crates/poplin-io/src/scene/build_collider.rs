@@ -39,7 +39,11 @@ impl Placement {
     }
 
     fn of_rigid(rigid: Rigid) -> Self {
-        Self { scale: 1.0, rotation: DMat3::from_quat(rigid.rotation), translation: rigid.translation }
+        Self {
+            scale: 1.0,
+            rotation: DMat3::from_quat(rigid.rotation),
+            translation: rigid.translation,
+        }
     }
 
     fn edge(&self, edge: [f32; 3]) -> [f32; 3] {
@@ -52,7 +56,8 @@ impl Placement {
 
     /// Appends the shapes, put in place.
     fn append(&self, shapes: &Colliders, to: &mut Colliders) {
-        let [spheres, planes, vertices] = [to.spheres.len(), to.planes.len(), to.mesh_vertices.len()].map(|count| count as u32);
+        let [spheres, planes, vertices] =
+            [to.spheres.len(), to.planes.len(), to.mesh_vertices.len()].map(|count| count as u32);
         to.spheres.extend(shapes.spheres.iter().map(|&[x, y, z, radius]| {
             let [x, y, z] = self.point([x, y, z]);
             [x, y, z, (f64::from(radius) * self.scale) as f32]
@@ -65,16 +70,17 @@ impl Placement {
             let [x, y, z] = normal.as_vec3().to_array();
             [x, y, z, distance as f32]
         }));
-        let convexes = shapes.convexes.iter().map(|sides| sides.iter().map(|side| side + planes).collect());
+        let convexes =
+            shapes.convexes.iter().map(|sides| sides.iter().map(|side| side + planes).collect());
         to.convexes.extend(convexes);
-        to.boxes.extend(
-            shapes
-                .boxes
-                .iter()
-                .map(|shape| Parallelepiped { corner: self.point(shape.corner), edges: shape.edges.map(|edge| self.edge(edge)) }),
-        );
+        to.boxes.extend(shapes.boxes.iter().map(|shape| Parallelepiped {
+            corner: self.point(shape.corner),
+            edges: shape.edges.map(|edge| self.edge(edge)),
+        }));
         to.mesh_vertices.extend(shapes.mesh_vertices.iter().map(|&vertex| self.point(vertex)));
-        to.mesh_triangles.extend(shapes.mesh_triangles.iter().map(|corners| corners.map(|corner| corner + vertices)));
+        to.mesh_triangles.extend(
+            shapes.mesh_triangles.iter().map(|corners| corners.map(|corner| corner + vertices)),
+        );
     }
 }
 
@@ -92,7 +98,11 @@ impl BuiltCollider {
 
 /// The shapes of all these colliders at a time \[s\], kind by kind one after another, in the frame that stands at `frame`: the
 /// local frame of a cloth, or the world.
-pub fn colliders_in_frame<'a>(colliders: impl IntoIterator<Item = &'a BuiltCollider>, frame: Pose, time: f64) -> Colliders {
+pub fn colliders_in_frame<'a>(
+    colliders: impl IntoIterator<Item = &'a BuiltCollider>,
+    frame: Pose,
+    time: f64,
+) -> Colliders {
     let into_frame = Rigid::new(frame).inverse();
     let mut placed = Colliders::default();
     for collider in colliders {
@@ -126,20 +136,36 @@ impl ColliderShape {
     fn colliders(&self) -> Result<Colliders, SceneError> {
         let none = Colliders::default();
         Ok(match self {
-            Self::Sphere(sphere) => Colliders { spheres: vec![ball(sphere.center, sphere.radius)], ..none },
+            Self::Sphere(sphere) => {
+                Colliders { spheres: vec![ball(sphere.center, sphere.radius)], ..none }
+            }
             Self::Capsule(capsule) => {
                 let [from, to] = capsule.radii;
-                Colliders { spheres: vec![ball(capsule.from, from), ball(capsule.to, to)], capsules: vec![[0, 1]], ..none }
+                Colliders {
+                    spheres: vec![ball(capsule.from, from), ball(capsule.to, to)],
+                    capsules: vec![[0, 1]],
+                    ..none
+                }
             }
             Self::Plane(plane) => convex(std::slice::from_ref(plane)),
             Self::Convex(planes) => convex(planes),
             Self::Box(shape) => {
                 let pose = Pose { translation: shape.center, ..Pose::default() };
-                Colliders { boxes: vec![Parallelepiped::cuboid(pose, shape.size.map(|length| 0.5 * length))], ..none }
+                Colliders {
+                    boxes: vec![Parallelepiped::cuboid(
+                        pose,
+                        shape.size.map(|length| 0.5 * length),
+                    )],
+                    ..none
+                }
             }
             Self::Mesh(path) => {
                 let mesh = read_obj(path)?;
-                Colliders { mesh_triangles: mesh.triangulated(), mesh_vertices: mesh.positions, ..none }
+                Colliders {
+                    mesh_triangles: mesh.triangulated(),
+                    mesh_vertices: mesh.positions,
+                    ..none
+                }
             }
         })
     }
@@ -171,7 +197,11 @@ fn convex(planes: &[PlaneShape]) -> Colliders {
         [x, y, z, 0.0 - plane.offset]
     };
     let sides = (0..planes.len() as u32).collect();
-    Colliders { planes: planes.iter().map(row).collect(), convexes: vec![sides], ..Colliders::default() }
+    Colliders {
+        planes: planes.iter().map(row).collect(),
+        convexes: vec![sides],
+        ..Colliders::default()
+    }
 }
 
 fn vector(value: [f32; 3]) -> DVec3 {
@@ -184,24 +214,34 @@ mod tests {
     use crate::scene::{BoxShape, CapsuleShape, SphereShape};
 
     fn collider(shape: ColliderShape) -> SceneCollider {
-        SceneCollider { name: "it".into(), shape, transform: Transform::default(), keys: Vec::new(), cloths: None }
+        SceneCollider {
+            name: "it".into(),
+            shape,
+            transform: Transform::default(),
+            keys: Vec::new(),
+            cloths: None,
+        }
     }
 
     fn near<const N: usize>(a: [f32; N], b: [f32; N]) {
         assert!((0..N).all(|k| (a[k] - b[k]).abs() < 1e-6), "{a:?} is not {b:?}");
     }
 
-    const TURNED: Transform = Transform { translation: [1.0, 2.0, 3.0], rotation: [0.0, 90.0, 0.0], scale: 2.0 };
+    const TURNED: Transform =
+        Transform { translation: [1.0, 2.0, 3.0], rotation: [0.0, 90.0, 0.0], scale: 2.0 };
 
     #[test]
     fn transforms_scale_turn_and_move_every_shape() {
-        let build = |shape| SceneCollider { transform: TURNED, ..collider(shape) }.build().unwrap().shapes;
+        let build =
+            |shape| SceneCollider { transform: TURNED, ..collider(shape) }.build().unwrap().shapes;
         let sphere = SphereShape { radius: 0.5, center: [1.0, 0.0, 0.0] };
         near(build(ColliderShape::Sphere(sphere)).spheres[0], [1.0, 2.0, 1.0, 1.0]);
         // The points with x >= 0.5 are in front; after it, those with z <= 3 - 1.
         let plane = PlaneShape { normal: [4.0, 0.0, 0.0], offset: 0.5 };
         near(build(ColliderShape::Plane(plane)).planes[0], [0.0, 0.0, -1.0, 2.0]);
-        let shape = build(ColliderShape::Box(BoxShape { size: [1.0, 2.0, 3.0], center: [0.5, 1.0, 1.5] })).boxes[0];
+        let shape =
+            build(ColliderShape::Box(BoxShape { size: [1.0, 2.0, 3.0], center: [0.5, 1.0, 1.5] }))
+                .boxes[0];
         near(shape.corner, [1.0, 2.0, 3.0]);
         near(shape.edges[0], [0.0, 0.0, -2.0]);
         near(shape.edges[2], [6.0, 0.0, 0.0]);
@@ -209,9 +249,14 @@ mod tests {
 
     #[test]
     fn colliders_come_into_the_frame_of_a_cloth() {
-        let key = |time, x, turn| FrameKey { time, translation: [x, 0.0, 0.0], rotation: [0.0, turn, 0.0] };
+        let key = |time, x, turn| FrameKey {
+            time,
+            translation: [x, 0.0, 0.0],
+            rotation: [0.0, turn, 0.0],
+        };
         let keys = vec![key(0.0, 0.0, 0.0), key(1.0, 4.0, 180.0)];
-        let sphere = collider(ColliderShape::Sphere(SphereShape { radius: 0.5, center: [1.0, 0.0, 0.0] }));
+        let sphere =
+            collider(ColliderShape::Sphere(SphereShape { radius: 0.5, center: [1.0, 0.0, 0.0] }));
         let built = SceneCollider { keys, ..sphere }.build().unwrap();
         near(colliders_in_frame([&built], Pose::default(), 0.5).spheres[0], [2.0, 0.0, -1.0, 0.5]);
         // The frame stands where the body is: nothing is turned or moved.
@@ -234,9 +279,11 @@ mod tests {
 
     #[test]
     fn a_body_at_rest_does_not_change_by_a_bit() {
-        let key = |time| FrameKey { time, translation: [0.3, 0.7, -0.1], rotation: [10.0, 20.0, 30.0] };
+        let key =
+            |time| FrameKey { time, translation: [0.3, 0.7, -0.1], rotation: [10.0, 20.0, 30.0] };
         let shape = ColliderShape::Sphere(SphereShape { radius: 0.5, center: [1.0, 0.1, 0.2] });
-        let built = SceneCollider { keys: vec![key(0.0), key(1.0)], ..collider(shape) }.build().unwrap();
+        let built =
+            SceneCollider { keys: vec![key(0.0), key(1.0)], ..collider(shape) }.build().unwrap();
         let at = |time| colliders_in_frame([&built], Pose::default(), time);
         assert_eq!(at(0.0), at(0.37));
         assert_eq!(at(0.0), at(5.0));

@@ -161,7 +161,15 @@ impl Default for PhaseOptions {
             compliance,
             damping,
         } = PhaseConfig::stiff(0);
-        Self { fiber_solver, stiffness, stiffness_multiplier, compression_limit, stretch_limit, compliance, damping }
+        Self {
+            fiber_solver,
+            stiffness,
+            stiffness_multiplier,
+            compression_limit,
+            stretch_limit,
+            compliance,
+            damping,
+        }
     }
 }
 

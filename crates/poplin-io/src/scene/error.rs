@@ -195,7 +195,9 @@ pub enum PinError {
         reason: &'static str,
     },
     /// A rule that selects no vertex.
-    #[error("the pin rule `{rule}` selects none of the {vertex_count} vertices, which lie in {low:?} to {high:?} m")]
+    #[error(
+        "the pin rule `{rule}` selects none of the {vertex_count} vertices, which lie in {low:?} to {high:?} m"
+    )]
     SelectsNothing {
         /// The rule.
         rule: String,

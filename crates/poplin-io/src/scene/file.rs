@@ -9,8 +9,9 @@ use serde::{Deserialize, Deserializer, de};
 use super::locate::Source;
 use super::validate::{validate, validate_wind};
 use super::{
-    AnimatedPins, BoxShape, CapsuleShape, ColliderShape, FabricOptions, FrameKey, GridShape, Keyframe, LocalFrame, PhaseSettings,
-    PinRule, PlaneShape, Scene, SceneCloth, SceneCollider, SceneError, Shape, SphereShape, Transform, TubeShape, Wind,
+    AnimatedPins, BoxShape, CapsuleShape, ColliderShape, FabricOptions, FrameKey, GridShape,
+    Keyframe, LocalFrame, PhaseSettings, PinRule, PlaneShape, Scene, SceneCloth, SceneCollider,
+    SceneError, Shape, SphereShape, Transform, TubeShape, Wind,
 };
 use crate::IoError;
 
@@ -161,13 +162,23 @@ impl Scene {
         let path = path.as_ref();
         let file = std::fs::File::open(path).map_err(IoError::open(path))?;
         let mut bytes = Vec::new();
-        file.take(MAX_SCENE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(IoError::read(path))?;
+        file.take(MAX_SCENE_BYTES as u64 + 1)
+            .read_to_end(&mut bytes)
+            .map_err(IoError::read(path))?;
         let (count, limit) = (bytes.len(), MAX_SCENE_BYTES);
         if count > limit {
-            return Err(IoError::TooMany { path: path.into(), what: "bytes of a scene file", count, limit }.into());
+            return Err(IoError::TooMany {
+                path: path.into(),
+                what: "bytes of a scene file",
+                count,
+                limit,
+            }
+            .into());
         }
         let text = String::from_utf8(bytes).map_err(|error| {
-            let valid = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]).into_owned();
+            let valid =
+                String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()])
+                    .into_owned();
             let at = Source { text: &valid, path }.location_of(valid.len());
             SceneError::Syntax { at, message: "this is not UTF-8 text".into() }
         })?;
@@ -185,8 +196,16 @@ impl Scene {
         if let Some(wind) = &file.wind {
             validate_wind(wind, "wind", &source)?;
         }
-        let cloths = file.cloth.into_iter().enumerate().map(|(index, cloth)| cloth.convert(index, file.wind, &source));
-        let colliders = file.collider.into_iter().enumerate().map(|(index, collider)| collider.convert(index, &source));
+        let cloths = file
+            .cloth
+            .into_iter()
+            .enumerate()
+            .map(|(index, cloth)| cloth.convert(index, file.wind, &source));
+        let colliders = file
+            .collider
+            .into_iter()
+            .enumerate()
+            .map(|(index, collider)| collider.convert(index, &source));
         let scene = Scene {
             title: file.title.unwrap_or(stem),
             frames: file.frames,
@@ -203,23 +222,38 @@ impl Scene {
 }
 
 impl ClothFile {
-    fn convert(self, index: usize, scene_wind: Option<Wind>, source: &Source<'_>) -> Result<SceneCloth, SceneError> {
+    fn convert(
+        self,
+        index: usize,
+        scene_wind: Option<Wind>,
+        source: &Source<'_>,
+    ) -> Result<SceneCloth, SceneError> {
         let field = format!("cloth[{index}]");
         let shape = match (self.grid, self.tube, self.mesh) {
             (Some(grid), None, None) => Shape::Grid(grid),
             (None, Some(tube), None) => Shape::Tube(tube),
             (None, None, Some(mesh)) => Shape::Mesh(beside(source, mesh)),
             (grid, tube, mesh) => {
-                let found = [("grid", grid.is_some()), ("tube", tube.is_some()), ("mesh", mesh.is_some())];
+                let found =
+                    [("grid", grid.is_some()), ("tube", tube.is_some()), ("mesh", mesh.is_some())];
                 let found = present(&found);
                 let at = source.location(&field);
-                return Err(SceneError::Shape { at, field, known: "`grid`, `tube` and `mesh`", found });
+                return Err(SceneError::Shape {
+                    at,
+                    field,
+                    known: "`grid`, `tube` and `mesh`",
+                    found,
+                });
             }
         };
-        let animated_pins = self.animated_pins.into_iter().enumerate().map(|(position, animated)| {
-            let field = format!("{field}.animated_pins[{position}].pins");
-            Ok(AnimatedPins { pins: parse_rules(animated.pins, &field, source)?, keys: animated.keys })
-        });
+        let animated_pins =
+            self.animated_pins.into_iter().enumerate().map(|(position, animated)| {
+                let field = format!("{field}.animated_pins[{position}].pins");
+                Ok(AnimatedPins {
+                    pins: parse_rules(animated.pins, &field, source)?,
+                    keys: animated.keys,
+                })
+            });
         Ok(SceneCloth {
             name: self.name.unwrap_or_else(|| format!("cloth {index}")),
             shape,
@@ -251,7 +285,9 @@ impl ColliderFile {
         ]);
         let mut shapes = self.sphere.map(ColliderShape::Sphere).into_iter().collect::<Vec<_>>();
         if let Some(capsule) = self.capsule {
-            shapes.push(ColliderShape::Capsule(capsule.convert(&format!("{field}.capsule"), source)?));
+            shapes.push(ColliderShape::Capsule(
+                capsule.convert(&format!("{field}.capsule"), source)?,
+            ));
         }
         shapes.extend(self.plane.map(ColliderShape::Plane));
         shapes.extend(self.cuboid.map(ColliderShape::Box));
@@ -280,7 +316,12 @@ impl CapsuleFile {
             (None, Some(radii)) => Ok(CapsuleShape { from, to, radii }),
             (radius, radii) => {
                 let found = present(&[("radius", radius.is_some()), ("radii", radii.is_some())]);
-                Err(SceneError::Shape { at: source.location(field), field: field.into(), known: "`radius` and `radii`", found })
+                Err(SceneError::Shape {
+                    at: source.location(field),
+                    field: field.into(),
+                    known: "`radius` and `radii`",
+                    found,
+                })
             }
         }
     }

@@ -61,7 +61,9 @@ pub(super) fn rigid_at(keys: &[FrameKey], time: f64) -> Rigid {
     let next = keys.partition_point(|key| f64::from(key.time) <= time);
     match (keys.get(next.wrapping_sub(1)), keys.get(next)) {
         (Some(before), Some(after)) => between(before, after, time),
-        (Some(key), None) | (None, Some(key)) => rigid(DVec3::from(key.translation.map(f64::from)), key.quaternion()),
+        (Some(key), None) | (None, Some(key)) => {
+            rigid(DVec3::from(key.translation.map(f64::from)), key.quaternion())
+        }
         (None, None) => rigid(DVec3::ZERO, DQuat::IDENTITY),
     }
 }
@@ -101,13 +103,28 @@ mod tests {
 
     #[test]
     fn frames_move_linearly_turn_steadily_and_hold_at_the_ends() {
-        let frame = LocalFrame { keys: vec![key(1.0, 0.0, 0.0), key(2.0, 4.0, 120.0), key(4.0, 4.0, 120.0)] };
-        for (time, x, angle) in [(0.0, 0.0, 0.0), (1.25, 1.0, 30.0), (1.5, 2.0, 60.0), (3.0, 4.0, 120.0), (9.0, 4.0, 120.0)] {
+        let frame = LocalFrame {
+            keys: vec![key(1.0, 0.0, 0.0), key(2.0, 4.0, 120.0), key(4.0, 4.0, 120.0)],
+        };
+        for (time, x, angle) in [
+            (0.0, 0.0, 0.0),
+            (1.25, 1.0, 30.0),
+            (1.5, 2.0, 60.0),
+            (3.0, 4.0, 120.0),
+            (9.0, 4.0, 120.0),
+        ] {
             let pose = frame.pose_at(time);
-            assert!((pose.translation[0] - x).abs() < 1e-6 && (turn(pose) - angle).abs() < 1e-4, "at {time} s: {pose:?}");
+            assert!(
+                (pose.translation[0] - x).abs() < 1e-6 && (turn(pose) - angle).abs() < 1e-4,
+                "at {time} s: {pose:?}"
+            );
             pose.validate().unwrap();
         }
-        assert_eq!(frame.pose_at(2.0), frame.pose_at(3.3), "a frame at rest does not change by a bit");
+        assert_eq!(
+            frame.pose_at(2.0),
+            frame.pose_at(3.3),
+            "a frame at rest does not change by a bit"
+        );
         assert_eq!(LocalFrame::default().pose_at(1.0), Pose::default());
     }
 

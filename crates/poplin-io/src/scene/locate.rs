@@ -37,12 +37,18 @@ impl Source<'_> {
         for step in field.split(['.', '[', ']']).filter(|step| !step.is_empty()) {
             let value = match (table, array) {
                 (Some(entries), _) => {
-                    let Some((key, value)) = entries.iter().find(|(key, _)| key.get_ref() == step) else { break };
+                    let Some((key, value)) = entries.iter().find(|(key, _)| key.get_ref() == step)
+                    else {
+                        break;
+                    };
                     offset = key.span().start;
                     value
                 }
                 (None, Some(items)) => {
-                    let Some(item) = step.parse().ok().and_then(|index: usize| items.get(index)) else { break };
+                    let Some(item) = step.parse().ok().and_then(|index: usize| items.get(index))
+                    else {
+                        break;
+                    };
                     offset = item.span().start;
                     item
                 }
@@ -66,15 +72,33 @@ impl Source<'_> {
         unit: &'static str,
     ) -> Result<(), SceneError> {
         let value = value.into();
-        if value >= min && value <= max { Ok(()) } else { Err(self.out_of_range(field, value, [min, max], unit)) }
+        if value >= min && value <= max {
+            Ok(())
+        } else {
+            Err(self.out_of_range(field, value, [min, max], unit))
+        }
     }
 
     /// Checks each component of a vector.
-    pub(super) fn check_vector(&self, field: &str, value: [f32; 3], limit: f64, unit: &'static str) -> Result<(), SceneError> {
-        value.into_iter().try_for_each(|component| self.check_range(field, shortest(component), [-limit, limit], unit))
+    pub(super) fn check_vector(
+        &self,
+        field: &str,
+        value: [f32; 3],
+        limit: f64,
+        unit: &'static str,
+    ) -> Result<(), SceneError> {
+        value.into_iter().try_for_each(|component| {
+            self.check_range(field, shortest(component), [-limit, limit], unit)
+        })
     }
 
-    fn out_of_range(&self, field: &str, value: f64, [min, max]: [f64; 2], unit: &'static str) -> SceneError {
+    fn out_of_range(
+        &self,
+        field: &str,
+        value: f64,
+        [min, max]: [f64; 2],
+        unit: &'static str,
+    ) -> SceneError {
         let at = self.location(field);
         SceneError::OutOfRange { at, field: field.into(), value, min, max, unit }
     }
@@ -89,7 +113,12 @@ impl Source<'_> {
                 return SceneError::Syntax { at, message: format!("{table}: {error}") };
             }
         };
-        self.out_of_range(&format!("{table}.{name}"), shortest(value), [shortest(min), shortest(max)], "")
+        self.out_of_range(
+            &format!("{table}.{name}"),
+            shortest(value),
+            [shortest(min), shortest(max)],
+            "",
+        )
     }
 }
 

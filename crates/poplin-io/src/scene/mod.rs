@@ -98,7 +98,10 @@ mod wind;
 pub use animation::{AnimatedPins, Keyframe};
 pub use build::{BuiltCloth, MovingPins};
 pub use build_collider::{BuiltCollider, colliders_in_frame};
-pub use cloth::{FabricOptions, PhaseOptions, PhaseSettings, Scene, SceneCloth, Tethers, VirtualParticles, WarpDirection};
+pub use cloth::{
+    FabricOptions, PhaseOptions, PhaseSettings, Scene, SceneCloth, Tethers, VirtualParticles,
+    WarpDirection,
+};
 pub use collider::{BoxShape, CapsuleShape, ColliderShape, PlaneShape, SceneCollider, SphereShape};
 pub use error::{Location, PinError, SceneError};
 pub use frame::{FrameKey, LocalFrame};

@@ -86,7 +86,8 @@ impl Side {
     fn share(self, position: [f32; 3], [low, high]: [[f32; 3]; 2]) -> f32 {
         let (axis, is_upper) = self.axis();
         let extent = high[axis] - low[axis];
-        let distance = if is_upper { high[axis] - position[axis] } else { position[axis] - low[axis] };
+        let distance =
+            if is_upper { high[axis] - position[axis] } else { position[axis] - low[axis] };
         if extent > 0.0 { distance / extent } else { 0.0 }
     }
 }
@@ -100,7 +101,11 @@ impl PinRule {
     pub fn select(&self, positions: &[[f32; 3]]) -> Result<Vec<u32>, PinError> {
         let bounds = bounds(positions);
         let filter = |keep: &dyn Fn([f32; 3]) -> bool| -> Vec<u32> {
-            (0..).zip(positions).filter(|(_, position)| keep(**position)).map(|(index, _)| index).collect()
+            (0..)
+                .zip(positions)
+                .filter(|(_, position)| keep(**position))
+                .map(|(index, _)| index)
+                .collect()
         };
         let selected = match self {
             Self::Side(side, percent) => {
@@ -108,41 +113,66 @@ impl PinRule {
                 filter(&|position| side.share(position, bounds) <= limit)
             }
             Self::Corner(Corner { row, column }) => {
-                let distance = |position| row.share(position, bounds).hypot(column.share(position, bounds));
-                let nearest = (0..).zip(positions).min_by(|(_, a), (_, b)| distance(**a).total_cmp(&distance(**b)));
+                let distance =
+                    |position| row.share(position, bounds).hypot(column.share(position, bounds));
+                let nearest = (0..)
+                    .zip(positions)
+                    .min_by(|(_, a), (_, b)| distance(**a).total_cmp(&distance(**b)));
                 nearest.map(|(index, _)| index).into_iter().collect()
             }
-            Self::Box(low, high) => {
-                filter(&|position| (0..3).all(|axis| position[axis] >= low[axis] && position[axis] <= high[axis]))
-            }
+            Self::Box(low, high) => filter(&|position| {
+                (0..3).all(|axis| position[axis] >= low[axis] && position[axis] <= high[axis])
+            }),
             Self::Indices(ranges) => self.select_indices(ranges, positions.len())?,
             Self::All => filter(&|_| true),
             Self::None => return Ok(Vec::new()),
         };
         if selected.is_empty() {
             let [low, high] = if positions.is_empty() { [[0.0; 3]; 2] } else { bounds };
-            return Err(PinError::SelectsNothing { rule: self.to_string(), vertex_count: positions.len(), low, high });
+            return Err(PinError::SelectsNothing {
+                rule: self.to_string(),
+                vertex_count: positions.len(),
+                low,
+                high,
+            });
         }
         Ok(selected)
     }
 
-    fn select_indices(&self, ranges: &[[u32; 2]], vertex_count: usize) -> Result<Vec<u32>, PinError> {
+    fn select_indices(
+        &self,
+        ranges: &[[u32; 2]],
+        vertex_count: usize,
+    ) -> Result<Vec<u32>, PinError> {
         // Checked before anything is collected: a range may name four thousand million vertices.
         for &[first, last] in ranges {
             let index = first.max(last);
             if index as usize >= vertex_count {
-                return Err(PinError::IndexOutOfRange { rule: self.to_string(), index, vertex_count });
+                return Err(PinError::IndexOutOfRange {
+                    rule: self.to_string(),
+                    index,
+                    vertex_count,
+                });
             }
         }
         let mut is_selected = vec![false; vertex_count];
-        ranges.iter().for_each(|&[first, last]| is_selected[first as usize..=last as usize].fill(true));
-        Ok((0..).zip(is_selected).filter(|(_, is_selected)| *is_selected).map(|(index, _)| index).collect())
+        ranges
+            .iter()
+            .for_each(|&[first, last]| is_selected[first as usize..=last as usize].fill(true));
+        Ok((0..)
+            .zip(is_selected)
+            .filter(|(_, is_selected)| *is_selected)
+            .map(|(index, _)| index)
+            .collect())
     }
 }
 
 fn bounds(positions: &[[f32; 3]]) -> [[f32; 3]; 2] {
     positions.iter().fold([[f32::INFINITY; 3], [f32::NEG_INFINITY; 3]], |[low, high], position| {
-        [[0, 1, 2].map(|axis| low[axis].min(position[axis])), [0, 1, 2].map(|axis| high[axis].max(position[axis]))]
+        [
+            [0, 1, 2].map(|axis| low[axis].min(position[axis])),
+            [0, 1, 2].map(|axis| high[axis].max(position[axis])),
+        ]
     })
 }
 
@@ -162,7 +192,9 @@ impl FromStr for PinRule {
             "indices" => parse_indices(rest).map_err(fault),
             "corner" => parse_corner(rest).map_err(fault),
             _ => match Side::parse(kind) {
-                Some(side) => parse_percent(rest).map(|percent| Self::Side(side, percent)).map_err(fault),
+                Some(side) => {
+                    parse_percent(rest).map(|percent| Self::Side(side, percent)).map_err(fault)
+                }
                 None => Err(fault("no such rule")),
             },
         }
@@ -170,8 +202,17 @@ impl FromStr for PinRule {
 }
 
 fn parse_percent(text: &str) -> Result<f32, &'static str> {
-    let number: f32 = text.strip_suffix('%').unwrap_or(text).trim().parse().map_err(|_| "a side needs a percentage")?;
-    if (0.0..=100.0).contains(&number) { Ok(number) } else { Err("the percentage must lie in 0..=100") }
+    let number: f32 = text
+        .strip_suffix('%')
+        .unwrap_or(text)
+        .trim()
+        .parse()
+        .map_err(|_| "a side needs a percentage")?;
+    if (0.0..=100.0).contains(&number) {
+        Ok(number)
+    } else {
+        Err("the percentage must lie in 0..=100")
+    }
 }
 
 fn parse_box(text: &str) -> Result<PinRule, &'static str> {
@@ -195,7 +236,11 @@ fn parse_box(text: &str) -> Result<PinRule, &'static str> {
 }
 
 fn parse_indices(text: &str) -> Result<PinRule, &'static str> {
-    let index = |word: &str| word.trim().parse::<u32>().map_err(|_| "indices are whole numbers from 0, or ranges like 7-12");
+    let index = |word: &str| {
+        word.trim()
+            .parse::<u32>()
+            .map_err(|_| "indices are whole numbers from 0, or ranges like 7-12")
+    };
     let range = |word: &str| {
         let (first, last) = word.split_once('-').unwrap_or((word, word));
         let range = [index(first)?, index(last)?];
@@ -208,7 +253,9 @@ fn parse_corner(text: &str) -> Result<PinRule, &'static str> {
     let reason = "a corner is top, bottom, front or back, then left or right, like `top-left`";
     let (row, column) = text.split_once('-').ok_or(reason)?;
     match (Side::parse(row.trim()), Side::parse(column.trim())) {
-        (Some(row), Some(column)) if row.axis().0 != 0 && column.axis().0 == 0 => Ok(PinRule::Corner(Corner { row, column })),
+        (Some(row), Some(column)) if row.axis().0 != 0 && column.axis().0 == 0 => {
+            Ok(PinRule::Corner(Corner { row, column }))
+        }
         _ => Err(reason),
     }
 }
@@ -217,13 +264,21 @@ impl fmt::Display for PinRule {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Side(side, percent) => write!(out, "{}:{percent}%", side.name()),
-            Self::Corner(Corner { row, column }) => write!(out, "corner:{}-{}", row.name(), column.name()),
-            Self::Box([x0, y0, z0], [x1, y1, z1]) => write!(out, "box:{x0},{y0},{z0},{x1},{y1},{z1}"),
+            Self::Corner(Corner { row, column }) => {
+                write!(out, "corner:{}-{}", row.name(), column.name())
+            }
+            Self::Box([x0, y0, z0], [x1, y1, z1]) => {
+                write!(out, "box:{x0},{y0},{z0},{x1},{y1},{z1}")
+            }
             Self::Indices(ranges) => {
                 out.write_str("indices:")?;
                 for (position, [first, last]) in ranges.iter().enumerate() {
                     let separator = if position == 0 { "" } else { "," };
-                    if first == last { write!(out, "{separator}{first}")? } else { write!(out, "{separator}{first}-{last}")? }
+                    if first == last {
+                        write!(out, "{separator}{first}")?
+                    } else {
+                        write!(out, "{separator}{first}-{last}")?
+                    }
                 }
                 Ok(())
             }
@@ -316,7 +371,10 @@ mod tests {
             error.to_string(),
             "the pin rule `box:8,8,8,9,9,9` selects none of the 15 vertices, which lie in [0.0, -2.0, 0.0] to [4.0, 0.0, 0.0] m"
         );
-        assert!(matches!(PinRule::All.select(&[]), Err(PinError::SelectsNothing { vertex_count: 0, .. })));
+        assert!(matches!(
+            PinRule::All.select(&[]),
+            Err(PinError::SelectsNothing { vertex_count: 0, .. })
+        ));
     }
 
     #[test]
@@ -329,7 +387,15 @@ mod tests {
 
     #[test]
     fn rules_read_back_from_their_text() {
-        for text in ["top:3%", "left:0.5%", "corner:back-right", "box:-1,0,0.5,1,2,3", "indices:0,5,7-12", "all", "none"] {
+        for text in [
+            "top:3%",
+            "left:0.5%",
+            "corner:back-right",
+            "box:-1,0,0.5,1,2,3",
+            "indices:0,5,7-12",
+            "all",
+            "none",
+        ] {
             assert_eq!(text.parse::<PinRule>().unwrap().to_string(), text);
         }
     }

@@ -108,7 +108,9 @@ impl GridShape {
         let mut mesh = Mesh::grid(self.columns, self.rows, self.width, self.height);
         if self.plane == GridPlane::Xy {
             // 0 - z and not -z: no negative zeros.
-            mesh.positions.iter_mut().for_each(|position| *position = [position[0], 0.0 - position[2], 0.0]);
+            mesh.positions
+                .iter_mut()
+                .for_each(|position| *position = [position[0], 0.0 - position[2], 0.0]);
         }
         mesh
     }
@@ -123,7 +125,13 @@ impl TubeShape {
     /// The mesh; its sizes are already checked.
     pub(super) fn mesh(&self) -> Mesh {
         if self.arc >= 360.0 {
-            return Mesh::tube(self.segments, self.rings, self.top_radius, self.bottom_radius, self.height);
+            return Mesh::tube(
+                self.segments,
+                self.rings,
+                self.top_radius,
+                self.bottom_radius,
+                self.height,
+            );
         }
         // A grid wrapped around the axis: u goes around, v down.
         let mut mesh = Mesh::grid(self.segments, self.rings, 1.0, 1.0);
@@ -141,11 +149,19 @@ mod tests {
     use super::*;
 
     fn normal(mesh: &Mesh, quad: usize) -> Vec3 {
-        let [a, b, c, _] = mesh.quads[quad].map(|vertex| Vec3::from(mesh.positions[vertex as usize]));
+        let [a, b, c, _] =
+            mesh.quads[quad].map(|vertex| Vec3::from(mesh.positions[vertex as usize]));
         (b - a).cross(c - a).normalize()
     }
 
-    const CAPE: TubeShape = TubeShape { segments: 9, rings: 4, top_radius: 0.2, bottom_radius: 0.5, height: 1.0, arc: 180.0 };
+    const CAPE: TubeShape = TubeShape {
+        segments: 9,
+        rings: 4,
+        top_radius: 0.2,
+        bottom_radius: 0.5,
+        height: 1.0,
+        arc: 180.0,
+    };
 
     #[test]
     fn a_hanging_grid_goes_down_from_the_origin_and_faces_forward() {
@@ -153,7 +169,14 @@ mod tests {
         let mesh = grid.mesh();
         assert_eq!(
             mesh.positions,
-            [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, -1.0, 0.0], [1.0, -1.0, 0.0], [2.0, -1.0, 0.0]]
+            [
+                [0.0, 0.0, 0.0],
+                [1.0, 0.0, 0.0],
+                [2.0, 0.0, 0.0],
+                [0.0, -1.0, 0.0],
+                [1.0, -1.0, 0.0],
+                [2.0, -1.0, 0.0]
+            ]
         );
         assert_eq!(normal(&mesh, 0), Vec3::Z);
     }
@@ -169,7 +192,8 @@ mod tests {
         for arc in [360.0, 180.0] {
             let mesh = TubeShape { arc, ..CAPE }.mesh();
             for quad in 0..mesh.quads.len() {
-                let center = Vec3::from(mesh.positions[mesh.quads[quad][0] as usize]) * Vec3::new(1.0, 0.0, 1.0);
+                let center = Vec3::from(mesh.positions[mesh.quads[quad][0] as usize])
+                    * Vec3::new(1.0, 0.0, 1.0);
                 assert!(normal(&mesh, quad).dot(center) > 0.0, "arc {arc}, quad {quad}");
             }
         }
@@ -184,7 +208,8 @@ mod tests {
 
     #[test]
     fn rotations_go_around_x_then_y_then_z() {
-        let transform = Transform { rotation: [90.0, 90.0, 0.0], translation: [1.0, 0.0, 0.0], scale: 2.0 };
+        let transform =
+            Transform { rotation: [90.0, 90.0, 0.0], translation: [1.0, 0.0, 0.0], scale: 2.0 };
         // y -> (around x) z -> (around y) x
         let moved = Vec3::from(transform.apply([0.0, 1.0, 0.0]));
         assert!(moved.abs_diff_eq(Vec3::new(3.0, 0.0, 0.0), 1e-6), "{moved}");

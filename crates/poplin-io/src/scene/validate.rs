@@ -7,8 +7,8 @@ use poplin_model::{MAX_PARTICLES, PhaseKind};
 use super::file::nearest;
 use super::locate::{Source, shortest};
 use super::{
-    AnimatedPins, ColliderShape, FrameKey, LocalFrame, MAX_SCENE_PARTICLES, PlaneShape, Scene, SceneCloth, SceneCollider,
-    SceneError, Shape, Transform, VirtualParticles, Wind,
+    AnimatedPins, ColliderShape, FrameKey, LocalFrame, MAX_SCENE_PARTICLES, PlaneShape, Scene,
+    SceneCloth, SceneCollider, SceneError, Shape, Transform, VirtualParticles, Wind,
 };
 
 /// Largest length and displacement of a scene \[m\]; beyond it `f32` has no millimetres left by far.
@@ -25,7 +25,10 @@ const MAX_TURN: f64 = 36_000.0;
 pub(super) fn validate(scene: &Scene, source: &Source<'_>) -> Result<(), SceneError> {
     source.check_range("frames", scene.frames, [1.0, 1e6], "")?;
     source.check_range("frame_rate", shortest(scene.frame_rate), [0.1, 1e4], "1/s")?;
-    scene.cloth_collision.validate().map_err(|error| source.model_error("cloth_collision", &error))?;
+    scene
+        .cloth_collision
+        .validate()
+        .map_err(|error| source.model_error("cloth_collision", &error))?;
     if scene.cloths.is_empty() {
         return Err(empty(source, "cloth", "[[cloth]]"));
     }
@@ -34,7 +37,13 @@ pub(super) fn validate(scene: &Scene, source: &Source<'_>) -> Result<(), SceneEr
         let field = format!("cloth[{index}]");
         validate_cloth(cloth, &field, source)?;
         total += u128::from(shape_particle_count(&cloth.shape)) * u128::from(cloth.count);
-        check_particles(source, &format!("{field}.count"), total, MAX_SCENE_PARTICLES, "per scene")?;
+        check_particles(
+            source,
+            &format!("{field}.count"),
+            total,
+            MAX_SCENE_PARTICLES,
+            "per scene",
+        )?;
     }
     for (index, collider) in scene.colliders.iter().enumerate() {
         validate_collider(collider, &scene.cloths, &format!("collider[{index}]"), source)?;
@@ -55,12 +64,27 @@ fn validate_cloth(cloth: &SceneCloth, field: &str, source: &Source<'_>) -> Resul
     if let Some(frame) = &cloth.frame {
         validate_frame(frame, &at("frame"), source)?;
     }
-    source.check_range(&at("fabric.max_fiber_length"), cloth.fabric.max_fiber_length.unwrap_or(1), [1.0, 1024.0], "")?;
-    source.check_range(&at("fabric.weld_tolerance"), shortest(cloth.fabric.weld_tolerance), [0.0, 1.0], "m")?;
+    source.check_range(
+        &at("fabric.max_fiber_length"),
+        cloth.fabric.max_fiber_length.unwrap_or(1),
+        [1.0, 1024.0],
+        "",
+    )?;
+    source.check_range(
+        &at("fabric.weld_tolerance"),
+        shortest(cloth.fabric.weld_tolerance),
+        [0.0, 1.0],
+        "m",
+    )?;
     match cloth.fabric.virtual_particles {
         VirtualParticles::None => {}
         VirtualParticles::PerTriangle(count) => {
-            source.check_range(&at("fabric.virtual_particles.per_triangle"), count, [1.0, 64.0], "")?;
+            source.check_range(
+                &at("fabric.virtual_particles.per_triangle"),
+                count,
+                [1.0, 64.0],
+                "",
+            )?;
         }
         VirtualParticles::Spacing(spacing) => {
             let field = at("fabric.virtual_particles.spacing");
@@ -78,15 +102,26 @@ fn validate_cloth(cloth: &SceneCloth, field: &str, source: &Source<'_>) -> Resul
     Ok(())
 }
 
-fn validate_transform(transform: &Transform, field: &str, source: &Source<'_>) -> Result<(), SceneError> {
+fn validate_transform(
+    transform: &Transform,
+    field: &str,
+    source: &Source<'_>,
+) -> Result<(), SceneError> {
     source.check_vector(&format!("{field}.translation"), transform.translation, MAX_LENGTH, "m")?;
     source.check_vector(&format!("{field}.rotation"), transform.rotation, 360.0, "degrees")?;
     source.check_range(&format!("{field}.scale"), shortest(transform.scale), [1e-6, 1e6], "")
 }
 
-fn validate_phase(cloth: &SceneCloth, kind: PhaseKind, field: &str, source: &Source<'_>) -> Result<(), SceneError> {
+fn validate_phase(
+    cloth: &SceneCloth,
+    kind: PhaseKind,
+    field: &str,
+    source: &Source<'_>,
+) -> Result<(), SceneError> {
     let options = cloth.phases.of(kind);
-    let check = |name: &str, value, range| source.check_range(&format!("{field}.{name}"), shortest(value), range, "");
+    let check = |name: &str, value, range| {
+        source.check_range(&format!("{field}.{name}"), shortest(value), range, "")
+    };
     check("stiffness", options.stiffness, [0.0, 1.0])?;
     check("stiffness_multiplier", options.stiffness_multiplier, [0.0, 1.0])?;
     check("compression_limit", options.compression_limit, [0.001, 1.0])?;
@@ -99,9 +134,14 @@ fn validate_phase(cloth: &SceneCloth, kind: PhaseKind, field: &str, source: &Sou
 }
 
 /// Refuses a shape that cannot be made.
-pub(super) fn validate_shape(shape: &Shape, field: &str, source: &Source<'_>) -> Result<(), SceneError> {
-    let counts =
-        |name: &str, value: u32, min: f64| source.check_range(&format!("{field}.{name}"), value, [min, u32::MAX.into()], "");
+pub(super) fn validate_shape(
+    shape: &Shape,
+    field: &str,
+    source: &Source<'_>,
+) -> Result<(), SceneError> {
+    let counts = |name: &str, value: u32, min: f64| {
+        source.check_range(&format!("{field}.{name}"), value, [min, u32::MAX.into()], "")
+    };
     let length = |name: &str, value: f32, min: f64| {
         source.check_range(&format!("{field}.{name}"), shortest(value), [min, MAX_LENGTH], "m")
     };
@@ -119,7 +159,12 @@ pub(super) fn validate_shape(shape: &Shape, field: &str, source: &Source<'_>) ->
             length("tube.top_radius", tube.top_radius, MIN_LENGTH)?;
             length("tube.bottom_radius", tube.bottom_radius, MIN_LENGTH)?;
             length("tube.height", tube.height, 0.0)?;
-            source.check_range(&format!("{field}.tube.arc"), shortest(tube.arc), [1.0, 360.0], "degrees")?;
+            source.check_range(
+                &format!("{field}.tube.arc"),
+                shortest(tube.arc),
+                [1.0, 360.0],
+                "degrees",
+            )?;
             "tube"
         }
         Shape::Mesh(mesh) => {
@@ -155,7 +200,11 @@ pub(super) fn check_particles(
     Err(SceneError::TooManyParticles { at, field: field.into(), count, limit, scope })
 }
 
-fn validate_animation(animated: &AnimatedPins, field: &str, source: &Source<'_>) -> Result<(), SceneError> {
+fn validate_animation(
+    animated: &AnimatedPins,
+    field: &str,
+    source: &Source<'_>,
+) -> Result<(), SceneError> {
     if animated.pins.is_empty() {
         return Err(empty(source, &format!("{field}.pins"), "pin rule"));
     }
@@ -164,7 +213,13 @@ fn validate_animation(animated: &AnimatedPins, field: &str, source: &Source<'_>)
     }
     for (index, key) in animated.keys.iter().enumerate() {
         let previous = index.checked_sub(1).map(|before| animated.keys[before].time);
-        validate_key(&format!("{field}.keys[{index}]"), key.time, previous, key.translation, source)?;
+        validate_key(
+            &format!("{field}.keys[{index}]"),
+            key.time,
+            previous,
+            key.translation,
+            source,
+        )?;
     }
     Ok(())
 }
@@ -179,7 +234,12 @@ fn validate_key(
     source.check_range(&format!("{field}.time"), shortest(time), [0.0, 1e6], "s")?;
     source.check_vector(&format!("{field}.translation"), translation, MAX_LENGTH, "m")?;
     match previous.filter(|&previous| previous >= time) {
-        Some(previous) => Err(SceneError::KeyOrder { at: source.location(field), field: field.into(), time, previous }),
+        Some(previous) => Err(SceneError::KeyOrder {
+            at: source.location(field),
+            field: field.into(),
+            time,
+            previous,
+        }),
         None => Ok(()),
     }
 }
@@ -191,7 +251,11 @@ fn validate_frame(frame: &LocalFrame, field: &str, source: &Source<'_>) -> Resul
     validate_frame_keys(&frame.keys, field, source)
 }
 
-fn validate_frame_keys(keys: &[FrameKey], field: &str, source: &Source<'_>) -> Result<(), SceneError> {
+fn validate_frame_keys(
+    keys: &[FrameKey],
+    field: &str,
+    source: &Source<'_>,
+) -> Result<(), SceneError> {
     for (index, key) in keys.iter().enumerate() {
         let field = format!("{field}.keys[{index}]");
         let previous = index.checked_sub(1).map(|before| keys[before].time);
@@ -219,16 +283,30 @@ pub(super) fn validate_collider(
             let known: Vec<String> = cloths.iter().map(|cloth| cloth.name.clone()).collect();
             let at = source.location(&format!("{field}.cloths[{index}]"));
             let (name, suggestion) = (name.as_str().into(), nearest(name, &known));
-            return Err(SceneError::Unknown { at, kind: "cloth", name, table: "[[collider]]".into(), suggestion, known });
+            return Err(SceneError::Unknown {
+                at,
+                kind: "cloth",
+                name,
+                table: "[[collider]]".into(),
+                suggestion,
+                known,
+            });
         }
     }
     Ok(())
 }
 
-fn validate_collider_shape(shape: &ColliderShape, field: &str, source: &Source<'_>) -> Result<(), SceneError> {
+fn validate_collider_shape(
+    shape: &ColliderShape,
+    field: &str,
+    source: &Source<'_>,
+) -> Result<(), SceneError> {
     let at = |name: &str| format!("{field}.{name}");
-    let length = |name: &str, value: f32| source.check_range(&at(name), shortest(value), [MIN_LENGTH, MAX_LENGTH], "m");
-    let place = |name: &str, value: [f32; 3]| source.check_vector(&at(name), value, MAX_LENGTH, "m");
+    let length = |name: &str, value: f32| {
+        source.check_range(&at(name), shortest(value), [MIN_LENGTH, MAX_LENGTH], "m")
+    };
+    let place =
+        |name: &str, value: [f32; 3]| source.check_vector(&at(name), value, MAX_LENGTH, "m");
     match shape {
         ColliderShape::Sphere(sphere) => {
             length("sphere.radius", sphere.radius)?;
@@ -246,9 +324,13 @@ fn validate_collider_shape(shape: &ColliderShape, field: &str, source: &Source<'
             shape.size.iter().try_for_each(|&side| length("box.size", side))?;
             place("box.center", shape.center)
         }
-        ColliderShape::Convex(planes) if planes.is_empty() => Err(empty(source, &at("convex.planes"), "plane")),
+        ColliderShape::Convex(planes) if planes.is_empty() => {
+            Err(empty(source, &at("convex.planes"), "plane"))
+        }
         ColliderShape::Convex(planes) => {
-            let check = |(index, plane)| validate_plane(plane, &at(&format!("convex.planes[{index}]")), source);
+            let check = |(index, plane)| {
+                validate_plane(plane, &at(&format!("convex.planes[{index}]")), source)
+            };
             planes.iter().enumerate().try_for_each(check)
         }
         ColliderShape::Mesh(mesh) => validate_mesh(mesh, &at("mesh"), source),
@@ -258,9 +340,18 @@ fn validate_collider_shape(shape: &ColliderShape, field: &str, source: &Source<'
 fn validate_plane(plane: &PlaneShape, field: &str, source: &Source<'_>) -> Result<(), SceneError> {
     let at_normal = format!("{field}.normal");
     source.check_vector(&at_normal, plane.normal, MAX_LENGTH, "")?;
-    source.check_range(&format!("{field}.offset"), shortest(plane.offset), [-MAX_LENGTH, MAX_LENGTH], "m")?;
+    source.check_range(
+        &format!("{field}.offset"),
+        shortest(plane.offset),
+        [-MAX_LENGTH, MAX_LENGTH],
+        "m",
+    )?;
     if plane.normal == [0.0; 3] {
-        return Err(SceneError::NoNormal { at: source.location(&at_normal), field: at_normal, normal: plane.normal });
+        return Err(SceneError::NoNormal {
+            at: source.location(&at_normal),
+            field: at_normal,
+            normal: plane.normal,
+        });
     }
     Ok(())
 }
@@ -269,21 +360,38 @@ fn validate_mesh(mesh: &Path, field: &str, source: &Source<'_>) -> Result<(), Sc
     if mesh.is_file() {
         return Ok(());
     }
-    Err(SceneError::MissingMesh { at: source.location(field), field: field.into(), mesh: mesh.into() })
+    Err(SceneError::MissingMesh {
+        at: source.location(field),
+        field: field.into(),
+        mesh: mesh.into(),
+    })
 }
 
 /// Refuses a wind out of range.
-pub(super) fn validate_wind(wind: &Wind, field: &str, source: &Source<'_>) -> Result<(), SceneError> {
+pub(super) fn validate_wind(
+    wind: &Wind,
+    field: &str,
+    source: &Source<'_>,
+) -> Result<(), SceneError> {
     let gust = &wind.gust;
     let at = |name: &str| format!("{field}.{name}");
     source.check_vector(&at("velocity"), wind.velocity, MAX_WIND, "m/s")?;
     source.check_range(&at("gust.strength"), shortest(gust.strength), [0.0, MAX_WIND], "m/s")?;
     source.check_range(&at("gust.period"), shortest(gust.period), [0.01, 1e6], "s")?;
-    source.check_range(&at("gust.direction_spread"), shortest(gust.direction_spread), [0.0, 1.0], "")
+    source.check_range(
+        &at("gust.direction_spread"),
+        shortest(gust.direction_spread),
+        [0.0, 1.0],
+        "",
+    )
 }
 
 /// Refuses two winds, warns of one that does nothing.
-fn check_wind_is_felt(cloth: &SceneCloth, field: &str, source: &Source<'_>) -> Result<(), SceneError> {
+fn check_wind_is_felt(
+    cloth: &SceneCloth,
+    field: &str,
+    source: &Source<'_>,
+) -> Result<(), SceneError> {
     let config = &cloth.config;
     if config.wind_velocity != [0.0; 3] {
         let field = format!("{field}.config.wind_velocity");
@@ -291,7 +399,9 @@ fn check_wind_is_felt(cloth: &SceneCloth, field: &str, source: &Source<'_>) -> R
     }
     if config.drag_coefficient == 0.0 && config.lift_coefficient == 0.0 {
         let at = source.location(&format!("{field}.wind"));
-        log::warn!("{at}: {field} does not feel its wind: `drag_coefficient` and `lift_coefficient` in `config` are 0");
+        log::warn!(
+            "{at}: {field} does not feel its wind: `drag_coefficient` and `lift_coefficient` in `config` are 0"
+        );
     }
     Ok(())
 }

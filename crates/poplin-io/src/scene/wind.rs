@@ -72,7 +72,8 @@ impl Gust {
 
 /// Noise of two octaves in `-1..1`, mean zero; `phase` in intervals of the coarser one.
 fn noise(seed: u64, channel: u64, phase: f64) -> f64 {
-    (2.0 * value_noise(seed, 2 * channel, phase) + value_noise(seed, 2 * channel + 1, 2.0 * phase)) / 3.0
+    (2.0 * value_noise(seed, 2 * channel, phase) + value_noise(seed, 2 * channel + 1, 2.0 * phase))
+        / 3.0
 }
 
 /// Random values at whole phases, joined by cubics without slope at their ends.
@@ -81,7 +82,8 @@ fn value_noise(seed: u64, channel: u64, phase: f64) -> f64 {
     let share = phase - begin;
     let smooth = share * share * (3.0 - 2.0 * share);
     let interval = begin as i64 as u64;
-    let [from, to] = [interval, interval.wrapping_add(1)].map(|interval| random(seed, channel, interval));
+    let [from, to] =
+        [interval, interval.wrapping_add(1)].map(|interval| random(seed, channel, interval));
     from + (to - from) * smooth
 }
 
@@ -104,8 +106,10 @@ fn split_mix(seed: u64, index: u64) -> u64 {
 mod tests {
     use super::*;
 
-    const WIND: Wind =
-        Wind { velocity: [3.0, 0.0, 4.0], gust: Gust { strength: 2.0, period: 0.7, seed: 5, direction_spread: 0.25 } };
+    const WIND: Wind = Wind {
+        velocity: [3.0, 0.0, 4.0],
+        gust: Gust { strength: 2.0, period: 0.7, seed: 5, direction_spread: 0.25 },
+    };
 
     fn gust(time: f64) -> DVec3 {
         DVec3::from(WIND.velocity_at(time).map(f64::from)) - DVec3::new(3.0, 0.0, 4.0)
@@ -142,7 +146,8 @@ mod tests {
     #[test]
     fn gusts_keep_within_their_strength_and_use_most_of_it() {
         let gusts: Vec<DVec3> = (0..50_000).map(|k| gust(f64::from(k) * 0.03)).collect();
-        let largest = |part: fn(DVec3) -> f64| gusts.iter().map(|&g| part(g).abs()).fold(0.0, f64::max);
+        let largest =
+            |part: fn(DVec3) -> f64| gusts.iter().map(|&g| part(g).abs()).fold(0.0, f64::max);
         let along = largest(|g| g.dot(ALONG));
         let across = largest(|g| (g - ALONG * g.dot(ALONG)).length());
         assert!((1.6..=2.0001).contains(&along), "{along}");
@@ -156,7 +161,10 @@ mod tests {
         for k in 0..20_000 {
             let time = f64::from(k) * 1e-3;
             assert!(slope(time).abs() <= 3.001, "at {time}: at most 1.5 times the span of 2");
-            assert!((slope(time + step) - slope(time)).abs() < 2e-3, "at {time}: at most 6 times the span per interval");
+            assert!(
+                (slope(time + step) - slope(time)).abs() < 2e-3,
+                "at {time}: at most 6 times the span per interval"
+            );
         }
     }
 
@@ -165,6 +173,10 @@ mod tests {
         let steady = Wind { gust: Gust { strength: 0.0, ..WIND.gust }, ..WIND };
         assert_eq!(steady.velocity_at(9.87), WIND.velocity);
         let still = Wind { velocity: [0.0; 3], ..WIND };
-        assert!((0..100).map(|k| still.velocity_at(f64::from(k))).all(|v| v.iter().all(|x| x.abs() <= 0.5 && *x != 0.0)));
+        assert!(
+            (0..100)
+                .map(|k| still.velocity_at(f64::from(k)))
+                .all(|v| v.iter().all(|x| x.abs() <= 0.5 && *x != 0.0))
+        );
     }
 }

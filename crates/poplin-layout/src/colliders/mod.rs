@@ -134,7 +134,9 @@ impl HostColliders {
 
     /// Takes over validated colliders; arrays of unchanged length become targets. True if anything changed.
     pub(crate) fn replace(&mut self, new: &Colliders) -> bool {
-        let mut is_changed = self.set_spheres(&new.spheres) | self.set_planes(&new.planes) | self.set_boxes(&new.boxes);
+        let mut is_changed = self.set_spheres(&new.spheres)
+            | self.set_planes(&new.planes)
+            | self.set_boxes(&new.boxes);
         is_changed |= self.set_capsules(&new.capsules) | self.set_convexes(&new.convexes);
         is_changed |= self.set_mesh(&new.mesh_vertices, &new.mesh_triangles);
         is_changed | self.set_bodies(&new.bodies)
@@ -148,7 +150,11 @@ impl HostColliders {
         is_changed
     }
 
-    pub(crate) fn set_spheres_start_target(&mut self, start: &[[f32; 4]], target: &[[f32; 4]]) -> bool {
+    pub(crate) fn set_spheres_start_target(
+        &mut self,
+        start: &[[f32; 4]],
+        target: &[[f32; 4]],
+    ) -> bool {
         self.needs_lists |= target.len() != self.colliders.spheres.len();
         let is_changed = self.spheres.set_both(start, target);
         self.needs_shape_trees |= is_changed;
@@ -159,7 +165,8 @@ impl HostColliders {
     pub(crate) fn set_capsules(&mut self, capsules: &[[u32; 2]]) -> bool {
         let is_changed = self.colliders.capsules != capsules;
         if is_changed {
-            self.capsule_rows.set(capsules.iter().map(|&[a, b]| numbers_row([a, b, 0, 0])).collect());
+            self.capsule_rows
+                .set(capsules.iter().map(|&[a, b]| numbers_row([a, b, 0, 0])).collect());
             self.colliders.capsules = capsules.to_vec();
             self.needs_lists = true;
         }
@@ -191,7 +198,8 @@ impl HostColliders {
         let has_new_triangles = self.colliders.mesh_triangles != triangles;
         if has_new_triangles {
             self.colliders.mesh_triangles = triangles.to_vec();
-            self.triangle_rows.set(triangles.iter().map(|&[a, b, c]| numbers_row([a, b, c, 0])).collect());
+            self.triangle_rows
+                .set(triangles.iter().map(|&[a, b, c]| numbers_row([a, b, c, 0])).collect());
             self.is_mesh_closed = is_closed(triangles);
             self.needs_triangle_tree = true;
             self.has_new_mesh = true;
@@ -296,7 +304,9 @@ impl HostColliders {
             all.dedup();
             all
         };
-        let free = |owned: Vec<bool>| -> Vec<u32> { (0..owned.len() as u32).filter(|&shape| !owned[shape as usize]).collect() };
+        let free = |owned: Vec<bool>| -> Vec<u32> {
+            (0..owned.len() as u32).filter(|&shape| !owned[shape as usize]).collect()
+        };
         self.free_spheres = free(owned(spheres.len(), &spheres_of));
         self.free_capsules = free(owned(capsules.len(), &|body| body.capsules.clone()));
         let plane_begin = convexes.iter().scan(0, |sum, convex| {
@@ -306,10 +316,18 @@ impl HostColliders {
         self.free = Lists {
             free_spheres: append(&mut self.free_spheres.iter().copied()),
             free_capsules: append(&mut self.free_capsules.iter().copied()),
-            free_convexes: append(&mut free(owned(convexes.len(), &|body| body.convexes.clone())).into_iter()),
-            free_boxes: append(&mut free(owned(boxes.len(), &|body| body.boxes.clone())).into_iter()),
+            free_convexes: append(
+                &mut free(owned(convexes.len(), &|body| body.convexes.clone())).into_iter(),
+            ),
+            free_boxes: append(
+                &mut free(owned(boxes.len(), &|body| body.boxes.clone())).into_iter(),
+            ),
             sphere_capsules: append(&mut groups_by_member(spheres.len(), capsules).into_iter())[0],
-            convex_planes: append(&mut std::iter::once(0).chain(plane_begin).chain(convexes.iter().flatten().copied()))[0],
+            convex_planes: append(
+                &mut std::iter::once(0)
+                    .chain(plane_begin)
+                    .chain(convexes.iter().flatten().copied()),
+            )[0],
         };
         let mut rows = Vec::with_capacity(8 * bodies.len());
         for body in bodies {
@@ -327,19 +345,27 @@ impl HostColliders {
             rows.push(numbers_row([convex[0], convex[1], shape[0], shape[1]]));
         }
         numbers.resize(numbers.len().next_multiple_of(4), 0);
-        self.number_rows.set(numbers.as_chunks::<4>().0.iter().map(|&four| numbers_row(four)).collect());
+        self.number_rows
+            .set(numbers.as_chunks::<4>().0.iter().map(|&four| numbers_row(four)).collect());
         self.body_rows.set(rows);
     }
 
     fn make_shape_trees(&mut self) {
         let halves = [self.spheres.start(), self.spheres.target()];
-        let of_sphere = |sphere: u32| halves.map(|half| half[sphere as usize]).map(|[x, y, z, r]| ([x, y, z], r));
-        let of_spheres = |list: &[u32]| bounds_of(list.iter().flat_map(|&sphere| of_sphere(sphere)));
-        let tree = |bounds: &mut dyn Iterator<Item = Bounds>| Tree::new(&bounds.collect::<Vec<_>>());
+        let of_sphere = |sphere: u32| {
+            halves.map(|half| half[sphere as usize]).map(|[x, y, z, r]| ([x, y, z], r))
+        };
+        let of_spheres =
+            |list: &[u32]| bounds_of(list.iter().flat_map(|&sphere| of_sphere(sphere)));
+        let tree =
+            |bounds: &mut dyn Iterator<Item = Bounds>| Tree::new(&bounds.collect::<Vec<_>>());
         self.sphere_tree = tree(&mut self.free_spheres.iter().map(|&sphere| of_spheres(&[sphere])));
         let ends = |capsule: &u32| of_spheres(&self.colliders.capsules[*capsule as usize]);
         self.capsule_tree = tree(&mut self.free_capsules.iter().map(ends));
-        for (tree, rows) in [(&self.sphere_tree, &mut self.sphere_tree_rows), (&self.capsule_tree, &mut self.capsule_tree_rows)] {
+        for (tree, rows) in [
+            (&self.sphere_tree, &mut self.sphere_tree_rows),
+            (&self.capsule_tree, &mut self.capsule_tree_rows),
+        ] {
             tree.rows(&mut rows.rows);
             rows.is_changed = true;
         }
@@ -348,8 +374,14 @@ impl HostColliders {
     /// The bounds of every triangle over the next frame.
     fn triangle_bounds(&self) -> Vec<Bounds> {
         let halves = [self.vertices.start(), self.vertices.target()];
-        let place = |vertex: u32| halves.map(|half| half[vertex as usize]).map(|[x, y, z, _]| ([x, y, z], 0.0));
-        self.colliders.mesh_triangles.iter().map(|corners| bounds_of(corners.iter().flat_map(|&vertex| place(vertex)))).collect()
+        let place = |vertex: u32| {
+            halves.map(|half| half[vertex as usize]).map(|[x, y, z, _]| ([x, y, z], 0.0))
+        };
+        self.colliders
+            .mesh_triangles
+            .iter()
+            .map(|corners| bounds_of(corners.iter().flat_map(|&vertex| place(vertex))))
+            .collect()
     }
 
     fn lens(&self) -> [u32; PART_COUNT] {
@@ -375,7 +407,9 @@ impl HostColliders {
         let lens = self.lens();
         if lens.iter().zip(&self.capacities).any(|(len, capacity)| len > capacity) {
             // A part that has grown once will grow again: room is left, so that the pool is not filled with old parts.
-            let room = |len: u32, capacity: u32| if len <= capacity { capacity } else { len.max(2 * capacity) };
+            let room = |len: u32, capacity: u32| {
+                if len <= capacity { capacity } else { len.max(2 * capacity) }
+            };
             self.capacities = std::array::from_fn(|part| room(lens[part], self.capacities[part]));
             self.mark_all();
         }
@@ -420,7 +454,8 @@ impl HostColliders {
         for (array, begin) in arrays.into_iter().zip(begins) {
             array.take_changed(|offset, rows| give(begin + offset, rows));
         }
-        for (rows, begin) in self.static_rows().into_iter().zip(&begins[Part::Capsules as usize..]) {
+        for (rows, begin) in self.static_rows().into_iter().zip(&begins[Part::Capsules as usize..])
+        {
             if std::mem::take(&mut rows.is_changed) && !rows.rows.is_empty() {
                 give(*begin, &rows.rows);
             }
@@ -476,12 +511,14 @@ impl HostColliders {
         }
         let begins = self.begins().map(|begin| input_begin + begin);
         let begin = |part: Part| begins[part as usize];
-        let halves = |array: &InterpolatedArray, part: Part| array.offsets().map(|half| begin(part) + half);
+        let halves =
+            |array: &InterpolatedArray, part: Part| array.offsets().map(|half| begin(part) + half);
         let [sphere_start, sphere_target] = halves(&self.spheres, Part::Spheres);
         let [plane_start, plane_target] = halves(&self.planes, Part::Planes);
         let [box_start, box_target] = halves(&self.boxes, Part::Boxes);
         let [vertex_start, vertex_target] = halves(&self.vertices, Part::Vertices);
-        let Colliders { spheres, capsules, planes, convexes, boxes, mesh_triangles, .. } = &self.colliders;
+        let Colliders { spheres, capsules, planes, convexes, boxes, mesh_triangles, .. } =
+            &self.colliders;
         let prepared_begin = scratch_begin;
         let nearest_begin = prepared_begin + self.prepared_len();
         ColliderFrame {
@@ -539,8 +576,13 @@ impl HostColliders {
             return JUMP;
         }
         let (start, target) = (self.vertices.start(), self.vertices.target());
-        let square = |(a, b): (&[f32; 4], &[f32; 4])| (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f32>();
-        let farthest = if self.vertices.has_target() { start.iter().zip(target).map(square).fold(0.0, f32::max) } else { 0.0 };
+        let square =
+            |(a, b): (&[f32; 4], &[f32; 4])| (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f32>();
+        let farthest = if self.vertices.has_target() {
+            start.iter().zip(target).map(square).fold(0.0, f32::max)
+        } else {
+            0.0
+        };
         // A little more than computed, for rounding.
         1.001 * farthest.sqrt() / steps.map_or(1.0, |steps| steps.iteration_count as f32)
     }
@@ -591,7 +633,10 @@ mod tests {
 
     #[test]
     fn a_part_that_outgrows_its_room_uploads_everything_anew() {
-        let mut host = HostColliders::new(&Colliders { spheres: vec![[0.0, 0.0, 0.0, 1.0]; 2], ..Default::default() });
+        let mut host = HostColliders::new(&Colliders {
+            spheres: vec![[0.0, 0.0, 0.0, 1.0]; 2],
+            ..Default::default()
+        });
         host.update();
         let first = host.input_len();
         let mut uploaded = 0;

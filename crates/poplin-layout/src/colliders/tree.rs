@@ -41,7 +41,11 @@ impl Tree {
     /// Sorts items into a tree by their boxes (PLOC: Meister, Bittner, 2018, by the crate `obvhs`).
     pub(super) fn new(bounds: &[Bounds]) -> Self {
         if bounds.len() < 2 {
-            let leaf = |(item, &bounds): (usize, &Bounds)| Node { bounds, escape: 1, item: Some(item as u32) };
+            let leaf = |(item, &bounds): (usize, &Bounds)| Node {
+                bounds,
+                escape: 1,
+                item: Some(item as u32),
+            };
             return Self { nodes: bounds.iter().enumerate().map(leaf).collect() };
         }
         let params = BvhBuildParams { max_prims_per_leaf: 1, ..BvhBuildParams::medium_build() };
@@ -62,7 +66,11 @@ impl Tree {
                     let item = source.is_leaf().then(|| bvh.primitive_indices[first]);
                     nodes.push(Node { bounds: source.aabb, escape: own as u32 + 1, item });
                     if item.is_none() {
-                        stack.extend([Visit::Leave(own), Visit::Enter(first + 1), Visit::Enter(first)]);
+                        stack.extend([
+                            Visit::Leave(own),
+                            Visit::Enter(first + 1),
+                            Visit::Enter(first),
+                        ]);
                     }
                 }
             }
@@ -136,10 +144,19 @@ mod tests {
             for round in 0..2 {
                 for (item, bounds) in bounds.iter().enumerate() {
                     let (found, visited) = walk(&tree, bounds.center().to_array());
-                    assert!(found.contains(&(item as u32)), "item {item} of {count} in round {round}");
-                    assert!(visited < 12 + 2 * count / 5, "{visited} of {} nodes", tree.node_count());
+                    assert!(
+                        found.contains(&(item as u32)),
+                        "item {item} of {count} in round {round}"
+                    );
+                    assert!(
+                        visited < 12 + 2 * count / 5,
+                        "{visited} of {} nodes",
+                        tree.node_count()
+                    );
                 }
-                bounds.iter_mut().for_each(|bounds| *bounds = Bounds::new(bounds.min * 1.5, bounds.max * 1.5));
+                bounds
+                    .iter_mut()
+                    .for_each(|bounds| *bounds = Bounds::new(bounds.min * 1.5, bounds.max * 1.5));
                 tree.refit(&bounds);
             }
         }

@@ -25,7 +25,12 @@ fn turn(columns: [&[f32; 4]; 3], v: Vec3) -> Vec3 {
 }
 
 /// Position and motion in the world of a particle; see the shader.
-fn gather_row(cloth: &ContactCloth, now: [f32; 4], before: Vec3, is_still: bool) -> ([f32; 4], [f32; 4]) {
+fn gather_row(
+    cloth: &ContactCloth,
+    now: [f32; 4],
+    before: Vec3,
+    is_still: bool,
+) -> ([f32; 4], [f32; 4]) {
     let axes = [&cloth.axis_x, &cloth.axis_y, &cloth.axis_z];
     let position = turn(axes, xyz(now)) + xyz(cloth.origin);
     let moved = xyz(now) - before;
@@ -45,22 +50,37 @@ struct Rows<'a> {
 
 impl ContactMemory {
     /// Brings the particles of all cloths into the world and finds their bounds.
-    pub(super) fn gather(&mut self, parameters: &ContactParameters, cloths: &[ContactCloth], bodies: &[ContactBody<'_>]) {
+    pub(super) fn gather(
+        &mut self,
+        parameters: &ContactParameters,
+        cloths: &[ContactCloth],
+        bodies: &[ContactBody<'_>],
+    ) {
         let count = parameters.row_count as usize;
         self.positions.resize(count, [0.0; 4]);
         self.motions.resize(count, [0.0; 4]);
         self.slots.resize(count, 0);
-        self.is_held = bodies.iter().map(|body| body.feedback.fault_count != 0 || body.feedback.is_asleep != 0).collect();
+        self.is_held = bodies
+            .iter()
+            .map(|body| body.feedback.fault_count != 0 || body.feedback.is_asleep != 0)
+            .collect();
         self.widest = cloths.iter().map(|cloth| cloth.radius).fold(0.0, f32::max);
         let mut work = Vec::with_capacity(cloths.len());
-        let mut rest = (self.positions.as_mut_slice(), self.motions.as_mut_slice(), self.slots.as_mut_slice());
+        let mut rest =
+            (self.positions.as_mut_slice(), self.motions.as_mut_slice(), self.slots.as_mut_slice());
         for (slot, (cloth, body)) in cloths.iter().zip(bodies).enumerate() {
             let own = cloth.particle_count as usize;
             let (positions, motions, slots);
             (positions, rest.0) = rest.0.split_at_mut(own);
             (motions, rest.1) = rest.1.split_at_mut(own);
             (slots, rest.2) = rest.2.split_at_mut(own);
-            work.push((slot, cloth, &*body.current, body.previous, Rows { positions, motions, slots }));
+            work.push((
+                slot,
+                cloth,
+                &*body.current,
+                body.previous,
+                Rows { positions, motions, slots },
+            ));
         }
         let is_held = &self.is_held;
         self.bounds = work
@@ -70,7 +90,8 @@ impl ContactMemory {
                 let mut bounds = [Vec3::splat(far), Vec3::splat(-far)];
                 rows.slots.fill(slot as u32);
                 for (i, (&now, &before)) in current.iter().zip(previous).enumerate() {
-                    (rows.positions[i], rows.motions[i]) = gather_row(cloth, now, xyz(before), is_held[slot]);
+                    (rows.positions[i], rows.motions[i]) =
+                        gather_row(cloth, now, xyz(before), is_held[slot]);
                     let position = xyz(rows.positions[i]);
                     bounds = [lower(bounds[0], position), higher(bounds[1], position)];
                 }
@@ -97,7 +118,10 @@ impl ContactMemory {
                 if self.bounds[b][0].x - self.bounds[a][1].x > cloths[a].radius + self.widest {
                     break;
                 }
-                if !(is_met[a] && is_met[b]) && wants(cloths, a as u32, b as u32) && self.bounds_meet(cloths, a, b) {
+                if !(is_met[a] && is_met[b])
+                    && wants(cloths, a as u32, b as u32)
+                    && self.bounds_meet(cloths, a, b)
+                {
                     (is_met[a], is_met[b]) = (true, true);
                 }
             }

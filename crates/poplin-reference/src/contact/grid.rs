@@ -18,15 +18,13 @@ impl ContactMemory {
         (0..self.positions.len())
             .into_par_iter()
             .with_min_len(1024)
-            .map(
-                |i| {
-                    if self.is_row_met(i) {
-                        bucket_of(parameters, cell_of(parameters, xyz(self.positions[i])))
-                    } else {
-                        NO_BUCKET
-                    }
-                },
-            )
+            .map(|i| {
+                if self.is_row_met(i) {
+                    bucket_of(parameters, cell_of(parameters, xyz(self.positions[i])))
+                } else {
+                    NO_BUCKET
+                }
+            })
             .collect_into_vec(&mut buckets);
         self.begins.clear();
         self.begins.resize(parameters.bucket_count as usize + 1, 0);
@@ -53,9 +51,16 @@ impl ContactMemory {
     }
 
     /// Calls `found` with the sorted places of the rows in the 27 cells around row i, in the order of the cells and their rows.
-    pub(super) fn for_neighbors(&self, parameters: &ContactParameters, i: usize, mut found: impl FnMut(Range<usize>)) {
+    pub(super) fn for_neighbors(
+        &self,
+        parameters: &ContactParameters,
+        i: usize,
+        mut found: impl FnMut(Range<usize>),
+    ) {
         let cell = cell_of(parameters, xyz(self.positions[i]));
-        let range = |first: u32, end: u32| self.begins[first as usize] as usize..self.begins[end as usize] as usize;
+        let range = |first: u32, end: u32| {
+            self.begins[first as usize] as usize..self.begins[end as usize] as usize
+        };
         for k in 0..9 {
             let first = line_of(parameters, cell, k);
             found(range(first, (first + 3).min(parameters.bucket_count)));

@@ -52,7 +52,12 @@ pub struct ContactMemory {
 impl ContactMemory {
     /// One pass: finds the particles of different cloths that touch and pushes them apart. `bodies` are the cloths of
     /// `cloths`, in their order. False if no cloth meets another: then nothing is moved, and another pass would not either.
-    pub fn pass(&mut self, parameters: &ContactParameters, cloths: &[ContactCloth], bodies: &mut [ContactBody<'_>]) -> bool {
+    pub fn pass(
+        &mut self,
+        parameters: &ContactParameters,
+        cloths: &[ContactCloth],
+        bodies: &mut [ContactBody<'_>],
+    ) -> bool {
         self.gather(parameters, cloths, bodies);
         self.meet(cloths);
         if !self.is_met.contains(&true) {

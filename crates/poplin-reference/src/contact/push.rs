@@ -12,13 +12,21 @@ const MIN_SQUARE: f32 = 1.0e-30;
 
 impl ContactMemory {
     /// Calls `touched` with the rows that row i touches, in the order of the 27 cells around it and of their rows.
-    fn for_contacts(&self, parameters: &ContactParameters, cloths: &[ContactCloth], i: usize, mut touched: impl FnMut(usize)) {
+    fn for_contacts(
+        &self,
+        parameters: &ContactParameters,
+        cloths: &[ContactCloth],
+        i: usize,
+        mut touched: impl FnMut(usize),
+    ) {
         let (place, radius) = (xyz(self.positions[i]), self.motions[i][3]);
         // Beyond this no row touches, whatever its radius: most are left out without a look at more than their place.
         let reach = radius + self.widest;
         let most = reach * reach;
         self.for_neighbors(parameters, i, |places| {
-            for (other, &j) in self.sorted_positions[places.clone()].iter().zip(&self.sorted[places]) {
+            for (other, &j) in
+                self.sorted_positions[places.clone()].iter().zip(&self.sorted[places])
+            {
                 let delta = place - xyz(*other);
                 let square = dot3(delta, delta);
                 if square < most {
@@ -65,7 +73,8 @@ impl ContactMemory {
         let share = own[3] / (own[3] + other[3]) / count.max(1) as f32;
         let relative = xyz(other_motion) - xyz(own_motion);
         let along = relative - normal * dot3(relative, normal);
-        push + normal * (parameters.stiffness * overlap * share) + along * (parameters.friction * share)
+        push + normal * (parameters.stiffness * overlap * share)
+            + along * (parameters.friction * share)
     }
 
     /// Whether row j moves so far that it wakes the sleeping cloth of row i.
@@ -75,7 +84,12 @@ impl ContactMemory {
     }
 
     /// Push of row i in its local frame \[m\], and whether its cloth is woken.
-    fn push_row(&self, parameters: &ContactParameters, cloths: &[ContactCloth], i: usize) -> (Vec3, bool) {
+    fn push_row(
+        &self,
+        parameters: &ContactParameters,
+        cloths: &[ContactCloth],
+        i: usize,
+    ) -> (Vec3, bool) {
         if !self.is_row_met(i) {
             return (Vec3::ZERO, false);
         }
@@ -100,7 +114,12 @@ impl ContactMemory {
     }
 
     /// Pushes every particle away from all that it touches; wakes sleeping cloths that are touched by something that moves.
-    pub(super) fn push(&mut self, parameters: &ContactParameters, cloths: &[ContactCloth], bodies: &mut [ContactBody<'_>]) {
+    pub(super) fn push(
+        &mut self,
+        parameters: &ContactParameters,
+        cloths: &[ContactCloth],
+        bodies: &mut [ContactBody<'_>],
+    ) {
         let mut pushes = std::mem::take(&mut self.pushes);
         let rows = (0..self.positions.len()).into_par_iter().with_min_len(256);
         let woken = std::sync::Mutex::new(Vec::new());
@@ -123,7 +142,12 @@ impl ContactMemory {
                 let row = cloth.row_begin as usize + i;
                 if self.positions[row][3] > 0.0 {
                     let push = pushes[row];
-                    *particle = [particle[0] + push.x, particle[1] + push.y, particle[2] + push.z, particle[3]];
+                    *particle = [
+                        particle[0] + push.x,
+                        particle[1] + push.y,
+                        particle[2] + push.z,
+                        particle[3],
+                    ];
                 }
             }
         });

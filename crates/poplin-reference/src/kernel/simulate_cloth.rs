@@ -19,7 +19,8 @@ use crate::stage::integrate::integrate_particle;
 use crate::stage::mass::restore_mass;
 use crate::stage::motion::constrain_motion;
 use crate::stage::self_collide::{
-    clear_cell, count_contacts, count_member, push_apart, scan_cells, scatter_member, sort_member, sum_cells,
+    clear_cell, count_contacts, count_member, push_apart, scan_cells, scatter_member, sort_member,
+    sum_cells,
 };
 use crate::stage::semi_implicit::solve_fiber;
 use crate::stage::separation::constrain_separation;
@@ -30,11 +31,17 @@ use crate::stage::wind::{blow_triangle, gather_wind};
 use crate::{ClothMemory, StageFunction, Team, Work};
 
 /// Brings faults and sleep counters into the workgroup; false if there is nothing to do.
-fn fetch_counters(memory: &mut ClothMemory<'_>, report: &mut Feedback, is_frame_start: bool, stages: StageMask) -> bool {
+fn fetch_counters(
+    memory: &mut ClothMemory<'_>,
+    report: &mut Feedback,
+    is_frame_start: bool,
+    stages: StageMask,
+) -> bool {
     let is_woken = report.wake_count != memory.cloth.wake_count;
     let pass_count = if is_woken { 0 } else { report.sleep_pass_count };
     if is_frame_start {
-        let is_asleep = stages.contains(Stage::Sleep) && pass_count >= memory.cloth.sleep_after_count;
+        let is_asleep =
+            stages.contains(Stage::Sleep) && pass_count >= memory.cloth.sleep_after_count;
         report.is_asleep = u32::from(is_asleep);
         report.sleep_frame_count += u32::from(is_asleep && memory.cloth.iteration_count > 0);
     }
@@ -89,44 +96,104 @@ pub fn simulate_cloth(
         memory.turn_columns = memory.cloth.turn_begin.wrapping_add(if k == 0 { 0 } else { 6 });
         if stages.intersects(StageMask::SHAPES) {
             let end = memory.prepared_count();
-            team.interval(memory, Work { name: "prepare_shape", begin: 0, end, run: prepare_shape });
+            team.interval(
+                memory,
+                Work { name: "prepare_shape", begin: 0, end, run: prepare_shape },
+            );
         }
         if stages.contains(Stage::Integrate) {
-            team.interval(memory, Work { name: "integrate_particle", begin: 0, end: particle_count, run: integrate_particle });
+            team.interval(
+                memory,
+                Work {
+                    name: "integrate_particle",
+                    begin: 0,
+                    end: particle_count,
+                    run: integrate_particle,
+                },
+            );
             if memory.fault_count != 0 {
                 break;
             }
         }
         if stages.contains(Stage::Wind) {
-            team.interval(memory, Work { name: "blow_triangle", begin: 0, end: memory.cloth.triangle_count, run: blow_triangle });
-            team.interval(memory, Work { name: "gather_wind", begin: 0, end: particle_count, run: gather_wind });
+            team.interval(
+                memory,
+                Work {
+                    name: "blow_triangle",
+                    begin: 0,
+                    end: memory.cloth.triangle_count,
+                    run: blow_triangle,
+                },
+            );
+            team.interval(
+                memory,
+                Work { name: "gather_wind", begin: 0, end: particle_count, run: gather_wind },
+            );
         }
         if stages.contains(Stage::Motion) {
-            team.interval(memory, Work { name: "constrain_motion", begin: 0, end: particle_count, run: constrain_motion });
+            team.interval(
+                memory,
+                Work {
+                    name: "constrain_motion",
+                    begin: 0,
+                    end: particle_count,
+                    run: constrain_motion,
+                },
+            );
         }
         if stages.contains(Stage::Tether) {
-            team.interval(memory, Work { name: "gather_anchor", begin: 0, end: memory.cloth.anchor_count, run: gather_anchor });
-            team.interval(memory, Work { name: "constrain_tethers", begin: 0, end: particle_count, run: constrain_tethers });
+            team.interval(
+                memory,
+                Work {
+                    name: "gather_anchor",
+                    begin: 0,
+                    end: memory.cloth.anchor_count,
+                    run: gather_anchor,
+                },
+            );
+            team.interval(
+                memory,
+                Work {
+                    name: "constrain_tethers",
+                    begin: 0,
+                    end: particle_count,
+                    run: constrain_tethers,
+                },
+            );
         }
         if stages.intersects(StageMask::FIBERS) {
             for constants in (phase_begin..phase_end).step_by(PHASE_ROWS as usize) {
                 memory.phase = memory.load_phase(constants);
                 let is_solved_by = |solver| memory.phase.fiber_solver == solver as u32;
-                let is_semi_implicit = stages.contains(Stage::SemiImplicit) && is_solved_by(FiberSolver::SemiImplicit);
-                let is_cyclic = stages.contains(Stage::CyclicReduction) && is_solved_by(FiberSolver::CyclicReduction);
-                let is_gauss_seidel = stages.contains(Stage::GaussSeidel) && is_solved_by(FiberSolver::GaussSeidel);
+                let is_semi_implicit =
+                    stages.contains(Stage::SemiImplicit) && is_solved_by(FiberSolver::SemiImplicit);
+                let is_cyclic = stages.contains(Stage::CyclicReduction)
+                    && is_solved_by(FiberSolver::CyclicReduction);
+                let is_gauss_seidel =
+                    stages.contains(Stage::GaussSeidel) && is_solved_by(FiberSolver::GaussSeidel);
                 for set in memory.phase.set_begin..memory.phase.set_end {
-                    let (begin, end) = (memory.fabric(set_begin + set), memory.fabric(set_begin + set + 1));
+                    let (begin, end) =
+                        (memory.fabric(set_begin + set), memory.fabric(set_begin + set + 1));
                     if is_cyclic {
                         memory.fibers = [begin, end];
-                        memory.edges = [begin, end].map(|fiber| memory.fabric(memory.cloth.fiber_begin + fiber));
+                        memory.edges = [begin, end]
+                            .map(|fiber| memory.fabric(memory.cloth.fiber_begin + fiber));
                         let [begin, end] = memory.edges;
-                        team.interval(memory, Work { name: "build_row", begin, end, run: build_row });
+                        team.interval(
+                            memory,
+                            Work { name: "build_row", begin, end, run: build_row },
+                        );
                         for round in 0..memory.phase.round_count {
                             memory.round = round;
-                            team.interval(memory, Work { name: "reduce_row", begin, end, run: reduce_row });
+                            team.interval(
+                                memory,
+                                Work { name: "reduce_row", begin, end, run: reduce_row },
+                            );
                         }
-                        team.interval(memory, Work { name: "pull_edge", begin, end, run: pull_edge });
+                        team.interval(
+                            memory,
+                            Work { name: "pull_edge", begin, end, run: pull_edge },
+                        );
                         team.work(Work { name: "move_edge", begin, end, run: move_edge });
                     }
                     if is_gauss_seidel {
@@ -146,43 +213,110 @@ pub fn simulate_cloth(
             }
         }
         if stages.contains(Stage::Separation) {
-            team.work(Work { name: "constrain_separation", begin: 0, end: particle_count, run: constrain_separation });
+            team.work(Work {
+                name: "constrain_separation",
+                begin: 0,
+                end: particle_count,
+                run: constrain_separation,
+            });
         }
         if stages.contains(Stage::SelfCollide) {
             memory.open_grid();
-            let (cells, members) = (memory.cells.len() as u32, memory.cloth.self_collision.member_count);
-            team.interval(memory, Work { name: "clear_cell", begin: 0, end: cells, run: clear_cell });
-            team.interval(memory, Work { name: "count_member", begin: 0, end: members, run: count_member });
-            team.interval(memory, Work { name: "sum_cells", begin: 0, end: GRID_PARTS, run: sum_cells });
-            team.interval(memory, Work { name: "scan_cells", begin: 0, end: GRID_PARTS, run: scan_cells });
-            team.interval(memory, Work { name: "scatter_member", begin: 0, end: members, run: scatter_member });
-            team.interval(memory, Work { name: "sort_member", begin: 0, end: members, run: sort_member });
-            team.interval(memory, Work { name: "count_contacts", begin: 0, end: members, run: count_contacts });
-            team.interval(memory, Work { name: "push_apart", begin: 0, end: members, run: push_apart });
+            let (cells, members) =
+                (memory.cells.len() as u32, memory.cloth.self_collision.member_count);
+            team.interval(
+                memory,
+                Work { name: "clear_cell", begin: 0, end: cells, run: clear_cell },
+            );
+            team.interval(
+                memory,
+                Work { name: "count_member", begin: 0, end: members, run: count_member },
+            );
+            team.interval(
+                memory,
+                Work { name: "sum_cells", begin: 0, end: GRID_PARTS, run: sum_cells },
+            );
+            team.interval(
+                memory,
+                Work { name: "scan_cells", begin: 0, end: GRID_PARTS, run: scan_cells },
+            );
+            team.interval(
+                memory,
+                Work { name: "scatter_member", begin: 0, end: members, run: scatter_member },
+            );
+            team.interval(
+                memory,
+                Work { name: "sort_member", begin: 0, end: members, run: sort_member },
+            );
+            team.interval(
+                memory,
+                Work { name: "count_contacts", begin: 0, end: members, run: count_contacts },
+            );
+            team.interval(
+                memory,
+                Work { name: "push_apart", begin: 0, end: members, run: push_apart },
+            );
         }
         if stages.contains(Stage::CollideConvex) {
-            team.work(Work { name: "collide_convex", begin: 0, end: particle_count, run: collide_convex });
+            team.work(Work {
+                name: "collide_convex",
+                begin: 0,
+                end: particle_count,
+                run: collide_convex,
+            });
         }
         if stages.contains(Stage::CollideBox) {
-            team.work(Work { name: "collide_box", begin: 0, end: particle_count, run: collide_box });
+            team.work(Work {
+                name: "collide_box",
+                begin: 0,
+                end: particle_count,
+                run: collide_box,
+            });
         }
         if stages.contains(Stage::CollideTriangle) {
-            team.work(Work { name: "collide_triangle", begin: 0, end: particle_count, run: collide_triangle });
+            team.work(Work {
+                name: "collide_triangle",
+                begin: 0,
+                end: particle_count,
+                run: collide_triangle,
+            });
         }
         if stages.contains(Stage::Mass) {
-            team.work(Work { name: "restore_mass", begin: 0, end: particle_count, run: restore_mass });
+            team.work(Work {
+                name: "restore_mass",
+                begin: 0,
+                end: particle_count,
+                run: restore_mass,
+            });
         }
         if stages.contains(Stage::CollideShape) {
-            team.work(Work { name: "collide_shape", begin: 0, end: particle_count, run: collide_shape });
+            team.work(Work {
+                name: "collide_shape",
+                begin: 0,
+                end: particle_count,
+                run: collide_shape,
+            });
         }
         if stages.contains(Stage::CollideContinuous) {
-            team.work(Work { name: "collide_continuous", begin: 0, end: particle_count, run: collide_continuous });
+            team.work(Work {
+                name: "collide_continuous",
+                begin: 0,
+                end: particle_count,
+                run: collide_continuous,
+            });
         }
         if stages.contains(Stage::CollideBody) {
-            let (chunk_end, body_end) = (chunk_count(particle_count), memory.cloth.colliders.body_count);
-            for (visit, sum) in [(weigh_contacts as StageFunction, sum_contacts as StageFunction), (push_chunk, sum_impulses)] {
+            let (chunk_end, body_end) =
+                (chunk_count(particle_count), memory.cloth.colliders.body_count);
+            for (visit, sum) in [
+                (weigh_contacts as StageFunction, sum_contacts as StageFunction),
+                (push_chunk, sum_impulses),
+            ] {
                 team.barrier(memory);
-                team.interval(memory, Work { name: "visit_chunk", begin: 0, end: chunk_end, run: visit });
+                team.interval(
+                    memory,
+                    Work { name: "visit_chunk", begin: 0, end: chunk_end, run: visit },
+                );
                 team.work(Work { name: "sum_chunks", begin: 0, end: body_end, run: sum });
             }
         }
@@ -190,7 +324,10 @@ pub fn simulate_cloth(
             team.barrier(memory);
             for bundles in virtual_begin..virtual_end {
                 let (begin, end) = (memory.fabric(bundles), memory.fabric(bundles + 1));
-                team.interval(memory, Work { name: "collide_bundle", begin, end, run: collide_bundle });
+                team.interval(
+                    memory,
+                    Work { name: "collide_bundle", begin, end, run: collide_bundle },
+                );
             }
         }
         if stages.contains(Stage::Sleep) {

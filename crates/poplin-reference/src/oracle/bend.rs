@@ -14,7 +14,8 @@ pub fn bend_angle([a, b, c, d]: [[f64; 3]; 4]) -> f64 {
     let (first, arm) = (across(c), across(d));
     let second = cross(axis, first);
     let turn = dot(arm, second).atan2(dot(arm, first));
-    (turn.rem_euclid(std::f64::consts::TAU) - std::f64::consts::PI).clamp(-std::f64::consts::PI, std::f64::consts::PI)
+    (turn.rem_euclid(std::f64::consts::TAU) - std::f64::consts::PI)
+        .clamp(-std::f64::consts::PI, std::f64::consts::PI)
 }
 
 /// Gradient of [`bend_angle`] at each of the four places [rad/m], by central differences over `step` \[m\].
@@ -24,7 +25,9 @@ pub fn bend_gradient(places: [[f64; 3]; 4], step: f64) -> [[f64; 3]; 4] {
         places[i][k] += shift;
         bend_angle(places)
     };
-    std::array::from_fn(|i| std::array::from_fn(|k| wrapped(at(i, k, step) - at(i, k, -step)) / (2.0 * step)))
+    std::array::from_fn(|i| {
+        std::array::from_fn(|k| wrapped(at(i, k, step) - at(i, k, -step)) / (2.0 * step))
+    })
 }
 
 /// The same angle in (-pi, pi].

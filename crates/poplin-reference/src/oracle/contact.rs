@@ -7,7 +7,13 @@ use super::vector::{along, dot, length, minus};
 /// Coulomb's law for positions: friction takes up to `friction` times the push off the sliding, and never more than all of it
 /// (Mueller et al., "Position Based Dynamics", 2006, section 3.4). The shapes' ways out `push_sum` give the normal, their
 /// mean over `count` the normal force.
-pub fn coulomb(way: [f64; 3], shape_way: [f64; 3], push_sum: [f64; 3], count: usize, friction: f64) -> [f64; 3] {
+pub fn coulomb(
+    way: [f64; 3],
+    shape_way: [f64; 3],
+    push_sum: [f64; 3],
+    count: usize,
+    friction: f64,
+) -> [f64; 3] {
     let push = length(push_sum);
     let relative = minus(way, shape_way);
     if push == 0.0 {

@@ -32,6 +32,8 @@ pub fn project_distance(
         relative_error -= soft.multiplier * relative_error.min(upper).max(lower);
     }
     let share = relative_error * stiffness / (w[0] + w[1]);
-    let move_by = |p: [f64; 3], factor: f64| [p[0] + d[0] * factor, p[1] + d[1] * factor, p[2] + d[2] * factor];
+    let move_by = |p: [f64; 3], factor: f64| {
+        [p[0] + d[0] * factor, p[1] + d[1] * factor, p[2] + d[2] * factor]
+    };
     [move_by(a, share * w[0]), move_by(b, -share * w[1])]
 }

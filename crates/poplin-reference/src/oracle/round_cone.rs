@@ -39,7 +39,12 @@ pub fn touch_round_cone(x: [f64; 3], a: Sphere, b: Sphere) -> RoundConeTouch {
     let d = minus(x, along(a.0, axis, share));
     let distance = length(d) - (a.1 + growth * share);
     let factor = if distance < 0.0 && length(d) > 0.0 { -distance / length(d) } else { 0.0 };
-    RoundConeTouch { distance, share, push: d.map(|x| x * factor), clearance: foot.abs().min((foot - 1.0).abs()) * length(axis) }
+    RoundConeTouch {
+        distance,
+        share,
+        push: d.map(|x| x * factor),
+        clearance: foot.abs().min((foot - 1.0).abs()) * length(axis),
+    }
 }
 
 /// What spheres and the capsules between them do to a point.

@@ -58,7 +58,11 @@ impl Apartness {
 
 /// Contacts that push along a direction, each by the mean of one and its cosine; at least 1.
 fn count_along(direction: [f64; 3], contacts: &[Contact]) -> f64 {
-    contacts.iter().map(|contact| 0.5 * (1.0 + dot(direction, contact.normal))).sum::<f64>().max(1.0)
+    contacts
+        .iter()
+        .map(|contact| 0.5 * (1.0 + dot(direction, contact.normal)))
+        .sum::<f64>()
+        .max(1.0)
 }
 
 /// Where the members go in one Jacobi step: each by the sum of its contacts, shared out by inverse mass (Mueller, "Cloth
@@ -71,12 +75,22 @@ pub fn push_apart(members: &[Member], rule: &Apartness) -> Vec<[f64; 3]> {
         let own = &members[a];
         contacts[a].iter().fold(own.position, |place, &Contact { other: b, normal, overlap }| {
             let other = &members[b];
-            let slip = minus(minus(own.position, own.previous), minus(other.position, other.previous));
+            let slip =
+                minus(minus(own.position, own.previous), minus(other.position, other.previous));
             let sideways = along(slip, normal, -dot(slip, normal));
             let weight = own.w / (own.w + other.w);
-            let count = count_along(normal, &contacts[a]).max(count_along(normal.map(|x| -x), &contacts[b]));
-            let pushed = along(place, normal, rule.stiffness * weight * (rule.relaxation / count).min(1.0) * overlap);
-            along(pushed, sideways, -rule.friction * weight / contacts[a].len().max(contacts[b].len()) as f64)
+            let count = count_along(normal, &contacts[a])
+                .max(count_along(normal.map(|x| -x), &contacts[b]));
+            let pushed = along(
+                place,
+                normal,
+                rule.stiffness * weight * (rule.relaxation / count).min(1.0) * overlap,
+            );
+            along(
+                pushed,
+                sideways,
+                -rule.friction * weight / contacts[a].len().max(contacts[b].len()) as f64,
+            )
         })
     };
     (0..members.len()).map(moved).collect()

@@ -30,13 +30,20 @@ impl Chain<'_> {
     /// Within the range all of it, but the edge gives way; outside, the share `multiplier` of the limit's error stays.
     fn error(&self, length: f64, rest_length: f64) -> (bool, f64) {
         let error = length - rest_length;
-        let Some(soft) = self.soft.filter(|soft| soft.compression_limit < soft.stretch_limit && soft.multiplier > 0.0) else {
+        let Some(soft) = self
+            .soft
+            .filter(|soft| soft.compression_limit < soft.stretch_limit && soft.multiplier > 0.0)
+        else {
             return (false, error);
         };
         let relative = 1.0 - rest_length / length;
         let limits = [1.0 - 1.0 / soft.compression_limit, 1.0 - 1.0 / soft.stretch_limit];
         let left = relative.clamp(limits[0], limits[1]);
-        if left == relative { (true, error) } else { (false, error - soft.multiplier * left * length) }
+        if left == relative {
+            (true, error)
+        } else {
+            (false, error - soft.multiplier * left * length)
+        }
     }
 }
 
@@ -61,7 +68,11 @@ pub struct ChainSolution {
 pub fn solve_chain(chain: &Chain<'_>) -> ChainSolution {
     let (x, w) = (chain.places, chain.inverse_masses);
     let count = chain.rest_lengths.len();
-    let is_active = |j: usize| w[j] + w[j + 1] > 0.0 && chain.rest_lengths[j] > 2e-7 && length(minus(x[j + 1], x[j])) > 1e-15;
+    let is_active = |j: usize| {
+        w[j] + w[j + 1] > 0.0
+            && chain.rest_lengths[j] > 2e-7
+            && length(minus(x[j + 1], x[j])) > 1e-15
+    };
     let edges: Vec<usize> = (0..count).filter(|&j| is_active(j)).collect();
     // The gradient of an edge at particle i.
     let gradient = |j: usize, i: usize| {
@@ -78,26 +89,36 @@ pub fn solve_chain(chain: &Chain<'_>) -> ChainSolution {
     let entry = |&j: &usize, &k: &usize| {
         let shared: f64 = (0..x.len()).map(|i| w[i] * dot(gradient(j, i), gradient(k, i))).sum();
         let (is_soft, _) = chain.error(length(minus(x[j + 1], x[j])), chain.rest_lengths[j]);
-        let give = chain.soft.filter(|_| is_soft).map_or(0.0, |soft| soft.multiplier / (1.0 - soft.multiplier).max(1e-6));
-        (1.0 + chain.damping) * shared + if j == k { chain.compliance + give * (w[j] + w[j + 1]) } else { 0.0 }
+        let give = chain
+            .soft
+            .filter(|_| is_soft)
+            .map_or(0.0, |soft| soft.multiplier / (1.0 - soft.multiplier).max(1e-6));
+        (1.0 + chain.damping) * shared
+            + if j == k { chain.compliance + give * (w[j] + w[j + 1]) } else { 0.0 }
     };
-    let matrix: Vec<Vec<f64>> = edges.iter().map(|j| edges.iter().map(|k| entry(j, k)).collect()).collect();
+    let matrix: Vec<Vec<f64>> =
+        edges.iter().map(|j| edges.iter().map(|k| entry(j, k)).collect()).collect();
     let right: Vec<f64> = edges
         .iter()
         .map(|&j| {
-            let rate: f64 = (j..=j + 1).map(|i| dot(gradient(j, i), minus(x[i], chain.previous[i]))).sum();
-            -chain.stiffness * chain.error(length(minus(x[j + 1], x[j])), chain.rest_lengths[j]).1 - chain.damping * rate
+            let rate: f64 =
+                (j..=j + 1).map(|i| dot(gradient(j, i), minus(x[i], chain.previous[i]))).sum();
+            -chain.stiffness * chain.error(length(minus(x[j + 1], x[j])), chain.rest_lengths[j]).1
+                - chain.damping * rate
         })
         .collect();
     let inverse = invert(&matrix);
-    let lambda: Vec<f64> = inverse.iter().map(|row| row.iter().zip(&right).map(|(a, b)| a * b).sum()).collect();
+    let lambda: Vec<f64> =
+        inverse.iter().map(|row| row.iter().zip(&right).map(|(a, b)| a * b).sum()).collect();
     let mut places = x.to_vec();
     for (&j, &lambda) in edges.iter().zip(&lambda) {
         for i in [j, j + 1] {
             places[i] = along(places[i], gradient(j, i), w[i] * lambda);
         }
     }
-    let norm = |matrix: &[Vec<f64>]| matrix.iter().map(|row| row.iter().map(|x| x.abs()).sum()).fold(0.0, f64::max);
+    let norm = |matrix: &[Vec<f64>]| {
+        matrix.iter().map(|row| row.iter().map(|x| x.abs()).sum()).fold(0.0, f64::max)
+    };
     let multiplier = lambda.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
     ChainSolution { places, inverse_norm: norm(&inverse), norm: norm(&matrix), multiplier }
 }
@@ -105,10 +126,19 @@ pub fn solve_chain(chain: &Chain<'_>) -> ChainSolution {
 /// Gauss and Jordan, with the largest pivot of each column.
 fn invert(matrix: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let n = matrix.len();
-    let mut rows: Vec<Vec<f64>> =
-        (0..n).map(|i| matrix[i].iter().copied().chain((0..n).map(|j| if i == j { 1.0 } else { 0.0 })).collect()).collect();
+    let mut rows: Vec<Vec<f64>> = (0..n)
+        .map(|i| {
+            matrix[i]
+                .iter()
+                .copied()
+                .chain((0..n).map(|j| if i == j { 1.0 } else { 0.0 }))
+                .collect()
+        })
+        .collect();
     for column in 0..n {
-        let best = (column..n).max_by(|&a, &b| rows[a][column].abs().total_cmp(&rows[b][column].abs())).unwrap_or(column);
+        let best = (column..n)
+            .max_by(|&a, &b| rows[a][column].abs().total_cmp(&rows[b][column].abs()))
+            .unwrap_or(column);
         rows.swap(column, best);
         let pivot = rows[column][column];
         rows[column].iter_mut().for_each(|x| *x /= pivot);

@@ -9,11 +9,19 @@ fn towards(x: [f64; 3], center: [f64; 3]) -> ([f64; 3], f64) {
 pub fn keep_inside(x: [f64; 3], center: [f64; 3], radius: f64, stiffness: f64) -> [f64; 3] {
     let (d, distance) = towards(x, center);
     let excess = distance - radius.max(0.0);
-    if excess <= 0.0 { x } else { std::array::from_fn(|k| x[k] + d[k] / distance * excess * stiffness) }
+    if excess <= 0.0 {
+        x
+    } else {
+        std::array::from_fn(|k| x[k] + d[k] / distance * excess * stiffness)
+    }
 }
 
 /// Moves `x` radially to the surface of the sphere if it is inside; at the very center there is no direction, and it stays.
 pub fn keep_outside(x: [f64; 3], center: [f64; 3], radius: f64) -> [f64; 3] {
     let (d, distance) = towards(x, center);
-    if distance >= radius || distance == 0.0 { x } else { std::array::from_fn(|k| center[k] - d[k] / distance * radius) }
+    if distance >= radius || distance == 0.0 {
+        x
+    } else {
+        std::array::from_fn(|k| center[k] - d[k] / distance * radius)
+    }
 }

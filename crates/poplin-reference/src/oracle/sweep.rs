@@ -52,7 +52,12 @@ pub struct SideSweep {
 ///
 /// Seen from the cone the point goes straight, and so do its way across the axis and the radius of the cone beside it:
 /// `|p(t)| = r(t)` is a quadratic, with the roots `middle -+ half`. On a hit the way is shortened as at a sphere.
-pub fn sweep_side(before: [f64; 3], now: [f64; 3], ends: [([f64; 3], f64); 2], shift: [f64; 3]) -> SideSweep {
+pub fn sweep_side(
+    before: [f64; 3],
+    now: [f64; 3],
+    ends: [([f64; 3], f64); 2],
+    shift: [f64; 3],
+) -> SideSweep {
     let [(a, ra), (b, rb)] = ends;
     let full = length(minus(b, a));
     let axis = minus(b, a).map(|x| x / full);
@@ -61,7 +66,9 @@ pub fn sweep_side(before: [f64; 3], now: [f64; 3], ends: [([f64; 3], f64); 2], s
     // The side is `radius = ra / cosine + slope * y` beside the place y on the axis.
     let start = minus(along(before, shift, 1.0), a);
     let end = minus(now, a);
-    let split = |d: [f64; 3]| (along(d, axis, -dot(d, axis)), (ra / cosine + slope * dot(d, axis)).max(0.0));
+    let split = |d: [f64; 3]| {
+        (along(d, axis, -dot(d, axis)), (ra / cosine + slope * dot(d, axis)).max(0.0))
+    };
     let ((p, r), (q, s)) = (split(start), split(end));
     let (way, growth) = (minus(q, p), s - r);
     let square = dot(way, way) - growth * growth;
@@ -74,7 +81,12 @@ pub fn sweep_side(before: [f64; 3], now: [f64; 3], ends: [([f64; 3], f64); 2], s
     let impact = along(start, minus(end, start), enter);
     let y = dot(impact, axis);
     let foot = (y + slope * length(along(impact, axis, -y))) / (full / 2.0) - 1.0;
-    let is_hit = square > 0.0 && half > 0.0 && offset < 0.8 && enter < 1.0 && middle > 0.0 && foot.abs() < 1.0;
+    let is_hit = square > 0.0
+        && half > 0.0
+        && offset < 0.8
+        && enter < 1.0
+        && middle > 0.0
+        && foot.abs() < 1.0;
     let share = if is_hit { enter + rest - rest * rest / (rest + half) } else { 1.0 };
     SideSweep { place: along(a, along(start, minus(end, start), share), 1.0), is_hit, offset, foot }
 }

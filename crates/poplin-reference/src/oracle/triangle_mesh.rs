@@ -42,7 +42,8 @@ fn place_triangle(x: [f64; 3], corners: [[f64; 3]; 3]) -> Option<TrianglePlace> 
     let height = dot(normal, minus(x, a));
     let foot = along(x, normal, -height);
     let sides = [[a, b], [b, c], [c, a]];
-    let is_within = sides.iter().all(|&[p, q]| dot(normal, cross(minus(q, p), minus(foot, p))) >= 0.0);
+    let is_within =
+        sides.iter().all(|&[p, q]| dot(normal, cross(minus(q, p), minus(foot, p))) >= 0.0);
     let reach = |p: &[f64; 3]| length(minus(x, *p));
     let on_sides = sides.map(|[p, q]| nearest_on_segment(x, p, q));
     let on_side = on_sides.into_iter().min_by(|p, q| reach(p).total_cmp(&reach(q)));
@@ -59,7 +60,8 @@ pub fn nearest_triangle(
     triangles: &[[u32; 3]],
     other: f64,
 ) -> Option<(usize, TrianglePlace, f64)> {
-    let place = |triangle: &[u32; 3]| place_triangle(x, triangle.map(|vertex| vertices[vertex as usize]));
+    let place =
+        |triangle: &[u32; 3]| place_triangle(x, triangle.map(|vertex| vertices[vertex as usize]));
     let places: Vec<_> = triangles.iter().map(place).collect();
     let mut best: Option<(usize, TrianglePlace)> = None;
     for (number, place) in places.iter().enumerate() {
@@ -70,7 +72,10 @@ pub fn nearest_triangle(
         }
     }
     let (number, nearest) = best?;
-    let elsewhere = places.iter().flatten().filter(|place| length(minus(place.push(), nearest.push())) > other);
-    let clearance = elsewhere.map(|place| place.square.sqrt() - nearest.square.sqrt()).fold(f64::INFINITY, f64::min);
+    let elsewhere =
+        places.iter().flatten().filter(|place| length(minus(place.push(), nearest.push())) > other);
+    let clearance = elsewhere
+        .map(|place| place.square.sqrt() - nearest.square.sqrt())
+        .fold(f64::INFINITY, f64::min);
     Some((number, nearest, clearance))
 }

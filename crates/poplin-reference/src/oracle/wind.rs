@@ -37,5 +37,7 @@ pub fn air_impulse(corners: [[f64; 3]; 3], way: [f64; 3], air: Air) -> [f64; 3] 
     let across: [f64; 3] = std::array::from_fn(|k| n[k] - cosine * u[k]);
     let sine = dot(across, across).sqrt();
     let pressure = air.density / 2.0 * double_area * length * length / air.step;
-    std::array::from_fn(|k| pressure * (air.drag * cosine.abs() * u[k] + air.lift * cosine * sine * across[k]))
+    std::array::from_fn(|k| {
+        pressure * (air.drag * cosine.abs() * u[k] + air.lift * cosine * sine * across[k])
+    })
 }

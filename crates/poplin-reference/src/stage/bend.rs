@@ -3,7 +3,9 @@
 use glam::Vec3;
 
 use crate::ClothMemory;
-use crate::math::{MIN_NORMAL_SQUARE, PI, TURN, atan2_portable, cross3, dot3, particle as pack, xyz};
+use crate::math::{
+    MIN_NORMAL_SQUARE, PI, TURN, atan2_portable, cross3, dot3, particle as pack, xyz,
+};
 
 /// Share of the longer side that the height of a triangle must exceed, squared: below it the triangle has no normal.
 const MIN_HEIGHT_SQUARE: f32 = 1.0e-10;
@@ -40,7 +42,8 @@ pub fn solve_bend(memory: &mut ClothMemory<'_>, bend: u32) {
         let edge_length = edge_square.sqrt();
         let unit_2 = normal_2 / square_2.sqrt();
         let unit_3 = normal_3 / square_3.sqrt();
-        let angle = atan2_portable(dot3(cross3(unit_2, unit_3), edge / edge_length), dot3(unit_2, unit_3));
+        let angle =
+            atan2_portable(dot3(cross3(unit_2, unit_3), edge / edge_length), dot3(unit_2, unit_3));
         let mut error = angle - memory.fabric_f32(row + 4);
         if error > PI {
             error -= TURN;
@@ -81,6 +84,9 @@ fn bend_way(memory: &ClothMemory<'_>, row: u32, k: u32, particle: [f32; 4], grad
 /// Moves the particle that stands at `row` in `fabric_pool` by an impulse, if it has mass.
 fn push_bend(memory: &mut ClothMemory<'_>, row: u32, particle: [f32; 4], impulse: Vec3) {
     if particle[3] > 0.0 {
-        memory.store_current(memory.fabric(row), pack(xyz(particle) + impulse * particle[3], particle[3]));
+        memory.store_current(
+            memory.fabric(row),
+            pack(xyz(particle) + impulse * particle[3], particle[3]),
+        );
     }
 }

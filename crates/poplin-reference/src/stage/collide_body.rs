@@ -50,7 +50,8 @@ fn load_body(memory: &ClothMemory<'_>, b: u32) -> Body {
     let is_later = f32::from(u8::from(memory.iteration.bias[3] > 0.0));
     let linear = xyz(memory.load_scratch(row)) * is_later;
     let angular = xyz(memory.load_scratch(row + 1)) * is_later;
-    let time = memory.iteration.velocity_scale[3] / memory.cloth.colliders.move_share * memory.cloth.colliders.step;
+    let time = memory.iteration.velocity_scale[3] / memory.cloth.colliders.move_share
+        * memory.cloth.colliders.step;
     Body {
         center: xyz(center) + xyz(velocity) * time,
         inverse_mass: center[3],
@@ -86,7 +87,9 @@ fn touch_body(memory: &mut ClothMemory<'_>, b: u32, i: u32, x: Vec3) -> Contacts
 }
 
 fn approach(memory: &ClothMemory<'_>, body: &Body, x: Vec3, before: Vec3) -> Vec3 {
-    (x - before) / memory.cloth.colliders.step - body.velocity - cross3(body.angular_velocity, x - body.center)
+    (x - before) / memory.cloth.colliders.step
+        - body.velocity
+        - cross3(body.angular_velocity, x - body.center)
 }
 
 fn body_split(body: &Body, w: f32) -> f32 {
@@ -141,7 +144,8 @@ pub fn visit_chunk(memory: &mut ClothMemory<'_>, c: u32, is_counting: bool) {
                         linear.y += 1.0;
                     }
                 } else {
-                    let meeting = Meeting { i, particle, before, contacts, normal, velocity, speed };
+                    let meeting =
+                        Meeting { i, particle, before, contacts, normal, velocity, speed };
                     let impulse = exchange(memory, &body, &meeting);
                     linear -= impulse;
                     angular -= cross3(xyz(particle) - body.center, impulse);

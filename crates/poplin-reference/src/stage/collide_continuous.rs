@@ -26,7 +26,8 @@ struct Sweep {
 
 fn is_in_reach(memory: &ClothMemory<'_>, a: u32, b: u32, x: Vec3) -> bool {
     let reach = memory.cloth.colliders.continuous_reach;
-    let [a_now, a_before, b_now, b_before] = [a, a + 1, b, b + 1].map(|row| memory.load_scratch(row));
+    let [a_now, a_before, b_now, b_before] =
+        [a, a + 1, b, b + 1].map(|row| memory.load_scratch(row));
     let low_a = (xyz(a_now) - a_now[3] * reach).min(xyz(a_before) - a_before[3] * reach);
     let low_b = (xyz(b_now) - b_now[3] * reach).min(xyz(b_before) - b_before[3] * reach);
     let high_a = (xyz(a_now) + a_now[3] * reach).max(xyz(a_before) + a_before[3] * reach);
@@ -44,7 +45,8 @@ fn sweep_capsule(memory: &ClothMemory<'_>, c: u32, sweep: &mut Sweep) {
         let d = sweep.x - cone.center;
         let radius_before = (dot3(e, old.axis) * old.slope + old.radius).max(0.0);
         let radius_now = (dot3(d, cone.axis) * cone.slope + cone.radius).max(0.0);
-        let impact = find_impact(cross3(e, old.axis), cross3(d, cone.axis), radius_before, radius_now);
+        let impact =
+            find_impact(cross3(e, old.axis), cross3(d, cone.axis), radius_before, radius_now);
         if impact.is_hit {
             let way = e - d;
             let place = e - way * impact.time;
@@ -78,7 +80,8 @@ fn is_sphere_passed(memory: &ClothMemory<'_>, s: u32, x: Vec3, hits: &Hits) -> b
     for k in capsules + memory.load_number(begins + s)..end {
         let capsule = memory.load_number(k);
         let own_bit = if memory.capsule_ends(capsule)[0] == s { 1 } else { 2 };
-        let mut is_done = touch_cone(&memory.load_cone(memory.capsule_row(capsule)), x).side == Side::Outside;
+        let mut is_done =
+            touch_cone(&memory.load_cone(memory.capsule_row(capsule)), x).side == Side::Outside;
         for hit in &hits.capsules[..hit_count as usize] {
             if hit / 4 == capsule {
                 is_done = hit & own_bit == 0;
@@ -91,7 +94,9 @@ fn is_sphere_passed(memory: &ClothMemory<'_>, s: u32, x: Vec3, hits: &Hits) -> b
 
 fn sweep_sphere(memory: &ClothMemory<'_>, s: u32, sweep: &mut Sweep) {
     let row = memory.sphere_row(s);
-    if is_in_reach(memory, row, row, sweep.end) && !is_sphere_passed(memory, s, sweep.x, &sweep.hits) {
+    if is_in_reach(memory, row, row, sweep.end)
+        && !is_sphere_passed(memory, s, sweep.x, &sweep.hits)
+    {
         let sphere = memory.load_scratch(row);
         let old = memory.load_scratch(row + 1);
         let e = sweep.before - xyz(old);
@@ -115,12 +120,24 @@ fn sweep_sphere(memory: &ClothMemory<'_>, s: u32, sweep: &mut Sweep) {
 pub fn collide_continuous(memory: &mut ClothMemory<'_>, i: u32) {
     let particle = memory.load_current(i);
     let before = xyz(memory.load_previous(i));
-    let mut sweep = Sweep { before, end: xyz(particle), x: xyz(particle), contacts: Contacts::default(), hits: Hits::default() };
+    let mut sweep = Sweep {
+        before,
+        end: xyz(particle),
+        x: xyz(particle),
+        contacts: Contacts::default(),
+        hits: Hits::default(),
+    };
     let (low, high) = (sweep.x.min(before), sweep.x.max(before));
     let shapes = memory.cloth.colliders;
     let mut node = 0;
     loop {
-        let item = memory.next_item(shapes.capsule_tree_begin, shapes.capsule_tree_count, &mut node, low, high);
+        let item = memory.next_item(
+            shapes.capsule_tree_begin,
+            shapes.capsule_tree_count,
+            &mut node,
+            low,
+            high,
+        );
         if item == 0 {
             break;
         }
@@ -128,7 +145,13 @@ pub fn collide_continuous(memory: &mut ClothMemory<'_>, i: u32) {
     }
     node = 0;
     loop {
-        let item = memory.next_item(shapes.sphere_tree_begin, shapes.sphere_tree_count, &mut node, low, high);
+        let item = memory.next_item(
+            shapes.sphere_tree_begin,
+            shapes.sphere_tree_count,
+            &mut node,
+            low,
+            high,
+        );
         if item == 0 {
             break;
         }

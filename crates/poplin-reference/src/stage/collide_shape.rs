@@ -32,7 +32,9 @@ fn is_sphere_covered(memory: &ClothMemory<'_>, s: u32, x: Vec3) -> bool {
         let capsule = memory.load_number(k);
         let side = touch_cone(&memory.load_cone(memory.capsule_row(capsule)), x).side;
         let is_first = memory.capsule_ends(capsule)[0] == s;
-        let is_own = side == Side::Off || (side == Side::Before && is_first) || (side == Side::Beyond && !is_first);
+        let is_own = side == Side::Off
+            || (side == Side::Before && is_first)
+            || (side == Side::Beyond && !is_first);
         is_covered = is_covered || !is_own;
     }
     is_covered
@@ -56,19 +58,31 @@ pub(crate) fn touch_shapes(memory: &ClothMemory<'_>, x: Vec3) -> Contacts {
     let mut contacts = Contacts::default();
     let mut node = 0;
     loop {
-        let item = memory.next_item(shapes.capsule_tree_begin, shapes.capsule_tree_count, &mut node, x, x);
+        let item =
+            memory.next_item(shapes.capsule_tree_begin, shapes.capsule_tree_count, &mut node, x, x);
         if item == 0 {
             break;
         }
-        touch_capsule(memory, memory.load_number(shapes.free_capsule_begin + item - 1), x, &mut contacts);
+        touch_capsule(
+            memory,
+            memory.load_number(shapes.free_capsule_begin + item - 1),
+            x,
+            &mut contacts,
+        );
     }
     node = 0;
     loop {
-        let item = memory.next_item(shapes.sphere_tree_begin, shapes.sphere_tree_count, &mut node, x, x);
+        let item =
+            memory.next_item(shapes.sphere_tree_begin, shapes.sphere_tree_count, &mut node, x, x);
         if item == 0 {
             break;
         }
-        touch_sphere(memory, memory.load_number(shapes.free_sphere_begin + item - 1), x, &mut contacts);
+        touch_sphere(
+            memory,
+            memory.load_number(shapes.free_sphere_begin + item - 1),
+            x,
+            &mut contacts,
+        );
     }
     contacts
 }

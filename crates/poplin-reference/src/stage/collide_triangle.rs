@@ -27,7 +27,12 @@ fn triangle_corners(memory: &ClothMemory<'_>, t: u32) -> [u32; 3] {
 #[inline]
 fn load_vertex(memory: &ClothMemory<'_>, v: u32) -> Vec3 {
     let shapes = &memory.cloth.colliders;
-    xyz(memory.load_at(shapes.vertex_start, shapes.vertex_target, v, memory.iteration.velocity_scale[3]))
+    xyz(memory.load_at(
+        shapes.vertex_start,
+        shapes.vertex_target,
+        v,
+        memory.iteration.velocity_scale[3],
+    ))
 }
 
 /// How triangle t lies to x; far away if it has no area.
@@ -39,7 +44,8 @@ fn touch_triangle(memory: &ClothMemory<'_>, t: u32, x: Vec3) -> TriangleTouch {
     let p = x - a;
     let normal = cross3(ab, ac);
     let normal_square = dot3(normal, normal);
-    let mut touch = TriangleTouch { square: 3.0e38, height: 0.0, normal: Vec3::ZERO, shares: Vec2::ZERO };
+    let mut touch =
+        TriangleTouch { square: 3.0e38, height: 0.0, normal: Vec3::ZERO, shares: Vec2::ZERO };
     if normal_square > MIN_NORMAL_SQUARE {
         touch.normal = normal / normal_square.sqrt();
         touch.height = dot3(touch.normal, p);
@@ -88,14 +94,17 @@ pub(crate) fn touch_mesh(memory: &mut ClothMemory<'_>, i: u32, x: Vec3, contacts
     let is_clear = is_closed && (nearby.clearance > 0.0 || !memory.meets_node(tree, x, x));
     if !is_clear {
         let mut nearest = 0;
-        let mut touch = TriangleTouch { square: 3.0e38, height: 0.0, normal: Vec3::ZERO, shares: Vec2::ZERO };
+        let mut touch =
+            TriangleTouch { square: 3.0e38, height: 0.0, normal: Vec3::ZERO, shares: Vec2::ZERO };
         let mut candidate = 1 + nearby.triangle.min(memory.cloth.colliders.triangle_count - 1);
         let mut node = 0;
         while candidate > 0 || node < memory.cloth.colliders.triangle_tree_count {
             if candidate > 0 {
                 let triangle = candidate - 1;
                 let other = touch_triangle(memory, triangle, x);
-                if other.square < touch.square || (other.square == touch.square && triangle < nearest) {
+                if other.square < touch.square
+                    || (other.square == touch.square && triangle < nearest)
+                {
                     touch = other;
                     nearest = triangle;
                 }
@@ -128,7 +137,8 @@ fn triangle_move(memory: &ClothMemory<'_>, t: u32, shares: Vec2) -> Vec3 {
 
 fn vertex_move(memory: &ClothMemory<'_>, v: u32) -> Vec3 {
     let shapes = &memory.cloth.colliders;
-    xyz(memory.input_pool[(shapes.vertex_target + v) as usize]) - xyz(memory.input_pool[(shapes.vertex_start + v) as usize])
+    xyz(memory.input_pool[(shapes.vertex_target + v) as usize])
+        - xyz(memory.input_pool[(shapes.vertex_start + v) as usize])
 }
 
 /// Pushes particle i out of the mesh.

@@ -4,7 +4,9 @@ use glam::Vec3;
 
 use crate::ClothMemory;
 use crate::math::{dot3, particle as pack, xyz};
-use crate::stage::semi_implicit::{MIN_PIVOT_SHARE, edge_direction, edge_equation, fiber_row, way_of};
+use crate::stage::semi_implicit::{
+    MIN_PIVOT_SHARE, edge_direction, edge_equation, fiber_row, way_of,
+};
 
 /// Where row `edge` stands before round `round`; see the shader.
 fn cyclic_row(memory: &ClothMemory<'_>, edge: u32, round: u32) -> usize {
@@ -38,7 +40,8 @@ pub fn build_row(memory: &mut ClothMemory<'_>, edge: u32) {
     let mut row = [0.0, 0.0, 0.0, (fiber - memory.fibers[0]) as f32];
     if dot3(direction, direction) > 0.0 {
         let way = way_of(memory, pb, b) - way_of(memory, pa, a);
-        let [diagonal, right] = edge_equation(pa, pb, way, memory.rest_length_of(edge), direction, &phase);
+        let [diagonal, right] =
+            edge_equation(pa, pb, way, memory.rest_length_of(edge), direction, &phase);
         let scale = 1.0 + phase.damping;
         if edge > memory.fabric(memory.cloth.fiber_begin + fiber) {
             let far = memory.load_current(memory.fabric(vertices + edge - 1));
@@ -66,7 +69,8 @@ pub fn reduce_row(memory: &mut ClothMemory<'_>, edge: u32) {
     let pivot = ((1.0 - row[0] * low[1]) - row[1] * high[0]).max(MIN_PIVOT_SHARE);
     let right = (row[2] - row[0] * low[2]) - row[1] * high[2];
     let place = cyclic_row(memory, edge, round + 1);
-    memory.scratch[place] = [-(row[0] * low[0]) / pivot, -(row[1] * high[1]) / pivot, right / pivot, row[3]];
+    memory.scratch[place] =
+        [-(row[0] * low[0]) / pivot, -(row[1] * high[1]) / pivot, right / pivot, row[3]];
 }
 
 /// Turns the multiplier of an edge into its pull; see the shader.

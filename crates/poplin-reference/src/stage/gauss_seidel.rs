@@ -30,7 +30,8 @@ pub fn project_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
         error -= phase.multiplier * phase.compression.max(error.min(phase.stretch));
         let mut weight = EPSILON + pa[3] + pb[3];
         if phase.compliance > 0.0 && rest_length > EPSILON {
-            let way = (xyz(pb) - xyz(memory.load_previous(b))) - (xyz(pa) - xyz(memory.load_previous(a)));
+            let way =
+                (xyz(pb) - xyz(memory.load_previous(b))) - (xyz(pa) - xyz(memory.load_previous(a)));
             error += phase.damping * (dot3(delta, way) / guarded_square(delta));
             weight = weight + phase.damping * (pa[3] + pb[3]) + phase.compliance;
         }

@@ -16,14 +16,17 @@ pub fn integrate_particle(memory: &mut ClothMemory<'_>, i: u32) {
     if before[3] > 0.0 {
         let iteration = memory.iteration;
         let here = xyz(particle);
-        let mut position = here + (here - xyz(before)) * xyz(iteration.velocity_scale) + xyz(iteration.bias);
+        let mut position =
+            here + (here - xyz(before)) * xyz(iteration.velocity_scale) + xyz(iteration.bias);
         if memory.cloth.turn_begin != NO_OFFSET {
             let columns = memory.turn_columns;
-            let turned = memory.multiply_columns(columns, xyz(before)) + memory.multiply_columns(columns + 3, here);
+            let turned = memory.multiply_columns(columns, xyz(before))
+                + memory.multiply_columns(columns + 3, here);
             position = here + turned + xyz(iteration.bias);
         }
         if memory.cloth.acceleration_begin != NO_OFFSET {
-            let acceleration: Vec3 = xyz(memory.input_pool[(memory.cloth.acceleration_begin + i) as usize]);
+            let acceleration: Vec3 =
+                xyz(memory.input_pool[(memory.cloth.acceleration_begin + i) as usize]);
             position += acceleration * memory.cloth.acceleration_scale;
         }
         let max_move = memory.cloth.self_collision.max_move;

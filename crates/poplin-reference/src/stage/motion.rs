@@ -14,6 +14,9 @@ pub fn constrain_motion(memory: &mut ClothMemory<'_>, i: u32) {
         if radius <= 0.0 {
             particle[3] = 0.0;
         }
-        memory.store_current(i, pack(xyz(particle) + delta * (slack * memory.cloth.motion_stiffness), particle[3]));
+        memory.store_current(
+            i,
+            pack(xyz(particle) + delta * (slack * memory.cloth.motion_stiffness), particle[3]),
+        );
     }
 }

@@ -44,7 +44,8 @@ fn load_member(memory: &ClothMemory<'_>, k: u32) -> u32 {
 /// Bucket of the cell that holds a position.
 #[inline]
 fn bucket_of(memory: &ClothMemory<'_>, position: Vec3) -> u32 {
-    let scaled = (position * memory.cloth.self_collision.inverse_cell).clamp(Vec3::splat(-MAX_CELL), Vec3::splat(MAX_CELL));
+    let scaled = (position * memory.cloth.self_collision.inverse_cell)
+        .clamp(Vec3::splat(-MAX_CELL), Vec3::splat(MAX_CELL));
     // The whole number below: `floor` is a call into the library on older x86.
     let whole = scaled.as_ivec3();
     let cell = whole - IVec3::select(scaled.cmplt(whole.as_vec3()), IVec3::ONE, IVec3::ZERO);
@@ -111,7 +112,8 @@ pub fn sort_member(memory: &mut ClothMemory<'_>, slot: u32) {
 /// Square of the distance at which particles i and j are kept apart.
 #[inline]
 fn kept_square(memory: &ClothMemory<'_>, i: u32, j: u32) -> f32 {
-    let rest = |i: u32| xyz(memory.input_pool[(memory.cloth.self_collision.rest_begin + i) as usize]);
+    let rest =
+        |i: u32| xyz(memory.input_pool[(memory.cloth.self_collision.rest_begin + i) as usize]);
     let between = rest(i) - rest(j);
     let distance = memory.cloth.self_collision.distance;
     (distance * distance).min(REST_SHARE_SQUARE * dot3(between, between))
@@ -206,7 +208,8 @@ pub fn push_apart(memory: &mut ClothMemory<'_>, slot: u32) {
                 let normal = normal_of(a, b, length, i, j);
                 let others = contacts(other);
                 let weight = a[3] / (a[3] + b[3]);
-                let count = contacts_along(normal, own_contacts).max(contacts_along(-normal, others));
+                let count =
+                    contacts_along(normal, own_contacts).max(contacts_along(-normal, others));
                 let push_share = own.stiffness * weight * (RELAXATION / count).min(1.0);
                 let friction_share = own.friction * weight / own_contacts[3].max(others[3]);
                 let move_j = xyz(b) - xyz(memory.load_previous(j));

@@ -42,7 +42,8 @@ pub(crate) fn edge_equation(
         if relative >= phase.compression && relative <= phase.stretch {
             diagonal += phase.softness * (pa[3] + pb[3]);
         } else {
-            error -= phase.multiplier * (if relative > 0.0 { phase.stretch } else { phase.compression } * length);
+            error -= phase.multiplier
+                * (if relative > 0.0 { phase.stretch } else { phase.compression } * length);
         }
     }
     [diagonal, -phase.stiffness * error - phase.damping * dot3(direction, way)]
@@ -77,7 +78,8 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
         let mut value = 0.0;
         let mut pivot = 1.0;
         if dot3(direction, direction) > 0.0 {
-            let [diagonal, right] = edge_equation(pa, pb, way_b - way_a, rest_length, direction, &phase);
+            let [diagonal, right] =
+                edge_equation(pa, pb, way_b - way_a, rest_length, direction, &phase);
             let mut between = -scale * pa[3] * dot3(last_direction, direction);
             let taken = between * (between / last_pivot);
             let share = if is_held && pb[3] == 0.0 { MIN_HELD_SHARE } else { MIN_PIVOT_SHARE };

@@ -20,7 +20,8 @@ pub fn is_sleep_test(memory: &ClothMemory<'_>) -> bool {
 pub fn count_sleep(memory: &mut ClothMemory<'_>, _lane: u32) {
     let sleep_time = memory.sleep_time + memory.cloth.sleep_step;
     if sleep_time >= memory.cloth.sleep_interval {
-        memory.sleep_pass_count = if memory.restless == 0 { memory.sleep_pass_count + 1 } else { 0 };
+        memory.sleep_pass_count =
+            if memory.restless == 0 { memory.sleep_pass_count + 1 } else { 0 };
         memory.sleep_time = sleep_time - memory.cloth.sleep_interval;
     } else {
         memory.sleep_time = sleep_time;

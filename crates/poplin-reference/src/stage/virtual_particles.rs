@@ -38,11 +38,18 @@ pub fn collide_bundle(memory: &mut ClothMemory<'_>, bundle: u32) {
                 let particle = memory.load_current(corner);
                 if particle[3] > 0.0 {
                     let w = particle[3] * (1.0 - weight * loss).max(0.0);
-                    let way = if memory.cloth.colliders.friction_holds != 0 { push - slide } else { push };
+                    let way = if memory.cloth.colliders.friction_holds != 0 {
+                        push - slide
+                    } else {
+                        push
+                    };
                     memory.store_current(corner, pack(xyz(particle) + way * share, w));
                     if memory.cloth.colliders.friction_holds == 0 {
                         let previous_particle = memory.load_previous(corner);
-                        memory.store_previous(corner, pack(xyz(previous_particle) + slide * share, previous_particle[3]));
+                        memory.store_previous(
+                            corner,
+                            pack(xyz(previous_particle) + slide * share, previous_particle[3]),
+                        );
                     }
                 }
             }

@@ -54,7 +54,8 @@ pub(crate) fn residuals(cloths: &[Named], folder: &Path) -> std::io::Result<Vec<
         for mix in Mix::ALL {
             let strains = FreeFall::new(cloth, mix).residuals(COUNTS[COUNTS.len() - 1]);
             for (count, strain) in strains.iter().enumerate() {
-                let numbers = [count as f32, strain.rms, strain.p99, strain.max].map(|number| number.to_string());
+                let numbers = [count as f32, strain.rms, strain.p99, strain.max]
+                    .map(|number| number.to_string());
                 csv.push([name.clone(), mix.name().to_owned()].into_iter().chain(numbers));
             }
             curves.push(Curve { cloth: name.clone(), mix, strains });
@@ -62,14 +63,20 @@ pub(crate) fn residuals(cloths: &[Named], folder: &Path) -> std::io::Result<Vec<
     }
     csv.write_csv(&folder.join("residuals.csv"))?;
 
-    let curve = |named: &Named, mix: Mix| curves.iter().find(|curve| curve.cloth == named.name && curve.mix == mix);
+    let curve = |named: &Named, mix: Mix| {
+        curves.iter().find(|curve| curve.cloth == named.name && curve.mix == mix)
+    };
     let rms = |mix: Mix, count: usize| {
-        shown(cloths).map(move |named| curve(named, mix).map_or_else(String::new, |curve| percent(curve.strains[count].rms)))
+        shown(cloths).map(move |named| {
+            curve(named, mix).map_or_else(String::new, |curve| percent(curve.strains[count].rms))
+        })
     };
     let mut table = Table::new(header("RMS of the strain [%]", cloths));
     table.push(std::iter::once("after the fall".to_owned()).chain(rms(Mix::GaussSeidel, 0)));
     for count in COUNTS {
-        table.push(std::iter::once(format!("Gauss-Seidel, {count}")).chain(rms(Mix::GaussSeidel, count)));
+        table.push(
+            std::iter::once(format!("Gauss-Seidel, {count}")).chain(rms(Mix::GaussSeidel, count)),
+        );
     }
     for mix in [Mix::Vertical, Mix::Stretch, Mix::All] {
         for count in [1, 2] {
@@ -95,12 +102,16 @@ pub(crate) fn residuals(cloths: &[Named], folder: &Path) -> std::io::Result<Vec<
 /// Prints what an iteration costs.
 pub(crate) fn costs(cloths: &[Named], folder: &Path) -> std::io::Result<()> {
     let mut csv = Table::new(["cloth", "solver", "microseconds", "share of Gauss-Seidel"]);
-    let mut table = Table::new(["microseconds an iteration"].into_iter().chain(Mix::ALL.map(Mix::name)));
+    let mut table =
+        Table::new(["microseconds an iteration"].into_iter().chain(Mix::ALL.map(Mix::name)));
     for Named { name, cloth, .. } in cloths {
         let mut falls = Mix::ALL.map(|mix| FreeFall::new(cloth, mix));
         let mut times: [Vec<Duration>; 4] = Default::default();
         for _ in 0..TIMED {
-            falls.iter_mut().zip(&mut times).for_each(|(fall, times)| times.push(fall.time_iteration()));
+            falls
+                .iter_mut()
+                .zip(&mut times)
+                .for_each(|(fall, times)| times.push(fall.time_iteration()));
         }
         let medians = times.map(|mut times| {
             times.sort();
@@ -120,20 +131,43 @@ pub(crate) fn costs(cloths: &[Named], folder: &Path) -> std::io::Result<()> {
 
 /// Prints how cloths hang at rest, at so many steps per second.
 pub(crate) fn at_rest(cloths: &[Named], frequencies: &[u32], folder: &Path) -> std::io::Result<()> {
-    let mut csv = Table::new(["cloth", "steps per second", "solver", "passes", "p99", "mean", "elongation", "speed"]);
+    let mut csv = Table::new([
+        "cloth",
+        "steps per second",
+        "solver",
+        "passes",
+        "p99",
+        "mean",
+        "elongation",
+        "speed",
+    ]);
     let rows = COUNTS.map(|count| (Mix::GaussSeidel, count as u32)).into_iter();
-    let whole = [Mix::Vertical, Mix::Stretch, Mix::All].into_iter().flat_map(|mix| PASSES.map(|count| (mix, count)));
+    let whole = [Mix::Vertical, Mix::Stretch, Mix::All]
+        .into_iter()
+        .flat_map(|mix| PASSES.map(|count| (mix, count)));
     let rows: Vec<_> = rows.chain(whole).collect();
     for &frequency in frequencies {
         let mut table = Table::new(header("p99 strain, elongation [%]", cloths));
         for &(mix, passes) in &rows {
             let cells = shown(cloths).map(|named| {
                 let hanging = hang(&named.cloth, mix, frequency, passes);
-                let (strain, elongation, speed) = (hanging.strain, hanging.elongation, hanging.speed);
-                let numbers = [strain.p99, strain.mean, elongation, speed].map(|number| number.to_string());
-                let names = [named.name.clone(), frequency.to_string(), mix.name().to_owned(), passes.to_string()];
+                let (strain, elongation, speed) =
+                    (hanging.strain, hanging.elongation, hanging.speed);
+                let numbers =
+                    [strain.p99, strain.mean, elongation, speed].map(|number| number.to_string());
+                let names = [
+                    named.name.clone(),
+                    frequency.to_string(),
+                    mix.name().to_owned(),
+                    passes.to_string(),
+                ];
                 csv.push(names.into_iter().chain(numbers));
-                format!("{}, {}{}", percent(strain.p99), percent(elongation), if speed > RESTLESS { "*" } else { "" })
+                format!(
+                    "{}, {}{}",
+                    percent(strain.p99),
+                    percent(elongation),
+                    if speed > RESTLESS { "*" } else { "" }
+                )
             });
             let cells: Vec<_> = cells.collect();
             table.push(std::iter::once(format!("{}, {passes}", mix.name())).chain(cells));

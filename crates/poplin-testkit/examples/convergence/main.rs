@@ -30,7 +30,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--out" => folder = arguments.next().ok_or("--out needs a folder")?.into(),
-            "--swing" => only = Some(arguments.next().ok_or("--swing needs a part of a solver's name, \"\" for all")?),
+            "--swing" => {
+                only = Some(
+                    arguments
+                        .next()
+                        .ok_or("--swing needs a part of a solver's name, \"\" for all")?,
+                )
+            }
             _ => shirt = Some(argument),
         }
     }
@@ -46,7 +52,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut cloths = vec![named("chain of 64", hanging_chain(64), true)];
     for side in [32, 64] {
         for (pins, by) in [(Pins::TopRow, "upper row"), (Pins::Corners, "corners")] {
-            cloths.push(named(&format!("{side} x {side} by {by}"), hanging_sheet(side, pins, WHOLE), true));
+            cloths.push(named(
+                &format!("{side} x {side} by {by}"),
+                hanging_sheet(side, pins, WHOLE),
+                true,
+            ));
         }
         let name = format!("{side} x {side} by upper row, fibers of 1");
         cloths.push(named(&name, hanging_sheet(side, Pins::TopRow, 1), false));

@@ -46,22 +46,36 @@ pub(crate) fn draw(curves: &[Curve], ladders: &[Ladder], path: &Path) -> Outcome
     let area = SVGBackend::new(path, SIZE).into_drawing_area();
     area.fill(&WHITE)?;
     let panels = area.split_evenly((2, 2));
-    let third = if curves.iter().any(|curve| curve.cloth == "shirt") { "shirt" } else { "32 x 32 by corners" };
+    let third = if curves.iter().any(|curve| curve.cloth == "shirt") {
+        "shirt"
+    } else {
+        "32 x 32 by corners"
+    };
     let names = ["64 x 64 by upper row", "64 x 64 by corners", third];
     for (panel, name) in panels.iter().zip(names) {
         let lines = curves.iter().filter(|curve| curve.cloth == name).map(|curve| {
-            let points = (0u8..).zip(&curve.strains).map(|(count, strain)| (f32::from(count), 100.0 * strain.rms));
+            let points = (0u8..)
+                .zip(&curve.strains)
+                .map(|(count, strain)| (f32::from(count), 100.0 * strain.rms));
             Line { mix: curve.mix, points: points.collect() }
         });
-        over_iterations(panel, &format!("After a step of free fall: {name}"), &lines.collect::<Vec<_>>())?;
+        over_iterations(
+            panel,
+            &format!("After a step of free fall: {name}"),
+            &lines.collect::<Vec<_>>(),
+        )?;
     }
-    let tethered =
-        ladders.iter().filter(|ladder| ladder.first.tethers == Tethers::Geodesic && ladder.first.max_fiber_length == Some(WHOLE));
+    let tethered = ladders.iter().filter(|ladder| {
+        ladder.first.tethers == Tethers::Geodesic && ladder.first.max_fiber_length == Some(WHOLE)
+    });
     let lines = tethered.filter_map(|ladder| {
         let SwingSolver::PbdFully(mix) = ladder.first.solver else { return None };
         // The time goes with the iterations, so that neighbours on the machine do not bend the lines.
         let pace = ladder.pace();
-        let points = ladder.rungs.iter().map(|(count, swung)| (pace * *count as f32, 100.0 * swung.second.p99));
+        let points = ladder
+            .rungs
+            .iter()
+            .map(|(count, swung)| (pace * *count as f32, 100.0 * swung.second.p99));
         Some(Line { mix, points: points.collect() })
     });
     over_time(&panels[3], &lines.collect::<Vec<_>>())?;
@@ -72,12 +86,21 @@ pub(crate) fn draw(curves: &[Curve], ladders: &[Ladder], path: &Path) -> Outcome
 /// A chart with room for its axes under a title.
 fn titled<'a, 'b>(panel: &'a Panel<'b>, title: &str) -> ChartBuilder<'a, 'b, SVGBackend<'b>> {
     let mut chart = ChartBuilder::on(panel);
-    chart.margin(10).margin_right(18).x_label_area_size(38).y_label_area_size(58).caption(title, ("sans-serif", 17));
+    chart
+        .margin(10)
+        .margin_right(18)
+        .x_label_area_size(38)
+        .y_label_area_size(58)
+        .caption(title, ("sans-serif", 17));
     chart
 }
 
 /// Draws axes with plain numbers and level lines.
-fn draw_axes<X, Y>(chart: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<X, Y>>, x: &str, y: &str) -> Outcome
+fn draw_axes<X, Y>(
+    chart: &mut ChartContext<'_, SVGBackend<'_>, Cartesian2d<X, Y>>,
+    x: &str,
+    y: &str,
+) -> Outcome
 where
     X: Ranged<ValueType = f32> + ValueFormatter<f32>,
     Y: Ranged<ValueType = f32> + ValueFormatter<f32>,
@@ -97,11 +120,16 @@ where
 }
 
 fn over_iterations(panel: &Panel<'_>, title: &str, lines: &[Line]) -> Outcome {
-    let mut chart = titled(panel, title).build_cartesian_2d(0f32..30f32, (FLOOR..3f32).log_scale())?;
+    let mut chart =
+        titled(panel, title).build_cartesian_2d(0f32..30f32, (FLOOR..3f32).log_scale())?;
     draw_axes(&mut chart, "iterations of the fibers", "RMS strain [%]")?;
     for line in lines {
         // A line ends where it reaches the floor.
-        let end = line.points.iter().position(|&(_, y)| y < FLOOR).map_or(line.points.len(), |index| index + 1);
+        let end = line
+            .points
+            .iter()
+            .position(|&(_, y)| y < FLOOR)
+            .map_or(line.points.len(), |index| index + 1);
         let points = line.points[..end].iter().map(|&(x, y)| (x, y.max(FLOOR)));
         chart.draw_series(LineSeries::new(points, color(line.mix).stroke_width(2)))?;
     }
@@ -112,14 +140,22 @@ fn over_time(panel: &Panel<'_>, lines: &[Line]) -> Outcome {
     let mut chart = titled(panel, "Swinging sheet, 64 x 64, with tethers")
         .build_cartesian_2d((0.5f32..50f32).log_scale(), (0.03f32..60f32).log_scale())?;
     draw_axes(&mut chart, "ms a frame on one core", "p99 strain in the 2nd second [%]")?;
-    chart.draw_series(LineSeries::new([(0.5, 1.0), (50.0, 1.0)], BLACK.mix(0.6).stroke_width(1)))?;
+    chart
+        .draw_series(LineSeries::new([(0.5, 1.0), (50.0, 1.0)], BLACK.mix(0.6).stroke_width(1)))?;
     for line in lines {
         let (color, points) = (color(line.mix), &line.points);
-        let series = chart.draw_series(LineSeries::new(points.iter().copied(), color.stroke_width(2)))?;
-        series.label(line.mix.name()).legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], color.stroke_width(2)));
+        let series =
+            chart.draw_series(LineSeries::new(points.iter().copied(), color.stroke_width(2)))?;
+        series
+            .label(line.mix.name())
+            .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], color.stroke_width(2)));
         chart.draw_series(points.iter().map(|&point| Circle::new(point, 3, color.filled())))?;
     }
     let mut legend = chart.configure_series_labels();
-    legend.position(SeriesLabelPosition::UpperRight).background_style(WHITE).label_font(("sans-serif", 13)).draw()?;
+    legend
+        .position(SeriesLabelPosition::UpperRight)
+        .background_style(WHITE)
+        .label_font(("sans-serif", 13))
+        .draw()?;
     Ok(())
 }

@@ -34,11 +34,14 @@ impl Ladder {
         if !ladder.name().contains(only) {
             return None;
         }
-        let is_gauss_seidel =
-            matches!(first.solver, SwingSolver::Pbd(Mix::GaussSeidel) | SwingSolver::PbdFully(Mix::GaussSeidel));
+        let is_gauss_seidel = matches!(
+            first.solver,
+            SwingSolver::Pbd(Mix::GaussSeidel) | SwingSolver::PbdFully(Mix::GaussSeidel)
+        );
         let most = if first.side > 32 { MOST[usize::from(!is_gauss_seidel)] } else { u32::MAX };
         let run = |iterations| Swing { iterations, ..first }.run();
-        let mut rungs: Vec<_> = RUNGS.into_iter().filter(|&n| n <= most).map(|n| (n, run(n))).collect();
+        let mut rungs: Vec<_> =
+            RUNGS.into_iter().filter(|&n| n <= most).map(|n| (n, run(n))).collect();
         if let Some(index) = Self::lasting(&rungs, |swung| swung.second.p99) {
             let (count, swung) = &mut rungs[index];
             let times = (0..REPEATS).map(|_| run(*count).frame_time);
@@ -50,7 +53,8 @@ impl Ladder {
 
     /// Milliseconds of an iteration on the least disturbed rung.
     pub(crate) fn pace(&self) -> f32 {
-        let pace = |(count, swung): &(u32, Swung)| 1e3 * swung.frame_time.as_secs_f32() / *count as f32;
+        let pace =
+            |(count, swung): &(u32, Swung)| 1e3 * swung.frame_time.as_secs_f32() / *count as f32;
         self.rungs.iter().map(pace).fold(f32::MAX, f32::min)
     }
 
@@ -66,7 +70,8 @@ impl Ladder {
     /// Time of a frame that keeps the aim and, of ladders that never do, strain on the last rung: less is better.
     fn score(&self) -> (Duration, f32) {
         let last = self.rungs.last().map_or(f32::MAX, |(_, swung)| swung.second.p99);
-        self.aim(|swung| swung.second.p99).map_or((Duration::MAX, last), |(_, swung)| (swung.frame_time, 0.0))
+        self.aim(|swung| swung.second.p99)
+            .map_or((Duration::MAX, last), |(_, swung)| (swung.frame_time, 0.0))
     }
 
     fn mix(&self) -> Option<Mix> {
@@ -83,7 +88,11 @@ impl Ladder {
             Some(length) => format!("fibers of {length}"),
         };
         let solver = self.mix().map_or("XPBD", Mix::name);
-        let stiffness = if matches!(self.first.solver, SwingSolver::Pbd(_)) { "default stiffness" } else { "full stiffness" };
+        let stiffness = if matches!(self.first.solver, SwingSolver::Pbd(_)) {
+            "default stiffness"
+        } else {
+            "full stiffness"
+        };
         format!("{solver}, {fibers}, {stiffness}")
     }
 }
@@ -102,31 +111,53 @@ fn solvers() -> impl Iterator<Item = (Option<u32>, SwingSolver)> {
         Mix::GaussSeidel => [Some(1), Some(8), Some(WHOLE)].as_slice(),
         _ => [None, Some(WHOLE)].as_slice(),
     };
-    let mixes = Mix::ALL.into_iter().flat_map(move |mix| lengths(mix).iter().map(move |&length| (length, mix)));
-    let both = mixes.flat_map(|(length, mix)| [(length, SwingSolver::Pbd(mix)), (length, SwingSolver::PbdFully(mix))]);
+    let mixes = Mix::ALL
+        .into_iter()
+        .flat_map(move |mix| lengths(mix).iter().map(move |&length| (length, mix)));
+    let both = mixes.flat_map(|(length, mix)| {
+        [(length, SwingSolver::Pbd(mix)), (length, SwingSolver::PbdFully(mix))]
+    });
     both.chain([(Some(WHOLE), SwingSolver::Xpbd)])
 }
 
 /// Climbs all ladders of a sheet whose names contain `only`, and prints what they come to.
 pub(crate) fn ladders(side: u32, only: &str, folder: &Path) -> std::io::Result<Vec<Ladder>> {
     let ladder = |tethers| {
-        move |(max_fiber_length, solver)| Ladder::climb(Swing { side, max_fiber_length, tethers, solver, iterations: 1 }, only)
+        move |(max_fiber_length, solver)| {
+            Ladder::climb(Swing { side, max_fiber_length, tethers, solver, iterations: 1 }, only)
+        }
     };
-    let ladders: Vec<_> =
-        [Tethers::Geodesic, Tethers::None].into_iter().flat_map(|tethers| solvers().filter_map(ladder(tethers))).collect();
+    let ladders: Vec<_> = [Tethers::Geodesic, Tethers::None]
+        .into_iter()
+        .flat_map(|tethers| solvers().filter_map(ladder(tethers)))
+        .collect();
 
-    let mut csv = Table::new(["solver", "tethers", "iterations", "ms", "end p99", "second p99", "worst p99"]);
+    let mut csv =
+        Table::new(["solver", "tethers", "iterations", "ms", "end p99", "second p99", "worst p99"]);
     for ladder in &ladders {
         for (count, swung) in &ladder.rungs {
-            let numbers = [swung.end.p99, swung.second.p99, swung.worst_p99].map(|number| number.to_string());
-            let names = [ladder.name(), is_tethered(ladder).to_owned(), count.to_string(), milliseconds(swung)];
+            let numbers =
+                [swung.end.p99, swung.second.p99, swung.worst_p99].map(|number| number.to_string());
+            let names = [
+                ladder.name(),
+                is_tethered(ladder).to_owned(),
+                count.to_string(),
+                milliseconds(swung),
+            ];
             csv.push(names.into_iter().chain(numbers));
         }
     }
     csv.write_csv(&folder.join(format!("swinging_{side}.csv")))?;
 
-    let columns =
-        ["tethers", "iterations/s", "ms a frame", "p99 of the 2nd second", "at the end", "worst frame", "by the end alone"];
+    let columns = [
+        "tethers",
+        "iterations/s",
+        "ms a frame",
+        "p99 of the 2nd second",
+        "at the end",
+        "worst frame",
+        "by the end alone",
+    ];
     let header = || Table::new(std::iter::once("solver").chain(columns));
     let mut all = header();
     ladders.iter().for_each(|ladder| all.push(row(ladder)));
@@ -134,8 +165,12 @@ pub(crate) fn ladders(side: u32, only: &str, folder: &Path) -> std::io::Result<V
     let mut best = header();
     for tethers in ["yes", "no"] {
         for mix in Mix::ALL.map(Some).into_iter().chain([None]) {
-            let same = ladders.iter().filter(|ladder| ladder.mix() == mix && is_tethered(ladder) == tethers);
-            let order = |a: &&Ladder, b: &&Ladder| a.score().0.cmp(&b.score().0).then(a.score().1.total_cmp(&b.score().1));
+            let same = ladders
+                .iter()
+                .filter(|ladder| ladder.mix() == mix && is_tethered(ladder) == tethers);
+            let order = |a: &&Ladder, b: &&Ladder| {
+                a.score().0.cmp(&b.score().0).then(a.score().1.total_cmp(&b.score().1))
+            };
             same.min_by(order).into_iter().for_each(|ladder| best.push(row(ladder)));
         }
     }
@@ -148,15 +183,23 @@ fn row(ladder: &Ladder) -> Vec<String> {
     match ladder.aim(|swung| swung.second.p99) {
         Some((count, swung)) => {
             let strains = [swung.second.p99, swung.end.p99, swung.worst_p99].map(percent);
-            row.extend([(count * FRAME_RATE).to_string(), milliseconds(swung)].into_iter().chain(strains));
+            row.extend(
+                [(count * FRAME_RATE).to_string(), milliseconds(swung)].into_iter().chain(strains),
+            );
         }
         None => {
             let (count, swung) = &ladder.rungs[ladder.rungs.len() - 1];
             let strains = [swung.second.p99, swung.end.p99, swung.worst_p99].map(percent);
-            row.extend([format!("> {}", count * FRAME_RATE), format!("> {}", milliseconds(swung))].into_iter().chain(strains));
+            row.extend(
+                [format!("> {}", count * FRAME_RATE), format!("> {}", milliseconds(swung))]
+                    .into_iter()
+                    .chain(strains),
+            );
         }
     }
     let by_end = ladder.aim(|swung| swung.end.p99);
-    row.push(by_end.map_or("-".to_owned(), |(count, swung)| format!("{}: {} ms", count * FRAME_RATE, milliseconds(swung))));
+    row.push(by_end.map_or("-".to_owned(), |(count, swung)| {
+        format!("{}: {} ms", count * FRAME_RATE, milliseconds(swung))
+    }));
     row
 }

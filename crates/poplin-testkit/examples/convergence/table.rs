@@ -21,14 +21,23 @@ impl Table {
     #[expect(clippy::print_stdout, reason = "this is what the example is for")]
     pub(crate) fn print(&self, title: &str) {
         let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
-        println!("\n{title}\n\n{}\n|---{}|", line(&self.header), "|---:".repeat(self.header.len() - 1));
+        println!(
+            "\n{title}\n\n{}\n|---{}|",
+            line(&self.header),
+            "|---:".repeat(self.header.len() - 1)
+        );
         self.rows.iter().for_each(|row| println!("{}", line(row)));
     }
 
     pub(crate) fn write_csv(&self, path: &Path) -> std::io::Result<()> {
-        let cell = |cell: &String| if cell.contains(',') { format!("\"{cell}\"") } else { cell.clone() };
-        let line = |cells: &Vec<String>| cells.iter().map(cell).collect::<Vec<_>>().join(",") + "\n";
-        std::fs::write(path, std::iter::once(&self.header).chain(&self.rows).map(line).collect::<String>())
+        let cell =
+            |cell: &String| if cell.contains(',') { format!("\"{cell}\"") } else { cell.clone() };
+        let line =
+            |cells: &Vec<String>| cells.iter().map(cell).collect::<Vec<_>>().join(",") + "\n";
+        std::fs::write(
+            path,
+            std::iter::once(&self.header).chain(&self.rows).map(line).collect::<String>(),
+        )
     }
 }
 
