@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::error::{ModelError, check_finite, check_range, check_unused};
-use crate::{ClothConfig, Colliders, Fabric, FiberSolver, PhaseConfig, Pose};
+use crate::error::{ModelError, check_finite, check_indices, check_range};
+use crate::{ClothConfig, Colliders, Fabric, FiberSolver, Pose};
 
 /// One simulated cloth. Cloths cut from one [`Fabric`] share it.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,8 +27,9 @@ pub struct Cloth {
     pub pose: Pose,
     /// Settings.
     pub config: ClothConfig,
-    /// Phases in solving order.
-    pub phase_configs: Vec<PhaseConfig>,
+    /// The phases in solving order, as indices into [`Fabric::phases`]. A phase may stand in it several times; one that does not
+    /// is not solved. How their edges respond is part of the [`crate::Solver`].
+    pub phase_order: Vec<u32>,
     /// What the cloth collides with, as it stands at the start.
     pub colliders: Colliders,
 }
@@ -36,7 +37,7 @@ pub struct Cloth {
 impl Cloth {
     /// A cloth at rest with default settings: every phase of the fabric once, fully stiff.
     pub fn new(fabric: Arc<Fabric>, particles: Vec<[f32; 4]>) -> Self {
-        let phase_configs = (0..fabric.phases.len() as u32).map(PhaseConfig::stiff).collect();
+        let phase_order = (0..fabric.phases.len() as u32).collect();
         Self {
             fabric,
             particles,
@@ -46,7 +47,7 @@ impl Cloth {
             self_collision_indices: Vec::new(),
             pose: Pose::default(),
             config: ClothConfig::default(),
-            phase_configs,
+            phase_order,
             colliders: Colliders::default(),
         }
     }
@@ -88,7 +89,7 @@ impl Cloth {
         self.config.validate()?;
         self.pose.validate()?;
         self.colliders.validate()?;
-        self.validate_phase_configs(&self.phase_configs)?;
+        self.validate_phase_order(&self.phase_order)?;
         self.validate_config(&self.config)?;
         self.fabric.validate_sets(|particle| self.particles[particle as usize][3])
     }
@@ -134,7 +135,7 @@ impl Cloth {
         let from_thickness = std::cell::LazyCell::new(|| {
             if config.thickness > 0.0 { config.thickness.max(self.particle_spacing()) } else { 0.0 }
         });
-        [config.self_collision_distance, config.cloth_collision_distance]
+        [config.self_collision.distance, config.cloth_collision.distance]
             .map(|set| set.unwrap_or_else(|| *from_thickness))
     }
 
@@ -158,64 +159,65 @@ impl Cloth {
         }
     }
 
-    /// How the fibers of a phase of this cloth are solved: as the phase says, or by default
+    /// How the fibers of a phase of this cloth are solved: as the settings of the phase say, or by default
     ///
-    /// - with [`crate::Solver::Xpbd`] semi-implicitly: one iteration of Gauss-Seidel would be softer than the compliance says;
-    /// - with [`crate::Solver::Pbd`] semi-implicitly where edges hold against stretch (vertical and horizontal), which is where
+    /// - with [`crate::Xpbd`] semi-implicitly: one iteration of Gauss-Seidel would be softer than the compliance says;
+    /// - with [`crate::Pbd`] semi-implicitly where edges hold against stretch (vertical and horizontal), which is where
     ///   length shows and loads add up, and by Gauss-Seidel where they hold against shear and folding, which few want stiff;
-    /// - by Gauss-Seidel with a stiffness per edge, which a linear system of the fiber has no place for.
+    /// - by Gauss-Seidel with a stiffness per edge, which a linear system of the fiber does not read.
     ///
     /// Kim, "Character Clothing in PhysX-3", 2011, solves only vertical fibers semi-implicitly, since that costs more there.
     ///
     /// # Panics
-    /// If the phase does not exist; [`Cloth::validate_phase_configs`] sees to it that it does.
-    pub fn fiber_solver(&self, config: &PhaseConfig) -> FiberSolver {
-        let holds_stretch = || self.fabric.phases[config.phase as usize].kind.is_stretch();
-        config.fiber_solver.unwrap_or_else(|| {
+    /// If the fabric has no phase `phase`; those of a valid [`Cloth::phase_order`] it has.
+    pub fn fiber_solver(&self, phase: u32) -> FiberSolver {
+        let kind = self.fabric.phases[phase as usize].kind;
+        self.config.solver.fiber_solver(phase, kind).unwrap_or_else(|| {
             let is_whole = self.fabric.edge_stiffness_log2.is_empty()
-                && (self.config.solver.is_xpbd() || holds_stretch());
+                && (self.config.solver.is_xpbd() || kind.is_stretch());
             if is_whole { FiberSolver::SemiImplicit } else { FiberSolver::GaussSeidel }
         })
     }
 
-    /// Checks phase settings against this cloth's fabric.
+    /// Checks that the fabric has the phases of an order.
     ///
     /// # Errors
-    /// [`ModelError`] that names the field.
-    pub fn validate_phase_configs(&self, configs: &[PhaseConfig]) -> Result<(), ModelError> {
-        configs.iter().try_for_each(|config| config.validate(self.fabric.phases.len()))?;
-        configs.iter().try_for_each(|config| config.validate_solver(self.config.solver))?;
-        let whole =
-            configs.iter().position(|config| matches!(config.fiber_solver, Some(solver) if solver != FiberSolver::GaussSeidel));
-        match whole {
-            Some(position) if !self.fabric.edge_stiffness_log2.is_empty() => {
-                Err(ModelError::EdgeStiffness { position })
-            }
-            _ => Ok(()),
-        }
+    /// [`ModelError::IndexOutOfRange`] with the position in the order.
+    pub fn validate_phase_order(&self, order: &[u32]) -> Result<(), ModelError> {
+        check_indices("cloth phase_order", order.iter().copied(), self.fabric.phases.len())
     }
 
-    /// Checks settings against this cloth's fabric and phases: what the solver would not read must have its default.
+    /// Checks settings by themselves and against this cloth's fabric: single phases must be there, a stiffness per edge needs
+    /// [`crate::Pbd`] and fibers solved by [`FiberSolver::GaussSeidel`], a bending rigidity needs bends.
     ///
     /// # Errors
     /// [`ModelError`] that names the field.
     pub fn validate_config(&self, config: &ClothConfig) -> Result<(), ModelError> {
         config.validate()?;
-        if config.solver.is_xpbd()
-            && let Some(&value) = self.fabric.edge_stiffness_log2.first()
-        {
-            let (field, needs) = ("fabric edge_stiffness_log2", "solver pbd");
-            return Err(ModelError::Unused { field, value, default: 0.0, needs });
+        let (solver, fabric) = (&config.solver, &self.fabric);
+        solver.validate_indices(fabric.phases.len())?;
+        if !fabric.edge_stiffness_log2.is_empty() {
+            if solver.is_xpbd() {
+                return Err(ModelError::EdgeStiffness {
+                    setting: "solver.xpbd".into(),
+                    needed: "solver.pbd",
+                });
+            }
+            for (index, phase) in (0..).zip(&fabric.phases) {
+                let whole = solver.fiber_solver(index, phase.kind);
+                if let Some(whole) = whole.filter(|&whole| whole != FiberSolver::GaussSeidel) {
+                    let kind = phase.kind.name();
+                    let setting =
+                        format!("solver.pbd.phases.{kind}.fiber_solver = {}", whole.name());
+                    return Err(ModelError::EdgeStiffness { setting, needed: "gauss_seidel" });
+                }
+            }
         }
-        if config.bending_rigidity > 0.0 && self.fabric.bends.is_empty() {
-            check_unused(
-                "bending_rigidity",
-                config.bending_rigidity,
-                0.0,
-                "bends in the fabric (cook it with `bends`)",
-            )?;
+        let rigidity = solver.bending_rigidity();
+        if rigidity > 0.0 && fabric.bends.is_empty() {
+            return Err(ModelError::NoBends { rigidity });
         }
-        self.phase_configs.iter().try_for_each(|phase| phase.validate_solver(config.solver))
+        Ok(())
     }
 
     /// Checks a write of particles (position and working inverse mass) during the simulation.
@@ -235,11 +237,7 @@ impl Cloth {
                 expected: indices.len(),
             });
         }
-        crate::error::check_indices(
-            "written particle",
-            indices.iter().copied(),
-            self.particles.len(),
-        )?;
+        check_indices("written particle", indices.iter().copied(), self.particles.len())?;
         check_finite("written particle", particles)?;
         for (&particle, value) in indices.iter().zip(particles) {
             check_range("inverse mass", value[3], 0.0, crate::MAX_COORDINATE)?;
@@ -254,7 +252,7 @@ impl Cloth {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Phase, PhaseKind};
+    use crate::{PbdPhase, Phase, PhaseKind, Solver};
 
     fn cloth() -> Cloth {
         let fabric = Fabric {
@@ -276,16 +274,19 @@ mod tests {
 
     #[test]
     fn every_kind_of_damage_is_refused() {
-        let broken: [fn(&mut Cloth); 9] = [
+        let broken: [fn(&mut Cloth); 10] = [
             |c| c.particles.pop().map(|_| ()).unwrap(),
             |c| c.particles[1][0] = f32::INFINITY,
             |c| c.particles[1][3] = -1.0,
             |c| c.previous_positions = vec![[0.0; 3]],
             |c| c.particle_accelerations = vec![[f32::NAN; 3]; 2],
-            |c| c.config.solver_frequency = 0.0,
+            |c| c.config.solver = Solver::pbd(0.0),
             |c| c.config.damping[2] = f32::NAN,
-            |c| c.phase_configs[0].phase = 1,
-            |c| c.phase_configs[0].stretch_limit = 0.5,
+            |c| c.phase_order = vec![0, 1],
+            |c| {
+                c.config.solver.as_pbd_mut().unwrap().phases.single = vec![(1, PbdPhase::default())]
+            },
+            |c| c.config.solver.as_pbd_mut().unwrap().phases.vertical.stretch_limit = 0.5,
         ];
         for (index, damage) in broken.iter().enumerate() {
             let mut cloth = cloth();
@@ -297,25 +298,70 @@ mod tests {
     #[test]
     fn stretch_is_solved_by_fibers_and_a_stiffness_per_edge_by_edges() {
         let mut cloth = cloth();
-        let phase = PhaseConfig::stiff(0);
-        assert_eq!(cloth.fiber_solver(&phase), FiberSolver::SemiImplicit);
-        assert_eq!(
-            cloth.fiber_solver(&phase.with_fiber_solver(FiberSolver::GaussSeidel)),
-            FiberSolver::GaussSeidel
-        );
+        assert_eq!(cloth.fiber_solver(0), FiberSolver::SemiImplicit);
+        cloth.config.solver.set_fiber_solver(Some(FiberSolver::GaussSeidel));
+        assert_eq!(cloth.fiber_solver(0), FiberSolver::GaussSeidel);
+        cloth.config.solver.set_fiber_solver(None);
         Arc::make_mut(&mut cloth.fabric).phases[0].kind = PhaseKind::Bending;
-        assert_eq!(cloth.fiber_solver(&phase), FiberSolver::GaussSeidel);
-        cloth.config.solver = crate::Solver::Xpbd { substeps: 1 };
-        assert_eq!(cloth.fiber_solver(&phase), FiberSolver::SemiImplicit);
-        cloth.config.solver = crate::Solver::Pbd;
+        assert_eq!(cloth.fiber_solver(0), FiberSolver::GaussSeidel);
+        cloth.config.solver = Solver::xpbd(1);
+        assert_eq!(cloth.fiber_solver(0), FiberSolver::SemiImplicit);
+        cloth.config.solver = Solver::default();
         let fabric = Arc::make_mut(&mut cloth.fabric);
         (fabric.phases[0].kind, fabric.edge_stiffness_log2) = (PhaseKind::Vertical, vec![-1.0]);
-        assert_eq!(cloth.fiber_solver(&phase), FiberSolver::GaussSeidel);
+        assert_eq!(cloth.fiber_solver(0), FiberSolver::GaussSeidel);
         cloth.validate().unwrap();
-        for solver in [FiberSolver::SemiImplicit, FiberSolver::CyclicReduction] {
-            cloth.phase_configs = vec![phase, phase.with_fiber_solver(solver)];
-            assert_eq!(cloth.validate().unwrap_err(), ModelError::EdgeStiffness { position: 1 });
+    }
+
+    #[test]
+    fn a_stiffness_per_edge_is_refused_where_nothing_reads_it() {
+        let mut cloth = cloth();
+        Arc::make_mut(&mut cloth.fabric).edge_stiffness_log2 = vec![-1.0];
+        for (solver, name) in [
+            (FiberSolver::SemiImplicit, "semi_implicit"),
+            (FiberSolver::CyclicReduction, "cyclic_reduction"),
+        ] {
+            cloth.config.solver.set_fiber_solver(Some(solver));
+            let setting = format!("solver.pbd.phases.vertical.fiber_solver = {name}");
+            let error = ModelError::EdgeStiffness { setting, needed: "gauss_seidel" };
+            assert_eq!(cloth.validate().unwrap_err(), error);
         }
+        cloth.config.solver = Solver::xpbd(1);
+        assert_eq!(
+            cloth.validate().unwrap_err().to_string(),
+            "the fabric has a stiffness per edge (edge_stiffness_log2), which solver.xpbd does not read; \
+             that needs solver.pbd"
+        );
+    }
+
+    #[test]
+    fn a_bending_rigidity_needs_bends() {
+        let mut cloth = cloth();
+        cloth.config.solver = crate::Xpbd { bending_rigidity: 2.0, ..Default::default() }.into();
+        assert_eq!(cloth.validate().unwrap_err(), ModelError::NoBends { rigidity: 2.0 });
+    }
+
+    #[test]
+    fn a_field_out_of_range_is_named_with_its_groups() {
+        let mut config = ClothConfig::default();
+        config.air.wind_velocity[1] = f32::NAN;
+        assert!(
+            config.validate().unwrap_err().to_string().starts_with("air.wind_velocity[0] = NaN")
+        );
+        config.air.wind_velocity[1] = 0.0;
+        config.solver.as_pbd_mut().unwrap().phases.shearing.stiffness = 2.0;
+        assert_eq!(
+            config.validate().unwrap_err().to_string(),
+            "solver.pbd.phases.shearing.stiffness = 2 is outside 0..=1"
+        );
+    }
+
+    #[test]
+    fn a_single_phase_may_differ_from_its_kind() {
+        let mut solver = Solver::default();
+        let soft = PbdPhase { stiffness: 0.0, ..PbdPhase::default() };
+        solver.as_pbd_mut().unwrap().phases.single = vec![(3, PbdPhase::default()), (3, soft)];
+        assert!(solver.solves(2, PhaseKind::Bending) && !solver.solves(3, PhaseKind::Bending));
     }
 
     #[test]

@@ -35,8 +35,8 @@ pub enum ModelError {
     /// A NaN, an infinity, or a coordinate beyond [`crate::MAX_COORDINATE`].
     #[error("{what}[{index}] = {value} is not a finite number below {limit:e}")]
     NotFinite {
-        /// The array or field.
-        what: &'static str,
+        /// The array or field, with its groups: `air.wind_velocity`.
+        what: String,
         /// The entry.
         index: usize,
         /// Its value.
@@ -47,8 +47,8 @@ pub enum ModelError {
     /// A number outside its range.
     #[error("{field} = {value} is outside {min}..={max}")]
     OutOfRange {
-        /// The field.
-        field: &'static str,
+        /// The field, with its groups: `air.drag`.
+        field: String,
         /// Its value.
         value: f32,
         /// Smallest value.
@@ -134,25 +134,23 @@ pub enum ModelError {
         /// The particle both move.
         particle: u32,
     },
-    /// A field off its default that nothing would read.
-    #[error("{field} = {value} has no effect without {needs}; leave it at {default}")]
-    Unused {
-        /// The field.
-        field: &'static str,
-        /// Its value.
-        value: f32,
-        /// Its default.
-        default: f32,
-        /// What would read it.
-        needs: &'static str,
-    },
-    /// A phase whose fibers are to be solved as a whole, in a fabric with a stiffness per edge.
+    /// A fabric with a stiffness per edge, beside a setting that has no place for it.
     #[error(
-        "phase config[{position}] solves fibers as a whole, but the fabric has a stiffness per edge; that needs fiber_solver gauss_seidel"
+        "the fabric has a stiffness per edge (edge_stiffness_log2), which {setting} does not read; that needs {needed}"
     )]
     EdgeStiffness {
-        /// The phase config.
-        position: usize,
+        /// The setting.
+        setting: String,
+        /// What it would have to be.
+        needed: &'static str,
+    },
+    /// A bending rigidity for a fabric that has no bends.
+    #[error(
+        "solver.xpbd.bending_rigidity = {rigidity} N m acts on bends, of which the fabric has 0; cook it with `bends`"
+    )]
+    NoBends {
+        /// The bending rigidity [N m].
+        rigidity: f32,
     },
     /// A shape belongs to two bodies, or twice to one.
     #[error("{what}: {shape} of body {body} belongs to a body already")]
@@ -176,6 +174,25 @@ pub enum ModelError {
     },
 }
 
+/// Names the group of a field in an error.
+pub(crate) trait Context {
+    /// Puts `group.` before the field that the error names.
+    fn within(self, group: &str) -> Self;
+}
+
+impl Context for Result<(), ModelError> {
+    fn within(self, group: &str) -> Self {
+        self.map_err(|mut error| {
+            if let ModelError::OutOfRange { field, .. }
+            | ModelError::NotFinite { what: field, .. } = &mut error
+            {
+                *field = format!("{group}.{field}");
+            }
+            error
+        })
+    }
+}
+
 /// Refuses NaN, infinities and magnitudes beyond [`MAX_COORDINATE`](crate::MAX_COORDINATE) in an array of vectors.
 ///
 /// # Errors
@@ -188,7 +205,7 @@ pub fn check_finite<const N: usize>(
     for (index, vector) in values.iter().enumerate() {
         for &value in vector {
             if !value.is_finite() || value.abs() > limit {
-                return Err(ModelError::NotFinite { what, index, value, limit });
+                return Err(ModelError::NotFinite { what: what.into(), index, value, limit });
             }
         }
     }
@@ -205,18 +222,8 @@ pub(crate) fn check_range(
     if value >= min && value <= max {
         Ok(())
     } else {
-        Err(ModelError::OutOfRange { field, value, min, max })
+        Err(ModelError::OutOfRange { field: field.into(), value, min, max })
     }
-}
-
-/// Refuses a field off its default that nothing reads.
-pub(crate) fn check_unused(
-    field: &'static str,
-    value: f32,
-    default: f32,
-    needs: &'static str,
-) -> Result<(), ModelError> {
-    if value == default { Ok(()) } else { Err(ModelError::Unused { field, value, default, needs }) }
 }
 
 /// Refuses an index at or past `count`.

@@ -6,7 +6,7 @@
 #![warn(missing_docs)]
 
 mod cloth;
-mod cloth_collision;
+mod cloth_contact_solver;
 mod colliders;
 mod config;
 mod error;
@@ -18,10 +18,12 @@ mod mesh;
 mod pose;
 
 pub use cloth::Cloth;
-pub use cloth_collision::ClothCollision;
+pub use cloth_contact_solver::ClothContactSolver;
 pub use colliders::{BodyImpulse, Colliders, MAX_BODIES, MAX_SHAPES, Parallelepiped, RigidBody};
 pub use config::{
-    ClothConfig, FiberSolver, MAX_SUBSTEPS, PhaseConfig, SELF_COLLISION_REST_SHARE, Solver,
+    Air, ClothCollision, ClothConfig, Contact, FiberSolver, Inertia, MAX_SUBSTEPS,
+    MotionConstraints, Pbd, PbdPhase, Phases, SELF_COLLISION_REST_SHARE, SelfCollision, Sleep,
+    Solver, Tethers, Xpbd, XpbdPhase,
 };
 pub use error::{ModelError, check_finite};
 pub use fabric::{Bend, Fabric, Phase, PhaseKind, VirtualParticle};

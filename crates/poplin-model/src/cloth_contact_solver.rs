@@ -1,19 +1,19 @@
-//! Settings of collision between cloths.
+//! How contacts between cloths are solved.
 
 use crate::error::{ModelError, check_range};
 
-/// How the cloths of a simulation collide with one another, particle against particle. Which cloths take part, and at what
-/// distance, stands in [`ClothConfig`](crate::ClothConfig): `cloth_collision_distance`, `collision_group`, `collision_mask`.
+/// How the contacts between the cloths of a simulation are solved, particle against particle. Which cloths take part, and at
+/// what distance, is a setting of each cloth: [`crate::ClothCollision`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
     serde(default, deny_unknown_fields)
 )]
-pub struct ClothCollision {
-    /// Share of an overlap removed per pass, `0..=1` (default 1). With 0 and no friction nothing collides.
+pub struct ClothContactSolver {
+    /// Fraction of an overlap removed per pass, `0..=1` (default 1). With 0 and no friction nothing collides.
     pub stiffness: f32,
-    /// Share of the motion along one another since the last iteration that a pass removes where particles touch, `0..=1`
+    /// Fraction of the tangential motion since the last iteration that a pass removes where particles touch, `0..=1`
     /// (default 0 = off).
     pub friction: f32,
     /// Passes after one another each time that cloths collide, `1..=64` (default 2).
@@ -23,13 +23,13 @@ pub struct ClothCollision {
     pub every: u32,
 }
 
-impl Default for ClothCollision {
+impl Default for ClothContactSolver {
     fn default() -> Self {
         Self { stiffness: 1.0, friction: 0.0, iterations: 2, every: 1 }
     }
 }
 
-impl ClothCollision {
+impl ClothContactSolver {
     /// Checks the ranges given in the field docs.
     ///
     /// # Errors
@@ -48,8 +48,8 @@ mod tests {
 
     #[test]
     fn ranges_are_checked() {
-        ClothCollision::default().validate().unwrap();
-        let broken: [fn(&mut ClothCollision); 5] = [
+        ClothContactSolver::default().validate().unwrap();
+        let broken: [fn(&mut ClothContactSolver); 5] = [
             |c| c.stiffness = 1.5,
             |c| c.friction = f32::NAN,
             |c| c.iterations = 0,
@@ -57,7 +57,7 @@ mod tests {
             |c| c.every = 20_001,
         ];
         for damage in broken {
-            let mut config = ClothCollision::default();
+            let mut config = ClothContactSolver::default();
             damage(&mut config);
             assert!(config.validate().is_err(), "{config:?}");
         }

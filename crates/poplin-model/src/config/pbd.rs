@@ -1,0 +1,90 @@
+//! Settings of position-based dynamics.
+
+use super::{FiberSolver, Phases};
+use crate::error::{Context, ModelError, check_range};
+
+/// Position-based dynamics: edges have a stiffness as a fraction per time, so that what a cloth stretches by depends on the
+/// frequency.
+///
+/// Müller, Heidelberger, Hennix, Ratcliff, "Position Based Dynamics", 2007.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+pub struct Pbd {
+    /// Solver iterations per second [1/s], `1..=10_000` (default 300). Higher is stiffer and costs more.
+    pub frequency: f32,
+    /// Iteration steps over which the squared step of gravity is averaged, `1..=1000` (default 30).
+    pub acceleration_filter_width: u32,
+    /// How the edges of each phase respond (default: fully stiff).
+    pub phases: Phases<PbdPhase>,
+}
+
+impl Default for Pbd {
+    fn default() -> Self {
+        Self { frequency: 300.0, acceleration_filter_width: 30, phases: Phases::default() }
+    }
+}
+
+impl Pbd {
+    /// Checks the ranges given in the field docs.
+    ///
+    /// # Errors
+    /// [`ModelError`] that names the first field out of range.
+    pub fn validate(&self) -> Result<(), ModelError> {
+        let width = self.acceleration_filter_width as f32;
+        check_range("frequency", self.frequency, 1.0, 10_000.0)?;
+        check_range("acceleration_filter_width", width, 1.0, 1000.0)?;
+        self.phases.validate_each(PbdPhase::validate).within("phases")
+    }
+}
+
+/// How the edges of a phase respond in [`Pbd`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+pub struct PbdPhase {
+    /// How its fibers are solved (default `None`: [`crate::Cloth::fiber_solver`] decides).
+    pub fiber_solver: Option<FiberSolver>,
+    /// Fraction of the length error removed, stiffness-like, `0..=1` (default 1; 0 drops the phase). A semi-implicit fiber
+    /// loses this fraction of the errors of all its edges at once.
+    pub stiffness: f32,
+    /// Softens the edge between the two limits: the fraction of the error *within* them that is still corrected, `0..=1`
+    /// (default 1: no soft range). In a semi-implicit fiber an edge in its soft range is a spring that gives way to its
+    /// neighbours.
+    pub stiffness_multiplier: f32,
+    /// Shortest relative length of the soft range, `0.001..=1` (default 1).
+    pub compression_limit: f32,
+    /// Longest relative length of the soft range, `1..=1000` (default 1).
+    pub stretch_limit: f32,
+}
+
+impl Default for PbdPhase {
+    fn default() -> Self {
+        Self {
+            fiber_solver: None,
+            stiffness: 1.0,
+            stiffness_multiplier: 1.0,
+            compression_limit: 1.0,
+            stretch_limit: 1.0,
+        }
+    }
+}
+
+impl PbdPhase {
+    /// Checks the ranges given in the field docs.
+    ///
+    /// # Errors
+    /// [`ModelError`] that names the first field out of range.
+    pub fn validate(&self) -> Result<(), ModelError> {
+        check_range("stiffness", self.stiffness, 0.0, 1.0)?;
+        check_range("stiffness_multiplier", self.stiffness_multiplier, 0.0, 1.0)?;
+        check_range("compression_limit", self.compression_limit, 0.001, 1.0)?;
+        check_range("stretch_limit", self.stretch_limit, 1.0, 1000.0)
+    }
+}

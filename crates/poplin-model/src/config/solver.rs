@@ -1,0 +1,131 @@
+//! How the constraints of a cloth are solved.
+
+use super::{FiberSolver, Pbd, Xpbd};
+use crate::PhaseKind;
+use crate::error::{Context, ModelError};
+
+/// How the constraints of a cloth are solved, with what only that solver reads.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "lowercase")
+)]
+pub enum Solver {
+    /// Position-based dynamics (default).
+    Pbd(Pbd),
+    /// Extended position-based dynamics with small steps.
+    Xpbd(Xpbd),
+}
+
+impl Default for Solver {
+    fn default() -> Self {
+        Self::Pbd(Pbd::default())
+    }
+}
+
+impl Solver {
+    /// Position-based dynamics of so many iterations per second [1/s], the rest as by default.
+    pub fn pbd(frequency: f32) -> Self {
+        Self::Pbd(Pbd { frequency, ..Pbd::default() })
+    }
+
+    /// Extended position-based dynamics of so many iterations per frame, the rest as by default.
+    pub fn xpbd(substeps: u32) -> Self {
+        Self::Xpbd(Xpbd { substeps, ..Xpbd::default() })
+    }
+
+    /// Whether it is [`Solver::Xpbd`].
+    pub fn is_xpbd(&self) -> bool {
+        matches!(self, Self::Xpbd(_))
+    }
+
+    /// The settings of [`Solver::Pbd`], if it is that.
+    pub fn as_pbd(&self) -> Option<&Pbd> {
+        if let Self::Pbd(pbd) = self { Some(pbd) } else { None }
+    }
+
+    /// The settings of [`Solver::Pbd`], to change them, if it is that.
+    pub fn as_pbd_mut(&mut self) -> Option<&mut Pbd> {
+        if let Self::Pbd(pbd) = self { Some(pbd) } else { None }
+    }
+
+    /// The settings of [`Solver::Xpbd`], if it is that.
+    pub fn as_xpbd(&self) -> Option<&Xpbd> {
+        if let Self::Xpbd(xpbd) = self { Some(xpbd) } else { None }
+    }
+
+    /// The settings of [`Solver::Xpbd`], to change them, if it is that.
+    pub fn as_xpbd_mut(&mut self) -> Option<&mut Xpbd> {
+        if let Self::Xpbd(xpbd) = self { Some(xpbd) } else { None }
+    }
+
+    /// Bending rigidity of the cloth [N m], 0 where it has none.
+    pub fn bending_rigidity(&self) -> f32 {
+        self.as_xpbd().map_or(0.0, |xpbd| xpbd.bending_rigidity)
+    }
+
+    /// How the fibers of phase `index` of a fabric, which is of this kind, are to be solved, if that is set.
+    pub fn fiber_solver(&self, index: u32, kind: PhaseKind) -> Option<FiberSolver> {
+        match self {
+            Self::Pbd(pbd) => pbd.phases.of(index, kind).fiber_solver,
+            Self::Xpbd(xpbd) => xpbd.phases.of(index, kind).fiber_solver,
+        }
+    }
+
+    /// Sets how the fibers of all phases are solved; `None`: [`crate::Cloth::fiber_solver`] decides.
+    pub fn set_fiber_solver(&mut self, fiber_solver: Option<FiberSolver>) {
+        match self {
+            Self::Pbd(pbd) => {
+                pbd.phases.iter_mut().for_each(|phase| phase.fiber_solver = fiber_solver);
+            }
+            Self::Xpbd(xpbd) => {
+                xpbd.phases.iter_mut().for_each(|phase| phase.fiber_solver = fiber_solver);
+            }
+        }
+    }
+
+    /// Whether the phase `index` of a fabric, which is of this kind, is solved at all: not with a stiffness of 0.
+    pub fn solves(&self, index: u32, kind: PhaseKind) -> bool {
+        self.as_pbd().is_none_or(|pbd| pbd.phases.of(index, kind).stiffness > 0.0)
+    }
+
+    /// Checks the ranges given in the field docs.
+    ///
+    /// # Errors
+    /// [`ModelError`] that names the first field out of range.
+    pub fn validate(&self) -> Result<(), ModelError> {
+        match self {
+            Self::Pbd(pbd) => pbd.validate().within(self.name()),
+            Self::Xpbd(xpbd) => xpbd.validate().within(self.name()),
+        }
+    }
+
+    /// `pbd` or `xpbd`, as in scene files.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Pbd(_) => "pbd",
+            Self::Xpbd(_) => "xpbd",
+        }
+    }
+
+    /// Refuses settings of single phases that the fabric does not have.
+    pub(crate) fn validate_indices(&self, phase_count: usize) -> Result<(), ModelError> {
+        match self {
+            Self::Pbd(pbd) => pbd.phases.validate_indices(phase_count),
+            Self::Xpbd(xpbd) => xpbd.phases.validate_indices(phase_count),
+        }
+    }
+}
+
+impl From<Pbd> for Solver {
+    fn from(pbd: Pbd) -> Self {
+        Self::Pbd(pbd)
+    }
+}
+
+impl From<Xpbd> for Solver {
+    fn from(xpbd: Xpbd) -> Self {
+        Self::Xpbd(xpbd)
+    }
+}

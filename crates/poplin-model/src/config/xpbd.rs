@@ -1,0 +1,85 @@
+//! Settings of extended position-based dynamics.
+
+use super::{FiberSolver, Phases};
+use crate::error::{Context, ModelError, check_range};
+
+/// Most iterations of a frame with [`Xpbd`].
+pub const MAX_SUBSTEPS: u32 = 20_000;
+
+/// Extended position-based dynamics with small steps: each frame is cut into `substeps` iterations, edges have a compliance
+/// in m/N, bends a rigidity in N m, and neither depends on the step. Fibers are solved as a whole.
+///
+/// Macklin, Müller, Chentanez, "XPBD", 2016, eq. 18 and 26; Macklin et al., "Small Steps in Physics Simulation", 2019.
+/// Deviations: one linear system per fiber instead of one equation per edge, gravity of the step itself (no
+/// [`crate::Pbd::acceleration_filter_width`]), and bends as `shaders/stage/bend.wgsl` says.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+pub struct Xpbd {
+    /// Iterations of a frame, whatever its length, `1..=20_000` (default 20).
+    pub substeps: u32,
+    /// Bending rigidity B of the cloth [N m], `0..=1e6` (default 0 = off): the moment per width that bends it to a curvature
+    /// of 1/m. Cotton has about 1e-5. Needs a fabric with [`crate::Fabric::bends`].
+    pub bending_rigidity: f32,
+    /// Damping of bending [N m s], `0..=1e6` (default 0): the moment per width against a change of curvature of 1/m per
+    /// second. Acts only with a bending rigidity above 0.
+    pub bending_damping: f32,
+    /// How the edges of each phase respond (default: they do not stretch).
+    pub phases: Phases<XpbdPhase>,
+}
+
+impl Default for Xpbd {
+    fn default() -> Self {
+        Self {
+            substeps: 20,
+            bending_rigidity: 0.0,
+            bending_damping: 0.0,
+            phases: Phases::default(),
+        }
+    }
+}
+
+impl Xpbd {
+    /// Checks the ranges given in the field docs.
+    ///
+    /// # Errors
+    /// [`ModelError`] that names the first field out of range.
+    pub fn validate(&self) -> Result<(), ModelError> {
+        check_range("substeps", self.substeps as f32, 1.0, MAX_SUBSTEPS as f32)?;
+        check_range("bending_rigidity", self.bending_rigidity, 0.0, 1e6)?;
+        check_range("bending_damping", self.bending_damping, 0.0, 1e6)?;
+        self.phases.validate_each(XpbdPhase::validate).within("phases")
+    }
+}
+
+/// How the edges of a phase respond in [`Xpbd`].
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+pub struct XpbdPhase {
+    /// How its fibers are solved (default `None`: [`crate::Cloth::fiber_solver`] decides).
+    pub fiber_solver: Option<FiberSolver>,
+    /// Compliance of each edge [m/N], `0..=1e9` (default 0: does not stretch). A strip of cloth of membrane stiffness K [N/m]
+    /// per width has edges of `length / (K * width)` where each carries `width`.
+    pub compliance: f32,
+    /// Damping of each edge [N s/m], `0..=1e9` (default 0): the force against a change of its length of 1 m/s. Acts only with a
+    /// compliance above 0: an edge that does not stretch has nothing to damp.
+    pub damping: f32,
+}
+
+impl XpbdPhase {
+    /// Checks the ranges given in the field docs.
+    ///
+    /// # Errors
+    /// [`ModelError`] that names the first field out of range.
+    pub fn validate(&self) -> Result<(), ModelError> {
+        check_range("compliance", self.compliance, 0.0, 1e9)?;
+        check_range("damping", self.damping, 0.0, 1e9)
+    }
+}
