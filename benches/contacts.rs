@@ -3,7 +3,7 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use poplin_cook::{CookOptions, cook};
-use poplin_model::{Cloth, ClothCollision, Colliders, Frame, Mesh};
+use poplin_model::{Cloth, ClothContactSolver, Colliders, Frame, Mesh};
 use poplin_reference::ReferenceEngine;
 
 /// Particles along each side of a sheet, 1/31 m apart.
@@ -25,17 +25,22 @@ fn sheet(layer: u32, place: [f32; 2], distance: f32) -> Cloth {
             (*x + place[0] + 0.01 * layer as f32, 0.035 * (layer + 1) as f32, *z + place[1]);
     }
     cloth.config.damping = [0.5; 3];
-    cloth.config.friction = 0.5;
-    cloth.config.cloth_collision_distance = Some(distance);
+    cloth.config.contact.friction = 0.5;
+    cloth.config.cloth_collision.distance = Some(distance);
     let planes = vec![[0.0, 1.0, 0.0, 0.0]];
     cloth.colliders = Colliders { planes, convexes: vec![vec![0]], ..Colliders::default() };
     cloth
 }
 
 /// `stacks` stacks of `layers` sheets, settled.
-fn engine(stacks: u32, layers: u32, distance: f32, settings: ClothCollision) -> ReferenceEngine {
+fn engine(
+    stacks: u32,
+    layers: u32,
+    distance: f32,
+    settings: ClothContactSolver,
+) -> ReferenceEngine {
     let mut engine = ReferenceEngine::new();
-    engine.set_cloth_collision(settings).expect("the settings are valid");
+    engine.set_cloth_contact_solver(settings).expect("the settings are valid");
     for stack in 0..stacks {
         for layer in 0..layers {
             let place = [2.0 * (stack % 8) as f32, 2.0 * (stack / 8) as f32];
@@ -49,12 +54,12 @@ fn engine(stacks: u32, layers: u32, distance: f32, settings: ClothCollision) -> 
 fn contacts(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("contacts");
     group.sample_size(20);
-    let default = ClothCollision { friction: 0.5, ..ClothCollision::default() };
+    let default = ClothContactSolver { friction: 0.5, ..ClothContactSolver::default() };
     let cases = [
         ("none", 1, 4, 0.0, default),
         ("four_sheets", 1, 4, DISTANCE, default),
-        ("four_sheets_one_pass", 1, 4, DISTANCE, ClothCollision { iterations: 1, ..default }),
-        ("four_sheets_once_a_frame", 1, 4, DISTANCE, ClothCollision { every: 0, ..default }),
+        ("four_sheets_one_pass", 1, 4, DISTANCE, ClothContactSolver { iterations: 1, ..default }),
+        ("four_sheets_once_a_frame", 1, 4, DISTANCE, ClothContactSolver { every: 0, ..default }),
         ("apart_none", 64, 1, 0.0, default),
         ("apart", 64, 1, DISTANCE, default),
     ];

@@ -19,7 +19,7 @@ fn sheet(pins: Vec<u32>) -> Cloth {
             .into_cloth();
     cloth.particles.iter_mut().for_each(|[x, y, z, _]| (*x, *y, *z) = (*x - 0.5, 0.5, *z - 0.5));
     cloth.config.damping = [0.2; 3];
-    cloth.config.friction = 0.3;
+    cloth.config.contact.friction = 0.3;
     cloth
 }
 

@@ -130,7 +130,7 @@ fn with_body() -> Colliders {
 fn shapes(criterion: &mut Criterion) {
     let none = VirtualParticles::None;
     let mut continuous = sheet(none, eight());
-    continuous.config.continuous_collision = true;
+    continuous.config.contact.continuous = true;
     let cases = [
         ("none", sheet(none, Colliders::default())),
         ("eight", sheet(none, eight())),

@@ -15,8 +15,8 @@ fn batch(sleeps: bool) -> Simulation {
         let mut cloth = hanging_sheet(16, 16);
         if sleeps && index % 10 != 0 {
             // Every test for rest passes: the sheet sleeps from the first one on.
-            cloth.config.sleep_threshold = 1000.0;
-            cloth.config.sleep_after_count = 1;
+            cloth.config.sleep.threshold = 1000.0;
+            cloth.config.sleep.after_count = 1;
         }
         simulation.add(cloth).expect("the sheet is valid");
     }

@@ -14,7 +14,7 @@ fn sheet(pins: Vec<u32>) -> Cloth {
         CookOptions { pins, density: 0.5, tethers: Tethers::None, ..CookOptions::default() };
     let mut cloth = cook(&Mesh::grid(12, 12, 1.0, 1.0), &options).unwrap().into_cloth();
     cloth.config.gravity = [0.0; 3];
-    cloth.config.friction = 0.3;
+    cloth.config.contact.friction = 0.3;
     cloth
 }
 
@@ -127,8 +127,8 @@ fn the_body_gets_what_the_particles_lose() {
     for round in 0..40 {
         let mut engine = ReferenceEngine::new();
         let mut cloth = sheet(if round % 2 == 0 { Vec::new() } else { vec![78, 90] });
-        cloth.config.friction = rng.range(0.0, 1.0);
-        let step = 1.0 / cloth.config.solver_frequency;
+        cloth.config.contact.friction = rng.range(0.0, 1.0);
+        let step = 1.0 / cloth.config.solver.as_pbd().unwrap().frequency;
         let way = |rng: &mut Rng| rng.point(-2.0 * step, 2.0 * step);
         cloth.previous_positions = cloth
             .particles

@@ -3,7 +3,7 @@
 
 use poplin_cook::{CookOptions, cook};
 use poplin_gpu::{ClothId, EngineOptions, Headless};
-use poplin_model::{Cloth, ClothCollision, Frame, Mesh, Pose};
+use poplin_model::{Cloth, ClothContactSolver, Frame, Mesh, Pose};
 use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::{headless, is_strict};
 use poplin_testkit::compare::same_bits;
@@ -17,7 +17,7 @@ const STEP: Frame = Frame { dt: 1.0 / 300.0 };
 /// Particles that nothing connects and no force moves.
 fn cloud(particles: Vec<[f32; 4]>, distance: f32) -> Cloth {
     let mut cloth = loose_particles(particles);
-    cloth.config.cloth_collision_distance = Some(distance);
+    cloth.config.cloth_collision.distance = Some(distance);
     cloth
 }
 
@@ -49,7 +49,7 @@ fn sheet(columns: u32, width: f32, height: f32, distance: f32) -> Cloth {
     for particle in &mut cloth.particles {
         *particle = [particle[0] - 0.5 * width, height, particle[2], particle[3]];
     }
-    cloth.config.cloth_collision_distance = Some(distance);
+    cloth.config.cloth_collision.distance = Some(distance);
     cloth
 }
 
@@ -57,14 +57,15 @@ fn sheet(columns: u32, width: f32, height: f32, distance: f32) -> Cloth {
 struct Setup {
     name: &'static str,
     cloths: Vec<Cloth>,
-    settings: ClothCollision,
+    settings: ClothContactSolver,
     frames: Vec<Frame>,
 }
 
 /// Clouds in random frames, and every degenerate kind of cloth.
 fn clouds() -> Vec<Setup> {
     let mut setups = Vec::new();
-    let friction = ClothCollision { friction: 0.4, iterations: 1, ..ClothCollision::default() };
+    let friction =
+        ClothContactSolver { friction: 0.4, iterations: 1, ..ClothContactSolver::default() };
     for seed in 0..4 {
         let mut rng = Rng::new(seed);
         let mut cloths: Vec<_> = (0..6)
@@ -72,13 +73,13 @@ fn clouds() -> Vec<Setup> {
             .collect();
         for cloth in &mut cloths {
             cloth.pose = Pose { translation: rng.point(-0.3, 0.3), rotation: rotation(&mut rng) };
-            cloth.config.collision_group = 1 << rng.index(3);
-            cloth.config.collision_mask = rng.next_u64() as u32 | 1;
+            cloth.config.cloth_collision.group = 1 << rng.index(3);
+            cloth.config.cloth_collision.mask = rng.next_u64() as u32 | 1;
         }
         setups.push(Setup { name: "random", cloths, settings: friction, frames: vec![STEP] });
     }
     let mut rng = Rng::new(9);
-    let settings = ClothCollision { friction: 1.0, stiffness: 0.7, iterations: 3, every: 1 };
+    let settings = ClothContactSolver { friction: 1.0, stiffness: 0.7, iterations: 3, every: 1 };
     let mut add = |name, cloths: Vec<Cloth>| {
         setups.push(Setup { name, cloths, settings, frames: vec![STEP; 2] })
     };
@@ -106,9 +107,9 @@ fn clouds() -> Vec<Setup> {
         vec![far(1e6), far(1e6), far(-1e14), far(-1e14), far(9e14), far(1e-30)],
     );
     let mut deaf = random_cloud(&mut rng, 60, 0.4, 0.1);
-    deaf.config.collision_mask = 0;
+    deaf.config.cloth_collision.mask = 0;
     let mut nobody = random_cloud(&mut rng, 60, 0.4, 0.1);
-    nobody.config.collision_group = 0;
+    nobody.config.cloth_collision.group = 0;
     let free = random_cloud(&mut rng, 60, 0.4, 0.1);
     add("empty masks", vec![deaf, nobody, free.clone(), free.clone()]);
     add(
@@ -134,10 +135,14 @@ fn sheets() -> Vec<Setup> {
     for (every, iterations) in [(1, 2), (0, 1), (2, 1)] {
         let mut cloths: Vec<_> = (0..3).map(|k| sheet(8, 0.4, 0.06 * k as f32, 0.06)).collect();
         cloths[0].particles.iter_mut().for_each(|particle| particle[3] = 0.0);
-        cloths[1].config.solver_frequency = 120.0;
+        cloths[1].config.solver.as_pbd_mut().unwrap().frequency = 120.0;
         cloths[2].pose.translation = [0.013, 0.005, 0.007];
-        let settings =
-            ClothCollision { friction: 0.3, iterations, every, ..ClothCollision::default() };
+        let settings = ClothContactSolver {
+            friction: 0.3,
+            iterations,
+            every,
+            ..ClothContactSolver::default()
+        };
         setups.push(Setup { name: "sheets", cloths, settings, frames: vec![Frame::default(); 12] });
     }
     setups
@@ -147,15 +152,15 @@ fn sheets() -> Vec<Setup> {
 fn sleepers() -> Setup {
     let mut cloths: Vec<_> = [0.0, 0.25].map(|height| sheet(8, 0.4, height, 0.06)).to_vec();
     cloths[0].config.gravity = [0.0; 3];
-    cloths[0].config.sleep_threshold = 0.05;
-    cloths[0].config.sleep_after_count = 2;
-    let settings = ClothCollision { friction: 0.3, ..ClothCollision::default() };
+    cloths[0].config.sleep.threshold = 0.05;
+    cloths[0].config.sleep.after_count = 2;
+    let settings = ClothContactSolver { friction: 0.3, ..ClothContactSolver::default() };
     Setup { name: "sleepers", cloths, settings, frames: vec![Frame::default(); 20] }
 }
 
 fn on_mirror(setup: &Setup) -> ReferenceEngine {
     let mut engine = ReferenceEngine::new();
-    engine.set_cloth_collision(setup.settings).unwrap();
+    engine.set_cloth_contact_solver(setup.settings).unwrap();
     setup.cloths.iter().for_each(|cloth| assert!(engine.add(cloth.clone()).is_ok()));
     for (index, frame) in setup.frames.iter().enumerate() {
         move_frame(engine.cloth_mut(setup.cloths.len() - 1).unwrap(), index);
@@ -180,7 +185,7 @@ fn floats(bytes: &[u8]) -> Vec<[f32; 4]> {
 /// The frames of a setup on a software adapter; `None` on another, which rounds differently.
 fn on_gpu(setup: &Setup) -> Option<(Headless, Vec<ClothId>)> {
     let mut gpu = headless(EngineOptions::default()).filter(is_strict)?;
-    gpu.engine_mut().set_cloth_collision(setup.settings).unwrap();
+    gpu.engine_mut().set_cloth_contact_solver(setup.settings).unwrap();
     let ids: Vec<_> = setup.cloths.iter().map(|cloth| gpu.add(cloth.clone()).unwrap()).collect();
     for (index, frame) in setup.frames.iter().enumerate() {
         move_frame(gpu.engine_mut().cloth_mut(ids[ids.len() - 1]).unwrap(), index);
@@ -320,9 +325,9 @@ fn a_pass_is_what_trying_all_pairs_gives() {
             (0..5).map(|k| random_cloud(&mut rng, 60, 0.6, 0.06 + 0.03 * k as f32)).collect();
         cloths.push(cloud(vec![[0.1, 0.1, 0.1, 1.0]; 4], 0.1));
         cloths.push(cloud(vec![[0.1, 0.1, 0.1, 3.0]; 4], 0.2));
-        cloths[1].config.collision_mask = 2;
-        cloths[2].config.collision_group = 3;
-        let settings = ClothCollision { friction, stiffness, iterations: 1, every: 1 };
+        cloths[1].config.cloth_collision.mask = 2;
+        cloths[2].config.cloth_collision.group = 3;
+        let settings = ClothContactSolver { friction, stiffness, iterations: 1, every: 1 };
         let setup = Setup { name: "oracle", cloths, settings, frames: vec![STEP] };
         let engine = on_mirror(&setup);
         let (places, counts) = oracle(&setup, &engine);
@@ -371,11 +376,11 @@ fn momentum_stays_whatever_the_masses() {
             .flat_map(|cloth| &mut cloth.particles)
             .for_each(|particle| particle[3] = particle[3].max(0.5));
         cloths[1].particles.iter_mut().for_each(|particle| particle[3] *= ratio);
-        let settings = ClothCollision { friction: 0.8, ..ClothCollision::default() };
+        let settings = ClothContactSolver { friction: 0.8, ..ClothContactSolver::default() };
         let setup =
             Setup { name: "momentum", cloths: cloths.to_vec(), settings, frames: vec![STEP] };
         let none = Setup {
-            settings: ClothCollision { stiffness: 0.0, friction: 0.0, ..settings },
+            settings: ClothContactSolver { stiffness: 0.0, friction: 0.0, ..settings },
             ..setup
         };
         let setup = Setup {
@@ -434,7 +439,7 @@ fn the_local_frame_of_a_cloth_does_not_matter() {
     }
     let run = |cloths: &[Cloth], settings| {
         let mut engine = ReferenceEngine::new();
-        engine.set_cloth_collision(settings).unwrap();
+        engine.set_cloth_contact_solver(settings).unwrap();
         cloths.iter().for_each(|cloth| assert!(engine.add(cloth.clone()).is_ok()));
         (0..3).for_each(|_| engine.step(&Frame::default()).unwrap());
         in_world(&engine)
@@ -442,11 +447,14 @@ fn the_local_frame_of_a_cloth_does_not_matter() {
     let apart = |a: &[[f32; 3]], b: &[[f32; 3]]| {
         a.iter().flatten().zip(b.iter().flatten()).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
     };
-    let settings = ClothCollision { friction: 0.5, ..ClothCollision::default() };
+    let settings = ClothContactSolver { friction: 0.5, ..ClothContactSolver::default() };
     let plain = run(&cloths, settings);
     let (error, effect) = (
         apart(&plain, &run(&turned, settings)),
-        apart(&plain, &run(&cloths, ClothCollision { stiffness: 0.0, friction: 0.0, ..settings })),
+        apart(
+            &plain,
+            &run(&cloths, ClothContactSolver { stiffness: 0.0, friction: 0.0, ..settings }),
+        ),
     );
     assert!(error < 1e-4 && effect > 0.1, "{error:e} m apart, collision moves {effect:e} m");
 }
@@ -462,7 +470,10 @@ fn motion_is_seen_from_the_world() {
     });
     let mut engine = ReferenceEngine::new();
     engine
-        .set_cloth_collision(ClothCollision { friction: 1.0, ..ClothCollision::default() })
+        .set_cloth_contact_solver(ClothContactSolver {
+            friction: 1.0,
+            ..ClothContactSolver::default()
+        })
         .unwrap();
     cloths.into_iter().for_each(|cloth| assert!(engine.add(cloth).is_ok()));
     engine.step(&STEP).unwrap();
@@ -487,12 +498,12 @@ fn motion_is_seen_from_the_world() {
 fn are_pushed(groups: [u32; 2], masks: [u32; 2]) -> bool {
     let mut cloths = [0.0, 0.02].map(|height| sheet(5, 0.2, height, 0.06));
     for ((cloth, group), mask) in cloths.iter_mut().zip(groups).zip(masks) {
-        (cloth.config.collision_group, cloth.config.collision_mask) = (group, mask);
+        (cloth.config.cloth_collision.group, cloth.config.cloth_collision.mask) = (group, mask);
     }
     let setup =
         |settings| Setup { name: "groups", cloths: cloths.to_vec(), settings, frames: vec![STEP] };
-    let off = ClothCollision { stiffness: 0.0, ..ClothCollision::default() };
-    all(&on_mirror(&setup(ClothCollision::default()))) != all(&on_mirror(&setup(off)))
+    let off = ClothContactSolver { stiffness: 0.0, ..ClothContactSolver::default() };
+    all(&on_mirror(&setup(ClothContactSolver::default()))) != all(&on_mirror(&setup(off)))
 }
 
 #[test]
@@ -509,7 +520,7 @@ fn cloths_collide_only_where_each_wants_the_other() {
 fn a_hundred_cloths_in_one_place_leave_none_out() {
     let mut rng = Rng::new(11);
     let cloths: Vec<_> = (0..100).map(|_| random_cloud(&mut rng, 10, 0.03, 0.1)).collect();
-    let settings = ClothCollision { iterations: 1, ..ClothCollision::default() };
+    let settings = ClothContactSolver { iterations: 1, ..ClothContactSolver::default() };
     let engine = on_mirror(&Setup { name: "hundred", cloths, settings, frames: vec![STEP] });
     let memory = engine.contact_memory();
     for (row, &count) in memory.counts.iter().enumerate() {
@@ -525,7 +536,7 @@ fn two_thousand_cloths_are_no_limit() {
     };
     let cloths: Vec<_> = (0..2000).map(|k| cloud(vec![at(k), at(k)], 0.08)).collect();
     let setup =
-        Setup { name: "many", cloths, settings: ClothCollision::default(), frames: vec![STEP] };
+        Setup { name: "many", cloths, settings: ClothContactSolver::default(), frames: vec![STEP] };
     assert_eq!(disagreements(&setup), Vec::<String>::new());
     assert!(on_mirror(&setup).contact_memory().counts.iter().all(|&count| count >= 6));
 }
@@ -540,9 +551,9 @@ fn nothing_changes_where_nothing_can_collide() {
         settings,
         frames: vec![Frame::default(); 3],
     };
-    let on = ClothCollision { friction: 1.0, ..ClothCollision::default() };
-    let off = ClothCollision { stiffness: 0.0, ..ClothCollision::default() };
-    let without = all(&on_mirror(&setup([0.0; 2], ClothCollision::default())));
+    let on = ClothContactSolver { friction: 1.0, ..ClothContactSolver::default() };
+    let off = ClothContactSolver { stiffness: 0.0, ..ClothContactSolver::default() };
+    let without = all(&on_mirror(&setup([0.0; 2], ClothContactSolver::default())));
     for setup in [setup([0.0; 2], on), setup([0.05, 0.0], on), setup([0.05; 2], off)] {
         let engine = on_mirror(&setup);
         assert!(engine.contact_memory().positions.is_empty(), "a pass was run");
@@ -575,10 +586,10 @@ fn a_pair_gives_the_same_bits_alone_in_a_batch_and_again() {
         batch
             .extend([0, 1].map(|layer| Cloth { pose, ..sheet(8, 0.4, 0.05 * layer as f32, 0.06) }));
     }
-    let settings = ClothCollision { friction: 0.2, ..ClothCollision::default() };
+    let settings = ClothContactSolver { friction: 0.2, ..ClothContactSolver::default() };
     let run = |cloths: Vec<Cloth>| {
         let mut engine = ReferenceEngine::new();
-        engine.set_cloth_collision(settings).unwrap();
+        engine.set_cloth_contact_solver(settings).unwrap();
         cloths.into_iter().for_each(|cloth| assert!(engine.add(cloth).is_ok()));
         (0..6).for_each(|_| engine.step(&Frame::default()).unwrap());
         engine
@@ -590,7 +601,7 @@ fn a_pair_gives_the_same_bits_alone_in_a_batch_and_again() {
     same_bits("run to run", &all(&crowd), &all(&run(batch.clone()))).unwrap();
     // On a GPU the order in which particles reach their buckets changes from run to run.
     let Some(mut gpu) = headless(EngineOptions::default()) else { return };
-    gpu.engine_mut().set_cloth_collision(settings).unwrap();
+    gpu.engine_mut().set_cloth_contact_solver(settings).unwrap();
     let ids: Vec<_> = batch.into_iter().map(|cloth| gpu.add(cloth).unwrap()).collect();
     (0..6).for_each(|_| gpu.step(&Frame::default()).unwrap());
     if is_strict(&gpu) {
@@ -605,9 +616,9 @@ fn a_pair_gives_the_same_bits_alone_in_a_batch_and_again() {
 fn the_order_of_adding_does_not_matter() {
     let cloths: Vec<_> = (0..4).map(|k| sheet(7, 0.3, 0.03 * k as f32, 0.05)).collect();
     let run = |cloths: Vec<Cloth>| {
-        let settings = ClothCollision { friction: 0.4, ..ClothCollision::default() };
+        let settings = ClothContactSolver { friction: 0.4, ..ClothContactSolver::default() };
         let mut engine = ReferenceEngine::new();
-        engine.set_cloth_collision(settings).unwrap();
+        engine.set_cloth_contact_solver(settings).unwrap();
         cloths.into_iter().for_each(|cloth| assert!(engine.add(cloth).is_ok()));
         (0..5).for_each(|_| engine.step(&Frame::default()).unwrap());
         engine
@@ -624,7 +635,7 @@ fn the_order_of_adding_does_not_matter() {
 fn a_sleeping_cloth_is_held_until_something_that_moves_touches_it() {
     let setup = sleepers();
     let mut engine = ReferenceEngine::new();
-    engine.set_cloth_collision(setup.settings).unwrap();
+    engine.set_cloth_contact_solver(setup.settings).unwrap();
     setup.cloths.iter().for_each(|cloth| assert!(engine.add(cloth.clone()).is_ok()));
     let mut slept = 0;
     let mut touched = None;
@@ -649,11 +660,11 @@ fn a_sleeping_cloth_is_held_until_something_that_moves_touches_it() {
 #[test]
 fn settings_out_of_range_are_refused() {
     let mut engine = ReferenceEngine::new();
-    let wrong = ClothCollision { iterations: 0, ..ClothCollision::default() };
-    assert!(engine.set_cloth_collision(wrong).is_err());
-    assert_eq!(engine.cloth_collision(), ClothCollision::default());
+    let wrong = ClothContactSolver { iterations: 0, ..ClothContactSolver::default() };
+    assert!(engine.set_cloth_contact_solver(wrong).is_err());
+    assert_eq!(engine.cloth_collision(), ClothContactSolver::default());
     let mut cloth = sheet(3, 0.1, 0.0, -0.1);
     assert!(engine.add(cloth.clone()).is_err());
-    cloth.config.cloth_collision_distance = Some(f32::NAN);
+    cloth.config.cloth_collision.distance = Some(f32::NAN);
     assert!(engine.add(cloth).is_err());
 }

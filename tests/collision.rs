@@ -67,7 +67,7 @@ fn cloud(particles: Vec<[f32; 4]>) -> Cloth {
     };
     let mut cloth = Cloth::new(Arc::new(fabric), particles);
     // What friction takes off then shows in the previous places alone.
-    cloth.config.friction_holds = false;
+    cloth.config.contact.friction_holds = false;
     cloth
 }
 
@@ -87,7 +87,11 @@ fn after(
     let mut engine = ReferenceEngine::new();
     engine.add(cloth.clone()).unwrap();
     equip(engine.cloth_mut(0).unwrap());
-    engine.begin_frame(&Frame { dt: iterations as f32 / cloth.config.solver_frequency }).unwrap();
+    engine
+        .begin_frame(&Frame {
+            dt: iterations as f32 / cloth.config.solver.as_pbd().unwrap().frequency,
+        })
+        .unwrap();
     engine.run_part(0, &FramePart { stages, ..FramePart::WHOLE }, &mut Team::single());
     assert_eq!(engine.feedback(0).iteration_total, iterations);
     After { current: engine.current(0).to_vec(), previous: engine.previous(0).to_vec() }
@@ -476,8 +480,8 @@ fn settled(
 ) -> Vec<[f32; 4]> {
     let mut cloth = cloud(particles.to_vec());
     cloth.colliders = colliders;
-    cloth.config.friction = 0.5;
-    cloth.config.continuous_collision = stage == Stage::CollideContinuous;
+    cloth.config.contact.friction = 0.5;
+    cloth.config.contact.continuous = stage == Stage::CollideContinuous;
     cloth.previous_positions = particles.iter().map(|p| [p[0] + 0.01, p[1], p[2] - 0.02]).collect();
     let run = || after(&cloth, StageMask::only(stage), 1, |_| ());
     let (first, second) = (run(), run());
@@ -907,8 +911,8 @@ fn shapes_far_away_change_nothing() {
     let mut rng = Rng::new(139);
     for stage in [Stage::CollideShape, Stage::CollideContinuous] {
         let mut cloth = cloud(random_particles(&mut rng, 400));
-        cloth.config.friction = 0.4;
-        cloth.config.continuous_collision = stage == Stage::CollideContinuous;
+        cloth.config.contact.friction = 0.4;
+        cloth.config.contact.continuous = stage == Stage::CollideContinuous;
         cloth.previous_positions = cloth
             .particles
             .iter()
@@ -1121,7 +1125,7 @@ fn friction_is_coulombs_law_for_every_kind_of_moving_shape() {
             let before: [f32; 3] = std::array::from_fn(|k| particle[k] - way[k]);
             cloth.previous_positions = vec![before; 2];
             cloth.colliders = start.clone();
-            cloth.config.friction = friction;
+            cloth.config.contact.friction = friction;
             let got = after(&cloth, StageMask::only(stage), 1, |host| {
                 host.set_colliders(&target).unwrap()
             });
@@ -1169,7 +1173,7 @@ fn friction_of_several_shapes_takes_the_mean_push_and_the_mean_way() {
             continue;
         }
         cloth.colliders = Colliders { spheres: rows, capsules: pairs, ..Default::default() };
-        cloth.config.friction = rng.range(0.0, 1.0);
+        cloth.config.contact.friction = rng.range(0.0, 1.0);
         cloth.previous_positions = cloth
             .particles
             .iter()
@@ -1197,7 +1201,7 @@ fn friction_of_several_shapes_takes_the_mean_push_and_the_mean_way() {
                 shape_way,
                 found.sum(),
                 count,
-                cloth.config.friction.into(),
+                cloth.config.contact.friction.into(),
             );
             // A small sum of large pushes has an uncertain direction.
             let longest = found.touches.iter().map(|touch| length(touch.1)).fold(0.0, f64::max);
@@ -1240,10 +1244,10 @@ fn a_slop_takes_from_the_friction_of_soft_contacts_only() {
         ..Default::default()
     };
     cloth.previous_positions = vec![[-0.5, 0.0, 0.0]; 2];
-    cloth.config.friction = 0.5;
+    cloth.config.contact.friction = 0.5;
     let slide = |slop: f32| {
         let mut cloth = cloth.clone();
-        cloth.config.friction_slop = slop;
+        cloth.config.contact.friction_slop = slop;
         f64::from(after(&cloth, StageMask::only(Stage::CollideConvex), 1, |_| ()).previous[0][0])
             + 0.5
     };
@@ -1268,10 +1272,10 @@ fn friction_that_holds_takes_the_same_slide_off_the_place() {
             let mut cloth = cloud(vec![particle; 2]);
             cloth.previous_positions = vec![std::array::from_fn(|k| particle[k] - way[k]); 2];
             cloth.colliders = start.clone();
-            cloth.config.friction = rng.range(0.1, 2.0);
+            cloth.config.contact.friction = rng.range(0.1, 2.0);
             let run = |holds: bool| {
                 let mut cloth = cloth.clone();
-                cloth.config.friction_holds = holds;
+                cloth.config.contact.friction_holds = holds;
                 after(&cloth, StageMask::only(stage), 1, |host| {
                     host.set_colliders(&target).unwrap()
                 })
@@ -1295,14 +1299,13 @@ fn pushed_particles_grow_heavier_by_the_square_of_the_push() {
             let rows: Vec<_> = (0..4).map(|_| random_sphere(&mut rng, 0.9)).collect();
             let spheres = spheres_of(&rows);
             cloth.colliders.spheres = rows;
-            cloth.config.collision_mass_scale = rng.range(0.0, 100.0);
-            cloth.config.continuous_collision = stage == Stage::CollideContinuous;
+            cloth.config.contact.mass_scale = rng.range(0.0, 100.0);
+            cloth.config.contact.continuous = stage == Stage::CollideContinuous;
             let got = after_stage(&cloth, stage);
             for (i, &particle) in cloth.particles.iter().enumerate() {
                 let found = touch_shapes(wide(particle), &spheres, &[]);
                 if judged.takes(found.clearance) {
-                    let [w, scale] =
-                        [particle[3], cloth.config.collision_mass_scale].map(f64::from);
+                    let [w, scale] = [particle[3], cloth.config.contact.mass_scale].map(f64::from);
                     let expected = weigh_pushed(w, scale, found.sum());
                     let allowed = FACTOR
                         * f64::from(f32::EPSILON)
@@ -1354,7 +1357,7 @@ fn a_pushed_virtual_particle_lands_on_the_surface_and_its_corners_share_the_way(
         let mut cloth = with_virtual(corners, weights);
         let sphere = random_sphere(&mut rng, 1.2);
         cloth.colliders.spheres = vec![sphere];
-        cloth.config.collision_mass_scale = rng.range(0.0, 50.0);
+        cloth.config.contact.mass_scale = rng.range(0.0, 50.0);
         let got = after_stage(&cloth, Stage::VirtualParticles);
         let old = corners.map(wide);
         let x = blend(old, weights);
@@ -1372,7 +1375,7 @@ fn a_pushed_virtual_particle_lands_on_the_surface_and_its_corners_share_the_way(
             let place: Vec3 = std::array::from_fn(|axis| old[k][axis] + push[axis] * share);
             assert_near(&format!("round {round} corner {k}"), got[k], place, scale);
             // The corner's weight is that of a particle with this share of the push's effect.
-            let heavy = weigh_pushed(1.0, cloth.config.collision_mass_scale.into(), push);
+            let heavy = weigh_pushed(1.0, cloth.config.contact.mass_scale.into(), push);
             let w = f64::from(corners[k][3]) * (1.0 + f64::from(weights[k]) * (heavy - 1.0));
             let allowed =
                 FACTOR * f64::from(f32::EPSILON) * f64::from(corners[k][3]) * scale * 50.0;
@@ -1403,7 +1406,7 @@ fn friction_of_a_virtual_particle_goes_back_to_its_corners() {
         let sphere = [0.02, -0.25, 0.04, 0.3];
         let target = [0.03, -0.25, 0.04, 0.3];
         cloth.colliders.spheres = vec![sphere];
-        cloth.config.friction = rng.range(0.0, 1.0);
+        cloth.config.contact.friction = rng.range(0.0, 1.0);
         cloth.previous_positions =
             corners.map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.1, 0.1))).to_vec();
         let got = after(&cloth, StageMask::only(Stage::VirtualParticles), 1, |host| {
@@ -1419,7 +1422,7 @@ fn friction_of_a_virtual_particle_goes_back_to_its_corners() {
             sphere_way,
             push,
             1,
-            cloth.config.friction.into(),
+            cloth.config.contact.friction.into(),
         );
         let now = blend([got.previous[0], got.previous[1], got.previous[2]].map(wide), weights);
         let expected = plus(blend(old, weights), slide);
@@ -1432,7 +1435,7 @@ fn pinned_corners_of_a_virtual_particle_stay_also_in_their_previous_place() {
     let corners = [[-0.3, 0.0, -0.2, 0.0], [0.4, 0.0, -0.1, 2.0], [0.0, 0.0, 0.5, 3.0]];
     let mut cloth = with_virtual(corners, [0.3, 0.3, 0.4]);
     cloth.colliders.spheres = vec![[0.02, -0.25, 0.04, 0.3]];
-    cloth.config.friction = 0.8;
+    cloth.config.contact.friction = 0.8;
     cloth.previous_positions = corners.map(|p| [p[0] - 0.1, p[1], p[2]]).to_vec();
     let got = after(&cloth, StageMask::only(Stage::VirtualParticles), 1, |_| ());
     assert_ne!(got.current[1], corners[1], "the particle must be touched");
@@ -1453,7 +1456,7 @@ fn a_point_on_its_way_through_a_sphere_stops_on_its_side_as_the_exact_time_of_im
     let mut judged = Judged::default();
     for round in 0..400 {
         let mut cloth = cloud(random_particles(&mut rng, 16));
-        cloth.config.continuous_collision = true;
+        cloth.config.contact.continuous = true;
         let long = if round % 4 == 0 { 30.0 } else { 1.0 };
         cloth.previous_positions = (0..16).map(|_| rng.point(-long, long)).collect();
         let mut sphere = random_sphere(&mut rng, 0.8);
@@ -1501,7 +1504,7 @@ fn judge_side_sweeps(seed: u64, long: f32) -> (usize, Vec<String>) {
     let (mut hits, mut wrong) = (0, Vec::new());
     for _ in 0..300 {
         let mut cloth = cloud(random_particles(&mut rng, 16));
-        cloth.config.continuous_collision = true;
+        cloth.config.contact.continuous = true;
         cloth.previous_positions = (0..16).map(|_| rng.point(-long, long)).collect();
         let shift = rng.point(-long, long);
         let sphere = |rng: &mut Rng, x: f32| {
@@ -1579,7 +1582,7 @@ fn a_point_on_its_way_through_the_side_of_a_capsule_stays_on_its_side() {
         let height = rng.range(0.25, 0.4);
         let point = [along, height, offset, 1.0];
         let mut cloth = cloud(vec![point; 2]);
-        cloth.config.continuous_collision = true;
+        cloth.config.contact.continuous = true;
         cloth.colliders =
             Colliders { spheres: capsule.to_vec(), capsules: vec![[0, 1]], ..Default::default() };
         // Either the point falls, or the capsule rises, or both.
@@ -1589,7 +1592,7 @@ fn a_point_on_its_way_through_the_side_of_a_capsule_stays_on_its_side() {
         let run = |is_continuous: bool| {
             let mut engine = ReferenceEngine::new();
             let mut cloth = cloth.clone();
-            cloth.config.continuous_collision = is_continuous;
+            cloth.config.contact.continuous = is_continuous;
             engine.add(cloth).unwrap();
             engine.set_state(0, &[end; 2], &[point; 2]);
             engine.cloth_mut(0).unwrap().set_spheres(&target).unwrap();
@@ -1628,8 +1631,8 @@ fn a_point_beyond_the_reach_of_a_shape_is_not_caught_by_it() {
     let run = |reach: f32, end: f32| {
         let mut cloth = cloud(vec![[0.0, end, 0.0, 1.0]; 2]);
         cloth.previous_positions = vec![[0.0, 5.0, 0.0]; 2];
-        cloth.config.continuous_collision = true;
-        cloth.config.continuous_reach = reach;
+        cloth.config.contact.continuous = true;
+        cloth.config.contact.continuous_reach = reach;
         cloth.colliders.spheres = vec![[0.0, 0.0, 0.0, 0.1]];
         let target = [[0.0, 1.0, 0.0, 0.1]];
         after(&cloth, StageMask::only(Stage::CollideContinuous), 1, |host| {
@@ -1649,7 +1652,7 @@ fn a_pin_that_was_set_elsewhere_is_not_dragged_back_to_a_shape_between() {
     // The pin has been put from above the sphere to below it, a second ago; nothing moves any more.
     for is_continuous in [false, true] {
         let mut cloth = cloud(vec![[0.0, 0.5, 0.0, 0.0], [3.0, 0.0, 0.0, 0.0]]);
-        cloth.config.continuous_collision = is_continuous;
+        cloth.config.contact.continuous = is_continuous;
         let mut engine = ReferenceEngine::new();
         engine.add(cloth).unwrap();
         let pin = [0.0, -0.5, 0.0, 0.0];
@@ -1665,7 +1668,7 @@ fn a_pin_that_was_set_elsewhere_is_not_dragged_back_to_a_shape_between() {
 fn points_that_meet_nothing_stay_where_they_are() {
     let mut rng = Rng::new(191);
     let mut cloth = cloud(random_particles(&mut rng, 200));
-    cloth.config.continuous_collision = true;
+    cloth.config.contact.continuous = true;
     cloth.previous_positions = cloth
         .particles
         .iter()
@@ -1693,9 +1696,9 @@ fn whole_scene(is_continuous: bool) -> Cloth {
         *particle = [particle[0] - 0.8, particle[1] + 0.35, particle[2] - 0.8, particle[3]];
     }
     cloth.colliders = every_shape();
-    cloth.config.friction = 0.4;
-    cloth.config.collision_mass_scale = 20.0;
-    cloth.config.continuous_collision = is_continuous;
+    cloth.config.contact.friction = 0.4;
+    cloth.config.contact.mass_scale = 20.0;
+    cloth.config.contact.continuous = is_continuous;
     cloth
 }
 

@@ -109,8 +109,8 @@ fn patch(kind: Ground, angle: f64, friction: f64, frequency: f32) -> Cloth {
     let mut cloth = sheet(4, 4, 0.1, vec![]);
     cloth.colliders = ground(kind);
     cloth.config.gravity = [(G * angle.sin()) as f32, (-G * angle.cos()) as f32, 0.0];
-    cloth.config.friction = friction as f32;
-    cloth.config.solver_frequency = frequency;
+    cloth.config.contact.friction = friction as f32;
+    cloth.config.solver.as_pbd_mut().unwrap().frequency = frequency;
     cloth
 }
 
@@ -217,7 +217,7 @@ fn a_patch_that_friction_holds_stays_where_it_is() {
         for holds in [true, false] {
             let angle = 10f64.to_radians();
             let mut cloth = patch(Ground::Plane, angle, 0.5, frequency);
-            cloth.config.friction_holds = holds;
+            cloth.config.contact.friction_holds = holds;
             let ways = slides(cloth, [1.0, 0.0, 0.0], 30);
             let speed = ways[1] / 0.5;
             // Friction that only slows down takes the speed that gravity gave in an iteration, not the way.
@@ -294,11 +294,11 @@ fn left_behind(
     let mut cloth = sheet(count, count, 0.4, pins);
     if fiber_solver == FiberSolver::SemiImplicit {
         Arc::make_mut(&mut cloth.fabric).scale_rest_lengths(1.04);
-        cloth.config.solver_frequency = 1200.0;
+        cloth.config.solver.as_pbd_mut().unwrap().frequency = 1200.0;
     } else {
         cloth.phase_configs.iter_mut().for_each(|phase| phase.fiber_solver = Some(fiber_solver));
     }
-    cloth.config.continuous_collision = is_continuous;
+    cloth.config.contact.continuous = is_continuous;
     cloth.config.gravity = [0.0; 3];
     cloth.config.damping = [0.5; 3];
     let step = speed * RADIUS;
@@ -377,7 +377,7 @@ fn a_box_of_planes_and_one_of_triangles_carry_a_sheet_like_a_box() {
         let means = boxes(pose, half).map(|colliders| {
             let mut cloth = sheet(17, 17, 0.6, vec![]);
             cloth.colliders = colliders;
-            cloth.config.friction = 0.8;
+            cloth.config.contact.friction = 0.8;
             cloth.config.damping = [0.3; 3];
             let mut simulation = simulation(cloth);
             play(&mut simulation, 120);
@@ -435,7 +435,7 @@ fn resting(colliders: Colliders) -> Cloth {
     let mut cloth = sheet(12, 12, 0.5, vec![]);
     lift(&mut cloth, 0.01);
     cloth.colliders = colliders;
-    cloth.config.friction = 0.5;
+    cloth.config.contact.friction = 0.5;
     cloth.config.damping = [0.5; 3];
     cloth
 }
@@ -512,7 +512,7 @@ fn a_tube_dropped_on_a_bumpy_body_stays_outside() {
     let options = CookOptions { tethers: Tethers::None, ..CookOptions::default() };
     let mut cloth = cook(&mesh, &options).unwrap().into_cloth();
     lift(&mut cloth, 0.45);
-    cloth.config.friction = 0.3;
+    cloth.config.contact.friction = 0.3;
     cloth.config.damping = [0.1; 3];
     cloth.colliders = Colliders {
         mesh_vertices: vertices,
@@ -544,9 +544,9 @@ fn hung_aside(shift: f32, drag: f32) -> (Vec<Vec3>, u32) {
     let pins: Vec<u32> = (0..8).collect();
     let mut cloth = sheet(8, 8, 0.5, pins.clone());
     cloth.config.damping = [0.5; 3];
-    cloth.config.drag_coefficient = drag;
-    cloth.config.fluid_density = 0.01;
-    cloth.config.sleep_threshold = 1.0;
+    cloth.config.air.drag = drag;
+    cloth.config.air.density = 0.01;
+    cloth.config.sleep.threshold = 1.0;
     let held: Vec<_> =
         cloth.particles[..8].iter().map(|&[x, y, z, w]| [x, y, z + shift, w]).collect();
     let mut simulation = simulation(cloth);
@@ -595,7 +595,7 @@ fn a_closed_mesh_gives_the_same_as_one_that_is_searched_every_time() {
         let mut cloth =
             cook(&Mesh::grid(20, 20, 1.0, 1.0), &CookOptions::default()).unwrap().into_cloth();
         cloth.particles.iter_mut().for_each(|p| (p[0], p[1], p[2]) = (p[0] - 0.5, 0.4, p[2] - 0.5));
-        cloth.config.friction = 0.3;
+        cloth.config.contact.friction = 0.3;
         let mut simulation = simulation(cloth);
         let count = vertices.len() as u32;
         let mut triangles = triangles.clone();

@@ -150,7 +150,7 @@ fn a_frame_beyond_the_drivers_loop_limit_is_split_and_right() {
     let host = poplin_layout::HostCloth::new(cloth.clone()).unwrap();
     let trips = poplin_layout::LoopTrips::new(&cloth.fabric, 32).of(&cloth.phase_configs, &host);
     let frame = Frame { dt: 1.5 };
-    let iterations = u64::from((frame.dt * cloth.config.solver_frequency) as u32);
+    let iterations = u64::from((frame.dt * cloth.config.solver.as_pbd().unwrap().frequency) as u32);
     assert!(trips * iterations > 65_535, "{} trips would not reach the limit", trips * iterations);
     let id = gpu.add(cloth.clone()).unwrap();
     gpu.step(&frame).unwrap();

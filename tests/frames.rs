@@ -29,7 +29,7 @@ fn sheet(is_free: bool) -> Cloth {
             .filter(|particle| particle[3] == 0.0)
             .for_each(|particle| particle[3] = 2.0 * w);
         // 2 rad/s about the z axis through the middle.
-        let way = 2.0 / cloth.config.solver_frequency;
+        let way = 2.0 / cloth.config.solver.as_pbd().unwrap().frequency;
         cloth.previous_positions = cloth
             .particles
             .iter()
@@ -88,7 +88,7 @@ fn run_in_world(
 ) -> Vec<[f32; 3]> {
     let mut simulation = Simulation::new(backend).unwrap();
     let id = simulation.add(cloth.clone()).unwrap();
-    let n = (dt * f64::from(cloth.config.solver_frequency)).round();
+    let n = (dt * f64::from(cloth.config.solver.as_pbd().unwrap().frequency)).round();
     let h = dt / n;
     let pins: Vec<u32> = (0..cloth.particle_count() as u32)
         .filter(|&i| cloth.particles[i as usize][3] == 0.0)
@@ -162,7 +162,7 @@ fn a_translating_frame_equals_the_world_to_rounding() {
 fn a_translating_frame_follows_a_smooth_path_better_the_finer_its_poses() {
     let seconds = 0.4;
     let mut cloth = sheet(false);
-    cloth.config.solver_frequency = 480.0;
+    cloth.config.solver.as_pbd_mut().unwrap().frequency = 480.0;
     let errors = [1.0 / 15.0, 1.0 / 30.0, 1.0 / 60.0].map(|dt| {
         let local = run_in_frame(Backend::Cpu, &cloth, dt, seconds);
         farthest(&local, &run_in_world(Backend::Cpu, &cloth, dt, seconds, Follow::Path))
@@ -207,7 +207,7 @@ fn free_particles(velocity: [f32; 3]) -> Cloth {
     cloth.phase_configs.clear();
     cloth.config =
         ClothConfig { gravity: [0.0; 3], tether_stiffness: 0.0, ..ClothConfig::default() };
-    let h = 1.0 / cloth.config.solver_frequency;
+    let h = 1.0 / cloth.config.solver.as_pbd().unwrap().frequency;
     cloth.previous_positions =
         cloth.particles.iter().map(|p| std::array::from_fn(|k| p[k] - velocity[k] * h)).collect();
     cloth
@@ -300,9 +300,9 @@ fn without_inertia_the_cloth_does_not_notice_the_frame() {
     for backend in backends() {
         let mut cloth = sheet(false);
         cloth.config.gravity = [0.0; 3];
-        cloth.config.linear_inertia = [0.0; 3];
-        cloth.config.angular_inertia = [0.0; 3];
-        cloth.config.centrifugal_inertia = [0.0; 3];
+        cloth.config.inertia.linear = [0.0; 3];
+        cloth.config.inertia.angular = [0.0; 3];
+        cloth.config.inertia.centrifugal = [0.0; 3];
         let mut simulation = Simulation::new(backend).unwrap();
         let id = simulation.add(cloth.clone()).unwrap();
         for frame in 1..=60 {

@@ -2,7 +2,7 @@
 
 use poplin_cook::{CookOptions, cook};
 use poplin_gpu::EngineOptions;
-use poplin_model::{Cloth, ClothCollision, Colliders, Frame, Mesh};
+use poplin_model::{Cloth, ClothContactSolver, Colliders, Frame, Mesh};
 use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::{headless, is_strict};
 use poplin_testkit::compare::same_bits;
@@ -27,9 +27,9 @@ fn sheet(layer: usize, columns: u32) -> Cloth {
         (*x, *y, *z) = (*x - 0.5 * width + shift[0], shift[1], *z - 0.5 * width + shift[2]);
     }
     cloth.config.damping = [0.3; 3];
-    cloth.config.solver_frequency = 600.0;
-    cloth.config.friction = 1.0;
-    cloth.config.cloth_collision_distance = Some(DISTANCE);
+    cloth.config.solver.as_pbd_mut().unwrap().frequency = 600.0;
+    cloth.config.contact.friction = 1.0;
+    cloth.config.cloth_collision.distance = Some(DISTANCE);
     cloth.colliders = Colliders { spheres: vec![[0.0, 0.0, 0.0, RADIUS]], ..Colliders::default() };
     cloth
 }
@@ -37,7 +37,9 @@ fn sheet(layer: usize, columns: u32) -> Cloth {
 /// Three sheets dropped on one another and on the ball.
 fn stack(friction: f32) -> ReferenceEngine {
     let mut engine = ReferenceEngine::new();
-    engine.set_cloth_collision(ClothCollision { friction, ..ClothCollision::default() }).unwrap();
+    engine
+        .set_cloth_contact_solver(ClothContactSolver { friction, ..ClothContactSolver::default() })
+        .unwrap();
     for (layer, columns) in [21, 17, 13].into_iter().enumerate() {
         engine.add(sheet(layer, columns)).unwrap();
     }
@@ -118,10 +120,10 @@ fn without_collision_sheets_pass_through_one_another() {
     // The control of the first test.
     let mut engine = stack(1.0);
     engine
-        .set_cloth_collision(ClothCollision {
+        .set_cloth_contact_solver(ClothContactSolver {
             stiffness: 0.0,
             friction: 0.0,
-            ..ClothCollision::default()
+            ..ClothContactSolver::default()
         })
         .unwrap();
     (0..60).for_each(|_| engine.step(&Frame::default()).unwrap());
@@ -132,10 +134,10 @@ fn without_collision_sheets_pass_through_one_another() {
 #[test]
 fn a_small_stack_falls_alike_on_both_backends() {
     let Some(mut gpu) = headless(EngineOptions::default()) else { return };
-    let settings = ClothCollision { friction: 0.5, ..ClothCollision::default() };
+    let settings = ClothContactSolver { friction: 0.5, ..ClothContactSolver::default() };
     let mut engine = ReferenceEngine::new();
-    engine.set_cloth_collision(settings).unwrap();
-    gpu.engine_mut().set_cloth_collision(settings).unwrap();
+    engine.set_cloth_contact_solver(settings).unwrap();
+    gpu.engine_mut().set_cloth_contact_solver(settings).unwrap();
     let sheets = [9, 7, 6].into_iter().enumerate().map(|(layer, columns)| sheet(layer, columns));
     let ids: Vec<_> = sheets
         .map(|cloth| {

@@ -115,8 +115,8 @@ fn fast_particles() -> Vec<(String, Cloth)> {
         .iter()
         .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.02, 0.02)))
         .collect();
-    cloth.config.self_collision_distance = Some(0.02);
-    cloth.config.limit_velocity = true;
+    cloth.config.self_collision.distance = Some(0.02);
+    cloth.config.self_collision.limit_velocity = true;
     vec![("fast".to_owned(), cloth)]
 }
 
@@ -571,9 +571,9 @@ fn intervals_of_run(is_continuous: bool, is_xpbd: bool) -> Vec<Vec<String>> {
     cloth.phase_configs.truncate(1);
     let solver = if is_xpbd { FiberSolver::SemiImplicit } else { FiberSolver::GaussSeidel };
     cloth.phase_configs[0].fiber_solver = Some(solver);
-    cloth.config.sleep_threshold = 1.0;
-    cloth.config.drag_coefficient = 0.5;
-    cloth.config.continuous_collision = is_continuous;
+    cloth.config.sleep.threshold = 1.0;
+    cloth.config.air.drag = 0.5;
+    cloth.config.contact.continuous = is_continuous;
     std::sync::Arc::make_mut(&mut cloth.fabric).virtual_particles.truncate(1);
     assert!(cloth.fabric.tethers_per_particle > 0);
     let mut names = vec![vec!["fetch_particle".to_owned()]];

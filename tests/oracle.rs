@@ -35,7 +35,9 @@ fn after_stage_with(
     let mut engine = ReferenceEngine::new();
     engine.add(cloth.clone()).unwrap();
     equip(engine.cloth_mut(0).unwrap());
-    engine.begin_frame(&Frame { dt: 1.0 / cloth.config.solver_frequency }).unwrap();
+    engine
+        .begin_frame(&Frame { dt: 1.0 / cloth.config.solver.as_pbd().unwrap().frequency })
+        .unwrap();
     let part = FramePart { stages: StageMask::only(stage), ..FramePart::WHOLE };
     engine.run_part(0, &part, &mut Team::single());
     engine.current(0).to_vec()
@@ -93,7 +95,8 @@ fn gauss_seidel_equals_the_distance_constraint_edge_by_edge() {
         cloth.phase_configs = vec![config];
         let got = after_stage(&cloth, Stage::GaussSeidel);
 
-        let exponent = cloth.config.stiffness_frequency / cloth.config.solver_frequency;
+        let exponent =
+            cloth.config.stiffness_frequency / cloth.config.solver.as_pbd().unwrap().frequency;
         let stiffness =
             f64::from(effective_stiffness(stiffness_to_log2(config.stiffness), exponent));
         let soft = SoftRange {
@@ -173,12 +176,13 @@ fn tether_equals_the_largest_distance_to_anchors() {
         fabric.tether_anchors =
             (0..per_particle * count).map(|_| rng.index(count) as u32).collect();
         fabric.tether_lengths = (0..per_particle * count).map(|_| rng.range(0.0, 2.0)).collect();
-        cloth.config.tether_stiffness = rng.range(0.1, 1.0);
-        cloth.config.tether_scale = rng.range(0.5, 1.5);
+        cloth.config.tethers.stiffness = rng.range(0.1, 1.0);
+        cloth.config.tethers.scale = rng.range(0.5, 1.5);
         let got = after_stage(&cloth, Stage::Tether);
-        let exponent = cloth.config.stiffness_frequency / cloth.config.solver_frequency;
+        let exponent =
+            cloth.config.stiffness_frequency / cloth.config.solver.as_pbd().unwrap().frequency;
         let stiffness = f64::from(effective_stiffness(
-            stiffness_to_log2(cloth.config.tether_stiffness),
+            stiffness_to_log2(cloth.config.tethers.stiffness),
             exponent,
         ));
         for (i, &particle) in cloth.particles.iter().enumerate() {
@@ -187,7 +191,7 @@ fn tether_equals_the_largest_distance_to_anchors() {
                     let tether = k * count + i;
                     let anchor = cloth.fabric.tether_anchors[tether] as usize;
                     let length = f64::from(cloth.fabric.tether_lengths[tether])
-                        * f64::from(cloth.config.tether_scale);
+                        * f64::from(cloth.config.tethers.scale);
                     (wide(cloth.particles[anchor]), length)
                 })
                 .collect();
@@ -212,7 +216,7 @@ fn integrate_equals_the_damped_verlet_step() {
         cloth.config.gravity = rng.point(-20.0, 20.0);
         cloth.config.damping = rng.point(0.0, 1.0);
         let got = after_stage(&cloth, Stage::Integrate);
-        let step = 1.0 / f64::from(cloth.config.solver_frequency);
+        let step = 1.0 / f64::from(cloth.config.solver.as_pbd().unwrap().frequency);
         let exponent = f64::from(cloth.config.stiffness_frequency) * step;
         let kept = cloth.config.damping.map(|damping| (1.0 - f64::from(damping)).powf(exponent));
         for (i, &particle) in cloth.particles.iter().enumerate() {
@@ -263,14 +267,14 @@ struct FrameMove {
 /// the turned frame. Triangles are summed in descending order, so that an order of the stage would show.
 fn blown(cloth: &Cloth, frame: &FrameMove) -> Vec<([f64; 3], f64)> {
     let config = &cloth.config;
-    let step = 1.0 / f64::from(config.solver_frequency);
-    let exponent = config.stiffness_frequency / config.solver_frequency;
+    let step = 1.0 / f64::from(config.solver.as_pbd().unwrap().frequency);
+    let exponent = config.stiffness_frequency / config.solver.as_pbd().unwrap().frequency;
     let coefficient =
         |value: f32| f64::from(effective_stiffness(stiffness_to_log2(value), exponent));
     let air = Air {
-        drag: coefficient(config.drag_coefficient),
-        lift: coefficient(config.lift_coefficient),
-        density: f64::from(config.fluid_density),
+        drag: coefficient(config.air.drag),
+        lift: coefficient(config.air.lift),
+        density: f64::from(config.air.density),
         step,
         still: f64::from(f32::EPSILON),
     };
@@ -279,7 +283,7 @@ fn blown(cloth: &Cloth, frame: &FrameMove) -> Vec<([f64; 3], f64)> {
         let corners = triangle.map(|i| wide(cloth.particles[i as usize]));
         let before = mean(triangle.map(|i| cloth.previous_positions[i as usize].map(f64::from)));
         let left: [f64; 3] = std::array::from_fn(|k| {
-            f64::from(frame.shift[k]) - step * f64::from(config.wind_velocity[k]) - before[k]
+            f64::from(frame.shift[k]) - step * f64::from(config.air.wind_velocity[k]) - before[k]
         });
         let left = turned(left, frame.axis, -frame.angle);
         let way: [f64; 3] = std::array::from_fn(|k| mean(corners)[k] + left[k]);
@@ -313,10 +317,10 @@ fn windy_cloth(rng: &mut Rng, count: usize) -> Cloth {
         .iter()
         .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.1, 0.1)))
         .collect();
-    cloth.config.wind_velocity = rng.point(-20.0, 20.0);
-    cloth.config.drag_coefficient = rng.range(0.0, 1.0);
-    cloth.config.lift_coefficient = rng.range(0.0, 1.0);
-    cloth.config.fluid_density = rng.range(0.001, 0.1);
+    cloth.config.air.wind_velocity = rng.point(-20.0, 20.0);
+    cloth.config.air.drag = rng.range(0.0, 1.0);
+    cloth.config.air.lift = rng.range(0.0, 1.0);
+    cloth.config.air.density = rng.range(0.001, 0.1);
     cloth
 }
 
@@ -356,8 +360,8 @@ fn still_air_triangles_without_area_and_pins_feel_no_wind() {
         let mut cloth = chain(particles.to_vec(), vec![1.0; 3]);
         Arc::make_mut(&mut cloth.fabric).triangles = vec![triangle];
         cloth.previous_positions = particles.iter().map(|p| [p[0], p[1] + fall, p[2]]).collect();
-        cloth.config.drag_coefficient = 1.0;
-        cloth.config.lift_coefficient = 1.0;
+        cloth.config.air.drag = 1.0;
+        cloth.config.air.lift = 1.0;
         after_stage(&cloth, Stage::Wind)
     };
     let threshold = f32::EPSILON.sqrt();
@@ -398,20 +402,21 @@ fn motion_equals_the_sphere_that_may_not_be_left() {
         let particles: Vec<_> = (0..16).map(|_| random_particle(&mut rng)).collect();
         let spheres: Vec<_> = (0..16).map(|_| random_sphere(&mut rng)).collect();
         let mut cloth = chain(particles, vec![1.0; 15]);
-        cloth.config.motion_scale = rng.range(0.0, 2.0);
-        cloth.config.motion_bias = rng.range(-0.3, 0.3);
-        cloth.config.motion_stiffness = rng.range(0.1, 1.0);
+        cloth.config.motion.scale = rng.range(0.0, 2.0);
+        cloth.config.motion.bias = rng.range(-0.3, 0.3);
+        cloth.config.motion.stiffness = rng.range(0.1, 1.0);
         let got = after_stage_with(&cloth, Stage::Motion, |host| {
             host.set_motion_spheres(&spheres).unwrap()
         });
-        let exponent = cloth.config.stiffness_frequency / cloth.config.solver_frequency;
+        let exponent =
+            cloth.config.stiffness_frequency / cloth.config.solver.as_pbd().unwrap().frequency;
         let stiffness = f64::from(effective_stiffness(
-            stiffness_to_log2(cloth.config.motion_stiffness),
+            stiffness_to_log2(cloth.config.motion.stiffness),
             exponent,
         ));
         for (i, (&particle, &sphere)) in cloth.particles.iter().zip(&spheres).enumerate() {
-            let radius = f64::from(sphere[3]) * f64::from(cloth.config.motion_scale)
-                + f64::from(cloth.config.motion_bias);
+            let radius = f64::from(sphere[3]) * f64::from(cloth.config.motion.scale)
+                + f64::from(cloth.config.motion.bias);
             let expected = keep_inside(wide(particle), wide(sphere), radius, stiffness);
             let scale = sphere_scale(wide(particle), wide(sphere), radius);
             assert_near(&format!("round {round} particle {i}"), got[i], expected, scale);

@@ -192,7 +192,7 @@ fn chain(particles: Vec<[f32; 4]>, edge: f64, effort: Effort) -> Cloth {
     let mut cloth = Cloth::new(Arc::new(fabric), particles);
     cloth.phase_configs =
         vec![PhaseConfig::stiff(0).with_fiber_solver(effort.fiber_solver); effort.passes];
-    cloth.config.solver_frequency = effort.frequency as f32;
+    cloth.config.solver.as_pbd_mut().unwrap().frequency = effort.frequency as f32;
     // An exponent of 1: a stiffness of 1 removes the whole error, at any frequency.
     cloth.config.stiffness_frequency = effort.frequency as f32;
     cloth
@@ -424,7 +424,7 @@ fn flight(backend: Backend, frequency: f64) -> Flight {
     let w = cloth.particles[1][3];
     cloth.particles.iter_mut().filter(|p| p[3] == 0.0).for_each(|p| p[3] = 2.0 * w);
     let h = 1.0 / frequency;
-    cloth.config.solver_frequency = frequency as f32;
+    cloth.config.solver.as_pbd_mut().unwrap().frequency = frequency as f32;
     cloth.previous_positions = cloth
         .particles
         .iter()

@@ -24,7 +24,7 @@ fn apart(particles: Vec<[f32; 4]>, distance: f32) -> Cloth {
     let mut cloth = loose(particles);
     cloth.rest_positions =
         (0..cloth.particles.len()).map(|i| [10.0 * distance * i as f32, 0.0, 0.0]).collect();
-    cloth.config.self_collision_distance = Some(distance);
+    cloth.config.self_collision.distance = Some(distance);
     cloth
 }
 
@@ -32,7 +32,9 @@ fn apart(particles: Vec<[f32; 4]>, distance: f32) -> Cloth {
 fn after_stage(cloth: &Cloth) -> Vec<[f32; 4]> {
     let mut engine = ReferenceEngine::new();
     engine.add(cloth.clone()).unwrap();
-    engine.begin_frame(&Frame { dt: 1.0 / cloth.config.solver_frequency }).unwrap();
+    engine
+        .begin_frame(&Frame { dt: 1.0 / cloth.config.solver.as_pbd().unwrap().frequency })
+        .unwrap();
     let part = FramePart { stages: StageMask::only(Stage::SelfCollide), ..FramePart::WHOLE };
     engine.run_part(0, &part, &mut Team::single());
     engine.current(0).to_vec()
@@ -53,9 +55,9 @@ fn random_loose(rng: &mut Rng, count: usize, distance: f32) -> Cloth {
         [x, y, z, if rng.index(6) == 0 { 0.0 } else { rng.range(0.1, 50.0) }]
     };
     let mut cloth = loose((0..count).map(|_| particle(rng)).collect());
-    cloth.config.self_collision_distance = Some(distance);
-    cloth.config.self_collision_stiffness = rng.range(0.1, 1.0);
-    cloth.config.self_collision_friction = [0.0, rng.range(0.0, 1.0)][rng.index(2)];
+    cloth.config.self_collision.distance = Some(distance);
+    cloth.config.self_collision.stiffness = rng.range(0.1, 1.0);
+    cloth.config.self_collision.friction = [0.0, rng.range(0.0, 1.0)][rng.index(2)];
     cloth.rest_positions = (0..count).map(|_| rng.point(-1.0, 1.0)).collect();
     cloth.previous_positions = cloth
         .particles
@@ -83,8 +85,8 @@ fn the_stage_equals_the_jacobi_step_over_all_pairs() {
         let rule = Apartness {
             distance: f64::from(limit),
             rest_share: f64::from(SELF_COLLISION_REST_SHARE),
-            stiffness: effective(cloth.config.self_collision_stiffness),
-            friction: effective(cloth.config.self_collision_friction),
+            stiffness: effective(cloth.config.self_collision.stiffness),
+            friction: effective(cloth.config.self_collision.friction),
             relaxation: 1.5,
         };
         let mut indices = cloth.self_collision_indices.clone();
@@ -239,8 +241,8 @@ fn particles_meet_across_every_border_of_cells() {
 fn slide(friction: f32, frequency: f32) -> (f64, f64) {
     let speed = 0.01;
     let mut cloth = apart(vec![[0.0, 0.0, 0.0, 1.0], [0.0, 0.1, 0.0, 3.0]], 0.1);
-    cloth.config.solver_frequency = frequency;
-    cloth.config.self_collision_friction = friction;
+    cloth.config.solver.as_pbd_mut().unwrap().frequency = frequency;
+    cloth.config.self_collision.friction = friction;
     cloth.previous_positions = vec![[-speed / frequency, 0.0, 0.0], [speed / frequency, 0.1, 0.0]];
     // Pressed together from both sides, so that they go on touching.
     cloth.particle_accelerations = vec![[0.0, 0.1, 0.0], [0.0, -0.3, 0.0]];
@@ -277,7 +279,7 @@ fn friction_slows_the_slip_keeps_the_mean_and_is_stable() {
 #[test]
 fn the_velocity_limit_is_half_the_distance_per_iteration() {
     let mut cloth = loose(vec![[0.0, 0.0, 0.0, 1.0], [5.0, 0.0, 0.0, 1.0], [9.0, 0.0, 0.0, 1.0]]);
-    cloth.config.self_collision_distance = Some(0.02);
+    cloth.config.self_collision.distance = Some(0.02);
     cloth.previous_positions = vec![[-1.0, 0.0, 0.0], [5.0, 0.009, 0.0], [9.0, 0.0, 0.02]];
     let run = |cloth: &Cloth| {
         let mut engine = ReferenceEngine::new();
@@ -286,7 +288,7 @@ fn the_velocity_limit_is_half_the_distance_per_iteration() {
         [engine.current(0)[0][0], engine.current(0)[1][1], engine.current(0)[2][2]]
     };
     assert_eq!(run(&cloth)[0], 1.0);
-    cloth.config.limit_velocity = true;
+    cloth.config.self_collision.limit_velocity = true;
     let [fast, slow, brisk] = run(&cloth);
     assert!((fast - 0.01).abs() < 1e-8 && (brisk + 0.01).abs() < 1e-8, "{fast} {brisk}");
     assert_eq!(slow, -0.009, "slower particles are left alone");
@@ -306,9 +308,9 @@ fn thickness_alone_makes_a_cloth_collide_with_itself() {
     assert!(HostCloth::new(cloth.clone()).unwrap().stages().contains(Stage::SelfCollide));
     cloth.config.thickness = 0.2;
     assert_eq!(cloth.contact_distances()[0], 0.2);
-    cloth.config.self_collision_distance = Some(0.05);
+    cloth.config.self_collision.distance = Some(0.05);
     assert_eq!(cloth.contact_distances()[0], 0.05);
-    cloth.config.self_collision_distance = Some(0.0);
+    cloth.config.self_collision.distance = Some(0.0);
     assert!(!HostCloth::new(cloth).unwrap().stages().contains(Stage::SelfCollide));
 }
 
@@ -321,8 +323,8 @@ fn bad_settings_are_refused_by_name() {
     };
     let messages = [
         refusal(|cloth| cloth.config.thickness = -1.0),
-        refusal(|cloth| cloth.config.self_collision_distance = Some(f32::NAN)),
-        refusal(|cloth| cloth.config.self_collision_friction = 1.5),
+        refusal(|cloth| cloth.config.self_collision.distance = Some(f32::NAN)),
+        refusal(|cloth| cloth.config.self_collision.friction = 1.5),
         refusal(|cloth| cloth.self_collision_indices = vec![0, 3]),
         refusal(|cloth| cloth.self_collision_indices = vec![2, 0, 2]),
         refusal(|cloth| cloth.rest_positions = vec![[0.0; 3]; 2]),
@@ -346,14 +348,14 @@ fn bad_settings_are_refused_by_name() {
 fn settings_that_change_in_simulation_act_from_the_next_frame_on() {
     let mut engine = ReferenceEngine::new();
     let mut cloth = apart(vec![[0.0, 0.0, 0.0, 1.0], [0.04, 0.0, 0.0, 1.0]], 0.1);
-    cloth.config.self_collision_distance = None;
+    cloth.config.self_collision.distance = None;
     engine.add(cloth).unwrap();
     let gap = |engine: &ReferenceEngine| distance(&engine.current(0)[0], &engine.current(0)[1]);
     engine.step(&Frame::default()).unwrap();
     assert_eq!(gap(&engine), f64::from(0.04f32));
     let host = engine.cloth_mut(0).unwrap();
     let mut config = host.cloth().config.clone();
-    config.self_collision_distance = Some(0.1);
+    config.self_collision.distance = Some(0.1);
     host.set_config(config).unwrap();
     host.set_self_collision_indices(&[1]).unwrap();
     engine.step(&Frame::default()).unwrap();
@@ -386,7 +388,7 @@ fn over_a_ball(side: u32) -> Cloth {
     cloth.colliders =
         Colliders { spheres, planes, convexes: vec![vec![0]], ..Colliders::default() };
     cloth.config.thickness = 0.01;
-    cloth.config.friction = 0.3;
+    cloth.config.contact.friction = 0.3;
     cloth
 }
 
@@ -403,7 +405,7 @@ fn a_sheet_that_falls_over_a_ball_does_not_get_entangled() {
         cloth.config.thickness = thickness;
         cloth.config.solver = solver;
         if solver == Solver::Pbd {
-            cloth.config.solver_frequency = 1200.0;
+            cloth.config.solver.as_pbd_mut().unwrap().frequency = 1200.0;
         } else {
             let is_bending = |config: &PhaseConfig| {
                 cloth.fabric.phases[config.phase as usize].kind == PhaseKind::Bending
@@ -456,7 +458,7 @@ fn a_ribbon_twisted_by_three_turns_and_back_returns() {
         cloth.config =
             ClothConfig { thickness, solver, damping: [0.5; 3], ..ClothConfig::default() };
         if solver == Solver::Pbd {
-            cloth.config.solver_frequency = 1200.0;
+            cloth.config.solver.as_pbd_mut().unwrap().frequency = 1200.0;
         }
         for config in &mut cloth.phase_configs {
             if cloth.fabric.phases[config.phase as usize].kind == PhaseKind::Bending {

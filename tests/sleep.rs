@@ -19,8 +19,8 @@ const LONG: u32 = 24;
 /// A sheet that every test for rest passes, whatever it does: its sleep depends on the clock alone.
 fn drowsy_sheet(after_count: u32) -> Cloth {
     let mut cloth = hanging_sheet(6, 6);
-    cloth.config.sleep_threshold = 1000.0;
-    cloth.config.sleep_after_count = after_count;
+    cloth.config.sleep.threshold = 1000.0;
+    cloth.config.sleep.after_count = after_count;
     cloth
 }
 
@@ -38,7 +38,7 @@ fn resting_sheet() -> Cloth {
 
 /// Iterations until the test number `count` has passed, in whole frames.
 fn awake_iterations(config: &ClothConfig) -> u32 {
-    let tested = (config.sleep_test_interval * config.sleep_after_count).div_ceil(SLEEP_STEP);
+    let tested = (config.sleep.test_interval * config.sleep.after_count).div_ceil(SLEEP_STEP);
     tested.next_multiple_of(ITERATIONS_PER_FRAME)
 }
 
@@ -142,7 +142,7 @@ fn asleep_with(backend: Backend, set: SetInput) -> (Simulation, ClothId, u32) {
     let mut simulation = Simulation::new(backend).unwrap();
     let mut cloth = resting_sheet();
     // Threshold high enough that a frame that has just moved does not keep the cloth awake for ever.
-    cloth.config.sleep_threshold = 1000.0;
+    cloth.config.sleep.threshold = 1000.0;
     let id = simulation.add(cloth).unwrap();
     set(simulation.cloth_mut(id).unwrap(), 1.0);
     let state = step(&mut simulation, LONG);

@@ -419,7 +419,7 @@ fn what_the_solver_does_not_read_is_refused() {
     };
     pbd.validate().unwrap();
     let damages: [Damage<'_>; 13] = [
-        (&xpbd, "solver_frequency", |c| c.config.solver_frequency = 600.0),
+        (&xpbd, "solver_frequency", |c| c.config.solver.as_pbd_mut().unwrap().frequency = 600.0),
         (&xpbd, "acceleration_filter_width", |c| c.config.acceleration_filter_width = 10),
         (&xpbd, "phase stiffness", |c| c.phase_configs[1].stiffness = 0.5),
         (&xpbd, "phase stiffness_multiplier", |c| c.phase_configs[1].stiffness_multiplier = 0.5),

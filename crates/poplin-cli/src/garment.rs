@@ -74,7 +74,7 @@ impl Garment {
             .collect();
         let offsets = (0..scene.count).map(|copy| scene.copy_offset(copy)).collect();
         // A wind that nobody feels would only keep the cloth from sleeping.
-        let feels_wind = scene.config.drag_coefficient > 0.0 || scene.config.lift_coefficient > 0.0;
+        let feels_wind = scene.config.air.drag > 0.0 || scene.config.air.lift > 0.0;
         let (name, mesh, frame) = (scene.name.clone(), built.mesh, scene.frame.clone());
         let wind = scene.wind.filter(|_| feels_wind);
         let colliders =

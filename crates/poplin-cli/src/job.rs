@@ -9,7 +9,7 @@ use poplin_io::scene::{
     BuiltCloth, BuiltCollider, ColliderShape, FabricOptions, PhaseOptions, PhaseSettings, PinRule,
     Scene, SceneCloth, SceneCollider, Shape, Transform,
 };
-use poplin_model::{ClothCollision, ClothConfig};
+use poplin_model::{ClothConfig, ClothContactSolver};
 
 use crate::args::{CookArgs, RunArgs};
 use crate::failure::{Failure, OrFail};
@@ -31,7 +31,7 @@ pub(crate) struct Job {
     /// Everything that any of them collides with.
     pub(crate) colliders: Vec<Arc<BuiltCollider>>,
     /// How the cloths collide with one another.
-    pub(crate) cloth_collision: ClothCollision,
+    pub(crate) cloth_collision: ClothContactSolver,
 }
 
 /// Frames, if nobody says how many: the default of scene files.
@@ -146,7 +146,7 @@ impl Job {
         let garment =
             Garment::cook(&cloth, BuiltCloth { mesh, pinned, moving: Vec::new() }, &colliders)?;
         let (title, name) = (cloth.name.clone(), cloth.name);
-        let (garments, cloth_collision) = (vec![garment], ClothCollision::default());
+        let (garments, cloth_collision) = (vec![garment], ClothContactSolver::default());
         Ok(Self {
             title,
             name,

@@ -68,7 +68,7 @@ pub struct CookOptions {
     /// ([`poplin_model::LaneCost::GPU`]). Fibers against stretch are then cut only where few are long, since they are solved as
     /// a whole ([`poplin_model::FiberSolver::SemiImplicit`]) and converge the better the longer they are; those of shear and
     /// bending, which Gauss-Seidel works edge by edge, are short. 1 gives the classical graph-coloured fabric. With
-    /// [`poplin_model::Solver::Xpbd`], which solves all fibers as a whole, give a large number.
+    /// [`poplin_model::Xpbd`], which solves all fibers as a whole, give a large number.
     ///
     /// Fibers end at pins, and one that hangs on a single pin begins there; other vertical ones begin at their upper end:
     /// against gravity, or along +y for [`Direction::UvV`].
@@ -96,7 +96,7 @@ pub struct CookOptions {
     /// Points of triangles that collide too (default none). Triangles between three pins get none.
     pub virtual_particles: VirtualParticles,
     /// Whether to make [`poplin_model::Fabric::bends`] (default false): angles between triangles, which only
-    /// [`poplin_model::Solver::Xpbd`] with a bending rigidity reads. They take some 150 bytes a particle. Two-ring edges
+    /// [`poplin_model::Xpbd`] with a bending rigidity reads. They take some 150 bytes a particle. Two-ring edges
     /// (`bending`) would hold against folding as well; with bends they are better left out.
     pub bends: bool,
 }

@@ -6,7 +6,7 @@ use poplin_io::scene::{
     BoxShape, CapsuleShape, ColliderShape, MAX_SCENE_PARTICLES, PlaneShape, Scene, SceneError,
     Shape, SphereShape, Tethers, VirtualParticles, colliders_in_frame,
 };
-use poplin_model::{ClothCollision, Pose, Solver};
+use poplin_model::{ClothContactSolver, Pose, Solver};
 
 fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../poplin-cli/scenes")
@@ -63,7 +63,10 @@ fn defaults_fill_what_is_left_out() {
     let cloth = &scene.cloths[0];
     assert_eq!((scene.title.as_str(), scene.frames, scene.frame_rate), ("scene", 120, 60.0));
     assert_eq!((cloth.name.as_str(), cloth.density, cloth.count), ("cloth 0", 0.2, 1));
-    assert_eq!((cloth.config.solver_frequency, cloth.fabric.tethers), (300.0, Tethers::Geodesic));
+    assert_eq!(
+        (cloth.config.solver.as_pbd().unwrap().frequency, cloth.fabric.tethers),
+        (300.0, Tethers::Geodesic)
+    );
 }
 
 #[test]
@@ -72,7 +75,7 @@ fn whole_numbers_stand_for_decimals() {
         "density = 1\ntransform = { translation = [1, 2, 3] }\nconfig = { solver_frequency = 600 }",
     ))
     .unwrap();
-    assert_eq!(scene.cloths[0].config.solver_frequency, 600.0);
+    assert_eq!(scene.cloths[0].config.solver.as_pbd().unwrap().frequency, 600.0);
 }
 
 #[test]
@@ -183,7 +186,7 @@ fn numbers_out_of_range_name_line_field_value_and_limit() {
         ),
         (
             "config = { solver_frequency = 0.1 }",
-            "scene.toml:3:12: cloth[0].config.solver_frequency = 0.1 is outside 1..=10000",
+            "scene.toml:3:12: cloth[0].config.solver.as_pbd_mut().unwrap().frequency = 0.1 is outside 1..=10000",
         ),
         (
             "config = { gravity = [0, nan, 0] }",
@@ -199,23 +202,23 @@ fn numbers_out_of_range_name_line_field_value_and_limit() {
         ),
         (
             "config = { drag_coefficient = 2 }",
-            "scene.toml:3:12: cloth[0].config.drag_coefficient = 2 is outside 0..=1",
+            "scene.toml:3:12: cloth[0].config.air.drag = 2 is outside 0..=1",
         ),
         (
             "config = { lift_coefficient = nan }",
-            "scene.toml:3:12: cloth[0].config.lift_coefficient = NaN is outside 0..=1",
+            "scene.toml:3:12: cloth[0].config.air.lift = NaN is outside 0..=1",
         ),
         (
             "config = { fluid_density = -1 }",
-            "scene.toml:3:12: cloth[0].config.fluid_density = -1 is outside 0..=1000000",
+            "scene.toml:3:12: cloth[0].config.air.density = -1 is outside 0..=1000000",
         ),
         (
             "config = { angular_inertia = [0, 0, 2] }",
-            "scene.toml:3:12: cloth[0].config.angular_inertia = 2 is outside 0..=1",
+            "scene.toml:3:12: cloth[0].config.inertia.angular = 2 is outside 0..=1",
         ),
         (
             "config = { sleep_test_interval = 0 }",
-            "scene.toml:3:12: cloth[0].config.sleep_test_interval = 0 is outside 1..=60000",
+            "scene.toml:3:12: cloth[0].config.sleep.test_interval = 0 is outside 1..=60000",
         ),
         (
             "[cloth.wind]\nvelocity = [0, nan, 0]",
@@ -380,7 +383,7 @@ fn keyframes_of_a_frame_must_be_there_and_rise_in_time() {
 
 #[test]
 fn a_cloth_has_one_wind() {
-    let expected = "cloth[0].config.wind_velocity is given beside a `wind` of the cloth or the scene; give only one";
+    let expected = "cloth[0].config.air.wind_velocity is given beside a `wind` of the cloth or the scene; give only one";
     let settings = "config = { drag_coefficient = 0.1, wind_velocity = [1, 0, 0] }";
     assert_eq!(
         message(&with(&format!("{settings}\nwind = {{}}"))),
@@ -717,14 +720,18 @@ fn collision_between_cloths_has_a_table_of_its_own_and_keys_in_each_cloth() {
         "config = { cloth_collision_distance = 0.02, collision_group = 2, collision_mask = 5 }",
     );
     let scene = parse(&format!("[cloth_collision]\nfriction = 0.3\nevery = 4\n{cloth}")).unwrap();
-    let expected = ClothCollision { friction: 0.3, every: 4, ..ClothCollision::default() };
+    let expected = ClothContactSolver { friction: 0.3, every: 4, ..ClothContactSolver::default() };
     assert_eq!(scene.cloth_collision, expected);
     let config = &scene.cloths[0].config;
     assert_eq!(
-        (config.cloth_collision_distance, config.collision_group, config.collision_mask),
+        (
+            config.cloth_collision.distance,
+            config.cloth_collision.group,
+            config.cloth_collision.mask
+        ),
         (Some(0.02), 2, 5)
     );
-    assert_eq!(parse(&with("")).unwrap().cloth_collision, ClothCollision::default());
+    assert_eq!(parse(&with("")).unwrap().cloth_collision, ClothContactSolver::default());
 
     let refused = message(&format!("[cloth_collision]\niterations = 0\n{cloth}"));
     assert!(

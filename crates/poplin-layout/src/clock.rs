@@ -13,10 +13,11 @@ pub(crate) fn iteration_count(dt: f32, config: &ClothConfig) -> u32 {
     if dt.is_nan() || dt <= 0.0 {
         return 0;
     }
-    match config.solver {
-        Solver::Pbd => ((dt * config.solver_frequency + 0.5).floor().max(1.0) as u32)
-            .min(MAX_ITERATIONS_PER_FRAME),
-        Solver::Xpbd { substeps } => substeps,
+    match &config.solver {
+        Solver::Pbd(pbd) => {
+            ((dt * pbd.frequency + 0.5).floor().max(1.0) as u32).min(MAX_ITERATIONS_PER_FRAME)
+        }
+        Solver::Xpbd(xpbd) => xpbd.substeps,
     }
 }
 
@@ -44,14 +45,14 @@ pub struct FrameClock {
 impl FrameClock {
     /// Cuts a frame of `dt` seconds, or `None` for `dt = 0`: nothing is simulated.
     ///
-    /// `n = max(1, floor(dt * solver_frequency + 0.5))`, `h = dt / n`. Gravity uses the square of the [`average_step`] of
+    /// `n = max(1, floor(dt * frequency + 0.5))`, `h = dt / n`. Gravity uses the square of the [`average_step`] of
     /// the past, taken before this frame's steps enter it. With [`Solver::Xpbd`] `n = substeps`, and gravity uses `h^2`.
     pub fn begin_frame(&mut self, dt: f32, config: &ClothConfig) -> Option<FrameSteps> {
         let iteration_count = iteration_count(dt, config);
         if iteration_count == 0 {
             return None;
         }
-        if config.solver.is_xpbd() {
+        let Solver::Pbd(pbd) = &config.solver else {
             let step = dt / iteration_count as f32;
             let step_ratio = step / self.last_step.unwrap_or(step);
             *self = Self { last_step: Some(step), ..Self::default() };
@@ -61,14 +62,14 @@ impl FrameClock {
                 step_ratio,
                 gravity_scale: step * step,
             });
-        }
+        };
         let step = dt / iteration_count as f32;
-        if self.last_frequency != config.solver_frequency {
+        if self.last_frequency != pbd.frequency {
             self.past_steps.clear();
-            self.last_frequency = config.solver_frequency;
+            self.last_frequency = pbd.frequency;
         }
         let average = average_step(&self.past_steps).unwrap_or(step);
-        let width = config.acceleration_filter_width as usize;
+        let width = pbd.acceleration_filter_width as usize;
         for _ in 0..(iteration_count as usize).min(width) {
             self.past_steps.push_back(step);
         }
@@ -114,7 +115,7 @@ mod tests {
 
     #[test]
     fn substeps_are_as_many_in_every_frame_and_gravity_is_of_the_step() {
-        let config = ClothConfig { solver: Solver::Xpbd { substeps: 20 }, ..Default::default() };
+        let config = ClothConfig { solver: Solver::xpbd(20), ..Default::default() };
         let mut clock = FrameClock::default();
         clock.begin_frame(1.0 / 60.0, &config).unwrap();
         let steps = clock.begin_frame(1.0 / 120.0, &config).unwrap();
@@ -126,7 +127,7 @@ mod tests {
 
     #[test]
     fn the_average_lags_behind_a_changed_step() {
-        let config = ClothConfig { solver_frequency: 60.0, ..Default::default() };
+        let config = ClothConfig { solver: Solver::pbd(60.0), ..Default::default() };
         let mut clock = FrameClock::default();
         for _ in 0..40 {
             clock.begin_frame(1.0 / 60.0, &config);
@@ -141,10 +142,10 @@ mod tests {
 
     #[test]
     fn a_changed_frequency_forgets_the_past() {
-        let mut config = ClothConfig { solver_frequency: 60.0, ..Default::default() };
+        let mut config = ClothConfig { solver: Solver::pbd(60.0), ..Default::default() };
         let mut clock = FrameClock::default();
         clock.begin_frame(1.0 / 60.0, &config);
-        config.solver_frequency = 120.0;
+        config.solver = Solver::pbd(120.0);
         let steps = clock.begin_frame(1.0 / 60.0, &config).unwrap();
         assert_eq!(steps.gravity_scale, steps.step * steps.step);
     }

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 use glam::{DMat3, DQuat, DVec3};
-use poplin_model::{ClothCollision, Frame, Pose};
+use poplin_model::{ClothContactSolver, Frame, Pose};
 
 use crate::HostCloth;
 
@@ -102,7 +102,7 @@ pub struct ContactFrame {
 }
 
 /// Whether cloths with this setting collide at all.
-pub fn collides(settings: &ClothCollision) -> bool {
+pub fn collides(settings: &ClothContactSolver) -> bool {
     settings.stiffness > 0.0 || settings.friction > 0.0
 }
 
@@ -132,10 +132,10 @@ impl ContactFrame {
             particle_count: host.cloth().particle_count() as u32,
             row_begin,
             cloth: index as u32,
-            group: config.collision_group,
-            mask: config.collision_mask,
+            group: config.cloth_collision.group,
+            mask: config.cloth_collision.mask,
             radius: 0.5 * host.cloth_collision_distance(),
-            wake_distance: config.sleep_threshold * frame.dt / iteration_count.max(1) as f32,
+            wake_distance: config.sleep.threshold * frame.dt / iteration_count.max(1) as f32,
             ..Zeroable::zeroed()
         };
         self.members.push(Member {
@@ -148,7 +148,7 @@ impl ContactFrame {
     }
 
     /// Cuts the frame into slices, each with a collision at its end.
-    pub fn finish(&mut self, settings: &ClothCollision) {
+    pub fn finish(&mut self, settings: &ClothContactSolver) {
         self.largest_count =
             self.members.iter().map(|member| member.iteration_count).max().unwrap_or(0);
         if self.members.len() < 2 || self.largest_count == 0 || !collides(settings) {

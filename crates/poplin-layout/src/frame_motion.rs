@@ -206,12 +206,12 @@ pub fn motion_constants(
     let exponent = config.stiffness_frequency * steps.step;
     let to_local = frame.rotation.conjugate();
     let alpha = (n + 1.0) / (2.0 * n);
-    let drag = effective(config.linear_drag, exponent);
-    let jump = widen(config.linear_inertia) * h * (frame.last_velocity - frame.velocity);
+    let drag = effective(config.inertia.linear_drag, exponent);
+    let jump = widen(config.inertia.linear) * h * (frame.last_velocity - frame.velocity);
     let gravity = widen(config.gravity) * f64::from(steps.gravity_scale);
     let bias = to_local * (alpha * jump + gravity - drag * h * frame.velocity);
     let previous_bias = to_local * ((1.0 - alpha) * jump);
-    let wind = to_local * (h * (frame.velocity - widen(config.wind_velocity)));
+    let wind = to_local * (h * (frame.velocity - widen(config.air.wind_velocity)));
     let turns = frame.spin != DVec3::ZERO || frame.last_spin != DVec3::ZERO;
     let turn = turns.then(|| turn_constants(config, steps, frame, kept));
     MotionConstants { bias, previous_bias, wind, turn }
@@ -232,10 +232,10 @@ fn turn_constants(
     let rotation = DMat3::from_quat(turn);
     let double = DMat3::from_quat(half_angle_exp(-h * last_spin) * turn);
 
-    let drag = scaled_share(spin, effective(config.angular_drag, exponent));
-    let inertia = scaled_share(spin - last_spin, widen(config.angular_inertia)) / n;
+    let drag = scaled_share(spin, effective(config.inertia.angular_drag, exponent));
+    let inertia = scaled_share(spin - last_spin, widen(config.inertia.angular)) / n;
     let centrifugal =
-        (2.0 * n - 1.0) / n * scaled_share(spin, widen(config.centrifugal_inertia)) - inertia;
+        (2.0 * n - 1.0) / n * scaled_share(spin, widen(config.inertia.centrifugal)) - inertia;
 
     // The mean rotation of the frame m; centrifugal force is m x (m x r) = m (m . r) - r (m . m).
     let mean = -0.5 * h * (last_spin + spin);

@@ -2,7 +2,7 @@
 
 use bytemuck::cast_slice;
 use glam::{DMat3, DVec3};
-use poplin_model::{Cloth, FiberSolver, PhaseConfig};
+use poplin_model::{Cloth, FiberSolver, PbdPhase, Solver, XpbdPhase};
 
 use crate::frame_motion::{FrameVelocities, MotionConstants, TurnConstants, motion_constants};
 use crate::host::InputOffsets;
@@ -93,39 +93,41 @@ const MIN_SOFT_SHARE: f32 = 1e-6;
 
 fn phase_constants(
     cloth: &Cloth,
-    config: &PhaseConfig,
-    solver: (FiberSolver, u32),
+    index: u32,
+    (fiber_solver, round_count): (FiberSolver, u32),
     exponent: f32,
     step: f32,
 ) -> PhaseConstants {
-    let phase = &cloth.fabric.phases[config.phase as usize];
+    let phase = &cloth.fabric.phases[index as usize];
+    // With compliances a stiffness would count twice.
+    let (pbd, xpbd, stiffness) = match &cloth.config.solver {
+        Solver::Pbd(solver) => {
+            let pbd = *solver.phases.of(index, phase.kind);
+            let stiffness = effective_stiffness(stiffness_to_log2(pbd.stiffness), exponent);
+            (pbd, XpbdPhase::default(), stiffness)
+        }
+        Solver::Xpbd(solver) => (PbdPhase::default(), *solver.phases.of(index, phase.kind), 1.0),
+    };
     // multiplier^exponent = 2^(log2(multiplier) * exponent) = 1 - effective(log2(1 - (1 - multiplier)))
     let multiplier =
-        effective_stiffness(stiffness_to_log2(1.0 - config.stiffness_multiplier), exponent);
+        effective_stiffness(stiffness_to_log2(1.0 - pbd.stiffness_multiplier), exponent);
     // XPBD, eq. 26: alpha~ = alpha / h^2, beta~ = h^2 beta, gamma = alpha~ beta~ / h = alpha beta / h.
     let scaled = |compliance: f32, factor: f32, power| {
         per_step(f64::from(compliance) * f64::from(factor), step, power)
     };
-    let has_range = config.compression_limit < config.stretch_limit;
-    // With compliances a stiffness would count twice.
-    let is_xpbd = cloth.config.solver.is_xpbd();
-    let stiffness = if is_xpbd {
-        1.0
-    } else {
-        effective_stiffness(stiffness_to_log2(config.stiffness), exponent)
-    };
+    let has_range = pbd.compression_limit < pbd.stretch_limit;
     PhaseConstants {
         stiffness,
         multiplier,
-        compression: 1.0 - 1.0 / config.compression_limit,
-        stretch: 1.0 - 1.0 / config.stretch_limit,
+        compression: 1.0 - 1.0 / pbd.compression_limit,
+        stretch: 1.0 - 1.0 / pbd.stretch_limit,
         set_begin: phase.set_begin,
         set_end: phase.set_end,
-        compliance: scaled(config.compliance, 1.0, 2),
-        damping: scaled(config.compliance, config.damping, 1),
-        fiber_solver: solver.0 as u32,
+        compliance: scaled(xpbd.compliance, 1.0, 2),
+        damping: scaled(xpbd.compliance, xpbd.damping, 1),
+        fiber_solver: fiber_solver as u32,
         softness: if has_range { multiplier / (1.0 - multiplier).max(MIN_SOFT_SHARE) } else { 0.0 },
-        round_count: solver.1,
+        round_count,
         padding: 0,
     }
 }
@@ -137,11 +139,11 @@ fn per_step(value: f64, step: f32, power: i32) -> f32 {
 
 /// Appends one cloth's frame to the arrays; `timing` is `None` for a frame that simulates nothing.
 ///
-/// `cloth` must have passed `validate`; its config is read, its particles are not. `phases` are its phases in order, with how
-/// their fibers are solved and the rounds of cyclic reduction.
-pub fn pack_cloth_frame<'a>(
+/// `cloth` must have passed `validate`; its config is read, its particles are not. `phases` are the indices of its phases in
+/// order, with how their fibers are solved and the rounds of cyclic reduction.
+pub fn pack_cloth_frame(
     cloth: &Cloth,
-    phases: impl Iterator<Item = (&'a PhaseConfig, (FiberSolver, u32))>,
+    phases: impl Iterator<Item = (u32, (FiberSolver, u32))>,
     placement: &ClothPlacement,
     inputs: &InputOffsets,
     timing: Option<(&FrameSteps, &FrameVelocities)>,
@@ -174,15 +176,18 @@ pub fn pack_cloth_frame<'a>(
     }
     let phase_count = (pool.len() as u32 - phase_begin) / PHASE_ROWS;
     // As of an edge: alpha beta / h with the compliance 1 / (B weight) of a bend and its damping D weight.
-    let rigidity = f64::from(config.bending_rigidity);
+    let (rigidity, damping) = match &config.solver {
+        Solver::Pbd(_) => (0.0, 0.0),
+        Solver::Xpbd(xpbd) => (xpbd.bending_rigidity, xpbd.bending_damping),
+    };
     let bending_damping = if rigidity > 0.0 {
-        per_step(f64::from(config.bending_damping) / rigidity, step, 1)
+        per_step(f64::from(damping) / f64::from(rigidity), step, 1)
     } else {
         0.0
     };
     let fabric = &placement.fabric;
     // One impulse serves a triangle whose |normal| is twice its area, over one step.
-    let wind_scale = if step > 0.0 { 0.5 * config.fluid_density / step } else { 0.0 };
+    let wind_scale = if step > 0.0 { 0.5 * config.air.density / step } else { 0.0 };
     arrays.cloth_frames.push(ClothFrame {
         cloth: placement.cloth,
         particle_begin: placement.particle_begin,
@@ -216,27 +221,27 @@ pub fn pack_cloth_frame<'a>(
         separation_target: inputs.separation[1],
         wake_count: inputs.wake_count,
         acceleration_scale: step * step,
-        tether_stiffness: effective(config.tether_stiffness)
+        tether_stiffness: effective(config.tethers.stiffness)
             / fabric.tethers_per_particle.max(1) as f32,
-        tether_scale: config.tether_scale,
+        tether_scale: config.tethers.scale,
         stiffness_exponent: exponent,
-        drag: effective(config.drag_coefficient),
-        lift: effective(config.lift_coefficient),
+        drag: effective(config.air.drag),
+        lift: effective(config.air.lift),
         wind_scale,
-        motion_scale: config.motion_scale,
-        motion_bias: config.motion_bias,
-        motion_stiffness: effective(config.motion_stiffness),
-        sleep_distance: config.sleep_threshold * step,
+        motion_scale: config.motion.scale,
+        motion_bias: config.motion.bias,
+        motion_stiffness: effective(config.motion.stiffness),
+        sleep_distance: config.sleep.threshold * step,
         sleep_step: ((step * 1000.0) as u32).max(1),
-        sleep_interval: config.sleep_test_interval,
-        sleep_after_count: config.sleep_after_count,
+        sleep_interval: config.sleep.test_interval,
+        sleep_after_count: config.sleep.after_count,
         colliders: inputs.colliders,
         self_collision: inputs.self_collision,
         fiber_row_count: fabric.fiber_row_count,
         bend_set_begin: fabric.bend_set_begin,
         bend_set_count: fabric.bend_set_count,
         bend_begin: fabric.bend_begin,
-        bending_rigidity: config.bending_rigidity * (step * step),
+        bending_rigidity: rigidity * (step * step),
         bending_damping,
     });
 }

@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use poplin_model::{
-    Cloth, ClothConfig, Colliders, FiberSolver, Frame, ModelError, Parallelepiped, Phase,
-    PhaseConfig, Pose, RigidBody,
+    Cloth, ClothConfig, Colliders, FiberSolver, Frame, ModelError, Parallelepiped, Phase, Pose,
+    RigidBody, Solver,
 };
 
 use crate::colliders::{BODY_ROWS, HostColliders};
@@ -113,16 +113,15 @@ impl HostCloth {
         self.motion.target()
     }
 
-    /// Replaces the settings. To change the solver, first give phases that both solvers take ([`PhaseConfig::stiff`]).
+    /// Replaces the settings.
     ///
     /// # Errors
-    /// [`ModelError`] if a field is out of range, or the solver does not read what the settings, phases or fabric say; the old
-    /// settings stay.
+    /// [`ModelError`] if a field is out of range, or the settings do not go with the fabric; the old settings stay.
     pub fn set_config(&mut self, config: ClothConfig) -> Result<(), ModelError> {
         self.cloth.validate_config(&config)?;
         self.is_woken |= config != self.cloth.config;
         let distances = |config: &ClothConfig| {
-            (config.thickness, config.self_collision_distance, config.cloth_collision_distance)
+            (config.thickness, config.self_collision.distance, config.cloth_collision.distance)
         };
         let old = std::mem::replace(&mut self.cloth.config, config);
         if distances(&old) != distances(&self.cloth.config) {
@@ -131,14 +130,14 @@ impl HostCloth {
         Ok(())
     }
 
-    /// Replaces the phases and their order.
+    /// Replaces the order in which the phases of the fabric are solved, [`Cloth::phase_order`].
     ///
     /// # Errors
-    /// [`ModelError`] if a phase does not exist or a field is out of range; the old phases stay.
-    pub fn set_phase_configs(&mut self, configs: &[PhaseConfig]) -> Result<(), ModelError> {
-        self.cloth.validate_phase_configs(configs)?;
-        self.is_woken |= configs != self.cloth.phase_configs;
-        self.cloth.phase_configs = configs.to_vec();
+    /// [`ModelError`] if a phase does not exist; the old order stays.
+    pub fn set_phase_order(&mut self, order: &[u32]) -> Result<(), ModelError> {
+        self.cloth.validate_phase_order(order)?;
+        self.is_woken |= order != self.cloth.phase_order;
+        self.cloth.phase_order = order.to_vec();
         Ok(())
     }
 
@@ -514,15 +513,13 @@ impl HostCloth {
     /// [`ModelError`] if the frame is out of range or needs more than [`MAX_ITERATIONS_PER_FRAME`] iterations.
     pub fn validate_frame(&self, frame: &Frame) -> Result<(), ModelError> {
         frame.validate()?;
-        if self.cloth.config.solver.is_xpbd() {
-            // As many iterations as the settings say, which have been checked.
-            return Ok(());
-        }
-        let count = (frame.dt * self.cloth.config.solver_frequency + 0.5).floor() as usize;
+        // The others have as many iterations as the settings say, which have been checked.
+        let Solver::Pbd(pbd) = &self.cloth.config.solver else { return Ok(()) };
+        let count = (frame.dt * pbd.frequency + 0.5).floor() as usize;
         let limit = MAX_ITERATIONS_PER_FRAME as usize;
         if count > limit {
             Err(ModelError::TooMany {
-                what: "iterations of a frame (dt * solver_frequency)",
+                what: "iterations of a frame (dt * solver.pbd.frequency)",
                 count,
                 limit,
             })
@@ -552,7 +549,7 @@ impl HostCloth {
     }
 
     /// How the fibers of a phase are solved in the next frame, and the rounds of cyclic reduction that takes.
-    pub fn fiber_solver(&self, phase: &PhaseConfig) -> (FiberSolver, u32) {
+    pub fn fiber_solver(&self, phase: u32) -> (FiberSolver, u32) {
         let solver = self.cloth.fiber_solver(phase);
         if solver != FiberSolver::CyclicReduction {
             return (solver, 0);
@@ -560,30 +557,32 @@ impl HostCloth {
         let of_all = || {
             self.cloth.fabric.phases.iter().map(|phase| cyclic_rounds(&self.cloth, phase)).collect()
         };
-        match self.cyclic_rounds.get_or_init(of_all)[phase.phase as usize] {
+        match self.cyclic_rounds.get_or_init(of_all)[phase as usize] {
             Some(rounds) if !self.motion_spheres.is_set() => (solver, rounds),
             _ => (FiberSolver::SemiImplicit, 0),
         }
     }
 
     /// The phases that are solved, in order, with how their fibers are.
-    fn solved_phases(&self) -> impl Iterator<Item = (&PhaseConfig, (FiberSolver, u32))> + Clone {
-        let phases = self.cloth.phase_configs.iter().filter(|phase| phase.stiffness > 0.0);
+    fn solved_phases(&self) -> impl Iterator<Item = (u32, (FiberSolver, u32))> + Clone {
+        let Cloth { fabric, config, phase_order, .. } = &self.cloth;
+        let is_solved =
+            |&index: &u32| config.solver.solves(index, fabric.phases[index as usize].kind);
+        let phases = phase_order.iter().copied().filter(is_solved);
         phases.map(|phase| (phase, self.fiber_solver(phase)))
     }
 
     /// Lanes that the widest set of its phases keeps busy.
     pub fn fiber_width(&self) -> u32 {
-        let of_phase = |config: &PhaseConfig| {
-            self.cloth.fabric.width_of_phase(config.phase as usize, self.fiber_solver(config).0)
+        let of_phase = |&phase: &u32| {
+            self.cloth.fabric.width_of_phase(phase as usize, self.fiber_solver(phase).0)
         };
-        self.cloth.phase_configs.iter().map(of_phase).max().unwrap_or(0) as u32
+        self.cloth.phase_order.iter().map(of_phase).max().unwrap_or(0) as u32
     }
 
     /// The stages that this cloth needs in its kernel; call after [`HostCloth::input_len`].
     pub fn stages(&self) -> StageMask {
         let (config, colliders) = (&self.cloth.config, &self.colliders);
-        let is_xpbd = config.solver.is_xpbd();
         let has_fibers = |kind| self.solved_phases().any(|(_, (solver, _))| solver == kind);
         let optional = [
             (Stage::GaussSeidel, has_fibers(FiberSolver::GaussSeidel)),
@@ -591,30 +590,30 @@ impl HostCloth {
             (Stage::CyclicReduction, has_fibers(FiberSolver::CyclicReduction)),
             (
                 Stage::Bend,
-                is_xpbd && config.bending_rigidity > 0.0 && !self.cloth.fabric.bends.is_empty(),
+                config.solver.bending_rigidity() > 0.0 && !self.cloth.fabric.bends.is_empty(),
             ),
-            (Stage::Wind, config.drag_coefficient > 0.0 || config.lift_coefficient > 0.0),
-            (Stage::Motion, self.motion_spheres.is_set() && config.motion_stiffness > 0.0),
+            (Stage::Wind, config.air.acts()),
+            (Stage::Motion, self.motion_spheres.is_set() && config.motion.stiffness > 0.0),
             (
                 Stage::Tether,
-                self.cloth.fabric.tethers_per_particle > 0 && config.tether_stiffness > 0.0,
+                self.cloth.fabric.tethers_per_particle > 0 && config.tethers.stiffness > 0.0,
             ),
             (Stage::Separation, self.separation_spheres.is_set()),
             (
                 Stage::SelfCollide,
-                self.self_collision.is_on() && config.self_collision_stiffness > 0.0,
+                self.self_collision.is_on() && config.self_collision.stiffness > 0.0,
             ),
             (Stage::CollideConvex, colliders.has_free_convexes()),
             (Stage::CollideBox, colliders.has_free_boxes()),
             (Stage::CollideTriangle, colliders.has_free_mesh()),
-            (Stage::CollideShape, colliders.has_free_shapes() && !config.continuous_collision),
-            (Stage::CollideContinuous, colliders.has_free_shapes() && config.continuous_collision),
+            (Stage::CollideShape, colliders.has_free_shapes() && !config.contact.continuous),
+            (Stage::CollideContinuous, colliders.has_free_shapes() && config.contact.continuous),
             (Stage::CollideBody, colliders.has_bodies() && !colliders.is_empty()),
             (
                 Stage::VirtualParticles,
                 colliders.has_free_shapes() && !self.cloth.fabric.virtual_particles.is_empty(),
             ),
-            (Stage::Sleep, config.sleep_threshold > 0.0),
+            (Stage::Sleep, config.sleep.threshold > 0.0),
         ];
         let always = [Stage::Integrate, Stage::Mass].into_iter();
         let needed =
@@ -626,7 +625,7 @@ impl HostCloth {
     pub fn is_resting(&self) -> bool {
         let config = &self.cloth.config;
         let is_asleep =
-            config.sleep_threshold > 0.0 && self.sleep_pass_count >= config.sleep_after_count;
+            config.sleep.threshold > 0.0 && self.sleep_pass_count >= config.sleep.after_count;
         is_asleep && !self.is_woken && !self.motion.is_moving()
     }
 

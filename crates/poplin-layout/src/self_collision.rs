@@ -113,9 +113,9 @@ impl HostSelfCollision {
         let has_list = !cloth.self_collision_indices.is_empty();
         SelfCollisionFrame {
             distance: self.distance,
-            stiffness: effective(config.self_collision_stiffness),
-            friction: effective(config.self_collision_friction),
-            max_move: if config.limit_velocity { 0.5 * self.distance } else { 0.0 },
+            stiffness: effective(config.self_collision.stiffness),
+            friction: effective(config.self_collision.friction),
+            max_move: if config.self_collision.limit_velocity { 0.5 * self.distance } else { 0.0 },
             inverse_cell: if self.is_on() { 1.0 / (CELL_MARGIN * self.distance) } else { 0.0 },
             member_count: member_count(cloth),
             member_begin: if has_list {

@@ -1,7 +1,7 @@
 //! Memory tiers and lane counts: how a cloth maps onto a workgroup.
 
 use crate::{GRID_PARTS, HostCloth, MIN_GRID_CELLS};
-use poplin_model::{Fabric, FiberSolver, Phase, PhaseConfig};
+use poplin_model::{Fabric, FiberSolver, Phase};
 
 /// Where a cloth's particles live while its kernel runs. Every tier gives the same bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -172,16 +172,16 @@ impl LoopTrips {
 
     /// The trips of one iteration with these phases and the colliders of the cloth. Walks through trees are counted as long
     /// as they usually are.
-    pub fn of(&self, configs: &[PhaseConfig], host: &HostCloth) -> u64 {
+    pub fn of(&self, phase_order: &[u32], host: &HostCloth) -> u64 {
         let collisions = host.collision_trips() * (self.rounds + self.virtual_rounds);
-        let of_phase = |config: &PhaseConfig| match host.fiber_solver(config).0 {
-            FiberSolver::GaussSeidel => self.per_phase[config.phase as usize],
+        let of_phase = |&phase: &u32| match host.fiber_solver(phase).0 {
+            FiberSolver::GaussSeidel => self.per_phase[phase as usize],
             // A fiber is walked forth and back.
-            FiberSolver::SemiImplicit => 2 * self.per_phase[config.phase as usize],
-            FiberSolver::CyclicReduction => self.per_cyclic_phase[config.phase as usize],
+            FiberSolver::SemiImplicit => 2 * self.per_phase[phase as usize],
+            FiberSolver::CyclicReduction => self.per_cyclic_phase[phase as usize],
         };
         let bends = if host.cloth().config.solver.is_xpbd() { self.bends } else { 0 };
-        self.per_particle + collisions + configs.iter().map(of_phase).sum::<u64>() + bends
+        self.per_particle + collisions + phase_order.iter().map(of_phase).sum::<u64>() + bends
     }
 }
 

@@ -117,7 +117,7 @@ pub struct Fabric {
     /// Points of triangles that collide too, in any order. Those of one triangle should stand together: they are worked by
     /// one thread, in this order.
     pub virtual_particles: Vec<VirtualParticle>,
-    /// Angles between triangles, set after set; for [`crate::Solver::Xpbd`] with a bending rigidity. May be empty.
+    /// Angles between triangles, set after set; for [`crate::Xpbd`] with a bending rigidity. May be empty.
     pub bends: Vec<Bend>,
     /// One past the last bend of each set. The bends of a set share no moving particle and run in parallel.
     pub bend_set_ends: Vec<u32>,

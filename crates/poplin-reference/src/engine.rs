@@ -6,7 +6,7 @@ use poplin_layout::{
     ClothPlacement, ContactCloth, ContactFrame, FabricOffsets, Feedback, FrameArrays, FramePart,
     HostCloth, StageMask, body_impulses, pack_fabric, takes_part,
 };
-use poplin_model::{BodyImpulse, Cloth, ClothCollision, Fabric, Frame, ModelError};
+use poplin_model::{BodyImpulse, Cloth, ClothContactSolver, Fabric, Frame, ModelError};
 use rayon::prelude::*;
 use thiserror::Error;
 
@@ -91,7 +91,7 @@ impl CpuCloth {
 pub struct ReferenceEngine {
     cloths: Vec<CpuCloth>,
     fabrics: Vec<Arc<PackedFabric>>,
-    cloth_collision: ClothCollision,
+    cloth_collision: ClothContactSolver,
     contacts: ContactFrame,
     contact_memory: Box<ContactMemory>,
 }
@@ -167,7 +167,7 @@ impl ReferenceEngine {
     }
 
     /// How cloths collide with one another.
-    pub fn cloth_collision(&self) -> ClothCollision {
+    pub fn cloth_collision(&self) -> ClothContactSolver {
         self.cloth_collision
     }
 
@@ -176,7 +176,10 @@ impl ReferenceEngine {
     ///
     /// # Errors
     /// [`ModelError`] if a field is out of range; the old settings stay.
-    pub fn set_cloth_collision(&mut self, settings: ClothCollision) -> Result<(), ModelError> {
+    pub fn set_cloth_contact_solver(
+        &mut self,
+        settings: ClothContactSolver,
+    ) -> Result<(), ModelError> {
         settings.validate()?;
         self.cloth_collision = settings;
         Ok(())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use poplin::HostCloth;
 use poplin_model::{
-    Cloth, ClothCollision, Fabric, FiberSolver, Phase, PhaseConfig, PhaseKind, Pose,
+    Cloth, ClothContactSolver, Fabric, FiberSolver, Phase, PhaseConfig, PhaseKind, Pose,
     VirtualParticle,
 };
 use serde::Deserialize;
@@ -219,7 +219,7 @@ impl Case {
         if let Some(inter) = self.inter_collision {
             cloths
                 .iter_mut()
-                .for_each(|cloth| cloth.config.cloth_collision_distance = Some(inter.distance));
+                .for_each(|cloth| cloth.config.cloth_collision.distance = Some(inter.distance));
         }
         for event in &self.setup {
             let count = cloths.len();
@@ -291,12 +291,12 @@ impl Case {
     }
 
     /// How the cloths of the case collide with one another.
-    pub fn cloth_collision(&self) -> Option<ClothCollision> {
-        self.inter_collision.map(|inter| ClothCollision {
+    pub fn cloth_collision(&self) -> Option<ClothContactSolver> {
+        self.inter_collision.map(|inter| ClothContactSolver {
             stiffness: inter.stiffness,
             iterations: inter.iterations,
             every: 0,
-            ..ClothCollision::default()
+            ..ClothContactSolver::default()
         })
     }
 
@@ -409,37 +409,37 @@ impl Event {
             "damping" => config.damping = self.array("value")?,
             "solver_frequency" => config.solver_frequency = self.scalar("value")?,
             "stiffness_frequency" => config.stiffness_frequency = self.scalar("value")?,
-            "tether_stiffness" => config.tether_stiffness = self.scalar("value")?,
-            "tether_scale" => config.tether_scale = self.scalar("value")?,
-            "wind_velocity" => config.wind_velocity = self.array("value")?,
-            "drag_coefficient" => config.drag_coefficient = self.scalar("value")?,
-            "lift_coefficient" => config.lift_coefficient = self.scalar("value")?,
-            "fluid_density" => config.fluid_density = self.scalar("value")?,
-            "linear_inertia" => config.linear_inertia = self.array("value")?,
-            "angular_inertia" => config.angular_inertia = self.array("value")?,
-            "centrifugal_inertia" => config.centrifugal_inertia = self.array("value")?,
-            "linear_drag" => config.linear_drag = self.array("value")?,
-            "angular_drag" => config.angular_drag = self.array("value")?,
-            "motion_stiffness" => config.motion_stiffness = self.scalar("value")?,
+            "tether_stiffness" => config.tethers.stiffness = self.scalar("value")?,
+            "tether_scale" => config.tethers.scale = self.scalar("value")?,
+            "wind_velocity" => config.air.wind_velocity = self.array("value")?,
+            "drag_coefficient" => config.air.drag = self.scalar("value")?,
+            "lift_coefficient" => config.air.lift = self.scalar("value")?,
+            "fluid_density" => config.air.density = self.scalar("value")?,
+            "linear_inertia" => config.inertia.linear = self.array("value")?,
+            "angular_inertia" => config.inertia.angular = self.array("value")?,
+            "centrifugal_inertia" => config.inertia.centrifugal = self.array("value")?,
+            "linear_drag" => config.inertia.linear_drag = self.array("value")?,
+            "angular_drag" => config.inertia.angular_drag = self.array("value")?,
+            "motion_stiffness" => config.motion.stiffness = self.scalar("value")?,
             "motion_scale_bias" => {
-                config.motion_scale = self.scalar("scale")?;
-                config.motion_bias = self.scalar("bias")?;
+                config.motion.scale = self.scalar("scale")?;
+                config.motion.bias = self.scalar("bias")?;
             }
-            "sleep_threshold" => config.sleep_threshold = self.scalar("value")?,
-            "sleep_test_interval" => config.sleep_test_interval = self.scalar("value")? as u32,
+            "sleep_threshold" => config.sleep.threshold = self.scalar("value")?,
+            "sleep_test_interval" => config.sleep.test_interval = self.scalar("value")? as u32,
             // The program that measured goes on simulating in its sleep, so the cloth must not fall asleep here either;
             // the runner judges the count.
-            "sleep_after_count" => config.sleep_after_count = 10_000,
+            "sleep_after_count" => config.sleep.after_count = 10_000,
             "friction" => {
-                config.friction = self.scalar("value")?;
-                config.friction_slop = MEASURED_SLOP;
+                config.contact.friction = self.scalar("value")?;
+                config.contact.friction_slop = MEASURED_SLOP;
                 // The program that measured slows particles down and lets them creep.
-                config.friction_holds = false;
+                config.contact.friction_holds = false;
             }
-            "collision_mass_scale" => config.collision_mass_scale = self.scalar("value")?,
+            "collision_mass_scale" => config.contact.mass_scale = self.scalar("value")?,
             "continuous_collision" => {
-                config.continuous_collision = self.fields.get("value") == Some(&Value::Bool(true));
-                config.continuous_reach = MEASURED_REACH;
+                config.contact.continuous = self.fields.get("value") == Some(&Value::Bool(true));
+                config.contact.continuous_reach = MEASURED_REACH;
             }
             "spheres" => return Ok(host.set_spheres(&rows(&self.floats("value")?))?),
             "spheres_start_target" => {
@@ -465,9 +465,9 @@ impl Event {
             // Part of the fabric, which Case::cloths makes.
             "virtual_particles" => return Ok(()),
             "self_collision_distance" => {
-                config.self_collision_distance = Some(self.scalar("value")?)
+                config.self_collision.distance = Some(self.scalar("value")?)
             }
-            "self_collision_stiffness" => config.self_collision_stiffness = self.scalar("value")?,
+            "self_collision_stiffness" => config.self_collision.stiffness = self.scalar("value")?,
             "self_collision_indices" => {
                 return Ok(host.set_self_collision_indices(&self.numbers("indices")?)?);
             }

@@ -59,7 +59,7 @@ pub fn run_case(case: &Case, options: &SimulationOptions) -> Result<CaseVerdict,
         simulation.add(cloth)?;
     }
     if let Some(settings) = case.cloth_collision() {
-        simulation.set_cloth_collision(settings)?;
+        simulation.set_cloth_contact_solver(settings)?;
     }
     for event in case.setup_events() {
         event.apply(simulation.cloth_mut(ClothId(event.cloth))?)?;

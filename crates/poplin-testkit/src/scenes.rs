@@ -95,27 +95,27 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
     cloth.config.gravity = rng.point(-10.0, 10.0);
     cloth.config.damping = rng.point(0.0, 0.9);
     cloth.config.solver_frequency = [60.0, 120.0, 300.0][rng.index(3)];
-    cloth.config.tether_stiffness = rng.range(0.1, 1.0);
-    cloth.config.tether_scale = rng.range(0.5, 1.2);
+    cloth.config.tethers.stiffness = rng.range(0.1, 1.0);
+    cloth.config.tethers.scale = rng.range(0.5, 1.2);
     if family != 3 {
-        cloth.config.wind_velocity = rng.point(-10.0, 10.0);
-        cloth.config.drag_coefficient = rng.range(0.0, 0.8);
-        cloth.config.lift_coefficient = rng.range(0.1, 0.8);
-        cloth.config.fluid_density = rng.range(0.1, 2.0) / 50.0;
+        cloth.config.air.wind_velocity = rng.point(-10.0, 10.0);
+        cloth.config.air.drag = rng.range(0.0, 0.8);
+        cloth.config.air.lift = rng.range(0.1, 0.8);
+        cloth.config.air.density = rng.range(0.1, 2.0) / 50.0;
     }
-    cloth.config.linear_inertia = rng.point(0.0, 1.0);
-    cloth.config.angular_inertia = rng.point(0.0, 1.0);
-    cloth.config.centrifugal_inertia = rng.point(0.0, 1.0);
-    cloth.config.linear_drag = rng.point(0.0, 1.0);
-    cloth.config.angular_drag = rng.point(0.0, 1.0);
-    cloth.config.friction = [0.0, rng.range(0.0, 1.0)][rng.index(2)];
-    cloth.config.friction_holds = rng.index(2) == 0;
-    cloth.config.friction_slop = [0.0, 1e-3][rng.index(2)];
-    cloth.config.collision_mass_scale = [0.0, rng.range(0.0, 100.0)][rng.index(2)];
-    cloth.config.continuous_collision = family == 1;
-    cloth.config.continuous_reach = [0.2, 1e6][rng.index(2)];
-    cloth.config.sleep_threshold = if family == 3 { 0.0 } else { [1e-3, 100.0][rng.index(2)] };
-    cloth.config.sleep_test_interval = 3;
+    cloth.config.inertia.linear = rng.point(0.0, 1.0);
+    cloth.config.inertia.angular = rng.point(0.0, 1.0);
+    cloth.config.inertia.centrifugal = rng.point(0.0, 1.0);
+    cloth.config.inertia.linear_drag = rng.point(0.0, 1.0);
+    cloth.config.inertia.angular_drag = rng.point(0.0, 1.0);
+    cloth.config.contact.friction = [0.0, rng.range(0.0, 1.0)][rng.index(2)];
+    cloth.config.contact.friction_holds = rng.index(2) == 0;
+    cloth.config.contact.friction_slop = [0.0, 1e-3][rng.index(2)];
+    cloth.config.contact.mass_scale = [0.0, rng.range(0.0, 100.0)][rng.index(2)];
+    cloth.config.contact.continuous = family == 1;
+    cloth.config.contact.continuous_reach = [0.2, 1e6][rng.index(2)];
+    cloth.config.sleep.threshold = if family == 3 { 0.0 } else { [1e-3, 100.0][rng.index(2)] };
+    cloth.config.sleep.test_interval = 3;
     let solvers = [Some(FiberSolver::GaussSeidel), Some(FiberSolver::SemiImplicit), None];
     for config in &mut cloth.phase_configs {
         let is_whole = cloth.fabric.edge_stiffness_log2.is_empty();
@@ -130,10 +130,10 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
         };
     }
     if family.is_multiple_of(2) {
-        cloth.config.self_collision_distance = Some(rng.range(0.2, 0.6));
-        cloth.config.self_collision_stiffness = rng.range(0.5, 1.0);
-        cloth.config.self_collision_friction = [0.0, rng.range(0.0, 1.0)][rng.index(2)];
-        cloth.config.limit_velocity = rng.index(2) == 0;
+        cloth.config.self_collision.distance = Some(rng.range(0.2, 0.6));
+        cloth.config.self_collision.stiffness = rng.range(0.5, 1.0);
+        cloth.config.self_collision.friction = [0.0, rng.range(0.0, 1.0)][rng.index(2)];
+        cloth.config.self_collision.limit_velocity = rng.index(2) == 0;
         cloth.rest_positions = (0..particle_count).map(|_| rng.point(-1.0, 1.0)).collect();
         if rng.index(2) == 0 {
             cloth.self_collision_indices =
@@ -318,13 +318,13 @@ pub fn degenerate_cloth() -> Cloth {
         }
     }
     let mut cloth = Cloth::new(Arc::new(fabric), particles);
-    cloth.config.tether_scale = 0.0;
-    cloth.config.drag_coefficient = 1.0;
-    cloth.config.lift_coefficient = 1.0;
-    cloth.config.wind_velocity = [1e3, 0.0, 0.0];
+    cloth.config.tethers.scale = 0.0;
+    cloth.config.air.drag = 1.0;
+    cloth.config.air.lift = 1.0;
+    cloth.config.air.wind_velocity = [1e3, 0.0, 0.0];
     // Coincident particles, at rest as well or not, and some far away.
-    cloth.config.self_collision_distance = Some(0.5);
-    cloth.config.self_collision_friction = 1.0;
+    cloth.config.self_collision.distance = Some(0.5);
+    cloth.config.self_collision.friction = 1.0;
     cloth.rest_positions = (0..24).map(|k| [(k / 3) as f32, 0.0, 0.0]).collect();
     cloth.validate().expect("the degenerate cloth is valid");
     cloth
@@ -418,7 +418,7 @@ pub fn random_ropes(seed: u64, particle_count: u32) -> Cloth {
 fn use_xpbd(cloth: &mut Cloth) {
     cloth.config.solver = Solver::Xpbd { substeps: 1 };
     cloth.config.solver_frequency = ClothConfig::default().solver_frequency;
-    cloth.config.sleep_threshold = 1e-3;
+    cloth.config.sleep.threshold = 1e-3;
 }
 
 /// The degenerate states of fibers and bends: those of [`degenerate_cloth`], and hinges that are flat, folded to 0 and to pi,
@@ -475,7 +475,7 @@ pub fn degenerate_xpbd_cloth() -> Cloth {
     let mut cloth = Cloth::new(Arc::new(fabric), particles);
     use_xpbd(&mut cloth);
     // The stages of the random ones, to compile no other kernel.
-    cloth.config.drag_coefficient = 0.1;
+    cloth.config.air.drag = 0.1;
     for (config, compliance) in cloth.phase_configs.iter_mut().zip([0.0, 1e-9, 1.0, 1e9]) {
         config.compliance = compliance;
     }

@@ -38,8 +38,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let options = CookOptions { pins: (0..25).collect(), density: 0.3, ..CookOptions::default() };
     let mut cloth = cook(&mesh, &options)?.into_cloth();
     cloth.config.damping = [0.1; 3];
-    cloth.config.friction = 0.3;
-    cloth.config.solver_frequency = 600.0;
+    cloth.config.contact.friction = 0.3;
+    cloth.config.solver.as_pbd_mut().unwrap().frequency = 600.0;
     let mut simulation = Simulation::new(Backend::Auto)?;
     let id = simulation.add(cloth)?;
 

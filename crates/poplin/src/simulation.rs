@@ -3,7 +3,7 @@
 #[cfg(feature = "gpu")]
 use poplin_gpu::{Headless, HeadlessOptions};
 use poplin_layout::HostCloth;
-use poplin_model::{Cloth, ClothCollision, Frame};
+use poplin_model::{Cloth, ClothContactSolver, Frame};
 #[cfg(feature = "cpu")]
 use poplin_reference::ReferenceEngine;
 
@@ -193,7 +193,7 @@ impl Simulation {
     }
 
     /// How cloths collide with one another.
-    pub fn cloth_collision(&self) -> ClothCollision {
+    pub fn cloth_collision(&self) -> ClothContactSolver {
         match &self.engine {
             #[cfg(feature = "cpu")]
             Engine::Cpu(engine) => engine.cloth_collision(),
@@ -207,12 +207,14 @@ impl Simulation {
     ///
     /// # Errors
     /// [`Error::Model`] if a field is out of range; the old settings stay.
-    pub fn set_cloth_collision(&mut self, settings: ClothCollision) -> Result<(), Error> {
+    pub fn set_cloth_contact_solver(&mut self, settings: ClothContactSolver) -> Result<(), Error> {
         match &mut self.engine {
             #[cfg(feature = "cpu")]
-            Engine::Cpu(engine) => Ok(engine.set_cloth_collision(settings)?),
+            Engine::Cpu(engine) => Ok(engine.set_cloth_contact_solver(settings)?),
             #[cfg(feature = "gpu")]
-            Engine::Gpu(headless) => Ok(headless.engine_mut().set_cloth_collision(settings)?),
+            Engine::Gpu(headless) => {
+                Ok(headless.engine_mut().set_cloth_contact_solver(settings)?)
+            }
         }
     }
 

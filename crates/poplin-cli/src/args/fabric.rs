@@ -135,7 +135,7 @@ impl SolverArgs {
         let config = &mut cloth.config;
         config.solver_frequency = self.solver_frequency.unwrap_or(config.solver_frequency);
         config.damping = self.damping.map_or(config.damping, |share| [share; 3]);
-        config.friction = self.friction.unwrap_or(config.friction);
+        config.contact.friction = self.friction.unwrap_or(config.contact.friction);
         config.thickness = self.thickness.unwrap_or(config.thickness);
     }
 

@@ -67,7 +67,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
 
 impl Stage {
     fn new(mut simulation: Simulation, job: &Job) -> Result<Self, Failure> {
-        simulation.set_cloth_collision(job.cloth_collision)?;
+        simulation.set_cloth_contact_solver(job.cloth_collision)?;
         let mut ids = Vec::with_capacity(job.garments.len());
         for garment in &job.garments {
             let copies = (0..garment.offsets.len()).map(|copy| simulation.add(garment.copy(copy)));

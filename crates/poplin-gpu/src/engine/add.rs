@@ -28,7 +28,7 @@ impl Engine {
             None => choose_lane_count(host.fiber_width(), particle_count, self.tier_limits),
         };
         let loop_trips = LoopTrips::new(&host.cloth().fabric, lane_count);
-        let trips = loop_trips.of(&host.cloth().phase_configs, &host);
+        let trips = loop_trips.of(&host.cloth().phase_order, &host);
         if let Some(limit) = self.options.loop_limit.filter(|&limit| trips > limit) {
             return Err(GpuError::LoopTooLong { trips, limit });
         }

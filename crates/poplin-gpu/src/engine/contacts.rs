@@ -8,7 +8,7 @@ use bytemuck::cast_slice;
 use poplin_layout::{
     CONTACT_LANES, ContactFrame, ContactParameters, FramePart, SCAN_BLOCK, takes_part,
 };
-use poplin_model::{ClothCollision, Frame};
+use poplin_model::{ClothContactSolver, Frame};
 use poplin_shaders::{Kernel, compose};
 
 /// Bindings 1.. of the contact kernels: whether they only read them.
@@ -16,7 +16,7 @@ const STORAGE_READ_ONLY: [bool; 8] = [true, false, true, false, false, false, fa
 
 /// What collision between cloths keeps on the device.
 pub(super) struct Contacts {
-    pub(super) settings: ClothCollision,
+    pub(super) settings: ClothContactSolver,
     pub(super) frame: ContactFrame,
     layout: wgpu::BindGroupLayout,
     /// Made when a cloth first takes part: an engine without such cloths compiles none.
@@ -54,7 +54,7 @@ impl Contacts {
     pub(super) fn new(device: &wgpu::Device) -> Self {
         let new = |name| GrowableBuffer::new(device, name, wgpu::BufferUsages::STORAGE);
         Self {
-            settings: ClothCollision::default(),
+            settings: ClothContactSolver::default(),
             frame: ContactFrame::default(),
             layout: bind_group_layout(device, "poplin.contact.layout", &STORAGE_READ_ONLY),
             pipelines: Vec::new(),
@@ -167,7 +167,7 @@ impl Contacts {
 
 impl Engine {
     /// How cloths collide with one another.
-    pub fn cloth_collision(&self) -> ClothCollision {
+    pub fn cloth_collision(&self) -> ClothContactSolver {
         self.contacts.settings
     }
 
@@ -176,7 +176,10 @@ impl Engine {
     ///
     /// # Errors
     /// [`GpuError::Model`] if a field is out of range; the old settings stay.
-    pub fn set_cloth_collision(&mut self, settings: ClothCollision) -> Result<(), GpuError> {
+    pub fn set_cloth_contact_solver(
+        &mut self,
+        settings: ClothContactSolver,
+    ) -> Result<(), GpuError> {
         settings.validate()?;
         self.contacts.settings = settings;
         Ok(())

@@ -82,7 +82,7 @@ struct GpuCloth {
 impl GpuCloth {
     /// Loop trips of a lane in one iteration with the present settings.
     fn trips_per_iteration(&self) -> u64 {
-        self.loop_trips.of(&self.host.cloth().phase_configs, &self.host)
+        self.loop_trips.of(&self.host.cloth().phase_order, &self.host)
     }
 }
 

@@ -1,6 +1,6 @@
 //! A scene as plain data.
 
-use poplin_model::{ClothCollision, ClothConfig, FiberSolver, PhaseConfig, PhaseKind};
+use poplin_model::{ClothConfig, ClothContactSolver, FiberSolver, PhaseConfig, PhaseKind};
 use serde::Deserialize;
 
 use super::{AnimatedPins, LocalFrame, PinRule, SceneCollider, Shape, Transform, Wind};
@@ -19,7 +19,7 @@ pub struct Scene {
     /// What they collide with (default nothing).
     pub colliders: Vec<SceneCollider>,
     /// How they collide with one another: those with a `thickness` in their `config`.
-    pub cloth_collision: ClothCollision,
+    pub cloth_collision: ClothContactSolver,
     /// The file, for errors that come up later.
     pub(super) path: std::path::PathBuf,
     /// Its text, for their lines.
@@ -43,7 +43,7 @@ pub struct SceneCloth {
     pub animated_pins: Vec<AnimatedPins>,
     /// The path of the local frame (default: none, it stands at the world's origin).
     pub frame: Option<LocalFrame>,
-    /// The wind: the cloth's own, else the scene's, else `None`: steadily `config.wind_velocity`.
+    /// The wind: the cloth's own, else the scene's, else `None`: steadily `config.air.wind_velocity`.
     pub wind: Option<Wind>,
     /// Solver settings.
     pub config: ClothConfig,

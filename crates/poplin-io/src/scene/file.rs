@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use poplin_model::{ClothCollision, ClothConfig};
+use poplin_model::{ClothConfig, ClothContactSolver};
 use serde::{Deserialize, Deserializer, de};
 
 use super::locate::Source;
@@ -31,7 +31,7 @@ struct SceneFile {
     frame_rate: f32,
     wind: Option<Wind>,
     #[serde(default)]
-    cloth_collision: ClothCollision,
+    cloth_collision: ClothContactSolver,
     #[serde(default)]
     cloth: Vec<ClothFile>,
     #[serde(default)]

@@ -393,11 +393,11 @@ fn check_wind_is_felt(
     source: &Source<'_>,
 ) -> Result<(), SceneError> {
     let config = &cloth.config;
-    if config.wind_velocity != [0.0; 3] {
-        let field = format!("{field}.config.wind_velocity");
+    if config.air.wind_velocity != [0.0; 3] {
+        let field = format!("{field}.config.air.wind_velocity");
         return Err(SceneError::TwoWinds { at: source.location(&field), field });
     }
-    if config.drag_coefficient == 0.0 && config.lift_coefficient == 0.0 {
+    if config.air.drag == 0.0 && config.air.lift == 0.0 {
         let at = source.location(&format!("{field}.wind"));
         log::warn!(
             "{at}: {field} does not feel its wind: `drag_coefficient` and `lift_coefficient` in `config` are 0"
