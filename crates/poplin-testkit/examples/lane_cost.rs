@@ -50,10 +50,7 @@ fn sheet(side: u32, length: u32) -> Cloth {
     };
     let mut cloth =
         cook(&Mesh::grid(side, side, 1.0, 1.0), &options).expect("a grid cooks").into_cloth();
-    cloth
-        .phase_configs
-        .iter_mut()
-        .for_each(|phase| phase.fiber_solver = Some(FiberSolver::GaussSeidel));
+    cloth.config.solver.set_fiber_solver(Some(FiberSolver::GaussSeidel));
     cloth
 }
 
@@ -66,7 +63,7 @@ fn measure(
     let mut rows = Vec::new();
     for &lanes in lane_counts {
         let mut bare = cloths[0].1.clone();
-        bare.phase_configs.clear();
+        bare.phase_order.clear();
         let rest = time(&bare, lanes);
         let width = lanes.min(VECTOR);
         let cost = |barrier, fiber| LaneCost { lanes, width, groups: 1, barrier, fiber };

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use poplin::HostCloth;
 use poplin_model::{
-    Cloth, ClothContactSolver, Fabric, FiberSolver, Phase, PhaseConfig, PhaseKind, Pose,
-    VirtualParticle,
+    Cloth, ClothConfig, ClothContactSolver, Fabric, FiberSolver, Pbd, PbdPhase, Phase, PhaseKind,
+    Phases, Pose, VirtualParticle,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -108,6 +108,38 @@ pub struct CaseFabric {
 struct CasePhase {
     set: u32,
     kind: PhaseKind,
+}
+
+/// How a phase of a case is solved.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CasePhaseConfig {
+    phase: u32,
+    stiffness: f32,
+    stiffness_multiplier: f32,
+    compression_limit: f32,
+    stretch_limit: f32,
+}
+
+impl CasePhaseConfig {
+    fn settings(self) -> PbdPhase {
+        let Self { phase: _, stiffness, stiffness_multiplier, compression_limit, stretch_limit } =
+            self;
+        PbdPhase {
+            // What was measured solves edges one by one.
+            fiber_solver: Some(FiberSolver::GaussSeidel),
+            stiffness,
+            stiffness_multiplier,
+            compression_limit,
+            stretch_limit,
+        }
+    }
+}
+
+/// The settings of position-based dynamics, which all cases are solved with.
+fn pbd(config: &mut ClothConfig) -> Result<&mut Pbd, CaseError> {
+    let unsupported = || CaseError::Unsupported("a solver other than pbd".into());
+    config.solver.as_pbd_mut().ok_or_else(unsupported)
 }
 
 /// Something set before a frame.
@@ -311,7 +343,7 @@ impl CaseCloth {
     fn cloth(&self) -> Cloth {
         let mut cloth = Cloth::new(Arc::new(self.fabric.fabric()), rows(&self.particles));
         cloth.config.gravity = [0.0; 3];
-        cloth.phase_configs.clear();
+        cloth.phase_order.clear();
         if let Some(previous) = &self.previous_particles {
             cloth.previous_positions =
                 rows::<4>(previous).iter().map(|&[x, y, z, _]| [x, y, z]).collect();
@@ -407,7 +439,7 @@ impl Event {
         match self.set.as_str() {
             "gravity" => config.gravity = self.array("value")?,
             "damping" => config.damping = self.array("value")?,
-            "solver_frequency" => config.solver_frequency = self.scalar("value")?,
+            "solver_frequency" => pbd(&mut config)?.frequency = self.scalar("value")?,
             "stiffness_frequency" => config.stiffness_frequency = self.scalar("value")?,
             "tether_stiffness" => config.tethers.stiffness = self.scalar("value")?,
             "tether_scale" => config.tethers.scale = self.scalar("value")?,
@@ -521,14 +553,12 @@ impl Event {
             }
             "phase_configs" => {
                 let value = self.fields.get("value").cloned().unwrap_or(Value::Null);
-                let configs: Vec<PhaseConfig> = serde_json::from_value(value)
+                let phases: Vec<CasePhaseConfig> = serde_json::from_value(value)
                     .map_err(|error| CaseError::Unsupported(error.to_string()))?;
-                // What was measured works edges one by one.
-                let by_edges =
-                    |config: PhaseConfig| config.with_fiber_solver(FiberSolver::GaussSeidel);
-                return Ok(
-                    host.set_phase_configs(&configs.into_iter().map(by_edges).collect::<Vec<_>>())?
-                );
+                let order: Vec<u32> = phases.iter().map(|phase| phase.phase).collect();
+                host.set_phase_order(&order)?;
+                let single = phases.into_iter().map(|phase| (phase.phase, phase.settings()));
+                pbd(&mut config)?.phases = Phases { single: single.collect(), ..Phases::default() };
             }
             other => return Err(CaseError::Unsupported(other.to_owned())),
         }

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use poplin_cook::{CookError, CookOptions, Direction, Tethers, cook};
 use poplin_layout::{FramePart, Stage, StageMask};
 use poplin_model::{
-    Cloth, Colliders, Fabric, FiberSolver, Frame, Mesh, Phase, PhaseConfig, PhaseKind, Solver,
+    Cloth, Colliders, Fabric, FiberSolver, Frame, Mesh, Pbd, PbdPhase, Phase, PhaseKind, Phases,
+    Solver,
 };
 use poplin_reference::{ReferenceEngine, Team};
 
@@ -48,22 +49,21 @@ impl Mix {
         }
     }
 
-    /// Every phase of a fabric so often in turn, fully stiff.
-    pub fn phases(self, fabric: &Fabric, passes: u32) -> Vec<PhaseConfig> {
-        let config = |(index, phase): (u32, &Phase)| {
+    /// PBD of so many iterations per second [1/s], every phase fully stiff.
+    pub fn solver(self, frequency: u32) -> Solver {
+        let mut phases = Phases::default();
+        for kind in PhaseKind::ALL {
             let is_whole = match self {
                 Self::GaussSeidel => false,
-                Self::Vertical => phase.kind == PhaseKind::Vertical,
-                Self::Stretch => phase.kind.is_stretch(),
+                Self::Vertical => kind == PhaseKind::Vertical,
+                Self::Stretch => kind.is_stretch(),
                 Self::All => true,
             };
-            PhaseConfig::stiff(index).with_fiber_solver(if is_whole {
-                FiberSolver::SemiImplicit
-            } else {
-                FiberSolver::GaussSeidel
-            })
-        };
-        (0..passes).flat_map(|_| (0..).zip(&fabric.phases).map(config)).collect()
+            let solver =
+                if is_whole { FiberSolver::SemiImplicit } else { FiberSolver::GaussSeidel };
+            *phases.kind_mut(kind) = PbdPhase { fiber_solver: Some(solver), ..PbdPhase::default() };
+        }
+        Solver::Pbd(Pbd { frequency: frequency as f32, phases, ..Pbd::default() })
     }
 }
 
@@ -129,9 +129,9 @@ pub fn hanging_mesh(mesh: &Mesh, pins: Vec<u32>) -> Result<Cloth, CookError> {
 }
 
 /// Gives a cloth so many steps per second [1/s], in each of which a stiffness of 1 removes the whole error: an exponent of 1.
-fn with_frequency(mut cloth: Cloth, frequency: u32) -> Cloth {
-    (cloth.config.solver_frequency, cloth.config.stiffness_frequency) =
-        (frequency as f32, frequency as f32);
+fn with_frequency(mut cloth: Cloth, mix: Mix, frequency: u32) -> Cloth {
+    cloth.config.solver = mix.solver(frequency);
+    cloth.config.stiffness_frequency = frequency as f32;
     cloth
 }
 
@@ -148,8 +148,7 @@ impl FreeFall {
     /// # Panics
     /// If the cloth is not valid.
     pub fn new(cloth: &Cloth, mix: Mix) -> Self {
-        let cloth = with_frequency(cloth.clone(), FRAME_RATE);
-        let cloth = Cloth { phase_configs: mix.phases(&cloth.fabric, 1), ..cloth };
+        let cloth = with_frequency(cloth.clone(), mix, FRAME_RATE);
         let fabric = cloth.fabric.clone();
         let mut engine = ReferenceEngine::new();
         engine.add(cloth).expect("the cloth is valid");
@@ -216,8 +215,8 @@ pub struct Hanging {
 /// # Panics
 /// If the cloth is not valid.
 pub fn hang(cloth: &Cloth, mix: Mix, frequency: u32, passes: u32) -> Hanging {
-    let mut cloth = with_frequency(cloth.clone(), frequency);
-    cloth.phase_configs = mix.phases(&cloth.fabric, passes);
+    let mut cloth = with_frequency(cloth.clone(), mix, frequency);
+    cloth.phase_order = cloth.phase_order.repeat(passes as usize);
     cloth.config.damping = [1.0 - 0.9f32.powf(FRAME_RATE as f32 / frequency as f32); 3];
     // A sheet in a plane would never leave it: waves of a millimetre, which stretch it by 1e-4.
     cloth
@@ -305,15 +304,11 @@ impl Swing {
         let mut cloth = cook(&mesh, &options).expect("a grid cooks").into_cloth();
         cloth.config.gravity = [0.0, 0.0, -9.81];
         match self.solver {
-            SwingSolver::Pbd(mix) => {
-                cloth.phase_configs = mix.phases(&cloth.fabric, 1);
-                cloth.config.solver_frequency = (FRAME_RATE * self.iterations) as f32;
-            }
+            SwingSolver::Pbd(mix) => cloth.config.solver = mix.solver(FRAME_RATE * self.iterations),
             SwingSolver::PbdFully(mix) => {
-                cloth.phase_configs = mix.phases(&cloth.fabric, 1);
-                cloth = with_frequency(cloth, FRAME_RATE * self.iterations);
+                cloth = with_frequency(cloth, mix, FRAME_RATE * self.iterations);
             }
-            SwingSolver::Xpbd => cloth.config.solver = Solver::Xpbd { substeps: self.iterations },
+            SwingSolver::Xpbd => cloth.config.solver = Solver::xpbd(self.iterations),
         }
         cloth.colliders =
             Colliders { spheres: vec![[0.0, 0.5, 0.55, 0.25]], ..Colliders::default() };

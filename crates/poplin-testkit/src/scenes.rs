@@ -5,8 +5,8 @@ use std::sync::Arc;
 use poplin::HostCloth;
 use poplin_cook::{CookOptions, Tethers, cook};
 use poplin_model::{
-    Bend, Cloth, ClothConfig, Colliders, Fabric, FiberSolver, Mesh, Parallelepiped, Phase,
-    PhaseConfig, PhaseKind, Pose, RigidBody, Solver, VirtualParticle,
+    Bend, Cloth, Colliders, Fabric, FiberSolver, Mesh, Parallelepiped, Pbd, PbdPhase, Phase,
+    PhaseKind, Phases, Pose, RigidBody, VirtualParticle, Xpbd, XpbdPhase,
 };
 
 use crate::rng::Rng;
@@ -94,7 +94,7 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
     }
     cloth.config.gravity = rng.point(-10.0, 10.0);
     cloth.config.damping = rng.point(0.0, 0.9);
-    cloth.config.solver_frequency = [60.0, 120.0, 300.0][rng.index(3)];
+    let frequency = [60.0, 120.0, 300.0][rng.index(3)];
     cloth.config.tethers.stiffness = rng.range(0.1, 1.0);
     cloth.config.tethers.scale = rng.range(0.5, 1.2);
     if family != 3 {
@@ -117,18 +117,20 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
     cloth.config.sleep.threshold = if family == 3 { 0.0 } else { [1e-3, 100.0][rng.index(2)] };
     cloth.config.sleep.test_interval = 3;
     let solvers = [Some(FiberSolver::GaussSeidel), Some(FiberSolver::SemiImplicit), None];
-    for config in &mut cloth.phase_configs {
-        let is_whole = cloth.fabric.edge_stiffness_log2.is_empty();
-        *config = PhaseConfig {
-            phase: config.phase,
+    let is_whole = cloth.fabric.edge_stiffness_log2.is_empty();
+    let mut phase = |index: u32| {
+        let phase = PbdPhase {
             fiber_solver: solvers[rng.index(3)].filter(|_| is_whole),
             stiffness: rng.range(0.05, 1.0),
             stiffness_multiplier: rng.range(0.0, 1.0),
             compression_limit: rng.range(0.5, 1.0),
             stretch_limit: rng.range(1.0, 2.0),
-            ..PhaseConfig::stiff(config.phase)
         };
-    }
+        (index, phase)
+    };
+    let single = cloth.phase_order.iter().map(|&index| phase(index)).collect();
+    let phases = Phases { single, ..Phases::default() };
+    cloth.config.solver = Pbd { frequency, phases, ..Pbd::default() }.into();
     if family.is_multiple_of(2) {
         cloth.config.self_collision.distance = Some(rng.range(0.2, 0.6));
         cloth.config.self_collision.stiffness = rng.range(0.5, 1.0);
@@ -352,16 +354,15 @@ pub fn random_xpbd_cloth(seed: u64, particle_count: u32) -> Cloth {
         }));
         fabric.bend_set_ends.push(fabric.bends.len() as u32);
     }
-    use_xpbd(&mut cloth);
-    for config in &mut cloth.phase_configs {
+    let mut phase = |index: u32| {
         let compliance = [0.0, 1e-7, 1e-4, 10.0][rng.index(4)];
         let damping = if compliance > 0.0 { [0.0, 100.0][rng.index(2)] } else { 0.0 };
         let fiber_solver = [None, Some(FiberSolver::GaussSeidel)][rng.index(2)];
-        *config =
-            PhaseConfig { fiber_solver, compliance, damping, ..PhaseConfig::stiff(config.phase) };
-    }
-    (cloth.config.bending_rigidity, cloth.config.bending_damping) =
-        (rng.range(0.1, 1e3), [0.0, 1.0][rng.index(2)]);
+        (index, XpbdPhase { fiber_solver, compliance, damping })
+    };
+    let single = cloth.phase_order.iter().map(|&index| phase(index)).collect();
+    let xpbd = use_xpbd(&mut cloth, Phases { single, ..Phases::default() });
+    (xpbd.bending_rigidity, xpbd.bending_damping) = (rng.range(0.1, 1e3), [0.0, 1.0][rng.index(2)]);
     cloth.validate().expect("random cloths are valid");
     cloth
 }
@@ -394,31 +395,39 @@ pub fn random_ropes(seed: u64, particle_count: u32) -> Cloth {
         .iter()
         .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.05, 0.05)))
         .collect();
-    let is_xpbd = !seed.is_multiple_of(2);
-    if is_xpbd {
-        use_xpbd(&mut cloth);
-    }
-    for config in &mut cloth.phase_configs {
-        *config = PhaseConfig::stiff(config.phase).with_fiber_solver(FiberSolver::CyclicReduction);
-        if is_xpbd {
-            config.compliance = [0.0, 1e-6, 1e-3][rng.index(3)];
-            config.damping = if config.compliance > 0.0 { [0.0, 10.0][rng.index(2)] } else { 0.0 };
-        } else {
-            config.stiffness = rng.range(0.1, 1.0);
-            config.stiffness_multiplier = [1.0, rng.range(0.0, 1.0)][rng.index(2)];
-            (config.compression_limit, config.stretch_limit) =
-                (rng.range(0.5, 1.0), rng.range(1.0, 2.0));
-        }
+    let fiber_solver = Some(FiberSolver::CyclicReduction);
+    let order = cloth.phase_order.clone().into_iter();
+    if seed.is_multiple_of(2) {
+        let phase = |index| {
+            let phase = PbdPhase {
+                fiber_solver,
+                stiffness: rng.range(0.1, 1.0),
+                stiffness_multiplier: [1.0, rng.range(0.0, 1.0)][rng.index(2)],
+                compression_limit: rng.range(0.5, 1.0),
+                stretch_limit: rng.range(1.0, 2.0),
+            };
+            (index, phase)
+        };
+        let phases = Phases { single: order.map(phase).collect(), ..Phases::default() };
+        cloth.config.solver = Pbd { phases, ..Pbd::default() }.into();
+    } else {
+        let phase = |index| {
+            let compliance = [0.0, 1e-6, 1e-3][rng.index(3)];
+            let damping = if compliance > 0.0 { [0.0, 10.0][rng.index(2)] } else { 0.0 };
+            (index, XpbdPhase { fiber_solver, compliance, damping })
+        };
+        let phases = Phases { single: order.map(phase).collect(), ..Phases::default() };
+        use_xpbd(&mut cloth, phases);
     }
     cloth.validate().expect("random ropes are valid");
     cloth
 }
 
-/// One substep of XPBD with the defaults of what it does not read.
-fn use_xpbd(cloth: &mut Cloth) {
-    cloth.config.solver = Solver::Xpbd { substeps: 1 };
-    cloth.config.solver_frequency = ClothConfig::default().solver_frequency;
+/// One substep of XPBD without bending rigidity.
+fn use_xpbd(cloth: &mut Cloth, phases: Phases<XpbdPhase>) -> &mut Xpbd {
     cloth.config.sleep.threshold = 1e-3;
+    cloth.config.solver = Xpbd { substeps: 1, phases, ..Xpbd::default() }.into();
+    cloth.config.solver.as_xpbd_mut().expect("it was just set")
 }
 
 /// The degenerate states of fibers and bends: those of [`degenerate_cloth`], and hinges that are flat, folded to 0 and to pi,
@@ -473,13 +482,17 @@ pub fn degenerate_xpbd_cloth() -> Cloth {
     (fabric.tethers_per_particle, fabric.tether_anchors) = (1, (0..count).collect());
     fabric.tether_lengths = vec![1.0; count as usize];
     let mut cloth = Cloth::new(Arc::new(fabric), particles);
-    use_xpbd(&mut cloth);
+    let soft = |compliance| XpbdPhase { compliance, ..XpbdPhase::default() };
+    let phases = Phases {
+        bending: soft(0.0),
+        shearing: soft(1e-9),
+        horizontal: soft(1.0),
+        vertical: soft(1e9),
+        single: Vec::new(),
+    };
+    use_xpbd(&mut cloth, phases).bending_rigidity = 10.0;
     // The stages of the random ones, to compile no other kernel.
     cloth.config.air.drag = 0.1;
-    for (config, compliance) in cloth.phase_configs.iter_mut().zip([0.0, 1e-9, 1.0, 1e9]) {
-        config.compliance = compliance;
-    }
-    cloth.config.bending_rigidity = 10.0;
     cloth.validate().expect("the degenerate cloth is valid");
     cloth
 }
