@@ -64,9 +64,13 @@ impl Garment {
             (cooked.report.clone(), cooked.vertex_to_particle.clone());
         let mut cloth = cooked.into_cloth();
         cloth.config = scene.config.clone();
-        let kinds = (0..).zip(&cloth.fabric.phases);
-        cloth.phase_configs =
-            kinds.map(|(index, phase)| scene.phases.of(phase.kind).config(index)).collect();
+        if !scene.phase_order.is_empty() {
+            let phases: Vec<_> = (0..).zip(&cloth.fabric.phases).collect();
+            let of_kind = |kind| {
+                phases.iter().filter(move |(_, phase)| phase.kind == kind).map(|(index, _)| *index)
+            };
+            cloth.phase_order = scene.phase_order.iter().flat_map(|&kind| of_kind(kind)).collect();
+        }
         let moving = built
             .moving
             .into_iter()
@@ -74,7 +78,7 @@ impl Garment {
             .collect();
         let offsets = (0..scene.count).map(|copy| scene.copy_offset(copy)).collect();
         // A wind that nobody feels would only keep the cloth from sleeping.
-        let feels_wind = scene.config.air.drag > 0.0 || scene.config.air.lift > 0.0;
+        let feels_wind = scene.config.air.acts();
         let (name, mesh, frame) = (scene.name.clone(), built.mesh, scene.frame.clone());
         let wind = scene.wind.filter(|_| feels_wind);
         let colliders =
@@ -223,7 +227,7 @@ fn cook_options(scene: &SceneCloth, pins: Vec<u32>) -> CookOptions {
             }
             VirtualParticles::Spacing(spacing) => poplin_cook::VirtualParticles::Spacing(spacing),
         },
-        bends: scene.config.bending_rigidity > 0.0,
+        bends: scene.config.solver.bending_rigidity() > 0.0,
         ..CookOptions::default()
     }
 }

@@ -6,7 +6,7 @@ use poplin_io::scene::{
     BoxShape, CapsuleShape, ColliderShape, MAX_SCENE_PARTICLES, PlaneShape, Scene, SceneError,
     Shape, SphereShape, Tethers, VirtualParticles, colliders_in_frame,
 };
-use poplin_model::{ClothContactSolver, Pose, Solver};
+use poplin_model::{ClothContactSolver, PbdPhase, PhaseKind, Pose, XpbdPhase};
 
 fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../poplin-cli/scenes")
@@ -72,45 +72,55 @@ fn defaults_fill_what_is_left_out() {
 #[test]
 fn whole_numbers_stand_for_decimals() {
     let scene = parse(&with(
-        "density = 1\ntransform = { translation = [1, 2, 3] }\nconfig = { solver_frequency = 600 }",
+        "density = 1\ntransform = { translation = [1, 2, 3] }\nsolver.pbd.frequency = 600",
     ))
     .unwrap();
     assert_eq!(scene.cloths[0].config.solver.as_pbd().unwrap().frequency, 600.0);
 }
 
 #[test]
-fn a_scene_chooses_xpbd_and_says_what_goes_with_it() {
-    let xpbd = "config = { solver = { xpbd = { substeps = 12 } }, bending_rigidity = 1e-5, bending_damping = 1e-7 }\n\
-                phases = { shearing = { compliance = 0.01, damping = 0.1 } }";
+fn a_scene_chooses_a_solver_and_says_what_only_that_reads() {
+    let xpbd = "[cloth.solver.xpbd]\nsubsteps = 12\nbending_rigidity = 1e-5\nbending_damping = 1e-7\n\
+                phases.shearing = { compliance = 0.01, damping = 0.1 }";
     let cloth = &parse(&with(xpbd)).unwrap().cloths[0];
+    let solver = cloth.config.solver.as_xpbd().unwrap();
     assert_eq!(
-        (cloth.config.solver, cloth.config.bending_rigidity),
-        (Solver::Xpbd { substeps: 12 }, 1e-5)
+        (solver.substeps, solver.bending_rigidity, solver.bending_damping),
+        (12, 1e-5, 1e-7)
     );
-    assert_eq!(
-        (cloth.phases.shearing.compliance, cloth.phases.shearing.config(2).damping),
-        (0.01, 0.1)
-    );
-    assert_eq!(
-        parse(&with("config = { solver = 'pbd' }")).unwrap().cloths[0].config.solver,
-        Solver::Pbd
-    );
-    let config = "config = { solver = { xpbd = { substeps = 0 } } }";
-    assert_eq!(
-        message(&with(config)),
-        "scene.toml:3:32: cloth[0].config.solver.xpbd.substeps = 0 is outside 1..=20000"
-    );
-    let without = "config = { bending_rigidity = 1e-5 }";
-    assert_eq!(
-        message(&with(without)),
-        "scene.toml:3:1: cloth[0].config: bending_rigidity = 0.00001 has no effect without solver xpbd; leave it at 0"
-    );
-    let stiffness = "config = { solver = { xpbd = { substeps = 5 } } }\nphases = { vertical = { stiffness = 0.5 } }";
-    let message = message(&with(stiffness));
-    assert!(
-        message.ends_with("phase stiffness = 0.5 has no effect without solver pbd; leave it at 1"),
-        "{message}"
-    );
+    let shearing = XpbdPhase { fiber_solver: None, compliance: 0.01, damping: 0.1 };
+    assert_eq!(solver.phases.shearing, shearing);
+    let pbd = "solver.pbd.phases.bending.stiffness = 0.5\nphase_order = ['vertical', 'bending']";
+    let cloth = &parse(&with(pbd)).unwrap().cloths[0];
+    let bending = PbdPhase { stiffness: 0.5, ..PbdPhase::default() };
+    assert_eq!(cloth.config.solver.as_pbd().unwrap().phases.bending, bending);
+    assert_eq!(cloth.phase_order, [PhaseKind::Vertical, PhaseKind::Bending]);
+}
+
+#[test]
+fn what_a_solver_does_not_read_is_no_key_of_it() {
+    for (lines, expected) in [
+        (
+            "solver.xpbd = { substeps = 0 }",
+            "scene.toml:3:17: cloth[0].solver.xpbd.substeps = 0 is outside 1..=20000",
+        ),
+        (
+            "solver.pbd = { bending_rigidity = 1e-5 }",
+            "scene.toml:3:16: unknown key `bending_rigidity` in [[cloth]]; expected one of `frequency`, \
+             `acceleration_filter_width`, `phases`",
+        ),
+        (
+            "[cloth.solver.xpbd]\nphases.vertical.stiffness = 0.5",
+            "scene.toml:4:17: unknown key `stiffness` in [cloth.solver.xpbd]; expected one of `fiber_solver`, \
+             `compliance`, `damping`",
+        ),
+        (
+            "[cloth.solver.xpdb]",
+            "scene.toml:3:15: unknown value `xpdb` in [cloth.solver.xpdb]; did you mean `xpbd`?",
+        ),
+    ] {
+        assert_eq!(message(&with(lines)), expected);
+    }
 }
 
 #[test]
@@ -142,12 +152,12 @@ fn unknown_names_come_with_a_suggestion() {
         "scene.toml:3:22: unknown value `geodesik` in [[cloth]]; did you mean `geodesic`?"
     );
     assert_eq!(
-        message(&with("config = { solver_freqency = 300 }")),
-        "scene.toml:3:12: unknown key `solver_freqency` in [[cloth]]; did you mean `solver_frequency`?"
+        message(&with("solver.pbd = { freqency = 300 }")),
+        "scene.toml:3:16: unknown key `freqency` in [[cloth]]; did you mean `frequency`?"
     );
     assert_eq!(
         message("hats = 3\n"),
-        "scene.toml:1:1: unknown key `hats` at the top of the file; expected one of `title`, `frames`, `frame_rate`, `wind`, `cloth_collision`, `cloth`, `collider`"
+        "scene.toml:1:1: unknown key `hats` at the top of the file; expected one of `title`, `frames`, `frame_rate`, `wind`, `cloth_contact_solver`, `cloth`, `collider`"
     );
     assert_eq!(
         message(&with("[cloth.wind]\ngusts = 1")),
@@ -162,8 +172,8 @@ fn unknown_names_come_with_a_suggestion() {
         "scene.toml:3:31: unknown key `rotaton` in [[cloth]]; did you mean `rotation`?"
     );
     assert!(
-        message(&with("[cloth.phases.bending]\nstifness = 1"))
-            .contains("in [cloth.phases.bending]; did you mean `stiffness`?")
+        message(&with("[cloth.solver.pbd.phases.bending]\nstifness = 1"))
+            .contains("in [cloth.solver.pbd.phases.bending]; did you mean `stiffness`?")
     );
 }
 
@@ -180,45 +190,33 @@ fn numbers_out_of_range_name_line_field_value_and_limit() {
             "\nspacing = [0, inf, 0]",
             "scene.toml:4:1: cloth[0].spacing = inf is outside -1000000..=1000000 m",
         ),
+        ("damping = [0, 2, 0]", "scene.toml:3:1: cloth[0].damping = 2 is outside 0..=1"),
         (
-            "config = { damping = [0, 2, 0] }",
-            "scene.toml:3:12: cloth[0].config.damping = 2 is outside 0..=1",
+            "solver.pbd = { frequency = 0.1 }",
+            "scene.toml:3:16: cloth[0].solver.pbd.frequency = 0.1 is outside 1..=10000",
         ),
-        (
-            "config = { solver_frequency = 0.1 }",
-            "scene.toml:3:12: cloth[0].config.solver.as_pbd_mut().unwrap().frequency = 0.1 is outside 1..=10000",
-        ),
-        (
-            "config = { gravity = [0, nan, 0] }",
-            "scene.toml:3:12: cloth[0].config.gravity = NaN is outside -1e15..=1e15",
-        ),
+        ("gravity = [0, nan, 0]", "scene.toml:3:1: cloth[0].gravity = NaN is outside -1e15..=1e15"),
         (
             "fabric = { max_fiber_length = 0 }",
             "scene.toml:3:12: cloth[0].fabric.max_fiber_length = 0 is outside 1..=1024",
         ),
         (
-            "[cloth.phases.shearing]\nstretch_limit = 0.5",
-            "scene.toml:4:1: cloth[0].phases.shearing.stretch_limit = 0.5 is outside 1..=1000",
+            "[cloth.solver.pbd.phases.shearing]\nstretch_limit = 0.5",
+            "scene.toml:4:1: cloth[0].solver.pbd.phases.shearing.stretch_limit = 0.5 is outside 1..=1000",
+        ),
+        ("air = { drag = 2 }", "scene.toml:3:9: cloth[0].air.drag = 2 is outside 0..=1"),
+        ("air = { lift = nan }", "scene.toml:3:9: cloth[0].air.lift = NaN is outside 0..=1"),
+        (
+            "air = { density = -1 }",
+            "scene.toml:3:9: cloth[0].air.density = -1 is outside 0..=1000000",
         ),
         (
-            "config = { drag_coefficient = 2 }",
-            "scene.toml:3:12: cloth[0].config.air.drag = 2 is outside 0..=1",
+            "inertia = { angular = [0, 0, 2] }",
+            "scene.toml:3:13: cloth[0].inertia.angular = 2 is outside 0..=1",
         ),
         (
-            "config = { lift_coefficient = nan }",
-            "scene.toml:3:12: cloth[0].config.air.lift = NaN is outside 0..=1",
-        ),
-        (
-            "config = { fluid_density = -1 }",
-            "scene.toml:3:12: cloth[0].config.air.density = -1 is outside 0..=1000000",
-        ),
-        (
-            "config = { angular_inertia = [0, 0, 2] }",
-            "scene.toml:3:12: cloth[0].config.inertia.angular = 2 is outside 0..=1",
-        ),
-        (
-            "config = { sleep_test_interval = 0 }",
-            "scene.toml:3:12: cloth[0].config.sleep.test_interval = 0 is outside 1..=60000",
+            "[cloth.sleep]\ntest_interval = 0",
+            "scene.toml:4:1: cloth[0].sleep.test_interval = 0 is outside 1..=60000",
         ),
         (
             "[cloth.wind]\nvelocity = [0, nan, 0]",
@@ -383,15 +381,15 @@ fn keyframes_of_a_frame_must_be_there_and_rise_in_time() {
 
 #[test]
 fn a_cloth_has_one_wind() {
-    let expected = "cloth[0].config.air.wind_velocity is given beside a `wind` of the cloth or the scene; give only one";
-    let settings = "config = { drag_coefficient = 0.1, wind_velocity = [1, 0, 0] }";
+    let expected = "cloth[0].air.wind_velocity is given beside a `wind` of the cloth or the scene; give only one";
+    let settings = "air = { drag = 0.1, wind_velocity = [1, 0, 0] }";
     assert_eq!(
         message(&with(&format!("{settings}\nwind = {{}}"))),
-        format!("scene.toml:3:36: {expected}")
+        format!("scene.toml:3:21: {expected}")
     );
     assert_eq!(
         message(&format!("wind = {{}}\n{}", with(settings))),
-        format!("scene.toml:4:36: {expected}")
+        format!("scene.toml:4:21: {expected}")
     );
     assert_eq!(parse(&with(settings)).unwrap().cloths[0].wind, None);
 }
@@ -716,12 +714,11 @@ fn the_scenes_of_the_documentation_are_valid() {
 
 #[test]
 fn collision_between_cloths_has_a_table_of_its_own_and_keys_in_each_cloth() {
-    let cloth = with(
-        "config = { cloth_collision_distance = 0.02, collision_group = 2, collision_mask = 5 }",
-    );
-    let scene = parse(&format!("[cloth_collision]\nfriction = 0.3\nevery = 4\n{cloth}")).unwrap();
+    let cloth = with("cloth_collision = { distance = 0.02, group = 2, mask = 5 }");
+    let scene =
+        parse(&format!("[cloth_contact_solver]\nfriction = 0.3\nevery = 4\n{cloth}")).unwrap();
     let expected = ClothContactSolver { friction: 0.3, every: 4, ..ClothContactSolver::default() };
-    assert_eq!(scene.cloth_collision, expected);
+    assert_eq!(scene.cloth_contact_solver, expected);
     let config = &scene.cloths[0].config;
     assert_eq!(
         (
@@ -731,13 +728,13 @@ fn collision_between_cloths_has_a_table_of_its_own_and_keys_in_each_cloth() {
         ),
         (Some(0.02), 2, 5)
     );
-    assert_eq!(parse(&with("")).unwrap().cloth_collision, ClothContactSolver::default());
+    assert_eq!(parse(&with("")).unwrap().cloth_contact_solver, ClothContactSolver::default());
 
-    let refused = message(&format!("[cloth_collision]\niterations = 0\n{cloth}"));
+    let refused = message(&format!("[cloth_contact_solver]\niterations = 0\n{cloth}"));
     assert!(
-        refused.contains("scene.toml:2") && refused.contains("cloth_collision.iterations = 0"),
+        refused.contains("scene.toml:2") && refused.contains("cloth_contact_solver.iterations = 0"),
         "{refused}"
     );
-    let unknown = message(&format!("[cloth_collision]\nfricton = 0.3\n{cloth}"));
+    let unknown = message(&format!("[cloth_contact_solver]\nfricton = 0.3\n{cloth}"));
     assert!(unknown.contains("friction"), "{unknown}");
 }

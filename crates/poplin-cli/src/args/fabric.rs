@@ -1,8 +1,11 @@
 //! Options that change every cloth of a scene, or the cloth of `--mesh`.
 
+use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use poplin::model::{ClothConfig, FiberSolver, Solver};
-use poplin_io::scene::{PhaseOptions, PhaseSettings, SceneCloth, Tethers, WarpDirection};
+use poplin::model::{FiberSolver, Pbd, PbdPhase, Solver, Xpbd, XpbdPhase};
+use poplin_io::scene::{SceneCloth, Tethers, WarpDirection};
+
+use crate::failure::Failure;
 
 use super::ranges::{density, friction, rigidity, share, solver_frequency, thickness};
 
@@ -32,7 +35,7 @@ pub(crate) struct FabricArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Solver (of every cloth; replaces what the scene says)")]
 pub(crate) struct SolverArgs {
-    /// Iterations per second [1/s], 1 to 10000; higher is stiffer and costs more [default: 300; 2000 with --mesh]
+    /// Iterations per second of pbd [1/s], 1 to 10000; higher is stiffer and costs more [default: 300; 2000 with --mesh]
     #[arg(long, value_name = "RATE", value_parser = solver_frequency, allow_negative_numbers = true)]
     solver_frequency: Option<f32>,
     /// Share of the velocity lost every tenth of a second, 0 to 1 [default: 0; 0.2 with --mesh]
@@ -41,11 +44,11 @@ pub(crate) struct SolverArgs {
     /// Solver; xpbd has compliances in place of stiffnesses, which go back to their defaults [default: pbd]
     #[arg(long, value_enum, value_name = "KIND")]
     solver: Option<SolverKind>,
-    /// Iterations of a frame with --solver xpbd, 1 to 20000 [default: 20]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=20_000), requires = "solver")]
+    /// Iterations of a frame with xpbd, 1 to 20000 [default: 20]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=20_000))]
     substeps: Option<u32>,
-    /// Bending rigidity with --solver xpbd [N m], 0 to 1e6; 0 = off [default: 1e-5, cotton]
-    #[arg(long, value_name = "RIGIDITY", value_parser = rigidity, allow_negative_numbers = true, requires = "solver")]
+    /// Bending rigidity with xpbd [N m], 0 to 1e6; 0 = off [default: 1e-5, cotton]
+    #[arg(long, value_name = "RIGIDITY", value_parser = rigidity, allow_negative_numbers = true)]
     bending_rigidity: Option<f32>,
     /// How fibers are solved [default: mixed]
     #[arg(long, value_enum, value_name = "KIND")]
@@ -117,62 +120,71 @@ impl FabricArgs {
 
 impl SolverArgs {
     /// Puts what was given in place of what the cloth has.
-    pub(crate) fn apply(&self, cloth: &mut SceneCloth) {
+    ///
+    /// # Errors
+    /// [`Failure::BadInput`] for an option of one solver and a cloth that is solved by the other.
+    pub(crate) fn apply(&self, cloth: &mut SceneCloth) -> Result<(), Failure> {
         match self.solver {
-            Some(SolverKind::Pbd) => self.use_pbd(cloth),
-            Some(SolverKind::Xpbd) => self.use_xpbd(cloth),
+            Some(SolverKind::Pbd) => use_pbd(cloth),
+            Some(SolverKind::Xpbd) => use_xpbd(cloth),
             None => {}
         }
+        let config = &mut cloth.config;
+        let name = config.solver.name();
+        let (option, needed) = match &mut config.solver {
+            Solver::Pbd(pbd) => {
+                pbd.frequency = self.solver_frequency.unwrap_or(pbd.frequency);
+                let rigidity = self.bending_rigidity.and(Some("--bending-rigidity"));
+                (self.substeps.and(Some("--substeps")).or(rigidity), "xpbd")
+            }
+            Solver::Xpbd(xpbd) => {
+                xpbd.substeps = self.substeps.unwrap_or(xpbd.substeps);
+                xpbd.bending_rigidity = self.bending_rigidity.unwrap_or(xpbd.bending_rigidity);
+                (self.solver_frequency.and(Some("--solver-frequency")), "pbd")
+            }
+        };
+        if let Some(option) = option {
+            return Err(Failure::BadInput(anyhow!(
+                "{option} goes with the solver {needed}, but the cloth `{}` is solved by {name}",
+                cloth.name
+            )));
+        }
         if let Some(kind) = self.fiber_solver {
-            let fiber_solver = match kind {
+            config.solver.set_fiber_solver(match kind {
                 FiberSolverKind::Mixed => None,
                 FiberSolverKind::GaussSeidel => Some(FiberSolver::GaussSeidel),
                 FiberSolverKind::SemiImplicit => Some(FiberSolver::SemiImplicit),
                 FiberSolverKind::CyclicReduction => Some(FiberSolver::CyclicReduction),
-            };
-            phases(cloth).into_iter().for_each(|phase| phase.fiber_solver = fiber_solver);
+            });
         }
-        let config = &mut cloth.config;
-        config.solver_frequency = self.solver_frequency.unwrap_or(config.solver_frequency);
         config.damping = self.damping.map_or(config.damping, |share| [share; 3]);
         config.contact.friction = self.friction.unwrap_or(config.contact.friction);
         config.thickness = self.thickness.unwrap_or(config.thickness);
-    }
-
-    /// Position-based, with defaults in place of what only XPBD knows.
-    fn use_pbd(&self, cloth: &mut SceneCloth) {
-        let config = &mut cloth.config;
-        (config.solver, config.bending_rigidity, config.bending_damping) = (Solver::Pbd, 0.0, 0.0);
-        for phase in phases(cloth) {
-            (phase.compliance, phase.damping) = (0.0, 0.0);
-        }
-    }
-
-    /// XPBD with defaults in place of what only PBD knows, and bends in place of two-ring edges.
-    fn use_xpbd(&self, cloth: &mut SceneCloth) {
-        let (config, default) = (&mut cloth.config, ClothConfig::default());
-        let was_xpbd = config.solver.is_xpbd();
-        let known = if let Solver::Xpbd { substeps } = config.solver { substeps } else { 20 };
-        config.solver = Solver::Xpbd { substeps: self.substeps.unwrap_or(known) };
-        (config.solver_frequency, config.acceleration_filter_width) =
-            (default.solver_frequency, default.acceleration_filter_width);
-        let rigidity = if was_xpbd { config.bending_rigidity } else { 1e-5 };
-        config.bending_rigidity = self.bending_rigidity.unwrap_or(rigidity);
-        if config.bending_rigidity == 0.0 {
-            config.bending_damping = 0.0;
-        }
-        if !was_xpbd {
-            cloth.fabric.bending = false;
-            for phase in phases(cloth) {
-                let PhaseOptions { fiber_solver, compliance, damping, .. } = *phase;
-                *phase =
-                    PhaseOptions { fiber_solver, compliance, damping, ..PhaseOptions::default() };
-            }
-        }
+        Ok(())
     }
 }
 
-fn phases(cloth: &mut SceneCloth) -> [&mut PhaseOptions; 4] {
-    let PhaseSettings { vertical, horizontal, shearing, bending } = &mut cloth.phases;
-    [vertical, horizontal, shearing, bending]
+/// PBD as by default in place of XPBD; fibers are solved as they were.
+fn use_pbd(cloth: &mut SceneCloth) {
+    if let Solver::Xpbd(xpbd) = &cloth.config.solver {
+        let phase = |phase: &XpbdPhase| PbdPhase {
+            fiber_solver: phase.fiber_solver,
+            ..PbdPhase::default()
+        };
+        let phases = xpbd.phases.map(phase);
+        cloth.config.solver = Pbd { phases, ..Pbd::default() }.into();
+    }
+}
+
+/// XPBD of cotton in place of PBD, and bends in place of two-ring edges; fibers are solved as they were.
+fn use_xpbd(cloth: &mut SceneCloth) {
+    if let Solver::Pbd(pbd) = &cloth.config.solver {
+        let phase = |phase: &PbdPhase| XpbdPhase {
+            fiber_solver: phase.fiber_solver,
+            ..XpbdPhase::default()
+        };
+        let phases = pbd.phases.map(phase);
+        cloth.config.solver = Xpbd { bending_rigidity: 1e-5, phases, ..Xpbd::default() }.into();
+        cloth.fabric.bending = false;
+    }
 }

@@ -50,12 +50,12 @@ pub(crate) fn scale(text: &str) -> Result<f32, ValueError> {
     in_range(text, [1e-6, 1e6], "")
 }
 
-/// Iterations per second [1/s], the range of [`poplin_model::ClothConfig::solver_frequency`].
+/// Iterations per second [1/s], the range of [`poplin_model::Pbd::frequency`].
 pub(crate) fn solver_frequency(text: &str) -> Result<f32, ValueError> {
     in_range(text, [1.0, 10_000.0], " 1/s")
 }
 
-/// Coefficient of friction, the range of [`poplin_model::ClothConfig::friction`].
+/// Coefficient of friction, the range of [`poplin_model::Contact::friction`].
 pub(crate) fn friction(text: &str) -> Result<f32, ValueError> {
     in_range(text, [0.0, 100.0], "")
 }
@@ -65,7 +65,7 @@ pub(crate) fn thickness(text: &str) -> Result<f32, ValueError> {
     in_range(text, [0.0, 1000.0], " m")
 }
 
-/// Bending rigidity [N m], the range of [`poplin_model::ClothConfig::bending_rigidity`].
+/// Bending rigidity [N m], the range of [`poplin_model::Xpbd::bending_rigidity`].
 pub(crate) fn rigidity(text: &str) -> Result<f32, ValueError> {
     in_range(text, [0.0, 1e6], " N m")
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use poplin::{ClothId, Simulation};
-use poplin_model::{ClothConfig, Frame};
+use poplin_model::Frame;
 
 use crate::args::RunArgs;
 use crate::failure::{Exit, Failure, OrFail};
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
 
 impl Stage {
     fn new(mut simulation: Simulation, job: &Job) -> Result<Self, Failure> {
-        simulation.set_cloth_contact_solver(job.cloth_collision)?;
+        simulation.set_cloth_contact_solver(job.cloth_contact_solver)?;
         let mut ids = Vec::with_capacity(job.garments.len());
         for garment in &job.garments {
             let copies = (0..garment.offsets.len()).map(|copy| simulation.add(garment.copy(copy)));
@@ -166,10 +166,8 @@ impl Stage {
     fn blow(&mut self, job: &Job, time: f64) -> Result<(), Failure> {
         for (garment, ids) in job.garments.iter().zip(&self.ids) {
             let Some(wind) = garment.wind else { continue };
-            let config = ClothConfig {
-                wind_velocity: wind.velocity_at(time),
-                ..garment.cloth.config.clone()
-            };
+            let mut config = garment.cloth.config.clone();
+            config.air.wind_velocity = wind.velocity_at(time);
             for &id in ids {
                 self.simulation
                     .cloth_mut(id)?

@@ -126,7 +126,7 @@ fn mesh_of_a_scene_that_is_not_there() {
 
 #[test]
 fn more_iterations_than_a_frame_takes() {
-    let text = format!("frame_rate = 0.1\n{SHEET}config = {{ solver_frequency = 9999 }}\n");
+    let text = format!("frame_rate = 0.1\n{SHEET}solver.pbd.frequency = 9999\n");
     refuses_scene_late("iterations", &text, &["iterations of a frame", "limit 20000"]);
 }
 

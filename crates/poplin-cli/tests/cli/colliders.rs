@@ -3,7 +3,7 @@
 use crate::bench::{Bench, SHEET, SQUARE};
 
 /// Nothing pulls at the cloth.
-const WEIGHTLESS: &str = "config = { gravity = [0, 0, 0] }\n";
+const WEIGHTLESS: &str = "gravity = [0, 0, 0]\n";
 
 /// A closed tetrahedron between 0 and 1, its front outside.
 const TETRAHEDRON: &str =

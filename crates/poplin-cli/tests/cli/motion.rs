@@ -9,10 +9,10 @@ const FRAME: &str = "frame = { keys = [\n  { time = 0, translation = [1, 2, 3] }
     { time = 0.1, translation = [2, 2, 3] },\n  { time = 0.15, translation = [2, 2, 3], rotation = [0, 90, 0] },\n] }\n";
 
 /// Settings that let a cloth move with its frame as if nothing happened.
-const STILL: &str = "config = { gravity = [0, 0, 0], linear_inertia = [0, 0, 0], angular_inertia = [0, 0, 0], \
-    centrifugal_inertia = [0, 0, 0] }\n";
+const STILL: &str = "gravity = [0, 0, 0]\n\
+    inertia = { linear = [0, 0, 0], angular = [0, 0, 0], centrifugal = [0, 0, 0] }\n";
 
-const WIND: &str = "config = { drag_coefficient = 0.05, lift_coefficient = 0.05 }\n[cloth.wind]\nvelocity = [2, 0, 5]\n";
+const WIND: &str = "air = { drag = 0.05, lift = 0.05 }\n[cloth.wind]\nvelocity = [2, 0, 5]\n";
 
 fn run(bench: &Bench, name: &str, scene: &str) -> PointCache {
     bench.write(&format!("{name}.toml"), scene);
@@ -95,7 +95,7 @@ fn the_wind_of_the_scene_blows_on_every_cloth_that_has_none_of_its_own() {
     let bench = Bench::new("scene-wind");
     let wind = |of_scene: &str, own: &str| {
         let cloth = SHEET.replace("frames = 10\n", "");
-        format!("frames = 10\n{of_scene}{cloth}config = {{ drag_coefficient = 0.05 }}\n{own}")
+        format!("frames = 10\n{of_scene}{cloth}air = {{ drag = 0.05 }}\n{own}")
     };
     let (strong, none) = ("velocity = [0, 0, 9]\n", "velocity = [0, 0, 0]\n");
     let of_scene = run(&bench, "scene", &wind(&format!("[wind]\n{strong}"), ""));
@@ -112,7 +112,8 @@ fn the_wind_of_the_scene_blows_on_every_cloth_that_has_none_of_its_own() {
 #[test]
 fn sleeping_cloths_are_counted() {
     let bench = Bench::new("sleep");
-    let settings = "config = { gravity = [0, 0, 0], sleep_threshold = 0.01, sleep_test_interval = 20, sleep_after_count = 2 }\n";
+    let settings =
+        "gravity = [0, 0, 0]\nsleep = { threshold = 0.01, test_interval = 20, after_count = 2 }\n";
     bench.write("scene.toml", &format!("{SHEET}{settings}count = 2\n"));
     let ended = bench.poplin(&["run", "scene.toml", "--backend", "cpu", "--frames", "30"]);
     let summary = bench.json("out/scene/summary.json");

@@ -63,14 +63,24 @@ fn a_scene_runs_with_either_solver() {
     assert_eq!(run(&["--solver", "xpbd"]), 100);
     assert_eq!(run(&["--solver", "xpbd", "--substeps", "7", "--bending-rigidity", "0"]), 35);
     assert_eq!(run(&["--solver", "pbd"]), 25);
-    let refused =
-        bench.poplin(&["run", "scene.toml", "--solver", "xpbd", "--solver-frequency", "600"]);
-    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
-    assert!(
-        refused.stderr.contains("solver_frequency = 600 has no effect without solver pbd"),
-        "{}",
-        refused.stderr
-    );
+    for (options, expected) in [
+        (
+            ["--solver", "xpbd", "--solver-frequency", "600"],
+            "--solver-frequency goes with the solver pbd, but the cloth `cloth 0` is solved by xpbd",
+        ),
+        (
+            ["--solver", "pbd", "--substeps", "7"],
+            "--substeps goes with the solver xpbd, but the cloth `cloth 0` is solved by pbd",
+        ),
+        (
+            ["--damping", "0.1", "--bending-rigidity", "1"],
+            "--bending-rigidity goes with the solver xpbd, but the cloth `cloth 0` is solved by pbd",
+        ),
+    ] {
+        let refused = bench.poplin(&[&["run", "scene.toml"], &options[..]].concat());
+        assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+        assert!(refused.stderr.contains(expected), "{}", refused.stderr);
+    }
 }
 
 #[test]
@@ -195,10 +205,7 @@ fn options_replace_what_the_scene_says() {
 fn a_frozen_cloth_fails_after_everything_is_written() {
     let bench = Bench::new("fault");
     let falling = SHEET.replace("corner:top-left", "none");
-    bench.write(
-        "scene.toml",
-        &format!("frame_rate = 0.1\n{falling}config = {{ gravity = [0, -1e15, 0] }}\n"),
-    );
+    bench.write("scene.toml", &format!("frame_rate = 0.1\n{falling}gravity = [0, -1e15, 0]\n"));
     let ended = bench.poplin(&["run", "scene.toml", "--backend", "cpu"]);
     ended.says(1, &["cloth `sheet`", "frozen", "particle"]);
     let summary = bench.json("out/scene/summary.json");

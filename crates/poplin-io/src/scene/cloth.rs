@@ -1,6 +1,6 @@
 //! A scene as plain data.
 
-use poplin_model::{ClothConfig, ClothContactSolver, FiberSolver, PhaseConfig, PhaseKind};
+use poplin_model::{ClothConfig, ClothContactSolver, PhaseKind};
 use serde::Deserialize;
 
 use super::{AnimatedPins, LocalFrame, PinRule, SceneCollider, Shape, Transform, Wind};
@@ -18,8 +18,8 @@ pub struct Scene {
     pub cloths: Vec<SceneCloth>,
     /// What they collide with (default nothing).
     pub colliders: Vec<SceneCollider>,
-    /// How they collide with one another: those with a `thickness` in their `config`.
-    pub cloth_collision: ClothContactSolver,
+    /// How contacts between cloths are solved: those with a `thickness`, or a distance in their `cloth_collision`.
+    pub cloth_contact_solver: ClothContactSolver,
     /// The file, for errors that come up later.
     pub(super) path: std::path::PathBuf,
     /// Its text, for their lines.
@@ -45,12 +45,12 @@ pub struct SceneCloth {
     pub frame: Option<LocalFrame>,
     /// The wind: the cloth's own, else the scene's, else `None`: steadily `config.air.wind_velocity`.
     pub wind: Option<Wind>,
-    /// Solver settings.
+    /// Settings: its groups are keys of the cloth itself, `[cloth.air]`.
     pub config: ClothConfig,
     /// How the mesh becomes a fabric.
     pub fabric: FabricOptions,
-    /// Stiffness by direction.
-    pub phases: PhaseSettings,
+    /// The order in which phases are solved; those that are not named are not (default empty: all, in the order of cooking).
+    pub phase_order: Vec<PhaseKind>,
     /// Copies, 1 or more (default 1).
     pub count: u32,
     /// Displacement from one copy to the next \[m\] (default 0).
@@ -127,90 +127,4 @@ pub enum WarpDirection {
     Gravity,
     /// The texture coordinate v.
     Uv,
-}
-
-/// How edges of one direction are solved.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PhaseOptions {
-    /// As [`PhaseConfig::fiber_solver`], `"gauss_seidel"`, `"semi_implicit"` or `"cyclic_reduction"` (default: by the cloth's solver).
-    pub fiber_solver: Option<FiberSolver>,
-    /// As [`PhaseConfig::stiffness`], `0..=1` (default 1).
-    pub stiffness: f32,
-    /// As [`PhaseConfig::stiffness_multiplier`], `0..=1` (default 1).
-    pub stiffness_multiplier: f32,
-    /// As [`PhaseConfig::compression_limit`], `0.001..=1` (default 1).
-    pub compression_limit: f32,
-    /// As [`PhaseConfig::stretch_limit`], `1..=1000` (default 1).
-    pub stretch_limit: f32,
-    /// As [`PhaseConfig::compliance`] [m/N], `0..=1e9` (default 0).
-    pub compliance: f32,
-    /// As [`PhaseConfig::damping`] [N s/m], `0..=1e9` (default 0).
-    pub damping: f32,
-}
-
-impl Default for PhaseOptions {
-    fn default() -> Self {
-        let PhaseConfig {
-            phase: _,
-            fiber_solver,
-            stiffness,
-            stiffness_multiplier,
-            compression_limit,
-            stretch_limit,
-            compliance,
-            damping,
-        } = PhaseConfig::stiff(0);
-        Self {
-            fiber_solver,
-            stiffness,
-            stiffness_multiplier,
-            compression_limit,
-            stretch_limit,
-            compliance,
-            damping,
-        }
-    }
-}
-
-impl PhaseOptions {
-    /// The settings of phase number `phase` of a fabric.
-    pub fn config(&self, phase: u32) -> PhaseConfig {
-        PhaseConfig {
-            phase,
-            fiber_solver: self.fiber_solver,
-            stiffness: self.stiffness,
-            stiffness_multiplier: self.stiffness_multiplier,
-            compression_limit: self.compression_limit,
-            stretch_limit: self.stretch_limit,
-            compliance: self.compliance,
-            damping: self.damping,
-        }
-    }
-}
-
-/// Stiffness by direction; each is fully stiff by default.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PhaseSettings {
-    /// Stretch along the warp direction.
-    pub vertical: PhaseOptions,
-    /// Stretch across it.
-    pub horizontal: PhaseOptions,
-    /// Diagonals.
-    pub shearing: PhaseOptions,
-    /// Edges that resist folding.
-    pub bending: PhaseOptions,
-}
-
-impl PhaseSettings {
-    /// The settings of a kind of phase.
-    pub fn of(&self, kind: PhaseKind) -> &PhaseOptions {
-        match kind {
-            PhaseKind::Vertical => &self.vertical,
-            PhaseKind::Horizontal => &self.horizontal,
-            PhaseKind::Shearing => &self.shearing,
-            PhaseKind::Bending => &self.bending,
-        }
-    }
 }

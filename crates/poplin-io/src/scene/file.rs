@@ -3,15 +3,18 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use poplin_model::{ClothConfig, ClothContactSolver};
+use poplin_model::{
+    Air, ClothCollision, ClothConfig, ClothContactSolver, Contact, Inertia, MotionConstraints,
+    PhaseKind, SelfCollision, Sleep, Solver,
+};
 use serde::{Deserialize, Deserializer, de};
 
 use super::locate::Source;
 use super::validate::{validate, validate_wind};
 use super::{
     AnimatedPins, BoxShape, CapsuleShape, ColliderShape, FabricOptions, FrameKey, GridShape,
-    Keyframe, LocalFrame, PhaseSettings, PinRule, PlaneShape, Scene, SceneCloth, SceneCollider,
-    SceneError, Shape, SphereShape, Transform, TubeShape, Wind,
+    Keyframe, LocalFrame, PinRule, PlaneShape, Scene, SceneCloth, SceneCollider, SceneError, Shape,
+    SphereShape, Transform, TubeShape, Wind,
 };
 use crate::IoError;
 
@@ -31,7 +34,7 @@ struct SceneFile {
     frame_rate: f32,
     wind: Option<Wind>,
     #[serde(default)]
-    cloth_collision: ClothContactSolver,
+    cloth_contact_solver: ClothContactSolver,
     #[serde(default)]
     cloth: Vec<ClothFile>,
     #[serde(default)]
@@ -55,12 +58,32 @@ struct ClothFile {
     animated_pins: Vec<AnimatedPinsFile>,
     frame: Option<LocalFrame>,
     wind: Option<Wind>,
+    gravity: Option<[f32; 3]>,
+    damping: Option<[f32; 3]>,
+    stiffness_frequency: Option<f32>,
+    thickness: Option<f32>,
     #[serde(default)]
-    config: ClothConfig,
+    solver: Solver,
+    #[serde(default)]
+    tethers: poplin_model::Tethers,
+    #[serde(default)]
+    air: Air,
+    #[serde(default)]
+    inertia: Inertia,
+    #[serde(default)]
+    motion: MotionConstraints,
+    #[serde(default)]
+    contact: Contact,
+    #[serde(default)]
+    self_collision: SelfCollision,
+    #[serde(default)]
+    cloth_collision: ClothCollision,
+    #[serde(default)]
+    sleep: Sleep,
     #[serde(default)]
     fabric: FabricOptions,
     #[serde(default)]
-    phases: PhaseSettings,
+    phase_order: Vec<PhaseKind>,
     #[serde(default = "default_count")]
     count: u32,
     #[serde(default)]
@@ -212,7 +235,7 @@ impl Scene {
             frame_rate: file.frame_rate,
             cloths: cloths.collect::<Result<_, _>>()?,
             colliders: colliders.collect::<Result<_, _>>()?,
-            cloth_collision: file.cloth_collision,
+            cloth_contact_solver: file.cloth_contact_solver,
             path: source.path.into(),
             text: text.to_owned(),
         };
@@ -254,6 +277,22 @@ impl ClothFile {
                     keys: animated.keys,
                 })
             });
+        let default = ClothConfig::default();
+        let config = ClothConfig {
+            gravity: self.gravity.unwrap_or(default.gravity),
+            damping: self.damping.unwrap_or(default.damping),
+            stiffness_frequency: self.stiffness_frequency.unwrap_or(default.stiffness_frequency),
+            thickness: self.thickness.unwrap_or(default.thickness),
+            solver: self.solver,
+            tethers: self.tethers,
+            air: self.air,
+            inertia: self.inertia,
+            motion: self.motion,
+            contact: self.contact,
+            self_collision: self.self_collision,
+            cloth_collision: self.cloth_collision,
+            sleep: self.sleep,
+        };
         Ok(SceneCloth {
             name: self.name.unwrap_or_else(|| format!("cloth {index}")),
             shape,
@@ -263,9 +302,9 @@ impl ClothFile {
             animated_pins: animated_pins.collect::<Result<_, SceneError>>()?,
             frame: self.frame,
             wind: self.wind.or(scene_wind),
-            config: self.config,
+            config,
             fabric: self.fabric,
-            phases: self.phases,
+            phase_order: self.phase_order,
             count: self.count,
             spacing: self.spacing,
         })

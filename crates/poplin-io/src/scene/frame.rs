@@ -9,8 +9,8 @@ use super::rigid::Rigid;
 /// The path of a cloth's local frame: the body that wears the cloth.
 ///
 /// The cloth is simulated in the coordinates of the frame: `transform` places it inside its frame, and pins, still or
-/// animated, move along with the frame. `linear_inertia`, `angular_inertia`, `centrifugal_inertia`, `linear_drag` and
-/// `angular_drag` in `config` say how much of the frame's motion the cloth feels. Gravity and wind keep their world axes.
+/// animated, move along with the frame. The `inertia` of the cloth says how much of the frame's
+/// motion it feels. Gravity and wind keep their world axes.
 /// What is written (caches, meshes, pictures) is in world coordinates. Copies have frames of their own, `spacing` apart.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]

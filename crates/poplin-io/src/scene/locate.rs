@@ -14,7 +14,7 @@ pub(super) struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// The place of a field such as `cloth[0].config.damping`: that of its key, or of the nearest table above it that is
+    /// The place of a field such as `cloth[0].air.drag`: that of its key, or of the nearest table above it that is
     /// in the file.
     pub(super) fn location(&self, field: &str) -> Box<Location> {
         self.location_of(self.offset(field).unwrap_or(0))
@@ -105,9 +105,9 @@ impl Source<'_> {
 
     /// Gives an error of the model's own checks its place: `table` holds the field that the error names.
     pub(super) fn model_error(&self, table: &str, error: &ModelError) -> SceneError {
-        let (name, value, [min, max]) = match *error {
-            ModelError::OutOfRange { field, value, min, max } => (field, value, [min, max]),
-            ModelError::NotFinite { what, value, limit, .. } => (what, value, [-limit, limit]),
+        let (name, value, [min, max]) = match error {
+            ModelError::OutOfRange { field, value, min, max } => (field, *value, [*min, *max]),
+            ModelError::NotFinite { what, value, limit, .. } => (what, *value, [-limit, *limit]),
             _ => {
                 let at = self.location(table);
                 return SceneError::Syntax { at, message: format!("{table}: {error}") };
@@ -131,16 +131,16 @@ pub(super) fn shortest(value: f32) -> f64 {
 mod tests {
     use super::*;
 
-    const TEXT: &str = "title = 'x'\n[[cloth]]\nname = 'a'\n[[cloth]]\nconfig = { gravity = [0, 0, 0],\n  damping = [2, 0, 0] }\n[cloth.phases.bending]\nstiffness = 3\n";
+    const TEXT: &str = "title = 'x'\n[[cloth]]\nname = 'a'\n[[cloth]]\nair = { drag = 0,\n  wind_velocity = [2, 0, 0] }\n[cloth.sleep]\nthreshold = 3\n";
 
     #[test]
     fn fields_are_found_in_tables_arrays_and_inline_tables() {
         let source = Source { text: TEXT, path: Path::new("x.toml") };
         for (field, line, column) in [
             ("title", 1, 1),
-            ("cloth[1].config.damping", 6, 3),
-            ("cloth[1].config.damping[0]", 6, 14),
-            ("cloth[1].phases.bending.stiffness", 8, 1),
+            ("cloth[1].air.wind_velocity", 6, 3),
+            ("cloth[1].air.wind_velocity[0]", 6, 20),
+            ("cloth[1].sleep.threshold", 8, 1),
             ("cloth[0].density", 2, 1),
             ("nothing", 1, 1),
         ] {

@@ -10,9 +10,12 @@
 //! grid = { columns = 48, rows = 32, width = 1.5, height = 1.0 }
 //! density = 0.2                 # [kg/m^2]
 //! pins = ["left:1%"]
-//! config = { damping = [0.1, 0.1, 0.1], solver_frequency = 300 }
+//! damping = [0.1, 0.1, 0.1]     # every setting of a cloth is a key or a table of the cloth
 //! fabric = { tethers = "geodesic" }
-//! phases = { bending = { stiffness = 0.2 } }
+//!
+//! [cloth.solver.pbd]            # or [cloth.solver.xpbd]
+//! frequency = 300               # [1/s]
+//! phases.bending.stiffness = 0.2
 //! ```
 //!
 //! Wind and a local frame are tables of their own:
@@ -26,7 +29,8 @@
 //! tube = { segments = 48, rings = 24, top_radius = 0.2, bottom_radius = 0.4, height = 0.6 }
 //! transform = { translation = [0.0, 1.0, 0.0] } # inside the local frame
 //! pins = "top:1%"               # pins ride on the frame
-//! config = { drag_coefficient = 0.5, lift_coefficient = 0.3, linear_inertia = [0.8, 0.8, 0.8] }
+//! air = { drag = 0.5, lift = 0.3 }
+//! inertia = { linear = [0.8, 0.8, 0.8] }
 //! frame = { keys = [
 //!   { time = 0.0 },
 //!   { time = 1.0, translation = [0.0, 0.0, 1.2], rotation = [0, 90, 0] }, # [m], [degrees]
@@ -40,7 +44,7 @@
 //! name = "sheet"
 //! grid = { columns = 41, rows = 41, width = 1.0, height = 1.0, plane = "xz" }
 //! transform = { translation = [-0.5, 0.8, -0.5] }
-//! config = { friction = 0.4 }
+//! contact = { friction = 0.4 }
 //! fabric = { virtual_particles = { spacing = 0.01 } } # or { per_triangle = 4 }
 //!
 //! [[collider]]
@@ -66,12 +70,13 @@
 //! Cloths with a thickness collide with themselves and with one another:
 //!
 //! ```toml
-//! [cloth_collision]             # how, for the whole scene; may be left out
+//! [cloth_contact_solver]        # how, for the whole scene; may be left out
 //! friction = 0.2                # stiffness, iterations and every are the others
 //!
 //! [[cloth]]
 //! grid = { columns = 41, rows = 41, width = 1.0, height = 1.0, plane = "xz" }
-//! config = { thickness = 0.01 } # [m]; collision_group and collision_mask pick who collides with whom
+//! thickness = 0.01              # [m]
+//! cloth_collision = { group = 1, mask = 1 } # who collides with whom; may be left out
 //! count = 3
 //! spacing = [0.0, 0.1, 0.0]
 //! ```
@@ -98,10 +103,7 @@ mod wind;
 pub use animation::{AnimatedPins, Keyframe};
 pub use build::{BuiltCloth, MovingPins};
 pub use build_collider::{BuiltCollider, colliders_in_frame};
-pub use cloth::{
-    FabricOptions, PhaseOptions, PhaseSettings, Scene, SceneCloth, Tethers, VirtualParticles,
-    WarpDirection,
-};
+pub use cloth::{FabricOptions, Scene, SceneCloth, Tethers, VirtualParticles, WarpDirection};
 pub use collider::{BoxShape, CapsuleShape, ColliderShape, PlaneShape, SceneCollider, SphereShape};
 pub use error::{Location, PinError, SceneError};
 pub use frame::{FrameKey, LocalFrame};

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use poplin_model::{MAX_PARTICLES, PhaseKind};
+use poplin_model::MAX_PARTICLES;
 
 use super::file::nearest;
 use super::locate::{Source, shortest};
@@ -26,9 +26,9 @@ pub(super) fn validate(scene: &Scene, source: &Source<'_>) -> Result<(), SceneEr
     source.check_range("frames", scene.frames, [1.0, 1e6], "")?;
     source.check_range("frame_rate", shortest(scene.frame_rate), [0.1, 1e4], "1/s")?;
     scene
-        .cloth_collision
+        .cloth_contact_solver
         .validate()
-        .map_err(|error| source.model_error("cloth_collision", &error))?;
+        .map_err(|error| source.model_error("cloth_contact_solver", &error))?;
     if scene.cloths.is_empty() {
         return Err(empty(source, "cloth", "[[cloth]]"));
     }
@@ -56,7 +56,7 @@ fn validate_cloth(cloth: &SceneCloth, field: &str, source: &Source<'_>) -> Resul
     validate_shape(&cloth.shape, field, source)?;
     validate_transform(&cloth.transform, &at("transform"), source)?;
     source.check_range(&at("density"), shortest(cloth.density), [1e-6, 1e6], "kg/m^2")?;
-    cloth.config.validate().map_err(|error| source.model_error(&at("config"), &error))?;
+    cloth.config.validate().map_err(|error| source.model_error(field, &error))?;
     if let Some(wind) = &cloth.wind {
         validate_wind(wind, &at("wind"), source)?;
         check_wind_is_felt(cloth, field, source)?;
@@ -91,9 +91,6 @@ fn validate_cloth(cloth: &SceneCloth, field: &str, source: &Source<'_>) -> Resul
             source.check_range(&field, shortest(spacing), [MIN_LENGTH, MAX_LENGTH], "m")?;
         }
     }
-    for kind in PhaseKind::ALL {
-        validate_phase(cloth, kind, &at(&format!("phases.{}", kind.name())), source)?;
-    }
     source.check_range(&at("count"), cloth.count, [1.0, MAX_SCENE_PARTICLES as f64], "")?;
     source.check_vector(&at("spacing"), cloth.spacing, MAX_LENGTH, "m")?;
     for (index, animated) in cloth.animated_pins.iter().enumerate() {
@@ -110,27 +107,6 @@ fn validate_transform(
     source.check_vector(&format!("{field}.translation"), transform.translation, MAX_LENGTH, "m")?;
     source.check_vector(&format!("{field}.rotation"), transform.rotation, 360.0, "degrees")?;
     source.check_range(&format!("{field}.scale"), shortest(transform.scale), [1e-6, 1e6], "")
-}
-
-fn validate_phase(
-    cloth: &SceneCloth,
-    kind: PhaseKind,
-    field: &str,
-    source: &Source<'_>,
-) -> Result<(), SceneError> {
-    let options = cloth.phases.of(kind);
-    let check = |name: &str, value, range| {
-        source.check_range(&format!("{field}.{name}"), shortest(value), range, "")
-    };
-    check("stiffness", options.stiffness, [0.0, 1.0])?;
-    check("stiffness_multiplier", options.stiffness_multiplier, [0.0, 1.0])?;
-    check("compression_limit", options.compression_limit, [0.001, 1.0])?;
-    check("stretch_limit", options.stretch_limit, [1.0, 1000.0])?;
-    check("compliance", options.compliance, [0.0, 1e9])?;
-    check("damping", options.damping, [0.0, 1e9])?;
-    let config = options.config(0);
-    let checked = config.validate(1).and_then(|()| config.validate_solver(cloth.config.solver));
-    checked.map_err(|error| source.model_error(field, &error))
 }
 
 /// Refuses a shape that cannot be made.
@@ -394,14 +370,12 @@ fn check_wind_is_felt(
 ) -> Result<(), SceneError> {
     let config = &cloth.config;
     if config.air.wind_velocity != [0.0; 3] {
-        let field = format!("{field}.config.air.wind_velocity");
+        let field = format!("{field}.air.wind_velocity");
         return Err(SceneError::TwoWinds { at: source.location(&field), field });
     }
-    if config.air.drag == 0.0 && config.air.lift == 0.0 {
+    if !config.air.acts() {
         let at = source.location(&format!("{field}.wind"));
-        log::warn!(
-            "{at}: {field} does not feel its wind: `drag_coefficient` and `lift_coefficient` in `config` are 0"
-        );
+        log::warn!("{at}: {field} does not feel its wind: `drag` and `lift` in `air` are 0");
     }
     Ok(())
 }
