@@ -2,7 +2,7 @@
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use poplin::cook::{CookOptions, Tethers, cook};
-use poplin::model::{Cloth, Frame, Mesh, Solver};
+use poplin::model::{Cloth, Frame, Mesh, Solver, Xpbd};
 use poplin::{Backend, Simulation};
 use poplin_testkit::scenes::hanging_sheet;
 
@@ -29,7 +29,7 @@ fn by_pbd(side: u32) -> Cloth {
 /// The same edges, solved fiber by fiber.
 fn by_xpbd(side: u32) -> Cloth {
     let mut cloth = hanging_sheet(side, side);
-    cloth.config.solver = Solver::Xpbd { substeps: 5 };
+    cloth.config.solver = Solver::xpbd(5);
     cloth
 }
 
@@ -41,8 +41,7 @@ fn by_xpbd_with_bends(side: u32) -> Cloth {
         CookOptions { pins, tethers, bending: false, bends: true, ..CookOptions::default() };
     let mut cloth =
         cook(&Mesh::grid(side, side, 1.0, 1.0), &options).expect("a grid cooks").into_cloth();
-    cloth.config.solver = Solver::Xpbd { substeps: 5 };
-    cloth.config.bending_rigidity = 1e-5;
+    cloth.config.solver = Xpbd { substeps: 5, bending_rigidity: 1e-5, ..Xpbd::default() }.into();
     cloth
 }
 

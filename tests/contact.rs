@@ -296,7 +296,7 @@ fn left_behind(
         Arc::make_mut(&mut cloth.fabric).scale_rest_lengths(1.04);
         cloth.config.solver.as_pbd_mut().unwrap().frequency = 1200.0;
     } else {
-        cloth.phase_configs.iter_mut().for_each(|phase| phase.fiber_solver = Some(fiber_solver));
+        cloth.config.solver.set_fiber_solver(Some(fiber_solver));
     }
     cloth.config.contact.continuous = is_continuous;
     cloth.config.gravity = [0.0; 3];

@@ -4,7 +4,7 @@ use poplin_gpu::{
     CanaryReport, Engine, EngineOptions, GpuError, Headless, Readback, run_canaries, wgpu,
 };
 use poplin_layout::MemoryTier;
-use poplin_model::{ClothConfig, Frame, PhaseConfig};
+use poplin_model::{ClothConfig, Frame, Pbd, PbdPhase, Phases, Tethers};
 use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::{headless, is_strict};
 use poplin_testkit::compare::same_bits;
@@ -102,24 +102,23 @@ fn changed_settings_and_inputs_act_alike_on_both_backends() {
     cpu.add(cloth.clone()).unwrap();
     let id = gpu.add(cloth).unwrap();
     for frame in 0..5 {
+        let phase = PbdPhase { stiffness: 0.2 * frame as f32, ..PbdPhase::default() };
         let config = ClothConfig {
             damping: [0.1 * frame as f32; 3],
-            tether_stiffness: (frame % 2) as f32,
+            tethers: Tethers { stiffness: (frame % 2) as f32, ..Tethers::default() },
+            solver: Pbd { phases: Phases::all(phase), ..Pbd::default() }.into(),
             ..Default::default()
         };
-        let phases: Vec<_> = (0..4)
-            .rev()
-            .map(|phase| PhaseConfig { stiffness: 0.2 * frame as f32, ..PhaseConfig::stiff(phase) })
-            .collect();
+        let order = [3, 2, 1, 0];
         let accelerations = vec![[frame as f32, 0.0, 1.0]; 36];
         let pin = [[0.01 * frame as f32, 0.1, 0.0, 0.0]];
         cpu.cloth_mut(0).unwrap().set_config(config.clone()).unwrap();
-        cpu.cloth_mut(0).unwrap().set_phase_configs(&phases).unwrap();
+        cpu.cloth_mut(0).unwrap().set_phase_order(&order).unwrap();
         cpu.cloth_mut(0).unwrap().set_particle_accelerations(&accelerations).unwrap();
         cpu.cloth_mut(0).unwrap().write_particles(&[0], &pin).unwrap();
         let host = gpu.engine_mut().cloth_mut(id).unwrap();
         host.set_config(config).unwrap();
-        host.set_phase_configs(&phases).unwrap();
+        host.set_phase_order(&order).unwrap();
         host.set_particle_accelerations(&accelerations).unwrap();
         host.write_particles(&[0], &pin).unwrap();
         cpu.step(&Frame::default()).unwrap();
@@ -148,7 +147,7 @@ fn a_frame_beyond_the_drivers_loop_limit_is_split_and_right() {
     };
     let cloth = hanging_sheet(24, 24);
     let host = poplin_host::HostCloth::new(cloth.clone()).unwrap();
-    let trips = poplin_host::LoopTrips::new(&cloth.fabric, 32).of(&cloth.phase_configs, &host);
+    let trips = poplin_host::LoopTrips::new(&cloth.fabric, 32).of(&cloth.phase_order, &host);
     let frame = Frame { dt: 1.5 };
     let iterations = u64::from((frame.dt * cloth.config.solver.as_pbd().unwrap().frequency) as u32);
     assert!(trips * iterations > 65_535, "{} trips would not reach the limit", trips * iterations);

@@ -1,6 +1,6 @@
 //! Faults are data: a cloth that leaves the number range is frozen and counted, the others go on; bad input is an error.
 
-use poplin::model::{ClothConfig, Frame, ModelError, PhaseConfig};
+use poplin::model::{ClothConfig, Frame, ModelError, Solver};
 use poplin::{Backend, ClothId, Error, Simulation, State};
 use poplin_testkit::adapter::backends;
 use poplin_testkit::scenes::hanging_sheet;
@@ -15,7 +15,7 @@ fn run_with_a_fault(backend: Backend) -> State {
         if frame == 2 {
             let config = ClothConfig {
                 gravity: [0.0, -1e15, 0.0],
-                solver_frequency: 1.0,
+                solver: Solver::pbd(1.0),
                 ..ClothConfig::default()
             };
             simulation.cloth_mut(ClothId(1)).unwrap().set_config(config).unwrap();
@@ -66,13 +66,13 @@ fn bad_calls_are_errors_and_change_nothing() {
             Some(Error::NoSuchCloth { cloth: 7, count: 1 })
         );
         let host = simulation.cloth_mut(id).unwrap();
-        assert!(host.set_phase_configs(&[PhaseConfig::stiff(99)]).is_err());
+        assert!(host.set_phase_order(&[99]).is_err());
         assert!(host.set_particle_accelerations(&[[0.0; 3]; 3]).is_err());
         assert!(host.set_particle_accelerations(&[[f32::NAN; 3]; 16]).is_err());
         let pinned = host.write_particles(&[0], &[[0.0, 0.0, 0.0, 1.0]]);
         assert_eq!(pinned, Err(ModelError::PinnedParticle { particle: 0, inverse_mass: 1.0 }));
         assert!(host.write_particles(&[99], &[[0.0; 4]]).is_err());
-        let config = ClothConfig { solver_frequency: 10_000.0, ..ClothConfig::default() };
+        let config = ClothConfig { solver: Solver::pbd(10_000.0), ..ClothConfig::default() };
         host.set_config(config).unwrap();
         for dt in [f32::NAN, -1.0, 11.0, f32::INFINITY] {
             assert!(simulation.step(&Frame { dt }).is_err(), "dt {dt}");

@@ -204,9 +204,9 @@ fn free_fall_in_an_accelerating_frame_is_the_parabola_of_the_world() {
 /// Free particles: no constraint acts. Each has a velocity [m/s] in the world.
 fn free_particles(velocity: [f32; 3]) -> Cloth {
     let mut cloth = sheet(true);
-    cloth.phase_configs.clear();
-    cloth.config =
-        ClothConfig { gravity: [0.0; 3], tether_stiffness: 0.0, ..ClothConfig::default() };
+    cloth.phase_order.clear();
+    cloth.config = ClothConfig { gravity: [0.0; 3], ..ClothConfig::default() };
+    cloth.config.tethers.stiffness = 0.0;
     let h = 1.0 / cloth.config.solver.as_pbd().unwrap().frequency;
     cloth.previous_positions =
         cloth.particles.iter().map(|p| std::array::from_fn(|k| p[k] - velocity[k] * h)).collect();

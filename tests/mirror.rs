@@ -541,7 +541,7 @@ fn intervals_of_mirror() -> Vec<Vec<String>> {
     intervals.insert(bends, interval);
     // The kernel loops over what the mirror does one after the other: a row is built, reduced and turned into a pull.
     let mut ropes = random_ropes(0, 150);
-    ropes.phase_configs.truncate(1);
+    ropes.phase_order.truncate(1);
     let of_ropes = intervals_of(&ropes);
     let mut names: Vec<_> = of_ropes
         .iter()
@@ -568,9 +568,9 @@ fn intervals_of_run(is_continuous: bool, is_xpbd: bool) -> Vec<Vec<String>> {
         fabric.bends.truncate(end as usize);
         fabric.bend_set_ends.truncate(1);
     }
-    cloth.phase_configs.truncate(1);
+    cloth.phase_order.truncate(1);
     let solver = if is_xpbd { FiberSolver::SemiImplicit } else { FiberSolver::GaussSeidel };
-    cloth.phase_configs[0].fiber_solver = Some(solver);
+    cloth.config.solver.set_fiber_solver(Some(solver));
     cloth.config.sleep.threshold = 1.0;
     cloth.config.air.drag = 0.5;
     cloth.config.contact.continuous = is_continuous;

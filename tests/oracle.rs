@@ -5,7 +5,8 @@ use std::sync::Arc;
 use poplin_host::FramePart;
 use poplin_layout::{Stage, StageMask, effective_stiffness, stiffness_to_log2};
 use poplin_model::{
-    Bend, Cloth, Fabric, FiberSolver, Frame, Phase, PhaseConfig, PhaseKind, Pose, Solver,
+    Bend, Cloth, Fabric, FiberSolver, Frame, Pbd, PbdPhase, Phase, PhaseKind, Phases, Pose, Solver,
+    Xpbd, XpbdPhase,
 };
 use poplin_reference::oracle::{
     Air, BendStep, Chain, ChainSolution, SoftRange, air_impulse, bend_angle, bend_gradient,
@@ -69,8 +70,27 @@ fn chain(particles: Vec<[f32; 4]>, rest_lengths: Vec<f32>) -> Cloth {
         ..Default::default()
     };
     let mut cloth = Cloth::new(Arc::new(fabric), particles);
-    cloth.phase_configs = vec![PhaseConfig::stiff(0).with_fiber_solver(FiberSolver::GaussSeidel)];
+    cloth.config.solver.set_fiber_solver(Some(FiberSolver::GaussSeidel));
     cloth
+}
+
+/// PBD of 300 Hz, every phase so.
+fn pbd(phase: PbdPhase) -> Solver {
+    Pbd { phases: Phases::all(phase), ..Pbd::default() }.into()
+}
+
+/// XPBD of one substep, every phase so.
+fn xpbd(phase: XpbdPhase) -> Solver {
+    Xpbd { substeps: 1, phases: Phases::all(phase), ..Xpbd::default() }.into()
+}
+
+/// How the first phase of a cloth responds; as by default what its solver does not have.
+fn first_phase(cloth: &Cloth) -> (PbdPhase, XpbdPhase) {
+    let kind = cloth.fabric.phases[0].kind;
+    match &cloth.config.solver {
+        Solver::Pbd(solver) => (*solver.phases.of(0, kind), XpbdPhase::default()),
+        Solver::Xpbd(solver) => (PbdPhase::default(), *solver.phases.of(0, kind)),
+    }
 }
 
 fn random_particle(rng: &mut Rng) -> [f32; 4] {
@@ -85,15 +105,14 @@ fn gauss_seidel_equals_the_distance_constraint_edge_by_edge() {
         let edges = 1 + rng.index(12);
         let particles: Vec<_> = (0..=edges).map(|_| random_particle(&mut rng)).collect();
         let mut cloth = chain(particles, (0..edges).map(|_| rng.range(0.05, 2.0)).collect());
-        let config = PhaseConfig {
-            phase: 0,
+        let config = PbdPhase {
+            fiber_solver: Some(FiberSolver::GaussSeidel),
             stiffness: rng.range(0.1, 1.0),
             stiffness_multiplier: rng.range(0.0, 1.0),
             compression_limit: rng.range(0.4, 1.0),
             stretch_limit: rng.range(1.0, 2.5),
-            ..PhaseConfig::stiff(0).with_fiber_solver(FiberSolver::GaussSeidel)
         };
-        cloth.phase_configs = vec![config];
+        cloth.config.solver = pbd(config);
         let got = after_stage(&cloth, Stage::GaussSeidel);
 
         let exponent =
@@ -542,8 +561,7 @@ fn compliant_chain(rng: &mut Rng, edges: usize) -> Cloth {
     if compliance < 1e-3 || damping > 0.0 {
         keep_one_pin(&mut cloth, rng);
     }
-    cloth.phase_configs = vec![PhaseConfig { compliance, damping, ..PhaseConfig::stiff(0) }];
-    cloth.config.solver = Solver::Xpbd { substeps: 1 };
+    cloth.config.solver = xpbd(XpbdPhase { fiber_solver: None, compliance, damping });
     cloth
 }
 
@@ -551,23 +569,23 @@ fn compliant_chain(rng: &mut Rng, edges: usize) -> Cloth {
 fn stiff_chain(rng: &mut Rng, edges: usize) -> Cloth {
     let mut cloth = wild_chain(rng, edges);
     keep_one_pin(&mut cloth, rng);
-    let whole = PhaseConfig::stiff(0).with_fiber_solver(FiberSolver::SemiImplicit);
+    let whole = PbdPhase { fiber_solver: Some(FiberSolver::SemiImplicit), ..PbdPhase::default() };
     let stiffness = [1.0, rng.range(0.05, 1.0)][rng.index(2)];
-    let soft = PhaseConfig {
+    let soft = PbdPhase {
         // 0 lets an edge in its range go as far as the log map can.
         stiffness_multiplier: [0.0, rng.range(0.0, 1.0)][rng.index(2)],
         compression_limit: rng.range(0.4, 1.0),
         stretch_limit: rng.range(1.0, 2.5),
         ..whole
     };
-    cloth.phase_configs = vec![PhaseConfig { stiffness, ..[whole, soft][rng.index(2)] }];
+    cloth.config.solver = pbd(PbdPhase { stiffness, ..[whole, soft][rng.index(2)] });
     cloth
 }
 
 /// One fiber of a cloth with one phase as the oracle solves it.
 fn solve_dense(cloth: &Cloth, fiber: usize) -> ChainSolution {
-    let config = cloth.phase_configs[0];
-    let (compliance, damping) = (f64::from(config.compliance), f64::from(config.damping));
+    let (config, elastic) = first_phase(cloth);
+    let (compliance, damping) = (f64::from(elastic.compliance), f64::from(elastic.damping));
     let exponent = (f64::from(cloth.config.stiffness_frequency) * STEP) as f32;
     let is_xpbd = cloth.config.solver.is_xpbd();
     let soft = SoftRange {
@@ -615,8 +633,8 @@ fn assert_solved(what: &str, cloth: &Cloth, fiber: usize, got: &[[f32; 4]]) -> (
     // its neighbours' directions only as far as they are, so that they count as dA = |A| / length.
     let lengths = vertices.windows(2).map(|pair| length(minus(place(pair[1]), place(pair[0]))));
     let shortest = lengths.filter(|&x| x > 0.0).fold(1.0, f64::min);
-    let config = cloth.phase_configs[0];
-    let right = 1.0 + f64::from(config.compliance) * f64::from(config.damping) / STEP;
+    let (_, elastic) = first_phase(cloth);
+    let right = 1.0 + f64::from(elastic.compliance) * f64::from(elastic.damping) / STEP;
     let error = expected.inverse_norm * (right + expected.norm * expected.multiplier / shortest);
     let (mut is_sharp, mut farthest) = (true, 0.0f64);
     for (&i, &place) in vertices.iter().zip(&expected.places) {
@@ -643,7 +661,7 @@ fn whole_fibers_equal_the_dense_system_of_their_edges() {
                 continue; // Not for cyclic reduction.
             }
             let solver = [FiberSolver::SemiImplicit, FiberSolver::CyclicReduction][k];
-            cloth.phase_configs[0].fiber_solver = Some(solver);
+            cloth.config.solver.set_fiber_solver(Some(solver));
             let got = after_stage(&cloth, stage);
             let (is_sharp, way) =
                 assert_solved(&format!("{stage:?} round {round}, {edges} edges,"), &cloth, 0, &got);
@@ -667,7 +685,7 @@ fn an_edge_by_gauss_seidel_gives_way_by_its_compliance() {
         if length(minus(wide(cloth.particles[0]), wide(cloth.particles[1]))) < 0.05 {
             continue; // EPSILON, which Gauss-Seidel adds to squared lengths, counts.
         }
-        cloth.phase_configs[0].fiber_solver = Some(FiberSolver::GaussSeidel);
+        cloth.config.solver.set_fiber_solver(Some(FiberSolver::GaussSeidel));
         let got = after_stage(&cloth, Stage::GaussSeidel);
         sharp += usize::from(assert_solved(&format!("round {round}"), &cloth, 0, &got).0);
     }
@@ -677,8 +695,7 @@ fn an_edge_by_gauss_seidel_gives_way_by_its_compliance() {
 #[test]
 fn cyclic_reduction_leaves_fibers_of_two_pins_and_cloths_with_motion_spheres_to_the_walk() {
     let mut cloth = chain((0..9).map(|i| [i as f32, 0.0, 0.0, 1.0]).collect(), vec![1.1; 8]);
-    cloth.phase_configs =
-        vec![PhaseConfig::stiff(0).with_fiber_solver(FiberSolver::CyclicReduction)];
+    cloth.config.solver.set_fiber_solver(Some(FiberSolver::CyclicReduction));
     let stages = |cloth: &Cloth, spheres: &[[f32; 4]]| {
         let mut host = HostCloth::new(cloth.clone()).unwrap();
         host.set_motion_spheres(spheres).unwrap();
@@ -714,7 +731,7 @@ fn whole_fibers_stay_finite_whatever_the_masses_places_and_lengths() {
             } else {
                 FiberSolver::CyclicReduction
             };
-            cloth.phase_configs = vec![PhaseConfig::stiff(0).with_fiber_solver(solver)];
+            cloth.config.solver.set_fiber_solver(Some(solver));
             let got = after_stage(&cloth, stage);
             assert!(
                 got.iter().flatten().all(|x| x.is_finite()),
@@ -737,7 +754,11 @@ fn fibers_of_a_set_are_solved_apart_by_cyclic_reduction() {
         fabric.rest_lengths.truncate(*fabric.fiber_edge_begin.last().unwrap() as usize);
         fabric.fiber_vertices.truncate(fabric.edge_count() + fabric.fiber_count());
         fabric.phases = vec![Phase { kind: PhaseKind::Vertical, set_begin: 0, set_end: 1 }];
-        cloth.phase_configs.truncate(1);
+        cloth.phase_order.truncate(1);
+        match &mut cloth.config.solver {
+            Solver::Pbd(pbd) => pbd.phases.single.truncate(1),
+            Solver::Xpbd(xpbd) => xpbd.phases.single.truncate(1),
+        }
         let got = after_stage(&cloth, Stage::CyclicReduction);
         for fiber in 0..cloth.fabric.fiber_count() {
             sharp += usize::from(
@@ -751,18 +772,16 @@ fn fibers_of_a_set_are_solved_apart_by_cyclic_reduction() {
 #[test]
 fn a_fiber_of_one_edge_is_plain_xpbd_and_pins_part_a_fiber() {
     let mut cloth = chain(vec![[0.0, 0.0, 0.0, 1.0], [1.5, 0.0, 0.0, 2.0]], vec![1.0]);
-    cloth.config.solver = Solver::Xpbd { substeps: 1 };
-    cloth.phase_configs =
-        vec![PhaseConfig { compliance: (6.0 * STEP * STEP) as f32, ..PhaseConfig::stiff(0) }];
+    let compliance = (6.0 * STEP * STEP) as f32;
+    cloth.config.solver = xpbd(XpbdPhase { compliance, ..XpbdPhase::default() });
     let got = after_stage(&cloth, Stage::SemiImplicit);
     // lambda = -0.5 / (1 + 2 + 6)
     assert_near("left", got[0], [0.5 / 9.0, 0.0, 0.0], 1.0);
     assert_near("right", got[1], [1.5 - 1.0 / 9.0, 0.0, 0.0], 1.0);
     let still =
         [[0.0, 0.0, 0.0, 0.0], [3.0, 0.0, 0.0, 0.0], [3.0, 0.0, 0.0, 1.0], [3.0, 1.0, 0.0, 1.0]];
-    let phase_configs = vec![PhaseConfig::stiff(0)];
-    cloth =
-        Cloth { config: cloth.config, phase_configs, ..chain(still.to_vec(), vec![1.0, 0.5, 1.0]) };
+    cloth = chain(still.to_vec(), vec![1.0, 0.5, 1.0]);
+    cloth.config.solver = Solver::xpbd(1);
     assert_eq!(
         after_stage(&cloth, Stage::SemiImplicit),
         still,
@@ -776,8 +795,7 @@ fn a_straight_fiber_between_two_pins_stays_finite_and_between_them() {
     let particles: Vec<_> =
         (0..=8).map(|i| [i as f32, 0.0, 0.0, if i % 8 == 0 { 0.0 } else { 1.0 }]).collect();
     let mut cloth = chain(particles, vec![0.75; 8]);
-    cloth.phase_configs = vec![PhaseConfig::stiff(0)];
-    cloth.config.solver = Solver::Xpbd { substeps: 1 };
+    cloth.config.solver = Solver::xpbd(1);
     let got = after_stage(&cloth, Stage::SemiImplicit);
     assert!(got.iter().all(|p| (0.0..=8.0).contains(&p[0]) && p[1] == 0.0), "{got:?}");
     // Near straight the errors of the edges, 0.25 m each, and 2 m in all, would throw particles across by metres.
@@ -827,9 +845,12 @@ fn hinge(rng: &mut Rng) -> Cloth {
         .iter()
         .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.1, 0.1)))
         .collect();
-    cloth.config.solver = Solver::Xpbd { substeps: 1 };
-    cloth.config.bending_rigidity = [1e-3, 1.0, 30.0, 1e3, 1e5][rng.index(5)];
-    cloth.config.bending_damping = [0.0, 1e-3, 1.0][rng.index(3)];
+    cloth.config.solver = Solver::Xpbd(Xpbd {
+        substeps: 1,
+        bending_rigidity: [1e-3, 1.0, 30.0, 1e3, 1e5][rng.index(5)],
+        bending_damping: [0.0, 1e-3, 1.0][rng.index(3)],
+        ..Xpbd::default()
+    });
     cloth
 }
 
@@ -847,10 +868,9 @@ fn a_bend_equals_xpbd_with_the_angle_and_its_differences() {
         let got = after_stage(&cloth, Stage::Bend);
         let bend = cloth.fabric.bends[0];
         let places: [[f64; 3]; 4] = std::array::from_fn(|i| wide(cloth.particles[i]));
-        let stiffness = f64::from(cloth.config.bending_rigidity) * f64::from(bend.weight);
-        let damping = f64::from(cloth.config.bending_damping)
-            / f64::from(cloth.config.bending_rigidity)
-            / STEP;
+        let solver = cloth.config.solver.as_xpbd().unwrap();
+        let stiffness = f64::from(solver.bending_rigidity) * f64::from(bend.weight);
+        let damping = f64::from(solver.bending_damping) / f64::from(solver.bending_rigidity) / STEP;
         let step = BendStep {
             previous: std::array::from_fn(|i| cloth.previous_positions[i].map(f64::from)),
             inverse_masses: std::array::from_fn(|i| f64::from(cloth.particles[i][3])),
@@ -900,8 +920,7 @@ fn the_angle_is_that_of_the_fold_and_goes_around_without_a_jump_but_at_pi() {
             Arc::new(fabric),
             vec![[0.0; 4], [1.0, 0.0, 0.0, 0.0], [0.3, 1.0, 0.0, 0.0], wing],
         );
-        cloth.config.solver = Solver::Xpbd { substeps: 1 };
-        cloth.config.bending_rigidity = 1e6;
+        cloth.config.solver = Xpbd { substeps: 1, bending_rigidity: 1e6, ..Xpbd::default() }.into();
         let got = after_stage(&cloth, Stage::Bend);
         let after = bend_angle(std::array::from_fn(|i| wide(got[i])));
         let away = (after - f64::from(rest)).rem_euclid(std::f64::consts::TAU);
@@ -925,8 +944,7 @@ fn degenerate_bends_move_nothing_and_folded_ones_stay_finite() {
             bend_set_ends: vec![1],
             ..Fabric::default()
         });
-        cloth.config.solver = Solver::Xpbd { substeps: 1 };
-        cloth.config.bending_rigidity = 1e5;
+        cloth.config.solver = Xpbd { substeps: 1, bending_rigidity: 1e5, ..Xpbd::default() }.into();
         let got = after_stage(&cloth, Stage::Bend);
         assert!(got.iter().flatten().all(|x| x.is_finite()), "{got:?}");
         (got != cloth.particles, got)
@@ -960,7 +978,7 @@ fn free_fibers_and_bends_keep_momentum_and_angular_momentum() {
         let stage = match round % 6 {
             0 | 1 => Stage::SemiImplicit,
             3 | 4 => {
-                cloth.phase_configs[0].fiber_solver = Some(FiberSolver::CyclicReduction);
+                cloth.config.solver.set_fiber_solver(Some(FiberSolver::CyclicReduction));
                 Stage::CyclicReduction
             }
             _ => Stage::Bend,

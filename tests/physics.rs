@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use poplin::gpu::EngineOptions;
 use poplin::model::{
-    Cloth, ClothConfig, Fabric, FiberSolver, Frame, Phase, PhaseConfig, PhaseKind,
+    Air, Cloth, ClothConfig, Fabric, FiberSolver, Frame, Phase, PhaseKind, Solver,
 };
 use poplin::{Backend, Simulation, State};
 use poplin_testkit::adapter::headless;
@@ -115,9 +115,12 @@ fn terminal_speed(backend: Backend, sigma: f64, frequency: f64) -> f64 {
     let (rho, drag) = AIR;
     let per_step = 1.0 - (1.0 - SOLVER_DRAG).powf(10.0 * h);
     cloth.config = ClothConfig {
-        solver_frequency: frequency as f32,
-        drag_coefficient: SOLVER_DRAG as f32,
-        fluid_density: (rho * drag * h / (6.0 * per_step)) as f32,
+        solver: Solver::pbd(frequency as f32),
+        air: Air {
+            drag: SOLVER_DRAG as f32,
+            density: (rho * drag * h / (6.0 * per_step)) as f32,
+            ..Air::default()
+        },
         ..ClothConfig::default()
     };
     // Mean over the last half second: single moves of f32 places are rough.
@@ -190,9 +193,9 @@ fn chain(particles: Vec<[f32; 4]>, edge: f64, effort: Effort) -> Cloth {
         ..Default::default()
     };
     let mut cloth = Cloth::new(Arc::new(fabric), particles);
-    cloth.phase_configs =
-        vec![PhaseConfig::stiff(0).with_fiber_solver(effort.fiber_solver); effort.passes];
-    cloth.config.solver.as_pbd_mut().unwrap().frequency = effort.frequency as f32;
+    cloth.phase_order = vec![0; effort.passes];
+    cloth.config.solver = Solver::pbd(effort.frequency as f32);
+    cloth.config.solver.set_fiber_solver(Some(effort.fiber_solver));
     // An exponent of 1: a stiffness of 1 removes the whole error, at any frequency.
     cloth.config.stiffness_frequency = effort.frequency as f32;
     cloth

@@ -3,8 +3,8 @@
 
 use poplin::cook::{CookOptions, Tethers, cook};
 use poplin::model::{
-    Cloth, ClothConfig, Colliders, Frame, Mesh, PhaseConfig, PhaseKind, SELF_COLLISION_REST_SHARE,
-    Solver,
+    Cloth, ClothConfig, Colliders, Frame, Mesh, Pbd, PbdPhase, Phases, SELF_COLLISION_REST_SHARE,
+    Solver, Xpbd, XpbdPhase,
 };
 use poplin::{Backend, ClothId, Simulation};
 use poplin_host::FramePart;
@@ -397,23 +397,20 @@ fn depth(positions: &[[f32; 3]]) -> f64 {
     positions.iter().map(depth).fold(f64::NEG_INFINITY, f64::max)
 }
 
+/// XPBD whose cloth gives way to folding.
+fn soft_xpbd(substeps: u32) -> Solver {
+    let bending = XpbdPhase { compliance: 0.1, ..XpbdPhase::default() };
+    let phases = Phases { bending, ..Phases::default() };
+    Xpbd { substeps, phases, ..Xpbd::default() }.into()
+}
+
 #[test]
 fn a_sheet_that_falls_over_a_ball_does_not_get_entangled() {
     let run = |thickness: f32, solver: Solver| {
+        let name = solver.name();
         let mut cloth = over_a_ball(64);
         cloth.config.thickness = thickness;
         cloth.config.solver = solver;
-        if solver == Solver::Pbd {
-            cloth.config.solver.as_pbd_mut().unwrap().frequency = 1200.0;
-        } else {
-            let is_bending = |config: &PhaseConfig| {
-                cloth.fabric.phases[config.phase as usize].kind == PhaseKind::Bending
-            };
-            let soft = |config: PhaseConfig| {
-                if is_bending(&config) { PhaseConfig { compliance: 0.1, ..config } } else { config }
-            };
-            cloth.phase_configs = cloth.phase_configs.iter().copied().map(soft).collect();
-        }
         let rest: Vec<[f32; 3]> = cloth.particles.iter().map(|&[x, y, z, _]| [x, y, z]).collect();
         let fabric = cloth.fabric.clone();
         let mut simulation = Simulation::new(Backend::Cpu).unwrap();
@@ -425,20 +422,21 @@ fn a_sheet_that_falls_over_a_ball_does_not_get_entangled() {
         let found = counter.measure(&end, 0.005, 0.023);
         let strain = stretch_strain(&fabric, simulation.state().unwrap().current(ID));
         println!(
-            "{solver:?}, thickness {thickness}: {found:?}, {:.0e} m deep, p99 {:.1} %",
+            "{name}, thickness {thickness}: {found:?}, {:.0e} m deep, p99 {:.1} %",
             depth(&end),
             100.0 * strain.p99
         );
         (found, depth(&end), strain.p99)
     };
-    for solver in [Solver::Pbd, Solver::Xpbd { substeps: 12 }] {
+    for solver in [Solver::pbd(1200.0), soft_xpbd(12)] {
+        let name = solver.name();
         let (found, depth, strain) = run(0.01, solver);
-        assert_eq!((found.close_pairs, found.crossings), (0, 0), "{solver:?}: {found:?}");
-        assert!(depth < 1e-6, "{solver:?}: {depth} m deep");
-        assert!(strain < 0.03, "{solver:?}: {strain}");
+        assert_eq!((found.close_pairs, found.crossings), (0, 0), "{name}: {found:?}");
+        assert!(depth < 1e-6, "{name}: {depth} m deep");
+        assert!(strain < 0.03, "{name}: {strain}");
     }
     // See it fail.
-    let (found, ..) = run(0.0, Solver::Pbd);
+    let (found, ..) = run(0.0, Solver::pbd(1200.0));
     assert!(found.close_pairs > 0 && found.crossings > 20, "{found:?}");
 }
 
@@ -446,7 +444,10 @@ fn a_sheet_that_falls_over_a_ball_does_not_get_entangled() {
 fn a_ribbon_twisted_by_three_turns_and_back_returns() {
     let (columns, rows) = (7, 61);
     let ends: Vec<u32> = (0..columns).chain(columns * (rows - 1)..columns * rows).collect();
-    let run = |solver: Solver, thickness: f32, turns: f32| {
+    let bending = PbdPhase { stiffness: 0.5, ..PbdPhase::default() };
+    let phases = Phases { bending, ..Phases::default() };
+    let pbd = Solver::Pbd(Pbd { frequency: 1200.0, phases, ..Pbd::default() });
+    let run = |solver: &Solver, thickness: f32, turns: f32| {
         let mesh = Mesh::grid(columns, rows, 0.1, 1.0);
         let options =
             CookOptions { pins: ends.clone(), tethers: Tethers::None, ..CookOptions::default() };
@@ -454,17 +455,9 @@ fn a_ribbon_twisted_by_three_turns_and_back_returns() {
         let flat: Vec<[f32; 4]> =
             cloth.particles.iter().map(|p| [p[0] - 0.05, p[1], p[2] - 0.5, p[3]]).collect();
         cloth.particles.clone_from(&flat);
+        let (solver, name) = (solver.clone(), solver.name());
         cloth.config =
             ClothConfig { thickness, solver, damping: [0.5; 3], ..ClothConfig::default() };
-        if solver == Solver::Pbd {
-            cloth.config.solver.as_pbd_mut().unwrap().frequency = 1200.0;
-        }
-        for config in &mut cloth.phase_configs {
-            if cloth.fabric.phases[config.phase as usize].kind == PhaseKind::Bending {
-                (config.stiffness, config.compliance) =
-                    if solver == Solver::Pbd { (0.5, 0.0) } else { (1.0, 0.1) };
-            }
-        }
         let fabric = cloth.fabric.clone();
         let rest: Vec<[f32; 3]> = flat.iter().map(|&[x, y, z, _]| [x, y, z]).collect();
         let counter = EntanglementCounter::new(&rest, &fabric.triangles, &[]);
@@ -491,21 +484,21 @@ fn a_ribbon_twisted_by_three_turns_and_back_returns() {
         let end = positions(&mut simulation);
         let left = counter.crossings(&end);
         println!(
-            "{solver:?}, thickness {thickness}, {turns} turns: at most {most} crossings, {left} at the end"
+            "{name}, thickness {thickness}, {turns} turns: at most {most} crossings, {left} at the end"
         );
         (most, left, end)
     };
-    for solver in [Solver::Pbd, Solver::Xpbd { substeps: 20 }] {
+    for solver in [&pbd, &soft_xpbd(20)] {
         let (most, left, end) = run(solver, 0.01, 3.0);
         assert_eq!((most, left), (0, 0));
         // As one that was never twisted hangs.
         let (_, _, straight) = run(solver, 0.01, 0.0);
         let off = end.iter().zip(&straight).map(|(a, b)| distance(a, b)).fold(0.0, f64::max);
         println!("off by {off:.4} m");
-        assert!(off < 0.01, "{solver:?}: the ribbon ends {off} m off one that was never twisted");
+        assert!(off < 0.01, "{}: the ribbon ends {off} m off one never twisted", solver.name());
     }
     // See it fail.
-    assert!(run(Solver::Pbd, 0.0, 3.0).0 > 0);
+    assert!(run(&pbd, 0.0, 3.0).0 > 0);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Sleep: when a cloth falls asleep, what that saves, and what wakes it, the same on both backends.
 
 use poplin::gpu::{EngineOptions, HeadlessOptions};
-use poplin::model::{Cloth, ClothConfig, Frame, PhaseConfig, Pose};
+use poplin::model::{Cloth, ClothConfig, Frame, Pbd, PbdPhase, Phases, Pose, Sleep};
 use poplin::{Backend, ClothId, HostCloth, Simulation, SimulationOptions, State};
 use poplin_testkit::adapter::{backends, headless, is_strict};
 use poplin_testkit::compare::same_bits;
@@ -29,8 +29,7 @@ fn resting_sheet() -> Cloth {
     let mut cloth = hanging_sheet(6, 6);
     cloth.config = ClothConfig {
         gravity: [0.0; 3],
-        sleep_threshold: 1e-3,
-        sleep_after_count: 3,
+        sleep: Sleep { threshold: 1e-3, after_count: 3, ..Sleep::default() },
         ..ClothConfig::default()
     };
     cloth
@@ -110,15 +109,18 @@ const INPUTS: [(&str, SetInput); 9] = [
         host.set_config(config).unwrap();
     }),
     ("wind", |host, value| {
-        let config =
-            ClothConfig { wind_velocity: [value, 0.0, 0.0], ..host.cloth().config.clone() };
+        let mut config = host.cloth().config.clone();
+        config.air.wind_velocity = [value, 0.0, 0.0];
         host.set_config(config).unwrap();
     }),
-    ("phase configs", |host, value| {
-        let phases: Vec<_> = (0..4)
-            .map(|phase| PhaseConfig { stiffness: 0.1 * value, ..PhaseConfig::stiff(phase) })
-            .collect();
-        host.set_phase_configs(&phases).unwrap();
+    ("phases", |host, value| {
+        let phase = PbdPhase { stiffness: 0.1 * value, ..PbdPhase::default() };
+        let mut config = host.cloth().config.clone();
+        config.solver = Pbd { phases: Phases::all(phase), ..Pbd::default() }.into();
+        host.set_config(config).unwrap();
+    }),
+    ("phase order", |host, value| {
+        host.set_phase_order(&[0, 1, 2, 3].repeat(value as usize)).unwrap();
     }),
     ("accelerations", |host, value| {
         let accelerations = vec![[1e-9 * value, 0.0, 0.0]; host.cloth().particle_count()];

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use poplin::cook::{CookOptions, Tethers, cook};
 use poplin::model::{
-    Bend, Cloth, ClothConfig, Fabric, FiberSolver, Frame, Mesh, ModelError, Phase, PhaseConfig,
-    PhaseKind, Solver,
+    Bend, Cloth, ClothConfig, Fabric, FiberSolver, Frame, Mesh, ModelError, Phase, PhaseKind,
+    Phases, Solver, Xpbd, XpbdPhase,
 };
 use poplin::{Backend, ClothId, Simulation, State};
 use poplin_testkit::compare::same_bits;
@@ -71,7 +71,7 @@ fn strip(
     let mut cloth = cooked.into_cloth();
     let phases =
         (0..).zip(&cloth.fabric.phases).filter(|(_, phase)| phase.kind != PhaseKind::Shearing);
-    cloth.phase_configs = phases.map(|(index, _)| PhaseConfig::stiff(index)).collect();
+    cloth.phase_order = phases.map(|(index, _)| index).collect();
     cloth
 }
 
@@ -101,13 +101,10 @@ fn elongation(segments: u32, dt: f64, substeps: u32) -> f64 {
     // Each of the two fibers carries half of the strip's width.
     let stiffness = SIGMA * G / STRAIN;
     let compliance = (edge / (stiffness * edge / 2.0)) as f32;
-    for config in &mut cloth.phase_configs {
-        if cloth.fabric.phases[config.phase as usize].kind == PhaseKind::Vertical {
-            config.compliance = compliance;
-        }
-    }
+    let vertical = XpbdPhase { compliance, ..XpbdPhase::default() };
+    let phases = Phases { vertical, ..Phases::default() };
     cloth.config = ClothConfig {
-        solver: Solver::Xpbd { substeps },
+        solver: Xpbd { substeps, phases, ..Xpbd::default() }.into(),
         damping: damping(8.0),
         ..ClothConfig::default()
     };
@@ -153,12 +150,12 @@ const CANTILEVERS: [(f64, f64); 4] =
 /// long, an error of first order.
 fn cantilever(segments: u32, load: f64, substeps: u32) -> f64 {
     let edge = 1.0 / (f64::from(segments) + 0.5);
+    let bending_rigidity = (SIGMA * G / load) as f32;
     // The beam's middle is where f32 has its finest places.
     let mut cloth = strip(segments + 1, edge, |along, side| [along - edge - 0.5, 0.0, side], 2);
     cloth.config = ClothConfig {
-        solver: Solver::Xpbd { substeps },
+        solver: Xpbd { substeps, bending_rigidity, ..Xpbd::default() }.into(),
         damping: damping(4.0),
-        bending_rigidity: (SIGMA * G / load) as f32,
         ..ClothConfig::default()
     };
     let state = run(cloth, 1.0 / 60.0, 4.0);
@@ -237,7 +234,7 @@ fn worst_of_oscillation(
 
 /// So many substeps that what the scheme damps of itself, `omega^2 h / 2`, is a hundredth of what is asked for. The mass swings
 /// around the origin, where f32 places are fine enough for such steps.
-const FINE: Solver = Solver::Xpbd { substeps: 100 };
+const FINE: u32 = 100;
 
 #[test]
 fn an_edge_swings_and_calms_down_as_its_compliance_and_damping_say() {
@@ -254,12 +251,10 @@ fn an_edge_swings_and_calms_down_as_its_compliance_and_damping_say() {
     // A mass of 2 kg, so that a force is not an acceleration.
     let mut cloth = Cloth::new(Arc::new(fabric), vec![[-1.0, 0.0, 0.0, 0.0], [0.1, 0.0, 0.0, 0.5]]);
     let (compliance, damping) = (0.5 / stiffness, 2.0 * rate);
-    cloth.phase_configs = vec![PhaseConfig {
-        compliance: compliance as f32,
-        damping: damping as f32,
-        ..PhaseConfig::stiff(0)
-    }];
-    cloth.config = ClothConfig { solver: FINE, gravity: [0.0; 3], ..ClothConfig::default() };
+    let phase =
+        XpbdPhase { fiber_solver: None, compliance: compliance as f32, damping: damping as f32 };
+    let solver = Xpbd { substeps: FINE, phases: Phases::all(phase), ..Xpbd::default() }.into();
+    cloth.config = ClothConfig { solver, gravity: [0.0; 3], ..ClothConfig::default() };
     let worst = worst_of_oscillation(cloth, stiffness, rate, |state| {
         f64::from(state.current(ID)[1][0]) / 0.1
     });
@@ -289,13 +284,9 @@ fn a_bend_swings_and_calms_down_as_its_rigidity_and_damping_say() {
     let mut cloth = Cloth::new(Arc::new(fabric), places);
     let (bending_rigidity, bending_damping) =
         ((0.5 * stiffness / 3.0) as f32, (0.5 * rate / 3.0) as f32);
-    cloth.config = ClothConfig {
-        solver: FINE,
-        gravity: [0.0; 3],
-        bending_rigidity,
-        bending_damping,
-        ..ClothConfig::default()
-    };
+    let solver = Xpbd { substeps: FINE, bending_rigidity, bending_damping, ..Xpbd::default() };
+    cloth.config =
+        ClothConfig { solver: solver.into(), gravity: [0.0; 3], ..ClothConfig::default() };
     let worst = worst_of_oscillation(cloth, stiffness, rate, |state| {
         let [_, y, z, _] = state.current(ID)[3].map(f64::from);
         z.atan2(-y) / 0.1
@@ -309,14 +300,11 @@ fn a_bend_swings_and_calms_down_as_its_rigidity_and_damping_say() {
 
 #[test]
 fn iterations_change_the_length_of_a_strip_by_gauss_seidel_and_not_by_xpbd() {
-    let pbd = [300.0, 600.0, 1200.0].map(|solver_frequency| {
+    let pbd = [300.0, 600.0, 1200.0].map(|frequency| {
         let mut cloth = strip(32, 1.0 / 32.0, |along, side| [side, -along, 0.0], 1);
-        cloth.config =
-            ClothConfig { solver_frequency, damping: damping(8.0), ..ClothConfig::default() };
-        cloth
-            .phase_configs
-            .iter_mut()
-            .for_each(|phase| phase.fiber_solver = Some(FiberSolver::GaussSeidel));
+        let solver = Solver::pbd(frequency);
+        cloth.config = ClothConfig { solver, damping: damping(8.0), ..ClothConfig::default() };
+        cloth.config.solver.set_fiber_solver(Some(FiberSolver::GaussSeidel));
         -f64::from(run(cloth, 1.0 / 60.0, 3.0).current(ID).last().unwrap()[1]) - 1.0
     });
     let xpbd = [5, 10, 20].map(|substeps| elongation(32, 1.0 / 60.0, substeps));
@@ -341,12 +329,14 @@ fn thrown_sheet(h: f64) -> Cloth {
     let back =
         |p: &[f32; 4]| std::array::from_fn(|k| (f64::from(p[k]) - velocity(*p)[k] * h) as f32);
     cloth.previous_positions = cloth.particles.iter().map(back).collect();
-    for (config, compliance) in cloth.phase_configs.iter_mut().zip([1e-3, 1e-4, 0.0]) {
-        (config.compliance, config.damping) =
-            (compliance, if compliance > 0.0 { 1.0 } else { 0.0 });
-    }
-    (cloth.config.bending_rigidity, cloth.config.bending_damping) = (1e-3, 1e-5);
-    cloth.config.solver = Solver::Xpbd { substeps: 10 };
+    let soft = |compliance| XpbdPhase { fiber_solver: None, compliance, damping: 1.0 };
+    let single = vec![(0, soft(1e-3)), (1, soft(1e-4))];
+    cloth.config.solver = Solver::Xpbd(Xpbd {
+        substeps: 10,
+        bending_rigidity: 1e-3,
+        bending_damping: 1e-5,
+        phases: Phases { single, ..Phases::default() },
+    });
     cloth
 }
 
@@ -403,82 +393,36 @@ fn two_runs_give_the_same_bits() {
 
 // ---- refusals ----
 
-/// A cloth, the field that a change of it makes useless, and the change.
-type Damage<'a> = (&'a Cloth, &'static str, fn(&mut Cloth));
-
 #[test]
-fn what_the_solver_does_not_read_is_refused() {
+fn settings_that_the_fabric_does_not_go_with_are_refused() {
     let xpbd = thrown_sheet(1.0 / 600.0);
     xpbd.validate().unwrap();
-    let pbd = {
-        Cloth {
-            config: ClothConfig::default(),
-            phase_configs: vec![PhaseConfig::stiff(0)],
-            ..xpbd.clone()
-        }
-    };
-    pbd.validate().unwrap();
-    let damages: [Damage<'_>; 13] = [
-        (&xpbd, "solver_frequency", |c| c.config.solver.as_pbd_mut().unwrap().frequency = 600.0),
-        (&xpbd, "acceleration_filter_width", |c| c.config.acceleration_filter_width = 10),
-        (&xpbd, "phase stiffness", |c| c.phase_configs[1].stiffness = 0.5),
-        (&xpbd, "phase stiffness_multiplier", |c| c.phase_configs[1].stiffness_multiplier = 0.5),
-        (&xpbd, "phase compression_limit", |c| c.phase_configs[1].compression_limit = 0.5),
-        (&xpbd, "phase stretch_limit", |c| c.phase_configs[1].stretch_limit = 1.5),
-        (&xpbd, "phase damping", |c| c.phase_configs[0].compliance = 0.0),
-        (&xpbd, "bending_rigidity", |c| {
-            let fabric = Arc::make_mut(&mut c.fabric);
-            (fabric.bends, fabric.bend_set_ends) = Default::default();
-        }),
-        (&xpbd, "bending_damping", |c| c.config.bending_rigidity = 0.0),
-        (&xpbd, "fabric edge_stiffness_log2", |c| {
-            let fabric = Arc::make_mut(&mut c.fabric);
-            fabric.edge_stiffness_log2 = vec![-1.0; fabric.edge_count()];
-        }),
-        (&pbd, "phase compliance", |c| c.phase_configs[0].compliance = 1.0),
-        (&pbd, "bending_rigidity", |c| c.config.bending_rigidity = 1.0),
-        (&pbd, "bending_damping", |c| c.config.bending_damping = 1.0),
-    ];
-    for (cloth, expected, damage) in damages {
-        let mut cloth = cloth.clone();
-        damage(&mut cloth);
-        match cloth.validate() {
-            Err(ModelError::Unused { field, .. }) => assert_eq!(field, expected),
-            other => panic!("{expected}: {other:?}"),
-        }
-    }
-    let mut ignored = xpbd.clone();
-    ignored.phase_configs[1].stiffness = 0.0;
-    ignored.validate().unwrap();
-    let config =
-        |substeps| ClothConfig { solver: Solver::Xpbd { substeps }, ..ClothConfig::default() };
+    let mut without_bends = xpbd.clone();
+    let fabric = Arc::make_mut(&mut without_bends.fabric);
+    (fabric.bends, fabric.bend_set_ends) = Default::default();
+    assert_eq!(without_bends.validate(), Err(ModelError::NoBends { rigidity: 1e-3 }));
+    let mut stiffness_per_edge = xpbd.clone();
+    let fabric = Arc::make_mut(&mut stiffness_per_edge.fabric);
+    fabric.edge_stiffness_log2 = vec![-1.0; fabric.edge_count()];
+    let refused = stiffness_per_edge.validate();
     assert!(
-        config(0).validate().is_err()
-            && config(20_001).validate().is_err()
-            && config(20_000).validate().is_ok()
+        matches!(refused, Err(ModelError::EdgeStiffness { needed: "solver.pbd", .. })),
+        "{refused:?}"
     );
+    let solver = |substeps| Solver::xpbd(substeps).validate();
+    assert!(solver(0).is_err() && solver(20_001).is_err() && solver(20_000).is_ok());
 }
 
 #[test]
 fn the_solver_of_a_cloth_can_change_between_frames() {
     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
     let id = simulation.add(thrown_sheet(1.0 / 600.0)).unwrap();
-    let stiff: Vec<_> = (0..3).map(PhaseConfig::stiff).collect();
     simulation.step(&Frame::default()).unwrap();
-    let pbd = ClothConfig::default();
-    assert!(matches!(
-        simulation.cloth_mut(id).unwrap().set_config(pbd.clone()),
-        Err(ModelError::Unused { .. })
-    ));
-    simulation.cloth_mut(id).unwrap().set_phase_configs(&stiff).unwrap();
-    simulation.cloth_mut(id).unwrap().set_config(pbd).unwrap();
-    simulation.step(&Frame::default()).unwrap();
-    simulation
-        .cloth_mut(id)
-        .unwrap()
-        .set_config(ClothConfig { solver: FINE, ..ClothConfig::default() })
-        .unwrap();
-    simulation.step(&Frame::default()).unwrap();
+    for solver in [Solver::default(), Solver::xpbd(FINE)] {
+        let config = ClothConfig { solver, ..ClothConfig::default() };
+        simulation.cloth_mut(id).unwrap().set_config(config).unwrap();
+        simulation.step(&Frame::default()).unwrap();
+    }
     assert!(simulation.state().unwrap().current(id).iter().flatten().all(|x| x.is_finite()));
 }
 

@@ -203,7 +203,7 @@ impl Simulation {
     }
 
     /// Sets how cloths collide with one another, from the next frame on; cloths take part by their
-    /// `cloth_collision_distance`.
+    /// `cloth_collision.distance`.
     ///
     /// # Errors
     /// [`Error::Model`] if a field is out of range; the old settings stay.

@@ -171,7 +171,7 @@ impl Engine {
     }
 
     /// Sets how cloths collide with one another, from the next frame on. Cloths take part by their
-    /// `cloth_collision_distance`; a frame recorded in parts ([`Engine::encode_part`]) leaves it out.
+    /// `cloth_collision.distance`; a frame recorded in parts ([`Engine::encode_part`]) leaves it out.
     ///
     /// # Errors
     /// [`GpuError::Model`] if a field is out of range; the old settings stay.
