@@ -283,11 +283,11 @@ fn oracle(setup: &Setup, engine: &ReferenceEngine) -> (Vec<Point>, Vec<u32>) {
     let minus = |a: Point, b: Point| -> Point { std::array::from_fn(|k| a[k] - b[k]) };
     let touch = |i: usize, j: usize| {
         let (a, b) = (config(i), config(j));
-        let wanted =
-            a.collision_group & b.collision_mask != 0 && b.collision_group & a.collision_mask != 0;
+        let wanted = a.cloth_collision.group & b.cloth_collision.mask != 0
+            && b.cloth_collision.group & a.cloth_collision.mask != 0;
         let d = 0.5
-            * (f64::from(a.cloth_collision_distance.unwrap())
-                + f64::from(b.cloth_collision_distance.unwrap()));
+            * (f64::from(a.cloth_collision.distance.unwrap())
+                + f64::from(b.cloth_collision.distance.unwrap()));
         let gap = dot(minus(x[i], x[j]), minus(x[i], x[j])).sqrt();
         (memory.slots[i] != memory.slots[j] && wanted && gap < d).then_some(d - gap)
     };
