@@ -27,7 +27,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("poplin-cli", &["poplin", "poplin-model", "poplin-cook", "poplin-io", "poplin-testkit"]),
-    ("xtask", &[]),
+    ("xtask", &["poplin-layout"]),
 ];
 
 /// Crate -> what it may never reach, not even through others.

@@ -7,13 +7,13 @@ use poplin_model::{
     PhaseConfig, Pose, RigidBody,
 };
 
-use crate::colliders::{BODY_ROWS, HostColliders};
+use crate::colliders::HostColliders;
 use crate::fabric_pool::stage_scratch_len;
 use crate::self_collision::{HostSelfCollision, member_count};
 use crate::{
-    ClothPlacement, ColliderFrame, Feedback, FrameArrays, FrameClock, FrameMotion,
-    InterpolatedArray, MAX_ITERATIONS_PER_FRAME, NO_OFFSET, SelfCollisionFrame, Stage, StageMask,
-    pack_cloth_frame,
+    BODY_ROWS, ClothPlacement, ColliderParameters, Feedback, FrameArrays, FrameClock, FrameMotion,
+    InterpolatedArray, MAX_ITERATIONS_PER_FRAME, NO_OFFSET, SelfCollisionParameters, Stage,
+    StageMask, pack_cloth_parameters,
 };
 
 /// A validated cloth in simulation. All changes act from the next frame on; one that really changes something wakes a
@@ -691,7 +691,14 @@ impl HostCloth {
             ),
         };
         let timing = steps.as_ref().zip(velocities.as_ref());
-        pack_cloth_frame(&self.cloth, self.solved_phases(), placement, &inputs, timing, arrays);
+        pack_cloth_parameters(
+            &self.cloth,
+            self.solved_phases(),
+            placement,
+            &inputs,
+            timing,
+            arrays,
+        );
         self.motion_spheres.end_frame();
         self.separation_spheres.end_frame();
         self.colliders.end_frame(steps.is_some());
@@ -710,9 +717,9 @@ pub struct InputOffsets {
     /// How often an input has changed.
     pub wake_count: u32,
     /// What the cloth collides with.
-    pub colliders: ColliderFrame,
+    pub colliders: ColliderParameters,
     /// How it collides with itself.
-    pub self_collision: SelfCollisionFrame,
+    pub self_collision: SelfCollisionParameters,
 }
 
 /// Rounds of cyclic reduction that the longest fiber of a phase takes, `None` if a fiber has two pins: then its system may have

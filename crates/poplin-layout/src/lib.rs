@@ -1,29 +1,41 @@
 //! Packs poplin cloths into flat, GPU-shaped buffers and computes per-frame constants, once, for both backends.
 //!
-//! The structs here are the Rust twins of `shaders/state/types.wgsl`; a test compares them field by field with what naga
-//! reads from the shader. What the buffers are and who writes them stands in [`pools`].
+//! Structs and constants that the shaders know too are declared here and nowhere else: [`generated_shaders`] writes the WGSL text
+//! from them. What the buffers are and who writes them stands in [`pools`].
 #![warn(missing_docs)]
 
+mod air;
+mod bending;
 mod clock;
 mod colliders;
+mod constants;
+mod contact_types;
 mod contacts;
 mod fabric_pool;
 mod frame_motion;
 mod frame_pool;
+mod gpu_struct;
 mod host;
 mod interpolated;
+mod iterations;
+mod motion;
 mod part;
+mod phases;
 mod self_collision;
+mod sleep;
 mod stages;
+mod step_scale;
+mod tethers;
 mod tier;
 mod types;
+mod wgsl;
 
 pub mod pools {
     //! The storage buffers of the solver, at most eight per stage (the WebGPU default limit).
     //!
     //! | buffer | element | written | holds |
     //! |---|---|---|---|
-    //! | `cloth_frames` | [`ClothFrame`](crate::ClothFrame) | per frame | offsets and constants of every dispatched cloth, bucket by bucket |
+    //! | `cloth_parameters` | [`ClothParameters`](crate::ClothParameters) | per frame | offsets and constants of every dispatched cloth, bucket by bucket |
     //! | `frame_pool` | `[f32; 4]` | per frame | [`IterationConstants`](crate::IterationConstants), then [`PhaseConstants`](crate::PhaseConstants) of each cloth |
     //! | `fabric_pool` | `u32` | on add | sets, fibers, vertices, rest lengths (bit-cast), tethers, bends |
     //! | `input_pool` | `[f32; 4]` | on change | per-particle accelerations, motion and separation spheres; positions at rest; colliders, their lists and trees |
@@ -33,27 +45,36 @@ pub mod pools {
     //! | `feedback` | [`Feedback`](crate::Feedback) | by the kernel | faults and counters, one per cloth |
 }
 
+pub use air::AirParameters;
+pub use bending::BendingParameters;
 pub use clock::{FrameClock, FrameSteps, MAX_ITERATIONS_PER_FRAME, average_step};
-pub use colliders::{BODY_ROWS, CHUNK, CHUNK_ROWS, body_impulses, chunk_count};
-pub use contacts::{
-    CELL_STRIDES, CONTACT_LANES, ContactCloth, ContactFrame, ContactLens, ContactParameters,
-    SCAN_BLOCK, collides, takes_part,
-};
+pub use colliders::{body_impulses, chunk_count};
+pub use constants::*;
+pub use contact_types::{CONTACT_STRUCTS, ContactCloth, ContactParameters};
+pub use contacts::{ContactFrame, ContactLens, collides, takes_part};
 pub use fabric_pool::{FabricOffsets, pack_fabric};
 pub use frame_motion::{
     FrameMotion, FrameVelocities, MotionConstants, TurnConstants, motion_constants,
 };
-pub use frame_pool::{ClothPlacement, FrameArrays, pack_cloth_frame};
+pub use frame_pool::{ClothPlacement, FrameArrays, pack_cloth_parameters};
+pub use gpu_struct::{ConstantDescription, ConstantValue, FieldDescription, StructDescription};
 pub use host::{HostCloth, InputOffsets};
 pub use interpolated::InterpolatedArray;
+pub use iterations::IterationConstants;
+pub use motion::{MotionParameters, SeparationParameters};
 pub use part::FramePart;
-pub use self_collision::{GRID_PARTS, MIN_GRID_CELLS};
+pub use phases::PhaseConstants;
+pub use self_collision::MIN_GRID_CELLS;
+pub use sleep::SleepParameters;
 pub use stages::{Stage, StageMask};
+pub use step_scale::StepScale;
+pub use tethers::TetherParameters;
 pub use tier::{GridPlan, LANE_COUNTS, LoopTrips, MemoryTier, TierLimits, choose_lane_count};
 pub use types::{
-    ClothFrame, ColliderFrame, DispatchParameters, Feedback, IterationConstants, NO_OFFSET,
-    PHASE_ROWS, PhaseConstants, SelfCollisionFrame,
+    ClothParameters, ColliderParameters, DispatchParameters, Feedback, SOLVER_STRUCTS,
+    SelfCollisionParameters,
 };
+pub use wgsl::generated_shaders;
 
 /// `log2(1 - stiffness)`, the stored form of every stiffness-like value in `0..=1`; -128 for 1.
 ///

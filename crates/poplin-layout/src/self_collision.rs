@@ -3,7 +3,7 @@
 use poplin_model::Cloth;
 
 use crate::{
-    ClothPlacement, FrameSteps, NO_OFFSET, SelfCollisionFrame, effective_stiffness,
+    ClothPlacement, FrameSteps, NO_OFFSET, SelfCollisionParameters, effective_stiffness,
     stiffness_to_log2,
 };
 
@@ -15,9 +15,6 @@ const CELL_MARGIN: f32 = 1.01;
 
 /// Fewest buckets of the grid: from here on no two of a cell's 27 neighbours share a bucket.
 pub const MIN_GRID_CELLS: u32 = 256;
-
-/// Parts into which the grid is cut to sum up its counts.
-pub const GRID_PARTS: u32 = 64;
 
 /// Numbers of one vec4.
 const PER_ROW: usize = 4;
@@ -105,13 +102,13 @@ impl HostSelfCollision {
         placement: &ClothPlacement,
         input_begin: u32,
         scratch_begin: u32,
-    ) -> SelfCollisionFrame {
+    ) -> SelfCollisionParameters {
         let config = &cloth.config;
         let exponent = config.stiffness_frequency * steps.map_or(0.0, |steps| steps.step);
         let effective =
             |stiffness: f32| effective_stiffness(stiffness_to_log2(stiffness), exponent);
         let has_list = !cloth.self_collision_indices.is_empty();
-        SelfCollisionFrame {
+        SelfCollisionParameters {
             distance: self.distance,
             stiffness: effective(config.self_collision_stiffness),
             friction: effective(config.self_collision_friction),

@@ -1,0 +1,68 @@
+//! What the kernels of collision between cloths read.
+
+use crate::StructDescription;
+use crate::gpu_struct::gpu_struct;
+
+/// The structs of collision between cloths, in the order of `shaders/contact/types.wgsl`.
+pub const CONTACT_STRUCTS: &[StructDescription] =
+    &[ContactCloth::DESCRIPTION, ContactParameters::DESCRIPTION];
+
+gpu_struct! {
+    /// One cloth in one collision of cloths.
+    pub struct ContactCloth {
+        /// Local x axis in the world; w unused.
+        pub axis_x: [f32; 4],
+        /// Local y axis in the world.
+        pub axis_y: [f32; 4],
+        /// Local z axis in the world.
+        pub axis_z: [f32; 4],
+        /// Origin of the local space in the world \[m\].
+        pub origin: [f32; 4],
+        /// What the local x axis has changed by in the last iteration.
+        pub turn_x: [f32; 4],
+        /// What the local y axis has changed by.
+        pub turn_y: [f32; 4],
+        /// What the local z axis has changed by.
+        pub turn_z: [f32; 4],
+        /// What the origin has moved by in the last iteration \[m\].
+        pub shift: [f32; 4],
+        /// First particle in `current` and `previous`.
+        pub particle_begin: u32,
+        /// Number of particles.
+        pub particle_count: u32,
+        /// First row of the contacts.
+        pub row_begin: u32,
+        /// Slot in `feedback`.
+        pub cloth: u32,
+        /// Groups that the cloth belongs to.
+        pub group: u32,
+        /// Groups that it collides with.
+        pub mask: u32,
+        /// Half the distance that it keeps \[m\].
+        pub radius: f32,
+        /// Move per iteration from which another cloth's particle wakes this one \[m\].
+        pub wake_distance: f32,
+    }
+}
+
+gpu_struct! {
+    /// The uniform of one collision of cloths.
+    pub struct ContactParameters {
+        /// First entry of `contact_cloths`.
+        pub cloth_begin: u32,
+        /// Number of cloths.
+        pub cloth_count: u32,
+        /// Particles of all cloths.
+        pub row_count: u32,
+        /// Buckets of the grid, a power of two.
+        pub bucket_count: u32,
+        /// One over the side of a cell [1/m].
+        pub cell_scale: f32,
+        /// Fraction of an overlap removed per pass.
+        pub stiffness: f32,
+        /// Fraction of the motion along one another removed per pass.
+        pub friction: f32,
+        /// Fills the struct to a multiple of 16 bytes.
+        pub padding_0: u32,
+    }
+}
