@@ -1,8 +1,9 @@
 //! Every composed kernel: valid, documented, linted, laid out like its Rust twins, within the default limits.
 
+use poplin_host::TierLimits;
 use poplin_layout::{
     CONSTANTS, CONTACT_STRUCTS, ConstantValue, MemoryTier, SOLVER_STRUCTS, StageMask,
-    StructDescription, TierLimits, generated_shaders,
+    StructDescription, generated_shaders,
 };
 use poplin_shaders::{
     Kernel, OverrideValues, compose, compose_with, lint, parse, source, struct_layouts,

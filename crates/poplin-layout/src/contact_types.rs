@@ -66,3 +66,24 @@ gpu_struct! {
         pub padding_0: u32,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{CELL_STRIDE_Y, CELL_STRIDE_Z};
+
+    #[test]
+    fn the_27_cells_around_a_point_have_27_buckets_for_every_number_of_buckets() {
+        for power in 8..=31 {
+            let mut buckets = Vec::new();
+            for (z, y, x) in (0..27).map(|k| (k / 9, k / 3 % 3, k % 3)) {
+                let index = (x as u32)
+                    + (y as u32).wrapping_mul(CELL_STRIDE_Y)
+                    + (z as u32).wrapping_mul(CELL_STRIDE_Z);
+                buckets.push(index & ((1 << power) - 1));
+            }
+            buckets.sort_unstable();
+            buckets.dedup();
+            assert_eq!(buckets.len(), 27, "2^{power} buckets");
+        }
+    }
+}

@@ -6,16 +6,14 @@ use poplin_model::{Cloth, FiberSolver, PhaseConfig};
 
 use crate::air::air_parameters;
 use crate::bending::bending_parameters;
-use crate::frame_motion::{FrameVelocities, TurnConstants, motion_constants};
-use crate::host::InputOffsets;
 use crate::iterations::{iteration_constants, row};
 use crate::motion::motion_parameters;
 use crate::phases::phase_constants;
 use crate::sleep::sleep_parameters;
 use crate::tethers::tether_parameters;
 use crate::{
-    ClothParameters, FabricOffsets, FrameSteps, NO_OFFSET, PHASE_ROWS, SeparationParameters,
-    StepScale,
+    ClothParameters, FabricOffsets, FrameSteps, InputOffsets, MotionConstants, NO_OFFSET,
+    PHASE_ROWS, SeparationParameters, StepScale, TurnConstants,
 };
 
 /// Where a cloth lives: fixed from when it is added, but for its inputs.
@@ -71,7 +69,7 @@ pub fn pack_cloth_parameters<'a>(
     phases: impl Iterator<Item = (&'a PhaseConfig, (FiberSolver, u32))>,
     placement: &ClothPlacement,
     inputs: &InputOffsets,
-    timing: Option<(&FrameSteps, &FrameVelocities)>,
+    timing: Option<(&FrameSteps, &MotionConstants)>,
     arrays: &mut FrameArrays,
 ) {
     let config = &cloth.config;
@@ -80,10 +78,8 @@ pub fn pack_cloth_parameters<'a>(
 
     let iteration_begin = pool.len() as u32;
     let mut rotation_begin = NO_OFFSET;
-    if let Some((steps, velocities)) = timing {
-        let kept = config.damping.map(|damping| 1.0 - scale.effective(damping));
-        let motion = motion_constants(config, steps, velocities, kept);
-        for constants in iteration_constants(steps, &motion, kept) {
+    if let Some((steps, motion)) = timing {
+        for constants in iteration_constants(steps, motion) {
             pool.extend_from_slice(cast_slice(&[constants]));
         }
         if let Some(turn) = &motion.turn {

@@ -28,10 +28,9 @@ pub(crate) fn row(v: DVec3, w: f32) -> [f32; 4] {
 pub(crate) fn iteration_constants(
     steps: &FrameSteps,
     motion: &MotionConstants,
-    kept: [f32; 3],
 ) -> impl Iterator<Item = IterationConstants> {
     let count = steps.iteration_count;
-    let step_ratio = steps.step_ratio;
+    let (step_ratio, kept) = (steps.step_ratio, motion.kept);
     let (mut bias, mut previous_bias, mut wind) = (motion.bias, motion.previous_bias, motion.wind);
     let rotation = motion.turn.map(|turn| turn.rotation);
     (0..count).map(move |iteration| {

@@ -1,32 +1,25 @@
-//! Packs poplin cloths into flat, GPU-shaped buffers and computes per-frame constants, once, for both backends.
+//! Packs poplin cloths into flat, GPU-shaped buffers, once, for both backends: plain values in, rows out.
 //!
 //! Structs and constants that the shaders know too are declared here and nowhere else: [`generated_shaders`] writes the WGSL text
 //! from them. What the buffers are and who writes them stands in [`pools`].
-#![warn(missing_docs)]
 
 mod air;
 mod bending;
-mod clock;
-mod colliders;
+mod body_rows;
 mod constants;
 mod contact_types;
-mod contacts;
 mod fabric_pool;
-mod frame_motion;
+mod frame_inputs;
 mod frame_pool;
 mod gpu_struct;
-mod host;
-mod interpolated;
 mod iterations;
+mod memory_tier;
 mod motion;
-mod part;
 mod phases;
-mod self_collision;
 mod sleep;
 mod stages;
 mod step_scale;
 mod tethers;
-mod tier;
 mod types;
 mod wgsl;
 
@@ -47,29 +40,21 @@ pub mod pools {
 
 pub use air::AirParameters;
 pub use bending::BendingParameters;
-pub use clock::{FrameClock, FrameSteps, MAX_ITERATIONS_PER_FRAME, average_step};
-pub use colliders::{body_impulses, chunk_count};
+pub use body_rows::{body_impulses, chunk_count};
 pub use constants::*;
 pub use contact_types::{CONTACT_STRUCTS, ContactCloth, ContactParameters};
-pub use contacts::{ContactFrame, ContactLens, collides, takes_part};
-pub use fabric_pool::{FabricOffsets, pack_fabric};
-pub use frame_motion::{
-    FrameMotion, FrameVelocities, MotionConstants, TurnConstants, motion_constants,
-};
+pub use fabric_pool::{FabricOffsets, groups_by_member, pack_fabric, stage_scratch_len};
+pub use frame_inputs::{FrameSteps, InputOffsets, MotionConstants, TurnConstants};
 pub use frame_pool::{ClothPlacement, FrameArrays, pack_cloth_parameters};
 pub use gpu_struct::{ConstantDescription, ConstantValue, FieldDescription, StructDescription};
-pub use host::{HostCloth, InputOffsets};
-pub use interpolated::InterpolatedArray;
 pub use iterations::IterationConstants;
+pub use memory_tier::{MIN_GRID_CELLS, MemoryTier};
 pub use motion::{MotionParameters, SeparationParameters};
-pub use part::FramePart;
 pub use phases::PhaseConstants;
-pub use self_collision::MIN_GRID_CELLS;
 pub use sleep::SleepParameters;
 pub use stages::{Stage, StageMask};
 pub use step_scale::StepScale;
 pub use tethers::TetherParameters;
-pub use tier::{GridPlan, LANE_COUNTS, LoopTrips, MemoryTier, TierLimits, choose_lane_count};
 pub use types::{
     ClothParameters, ColliderParameters, DispatchParameters, Feedback, SOLVER_STRUCTS,
     SelfCollisionParameters,

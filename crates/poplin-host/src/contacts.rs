@@ -2,9 +2,10 @@
 
 use bytemuck::Zeroable;
 use glam::{DMat3, DQuat, DVec3};
+use poplin_layout::{ContactCloth, ContactParameters, SCAN_BLOCK};
 use poplin_model::{ClothCollision, Frame, Pose};
 
-use crate::{ContactCloth, ContactParameters, HostCloth, SCAN_BLOCK};
+use crate::HostCloth;
 
 /// Smallest side of a cell \[m\].
 const MIN_CELL: f32 = 1e-6;
@@ -204,23 +205,6 @@ fn stand(start: &Pose, target: &Pose, share: f64) -> (DMat3, DVec3) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{CELL_STRIDE_Y, CELL_STRIDE_Z};
-
-    #[test]
-    fn the_27_cells_around_a_point_have_27_buckets_for_every_number_of_buckets() {
-        for power in 8..=31 {
-            let mut buckets = Vec::new();
-            for (z, y, x) in (0..27).map(|k| (k / 9, k / 3 % 3, k % 3)) {
-                let number = (x as u32)
-                    + (y as u32).wrapping_mul(CELL_STRIDE_Y)
-                    + (z as u32).wrapping_mul(CELL_STRIDE_Z);
-                buckets.push(number & ((1 << power) - 1));
-            }
-            buckets.sort_unstable();
-            buckets.dedup();
-            assert_eq!(buckets.len(), 27, "2^{power} buckets");
-        }
-    }
 
     #[test]
     fn slices_end_together_whatever_the_number_of_iterations() {
