@@ -22,7 +22,7 @@ pub use cloth_contact_solver::ClothContactSolver;
 pub use colliders::{BodyImpulse, Colliders, MAX_BODIES, MAX_SHAPES, Parallelepiped, RigidBody};
 pub use config::{
     Air, ClothCollision, ClothConfig, Contact, FiberSolver, Inertia, MAX_SUBSTEPS,
-    MotionConstraints, Pbd, PbdPhase, Phases, SELF_COLLISION_REST_SHARE, SelfCollision, Sleep,
+    MotionConstraints, Pbd, PbdPhase, Phases, SELF_COLLISION_REST_FRACTION, SelfCollision, Sleep,
     Solver, Tethers, Xpbd, XpbdPhase,
 };
 pub use error::{ModelError, check_finite};

@@ -22,7 +22,7 @@ pub use inertia::Inertia;
 pub use motion::MotionConstraints;
 pub use pbd::{Pbd, PbdPhase};
 pub use phases::Phases;
-pub use self_collision::{SELF_COLLISION_REST_SHARE, SelfCollision};
+pub use self_collision::{SELF_COLLISION_REST_FRACTION, SelfCollision};
 pub use sleep::Sleep;
 pub use solver::Solver;
 pub use tethers::Tethers;

@@ -4,7 +4,7 @@ use crate::error::{ModelError, check_range};
 
 /// Fraction of their distance at rest to which particles that rest closer than the distance of self collision are kept apart:
 /// a little below 1, so that the distance of neighbours is left to their edges.
-pub const SELF_COLLISION_REST_SHARE: f32 = 0.9;
+pub const SELF_COLLISION_REST_FRACTION: f32 = 0.9;
 
 /// How the particles of one cloth are kept apart.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,7 +16,7 @@ pub const SELF_COLLISION_REST_SHARE: f32 = 0.9;
 pub struct SelfCollision {
     /// Distance at which particles are kept apart \[m\], `0..=1000` (0 = off; default `None`: the larger of the cloth's
     /// thickness and its particle spacing, below which layers slip between each other's particles; off without thickness).
-    /// Particles closer than that at rest are kept at [`SELF_COLLISION_REST_SHARE`] of their distance at rest.
+    /// Particles closer than that at rest are kept at [`SELF_COLLISION_REST_FRACTION`] of their distance at rest.
     pub distance: Option<f32>,
     /// Fraction of an overlap removed, stiffness-like, `0..=1` (default 1; 0 = off).
     pub stiffness: f32,
