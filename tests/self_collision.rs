@@ -3,8 +3,8 @@
 
 use poplin::cook::{CookOptions, Tethers, cook};
 use poplin::model::{
-    Cloth, ClothConfig, Colliders, Frame, Mesh, Pbd, PbdPhase, Phases, SELF_COLLISION_REST_FRACTION,
-    Solver, Xpbd, XpbdPhase,
+    Cloth, ClothConfig, Colliders, Frame, Mesh, Pbd, PbdPhase, Phases,
+    SELF_COLLISION_REST_FRACTION, Solver, Xpbd, XpbdPhase,
 };
 use poplin::{Backend, ClothId, Simulation};
 use poplin_host::FramePart;

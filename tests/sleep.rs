@@ -100,7 +100,7 @@ fn spheres(host: &HostCloth, radius: f32) -> Vec<[f32; 4]> {
 }
 
 /// Every input with a value that the engine can compare with the last one.
-const INPUTS: [(&str, SetInput); 9] = [
+const INPUTS: [(&str, SetInput); 10] = [
     ("a written pin", |host, value| {
         host.write_particles(&[0], &[[0.0, 0.01 * value, 0.0, 0.0]]).unwrap()
     }),
