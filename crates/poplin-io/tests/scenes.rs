@@ -116,7 +116,7 @@ fn what_a_solver_does_not_read_is_no_key_of_it() {
         ),
         (
             "[cloth.solver.xpdb]",
-            "scene.toml:3:15: unknown value `xpdb` in [cloth.solver.xpdb]; did you mean `xpbd`?",
+            "scene.toml:3:15: unknown value `xpdb` in [[cloth]]; did you mean `xpbd`?",
         ),
     ] {
         assert_eq!(message(&with(lines)), expected);
