@@ -8,6 +8,7 @@ pub mod compare;
 pub mod conform;
 pub mod entanglement;
 pub mod fibers;
+pub mod generated;
 pub mod metrics;
 pub mod rng;
 pub mod scenes;

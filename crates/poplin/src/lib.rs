@@ -27,6 +27,8 @@
 
 mod backend;
 mod error;
+#[cfg(all(feature = "cpu", feature = "gpu"))]
+pub mod guide;
 mod simulation;
 mod state;
 

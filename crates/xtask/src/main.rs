@@ -1,4 +1,4 @@
-//! Project tasks: `cargo xtask test`, `cargo xtask ci`, `cargo xtask bench-table`.
+//! Project tasks: `cargo xtask test`, `ci`, `tables`, `words`, `bench-table`.
 
 mod adapter;
 mod bench_table;
@@ -11,7 +11,10 @@ const HELP: &str = "Usage: cargo xtask <TASK>
   test                 makes sure that there is a Vulkan, Metal or DX12 adapter (on Debian and Ubuntu it installs
                        a software one with apt as root or sudo), then runs every test
   ci                   test, then fmt --check, clippy, docs and the benches in test mode
-  bench-table [DIR]    writes the criterion results under target/criterion as a table to DIR (default: standard output)
+  tables               rewrites the generated tables of README and guide; --check fails if one has drifted
+  words                prints every use of a retired word (tests/words.txt), and counts
+  bench-table [DIR]    writes the criterion results under target/criterion as DIR/bench.csv, with machine, date and
+                       commit (default: benches/results/MACHINE; - for standard output)
 ";
 
 fn main() -> ExitCode {
@@ -19,8 +22,12 @@ fn main() -> ExitCode {
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["test"] => adapter::ensure().and_then(|()| run::test()).map(|totals| totals.print()),
         ["ci"] => adapter::ensure().and_then(|()| run::ci()).map(|totals| totals.print()),
-        ["bench-table"] => bench_table::write(None),
-        ["bench-table", folder] => bench_table::write(Some(folder.as_ref())),
+        ["tables"] => run::tables(run::Tables::Write),
+        ["tables", "--check"] => run::tables(run::Tables::Check),
+        ["words"] => run::words(),
+        ["bench-table"] => bench_table::write(bench_table::Target::Results),
+        ["bench-table", "-"] => bench_table::write(bench_table::Target::Stdout),
+        ["bench-table", folder] => bench_table::write(bench_table::Target::Folder(folder.into())),
         [] | ["help" | "-h" | "--help"] => {
             run::say(HELP);
             return ExitCode::SUCCESS;
