@@ -4,10 +4,11 @@
 use std::path::Path;
 
 use poplin::Backend;
+use poplin_host::TierLimits;
 use poplin_io::FRAME_FORMATS;
-use poplin_layout::{MemoryTier, Stage, TierLimits};
-use poplin_testkit::case::Case;
-use poplin_testkit::conform::run_case;
+use poplin_layout::{MemoryTier, Stage};
+use poplin_measure::case::Case;
+use poplin_measure::conform::run_case;
 use poplin_testkit::generated::{assert_block, block, block_names, markdown_table, root};
 
 /// Where the pages of the guide are.
