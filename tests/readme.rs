@@ -63,7 +63,10 @@ fn between(text: &str, begin: &str, end: &str) -> String {
 #[test]
 fn the_readme_is_a_page() {
     let count = read("README.md").lines().count();
-    assert!(count <= 150, "README.md has {count} lines; what is longer than 150 belongs to the guide");
+    assert!(
+        count <= 150,
+        "README.md has {count} lines; what is longer than 150 belongs to the guide"
+    );
 }
 
 #[test]
@@ -115,8 +118,10 @@ fn the_commands_for_cargo_name_what_there_is() {
                 [("--test", "tests"), ("--bench", "benches"), ("--example", "examples")]
             {
                 let Some(name) = after(flag) else { continue };
-                let file = format!("{package}{folder}/{name}.rs");
-                assert!(root().join(&file).exists(), "{path}: `{line}`: no {file}");
+                let stem = format!("{package}{folder}/{name}");
+                let files = [format!("{stem}.rs"), format!("{stem}/main.rs")];
+                let exists = files.iter().any(|file| root().join(file).exists());
+                assert!(exists, "{path}: `{line}`: no {stem}.rs");
             }
             if words[1] == "xtask" {
                 let task = format!("[\"{}\"", words[2]);

@@ -133,8 +133,8 @@ fn table_of_stages() {
         .iter()
         .map(|&stage| {
             let row = ORACLES.iter().find(|(known, _)| *known == stage);
-            let (_, oracle) =
-                row.unwrap_or_else(|| panic!("ORACLES in tests/tables.rs has no row for {stage:?}"));
+            let (_, oracle) = row
+                .unwrap_or_else(|| panic!("ORACLES in tests/tables.rs has no row for {stage:?}"));
             stage_row(stage, oracle)
         })
         .collect();
@@ -189,11 +189,15 @@ fn table_of_tiers() {
 
 // ---- settings ----
 
-/// Structs of settings in the order of the page, with their files.
-const SETTINGS: &[(&str, &str)] = &[
-    ("crates/poplin-model/src/config.rs", "ClothConfig"),
-    ("crates/poplin-model/src/config.rs", "PhaseConfig"),
-];
+/// Sources of the settings of a cloth: `config.rs`, or the files of the folder `config`.
+fn settings_sources() -> Vec<String> {
+    let folder = "crates/poplin-model/src/config";
+    if root().join(folder).exists() {
+        entries(folder).iter().map(|name| read(&format!("{folder}/{name}"))).collect()
+    } else {
+        vec![read(&format!("{folder}.rs"))]
+    }
+}
 
 /// Fields of a struct, with their type and doc text, as they are in its source.
 fn documented_fields(source: &str, name: &str) -> Vec<Vec<String>> {
@@ -222,16 +226,22 @@ fn unlinked(text: &str) -> String {
     text.replace("`Self::", "`")
 }
 
+/// The `pub struct`s with named fields of a source.
+fn structs(source: &str) -> impl Iterator<Item = &str> {
+    source.lines().filter_map(|line| line.strip_prefix("pub struct ")?.strip_suffix(" {"))
+}
+
 #[test]
 fn table_of_settings() {
-    let tables: Vec<_> = SETTINGS
-        .iter()
-        .map(|(file, name)| {
-            let rows = documented_fields(&read(file), name);
-            format!("**`{name}`**\n\n{}", markdown_table(&["field", "type", "meaning"], &rows))
-        })
-        .collect();
-    assert_guide("solvers", "settings", &tables.join("\n"));
+    let sources = settings_sources();
+    let mut groups: Vec<_> =
+        sources.iter().flat_map(|source| structs(source).map(move |name| (name, source))).collect();
+    groups.sort_by_key(|(name, _)| (*name != "ClothConfig", *name));
+    let tables = groups.into_iter().map(|(name, source)| {
+        let rows = documented_fields(source, name);
+        format!("**`{name}`**\n\n{}", markdown_table(&["field", "type", "meaning"], &rows))
+    });
+    assert_guide("solvers", "settings", &tables.collect::<Vec<_>>().join("\n"));
 }
 
 /// A text whose brackets are no link.
@@ -326,15 +336,14 @@ fn cells(line: &str) -> Vec<String> {
     cells
 }
 
-/// Three significant digits, as far as there are some.
+/// Two or three significant digits.
 fn milliseconds(value: f64) -> String {
-    let digits = (2 - value.abs().log10().floor() as i32).clamp(0, 3) as usize;
-    let text = format!("{value:.digits$}");
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
+    let digits = match value {
+        ..1.0 => 2,
+        ..50.0 => 1,
+        _ => 0,
+    };
+    format!("{value:.digits$}")
 }
 
 /// Every machine with results, and its file of this name.
@@ -413,7 +422,8 @@ fn bench_table(name: &str, groups: &[&str], benchmarks: Benchmarks) {
         .collect();
     let mut head = vec!["bench".to_owned(), "what".to_owned()];
     head.extend(columns.iter().map(|(machine, _, group)| {
-        let backend = group.strip_prefix("frame_").map_or(String::new(), |name| format!("{name}, "));
+        let backend =
+            group.strip_prefix("frame_").map_or(String::new(), |name| format!("{name}, "));
         format!("{backend}{machine} \\[ms\\]")
     }));
     let rows: Vec<_> = benchmarks

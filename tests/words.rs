@@ -267,8 +267,8 @@ fn no_retired_word_is_used() {
 fn every_exception_holds_its_phrase() {
     for retired in list() {
         for exception in &retired.exceptions {
-            let covers = (0..exception.words.len())
-                .any(|at| retired.phrase.begins(&exception.words[at..]));
+            let covers =
+                (0..exception.words.len()).any(|at| retired.phrase.begins(&exception.words[at..]));
             let (text, phrase) = (exception.text, retired.phrase.text);
             assert!(covers, "words.txt: `{text}` does not hold `{phrase}`");
         }
@@ -294,7 +294,8 @@ fn hits_are_found_and_exceptions_are_not() {
 
 #[test]
 fn text_is_comments_and_strings() {
-    let source = "let way = 1; // a way\nsay(\"the \\\" way\", '\"', way); /* way */ way\nr#\"way\"#";
+    let source =
+        "let way = 1; // a way\nsay(\"the \\\" way\", '\"', way); /* way */ way\nr#\"way\"#";
     let text = rust_text(source);
     let lines: Vec<_> = text.lines().map(|line| words(line).join(" ")).collect();
     let ways = |line: &str| line.matches("way").count();

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::anyhow;
-use poplin_io::{FRAME_FORMATS, FrameFormat, read_obj};
 use poplin_io::scene::{
     BuiltCloth, BuiltCollider, ColliderShape, FabricOptions, PhaseOptions, PhaseSettings, PinRule,
     Scene, SceneCloth, SceneCollider, Shape, Transform,
 };
+use poplin_io::{FRAME_FORMATS, FrameFormat, read_obj};
 use poplin_model::{ClothCollision, ClothConfig};
 
 use crate::args::{CookArgs, RunArgs};

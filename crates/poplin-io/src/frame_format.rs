@@ -83,7 +83,10 @@ mod tests {
             assert_eq!(format.name.parse::<FrameFormat>().unwrap(), *format);
         }
         let error = "pc3".parse::<FrameFormat>().unwrap_err().to_string();
-        assert!(error.starts_with("there is no frame format `pc3`; expected one of pc2"), "{error}");
+        assert!(
+            error.starts_with("there is no frame format `pc3`; expected one of pc2"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -94,7 +97,10 @@ mod tests {
             let mut sink = (format.create)(&path, 2).unwrap();
             sink.push(&[[1.5, 2.0, 3.0], [4.0, 5.0, 6.0]]).unwrap();
             let refused = sink.push(&[[0.0; 3]]).unwrap_err();
-            assert!(matches!(refused, IoError::FrameLength { frame: 1, .. }), "{format}: {refused}");
+            assert!(
+                matches!(refused, IoError::FrameLength { frame: 1, .. }),
+                "{format}: {refused}"
+            );
             drop(sink);
             let bytes = std::fs::read(&path).unwrap();
             std::fs::remove_file(&path).unwrap();

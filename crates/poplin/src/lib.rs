@@ -22,7 +22,25 @@
 //! ```
 //!
 //! A renderer on wgpu takes [`gpu::Engine`] instead: it records into the renderer's encoder and its particle buffer is
-//! drawn without a copy.
+//! drawn without a copy ([example](guide::embedding)).
+//!
+//! # Where to look
+//!
+//! - The [`guide`]: [scene files and the command](guide::scenes), [how it works](guide::architecture),
+//!   [solvers and every setting](guide::solvers), [limits](guide::limits), [words](guide::glossary).
+//! - [`model`]: what you fill in. A [`model::Mesh`] is cooked into a [`model::Fabric`], which a [`model::Cloth`]
+//!   combines with particles, settings ([`model::ClothConfig`]) and colliders.
+//! - [`cook`]: from mesh to fabric.
+//! - [`gpu`] and [`mod@reference`]: the engines of the two backends, for programs that need more than [`Simulation`].
+//!
+//! Units are SI throughout: metres, seconds, kilograms. Gravity points along -y unless you say otherwise.
+//!
+//! # Features
+//!
+//! Both are on by default; each builds alone.
+//!
+//! - `gpu`: the wgpu backend ([`gpu`]).
+//! - `cpu`: the CPU backend ([`mod@reference`]).
 #![warn(missing_docs)]
 
 mod backend;

@@ -54,11 +54,8 @@ fn option_rows(command: &str) -> Vec<Vec<String>> {
 }
 
 fn usage(arg: &Arg) -> String {
-    let values: Vec<_> = arg
-        .get_possible_values()
-        .iter()
-        .map(|value| value.get_name().to_owned())
-        .collect();
+    let values: Vec<_> =
+        arg.get_possible_values().iter().map(|value| value.get_name().to_owned()).collect();
     let takes_value = arg.get_action().takes_values();
     let value = match (takes_value, values.is_empty()) {
         (false, _) => String::new(),

@@ -40,14 +40,14 @@ POPLIN_GPU=off leaves the GPU out (its lines count as skipped).";
 
 /// Of `--format`.
 pub(super) fn format() -> String {
-    let names: Vec<_> = FRAME_FORMATS.iter().map(|format| format.name).collect();
-    let (default, names) = (names[0], names.join(", "));
-    format!("Format of the frames: {names}; may be repeated [default: the scene's, or {default}]")
+    let default = FRAME_FORMATS[0];
+    format!("Format of the frames, see below; may be repeated [default: the scene's, or {default}]")
 }
 
 /// Every format of frames, a line each.
 fn formats() -> String {
-    let line = |format: &FrameFormat| format!("                       {:<5}{}", format.name, format.doc);
+    let line =
+        |format: &FrameFormat| format!("                       {:<5}{}", format.name, format.doc);
     FRAME_FORMATS.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
