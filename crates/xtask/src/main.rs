@@ -1,7 +1,8 @@
-//! Project tasks: `cargo xtask test`, `ci`, `tables`, `words`, `bench-table`.
+//! Project tasks: `cargo xtask test`, `ci`, `generate`, `tables`, `words`, `bench-table`.
 
 mod adapter;
 mod bench_table;
+mod generate;
 mod run;
 
 use std::process::ExitCode;
@@ -11,6 +12,7 @@ const HELP: &str = "Usage: cargo xtask <TASK>
   test                 makes sure that there is a Vulkan, Metal or DX12 adapter (on Debian and Ubuntu it installs
                        a software one with apt as root or sudo), then runs every test
   ci                   test, then fmt --check, clippy, docs and the benches in test mode
+  generate             writes the shader files that follow from declarations in poplin-layout
   tables               rewrites the generated tables of README and guide; --check fails if one has drifted
   words                prints every use of a retired word (tests/words.txt), and counts
   bench-table [DIR]    writes the criterion results under target/criterion as DIR/bench.csv, with machine, date and
@@ -22,6 +24,7 @@ fn main() -> ExitCode {
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["test"] => adapter::ensure().and_then(|()| run::test()).map(|totals| totals.print()),
         ["ci"] => adapter::ensure().and_then(|()| run::ci()).map(|totals| totals.print()),
+        ["generate"] => generate::write(),
         ["tables"] => run::tables(run::Tables::Write),
         ["tables", "--check"] => run::tables(run::Tables::Check),
         ["words"] => run::words(),
