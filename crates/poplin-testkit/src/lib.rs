@@ -5,5 +5,8 @@ pub mod adapter;
 pub mod compare;
 pub mod fibers;
 pub mod generated;
+mod ids;
 pub mod rng;
 pub mod scenes;
+
+pub use ids::nth_cloth;

@@ -21,8 +21,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A renderer on wgpu takes [`gpu::Engine`] instead: it records into the renderer's encoder and its particle buffer is
-//! drawn without a copy ([example](guide::embedding)).
+//! A renderer on wgpu gives its device to [`Simulation::with_device`] and draws the particle buffer of [`Simulation::gpu`] without
+//! a copy, or takes [`gpu::Engine`], which records into the renderer's own encoder ([example](guide::embedding)).
 //!
 //! # Where to look
 //!
@@ -31,7 +31,7 @@
 //! - [`model`]: what you fill in. A [`model::Mesh`] is cooked into a [`model::Fabric`], which a [`model::Cloth`]
 //!   combines with particles, settings ([`model::ClothConfig`]) and colliders.
 //! - [`cook`]: from mesh to fabric.
-//! - [`gpu`] and [`mod@reference`]: the engines of the two backends, for programs that need more than [`Simulation`].
+//! - [`gpu`] and [`mod@reference`]: the engines of the two backends, both an [`Engine`], for programs that need more than [`Simulation`].
 //!
 //! Units are SI throughout: metres, seconds, kilograms. Gravity points along -y unless you say otherwise.
 //!
@@ -47,18 +47,20 @@ mod backend;
 mod error;
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 pub mod guide;
+mod reading;
 mod simulation;
-mod state;
 
 pub use backend::{Backend, BackendChoice};
 pub use error::Error;
-pub use simulation::{ClothId, Simulation, SimulationOptions};
-pub use state::State;
+pub use reading::Reading;
+pub use simulation::{Simulation, SimulationOptions};
 
 pub use poplin_cook as cook;
 #[cfg(feature = "gpu")]
 pub use poplin_gpu as gpu;
-pub use poplin_host::HostCloth;
+pub use poplin_host::{
+    ClothId, ClothState, Engine, Feedback, HostError, LiveCloth, NoSuchCloth, ParticleMotion, State,
+};
 pub use poplin_model as model;
 #[cfg(feature = "cpu")]
 pub use poplin_reference as reference;
