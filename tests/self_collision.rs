@@ -411,13 +411,6 @@ fn soft_xpbd(substeps: u32) -> Solver {
     Xpbd { substeps, phases, ..Xpbd::default() }.into()
 }
 
-/// XPBD whose cloth gives way to folding.
-fn soft_xpbd(substeps: u32) -> Solver {
-    let bending = XpbdPhase { compliance: 0.1, ..XpbdPhase::default() };
-    let phases = Phases { bending, ..Phases::default() };
-    Xpbd { substeps, phases, ..Xpbd::default() }.into()
-}
-
 #[test]
 fn a_sheet_that_falls_over_a_ball_does_not_get_entangled() {
     let run = |thickness: f32, solver: Solver| {
@@ -469,7 +462,6 @@ fn a_ribbon_twisted_by_three_turns_and_back_returns() {
         let flat: Vec<[f32; 4]> =
             cloth.particles.iter().map(|p| [p[0] - 0.05, p[1], p[2] - 0.5, p[3]]).collect();
         cloth.particles.clone_from(&flat);
-        let (solver, name) = (solver.clone(), solver.name());
         let (solver, name) = (solver.clone(), solver.name());
         cloth.config =
             ClothConfig { thickness, solver, damping: [0.5; 3], ..ClothConfig::default() };

@@ -16,7 +16,7 @@ use super::{
     Keyframe, LocalFrame, PinRule, PlaneShape, Scene, SceneCloth, SceneCollider, SceneError, Shape,
     SphereShape, Transform, TubeShape, Wind,
 };
-use crate::IoError;
+use crate::{FRAME_FORMATS, FrameFormat, IoError};
 
 /// Longest scene file \[bytes\]: scenes name meshes, they do not hold them.
 const MAX_SCENE_BYTES: usize = 16 << 20;
@@ -32,6 +32,8 @@ struct SceneFile {
     frames: u32,
     #[serde(default = "default_frame_rate")]
     frame_rate: f32,
+    #[serde(default = "default_formats")]
+    formats: Vec<FrameFormat>,
     wind: Option<Wind>,
     #[serde(default)]
     cloth_contact_solver: ClothContactSolver,
@@ -138,6 +140,10 @@ fn default_frame_rate() -> f32 {
     60.0
 }
 
+fn default_formats() -> Vec<FrameFormat> {
+    FRAME_FORMATS[..1].to_vec()
+}
+
 fn default_density() -> f32 {
     0.2
 }
@@ -233,6 +239,7 @@ impl Scene {
             title: file.title.unwrap_or(stem),
             frames: file.frames,
             frame_rate: file.frame_rate,
+            formats: file.formats,
             cloths: cloths.collect::<Result<_, _>>()?,
             colliders: colliders.collect::<Result<_, _>>()?,
             cloth_contact_solver: file.cloth_contact_solver,
