@@ -4,8 +4,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use poplin_model::{
-    Air, ClothConfig, ClothContactSolver, Contact, Inertia, MotionConstraints, PhaseKind,
-    SelfCollision, Sleep, Solver,
+    Air, ClothCollision, ClothConfig, ClothContactSolver, Contact, Inertia, MotionConstraints,
+    PhaseKind, SelfCollision, Sleep, Solver,
 };
 use serde::{Deserialize, Deserializer, de};
 
@@ -79,7 +79,7 @@ struct ClothFile {
     #[serde(default)]
     self_collision: SelfCollision,
     #[serde(default)]
-    cloth_collision: ClothContactSolver,
+    cloth_collision: ClothCollision,
     #[serde(default)]
     sleep: Sleep,
     #[serde(default)]
