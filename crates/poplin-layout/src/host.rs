@@ -3,11 +3,11 @@
 use std::sync::OnceLock;
 
 use poplin_model::{
-    Cloth, ClothConfig, Colliders, FiberSolver, Frame, ModelError, Parallelepiped, Phase,
-    PhaseConfig, Pose, RigidBody,
+    Cloth, ClothConfig, ColliderSet, FiberSolver, Frame, InteractionGroups, ModelError, Phase,
+    PhaseConfig, Pose,
 };
 
-use crate::colliders::{BODY_ROWS, HostColliders};
+use crate::colliders::{BODY_ROWS, FrameBodies, HostColliders, SpaceMotion};
 use crate::fabric_pool::stage_scratch_len;
 use crate::self_collision::{HostSelfCollision, member_count};
 use crate::{
@@ -74,15 +74,14 @@ impl HostCloth {
     ///
     /// # Errors
     /// [`ModelError`] if [`Cloth::validate`] refuses it.
-    pub fn new(mut cloth: Cloth) -> Result<Self, ModelError> {
+    pub fn new(cloth: Cloth) -> Result<Self, ModelError> {
         cloth.validate()?;
-        let colliders = std::mem::take(&mut cloth.colliders);
         Ok(Self {
             clock: FrameClock::default(),
             motion: FrameMotion::new(cloth.pose),
             motion_spheres: InterpolatedArray::default(),
             separation_spheres: InterpolatedArray::default(),
-            colliders: HostColliders::new(&colliders),
+            colliders: HostColliders::default(),
             self_collision: HostSelfCollision::new(&cloth),
             input_lens: [0; 3],
             stage_scratch_len: stage_scratch_len(&cloth.fabric),
@@ -98,7 +97,7 @@ impl HostCloth {
         })
     }
 
-    /// The cloth as it was added, with its present settings; its colliders are in [`HostCloth::colliders`].
+    /// The cloth as it was added, with its present settings and colliders.
     pub fn cloth(&self) -> &Cloth {
         &self.cloth
     }
@@ -210,140 +209,40 @@ impl HostCloth {
         Ok(())
     }
 
-    /// What the cloth collides with, as last set.
-    pub fn colliders(&self) -> &Colliders {
-        self.colliders.colliders()
+    /// The cloth's own colliders, in its local space.
+    pub fn colliders(&self) -> &ColliderSet {
+        &self.cloth.colliders
     }
 
-    /// Replaces everything that the cloth collides with. Arrays of unchanged length are reached over the next frame, others
-    /// act at once.
+    /// The cloth's own colliders, to add, move and remove some; changes act from the next frame on.
+    pub fn colliders_mut(&mut self) -> &mut ColliderSet {
+        &mut self.cloth.colliders
+    }
+
+    /// Says which colliders the cloth meets from the next frame on.
+    pub fn set_collider_groups(&mut self, groups: InteractionGroups) {
+        self.cloth.collider_groups = groups;
+    }
+
+    /// Takes over what has changed of the cloth's own colliders and of `world`, those of the simulation, for a frame of `dt`
+    /// seconds. Call before anything is asked for a frame.
     ///
     /// # Errors
-    /// [`ModelError`] if a number or index is out of range; the old colliders stay.
-    pub fn set_colliders(&mut self, colliders: &Colliders) -> Result<(), ModelError> {
-        colliders.validate()?;
-        self.is_woken |= self.colliders.replace(colliders);
+    /// [`ModelError::MeshesOfBodies`]; the cloth keeps what it met before.
+    pub fn update_colliders(&mut self, world: &ColliderSet, dt: f32) -> Result<(), ModelError> {
+        let motion = SpaceMotion { start: self.pose(), target: self.target_pose(), dt };
+        let Self { cloth, colliders, .. } = self;
+        self.is_woken |=
+            colliders.update(&cloth.colliders, world, cloth.collider_groups, motion)?;
         Ok(())
     }
 
-    /// Replaces the spheres; as many as before are reached over the next frame, another number acts at once.
-    ///
-    /// # Errors
-    /// [`ModelError`] if a number is out of range or a capsule or body would miss its sphere; the old spheres stay.
-    pub fn set_spheres(&mut self, spheres: &[[f32; 4]]) -> Result<(), ModelError> {
-        self.colliders.check(|copy| copy.spheres = spheres.to_vec())?;
-        self.is_woken |= self.colliders.set_spheres(spheres);
-        Ok(())
+    /// The bodies whose impulses the next frame reports.
+    pub fn frame_bodies(&self) -> FrameBodies {
+        self.colliders.frame_bodies()
     }
 
-    /// Replaces the spheres by where they are at the start and at the end of the next frame.
-    ///
-    /// # Errors
-    /// [`ModelError`] as [`HostCloth::set_spheres`], or if the lengths differ; the old spheres stay.
-    pub fn set_spheres_start_target(
-        &mut self,
-        start: &[[f32; 4]],
-        target: &[[f32; 4]],
-    ) -> Result<(), ModelError> {
-        if start.len() != target.len() {
-            return Err(ModelError::Length {
-                what: "target spheres",
-                len: target.len(),
-                expected: start.len(),
-            });
-        }
-        for spheres in [start, target] {
-            self.colliders.check(|copy| copy.spheres = spheres.to_vec())?;
-        }
-        self.is_woken |= self.colliders.set_spheres_start_target(start, target);
-        Ok(())
-    }
-
-    /// Replaces the capsules, pairs of spheres. Acts at once.
-    ///
-    /// # Errors
-    /// [`ModelError`] if an index is out of range; the old capsules stay.
-    pub fn set_capsules(&mut self, capsules: &[[u32; 2]]) -> Result<(), ModelError> {
-        self.colliders.check(|copy| copy.capsules = capsules.to_vec())?;
-        self.is_woken |= self.colliders.set_capsules(capsules);
-        Ok(())
-    }
-
-    /// Replaces the planes; as many as before are reached over the next frame, another number acts at once.
-    ///
-    /// # Errors
-    /// [`ModelError`] if a number is out of range or a convex would miss its plane; the old planes stay.
-    pub fn set_planes(&mut self, planes: &[[f32; 4]]) -> Result<(), ModelError> {
-        self.colliders.check(|copy| copy.planes = planes.to_vec())?;
-        self.is_woken |= self.colliders.set_planes(planes);
-        Ok(())
-    }
-
-    /// Replaces the convexes, lists of planes. Acts at once.
-    ///
-    /// # Errors
-    /// [`ModelError`] if an index is out of range or a list is empty; the old convexes stay.
-    pub fn set_convexes(&mut self, convexes: &[Vec<u32>]) -> Result<(), ModelError> {
-        self.colliders.check(|copy| copy.convexes = convexes.to_vec())?;
-        self.is_woken |= self.colliders.set_convexes(convexes);
-        Ok(())
-    }
-
-    /// Replaces the boxes; as many as before are reached over the next frame, another number acts at once.
-    ///
-    /// # Errors
-    /// [`ModelError`] if a number is not finite or a body would miss its box; the old boxes stay.
-    pub fn set_boxes(&mut self, boxes: &[Parallelepiped]) -> Result<(), ModelError> {
-        self.colliders.check(|copy| copy.boxes = boxes.to_vec())?;
-        self.is_woken |= self.colliders.set_boxes(boxes);
-        Ok(())
-    }
-
-    /// Replaces the triangle mesh. New triangles are sorted into a tree, the same triangles keep theirs. As many vertices as
-    /// before are reached over the next frame.
-    ///
-    /// # Errors
-    /// [`ModelError`] if a number or index is out of range; the old mesh stays.
-    pub fn set_mesh(
-        &mut self,
-        vertices: &[[f32; 3]],
-        triangles: &[[u32; 3]],
-    ) -> Result<(), ModelError> {
-        let (mesh_vertices, mesh_triangles) = (vertices.to_vec(), triangles.to_vec());
-        Colliders { mesh_vertices, mesh_triangles, ..Colliders::default() }.validate_mesh()?;
-        self.is_woken |= self.colliders.set_mesh(vertices, triangles);
-        Ok(())
-    }
-
-    /// Moves the vertices of the triangle mesh: they are reached over the next frame.
-    ///
-    /// # Errors
-    /// [`ModelError`] if a number is not finite or the mesh has another number of vertices; the old ones stay.
-    pub fn set_mesh_vertices(&mut self, vertices: &[[f32; 3]]) -> Result<(), ModelError> {
-        let expected = self.colliders.colliders().mesh_vertices.len();
-        if vertices.len() != expected {
-            return Err(ModelError::Length {
-                what: "mesh_vertices",
-                len: vertices.len(),
-                expected,
-            });
-        }
-        poplin_model::check_finite("mesh_vertices", vertices)?;
-        self.is_woken |= self.colliders.set_mesh_vertices(vertices);
-        Ok(())
-    }
-
-    /// Replaces the rigid bodies: which shapes they have, their masses and how they move in the next frame.
-    ///
-    /// # Errors
-    /// [`ModelError`] if a number or index is out of range or a shape belongs to two bodies; the old bodies stay.
-    pub fn set_bodies(&mut self, bodies: &[RigidBody]) -> Result<(), ModelError> {
-        self.colliders.check(|copy| copy.bodies = bodies.to_vec())?;
-        self.is_woken |= self.colliders.set_bodies(bodies);
-        Ok(())
-    }
-
-    /// Where the kernel leaves the impulses on bodies in the cloth's scratch; [`body_impulses`](crate::body_impulses) reads them.
+    /// Where the kernel leaves the impulses on bodies in the cloth's scratch; [`FrameBodies::impulses`] reads them.
     pub fn body_rows(&self) -> std::ops::Range<u32> {
         let begin = self.stage_scratch_len
             + self.colliders.impulse_begin(self.cloth.particle_count() as u32);
@@ -447,10 +346,9 @@ impl HostCloth {
             || !self.cloth.particle_accelerations.is_empty()
     }
 
-    /// Brings the inputs up to date and gives the vec4 that they take in `input_pool`. More than in the last frame means a
+    /// Lays out the inputs and returns the vec4 that they take in `input_pool`; call after [`HostCloth::update_colliders`]. More than in the last frame means a
     /// new layout: then everything is given again by [`HostCloth::take_inputs`].
     pub fn input_len(&mut self) -> u32 {
-        self.colliders.update();
         let before = self.input_lens;
         if self.has_particle_inputs() {
             self.input_lens[0] =
@@ -695,6 +593,7 @@ impl HostCloth {
         self.motion_spheres.end_frame();
         self.separation_spheres.end_frame();
         self.colliders.end_frame(steps.is_some());
+        self.cloth.colliders.end_frame();
     }
 }
 

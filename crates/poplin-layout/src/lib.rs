@@ -34,7 +34,9 @@ pub mod pools {
 }
 
 pub use clock::{FrameClock, FrameSteps, MAX_ITERATIONS_PER_FRAME, average_step};
-pub use colliders::{BODY_ROWS, CHUNK, CHUNK_ROWS, body_impulses, chunk_count};
+pub use colliders::{
+    BODY_ROWS, BodyRef, CHUNK, CHUNK_ROWS, ClothImpulses, FrameBodies, chunk_count,
+};
 pub use contacts::{
     CELL_STRIDES, CONTACT_LANES, ContactCloth, ContactFrame, ContactLens, ContactParameters,
     SCAN_BLOCK, collides, takes_part,
