@@ -189,7 +189,7 @@ impl Headless {
     /// # Errors
     /// [`GpuError`] if the device is lost or does not answer.
     pub fn snapshot(&mut self) -> Result<Snapshot, GpuError> {
-        let readback = match self.readback.take() {
+        let mut readback = match self.readback.take() {
             Some(readback) if readback.fits(&self.engine) => readback,
             _ => Readback::new(&self.engine)?,
         };

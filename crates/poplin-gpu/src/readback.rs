@@ -1,8 +1,7 @@
 //! Asynchronous read-back of particles and feedback.
 
 use futures_intrusive::channel::shared::oneshot_channel;
-use poplin_layout::{Feedback, body_impulses};
-use poplin_model::BodyImpulse;
+use poplin_layout::{ClothImpulses, Feedback, FrameBodies};
 
 use crate::engine::FEEDBACK_BYTES;
 use crate::{ClothId, Engine, GpuError};
@@ -16,6 +15,8 @@ pub struct Readback {
     ranges: Vec<std::ops::Range<usize>>,
     /// Rows of impulses on bodies that each cloth has.
     impulse_rows: Vec<u32>,
+    /// Whose impulses the recorded copy has.
+    bodies: Vec<FrameBodies>,
 }
 
 /// The state of all cloths at one moment.
@@ -26,18 +27,20 @@ pub struct Snapshot {
     feedback: Vec<Feedback>,
     impulses: Vec<[f32; 4]>,
     impulse_rows: Vec<u32>,
+    bodies: Vec<FrameBodies>,
     ranges: Vec<std::ops::Range<usize>>,
 }
 
 impl Snapshot {
-    /// What the last frame did to the rigid bodies of a cloth, in their order; empty if the cloth was not simulated.
-    pub fn body_impulses(&self, id: ClothId) -> Vec<BodyImpulse> {
-        let (Some(&count), Some(feedback)) = (self.impulse_rows.get(id.0), self.feedback.get(id.0))
+    /// What the last frame did to the rigid bodies that a cloth meets; nothing if the cloth was not simulated.
+    pub fn body_impulses(&self, id: ClothId) -> ClothImpulses {
+        let (Some(&count), Some(bodies), Some(feedback)) =
+            (self.impulse_rows.get(id.0), self.bodies.get(id.0), self.feedback.get(id.0))
         else {
-            return Vec::new();
+            return ClothImpulses::default();
         };
         let begin = self.impulse_rows[..id.0].iter().sum::<u32>() as usize;
-        body_impulses(&self.impulses[begin..begin + count as usize], feedback)
+        bodies.impulses(&self.impulses[begin..begin + count as usize], feedback)
     }
 
     /// Position \[m\] and working inverse mass of every particle of a cloth; empty for an unknown cloth.
@@ -97,7 +100,7 @@ impl Readback {
             usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
             mapped_at_creation: false,
         });
-        Ok(Self { staging, particle_bytes, ranges, impulse_rows })
+        Ok(Self { staging, particle_bytes, ranges, impulse_rows, bodies: Vec::new() })
     }
 
     /// Whether the engine still has the cloths and bodies that the staging buffer was made for. Bodies count from the frame on
@@ -108,7 +111,9 @@ impl Readback {
 
     /// Records the copy of the present state. Cloths and bodies added since [`Readback::new`] are left out: see
     /// [`Readback::fits`].
-    pub fn encode(&self, engine: &Engine, encoder: &mut wgpu::CommandEncoder) {
+    pub fn encode(&mut self, engine: &Engine, encoder: &mut wgpu::CommandEncoder) {
+        let cloths = (0..self.ranges.len()).map(ClothId);
+        self.bodies = cloths.map(|cloth| engine.impulse_bodies(cloth)).collect();
         let feedback_bytes = FEEDBACK_BYTES * self.ranges.len() as u64;
         if feedback_bytes == 0 {
             return;
@@ -185,6 +190,7 @@ impl Readback {
                     &bytes[feedback_end..feedback_end + 16 * rows],
                 ),
                 impulse_rows: self.impulse_rows.clone(),
+                bodies: self.bodies.clone(),
                 ranges: self.ranges.clone(),
             }
         };

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use poplin_layout::{
-    ClothPlacement, ContactCloth, ContactFrame, FabricOffsets, Feedback, FrameArrays, FramePart,
-    HostCloth, StageMask, body_impulses, pack_fabric, takes_part,
+    ClothImpulses, ClothPlacement, ContactCloth, ContactFrame, FabricOffsets, Feedback,
+    FrameArrays, FrameBodies, FramePart, HostCloth, StageMask, pack_fabric, takes_part,
 };
-use poplin_model::{BodyImpulse, Cloth, ClothCollision, Fabric, Frame, ModelError};
+use poplin_model::{Cloth, ClothCollision, ColliderSet, Fabric, Frame, ModelError};
 use rayon::prelude::*;
 use thiserror::Error;
 
@@ -42,6 +42,8 @@ struct CpuCloth {
     scratch: Vec<[f32; 4]>,
     inputs: Vec<[f32; 4]>,
     feedback: Feedback,
+    /// Whose impulses the last frame left.
+    bodies: FrameBodies,
 }
 
 impl CpuCloth {
@@ -64,6 +66,7 @@ impl CpuCloth {
         self.host.take_inputs(|offset, values| {
             inputs[offset as usize..][..values.len()].copy_from_slice(values)
         });
+        self.bodies = self.host.frame_bodies();
         self.host.pack_frame(frame, &self.placement, &mut self.arrays);
     }
 
@@ -91,6 +94,7 @@ impl CpuCloth {
 pub struct ReferenceEngine {
     cloths: Vec<CpuCloth>,
     fabrics: Vec<Arc<PackedFabric>>,
+    colliders: ColliderSet,
     cloth_collision: ClothCollision,
     contacts: ContactFrame,
     contact_memory: Box<ContactMemory>,
@@ -123,6 +127,7 @@ impl ReferenceEngine {
             scratch: Vec::new(),
             arrays: FrameArrays::default(),
             feedback: Feedback::default(),
+            bodies: FrameBodies::default(),
             host,
             fabric,
             placement,
@@ -153,17 +158,35 @@ impl ReferenceEngine {
     /// # Errors
     /// [`ModelError`] if the frame is out of range for a cloth; then no cloth is stepped.
     pub fn step(&mut self, frame: &Frame) -> Result<(), ModelError> {
-        self.cloths.iter().try_for_each(|cloth| cloth.host.validate_frame(frame))?;
+        self.update_colliders(frame)?;
         self.find_contacts(frame);
         if self.contacts.slice_count() > 0 {
             self.step_in_slices(frame);
-            return Ok(());
+        } else {
+            self.cloths.par_iter_mut().for_each(|cloth| {
+                cloth.begin_frame(frame, true);
+                cloth.run_part(&FramePart::WHOLE, &mut Team::single());
+            });
         }
-        self.cloths.par_iter_mut().for_each(|cloth| {
-            cloth.begin_frame(frame, true);
-            cloth.run_part(&FramePart::WHOLE, &mut Team::single());
-        });
+        self.colliders.end_frame();
         Ok(())
+    }
+
+    /// Colliders in world space, shared by all cloths.
+    pub fn colliders(&self) -> &ColliderSet {
+        &self.colliders
+    }
+
+    /// The shared colliders, to add, move and remove some; changes act from the next frame on.
+    pub fn colliders_mut(&mut self) -> &mut ColliderSet {
+        &mut self.colliders
+    }
+
+    /// Lets every cloth take over what has changed of the colliders, if the frame is in range for all.
+    fn update_colliders(&mut self, frame: &Frame) -> Result<(), ModelError> {
+        self.cloths.iter().try_for_each(|cloth| cloth.host.validate_frame(frame))?;
+        let Self { cloths, colliders, .. } = self;
+        cloths.par_iter_mut().try_for_each(|cloth| cloth.host.update_colliders(colliders, frame.dt))
     }
 
     /// How cloths collide with one another.
@@ -243,8 +266,9 @@ impl ReferenceEngine {
     /// # Errors
     /// [`ModelError`] if the frame is out of range for a cloth; then no cloth's time advances.
     pub fn begin_frame(&mut self, frame: &Frame) -> Result<(), ModelError> {
-        self.cloths.iter().try_for_each(|cloth| cloth.host.validate_frame(frame))?;
+        self.update_colliders(frame)?;
         self.cloths.iter_mut().for_each(|cloth| cloth.begin_frame(frame, true));
+        self.colliders.end_frame();
         Ok(())
     }
 
@@ -290,15 +314,15 @@ impl ReferenceEngine {
         self.cloths[cloth].previous.copy_from_slice(previous);
     }
 
-    /// What the last frame did to the cloth's rigid bodies, in their order; empty if the cloth was not simulated.
-    pub fn body_impulses(&self, cloth: usize) -> Vec<BodyImpulse> {
+    /// What the last frame did to the rigid bodies that the cloth meets; nothing if it was not simulated.
+    pub fn body_impulses(&self, cloth: usize) -> ClothImpulses {
         let cloth = &self.cloths[cloth];
         let rows = cloth.host.body_rows();
         let is_there =
             !cloth.arrays.cloth_frames.is_empty() && rows.end as usize <= cloth.scratch.len();
         let rows =
             if is_there { &cloth.scratch[rows.start as usize..rows.end as usize] } else { &[] };
-        body_impulses(rows, &cloth.feedback)
+        cloth.bodies.impulses(rows, &cloth.feedback)
     }
 
     /// Faults and counters.

@@ -3,7 +3,7 @@
 #[cfg(feature = "gpu")]
 use poplin_gpu::{Headless, HeadlessOptions};
 use poplin_layout::HostCloth;
-use poplin_model::{Cloth, ClothCollision, Frame};
+use poplin_model::{Cloth, ClothCollision, ColliderSet, Frame};
 #[cfg(feature = "cpu")]
 use poplin_reference::ReferenceEngine;
 
@@ -190,6 +190,26 @@ impl Simulation {
             }
         };
         Ok(State { cloths })
+    }
+
+    /// Colliders in world space, shared by all cloths.
+    pub fn colliders(&self) -> &ColliderSet {
+        match &self.engine {
+            #[cfg(feature = "cpu")]
+            Engine::Cpu(engine) => engine.colliders(),
+            #[cfg(feature = "gpu")]
+            Engine::Gpu(headless) => headless.engine().colliders(),
+        }
+    }
+
+    /// The shared colliders, to add, move and remove some; changes act from the next frame on.
+    pub fn colliders_mut(&mut self) -> &mut ColliderSet {
+        match &mut self.engine {
+            #[cfg(feature = "cpu")]
+            Engine::Cpu(engine) => engine.colliders_mut(),
+            #[cfg(feature = "gpu")]
+            Engine::Gpu(headless) => headless.engine_mut().colliders_mut(),
+        }
     }
 
     /// How cloths collide with one another.

@@ -1,7 +1,7 @@
 //! The state of all cloths at one moment.
 
-use poplin_layout::Feedback;
-use poplin_model::BodyImpulse;
+use poplin_layout::{ClothImpulses, Feedback};
+use poplin_model::{BodyId, BodyImpulse};
 
 use crate::ClothId;
 
@@ -17,7 +17,7 @@ pub(crate) struct ClothState {
     previous: Vec<[f32; 4]>,
     feedback: Feedback,
     skipped_frames: u32,
-    body_impulses: Vec<BodyImpulse>,
+    body_impulses: ClothImpulses,
 }
 
 impl ClothState {
@@ -28,10 +28,16 @@ impl ClothState {
         skipped_frames: u32,
     ) -> Self {
         let (current, previous) = (current.to_vec(), previous.to_vec());
-        Self { current, previous, feedback, skipped_frames, body_impulses: Vec::new() }
+        Self {
+            current,
+            previous,
+            feedback,
+            skipped_frames,
+            body_impulses: ClothImpulses::default(),
+        }
     }
 
-    pub(crate) fn with_impulses(self, body_impulses: Vec<BodyImpulse>) -> Self {
+    pub(crate) fn with_impulses(self, body_impulses: ClothImpulses) -> Self {
         Self { body_impulses, ..self }
     }
 }
@@ -85,10 +91,24 @@ impl State {
             .map_or(0, |state| state.feedback.sleep_frame_count + state.skipped_frames)
     }
 
-    /// What the last frame did to the rigid bodies that the cloth pushes, in their order; empty if there are none or the cloth
-    /// was not simulated, because it sleeps or is frozen.
+    /// What all cloths together did in the last frame to a rigid body of the simulation's colliders, in world axes; nothing if no
+    /// cloth meets it.
+    pub fn body_impulse(&self, body: BodyId) -> BodyImpulse {
+        let all = self.cloths.iter().flat_map(|state| &state.body_impulses.world);
+        let mut sum = BodyImpulse::none(body);
+        all.filter(|impulse| impulse.body == body).for_each(|impulse| sum.add(impulse));
+        sum
+    }
+
+    /// What a cloth did in the last frame to the rigid bodies of the simulation's colliders that it meets, in world axes; empty
+    /// if there are none or the cloth was not simulated, because it sleeps or is frozen.
     pub fn body_impulses(&self, cloth: ClothId) -> &[BodyImpulse] {
-        self.cloths.get(cloth.0).map_or(&[], |state| &state.body_impulses)
+        self.cloths.get(cloth.0).map_or(&[], |state| &state.body_impulses.world)
+    }
+
+    /// The same for the bodies of the cloth's own colliders, in the axes of its local space.
+    pub fn own_body_impulses(&self, cloth: ClothId) -> &[BodyImpulse] {
+        self.cloths.get(cloth.0).map_or(&[], |state| &state.body_impulses.own)
     }
 
     fn feedback(&self, cloth: ClothId) -> Feedback {

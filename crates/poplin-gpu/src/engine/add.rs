@@ -4,8 +4,8 @@ use super::{ClothId, Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::GpuError;
 use bytemuck::{bytes_of, cast_slice};
 use poplin_layout::{
-    ClothPlacement, Feedback, GridPlan, HostCloth, LoopTrips, MemoryTier, NO_OFFSET, Stage,
-    choose_lane_count, pack_fabric, takes_part,
+    ClothPlacement, Feedback, FrameBodies, GridPlan, HostCloth, LoopTrips, MemoryTier, NO_OFFSET,
+    Stage, choose_lane_count, pack_fabric, takes_part,
 };
 use poplin_model::Cloth;
 use poplin_shaders::OverrideValues;
@@ -19,6 +19,7 @@ impl Engine {
     /// [`GpuError`] if the cloth is not valid or too large for the device; nothing is added.
     pub fn add(&mut self, cloth: Cloth) -> Result<ClothId, GpuError> {
         let mut host = HostCloth::new(cloth)?;
+        host.update_colliders(&self.colliders, 0.0)?;
         host.input_len();
         let scratch_len = host.scratch_len();
         let particle_count = host.cloth().particle_count() as u32;
@@ -94,6 +95,7 @@ impl Engine {
             input_capacity: 0,
             scratch_capacity: scratch_len,
             impulse_rows: 0..0,
+            impulse_bodies: FrameBodies::default(),
             tier,
             lane_count,
             loop_trips,

@@ -34,8 +34,8 @@ impl Engine {
     pub fn begin_frame(&mut self, frame: &Frame) -> Result<(), GpuError> {
         for cloth in &mut self.cloths {
             cloth.host.validate_frame(frame)?;
-            // Brings the colliders up to date, on which the trips depend.
-            cloth.host.input_len();
+            // The trips depend on the colliders.
+            cloth.host.update_colliders(&self.colliders, frame.dt)?;
             let trips = cloth.trips_per_iteration();
             if let Some(limit) = self.options.loop_limit.filter(|&limit| trips > limit) {
                 return Err(GpuError::LoopTooLong { trips, limit });
@@ -74,6 +74,7 @@ impl Engine {
                 cloth.host.pack_frame(frame, &cloth.placement, &mut self.arrays);
                 let (begin, rows) = (cloth.placement.scratch_begin, cloth.host.body_rows());
                 cloth.impulse_rows = begin + rows.start..begin + rows.end;
+                cloth.impulse_bodies = cloth.host.frame_bodies();
                 trips = trips.max(cloth.trips);
             }
             let end = self.arrays.cloth_frames.len() as u32;
@@ -81,6 +82,7 @@ impl Engine {
                 self.active.push(ActiveBucket { values: *values, cloths: begin..end, trips });
             }
         }
+        self.colliders.end_frame();
         Ok(())
     }
 

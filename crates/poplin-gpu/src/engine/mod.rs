@@ -11,9 +11,9 @@ use crate::requirements::{check_device, tier_limits};
 use bytemuck::cast_slice;
 use poplin_layout::{
     ClothFrame, ClothPlacement, DispatchParameters, FabricOffsets, Feedback, FrameArrays,
-    HostCloth, LoopTrips, MemoryTier, TierLimits,
+    FrameBodies, HostCloth, LoopTrips, MemoryTier, TierLimits,
 };
-use poplin_model::Fabric;
+use poplin_model::{ColliderSet, Fabric};
 use poplin_shaders::OverrideValues;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -72,6 +72,8 @@ struct GpuCloth {
     scratch_capacity: u32,
     /// Where the last frame's impulses on bodies are in `scratch` [vec4].
     impulse_rows: Range<u32>,
+    /// Whose impulses they are.
+    impulse_bodies: FrameBodies,
     tier: MemoryTier,
     lane_count: u32,
     loop_trips: LoopTrips,
@@ -127,6 +129,7 @@ pub struct Engine {
     tier_limits: TierLimits,
     pipelines: Pipelines,
     cloths: Vec<GpuCloth>,
+    colliders: ColliderSet,
     fabrics: Vec<(Arc<Fabric>, FabricOffsets)>,
     fabric_pool: GrowableBuffer,
     input_pool: GrowableBuffer,
@@ -177,6 +180,7 @@ impl Engine {
             tier_limits: tier_limits(&device.limits()),
             pipelines: Pipelines::new(device, options.shader_text.as_deref()),
             cloths: Vec::new(),
+            colliders: ColliderSet::new(),
             fabrics: Vec::new(),
             fabric_pool: new("poplin.simulate_cloth.fabric_pool", storage),
             input_pool: new("poplin.simulate_cloth.input_pool", storage),
@@ -228,6 +232,16 @@ impl Engine {
         Ok(&mut cloth.host)
     }
 
+    /// Colliders in world space, shared by all cloths.
+    pub fn colliders(&self) -> &ColliderSet {
+        &self.colliders
+    }
+
+    /// The shared colliders, to add, move and remove some; changes act from the next recorded frame on.
+    pub fn colliders_mut(&mut self) -> &mut ColliderSet {
+        &mut self.colliders
+    }
+
     /// The tier and lanes that a cloth runs with.
     ///
     /// # Errors
@@ -270,6 +284,11 @@ impl Engine {
     /// Where the last recorded frame leaves the impulses on a cloth's bodies in the scratch buffer [vec4].
     pub(crate) fn impulse_rows(&self, id: ClothId) -> Range<u32> {
         self.get(id).map_or(0..0, |cloth| cloth.impulse_rows.clone())
+    }
+
+    /// Whose impulses these are.
+    pub(crate) fn impulse_bodies(&self, id: ClothId) -> FrameBodies {
+        self.get(id).map_or_else(|_| FrameBodies::default(), |cloth| cloth.impulse_bodies.clone())
     }
 
     /// Particles of all cloths together.
