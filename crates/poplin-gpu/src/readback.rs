@@ -1,7 +1,8 @@
 //! Asynchronous read-back of particles and feedback.
 
 use futures_intrusive::channel::shared::oneshot_channel;
-use poplin_layout::{ClothImpulses, Feedback, FrameBodies};
+use poplin_host::{ClothImpulses, FrameBodies};
+use poplin_layout::Feedback;
 
 use crate::engine::FEEDBACK_BYTES;
 use crate::{ClothId, Engine, GpuError};

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use poplin_host::{ClothImpulses, ContactFrame, FrameBodies, FramePart, HostCloth, takes_part};
 use poplin_layout::{
-    ClothImpulses, ClothPlacement, ContactCloth, ContactFrame, FabricOffsets, Feedback,
-    FrameArrays, FrameBodies, FramePart, HostCloth, StageMask, pack_fabric, takes_part,
+    ClothPlacement, ContactCloth, FabricOffsets, Feedback, FrameArrays, StageMask, pack_fabric,
 };
 use poplin_model::{Cloth, ClothCollision, ColliderSet, Fabric, Frame, ModelError};
 use rayon::prelude::*;

@@ -1,6 +1,6 @@
 //! The state of all cloths at one moment.
 
-use poplin_layout::{ClothImpulses, Feedback};
+use poplin_host::{ClothImpulses, Feedback};
 use poplin_model::{BodyId, BodyImpulse};
 
 use crate::ClothId;

@@ -1,80 +1,27 @@
 //! The host side of what a cloth collides with: arrays, lists and trees as the kernel reads them.
 
 mod arrays;
+mod impulses;
 mod tree;
 
-use glam::{DQuat, DVec3};
+use glam::DQuat;
+use poplin_layout::{
+    BODY_ROWS, CHUNK_ROWS, ColliderFrame, FrameSteps, chunk_count, groups_by_member,
+};
 use poplin_model::{
-    BodyImpulse, ClothConfig, ColliderSet, ColliderStamps, InteractionGroups, ModelError, Pose,
-    Rigid, ShapeKind,
+    ClothConfig, ColliderSet, ColliderStamps, InteractionGroups, ModelError, Pose, Rigid, ShapeKind,
 };
 
-use crate::fabric_pool::groups_by_member;
-use crate::{ColliderFrame, Feedback, FrameSteps, InterpolatedArray};
+use crate::InterpolatedArray;
 use arrays::{Bodies, Boxes, Flat, Mesh, Round, View};
 use tree::{Bounds, Tree, bounds_of};
 
 pub use arrays::BodyRef;
 pub(crate) use arrays::SpaceMotion;
+pub use impulses::{ClothImpulses, FrameBodies};
 
-/// Particles whose impulses on bodies are summed by one lane: [`chunk_count`].
-pub const CHUNK: u32 = 16;
-
-/// Rows that the kernel keeps for each body over a frame, in front of the rows of the chunks.
-pub const BODY_ROWS: u32 = 3;
-
-/// Rows that each chunk of particles has for each body.
-pub const CHUNK_ROWS: u32 = 2;
-
-/// Chunks of [`CHUNK`] particles.
-pub fn chunk_count(particle_count: u32) -> u32 {
-    particle_count.div_ceil(CHUNK)
-}
-
-/// A way that no particle's clearance outlasts \[m\].
+/// A displacement that no particle's clearance outlasts \[m\].
 const JUMP: f32 = 1e30;
-
-/// The impulses of a frame on the bodies that a cloth pushes.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ClothImpulses {
-    /// On bodies of the simulation's set, in the axes of the world.
-    pub world: Vec<BodyImpulse>,
-    /// On bodies of the cloth's own set, in the axes of its local space.
-    pub own: Vec<BodyImpulse>,
-}
-
-/// The bodies of a frame: whose rows the kernel leaves, and how the local space stood.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct FrameBodies {
-    refs: Vec<BodyRef>,
-    to_world: Option<DQuat>,
-}
-
-impl FrameBodies {
-    /// The impulses of the frame, from the rows that the kernel left ([`crate::HostCloth::body_rows`]); none if the cloth was
-    /// not simulated, because it sleeps or is frozen.
-    pub fn impulses(&self, rows: &[[f32; 4]], feedback: &Feedback) -> ClothImpulses {
-        let mut impulses = ClothImpulses::default();
-        if feedback.is_asleep != 0 || feedback.fault_count != 0 {
-            return impulses;
-        }
-        let rows: &[[[f32; 4]; BODY_ROWS as usize]] = rows.as_chunks().0;
-        for (&BodyRef { body, is_world }, [linear, angular, _]) in self.refs.iter().zip(rows) {
-            let rotated = |[x, y, z, _]: [f32; 4]| match self.to_world.filter(|_| is_world) {
-                Some(rotation) => {
-                    let v = DVec3::from([x, y, z].map(f64::from));
-                    (rotation * v).as_vec3().to_array()
-                }
-                None => [x, y, z],
-            };
-            let (linear, angular, contact_count) =
-                (rotated(*linear), rotated(*angular), linear[3] as u32);
-            let list = if is_world { &mut impulses.world } else { &mut impulses.own };
-            list.push(BodyImpulse { body, linear, angular, contact_count });
-        }
-        impulses
-    }
-}
 
 /// Rows that do not change from frame to frame, and whether they were uploaded.
 #[derive(Debug, Clone, Default)]
