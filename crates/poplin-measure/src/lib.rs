@@ -8,6 +8,7 @@ pub mod depth;
 pub mod entanglement;
 pub mod metrics;
 pub mod separation;
+pub mod shape_arrays;
 pub mod stage_case;
 pub mod stage_runner;
 pub mod strain;
