@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use poplin::HostCloth;
+use poplin::LiveCloth;
+use poplin::reference::HostCloth;
 use poplin_model::{
     Cloth, ClothCollision, Fabric, FiberSolver, Phase, PhaseConfig, PhaseKind, Pose,
     VirtualParticle,
@@ -224,10 +225,7 @@ impl Case {
                 .for_each(|cloth| cloth.config.cloth_collision_distance = Some(inter.distance));
         }
         for event in &self.setup {
-            let count = cloths.len();
-            let cloth = cloths
-                .get_mut(event.cloth)
-                .ok_or(poplin::Error::NoSuchCloth { cloth: event.cloth, count })?;
+            let cloth = event.find(&mut cloths)?;
             match event.set.as_str() {
                 "scale_rest_lengths" => {
                     Arc::make_mut(&mut cloth.fabric).scale_rest_lengths(event.scalar("value")?)
@@ -247,13 +245,7 @@ impl Case {
             cloths.iter().cloned().map(HostCloth::new).collect::<Result<Vec<_>, _>>()?;
         let mut shapes = vec![ShapeArrays::default(); hosts.len()];
         for event in self.setup_events().chain(self.frames.iter().flat_map(|frame| &frame.events)) {
-            let count = hosts.len();
-            event.apply(
-                hosts
-                    .get_mut(event.cloth)
-                    .ok_or(poplin::Error::NoSuchCloth { cloth: event.cloth, count })?,
-                &mut shapes[event.cloth],
-            )?;
+            event.apply(event.find(&mut hosts)?.live_mut(), event.find(&mut shapes)?)?;
         }
         Ok(cloths)
     }
@@ -398,6 +390,13 @@ impl Event {
         self.floats(field)?.try_into().map_err(wrong)
     }
 
+    /// The cloth that the event is for.
+    fn find<'a, T>(&self, cloths: &'a mut [T]) -> Result<&'a mut T, CaseError> {
+        let count = cloths.len();
+        let what = || format!("an event for cloth {} of {count}", self.cloth);
+        cloths.get_mut(self.cloth).ok_or_else(|| CaseError::Unsupported(what()))
+    }
+
     fn scalar(&self, field: &str) -> Result<f32, CaseError> {
         self.array::<1>(field).map(|[value]| value)
     }
@@ -406,7 +405,7 @@ impl Event {
     ///
     /// # Errors
     /// [`CaseError::Unsupported`] if its kind is not built yet, [`CaseError::Model`] if the cloth refuses it.
-    pub fn apply(&self, host: &mut HostCloth, shapes: &mut ShapeArrays) -> Result<(), CaseError> {
+    pub fn apply(&self, host: &mut LiveCloth, shapes: &mut ShapeArrays) -> Result<(), CaseError> {
         let mut config = host.cloth().config.clone();
         match self.set.as_str() {
             "gravity" => config.gravity = self.array("value")?,

@@ -29,7 +29,7 @@ pub use collider_set::{
     MAX_SHAPES, ShapeKind,
 };
 pub use config::{
-    ClothConfig, FiberSolver, MAX_SUBSTEPS, PhaseConfig, SELF_COLLISION_REST_SHARE, Solver,
+    ClothConfig, FiberSolver, MAX_SUBSTEPS, PhaseConfig, SELF_COLLISION_REST_FRACTION, Solver,
 };
 pub use error::{ModelError, check_finite};
 pub use fabric::{Bend, Fabric, Phase, PhaseKind, VirtualParticle};

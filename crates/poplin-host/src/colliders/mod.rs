@@ -4,9 +4,11 @@ mod arrays;
 mod impulses;
 mod tree;
 
+use bytemuck::Zeroable;
 use glam::DQuat;
 use poplin_layout::{
-    BODY_ROWS, CHUNK_ROWS, ColliderFrame, FrameSteps, chunk_count, groups_by_member,
+    BODY_ROWS, BOX_ROWS, CAPSULE_ROWS, CHUNK_ROWS, ColliderParameters, FrameSteps, NEARBY_ROWS,
+    SPHERE_ROWS, chunk_count, groups_by_member,
 };
 use poplin_model::{
     ClothConfig, ColliderSet, ColliderStamps, InteractionGroups, ModelError, Pose, Rigid, ShapeKind,
@@ -500,13 +502,13 @@ impl HostColliders {
     }
 
     fn prepared_len(&self) -> u32 {
-        let (spheres, capsules) = (self.sphere_bodies.len(), self.capsules.len());
-        let (planes, boxes) = (self.planes.start().len(), self.box_bodies.len());
-        (2 * spheres + 6 * capsules + planes + 4 * boxes) as u32
+        let (spheres, capsules) = (self.sphere_bodies.len() as u32, self.capsules.len() as u32);
+        let (planes, boxes) = (self.planes.start().len() as u32, self.box_bodies.len() as u32);
+        SPHERE_ROWS * spheres + CAPSULE_ROWS * capsules + planes + BOX_ROWS * boxes
     }
 
     fn nearest_len(&self, particle_count: u32) -> u32 {
-        if self.triangles.is_empty() { 0 } else { 2 * particle_count }
+        if self.triangles.is_empty() { 0 } else { NEARBY_ROWS * particle_count }
     }
 
     fn impulse_len(&self, particle_count: u32) -> u32 {
@@ -538,9 +540,9 @@ impl HostColliders {
         particle_count: u32,
         input_begin: u32,
         scratch_begin: u32,
-    ) -> ColliderFrame {
+    ) -> ColliderParameters {
         if self.is_empty() {
-            return ColliderFrame::default();
+            return Zeroable::zeroed();
         }
         let begins = self.begins().map(|begin| input_begin + begin);
         let begin = |part: Part| begins[part as usize];
@@ -552,7 +554,7 @@ impl HostColliders {
         let [vertex_start, vertex_target] = halves(&self.vertices, Part::Vertices);
         let prepared_begin = scratch_begin;
         let nearest_begin = prepared_begin + self.prepared_len();
-        ColliderFrame {
+        ColliderParameters {
             sphere_count: self.sphere_bodies.len() as u32,
             sphere_start,
             sphere_target,
@@ -597,7 +599,7 @@ impl HostColliders {
             continuous_reach: 1.0 + config.continuous_reach,
             mesh_step: self.mesh_step(steps),
             step: steps.map_or(0.0, |steps| steps.step),
-            move_share: steps.map_or(0.0, |steps| 1.0 / steps.iteration_count as f32),
+            iteration_fraction: steps.map_or(0.0, |steps| 1.0 / steps.iteration_count as f32),
         }
     }
 

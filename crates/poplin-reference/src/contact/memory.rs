@@ -1,12 +1,9 @@
 //! What the passes work with. Twin of `shaders/contact/buffers.wgsl`.
 
 use glam::{IVec3, Vec3};
-use poplin_layout::{ContactCloth, ContactParameters, Feedback};
+use poplin_layout::{CONTACT_MAX_CELL, ContactCloth, ContactParameters, Feedback};
 
 use crate::grid::bucket_of_cell;
-
-/// Largest coordinate of a cell: whole numbers stay exact and neighbours stay in range.
-const MAX_CELL: f32 = 1.0e9;
 
 /// A cloth as the passes see it: its particles and its report.
 pub struct ContactBody<'a> {
@@ -72,6 +69,17 @@ impl ContactMemory {
         true
     }
 
+    /// Bytes of its vectors.
+    pub(crate) fn size(&self) -> usize {
+        let rows = [&self.positions, &self.motions, &self.sorted_positions].map(Vec::capacity);
+        let numbers = [&self.slots, &self.begins, &self.sorted, &self.counts, &self.buckets];
+        16 * rows.iter().sum::<usize>()
+            + 4 * numbers.map(Vec::capacity).iter().sum::<usize>()
+            + size_of::<Vec3>() * (self.pushes.capacity() + 2 * self.bounds.capacity())
+            + self.is_met.capacity()
+            + self.is_held.capacity()
+    }
+
     /// Whether row i belongs to a cloth that meets another.
     pub(super) fn is_row_met(&self, i: usize) -> bool {
         self.is_met[self.slots[i] as usize]
@@ -86,7 +94,9 @@ pub(super) fn wants(cloths: &[ContactCloth], a: u32, b: u32) -> bool {
 
 /// The cell of a point.
 pub(super) fn cell_of(parameters: &ContactParameters, point: Vec3) -> IVec3 {
-    let place = |x: f32| (x * parameters.cell_scale).floor().clamp(-MAX_CELL, MAX_CELL) as i32;
+    let place = |x: f32| {
+        (x * parameters.cell_scale).floor().clamp(-CONTACT_MAX_CELL, CONTACT_MAX_CELL) as i32
+    };
     IVec3::new(place(point.x), place(point.y), place(point.z))
 }
 
