@@ -1,8 +1,8 @@
 //! Shapes as the arrays of reference cases, turned into typed colliders.
 
 use poplin_model::{
-    BodyId, Capsule, Collider, ColliderId, ColliderSet, ModelError, Parallelepiped, Plane,
-    RigidBody, Shape, Sphere, TriangleMesh,
+    BodyId, Capsule, Collider, ColliderId, ColliderSet, ModelError, Parallelepiped, Placement,
+    Plane, Pose, Rigid, RigidBody, Shape, Sphere, TriangleMesh,
 };
 
 /// Arrays of spheres and planes, and lists of their indices that make capsules and convexes: how the program that measured the
@@ -189,4 +189,11 @@ impl ShapeArrays {
         }
         Ok(shapes)
     }
+}
+
+/// A right-angled box around the origin of `pose` that reaches `half_extents` \[m\] along its axes.
+pub fn cuboid(pose: Pose, half_extents: [f32; 3]) -> Parallelepiped {
+    let at = Placement::new(1.0, Rigid::new(pose));
+    let Parallelepiped { corner, edges } = Parallelepiped::cuboid(half_extents);
+    Parallelepiped { corner: at.point(corner), edges: edges.map(|edge| at.edge(edge)) }
 }
