@@ -5,11 +5,12 @@ use poplin_layout::{Feedback, body_impulses};
 use poplin_model::BodyImpulse;
 
 use crate::engine::FEEDBACK_BYTES;
-use crate::{ClothId, Engine, GpuError};
+use crate::{ClothId, Engine, GpuError, ReadbackError};
 
 /// A staging buffer for the state of all cloths of an engine.
 ///
 /// `encode` records the copy, the application submits and polls as it likes, `read` resolves when the copy has arrived.
+#[derive(Debug)]
 pub struct Readback {
     staging: wgpu::Buffer,
     particle_bytes: u64,
@@ -163,16 +164,10 @@ impl Readback {
             // The receiver may be gone: then nobody waits for the result.
             let _ = sender.send(result);
         });
-        let result = receiver
-            .receive()
-            .await
-            .ok_or_else(|| GpuError::Readback("the device is gone".to_owned()))?;
-        result.map_err(|error| GpuError::Readback(error.to_string()))?;
+        let result = receiver.receive().await.ok_or(ReadbackError::NoAnswer)?;
+        result.map_err(ReadbackError::from)?;
         let snapshot = {
-            let view = self
-                .staging
-                .get_mapped_range(..)
-                .map_err(|error| GpuError::Readback(error.to_string()))?;
+            let view = self.staging.get_mapped_range(..).map_err(ReadbackError::from)?;
             let bytes: &[u8] = &view;
             let particles = self.particle_bytes as usize;
             let rows = self.impulse_rows.iter().sum::<u32>() as usize;

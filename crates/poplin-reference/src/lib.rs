@@ -4,10 +4,10 @@
 //! buffers, so they round alike. [`Team`] runs an interval between two barriers lane by lane in any order: orders that
 //! disagree are a race. [`ReferenceEngine`] steps many cloths with one lane each, in parallel over cloths.
 //! [`oracle`] holds every constraint again in `f64`, in its plainest form.
-#![warn(missing_docs)]
 
 mod colliders;
 pub mod contact;
+mod debug;
 pub mod engine;
 mod geometry;
 mod grid;

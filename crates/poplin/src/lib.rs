@@ -23,7 +23,6 @@
 //!
 //! A renderer on wgpu takes [`gpu::Engine`] instead: it records into the renderer's encoder and its particle buffer is
 //! drawn without a copy.
-#![warn(missing_docs)]
 
 mod backend;
 mod error;

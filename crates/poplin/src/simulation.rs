@@ -43,6 +43,12 @@ pub struct Simulation {
     choice: BackendChoice,
 }
 
+impl std::fmt::Debug for Simulation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Simulation").field("choice", &self.choice).finish_non_exhaustive()
+    }
+}
+
 impl Simulation {
     /// A simulation without cloths. `options` may be just a [`Backend`].
     ///

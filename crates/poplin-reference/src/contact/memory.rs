@@ -9,6 +9,7 @@ use crate::grid::bucket_of_cell;
 const MAX_CELL: f32 = 1.0e9;
 
 /// A cloth as the passes see it: its particles and its report.
+#[derive(Debug)]
 pub struct ContactBody<'a> {
     /// Position \[m\] and working inverse mass [1/kg] of each particle.
     pub current: &'a mut [[f32; 4]],
