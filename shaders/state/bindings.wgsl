@@ -3,7 +3,7 @@
 /// Which cloths and iterations this dispatch works.
 @group(0) @binding(0) var<uniform> dispatch_parameters: DispatchParameters;
 /// Cloths of the frame, bucket by bucket.
-@group(0) @binding(1) var<storage, read> cloth_frames: array<ClothFrame>;
+@group(0) @binding(1) var<storage, read> cloth_parameters: array<ClothParameters>;
 /// Iteration and phase constants of the frame.
 @group(0) @binding(2) var<storage, read> frame_pool: array<vec4<f32>>;
 /// Sets, fibers, vertices, rest lengths, tethers of all fabrics.
