@@ -159,6 +159,7 @@ impl Headless {
         self.check_errors()
     }
 
+    #[cfg(feature = "testing")]
     /// Submits a part of a frame begun with [`Engine::begin_frame`].
     ///
     /// # Errors
@@ -215,6 +216,7 @@ impl Headless {
         Ok(snapshot)
     }
 
+    #[cfg(feature = "testing")]
     /// Waits for everything submitted and reads a buffer of the engine, for tests.
     ///
     /// # Errors

@@ -183,6 +183,7 @@ impl ReferenceEngine {
         Ok(())
     }
 
+    #[cfg(feature = "testing")]
     /// What the last pass of collision between cloths has left, for tests.
     pub fn contact_memory(&self) -> &ContactMemory {
         &self.contact_memory
@@ -249,6 +250,7 @@ impl ReferenceEngine {
         Ok(())
     }
 
+    #[cfg(feature = "testing")]
     /// Simulates a part of the begun frame of one cloth with a given team.
     ///
     /// # Panics
@@ -285,6 +287,7 @@ impl ReferenceEngine {
         &self.cloths[cloth].previous
     }
 
+    #[cfg(feature = "testing")]
     /// Replaces the whole state of a cloth, for tests that start from a given state.
     pub fn set_state(&mut self, cloth: usize, current: &[[f32; 4]], previous: &[[f32; 4]]) {
         self.cloths[cloth].current.copy_from_slice(current);

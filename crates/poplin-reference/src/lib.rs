@@ -14,6 +14,7 @@ mod grid;
 pub mod kernel;
 pub mod math;
 pub mod memory;
+#[cfg(feature = "oracle")]
 pub mod oracle;
 pub mod stage;
 pub mod team;

@@ -65,12 +65,42 @@ pub(crate) fn ci() -> Result<Totals, String> {
         &["doc", "--workspace", "--no-deps"],
         &["bench", "--workspace", "--bench", "*", "--", "--test"],
     ] {
-        say(&format!("\n$ cargo {}\n", arguments.join(" ")));
-        if !cargo(arguments, |_| ())? {
-            return Err(format!("`cargo {}` failed", arguments.join(" ")));
-        }
+        must_pass(arguments)?;
     }
+    check_features()?;
+    check_dependencies()?;
+    crate::package::check()?;
     Ok(totals)
+}
+
+/// The crate `poplin` with less than everything. Each set of features is compiled once more: what both backends share is small.
+fn check_features() -> Result<(), String> {
+    for features in ["cpu", "gpu", "cpu,serde"] {
+        must_pass(&["test", "-p", "poplin", "--no-default-features", "--features", features])?;
+    }
+    must_pass(&["check", "-p", "poplin", "--no-default-features"])
+}
+
+/// Licences, second versions and origins of what is built in; says so where `cargo-deny` is not installed.
+fn check_dependencies() -> Result<(), String> {
+    let deny = ["deny", "--offline", "--config", ".config/deny.toml"];
+    let checks = ["check", "licenses", "bans", "sources"];
+    let version = Command::new("cargo-deny").arg("--version").output();
+    if !version.is_ok_and(|output| output.status.success()) {
+        say("\nSKIPPED cargo deny: not installed (cargo install cargo-deny)\n");
+        return Ok(());
+    }
+    must_pass(&[deny, checks].concat())
+}
+
+/// Runs cargo, which must succeed.
+pub(crate) fn must_pass(arguments: &[&str]) -> Result<(), String> {
+    say(&format!("\n$ cargo {}\n", arguments.join(" ")));
+    if cargo(arguments, |_| ())? {
+        Ok(())
+    } else {
+        Err(format!("`cargo {}` failed", arguments.join(" ")))
+    }
 }
 
 /// Runs cargo, shows its output and passes each line on; true if it succeeded.
