@@ -61,7 +61,7 @@ impl Default for EngineOptions {
             trips_per_dispatch: 1_000_000,
             loop_limit: None,
             lazy_pipelines: false,
-    #[cfg(feature = "testing")]
+            #[cfg(feature = "testing")]
             shader_text: None,
         }
     }
