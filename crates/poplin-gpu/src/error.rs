@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use poplin_host::NoSuchCloth;
 use poplin_model::ModelError;
 use thiserror::Error;
 
@@ -84,14 +85,9 @@ pub enum GpuError {
     /// A buffer could not be read back.
     #[error("read-back failed: {0}")]
     Readback(#[from] ReadbackError),
-    /// There is no cloth of this number.
-    #[error("no cloth {cloth}; there are {count}")]
-    NoSuchCloth {
-        /// The number.
-        cloth: usize,
-        /// How many there are.
-        count: usize,
-    },
+    /// The handle stands for no cloth.
+    #[error(transparent)]
+    NoSuchCloth(#[from] NoSuchCloth),
 }
 
 /// Which adapter was looked for when there was none.

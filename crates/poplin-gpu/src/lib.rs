@@ -7,22 +7,22 @@
 mod adapters;
 mod binding;
 mod canary;
-mod debug;
 mod engine;
 mod error;
 mod growable;
 mod headless;
 mod pipelines;
+mod pool;
 mod readback;
 mod requirements;
 
 pub use adapters::{AdapterReport, is_software, list_adapters};
 pub use canary::{CanaryReport, run_canaries};
-pub use engine::{ClothId, Engine, EngineOptions};
+pub use engine::{Engine, EngineOptions};
 pub use error::{GpuError, ReadbackError, WantedAdapter, WrongValue};
-pub use headless::{Headless, HeadlessOptions};
-pub use poplin_host::{FramePart, HostCloth};
+pub use headless::{Headless, HeadlessOptions, Reading};
+pub use poplin_host::{ClothId, FramePart, State};
 pub use poplin_layout::MemoryTier;
-pub use readback::{Readback, Snapshot};
+pub use readback::Readback;
 pub use requirements::{required_features, required_limits, tier_limits};
 pub use wgpu;
