@@ -199,7 +199,7 @@ impl ReferenceEngine {
     /// Advances every cloth's clock and packs the frame's constants; [`ReferenceEngine::run_part`] then simulates it.
     ///
     /// # Errors
-    /// [`ModelError`] if the frame is out of range for a cloth; then no cloth's time advances.
+    /// [`ModelError`](poplin_model::ModelError) if the frame is out of range for a cloth; then no cloth's time advances.
     pub fn begin_frame(&mut self, frame: &Frame) -> Result<(), poplin_model::ModelError> {
         self.cloths.values().iter().try_for_each(|cloth| cloth.host.validate_frame(frame))?;
         self.cloths.values_mut().iter_mut().for_each(|cloth| cloth.begin_frame(frame, true));
@@ -245,7 +245,12 @@ impl ReferenceEngine {
         let expected = cloth.current.len();
         for len in [current.len(), previous.len()] {
             if len != expected {
-                return Err(ModelError::Length { what: "cloth state", len, expected }.into());
+                return Err(poplin_model::ModelError::Length {
+                    what: "cloth state",
+                    len,
+                    expected,
+                }
+                .into());
             }
         }
         cloth.current.copy_from_slice(current);
