@@ -24,6 +24,7 @@ pub struct Depth {
 }
 
 /// Shapes that know how deep a point is in them.
+#[derive(Debug)]
 pub struct DepthField {
     capsules: Vec<[Sphere; 2]>,
     convexes: Vec<Vec<Plane>>,
@@ -32,6 +33,7 @@ pub struct DepthField {
 }
 
 /// A box as three pairs of planes: inside `0 <= normal . (x - corner) <= width` for each.
+#[derive(Debug)]
 struct Slabs {
     corner: DVec3,
     sides: [(DVec3, f64); 3],

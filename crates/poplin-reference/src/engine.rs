@@ -143,6 +143,7 @@ impl ReferenceEngine {
         packed.clone()
     }
 
+    #[cfg(feature = "testing")]
     /// What the last pass of collision between cloths has left, for tests.
     pub fn contact_memory(&self) -> &ContactMemory {
         &self.contact_memory
@@ -200,6 +201,7 @@ impl ReferenceEngine {
         }
     }
 
+    #[cfg(feature = "testing")]
     /// Advances every cloth's clock and packs the frame's constants; [`ReferenceEngine::run_part`] then simulates it.
     ///
     /// # Errors
@@ -221,6 +223,7 @@ impl ReferenceEngine {
             .try_for_each(|cloth| cloth.host.update_colliders(colliders, frame.dt))
     }
 
+    #[cfg(feature = "testing")]
     /// Simulates a part of the begun frame of one cloth with a given team.
     ///
     /// # Errors
@@ -244,6 +247,7 @@ impl ReferenceEngine {
         self.cloths.get(id).map_or(&[], |cloth| &cloth.previous)
     }
 
+    #[cfg(feature = "testing")]
     /// Replaces the whole state of a cloth, for tests that start from a given state.
     ///
     /// # Errors
@@ -258,7 +262,12 @@ impl ReferenceEngine {
         let expected = cloth.current.len();
         for len in [current.len(), previous.len()] {
             if len != expected {
-                return Err(ModelError::Length { what: "cloth state", len, expected }.into());
+                return Err(poplin_model::ModelError::Length {
+                    what: "cloth state",
+                    len,
+                    expected,
+                }
+                .into());
             }
         }
         cloth.current.copy_from_slice(current);

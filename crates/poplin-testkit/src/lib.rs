@@ -1,9 +1,9 @@
 //! Test tools of poplin: adapters, comparators, seeded scenes. Nothing here is shipped.
-#![warn(missing_docs)]
 
 pub mod adapter;
 pub mod compare;
 pub mod fibers;
+pub mod generated;
 mod ids;
 pub mod rng;
 pub mod scenes;

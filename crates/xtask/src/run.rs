@@ -65,21 +65,99 @@ pub(crate) fn ci() -> Result<Totals, String> {
         &["doc", "--workspace", "--no-deps"],
         &["bench", "--workspace", "--bench", "*", "--", "--test"],
     ] {
-        say(&format!("\n$ cargo {}\n", arguments.join(" ")));
-        if !cargo(arguments, |_| ())? {
-            return Err(format!("`cargo {}` failed", arguments.join(" ")));
-        }
+        must_pass(arguments)?;
     }
+    check_features()?;
+    check_dependencies()?;
+    crate::package::check()?;
     Ok(totals)
 }
 
+/// The crate `poplin` with less than everything. Each set of features is compiled once more: what both backends share is small.
+fn check_features() -> Result<(), String> {
+    let only = ["-p", "poplin", "--no-default-features"];
+    let features = ["--test", "features", "--features"];
+    must_pass(&[&["test"][..], &only, &["--test", "features"]].concat())?;
+    must_pass(&[&["test"][..], &only, &features, &["cpu,serde"]].concat())?;
+    must_pass(&[&["test"][..], &only, &features, &["gpu"]].concat())
+}
+
+/// Licences, second versions and origins of what is built in; says so where `cargo-deny` is not installed.
+fn check_dependencies() -> Result<(), String> {
+    let deny = ["deny", "--offline", "--config", ".config/deny.toml"];
+    let checks = ["check", "licenses", "bans", "sources"];
+    let version = Command::new("cargo-deny").arg("--version").output();
+    if !version.is_ok_and(|output| output.status.success()) {
+        say("\nSKIPPED cargo deny: not installed (cargo install cargo-deny)\n");
+        return Ok(());
+    }
+    must_pass(&[deny, checks].concat())
+}
+
+/// Runs cargo, which must succeed.
+pub(crate) fn must_pass(arguments: &[&str]) -> Result<(), String> {
+    say(&format!("\n$ cargo {}\n", arguments.join(" ")));
+    if cargo(arguments, |_| ())? {
+        Ok(())
+    } else {
+        Err(format!("`cargo {}` failed", arguments.join(" ")))
+    }
+}
+
+/// What to do about generated tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tables {
+    /// Rewrite them.
+    Write,
+    /// Fail if one has drifted.
+    Check,
+}
+
+/// Runs the tests that compute the tables of README and guide: those whose names begin with `table`.
+pub(crate) fn tables(mode: Tables) -> Result<(), String> {
+    let arguments = [
+        ["test", "-p", "poplin-suite", "-p", "poplin-cli", "--bins", "--no-fail-fast"].as_slice(),
+        &["--test", "tables", "--test", "readme", "--test", "physics", "--test", "xpbd"],
+        &["--", "table"],
+    ];
+    let environment: &[_] = match mode {
+        Tables::Write => &[("POPLIN_TABLES", "write")],
+        Tables::Check => &[],
+    };
+    if cargo_with(&arguments.concat(), environment, |_| ())? {
+        Ok(())
+    } else {
+        Err("a table has drifted or could not be written".to_owned())
+    }
+}
+
+/// Prints every use of a retired word.
+pub(crate) fn words() -> Result<(), String> {
+    let arguments = ["test", "--test", "words", "--", "--nocapture", "no_retired_word_is_used"];
+    if cargo_with(&arguments, &[("POPLIN_WORDS", "report")], |_| ())? {
+        Ok(())
+    } else {
+        Err("a retired word is used".to_owned())
+    }
+}
+
 /// Runs cargo, shows its output and passes each line on; true if it succeeded.
-fn cargo(arguments: &[&str], mut see: impl FnMut(&str)) -> Result<bool, String> {
+fn cargo(arguments: &[&str], see: impl FnMut(&str)) -> Result<bool, String> {
+    cargo_with(arguments, &[], see)
+}
+
+/// As [`cargo`], with these environment variables.
+fn cargo_with(
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+    mut see: impl FnMut(&str),
+) -> Result<bool, String> {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let explain = |error: std::io::Error| format!("cargo {}: {error}", arguments.join(" "));
     let mut child = Command::new(program)
         .args(arguments)
         .env("RUSTDOCFLAGS", "-D warnings")
+        .envs(environment.iter().copied())
         .stdout(Stdio::piped())
         .spawn()
         .map_err(explain)?;
