@@ -1,36 +1,13 @@
 //! Holds the README to the code: its generated tables, its two examples, the files it names.
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use poplin::cook::{CookOptions, cook};
 use poplin::gpu::{Engine, EngineOptions, list_adapters, wgpu};
 use poplin::model::{Frame, Mesh};
 use poplin_host::TierLimits;
-use poplin_layout::{MemoryTier, Stage};
-
-/// What holds each stage in `f64`: functions in `crates/poplin-reference/src/oracle`, or why there is none.
-const ORACLES: &[(Stage, Result<&[&str], &str>)] = &[
-    (Stage::Integrate, Ok(&["integrate"])),
-    (Stage::Wind, Ok(&["air_impulse"])),
-    (Stage::Motion, Ok(&["keep_inside"])),
-    (Stage::Tether, Ok(&["constrain_to_anchors"])),
-    (Stage::GaussSeidel, Ok(&["project_distance"])),
-    (Stage::SemiImplicit, Ok(&["solve_chain"])),
-    (Stage::CyclicReduction, Ok(&["solve_chain"])),
-    (Stage::Bend, Ok(&["bend_angle", "bend_gradient", "solve_bend"])),
-    (Stage::Separation, Ok(&["keep_outside"])),
-    (Stage::SelfCollide, Ok(&["push_apart"])),
-    (Stage::CollideConvex, Ok(&["leave_convex", "coulomb"])),
-    (Stage::CollideBox, Ok(&["leave_parallelepiped"])),
-    (Stage::CollideTriangle, Ok(&["nearest_triangle"])),
-    (Stage::Mass, Err("none: it copies")),
-    (Stage::CollideShape, Ok(&["touch_shapes", "touch_round_cone", "weigh_pushed"])),
-    (Stage::CollideContinuous, Ok(&["sweep_sphere", "sweep_side"])),
-    (Stage::CollideBody, Err("momentum, in [bodies.rs](tests/bodies.rs)")),
-    (Stage::VirtualParticles, Err("that of the shapes, in [collision.rs](tests/collision.rs)")),
-    (Stage::Sleep, Err("none: it counts")),
-];
+use poplin_layout::{MemoryTier, Oracle, STAGES, stage_table_markdown};
 
 /// Where the oracle stands.
 const ORACLE_FOLDER: &str = "crates/poplin-reference/src/oracle";
@@ -78,11 +55,6 @@ fn assert_section(name: &str, expected: &str) {
     );
 }
 
-/// A markdown link to a file, named by the file's name.
-fn link(path: &str) -> String {
-    format!("[`{}`]({path})", Path::new(path).file_name().unwrap().to_str().unwrap())
-}
-
 /// Names of the functions that a source text defines with this prefix.
 fn functions<'a>(text: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
     text.lines().filter_map(move |line| line.strip_prefix(prefix)?.split('(').next())
@@ -101,80 +73,68 @@ fn oracle_functions() -> Vec<(String, String)> {
         .collect()
 }
 
-fn stage_row(stage: Stage, oracle: &Result<&[&str], &str>) -> String {
-    let name = stage.name();
-    let (source, mirror) = (
-        format!("shaders/stage/{name}.wgsl"),
-        format!("crates/poplin-reference/src/stage/{name}.rs"),
-    );
-    let (source_text, mirror_text, kernel_text) =
-        (read(&source), read(&mirror), read("shaders/kernel/simulate_cloth.wgsl"));
-    assert!(
-        kernel_text.contains(&format!("#import stage/{name}\n")),
-        "the kernel does not import stage/{name}"
-    );
-    let is_called = |function: &&str| kernel_text.contains(&format!(" {function}("));
-    let called: Vec<_> = functions(&source_text, "fn ").filter(is_called).collect();
-    assert!(!called.is_empty(), "the kernel calls nothing of {source}");
-    for function in &called {
-        assert!(
-            functions(&mirror_text, "pub fn ").any(|known| known == *function),
-            "{mirror} does not mirror `{function}`"
-        );
-    }
-    let known = oracle_functions();
-    let oracle = oracle.map_or_else(str::to_owned, |names| {
-        let files = names.iter().map(|name| {
-            let found = known.iter().find(|(function, _)| function == name);
-            let (_, file) =
-                found.unwrap_or_else(|| panic!("no file in {ORACLE_FOLDER} has `pub fn {name}`"));
-            let tests = ["tests/oracle.rs", "tests/collision.rs", "tests/self_collision.rs"];
-            let is_called = tests.iter().any(|file| read(file).contains(&format!("{name}(")));
-            assert!(is_called, "none of {tests:?} calls `{name}`");
-            format!("[`{name}`]({file})")
-        });
-        files.collect::<Vec<_>>().join(", ")
-    });
-    format!(
-        "| {name} | {} | `{}` | {} | {oracle} |\n",
-        link(&source),
-        called.join("`, `"),
-        link(&mirror)
-    )
+#[test]
+fn the_stage_table_is_generated() {
+    assert_section("stages", &stage_table_markdown(""));
 }
 
 #[test]
-fn the_stage_table_is_generated() {
-    let mut table =
-        "| stage | source | called by the kernel | mirror | oracle |\n|---|---|---|---|---|\n"
-            .to_owned();
-    for stage in Stage::ALL {
-        let row = ORACLES.iter().find(|(known, _)| *known == stage);
-        let (_, oracle) =
-            row.unwrap_or_else(|| panic!("ORACLES in tests/readme.rs has no row for {stage:?}"));
-        table += &stage_row(stage, oracle);
+fn every_row_of_the_stage_table_names_what_is_there() {
+    let kernel_text = read("shaders/kernel/simulate_cloth.wgsl");
+    let known = oracle_functions();
+    for row in STAGES {
+        let name = row.name;
+        let (source, mirror) = (
+            format!("shaders/stage/{name}.wgsl"),
+            format!("crates/poplin-reference/src/stage/{name}.rs"),
+        );
+        let (source_text, mirror_text) = (read(&source), read(&mirror));
+        assert!(
+            kernel_text.contains(&format!("#import stage/{name}\n")),
+            "the kernel does not import stage/{name}"
+        );
+        for task in row.tasks.iter().map(|task| task.name()) {
+            let is_in = |text, prefix| functions(text, prefix).any(|known| known == task);
+            assert!(is_in(&source_text, "fn "), "{source} does not have `{task}`");
+            assert!(is_in(&mirror_text, "pub fn "), "{mirror} does not mirror `{task}`");
+        }
+        let Oracle::Functions(functions) = row.oracle else { continue };
+        for (file, function) in functions {
+            let file = format!("{ORACLE_FOLDER}/{file}.rs");
+            assert!(
+                known.contains(&((*function).to_owned(), file.clone())),
+                "{file} has no `pub fn {function}`"
+            );
+            let tests = ["tests/oracle.rs", "tests/collision.rs", "tests/self_collision.rs"];
+            let is_called = tests.iter().any(|file| read(file).contains(&format!("{function}(")));
+            assert!(is_called, "none of {tests:?} calls `{function}`");
+        }
     }
-    assert_section("stages", &table);
 }
 
 #[test]
 fn every_stage_file_is_a_stage() {
-    let known = Stage::ALL.map(Stage::name);
+    let known: Vec<_> = STAGES.iter().map(|row| row.name).collect();
     let shaders = stems("shaders/stage", ".wgsl");
     let mirrors = stems("crates/poplin-reference/src/stage", ".rs");
     for stem in shaders.iter().chain(mirrors.iter().filter(|stem| *stem != "mod")) {
-        assert!(known.contains(&stem.as_str()), "the stage file `{stem}` is not in Stage::ALL");
+        assert!(
+            known.contains(&stem.as_str()),
+            "the stage file `{stem}` is not in the table of stages"
+        );
     }
 }
 
 #[test]
 fn every_oracle_is_in_the_table() {
-    let named: Vec<_> = ORACLES.iter().filter_map(|(_, oracle)| oracle.ok()).flatten().collect();
-    for (function, file) in oracle_functions() {
-        assert!(
-            named.iter().any(|name| **name == function),
-            "`{function}` of {file} is in no row of ORACLES in tests/readme.rs"
-        );
+    for known in oracle_functions() {
+        let is_named = STAGES.iter().any(|row| match row.oracle {
+            Oracle::Functions(functions) => functions.iter().any(|(file, function)| {
+                known == ((*function).to_owned(), format!("{ORACLE_FOLDER}/{file}.rs"))
+            }),
+            Oracle::None(_) => false,
+        });
+        assert!(is_named, "{known:?} is in no row of the table of stages");
     }
 }
 

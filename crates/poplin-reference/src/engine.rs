@@ -68,7 +68,7 @@ impl CpuCloth {
         self.host.pack_frame(frame, &self.placement, &mut self.arrays);
     }
 
-    fn run_part(&mut self, part: &FramePart, team: &mut Team<'_>) {
+    fn run_part(&mut self, part: &FramePart, team: &mut Team) {
         let Some(cloth) = self.arrays.cloth_parameters.first() else { return };
         let cloth = part.restrict(cloth);
         let stages = StageMask(self.host.stages().0 & part.stages.0);
@@ -253,7 +253,7 @@ impl ReferenceEngine {
     ///
     /// # Panics
     /// If there is no cloth of this number.
-    pub fn run_part(&mut self, cloth: usize, part: &FramePart, team: &mut Team<'_>) {
+    pub fn run_part(&mut self, cloth: usize, part: &FramePart, team: &mut Team) {
         self.cloths[cloth].run_part(part, team);
     }
 

@@ -45,15 +45,21 @@ pub struct ClothMemory<'a> {
     /// The running iteration.
     pub iteration: IterationConstants,
     /// Matrices of the running iteration in a turning frame, in `frame_pool`.
-    pub turn_columns: u32,
+    pub rotation_columns: u32,
     /// The running phase.
     pub phase: PhaseConstants,
     /// First fiber of the running set and one past its last.
     pub fibers: [u32; 2],
     /// The edges of these fibers, likewise.
     pub edges: [u32; 2],
-    /// The running round of cyclic reduction.
-    pub round: u32,
+    /// The running step of cyclic reduction: 0 builds the rows, the last turns multipliers into pulls.
+    pub reduction_step: u32,
+    /// First bend of the running set and one past its last.
+    pub bends: [u32; 2],
+    /// First bundle of virtual particles of the running set and one past its last.
+    pub bundles: [u32; 2],
+    /// Whether contacts with bodies are only counted in the running visit.
+    pub is_counting: bool,
     /// Particles that would have left the number range.
     pub fault_count: u32,
     /// The lowest such particle.
@@ -86,11 +92,14 @@ impl<'a> ClothMemory<'a> {
             previous,
             scratch,
             iteration,
-            turn_columns: 0,
+            rotation_columns: 0,
             phase,
             fibers: [0; 2],
             edges: [0; 2],
-            round: 0,
+            reduction_step: 0,
+            bends: [0; 2],
+            bundles: [0; 2],
+            is_counting: false,
             fault_count,
             fault_particle,
             sleep_time: 0,

@@ -60,7 +60,7 @@ pub fn build_row(memory: &mut ClothMemory<'_>, edge: u32) {
 
 /// One round of reduction of a row; see the shader.
 pub fn reduce_row(memory: &mut ClothMemory<'_>, edge: u32) {
-    let ([begin, end], round) = (memory.edges, memory.round);
+    let ([begin, end], round) = (memory.edges, memory.reduction_step - 1);
     let stride = 1 << round;
     let row = memory.scratch[cyclic_row(memory, edge, round)];
     let low = memory.scratch[cyclic_row(memory, edge.max(begin + stride) - stride, round)];
