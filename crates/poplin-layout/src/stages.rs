@@ -242,7 +242,7 @@ stage_table! {
     VirtualParticles {
         name: "virtual_particles",
         tasks: [CollideBundle = "collide_bundle"],
-        writes: [Current],
+        writes: [Current, Previous],
         oracle: Oracle::None("that of the shapes, in `tests/collision.rs`"),
     }
     /// Tests whether the cloth rests.

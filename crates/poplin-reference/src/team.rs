@@ -5,6 +5,7 @@ use std::ops::Range;
 use poplin_layout::Task;
 
 use crate::ClothMemory;
+use crate::memory::Registers;
 use crate::stage::twin;
 
 /// The order in which lanes run between two barriers. A race-free kernel gives the same bits for each.
@@ -29,12 +30,17 @@ const MAX_TASKS: usize = 8;
 pub struct Work {
     items: Range<u32>,
     tasks: [Option<Task>; MAX_TASKS],
+    registers: Registers,
 }
 
 impl Work {
-    /// A loop over items that calls the first eight of these functions.
-    pub fn new(items: Range<u32>, tasks: impl Iterator<Item = Task>) -> Self {
-        let mut work = Self { items, tasks: [None; MAX_TASKS] };
+    /// A loop over items that calls the first eight of these functions, with the registers as they are now.
+    pub fn new(
+        items: Range<u32>,
+        tasks: impl Iterator<Item = Task>,
+        memory: &ClothMemory<'_>,
+    ) -> Self {
+        let mut work = Self { items, tasks: [None; MAX_TASKS], registers: memory.registers };
         work.tasks.iter_mut().zip(tasks).for_each(|(slot, task)| *slot = Some(task));
         work
     }
@@ -47,6 +53,7 @@ impl Work {
     /// Runs every `stride`-th item from the one `offset` after the first.
     fn run(&self, memory: &mut ClothMemory<'_>, offset: u32, stride: u32) {
         let twins = self.tasks.map(|task| task.map(twin));
+        memory.registers = self.registers;
         for item in (self.items.start + offset..self.items.end).step_by(stride as usize) {
             for twin in twins.iter().flatten() {
                 twin(memory, item);
@@ -99,6 +106,7 @@ impl Team {
         if self.dropped_barrier.is_some() && self.dropped_barrier == last.tasks().last() {
             return;
         }
+        let registers = memory.registers;
         if self.lane_count == 1 {
             self.pending.iter().for_each(|work| work.run(memory, 0, 1));
         } else {
@@ -106,6 +114,7 @@ impl Team {
                 self.pending.iter().for_each(|work| work.run(memory, lane, self.lane_count));
             }
         }
+        memory.registers = registers;
         self.interval += 1;
         self.pending.clear();
     }

@@ -98,7 +98,7 @@ fn run_steps(
                     task.stage().is_none_or(|stage| stages.contains(stage)) && is_due(memory, *task)
                 };
                 if begin < end {
-                    team.work(Work::new(begin..end, tasks.iter().copied().filter(is_due)));
+                    team.work(Work::new(begin..end, tasks.iter().copied().filter(is_due), memory));
                 }
                 true
             }
@@ -117,7 +117,7 @@ fn run_steps(
 
 /// How often steps are repeated.
 fn repeat_count(memory: &ClothMemory<'_>, repeat: Repeat) -> u32 {
-    let (fabric, phase) = (&memory.cloth.fabric, &memory.phase);
+    let (fabric, phase) = (&memory.cloth.fabric, &memory.registers.phase);
     match repeat {
         Repeat::Iterations => memory.cloth.iteration_count,
         Repeat::Phases => memory.cloth.phase_count,
@@ -140,16 +140,20 @@ fn begin_repeat(memory: &mut ClothMemory<'_>, repeat: Repeat, k: u32) {
     match repeat {
         Repeat::Iterations => {}
         Repeat::Phases => {
-            memory.phase = memory.load_phase(memory.cloth.phase_begin + PHASE_ROWS * k);
+            memory.registers.phase = memory.load_phase(memory.cloth.phase_begin + PHASE_ROWS * k);
         }
         Repeat::FiberSets => {
-            memory.fibers = range(memory, fabric.set_begin + memory.phase.set_begin + k);
-            memory.edges = memory.fibers.map(|fiber| memory.fabric(fabric.fiber_begin + fiber));
+            memory.registers.fibers =
+                range(memory, fabric.set_begin + memory.registers.phase.set_begin + k);
+            memory.registers.edges =
+                memory.registers.fibers.map(|fiber| memory.fabric(fabric.fiber_begin + fiber));
         }
-        Repeat::ReductionSteps => memory.reduction_step = k,
-        Repeat::BendSets => memory.bends = range(memory, fabric.bend_set_begin + k),
-        Repeat::BodyVisits => memory.is_counting = k == 0,
-        Repeat::BundleSets => memory.bundles = range(memory, fabric.virtual_set_begin + k),
+        Repeat::ReductionSteps => memory.registers.reduction_step = k,
+        Repeat::BendSets => memory.registers.bends = range(memory, fabric.bend_set_begin + k),
+        Repeat::BodyVisits => memory.registers.is_counting = k == 0,
+        Repeat::BundleSets => {
+            memory.registers.bundles = range(memory, fabric.virtual_set_begin + k)
+        }
     }
 }
 
@@ -157,7 +161,7 @@ fn begin_repeat(memory: &mut ClothMemory<'_>, repeat: Repeat, k: u32) {
 fn range_of(memory: &ClothMemory<'_>, items: Items) -> [u32; 2] {
     let cloth = &memory.cloth;
     let by = |solver: FiberSolver, range: [u32; 2]| {
-        if memory.phase.fiber_solver == solver as u32 { range } else { [0, 0] }
+        if memory.registers.phase.fiber_solver == solver as u32 { range } else { [0, 0] }
     };
     match items {
         Items::Shapes => [0, memory.prepared_count()],
@@ -165,26 +169,26 @@ fn range_of(memory: &ClothMemory<'_>, items: Items) -> [u32; 2] {
         Items::TestedParticles => [0, if is_sleep_test(memory) { cloth.particle_count } else { 0 }],
         Items::Triangles => [0, cloth.fabric.triangle_count],
         Items::Anchors => [0, cloth.fabric.anchor_count],
-        Items::Fibers(solver) => by(solver, memory.fibers),
-        Items::Edges(solver) => by(solver, memory.edges),
-        Items::Bends => memory.bends,
+        Items::Fibers(solver) => by(solver, memory.registers.fibers),
+        Items::Edges(solver) => by(solver, memory.registers.edges),
+        Items::Bends => memory.registers.bends,
         Items::Cells => [0, memory.cells.len() as u32],
         Items::CellParts => [0, GRID_PARTS],
         Items::Members => [0, cloth.self_collision.member_count],
         Items::Chunks => [0, chunk_count(cloth.particle_count)],
         Items::Bodies => [0, cloth.colliders.body_count],
-        Items::Bundles => memory.bundles,
+        Items::Bundles => memory.registers.bundles,
         Items::One => [0, 1],
     }
 }
 
 /// Whether the running repetition is one for this function.
 fn is_due(memory: &ClothMemory<'_>, task: Task) -> bool {
-    let last = memory.phase.round_count + 1;
+    let last = memory.registers.phase.round_count + 1;
     match task {
-        Task::BuildRow => memory.reduction_step == 0,
-        Task::ReduceRow => (1..last).contains(&memory.reduction_step),
-        Task::PullEdge => memory.reduction_step == last,
+        Task::BuildRow => memory.registers.reduction_step == 0,
+        Task::ReduceRow => (1..last).contains(&memory.registers.reduction_step),
+        Task::PullEdge => memory.registers.reduction_step == last,
         _ => true,
     }
 }

@@ -111,7 +111,7 @@ struct Meeting {
 
 /// Visits the particles of chunk c that touch bodies; see the shader.
 pub fn visit_chunk(memory: &mut ClothMemory<'_>, c: u32) {
-    let is_counting = memory.is_counting;
+    let is_counting = memory.registers.is_counting;
     let end = ((c + 1) * CHUNK).min(memory.cloth.particle_count);
     for b in 0..memory.cloth.colliders.body_count {
         let body = load_body(memory, b);
@@ -176,7 +176,7 @@ fn exchange(memory: &mut ClothMemory<'_>, body: &Body, meeting: &Meeting) -> Vec
 
 /// Sums what all chunks found at body b; see the shader.
 pub fn sum_chunks(memory: &mut ClothMemory<'_>, b: u32) {
-    let is_counting = memory.is_counting;
+    let is_counting = memory.registers.is_counting;
     let row = body_row(memory, b);
     let mut linear = [0.0; 4];
     let mut angular = [0.0; 4];
