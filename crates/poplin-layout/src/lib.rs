@@ -56,9 +56,7 @@ pub use schedule::{
     Barrier, Fence, ITERATION, Items, Repeat, SIMULATION, ScheduleEvent, Step, schedule_events,
 };
 pub use sleep::SleepParameters;
-pub use stages::{
-    Memory, Oracle, STAGES, Stage, StageMask, StageRow, TASKS, Task, stage_table_markdown,
-};
+pub use stages::{Memory, Oracle, STAGES, Stage, StageMask, StageRow, TASKS, Task};
 pub use step_scale::StepScale;
 pub use tethers::TetherParameters;
 pub use types::{

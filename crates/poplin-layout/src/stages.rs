@@ -318,31 +318,6 @@ impl StageMask {
     }
 }
 
-/// The table of stages in Markdown, for the documentation. Links begin with `root`, the path to the repository's root.
-pub fn stage_table_markdown(root: &str) -> String {
-    let mut table =
-        "| stage | source | called by the kernel | mirror | oracle |\n|---|---|---|---|---|\n"
-            .to_owned();
-    for StageRow { name, tasks, oracle, .. } in STAGES {
-        let called: Vec<_> = tasks.iter().map(|task| format!("`{}`", task.name())).collect();
-        let oracle = match oracle {
-            Oracle::None(reason) => (*reason).to_owned(),
-            Oracle::Functions(functions) => {
-                let link = |(file, function): &(&str, &str)| {
-                    format!("[`{function}`]({root}crates/poplin-reference/src/oracle/{file}.rs)")
-                };
-                functions.iter().map(link).collect::<Vec<_>>().join(", ")
-            }
-        };
-        table += &format!(
-            "| {name} | [`{name}.wgsl`]({root}shaders/stage/{name}.wgsl) | {} | \
-             [`{name}.rs`]({root}crates/poplin-reference/src/stage/{name}.rs) | {oracle} |\n",
-            called.join(", "),
-        );
-    }
-    table
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
