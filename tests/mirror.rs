@@ -12,7 +12,7 @@ use poplin_layout::{Feedback, MemoryTier, STAGES, Stage, StageMask, Task};
 use poplin_model::{Cloth, Frame};
 use poplin_reference::{LaneOrder, ReferenceEngine, Team};
 use poplin_testkit::adapter::{headless, is_strict};
-use poplin_testkit::compare::{close, same_bits};
+use poplin_testkit::compare::{Difference, close, same_bits};
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::{
@@ -82,7 +82,7 @@ fn on_mirror(cloth: &Cloth, frame: &Frame, stages: StageMask, team: &mut Team) -
     (engine.current(id).to_vec(), engine.previous(id).to_vec())
 }
 
-fn compare(strict: bool, what: &str, gpu: &State, mirror: &State) -> Result<(), String> {
+fn compare(strict: bool, what: &str, gpu: &State, mirror: &State) -> Result<(), Difference> {
     if strict {
         same_bits(what, &gpu.0, &mirror.0)?;
         return same_bits(what, &gpu.1, &mirror.1);
@@ -126,7 +126,8 @@ fn disagreements_over(
         let own = (snapshot.current(id).to_vec(), snapshot.previous(id).to_vec());
         let differs = strict && snapshot.feedback(id) != engine.feedback(index);
         let counters = differs.then(|| format!("{name}: the reports differ"));
-        compare(strict, name, &own, &mirror).err().or(counters)
+        let difference = compare(strict, name, &own, &mirror).err();
+        difference.map(|difference| difference.to_string()).or(counters)
     });
     Some(found.collect())
 }

@@ -63,6 +63,7 @@ impl Work {
 }
 
 /// The lanes that work one cloth.
+#[derive(Debug)]
 pub struct Team {
     lane_count: u32,
     order: LaneOrder,
