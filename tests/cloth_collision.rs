@@ -206,8 +206,16 @@ fn disagreements(setup: &Setup) -> Vec<String> {
         gpu.engine().contact_buffers().map(|buffer| gpu.read_buffer(buffer).unwrap());
     let (rows, count) = (floats(&rows), memory.positions.len());
     let entries: Vec<u32> = bytemuck::pod_collect_to_vec(&entries);
-    found.extend(same_bits("positions", &rows[..count], &memory.positions).err());
-    found.extend(same_bits("motions", &rows[count..2 * count], &memory.motions).err());
+    found.extend(
+        same_bits("positions", &rows[..count], &memory.positions)
+            .err()
+            .map(|difference| difference.to_string()),
+    );
+    found.extend(
+        same_bits("motions", &rows[count..2 * count], &memory.motions)
+            .err()
+            .map(|difference| difference.to_string()),
+    );
     let mut list = |name: &str, begin: usize, own: &[u32]| {
         if entries[begin..begin + own.len()] != *own {
             found.push(format!("{name} differ"));
@@ -226,7 +234,8 @@ fn disagreements(setup: &Setup) -> Vec<String> {
                 snapshot.current(id),
                 engine.current(nth_cloth(cloth)),
             )
-            .err(),
+            .err()
+            .map(|difference| difference.to_string()),
         );
         found.extend(
             same_bits(
@@ -234,7 +243,8 @@ fn disagreements(setup: &Setup) -> Vec<String> {
                 snapshot.previous(id),
                 engine.previous(nth_cloth(cloth)),
             )
-            .err(),
+            .err()
+            .map(|difference| difference.to_string()),
         );
         if snapshot.feedback(id) != engine.feedback(nth_cloth(cloth)) {
             found.push(format!(
@@ -578,7 +588,9 @@ fn disagreements_of_state(setup: &Setup) -> Vec<String> {
     ids.iter()
         .enumerate()
         .filter_map(|(cloth, &id)| {
-            same_bits("current", snapshot.current(id), engine.current(nth_cloth(cloth))).err()
+            same_bits("current", snapshot.current(id), engine.current(nth_cloth(cloth)))
+                .err()
+                .map(|difference| difference.to_string())
         })
         .collect()
 }
@@ -680,7 +692,7 @@ fn settings_out_of_range_are_refused() {
     let mut engine = ReferenceEngine::new();
     let wrong = ClothContactSolver { iterations: 0, ..ClothContactSolver::default() };
     assert!(engine.set_cloth_contact_solver(wrong).is_err());
-    assert_eq!(engine.cloth_collision(), ClothContactSolver::default());
+    assert_eq!(engine.cloth_contact_solver(), ClothContactSolver::default());
     let mut cloth = sheet(3, 0.1, 0.0, -0.1);
     assert!(engine.add(cloth.clone()).is_err());
     cloth.config.cloth_collision.distance = Some(f32::NAN);

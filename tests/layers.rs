@@ -5,7 +5,7 @@ use poplin_gpu::EngineOptions;
 use poplin_host::Engine as _;
 use poplin_measure::metrics::stretch_strain;
 use poplin_measure::separation::between;
-use poplin_model::{Cloth, ClothContactSolver, Colliders, Frame, Mesh};
+use poplin_model::{Cloth, ClothContactSolver, Frame, Mesh, Shape};
 use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::{headless, is_strict};
 use poplin_testkit::compare::same_bits;
@@ -32,7 +32,7 @@ fn sheet(layer: usize, columns: u32) -> Cloth {
     cloth.config.solver.as_pbd_mut().unwrap().frequency = 600.0;
     cloth.config.contact.friction = 1.0;
     cloth.config.cloth_collision.distance = Some(DISTANCE);
-    cloth.colliders = Colliders { spheres: vec![[0.0, 0.0, 0.0, RADIUS]], ..Colliders::default() };
+    cloth.colliders.add(Shape::sphere(RADIUS)).unwrap();
     cloth
 }
 

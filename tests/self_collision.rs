@@ -3,8 +3,8 @@
 
 use poplin::cook::{CookOptions, Tethers, cook};
 use poplin::model::{
-    Cloth, ClothConfig, Colliders, Frame, Mesh, Pbd, PbdPhase, Phases,
-    SELF_COLLISION_REST_FRACTION, Solver, Xpbd, XpbdPhase,
+    Cloth, ClothConfig, Frame, Mesh, Pbd, PbdPhase, Phases, Plane, SELF_COLLISION_REST_FRACTION, Xpbd, XpbdPhase,
+    Solver, Sphere,
 };
 use poplin::{Backend, Simulation};
 use poplin_host::Engine as _;
@@ -390,9 +390,8 @@ fn over_a_ball(side: u32) -> Cloth {
     let mut cloth = cook(&Mesh::grid(side, side, 1.0, 1.0), &options).unwrap().into_cloth();
     let w = (side * side) as f32 / 0.2;
     cloth.particles.iter_mut().for_each(|p| *p = [p[0] - 0.5, 0.5, p[2] - 0.5, w]);
-    let (spheres, planes) = (vec![[0.0, 0.2, 0.0, 0.2]], vec![[0.0, 1.0, 0.0, 0.0]]);
-    cloth.colliders =
-        Colliders { spheres, planes, convexes: vec![vec![0]], ..Colliders::default() };
+    cloth.colliders.add(Sphere { center: [0.0, 0.2, 0.0], radius: 0.2 }).unwrap();
+    cloth.colliders.add(Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 }).unwrap();
     cloth.config.thickness = 0.01;
     cloth.config.contact.friction = 0.3;
     cloth

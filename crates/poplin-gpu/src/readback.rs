@@ -5,11 +5,11 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use futures_intrusive::channel::shared::{OneshotReceiver, oneshot_channel};
-use poplin_host::{ClothId, NoSuchCloth, State, StatePart};
-use poplin_layout::{Feedback, body_impulses};
+use poplin_host::{ClothId, FrameBodies, NoSuchCloth, State, StatePart};
+use poplin_layout::Feedback;
 
 use crate::engine::FEEDBACK_BYTES;
-use crate::{Engine, GpuError};
+use crate::{Engine, GpuError, ReadbackError};
 
 /// A staging buffer for the state of cloths, to be used again and again.
 ///
@@ -29,6 +29,7 @@ struct Member {
     particles: Range<u32>,
     feedback: u32,
     impulse_rows: Range<u32>,
+    bodies: FrameBodies,
     skipped_frames: u32,
 }
 
@@ -56,12 +57,13 @@ impl Sections {
 }
 
 fn member(engine: &Engine, id: ClothId) -> Result<Member, NoSuchCloth> {
-    let (impulse_rows, skipped_frames) = engine.last_frame(id)?;
+    let (impulse_rows, bodies, skipped_frames) = engine.last_frame(id)?;
     Ok(Member {
         id,
         particles: engine.particle_range(id)?,
         feedback: engine.feedback_slot(id)?,
         impulse_rows,
+        bodies,
         skipped_frames,
     })
 }
@@ -180,12 +182,9 @@ impl Readback {
     pub async fn read(&mut self) -> Result<State, GpuError> {
         self.request();
         if let Some(mapping) = &self.mapping {
-            let result = mapping
-                .receive()
-                .await
-                .ok_or_else(|| GpuError::Readback("the device is gone".to_owned()))?;
+            let result = mapping.receive().await.ok_or(ReadbackError::NoAnswer)?;
             self.mapping = None;
-            result.map_err(|error| GpuError::Readback(error.to_string()))?;
+            result.map_err(ReadbackError::from)?;
         }
         self.take()
     }
@@ -194,9 +193,7 @@ impl Readback {
     fn take(&mut self) -> Result<State, GpuError> {
         let Some(staging) = &self.staging else { return Ok(State::default()) };
         let state = {
-            let view = staging
-                .get_mapped_range(..)
-                .map_err(|error| GpuError::Readback(error.to_string()))?;
+            let view = staging.get_mapped_range(..).map_err(ReadbackError::from)?;
             state_of(&view, &self.members)
         };
         staging.unmap();
@@ -221,7 +218,7 @@ fn state_of(bytes: &[u8], members: &[Member]) -> State {
             particle_count: member.particles.len(),
             feedback,
             skipped_frames: member.skipped_frames,
-            body_impulses: body_impulses(rows, &feedback),
+            body_impulses: member.bodies.impulses(rows, &feedback),
         }
     });
     State::new(bytemuck::pod_collect_to_vec(current), bytemuck::pod_collect_to_vec(previous), parts)

@@ -3,11 +3,12 @@
 use std::sync::OnceLock;
 
 use poplin_layout::{
-    BODY_ROWS, ClothPlacement, Feedback, FrameArrays, InputOffsets, NO_OFFSET, Stage, StageMask,
-    pack_cloth_parameters, stage_scratch_len,
+    BODY_ROWS, ClothPlacement, Feedback, FrameArrays, InputOffsets, NO_OFFSET, STAGES, Stage,
+    StageMask, pack_cloth_parameters, stage_scratch_len,
 };
-use poplin_model::{Cloth, FiberSolver, Frame, ModelError, Phase, Solver};
+use poplin_model::{Cloth, ColliderSet, FiberSolver, Frame, ModelError, Phase, Solver};
 
+use crate::colliders::{FrameBodies, SpaceMotion};
 use crate::self_collision::member_count;
 use crate::{
     FrameClock, FrameMotion, InterpolatedArray, LiveCloth, MAX_ITERATIONS_PER_FRAME,
@@ -130,7 +131,24 @@ impl HostCloth {
         Ok(previous)
     }
 
-    /// Where the kernel leaves the impulses on bodies in the cloth's scratch; [`body_impulses`](poplin_layout::body_impulses) reads them.
+    /// Takes over what has changed of the cloth's own colliders and of `world`, those of the engine, for a frame of `dt`
+    /// seconds. Call before anything is asked for a frame.
+    ///
+    /// # Errors
+    /// [`ModelError::MeshesOfBodies`]; the cloth keeps what it met before.
+    pub fn update_colliders(&mut self, world: &ColliderSet, dt: f32) -> Result<(), ModelError> {
+        let motion = SpaceMotion { start: self.live.pose(), target: self.live.target_pose(), dt };
+        let LiveCloth { cloth, colliders, is_woken, .. } = &mut self.live;
+        *is_woken |= colliders.update(&cloth.colliders, world, cloth.collider_groups, motion)?;
+        Ok(())
+    }
+
+    /// The bodies whose impulses the next frame reports.
+    pub fn frame_bodies(&self) -> FrameBodies {
+        self.live.colliders.frame_bodies()
+    }
+
+    /// Where the kernel leaves the impulses on bodies in the cloth's scratch; [`FrameBodies::impulses`] reads them.
     pub fn body_rows(&self) -> std::ops::Range<u32> {
         let begin = self.stage_scratch_len
             + self.live.colliders.impulse_begin(self.live.cloth.particle_count() as u32);
@@ -157,10 +175,9 @@ impl HostCloth {
             || !self.live.cloth.particle_accelerations.is_empty()
     }
 
-    /// Brings the inputs up to date and gives the vec4 that they take in `input_pool`. More than in the last frame means a
+    /// Lays out the inputs and returns the vec4 that they take in `input_pool`; call after [`HostCloth::update_colliders`]. More than in the last frame means a
     /// new layout: then everything is given again by [`HostCloth::take_inputs`].
     pub fn input_len(&mut self) -> u32 {
-        self.live.colliders.update();
         let before = self.input_lens;
         if self.has_particle_inputs() {
             self.input_lens[0] =
@@ -309,43 +326,39 @@ impl HostCloth {
 
     /// The stages that this cloth needs in its kernel; call after [`HostCloth::input_len`].
     pub fn stages(&self) -> StageMask {
-        let (config, colliders) = (&self.live.cloth.config, &self.live.colliders);
+        let needed = STAGES.iter().map(|row| row.stage).filter(|stage| self.needs(*stage));
+        needed.fold(StageMask(0), StageMask::with)
+    }
+
+    /// Whether a stage would do anything to this cloth.
+    fn needs(&self, stage: Stage) -> bool {
+        let live = &self.live;
+        let (config, colliders, fabric) = (&live.cloth.config, &live.colliders, &live.cloth.fabric);
         let has_fibers = |kind| self.solved_phases().any(|(_, (solver, _))| solver == kind);
-        let optional = [
-            (Stage::GaussSeidel, has_fibers(FiberSolver::GaussSeidel)),
-            (Stage::SemiImplicit, has_fibers(FiberSolver::SemiImplicit)),
-            (Stage::CyclicReduction, has_fibers(FiberSolver::CyclicReduction)),
-            (
-                Stage::Bend,
-                config.solver.bending_rigidity() > 0.0 && !self.live.cloth.fabric.bends.is_empty(),
-            ),
-            (Stage::Wind, config.air.acts()),
-            (Stage::Motion, self.live.motion_spheres.is_set() && config.motion.stiffness > 0.0),
-            (
-                Stage::Tether,
-                self.live.cloth.fabric.tethers_per_particle > 0 && config.tethers.stiffness > 0.0,
-            ),
-            (Stage::Separation, self.live.separation_spheres.is_set()),
-            (
-                Stage::SelfCollide,
-                self.live.self_collision.is_on() && config.self_collision.stiffness > 0.0,
-            ),
-            (Stage::CollideConvex, colliders.has_free_convexes()),
-            (Stage::CollideBox, colliders.has_free_boxes()),
-            (Stage::CollideTriangle, colliders.has_free_mesh()),
-            (Stage::CollideShape, colliders.has_free_shapes() && !config.contact.continuous),
-            (Stage::CollideContinuous, colliders.has_free_shapes() && config.contact.continuous),
-            (Stage::CollideBody, colliders.has_bodies() && !colliders.is_empty()),
-            (
-                Stage::VirtualParticles,
-                colliders.has_free_shapes() && !self.live.cloth.fabric.virtual_particles.is_empty(),
-            ),
-            (Stage::Sleep, config.sleep.threshold > 0.0),
-        ];
-        let always = [Stage::Integrate, Stage::Mass].into_iter();
-        let needed =
-            optional.into_iter().filter(|(_, is_needed)| *is_needed).map(|(stage, _)| stage);
-        always.chain(needed).fold(StageMask(0), StageMask::with)
+        match stage {
+            Stage::Integrate | Stage::Mass => true,
+            Stage::GaussSeidel => has_fibers(FiberSolver::GaussSeidel),
+            Stage::SemiImplicit => has_fibers(FiberSolver::SemiImplicit),
+            Stage::CyclicReduction => has_fibers(FiberSolver::CyclicReduction),
+            Stage::Bend => config.solver.bending_rigidity() > 0.0 && !fabric.bends.is_empty(),
+            Stage::Wind => config.air.acts(),
+            Stage::Motion => live.motion_spheres.is_set() && config.motion.stiffness > 0.0,
+            Stage::Tether => fabric.tethers_per_particle > 0 && config.tethers.stiffness > 0.0,
+            Stage::Separation => live.separation_spheres.is_set(),
+            Stage::SelfCollide => {
+                live.self_collision.is_on() && config.self_collision.stiffness > 0.0
+            }
+            Stage::CollideConvex => colliders.has_free_convexes(),
+            Stage::CollideBox => colliders.has_free_boxes(),
+            Stage::CollideTriangle => colliders.has_free_mesh(),
+            Stage::CollideShape => colliders.has_free_shapes() && !config.contact.continuous,
+            Stage::CollideContinuous => colliders.has_free_shapes() && config.contact.continuous,
+            Stage::CollideBody => colliders.has_bodies() && !colliders.is_empty(),
+            Stage::VirtualParticles => {
+                colliders.has_free_shapes() && !fabric.virtual_particles.is_empty()
+            }
+            Stage::Sleep => config.sleep.threshold > 0.0,
+        }
     }
 
     /// Whether the backend reported the cloth asleep and nothing has woken it since: it need not be dispatched.
@@ -431,6 +444,7 @@ impl HostCloth {
         self.live.motion_spheres.end_frame();
         self.live.separation_spheres.end_frame();
         self.live.colliders.end_frame(steps.is_some());
+        self.live.cloth.colliders.end_frame();
     }
 }
 

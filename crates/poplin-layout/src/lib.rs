@@ -16,6 +16,7 @@ mod iterations;
 mod memory_tier;
 mod motion;
 mod phases;
+mod schedule;
 mod sleep;
 mod stages;
 mod step_scale;
@@ -40,7 +41,7 @@ pub mod pools {
 
 pub use air::AirParameters;
 pub use bending::BendingParameters;
-pub use body_rows::{body_impulses, chunk_count};
+pub use body_rows::chunk_count;
 pub use constants::*;
 pub use contact_types::{CONTACT_STRUCTS, ContactCloth, ContactParameters};
 pub use fabric_pool::{FabricOffsets, groups_by_member, pack_fabric, stage_scratch_len};
@@ -51,8 +52,11 @@ pub use iterations::IterationConstants;
 pub use memory_tier::{MIN_GRID_CELLS, MemoryTier};
 pub use motion::{MotionParameters, SeparationParameters};
 pub use phases::PhaseConstants;
+pub use schedule::{
+    Barrier, Fence, ITERATION, Items, Repeat, SIMULATION, ScheduleEvent, Step, schedule_events,
+};
 pub use sleep::SleepParameters;
-pub use stages::{Stage, StageMask};
+pub use stages::{Memory, Oracle, STAGES, Stage, StageMask, StageRow, TASKS, Task};
 pub use step_scale::StepScale;
 pub use tethers::TetherParameters;
 pub use types::{

@@ -8,7 +8,9 @@ pub mod depth;
 pub mod entanglement;
 pub mod metrics;
 pub mod separation;
+pub mod shape_arrays;
 pub mod stage_case;
+#[cfg(feature = "stages")]
 pub mod stage_runner;
 pub mod strain;
 pub mod tangle;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{ModelError, check_finite, check_indices, check_range};
-use crate::{ClothConfig, Colliders, Fabric, FiberSolver, Pose};
+use crate::{ClothConfig, ColliderSet, Fabric, FiberSolver, InteractionGroups, Pose};
 
 /// One simulated cloth. Cloths cut from one [`Fabric`] share it.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,8 +30,10 @@ pub struct Cloth {
     /// The phases in solving order, as indices into [`Fabric::phases`]. A phase may stand in it several times; one that does not
     /// is not solved. How their edges respond is part of the [`crate::Solver`].
     pub phase_order: Vec<u32>,
-    /// What the cloth collides with, as it stands at the start.
-    pub colliders: Colliders,
+    /// Its own colliders, in its local space and moving with it; those of the simulation are in the world.
+    pub colliders: ColliderSet,
+    /// Which colliders it meets (default: all).
+    pub collider_groups: InteractionGroups,
 }
 
 impl Cloth {
@@ -48,7 +50,8 @@ impl Cloth {
             pose: Pose::default(),
             config: ClothConfig::default(),
             phase_order,
-            colliders: Colliders::default(),
+            colliders: ColliderSet::default(),
+            collider_groups: InteractionGroups::default(),
         }
     }
 
@@ -88,7 +91,6 @@ impl Cloth {
         self.validate_self_collision_indices(&self.self_collision_indices)?;
         self.config.validate()?;
         self.pose.validate()?;
-        self.colliders.validate()?;
         self.validate_phase_order(&self.phase_order)?;
         self.validate_config(&self.config)?;
         self.fabric.validate_sets(|particle| self.particles[particle as usize][3])

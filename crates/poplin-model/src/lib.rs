@@ -3,23 +3,30 @@
 //! A [`Mesh`] is cooked (crate `poplin-cook`) into a [`Fabric`]; a [`Cloth`] is a fabric with particles and settings;
 //! a [`Frame`] is what changes from one simulated frame to the next. Everything here is plain fields with a
 //! `validate()` that names what is wrong, where, and the limit. Units are SI; inverse masses are 1/kg, 0 = pinned.
-#![warn(missing_docs)]
 
+mod arena;
 mod cloth;
 mod cloth_contact_solver;
-mod colliders;
+mod collider_set;
 mod config;
 mod error;
 mod fabric;
 mod first_fit;
 mod frame;
+mod interaction_groups;
 mod lane_cost;
 mod mesh;
+mod placement;
 mod pose;
+mod rigid_body;
+mod shape;
 
 pub use cloth::Cloth;
 pub use cloth_contact_solver::ClothContactSolver;
-pub use colliders::{BodyImpulse, Colliders, MAX_BODIES, MAX_SHAPES, Parallelepiped, RigidBody};
+pub use collider_set::{
+    BodyId, Collider, ColliderId, ColliderMotion, ColliderSet, ColliderStamps, MAX_BODIES,
+    MAX_SHAPES, ShapeKind,
+};
 pub use config::{
     Air, ClothCollision, ClothConfig, Contact, FiberSolver, Inertia, MAX_SUBSTEPS,
     MotionConstraints, Pbd, PbdPhase, Phases, SELF_COLLISION_REST_FRACTION, SelfCollision, Sleep,
@@ -29,9 +36,13 @@ pub use error::{ModelError, check_finite};
 pub use fabric::{Bend, Fabric, Phase, PhaseKind, VirtualParticle};
 pub use first_fit::FirstFitSets;
 pub use frame::Frame;
+pub use interaction_groups::InteractionGroups;
 pub use lane_cost::LaneCost;
 pub use mesh::Mesh;
+pub use placement::{Placement, Rigid};
 pub use pose::Pose;
+pub use rigid_body::{BodyImpulse, RigidBody};
+pub use shape::{Capsule, Parallelepiped, Plane, Shape, Sphere, TriangleMesh};
 
 /// Largest particle count of one cloth: indices stay exact and buffers stay addressable.
 pub const MAX_PARTICLES: usize = 1 << 24;

@@ -12,8 +12,8 @@ use poplin_cook::{CookError, CookOptions, Direction, Tethers, cook};
 use poplin_host::FramePart;
 use poplin_layout::{Stage, StageMask};
 use poplin_model::{
-    Cloth, Colliders, Fabric, FiberSolver, Frame, Mesh, Pbd, PbdPhase, Phase, PhaseKind, Phases,
-    Solver,
+    Cloth, Fabric, FiberSolver, Frame, Mesh, Pbd, PbdPhase, Phase, PhaseKind, Phases, Solver,
+    Sphere,
 };
 use poplin_reference::{ReferenceEngine, Team};
 
@@ -140,6 +140,7 @@ fn with_frequency(mut cloth: Cloth, mix: Mix, frequency: u32) -> Cloth {
 
 /// A cloth at rest that gravity has moved for one step of 1/60 s: every particle but the pinned ones has fallen by g h^2 =
 /// 2.7 mm. Then only fibers are solved, iteration by iteration.
+#[derive(Debug)]
 pub struct FreeFall {
     engine: ReferenceEngine,
     fabric: Arc<Fabric>,
@@ -319,8 +320,8 @@ impl Swing {
             }
             SwingSolver::Xpbd => cloth.config.solver = Solver::xpbd(self.iterations),
         }
-        cloth.colliders =
-            Colliders { spheres: vec![[0.0, 0.5, 0.55, 0.25]], ..Colliders::default() };
+        let ball = Sphere { center: [0.0, 0.5, 0.55], radius: 0.25 };
+        cloth.colliders.add(ball).expect("the ball is valid");
         cloth
     }
 

@@ -3,7 +3,7 @@
 #[cfg(feature = "gpu")]
 use poplin_gpu::{Headless, HeadlessOptions, wgpu};
 use poplin_host::{ClothId, Engine, LiveCloth, ParticleMotion, State};
-use poplin_model::{Cloth, ClothContactSolver, Frame};
+use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Frame};
 #[cfg(feature = "cpu")]
 use poplin_reference::ReferenceEngine;
 
@@ -31,6 +31,9 @@ enum AnyEngine {
     Cpu(ReferenceEngine),
     #[cfg(feature = "gpu")]
     Gpu(Box<Headless>),
+    /// A build without backends has no engine.
+    #[cfg(not(any(feature = "cpu", feature = "gpu")))]
+    Neither(std::convert::Infallible),
 }
 
 /// Does the same on either engine.
@@ -41,6 +44,8 @@ macro_rules! on {
             AnyEngine::Cpu($engine) => $action,
             #[cfg(feature = "gpu")]
             AnyEngine::Gpu($engine) => $action,
+            #[cfg(not(any(feature = "cpu", feature = "gpu")))]
+            AnyEngine::Neither(never) => match *never {},
         }
     };
 }
@@ -263,9 +268,19 @@ impl Simulation {
         on!(&self.engine, engine => engine.ids())
     }
 
+    /// Colliders in world space, shared by all cloths.
+    pub fn colliders(&self) -> &ColliderSet {
+        on!(&self.engine, engine => engine.colliders())
+    }
+
+    /// The shared colliders, to add, move and remove some; changes act from the next frame on.
+    pub fn colliders_mut(&mut self) -> &mut ColliderSet {
+        on!(&mut self.engine, engine => engine.colliders_mut())
+    }
+
     /// How cloths collide with one another.
-    pub fn cloth_collision(&self) -> ClothContactSolver {
-        on!(&self.engine, engine => engine.cloth_collision())
+    pub fn cloth_contact_solver(&self) -> ClothContactSolver {
+        on!(&self.engine, engine => engine.cloth_contact_solver())
     }
 
     /// Sets how cloths collide with one another, from the next frame on; cloths take part by their

@@ -177,7 +177,7 @@ impl Contacts {
 
 impl Engine {
     /// How cloths collide with one another.
-    pub fn cloth_collision(&self) -> ClothContactSolver {
+    pub fn cloth_contact_solver(&self) -> ClothContactSolver {
         self.contacts.settings
     }
 
@@ -195,6 +195,7 @@ impl Engine {
         Ok(())
     }
 
+    #[cfg(feature = "testing")]
     /// Rows and lists of the last pass of collision between cloths, as the shaders have them, for tests.
     pub fn contact_buffers(&self) -> [&wgpu::Buffer; 2] {
         [self.contacts.rows.buffer(), self.contacts.entries.buffer()]
