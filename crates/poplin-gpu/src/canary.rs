@@ -2,8 +2,8 @@
 
 use poplin_shaders::{Kernel, compose};
 
-use crate::GpuError;
 use crate::headless::map_and_read;
+use crate::{GpuError, WrongValue};
 
 /// What the canaries found on a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,9 +11,9 @@ pub struct CanaryReport {
     /// Loop trips at which the driver stopped without a word; `None` if it ran all 100,000.
     pub loop_limit: Option<u64>,
     /// The NaN test judged every sample right.
-    pub nan: Result<(), String>,
+    pub nan: Result<(), WrongValue>,
     /// The prefix sums across barriers are right.
-    pub barrier: Result<(), String>,
+    pub barrier: Result<(), WrongValue>,
 }
 
 impl CanaryReport {
@@ -28,12 +28,9 @@ impl CanaryReport {
     /// [`GpuError::CanaryFailed`] with expected and got.
     pub fn check(&self, adapter: &str) -> Result<(), GpuError> {
         for (canary, verdict) in [("NaN", &self.nan), ("barrier", &self.barrier)] {
-            if let Err(message) = verdict {
-                return Err(GpuError::CanaryFailed {
-                    adapter: adapter.to_owned(),
-                    canary,
-                    message: message.clone(),
-                });
+            if let Err(source) = *verdict {
+                let adapter = adapter.to_owned();
+                return Err(GpuError::CanaryFailed { adapter, canary, source });
             }
         }
         Ok(())
@@ -66,11 +63,7 @@ pub fn run_canaries(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Canary
     let judged = run(device, queue, Kernel::CanaryNan, &bits, bits.len(), &[])?;
     let expected = samples
         .map(|value| u32::from(!value.is_finite() || value.abs() > poplin_model::MAX_COORDINATE));
-    let nan = if judged == expected {
-        Ok(())
-    } else {
-        Err(format!("for {samples:?} expected {expected:?}, got {judged:?}"))
-    };
+    let nan = compare(&expected, &judged);
 
     let lanes = 256u32.min(device.limits().max_compute_invocations_per_workgroup);
     let values: Vec<u32> = (0..lanes).map(|lane| lane * lane + 1).collect();
@@ -83,16 +76,26 @@ pub fn run_canaries(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Canary
         &[("LANES", f64::from(lanes))],
     )?;
     let mut total = 0;
-    let wrong = values.iter().zip(&sums).position(|(value, sum)| {
-        total += value;
-        total != *sum
-    });
-    let barrier = match wrong {
-        None => Ok(()),
-        Some(lane) => Err(format!("the prefix sum at lane {lane} of {lanes} is {}", sums[lane])),
-    };
+    let expected: Vec<u32> = values
+        .iter()
+        .map(|value| {
+            total += value;
+            total
+        })
+        .collect();
+    let barrier = compare(&expected, &sums);
     let loop_limit = (counted != wanted).then_some(u64::from(counted));
     Ok(CanaryReport { loop_limit, nan, barrier })
+}
+
+/// The first value that is not as expected; a missing one is zero.
+fn compare(expected: &[u32], actual: &[u32]) -> Result<(), WrongValue> {
+    let count = expected.len();
+    let pairs = expected.iter().zip(actual.iter().chain(std::iter::repeat(&0)));
+    match pairs.enumerate().find(|(_, (expected, actual))| expected != actual) {
+        None => Ok(()),
+        Some((index, (&expected, &actual))) => Err(WrongValue { index, count, expected, actual }),
+    }
 }
 
 fn run(

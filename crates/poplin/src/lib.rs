@@ -41,7 +41,17 @@
 //!
 //! - `gpu`: the wgpu backend ([`gpu`]).
 //! - `cpu`: the CPU backend ([`mod@reference`]).
-#![warn(missing_docs)]
+//!
+//! Off by default: `serde` lets settings be written and read; `testing` holds hooks of the tests and is no part of the API.
+#![cfg_attr(
+    not(any(feature = "cpu", feature = "gpu")),
+    expect(
+        unused_variables,
+        unused_imports,
+        dead_code,
+        reason = "a build without backends runs nothing"
+    )
+)]
 
 mod backend;
 mod error;
@@ -55,12 +65,16 @@ pub use error::Error;
 pub use reading::Reading;
 pub use simulation::{Simulation, SimulationOptions};
 
+#[doc(inline)]
 pub use poplin_cook as cook;
 #[cfg(feature = "gpu")]
+#[doc(inline)]
 pub use poplin_gpu as gpu;
 pub use poplin_host::{
     ClothId, ClothState, Engine, Feedback, HostError, LiveCloth, NoSuchCloth, ParticleMotion, State,
 };
+#[doc(inline)]
 pub use poplin_model as model;
 #[cfg(feature = "cpu")]
+#[doc(inline)]
 pub use poplin_reference as reference;
