@@ -3,8 +3,8 @@
 
 use poplin::cook::{CookOptions, Tethers, cook};
 use poplin::model::{
-    Cloth, ClothConfig, Frame, Mesh, Pbd, PbdPhase, Phases, Plane, SELF_COLLISION_REST_FRACTION, Xpbd, XpbdPhase,
-    Solver, Sphere,
+    Cloth, ClothConfig, Frame, Mesh, Pbd, PbdPhase, Phases, Plane, SELF_COLLISION_REST_FRACTION,
+    Solver, Sphere, Xpbd, XpbdPhase,
 };
 use poplin::{Backend, Simulation};
 use poplin_host::Engine as _;
