@@ -1,11 +1,13 @@
 //! The engine as a renderer embeds it, and what it refuses.
 
 use poplin_gpu::{
-    CanaryReport, Engine, EngineOptions, GpuError, Headless, Readback, run_canaries, wgpu,
+    CanaryReport, Engine, EngineOptions, GpuError, Headless, Readback, Subnormals, run_canaries,
+    run_canary_texts, wgpu,
 };
 use poplin_layout::MemoryTier;
 use poplin_model::{ClothConfig, Frame, PhaseConfig};
 use poplin_reference::ReferenceEngine;
+use poplin_shaders::Kernel;
 use poplin_testkit::adapter::{headless, is_strict};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::scenes::{hanging_sheet, random_cloth};
@@ -176,11 +178,33 @@ fn canaries_pass_or_say_what_must_be_split() {
 }
 
 #[test]
+fn indices_that_are_passed_as_floats_fail_the_canary_where_subnormals_are_flushed() {
+    let Some((device, queue)) = device() else { return };
+    // As an adapter that flushes would do to rows of floats.
+    let flush = "fn flush(x: f32) -> u32 { return select(0u, bitcast<u32>(x), abs(x) >= 1.17549435e-38); }\n";
+    let report = run_canary_texts(&device, &queue, |kernel, text| match kernel {
+        Kernel::CanarySubnormal => {
+            let as_float = "flush(bitcast<f32>(row.w)));";
+            assert!(text.contains("row.w);"));
+            flush.to_owned() + &text.replacen("row.w);", as_float, 1)
+        }
+        _ => text,
+    })
+    .unwrap();
+    assert_eq!(
+        report.check("this adapter").unwrap_err().to_string(),
+        "adapter this adapter failed the index canary: index 1 beside a position came back as 0"
+    );
+}
+
+#[test]
 fn a_failed_canary_refuses_the_adapter_with_the_reason() {
     let report = CanaryReport {
         loop_limit: None,
         nan: Ok(()),
         barrier: Err("the prefix sum at lane 3 of 256 is 7".to_owned()),
+        indices: Ok(()),
+        subnormals: Subnormals { are_passed: true, are_added: true },
     };
     let message = report.check("Acme 1").unwrap_err().to_string();
     assert_eq!(

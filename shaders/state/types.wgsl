@@ -235,7 +235,7 @@ struct IterationConstants {
     bias: vec4<f32>,
     /// Added to the position that becomes previous [m]; w unused.
     previous_bias: vec4<f32>,
-    /// Move of the frame against the wind [m]; w unused.
+    /// Move of the frame against the wind [m]; w: corners of a triangle, 3, a divisor that no compiler may see.
     wind: vec4<f32>,
 }
 

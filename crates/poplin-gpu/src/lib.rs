@@ -17,7 +17,7 @@ mod readback;
 mod requirements;
 
 pub use adapters::{AdapterReport, is_software, list_adapters};
-pub use canary::{CanaryReport, run_canaries};
+pub use canary::{CanaryReport, Subnormals, run_canaries, run_canary_texts};
 pub use engine::{ClothId, Engine, EngineOptions};
 pub use error::GpuError;
 pub use headless::{Headless, HeadlessOptions};

@@ -33,8 +33,8 @@ pub struct ClothPlacement {
 pub struct FrameArrays {
     /// One entry per dispatched cloth.
     pub cloth_frames: Vec<ClothFrame>,
-    /// Iteration, phase and turn constants.
-    pub frame_pool: Vec<[f32; 4]>,
+    /// Iteration, phase and turn constants, floats as their bits.
+    pub frame_pool: Vec<[u32; 4]>,
 }
 
 impl FrameArrays {
@@ -67,7 +67,7 @@ fn constants_of_iterations(
             velocity_scale: [kept[0] * ratio, kept[1] * ratio, kept[2] * ratio, share],
             bias: row(bias, iteration as f32 / count as f32),
             previous_bias: row(previous_bias, 0.0),
-            wind: row(wind, 0.0),
+            wind: row(wind, 3.0),
         };
         if let Some(rotation) = turn {
             (bias, previous_bias, wind) =
@@ -78,9 +78,12 @@ fn constants_of_iterations(
 }
 
 /// The columns of a turning frame's matrices: first iteration, other iterations, rotation.
-fn pack_turn(turn: &TurnConstants, pool: &mut Vec<[f32; 4]>) {
+fn pack_turn(turn: &TurnConstants, pool: &mut Vec<[u32; 4]>) {
     let mut push = |matrix: &DMat3| {
-        pool.extend([matrix.x_axis, matrix.y_axis, matrix.z_axis].map(|column| row(column, 0.0)))
+        pool.extend(
+            [matrix.x_axis, matrix.y_axis, matrix.z_axis]
+                .map(|column| row(column, 0.0).map(f32::to_bits)),
+        )
     };
     turn.first.iter().for_each(&mut push);
     turn.rest.iter().for_each(&mut push);

@@ -247,7 +247,7 @@ pub struct IterationConstants {
     pub bias: [f32; 4],
     /// Added to the position that becomes previous \[m\]; w unused.
     pub previous_bias: [f32; 4],
-    /// Move of the frame against the wind \[m\]; w unused.
+    /// Move of the frame against the wind \[m\]; w: corners of a triangle, 3, a divisor that no compiler may see.
     pub wind: [f32; 4],
 }
 

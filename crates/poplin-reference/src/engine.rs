@@ -39,8 +39,8 @@ struct CpuCloth {
     arrays: FrameArrays,
     current: Vec<[f32; 4]>,
     previous: Vec<[f32; 4]>,
-    scratch: Vec<[f32; 4]>,
-    inputs: Vec<[f32; 4]>,
+    scratch: Vec<[u32; 4]>,
+    inputs: Vec<[u32; 4]>,
     feedback: Feedback,
 }
 
@@ -58,8 +58,8 @@ impl CpuCloth {
         }
         let (input_len, scratch_len) =
             (self.host.input_len() as usize, self.host.scratch_len() as usize);
-        self.inputs.resize(input_len.max(self.inputs.len()), [0.0; 4]);
-        self.scratch.resize(scratch_len.max(self.scratch.len()), [0.0; 4]);
+        self.inputs.resize(input_len.max(self.inputs.len()), [0; 4]);
+        self.scratch.resize(scratch_len.max(self.scratch.len()), [0; 4]);
         let inputs = &mut self.inputs;
         self.host.take_inputs(|offset, values| {
             inputs[offset as usize..][..values.len()].copy_from_slice(values)
@@ -298,7 +298,7 @@ impl ReferenceEngine {
             !cloth.arrays.cloth_frames.is_empty() && rows.end as usize <= cloth.scratch.len();
         let rows =
             if is_there { &cloth.scratch[rows.start as usize..rows.end as usize] } else { &[] };
-        body_impulses(rows, &cloth.feedback)
+        body_impulses(bytemuck::cast_slice(rows), &cloth.feedback)
     }
 
     /// Faults and counters.

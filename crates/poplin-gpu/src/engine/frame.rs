@@ -118,7 +118,7 @@ impl Engine {
         }
         let cloth = &mut self.cloths[index];
         let (bytes, copies) = (&mut self.upload_bytes, &mut self.copies);
-        let mut upload = |to_particles: bool, destination: u64, values: &[[f32; 4]]| {
+        let mut upload = |to_particles: bool, destination: u64, values: &[[u32; 4]]| {
             let (source, len) = (bytes.len() as u64, 16 * values.len() as u64);
             bytes.extend_from_slice(cast_slice(values));
             match copies.last_mut() {
@@ -133,7 +133,7 @@ impl Engine {
         };
         let particles = 16 * u64::from(cloth.placement.particle_begin);
         for (particle, value) in cloth.host.take_writes() {
-            upload(true, particles + 16 * u64::from(particle), &[value]);
+            upload(true, particles + 16 * u64::from(particle), cast_slice(&[value]));
         }
         let inputs = 16 * u64::from(cloth.placement.input_begin);
         cloth

@@ -2,6 +2,7 @@
 
 mod tree;
 
+use bytemuck::cast_slice;
 use poplin_model::{BodyImpulse, ClothConfig, Colliders, ModelError, Parallelepiped, RigidBody};
 
 use crate::fabric_pool::groups_by_member;
@@ -38,15 +39,15 @@ pub fn body_impulses(rows: &[[f32; 4]], feedback: &Feedback) -> Vec<BodyImpulse>
     rows.as_chunks().0.iter().filter(|_| is_simulated).map(impulse).collect()
 }
 
-/// Rows that do not change from frame to frame, and whether they were uploaded.
+/// Rows that do not change from frame to frame, floats as their bits, and whether they were uploaded.
 #[derive(Debug, Clone, Default)]
 struct Rows {
-    rows: Vec<[f32; 4]>,
+    rows: Vec<[u32; 4]>,
     is_changed: bool,
 }
 
 impl Rows {
-    fn set(&mut self, rows: Vec<[f32; 4]>) {
+    fn set(&mut self, rows: Vec<[u32; 4]>) {
         self.is_changed |= rows != self.rows;
         self.rows = rows;
     }
@@ -116,8 +117,8 @@ fn pad([x, y, z]: [f32; 3]) -> [f32; 4] {
     [x, y, z, 0.0]
 }
 
-fn numbers_row(numbers: [u32; 4]) -> [f32; 4] {
-    numbers.map(f32::from_bits)
+fn bits(row: [f32; 4]) -> [u32; 4] {
+    row.map(f32::to_bits)
 }
 
 impl HostColliders {
@@ -165,8 +166,7 @@ impl HostColliders {
     pub(crate) fn set_capsules(&mut self, capsules: &[[u32; 2]]) -> bool {
         let is_changed = self.colliders.capsules != capsules;
         if is_changed {
-            self.capsule_rows
-                .set(capsules.iter().map(|&[a, b]| numbers_row([a, b, 0, 0])).collect());
+            self.capsule_rows.set(capsules.iter().map(|&[a, b]| [a, b, 0, 0]).collect());
             self.colliders.capsules = capsules.to_vec();
             self.needs_lists = true;
         }
@@ -198,8 +198,7 @@ impl HostColliders {
         let has_new_triangles = self.colliders.mesh_triangles != triangles;
         if has_new_triangles {
             self.colliders.mesh_triangles = triangles.to_vec();
-            self.triangle_rows
-                .set(triangles.iter().map(|&[a, b, c]| numbers_row([a, b, c, 0])).collect());
+            self.triangle_rows.set(triangles.iter().map(|&[a, b, c]| [a, b, c, 0]).collect());
             self.is_mesh_closed = is_closed(triangles);
             self.needs_triangle_tree = true;
             self.has_new_mesh = true;
@@ -335,18 +334,20 @@ impl HostColliders {
             let [sphere, capsule] = [list(&spheres_of(body)), list(&body.capsules)];
             let [convex, shape] = [list(&body.convexes), list(&body.boxes)];
             let with = |[x, y, z]: [f32; 3], w: f32| [x, y, z, w];
-            rows.extend([
-                with(body.center, body.inverse_mass),
-                with(body.velocity, body.restitution),
-                with(body.angular_velocity, f32::from(u8::from(body.has_mesh))),
-            ]);
-            rows.extend(body.inverse_inertia.map(pad));
-            rows.push(numbers_row([sphere[0], sphere[1], capsule[0], capsule[1]]));
-            rows.push(numbers_row([convex[0], convex[1], shape[0], shape[1]]));
+            rows.extend(
+                [
+                    with(body.center, body.inverse_mass),
+                    with(body.velocity, body.restitution),
+                    with(body.angular_velocity, f32::from(u8::from(body.has_mesh))),
+                ]
+                .map(bits),
+            );
+            rows.extend(body.inverse_inertia.map(pad).map(bits));
+            rows.push([sphere[0], sphere[1], capsule[0], capsule[1]]);
+            rows.push([convex[0], convex[1], shape[0], shape[1]]);
         }
         numbers.resize(numbers.len().next_multiple_of(4), 0);
-        self.number_rows
-            .set(numbers.as_chunks::<4>().0.iter().map(|&four| numbers_row(four)).collect());
+        self.number_rows.set(numbers.as_chunks::<4>().0.to_vec());
         self.body_rows.set(rows);
     }
 
@@ -448,11 +449,11 @@ impl HostColliders {
     }
 
     /// Gives every part that changed, with its offset in the colliders' inputs \[vec4\].
-    pub(crate) fn take_changed(&mut self, mut give: impl FnMut(u32, &[[f32; 4]])) {
+    pub(crate) fn take_changed(&mut self, mut give: impl FnMut(u32, &[[u32; 4]])) {
         let begins = self.begins();
         let arrays = [&mut self.spheres, &mut self.planes, &mut self.boxes, &mut self.vertices];
         for (array, begin) in arrays.into_iter().zip(begins) {
-            array.take_changed(|offset, rows| give(begin + offset, rows));
+            array.take_changed(|offset, rows| give(begin + offset, cast_slice(rows)));
         }
         for (rows, begin) in self.static_rows().into_iter().zip(&begins[Part::Capsules as usize..])
         {
