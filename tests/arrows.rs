@@ -9,10 +9,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("poplin-cook", &["poplin-model"]),
     ("poplin-layout", &["poplin-model"]),
     ("poplin-shaders", &["poplin-layout", "naga"]),
-    ("poplin-reference", &["poplin-layout", "poplin-model"]),
-    ("poplin-gpu", &["poplin-model", "poplin-layout", "poplin-shaders", "wgpu"]),
-    ("poplin", &["poplin-model", "poplin-cook", "poplin-layout", "poplin-gpu", "poplin-reference"]),
+    ("poplin-host", &["poplin-model", "poplin-layout"]),
+    ("poplin-reference", &["poplin-host", "poplin-layout", "poplin-model"]),
+    ("poplin-gpu", &["poplin-model", "poplin-layout", "poplin-host", "poplin-shaders", "wgpu"]),
+    ("poplin", &["poplin-model", "poplin-cook", "poplin-host", "poplin-gpu", "poplin-reference"]),
     ("poplin-io", &["poplin-model"]),
+    ("poplin-measure", &["poplin", "poplin-model"]),
     (
         "poplin-testkit",
         &[
@@ -20,13 +22,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "poplin-model",
             "poplin-cook",
             "poplin-layout",
+            "poplin-host",
             "poplin-shaders",
             "poplin-reference",
             "poplin-gpu",
             "poplin-io",
+            "poplin-measure",
         ],
     ),
-    ("poplin-cli", &["poplin", "poplin-model", "poplin-cook", "poplin-io", "poplin-testkit"]),
+    ("poplin-cli", &["poplin", "poplin-model", "poplin-cook", "poplin-io", "poplin-measure"]),
     ("xtask", &[]),
 ];
 
@@ -36,8 +40,11 @@ const NEVER: &[(&str, &[&str])] = &[
     ("poplin-gpu", &["poplin-reference"]),
     ("poplin-model", &["wgpu", "naga"]),
     ("poplin-cook", &["wgpu", "naga"]),
-    ("poplin-layout", &["wgpu", "naga"]),
+    ("poplin-layout", &["wgpu", "naga", "poplin-host"]),
+    ("poplin-host", &["wgpu", "naga"]),
     ("poplin-io", &["poplin-gpu", "poplin-reference"]),
+    ("poplin-measure", &["poplin-testkit"]),
+    ("poplin-cli", &["poplin-testkit"]),
 ];
 
 fn is_watched(name: &str) -> bool {

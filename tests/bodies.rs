@@ -2,7 +2,8 @@
 
 use poplin::{Backend, ClothId, Simulation};
 use poplin_cook::{CookOptions, Tethers, cook};
-use poplin_layout::{FramePart, Stage, StageMask};
+use poplin_host::FramePart;
+use poplin_layout::{Stage, StageMask};
 use poplin_model::{BodyImpulse, Cloth, Colliders, Frame, Mesh, Parallelepiped, RigidBody};
 use poplin_reference::{ReferenceEngine, Team};
 use poplin_testkit::adapter::backends;

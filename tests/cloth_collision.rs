@@ -3,13 +3,13 @@
 
 use poplin_cook::{CookOptions, cook};
 use poplin_gpu::{ClothId, EngineOptions, Headless};
+use poplin_measure::separation::between;
 use poplin_model::{Cloth, ClothCollision, Frame, Mesh, Pose};
 use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::{headless, is_strict};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::loose_particles;
-use poplin_testkit::separation::between;
 
 /// One iteration.
 const STEP: Frame = Frame { dt: 1.0 / 300.0 };

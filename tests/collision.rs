@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use poplin_cook::{CookOptions, VirtualParticles, cook};
 use poplin_gpu::EngineOptions;
-use poplin_layout::{FramePart, Stage, StageMask};
+use poplin_host::FramePart;
+use poplin_layout::{Stage, StageMask};
 use poplin_model::{
     Cloth, Colliders, Fabric, Frame, Mesh, ModelError, Parallelepiped, Phase, PhaseKind, Pose,
     VirtualParticle,

@@ -149,8 +149,8 @@ fn a_frame_beyond_the_drivers_loop_limit_is_split_and_right() {
         return;
     };
     let cloth = hanging_sheet(24, 24);
-    let host = poplin_layout::HostCloth::new(cloth.clone()).unwrap();
-    let trips = poplin_layout::LoopTrips::new(&cloth.fabric, 32).of(&cloth.phase_configs, &host);
+    let host = poplin_host::HostCloth::new(cloth.clone()).unwrap();
+    let trips = poplin_host::LoopTrips::new(&cloth.fabric, 32).of(&cloth.phase_configs, &host);
     let frame = Frame { dt: 1.5 };
     let iterations = u64::from((frame.dt * cloth.config.solver_frequency) as u32);
     assert!(trips * iterations > 65_535, "{} trips would not reach the limit", trips * iterations);
@@ -261,7 +261,7 @@ fn colliders_that_come_and_grow_act_alike_on_both_backends() {
     let (vertices, triangles) =
         (vec![[-2.0, -0.2, -2.0], [0.5, -0.2, 4.0], [3.0, -0.2, -2.0]], vec![[0, 1, 2]]);
     for frame in 0..7 {
-        let change = |host: &mut poplin_layout::HostCloth| match frame {
+        let change = |host: &mut poplin_host::HostCloth| match frame {
             0 | 6 => Ok(()),
             1 => host.set_spheres(&[sphere(3)]),
             2 => host.set_spheres(&(0..9).map(sphere).collect::<Vec<_>>()),

@@ -2,12 +2,12 @@
 
 use poplin_cook::{CookOptions, cook};
 use poplin_gpu::EngineOptions;
+use poplin_measure::metrics::stretch_strain;
+use poplin_measure::separation::between;
 use poplin_model::{Cloth, ClothCollision, Colliders, Frame, Mesh};
 use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::{headless, is_strict};
 use poplin_testkit::compare::same_bits;
-use poplin_testkit::metrics::stretch_strain;
-use poplin_testkit::separation::between;
 
 /// Radius of the ball, whose center is the origin \[m\].
 const RADIUS: f32 = 0.2;

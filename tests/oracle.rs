@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use poplin_layout::{FramePart, Stage, StageMask, effective_stiffness, stiffness_to_log2};
+use poplin_host::FramePart;
+use poplin_layout::{Stage, StageMask, effective_stiffness, stiffness_to_log2};
 use poplin_model::{
     Bend, Cloth, Fabric, FiberSolver, Frame, Phase, PhaseConfig, PhaseKind, Pose, Solver,
 };

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use poplin::cook::{CookOptions, cook};
 use poplin::gpu::{Engine, EngineOptions, list_adapters, wgpu};
 use poplin::model::{Frame, Mesh};
-use poplin_layout::{MemoryTier, Stage, TierLimits};
+use poplin_host::TierLimits;
+use poplin_layout::{MemoryTier, Stage};
 
 /// What holds each stage in `f64`: functions in `crates/poplin-reference/src/oracle`, or why there is none.
 const ORACLES: &[(Stage, Result<&[&str], &str>)] = &[

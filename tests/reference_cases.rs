@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use poplin::{Backend, SimulationOptions};
+use poplin_measure::case::Case;
+use poplin_measure::conform::run_case;
+use poplin_measure::stage_case::StageCase;
+use poplin_measure::stage_runner::run_stages;
 use poplin_testkit::adapter::backends;
-use poplin_testkit::case::Case;
-use poplin_testkit::conform::run_case;
-use poplin_testkit::stage_case::StageCase;
-use poplin_testkit::stage_runner::run_stages;
 
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/cases")

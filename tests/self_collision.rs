@@ -7,13 +7,12 @@ use poplin::model::{
     Solver,
 };
 use poplin::{Backend, ClothId, Simulation};
-use poplin_layout::{
-    FramePart, MIN_GRID_CELLS, Stage, StageMask, effective_stiffness, stiffness_to_log2,
-};
+use poplin_host::FramePart;
+use poplin_layout::{MIN_GRID_CELLS, Stage, StageMask, effective_stiffness, stiffness_to_log2};
+use poplin_measure::entanglement::EntanglementCounter;
+use poplin_measure::metrics::stretch_strain;
 use poplin_reference::oracle::{Apartness, Member, push_apart};
 use poplin_reference::{HostCloth, ReferenceEngine, Team, bucket_of_cell};
-use poplin_testkit::entanglement::EntanglementCounter;
-use poplin_testkit::metrics::stretch_strain;
 use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::loose_particles as loose;
 

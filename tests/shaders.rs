@@ -2,10 +2,11 @@
 
 use std::mem::{offset_of, size_of};
 
+use poplin_host::TierLimits;
 use poplin_layout::{
     CELL_STRIDES, CONTACT_LANES, ClothFrame, ColliderFrame, ContactCloth, ContactParameters,
     DispatchParameters, Feedback, IterationConstants, MemoryTier, PhaseConstants, SCAN_BLOCK,
-    SelfCollisionFrame, Stage, StageMask, TierLimits,
+    SelfCollisionFrame, Stage, StageMask,
 };
 use poplin_shaders::{
     Kernel, OverrideValues, compose, compose_with, lint, parse, source, struct_layouts,

@@ -5,10 +5,10 @@ use std::path::Path;
 use anyhow::anyhow;
 use poplin::gpu::{Headless, HeadlessOptions};
 use poplin::{Backend, SimulationOptions};
-use poplin_testkit::case::{Case, CaseError};
-use poplin_testkit::conform::{CaseVerdict, SnapshotVerdict, run_case};
-use poplin_testkit::stage_case::StageCase;
-use poplin_testkit::stage_runner::{StageVerdict, run_stages};
+use poplin_measure::case::{Case, CaseError};
+use poplin_measure::conform::{CaseVerdict, SnapshotVerdict, run_case};
+use poplin_measure::stage_case::StageCase;
+use poplin_measure::stage_runner::{StageVerdict, run_stages};
 
 use crate::args::{ConformArgs, ConformBackend};
 use crate::failure::{Exit, Failure, OrFail, complain};

@@ -1,6 +1,7 @@
 //! Which adapters a machine has.
 
-use poplin_layout::{MemoryTier, TierLimits};
+use poplin_host::TierLimits;
+use poplin_layout::MemoryTier;
 
 use crate::requirements::{required_limits, tier_limits};
 

@@ -1,6 +1,6 @@
 //! What the engine wants from an adapter.
 
-use poplin_layout::TierLimits;
+use poplin_host::TierLimits;
 
 use crate::GpuError;
 

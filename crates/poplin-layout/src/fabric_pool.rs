@@ -52,7 +52,7 @@ pub struct FabricOffsets {
 
 /// Vec4 of scratch that the stages of a fabric need: tether anchors, wind impulses and the rows of the fibers of a set do not
 /// live at the same time.
-pub(crate) fn stage_scratch_len(fabric: &Fabric) -> u32 {
+pub fn stage_scratch_len(fabric: &Fabric) -> u32 {
     // Cyclic reduction reads one half of its rows and writes the other.
     (2 * widest_set_edges(fabric)).max(anchors(fabric).len().max(fabric.triangles.len()) as u32)
 }
@@ -191,10 +191,7 @@ fn virtual_sets(fabric: &Fabric) -> VirtualSets {
 
 /// First entry of each member, `[member_count + 1]`, then the groups of every member in ascending order: of particles their
 /// triangles, so that vertices gather what triangles give them and no order of threads can matter; of spheres their capsules.
-pub(crate) fn groups_by_member<const N: usize>(
-    member_count: usize,
-    groups: &[[u32; N]],
-) -> Vec<u32> {
+pub fn groups_by_member<const N: usize>(member_count: usize, groups: &[[u32; N]]) -> Vec<u32> {
     let mut table = vec![0; member_count + 1];
     for &member in groups.as_flattened() {
         table[member as usize + 1] += 1;

@@ -4,11 +4,9 @@ use bytemuck::cast_slice;
 use glam::{DMat3, DVec3};
 use poplin_model::{Cloth, FiberSolver, PhaseConfig};
 
-use crate::frame_motion::{FrameVelocities, MotionConstants, TurnConstants, motion_constants};
-use crate::host::InputOffsets;
 use crate::{
-    ClothFrame, FabricOffsets, FrameSteps, IterationConstants, NO_OFFSET, PHASE_ROWS,
-    PhaseConstants, effective_stiffness, stiffness_to_log2,
+    ClothFrame, FabricOffsets, FrameSteps, InputOffsets, IterationConstants, MotionConstants,
+    NO_OFFSET, PHASE_ROWS, PhaseConstants, TurnConstants, effective_stiffness, stiffness_to_log2,
 };
 
 /// Where a cloth lives: fixed from when it is added, but for its inputs.
@@ -53,10 +51,9 @@ fn row(v: DVec3, w: f32) -> [f32; 4] {
 fn constants_of_iterations(
     steps: &FrameSteps,
     motion: &MotionConstants,
-    kept: [f32; 3],
 ) -> impl Iterator<Item = IterationConstants> {
     let count = steps.iteration_count;
-    let step_ratio = steps.step_ratio;
+    let (step_ratio, kept) = (steps.step_ratio, motion.kept);
     let (mut bias, mut previous_bias, mut wind) = (motion.bias, motion.previous_bias, motion.wind);
     let turn = motion.turn.map(|turn| turn.rotation);
     (0..count).map(move |iteration| {
@@ -147,7 +144,7 @@ pub fn pack_cloth_frame<'a>(
     phases: impl Iterator<Item = (&'a PhaseConfig, (FiberSolver, u32))>,
     placement: &ClothPlacement,
     inputs: &InputOffsets,
-    timing: Option<(&FrameSteps, &FrameVelocities)>,
+    timing: Option<(&FrameSteps, &MotionConstants)>,
     arrays: &mut FrameArrays,
 ) {
     let config = &cloth.config;
@@ -158,10 +155,8 @@ pub fn pack_cloth_frame<'a>(
 
     let iteration_begin = pool.len() as u32;
     let mut turn_begin = NO_OFFSET;
-    if let Some((steps, velocities)) = timing {
-        let kept = config.damping.map(|damping| 1.0 - effective(damping));
-        let motion = motion_constants(config, steps, velocities, kept);
-        for constants in constants_of_iterations(steps, &motion, kept) {
+    if let Some((steps, motion)) = timing {
+        for constants in constants_of_iterations(steps, motion) {
             pool.extend_from_slice(cast_slice(&[constants]));
         }
         if let Some(turn) = &motion.turn {

@@ -1,21 +1,14 @@
-//! Packs poplin cloths into flat, GPU-shaped buffers and computes per-frame constants, once, for both backends.
+//! Packs poplin cloths into flat, GPU-shaped buffers, once, for both backends: plain values in, rows out.
 //!
 //! The structs here are the Rust twins of `shaders/state/types.wgsl`; a test compares them field by field with what naga
 //! reads from the shader. What the buffers are and who writes them stands in [`pools`].
-#![warn(missing_docs)]
-
-mod clock;
-mod colliders;
-mod contacts;
+mod body_rows;
+mod contact_types;
 mod fabric_pool;
-mod frame_motion;
+mod frame_inputs;
 mod frame_pool;
-mod host;
-mod interpolated;
-mod part;
-mod self_collision;
+mod memory_tier;
 mod stages;
-mod tier;
 mod types;
 
 pub mod pools {
@@ -36,23 +29,13 @@ pub mod pools {
     //! a subnormal, which an adapter may flush to 0 (WGSL, "Floating Point Evaluation").
 }
 
-pub use clock::{FrameClock, FrameSteps, MAX_ITERATIONS_PER_FRAME, average_step};
-pub use colliders::{BODY_ROWS, CHUNK, CHUNK_ROWS, body_impulses, chunk_count};
-pub use contacts::{
-    CELL_STRIDES, CONTACT_LANES, ContactCloth, ContactFrame, ContactLens, ContactParameters,
-    SCAN_BLOCK, collides, takes_part,
-};
-pub use fabric_pool::{FabricOffsets, pack_fabric};
-pub use frame_motion::{
-    FrameMotion, FrameVelocities, MotionConstants, TurnConstants, motion_constants,
-};
+pub use body_rows::{BODY_ROWS, CHUNK, CHUNK_ROWS, body_impulses, chunk_count};
+pub use contact_types::{CELL_STRIDES, CONTACT_LANES, ContactCloth, ContactParameters, SCAN_BLOCK};
+pub use fabric_pool::{FabricOffsets, groups_by_member, pack_fabric, stage_scratch_len};
+pub use frame_inputs::{FrameSteps, InputOffsets, MotionConstants, TurnConstants};
 pub use frame_pool::{ClothPlacement, FrameArrays, pack_cloth_frame};
-pub use host::{HostCloth, InputOffsets};
-pub use interpolated::InterpolatedArray;
-pub use part::FramePart;
-pub use self_collision::{GRID_PARTS, MIN_GRID_CELLS};
+pub use memory_tier::{GRID_PARTS, MIN_GRID_CELLS, MemoryTier};
 pub use stages::{Stage, StageMask};
-pub use tier::{GridPlan, LANE_COUNTS, LoopTrips, MemoryTier, TierLimits, choose_lane_count};
 pub use types::{
     ClothFrame, ColliderFrame, DispatchParameters, Feedback, IterationConstants, NO_OFFSET,
     PHASE_ROWS, PhaseConstants, SelfCollisionFrame,

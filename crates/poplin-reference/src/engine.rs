@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use poplin_host::{ContactFrame, FramePart, HostCloth, takes_part};
 use poplin_layout::{
-    ClothPlacement, ContactCloth, ContactFrame, FabricOffsets, Feedback, FrameArrays, FramePart,
-    HostCloth, StageMask, body_impulses, pack_fabric, takes_part,
+    ClothPlacement, ContactCloth, FabricOffsets, Feedback, FrameArrays, StageMask, body_impulses,
+    pack_fabric,
 };
 use poplin_model::{BodyImpulse, Cloth, ClothCollision, Fabric, Frame, ModelError};
 use rayon::prelude::*;

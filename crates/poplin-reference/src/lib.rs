@@ -21,5 +21,6 @@ pub mod team;
 pub use engine::{NoSuchCloth, ReferenceEngine};
 pub use grid::bucket_of_cell;
 pub use memory::ClothMemory;
-pub use poplin_layout::HostCloth;
+pub use poplin_host::{FramePart, HostCloth};
+pub use poplin_layout::{Stage, StageMask};
 pub use team::{LaneOrder, StageFunction, Team, Work};

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use poplin_cook::{CookError, CookOptions, Direction, Tethers, cook};
-use poplin_layout::{FramePart, Stage, StageMask};
+use poplin_host::FramePart;
+use poplin_layout::{Stage, StageMask};
 use poplin_model::{
     Cloth, Colliders, Fabric, FiberSolver, Frame, Mesh, Phase, PhaseConfig, PhaseKind, Solver,
 };
 use poplin_reference::{ReferenceEngine, Team};
 
-use crate::metrics::{Strain, max_speed, stretch_strain, stretch_strains};
+use poplin_measure::metrics::{Strain, max_speed, stretch_strain, stretch_strains};
 
 /// Frames per second [1/s]; each is one step of [`FreeFall`].
 pub const FRAME_RATE: u32 = 60;

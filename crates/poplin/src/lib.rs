@@ -38,7 +38,7 @@ pub use state::State;
 pub use poplin_cook as cook;
 #[cfg(feature = "gpu")]
 pub use poplin_gpu as gpu;
-pub use poplin_layout::HostCloth;
+pub use poplin_host::HostCloth;
 pub use poplin_model as model;
 #[cfg(feature = "cpu")]
 pub use poplin_reference as reference;

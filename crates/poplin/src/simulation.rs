@@ -2,7 +2,7 @@
 
 #[cfg(feature = "gpu")]
 use poplin_gpu::{Headless, HeadlessOptions};
-use poplin_layout::HostCloth;
+use poplin_host::HostCloth;
 use poplin_model::{Cloth, ClothCollision, Frame};
 #[cfg(feature = "cpu")]
 use poplin_reference::ReferenceEngine;

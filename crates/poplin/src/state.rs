@@ -1,6 +1,6 @@
 //! The state of all cloths at one moment.
 
-use poplin_layout::Feedback;
+use poplin_host::Feedback;
 use poplin_model::BodyImpulse;
 
 use crate::ClothId;

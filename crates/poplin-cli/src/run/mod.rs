@@ -1,14 +1,10 @@
 //! `poplin run`: simulates a job and writes what came of it.
 
-mod depth;
 mod files;
 mod interrupt;
-mod measure;
 mod moments;
 mod record;
 mod summary;
-mod tangle;
-mod triangle_tree;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use poplin::{ClothId, Simulation, State};
+use poplin_measure::depth::{Depth, DepthField};
+use poplin_measure::strain::{Strain, StretchEdges, max_speed};
+use poplin_measure::tangle::{Tangle, TangleField, kept_distance};
 
-use super::depth::{Depth, DepthField};
 use super::files::{GarmentFiles, create_folder};
-use super::measure::{Strain, StretchEdges, max_speed};
 use super::moments::Moments;
-use super::tangle::{Tangle, TangleField, kept_distance};
 use crate::failure::{Failure, OrFail};
 use crate::garment::Garment;
 use crate::job::Job;

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use anyhow::Context;
 use poplin::BackendChoice;
+use poplin_measure::depth::Depth;
+use poplin_measure::strain::Strain;
+use poplin_measure::tangle::Tangle;
 use serde::Serialize;
 
-use super::depth::Depth;
-use super::measure::Strain;
 use super::record::{Findings, Outcome};
-use super::tangle::Tangle;
 use super::{Course, copy_count};
 use crate::cook::CookSummary;
 use crate::failure::{Failure, OrFail, complain};

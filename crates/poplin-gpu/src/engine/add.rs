@@ -3,10 +3,8 @@
 use super::{ClothId, Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::GpuError;
 use bytemuck::{bytes_of, cast_slice};
-use poplin_layout::{
-    ClothPlacement, Feedback, GridPlan, HostCloth, LoopTrips, MemoryTier, NO_OFFSET, Stage,
-    choose_lane_count, pack_fabric, takes_part,
-};
+use poplin_host::{GridPlan, HostCloth, LoopTrips, choose_lane_count, takes_part};
+use poplin_layout::{ClothPlacement, Feedback, MemoryTier, NO_OFFSET, Stage, pack_fabric};
 use poplin_model::Cloth;
 use poplin_shaders::OverrideValues;
 use std::sync::Arc;

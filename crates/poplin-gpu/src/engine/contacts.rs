@@ -5,9 +5,8 @@ use crate::GpuError;
 use crate::binding::{UNIFORM_STRIDE, bind_group, bind_group_layout, push_uniform};
 use crate::growable::GrowableBuffer;
 use bytemuck::cast_slice;
-use poplin_layout::{
-    CONTACT_LANES, ContactFrame, ContactParameters, FramePart, SCAN_BLOCK, takes_part,
-};
+use poplin_host::{ContactFrame, FramePart, takes_part};
+use poplin_layout::{CONTACT_LANES, ContactParameters, SCAN_BLOCK};
 use poplin_model::{ClothCollision, Frame};
 use poplin_shaders::{Kernel, compose};
 

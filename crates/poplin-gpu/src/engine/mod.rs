@@ -9,9 +9,10 @@ use crate::growable::GrowableBuffer;
 use crate::pipelines::Pipelines;
 use crate::requirements::{check_device, tier_limits};
 use bytemuck::cast_slice;
+use poplin_host::{HostCloth, LoopTrips, TierLimits};
 use poplin_layout::{
     ClothFrame, ClothPlacement, DispatchParameters, FabricOffsets, Feedback, FrameArrays,
-    HostCloth, LoopTrips, MemoryTier, TierLimits,
+    MemoryTier,
 };
 use poplin_model::Fabric;
 use poplin_shaders::OverrideValues;
@@ -28,7 +29,7 @@ pub struct ClothId(pub usize);
 pub struct EngineOptions {
     /// Puts every cloth in this tier, for tests and measurements; must fit. Default: the fastest that fits each cloth.
     pub tier: Option<MemoryTier>,
-    /// Lanes of every workgroup, for tests and measurements; one of [`poplin_layout::LANE_COUNTS`]. Default: by cloth.
+    /// Lanes of every workgroup, for tests and measurements; one of [`poplin_host::LANE_COUNTS`]. Default: by cloth.
     pub lane_count: Option<u32>,
     /// More usages of the particle buffer than STORAGE, VERTEX, COPY_SRC and COPY_DST. Default: none.
     pub particle_usages: wgpu::BufferUsages,

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
+use poplin_measure::metrics::Strain;
 use poplin_model::Cloth;
 use poplin_testkit::fibers::{FreeFall, Mix, hang};
-use poplin_testkit::metrics::Strain;
 
 use crate::table::{Table, percent};
 

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use poplin_layout::FrameSteps;
 use poplin_model::{ClothConfig, Solver};
 
 /// Most iterations of one frame: a typing error in a frequency must not look like a hang.
@@ -18,19 +19,6 @@ pub(crate) fn iteration_count(dt: f32, config: &ClothConfig) -> u32 {
             .min(MAX_ITERATIONS_PER_FRAME),
         Solver::Xpbd { substeps } => substeps,
     }
-}
-
-/// How a frame is cut into iterations.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct FrameSteps {
-    /// Number of iterations, at least 1.
-    pub iteration_count: u32,
-    /// Step of one iteration \[s\].
-    pub step: f32,
-    /// This frame's step over the last frame's: corrects the velocity in the first iteration.
-    pub step_ratio: f32,
-    /// Averaged squared step, the factor on gravity [s^2].
-    pub gravity_scale: f32,
 }
 
 /// What a cloth remembers of past frames to cut the next one.

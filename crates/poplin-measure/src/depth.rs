@@ -4,7 +4,7 @@ use glam::{DQuat, DVec3};
 use poplin_model::{Colliders, Parallelepiped, Pose};
 use serde::Serialize;
 
-use super::triangle_tree::TriangleTree;
+use crate::triangle_tree::TriangleTree;
 
 /// Depth \[m\] up to which a particle lies on a surface: rounding of `f32` and of the contact itself.
 const SKIN: f64 = 1e-5;
@@ -14,17 +14,17 @@ const SKIN_PER_METRE: f64 = 1e-6;
 
 /// Free particles inside colliders at one time, in world coordinates and double precision.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
-pub(super) struct Depth {
+pub struct Depth {
     /// Particles that are not pinned and finite.
-    pub(super) free_particles: usize,
+    pub free_particles: usize,
     /// Those deeper than a hundredth of a millimetre (more, far from the origin).
-    pub(super) particles_inside: usize,
+    pub particles_inside: usize,
     /// Of the deepest of them \[m\]; 0 if none is inside.
-    pub(super) deepest_m: f64,
+    pub deepest_m: f64,
 }
 
 /// Shapes that can tell how deep a point is in them.
-pub(super) struct DepthField {
+pub struct DepthField {
     spheres: Vec<[f64; 4]>,
     capsules: Vec<[usize; 2]>,
     planes: Vec<[f64; 4]>,
@@ -41,7 +41,7 @@ struct Slabs {
 
 impl Depth {
     /// Both together.
-    pub(super) fn and(self, other: Self) -> Self {
+    pub fn and(self, other: Self) -> Self {
         Self {
             free_particles: self.free_particles + other.free_particles,
             particles_inside: self.particles_inside + other.particles_inside,
@@ -52,7 +52,7 @@ impl Depth {
 
 impl DepthField {
     /// The field of valid colliders in the world.
-    pub(super) fn new(colliders: &Colliders) -> Self {
+    pub fn new(colliders: &Colliders) -> Self {
         let vertices: Vec<DVec3> =
             colliders.mesh_vertices.iter().map(|&vertex| vector(vertex)).collect();
         Self {
@@ -71,7 +71,7 @@ impl DepthField {
     }
 
     /// Measures particles in the local frame that stands at `pose`, inverse mass 0 = pinned.
-    pub(super) fn measure(&self, pose: Pose, particles: &[[f32; 4]]) -> Depth {
+    pub fn measure(&self, pose: Pose, particles: &[[f32; 4]]) -> Depth {
         let rotation = DQuat::from_array(pose.rotation.map(f64::from)).normalize();
         let mut depth = Depth::default();
         for &[x, y, z, inverse_mass] in particles {

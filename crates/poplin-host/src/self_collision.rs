@@ -1,23 +1,16 @@
 //! Inputs and constants of self collision.
 
-use poplin_model::Cloth;
-
-use crate::{
+use poplin_layout::{
     ClothPlacement, FrameSteps, NO_OFFSET, SelfCollisionFrame, effective_stiffness,
     stiffness_to_log2,
 };
+use poplin_model::Cloth;
 
 /// Vec4 of scratch per particle that takes part: the particle, its number, its contacts.
 const ROWS: u32 = 3;
 
 /// A grid cell is this much wider than the distance, so that rounding cannot part two particles by more than one cell.
 const CELL_MARGIN: f32 = 1.01;
-
-/// Fewest buckets of the grid: from here on no two of a cell's 27 neighbours share a bucket.
-pub const MIN_GRID_CELLS: u32 = 256;
-
-/// Parts into which the grid is cut to sum up its counts.
-pub const GRID_PARTS: u32 = 64;
 
 /// Numbers of one vec4.
 const PER_ROW: usize = 4;

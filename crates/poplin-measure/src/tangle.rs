@@ -2,30 +2,31 @@
 
 use glam::{Quat, Vec3};
 use poplin_model::{Cloth, Pose};
-use poplin_testkit::entanglement::EntanglementCounter;
 use serde::Serialize;
+
+use crate::entanglement::EntanglementCounter;
 
 /// More particles are not looked through: counting would take longer than simulating.
 const MAX_PARTICLES: usize = 200_000;
 
 /// Particles and triangles of cloths that came too close to each other, in one cloth or between two.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(super) struct Tangle {
+pub struct Tangle {
     /// Particle pairs closer than half the thinnest cloth that are not neighbours at rest.
-    pub(super) close_pairs: usize,
+    pub close_pairs: usize,
     /// Edges that go through a triangle.
-    pub(super) crossings: usize,
+    pub crossings: usize,
 }
 
 /// Distance at which a cloth keeps its particles from each other or from those of other cloths \[m\]; `None` if it does neither.
-pub(super) fn kept_distance(cloth: &Cloth) -> Option<f32> {
+pub fn kept_distance(cloth: &Cloth) -> Option<f32> {
     let [own, others] = cloth.contact_distances();
     Some(own.max(others)).filter(|&distance| distance > 0.0)
 }
 
 /// All cloths that keep apart, in one list.
 #[derive(Debug, Default)]
-pub(super) struct TangleField {
+pub struct TangleField {
     rest: Vec<[f32; 3]>,
     positions: Vec<[f32; 3]>,
     triangles: Vec<[u32; 3]>,
@@ -36,7 +37,7 @@ pub(super) struct TangleField {
 
 impl TangleField {
     /// Adds a cloth that keeps apart at `distance`, with its particles where they are now.
-    pub(super) fn add(&mut self, cloth: &Cloth, distance: f32, pose: Pose, particles: &[[f32; 4]]) {
+    pub fn add(&mut self, cloth: &Cloth, distance: f32, pose: Pose, particles: &[[f32; 4]]) {
         let thickness =
             if cloth.config.thickness > 0.0 { cloth.config.thickness } else { distance };
         self.thickness =
@@ -56,7 +57,7 @@ impl TangleField {
     }
 
     /// Counts; `None` if no cloth keeps apart, or too many particles do.
-    pub(super) fn measure(&self) -> Option<Tangle> {
+    pub fn measure(&self) -> Option<Tangle> {
         let is_asked = !self.ends.is_empty() && self.rest.len() <= MAX_PARTICLES;
         is_asked.then(|| {
             let counter = EntanglementCounter::new(&self.rest, &self.triangles, &self.ends);

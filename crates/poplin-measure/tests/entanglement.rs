@@ -1,7 +1,7 @@
 //! Close pairs and crossings against known counts and against all pairs, in integers.
 
+use poplin_measure::entanglement::{Entanglement, EntanglementCounter};
 use poplin_model::Mesh;
-use poplin_testkit::entanglement::{Entanglement, EntanglementCounter};
 use poplin_testkit::rng::Rng;
 
 /// A triangle in the plane `y = 0` whose inside holds (1, 0, 1).

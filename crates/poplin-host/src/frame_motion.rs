@@ -2,9 +2,10 @@
 //! that both backends get the same numbers.
 
 use glam::{DMat3, DQuat, DVec3};
+use poplin_layout::{
+    FrameSteps, MotionConstants, TurnConstants, effective_stiffness, stiffness_to_log2,
+};
 use poplin_model::{ClothConfig, ModelError, Pose};
-
-use crate::{FrameSteps, effective_stiffness, stiffness_to_log2};
 
 /// Where the frame is, where it goes, and how fast it went.
 #[derive(Debug, Clone)]
@@ -161,30 +162,6 @@ fn scaled_share(x: DVec3, scale: DVec3) -> f64 {
     scaled / (guarded(x) * scaled).sqrt()
 }
 
-/// Matrices of a turning frame: delta = bias + a * previous + b * current, columns first.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TurnConstants {
-    /// Factors of the first iteration, in which the velocity is corrected for a changed step.
-    pub first: [DMat3; 2],
-    /// Factors of the other iterations.
-    pub rest: [DMat3; 2],
-    /// Rotation of the local frame in one iteration, seen from it.
-    pub rotation: DMat3,
-}
-
-/// Constants of a frame that hold for the cloth as a whole.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct MotionConstants {
-    /// Added to the current position in the first iteration \[m\].
-    pub bias: DVec3,
-    /// Added to the position that becomes previous \[m\].
-    pub previous_bias: DVec3,
-    /// The frame's move against the wind in one iteration \[m\].
-    pub wind: DVec3,
-    /// Set if the frame turns or turned in the last frame.
-    pub turn: Option<TurnConstants>,
-}
-
 fn widen(values: [f32; 3]) -> DVec3 {
     DVec3::from_array(values.map(f64::from))
 }
@@ -199,11 +176,13 @@ pub fn motion_constants(
     config: &ClothConfig,
     steps: &FrameSteps,
     frame: &FrameVelocities,
-    kept: [f32; 3],
 ) -> MotionConstants {
     let h = f64::from(steps.step);
     let n = f64::from(steps.iteration_count);
     let exponent = config.stiffness_frequency * steps.step;
+    let kept = config
+        .damping
+        .map(|damping| 1.0 - effective_stiffness(stiffness_to_log2(damping), exponent));
     let to_local = frame.rotation.conjugate();
     let alpha = (n + 1.0) / (2.0 * n);
     let drag = effective(config.linear_drag, exponent);
@@ -214,7 +193,7 @@ pub fn motion_constants(
     let wind = to_local * (h * (frame.velocity - widen(config.wind_velocity)));
     let turns = frame.spin != DVec3::ZERO || frame.last_spin != DVec3::ZERO;
     let turn = turns.then(|| turn_constants(config, steps, frame, kept));
-    MotionConstants { bias, previous_bias, wind, turn }
+    MotionConstants { kept, bias, previous_bias, wind, turn }
 }
 
 fn turn_constants(

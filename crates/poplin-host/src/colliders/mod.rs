@@ -3,41 +3,16 @@
 mod tree;
 
 use bytemuck::cast_slice;
-use poplin_model::{BodyImpulse, ClothConfig, Colliders, ModelError, Parallelepiped, RigidBody};
+use poplin_layout::{
+    BODY_ROWS, CHUNK_ROWS, ColliderFrame, FrameSteps, chunk_count, groups_by_member,
+};
+use poplin_model::{ClothConfig, Colliders, ModelError, Parallelepiped, RigidBody};
 
-use crate::fabric_pool::groups_by_member;
-use crate::{ColliderFrame, Feedback, FrameSteps, InterpolatedArray};
+use crate::InterpolatedArray;
 use tree::{Bounds, Tree, bounds_of};
-
-/// Particles whose impulses on bodies are summed by one lane: [`chunk_count`].
-pub const CHUNK: u32 = 16;
-
-/// Rows that the kernel keeps for each body over a frame, in front of the rows of the chunks.
-pub const BODY_ROWS: u32 = 3;
-
-/// Rows that each chunk of particles has for each body.
-pub const CHUNK_ROWS: u32 = 2;
-
-/// Chunks of [`CHUNK`] particles.
-pub fn chunk_count(particle_count: u32) -> u32 {
-    particle_count.div_ceil(CHUNK)
-}
 
 /// A way that no particle's clearance outlasts \[m\].
 const JUMP: f32 = 1e30;
-
-/// The impulses of a frame on bodies, from the rows that the kernel left ([`crate::HostCloth::body_rows`]); none if the cloth
-/// was not simulated, because it sleeps or is frozen.
-pub fn body_impulses(rows: &[[f32; 4]], feedback: &Feedback) -> Vec<BodyImpulse> {
-    let xyz = |[x, y, z, _]: [f32; 4]| [x, y, z];
-    let impulse = |[linear, angular, _]: &[[f32; 4]; BODY_ROWS as usize]| BodyImpulse {
-        linear: xyz(*linear),
-        angular: xyz(*angular),
-        contact_count: linear[3] as u32,
-    };
-    let is_simulated = feedback.is_asleep == 0 && feedback.fault_count == 0;
-    rows.as_chunks().0.iter().filter(|_| is_simulated).map(impulse).collect()
-}
 
 /// Rows that do not change from frame to frame, floats as their bits, and whether they were uploaded.
 #[derive(Debug, Clone, Default)]

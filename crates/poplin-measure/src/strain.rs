@@ -5,23 +5,23 @@ use serde::Serialize;
 
 /// Strain of the stretch edges of a cloth: `|length / rest - 1|`.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
-pub(super) struct Strain {
+pub struct Strain {
     /// The largest.
-    pub(super) max: f32,
+    pub max: f32,
     /// The 99th percentile.
-    pub(super) p99: f32,
+    pub p99: f32,
 }
 
 impl Strain {
     /// The worse of both, number by number; NaN is worst.
-    pub(super) fn worse(self, other: Self) -> Self {
+    pub fn worse(self, other: Self) -> Self {
         let worse = |a: f32, b: f32| if a.total_cmp(&b).is_ge() { a } else { b };
         Self { max: worse(self.max, other.max), p99: worse(self.p99, other.p99) }
     }
 }
 
 /// The stretch edges of a fabric, ready to be measured every frame.
-pub(super) struct StretchEdges {
+pub struct StretchEdges {
     /// Ends and the inverse of the rest length [1/m].
     edges: Vec<([u32; 2], f32)>,
     strains: Vec<f32>,
@@ -29,7 +29,7 @@ pub(super) struct StretchEdges {
 
 impl StretchEdges {
     /// The vertical and horizontal edges, or all edges if there are none of these; edges without length are left out.
-    pub(super) fn new(fabric: &Fabric) -> Self {
+    pub fn new(fabric: &Fabric) -> Self {
         let kinds = fabric.edge_kinds();
         let is_stretch = |edge: usize| kinds[edge].is_stretch();
         let has_stretch = (0..kinds.len()).any(is_stretch);
@@ -44,7 +44,7 @@ impl StretchEdges {
     }
 
     /// The strain for these particles; 0 without edges.
-    pub(super) fn measure(&mut self, particles: &[[f32; 4]]) -> Strain {
+    pub fn measure(&mut self, particles: &[[f32; 4]]) -> Strain {
         let strain = |&([a, b], inverse_rest): &([u32; 2], f32)| {
             let length = distance(particles[a as usize], particles[b as usize]);
             (length * inverse_rest - 1.0).abs()
@@ -62,7 +62,7 @@ impl StretchEdges {
 }
 
 /// Largest speed of a free particle [m/s], from its last iteration of `step` seconds.
-pub(super) fn max_speed(current: &[[f32; 4]], previous: &[[f32; 4]], step: f32) -> f32 {
+pub fn max_speed(current: &[[f32; 4]], previous: &[[f32; 4]], step: f32) -> f32 {
     let free = current.iter().zip(previous).filter(|(_, previous)| previous[3] > 0.0);
     free.map(|(&current, &previous)| distance(current, previous) / step).fold(0.0, f32::max)
 }
@@ -75,9 +75,9 @@ fn distance(a: [f32; 4], b: [f32; 4]) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::stretch_strain;
     use poplin_cook::{CookOptions, cook};
     use poplin_model::Mesh;
-    use poplin_testkit::metrics::stretch_strain;
 
     #[test]
     fn strain_is_that_of_the_test_metrics() {

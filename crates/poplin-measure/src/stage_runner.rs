@@ -1,10 +1,9 @@
 //! Runs one frame stage by stage from measured states, to find the stage that is wrong.
 
-use poplin::gpu::{ClothId, FramePart, Headless};
+use poplin::gpu::{ClothId, Headless};
 use poplin::model::Frame;
-use poplin::reference::{ReferenceEngine, Team};
+use poplin::reference::{FramePart, ReferenceEngine, Stage, StageMask, Team};
 use poplin::{Backend, Error, HostCloth, SimulationOptions};
-use poplin_layout::{Stage, StageMask};
 
 use crate::case::{Case, CaseError};
 use crate::conform::max_distance;

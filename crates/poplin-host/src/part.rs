@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{ClothFrame, PHASE_ROWS, StageMask};
+use poplin_layout::{ClothFrame, PHASE_ROWS, StageMask};
 
 /// Part of a begun frame: some iterations, some stages, some phases.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,7 +9,7 @@ const LEAF_SIZE: usize = 4;
 const TIE: f64 = 1e-9;
 
 /// A bounding volume hierarchy over the triangles that have an area.
-pub(super) struct TriangleTree {
+pub(crate) struct TriangleTree {
     /// Depth first: the first child of a node follows it.
     nodes: Vec<Node>,
     triangles: Vec<Triangle>,
@@ -41,7 +41,7 @@ struct Nearest {
 
 impl TriangleTree {
     /// The tree of these triangles, corners \[m\]; those without area are left out.
-    pub(super) fn new(triangles: impl Iterator<Item = [DVec3; 3]>) -> Self {
+    pub(crate) fn new(triangles: impl Iterator<Item = [DVec3; 3]>) -> Self {
         let usable = triangles.filter_map(|corners| {
             let [a, b, c] = corners;
             (b - a).cross(c - a).try_normalize().map(|normal| Triangle { corners, normal })
@@ -77,7 +77,7 @@ impl TriangleTree {
     ///
     /// Where an edge or a corner is nearest, several triangles are equally near. Of these the one whose plane is furthest
     /// from the point tells the side: the planes of the others may be met far outside their triangles.
-    pub(super) fn depth(&self, point: DVec3) -> Option<f64> {
+    pub(crate) fn depth(&self, point: DVec3) -> Option<f64> {
         let mut nearest = Nearest { square: f64::INFINITY, height: 0.0 };
         let mut stack = Vec::with_capacity(64);
         stack.extend((!self.nodes.is_empty()).then_some(0));

@@ -1,41 +1,9 @@
 //! Memory tiers and lane counts: how a cloth maps onto a workgroup.
 
-use crate::{GRID_PARTS, HostCloth, MIN_GRID_CELLS};
+use poplin_layout::{GRID_PARTS, MIN_GRID_CELLS, MemoryTier};
 use poplin_model::{Fabric, FiberSolver, Phase, PhaseConfig};
 
-/// Where a cloth's particles live while its kernel runs. Every tier gives the same bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum MemoryTier {
-    /// Current and previous particles in workgroup memory: 32 bytes a particle.
-    Resident,
-    /// Current particles in workgroup memory, previous ones in storage: 16 bytes a particle.
-    HalfResident,
-    /// Everything in storage; no limit but the buffers'.
-    Streamed,
-}
-
-impl MemoryTier {
-    /// All tiers, fastest first.
-    pub const ALL: [Self; 3] = [Self::Resident, Self::HalfResident, Self::Streamed];
-
-    /// Workgroup bytes per particle.
-    pub fn bytes_per_particle(self) -> u32 {
-        match self {
-            Self::Resident => 32,
-            Self::HalfResident => 16,
-            Self::Streamed => 0,
-        }
-    }
-
-    /// The name as it stands in reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Resident => "resident",
-            Self::HalfResident => "half-resident",
-            Self::Streamed => "streamed",
-        }
-    }
-}
+use crate::HostCloth;
 
 /// What an adapter allows a workgroup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

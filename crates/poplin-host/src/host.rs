@@ -3,18 +3,19 @@
 use bytemuck::cast_slice;
 use std::sync::OnceLock;
 
+use poplin_layout::{
+    BODY_ROWS, ClothPlacement, Feedback, FrameArrays, InputOffsets, NO_OFFSET, Stage, StageMask,
+    pack_cloth_frame, stage_scratch_len,
+};
 use poplin_model::{
     Cloth, ClothConfig, Colliders, FiberSolver, Frame, ModelError, Parallelepiped, Phase,
     PhaseConfig, Pose, RigidBody,
 };
 
-use crate::colliders::{BODY_ROWS, HostColliders};
-use crate::fabric_pool::stage_scratch_len;
+use crate::colliders::HostColliders;
 use crate::self_collision::{HostSelfCollision, member_count};
 use crate::{
-    ClothPlacement, ColliderFrame, Feedback, FrameArrays, FrameClock, FrameMotion,
-    InterpolatedArray, MAX_ITERATIONS_PER_FRAME, NO_OFFSET, SelfCollisionFrame, Stage, StageMask,
-    pack_cloth_frame,
+    FrameClock, FrameMotion, InterpolatedArray, MAX_ITERATIONS_PER_FRAME, motion_constants,
 };
 
 /// A validated cloth in simulation. All changes act from the next frame on; one that really changes something wakes a
@@ -344,7 +345,7 @@ impl HostCloth {
         Ok(())
     }
 
-    /// Where the kernel leaves the impulses on bodies in the cloth's scratch; [`body_impulses`](crate::body_impulses) reads them.
+    /// Where the kernel leaves the impulses on bodies in the cloth's scratch; [`body_impulses`](poplin_layout::body_impulses) reads them.
     pub fn body_rows(&self) -> std::ops::Range<u32> {
         let begin = self.stage_scratch_len
             + self.colliders.impulse_begin(self.cloth.particle_count() as u32);
@@ -693,29 +694,16 @@ impl HostCloth {
                 self.stage_scratch_len,
             ),
         };
-        let timing = steps.as_ref().zip(velocities.as_ref());
+        let motion = steps
+            .as_ref()
+            .zip(velocities.as_ref())
+            .map(|(steps, velocities)| motion_constants(&self.cloth.config, steps, velocities));
+        let timing = steps.as_ref().zip(motion.as_ref());
         pack_cloth_frame(&self.cloth, self.solved_phases(), placement, &inputs, timing, arrays);
         self.motion_spheres.end_frame();
         self.separation_spheres.end_frame();
         self.colliders.end_frame(steps.is_some());
     }
-}
-
-/// Where this frame's inputs stand in `input_pool`, [`NO_OFFSET`] for those that are off.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct InputOffsets {
-    /// Accelerations.
-    pub acceleration_begin: u32,
-    /// Start and target of the motion spheres.
-    pub motion: [u32; 2],
-    /// Start and target of the separation spheres.
-    pub separation: [u32; 2],
-    /// How often an input has changed.
-    pub wake_count: u32,
-    /// What the cloth collides with.
-    pub colliders: ColliderFrame,
-    /// How it collides with itself.
-    pub self_collision: SelfCollisionFrame,
 }
 
 /// Rounds of cyclic reduction that the longest fiber of a phase takes, `None` if a fiber has two pins: then its system may have

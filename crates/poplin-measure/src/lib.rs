@@ -1,0 +1,15 @@
+//! What poplin is judged by: strain, speed, depth in colliders, crossings and gaps of layers, and measured reference cases. The
+//! command line, the tests and the benches all measure with this crate.
+
+mod box_tree;
+pub mod case;
+pub mod conform;
+pub mod depth;
+pub mod entanglement;
+pub mod metrics;
+pub mod separation;
+pub mod stage_case;
+pub mod stage_runner;
+pub mod strain;
+pub mod tangle;
+mod triangle_tree;
