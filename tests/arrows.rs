@@ -31,7 +31,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     ("poplin-cli", &["poplin", "poplin-model", "poplin-cook", "poplin-io", "poplin-measure"]),
-    ("xtask", &[]),
+    ("xtask", &["poplin-layout"]),
 ];
 
 /// Crate -> what it may never reach, not even through others.

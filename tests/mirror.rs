@@ -502,7 +502,8 @@ fn a_flipped_gradient_and_a_wrong_coupling_are_seen() {
 
 #[test]
 fn a_swapped_index_is_seen() {
-    let text = damaged("k * cloth.particle_count + i;", "i * cloth.tethers_per_particle + k;");
+    let text =
+        damaged("k * cloth.particle_count + i;", "i * cloth.fabric.tethers_per_particle + k;");
     if let Some(found) = disagreements(StageMask::only(Stage::Tether), Some(text)) {
         assert!(!found.is_empty());
     }

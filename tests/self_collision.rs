@@ -3,8 +3,8 @@
 
 use poplin::cook::{CookOptions, Tethers, cook};
 use poplin::model::{
-    Cloth, ClothConfig, Colliders, Frame, Mesh, PhaseConfig, PhaseKind, SELF_COLLISION_REST_SHARE,
-    Solver,
+    Cloth, ClothConfig, Colliders, Frame, Mesh, PhaseConfig, PhaseKind,
+    SELF_COLLISION_REST_FRACTION, Solver,
 };
 use poplin::{Backend, ClothId, Simulation};
 use poplin_host::FramePart;
@@ -81,7 +81,7 @@ fn the_stage_equals_the_jacobi_step_over_all_pairs() {
         };
         let rule = Apartness {
             distance: f64::from(limit),
-            rest_share: f64::from(SELF_COLLISION_REST_SHARE),
+            rest_share: f64::from(SELF_COLLISION_REST_FRACTION),
             stiffness: effective(cloth.config.self_collision_stiffness),
             friction: effective(cloth.config.self_collision_friction),
             relaxation: 1.5,
@@ -194,7 +194,7 @@ fn pairs_part_to_their_distance_and_no_further() {
     // At rest closer than the distance: kept at a share of that.
     let mut cloth = pair(0.01, [1.0; 2]);
     cloth.rest_positions = vec![[0.0; 3], [0.0, 0.05, 0.0]];
-    let kept = f64::from(SELF_COLLISION_REST_SHARE) * 0.05;
+    let kept = f64::from(SELF_COLLISION_REST_FRACTION) * 0.05;
     assert!((pushed(&cloth) - (0.01 + share * (kept - 0.01))).abs() < 1e-7);
     cloth.rest_positions = vec![[0.0; 3]; 2];
     assert_eq!(pushed(&cloth), f64::from(0.01f32), "coincident at rest: nothing to keep");

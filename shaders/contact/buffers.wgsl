@@ -1,78 +1,7 @@
 #import lib/math
 #import lib/grid
-
-/// One cloth in one collision of cloths.
-struct ContactCloth {
-    /// Local x axis in the world; w unused.
-    axis_x: vec4<f32>,
-    /// Local y axis in the world.
-    axis_y: vec4<f32>,
-    /// Local z axis in the world.
-    axis_z: vec4<f32>,
-    /// Origin of the local frame in the world [m].
-    origin: vec4<f32>,
-    /// What the local x axis has changed by in the last iteration.
-    turn_x: vec4<f32>,
-    /// What the local y axis has changed by.
-    turn_y: vec4<f32>,
-    /// What the local z axis has changed by.
-    turn_z: vec4<f32>,
-    /// What the origin has moved by in the last iteration [m].
-    shift: vec4<f32>,
-    /// First particle in `current` and `previous`.
-    particle_begin: u32,
-    /// Number of particles.
-    particle_count: u32,
-    /// First row of the contacts.
-    row_begin: u32,
-    /// Slot in `feedback`.
-    cloth: u32,
-    /// Groups that the cloth belongs to.
-    group: u32,
-    /// Groups that it collides with.
-    mask: u32,
-    /// Half the distance that it keeps [m].
-    radius: f32,
-    /// Move per iteration from which another cloth's particle wakes this one [m].
-    wake_distance: f32,
-}
-
-/// The uniform of one collision of cloths.
-struct ContactParameters {
-    /// First entry of `contact_cloths`.
-    cloth_begin: u32,
-    /// Number of cloths.
-    cloth_count: u32,
-    /// Particles of all cloths.
-    row_count: u32,
-    /// Buckets of the grid, a power of two.
-    bucket_count: u32,
-    /// One over the side of a cell [1/m].
-    cell_scale: f32,
-    /// Share of an overlap removed per pass.
-    stiffness: f32,
-    /// Share of the motion along one another removed per pass.
-    friction: f32,
-    /// Fills the struct to a multiple of 16 bytes.
-    padding: u32,
-}
-
-/// Lanes of a workgroup of the contact kernels.
-const CONTACT_LANES: u32 = 64u;
-/// Buckets that one workgroup sums up.
-const SCAN_BLOCK: u32 = 1024u;
-/// Largest coordinate of a cell: whole numbers stay exact and neighbours stay in range.
-const MAX_CELL: f32 = 1.0e9;
-/// Squared distance below which two particles coincide [m^2].
-const MIN_SQUARE: f32 = 1.0e-30;
-/// Words of a cloth's report in `feedback`.
-const REPORT_WORDS: u32 = 9u;
-/// Place of `fault_count` in a report.
-const REPORT_FAULT_COUNT: u32 = 0u;
-/// Place of `sleep_pass_count` in a report.
-const REPORT_SLEEP_PASS_COUNT: u32 = 5u;
-/// Place of `is_asleep` in a report.
-const REPORT_IS_ASLEEP: u32 = 8u;
+#import state/constants
+#import contact/types
 
 /// What this collision works with.
 @group(0) @binding(0) var<uniform> contact: ContactParameters;
@@ -115,7 +44,7 @@ fn is_held(slot: u32) -> bool {
 
 /// The cell of a point.
 fn cell_of(point: vec3<f32>) -> vec3<i32> {
-    return vec3<i32>(clamp(floor(point * contact.cell_scale), vec3<f32>(-MAX_CELL), vec3<f32>(MAX_CELL)));
+    return vec3<i32>(clamp(floor(point * contact.cell_scale), vec3<f32>(-CONTACT_MAX_CELL), vec3<f32>(CONTACT_MAX_CELL)));
 }
 
 /// The bucket of a cell.

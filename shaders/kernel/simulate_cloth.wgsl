@@ -22,11 +22,11 @@
 /// Brings faults and sleep counters into workgroup memory and decides whether there is anything to do.
 fn fetch_counters(is_frame_start: bool) {
     let report = feedback[cloth.cloth];
-    let is_woken = report.wake_count != cloth.wake_count;
+    let is_woken = report.wake_count != cloth.sleep.wake_count;
     let pass_count = select(report.sleep_pass_count, 0u, is_woken);
     var is_asleep = report.is_asleep != 0u;
     if (is_frame_start) {
-        is_asleep = (STAGES & STAGE_SLEEP) != 0u && pass_count >= cloth.sleep_after_count;
+        is_asleep = (STAGES & STAGE_SLEEP) != 0u && pass_count >= cloth.sleep.after_count;
         feedback[cloth.cloth].is_asleep = u32(is_asleep);
         feedback[cloth.cloth].sleep_frame_count = report.sleep_frame_count + u32(is_asleep && cloth.iteration_count > 0u);
     }
@@ -49,7 +49,7 @@ fn flush_counters(iteration_count: u32) {
     feedback[cloth.cloth].iteration_total = total;
     feedback[cloth.cloth].sleep_time = shared_sleep_time;
     feedback[cloth.cloth].sleep_pass_count = shared_sleep_pass_count;
-    feedback[cloth.cloth].wake_count = cloth.wake_count;
+    feedback[cloth.cloth].wake_count = cloth.sleep.wake_count;
 }
 
 /// Simulates a range of iterations of one frame of one cloth per workgroup.
@@ -62,21 +62,21 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
     let is_inside = slot < dispatch_parameters.cloth_count;
     let cloth_index = dispatch_parameters.cloth_begin + min(slot, dispatch_parameters.cloth_count - 1u);
     let iteration_begin = dispatch_parameters.iteration_begin;
-    let phase_begin = cloth_frames[cloth_index].phase_begin;
-    let phase_end = phase_begin + PHASE_ROWS * cloth_frames[cloth_index].phase_count;
-    let set_begin = cloth_frames[cloth_index].set_begin;
-    let bend_begin = cloth_frames[cloth_index].bend_set_begin;
-    let bend_end = bend_begin + cloth_frames[cloth_index].bend_set_count;
-    let virtual_begin = cloth_frames[cloth_index].virtual_set_begin;
-    let virtual_end = virtual_begin + cloth_frames[cloth_index].virtual_set_count;
+    let phase_begin = cloth_parameters[cloth_index].phase_begin;
+    let phase_end = phase_begin + PHASE_ROWS * cloth_parameters[cloth_index].phase_count;
+    let set_begin = cloth_parameters[cloth_index].fabric.set_begin;
+    let bend_begin = cloth_parameters[cloth_index].fabric.bend_set_begin;
+    let bend_end = bend_begin + cloth_parameters[cloth_index].fabric.bend_set_count;
+    let virtual_begin = cloth_parameters[cloth_index].fabric.virtual_set_begin;
+    let virtual_end = virtual_begin + cloth_parameters[cloth_index].fabric.virtual_set_count;
 
-    cloth = cloth_frames[cloth_index];
+    cloth = cloth_parameters[cloth_index];
     if (lane == 0u && is_inside) {
         fetch_counters(iteration_begin == 0u);
     }
     let is_idle = workgroupUniformLoad(&shared_is_idle) != 0u;
     let is_busy = is_inside && !is_idle;
-    let iteration_end = select(0u, min(cloth_frames[cloth_index].iteration_count, dispatch_parameters.iteration_end), is_busy);
+    let iteration_end = select(0u, min(cloth_parameters[cloth_index].iteration_count, dispatch_parameters.iteration_end), is_busy);
     let particle_count = select(0u, cloth.particle_count, is_busy);
     for (var i = lane; i < particle_count; i += LANES) {
         fetch_particle(i);
@@ -87,7 +87,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
     var ran = 0u;
     for (var k = iteration_begin; k < iteration_end; k++) {
         iteration = load_iteration(k);
-        turn_columns = cloth.turn_begin + select(6u, 0u, k == 0u);
+        turn_columns = cloth.rotation_begin + select(6u, 0u, k == 0u);
         if ((STAGES & STAGES_OF_SHAPES) != 0u) {
             if (is_alive) {
                 let shape_end = prepared_count();
@@ -110,7 +110,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
         }
         if ((STAGES & STAGE_WIND) != 0u) {
             if (is_alive) {
-                for (var t = lane; t < cloth.triangle_count; t += LANES) {
+                for (var t = lane; t < cloth.fabric.triangle_count; t += LANES) {
                     blow_triangle(t);
                 }
             }
@@ -134,7 +134,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
         }
         if ((STAGES & STAGE_TETHER) != 0u) {
             if (is_alive) {
-                for (var slot = lane; slot < cloth.anchor_count; slot += LANES) {
+                for (var slot = lane; slot < cloth.fabric.anchor_count; slot += LANES) {
                     gather_anchor(slot);
                 }
             }
@@ -159,7 +159,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                     let fiber_end = fabric_pool[set_begin + set_index + 1u];
                     if ((STAGES & STAGE_CYCLIC_REDUCTION) != 0u) {
                         let fibers = vec2<u32>(fiber_begin, fiber_end);
-                        let edges = vec2<u32>(fabric_pool[cloth.fiber_begin + fiber_begin], fabric_pool[cloth.fiber_begin + fiber_end]);
+                        let edges = vec2<u32>(fabric_pool[cloth.fabric.fiber_begin + fiber_begin], fabric_pool[cloth.fabric.fiber_begin + fiber_end]);
                         for (var step = 0u; step < step_count; step++) {
                             if (is_alive) {
                                 for (var edge = edges.x + lane; edge < edges.y; edge += LANES) {

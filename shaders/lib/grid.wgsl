@@ -1,7 +1,4 @@
-/// Stride of a cell's y in the number of its bucket.
-const CELL_STRIDE_Y: u32 = 89u;
-/// Stride of a cell's z in the number of its bucket.
-const CELL_STRIDE_Z: u32 = 7921u;
+#import state/constants
 
 /// The bucket of a cell among `bucket_count`, a power of two from 256 on: x + 89 y + 89^2 z modulo that. The 27 cells around a
 /// place have 27 different ones, so no particle is met twice there; particles from farther away that share a bucket are told by

@@ -1,11 +1,4 @@
-/// Added to squared lengths before a square root or division: the f32 machine epsilon.
-const EPSILON: f32 = 1.1920929e-7;
-
-/// Largest coordinate [m] that is simulated: its square stays finite.
-const MAX_COORDINATE: f32 = 1.0e15;
-
-/// Squared length of a triangle's normal below which it has no direction [m^4].
-const MIN_NORMAL_SQUARE: f32 = 1.0e-30;
+#import state/constants
 
 /// Dot product with a fixed order of additions, so that every adapter and the mirror round alike.
 fn dot3(a: vec3<f32>, b: vec3<f32>) -> f32 {
@@ -44,12 +37,6 @@ fn exp2_portable(x: f32) -> f32 {
     series = series * f + 1.0;
     return series * bitcast<f32>(u32(i32(whole) + 127) << 23u);
 }
-
-/// Half a turn [rad].
-const PI: f32 = 3.14159265;
-
-/// A whole turn [rad].
-const TURN: f32 = 6.28318531;
 
 /// Angle of the point (x, y) in -PI..=PI, 0 at the origin, with only + - * / and comparisons: the same bits on every adapter,
 /// error below 4e-7 rad.

@@ -1,15 +1,6 @@
 #import lib/math
 #import state/shared
 
-/// Share of the longer side that the height of a triangle must exceed, squared: below it the triangle has no normal.
-const MIN_HEIGHT_SQUARE: f32 = 1.0e-10;
-
-/// Squared length below which an edge is no hinge [m^2].
-const MIN_HINGE_SQUARE: f32 = 1.0e-24;
-
-/// Stiffness over the squared step below which a bend is left alone [N m s^2].
-const MIN_BEND_STIFFNESS: f32 = 1.0e-30;
-
 /// Whether the triangle over an edge of squared length `hinge`, with squared length `side` of another side and squared
 /// length `normal` of its normal, has a usable height.
 fn has_height(hinge: f32, side: f32, normal: f32) -> bool {
@@ -32,8 +23,8 @@ fn has_height(hinge: f32, side: f32, normal: f32) -> bool {
 /// eq. 18 as it stands a cantilever of N segments is too soft by 3 N^4 g h^2/(G L), which only steps so small that gravity is
 /// lost in the rounding of f32 places make up for.
 fn solve_bend(bend: u32) {
-    let row = cloth.bend_begin + 6u * bend;
-    let stiffness = cloth.bending_rigidity * bitcast<f32>(fabric_pool[row + 5u]);
+    let row = cloth.fabric.bend_begin + 6u * bend;
+    let stiffness = cloth.bending.rigidity * bitcast<f32>(fabric_pool[row + 5u]);
     let p0 = load_current(fabric_pool[row]);
     let p1 = load_current(fabric_pool[row + 1u]);
     let p2 = load_current(fabric_pool[row + 2u]);
@@ -55,9 +46,9 @@ fn solve_bend(bend: u32) {
         let angle = atan2_portable(dot3(cross3(unit_2, unit_3), edge / edge_length), dot3(unit_2, unit_3));
         var error = angle - bitcast<f32>(fabric_pool[row + 4u]);
         if (error > PI) {
-            error -= TURN;
+            error -= TAU;
         } else if (error <= -PI) {
-            error += TURN;
+            error += TAU;
         }
         let gradient_2 = normal_2 * (-edge_length / square_2);
         let gradient_3 = normal_3 * (-edge_length / square_3);
@@ -71,7 +62,7 @@ fn solve_bend(bend: u32) {
             let way = bend_way(row, 0u, p0, gradient_0) + bend_way(row, 1u, p1, gradient_1)
                 + bend_way(row, 2u, p2, gradient_2) + bend_way(row, 3u, p3, gradient_3);
             let compliance = max(1.0 / stiffness - 0.5 * mobility, 0.0);
-            let lambda = (-error - cloth.bending_damping * way) / (compliance + mobility + cloth.bending_damping * mobility);
+            let lambda = (-error - cloth.bending.damping * way) / (compliance + mobility + cloth.bending.damping * mobility);
             push_bend(row, p0, gradient_0 * lambda);
             push_bend(row + 1u, p1, gradient_1 * lambda);
             push_bend(row + 2u, p2, gradient_2 * lambda);

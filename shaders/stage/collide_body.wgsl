@@ -3,15 +3,6 @@
 #import stage/collide_triangle
 #import stage/collide_shape
 
-/// Particles whose impulses one lane sums.
-const CHUNK: u32 = 16u;
-/// Vec4 of a rigid body in `input_pool`.
-const BODY_INPUT_ROWS: u32 = 8u;
-/// Vec4 that a body keeps in scratch: impulse and number of contacts, angular impulse, mass and pins in contact.
-const BODY_ROWS: u32 = 3u;
-/// Vec4 that each chunk has for each body.
-const CHUNK_ROWS: u32 = 2u;
-
 /// A rigid body in the running iteration.
 struct Body {
     /// Center of mass [m].
@@ -75,7 +66,7 @@ fn load_body(b: u32) -> Body {
     let is_later = f32(iteration.bias.w > 0.0);
     let linear = load_scratch(row).xyz * is_later;
     let angular = load_scratch(row + 1u).xyz * is_later;
-    let time = iteration.velocity_scale.w / cloth.colliders.move_share * cloth.colliders.step;
+    let time = iteration.velocity_scale.w / cloth.colliders.iteration_fraction * cloth.colliders.step;
     return Body(
         center.xyz + velocity.xyz * time,
         center.w,

@@ -36,7 +36,7 @@ fn touch_box(b: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
                 let turned = input_row(cloth.colliders.box_target + edge).xyz - input_row(cloth.colliders.box_start + edge).xyz;
                 moved += turned * shares[k];
             }
-            (*contacts).travel += moved * cloth.colliders.move_share;
+            (*contacts).travel += moved * cloth.colliders.iteration_fraction;
         }
     }
 }

@@ -1,8 +1,5 @@
 #import state/colliders
 
-/// Vec4 that a particle remembers of the mesh.
-const NEARBY_ROWS: u32 = 2u;
-
 /// A triangle against a point.
 struct TriangleTouch {
     /// Squared distance [m^2], a little more from behind: where two triangles are equally near, the one in front of the
@@ -131,7 +128,7 @@ fn triangle_move(t: u32, shares: vec2<f32>) -> vec3<f32> {
     let a = vertex_move(corners.x);
     let b = vertex_move(corners.y);
     let c = vertex_move(corners.z);
-    return (a + (b - a) * shares.x + (c - a) * shares.y) * cloth.colliders.move_share;
+    return (a + (b - a) * shares.x + (c - a) * shares.y) * cloth.colliders.iteration_fraction;
 }
 
 /// How far vertex v moves in the frame [m].

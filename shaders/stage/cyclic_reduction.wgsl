@@ -10,7 +10,7 @@
 /// times row j + s from row j, which doubles s. After ceil(log2 n) rounds nothing but lambda_j = z is left. A fiber has one pin
 /// at most (the host sees to it), so that no pivot vanishes but by rounding.
 fn cyclic_row(edge: u32, round: u32) -> u32 {
-    return fiber_row(edge) + (round & 1u) * cloth.fiber_row_count;
+    return fiber_row(edge) + (round & 1u) * cloth.fabric.fiber_row_count;
 }
 
 /// The fiber of a set `fibers.x .. fibers.y` that an edge belongs to.
@@ -19,7 +19,7 @@ fn fiber_of_edge(edge: u32, fibers: vec2<u32>) -> u32 {
     var high = fibers.y;
     while (high - low > 1u) {
         let middle = (low + high) / 2u;
-        if (fabric_pool[cloth.fiber_begin + middle] <= edge) {
+        if (fabric_pool[cloth.fabric.fiber_begin + middle] <= edge) {
             low = middle;
         } else {
             high = middle;
@@ -31,7 +31,7 @@ fn fiber_of_edge(edge: u32, fibers: vec2<u32>) -> u32 {
 /// The first row of an edge; w: its fiber, counted from the first of the set.
 fn build_row(edge: u32, fibers: vec2<u32>, phase: PhaseConstants) {
     let fiber = fiber_of_edge(edge, fibers);
-    let vertices = cloth.vertex_begin + fiber;
+    let vertices = cloth.fabric.vertex_begin + fiber;
     let a = fabric_pool[vertices + edge];
     let b = fabric_pool[vertices + edge + 1u];
     let pa = load_current(a);
@@ -41,11 +41,11 @@ fn build_row(edge: u32, fibers: vec2<u32>, phase: PhaseConstants) {
     if (dot3(direction, direction) > 0.0) {
         let equation = edge_equation(pa, pb, way_of(pb, b) - way_of(pa, a), rest_length_of(edge), direction, phase);
         let scale = 1.0 + phase.damping;
-        if (edge > fabric_pool[cloth.fiber_begin + fiber]) {
+        if (edge > fabric_pool[cloth.fabric.fiber_begin + fiber]) {
             let before = edge_direction(load_current(fabric_pool[vertices + edge - 1u]), pa, rest_length_of(edge - 1u));
             row.x = -scale * pa.w * dot3(before, direction) / equation.x;
         }
-        if (edge + 1u < fabric_pool[cloth.fiber_begin + fiber + 1u]) {
+        if (edge + 1u < fabric_pool[cloth.fabric.fiber_begin + fiber + 1u]) {
             let after = edge_direction(pb, load_current(fabric_pool[vertices + edge + 2u]), rest_length_of(edge + 1u));
             row.y = -scale * pb.w * dot3(direction, after) / equation.x;
         }
@@ -61,7 +61,7 @@ fn reduce_row(edge: u32, round: u32, edges: vec2<u32>) {
     let row = load_scratch(cyclic_row(edge, round));
     let low = load_scratch(cyclic_row(max(edge, edges.x + stride) - stride, round));
     let high = load_scratch(cyclic_row(min(edge + stride, edges.y - 1u), round));
-    let pivot = max((1.0 - row.x * low.y) - row.y * high.x, MIN_PIVOT_SHARE);
+    let pivot = max((1.0 - row.x * low.y) - row.y * high.x, MIN_PIVOT_FRACTION);
     let right = (row.z - row.x * low.z) - row.y * high.z;
     store_scratch(cyclic_row(edge, round + 1u), vec4<f32>(-(row.x * low.x) / pivot, -(row.y * high.y) / pivot, right / pivot, row.w));
 }
@@ -69,7 +69,7 @@ fn reduce_row(edge: u32, round: u32, edges: vec2<u32>) {
 /// Turns the multiplier of an edge into its pull, in the other half of the rows.
 fn pull_edge(edge: u32, round: u32, fibers: vec2<u32>) {
     let row = load_scratch(cyclic_row(edge, round));
-    let vertices = cloth.vertex_begin + fibers.x + u32(row.w);
+    let vertices = cloth.fabric.vertex_begin + fibers.x + u32(row.w);
     let pa = load_current(fabric_pool[vertices + edge]);
     let pb = load_current(fabric_pool[vertices + edge + 1u]);
     let pull = edge_direction(pa, pb, rest_length_of(edge)) * row.z;
@@ -82,14 +82,14 @@ fn move_edge(edge: u32, round: u32, fibers: vec2<u32>, edges: vec2<u32>) {
     let next = load_scratch(cyclic_row(min(edge + 1u, edges.y - 1u), round));
     let push = select(vec3<f32>(0.0), next.xyz, edge + 1u < edges.y && next.w == pull.w);
     let fiber = fibers.x + u32(pull.w);
-    let vertices = cloth.vertex_begin + fiber;
+    let vertices = cloth.fabric.vertex_begin + fiber;
     let b = fabric_pool[vertices + edge + 1u];
     let pb = load_current(b);
     // A particle without mass may belong to other fibers of the set: it is read, never written.
     if (pb.w > 0.0) {
         store_current(b, vec4<f32>(pb.xyz + (pull.xyz - push) * pb.w, pb.w));
     }
-    if (edge == fabric_pool[cloth.fiber_begin + fiber]) {
+    if (edge == fabric_pool[cloth.fabric.fiber_begin + fiber]) {
         let a = fabric_pool[vertices + edge];
         let pa = load_current(a);
         if (pa.w > 0.0) {

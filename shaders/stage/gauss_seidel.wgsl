@@ -9,9 +9,9 @@
 /// compression and stretch limit the share `multiplier` of e is left alone. With compliance the divisor is
 /// (1 + gamma) (wa + wb) + alpha~, and gamma times the rate of |d| joins the error (Macklin et al., "XPBD", 2016, eq. 26).
 fn project_fiber(fiber: u32, phase: PhaseConstants) {
-    let edge_begin = fabric_pool[cloth.fiber_begin + fiber];
-    let edge_end = fabric_pool[cloth.fiber_begin + fiber + 1u];
-    let vertices = cloth.vertex_begin + fiber;
+    let edge_begin = fabric_pool[cloth.fabric.fiber_begin + fiber];
+    let edge_end = fabric_pool[cloth.fabric.fiber_begin + fiber + 1u];
+    let vertices = cloth.fabric.vertex_begin + fiber;
     var a = fabric_pool[vertices + edge_begin];
     var pa = load_current(a);
     for (var edge = edge_begin; edge < edge_end; edge++) {
@@ -19,8 +19,8 @@ fn project_fiber(fiber: u32, phase: PhaseConstants) {
         var pb = load_current(b);
         let rest_length = rest_length_of(edge);
         var stiffness = phase.stiffness;
-        if (cloth.edge_stiffness_begin != NO_OFFSET) {
-            let log2_rest = bitcast<f32>(fabric_pool[cloth.edge_stiffness_begin + edge]);
+        if (cloth.fabric.edge_stiffness_begin != NO_OFFSET) {
+            let log2_rest = bitcast<f32>(fabric_pool[cloth.fabric.edge_stiffness_begin + edge]);
             stiffness = 1.0 - exp2_portable(log2_rest * cloth.stiffness_exponent);
         }
         let delta = pb.xyz - pa.xyz;

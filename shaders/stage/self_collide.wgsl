@@ -2,17 +2,6 @@
 #import lib/grid
 #import state/shared
 
-/// Share of their distance at rest to which particles that rest closer than the distance are kept apart.
-const SELF_COLLISION_REST_SHARE: f32 = 0.9;
-/// Its square.
-const REST_SHARE_SQUARE: f32 = SELF_COLLISION_REST_SHARE * SELF_COLLISION_REST_SHARE;
-/// Over-relaxation of pushes that share a particle.
-const RELAXATION: f32 = 1.5;
-/// Distance from which on two particles are apart [m]: the square of a smaller one may be flushed to 0.
-const MIN_DISTANCE: f32 = 1.0e-15;
-/// Largest cell coordinate; what lies beyond shares the last cells.
-const MAX_CELL: f32 = 65536.0;
-
 /// Row of the sorted particles in `scratch`: position and inverse mass.
 fn particle_row(slot: u32) -> u32 {
     return cloth.self_collision.grid_begin + slot;
@@ -50,7 +39,7 @@ fn load_member(k: u32) -> u32 {
 /// Bucket of the cell that holds a position.
 fn bucket_of(position: vec3<f32>) -> u32 {
     let scaled = position * cloth.self_collision.inverse_cell;
-    let cell = vec3<i32>(floor(clamp(scaled, vec3<f32>(-MAX_CELL), vec3<f32>(MAX_CELL))));
+    let cell = vec3<i32>(floor(clamp(scaled, vec3<f32>(-SELF_MAX_CELL), vec3<f32>(SELF_MAX_CELL))));
     return bucket_of_cell(cell, GRID_CELLS);
 }
 
@@ -124,7 +113,7 @@ fn kept_square(i: u32, j: u32) -> f32 {
     let rest = cloth.self_collision.rest_begin;
     let between = input_row(rest + i).xyz - input_row(rest + j).xyz;
     let distance = cloth.self_collision.distance;
-    return min(distance * distance, REST_SHARE_SQUARE * dot3(between, between));
+    return min(distance * distance, REST_FRACTION_SQUARE * dot3(between, between));
 }
 
 /// A walk over the slots of the particles that may be near a place, each once, in an order that does not depend on the
@@ -231,7 +220,7 @@ fn contacts_along(direction: vec3<f32>, contacts: vec4<f32>) -> f32 {
 /// Sources: Müller, "Cloth Self-Collision Handling", Ten Minute Physics 15 (hash, rest distance, friction); Macklin et al.,
 /// "Unified Particle Physics for Real-Time Applications", 2014, section 4.2 (averaged Jacobi, over-relaxation of 1 to 2).
 /// Here only contacts that push the same way are averaged, friction leaves the motion along d alone and weighs by mass, and
-/// neighbours are spared down to SELF_COLLISION_REST_SHARE of their distance at rest.
+/// neighbours are spared down to SELF_COLLISION_REST_FRACTION of their distance at rest.
 fn push_apart(slot: u32) {
     let a = load_scratch(particle_row(slot));
     let own_contacts = load_scratch(contact_row(slot));

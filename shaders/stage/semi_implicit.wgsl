@@ -1,18 +1,6 @@
 #import lib/math
 #import state/shared
 
-/// Squared length below which an edge has no direction [m^2].
-const MIN_EDGE_SQUARE: f32 = 1.0e-30;
-
-/// Share of its diagonal that the pivot of an edge to a pin keeps if the fiber has a pin before. A straight fiber between two
-/// pins has 0 and its edges contradict each other: solved together, errors of d would throw particles out of the fiber by some
-/// d / sqrt(share), and pins that near each other would make the cloth burst. What the edge shares with the one before is cut
-/// down to keep the share; a compliance well above the inverse masses keeps it anyway.
-const MIN_HELD_SHARE: f32 = 0.5;
-
-/// The same share of any other edge, which only rounding can take away.
-const MIN_PIVOT_SHARE: f32 = 1.0e-6;
-
 /// Direction from a to b; 0 if the edge pulls at nothing: no mass, no length or no rest length.
 fn edge_direction(pa: vec4<f32>, pb: vec4<f32>, rest_length: f32) -> vec3<f32> {
     let delta = pb.xyz - pa.xyz;
@@ -43,7 +31,7 @@ fn edge_equation(
 
 /// Where the row of an edge stands in the cloth's `scratch`. The edges of a set follow one another and are at most `fiber_row_count`.
 fn fiber_row(edge: u32) -> u32 {
-    return edge % cloth.fiber_row_count;
+    return edge % cloth.fabric.fiber_row_count;
 }
 
 /// Solves all edges of one fiber at once, with stiffness and soft range or with compliance and damping.
@@ -55,12 +43,12 @@ fn fiber_row(edge: u32) -> u32 {
 /// Kim, "Character Clothing in PhysX-3", 2011, has the same system without compliance for PBD. There C is the share `stiffness`
 /// of the error, so that all edges lose that share; an edge in its soft range has `softness` times its diagonal as a compliance,
 /// which gives a single edge what Gauss-Seidel gives it and lets the fiber stretch there instead of moving as a stick.
-/// Deviation: MIN_HELD_SHARE, where a fiber ends in a second pin.
+/// Deviation: MIN_HELD_FRACTION, where a fiber ends in a second pin.
 /// Elimination forth leaves (ratio, value) of each edge in scratch, so that lambda_j = value_j - ratio_j+1 lambda_j+1 back.
 fn solve_fiber(fiber: u32, phase: PhaseConstants) {
-    let edge_begin = fabric_pool[cloth.fiber_begin + fiber];
-    let edge_end = fabric_pool[cloth.fiber_begin + fiber + 1u];
-    let vertices = cloth.vertex_begin + fiber;
+    let edge_begin = fabric_pool[cloth.fabric.fiber_begin + fiber];
+    let edge_end = fabric_pool[cloth.fabric.fiber_begin + fiber + 1u];
+    let vertices = cloth.fabric.vertex_begin + fiber;
     let scale = 1.0 + phase.damping;
     var a = fabric_pool[vertices + edge_begin];
     var pa = load_current(a);
@@ -84,7 +72,7 @@ fn solve_fiber(fiber: u32, phase: PhaseConstants) {
             let right = equation.y;
             var between = -scale * pa.w * dot3(last_direction, direction);
             let taken = between * (between / last_pivot);
-            let share = select(MIN_PIVOT_SHARE, MIN_HELD_SHARE, is_held && pb.w == 0.0);
+            let share = select(MIN_PIVOT_FRACTION, MIN_HELD_FRACTION, is_held && pb.w == 0.0);
             let most = diagonal - share * diagonal;
             if (taken > most) {
                 between *= sqrt(most / taken);

@@ -5,10 +5,10 @@
 /// A virtual particle stands at p = sum w_k x_k. A push d goes back to the corners as w_k / (w . w) d, so that p moves by d;
 /// pinned corners stay. Source: Kim, "Character Clothing in PhysX-3", 2011.
 fn collide_bundle(bundle: u32) {
-    let row = cloth.virtual_bundle_begin + 5u * bundle;
+    let row = cloth.fabric.virtual_bundle_begin + 5u * bundle;
     let end = fabric_pool[row + 4u];
     for (var point = fabric_pool[row + 3u]; point < end; point++) {
-        let weights_begin = cloth.virtual_weight_begin + 3u * point;
+        let weights_begin = cloth.fabric.virtual_weight_begin + 3u * point;
         var x = vec3<f32>(0.0);
         var before = vec3<f32>(0.0);
         var weight_square = 0.0;

@@ -9,7 +9,7 @@
 /// In a turning frame the air turns against the cloth: d = c + Q (wind - p). Nothing for |d|^2 below EPSILON, where d is
 /// rounding, nor for a triangle without area.
 fn blow_triangle(t: u32) {
-    let corners = cloth.triangle_begin + 3u * t;
+    let corners = cloth.fabric.triangle_begin + 3u * t;
     let i0 = fabric_pool[corners];
     let i1 = fabric_pool[corners + 1u];
     let i2 = fabric_pool[corners + 2u];
@@ -22,8 +22,8 @@ fn blow_triangle(t: u32) {
     let now = c0 + c1 + c2;
     let before = load_previous(i0).xyz + load_previous(i1).xyz + load_previous(i2).xyz;
     var d = (now - before) / corner_count + iteration.wind.xyz;
-    if (cloth.turn_begin != NO_OFFSET) {
-        d = now / corner_count + multiply_columns(cloth.turn_begin + 12u, iteration.wind.xyz - before / corner_count);
+    if (cloth.rotation_begin != NO_OFFSET) {
+        d = now / corner_count + multiply_columns(cloth.rotation_begin + 12u, iteration.wind.xyz - before / corner_count);
     }
     let normal = cross3(c2 - c0, c1 - c0);
     let d_square = dot3(d, d);
@@ -36,9 +36,9 @@ fn blow_triangle(t: u32) {
         let cosine = dot3(unit, d) / speed;
         let sine = sqrt(max(0.0, 1.0 - cosine * cosine));
         let lift_direction = cross3(cross3(d, unit), d) / speed;
-        let drag = d * (cloth.drag * abs(cosine) * speed);
-        let lift = lift_direction * (cloth.lift * cosine * sine * speed);
-        impulse = (drag + lift) * (cloth.wind_scale * double_area);
+        let drag = d * (cloth.air.drag * abs(cosine) * speed);
+        let lift = lift_direction * (cloth.air.lift * cosine * sine * speed);
+        impulse = (drag + lift) * (cloth.air.impulse_scale * double_area);
     }
     store_scratch(t, vec4<f32>(impulse, 0.0));
 }
@@ -46,9 +46,9 @@ fn blow_triangle(t: u32) {
 /// Moves particle i by the impulses of its triangles, in ascending order of triangles.
 fn gather_wind(i: u32) {
     let particle = load_current(i);
-    let begin = fabric_pool[cloth.corner_begin + i];
-    let end = fabric_pool[cloth.corner_begin + i + 1u];
-    let triangles = cloth.corner_begin + cloth.particle_count + 1u;
+    let begin = fabric_pool[cloth.fabric.corner_begin + i];
+    let end = fabric_pool[cloth.fabric.corner_begin + i + 1u];
+    let triangles = cloth.fabric.corner_begin + cloth.particle_count + 1u;
     var impulse = vec3<f32>(0.0);
     for (var k = begin; k < end; k++) {
         impulse += load_scratch(fabric_pool[triangles + k]).xyz;

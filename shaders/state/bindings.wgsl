@@ -3,7 +3,7 @@
 /// Which cloths and iterations this dispatch works.
 @group(0) @binding(0) var<uniform> dispatch_parameters: DispatchParameters;
 /// Cloths of the frame, bucket by bucket.
-@group(0) @binding(1) var<storage, read> cloth_frames: array<ClothFrame>;
+@group(0) @binding(1) var<storage, read> cloth_parameters: array<ClothParameters>;
 // Pools that hold floats and indices hold bits: an index passed as a float would be a subnormal, which an adapter may flush.
 
 /// Iteration and phase constants of the frame.

@@ -1,13 +1,6 @@
 #import lib/geometry
 #import state/shared
 
-/// Vec4 of a prepared sphere: now, one iteration ago.
-const SPHERE_ROWS: u32 = 2u;
-/// Vec4 of a prepared capsule: its cone now, one iteration ago.
-const CAPSULE_ROWS: u32 = 6u;
-/// Vec4 of a prepared box: its corner, then the inward normal of three faces and the box's thickness along each.
-const BOX_ROWS: u32 = 4u;
-
 /// What some shapes do to one particle in one stage.
 struct Contacts {
     /// Sum of the ways out of the shapes [m].

@@ -1,3 +1,4 @@
+#import state/constants
 #import state/types
 #import state/bindings
 
@@ -25,64 +26,10 @@ override GRID_SUMS: u32 = 1u;
 /// Stages that are compiled in, one bit each.
 override STAGES: u32 = 0xffffffffu;
 
-/// Bit of the integrate stage in STAGES.
-const STAGE_INTEGRATE: u32 = 0x1u;
-/// Bit of the wind stage in STAGES.
-const STAGE_WIND: u32 = 0x2u;
-/// Bit of the motion stage in STAGES.
-const STAGE_MOTION: u32 = 0x4u;
-/// Bit of the tether stage in STAGES.
-const STAGE_TETHER: u32 = 0x8u;
-/// Bit of the fabric stage in STAGES.
-const STAGE_GAUSS_SEIDEL: u32 = 0x10u;
-/// Bit of the separation stage in STAGES.
-const STAGE_SEPARATION: u32 = 0x20u;
-/// Bit of the convex stage in STAGES.
-const STAGE_COLLIDE_CONVEX: u32 = 0x40u;
-/// Bit of the triangle stage in STAGES.
-const STAGE_COLLIDE_TRIANGLE: u32 = 0x80u;
-/// Bit of the mass stage in STAGES.
-const STAGE_MASS: u32 = 0x100u;
-/// Bit of the stage of spheres and capsules in STAGES.
-const STAGE_COLLIDE_SHAPE: u32 = 0x200u;
-/// Bit of the stage of virtual particles in STAGES.
-const STAGE_VIRTUAL_PARTICLES: u32 = 0x400u;
-/// Bit of the stage of self collision in STAGES.
-const STAGE_SELF_COLLIDE: u32 = 0x800u;
-/// Bit of the sleep stage in STAGES.
-const STAGE_SLEEP: u32 = 0x1000u;
-/// Bit of the box stage in STAGES.
-const STAGE_COLLIDE_BOX: u32 = 0x2000u;
-/// Bit of the continuous stage of spheres and capsules in STAGES.
-const STAGE_COLLIDE_CONTINUOUS: u32 = 0x4000u;
-/// Bit of the stage of rigid bodies in STAGES.
-const STAGE_COLLIDE_BODY: u32 = 0x8000u;
-/// Bit of the stage of semi-implicit fibers in STAGES.
-const STAGE_SEMI_IMPLICIT: u32 = 0x10000u;
-/// Bit of the stage of bends in STAGES.
-const STAGE_BEND: u32 = 0x20000u;
-/// Bit of the stage of cyclic reduction in STAGES.
-const STAGE_CYCLIC_REDUCTION: u32 = 0x40000u;
-/// Bits of the stages that solve fibers.
-const STAGES_OF_FIBERS: u32 = 0x50010u;
-/// Bits of the stages that read prepared shapes.
-const STAGES_OF_SHAPES: u32 = 0xe6c0u;
-
-/// PhaseConstants.fiber_solver: one edge after the other.
-const SOLVER_GAUSS_SEIDEL: u32 = 0u;
-/// PhaseConstants.fiber_solver: all edges of a fiber at once.
-const SOLVER_SEMI_IMPLICIT: u32 = 1u;
-/// PhaseConstants.fiber_solver: the same by many lanes.
-const SOLVER_CYCLIC_REDUCTION: u32 = 2u;
-/// Vec4 of PhaseConstants.
-const PHASE_ROWS: u32 = 3u;
-
 /// Current particles of this workgroup's cloth.
 var<workgroup> shared_current: array<vec4<f32>, CURRENT_CAPACITY>;
 /// Previous particles of this workgroup's cloth.
 var<workgroup> shared_previous: array<vec4<f32>, PREVIOUS_CAPACITY>;
-/// Parts into which the grid is cut to sum up its counts.
-const GRID_PARTS: u32 = 64u;
 /// Buckets of the grid of self collision: counts of particles, then the places of their first, then of their last particles.
 var<workgroup> shared_cells: array<atomic<u32>, GRID_CELLS>;
 /// Sums of counts over the parts of the grid.
@@ -102,7 +49,7 @@ var<workgroup> shared_restless: atomic<u32>;
 var<workgroup> shared_is_idle: u32;
 
 /// The cloth of this workgroup.
-var<private> cloth: ClothFrame;
+var<private> cloth: ClothParameters;
 /// The running iteration.
 var<private> iteration: IterationConstants;
 /// Matrices of the running iteration in a turning frame, in `frame_pool`.
@@ -184,7 +131,7 @@ fn store_scratch(row: u32, value: vec4<f32>) {
 
 /// Constants of iteration k of the cloth.
 fn load_iteration(k: u32) -> IterationConstants {
-    let begin = cloth.iteration_begin + k * 4u;
+    let begin = cloth.iteration_begin + k * ITERATION_ROWS;
     return IterationConstants(frame_row(begin), frame_row(begin + 1u), frame_row(begin + 2u), frame_row(begin + 3u));
 }
 
@@ -210,7 +157,7 @@ fn load_interpolated(start: u32, destination: u32, i: u32) -> vec4<f32> {
 
 /// Rest length of an edge [m].
 fn rest_length_of(edge: u32) -> f32 {
-    return bitcast<f32>(fabric_pool[cloth.edge_begin + edge]);
+    return bitcast<f32>(fabric_pool[cloth.fabric.edge_begin + edge]);
 }
 
 /// Constants whose first vec4 stands at `begin` in `frame_pool`.

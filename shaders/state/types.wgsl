@@ -1,8 +1,7 @@
-/// Marks an offset that points nowhere.
-const NO_OFFSET: u32 = 0xffffffffu;
+// Written by `cargo xtask generate` from crates/poplin-layout: change the declaration there.
 
-/// One cloth in one frame: where its data is and the constants of the frame.
-struct ClothFrame {
+/// One cloth in one frame: where its data is and the constants that hold for the whole frame.
+struct ClothParameters {
     /// Slot in `feedback`.
     cloth: u32,
     /// First particle in `current` and `previous`.
@@ -11,108 +10,150 @@ struct ClothFrame {
     particle_count: u32,
     /// Iterations of this frame; 0 = the cloth is not simulated.
     iteration_count: u32,
-    /// First IterationConstants in `frame_pool` [vec4].
+    /// First `IterationConstants` in `frame_pool` [vec4].
     iteration_begin: u32,
-    /// First PhaseConstants in `frame_pool` [vec4].
+    /// First `PhaseConstants` in `frame_pool` [vec4].
     phase_begin: u32,
     /// Number of phases to solve.
     phase_count: u32,
-    /// Matrices of a turning frame in `frame_pool`, 15 columns, or NO_OFFSET.
-    turn_begin: u32,
-    /// First fiber of each set in `fabric_pool`, [set_count + 1].
+    /// Matrices of a rotating local space in `frame_pool`, 15 columns, or `NO_OFFSET`.
+    rotation_begin: u32,
+    /// First vec4 of this cloth in `scratch`.
+    scratch_begin: u32,
+    /// Acceleration of each particle in `input_pool` [m/s^2], or `NO_OFFSET`.
+    acceleration_begin: u32,
+    /// Squared iteration step, the factor on accelerations [s^2].
+    acceleration_scale: f32,
+    /// `stiffness_frequency * h`, the exponent of per-edge stiffness.
+    stiffness_exponent: f32,
+    /// Its fabric.
+    fabric: FabricOffsets,
+    /// How its tethers hold.
+    tethers: TetherParameters,
+    /// The air around it.
+    air: AirParameters,
+    /// Spheres that its particles may not leave.
+    motion: MotionParameters,
+    /// Spheres that its particles may not enter.
+    separation: SeparationParameters,
+    /// When it rests.
+    sleep: SleepParameters,
+    /// Its resistance to bending.
+    bending: BendingParameters,
+    /// What it collides with.
+    colliders: ColliderParameters,
+    /// How it collides with itself.
+    self_collision: SelfCollisionParameters,
+}
+
+/// Where a packed fabric lies in `fabric_pool`.
+struct FabricOffsets {
+    /// First fiber of each set, `[set_count + 1]`.
     set_begin: u32,
-    /// First edge of each fiber in `fabric_pool`, [fiber_count + 1].
+    /// First edge of each fiber, `[fiber_count + 1]`.
     fiber_begin: u32,
-    /// Vertices of the fibers in `fabric_pool`, [edge_count + fiber_count].
+    /// Vertices of the fibers, `[edge_count + fiber_count]`.
     vertex_begin: u32,
-    /// Rest lengths in `fabric_pool` (bit-cast f32 [m]), [edge_count].
+    /// Rest lengths (bit-cast f32 [m]), `[edge_count]`.
     edge_begin: u32,
-    /// Per-edge `log2(1 - stiffness)` in `fabric_pool` (bit-cast f32), or NO_OFFSET.
+    /// Per-edge `log2(1 - stiffness)` (bit-cast f32), or `NO_OFFSET`.
     edge_stiffness_begin: u32,
-    /// Anchor slot of each tether in `fabric_pool`, [tethers_per_particle * particle_count], then their lengths.
+    /// Anchor slot of each tether, `[tethers_per_particle * particle_count]`, then their lengths.
     tether_begin: u32,
     /// Tethers of every particle.
     tethers_per_particle: u32,
-    /// Particle of each anchor slot in `fabric_pool`, [anchor_count].
+    /// Particle of each anchor slot, `[anchor_count]`.
     anchor_begin: u32,
-    /// Number of anchors.
+    /// Number of different anchors.
     anchor_count: u32,
-    /// Corners of the triangles in `fabric_pool`, [3 * triangle_count].
+    /// Corners of the triangles, `[3 * triangle_count]`.
     triangle_begin: u32,
     /// Number of triangles.
     triangle_count: u32,
-    /// First triangle of each particle, [particle_count + 1], then the triangles, in `fabric_pool`.
+    /// First triangle of each particle, `[particle_count + 1]`, then the triangles.
     corner_begin: u32,
-    /// First bundle of virtual particles of each set in `fabric_pool`, [virtual_set_count + 1].
+    /// First bundle of virtual particles of each set, `[virtual_set_count + 1]`.
     virtual_set_begin: u32,
     /// Number of sets of virtual particles.
     virtual_set_count: u32,
-    /// Each bundle in `fabric_pool`: its three corners, its first virtual particle, one past its last.
+    /// Each bundle: its three corners, its first virtual particle, one past its last.
     virtual_bundle_begin: u32,
-    /// Weights of the virtual particles in `fabric_pool` (bit-cast f32), three each.
+    /// Weights of the virtual particles (bit-cast f32), three each.
     virtual_weight_begin: u32,
-    /// First vec4 of this cloth in `scratch`.
-    scratch_begin: u32,
-    /// Acceleration of each particle in `input_pool` [m/s^2], or NO_OFFSET.
-    acceleration_begin: u32,
-    /// Motion spheres at the frame's start in `input_pool`, or NO_OFFSET.
-    motion_start: u32,
-    /// Motion spheres at the frame's end.
-    motion_target: u32,
-    /// Separation spheres at the frame's start in `input_pool`, or NO_OFFSET.
-    separation_start: u32,
-    /// Separation spheres at the frame's end.
-    separation_target: u32,
-    /// How often an input has changed; a new count starts the sleep counters anew.
-    wake_count: u32,
-    /// Squared iteration step, the factor on accelerations [s^2].
-    acceleration_scale: f32,
+    /// Most edges of a set of fibers: rows of `scratch` that compliant fibers take.
+    fiber_row_count: u32,
+    /// First bend of each set, `[bend_set_count + 1]`.
+    bend_set_begin: u32,
+    /// Number of sets of bends.
+    bend_set_count: u32,
+    /// Each bend: its four particles, its rest angle [rad] and its weight (bit-cast f32).
+    bend_begin: u32,
+}
+
+/// How tethers hold; which there are is in `FabricOffsets`.
+struct TetherParameters {
     /// Stiffness of one tether in this frame's iterations, already divided by the tethers per particle.
-    tether_stiffness: f32,
+    stiffness: f32,
     /// Factor on tether lengths.
-    tether_scale: f32,
-    /// `stiffness_frequency * h`, the exponent of per-edge stiffness.
-    stiffness_exponent: f32,
+    scale: f32,
+}
+
+/// Drag and lift of the air on a cloth's triangles.
+struct AirParameters {
     /// Drag coefficient of this step.
     drag: f32,
     /// Lift coefficient of this step.
     lift: f32,
     /// Half the fluid density over the step [kg/m^3/s].
-    wind_scale: f32,
-    /// Factor on the radii of the motion spheres.
-    motion_scale: f32,
+    impulse_scale: f32,
+}
+
+/// Spheres that particles may not leave.
+struct MotionParameters {
+    /// Spheres at the frame's start in `input_pool`, or `NO_OFFSET`.
+    sphere_start: u32,
+    /// Spheres at the frame's end.
+    sphere_target: u32,
+    /// Factor on the radii.
+    scale: f32,
     /// Added to the scaled radii [m].
-    motion_bias: f32,
-    /// Pull of the motion spheres per iteration.
-    motion_stiffness: f32,
-    /// Move per iteration below which a particle rests [m].
-    sleep_distance: f32,
+    bias: f32,
+    /// Fraction of the distance to the sphere that one iteration takes back.
+    stiffness: f32,
+}
+
+/// Spheres that particles may not enter.
+struct SeparationParameters {
+    /// Spheres at the frame's start in `input_pool`, or `NO_OFFSET`.
+    sphere_start: u32,
+    /// Spheres at the frame's end.
+    sphere_target: u32,
+}
+
+/// When a cloth rests.
+struct SleepParameters {
+    /// Displacement per iteration below which a particle rests [m].
+    distance: f32,
     /// Iteration step [ms], at least 1.
-    sleep_step: u32,
+    step: u32,
     /// Time between tests for rest [ms].
-    sleep_interval: u32,
+    interval: u32,
     /// Passed tests after which the cloth sleeps.
-    sleep_after_count: u32,
-    /// What the cloth collides with.
-    colliders: ColliderFrame,
-    /// How it collides with itself.
-    self_collision: SelfCollisionFrame,
-    /// Most edges of a set of fibers: rows of `scratch` that compliant fibers take.
-    fiber_row_count: u32,
-    /// First bend of each set in `fabric_pool`, [bend_set_count + 1].
-    bend_set_begin: u32,
-    /// Number of sets of bends.
-    bend_set_count: u32,
-    /// Each bend in `fabric_pool`: its four particles, its rest angle [rad] and its weight (bit-cast f32).
-    bend_begin: u32,
+    after_count: u32,
+    /// How often an input has changed; a new count restarts the sleep counters.
+    wake_count: u32,
+}
+
+/// Stiffness and damping of bends; which there are is in `FabricOffsets`.
+struct BendingParameters {
     /// Bending rigidity times the squared iteration step [N m s^2].
-    bending_rigidity: f32,
+    rigidity: f32,
     /// Damping of bending over its rigidity and the iteration step.
-    bending_damping: f32,
+    damping: f32,
 }
 
 /// What a cloth collides with in one frame. Offsets of lists without entries mean nothing.
-struct ColliderFrame {
+struct ColliderParameters {
     /// Number of spheres.
     sphere_count: u32,
     /// Spheres at the frame's start in `input_pool`.
@@ -121,7 +162,7 @@ struct ColliderFrame {
     sphere_target: u32,
     /// Number of capsules.
     capsule_count: u32,
-    /// Numbers of the two spheres of each capsule in `input_pool`, one vec4 each.
+    /// Indices of the two spheres of each capsule in `input_pool`, one vec4 each.
     capsule_begin: u32,
     /// Number of planes.
     plane_count: u32,
@@ -157,7 +198,7 @@ struct ColliderFrame {
     capsule_tree_begin: u32,
     /// Nodes of that tree.
     capsule_tree_count: u32,
-    /// Lists of numbers in `input_pool`, four to a vec4; the places of the lists below count numbers.
+    /// Lists of indices in `input_pool`, four to a vec4; the offsets of the lists below count indices.
     number_begin: u32,
     /// Spheres that belong to no body.
     free_sphere_begin: u32,
@@ -189,37 +230,37 @@ struct ColliderFrame {
     impulse_begin: u32,
     /// Coefficient of friction.
     friction: f32,
-    /// Length below which pushes and ways count less in friction [m].
+    /// Length below which pushes and slides count less in friction [m].
     friction_slop: f32,
     /// 1 if friction moves particles back, 0 if it only slows them down.
     friction_holds: u32,
-    /// Gain of inverse mass by the squared push [1/m^2].
+    /// Gain of mass by the squared push [1/m^2].
     mass_scale: f32,
     /// Factor on the radii beyond which a particle that ends there is not caught.
     continuous_reach: f32,
-    /// Farthest way of a vertex of the mesh in one iteration, huge if the mesh has jumped [m].
+    /// Longest path of a vertex of the mesh in one iteration, huge if the mesh has jumped [m].
     mesh_step: f32,
     /// Iteration step [s].
     step: f32,
-    /// Share of a frame's move that falls to one iteration.
-    move_share: f32,
+    /// Fraction of a frame's motion that falls to one iteration.
+    iteration_fraction: f32,
 }
 
 /// How a cloth collides with itself in one frame.
-struct SelfCollisionFrame {
+struct SelfCollisionParameters {
     /// Distance at which particles are kept apart [m], 0 = off.
     distance: f32,
-    /// Share of an overlap removed per iteration.
+    /// Fraction of an overlap removed per iteration.
     stiffness: f32,
-    /// Share of the sideways motion of touching particles lost per iteration.
+    /// Fraction of the sideways motion of touching particles lost per iteration.
     friction: f32,
-    /// Largest move of a particle by its velocity in an iteration [m], 0 = unlimited.
+    /// Largest displacement of a particle by its velocity in an iteration [m], 0 = unlimited.
     max_move: f32,
     /// One over the edge of a grid cell [1/m].
     inverse_cell: f32,
     /// Particles that take part.
     member_count: u32,
-    /// Numbers of these particles in `input_pool`, four to a vec4, or NO_OFFSET for all.
+    /// Indices of these particles in `input_pool`, four to a vec4, or `NO_OFFSET` for all.
     member_begin: u32,
     /// Positions at rest in `input_pool`.
     rest_begin: u32,
@@ -227,27 +268,27 @@ struct SelfCollisionFrame {
     grid_begin: u32,
 }
 
-/// Constants of one iteration.
+/// Constants of one iteration, rows of `frame_pool`.
 struct IterationConstants {
-    /// Share of the last move that is kept, per axis; w: share of the frame that is over, 1 in the last iteration.
+    /// Fraction of the last displacement that is kept, per axis; w: fraction of the frame that is over, 1 in the last iteration.
     velocity_scale: vec4<f32>,
-    /// Added to the current position [m]; w: share of the frame that was over in the last iteration, 0 in the first.
+    /// Added to the current position [m]; w: fraction of the frame that was over in the last iteration, 0 in the first.
     bias: vec4<f32>,
     /// Added to the position that becomes previous [m]; w unused.
     previous_bias: vec4<f32>,
-    /// Move of the frame against the wind [m]; w: corners of a triangle, 3, a divisor that no compiler may see.
+    /// Displacement of the local space against the wind [m]; w: corners of a triangle, 3, a divisor that no compiler may see.
     wind: vec4<f32>,
 }
 
-/// Constants of one configured phase.
+/// Constants of one configured phase in one frame, rows of `frame_pool`.
 struct PhaseConstants {
-    /// Share of an edge's error removed per iteration.
+    /// Fraction of an edge's error removed per iteration.
     stiffness: f32,
-    /// Share of the error between the limits that is left alone.
+    /// Fraction of the error between the limits that is left alone, `1 - multiplier^exponent`.
     multiplier: f32,
-    /// 1 - 1/compression_limit, at most 0.
+    /// `1 - 1/compression_limit`, at most 0.
     compression: f32,
-    /// 1 - 1/stretch_limit, at least 0.
+    /// `1 - 1/stretch_limit`, at least 0.
     stretch: f32,
     /// First set.
     set_begin: u32,
@@ -257,9 +298,9 @@ struct PhaseConstants {
     compliance: f32,
     /// Compliance times damping over the iteration step.
     damping: f32,
-    /// How fibers are solved: SOLVER_GAUSS_SEIDEL, SOLVER_SEMI_IMPLICIT or SOLVER_CYCLIC_REDUCTION.
+    /// How fibers are solved: one of the `SOLVER` constants.
     fiber_solver: u32,
-    /// What an edge in its soft range gives way in a semi-implicit fiber, over the sum of its inverse masses.
+    /// Compliance of an edge in its soft range in a semi-implicit fiber, over the sum of its inverse masses.
     softness: f32,
     /// Rounds of cyclic reduction.
     round_count: u32,
@@ -267,31 +308,31 @@ struct PhaseConstants {
     padding_0: u32,
 }
 
-/// Which cloths and which iterations one dispatch works.
+/// The uniform of one dispatch: which cloths and which iterations.
 struct DispatchParameters {
-    /// First entry of `cloth_frames`.
+    /// First entry of `cloth_parameters`.
     cloth_begin: u32,
     /// Number of cloths; workgroups beyond it do nothing.
     cloth_count: u32,
     /// Workgroups in a row of the folded dispatch.
     row_width: u32,
-    /// First iteration.
+    /// First iteration of each cloth.
     iteration_begin: u32,
-    /// One past the last iteration.
+    /// One past the last iteration (capped by each cloth's count).
     iteration_end: u32,
     /// Fills the struct to a multiple of 16 bytes.
     padding_0: u32,
-    /// See padding_0.
+    /// As `padding_0`.
     padding_1: u32,
-    /// See padding_0.
+    /// As `padding_0`.
     padding_2: u32,
 }
 
 /// What a cloth reports back.
 struct Feedback {
-    /// Particles that would have become NaN, infinite or farther than [`poplin_model::MAX_COORDINATE`]; above 0 the cloth is frozen.
+    /// Particles that would have become NaN, infinite or farther than `MAX_COORDINATE`; above 0 the cloth is frozen.
     fault_count: u32,
-    /// The lowest such particle, NO_OFFSET if none.
+    /// The lowest such particle, `NO_OFFSET` if none.
     fault_particle: u32,
     /// Iterations run since the cloth was added.
     iteration_total: u32,

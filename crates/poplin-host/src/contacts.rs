@@ -102,7 +102,7 @@ impl ContactFrame {
                 cell_scale: 1.0 / (2.0 * radius * 1.001).max(MIN_CELL),
                 stiffness: settings.stiffness,
                 friction: settings.friction,
-                padding: 0,
+                padding_0: 0,
             };
             self.parameters.push(parameters);
             for k in 0..self.members.len() {

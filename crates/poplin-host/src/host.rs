@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use poplin_layout::{
     BODY_ROWS, ClothPlacement, Feedback, FrameArrays, InputOffsets, NO_OFFSET, Stage, StageMask,
-    pack_cloth_frame, stage_scratch_len,
+    pack_cloth_parameters, stage_scratch_len,
 };
 use poplin_model::{
     Cloth, ClothConfig, Colliders, FiberSolver, Frame, ModelError, Parallelepiped, Phase,
@@ -699,7 +699,14 @@ impl HostCloth {
             .zip(velocities.as_ref())
             .map(|(steps, velocities)| motion_constants(&self.cloth.config, steps, velocities));
         let timing = steps.as_ref().zip(motion.as_ref());
-        pack_cloth_frame(&self.cloth, self.solved_phases(), placement, &inputs, timing, arrays);
+        pack_cloth_parameters(
+            &self.cloth,
+            self.solved_phases(),
+            placement,
+            &inputs,
+            timing,
+            arrays,
+        );
         self.motion_spheres.end_frame();
         self.separation_spheres.end_frame();
         self.colliders.end_frame(steps.is_some());

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use poplin_layout::{ClothFrame, PHASE_ROWS, StageMask};
+use poplin_layout::{ClothParameters, PHASE_ROWS, StageMask};
 
 /// Part of a begun frame: some iterations, some stages, some phases.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,13 +20,13 @@ impl FramePart {
     pub const WHOLE: Self = Self { iterations: 0..u32::MAX, stages: StageMask::ALL, phases: None };
 
     /// The cloth's frame with only this part's phases.
-    pub fn restrict(&self, frame: &ClothFrame) -> ClothFrame {
+    pub fn restrict(&self, frame: &ClothParameters) -> ClothParameters {
         match &self.phases {
             None => *frame,
             Some(phases) => {
                 let begin = phases.start.min(frame.phase_count);
                 let end = phases.end.clamp(begin, frame.phase_count);
-                ClothFrame {
+                ClothParameters {
                     phase_begin: frame.phase_begin + PHASE_ROWS * begin,
                     phase_count: end - begin,
                     ..*frame

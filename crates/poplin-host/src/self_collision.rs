@@ -1,7 +1,7 @@
 //! Inputs and constants of self collision.
 
 use poplin_layout::{
-    ClothPlacement, FrameSteps, NO_OFFSET, SelfCollisionFrame, effective_stiffness,
+    ClothPlacement, FrameSteps, NO_OFFSET, SelfCollisionParameters, effective_stiffness,
     stiffness_to_log2,
 };
 use poplin_model::Cloth;
@@ -98,13 +98,13 @@ impl HostSelfCollision {
         placement: &ClothPlacement,
         input_begin: u32,
         scratch_begin: u32,
-    ) -> SelfCollisionFrame {
+    ) -> SelfCollisionParameters {
         let config = &cloth.config;
         let exponent = config.stiffness_frequency * steps.map_or(0.0, |steps| steps.step);
         let effective =
             |stiffness: f32| effective_stiffness(stiffness_to_log2(stiffness), exponent);
         let has_list = !cloth.self_collision_indices.is_empty();
-        SelfCollisionFrame {
+        SelfCollisionParameters {
             distance: self.distance,
             stiffness: effective(config.self_collision_stiffness),
             friction: effective(config.self_collision_friction),

@@ -4,51 +4,55 @@ use bytemuck::cast_slice;
 use poplin_model::{Bend, Fabric, FirstFitSets};
 
 use crate::NO_OFFSET;
+use crate::gpu_struct::gpu_struct;
 
-/// Where a packed fabric lies in `fabric_pool`; the fields of the same name in [`crate::ClothFrame`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FabricOffsets {
-    /// First fiber of each set.
-    pub set_begin: u32,
-    /// First edge of each fiber.
-    pub fiber_begin: u32,
-    /// Vertices of the fibers.
-    pub vertex_begin: u32,
-    /// Rest lengths.
-    pub edge_begin: u32,
-    /// Per-edge stiffness, or [`NO_OFFSET`].
-    pub edge_stiffness_begin: u32,
-    /// Anchor slots, then lengths, of the tethers.
-    pub tether_begin: u32,
-    /// Tethers of every particle.
-    pub tethers_per_particle: u32,
-    /// Particles of the anchor slots.
-    pub anchor_begin: u32,
-    /// Number of different anchors.
-    pub anchor_count: u32,
-    /// Corners of the triangles.
-    pub triangle_begin: u32,
-    /// Number of triangles.
-    pub triangle_count: u32,
-    /// First triangle of each particle, then the triangles.
-    pub corner_begin: u32,
-    /// First bundle of each set of virtual particles.
-    pub virtual_set_begin: u32,
-    /// Number of sets of virtual particles.
-    pub virtual_set_count: u32,
-    /// Corners and range of each bundle.
-    pub virtual_bundle_begin: u32,
-    /// Weights of the virtual particles.
-    pub virtual_weight_begin: u32,
-    /// Most edges of a set of fibers.
-    pub fiber_row_count: u32,
-    /// First bend of each set.
-    pub bend_set_begin: u32,
-    /// Number of sets of bends.
-    pub bend_set_count: u32,
-    /// Particles, rest angle and weight of each bend.
-    pub bend_begin: u32,
+gpu_struct! {
+    /// Where a packed fabric lies in `fabric_pool`.
+    pub struct FabricOffsets {
+        /// First fiber of each set, `[set_count + 1]`.
+        pub set_begin: u32,
+        /// First edge of each fiber, `[fiber_count + 1]`.
+        pub fiber_begin: u32,
+        /// Vertices of the fibers, `[edge_count + fiber_count]`.
+        pub vertex_begin: u32,
+        /// Rest lengths (bit-cast f32 \[m\]), `[edge_count]`.
+        pub edge_begin: u32,
+        /// Per-edge `log2(1 - stiffness)` (bit-cast f32), or [`NO_OFFSET`].
+        pub edge_stiffness_begin: u32,
+        /// Anchor slot of each tether, `[tethers_per_particle * particle_count]`, then their lengths.
+        pub tether_begin: u32,
+        /// Tethers of every particle.
+        pub tethers_per_particle: u32,
+        /// Particle of each anchor slot, `[anchor_count]`.
+        pub anchor_begin: u32,
+        /// Number of different anchors.
+        pub anchor_count: u32,
+        /// Corners of the triangles, `[3 * triangle_count]`.
+        pub triangle_begin: u32,
+        /// Number of triangles.
+        pub triangle_count: u32,
+        /// First triangle of each particle, `[particle_count + 1]`, then the triangles.
+        pub corner_begin: u32,
+        /// First bundle of virtual particles of each set, `[virtual_set_count + 1]`.
+        pub virtual_set_begin: u32,
+        /// Number of sets of virtual particles.
+        pub virtual_set_count: u32,
+        /// Each bundle: its three corners, its first virtual particle, one past its last.
+        pub virtual_bundle_begin: u32,
+        /// Weights of the virtual particles (bit-cast f32), three each.
+        pub virtual_weight_begin: u32,
+        /// Most edges of a set of fibers: rows of `scratch` that compliant fibers take.
+        pub fiber_row_count: u32,
+        /// First bend of each set, `[bend_set_count + 1]`.
+        pub bend_set_begin: u32,
+        /// Number of sets of bends.
+        pub bend_set_count: u32,
+        /// Each bend: its four particles, its rest angle \[rad\] and its weight (bit-cast f32).
+        pub bend_begin: u32,
+    }
 }
+
+impl Eq for FabricOffsets {}
 
 /// Vec4 of scratch that the stages of a fabric need: tether anchors, wind impulses and the rows of the fibers of a set do not
 /// live at the same time.

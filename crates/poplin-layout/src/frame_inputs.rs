@@ -2,7 +2,7 @@
 
 use glam::{DMat3, DVec3};
 
-use crate::{ColliderFrame, SelfCollisionFrame};
+use crate::{ColliderParameters, SelfCollisionParameters};
 
 /// How a frame is cut into iterations.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,7 +55,7 @@ pub struct InputOffsets {
     /// How often an input has changed.
     pub wake_count: u32,
     /// What the cloth collides with.
-    pub colliders: ColliderFrame,
+    pub colliders: ColliderParameters,
     /// How it collides with itself.
-    pub self_collision: SelfCollisionFrame,
+    pub self_collision: SelfCollisionParameters,
 }

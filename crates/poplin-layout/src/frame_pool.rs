@@ -1,12 +1,19 @@
 //! Packs the per-frame constants of a cloth.
 
 use bytemuck::cast_slice;
-use glam::{DMat3, DVec3};
+use glam::DMat3;
 use poplin_model::{Cloth, FiberSolver, PhaseConfig};
 
+use crate::air::air_parameters;
+use crate::bending::bending_parameters;
+use crate::iterations::{iteration_constants, row};
+use crate::motion::motion_parameters;
+use crate::phases::phase_constants;
+use crate::sleep::sleep_parameters;
+use crate::tethers::tether_parameters;
 use crate::{
-    ClothFrame, FabricOffsets, FrameSteps, InputOffsets, IterationConstants, MotionConstants,
-    NO_OFFSET, PHASE_ROWS, PhaseConstants, TurnConstants, effective_stiffness, stiffness_to_log2,
+    ClothParameters, FabricOffsets, FrameSteps, InputOffsets, MotionConstants, NO_OFFSET,
+    PHASE_ROWS, SeparationParameters, StepScale, TurnConstants,
 };
 
 /// Where a cloth lives: fixed from when it is added, but for its inputs.
@@ -30,7 +37,7 @@ pub struct ClothPlacement {
 #[derive(Debug, Clone, Default)]
 pub struct FrameArrays {
     /// One entry per dispatched cloth.
-    pub cloth_frames: Vec<ClothFrame>,
+    pub cloth_parameters: Vec<ClothParameters>,
     /// Iteration, phase and turn constants, floats as their bits.
     pub frame_pool: Vec<[u32; 4]>,
 }
@@ -38,43 +45,12 @@ pub struct FrameArrays {
 impl FrameArrays {
     /// Empties the arrays and keeps their memory.
     pub fn clear(&mut self) {
-        self.cloth_frames.clear();
+        self.cloth_parameters.clear();
         self.frame_pool.clear();
     }
 }
 
-fn row(v: DVec3, w: f32) -> [f32; 4] {
-    [v.x as f32, v.y as f32, v.z as f32, w]
-}
-
-/// The constants of every iteration; in a turning frame biases and wind turn with it.
-fn constants_of_iterations(
-    steps: &FrameSteps,
-    motion: &MotionConstants,
-) -> impl Iterator<Item = IterationConstants> {
-    let count = steps.iteration_count;
-    let (step_ratio, kept) = (steps.step_ratio, motion.kept);
-    let (mut bias, mut previous_bias, mut wind) = (motion.bias, motion.previous_bias, motion.wind);
-    let turn = motion.turn.map(|turn| turn.rotation);
-    (0..count).map(move |iteration| {
-        let ratio = if iteration == 0 { step_ratio } else { 1.0 };
-        let share =
-            if iteration + 1 == count { 1.0 } else { (iteration + 1) as f32 / count as f32 };
-        let constants = IterationConstants {
-            velocity_scale: [kept[0] * ratio, kept[1] * ratio, kept[2] * ratio, share],
-            bias: row(bias, iteration as f32 / count as f32),
-            previous_bias: row(previous_bias, 0.0),
-            wind: row(wind, 3.0),
-        };
-        if let Some(rotation) = turn {
-            (bias, previous_bias, wind) =
-                (rotation * bias, rotation * previous_bias, rotation * wind);
-        }
-        constants
-    })
-}
-
-/// The columns of a turning frame's matrices: first iteration, other iterations, rotation.
+/// The columns of a rotating local space's matrices: first iteration, other iterations, rotation.
 fn pack_turn(turn: &TurnConstants, pool: &mut Vec<[u32; 4]>) {
     let mut push = |matrix: &DMat3| {
         pool.extend(
@@ -87,59 +63,11 @@ fn pack_turn(turn: &TurnConstants, pool: &mut Vec<[u32; 4]>) {
     push(&turn.rotation);
 }
 
-/// Least share of an error that an edge of a semi-implicit fiber corrects in its soft range: below it the division by the
-/// share loses its digits, and the edge gives way to everything anyway.
-const MIN_SOFT_SHARE: f32 = 1e-6;
-
-fn phase_constants(
-    cloth: &Cloth,
-    config: &PhaseConfig,
-    solver: (FiberSolver, u32),
-    exponent: f32,
-    step: f32,
-) -> PhaseConstants {
-    let phase = &cloth.fabric.phases[config.phase as usize];
-    // multiplier^exponent = 2^(log2(multiplier) * exponent) = 1 - effective(log2(1 - (1 - multiplier)))
-    let multiplier =
-        effective_stiffness(stiffness_to_log2(1.0 - config.stiffness_multiplier), exponent);
-    // XPBD, eq. 26: alpha~ = alpha / h^2, beta~ = h^2 beta, gamma = alpha~ beta~ / h = alpha beta / h.
-    let scaled = |compliance: f32, factor: f32, power| {
-        per_step(f64::from(compliance) * f64::from(factor), step, power)
-    };
-    let has_range = config.compression_limit < config.stretch_limit;
-    // With compliances a stiffness would count twice.
-    let is_xpbd = cloth.config.solver.is_xpbd();
-    let stiffness = if is_xpbd {
-        1.0
-    } else {
-        effective_stiffness(stiffness_to_log2(config.stiffness), exponent)
-    };
-    PhaseConstants {
-        stiffness,
-        multiplier,
-        compression: 1.0 - 1.0 / config.compression_limit,
-        stretch: 1.0 - 1.0 / config.stretch_limit,
-        set_begin: phase.set_begin,
-        set_end: phase.set_end,
-        compliance: scaled(config.compliance, 1.0, 2),
-        damping: scaled(config.compliance, config.damping, 1),
-        fiber_solver: solver.0 as u32,
-        softness: if has_range { multiplier / (1.0 - multiplier).max(MIN_SOFT_SHARE) } else { 0.0 },
-        round_count: solver.1,
-        padding: 0,
-    }
-}
-
-/// `value / step^power`, 0 without a step, kept so small that products with masses stay finite.
-fn per_step(value: f64, step: f32, power: i32) -> f32 {
-    if step > 0.0 { (value / f64::from(step).powi(power)).min(1e20) as f32 } else { 0.0 }
-}
-
 /// Appends one cloth's frame to the arrays; `timing` is `None` for a frame that simulates nothing.
 ///
 /// `cloth` must have passed `validate`; its config is read, its particles are not. `phases` are its phases in order, with how
 /// their fibers are solved and the rounds of cyclic reduction.
-pub fn pack_cloth_frame<'a>(
+pub fn pack_cloth_parameters<'a>(
     cloth: &Cloth,
     phases: impl Iterator<Item = (&'a PhaseConfig, (FiberSolver, u32))>,
     placement: &ClothPlacement,
@@ -149,92 +77,48 @@ pub fn pack_cloth_frame<'a>(
 ) {
     let config = &cloth.config;
     let pool = &mut arrays.frame_pool;
-    let step = timing.map_or(0.0, |(steps, _)| steps.step);
-    let exponent = config.stiffness_frequency * step;
-    let effective = |stiffness: f32| effective_stiffness(stiffness_to_log2(stiffness), exponent);
+    let scale = StepScale::new(config, timing.map_or(0.0, |(steps, _)| steps.step));
 
     let iteration_begin = pool.len() as u32;
-    let mut turn_begin = NO_OFFSET;
+    let mut rotation_begin = NO_OFFSET;
     if let Some((steps, motion)) = timing {
-        for constants in constants_of_iterations(steps, motion) {
+        for constants in iteration_constants(steps, motion) {
             pool.extend_from_slice(cast_slice(&[constants]));
         }
         if let Some(turn) = &motion.turn {
-            turn_begin = pool.len() as u32;
+            rotation_begin = pool.len() as u32;
             pack_turn(turn, pool);
         }
     }
     let phase_begin = pool.len() as u32;
     for (phase, solver) in phases {
-        pool.extend_from_slice(cast_slice(&[phase_constants(
-            cloth, phase, solver, exponent, step,
-        )]));
+        pool.extend_from_slice(cast_slice(&[phase_constants(cloth, phase, solver, &scale)]));
     }
-    let phase_count = (pool.len() as u32 - phase_begin) / PHASE_ROWS;
-    // As of an edge: alpha beta / h with the compliance 1 / (B weight) of a bend and its damping D weight.
-    let rigidity = f64::from(config.bending_rigidity);
-    let bending_damping = if rigidity > 0.0 {
-        per_step(f64::from(config.bending_damping) / rigidity, step, 1)
-    } else {
-        0.0
-    };
-    let fabric = &placement.fabric;
-    // One impulse serves a triangle whose |normal| is twice its area, over one step.
-    let wind_scale = if step > 0.0 { 0.5 * config.fluid_density / step } else { 0.0 };
-    arrays.cloth_frames.push(ClothFrame {
+    let [separation_start, separation_target] = inputs.separation;
+    arrays.cloth_parameters.push(ClothParameters {
         cloth: placement.cloth,
         particle_begin: placement.particle_begin,
         particle_count: placement.particle_count,
         iteration_count: timing.map_or(0, |(steps, _)| steps.iteration_count),
         iteration_begin,
         phase_begin,
-        phase_count,
-        turn_begin,
-        set_begin: fabric.set_begin,
-        fiber_begin: fabric.fiber_begin,
-        vertex_begin: fabric.vertex_begin,
-        edge_begin: fabric.edge_begin,
-        edge_stiffness_begin: fabric.edge_stiffness_begin,
-        tether_begin: fabric.tether_begin,
-        tethers_per_particle: fabric.tethers_per_particle,
-        anchor_begin: fabric.anchor_begin,
-        anchor_count: fabric.anchor_count,
-        triangle_begin: fabric.triangle_begin,
-        triangle_count: fabric.triangle_count,
-        corner_begin: fabric.corner_begin,
-        virtual_set_begin: fabric.virtual_set_begin,
-        virtual_set_count: fabric.virtual_set_count,
-        virtual_bundle_begin: fabric.virtual_bundle_begin,
-        virtual_weight_begin: fabric.virtual_weight_begin,
+        phase_count: (pool.len() as u32 - phase_begin) / PHASE_ROWS,
+        rotation_begin,
         scratch_begin: placement.scratch_begin,
         acceleration_begin: inputs.acceleration_begin,
-        motion_start: inputs.motion[0],
-        motion_target: inputs.motion[1],
-        separation_start: inputs.separation[0],
-        separation_target: inputs.separation[1],
-        wake_count: inputs.wake_count,
-        acceleration_scale: step * step,
-        tether_stiffness: effective(config.tether_stiffness)
-            / fabric.tethers_per_particle.max(1) as f32,
-        tether_scale: config.tether_scale,
-        stiffness_exponent: exponent,
-        drag: effective(config.drag_coefficient),
-        lift: effective(config.lift_coefficient),
-        wind_scale,
-        motion_scale: config.motion_scale,
-        motion_bias: config.motion_bias,
-        motion_stiffness: effective(config.motion_stiffness),
-        sleep_distance: config.sleep_threshold * step,
-        sleep_step: ((step * 1000.0) as u32).max(1),
-        sleep_interval: config.sleep_test_interval,
-        sleep_after_count: config.sleep_after_count,
+        acceleration_scale: scale.step * scale.step,
+        stiffness_exponent: scale.exponent,
+        fabric: placement.fabric,
+        tethers: tether_parameters(config, &scale, placement.fabric.tethers_per_particle),
+        air: air_parameters(config, &scale),
+        motion: motion_parameters(config, &scale, inputs.motion),
+        separation: SeparationParameters {
+            sphere_start: separation_start,
+            sphere_target: separation_target,
+        },
+        sleep: sleep_parameters(config, &scale, inputs.wake_count),
+        bending: bending_parameters(config, &scale),
         colliders: inputs.colliders,
         self_collision: inputs.self_collision,
-        fiber_row_count: fabric.fiber_row_count,
-        bend_set_begin: fabric.bend_set_begin,
-        bend_set_count: fabric.bend_set_count,
-        bend_begin: fabric.bend_begin,
-        bending_rigidity: config.bending_rigidity * (step * step),
-        bending_damping,
     });
 }

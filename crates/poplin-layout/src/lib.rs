@@ -1,22 +1,34 @@
 //! Packs poplin cloths into flat, GPU-shaped buffers, once, for both backends: plain values in, rows out.
 //!
-//! The structs here are the Rust twins of `shaders/state/types.wgsl`; a test compares them field by field with what naga
-//! reads from the shader. What the buffers are and who writes them stands in [`pools`].
+//! Structs and constants that the shaders know too are declared here and nowhere else: [`generated_shaders`] writes the WGSL text
+//! from them. What the buffers are and who writes them stands in [`pools`].
+
+mod air;
+mod bending;
 mod body_rows;
+mod constants;
 mod contact_types;
 mod fabric_pool;
 mod frame_inputs;
 mod frame_pool;
+mod gpu_struct;
+mod iterations;
 mod memory_tier;
+mod motion;
+mod phases;
+mod sleep;
 mod stages;
+mod step_scale;
+mod tethers;
 mod types;
+mod wgsl;
 
 pub mod pools {
     //! The storage buffers of the solver, at most eight per stage (the WebGPU default limit).
     //!
     //! | buffer | element | written | holds |
     //! |---|---|---|---|
-    //! | `cloth_frames` | [`ClothFrame`](crate::ClothFrame) | per frame | offsets and constants of every dispatched cloth, bucket by bucket |
+    //! | `cloth_parameters` | [`ClothParameters`](crate::ClothParameters) | per frame | offsets and constants of every dispatched cloth, bucket by bucket |
     //! | `frame_pool` | `[u32; 4]` | per frame | [`IterationConstants`](crate::IterationConstants), then [`PhaseConstants`](crate::PhaseConstants) of each cloth |
     //! | `fabric_pool` | `u32` | on add | sets, fibers, vertices, rest lengths (bit-cast), tethers, bends |
     //! | `input_pool` | `[u32; 4]` | on change | per-particle accelerations, motion and separation spheres; positions at rest; colliders, their lists and trees |
@@ -29,17 +41,28 @@ pub mod pools {
     //! a subnormal, which an adapter may flush to 0 (WGSL, "Floating Point Evaluation").
 }
 
-pub use body_rows::{BODY_ROWS, CHUNK, CHUNK_ROWS, body_impulses, chunk_count};
-pub use contact_types::{CELL_STRIDES, CONTACT_LANES, ContactCloth, ContactParameters, SCAN_BLOCK};
+pub use air::AirParameters;
+pub use bending::BendingParameters;
+pub use body_rows::{body_impulses, chunk_count};
+pub use constants::*;
+pub use contact_types::{CONTACT_STRUCTS, ContactCloth, ContactParameters};
 pub use fabric_pool::{FabricOffsets, groups_by_member, pack_fabric, stage_scratch_len};
 pub use frame_inputs::{FrameSteps, InputOffsets, MotionConstants, TurnConstants};
-pub use frame_pool::{ClothPlacement, FrameArrays, pack_cloth_frame};
-pub use memory_tier::{GRID_PARTS, MIN_GRID_CELLS, MemoryTier};
+pub use frame_pool::{ClothPlacement, FrameArrays, pack_cloth_parameters};
+pub use gpu_struct::{ConstantDescription, ConstantValue, FieldDescription, StructDescription};
+pub use iterations::IterationConstants;
+pub use memory_tier::{MIN_GRID_CELLS, MemoryTier};
+pub use motion::{MotionParameters, SeparationParameters};
+pub use phases::PhaseConstants;
+pub use sleep::SleepParameters;
 pub use stages::{Stage, StageMask};
+pub use step_scale::StepScale;
+pub use tethers::TetherParameters;
 pub use types::{
-    ClothFrame, ColliderFrame, DispatchParameters, Feedback, IterationConstants, NO_OFFSET,
-    PHASE_ROWS, PhaseConstants, SelfCollisionFrame,
+    ClothParameters, ColliderParameters, DispatchParameters, Feedback, SOLVER_STRUCTS,
+    SelfCollisionParameters,
 };
+pub use wgsl::generated_shaders;
 
 /// `log2(1 - stiffness)`, the stored form of every stiffness-like value in `0..=1`; -128 for 1.
 ///

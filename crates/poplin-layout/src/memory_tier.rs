@@ -36,6 +36,3 @@ impl MemoryTier {
 
 /// Fewest buckets of the grid: from here on no two of a cell's 27 neighbours share a bucket.
 pub const MIN_GRID_CELLS: u32 = 256;
-
-/// Parts into which the grid is cut to sum up its counts.
-pub const GRID_PARTS: u32 = 64;

@@ -36,9 +36,9 @@ impl Solver {
     }
 }
 
-/// Share of their distance at rest to which particles that rest closer than the self-collision distance are kept apart: a
+/// Fraction of their distance at rest to which particles that rest closer than the self-collision distance are kept apart: a
 /// little below 1, so that the distance of neighbours is left to their edges.
-pub const SELF_COLLISION_REST_SHARE: f32 = 0.9;
+pub const SELF_COLLISION_REST_FRACTION: f32 = 0.9;
 
 /// Settings of one cloth. Plain fields; [`ClothConfig::validate`] checks the ranges.
 ///
@@ -113,7 +113,7 @@ pub struct ClothConfig {
     pub thickness: f32,
     /// Distance at which particles of the cloth are kept apart \[m\], `0..=1000` (0 = off; default `None`: the larger of the
     /// thickness and the particle spacing, below which layers slip between each other's particles; off without thickness).
-    /// Particles closer than that at rest are kept at [`SELF_COLLISION_REST_SHARE`] of their distance at rest.
+    /// Particles closer than that at rest are kept at [`SELF_COLLISION_REST_FRACTION`] of their distance at rest.
     pub self_collision_distance: Option<f32>,
     /// Push between such particles, stiffness-like, `0..=1` (default 1).
     pub self_collision_stiffness: f32,

@@ -21,7 +21,7 @@ pub use cloth::Cloth;
 pub use cloth_collision::ClothCollision;
 pub use colliders::{BodyImpulse, Colliders, MAX_BODIES, MAX_SHAPES, Parallelepiped, RigidBody};
 pub use config::{
-    ClothConfig, FiberSolver, MAX_SUBSTEPS, PhaseConfig, SELF_COLLISION_REST_SHARE, Solver,
+    ClothConfig, FiberSolver, MAX_SUBSTEPS, PhaseConfig, SELF_COLLISION_REST_FRACTION, Solver,
 };
 pub use error::{ModelError, check_finite};
 pub use fabric::{Bend, Fabric, Phase, PhaseKind, VirtualParticle};

@@ -1,17 +1,11 @@
 //! Twin of `shaders/state/colliders.wgsl`.
 
 use glam::Vec3;
+use poplin_layout::{BOX_ROWS, CAPSULE_ROWS, MIN_NORMAL_SQUARE, SPHERE_ROWS};
 
 use crate::ClothMemory;
 use crate::geometry::{Cone, cone_between};
-use crate::math::{MIN_NORMAL_SQUARE, cross3, dot3, particle as pack, xyz};
-
-/// Vec4 of a prepared sphere: now, one iteration ago.
-const SPHERE_ROWS: u32 = 2;
-/// Vec4 of a prepared capsule: its cone now, one iteration ago.
-const CAPSULE_ROWS: u32 = 6;
-/// Vec4 of a prepared box.
-const BOX_ROWS: u32 = 4;
+use crate::math::{cross3, dot3, particle as pack, xyz};
 
 /// What some shapes do to one particle in one stage.
 #[derive(Debug, Clone, Copy, Default)]

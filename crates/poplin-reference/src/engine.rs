@@ -69,7 +69,7 @@ impl CpuCloth {
     }
 
     fn run_part(&mut self, part: &FramePart, team: &mut Team<'_>) {
-        let Some(cloth) = self.arrays.cloth_frames.first() else { return };
+        let Some(cloth) = self.arrays.cloth_parameters.first() else { return };
         let cloth = part.restrict(cloth);
         let stages = StageMask(self.host.stages().0 & part.stages.0);
         let pools = Pools {
@@ -296,7 +296,7 @@ impl ReferenceEngine {
         let cloth = &self.cloths[cloth];
         let rows = cloth.host.body_rows();
         let is_there =
-            !cloth.arrays.cloth_frames.is_empty() && rows.end as usize <= cloth.scratch.len();
+            !cloth.arrays.cloth_parameters.is_empty() && rows.end as usize <= cloth.scratch.len();
         let rows =
             if is_there { &cloth.scratch[rows.start as usize..rows.end as usize] } else { &[] };
         body_impulses(bytemuck::cast_slice(rows), &cloth.feedback)

@@ -1,8 +1,9 @@
 //! Twin of `shaders/lib/geometry.wgsl`.
 
 use glam::{Vec2, Vec3};
+use poplin_layout::EPSILON;
 
-use crate::math::{EPSILON, dot3, guarded_square, xyz};
+use crate::math::{dot3, guarded_square, xyz};
 
 /// The side of a tapered capsule; see the shader.
 #[derive(Debug, Clone, Copy)]

@@ -1,13 +1,12 @@
 //! Twin of `shaders/lib/grid.wgsl`.
 
-use poplin_layout::CELL_STRIDES;
+use poplin_layout::{CELL_STRIDE_Y, CELL_STRIDE_Z};
 
 /// The bucket of a cell among infinitely many.
 pub(crate) const fn number_of_cell([x, y, z]: [i32; 3]) -> u32 {
-    let [_, stride_y, stride_z] = CELL_STRIDES;
     (x as u32)
-        .wrapping_add(stride_y.wrapping_mul(y as u32))
-        .wrapping_add(stride_z.wrapping_mul(z as u32))
+        .wrapping_add(CELL_STRIDE_Y.wrapping_mul(y as u32))
+        .wrapping_add(CELL_STRIDE_Z.wrapping_mul(z as u32))
 }
 
 /// The bucket of a cell among `bucket_count`, a power of two from 256 on; see the shader.

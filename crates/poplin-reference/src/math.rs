@@ -1,18 +1,13 @@
 //! Twin of `shaders/lib/math.wgsl`.
 
 use glam::Vec3;
-
-/// Added to squared lengths before a square root or division: the f32 machine epsilon.
-pub const EPSILON: f32 = f32::EPSILON;
+use poplin_layout::{EPSILON, MAX_COORDINATE, PI};
 
 /// Dot product with the fixed order of additions of the shader.
 #[inline]
 pub fn dot3(a: Vec3, b: Vec3) -> f32 {
     a.x * b.x + a.y * b.y + a.z * b.z
 }
-
-/// Squared length of a triangle's normal below which it has no direction [m^4].
-pub const MIN_NORMAL_SQUARE: f32 = 1.0e-30;
 
 /// Cross product with the fixed order of subtractions of the shader.
 #[inline]
@@ -26,11 +21,12 @@ pub fn guarded_square(d: Vec3) -> f32 {
     EPSILON + d.x * d.x + d.y * d.y + d.z * d.z
 }
 
-/// Whether a coordinate is NaN, infinite or beyond [`poplin_model::MAX_COORDINATE`].
+/// Whether a coordinate is NaN, infinite or beyond [`MAX_COORDINATE`].
 #[inline]
 pub fn is_faulty(position: Vec3) -> bool {
-    let limit = poplin_model::MAX_COORDINATE;
-    let sane = position.x.abs() <= limit && position.y.abs() <= limit && position.z.abs() <= limit;
+    let sane = position.x.abs() <= MAX_COORDINATE
+        && position.y.abs() <= MAX_COORDINATE
+        && position.z.abs() <= MAX_COORDINATE;
     !sane
 }
 
@@ -49,12 +45,6 @@ pub fn exp2_portable(x: f32) -> f32 {
     series = series * f + 1.0;
     series * f32::from_bits(((whole as i32 + 127) as u32) << 23)
 }
-
-/// Half a turn \[rad\].
-pub const PI: f32 = std::f32::consts::PI;
-
-/// A whole turn \[rad\].
-pub const TURN: f32 = std::f32::consts::TAU;
 
 /// Angle of the point (x, y) in -PI..=PI, 0 at the origin; see the shader for the derivation.
 #[inline]

@@ -2,8 +2,8 @@
 
 use glam::Vec3;
 use poplin_layout::{
-    ClothFrame, Feedback, GRID_PARTS, IterationConstants, MIN_GRID_CELLS, PHASE_ROWS,
-    PhaseConstants,
+    ClothParameters, Feedback, GRID_PARTS, ITERATION_ROWS, IterationConstants, MIN_GRID_CELLS,
+    PHASE_ROWS, PhaseConstants,
 };
 
 use crate::math::xyz;
@@ -29,7 +29,7 @@ pub struct State<'a> {
 /// `current`, `previous` and `scratch` are the cloth's own parts, so `particle_begin` and `scratch_begin` are not added.
 pub struct ClothMemory<'a> {
     /// The cloth of this workgroup.
-    pub cloth: ClothFrame,
+    pub cloth: ClothParameters,
     /// Iteration and phase constants.
     pub frame_pool: &'a [[u32; 4]],
     /// Packed fabrics.
@@ -72,7 +72,7 @@ pub struct ClothMemory<'a> {
 
 impl<'a> ClothMemory<'a> {
     /// A workgroup about to start.
-    pub fn new(cloth: ClothFrame, pools: Pools<'a>, state: State<'a>) -> Self {
+    pub fn new(cloth: ClothParameters, pools: Pools<'a>, state: State<'a>) -> Self {
         let Pools { frame_pool, fabric_pool, input_pool } = pools;
         let State { current, previous, scratch } = state;
         let Feedback { fault_count, fault_particle, .. } = Feedback::default();
@@ -129,7 +129,7 @@ impl<'a> ClothMemory<'a> {
     /// Rest length of an edge \[m\].
     #[inline]
     pub fn rest_length_of(&self, edge: u32) -> f32 {
-        self.fabric_f32(self.cloth.edge_begin + edge)
+        self.fabric_f32(self.cloth.fabric.edge_begin + edge)
     }
 
     /// Current state of particle i.
@@ -182,7 +182,7 @@ impl<'a> ClothMemory<'a> {
 
     /// Constants of iteration k.
     pub fn load_iteration(&self, k: u32) -> IterationConstants {
-        let begin = (self.cloth.iteration_begin + k * 4) as usize;
+        let begin = (self.cloth.iteration_begin + k * ITERATION_ROWS) as usize;
         let [velocity_scale, bias, previous_bias, wind] =
             [0, 1, 2, 3].map(|row| self.frame_row(begin + row));
         IterationConstants { velocity_scale, bias, previous_bias, wind }

@@ -191,7 +191,7 @@ impl Engine {
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<(), GpuError> {
-        self.part_frames.clone_from(&self.arrays.cloth_frames);
+        self.part_frames.clone_from(&self.arrays.cloth_parameters);
         let slice_count = self.contacts.frame.slice_count();
         let mut dispatches = Vec::new();
         let mut ends = Vec::with_capacity(slice_count as usize);

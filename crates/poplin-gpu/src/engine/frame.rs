@@ -62,7 +62,7 @@ impl Engine {
         self.arrays.clear();
         self.active.clear();
         for (values, cloths) in &self.buckets {
-            let begin = self.arrays.cloth_frames.len() as u32;
+            let begin = self.arrays.cloth_parameters.len() as u32;
             let mut trips = 1;
             for &index in cloths {
                 let cloth = &mut self.cloths[index];
@@ -77,7 +77,7 @@ impl Engine {
                 cloth.impulse_rows = begin + rows.start..begin + rows.end;
                 trips = trips.max(cloth.trips);
             }
-            let end = self.arrays.cloth_frames.len() as u32;
+            let end = self.arrays.cloth_parameters.len() as u32;
             if end > begin {
                 self.active.push(ActiveBucket { values: *values, cloths: begin..end, trips });
             }
@@ -162,11 +162,12 @@ impl Engine {
         encoder: &mut wgpu::CommandEncoder,
         part: &FramePart,
     ) -> Result<(), GpuError> {
-        if self.arrays.cloth_frames.is_empty() && self.copies.is_empty() {
+        if self.arrays.cloth_parameters.is_empty() && self.copies.is_empty() {
             return Ok(());
         }
         self.part_frames.clear();
-        self.part_frames.extend(self.arrays.cloth_frames.iter().map(|frame| part.restrict(frame)));
+        self.part_frames
+            .extend(self.arrays.cloth_parameters.iter().map(|frame| part.restrict(frame)));
         let dispatches = self.plan_dispatches(part);
         self.upload()?;
 
@@ -272,7 +273,9 @@ impl Engine {
                 row_width: cloth_count.min(max_row),
                 iteration_begin: begin,
                 iteration_end: next,
-                padding: [0; 3],
+                padding_0: 0,
+                padding_1: 0,
+                padding_2: 0,
             };
             dispatches.push((values, parameters));
             begin = next;
@@ -290,11 +293,11 @@ impl Engine {
     pub(super) fn upload(&mut self) -> Result<(), GpuError> {
         let slot = &mut self.slots[self.next_slot];
         let (device, queue) = (&self.device, &self.queue);
-        let cloth_frames: &[u8] = cast_slice(&self.part_frames);
+        let cloth_parameters: &[u8] = cast_slice(&self.part_frames);
         let frame_pool: &[u8] = cast_slice(&self.arrays.frame_pool);
         for (buffer, bytes) in [
             (&mut slot.dispatches, self.dispatch_bytes.as_slice()),
-            (&mut slot.cloth_frames, cloth_frames),
+            (&mut slot.cloth_parameters, cloth_parameters),
             (&mut slot.frame_pool, frame_pool),
             (&mut slot.uploads, self.upload_bytes.as_slice()),
         ] {
@@ -306,7 +309,7 @@ impl Engine {
         }
         if slot.bind_group.is_none() {
             let storage = [
-                &slot.cloth_frames,
+                &slot.cloth_parameters,
                 &slot.frame_pool,
                 &self.fabric_pool,
                 &self.input_pool,

@@ -11,7 +11,7 @@ use crate::requirements::{check_device, tier_limits};
 use bytemuck::cast_slice;
 use poplin_host::{HostCloth, LoopTrips, TierLimits};
 use poplin_layout::{
-    ClothFrame, ClothPlacement, DispatchParameters, FabricOffsets, Feedback, FrameArrays,
+    ClothParameters, ClothPlacement, DispatchParameters, FabricOffsets, Feedback, FrameArrays,
     MemoryTier,
 };
 use poplin_model::Fabric;
@@ -100,7 +100,7 @@ struct Copy {
 /// Buffers of one frame that may be in flight before submission.
 struct FrameSlot {
     dispatches: GrowableBuffer,
-    cloth_frames: GrowableBuffer,
+    cloth_parameters: GrowableBuffer,
     frame_pool: GrowableBuffer,
     uploads: GrowableBuffer,
     bind_group: Option<wgpu::BindGroup>,
@@ -140,7 +140,7 @@ pub struct Engine {
     buckets: BTreeMap<OverrideValues, Vec<usize>>,
     arrays: FrameArrays,
     active: Vec<ActiveBucket>,
-    part_frames: Vec<ClothFrame>,
+    part_frames: Vec<ClothParameters>,
     dispatch_bytes: Vec<u8>,
     upload_bytes: Vec<u8>,
     copies: Vec<Copy>,
@@ -167,7 +167,7 @@ impl Engine {
                 "poplin.simulate_cloth.dispatch_parameters",
                 wgpu::BufferUsages::UNIFORM,
             ),
-            cloth_frames: new("poplin.simulate_cloth.cloth_frames", storage),
+            cloth_parameters: new("poplin.simulate_cloth.cloth_parameters", storage),
             frame_pool: new("poplin.simulate_cloth.frame_pool", storage),
             uploads: new("poplin.simulate_cloth.uploads", wgpu::BufferUsages::empty()),
             bind_group: None,

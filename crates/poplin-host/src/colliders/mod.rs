@@ -2,9 +2,10 @@
 
 mod tree;
 
-use bytemuck::cast_slice;
+use bytemuck::{Zeroable, cast_slice};
 use poplin_layout::{
-    BODY_ROWS, CHUNK_ROWS, ColliderFrame, FrameSteps, chunk_count, groups_by_member,
+    BODY_ROWS, BOX_ROWS, CAPSULE_ROWS, CHUNK_ROWS, ColliderParameters, FrameSteps, NEARBY_ROWS,
+    SPHERE_ROWS, chunk_count, groups_by_member,
 };
 use poplin_model::{ClothConfig, Colliders, ModelError, Parallelepiped, RigidBody};
 
@@ -445,11 +446,14 @@ impl HostColliders {
 
     fn prepared_len(&self) -> u32 {
         let Colliders { spheres, capsules, planes, boxes, .. } = &self.colliders;
-        (2 * spheres.len() + 6 * capsules.len() + planes.len() + 4 * boxes.len()) as u32
+        SPHERE_ROWS * spheres.len() as u32
+            + CAPSULE_ROWS * capsules.len() as u32
+            + planes.len() as u32
+            + BOX_ROWS * boxes.len() as u32
     }
 
     fn nearest_len(&self, particle_count: u32) -> u32 {
-        if self.colliders.mesh_triangles.is_empty() { 0 } else { 2 * particle_count }
+        if self.colliders.mesh_triangles.is_empty() { 0 } else { NEARBY_ROWS * particle_count }
     }
 
     fn impulse_len(&self, particle_count: u32) -> u32 {
@@ -481,9 +485,9 @@ impl HostColliders {
         particle_count: u32,
         input_begin: u32,
         scratch_begin: u32,
-    ) -> ColliderFrame {
+    ) -> ColliderParameters {
         if self.is_empty() {
-            return ColliderFrame::default();
+            return Zeroable::zeroed();
         }
         let begins = self.begins().map(|begin| input_begin + begin);
         let begin = |part: Part| begins[part as usize];
@@ -497,7 +501,7 @@ impl HostColliders {
             &self.colliders;
         let prepared_begin = scratch_begin;
         let nearest_begin = prepared_begin + self.prepared_len();
-        ColliderFrame {
+        ColliderParameters {
             sphere_count: spheres.len() as u32,
             sphere_start,
             sphere_target,
@@ -542,7 +546,7 @@ impl HostColliders {
             continuous_reach: 1.0 + config.continuous_reach,
             mesh_step: self.mesh_step(steps),
             step: steps.map_or(0.0, |steps| steps.step),
-            move_share: steps.map_or(0.0, |steps| 1.0 / steps.iteration_count as f32),
+            iteration_fraction: steps.map_or(0.0, |steps| 1.0 / steps.iteration_count as f32),
         }
     }
 

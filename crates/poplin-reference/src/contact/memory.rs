@@ -1,12 +1,9 @@
 //! What the passes work with. Twin of `shaders/contact/buffers.wgsl`.
 
 use glam::{IVec3, Vec3};
-use poplin_layout::{ContactCloth, ContactParameters, Feedback};
+use poplin_layout::{CONTACT_MAX_CELL, ContactCloth, ContactParameters, Feedback};
 
 use crate::grid::bucket_of_cell;
-
-/// Largest coordinate of a cell: whole numbers stay exact and neighbours stay in range.
-const MAX_CELL: f32 = 1.0e9;
 
 /// A cloth as the passes see it: its particles and its report.
 pub struct ContactBody<'a> {
@@ -86,7 +83,9 @@ pub(super) fn wants(cloths: &[ContactCloth], a: u32, b: u32) -> bool {
 
 /// The cell of a point.
 pub(super) fn cell_of(parameters: &ContactParameters, point: Vec3) -> IVec3 {
-    let place = |x: f32| (x * parameters.cell_scale).floor().clamp(-MAX_CELL, MAX_CELL) as i32;
+    let place = |x: f32| {
+        (x * parameters.cell_scale).floor().clamp(-CONTACT_MAX_CELL, CONTACT_MAX_CELL) as i32
+    };
     IVec3::new(place(point.x), place(point.y), place(point.z))
 }
 

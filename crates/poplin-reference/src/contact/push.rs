@@ -1,14 +1,11 @@
 //! Twin of `shaders/contact/push.wgsl`.
 
 use glam::Vec3;
-use poplin_layout::{ContactCloth, ContactParameters};
+use poplin_layout::{ContactCloth, ContactParameters, MIN_SQUARE};
 use rayon::prelude::*;
 
 use super::memory::{ContactBody, ContactMemory, wants};
 use crate::math::{dot3, xyz};
-
-/// Squared distance below which two particles coincide [m^2].
-const MIN_SQUARE: f32 = 1.0e-30;
 
 impl ContactMemory {
     /// Calls `touched` with the rows that row i touches, in the order of the 27 cells around it and of their rows.

@@ -37,11 +37,11 @@ fn fetch_counters(
     is_frame_start: bool,
     stages: StageMask,
 ) -> bool {
-    let is_woken = report.wake_count != memory.cloth.wake_count;
+    let is_woken = report.wake_count != memory.cloth.sleep.wake_count;
     let pass_count = if is_woken { 0 } else { report.sleep_pass_count };
     if is_frame_start {
         let is_asleep =
-            stages.contains(Stage::Sleep) && pass_count >= memory.cloth.sleep_after_count;
+            stages.contains(Stage::Sleep) && pass_count >= memory.cloth.sleep.after_count;
         report.is_asleep = u32::from(is_asleep);
         report.sleep_frame_count += u32::from(is_asleep && memory.cloth.iteration_count > 0);
     }
@@ -63,7 +63,7 @@ fn flush_counters(memory: &ClothMemory<'_>, report: &mut Feedback, iteration_cou
     report.iteration_total = total;
     report.sleep_time = memory.sleep_time;
     report.sleep_pass_count = memory.sleep_pass_count;
-    report.wake_count = memory.cloth.wake_count;
+    report.wake_count = memory.cloth.sleep.wake_count;
 }
 
 /// Simulates a range of iterations of one frame of one cloth.
@@ -80,12 +80,12 @@ pub fn simulate_cloth(
     let iteration_end = memory.cloth.iteration_count.min(iterations.end);
     let phase_begin = memory.cloth.phase_begin;
     let phase_end = phase_begin + PHASE_ROWS * memory.cloth.phase_count;
-    let set_begin = memory.cloth.set_begin;
+    let set_begin = memory.cloth.fabric.set_begin;
     let particle_count = memory.cloth.particle_count;
-    let bend_begin = memory.cloth.bend_set_begin;
-    let bend_end = bend_begin + memory.cloth.bend_set_count;
-    let virtual_begin = memory.cloth.virtual_set_begin;
-    let virtual_end = virtual_begin + memory.cloth.virtual_set_count;
+    let bend_begin = memory.cloth.fabric.bend_set_begin;
+    let bend_end = bend_begin + memory.cloth.fabric.bend_set_count;
+    let virtual_begin = memory.cloth.fabric.virtual_set_begin;
+    let virtual_end = virtual_begin + memory.cloth.fabric.virtual_set_count;
     if !fetch_counters(memory, feedback, iterations.start == 0, stages) {
         return;
     }
@@ -93,7 +93,7 @@ pub fn simulate_cloth(
     let mut ran = 0;
     for k in iterations.start..iteration_end {
         memory.iteration = memory.load_iteration(k);
-        memory.turn_columns = memory.cloth.turn_begin.wrapping_add(if k == 0 { 0 } else { 6 });
+        memory.turn_columns = memory.cloth.rotation_begin.wrapping_add(if k == 0 { 0 } else { 6 });
         if stages.intersects(StageMask::SHAPES) {
             let end = memory.prepared_count();
             team.interval(
@@ -121,7 +121,7 @@ pub fn simulate_cloth(
                 Work {
                     name: "blow_triangle",
                     begin: 0,
-                    end: memory.cloth.triangle_count,
+                    end: memory.cloth.fabric.triangle_count,
                     run: blow_triangle,
                 },
             );
@@ -147,7 +147,7 @@ pub fn simulate_cloth(
                 Work {
                     name: "gather_anchor",
                     begin: 0,
-                    end: memory.cloth.anchor_count,
+                    end: memory.cloth.fabric.anchor_count,
                     run: gather_anchor,
                 },
             );
@@ -177,7 +177,7 @@ pub fn simulate_cloth(
                     if is_cyclic {
                         memory.fibers = [begin, end];
                         memory.edges = [begin, end]
-                            .map(|fiber| memory.fabric(memory.cloth.fiber_begin + fiber));
+                            .map(|fiber| memory.fabric(memory.cloth.fabric.fiber_begin + fiber));
                         let [begin, end] = memory.edges;
                         team.interval(
                             memory,

@@ -1,20 +1,12 @@
 //! Twin of `shaders/stage/bend.wgsl`.
 
 use glam::Vec3;
-
-use crate::ClothMemory;
-use crate::math::{
-    MIN_NORMAL_SQUARE, PI, TURN, atan2_portable, cross3, dot3, particle as pack, xyz,
+use poplin_layout::{
+    MIN_BEND_STIFFNESS, MIN_HEIGHT_SQUARE, MIN_HINGE_SQUARE, MIN_NORMAL_SQUARE, PI, TAU,
 };
 
-/// Share of the longer side that the height of a triangle must exceed, squared: below it the triangle has no normal.
-const MIN_HEIGHT_SQUARE: f32 = 1.0e-10;
-
-/// Squared length below which an edge is no hinge [m^2].
-const MIN_HINGE_SQUARE: f32 = 1.0e-24;
-
-/// Stiffness over the squared step below which a bend is left alone [N m s^2].
-const MIN_BEND_STIFFNESS: f32 = 1.0e-30;
+use crate::ClothMemory;
+use crate::math::{atan2_portable, cross3, dot3, particle as pack, xyz};
 
 /// Whether the triangle over an edge has a usable height; see the shader.
 fn has_height(hinge: f32, side: f32, normal: f32) -> bool {
@@ -23,8 +15,8 @@ fn has_height(hinge: f32, side: f32, normal: f32) -> bool {
 
 /// Solves the angle of one bend, with stiffness and damping; see the shader.
 pub fn solve_bend(memory: &mut ClothMemory<'_>, bend: u32) {
-    let row = memory.cloth.bend_begin + 6 * bend;
-    let stiffness = memory.cloth.bending_rigidity * memory.fabric_f32(row + 5);
+    let row = memory.cloth.fabric.bend_begin + 6 * bend;
+    let stiffness = memory.cloth.bending.rigidity * memory.fabric_f32(row + 5);
     let [p0, p1, p2, p3] = [0, 1, 2, 3].map(|k| memory.load_current(memory.fabric(row + k)));
     let edge = xyz(p1) - xyz(p0);
     let side_2 = xyz(p2) - xyz(p0);
@@ -46,9 +38,9 @@ pub fn solve_bend(memory: &mut ClothMemory<'_>, bend: u32) {
             atan2_portable(dot3(cross3(unit_2, unit_3), edge / edge_length), dot3(unit_2, unit_3));
         let mut error = angle - memory.fabric_f32(row + 4);
         if error > PI {
-            error -= TURN;
+            error -= TAU;
         } else if error <= -PI {
-            error += TURN;
+            error += TAU;
         }
         let gradient_2 = normal_2 * (-edge_length / square_2);
         let gradient_3 = normal_3 * (-edge_length / square_3);
@@ -66,7 +58,7 @@ pub fn solve_bend(memory: &mut ClothMemory<'_>, bend: u32) {
                 + bend_way(memory, row, 2, p2, gradient_2)
                 + bend_way(memory, row, 3, p3, gradient_3);
             let compliance = (1.0 / stiffness - 0.5 * mobility).max(0.0);
-            let damping = memory.cloth.bending_damping;
+            let damping = memory.cloth.bending.damping;
             let lambda = (-error - damping * way) / (compliance + mobility + damping * mobility);
             push_bend(memory, row, p0, gradient_0 * lambda);
             push_bend(memory, row + 1, p1, gradient_1 * lambda);

@@ -1,7 +1,7 @@
 //! Twin of `shaders/stage/collide_body.wgsl`.
 
 use glam::Vec3;
-use poplin_layout::{BODY_ROWS, CHUNK, CHUNK_ROWS, chunk_count};
+use poplin_layout::{BODY_INPUT_ROWS, BODY_ROWS, CHUNK, CHUNK_ROWS, chunk_count};
 
 use crate::ClothMemory;
 use crate::colliders::Contacts;
@@ -10,9 +10,6 @@ use crate::stage::collide_box::touch_box;
 use crate::stage::collide_convex::touch_convex;
 use crate::stage::collide_shape::{touch_capsule, touch_sphere};
 use crate::stage::collide_triangle::touch_mesh;
-
-/// Vec4 of a rigid body in `input_pool`.
-const BODY_INPUT_ROWS: u32 = 8;
 
 /// A rigid body in the running iteration; see the shader.
 struct Body {
@@ -54,7 +51,7 @@ fn load_body(memory: &ClothMemory<'_>, b: u32) -> Body {
     let is_later = f32::from(u8::from(memory.iteration.bias[3] > 0.0));
     let linear = xyz(memory.load_scratch(row)) * is_later;
     let angular = xyz(memory.load_scratch(row + 1)) * is_later;
-    let time = memory.iteration.velocity_scale[3] / memory.cloth.colliders.move_share
+    let time = memory.iteration.velocity_scale[3] / memory.cloth.colliders.iteration_fraction
         * memory.cloth.colliders.step;
     Body {
         center: xyz(center) + xyz(velocity) * time,

@@ -41,7 +41,7 @@ pub(crate) fn touch_box(memory: &ClothMemory<'_>, b: u32, x: Vec3, contacts: &mu
             for (k, share) in (0..).zip(shares) {
                 moved += change(4 * b + 1 + k) * share;
             }
-            contacts.travel += moved * memory.cloth.colliders.move_share;
+            contacts.travel += moved * memory.cloth.colliders.iteration_fraction;
         }
     }
 }

@@ -1,14 +1,12 @@
 //! Twin of `shaders/stage/collide_triangle.wgsl`.
 
 use glam::{Vec2, Vec3};
+use poplin_layout::{MIN_NORMAL_SQUARE, NEARBY_ROWS};
 
 use crate::ClothMemory;
 use crate::colliders::{Contacts, resolve_contacts};
 use crate::geometry::closest_on_triangle;
-use crate::math::{MIN_NORMAL_SQUARE, cross3, dot3, xyz};
-
-/// Vec4 that a particle remembers of the mesh.
-const NEARBY_ROWS: u32 = 2;
+use crate::math::{cross3, dot3, xyz};
 
 /// A triangle against a point; see the shader.
 #[derive(Debug, Clone, Copy)]
@@ -134,7 +132,7 @@ pub(crate) fn touch_mesh(memory: &mut ClothMemory<'_>, i: u32, x: Vec3, contacts
 
 fn triangle_move(memory: &ClothMemory<'_>, t: u32, shares: Vec2) -> Vec3 {
     let [a, b, c] = triangle_corners(memory, t).map(|corner| vertex_move(memory, corner));
-    (a + (b - a) * shares.x + (c - a) * shares.y) * memory.cloth.colliders.move_share
+    (a + (b - a) * shares.x + (c - a) * shares.y) * memory.cloth.colliders.iteration_fraction
 }
 
 fn vertex_move(memory: &ClothMemory<'_>, v: u32) -> Vec3 {

@@ -1,16 +1,15 @@
 //! Twin of `shaders/stage/cyclic_reduction.wgsl`.
 
 use glam::Vec3;
+use poplin_layout::MIN_PIVOT_FRACTION;
 
 use crate::ClothMemory;
 use crate::math::{dot3, particle as pack, xyz};
-use crate::stage::semi_implicit::{
-    MIN_PIVOT_SHARE, edge_direction, edge_equation, fiber_row, way_of,
-};
+use crate::stage::semi_implicit::{edge_direction, edge_equation, fiber_row, way_of};
 
 /// Where row `edge` stands before round `round`; see the shader.
 fn cyclic_row(memory: &ClothMemory<'_>, edge: u32, round: u32) -> u32 {
-    fiber_row(memory, edge) + (round & 1) * memory.cloth.fiber_row_count
+    fiber_row(memory, edge) + (round & 1) * memory.cloth.fabric.fiber_row_count
 }
 
 /// The fiber of the running set that an edge belongs to.
@@ -18,7 +17,7 @@ fn fiber_of_edge(memory: &ClothMemory<'_>, edge: u32) -> u32 {
     let [mut low, mut high] = memory.fibers;
     while high - low > 1 {
         let middle = (low + high) / 2;
-        if memory.fabric(memory.cloth.fiber_begin + middle) <= edge {
+        if memory.fabric(memory.cloth.fabric.fiber_begin + middle) <= edge {
             low = middle;
         } else {
             high = middle;
@@ -31,7 +30,7 @@ fn fiber_of_edge(memory: &ClothMemory<'_>, edge: u32) -> u32 {
 pub fn build_row(memory: &mut ClothMemory<'_>, edge: u32) {
     let phase = memory.phase;
     let fiber = fiber_of_edge(memory, edge);
-    let vertices = memory.cloth.vertex_begin + fiber;
+    let vertices = memory.cloth.fabric.vertex_begin + fiber;
     let a = memory.fabric(vertices + edge);
     let b = memory.fabric(vertices + edge + 1);
     let pa = memory.load_current(a);
@@ -43,12 +42,12 @@ pub fn build_row(memory: &mut ClothMemory<'_>, edge: u32) {
         let [diagonal, right] =
             edge_equation(pa, pb, way, memory.rest_length_of(edge), direction, &phase);
         let scale = 1.0 + phase.damping;
-        if edge > memory.fabric(memory.cloth.fiber_begin + fiber) {
+        if edge > memory.fabric(memory.cloth.fabric.fiber_begin + fiber) {
             let far = memory.load_current(memory.fabric(vertices + edge - 1));
             let before = edge_direction(far, pa, memory.rest_length_of(edge - 1));
             row[0] = -scale * pa[3] * dot3(before, direction) / diagonal;
         }
-        if edge + 1 < memory.fabric(memory.cloth.fiber_begin + fiber + 1) {
+        if edge + 1 < memory.fabric(memory.cloth.fabric.fiber_begin + fiber + 1) {
             let far = memory.load_current(memory.fabric(vertices + edge + 2));
             let after = edge_direction(pb, far, memory.rest_length_of(edge + 1));
             row[1] = -scale * pb[3] * dot3(direction, after) / diagonal;
@@ -66,7 +65,7 @@ pub fn reduce_row(memory: &mut ClothMemory<'_>, edge: u32) {
     let row = memory.load_scratch(cyclic_row(memory, edge, round));
     let low = memory.load_scratch(cyclic_row(memory, edge.max(begin + stride) - stride, round));
     let high = memory.load_scratch(cyclic_row(memory, (edge + stride).min(end - 1), round));
-    let pivot = ((1.0 - row[0] * low[1]) - row[1] * high[0]).max(MIN_PIVOT_SHARE);
+    let pivot = ((1.0 - row[0] * low[1]) - row[1] * high[0]).max(MIN_PIVOT_FRACTION);
     let right = (row[2] - row[0] * low[2]) - row[1] * high[2];
     let place = cyclic_row(memory, edge, round + 1);
     memory.store_scratch(
@@ -79,7 +78,7 @@ pub fn reduce_row(memory: &mut ClothMemory<'_>, edge: u32) {
 pub fn pull_edge(memory: &mut ClothMemory<'_>, edge: u32) {
     let round = memory.phase.round_count;
     let row = memory.load_scratch(cyclic_row(memory, edge, round));
-    let vertices = memory.cloth.vertex_begin + memory.fibers[0] + row[3] as u32;
+    let vertices = memory.cloth.fabric.vertex_begin + memory.fibers[0] + row[3] as u32;
     let pa = memory.load_current(memory.fabric(vertices + edge));
     let pb = memory.load_current(memory.fabric(vertices + edge + 1));
     let pull = edge_direction(pa, pb, memory.rest_length_of(edge)) * row[2];
@@ -94,14 +93,14 @@ pub fn move_edge(memory: &mut ClothMemory<'_>, edge: u32) {
     let next = memory.load_scratch(cyclic_row(memory, (edge + 1).min(end - 1), round));
     let push = if edge + 1 < end && next[3] == pull[3] { xyz(next) } else { Vec3::ZERO };
     let fiber = memory.fibers[0] + pull[3] as u32;
-    let vertices = memory.cloth.vertex_begin + fiber;
+    let vertices = memory.cloth.fabric.vertex_begin + fiber;
     let b = memory.fabric(vertices + edge + 1);
     let pb = memory.load_current(b);
     // A particle without mass may belong to other fibers of the set: it is read, never written.
     if pb[3] > 0.0 {
         memory.store_current(b, pack(xyz(pb) + (xyz(pull) - push) * pb[3], pb[3]));
     }
-    if edge == memory.fabric(memory.cloth.fiber_begin + fiber) {
+    if edge == memory.fabric(memory.cloth.fabric.fiber_begin + fiber) {
         let a = memory.fabric(vertices + edge);
         let pa = memory.load_current(a);
         if pa[3] > 0.0 {

@@ -1,16 +1,16 @@
 //! Twin of `shaders/stage/gauss_seidel.wgsl`.
 
-use poplin_layout::NO_OFFSET;
+use poplin_layout::{EPSILON, NO_OFFSET};
 
 use crate::ClothMemory;
-use crate::math::{EPSILON, dot3, exp2_portable, guarded_square, particle as pack, xyz};
+use crate::math::{dot3, exp2_portable, guarded_square, particle as pack, xyz};
 
 /// Works the edges of one fiber in order, each at once; see the shader.
 pub fn project_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
     let phase = memory.phase;
-    let edge_begin = memory.fabric(memory.cloth.fiber_begin + fiber);
-    let edge_end = memory.fabric(memory.cloth.fiber_begin + fiber + 1);
-    let vertices = memory.cloth.vertex_begin + fiber;
+    let edge_begin = memory.fabric(memory.cloth.fabric.fiber_begin + fiber);
+    let edge_end = memory.fabric(memory.cloth.fabric.fiber_begin + fiber + 1);
+    let vertices = memory.cloth.fabric.vertex_begin + fiber;
     let mut a = memory.fabric(vertices + edge_begin);
     let mut pa = memory.load_current(a);
     for edge in edge_begin..edge_end {
@@ -18,8 +18,8 @@ pub fn project_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
         let mut pb = memory.load_current(b);
         let rest_length = memory.rest_length_of(edge);
         let mut stiffness = phase.stiffness;
-        if memory.cloth.edge_stiffness_begin != NO_OFFSET {
-            let log2_rest = memory.fabric_f32(memory.cloth.edge_stiffness_begin + edge);
+        if memory.cloth.fabric.edge_stiffness_begin != NO_OFFSET {
+            let log2_rest = memory.fabric_f32(memory.cloth.fabric.edge_stiffness_begin + edge);
             stiffness = 1.0 - exp2_portable(log2_rest * memory.cloth.stiffness_exponent);
         }
         let delta = xyz(pb) - xyz(pa);

@@ -18,7 +18,7 @@ pub fn integrate_particle(memory: &mut ClothMemory<'_>, i: u32) {
         let here = xyz(particle);
         let mut position =
             here + (here - xyz(before)) * xyz(iteration.velocity_scale) + xyz(iteration.bias);
-        if memory.cloth.turn_begin != NO_OFFSET {
+        if memory.cloth.rotation_begin != NO_OFFSET {
             let columns = memory.turn_columns;
             let turned = memory.multiply_columns(columns, xyz(before))
                 + memory.multiply_columns(columns + 3, here);

@@ -1,21 +1,13 @@
 //! Twin of `shaders/stage/self_collide.wgsl`.
 
 use glam::{IVec3, Vec3};
-use poplin_layout::{GRID_PARTS, NO_OFFSET};
-use poplin_model::SELF_COLLISION_REST_SHARE;
+use poplin_layout::{
+    GRID_PARTS, MIN_DISTANCE, NO_OFFSET, RELAXATION, REST_FRACTION_SQUARE, SELF_MAX_CELL,
+};
 
 use crate::ClothMemory;
 use crate::grid::{bucket_of_cell, number_of_cell};
 use crate::math::{dot3, particle as pack, xyz};
-
-/// Square of the share of their distance at rest at which neighbours are kept apart.
-const REST_SHARE_SQUARE: f32 = SELF_COLLISION_REST_SHARE * SELF_COLLISION_REST_SHARE;
-/// Over-relaxation of pushes that share a particle.
-const RELAXATION: f32 = 1.5;
-/// Distance from which on two particles are apart \[m\]: the square of a smaller one may be flushed to 0.
-const MIN_DISTANCE: f32 = 1.0e-15;
-/// Largest cell coordinate; what lies beyond shares the last cells.
-const MAX_CELL: f32 = 65536.0;
 
 /// Row of the sorted particles in scratch: position and inverse mass.
 fn particle_row(memory: &ClothMemory<'_>, slot: u32) -> u32 {
@@ -59,7 +51,7 @@ fn load_member(memory: &ClothMemory<'_>, k: u32) -> u32 {
 #[inline]
 fn bucket_of(memory: &ClothMemory<'_>, position: Vec3) -> u32 {
     let scaled = (position * memory.cloth.self_collision.inverse_cell)
-        .clamp(Vec3::splat(-MAX_CELL), Vec3::splat(MAX_CELL));
+        .clamp(Vec3::splat(-SELF_MAX_CELL), Vec3::splat(SELF_MAX_CELL));
     // The whole number below: `floor` is a call into the library on older x86.
     let whole = scaled.as_ivec3();
     let cell = whole - IVec3::select(scaled.cmplt(whole.as_vec3()), IVec3::ONE, IVec3::ZERO);
@@ -129,7 +121,7 @@ fn kept_square(memory: &ClothMemory<'_>, i: u32, j: u32) -> f32 {
     let rest = |i: u32| xyz(memory.input_row(memory.cloth.self_collision.rest_begin + i));
     let between = rest(i) - rest(j);
     let distance = memory.cloth.self_collision.distance;
-    (distance * distance).min(REST_SHARE_SQUARE * dot3(between, between))
+    (distance * distance).min(REST_FRACTION_SQUARE * dot3(between, between))
 }
 
 /// Steps from a bucket to the first of three in each of the nine rows of cells around it.

@@ -1,19 +1,12 @@
 //! Twin of `shaders/stage/semi_implicit.wgsl`.
 
 use glam::Vec3;
-use poplin_layout::PhaseConstants;
+use poplin_layout::{
+    EPSILON, MIN_EDGE_SQUARE, MIN_HELD_FRACTION, MIN_PIVOT_FRACTION, PhaseConstants,
+};
 
 use crate::ClothMemory;
-use crate::math::{EPSILON, dot3, particle as pack, xyz};
-
-/// Squared length below which an edge has no direction [m^2].
-const MIN_EDGE_SQUARE: f32 = 1.0e-30;
-
-/// Share of its diagonal that the pivot of an edge between two held ends must keep; see the shader.
-const MIN_HELD_SHARE: f32 = 0.5;
-
-/// The same share of any other edge, which only rounding can take away.
-pub(crate) const MIN_PIVOT_SHARE: f32 = 1.0e-6;
+use crate::math::{dot3, particle as pack, xyz};
 
 /// Direction from a to b; 0 if the edge pulls at nothing: no mass, no length or no rest length.
 pub(crate) fn edge_direction(pa: [f32; 4], pb: [f32; 4], rest_length: f32) -> Vec3 {
@@ -51,15 +44,15 @@ pub(crate) fn edge_equation(
 
 /// Where the row of an edge stands in the cloth's scratch; see the shader.
 pub(crate) fn fiber_row(memory: &ClothMemory<'_>, edge: u32) -> u32 {
-    edge % memory.cloth.fiber_row_count
+    edge % memory.cloth.fabric.fiber_row_count
 }
 
 /// Solves all edges of one fiber at once, with compliance and damping; see the shader.
 pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
     let phase = memory.phase;
-    let edge_begin = memory.fabric(memory.cloth.fiber_begin + fiber);
-    let edge_end = memory.fabric(memory.cloth.fiber_begin + fiber + 1);
-    let vertices = memory.cloth.vertex_begin + fiber;
+    let edge_begin = memory.fabric(memory.cloth.fabric.fiber_begin + fiber);
+    let edge_end = memory.fabric(memory.cloth.fabric.fiber_begin + fiber + 1);
+    let vertices = memory.cloth.fabric.vertex_begin + fiber;
     let scale = 1.0 + phase.damping;
     let mut a = memory.fabric(vertices + edge_begin);
     let mut pa = memory.load_current(a);
@@ -82,7 +75,8 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
                 edge_equation(pa, pb, way_b - way_a, rest_length, direction, &phase);
             let mut between = -scale * pa[3] * dot3(last_direction, direction);
             let taken = between * (between / last_pivot);
-            let share = if is_held && pb[3] == 0.0 { MIN_HELD_SHARE } else { MIN_PIVOT_SHARE };
+            let share =
+                if is_held && pb[3] == 0.0 { MIN_HELD_FRACTION } else { MIN_PIVOT_FRACTION };
             let most = diagonal - share * diagonal;
             if taken > most {
                 between *= (most / taken).sqrt();

@@ -5,8 +5,11 @@ use crate::math::{guarded_square, particle as pack, xyz};
 
 /// Pushes particle i out of its separation sphere, whatever its mass; see the shader.
 pub fn constrain_separation(memory: &mut ClothMemory<'_>, i: u32) {
-    let sphere =
-        memory.load_interpolated(memory.cloth.separation_start, memory.cloth.separation_target, i);
+    let sphere = memory.load_interpolated(
+        memory.cloth.separation.sphere_start,
+        memory.cloth.separation.sphere_target,
+        i,
+    );
     let particle = memory.load_current(i);
     let delta = xyz(sphere) - xyz(particle);
     let slack = 1.0 - sphere[3] / guarded_square(delta).sqrt();

@@ -6,23 +6,23 @@ use crate::math::xyz;
 /// Counts particle i as restless if it moved farther in this iteration than a resting one, on any axis.
 pub fn test_rest(memory: &mut ClothMemory<'_>, i: u32) {
     let moved = (xyz(memory.load_current(i)) - xyz(memory.load_previous(i))).abs();
-    if moved.x.max(moved.y.max(moved.z)) >= memory.cloth.sleep_distance {
+    if moved.x.max(moved.y.max(moved.z)) >= memory.cloth.sleep.distance {
         memory.restless += 1;
     }
 }
 
 /// Whether this iteration tests for rest.
 pub fn is_sleep_test(memory: &ClothMemory<'_>) -> bool {
-    memory.sleep_time + memory.cloth.sleep_step >= memory.cloth.sleep_interval
+    memory.sleep_time + memory.cloth.sleep.step >= memory.cloth.sleep.interval
 }
 
 /// Lets the time of one iteration pass and judges the test if this iteration had one; `_lane` is always 0.
 pub fn count_sleep(memory: &mut ClothMemory<'_>, _lane: u32) {
-    let sleep_time = memory.sleep_time + memory.cloth.sleep_step;
-    if sleep_time >= memory.cloth.sleep_interval {
+    let sleep_time = memory.sleep_time + memory.cloth.sleep.step;
+    if sleep_time >= memory.cloth.sleep.interval {
         memory.sleep_pass_count =
             if memory.restless == 0 { memory.sleep_pass_count + 1 } else { 0 };
-        memory.sleep_time = sleep_time - memory.cloth.sleep_interval;
+        memory.sleep_time = sleep_time - memory.cloth.sleep.interval;
     } else {
         memory.sleep_time = sleep_time;
     }

@@ -9,9 +9,9 @@ use crate::stage::collide_shape::touch_shapes;
 
 /// Pushes the virtual particles of a bundle, one after another, out of spheres and capsules; see the shader.
 pub fn collide_bundle(memory: &mut ClothMemory<'_>, bundle: u32) {
-    let row = memory.cloth.virtual_bundle_begin + 5 * bundle;
+    let row = memory.cloth.fabric.virtual_bundle_begin + 5 * bundle;
     for point in memory.fabric(row + 3)..memory.fabric(row + 4) {
-        let weights_begin = memory.cloth.virtual_weight_begin + 3 * point;
+        let weights_begin = memory.cloth.fabric.virtual_weight_begin + 3 * point;
         let mut x = Vec3::ZERO;
         let mut before = Vec3::ZERO;
         let mut weight_square = 0.0;

@@ -1,14 +1,14 @@
 //! Twin of `shaders/stage/wind.wgsl`.
 
 use glam::Vec3;
-use poplin_layout::NO_OFFSET;
+use poplin_layout::{EPSILON, MIN_NORMAL_SQUARE, NO_OFFSET};
 
 use crate::ClothMemory;
-use crate::math::{EPSILON, MIN_NORMAL_SQUARE, cross3, dot3, particle as pack, xyz};
+use crate::math::{cross3, dot3, particle as pack, xyz};
 
 /// Air impulse on triangle t, from the stage's input, to scratch; see the shader.
 pub fn blow_triangle(memory: &mut ClothMemory<'_>, t: u32) {
-    let corners = memory.cloth.triangle_begin + 3 * t;
+    let corners = memory.cloth.fabric.triangle_begin + 3 * t;
     let [i0, i1, i2] = [0, 1, 2].map(|k| memory.fabric(corners + k));
     let [c0, c1, c2] = [i0, i1, i2].map(|i| xyz(memory.load_current(i)));
     let [p0, p1, p2] = [i0, i1, i2].map(|i| xyz(memory.load_previous(i)));
@@ -17,9 +17,10 @@ pub fn blow_triangle(memory: &mut ClothMemory<'_>, t: u32) {
     let wind = xyz(memory.iteration.wind);
     let corner_count = memory.iteration.wind[3];
     let mut d = (now - before) / corner_count + wind;
-    if memory.cloth.turn_begin != NO_OFFSET {
+    if memory.cloth.rotation_begin != NO_OFFSET {
         d = now / corner_count
-            + memory.multiply_columns(memory.cloth.turn_begin + 12, wind - before / corner_count);
+            + memory
+                .multiply_columns(memory.cloth.rotation_begin + 12, wind - before / corner_count);
     }
     let normal = cross3(c2 - c0, c1 - c0);
     let d_square = dot3(d, d);
@@ -33,9 +34,9 @@ pub fn blow_triangle(memory: &mut ClothMemory<'_>, t: u32) {
         let cosine = dot3(unit, d) / speed;
         let sine = (1.0 - cosine * cosine).max(0.0).sqrt();
         let lift_direction = cross3(cross3(d, unit), d) / speed;
-        let drag = d * (cloth.drag * cosine.abs() * speed);
-        let lift = lift_direction * (cloth.lift * cosine * sine * speed);
-        impulse = (drag + lift) * (cloth.wind_scale * double_area);
+        let drag = d * (cloth.air.drag * cosine.abs() * speed);
+        let lift = lift_direction * (cloth.air.lift * cosine * sine * speed);
+        impulse = (drag + lift) * (cloth.air.impulse_scale * double_area);
     }
     memory.store_scratch(t, pack(impulse, 0.0));
 }
@@ -43,9 +44,9 @@ pub fn blow_triangle(memory: &mut ClothMemory<'_>, t: u32) {
 /// Moves particle i by the impulses of its triangles, in ascending order of triangles.
 pub fn gather_wind(memory: &mut ClothMemory<'_>, i: u32) {
     let particle = memory.load_current(i);
-    let begin = memory.fabric(memory.cloth.corner_begin + i);
-    let end = memory.fabric(memory.cloth.corner_begin + i + 1);
-    let triangles = memory.cloth.corner_begin + memory.cloth.particle_count + 1;
+    let begin = memory.fabric(memory.cloth.fabric.corner_begin + i);
+    let end = memory.fabric(memory.cloth.fabric.corner_begin + i + 1);
+    let triangles = memory.cloth.fabric.corner_begin + memory.cloth.particle_count + 1;
     let mut impulse = Vec3::ZERO;
     for k in begin..end {
         impulse += xyz(memory.load_scratch(memory.fabric(triangles + k)));

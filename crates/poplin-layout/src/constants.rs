@@ -1,0 +1,116 @@
+//! Constants that both Rust and the shaders know; `shaders/state/constants.wgsl` is written from this table.
+
+use std::mem::offset_of;
+
+use poplin_model::FiberSolver;
+
+use crate::gpu_struct::shared_constants;
+use crate::{Feedback, IterationConstants, PhaseConstants};
+
+/// Size of one row of a pool of `vec4<f32>` \[bytes\].
+const ROW_BYTES: usize = size_of::<[f32; 4]>();
+/// Size of one word of `feedback` \[bytes\].
+const WORD_BYTES: usize = size_of::<u32>();
+
+shared_constants! {
+    /// Every shared constant, in the order of the shader file.
+    CONSTANTS;
+
+    /// Marks an offset that points nowhere: the array is not there.
+    pub const NO_OFFSET: u32 = u32::MAX;
+    /// Rows of [`IterationConstants`] in `frame_pool`.
+    pub const ITERATION_ROWS: u32 = (size_of::<IterationConstants>() / ROW_BYTES) as u32;
+    /// Rows of [`PhaseConstants`] in `frame_pool`.
+    pub const PHASE_ROWS: u32 = (size_of::<PhaseConstants>() / ROW_BYTES) as u32;
+    /// `PhaseConstants.fiber_solver`: one edge after the other.
+    pub const SOLVER_GAUSS_SEIDEL: u32 = FiberSolver::GaussSeidel as u32;
+    /// `PhaseConstants.fiber_solver`: all edges of a fiber at once.
+    pub const SOLVER_SEMI_IMPLICIT: u32 = FiberSolver::SemiImplicit as u32;
+    /// `PhaseConstants.fiber_solver`: all edges of a fiber at once, by many lanes.
+    pub const SOLVER_CYCLIC_REDUCTION: u32 = FiberSolver::CyclicReduction as u32;
+
+    /// Added to squared lengths before a square root or division: the f32 machine epsilon.
+    pub const EPSILON: f32 = f32::EPSILON;
+    /// Largest coordinate \[m\] that is simulated: its square stays finite.
+    pub const MAX_COORDINATE: f32 = poplin_model::MAX_COORDINATE;
+    /// Squared length of a triangle's normal below which it has no direction [m^4].
+    pub const MIN_NORMAL_SQUARE: f32 = 1.0e-30;
+    /// Half a rotation \[rad\].
+    pub const PI: f32 = std::f32::consts::PI;
+    /// A whole rotation \[rad\].
+    pub const TAU: f32 = std::f32::consts::TAU;
+
+    /// Squared length below which an edge has no direction [m^2].
+    pub const MIN_EDGE_SQUARE: f32 = 1.0e-30;
+    /// Fraction of its diagonal that the pivot of an edge to a pin keeps if the fiber has a pin before. A straight fiber
+    /// between two pins has 0 and its edges contradict each other: solved together, errors of d would throw particles out of
+    /// the fiber by some d / sqrt(fraction), and pins that near each other would make the cloth burst. What the edge has in
+    /// common with the one before is cut down to keep the fraction; a compliance well above the inverse masses keeps it anyway.
+    pub const MIN_HELD_FRACTION: f32 = 0.5;
+    /// The same fraction of any other edge, which only rounding can take away.
+    pub const MIN_PIVOT_FRACTION: f32 = 1.0e-6;
+
+    /// Fraction of the longer side that the height of a triangle must exceed, squared: below it the triangle has no normal.
+    pub const MIN_HEIGHT_SQUARE: f32 = 1.0e-10;
+    /// Squared length below which an edge is no hinge [m^2].
+    pub const MIN_HINGE_SQUARE: f32 = 1.0e-24;
+    /// Stiffness over the squared step below which a bend is left alone [N m s^2].
+    pub const MIN_BEND_STIFFNESS: f32 = 1.0e-30;
+
+    /// Stride of a cell's y in the index of its bucket. The 27 cells around a point have 27 different buckets for every power
+    /// of two of buckets from 256 on, so that no particle is met twice.
+    pub const CELL_STRIDE_Y: u32 = 89;
+    /// Stride of a cell's z in the index of its bucket.
+    pub const CELL_STRIDE_Z: u32 = 7921;
+
+    /// Parts into which the grid of self collision is cut to sum up its counts.
+    pub const GRID_PARTS: u32 = 64;
+    /// Largest cell coordinate of self collision; what lies beyond is in the last cells.
+    pub const SELF_MAX_CELL: f32 = 65536.0;
+    /// Distance up to which two particles of a cloth coincide \[m\]: the square of a smaller one may be flushed to 0.
+    pub const MIN_DISTANCE: f32 = 1.0e-15;
+    /// Fraction of their distance at rest to which particles that rest closer than the distance are kept apart.
+    pub const SELF_COLLISION_REST_FRACTION: f32 = poplin_model::SELF_COLLISION_REST_FRACTION;
+    /// Square of [`SELF_COLLISION_REST_FRACTION`].
+    pub const REST_FRACTION_SQUARE: f32 =
+        SELF_COLLISION_REST_FRACTION * SELF_COLLISION_REST_FRACTION;
+    /// Over-relaxation of the pushes of several contacts of one particle.
+    pub const RELAXATION: f32 = 1.5;
+
+    /// Rows of a prepared sphere: now, one iteration ago.
+    pub const SPHERE_ROWS: u32 = 2;
+    /// Rows of a prepared capsule: its cone now, one iteration ago.
+    pub const CAPSULE_ROWS: u32 = 6;
+    /// Rows of a prepared box: its corner, then the inward normal of three faces and the box's thickness along each.
+    pub const BOX_ROWS: u32 = 4;
+    /// Rows that a particle remembers of the mesh.
+    pub const NEARBY_ROWS: u32 = 2;
+
+    /// Particles whose impulses on bodies are summed by one lane.
+    pub const CHUNK: u32 = 16;
+    /// Rows of a rigid body in `input_pool`.
+    pub const BODY_INPUT_ROWS: u32 = 8;
+    /// Rows that a body keeps in scratch over a frame, in front of those of the chunks: impulse and number of contacts, angular
+    /// impulse, mass and pins in contact.
+    pub const BODY_ROWS: u32 = 3;
+    /// Rows that each chunk of particles has for each body.
+    pub const CHUNK_ROWS: u32 = 2;
+
+    /// Lanes of a workgroup of the contact kernels.
+    pub const CONTACT_LANES: u32 = 64;
+    /// Buckets that one workgroup sums up.
+    pub const SCAN_BLOCK: u32 = 1024;
+    /// Largest coordinate of a cell of collision between cloths: whole numbers stay exact and neighbours stay in range.
+    pub const CONTACT_MAX_CELL: f32 = 1.0e9;
+    /// Squared distance below which two particles coincide [m^2].
+    pub const MIN_SQUARE: f32 = 1.0e-30;
+    /// Words of a cloth's report in `feedback`.
+    pub const REPORT_WORDS: u32 = (size_of::<Feedback>() / WORD_BYTES) as u32;
+    /// Word of `fault_count` in a report.
+    pub const REPORT_FAULT_COUNT: u32 = (offset_of!(Feedback, fault_count) / WORD_BYTES) as u32;
+    /// Word of `sleep_pass_count` in a report.
+    pub const REPORT_SLEEP_PASS_COUNT: u32 =
+        (offset_of!(Feedback, sleep_pass_count) / WORD_BYTES) as u32;
+    /// Word of `is_asleep` in a report.
+    pub const REPORT_IS_ASLEEP: u32 = (offset_of!(Feedback, is_asleep) / WORD_BYTES) as u32;
+}

@@ -1,0 +1,78 @@
+//! Constants of the phases of a fabric.
+
+use poplin_model::{Cloth, FiberSolver, PhaseConfig};
+
+use crate::gpu_struct::gpu_struct;
+use crate::{StepScale, effective_stiffness, stiffness_to_log2};
+
+gpu_struct! {
+    /// Constants of one configured phase in one frame, rows of `frame_pool`.
+    pub struct PhaseConstants {
+        /// Fraction of an edge's error removed per iteration.
+        pub stiffness: f32,
+        /// Fraction of the error between the limits that is left alone, `1 - multiplier^exponent`.
+        pub multiplier: f32,
+        /// `1 - 1/compression_limit`, at most 0.
+        pub compression: f32,
+        /// `1 - 1/stretch_limit`, at least 0.
+        pub stretch: f32,
+        /// First set.
+        pub set_begin: u32,
+        /// One past the last set.
+        pub set_end: u32,
+        /// Compliance over the squared iteration step [1/kg].
+        pub compliance: f32,
+        /// Compliance times damping over the iteration step.
+        pub damping: f32,
+        /// How fibers are solved: one of the `SOLVER` constants.
+        pub fiber_solver: u32,
+        /// Compliance of an edge in its soft range in a semi-implicit fiber, over the sum of its inverse masses.
+        pub softness: f32,
+        /// Rounds of cyclic reduction.
+        pub round_count: u32,
+        /// Fills the struct to a multiple of 16 bytes.
+        pub padding_0: u32,
+    }
+}
+
+/// Least fraction of an error that an edge of a semi-implicit fiber corrects in its soft range: below it the division by the
+/// fraction loses its digits, and the edge resists nothing anyway.
+const MIN_SOFT_FRACTION: f32 = 1e-6;
+
+/// The constants of a phase whose fibers are solved by `solver`, the second number counting the rounds of cyclic reduction.
+pub(crate) fn phase_constants(
+    cloth: &Cloth,
+    config: &PhaseConfig,
+    solver: (FiberSolver, u32),
+    scale: &StepScale,
+) -> PhaseConstants {
+    let phase = &cloth.fabric.phases[config.phase as usize];
+    // multiplier^exponent = 2^(log2(multiplier) * exponent) = 1 - effective(log2(1 - (1 - multiplier)))
+    let multiplier =
+        effective_stiffness(stiffness_to_log2(1.0 - config.stiffness_multiplier), scale.exponent);
+    // XPBD, eq. 26: alpha~ = alpha / h^2, beta~ = h^2 beta, gamma = alpha~ beta~ / h = alpha beta / h.
+    let scaled = |compliance: f32, factor: f32, power| {
+        scale.per_step(f64::from(compliance) * f64::from(factor), power)
+    };
+    let has_range = config.compression_limit < config.stretch_limit;
+    // With compliances a stiffness would count twice.
+    let is_xpbd = cloth.config.solver.is_xpbd();
+    PhaseConstants {
+        stiffness: if is_xpbd { 1.0 } else { scale.effective(config.stiffness) },
+        multiplier,
+        compression: 1.0 - 1.0 / config.compression_limit,
+        stretch: 1.0 - 1.0 / config.stretch_limit,
+        set_begin: phase.set_begin,
+        set_end: phase.set_end,
+        compliance: scaled(config.compliance, 1.0, 2),
+        damping: scaled(config.compliance, config.damping, 1),
+        fiber_solver: solver.0 as u32,
+        softness: if has_range {
+            multiplier / (1.0 - multiplier).max(MIN_SOFT_FRACTION)
+        } else {
+            0.0
+        },
+        round_count: solver.1,
+        padding_0: 0,
+    }
+}
