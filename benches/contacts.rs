@@ -3,6 +3,7 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use poplin_cook::{CookOptions, cook};
+use poplin_host::Engine as _;
 use poplin_model::{Cloth, ClothCollision, Colliders, Frame, Mesh};
 use poplin_reference::ReferenceEngine;
 

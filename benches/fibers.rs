@@ -4,6 +4,7 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use poplin_cook::Tethers;
+use poplin_host::Engine as _;
 use poplin_model::Frame;
 use poplin_reference::ReferenceEngine;
 use poplin_testkit::fibers::{

@@ -2,7 +2,8 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use poplin::model::Frame;
-use poplin::{Backend, ClothId, Simulation};
+use poplin::{Backend, Simulation};
+use poplin_testkit::nth_cloth;
 use poplin_testkit::scenes::hanging_sheet;
 
 /// Sheets in the batch.
@@ -22,7 +23,7 @@ fn batch(sleeps: bool) -> Simulation {
     }
     (0..6).for_each(|_| simulation.step(&Frame::default()).expect("the frame is valid"));
     let state = simulation.state().expect("the CPU backend answers");
-    let asleep = (0..COUNT).filter(|&id| state.slept_frames(ClothId(id)) > 0).count();
+    let asleep = (0..COUNT).filter(|&id| state.slept_frames(nth_cloth(id)) > 0).count();
     assert_eq!(asleep, if sleeps { COUNT - COUNT.div_ceil(10) } else { 0 });
     simulation
 }

@@ -2,6 +2,7 @@
 
 use poplin::{Backend, ClothId, Simulation};
 use poplin_cook::{CookOptions, Tethers, cook};
+use poplin_host::Engine as _;
 use poplin_host::FramePart;
 use poplin_layout::{Stage, StageMask};
 use poplin_model::{BodyImpulse, Cloth, Colliders, Frame, Mesh, Parallelepiped, RigidBody};
@@ -164,7 +165,9 @@ fn the_body_gets_what_the_particles_lose() {
         let (current, previous) = (engine.current(id).to_vec(), engine.previous(id).to_vec());
         engine.begin_frame(&Frame { dt: step }).unwrap();
         let stages = StageMask::only(Stage::CollideBody);
-        engine.run_part(id, &FramePart { stages, ..FramePart::WHOLE }, &mut Team::single());
+        engine
+            .run_part(id, &FramePart { stages, ..FramePart::WHOLE }, &mut Team::single())
+            .unwrap();
         let impulse = engine.body_impulses(id)[0];
         assert!(impulse.contact_count > 10);
         let (mut linear, mut angular) = ([0.0f64; 3], [0.0f64; 3]);

@@ -3,11 +3,13 @@
 
 use poplin_cook::{CookOptions, cook};
 use poplin_gpu::{ClothId, EngineOptions, Headless};
+use poplin_host::Engine as _;
 use poplin_measure::separation::between;
 use poplin_model::{Cloth, ClothCollision, Frame, Mesh, Pose};
 use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::{headless, is_strict};
 use poplin_testkit::compare::same_bits;
+use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::loose_particles;
 
@@ -158,14 +160,14 @@ fn on_mirror(setup: &Setup) -> ReferenceEngine {
     engine.set_cloth_collision(setup.settings).unwrap();
     setup.cloths.iter().for_each(|cloth| assert!(engine.add(cloth.clone()).is_ok()));
     for (index, frame) in setup.frames.iter().enumerate() {
-        move_frame(engine.cloth_mut(setup.cloths.len() - 1).unwrap(), index);
+        move_frame(engine.cloth_mut(nth_cloth(setup.cloths.len() - 1)).unwrap(), index);
         engine.step(frame).unwrap();
     }
     engine
 }
 
 /// The last cloth's frame moves and turns.
-fn move_frame(host: &mut poplin::HostCloth, index: usize) {
+fn move_frame(host: &mut poplin::LiveCloth, index: usize) {
     if index > 0 {
         let half = 0.01 * index as f32;
         let translation = host.pose().translation.map(|x| x + 0.002);
@@ -211,25 +213,29 @@ fn disagreements(setup: &Setup) -> Vec<String> {
     if !memory.sorted.is_empty() {
         list("contacts", 4 * count, &memory.counts);
     }
-    let snapshot = gpu.snapshot().unwrap();
+    let snapshot = gpu.state().unwrap();
     for (cloth, &id) in ids.iter().enumerate() {
         found.extend(
-            same_bits(&format!("current of {cloth}"), snapshot.current(id), engine.current(cloth))
-                .err(),
+            same_bits(
+                &format!("current of {cloth}"),
+                snapshot.current(id),
+                engine.current(nth_cloth(cloth)),
+            )
+            .err(),
         );
         found.extend(
             same_bits(
                 &format!("previous of {cloth}"),
                 snapshot.previous(id),
-                engine.previous(cloth),
+                engine.previous(nth_cloth(cloth)),
             )
             .err(),
         );
-        if snapshot.feedback(id) != engine.feedback(cloth) {
+        if snapshot.feedback(id) != engine.feedback(nth_cloth(cloth)) {
             found.push(format!(
                 "feedback of {cloth}: {:?} against {:?}",
                 snapshot.feedback(id),
-                engine.feedback(cloth)
+                engine.feedback(nth_cloth(cloth))
             ));
         }
     }
@@ -331,7 +337,7 @@ fn a_pass_is_what_trying_all_pairs_gives() {
         assert!(counts.iter().sum::<u32>() > 200);
         let mut row = 0;
         for (cloth, source) in setup.cloths.iter().enumerate() {
-            for (i, after) in engine.current(cloth).iter().enumerate() {
+            for (i, after) in engine.current(nth_cloth(cloth)).iter().enumerate() {
                 // Where one iteration without forces takes the particle, before the pass.
                 let [x, y, z, w] = source.particles[i];
                 let old = source.previous_positions.get(i).copied().unwrap_or([x, y, z]);
@@ -358,7 +364,7 @@ fn a_pass_is_what_trying_all_pairs_gives() {
 
 /// A state as one list.
 fn all(engine: &ReferenceEngine) -> Vec<[f32; 4]> {
-    (0..engine.cloth_count()).flat_map(|cloth| engine.current(cloth).to_vec()).collect()
+    (0..engine.ids().len()).flat_map(|cloth| engine.current(nth_cloth(cloth)).to_vec()).collect()
 }
 
 #[test]
@@ -407,14 +413,14 @@ fn momentum_stays_whatever_the_masses() {
 /// World positions of all cloths.
 fn in_world(engine: &ReferenceEngine) -> Vec<[f32; 3]> {
     let of_cloth = |cloth: usize| {
-        let pose = engine.cloth(cloth).unwrap().pose();
+        let pose = engine.cloth(nth_cloth(cloth)).unwrap().pose();
         engine
-            .current(cloth)
+            .current(nth_cloth(cloth))
             .iter()
             .map(move |&[x, y, z, _]| pose.apply([x, y, z]))
             .collect::<Vec<_>>()
     };
-    (0..engine.cloth_count()).flat_map(of_cloth).collect()
+    (0..engine.ids().len()).flat_map(of_cloth).collect()
 }
 
 #[test]
@@ -468,7 +474,7 @@ fn motion_is_seen_from_the_world() {
     engine.step(&STEP).unwrap();
     for index in 1..5 {
         let before = engine.contact_memory().positions.clone();
-        move_frame(engine.cloth_mut(1).unwrap(), index);
+        move_frame(engine.cloth_mut(nth_cloth(1)).unwrap(), index);
         engine.step(&STEP).unwrap();
         let memory = engine.contact_memory();
         let mut largest = 0.0f32;
@@ -557,11 +563,11 @@ fn nothing_changes_where_nothing_can_collide() {
 fn disagreements_of_state(setup: &Setup) -> Vec<String> {
     let Some((mut gpu, ids)) = on_gpu(setup) else { return Vec::new() };
     let engine = on_mirror(setup);
-    let snapshot = gpu.snapshot().unwrap();
+    let snapshot = gpu.state().unwrap();
     ids.iter()
         .enumerate()
         .filter_map(|(cloth, &id)| {
-            same_bits("current", snapshot.current(id), engine.current(cloth)).err()
+            same_bits("current", snapshot.current(id), engine.current(nth_cloth(cloth))).err()
         })
         .collect()
 }
@@ -585,7 +591,12 @@ fn a_pair_gives_the_same_bits_alone_in_a_batch_and_again() {
     };
     let (alone, crowd) = (run(pair()), run(batch.clone()));
     for cloth in 0..2 {
-        same_bits("alone or in a batch", alone.current(cloth), crowd.current(cloth)).unwrap();
+        same_bits(
+            "alone or in a batch",
+            alone.current(nth_cloth(cloth)),
+            crowd.current(nth_cloth(cloth)),
+        )
+        .unwrap();
     }
     same_bits("run to run", &all(&crowd), &all(&run(batch.clone()))).unwrap();
     // On a GPU the order in which particles reach their buckets changes from run to run.
@@ -594,9 +605,14 @@ fn a_pair_gives_the_same_bits_alone_in_a_batch_and_again() {
     let ids: Vec<_> = batch.into_iter().map(|cloth| gpu.add(cloth).unwrap()).collect();
     (0..6).for_each(|_| gpu.step(&Frame::default()).unwrap());
     if is_strict(&gpu) {
-        let snapshot = gpu.snapshot().unwrap();
+        let snapshot = gpu.state().unwrap();
         (0..2).for_each(|cloth| {
-            same_bits("GPU in a batch", snapshot.current(ids[cloth]), alone.current(cloth)).unwrap()
+            same_bits(
+                "GPU in a batch",
+                snapshot.current(ids[cloth]),
+                alone.current(nth_cloth(cloth)),
+            )
+            .unwrap()
         });
     }
 }
@@ -614,7 +630,9 @@ fn the_order_of_adding_does_not_matter() {
     };
     let (forward, reversed) = (run(cloths.clone()), run(cloths.into_iter().rev().collect()));
     for cloth in 0..4 {
-        for (a, b) in forward.current(cloth).iter().zip(reversed.current(3 - cloth)) {
+        for (a, b) in
+            forward.current(nth_cloth(cloth)).iter().zip(reversed.current(nth_cloth(3 - cloth)))
+        {
             assert!((0..3).all(|k| (a[k] - b[k]).abs() < 1e-4), "{a:?} against {b:?}");
         }
     }
@@ -629,21 +647,21 @@ fn a_sleeping_cloth_is_held_until_something_that_moves_touches_it() {
     let mut slept = 0;
     let mut touched = None;
     for (index, frame) in setup.frames.iter().enumerate() {
-        let before = engine.current(0).to_vec();
+        let before = engine.current(nth_cloth(0)).to_vec();
         engine.step(frame).unwrap();
-        if engine.feedback(0).is_asleep != 0 {
+        if engine.feedback(nth_cloth(0)).is_asleep != 0 {
             slept += 1;
-            same_bits("the sleeping sheet", engine.current(0), &before).unwrap();
+            same_bits("the sleeping sheet", engine.current(nth_cloth(0)), &before).unwrap();
         }
-        let gap = between(engine.current(0), engine.current(1));
+        let gap = between(engine.current(nth_cloth(0)), engine.current(nth_cloth(1)));
         if gap < 0.0601 && touched.is_none() {
             touched = Some(index);
         }
     }
     let touched = touched.expect("the second sheet reaches the first");
     assert!(slept > 2 && touched > 5, "slept {slept} frames, touched in frame {touched}");
-    assert_eq!(engine.feedback(0).is_asleep, 0);
-    assert!(engine.current(0)[0][1] < -1e-3, "the first sheet is not pushed down");
+    assert_eq!(engine.feedback(nth_cloth(0)).is_asleep, 0);
+    assert!(engine.current(nth_cloth(0))[0][1] < -1e-3, "the first sheet is not pushed down");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Every collision stage of the mirror against shapes as geometry knows them, in f64, from random and degenerate input.
 
+use poplin_host::{Engine as _, LiveCloth};
+use poplin_testkit::nth_cloth;
 use std::sync::Arc;
 
 use poplin_cook::{CookOptions, VirtualParticles, cook};
@@ -83,15 +85,20 @@ fn after(
     cloth: &Cloth,
     stages: StageMask,
     iterations: u32,
-    equip: impl FnOnce(&mut HostCloth),
+    equip: impl FnOnce(&mut LiveCloth),
 ) -> After {
     let mut engine = ReferenceEngine::new();
     engine.add(cloth.clone()).unwrap();
-    equip(engine.cloth_mut(0).unwrap());
+    equip(engine.cloth_mut(nth_cloth(0)).unwrap());
     engine.begin_frame(&Frame { dt: iterations as f32 / cloth.config.solver_frequency }).unwrap();
-    engine.run_part(0, &FramePart { stages, ..FramePart::WHOLE }, &mut Team::single());
-    assert_eq!(engine.feedback(0).iteration_total, iterations);
-    After { current: engine.current(0).to_vec(), previous: engine.previous(0).to_vec() }
+    engine
+        .run_part(nth_cloth(0), &FramePart { stages, ..FramePart::WHOLE }, &mut Team::single())
+        .unwrap();
+    assert_eq!(engine.feedback(nth_cloth(0)).iteration_total, iterations);
+    After {
+        current: engine.current(nth_cloth(0)).to_vec(),
+        previous: engine.previous(nth_cloth(0)).to_vec(),
+    }
 }
 
 /// One iteration of one stage.
@@ -684,9 +691,11 @@ fn of_two_equally_near_triangles_the_first_pushes_whichever_was_nearest_before()
                     stages: StageMask::only(Stage::CollideTriangle),
                     ..FramePart::WHOLE
                 };
-                engine.run_part(0, &part, &mut Team::single());
-                let x = engine.current(0)[0][0];
-                engine.set_state(0, &[[0.0, 0.0, 0.0, 1.0]; 2], &[[0.0, 0.0, 0.0, 1.0]; 2]);
+                engine.run_part(nth_cloth(0), &part, &mut Team::single()).unwrap();
+                let x = engine.current(nth_cloth(0))[0][0];
+                engine
+                    .set_state(nth_cloth(0), &[[0.0, 0.0, 0.0, 1.0]; 2], &[[0.0, 0.0, 0.0, 1.0]; 2])
+                    .unwrap();
                 x
             };
             assert_eq!([step(), step()], [0.5 * last.signum(), expected], "coming from {last}");
@@ -734,6 +743,7 @@ fn shapes_that_are_not_finite_are_refused_with_what_they_are() {
             cloth.colliders = colliders.clone();
             assert_eq!(cloth.validate().unwrap_err().to_string(), message);
             let mut host = HostCloth::new(cloud(vec![[0.0, 0.0, 0.0, 1.0]; 2])).unwrap();
+            let host = host.live_mut();
             assert_eq!(host.set_colliders(&colliders).unwrap_err().to_string(), message);
             assert!(host.colliders().is_empty(), "the old colliders stay");
         }
@@ -745,6 +755,7 @@ fn setters_refuse_what_is_not_finite_and_keep_the_old_shapes() {
     let mut cloth = cloud(vec![[0.0, 0.0, 0.0, 1.0]; 2]);
     cloth.colliders = every_shape();
     let mut host = HostCloth::new(cloth).unwrap();
+    let host = host.live_mut();
     let nan = f32::NAN;
     let mut vertices = every_shape().mesh_vertices;
     vertices[5][1] = nan;
@@ -1013,15 +1024,17 @@ fn in_a_mesh_of_eighty_thousand_triangles_the_nearest_is_found_also_after_it_mov
     engine.add(cloth).unwrap();
     let mut judged = Judged::default();
     for (round, vertices) in [&vertices, &moved].into_iter().enumerate() {
-        engine.cloth_mut(0).unwrap().set_mesh_vertices(vertices).unwrap();
+        engine.cloth_mut(nth_cloth(0)).unwrap().set_mesh_vertices(vertices).unwrap();
         // The second set is a target: its start is the first, and the search begins with what was nearest there.
-        engine.set_state(0, &points, &points);
+        engine.set_state(nth_cloth(0), &points, &points).unwrap();
         engine.begin_frame(&Frame { dt: 1.0 / 300.0 }).unwrap();
-        engine.run_part(
-            0,
-            &FramePart { stages: StageMask::only(Stage::CollideTriangle), ..FramePart::WHOLE },
-            &mut Team::single(),
-        );
+        engine
+            .run_part(
+                nth_cloth(0),
+                &FramePart { stages: StageMask::only(Stage::CollideTriangle), ..FramePart::WHOLE },
+                &mut Team::single(),
+            )
+            .unwrap();
         let places = places(vertices);
         for (i, &point) in points.iter().enumerate() {
             let (_, place, clearance) =
@@ -1031,7 +1044,7 @@ fn in_a_mesh_of_eighty_thousand_triangles_the_nearest_is_found_also_after_it_mov
                 // Edges of 0.02 m at coordinates of 1 m: the normal's error is 1/0.02 of a coordinate's.
                 assert_near(
                     &format!("round {round} point {i}"),
-                    engine.current(0)[i],
+                    engine.current(nth_cloth(0))[i],
                     expected,
                     4.0 + place.height.abs() / 0.005,
                 );
@@ -1592,16 +1605,18 @@ fn a_point_on_its_way_through_the_side_of_a_capsule_stays_on_its_side() {
             let mut cloth = cloth.clone();
             cloth.config.continuous_collision = is_continuous;
             engine.add(cloth).unwrap();
-            engine.set_state(0, &[end; 2], &[point; 2]);
-            engine.cloth_mut(0).unwrap().set_spheres(&target).unwrap();
+            engine.set_state(nth_cloth(0), &[end; 2], &[point; 2]).unwrap();
+            engine.cloth_mut(nth_cloth(0)).unwrap().set_spheres(&target).unwrap();
             engine.begin_frame(&Frame { dt: 1.0 / 300.0 }).unwrap();
             let stage = if is_continuous { Stage::CollideContinuous } else { Stage::CollideShape };
-            engine.run_part(
-                0,
-                &FramePart { stages: StageMask::only(stage), ..FramePart::WHOLE },
-                &mut Team::single(),
-            );
-            engine.current(0)[0]
+            engine
+                .run_part(
+                    nth_cloth(0),
+                    &FramePart { stages: StageMask::only(stage), ..FramePart::WHOLE },
+                    &mut Team::single(),
+                )
+                .unwrap();
+            engine.current(nth_cloth(0))[0]
         };
         let is_through = |x: [f32; 4]| x[1] < target[0][1];
         let (discrete, continuous) = (run(false), run(true));
@@ -1654,11 +1669,11 @@ fn a_pin_that_was_set_elsewhere_is_not_dragged_back_to_a_shape_between() {
         let mut engine = ReferenceEngine::new();
         engine.add(cloth).unwrap();
         let pin = [0.0, -0.5, 0.0, 0.0];
-        engine.cloth_mut(0).unwrap().write_particles(&[0], &[pin]).unwrap();
+        engine.cloth_mut(nth_cloth(0)).unwrap().write_particles(&[0], &[pin]).unwrap();
         (0..60).for_each(|_| engine.step(&Frame::default()).unwrap());
-        engine.cloth_mut(0).unwrap().set_spheres(&[[0.0, 0.0, 0.0, 0.1]]).unwrap();
+        engine.cloth_mut(nth_cloth(0)).unwrap().set_spheres(&[[0.0, 0.0, 0.0, 0.1]]).unwrap();
         engine.step(&Frame::default()).unwrap();
-        assert_eq!(engine.current(0)[0], pin, "continuous: {is_continuous}");
+        assert_eq!(engine.current(nth_cloth(0))[0], pin, "continuous: {is_continuous}");
     }
 }
 
@@ -1710,7 +1725,7 @@ fn moved_shapes(frame: u32) -> Colliders {
 
 fn play(engine: &mut ReferenceEngine, frames: u32) {
     for frame in 0..frames {
-        engine.cloth_mut(0).unwrap().set_colliders(&moved_shapes(frame)).unwrap();
+        engine.cloth_mut(nth_cloth(0)).unwrap().set_colliders(&moved_shapes(frame)).unwrap();
         engine.step(&Frame::default()).unwrap();
     }
 }
@@ -1722,8 +1737,11 @@ fn a_scene_of_every_shape_gives_the_same_bits_in_every_run() {
             let mut engine = ReferenceEngine::new();
             engine.add(whole_scene(is_continuous)).unwrap();
             play(&mut engine, 60);
-            assert_eq!(engine.feedback(0).fault_count, 0);
-            After { current: engine.current(0).to_vec(), previous: engine.previous(0).to_vec() }
+            assert_eq!(engine.feedback(nth_cloth(0)).fault_count, 0);
+            After {
+                current: engine.current(nth_cloth(0)).to_vec(),
+                previous: engine.previous(nth_cloth(0)).to_vec(),
+            }
         };
         let (first, second) = (run(), run());
         assert!(is_finite(&first.current));
@@ -1746,7 +1764,7 @@ fn a_scene_of_every_shape_gives_the_same_bits_in_every_run_on_the_gpu() {
                     .unwrap();
                 gpu.step(&Frame::default()).unwrap();
             }
-            let snapshot = gpu.snapshot().unwrap();
+            let snapshot = gpu.state().unwrap();
             Some(After {
                 current: snapshot.current(id).to_vec(),
                 previous: snapshot.previous(id).to_vec(),

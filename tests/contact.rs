@@ -1,18 +1,17 @@
 //! Cloth on shapes, through the public interface: what friction holds, what fast shapes leave behind, where cloth comes to rest.
 
+use poplin_testkit::nth_cloth;
 use std::f64::consts::FRAC_PI_4;
 
 use poplin::cook::{CookOptions, Tethers, cook};
 use std::sync::Arc;
 
 use poplin::model::{Cloth, Colliders, FiberSolver, Frame, Mesh, Parallelepiped, Pose};
-use poplin::{Backend, ClothId, Simulation};
+use poplin::{Backend, Simulation};
 use poplin_reference::oracle::nearest_triangle;
 
 /// Gravity [m/s^2].
 const G: f64 = 9.81;
-
-const ID: ClothId = ClothId(0);
 
 type Vec3 = [f64; 3];
 
@@ -46,8 +45,8 @@ fn play(simulation: &mut Simulation, frames: u32) {
 
 fn positions(simulation: &mut Simulation) -> Vec<Vec3> {
     let state = simulation.state().unwrap();
-    assert_eq!(state.fault_count(ID), 0);
-    state.positions(ID).map(|p| p.map(f64::from)).collect()
+    assert_eq!(state.fault_count(nth_cloth(0)), 0);
+    state.positions(nth_cloth(0)).map(|p| p.map(f64::from)).collect()
 }
 
 fn mean(points: &[Vec3]) -> Vec3 {
@@ -311,7 +310,7 @@ fn left_behind(
         .collect();
     let mut simulation = simulation(cloth);
     for frame in 1..=frames as u32 {
-        simulation.cloth_mut(ID).unwrap().set_colliders(&at(frame as f32)).unwrap();
+        simulation.cloth_mut(nth_cloth(0)).unwrap().set_colliders(&at(frame as f32)).unwrap();
         play(&mut simulation, 1);
     }
     play(&mut simulation, 5);
@@ -551,10 +550,10 @@ fn hung_aside(shift: f32, drag: f32) -> (Vec<Vec3>, u32) {
         cloth.particles[..8].iter().map(|&[x, y, z, w]| [x, y, z + shift, w]).collect();
     let mut simulation = simulation(cloth);
     for _ in 0..600 {
-        simulation.cloth_mut(ID).unwrap().write_particles(&pins, &held).unwrap();
+        simulation.cloth_mut(nth_cloth(0)).unwrap().write_particles(&pins, &held).unwrap();
         play(&mut simulation, 1);
     }
-    let slept = simulation.state().unwrap().slept_frames(ID);
+    let slept = simulation.state().unwrap().slept_frames(nth_cloth(0));
     (positions(&mut simulation), slept)
 }
 
@@ -605,7 +604,7 @@ fn a_closed_mesh_gives_the_same_as_one_that_is_searched_every_time() {
             if frame == 30 {
                 triangles.rotate_left(7);
             }
-            let host = simulation.cloth_mut(ClothId(0)).unwrap();
+            let host = simulation.cloth_mut(nth_cloth(0)).unwrap();
             if frame == 30 {
                 host.set_mesh(&[[0.0; 3]], &[]).unwrap();
             }

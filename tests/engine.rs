@@ -4,12 +4,14 @@ use poplin_gpu::{
     CanaryReport, Engine, EngineOptions, GpuError, Headless, Readback, Subnormals, run_canaries,
     run_canary_texts, wgpu,
 };
+use poplin_host::Engine as _;
 use poplin_layout::MemoryTier;
 use poplin_model::{ClothConfig, Frame, PhaseConfig};
 use poplin_reference::ReferenceEngine;
 use poplin_shaders::Kernel;
 use poplin_testkit::adapter::{headless, is_strict};
 use poplin_testkit::compare::same_bits;
+use poplin_testkit::nth_cloth;
 use poplin_testkit::scenes::{hanging_sheet, random_cloth};
 
 /// A device as an application would make it: only the default limits.
@@ -21,10 +23,11 @@ fn device() -> Option<(wgpu::Device, wgpu::Queue)> {
     Some(pollster::block_on(request).unwrap())
 }
 
-fn read(device: &wgpu::Device, queue: &wgpu::Queue, engine: &Engine) -> poplin_gpu::Snapshot {
-    let readback = Readback::new(engine).unwrap();
+fn read(device: &wgpu::Device, queue: &wgpu::Queue, engine: &mut Engine) -> poplin_gpu::State {
+    let mut readback = Readback::new();
     let mut encoder = device.create_command_encoder(&Default::default());
-    readback.encode(engine, &mut encoder);
+    let ids = engine.ids().to_vec();
+    readback.encode(engine, &ids, &mut encoder).unwrap();
     queue.submit([encoder.finish()]);
     let mut reading = std::pin::pin!(readback.read());
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
@@ -59,7 +62,7 @@ fn the_default_limits_suffice_and_frames_recorded_together_equal_frames_one_by_o
             }
             queue.submit([encoder.finish()]);
         }
-        read(&device, &queue, &engine).current(id).to_vec()
+        read(&device, &queue, &mut engine).current(id).to_vec()
     };
     let (three, six) = (run(3), run(6));
     same_bits("six frames in one submission", &six, &three).unwrap();
@@ -88,10 +91,10 @@ fn a_cloth_added_later_leaves_the_others_as_they_are() {
     let Some(mut gpu) = headless(EngineOptions::default()) else { return };
     let first = gpu.add(hanging_sheet(6, 6)).unwrap();
     (0..3).for_each(|_| gpu.step(&Frame::default()).unwrap());
-    let before = gpu.snapshot().unwrap().current(first).to_vec();
+    let before = gpu.state().unwrap().current(first).to_vec();
     // Large enough that every buffer must grow.
     let second = gpu.add(hanging_sheet(40, 40)).unwrap();
-    let snapshot = gpu.snapshot().unwrap();
+    let snapshot = gpu.state().unwrap();
     same_bits("first", snapshot.current(first), &before).unwrap();
     assert_eq!(snapshot.current(second).len(), 1600);
 }
@@ -115,10 +118,10 @@ fn changed_settings_and_inputs_act_alike_on_both_backends() {
             .collect();
         let accelerations = vec![[frame as f32, 0.0, 1.0]; 36];
         let pin = [[0.01 * frame as f32, 0.1, 0.0, 0.0]];
-        cpu.cloth_mut(0).unwrap().set_config(config.clone()).unwrap();
-        cpu.cloth_mut(0).unwrap().set_phase_configs(&phases).unwrap();
-        cpu.cloth_mut(0).unwrap().set_particle_accelerations(&accelerations).unwrap();
-        cpu.cloth_mut(0).unwrap().write_particles(&[0], &pin).unwrap();
+        cpu.cloth_mut(nth_cloth(0)).unwrap().set_config(config.clone()).unwrap();
+        cpu.cloth_mut(nth_cloth(0)).unwrap().set_phase_configs(&phases).unwrap();
+        cpu.cloth_mut(nth_cloth(0)).unwrap().set_particle_accelerations(&accelerations).unwrap();
+        cpu.cloth_mut(nth_cloth(0)).unwrap().write_particles(&[0], &pin).unwrap();
         let host = gpu.engine_mut().cloth_mut(id).unwrap();
         host.set_config(config).unwrap();
         host.set_phase_configs(&phases).unwrap();
@@ -127,14 +130,14 @@ fn changed_settings_and_inputs_act_alike_on_both_backends() {
         cpu.step(&Frame::default()).unwrap();
         gpu.step(&Frame::default()).unwrap();
     }
-    let snapshot = gpu.snapshot().unwrap();
+    let snapshot = gpu.state().unwrap();
     if is_strict(&gpu) {
-        same_bits("current", snapshot.current(id), cpu.current(0)).unwrap();
+        same_bits("current", snapshot.current(id), cpu.current(nth_cloth(0))).unwrap();
     } else {
         poplin_testkit::compare::close(
             "current",
             snapshot.current(id),
-            cpu.current(0),
+            cpu.current(nth_cloth(0)),
             65536.0,
             1.0,
         )
@@ -156,13 +159,13 @@ fn a_frame_beyond_the_drivers_loop_limit_is_split_and_right() {
     assert!(trips * iterations > 65_535, "{} trips would not reach the limit", trips * iterations);
     let id = gpu.add(cloth.clone()).unwrap();
     gpu.step(&frame).unwrap();
-    let snapshot = gpu.snapshot().unwrap();
+    let snapshot = gpu.state().unwrap();
     assert_eq!(u64::from(snapshot.feedback(id).iteration_total), iterations);
     if is_strict(&gpu) {
         let mut cpu = ReferenceEngine::new();
         cpu.add(cloth).unwrap();
         cpu.step(&frame).unwrap();
-        same_bits("current", snapshot.current(id), cpu.current(0)).unwrap();
+        same_bits("current", snapshot.current(id), cpu.current(nth_cloth(0))).unwrap();
     }
 }
 
@@ -232,7 +235,7 @@ fn what_does_not_fit_is_refused_with_the_limit_and_changes_nothing() {
     assert!(matches!(error, GpuError::LoopTooLong { limit: 100, .. }), "{error}");
     assert_eq!((resident.engine().cloth_count(), short.engine().cloth_count()), (0, 0));
     short.step(&Frame::default()).unwrap();
-    assert!(short.engine().cloth(poplin_gpu::ClothId(0)).is_err());
+    assert!(short.engine().cloth(nth_cloth(0)).is_err());
     let mut bad = random_cloth(1, 30);
     bad.particles[3][1] = f32::NAN;
     assert!(matches!(resident.add(bad), Err(GpuError::Model(_))));
@@ -261,7 +264,7 @@ fn colliders_that_come_and_grow_act_alike_on_both_backends() {
     let (vertices, triangles) =
         (vec![[-2.0, -0.2, -2.0], [0.5, -0.2, 4.0], [3.0, -0.2, -2.0]], vec![[0, 1, 2]]);
     for frame in 0..7 {
-        let change = |host: &mut poplin_host::HostCloth| match frame {
+        let change = |host: &mut poplin_host::LiveCloth| match frame {
             0 | 6 => Ok(()),
             1 => host.set_spheres(&[sphere(3)]),
             2 => host.set_spheres(&(0..9).map(sphere).collect::<Vec<_>>()),
@@ -273,14 +276,18 @@ fn colliders_that_come_and_grow_act_alike_on_both_backends() {
         };
         for (index, id) in ids.iter().enumerate().filter(|(index, _)| *index == 0 || frame > 2) {
             change(gpu.engine_mut().cloth_mut(*id).unwrap()).unwrap();
-            change(cpu.cloth_mut(index).unwrap()).unwrap();
+            change(cpu.cloth_mut(nth_cloth(index)).unwrap()).unwrap();
         }
         gpu.step(&Frame::default()).unwrap();
         cpu.step(&Frame::default()).unwrap();
-        let snapshot = gpu.snapshot().unwrap();
+        let snapshot = gpu.state().unwrap();
         for (index, id) in ids.iter().enumerate().filter(|_| is_strict(&gpu)) {
-            same_bits(&format!("frame {frame}"), snapshot.current(*id), cpu.current(index))
-                .unwrap();
+            same_bits(
+                &format!("frame {frame}"),
+                snapshot.current(*id),
+                cpu.current(nth_cloth(index)),
+            )
+            .unwrap();
         }
     }
 }

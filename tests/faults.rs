@@ -1,8 +1,9 @@
 //! Faults are data: a cloth that leaves the number range is frozen and counted, the others go on; bad input is an error.
 
 use poplin::model::{ClothConfig, Frame, ModelError, PhaseConfig};
-use poplin::{Backend, ClothId, Error, Simulation, State};
+use poplin::{Backend, Error, NoSuchCloth, Simulation, State};
 use poplin_testkit::adapter::backends;
+use poplin_testkit::nth_cloth;
 use poplin_testkit::scenes::hanging_sheet;
 
 /// Three cloths, the second of which is thrown out of the number range after two frames.
@@ -18,7 +19,7 @@ fn run_with_a_fault(backend: Backend) -> State {
                 solver_frequency: 1.0,
                 ..ClothConfig::default()
             };
-            simulation.cloth_mut(ClothId(1)).unwrap().set_config(config).unwrap();
+            simulation.cloth_mut(nth_cloth(1)).unwrap().set_config(config).unwrap();
             simulation.step(&Frame { dt: 1.4 }).unwrap();
         } else {
             simulation.step(&Frame::default()).unwrap();
@@ -31,19 +32,19 @@ fn run_with_a_fault(backend: Backend) -> State {
 fn a_faulty_cloth_is_frozen_and_the_others_go_on() {
     let states: Vec<State> = backends().into_iter().map(run_with_a_fault).collect();
     for state in &states {
-        assert_eq!((state.fault_count(ClothId(0)), state.fault_count(ClothId(2))), (0, 0));
-        assert!(state.fault_count(ClothId(1)) > 0, "nothing left the number range");
-        assert_eq!(state.fault_particle(ClothId(1)), Some(1));
+        assert_eq!((state.fault_count(nth_cloth(0)), state.fault_count(nth_cloth(2))), (0, 0));
+        assert!(state.fault_count(nth_cloth(1)) > 0, "nothing left the number range");
+        assert_eq!(state.fault_particle(nth_cloth(1)), Some(1));
         assert!(
-            state.current(ClothId(1)).iter().flatten().all(|value| value.is_finite()),
+            state.current(nth_cloth(1)).iter().flatten().all(|value| value.is_finite()),
             "a frozen cloth stays drawable"
         );
-        assert!(state.iteration_total(ClothId(1)) < state.iteration_total(ClothId(0)));
-        assert_eq!(state.current(ClothId(0)), state.current(ClothId(2)));
+        assert!(state.iteration_total(nth_cloth(1)) < state.iteration_total(nth_cloth(0)));
+        assert_eq!(state.current(nth_cloth(0)), state.current(nth_cloth(2)));
     }
     for state in &states[1..] {
         for cloth in 0..3 {
-            let id = ClothId(cloth);
+            let id = nth_cloth(cloth);
             assert_eq!(state.fault_count(id), states[0].fault_count(id));
             assert_eq!(state.iteration_total(id), states[0].iteration_total(id));
         }
@@ -56,14 +57,14 @@ fn bad_calls_are_errors_and_change_nothing() {
         let mut simulation = Simulation::new(backend).unwrap();
         let id = simulation.add(hanging_sheet(4, 4)).unwrap();
         let before = simulation.state().unwrap().current(id).to_vec();
-        let nowhere = ClothId(7);
+        let nowhere = nth_cloth(7);
         assert_eq!(
             simulation.cloth_mut(nowhere).err(),
-            Some(Error::NoSuchCloth { cloth: 7, count: 1 })
+            Some(Error::NoSuchCloth(NoSuchCloth { id: nowhere }))
         );
         assert_eq!(
             simulation.cloth(nowhere).err(),
-            Some(Error::NoSuchCloth { cloth: 7, count: 1 })
+            Some(Error::NoSuchCloth(NoSuchCloth { id: nowhere }))
         );
         let host = simulation.cloth_mut(id).unwrap();
         assert!(host.set_phase_configs(&[PhaseConfig::stiff(99)]).is_err());

@@ -2,12 +2,14 @@
 
 use poplin_cook::{CookOptions, cook};
 use poplin_gpu::EngineOptions;
+use poplin_host::Engine as _;
 use poplin_measure::metrics::stretch_strain;
 use poplin_measure::separation::between;
 use poplin_model::{Cloth, ClothCollision, Colliders, Frame, Mesh};
 use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::{headless, is_strict};
 use poplin_testkit::compare::same_bits;
+use poplin_testkit::nth_cloth;
 
 /// Radius of the ball, whose center is the origin \[m\].
 const RADIUS: f32 = 0.2;
@@ -46,7 +48,7 @@ fn stack(friction: f32) -> ReferenceEngine {
 
 /// Height of the middle of a sheet \[m\].
 fn height(engine: &ReferenceEngine, cloth: usize) -> f32 {
-    let particles = engine.current(cloth);
+    let particles = engine.current(nth_cloth(cloth));
     particles.iter().map(|particle| particle[1]).sum::<f32>() / particles.len() as f32
 }
 
@@ -76,9 +78,10 @@ fn three_sheets_on_a_ball_stay_apart_and_in_order() {
         }
         for (lower, upper) in [(0, 1), (1, 2), (0, 2)] {
             let closest = &mut closest[usize::from(frame > 120)];
-            *closest = closest.min(between(engine.current(lower), engine.current(upper)));
+            *closest = closest
+                .min(between(engine.current(nth_cloth(lower)), engine.current(nth_cloth(upper))));
             assert_eq!(
-                out_of_order(engine.current(upper), engine.current(lower)),
+                out_of_order(engine.current(nth_cloth(upper)), engine.current(nth_cloth(lower))),
                 0,
                 "{upper} on {lower} in frame {frame}"
             );
@@ -94,8 +97,11 @@ fn three_sheets_on_a_ball_stay_apart_and_in_order() {
         "{landing} of the distance while they land, {resting} while they rest"
     );
     for cloth in 0..3 {
-        let strain =
-            stretch_strain(&engine.cloth(cloth).unwrap().cloth().fabric, engine.current(cloth)).p99;
+        let strain = stretch_strain(
+            &engine.cloth(nth_cloth(cloth)).unwrap().cloth().fabric,
+            engine.current(nth_cloth(cloth)),
+        )
+        .p99;
         assert!(strain < 0.1, "sheet {cloth} is strained by {strain}");
         assert!(
             height(&engine, cloth) > 0.0,
@@ -125,8 +131,8 @@ fn without_collision_sheets_pass_through_one_another() {
         })
         .unwrap();
     (0..60).for_each(|_| engine.step(&Frame::default()).unwrap());
-    assert!(between(engine.current(0), engine.current(1)) < 0.5 * DISTANCE);
-    assert!(out_of_order(engine.current(1), engine.current(0)) > 0);
+    assert!(between(engine.current(nth_cloth(0)), engine.current(nth_cloth(1))) < 0.5 * DISTANCE);
+    assert!(out_of_order(engine.current(nth_cloth(1)), engine.current(nth_cloth(0))) > 0);
 }
 
 #[test]
@@ -147,10 +153,10 @@ fn a_small_stack_falls_alike_on_both_backends() {
         engine.step(&Frame::default()).unwrap();
         gpu.step(&Frame::default()).unwrap();
     }
-    let snapshot = gpu.snapshot().unwrap();
+    let snapshot = gpu.state().unwrap();
     for (cloth, &id) in ids.iter().enumerate() {
         if is_strict(&gpu) {
-            same_bits("current", snapshot.current(id), engine.current(cloth)).unwrap();
+            same_bits("current", snapshot.current(id), engine.current(nth_cloth(cloth))).unwrap();
         }
         for &other in &ids[..cloth] {
             assert!(between(snapshot.current(id), snapshot.current(other)) > 0.8 * DISTANCE);

@@ -4,11 +4,13 @@
 //! `FACTOR * f32::EPSILON * scale` per stage run from the same input.
 
 use poplin_gpu::{EngineOptions, FramePart};
+use poplin_host::Engine as _;
 use poplin_layout::{MemoryTier, Stage, StageMask};
 use poplin_model::{Cloth, FiberSolver, Frame};
 use poplin_reference::{LaneOrder, ReferenceEngine, Team};
 use poplin_testkit::adapter::{headless, is_strict};
 use poplin_testkit::compare::{close, same_bits};
+use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::{
     degenerate_cloth, degenerate_xpbd_cloth, equip, hanging_sheet, loose_particles, random_cloth,
@@ -47,7 +49,7 @@ fn on_mirror(cloth: &Cloth, frame: &Frame, stages: StageMask, team: &mut Team<'_
     let id = engine.add(cloth.clone()).unwrap();
     equip(engine.cloth_mut(id).unwrap(), seed_of(cloth));
     engine.begin_frame(frame).unwrap();
-    engine.run_part(id, &FramePart { stages, ..FramePart::WHOLE }, team);
+    engine.run_part(id, &FramePart { stages, ..FramePart::WHOLE }, team).unwrap();
     (engine.current(id).to_vec(), engine.previous(id).to_vec())
 }
 
@@ -87,7 +89,7 @@ fn disagreements_over(
     }
     gpu.engine_mut().begin_frame(&ONE_ITERATION).unwrap();
     gpu.step_part(&FramePart { stages, ..FramePart::WHOLE }).unwrap();
-    let snapshot = gpu.snapshot().unwrap();
+    let snapshot = gpu.state().unwrap();
     let strict = is_strict(&gpu);
     let found = cloths.iter().zip(ids).filter_map(|((name, cloth), id)| {
         let mirror = on_mirror(cloth, &ONE_ITERATION, stages, &mut Team::single());
@@ -300,10 +302,10 @@ fn thirty_frames_agree_to_the_bit_on_a_software_adapter() {
         engine.step(&Frame::default()).unwrap();
         gpu.step(&Frame::default()).unwrap();
     }
-    let snapshot = gpu.snapshot().unwrap();
-    same_bits("current", snapshot.current(id), engine.current(0)).unwrap();
-    same_bits("previous", snapshot.previous(id), engine.previous(0)).unwrap();
-    assert_eq!(snapshot.feedback(id), engine.feedback(0));
+    let snapshot = gpu.state().unwrap();
+    same_bits("current", snapshot.current(id), engine.current(nth_cloth(0))).unwrap();
+    same_bits("previous", snapshot.previous(id), engine.previous(nth_cloth(0))).unwrap();
+    assert_eq!(snapshot.feedback(id), engine.feedback(nth_cloth(0)));
 }
 
 /// Bits after some frames in a tier with some lanes.
@@ -314,7 +316,7 @@ fn in_tier(cloth: &Cloth, options: EngineOptions) -> Option<State> {
     for _ in 0..3 {
         gpu.step(&Frame::default()).unwrap();
     }
-    let snapshot = gpu.snapshot().unwrap();
+    let snapshot = gpu.state().unwrap();
     Some((snapshot.current(id).to_vec(), snapshot.previous(id).to_vec()))
 }
 
@@ -372,7 +374,7 @@ fn a_cloth_gives_the_same_bits_alone_and_in_a_batch() {
     for _ in 0..2 {
         gpu.step(&Frame::default()).unwrap();
     }
-    let batch = gpu.snapshot().unwrap();
+    let batch = gpu.state().unwrap();
     for index in [0, 17, 63] {
         let mut alone = headless(options.clone()).unwrap();
         let id = alone.add(cloths[index].clone()).unwrap();
@@ -382,7 +384,7 @@ fn a_cloth_gives_the_same_bits_alone_and_in_a_batch() {
         }
         same_bits(
             &format!("cloth {index}"),
-            alone.snapshot().unwrap().current(id),
+            alone.state().unwrap().current(id),
             batch.current(ids[index]),
         )
         .unwrap();

@@ -1,5 +1,7 @@
 //! Every stage of the mirror against the f64 oracle, from random and degenerate input.
 
+use poplin_host::{Engine as _, LiveCloth};
+use poplin_testkit::nth_cloth;
 use std::sync::Arc;
 
 use poplin_host::FramePart;
@@ -31,15 +33,15 @@ fn after_stage(cloth: &Cloth, stage: Stage) -> Vec<[f32; 4]> {
 fn after_stage_with(
     cloth: &Cloth,
     stage: Stage,
-    equip: impl FnOnce(&mut HostCloth),
+    equip: impl FnOnce(&mut LiveCloth),
 ) -> Vec<[f32; 4]> {
     let mut engine = ReferenceEngine::new();
     engine.add(cloth.clone()).unwrap();
-    equip(engine.cloth_mut(0).unwrap());
+    equip(engine.cloth_mut(nth_cloth(0)).unwrap());
     engine.begin_frame(&Frame { dt: 1.0 / cloth.config.solver_frequency }).unwrap();
     let part = FramePart { stages: StageMask::only(stage), ..FramePart::WHOLE };
-    engine.run_part(0, &part, &mut Team::single());
-    engine.current(0).to_vec()
+    engine.run_part(nth_cloth(0), &part, &mut Team::single()).unwrap();
+    engine.current(nth_cloth(0)).to_vec()
 }
 
 #[track_caller]
@@ -676,7 +678,7 @@ fn cyclic_reduction_leaves_fibers_of_two_pins_and_cloths_with_motion_spheres_to_
         vec![PhaseConfig::stiff(0).with_fiber_solver(FiberSolver::CyclicReduction)];
     let stages = |cloth: &Cloth, spheres: &[[f32; 4]]| {
         let mut host = HostCloth::new(cloth.clone()).unwrap();
-        host.set_motion_spheres(spheres).unwrap();
+        host.live_mut().set_motion_spheres(spheres).unwrap();
         host.input_len();
         [Stage::CyclicReduction, Stage::SemiImplicit].map(|stage| host.stages().contains(stage))
     };

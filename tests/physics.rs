@@ -4,6 +4,7 @@
 //! number of iterations; every case states its discretisation and is run again with finer ones, where its error must fall.
 //! `cargo test --test physics -- --nocapture table` prints the table of the README.
 
+use poplin_testkit::nth_cloth;
 use std::sync::Arc;
 
 use poplin::gpu::EngineOptions;
@@ -77,8 +78,6 @@ fn run(backend: Backend, cloth: Cloth, dt: f64, seconds: f64) -> State {
     simulation.state().unwrap()
 }
 
-const ID: poplin::ClothId = poplin::ClothId(0);
-
 fn mean(particles: &[[f32; 4]], axis: usize) -> f64 {
     particles.iter().map(|p| f64::from(p[axis])).sum::<f64>() / particles.len() as f64
 }
@@ -125,9 +124,9 @@ fn terminal_speed(backend: Backend, sigma: f64, frequency: f64) -> f64 {
     simulation.add(cloth).unwrap();
     let frame = Frame { dt: 1.0 / 30.0 };
     (0..45).for_each(|_| simulation.step(&frame).unwrap());
-    let before = mean(simulation.state().unwrap().current(ID), 1);
+    let before = mean(simulation.state().unwrap().current(nth_cloth(0)), 1);
     (0..15).for_each(|_| simulation.step(&frame).unwrap());
-    (before - mean(simulation.state().unwrap().current(ID), 1)) / 0.5
+    (before - mean(simulation.state().unwrap().current(nth_cloth(0)), 1)) / 0.5
 }
 
 fn terminal_rows() -> Vec<Row> {
@@ -209,7 +208,7 @@ fn period(backend: Backend, degrees: f64, frequency: f64) -> f64 {
     let (mut last, mut count) = (f64::from(bob[0]), 0.0);
     loop {
         simulation.step(&Frame { dt: h as f32 }).unwrap();
-        let x = f64::from(simulation.state().unwrap().current(ID)[1][0]);
+        let x = f64::from(simulation.state().unwrap().current(nth_cloth(0))[1][0]);
         if x <= 0.0 {
             return 4.0 * h * (count + last / (last - x));
         }
@@ -261,7 +260,7 @@ fn sag(backend: Backend, length: f64, edges: u32, effort: Effort) -> f64 {
     // 30 % of the speed per 0.1 s, as an exponent of the solver's frequency.
     cloth.config.damping = [1.0 - 0.7f32.powf(10.0 / effort.frequency as f32); 3];
     let state = run(backend, cloth, 1.0 / 30.0, 4.0);
-    -state.positions(ID).map(|p| f64::from(p[1])).fold(0.0, f64::min)
+    -state.positions(nth_cloth(0)).map(|p| f64::from(p[1])).fold(0.0, f64::min)
 }
 
 /// Length over span, and sag over span.
@@ -443,7 +442,7 @@ fn flight(backend: Backend, frequency: f64) -> Flight {
     let [center, way, spin] = moments(&cloth.particles, &previous);
     // 75, 150, 300 and 600 Hz all give whole iterations.
     let state = run(backend, cloth, 1.0 / 25.0, 1.0);
-    let [end, _, end_spin] = moments(state.current(ID), state.previous(ID));
+    let [end, _, end_spin] = moments(state.current(nth_cloth(0)), state.previous(nth_cloth(0)));
     let gone: Vec3 = std::array::from_fn(|k| end[k] - center[k] - way[k] / h);
     let length = |v: Vec3| v.iter().map(|x| x * x).sum::<f64>().sqrt();
     Flight { fall: -gone[1], drift: gone[0].hypot(gone[2]), spin: length(end_spin) / length(spin) }

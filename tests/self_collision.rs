@@ -6,17 +6,17 @@ use poplin::model::{
     Cloth, ClothConfig, Colliders, Frame, Mesh, PhaseConfig, PhaseKind,
     SELF_COLLISION_REST_FRACTION, Solver,
 };
-use poplin::{Backend, ClothId, Simulation};
+use poplin::{Backend, Simulation};
+use poplin_host::Engine as _;
 use poplin_host::FramePart;
 use poplin_layout::{MIN_GRID_CELLS, Stage, StageMask, effective_stiffness, stiffness_to_log2};
 use poplin_measure::entanglement::EntanglementCounter;
 use poplin_measure::metrics::stretch_strain;
 use poplin_reference::oracle::{Apartness, Member, push_apart};
 use poplin_reference::{HostCloth, ReferenceEngine, Team, bucket_of_cell};
+use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::loose_particles as loose;
-
-const ID: ClothId = ClothId(0);
 
 /// Loose particles with positions at rest so far apart that they spare no pair.
 fn apart(particles: Vec<[f32; 4]>, distance: f32) -> Cloth {
@@ -33,8 +33,8 @@ fn after_stage(cloth: &Cloth) -> Vec<[f32; 4]> {
     engine.add(cloth.clone()).unwrap();
     engine.begin_frame(&Frame { dt: 1.0 / cloth.config.solver_frequency }).unwrap();
     let part = FramePart { stages: StageMask::only(Stage::SelfCollide), ..FramePart::WHOLE };
-    engine.run_part(0, &part, &mut Team::single());
-    engine.current(0).to_vec()
+    engine.run_part(nth_cloth(0), &part, &mut Team::single()).unwrap();
+    engine.current(nth_cloth(0)).to_vec()
 }
 
 fn wide<const N: usize>(p: &[f32; N]) -> [f64; 3] {
@@ -247,7 +247,8 @@ fn slide(friction: f32, frequency: f32) -> (f64, f64) {
     engine.add(cloth).unwrap();
     engine.step(&Frame { dt: 10.0 / frequency }).unwrap();
     let velocity = |i: usize| {
-        f64::from(engine.current(0)[i][0] - engine.previous(0)[i][0]) * f64::from(frequency)
+        f64::from(engine.current(nth_cloth(0))[i][0] - engine.previous(nth_cloth(0))[i][0])
+            * f64::from(frequency)
     };
     // Masses 1 and 1/3 kg.
     (velocity(0) - velocity(1), (velocity(0) + velocity(1) / 3.0) * 0.75)
@@ -282,7 +283,11 @@ fn the_velocity_limit_is_half_the_distance_per_iteration() {
         let mut engine = ReferenceEngine::new();
         engine.add(cloth.clone()).unwrap();
         engine.step(&Frame { dt: 1.0 / 300.0 }).unwrap();
-        [engine.current(0)[0][0], engine.current(0)[1][1], engine.current(0)[2][2]]
+        [
+            engine.current(nth_cloth(0))[0][0],
+            engine.current(nth_cloth(0))[1][1],
+            engine.current(nth_cloth(0))[2][2],
+        ]
     };
     assert_eq!(run(&cloth)[0], 1.0);
     cloth.config.limit_velocity = true;
@@ -347,21 +352,23 @@ fn settings_that_change_in_simulation_act_from_the_next_frame_on() {
     let mut cloth = apart(vec![[0.0, 0.0, 0.0, 1.0], [0.04, 0.0, 0.0, 1.0]], 0.1);
     cloth.config.self_collision_distance = None;
     engine.add(cloth).unwrap();
-    let gap = |engine: &ReferenceEngine| distance(&engine.current(0)[0], &engine.current(0)[1]);
+    let gap = |engine: &ReferenceEngine| {
+        distance(&engine.current(nth_cloth(0))[0], &engine.current(nth_cloth(0))[1])
+    };
     engine.step(&Frame::default()).unwrap();
     assert_eq!(gap(&engine), f64::from(0.04f32));
-    let host = engine.cloth_mut(0).unwrap();
+    let host = engine.cloth_mut(nth_cloth(0)).unwrap();
     let mut config = host.cloth().config.clone();
     config.self_collision_distance = Some(0.1);
     host.set_config(config).unwrap();
     host.set_self_collision_indices(&[1]).unwrap();
     engine.step(&Frame::default()).unwrap();
     assert_eq!(gap(&engine), f64::from(0.04f32));
-    engine.cloth_mut(0).unwrap().set_self_collision_indices(&[]).unwrap();
-    engine.cloth_mut(0).unwrap().set_rest_positions(&[[0.0; 3]; 2]).unwrap();
+    engine.cloth_mut(nth_cloth(0)).unwrap().set_self_collision_indices(&[]).unwrap();
+    engine.cloth_mut(nth_cloth(0)).unwrap().set_rest_positions(&[[0.0; 3]; 2]).unwrap();
     engine.step(&Frame::default()).unwrap();
     assert_eq!(gap(&engine), f64::from(0.04f32));
-    engine.cloth_mut(0).unwrap().set_rest_positions(&[[0.0; 3], [1.0; 3]]).unwrap();
+    engine.cloth_mut(nth_cloth(0)).unwrap().set_rest_positions(&[[0.0; 3], [1.0; 3]]).unwrap();
     engine.step(&Frame::default()).unwrap();
     assert!(gap(&engine) > 0.0999, "{}", gap(&engine));
 }
@@ -370,8 +377,8 @@ fn settings_that_change_in_simulation_act_from_the_next_frame_on() {
 
 fn positions(simulation: &mut Simulation) -> Vec<[f32; 3]> {
     let state = simulation.state().unwrap();
-    assert_eq!(state.fault_count(ID), 0);
-    state.positions(ID).collect()
+    assert_eq!(state.fault_count(nth_cloth(0)), 0);
+    state.positions(nth_cloth(0)).collect()
 }
 
 /// A free sheet of a square metre and 0.2 kg, 0.5 m over the ground, over a ball of 0.2 m radius on the ground. Its fibers go
@@ -421,7 +428,7 @@ fn a_sheet_that_falls_over_a_ball_does_not_get_entangled() {
         let counter = EntanglementCounter::new(&rest, &fabric.triangles, &[]);
         // Neighbours at rest: along the edges of the grid and across its squares.
         let found = counter.measure(&end, 0.005, 0.023);
-        let strain = stretch_strain(&fabric, simulation.state().unwrap().current(ID));
+        let strain = stretch_strain(&fabric, simulation.state().unwrap().current(nth_cloth(0)));
         println!(
             "{solver:?}, thickness {thickness}: {found:?}, {:.0e} m deep, p99 {:.1} %",
             depth(&end),
@@ -480,7 +487,7 @@ fn a_ribbon_twisted_by_three_turns_and_back_returns() {
                     [x * cos, x * sin, z - 0.175 * share * z.signum(), 0.0]
                 })
                 .collect();
-            simulation.cloth_mut(ID).unwrap().write_particles(&ends, &targets).unwrap();
+            simulation.cloth_mut(nth_cloth(0)).unwrap().write_particles(&ends, &targets).unwrap();
             simulation.step(&Frame::default()).unwrap();
             if frame % 30 == 0 {
                 most = most.max(counter.crossings(&positions(&mut simulation)));
@@ -512,7 +519,7 @@ fn runs_repeat_to_the_bit() {
         let mut simulation = Simulation::new(Backend::Cpu).unwrap();
         simulation.add(over_a_ball(24)).unwrap();
         (0..60).for_each(|_| simulation.step(&Frame::default()).unwrap());
-        simulation.state().unwrap().current(ID).to_vec()
+        simulation.state().unwrap().current(nth_cloth(0)).to_vec()
     };
     assert_eq!(run(), run());
 }

@@ -2,9 +2,10 @@
 
 use poplin::gpu::{EngineOptions, HeadlessOptions};
 use poplin::model::{Cloth, ClothConfig, Frame, PhaseConfig, Pose};
-use poplin::{Backend, ClothId, HostCloth, Simulation, SimulationOptions, State};
+use poplin::{Backend, ClothId, LiveCloth, Simulation, SimulationOptions, State};
 use poplin_testkit::adapter::{backends, headless, is_strict};
 use poplin_testkit::compare::same_bits;
+use poplin_testkit::nth_cloth;
 use poplin_testkit::scenes::hanging_sheet;
 
 /// Iterations of one frame of 1/60 s at 300 per second.
@@ -94,9 +95,9 @@ fn a_moving_cloth_does_not_sleep_and_a_resting_one_does() {
 }
 
 /// One input, set to a value of the given number; equal numbers are equal values.
-type SetInput = fn(&mut HostCloth, f32);
+type SetInput = fn(&mut LiveCloth, f32);
 
-fn spheres(host: &HostCloth, radius: f32) -> Vec<[f32; 4]> {
+fn spheres(host: &LiveCloth, radius: f32) -> Vec<[f32; 4]> {
     host.cloth().particles.iter().map(|&[x, y, z, _]| [x, y, z, radius]).collect()
 }
 
@@ -239,7 +240,7 @@ fn run_of_three(options: SimulationOptions, middle: Cloth) -> State {
     for frame in 0..2 * LONG {
         if frame == LONG {
             simulation
-                .cloth_mut(ClothId(1))
+                .cloth_mut(nth_cloth(1))
                 .unwrap()
                 .write_particles(&[0], &[[0.02, 0.03, 0.0, 0.0]])
                 .unwrap();
@@ -254,13 +255,13 @@ fn a_sleeping_cloth_leaves_the_bits_of_the_others_alone() {
     for backend in backends() {
         let with_sleep = run_of_three(backend.into(), drowsy_sheet(3));
         let without = run_of_three(backend.into(), hanging_sheet(6, 6));
-        assert!(with_sleep.slept_frames(ClothId(1)) > 0);
-        for other in [ClothId(0), ClothId(2)] {
+        assert!(with_sleep.slept_frames(nth_cloth(1)) > 0);
+        for other in [nth_cloth(0), nth_cloth(2)] {
             same_bits(backend.name(), with_sleep.current(other), without.current(other)).unwrap();
             same_bits(backend.name(), with_sleep.previous(other), without.previous(other)).unwrap();
         }
         assert!(
-            same_bits("middle", with_sleep.current(ClothId(1)), without.current(ClothId(1)))
+            same_bits("middle", with_sleep.current(nth_cloth(1)), without.current(nth_cloth(1)))
                 .is_err()
         );
     }
@@ -268,13 +269,13 @@ fn a_sleeping_cloth_leaves_the_bits_of_the_others_alone() {
 
 /// What must agree between two runs: the bits of all cloths and their counters.
 fn assert_same(what: &str, a: &State, b: &State) {
-    for id in (0..3).map(ClothId) {
+    for id in (0..3).map(nth_cloth) {
         same_bits(what, a.current(id), b.current(id)).unwrap();
         same_bits(what, a.previous(id), b.previous(id)).unwrap();
         let counters = |state: &State| {
             (state.iteration_total(id), state.slept_frames(id), state.sleep_pass_count(id))
         };
-        assert_eq!(counters(a), counters(b), "{what}, cloth {}", id.0);
+        assert_eq!(counters(a), counters(b), "{what}, cloth {id}");
     }
 }
 
@@ -302,7 +303,7 @@ fn split_dispatches_sleep_like_whole_ones_even_in_the_middle_of_a_frame() {
     assert_ne!(50u32.div_ceil(SLEEP_STEP) % ITERATIONS_PER_FRAME, 0);
     for after_count in [1, 3] {
         let whole = run(u64::MAX, after_count);
-        assert!(whole.slept_frames(ClothId(1)) > 0);
+        assert!(whole.slept_frames(nth_cloth(1)) > 0);
         assert_same(&format!("{after_count} tests"), &run(1, after_count), &whole);
     }
 }

@@ -3,6 +3,7 @@
 //! All on the CPU backend; `mirror.rs` holds the GPU to the same bits. `cargo test --test xpbd -- --nocapture table` prints the
 //! rows of the README.
 
+use poplin_testkit::nth_cloth;
 use std::sync::Arc;
 
 use poplin::cook::{CookOptions, Tethers, cook};
@@ -10,7 +11,7 @@ use poplin::model::{
     Bend, Cloth, ClothConfig, Fabric, FiberSolver, Frame, Mesh, ModelError, Phase, PhaseConfig,
     PhaseKind, Solver,
 };
-use poplin::{Backend, ClothId, Simulation, State};
+use poplin::{Backend, Simulation, State};
 use poplin_testkit::compare::same_bits;
 
 /// Gravity [m/s^2].
@@ -18,8 +19,6 @@ const G: f64 = 9.81;
 
 /// Mass per area of all strips [kg/m^2].
 const SIGMA: f64 = 0.2;
-
-const ID: ClothId = ClothId(0);
 
 /// A strip of one column of quads, each `edge` m by `edge` m, of `segments` rows, from x = 0 or y = 0 on; only edges along and across.
 ///
@@ -112,7 +111,7 @@ fn elongation(segments: u32, dt: f64, substeps: u32) -> f64 {
         ..ClothConfig::default()
     };
     let state = run(cloth, dt, 3.0);
-    -f64::from(state.current(ID).last().unwrap()[1]) - 1.0
+    -f64::from(state.current(nth_cloth(0)).last().unwrap()[1]) - 1.0
 }
 
 #[test]
@@ -162,7 +161,7 @@ fn cantilever(segments: u32, load: f64, substeps: u32) -> f64 {
         ..ClothConfig::default()
     };
     let state = run(cloth, 1.0 / 60.0, 4.0);
-    -f64::from(state.current(ID).last().unwrap()[1])
+    -f64::from(state.current(nth_cloth(0)).last().unwrap()[1])
 }
 
 /// Segments, substeps of a frame of 1/60 s, and the error that is allowed: of second order in the segments until, beyond 20, the
@@ -261,7 +260,7 @@ fn an_edge_swings_and_calms_down_as_its_compliance_and_damping_say() {
     }];
     cloth.config = ClothConfig { solver: FINE, gravity: [0.0; 3], ..ClothConfig::default() };
     let worst = worst_of_oscillation(cloth, stiffness, rate, |state| {
-        f64::from(state.current(ID)[1][0]) / 0.1
+        f64::from(state.current(nth_cloth(0))[1][0]) / 0.1
     });
     eprintln!("edge: {worst}");
     assert!(worst < 0.01, "{worst}");
@@ -297,7 +296,7 @@ fn a_bend_swings_and_calms_down_as_its_rigidity_and_damping_say() {
         ..ClothConfig::default()
     };
     let worst = worst_of_oscillation(cloth, stiffness, rate, |state| {
-        let [_, y, z, _] = state.current(ID)[3].map(f64::from);
+        let [_, y, z, _] = state.current(nth_cloth(0))[3].map(f64::from);
         z.atan2(-y) / 0.1
     });
     eprintln!("bend: {worst}");
@@ -317,7 +316,7 @@ fn iterations_change_the_length_of_a_strip_by_gauss_seidel_and_not_by_xpbd() {
             .phase_configs
             .iter_mut()
             .for_each(|phase| phase.fiber_solver = Some(FiberSolver::GaussSeidel));
-        -f64::from(run(cloth, 1.0 / 60.0, 3.0).current(ID).last().unwrap()[1]) - 1.0
+        -f64::from(run(cloth, 1.0 / 60.0, 3.0).current(nth_cloth(0)).last().unwrap()[1]) - 1.0
     });
     let xpbd = [5, 10, 20].map(|substeps| elongation(32, 1.0 / 60.0, substeps));
     eprintln!("stretch at 5, 10, 20 iterations a frame: PBD {pbd:.5?}, XPBD {xpbd:.5?}");
@@ -354,7 +353,7 @@ fn thrown_sheet(h: f64) -> Cloth {
 fn momenta(state: &State) -> [[f64; 3]; 2] {
     let wide = |p: &[f32; 4]| [p[0], p[1], p[2]].map(f64::from);
     let mut sums = [[0.0; 3]; 4];
-    for (now, before) in state.current(ID).iter().zip(state.previous(ID)) {
+    for (now, before) in state.current(nth_cloth(0)).iter().zip(state.previous(nth_cloth(0))) {
         let (mass, x, old) = (1.0 / f64::from(now[3]), wide(now), wide(before));
         let way: [f64; 3] = std::array::from_fn(|k| x[k] - old[k]);
         sums[3][0] += mass;
@@ -397,8 +396,8 @@ fn a_free_sheet_keeps_its_momentum_and_its_spin() {
 #[test]
 fn two_runs_give_the_same_bits() {
     let [a, b] = [(); 2].map(|()| run(thrown_sheet(1.0 / 600.0), 1.0 / 60.0, 0.5));
-    same_bits("current", a.current(ID), b.current(ID)).unwrap();
-    same_bits("previous", a.previous(ID), b.previous(ID)).unwrap();
+    same_bits("current", a.current(nth_cloth(0)), b.current(nth_cloth(0))).unwrap();
+    same_bits("previous", a.previous(nth_cloth(0)), b.previous(nth_cloth(0))).unwrap();
 }
 
 // ---- refusals ----

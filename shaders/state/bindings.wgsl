@@ -4,9 +4,8 @@
 @group(0) @binding(0) var<uniform> dispatch_parameters: DispatchParameters;
 /// Cloths of the frame, bucket by bucket.
 @group(0) @binding(1) var<storage, read> cloth_parameters: array<ClothParameters>;
-// Pools that hold floats and indices hold bits: an index passed as a float would be a subnormal, which an adapter may flush.
-
-/// Iteration and phase constants of the frame.
+/// Iteration and phase constants of the frame. Pools that hold both floats and indices hold bits: an index passed as a float
+/// would be a subnormal, which an adapter may flush.
 @group(0) @binding(2) var<storage, read> frame_pool: array<vec4<u32>>;
 /// Sets, fibers, vertices, rest lengths, tethers of all fabrics.
 @group(0) @binding(3) var<storage, read> fabric_pool: array<u32>;

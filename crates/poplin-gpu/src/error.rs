@@ -1,5 +1,6 @@
 //! What can go wrong on the GPU side.
 
+use poplin_host::NoSuchCloth;
 use poplin_model::ModelError;
 use thiserror::Error;
 
@@ -78,12 +79,7 @@ pub enum GpuError {
     /// A buffer could not be read back.
     #[error("read-back failed: {0}")]
     Readback(String),
-    /// There is no cloth of this number.
-    #[error("no cloth {cloth}; there are {count}")]
-    NoSuchCloth {
-        /// The number.
-        cloth: usize,
-        /// How many there are.
-        count: usize,
-    },
+    /// The handle stands for no cloth.
+    #[error(transparent)]
+    NoSuchCloth(#[from] NoSuchCloth),
 }

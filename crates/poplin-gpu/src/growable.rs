@@ -1,13 +1,14 @@
-//! A storage buffer that grows and keeps its contents.
+//! A storage buffer that grows.
 
 use crate::GpuError;
 
-/// A buffer with room to spare. Offsets and lengths are bytes.
+/// A buffer with room to spare. Lengths are bytes.
 pub(crate) struct GrowableBuffer {
     name: &'static str,
     usage: wgpu::BufferUsages,
     buffer: wgpu::Buffer,
-    len: u64,
+    /// What the buffer replaced and whose contents no recorded command has copied yet.
+    replaced: Option<wgpu::Buffer>,
 }
 
 impl GrowableBuffer {
@@ -17,22 +18,31 @@ impl GrowableBuffer {
         usage: wgpu::BufferUsages,
     ) -> Self {
         let usage = usage | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
-        Self { name, usage, buffer: create(device, name, usage, 256), len: 0 }
+        Self { name, usage, buffer: create(device, name, usage, 256), replaced: None }
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        self.name
     }
 
     pub(crate) fn buffer(&self) -> &wgpu::Buffer {
         &self.buffer
     }
 
-    /// Bytes in use.
-    pub(crate) fn len(&self) -> u64 {
-        self.len
+    /// Bytes on the device.
+    pub(crate) fn size(&self) -> u64 {
+        self.buffer.size()
+    }
+
+    /// Longest buffer that the device binds.
+    pub(crate) fn limit(device: &wgpu::Device) -> u64 {
+        let limits = device.limits();
+        limits.max_buffer_size.min(limits.max_storage_buffer_binding_size)
     }
 
     /// Refuses a length that the device cannot bind.
     pub(crate) fn check(&self, device: &wgpu::Device, len: u64) -> Result<(), GpuError> {
-        let limits = device.limits();
-        let limit = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
+        let limit = Self::limit(device);
         if len > limit {
             Err(GpuError::TooLarge { buffer: self.name, bytes: len, limit })
         } else {
@@ -40,25 +50,30 @@ impl GrowableBuffer {
         }
     }
 
-    /// Makes `len` bytes usable; true if the buffer was replaced (bind groups must be made anew). Call
+    /// Makes room for `len` bytes; true if the buffer was replaced, without its contents (bind groups must be made anew). Call
     /// [`GrowableBuffer::check`] first.
-    pub(crate) fn grow(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, len: u64) -> bool {
-        let old_len = self.len;
-        self.len = old_len.max(len);
+    pub(crate) fn grow(&mut self, device: &wgpu::Device, len: u64) -> bool {
         if len <= self.buffer.size() {
             return false;
         }
-        let limits = device.limits();
-        let limit = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
-        let size = len.next_power_of_two().min(limit / 16 * 16).max(len);
-        let larger = create(device, self.name, self.usage, size);
-        if old_len > 0 {
-            let mut encoder = device
-                .create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(self.name) });
-            encoder.copy_buffer_to_buffer(&self.buffer, 0, &larger, 0, old_len);
-            queue.submit([encoder.finish()]);
+        let size = len.next_power_of_two().min(Self::limit(device) / 16 * 16).max(len);
+        self.buffer = create(device, self.name, self.usage, size);
+        true
+    }
+
+    /// The same, but [`GrowableBuffer::record_growth`] copies the contents.
+    pub(crate) fn grow_keeping(&mut self, device: &wgpu::Device, len: u64) {
+        let old = self.buffer.clone();
+        if self.grow(device, len) {
+            // Between two growths nothing was recorded that could have written to the buffer in between.
+            self.replaced.get_or_insert(old);
         }
-        self.buffer = larger;
+    }
+
+    /// Records the copy from the buffer that this one replaced; true if there was one.
+    pub(crate) fn record_growth(&mut self, encoder: &mut wgpu::CommandEncoder) -> bool {
+        let Some(old) = self.replaced.take() else { return false };
+        encoder.copy_buffer_to_buffer(&old, 0, &self.buffer, 0, old.size());
         true
     }
 }

@@ -3,13 +3,13 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use poplin_model::{Cloth, Frame};
+use poplin_host::{ClothId, LiveCloth, NoSuchCloth, ParticleMotion, State};
+use poplin_model::{Cloth, ClothCollision, Frame};
 
 use crate::adapters::{is_software, list_adapters};
 use crate::canary::{CanaryReport, run_canaries};
 use crate::{
-    ClothId, Engine, EngineOptions, FramePart, GpuError, Readback, Snapshot, required_features,
-    required_limits,
+    Engine, EngineOptions, FramePart, GpuError, Readback, required_features, required_limits,
 };
 
 /// How long a wait for the GPU may take.
@@ -29,6 +29,7 @@ pub struct HeadlessOptions {
 }
 
 /// An engine with its own device: submits, waits and reads back.
+#[derive(Debug)]
 pub struct Headless {
     engine: Engine,
     device: wgpu::Device,
@@ -36,7 +37,7 @@ pub struct Headless {
     info: wgpu::AdapterInfo,
     canaries: CanaryReport,
     errors: Arc<Mutex<Vec<String>>>,
-    readback: Option<Readback>,
+    readback: Readback,
 }
 
 impl Headless {
@@ -76,7 +77,7 @@ impl Headless {
     /// [`GpuError`] if the adapter gives no device or fails a canary.
     pub fn with_adapter(
         adapter: &wgpu::Adapter,
-        mut options: HeadlessOptions,
+        options: HeadlessOptions,
     ) -> Result<Self, GpuError> {
         let info = adapter.get_info();
         let limits =
@@ -99,6 +100,30 @@ impl Headless {
                 errors.push(error.to_string());
             }
         }));
+        Self::with_errors(device, queue, options.engine, info, errors)
+    }
+
+    /// Makes an engine on a device of the application, which then can draw its buffers. Errors of the device go to the application's
+    /// own handler.
+    ///
+    /// # Errors
+    /// [`GpuError`] if the device is below WebGPU's default limits or fails a canary.
+    pub fn with_device(
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        options: EngineOptions,
+    ) -> Result<Self, GpuError> {
+        let (device, queue, info) = (device.clone(), queue.clone(), device.adapter_info());
+        Self::with_errors(device, queue, options, info, Arc::default())
+    }
+
+    fn with_errors(
+        device: wgpu::Device,
+        queue: wgpu::Queue,
+        mut options: EngineOptions,
+        info: wgpu::AdapterInfo,
+        errors: Arc<Mutex<Vec<String>>>,
+    ) -> Result<Self, GpuError> {
         let canaries = run_canaries(&device, &queue)?;
         canaries.check(&info.name)?;
         if let Some(limit) = canaries.engine_loop_limit() {
@@ -107,11 +132,12 @@ impl Headless {
                 info.name,
                 canaries.loop_limit.unwrap_or(limit)
             );
-            let given = options.engine.loop_limit.unwrap_or(u64::MAX);
-            options.engine.loop_limit = Some(limit.min(given));
+            let given = options.loop_limit.unwrap_or(u64::MAX);
+            options.loop_limit = Some(limit.min(given));
         }
-        let engine = Engine::new(&device, &queue, options.engine)?;
-        let headless = Self { engine, device, queue, info, canaries, errors, readback: None };
+        let engine = Engine::new(&device, &queue, options)?;
+        let readback = Readback::new();
+        let headless = Self { engine, device, queue, info, canaries, errors, readback };
         headless.check_errors()?;
         Ok(headless)
     }
@@ -136,26 +162,14 @@ impl Headless {
         &self.canaries
     }
 
-    /// Adds a cloth.
-    ///
-    /// # Errors
-    /// [`GpuError`] if the cloth is not valid or too large for the device.
-    pub fn add(&mut self, cloth: Cloth) -> Result<ClothId, GpuError> {
-        self.readback = None;
-        let id = self.engine.add(cloth)?;
-        self.check_errors()?;
-        Ok(id)
+    /// The device that the engine works on.
+    pub fn device(&self) -> &wgpu::Device {
+        &self.device
     }
 
-    /// Submits one frame of every cloth; does not wait for it.
-    ///
-    /// # Errors
-    /// [`GpuError`] if the frame is out of range or the device reported an error.
-    pub fn step(&mut self, frame: &Frame) -> Result<(), GpuError> {
-        let mut encoder = self.encoder();
-        self.engine.encode_frame(&mut encoder, frame)?;
-        self.queue.submit([encoder.finish()]);
-        self.check_errors()
+    /// The queue that frames are submitted to.
+    pub fn queue(&self) -> &wgpu::Queue {
+        &self.queue
     }
 
     /// Submits a part of a frame begun with [`Engine::begin_frame`].
@@ -175,43 +189,28 @@ impl Headless {
         })
     }
 
-    /// Waits until everything submitted is done.
-    ///
-    /// # Errors
-    /// [`GpuError::Timeout`] after two minutes, [`GpuError::Device`] if the device is lost.
-    pub fn wait(&self) -> Result<(), GpuError> {
-        wait(&self.device)?;
+    /// Submits the copy of some cloths' state to a staging buffer and asks for it.
+    fn submit_readback(
+        &mut self,
+        readback: &mut Readback,
+        ids: &[ClothId],
+    ) -> Result<(), GpuError> {
+        let mut encoder = self.encoder();
+        readback.encode(&mut self.engine, ids, &mut encoder)?;
+        self.queue.submit([encoder.finish()]);
+        readback.request();
         self.check_errors()
     }
 
-    /// Waits for everything submitted and reads the state of all cloths.
-    ///
-    /// # Errors
-    /// [`GpuError`] if the device is lost or does not answer.
-    pub fn snapshot(&mut self) -> Result<Snapshot, GpuError> {
-        let readback = match self.readback.take() {
-            Some(readback) if readback.fits(&self.engine) => readback,
-            _ => Readback::new(&self.engine)?,
-        };
-        let mut encoder = self.encoder();
-        readback.encode(&self.engine, &mut encoder);
-        self.queue.submit([encoder.finish()]);
-        let snapshot = {
-            // The first poll of the future asks for the mapping; then the device is driven until it has answered.
-            let mut reading = std::pin::pin!(readback.read());
-            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-            match reading.as_mut().poll(&mut context) {
-                std::task::Poll::Ready(result) => result,
-                std::task::Poll::Pending => {
-                    wait(&self.device)?;
-                    pollster::block_on(reading)
-                }
-            }
-        }?;
-        self.readback = Some(readback);
-        self.engine.note_feedback(&snapshot);
+    fn read_now(&mut self, ids: &[ClothId]) -> Result<State, GpuError> {
+        let mut readback = std::mem::take(&mut self.readback);
+        self.submit_readback(&mut readback, ids)?;
+        wait(&self.device)?;
+        let state = pollster::block_on(readback.read())?;
+        self.readback = readback;
+        self.engine.note_feedback(&state);
         self.check_errors()?;
-        Ok(snapshot)
+        Ok(state)
     }
 
     /// Waits for everything submitted and reads a buffer of the engine, for tests.
@@ -234,6 +233,117 @@ impl Headless {
     fn check_errors(&self) -> Result<(), GpuError> {
         let Ok(mut errors) = self.errors.lock() else { return Ok(()) };
         if errors.is_empty() { Ok(()) } else { Err(GpuError::Device(errors.remove(0))) }
+    }
+}
+
+impl poplin_host::Engine for Headless {
+    type Error = GpuError;
+    type Reading = Reading;
+
+    fn add(&mut self, cloth: Cloth) -> Result<ClothId, GpuError> {
+        let id = self.engine.add(cloth)?;
+        self.check_errors().map(|()| id)
+    }
+
+    fn clone_cloth(&mut self, id: ClothId, count: usize) -> Result<Vec<ClothId>, GpuError> {
+        let ids = self.engine.clone_cloth(id, count)?;
+        self.check_errors().map(|()| ids)
+    }
+
+    fn remove(&mut self, id: ClothId) -> Result<(), GpuError> {
+        self.engine.remove(id)
+    }
+
+    fn clear(&mut self) {
+        self.engine.clear();
+    }
+
+    fn reset(&mut self, id: ClothId) -> Result<(), GpuError> {
+        self.engine.reset(id)
+    }
+
+    fn set_particles(
+        &mut self,
+        id: ClothId,
+        particles: &[[f32; 4]],
+        motion: ParticleMotion<'_>,
+    ) -> Result<(), GpuError> {
+        self.engine.set_particles(id, particles, motion)
+    }
+
+    /// Submits one frame of every cloth; does not wait for it.
+    fn step(&mut self, frame: &Frame) -> Result<(), GpuError> {
+        let mut encoder = self.encoder();
+        self.engine.encode_frame(&mut encoder, frame)?;
+        self.queue.submit([encoder.finish()]);
+        self.check_errors()
+    }
+
+    /// Waits for up to two minutes.
+    fn wait(&mut self) -> Result<(), GpuError> {
+        wait(&self.device)?;
+        self.check_errors()
+    }
+
+    fn begin_read(&mut self, ids: &[ClothId]) -> Result<Reading, GpuError> {
+        let mut readback = Readback::new();
+        self.submit_readback(&mut readback, ids)?;
+        Ok(Reading { device: self.device.clone(), readback })
+    }
+
+    fn read(&mut self, id: ClothId) -> Result<State, GpuError> {
+        self.read_now(&[id])
+    }
+
+    fn state(&mut self) -> Result<State, GpuError> {
+        let ids = self.engine.ids().to_vec();
+        self.read_now(&ids)
+    }
+
+    fn ids(&self) -> &[ClothId] {
+        self.engine.ids()
+    }
+
+    fn cloth(&self, id: ClothId) -> Result<&LiveCloth, NoSuchCloth> {
+        self.engine.cloth(id)
+    }
+
+    fn cloth_mut(&mut self, id: ClothId) -> Result<&mut LiveCloth, NoSuchCloth> {
+        self.engine.cloth_mut(id)
+    }
+
+    fn cloth_collision(&self) -> ClothCollision {
+        self.engine.cloth_collision()
+    }
+
+    fn set_cloth_collision(&mut self, settings: ClothCollision) -> Result<(), GpuError> {
+        self.engine.set_cloth_collision(settings)
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.engine.memory_bytes()
+    }
+}
+
+/// A state on its way from the device.
+#[derive(Debug)]
+pub struct Reading {
+    device: wgpu::Device,
+    readback: Readback,
+}
+
+impl poplin_host::Reading for Reading {
+    type Error = GpuError;
+
+    fn poll(&mut self) -> Result<Option<State>, GpuError> {
+        self.device
+            .poll(wgpu::PollType::Poll)
+            .map_err(|error| GpuError::Device(error.to_string()))?;
+        self.readback.poll()
+    }
+
+    async fn receive(mut self) -> Result<State, GpuError> {
+        self.readback.read().await
     }
 }
 

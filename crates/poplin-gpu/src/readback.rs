@@ -1,194 +1,228 @@
 //! Asynchronous read-back of particles and feedback.
 
-use futures_intrusive::channel::shared::oneshot_channel;
+use std::ops::Range;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use futures_intrusive::channel::shared::{OneshotReceiver, oneshot_channel};
+use poplin_host::{ClothId, NoSuchCloth, State, StatePart};
 use poplin_layout::{Feedback, body_impulses};
-use poplin_model::BodyImpulse;
 
 use crate::engine::FEEDBACK_BYTES;
-use crate::{ClothId, Engine, GpuError};
+use crate::{Engine, GpuError};
 
-/// A staging buffer for the state of all cloths of an engine.
+/// A staging buffer for the state of cloths, to be used again and again.
 ///
-/// `encode` records the copy, the application submits and polls as it likes, `read` resolves when the copy has arrived.
+/// `encode` records the copy, the application submits it and polls the device as it likes, `read` resolves when the copy has
+/// arrived; `poll` asks without waiting.
+#[derive(Debug, Default)]
 pub struct Readback {
-    staging: wgpu::Buffer,
-    particle_bytes: u64,
-    ranges: Vec<std::ops::Range<usize>>,
-    /// Rows of impulses on bodies that each cloth has.
-    impulse_rows: Vec<u32>,
+    staging: Option<wgpu::Buffer>,
+    members: Vec<Member>,
+    mapping: Option<OneshotReceiver<Result<(), wgpu::BufferAsyncError>>>,
 }
 
-/// The state of all cloths at one moment.
-#[derive(Debug, Clone, Default)]
-pub struct Snapshot {
-    current: Vec<[f32; 4]>,
-    previous: Vec<[f32; 4]>,
-    feedback: Vec<Feedback>,
-    impulses: Vec<[f32; 4]>,
-    impulse_rows: Vec<u32>,
-    ranges: Vec<std::ops::Range<usize>>,
+/// A cloth as the recorded copy finds it.
+#[derive(Debug, Clone)]
+struct Member {
+    id: ClothId,
+    particles: Range<u32>,
+    feedback: u32,
+    impulse_rows: Range<u32>,
+    skipped_frames: u32,
 }
 
-impl Snapshot {
-    /// What the last frame did to the rigid bodies of a cloth, in their order; empty if the cloth was not simulated.
-    pub fn body_impulses(&self, id: ClothId) -> Vec<BodyImpulse> {
-        let (Some(&count), Some(feedback)) = (self.impulse_rows.get(id.0), self.feedback.get(id.0))
-        else {
-            return Vec::new();
-        };
-        let begin = self.impulse_rows[..id.0].iter().sum::<u32>() as usize;
-        body_impulses(&self.impulses[begin..begin + count as usize], feedback)
+/// Bytes of the sections of the staging buffer: current, previous, feedback, impulses.
+#[derive(Debug, Clone, Copy)]
+struct Sections {
+    particles: u64,
+    feedback: u64,
+    impulses: u64,
+}
+
+impl Sections {
+    fn new(members: &[Member]) -> Self {
+        let sum = |len: fn(&Member) -> usize| members.iter().map(|m| len(m) as u64).sum::<u64>();
+        Self {
+            particles: 16 * sum(|member| member.particles.len()),
+            feedback: FEEDBACK_BYTES * members.len() as u64,
+            impulses: 16 * sum(|member| member.impulse_rows.len()),
+        }
     }
 
-    /// Position \[m\] and working inverse mass of every particle of a cloth; empty for an unknown cloth.
-    pub fn current(&self, id: ClothId) -> &[[f32; 4]] {
-        self.ranges.get(id.0).map_or(&[], |range| &self.current[range.clone()])
-    }
-
-    /// Previous position \[m\] and the user's inverse mass of every particle of a cloth; empty for an unknown cloth.
-    pub fn previous(&self, id: ClothId) -> &[[f32; 4]] {
-        self.ranges.get(id.0).map_or(&[], |range| &self.previous[range.clone()])
-    }
-
-    /// What the kernel reported of a cloth, if it was there.
-    pub(crate) fn reported(&self, id: ClothId) -> Option<&Feedback> {
-        self.feedback.get(id.0)
-    }
-
-    /// Faults and counters of a cloth.
-    pub fn feedback(&self, id: ClothId) -> Feedback {
-        self.feedback.get(id.0).copied().unwrap_or_default()
+    fn total(self) -> u64 {
+        2 * self.particles + self.feedback + self.impulses
     }
 }
 
-/// Rows of impulses on bodies that each cloth has.
-fn rows_of(engine: &Engine) -> Vec<u32> {
-    (0..engine.cloth_count())
-        .map(|cloth| engine.impulse_rows(ClothId(cloth)).len() as u32)
-        .collect()
+fn member(engine: &Engine, id: ClothId) -> Result<Member, NoSuchCloth> {
+    let (impulse_rows, skipped_frames) = engine.last_frame(id)?;
+    Ok(Member {
+        id,
+        particles: engine.particle_range(id)?,
+        feedback: engine.feedback_slot(id)?,
+        impulse_rows,
+        skipped_frames,
+    })
+}
+
+/// Copies ranges of elements one after another, neighbours together.
+fn copy_ranges(
+    encoder: &mut wgpu::CommandEncoder,
+    source: &wgpu::Buffer,
+    ranges: impl Iterator<Item = Range<u32>>,
+    element_bytes: u64,
+    (staging, mut destination): (&wgpu::Buffer, u64),
+) {
+    let mut copy = |range: &Range<u32>| {
+        let len = element_bytes * range.len() as u64;
+        if len > 0 {
+            let begin = element_bytes * u64::from(range.start);
+            encoder.copy_buffer_to_buffer(source, begin, staging, destination, len);
+        }
+        destination += len;
+    };
+    let mut run = 0..0;
+    for range in ranges {
+        if range.start == run.end {
+            run.end = range.end;
+        } else {
+            copy(&run);
+            run = range;
+        }
+    }
+    copy(&run);
 }
 
 impl Readback {
-    /// A staging buffer for the cloths that the engine has now.
+    /// Without a buffer yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Records the copy of the state that these cloths have when the encoder is run, with what
+    /// [`Engine::encode_changes`] records before it. What an earlier copy brings is lost unless it was read.
     ///
     /// # Errors
-    /// [`GpuError::TooLarge`] if the device cannot make a buffer of that size.
-    pub fn new(engine: &Engine) -> Result<Self, GpuError> {
-        let device = engine.device();
-        let count = engine.cloth_count();
-        let ranges = (0..count)
-            .map(|cloth| {
-                engine
-                    .particle_range(ClothId(cloth))
-                    .map(|range| range.start as usize..range.end as usize)
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        let particle_bytes = 16 * u64::from(engine.particle_count());
-        let impulse_rows = rows_of(engine);
-        let impulse_bytes = 16 * impulse_rows.iter().map(|&rows| u64::from(rows)).sum::<u64>();
-        let size = 2 * particle_bytes + FEEDBACK_BYTES * count as u64 + impulse_bytes;
-        let limit = device.limits().max_buffer_size;
-        if size > limit {
-            return Err(GpuError::TooLarge { buffer: "read-back", bytes: size, limit });
+    /// [`GpuError::NoSuchCloth`]; [`GpuError::TooLarge`] if the device cannot make a buffer of that size.
+    pub fn encode(
+        &mut self,
+        engine: &mut Engine,
+        ids: &[ClothId],
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<(), GpuError> {
+        self.members = ids.iter().map(|&id| member(engine, id)).collect::<Result<_, _>>()?;
+        let sections = Sections::new(&self.members);
+        let limit = engine.device().limits().max_buffer_size;
+        if sections.total() > limit {
+            let bytes = sections.total();
+            return Err(GpuError::TooLarge { buffer: "read-back", bytes, limit });
         }
-        let staging = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("poplin.readback.staging"),
-            size: size.max(16),
-            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        Ok(Self { staging, particle_bytes, ranges, impulse_rows })
-    }
-
-    /// Whether the engine still has the cloths and bodies that the staging buffer was made for. Bodies count from the frame on
-    /// in which they first take part.
-    pub fn fits(&self, engine: &Engine) -> bool {
-        self.ranges.len() == engine.cloth_count() && self.impulse_rows == rows_of(engine)
-    }
-
-    /// Records the copy of the present state. Cloths and bodies added since [`Readback::new`] are left out: see
-    /// [`Readback::fits`].
-    pub fn encode(&self, engine: &Engine, encoder: &mut wgpu::CommandEncoder) {
-        let feedback_bytes = FEEDBACK_BYTES * self.ranges.len() as u64;
-        if feedback_bytes == 0 {
-            return;
+        let size = sections.total().max(16);
+        let is_mapping = self.mapping.take().is_some();
+        let fits =
+            |staging: &wgpu::Buffer| !is_mapping && (size..=4 * size).contains(&staging.size());
+        if !self.staging.as_ref().is_some_and(fits) {
+            self.staging = Some(engine.device().create_buffer(&wgpu::BufferDescriptor {
+                label: Some("poplin.readback.staging"),
+                size,
+                usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            }));
         }
-        encoder.copy_buffer_to_buffer(
-            engine.particle_buffer(),
-            0,
-            &self.staging,
-            0,
-            self.particle_bytes,
-        );
+        engine.encode_changes(encoder);
+        let Some(staging) = &self.staging else { return Ok(()) };
+        let members = &self.members;
+        let particles = || members.iter().map(|member| member.particles.clone());
+        copy_ranges(encoder, engine.particle_buffer(), particles(), 16, (staging, 0));
         let previous = engine.previous_particle_buffer();
-        encoder.copy_buffer_to_buffer(
-            previous,
-            0,
-            &self.staging,
-            self.particle_bytes,
-            self.particle_bytes,
-        );
-        encoder.copy_buffer_to_buffer(
-            engine.feedback_buffer(),
-            0,
-            &self.staging,
-            2 * self.particle_bytes,
-            feedback_bytes,
-        );
-        let mut destination = 2 * self.particle_bytes + feedback_bytes;
-        for (cloth, &rows) in self.impulse_rows.iter().enumerate() {
-            let present = engine.impulse_rows(ClothId(cloth));
-            let bytes = 16 * u64::from(rows);
-            if rows > 0 && present.len() == rows as usize {
-                let source = 16 * u64::from(present.start);
-                encoder.copy_buffer_to_buffer(
-                    engine.scratch_buffer(),
-                    source,
-                    &self.staging,
-                    destination,
-                    bytes,
-                );
-            }
-            destination += bytes;
-        }
+        copy_ranges(encoder, previous, particles(), 16, (staging, sections.particles));
+        let slots = members.iter().map(|member| member.feedback..member.feedback + 1);
+        let begin = 2 * sections.particles;
+        let feedback = engine.feedback_buffer();
+        copy_ranges(encoder, feedback, slots, FEEDBACK_BYTES, (staging, begin));
+        let rows = members.iter().map(|member| member.impulse_rows.clone());
+        let begin = begin + sections.feedback;
+        copy_ranges(encoder, engine.scratch_buffer(), rows, 16, (staging, begin));
+        Ok(())
     }
 
-    /// The state, once the submitted copy has arrived and the device has been polled.
-    ///
-    /// # Errors
-    /// [`GpuError::Readback`] if the device was lost.
-    pub async fn read(&self) -> Result<Snapshot, GpuError> {
+    /// Asks for the copy, which must have been submitted. [`Readback::poll`] and [`Readback::read`] do it if need be.
+    pub fn request(&mut self) {
+        let Some(staging) = self.staging.as_ref().filter(|_| self.mapping.is_none()) else {
+            return;
+        };
         let (sender, receiver) = oneshot_channel();
-        self.staging.map_async(wgpu::MapMode::Read, .., move |result| {
+        staging.map_async(wgpu::MapMode::Read, .., move |result| {
             // The receiver may be gone: then nobody waits for the result.
             let _ = sender.send(result);
         });
-        let result = receiver
-            .receive()
-            .await
-            .ok_or_else(|| GpuError::Readback("the device is gone".to_owned()))?;
-        result.map_err(|error| GpuError::Readback(error.to_string()))?;
-        let snapshot = {
-            let view = self
-                .staging
+        self.mapping = Some(receiver);
+    }
+
+    /// The state if the submitted copy has arrived and the device has been polled since; never blocks.
+    ///
+    /// # Errors
+    /// [`GpuError::Readback`] if the device was lost.
+    pub fn poll(&mut self) -> Result<Option<State>, GpuError> {
+        let reading = pin!(self.read());
+        match reading.poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(result) => result.map(Some),
+            Poll::Pending => Ok(None),
+        }
+    }
+
+    /// The state, once the submitted copy has arrived and the device has been polled. The future may be dropped and asked for
+    /// again.
+    ///
+    /// # Errors
+    /// [`GpuError::Readback`] if the device was lost.
+    pub async fn read(&mut self) -> Result<State, GpuError> {
+        self.request();
+        if let Some(mapping) = &self.mapping {
+            let result = mapping
+                .receive()
+                .await
+                .ok_or_else(|| GpuError::Readback("the device is gone".to_owned()))?;
+            self.mapping = None;
+            result.map_err(|error| GpuError::Readback(error.to_string()))?;
+        }
+        self.take()
+    }
+
+    /// The state in the mapped buffer, which is unmapped.
+    fn take(&mut self) -> Result<State, GpuError> {
+        let Some(staging) = &self.staging else { return Ok(State::default()) };
+        let state = {
+            let view = staging
                 .get_mapped_range(..)
                 .map_err(|error| GpuError::Readback(error.to_string()))?;
-            let bytes: &[u8] = &view;
-            let particles = self.particle_bytes as usize;
-            let rows = self.impulse_rows.iter().sum::<u32>() as usize;
-            let feedback_end = 2 * particles + FEEDBACK_BYTES as usize * self.ranges.len();
-            Snapshot {
-                current: bytemuck::pod_collect_to_vec(&bytes[..particles]),
-                previous: bytemuck::pod_collect_to_vec(&bytes[particles..2 * particles]),
-                feedback: bytemuck::pod_collect_to_vec(&bytes[2 * particles..feedback_end]),
-                impulses: bytemuck::pod_collect_to_vec(
-                    &bytes[feedback_end..feedback_end + 16 * rows],
-                ),
-                impulse_rows: self.impulse_rows.clone(),
-                ranges: self.ranges.clone(),
-            }
+            state_of(&view, &self.members)
         };
-        self.staging.unmap();
-        Ok(snapshot)
+        staging.unmap();
+        Ok(state)
     }
+}
+
+fn state_of(bytes: &[u8], members: &[Member]) -> State {
+    let sections = Sections::new(members);
+    let (particles, feedback_bytes) = (sections.particles as usize, sections.feedback as usize);
+    let (current, rest) = bytes.split_at(particles);
+    let (previous, rest) = rest.split_at(particles);
+    let (feedback, rest) = rest.split_at(feedback_bytes);
+    let feedback: Vec<Feedback> = bytemuck::pod_collect_to_vec(feedback);
+    let rows: Vec<[f32; 4]> = bytemuck::pod_collect_to_vec(&rest[..sections.impulses as usize]);
+    let mut row_begin = 0;
+    let parts = members.iter().zip(feedback).map(|(member, feedback)| {
+        let rows = &rows[row_begin..row_begin + member.impulse_rows.len()];
+        row_begin += rows.len();
+        StatePart {
+            id: member.id,
+            particle_count: member.particles.len(),
+            feedback,
+            skipped_frames: member.skipped_frames,
+            body_impulses: body_impulses(rows, &feedback),
+        }
+    });
+    State::new(bytemuck::pod_collect_to_vec(current), bytemuck::pod_collect_to_vec(previous), parts)
 }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use poplin_layout::FrameSteps;
-use poplin_model::{ClothConfig, Solver};
+use poplin_model::{ClothConfig, Frame, Solver};
 
 /// Most iterations of one frame: a typing error in a frequency must not look like a hang.
 pub const MAX_ITERATIONS_PER_FRAME: u32 = 20_000;
@@ -65,6 +65,17 @@ impl FrameClock {
         let step_ratio = step / self.last_step.unwrap_or(step);
         self.last_step = Some(step);
         Some(FrameSteps { iteration_count, step, step_ratio, gravity_scale: average * average })
+    }
+
+    /// Step of the last iteration \[s\]; before the first frame that of a frame of default length.
+    pub fn last_step(&self, config: &ClothConfig) -> f32 {
+        let dt = Frame::default().dt;
+        self.last_step.unwrap_or_else(|| dt / iteration_count(dt, config) as f32)
+    }
+
+    /// Takes velocities that were turned into displacements over one step of this length \[s\].
+    pub(crate) fn assume_step(&mut self, step: f32) {
+        self.last_step = Some(step);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use bytemuck::Zeroable;
 use glam::{DMat3, DQuat, DVec3};
-use poplin_layout::{ContactCloth, ContactParameters, SCAN_BLOCK};
+use poplin_layout::{ClothPlacement, ContactCloth, ContactParameters, SCAN_BLOCK};
 use poplin_model::{ClothCollision, Frame, Pose};
 
 use crate::HostCloth;
@@ -51,18 +51,24 @@ impl ContactFrame {
         (self.largest_count, self.every) = (0, 0);
     }
 
-    /// Takes in a cloth that takes part; call before the host packs the frame. `particle_begin` is its first particle in the
-    /// backend's buffers, `cloth` its slot of feedback.
-    pub fn add(&mut self, index: usize, host: &HostCloth, frame: &Frame, particle_begin: u32) {
+    /// Takes in a cloth that takes part; call before the host packs the frame. `index` finds it among the
+    /// engine's cloths, `placement` says where it is in the buffers.
+    pub fn add(
+        &mut self,
+        index: usize,
+        host: &HostCloth,
+        frame: &Frame,
+        placement: &ClothPlacement,
+    ) {
         let config = &host.cloth().config;
         let iteration_count = host.iteration_count(frame);
         let row_begin =
             self.members.last().map_or(0, |last| last.row.row_begin + last.row.particle_count);
         let row = ContactCloth {
-            particle_begin,
-            particle_count: host.cloth().particle_count() as u32,
+            particle_begin: placement.particle_begin,
+            particle_count: placement.particle_count,
             row_begin,
-            cloth: index as u32,
+            cloth: placement.cloth,
             group: config.collision_group,
             mask: config.collision_mask,
             radius: 0.5 * host.cloth_collision_distance(),
@@ -71,8 +77,8 @@ impl ContactFrame {
         };
         self.members.push(Member {
             index,
-            start: host.pose(),
-            target: host.target_pose(),
+            start: host.live().pose(),
+            target: host.live().target_pose(),
             iteration_count,
             row,
         });
@@ -131,7 +137,7 @@ impl ContactFrame {
         self.parameters.first().map_or(0, |parameters| parameters.row_count)
     }
 
-    /// The cloths that take part, by the number they were added with.
+    /// The cloths that take part, by their index.
     pub fn indices(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
         self.members.iter().map(|member| member.index)
     }

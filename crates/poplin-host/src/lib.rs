@@ -1,24 +1,39 @@
 //! The host side of poplin, the same for both backends: what a cloth is between its frames, and what each frame is planned from.
 //!
-//! A [`HostCloth`] owns a cloth's settings, inputs, clock and local frame, and packs its constants with `poplin-layout`;
+//! An [`Engine`] keeps cloths under generational [`ClothId`]s. Of each cloth its user sees the [`LiveCloth`], with settings, inputs
+//! and pose; the [`HostCloth`] around it adds the clock and packs its constants with `poplin-layout`;
 //! [`ContactFrame`] cuts a frame into slices between which cloths collide; [`TierLimits`] and [`LoopTrips`] say how a cloth maps
 //! onto a workgroup. Nothing here knows a GPU.
 
 mod clock;
+mod cloths;
 mod colliders;
 mod contacts;
+mod engine;
 mod frame_motion;
 mod host;
 mod interpolated;
+mod live;
 mod part;
+mod particle_motion;
+mod ranges;
 mod self_collision;
+mod shared_fabrics;
+mod state;
 mod tier;
 
 pub use clock::{FrameClock, MAX_ITERATIONS_PER_FRAME, average_step};
+pub use cloths::{ClothId, Cloths, NoSuchCloth};
 pub use contacts::{ContactFrame, ContactLens, collides, takes_part};
+pub use engine::{Engine, HostError, Reading, Ready};
 pub use frame_motion::{FrameMotion, FrameVelocities, motion_constants};
 pub use host::HostCloth;
 pub use interpolated::InterpolatedArray;
+pub use live::LiveCloth;
 pub use part::FramePart;
+pub use particle_motion::ParticleMotion;
 pub use poplin_layout::Feedback;
+pub use ranges::{Full, Ranges};
+pub use shared_fabrics::SharedFabrics;
+pub use state::{ClothState, State, StatePart};
 pub use tier::{GridPlan, LANE_COUNTS, LoopTrips, TierLimits, choose_lane_count};

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use poplin::HostCloth;
+use poplin::LiveCloth;
+use poplin::reference::HostCloth;
 use poplin_model::{
     Cloth, ClothCollision, Fabric, FiberSolver, Phase, PhaseConfig, PhaseKind, Pose,
     VirtualParticle,
@@ -222,10 +223,7 @@ impl Case {
                 .for_each(|cloth| cloth.config.cloth_collision_distance = Some(inter.distance));
         }
         for event in &self.setup {
-            let count = cloths.len();
-            let cloth = cloths
-                .get_mut(event.cloth)
-                .ok_or(poplin::Error::NoSuchCloth { cloth: event.cloth, count })?;
+            let cloth = event.find(&mut cloths)?;
             match event.set.as_str() {
                 "scale_rest_lengths" => {
                     Arc::make_mut(&mut cloth.fabric).scale_rest_lengths(event.scalar("value")?)
@@ -244,12 +242,7 @@ impl Case {
         let mut hosts =
             cloths.iter().cloned().map(HostCloth::new).collect::<Result<Vec<_>, _>>()?;
         for event in self.setup_events().chain(self.frames.iter().flat_map(|frame| &frame.events)) {
-            let count = hosts.len();
-            event.apply(
-                hosts
-                    .get_mut(event.cloth)
-                    .ok_or(poplin::Error::NoSuchCloth { cloth: event.cloth, count })?,
-            )?;
+            event.apply(event.find(&mut hosts)?.live_mut())?;
         }
         Ok(cloths)
     }
@@ -394,6 +387,13 @@ impl Event {
         self.floats(field)?.try_into().map_err(wrong)
     }
 
+    /// The cloth that the event is for.
+    fn find<'a, T>(&self, cloths: &'a mut [T]) -> Result<&'a mut T, CaseError> {
+        let count = cloths.len();
+        let what = || format!("an event for cloth {} of {count}", self.cloth);
+        cloths.get_mut(self.cloth).ok_or_else(|| CaseError::Unsupported(what()))
+    }
+
     fn scalar(&self, field: &str) -> Result<f32, CaseError> {
         self.array::<1>(field).map(|[value]| value)
     }
@@ -402,7 +402,7 @@ impl Event {
     ///
     /// # Errors
     /// [`CaseError::Unsupported`] if its kind is not built yet, [`CaseError::Model`] if the cloth refuses it.
-    pub fn apply(&self, host: &mut HostCloth) -> Result<(), CaseError> {
+    pub fn apply(&self, host: &mut LiveCloth) -> Result<(), CaseError> {
         let mut config = host.cloth().config.clone();
         match self.set.as_str() {
             "gravity" => config.gravity = self.array("value")?,

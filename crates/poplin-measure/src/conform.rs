@@ -55,19 +55,18 @@ impl CaseVerdict {
 /// [`CaseError::Unsupported`] if the case uses what is not built yet, other errors if it cannot be run.
 pub fn run_case(case: &Case, options: &SimulationOptions) -> Result<CaseVerdict, CaseError> {
     let mut simulation = Simulation::new(options.clone())?;
-    for cloth in case.cloths()? {
-        simulation.add(cloth)?;
-    }
+    let added = case.cloths()?.into_iter().map(|cloth| simulation.add(cloth));
+    let ids = added.collect::<Result<Vec<_>, _>>()?;
     if let Some(settings) = case.cloth_collision() {
         simulation.set_cloth_collision(settings)?;
     }
     for event in case.setup_events() {
-        event.apply(simulation.cloth_mut(ClothId(event.cloth))?)?;
+        event.apply(simulation.cloth_mut(ids[event.cloth])?)?;
     }
     let mut snapshots = Vec::new();
     for (index, frame) in case.frames.iter().enumerate() {
         for event in &frame.events {
-            event.apply(simulation.cloth_mut(ClothId(event.cloth))?)?;
+            event.apply(simulation.cloth_mut(ids[event.cloth])?)?;
         }
         simulation.step(&Frame { dt: frame.dt })?;
         for expected in case.expected.iter().filter(|snapshot| snapshot.frame == index + 1) {
@@ -79,10 +78,10 @@ pub fn run_case(case: &Case, options: &SimulationOptions) -> Result<CaseVerdict,
                 continue;
             };
             let state = simulation.state()?;
-            let distance = |(cloth, particles): (usize, &Vec<f32>)| {
-                max_distance(state.current(ClothId(cloth)), particles.as_chunks::<4>().0)
+            let distance = |(particles, &id): (&Vec<f32>, &ClothId)| {
+                max_distance(state.current(id), particles.as_chunks::<4>().0)
             };
-            let mut error = particles.iter().enumerate().map(distance).fold(0.0, nan_max);
+            let mut error = particles.iter().zip(&ids).map(distance).fold(0.0, nan_max);
             if !sleeps_as_expected(case, &state, expected) {
                 error = f32::INFINITY;
             }
@@ -120,7 +119,8 @@ fn judge_separation(case: &Case, state: &State, expected: &Snapshot) -> Vec<Snap
 fn sleeps_as_expected(case: &Case, state: &State, expected: &Snapshot) -> bool {
     expected.sleep_pass_count.iter().flatten().enumerate().all(|(cloth, &count)| {
         let Some(after_count) = case.sleep_after_count(cloth) else { return true };
-        let own = state.sleep_pass_count(ClothId(cloth));
+        let Some(&id) = state.ids().get(cloth) else { return false };
+        let own = state.sleep_pass_count(id);
         let measured_asleep =
             expected.asleep.as_ref().and_then(|asleep| asleep.get(cloth)).copied().unwrap_or(false);
         own == count && (own >= after_count) == measured_asleep

@@ -1,6 +1,6 @@
 //! Distances that collision keeps: between cloths, and within one.
 
-use poplin::{ClothId, State};
+use poplin::State;
 
 use crate::case::Case;
 
@@ -10,11 +10,11 @@ use crate::case::Case;
 #[must_use]
 pub fn smallest_distance(case: &Case, state: &State) -> f32 {
     let mut smallest = f32::INFINITY;
-    for first in 0..state.cloth_count() {
-        let own = state.current(ClothId(first));
+    for (first, &id) in state.ids().iter().enumerate() {
+        let own = state.current(id);
         if case.inter_collision.is_some() {
-            for second in 0..first {
-                smallest = nan_min(smallest, between(own, state.current(ClothId(second))));
+            for &second in &state.ids()[..first] {
+                smallest = nan_min(smallest, between(own, state.current(second)));
             }
         }
         if let Some(limit) = case.self_collision_distance(first) {
@@ -71,7 +71,7 @@ fn nan_min(a: f32, b: f32) -> f32 {
 /// Distance of the mean of all particles of all cloths to a point \[m\].
 #[must_use]
 pub fn center_error(state: &State, center: [f32; 3]) -> f32 {
-    let particles = (0..state.cloth_count()).flat_map(|cloth| state.current(ClothId(cloth)));
+    let particles = state.ids().iter().flat_map(|&id| state.current(id));
     let (mut sum, mut count) = ([0.0f64; 3], 0.0);
     for particle in particles {
         count += 1.0;

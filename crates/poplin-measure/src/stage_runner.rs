@@ -1,9 +1,9 @@
 //! Runs one frame stage by stage from measured states, to find the stage that is wrong.
 
-use poplin::gpu::{ClothId, Headless};
+use poplin::gpu::Headless;
 use poplin::model::Frame;
 use poplin::reference::{FramePart, ReferenceEngine, Stage, StageMask, Team};
-use poplin::{Backend, Error, HostCloth, SimulationOptions};
+use poplin::{Backend, ClothId, Engine, Error, LiveCloth, SimulationOptions};
 
 use crate::case::{Case, CaseError};
 use crate::conform::max_distance;
@@ -135,80 +135,82 @@ type State = (Vec<[f32; 4]>, Vec<[f32; 4]>);
 
 /// Either engine with the first cloth of a case.
 enum Runner {
-    Cpu(ReferenceEngine),
-    Gpu(Box<Headless>),
+    Cpu(ReferenceEngine, ClothId),
+    Gpu(Box<Headless>, ClothId),
 }
 
-/// The cloth that stage files tell of.
-const FIRST: ClothId = ClothId(0);
+/// Adds the cloths; stage files are about the first.
+fn add<E: Engine>(engine: &mut E, case: &Case) -> Result<ClothId, CaseError>
+where
+    Error: From<E::Error>,
+{
+    for cloth in case.cloths()? {
+        engine.add(cloth).map_err(Error::from)?;
+    }
+    let unsupported = || CaseError::Unsupported("stages of a case without cloths".to_owned());
+    engine.ids().first().copied().ok_or_else(unsupported)
+}
 
 impl Runner {
     fn new(case: &Case, options: &SimulationOptions) -> Result<Self, CaseError> {
-        let cloths = case.cloths()?;
         let mut runner = match options.backend {
-            Backend::Gpu => Self::Gpu(Box::new(Headless::new(options.gpu.clone())?)),
-            _ => Self::Cpu(ReferenceEngine::new()),
-        };
-        for cloth in cloths {
-            match &mut runner {
-                Self::Cpu(engine) => engine.add(cloth).map(drop)?,
-                Self::Gpu(headless) => headless.add(cloth).map(drop)?,
+            Backend::Gpu => {
+                let mut headless = Box::new(Headless::new(options.gpu.clone())?);
+                let id = add(&mut *headless, case)?;
+                Self::Gpu(headless, id)
             }
-        }
+            _ => {
+                let mut engine = ReferenceEngine::new();
+                let id = add(&mut engine, case)?;
+                Self::Cpu(engine, id)
+            }
+        };
         for event in case.setup_events() {
             event.apply(runner.cloth_mut()?)?;
         }
         Ok(runner)
     }
 
-    fn cloth_mut(&mut self) -> Result<&mut HostCloth, CaseError> {
+    fn cloth_mut(&mut self) -> Result<&mut LiveCloth, CaseError> {
         Ok(match self {
-            Self::Cpu(engine) => engine.cloth_mut(FIRST.0).map_err(Error::from)?,
-            Self::Gpu(headless) => headless.engine_mut().cloth_mut(FIRST)?,
-        })
+            Self::Cpu(engine, id) => engine.cloth_mut(*id),
+            Self::Gpu(headless, id) => headless.cloth_mut(*id),
+        }
+        .map_err(Error::from)?)
     }
 
     fn begin_frame(&mut self, frame: &Frame) -> Result<(), CaseError> {
         match self {
-            Self::Cpu(engine) => engine.begin_frame(frame)?,
-            Self::Gpu(headless) => headless.engine_mut().begin_frame(frame)?,
+            Self::Cpu(engine, _) => engine.begin_frame(frame)?,
+            Self::Gpu(headless, _) => headless.engine_mut().begin_frame(frame)?,
         }
         Ok(())
     }
 
     fn run_part(&mut self, part: &FramePart) -> Result<(), CaseError> {
         match self {
-            Self::Cpu(engine) => engine.run_part(FIRST.0, part, &mut Team::single()),
-            Self::Gpu(headless) => headless.step_part(part)?,
+            Self::Cpu(engine, id) => {
+                engine.run_part(*id, part, &mut Team::single()).map_err(Error::from)?
+            }
+            Self::Gpu(headless, _) => headless.step_part(part)?,
         }
         Ok(())
     }
 
     fn state(&mut self) -> Result<State, CaseError> {
-        Ok(match self {
-            Self::Cpu(engine) => {
-                (engine.current(FIRST.0).to_vec(), engine.previous(FIRST.0).to_vec())
-            }
-            Self::Gpu(headless) => {
-                let snapshot = headless.snapshot()?;
-                (snapshot.current(FIRST).to_vec(), snapshot.previous(FIRST).to_vec())
-            }
-        })
+        let (state, id) = match self {
+            Self::Cpu(engine, id) => (engine.read(*id).map_err(Error::from)?, *id),
+            Self::Gpu(headless, id) => (headless.read(*id)?, *id),
+        };
+        Ok((state.current(id).to_vec(), state.previous(id).to_vec()))
     }
 
     fn set_state(&mut self, current: &[[f32; 4]], previous: &[[f32; 4]]) -> Result<(), CaseError> {
-        let count = self.state()?.0.len();
-        if current.len() != count || previous.len() != count {
-            return Err(Error::Model(poplin_model::ModelError::Length {
-                what: "stage particles",
-                len: current.len(),
-                expected: count,
-            })
-            .into());
-        }
         match self {
-            Self::Cpu(engine) => engine.set_state(FIRST.0, current, previous),
-            Self::Gpu(headless) => headless.engine_mut().set_state(FIRST, current, previous)?,
+            Self::Cpu(engine, id) => {
+                engine.set_state(*id, current, previous).map_err(Error::from)?
+            }
+            Self::Gpu(headless, id) => headless.engine_mut().set_state(*id, current, previous)?,
         }
         Ok(())
     }

@@ -1,38 +1,33 @@
 //! The CPU backend: many cloths, one lane each, in parallel over cloths.
 
+use std::convert::Infallible;
+use std::fmt;
 use std::sync::Arc;
 
-use poplin_host::{ContactFrame, FramePart, HostCloth, takes_part};
+use poplin_host::{
+    ClothId, Cloths, ContactFrame, Engine, FramePart, HostCloth, HostError, LiveCloth, NoSuchCloth,
+    ParticleMotion, Ready, SharedFabrics, State, StatePart, takes_part,
+};
 use poplin_layout::{
-    ClothPlacement, ContactCloth, FabricOffsets, Feedback, FrameArrays, StageMask, body_impulses,
-    pack_fabric,
+    ClothParameters, ClothPlacement, ContactCloth, FabricOffsets, Feedback, FrameArrays, NO_OFFSET,
+    StageMask, body_impulses, pack_fabric,
 };
 use poplin_model::{BodyImpulse, Cloth, ClothCollision, Fabric, Frame, ModelError};
 use rayon::prelude::*;
-use thiserror::Error;
 
 use crate::contact::{ContactBody, ContactMemory};
 use crate::kernel::simulate_cloth;
-use crate::memory::{Pools, State};
+use crate::memory;
 use crate::{ClothMemory, Team};
 
+#[derive(Debug)]
 struct PackedFabric {
-    source: Arc<Fabric>,
     offsets: FabricOffsets,
     pool: Vec<u32>,
 }
 
-/// There is no cloth of this number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error("no cloth {cloth}; there are {count}")]
-pub struct NoSuchCloth {
-    /// The number.
-    pub cloth: usize,
-    /// How many there are.
-    pub count: usize,
-}
-
 /// One cloth with the memory that its workgroup would have.
+#[derive(Debug, Clone)]
 struct CpuCloth {
     host: HostCloth,
     fabric: Arc<PackedFabric>,
@@ -43,12 +38,15 @@ struct CpuCloth {
     scratch: Vec<[u32; 4]>,
     inputs: Vec<[u32; 4]>,
     feedback: Feedback,
+    /// Whether the last frame ran iterations, so that its impulses on bodies are in `scratch`.
+    is_simulated: bool,
 }
 
 impl CpuCloth {
     /// `may_rest`: leaves out a cloth that rests; else it sleeps in its kernel.
     fn begin_frame(&mut self, frame: &Frame, may_rest: bool) {
         self.arrays.clear();
+        self.is_simulated = false;
         for (index, particle) in self.host.take_writes() {
             self.current[index as usize] = particle;
         }
@@ -65,19 +63,35 @@ impl CpuCloth {
         self.host.take_inputs(|offset, values| {
             inputs[offset as usize..][..values.len()].copy_from_slice(values)
         });
+        self.is_simulated = self.host.iteration_count(frame) > 0;
         self.host.pack_frame(frame, &self.placement, &mut self.arrays);
+    }
+
+    fn body_impulses(&self) -> Vec<BodyImpulse> {
+        let rows = self.host.body_rows();
+        let is_there = self.is_simulated && rows.end as usize <= self.scratch.len();
+        let rows =
+            if is_there { &self.scratch[rows.start as usize..rows.end as usize] } else { &[] };
+        body_impulses(bytemuck::cast_slice(rows), &self.feedback)
+    }
+
+    /// Bytes of its vectors.
+    fn size(&self) -> usize {
+        let rows = [&self.current, &self.previous, &self.scratch, &self.inputs].map(Vec::capacity);
+        16 * (rows.iter().sum::<usize>() + self.arrays.frame_pool.capacity())
+            + size_of::<ClothParameters>() * self.arrays.cloth_parameters.capacity()
     }
 
     fn run_part(&mut self, part: &FramePart, team: &mut Team<'_>) {
         let Some(cloth) = self.arrays.cloth_parameters.first() else { return };
         let cloth = part.restrict(cloth);
         let stages = StageMask(self.host.stages().0 & part.stages.0);
-        let pools = Pools {
+        let pools = memory::Pools {
             frame_pool: &self.arrays.frame_pool,
             fabric_pool: &self.fabric.pool,
             input_pool: &self.inputs,
         };
-        let state = State {
+        let state = memory::State {
             current: &mut self.current,
             previous: &mut self.previous,
             scratch: &mut self.scratch,
@@ -87,14 +101,24 @@ impl CpuCloth {
     }
 }
 
-/// The CPU backend. Cloths are numbered in the order in which they are added.
+/// The CPU backend.
 #[derive(Default)]
 pub struct ReferenceEngine {
-    cloths: Vec<CpuCloth>,
-    fabrics: Vec<Arc<PackedFabric>>,
+    cloths: Cloths<CpuCloth>,
+    fabrics: SharedFabrics<Arc<PackedFabric>>,
     cloth_collision: ClothCollision,
     contacts: ContactFrame,
     contact_memory: Box<ContactMemory>,
+}
+
+impl fmt::Debug for ReferenceEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReferenceEngine")
+            .field("cloth_count", &self.cloths.len())
+            .field("memory_bytes", &self.memory_bytes())
+            .field("cloth_collision", &self.cloth_collision)
+            .finish_non_exhaustive()
+    }
 }
 
 impl ReferenceEngine {
@@ -103,84 +127,14 @@ impl ReferenceEngine {
         Self::default()
     }
 
-    /// Adds a cloth and gives its number. Cloths that share a fabric share its packed form.
-    ///
-    /// # Errors
-    /// [`ModelError`] if the cloth is not valid; nothing is added.
-    pub fn add(&mut self, cloth: Cloth) -> Result<usize, ModelError> {
-        let host = HostCloth::new(cloth)?;
-        let fabric = self.pack(&host.cloth().fabric);
-        let placement = ClothPlacement {
-            cloth: 0,
-            particle_begin: 0,
-            particle_count: host.cloth().particle_count() as u32,
-            scratch_begin: 0,
-            input_begin: 0,
-            fabric: fabric.offsets,
+    fn acquire_fabric(&mut self, source: &Arc<Fabric>) -> Arc<PackedFabric> {
+        let pack = || {
+            let mut pool = Vec::new();
+            let offsets = pack_fabric(source, &mut pool);
+            Ok::<_, Infallible>(Arc::new(PackedFabric { offsets, pool }))
         };
-        self.cloths.push(CpuCloth {
-            current: host.initial_current().to_vec(),
-            previous: host.initial_previous(),
-            scratch: Vec::new(),
-            arrays: FrameArrays::default(),
-            feedback: Feedback::default(),
-            host,
-            fabric,
-            placement,
-            inputs: Vec::new(),
-        });
-        Ok(self.cloths.len() - 1)
-    }
-
-    fn pack(&mut self, source: &Arc<Fabric>) -> Arc<PackedFabric> {
-        if let Some(packed) = self.fabrics.iter().find(|packed| Arc::ptr_eq(&packed.source, source))
-        {
-            return packed.clone();
-        }
-        let mut pool = Vec::new();
-        let offsets = pack_fabric(source, &mut pool);
-        let packed = Arc::new(PackedFabric { source: source.clone(), offsets, pool });
-        self.fabrics.push(packed.clone());
-        packed
-    }
-
-    /// Number of cloths.
-    pub fn cloth_count(&self) -> usize {
-        self.cloths.len()
-    }
-
-    /// Simulates one frame of every cloth.
-    ///
-    /// # Errors
-    /// [`ModelError`] if the frame is out of range for a cloth; then no cloth is stepped.
-    pub fn step(&mut self, frame: &Frame) -> Result<(), ModelError> {
-        self.cloths.iter().try_for_each(|cloth| cloth.host.validate_frame(frame))?;
-        self.find_contacts(frame);
-        if self.contacts.slice_count() > 0 {
-            self.step_in_slices(frame);
-            return Ok(());
-        }
-        self.cloths.par_iter_mut().for_each(|cloth| {
-            cloth.begin_frame(frame, true);
-            cloth.run_part(&FramePart::WHOLE, &mut Team::single());
-        });
-        Ok(())
-    }
-
-    /// How cloths collide with one another.
-    pub fn cloth_collision(&self) -> ClothCollision {
-        self.cloth_collision
-    }
-
-    /// Sets how cloths collide with one another, from the next frame on. Cloths take part by their
-    /// `cloth_collision_distance`; a frame simulated in parts ([`ReferenceEngine::run_part`]) leaves it out.
-    ///
-    /// # Errors
-    /// [`ModelError`] if a field is out of range; the old settings stay.
-    pub fn set_cloth_collision(&mut self, settings: ClothCollision) -> Result<(), ModelError> {
-        settings.validate()?;
-        self.cloth_collision = settings;
-        Ok(())
+        let Ok(packed) = self.fabrics.acquire(source, pack);
+        packed.clone()
     }
 
     /// What the last pass of collision between cloths has left, for tests.
@@ -191,10 +145,9 @@ impl ReferenceEngine {
     /// Finds out which cloths may collide in the next frame, and when.
     fn find_contacts(&mut self, frame: &Frame) {
         self.contacts.clear();
-        for (index, cloth) in
-            self.cloths.iter().enumerate().filter(|(_, cloth)| takes_part(&cloth.host))
-        {
-            self.contacts.add(index, &cloth.host, frame, 0);
+        let cloths = self.cloths.values().iter().enumerate();
+        for (index, cloth) in cloths.filter(|(_, cloth)| takes_part(&cloth.host)) {
+            self.contacts.add(index, &cloth.host, frame, &cloth.placement);
         }
         self.contacts.finish(&self.cloth_collision);
     }
@@ -203,9 +156,11 @@ impl ReferenceEngine {
     fn step_in_slices(&mut self, frame: &Frame) {
         // Cloths that collide may wake one another: they sleep in their kernel.
         self.cloths
+            .values_mut()
             .par_iter_mut()
             .for_each(|cloth| cloth.begin_frame(frame, !takes_part(&cloth.host)));
         let Self { cloths, contacts, contact_memory, cloth_collision, .. } = self;
+        let cloths = cloths.values_mut();
         for (slice, parameters) in contacts.parameters.iter().enumerate() {
             let slice = slice as u32;
             cloths.par_iter_mut().for_each(|cloth| {
@@ -244,66 +199,221 @@ impl ReferenceEngine {
     /// # Errors
     /// [`ModelError`] if the frame is out of range for a cloth; then no cloth's time advances.
     pub fn begin_frame(&mut self, frame: &Frame) -> Result<(), ModelError> {
-        self.cloths.iter().try_for_each(|cloth| cloth.host.validate_frame(frame))?;
-        self.cloths.iter_mut().for_each(|cloth| cloth.begin_frame(frame, true));
+        self.cloths.values().iter().try_for_each(|cloth| cloth.host.validate_frame(frame))?;
+        self.cloths.values_mut().iter_mut().for_each(|cloth| cloth.begin_frame(frame, true));
         Ok(())
     }
 
     /// Simulates a part of the begun frame of one cloth with a given team.
     ///
-    /// # Panics
-    /// If there is no cloth of this number.
-    pub fn run_part(&mut self, cloth: usize, part: &FramePart, team: &mut Team<'_>) {
-        self.cloths[cloth].run_part(part, team);
-    }
-
-    /// The cloth's host side: settings, inputs, local frame.
-    ///
     /// # Errors
-    /// [`NoSuchCloth`] if there is no cloth of this number.
-    pub fn cloth(&self, cloth: usize) -> Result<&HostCloth, NoSuchCloth> {
-        let count = self.cloths.len();
-        self.cloths.get(cloth).map(|cloth| &cloth.host).ok_or(NoSuchCloth { cloth, count })
+    /// [`NoSuchCloth`].
+    pub fn run_part(
+        &mut self,
+        id: ClothId,
+        part: &FramePart,
+        team: &mut Team<'_>,
+    ) -> Result<(), NoSuchCloth> {
+        self.cloths.get_mut(id).map(|cloth| cloth.run_part(part, team))
     }
 
-    /// The cloth's host side, to change settings and inputs; they act from the next frame on.
-    ///
-    /// # Errors
-    /// [`NoSuchCloth`] if there is no cloth of this number.
-    pub fn cloth_mut(&mut self, cloth: usize) -> Result<&mut HostCloth, NoSuchCloth> {
-        let count = self.cloths.len();
-        self.cloths.get_mut(cloth).map(|cloth| &mut cloth.host).ok_or(NoSuchCloth { cloth, count })
+    /// Position \[m\] and working inverse mass [1/kg] of every particle; empty if there is no such cloth.
+    pub fn current(&self, id: ClothId) -> &[[f32; 4]] {
+        self.cloths.get(id).map_or(&[], |cloth| &cloth.current)
     }
 
-    /// Position \[m\] and working inverse mass [1/kg] of every particle.
-    pub fn current(&self, cloth: usize) -> &[[f32; 4]] {
-        &self.cloths[cloth].current
-    }
-
-    /// Position one iteration ago \[m\] and the user's inverse mass [1/kg] of every particle.
-    pub fn previous(&self, cloth: usize) -> &[[f32; 4]] {
-        &self.cloths[cloth].previous
+    /// Position one iteration ago \[m\] and the user's inverse mass [1/kg] of every particle; empty if there is no such cloth.
+    pub fn previous(&self, id: ClothId) -> &[[f32; 4]] {
+        self.cloths.get(id).map_or(&[], |cloth| &cloth.previous)
     }
 
     /// Replaces the whole state of a cloth, for tests that start from a given state.
-    pub fn set_state(&mut self, cloth: usize, current: &[[f32; 4]], previous: &[[f32; 4]]) {
-        self.cloths[cloth].current.copy_from_slice(current);
-        self.cloths[cloth].previous.copy_from_slice(previous);
+    ///
+    /// # Errors
+    /// [`HostError`] if there is no such cloth or a length is wrong.
+    pub fn set_state(
+        &mut self,
+        id: ClothId,
+        current: &[[f32; 4]],
+        previous: &[[f32; 4]],
+    ) -> Result<(), HostError> {
+        let cloth = self.cloths.get_mut(id)?;
+        let expected = cloth.current.len();
+        for len in [current.len(), previous.len()] {
+            if len != expected {
+                return Err(ModelError::Length { what: "cloth state", len, expected }.into());
+            }
+        }
+        cloth.current.copy_from_slice(current);
+        cloth.previous.copy_from_slice(previous);
+        Ok(())
     }
 
     /// What the last frame did to the cloth's rigid bodies, in their order; empty if the cloth was not simulated.
-    pub fn body_impulses(&self, cloth: usize) -> Vec<BodyImpulse> {
-        let cloth = &self.cloths[cloth];
-        let rows = cloth.host.body_rows();
-        let is_there =
-            !cloth.arrays.cloth_parameters.is_empty() && rows.end as usize <= cloth.scratch.len();
-        let rows =
-            if is_there { &cloth.scratch[rows.start as usize..rows.end as usize] } else { &[] };
-        body_impulses(bytemuck::cast_slice(rows), &cloth.feedback)
+    pub fn body_impulses(&self, id: ClothId) -> Vec<BodyImpulse> {
+        self.cloths.get(id).map_or_else(|_| Vec::new(), CpuCloth::body_impulses)
     }
 
-    /// Faults and counters.
-    pub fn feedback(&self, cloth: usize) -> Feedback {
-        self.cloths[cloth].feedback
+    /// Faults and counters; those of a new cloth if there is no such cloth.
+    pub fn feedback(&self, id: ClothId) -> Feedback {
+        self.cloths.get(id).map_or_else(|_| Feedback::default(), |cloth| cloth.feedback)
+    }
+
+    fn state_of(&self, ids: &[ClothId]) -> Result<State, NoSuchCloth> {
+        let cloths =
+            ids.iter().map(|&id| self.cloths.get(id)).collect::<Result<Vec<_>, NoSuchCloth>>()?;
+        let all = |particles: fn(&CpuCloth) -> &[[f32; 4]]| {
+            cloths.iter().map(|cloth| particles(cloth)).collect::<Vec<_>>().concat()
+        };
+        let part = |(&id, cloth): (&ClothId, &&CpuCloth)| StatePart {
+            id,
+            particle_count: cloth.current.len(),
+            feedback: cloth.feedback,
+            skipped_frames: cloth.host.skipped_frames(),
+            body_impulses: cloth.body_impulses(),
+        };
+        let parts = ids.iter().zip(&cloths).map(part);
+        Ok(State::new(all(|cloth| &cloth.current), all(|cloth| &cloth.previous), parts))
+    }
+}
+
+impl Engine for ReferenceEngine {
+    type Error = HostError;
+    type Reading = Ready;
+
+    fn add(&mut self, cloth: Cloth) -> Result<ClothId, HostError> {
+        let host = HostCloth::new(cloth)?;
+        let fabric = self.acquire_fabric(&host.cloth().fabric);
+        let placement = ClothPlacement {
+            cloth: 0,
+            particle_begin: 0,
+            particle_count: host.cloth().particle_count() as u32,
+            scratch_begin: 0,
+            input_begin: 0,
+            fabric: fabric.offsets,
+        };
+        Ok(self.cloths.insert(CpuCloth {
+            current: host.initial_current().to_vec(),
+            previous: host.initial_previous(),
+            scratch: Vec::new(),
+            arrays: FrameArrays::default(),
+            feedback: Feedback::default(),
+            is_simulated: false,
+            host,
+            fabric,
+            placement,
+            inputs: Vec::new(),
+        }))
+    }
+
+    fn clone_cloth(&mut self, id: ClothId, count: usize) -> Result<Vec<ClothId>, HostError> {
+        let fabric = self.cloths.get(id)?.host.cloth().fabric.clone();
+        let copy = |_| {
+            self.acquire_fabric(&fabric);
+            let source = self.cloths.get(id)?;
+            let copy = CpuCloth {
+                host: source.host.copy(),
+                is_simulated: false,
+                inputs: Vec::new(),
+                arrays: FrameArrays::default(),
+                ..source.clone()
+            };
+            Ok(self.cloths.insert(copy))
+        };
+        (0..count).map(copy).collect()
+    }
+
+    fn remove(&mut self, id: ClothId) -> Result<(), HostError> {
+        let cloth = self.cloths.remove(id)?;
+        self.fabrics.release(&cloth.host.cloth().fabric);
+        Ok(())
+    }
+
+    fn clear(&mut self) {
+        self.cloths.clear();
+        self.fabrics.clear();
+    }
+
+    fn reset(&mut self, id: ClothId) -> Result<(), HostError> {
+        let cloth = self.cloths.get_mut(id)?;
+        cloth.host.reset();
+        cloth.current.copy_from_slice(cloth.host.initial_current());
+        cloth.previous = cloth.host.initial_previous();
+        cloth.feedback = Feedback::default();
+        cloth.is_simulated = false;
+        Ok(())
+    }
+
+    fn set_particles(
+        &mut self,
+        id: ClothId,
+        particles: &[[f32; 4]],
+        motion: ParticleMotion<'_>,
+    ) -> Result<(), HostError> {
+        let cloth = self.cloths.get_mut(id)?;
+        cloth.previous = cloth.host.set_particles(particles, motion)?;
+        cloth.current.copy_from_slice(particles);
+        (cloth.feedback.fault_count, cloth.feedback.fault_particle) = (0, NO_OFFSET);
+        Ok(())
+    }
+
+    fn step(&mut self, frame: &Frame) -> Result<(), HostError> {
+        self.cloths.values().iter().try_for_each(|cloth| cloth.host.validate_frame(frame))?;
+        self.find_contacts(frame);
+        if self.contacts.slice_count() > 0 {
+            self.step_in_slices(frame);
+            return Ok(());
+        }
+        self.cloths.values_mut().par_iter_mut().for_each(|cloth| {
+            cloth.begin_frame(frame, true);
+            cloth.run_part(&FramePart::WHOLE, &mut Team::single());
+        });
+        Ok(())
+    }
+
+    fn wait(&mut self) -> Result<(), HostError> {
+        Ok(())
+    }
+
+    fn begin_read(&mut self, ids: &[ClothId]) -> Result<Ready, HostError> {
+        Ok(Ready::new(self.state_of(ids)?))
+    }
+
+    fn read(&mut self, id: ClothId) -> Result<State, HostError> {
+        Ok(self.state_of(&[id])?)
+    }
+
+    fn state(&mut self) -> Result<State, HostError> {
+        Ok(self.state_of(self.cloths.ids())?)
+    }
+
+    fn ids(&self) -> &[ClothId] {
+        self.cloths.ids()
+    }
+
+    fn cloth(&self, id: ClothId) -> Result<&LiveCloth, NoSuchCloth> {
+        Ok(self.cloths.get(id)?.host.live())
+    }
+
+    fn cloth_mut(&mut self, id: ClothId) -> Result<&mut LiveCloth, NoSuchCloth> {
+        Ok(self.cloths.get_mut(id)?.host.live_mut())
+    }
+
+    fn cloth_collision(&self) -> ClothCollision {
+        self.cloth_collision
+    }
+
+    /// A frame simulated in parts ([`ReferenceEngine::run_part`]) leaves collision between cloths out.
+    fn set_cloth_collision(&mut self, settings: ClothCollision) -> Result<(), HostError> {
+        settings.validate()?;
+        self.cloth_collision = settings;
+        Ok(())
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        let cloths: usize = self.cloths.values().iter().map(|cloth| cloth.size()).sum();
+        let fabrics: usize =
+            self.fabrics.values().map(|fabric| size_of_val(fabric.pool.as_slice())).sum();
+        (cloths + fabrics + self.contact_memory.size()) as u64
     }
 }

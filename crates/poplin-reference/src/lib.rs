@@ -18,7 +18,7 @@ pub mod oracle;
 pub mod stage;
 pub mod team;
 
-pub use engine::{NoSuchCloth, ReferenceEngine};
+pub use engine::ReferenceEngine;
 pub use grid::bucket_of_cell;
 pub use memory::ClothMemory;
 pub use poplin_host::{FramePart, HostCloth};

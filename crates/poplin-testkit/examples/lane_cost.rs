@@ -7,6 +7,7 @@
 //! beginning a fiber, of a barrier. They are fitted to all rows at once (least squares of relative errors).
 #![expect(clippy::print_stdout, reason = "the tables are what it is for")]
 
+use poplin_host::Engine as _;
 use std::time::Instant;
 
 use poplin_cook::{CookOptions, Tethers, cook};

@@ -3,6 +3,8 @@
 //! Three questions, each with its function: what one iteration does to stretch that has just come up ([`FreeFall`]), how
 //! stretched a cloth hangs at rest ([`hang`]), and how stretched one is that swings and hits something ([`Swing`]).
 
+use crate::nth_cloth;
+use poplin_host::Engine as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -167,18 +169,22 @@ impl FreeFall {
 
     /// How long that takes; the state stays.
     pub fn time_iteration(&mut self) -> Duration {
-        let (current, previous) =
-            (self.engine.current(0).to_vec(), self.engine.previous(0).to_vec());
+        let (current, previous) = (
+            self.engine.current(nth_cloth(0)).to_vec(),
+            self.engine.previous(nth_cloth(0)).to_vec(),
+        );
         let begin = Instant::now();
         self.iterate();
         let time = begin.elapsed();
-        self.engine.set_state(0, &current, &previous);
+        self.engine
+            .set_state(nth_cloth(0), &current, &previous)
+            .expect("it is the state of this cloth");
         time
     }
 
     /// Strain of the stretch edges now.
     pub fn strain(&self) -> Strain {
-        stretch_strain(&self.fabric, self.engine.current(0))
+        stretch_strain(&self.fabric, self.engine.current(nth_cloth(0)))
     }
 
     /// Strain after each of so many iterations, the first without any.
@@ -192,11 +198,13 @@ impl FreeFall {
     }
 
     fn run(&mut self, stages: StageMask) {
-        self.engine.run_part(
-            0,
-            &FramePart { iterations: 0..1, stages, phases: None },
-            &mut Team::single(),
-        );
+        self.engine
+            .run_part(
+                nth_cloth(0),
+                &FramePart { iterations: 0..1, stages, phases: None },
+                &mut Team::single(),
+            )
+            .expect("the cloth is there");
     }
 }
 
@@ -239,7 +247,7 @@ pub fn hang(cloth: &Cloth, mix: Mix, frequency: u32, passes: u32) -> Hanging {
     (0..4 * FRAME_RATE).for_each(|_| {
         engine.step(&Frame { dt: 1.0 / FRAME_RATE as f32 }).expect("the frame is valid")
     });
-    let (current, previous) = (engine.current(0), engine.previous(0));
+    let (current, previous) = (engine.current(nth_cloth(0)), engine.previous(nth_cloth(0)));
     Hanging {
         strain: stretch_strain(&fabric, current),
         elongation: height(current) / start - 1.0,
@@ -336,7 +344,7 @@ impl Swing {
             let begin = Instant::now();
             engine.step(&Frame { dt: 1.0 / FRAME_RATE as f32 }).expect("the frame is valid");
             times.push(begin.elapsed());
-            let strains = stretch_strains(&fabric, engine.current(0));
+            let strains = stretch_strains(&fabric, engine.current(nth_cloth(0)));
             if frame >= FRAME_RATE {
                 pooled.extend_from_slice(&strains);
             }

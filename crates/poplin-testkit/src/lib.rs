@@ -4,5 +4,8 @@
 pub mod adapter;
 pub mod compare;
 pub mod fibers;
+mod ids;
 pub mod rng;
 pub mod scenes;
+
+pub use ids::nth_cloth;

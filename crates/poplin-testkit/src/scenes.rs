@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use poplin::HostCloth;
+use poplin::LiveCloth;
 use poplin_cook::{CookOptions, Tethers, cook};
 use poplin_model::{
     Bend, Cloth, ClothConfig, Colliders, Fabric, FiberSolver, Mesh, Parallelepiped, Phase,
@@ -254,7 +254,7 @@ fn keep_off(capsules: Vec<[u32; 2]>, sphere: u32) -> Vec<[u32; 2]> {
 ///
 /// # Panics
 /// If the cloth refuses an input, which would be a fault of this function.
-pub fn equip(host: &mut HostCloth, seed: u64) {
+pub fn equip(host: &mut LiveCloth, seed: u64) {
     let mut rng = Rng::new(seed ^ 0xE9);
     let count = host.cloth().particle_count();
     let mut spheres = |low: f32| -> Vec<[f32; 4]> {

@@ -1,5 +1,6 @@
 //! What can go wrong in a simulation.
 
+use poplin_host::{HostError, NoSuchCloth};
 use poplin_model::ModelError;
 use thiserror::Error;
 
@@ -22,20 +23,17 @@ pub enum Error {
         /// Its cargo feature.
         feature: &'static str,
     },
-    /// There is no cloth of this number.
-    #[error("no cloth {cloth}; there are {count}")]
-    NoSuchCloth {
-        /// The number.
-        cloth: usize,
-        /// How many there are.
-        count: usize,
-    },
+    /// The handle stands for no cloth.
+    #[error(transparent)]
+    NoSuchCloth(#[from] NoSuchCloth),
 }
 
-#[cfg(feature = "cpu")]
-impl From<poplin_reference::NoSuchCloth> for Error {
-    fn from(error: poplin_reference::NoSuchCloth) -> Self {
-        Self::NoSuchCloth { cloth: error.cloth, count: error.count }
+impl From<HostError> for Error {
+    fn from(error: HostError) -> Self {
+        match error {
+            HostError::Model(error) => Self::Model(error),
+            HostError::NoSuchCloth(error) => Self::NoSuchCloth(error),
+        }
     }
 }
 
@@ -44,9 +42,7 @@ impl From<poplin_gpu::GpuError> for Error {
     fn from(error: poplin_gpu::GpuError) -> Self {
         match error {
             poplin_gpu::GpuError::Model(error) => Self::Model(error),
-            poplin_gpu::GpuError::NoSuchCloth { cloth, count } => {
-                Self::NoSuchCloth { cloth, count }
-            }
+            poplin_gpu::GpuError::NoSuchCloth(error) => Self::NoSuchCloth(error),
             error => Self::Gpu(error),
         }
     }

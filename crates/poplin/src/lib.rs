@@ -21,24 +21,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A renderer on wgpu takes [`gpu::Engine`] instead: it records into the renderer's encoder and its particle buffer is
-//! drawn without a copy.
+//! A renderer on wgpu gives its device to [`Simulation::with_device`] and draws the particle buffer of [`Simulation::gpu`] without
+//! a copy, or takes [`gpu::Engine`], which records into the renderer's own encoder.
 #![warn(missing_docs)]
 
 mod backend;
 mod error;
+mod reading;
 mod simulation;
-mod state;
 
 pub use backend::{Backend, BackendChoice};
 pub use error::Error;
-pub use simulation::{ClothId, Simulation, SimulationOptions};
-pub use state::State;
+pub use reading::Reading;
+pub use simulation::{Simulation, SimulationOptions};
 
 pub use poplin_cook as cook;
 #[cfg(feature = "gpu")]
 pub use poplin_gpu as gpu;
-pub use poplin_host::HostCloth;
+pub use poplin_host::{
+    ClothId, ClothState, Engine, Feedback, HostError, LiveCloth, NoSuchCloth, ParticleMotion, State,
+};
 pub use poplin_model as model;
 #[cfg(feature = "cpu")]
 pub use poplin_reference as reference;

@@ -1,18 +1,13 @@
 //! One interface over both backends.
 
 #[cfg(feature = "gpu")]
-use poplin_gpu::{Headless, HeadlessOptions};
-use poplin_host::HostCloth;
+use poplin_gpu::{Headless, HeadlessOptions, wgpu};
+use poplin_host::{ClothId, Engine, LiveCloth, ParticleMotion, State};
 use poplin_model::{Cloth, ClothCollision, Frame};
 #[cfg(feature = "cpu")]
 use poplin_reference::ReferenceEngine;
 
-use crate::state::ClothState;
-use crate::{Backend, BackendChoice, Error, State};
-
-/// Number of a cloth in its simulation, in the order of adding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ClothId(pub usize);
+use crate::{Backend, BackendChoice, Error, Reading};
 
 /// Choices at the simulation's creation.
 #[derive(Debug, Clone, Default)]
@@ -30,16 +25,30 @@ impl From<Backend> for SimulationOptions {
     }
 }
 
-enum Engine {
+#[derive(Debug)]
+enum AnyEngine {
     #[cfg(feature = "cpu")]
     Cpu(ReferenceEngine),
     #[cfg(feature = "gpu")]
     Gpu(Box<Headless>),
 }
 
-/// Cloths on one backend.
+/// Does the same on either engine.
+macro_rules! on {
+    ($simulation:expr, $engine:ident => $action:expr) => {
+        match $simulation {
+            #[cfg(feature = "cpu")]
+            AnyEngine::Cpu($engine) => $action,
+            #[cfg(feature = "gpu")]
+            AnyEngine::Gpu($engine) => $action,
+        }
+    };
+}
+
+/// Cloths on one backend. It does what every [`Engine`] does, with this crate's errors.
+#[derive(Debug)]
 pub struct Simulation {
-    engine: Engine,
+    engine: AnyEngine,
     choice: BackendChoice,
 }
 
@@ -85,7 +94,7 @@ impl Simulation {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let adapter = format!("{threads} CPU threads");
         let choice = BackendChoice { backend: Backend::Cpu, adapter, reason: reason.to_owned() };
-        Ok(Self { engine: Engine::Cpu(ReferenceEngine::new()), choice })
+        Ok(Self { engine: AnyEngine::Cpu(ReferenceEngine::new()), choice })
     }
 
     #[cfg(not(feature = "cpu"))]
@@ -95,12 +104,7 @@ impl Simulation {
 
     #[cfg(feature = "gpu")]
     fn on_gpu(options: &SimulationOptions, reason: &str) -> Result<Self, Error> {
-        let headless = Headless::new(options.gpu.clone())?;
-        let info = headless.adapter_info();
-        let kind = if poplin_gpu::is_software(info) { ", a software adapter" } else { "" };
-        let adapter = format!("{}, {:?} {}{kind}", info.name, info.backend, info.driver_info);
-        let choice = BackendChoice { backend: Backend::Gpu, adapter, reason: reason.to_owned() };
-        Ok(Self { engine: Engine::Gpu(Box::new(headless)), choice })
+        Ok(Self::over(Headless::new(options.gpu.clone())?, reason))
     }
 
     #[cfg(not(feature = "gpu"))]
@@ -113,17 +117,103 @@ impl Simulation {
         &self.choice
     }
 
-    /// Adds a cloth.
+    /// A simulation on a device of the application, which then can draw its buffers without a copy: see
+    /// [`Simulation::gpu`]. Errors of the device go to the application's own handler.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] if the device is below WebGPU's default limits or fails a canary.
+    #[cfg(feature = "gpu")]
+    pub fn with_device(
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        options: poplin_gpu::EngineOptions,
+    ) -> Result<Self, Error> {
+        Ok(Self::over(
+            Headless::with_device(device, queue, options)?,
+            "on the application's device",
+        ))
+    }
+
+    #[cfg(feature = "gpu")]
+    fn over(headless: Headless, reason: &str) -> Self {
+        let info = headless.adapter_info();
+        let kind = if poplin_gpu::is_software(info) { ", a software adapter" } else { "" };
+        let adapter = format!("{}, {:?} {}{kind}", info.name, info.backend, info.driver_info);
+        let choice = BackendChoice { backend: Backend::Gpu, adapter, reason: reason.to_owned() };
+        Self { engine: AnyEngine::Gpu(Box::new(headless)), choice }
+    }
+
+    /// The GPU backend, for its device, queue, particle buffer and ranges; `None` on the CPU.
+    #[cfg(feature = "gpu")]
+    pub fn gpu(&self) -> Option<&Headless> {
+        match &self.engine {
+            AnyEngine::Gpu(headless) => Some(headless),
+            #[cfg(feature = "cpu")]
+            AnyEngine::Cpu(_) => None,
+        }
+    }
+
+    /// The GPU backend, to record frames into the application's own encoder; `None` on the CPU.
+    #[cfg(feature = "gpu")]
+    pub fn gpu_mut(&mut self) -> Option<&mut Headless> {
+        match &mut self.engine {
+            AnyEngine::Gpu(headless) => Some(headless),
+            #[cfg(feature = "cpu")]
+            AnyEngine::Cpu(_) => None,
+        }
+    }
+
+    /// Adds a cloth behind all others. Cloths that share a fabric share its packed form.
     ///
     /// # Errors
     /// [`Error`] if the cloth is not valid or too large for the adapter; nothing is added.
     pub fn add(&mut self, cloth: Cloth) -> Result<ClothId, Error> {
-        match &mut self.engine {
-            #[cfg(feature = "cpu")]
-            Engine::Cpu(engine) => Ok(ClothId(engine.add(cloth)?)),
-            #[cfg(feature = "gpu")]
-            Engine::Gpu(headless) => Ok(ClothId(headless.add(cloth)?.0)),
-        }
+        on!(&mut self.engine, engine => Ok(engine.add(cloth)?))
+    }
+
+    /// Adds `count` copies of a cloth as it is now: particles, clock, counters, settings and inputs. Each goes on exactly as the
+    /// cloth does. They share its fabric, which is stored once.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchCloth`], or if there is no room; then nothing is added.
+    pub fn clone_cloth(&mut self, id: ClothId, count: usize) -> Result<Vec<ClothId>, Error> {
+        on!(&mut self.engine, engine => Ok(engine.clone_cloth(id, count)?))
+    }
+
+    /// Removes a cloth. Its memory is used again, its fabric is freed with the last cloth of it, and its handle stays invalid.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchCloth`].
+    pub fn remove(&mut self, id: ClothId) -> Result<(), Error> {
+        on!(&mut self.engine, engine => Ok(engine.remove(id)?))
+    }
+
+    /// Removes all cloths.
+    pub fn clear(&mut self) {
+        on!(&mut self.engine, engine => engine.clear());
+    }
+
+    /// Puts a cloth back to how it was added: particles, velocities, pose, clock and counters. Settings, phases, inputs and
+    /// colliders stay as they were set last.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchCloth`].
+    pub fn reset(&mut self, id: ClothId) -> Result<(), Error> {
+        on!(&mut self.engine, engine => Ok(engine.reset(id)?))
+    }
+
+    /// Puts all particles of a cloth somewhere: position \[m\] and working inverse mass [1/kg], shape `[particle_count]`, local axes.
+    /// A frozen cloth goes on from there, a sleeping one wakes. See [`Engine::set_particles`].
+    ///
+    /// # Errors
+    /// [`Error::NoSuchCloth`], or [`Error::Model`] if a length or number is out of range; then nothing changes.
+    pub fn set_particles(
+        &mut self,
+        id: ClothId,
+        particles: &[[f32; 4]],
+        motion: ParticleMotion<'_>,
+    ) -> Result<(), Error> {
+        on!(&mut self.engine, engine => Ok(engine.set_particles(id, particles, motion)?))
     }
 
     /// Simulates one frame of every cloth. The GPU backend returns before it is done; [`Simulation::wait`] or
@@ -132,12 +222,7 @@ impl Simulation {
     /// # Errors
     /// [`Error`] if the frame is out of range for a cloth (then no cloth moves) or the GPU failed.
     pub fn step(&mut self, frame: &Frame) -> Result<(), Error> {
-        match &mut self.engine {
-            #[cfg(feature = "cpu")]
-            Engine::Cpu(engine) => Ok(engine.step(frame)?),
-            #[cfg(feature = "gpu")]
-            Engine::Gpu(headless) => Ok(headless.step(frame)?),
-        }
+        on!(&mut self.engine, engine => Ok(engine.step(frame)?))
     }
 
     /// Waits until every frame is simulated.
@@ -145,12 +230,15 @@ impl Simulation {
     /// # Errors
     /// [`Error::Gpu`] if the GPU failed or does not answer.
     pub fn wait(&mut self) -> Result<(), Error> {
-        match &mut self.engine {
-            #[cfg(feature = "cpu")]
-            Engine::Cpu(_) => Ok(()),
-            #[cfg(feature = "gpu")]
-            Engine::Gpu(headless) => Ok(headless.wait()?),
-        }
+        on!(&mut self.engine, engine => Ok(engine.wait()?))
+    }
+
+    /// Waits for and reads the state of one cloth.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchCloth`], or [`Error::Gpu`] if the GPU failed or does not answer.
+    pub fn read(&mut self, id: ClothId) -> Result<State, Error> {
+        on!(&mut self.engine, engine => Ok(engine.read(id)?))
     }
 
     /// Waits for and reads the state of all cloths.
@@ -158,48 +246,26 @@ impl Simulation {
     /// # Errors
     /// [`Error::Gpu`] if the GPU failed or does not answer.
     pub fn state(&mut self) -> Result<State, Error> {
-        let cloths = match &mut self.engine {
-            #[cfg(feature = "cpu")]
-            Engine::Cpu(engine) => (0..engine.cloth_count())
-                .map(|id| {
-                    let skipped = engine.cloth(id).map_or(0, HostCloth::skipped_frames);
-                    ClothState::new(
-                        engine.current(id),
-                        engine.previous(id),
-                        engine.feedback(id),
-                        skipped,
-                    )
-                    .with_impulses(engine.body_impulses(id))
-                })
-                .collect(),
-            #[cfg(feature = "gpu")]
-            Engine::Gpu(headless) => {
-                let snapshot = headless.snapshot()?;
-                let ids = (0..headless.engine().cloth_count()).map(poplin_gpu::ClothId);
-                ids.map(|id| {
-                    let skipped = headless.engine().cloth(id).map_or(0, HostCloth::skipped_frames);
-                    ClothState::new(
-                        snapshot.current(id),
-                        snapshot.previous(id),
-                        snapshot.feedback(id),
-                        skipped,
-                    )
-                    .with_impulses(snapshot.body_impulses(id))
-                })
-                .collect()
-            }
-        };
-        Ok(State { cloths })
+        on!(&mut self.engine, engine => Ok(engine.state()?))
+    }
+
+    /// Asks for the state of some cloths as it is after all frames so far, without waiting: [`Reading::poll`] never blocks,
+    /// [`Reading::receive`] is for `async` code.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchCloth`], or [`Error::Gpu`] if the GPU failed.
+    pub fn begin_read(&mut self, ids: &[ClothId]) -> Result<Reading, Error> {
+        on!(&mut self.engine, engine => Ok(engine.begin_read(ids)?.into()))
+    }
+
+    /// The cloths, in the order of adding.
+    pub fn ids(&self) -> &[ClothId] {
+        on!(&self.engine, engine => engine.ids())
     }
 
     /// How cloths collide with one another.
     pub fn cloth_collision(&self) -> ClothCollision {
-        match &self.engine {
-            #[cfg(feature = "cpu")]
-            Engine::Cpu(engine) => engine.cloth_collision(),
-            #[cfg(feature = "gpu")]
-            Engine::Gpu(headless) => headless.engine().cloth_collision(),
-        }
+        on!(&self.engine, engine => engine.cloth_collision())
     }
 
     /// Sets how cloths collide with one another, from the next frame on; cloths take part by their
@@ -208,39 +274,27 @@ impl Simulation {
     /// # Errors
     /// [`Error::Model`] if a field is out of range; the old settings stay.
     pub fn set_cloth_collision(&mut self, settings: ClothCollision) -> Result<(), Error> {
-        match &mut self.engine {
-            #[cfg(feature = "cpu")]
-            Engine::Cpu(engine) => Ok(engine.set_cloth_collision(settings)?),
-            #[cfg(feature = "gpu")]
-            Engine::Gpu(headless) => Ok(headless.engine_mut().set_cloth_collision(settings)?),
-        }
+        on!(&mut self.engine, engine => Ok(engine.set_cloth_collision(settings)?))
     }
 
-    /// A cloth's host side: settings, inputs, local frame.
+    /// Settings, inputs and pose of a cloth.
     ///
     /// # Errors
     /// [`Error::NoSuchCloth`].
-    pub fn cloth(&self, cloth: ClothId) -> Result<&HostCloth, Error> {
-        match &self.engine {
-            #[cfg(feature = "cpu")]
-            Engine::Cpu(engine) => Ok(engine.cloth(cloth.0)?),
-            #[cfg(feature = "gpu")]
-            Engine::Gpu(headless) => Ok(headless.engine().cloth(poplin_gpu::ClothId(cloth.0))?),
-        }
+    pub fn cloth(&self, id: ClothId) -> Result<&LiveCloth, Error> {
+        on!(&self.engine, engine => Ok(engine.cloth(id)?))
     }
 
-    /// A cloth's host side, to change settings, inputs and the local frame; changes act from the next frame on.
+    /// Settings, inputs and pose of a cloth, to change them; changes act from the next frame on.
     ///
     /// # Errors
     /// [`Error::NoSuchCloth`].
-    pub fn cloth_mut(&mut self, cloth: ClothId) -> Result<&mut HostCloth, Error> {
-        match &mut self.engine {
-            #[cfg(feature = "cpu")]
-            Engine::Cpu(engine) => Ok(engine.cloth_mut(cloth.0)?),
-            #[cfg(feature = "gpu")]
-            Engine::Gpu(headless) => {
-                Ok(headless.engine_mut().cloth_mut(poplin_gpu::ClothId(cloth.0))?)
-            }
-        }
+    pub fn cloth_mut(&mut self, id: ClothId) -> Result<&mut LiveCloth, Error> {
+        on!(&mut self.engine, engine => Ok(engine.cloth_mut(id)?))
+    }
+
+    /// Memory that the backend holds for the cloths \[bytes\], used or kept for later.
+    pub fn memory_bytes(&self) -> u64 {
+        on!(&self.engine, engine => engine.memory_bytes())
     }
 }

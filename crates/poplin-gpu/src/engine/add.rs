@@ -1,24 +1,49 @@
 //! Adding cloths: tier, lanes, bucket, room in the buffers.
 
-use super::{ClothId, Engine, FEEDBACK_BYTES, GpuCloth};
+use super::changes::Target;
+use super::{Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::GpuError;
 use bytemuck::{bytes_of, cast_slice};
-use poplin_host::{GridPlan, HostCloth, LoopTrips, choose_lane_count, takes_part};
-use poplin_layout::{ClothPlacement, Feedback, MemoryTier, NO_OFFSET, Stage, pack_fabric};
-use poplin_model::Cloth;
+use poplin_host::{ClothId, GridPlan, HostCloth, LoopTrips, choose_lane_count, takes_part};
+use poplin_layout::{
+    ClothPlacement, FabricOffsets, Feedback, MemoryTier, NO_OFFSET, Stage, pack_fabric,
+};
+use poplin_model::{Cloth, Fabric};
 use poplin_shaders::OverrideValues;
+use std::ops::Range;
 use std::sync::Arc;
 
+/// Ranges of one cloth in the shared buffers.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Parts {
+    pub(super) particles: Range<u32>,
+    pub(super) inputs: Range<u32>,
+    pub(super) scratch: Range<u32>,
+    pub(super) feedback: Range<u32>,
+}
+
+impl Parts {
+    pub(super) fn placement(&self, fabric: FabricOffsets) -> ClothPlacement {
+        ClothPlacement {
+            cloth: self.feedback.start,
+            particle_begin: self.particles.start,
+            particle_count: self.particles.end - self.particles.start,
+            scratch_begin: self.scratch.start,
+            input_begin: NO_OFFSET,
+            fabric,
+        }
+    }
+}
+
 impl Engine {
-    /// Adds a cloth. Writes go to the queue and take effect with the next submission; buffers that must grow are copied
-    /// by a submission of its own.
+    /// Adds a cloth behind all others. Its particles are on the device once the next recorded frame, or
+    /// [`Engine::encode_changes`], was submitted; frames recorded before keep working.
     ///
     /// # Errors
     /// [`GpuError`] if the cloth is not valid or too large for the device; nothing is added.
     pub fn add(&mut self, cloth: Cloth) -> Result<ClothId, GpuError> {
         let mut host = HostCloth::new(cloth)?;
         host.input_len();
-        let scratch_len = host.scratch_len();
         let particle_count = host.cloth().particle_count() as u32;
         let tier = self.choose_tier(particle_count)?;
         let lane_count = match self.options.lane_count {
@@ -32,77 +57,97 @@ impl Engine {
         }
 
         // Everything that can be refused is refused before anything is written.
-        let source = host.cloth().fabric.clone();
-        let known = self
-            .fabrics
-            .iter()
-            .find(|(fabric, _)| Arc::ptr_eq(fabric, &source))
-            .map(|(_, offsets)| *offsets);
-        let mut packed = Vec::new();
-        let fabric = match known {
-            Some(offsets) => offsets,
-            None => pack_fabric(&source, &mut packed).moved_by((self.fabric_pool.len() / 4) as u32),
-        };
-        let particle_bytes = self.current.len() + 16 * u64::from(particle_count);
-        let fabric_begin = self.fabric_pool.len();
-        let cloth = self.cloths.len() as u32;
-        let wanted = [
-            (&self.current, particle_bytes),
-            (&self.previous, particle_bytes),
-            (&self.fabric_pool, fabric_begin + 4 * packed.len() as u64),
-            (&self.scratch, self.scratch.len() + 16 * u64::from(scratch_len)),
-            (&self.feedback, FEEDBACK_BYTES * (u64::from(cloth) + 1)),
-        ];
-        wanted.iter().try_for_each(|(buffer, len)| buffer.check(&self.device, *len))?;
-
-        let placement = ClothPlacement {
-            cloth,
-            particle_begin: (self.current.len() / 16) as u32,
-            particle_count,
-            scratch_begin: (self.scratch.len() / 16) as u32,
-            input_begin: NO_OFFSET,
-            fabric,
-        };
-        if known.is_none() {
-            self.fabrics.push((source, fabric));
-        }
-        let lens = wanted.map(|(_, len)| len);
-        self.grow(lens);
-        let particle_offset = 16 * u64::from(placement.particle_begin);
-        self.queue.write_buffer(
-            self.current.buffer(),
-            particle_offset,
-            cast_slice(host.initial_current()),
-        );
-        self.queue.write_buffer(
-            self.previous.buffer(),
-            particle_offset,
-            cast_slice(&host.initial_previous()),
-        );
-        self.queue.write_buffer(self.fabric_pool.buffer(), fabric_begin, cast_slice(&packed));
-        self.queue.write_buffer(
-            self.feedback.buffer(),
-            FEEDBACK_BYTES * u64::from(cloth),
-            bytes_of(&Feedback::default()),
-        );
+        let parts = self.allocate(particle_count, host.scratch_len())?;
+        let offsets = self
+            .acquire_fabric(&host.cloth().fabric)
+            .inspect_err(|_| self.free_parts(parts.clone()))?;
+        let placement = parts.placement(offsets);
+        self.write_particles(&placement, host.initial_current(), &host.initial_previous());
+        self.write_feedback(&placement);
         let bucket = self.override_values(&host, tier, lane_count);
-        self.cloths.push(GpuCloth {
+        Ok(self.insert(GpuCloth {
             host,
             placement,
-            input_capacity: 0,
-            scratch_capacity: scratch_len,
+            parts,
             impulse_rows: 0..0,
             tier,
             lane_count,
             loop_trips,
             trips,
             bucket,
-        });
-        self.enter_bucket(cloth as usize);
-        if !self.options.lazy_pipelines && takes_part(&self.cloths[cloth as usize].host) {
+        }))
+    }
+
+    pub(super) fn insert(&mut self, cloth: GpuCloth) -> ClothId {
+        let takes_part = takes_part(&cloth.host);
+        let id = self.cloths.insert(cloth);
+        self.enter_bucket(self.cloths.len() - 1);
+        if !self.options.lazy_pipelines && takes_part {
             self.contacts.prepare(&self.device);
         }
-        Ok(ClothId(cloth as usize))
+        id
+    }
+
+    /// Ranges for a new cloth, or none of them.
+    pub(super) fn allocate(
+        &mut self,
+        particle_count: u32,
+        scratch_len: u32,
+    ) -> Result<Parts, GpuError> {
+        let mut parts = Parts::default();
+        let result = self.fill(&mut parts, particle_count, scratch_len);
+        if result.is_err() {
+            self.free_parts(std::mem::take(&mut parts));
+        }
+        result.map(|()| parts)
+    }
+
+    fn fill(&mut self, parts: &mut Parts, particles: u32, scratch: u32) -> Result<(), GpuError> {
+        parts.particles = self.particles.allocate(&self.device, particles)?;
+        parts.scratch = self.scratch.allocate(&self.device, scratch)?;
+        parts.feedback = self.feedback.allocate(&self.device, 1)?;
+        Ok(())
+    }
+
+    pub(super) fn free_parts(&mut self, parts: Parts) {
+        self.particles.free(parts.particles);
+        self.input_pool.free(parts.inputs);
+        self.scratch.free(parts.scratch);
+        self.feedback.free(parts.feedback);
+    }
+
+    /// Counts a cloth of a fabric, which is uploaded for the first one.
+    pub(super) fn acquire_fabric(
+        &mut self,
+        fabric: &Arc<Fabric>,
+    ) -> Result<FabricOffsets, GpuError> {
+        let Self { fabrics, fabric_pool, changes, device, .. } = self;
+        let pack = || {
+            let mut packed = Vec::new();
+            let offsets = pack_fabric(fabric, &mut packed);
+            let range = fabric_pool.allocate(device, packed.len() as u32)?;
+            changes.write(Target::Fabrics, 4 * u64::from(range.start), cast_slice(&packed));
+            Ok((offsets.moved_by(range.start), range))
+        };
+        fabrics.acquire(fabric, pack).map(|(offsets, _)| *offsets)
+    }
+
+    /// Replaces the particles of a cloth before the next commands.
+    pub(super) fn write_particles(
+        &mut self,
+        placement: &ClothPlacement,
+        current: &[[f32; 4]],
+        previous: &[[f32; 4]],
+    ) {
+        let offset = 16 * u64::from(placement.particle_begin);
+        self.changes.write(Target::Current, offset, cast_slice(current));
+        self.changes.write(Target::Previous, offset, cast_slice(previous));
+    }
+
+    /// Sets the report of a cloth to that of a new one before the next commands.
+    pub(super) fn write_feedback(&mut self, placement: &ClothPlacement) {
+        let offset = FEEDBACK_BYTES * u64::from(placement.cloth);
+        self.changes.write(Target::Feedback, offset, bytes_of(&Feedback::default()));
     }
 
     fn choose_tier(&self, particle_count: u32) -> Result<MemoryTier, GpuError> {
@@ -116,20 +161,6 @@ impl Engine {
                 limit: u64::from(self.tier_limits.workgroup_bytes),
             }),
             _ => Ok(tier),
-        }
-    }
-
-    fn grow(&mut self, [current, previous, fabric, scratch, feedback]: [u64; 5]) {
-        let (device, queue) = (&self.device, &self.queue);
-        let replaced = [
-            self.current.grow(device, queue, current),
-            self.previous.grow(device, queue, previous),
-            self.fabric_pool.grow(device, queue, fabric),
-            self.scratch.grow(device, queue, scratch),
-            self.feedback.grow(device, queue, feedback),
-        ];
-        if replaced.contains(&true) {
-            self.slots.iter_mut().for_each(|slot| slot.bind_group = None);
         }
     }
 
@@ -158,20 +189,20 @@ impl Engine {
         OverrideValues { tier, capacity, grid_cells: cells, ..values }
     }
 
-    /// Puts a cloth into its bucket, in the order of adding.
+    /// Puts a cloth into its bucket, in the order of adding. Cloths are known by their index.
     fn enter_bucket(&mut self, cloth: usize) {
-        let values = self.cloths[cloth].bucket;
+        let values = self.cloths.values()[cloth].bucket;
         if !self.options.lazy_pipelines {
             self.pipelines.prepare(&self.device, values);
         }
         let bucket = self.buckets.entry(values).or_default();
-        let place = bucket.partition_point(|&other| other < cloth);
-        bucket.insert(place, cloth);
+        let position = bucket.partition_point(|&other| other < cloth);
+        bucket.insert(position, cloth);
     }
 
     /// Moves a cloth whose overrides have changed from its bucket to another.
     pub(super) fn change_bucket(&mut self, cloth: usize, values: OverrideValues) {
-        let old = std::mem::replace(&mut self.cloths[cloth].bucket, values);
+        let old = std::mem::replace(&mut self.cloths.values_mut()[cloth].bucket, values);
         if let Some(bucket) = self.buckets.get_mut(&old) {
             bucket.retain(|&other| other != cloth);
             if bucket.is_empty() {
@@ -179,5 +210,14 @@ impl Engine {
             }
         }
         self.enter_bucket(cloth);
+    }
+
+    /// Takes a cloth out of its bucket; those behind it move up.
+    pub(super) fn leave_bucket(&mut self, cloth: usize) {
+        for bucket in self.buckets.values_mut() {
+            bucket.retain(|&other| other != cloth);
+            bucket.iter_mut().filter(|other| **other > cloth).for_each(|other| *other -= 1);
+        }
+        self.buckets.retain(|_, bucket| !bucket.is_empty());
     }
 }

@@ -33,6 +33,10 @@ pub(super) struct ContactSlot {
 }
 
 impl ContactSlot {
+    pub(super) fn size(&self) -> u64 {
+        self.cloths.size() + self.parameters.size()
+    }
+
     pub(super) fn new(device: &wgpu::Device) -> Self {
         Self {
             cloths: GrowableBuffer::new(
@@ -62,6 +66,14 @@ impl Contacts {
             entries: new("poplin.contact.entries"),
             bounds: new("poplin.contact.bounds"),
         }
+    }
+
+    /// Bytes on the device.
+    pub(super) fn size(&self) -> u64 {
+        [&self.rows, &self.cells, &self.entries, &self.bounds]
+            .map(GrowableBuffer::size)
+            .iter()
+            .sum()
     }
 
     /// Makes the pipelines if there are none yet.
@@ -97,15 +109,14 @@ impl Contacts {
     pub(super) fn begin_frame(
         &mut self,
         device: &wgpu::Device,
-        queue: &wgpu::Queue,
-        cloths: &[GpuCloth],
+        cloths: &[Box<GpuCloth>],
         frame: &Frame,
         loop_limit: Option<u64>,
     ) -> Result<(), GpuError> {
         self.frame.clear();
         for (index, cloth) in cloths.iter().enumerate().filter(|(_, cloth)| takes_part(&cloth.host))
         {
-            self.frame.add(index, &cloth.host, frame, cloth.placement.particle_begin);
+            self.frame.add(index, &cloth.host, frame, &cloth.placement);
         }
         self.frame.finish(&self.settings);
         if self.frame.slice_count() == 0 {
@@ -126,7 +137,7 @@ impl Contacts {
         ];
         for (buffer, bytes) in wanted {
             buffer.check(device, bytes)?;
-            buffer.grow(device, queue, bytes);
+            buffer.grow(device, bytes);
         }
         Ok(())
     }
@@ -191,6 +202,7 @@ impl Engine {
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<(), GpuError> {
+        self.encode_changes(encoder);
         self.part_frames.clone_from(&self.arrays.cloth_parameters);
         let slice_count = self.contacts.frame.slice_count();
         let mut dispatches = Vec::new();
@@ -259,15 +271,15 @@ impl Engine {
             [(&mut slot.cloths, cloths), (&mut slot.parameters, parameters.as_slice())]
         {
             buffer.check(&self.device, bytes.len() as u64)?;
-            buffer.grow(&self.device, &self.queue, bytes.len() as u64);
+            buffer.grow(&self.device, bytes.len() as u64);
             self.queue.write_buffer(buffer.buffer(), 0, bytes);
         }
         let contacts = &self.contacts;
         let storage = [
             &slot.cloths,
-            &self.current,
-            &self.previous,
-            &self.feedback,
+            &self.particles.buffers()[0],
+            &self.particles.buffers()[1],
+            &self.feedback.buffers()[0],
             &contacts.rows,
             &contacts.cells,
             &contacts.entries,

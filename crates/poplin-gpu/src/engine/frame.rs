@@ -1,11 +1,11 @@
 //! Recording frames: inputs, constants, dispatches.
 
-use super::{ActiveBucket, ClothId, Copy, Dispatch, Engine};
+use super::{ActiveBucket, Copy, Dispatch, Engine};
 use crate::GpuError;
 use crate::binding::{UNIFORM_STRIDE, bind_group, push_uniform};
-use crate::growable::GrowableBuffer;
+use crate::pool::Pool;
 use bytemuck::cast_slice;
-use poplin_host::{FramePart, takes_part};
+use poplin_host::{FramePart, State, takes_part};
 use poplin_layout::{DispatchParameters, Stage, StageMask};
 use poplin_model::Frame;
 use poplin_shaders::OverrideValues;
@@ -33,7 +33,7 @@ impl Engine {
     /// [`GpuError`] if the frame is out of range for a cloth or its phases need more loop trips than the driver runs (then no
     /// cloth's time advances), or if the device has no room for new inputs.
     pub fn begin_frame(&mut self, frame: &Frame) -> Result<(), GpuError> {
-        for cloth in &mut self.cloths {
+        for cloth in self.cloths.values_mut() {
             cloth.host.validate_frame(frame)?;
             // Brings the colliders up to date, on which the trips depend.
             cloth.host.input_len();
@@ -45,7 +45,7 @@ impl Engine {
         }
         for index in 0..self.cloths.len() {
             self.take_inputs(index)?;
-            let cloth = &self.cloths[index];
+            let cloth = &self.cloths.values()[index];
             let values = self.override_values(&cloth.host, cloth.tier, cloth.lane_count);
             if values != cloth.bucket {
                 self.change_bucket(index, values);
@@ -53,8 +53,7 @@ impl Engine {
         }
         self.contacts.begin_frame(
             &self.device,
-            &self.queue,
-            &self.cloths,
+            self.cloths.values(),
             frame,
             self.options.loop_limit,
         )?;
@@ -65,7 +64,7 @@ impl Engine {
             let begin = self.arrays.cloth_parameters.len() as u32;
             let mut trips = 1;
             for &index in cloths {
-                let cloth = &mut self.cloths[index];
+                let cloth = &mut self.cloths.values_mut()[index];
                 // Cloths that collide may wake one another: they sleep in their kernel.
                 if cloth.host.is_resting() && !(is_sliced && takes_part(&cloth.host)) {
                     cloth.host.skip_frame(frame);
@@ -74,7 +73,10 @@ impl Engine {
                 }
                 cloth.host.pack_frame(frame, &cloth.placement, &mut self.arrays);
                 let (begin, rows) = (cloth.placement.scratch_begin, cloth.host.body_rows());
-                cloth.impulse_rows = begin + rows.start..begin + rows.end;
+                // A frame that takes no time leaves there what was there.
+                let is_simulated = cloth.host.iteration_count(frame) > 0;
+                cloth.impulse_rows =
+                    if is_simulated { begin + rows.start..begin + rows.end } else { 0..0 };
                 trips = trips.max(cloth.trips);
             }
             let end = self.arrays.cloth_parameters.len() as u32;
@@ -87,42 +89,29 @@ impl Engine {
 
     /// Gathers a cloth's particle writes and changed inputs for the next recorded part.
     fn take_inputs(&mut self, index: usize) -> Result<(), GpuError> {
-        let cloth = &mut self.cloths[index];
+        let cloth = &mut self.cloths.values_mut()[index];
         let (input_len, scratch_len) = (cloth.host.input_len(), cloth.host.scratch_len());
-        let (device, queue) = (&self.device, &self.queue);
-        let mut is_replaced = false;
-        // A part that is too small is left behind: a recorded frame may still read it.
-        let mut place =
-            |pool: &mut GrowableBuffer, begin: &mut u32, capacity: &mut u32, len: u32| {
-                if len > *capacity {
-                    let bytes = pool.len() + 16 * u64::from(len);
-                    pool.check(device, bytes)?;
-                    (*begin, *capacity) = ((pool.len() / 16) as u32, len);
-                    is_replaced |= pool.grow(device, queue, bytes);
-                }
-                Ok::<(), GpuError>(())
-            };
-        place(
-            &mut self.input_pool,
-            &mut cloth.placement.input_begin,
-            &mut cloth.input_capacity,
-            input_len,
-        )?;
-        place(
-            &mut self.scratch,
-            &mut cloth.placement.scratch_begin,
-            &mut cloth.scratch_capacity,
-            scratch_len,
-        )?;
-        if is_replaced {
-            self.slots.iter_mut().for_each(|slot| slot.bind_group = None);
-        }
-        let cloth = &mut self.cloths[index];
+        // What moves leaves its range to commands recorded later: a recorded frame may still read it.
+        let device = &self.device;
+        let move_part = |pool: &mut Pool<1>, range: &mut Range<u32>, begin: &mut u32, len: u32| {
+            if len > range.end - range.start {
+                let larger = pool.allocate(device, len)?;
+                *begin = larger.start;
+                pool.free(std::mem::replace(range, larger));
+            }
+            Ok::<(), GpuError>(())
+        };
+        let (parts, placement) = (&mut cloth.parts, &mut cloth.placement);
+        let begin = &mut placement.input_begin;
+        move_part(&mut self.input_pool, &mut parts.inputs, begin, input_len)?;
+        let begin = &mut placement.scratch_begin;
+        move_part(&mut self.scratch, &mut parts.scratch, begin, scratch_len)?;
         let (bytes, copies) = (&mut self.upload_bytes, &mut self.copies);
+        let first = copies.len();
         let mut upload = |to_particles: bool, destination: u64, values: &[[u32; 4]]| {
             let (source, len) = (bytes.len() as u64, 16 * values.len() as u64);
             bytes.extend_from_slice(cast_slice(values));
-            match copies.last_mut() {
+            match copies[first..].last_mut() {
                 Some(last)
                     if last.to_particles == to_particles
                         && last.destination + last.len == destination =>
@@ -145,10 +134,11 @@ impl Engine {
 
     /// Takes over what the kernels reported, so that cloths that sleep leave the dispatch list. [`crate::Headless`] does it
     /// with every snapshot; without it sleeping cloths are still skipped inside their kernel.
-    pub fn note_feedback(&mut self, snapshot: &crate::Snapshot) {
-        for (index, cloth) in self.cloths.iter_mut().enumerate() {
-            if let Some(feedback) = snapshot.reported(ClothId(index)) {
-                cloth.host.note_feedback(feedback);
+    pub fn note_feedback(&mut self, state: &State) {
+        for &id in state.ids() {
+            // A cloth may be gone since.
+            if let (Ok(cloth), Ok(reported)) = (self.cloths.get_mut(id), state.cloth(id)) {
+                cloth.host.note_feedback(reported.feedback);
             }
         }
     }
@@ -162,6 +152,7 @@ impl Engine {
         encoder: &mut wgpu::CommandEncoder,
         part: &FramePart,
     ) -> Result<(), GpuError> {
+        self.encode_changes(encoder);
         if self.arrays.cloth_parameters.is_empty() && self.copies.is_empty() {
             return Ok(());
         }
@@ -190,11 +181,15 @@ impl Engine {
         self.next_slot = (index + 1) % self.slots.len();
         let uploads = self.slots[index].uploads.buffer();
         for copy in self.copies.drain(..) {
-            let destination = if copy.to_particles { &self.current } else { &self.input_pool };
+            let destination = if copy.to_particles {
+                self.particles.buffer(0)
+            } else {
+                self.input_pool.buffer(0)
+            };
             encoder.copy_buffer_to_buffer(
                 uploads,
                 copy.source,
-                destination.buffer(),
+                destination,
                 copy.destination,
                 copy.len,
             );
@@ -292,7 +287,7 @@ impl Engine {
 
     pub(super) fn upload(&mut self) -> Result<(), GpuError> {
         let slot = &mut self.slots[self.next_slot];
-        let (device, queue) = (&self.device, &self.queue);
+        let device = &self.device;
         let cloth_parameters: &[u8] = cast_slice(&self.part_frames);
         let frame_pool: &[u8] = cast_slice(&self.arrays.frame_pool);
         for (buffer, bytes) in [
@@ -302,21 +297,21 @@ impl Engine {
             (&mut slot.uploads, self.upload_bytes.as_slice()),
         ] {
             buffer.check(device, bytes.len() as u64)?;
-            if buffer.grow(device, queue, bytes.len() as u64) {
+            if buffer.grow(device, bytes.len() as u64) {
                 slot.bind_group = None;
             }
-            queue.write_buffer(buffer.buffer(), 0, bytes);
+            self.queue.write_buffer(buffer.buffer(), 0, bytes);
         }
         if slot.bind_group.is_none() {
             let storage = [
                 &slot.cloth_parameters,
                 &slot.frame_pool,
-                &self.fabric_pool,
-                &self.input_pool,
-                &self.current,
-                &self.previous,
-                &self.scratch,
-                &self.feedback,
+                &self.fabric_pool.buffers()[0],
+                &self.input_pool.buffers()[0],
+                &self.particles.buffers()[0],
+                &self.particles.buffers()[1],
+                &self.scratch.buffers()[0],
+                &self.feedback.buffers()[0],
             ];
             let (label, layout) = ("poplin.simulate_cloth.bind_group", &self.pipelines.layout);
             slot.bind_group = Some(bind_group::<DispatchParameters>(

@@ -1,28 +1,27 @@
 //! The engine: cloths in, a recorded frame out.
 
 mod add;
+mod changes;
 mod contacts;
 mod frame;
+mod lifecycle;
 
 use crate::GpuError;
 use crate::growable::GrowableBuffer;
 use crate::pipelines::Pipelines;
+use crate::pool::Pool;
 use crate::requirements::{check_device, tier_limits};
-use bytemuck::cast_slice;
-use poplin_host::{HostCloth, LoopTrips, TierLimits};
+use poplin_host::{
+    ClothId, Cloths, HostCloth, LiveCloth, LoopTrips, NoSuchCloth, SharedFabrics, TierLimits,
+};
 use poplin_layout::{
     ClothParameters, ClothPlacement, DispatchParameters, FabricOffsets, Feedback, FrameArrays,
     MemoryTier,
 };
-use poplin_model::Fabric;
 use poplin_shaders::OverrideValues;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::Range;
-use std::sync::Arc;
-
-/// Number of a cloth in its engine, in the order of adding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ClothId(pub usize);
 
 /// Choices at the engine's creation.
 #[derive(Debug, Clone)]
@@ -35,8 +34,8 @@ pub struct EngineOptions {
     pub particle_usages: wgpu::BufferUsages,
     /// Frames that may be recorded before one of them is submitted, `1..=64`. Default: 1.
     ///
-    /// While a recorded frame is not yet submitted, add no cloth and give none more colliders than before: a buffer that must
-    /// grow is copied at once, without what that frame will write.
+    /// Encoders must be submitted in the order of recording, each once. Cloths may be added, changed and removed in between:
+    /// what was recorded keeps its own buffers and its own part of them until it has run.
     pub frames_per_submit: usize,
     /// Loop trips per lane after which a frame is cut into more dispatches of the same kernel: keeps operating systems'
     /// watchdogs away. Default: 1,000,000, about 0.1 s on a slow GPU.
@@ -68,9 +67,7 @@ impl Default for EngineOptions {
 struct GpuCloth {
     host: HostCloth,
     placement: ClothPlacement,
-    /// Vec4 of its parts of `input_pool` and `scratch`.
-    input_capacity: u32,
-    scratch_capacity: u32,
+    parts: add::Parts,
     /// Where the last frame's impulses on bodies are in `scratch` [vec4].
     impulse_rows: Range<u32>,
     tier: MemoryTier,
@@ -107,6 +104,13 @@ struct FrameSlot {
     contacts: contacts::ContactSlot,
 }
 
+impl FrameSlot {
+    fn size(&self) -> u64 {
+        let own = [&self.dispatches, &self.cloth_parameters, &self.frame_pool, &self.uploads];
+        own.map(GrowableBuffer::size).iter().sum::<u64>() + self.contacts.size()
+    }
+}
+
 /// A dispatch of the cloth kernel: its pipeline and its uniform.
 type Dispatch = (OverrideValues, DispatchParameters);
 
@@ -127,14 +131,16 @@ pub struct Engine {
     options: EngineOptions,
     tier_limits: TierLimits,
     pipelines: Pipelines,
-    cloths: Vec<GpuCloth>,
-    fabrics: Vec<(Arc<Fabric>, FabricOffsets)>,
-    fabric_pool: GrowableBuffer,
-    input_pool: GrowableBuffer,
-    current: GrowableBuffer,
-    previous: GrowableBuffer,
-    scratch: GrowableBuffer,
-    feedback: GrowableBuffer,
+    cloths: Cloths<GpuCloth>,
+    /// Where each fabric lies, and all of its part of the pool.
+    fabrics: SharedFabrics<(FabricOffsets, Range<u32>)>,
+    fabric_pool: Pool<1>,
+    input_pool: Pool<1>,
+    /// `current` and `previous`.
+    particles: Pool<2>,
+    scratch: Pool<1>,
+    feedback: Pool<1>,
+    changes: changes::Changes,
     slots: Vec<FrameSlot>,
     next_slot: usize,
     buckets: BTreeMap<OverrideValues, Vec<usize>>,
@@ -145,6 +151,17 @@ pub struct Engine {
     upload_bytes: Vec<u8>,
     copies: Vec<Copy>,
     contacts: contacts::Contacts,
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine")
+            .field("cloth_count", &self.cloth_count())
+            .field("particle_count", &self.particle_count())
+            .field("memory_bytes", &self.memory_bytes())
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Engine {
@@ -160,8 +177,8 @@ impl Engine {
     ) -> Result<Self, GpuError> {
         check_device(&device.limits())?;
         let storage = wgpu::BufferUsages::STORAGE;
-        let particles = storage | wgpu::BufferUsages::VERTEX | options.particle_usages;
         let new = |name, usage| GrowableBuffer::new(device, name, usage);
+        let pool = |name, element_bytes| Pool::new(device, [name], storage, element_bytes);
         let slot = |_| FrameSlot {
             dispatches: new(
                 "poplin.simulate_cloth.dispatch_parameters",
@@ -177,14 +194,19 @@ impl Engine {
             contacts: contacts::Contacts::new(device),
             tier_limits: tier_limits(&device.limits()),
             pipelines: Pipelines::new(device, options.shader_text.as_deref()),
-            cloths: Vec::new(),
-            fabrics: Vec::new(),
-            fabric_pool: new("poplin.simulate_cloth.fabric_pool", storage),
-            input_pool: new("poplin.simulate_cloth.input_pool", storage),
-            current: new("poplin.simulate_cloth.current", particles),
-            previous: new("poplin.simulate_cloth.previous", particles),
-            scratch: new("poplin.simulate_cloth.scratch", storage),
-            feedback: new("poplin.simulate_cloth.feedback", storage),
+            cloths: Cloths::default(),
+            fabrics: SharedFabrics::default(),
+            fabric_pool: pool("poplin.simulate_cloth.fabric_pool", 4),
+            input_pool: pool("poplin.simulate_cloth.input_pool", 16),
+            particles: Pool::new(
+                device,
+                ["poplin.simulate_cloth.current", "poplin.simulate_cloth.previous"],
+                storage | wgpu::BufferUsages::VERTEX | options.particle_usages,
+                16,
+            ),
+            scratch: pool("poplin.simulate_cloth.scratch", 16),
+            feedback: pool("poplin.simulate_cloth.feedback", FEEDBACK_BYTES),
+            changes: changes::Changes::default(),
             slots: (0..options.frames_per_submit.clamp(1, 64)).map(slot).collect(),
             next_slot: 0,
             buckets: BTreeMap::new(),
@@ -205,77 +227,98 @@ impl Engine {
         self.cloths.len()
     }
 
-    fn get(&self, id: ClothId) -> Result<&GpuCloth, GpuError> {
-        let count = self.cloths.len();
-        self.cloths.get(id.0).ok_or(GpuError::NoSuchCloth { cloth: id.0, count })
+    /// The cloths, in the order of adding.
+    pub fn ids(&self) -> &[ClothId] {
+        self.cloths.ids()
     }
 
-    /// A cloth's host side: settings, inputs, local frame.
+    /// Settings, inputs and pose of a cloth.
     ///
     /// # Errors
-    /// [`GpuError::NoSuchCloth`].
-    pub fn cloth(&self, id: ClothId) -> Result<&HostCloth, GpuError> {
-        Ok(&self.get(id)?.host)
+    /// [`NoSuchCloth`].
+    pub fn cloth(&self, id: ClothId) -> Result<&LiveCloth, NoSuchCloth> {
+        Ok(self.cloths.get(id)?.host.live())
     }
 
-    /// A cloth's host side, to change settings and inputs; they act from the next recorded frame on.
+    /// Settings, inputs and pose of a cloth, to change them; changes act from the next recorded frame on.
     ///
     /// # Errors
-    /// [`GpuError::NoSuchCloth`].
-    pub fn cloth_mut(&mut self, id: ClothId) -> Result<&mut HostCloth, GpuError> {
-        let count = self.cloths.len();
-        let cloth =
-            self.cloths.get_mut(id.0).ok_or(GpuError::NoSuchCloth { cloth: id.0, count })?;
-        Ok(&mut cloth.host)
+    /// [`NoSuchCloth`].
+    pub fn cloth_mut(&mut self, id: ClothId) -> Result<&mut LiveCloth, NoSuchCloth> {
+        Ok(self.cloths.get_mut(id)?.host.live_mut())
     }
 
     /// The tier and lanes that a cloth runs with.
     ///
     /// # Errors
-    /// [`GpuError::NoSuchCloth`].
-    pub fn tier(&self, id: ClothId) -> Result<(MemoryTier, u32), GpuError> {
-        self.get(id).map(|cloth| (cloth.tier, cloth.lane_count))
+    /// [`NoSuchCloth`].
+    pub fn tier(&self, id: ClothId) -> Result<(MemoryTier, u32), NoSuchCloth> {
+        self.cloths.get(id).map(|cloth| (cloth.tier, cloth.lane_count))
+    }
+
+    /// Packed fabrics that cloths use \[bytes\]; a fabric that many share counts once.
+    pub fn fabric_bytes(&self) -> u64 {
+        4 * u64::from(self.fabric_pool.used())
+    }
+
+    /// Memory on the device that the engine holds for its cloths, used or kept for later, with uploads that wait \[bytes\].
+    pub fn memory_bytes(&self) -> u64 {
+        let pools = [&self.fabric_pool, &self.input_pool, &self.scratch, &self.feedback];
+        let slots = self.slots.iter().map(FrameSlot::size).sum::<u64>();
+        pools.map(Pool::size).iter().sum::<u64>()
+            + self.particles.size()
+            + slots
+            + self.contacts.size()
+            + self.changes.size()
     }
 
     /// Particles of all cloths, 16 bytes each: position \[m\], working inverse mass [1/kg]. A vertex and storage buffer.
-    /// It is replaced when an added cloth does not fit.
+    /// Each cloth has its [`Engine::particle_range`]. The buffer is replaced when an added cloth does not fit; the new one has the
+    /// contents once the next recorded frame, or [`Engine::encode_changes`], was submitted.
     pub fn particle_buffer(&self) -> &wgpu::Buffer {
-        self.current.buffer()
+        self.particles.buffer(0)
     }
 
     /// Positions one iteration ago and the user's inverse masses, laid out as [`Engine::particle_buffer`].
     pub fn previous_particle_buffer(&self) -> &wgpu::Buffer {
-        self.previous.buffer()
+        self.particles.buffer(1)
     }
 
-    /// Counters and faults, one [`Feedback`] per cloth.
+    /// Counters and faults: a [`Feedback`] in the slot of each cloth ([`Engine::feedback_slot`]).
     pub fn feedback_buffer(&self) -> &wgpu::Buffer {
-        self.feedback.buffer()
+        self.feedback.buffer(0)
     }
 
-    /// Particles of one cloth in [`Engine::particle_buffer`], as indices.
+    /// Particles of one cloth in [`Engine::particle_buffer`], as indices. They stay there until the cloth is removed.
     ///
     /// # Errors
-    /// [`GpuError::NoSuchCloth`].
-    pub fn particle_range(&self, id: ClothId) -> Result<Range<u32>, GpuError> {
-        let cloth = self.get(id)?;
-        Ok(cloth.placement.particle_begin
-            ..cloth.placement.particle_begin + cloth.placement.particle_count)
+    /// [`NoSuchCloth`].
+    pub fn particle_range(&self, id: ClothId) -> Result<Range<u32>, NoSuchCloth> {
+        self.cloths.get(id).map(|cloth| cloth.parts.particles.clone())
+    }
+
+    /// Index of a cloth's report in [`Engine::feedback_buffer`]. It stays until the cloth is removed.
+    ///
+    /// # Errors
+    /// [`NoSuchCloth`].
+    pub fn feedback_slot(&self, id: ClothId) -> Result<u32, NoSuchCloth> {
+        self.cloths.get(id).map(|cloth| cloth.placement.cloth)
     }
 
     /// Working memory of the kernel, with the impulses on bodies.
     pub(crate) fn scratch_buffer(&self) -> &wgpu::Buffer {
-        self.scratch.buffer()
+        self.scratch.buffer(0)
     }
 
-    /// Where the last recorded frame leaves the impulses on a cloth's bodies in the scratch buffer [vec4].
-    pub(crate) fn impulse_rows(&self, id: ClothId) -> Range<u32> {
-        self.get(id).map_or(0..0, |cloth| cloth.impulse_rows.clone())
+    /// Where the last recorded frame leaves the impulses on a cloth's bodies in the scratch buffer [vec4], and how many frames the
+    /// cloth was left out of.
+    pub(crate) fn last_frame(&self, id: ClothId) -> Result<(Range<u32>, u32), NoSuchCloth> {
+        self.cloths.get(id).map(|cloth| (cloth.impulse_rows.clone(), cloth.host.skipped_frames()))
     }
 
     /// Particles of all cloths together.
     pub fn particle_count(&self) -> u32 {
-        (self.current.len() / 16) as u32
+        self.particles.used()
     }
 
     /// The device that the engine works on.
@@ -293,7 +336,7 @@ impl Engine {
         current: &[[f32; 4]],
         previous: &[[f32; 4]],
     ) -> Result<(), GpuError> {
-        let placement = self.get(id)?.placement;
+        let placement = self.cloths.get(id)?.placement;
         let expected = placement.particle_count as usize;
         for len in [current.len(), previous.len()] {
             if len != expected {
@@ -305,9 +348,7 @@ impl Engine {
                 .into());
             }
         }
-        let offset = 16 * u64::from(placement.particle_begin);
-        self.queue.write_buffer(self.current.buffer(), offset, cast_slice(current));
-        self.queue.write_buffer(self.previous.buffer(), offset, cast_slice(previous));
+        self.write_particles(&placement, current, previous);
         Ok(())
     }
 }

@@ -69,6 +69,17 @@ impl ContactMemory {
         true
     }
 
+    /// Bytes of its vectors.
+    pub(crate) fn size(&self) -> usize {
+        let rows = [&self.positions, &self.motions, &self.sorted_positions].map(Vec::capacity);
+        let numbers = [&self.slots, &self.begins, &self.sorted, &self.counts, &self.buckets];
+        16 * rows.iter().sum::<usize>()
+            + 4 * numbers.map(Vec::capacity).iter().sum::<usize>()
+            + size_of::<Vec3>() * (self.pushes.capacity() + 2 * self.bounds.capacity())
+            + self.is_met.capacity()
+            + self.is_held.capacity()
+    }
+
     /// Whether row i belongs to a cloth that meets another.
     pub(super) fn is_row_met(&self, i: usize) -> bool {
         self.is_met[self.slots[i] as usize]

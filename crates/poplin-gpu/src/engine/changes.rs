@@ -1,0 +1,146 @@
+//! What adding, removing and replacing leaves to be recorded before the next commands that use the buffers.
+//!
+//! Frames that are recorded already go on with what they were recorded with: nothing is written around them through the queue.
+
+use super::{Engine, FEEDBACK_BYTES};
+use poplin_layout::ClothPlacement;
+use wgpu::util::DeviceExt;
+
+/// Bytes of one upload buffer, unless a single write is longer.
+const CHUNK_BYTES: usize = 64 << 20;
+
+/// A buffer that changes are written to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Target {
+    Current,
+    Previous,
+    Fabrics,
+    Feedback,
+}
+
+/// A change, in the order of the calls.
+enum Change {
+    /// Some bytes of a chunk to a buffer.
+    Write { target: Target, chunk: usize, source: u64, destination: u64, len: u64 },
+    /// Particles and report of a cloth to others.
+    Duplicate { source: ClothPlacement, copies: Vec<ClothPlacement> },
+}
+
+/// Changes that are not recorded yet.
+#[derive(Default)]
+pub(super) struct Changes {
+    chunks: Vec<Vec<u8>>,
+    list: Vec<Change>,
+}
+
+impl Changes {
+    /// Writes `bytes` at `destination` \[bytes\].
+    pub(super) fn write(&mut self, target: Target, destination: u64, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        match self.chunks.last() {
+            Some(chunk) if chunk.len() + bytes.len() <= CHUNK_BYTES => {}
+            _ => self.chunks.push(Vec::new()),
+        }
+        let chunk = self.chunks.len() - 1;
+        let source = self.chunks[chunk].len() as u64;
+        self.chunks[chunk].extend_from_slice(bytes);
+        self.list.push(Change::Write {
+            target,
+            chunk,
+            source,
+            destination,
+            len: bytes.len() as u64,
+        });
+    }
+
+    /// Copies particles and report of a cloth to others.
+    pub(super) fn duplicate(&mut self, source: ClothPlacement, copies: Vec<ClothPlacement>) {
+        self.list.push(Change::Duplicate { source, copies });
+    }
+
+    /// Bytes that wait to be uploaded.
+    pub(super) fn size(&self) -> u64 {
+        self.chunks.iter().map(|chunk| chunk.capacity() as u64).sum()
+    }
+}
+
+impl Engine {
+    /// Records what adding, removing and replacing left to be done on the device: new particles and fabrics, the contents of
+    /// buffers that had to grow. [`Engine::encode_frame`] and [`Readback::encode`](crate::Readback::encode) begin with it; call it
+    /// only to draw or copy an added cloth before its first frame.
+    pub fn encode_changes(&mut self, encoder: &mut wgpu::CommandEncoder) {
+        let is_grown = [
+            self.particles.record_growth(encoder),
+            self.fabric_pool.record_growth(encoder),
+            self.input_pool.record_growth(encoder),
+            self.scratch.record_growth(encoder),
+            self.feedback.record_growth(encoder),
+        ];
+        if is_grown.contains(&true) {
+            self.slots.iter_mut().for_each(|slot| slot.bind_group = None);
+        }
+        let Changes { chunks, list } = std::mem::take(&mut self.changes);
+        let upload = |contents: &Vec<u8>| {
+            self.device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+                label: Some("poplin.changes"),
+                contents,
+                usage: wgpu::BufferUsages::COPY_SRC,
+            })
+        };
+        let uploads: Vec<_> = chunks.iter().map(upload).collect();
+        for change in list {
+            match change {
+                Change::Write { target, chunk, source, destination, len } => {
+                    let buffer = self.target(target);
+                    encoder.copy_buffer_to_buffer(
+                        &uploads[chunk],
+                        source,
+                        buffer,
+                        destination,
+                        len,
+                    );
+                }
+                Change::Duplicate { source, copies } => self.duplicate(encoder, &source, &copies),
+            }
+        }
+    }
+
+    fn target(&self, target: Target) -> &wgpu::Buffer {
+        match target {
+            Target::Current => self.particles.buffer(0),
+            Target::Previous => self.particles.buffer(1),
+            Target::Fabrics => self.fabric_pool.buffer(0),
+            Target::Feedback => self.feedback.buffer(0),
+        }
+    }
+
+    /// A buffer cannot be copied to itself: the copies go through another one.
+    fn duplicate(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        source: &ClothPlacement,
+        copies: &[ClothPlacement],
+    ) {
+        let bytes = 16 * u64::from(source.particle_count);
+        let between = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("poplin.duplicate"),
+            size: bytes.max(FEEDBACK_BYTES),
+            usage: wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        for target in [Target::Current, Target::Previous, Target::Feedback] {
+            let buffer = self.target(target);
+            let part = |placement: &ClothPlacement| match target {
+                Target::Feedback => (FEEDBACK_BYTES * u64::from(placement.cloth), FEEDBACK_BYTES),
+                _ => (16 * u64::from(placement.particle_begin), bytes),
+            };
+            let (begin, len) = part(source);
+            encoder.copy_buffer_to_buffer(buffer, begin, &between, 0, len);
+            for copy in copies {
+                encoder.copy_buffer_to_buffer(&between, 0, buffer, part(copy).0, len);
+            }
+        }
+    }
+}

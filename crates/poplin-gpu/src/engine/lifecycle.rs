@@ -1,0 +1,137 @@
+//! Cloths that are copied, reset and removed.
+
+use super::changes::Target;
+use super::{Engine, FEEDBACK_BYTES, GpuCloth};
+use crate::GpuError;
+use bytemuck::bytes_of;
+use poplin_host::{ClothId, ParticleMotion};
+use poplin_layout::{ClothPlacement, NO_OFFSET};
+
+impl Engine {
+    /// Adds copies of a cloth as it is once all frames recorded so far are simulated: particles, clock, counters, settings and
+    /// inputs. They share its fabric, and no particle passes through the CPU.
+    ///
+    /// # Errors
+    /// [`GpuError`] if there is no such cloth or no room for all copies; then nothing is added.
+    pub fn clone_cloth(&mut self, id: ClothId, count: usize) -> Result<Vec<ClothId>, GpuError> {
+        let source = self.cloths.get(id)?;
+        let (source_placement, fabric) = (source.placement, source.host.cloth().fabric.clone());
+        let scratch_len = source.parts.scratch.end - source.parts.scratch.start;
+        let mut copies = Vec::new();
+        for _ in 0..count {
+            match self.allocate(source_placement.particle_count, scratch_len) {
+                Ok(parts) => copies.push(parts),
+                Err(error) => {
+                    copies.into_iter().for_each(|parts| self.free_parts(parts));
+                    return Err(error);
+                }
+            }
+        }
+        let placements: Vec<_> =
+            copies.iter().map(|parts| parts.placement(source_placement.fabric)).collect();
+        let mut ids = Vec::with_capacity(count);
+        for (parts, placement) in copies.into_iter().zip(&placements) {
+            self.acquire_fabric(&fabric)?;
+            let source = self.cloths.get(id)?;
+            let cloth = GpuCloth {
+                host: source.host.copy(),
+                placement: *placement,
+                parts,
+                impulse_rows: 0..0,
+                loop_trips: source.loop_trips.clone(),
+                ..*source
+            };
+            ids.push(self.insert(cloth));
+        }
+        if count > 0 {
+            self.changes.duplicate(source_placement, placements);
+        }
+        Ok(ids)
+    }
+
+    /// Removes a cloth. Only commands recorded later use its part of the buffers again, so frames recorded before keep working;
+    /// a frame that was begun and not yet recorded ([`Engine::begin_frame`]) is dropped.
+    ///
+    /// # Errors
+    /// [`GpuError::NoSuchCloth`].
+    pub fn remove(&mut self, id: ClothId) -> Result<(), GpuError> {
+        let index = self.cloths.index(id)?;
+        let cloth = self.cloths.remove(id)?;
+        self.leave_bucket(index);
+        self.drop_begun_frame();
+        self.drop_copies(&cloth.placement);
+        self.free_parts(cloth.parts);
+        if let Some((_, range)) = self.fabrics.release(&cloth.host.cloth().fabric) {
+            self.fabric_pool.free(range);
+        }
+        Ok(())
+    }
+
+    /// Removes all cloths; the buffers keep their size.
+    pub fn clear(&mut self) {
+        self.cloths.clear();
+        self.buckets.clear();
+        self.drop_begun_frame();
+        self.copies.clear();
+        self.fabrics.clear();
+        self.particles.clear();
+        self.fabric_pool.clear();
+        self.input_pool.clear();
+        self.scratch.clear();
+        self.feedback.clear();
+        self.changes = super::changes::Changes::default();
+    }
+
+    /// Puts a cloth back to how it was added, from the next recorded frame on: particles, velocities, pose, clock and counters.
+    /// Settings, phases, inputs and colliders stay as they were set last.
+    ///
+    /// # Errors
+    /// [`GpuError::NoSuchCloth`].
+    pub fn reset(&mut self, id: ClothId) -> Result<(), GpuError> {
+        let cloth = self.cloths.get_mut(id)?;
+        cloth.host.reset();
+        cloth.impulse_rows = 0..0;
+        let placement = cloth.placement;
+        let (current, previous) =
+            (cloth.host.initial_current().to_vec(), cloth.host.initial_previous());
+        self.drop_copies(&placement);
+        self.write_particles(&placement, &current, &previous);
+        self.write_feedback(&placement);
+        Ok(())
+    }
+
+    /// Puts all particles of a cloth somewhere, from the next recorded frame on; see [`poplin_host::Engine::set_particles`].
+    ///
+    /// # Errors
+    /// [`GpuError`] if there is no such cloth, or a length or number is out of range; then nothing changes.
+    pub fn set_particles(
+        &mut self,
+        id: ClothId,
+        particles: &[[f32; 4]],
+        motion: ParticleMotion<'_>,
+    ) -> Result<(), GpuError> {
+        let cloth = self.cloths.get_mut(id)?;
+        let previous = cloth.host.set_particles(particles, motion)?;
+        let placement = cloth.placement;
+        self.drop_copies(&placement);
+        self.write_particles(&placement, particles, &previous);
+        // A frozen cloth goes on: `fault_count` and `fault_particle` come first in a report.
+        let offset = FEEDBACK_BYTES * u64::from(placement.cloth);
+        self.changes.write(Target::Feedback, offset, bytes_of(&[0, NO_OFFSET]));
+        Ok(())
+    }
+
+    /// Forgets writes to particles that were taken over for a frame that is not recorded.
+    fn drop_copies(&mut self, placement: &ClothPlacement) {
+        let begin = 16 * u64::from(placement.particle_begin);
+        let particles = begin..begin + 16 * u64::from(placement.particle_count);
+        self.copies.retain(|copy| !(copy.to_particles && particles.contains(&copy.destination)));
+    }
+
+    /// Cloths of a begun frame may be gone: nothing of it is recorded any more.
+    fn drop_begun_frame(&mut self) {
+        self.arrays.clear();
+        self.active.clear();
+        self.contacts.frame.clear();
+    }
+}

@@ -1,0 +1,80 @@
+//! Buffers that many cloths share, in ranges.
+
+use std::ops::Range;
+
+use poplin_host::Ranges;
+
+use crate::GpuError;
+use crate::growable::GrowableBuffer;
+
+/// `COUNT` buffers of the same length whose elements are given out in ranges and used again.
+pub(crate) struct Pool<const COUNT: usize> {
+    buffers: [GrowableBuffer; COUNT],
+    ranges: Ranges,
+    element_bytes: u64,
+}
+
+impl<const COUNT: usize> Pool<COUNT> {
+    pub(crate) fn new(
+        device: &wgpu::Device,
+        names: [&'static str; COUNT],
+        usage: wgpu::BufferUsages,
+        element_bytes: u64,
+    ) -> Self {
+        let limit = GrowableBuffer::limit(device) / element_bytes;
+        Self {
+            buffers: names.map(|name| GrowableBuffer::new(device, name, usage)),
+            ranges: Ranges::new(u32::try_from(limit).unwrap_or(u32::MAX)),
+            element_bytes,
+        }
+    }
+
+    pub(crate) fn buffers(&self) -> &[GrowableBuffer; COUNT] {
+        &self.buffers
+    }
+
+    pub(crate) fn buffer(&self, index: usize) -> &wgpu::Buffer {
+        self.buffers[index].buffer()
+    }
+
+    /// A range of elements; the buffers grow if there is no gap for it.
+    pub(crate) fn allocate(
+        &mut self,
+        device: &wgpu::Device,
+        len: u32,
+    ) -> Result<Range<u32>, GpuError> {
+        let bytes = self.element_bytes;
+        let range = self.ranges.allocate(len).map_err(|full| GpuError::TooLarge {
+            buffer: self.buffers[0].name(),
+            bytes: full.needed.saturating_mul(bytes),
+            limit: u64::from(full.limit) * bytes,
+        })?;
+        let end = u64::from(self.ranges.end()) * bytes;
+        self.buffers.iter_mut().for_each(|buffer| buffer.grow_keeping(device, end));
+        Ok(range)
+    }
+
+    /// Takes a range back. Only commands recorded from now on may use it again.
+    pub(crate) fn free(&mut self, range: Range<u32>) {
+        self.ranges.free(range);
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.ranges.clear();
+    }
+
+    /// Elements in use.
+    pub(crate) fn used(&self) -> u32 {
+        self.ranges.used()
+    }
+
+    /// Bytes on the device.
+    pub(crate) fn size(&self) -> u64 {
+        self.buffers.iter().map(GrowableBuffer::size).sum()
+    }
+
+    /// Records the copies of buffers that were replaced; true if there were any.
+    pub(crate) fn record_growth(&mut self, encoder: &mut wgpu::CommandEncoder) -> bool {
+        self.buffers.iter_mut().fold(false, |any, buffer| buffer.record_growth(encoder) | any)
+    }
+}

@@ -1,0 +1,175 @@
+//! Cloths under generational handles, in the order of adding.
+
+use std::fmt;
+
+use slotmap::{DefaultKey, Key, SlotMap};
+use thiserror::Error;
+
+/// Handle of a cloth in its engine. The handle of a removed cloth never stands for another cloth of that engine: every use of it
+/// is [`NoSuchCloth`]. Handles of different engines are not told apart.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ClothId(DefaultKey);
+
+impl fmt::Display for ClothId {
+    /// Slot and generation, such as `3v1`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.0.data())
+    }
+}
+
+impl fmt::Debug for ClothId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ClothId({self})")
+    }
+}
+
+/// The cloth was removed, or the handle belongs to another engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("no cloth {id}: it was removed or belongs to another engine")]
+pub struct NoSuchCloth {
+    /// The handle.
+    pub id: ClothId,
+}
+
+/// Values under [`ClothId`]s. They stand in the order of adding whatever was removed, so that results do not depend on which slot
+/// was free.
+#[derive(Debug, Clone)]
+pub struct Cloths<T> {
+    /// Index of each cloth.
+    slots: SlotMap<DefaultKey, usize>,
+    ids: Vec<ClothId>,
+    /// Boxed, so that closing a gap moves pointers only.
+    values: Vec<Box<T>>,
+}
+
+impl<T> Default for Cloths<T> {
+    fn default() -> Self {
+        Self { slots: SlotMap::new(), ids: Vec::new(), values: Vec::new() }
+    }
+}
+
+impl<T> Cloths<T> {
+    /// Number of cloths.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there is no cloth.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// The handles, in the order of adding.
+    pub fn ids(&self) -> &[ClothId] {
+        &self.ids
+    }
+
+    /// The values, in the order of adding.
+    pub fn values(&self) -> &[Box<T>] {
+        &self.values
+    }
+
+    /// The values, in the order of adding.
+    pub fn values_mut(&mut self) -> &mut [Box<T>] {
+        &mut self.values
+    }
+
+    /// Adds a value behind all others.
+    pub fn insert(&mut self, value: T) -> ClothId {
+        let id = ClothId(self.slots.insert(self.ids.len()));
+        self.ids.push(id);
+        self.values.push(Box::new(value));
+        id
+    }
+
+    /// Index of a cloth among the [`Cloths::values`]; falls when an earlier one is removed.
+    ///
+    /// # Errors
+    /// [`NoSuchCloth`].
+    pub fn index(&self, id: ClothId) -> Result<usize, NoSuchCloth> {
+        self.slots.get(id.0).copied().ok_or(NoSuchCloth { id })
+    }
+
+    /// A cloth's value.
+    ///
+    /// # Errors
+    /// [`NoSuchCloth`].
+    pub fn get(&self, id: ClothId) -> Result<&T, NoSuchCloth> {
+        self.index(id).map(|index| &*self.values[index])
+    }
+
+    /// A cloth's value.
+    ///
+    /// # Errors
+    /// [`NoSuchCloth`].
+    pub fn get_mut(&mut self, id: ClothId) -> Result<&mut T, NoSuchCloth> {
+        self.index(id).map(|index| &mut *self.values[index])
+    }
+
+    /// Takes a cloth out.
+    ///
+    /// # Errors
+    /// [`NoSuchCloth`].
+    pub fn remove(&mut self, id: ClothId) -> Result<T, NoSuchCloth> {
+        let index = self.slots.remove(id.0).ok_or(NoSuchCloth { id })?;
+        self.ids.remove(index);
+        for (index, id) in self.ids.iter().enumerate().skip(index) {
+            self.slots[id.0] = index;
+        }
+        Ok(*self.values.remove(index))
+    }
+
+    /// Takes all cloths out.
+    pub fn clear(&mut self) {
+        self.slots.clear();
+        self.ids.clear();
+        self.values.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stale_handle_never_stands_for_another_cloth() {
+        let mut cloths = Cloths::default();
+        let first = cloths.insert('a');
+        let mut stale = vec![first];
+        cloths.remove(first).unwrap();
+        for _ in 0..1000 {
+            let id = cloths.insert('b');
+            for &old in &stale {
+                assert_eq!(cloths.get(old), Err(NoSuchCloth { id: old }), "{old} for {id}");
+            }
+            assert_eq!(cloths.remove(id), Ok('b'));
+            stale.push(id);
+        }
+        assert_eq!(cloths.remove(first), Err(NoSuchCloth { id: first }));
+        let cleared = cloths.insert('c');
+        cloths.clear();
+        let id = cloths.insert('d');
+        assert!(cloths.get(cleared).is_err() && cloths.get(id) == Ok(&'d'));
+    }
+
+    #[test]
+    fn cloths_stay_in_the_order_of_adding_whichever_slot_they_take() {
+        let mut cloths = Cloths::default();
+        let [a, b, c] = ['a', 'b', 'c'].map(|value| cloths.insert(value));
+        cloths.remove(a).unwrap();
+        let d = cloths.insert('d');
+        assert_eq!(cloths.ids(), [b, c, d]);
+        assert_eq!(cloths.values().iter().map(|value| **value).collect::<String>(), "bcd");
+        assert_eq!([b, c, d].map(|id| cloths.index(id)), [Ok(0), Ok(1), Ok(2)]);
+    }
+
+    #[test]
+    fn the_error_names_the_handle() {
+        let mut cloths = Cloths::default();
+        let id = cloths.insert(());
+        cloths.remove(id).unwrap();
+        let message = cloths.get(id).unwrap_err().to_string();
+        assert_eq!(message, format!("no cloth {id}: it was removed or belongs to another engine"));
+        assert_eq!(format!("{id:?}"), "ClothId(1v1)");
+    }
+}

@@ -1,0 +1,380 @@
+//! A cloth in simulation, as its user sees it.
+
+use poplin_model::{
+    Cloth, ClothConfig, Colliders, ModelError, Parallelepiped, PhaseConfig, Pose, RigidBody,
+};
+
+use crate::colliders::HostColliders;
+use crate::self_collision::HostSelfCollision;
+use crate::{FrameMotion, InterpolatedArray};
+
+/// Settings, inputs and pose of a cloth in simulation. All changes act from the next frame on; one that really changes something
+/// wakes a sleeping cloth.
+#[derive(Debug, Clone)]
+pub struct LiveCloth {
+    pub(crate) cloth: Cloth,
+    pub(crate) motion: FrameMotion,
+    pub(crate) motion_spheres: InterpolatedArray,
+    pub(crate) separation_spheres: InterpolatedArray,
+    pub(crate) colliders: HostColliders,
+    pub(crate) self_collision: HostSelfCollision,
+    pub(crate) accelerations_changed: bool,
+    pub(crate) writes: Vec<(u32, [f32; 4])>,
+    last_write: (Vec<u32>, Vec<[f32; 4]>),
+    pub(crate) is_woken: bool,
+}
+
+impl LiveCloth {
+    /// Takes a cloth that is valid.
+    pub(crate) fn new(mut cloth: Cloth) -> Self {
+        let colliders = std::mem::take(&mut cloth.colliders);
+        Self {
+            motion: FrameMotion::new(cloth.pose),
+            motion_spheres: InterpolatedArray::default(),
+            separation_spheres: InterpolatedArray::default(),
+            colliders: HostColliders::new(&colliders),
+            self_collision: HostSelfCollision::new(&cloth),
+            accelerations_changed: !cloth.particle_accelerations.is_empty(),
+            writes: Vec::new(),
+            last_write: (Vec::new(), Vec::new()),
+            is_woken: false,
+            cloth,
+        }
+    }
+
+    /// Forgets writes of the coming frame, and wakes the cloth.
+    pub(crate) fn forget_writes(&mut self) {
+        self.writes.clear();
+        self.last_write.0.clear();
+        self.last_write.1.clear();
+        self.is_woken = true;
+    }
+
+    /// Checks new values of all particles.
+    pub(crate) fn check_particles(&self, particles: &[[f32; 4]]) -> Result<(), ModelError> {
+        let indices: Vec<u32> = (0..self.cloth.particle_count() as u32).collect();
+        self.cloth.validate_write(&indices, particles)
+    }
+
+    /// The cloth as it was added, with its present settings; its colliders are in [`LiveCloth::colliders`].
+    pub fn cloth(&self) -> &Cloth {
+        &self.cloth
+    }
+
+    /// Where the local frame stands after the last frame.
+    pub fn pose(&self) -> Pose {
+        self.motion.pose()
+    }
+
+    /// Where the local frame will stand after the next frame.
+    pub fn target_pose(&self) -> Pose {
+        self.motion.target()
+    }
+
+    /// Replaces the settings. To change the solver, first give phases that both solvers take ([`PhaseConfig::stiff`]).
+    ///
+    /// # Errors
+    /// [`ModelError`] if a field is out of range, or the solver does not read what the settings, phases or fabric say; the old
+    /// settings stay.
+    pub fn set_config(&mut self, config: ClothConfig) -> Result<(), ModelError> {
+        self.cloth.validate_config(&config)?;
+        self.is_woken |= config != self.cloth.config;
+        let distances = |config: &ClothConfig| {
+            (config.thickness, config.self_collision_distance, config.cloth_collision_distance)
+        };
+        let old = std::mem::replace(&mut self.cloth.config, config);
+        if distances(&old) != distances(&self.cloth.config) {
+            self.self_collision.update(&self.cloth);
+        }
+        Ok(())
+    }
+
+    /// Replaces the phases and their order.
+    ///
+    /// # Errors
+    /// [`ModelError`] if a phase does not exist or a field is out of range; the old phases stay.
+    pub fn set_phase_configs(&mut self, configs: &[PhaseConfig]) -> Result<(), ModelError> {
+        self.cloth.validate_phase_configs(configs)?;
+        self.is_woken |= configs != self.cloth.phase_configs;
+        self.cloth.phase_configs = configs.to_vec();
+        Ok(())
+    }
+
+    /// Replaces the particle accelerations [m/s^2], shape `[particle_count]`; empty switches them off.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the length differs from the particle count or a number is not finite; the old ones stay.
+    pub fn set_particle_accelerations(
+        &mut self,
+        accelerations: &[[f32; 3]],
+    ) -> Result<(), ModelError> {
+        self.check_length("particle_accelerations", accelerations.len())?;
+        let old = std::mem::replace(&mut self.cloth.particle_accelerations, accelerations.to_vec());
+        if let Err(error) = self.cloth.validate_accelerations() {
+            self.cloth.particle_accelerations = old;
+            return Err(error);
+        }
+        self.is_woken |= old != self.cloth.particle_accelerations;
+        self.accelerations_changed = true;
+        Ok(())
+    }
+
+    /// Sets a sphere (center \[m\], radius \[m\]) around each particle that it may not leave, shape `[particle_count]`; empty
+    /// switches them off. The first array acts at once, later ones are reached over the next frame. A radius of 0 or less
+    /// holds the particle at the center.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the length differs from the particle count or a number is not finite; the old ones stay.
+    pub fn set_motion_spheres(&mut self, spheres: &[[f32; 4]]) -> Result<(), ModelError> {
+        self.check_spheres("motion_spheres", spheres)?;
+        self.is_woken |= self.motion_spheres.set(spheres);
+        Ok(())
+    }
+
+    /// Sets a sphere (center \[m\], radius \[m\]) for each particle that it may not enter, shape `[particle_count]`; empty
+    /// switches them off. The first array acts at once, later ones are reached over the next frame.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the length differs from the particle count or a number is not finite; the old ones stay.
+    pub fn set_separation_spheres(&mut self, spheres: &[[f32; 4]]) -> Result<(), ModelError> {
+        self.check_spheres("separation_spheres", spheres)?;
+        self.is_woken |= self.separation_spheres.set(spheres);
+        Ok(())
+    }
+
+    /// Replaces the positions at rest \[m\] by which self collision spares neighbours, shape `[particle_count]`; empty: the
+    /// particles as the cloth was added.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the length differs from the particle count or a number is not finite; the old ones stay.
+    pub fn set_rest_positions(&mut self, positions: &[[f32; 3]]) -> Result<(), ModelError> {
+        self.check_length("rest_positions", positions.len())?;
+        poplin_model::check_finite("rest_positions", positions)?;
+        self.is_woken |= positions != self.cloth.rest_positions;
+        self.cloth.rest_positions = positions.to_vec();
+        self.self_collision.update(&self.cloth);
+        Ok(())
+    }
+
+    /// Restricts self collision to some particles, each named once; empty: all.
+    ///
+    /// # Errors
+    /// [`ModelError`] if an index is out of range or repeated; the old ones stay.
+    pub fn set_self_collision_indices(&mut self, indices: &[u32]) -> Result<(), ModelError> {
+        self.cloth.validate_self_collision_indices(indices)?;
+        self.is_woken |= indices != self.cloth.self_collision_indices;
+        self.cloth.self_collision_indices = indices.to_vec();
+        self.self_collision.update(&self.cloth);
+        Ok(())
+    }
+
+    /// What the cloth collides with, as last set.
+    pub fn colliders(&self) -> &Colliders {
+        self.colliders.colliders()
+    }
+
+    /// Replaces everything that the cloth collides with. Arrays of unchanged length are reached over the next frame, others
+    /// act at once.
+    ///
+    /// # Errors
+    /// [`ModelError`] if a number or index is out of range; the old colliders stay.
+    pub fn set_colliders(&mut self, colliders: &Colliders) -> Result<(), ModelError> {
+        colliders.validate()?;
+        self.is_woken |= self.colliders.replace(colliders);
+        Ok(())
+    }
+
+    /// Replaces the spheres; as many as before are reached over the next frame, another number acts at once.
+    ///
+    /// # Errors
+    /// [`ModelError`] if a number is out of range or a capsule or body would miss its sphere; the old spheres stay.
+    pub fn set_spheres(&mut self, spheres: &[[f32; 4]]) -> Result<(), ModelError> {
+        self.colliders.check(|copy| copy.spheres = spheres.to_vec())?;
+        self.is_woken |= self.colliders.set_spheres(spheres);
+        Ok(())
+    }
+
+    /// Replaces the spheres by where they are at the start and at the end of the next frame.
+    ///
+    /// # Errors
+    /// [`ModelError`] as [`LiveCloth::set_spheres`], or if the lengths differ; the old spheres stay.
+    pub fn set_spheres_start_target(
+        &mut self,
+        start: &[[f32; 4]],
+        target: &[[f32; 4]],
+    ) -> Result<(), ModelError> {
+        if start.len() != target.len() {
+            return Err(ModelError::Length {
+                what: "target spheres",
+                len: target.len(),
+                expected: start.len(),
+            });
+        }
+        for spheres in [start, target] {
+            self.colliders.check(|copy| copy.spheres = spheres.to_vec())?;
+        }
+        self.is_woken |= self.colliders.set_spheres_start_target(start, target);
+        Ok(())
+    }
+
+    /// Replaces the capsules, pairs of spheres. Acts at once.
+    ///
+    /// # Errors
+    /// [`ModelError`] if an index is out of range; the old capsules stay.
+    pub fn set_capsules(&mut self, capsules: &[[u32; 2]]) -> Result<(), ModelError> {
+        self.colliders.check(|copy| copy.capsules = capsules.to_vec())?;
+        self.is_woken |= self.colliders.set_capsules(capsules);
+        Ok(())
+    }
+
+    /// Replaces the planes; as many as before are reached over the next frame, another number acts at once.
+    ///
+    /// # Errors
+    /// [`ModelError`] if a number is out of range or a convex would miss its plane; the old planes stay.
+    pub fn set_planes(&mut self, planes: &[[f32; 4]]) -> Result<(), ModelError> {
+        self.colliders.check(|copy| copy.planes = planes.to_vec())?;
+        self.is_woken |= self.colliders.set_planes(planes);
+        Ok(())
+    }
+
+    /// Replaces the convexes, lists of planes. Acts at once.
+    ///
+    /// # Errors
+    /// [`ModelError`] if an index is out of range or a list is empty; the old convexes stay.
+    pub fn set_convexes(&mut self, convexes: &[Vec<u32>]) -> Result<(), ModelError> {
+        self.colliders.check(|copy| copy.convexes = convexes.to_vec())?;
+        self.is_woken |= self.colliders.set_convexes(convexes);
+        Ok(())
+    }
+
+    /// Replaces the boxes; as many as before are reached over the next frame, another number acts at once.
+    ///
+    /// # Errors
+    /// [`ModelError`] if a number is not finite or a body would miss its box; the old boxes stay.
+    pub fn set_boxes(&mut self, boxes: &[Parallelepiped]) -> Result<(), ModelError> {
+        self.colliders.check(|copy| copy.boxes = boxes.to_vec())?;
+        self.is_woken |= self.colliders.set_boxes(boxes);
+        Ok(())
+    }
+
+    /// Replaces the triangle mesh. New triangles are sorted into a tree, the same triangles keep theirs. As many vertices as
+    /// before are reached over the next frame.
+    ///
+    /// # Errors
+    /// [`ModelError`] if a number or index is out of range; the old mesh stays.
+    pub fn set_mesh(
+        &mut self,
+        vertices: &[[f32; 3]],
+        triangles: &[[u32; 3]],
+    ) -> Result<(), ModelError> {
+        let (mesh_vertices, mesh_triangles) = (vertices.to_vec(), triangles.to_vec());
+        Colliders { mesh_vertices, mesh_triangles, ..Colliders::default() }.validate_mesh()?;
+        self.is_woken |= self.colliders.set_mesh(vertices, triangles);
+        Ok(())
+    }
+
+    /// Moves the vertices of the triangle mesh: they are reached over the next frame.
+    ///
+    /// # Errors
+    /// [`ModelError`] if a number is not finite or the mesh has another number of vertices; the old ones stay.
+    pub fn set_mesh_vertices(&mut self, vertices: &[[f32; 3]]) -> Result<(), ModelError> {
+        let expected = self.colliders.colliders().mesh_vertices.len();
+        if vertices.len() != expected {
+            return Err(ModelError::Length {
+                what: "mesh_vertices",
+                len: vertices.len(),
+                expected,
+            });
+        }
+        poplin_model::check_finite("mesh_vertices", vertices)?;
+        self.is_woken |= self.colliders.set_mesh_vertices(vertices);
+        Ok(())
+    }
+
+    /// Replaces the rigid bodies: which shapes they have, their masses and how they move in the next frame.
+    ///
+    /// # Errors
+    /// [`ModelError`] if a number or index is out of range or a shape belongs to two bodies; the old bodies stay.
+    pub fn set_bodies(&mut self, bodies: &[RigidBody]) -> Result<(), ModelError> {
+        self.colliders.check(|copy| copy.bodies = bodies.to_vec())?;
+        self.is_woken |= self.colliders.set_bodies(bodies);
+        Ok(())
+    }
+
+    /// Writes position \[m\] and working inverse mass [1/kg] of some particles, as an animated pin does. A pinned particle's
+    /// inverse mass must stay 0. The same write as the last one does not wake the cloth.
+    ///
+    /// # Errors
+    /// [`ModelError`] if an index or number is out of range, or a pinned particle is given mass; nothing is written.
+    pub fn write_particles(
+        &mut self,
+        indices: &[u32],
+        particles: &[[f32; 4]],
+    ) -> Result<(), ModelError> {
+        self.cloth.validate_write(indices, particles)?;
+        // A pin that is held by writing the same place every frame must not keep the cloth awake.
+        let is_repeated = self.last_write.0 == indices && self.last_write.1 == particles;
+        if !is_repeated && !indices.is_empty() {
+            self.is_woken = true;
+            self.last_write.0.clear();
+            self.last_write.0.extend_from_slice(indices);
+            self.last_write.1.clear();
+            self.last_write.1.extend_from_slice(particles);
+        }
+        self.writes.extend(indices.iter().copied().zip(particles.iter().copied()));
+        Ok(())
+    }
+
+    /// Moves the local frame to `pose` over the next frame; the cloth feels it as its inertia settings say.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the pose is not valid; the old target stays.
+    pub fn set_pose(&mut self, pose: Pose) -> Result<(), ModelError> {
+        self.motion.set_target(pose)
+    }
+
+    /// Shifts the local frame without any effect on the cloth \[m\].
+    ///
+    /// # Errors
+    /// [`ModelError`] if the result is not finite.
+    pub fn teleport(&mut self, delta: [f32; 3]) -> Result<(), ModelError> {
+        self.motion.teleport(delta)
+    }
+
+    /// Puts the local frame at `pose` without any effect on the cloth.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the pose is not valid.
+    pub fn teleport_to(&mut self, pose: Pose) -> Result<(), ModelError> {
+        self.motion.teleport_to(pose)
+    }
+
+    /// Keeps the local frame's last velocities for the next frame, whatever the poses say.
+    pub fn ignore_velocity_discontinuity(&mut self) {
+        self.motion.ignore_velocity_discontinuity();
+    }
+
+    /// Lets the local frame arrive at its target at once and forget all velocity.
+    pub fn clear_inertia(&mut self) {
+        self.motion.clear_inertia();
+    }
+
+    /// Wakes the cloth if it sleeps.
+    pub fn wake(&mut self) {
+        self.is_woken = true;
+    }
+
+    fn check_length(&self, what: &'static str, len: usize) -> Result<(), ModelError> {
+        let expected = self.cloth.particle_count();
+        if len == expected || len == 0 {
+            Ok(())
+        } else {
+            Err(ModelError::Length { what, len, expected })
+        }
+    }
+
+    fn check_spheres(&self, what: &'static str, spheres: &[[f32; 4]]) -> Result<(), ModelError> {
+        self.check_length(what, spheres.len())?;
+        poplin_model::check_finite(what, spheres)
+    }
+}

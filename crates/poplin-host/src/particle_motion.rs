@@ -1,0 +1,47 @@
+//! How fast particles move that are put somewhere.
+
+use poplin_model::{ModelError, check_finite};
+
+/// How the particles move that [`Engine::set_particles`](crate::Engine::set_particles) puts somewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum ParticleMotion<'a> {
+    /// At rest in the local space.
+    #[default]
+    Rest,
+    /// With these velocities, local axes [m/s], shape `[particle_count]`.
+    Velocities(&'a [[f32; 3]]),
+    /// From where they were one iteration ago \[m\], shape `[particle_count]`, as in [`Cloth`](poplin_model::Cloth).
+    PreviousPositions(&'a [[f32; 3]]),
+}
+
+impl ParticleMotion<'_> {
+    /// Positions one iteration of `step` seconds ago, with the user's inverse masses.
+    pub(crate) fn previous(
+        self,
+        particles: &[[f32; 4]],
+        masses: impl Iterator<Item = f32>,
+        step: f32,
+    ) -> Result<Vec<[f32; 4]>, ModelError> {
+        let (what, values) = match self {
+            Self::Rest => ("velocities", &[][..]),
+            Self::Velocities(values) => ("velocities", values),
+            Self::PreviousPositions(values) => ("previous positions", values),
+        };
+        let expected = if self == Self::Rest { 0 } else { particles.len() };
+        if values.len() != expected {
+            return Err(ModelError::Length { what, len: values.len(), expected });
+        }
+        check_finite(what, values)?;
+        let before = |(index, &[x, y, z, _]): (usize, &[f32; 4])| match self {
+            Self::Rest => [x, y, z],
+            Self::Velocities(velocities) => {
+                let v = velocities[index];
+                [x - v[0] * step, y - v[1] * step, z - v[2] * step]
+            }
+            Self::PreviousPositions(positions) => positions[index],
+        };
+        let positions: Vec<_> = particles.iter().enumerate().map(before).collect();
+        check_finite(what, &positions)?;
+        Ok(positions.iter().zip(masses).map(|(&[x, y, z], mass)| [x, y, z, mass]).collect())
+    }
+}

@@ -1,0 +1,157 @@
+//! The state of cloths at one moment.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use poplin_layout::Feedback;
+use poplin_model::BodyImpulse;
+
+use crate::{ClothId, NoSuchCloth};
+
+/// Particles and counters of cloths, read from an engine at one moment. It keeps what it was read with: a cloth that was removed
+/// later is still there, one that was added later is not.
+#[derive(Debug, Clone, Default)]
+pub struct State {
+    current: Vec<[f32; 4]>,
+    previous: Vec<[f32; 4]>,
+    ids: Vec<ClothId>,
+    parts: HashMap<ClothId, Part>,
+}
+
+#[derive(Debug, Clone)]
+struct Part {
+    particles: Range<usize>,
+    feedback: Feedback,
+    skipped_frames: u32,
+    body_impulses: Vec<BodyImpulse>,
+}
+
+/// What a [`State`] has of one cloth besides its particles; engines build states from it.
+#[derive(Debug, Clone)]
+pub struct StatePart {
+    /// The cloth.
+    pub id: ClothId,
+    /// Number of its particles.
+    pub particle_count: usize,
+    /// Faults and counters as the kernel reported them.
+    pub feedback: Feedback,
+    /// Frames in which the cloth was not dispatched because it slept.
+    pub skipped_frames: u32,
+    /// What the last frame did to its rigid bodies.
+    pub body_impulses: Vec<BodyImpulse>,
+}
+
+/// One cloth of a [`State`].
+#[derive(Debug, Clone, Copy)]
+pub struct ClothState<'a> {
+    /// Position \[m\] and working inverse mass [1/kg] of every particle.
+    pub current: &'a [[f32; 4]],
+    /// Position one iteration ago \[m\] and the user's inverse mass [1/kg] of every particle.
+    pub previous: &'a [[f32; 4]],
+    /// Faults and counters as the kernel reported them.
+    pub feedback: &'a Feedback,
+    /// Frames that the cloth slept through since it was added or reset.
+    pub slept_frames: u32,
+    /// What the last frame did to the rigid bodies that the cloth pushes, in their order.
+    pub body_impulses: &'a [BodyImpulse],
+}
+
+impl State {
+    /// A state of the particles of all `parts`, one after another.
+    ///
+    /// # Panics
+    /// If the particles are fewer than the parts say.
+    pub fn new(
+        current: Vec<[f32; 4]>,
+        previous: Vec<[f32; 4]>,
+        parts: impl IntoIterator<Item = StatePart>,
+    ) -> Self {
+        let mut state = Self { current, previous, ..Self::default() };
+        let mut begin = 0;
+        for StatePart { id, particle_count, feedback, skipped_frames, body_impulses } in parts {
+            let particles = begin..begin + particle_count;
+            begin = particles.end;
+            state.ids.push(id);
+            state.parts.insert(id, Part { particles, feedback, skipped_frames, body_impulses });
+        }
+        assert!(begin <= state.current.len() && begin <= state.previous.len());
+        state
+    }
+
+    /// Number of cloths.
+    pub fn cloth_count(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// The cloths, in the order of adding.
+    pub fn ids(&self) -> &[ClothId] {
+        &self.ids
+    }
+
+    /// Everything about one cloth. The shorter methods below return nothing, or zeros, for a cloth that is not in the state.
+    ///
+    /// # Errors
+    /// [`NoSuchCloth`] if the cloth was not there when the state was read.
+    pub fn cloth(&self, id: ClothId) -> Result<ClothState<'_>, NoSuchCloth> {
+        let part = self.parts.get(&id).ok_or(NoSuchCloth { id })?;
+        Ok(ClothState {
+            current: &self.current[part.particles.clone()],
+            previous: &self.previous[part.particles.clone()],
+            feedback: &part.feedback,
+            slept_frames: part.feedback.sleep_frame_count + part.skipped_frames,
+            body_impulses: &part.body_impulses,
+        })
+    }
+
+    /// Position \[m\] and working inverse mass [1/kg] of every particle.
+    pub fn current(&self, id: ClothId) -> &[[f32; 4]] {
+        self.cloth(id).map_or(&[], |cloth| cloth.current)
+    }
+
+    /// Position one iteration ago \[m\] and the user's inverse mass [1/kg] of every particle.
+    pub fn previous(&self, id: ClothId) -> &[[f32; 4]] {
+        self.cloth(id).map_or(&[], |cloth| cloth.previous)
+    }
+
+    /// Positions \[m\] of every particle.
+    pub fn positions(&self, id: ClothId) -> impl ExactSizeIterator<Item = [f32; 3]> + '_ {
+        self.current(id).iter().map(|&[x, y, z, _]| [x, y, z])
+    }
+
+    /// Faults and counters as the kernel reported them.
+    pub fn feedback(&self, id: ClothId) -> Feedback {
+        self.cloth(id).map_or_else(|_| Feedback::default(), |cloth| *cloth.feedback)
+    }
+
+    /// Particles that would have become NaN, infinite or too far away; above 0 the cloth is frozen at its last sane state.
+    pub fn fault_count(&self, id: ClothId) -> u32 {
+        self.feedback(id).fault_count
+    }
+
+    /// The lowest such particle.
+    pub fn fault_particle(&self, id: ClothId) -> Option<u32> {
+        let feedback = self.feedback(id);
+        (feedback.fault_count > 0).then_some(feedback.fault_particle)
+    }
+
+    /// Iterations run since the cloth was added or reset.
+    pub fn iteration_total(&self, id: ClothId) -> u32 {
+        self.feedback(id).iteration_total
+    }
+
+    /// Tests for rest passed in a row; the cloth sleeps from `sleep_after_count` on.
+    pub fn sleep_pass_count(&self, id: ClothId) -> u32 {
+        self.feedback(id).sleep_pass_count
+    }
+
+    /// Frames that the cloth slept through since it was added or reset.
+    pub fn slept_frames(&self, id: ClothId) -> u32 {
+        self.cloth(id).map_or(0, |cloth| cloth.slept_frames)
+    }
+
+    /// What the last frame did to the rigid bodies that the cloth pushes, in their order; empty if there are none or the cloth
+    /// was not simulated, because it sleeps or is frozen or the frame took no time.
+    pub fn body_impulses(&self, id: ClothId) -> &[BodyImpulse] {
+        self.cloth(id).map_or(&[], |cloth| cloth.body_impulses)
+    }
+}

@@ -1,0 +1,61 @@
+//! A state on its way from either backend.
+
+use poplin_host::{Reading as _, State};
+
+use crate::Error;
+
+/// A state that [`Simulation::begin_read`](crate::Simulation::begin_read) asked for.
+#[derive(Debug)]
+pub struct Reading(AnyReading);
+
+#[derive(Debug)]
+enum AnyReading {
+    #[cfg(feature = "cpu")]
+    Cpu(poplin_host::Ready),
+    #[cfg(feature = "gpu")]
+    Gpu(poplin_gpu::Reading),
+}
+
+#[cfg(feature = "cpu")]
+impl From<poplin_host::Ready> for Reading {
+    fn from(reading: poplin_host::Ready) -> Self {
+        Self(AnyReading::Cpu(reading))
+    }
+}
+
+#[cfg(feature = "gpu")]
+impl From<poplin_gpu::Reading> for Reading {
+    fn from(reading: poplin_gpu::Reading) -> Self {
+        Self(AnyReading::Gpu(reading))
+    }
+}
+
+impl Reading {
+    /// The state if it has arrived, and only once; never blocks. The CPU backend has it at once.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] if the GPU failed.
+    pub fn poll(&mut self) -> Result<Option<State>, Error> {
+        match &mut self.0 {
+            #[cfg(feature = "cpu")]
+            AnyReading::Cpu(reading) => Ok(reading.poll()?),
+            #[cfg(feature = "gpu")]
+            AnyReading::Gpu(reading) => Ok(reading.poll()?),
+        }
+    }
+
+    /// Waits for the state without blocking a thread; call it instead of [`Reading::poll`], not after it. On native platforms
+    /// the GPU answers when its device is polled: at every step of the simulation and in
+    /// [`Simulation::wait`](crate::Simulation::wait).
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] if the GPU failed.
+    pub async fn receive(self) -> Result<State, Error> {
+        match self.0 {
+            #[cfg(feature = "cpu")]
+            AnyReading::Cpu(reading) => Ok(reading.receive().await?),
+            #[cfg(feature = "gpu")]
+            AnyReading::Gpu(reading) => Ok(reading.receive().await?),
+        }
+    }
+}
