@@ -2,7 +2,7 @@
 //!
 //! Position-based dynamics is of first order in the iteration step h, and how far it gets to the constraints depends on the
 //! number of iterations; every case states its discretisation and is run again with finer ones, where its error must fall.
-//! `cargo test --test physics -- --nocapture table` prints the table of the README.
+//! `cargo xtask tables` writes the table of the guide.
 
 use poplin_testkit::nth_cloth;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use poplin::model::{
 };
 use poplin::{Backend, Simulation, State};
 use poplin_testkit::adapter::headless;
+use poplin_testkit::generated::{assert_block, markdown_table};
 use poplin_testkit::scenes::hanging_sheet;
 
 /// Gravity [m/s^2].
@@ -454,7 +455,7 @@ type TakeNumber = fn(Flight) -> f64;
 fn flight_rows() -> Vec<Row> {
     let rows: [(&str, f64, TakeNumber); 3] = [
         ("free flight, fall of the center in 1 s [m]", G / 2.0, |flight| flight.fall),
-        ("free flight, way of the center across in 1 s [m]", 1.25f64.sqrt(), |flight| {
+        ("free flight, displacement of the center across in 1 s [m]", 1.25f64.sqrt(), |flight| {
             1.25f64.sqrt() + flight.drift
         }),
         ("free flight, angular momentum after 1 s over that at the start", 1.0, |flight| {
@@ -489,19 +490,18 @@ fn a_free_sheet_flies_on_its_parabola_and_keeps_its_spin() {
 
 #[test]
 fn table_of_all_rows() {
-    println!("| case | expected | CPU | GPU | error |");
-    println!("|---|---:|---:|---:|---:|");
-    for row in
-        [terminal_rows(), pendulum_rows(), catenary_rows(), semi_implicit_rows(), flight_rows()]
-            .concat()
-    {
-        let gpu = row.gpu.map_or("-".to_owned(), |gpu| format!("{gpu:.5}"));
-        println!(
-            "| {} | {:.5} | {:.5} | {gpu} | {:.2} % |",
-            row.case,
-            row.expected,
-            row.cpu,
-            100.0 * row.error()
-        );
-    }
+    let rows =
+        [terminal_rows(), pendulum_rows(), catenary_rows(), semi_implicit_rows(), flight_rows()];
+    let cells = rows.concat().into_iter().map(|row| {
+        // The tests above bound what both miss; here both must miss the same.
+        assert_row(&row, 0.05);
+        vec![
+            row.case.replace('[', "\\[").replace(']', "\\]"),
+            format!("{:.5}", row.expected),
+            format!("{:.5}", row.cpu),
+            format!("{:.2} %", 100.0 * row.error()),
+        ]
+    });
+    let table = markdown_table(&["case", "expected", "got", "error"], &cells.collect::<Vec<_>>());
+    assert_block("crates/poplin/guide/validation.md", "physics", &table);
 }

@@ -1,43 +1,15 @@
-//! Holds the README to the code: its generated tables, its two examples, the files it names.
+//! Holds README and guide to the code: their examples, scenes, commands, links and lists.
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use poplin::cook::{CookOptions, cook};
 use poplin::gpu::{Engine, EngineOptions, list_adapters, wgpu};
 use poplin::model::{Frame, Mesh};
-use poplin_host::TierLimits;
-use poplin_layout::{MemoryTier, Stage};
+use poplin_testkit::generated::{assert_block, root};
 
-/// What holds each stage in `f64`: functions in `crates/poplin-reference/src/oracle`, or why there is none.
-const ORACLES: &[(Stage, Result<&[&str], &str>)] = &[
-    (Stage::Integrate, Ok(&["integrate"])),
-    (Stage::Wind, Ok(&["air_impulse"])),
-    (Stage::Motion, Ok(&["keep_inside"])),
-    (Stage::Tether, Ok(&["constrain_to_anchors"])),
-    (Stage::GaussSeidel, Ok(&["project_distance"])),
-    (Stage::SemiImplicit, Ok(&["solve_chain"])),
-    (Stage::CyclicReduction, Ok(&["solve_chain"])),
-    (Stage::Bend, Ok(&["bend_angle", "bend_gradient", "solve_bend"])),
-    (Stage::Separation, Ok(&["keep_outside"])),
-    (Stage::SelfCollide, Ok(&["push_apart"])),
-    (Stage::CollideConvex, Ok(&["leave_convex", "coulomb"])),
-    (Stage::CollideBox, Ok(&["leave_parallelepiped"])),
-    (Stage::CollideTriangle, Ok(&["nearest_triangle"])),
-    (Stage::Mass, Err("none: it copies")),
-    (Stage::CollideShape, Ok(&["touch_shapes", "touch_round_cone", "weigh_pushed"])),
-    (Stage::CollideContinuous, Ok(&["sweep_sphere", "sweep_side"])),
-    (Stage::CollideBody, Err("momentum, in [bodies.rs](tests/bodies.rs)")),
-    (Stage::VirtualParticles, Err("that of the shapes, in [collision.rs](tests/collision.rs)")),
-    (Stage::Sleep, Err("none: it counts")),
-];
-
-/// Where the oracle stands.
-const ORACLE_FOLDER: &str = "crates/poplin-reference/src/oracle";
-
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-}
+/// Where the pages of the guide are.
+const GUIDE: &str = "crates/poplin/guide";
 
 fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
@@ -61,147 +33,23 @@ fn stems(folder: &str, extension: &str) -> Vec<String> {
         .collect()
 }
 
-/// What stands between `<!-- name begin -->` and `<!-- name end -->`, without blank lines around it.
-fn section<'a>(text: &'a str, name: &str) -> &'a str {
-    let (begin, end) = (format!("<!-- {name} begin -->"), format!("<!-- {name} end -->"));
-    let (_, rest) = text.split_once(&begin).unwrap_or_else(|| panic!("README.md has no `{begin}`"));
-    rest.split_once(&end).unwrap_or_else(|| panic!("README.md has no `{end}`")).0.trim()
-}
-
-/// The section must be this text; the message is what to paste there.
-#[track_caller]
-fn assert_section(name: &str, expected: &str) {
-    let text = read("README.md");
-    assert!(
-        section(&text, name) == expected.trim(),
-        "README.md between the `{name}` comments must be:\n\n{expected}\n"
-    );
-}
-
-/// A markdown link to a file, named by the file's name.
-fn link(path: &str) -> String {
-    format!("[`{}`]({path})", Path::new(path).file_name().unwrap().to_str().unwrap())
-}
-
-/// Names of the functions that a source text defines with this prefix.
-fn functions<'a>(text: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
-    text.lines().filter_map(move |line| line.strip_prefix(prefix)?.split('(').next())
-}
-
-/// Every oracle function with its file.
-fn oracle_functions() -> Vec<(String, String)> {
-    let files =
-        stems(ORACLE_FOLDER, ".rs").into_iter().map(|stem| format!("{ORACLE_FOLDER}/{stem}.rs"));
-    files
-        .flat_map(|file| {
-            functions(&read(&file), "pub fn ")
-                .map(|name| (name.to_owned(), file.clone()))
-                .collect::<Vec<_>>()
+/// README, contribution guide, change log and the pages of the guide: path and text.
+fn pages() -> Vec<(String, String)> {
+    let guide = stems(GUIDE, ".md").into_iter().map(|stem| format!("{GUIDE}/{stem}.md"));
+    let others = ["README.md", ".github/CONTRIBUTING.md", "crates/poplin/CHANGELOG.md"];
+    guide
+        .chain(others.map(str::to_owned))
+        .map(|path| {
+            let text = read(&path);
+            (path, text)
         })
         .collect()
 }
 
-fn stage_row(stage: Stage, oracle: &Result<&[&str], &str>) -> String {
-    let name = stage.name();
-    let (source, mirror) = (
-        format!("shaders/stage/{name}.wgsl"),
-        format!("crates/poplin-reference/src/stage/{name}.rs"),
-    );
-    let (source_text, mirror_text, kernel_text) =
-        (read(&source), read(&mirror), read("shaders/kernel/simulate_cloth.wgsl"));
-    assert!(
-        kernel_text.contains(&format!("#import stage/{name}\n")),
-        "the kernel does not import stage/{name}"
-    );
-    let is_called = |function: &&str| kernel_text.contains(&format!(" {function}("));
-    let called: Vec<_> = functions(&source_text, "fn ").filter(is_called).collect();
-    assert!(!called.is_empty(), "the kernel calls nothing of {source}");
-    for function in &called {
-        assert!(
-            functions(&mirror_text, "pub fn ").any(|known| known == *function),
-            "{mirror} does not mirror `{function}`"
-        );
-    }
-    let known = oracle_functions();
-    let oracle = oracle.map_or_else(str::to_owned, |names| {
-        let files = names.iter().map(|name| {
-            let found = known.iter().find(|(function, _)| function == name);
-            let (_, file) =
-                found.unwrap_or_else(|| panic!("no file in {ORACLE_FOLDER} has `pub fn {name}`"));
-            let tests = ["tests/oracle.rs", "tests/collision.rs", "tests/self_collision.rs"];
-            let is_called = tests.iter().any(|file| read(file).contains(&format!("{name}(")));
-            assert!(is_called, "none of {tests:?} calls `{name}`");
-            format!("[`{name}`]({file})")
-        });
-        files.collect::<Vec<_>>().join(", ")
-    });
-    format!(
-        "| {name} | {} | `{}` | {} | {oracle} |\n",
-        link(&source),
-        called.join("`, `"),
-        link(&mirror)
-    )
-}
-
-#[test]
-fn the_stage_table_is_generated() {
-    let mut table =
-        "| stage | source | called by the kernel | mirror | oracle |\n|---|---|---|---|---|\n"
-            .to_owned();
-    for stage in Stage::ALL {
-        let row = ORACLES.iter().find(|(known, _)| *known == stage);
-        let (_, oracle) =
-            row.unwrap_or_else(|| panic!("ORACLES in tests/readme.rs has no row for {stage:?}"));
-        table += &stage_row(stage, oracle);
-    }
-    assert_section("stages", &table);
-}
-
-#[test]
-fn every_stage_file_is_a_stage() {
-    let known = Stage::ALL.map(Stage::name);
-    let shaders = stems("shaders/stage", ".wgsl");
-    let mirrors = stems("crates/poplin-reference/src/stage", ".rs");
-    for stem in shaders.iter().chain(mirrors.iter().filter(|stem| *stem != "mod")) {
-        assert!(known.contains(&stem.as_str()), "the stage file `{stem}` is not in Stage::ALL");
-    }
-}
-
-#[test]
-fn every_oracle_is_in_the_table() {
-    let named: Vec<_> = ORACLES.iter().filter_map(|(_, oracle)| oracle.ok()).flatten().collect();
-    for (function, file) in oracle_functions() {
-        assert!(
-            named.iter().any(|name| **name == function),
-            "`{function}` of {file} is in no row of ORACLES in tests/readme.rs"
-        );
-    }
-}
-
-#[test]
-fn the_tier_table_is_generated() {
-    let sizes = [16_384, 32_768, 49_152];
-    let mut table =
-        "| tier | in workgroup memory | particles in 16 KiB | 32 KiB | 48 KiB |\n|---|---|---:|---:|---:|\n".to_owned();
-    for tier in MemoryTier::ALL {
-        let held = match tier {
-            MemoryTier::Resident => "current and previous",
-            MemoryTier::HalfResident => "current",
-            MemoryTier::Streamed => "nothing",
-        };
-        let capacity = |workgroup_bytes| {
-            TierLimits { workgroup_bytes, ..TierLimits::DEFAULT }.particles_in(tier)
-        };
-        let counts = sizes
-            .map(|bytes| capacity(bytes).map_or("any".to_owned(), |count| count.to_string()))
-            .join(" | ");
-        table += &format!(
-            "| {} | {held}: {} bytes a particle | {counts} |\n",
-            tier.name(),
-            tier.bytes_per_particle()
-        );
-    }
-    assert_section("tiers", &table);
+/// Code blocks of a page in this language.
+fn code_blocks<'a>(page: &'a str, language: &'a str) -> Vec<&'a str> {
+    let fence = format!("```{language}\n");
+    page.split(&fence).skip(1).filter_map(|rest| rest.split("```").next()).collect()
 }
 
 /// The lines between two marks, without the indentation of the first.
@@ -213,7 +61,16 @@ fn between(text: &str, begin: &str, end: &str) -> String {
 }
 
 #[test]
-fn the_library_example_is_the_doc_test_of_the_crate() {
+fn the_readme_is_a_page() {
+    let count = read("README.md").lines().count();
+    assert!(
+        count <= 150,
+        "README.md has {count} lines; what is longer than 150 belongs to the guide"
+    );
+}
+
+#[test]
+fn table_library_example() {
     let docs = read("crates/poplin/src/lib.rs").replace("//! ", "    ").replace("//!", "");
     let example = between(&docs, "```", "```");
     // `# ` hides a line of a doc test.
@@ -222,21 +79,57 @@ fn the_library_example_is_the_doc_test_of_the_crate() {
         .filter(|line| !line.starts_with("# "))
         .map(|line| format!("{line}\n"))
         .collect();
-    assert_section("library", &format!("```rust\n{shown}```"));
+    assert_block("README.md", "library", &format!("```rust\n{shown}```"));
 }
 
 #[test]
-fn the_scene_example_is_a_scene() {
-    let scene =
-        poplin_io::scene::Scene::parse(&between(&read("README.md"), "```toml", "```"), "README.md")
-            .unwrap();
-    scene.build_cloth(0).unwrap();
-}
-
-#[test]
-fn the_embedding_example_is_the_code_that_is_tested() {
+fn table_embedding_example() {
     let example = between(include_str!("readme.rs"), "// embedding begin", "// embedding end");
-    assert_section("embedding", &format!("```rust\n{example}```"));
+    assert_block("README.md", "embedding", &format!("```rust\n{example}```"));
+}
+
+#[test]
+fn the_scenes_are_scenes() {
+    let mut count = 0;
+    for (path, page) in pages() {
+        for text in code_blocks(&page, "toml") {
+            let scene = poplin_io::scene::Scene::parse(text, &path).unwrap();
+            scene.build_cloth(0).unwrap();
+            scene.build_colliders().unwrap();
+            count += 1;
+        }
+    }
+    assert!(count > 4, "only {count} scenes");
+}
+
+#[test]
+fn the_commands_for_cargo_name_what_there_is() {
+    let xtask = read("crates/xtask/src/main.rs");
+    let mut count = 0;
+    for (path, page) in pages() {
+        let lines = code_blocks(&page, "sh").into_iter().flat_map(str::lines);
+        for line in lines.filter(|line| line.starts_with("cargo ")) {
+            count += 1;
+            let words: Vec<_> = line.split_whitespace().take_while(|word| *word != "#").collect();
+            let after = |flag: &str| words.windows(2).find(|w| w[0] == flag).map(|w| w[1]);
+            let package = after("-p").map_or(String::new(), |name| format!("crates/{name}/"));
+            assert!(root().join(&package).exists(), "{path}: `{line}`: no {package}");
+            for (flag, folder) in
+                [("--test", "tests"), ("--bench", "benches"), ("--example", "examples")]
+            {
+                let Some(name) = after(flag) else { continue };
+                let stem = format!("{package}{folder}/{name}");
+                let files = [format!("{stem}.rs"), format!("{stem}/main.rs")];
+                let exists = files.iter().any(|file| root().join(file).exists());
+                assert!(exists, "{path}: `{line}`: no {stem}.rs");
+            }
+            if words[1] == "xtask" {
+                let task = format!("[\"{}\"", words[2]);
+                assert!(xtask.contains(&task), "{path}: `{line}`: xtask has no such task");
+            }
+        }
+    }
+    assert!(count > 8, "only {count} commands");
 }
 
 const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::R8Unorm;
@@ -379,34 +272,73 @@ fn the_embedding_example_draws_the_cloth() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-#[test]
-fn the_files_that_the_readme_links_to_exist() {
-    let text = read("README.md");
-    let targets: Vec<_> =
-        text.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();
-    let local: Vec<_> = targets
-        .iter()
-        .filter(|target| !target.starts_with("http") && !target.starts_with('#'))
-        .collect();
-    assert!(local.len() > 10, "only {} links to files", local.len());
-    for target in local {
-        assert!(root().join(target).exists(), "README.md links to {target}, which is not there");
-    }
+/// What a page links to: targets of inline links and of reference definitions.
+fn links(page: &str) -> Vec<&str> {
+    let inline = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    let defined = page
+        .lines()
+        .filter(|line| line.starts_with('['))
+        .filter_map(|line| line.split_once("]: ").map(|(_, target)| target.trim()));
+    inline.chain(defined).collect()
 }
 
 #[test]
-fn every_crate_and_test_file_is_in_the_readme() {
-    let text = read("README.md");
+fn the_files_that_the_pages_link_to_exist() {
+    let mut count = 0;
+    for (path, page) in pages() {
+        let folder = root().join(Path::new(&path).parent().unwrap());
+        for target in links(&page) {
+            if target.starts_with("http") || target.starts_with('#') {
+                continue;
+            }
+            count += 1;
+            assert!(folder.join(target).exists(), "{path} links to {target}, which is not there");
+        }
+    }
+    assert!(count > 30, "only {count} links to files");
+}
+
+#[test]
+fn the_paths_that_the_pages_name_exist() {
+    let mut count = 0;
+    for (path, page) in pages().into_iter().filter(|(path, _)| !path.ends_with("CHANGELOG.md")) {
+        for code in page.split('`').skip(1).step_by(2) {
+            let is_path = ["tests/", "crates/", "shaders/", "benches/", ".github/"]
+                .iter()
+                .any(|folder| code.starts_with(folder));
+            if !is_path || code.contains(['*', '<', ' ', '\n']) {
+                continue;
+            }
+            count += 1;
+            assert!(root().join(code).exists(), "{path} names `{code}`, which is not there");
+        }
+    }
+    assert!(count > 20, "only {count} paths");
+}
+
+#[test]
+fn every_page_is_a_module_of_the_guide() {
+    let modules = read("crates/poplin/src/guide.rs");
+    let pages = stems(GUIDE, ".md");
+    for stem in &pages {
+        let page = format!("page!({stem}, \"{stem}.md\"");
+        assert!(modules.contains(&page), "crates/poplin/src/guide.rs has no `{page}`");
+        let link = format!("({GUIDE}/{stem}.md)");
+        assert!(read("README.md").contains(&link), "README.md does not link to {stem}.md");
+    }
+    assert!(pages.len() > 10, "only {} pages", pages.len());
+}
+
+#[test]
+fn every_crate_and_test_file_is_in_the_guide() {
+    let (architecture, testing) =
+        (read(&format!("{GUIDE}/architecture.md")), read(&format!("{GUIDE}/testing.md")));
     for stem in stems("tests", ".rs") {
-        assert!(
-            text.contains(&format!("(tests/{stem}.rs)")),
-            "README.md does not say what tests/{stem}.rs holds"
-        );
+        let name = format!("`tests/{stem}.rs`");
+        assert!(testing.contains(&name), "testing.md does not say what {name} holds");
     }
     for name in entries("crates") {
-        assert!(
-            text.contains(&format!("| `{name}` |")),
-            "README.md has no row for the crate {name}"
-        );
+        let row = format!("| `{name}` |");
+        assert!(architecture.contains(&row), "architecture.md has no row for the crate {name}");
     }
 }

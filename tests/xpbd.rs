@@ -1,7 +1,7 @@
 //! XPBD against analytic results: what it does is given by compliances and rigidities, not by steps and meshes.
 //!
-//! All on the CPU backend; `mirror.rs` holds the GPU to the same bits. `cargo test --test xpbd -- --nocapture table` prints the
-//! rows of the README.
+//! All on the CPU backend; `mirror.rs` holds the GPU to the same bits. `cargo xtask tables` writes the rows of
+//! the guide.
 
 use poplin_testkit::nth_cloth;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use poplin::model::{
 };
 use poplin::{Backend, Simulation, State};
 use poplin_testkit::compare::same_bits;
+use poplin_testkit::generated::{assert_block, markdown_table};
 
 /// Gravity [m/s^2].
 const G: f64 = 9.81;
@@ -483,34 +484,25 @@ fn the_solver_of_a_cloth_can_change_between_frames() {
 
 #[test]
 fn table_of_all_rows() {
-    println!("| case | expected | CPU | error |");
-    println!("|---|---:|---:|---:|");
     let row = |case: String, expected: f64, got: f64| {
-        println!(
-            "| {case} | {expected:.5} | {got:.5} | {:.2} % |",
-            100.0 * (got / expected - 1.0).abs()
-        );
+        let error = 100.0 * (got / expected - 1.0).abs();
+        vec![case, format!("{expected:.5}"), format!("{got:.5}"), format!("{error:.2} %")]
     };
-    for (segments, frame_rate, substeps) in
-        [(32, 60.0, 5), (32, 60.0, 40), (16, 30.0, 10), (64, 240.0, 10)]
-    {
-        let case = format!(
-            "hanging strip, stretch, {segments} segments, {substeps} substeps of 1/{frame_rate} s [m]"
-        );
-        row(case, STRAIN / 2.0, elongation(segments, 1.0 / frame_rate, substeps));
-    }
-    for (load, segments, substeps, expected, drop) in cantilever_rows() {
-        row(
-            format!("cantilever, drop/L at G = {load}, {segments} segments, {substeps} substeps"),
-            expected,
-            drop,
-        );
-    }
-    // What rounding does: at 80 segments a step of gravity is two roundings of a place.
+    let strips = [(32, 60.0, 5), (32, 60.0, 40), (16, 30.0, 10), (64, 240.0, 10)];
+    let strips = strips.map(|(segments, frame_rate, substeps)| {
+        let steps = format!("{segments} segments, {substeps} substeps of 1/{frame_rate} s");
+        let got = elongation(segments, 1.0 / frame_rate, substeps);
+        row(format!("hanging strip, stretch, {steps} \\[m\\]"), STRAIN / 2.0, got)
+    });
+    let cantilever_row = |(load, segments, substeps, expected, drop): (f64, u32, u32, f64, f64)| {
+        let steps = format!("{segments} segments, {substeps} substeps");
+        row(format!("cantilever, drop/L at G = {load}, {steps}"), expected, drop)
+    };
+    // What rounding does: at 80 segments a step of gravity is two roundings of a position.
     let (load, expected) = CANTILEVERS[3];
-    row(
-        format!("cantilever, drop/L at G = {load}, 80 segments, 150 substeps"),
-        expected,
-        cantilever(80, load, 150),
-    );
+    let finest = (load, 80, 150, expected, cantilever(80, load, 150));
+    let cantilevers = cantilever_rows().into_iter().chain([finest]).map(cantilever_row);
+    let rows: Vec<_> = strips.into_iter().chain(cantilevers).collect();
+    let table = markdown_table(&["case", "expected", "got", "error"], &rows);
+    assert_block("crates/poplin/guide/validation.md", "xpbd", &table);
 }

@@ -4,11 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::anyhow;
-use poplin_io::read_obj;
 use poplin_io::scene::{
     BuiltCloth, BuiltCollider, ColliderShape, FabricOptions, PhaseOptions, PhaseSettings, PinRule,
     Scene, SceneCloth, SceneCollider, Shape, Transform,
 };
+use poplin_io::{FRAME_FORMATS, FrameFormat, read_obj};
 use poplin_model::{ClothCollision, ClothConfig};
 
 use crate::args::{CookArgs, RunArgs};
@@ -26,6 +26,8 @@ pub(crate) struct Job {
     pub(crate) frames: u32,
     /// Frames per second [1/s].
     pub(crate) frame_rate: f32,
+    /// Formats to write the frames in.
+    pub(crate) formats: Vec<FrameFormat>,
     /// The cloths, at least one.
     pub(crate) garments: Vec<Garment>,
     /// Everything that any of them collides with.
@@ -82,6 +84,16 @@ impl Job {
         };
         job.frames = args.frames.unwrap_or(job.frames);
         job.frame_rate = args.frame_rate.unwrap_or(job.frame_rate);
+        if args.no_cache || !args.formats.is_empty() {
+            job.formats.clone_from(&args.formats);
+        }
+        // A format that is named twice is one file, not two sinks that write over each other.
+        let mut known = Vec::new();
+        job.formats.retain(|format| {
+            let is_new = !known.contains(format);
+            known.push(*format);
+            is_new
+        });
         Ok(job)
     }
 
@@ -113,12 +125,13 @@ impl Job {
         let garments =
             (0..scene.cloths.len()).map(|index| scene_garment(&scene, index, &colliders));
         let garments = garments.collect::<Result<_, _>>()?;
-        let Scene { title, frames, frame_rate, cloth_collision, .. } = scene;
+        let Scene { title, frames, frame_rate, formats, cloth_collision, .. } = scene;
         Ok(Self {
             title,
             name: stem(path),
             frames,
             frame_rate,
+            formats,
             garments,
             colliders,
             cloth_collision,
@@ -152,6 +165,7 @@ impl Job {
             name,
             frames: DEFAULT_FRAMES,
             frame_rate: DEFAULT_FRAME_RATE,
+            formats: FRAME_FORMATS[..1].to_vec(),
             garments,
             colliders,
             cloth_collision,

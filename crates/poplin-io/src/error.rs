@@ -149,6 +149,14 @@ pub enum IoError {
         /// Whole frames in the file.
         held: u64,
     },
+    /// A format of frames that is not known.
+    #[error("there is no frame format `{name}`; expected one of {known}")]
+    UnknownFormat {
+        /// The name.
+        name: String,
+        /// The names that are known.
+        known: String,
+    },
     /// A contact sheet of an impossible size.
     #[error(
         "a contact sheet of {columns} x {rows} tiles of {tile_size} pixels is outside 1..={max_tiles} tiles each way and {min_tile}..={max_tile} pixels"

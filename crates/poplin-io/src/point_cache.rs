@@ -9,7 +9,16 @@ use std::path::{Path, PathBuf};
 
 use poplin_model::MAX_PARTICLES;
 
-use crate::IoError;
+use crate::{FrameFormat, FrameSink, IoError};
+
+/// PC2 in the table of formats.
+pub(crate) const FORMAT: FrameFormat = FrameFormat {
+    name: "pc2",
+    doc: "PC2 point cache (Blender: Mesh Cache modifier; Houdini, 3ds Max)",
+    create: |path, vertex_count| {
+        Ok(Box::new(PointCacheWriter::create(path, vertex_count, 0.0, 1.0)?))
+    },
+};
 
 const SIGNATURE: &[u8; 12] = b"POINTCACHE2\0";
 const VERSION: i32 = 1;
@@ -120,6 +129,16 @@ impl PointCacheWriter {
     pub fn finish(self) -> Result<u32, IoError> {
         self.file.sync_all().map_err(IoError::write(&self.path))?;
         Ok(self.frame_count)
+    }
+}
+
+impl FrameSink for PointCacheWriter {
+    fn push(&mut self, positions: &[[f32; 3]]) -> Result<(), IoError> {
+        Self::push(self, positions)
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), IoError> {
+        Self::finish(*self).map(|_| ())
     }
 }
 

@@ -144,7 +144,7 @@ fn unknown_names_come_with_a_suggestion() {
     );
     assert_eq!(
         message("hats = 3\n"),
-        "scene.toml:1:1: unknown key `hats` at the top of the file; expected one of `title`, `frames`, `frame_rate`, `wind`, `cloth_collision`, `cloth`, `collider`"
+        "scene.toml:1:1: unknown key `hats` at the top of the file; expected one of `title`, `frames`, `frame_rate`, `formats`, `wind`, `cloth_collision`, `cloth`, `collider`"
     );
     assert_eq!(
         message(&with("[cloth.wind]\ngusts = 1")),

@@ -4,6 +4,7 @@
 pub mod adapter;
 pub mod compare;
 pub mod fibers;
+pub mod generated;
 mod ids;
 pub mod rng;
 pub mod scenes;

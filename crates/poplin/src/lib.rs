@@ -22,11 +22,31 @@
 //! ```
 //!
 //! A renderer on wgpu gives its device to [`Simulation::with_device`] and draws the particle buffer of [`Simulation::gpu`] without
-//! a copy, or takes [`gpu::Engine`], which records into the renderer's own encoder.
+//! a copy, or takes [`gpu::Engine`], which records into the renderer's own encoder ([example](guide::embedding)).
+//!
+//! # Where to look
+//!
+//! - The [`guide`]: [scene files and the command](guide::scenes), [how it works](guide::architecture),
+//!   [solvers and every setting](guide::solvers), [limits](guide::limits), [words](guide::glossary).
+//! - [`model`]: what you fill in. A [`model::Mesh`] is cooked into a [`model::Fabric`], which a [`model::Cloth`]
+//!   combines with particles, settings ([`model::ClothConfig`]) and colliders.
+//! - [`cook`]: from mesh to fabric.
+//! - [`gpu`] and [`mod@reference`]: the engines of the two backends, both an [`Engine`], for programs that need more than [`Simulation`].
+//!
+//! Units are SI throughout: metres, seconds, kilograms. Gravity points along -y unless you say otherwise.
+//!
+//! # Features
+//!
+//! Both are on by default; each builds alone.
+//!
+//! - `gpu`: the wgpu backend ([`gpu`]).
+//! - `cpu`: the CPU backend ([`mod@reference`]).
 #![warn(missing_docs)]
 
 mod backend;
 mod error;
+#[cfg(all(feature = "cpu", feature = "gpu"))]
+pub mod guide;
 mod reading;
 mod simulation;
 

@@ -5,29 +5,73 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// Writes `median` and its 95 % interval of every benchmark, as CSV, to `folder/bench.csv` or to standard output.
-pub(crate) fn write(folder: Option<&Path>) -> Result<(), String> {
-    let target =
+/// Where a table goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// `benches/results/<machine>/bench.csv`.
+    Results,
+    /// `bench.csv` of this folder.
+    Folder(PathBuf),
+    /// Standard output.
+    Stdout,
+}
+
+/// Writes the median of every benchmark and its 95 % interval as CSV, below what they were measured on.
+pub(crate) fn write(target: Target) -> Result<(), String> {
+    let built =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
-    let root = &target.join("criterion");
+    let root = &built.join("criterion");
     let mut rows = Vec::new();
     collect(root, root, &mut rows)
         .map_err(|error| format!("{}: {error} (run `cargo bench` first)", root.display()))?;
     rows.sort();
-    let mut table = "benchmark,median_ms,lower_ms,upper_ms\n".to_owned();
+    let machine = machine();
+    let mut table = format!(
+        "# machine: {machine}\n# date: {}\n# commit: {}\n# how: cargo bench\n\
+         benchmark,median_ms,lower_ms,upper_ms\n",
+        output("date", &["-u", "+%F"]),
+        output("git", &["describe", "--always", "--dirty"]),
+    );
     for (name, values) in &rows {
         let _ = writeln!(table, "{name},{values}");
     }
-    match folder {
-        None => crate::run::say(&table),
-        Some(folder) => {
-            let path = folder.join("bench.csv");
-            let written =
-                std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, table));
-            written.map_err(|error| format!("{}: {error}", path.display()))?;
+    let folder = match target {
+        Target::Stdout => {
+            crate::run::say(&table);
+            return Ok(());
         }
-    }
+        Target::Folder(folder) => folder,
+        Target::Results => PathBuf::from("benches/results").join(folder_name(&machine)),
+    };
+    let path = folder.join("bench.csv");
+    let written = std::fs::create_dir_all(&folder).and_then(|()| std::fs::write(&path, table));
+    written.map_err(|error| format!("{}: {error}", path.display()))?;
+    crate::run::say(&format!("wrote {}\n", path.display()));
     Ok(())
+}
+
+/// Processor and count of its threads, for example `Intel(R) Xeon(R) CPU @ 2.60GHz, 2 threads`.
+fn machine() -> String {
+    let listed = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let named = listed.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let name = named.map_or(std::env::consts::ARCH, |(_, name)| name.trim());
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("{name}, {threads} threads")
+}
+
+/// A machine as a folder: lower case, everything but letters, digits and points as single hyphens.
+fn folder_name(machine: &str) -> String {
+    let lower = machine.to_lowercase();
+    let words = lower.split(|c: char| !(c.is_ascii_alphanumeric() || c == '.'));
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-")
+}
+
+/// First line that a program prints, `unknown` if there is none.
+fn output(program: &str, arguments: &[&str]) -> String {
+    let printed = std::process::Command::new(program).args(arguments).output();
+    let printed = printed.ok().filter(|output| output.status.success());
+    let text = printed.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    text.filter(|text| !text.is_empty()).unwrap_or_else(|| "unknown".to_owned())
 }
 
 fn collect(root: &Path, folder: &Path, rows: &mut Vec<(String, String)>) -> std::io::Result<()> {
@@ -62,6 +106,14 @@ fn row(estimates: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_machine_is_a_folder() {
+        assert_eq!(
+            folder_name("Intel(R) Xeon(R) CPU @ 2.60GHz, 2 threads"),
+            "intel-r-xeon-r-cpu-2.60ghz-2-threads"
+        );
+    }
 
     #[test]
     fn a_row_is_in_milliseconds() {

@@ -1,4 +1,4 @@
-//! Project tasks: `cargo xtask test`, `cargo xtask ci`, `cargo xtask generate`, `cargo xtask bench-table`.
+//! Project tasks: `cargo xtask test`, `ci`, `generate`, `tables`, `words`, `bench-table`.
 
 mod adapter;
 mod bench_table;
@@ -13,7 +13,10 @@ const HELP: &str = "Usage: cargo xtask <TASK>
                        a software one with apt as root or sudo), then runs every test
   ci                   test, then fmt --check, clippy, docs and the benches in test mode
   generate             writes the shader files that follow from declarations in poplin-layout
-  bench-table [DIR]    writes the criterion results under target/criterion as a table to DIR (default: standard output)
+  tables               rewrites the generated tables of README and guide; --check fails if one has drifted
+  words                prints every use of a retired word (tests/words.txt), and counts
+  bench-table [DIR]    writes the criterion results under target/criterion as DIR/bench.csv, with machine, date and
+                       commit (default: benches/results/MACHINE; - for standard output)
 ";
 
 fn main() -> ExitCode {
@@ -22,8 +25,12 @@ fn main() -> ExitCode {
         ["test"] => adapter::ensure().and_then(|()| run::test()).map(|totals| totals.print()),
         ["ci"] => adapter::ensure().and_then(|()| run::ci()).map(|totals| totals.print()),
         ["generate"] => generate::write(),
-        ["bench-table"] => bench_table::write(None),
-        ["bench-table", folder] => bench_table::write(Some(folder.as_ref())),
+        ["tables"] => run::tables(run::Tables::Write),
+        ["tables", "--check"] => run::tables(run::Tables::Check),
+        ["words"] => run::words(),
+        ["bench-table"] => bench_table::write(bench_table::Target::Results),
+        ["bench-table", "-"] => bench_table::write(bench_table::Target::Stdout),
+        ["bench-table", folder] => bench_table::write(bench_table::Target::Folder(folder.into())),
         [] | ["help" | "-h" | "--help"] => {
             run::say(HELP);
             return ExitCode::SUCCESS;

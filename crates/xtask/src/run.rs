@@ -73,13 +73,60 @@ pub(crate) fn ci() -> Result<Totals, String> {
     Ok(totals)
 }
 
+/// What to do about generated tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tables {
+    /// Rewrite them.
+    Write,
+    /// Fail if one has drifted.
+    Check,
+}
+
+/// Runs the tests that compute the tables of README and guide: those whose names begin with `table`.
+pub(crate) fn tables(mode: Tables) -> Result<(), String> {
+    let arguments = [
+        ["test", "-p", "poplin-suite", "-p", "poplin-cli", "--bins", "--no-fail-fast"].as_slice(),
+        &["--test", "tables", "--test", "readme", "--test", "physics", "--test", "xpbd"],
+        &["--", "table"],
+    ];
+    let environment: &[_] = match mode {
+        Tables::Write => &[("POPLIN_TABLES", "write")],
+        Tables::Check => &[],
+    };
+    if cargo_with(&arguments.concat(), environment, |_| ())? {
+        Ok(())
+    } else {
+        Err("a table has drifted or could not be written".to_owned())
+    }
+}
+
+/// Prints every use of a retired word.
+pub(crate) fn words() -> Result<(), String> {
+    let arguments = ["test", "--test", "words", "--", "--nocapture", "no_retired_word_is_used"];
+    if cargo_with(&arguments, &[("POPLIN_WORDS", "report")], |_| ())? {
+        Ok(())
+    } else {
+        Err("a retired word is used".to_owned())
+    }
+}
+
 /// Runs cargo, shows its output and passes each line on; true if it succeeded.
-fn cargo(arguments: &[&str], mut see: impl FnMut(&str)) -> Result<bool, String> {
+fn cargo(arguments: &[&str], see: impl FnMut(&str)) -> Result<bool, String> {
+    cargo_with(arguments, &[], see)
+}
+
+/// As [`cargo`], with these environment variables.
+fn cargo_with(
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+    mut see: impl FnMut(&str),
+) -> Result<bool, String> {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let explain = |error: std::io::Error| format!("cargo {}: {error}", arguments.join(" "));
     let mut child = Command::new(program)
         .args(arguments)
         .env("RUSTDOCFLAGS", "-D warnings")
+        .envs(environment.iter().copied())
         .stdout(Stdio::piped())
         .spawn()
         .map_err(explain)?;

@@ -1,5 +1,7 @@
 //! Examples and explanations at the end of the help pages.
 
+use poplin_io::{FRAME_FORMATS, FrameFormat};
+
 use crate::shipped;
 
 /// Below `poplin --help`.
@@ -36,6 +38,19 @@ Each line: case, backend, pass | FAIL | unsupported, and the snapshot that is wo
 last line counts the lines above it. Exit code 1 if one fails, or if nothing could run.
 POPLIN_GPU=off leaves the GPU out (its lines count as skipped).";
 
+/// Of `--format`.
+pub(super) fn format() -> String {
+    let default = FRAME_FORMATS[0];
+    format!("Format of the frames, see below; may be repeated [default: the scene's, or {default}]")
+}
+
+/// Every format of frames, a line each.
+fn formats() -> String {
+    let line =
+        |format: &FrameFormat| format!("                       {:<5}{}", format.name, format.doc);
+    FRAME_FORMATS.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// Below `poplin run --help`.
 pub(super) fn run() -> String {
     format!(
@@ -50,9 +65,10 @@ Pin rules:
   all, none              every vertex, no vertex
 
 Files written (NAME is the name of each cloth of the scene):
-  NAME.pc2           point cache: the start and every frame, for the vertices of the source mesh in their order
-                     (Blender: Mesh Cache modifier). Copies of a cloth stand one after another in one cache.
-                     World coordinates, here and in the mesh, also for cloths on a moving frame
+  NAME.FORMAT        the start and every frame, for the vertices of the source mesh in their order; copies of a
+                     cloth follow one another in one file. World space, here and in the mesh, also for cloths in
+                     a moving local space. Formats:
+{formats}
   NAME.obj           the last frame, with the faces that fit the cache
   summary.json       sizes, time per frame, strain, speed, depth in colliders, slept frames, faults, cooking report
   contact-sheet.png  eight moments from the first frame to the last (of the first eight copies of a cloth),
@@ -66,6 +82,7 @@ Examples:
   poplin run --mesh towel.obj --pin corner:top-left --pin corner:top-right --density 0.4
 
 Ctrl-C ends a run after the present frame with all files written; a second Ctrl-C ends it at once.",
+        formats = formats(),
         names = shipped::names()
     )
 }

@@ -1,5 +1,7 @@
 //! The arguments of every command.
 
+#[cfg(test)]
+mod documented;
 mod fabric;
 mod help;
 mod ranges;
@@ -9,6 +11,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use poplin::SimulationOptions;
 use poplin::gpu::HeadlessOptions;
+use poplin_io::FrameFormat;
 use poplin_io::scene::PinRule;
 
 pub(crate) use fabric::{FabricArgs, SolverArgs};
@@ -29,7 +32,7 @@ pub(crate) struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Simulate a scene or a mesh; write point caches, meshes, a summary and a picture
+    /// Simulate a scene or a mesh; write frames, meshes, a summary and a picture
     #[command(after_help = help::run())]
     Run(Box<RunArgs>),
     /// Cook a mesh or the cloths of a scene and print what cooking found
@@ -71,7 +74,9 @@ pub(crate) struct RunArgs {
     /// Folder to write to; made if it is not there [default: out/NAME, after the scene or mesh]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Write no point caches and read back only what the picture needs: for big batches
+    #[arg(long = "format", value_name = "FORMAT", help = help::format(), conflicts_with = "no_cache")]
+    pub(crate) formats: Vec<FrameFormat>,
+    /// Write no frames and read back only what the picture needs: for big batches
     #[arg(long)]
     pub(crate) no_cache: bool,
     #[command(flatten)]

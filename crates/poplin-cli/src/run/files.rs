@@ -1,19 +1,20 @@
-//! The output folder, its point caches and final meshes.
+//! The output folder, its files of frames and final meshes.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use poplin_io::{IoError, PointCacheWriter, write_obj};
+use poplin_io::{FrameFormat, FrameSink, IoError, write_obj};
 use poplin_model::{MAX_PARTICLES, Mesh};
 
 use crate::failure::{Failure, OrFail};
 use crate::garment::Garment;
 
-/// Files of one garment: all copies in one cache and one mesh.
+/// Files of one garment: all copies in one file of each format and in one mesh.
 pub(super) struct GarmentFiles {
     /// File name without extension.
     stem: String,
-    cache: Option<PointCacheWriter>,
+    /// What takes the frames, with the name of its file.
+    sinks: Vec<(String, Box<dyn FrameSink>)>,
 }
 
 /// Makes the folder if it is not there.
@@ -28,35 +29,42 @@ impl GarmentFiles {
     pub(super) fn create(
         garments: &[Garment],
         folder: &Path,
-        with_caches: bool,
+        formats: &[FrameFormat],
     ) -> Result<Vec<Self>, Failure> {
         let names: Vec<&str> = garments.iter().map(|garment| garment.name.as_str()).collect();
         let open = |(garment, stem): (&Garment, String)| {
-            let cache = with_caches
-                .then(|| Self::create_cache(garment, &folder.join(format!("{stem}.pc2"))))
-                .transpose()?;
-            Ok(Self { stem, cache })
+            let sink = |format: &FrameFormat| {
+                let name = format!("{stem}.{format}");
+                let sink = Self::create_sink(garment, *format, &folder.join(&name))?;
+                Ok::<_, Failure>((name, sink))
+            };
+            let sinks = formats.iter().map(sink).collect::<Result<_, _>>()?;
+            Ok(Self { stem, sinks })
         };
         garments.iter().zip(file_stems(&names)).map(open).collect()
     }
 
-    fn create_cache(garment: &Garment, path: &Path) -> Result<PointCacheWriter, Failure> {
+    fn create_sink(
+        garment: &Garment,
+        format: FrameFormat,
+        path: &Path,
+    ) -> Result<Box<dyn FrameSink>, Failure> {
         let count = garment.vertex_count();
         if count > MAX_PARTICLES {
             let (name, copies) = (&garment.name, garment.offsets.len());
             return Err(Failure::BadInput(anyhow::anyhow!(
-                "the {copies} copies of cloth `{name}` have {count} vertices; a point cache takes {MAX_PARTICLES}: use --no-cache"
+                "the {copies} copies of cloth `{name}` have {count} vertices; a file of frames takes {MAX_PARTICLES}: use --no-cache"
             )));
         }
-        PointCacheWriter::create(path, count, 0.0, 1.0).or_failed()
+        (format.create)(path, count).or_failed()
     }
 
-    /// Appends a frame to the cache, if there is one.
+    /// Appends a frame to every file of frames.
     pub(super) fn push(&mut self, vertices: &[[f32; 3]]) -> Result<(), Failure> {
-        self.cache.as_mut().map_or(Ok(()), |cache| cache.push(vertices)).or_failed()
+        self.sinks.iter_mut().try_for_each(|(_, sink)| sink.push(vertices)).or_failed()
     }
 
-    /// Completes the cache and writes the last frame as a mesh. Gives the names of the files.
+    /// Completes the files of frames and writes the last one as a mesh. Yields the names of the files.
     pub(super) fn finish(
         self,
         folder: &Path,
@@ -64,9 +72,9 @@ impl GarmentFiles {
         vertices: &[[f32; 3]],
     ) -> Result<Vec<String>, IoError> {
         let mut names = Vec::new();
-        if let Some(cache) = self.cache {
-            cache.finish()?;
-            names.push(format!("{}.pc2", self.stem));
+        for (name, sink) in self.sinks {
+            sink.finish()?;
+            names.push(name);
         }
         let name = format!("{}.obj", self.stem);
         let path: PathBuf = folder.join(&name);

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let mut stage = Stage::new(Simulation::new(options)?, &job)?;
     // Nothing is written before everything that can be refused has been refused.
     let folder = args.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&job.name));
-    let mut recorder = Recorder::create(&job, &folder, !args.no_cache)?;
+    let mut recorder = Recorder::create(&job, &folder)?;
     let course = stage.simulate(&job, &mut recorder)?;
     let outcome = recorder.finish(&job, course.frames);
     let summary =

@@ -1,4 +1,4 @@
-//! What is kept of every frame that is read back: caches, moments, measurements.
+//! What is kept of every frame that is read back: files, moments, measurements.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ pub(super) struct Recorder<'a> {
     garments: &'a [Garment],
     folder: PathBuf,
     frame_rate: f32,
-    has_caches: bool,
+    has_frames: bool,
     files: Vec<GarmentFiles>,
     moments: Moments,
     edges: Vec<StretchEdges>,
@@ -81,8 +81,8 @@ pub(super) struct Outcome {
 }
 
 impl<'a> Recorder<'a> {
-    /// Makes the folder and opens the caches.
-    pub(super) fn create(job: &'a Job, folder: &Path, has_caches: bool) -> Result<Self, Failure> {
+    /// Makes the folder and opens the files of frames.
+    pub(super) fn create(job: &'a Job, folder: &Path) -> Result<Self, Failure> {
         create_folder(folder)?;
         let nothing = Findings {
             last_strain: Strain::default(),
@@ -98,8 +98,8 @@ impl<'a> Recorder<'a> {
             garments: &job.garments,
             folder: folder.to_path_buf(),
             frame_rate: job.frame_rate,
-            has_caches,
-            files: GarmentFiles::create(&job.garments, folder, has_caches)?,
+            has_frames: !job.formats.is_empty(),
+            files: GarmentFiles::create(&job.garments, folder, &job.formats)?,
             moments: Moments::new(&job.garments, job.frames),
             edges: job
                 .garments
@@ -119,7 +119,7 @@ impl<'a> Recorder<'a> {
 
     /// Whether the frame is worth reading back.
     pub(super) fn wants(&self, frame: u32) -> bool {
-        self.has_caches || self.moments.wants(frame)
+        self.has_frames || self.moments.wants(frame)
     }
 
     /// Reads a frame back and records it. `ids`: the copies of each garment.
@@ -140,7 +140,7 @@ impl<'a> Recorder<'a> {
             findings.update(frame, self.frame_rate, &state, ids, edges);
             self.files[index].push(vertices)?;
         }
-        if frame == 0 || !self.has_caches || self.moments.wants(frame) {
+        if frame == 0 || !self.has_frames || self.moments.wants(frame) {
             self.moments.keep(frame, self.garments, &self.vertices);
         }
         Ok(())
@@ -200,7 +200,7 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Completes the caches and writes the meshes and the contact sheet. One file that cannot be written does not keep
+    /// Completes the files of frames and writes the meshes and the contact sheet. One file that cannot be written does not keep
     /// the others from it.
     pub(super) fn finish(mut self, job: &Job, frames: u32) -> Outcome {
         let (mut files, mut fault) = (Vec::new(), Ok(()));

@@ -4,6 +4,7 @@ use poplin_model::{ClothCollision, ClothConfig, FiberSolver, PhaseConfig, PhaseK
 use serde::Deserialize;
 
 use super::{AnimatedPins, LocalFrame, PinRule, SceneCollider, Shape, Transform, Wind};
+use crate::FrameFormat;
 
 /// A checked scene.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +15,8 @@ pub struct Scene {
     pub frames: u32,
     /// Frames per second [1/s], `0.1..=10_000` (default 60).
     pub frame_rate: f32,
+    /// Formats to write the frames in, of [`FRAME_FORMATS`](crate::FRAME_FORMATS) (default `pc2`).
+    pub formats: Vec<FrameFormat>,
     /// The cloths, at least one.
     pub cloths: Vec<SceneCloth>,
     /// What they collide with (default nothing).

@@ -13,7 +13,7 @@ use super::{
     Keyframe, LocalFrame, PhaseSettings, PinRule, PlaneShape, Scene, SceneCloth, SceneCollider,
     SceneError, Shape, SphereShape, Transform, TubeShape, Wind,
 };
-use crate::IoError;
+use crate::{FRAME_FORMATS, FrameFormat, IoError};
 
 /// Longest scene file \[bytes\]: scenes name meshes, they do not hold them.
 const MAX_SCENE_BYTES: usize = 16 << 20;
@@ -29,6 +29,8 @@ struct SceneFile {
     frames: u32,
     #[serde(default = "default_frame_rate")]
     frame_rate: f32,
+    #[serde(default = "default_formats")]
+    formats: Vec<FrameFormat>,
     wind: Option<Wind>,
     #[serde(default)]
     cloth_collision: ClothCollision,
@@ -113,6 +115,10 @@ fn default_frames() -> u32 {
 
 fn default_frame_rate() -> f32 {
     60.0
+}
+
+fn default_formats() -> Vec<FrameFormat> {
+    FRAME_FORMATS[..1].to_vec()
 }
 
 fn default_density() -> f32 {
@@ -210,6 +216,7 @@ impl Scene {
             title: file.title.unwrap_or(stem),
             frames: file.frames,
             frame_rate: file.frame_rate,
+            formats: file.formats,
             cloths: cloths.collect::<Result<_, _>>()?,
             colliders: colliders.collect::<Result<_, _>>()?,
             cloth_collision: file.cloth_collision,

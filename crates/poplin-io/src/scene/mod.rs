@@ -4,6 +4,7 @@
 //! title = "Flag"
 //! frames = 120                  # default 120
 //! frame_rate = 60.0             # [1/s], default 60
+//! formats = ["pc2"]             # of the frames, default pc2
 //!
 //! [[cloth]]
 //! name = "flag"

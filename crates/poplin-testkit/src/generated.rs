@@ -1,0 +1,140 @@
+//! Blocks of Markdown that programs write: tables of README and guide between `generated` comments.
+//!
+//! A test computes the text of a block and calls [`assert_block`], which fails if the file says
+//! something else. Under `POPLIN_TABLES=write`, as `cargo xtask tables` sets it, the block is
+//! rewritten instead.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+/// Environment variable that makes [`assert_block`] write: `POPLIN_TABLES=write`.
+pub const WRITE_VARIABLE: &str = "POPLIN_TABLES";
+
+/// Tests of one binary run at once, and a file has several blocks.
+static FILES: Mutex<()> = Mutex::new(());
+
+/// Root of the repository.
+pub fn root() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// The block `name` of the Markdown file `path` (from the root of the repository) must be `text`.
+///
+/// # Panics
+/// If it is not, with the first line that differs; if the file has no such block; if it cannot be
+/// read or, under `POPLIN_TABLES=write`, written.
+#[track_caller]
+pub fn assert_block(path: &str, name: &str, text: &str) {
+    let _guard = FILES.lock();
+    let file = root().join(path);
+    let page = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{path}: {error}"));
+    let Some(range) = block_range(&page, name) else {
+        panic!("{path} has no block `{name}`, that is no {} and {}", begin(name), end(name));
+    };
+    let (found, expected) = (page[range.clone()].trim(), text.trim());
+    if std::env::var(WRITE_VARIABLE).is_ok_and(|value| value == "write") {
+        let (before, after) = (&page[..range.start], &page[range.end..]);
+        write(&file, &format!("{before}\n{expected}\n{after}"));
+    } else if found != expected {
+        let difference = first_difference(found, expected);
+        panic!("{path}: the block `{name}` has drifted, run `cargo xtask tables`\n{difference}");
+    }
+}
+
+/// Names of the blocks of a page, in order.
+pub fn block_names(page: &str) -> Vec<&str> {
+    let named = |line: &str| line.starts_with("<!-- begin generated: ");
+    page.lines()
+        .filter(|line| named(line))
+        .filter_map(|line| line.split(": ").nth(1)?.strip_suffix(" -->"))
+        .collect()
+}
+
+/// What a block holds, without blank lines around it; `None` if the page has no such block.
+pub fn block<'a>(page: &'a str, name: &str) -> Option<&'a str> {
+    Some(page[block_range(page, name)?].trim())
+}
+
+/// A Markdown table: the first column to the left, those whose cells are all numeric to the right.
+/// Every row has as many cells as the head.
+pub fn markdown_table<T: AsRef<str>>(head: &[T], rows: &[Vec<String>]) -> String {
+    let line = |cells: Vec<&str>| format!("| {} |\n", cells.join(" | "));
+    let is_numeric = |column: usize| {
+        let mut cells = rows.iter().map(|row| row[column].as_str()).filter(|cell| !cell.is_empty());
+        column > 0 && cells.all(is_number)
+    };
+    let rule: Vec<_> =
+        (0..head.len()).map(|column| if is_numeric(column) { "---:" } else { "---" }).collect();
+    let mut table = line(head.iter().map(AsRef::as_ref).collect());
+    table += &format!("|{}|\n", rule.join("|"));
+    for row in rows {
+        table += &line(row.iter().map(String::as_str).collect());
+    }
+    table
+}
+
+/// Numbers with at most a unit: `1.5`, `> 2,400`, `3.9 %`, `1680: 0.923 ms`.
+fn is_number(cell: &str) -> bool {
+    let mut words = cell.split(|letter: char| !letter.is_ascii_alphabetic());
+    cell.starts_with(|letter: char| letter.is_ascii_digit() || "->".contains(letter))
+        && words.all(|word| word.len() < 3)
+}
+
+fn begin(name: &str) -> String {
+    format!("<!-- begin generated: {name} -->")
+}
+
+fn end(name: &str) -> String {
+    format!("<!-- end generated: {name} -->")
+}
+
+fn block_range(page: &str, name: &str) -> Option<std::ops::Range<usize>> {
+    let start = page.find(&begin(name))? + begin(name).len();
+    Some(start..start + page[start..].find(&end(name))?)
+}
+
+fn write(file: &Path, text: &str) {
+    std::fs::write(file, text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+}
+
+fn first_difference(found: &str, expected: &str) -> String {
+    let (mut found, mut expected) = (found.lines(), expected.lines());
+    loop {
+        match (found.next(), expected.next()) {
+            (None, None) => return String::new(),
+            (is, should) if is != should => {
+                let text = |line: Option<&str>| line.unwrap_or("(nothing)").to_owned();
+                return format!("  is:        {}\n  should be: {}", text(is), text(should));
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = "a\n<!-- begin generated: x -->\nold\n<!-- end generated: x -->\nb\n";
+
+    #[test]
+    fn blocks_are_found_by_name() {
+        assert_eq!(block(PAGE, "x"), Some("old"));
+        assert_eq!(block(PAGE, "y"), None);
+        assert_eq!(block_names(PAGE), ["x"]);
+    }
+
+    #[test]
+    fn a_drift_is_shown_by_its_first_line() {
+        let text = first_difference("a\nb", "a\nc");
+        assert!(text.contains("is:        b") && text.contains("should be: c"), "{text}");
+        assert!(first_difference("a", "a\nc").contains("(nothing)"));
+    }
+
+    #[test]
+    fn numbers_go_to_the_right() {
+        let rows = vec![["a", "> 1.5 ms", "4 spheres"].map(str::to_owned).to_vec()];
+        let table = markdown_table(&["x", "y", "z"], &rows);
+        assert_eq!(table, "| x | y | z |\n|---|---:|---|\n| a | > 1.5 ms | 4 spheres |\n");
+    }
+}

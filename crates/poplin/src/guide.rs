@@ -1,0 +1,65 @@
+//! The guide: how poplin works, what it can do, and how we know.
+//!
+//! | page | |
+//! |---|---|
+//! | [`scenes`] | scene files, the command `poplin` and its options |
+//! | [`embedding`] | cloth in a program: without a window, in a renderer, with a rigid-body engine |
+//! | [`formats`] | files in and out |
+//! | [`limits`] | what does not work, and what to do about it |
+//! | [`architecture`] | crates, buckets, memory tiers, stages |
+//! | [`solvers`] | PBD and XPBD, every setting, sources |
+//! | [`fibers`] | chains of edges, how they are made and solved, and what each solver costs |
+//! | [`contact`] | shapes, self collision, collision between cloths |
+//! | [`decisions`] | why it is so and not otherwise |
+//! | [`testing`] | how to run the tests, and which file holds what |
+//! | [`validation`] | measured trajectories and analytic results |
+//! | [`performance`] | milliseconds, per machine |
+//! | [`glossary`] | the words of this code base |
+//!
+//! The pages are Markdown files under `crates/poplin/guide`; their examples are doc tests.
+
+/// A page of the guide: a module that is a Markdown file.
+///
+/// Pages link to each other by reference. The files define the references as files, for those who
+/// read the repository; the definitions here stand first, win, and lead to modules.
+macro_rules! page {
+    ($name:ident, $file:literal $(, $plot:literal)?) => {
+        #[doc = "
+[architecture]: crate::guide::architecture
+[contact]: crate::guide::contact
+[decisions]: crate::guide::decisions
+[embedding]: crate::guide::embedding
+[fibers]: crate::guide::fibers
+[formats]: crate::guide::formats
+[glossary]: crate::guide::glossary
+[limits]: crate::guide::limits
+[performance]: crate::guide::performance
+[scenes]: crate::guide::scenes
+[solvers]: crate::guide::solvers
+[testing]: crate::guide::testing
+[validation]: crate::guide::validation
+[plot]: #plot
+
+"]
+        #[doc = include_str!(concat!("../guide/", $file))]
+        $(
+            #[doc = "\n\n# Plot\n"]
+            #[doc = include_str!(concat!("../guide/", $plot))]
+        )?
+        pub mod $name {}
+    };
+}
+
+page!(architecture, "architecture.md");
+page!(contact, "contact.md");
+page!(decisions, "decisions.md");
+page!(embedding, "embedding.md");
+page!(fibers, "fibers.md", "fibers.svg");
+page!(formats, "formats.md");
+page!(glossary, "glossary.md");
+page!(limits, "limits.md");
+page!(performance, "performance.md");
+page!(scenes, "scenes.md");
+page!(solvers, "solvers.md");
+page!(testing, "testing.md");
+page!(validation, "validation.md");

@@ -1,0 +1,527 @@
+//! The tables of README and guide that programs compute. Each test fails if the text has drifted;
+//! `cargo xtask tables` rewrites it.
+
+use std::path::Path;
+
+use poplin::Backend;
+use poplin_host::TierLimits;
+use poplin_io::FRAME_FORMATS;
+use poplin_layout::{MemoryTier, Stage};
+use poplin_measure::case::Case;
+use poplin_measure::conform::run_case;
+use poplin_testkit::generated::{assert_block, block, block_names, markdown_table, root};
+
+/// Where the pages of the guide are.
+const GUIDE: &str = "crates/poplin/guide";
+
+/// Where measurements are, a folder per machine.
+const RESULTS: &str = "benches/results";
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Names of the entries of a folder, sorted.
+fn entries(folder: &str) -> Vec<String> {
+    let entries =
+        root().join(folder).read_dir().unwrap_or_else(|error| panic!("{folder}: {error}"));
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// Fails unless the block of a guide page is this text.
+#[track_caller]
+fn assert_guide(page: &str, name: &str, text: &str) {
+    assert_block(&format!("{GUIDE}/{page}.md"), name, text);
+}
+
+// ---- stages ----
+
+/// What holds each stage in `f64`: functions in `crates/poplin-reference/src/oracle`, or why there is none.
+const ORACLES: &[(Stage, Result<&[&str], &str>)] = &[
+    (Stage::Integrate, Ok(&["integrate"])),
+    (Stage::Wind, Ok(&["air_impulse"])),
+    (Stage::Motion, Ok(&["keep_inside"])),
+    (Stage::Tether, Ok(&["constrain_to_anchors"])),
+    (Stage::GaussSeidel, Ok(&["project_distance"])),
+    (Stage::SemiImplicit, Ok(&["solve_chain"])),
+    (Stage::CyclicReduction, Ok(&["solve_chain"])),
+    (Stage::Bend, Ok(&["bend_angle", "bend_gradient", "solve_bend"])),
+    (Stage::Separation, Ok(&["keep_outside"])),
+    (Stage::SelfCollide, Ok(&["push_apart"])),
+    (Stage::CollideConvex, Ok(&["leave_convex", "coulomb"])),
+    (Stage::CollideBox, Ok(&["leave_parallelepiped"])),
+    (Stage::CollideTriangle, Ok(&["nearest_triangle"])),
+    (Stage::Mass, Err("none: it copies")),
+    (Stage::CollideShape, Ok(&["touch_shapes", "touch_round_cone", "weigh_pushed"])),
+    (Stage::CollideContinuous, Ok(&["sweep_sphere", "sweep_side"])),
+    (Stage::CollideBody, Err("momentum, in `tests/bodies.rs`")),
+    (Stage::VirtualParticles, Err("that of the shapes, in `tests/collision.rs`")),
+    (Stage::Sleep, Err("none: it counts")),
+];
+
+/// Where the oracle is.
+const ORACLE_FOLDER: &str = "crates/poplin-reference/src/oracle";
+
+/// Names of a folder's files with this extension, without it.
+fn stems(folder: &str, extension: &str) -> Vec<String> {
+    entries(folder)
+        .iter()
+        .filter_map(|name| Some(name.strip_suffix(extension)?.to_owned()))
+        .collect()
+}
+
+/// Names of the functions that a source text defines with this prefix.
+fn functions<'a>(text: &'a str, prefix: &'a str) -> impl Iterator<Item = &'a str> {
+    text.lines().filter_map(move |line| line.strip_prefix(prefix)?.split('(').next())
+}
+
+/// Every oracle function with its file.
+fn oracle_functions() -> Vec<(String, String)> {
+    let files =
+        stems(ORACLE_FOLDER, ".rs").into_iter().map(|stem| format!("{ORACLE_FOLDER}/{stem}.rs"));
+    files
+        .flat_map(|file| {
+            functions(&read(&file), "pub fn ")
+                .map(|name| (name.to_owned(), file.clone()))
+                .collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+fn stage_row(stage: Stage, oracle: &Result<&[&str], &str>) -> Vec<String> {
+    let name = stage.name();
+    let (source, mirror) = (
+        format!("shaders/stage/{name}.wgsl"),
+        format!("crates/poplin-reference/src/stage/{name}.rs"),
+    );
+    let (source_text, mirror_text, kernel_text) =
+        (read(&source), read(&mirror), read("shaders/kernel/simulate_cloth.wgsl"));
+    assert!(
+        kernel_text.contains(&format!("#import stage/{name}\n")),
+        "the kernel does not import stage/{name}"
+    );
+    let is_called = |function: &&str| kernel_text.contains(&format!(" {function}("));
+    let called: Vec<_> = functions(&source_text, "fn ").filter(is_called).collect();
+    assert!(!called.is_empty(), "the kernel calls nothing of {source}");
+    for function in &called {
+        assert!(
+            functions(&mirror_text, "pub fn ").any(|known| known == *function),
+            "{mirror} does not mirror `{function}`"
+        );
+    }
+    let known = oracle_functions();
+    let oracle = oracle.map_or_else(str::to_owned, |names| {
+        let named = names.iter().map(|name| {
+            let found = known.iter().any(|(function, _)| function == name);
+            assert!(found, "no file in {ORACLE_FOLDER} has `pub fn {name}`");
+            let tests = ["tests/oracle.rs", "tests/collision.rs", "tests/self_collision.rs"];
+            let is_called = tests.iter().any(|file| read(file).contains(&format!("{name}(")));
+            assert!(is_called, "none of {tests:?} calls `{name}`");
+            format!("`{name}`")
+        });
+        named.collect::<Vec<_>>().join(", ")
+    });
+    vec![name.to_owned(), format!("`{}`", called.join("`, `")), oracle]
+}
+
+#[test]
+fn table_of_stages() {
+    let rows: Vec<_> = Stage::ALL
+        .iter()
+        .map(|&stage| {
+            let row = ORACLES.iter().find(|(known, _)| *known == stage);
+            let (_, oracle) = row
+                .unwrap_or_else(|| panic!("ORACLES in tests/tables.rs has no row for {stage:?}"));
+            stage_row(stage, oracle)
+        })
+        .collect();
+    let table = markdown_table(&["stage", "called by the kernel", "oracle"], &rows);
+    assert_guide("architecture", "stages", &table);
+}
+
+#[test]
+fn every_stage_file_is_a_stage() {
+    let known = Stage::ALL.map(Stage::name);
+    let shaders = stems("shaders/stage", ".wgsl");
+    let mirrors = stems("crates/poplin-reference/src/stage", ".rs");
+    for stem in shaders.iter().chain(mirrors.iter().filter(|stem| *stem != "mod")) {
+        assert!(known.contains(&stem.as_str()), "the stage file `{stem}` is not in Stage::ALL");
+    }
+}
+
+#[test]
+fn every_oracle_is_in_the_table() {
+    let named: Vec<_> = ORACLES.iter().filter_map(|(_, oracle)| oracle.ok()).flatten().collect();
+    for (function, file) in oracle_functions() {
+        assert!(
+            named.iter().any(|name| **name == function),
+            "`{function}` of {file} is in no row of ORACLES in tests/tables.rs"
+        );
+    }
+}
+
+// ---- memory tiers ----
+
+#[test]
+fn table_of_tiers() {
+    let rows = MemoryTier::ALL.map(|tier| {
+        let held = match tier {
+            MemoryTier::Resident => "current and previous",
+            MemoryTier::HalfResident => "current",
+            MemoryTier::Streamed => "nothing",
+        };
+        let mut row = vec![
+            tier.name().to_owned(),
+            format!("{held}: {} bytes a particle", tier.bytes_per_particle()),
+        ];
+        row.extend([16_384, 32_768, 49_152].map(|workgroup_bytes| {
+            let limits = TierLimits { workgroup_bytes, ..TierLimits::DEFAULT };
+            limits.particles_in(tier).map_or("any".to_owned(), |count| count.to_string())
+        }));
+        row
+    });
+    let head = ["tier", "in workgroup memory", "particles in 16 KiB", "32 KiB", "48 KiB"];
+    assert_guide("architecture", "tiers", &markdown_table(&head, &rows));
+}
+
+// ---- settings ----
+
+/// Sources of the settings of a cloth: `config.rs`, or the files of the folder `config`.
+fn settings_sources() -> Vec<String> {
+    let folder = "crates/poplin-model/src/config";
+    if root().join(folder).exists() {
+        entries(folder).iter().map(|name| read(&format!("{folder}/{name}"))).collect()
+    } else {
+        vec![read(&format!("{folder}.rs"))]
+    }
+}
+
+/// Fields of a struct, with their type and doc text, as they are in its source.
+fn documented_fields(source: &str, name: &str) -> Vec<Vec<String>> {
+    let begin = format!("pub struct {name} {{");
+    let lines = source.lines().skip_while(|line| *line != begin).skip(1);
+    let (mut rows, mut doc) = (Vec::new(), Vec::new());
+    for line in lines.take_while(|line| *line != "}").map(str::trim) {
+        if let Some(text) = line.strip_prefix("///") {
+            doc.push(text.trim().to_owned());
+        } else if let Some((field, kind)) =
+            line.strip_prefix("pub ").and_then(|line| line.split_once(": "))
+        {
+            let kind = kind.trim_end_matches(',');
+            let text = unlinked(&doc.join(" "));
+            rows.push(vec![format!("`{field}`"), format!("`{kind}`"), text.replace('|', "\\|")]);
+            doc.clear();
+        }
+    }
+    assert!(!rows.is_empty(), "no `{begin}` with public fields");
+    rows
+}
+
+/// A doc text with its links to items turned into code: [`Self::x`] is `x`.
+fn unlinked(text: &str) -> String {
+    let text = text.replace("[`crate::", "[`").replace("[`", "`").replace("`]", "`");
+    text.replace("`Self::", "`")
+}
+
+/// The `pub struct`s with named fields of a source.
+fn structs(source: &str) -> impl Iterator<Item = &str> {
+    source.lines().filter_map(|line| line.strip_prefix("pub struct ")?.strip_suffix(" {"))
+}
+
+#[test]
+fn table_of_settings() {
+    let sources = settings_sources();
+    let mut groups: Vec<_> =
+        sources.iter().flat_map(|source| structs(source).map(move |name| (name, source))).collect();
+    groups.sort_by_key(|(name, _)| (*name != "ClothConfig", *name));
+    let tables = groups.into_iter().map(|(name, source)| {
+        let rows = documented_fields(source, name);
+        format!("**`{name}`**\n\n{}", markdown_table(&["field", "type", "meaning"], &rows))
+    });
+    assert_guide("solvers", "settings", &tables.collect::<Vec<_>>().join("\n"));
+}
+
+/// A text whose brackets are no link.
+fn escaped(text: &str) -> String {
+    text.replace('[', "\\[").replace(']', "\\]")
+}
+
+// ---- formats ----
+
+#[test]
+fn table_of_frame_formats() {
+    let rows: Vec<_> = FRAME_FORMATS
+        .iter()
+        .map(|format| vec![format!("`{format}`"), escaped(format.doc)])
+        .collect();
+    assert_guide("formats", "frame_formats", &markdown_table(&["format", "what it is"], &rows));
+}
+
+// ---- reference cases ----
+
+#[test]
+fn table_of_reference_cases() {
+    let files = entries("tests/cases").into_iter().filter(|name| name.ends_with(".json"));
+    let rows: Vec<_> = files
+        .map(|name| {
+            let case = Case::load(&root().join("tests/cases").join(&name)).unwrap();
+            let verdict = run_case(&case, &Backend::Cpu.into()).unwrap();
+            assert!(verdict.passes(), "{name} does not pass: {:?}", verdict.worst());
+            let worst = verdict.worst().unwrap();
+            vec![
+                case.name.clone(),
+                case.frames.len().to_string(),
+                verdict.snapshots.len().to_string(),
+                micrometers(worst.error),
+                micrometers(worst.tolerance),
+            ]
+        })
+        .collect();
+    let head = ["case", "frames", "comparisons", "worst \\[µm\\]", "allowed \\[µm\\]"];
+    assert_guide("validation", "cases", &markdown_table(&head, &rows));
+}
+
+/// Metres as micrometres with two digits behind the point.
+fn micrometers(metres: f32) -> String {
+    format!("{:.2}", 1e6 * metres)
+}
+
+// ---- measurements ----
+
+/// A CSV file of measurements: `#` lines of what, when and where, then a head and rows.
+struct Measurements {
+    remarks: Vec<(String, String)>,
+    head: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Measurements {
+    fn parse(text: &str) -> Self {
+        let (remarks, table): (Vec<&str>, Vec<&str>) =
+            text.lines().partition(|line| line.starts_with('#'));
+        let remarks = remarks.iter().filter_map(|line| line[1..].trim().split_once(": "));
+        let mut rows = table.into_iter().map(cells);
+        let head = rows.next().unwrap_or_default();
+        let rows: Vec<_> = rows.collect();
+        assert!(rows.iter().all(|row| row.len() == head.len()), "ragged rows");
+        let remarks = remarks.map(|(name, text)| (name.to_owned(), text.to_owned())).collect();
+        Self { remarks, head, rows }
+    }
+
+    fn remark(&self, name: &str) -> &str {
+        let found = self.remarks.iter().find(|(known, _)| known == name);
+        found.map_or_else(|| panic!("no `# {name}:` line"), |(_, text)| text.as_str())
+    }
+
+    /// The median of a benchmark \[ms\], as it was written.
+    fn median(&self, benchmark: &str) -> Option<String> {
+        let row = self.rows.iter().find(|row| row[0] == benchmark)?;
+        row[1].parse::<f64>().ok().map(milliseconds)
+    }
+}
+
+/// Cells of a line of CSV; cells with commas are quoted.
+fn cells(line: &str) -> Vec<String> {
+    let (mut cells, mut quoted) = (vec![String::new()], false);
+    for letter in line.chars() {
+        match letter {
+            '"' => quoted = !quoted,
+            ',' if !quoted => cells.push(String::new()),
+            letter => cells.last_mut().unwrap().push(letter),
+        }
+    }
+    cells
+}
+
+/// Two or three significant digits.
+fn milliseconds(value: f64) -> String {
+    let digits = match value {
+        ..1.0 => 2,
+        ..50.0 => 1,
+        _ => 0,
+    };
+    format!("{value:.digits$}")
+}
+
+/// Every machine with results, and its file of this name.
+fn machines(file: &str) -> Vec<(String, Measurements)> {
+    let folders = entries(RESULTS).into_iter();
+    let found: Vec<_> = folders
+        .filter(|machine| root().join(RESULTS).join(machine).join(file).exists())
+        .map(|machine| {
+            let measured = Measurements::parse(&read(&format!("{RESULTS}/{machine}/{file}")));
+            (machine, measured)
+        })
+        .collect();
+    assert!(!found.is_empty(), "no machine has {file} under {RESULTS}");
+    found
+}
+
+/// Benchmarks of a table of the performance page, with what they are.
+type Benchmarks = &'static [(&'static str, &'static str)];
+
+const FRAMES: Benchmarks = &[
+    ("sheet_16", "256 particles, 1,378 edges"),
+    ("sheet_32", "1,024 particles, 5,826 edges"),
+    ("sheet_64", "4,096 particles, 23,938 edges"),
+    ("sheet_128", "16,384 particles, 97,026 edges"),
+    ("sheet_32_xpbd", "1,024 particles, 5,826 edges"),
+    ("sheet_64_xpbd", "4,096 particles, 23,938 edges"),
+    ("sheet_64_xpbd_bends", "4,096 particles, 16,002 edges, bends in place of two-ring edges"),
+    ("batch_64_of_16", "64 sheets of 256 particles"),
+    ("batch_256_of_32", "256 sheets of 1,024 particles"),
+];
+
+const SLEEP: Benchmarks =
+    &[("awake", "all awake"), ("ninety_percent_asleep", "90 % of them asleep")];
+
+const SHAPES: Benchmarks = &[
+    ("none", "the sheet alone"),
+    ("eight", "4 spheres and 4 tapered capsules"),
+    ("eight_of_520", "the same and 512 more far away"),
+    ("eight_continuous", "the same 8, continuous"),
+    ("eight_one_a_body", "the same 8, one of them a rigid body that feels the cloth"),
+    ("eight_virtual_particles", "the same 8, 4 virtual particles a triangle"),
+    ("spheres_256", "256 spheres under the sheet"),
+    ("mesh_5k", "closed mesh of 5,040 triangles"),
+    ("mesh_100k", "closed mesh of 100,488 triangles"),
+];
+
+const SELF_COLLISION: Benchmarks = &[
+    ("hanging_without", "hanging by two corners, without"),
+    ("hanging_with", "with thickness"),
+    ("folded_without", "in folds over a ball, without"),
+    ("folded_with", "with thickness"),
+];
+
+const CONTACTS: Benchmarks = &[
+    ("none", "four sheets, no collision between cloths"),
+    ("four_sheets", "default: after each of 5 iterations, 2 passes"),
+    ("four_sheets_one_pass", "the same, 1 pass"),
+    ("four_sheets_once_a_frame", "once a frame, 2 passes"),
+    ("apart_none", "64 sheets that are apart, without"),
+    ("apart", "with"),
+];
+
+const COOK: Benchmarks =
+    &[("grid_128", "128 x 128 particles"), ("grid_512", "512 x 512 particles")];
+
+/// A table of medians \[ms\]: a row per benchmark, a column per machine and criterion group that has one.
+fn bench_table(name: &str, groups: &[&str], benchmarks: Benchmarks) {
+    let machines = machines("bench.csv");
+    let columns: Vec<_> = machines
+        .iter()
+        .flat_map(|(machine, measured)| groups.iter().map(move |group| (machine, measured, *group)))
+        .filter(|(_, measured, group)| {
+            let prefix = format!("{group}/");
+            measured.rows.iter().any(|row| row[0].starts_with(&prefix))
+        })
+        .collect();
+    let mut head = vec!["bench".to_owned(), "what".to_owned()];
+    head.extend(columns.iter().map(|(machine, _, group)| {
+        let backend =
+            group.strip_prefix("frame_").map_or(String::new(), |name| format!("{name}, "));
+        format!("{backend}{machine} \\[ms\\]")
+    }));
+    let rows: Vec<_> = benchmarks
+        .iter()
+        .map(|(bench, what)| {
+            let mut row = vec![format!("`{bench}`"), (*what).to_owned()];
+            row.extend(columns.iter().map(|(_, measured, group)| {
+                measured.median(&format!("{group}/{bench}")).unwrap_or_default()
+            }));
+            assert!(row[2..].iter().any(|cell| !cell.is_empty()), "nobody has measured {bench}");
+            row
+        })
+        .collect();
+    assert_guide("performance", name, &markdown_table(&head, &rows));
+}
+
+#[test]
+fn table_of_benches() {
+    bench_table("bench_frame", &["frame_cpu", "frame_gpu"], FRAMES);
+    bench_table("bench_sleep", &["sleep"], SLEEP);
+    bench_table("bench_shapes", &["shapes"], SHAPES);
+    bench_table("bench_self_collision", &["self_collision"], SELF_COLLISION);
+    bench_table("bench_contacts", &["contacts"], CONTACTS);
+    bench_table("bench_cook", &["cook"], COOK);
+}
+
+#[test]
+fn every_measured_bench_is_in_a_table() {
+    // `fibers` times iterations for people who work on them.
+    let tables = [FRAMES, SLEEP, SHAPES, SELF_COLLISION, CONTACTS, COOK].concat();
+    for (machine, measured) in machines("bench.csv") {
+        for row in measured.rows.iter().filter(|row| !row[0].starts_with("fibers_")) {
+            let bench = row[0].rsplit('/').next().unwrap();
+            let known = tables.iter().any(|(name, _)| *name == bench);
+            assert!(known, "{machine}: {} is in no table of tests/tables.rs", row[0]);
+        }
+    }
+}
+
+#[test]
+fn table_of_machines() {
+    let rows: Vec<_> = machines("bench.csv")
+        .into_iter()
+        .map(|(name, measured)| {
+            let remark = |name| measured.remark(name).to_owned();
+            vec![name, remark("machine"), remark("date"), remark("commit")]
+        })
+        .collect();
+    let table = markdown_table(&["name", "machine", "date", "commit"], &rows);
+    assert_guide("performance", "bench_machines", &table);
+}
+
+/// Tables of the guide that are a CSV file of each machine: page, block (which is also the file).
+const MEASURED: &[(&str, &str)] = &[
+    ("contact", "ball"),
+    ("fibers", "fibers_one_iteration"),
+    ("fibers", "fibers_iteration_time"),
+    ("fibers", "fibers_at_rest"),
+    ("fibers", "fibers_time_to_one_percent"),
+];
+
+#[test]
+fn table_of_measurements() {
+    for (page, name) in MEASURED {
+        let tables: Vec<_> = machines(&format!("{name}.csv"))
+            .into_iter()
+            .map(|(machine, measured)| {
+                let table = markdown_table(&measured.head, &measured.rows);
+                let (date, commit) = (measured.remark("date"), measured.remark("commit"));
+                format!("{table}\n*{machine}, {date}, commit {commit}*\n")
+            })
+            .collect();
+        assert_guide(page, name, &tables.join("\n"));
+    }
+}
+
+// ---- all blocks ----
+
+#[test]
+fn every_generated_block_is_filled_and_has_a_test() {
+    let pages = entries(GUIDE).into_iter().filter(|name| name.ends_with(".md"));
+    let pages = pages.map(|name| format!("{GUIDE}/{name}")).chain(["README.md".to_owned()]);
+    let tests: String = stems("tests", ".rs")
+        .iter()
+        .map(|stem| format!("tests/{stem}.rs"))
+        .chain(["crates/poplin-cli/src/args/documented.rs".to_owned()])
+        .filter(|path| Path::new(&root().join(path)).exists())
+        .map(|path| read(&path))
+        .collect();
+    let mut count = 0;
+    for path in pages {
+        let page = read(&path);
+        for name in block_names(&page) {
+            count += 1;
+            let text = block(&page, name).unwrap_or_else(|| panic!("{path}: `{name}` has no end"));
+            assert!(!text.is_empty(), "{path}: the block `{name}` is empty");
+            assert!(tests.contains(&format!("\"{name}\"")), "{path}: no test writes `{name}`");
+        }
+    }
+    assert!(count > 15, "only {count} generated blocks");
+}
