@@ -77,8 +77,9 @@ impl CpuCloth {
 
     /// Bytes of its vectors.
     fn size(&self) -> usize {
-        let rows = [&self.current, &self.previous, &self.scratch, &self.inputs].map(Vec::capacity);
-        16 * (rows.iter().sum::<usize>() + self.arrays.frame_pool.capacity())
+        let particles = self.current.capacity() + self.previous.capacity();
+        let pools = [&self.scratch, &self.inputs, &self.arrays.frame_pool].map(Vec::capacity);
+        16 * (particles + pools.iter().sum::<usize>())
             + size_of::<ClothParameters>() * self.arrays.cloth_parameters.capacity()
     }
 
