@@ -201,8 +201,16 @@ fn disagreements(setup: &Setup) -> Vec<String> {
         gpu.engine().contact_buffers().map(|buffer| gpu.read_buffer(buffer).unwrap());
     let (rows, count) = (floats(&rows), memory.positions.len());
     let entries: Vec<u32> = bytemuck::pod_collect_to_vec(&entries);
-    found.extend(same_bits("positions", &rows[..count], &memory.positions).err());
-    found.extend(same_bits("motions", &rows[count..2 * count], &memory.motions).err());
+    found.extend(
+        same_bits("positions", &rows[..count], &memory.positions)
+            .err()
+            .map(|difference| difference.to_string()),
+    );
+    found.extend(
+        same_bits("motions", &rows[count..2 * count], &memory.motions)
+            .err()
+            .map(|difference| difference.to_string()),
+    );
     let mut list = |name: &str, begin: usize, own: &[u32]| {
         if entries[begin..begin + own.len()] != *own {
             found.push(format!("{name} differ"));
@@ -221,7 +229,8 @@ fn disagreements(setup: &Setup) -> Vec<String> {
                 snapshot.current(id),
                 engine.current(nth_cloth(cloth)),
             )
-            .err(),
+            .err()
+            .map(|difference| difference.to_string()),
         );
         found.extend(
             same_bits(
@@ -229,7 +238,8 @@ fn disagreements(setup: &Setup) -> Vec<String> {
                 snapshot.previous(id),
                 engine.previous(nth_cloth(cloth)),
             )
-            .err(),
+            .err()
+            .map(|difference| difference.to_string()),
         );
         if snapshot.feedback(id) != engine.feedback(nth_cloth(cloth)) {
             found.push(format!(
@@ -567,7 +577,9 @@ fn disagreements_of_state(setup: &Setup) -> Vec<String> {
     ids.iter()
         .enumerate()
         .filter_map(|(cloth, &id)| {
-            same_bits("current", snapshot.current(id), engine.current(nth_cloth(cloth))).err()
+            same_bits("current", snapshot.current(id), engine.current(nth_cloth(cloth)))
+                .err()
+                .map(|difference| difference.to_string())
         })
         .collect()
 }

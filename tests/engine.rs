@@ -1,8 +1,8 @@
 //! The engine as a renderer embeds it, and what it refuses.
 
 use poplin_gpu::{
-    CanaryReport, Engine, EngineOptions, GpuError, Headless, Readback, Subnormals, run_canaries,
-    run_canary_texts, wgpu,
+    CanaryReport, Engine, EngineOptions, GpuError, Headless, Readback, Subnormals, WrongValue,
+    run_canaries, run_canary_texts, wgpu,
 };
 use poplin_host::Engine as _;
 use poplin_layout::MemoryTier;
@@ -196,7 +196,7 @@ fn indices_that_are_passed_as_floats_fail_the_canary_where_subnormals_are_flushe
     .unwrap();
     assert_eq!(
         report.check("this adapter").unwrap_err().to_string(),
-        "adapter this adapter failed the index canary: index 1 beside a position came back as 0"
+        "adapter this adapter failed the index canary: value 0 of 5 is 0x0, not 0x1"
     );
 }
 
@@ -205,14 +205,14 @@ fn a_failed_canary_refuses_the_adapter_with_the_reason() {
     let report = CanaryReport {
         loop_limit: None,
         nan: Ok(()),
-        barrier: Err("the prefix sum at lane 3 of 256 is 7".to_owned()),
+        barrier: Err(WrongValue { index: 3, count: 256, expected: 18, actual: 7 }),
         indices: Ok(()),
         subnormals: Subnormals { are_passed: true, are_added: true },
     };
     let message = report.check("Acme 1").unwrap_err().to_string();
     assert_eq!(
         message,
-        "adapter Acme 1 failed the barrier canary: the prefix sum at lane 3 of 256 is 7"
+        "adapter Acme 1 failed the barrier canary: value 3 of 256 is 0x7, not 0x12"
     );
 }
 

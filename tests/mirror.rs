@@ -9,7 +9,7 @@ use poplin_layout::{MemoryTier, Stage, StageMask};
 use poplin_model::{Cloth, FiberSolver, Frame};
 use poplin_reference::{LaneOrder, ReferenceEngine, Team};
 use poplin_testkit::adapter::{headless, is_strict};
-use poplin_testkit::compare::{close, same_bits};
+use poplin_testkit::compare::{Difference, close, same_bits};
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::{
@@ -53,7 +53,7 @@ fn on_mirror(cloth: &Cloth, frame: &Frame, stages: StageMask, team: &mut Team<'_
     (engine.current(id).to_vec(), engine.previous(id).to_vec())
 }
 
-fn compare(strict: bool, what: &str, gpu: &State, mirror: &State) -> Result<(), String> {
+fn compare(strict: bool, what: &str, gpu: &State, mirror: &State) -> Result<(), Difference> {
     if strict {
         same_bits(what, &gpu.0, &mirror.0)?;
         return same_bits(what, &gpu.1, &mirror.1);
@@ -94,7 +94,7 @@ fn disagreements_over(
     let found = cloths.iter().zip(ids).filter_map(|((name, cloth), id)| {
         let mirror = on_mirror(cloth, &ONE_ITERATION, stages, &mut Team::single());
         let own = (snapshot.current(id).to_vec(), snapshot.previous(id).to_vec());
-        compare(strict, name, &own, &mirror).err()
+        compare(strict, name, &own, &mirror).err().map(|difference| difference.to_string())
     });
     Some(found.collect())
 }

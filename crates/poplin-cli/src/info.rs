@@ -1,6 +1,8 @@
 //! `poplin info`: what this machine has and what poplin would use.
 
-use poplin::gpu::{AdapterReport, Headless, HeadlessOptions, is_software, list_adapters, wgpu};
+use poplin::gpu::{
+    AdapterReport, Headless, HeadlessOptions, WrongValue, is_software, list_adapters, wgpu,
+};
 use poplin::{Backend, Simulation};
 
 use crate::failure::{Exit, Failure};
@@ -92,9 +94,9 @@ fn describe_canaries(adapter: &wgpu::Adapter) {
 /// The canary results of a device that passed, with what follows from them.
 pub(crate) fn canary_line(headless: &Headless) -> String {
     let canaries = headless.canaries();
-    let verdict = |verdict: &Result<(), String>| match verdict {
+    let verdict = |verdict: &Result<(), WrongValue>| match verdict {
         Ok(()) => "ok".to_owned(),
-        Err(message) => message.clone(),
+        Err(error) => error.to_string(),
     };
     let loops = match canaries.loop_limit {
         None => "ok".to_owned(),

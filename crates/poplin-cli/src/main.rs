@@ -1,5 +1,4 @@
 //! The command line of poplin: `run` simulates, `cook` reports on a mesh, `info` on the machine, `conform` on the engine.
-#![warn(missing_docs)]
 
 mod args;
 mod conform;

@@ -2,8 +2,8 @@
 
 use poplin_shaders::{Kernel, compose};
 
-use crate::GpuError;
 use crate::headless::map_and_read;
+use crate::{GpuError, WrongValue};
 
 /// What the canaries found on a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,11 +11,11 @@ pub struct CanaryReport {
     /// Loop trips at which the driver stopped without a word; `None` if it ran all 100,000.
     pub loop_limit: Option<u64>,
     /// The NaN test judged every sample right.
-    pub nan: Result<(), String>,
+    pub nan: Result<(), WrongValue>,
     /// The prefix sums across barriers are right.
-    pub barrier: Result<(), String>,
+    pub barrier: Result<(), WrongValue>,
     /// Indices that stand beside floats in a pool come back as they were.
-    pub indices: Result<(), String>,
+    pub indices: Result<(), WrongValue>,
     /// What the adapter does with subnormal floats; the pools do not depend on it.
     pub subnormals: Subnormals,
 }
@@ -43,12 +43,9 @@ impl CanaryReport {
         for (canary, verdict) in
             [("NaN", &self.nan), ("barrier", &self.barrier), ("index", &self.indices)]
         {
-            if let Err(message) = verdict {
-                return Err(GpuError::CanaryFailed {
-                    adapter: adapter.to_owned(),
-                    canary,
-                    message: message.clone(),
-                });
+            if let Err(source) = *verdict {
+                let adapter = adapter.to_owned();
+                return Err(GpuError::CanaryFailed { adapter, canary, source });
             }
         }
         Ok(())
@@ -103,43 +100,43 @@ pub fn run_canary_texts(
     let judged = run(Kernel::CanaryNan, &bits, bits.len(), &[])?;
     let expected = samples
         .map(|value| u32::from(!value.is_finite() || value.abs() > poplin_model::MAX_COORDINATE));
-    let nan = if judged == expected {
-        Ok(())
-    } else {
-        Err(format!("for {samples:?} expected {expected:?}, got {judged:?}"))
-    };
+    let nan = compare(&expected, &judged);
 
     let lanes = 256u32.min(device.limits().max_compute_invocations_per_workgroup);
     let values: Vec<u32> = (0..lanes).map(|lane| lane * lane + 1).collect();
     let constants = [("LANES", f64::from(lanes))];
     let sums = run(Kernel::CanaryBarrier, &values, lanes as usize, &constants)?;
     let mut total = 0;
-    let wrong = values.iter().zip(&sums).position(|(value, sum)| {
-        total += value;
-        total != *sum
-    });
-    let barrier = match wrong {
-        None => Ok(()),
-        Some(lane) => Err(format!("the prefix sum at lane {lane} of {lanes} is {}", sums[lane])),
-    };
+    let expected: Vec<u32> = values
+        .iter()
+        .map(|value| {
+            total += value;
+            total
+        })
+        .collect();
+    let barrier = compare(&expected, &sums);
     let loop_limit = (counted != wanted).then_some(u64::from(counted));
 
     let x = 0.25f32.to_bits();
     let rows = INDICES.map(|index| [x, x, x, index]);
     let found = run(Kernel::CanarySubnormal, rows.as_flattened(), 4 * rows.len(), &[])?;
     let found = found.as_chunks::<4>().0;
-    let wrong = INDICES.iter().zip(found).find(|&(&index, row)| row[..2] != [x, index]);
-    let indices = match wrong {
-        None => Ok(()),
-        Some((index, [_, got, ..])) => {
-            Err(format!("index {index} beside a position came back as {got}"))
-        }
-    };
+    let indices = compare(&INDICES, &found.iter().map(|row| row[1]).collect::<Vec<_>>());
     // Twice a subnormal float has twice its bits.
     let are_passed = INDICES.iter().zip(found).all(|(&index, row)| row[2] == index);
     let are_added = INDICES.iter().zip(found).all(|(&index, row)| row[3] == 2 * index);
     let subnormals = Subnormals { are_passed, are_added };
     Ok(CanaryReport { loop_limit, nan, barrier, indices, subnormals })
+}
+
+/// The first value that is not as expected; a missing one is zero.
+fn compare(expected: &[u32], actual: &[u32]) -> Result<(), WrongValue> {
+    let count = expected.len();
+    let pairs = expected.iter().zip(actual.iter().chain(std::iter::repeat(&0)));
+    match pairs.enumerate().find(|(_, (expected, actual))| expected != actual) {
+        None => Ok(()),
+        Some((index, (&expected, &actual))) => Err(WrongValue { index, count, expected, actual }),
+    }
 }
 
 fn run_text(

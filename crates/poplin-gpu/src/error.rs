@@ -1,11 +1,14 @@
 //! What can go wrong on the GPU side.
 
+use std::fmt;
+use std::sync::Arc;
+
 use poplin_host::NoSuchCloth;
 use poplin_model::ModelError;
 use thiserror::Error;
 
 /// Why a GPU operation failed. Each message says what, where and the limit.
-#[derive(Debug, Clone, PartialEq, Error)]
+#[derive(Debug, Clone, Error)]
 #[non_exhaustive]
 pub enum GpuError {
     /// User data was refused before it reached the GPU.
@@ -17,15 +20,15 @@ pub enum GpuError {
     )]
     NoAdapter {
         /// What was looked for.
-        wanted: String,
+        wanted: WantedAdapter,
     },
     /// The adapter refused to give a device.
-    #[error("adapter {adapter} gave no device: {message}")]
+    #[error("adapter {adapter} gave no device: {source}")]
     NoDevice {
         /// The adapter.
         adapter: String,
-        /// wgpu's message.
-        message: String,
+        /// What wgpu said.
+        source: wgpu::RequestDeviceError,
     },
     /// The adapter is below WebGPU's default limits.
     #[error("{limit} is {value} on this device; poplin needs at least {needed}")]
@@ -58,18 +61,21 @@ pub enum GpuError {
         limit: u64,
     },
     /// A canary kernel gave a wrong result: the adapter cannot be trusted.
-    #[error("adapter {adapter} failed the {canary} canary: {message}")]
+    #[error("adapter {adapter} failed the {canary} canary: {source}")]
     CanaryFailed {
         /// The adapter.
         adapter: String,
         /// Which canary.
         canary: &'static str,
         /// Expected and got.
-        message: String,
+        source: WrongValue,
     },
     /// wgpu reported an error out of band.
     #[error("GPU error: {0}")]
-    Device(String),
+    Device(#[source] Arc<wgpu::Error>),
+    /// The device could not be waited for.
+    #[error("the GPU cannot be waited for: {0}")]
+    Poll(#[source] Arc<wgpu::PollError>),
     /// The GPU did not finish in time.
     #[error("the GPU did not finish within {seconds} s")]
     Timeout {
@@ -78,8 +84,66 @@ pub enum GpuError {
     },
     /// A buffer could not be read back.
     #[error("read-back failed: {0}")]
-    Readback(String),
+    Readback(#[from] ReadbackError),
     /// The handle stands for no cloth.
     #[error(transparent)]
     NoSuchCloth(#[from] NoSuchCloth),
+}
+
+/// Which adapter was looked for when there was none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WantedAdapter {
+    /// Any.
+    Any,
+    /// A real GPU, no software adapter.
+    RealGpu,
+    /// One whose name contains a text.
+    Named {
+        /// The text.
+        name: String,
+        /// Names of the adapters that there are.
+        present: Vec<String>,
+    },
+}
+
+impl fmt::Display for WantedAdapter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Any => write!(f, "wanted any"),
+            Self::RealGpu => write!(f, "wanted a real GPU"),
+            Self::Named { name, present } => {
+                write!(f, "wanted one named like `{name}`; there are: {}", present.join(", "))
+            }
+        }
+    }
+}
+
+/// The first value of a canary that is not as expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("value {index} of {count} is {actual:#x}, not {expected:#x}")]
+pub struct WrongValue {
+    /// Its index.
+    pub index: usize,
+    /// How many values the canary has.
+    pub count: usize,
+    /// Its bits as they should be.
+    pub expected: u32,
+    /// Its bits as they are.
+    pub actual: u32,
+}
+
+/// Why a buffer could not be read back.
+#[derive(Debug, Clone, Error)]
+#[non_exhaustive]
+pub enum ReadbackError {
+    /// The buffer could not be mapped: the device was lost.
+    #[error("{0}")]
+    NotMapped(#[from] wgpu::BufferAsyncError),
+    /// The mapped bytes could not be reached.
+    #[error("{0}")]
+    NoRange(#[from] wgpu::MapRangeError),
+    /// The device was dropped or did not answer.
+    #[error("the device did not answer")]
+    NoAnswer,
 }

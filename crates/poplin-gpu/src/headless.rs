@@ -9,7 +9,8 @@ use poplin_model::{Cloth, ClothCollision, Frame};
 use crate::adapters::{is_software, list_adapters};
 use crate::canary::{CanaryReport, run_canaries};
 use crate::{
-    Engine, EngineOptions, FramePart, GpuError, Readback, required_features, required_limits,
+    Engine, EngineOptions, FramePart, GpuError, Readback, ReadbackError, WantedAdapter,
+    required_features, required_limits,
 };
 
 /// How long a wait for the GPU may take.
@@ -36,7 +37,7 @@ pub struct Headless {
     queue: wgpu::Queue,
     info: wgpu::AdapterInfo,
     canaries: CanaryReport,
-    errors: Arc<Mutex<Vec<String>>>,
+    errors: Arc<Mutex<Vec<Arc<wgpu::Error>>>>,
     readback: Readback,
 }
 
@@ -60,13 +61,15 @@ impl Headless {
         };
         list_adapters().into_iter().find(fits).ok_or_else(|| GpuError::NoAdapter {
             wanted: match (&options.adapter_name, options.real_gpu_only) {
-                (Some(name), _) => {
-                    let names: Vec<_> =
-                        list_adapters().iter().map(|adapter| adapter.get_info().name).collect();
-                    format!("wanted one named like `{name}`; there are: {}", names.join(", "))
-                }
-                (None, true) => "wanted a real GPU".to_owned(),
-                (None, false) => "wanted any".to_owned(),
+                (Some(name), _) => WantedAdapter::Named {
+                    name: name.clone(),
+                    present: list_adapters()
+                        .iter()
+                        .map(|adapter| adapter.get_info().name)
+                        .collect(),
+                },
+                (None, true) => WantedAdapter::RealGpu,
+                (None, false) => WantedAdapter::Any,
             },
         })
     }
@@ -88,16 +91,14 @@ impl Headless {
             required_limits: limits,
             ..Default::default()
         };
-        let (device, queue) =
-            pollster::block_on(adapter.request_device(&descriptor)).map_err(|error| {
-                GpuError::NoDevice { adapter: info.name.clone(), message: error.to_string() }
-            })?;
+        let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
+            .map_err(|source| GpuError::NoDevice { adapter: info.name.clone(), source })?;
         let errors = Arc::new(Mutex::new(Vec::new()));
         let sink = errors.clone();
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
             log::error!("{error}");
             if let Ok(mut errors) = sink.lock() {
-                errors.push(error.to_string());
+                errors.push(Arc::new(error));
             }
         }));
         Self::with_errors(device, queue, options.engine, info, errors)
@@ -122,7 +123,7 @@ impl Headless {
         queue: wgpu::Queue,
         mut options: EngineOptions,
         info: wgpu::AdapterInfo,
-        errors: Arc<Mutex<Vec<String>>>,
+        errors: Arc<Mutex<Vec<Arc<wgpu::Error>>>>,
     ) -> Result<Self, GpuError> {
         let canaries = run_canaries(&device, &queue)?;
         canaries.check(&info.name)?;
@@ -172,6 +173,7 @@ impl Headless {
         &self.queue
     }
 
+    #[cfg(feature = "testing")]
     /// Submits a part of a frame begun with [`Engine::begin_frame`].
     ///
     /// # Errors
@@ -213,6 +215,7 @@ impl Headless {
         Ok(state)
     }
 
+    #[cfg(feature = "testing")]
     /// Waits for everything submitted and reads a buffer of the engine, for tests.
     ///
     /// # Errors
@@ -336,9 +339,7 @@ impl poplin_host::Reading for Reading {
     type Error = GpuError;
 
     fn poll(&mut self) -> Result<Option<State>, GpuError> {
-        self.device
-            .poll(wgpu::PollType::Poll)
-            .map_err(|error| GpuError::Device(error.to_string()))?;
+        self.device.poll(wgpu::PollType::Poll).map_err(|error| GpuError::Poll(Arc::new(error)))?;
         self.readback.poll()
     }
 
@@ -351,7 +352,7 @@ fn wait(device: &wgpu::Device) -> Result<(), GpuError> {
     match device.poll(wgpu::PollType::Wait { submission_index: None, timeout: Some(WAIT) }) {
         Ok(_) => Ok(()),
         Err(wgpu::PollError::Timeout) => Err(GpuError::Timeout { seconds: WAIT.as_secs() }),
-        Err(error) => Err(GpuError::Device(error.to_string())),
+        Err(error) => Err(GpuError::Poll(Arc::new(error))),
     }
 }
 
@@ -369,12 +370,7 @@ pub(crate) fn map_and_read(
     });
     wait(device)?;
     let mapped = result.lock().ok().and_then(|mut result| result.take());
-    match mapped {
-        Some(Ok(())) => {}
-        Some(Err(error)) => return Err(GpuError::Readback(error.to_string())),
-        None => return Err(GpuError::Readback("the mapping did not answer".to_owned())),
-    }
-    let view =
-        staging.get_mapped_range(..).map_err(|error| GpuError::Readback(error.to_string()))?;
+    mapped.ok_or(ReadbackError::NoAnswer)?.map_err(ReadbackError::from)?;
+    let view = staging.get_mapped_range(..).map_err(ReadbackError::from)?;
     Ok(view.to_vec())
 }

@@ -3,7 +3,6 @@
 //! [`Engine`] takes the application's device and queue, says beforehand what it needs ([`required_limits`],
 //! [`required_features`]), and never submits, polls or blocks in a step. Its particle buffer is a vertex and a storage
 //! buffer, so a renderer draws it without a copy. [`Headless`] owns a device for batch work and tests.
-#![warn(missing_docs)]
 
 mod adapters;
 mod binding;
@@ -18,9 +17,11 @@ mod readback;
 mod requirements;
 
 pub use adapters::{AdapterReport, is_software, list_adapters};
-pub use canary::{CanaryReport, Subnormals, run_canaries, run_canary_texts};
+#[cfg(feature = "testing")]
+pub use canary::run_canary_texts;
+pub use canary::{CanaryReport, Subnormals, run_canaries};
 pub use engine::{Engine, EngineOptions};
-pub use error::GpuError;
+pub use error::{GpuError, ReadbackError, WantedAdapter, WrongValue};
 pub use headless::{Headless, HeadlessOptions, Reading};
 pub use poplin_host::{ClothId, FramePart, State};
 pub use poplin_layout::MemoryTier;

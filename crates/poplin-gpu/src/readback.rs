@@ -9,7 +9,7 @@ use poplin_host::{ClothId, NoSuchCloth, State, StatePart};
 use poplin_layout::{Feedback, body_impulses};
 
 use crate::engine::FEEDBACK_BYTES;
-use crate::{Engine, GpuError};
+use crate::{Engine, GpuError, ReadbackError};
 
 /// A staging buffer for the state of cloths, to be used again and again.
 ///
@@ -180,12 +180,9 @@ impl Readback {
     pub async fn read(&mut self) -> Result<State, GpuError> {
         self.request();
         if let Some(mapping) = &self.mapping {
-            let result = mapping
-                .receive()
-                .await
-                .ok_or_else(|| GpuError::Readback("the device is gone".to_owned()))?;
+            let result = mapping.receive().await.ok_or(ReadbackError::NoAnswer)?;
             self.mapping = None;
-            result.map_err(|error| GpuError::Readback(error.to_string()))?;
+            result.map_err(ReadbackError::from)?;
         }
         self.take()
     }
@@ -194,9 +191,7 @@ impl Readback {
     fn take(&mut self) -> Result<State, GpuError> {
         let Some(staging) = &self.staging else { return Ok(State::default()) };
         let state = {
-            let view = staging
-                .get_mapped_range(..)
-                .map_err(|error| GpuError::Readback(error.to_string()))?;
+            let view = staging.get_mapped_range(..).map_err(ReadbackError::from)?;
             state_of(&view, &self.members)
         };
         staging.unmap();

@@ -24,6 +24,7 @@ pub struct Depth {
 }
 
 /// Shapes that can tell how deep a point is in them.
+#[derive(Debug)]
 pub struct DepthField {
     spheres: Vec<[f64; 4]>,
     capsules: Vec<[usize; 2]>,
@@ -34,6 +35,7 @@ pub struct DepthField {
 }
 
 /// A box as three pairs of planes: inside `0 <= normal . (x - corner) <= width` for each.
+#[derive(Debug)]
 struct Slabs {
     corner: DVec3,
     sides: [(DVec3, f64); 3],

@@ -9,6 +9,7 @@ pub mod entanglement;
 pub mod metrics;
 pub mod separation;
 pub mod stage_case;
+#[cfg(feature = "stages")]
 pub mod stage_runner;
 pub mod strain;
 pub mod tangle;

@@ -21,6 +21,7 @@ impl Strain {
 }
 
 /// The stretch edges of a fabric, ready to be measured every frame.
+#[derive(Debug)]
 pub struct StretchEdges {
     /// Ends and the inverse of the rest length [1/m].
     edges: Vec<([u32; 2], f32)>,

@@ -9,12 +9,14 @@ const LEAF_SIZE: usize = 4;
 const TIE: f64 = 1e-9;
 
 /// A bounding volume hierarchy over the triangles that have an area.
+#[derive(Debug)]
 pub(crate) struct TriangleTree {
     /// Depth first: the first child of a node follows it.
     nodes: Vec<Node>,
     triangles: Vec<Triangle>,
 }
 
+#[derive(Debug)]
 struct Node {
     low: DVec3,
     high: DVec3,
@@ -25,7 +27,7 @@ struct Node {
     second: usize,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 struct Triangle {
     corners: [DVec3; 3],
     /// Of unit length.

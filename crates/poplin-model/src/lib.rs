@@ -3,7 +3,6 @@
 //! A [`Mesh`] is cooked (crate `poplin-cook`) into a [`Fabric`]; a [`Cloth`] is a fabric with particles and settings;
 //! a [`Frame`] is what changes from one simulated frame to the next. Everything here is plain fields with a
 //! `validate()` that names what is wrong, where, and the limit. Units are SI; inverse masses are 1/kg, 0 = pinned.
-#![warn(missing_docs)]
 
 mod cloth;
 mod cloth_collision;

@@ -12,7 +12,7 @@ use poplin_layout::{
     ClothParameters, ClothPlacement, ContactCloth, FabricOffsets, Feedback, FrameArrays, NO_OFFSET,
     StageMask, body_impulses, pack_fabric,
 };
-use poplin_model::{BodyImpulse, Cloth, ClothCollision, Fabric, Frame, ModelError};
+use poplin_model::{BodyImpulse, Cloth, ClothCollision, Fabric, Frame};
 use rayon::prelude::*;
 
 use crate::contact::{ContactBody, ContactMemory};
@@ -138,6 +138,7 @@ impl ReferenceEngine {
         packed.clone()
     }
 
+    #[cfg(feature = "testing")]
     /// What the last pass of collision between cloths has left, for tests.
     pub fn contact_memory(&self) -> &ContactMemory {
         &self.contact_memory
@@ -195,16 +196,18 @@ impl ReferenceEngine {
         }
     }
 
+    #[cfg(feature = "testing")]
     /// Advances every cloth's clock and packs the frame's constants; [`ReferenceEngine::run_part`] then simulates it.
     ///
     /// # Errors
-    /// [`ModelError`] if the frame is out of range for a cloth; then no cloth's time advances.
-    pub fn begin_frame(&mut self, frame: &Frame) -> Result<(), ModelError> {
+    /// [`ModelError`](poplin_model::ModelError) if the frame is out of range for a cloth; then no cloth's time advances.
+    pub fn begin_frame(&mut self, frame: &Frame) -> Result<(), poplin_model::ModelError> {
         self.cloths.values().iter().try_for_each(|cloth| cloth.host.validate_frame(frame))?;
         self.cloths.values_mut().iter_mut().for_each(|cloth| cloth.begin_frame(frame, true));
         Ok(())
     }
 
+    #[cfg(feature = "testing")]
     /// Simulates a part of the begun frame of one cloth with a given team.
     ///
     /// # Errors
@@ -228,6 +231,7 @@ impl ReferenceEngine {
         self.cloths.get(id).map_or(&[], |cloth| &cloth.previous)
     }
 
+    #[cfg(feature = "testing")]
     /// Replaces the whole state of a cloth, for tests that start from a given state.
     ///
     /// # Errors
@@ -242,7 +246,12 @@ impl ReferenceEngine {
         let expected = cloth.current.len();
         for len in [current.len(), previous.len()] {
             if len != expected {
-                return Err(ModelError::Length { what: "cloth state", len, expected }.into());
+                return Err(poplin_model::ModelError::Length {
+                    what: "cloth state",
+                    len,
+                    expected,
+                }
+                .into());
             }
         }
         cloth.current.copy_from_slice(current);

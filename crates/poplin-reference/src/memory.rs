@@ -10,6 +10,7 @@ use crate::math::xyz;
 
 /// The buffers that a workgroup only reads; see [`ClothMemory`].
 #[expect(missing_docs, reason = "the fields are those of ClothMemory")]
+#[derive(Debug)]
 pub struct Pools<'a> {
     pub frame_pool: &'a [[u32; 4]],
     pub fabric_pool: &'a [u32],
@@ -18,6 +19,7 @@ pub struct Pools<'a> {
 
 /// The cloth's own part of the buffers that a workgroup writes; see [`ClothMemory`].
 #[expect(missing_docs, reason = "the fields are those of ClothMemory")]
+#[derive(Debug)]
 pub struct State<'a> {
     pub current: &'a mut [[f32; 4]],
     pub previous: &'a mut [[f32; 4]],
@@ -27,6 +29,7 @@ pub struct State<'a> {
 /// Buffers and state of the workgroup that simulates one cloth.
 ///
 /// `current`, `previous` and `scratch` are the cloth's own parts, so `particle_begin` and `scratch_begin` are not added.
+#[derive(Debug)]
 pub struct ClothMemory<'a> {
     /// The cloth of this workgroup.
     pub cloth: ClothParameters,

@@ -42,6 +42,15 @@ pub struct Team<'a> {
     interval: u64,
 }
 
+impl std::fmt::Debug for Team<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Team")
+            .field("lane_count", &self.lane_count)
+            .field("order", &self.order)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Team<'_> {
     /// One lane: the fast way on a CPU, and by the race check the same bits as any other.
     pub fn single() -> Self {

@@ -2,7 +2,6 @@
 //!
 //! Sources stand in `shaders/` at the top of the repository; `#import folder/stem` lines at the top of a file pull in
 //! other files once. Nothing is renamed, so overrides, struct members and doc comments keep their names.
-#![warn(missing_docs)]
 
 mod compose;
 mod error;

@@ -4,7 +4,7 @@ macro_rules! embed {
     ($($path:literal),* $(,)?) => {
         /// Every shader file as `(folder/stem, text)`.
         pub const SOURCES: &[(&str, &str)] =
-            &[$(($path, include_str!(concat!("../../../shaders/", $path, ".wgsl")))),*];
+            &[$(($path, include_str!(concat!("../shaders/", $path, ".wgsl")))),*];
     };
 }
 

@@ -1,40 +1,103 @@
 //! Comparators of particle states. All refuse different lengths.
 
-/// The first particle whose bits differ, as a message; `Ok` if every bit agrees.
+use thiserror::Error;
+
+/// Where two states differ.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[must_use]
+pub enum Difference {
+    /// They have not the same number of particles.
+    #[error("{what}: {left} particles against {right}")]
+    Count {
+        /// What was compared.
+        what: String,
+        /// Particles of the first state.
+        left: usize,
+        /// Particles of the second state.
+        right: usize,
+    },
+    /// Bits differ.
+    #[error(
+        "{what}: {differing} of {count} particles differ, first {first}: {left:?} against {right:?}"
+    )]
+    Bits {
+        /// What was compared.
+        what: String,
+        /// Particles that differ.
+        differing: usize,
+        /// Particles of each state.
+        count: usize,
+        /// The first particle that differs.
+        first: usize,
+        /// It in the first state.
+        left: [f32; 4],
+        /// It in the second state.
+        right: [f32; 4],
+    },
+    /// A component is farther off than allowed.
+    #[error(
+        "{what}: particle {particle} component {component}: {left} against {right}, {excess:.1} x the allowed {factor} eps at scale {scale}"
+    )]
+    Distance {
+        /// What was compared.
+        what: String,
+        /// The worst particle.
+        particle: usize,
+        /// Its worst component.
+        component: usize,
+        /// It in the first state.
+        left: f32,
+        /// It in the second state.
+        right: f32,
+        /// The difference over what is allowed; infinite for NaN.
+        excess: f32,
+        /// What is allowed, in epsilons of the scale.
+        factor: f32,
+        /// The scale.
+        scale: f32,
+    },
+}
+
+fn same_count(what: &str, a: &[[f32; 4]], b: &[[f32; 4]]) -> Result<(), Difference> {
+    if a.len() == b.len() {
+        return Ok(());
+    }
+    Err(Difference::Count { what: what.to_owned(), left: a.len(), right: b.len() })
+}
+
+/// Whether every bit agrees.
 ///
 /// # Errors
-/// A message with the particle and both values.
-pub fn same_bits(what: &str, a: &[[f32; 4]], b: &[[f32; 4]]) -> Result<(), String> {
-    if a.len() != b.len() {
-        return Err(format!("{what}: {} particles against {}", a.len(), b.len()));
-    }
+/// [`Difference`] with the first particle whose bits differ.
+pub fn same_bits(what: &str, a: &[[f32; 4]], b: &[[f32; 4]]) -> Result<(), Difference> {
+    same_count(what, a, b)?;
     let bits = |p: &[f32; 4]| p.map(f32::to_bits);
-    let differing = a.iter().zip(b).filter(|(a, b)| bits(a) != bits(b)).count();
-    match a.iter().zip(b).position(|(a, b)| bits(a) != bits(b)) {
+    let mut differing = a.iter().zip(b).enumerate().filter(|(_, (a, b))| bits(a) != bits(b));
+    match differing.next() {
         None => Ok(()),
-        Some(i) => Err(format!(
-            "{what}: {differing} of {} particles differ, first {i}: {:?} against {:?}",
-            a.len(),
-            a[i],
-            b[i]
-        )),
+        Some((first, (&left, &right))) => Err(Difference::Bits {
+            what: what.to_owned(),
+            differing: 1 + differing.count(),
+            count: a.len(),
+            first,
+            left,
+            right,
+        }),
     }
 }
 
 /// Whether every number agrees within `factor * f32::EPSILON * scale`, with the scale the larger of `scale` and the number.
 ///
 /// # Errors
-/// A message with the worst particle, both values and the allowance.
+/// [`Difference`] with the worst particle, both values and the allowance.
 pub fn close(
     what: &str,
     a: &[[f32; 4]],
     b: &[[f32; 4]],
     factor: f32,
     scale: f32,
-) -> Result<(), String> {
-    if a.len() != b.len() {
-        return Err(format!("{what}: {} particles against {}", a.len(), b.len()));
-    }
+) -> Result<(), Difference> {
+    same_count(what, a, b)?;
     let mut worst: Option<(f32, usize, usize)> = None;
     for (i, (a, b)) in a.iter().zip(b).enumerate() {
         for k in 0..4 {
@@ -42,19 +105,25 @@ pub fn close(
                 continue;
             }
             let allowed = factor * f32::EPSILON * scale.max(b[k].abs());
-            let share = (a[k] - b[k]).abs() / allowed;
+            let excess = (a[k] - b[k]).abs() / allowed;
             // NaN on either side must be the worst of all.
-            let share = if share.is_nan() { f32::INFINITY } else { share };
-            if worst.is_none_or(|(known, ..)| share > known) {
-                worst = Some((share, i, k));
+            let excess = if excess.is_nan() { f32::INFINITY } else { excess };
+            if worst.is_none_or(|(known, ..)| excess > known) {
+                worst = Some((excess, i, k));
             }
         }
     }
     match worst {
-        Some((share, i, k)) if share > 1.0 => Err(format!(
-            "{what}: particle {i} component {k}: {} against {}, {share:.1} x the allowed {factor} eps at scale {scale}",
-            a[i][k], b[i][k]
-        )),
+        Some((excess, particle, component)) if excess > 1.0 => Err(Difference::Distance {
+            what: what.to_owned(),
+            particle,
+            component,
+            left: a[particle][component],
+            right: b[particle][component],
+            excess,
+            factor,
+            scale,
+        }),
         _ => Ok(()),
     }
 }
@@ -69,7 +138,9 @@ mod tests {
         let mut b = a;
         assert_eq!(same_bits("a", &a, &b), Ok(()));
         b[0][2] = f32::from_bits(b[0][2].to_bits() + 1);
-        assert!(same_bits("a", &a, &b).unwrap_err().contains("1 of 1 particles differ, first 0"));
+        let difference = same_bits("a", &a, &b).unwrap_err();
+        assert!(matches!(difference, Difference::Bits { differing: 1, count: 1, first: 0, .. }));
+        assert!(difference.to_string().contains("1 of 1 particles differ, first 0"));
         assert!(same_bits("a", &a, &[]).is_err());
     }
 

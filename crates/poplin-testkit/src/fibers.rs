@@ -140,6 +140,7 @@ fn with_frequency(mut cloth: Cloth, frequency: u32) -> Cloth {
 
 /// A cloth at rest that gravity has moved for one step of 1/60 s: every particle but the pinned ones has fallen by g h^2 =
 /// 2.7 mm. Then only fibers are solved, iteration by iteration.
+#[derive(Debug)]
 pub struct FreeFall {
     engine: ReferenceEngine,
     fabric: Arc<Fabric>,

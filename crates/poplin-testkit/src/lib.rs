@@ -1,5 +1,4 @@
 //! Test tools of poplin: adapters, comparators, seeded scenes. Nothing here is shipped.
-#![warn(missing_docs)]
 
 pub mod adapter;
 pub mod compare;

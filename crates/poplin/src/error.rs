@@ -5,7 +5,7 @@ use poplin_model::ModelError;
 use thiserror::Error;
 
 /// Why a simulation refused or failed.
-#[derive(Debug, Clone, PartialEq, Error)]
+#[derive(Debug, Clone, Error)]
 #[non_exhaustive]
 pub enum Error {
     /// User data was refused.

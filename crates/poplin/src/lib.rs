@@ -41,7 +41,17 @@
 //!
 //! - `gpu`: the wgpu backend ([`gpu`]).
 //! - `cpu`: the CPU backend ([`mod@reference`]).
-#![warn(missing_docs)]
+//!
+//! Off by default: `serde` lets settings be written and read; `testing` holds hooks of the tests and is no part of the API.
+#![cfg_attr(
+    not(any(feature = "cpu", feature = "gpu")),
+    expect(
+        unused_variables,
+        unused_imports,
+        dead_code,
+        reason = "a build without backends runs nothing"
+    )
+)]
 
 mod backend;
 mod error;

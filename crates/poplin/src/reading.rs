@@ -14,6 +14,9 @@ enum AnyReading {
     Cpu(poplin_host::Ready),
     #[cfg(feature = "gpu")]
     Gpu(poplin_gpu::Reading),
+    /// A build without backends reads nothing.
+    #[cfg(not(any(feature = "cpu", feature = "gpu")))]
+    Neither(std::convert::Infallible),
 }
 
 #[cfg(feature = "cpu")]
@@ -41,6 +44,8 @@ impl Reading {
             AnyReading::Cpu(reading) => Ok(reading.poll()?),
             #[cfg(feature = "gpu")]
             AnyReading::Gpu(reading) => Ok(reading.poll()?),
+            #[cfg(not(any(feature = "cpu", feature = "gpu")))]
+            AnyReading::Neither(never) => match *never {},
         }
     }
 
@@ -56,6 +61,8 @@ impl Reading {
             AnyReading::Cpu(reading) => Ok(reading.receive().await?),
             #[cfg(feature = "gpu")]
             AnyReading::Gpu(reading) => Ok(reading.receive().await?),
+            #[cfg(not(any(feature = "cpu", feature = "gpu")))]
+            AnyReading::Neither(never) => match never {},
         }
     }
 }

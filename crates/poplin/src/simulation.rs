@@ -31,6 +31,9 @@ enum AnyEngine {
     Cpu(ReferenceEngine),
     #[cfg(feature = "gpu")]
     Gpu(Box<Headless>),
+    /// A build without backends has no engine.
+    #[cfg(not(any(feature = "cpu", feature = "gpu")))]
+    Neither(std::convert::Infallible),
 }
 
 /// Does the same on either engine.
@@ -41,6 +44,8 @@ macro_rules! on {
             AnyEngine::Cpu($engine) => $action,
             #[cfg(feature = "gpu")]
             AnyEngine::Gpu($engine) => $action,
+            #[cfg(not(any(feature = "cpu", feature = "gpu")))]
+            AnyEngine::Neither(never) => match *never {},
         }
     };
 }

@@ -3,6 +3,7 @@
 mod adapter;
 mod bench_table;
 mod generate;
+mod package;
 mod run;
 mod skips;
 
@@ -14,7 +15,7 @@ const HELP: &str = "Usage: cargo xtask <TASK>
                        a software one with apt as root or sudo), then runs every test, and those of the kernels
                        again on SwiftShader, the software adapter of Chromium, where it is installed; with CI=true
                        it is installed, and only declared tests may be skipped
-  ci                   test, then fmt --check, clippy, docs and the benches in test mode
+  ci                   test, then fmt --check, clippy, docs, the benches in test mode, less features, licences and packages
   generate             writes the shader files that follow from declarations in poplin-layout
   tables               rewrites the generated tables of README and guide; --check fails if one has drifted
   words                prints every use of a retired word (tests/words.txt), and counts

@@ -112,12 +112,43 @@ pub(crate) fn ci() -> Result<Totals, String> {
         &["doc", "--workspace", "--no-deps"],
         &["bench", "--workspace", "--bench", "*", "--", "--test"],
     ] {
-        say(&format!("\n$ cargo {}\n", arguments.join(" ")));
-        if !cargo(arguments, |_| ())? {
-            return Err(format!("`cargo {}` failed", arguments.join(" ")));
-        }
+        must_pass(arguments)?;
     }
+    check_features()?;
+    check_dependencies()?;
+    crate::package::check()?;
     Ok(totals)
+}
+
+/// The crate `poplin` with less than everything. Each set of features is compiled once more: what both backends share is small.
+fn check_features() -> Result<(), String> {
+    let only = ["-p", "poplin", "--no-default-features"];
+    let features = ["--test", "features", "--features"];
+    must_pass(&[&["test"][..], &only, &["--test", "features"]].concat())?;
+    must_pass(&[&["test"][..], &only, &features, &["cpu,serde"]].concat())?;
+    must_pass(&[&["test"][..], &only, &features, &["gpu"]].concat())
+}
+
+/// Licences, second versions and origins of what is built in; says so where `cargo-deny` is not installed.
+fn check_dependencies() -> Result<(), String> {
+    let deny = ["deny", "--offline", "--config", ".config/deny.toml"];
+    let checks = ["check", "licenses", "bans", "sources"];
+    let version = Command::new("cargo-deny").arg("--version").output();
+    if !version.is_ok_and(|output| output.status.success()) {
+        say("\nSKIPPED cargo deny: not installed (cargo install cargo-deny)\n");
+        return Ok(());
+    }
+    must_pass(&[deny, checks].concat())
+}
+
+/// Runs cargo, which must succeed.
+pub(crate) fn must_pass(arguments: &[&str]) -> Result<(), String> {
+    say(&format!("\n$ cargo {}\n", arguments.join(" ")));
+    if cargo(arguments, |_| ())? {
+        Ok(())
+    } else {
+        Err(format!("`cargo {}` failed", arguments.join(" ")))
+    }
 }
 
 /// What to do about generated tables.

@@ -192,6 +192,7 @@ impl Engine {
         Ok(())
     }
 
+    #[cfg(feature = "testing")]
     /// Rows and lists of the last pass of collision between cloths, as the shaders have them, for tests.
     pub fn contact_buffers(&self) -> [&wgpu::Buffer; 2] {
         [self.contacts.rows.buffer(), self.contacts.entries.buffer()]

@@ -45,6 +45,7 @@ pub struct EngineOptions {
     /// Compiles the pipeline of a set of stages when a frame first needs it, not when a cloth is added: for tests that run only
     /// parts of frames. Default: false, so that no frame waits for a compiler.
     pub lazy_pipelines: bool,
+    #[cfg(feature = "testing")]
     /// Replaces the composed kernel, for negative controls of tests.
     pub shader_text: Option<String>,
 }
@@ -59,6 +60,7 @@ impl Default for EngineOptions {
             trips_per_dispatch: 1_000_000,
             loop_limit: None,
             lazy_pipelines: false,
+            #[cfg(feature = "testing")]
             shader_text: None,
         }
     }
@@ -193,7 +195,10 @@ impl Engine {
         Ok(Self {
             contacts: contacts::Contacts::new(device),
             tier_limits: tier_limits(&device.limits()),
+            #[cfg(feature = "testing")]
             pipelines: Pipelines::new(device, options.shader_text.as_deref()),
+            #[cfg(not(feature = "testing"))]
+            pipelines: Pipelines::new(device, None),
             cloths: Cloths::default(),
             fabrics: SharedFabrics::default(),
             fabric_pool: pool("poplin.simulate_cloth.fabric_pool", 4),
@@ -326,6 +331,7 @@ impl Engine {
         &self.device
     }
 
+    #[cfg(feature = "testing")]
     /// Replaces the whole state of a cloth, for tests that start from a given state.
     ///
     /// # Errors

@@ -6,6 +6,7 @@ use poplin_layout::{CONTACT_MAX_CELL, ContactCloth, ContactParameters, Feedback}
 use crate::grid::bucket_of_cell;
 
 /// A cloth as the passes see it: its particles and its report.
+#[derive(Debug)]
 pub struct ContactBody<'a> {
     /// Position \[m\] and working inverse mass [1/kg] of each particle.
     pub current: &'a mut [[f32; 4]],

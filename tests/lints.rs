@@ -1,0 +1,67 @@
+//! Holds every crate to the lints of the workspace.
+
+use toml::{Table, Value};
+
+/// What tests need not do: helper functions of integration tests count as tests too.
+const SPARED: [&str; 2] = ["unwrap_used", "print_stdout"];
+
+fn read(path: &str) -> Table {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{path}: {error}"));
+    text.parse().unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+#[test]
+fn every_crate_takes_the_lints_of_the_workspace() {
+    let mut count = 0;
+    for entry in std::fs::read_dir("crates").unwrap() {
+        let path = entry.unwrap().path().join("Cargo.toml");
+        let manifest = read(path.to_str().unwrap());
+        let lints = manifest["lints"].as_table().unwrap();
+        assert_eq!(lints.get("workspace"), Some(&Value::Boolean(true)), "{}", path.display());
+        assert_eq!(lints.len(), 1, "{} has lints of its own", path.display());
+        count += 1;
+    }
+    assert!(count > 10, "only {count} crates were found");
+}
+
+#[test]
+fn the_suite_keeps_all_lints_but_those_that_spare_tests() {
+    let manifest = read("Cargo.toml");
+    let mut wanted = manifest["workspace"]["lints"].as_table().unwrap().clone();
+    let clippy = wanted["clippy"].as_table_mut().unwrap();
+    for name in SPARED {
+        assert!(clippy.remove(name).is_some(), "{name} is no lint of the workspace");
+    }
+    assert_eq!(manifest["lints"].as_table().unwrap(), &wanted);
+}
+
+#[test]
+fn no_source_weakens_a_lint_of_its_crate() {
+    let sources = walk("crates").chain(walk("tests")).chain(walk("benches"));
+    let mut count = 0;
+    for path in sources {
+        let text = std::fs::read_to_string(&path).unwrap();
+        for weak in [concat!("#![", "warn("), concat!("#![", "allow("), concat!("#[", "allow(")] {
+            assert!(!text.contains(weak), "{}: {weak}", path.display());
+        }
+        count += 1;
+    }
+    assert!(count > 100, "only {count} sources were found");
+}
+
+/// Every Rust file under a folder.
+fn walk(folder: &str) -> impl Iterator<Item = std::path::PathBuf> {
+    let mut pending = vec![std::path::PathBuf::from(folder)];
+    let mut found = Vec::new();
+    while let Some(folder) = pending.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                pending.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path);
+            }
+        }
+    }
+    found.into_iter()
+}
