@@ -173,7 +173,7 @@ fn a_frame_beyond_the_drivers_loop_limit_is_split_and_right() {
 fn canaries_pass_or_say_what_must_be_split() {
     let Some((device, queue)) = device() else { return };
     let report = run_canaries(&device, &queue).unwrap();
-    assert_eq!(report.check("this adapter"), Ok(()));
+    assert!(report.check("this adapter").is_ok());
     if let Some(limit) = report.loop_limit {
         assert!(limit >= 60_000, "loops stop at {limit}");
         assert_eq!(report.engine_loop_limit(), Some(limit / 2));
