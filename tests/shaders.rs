@@ -2,12 +2,12 @@
 
 use poplin_host::TierLimits;
 use poplin_layout::{
-    CONSTANTS, CONTACT_STRUCTS, ConstantValue, MemoryTier, SOLVER_STRUCTS, StageMask,
-    StructDescription, generated_shaders,
+    CONSTANTS, CONTACT_STRUCTS, ConstantValue, Memory, MemoryTier, SIMULATION, SOLVER_STRUCTS,
+    STAGES, ScheduleEvent, StageMask, StructDescription, TASKS, generated_shaders, schedule_events,
 };
 use poplin_shaders::{
-    Kernel, OverrideValues, compose, compose_with, lint, parse, source, struct_layouts,
-    undocumented, validate, workgroup_bytes,
+    Kernel, OverrideValues, compose, compose_with, kernel_events, lint, parse, source,
+    struct_layouts, undocumented, validate, workgroup_bytes,
 };
 
 #[test]
@@ -111,6 +111,89 @@ fn constants_have_the_same_bits_as_in_rust() {
             }
             (found, value) => panic!("{}: {found:?} is not {value:?}", constant.name),
         }
+    }
+}
+
+/// The schedule of a text of the kernel.
+fn schedule_of(text: &str) -> Vec<ScheduleEvent> {
+    let module = naga::front::wgsl::parse_str(text).unwrap();
+    kernel_events(&module, |name| TASKS.iter().any(|task| task.name() == name))
+}
+
+#[test]
+fn the_kernel_keeps_the_schedule_that_the_mirror_runs() {
+    let text = compose("kernel/simulate_cloth").unwrap().text;
+    assert_eq!(schedule_of(&text), schedule_events(SIMULATION));
+}
+
+#[test]
+fn each_barrier_of_the_kernel_dropped_or_of_another_kind_is_seen() {
+    let text = compose("kernel/simulate_cloth").unwrap().text;
+    let expected = schedule_events(SIMULATION);
+    let mut count = 0;
+    for (kind, other) in
+        [("workgroupBarrier()", "storageBarrier()"), ("storageBarrier()", "workgroupBarrier()")]
+    {
+        for (begin, _) in text.match_indices(kind) {
+            let with = |replacement: &str| {
+                format!("{}{replacement}{}", &text[..begin], &text[begin + kind.len()..])
+            };
+            let line = text[..begin].lines().count();
+            assert_ne!(schedule_of(&with("_ = lane")), expected, "line {line} without {kind}");
+            assert_ne!(schedule_of(&with(other)), expected, "line {line} with {other}");
+            count += 1;
+        }
+    }
+    assert!(count > 40, "only {count} barriers were found");
+}
+
+#[test]
+fn each_step_missing_in_the_kernel_and_each_stage_without_its_guard_is_seen() {
+    let text = compose("kernel/simulate_cloth").unwrap().text;
+    let expected = schedule_events(SIMULATION);
+    let (head, kernel) = text.split_at(text.find("fn simulate_cloth(").unwrap());
+    for task in TASKS {
+        let call = format!(" {}(", task.name());
+        let begin = kernel.find(&call).expect(task.name());
+        let end = begin + kernel[begin..].find(';').unwrap();
+        let without = format!("{head}{} _ = lane{}", &kernel[..begin], &kernel[end..]);
+        assert_ne!(schedule_of(&without), expected, "without {}", task.name());
+    }
+    for row in STAGES {
+        let guard = format!("(STAGES & STAGE_{}) != 0u", row.name.to_uppercase());
+        let without = format!("{head}{}", kernel.replacen(&guard, "true", 1));
+        assert_ne!(schedule_of(&without), expected, "without {guard}");
+    }
+}
+
+#[test]
+fn stages_write_the_memory_that_the_table_says() {
+    let composed = compose("kernel/simulate_cloth").unwrap();
+    let module = parse(&composed).unwrap();
+    let info = validate(&composed, &module).unwrap();
+    for row in STAGES {
+        let mut written = std::collections::BTreeSet::new();
+        for (handle, function) in module.functions.iter() {
+            let is_own = |name: &str| row.tasks.iter().any(|task| task.name() == name);
+            if !function.name.as_deref().is_some_and(is_own) {
+                continue;
+            }
+            for (global, variable) in module.global_variables.iter() {
+                if !info[handle][global].contains(naga::valid::GlobalUse::WRITE) {
+                    continue;
+                }
+                written.extend(match (variable.name.as_deref(), variable.space) {
+                    (Some("current" | "shared_current"), _) => Some(Memory::Current),
+                    (Some("previous" | "shared_previous"), _) => Some(Memory::Previous),
+                    (Some("scratch"), _) => Some(Memory::Scratch),
+                    (_, naga::AddressSpace::WorkGroup) => Some(Memory::Workgroup),
+                    (_, naga::AddressSpace::Private) => None,
+                    (name, _) => panic!("{} writes {name:?}", row.name),
+                });
+            }
+        }
+        let written: Vec<_> = written.into_iter().collect();
+        assert_eq!(written, row.writes, "{}", row.name);
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use poplin::Backend;
 use poplin_host::TierLimits;
 use poplin_io::FRAME_FORMATS;
-use poplin_layout::{MemoryTier, Stage};
+use poplin_layout::{MemoryTier, Oracle, STAGES, StageRow};
 use poplin_measure::case::Case;
 use poplin_measure::conform::run_case;
 use poplin_testkit::generated::{assert_block, block, block_names, markdown_table, root};
@@ -39,29 +39,6 @@ fn assert_guide(page: &str, name: &str, text: &str) {
 
 // ---- stages ----
 
-/// What holds each stage in `f64`: functions in `crates/poplin-reference/src/oracle`, or why there is none.
-const ORACLES: &[(Stage, Result<&[&str], &str>)] = &[
-    (Stage::Integrate, Ok(&["integrate"])),
-    (Stage::Wind, Ok(&["air_impulse"])),
-    (Stage::Motion, Ok(&["keep_inside"])),
-    (Stage::Tether, Ok(&["constrain_to_anchors"])),
-    (Stage::GaussSeidel, Ok(&["project_distance"])),
-    (Stage::SemiImplicit, Ok(&["solve_chain"])),
-    (Stage::CyclicReduction, Ok(&["solve_chain"])),
-    (Stage::Bend, Ok(&["bend_angle", "bend_gradient", "solve_bend"])),
-    (Stage::Separation, Ok(&["keep_outside"])),
-    (Stage::SelfCollide, Ok(&["push_apart"])),
-    (Stage::CollideConvex, Ok(&["leave_convex", "coulomb"])),
-    (Stage::CollideBox, Ok(&["leave_parallelepiped"])),
-    (Stage::CollideTriangle, Ok(&["nearest_triangle"])),
-    (Stage::Mass, Err("none: it copies")),
-    (Stage::CollideShape, Ok(&["touch_shapes", "touch_round_cone", "weigh_pushed"])),
-    (Stage::CollideContinuous, Ok(&["sweep_sphere", "sweep_side"])),
-    (Stage::CollideBody, Err("momentum, in `tests/bodies.rs`")),
-    (Stage::VirtualParticles, Err("that of the shapes, in `tests/collision.rs`")),
-    (Stage::Sleep, Err("none: it counts")),
-];
-
 /// Where the oracle is.
 const ORACLE_FOLDER: &str = "crates/poplin-reference/src/oracle";
 
@@ -91,75 +68,81 @@ fn oracle_functions() -> Vec<(String, String)> {
         .collect()
 }
 
-fn stage_row(stage: Stage, oracle: &Result<&[&str], &str>) -> Vec<String> {
-    let name = stage.name();
-    let (source, mirror) = (
-        format!("shaders/stage/{name}.wgsl"),
-        format!("crates/poplin-reference/src/stage/{name}.rs"),
-    );
-    let (source_text, mirror_text, kernel_text) =
-        (read(&source), read(&mirror), read("shaders/kernel/simulate_cloth.wgsl"));
-    assert!(
-        kernel_text.contains(&format!("#import stage/{name}\n")),
-        "the kernel does not import stage/{name}"
-    );
-    let is_called = |function: &&str| kernel_text.contains(&format!(" {function}("));
-    let called: Vec<_> = functions(&source_text, "fn ").filter(is_called).collect();
-    assert!(!called.is_empty(), "the kernel calls nothing of {source}");
-    for function in &called {
-        assert!(
-            functions(&mirror_text, "pub fn ").any(|known| known == *function),
-            "{mirror} does not mirror `{function}`"
-        );
-    }
-    let known = oracle_functions();
-    let oracle = oracle.map_or_else(str::to_owned, |names| {
-        let named = names.iter().map(|name| {
-            let found = known.iter().any(|(function, _)| function == name);
-            assert!(found, "no file in {ORACLE_FOLDER} has `pub fn {name}`");
-            let tests = ["tests/oracle.rs", "tests/collision.rs", "tests/self_collision.rs"];
-            let is_called = tests.iter().any(|file| read(file).contains(&format!("{name}(")));
-            assert!(is_called, "none of {tests:?} calls `{name}`");
-            format!("`{name}`")
-        });
-        named.collect::<Vec<_>>().join(", ")
-    });
-    vec![name.to_owned(), format!("`{}`", called.join("`, `")), oracle]
-}
-
 #[test]
 fn table_of_stages() {
-    let rows: Vec<_> = Stage::ALL
-        .iter()
-        .map(|&stage| {
-            let row = ORACLES.iter().find(|(known, _)| *known == stage);
-            let (_, oracle) = row
-                .unwrap_or_else(|| panic!("ORACLES in tests/tables.rs has no row for {stage:?}"));
-            stage_row(stage, oracle)
-        })
-        .collect();
+    let row = |row: &StageRow| {
+        let called: Vec<_> = row.tasks.iter().map(|task| format!("`{}`", task.name())).collect();
+        let oracle = match row.oracle {
+            Oracle::None(reason) => reason.to_owned(),
+            Oracle::Functions(functions) => {
+                let names = functions.iter().map(|(_, function)| format!("`{function}`"));
+                names.collect::<Vec<_>>().join(", ")
+            }
+        };
+        vec![row.name.to_owned(), called.join(", "), oracle]
+    };
+    let rows: Vec<_> = STAGES.iter().map(row).collect();
     let table = markdown_table(&["stage", "called by the kernel", "oracle"], &rows);
     assert_guide("architecture", "stages", &table);
 }
 
 #[test]
+fn every_row_of_the_table_of_stages_names_what_is_there() {
+    let kernel_text = read("shaders/kernel/simulate_cloth.wgsl");
+    let known = oracle_functions();
+    for row in STAGES {
+        let name = row.name;
+        let (source, mirror) = (
+            format!("shaders/stage/{name}.wgsl"),
+            format!("crates/poplin-reference/src/stage/{name}.rs"),
+        );
+        let (source_text, mirror_text) = (read(&source), read(&mirror));
+        assert!(
+            kernel_text.contains(&format!("#import stage/{name}\n")),
+            "the kernel does not import stage/{name}"
+        );
+        for task in row.tasks.iter().map(|task| task.name()) {
+            let is_in = |text, prefix| functions(text, prefix).any(|known| known == task);
+            assert!(is_in(&source_text, "fn "), "{source} does not have `{task}`");
+            assert!(is_in(&mirror_text, "pub fn "), "{mirror} does not mirror `{task}`");
+        }
+        let Oracle::Functions(functions) = row.oracle else { continue };
+        for (file, function) in functions {
+            let file = format!("{ORACLE_FOLDER}/{file}.rs");
+            assert!(
+                known.contains(&((*function).to_owned(), file.clone())),
+                "{file} has no `pub fn {function}`"
+            );
+            let tests = ["tests/oracle.rs", "tests/collision.rs", "tests/self_collision.rs"];
+            let is_called = tests.iter().any(|file| read(file).contains(&format!("{function}(")));
+            assert!(is_called, "none of {tests:?} calls `{function}`");
+        }
+    }
+}
+
+#[test]
 fn every_stage_file_is_a_stage() {
-    let known = Stage::ALL.map(Stage::name);
+    let known: Vec<_> = STAGES.iter().map(|row| row.name).collect();
     let shaders = stems("shaders/stage", ".wgsl");
     let mirrors = stems("crates/poplin-reference/src/stage", ".rs");
     for stem in shaders.iter().chain(mirrors.iter().filter(|stem| *stem != "mod")) {
-        assert!(known.contains(&stem.as_str()), "the stage file `{stem}` is not in Stage::ALL");
+        assert!(
+            known.contains(&stem.as_str()),
+            "the stage file `{stem}` is not in the table of stages"
+        );
     }
 }
 
 #[test]
 fn every_oracle_is_in_the_table() {
-    let named: Vec<_> = ORACLES.iter().filter_map(|(_, oracle)| oracle.ok()).flatten().collect();
-    for (function, file) in oracle_functions() {
-        assert!(
-            named.iter().any(|name| **name == function),
-            "`{function}` of {file} is in no row of ORACLES in tests/tables.rs"
-        );
+    for known in oracle_functions() {
+        let is_named = STAGES.iter().any(|row| match row.oracle {
+            Oracle::Functions(functions) => functions.iter().any(|(file, function)| {
+                known == ((*function).to_owned(), format!("{ORACLE_FOLDER}/{file}.rs"))
+            }),
+            Oracle::None(_) => false,
+        });
+        assert!(is_named, "{known:?} is in no row of the table of stages");
     }
 }
 

@@ -212,6 +212,10 @@ fn files() -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut open: Vec<_> = SEARCHED.iter().map(|path| root().join(path)).collect();
     while let Some(path) = open.pop() {
+        // The shaders' crate sees the folder of shaders through a link: once is enough.
+        if path.is_symlink() {
+            continue;
+        }
         if path.is_dir() {
             open.extend(path.read_dir().unwrap().map(|entry| entry.unwrap().path()));
         } else if path.extension().is_some_and(|extension| {

@@ -87,7 +87,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
     var ran = 0u;
     for (var k = iteration_begin; k < iteration_end; k++) {
         iteration = load_iteration(k);
-        turn_columns = cloth.rotation_begin + select(6u, 0u, k == 0u);
+        rotation_columns = cloth.rotation_begin + select(6u, 0u, k == 0u);
         if ((STAGES & STAGES_OF_SHAPES) != 0u) {
             if (is_alive) {
                 let shape_end = prepared_count();
@@ -256,44 +256,25 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             }
             if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // pushes -> shapes
         }
-        if ((STAGES & STAGE_COLLIDE_CONVEX) != 0u) {
-            if (is_alive) {
-                for (var i = lane; i < particle_count; i += LANES) {
+        // None of these reads another particle.
+        if (is_alive) {
+            for (var i = lane; i < particle_count; i += LANES) {
+                if ((STAGES & STAGE_COLLIDE_CONVEX) != 0u) {
                     collide_convex(i);
                 }
-            }
-        }
-        if ((STAGES & STAGE_COLLIDE_BOX) != 0u) {
-            if (is_alive) {
-                for (var i = lane; i < particle_count; i += LANES) {
+                if ((STAGES & STAGE_COLLIDE_BOX) != 0u) {
                     collide_box(i);
                 }
-            }
-        }
-        if ((STAGES & STAGE_COLLIDE_TRIANGLE) != 0u) {
-            if (is_alive) {
-                for (var i = lane; i < particle_count; i += LANES) {
+                if ((STAGES & STAGE_COLLIDE_TRIANGLE) != 0u) {
                     collide_triangle(i);
                 }
-            }
-        }
-        if ((STAGES & STAGE_MASS) != 0u) {
-            if (is_alive) {
-                for (var i = lane; i < particle_count; i += LANES) {
+                if ((STAGES & STAGE_MASS) != 0u) {
                     restore_mass(i);
                 }
-            }
-        }
-        if ((STAGES & STAGE_COLLIDE_SHAPE) != 0u) {
-            if (is_alive) {
-                for (var i = lane; i < particle_count; i += LANES) {
+                if ((STAGES & STAGE_COLLIDE_SHAPE) != 0u) {
                     collide_shape(i);
                 }
-            }
-        }
-        if ((STAGES & STAGE_COLLIDE_CONTINUOUS) != 0u) {
-            if (is_alive) {
-                for (var i = lane; i < particle_count; i += LANES) {
+                if ((STAGES & STAGE_COLLIDE_CONTINUOUS) != 0u) {
                     collide_continuous(i);
                 }
             }

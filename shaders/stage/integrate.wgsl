@@ -17,7 +17,7 @@ fn integrate_particle(i: u32) {
     if (before.w > 0.0) {
         var position = particle.xyz + (particle.xyz - before.xyz) * iteration.velocity_scale.xyz + iteration.bias.xyz;
         if (cloth.rotation_begin != NO_OFFSET) {
-            let turned = multiply_columns(turn_columns, before.xyz) + multiply_columns(turn_columns + 3u, particle.xyz);
+            let turned = multiply_columns(rotation_columns, before.xyz) + multiply_columns(rotation_columns + 3u, particle.xyz);
             position = particle.xyz + turned + iteration.bias.xyz;
         }
         if (cloth.acceleration_begin != NO_OFFSET) {

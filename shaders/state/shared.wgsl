@@ -53,7 +53,7 @@ var<private> cloth: ClothParameters;
 /// The running iteration.
 var<private> iteration: IterationConstants;
 /// Matrices of the running iteration in a turning frame, in `frame_pool`.
-var<private> turn_columns: u32;
+var<private> rotation_columns: u32;
 
 /// Current state of particle i of the cloth.
 fn load_current(i: u32) -> vec4<f32> {

@@ -4,8 +4,8 @@ use bytemuck::cast_slice;
 use std::sync::OnceLock;
 
 use poplin_layout::{
-    BODY_ROWS, ClothPlacement, Feedback, FrameArrays, InputOffsets, NO_OFFSET, Stage, StageMask,
-    pack_cloth_parameters, stage_scratch_len,
+    BODY_ROWS, ClothPlacement, Feedback, FrameArrays, InputOffsets, NO_OFFSET, STAGES, Stage,
+    StageMask, pack_cloth_parameters, stage_scratch_len,
 };
 use poplin_model::{Cloth, FiberSolver, Frame, ModelError, Phase, PhaseConfig};
 
@@ -312,46 +312,41 @@ impl HostCloth {
 
     /// The stages that this cloth needs in its kernel; call after [`HostCloth::input_len`].
     pub fn stages(&self) -> StageMask {
-        let (config, colliders) = (&self.live.cloth.config, &self.live.colliders);
-        let is_xpbd = config.solver.is_xpbd();
+        let needed = STAGES.iter().map(|row| row.stage).filter(|stage| self.needs(*stage));
+        needed.fold(StageMask(0), StageMask::with)
+    }
+
+    /// Whether a stage would do anything to this cloth.
+    fn needs(&self, stage: Stage) -> bool {
+        let live = &self.live;
+        let (config, colliders, fabric) = (&live.cloth.config, &live.colliders, &live.cloth.fabric);
         let has_fibers = |kind| self.solved_phases().any(|(_, (solver, _))| solver == kind);
-        let optional = [
-            (Stage::GaussSeidel, has_fibers(FiberSolver::GaussSeidel)),
-            (Stage::SemiImplicit, has_fibers(FiberSolver::SemiImplicit)),
-            (Stage::CyclicReduction, has_fibers(FiberSolver::CyclicReduction)),
-            (
-                Stage::Bend,
-                is_xpbd
-                    && config.bending_rigidity > 0.0
-                    && !self.live.cloth.fabric.bends.is_empty(),
-            ),
-            (Stage::Wind, config.drag_coefficient > 0.0 || config.lift_coefficient > 0.0),
-            (Stage::Motion, self.live.motion_spheres.is_set() && config.motion_stiffness > 0.0),
-            (
-                Stage::Tether,
-                self.live.cloth.fabric.tethers_per_particle > 0 && config.tether_stiffness > 0.0,
-            ),
-            (Stage::Separation, self.live.separation_spheres.is_set()),
-            (
-                Stage::SelfCollide,
-                self.live.self_collision.is_on() && config.self_collision_stiffness > 0.0,
-            ),
-            (Stage::CollideConvex, colliders.has_free_convexes()),
-            (Stage::CollideBox, colliders.has_free_boxes()),
-            (Stage::CollideTriangle, colliders.has_free_mesh()),
-            (Stage::CollideShape, colliders.has_free_shapes() && !config.continuous_collision),
-            (Stage::CollideContinuous, colliders.has_free_shapes() && config.continuous_collision),
-            (Stage::CollideBody, colliders.has_bodies() && !colliders.is_empty()),
-            (
-                Stage::VirtualParticles,
-                colliders.has_free_shapes() && !self.live.cloth.fabric.virtual_particles.is_empty(),
-            ),
-            (Stage::Sleep, config.sleep_threshold > 0.0),
-        ];
-        let always = [Stage::Integrate, Stage::Mass].into_iter();
-        let needed =
-            optional.into_iter().filter(|(_, is_needed)| *is_needed).map(|(stage, _)| stage);
-        always.chain(needed).fold(StageMask(0), StageMask::with)
+        match stage {
+            Stage::Integrate | Stage::Mass => true,
+            Stage::GaussSeidel => has_fibers(FiberSolver::GaussSeidel),
+            Stage::SemiImplicit => has_fibers(FiberSolver::SemiImplicit),
+            Stage::CyclicReduction => has_fibers(FiberSolver::CyclicReduction),
+            Stage::Bend => {
+                config.solver.is_xpbd() && config.bending_rigidity > 0.0 && !fabric.bends.is_empty()
+            }
+            Stage::Wind => config.drag_coefficient > 0.0 || config.lift_coefficient > 0.0,
+            Stage::Motion => live.motion_spheres.is_set() && config.motion_stiffness > 0.0,
+            Stage::Tether => fabric.tethers_per_particle > 0 && config.tether_stiffness > 0.0,
+            Stage::Separation => live.separation_spheres.is_set(),
+            Stage::SelfCollide => {
+                live.self_collision.is_on() && config.self_collision_stiffness > 0.0
+            }
+            Stage::CollideConvex => colliders.has_free_convexes(),
+            Stage::CollideBox => colliders.has_free_boxes(),
+            Stage::CollideTriangle => colliders.has_free_mesh(),
+            Stage::CollideShape => colliders.has_free_shapes() && !config.continuous_collision,
+            Stage::CollideContinuous => colliders.has_free_shapes() && config.continuous_collision,
+            Stage::CollideBody => colliders.has_bodies() && !colliders.is_empty(),
+            Stage::VirtualParticles => {
+                colliders.has_free_shapes() && !fabric.virtual_particles.is_empty()
+            }
+            Stage::Sleep => config.sleep_threshold > 0.0,
+        }
     }
 
     /// Whether the backend reported the cloth asleep and nothing has woken it since: it need not be dispatched.

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::de::{Deserialize, Deserializer, Error as _};
 
-use crate::{IoError, point_cache};
+use crate::{IoError, npy, point_cache};
 
 /// Takes the frames of a cloth, one after another, into a file.
 ///
@@ -39,7 +39,7 @@ pub struct FrameFormat {
 }
 
 /// Every format.
-pub const FRAME_FORMATS: &[FrameFormat] = &[point_cache::FORMAT];
+pub const FRAME_FORMATS: &[FrameFormat] = &[point_cache::FORMAT, npy::FORMAT];
 
 impl PartialEq for FrameFormat {
     fn eq(&self, other: &Self) -> bool {

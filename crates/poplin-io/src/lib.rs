@@ -10,6 +10,7 @@
 
 mod error;
 mod frame_format;
+mod npy;
 mod obj;
 pub mod picture;
 mod point_cache;

@@ -16,6 +16,7 @@ mod iterations;
 mod memory_tier;
 mod motion;
 mod phases;
+mod schedule;
 mod sleep;
 mod stages;
 mod step_scale;
@@ -54,8 +55,11 @@ pub use iterations::IterationConstants;
 pub use memory_tier::{MIN_GRID_CELLS, MemoryTier};
 pub use motion::{MotionParameters, SeparationParameters};
 pub use phases::PhaseConstants;
+pub use schedule::{
+    Barrier, Fence, ITERATION, Items, Repeat, SIMULATION, ScheduleEvent, Step, schedule_events,
+};
 pub use sleep::SleepParameters;
-pub use stages::{Stage, StageMask};
+pub use stages::{Memory, Oracle, STAGES, Stage, StageMask, StageRow, TASKS, Task};
 pub use step_scale::StepScale;
 pub use tethers::TetherParameters;
 pub use types::{

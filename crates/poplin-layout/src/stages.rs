@@ -1,96 +1,273 @@
-//! The stages of one iteration, in the order in which the kernel runs them.
+//! The table of stages: what stands in it follows the enum, the bits of the mask, the shader constants, the per-stage test of
+//! GPU against mirror and the table in the documentation. [`crate::ITERATION`] says when their functions run.
 
-/// One stage of the solver. The kernel compiles in only the stages a bucket of cloths needs.
+/// Memory that a stage writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u32)]
-pub enum Stage {
+pub enum Memory {
+    /// Position and working inverse mass of particles: workgroup memory or storage, by tier.
+    Current,
+    /// Position one iteration ago and the user's inverse mass: workgroup memory or storage, by tier.
+    Previous,
+    /// The cloth's part of the storage buffer `scratch`.
+    Scratch,
+    /// Other workgroup memory: the grid of self collision, faults, sleep counters.
+    Workgroup,
+}
+
+/// What holds a stage in `f64`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Oracle {
+    /// Functions in `crates/poplin-reference/src/oracle`: file and name.
+    Functions(&'static [(&'static str, &'static str)]),
+    /// Why there is none, or what holds the stage instead.
+    None(&'static str),
+}
+
+/// A row of the table of stages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StageRow {
+    /// The stage.
+    pub stage: Stage,
+    /// The stem of its shader file and of its mirror.
+    pub name: &'static str,
+    /// Its functions, in the order in which the kernel calls them.
+    pub tasks: &'static [Task],
+    /// What its functions write.
+    pub writes: &'static [Memory],
+    /// What holds it in `f64`.
+    pub oracle: Oracle,
+}
+
+macro_rules! stage_table {
+    (
+        $($(#[doc = $doc:literal])+ $stage:ident {
+            name: $name:literal,
+            tasks: [$($task:ident = $function:literal),+ $(,)?],
+            writes: [$($memory:ident),+],
+            oracle: $oracle:expr $(,)?
+        })+
+        kernel: [$($kernel_task:ident = $kernel_function:literal),+ $(,)?]
+    ) => {
+        /// One stage of the solver, in the order of the iteration. The kernel compiles in only the stages a bucket of cloths
+        /// needs.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u32)]
+        pub enum Stage {
+            $($(#[doc = $doc])+ $stage,)+
+        }
+
+        /// A function that the kernel runs for each of some items.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[expect(missing_docs, reason = "each is the shader function of its name, documented there")]
+        pub enum Task {
+            $($($task,)+)+
+            $($kernel_task,)+
+        }
+
+        impl Task {
+            /// The function's name in the shader.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $($(Self::$task => $function,)+)+
+                    $(Self::$kernel_task => $kernel_function,)+
+                }
+            }
+
+            /// The stage that it belongs to; `None` for what the kernel does itself.
+            pub const fn stage(self) -> Option<Stage> {
+                match self {
+                    $($(Self::$task)|+ => Some(Stage::$stage),)+
+                    $(Self::$kernel_task)|+ => None,
+                }
+            }
+        }
+
+        /// Every stage in the order of the iteration.
+        pub const STAGES: &[StageRow] = &[$(StageRow {
+            stage: Stage::$stage,
+            name: $name,
+            tasks: &[$(Task::$task),+],
+            writes: &[$(Memory::$memory),+],
+            oracle: $oracle,
+        }),+];
+
+        /// Every function that the kernel runs over items.
+        pub const TASKS: &[Task] = &[$($(Task::$task,)+)+ $(Task::$kernel_task,)+];
+    };
+}
+
+stage_table! {
     /// Verlet step with damping, gravity and accelerations; clears the working mass of the last iteration.
-    Integrate = 0,
+    Integrate {
+        name: "integrate",
+        tasks: [IntegrateParticle = "integrate_particle"],
+        writes: [Current, Previous, Workgroup],
+        oracle: Oracle::Functions(&[("integrate", "integrate")]),
+    }
     /// Drag and lift of the air.
-    Wind = 1,
+    Wind {
+        name: "wind",
+        tasks: [BlowTriangle = "blow_triangle", GatherWind = "gather_wind"],
+        writes: [Current, Scratch],
+        oracle: Oracle::Functions(&[("wind", "air_impulse")]),
+    }
     /// Spheres that particles may not leave.
-    Motion = 2,
+    Motion {
+        name: "motion",
+        tasks: [ConstrainMotion = "constrain_motion"],
+        writes: [Current],
+        oracle: Oracle::Functions(&[("sphere", "keep_inside")]),
+    }
     /// Largest distances to anchors.
-    Tether = 3,
+    Tether {
+        name: "tether",
+        tasks: [GatherAnchor = "gather_anchor", ConstrainTethers = "constrain_tethers"],
+        writes: [Current, Scratch],
+        oracle: Oracle::Functions(&[("tether", "constrain_to_anchors")]),
+    }
     /// Fabric phases: fibers of edges by Gauss-Seidel.
-    GaussSeidel = 4,
-    /// Spheres that particles may not enter.
-    Separation = 5,
-    /// Convexes of planes.
-    CollideConvex = 6,
-    /// The triangle mesh.
-    CollideTriangle = 7,
-    /// Restores the working inverse mass.
-    Mass = 8,
-    /// Spheres and capsules where the particle is.
-    CollideShape = 9,
-    /// Virtual particles against spheres and capsules.
-    VirtualParticles = 10,
-    /// Particles of the cloth that come too close to each other.
-    SelfCollide = 11,
-    /// Tests whether the cloth rests.
-    Sleep = 12,
-    /// Boxes.
-    CollideBox = 13,
-    /// Spheres and capsules along the way of the particle; replaces [`Stage::CollideShape`].
-    CollideContinuous = 14,
-    /// Rigid bodies that feel the cloth.
-    CollideBody = 15,
-    /// Fabric phases: fibers as a whole, phases in turn with those of [`Stage::GaussSeidel`].
-    SemiImplicit = 16,
+    GaussSeidel {
+        name: "gauss_seidel",
+        tasks: [ProjectFiber = "project_fiber"],
+        writes: [Current],
+        oracle: Oracle::Functions(&[("distance", "project_distance")]),
+    }
+    /// Fabric phases: fibers as a whole, phases in the order of the cloth among those of [`Stage::GaussSeidel`].
+    SemiImplicit {
+        name: "semi_implicit",
+        tasks: [SolveFiber = "solve_fiber"],
+        writes: [Current, Scratch],
+        oracle: Oracle::Functions(&[("semi_implicit", "solve_chain")]),
+    }
+    /// Fabric phases: fibers as a whole, each by many lanes.
+    CyclicReduction {
+        name: "cyclic_reduction",
+        tasks: [
+            BuildRow = "build_row",
+            ReduceRow = "reduce_row",
+            PullEdge = "pull_edge",
+            MoveEdge = "move_edge",
+        ],
+        writes: [Current, Scratch],
+        oracle: Oracle::Functions(&[("semi_implicit", "solve_chain")]),
+    }
     /// Angles between triangles.
-    Bend = 17,
-    /// Fabric phases: fibers as a whole, each by many lanes; phases in turn with those of [`Stage::GaussSeidel`].
-    CyclicReduction = 18,
+    Bend {
+        name: "bend",
+        tasks: [SolveBend = "solve_bend"],
+        writes: [Current],
+        oracle: Oracle::Functions(&[
+            ("bend", "bend_angle"),
+            ("bend", "bend_gradient"),
+            ("bend", "solve_bend"),
+        ]),
+    }
+    /// Spheres that particles may not enter.
+    Separation {
+        name: "separation",
+        tasks: [ConstrainSeparation = "constrain_separation"],
+        writes: [Current],
+        oracle: Oracle::Functions(&[("sphere", "keep_outside")]),
+    }
+    /// Particles of the cloth that come too close to each other.
+    SelfCollide {
+        name: "self_collide",
+        tasks: [
+            ClearCell = "clear_cell",
+            CountMember = "count_member",
+            SumCells = "sum_cells",
+            ScanCells = "scan_cells",
+            ScatterMember = "scatter_member",
+            SortMember = "sort_member",
+            CountContacts = "count_contacts",
+            PushApart = "push_apart",
+        ],
+        writes: [Current, Scratch, Workgroup],
+        oracle: Oracle::Functions(&[("self_collide", "push_apart")]),
+    }
+    /// Convexes of planes.
+    CollideConvex {
+        name: "collide_convex",
+        tasks: [CollideConvex = "collide_convex"],
+        writes: [Current, Previous],
+        oracle: Oracle::Functions(&[("polyhedron", "leave_convex"), ("contact", "coulomb")]),
+    }
+    /// Boxes.
+    CollideBox {
+        name: "collide_box",
+        tasks: [CollideBox = "collide_box"],
+        writes: [Current, Previous],
+        oracle: Oracle::Functions(&[("polyhedron", "leave_parallelepiped")]),
+    }
+    /// The triangle mesh.
+    CollideTriangle {
+        name: "collide_triangle",
+        tasks: [CollideTriangle = "collide_triangle"],
+        writes: [Current, Previous, Scratch],
+        oracle: Oracle::Functions(&[("triangle_mesh", "nearest_triangle")]),
+    }
+    /// Restores the working inverse mass.
+    Mass {
+        name: "mass",
+        tasks: [RestoreMass = "restore_mass"],
+        writes: [Current],
+        oracle: Oracle::None("none: it copies"),
+    }
+    /// Spheres and capsules where the particle is.
+    CollideShape {
+        name: "collide_shape",
+        tasks: [CollideShape = "collide_shape"],
+        writes: [Current, Previous],
+        oracle: Oracle::Functions(&[
+            ("round_cone", "touch_shapes"),
+            ("round_cone", "touch_round_cone"),
+            ("contact", "weigh_pushed"),
+        ]),
+    }
+    /// Spheres and capsules along the path of the particle; replaces [`Stage::CollideShape`].
+    CollideContinuous {
+        name: "collide_continuous",
+        tasks: [CollideContinuous = "collide_continuous"],
+        writes: [Current, Previous],
+        oracle: Oracle::Functions(&[("sweep", "sweep_sphere"), ("sweep", "sweep_side")]),
+    }
+    /// Rigid bodies that feel the cloth.
+    CollideBody {
+        name: "collide_body",
+        tasks: [VisitChunk = "visit_chunk", SumChunks = "sum_chunks"],
+        writes: [Current, Previous, Scratch],
+        oracle: Oracle::None("momentum, in `tests/bodies.rs`"),
+    }
+    /// Virtual particles against spheres and capsules.
+    VirtualParticles {
+        name: "virtual_particles",
+        tasks: [CollideBundle = "collide_bundle"],
+        writes: [Current, Previous],
+        oracle: Oracle::None("that of the shapes, in `tests/collision.rs`"),
+    }
+    /// Tests whether the cloth rests.
+    Sleep {
+        name: "sleep",
+        tasks: [TestRest = "test_rest", CountSleep = "count_sleep"],
+        writes: [Workgroup],
+        oracle: Oracle::None("none: it counts"),
+    }
+    kernel: [
+        FetchParticle = "fetch_particle",
+        PrepareShape = "prepare_shape",
+        FlushParticle = "flush_particle",
+    ]
 }
 
 impl Stage {
-    /// All stages in solving order.
-    pub const ALL: [Self; 19] = [
-        Self::Integrate,
-        Self::Wind,
-        Self::Motion,
-        Self::Tether,
-        Self::GaussSeidel,
-        Self::SemiImplicit,
-        Self::CyclicReduction,
-        Self::Bend,
-        Self::Separation,
-        Self::SelfCollide,
-        Self::CollideConvex,
-        Self::CollideBox,
-        Self::CollideTriangle,
-        Self::Mass,
-        Self::CollideShape,
-        Self::CollideContinuous,
-        Self::CollideBody,
-        Self::VirtualParticles,
-        Self::Sleep,
-    ];
+    /// Its row in the table.
+    pub const fn row(self) -> &'static StageRow {
+        &STAGES[self as usize]
+    }
 
     /// The stem of the stage's shader file and of its mirror.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Integrate => "integrate",
-            Self::Wind => "wind",
-            Self::Motion => "motion",
-            Self::Tether => "tether",
-            Self::GaussSeidel => "gauss_seidel",
-            Self::Separation => "separation",
-            Self::SelfCollide => "self_collide",
-            Self::CollideConvex => "collide_convex",
-            Self::CollideBox => "collide_box",
-            Self::CollideTriangle => "collide_triangle",
-            Self::Mass => "mass",
-            Self::CollideShape => "collide_shape",
-            Self::CollideContinuous => "collide_continuous",
-            Self::CollideBody => "collide_body",
-            Self::VirtualParticles => "virtual_particles",
-            Self::Sleep => "sleep",
-            Self::SemiImplicit => "semi_implicit",
-            Self::Bend => "bend",
-            Self::CyclicReduction => "cyclic_reduction",
-        }
+    pub const fn name(self) -> &'static str {
+        self.row().name
     }
 }
 
@@ -115,7 +292,7 @@ impl StageMask {
         .with(Stage::CollideBody)
         .with(Stage::VirtualParticles);
 
-    /// Whether the sets share a stage.
+    /// Whether the sets have a stage in common.
     pub const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -138,5 +315,20 @@ impl StageMask {
     /// The set with `stage`.
     pub const fn with(self, stage: Stage) -> Self {
         Self(self.0 | (1 << stage as u32))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_and_rows_follow_the_order_of_the_table() {
+        for (index, row) in STAGES.iter().enumerate() {
+            assert_eq!(row.stage as usize, index);
+            assert_eq!(row.stage.row(), row);
+            assert!(row.tasks.iter().all(|task| task.stage() == Some(row.stage)));
+        }
+        assert!(STAGES.len() <= 32, "the mask has 32 bits");
     }
 }

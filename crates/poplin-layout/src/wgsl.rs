@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::{ConstantDescription, ConstantValue, Stage, StageMask, StructDescription};
+use crate::{ConstantDescription, ConstantValue, STAGES, StageMask, StageRow, StructDescription};
 
 /// First lines of a generated file.
 const HEADER: &str = "// Written by `cargo xtask generate` from crates/poplin-layout: change the declaration there.\n";
@@ -62,9 +62,8 @@ fn constants(descriptions: &[ConstantDescription]) -> String {
 
 fn stage_bits() -> String {
     let mut text = String::new();
-    for stage in Stage::ALL {
-        let name = stage.name();
-        let (constant, bits) = (name.to_uppercase(), StageMask::only(stage).0);
+    for StageRow { stage, name, .. } in STAGES {
+        let (constant, bits) = (name.to_uppercase(), StageMask::only(*stage).0);
         let _ = writeln!(
             text,
             "\n/// Bit of the stage `{name}` in `STAGES`.\nconst STAGE_{constant}: u32 = {bits:#x}u;"

@@ -83,7 +83,7 @@ impl CpuCloth {
             + size_of::<ClothParameters>() * self.arrays.cloth_parameters.capacity()
     }
 
-    fn run_part(&mut self, part: &FramePart, team: &mut Team<'_>) {
+    fn run_part(&mut self, part: &FramePart, team: &mut Team) {
         let Some(cloth) = self.arrays.cloth_parameters.first() else { return };
         let cloth = part.restrict(cloth);
         let stages = StageMask(self.host.stages().0 & part.stages.0);
@@ -216,7 +216,7 @@ impl ReferenceEngine {
         &mut self,
         id: ClothId,
         part: &FramePart,
-        team: &mut Team<'_>,
+        team: &mut Team,
     ) -> Result<(), NoSuchCloth> {
         self.cloths.get_mut(id).map(|cloth| cloth.run_part(part, team))
     }

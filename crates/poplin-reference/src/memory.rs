@@ -26,6 +26,25 @@ pub struct State<'a> {
     pub scratch: &'a mut [[u32; 4]],
 }
 
+/// What the kernel holds in variables while it repeats steps.
+#[derive(Debug, Clone, Copy, PartialEq, bytemuck::Zeroable)]
+pub struct Registers {
+    /// The running phase.
+    pub phase: PhaseConstants,
+    /// First fiber of the running set and one past its last.
+    pub fibers: [u32; 2],
+    /// The edges of these fibers, likewise.
+    pub edges: [u32; 2],
+    /// The running step of cyclic reduction: 0 builds the rows, the last turns multipliers into pulls.
+    pub reduction_step: u32,
+    /// First bend of the running set and one past its last.
+    pub bends: [u32; 2],
+    /// First bundle of virtual particles of the running set and one past its last.
+    pub bundles: [u32; 2],
+    /// Whether contacts with bodies are only counted in the running visit.
+    pub is_counting: bool,
+}
+
 /// Buffers and state of the workgroup that simulates one cloth.
 ///
 /// `current`, `previous` and `scratch` are the cloth's own parts, so `particle_begin` and `scratch_begin` are not added.
@@ -48,15 +67,9 @@ pub struct ClothMemory<'a> {
     /// The running iteration.
     pub iteration: IterationConstants,
     /// Matrices of the running iteration in a turning frame, in `frame_pool`.
-    pub turn_columns: u32,
-    /// The running phase.
-    pub phase: PhaseConstants,
-    /// First fiber of the running set and one past its last.
-    pub fibers: [u32; 2],
-    /// The edges of these fibers, likewise.
-    pub edges: [u32; 2],
-    /// The running round of cyclic reduction.
-    pub round: u32,
+    pub rotation_columns: u32,
+    /// What the kernel holds in variables where it is.
+    pub registers: Registers,
     /// Particles that would have left the number range.
     pub fault_count: u32,
     /// The lowest such particle.
@@ -79,7 +92,7 @@ impl<'a> ClothMemory<'a> {
         let Pools { frame_pool, fabric_pool, input_pool } = pools;
         let State { current, previous, scratch } = state;
         let Feedback { fault_count, fault_particle, .. } = Feedback::default();
-        let (iteration, phase) = (bytemuck::Zeroable::zeroed(), bytemuck::Zeroable::zeroed());
+        let (iteration, registers) = (bytemuck::Zeroable::zeroed(), bytemuck::Zeroable::zeroed());
         Self {
             cloth,
             frame_pool,
@@ -89,11 +102,8 @@ impl<'a> ClothMemory<'a> {
             previous,
             scratch,
             iteration,
-            turn_columns: 0,
-            phase,
-            fibers: [0; 2],
-            edges: [0; 2],
-            round: 0,
+            rotation_columns: 0,
+            registers,
             fault_count,
             fault_particle,
             sleep_time: 0,

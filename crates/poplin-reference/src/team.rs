@@ -1,6 +1,12 @@
 //! Lanes of a workgroup on a CPU: what runs between two barriers, lane by lane.
 
+use std::ops::Range;
+
+use poplin_layout::Task;
+
 use crate::ClothMemory;
+use crate::memory::Registers;
+use crate::stage::twin;
 
 /// The order in which lanes run between two barriers. A race-free kernel gives the same bits for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,45 +19,60 @@ pub enum LaneOrder {
     Shuffled(u64),
 }
 
-/// A stage function: works one item.
+/// A stage function: processes one item.
 pub type StageFunction = fn(&mut ClothMemory<'_>, u32);
 
-/// Work items `begin..end`, item `i` done by lane `(i - begin) % lane_count`.
-#[derive(Debug, Clone, Copy)]
+/// Most functions that one loop over items calls.
+const MAX_TASKS: usize = 8;
+
+/// Work items of which item `i` is done by lane `(i - begin) % lane_count`, and the functions that it calls for each.
+#[derive(Debug, Clone)]
 pub struct Work {
-    /// Name of the stage function, the same in the shader.
-    pub name: &'static str,
-    /// First item.
-    pub begin: u32,
-    /// One past the last item.
-    pub end: u32,
-    /// The stage function.
-    pub run: StageFunction,
+    items: Range<u32>,
+    tasks: [Option<Task>; MAX_TASKS],
+    registers: Registers,
 }
 
-/// What an observer is told after every barrier: the work before it, and the state it left.
-pub type Observer<'a> = &'a mut dyn FnMut(&[Work], &ClothMemory<'_>);
+impl Work {
+    /// A loop over items that calls the first eight of these functions, with the registers as they are now.
+    pub fn new(
+        items: Range<u32>,
+        tasks: impl Iterator<Item = Task>,
+        memory: &ClothMemory<'_>,
+    ) -> Self {
+        let mut work = Self { items, tasks: [None; MAX_TASKS], registers: memory.registers };
+        work.tasks.iter_mut().zip(tasks).for_each(|(slot, task)| *slot = Some(task));
+        work
+    }
 
-/// The lanes that work one cloth.
-pub struct Team<'a> {
-    lane_count: u32,
-    order: LaneOrder,
-    dropped_barrier: Option<&'static str>,
-    pending: Vec<Work>,
-    observer: Option<Observer<'a>>,
-    interval: u64,
-}
+    /// What is called for each item, in order.
+    pub fn tasks(&self) -> impl Iterator<Item = Task> + '_ {
+        self.tasks.iter().copied().flatten()
+    }
 
-impl std::fmt::Debug for Team<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Team")
-            .field("lane_count", &self.lane_count)
-            .field("order", &self.order)
-            .finish_non_exhaustive()
+    /// Runs every `stride`-th item from the one `offset` after the first.
+    fn run(&self, memory: &mut ClothMemory<'_>, offset: u32, stride: u32) {
+        let twins = self.tasks.map(|task| task.map(twin));
+        memory.registers = self.registers;
+        for item in (self.items.start + offset..self.items.end).step_by(stride as usize) {
+            for twin in twins.iter().flatten() {
+                twin(memory, item);
+            }
+        }
     }
 }
 
-impl Team<'_> {
+/// The lanes that work one cloth.
+#[derive(Debug)]
+pub struct Team {
+    lane_count: u32,
+    order: LaneOrder,
+    dropped_barrier: Option<Task>,
+    pending: Vec<Work>,
+    interval: u64,
+}
+
+impl Team {
     /// One lane: the fast way on a CPU, and by the race check the same bits as any other.
     pub fn single() -> Self {
         Self::new(1, LaneOrder::Forward)
@@ -64,61 +85,38 @@ impl Team<'_> {
             order,
             dropped_barrier: None,
             pending: Vec::new(),
-            observer: None,
             interval: 0,
         }
     }
-}
 
-impl<'a> Team<'a> {
-    /// Leaves out the barrier after every interval of this work: lanes run on into the next interval. For negative
-    /// controls of the race check.
-    pub fn with_dropped_barrier(mut self, after: &'static str) -> Self {
+    /// Leaves out the barrier after every interval that ends with this function: lanes run on into the next interval. For
+    /// negative controls of the race check.
+    pub fn with_dropped_barrier(mut self, after: Task) -> Self {
         self.dropped_barrier = Some(after);
         self
     }
 
-    /// Calls `observer` after every interval.
-    pub fn with_observer(mut self, observer: Observer<'a>) -> Self {
-        self.observer = Some(observer);
-        self
-    }
-
-    /// Gives the lanes work that runs before the next barrier, after what they have.
+    /// Adds work that the lanes do before the next barrier, after what they have.
     pub fn work(&mut self, work: Work) {
         self.pending.push(work);
-    }
-
-    /// Gives the lanes work and ends with a barrier.
-    pub fn interval(&mut self, memory: &mut ClothMemory<'_>, work: Work) {
-        self.work(work);
-        self.barrier(memory);
     }
 
     /// Lets every lane run its pending work before any goes on.
     pub fn barrier(&mut self, memory: &mut ClothMemory<'_>) {
         let Some(last) = self.pending.last() else { return };
-        if self.dropped_barrier == Some(last.name) {
+        if self.dropped_barrier.is_some() && self.dropped_barrier == last.tasks().last() {
             return;
         }
+        let registers = memory.registers;
         if self.lane_count == 1 {
-            for work in &self.pending {
-                (work.begin..work.end).for_each(|item| (work.run)(memory, item));
-            }
+            self.pending.iter().for_each(|work| work.run(memory, 0, 1));
         } else {
             for lane in self.lanes() {
-                for work in &self.pending {
-                    let items = work.begin + lane..work.end;
-                    items
-                        .step_by(self.lane_count as usize)
-                        .for_each(|item| (work.run)(memory, item));
-                }
+                self.pending.iter().for_each(|work| work.run(memory, lane, self.lane_count));
             }
         }
+        memory.registers = registers;
         self.interval += 1;
-        if let Some(observer) = &mut self.observer {
-            observer(&self.pending, memory);
-        }
         self.pending.clear();
     }
 

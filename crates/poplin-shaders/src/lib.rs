@@ -5,16 +5,16 @@
 
 mod compose;
 mod error;
-mod intervals;
 mod kernel;
 mod lint;
 mod reflect;
+mod schedule;
 mod sources;
 
 pub use compose::{Composed, compose, compose_with};
 pub use error::ShaderError;
-pub use intervals::barrier_intervals;
 pub use kernel::{Kernel, OverrideValues};
 pub use lint::{Finding, lint};
 pub use reflect::{StructLayout, parse, struct_layouts, undocumented, validate, workgroup_bytes};
+pub use schedule::kernel_events;
 pub use sources::{SOURCES, source};

@@ -65,12 +65,16 @@ pub use error::Error;
 pub use reading::Reading;
 pub use simulation::{Simulation, SimulationOptions};
 
+#[doc(inline)]
 pub use poplin_cook as cook;
 #[cfg(feature = "gpu")]
+#[doc(inline)]
 pub use poplin_gpu as gpu;
 pub use poplin_host::{
     ClothId, ClothState, Engine, Feedback, HostError, LiveCloth, NoSuchCloth, ParticleMotion, State,
 };
+#[doc(inline)]
 pub use poplin_model as model;
 #[cfg(feature = "cpu")]
+#[doc(inline)]
 pub use poplin_reference as reference;

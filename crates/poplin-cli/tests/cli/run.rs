@@ -1,6 +1,6 @@
 //! `poplin run` writes what it promises.
 
-use poplin_io::{PointCache, read_obj};
+use poplin_io::{FRAME_FORMATS, PointCache, read_obj};
 
 use crate::bench::{Bench, SHEET, SQUARE};
 
@@ -163,6 +163,28 @@ fn without_cache_the_last_frame_is_the_same() {
         read("a/sheet.obj") == read("b/sheet.obj")
             && read("a/contact-sheet.png") == read("b/contact-sheet.png")
     );
+}
+
+#[test]
+fn every_format_holds_the_same_frames() {
+    let bench = Bench::new("formats");
+    bench.write("scene.toml", &format!("formats = [\"pc2\"]\n{SHEET}"));
+    let formats = FRAME_FORMATS.iter().flat_map(|format| ["--format", format.name]);
+    let args = ["run", "scene.toml", "--backend", "cpu", "--frames", "3", "--out", "out"];
+    // Named twice, a format is still one file.
+    let args: Vec<_> = args.into_iter().chain(formats).chain(["--format", "pc2"]).collect();
+    bench.poplin(&args).succeeds();
+    let cache = PointCache::read(bench.path("out/sheet.pc2")).unwrap();
+    assert_eq!(cache.frame_count(), 4);
+    let frames: Vec<u8> =
+        cache.positions.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();
+    for format in FRAME_FORMATS {
+        let bytes = std::fs::read(bench.path(&format!("out/sheet.{format}"))).unwrap();
+        assert!(bytes.ends_with(&frames), "{format} does not end with the frames");
+    }
+    bench
+        .poplin(&["run", "scene.toml", "--format", "pc3"])
+        .says(2, &["there is no frame format `pc3`; expected one of pc2"]);
 }
 
 #[test]

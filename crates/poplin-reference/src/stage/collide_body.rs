@@ -113,18 +113,9 @@ struct Meeting {
     speed: f32,
 }
 
-/// Weighs the particles of chunk c that run into each body.
-pub fn weigh_contacts(memory: &mut ClothMemory<'_>, c: u32) {
-    visit_chunk(memory, c, true);
-}
-
-/// Pushes the particles of chunk c out of the bodies and exchanges impulses with those that run into them.
-pub fn push_chunk(memory: &mut ClothMemory<'_>, c: u32) {
-    visit_chunk(memory, c, false);
-}
-
 /// Visits the particles of chunk c that touch bodies; see the shader.
-pub fn visit_chunk(memory: &mut ClothMemory<'_>, c: u32, is_counting: bool) {
+pub fn visit_chunk(memory: &mut ClothMemory<'_>, c: u32) {
+    let is_counting = memory.registers.is_counting;
     let end = ((c + 1) * CHUNK).min(memory.cloth.particle_count);
     for b in 0..memory.cloth.colliders.body_count {
         let body = load_body(memory, b);
@@ -187,18 +178,9 @@ fn exchange(memory: &mut ClothMemory<'_>, body: &Body, meeting: &Meeting) -> Vec
     impulse
 }
 
-/// Sums mass and pins that all chunks found at body b.
-pub fn sum_contacts(memory: &mut ClothMemory<'_>, b: u32) {
-    sum_chunks(memory, b, true);
-}
-
-/// Adds what all chunks did to body b to its impulses of the frame.
-pub fn sum_impulses(memory: &mut ClothMemory<'_>, b: u32) {
-    sum_chunks(memory, b, false);
-}
-
 /// Sums what all chunks found at body b; see the shader.
-pub fn sum_chunks(memory: &mut ClothMemory<'_>, b: u32, is_counting: bool) {
+pub fn sum_chunks(memory: &mut ClothMemory<'_>, b: u32) {
+    let is_counting = memory.registers.is_counting;
     let row = body_row(memory, b);
     let mut linear = [0.0; 4];
     let mut angular = [0.0; 4];

@@ -14,7 +14,7 @@ fn cyclic_row(memory: &ClothMemory<'_>, edge: u32, round: u32) -> u32 {
 
 /// The fiber of the running set that an edge belongs to.
 fn fiber_of_edge(memory: &ClothMemory<'_>, edge: u32) -> u32 {
-    let [mut low, mut high] = memory.fibers;
+    let [mut low, mut high] = memory.registers.fibers;
     while high - low > 1 {
         let middle = (low + high) / 2;
         if memory.fabric(memory.cloth.fabric.fiber_begin + middle) <= edge {
@@ -28,7 +28,7 @@ fn fiber_of_edge(memory: &ClothMemory<'_>, edge: u32) -> u32 {
 
 /// The first row of an edge; see the shader.
 pub fn build_row(memory: &mut ClothMemory<'_>, edge: u32) {
-    let phase = memory.phase;
+    let phase = memory.registers.phase;
     let fiber = fiber_of_edge(memory, edge);
     let vertices = memory.cloth.fabric.vertex_begin + fiber;
     let a = memory.fabric(vertices + edge);
@@ -36,7 +36,7 @@ pub fn build_row(memory: &mut ClothMemory<'_>, edge: u32) {
     let pa = memory.load_current(a);
     let pb = memory.load_current(b);
     let direction = edge_direction(pa, pb, memory.rest_length_of(edge));
-    let mut row = [0.0, 0.0, 0.0, (fiber - memory.fibers[0]) as f32];
+    let mut row = [0.0, 0.0, 0.0, (fiber - memory.registers.fibers[0]) as f32];
     if dot3(direction, direction) > 0.0 {
         let way = way_of(memory, pb, b) - way_of(memory, pa, a);
         let [diagonal, right] =
@@ -60,7 +60,7 @@ pub fn build_row(memory: &mut ClothMemory<'_>, edge: u32) {
 
 /// One round of reduction of a row; see the shader.
 pub fn reduce_row(memory: &mut ClothMemory<'_>, edge: u32) {
-    let ([begin, end], round) = (memory.edges, memory.round);
+    let ([begin, end], round) = (memory.registers.edges, memory.registers.reduction_step - 1);
     let stride = 1 << round;
     let row = memory.load_scratch(cyclic_row(memory, edge, round));
     let low = memory.load_scratch(cyclic_row(memory, edge.max(begin + stride) - stride, round));
@@ -76,9 +76,9 @@ pub fn reduce_row(memory: &mut ClothMemory<'_>, edge: u32) {
 
 /// Turns the multiplier of an edge into its pull; see the shader.
 pub fn pull_edge(memory: &mut ClothMemory<'_>, edge: u32) {
-    let round = memory.phase.round_count;
+    let round = memory.registers.phase.round_count;
     let row = memory.load_scratch(cyclic_row(memory, edge, round));
-    let vertices = memory.cloth.fabric.vertex_begin + memory.fibers[0] + row[3] as u32;
+    let vertices = memory.cloth.fabric.vertex_begin + memory.registers.fibers[0] + row[3] as u32;
     let pa = memory.load_current(memory.fabric(vertices + edge));
     let pb = memory.load_current(memory.fabric(vertices + edge + 1));
     let pull = edge_direction(pa, pb, memory.rest_length_of(edge)) * row[2];
@@ -88,11 +88,11 @@ pub fn pull_edge(memory: &mut ClothMemory<'_>, edge: u32) {
 
 /// Moves the far end of an edge, and the beginning of a fiber; see the shader.
 pub fn move_edge(memory: &mut ClothMemory<'_>, edge: u32) {
-    let ([_, end], round) = (memory.edges, memory.phase.round_count + 1);
+    let ([_, end], round) = (memory.registers.edges, memory.registers.phase.round_count + 1);
     let pull = memory.load_scratch(cyclic_row(memory, edge, round));
     let next = memory.load_scratch(cyclic_row(memory, (edge + 1).min(end - 1), round));
     let push = if edge + 1 < end && next[3] == pull[3] { xyz(next) } else { Vec3::ZERO };
-    let fiber = memory.fibers[0] + pull[3] as u32;
+    let fiber = memory.registers.fibers[0] + pull[3] as u32;
     let vertices = memory.cloth.fabric.vertex_begin + fiber;
     let b = memory.fabric(vertices + edge + 1);
     let pb = memory.load_current(b);

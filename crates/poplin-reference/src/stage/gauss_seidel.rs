@@ -7,7 +7,7 @@ use crate::math::{dot3, exp2_portable, guarded_square, particle as pack, xyz};
 
 /// Works the edges of one fiber in order, each at once; see the shader.
 pub fn project_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
-    let phase = memory.phase;
+    let phase = memory.registers.phase;
     let edge_begin = memory.fabric(memory.cloth.fabric.fiber_begin + fiber);
     let edge_end = memory.fabric(memory.cloth.fabric.fiber_begin + fiber + 1);
     let vertices = memory.cloth.fabric.vertex_begin + fiber;

@@ -19,7 +19,7 @@ pub fn integrate_particle(memory: &mut ClothMemory<'_>, i: u32) {
         let mut position =
             here + (here - xyz(before)) * xyz(iteration.velocity_scale) + xyz(iteration.bias);
         if memory.cloth.rotation_begin != NO_OFFSET {
-            let columns = memory.turn_columns;
+            let columns = memory.rotation_columns;
             let turned = memory.multiply_columns(columns, xyz(before))
                 + memory.multiply_columns(columns + 3, here);
             position = here + turned + xyz(iteration.bias);

@@ -1,4 +1,4 @@
-//! Twins of `shaders/stage`, one file per algorithm, statement by statement.
+//! Twins of `shaders/stage`, one file per algorithm, with the same functions and the same order of arithmetic.
 
 pub mod bend;
 pub mod collide_body;
@@ -19,3 +19,53 @@ pub mod sleep;
 pub mod tether;
 pub mod virtual_particles;
 pub mod wind;
+
+use poplin_layout::Task;
+
+use crate::colliders::prepare_shape;
+use crate::{ClothMemory, StageFunction};
+
+/// The twin of a shader function.
+pub fn twin(task: Task) -> StageFunction {
+    match task {
+        Task::IntegrateParticle => integrate::integrate_particle,
+        Task::BlowTriangle => wind::blow_triangle,
+        Task::GatherWind => wind::gather_wind,
+        Task::ConstrainMotion => motion::constrain_motion,
+        Task::GatherAnchor => tether::gather_anchor,
+        Task::ConstrainTethers => tether::constrain_tethers,
+        Task::ProjectFiber => gauss_seidel::project_fiber,
+        Task::SolveFiber => semi_implicit::solve_fiber,
+        Task::BuildRow => cyclic_reduction::build_row,
+        Task::ReduceRow => cyclic_reduction::reduce_row,
+        Task::PullEdge => cyclic_reduction::pull_edge,
+        Task::MoveEdge => cyclic_reduction::move_edge,
+        Task::SolveBend => bend::solve_bend,
+        Task::ConstrainSeparation => separation::constrain_separation,
+        Task::ClearCell => self_collide::clear_cell,
+        Task::CountMember => self_collide::count_member,
+        Task::SumCells => self_collide::sum_cells,
+        Task::ScanCells => self_collide::scan_cells,
+        Task::ScatterMember => self_collide::scatter_member,
+        Task::SortMember => self_collide::sort_member,
+        Task::CountContacts => self_collide::count_contacts,
+        Task::PushApart => self_collide::push_apart,
+        Task::CollideConvex => collide_convex::collide_convex,
+        Task::CollideBox => collide_box::collide_box,
+        Task::CollideTriangle => collide_triangle::collide_triangle,
+        Task::RestoreMass => mass::restore_mass,
+        Task::CollideShape => collide_shape::collide_shape,
+        Task::CollideContinuous => collide_continuous::collide_continuous,
+        Task::VisitChunk => collide_body::visit_chunk,
+        Task::SumChunks => collide_body::sum_chunks,
+        Task::CollideBundle => virtual_particles::collide_bundle,
+        Task::TestRest => sleep::test_rest,
+        Task::CountSleep => sleep::count_sleep,
+        Task::PrepareShape => prepare_shape,
+        // The mirror works on the buffers themselves.
+        Task::FetchParticle | Task::FlushParticle => leave,
+    }
+}
+
+/// Does nothing.
+fn leave(_: &mut ClothMemory<'_>, _: u32) {}

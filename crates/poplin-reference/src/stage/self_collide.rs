@@ -1,4 +1,5 @@
-//! Twin of `shaders/stage/self_collide.wgsl`.
+//! Twin of `shaders/stage/self_collide.wgsl`: the same sums in the same order. What the shader walks with a cursor calls a closure
+//! here, and the cell of a position is rounded down without a library call.
 
 use glam::{IVec3, Vec3};
 use poplin_layout::{

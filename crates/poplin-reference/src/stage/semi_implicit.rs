@@ -49,7 +49,7 @@ pub(crate) fn fiber_row(memory: &ClothMemory<'_>, edge: u32) -> u32 {
 
 /// Solves all edges of one fiber at once, with compliance and damping; see the shader.
 pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
-    let phase = memory.phase;
+    let phase = memory.registers.phase;
     let edge_begin = memory.fabric(memory.cloth.fabric.fiber_begin + fiber);
     let edge_end = memory.fabric(memory.cloth.fabric.fiber_begin + fiber + 1);
     let vertices = memory.cloth.fabric.vertex_begin + fiber;

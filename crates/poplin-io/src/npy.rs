@@ -1,0 +1,116 @@
+//! NPY files: one array of all positions, shape `[frame, vertex, 3]`, for NumPy and whatever reads its files.
+//!
+//! Layout (NumPy enhancement proposal 1, format version 1.0): `"\x93NUMPY"`, version 1, 0, header length (u16,
+//! little-endian), a Python dict as text padded with spaces to a multiple of 64 bytes in all, ending in a line break;
+//! then `frame_count * vertex_count` positions of three little-endian f32.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use crate::{FrameFormat, FrameSink, IoError};
+
+/// NPY in the table of formats.
+pub(crate) const FORMAT: FrameFormat = FrameFormat {
+    name: "npy",
+    doc: "NumPy array of f32, shape [frame, vertex, 3] (numpy.load)",
+    create: |path, vertex_count| Ok(Box::new(NpyWriter::create(path, vertex_count)?)),
+};
+
+/// Bytes before the first position: the dict with the largest counts fits, and 128 is a multiple of 64.
+const HEADER_LENGTH: usize = 128;
+
+/// Writes an array frame by frame; the shape in the header is rewritten after each.
+#[derive(Debug)]
+struct NpyWriter {
+    file: File,
+    path: PathBuf,
+    vertex_count: usize,
+    frame_count: u32,
+}
+
+impl NpyWriter {
+    fn create(path: &Path, vertex_count: usize) -> Result<Self, IoError> {
+        let file = File::create(path).map_err(IoError::write(path))?;
+        let mut writer = Self { file, path: path.to_path_buf(), vertex_count, frame_count: 0 };
+        writer.write_header(0).map_err(IoError::write(path))?;
+        Ok(writer)
+    }
+
+    fn write_header(&mut self, frame_count: u32) -> std::io::Result<()> {
+        let shape = format!("({frame_count}, {}, 3)", self.vertex_count);
+        let dict = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}");
+        // 10 bytes come before the dict, a line break ends it.
+        let padded = format!("{dict:<width$}\n", width = HEADER_LENGTH - 11);
+        let mut header = b"\x93NUMPY\x01\x00".to_vec();
+        header.extend((padded.len() as u16).to_le_bytes());
+        header.extend(padded.as_bytes());
+        self.file.seek(SeekFrom::Start(0))?;
+        self.file.write_all(&header)
+    }
+
+    fn append(&mut self, positions: &[[f32; 3]]) -> std::io::Result<()> {
+        // Positions first, shape second: in between, the header counts complete frames only.
+        let bytes: Vec<u8> = positions.iter().flatten().flat_map(|x| x.to_le_bytes()).collect();
+        let offset = HEADER_LENGTH as u64 + u64::from(self.frame_count) * bytes.len() as u64;
+        self.file.seek(SeekFrom::Start(offset))?;
+        self.file.write_all(&bytes)?;
+        self.write_header(self.frame_count + 1)
+    }
+}
+
+impl FrameSink for NpyWriter {
+    fn push(&mut self, positions: &[[f32; 3]]) -> Result<(), IoError> {
+        let (vertex_count, expected) = (positions.len(), self.vertex_count);
+        if vertex_count != expected {
+            let (path, frame) = (self.path.clone(), self.frame_count);
+            return Err(IoError::FrameLength { path, frame, vertex_count, expected });
+        }
+        self.append(positions).map_err(IoError::write(&self.path))?;
+        self.frame_count += 1;
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), IoError> {
+        self.file.sync_all().map_err(IoError::write(&self.path))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_array_reads_back() {
+        let path = std::env::temp_dir().join(format!("poplin-io-{}.npy", std::process::id()));
+        let frames = [[[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]], [[-1.0, 0.5, 1e-20], [7.0, 8.0, 9.0]]];
+        let mut sink = (FORMAT.create)(&path, 2).unwrap();
+        frames.iter().for_each(|frame| sink.push(frame).unwrap());
+        sink.finish().unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(bytes[..8], *b"\x93NUMPY\x01\x00");
+        let length = usize::from(u16::from_le_bytes([bytes[8], bytes[9]]));
+        assert_eq!((10 + length) % 64, 0);
+        let (dict, data) = bytes[10..].split_at(length);
+        let dict = std::str::from_utf8(dict).unwrap();
+        assert_eq!(
+            dict.trim_end_matches(' ').trim_end(),
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2, 3), }"
+        );
+        assert!(dict.ends_with('\n'));
+        let (words, rest) = data.as_chunks::<4>();
+        let read: Vec<_> = words.iter().map(|word| f32::from_le_bytes(*word)).collect();
+        assert_eq!((read.as_slice(), rest), (frames.as_flattened().as_flattened(), &[][..]));
+    }
+
+    #[test]
+    fn the_header_holds_the_largest_counts() {
+        let path = std::env::temp_dir().join(format!("poplin-io-{}-large.npy", std::process::id()));
+        let mut writer = NpyWriter::create(&path, poplin_model::MAX_PARTICLES).unwrap();
+        writer.write_header(u32::MAX).unwrap();
+        let length = std::fs::metadata(&path).unwrap().len();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(length, HEADER_LENGTH as u64);
+    }
+}
