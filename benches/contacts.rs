@@ -4,7 +4,7 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use poplin_cook::{CookOptions, cook};
 use poplin_host::Engine as _;
-use poplin_model::{Cloth, ClothCollision, Colliders, Frame, Mesh};
+use poplin_model::{Cloth, ClothCollision, Frame, Mesh, Plane};
 use poplin_reference::ReferenceEngine;
 
 /// Particles along each side of a sheet, 1/31 m apart.
@@ -28,8 +28,8 @@ fn sheet(layer: u32, place: [f32; 2], distance: f32) -> Cloth {
     cloth.config.damping = [0.5; 3];
     cloth.config.friction = 0.5;
     cloth.config.cloth_collision_distance = Some(distance);
-    let planes = vec![[0.0, 1.0, 0.0, 0.0]];
-    cloth.colliders = Colliders { planes, convexes: vec![vec![0]], ..Colliders::default() };
+    let floor = Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 };
+    cloth.colliders.add(floor).expect("the floor is valid");
     cloth
 }
 

@@ -4,7 +4,7 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use poplin_cook::{CookOptions, cook};
 use poplin_host::Engine as _;
-use poplin_model::{Cloth, Colliders, Frame, Mesh};
+use poplin_model::{Cloth, Frame, Mesh, Plane, Shape, Sphere};
 use poplin_reference::ReferenceEngine;
 
 /// Particles along each side of the sheet.
@@ -25,11 +25,15 @@ fn sheet(pins: Vec<u32>) -> Cloth {
 }
 
 fn over_a_ball() -> Cloth {
-    let (spheres, planes) = (vec![[0.0, 0.2, 0.0, 0.2]], vec![[0.0, 1.0, 0.0, 0.0]]);
-    Cloth {
-        colliders: Colliders { spheres, planes, convexes: vec![vec![0]], ..Colliders::default() },
-        ..sheet(Vec::new())
+    let mut cloth = sheet(Vec::new());
+    let shapes = [
+        Shape::from(Sphere { center: [0.0, 0.2, 0.0], radius: 0.2 }),
+        Shape::from(Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 }),
+    ];
+    for shape in shapes {
+        cloth.colliders.add(shape).expect("the shapes are valid");
     }
+    cloth
 }
 
 fn self_collision(criterion: &mut Criterion) {

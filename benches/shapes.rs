@@ -7,7 +7,8 @@ use std::f32::consts::{PI, TAU};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use poplin_cook::{CookOptions, Tethers, VirtualParticles, cook};
-use poplin_model::{Cloth, Colliders, Frame, Mesh, RigidBody};
+use poplin_measure::shape_arrays::{ArrayBody, ShapeArrays};
+use poplin_model::{Cloth, Frame, Mesh, RigidBody};
 use poplin_reference::ReferenceEngine;
 
 /// Particles along each side of the sheet.
@@ -20,7 +21,7 @@ const TOP: f32 = 0.03;
 const SETTLING: usize = 60;
 
 /// A sheet of a square metre around the origin, pinned along its border and light, so that it stays where it is without shapes too.
-fn sheet(points: VirtualParticles, colliders: Colliders) -> Cloth {
+fn sheet(points: VirtualParticles, colliders: ShapeArrays) -> Cloth {
     let mut mesh = Mesh::grid(SIDE, SIDE, 1.0, 1.0);
     mesh.positions.iter_mut().for_each(|[x, _, z]| (*x, *z) = (*x - 0.5, *z - 0.5));
     let is_border = |place: u32| place == 0 || place == SIDE - 1;
@@ -36,19 +37,19 @@ fn sheet(points: VirtualParticles, colliders: Colliders) -> Cloth {
     let mut cloth = cook(&mesh, &options).expect("a grid cooks").into_cloth();
     cloth.config.gravity = [0.0, -1.0, 0.0];
     cloth.config.damping = [0.5; 3];
-    cloth.colliders = colliders;
+    cloth.colliders = colliders.to_set().expect("the shapes are valid");
     cloth
 }
 
 /// `side` x `side` spheres under the whole sheet.
-fn spheres(side: u32, radius: f32) -> Colliders {
+fn spheres(side: u32, radius: f32) -> ShapeArrays {
     let place = |index: u32| (index as f32 + 0.5) / side as f32 - 0.5;
     let sphere = |index| [place(index % side), TOP - radius, place(index / side), radius];
-    Colliders { spheres: (0..side * side).map(sphere).collect(), ..Colliders::default() }
+    ShapeArrays { spheres: (0..side * side).map(sphere).collect(), ..ShapeArrays::default() }
 }
 
 /// Four spheres and four tapered capsules under the sheet.
-fn eight() -> Colliders {
+fn eight() -> ShapeArrays {
     let mut colliders = spheres(2, 0.1);
     for (number, [x, z]) in
         [[-0.35, 0.0], [0.35, 0.0], [0.0, -0.35], [0.0, 0.35]].into_iter().enumerate()
@@ -70,7 +71,7 @@ fn eight() -> Colliders {
 }
 
 /// The eight, with 256 spheres and 256 capsules in a field that begins 10 m away.
-fn eight_of_many() -> Colliders {
+fn eight_of_many() -> ShapeArrays {
     let mut colliders = eight();
     let (of_spheres, end) = (colliders.spheres.len() as u32, 256);
     let place = |index: u32| [10.0 + (index % 16) as f32, 0.0, (index / 16) as f32];
@@ -85,7 +86,7 @@ fn eight_of_many() -> Colliders {
 }
 
 /// A closed ball with bumps, as a mesh of `4 * rings * (rings - 1)` triangles.
-fn bumpy_ball(rings: u32) -> Colliders {
+fn bumpy_ball(rings: u32) -> ShapeArrays {
     let (segments, radius) = (2 * rings, 0.35);
     let vertex = |ring: u32, segment: u32| {
         let (polar, around) =
@@ -98,8 +99,10 @@ fn bumpy_ball(rings: u32) -> Colliders {
             radius * polar.sin() * around.sin(),
         ]
     };
-    let mut colliders =
-        Colliders { mesh_vertices: vec![vertex(0, 0), vertex(rings, 0)], ..Colliders::default() };
+    let mut colliders = ShapeArrays {
+        mesh_vertices: vec![vertex(0, 0), vertex(rings, 0)],
+        ..ShapeArrays::default()
+    };
     for ring in 1..rings {
         colliders.mesh_vertices.extend((0..segments).map(|segment| vertex(ring, segment)));
     }
@@ -124,9 +127,10 @@ fn bumpy_ball(rings: u32) -> Colliders {
 }
 
 /// The eight, with one sphere on a body that feels the cloth.
-fn with_body() -> Colliders {
-    let body = RigidBody { spheres: vec![0], inverse_mass: 1.0, ..RigidBody::default() };
-    Colliders { bodies: vec![body], ..eight() }
+fn with_body() -> ShapeArrays {
+    let body = RigidBody { inverse_mass: 1.0, ..RigidBody::default() };
+    let body = ArrayBody { spheres: vec![0], body, ..ArrayBody::default() };
+    ShapeArrays { bodies: vec![body], ..eight() }
 }
 
 fn shapes(criterion: &mut Criterion) {
@@ -134,7 +138,7 @@ fn shapes(criterion: &mut Criterion) {
     let mut continuous = sheet(none, eight());
     continuous.config.continuous_collision = true;
     let cases = [
-        ("none", sheet(none, Colliders::default())),
+        ("none", sheet(none, ShapeArrays::default())),
         ("eight", sheet(none, eight())),
         ("eight_of_520", sheet(none, eight_of_many())),
         ("spheres_256", sheet(none, spheres(16, 0.045))),

@@ -5,7 +5,10 @@ use poplin_cook::{CookOptions, Tethers, cook};
 use poplin_host::Engine as _;
 use poplin_host::FramePart;
 use poplin_layout::{Stage, StageMask};
-use poplin_model::{BodyImpulse, Cloth, Colliders, Frame, Mesh, Parallelepiped, RigidBody};
+use poplin_measure::shape_arrays::{ArrayBody, ShapeArrays};
+use poplin_model::{
+    BodyImpulse, Cloth, Collider, Frame, Mesh, Parallelepiped, Pose, RigidBody, Shape,
+};
 use poplin_reference::{ReferenceEngine, Team};
 use poplin_testkit::adapter::backends;
 use poplin_testkit::rng::Rng;
@@ -34,26 +37,31 @@ const RADIUS: f64 = 0.15;
 const INERTIA: f64 = 0.4 * MASS * RADIUS * RADIUS;
 
 impl Ball {
-    /// Tells the cloth where the ball will be at the end of the next frame.
-    fn tell(&self, simulation: &mut Simulation, id: ClothId, dt: f64, restitution: f32) {
+    /// Says where the ball will be at the end of the next frame. The first time it is there at once.
+    fn tell(&self, simulation: &mut Simulation, dt: f64, restitution: f32) {
         let narrow = |v: [f64; 3]| v.map(|x| x as f32);
-        let [x, y, z] = narrow(std::array::from_fn(|k| self.center[k] + self.velocity[k] * dt));
+        let translation = narrow(std::array::from_fn(|k| self.center[k] + self.velocity[k] * dt));
         let inverse_inertia = std::array::from_fn(|row| {
             std::array::from_fn(|k| if k == row { (1.0 / INERTIA) as f32 } else { 0.0 })
         });
-        let body = RigidBody {
-            spheres: vec![0],
+        let state = RigidBody {
             inverse_mass: (1.0 / MASS) as f32,
             inverse_inertia,
             center: narrow(self.center),
             velocity: narrow(self.velocity),
             angular_velocity: narrow(self.spin),
             restitution,
-            ..RigidBody::default()
         };
-        let cloth = simulation.cloth_mut(id).unwrap();
-        cloth.set_spheres(&[[x, y, z, RADIUS as f32]]).unwrap();
-        cloth.set_bodies(&[body]).unwrap();
+        let (set, pose) = (simulation.colliders_mut(), Pose { translation, ..Pose::default() });
+        let known = set.iter().next().map(|(id, collider)| (id, collider.body));
+        if let Some((id, Some(body))) = known {
+            set.set_pose(id, pose).unwrap();
+            set.set_body(body, state).unwrap();
+        } else {
+            let body = Some(set.add_body(state).unwrap());
+            let shape = Shape::sphere(RADIUS as f32);
+            set.add(Collider { pose, body, ..Collider::from(shape) }).unwrap();
+        }
     }
 
     fn take(&mut self, impulse: &BodyImpulse, dt: f64) {
@@ -88,12 +96,11 @@ fn fly(backend: Backend, restitution: f32, velocity: [f64; 3], frames: usize) ->
     let step = dt / 5.0;
     let total = ball.velocity.map(|v| v * MASS);
     let scale = total.iter().map(|x| x * x).sum::<f64>().sqrt();
-    // The first sphere is a start: the ball does not yet move in the first frame.
-    let [x, y, z] = ball.center.map(|x| x as f32);
-    simulation.cloth_mut(id).unwrap().set_spheres(&[[x, y, z, RADIUS as f32]]).unwrap();
+    // The first position is a start: the ball does not yet move in the first frame.
+    ball.tell(&mut simulation, 0.0, restitution);
     let (mut worst, mut contacts) = (0.0_f64, 0);
     for _ in 0..frames {
-        ball.tell(&mut simulation, id, dt, restitution);
+        ball.tell(&mut simulation, dt, restitution);
         simulation.step(&Frame { dt: dt as f32 }).unwrap();
         let impulse = simulation.state().unwrap().body_impulses(id)[0];
         ball.take(&impulse, dt);
@@ -142,25 +149,28 @@ fn the_body_gets_what_the_particles_lose() {
             .collect();
         let center = [0.5, rng.range(-0.2, 0.2), 0.5];
         let body = RigidBody {
-            spheres: vec![0],
-            boxes: vec![0],
             inverse_mass: rng.range(0.1, 5.0),
             inverse_inertia: [[3.0, 0.5, 0.0], [0.5, 2.0, 0.1], [0.0, 0.1, 4.0]],
             center,
             velocity: rng.point(-2.0, 2.0),
             angular_velocity: rng.point(-5.0, 5.0),
             restitution: rng.range(0.0, 1.0),
-            ..RigidBody::default()
         };
-        cloth.colliders = Colliders {
+        let shapes = ShapeArrays {
             spheres: vec![[0.5, center[1], 0.5, 0.3]],
             boxes: vec![Parallelepiped {
                 corner: [0.0, -0.1, 0.0],
                 edges: [[0.4, 0.0, 0.0], [0.1, 0.3, 0.0], [0.0, 0.0, 0.4]],
             }],
-            bodies: vec![body.clone()],
-            ..Colliders::default()
+            bodies: vec![ArrayBody {
+                spheres: vec![0],
+                boxes: vec![0],
+                body,
+                ..Default::default()
+            }],
+            ..Default::default()
         };
+        cloth.colliders = shapes.to_set().unwrap();
         let id = engine.add(cloth).unwrap();
         let (current, previous) = (engine.current(id).to_vec(), engine.previous(id).to_vec());
         engine.begin_frame(&Frame { dt: step }).unwrap();
@@ -168,7 +178,7 @@ fn the_body_gets_what_the_particles_lose() {
         engine
             .run_part(id, &FramePart { stages, ..FramePart::WHOLE }, &mut Team::single())
             .unwrap();
-        let impulse = engine.body_impulses(id)[0];
+        let impulse = engine.body_impulses(id).own[0];
         assert!(impulse.contact_count > 10);
         let (mut linear, mut angular) = ([0.0f64; 3], [0.0f64; 3]);
         let wide = |p: [f32; 4]| -> [f64; 3] { std::array::from_fn(|k| f64::from(p[k])) };
@@ -214,7 +224,7 @@ fn both_backends_report_the_same_impulses() {
         let id = simulation.add(sheet(Vec::new())).unwrap();
         let ball =
             Ball { center: [0.45, 0.14, 0.55], velocity: [0.3, -2.0, 0.1], spin: [0.0, 3.0, 0.0] };
-        ball.tell(&mut simulation, id, 1.0 / 60.0, 0.2);
+        ball.tell(&mut simulation, 1.0 / 60.0, 0.2);
         simulation.step(&Frame::default()).unwrap();
         let impulses = simulation.state().unwrap().body_impulses(id).to_vec();
         assert_eq!(impulses.len(), 1);
@@ -237,24 +247,22 @@ fn a_plate_that_meets_a_parallel_sheet_shares_its_momentum_as_one_collision() {
     for (restitution, expected) in [(0.0, -2.0 / 1.5), (1.0, -2.0 + 2.0 * 2.0 * 0.5 / 1.5)] {
         let mut simulation = Simulation::new(Backend::Cpu).unwrap();
         let mut cloth = sheet(Vec::new());
-        cloth.colliders = Colliders {
-            boxes: vec![Parallelepiped {
-                corner: [-0.5, -0.001, -0.5],
-                edges: [[2.0, 0.0, 0.0], [0.0, 0.3, 0.0], [0.0, 0.0, 2.0]],
-            }],
-            bodies: vec![RigidBody {
-                boxes: vec![0],
-                inverse_mass: 1.0,
-                center: [0.5, 0.149, 0.5],
-                velocity: [0.0, -2.0, 0.0],
-                restitution,
-                ..RigidBody::default()
-            }],
-            ..Colliders::default()
+        let plate = Parallelepiped {
+            corner: [-0.5, -0.001, -0.5],
+            edges: [[2.0, 0.0, 0.0], [0.0, 0.3, 0.0], [0.0, 0.0, 2.0]],
         };
+        let body = RigidBody {
+            inverse_mass: 1.0,
+            center: [0.5, 0.149, 0.5],
+            velocity: [0.0, -2.0, 0.0],
+            restitution,
+            ..RigidBody::default()
+        };
+        let body = Some(cloth.colliders.add_body(body).unwrap());
+        cloth.colliders.add(Collider { body, ..Collider::from(plate) }).unwrap();
         let id = simulation.add(cloth).unwrap();
         simulation.step(&Frame { dt: 1.0 / 300.0 }).unwrap();
-        let impulse = simulation.state().unwrap().body_impulses(id)[0];
+        let impulse = simulation.state().unwrap().own_body_impulses(id)[0];
         let velocity = -2.0 + impulse.linear[1];
         println!("restitution {restitution}: plate at {velocity} m/s, expected {expected}");
         assert!((velocity - expected).abs() < 1e-3, "{velocity} against {expected}");
@@ -267,7 +275,7 @@ fn a_ball_bounces_off_pinned_cloth_as_off_a_wall() {
     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
     let id = simulation.add(sheet((0..144).collect())).unwrap();
     let ball = Ball { center: [0.45, 0.1499, 0.55], velocity: [0.0, -2.0, 0.0], spin: [0.0; 3] };
-    ball.tell(&mut simulation, id, 1.0 / 300.0, 0.5);
+    ball.tell(&mut simulation, 1.0 / 300.0, 0.5);
     simulation.step(&Frame { dt: 1.0 / 300.0 }).unwrap();
     let state = simulation.state().unwrap();
     let gained = f64::from(state.body_impulses(id)[0].linear[1]) / MASS;
@@ -280,10 +288,11 @@ fn a_body_that_stays_away_feels_nothing() {
     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
     let id = simulation.add(sheet(Vec::new())).unwrap();
     let ball = Ball { center: [0.5, 1.0, 0.5], velocity: [0.0, 1.0, 0.0], spin: [0.0; 3] };
-    ball.tell(&mut simulation, id, 1.0 / 60.0, 0.0);
+    ball.tell(&mut simulation, 1.0 / 60.0, 0.0);
     simulation.step(&Frame::default()).unwrap();
-    assert_eq!(simulation.state().unwrap().body_impulses(id), [BodyImpulse::default()]);
-    simulation.cloth_mut(id).unwrap().set_bodies(&[]).unwrap();
+    let body = simulation.colliders().bodies().next().unwrap().0;
+    assert_eq!(simulation.state().unwrap().body_impulses(id), [BodyImpulse::none(body)]);
+    simulation.colliders_mut().remove_body(body).unwrap();
     simulation.step(&Frame::default()).unwrap();
     assert!(simulation.state().unwrap().body_impulses(id).is_empty());
 }

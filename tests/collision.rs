@@ -8,15 +8,16 @@ use poplin_cook::{CookOptions, VirtualParticles, cook};
 use poplin_gpu::EngineOptions;
 use poplin_host::FramePart;
 use poplin_layout::{Stage, StageMask};
+use poplin_measure::shape_arrays::{ShapeArrays, cuboid};
 use poplin_model::{
-    Cloth, Colliders, Fabric, Frame, Mesh, ModelError, Parallelepiped, Phase, PhaseKind, Pose,
-    VirtualParticle,
+    Capsule, Cloth, Collider, ColliderSet, Fabric, Frame, Mesh, Parallelepiped, Phase, PhaseKind,
+    Plane, Pose, Shape, TriangleMesh, VirtualParticle,
 };
 use poplin_reference::oracle::{
     RoundConeTouch, Sphere, WayOut, coulomb, keep_outside, leave_convex, leave_parallelepiped,
     nearest_triangle, sweep_side, sweep_sphere, touch_round_cone, touch_shapes, weigh_pushed,
 };
-use poplin_reference::{HostCloth, ReferenceEngine, Team};
+use poplin_reference::{ReferenceEngine, Team};
 use poplin_testkit::adapter::headless;
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::rng::Rng;
@@ -51,6 +52,11 @@ fn length(a: Vec3) -> f64 {
 
 fn distance(a: Vec3, b: Vec3) -> f64 {
     length(minus(a, b))
+}
+
+/// The same shapes with other spheres.
+fn with_spheres(shapes: &ShapeArrays, spheres: &[[f32; 4]]) -> ShapeArrays {
+    ShapeArrays { spheres: spheres.to_vec(), ..shapes.clone() }
 }
 
 fn is_finite(particles: &[[f32; 4]]) -> bool {
@@ -200,7 +206,8 @@ fn a_sphere_pushes_to_its_surface_whatever_the_mass() {
     for round in 0..300 {
         let mut cloth = cloud(random_particles(&mut rng, 16));
         let sphere = random_sphere(&mut rng, 1.5);
-        cloth.colliders.spheres = vec![sphere];
+        let shapes = ShapeArrays { spheres: vec![sphere], ..Default::default() };
+        cloth.colliders = shapes.to_set().unwrap();
         let got = after_stage(&cloth, Stage::CollideShape);
         for (i, &particle) in cloth.particles.iter().enumerate() {
             let expected = keep_outside(wide(particle), wide(sphere), f64::from(sphere[3]));
@@ -226,7 +233,8 @@ fn a_capsule_pushes_to_the_hull_of_its_spheres_by_the_shortest_way() {
             // One sphere nearly holds the other: the side is a point.
             continue;
         }
-        cloth.colliders = Colliders { spheres: rows, capsules: vec![[0, 1]], ..Default::default() };
+        let shapes = ShapeArrays { spheres: rows, capsules: vec![[0, 1]], ..Default::default() };
+        cloth.colliders = shapes.to_set().unwrap();
         let got = after_stage(&cloth, Stage::CollideShape);
         for (i, &particle) in cloth.particles.iter().enumerate() {
             let touch = touch_round_cone(wide(particle), a, b);
@@ -259,7 +267,8 @@ fn overlapping_spheres_and_branching_capsules_push_by_their_mean() {
         if capsules.iter().any(|capsule| gap(capsule) < 0.02) {
             continue;
         }
-        cloth.colliders = Colliders { spheres: rows, capsules: pairs, ..Default::default() };
+        let shapes = ShapeArrays { spheres: rows, capsules: pairs, ..Default::default() };
+        cloth.colliders = shapes.to_set().unwrap();
         let got = after_stage(&cloth, Stage::CollideShape);
         for (i, &particle) in cloth.particles.iter().enumerate() {
             let found = touch_shapes(wide(particle), &spheres, &capsules);
@@ -305,8 +314,12 @@ fn convexes_push_through_their_nearest_plane() {
             .collect();
         // Planes are shared, and one stands alone.
         let convexes = vec![vec![0, 1, 2, 3, 4], vec![4, 5, 6], vec![7]];
-        cloth.colliders =
-            Colliders { planes: planes.clone(), convexes: convexes.clone(), ..Default::default() };
+        let shapes = ShapeArrays {
+            planes: planes.clone(),
+            convexes: convexes.clone(),
+            ..Default::default()
+        };
+        cloth.colliders = shapes.to_set().unwrap();
         let got = after_stage(&cloth, Stage::CollideConvex);
         for (i, &particle) in cloth.particles.iter().enumerate() {
             let of_convex = |convex: &Vec<u32>| {
@@ -378,7 +391,8 @@ fn boxes_push_through_their_nearest_face_however_skewed() {
     for round in 0..400 {
         let mut cloth = cloud(random_particles(&mut rng, 16));
         let boxes: Vec<_> = (0..1 + rng.index(3)).map(|_| random_box(&mut rng)).collect();
-        cloth.colliders.boxes.clone_from(&boxes);
+        let shapes = ShapeArrays { boxes: boxes.clone(), ..Default::default() };
+        cloth.colliders = shapes.to_set().unwrap();
         let got = after_stage(&cloth, Stage::CollideBox);
         for (i, &particle) in cloth.particles.iter().enumerate() {
             let ways = boxes.iter().map(|shape| {
@@ -413,11 +427,12 @@ fn the_mesh_pushes_to_the_plane_of_the_nearest_triangle_from_behind_only() {
         // Loose triangles, some with a corner twice: no mesh that means anything, but all that can be.
         let triangles: Vec<[u32; 3]> =
             (0..1 + rng.index(20)).map(|_| std::array::from_fn(|_| corner(&mut rng))).collect();
-        cloth.colliders = Colliders {
+        let shapes = ShapeArrays {
             mesh_vertices: vertices.clone(),
             mesh_triangles: triangles.clone(),
             ..Default::default()
         };
+        cloth.colliders = shapes.to_set().unwrap();
         let got = after_stage(&cloth, Stage::CollideTriangle);
         for (i, &particle) in cloth.particles.iter().enumerate() {
             let nearest = nearest_triangle(wide(particle), &places(&vertices), &triangles, 1e-5);
@@ -455,14 +470,14 @@ fn sliver_scale(vertices: &[[f32; 3]], triangle: [u32; 3]) -> f64 {
 }
 
 /// A random shape of every kind that leaves the origin's surroundings to be pushed.
-fn every_shape() -> Colliders {
+fn every_shape() -> ShapeArrays {
     let (mesh_vertices, mesh_triangles) = bumpy_sphere(2, 0.3, [0.7, 0.0, 0.5]);
-    Colliders {
+    ShapeArrays {
         spheres: vec![[0.0, 0.0, 0.0, 0.3], [0.4, 0.1, 0.0, 0.15], [-0.5, 0.2, 0.3, 0.2]],
         capsules: vec![[0, 1]],
         planes: vec![[0.0, 1.0, 0.0, 0.6], [0.6, 0.8, 0.0, 0.7]],
         convexes: vec![vec![0], vec![1]],
-        boxes: vec![Parallelepiped::cuboid(
+        boxes: vec![cuboid(
             Pose { translation: [-0.4, -0.3, -0.4], ..Default::default() },
             [0.2, 0.1, 0.3],
         )],
@@ -479,11 +494,11 @@ fn every_shape() -> Colliders {
 fn settled(
     what: &str,
     particles: &[[f32; 4]],
-    colliders: Colliders,
+    colliders: ShapeArrays,
     stage: Stage,
 ) -> Vec<[f32; 4]> {
     let mut cloth = cloud(particles.to_vec());
-    cloth.colliders = colliders;
+    cloth.colliders = colliders.to_set().unwrap();
     cloth.config.friction = 0.5;
     cloth.config.continuous_collision = stage == Stage::CollideContinuous;
     cloth.previous_positions = particles.iter().map(|p| [p[0] + 0.01, p[1], p[2] - 0.02]).collect();
@@ -506,7 +521,7 @@ fn degenerate_spheres_and_capsules_do_what_geometry_says() {
             settled(
                 &format!("{what}, {}", stage.name()),
                 &particles,
-                Colliders { spheres, capsules, ..Default::default() },
+                ShapeArrays { spheres, capsules, ..Default::default() },
                 stage,
             )
         };
@@ -557,7 +572,7 @@ fn degenerate_spheres_and_capsules_do_what_geometry_says() {
 fn at_the_axis_of_a_capsule_the_result_stays_within_the_capsule() {
     let spheres = vec![[-0.5, 0.0, 0.0, 0.2], [0.5, 0.0, 0.0, 0.2]];
     let particles = [[0.1, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]];
-    let colliders = Colliders { spheres, capsules: vec![[0, 1]], ..Default::default() };
+    let colliders = ShapeArrays { spheres, capsules: vec![[0, 1]], ..Default::default() };
     assert_eq!(
         settled("axis", &particles, colliders, Stage::CollideShape),
         particles,
@@ -577,7 +592,7 @@ fn boxes_without_volume_keep_nothing_out() {
     for (what, edges) in cases {
         for corner in [[0.0; 3], [-0.4, 0.0, -0.3]] {
             let colliders =
-                Colliders { boxes: vec![Parallelepiped { corner, edges }], ..Default::default() };
+                ShapeArrays { boxes: vec![Parallelepiped { corner, edges }], ..Default::default() };
             assert_eq!(
                 settled(what, &particles, colliders, Stage::CollideBox),
                 particles,
@@ -593,7 +608,7 @@ fn boxes_without_volume_keep_nothing_out() {
     let got = settled(
         "thin",
         &particles,
-        Colliders { boxes: vec![thin], ..Default::default() },
+        ShapeArrays { boxes: vec![thin], ..Default::default() },
         Stage::CollideBox,
     );
     assert!((got[0][1] + 1e-4).abs() < 1e-9, "{got:?}");
@@ -604,7 +619,7 @@ fn boxes_without_volume_keep_nothing_out() {
     let got = settled(
         "left-handed",
         &particles,
-        Colliders { boxes: vec![mirrored], ..Default::default() },
+        ShapeArrays { boxes: vec![mirrored], ..Default::default() },
         Stage::CollideBox,
     );
     assert!((got[0][1] - 0.1).abs() < 1e-6, "a left-handed box is a box: {got:?}");
@@ -613,14 +628,14 @@ fn boxes_without_volume_keep_nothing_out() {
 #[test]
 fn triangles_without_area_are_ignored_and_slivers_stay_finite() {
     let particles = [[0.0, -0.1, 0.0, 1.0], [0.2, -0.3, 0.1, 1.0]];
-    let mesh = |mesh_vertices: Vec<[f32; 3]>, mesh_triangles: Vec<[u32; 3]>| Colliders {
+    let mesh = |mesh_vertices: Vec<[f32; 3]>, mesh_triangles: Vec<[u32; 3]>| ShapeArrays {
         mesh_vertices,
         mesh_triangles,
         ..Default::default()
     };
     // Seen from above the floor is counter-clockwise.
     let floor = [[-5.0, 0.0, -5.0], [0.0, 0.0, 9.0], [9.0, 0.0, 0.0]];
-    let run = |what: &str, colliders: Colliders| {
+    let run = |what: &str, colliders: ShapeArrays| {
         settled(what, &particles, colliders, Stage::CollideTriangle)
     };
     let got = run("floor", mesh(floor.to_vec(), vec![[0, 1, 2]]));
@@ -650,11 +665,11 @@ fn triangles_without_area_are_ignored_and_slivers_stay_finite() {
 #[test]
 fn a_point_at_equal_distances_is_pushed_the_same_in_every_run() {
     let center = [[0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 0.0, 1.0]];
-    let cube = Parallelepiped::cuboid(Pose::default(), [0.5; 3]);
+    let cube = Parallelepiped::cuboid([0.5; 3]);
     let got = settled(
         "cube",
         &center,
-        Colliders { boxes: vec![cube], ..Default::default() },
+        ShapeArrays { boxes: vec![cube], ..Default::default() },
         Stage::CollideBox,
     );
     assert!(
@@ -662,7 +677,7 @@ fn a_point_at_equal_distances_is_pushed_the_same_in_every_run() {
         "out through one of six faces: {got:?}"
     );
     let (mesh_vertices, mesh_triangles) = bumpy_sphere(1, 0.0, [0.0; 3]);
-    let colliders = Colliders { mesh_vertices, mesh_triangles, ..Default::default() };
+    let colliders = ShapeArrays { mesh_vertices, mesh_triangles, ..Default::default() };
     let got = settled("ball", &center, colliders, Stage::CollideTriangle);
     assert!(
         length(wide(got[0])) > 0.8 && got[0] == got[1],
@@ -678,11 +693,12 @@ fn of_two_equally_near_triangles_the_first_pushes_whichever_was_nearest_before()
     for (triangles, expected) in [([[0, 1, 2], [3, 5, 4]], 0.5), ([[3, 5, 4], [0, 1, 2]], -0.5)] {
         for last in [-0.4, 0.4] {
             let mut cloth = cloud(vec![[last, 0.0, 0.0, 1.0]; 2]);
-            cloth.colliders = Colliders {
+            let shapes = ShapeArrays {
                 mesh_vertices: mesh_vertices.clone(),
                 mesh_triangles: triangles.to_vec(),
                 ..Default::default()
             };
+            cloth.colliders = shapes.to_set().unwrap();
             let mut engine = ReferenceEngine::new();
             engine.add(cloth).unwrap();
             let mut step = || {
@@ -705,110 +721,123 @@ fn of_two_equally_near_triangles_the_first_pushes_whichever_was_nearest_before()
 
 // ---- what is refused ----
 
+const FLOOR: Plane = Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 };
+
+fn ball(center: [f32; 3], radius: f32) -> poplin_model::Sphere {
+    poplin_model::Sphere { center, radius }
+}
+
+fn tetrahedron(vertices: [[f32; 3]; 4]) -> TriangleMesh {
+    let triangles = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]].into();
+    TriangleMesh { vertices: vertices.into(), triangles }
+}
+
+const CORNERS: [[f32; 3]; 4] = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+
 #[test]
 fn shapes_that_are_not_finite_are_refused_with_what_they_are() {
-    let sphere = |k: usize, value: f32| {
-        let mut colliders = every_shape();
-        colliders.spheres[1][k] = value;
-        colliders
-    };
     for value in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e16] {
-        let mut cases: Vec<(&str, Colliders)> =
-            (0..4).map(|k| ("spheres[1]", sphere(k, value))).collect();
-        let mut planes = every_shape();
-        planes.planes[1][0] = value;
-        let mut offsets = every_shape();
-        offsets.planes[1][3] = value;
-        let mut corners = every_shape();
-        corners.boxes[0].corner[2] = value;
-        let mut edges = every_shape();
-        edges.boxes[0].edges[1][0] = value;
-        let mut vertices = every_shape();
-        vertices.mesh_vertices[5][1] = value;
-        cases.extend([
-            ("planes[1]", planes),
-            ("planes[1]", offsets),
-            ("box", corners),
-            ("box", edges),
-            ("mesh_vertices[5]", vertices),
-        ]);
-        for (what, colliders) in cases {
-            let message = colliders.validate().unwrap_err().to_string();
+        let mut cases: Vec<(&str, Shape)> = vec![
+            ("sphere (center, radius)", ball([0.0, 0.0, 0.3], value).into()),
+            ("plane (normal, offset)", Plane { offset: value, ..FLOOR }.into()),
+        ];
+        for k in 0..3 {
+            let mut center = [0.4, 0.1, 0.0];
+            center[k] = value;
+            let mut normal = FLOOR.normal;
+            normal[k] = value;
+            let mut corners = CORNERS;
+            corners[k + 1][k] = value;
+            let cuboid = Parallelepiped::cuboid([1.0; 3]);
+            let mut edges = cuboid.edges;
+            edges[1][k] = value;
+            cases.extend([
+                ("sphere (center, radius)", ball(center, 0.15).into()),
+                (
+                    "sphere (center, radius)",
+                    Capsule { ends: [ball([0.0; 3], 0.3), ball(center, 0.1)] }.into(),
+                ),
+                ("plane (normal, offset)", Plane { normal, ..FLOOR }.into()),
+                (
+                    "plane (normal, offset)",
+                    Shape::Convex([FLOOR, Plane { normal, ..FLOOR }].into()),
+                ),
+                ("rows of a box", Parallelepiped { corner: center, ..cuboid }.into()),
+                ("rows of a box", Parallelepiped { edges, ..cuboid }.into()),
+                (
+                    ["mesh vertices[1]", "mesh vertices[2]", "mesh vertices[3]"][k],
+                    tetrahedron(corners).into(),
+                ),
+            ]);
+        }
+        for (what, shape) in cases {
+            let mut set = ColliderSet::new();
+            let id = set.add(Shape::sphere(1.0)).unwrap();
+            let message = set.add(shape.clone()).unwrap_err().to_string();
             assert!(
                 message.contains(what) && message.contains(&format!("{value}")),
                 "{what} = {value}: {message}"
             );
-            // Neither a cloth nor one in simulation takes it.
-            let mut cloth = cloud(vec![[0.0, 0.0, 0.0, 1.0]; 2]);
-            cloth.colliders = colliders.clone();
-            assert_eq!(cloth.validate().unwrap_err().to_string(), message);
-            let mut host = HostCloth::new(cloud(vec![[0.0, 0.0, 0.0, 1.0]; 2])).unwrap();
-            let host = host.live_mut();
-            assert_eq!(host.set_colliders(&colliders).unwrap_err().to_string(), message);
-            assert!(host.colliders().is_empty(), "the old colliders stay");
+            assert_eq!(set.set_shape(id, shape).unwrap_err().to_string(), message);
+            let kept: Vec<_> = set.iter().map(|(_, it)| it.shape.clone()).collect();
+            assert_eq!(kept, [Shape::sphere(1.0)], "the old colliders stay");
         }
     }
 }
 
 #[test]
 fn setters_refuse_what_is_not_finite_and_keep_the_old_shapes() {
-    let mut cloth = cloud(vec![[0.0, 0.0, 0.0, 1.0]; 2]);
-    cloth.colliders = every_shape();
-    let mut host = HostCloth::new(cloth).unwrap();
-    let host = host.live_mut();
     let nan = f32::NAN;
-    let mut vertices = every_shape().mesh_vertices;
-    vertices[5][1] = nan;
-    let attempts: Vec<(&str, Result<(), ModelError>)> = vec![
-        ("spheres[2]", host.set_spheres(&[[0.0; 4], [0.0; 4], [0.0, nan, 0.0, 1.0]])),
-        ("spheres[0]", host.set_spheres_start_target(&[[nan; 4]], &[[0.0; 4]])),
-        ("capsules", host.set_spheres(&[[0.0; 4]])),
-        ("capsules", host.set_capsules(&[[0, 3]])),
-        ("planes[0]", host.set_planes(&[[0.0, 1.0, 0.0, nan], [0.0, 1.0, 0.0, 0.0]])),
-        ("plane's normal", host.set_planes(&[[0.0; 4]; 2])),
-        ("planes of a convex", host.set_convexes(&[vec![2]])),
-        ("planes of a convex", host.set_planes(&[[0.0, 1.0, 0.0, 0.0]])),
-        ("box", host.set_boxes(&[Parallelepiped { corner: [nan; 3], ..Default::default() }])),
-        ("mesh_vertices[5]", host.set_mesh_vertices(&vertices)),
-        ("mesh_vertices has 1 entries; expected", host.set_mesh_vertices(&[[0.0; 3]])),
-        ("mesh_triangles[2] is 7", host.set_mesh(&[[0.0; 3]; 3], &[[0, 1, 7]])),
-        ("sphere radius", host.set_spheres(&[[0.0, 0.0, 0.0, -0.1]; 3])),
+    let mut set = ColliderSet::new();
+    let sphere = set.add(Shape::sphere(1.0)).unwrap();
+    let mesh = set.add(tetrahedron(CORNERS)).unwrap();
+    let before = set.clone();
+    let mut vertices = CORNERS;
+    vertices[3][1] = nan;
+    let triangles = [[0, 1, 7]].into();
+    let pose = |x: f32, w: f32| Pose { translation: [x, 0.0, 0.0], rotation: [0.0, 0.0, 0.0, w] };
+    let attempts = [
+        ("pose translation", set.set_pose(sphere, pose(nan, 1.0))),
+        ("pose rotation length", set.set_pose(sphere, pose(0.0, 0.5))),
+        ("pose translation", set.teleport(sphere, pose(nan, 1.0))),
+        ("sphere (center, radius)", set.set_shape(sphere, ball([0.0, nan, 0.0], 1.0))),
+        ("sphere (center, radius)", set.replace_shape(sphere, ball([0.0; 3], nan))),
+        ("plane's normal", set.set_shape(sphere, Plane { normal: [0.0; 3], offset: 0.0 })),
+        ("a convex's list of planes is empty", set.set_shape(sphere, Shape::Convex([].into()))),
+        ("sphere radius", set.set_shape(sphere, Shape::sphere(-0.1))),
+        ("mesh vertices[3]", set.set_vertices(mesh, vertices)),
+        ("mesh vertices has 1 entries; expected", set.set_vertices(mesh, [[0.0; 3]])),
+        (
+            "mesh triangles[2] is 7",
+            set.set_shape(mesh, TriangleMesh { vertices: [[0.0; 3]; 3].into(), triangles }),
+        ),
+        ("vertices has 4 entries; expected 0", set.set_vertices(sphere, CORNERS)),
     ];
     for (what, result) in attempts {
         let message = result.unwrap_err().to_string();
         assert!(message.contains(what), "{what}: {message}");
     }
-    assert_eq!(*host.colliders(), every_shape());
+    assert_eq!(set, before);
 }
 
 #[test]
 fn too_many_shapes_are_refused_with_the_limit() {
-    let many = 65_537;
-    let cases = [
-        ("spheres: 65537", Colliders { spheres: vec![[0.0; 4]; many], ..Default::default() }),
-        (
-            "capsules: 65537",
-            Colliders {
-                spheres: vec![[0.0; 4]],
-                capsules: vec![[0, 0]; many],
-                ..Default::default()
-            },
-        ),
-        (
-            "planes: 65537",
-            Colliders { planes: vec![[0.0, 1.0, 0.0, 0.0]; many], ..Default::default() },
-        ),
-        (
-            "boxes: 65537",
-            Colliders { boxes: vec![Parallelepiped::default(); many], ..Default::default() },
-        ),
+    let many = 65_536;
+    let cases: [(&str, Shape); 4] = [
+        ("spheres: 65537", Shape::sphere(1.0)),
+        ("capsules: 65537", Shape::capsule(1.0, [0.5; 2])),
+        ("planes and convexes: 65537", FLOOR.into()),
+        ("boxes: 65537", Shape::cuboid([1.0; 3])),
     ];
-    for (what, colliders) in cases {
-        let message = colliders.validate().unwrap_err().to_string();
+    for (what, shape) in cases {
+        let mut set = ColliderSet::new();
+        for _ in 0..many {
+            set.add(shape.clone()).unwrap();
+        }
+        let message = set.add(Collider::from(shape)).unwrap_err().to_string();
         assert!(message.contains(what) && message.contains("limit 65536"), "{message}");
+        assert_eq!(set.len(), many);
     }
-    let all = Colliders { spheres: vec![[0.0; 4]; many - 1], ..Default::default() };
-    all.validate().unwrap();
 }
 
 // ---- many shapes ----
@@ -839,7 +868,8 @@ fn among_hundreds_of_shapes_none_is_missed() {
         let (rows, pairs) = crowd(&mut rng);
         let mut cloth = cloud(random_particles(&mut rng, 300));
         let (spheres, capsules) = (spheres_of(&rows), capsules_of(&pairs));
-        cloth.colliders = Colliders { spheres: rows, capsules: pairs, ..Default::default() };
+        let shapes = ShapeArrays { spheres: rows, capsules: pairs, ..Default::default() };
+        cloth.colliders = shapes.to_set().unwrap();
         let got = after_stage(&cloth, Stage::CollideShape);
         for (i, &particle) in cloth.particles.iter().enumerate() {
             let found = touch_shapes(wide(particle), &spheres, &capsules);
@@ -881,9 +911,10 @@ fn among_hundreds_of_moving_shapes_none_is_missed() {
         .collect();
     let mut cloth = cloud(random_particles(&mut rng, 600));
     let capsules = capsules_of(&pairs);
-    cloth.colliders = Colliders { spheres: rows.clone(), capsules: pairs, ..Default::default() };
+    let shapes = ShapeArrays { spheres: rows.clone(), capsules: pairs, ..Default::default() };
+    cloth.colliders = shapes.to_set().unwrap();
     let got = after(&cloth, StageMask::only(Stage::CollideShape), iterations, |host| {
-        host.set_spheres(&target).unwrap()
+        with_spheres(&shapes, &target).reach(host.colliders_mut()).unwrap()
     })
     .current;
     let at = |share: f64| -> Vec<Sphere> {
@@ -935,9 +966,12 @@ fn shapes_far_away_change_nothing() {
         let run = |spheres: [Vec<[f32; 4]>; 2], capsules: Vec<[u32; 2]>| {
             let mut cloth = cloth.clone();
             let [start, target] = spheres;
-            cloth.colliders = Colliders { spheres: start, capsules, ..Default::default() };
+            let shapes = ShapeArrays { spheres: start, capsules, ..Default::default() };
+            cloth.colliders = shapes.to_set().unwrap();
             let stages = StageMask::only(stage);
-            after(&cloth, stages, 3, |host| host.set_spheres(&target).unwrap())
+            after(&cloth, stages, 3, |host| {
+                with_spheres(&shapes, &target).reach(host.colliders_mut()).unwrap()
+            })
         };
         let few = run([near(0.0), near(0.1)], vec![[0, 1]]);
         let many = run([with(near(0.0)), with(near(0.1))], [vec![[0, 1]], far_pairs].concat());
@@ -1011,11 +1045,12 @@ fn in_a_mesh_of_eighty_thousand_triangles_the_nearest_is_found_also_after_it_mov
         })
         .collect();
     let mut cloth = cloud(points.clone());
-    cloth.colliders = Colliders {
+    let shapes = ShapeArrays {
         mesh_vertices: vertices.clone(),
         mesh_triangles: triangles.clone(),
         ..Default::default()
     };
+    cloth.colliders = shapes.to_set().unwrap();
     // Turned, squeezed and shifted: the old tree's boxes fit nothing any more.
     let moved: Vec<[f32; 3]> =
         vertices.iter().map(|&[x, y, z]| [0.8 * y + 0.1, -x, 1.2 * z - 0.05]).collect();
@@ -1024,7 +1059,8 @@ fn in_a_mesh_of_eighty_thousand_triangles_the_nearest_is_found_also_after_it_mov
     engine.add(cloth).unwrap();
     let mut judged = Judged::default();
     for (round, vertices) in [&vertices, &moved].into_iter().enumerate() {
-        engine.cloth_mut(nth_cloth(0)).unwrap().set_mesh_vertices(vertices).unwrap();
+        let shapes = ShapeArrays { mesh_vertices: vertices.clone(), ..shapes.clone() };
+        shapes.reach(engine.cloth_mut(nth_cloth(0)).unwrap().colliders_mut()).unwrap();
         // The second set is a target: its start is the first, and the search begins with what was nearest there.
         engine.set_state(nth_cloth(0), &points, &points).unwrap();
         engine.begin_frame(&Frame { dt: 1.0 / 300.0 }).unwrap();
@@ -1066,29 +1102,26 @@ struct Sliding {
     what: &'static str,
     stage: Stage,
     /// Where the shape is at the end of the frame.
-    target: Colliders,
+    target: ShapeArrays,
     /// Its way in the frame \[m\].
     shift: [f32; 3],
 }
 
 /// A shape of each kind that pushes the origin up by 0.05 m, and a plane.
 fn sliding_shapes() -> [Sliding; 5] {
-    let cuboid = Parallelepiped::cuboid(
-        Pose { translation: [0.0, -0.45, 0.0], ..Default::default() },
-        [0.5; 3],
-    );
-    let floor = Colliders {
+    let block = cuboid(Pose { translation: [0.0, -0.45, 0.0], ..Default::default() }, [0.5; 3]);
+    let floor = ShapeArrays {
         mesh_vertices: vec![[-5.0, 0.05, -5.0], [0.0, 0.05, 9.0], [9.0, 0.05, 0.0]],
         mesh_triangles: vec![[0, 1, 2]],
         ..Default::default()
     };
-    let sphere = Colliders { spheres: vec![[0.0, -0.25, 0.0, 0.3]], ..Default::default() };
-    let capsule = Colliders {
+    let sphere = ShapeArrays { spheres: vec![[0.0, -0.25, 0.0, 0.3]], ..Default::default() };
+    let capsule = ShapeArrays {
         spheres: vec![[-1.0, -0.25, 0.0, 0.3], [1.0, -0.25, 0.0, 0.3]],
         capsules: vec![[0, 1]],
         ..Default::default()
     };
-    let convex = Colliders {
+    let convex = ShapeArrays {
         planes: vec![[0.6, 0.8, 0.0, 0.1]],
         convexes: vec![vec![0]],
         ..Default::default()
@@ -1100,7 +1133,7 @@ fn sliding_shapes() -> [Sliding; 5] {
         Sliding {
             what: "box",
             stage: Stage::CollideBox,
-            target: Colliders { boxes: vec![cuboid], ..Default::default() },
+            target: ShapeArrays { boxes: vec![block], ..Default::default() },
             shift,
         },
         Sliding { what: "triangle", stage: Stage::CollideTriangle, target: floor, shift },
@@ -1109,7 +1142,7 @@ fn sliding_shapes() -> [Sliding; 5] {
     ]
 }
 
-fn shifted(colliders: &Colliders, shift: [f32; 3]) -> Colliders {
+fn shifted(colliders: &ShapeArrays, shift: [f32; 3]) -> ShapeArrays {
     let mut moved = colliders.clone();
     let by = |p: &mut [f32]| p.iter_mut().zip(shift).for_each(|(x, s)| *x += s);
     moved.spheres.iter_mut().for_each(|row| by(&mut row[..3]));
@@ -1134,10 +1167,10 @@ fn friction_is_coulombs_law_for_every_kind_of_moving_shape() {
             let way = rng.point(-0.2, 0.2);
             let before: [f32; 3] = std::array::from_fn(|k| particle[k] - way[k]);
             cloth.previous_positions = vec![before; 2];
-            cloth.colliders = start.clone();
+            cloth.colliders = start.to_set().unwrap();
             cloth.config.friction = friction;
             let got = after(&cloth, StageMask::only(stage), 1, |host| {
-                host.set_colliders(&target).unwrap()
+                target.reach(host.colliders_mut()).unwrap()
             });
             let push = if what == "convex" {
                 let plane: [f64; 4] = target.planes[0].map(f64::from);
@@ -1182,7 +1215,8 @@ fn friction_of_several_shapes_takes_the_mean_push_and_the_mean_way() {
         if distance(now[0].0, now[1].0) - (now[0].1 - now[1].1).abs() < 0.02 {
             continue;
         }
-        cloth.colliders = Colliders { spheres: rows, capsules: pairs, ..Default::default() };
+        let shapes = ShapeArrays { spheres: rows, capsules: pairs, ..Default::default() };
+        cloth.colliders = shapes.to_set().unwrap();
         cloth.config.friction = rng.range(0.0, 1.0);
         cloth.previous_positions = cloth
             .particles
@@ -1190,7 +1224,7 @@ fn friction_of_several_shapes_takes_the_mean_push_and_the_mean_way() {
             .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.3, 0.3)))
             .collect();
         let got = after(&cloth, StageMask::only(Stage::CollideShape), 1, |host| {
-            host.set_spheres(&target).unwrap()
+            with_spheres(&shapes, &target).reach(host.colliders_mut()).unwrap()
         });
         for (i, &particle) in cloth.particles.iter().enumerate() {
             let x = wide(particle);
@@ -1248,11 +1282,12 @@ fn capsule_way(x: Vec3, spheres: &[Sphere], a: Vec3, b: Vec3) -> Vec3 {
 #[test]
 fn a_slop_takes_from_the_friction_of_soft_contacts_only() {
     let mut cloth = cloud(vec![[0.0, -0.001, 0.0, 1.0]; 2]);
-    cloth.colliders = Colliders {
+    let shapes = ShapeArrays {
         planes: vec![[0.0, 1.0, 0.0, 0.0]],
         convexes: vec![vec![0]],
         ..Default::default()
     };
+    cloth.colliders = shapes.to_set().unwrap();
     cloth.previous_positions = vec![[-0.5, 0.0, 0.0]; 2];
     cloth.config.friction = 0.5;
     let slide = |slop: f32| {
@@ -1281,13 +1316,13 @@ fn friction_that_holds_takes_the_same_slide_off_the_place() {
             let way = rng.point(-0.2, 0.2);
             let mut cloth = cloud(vec![particle; 2]);
             cloth.previous_positions = vec![std::array::from_fn(|k| particle[k] - way[k]); 2];
-            cloth.colliders = start.clone();
+            cloth.colliders = start.to_set().unwrap();
             cloth.config.friction = rng.range(0.1, 2.0);
             let run = |holds: bool| {
                 let mut cloth = cloth.clone();
                 cloth.config.friction_holds = holds;
                 after(&cloth, StageMask::only(stage), 1, |host| {
-                    host.set_colliders(&target).unwrap()
+                    target.reach(host.colliders_mut()).unwrap()
                 })
             };
             let (held, slowed) = (run(true), run(false));
@@ -1308,7 +1343,8 @@ fn pushed_particles_grow_heavier_by_the_square_of_the_push() {
             let mut cloth = cloud(random_particles(&mut rng, 16));
             let rows: Vec<_> = (0..4).map(|_| random_sphere(&mut rng, 0.9)).collect();
             let spheres = spheres_of(&rows);
-            cloth.colliders.spheres = rows;
+            let shapes = ShapeArrays { spheres: rows, ..Default::default() };
+            cloth.colliders = shapes.to_set().unwrap();
             cloth.config.collision_mass_scale = rng.range(0.0, 100.0);
             cloth.config.continuous_collision = stage == Stage::CollideContinuous;
             let got = after_stage(&cloth, stage);
@@ -1367,7 +1403,8 @@ fn a_pushed_virtual_particle_lands_on_the_surface_and_its_corners_share_the_way(
         }
         let mut cloth = with_virtual(corners, weights);
         let sphere = random_sphere(&mut rng, 1.2);
-        cloth.colliders.spheres = vec![sphere];
+        let shapes = ShapeArrays { spheres: vec![sphere], ..Default::default() };
+        cloth.colliders = shapes.to_set().unwrap();
         cloth.config.collision_mass_scale = rng.range(0.0, 50.0);
         let got = after_stage(&cloth, Stage::VirtualParticles);
         let old = corners.map(wide);
@@ -1416,12 +1453,13 @@ fn friction_of_a_virtual_particle_goes_back_to_its_corners() {
         let mut cloth = with_virtual(corners, weights);
         let sphere = [0.02, -0.25, 0.04, 0.3];
         let target = [0.03, -0.25, 0.04, 0.3];
-        cloth.colliders.spheres = vec![sphere];
+        let shapes = ShapeArrays { spheres: vec![sphere], ..Default::default() };
+        cloth.colliders = shapes.to_set().unwrap();
         cloth.config.friction = rng.range(0.0, 1.0);
         cloth.previous_positions =
             corners.map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.1, 0.1))).to_vec();
         let got = after(&cloth, StageMask::only(Stage::VirtualParticles), 1, |host| {
-            host.set_spheres(&[target]).unwrap()
+            with_spheres(&shapes, &[target]).reach(host.colliders_mut()).unwrap()
         });
         let old: [Vec3; 3] = std::array::from_fn(|k| cloth.previous_positions[k].map(f64::from));
         let x = blend(corners.map(wide), weights);
@@ -1445,7 +1483,8 @@ fn friction_of_a_virtual_particle_goes_back_to_its_corners() {
 fn pinned_corners_of_a_virtual_particle_stay_also_in_their_previous_place() {
     let corners = [[-0.3, 0.0, -0.2, 0.0], [0.4, 0.0, -0.1, 2.0], [0.0, 0.0, 0.5, 3.0]];
     let mut cloth = with_virtual(corners, [0.3, 0.3, 0.4]);
-    cloth.colliders.spheres = vec![[0.02, -0.25, 0.04, 0.3]];
+    let shapes = ShapeArrays { spheres: vec![[0.02, -0.25, 0.04, 0.3]], ..Default::default() };
+    cloth.colliders = shapes.to_set().unwrap();
     cloth.config.friction = 0.8;
     cloth.previous_positions = corners.map(|p| [p[0] - 0.1, p[1], p[2]]).to_vec();
     let got = after(&cloth, StageMask::only(Stage::VirtualParticles), 1, |_| ());
@@ -1474,9 +1513,10 @@ fn a_point_on_its_way_through_a_sphere_stops_on_its_side_as_the_exact_time_of_im
         sphere[3] += 0.05;
         let shift = rng.point(-long, long);
         let target = [sphere[0] + shift[0], sphere[1] + shift[1], sphere[2] + shift[2], sphere[3]];
-        cloth.colliders.spheres = vec![sphere];
+        let shapes = ShapeArrays { spheres: vec![sphere], ..Default::default() };
+        cloth.colliders = shapes.to_set().unwrap();
         let got = after(&cloth, StageMask::only(Stage::CollideContinuous), 1, |host| {
-            host.set_spheres(&[target]).unwrap()
+            with_spheres(&shapes, &[target]).reach(host.colliders_mut()).unwrap()
         })
         .current;
         let radius = f64::from(sphere[3]);
@@ -1523,10 +1563,11 @@ fn judge_side_sweeps(seed: u64, long: f32) -> (usize, Vec<String>) {
         };
         let target = [sphere(&mut rng, -0.7), sphere(&mut rng, 0.7)];
         let start = target.map(|[x, y, z, r]| [x - shift[0], y - shift[1], z - shift[2], r]);
-        cloth.colliders =
-            Colliders { spheres: start.to_vec(), capsules: vec![[0, 1]], ..Default::default() };
+        let shapes =
+            ShapeArrays { spheres: start.to_vec(), capsules: vec![[0, 1]], ..Default::default() };
+        cloth.colliders = shapes.to_set().unwrap();
         let got = after(&cloth, StageMask::only(Stage::CollideContinuous), 1, |host| {
-            host.set_spheres(&target).unwrap()
+            with_spheres(&shapes, &target).reach(host.colliders_mut()).unwrap()
         })
         .current;
         let ends = [spheres_of(&target)[0], spheres_of(&target)[1]];
@@ -1594,8 +1635,9 @@ fn a_point_on_its_way_through_the_side_of_a_capsule_stays_on_its_side() {
         let point = [along, height, offset, 1.0];
         let mut cloth = cloud(vec![point; 2]);
         cloth.config.continuous_collision = true;
-        cloth.colliders =
-            Colliders { spheres: capsule.to_vec(), capsules: vec![[0, 1]], ..Default::default() };
+        let shapes =
+            ShapeArrays { spheres: capsule.to_vec(), capsules: vec![[0, 1]], ..Default::default() };
+        cloth.colliders = shapes.to_set().unwrap();
         // Either the point falls, or the capsule rises, or both.
         let part = [0.0, 1.0, 0.5][round / 3 % 3];
         let end = [along, height - speed * part, offset, 1.0];
@@ -1606,7 +1648,8 @@ fn a_point_on_its_way_through_the_side_of_a_capsule_stays_on_its_side() {
             cloth.config.continuous_collision = is_continuous;
             engine.add(cloth).unwrap();
             engine.set_state(nth_cloth(0), &[end; 2], &[point; 2]).unwrap();
-            engine.cloth_mut(nth_cloth(0)).unwrap().set_spheres(&target).unwrap();
+            let set = engine.cloth_mut(nth_cloth(0)).unwrap().colliders_mut();
+            with_spheres(&shapes, &target).reach(set).unwrap();
             engine.begin_frame(&Frame { dt: 1.0 / 300.0 }).unwrap();
             let stage = if is_continuous { Stage::CollideContinuous } else { Stage::CollideShape };
             engine
@@ -1646,10 +1689,11 @@ fn a_point_beyond_the_reach_of_a_shape_is_not_caught_by_it() {
         cloth.previous_positions = vec![[0.0, 5.0, 0.0]; 2];
         cloth.config.continuous_collision = true;
         cloth.config.continuous_reach = reach;
-        cloth.colliders.spheres = vec![[0.0, 0.0, 0.0, 0.1]];
+        let shapes = ShapeArrays { spheres: vec![[0.0, 0.0, 0.0, 0.1]], ..Default::default() };
+        cloth.colliders = shapes.to_set().unwrap();
         let target = [[0.0, 1.0, 0.0, 0.1]];
         after(&cloth, StageMask::only(Stage::CollideContinuous), 1, |host| {
-            host.set_spheres(&target).unwrap()
+            with_spheres(&shapes, &target).reach(host.colliders_mut()).unwrap()
         })
         .current[0][1]
     };
@@ -1671,7 +1715,7 @@ fn a_pin_that_was_set_elsewhere_is_not_dragged_back_to_a_shape_between() {
         let pin = [0.0, -0.5, 0.0, 0.0];
         engine.cloth_mut(nth_cloth(0)).unwrap().write_particles(&[0], &[pin]).unwrap();
         (0..60).for_each(|_| engine.step(&Frame::default()).unwrap());
-        engine.cloth_mut(nth_cloth(0)).unwrap().set_spheres(&[[0.0, 0.0, 0.0, 0.1]]).unwrap();
+        engine.cloth_mut(nth_cloth(0)).unwrap().colliders_mut().add(Shape::sphere(0.1)).unwrap();
         engine.step(&Frame::default()).unwrap();
         assert_eq!(engine.current(nth_cloth(0))[0], pin, "continuous: {is_continuous}");
     }
@@ -1687,11 +1731,12 @@ fn points_that_meet_nothing_stay_where_they_are() {
         .iter()
         .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.5, 0.5)))
         .collect();
-    cloth.colliders = Colliders {
+    let shapes = ShapeArrays {
         spheres: vec![[4.0, 0.0, 0.0, 1.0], [4.0, 2.0, 0.0, 0.5]],
         capsules: vec![[0, 1]],
         ..Default::default()
     };
+    cloth.colliders = shapes.to_set().unwrap();
     assert_eq!(after_stage(&cloth, Stage::CollideContinuous), cloth.particles);
 }
 
@@ -1708,7 +1753,7 @@ fn whole_scene(is_continuous: bool) -> Cloth {
     for particle in &mut cloth.particles {
         *particle = [particle[0] - 0.8, particle[1] + 0.35, particle[2] - 0.8, particle[3]];
     }
-    cloth.colliders = every_shape();
+    cloth.colliders = every_shape().to_set().unwrap();
     cloth.config.friction = 0.4;
     cloth.config.collision_mass_scale = 20.0;
     cloth.config.continuous_collision = is_continuous;
@@ -1716,7 +1761,7 @@ fn whole_scene(is_continuous: bool) -> Cloth {
 }
 
 /// The shapes of a frame: all of them move.
-fn moved_shapes(frame: u32) -> Colliders {
+fn moved_shapes(frame: u32) -> ShapeArrays {
     let angle = frame as f32 * 0.1;
     let mut shapes = shifted(&every_shape(), [0.05 * angle.sin(), 0.02 * angle.cos(), 0.0]);
     shapes.planes[0][3] += 0.03 * angle.sin();
@@ -1725,7 +1770,8 @@ fn moved_shapes(frame: u32) -> Colliders {
 
 fn play(engine: &mut ReferenceEngine, frames: u32) {
     for frame in 0..frames {
-        engine.cloth_mut(nth_cloth(0)).unwrap().set_colliders(&moved_shapes(frame)).unwrap();
+        let set = engine.cloth_mut(nth_cloth(0)).unwrap().colliders_mut();
+        moved_shapes(frame).reach(set).unwrap();
         engine.step(&Frame::default()).unwrap();
     }
 }
@@ -1757,11 +1803,8 @@ fn a_scene_of_every_shape_gives_the_same_bits_in_every_run_on_the_gpu() {
             let mut gpu = headless(EngineOptions::default())?;
             let id = gpu.add(whole_scene(is_continuous)).unwrap();
             for frame in 0..60 {
-                gpu.engine_mut()
-                    .cloth_mut(id)
-                    .unwrap()
-                    .set_colliders(&moved_shapes(frame))
-                    .unwrap();
+                let set = gpu.engine_mut().cloth_mut(id).unwrap().colliders_mut();
+                moved_shapes(frame).reach(set).unwrap();
                 gpu.step(&Frame::default()).unwrap();
             }
             let snapshot = gpu.state().unwrap();

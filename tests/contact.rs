@@ -6,8 +6,9 @@ use std::f64::consts::FRAC_PI_4;
 use poplin::cook::{CookOptions, Tethers, cook};
 use std::sync::Arc;
 
-use poplin::model::{Cloth, Colliders, FiberSolver, Frame, Mesh, Parallelepiped, Pose};
+use poplin::model::{Cloth, FiberSolver, Frame, Mesh, Plane, Pose, TriangleMesh};
 use poplin::{Backend, Simulation};
+use poplin_measure::shape_arrays::{ShapeArrays, cuboid};
 use poplin_reference::oracle::nearest_triangle;
 
 /// Gravity [m/s^2].
@@ -76,21 +77,18 @@ enum Ground {
     Triangles,
 }
 
-fn ground(kind: Ground) -> Colliders {
+fn ground(kind: Ground) -> ShapeArrays {
     match kind {
-        Ground::Plane => Colliders {
+        Ground::Plane => ShapeArrays {
             planes: vec![[0.0, 1.0, 0.0, 0.0]],
             convexes: vec![vec![0]],
-            ..Colliders::default()
+            ..ShapeArrays::default()
         },
         Ground::Box => {
             let pose = Pose { translation: [0.0, -1.0, 0.0], ..Pose::default() };
-            Colliders {
-                boxes: vec![Parallelepiped::cuboid(pose, [3.0, 1.0, 3.0])],
-                ..Colliders::default()
-            }
+            ShapeArrays { boxes: vec![cuboid(pose, [3.0, 1.0, 3.0])], ..ShapeArrays::default() }
         }
-        Ground::Triangles => Colliders {
+        Ground::Triangles => ShapeArrays {
             mesh_vertices: vec![
                 [-3.0, 0.0, -3.0],
                 [-3.0, 0.0, 3.0],
@@ -98,7 +96,7 @@ fn ground(kind: Ground) -> Colliders {
                 [3.0, 0.0, -3.0],
             ],
             mesh_triangles: vec![[0, 1, 2], [0, 2, 3]],
-            ..Colliders::default()
+            ..ShapeArrays::default()
         },
     }
 }
@@ -106,7 +104,7 @@ fn ground(kind: Ground) -> Colliders {
 /// A patch of 10 cm that lies on the ground, which is inclined by `angle` \[rad\]: gravity leans towards +x instead.
 fn patch(kind: Ground, angle: f64, friction: f64, frequency: f32) -> Cloth {
     let mut cloth = sheet(4, 4, 0.1, vec![]);
-    cloth.colliders = ground(kind);
+    cloth.colliders = ground(kind).to_set().unwrap();
     cloth.config.gravity = [(G * angle.sin()) as f32, (-G * angle.cos()) as f32, 0.0];
     cloth.config.friction = friction as f32;
     cloth.config.solver_frequency = frequency;
@@ -182,7 +180,8 @@ fn a_patch_slips_on_a_tilted_plane_as_under_tilted_gravity() {
             *particle = [x, y, z, particle[3]];
         }
         let [x, y, z] = pose.apply([0.0, 1.0, 0.0]);
-        cloth.colliders.planes = vec![[x, y, z, 0.0]];
+        cloth.colliders.clear();
+        cloth.colliders.add(Plane { normal: [x, y, z], offset: 0.0 }).unwrap();
         slides(cloth, [angle.cos(), -angle.sin(), 0.0], 15)
     };
     let got = slip_angle(slides_at, 15);
@@ -249,16 +248,16 @@ enum Bullet {
     Capsule,
 }
 
-fn bullet(kind: Bullet, y: f32) -> Colliders {
+fn bullet(kind: Bullet, y: f32) -> ShapeArrays {
     match kind {
         Bullet::Sphere => {
-            Colliders { spheres: vec![[0.0, y, 0.0, RADIUS]], ..Colliders::default() }
+            ShapeArrays { spheres: vec![[0.0, y, 0.0, RADIUS]], ..ShapeArrays::default() }
         }
         // Tapered by half.
-        Bullet::Capsule => Colliders {
+        Bullet::Capsule => ShapeArrays {
             spheres: vec![[-0.05, y, 0.0, RADIUS], [0.05, y, 0.0, 0.5 * RADIUS]],
             capsules: vec![[0, 1]],
-            ..Colliders::default()
+            ..ShapeArrays::default()
         },
     }
 }
@@ -304,13 +303,14 @@ fn left_behind(
     // The last frame ends DEPTH below; the bullet begins clear above.
     let frames = ((DEPTH + 2.5 * RADIUS) / step).ceil();
     let at = |frame: f32| bullet(kind, -DEPTH + step * (frames - frame).max(0.0));
-    cloth.colliders = at(0.0);
+    cloth.colliders = at(0.0).to_set().unwrap();
     let tube: Vec<usize> = (0..cloth.particle_count())
         .filter(|&i| is_in_tube(kind, [0, 1, 2].map(|k| f64::from(cloth.particles[i][k])), 0.75))
         .collect();
     let mut simulation = simulation(cloth);
     for frame in 1..=frames as u32 {
-        simulation.cloth_mut(nth_cloth(0)).unwrap().set_colliders(&at(frame as f32)).unwrap();
+        let set = simulation.cloth_mut(nth_cloth(0)).unwrap().colliders_mut();
+        at(frame as f32).reach(set).unwrap();
         play(&mut simulation, 1);
     }
     play(&mut simulation, 5);
@@ -344,7 +344,7 @@ fn continuous_collision_leaves_no_particle_behind_a_fast_shape() {
 // ---- three ways to write a box ----
 
 /// A box of half extents as a box, as planes, as triangles.
-fn boxes(pose: Pose, half: [f32; 3]) -> [Colliders; 3] {
+fn boxes(pose: Pose, half: [f32; 3]) -> [ShapeArrays; 3] {
     let corner = |i: usize| {
         pose.apply(std::array::from_fn(|k| if i >> k & 1 == 1 { half[k] } else { -half[k] }))
     };
@@ -361,9 +361,13 @@ fn boxes(pose: Pose, half: [f32; 3]) -> [Colliders; 3] {
     };
     let planes = (0..3).flat_map(|axis| [plane(axis, -1.0), plane(axis, 1.0)]).collect();
     [
-        Colliders { boxes: vec![Parallelepiped::cuboid(pose, half)], ..Colliders::default() },
-        Colliders { planes, convexes: vec![(0..6).collect()], ..Colliders::default() },
-        Colliders { mesh_vertices: vertices, mesh_triangles: triangles, ..Colliders::default() },
+        ShapeArrays { boxes: vec![cuboid(pose, half)], ..ShapeArrays::default() },
+        ShapeArrays { planes, convexes: vec![(0..6).collect()], ..ShapeArrays::default() },
+        ShapeArrays {
+            mesh_vertices: vertices,
+            mesh_triangles: triangles,
+            ..ShapeArrays::default()
+        },
     ]
 }
 
@@ -375,7 +379,7 @@ fn a_box_of_planes_and_one_of_triangles_carry_a_sheet_like_a_box() {
         let back = turned_about_z(-tilt);
         let means = boxes(pose, half).map(|colliders| {
             let mut cloth = sheet(17, 17, 0.6, vec![]);
-            cloth.colliders = colliders;
+            cloth.colliders = colliders.to_set().unwrap();
             cloth.config.friction = 0.8;
             cloth.config.damping = [0.3; 3];
             let mut simulation = simulation(cloth);
@@ -430,10 +434,10 @@ fn unrest(cloth: Cloth, clearance: impl Fn(Vec3) -> f64) -> [f64; 4] {
     [speed, (mean(&last)[1] - mean(&settled)[1]).abs(), drift, least]
 }
 
-fn resting(colliders: Colliders) -> Cloth {
+fn resting(colliders: ShapeArrays) -> Cloth {
     let mut cloth = sheet(12, 12, 0.5, vec![]);
     lift(&mut cloth, 0.01);
-    cloth.colliders = colliders;
+    cloth.colliders = colliders.to_set().unwrap();
     cloth.config.friction = 0.5;
     cloth.config.damping = [0.5; 3];
     cloth
@@ -459,7 +463,7 @@ fn a_sheet_at_rest_on_a_plane_neither_drifts_nor_jitters_nor_sinks_in() {
 #[test]
 fn a_sheet_at_rest_on_a_sphere_neither_drifts_nor_jitters_nor_sinks_in() {
     let center = [0.0, -0.3, 0.0];
-    let sphere = Colliders { spheres: vec![[0.0, -0.3, 0.0, 0.3]], ..Colliders::default() };
+    let sphere = ShapeArrays { spheres: vec![[0.0, -0.3, 0.0, 0.3]], ..ShapeArrays::default() };
     assert_at_rest("sphere", unrest(resting(sphere), |p| length(minus(p, center)) - 0.3));
 }
 
@@ -513,11 +517,12 @@ fn a_tube_dropped_on_a_bumpy_body_stays_outside() {
     lift(&mut cloth, 0.45);
     cloth.config.friction = 0.3;
     cloth.config.damping = [0.1; 3];
-    cloth.colliders = Colliders {
+    let shapes = ShapeArrays {
         mesh_vertices: vertices,
         mesh_triangles: triangles.clone(),
-        ..Colliders::default()
+        ..ShapeArrays::default()
     };
+    cloth.colliders = shapes.to_set().unwrap();
     let mut simulation = simulation(cloth);
     play(&mut simulation, 120);
     let cloth = positions(&mut simulation);
@@ -599,16 +604,24 @@ fn a_closed_mesh_gives_the_same_as_one_that_is_searched_every_time() {
         let count = vertices.len() as u32;
         let mut triangles = triangles.clone();
         triangles.extend(far.then_some([count, count + 1, count + 2]));
+        let mut shared: Arc<[[u32; 3]]> = Arc::default();
         for frame in 0..60 {
             // At frame 30 the mesh jumps: other triangles, so that it is not reached over the frame.
             if frame == 30 {
                 triangles.rotate_left(7);
             }
-            let host = simulation.cloth_mut(nth_cloth(0)).unwrap();
-            if frame == 30 {
-                host.set_mesh(&[[0.0; 3]], &[]).unwrap();
+            let set = simulation.cloth_mut(nth_cloth(0)).unwrap().colliders_mut();
+            if frame == 0 || frame == 30 {
+                shared = triangles.clone().into();
             }
-            host.set_mesh(&place(frame + 40 * u32::from(frame >= 30), far), &triangles).unwrap();
+            let vertices = place(frame + 40 * u32::from(frame >= 30), far).into();
+            let mesh = TriangleMesh { vertices, triangles: shared.clone() };
+            let known = set.iter().next().map(|(id, _)| id);
+            if let Some(id) = known {
+                set.set_shape(id, mesh).unwrap();
+            } else {
+                set.add(mesh).unwrap();
+            }
             simulation.step(&Frame::default()).unwrap();
         }
         positions(&mut simulation)

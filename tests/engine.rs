@@ -6,6 +6,7 @@ use poplin_gpu::{
 };
 use poplin_host::Engine as _;
 use poplin_layout::MemoryTier;
+use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{ClothConfig, Frame, PhaseConfig};
 use poplin_reference::ReferenceEngine;
 use poplin_shaders::Kernel;
@@ -263,16 +264,24 @@ fn colliders_that_come_and_grow_act_alike_on_both_backends() {
     let sphere = |k: u32| [0.1 * k as f32, -0.1, 0.4, 0.12];
     let (vertices, triangles) =
         (vec![[-2.0, -0.2, -2.0], [0.5, -0.2, 4.0], [3.0, -0.2, -2.0]], vec![[0, 1, 2]]);
+    let mut shapes = ShapeArrays::default();
     for frame in 0..7 {
-        let change = |host: &mut poplin_host::LiveCloth| match frame {
-            0 | 6 => Ok(()),
-            1 => host.set_spheres(&[sphere(3)]),
-            2 => host.set_spheres(&(0..9).map(sphere).collect::<Vec<_>>()),
-            3 => {
-                host.set_motion_spheres(&vec![[0.0, 0.0, 0.0, 2.0]; host.cloth().particle_count()])
+        let mut change = |host: &mut poplin_host::LiveCloth| {
+            match frame {
+                0 | 6 => return Ok(()),
+                1 => shapes.spheres = vec![sphere(3)],
+                2 => shapes.spheres = (0..9).map(sphere).collect(),
+                3 => {
+                    let count = host.cloth().particle_count();
+                    return host.set_motion_spheres(&vec![[0.0, 0.0, 0.0, 2.0]; count]);
+                }
+                4 => {
+                    (shapes.mesh_vertices, shapes.mesh_triangles) =
+                        (vertices.clone(), triangles.clone());
+                }
+                _ => shapes.spheres.clear(),
             }
-            4 => host.set_mesh(&vertices, &triangles),
-            _ => host.set_spheres(&[]).and_then(|()| host.set_capsules(&[])),
+            shapes.reach(host.colliders_mut())
         };
         for (index, id) in ids.iter().enumerate().filter(|(index, _)| *index == 0 || frame > 2) {
             change(gpu.engine_mut().cloth_mut(*id).unwrap()).unwrap();

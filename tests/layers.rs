@@ -5,7 +5,7 @@ use poplin_gpu::EngineOptions;
 use poplin_host::Engine as _;
 use poplin_measure::metrics::stretch_strain;
 use poplin_measure::separation::between;
-use poplin_model::{Cloth, ClothCollision, Colliders, Frame, Mesh};
+use poplin_model::{Cloth, ClothCollision, Frame, Mesh, Shape};
 use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::{headless, is_strict};
 use poplin_testkit::compare::same_bits;
@@ -32,7 +32,7 @@ fn sheet(layer: usize, columns: u32) -> Cloth {
     cloth.config.solver_frequency = 600.0;
     cloth.config.friction = 1.0;
     cloth.config.cloth_collision_distance = Some(DISTANCE);
-    cloth.colliders = Colliders { spheres: vec![[0.0, 0.0, 0.0, RADIUS]], ..Colliders::default() };
+    cloth.colliders.add(Shape::sphere(RADIUS)).unwrap();
     cloth
 }
 

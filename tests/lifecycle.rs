@@ -3,6 +3,7 @@
 use poplin::{Backend, ClothId, Error, NoSuchCloth, ParticleMotion, Reading, Simulation, State};
 use poplin_gpu::{Engine, EngineOptions, Headless, Readback, wgpu};
 use poplin_host::{Cloths, Engine as _};
+use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{Cloth, ClothCollision, Fabric, Frame};
 use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::{backends, headless, is_strict};
@@ -320,7 +321,8 @@ fn recorded_frames_keep_working_when_cloths_come_and_go() {
                 engine.clone_cloth(ids[1], 2).map(drop).unwrap();
                 engine.reset(ids[1]).unwrap();
                 let spheres: Vec<_> = (0..30).map(|k| [0.1 * k as f32, -0.1, 0.4, 0.12]).collect();
-                engine.cloth_mut(ids[2]).unwrap().set_spheres(&spheres).unwrap();
+                let set = engine.cloth_mut(ids[2]).unwrap().colliders_mut();
+                ShapeArrays { spheres, ..ShapeArrays::default() }.reach(set).unwrap();
             },
         ),
     ];
@@ -470,7 +472,8 @@ fn ten_thousand_rounds_take_no_more_memory_than_a_hundred_on_the_gpu() {
     let step = |engine: &mut Engine, newest: ClothId, sphere_count: usize| {
         // Inputs of different lengths come and go with the cloths.
         let spheres = vec![[0.0, -9.0, 0.0, 0.1]; 1 + sphere_count];
-        engine.cloth_mut(newest).unwrap().set_spheres(&spheres).unwrap();
+        let set = engine.cloth_mut(newest).unwrap().colliders_mut();
+        ShapeArrays { spheres, ..ShapeArrays::default() }.reach(set).unwrap();
         let mut encoder = engine.device().create_command_encoder(&Default::default());
         engine.encode_frame(&mut encoder, &Frame::default()).unwrap();
         encoder.finish();

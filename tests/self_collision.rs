@@ -3,8 +3,8 @@
 
 use poplin::cook::{CookOptions, Tethers, cook};
 use poplin::model::{
-    Cloth, ClothConfig, Colliders, Frame, Mesh, PhaseConfig, PhaseKind,
-    SELF_COLLISION_REST_FRACTION, Solver,
+    Cloth, ClothConfig, Frame, Mesh, PhaseConfig, PhaseKind, Plane, SELF_COLLISION_REST_FRACTION,
+    Solver, Sphere,
 };
 use poplin::{Backend, Simulation};
 use poplin_host::Engine as _;
@@ -388,9 +388,8 @@ fn over_a_ball(side: u32) -> Cloth {
     let mut cloth = cook(&Mesh::grid(side, side, 1.0, 1.0), &options).unwrap().into_cloth();
     let w = (side * side) as f32 / 0.2;
     cloth.particles.iter_mut().for_each(|p| *p = [p[0] - 0.5, 0.5, p[2] - 0.5, w]);
-    let (spheres, planes) = (vec![[0.0, 0.2, 0.0, 0.2]], vec![[0.0, 1.0, 0.0, 0.0]]);
-    cloth.colliders =
-        Colliders { spheres, planes, convexes: vec![vec![0]], ..Colliders::default() };
+    cloth.colliders.add(Sphere { center: [0.0, 0.2, 0.0], radius: 0.2 }).unwrap();
+    cloth.colliders.add(Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 }).unwrap();
     cloth.config.thickness = 0.01;
     cloth.config.friction = 0.3;
     cloth

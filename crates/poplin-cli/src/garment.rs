@@ -7,9 +7,9 @@ use anyhow::Context;
 use poplin_cook::{CookOptions, CookReport, Direction, Weld, cook};
 use poplin_io::scene::{
     BuiltCloth, BuiltCollider, FabricOptions, LocalFrame, MovingPins, SceneCloth, Shape, Tethers,
-    VirtualParticles, WarpDirection, Wind, colliders_in_frame,
+    VirtualParticles, WarpDirection, Wind, groups_of_cloth,
 };
-use poplin_model::{Cloth, Colliders, Mesh, Pose};
+use poplin_model::{Cloth, Mesh, Pose, Shape as SolidShape};
 
 use crate::failure::{Failure, OrFail};
 
@@ -77,6 +77,7 @@ impl Garment {
         let feels_wind = scene.config.drag_coefficient > 0.0 || scene.config.lift_coefficient > 0.0;
         let (name, mesh, frame) = (scene.name.clone(), built.mesh, scene.frame.clone());
         let wind = scene.wind.filter(|_| feels_wind);
+        cloth.collider_groups = groups_of_cloth(colliders.iter().map(Arc::as_ref), &name);
         let colliders =
             colliders.iter().filter(|collider| collider.acts_on(&name)).cloned().collect();
         Ok(Self {
@@ -96,32 +97,12 @@ impl Garment {
 
     /// The cloth of a copy, its local frame in place; all copies share one fabric.
     pub(crate) fn copy(&self, copy: usize) -> Cloth {
-        Cloth {
-            pose: self.pose_at(copy, 0.0),
-            colliders: self.colliders_at(copy, 0.0),
-            ..self.cloth.clone()
-        }
+        Cloth { pose: self.pose_at(copy, 0.0), ..self.cloth.clone() }
     }
 
-    /// What a copy collides with, in its local frame, as both stand at a time \[s\].
-    pub(crate) fn colliders_at(&self, copy: usize, time: f64) -> Colliders {
-        self.colliders_in(self.pose_at(copy, time), time)
-    }
-
-    /// What the copies collide with in the world at a time \[s\].
-    pub(crate) fn colliders_in_world(&self, time: f64) -> Colliders {
-        self.colliders_in(Pose::default(), time)
-    }
-
-    fn colliders_in(&self, frame: Pose, time: f64) -> Colliders {
-        colliders_in_frame(self.colliders.iter().map(Arc::as_ref), frame, time)
-    }
-
-    /// Whether colliders move against the local frames between two times \[s\], because either moves.
-    pub(crate) fn colliders_move(&self, from: f64, to: f64) -> bool {
-        let frame_moves = || self.pose_at(0, from) != self.pose_at(0, to);
-        let moves = |collider: &Arc<BuiltCollider>| collider.pose(from) != collider.pose(to);
-        !self.colliders.is_empty() && (frame_moves() || self.colliders.iter().any(moves))
+    /// The shapes that the copies collide with in the world at a time \[s\].
+    pub(crate) fn shapes_at(&self, time: f64) -> Vec<SolidShape> {
+        self.colliders.iter().map(|collider| collider.shape_at(time)).collect()
     }
 
     /// Whether there is anything to collide with.
@@ -253,22 +234,17 @@ mod tests {
     const KEYS: &str = "keys = [{ time = 0 }, { time = 1, translation = [0, 2, 0] }, { time = 2, translation = [0, 2, 0] }]";
 
     #[test]
-    fn colliders_come_into_the_local_frame_of_each_copy() {
+    fn copies_stand_apart_and_share_their_colliders() {
         let garment = garment(&format!("count = 2\nspacing = [5, 0, 0]\nframe = {{ {KEYS} }}"), "");
-        let center = |copy, time| garment.colliders_at(copy, time).spheres[0];
-        assert_eq!(center(0, 0.0), [0.0, 0.0, 0.0, 1.0]);
-        assert_eq!(center(1, 0.5), [-5.0, -1.0, 0.0, 1.0]);
-        assert_eq!(garment.copy(1).colliders.spheres, [[-5.0, 0.0, 0.0, 1.0]]);
-        assert_eq!(garment.colliders_in_world(0.5).spheres, [[0.0, 0.0, 0.0, 1.0]]);
+        assert_eq!(garment.copy(1).pose.translation, [5.0, 0.0, 0.0]);
+        assert_eq!(garment.pose_at(1, 0.5).translation, [5.0, 1.0, 0.0]);
+        assert_eq!(garment.shapes_at(0.5), [SolidShape::sphere(1.0)]);
     }
 
     #[test]
-    fn colliders_move_if_their_keys_or_the_local_frame_do() {
-        let frame = format!("frame = {{ {KEYS} }}");
-        for garment in [garment("", KEYS), garment(&frame, "")] {
-            assert!(garment.colliders_move(0.0, 0.1) && garment.colliders_move(0.99, 1.0));
-            assert!(!garment.colliders_move(1.0, 1.5) && !garment.colliders_move(2.0, 9.0));
-        }
-        assert!(!garment("", "").colliders_move(0.0, 1.0));
+    fn the_shapes_are_those_of_the_time() {
+        let moved = garment("", KEYS).shapes_at(0.5);
+        let center = [0.0, 1.0, 0.0];
+        assert_eq!(moved, [poplin_model::Sphere { center, radius: 1.0 }.into()]);
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use poplin_host::{ClothId, LiveCloth, NoSuchCloth, ParticleMotion, State};
-use poplin_model::{Cloth, ClothCollision, Frame};
+use poplin_model::{Cloth, ClothCollision, ColliderSet, Frame};
 
 use crate::adapters::{is_software, list_adapters};
 use crate::canary::{CanaryReport, run_canaries};
@@ -313,6 +313,14 @@ impl poplin_host::Engine for Headless {
 
     fn cloth_mut(&mut self, id: ClothId) -> Result<&mut LiveCloth, NoSuchCloth> {
         self.engine.cloth_mut(id)
+    }
+
+    fn colliders(&self) -> &ColliderSet {
+        self.engine.colliders()
+    }
+
+    fn colliders_mut(&mut self) -> &mut ColliderSet {
+        self.engine.colliders_mut()
     }
 
     fn cloth_collision(&self) -> ClothCollision {

@@ -5,8 +5,8 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use futures_intrusive::channel::shared::{OneshotReceiver, oneshot_channel};
-use poplin_host::{ClothId, NoSuchCloth, State, StatePart};
-use poplin_layout::{Feedback, body_impulses};
+use poplin_host::{ClothId, FrameBodies, NoSuchCloth, State, StatePart};
+use poplin_layout::Feedback;
 
 use crate::engine::FEEDBACK_BYTES;
 use crate::{Engine, GpuError, ReadbackError};
@@ -29,6 +29,7 @@ struct Member {
     particles: Range<u32>,
     feedback: u32,
     impulse_rows: Range<u32>,
+    bodies: FrameBodies,
     skipped_frames: u32,
 }
 
@@ -56,12 +57,13 @@ impl Sections {
 }
 
 fn member(engine: &Engine, id: ClothId) -> Result<Member, NoSuchCloth> {
-    let (impulse_rows, skipped_frames) = engine.last_frame(id)?;
+    let (impulse_rows, bodies, skipped_frames) = engine.last_frame(id)?;
     Ok(Member {
         id,
         particles: engine.particle_range(id)?,
         feedback: engine.feedback_slot(id)?,
         impulse_rows,
+        bodies,
         skipped_frames,
     })
 }
@@ -216,7 +218,7 @@ fn state_of(bytes: &[u8], members: &[Member]) -> State {
             particle_count: member.particles.len(),
             feedback,
             skipped_frames: member.skipped_frames,
-            body_impulses: body_impulses(rows, &feedback),
+            body_impulses: member.bodies.impulses(rows, &feedback),
         }
     });
     State::new(bytemuck::pod_collect_to_vec(current), bytemuck::pod_collect_to_vec(previous), parts)

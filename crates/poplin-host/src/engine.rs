@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use poplin_model::{Cloth, ClothCollision, Frame, ModelError};
+use poplin_model::{Cloth, ClothCollision, ColliderSet, Frame, ModelError};
 use thiserror::Error;
 
 use crate::{ClothId, LiveCloth, NoSuchCloth, ParticleMotion, State};
@@ -103,6 +103,12 @@ pub trait Engine {
     /// # Errors
     /// [`NoSuchCloth`].
     fn cloth_mut(&mut self, id: ClothId) -> Result<&mut LiveCloth, NoSuchCloth>;
+
+    /// Colliders in world space, shared by all cloths.
+    fn colliders(&self) -> &ColliderSet;
+
+    /// The shared colliders, to add, move and remove some; changes act from the next frame on.
+    fn colliders_mut(&mut self) -> &mut ColliderSet;
 
     /// How cloths collide with one another.
     fn cloth_collision(&self) -> ClothCollision;

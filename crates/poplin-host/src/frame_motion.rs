@@ -132,6 +132,14 @@ impl FrameMotion {
     }
 }
 
+/// The steady angular velocity that takes one pose to another in `dt` seconds, world axes [rad/s].
+pub(crate) fn angular_velocity(from: Pose, to: Pose, dt: f64) -> DVec3 {
+    if from.rotation == to.rotation {
+        return DVec3::ZERO;
+    }
+    half_angle_log(quaternion(to) * quaternion(from).conjugate()) * (2.0 / dt)
+}
+
 fn quaternion(pose: Pose) -> DQuat {
     DQuat::from_array(pose.rotation.map(f64::from)).normalize()
 }

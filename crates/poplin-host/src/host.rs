@@ -7,8 +7,9 @@ use poplin_layout::{
     BODY_ROWS, ClothPlacement, Feedback, FrameArrays, InputOffsets, NO_OFFSET, STAGES, Stage,
     StageMask, pack_cloth_parameters, stage_scratch_len,
 };
-use poplin_model::{Cloth, FiberSolver, Frame, ModelError, Phase, PhaseConfig};
+use poplin_model::{Cloth, ColliderSet, FiberSolver, Frame, ModelError, Phase, PhaseConfig};
 
+use crate::colliders::{FrameBodies, SpaceMotion};
 use crate::self_collision::member_count;
 use crate::{
     FrameClock, FrameMotion, InterpolatedArray, LiveCloth, MAX_ITERATIONS_PER_FRAME,
@@ -131,7 +132,24 @@ impl HostCloth {
         Ok(previous)
     }
 
-    /// Where the kernel leaves the impulses on bodies in the cloth's scratch; [`body_impulses`](poplin_layout::body_impulses) reads them.
+    /// Takes over what has changed of the cloth's own colliders and of `world`, those of the engine, for a frame of `dt`
+    /// seconds. Call before anything is asked for a frame.
+    ///
+    /// # Errors
+    /// [`ModelError::MeshesOfBodies`]; the cloth keeps what it met before.
+    pub fn update_colliders(&mut self, world: &ColliderSet, dt: f32) -> Result<(), ModelError> {
+        let motion = SpaceMotion { start: self.live.pose(), target: self.live.target_pose(), dt };
+        let LiveCloth { cloth, colliders, is_woken, .. } = &mut self.live;
+        *is_woken |= colliders.update(&cloth.colliders, world, cloth.collider_groups, motion)?;
+        Ok(())
+    }
+
+    /// The bodies whose impulses the next frame reports.
+    pub fn frame_bodies(&self) -> FrameBodies {
+        self.live.colliders.frame_bodies()
+    }
+
+    /// Where the kernel leaves the impulses on bodies in the cloth's scratch; [`FrameBodies::impulses`] reads them.
     pub fn body_rows(&self) -> std::ops::Range<u32> {
         let begin = self.stage_scratch_len
             + self.live.colliders.impulse_begin(self.live.cloth.particle_count() as u32);
@@ -158,10 +176,9 @@ impl HostCloth {
             || !self.live.cloth.particle_accelerations.is_empty()
     }
 
-    /// Brings the inputs up to date and gives the vec4 that they take in `input_pool`. More than in the last frame means a
+    /// Lays out the inputs and returns the vec4 that they take in `input_pool`; call after [`HostCloth::update_colliders`]. More than in the last frame means a
     /// new layout: then everything is given again by [`HostCloth::take_inputs`].
     pub fn input_len(&mut self) -> u32 {
-        self.live.colliders.update();
         let before = self.input_lens;
         if self.has_particle_inputs() {
             self.input_lens[0] =
@@ -432,6 +449,7 @@ impl HostCloth {
         self.live.motion_spheres.end_frame();
         self.live.separation_spheres.end_frame();
         self.live.colliders.end_frame(steps.is_some());
+        self.live.cloth.colliders.end_frame();
     }
 }
 

@@ -10,6 +10,22 @@ pub struct InterpolatedArray {
     changed: Vec<usize>,
 }
 
+/// What a new start and target changed.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Change {
+    /// The next frame starts elsewhere than the last one ended.
+    pub(crate) is_jump: bool,
+    /// The next frame ends elsewhere than it did so far.
+    pub(crate) is_motion: bool,
+}
+
+impl Change {
+    /// Whether anything changed.
+    pub(crate) fn is_any(self) -> bool {
+        self.is_jump || self.is_motion
+    }
+}
+
 impl InterpolatedArray {
     /// Whether there is an array.
     pub fn is_set(&self) -> bool {
@@ -38,15 +54,28 @@ impl InterpolatedArray {
         is_changed
     }
 
-    /// Replaces start and target at once. True if anything changed.
-    pub fn set_both(&mut self, start: &[[f32; 4]], target: &[[f32; 4]]) -> bool {
-        let is_changed = self.halves[self.start] != start || start != target;
-        self.halves[self.start] = start.to_vec();
-        self.halves[1 - self.start] = target.to_vec();
-        self.has_target = true;
-        self.mark(self.start);
-        self.mark(1 - self.start);
-        is_changed
+    /// Lets the next frame go from `start` to `target`, arrays of one length. What is there already is not uploaded again.
+    pub(crate) fn lead(&mut self, start: &[[f32; 4]], target: &[[f32; 4]]) -> Change {
+        let mut change = Change::default();
+        if start.len() != self.halves[self.start].len() {
+            change.is_jump = self.set(start);
+        } else if self.start() != start {
+            self.halves[self.start] = start.to_vec();
+            self.mark(self.start);
+            change.is_jump = true;
+        }
+        if start != target {
+            change.is_motion = self.target() != target;
+            self.has_target = true;
+            let half = 1 - self.start;
+            if self.halves[half] != target {
+                self.halves[half] = target.to_vec();
+                self.mark(half);
+            }
+        } else {
+            change.is_motion = std::mem::take(&mut self.has_target);
+        }
+        change
     }
 
     fn mark(&mut self, half: usize) {
@@ -116,6 +145,21 @@ mod tests {
         assert!(!array.set(&rows(2.0)), "the same array again changes nothing");
         assert!(array.set(&[]));
         assert!(!array.is_set());
+    }
+
+    #[test]
+    fn a_start_that_is_where_the_last_frame_ended_is_no_jump() {
+        let mut array = InterpolatedArray::default();
+        let rows = |x: f32| [[x; 4]];
+        let change = |is_jump, is_motion| Change { is_jump, is_motion };
+        assert_eq!(array.lead(&rows(1.0), &rows(2.0)), change(true, true));
+        assert_eq!(array.lead(&rows(1.0), &rows(2.0)), change(false, false));
+        array.end_frame();
+        assert_eq!(array.lead(&rows(2.0), &rows(2.0)), change(false, false));
+        assert_eq!(array.lead(&rows(2.0), &rows(3.0)), change(false, true));
+        assert_eq!(array.lead(&rows(2.0), &rows(2.0)), change(false, true), "it stays after all");
+        assert_eq!(array.lead(&rows(5.0), &rows(5.0)), change(true, false));
+        assert_eq!(array.offsets(), [1, 1]);
     }
 
     #[test]

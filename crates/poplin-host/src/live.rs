@@ -1,7 +1,7 @@
 //! A cloth in simulation, as its user sees it.
 
 use poplin_model::{
-    Cloth, ClothConfig, Colliders, ModelError, Parallelepiped, PhaseConfig, Pose, RigidBody,
+    Cloth, ClothConfig, ColliderSet, InteractionGroups, ModelError, PhaseConfig, Pose,
 };
 
 use crate::colliders::HostColliders;
@@ -26,13 +26,12 @@ pub struct LiveCloth {
 
 impl LiveCloth {
     /// Takes a cloth that is valid.
-    pub(crate) fn new(mut cloth: Cloth) -> Self {
-        let colliders = std::mem::take(&mut cloth.colliders);
+    pub(crate) fn new(cloth: Cloth) -> Self {
         Self {
             motion: FrameMotion::new(cloth.pose),
             motion_spheres: InterpolatedArray::default(),
             separation_spheres: InterpolatedArray::default(),
-            colliders: HostColliders::new(&colliders),
+            colliders: HostColliders::default(),
             self_collision: HostSelfCollision::new(&cloth),
             accelerations_changed: !cloth.particle_accelerations.is_empty(),
             writes: Vec::new(),
@@ -56,7 +55,7 @@ impl LiveCloth {
         self.cloth.validate_write(&indices, particles)
     }
 
-    /// The cloth as it was added, with its present settings; its colliders are in [`LiveCloth::colliders`].
+    /// The cloth as it was added, with its present settings and colliders.
     pub fn cloth(&self) -> &Cloth {
         &self.cloth
     }
@@ -168,137 +167,19 @@ impl LiveCloth {
         Ok(())
     }
 
-    /// What the cloth collides with, as last set.
-    pub fn colliders(&self) -> &Colliders {
-        self.colliders.colliders()
+    /// The cloth's own colliders, in its local space.
+    pub fn colliders(&self) -> &ColliderSet {
+        &self.cloth.colliders
     }
 
-    /// Replaces everything that the cloth collides with. Arrays of unchanged length are reached over the next frame, others
-    /// act at once.
-    ///
-    /// # Errors
-    /// [`ModelError`] if a number or index is out of range; the old colliders stay.
-    pub fn set_colliders(&mut self, colliders: &Colliders) -> Result<(), ModelError> {
-        colliders.validate()?;
-        self.is_woken |= self.colliders.replace(colliders);
-        Ok(())
+    /// The cloth's own colliders, to add, move and remove some.
+    pub fn colliders_mut(&mut self) -> &mut ColliderSet {
+        &mut self.cloth.colliders
     }
 
-    /// Replaces the spheres; as many as before are reached over the next frame, another number acts at once.
-    ///
-    /// # Errors
-    /// [`ModelError`] if a number is out of range or a capsule or body would miss its sphere; the old spheres stay.
-    pub fn set_spheres(&mut self, spheres: &[[f32; 4]]) -> Result<(), ModelError> {
-        self.colliders.check(|copy| copy.spheres = spheres.to_vec())?;
-        self.is_woken |= self.colliders.set_spheres(spheres);
-        Ok(())
-    }
-
-    /// Replaces the spheres by where they are at the start and at the end of the next frame.
-    ///
-    /// # Errors
-    /// [`ModelError`] as [`LiveCloth::set_spheres`], or if the lengths differ; the old spheres stay.
-    pub fn set_spheres_start_target(
-        &mut self,
-        start: &[[f32; 4]],
-        target: &[[f32; 4]],
-    ) -> Result<(), ModelError> {
-        if start.len() != target.len() {
-            return Err(ModelError::Length {
-                what: "target spheres",
-                len: target.len(),
-                expected: start.len(),
-            });
-        }
-        for spheres in [start, target] {
-            self.colliders.check(|copy| copy.spheres = spheres.to_vec())?;
-        }
-        self.is_woken |= self.colliders.set_spheres_start_target(start, target);
-        Ok(())
-    }
-
-    /// Replaces the capsules, pairs of spheres. Acts at once.
-    ///
-    /// # Errors
-    /// [`ModelError`] if an index is out of range; the old capsules stay.
-    pub fn set_capsules(&mut self, capsules: &[[u32; 2]]) -> Result<(), ModelError> {
-        self.colliders.check(|copy| copy.capsules = capsules.to_vec())?;
-        self.is_woken |= self.colliders.set_capsules(capsules);
-        Ok(())
-    }
-
-    /// Replaces the planes; as many as before are reached over the next frame, another number acts at once.
-    ///
-    /// # Errors
-    /// [`ModelError`] if a number is out of range or a convex would miss its plane; the old planes stay.
-    pub fn set_planes(&mut self, planes: &[[f32; 4]]) -> Result<(), ModelError> {
-        self.colliders.check(|copy| copy.planes = planes.to_vec())?;
-        self.is_woken |= self.colliders.set_planes(planes);
-        Ok(())
-    }
-
-    /// Replaces the convexes, lists of planes. Acts at once.
-    ///
-    /// # Errors
-    /// [`ModelError`] if an index is out of range or a list is empty; the old convexes stay.
-    pub fn set_convexes(&mut self, convexes: &[Vec<u32>]) -> Result<(), ModelError> {
-        self.colliders.check(|copy| copy.convexes = convexes.to_vec())?;
-        self.is_woken |= self.colliders.set_convexes(convexes);
-        Ok(())
-    }
-
-    /// Replaces the boxes; as many as before are reached over the next frame, another number acts at once.
-    ///
-    /// # Errors
-    /// [`ModelError`] if a number is not finite or a body would miss its box; the old boxes stay.
-    pub fn set_boxes(&mut self, boxes: &[Parallelepiped]) -> Result<(), ModelError> {
-        self.colliders.check(|copy| copy.boxes = boxes.to_vec())?;
-        self.is_woken |= self.colliders.set_boxes(boxes);
-        Ok(())
-    }
-
-    /// Replaces the triangle mesh. New triangles are sorted into a tree, the same triangles keep theirs. As many vertices as
-    /// before are reached over the next frame.
-    ///
-    /// # Errors
-    /// [`ModelError`] if a number or index is out of range; the old mesh stays.
-    pub fn set_mesh(
-        &mut self,
-        vertices: &[[f32; 3]],
-        triangles: &[[u32; 3]],
-    ) -> Result<(), ModelError> {
-        let (mesh_vertices, mesh_triangles) = (vertices.to_vec(), triangles.to_vec());
-        Colliders { mesh_vertices, mesh_triangles, ..Colliders::default() }.validate_mesh()?;
-        self.is_woken |= self.colliders.set_mesh(vertices, triangles);
-        Ok(())
-    }
-
-    /// Moves the vertices of the triangle mesh: they are reached over the next frame.
-    ///
-    /// # Errors
-    /// [`ModelError`] if a number is not finite or the mesh has another number of vertices; the old ones stay.
-    pub fn set_mesh_vertices(&mut self, vertices: &[[f32; 3]]) -> Result<(), ModelError> {
-        let expected = self.colliders.colliders().mesh_vertices.len();
-        if vertices.len() != expected {
-            return Err(ModelError::Length {
-                what: "mesh_vertices",
-                len: vertices.len(),
-                expected,
-            });
-        }
-        poplin_model::check_finite("mesh_vertices", vertices)?;
-        self.is_woken |= self.colliders.set_mesh_vertices(vertices);
-        Ok(())
-    }
-
-    /// Replaces the rigid bodies: which shapes they have, their masses and how they move in the next frame.
-    ///
-    /// # Errors
-    /// [`ModelError`] if a number or index is out of range or a shape belongs to two bodies; the old bodies stay.
-    pub fn set_bodies(&mut self, bodies: &[RigidBody]) -> Result<(), ModelError> {
-        self.colliders.check(|copy| copy.bodies = bodies.to_vec())?;
-        self.is_woken |= self.colliders.set_bodies(bodies);
-        Ok(())
+    /// Says which colliders the cloth meets.
+    pub fn set_collider_groups(&mut self, groups: InteractionGroups) {
+        self.cloth.collider_groups = groups;
     }
 
     /// Writes position \[m\] and working inverse mass [1/kg] of some particles, as an animated pin does. A pinned particle's

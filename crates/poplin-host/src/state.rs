@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use poplin_layout::Feedback;
-use poplin_model::BodyImpulse;
+use poplin_model::{BodyId, BodyImpulse};
 
-use crate::{ClothId, NoSuchCloth};
+use crate::{ClothId, ClothImpulses, NoSuchCloth};
 
 /// Particles and counters of cloths, read from an engine at one moment. It keeps what it was read with: a cloth that was removed
 /// later is still there, one that was added later is not.
@@ -23,7 +23,7 @@ struct Part {
     particles: Range<usize>,
     feedback: Feedback,
     skipped_frames: u32,
-    body_impulses: Vec<BodyImpulse>,
+    body_impulses: ClothImpulses,
 }
 
 /// What a [`State`] has of one cloth besides its particles; engines build states from it.
@@ -37,8 +37,8 @@ pub struct StatePart {
     pub feedback: Feedback,
     /// Frames in which the cloth was not dispatched because it slept.
     pub skipped_frames: u32,
-    /// What the last frame did to its rigid bodies.
-    pub body_impulses: Vec<BodyImpulse>,
+    /// What the last frame did to the rigid bodies that it meets.
+    pub body_impulses: ClothImpulses,
 }
 
 /// One cloth of a [`State`].
@@ -52,8 +52,8 @@ pub struct ClothState<'a> {
     pub feedback: &'a Feedback,
     /// Frames that the cloth slept through since it was added or reset.
     pub slept_frames: u32,
-    /// What the last frame did to the rigid bodies that the cloth pushes, in their order.
-    pub body_impulses: &'a [BodyImpulse],
+    /// What the last frame did to the rigid bodies that the cloth meets.
+    pub body_impulses: &'a ClothImpulses,
 }
 
 impl State {
@@ -149,9 +149,25 @@ impl State {
         self.cloth(id).map_or(0, |cloth| cloth.slept_frames)
     }
 
-    /// What the last frame did to the rigid bodies that the cloth pushes, in their order; empty if there are none or the cloth
-    /// was not simulated, because it sleeps or is frozen or the frame took no time.
+    /// What all cloths of this state together did in the last frame to a rigid body of the engine's colliders, in world axes;
+    /// nothing if none of them meets it.
+    pub fn body_impulse(&self, body: BodyId) -> BodyImpulse {
+        let mut sum = BodyImpulse::none(body);
+        for id in &self.ids {
+            let own = self.body_impulses(*id).iter().filter(|impulse| impulse.body == body);
+            own.for_each(|impulse| sum.add(impulse));
+        }
+        sum
+    }
+
+    /// What the last frame did to the rigid bodies of the engine's colliders that the cloth meets, in world axes; empty if there
+    /// are none or the cloth was not simulated, because it sleeps or is frozen or the frame took no time.
     pub fn body_impulses(&self, id: ClothId) -> &[BodyImpulse] {
-        self.cloth(id).map_or(&[], |cloth| cloth.body_impulses)
+        self.cloth(id).map_or(&[], |cloth| &cloth.body_impulses.world)
+    }
+
+    /// The same for the bodies of the cloth's own colliders, in the axes of its local space.
+    pub fn own_body_impulses(&self, id: ClothId) -> &[BodyImpulse] {
+        self.cloth(id).map_or(&[], |cloth| &cloth.body_impulses.own)
     }
 }

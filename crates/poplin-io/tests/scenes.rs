@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use poplin_io::scene::{
     BoxShape, CapsuleShape, ColliderShape, MAX_SCENE_PARTICLES, PlaneShape, Scene, SceneError,
-    Shape, SphereShape, Tethers, VirtualParticles, colliders_in_frame,
+    Shape, SphereShape, Tethers, VirtualParticles,
 };
-use poplin_model::{ClothCollision, Pose, Solver};
+use poplin_model::{ClothCollision, Solver};
 
 fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../poplin-cli/scenes")
@@ -458,7 +458,7 @@ fn mutated_scenes_never_panic() {
         if let Ok(scene) = Scene::parse(&String::from_utf8_lossy(&bytes), "mutant.toml") {
             let is_small = |scene: &Scene| matches!(&scene.cloths[0].shape, Shape::Tube(tube) if tube.particle_count() < 100_000);
             if let Ok(built) = scene.build_colliders() {
-                colliders_in_frame(&built, Pose::default(), 0.7).validate().unwrap();
+                built.iter().for_each(|it| it.shape_at(0.7).validate().unwrap());
             }
             if is_small(&scene) {
                 let _ = scene.build_cloth(0);
@@ -524,15 +524,15 @@ fn colliders_of_every_shape_are_read() {
             (collider.name.as_str(), &collider.shape, &collider.cloths),
             ("collider 0", &shape, &None)
         );
-        assert!(!scene.build_colliders().unwrap()[0].shapes.is_empty(), "{lines}");
+        scene.build_colliders().unwrap()[0].shape.validate().unwrap();
     }
 }
 
 #[test]
 fn the_points_behind_a_plane_are_those_below_its_offset() {
     let scene = parse(&with_collider("plane = { normal = [0, 2, 0], offset = -1 }")).unwrap();
-    let shapes = &scene.build_colliders().unwrap()[0].shapes;
-    assert_eq!((&shapes.planes, &shapes.convexes), (&vec![[0.0, 1.0, 0.0, 1.0]], &vec![vec![0]]));
+    let shape = &scene.build_colliders().unwrap()[0].shape;
+    assert_eq!(*shape, poplin_model::Plane { normal: [0.0, 1.0, 0.0], offset: -1.0 }.into());
 }
 
 #[test]
@@ -543,9 +543,8 @@ fn colliders_follow_their_keys_and_act_on_the_cloths_they_name() {
     );
     let built = parse(&with_collider(&lines)).unwrap().build_colliders().unwrap();
     assert_eq!(built[0].pose(1.0).translation, [2.0, 0.0, 0.0]);
-    assert_eq!(colliders_in_frame(&built, Pose::default(), 1.0).spheres, [[2.0, 1.0, 0.0, 1.0]]);
-    let frame = Pose { translation: [2.0, 1.0, 0.0], ..Pose::default() };
-    assert_eq!(colliders_in_frame(&built, frame, 1.0).spheres, [[0.0, 0.0, 0.0, 1.0]]);
+    let ball = |center| poplin_model::Shape::from(poplin_model::Sphere { center, radius: 1.0 });
+    assert_eq!(built[0].shape_at(1.0), ball([2.0, 1.0, 0.0]));
     assert!(built[0].acts_on("sheet") && !built[0].acts_on("shirt"));
 }
 
@@ -558,9 +557,10 @@ fn a_mesh_collider_is_read_beside_the_scene() {
     let text = with_collider("mesh = 'quad.obj'\ntransform = { scale = 3 }");
     std::fs::write(folder.join("scene.toml"), text).unwrap();
     let scene = Scene::load(folder.join("scene.toml")).unwrap();
-    let shapes = &scene.build_colliders().unwrap()[0].shapes;
-    assert_eq!((shapes.mesh_vertices.len(), shapes.mesh_triangles.len()), (4, 2));
-    assert_eq!(shapes.mesh_vertices[2], [3.0, 3.0, 0.0]);
+    let shape = &scene.build_colliders().unwrap()[0].shape;
+    let poplin_model::Shape::TriangleMesh(mesh) = shape else { panic!("{shape:?}") };
+    assert_eq!((mesh.vertices.len(), mesh.triangles.len()), (4, 2));
+    assert_eq!(mesh.vertices[2], [3.0, 3.0, 0.0]);
     std::fs::write(folder.join("quad.obj"), "v 0 0 0\nf 1 2 3\n").unwrap();
     assert!(scene.build_colliders().unwrap_err().to_string().contains("quad.obj:2: "));
     std::fs::remove_dir_all(folder).unwrap();

@@ -44,7 +44,7 @@ pub mod pools {
 
 pub use air::AirParameters;
 pub use bending::BendingParameters;
-pub use body_rows::{body_impulses, chunk_count};
+pub use body_rows::chunk_count;
 pub use constants::*;
 pub use contact_types::{CONTACT_STRUCTS, ContactCloth, ContactParameters};
 pub use fabric_pool::{FabricOffsets, groups_by_member, pack_fabric, stage_scratch_len};

@@ -13,6 +13,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
+use crate::shape_arrays::ShapeArrays;
+
 /// Why a case could not be read or run.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -241,8 +243,9 @@ impl Case {
         // Every event is tried out here, so that what is not built yet shows before anything is simulated.
         let mut hosts =
             cloths.iter().cloned().map(HostCloth::new).collect::<Result<Vec<_>, _>>()?;
+        let mut shapes = vec![ShapeArrays::default(); hosts.len()];
         for event in self.setup_events().chain(self.frames.iter().flat_map(|frame| &frame.events)) {
-            event.apply(event.find(&mut hosts)?.live_mut())?;
+            event.apply(event.find(&mut hosts)?.live_mut(), event.find(&mut shapes)?)?;
         }
         Ok(cloths)
     }
@@ -398,11 +401,11 @@ impl Event {
         self.array::<1>(field).map(|[value]| value)
     }
 
-    /// Does to a cloth in simulation what the event says.
+    /// Does to a cloth in simulation what the event says; `shapes` are those that earlier events have given it, none at first.
     ///
     /// # Errors
     /// [`CaseError::Unsupported`] if its kind is not built yet, [`CaseError::Model`] if the cloth refuses it.
-    pub fn apply(&self, host: &mut LiveCloth) -> Result<(), CaseError> {
+    pub fn apply(&self, host: &mut LiveCloth, shapes: &mut ShapeArrays) -> Result<(), CaseError> {
         let mut config = host.cloth().config.clone();
         match self.set.as_str() {
             "gravity" => config.gravity = self.array("value")?,
@@ -441,26 +444,23 @@ impl Event {
                 config.continuous_collision = self.fields.get("value") == Some(&Value::Bool(true));
                 config.continuous_reach = MEASURED_REACH;
             }
-            "spheres" => return Ok(host.set_spheres(&rows(&self.floats("value")?))?),
+            "spheres" => shapes.spheres = rows(&self.floats("value")?),
             "spheres_start_target" => {
-                let (start, target) = (self.floats("start")?, self.floats("target")?);
-                return Ok(host.set_spheres_start_target(&rows(&start), &rows(&target))?);
+                shapes.spheres = rows(&self.floats("start")?);
+                shapes.put(host.colliders_mut())?;
+                shapes.spheres = rows(&self.floats("target")?);
             }
-            "capsules" => {
-                let pairs: Vec<_> = self.numbers("value")?.as_chunks::<2>().0.to_vec();
-                return Ok(host.set_capsules(&pairs)?);
-            }
-            "planes" => return Ok(host.set_planes(&rows(&self.floats("value")?))?),
+            "capsules" => shapes.capsules = self.numbers("value")?.as_chunks::<2>().0.to_vec(),
+            "planes" => shapes.planes = rows(&self.floats("value")?),
             "convexes" => {
                 let of_mask = |mask: &u32| (0..32).filter(|plane| mask >> plane & 1 == 1).collect();
-                let convexes: Vec<Vec<u32>> = self.numbers("value")?.iter().map(of_mask).collect();
-                return Ok(host.set_convexes(&convexes)?);
+                shapes.convexes = self.numbers("value")?.iter().map(of_mask).collect();
             }
             "triangles" => {
-                let vertices = rows::<3>(&self.floats("value")?);
-                let triangles: Vec<_> =
-                    (0..vertices.len() as u32 / 3).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect();
-                return Ok(host.set_mesh(&vertices, &triangles)?);
+                shapes.mesh_vertices = rows::<3>(&self.floats("value")?);
+                shapes.mesh_triangles = (0..shapes.mesh_vertices.len() as u32 / 3)
+                    .map(|t| [3 * t, 3 * t + 1, 3 * t + 2])
+                    .collect();
             }
             // Part of the fabric, which Case::cloths makes.
             "virtual_particles" => return Ok(()),
@@ -532,6 +532,7 @@ impl Event {
             }
             other => return Err(CaseError::Unsupported(other.to_owned())),
         }
+        shapes.reach(host.colliders_mut())?;
         Ok(host.set_config(config)?)
     }
 }

@@ -5,6 +5,7 @@ use poplin::{ClothId, Simulation, SimulationOptions, State};
 
 use crate::case::{Case, CaseError, Snapshot};
 use crate::separation::{center_error, distance, smallest_distance};
+use crate::shape_arrays::ShapeArrays;
 
 /// How a snapshot came out.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -60,13 +61,14 @@ pub fn run_case(case: &Case, options: &SimulationOptions) -> Result<CaseVerdict,
     if let Some(settings) = case.cloth_collision() {
         simulation.set_cloth_collision(settings)?;
     }
+    let mut shapes = vec![ShapeArrays::default(); case.cloths.len()];
     for event in case.setup_events() {
-        event.apply(simulation.cloth_mut(ids[event.cloth])?)?;
+        event.apply(simulation.cloth_mut(ids[event.cloth])?, &mut shapes[event.cloth])?;
     }
     let mut snapshots = Vec::new();
     for (index, frame) in case.frames.iter().enumerate() {
         for event in &frame.events {
-            event.apply(simulation.cloth_mut(ids[event.cloth])?)?;
+            event.apply(simulation.cloth_mut(ids[event.cloth])?, &mut shapes[event.cloth])?;
         }
         simulation.step(&Frame { dt: frame.dt })?;
         for expected in case.expected.iter().filter(|snapshot| snapshot.frame == index + 1) {

@@ -1,7 +1,7 @@
 //! How deep particles are inside colliders.
 
 use glam::{DQuat, DVec3};
-use poplin_model::{Colliders, Parallelepiped, Pose};
+use poplin_model::{Parallelepiped, Plane, Pose, Shape, Sphere};
 use serde::Serialize;
 
 use crate::triangle_tree::TriangleTree;
@@ -23,13 +23,11 @@ pub struct Depth {
     pub deepest_m: f64,
 }
 
-/// Shapes that can tell how deep a point is in them.
+/// Shapes that know how deep a point is in them.
 #[derive(Debug)]
 pub struct DepthField {
-    spheres: Vec<[f64; 4]>,
-    capsules: Vec<[usize; 2]>,
-    planes: Vec<[f64; 4]>,
-    convexes: Vec<Vec<u32>>,
+    capsules: Vec<[Sphere; 2]>,
+    convexes: Vec<Vec<Plane>>,
     boxes: Vec<Slabs>,
     mesh: TriangleTree,
 }
@@ -53,23 +51,24 @@ impl Depth {
 }
 
 impl DepthField {
-    /// The field of valid colliders in the world.
-    pub fn new(colliders: &Colliders) -> Self {
-        let vertices: Vec<DVec3> =
-            colliders.mesh_vertices.iter().map(|&vertex| vector(vertex)).collect();
-        Self {
-            spheres: colliders.spheres.iter().map(|sphere| sphere.map(f64::from)).collect(),
-            capsules: colliders.capsules.iter().map(|ends| ends.map(|end| end as usize)).collect(),
-            planes: colliders.planes.iter().map(|plane| plane.map(f64::from)).collect(),
-            convexes: colliders.convexes.clone(),
-            boxes: colliders.boxes.iter().filter_map(Slabs::new).collect(),
-            mesh: TriangleTree::new(
-                colliders
-                    .mesh_triangles
-                    .iter()
-                    .map(|corners| corners.map(|corner| vertices[corner as usize])),
-            ),
+    /// The field of valid shapes in the world.
+    pub fn new(shapes: &[Shape]) -> Self {
+        let (mut capsules, mut convexes, mut boxes) = (Vec::new(), Vec::new(), Vec::new());
+        let mut triangles = Vec::new();
+        for shape in shapes {
+            match shape {
+                Shape::Sphere(sphere) => capsules.push([*sphere; 2]),
+                Shape::Capsule(capsule) => capsules.push(capsule.ends),
+                Shape::Plane(plane) => convexes.push(vec![*plane]),
+                Shape::Convex(planes) => convexes.push(planes.to_vec()),
+                Shape::Parallelepiped(shape) => boxes.extend(Slabs::new(shape)),
+                Shape::TriangleMesh(mesh) => {
+                    let place = |corner: u32| vector(mesh.vertices[corner as usize]);
+                    triangles.extend(mesh.triangles.iter().map(|corners| corners.map(place)));
+                }
+            }
         }
+        Self { capsules, convexes, boxes, mesh: TriangleTree::new(triangles.into_iter()) }
     }
 
     /// Measures particles in the local frame that stands at `pose`, inverse mass 0 = pinned.
@@ -93,25 +92,14 @@ impl DepthField {
 
     /// Depth of a point in the shape that holds it deepest \[m\], negative or 0 outside of all.
     fn depth_of(&self, point: DVec3) -> f64 {
-        let spheres = self
-            .spheres
-            .iter()
-            .map(|&[x, y, z, radius]| radius - point.distance(DVec3::new(x, y, z)));
-        let capsules = self
-            .capsules
-            .iter()
-            .map(|ends| capsule_depth(point, ends.map(|end| self.spheres[end])));
-        let plane_depth = |&side: &u32| {
-            let [x, y, z, distance] = self.planes[side as usize];
-            -(DVec3::new(x, y, z).dot(point) + distance)
-        };
+        let capsules = self.capsules.iter().map(|ends| capsule_depth(point, *ends));
+        let plane_depth = |plane: &Plane| f64::from(plane.offset) - vector(plane.normal).dot(point);
         let convexes = self
             .convexes
             .iter()
             .map(|sides| sides.iter().map(plane_depth).fold(f64::INFINITY, f64::min));
         let boxes = self.boxes.iter().map(|slabs| slabs.depth(point));
-        spheres
-            .chain(capsules)
+        capsules
             .chain(convexes)
             .chain(boxes)
             .chain(self.mesh.depth(point))
@@ -120,9 +108,12 @@ impl DepthField {
 }
 
 /// Depth in the hull of two balls, center and radius.
-fn capsule_depth(point: DVec3, [from, to]: [[f64; 4]; 2]) -> f64 {
+fn capsule_depth(point: DVec3, ends: [Sphere; 2]) -> f64 {
     let [(a, from_radius), (b, to_radius)] =
-        [from, to].map(|[x, y, z, radius]| (DVec3::new(x, y, z), radius));
+        ends.map(|end| (vector(end.center), f64::from(end.radius)));
+    if ends[0] == ends[1] {
+        return from_radius - point.distance(a);
+    }
     let length = a.distance(b);
     let slope = (to_radius - from_radius) / length;
     let share = if slope.abs() < 1.0 {
@@ -167,95 +158,81 @@ fn vector(value: [f32; 3]) -> DVec3 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use poplin_model::Mesh;
+    use poplin_model::{Capsule, Mesh, TriangleMesh};
 
-    fn depth(colliders: &Colliders, point: [f64; 3]) -> f64 {
-        colliders.validate().unwrap();
-        DepthField::new(colliders).depth_of(DVec3::from(point))
+    fn depth(shape: impl Into<Shape>, point: [f64; 3]) -> f64 {
+        let shape = shape.into();
+        shape.validate().unwrap();
+        DepthField::new(&[shape]).depth_of(DVec3::from(point))
     }
 
     fn near(a: f64, b: f64) {
         assert!((a - b).abs() < 1e-6, "{a} is not {b}");
     }
 
+    fn ball(x: f32, radius: f32) -> Sphere {
+        Sphere { center: [x, 0.0, 0.0], radius }
+    }
+
     #[test]
     fn every_shape_knows_its_depth() {
-        let none = Colliders::default();
-        assert_eq!(depth(&none, [0.0; 3]), f64::NEG_INFINITY);
-        let sphere = Colliders { spheres: vec![[1.0, 0.0, 0.0, 0.5]], ..none.clone() };
-        near(depth(&sphere, [1.0, 0.2, 0.0]), 0.3);
-        near(depth(&sphere, [3.0, 0.0, 0.0]), -1.5);
-        let floor = Colliders {
-            planes: vec![[0.0, 1.0, 0.0, -1.0]],
-            convexes: vec![vec![0]],
-            ..none.clone()
-        };
-        near(depth(&floor, [7.0, 0.75, 3.0]), 0.25);
-        let wedge = Colliders {
-            planes: vec![[0.0, 1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0]],
-            convexes: vec![vec![0, 1]],
-            ..none
-        };
-        near(depth(&wedge, [-0.5, -0.25, 0.0]), 0.25);
-        near(depth(&wedge, [-0.5, 0.25, 0.0]), -0.25);
+        assert_eq!(DepthField::new(&[]).depth_of(DVec3::ZERO), f64::NEG_INFINITY);
+        near(depth(ball(1.0, 0.5), [1.0, 0.2, 0.0]), 0.3);
+        near(depth(ball(1.0, 0.5), [3.0, 0.0, 0.0]), -1.5);
+        let floor = Plane { normal: [0.0, 1.0, 0.0], offset: 1.0 };
+        near(depth(floor, [7.0, 0.75, 3.0]), 0.25);
+        let side = |normal| Plane { normal, offset: 0.0 };
+        let wedge = Shape::Convex([side([0.0, 1.0, 0.0]), side([1.0, 0.0, 0.0])].into());
+        near(depth(wedge.clone(), [-0.5, -0.25, 0.0]), 0.25);
+        near(depth(wedge, [-0.5, 0.25, 0.0]), -0.25);
     }
 
     #[test]
     fn a_tapered_capsule_is_the_hull_of_its_ends() {
-        let spheres = vec![[0.0, 0.0, 0.0, 0.5], [2.0, 0.0, 0.0, 0.2]];
-        let capsule = Colliders { spheres, capsules: vec![[0, 1]], ..Colliders::default() };
-        near(depth(&capsule, [-0.4, 0.0, 0.0]), 0.1);
-        near(depth(&capsule, [2.1, 0.0, 0.0]), 0.1);
+        let capsule = Capsule { ends: [ball(0.0, 0.5), ball(2.0, 0.2)] };
+        near(depth(capsule, [-0.4, 0.0, 0.0]), 0.1);
+        near(depth(capsule, [2.1, 0.0, 0.0]), 0.1);
         // The cone touches the balls where n . axis = 0.15; its surface there has depth 0.
         let (sin, cos) = (0.15, (1.0 - 0.15_f64 * 0.15).sqrt());
         for share in [0.0, 0.3, 0.8, 1.0] {
             let radius = 0.5 - 0.3 * share;
-            near(depth(&capsule, [2.0 * share + sin * radius, cos * radius, 0.0]), 0.0);
+            near(depth(capsule, [2.0 * share + sin * radius, cos * radius, 0.0]), 0.0);
             near(
-                depth(&capsule, [2.0 * share + sin * (radius - 0.1), 0.0, cos * (radius - 0.1)]),
+                depth(capsule, [2.0 * share + sin * (radius - 0.1), 0.0, cos * (radius - 0.1)]),
                 0.1,
             );
         }
-        let inside =
-            Colliders { spheres: vec![[0.0, 0.0, 0.0, 0.5], [0.1, 0.0, 0.0, 0.2]], ..capsule };
-        near(depth(&inside, [0.0, 0.4, 0.0]), 0.1);
+        let inside = Capsule { ends: [ball(0.0, 0.5), ball(0.1, 0.2)] };
+        near(depth(inside, [0.0, 0.4, 0.0]), 0.1);
     }
 
     #[test]
     fn boxes_and_skewed_boxes_keep_their_sides() {
-        let pose = Pose { translation: [0.0, 1.0, 0.0], ..Pose::default() };
-        let shape = Parallelepiped::cuboid(pose, [0.5, 0.2, 0.5]);
-        let boxes = |shape| Colliders { boxes: vec![shape], ..Colliders::default() };
-        near(depth(&boxes(shape), [0.3, 1.1, 0.0]), 0.1);
-        assert!(depth(&boxes(shape), [0.3, 1.3, 0.0]) < 0.0);
+        let mut shape = Parallelepiped::cuboid([0.5, 0.2, 0.5]);
+        shape.corner[1] += 1.0;
+        near(depth(shape, [0.3, 1.1, 0.0]), 0.1);
+        assert!(depth(shape, [0.3, 1.3, 0.0]) < 0.0);
         let skewed = Parallelepiped {
             corner: [0.0; 3],
             edges: [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, -1.0]],
         };
-        near(depth(&boxes(skewed), [0.6, 0.5, -0.5]), 0.1 * 0.5_f64.sqrt());
+        near(depth(skewed, [0.6, 0.5, -0.5]), 0.1 * 0.5_f64.sqrt());
         let flat = Parallelepiped { edges: [[1.0, 0.0, 0.0]; 3], ..skewed };
-        assert_eq!(depth(&boxes(flat), [0.5, 0.0, 0.0]), f64::NEG_INFINITY);
+        assert_eq!(depth(flat, [0.5, 0.0, 0.0]), f64::NEG_INFINITY);
     }
 
     #[test]
     fn a_mesh_is_solid_behind_its_front() {
         let tube = Mesh::tube(64, 33, 0.5, 0.5, 4.0);
-        let mesh = Colliders {
-            mesh_triangles: tube.triangulated(),
-            mesh_vertices: tube.positions,
-            ..Colliders::default()
-        };
-        assert!((depth(&mesh, [0.3, -2.0, 0.0]) - 0.2).abs() < 2e-3);
-        assert!((depth(&mesh, [0.0, -2.0, 0.7]) + 0.2).abs() < 2e-3);
+        let triangles = tube.triangulated().into();
+        let mesh = TriangleMesh { vertices: tube.positions.into(), triangles };
+        assert!((depth(mesh.clone(), [0.3, -2.0, 0.0]) - 0.2).abs() < 2e-3);
+        assert!((depth(mesh, [0.0, -2.0, 0.7]) + 0.2).abs() < 2e-3);
     }
 
     #[test]
     fn pins_and_what_lies_on_a_surface_do_not_count() {
-        let floor = Colliders {
-            planes: vec![[0.0, 1.0, 0.0, 0.0]],
-            convexes: vec![vec![0]],
-            ..Colliders::default()
-        };
+        let floor = [Shape::from(Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 })];
         let particles = [
             [0.0, -1.0, 0.0, 0.0],
             [0.0, -5e-6, 0.0, 1.0],

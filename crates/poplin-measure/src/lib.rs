@@ -8,6 +8,7 @@ pub mod depth;
 pub mod entanglement;
 pub mod metrics;
 pub mod separation;
+pub mod shape_arrays;
 pub mod stage_case;
 #[cfg(feature = "stages")]
 pub mod stage_runner;

@@ -7,6 +7,7 @@ use poplin::{Backend, ClothId, Engine, Error, LiveCloth, SimulationOptions};
 
 use crate::case::{Case, CaseError};
 use crate::conform::max_distance;
+use crate::shape_arrays::ShapeArrays;
 use crate::stage_case::StageCase;
 
 /// How one stage came out.
@@ -56,10 +57,11 @@ pub fn run_stages(
         );
         return Err(CaseError::Unsupported(message));
     }
-    let mut runner = Runner::new(case, options)?;
+    let mut shapes = ShapeArrays::default();
+    let mut runner = Runner::new(case, options, &mut shapes)?;
     for (index, frame) in case.frames.iter().enumerate().take(stages.frame_index + 1) {
         for event in &frame.events {
-            event.apply(runner.cloth_mut()?)?;
+            event.apply(runner.cloth_mut()?, &mut shapes)?;
         }
         runner.begin_frame(&Frame { dt: frame.dt })?;
         // The frame in question takes its inputs, but runs nothing yet.
@@ -155,7 +157,11 @@ where
 }
 
 impl Runner {
-    fn new(case: &Case, options: &SimulationOptions) -> Result<Self, CaseError> {
+    fn new(
+        case: &Case,
+        options: &SimulationOptions,
+        shapes: &mut ShapeArrays,
+    ) -> Result<Self, CaseError> {
         let mut runner = match options.backend {
             Backend::Gpu => {
                 let mut headless = Box::new(Headless::new(options.gpu.clone())?);
@@ -169,7 +175,7 @@ impl Runner {
             }
         };
         for event in case.setup_events() {
-            event.apply(runner.cloth_mut()?)?;
+            event.apply(runner.cloth_mut()?, shapes)?;
         }
         Ok(runner)
     }

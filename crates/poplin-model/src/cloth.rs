@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::{ModelError, check_finite, check_range, check_unused};
-use crate::{ClothConfig, Colliders, Fabric, FiberSolver, PhaseConfig, Pose};
+use crate::{ClothConfig, ColliderSet, Fabric, FiberSolver, InteractionGroups, PhaseConfig, Pose};
 
 /// One simulated cloth. Cloths cut from one [`Fabric`] share it.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,8 +29,10 @@ pub struct Cloth {
     pub config: ClothConfig,
     /// Phases in solving order.
     pub phase_configs: Vec<PhaseConfig>,
-    /// What the cloth collides with, as it stands at the start.
-    pub colliders: Colliders,
+    /// Its own colliders, in its local space and moving with it; those of the simulation are in the world.
+    pub colliders: ColliderSet,
+    /// Which colliders it meets (default: all).
+    pub collider_groups: InteractionGroups,
 }
 
 impl Cloth {
@@ -47,7 +49,8 @@ impl Cloth {
             pose: Pose::default(),
             config: ClothConfig::default(),
             phase_configs,
-            colliders: Colliders::default(),
+            colliders: ColliderSet::default(),
+            collider_groups: InteractionGroups::default(),
         }
     }
 
@@ -87,7 +90,6 @@ impl Cloth {
         self.validate_self_collision_indices(&self.self_collision_indices)?;
         self.config.validate()?;
         self.pose.validate()?;
-        self.colliders.validate()?;
         self.validate_phase_configs(&self.phase_configs)?;
         self.validate_config(&self.config)?;
         self.fabric.validate_sets(|particle| self.particles[particle as usize][3])

@@ -154,16 +154,15 @@ pub enum ModelError {
         /// The phase config.
         position: usize,
     },
-    /// A shape belongs to two bodies, or twice to one.
-    #[error("{what}: {shape} of body {body} belongs to a body already")]
-    SharedShape {
-        /// The list that names the shape.
+    /// A handle of something that was removed, or of another set.
+    #[error("no such {what}: it was removed, or the handle is of another set")]
+    StaleHandle {
+        /// What the handle was of.
         what: &'static str,
-        /// The shape.
-        shape: u32,
-        /// The second body that names it.
-        body: usize,
     },
+    /// Triangle meshes that one cloth meets belong to different bodies, or some to one and others to none.
+    #[error("all triangle meshes that a cloth meets must belong to the same body or to none")]
+    MeshesOfBodies,
     /// A write gave a pinned particle mass: pins are set by the cloth, not by a write.
     #[error(
         "particle {particle} is pinned; a write may move it but not give it inverse mass {inverse_mass}"

@@ -4,21 +4,29 @@
 //! a [`Frame`] is what changes from one simulated frame to the next. Everything here is plain fields with a
 //! `validate()` that names what is wrong, where, and the limit. Units are SI; inverse masses are 1/kg, 0 = pinned.
 
+mod arena;
 mod cloth;
 mod cloth_collision;
-mod colliders;
+mod collider_set;
 mod config;
 mod error;
 mod fabric;
 mod first_fit;
 mod frame;
+mod interaction_groups;
 mod lane_cost;
 mod mesh;
+mod placement;
 mod pose;
+mod rigid_body;
+mod shape;
 
 pub use cloth::Cloth;
 pub use cloth_collision::ClothCollision;
-pub use colliders::{BodyImpulse, Colliders, MAX_BODIES, MAX_SHAPES, Parallelepiped, RigidBody};
+pub use collider_set::{
+    BodyId, Collider, ColliderId, ColliderMotion, ColliderSet, ColliderStamps, MAX_BODIES,
+    MAX_SHAPES, ShapeKind,
+};
 pub use config::{
     ClothConfig, FiberSolver, MAX_SUBSTEPS, PhaseConfig, SELF_COLLISION_REST_FRACTION, Solver,
 };
@@ -26,9 +34,13 @@ pub use error::{ModelError, check_finite};
 pub use fabric::{Bend, Fabric, Phase, PhaseKind, VirtualParticle};
 pub use first_fit::FirstFitSets;
 pub use frame::Frame;
+pub use interaction_groups::InteractionGroups;
 pub use lane_cost::LaneCost;
 pub use mesh::Mesh;
+pub use placement::{Placement, Rigid};
 pub use pose::Pose;
+pub use rigid_body::{BodyImpulse, RigidBody};
+pub use shape::{Capsule, Parallelepiped, Plane, Shape, Sphere, TriangleMesh};
 
 /// Largest particle count of one cloth: indices stay exact and buffers stay addressable.
 pub const MAX_PARTICLES: usize = 1 << 24;

@@ -5,14 +5,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use poplin_host::{
-    ClothId, Cloths, ContactFrame, Engine, FramePart, HostCloth, HostError, LiveCloth, NoSuchCloth,
-    ParticleMotion, Ready, SharedFabrics, State, StatePart, takes_part,
+    ClothId, ClothImpulses, Cloths, ContactFrame, Engine, FrameBodies, FramePart, HostCloth,
+    HostError, LiveCloth, NoSuchCloth, ParticleMotion, Ready, SharedFabrics, State, StatePart,
+    takes_part,
 };
 use poplin_layout::{
     ClothParameters, ClothPlacement, ContactCloth, FabricOffsets, Feedback, FrameArrays, NO_OFFSET,
-    StageMask, body_impulses, pack_fabric,
+    StageMask, pack_fabric,
 };
-use poplin_model::{BodyImpulse, Cloth, ClothCollision, Fabric, Frame};
+use poplin_model::{Cloth, ClothCollision, ColliderSet, Fabric, Frame, ModelError};
 use rayon::prelude::*;
 
 use crate::contact::{ContactBody, ContactMemory};
@@ -40,6 +41,8 @@ struct CpuCloth {
     feedback: Feedback,
     /// Whether the last frame ran iterations, so that its impulses on bodies are in `scratch`.
     is_simulated: bool,
+    /// Whose impulses they are.
+    bodies: FrameBodies,
 }
 
 impl CpuCloth {
@@ -64,15 +67,17 @@ impl CpuCloth {
             inputs[offset as usize..][..values.len()].copy_from_slice(values)
         });
         self.is_simulated = self.host.iteration_count(frame) > 0;
+        self.bodies = self.host.frame_bodies();
         self.host.pack_frame(frame, &self.placement, &mut self.arrays);
     }
 
-    fn body_impulses(&self) -> Vec<BodyImpulse> {
+    fn body_impulses(&self) -> ClothImpulses {
         let rows = self.host.body_rows();
-        let is_there = self.is_simulated && rows.end as usize <= self.scratch.len();
-        let rows =
-            if is_there { &self.scratch[rows.start as usize..rows.end as usize] } else { &[] };
-        body_impulses(bytemuck::cast_slice(rows), &self.feedback)
+        if !self.is_simulated || rows.end as usize > self.scratch.len() {
+            return ClothImpulses::default();
+        }
+        let rows = &self.scratch[rows.start as usize..rows.end as usize];
+        self.bodies.impulses(bytemuck::cast_slice(rows), &self.feedback)
     }
 
     /// Bytes of its vectors.
@@ -107,6 +112,7 @@ impl CpuCloth {
 pub struct ReferenceEngine {
     cloths: Cloths<CpuCloth>,
     fabrics: SharedFabrics<Arc<PackedFabric>>,
+    colliders: ColliderSet,
     cloth_collision: ClothCollision,
     contacts: ContactFrame,
     contact_memory: Box<ContactMemory>,
@@ -200,11 +206,22 @@ impl ReferenceEngine {
     /// Advances every cloth's clock and packs the frame's constants; [`ReferenceEngine::run_part`] then simulates it.
     ///
     /// # Errors
-    /// [`ModelError`](poplin_model::ModelError) if the frame is out of range for a cloth; then no cloth's time advances.
-    pub fn begin_frame(&mut self, frame: &Frame) -> Result<(), poplin_model::ModelError> {
-        self.cloths.values().iter().try_for_each(|cloth| cloth.host.validate_frame(frame))?;
+    /// [`ModelError`] if the frame is out of range for a cloth; then no cloth's time advances.
+    pub fn begin_frame(&mut self, frame: &Frame) -> Result<(), ModelError> {
+        self.update_colliders(frame)?;
         self.cloths.values_mut().iter_mut().for_each(|cloth| cloth.begin_frame(frame, true));
+        self.colliders.end_frame();
         Ok(())
+    }
+
+    /// Lets every cloth take over what has changed of the colliders, if the frame is in range for all.
+    fn update_colliders(&mut self, frame: &Frame) -> Result<(), ModelError> {
+        self.cloths.values().iter().try_for_each(|cloth| cloth.host.validate_frame(frame))?;
+        let Self { cloths, colliders, .. } = self;
+        cloths
+            .values_mut()
+            .par_iter_mut()
+            .try_for_each(|cloth| cloth.host.update_colliders(colliders, frame.dt))
     }
 
     #[cfg(feature = "testing")]
@@ -259,9 +276,9 @@ impl ReferenceEngine {
         Ok(())
     }
 
-    /// What the last frame did to the cloth's rigid bodies, in their order; empty if the cloth was not simulated.
-    pub fn body_impulses(&self, id: ClothId) -> Vec<BodyImpulse> {
-        self.cloths.get(id).map_or_else(|_| Vec::new(), CpuCloth::body_impulses)
+    /// What the last frame did to the rigid bodies that the cloth meets; nothing if the cloth was not simulated.
+    pub fn body_impulses(&self, id: ClothId) -> ClothImpulses {
+        self.cloths.get(id).map(CpuCloth::body_impulses).unwrap_or_default()
     }
 
     /// Faults and counters; those of a new cloth if there is no such cloth.
@@ -309,6 +326,7 @@ impl Engine for ReferenceEngine {
             arrays: FrameArrays::default(),
             feedback: Feedback::default(),
             is_simulated: false,
+            bodies: FrameBodies::default(),
             host,
             fabric,
             placement,
@@ -368,16 +386,17 @@ impl Engine for ReferenceEngine {
     }
 
     fn step(&mut self, frame: &Frame) -> Result<(), HostError> {
-        self.cloths.values().iter().try_for_each(|cloth| cloth.host.validate_frame(frame))?;
+        self.update_colliders(frame)?;
         self.find_contacts(frame);
         if self.contacts.slice_count() > 0 {
             self.step_in_slices(frame);
-            return Ok(());
+        } else {
+            self.cloths.values_mut().par_iter_mut().for_each(|cloth| {
+                cloth.begin_frame(frame, true);
+                cloth.run_part(&FramePart::WHOLE, &mut Team::single());
+            });
         }
-        self.cloths.values_mut().par_iter_mut().for_each(|cloth| {
-            cloth.begin_frame(frame, true);
-            cloth.run_part(&FramePart::WHOLE, &mut Team::single());
-        });
+        self.colliders.end_frame();
         Ok(())
     }
 
@@ -407,6 +426,14 @@ impl Engine for ReferenceEngine {
 
     fn cloth_mut(&mut self, id: ClothId) -> Result<&mut LiveCloth, NoSuchCloth> {
         Ok(self.cloths.get_mut(id)?.host.live_mut())
+    }
+
+    fn colliders(&self) -> &ColliderSet {
+        &self.colliders
+    }
+
+    fn colliders_mut(&mut self) -> &mut ColliderSet {
+        &mut self.colliders
     }
 
     fn cloth_collision(&self) -> ClothCollision {

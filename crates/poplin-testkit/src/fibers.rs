@@ -12,7 +12,7 @@ use poplin_cook::{CookError, CookOptions, Direction, Tethers, cook};
 use poplin_host::FramePart;
 use poplin_layout::{Stage, StageMask};
 use poplin_model::{
-    Cloth, Colliders, Fabric, FiberSolver, Frame, Mesh, Phase, PhaseConfig, PhaseKind, Solver,
+    Cloth, Fabric, FiberSolver, Frame, Mesh, Phase, PhaseConfig, PhaseKind, Solver, Sphere,
 };
 use poplin_reference::{ReferenceEngine, Team};
 
@@ -325,8 +325,8 @@ impl Swing {
             }
             SwingSolver::Xpbd => cloth.config.solver = Solver::Xpbd { substeps: self.iterations },
         }
-        cloth.colliders =
-            Colliders { spheres: vec![[0.0, 0.5, 0.55, 0.25]], ..Colliders::default() };
+        let ball = Sphere { center: [0.0, 0.5, 0.55], radius: 0.25 };
+        cloth.colliders.add(ball).expect("the ball is valid");
         cloth
     }
 

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use poplin::LiveCloth;
 use poplin_cook::{CookOptions, Tethers, cook};
+use poplin_measure::shape_arrays::{ArrayBody, ShapeArrays};
 use poplin_model::{
-    Bend, Cloth, ClothConfig, Colliders, Fabric, FiberSolver, Mesh, Parallelepiped, Phase,
-    PhaseConfig, PhaseKind, Pose, RigidBody, Solver, VirtualParticle,
+    Bend, Cloth, ClothConfig, Fabric, FiberSolver, Mesh, Parallelepiped, Phase, PhaseConfig,
+    PhaseKind, Pose, RigidBody, Solver, VirtualParticle,
 };
 
 use crate::rng::Rng;
@@ -147,7 +148,7 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
 /// Shapes of all kinds in the space of random cloths; with `many` so many that trees find them. The shapes of two calls with
 /// the same numbers of shapes make a start and a target. Among them are flat boxes, spheres without radius, capsules whose
 /// one sphere holds the other, and triangles without area.
-pub fn random_colliders(rng: &mut Rng, many: bool, bodies: bool) -> Colliders {
+pub fn random_colliders(rng: &mut Rng, many: bool, bodies: bool) -> ShapeArrays {
     let count = if many { 40 } else { 6 };
     let mut spheres: Vec<_> = (0..count)
         .map(|k| {
@@ -197,10 +198,7 @@ pub fn random_colliders(rng: &mut Rng, many: bool, bodies: bool) -> Colliders {
         };
         mesh_triangles = (0..4).flat_map(side).collect();
     }
-    let body = |spheres: Vec<u32>, capsules: Vec<u32>, boxes: Vec<u32>, rng: &mut Rng| RigidBody {
-        spheres,
-        capsules,
-        boxes,
+    let random_body = |rng: &mut Rng| RigidBody {
         inverse_mass: rng.range(0.0, 2.0),
         inverse_inertia: [
             [rng.range(0.0, 9.0), 0.1, 0.0],
@@ -211,16 +209,21 @@ pub fn random_colliders(rng: &mut Rng, many: bool, bodies: bool) -> Colliders {
         velocity: rng.point(-3.0, 3.0),
         angular_velocity: rng.point(-3.0, 3.0),
         restitution: rng.range(0.0, 1.0),
-        ..RigidBody::default()
+    };
+    let body = |spheres: Vec<u32>, boxes: Vec<u32>, rng: &mut Rng| ArrayBody {
+        spheres,
+        boxes,
+        body: random_body(rng),
+        ..ArrayBody::default()
     };
     let bodies = if bodies {
-        let mut of_mesh = body(vec![], vec![], vec![1], rng);
+        let mut of_mesh = body(vec![], vec![1], rng);
         (of_mesh.has_mesh, of_mesh.convexes) = (false, vec![2]);
-        vec![body(vec![count - 2], vec![], vec![0], rng), of_mesh]
+        vec![body(vec![count - 2], vec![0], rng), of_mesh]
     } else {
         Vec::new()
     };
-    Colliders {
+    ShapeArrays {
         spheres,
         capsules: if bodies.is_empty() { capsules } else { keep_off(capsules, count - 2) },
         planes: (0..7).map(|_| plane(rng)).collect(),
@@ -232,8 +235,8 @@ pub fn random_colliders(rng: &mut Rng, many: bool, bodies: bool) -> Colliders {
     }
 }
 
-/// The same colliders a little further along x.
-fn moved(mut colliders: Colliders, shift: f32) -> Colliders {
+/// The same shapes a little further along x.
+fn moved(mut colliders: ShapeArrays, shift: f32) -> ShapeArrays {
     colliders.spheres.iter_mut().for_each(|sphere| sphere[0] += shift);
     colliders.planes.iter_mut().for_each(|plane| plane[3] += shift);
     for shape in &mut colliders.boxes {
@@ -279,8 +282,9 @@ pub fn equip(host: &mut LiveCloth, seed: u64) {
         let (many, bodies) = (family != 0, family != 1);
         let [start, target] = [0.0, 0.03]
             .map(|shift| moved(random_colliders(&mut Rng::new(seed), many, bodies), shift));
-        host.set_colliders(&start).expect("random colliders are valid");
-        host.set_colliders(&target).expect("random colliders are valid");
+        let set = host.colliders_mut();
+        *set = start.to_set().expect("random colliders are valid");
+        target.reach(set).expect("random colliders are valid");
     }
     if seed % 5 < 3 {
         let half = rng.range(-0.02, 0.02);

@@ -9,7 +9,7 @@
 #![expect(clippy::print_stdout, reason = "an example talks")]
 
 use poplin::cook::{CookOptions, cook};
-use poplin::model::{Colliders, Frame, Mesh, RigidBody};
+use poplin::model::{Collider, Frame, Mesh, Pose, RigidBody, Shape};
 use poplin::{Backend, Simulation};
 use rapier3d::prelude::*;
 
@@ -41,30 +41,40 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     cloth.config.friction = 0.3;
     cloth.config.solver_frequency = 600.0;
     let mut simulation = Simulation::new(Backend::Auto)?;
-    let id = simulation.add(cloth)?;
+    simulation.add(cloth)?;
+
+    // What the cloth meets of the ball: its shape, and the body that feels the cloth.
+    let mass = world.bodies[ball].mass();
+    let felt_ball = RigidBody {
+        inverse_mass: 1.0 / mass,
+        // A ball: the same about every axis, 2/5 m r^2.
+        inverse_inertia: diagonal(2.5 / (mass * RADIUS * RADIUS)),
+        ..RigidBody::default()
+    };
+    let set = simulation.colliders_mut();
+    let felt = set.add_body(felt_ball)?;
+    let start = Pose { translation: world.bodies[ball].translation().into(), ..Pose::default() };
+    let shape = Collider::from(Shape::sphere(RADIUS));
+    let collider = set.add(Collider { pose: start, body: Some(felt), ..shape })?;
 
     println!("   time     ball z   velocity   impulse of the cloth in this frame");
     for frame in 0..180 {
         let body = &world.bodies[ball];
         let (center, velocity, spin) = (body.translation(), body.linvel(), body.angvel());
         let ahead = center + velocity * DT;
-        simulation.cloth_mut(id)?.set_colliders(&Colliders {
-            spheres: vec![[ahead.x, ahead.y, ahead.z, RADIUS]],
-            bodies: vec![RigidBody {
-                spheres: vec![0],
-                inverse_mass: 1.0 / body.mass(),
-                // A ball: the same about every axis, 2/5 m r^2.
-                inverse_inertia: diagonal(2.5 / (body.mass() * RADIUS * RADIUS)),
+        let set = simulation.colliders_mut();
+        set.set_pose(collider, Pose { translation: ahead.into(), ..Pose::default() })?;
+        set.set_body(
+            felt,
+            RigidBody {
                 center: center.into(),
                 velocity: velocity.into(),
                 angular_velocity: spin.into(),
-                restitution: 0.0,
-                ..RigidBody::default()
-            }],
-            ..Colliders::default()
-        })?;
+                ..felt_ball
+            },
+        )?;
         simulation.step(&Frame { dt: DT })?;
-        let impulse = simulation.state()?.body_impulses(id).first().copied().unwrap_or_default();
+        let impulse = simulation.state()?.body_impulse(felt);
         let body = &mut world.bodies[ball];
         body.apply_impulse(impulse.linear.into(), true);
         body.apply_torque_impulse(impulse.angular.into(), true);

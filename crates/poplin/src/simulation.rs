@@ -3,7 +3,7 @@
 #[cfg(feature = "gpu")]
 use poplin_gpu::{Headless, HeadlessOptions, wgpu};
 use poplin_host::{ClothId, Engine, LiveCloth, ParticleMotion, State};
-use poplin_model::{Cloth, ClothCollision, Frame};
+use poplin_model::{Cloth, ClothCollision, ColliderSet, Frame};
 #[cfg(feature = "cpu")]
 use poplin_reference::ReferenceEngine;
 
@@ -266,6 +266,16 @@ impl Simulation {
     /// The cloths, in the order of adding.
     pub fn ids(&self) -> &[ClothId] {
         on!(&self.engine, engine => engine.ids())
+    }
+
+    /// Colliders in world space, shared by all cloths.
+    pub fn colliders(&self) -> &ColliderSet {
+        on!(&self.engine, engine => engine.colliders())
+    }
+
+    /// The shared colliders, to add, move and remove some; changes act from the next frame on.
+    pub fn colliders_mut(&mut self) -> &mut ColliderSet {
+        on!(&mut self.engine, engine => engine.colliders_mut())
     }
 
     /// How cloths collide with one another.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use poplin::{ClothId, Simulation};
-use poplin_model::{ClothConfig, Frame};
+use poplin_model::{ClothConfig, ColliderId, Frame};
 
 use crate::args::RunArgs;
 use crate::failure::{Exit, Failure, OrFail};
@@ -24,6 +24,8 @@ struct Stage {
     simulation: Simulation,
     /// The copies of each garment.
     ids: Vec<Vec<ClothId>>,
+    /// The colliders of the job.
+    colliders: Vec<ColliderId>,
 }
 
 /// How a simulation went.
@@ -64,12 +66,15 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
 impl Stage {
     fn new(mut simulation: Simulation, job: &Job) -> Result<Self, Failure> {
         simulation.set_cloth_collision(job.cloth_collision)?;
+        let set = simulation.colliders_mut();
+        let colliders = job.colliders.iter().map(|collider| set.add(collider.collider_at(0.0)));
+        let colliders = colliders.collect::<Result<_, _>>().map_err(poplin::Error::from)?;
         let mut ids = Vec::with_capacity(job.garments.len());
         for garment in &job.garments {
             let copies = (0..garment.offsets.len()).map(|copy| simulation.add(garment.copy(copy)));
             ids.push(copies.collect::<Result<_, _>>()?);
         }
-        Ok(Self { simulation, ids })
+        Ok(Self { simulation, ids, colliders })
     }
 
     /// Simulates every frame, or until Ctrl-C, and records on the way.
@@ -142,21 +147,13 @@ impl Stage {
         Ok(())
     }
 
-    /// Lets colliders arrive over the next frame, from one time \[s\] to another, where they are then in local frames. Those
-    /// that do not move are left alone, so that their cloths may sleep.
+    /// Lets colliders arrive over the next frame, from one time \[s\] to another, where they are then. Those that do not move
+    /// are left alone, so that cloths may sleep.
     fn move_colliders(&mut self, job: &Job, from: f64, to: f64) -> Result<(), Failure> {
-        for (garment, ids) in job
-            .garments
-            .iter()
-            .zip(&self.ids)
-            .filter(|(garment, _)| garment.colliders_move(from, to))
-        {
-            for (copy, &id) in ids.iter().enumerate() {
-                let colliders = garment.colliders_at(copy, to);
-                self.simulation
-                    .cloth_mut(id)?
-                    .set_colliders(&colliders)
-                    .map_err(poplin::Error::from)?;
+        let set = self.simulation.colliders_mut();
+        for (collider, id) in job.colliders.iter().zip(&self.colliders) {
+            if collider.pose(from) != collider.pose(to) {
+                set.set_shape(*id, collider.shape_at(to)).map_err(poplin::Error::from)?;
             }
         }
         Ok(())

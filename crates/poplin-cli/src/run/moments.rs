@@ -6,8 +6,6 @@ use std::sync::Arc;
 
 use poplin_io::IoError;
 use poplin_io::picture::{ContactSheet, Surface, cloth_color};
-use poplin_io::scene::colliders_in_frame;
-use poplin_model::Pose;
 
 use super::copy_count;
 use crate::garment::Garment;
@@ -114,8 +112,7 @@ impl Moments {
                 Surface::new(part, triangles.clone(), cloth_color(*index))
             });
             let time = f64::from(frame) / f64::from(job.frame_rate);
-            let colliders =
-                colliders_in_frame(job.colliders.iter().map(Arc::as_ref), Pose::default(), time);
+            let colliders = job.colliders.iter().map(|collider| collider.shape_at(time)).collect();
             sheet.add_with_colliders(
                 format!("frame {frame}  {time:.2} s"),
                 surfaces.collect(),

@@ -161,9 +161,8 @@ impl<'a> Recorder<'a> {
         for (garment, ids) in
             self.garments.iter().zip(ids).filter(|(garment, _)| garment.has_colliders())
         {
-            let field = DepthField::new(
-                &garment.colliders_in_world(f64::from(frame) / f64::from(self.frame_rate)),
-            );
+            let field =
+                DepthField::new(&garment.shapes_at(f64::from(frame) / f64::from(self.frame_rate)));
             for &id in ids {
                 depth = depth.and(field.measure(simulation.cloth(id)?.pose(), state.current(id)));
             }

@@ -4,7 +4,9 @@ use super::changes::Target;
 use super::{Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::GpuError;
 use bytemuck::{bytes_of, cast_slice};
-use poplin_host::{ClothId, GridPlan, HostCloth, LoopTrips, choose_lane_count, takes_part};
+use poplin_host::{
+    ClothId, FrameBodies, GridPlan, HostCloth, LoopTrips, choose_lane_count, takes_part,
+};
 use poplin_layout::{
     ClothPlacement, FabricOffsets, Feedback, MemoryTier, NO_OFFSET, Stage, pack_fabric,
 };
@@ -43,6 +45,7 @@ impl Engine {
     /// [`GpuError`] if the cloth is not valid or too large for the device; nothing is added.
     pub fn add(&mut self, cloth: Cloth) -> Result<ClothId, GpuError> {
         let mut host = HostCloth::new(cloth)?;
+        host.update_colliders(&self.colliders, 0.0)?;
         host.input_len();
         let particle_count = host.cloth().particle_count() as u32;
         let tier = self.choose_tier(particle_count)?;
@@ -70,6 +73,7 @@ impl Engine {
             placement,
             parts,
             impulse_rows: 0..0,
+            impulse_bodies: FrameBodies::default(),
             tier,
             lane_count,
             loop_trips,

@@ -35,8 +35,8 @@ impl Engine {
     pub fn begin_frame(&mut self, frame: &Frame) -> Result<(), GpuError> {
         for cloth in self.cloths.values_mut() {
             cloth.host.validate_frame(frame)?;
-            // Brings the colliders up to date, on which the trips depend.
-            cloth.host.input_len();
+            // The trips depend on the colliders.
+            cloth.host.update_colliders(&self.colliders, frame.dt)?;
             let trips = cloth.trips_per_iteration();
             if let Some(limit) = self.options.loop_limit.filter(|&limit| trips > limit) {
                 return Err(GpuError::LoopTooLong { trips, limit });
@@ -71,6 +71,7 @@ impl Engine {
                     cloth.impulse_rows = 0..0;
                     continue;
                 }
+                cloth.impulse_bodies = cloth.host.frame_bodies();
                 cloth.host.pack_frame(frame, &cloth.placement, &mut self.arrays);
                 let (begin, rows) = (cloth.placement.scratch_begin, cloth.host.body_rows());
                 // A frame that takes no time leaves there what was there.
@@ -84,6 +85,7 @@ impl Engine {
                 self.active.push(ActiveBucket { values: *values, cloths: begin..end, trips });
             }
         }
+        self.colliders.end_frame();
         Ok(())
     }
 

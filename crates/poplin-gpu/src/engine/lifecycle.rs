@@ -4,7 +4,7 @@ use super::changes::Target;
 use super::{Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::GpuError;
 use bytemuck::bytes_of;
-use poplin_host::{ClothId, ParticleMotion};
+use poplin_host::{ClothId, FrameBodies, ParticleMotion};
 use poplin_layout::{ClothPlacement, NO_OFFSET};
 
 impl Engine {
@@ -38,6 +38,7 @@ impl Engine {
                 placement: *placement,
                 parts,
                 impulse_rows: 0..0,
+                impulse_bodies: FrameBodies::default(),
                 loop_trips: source.loop_trips.clone(),
                 ..*source
             };

@@ -12,12 +12,14 @@ use crate::pipelines::Pipelines;
 use crate::pool::Pool;
 use crate::requirements::{check_device, tier_limits};
 use poplin_host::{
-    ClothId, Cloths, HostCloth, LiveCloth, LoopTrips, NoSuchCloth, SharedFabrics, TierLimits,
+    ClothId, Cloths, FrameBodies, HostCloth, LiveCloth, LoopTrips, NoSuchCloth, SharedFabrics,
+    TierLimits,
 };
 use poplin_layout::{
     ClothParameters, ClothPlacement, DispatchParameters, FabricOffsets, Feedback, FrameArrays,
     MemoryTier,
 };
+use poplin_model::ColliderSet;
 use poplin_shaders::OverrideValues;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -72,6 +74,8 @@ struct GpuCloth {
     parts: add::Parts,
     /// Where the last frame's impulses on bodies are in `scratch` [vec4].
     impulse_rows: Range<u32>,
+    /// Whose impulses they are.
+    impulse_bodies: FrameBodies,
     tier: MemoryTier,
     lane_count: u32,
     loop_trips: LoopTrips,
@@ -134,6 +138,7 @@ pub struct Engine {
     tier_limits: TierLimits,
     pipelines: Pipelines,
     cloths: Cloths<GpuCloth>,
+    colliders: ColliderSet,
     /// Where each fabric lies, and all of its part of the pool.
     fabrics: SharedFabrics<(FabricOffsets, Range<u32>)>,
     fabric_pool: Pool<1>,
@@ -200,6 +205,7 @@ impl Engine {
             #[cfg(not(feature = "testing"))]
             pipelines: Pipelines::new(device, None),
             cloths: Cloths::default(),
+            colliders: ColliderSet::new(),
             fabrics: SharedFabrics::default(),
             fabric_pool: pool("poplin.simulate_cloth.fabric_pool", 4),
             input_pool: pool("poplin.simulate_cloth.input_pool", 16),
@@ -251,6 +257,16 @@ impl Engine {
     /// [`NoSuchCloth`].
     pub fn cloth_mut(&mut self, id: ClothId) -> Result<&mut LiveCloth, NoSuchCloth> {
         Ok(self.cloths.get_mut(id)?.host.live_mut())
+    }
+
+    /// Colliders in world space, shared by all cloths.
+    pub fn colliders(&self) -> &ColliderSet {
+        &self.colliders
+    }
+
+    /// The shared colliders, to add, move and remove some; changes act from the next recorded frame on.
+    pub fn colliders_mut(&mut self) -> &mut ColliderSet {
+        &mut self.colliders
     }
 
     /// The tier and lanes that a cloth runs with.
@@ -315,10 +331,15 @@ impl Engine {
         self.scratch.buffer(0)
     }
 
-    /// Where the last recorded frame leaves the impulses on a cloth's bodies in the scratch buffer [vec4], and how many frames the
-    /// cloth was left out of.
-    pub(crate) fn last_frame(&self, id: ClothId) -> Result<(Range<u32>, u32), NoSuchCloth> {
-        self.cloths.get(id).map(|cloth| (cloth.impulse_rows.clone(), cloth.host.skipped_frames()))
+    /// Where the last recorded frame leaves the impulses on bodies in the scratch buffer [vec4], which bodies they are, and how many
+    /// frames the cloth was left out of.
+    pub(crate) fn last_frame(
+        &self,
+        id: ClothId,
+    ) -> Result<(Range<u32>, FrameBodies, u32), NoSuchCloth> {
+        let cloth = self.cloths.get(id)?;
+        let skipped_frames = cloth.host.skipped_frames();
+        Ok((cloth.impulse_rows.clone(), cloth.impulse_bodies.clone(), skipped_frames))
     }
 
     /// Particles of all cloths together.

@@ -1,18 +1,28 @@
 //! The host side of what a cloth collides with: arrays, lists and trees as the kernel reads them.
 
+mod arrays;
+mod impulses;
 mod tree;
 
 use bytemuck::{Zeroable, cast_slice};
+use glam::DQuat;
 use poplin_layout::{
     BODY_ROWS, BOX_ROWS, CAPSULE_ROWS, CHUNK_ROWS, ColliderParameters, FrameSteps, NEARBY_ROWS,
     SPHERE_ROWS, chunk_count, groups_by_member,
 };
-use poplin_model::{ClothConfig, Colliders, ModelError, Parallelepiped, RigidBody};
+use poplin_model::{
+    ClothConfig, ColliderSet, ColliderStamps, InteractionGroups, ModelError, Pose, Rigid, ShapeKind,
+};
 
 use crate::InterpolatedArray;
+use arrays::{Bodies, Boxes, Flat, Mesh, Round, View};
 use tree::{Bounds, Tree, bounds_of};
 
-/// A way that no particle's clearance outlasts \[m\].
+pub use arrays::BodyRef;
+pub(crate) use arrays::SpaceMotion;
+pub use impulses::{ClothImpulses, FrameBodies};
+
+/// A displacement that no particle's clearance outlasts \[m\].
 const JUMP: f32 = 1e30;
 
 /// Rows that do not change from frame to frame, floats as their bits, and whether they were uploaded.
@@ -58,10 +68,53 @@ struct Lists {
     convex_planes: u32,
 }
 
-/// What a cloth collides with, as last set, and everything derived from it.
+/// What a cloth's arrays were made from.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Seen {
+    own: ColliderStamps,
+    world: ColliderStamps,
+    groups: InteractionGroups,
+    motion: SpaceMotion,
+}
+
+impl Seen {
+    fn has_other_members(&self, other: &Self) -> bool {
+        self.own.members != other.own.members
+            || self.world.members != other.world.members
+            || self.groups != other.groups
+    }
+
+    fn has_other_shapes(&self, other: &Self, kind: ShapeKind) -> bool {
+        let kind = kind as usize;
+        let poses = |seen: &Self| [seen.motion.start, seen.motion.target];
+        self.has_other_members(other)
+            || self.own.kinds[kind] != other.own.kinds[kind]
+            || self.world.kinds[kind] != other.world.kinds[kind]
+            || poses(self) != poses(other)
+    }
+
+    fn has_other_bodies(&self, other: &Self) -> bool {
+        self.has_other_members(other)
+            || self.own.bodies != other.own.bodies
+            || self.world.bodies != other.world.bodies
+            || self.motion != other.motion
+    }
+}
+
+/// What a cloth collides with, in its local space, as arrays, lists and trees.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HostColliders {
-    colliders: Colliders,
+    seen: Option<Seen>,
+    bodies: Bodies,
+    to_world: Option<DQuat>,
+    capsules: Vec<[u32; 2]>,
+    sphere_bodies: Vec<Option<u32>>,
+    capsule_bodies: Vec<Option<u32>>,
+    convexes: Vec<Vec<u32>>,
+    convex_bodies: Vec<Option<u32>>,
+    box_bodies: Vec<Option<u32>>,
+    mesh: Mesh,
+    triangles: Vec<[u32; 3]>,
     spheres: InterpolatedArray,
     planes: InterpolatedArray,
     boxes: InterpolatedArray,
@@ -98,126 +151,146 @@ fn bits(row: [f32; 4]) -> [u32; 4] {
 }
 
 impl HostColliders {
-    pub(crate) fn new(colliders: &Colliders) -> Self {
-        let mut own = Self::default();
-        own.replace(colliders);
-        own
-    }
-
-    /// The colliders as last set.
-    pub(crate) fn colliders(&self) -> &Colliders {
-        &self.colliders
-    }
-
-    /// Takes over validated colliders; arrays of unchanged length become targets. True if anything changed.
-    pub(crate) fn replace(&mut self, new: &Colliders) -> bool {
-        let mut is_changed = self.set_spheres(&new.spheres)
-            | self.set_planes(&new.planes)
-            | self.set_boxes(&new.boxes);
-        is_changed |= self.set_capsules(&new.capsules) | self.set_convexes(&new.convexes);
-        is_changed |= self.set_mesh(&new.mesh_vertices, &new.mesh_triangles);
-        is_changed | self.set_bodies(&new.bodies)
-    }
-
-    pub(crate) fn set_spheres(&mut self, spheres: &[[f32; 4]]) -> bool {
-        self.needs_lists |= spheres.len() != self.colliders.spheres.len();
-        let is_changed = self.spheres.set(spheres);
-        self.needs_shape_trees |= is_changed;
-        self.colliders.spheres = spheres.to_vec();
-        is_changed
-    }
-
-    pub(crate) fn set_spheres_start_target(
+    /// Takes over what has changed of the cloth's own set, the simulation's set and the motion of the local space, then brings
+    /// lists and trees up to date. Call before anything is asked for a frame. True if anything changed for this cloth.
+    pub(crate) fn update(
         &mut self,
-        start: &[[f32; 4]],
-        target: &[[f32; 4]],
-    ) -> bool {
-        self.needs_lists |= target.len() != self.colliders.spheres.len();
-        let is_changed = self.spheres.set_both(start, target);
-        self.needs_shape_trees |= is_changed;
-        self.colliders.spheres = target.to_vec();
-        is_changed
+        own: &ColliderSet,
+        world: &ColliderSet,
+        groups: InteractionGroups,
+        motion: SpaceMotion,
+    ) -> Result<bool, ModelError> {
+        let seen = Seen { own: own.stamps(), world: world.stamps(), groups, motion };
+        if self.seen == Some(seen) {
+            return Ok(false);
+        }
+        let views = [View::of_own(own, groups), View::of_world(world, groups, motion)];
+        let last = self.seen;
+        let is_other = |kind| last.is_none_or(|last| last.has_other_shapes(&seen, kind));
+        let mut is_changed = false;
+        if last.is_none_or(|last| last.has_other_bodies(&seen)) {
+            let bodies = Bodies::of(&views);
+            if is_other(ShapeKind::Mesh) {
+                // Refused before anything is taken over.
+                is_changed |= self.set_mesh(Mesh::of(&views, &bodies))?;
+            }
+            is_changed |= self.set_bodies(bodies);
+        } else if is_other(ShapeKind::Mesh) {
+            is_changed |= self.set_mesh(Mesh::of(&views, &self.bodies))?;
+        }
+        if is_other(ShapeKind::Round) {
+            is_changed |= self.set_round(Round::of(&views, &self.bodies));
+        }
+        if is_other(ShapeKind::Flat) {
+            is_changed |= self.set_flat(Flat::of(&views, &self.bodies));
+        }
+        if is_other(ShapeKind::Box) {
+            is_changed |= self.set_boxes(Boxes::of(&views, &self.bodies));
+        }
+        self.seen = Some(seen);
+        self.to_world =
+            (motion.start != Pose::default()).then(|| Rigid::new(motion.start).rotation);
+        self.derive();
+        Ok(is_changed)
     }
 
-    pub(crate) fn set_capsules(&mut self, capsules: &[[u32; 2]]) -> bool {
-        let is_changed = self.colliders.capsules != capsules;
-        if is_changed {
+    fn set_round(&mut self, round: Round) -> bool {
+        let Round { spheres: [start, target], sphere_bodies, capsules, capsule_bodies } = round;
+        let change = self.spheres.lead(&start, &target);
+        self.needs_shape_trees |= change.is_any();
+        let mut is_changed = change.is_any();
+        if self.capsules != capsules {
             self.capsule_rows.set(capsules.iter().map(|&[a, b]| [a, b, 0, 0]).collect());
-            self.colliders.capsules = capsules.to_vec();
+            self.capsules = capsules;
             self.needs_lists = true;
+            is_changed = true;
         }
+        is_changed |= self.set_owners(|own| &mut own.sphere_bodies, sphere_bodies);
+        is_changed | self.set_owners(|own| &mut own.capsule_bodies, capsule_bodies)
+    }
+
+    /// Replaces the bodies of the shapes of a kind.
+    fn set_owners(
+        &mut self,
+        of: impl Fn(&mut Self) -> &mut Vec<Option<u32>>,
+        bodies: Vec<Option<u32>>,
+    ) -> bool {
+        let is_changed = *of(self) != bodies;
+        *of(self) = bodies;
+        self.needs_lists |= is_changed;
         is_changed
     }
 
-    pub(crate) fn set_planes(&mut self, planes: &[[f32; 4]]) -> bool {
-        self.colliders.planes = planes.to_vec();
-        self.planes.set(planes)
-    }
-
-    pub(crate) fn set_convexes(&mut self, convexes: &[Vec<u32>]) -> bool {
-        let is_changed = self.colliders.convexes != convexes;
-        if is_changed {
-            self.colliders.convexes = convexes.to_vec();
+    fn set_flat(&mut self, flat: Flat) -> bool {
+        let Flat { planes: [start, target], convexes, convex_bodies } = flat;
+        let mut is_changed = self.planes.lead(&start, &target).is_any();
+        if self.convexes != convexes {
+            self.convexes = convexes;
             self.needs_lists = true;
+            is_changed = true;
         }
-        is_changed
+        is_changed | self.set_owners(|own| &mut own.convex_bodies, convex_bodies)
     }
 
-    pub(crate) fn set_boxes(&mut self, boxes: &[Parallelepiped]) -> bool {
-        self.needs_lists |= boxes.len() != self.colliders.boxes.len();
-        self.colliders.boxes = boxes.to_vec();
-        let rows: Vec<_> = boxes.iter().flat_map(|shape| shape.rows().map(pad)).collect();
-        self.boxes.set(&rows)
+    fn set_boxes(&mut self, boxes: Boxes) -> bool {
+        let Boxes { rows: [start, target], bodies } = boxes;
+        let is_changed = self.boxes.lead(&start, &target).is_any();
+        is_changed | self.set_owners(|own| &mut own.box_bodies, bodies)
     }
 
-    pub(crate) fn set_mesh(&mut self, vertices: &[[f32; 3]], triangles: &[[u32; 3]]) -> bool {
-        let has_new_triangles = self.colliders.mesh_triangles != triangles;
+    fn set_mesh(&mut self, mut mesh: Mesh) -> Result<bool, ModelError> {
+        if mesh.bodies.len() > 1 {
+            return Err(ModelError::MeshesOfBodies);
+        }
+        let has_new_triangles = !mesh.has_triangles_of(&self.mesh);
         if has_new_triangles {
-            self.colliders.mesh_triangles = triangles.to_vec();
-            self.triangle_rows.set(triangles.iter().map(|&[a, b, c]| [a, b, c, 0]).collect());
-            self.is_mesh_closed = is_closed(triangles);
+            self.triangles = mesh.triangles();
+            self.triangle_rows.set(self.triangles.iter().map(|&[a, b, c]| [a, b, c, 0]).collect());
+            self.is_mesh_closed = is_closed(&self.triangles);
             self.needs_triangle_tree = true;
             self.has_new_mesh = true;
         }
-        has_new_triangles | self.set_mesh_vertices(vertices)
-    }
-
-    pub(crate) fn set_mesh_vertices(&mut self, vertices: &[[f32; 3]]) -> bool {
-        let rows: Vec<_> = vertices.iter().copied().map(pad).collect();
-        self.has_new_mesh |= rows.len() != self.vertices.start().len();
-        let is_changed = self.vertices.set(&rows);
-        self.needs_refit |= is_changed;
-        self.colliders.mesh_vertices = vertices.to_vec();
-        is_changed
+        let [start, target] = std::mem::take(&mut mesh.vertices);
+        let change = self.vertices.lead(&start, &target);
+        self.has_new_mesh |= change.is_jump;
+        self.needs_refit |= change.is_any();
+        let has_new_body = mesh.bodies != self.mesh.bodies;
+        self.needs_lists |= has_new_body;
+        self.mesh = mesh;
+        Ok(has_new_triangles | change.is_any() | has_new_body)
     }
 
     /// Bodies are compared as a whole: a body that moves keeps the cloth awake.
-    pub(crate) fn set_bodies(&mut self, bodies: &[RigidBody]) -> bool {
-        let is_changed = self.colliders.bodies != bodies;
-        if is_changed {
-            self.colliders.bodies = bodies.to_vec();
-            self.needs_lists = true;
-        }
+    fn set_bodies(&mut self, bodies: Bodies) -> bool {
+        let is_changed = self.bodies != bodies;
+        self.bodies = bodies;
+        self.needs_lists |= is_changed;
         is_changed
     }
 
-    /// Checks a copy with `change` made, before it is. Meshes are large and are checked by their own setters.
-    pub(crate) fn check(&self, change: impl FnOnce(&mut Colliders)) -> Result<(), ModelError> {
-        let mut copy = self.colliders.clone_without_mesh();
-        change(&mut copy);
-        copy.validate()
+    /// Whose impulses the next frame reports.
+    pub(crate) fn frame_bodies(&self) -> FrameBodies {
+        FrameBodies { refs: self.bodies.refs.clone(), to_world: self.to_world }
+    }
+
+    /// The body of the mesh.
+    fn mesh_body(&self) -> Option<u32> {
+        self.mesh.bodies.first().copied().flatten()
     }
 
     pub(crate) fn has_bodies(&self) -> bool {
-        !self.colliders.bodies.is_empty()
+        !self.bodies.refs.is_empty()
     }
 
     pub(crate) fn body_count(&self) -> u32 {
-        self.colliders.bodies.len() as u32
+        self.bodies.refs.len() as u32
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.colliders.is_empty()
+        !self.spheres.is_set()
+            && self.convexes.is_empty()
+            && !self.boxes.is_set()
+            && self.triangles.is_empty()
     }
 
     pub(crate) fn has_free_convexes(&self) -> bool {
@@ -229,16 +302,15 @@ impl HostColliders {
     }
 
     pub(crate) fn has_free_mesh(&self) -> bool {
-        let is_owned = self.colliders.bodies.iter().any(|body| body.has_mesh);
-        !self.colliders.mesh_triangles.is_empty() && !is_owned
+        !self.triangles.is_empty() && self.mesh_body().is_none()
     }
 
     pub(crate) fn has_free_shapes(&self) -> bool {
         self.free.free_spheres[1] + self.free.free_capsules[1] > 0
     }
 
-    /// Brings lists and trees up to date. Call before anything is asked for a frame.
-    pub(crate) fn update(&mut self) {
+    /// Brings lists and trees up to date.
+    fn derive(&mut self) {
         if std::mem::take(&mut self.needs_lists) {
             self.make_lists();
             self.needs_shape_trees = true;
@@ -260,61 +332,47 @@ impl HostColliders {
     }
 
     fn make_lists(&mut self) {
-        let Colliders { spheres, capsules, convexes, boxes, bodies, .. } = &self.colliders;
         let mut numbers: Vec<u32> = Vec::new();
         let mut append = |list: &mut dyn Iterator<Item = u32>| {
             let begin = numbers.len() as u32;
             numbers.extend(list);
             [begin, numbers.len() as u32 - begin]
         };
-        let owned = |count: usize, of: &dyn Fn(&RigidBody) -> Vec<u32>| {
-            let mut owned = vec![false; count];
-            bodies.iter().flat_map(of).for_each(|shape| owned[shape as usize] = true);
-            owned
+        let of_body = |bodies: &[Option<u32>], body: Option<u32>| -> Vec<u32> {
+            (0..).zip(bodies).filter(|(_, own)| **own == body).map(|(shape, _)| shape).collect()
         };
-        let spheres_of = |body: &RigidBody| {
-            let ends = body.capsules.iter().flat_map(|&capsule| capsules[capsule as usize]);
-            let mut all: Vec<u32> = body.spheres.iter().copied().chain(ends).collect();
-            all.sort_unstable();
-            all.dedup();
-            all
-        };
-        let free = |owned: Vec<bool>| -> Vec<u32> {
-            (0..owned.len() as u32).filter(|&shape| !owned[shape as usize]).collect()
-        };
-        self.free_spheres = free(owned(spheres.len(), &spheres_of));
-        self.free_capsules = free(owned(capsules.len(), &|body| body.capsules.clone()));
-        let plane_begin = convexes.iter().scan(0, |sum, convex| {
+        self.free_spheres = of_body(&self.sphere_bodies, None);
+        self.free_capsules = of_body(&self.capsule_bodies, None);
+        let plane_begin = self.convexes.iter().scan(0, |sum, convex| {
             *sum += convex.len() as u32;
             Some(*sum)
         });
+        let sphere_capsules = groups_by_member(self.sphere_bodies.len(), &self.capsules);
         self.free = Lists {
             free_spheres: append(&mut self.free_spheres.iter().copied()),
             free_capsules: append(&mut self.free_capsules.iter().copied()),
-            free_convexes: append(
-                &mut free(owned(convexes.len(), &|body| body.convexes.clone())).into_iter(),
-            ),
-            free_boxes: append(
-                &mut free(owned(boxes.len(), &|body| body.boxes.clone())).into_iter(),
-            ),
-            sphere_capsules: append(&mut groups_by_member(spheres.len(), capsules).into_iter())[0],
+            free_convexes: append(&mut of_body(&self.convex_bodies, None).into_iter()),
+            free_boxes: append(&mut of_body(&self.box_bodies, None).into_iter()),
+            sphere_capsules: append(&mut sphere_capsules.into_iter())[0],
             convex_planes: append(
                 &mut std::iter::once(0)
                     .chain(plane_begin)
-                    .chain(convexes.iter().flatten().copied()),
+                    .chain(self.convexes.iter().flatten().copied()),
             )[0],
         };
-        let mut rows = Vec::with_capacity(8 * bodies.len());
-        for body in bodies {
-            let mut list = |list: &[u32]| append(&mut list.iter().copied());
-            let [sphere, capsule] = [list(&spheres_of(body)), list(&body.capsules)];
-            let [convex, shape] = [list(&body.convexes), list(&body.boxes)];
+        let mut rows = Vec::with_capacity(8 * self.bodies.states.len());
+        for (index, body) in (0..).zip(&self.bodies.states) {
+            let mut list =
+                |bodies: &[Option<u32>]| append(&mut of_body(bodies, Some(index)).into_iter());
+            let [sphere, capsule] = [list(&self.sphere_bodies), list(&self.capsule_bodies)];
+            let [convex, shape] = [list(&self.convex_bodies), list(&self.box_bodies)];
+            let has_mesh = self.mesh_body() == Some(index);
             let with = |[x, y, z]: [f32; 3], w: f32| [x, y, z, w];
             rows.extend(
                 [
                     with(body.center, body.inverse_mass),
                     with(body.velocity, body.restitution),
-                    with(body.angular_velocity, f32::from(u8::from(body.has_mesh))),
+                    with(body.angular_velocity, f32::from(u8::from(has_mesh))),
                 ]
                 .map(bits),
             );
@@ -337,7 +395,7 @@ impl HostColliders {
         let tree =
             |bounds: &mut dyn Iterator<Item = Bounds>| Tree::new(&bounds.collect::<Vec<_>>());
         self.sphere_tree = tree(&mut self.free_spheres.iter().map(|&sphere| of_spheres(&[sphere])));
-        let ends = |capsule: &u32| of_spheres(&self.colliders.capsules[*capsule as usize]);
+        let ends = |capsule: &u32| of_spheres(&self.capsules[*capsule as usize]);
         self.capsule_tree = tree(&mut self.free_capsules.iter().map(ends));
         for (tree, rows) in [
             (&self.sphere_tree, &mut self.sphere_tree_rows),
@@ -354,8 +412,7 @@ impl HostColliders {
         let place = |vertex: u32| {
             halves.map(|half| half[vertex as usize]).map(|[x, y, z, _]| ([x, y, z], 0.0))
         };
-        self.colliders
-            .mesh_triangles
+        self.triangles
             .iter()
             .map(|corners| bounds_of(corners.iter().flat_map(|&vertex| place(vertex))))
             .collect()
@@ -445,15 +502,13 @@ impl HostColliders {
     }
 
     fn prepared_len(&self) -> u32 {
-        let Colliders { spheres, capsules, planes, boxes, .. } = &self.colliders;
-        SPHERE_ROWS * spheres.len() as u32
-            + CAPSULE_ROWS * capsules.len() as u32
-            + planes.len() as u32
-            + BOX_ROWS * boxes.len() as u32
+        let (spheres, capsules) = (self.sphere_bodies.len() as u32, self.capsules.len() as u32);
+        let (planes, boxes) = (self.planes.start().len() as u32, self.box_bodies.len() as u32);
+        SPHERE_ROWS * spheres + CAPSULE_ROWS * capsules + planes + BOX_ROWS * boxes
     }
 
     fn nearest_len(&self, particle_count: u32) -> u32 {
-        if self.colliders.mesh_triangles.is_empty() { 0 } else { NEARBY_ROWS * particle_count }
+        if self.triangles.is_empty() { 0 } else { NEARBY_ROWS * particle_count }
     }
 
     fn impulse_len(&self, particle_count: u32) -> u32 {
@@ -468,8 +523,8 @@ impl HostColliders {
     /// Loop trips of one particle in one iteration: planes and boxes are all tried, trees walked as far as they usually are.
     pub(crate) fn trips_per_particle(&self) -> u64 {
         let of_tree = |count: u32| u64::from(count).min(192);
-        let Colliders { planes, boxes, convexes, .. } = &self.colliders;
-        let one_by_one = planes.len() + boxes.len() + convexes.iter().map(Vec::len).sum::<usize>();
+        let of_convexes = self.convexes.iter().map(Vec::len).sum::<usize>();
+        let one_by_one = self.planes.start().len() + self.box_bodies.len() + of_convexes;
         one_by_one as u64
             + of_tree(self.triangle_tree.node_count())
             + of_tree(self.sphere_tree.node_count())
@@ -497,26 +552,24 @@ impl HostColliders {
         let [plane_start, plane_target] = halves(&self.planes, Part::Planes);
         let [box_start, box_target] = halves(&self.boxes, Part::Boxes);
         let [vertex_start, vertex_target] = halves(&self.vertices, Part::Vertices);
-        let Colliders { spheres, capsules, planes, convexes, boxes, mesh_triangles, .. } =
-            &self.colliders;
         let prepared_begin = scratch_begin;
         let nearest_begin = prepared_begin + self.prepared_len();
         ColliderParameters {
-            sphere_count: spheres.len() as u32,
+            sphere_count: self.sphere_bodies.len() as u32,
             sphere_start,
             sphere_target,
-            capsule_count: capsules.len() as u32,
+            capsule_count: self.capsules.len() as u32,
             capsule_begin: begin(Part::Capsules),
-            plane_count: planes.len() as u32,
+            plane_count: self.planes.start().len() as u32,
             plane_start,
             plane_target,
-            box_count: boxes.len() as u32,
+            box_count: self.box_bodies.len() as u32,
             box_start,
             box_target,
             vertex_start,
             vertex_target,
             triangle_begin: begin(Part::Triangles),
-            triangle_count: mesh_triangles.len() as u32,
+            triangle_count: self.triangles.len() as u32,
             triangle_tree_begin: begin(Part::TriangleTree),
             triangle_tree_count: self.triangle_tree.node_count(),
             is_mesh_closed: u32::from(self.is_mesh_closed),
@@ -533,7 +586,7 @@ impl HostColliders {
             free_box_count: self.free.free_boxes[1],
             sphere_capsule_begin: self.free.sphere_capsules,
             convex_plane_begin: self.free.convex_planes,
-            convex_count: convexes.len() as u32,
+            convex_count: self.convexes.len() as u32,
             body_begin: begin(Part::Bodies),
             body_count: self.body_count(),
             prepared_begin,
@@ -589,6 +642,7 @@ fn is_closed(triangles: &[[u32; 3]]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use poplin_model::{Capsule, Collider, RigidBody, Shape, Sphere, TriangleMesh};
 
     #[test]
     fn closed_meshes_are_told_from_open_ones() {
@@ -599,34 +653,106 @@ mod tests {
         assert!(!is_closed(&[]));
     }
 
+    fn updated(host: &mut HostColliders, own: &ColliderSet) {
+        let pose = Pose::default();
+        let motion = SpaceMotion { start: pose, target: pose, dt: 0.1 };
+        host.update(own, &ColliderSet::new(), InteractionGroups::default(), motion).unwrap();
+    }
+
+    fn uploaded(host: &mut HostColliders) -> usize {
+        host.input_len();
+        let mut rows = 0;
+        host.take_changed(|_, part| rows += part.len());
+        rows
+    }
+
     #[test]
     fn shapes_of_bodies_are_not_free() {
-        let mut host = HostColliders::new(&Colliders {
-            spheres: vec![[0.0, 0.0, 0.0, 1.0]; 4],
-            capsules: vec![[0, 1], [2, 3]],
-            bodies: vec![RigidBody { capsules: vec![1], ..Default::default() }],
-            ..Default::default()
-        });
-        host.update();
+        let (mut host, mut set) = (HostColliders::default(), ColliderSet::new());
+        let body = set.add_body(RigidBody::default()).unwrap();
+        set.add(Shape::capsule(1.0, [0.5, 0.4])).unwrap();
+        let owned = Collider::from(Shape::capsule(1.0, [0.5, 0.4]));
+        set.add(Collider { body: Some(body), ..owned }).unwrap();
+        updated(&mut host, &set);
         assert_eq!((&host.free_spheres, &host.free_capsules), (&vec![0, 1], &vec![0]));
     }
 
     #[test]
+    fn capsules_share_the_ball_of_their_joint_until_they_part() {
+        let (mut host, mut set) = (HostColliders::default(), ColliderSet::new());
+        let ball = |y: f32| Sphere { center: [0.0, y, 0.0], radius: 0.1 };
+        let bone = |from: f32, to: f32| Capsule { ends: [ball(from), ball(to)] };
+        set.add(bone(0.0, 1.0)).unwrap();
+        let shin = set.add(bone(1.0, 2.0)).unwrap();
+        set.add(ball(1.0)).unwrap();
+        updated(&mut host, &set);
+        assert_eq!(host.capsules, [[0, 1], [1, 2]]);
+        assert_eq!(host.sphere_bodies.len(), 4, "a ball of its own is not a joint");
+        set.set_shape(shin, bone(1.5, 2.0)).unwrap();
+        updated(&mut host, &set);
+        assert_eq!(host.capsules, [[0, 1], [2, 3]]);
+        assert_eq!(host.spheres.start()[2][1], 1.0, "it comes from the joint");
+    }
+
+    #[test]
     fn a_part_that_outgrows_its_room_uploads_everything_anew() {
-        let mut host = HostColliders::new(&Colliders {
-            spheres: vec![[0.0, 0.0, 0.0, 1.0]; 2],
-            ..Default::default()
-        });
-        host.update();
+        let (mut host, mut set) = (HostColliders::default(), ColliderSet::new());
+        set.add(Shape::sphere(1.0)).unwrap();
+        set.add(Shape::sphere(2.0)).unwrap();
+        updated(&mut host, &set);
         let first = host.input_len();
-        let mut uploaded = 0;
-        host.take_changed(|_, rows| uploaded += rows.len());
-        assert!(uploaded >= 3, "two spheres and the numbers");
-        host.set_boxes(&[Parallelepiped::default()]);
-        host.update();
+        let before = uploaded(&mut host);
+        assert!(before >= 3, "two spheres and the numbers");
+        set.add(Shape::cuboid([1.0; 3])).unwrap();
+        updated(&mut host, &set);
         assert!(host.input_len() >= first + 8);
-        let mut again = 0;
-        host.take_changed(|_, rows| again += rows.len());
-        assert!(again >= uploaded + 4, "{again}");
+        let again = uploaded(&mut host);
+        assert!(again >= before + 4, "{again}");
+    }
+
+    #[test]
+    fn moving_one_shape_uploads_its_kind_alone() {
+        let (mut host, mut set) = (HostColliders::default(), ColliderSet::new());
+        let at = |x: f32| Pose { translation: [x, 0.0, 0.0], ..Pose::default() };
+        let ball = set.add(Shape::sphere(1.0)).unwrap();
+        let shape = set.add(Shape::cuboid([1.0; 3])).unwrap();
+        let vertices: Vec<_> = (0..3000).map(|k| [k as f32, 0.0, (k % 2) as f32]).collect();
+        let triangles: Vec<_> = (0..1000).map(|k| [3 * k, 3 * k + 1, 3 * k + 2]).collect();
+        let (vertices, triangles) = (vertices.into(), triangles.into());
+        let mesh = set.add(TriangleMesh { vertices, triangles }).unwrap();
+        updated(&mut host, &set);
+        let all = uploaded(&mut host);
+        assert!(all > 3000 + 1000, "{all}");
+        updated(&mut host, &set);
+        assert_eq!(uploaded(&mut host), 0, "nothing changed");
+        set.set_pose(shape, at(1.0)).unwrap();
+        updated(&mut host, &set);
+        assert_eq!(uploaded(&mut host), 4, "the target of the box");
+        host.end_frame(true);
+        set.end_frame();
+        set.set_pose(ball, at(1.0)).unwrap();
+        updated(&mut host, &set);
+        assert_eq!(uploaded(&mut host), 1 + 2, "the target of the ball and its tree");
+        host.end_frame(true);
+        set.end_frame();
+        set.set_pose(mesh, at(1.0)).unwrap();
+        updated(&mut host, &set);
+        let nodes = 2 * 1000 - 1;
+        assert_eq!(uploaded(&mut host), 3000 + 2 * nodes, "vertices and tree, not the triangles");
+    }
+
+    #[test]
+    fn meshes_of_different_bodies_are_refused() {
+        let (mut host, mut set) = (HostColliders::default(), ColliderSet::new());
+        let (vertices, triangles) = ([[0.0; 3]; 3].into(), [[0, 1, 2]].into());
+        let mesh = TriangleMesh { vertices, triangles };
+        let body = set.add_body(RigidBody::default()).unwrap();
+        set.add(mesh.clone()).unwrap();
+        set.add(Collider { body: Some(body), ..Collider::from(mesh) }).unwrap();
+        let pose = Pose::default();
+        let motion = SpaceMotion { start: pose, target: pose, dt: 0.1 };
+        let groups = InteractionGroups::default();
+        let result = host.update(&set, &ColliderSet::new(), groups, motion);
+        assert_eq!(result, Err(ModelError::MeshesOfBodies));
     }
 }

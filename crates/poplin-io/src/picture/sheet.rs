@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use glam::DVec3;
-use poplin_model::Colliders;
+use poplin_model::Shape;
 
 use super::background::Ground;
 use super::camera::framed_bounds;
@@ -98,7 +98,7 @@ pub struct ContactSheet {
     labels: Vec<String>,
     moments: Vec<Vec<Surface>>,
     /// What the cloths of each moment collide with.
-    colliders: Vec<Colliders>,
+    colliders: Vec<Vec<Shape>>,
     /// What is drawn on the surfaces of each moment.
     lines: Vec<Vec<Line>>,
 }
@@ -144,7 +144,7 @@ impl ContactSheet {
     /// # Errors
     /// [`IoError::SheetFull`] if every tile is taken.
     pub fn add(&mut self, label: impl Into<String>, surfaces: Vec<Surface>) -> Result<(), IoError> {
-        self.push(label.into(), surfaces, Colliders::default(), Vec::new())
+        self.push(label.into(), surfaces, Vec::new(), Vec::new())
     }
 
     /// As [`ContactSheet::add`], with lines on the surfaces. Surfaces hide what is behind them; lines do not count for what is
@@ -158,7 +158,7 @@ impl ContactSheet {
         surfaces: Vec<Surface>,
         lines: Vec<Line>,
     ) -> Result<(), IoError> {
-        self.push(label.into(), surfaces, Colliders::default(), lines)
+        self.push(label.into(), surfaces, Vec::new(), lines)
     }
 
     /// As [`ContactSheet::add`], with what the cloths collide with, in the world \[m\]. It is drawn in grey; level planes that
@@ -171,7 +171,7 @@ impl ContactSheet {
         &mut self,
         label: impl Into<String>,
         surfaces: Vec<Surface>,
-        colliders: Colliders,
+        colliders: Vec<Shape>,
     ) -> Result<(), IoError> {
         self.push(label.into(), surfaces, colliders, Vec::new())
     }
@@ -180,7 +180,7 @@ impl ContactSheet {
         &mut self,
         label: String,
         surfaces: Vec<Surface>,
-        colliders: Colliders,
+        colliders: Vec<Shape>,
         lines: Vec<Line>,
     ) -> Result<(), IoError> {
         if self.moments.len() == self.capacity() {
@@ -239,11 +239,11 @@ impl ContactSheet {
         let view = self.view.unwrap_or_else(|| View::fitting(&self.moments));
         let [low, high] = framed_bounds(&self.moments);
         let reach = DVec3::splat((high - low).length() * SOLID_REACH);
-        let draw = |colliders: &Colliders| collider_surface(colliders, [low - reach, high + reach]);
+        let draw = |shapes: &Vec<Shape>| collider_surface(shapes, [low - reach, high + reach]);
         let (solids, framed): (Vec<_>, Vec<_>) = self.colliders.iter().map(draw).unzip();
         let mut scenery = framed.concat();
         let middle = (low + high) * 0.5;
-        let floors = self.colliders.iter().flat_map(floors);
+        let floors = self.colliders.iter().flat_map(|shapes| floors(shapes));
         scenery.extend(floors.map(|height| DVec3::new(middle.x, height, middle.z)));
         (solids, Camera::framing_with(&self.moments, &scenery, view))
     }
@@ -293,6 +293,7 @@ fn length_text(length: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use poplin_model::{Plane, Sphere};
 
     fn sheet_of(positions: Vec<[f32; 3]>, triangles: Vec<[u32; 3]>) -> Image {
         let mut sheet = ContactSheet::new(1, 1, 64).unwrap();
@@ -351,28 +352,20 @@ mod tests {
     #[test]
     fn colliders_are_drawn_and_endless_ones_leave_the_frame_to_the_cloth() {
         let mesh = poplin_model::Mesh::grid(9, 9, 1.0, 1.0);
-        let draw = |colliders: Colliders| {
+        let draw = |shapes: Vec<Shape>| {
             let mut sheet = ContactSheet::new(1, 1, 64).unwrap();
             let surface = Surface::new(mesh.positions.clone(), mesh.triangulated(), [200, 0, 0]);
-            sheet.add_with_colliders("frame 0", vec![surface], colliders).unwrap();
+            sheet.add_with_colliders("frame 0", vec![surface], shapes).unwrap();
             sheet.render()
         };
-        let alone = draw(Colliders::default());
-        let ball = draw(Colliders { spheres: vec![[0.5, 0.2, 0.5, 0.3]], ..Colliders::default() });
+        let alone = draw(Vec::new());
+        let ball = draw(vec![Sphere { center: [0.5, 0.2, 0.5], radius: 0.3 }.into()]);
         assert!(red_share(&ball) < 0.8 * red_share(&alone), "the ball hides the sheet");
-        let tilted = Colliders {
-            planes: vec![[0.6, 0.8, 0.0, 0.6]],
-            convexes: vec![vec![0]],
-            ..Colliders::default()
-        };
+        let tilted = vec![Shape::from(Plane { normal: [0.6, 0.8, 0.0], offset: -0.6 })];
         assert_ne!(draw(tilted.clone()), alone);
         assert!((red_share(&draw(tilted)) / red_share(&alone) - 1.0).abs() < 0.05);
-        let floor = Colliders {
-            planes: vec![[0.0, 1.0, 0.0, 100.0]],
-            convexes: vec![vec![0]],
-            ..Colliders::default()
-        };
-        assert_eq!(draw(floor), alone);
+        let floor = Plane { normal: [0.0, 1.0, 0.0], offset: -100.0 };
+        assert_eq!(draw(vec![floor.into()]), alone);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Colliders as surfaces.
 
 use glam::{DVec3, Vec3};
-use poplin_model::{Colliders, Parallelepiped};
+use poplin_model::{Parallelepiped, Shape, Sphere};
 
 use super::{Color, Surface};
 
@@ -21,38 +21,30 @@ const LEVEL: f64 = 0.999;
 ///
 /// A convex that leaves the box `reach` ends there, and is not framed. A level plane that faces up is left out: the picture
 /// has a floor of its own.
-pub(super) fn collider_surface(colliders: &Colliders, reach: [DVec3; 2]) -> (Surface, Vec<DVec3>) {
+pub(super) fn collider_surface(shapes: &[Shape], reach: [DVec3; 2]) -> (Surface, Vec<DVec3>) {
     let mut solid = Solid::default();
-    let mut is_end = vec![false; colliders.spheres.len()];
-    for ends in &colliders.capsules {
-        let found = ends.map(|end| colliders.spheres.get(end as usize).copied());
-        if let [Some(from), Some(to)] = found {
-            solid.add_capsule(from, to);
-            ends.iter().for_each(|&end| is_end[end as usize] = true);
+    let mut convexes: Vec<Vec<Plane>> = Vec::new();
+    for shape in shapes {
+        match shape {
+            Shape::Sphere(ball) => solid.add_capsule([*ball; 2]),
+            Shape::Capsule(capsule) => solid.add_capsule(capsule.ends),
+            Shape::Parallelepiped(shape) => solid.add_box(shape),
+            Shape::TriangleMesh(mesh) => {
+                let first = solid.positions.len() as u32;
+                solid.positions.extend(mesh.vertices.iter());
+                let moved = |corners: &[u32; 3]| corners.map(|corner| corner.saturating_add(first));
+                solid.triangles.extend(mesh.triangles.iter().map(moved));
+            }
+            Shape::Plane(plane) => convexes.push(vec![Plane::new(plane)]),
+            Shape::Convex(planes) => convexes.push(planes.iter().map(Plane::new).collect()),
         }
     }
-    let balls = colliders.spheres.iter().zip(is_end).filter(|(_, is_end)| !is_end);
-    balls.for_each(|(&ball, _)| solid.add_capsule(ball, ball));
-    colliders.boxes.iter().for_each(|shape| solid.add_box(shape));
-    let first = solid.positions.len() as u32;
-    solid.positions.extend(&colliders.mesh_vertices);
-    solid.triangles.extend(
-        colliders
-            .mesh_triangles
-            .iter()
-            .map(|corners| corners.map(|corner| corner.saturating_add(first))),
-    );
     let mut endless = Vec::new();
-    for sides in &colliders.convexes {
-        let planes: Vec<Plane> = sides
-            .iter()
-            .filter_map(|&side| colliders.planes.get(side as usize))
-            .map(Plane::new)
-            .collect();
+    for planes in &convexes {
         if matches!(planes[..], [plane] if plane.is_level()) {
             continue;
         }
-        let polygons = convex_sides(&planes, reach);
+        let polygons = convex_sides(planes, reach);
         let is_inside =
             |corner: &DVec3| corner.cmpge(reach[0]).all() && corner.cmple(reach[1]).all();
         if polygons.iter().flatten().all(is_inside) {
@@ -67,13 +59,19 @@ pub(super) fn collider_surface(colliders: &Colliders, reach: [DVec3; 2]) -> (Sur
 }
 
 /// Heights of the level planes that face up \[m\].
-pub(super) fn floors(colliders: &Colliders) -> impl Iterator<Item = f64> {
-    let lone = colliders
-        .convexes
-        .iter()
-        .filter_map(|sides| if let [side] = sides[..] { Some(side) } else { None });
-    let planes = lone.filter_map(|side| colliders.planes.get(side as usize)).map(Plane::new);
-    planes.filter(Plane::is_level).map(|plane| -plane.distance)
+pub(super) fn floors(shapes: &[Shape]) -> impl Iterator<Item = f64> {
+    let lone = shapes.iter().filter_map(|shape| match shape {
+        Shape::Plane(plane) => Some(Plane::new(plane)),
+        Shape::Convex(planes) => {
+            if let [plane] = &planes[..] {
+                Some(Plane::new(plane))
+            } else {
+                None
+            }
+        }
+        _ => None,
+    });
+    lone.filter(Plane::is_level).map(|plane| -plane.distance)
 }
 
 /// The points with `normal . x + distance < 0` are behind it.
@@ -84,9 +82,9 @@ struct Plane {
 }
 
 impl Plane {
-    fn new(row: &[f32; 4]) -> Self {
-        let [x, y, z, distance] = row.map(f64::from);
-        Self { normal: DVec3::new(x, y, z), distance }
+    fn new(plane: &poplin_model::Plane) -> Self {
+        let normal = DVec3::from(plane.normal.map(f64::from));
+        Self { normal, distance: -f64::from(plane.offset) }
     }
 
     fn is_level(&self) -> bool {
@@ -107,9 +105,9 @@ struct Solid {
 
 impl Solid {
     /// The hull of two balls, center and radius, as rings around their axis.
-    fn add_capsule(&mut self, from: [f32; 4], to: [f32; 4]) {
+    fn add_capsule(&mut self, ends: [Sphere; 2]) {
         let [mut from, mut to] =
-            [from, to].map(|[x, y, z, radius]| (Vec3::new(x, y, z).as_dvec3(), f64::from(radius)));
+            ends.map(|end| (DVec3::from(end.center.map(f64::from)), f64::from(end.radius)));
         let length = from.0.distance(to.0);
         if length <= (from.1 - to.1).abs() {
             // One ball holds the other.
@@ -245,7 +243,7 @@ fn clip<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use poplin_model::Pose;
+    use poplin_model::{Capsule, TriangleMesh};
 
     const REACH: [DVec3; 2] = [DVec3::splat(-10.0), DVec3::splat(10.0)];
 
@@ -259,80 +257,73 @@ mod tests {
             .sum()
     }
 
-    fn of(colliders: &Colliders) -> f64 {
-        volume(&collider_surface(colliders, REACH).0)
+    fn of(shape: impl Into<Shape>) -> f64 {
+        volume(&collider_surface(&[shape.into()], REACH).0)
+    }
+
+    fn ball(y: f32, radius: f32) -> Sphere {
+        Sphere { center: [1.0, y, 3.0], radius }
+    }
+
+    fn plane(normal: [f32; 3], offset: f32) -> poplin_model::Plane {
+        poplin_model::Plane { normal, offset }
     }
 
     #[test]
     fn surfaces_enclose_the_volume_of_their_shapes() {
-        let ball = |radius: f64| 4.0 / 3.0 * std::f64::consts::PI * radius.powi(3);
-        let spheres = Colliders { spheres: vec![[1.0, 2.0, 3.0, 0.5]], ..Colliders::default() };
-        assert!((of(&spheres) / ball(0.5) - 1.0).abs() < 0.02, "{}", of(&spheres));
-        let capsule =
-            |ends| Colliders { spheres: ends, capsules: vec![[0, 1]], ..Colliders::default() };
-        let even = capsule(vec![[0.0, 0.0, 0.0, 0.5], [0.0, 2.0, 0.0, 0.5]]);
-        let expected = ball(0.5) + std::f64::consts::PI * 0.25 * 2.0;
-        assert!((of(&even) / expected - 1.0).abs() < 0.02, "{} {expected}", of(&even));
-        let inside = capsule(vec![[0.0, 0.0, 0.0, 0.5], [0.0, 0.2, 0.0, 0.1]]);
-        assert!((of(&inside) / ball(0.5) - 1.0).abs() < 0.02, "{}", of(&inside));
-        let mut boxes = Colliders {
-            boxes: vec![Parallelepiped::cuboid(Pose::default(), [1.0, 2.0, 0.5])],
-            ..spheres
-        };
-        boxes.spheres.clear();
-        assert!((of(&boxes) - 8.0).abs() < 1e-5, "{}", of(&boxes));
-        boxes.boxes[0].edges.swap(0, 1);
-        assert!((of(&boxes) - 8.0).abs() < 1e-5, "a left-handed box: {}", of(&boxes));
+        let of_ball = |radius: f64| 4.0 / 3.0 * std::f64::consts::PI * radius.powi(3);
+        let sphere = of(ball(2.0, 0.5));
+        assert!((sphere / of_ball(0.5) - 1.0).abs() < 0.02, "{sphere}");
+        let even = of(Capsule { ends: [ball(0.0, 0.5), ball(2.0, 0.5)] });
+        let expected = of_ball(0.5) + std::f64::consts::PI * 0.25 * 2.0;
+        assert!((even / expected - 1.0).abs() < 0.02, "{even} {expected}");
+        let inside = of(Capsule { ends: [ball(0.0, 0.5), ball(0.2, 0.1)] });
+        assert!((inside / of_ball(0.5) - 1.0).abs() < 0.02, "{inside}");
+        let mut cuboid = Parallelepiped::cuboid([1.0, 2.0, 0.5]);
+        assert!((of(cuboid) - 8.0).abs() < 1e-5, "{}", of(cuboid));
+        cuboid.edges.swap(0, 1);
+        assert!((of(cuboid) - 8.0).abs() < 1e-5, "a left-handed box: {}", of(cuboid));
     }
 
     #[test]
     fn a_convex_is_cut_from_its_planes_and_ends_at_the_reach() {
         let sides = [
-            [1.0, 0.0, 0.0, -1.0],
-            [-1.0, 0.0, 0.0, -1.0],
-            [0.0, 1.0, 0.0, -1.0],
-            [0.0, -1.0, 0.0, -1.0],
+            plane([1.0, 0.0, 0.0], 1.0),
+            plane([-1.0, 0.0, 0.0], 1.0),
+            plane([0.0, 1.0, 0.0], 1.0),
+            plane([0.0, -1.0, 0.0], 1.0),
+            plane([0.0, 0.0, 1.0], 1.0),
+            plane([0.0, 0.0, -1.0], 1.0),
         ];
-        let mut planes = sides.to_vec();
-        planes.extend([[0.0, 0.0, 1.0, -1.0], [0.0, 0.0, -1.0, -1.0]]);
-        let cube = Colliders { convexes: vec![(0..6).collect()], planes, ..Colliders::default() };
-        assert!((of(&cube) - 8.0).abs() < 1e-5, "{}", of(&cube));
-        let wall = Colliders { convexes: vec![vec![0]], ..cube.clone() };
-        let (surface, framed) = collider_surface(&wall, REACH);
-        assert!(framed.is_empty());
-        assert!(
-            surface
-                .positions
-                .iter()
-                .all(|p| p[0] == 1.0 && p[1].abs() < 10.001 && p[2].abs() < 10.001)
-        );
-        let nothing = Colliders {
-            convexes: vec![vec![0, 1]],
-            planes: vec![[1.0, 0.0, 0.0, 1.0], [-1.0, 0.0, 0.0, 1.0]],
-            ..cube
-        };
-        assert!(collider_surface(&nothing, REACH).0.positions.is_empty());
+        let cube = of(Shape::Convex(sides.into()));
+        assert!((cube - 8.0).abs() < 1e-5, "{cube}");
+        for wall in [sides[0].into(), Shape::Convex([sides[0]].into())] {
+            let (surface, framed) = collider_surface(&[wall], REACH);
+            assert!(framed.is_empty());
+            assert!(
+                surface
+                    .positions
+                    .iter()
+                    .all(|p| p[0] == 1.0 && p[1].abs() < 10.001 && p[2].abs() < 10.001)
+            );
+        }
+        let nothing = [plane([1.0, 0.0, 0.0], -1.0), plane([-1.0, 0.0, 0.0], -1.0)];
+        let nothing = Shape::Convex(nothing.into());
+        assert!(collider_surface(&[nothing], REACH).0.positions.is_empty());
     }
 
     #[test]
     fn a_level_floor_is_not_drawn_but_known() {
-        let floor = Colliders {
-            convexes: vec![vec![0]],
-            planes: vec![[0.0, 1.0, 0.0, -0.25]],
-            ..Colliders::default()
-        };
+        let floor = [Shape::from(plane([0.0, 1.0, 0.0], 0.25))];
         assert!(collider_surface(&floor, REACH).0.positions.is_empty());
         assert_eq!(floors(&floor).collect::<Vec<_>>(), [0.25]);
     }
 
     #[test]
     fn indices_out_of_range_are_left_out() {
-        let broken = Colliders {
-            capsules: vec![[0, 7]],
-            convexes: vec![vec![3], vec![]],
-            mesh_triangles: vec![[0, 1, u32::MAX]],
-            ..Colliders::default()
-        };
+        let triangles = [[0, 1, u32::MAX]].into();
+        let mesh = TriangleMesh { vertices: [[0.0; 3]; 2].into(), triangles };
+        let broken = [Shape::from(mesh), Shape::Convex([].into())];
         assert_eq!(collider_surface(&broken, REACH).0.drawable_triangles().count(), 0);
         assert_eq!(floors(&broken).count(), 0);
     }

@@ -1,87 +1,31 @@
-//! From a scene's collider to shapes for the solver.
+//! From a scene's collider to a shape for the solver.
 
-use glam::{DMat3, DQuat, DVec3, EulerRot};
-use poplin_model::{Colliders, Parallelepiped, Pose};
+use glam::{DQuat, DVec3, EulerRot};
+use poplin_model::{
+    Capsule, Collider, InteractionGroups, Parallelepiped, Placement, Plane, Pose, Rigid, Shape,
+    Sphere, TriangleMesh,
+};
 
 use super::collider::acts_on;
 use super::frame::{pose_at, rigid_at};
 use super::locate::Source;
-use super::rigid::Rigid;
 use super::validate::validate_collider;
 use super::{ColliderShape, FrameKey, PlaneShape, Scene, SceneCollider, SceneError, Transform};
 use crate::{IoError, read_obj};
 
-/// A collider of a scene, its mesh read, ready to be put in place.
+/// A collider of a scene, its mesh read, ready to be put in position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BuiltCollider {
     /// Name in the scene.
     pub name: String,
-    /// Its shapes, in the frame of the body that they are fixed to.
-    pub shapes: Colliders,
+    /// Its shape, in the space of the body that it is fixed to.
+    pub shape: Shape,
     /// Path of that body, rising in time; empty for one that stands still at the world's origin.
     pub keys: Vec<FrameKey>,
     /// Names of the cloths that feel it, or `None` for all.
     pub cloths: Option<Vec<String>>,
-}
-
-/// Scaled, then turned, then moved: what transforms and poses have in common.
-struct Placement {
-    scale: f64,
-    rotation: DMat3,
-    translation: DVec3,
-}
-
-impl Placement {
-    fn of_transform(transform: &Transform) -> Self {
-        let [x, y, z] = transform.rotation.map(|angle| f64::from(angle).to_radians());
-        let rotation = DMat3::from_quat(DQuat::from_euler(EulerRot::ZYX, z, y, x));
-        Self { scale: transform.scale.into(), rotation, translation: vector(transform.translation) }
-    }
-
-    fn of_rigid(rigid: Rigid) -> Self {
-        Self {
-            scale: 1.0,
-            rotation: DMat3::from_quat(rigid.rotation),
-            translation: rigid.translation,
-        }
-    }
-
-    fn edge(&self, edge: [f32; 3]) -> [f32; 3] {
-        (self.rotation * (vector(edge) * self.scale)).as_vec3().to_array()
-    }
-
-    fn point(&self, point: [f32; 3]) -> [f32; 3] {
-        (self.rotation * (vector(point) * self.scale) + self.translation).as_vec3().to_array()
-    }
-
-    /// Appends the shapes, put in place.
-    fn append(&self, shapes: &Colliders, to: &mut Colliders) {
-        let [spheres, planes, vertices] =
-            [to.spheres.len(), to.planes.len(), to.mesh_vertices.len()].map(|count| count as u32);
-        to.spheres.extend(shapes.spheres.iter().map(|&[x, y, z, radius]| {
-            let [x, y, z] = self.point([x, y, z]);
-            [x, y, z, (f64::from(radius) * self.scale) as f32]
-        }));
-        to.capsules.extend(shapes.capsules.iter().map(|ends| ends.map(|end| end + spheres)));
-        to.planes.extend(shapes.planes.iter().map(|&[x, y, z, d]| {
-            // n . x + d = 0 becomes n' . x' + d' = 0 with n' = R n, d' = s d - n' . t
-            let normal = self.rotation * vector([x, y, z]);
-            let distance = f64::from(d) * self.scale - normal.dot(self.translation);
-            let [x, y, z] = normal.as_vec3().to_array();
-            [x, y, z, distance as f32]
-        }));
-        let convexes =
-            shapes.convexes.iter().map(|sides| sides.iter().map(|side| side + planes).collect());
-        to.convexes.extend(convexes);
-        to.boxes.extend(shapes.boxes.iter().map(|shape| Parallelepiped {
-            corner: self.point(shape.corner),
-            edges: shape.edges.map(|edge| self.edge(edge)),
-        }));
-        to.mesh_vertices.extend(shapes.mesh_vertices.iter().map(|&vertex| self.point(vertex)));
-        to.mesh_triangles.extend(
-            shapes.mesh_triangles.iter().map(|corners| corners.map(|corner| corner + vertices)),
-        );
-    }
+    /// Bit of the collision group of all colliders of the scene that act on the same cloths, `0..32`.
+    pub group: u32,
 }
 
 impl BuiltCollider {
@@ -90,82 +34,75 @@ impl BuiltCollider {
         pose_at(&self.keys, time)
     }
 
+    /// Its shape in the world at a time \[s\], put there in double precision.
+    pub fn shape_at(&self, time: f64) -> Shape {
+        if self.keys.is_empty() {
+            return self.shape.clone();
+        }
+        self.shape.placed(&Placement::new(1.0, rigid_at(&self.keys, time)))
+    }
+
+    /// The collider as it stands in the world at a time \[s\].
+    pub fn collider_at(&self, time: f64) -> Collider {
+        let groups = InteractionGroups { memberships: 1 << self.group, ..Default::default() };
+        Collider { groups, ..Collider::from(self.shape_at(time)) }
+    }
+
     /// Whether the cloth of this name feels it.
     pub fn acts_on(&self, cloth: &str) -> bool {
         acts_on(&self.cloths, cloth)
     }
 }
 
-/// The shapes of all these colliders at a time \[s\], kind by kind one after another, in the frame that stands at `frame`: the
-/// local frame of a cloth, or the world.
-pub fn colliders_in_frame<'a>(
-    colliders: impl IntoIterator<Item = &'a BuiltCollider>,
-    frame: Pose,
-    time: f64,
-) -> Colliders {
-    let into_frame = Rigid::new(frame).inverse();
-    let mut placed = Colliders::default();
-    for collider in colliders {
-        let body = rigid_at(&collider.keys, time);
-        Placement::of_rigid(into_frame.after(body)).append(&collider.shapes, &mut placed);
-    }
-    placed
-}
-
 impl SceneCollider {
     /// Reads its mesh, if it is one, and applies the transform.
     ///
     /// # Errors
-    /// [`SceneError`] if the mesh file is not usable, or the shapes are not [valid](Colliders::validate).
+    /// [`SceneError`] if the mesh file is not usable, or the shape is not [valid](Shape::validate).
     pub fn build(&self) -> Result<BuiltCollider, SceneError> {
-        let placement = Placement::of_transform(&self.transform);
-        let mut shapes = Colliders::default();
-        placement.append(&self.shape.colliders()?, &mut shapes);
-        shapes.validate().map_err(|source| match &self.shape {
+        let shape = self.shape.shape()?.placed(&placement(&self.transform));
+        shape.validate().map_err(|source| match &self.shape {
             // A mesh file near the limit may leave it by its transform.
             ColliderShape::Mesh(path) => IoError::Mesh { path: path.clone(), source }.into(),
             _ => SceneError::Collider { name: self.name.clone(), source },
         })?;
         let Self { name, keys, cloths, .. } = self.clone();
-        Ok(BuiltCollider { name, shapes, keys, cloths })
+        Ok(BuiltCollider { name, shape, keys, cloths, group: 0 })
     }
+}
+
+fn placement(transform: &Transform) -> Placement {
+    let [x, y, z] = transform.rotation.map(|angle| f64::from(angle).to_radians());
+    let rotation = DQuat::from_euler(EulerRot::ZYX, z, y, x);
+    let translation = vector(transform.translation);
+    Placement::new(transform.scale.into(), Rigid { translation, rotation })
 }
 
 impl ColliderShape {
     /// The shape before its transform.
-    fn colliders(&self) -> Result<Colliders, SceneError> {
-        let none = Colliders::default();
+    fn shape(&self) -> Result<Shape, SceneError> {
         Ok(match self {
-            Self::Sphere(sphere) => {
-                Colliders { spheres: vec![ball(sphere.center, sphere.radius)], ..none }
-            }
+            Self::Sphere(sphere) => Sphere { center: sphere.center, radius: sphere.radius }.into(),
             Self::Capsule(capsule) => {
                 let [from, to] = capsule.radii;
-                Colliders {
-                    spheres: vec![ball(capsule.from, from), ball(capsule.to, to)],
-                    capsules: vec![[0, 1]],
-                    ..none
-                }
+                let ends = [(capsule.from, from), (capsule.to, to)];
+                Capsule { ends: ends.map(|(center, radius)| Sphere { center, radius }) }.into()
             }
-            Self::Plane(plane) => convex(std::slice::from_ref(plane)),
-            Self::Convex(planes) => convex(planes),
+            Self::Plane(shape) => plane(shape).into(),
+            Self::Convex(planes) => Shape::Convex(planes.iter().map(plane).collect()),
             Self::Box(shape) => {
-                let pose = Pose { translation: shape.center, ..Pose::default() };
-                Colliders {
-                    boxes: vec![Parallelepiped::cuboid(
-                        pose,
-                        shape.size.map(|length| 0.5 * length),
-                    )],
-                    ..none
+                let half = shape.size.map(|length| 0.5 * length);
+                let corner: [f32; 3] = std::array::from_fn(|k| shape.center[k] - half[k]);
+                let mut edges = [[0.0; 3]; 3];
+                for (k, edge) in edges.iter_mut().enumerate() {
+                    edge[k] = (shape.center[k] + half[k]) - corner[k];
                 }
+                Parallelepiped { corner, edges }.into()
             }
             Self::Mesh(path) => {
                 let mesh = read_obj(path)?;
-                Colliders {
-                    mesh_triangles: mesh.triangulated(),
-                    mesh_vertices: mesh.positions,
-                    ..none
-                }
+                let triangles = mesh.triangulated().into();
+                TriangleMesh { vertices: mesh.positions.into(), triangles }.into()
             }
         })
     }
@@ -183,25 +120,42 @@ impl Scene {
             validate_collider(collider, &self.cloths, &format!("collider[{index}]"), &source)?;
             collider.build()
         };
-        self.colliders.iter().enumerate().map(build).collect()
+        let mut built: Vec<BuiltCollider> =
+            self.colliders.iter().enumerate().map(build).collect::<Result<_, _>>()?;
+        let mut groups: Vec<Option<Vec<String>>> = Vec::new();
+        for (index, collider) in built.iter_mut().enumerate() {
+            let known = groups.iter().position(|cloths| *cloths == collider.cloths);
+            let group = known.unwrap_or_else(|| {
+                groups.push(collider.cloths.clone());
+                groups.len() - 1
+            });
+            if group >= MAX_GROUPS {
+                let field = format!("collider[{index}].cloths");
+                let at = source.location(&field);
+                return Err(SceneError::TooManyGroups { at, field, limit: MAX_GROUPS });
+            }
+            collider.group = group as u32;
+        }
+        Ok(built)
     }
 }
 
-fn ball([x, y, z]: [f32; 3], radius: f32) -> [f32; 4] {
-    [x, y, z, radius]
+/// The collision groups of the cloth of this name: it meets the colliders that act on it.
+pub fn groups_of_cloth<'a>(
+    colliders: impl IntoIterator<Item = &'a BuiltCollider>,
+    cloth: &str,
+) -> InteractionGroups {
+    let own = colliders.into_iter().filter(|collider| collider.acts_on(cloth));
+    let filter = own.fold(0, |bits, collider| bits | 1 << collider.group);
+    InteractionGroups { filter, ..InteractionGroups::default() }
 }
 
-fn convex(planes: &[PlaneShape]) -> Colliders {
-    let row = |plane: &PlaneShape| {
-        let [x, y, z] = vector(plane.normal).normalize_or_zero().as_vec3().to_array();
-        [x, y, z, 0.0 - plane.offset]
-    };
-    let sides = (0..planes.len() as u32).collect();
-    Colliders {
-        planes: planes.iter().map(row).collect(),
-        convexes: vec![sides],
-        ..Colliders::default()
-    }
+/// Bits of a collision group.
+const MAX_GROUPS: usize = 32;
+
+fn plane(shape: &PlaneShape) -> Plane {
+    let normal = vector(shape.normal).normalize_or_zero().as_vec3().to_array();
+    Plane { normal, offset: shape.offset }
 }
 
 fn vector(value: [f32; 3]) -> DVec3 {
@@ -230,25 +184,37 @@ mod tests {
     const TURNED: Transform =
         Transform { translation: [1.0, 2.0, 3.0], rotation: [0.0, 90.0, 0.0], scale: 2.0 };
 
-    #[test]
-    fn transforms_scale_turn_and_move_every_shape() {
-        let build =
-            |shape| SceneCollider { transform: TURNED, ..collider(shape) }.build().unwrap().shapes;
-        let sphere = SphereShape { radius: 0.5, center: [1.0, 0.0, 0.0] };
-        near(build(ColliderShape::Sphere(sphere)).spheres[0], [1.0, 2.0, 1.0, 1.0]);
-        // The points with x >= 0.5 are in front; after it, those with z <= 3 - 1.
-        let plane = PlaneShape { normal: [4.0, 0.0, 0.0], offset: 0.5 };
-        near(build(ColliderShape::Plane(plane)).planes[0], [0.0, 0.0, -1.0, 2.0]);
-        let shape =
-            build(ColliderShape::Box(BoxShape { size: [1.0, 2.0, 3.0], center: [0.5, 1.0, 1.5] }))
-                .boxes[0];
-        near(shape.corner, [1.0, 2.0, 3.0]);
-        near(shape.edges[0], [0.0, 0.0, -2.0]);
-        near(shape.edges[2], [6.0, 0.0, 0.0]);
+    fn sphere_of(shape: Shape) -> [f32; 4] {
+        let Shape::Sphere(Sphere { center: [x, y, z], radius }) = shape else {
+            panic!("{shape:?} is no sphere")
+        };
+        [x, y, z, radius]
     }
 
     #[test]
-    fn colliders_come_into_the_frame_of_a_cloth() {
+    fn transforms_scale_turn_and_move_every_shape() {
+        let build =
+            |shape| SceneCollider { transform: TURNED, ..collider(shape) }.build().unwrap().shape;
+        let sphere = SphereShape { radius: 0.5, center: [1.0, 0.0, 0.0] };
+        near(sphere_of(build(ColliderShape::Sphere(sphere))), [1.0, 2.0, 1.0, 1.0]);
+        // The points with x >= 0.5 are in front; after it, those with z <= 3 - 1.
+        let shape = PlaneShape { normal: [4.0, 0.0, 0.0], offset: 0.5 };
+        let Shape::Plane(plane) = build(ColliderShape::Plane(shape)) else { panic!() };
+        near(plane.normal, [0.0, 0.0, -1.0]);
+        near([plane.offset], [-2.0]);
+        let shape = BoxShape { size: [1.0, 2.0, 3.0], center: [0.5, 1.0, 1.5] };
+        let Shape::Parallelepiped(shape) = build(ColliderShape::Box(shape)) else { panic!() };
+        near(shape.corner, [1.0, 2.0, 3.0]);
+        near(shape.edges[0], [0.0, 0.0, -2.0]);
+        near(shape.edges[2], [6.0, 0.0, 0.0]);
+        let capsule = CapsuleShape { from: [0.0; 3], to: [0.0, 1.0, 0.0], radii: [0.2, 0.1] };
+        let Shape::Capsule(capsule) = build(ColliderShape::Capsule(capsule)) else { panic!() };
+        near(capsule.ends[1].center, [1.0, 4.0, 3.0]);
+        near(capsule.ends.map(|end| end.radius), [0.4, 0.2]);
+    }
+
+    #[test]
+    fn colliders_follow_their_body() {
         let key = |time, x, turn| FrameKey {
             time,
             translation: [x, 0.0, 0.0],
@@ -258,23 +224,11 @@ mod tests {
         let sphere =
             collider(ColliderShape::Sphere(SphereShape { radius: 0.5, center: [1.0, 0.0, 0.0] }));
         let built = SceneCollider { keys, ..sphere }.build().unwrap();
-        near(colliders_in_frame([&built], Pose::default(), 0.5).spheres[0], [2.0, 0.0, -1.0, 0.5]);
-        // The frame stands where the body is: nothing is turned or moved.
-        let local = colliders_in_frame([&built], built.pose(0.25), 0.25);
-        near(local.spheres[0], [1.0, 0.0, 0.0, 0.5]);
-    }
-
-    #[test]
-    fn colliders_of_a_kind_follow_each_other() {
-        let capsule = CapsuleShape { from: [0.0; 3], to: [0.0, 1.0, 0.0], radii: [0.2, 0.1] };
-        let capsule = collider(ColliderShape::Capsule(capsule)).build().unwrap();
-        let plane = PlaneShape { normal: [0.0, 2.0, 0.0], offset: -1.0 };
-        let convex = collider(ColliderShape::Convex(vec![plane; 3])).build().unwrap();
-        let both = colliders_in_frame([&capsule, &convex, &capsule, &convex], Pose::default(), 0.0);
-        assert_eq!(both.capsules, [[0, 1], [2, 3]]);
-        assert_eq!(both.convexes, [[0, 1, 2], [3, 4, 5]]);
-        assert_eq!(both.planes[5], [0.0, 1.0, 0.0, 1.0]);
-        both.validate().unwrap();
+        near(sphere_of(built.shape_at(0.5)), [2.0, 0.0, -1.0, 0.5]);
+        let at = |time| {
+            sphere_of(Shape::sphere(0.5).placed(&Placement::new(1.0, Rigid::new(built.pose(time)))))
+        };
+        near(at(0.25), [1.0, 0.0, 0.0, 0.5]);
     }
 
     #[test]
@@ -284,8 +238,38 @@ mod tests {
         let shape = ColliderShape::Sphere(SphereShape { radius: 0.5, center: [1.0, 0.1, 0.2] });
         let built =
             SceneCollider { keys: vec![key(0.0), key(1.0)], ..collider(shape) }.build().unwrap();
-        let at = |time| colliders_in_frame([&built], Pose::default(), time);
-        assert_eq!(at(0.0), at(0.37));
-        assert_eq!(at(0.0), at(5.0));
+        assert_eq!(built.shape_at(0.0), built.shape_at(0.37));
+        assert_eq!(built.shape_at(0.0), built.shape_at(5.0));
+    }
+
+    #[test]
+    fn colliders_that_act_on_the_same_cloths_are_of_one_group() {
+        let sheet = "grid = { columns = 2, rows = 2, width = 1, height = 1 }\n";
+        let mut text = format!("[[cloth]]\nname = 'a'\n{sheet}[[cloth]]\nname = 'b'\n{sheet}");
+        for cloths in ["", "cloths = ['a']", "cloths = ['b']", "cloths = ['a']"] {
+            text += &format!("[[collider]]\nsphere = {{ radius = 1 }}\n{cloths}\n");
+        }
+        let built = Scene::parse(&text, "scene.toml").unwrap().build_colliders().unwrap();
+        assert_eq!(built.iter().map(|it| it.group).collect::<Vec<_>>(), [0, 1, 2, 1]);
+        let met = |cloth| -> Vec<bool> {
+            let groups = groups_of_cloth(&built, cloth);
+            built.iter().map(|it| it.collider_at(0.0).groups.meets(groups)).collect()
+        };
+        assert_eq!(met("a"), [true, true, false, true]);
+        assert_eq!(met("b"), [true, false, true, false]);
+    }
+
+    #[test]
+    fn more_lists_of_cloths_than_groups_are_refused() {
+        let sheet = "grid = { columns = 2, rows = 2, width = 1, height = 1 }\n";
+        let cloth = |k: usize| format!("[[cloth]]\nname = 'c{k}'\n{sheet}");
+        let ball =
+            |k: usize| format!("[[collider]]\nsphere = {{ radius = 1 }}\ncloths = ['c{k}']\n");
+        let text =
+            |count: usize| (0..count).map(cloth).chain((0..count).map(ball)).collect::<String>();
+        let build = |count| Scene::parse(&text(count), "scene.toml").unwrap().build_colliders();
+        assert_eq!(build(32).unwrap().len(), 32);
+        let message = build(33).unwrap_err().to_string();
+        assert!(message.contains("collider[32].cloths") && message.contains("32"), "{message}");
     }
 }

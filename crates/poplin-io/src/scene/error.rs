@@ -158,6 +158,16 @@ pub enum SceneError {
         /// What is wrong with it.
         source: ModelError,
     },
+    /// More different lists of cloths than there are collision groups.
+    #[error("{at}: {field}: colliders may name at most {limit} different lists of cloths")]
+    TooManyGroups {
+        /// Where in the scene file.
+        at: Box<Location>,
+        /// The list.
+        field: String,
+        /// How many there may be.
+        limit: usize,
+    },
     /// A wind velocity in the settings of a cloth that also has a `wind`.
     #[error("{at}: {field} is given beside a `wind` of the cloth or the scene; give only one")]
     TwoWinds {

@@ -1,10 +1,8 @@
 //! The local frame of a cloth, moved by keyframes.
 
 use glam::{DQuat, DVec3, EulerRot};
-use poplin_model::Pose;
+use poplin_model::{Pose, Rigid};
 use serde::Deserialize;
-
-use super::rigid::Rigid;
 
 /// The path of a cloth's local frame: the body that wears the cloth.
 ///

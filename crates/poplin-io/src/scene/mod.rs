@@ -78,7 +78,7 @@
 //! ```
 //!
 //! [`Scene::load`] reads one, [`Scene::build_cloth`] makes the mesh and the pins of a cloth, [`Scene::build_colliders`] the
-//! shapes that it collides with, and [`colliders_in_frame`] puts these in place. Every key is a field of the types here;
+//! shapes that it collides with, and [`BuiltCollider::collider_at`] puts these in position. Every key is a field of the types here;
 //! unknown keys are errors.
 
 mod animation;
@@ -91,14 +91,13 @@ mod file;
 mod frame;
 mod locate;
 mod pin;
-mod rigid;
 mod shape;
 mod validate;
 mod wind;
 
 pub use animation::{AnimatedPins, Keyframe};
 pub use build::{BuiltCloth, MovingPins};
-pub use build_collider::{BuiltCollider, colliders_in_frame};
+pub use build_collider::{BuiltCollider, groups_of_cloth};
 pub use cloth::{
     FabricOptions, PhaseOptions, PhaseSettings, Scene, SceneCloth, Tethers, VirtualParticles,
     WarpDirection,

@@ -1,0 +1,316 @@
+//! Typed colliders of sets as the arrays that the kernel reads, in a cloth's local space.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use glam::{DMat3, DVec3};
+use poplin_model::{
+    BodyId, Capsule, ColliderMotion, ColliderSet, InteractionGroups, Placement, Plane, Pose, Rigid,
+    RigidBody, Shape, ShapeKind, Sphere,
+};
+
+use super::pad;
+use crate::frame_motion::angular_velocity;
+
+/// Start and target of an array over a frame.
+pub(super) type Halves = [Vec<[f32; 4]>; 2];
+
+/// How a cloth's local space moves over the next frame.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct SpaceMotion {
+    /// Pose at the start.
+    pub(crate) start: Pose,
+    /// Pose at the end.
+    pub(crate) target: Pose,
+    /// Duration \[s\].
+    pub(crate) dt: f32,
+}
+
+impl SpaceMotion {
+    /// From the world into the local space at the start and at the end; `None` if both are the same space.
+    fn from_world(&self) -> Option<[Rigid; 2]> {
+        let is_world = [self.start, self.target] == [Pose::default(); 2];
+        (!is_world).then(|| [self.start, self.target].map(|pose| Rigid::new(pose).inverse()))
+    }
+}
+
+/// A set as one cloth sees it.
+pub(super) struct View<'a> {
+    set: &'a ColliderSet,
+    groups: InteractionGroups,
+    into_local: Option<[Rigid; 2]>,
+    /// Motion of the local space against that of the set.
+    motion: Option<SpaceMotion>,
+}
+
+impl<'a> View<'a> {
+    /// The cloth's own set, in its local space.
+    pub(super) fn of_own(set: &'a ColliderSet, groups: InteractionGroups) -> Self {
+        Self { set, groups, into_local: None, motion: None }
+    }
+
+    /// The set of the simulation, in the world.
+    pub(super) fn of_world(
+        set: &'a ColliderSet,
+        groups: InteractionGroups,
+        motion: SpaceMotion,
+    ) -> Self {
+        let into_local = motion.from_world();
+        Self { set, groups, into_local, motion: into_local.map(|_| motion) }
+    }
+
+    /// The colliders of a kind that the cloth meets.
+    fn of_kind(&self, kind: ShapeKind) -> impl Iterator<Item = ColliderMotion<'a>> {
+        let groups = self.groups;
+        self.set.motions().filter(move |ColliderMotion { collider, .. }| {
+            ShapeKind::of(&collider.shape) == kind && collider.groups.meets(groups)
+        })
+    }
+
+    /// The shape of a collider in the local space at the start and at the end of the frame.
+    fn shapes(&self, motion: &ColliderMotion<'_>) -> [Shape; 2] {
+        let ColliderMotion { collider, start_shape, start_pose } = *motion;
+        let placed = |shape: &Shape, pose: Pose, half: usize| match self.into_local {
+            None if pose == Pose::default() => shape.clone(),
+            into_local => {
+                let into_local = into_local.map_or(Rigid::IDENTITY, |both| both[half]);
+                shape.placed(&Placement::new(1.0, into_local.after(Rigid::new(pose))))
+            }
+        };
+        [placed(start_shape, start_pose, 0), placed(&collider.shape, collider.pose, 1)]
+    }
+
+    /// A body in the local space, with velocities as seen from it.
+    fn body(&self, body: &RigidBody) -> RigidBody {
+        let (Some([into_local, _]), Some(motion)) = (self.into_local, self.motion) else {
+            return *body;
+        };
+        let widen = |v: [f32; 3]| DVec3::from(v.map(f64::from));
+        let narrow = |v: DVec3| v.as_vec3().to_array();
+        let dt = f64::from(motion.dt);
+        let origin = widen(motion.start.translation);
+        let center = widen(body.center);
+        let (velocity, spin) = if dt > 0.0 {
+            let shift = widen(motion.target.translation) - origin;
+            (shift / dt, angular_velocity(motion.start, motion.target, dt))
+        } else {
+            (DVec3::ZERO, DVec3::ZERO)
+        };
+        let rotate = |v: DVec3| into_local.rotation * v;
+        let carried = velocity + spin.cross(center - origin);
+        let rotation = DMat3::from_quat(into_local.rotation);
+        let inertia =
+            DMat3::from_cols_array_2d(&body.inverse_inertia.map(|row| row.map(f64::from)));
+        let inertia = (rotation * inertia * rotation.transpose()).to_cols_array_2d();
+        RigidBody {
+            center: narrow(rotate(center - origin)),
+            velocity: narrow(rotate(widen(body.velocity) - carried)),
+            angular_velocity: narrow(rotate(widen(body.angular_velocity) - spin)),
+            inverse_inertia: inertia.map(|row| row.map(|x| x as f32)),
+            ..*body
+        }
+    }
+}
+
+/// A rigid body that a cloth may push.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BodyRef {
+    /// Handle in its set.
+    pub body: BodyId,
+    /// Whether it is of the simulation's set, else of the cloth's own.
+    pub is_world: bool,
+}
+
+/// The bodies that have a collider which the cloth meets.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Bodies {
+    pub(super) refs: Vec<BodyRef>,
+    pub(super) states: Vec<RigidBody>,
+}
+
+impl Bodies {
+    pub(super) fn of(views: &[View<'_>; 2]) -> Self {
+        let mut bodies = Self::default();
+        for (view, is_world) in views.iter().zip([false, true]) {
+            let met = |body: BodyId| {
+                let mut colliders = view.set.iter().map(|(_, collider)| collider);
+                colliders.any(|it| it.body == Some(body) && it.groups.meets(view.groups))
+            };
+            for (body, state) in view.set.bodies().filter(|(body, _)| met(*body)) {
+                bodies.refs.push(BodyRef { body, is_world });
+                bodies.states.push(view.body(state));
+            }
+        }
+        bodies
+    }
+
+    /// Position of a collider's body among these.
+    fn index(&self, body: Option<BodyId>, is_world: bool) -> Option<u32> {
+        let wanted = BodyRef { body: body?, is_world };
+        self.refs.iter().position(|body| *body == wanted).map(|index| index as u32)
+    }
+}
+
+/// Visits every collider of a kind with its body.
+fn visit(
+    views: &[View<'_>; 2],
+    bodies: &Bodies,
+    kind: ShapeKind,
+    mut visit: impl FnMut([Shape; 2], Option<u32>),
+) {
+    for (view, is_world) in views.iter().zip([false, true]) {
+        for motion in view.of_kind(kind) {
+            visit(view.shapes(&motion), bodies.index(motion.collider.body, is_world));
+        }
+    }
+}
+
+/// Spheres and capsules between them, each with its body.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Round {
+    pub(super) spheres: Halves,
+    pub(super) sphere_bodies: Vec<Option<u32>>,
+    pub(super) capsules: Vec<[u32; 2]>,
+    pub(super) capsule_bodies: Vec<Option<u32>>,
+}
+
+fn sphere_row(Sphere { center: [x, y, z], radius }: Sphere) -> [f32; 4] {
+    [x, y, z, radius]
+}
+
+impl Round {
+    pub(super) fn of(views: &[View<'_>; 2], bodies: &Bodies) -> Self {
+        let mut round = Self::default();
+        let mut ends = HashMap::new();
+        visit(views, bodies, ShapeKind::Round, |shapes, body| match shapes {
+            [Shape::Sphere(start), Shape::Sphere(target)] => {
+                round.push([start, target].map(sphere_row), body);
+            }
+            [
+                Shape::Capsule(Capsule { ends: starts }),
+                Shape::Capsule(Capsule { ends: targets }),
+            ] => {
+                let end = |k: usize| {
+                    let rows = [starts[k], targets[k]].map(sphere_row);
+                    let key = (rows.map(|row| row.map(f32::to_bits)), body);
+                    *ends.entry(key).or_insert_with(|| round.push(rows, body))
+                };
+                let pair = [0, 1].map(end);
+                round.capsules.push(pair);
+                round.capsule_bodies.push(body);
+            }
+            _ => {}
+        });
+        round
+    }
+
+    fn push(&mut self, rows: [[f32; 4]; 2], body: Option<u32>) -> u32 {
+        for (half, row) in self.spheres.iter_mut().zip(rows) {
+            half.push(row);
+        }
+        self.sphere_bodies.push(body);
+        self.sphere_bodies.len() as u32 - 1
+    }
+}
+
+/// Planes and the convexes that they bound, each with its body.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Flat {
+    pub(super) planes: Halves,
+    pub(super) convexes: Vec<Vec<u32>>,
+    pub(super) convex_bodies: Vec<Option<u32>>,
+}
+
+/// As the kernel has it: a point x with `n.x + d < 0` is behind.
+fn plane_row(Plane { normal: [x, y, z], offset }: Plane) -> [f32; 4] {
+    [x, y, z, 0.0 - offset]
+}
+
+impl Flat {
+    pub(super) fn of(views: &[View<'_>; 2], bodies: &Bodies) -> Self {
+        let mut flat = Self::default();
+        visit(views, bodies, ShapeKind::Flat, |shapes, body| {
+            let begin = flat.planes[0].len() as u32;
+            for (half, shape) in flat.planes.iter_mut().zip(shapes) {
+                match shape {
+                    Shape::Plane(plane) => half.push(plane_row(plane)),
+                    Shape::Convex(planes) => half.extend(planes.iter().copied().map(plane_row)),
+                    _ => {}
+                }
+            }
+            flat.convexes.push((begin..flat.planes[0].len() as u32).collect());
+            flat.convex_bodies.push(body);
+        });
+        flat
+    }
+}
+
+/// Boxes, four rows each, each with its body.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Boxes {
+    pub(super) rows: Halves,
+    pub(super) bodies: Vec<Option<u32>>,
+}
+
+impl Boxes {
+    pub(super) fn of(views: &[View<'_>; 2], bodies: &Bodies) -> Self {
+        let mut boxes = Self::default();
+        visit(views, bodies, ShapeKind::Box, |shapes, body| {
+            for (half, shape) in boxes.rows.iter_mut().zip(shapes) {
+                if let Shape::Parallelepiped(shape) = shape {
+                    half.extend(shape.rows().map(pad));
+                }
+            }
+            boxes.bodies.push(body);
+        });
+        boxes
+    }
+}
+
+/// All triangle meshes as one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Mesh {
+    pub(super) vertices: Halves,
+    /// Triangles of each mesh and its first vertex.
+    pub(super) parts: Vec<(Arc<[[u32; 3]]>, u32)>,
+    /// Bodies of the parts, each once.
+    pub(super) bodies: Vec<Option<u32>>,
+}
+
+impl Mesh {
+    pub(super) fn of(views: &[View<'_>; 2], bodies: &Bodies) -> Self {
+        let mut mesh = Self::default();
+        visit(views, bodies, ShapeKind::Mesh, |shapes, body| {
+            let begin = mesh.vertices[0].len() as u32;
+            if let Shape::TriangleMesh(part) = &shapes[1] {
+                mesh.parts.push((part.triangles.clone(), begin));
+            }
+            for (half, shape) in mesh.vertices.iter_mut().zip(shapes) {
+                if let Shape::TriangleMesh(part) = shape {
+                    half.extend(part.vertices.iter().copied().map(pad));
+                }
+            }
+            if !mesh.bodies.contains(&body) {
+                mesh.bodies.push(body);
+            }
+        });
+        mesh
+    }
+
+    /// Whether the triangles are those of another mesh.
+    pub(super) fn has_triangles_of(&self, other: &Self) -> bool {
+        let is_same = |(a, b): (&(Arc<[[u32; 3]]>, u32), &(Arc<[[u32; 3]]>, u32))| {
+            a.1 == b.1 && (Arc::ptr_eq(&a.0, &b.0) || a.0 == b.0)
+        };
+        self.parts.len() == other.parts.len() && self.parts.iter().zip(&other.parts).all(is_same)
+    }
+
+    /// The triangles of all parts.
+    pub(super) fn triangles(&self) -> Vec<[u32; 3]> {
+        let of_part = |(triangles, begin): &(Arc<[[u32; 3]]>, u32)| {
+            let begin = *begin;
+            triangles.iter().map(move |corners| corners.map(|corner| corner + begin)).collect()
+        };
+        self.parts.iter().flat_map(|part| -> Vec<[u32; 3]> { of_part(part) }).collect()
+    }
+}

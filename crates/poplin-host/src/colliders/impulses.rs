@@ -1,0 +1,51 @@
+//! What a frame did to rigid bodies.
+
+use glam::{DQuat, DVec3};
+use poplin_layout::{BODY_ROWS, Feedback};
+use poplin_model::BodyImpulse;
+
+use super::BodyRef;
+
+/// The impulses of a frame on the bodies that a cloth pushes.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ClothImpulses {
+    /// On bodies of the simulation's set, in the axes of the world.
+    pub world: Vec<BodyImpulse>,
+    /// On bodies of the cloth's own set, in the axes of its local space.
+    pub own: Vec<BodyImpulse>,
+}
+
+/// The bodies of a frame: whose rows the kernel leaves, and how the local space stood.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FrameBodies {
+    /// The bodies in the order of their rows.
+    pub(super) refs: Vec<BodyRef>,
+    /// From the axes of the local space to those of the world, if they differ.
+    pub(super) to_world: Option<DQuat>,
+}
+
+impl FrameBodies {
+    /// The impulses of the frame, from the rows that the kernel left ([`crate::HostCloth::body_rows`]); none if the cloth was
+    /// not simulated, because it sleeps or is frozen.
+    pub fn impulses(&self, rows: &[[f32; 4]], feedback: &Feedback) -> ClothImpulses {
+        let mut impulses = ClothImpulses::default();
+        if feedback.is_asleep != 0 || feedback.fault_count != 0 {
+            return impulses;
+        }
+        let rows: &[[[f32; 4]; BODY_ROWS as usize]] = rows.as_chunks().0;
+        for (&BodyRef { body, is_world }, [linear, angular, _]) in self.refs.iter().zip(rows) {
+            let rotated = |[x, y, z, _]: [f32; 4]| match self.to_world.filter(|_| is_world) {
+                Some(rotation) => {
+                    let v = DVec3::from([x, y, z].map(f64::from));
+                    (rotation * v).as_vec3().to_array()
+                }
+                None => [x, y, z],
+            };
+            let (linear, angular, contact_count) =
+                (rotated(*linear), rotated(*angular), linear[3] as u32);
+            let list = if is_world { &mut impulses.world } else { &mut impulses.own };
+            list.push(BodyImpulse { body, linear, angular, contact_count });
+        }
+        impulses
+    }
+}

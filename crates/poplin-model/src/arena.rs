@@ -1,0 +1,96 @@
+//! Things with handles that never mean another thing.
+
+/// Things in slots. A slot whose thing was removed is used again under a new generation.
+#[derive(Debug, Clone)]
+pub(crate) struct Arena<T> {
+    slots: Vec<Slot<T>>,
+    free: Vec<u32>,
+}
+
+#[derive(Debug, Clone)]
+struct Slot<T> {
+    generation: u32,
+    value: Option<T>,
+}
+
+/// Slot and generation.
+pub(crate) type Key = [u32; 2];
+
+impl<T> Default for Arena<T> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Arena<T> {
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    pub(crate) fn insert(&mut self, value: T) -> Key {
+        if let Some(index) = self.free.pop() {
+            let slot = &mut self.slots[index as usize];
+            slot.value = Some(value);
+            return [index, slot.generation];
+        }
+        self.slots.push(Slot { generation: 0, value: Some(value) });
+        [self.slots.len() as u32 - 1, 0]
+    }
+
+    pub(crate) fn get(&self, [index, generation]: Key) -> Option<&T> {
+        let slot = self.slots.get(index as usize)?;
+        slot.value.as_ref().filter(|_| slot.generation == generation)
+    }
+
+    pub(crate) fn get_mut(&mut self, [index, generation]: Key) -> Option<&mut T> {
+        let slot = self.slots.get_mut(index as usize)?;
+        slot.value.as_mut().filter(|_| slot.generation == generation)
+    }
+
+    pub(crate) fn remove(&mut self, key: Key) -> Option<T> {
+        self.get(key)?;
+        let slot = &mut self.slots[key[0] as usize];
+        // A slot that has been through all generations is not used again.
+        if let Some(next) = slot.generation.checked_add(1) {
+            slot.generation = next;
+            self.free.push(key[0]);
+        }
+        slot.value.take()
+    }
+
+    /// All things in the order of their slots.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Key, &T)> {
+        (0..).zip(&self.slots).filter_map(|(index, slot)| {
+            slot.value.as_ref().map(|value| ([index, slot.generation], value))
+        })
+    }
+
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.slots.iter_mut().filter_map(|slot| slot.value.as_mut())
+    }
+
+    /// Removes everything; old handles stay stale.
+    pub(crate) fn clear(&mut self) {
+        let keys: Vec<Key> = self.iter().map(|(key, _)| key).collect();
+        // From the last, so that slots are filled again from the first.
+        keys.into_iter().rev().for_each(|key| drop(self.remove(key)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_of_a_removed_thing_never_means_another() {
+        let mut arena = Arena::default();
+        let (first, second) = (arena.insert('a'), arena.insert('b'));
+        assert_eq!(arena.remove(first), Some('a'));
+        assert_eq!(arena.remove(first), None);
+        let third = arena.insert('c');
+        assert_eq!((third[0], arena.get(first), arena.get(third)), (first[0], None, Some(&'c')));
+        arena.clear();
+        assert_eq!((arena.len(), arena.get(second)), (0, None));
+        assert_eq!([arena.insert('d')[0], arena.insert('e')[0]], [0, 1]);
+    }
+}

@@ -1,0 +1,533 @@
+//! What cloths collide with.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::arena::{Arena, Key};
+use crate::error::ModelError;
+use crate::shape::check_count;
+use crate::{InteractionGroups, MAX_PARTICLES, Pose, RigidBody, Shape};
+
+/// Most spheres, capsules, boxes, and planes with convexes of a set, each counted on its own.
+pub const MAX_SHAPES: usize = 1 << 16;
+
+/// Most rigid bodies in a set.
+pub const MAX_BODIES: usize = 256;
+
+/// Handle of a collider in its set. A handle of a removed collider never means another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ColliderId(Key);
+
+/// Handle of a rigid body in its set. A handle of a removed body never means another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BodyId(Key);
+
+/// A shape that cloths collide with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Collider {
+    /// What is kept free.
+    pub shape: Shape,
+    /// Where the shape stands in the space of its set (default: at the origin, not rotated).
+    pub pose: Pose,
+    /// Which cloths it meets (default: all).
+    pub groups: InteractionGroups,
+    /// The rigid body of the same set that it belongs to (default: none, it does not feel the cloth).
+    pub body: Option<BodyId>,
+}
+
+impl<S: Into<Shape>> From<S> for Collider {
+    fn from(shape: S) -> Self {
+        let (shape, groups) = (shape.into(), InteractionGroups::default());
+        Self { shape, pose: Pose::default(), groups, body: None }
+    }
+}
+
+/// Kinds of shapes as they are packed: a change of one repacks the others of its kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShapeKind {
+    /// Spheres and capsules.
+    Round,
+    /// Planes and convexes.
+    Flat,
+    /// Boxes.
+    Box,
+    /// Triangle meshes.
+    Mesh,
+}
+
+impl ShapeKind {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::Round, Self::Flat, Self::Box, Self::Mesh];
+
+    /// The kind of a shape.
+    pub fn of(shape: &Shape) -> Self {
+        match shape {
+            Shape::Sphere(_) | Shape::Capsule(_) => Self::Round,
+            Shape::Plane(_) | Shape::Convex(_) => Self::Flat,
+            Shape::Parallelepiped(_) => Self::Box,
+            Shape::TriangleMesh(_) => Self::Mesh,
+        }
+    }
+}
+
+/// When parts of a set last changed: equal stamps mean that nothing did. No two changes of any sets have the same stamp.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ColliderStamps {
+    /// Which colliders and bodies there are, their kinds, groups and bodies.
+    pub members: u64,
+    /// Where the shapes of each [`ShapeKind`] are.
+    pub kinds: [u64; 4],
+    /// State of the bodies.
+    pub bodies: u64,
+}
+
+fn next_stamp() -> u64 {
+    static STAMPS: AtomicU64 = AtomicU64::new(1);
+    STAMPS.fetch_add(1, Ordering::Relaxed)
+}
+
+/// A collider over the next frame.
+#[derive(Debug, Clone, Copy)]
+pub struct ColliderMotion<'a> {
+    /// The collider as it is at the end of the frame.
+    pub collider: &'a Collider,
+    /// Its shape at the start.
+    pub start_shape: &'a Shape,
+    /// Its pose at the start.
+    pub start_pose: Pose,
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    collider: Collider,
+    /// Shape and pose at the start of the next frame, if they are others.
+    start: Option<(Shape, Pose)>,
+}
+
+/// Colliders and the rigid bodies that they belong to.
+///
+/// The set of a simulation is in world space and is shared by all cloths; the set of a cloth is in the cloth's local space,
+/// moves with it and acts on that cloth alone: a character's limbs under its garment. [`InteractionGroups`] say which colliders
+/// of either a cloth meets.
+///
+/// A shape that is set anew or moved is reached over the next frame, every vertex and center on a straight line. The order of
+/// the colliders is that of adding, where those that were removed leave their slots to the next that are added.
+#[derive(Debug, Clone, Default)]
+pub struct ColliderSet {
+    colliders: Arena<Entry>,
+    bodies: Arena<RigidBody>,
+    sizes: Sizes,
+    has_moved: bool,
+    stamps: ColliderStamps,
+}
+
+impl PartialEq for ColliderSet {
+    fn eq(&self, other: &Self) -> bool {
+        let colliders = |set: &Self| {
+            let all = set.colliders.iter();
+            all.map(|(key, entry)| (key, entry.collider.clone(), entry.start.clone())).collect()
+        };
+        let (own, others): (Vec<_>, Vec<_>) = (colliders(self), colliders(other));
+        own == others && self.bodies.iter().eq(other.bodies.iter())
+    }
+}
+
+/// How much there is of everything that is limited.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sizes([usize; 7]);
+
+impl Sizes {
+    const LIMITS: [(&'static str, usize); 7] = [
+        ("spheres", MAX_SHAPES),
+        ("capsules", MAX_SHAPES),
+        ("boxes", MAX_SHAPES),
+        ("planes and convexes", MAX_SHAPES),
+        ("planes of all convexes", MAX_PARTICLES),
+        ("mesh vertices", MAX_PARTICLES),
+        ("mesh triangles", MAX_PARTICLES),
+    ];
+
+    fn of(shape: &Shape) -> Self {
+        Self(match shape {
+            Shape::Sphere(_) => [1, 0, 0, 0, 0, 0, 0],
+            Shape::Capsule(_) => [0, 1, 0, 0, 0, 0, 0],
+            Shape::Parallelepiped(_) => [0, 0, 1, 0, 0, 0, 0],
+            Shape::Plane(_) => [0, 0, 0, 1, 1, 0, 0],
+            Shape::Convex(planes) => [0, 0, 0, 1, planes.len(), 0, 0],
+            Shape::TriangleMesh(mesh) => [0, 0, 0, 0, 0, mesh.vertices.len(), mesh.triangles.len()],
+        })
+    }
+
+    /// These sizes without one shape and with another.
+    fn exchanged(self, old: Option<&Shape>, new: Option<&Shape>) -> Result<Self, ModelError> {
+        let [old, new] = [old, new].map(|shape| shape.map(Self::of).unwrap_or_default());
+        let sizes = std::array::from_fn(|k| self.0[k] - old.0[k] + new.0[k]);
+        for (count, (what, limit)) in sizes.into_iter().zip(Self::LIMITS) {
+            check_count(what, count, limit)?;
+        }
+        Ok(Self(sizes))
+    }
+}
+
+const NO_COLLIDER: ModelError = ModelError::StaleHandle { what: "collider" };
+const NO_BODY: ModelError = ModelError::StaleHandle { what: "body" };
+
+impl ColliderSet {
+    /// A set without colliders.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Number of colliders.
+    pub fn len(&self) -> usize {
+        self.colliders.len()
+    }
+
+    /// Whether there is no collider.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// When parts of the set last changed.
+    pub fn stamps(&self) -> ColliderStamps {
+        self.stamps
+    }
+
+    /// Adds a collider, or a shape that stands still at the origin and meets every cloth; it acts from the next frame on.
+    ///
+    /// # Errors
+    /// [`ModelError`] if a number or index is out of range, there are too many shapes or the body is not in the set; nothing is
+    /// added.
+    pub fn add(&mut self, collider: impl Into<Collider>) -> Result<ColliderId, ModelError> {
+        let collider = collider.into();
+        collider.shape.validate()?;
+        collider.pose.validate()?;
+        collider.body.map_or(Ok(()), |body| self.body(body).map(drop))?;
+        self.sizes = self.sizes.exchanged(None, Some(&collider.shape))?;
+        self.stamps.members = next_stamp();
+        Ok(ColliderId(self.colliders.insert(Entry { collider, start: None })))
+    }
+
+    /// Removes a collider.
+    ///
+    /// # Errors
+    /// [`ModelError::StaleHandle`].
+    pub fn remove(&mut self, id: ColliderId) -> Result<Collider, ModelError> {
+        let entry = self.colliders.remove(id.0).ok_or(NO_COLLIDER)?;
+        self.sizes = self.sizes.exchanged(Some(&entry.collider.shape), None)?;
+        self.stamps.members = next_stamp();
+        Ok(entry.collider)
+    }
+
+    /// Removes all colliders and bodies.
+    pub fn clear(&mut self) {
+        self.colliders.clear();
+        self.bodies.clear();
+        self.sizes = Sizes::default();
+        self.stamps.members = next_stamp();
+    }
+
+    /// A collider as it is at the end of the next frame.
+    ///
+    /// # Errors
+    /// [`ModelError::StaleHandle`].
+    pub fn get(&self, id: ColliderId) -> Result<&Collider, ModelError> {
+        self.colliders.get(id.0).map(|entry| &entry.collider).ok_or(NO_COLLIDER)
+    }
+
+    /// All colliders as they are at the end of the next frame.
+    pub fn iter(&self) -> impl Iterator<Item = (ColliderId, &Collider)> {
+        self.colliders.iter().map(|(key, entry)| (ColliderId(key), &entry.collider))
+    }
+
+    /// All colliders over the next frame.
+    pub fn motions(&self) -> impl Iterator<Item = ColliderMotion<'_>> {
+        self.colliders.iter().map(|(_, Entry { collider, start })| match start {
+            Some((start_shape, start_pose)) => {
+                ColliderMotion { collider, start_shape, start_pose: *start_pose }
+            }
+            None => {
+                ColliderMotion { collider, start_shape: &collider.shape, start_pose: collider.pose }
+            }
+        })
+    }
+
+    fn entry_mut(&mut self, id: ColliderId) -> Result<&mut Entry, ModelError> {
+        self.colliders.get_mut(id.0).ok_or(NO_COLLIDER)
+    }
+
+    fn mark(&mut self, kind: ShapeKind) {
+        self.stamps.kinds[kind as usize] = next_stamp();
+    }
+
+    /// Moves a collider to `pose` over the next frame.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the handle is stale or the pose is not valid; the collider stays.
+    pub fn set_pose(&mut self, id: ColliderId, pose: Pose) -> Result<(), ModelError> {
+        pose.validate()?;
+        let Entry { collider, start } = self.entry_mut(id)?;
+        if collider.pose != pose {
+            let old = std::mem::replace(&mut collider.pose, pose);
+            start.get_or_insert_with(|| (collider.shape.clone(), old));
+            let kind = ShapeKind::of(&collider.shape);
+            self.has_moved = true;
+            self.mark(kind);
+        }
+        Ok(())
+    }
+
+    /// Puts a collider at `pose` at once: it has no velocity, and what it passes over it does not touch.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the handle is stale or the pose is not valid; the collider stays.
+    pub fn teleport(&mut self, id: ColliderId, pose: Pose) -> Result<(), ModelError> {
+        pose.validate()?;
+        let Entry { collider, start } = self.entry_mut(id)?;
+        if collider.pose != pose || start.is_some() {
+            (collider.pose, *start) = (pose, None);
+            let kind = ShapeKind::of(&collider.shape);
+            self.mark(kind);
+        }
+        Ok(())
+    }
+
+    /// Changes a shape: the next frame goes from the old to the new one. A shape of another kind, a convex of more or fewer
+    /// planes and a mesh of other triangles act at once.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the handle is stale or the shape is not valid or too large; the old one stays.
+    pub fn set_shape(&mut self, id: ColliderId, shape: impl Into<Shape>) -> Result<(), ModelError> {
+        let (shape, sizes) = (shape.into(), self.sizes);
+        let Entry { collider, start } = self.entry_mut(id)?;
+        shape.validate_against(Some(&collider.shape))?;
+        if collider.shape == shape {
+            return Ok(());
+        }
+        let sizes = sizes.exchanged(Some(&collider.shape), Some(&shape))?;
+        let kind = ShapeKind::of(&shape);
+        let is_reached = collider.shape.can_become(&shape);
+        let old = std::mem::replace(&mut collider.shape, shape);
+        if is_reached {
+            let pose = collider.pose;
+            start.get_or_insert((old, pose));
+            self.has_moved = true;
+            self.mark(kind);
+        } else {
+            *start = None;
+            self.stamps.members = next_stamp();
+        }
+        self.sizes = sizes;
+        Ok(())
+    }
+
+    /// Changes a shape at once: nothing comes from the old one.
+    ///
+    /// # Errors
+    /// [`ModelError`] as [`ColliderSet::set_shape`].
+    pub fn replace_shape(
+        &mut self,
+        id: ColliderId,
+        shape: impl Into<Shape>,
+    ) -> Result<(), ModelError> {
+        self.set_shape(id, shape)?;
+        let Entry { collider, start } = self.entry_mut(id)?;
+        if start.take().is_some() {
+            let kind = ShapeKind::of(&collider.shape);
+            self.mark(kind);
+        }
+        Ok(())
+    }
+
+    /// Moves the vertices \[m\] of a triangle mesh over the next frame; its triangles stay and are not looked at again.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the handle is stale, the collider is no mesh or has another number of vertices, or a number is not
+    /// finite; the old vertices stay.
+    pub fn set_vertices(
+        &mut self,
+        id: ColliderId,
+        vertices: impl Into<Arc<[[f32; 3]]>>,
+    ) -> Result<(), ModelError> {
+        let vertices = vertices.into();
+        let Shape::TriangleMesh(mesh) = &self.get(id)?.shape else {
+            return Err(ModelError::Length { what: "vertices", len: vertices.len(), expected: 0 });
+        };
+        let expected = mesh.vertices.len();
+        if vertices.len() != expected {
+            let len = vertices.len();
+            return Err(ModelError::Length { what: "mesh vertices", len, expected });
+        }
+        let mesh = crate::TriangleMesh { vertices, triangles: mesh.triangles.clone() };
+        self.set_shape(id, mesh)
+    }
+
+    /// Says which cloths a collider meets from the next frame on.
+    ///
+    /// # Errors
+    /// [`ModelError::StaleHandle`].
+    pub fn set_groups(
+        &mut self,
+        id: ColliderId,
+        groups: InteractionGroups,
+    ) -> Result<(), ModelError> {
+        let collider = &mut self.entry_mut(id)?.collider;
+        if std::mem::replace(&mut collider.groups, groups) != groups {
+            self.stamps.members = next_stamp();
+        }
+        Ok(())
+    }
+
+    /// Fixes a collider to a rigid body, or to none.
+    ///
+    /// # Errors
+    /// [`ModelError::StaleHandle`].
+    pub fn attach(&mut self, id: ColliderId, body: Option<BodyId>) -> Result<(), ModelError> {
+        body.map_or(Ok(()), |body| self.body(body).map(drop))?;
+        let collider = &mut self.entry_mut(id)?.collider;
+        if std::mem::replace(&mut collider.body, body) != body {
+            self.stamps.members = next_stamp();
+        }
+        Ok(())
+    }
+
+    /// Adds a rigid body without colliders.
+    ///
+    /// # Errors
+    /// [`ModelError`] if a number is out of range or there are [`MAX_BODIES`] already; nothing is added.
+    pub fn add_body(&mut self, body: RigidBody) -> Result<BodyId, ModelError> {
+        body.validate()?;
+        check_count("bodies", self.bodies.len() + 1, MAX_BODIES)?;
+        self.stamps.members = next_stamp();
+        Ok(BodyId(self.bodies.insert(body)))
+    }
+
+    /// Removes a rigid body; its colliders stay and belong to none.
+    ///
+    /// # Errors
+    /// [`ModelError::StaleHandle`].
+    pub fn remove_body(&mut self, id: BodyId) -> Result<RigidBody, ModelError> {
+        let body = self.bodies.remove(id.0).ok_or(NO_BODY)?;
+        let colliders = self.colliders.values_mut().map(|entry| &mut entry.collider);
+        colliders.filter(|collider| collider.body == Some(id)).for_each(|it| it.body = None);
+        self.stamps.members = next_stamp();
+        Ok(body)
+    }
+
+    /// A rigid body as last set.
+    ///
+    /// # Errors
+    /// [`ModelError::StaleHandle`].
+    pub fn body(&self, id: BodyId) -> Result<&RigidBody, ModelError> {
+        self.bodies.get(id.0).ok_or(NO_BODY)
+    }
+
+    /// All rigid bodies.
+    pub fn bodies(&self) -> impl Iterator<Item = (BodyId, &RigidBody)> {
+        self.bodies.iter().map(|(key, body)| (BodyId(key), body))
+    }
+
+    /// Sets mass, position and velocities of a rigid body for the next frame.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the handle is stale or a number is out of range; the old state stays.
+    pub fn set_body(&mut self, id: BodyId, body: RigidBody) -> Result<(), ModelError> {
+        body.validate()?;
+        let old = self.bodies.get_mut(id.0).ok_or(NO_BODY)?;
+        if std::mem::replace(old, body) != body {
+            self.stamps.bodies = next_stamp();
+        }
+        Ok(())
+    }
+
+    /// After a frame: what moved has arrived. Engines call it.
+    pub fn end_frame(&mut self) {
+        if std::mem::take(&mut self.has_moved) {
+            self.colliders.values_mut().for_each(|entry| entry.start = None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Plane, TriangleMesh};
+
+    fn at(x: f32) -> Pose {
+        Pose { translation: [x, 0.0, 0.0], ..Pose::default() }
+    }
+
+    fn start_x(set: &ColliderSet) -> Vec<f32> {
+        set.motions().map(|motion| motion.start_pose.translation[0]).collect()
+    }
+
+    #[test]
+    fn a_stale_handle_is_an_error() {
+        let mut set = ColliderSet::new();
+        let id = set.add(Shape::sphere(1.0)).unwrap();
+        let body = set.add_body(RigidBody::default()).unwrap();
+        set.attach(id, Some(body)).unwrap();
+        set.remove_body(body).unwrap();
+        assert_eq!(set.get(id).unwrap().body, None);
+        set.remove(id).unwrap();
+        let other = set.add(Shape::sphere(2.0)).unwrap();
+        for result in [
+            set.get(id).map(drop),
+            set.set_pose(id, at(1.0)),
+            set.set_shape(id, Shape::sphere(3.0)),
+            set.set_groups(id, InteractionGroups::default()),
+            set.remove(id).map(drop),
+        ] {
+            assert_eq!(result, Err(NO_COLLIDER));
+        }
+        assert_eq!(set.body(body), Err(NO_BODY));
+        assert_eq!(set.attach(other, Some(body)), Err(NO_BODY));
+        assert_eq!(set.get(other).unwrap().shape, Shape::sphere(2.0));
+    }
+
+    #[test]
+    fn what_moves_has_a_start_until_the_frame_is_over() {
+        let mut set = ColliderSet::new();
+        let id = set.add(Shape::sphere(1.0)).unwrap();
+        set.set_pose(id, at(1.0)).unwrap();
+        set.set_pose(id, at(2.0)).unwrap();
+        assert_eq!((start_x(&set), set.get(id).unwrap().pose), (vec![0.0], at(2.0)));
+        set.end_frame();
+        assert_eq!(start_x(&set), [2.0]);
+        set.set_pose(id, at(3.0)).unwrap();
+        set.teleport(id, at(5.0)).unwrap();
+        assert_eq!(start_x(&set), [5.0]);
+    }
+
+    #[test]
+    fn only_what_changed_is_stamped() {
+        let mut set = ColliderSet::new();
+        let ball = set.add(Shape::sphere(1.0)).unwrap();
+        let floor = set.add(Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 }).unwrap();
+        let before = set.stamps();
+        set.set_pose(ball, Pose::default()).unwrap();
+        set.set_shape(floor, set.get(floor).unwrap().shape.clone()).unwrap();
+        assert_eq!(set.stamps(), before, "nothing has changed");
+        set.set_pose(ball, at(1.0)).unwrap();
+        let (members, kinds) = (before.members, set.stamps().kinds);
+        assert_eq!((set.stamps().members, kinds[1..].to_vec()), (members, vec![0; 3]));
+        assert_ne!(kinds[0], before.kinds[0]);
+        assert_ne!(set.clone().add(Shape::sphere(1.0)), set.add(Shape::sphere(1.0)).map(|_| ball));
+    }
+
+    #[test]
+    fn what_is_refused_changes_nothing() {
+        let mut set = ColliderSet::new();
+        let vertices = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+        let mesh = TriangleMesh { vertices: vertices.into(), triangles: [[0, 1, 2]].into() };
+        let id = set.add(mesh).unwrap();
+        let before = set.clone();
+        assert!(set.add(Shape::sphere(f32::NAN)).is_err());
+        assert!(set.set_vertices(id, vec![[0.0; 3]; 2]).is_err());
+        assert!(set.set_vertices(id, vec![[f32::NAN; 3]; 3]).is_err());
+        assert!(set.set_pose(id, Pose { rotation: [0.0; 4], ..Pose::default() }).is_err());
+        assert!(set.add_body(RigidBody { restitution: 1.5, ..Default::default() }).is_err());
+        assert!(set.add_body(RigidBody { inverse_mass: -1.0, ..Default::default() }).is_err());
+        assert_eq!((&set, set.stamps()), (&before, before.stamps()));
+    }
+}

@@ -1,0 +1,110 @@
+//! Poses in double precision, and what they do to shapes.
+
+use glam::{DMat3, DQuat, DVec3};
+
+use crate::Pose;
+
+/// A rotation, then a translation, in double precision.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rigid {
+    /// Displacement \[m\].
+    pub translation: DVec3,
+    /// Unit quaternion.
+    pub rotation: DQuat,
+}
+
+impl Rigid {
+    /// Nothing moved.
+    pub const IDENTITY: Self = Self { translation: DVec3::ZERO, rotation: DQuat::IDENTITY };
+
+    /// From the local space that stands at `pose` to the world.
+    pub fn new(pose: Pose) -> Self {
+        let rotation = DQuat::from_array(pose.rotation.map(f64::from)).normalize();
+        Self { translation: widen(pose.translation), rotation }
+    }
+
+    /// The way back.
+    #[must_use]
+    pub fn inverse(self) -> Self {
+        let rotation = self.rotation.conjugate();
+        Self { translation: -(rotation * self.translation), rotation }
+    }
+
+    /// `first`, then this.
+    #[must_use]
+    pub fn after(self, first: Self) -> Self {
+        let rotation = (self.rotation * first.rotation).normalize();
+        Self { translation: self.rotation * first.translation + self.translation, rotation }
+    }
+}
+
+/// A scale, then a rotation, then a translation: where a shape stands in a space.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Placement {
+    scale: f64,
+    rotation: DMat3,
+    translation: DVec3,
+}
+
+impl Placement {
+    /// Scaled by a factor above 0, then moved.
+    pub fn new(scale: f64, rigid: Rigid) -> Self {
+        let rotation = DMat3::from_quat(rigid.rotation);
+        Self { scale, rotation, translation: rigid.translation }
+    }
+
+    /// A point \[m\].
+    pub fn point(&self, point: [f32; 3]) -> [f32; 3] {
+        narrow(self.rotation * (widen(point) * self.scale) + self.translation)
+    }
+
+    /// A difference of points \[m\].
+    pub fn edge(&self, edge: [f32; 3]) -> [f32; 3] {
+        narrow(self.rotation * (widen(edge) * self.scale))
+    }
+
+    /// A length \[m\].
+    pub fn length(&self, length: f32) -> f32 {
+        (f64::from(length) * self.scale) as f32
+    }
+
+    /// A plane with a unit normal n and its offset d: n . x = d becomes n' . x' = d' with n' = R n, d' = s d + n' . t.
+    pub fn plane(&self, normal: [f32; 3], offset: f32) -> ([f32; 3], f32) {
+        let normal = self.rotation * widen(normal);
+        let offset = f64::from(offset) * self.scale + normal.dot(self.translation);
+        (narrow(normal), offset as f32)
+    }
+}
+
+fn widen(v: [f32; 3]) -> DVec3 {
+    DVec3::from(v.map(f64::from))
+}
+
+fn narrow(v: DVec3) -> [f32; 3] {
+    v.as_vec3().to_array()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_and_back_again_is_nowhere() {
+        let pose = Pose { translation: [1.0, -2.0, 3.0], rotation: [0.5, -0.5, 0.5, 0.5] };
+        let there = Rigid::new(pose);
+        let back = there.inverse().after(there);
+        assert!(back.translation.length() < 1e-15);
+        assert!((back.rotation.w.abs() - 1.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn a_plane_holds_the_points_that_it_held() {
+        let pose = Pose { translation: [1.0, -2.0, 3.0], rotation: [0.5, -0.5, 0.5, 0.5] };
+        let placement = Placement::new(2.0, Rigid::new(pose));
+        let (normal, offset) = placement.plane([0.6, 0.8, 0.0], 1.5);
+        // A point of the plane: 0.6 * 0.9 + 0.8 * 1.2 = 1.5.
+        let point = placement.point([0.9, 1.2, 7.0]);
+        let height = (0..3).map(|k| normal[k] * point[k]).sum::<f32>() - offset;
+        assert!(height.abs() < 1e-5, "{height}");
+    }
+}

@@ -1,0 +1,335 @@
+//! Shapes that cloths collide with.
+
+use std::sync::Arc;
+
+use crate::error::{ModelError, check_finite, check_indices, check_range};
+use crate::{MAX_COORDINATE, MAX_PARTICLES, Placement};
+
+/// What a collider keeps free, in the coordinates of its pose. Particles are points: they are kept out of the shape.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Shape {
+    /// A ball.
+    Sphere(Sphere),
+    /// The convex hull of two balls.
+    Capsule(Capsule),
+    /// Everything behind a plane.
+    Plane(Plane),
+    /// A box, right-angled or skewed.
+    Parallelepiped(Parallelepiped),
+    /// What is behind all of some planes, at least one. A particle in it leaves through the nearest.
+    Convex(Arc<[Plane]>),
+    /// What is behind the nearest triangle of a mesh.
+    TriangleMesh(TriangleMesh),
+}
+
+/// A ball.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Sphere {
+    /// Center \[m\].
+    pub center: [f32; 3],
+    /// Radius \[m\], `>= 0`.
+    pub radius: f32,
+}
+
+/// The convex hull of two balls, a tapered capsule. If one ball holds the other, it is that ball.
+///
+/// Capsules whose ends are equal to the last bit, at the start and at the end of the frame, share that ball: a particle in a
+/// joint of a chain meets it once.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Capsule {
+    /// The two balls.
+    pub ends: [Sphere; 2],
+}
+
+/// A half-space: the points x with `normal . x < offset` are behind the plane.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plane {
+    /// Direction of the free side, of length 1 within a hundredth.
+    pub normal: [f32; 3],
+    /// Distance of the plane from the origin along the normal \[m\].
+    pub offset: f32,
+}
+
+/// A box in any position, rotation and skew: a corner and the three edges that leave it. A flat one keeps nothing out.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Parallelepiped {
+    /// One corner \[m\].
+    pub corner: [f32; 3],
+    /// The edges that leave it \[m\].
+    pub edges: [[f32; 3]; 3],
+}
+
+/// A triangle mesh. A particle behind the triangle nearest to it is pushed out along that triangle's normal. The front is
+/// where the corners appear counter-clockwise. Triangles without area are ignored.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TriangleMesh {
+    /// Vertices \[m\].
+    pub vertices: Arc<[[f32; 3]]>,
+    /// Corners of each triangle.
+    pub triangles: Arc<[[u32; 3]]>,
+}
+
+impl Sphere {
+    fn validate(&self) -> Result<(), ModelError> {
+        let [x, y, z] = self.center;
+        check_finite("sphere (center, radius)", &[[x, y, z, self.radius]])?;
+        check_range("sphere radius", self.radius, 0.0, MAX_COORDINATE)
+    }
+
+    fn placed(&self, at: &Placement) -> Self {
+        Self { center: at.point(self.center), radius: at.length(self.radius) }
+    }
+}
+
+impl Plane {
+    fn validate(&self) -> Result<(), ModelError> {
+        let [x, y, z] = self.normal;
+        check_finite("plane (normal, offset)", &[[x, y, z, self.offset]])?;
+        check_range("length of a plane's normal", (x * x + y * y + z * z).sqrt(), 0.99, 1.01)
+    }
+
+    fn placed(&self, at: &Placement) -> Self {
+        let (normal, offset) = at.plane(self.normal, self.offset);
+        Self { normal, offset }
+    }
+}
+
+impl Parallelepiped {
+    /// A right-angled box around the origin that reaches `half_extents` \[m\] along the axes.
+    pub fn cuboid(half_extents: [f32; 3]) -> Self {
+        let [a, b, c] = half_extents;
+        let edges = [[2.0 * a, 0.0, 0.0], [0.0, 2.0 * b, 0.0], [0.0, 0.0, 2.0 * c]];
+        Self { corner: [-a, -b, -c], edges }
+    }
+
+    /// Its four rows: corner and edges.
+    pub fn rows(&self) -> [[f32; 3]; 4] {
+        [self.corner, self.edges[0], self.edges[1], self.edges[2]]
+    }
+}
+
+impl TriangleMesh {
+    /// Checks all but what `known`, a mesh that was checked before, has as well.
+    fn validate(&self, known: Option<&Self>) -> Result<(), ModelError> {
+        check_count("mesh vertices", self.vertices.len(), MAX_PARTICLES)?;
+        if known.is_none_or(|known| !Arc::ptr_eq(&known.vertices, &self.vertices)) {
+            check_finite("mesh vertices", &self.vertices)?;
+        }
+        let is_checked = |known: &Self| {
+            Arc::ptr_eq(&known.triangles, &self.triangles)
+                && known.vertices.len() == self.vertices.len()
+        };
+        if known.is_some_and(is_checked) {
+            return Ok(());
+        }
+        check_count("mesh triangles", self.triangles.len(), MAX_PARTICLES)?;
+        check_indices(
+            "mesh triangles",
+            self.triangles.iter().flatten().copied(),
+            self.vertices.len(),
+        )
+    }
+}
+
+impl From<Sphere> for Shape {
+    fn from(sphere: Sphere) -> Self {
+        Self::Sphere(sphere)
+    }
+}
+
+impl From<Capsule> for Shape {
+    fn from(capsule: Capsule) -> Self {
+        Self::Capsule(capsule)
+    }
+}
+
+impl From<Plane> for Shape {
+    fn from(plane: Plane) -> Self {
+        Self::Plane(plane)
+    }
+}
+
+impl From<Parallelepiped> for Shape {
+    fn from(shape: Parallelepiped) -> Self {
+        Self::Parallelepiped(shape)
+    }
+}
+
+impl From<TriangleMesh> for Shape {
+    fn from(mesh: TriangleMesh) -> Self {
+        Self::TriangleMesh(mesh)
+    }
+}
+
+impl Shape {
+    /// A ball around the origin of the pose, radius in m.
+    pub fn sphere(radius: f32) -> Self {
+        Self::Sphere(Sphere { center: [0.0; 3], radius })
+    }
+
+    /// A capsule around the y axis of the pose, its ends `half_length` \[m\] below and above the origin, radii in m.
+    pub fn capsule(half_length: f32, radii: [f32; 2]) -> Self {
+        let end = |y: f32, radius: f32| Sphere { center: [0.0, y, 0.0], radius };
+        Self::Capsule(Capsule { ends: [end(-half_length, radii[0]), end(half_length, radii[1])] })
+    }
+
+    /// A right-angled box around the origin of the pose that reaches `half_extents` \[m\] along its axes.
+    pub fn cuboid(half_extents: [f32; 3]) -> Self {
+        Self::Parallelepiped(Parallelepiped::cuboid(half_extents))
+    }
+
+    /// Checks numbers and indices.
+    ///
+    /// # Errors
+    /// The first [`ModelError`] found.
+    pub fn validate(&self) -> Result<(), ModelError> {
+        self.validate_against(None)
+    }
+
+    /// Checks all but what `known`, a shape that was checked before, has as well.
+    pub(crate) fn validate_against(&self, known: Option<&Self>) -> Result<(), ModelError> {
+        match self {
+            Self::Sphere(sphere) => sphere.validate(),
+            Self::Capsule(capsule) => capsule.ends.iter().try_for_each(Sphere::validate),
+            Self::Plane(plane) => plane.validate(),
+            Self::Parallelepiped(shape) => check_finite("rows of a box", &shape.rows()),
+            Self::Convex(planes) if planes.is_empty() => {
+                Err(ModelError::Empty { what: "a convex's list of planes" })
+            }
+            Self::Convex(planes) => {
+                check_count("planes of a convex", planes.len(), MAX_PARTICLES)?;
+                planes.iter().try_for_each(Plane::validate)
+            }
+            Self::TriangleMesh(mesh) => mesh.validate(known.and_then(Self::as_mesh)),
+        }
+    }
+
+    fn as_mesh(&self) -> Option<&TriangleMesh> {
+        match self {
+            Self::TriangleMesh(mesh) => Some(mesh),
+            _ => None,
+        }
+    }
+
+    /// The shape where a placement puts it. Triangles are shared.
+    #[must_use]
+    pub fn placed(&self, at: &Placement) -> Self {
+        match self {
+            Self::Sphere(sphere) => Self::Sphere(sphere.placed(at)),
+            Self::Capsule(capsule) => {
+                Self::Capsule(Capsule { ends: capsule.ends.map(|end| end.placed(at)) })
+            }
+            Self::Plane(plane) => Self::Plane(plane.placed(at)),
+            Self::Parallelepiped(shape) => Self::Parallelepiped(Parallelepiped {
+                corner: at.point(shape.corner),
+                edges: shape.edges.map(|edge| at.edge(edge)),
+            }),
+            Self::Convex(planes) => {
+                Self::Convex(planes.iter().map(|plane| plane.placed(at)).collect())
+            }
+            Self::TriangleMesh(TriangleMesh { vertices, triangles }) => {
+                Self::TriangleMesh(TriangleMesh {
+                    vertices: vertices.iter().map(|&vertex| at.point(vertex)).collect(),
+                    triangles: triangles.clone(),
+                })
+            }
+        }
+    }
+
+    /// Whether the other shape can be reached by moving this one over a frame: the same kind with as many planes or
+    /// vertices and the same triangles.
+    pub(crate) fn can_become(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Convex(a), Self::Convex(b)) => a.len() == b.len(),
+            (Self::TriangleMesh(a), Self::TriangleMesh(b)) => {
+                a.vertices.len() == b.vertices.len()
+                    && (Arc::ptr_eq(&a.triangles, &b.triangles) || a.triangles == b.triangles)
+            }
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
+    }
+}
+
+pub(crate) fn check_count(
+    what: &'static str,
+    count: usize,
+    limit: usize,
+) -> Result<(), ModelError> {
+    if count > limit { Err(ModelError::TooMany { what, count, limit }) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Pose, Rigid};
+
+    const FLOOR: Plane = Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 };
+
+    fn mesh() -> TriangleMesh {
+        let vertices = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]];
+        TriangleMesh { vertices: vertices.into(), triangles: [[0, 1, 2]].into() }
+    }
+
+    fn near<const N: usize>(a: [f32; N], b: [f32; N]) {
+        assert!((0..N).all(|k| (a[k] - b[k]).abs() < 1e-6), "{a:?} is not {b:?}");
+    }
+
+    #[test]
+    fn a_cuboid_has_its_corner_and_edges() {
+        assert_eq!(
+            Parallelepiped::cuboid([1.0, 2.0, 3.0]).rows(),
+            [[-1.0, -2.0, -3.0], [2.0, 0.0, 0.0], [0.0, 4.0, 0.0], [0.0, 0.0, 6.0]]
+        );
+    }
+
+    #[test]
+    fn every_kind_of_damage_is_refused() {
+        let good = [
+            Shape::sphere(1.0),
+            Shape::capsule(1.0, [0.5, 0.0]),
+            FLOOR.into(),
+            Shape::cuboid([1.0; 3]),
+            Shape::Convex([FLOOR; 2].into()),
+            mesh().into(),
+        ];
+        good.iter().for_each(|shape| shape.validate().unwrap());
+        let broken = [
+            Sphere { center: [0.0, 0.0, f32::NAN], radius: 1.0 }.into(),
+            Shape::sphere(-0.1),
+            Shape::capsule(1.0, [0.5, -0.5]),
+            Shape::capsule(f32::INFINITY, [0.5, 0.5]),
+            Plane { normal: [0.0, 2.0, 0.0], ..FLOOR }.into(),
+            Plane { offset: f32::INFINITY, ..FLOOR }.into(),
+            Shape::Convex([].into()),
+            Shape::Convex([FLOOR, Plane { offset: f32::NAN, ..FLOOR }].into()),
+            Shape::cuboid([1.0, f32::NAN, 1.0]),
+            TriangleMesh { triangles: [[0, 1, 3]].into(), ..mesh() }.into(),
+            TriangleMesh { vertices: [[1e20; 3]; 3].into(), ..mesh() }.into(),
+        ];
+        for shape in broken {
+            assert!(shape.validate().is_err(), "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn placements_scale_rotate_and_move_every_shape() {
+        let half = std::f32::consts::FRAC_1_SQRT_2;
+        let pose = Pose { translation: [1.0, 2.0, 3.0], rotation: [0.0, half, 0.0, half] };
+        let at = Placement::new(2.0, Rigid::new(pose));
+        let sphere = Shape::from(Sphere { center: [1.0, 0.0, 0.0], radius: 0.5 }).placed(&at);
+        let Shape::Sphere(Sphere { center, radius }) = sphere else { panic!("{sphere:?}") };
+        near(center, [1.0, 2.0, 1.0]);
+        near([radius], [1.0]);
+        // The points with x >= 0.5 are in front; after it, those with z <= 3 - 1.
+        let plane = Shape::from(Plane { normal: [1.0, 0.0, 0.0], offset: 0.5 }).placed(&at);
+        let Shape::Plane(Plane { normal, offset }) = plane else { panic!("{plane:?}") };
+        near(normal, [0.0, 0.0, -1.0]);
+        near([offset], [-2.0]);
+        let shape = Shape::cuboid([0.5, 1.0, 1.5]).placed(&at);
+        let Shape::Parallelepiped(shape) = shape else { panic!("{shape:?}") };
+        near(shape.edges[0], [0.0, 0.0, -2.0]);
+        near(shape.edges[2], [6.0, 0.0, 0.0]);
+        let Shape::TriangleMesh(moved) = Shape::from(mesh()).placed(&at) else { panic!() };
+        near(moved.vertices[2], [1.0, 4.0, 3.0]);
+    }
+}
