@@ -23,7 +23,7 @@ impl Rigid {
         Self { translation: widen(pose.translation), rotation }
     }
 
-    /// The way back.
+    /// The inverse motion.
     #[must_use]
     pub fn inverse(self) -> Self {
         let rotation = self.rotation.conjugate();
