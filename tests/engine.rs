@@ -1,14 +1,15 @@
 //! The engine as a renderer embeds it, and what it refuses.
 
 use poplin_gpu::{
-    CanaryReport, Engine, EngineOptions, GpuError, Headless, Readback, WrongValue, run_canaries,
-    wgpu,
+    CanaryReport, Engine, EngineOptions, GpuError, Headless, Readback, Subnormals, WrongValue,
+    run_canaries, run_canary_texts, wgpu,
 };
 use poplin_host::Engine as _;
 use poplin_layout::MemoryTier;
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{ClothConfig, Frame, Pbd, PbdPhase, Phases, Tethers};
 use poplin_reference::ReferenceEngine;
+use poplin_shaders::Kernel;
 use poplin_testkit::adapter::{headless, is_strict};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::nth_cloth;
@@ -172,7 +173,7 @@ fn a_frame_beyond_the_drivers_loop_limit_is_split_and_right() {
 fn canaries_pass_or_say_what_must_be_split() {
     let Some((device, queue)) = device() else { return };
     let report = run_canaries(&device, &queue).unwrap();
-    report.check("this adapter").unwrap();
+    assert!(report.check("this adapter").is_ok());
     if let Some(limit) = report.loop_limit {
         assert!(limit >= 60_000, "loops stop at {limit}");
         assert_eq!(report.engine_loop_limit(), Some(limit / 2));
@@ -180,14 +181,39 @@ fn canaries_pass_or_say_what_must_be_split() {
 }
 
 #[test]
+fn indices_that_are_passed_as_floats_fail_the_canary_where_subnormals_are_flushed() {
+    let Some((device, queue)) = device() else { return };
+    // As an adapter that flushes would do to rows of floats.
+    let flush = "fn flush(x: f32) -> u32 { return select(0u, bitcast<u32>(x), abs(x) >= 1.17549435e-38); }\n";
+    let report = run_canary_texts(&device, &queue, |kernel, text| match kernel {
+        Kernel::CanarySubnormal => {
+            let as_float = "flush(bitcast<f32>(row.w)));";
+            assert!(text.contains("row.w);"));
+            flush.to_owned() + &text.replacen("row.w);", as_float, 1)
+        }
+        _ => text,
+    })
+    .unwrap();
+    assert_eq!(
+        report.check("this adapter").unwrap_err().to_string(),
+        "adapter this adapter failed the index canary: value 0 of 5 is 0x0, not 0x1"
+    );
+}
+
+#[test]
 fn a_failed_canary_refuses_the_adapter_with_the_reason() {
     let report = CanaryReport {
         loop_limit: None,
         nan: Ok(()),
-        barrier: Err(WrongValue { index: 3, count: 256, expected: 4, actual: 7 }),
+        barrier: Err(WrongValue { index: 3, count: 256, expected: 18, actual: 7 }),
+        indices: Ok(()),
+        subnormals: Subnormals { are_passed: true, are_added: true },
     };
     let message = report.check("Acme 1").unwrap_err().to_string();
-    assert_eq!(message, "adapter Acme 1 failed the barrier canary: value 3 of 256 is 0x7, not 0x4");
+    assert_eq!(
+        message,
+        "adapter Acme 1 failed the barrier canary: value 3 of 256 is 0x7, not 0x12"
+    );
 }
 
 #[test]

@@ -150,8 +150,8 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
         if ((STAGES & STAGES_OF_FIBERS) != 0u) {
             for (var constants = phase_begin; constants < phase_end; constants += PHASE_ROWS) {
                 let phase = load_phase(constants);
-                let sets = bitcast<vec4<u32>>(frame_pool[constants + 1u]);
-                let solver = bitcast<vec4<u32>>(frame_pool[constants + 2u]);
+                let sets = frame_pool[constants + 1u];
+                let solver = frame_pool[constants + 2u];
                 // A row is built, reduced and turned into a pull.
                 let step_count = select(0u, solver.z + 2u, solver.x == SOLVER_CYCLIC_REDUCTION);
                 for (var set_index = sets.x; set_index < sets.y; set_index++) {

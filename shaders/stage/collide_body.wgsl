@@ -58,10 +58,10 @@ fn multiply(m: mat3x3<f32>, v: vec3<f32>) -> vec3<f32> {
 fn load_body(b: u32) -> Body {
     let input = cloth.colliders.body_begin + BODY_INPUT_ROWS * b;
     let row = body_row(b);
-    let center = input_pool[input];
-    let velocity = input_pool[input + 1u];
-    let angular_velocity = input_pool[input + 2u].xyz;
-    let inverse_inertia = mat3x3<f32>(input_pool[input + 3u].xyz, input_pool[input + 4u].xyz, input_pool[input + 5u].xyz);
+    let center = input_row(input);
+    let velocity = input_row(input + 1u);
+    let angular_velocity = input_row(input + 2u).xyz;
+    let inverse_inertia = mat3x3<f32>(input_row(input + 3u).xyz, input_row(input + 4u).xyz, input_row(input + 5u).xyz);
     // In the frame's first iteration the impulses are still those of the last frame.
     let is_later = f32(iteration.bias.w > 0.0);
     let linear = load_scratch(row).xyz * is_later;
@@ -82,8 +82,8 @@ fn load_body(b: u32) -> Body {
 /// The ways of particle i, at x, out of the shapes of body b.
 fn touch_body(b: u32, i: u32, x: vec3<f32>) -> Contacts {
     let input = cloth.colliders.body_begin + BODY_INPUT_ROWS * b;
-    let round = bitcast<vec4<u32>>(input_pool[input + 6u]);
-    let flat = bitcast<vec4<u32>>(input_pool[input + 7u]);
+    let round = input_pool[input + 6u];
+    let flat = input_pool[input + 7u];
     var contacts = no_contacts();
     for (var k = flat.x; k < flat.x + flat.y; k++) {
         touch_convex(load_number(k), x, &contacts);
@@ -91,7 +91,7 @@ fn touch_body(b: u32, i: u32, x: vec3<f32>) -> Contacts {
     for (var k = flat.z; k < flat.z + flat.w; k++) {
         touch_box(load_number(k), x, &contacts);
     }
-    if (input_pool[input + 2u].w > 0.0) {
+    if (input_row(input + 2u).w > 0.0) {
         touch_mesh(i, x, &contacts);
     }
     for (var k = round.z; k < round.z + round.w; k++) {

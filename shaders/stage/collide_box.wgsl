@@ -30,10 +30,10 @@ fn touch_box(b: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
         (*contacts).push -= way * distance;
         (*contacts).count += 1.0;
         if (cloth.colliders.friction > 0.0) {
-            var moved = input_pool[cloth.colliders.box_target + 4u * b].xyz - input_pool[cloth.colliders.box_start + 4u * b].xyz;
+            var moved = input_row(cloth.colliders.box_target + 4u * b).xyz - input_row(cloth.colliders.box_start + 4u * b).xyz;
             for (var k = 0u; k < 3u; k++) {
                 let edge = 4u * b + 1u + k;
-                let turned = input_pool[cloth.colliders.box_target + edge].xyz - input_pool[cloth.colliders.box_start + edge].xyz;
+                let turned = input_row(cloth.colliders.box_target + edge).xyz - input_row(cloth.colliders.box_start + edge).xyz;
                 moved += turned * shares[k];
             }
             (*contacts).travel += moved * cloth.colliders.iteration_fraction;

@@ -15,7 +15,7 @@ struct TriangleTouch {
 
 /// Numbers of the corners of triangle t.
 fn triangle_corners(t: u32) -> vec3<u32> {
-    return bitcast<vec4<u32>>(input_pool[cloth.colliders.triangle_begin + t]).xyz;
+    return input_pool[cloth.colliders.triangle_begin + t].xyz;
 }
 
 /// Vertex v of the mesh now.
@@ -45,7 +45,7 @@ fn touch_triangle(t: u32, x: vec3<f32>) -> TriangleTouch {
 
 /// Squared distance of x to the box of a tree node, a little less than computed for its rounding.
 fn square_to_node(row: u32, x: vec3<f32>) -> f32 {
-    let gap = max(max(input_pool[row].xyz - x, x - input_pool[row + 1u].xyz), vec3<f32>(0.0));
+    let gap = max(max(input_row(row).xyz - x, x - input_row(row + 1u).xyz), vec3<f32>(0.0));
     return dot3(gap, gap) * 0.9999;
 }
 
@@ -61,16 +61,16 @@ struct Nearby {
 
 /// What particle i remembers of the mesh.
 fn load_nearby(i: u32) -> Nearby {
-    let first = load_scratch(cloth.colliders.nearest_begin + NEARBY_ROWS * i);
-    let second = load_scratch(cloth.colliders.nearest_begin + NEARBY_ROWS * i + 1u);
-    return Nearby(first.xyz, bitcast<u32>(first.w), second.x);
+    let row = cloth.scratch_begin + cloth.colliders.nearest_begin + NEARBY_ROWS * i;
+    let first = scratch[row];
+    return Nearby(bitcast<vec3<f32>>(first.xyz), first.w, bitcast<f32>(scratch[row + 1u].x));
 }
 
 /// Lets particle i remember the mesh.
 fn store_nearby(i: u32, nearby: Nearby) {
-    let row = cloth.colliders.nearest_begin + NEARBY_ROWS * i;
-    store_scratch(row, vec4<f32>(nearby.place, bitcast<f32>(nearby.triangle)));
-    store_scratch(row + 1u, vec4<f32>(nearby.clearance, 0.0, 0.0, 0.0));
+    let row = cloth.scratch_begin + cloth.colliders.nearest_begin + NEARBY_ROWS * i;
+    scratch[row] = vec4<u32>(bitcast<vec3<u32>>(nearby.place), nearby.triangle);
+    scratch[row + 1u] = vec4<u32>(bitcast<u32>(nearby.clearance), 0u, 0u, 0u);
 }
 
 /// The way of x out of the mesh: up to the plane of the nearest triangle, if x is behind it.
@@ -133,7 +133,7 @@ fn triangle_move(t: u32, shares: vec2<f32>) -> vec3<f32> {
 
 /// How far vertex v moves in the frame [m].
 fn vertex_move(v: u32) -> vec3<f32> {
-    return input_pool[cloth.colliders.vertex_target + v].xyz - input_pool[cloth.colliders.vertex_start + v].xyz;
+    return input_row(cloth.colliders.vertex_target + v).xyz - input_row(cloth.colliders.vertex_start + v).xyz;
 }
 
 /// Pushes particle i out of the mesh.

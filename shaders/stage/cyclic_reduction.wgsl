@@ -51,35 +51,35 @@ fn build_row(edge: u32, fibers: vec2<u32>, phase: PhaseConstants) {
         }
         row.z = equation.y / equation.x;
     }
-    scratch[cyclic_row(edge, 0u)] = row;
+    store_scratch(cyclic_row(edge, 0u), row);
 }
 
 /// One round of reduction of a row among the rows of the edges of its set. Where the stride leaves the fiber x or y is 0, so
 /// that any row will do.
 fn reduce_row(edge: u32, round: u32, edges: vec2<u32>) {
     let stride = 1u << round;
-    let row = scratch[cyclic_row(edge, round)];
-    let low = scratch[cyclic_row(max(edge, edges.x + stride) - stride, round)];
-    let high = scratch[cyclic_row(min(edge + stride, edges.y - 1u), round)];
+    let row = load_scratch(cyclic_row(edge, round));
+    let low = load_scratch(cyclic_row(max(edge, edges.x + stride) - stride, round));
+    let high = load_scratch(cyclic_row(min(edge + stride, edges.y - 1u), round));
     let pivot = max((1.0 - row.x * low.y) - row.y * high.x, MIN_PIVOT_FRACTION);
     let right = (row.z - row.x * low.z) - row.y * high.z;
-    scratch[cyclic_row(edge, round + 1u)] = vec4<f32>(-(row.x * low.x) / pivot, -(row.y * high.y) / pivot, right / pivot, row.w);
+    store_scratch(cyclic_row(edge, round + 1u), vec4<f32>(-(row.x * low.x) / pivot, -(row.y * high.y) / pivot, right / pivot, row.w));
 }
 
 /// Turns the multiplier of an edge into its pull, in the other half of the rows.
 fn pull_edge(edge: u32, round: u32, fibers: vec2<u32>) {
-    let row = scratch[cyclic_row(edge, round)];
+    let row = load_scratch(cyclic_row(edge, round));
     let vertices = cloth.fabric.vertex_begin + fibers.x + u32(row.w);
     let pa = load_current(fabric_pool[vertices + edge]);
     let pb = load_current(fabric_pool[vertices + edge + 1u]);
     let pull = edge_direction(pa, pb, rest_length_of(edge)) * row.z;
-    scratch[cyclic_row(edge, round + 1u)] = vec4<f32>(pull, row.w);
+    store_scratch(cyclic_row(edge, round + 1u), vec4<f32>(pull, row.w));
 }
 
 /// Moves the far end of an edge by the pulls of its two edges, and the beginning of a fiber by that of its first.
 fn move_edge(edge: u32, round: u32, fibers: vec2<u32>, edges: vec2<u32>) {
-    let pull = scratch[cyclic_row(edge, round)];
-    let next = scratch[cyclic_row(min(edge + 1u, edges.y - 1u), round)];
+    let pull = load_scratch(cyclic_row(edge, round));
+    let next = load_scratch(cyclic_row(min(edge + 1u, edges.y - 1u), round));
     let push = select(vec3<f32>(0.0), next.xyz, edge + 1u < edges.y && next.w == pull.w);
     let fiber = fibers.x + u32(pull.w);
     let vertices = cloth.fabric.vertex_begin + fiber;

@@ -21,7 +21,7 @@ fn integrate_particle(i: u32) {
             position = particle.xyz + turned + iteration.bias.xyz;
         }
         if (cloth.acceleration_begin != NO_OFFSET) {
-            position += input_pool[cloth.acceleration_begin + i].xyz * cloth.acceleration_scale;
+            position += input_row(cloth.acceleration_begin + i).xyz * cloth.acceleration_scale;
         }
         let max_move = cloth.self_collision.max_move;
         let way = position - particle.xyz;

@@ -4,7 +4,7 @@
 
 /// Row of the sorted particles in `scratch`: position and inverse mass.
 fn particle_row(slot: u32) -> u32 {
-    return cloth.scratch_begin + cloth.self_collision.grid_begin + slot;
+    return cloth.self_collision.grid_begin + slot;
 }
 
 /// Row of their numbers.
@@ -17,13 +17,23 @@ fn contact_row(slot: u32) -> u32 {
     return particle_row(slot) + 2u * cloth.self_collision.member_count;
 }
 
+/// Index in a row.
+fn load_index(row: u32) -> u32 {
+    return scratch[cloth.scratch_begin + row].x;
+}
+
+/// Writes an index to a row.
+fn store_index(row: u32, i: u32) {
+    scratch[cloth.scratch_begin + row].x = i;
+}
+
 /// Particle k of those that take part.
 fn load_member(k: u32) -> u32 {
     let begin = cloth.self_collision.member_begin;
     if (begin == NO_OFFSET) {
         return k;
     }
-    return bitcast<u32>(input_pool[begin + (k >> 2u)][k & 3u]);
+    return input_pool[begin + (k >> 2u)][k & 3u];
 }
 
 /// Bucket of the cell that holds a position.
@@ -71,7 +81,7 @@ fn scan_cells(part: u32) {
 fn scatter_member(k: u32) {
     let i = load_member(k);
     let slot = atomicAdd(&shared_cells[bucket_of(load_current(i).xyz)], 1u);
-    scratch[contact_row(slot)].x = bitcast<f32>(i);
+    store_index(contact_row(slot), i);
 }
 
 /// Place of the first particle of a bucket.
@@ -85,23 +95,23 @@ fn bucket_begin(bucket: u32) -> u32 {
 /// Sorts the particle at a place of its bucket by number, so that sums do not depend on which lane was first, and notes
 /// where it is.
 fn sort_member(slot: u32) {
-    let i = bitcast<u32>(scratch[contact_row(slot)].x);
+    let i = load_index(contact_row(slot));
     let particle = load_current(i);
     let bucket = bucket_of(particle.xyz);
     let begin = bucket_begin(bucket);
     let end = atomicLoad(&shared_cells[bucket]);
     var place = begin;
     for (var other = begin; other < end; other++) {
-        place += u32(bitcast<u32>(scratch[contact_row(other)].x) < i);
+        place += u32(load_index(contact_row(other)) < i);
     }
-    scratch[particle_row(place)] = particle;
-    scratch[number_row(place)].x = bitcast<f32>(i);
+    store_scratch(particle_row(place), particle);
+    store_index(number_row(place), i);
 }
 
 /// Square of the distance at which particles i and j are kept apart, which is min(d, 0.9 d_rest).
 fn kept_square(i: u32, j: u32) -> f32 {
     let rest = cloth.self_collision.rest_begin;
-    let between = input_pool[rest + i].xyz - input_pool[rest + j].xyz;
+    let between = input_row(rest + i).xyz - input_row(rest + j).xyz;
     let distance = cloth.self_collision.distance;
     return min(distance * distance, REST_FRACTION_SQUARE * dot3(between, between));
 }
@@ -154,7 +164,7 @@ fn next_near(walk: ptr<function, NearWalk>, place: vec3<f32>) -> bool {
             }
             enter_row(walk);
         }
-        let between = place - scratch[particle_row((*walk).slot)].xyz;
+        let between = place - load_scratch(particle_row((*walk).slot)).xyz;
         (*walk).slot += 1u;
         if (dot3(between, between) < distance * distance) {
             return true;
@@ -165,7 +175,7 @@ fn next_near(walk: ptr<function, NearWalk>, place: vec3<f32>) -> bool {
 
 /// The direction from b to a, particles i and j; coincident ones part along y.
 fn normal_of(a: vec3<f32>, b: vec3<f32>, distance: f32, i: u32, j: u32) -> vec3<f32> {
-    if (distance > 0.0) {
+    if (distance > MIN_DISTANCE) {
         return (a - b) / distance;
     }
     return vec3<f32>(0.0, select(-1.0, 1.0, i < j), 0.0);
@@ -173,15 +183,15 @@ fn normal_of(a: vec3<f32>, b: vec3<f32>, distance: f32, i: u32, j: u32) -> vec3<
 
 /// Sums the directions of the contacts of the particle at a slot, and counts them.
 fn count_contacts(slot: u32) {
-    let a = scratch[particle_row(slot)];
-    let i = bitcast<u32>(scratch[number_row(slot)].x);
+    let a = load_scratch(particle_row(slot));
+    let i = load_index(number_row(slot));
     var walk = NearWalk(bucket_of(a.xyz), 0u, 0u, 0u, 0u);
     var sum = vec3<f32>(0.0);
     var count = 0.0;
     while (next_near(&walk, a.xyz)) {
         let other = walk.slot - 1u;
-        let b = scratch[particle_row(other)];
-        let j = bitcast<u32>(scratch[number_row(other)].x);
+        let b = load_scratch(particle_row(other));
+        let j = load_index(number_row(other));
         let between = a.xyz - b.xyz;
         let square = dot3(between, between);
         if (other != slot && square < kept_square(i, j) && a.w + b.w > 0.0) {
@@ -189,7 +199,7 @@ fn count_contacts(slot: u32) {
             count += 1.0;
         }
     }
-    scratch[contact_row(slot)] = vec4<f32>(sum, count);
+    store_scratch(contact_row(slot), vec4<f32>(sum, count));
 }
 
 /// Contacts of a particle that push it along a direction: half of all and half of what they sum up to along it, at least 1.
@@ -212,26 +222,26 @@ fn contacts_along(direction: vec3<f32>, contacts: vec4<f32>) -> f32 {
 /// Here only contacts that push the same way are averaged, friction leaves the motion along d alone and weighs by mass, and
 /// neighbours are spared down to SELF_COLLISION_REST_FRACTION of their distance at rest.
 fn push_apart(slot: u32) {
-    let a = scratch[particle_row(slot)];
-    let own_contacts = scratch[contact_row(slot)];
+    let a = load_scratch(particle_row(slot));
+    let own_contacts = load_scratch(contact_row(slot));
     if (own_contacts.w == 0.0 || a.w == 0.0) {
         return;
     }
-    let i = bitcast<u32>(scratch[number_row(slot)].x);
+    let i = load_index(number_row(slot));
     let move_a = a.xyz - load_previous(i).xyz;
     var walk = NearWalk(bucket_of(a.xyz), 0u, 0u, 0u, 0u);
     var push = vec3<f32>(0.0);
     while (next_near(&walk, a.xyz)) {
         let other = walk.slot - 1u;
-        let b = scratch[particle_row(other)];
-        let j = bitcast<u32>(scratch[number_row(other)].x);
+        let b = load_scratch(particle_row(other));
+        let j = load_index(number_row(other));
         let between = a.xyz - b.xyz;
         let square = dot3(between, between);
         let kept = kept_square(i, j);
         if (other != slot && square < kept) {
             let distance = sqrt(square);
             let normal = normal_of(a.xyz, b.xyz, distance, i, j);
-            let others = scratch[contact_row(other)];
+            let others = load_scratch(contact_row(other));
             let weight = a.w / (a.w + b.w);
             let count = max(contacts_along(normal, own_contacts), contacts_along(-normal, others));
             let push_share = cloth.self_collision.stiffness * weight * min(RELAXATION / count, 1.0);

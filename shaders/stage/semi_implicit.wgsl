@@ -29,9 +29,9 @@ fn edge_equation(
     return vec2<f32>(diagonal, -phase.stiffness * error - phase.damping * dot3(direction, way));
 }
 
-/// Where the row of an edge stands in `scratch`. The edges of a set follow one another and are at most `fiber_row_count`.
+/// Where the row of an edge stands in the cloth's `scratch`. The edges of a set follow one another and are at most `fiber_row_count`.
 fn fiber_row(edge: u32) -> u32 {
-    return cloth.scratch_begin + edge % cloth.fabric.fiber_row_count;
+    return edge % cloth.fabric.fiber_row_count;
 }
 
 /// Solves all edges of one fiber at once, with stiffness and soft range or with compliance and damping.
@@ -81,7 +81,7 @@ fn solve_fiber(fiber: u32, phase: PhaseConstants) {
             ratio = between / last_pivot;
             value = (right - between * last_value) / pivot;
         }
-        scratch[fiber_row(edge)] = vec4<f32>(ratio, value, 0.0, 0.0);
+        store_scratch(fiber_row(edge), vec4<f32>(ratio, value, 0.0, 0.0));
         // Held: a pin comes before in the fiber, with nothing but rigid or compliant edges between.
         is_held = pb.w == 0.0 || (is_held && dot3(direction, direction) > 0.0);
         a = b;
@@ -98,7 +98,7 @@ fn solve_fiber(fiber: u32, phase: PhaseConstants) {
     var lambda = 0.0;
     var next_ratio = 0.0;
     for (var edge = edge_end; edge > edge_begin; edge--) {
-        let row = scratch[fiber_row(edge - 1u)];
+        let row = load_scratch(fiber_row(edge - 1u));
         let c = fabric_pool[vertices + edge - 1u];
         let pc = load_current(c);
         let direction = edge_direction(pc, pa, rest_length_of(edge - 1u));

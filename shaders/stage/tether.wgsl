@@ -4,7 +4,7 @@
 /// Copies the anchor of a slot to scratch, so that tethers read the stage's input whichever particle moves first.
 fn gather_anchor(slot: u32) {
     let anchor = fabric_pool[cloth.fabric.anchor_begin + slot];
-    scratch[cloth.scratch_begin + slot] = load_current(anchor);
+    store_scratch(slot, load_current(anchor));
 }
 
 /// Pulls particle i back within the length of each of its tethers, whatever its mass.
@@ -17,7 +17,7 @@ fn constrain_tethers(i: u32) {
     var offset = vec3<f32>(0.0);
     for (var k = 0u; k < cloth.fabric.tethers_per_particle; k++) {
         let tether = cloth.fabric.tether_begin + k * cloth.particle_count + i;
-        let anchor = scratch[cloth.scratch_begin + fabric_pool[tether]].xyz;
+        let anchor = load_scratch(fabric_pool[tether]).xyz;
         let length = bitcast<f32>(fabric_pool[tether + tether_count]) * cloth.tethers.scale;
         let delta = anchor - particle.xyz;
         let slack = 1.0 - length / sqrt(guarded_square(delta));

@@ -16,12 +16,14 @@ fn blow_triangle(t: u32) {
     let c0 = load_current(i0).xyz;
     let c1 = load_current(i1).xyz;
     let c2 = load_current(i2).xyz;
-    // Sums of three, divided once: drivers factor a common third out of a difference (Mesa does).
+    // Sums of three, divided once: drivers factor a common third out of a difference (Mesa does). The divisor comes from memory:
+    // a constant one becomes a product with its rounded reciprocal (SwiftShader does that).
+    let corner_count = iteration.wind.w;
     let now = c0 + c1 + c2;
     let before = load_previous(i0).xyz + load_previous(i1).xyz + load_previous(i2).xyz;
-    var d = (now - before) / 3.0 + iteration.wind.xyz;
+    var d = (now - before) / corner_count + iteration.wind.xyz;
     if (cloth.rotation_begin != NO_OFFSET) {
-        d = now / 3.0 + multiply_columns(cloth.rotation_begin + 12u, iteration.wind.xyz - before / 3.0);
+        d = now / corner_count + multiply_columns(cloth.rotation_begin + 12u, iteration.wind.xyz - before / corner_count);
     }
     let normal = cross3(c2 - c0, c1 - c0);
     let d_square = dot3(d, d);
@@ -38,7 +40,7 @@ fn blow_triangle(t: u32) {
         let lift = lift_direction * (cloth.air.lift * cosine * sine * speed);
         impulse = (drag + lift) * (cloth.air.impulse_scale * double_area);
     }
-    scratch[cloth.scratch_begin + t] = vec4<f32>(impulse, 0.0);
+    store_scratch(t, vec4<f32>(impulse, 0.0));
 }
 
 /// Moves particle i by the impulses of its triangles, in ascending order of triangles.
@@ -49,7 +51,7 @@ fn gather_wind(i: u32) {
     let triangles = cloth.fabric.corner_begin + cloth.particle_count + 1u;
     var impulse = vec3<f32>(0.0);
     for (var k = begin; k < end; k++) {
-        impulse += scratch[cloth.scratch_begin + fabric_pool[triangles + k]].xyz;
+        impulse += load_scratch(fabric_pool[triangles + k]).xyz;
     }
     if (particle.w > 0.0) {
         store_current(i, vec4<f32>(particle.xyz - impulse * particle.w, particle.w));

@@ -18,18 +18,7 @@ fn no_contacts() -> Contacts {
 
 /// Entry k of the cloth's lists of numbers.
 fn load_number(k: u32) -> u32 {
-    let row = bitcast<vec4<u32>>(input_pool[cloth.colliders.number_begin + (k >> 2u)]);
-    return row[k & 3u];
-}
-
-/// Row of `scratch` of the cloth.
-fn load_scratch(row: u32) -> vec4<f32> {
-    return scratch[cloth.scratch_begin + row];
-}
-
-/// Writes a row of the cloth's `scratch`.
-fn store_scratch(row: u32, value: vec4<f32>) {
-    scratch[cloth.scratch_begin + row] = value;
+    return input_pool[cloth.colliders.number_begin + (k >> 2u)][k & 3u];
 }
 
 /// First prepared row of sphere s: where it is, then where it was one iteration ago.
@@ -63,7 +52,7 @@ fn load_cone(row: u32) -> Cone {
 
 /// The two spheres of capsule c.
 fn capsule_ends(c: u32) -> vec2<u32> {
-    return bitcast<vec4<u32>>(input_pool[cloth.colliders.capsule_begin + c]).xy;
+    return input_pool[cloth.colliders.capsule_begin + c].xy;
 }
 
 /// Prepared row of plane p.
@@ -146,20 +135,20 @@ fn prepare_shape(shape: u32) {
 
 /// Whether the box of the tree node whose two rows begin at `row` meets the box from `low` to `high`.
 fn meets_node(row: u32, low: vec3<f32>, high: vec3<f32>) -> bool {
-    let node_low = input_pool[row].xyz;
-    let node_high = input_pool[row + 1u].xyz;
+    let node_low = input_row(row).xyz;
+    let node_high = input_row(row + 1u).xyz;
     return node_low.x <= high.x && node_low.y <= high.y && node_low.z <= high.z
         && low.x <= node_high.x && low.y <= node_high.y && low.z <= node_high.z;
 }
 
 /// The node to go on with if this one is not met.
 fn node_escape(row: u32) -> u32 {
-    return bitcast<u32>(input_pool[row].w);
+    return input_pool[row].w;
 }
 
 /// 1 + the item of a leaf, 0 for an inner node.
 fn node_item(row: u32) -> u32 {
-    return bitcast<u32>(input_pool[row + 1u].w);
+    return input_pool[row + 1u].w;
 }
 
 /// Walks a tree without a stack, from `node` on: 1 + the next item whose box meets the box from `low` to `high`, 0 at the end.

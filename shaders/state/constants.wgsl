@@ -67,6 +67,9 @@ const GRID_PARTS: u32 = 64u;
 /// Largest cell coordinate of self collision; what lies beyond is in the last cells.
 const SELF_MAX_CELL: f32 = 65536.0;
 
+/// Distance up to which two particles of a cloth coincide [m]: the square of a smaller one may be flushed to 0.
+const MIN_DISTANCE: f32 = 1e-15;
+
 /// Fraction of their distance at rest to which particles that rest closer than the distance are kept apart.
 const SELF_COLLISION_REST_FRACTION: f32 = 0.9;
 

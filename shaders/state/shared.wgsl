@@ -109,21 +109,41 @@ fn flush_particle(i: u32) {
     }
 }
 
+/// Row of `frame_pool` that holds floats.
+fn frame_row(row: u32) -> vec4<f32> {
+    return bitcast<vec4<f32>>(frame_pool[row]);
+}
+
+/// Row of `input_pool` that holds floats.
+fn input_row(row: u32) -> vec4<f32> {
+    return bitcast<vec4<f32>>(input_pool[row]);
+}
+
+/// Row of the cloth's `scratch` that holds floats.
+fn load_scratch(row: u32) -> vec4<f32> {
+    return bitcast<vec4<f32>>(scratch[cloth.scratch_begin + row]);
+}
+
+/// Writes floats to a row of the cloth's `scratch`.
+fn store_scratch(row: u32, value: vec4<f32>) {
+    scratch[cloth.scratch_begin + row] = bitcast<vec4<u32>>(value);
+}
+
 /// Constants of iteration k of the cloth.
 fn load_iteration(k: u32) -> IterationConstants {
     let begin = cloth.iteration_begin + k * ITERATION_ROWS;
-    return IterationConstants(frame_pool[begin], frame_pool[begin + 1u], frame_pool[begin + 2u], frame_pool[begin + 3u]);
+    return IterationConstants(frame_row(begin), frame_row(begin + 1u), frame_row(begin + 2u), frame_row(begin + 3u));
 }
 
 /// Product of v with the matrix whose three columns stand at `begin` in `frame_pool`.
 fn multiply_columns(begin: u32, v: vec3<f32>) -> vec3<f32> {
-    return frame_pool[begin].xyz * v.x + frame_pool[begin + 1u].xyz * v.y + frame_pool[begin + 2u].xyz * v.z;
+    return frame_row(begin).xyz * v.x + frame_row(begin + 1u).xyz * v.y + frame_row(begin + 2u).xyz * v.z;
 }
 
 /// Row i of an array that goes from a start to a target, at a share of the frame; exactly the target at its end.
 fn load_at(start: u32, destination: u32, i: u32, share: f32) -> vec4<f32> {
-    let from_row = input_pool[start + i];
-    let to_row = input_pool[destination + i];
+    let from_row = input_row(start + i);
+    let to_row = input_row(destination + i);
     if (share == 1.0) {
         return to_row;
     }
@@ -142,11 +162,11 @@ fn rest_length_of(edge: u32) -> f32 {
 
 /// Constants whose first vec4 stands at `begin` in `frame_pool`.
 fn load_phase(begin: u32) -> PhaseConstants {
-    let values = frame_pool[begin];
-    let rest = frame_pool[begin + 1u];
-    let sets = bitcast<vec4<u32>>(rest);
-    let last = frame_pool[begin + 2u];
+    let values = frame_row(begin);
+    let sets = frame_pool[begin + 1u];
+    let compliance = bitcast<vec2<f32>>(sets.zw);
+    let solver = frame_pool[begin + 2u];
     return PhaseConstants(
-        values.x, values.y, values.z, values.w, sets.x, sets.y, rest.z, rest.w, bitcast<u32>(last.x), last.y, bitcast<u32>(last.z), 0u,
+        values.x, values.y, values.z, values.w, sets.x, sets.y, compliance.x, compliance.y, solver.x, bitcast<f32>(solver.y), solver.z, 0u,
     );
 }

@@ -276,7 +276,7 @@ struct IterationConstants {
     bias: vec4<f32>,
     /// Added to the position that becomes previous [m]; w unused.
     previous_bias: vec4<f32>,
-    /// Displacement of the local space against the wind [m]; w unused.
+    /// Displacement of the local space against the wind [m]; w: corners of a triangle, 3, a divisor that no compiler may see.
     wind: vec4<f32>,
 }
 

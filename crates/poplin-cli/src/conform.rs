@@ -224,21 +224,19 @@ impl Tally {
             Ok(verdicts) => verdicts,
             Err(error) => return self.refuse(title, &error),
         };
-        let compared = verdicts.iter().filter(|verdict| verdict.error.is_some()).count();
+        let compared = verdicts.len();
         let wrong = verdicts.iter().filter(|verdict| !verdict.passes()).count();
-        let skipped = verdicts.len() - compared;
-        let worst = verdicts
-            .iter()
-            .filter_map(|verdict| Some((verdict, share(verdict.error?, verdict.tolerance))));
+        let worst =
+            verdicts.iter().map(|verdict| (verdict, share(verdict.error, verdict.tolerance)));
         let worst = match worst.max_by(|(_, a), (_, b)| a.total_cmp(b)) {
-            Some((StageVerdict { iteration, stage, error: Some(error), tolerance }, _)) => {
+            Some((StageVerdict { iteration, stage, error, tolerance }, _)) => {
                 format!(
                     "worst {error:.1e} of {tolerance:.1e} m in {stage} of iteration {iteration} "
                 )
             }
-            _ => String::new(),
+            None => String::new(),
         };
-        let count = format!("{worst}({compared} stages, {wrong} wrong, {skipped} not built)");
+        let count = format!("{worst}({compared} stages, {wrong} wrong)");
         match (compared, wrong) {
             (0, _) => self.skip(title, &count),
             (_, 0) => self.pass(title, &count),
@@ -247,12 +245,7 @@ impl Tally {
         for verdict in verdicts.iter().filter(|verdict| is_verbose || !verdict.passes()) {
             let StageVerdict { iteration, stage, error, tolerance } = verdict;
             let word = if verdict.passes() { "within" } else { "ABOVE" };
-            match error {
-                Some(error) => say!(
-                    "    iteration {iteration:<3} {stage:<18} {error:.1e} m {word} {tolerance:.1e} m"
-                ),
-                None => say!("    iteration {iteration:<3} {stage:<18} not built"),
-            }
+            say!("    iteration {iteration:<3} {stage:<18} {error:.1e} m {word} {tolerance:.1e} m");
         }
     }
 

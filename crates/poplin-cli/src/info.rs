@@ -102,10 +102,14 @@ pub(crate) fn canary_line(headless: &Headless) -> String {
         None => "ok".to_owned(),
         Some(limit) => format!("stops at {limit} trips, so frames are split into more dispatches"),
     };
+    let kept = |is_kept: bool| if is_kept { "kept" } else { "flushed to 0" };
     format!(
-        "NaN bit test {}; barrier scan {}; long loop {loops}",
+        "NaN bit test {}; barrier scan {}; index bits {}; long loop {loops}; subnormal floats {} when passed, {} when added",
         verdict(&canaries.nan),
-        verdict(&canaries.barrier)
+        verdict(&canaries.barrier),
+        verdict(&canaries.indices),
+        kept(canaries.subnormals.are_passed),
+        kept(canaries.subnormals.are_added)
     )
 }
 

@@ -14,6 +14,19 @@ pub struct CanaryReport {
     pub nan: Result<(), WrongValue>,
     /// The prefix sums across barriers are right.
     pub barrier: Result<(), WrongValue>,
+    /// Indices that stand beside floats in a pool come back as they were.
+    pub indices: Result<(), WrongValue>,
+    /// What the adapter does with subnormal floats; the pools do not depend on it.
+    pub subnormals: Subnormals,
+}
+
+/// What an adapter does with subnormal floats; WGSL, "Floating Point Evaluation", lets it flush them to 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Subnormals {
+    /// They keep their bits where they are only passed on.
+    pub are_passed: bool,
+    /// Sums of them are right.
+    pub are_added: bool,
 }
 
 impl CanaryReport {
@@ -27,7 +40,9 @@ impl CanaryReport {
     /// # Errors
     /// [`GpuError::CanaryFailed`] with expected and got.
     pub fn check(&self, adapter: &str) -> Result<(), GpuError> {
-        for (canary, verdict) in [("NaN", &self.nan), ("barrier", &self.barrier)] {
+        for (canary, verdict) in
+            [("NaN", &self.nan), ("barrier", &self.barrier), ("index", &self.indices)]
+        {
             if let Err(source) = *verdict {
                 let adapter = adapter.to_owned();
                 return Err(GpuError::CanaryFailed { adapter, canary, source });
@@ -37,6 +52,9 @@ impl CanaryReport {
     }
 }
 
+/// Indices that the subnormal canary passes on.
+const INDICES: [u32; 5] = [1, 2, 1000, 65_537, 0x3f_ffff];
+
 /// Outer and inner trips of the loop canary.
 const LOOP_TRIPS: [u32; 2] = [10, 10_000];
 
@@ -45,8 +63,27 @@ const LOOP_TRIPS: [u32; 2] = [10, 10_000];
 /// # Errors
 /// [`GpuError`] if the device is lost or does not answer.
 pub fn run_canaries(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<CanaryReport, GpuError> {
+    run_canary_texts(device, queue, |_, text| text)
+}
+
+/// The canaries with texts of which `change` makes something else, to see them fail.
+///
+/// # Errors
+/// As [`run_canaries`].
+#[doc(hidden)]
+pub fn run_canary_texts(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    change: impl Fn(Kernel, String) -> String,
+) -> Result<CanaryReport, GpuError> {
+    let run = |kernel: Kernel, input: &[u32], output_count, constants: &[(&str, f64)]| {
+        let composed =
+            compose(&kernel.path()).expect("the embedded canary composes; a test holds it");
+        let text = change(kernel, composed.text);
+        run_text(device, queue, kernel.name(), text, input, output_count, constants)
+    };
     let wanted = LOOP_TRIPS[0] * LOOP_TRIPS[1];
-    let counted = run(device, queue, Kernel::CanaryLoop, &LOOP_TRIPS, 1, &[])?[0];
+    let counted = run(Kernel::CanaryLoop, &LOOP_TRIPS, 1, &[])?[0];
 
     let samples = [
         0.0,
@@ -60,21 +97,15 @@ pub fn run_canaries(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Canary
         2e15,
     ];
     let bits = samples.map(f32::to_bits);
-    let judged = run(device, queue, Kernel::CanaryNan, &bits, bits.len(), &[])?;
+    let judged = run(Kernel::CanaryNan, &bits, bits.len(), &[])?;
     let expected = samples
         .map(|value| u32::from(!value.is_finite() || value.abs() > poplin_model::MAX_COORDINATE));
     let nan = compare(&expected, &judged);
 
     let lanes = 256u32.min(device.limits().max_compute_invocations_per_workgroup);
     let values: Vec<u32> = (0..lanes).map(|lane| lane * lane + 1).collect();
-    let sums = run(
-        device,
-        queue,
-        Kernel::CanaryBarrier,
-        &values,
-        lanes as usize,
-        &[("LANES", f64::from(lanes))],
-    )?;
+    let constants = [("LANES", f64::from(lanes))];
+    let sums = run(Kernel::CanaryBarrier, &values, lanes as usize, &constants)?;
     let mut total = 0;
     let expected: Vec<u32> = values
         .iter()
@@ -85,7 +116,17 @@ pub fn run_canaries(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Canary
         .collect();
     let barrier = compare(&expected, &sums);
     let loop_limit = (counted != wanted).then_some(u64::from(counted));
-    Ok(CanaryReport { loop_limit, nan, barrier })
+
+    let x = 0.25f32.to_bits();
+    let rows = INDICES.map(|index| [x, x, x, index]);
+    let found = run(Kernel::CanarySubnormal, rows.as_flattened(), 4 * rows.len(), &[])?;
+    let found = found.as_chunks::<4>().0;
+    let indices = compare(&INDICES, &found.iter().map(|row| row[1]).collect::<Vec<_>>());
+    // Twice a subnormal float has twice its bits.
+    let are_passed = INDICES.iter().zip(found).all(|(&index, row)| row[2] == index);
+    let are_added = INDICES.iter().zip(found).all(|(&index, row)| row[3] == 2 * index);
+    let subnormals = Subnormals { are_passed, are_added };
+    Ok(CanaryReport { loop_limit, nan, barrier, indices, subnormals })
 }
 
 /// The first value that is not as expected; a missing one is zero.
@@ -98,24 +139,24 @@ fn compare(expected: &[u32], actual: &[u32]) -> Result<(), WrongValue> {
     }
 }
 
-fn run(
+fn run_text(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
-    kernel: Kernel,
+    name: &'static str,
+    text: String,
     input: &[u32],
     output_count: usize,
     constants: &[(&str, f64)],
 ) -> Result<Vec<u32>, GpuError> {
-    let composed = compose(&kernel.path()).expect("the embedded canary composes; a test holds it");
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-        label: Some(kernel.name()),
-        source: wgpu::ShaderSource::Wgsl(composed.text.into()),
+        label: Some(name),
+        source: wgpu::ShaderSource::Wgsl(text.into()),
     });
     let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-        label: Some(kernel.name()),
+        label: Some(name),
         layout: None,
         module: &module,
-        entry_point: Some(kernel.name()),
+        entry_point: Some(name),
         compilation_options: wgpu::PipelineCompilationOptions { constants, ..Default::default() },
         cache: None,
     });
@@ -144,11 +185,10 @@ fn run(
             wgpu::BindGroupEntry { binding: 1, resource: samples.as_entire_binding() },
         ],
     });
-    let mut encoder = device
-        .create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(kernel.name()) });
+    let mut encoder =
+        device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(name) });
     {
-        let descriptor =
-            wgpu::ComputePassDescriptor { label: Some(kernel.name()), timestamp_writes: None };
+        let descriptor = wgpu::ComputePassDescriptor { label: Some(name), timestamp_writes: None };
         let mut pass = encoder.begin_compute_pass(&descriptor);
         pass.set_pipeline(&pipeline);
         pass.set_bind_group(0, &bind_group, &[]);

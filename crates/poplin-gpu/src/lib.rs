@@ -17,7 +17,9 @@ mod readback;
 mod requirements;
 
 pub use adapters::{AdapterReport, is_software, list_adapters};
-pub use canary::{CanaryReport, run_canaries};
+#[cfg(feature = "testing")]
+pub use canary::run_canary_texts;
+pub use canary::{CanaryReport, Subnormals, run_canaries};
 pub use engine::{Engine, EngineOptions};
 pub use error::{GpuError, ReadbackError, WantedAdapter, WrongValue};
 pub use headless::{Headless, HeadlessOptions, Reading};

@@ -1,5 +1,6 @@
 //! The host side of a cloth, the same for both backends: its settings, inputs, frame and clock.
 
+use bytemuck::cast_slice;
 use std::sync::OnceLock;
 
 use poplin_layout::{
@@ -212,8 +213,8 @@ impl HostCloth {
         self.scratch_begins()[1] + self.live.self_collision.scratch_len(&self.live.cloth)
     }
 
-    /// Gives each part of the inputs that changed, with its offset in the cloth's part of `input_pool` \[vec4\].
-    pub fn take_inputs(&mut self, mut give: impl FnMut(u32, &[[f32; 4]])) {
+    /// Passes on each part of the inputs that changed, floats as their bits, with its offset in the cloth's part of `input_pool` \[vec4\].
+    pub fn take_inputs(&mut self, mut give: impl FnMut(u32, &[[u32; 4]])) {
         let slots = ParticleSlots { particle_count: self.live.cloth.particle_count() as u32 };
         if std::mem::take(&mut self.live.accelerations_changed) {
             let packed: Vec<_> = self
@@ -224,15 +225,15 @@ impl HostCloth {
                 .map(|&[x, y, z]| [x, y, z, 0.0])
                 .collect();
             if !packed.is_empty() {
-                give(slots.accelerations(), &packed);
+                give(slots.accelerations(), cast_slice(&packed));
             }
         }
         self.live
             .motion_spheres
-            .take_changed(|offset, values| give(slots.motion() + offset, values));
+            .take_changed(|offset, values| give(slots.motion() + offset, cast_slice(values)));
         self.live
             .separation_spheres
-            .take_changed(|offset, values| give(slots.separation() + offset, values));
+            .take_changed(|offset, values| give(slots.separation() + offset, cast_slice(values)));
         let [_, own, colliders] = self.input_begins();
         self.live
             .self_collision

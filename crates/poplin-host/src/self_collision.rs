@@ -70,7 +70,7 @@ impl HostSelfCollision {
     }
 
     /// Gives the part's rows if they have changed.
-    pub(crate) fn take_changed(&mut self, cloth: &Cloth, mut give: impl FnMut(u32, &[[f32; 4]])) {
+    pub(crate) fn take_changed(&mut self, cloth: &Cloth, mut give: impl FnMut(u32, &[[u32; 4]])) {
         if !self.is_on() || !std::mem::take(&mut self.is_changed) {
             return;
         }
@@ -81,11 +81,11 @@ impl HostSelfCollision {
                 .copied()
                 .unwrap_or_else(|| std::array::from_fn(|k| cloth.particles[i][k]))
         };
-        let mut rows: Vec<_> =
-            (0..cloth.particle_count()).map(at_rest).map(|[x, y, z]| [x, y, z, 0.0]).collect();
-        let row = |chunk: &[u32]| {
-            std::array::from_fn(|k| f32::from_bits(chunk.get(k).copied().unwrap_or(0)))
-        };
+        let mut rows: Vec<_> = (0..cloth.particle_count())
+            .map(at_rest)
+            .map(|[x, y, z]| [x, y, z, 0.0].map(f32::to_bits))
+            .collect();
+        let row = |chunk: &[u32]| std::array::from_fn(|k| chunk.get(k).copied().unwrap_or(0));
         rows.extend(cloth.self_collision_indices.chunks(PER_ROW).map(row));
         give(0, &rows);
     }

@@ -67,6 +67,8 @@ shared_constants! {
     pub const GRID_PARTS: u32 = 64;
     /// Largest cell coordinate of self collision; what lies beyond is in the last cells.
     pub const SELF_MAX_CELL: f32 = 65536.0;
+    /// Distance up to which two particles of a cloth coincide \[m\]: the square of a smaller one may be flushed to 0.
+    pub const MIN_DISTANCE: f32 = 1.0e-15;
     /// Fraction of their distance at rest to which particles that rest closer than the distance are kept apart.
     pub const SELF_COLLISION_REST_FRACTION: f32 = poplin_model::SELF_COLLISION_REST_FRACTION;
     /// Square of [`SELF_COLLISION_REST_FRACTION`].

@@ -38,8 +38,8 @@ pub struct ClothPlacement {
 pub struct FrameArrays {
     /// One entry per dispatched cloth.
     pub cloth_parameters: Vec<ClothParameters>,
-    /// Iteration, phase and turn constants.
-    pub frame_pool: Vec<[f32; 4]>,
+    /// Iteration, phase and turn constants, floats as their bits.
+    pub frame_pool: Vec<[u32; 4]>,
 }
 
 impl FrameArrays {
@@ -51,9 +51,12 @@ impl FrameArrays {
 }
 
 /// The columns of a rotating local space's matrices: first iteration, other iterations, rotation.
-fn pack_turn(turn: &TurnConstants, pool: &mut Vec<[f32; 4]>) {
+fn pack_turn(turn: &TurnConstants, pool: &mut Vec<[u32; 4]>) {
     let mut push = |matrix: &DMat3| {
-        pool.extend([matrix.x_axis, matrix.y_axis, matrix.z_axis].map(|column| row(column, 0.0)))
+        pool.extend(
+            [matrix.x_axis, matrix.y_axis, matrix.z_axis]
+                .map(|column| row(column, 0.0).map(f32::to_bits)),
+        )
     };
     turn.first.iter().for_each(&mut push);
     turn.rest.iter().for_each(&mut push);

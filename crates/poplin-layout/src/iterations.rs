@@ -14,7 +14,7 @@ gpu_struct! {
         pub bias: [f32; 4],
         /// Added to the position that becomes previous \[m\]; w unused.
         pub previous_bias: [f32; 4],
-        /// Displacement of the local space against the wind \[m\]; w unused.
+        /// Displacement of the local space against the wind \[m\]; w: corners of a triangle, 3, a divisor that no compiler may see.
         pub wind: [f32; 4],
     }
 }
@@ -41,7 +41,7 @@ pub(crate) fn iteration_constants(
             velocity_scale: [kept[0] * ratio, kept[1] * ratio, kept[2] * ratio, fraction],
             bias: row(bias, iteration as f32 / count as f32),
             previous_bias: row(previous_bias, 0.0),
-            wind: row(wind, 0.0),
+            wind: row(wind, 3.0),
         };
         if let Some(rotation) = rotation {
             (bias, previous_bias, wind) =

@@ -30,13 +30,16 @@ pub mod pools {
     //! | buffer | element | written | holds |
     //! |---|---|---|---|
     //! | `cloth_parameters` | [`ClothParameters`](crate::ClothParameters) | per frame | offsets and constants of every dispatched cloth, bucket by bucket |
-    //! | `frame_pool` | `[f32; 4]` | per frame | [`IterationConstants`](crate::IterationConstants), then [`PhaseConstants`](crate::PhaseConstants) of each cloth |
+    //! | `frame_pool` | `[u32; 4]` | per frame | [`IterationConstants`](crate::IterationConstants), then [`PhaseConstants`](crate::PhaseConstants) of each cloth |
     //! | `fabric_pool` | `u32` | on add | sets, fibers, vertices, rest lengths (bit-cast), tethers, bends |
-    //! | `input_pool` | `[f32; 4]` | on change | per-particle accelerations, motion and separation spheres; positions at rest; colliders, their lists and trees |
+    //! | `input_pool` | `[u32; 4]` | on change | per-particle accelerations, motion and separation spheres; positions at rest; colliders, their lists and trees |
     //! | `current` | `[f32; 4]` | by the kernel | position and working inverse mass |
     //! | `previous` | `[f32; 4]` | by the kernel | position one iteration ago and the user's inverse mass |
-    //! | `scratch` | `[f32; 4]` | by the kernel | tether anchors at the stage's input, wind impulses of triangles, rows of fibers with compliance; shapes of the iteration, nearest triangles, impulses on bodies, sorted particles |
+    //! | `scratch` | `[u32; 4]` | by the kernel | tether anchors at the stage's input, wind impulses of triangles, rows of fibers with compliance; shapes of the iteration, nearest triangles, impulses on bodies, sorted particles |
     //! | `feedback` | [`Feedback`](crate::Feedback) | by the kernel | faults and counters, one per cloth |
+    //!
+    //! A pool that holds both floats and indices holds bits, which are bit-cast only *to* floats: an index passed as a float is
+    //! a subnormal, which an adapter may flush to 0 (WGSL, "Floating Point Evaluation").
 }
 
 pub use air::AirParameters;

@@ -20,10 +20,10 @@ pub struct SnapshotVerdict {
 }
 
 impl SnapshotVerdict {
-    /// Within the tolerance; NaN never is.
+    /// Within a finite tolerance; NaN never is, and what is compared with nothing never passes.
     #[must_use]
     pub fn passes(&self) -> bool {
-        self.error <= self.tolerance
+        self.tolerance.is_finite() && self.error <= self.tolerance
     }
 }
 
@@ -110,9 +110,9 @@ fn judge_separation(case: &Case, state: &State, expected: &Snapshot) -> Vec<Snap
     let error = if smallest.is_nan() { f32::NAN } else { (distance - smallest).max(0.0) };
     let mut verdicts =
         vec![SnapshotVerdict { frame, error, tolerance: SEPARATION_SLACK * distance }];
-    if let Some(center) = expected.center_of_mass {
-        let tolerance = if frame <= CENTER_FRAME { CENTER_TOLERANCE } else { f32::INFINITY };
-        verdicts.push(SnapshotVerdict { frame, error: center_error(state, center), tolerance });
+    if let Some(center) = expected.center_of_mass.filter(|_| frame <= CENTER_FRAME) {
+        let error = center_error(state, center);
+        verdicts.push(SnapshotVerdict { frame, error, tolerance: CENTER_TOLERANCE });
     }
     verdicts
 }
@@ -152,6 +152,7 @@ mod tests {
         let verdict = |error| SnapshotVerdict { frame: 1, error, tolerance: 1.0 };
         assert!(verdict(0.5).passes());
         assert!(!verdict(f32::NAN).passes());
+        assert!(!SnapshotVerdict { tolerance: f32::INFINITY, ..verdict(0.5) }.passes());
         assert!(max_distance(&[[0.0; 4]], &[]).is_nan());
         assert!(max_distance(&[[f32::NAN; 4], [0.0; 4]], &[[0.0; 4], [1.0; 4]]).is_nan());
         assert_eq!(max_distance(&[[0.0; 4], [0.0; 4]], &[[0.0; 4], [3.0, 4.0, 0.0, 9.0]]), 5.0);

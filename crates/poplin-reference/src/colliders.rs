@@ -20,19 +20,6 @@ impl ClothMemory<'_> {
     #[inline]
     pub(crate) fn load_number(&self, k: u32) -> u32 {
         self.input_pool[(self.cloth.colliders.number_begin + (k >> 2)) as usize][(k & 3) as usize]
-            .to_bits()
-    }
-
-    /// Row of the cloth's `scratch`.
-    #[inline]
-    pub(crate) fn load_scratch(&self, row: u32) -> [f32; 4] {
-        self.scratch[row as usize]
-    }
-
-    /// Writes a row of the cloth's `scratch`.
-    #[inline]
-    pub(crate) fn store_scratch(&mut self, row: u32, value: [f32; 4]) {
-        self.scratch[row as usize] = value;
     }
 
     /// First prepared row of sphere s: where it is, then where it was one iteration ago.
@@ -77,7 +64,7 @@ impl ClothMemory<'_> {
     #[inline]
     pub(crate) fn capsule_ends(&self, c: u32) -> [u32; 2] {
         let [a, b, ..] = self.input_pool[(self.cloth.colliders.capsule_begin + c) as usize];
-        [a.to_bits(), b.to_bits()]
+        [a, b]
     }
 
     /// Prepared row of plane p.
@@ -110,8 +97,8 @@ impl ClothMemory<'_> {
     /// Whether the box of the tree node whose two rows begin at `row` meets the box from `low` to `high`.
     #[inline]
     pub(crate) fn meets_node(&self, row: u32, low: Vec3, high: Vec3) -> bool {
-        let node_low = xyz(self.input_pool[row as usize]);
-        let node_high = xyz(self.input_pool[row as usize + 1]);
+        let node_low = xyz(self.input_row(row));
+        let node_high = xyz(self.input_row(row + 1));
         node_low.x <= high.x
             && node_low.y <= high.y
             && node_low.z <= high.z
@@ -123,13 +110,13 @@ impl ClothMemory<'_> {
     /// The node to go on with if this one is not met.
     #[inline]
     pub(crate) fn node_escape(&self, row: u32) -> u32 {
-        self.input_pool[row as usize][3].to_bits()
+        self.input_pool[row as usize][3]
     }
 
     /// 1 + the item of a leaf, 0 for an inner node.
     #[inline]
     pub(crate) fn node_item(&self, row: u32) -> u32 {
-        self.input_pool[row as usize + 1][3].to_bits()
+        self.input_pool[row as usize + 1][3]
     }
 
     /// Walks a tree without a stack, from `node` on: 1 + the next item whose box meets the box from `low` to `high`, 0 at the

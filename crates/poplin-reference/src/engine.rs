@@ -36,8 +36,8 @@ struct CpuCloth {
     arrays: FrameArrays,
     current: Vec<[f32; 4]>,
     previous: Vec<[f32; 4]>,
-    scratch: Vec<[f32; 4]>,
-    inputs: Vec<[f32; 4]>,
+    scratch: Vec<[u32; 4]>,
+    inputs: Vec<[u32; 4]>,
     feedback: Feedback,
     /// Whether the last frame ran iterations, so that its impulses on bodies are in `scratch`.
     is_simulated: bool,
@@ -60,8 +60,8 @@ impl CpuCloth {
         }
         let (input_len, scratch_len) =
             (self.host.input_len() as usize, self.host.scratch_len() as usize);
-        self.inputs.resize(input_len.max(self.inputs.len()), [0.0; 4]);
-        self.scratch.resize(scratch_len.max(self.scratch.len()), [0.0; 4]);
+        self.inputs.resize(input_len.max(self.inputs.len()), [0; 4]);
+        self.scratch.resize(scratch_len.max(self.scratch.len()), [0; 4]);
         let inputs = &mut self.inputs;
         self.host.take_inputs(|offset, values| {
             inputs[offset as usize..][..values.len()].copy_from_slice(values)
@@ -77,13 +77,14 @@ impl CpuCloth {
             return ClothImpulses::default();
         }
         let rows = &self.scratch[rows.start as usize..rows.end as usize];
-        self.bodies.impulses(rows, &self.feedback)
+        self.bodies.impulses(bytemuck::cast_slice(rows), &self.feedback)
     }
 
     /// Bytes of its vectors.
     fn size(&self) -> usize {
-        let rows = [&self.current, &self.previous, &self.scratch, &self.inputs].map(Vec::capacity);
-        16 * (rows.iter().sum::<usize>() + self.arrays.frame_pool.capacity())
+        let particles = self.current.capacity() + self.previous.capacity();
+        let pools = [&self.scratch, &self.inputs, &self.arrays.frame_pool].map(Vec::capacity);
+        16 * (particles + pools.iter().sum::<usize>())
             + size_of::<ClothParameters>() * self.arrays.cloth_parameters.capacity()
     }
 

@@ -12,9 +12,9 @@ use crate::math::xyz;
 #[expect(missing_docs, reason = "the fields are those of ClothMemory")]
 #[derive(Debug)]
 pub struct Pools<'a> {
-    pub frame_pool: &'a [[f32; 4]],
+    pub frame_pool: &'a [[u32; 4]],
     pub fabric_pool: &'a [u32],
-    pub input_pool: &'a [[f32; 4]],
+    pub input_pool: &'a [[u32; 4]],
 }
 
 /// The cloth's own part of the buffers that a workgroup writes; see [`ClothMemory`].
@@ -23,7 +23,7 @@ pub struct Pools<'a> {
 pub struct State<'a> {
     pub current: &'a mut [[f32; 4]],
     pub previous: &'a mut [[f32; 4]],
-    pub scratch: &'a mut [[f32; 4]],
+    pub scratch: &'a mut [[u32; 4]],
 }
 
 /// What the kernel holds in variables while it repeats steps.
@@ -53,17 +53,17 @@ pub struct ClothMemory<'a> {
     /// The cloth of this workgroup.
     pub cloth: ClothParameters,
     /// Iteration and phase constants.
-    pub frame_pool: &'a [[f32; 4]],
+    pub frame_pool: &'a [[u32; 4]],
     /// Packed fabrics.
     pub fabric_pool: &'a [u32],
     /// Per-particle inputs.
-    pub input_pool: &'a [[f32; 4]],
+    pub input_pool: &'a [[u32; 4]],
     /// Position and working inverse mass of each particle.
     pub current: &'a mut [[f32; 4]],
     /// Previous position and the user's inverse mass of each particle.
     pub previous: &'a mut [[f32; 4]],
     /// Working memory of stages.
-    pub scratch: &'a mut [[f32; 4]],
+    pub scratch: &'a mut [[u32; 4]],
     /// The running iteration.
     pub iteration: IterationConstants,
     /// Matrices of the running iteration in a turning frame, in `frame_pool`.
@@ -169,26 +169,50 @@ impl<'a> ClothMemory<'a> {
         self.previous[i as usize] = particle;
     }
 
+    /// Row of `frame_pool` that holds floats.
+    #[inline]
+    fn frame_row(&self, row: usize) -> [f32; 4] {
+        self.frame_pool[row].map(f32::from_bits)
+    }
+
+    /// Row of `input_pool` that holds floats.
+    #[inline]
+    pub fn input_row(&self, row: u32) -> [f32; 4] {
+        self.input_pool[row as usize].map(f32::from_bits)
+    }
+
+    /// Row of the cloth's `scratch` that holds floats.
+    #[inline]
+    pub fn load_scratch(&self, row: u32) -> [f32; 4] {
+        self.scratch[row as usize].map(f32::from_bits)
+    }
+
+    /// Writes floats to a row of the cloth's `scratch`.
+    #[inline]
+    pub fn store_scratch(&mut self, row: u32, value: [f32; 4]) {
+        self.scratch[row as usize] = value.map(f32::to_bits);
+    }
+
     /// Constants of iteration k.
     pub fn load_iteration(&self, k: u32) -> IterationConstants {
         let begin = (self.cloth.iteration_begin + k * ITERATION_ROWS) as usize;
         let [velocity_scale, bias, previous_bias, wind] =
-            [0, 1, 2, 3].map(|row| self.frame_pool[begin + row]);
+            [0, 1, 2, 3].map(|row| self.frame_row(begin + row));
         IterationConstants { velocity_scale, bias, previous_bias, wind }
     }
 
     /// Product of v with the matrix whose three columns stand at `begin` in `frame_pool`.
     #[inline]
     pub fn multiply_columns(&self, begin: u32, v: Vec3) -> Vec3 {
-        let column = |k: usize| xyz(self.frame_pool[begin as usize + k]);
+        let column = |k: usize| xyz(self.frame_row(begin as usize + k));
         column(0) * v.x + column(1) * v.y + column(2) * v.z
     }
 
     /// Row i of an array that goes from a start to a target, at a share of the frame; exactly the target at its end.
     #[inline]
     pub fn load_at(&self, start: u32, target: u32, i: u32, share: f32) -> [f32; 4] {
-        let from_row = self.input_pool[(start + i) as usize];
-        let to_row = self.input_pool[(target + i) as usize];
+        let from_row = self.input_row(start + i);
+        let to_row = self.input_row(target + i);
         if share == 1.0 {
             to_row
         } else {
@@ -204,7 +228,7 @@ impl<'a> ClothMemory<'a> {
 
     /// Constants whose first vec4 stands at `begin` in `frame_pool`.
     pub fn load_phase(&self, begin: u32) -> PhaseConstants {
-        let rows: [[f32; 4]; PHASE_ROWS as usize] =
+        let rows: [[u32; 4]; PHASE_ROWS as usize] =
             std::array::from_fn(|k| self.frame_pool[begin as usize + k]);
         bytemuck::cast(rows)
     }

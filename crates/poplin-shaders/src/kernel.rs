@@ -31,11 +31,13 @@ pub enum Kernel {
     CanaryNan,
     /// Prefix sums across barriers.
     CanaryBarrier,
+    /// Passes indices as bits and subnormal floats.
+    CanarySubnormal,
 }
 
 impl Kernel {
     /// Every kernel.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::SimulateCloth,
         Self::ContactGather,
         Self::ContactMeet,
@@ -49,6 +51,7 @@ impl Kernel {
         Self::CanaryLoop,
         Self::CanaryNan,
         Self::CanaryBarrier,
+        Self::CanarySubnormal,
     ];
 
     /// The kernels of one pass of collision between cloths, in order.
@@ -80,6 +83,7 @@ impl Kernel {
             Self::CanaryLoop => "canary_loop",
             Self::CanaryNan => "canary_nan",
             Self::CanaryBarrier => "canary_barrier",
+            Self::CanarySubnormal => "canary_subnormal",
         }
     }
 

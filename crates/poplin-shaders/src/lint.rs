@@ -1,6 +1,8 @@
-//! House rules that naga does not hold: where barriers and returns may stand.
+//! House rules that naga does not hold: where barriers and returns may stand, what may be a divisor.
 
-use naga::{Block, Expression, Function, Module, Statement};
+use naga::{
+    Arena, BinaryOperator, Block, Expression, Function, Handle, Literal, Module, Statement,
+};
 
 /// One broken rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,22 +22,33 @@ pub(crate) const DIVERGENT_BARRIER: &str =
 pub(crate) const EARLY_RETURN: &str =
     "return in a kernel: other lanes would wait at the next barrier for ever";
 
+/// A divisor that the compiler knows.
+pub(crate) const CONSTANT_DIVISOR: &str =
+    "division by a constant: drivers multiply by its rounded reciprocal, which has other bits";
+
 /// Checks every function of a module.
 ///
 /// A barrier may stand in an entry point at statement level, in a loop, or under an `if` whose condition is made of
-/// overrides, constants and literals only; loop bounds are checked by `tint`, which knows uniformity.
+/// overrides, constants and literals only; loop bounds are checked by `tint`, which knows uniformity. A float may be divided by
+/// a constant only if that is a power of two, whose reciprocal is exact.
 pub fn lint(module: &Module) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (_, function) in module.functions.iter() {
         let name = function.name.clone().unwrap_or_default();
         if contains_barrier(&function.body) {
-            findings.push(Finding { function: name, rule: BARRIER_IN_STAGE });
+            findings.push(Finding { function: name.clone(), rule: BARRIER_IN_STAGE });
+        }
+        if divides_by_constant(module, function) {
+            findings.push(Finding { function: name, rule: CONSTANT_DIVISOR });
         }
     }
     for entry in &module.entry_points {
         let mut walk =
             Walk { function: &entry.function, name: &entry.name, findings: &mut findings };
         walk.block(&entry.function.body, true, true);
+        if divides_by_constant(module, &entry.function) {
+            walk.report(CONSTANT_DIVISOR);
+        }
     }
     findings
 }
@@ -92,6 +105,35 @@ impl Walk<'_> {
     }
 }
 
+fn divides_by_constant(module: &Module, function: &Function) -> bool {
+    function.expressions.iter().any(|(_, expression)| match expression {
+        Expression::Binary { op: BinaryOperator::Divide, right, .. } => {
+            is_inexact_divisor(module, &function.expressions, *right)
+        }
+        _ => false,
+    })
+}
+
+/// Whether an expression is a float that is known when the pipeline is made, and no power of two.
+fn is_inexact_divisor(
+    module: &Module,
+    expressions: &Arena<Expression>,
+    handle: Handle<Expression>,
+) -> bool {
+    let of_module =
+        |init: Handle<Expression>| is_inexact_divisor(module, &module.global_expressions, init);
+    match &expressions[handle] {
+        Expression::Literal(Literal::F32(value)) => value.to_bits() & 0x7f_ffff != 0,
+        Expression::Constant(constant) => of_module(module.constants[*constant].init),
+        Expression::Override(handle) => module.overrides[*handle].init.is_some_and(of_module),
+        Expression::Splat { value, .. } => is_inexact_divisor(module, expressions, *value),
+        Expression::Compose { components, .. } => {
+            components.iter().any(|component| is_inexact_divisor(module, expressions, *component))
+        }
+        _ => false,
+    }
+}
+
 fn contains_barrier(block: &Block) -> bool {
     block.iter().any(|statement| match statement {
         Statement::ControlBarrier(_) | Statement::WorkGroupUniformLoad { .. } => true,
@@ -113,7 +155,7 @@ mod tests {
 
     fn rules(body: &str) -> Vec<&'static str> {
         let text = format!(
-            "override FLAG: bool = true;\nvar<workgroup> w: u32;\n\
+            "override FLAG: bool = true;\nconst THREE: f32 = 3.0;\nvar<workgroup> w: u32;\n\
              @compute @workgroup_size(4) fn k(@builtin(local_invocation_index) lane: u32) {{ {body} }}"
         );
         let module = naga::front::wgsl::parse_str(&text).expect("test shader parses");
@@ -139,6 +181,18 @@ mod tests {
     #[test]
     fn an_early_return_is_found() {
         assert_eq!(rules("if (lane == 0u) { return; } workgroupBarrier();"), [EARLY_RETURN]);
+    }
+
+    #[test]
+    fn a_constant_divisor_is_found_unless_it_is_a_power_of_two() {
+        let rules_of = |divisor: &str| {
+            rules(&format!("let x = vec2<f32>(f32(lane)) / {divisor}; w = u32(x.x);"))
+        };
+        assert!(rules_of("4.0").is_empty());
+        assert!(rules_of("f32(lane)").is_empty());
+        for divisor in ["3.0", "vec2<f32>(2.0, 3.0)", "THREE"] {
+            assert_eq!(rules_of(divisor), [CONSTANT_DIVISOR], "{divisor}");
+        }
     }
 
     #[test]

@@ -54,6 +54,7 @@ embed![
     "kernel/canary_loop",
     "kernel/canary_nan",
     "kernel/canary_barrier",
+    "kernel/canary_subnormal",
 ];
 
 /// The text of `folder/stem`.

@@ -3,13 +3,15 @@
 use poplin::Backend;
 use poplin::gpu::{EngineOptions, Headless, HeadlessOptions, is_software};
 
+use crate::skip::skip;
+
 /// A headless device with these engine options, or `None` where `POPLIN_GPU=off` says so, loudly.
 ///
 /// # Panics
 /// If there is no adapter: a machine without one has not tested the GPU backend.
 pub fn headless(engine: EngineOptions) -> Option<Headless> {
     if std::env::var("POPLIN_GPU").is_ok_and(|value| value == "off") {
-        log_skip();
+        skip("POPLIN_GPU=off: the GPU backend is not tested");
         return None;
     }
     let options = HeadlessOptions { engine, ..HeadlessOptions::default() };
@@ -19,11 +21,6 @@ pub fn headless(engine: EngineOptions) -> Option<Headless> {
             panic!("GPU tests need an adapter; `cargo xtask test` installs a software one: {error}")
         }
     }
-}
-
-#[expect(clippy::print_stderr, reason = "a skipped GPU test must not look like a passed one")]
-fn log_skip() {
-    eprintln!("SKIPPED: POPLIN_GPU=off, so the GPU backend is not tested");
 }
 
 /// Whether the adapter rounds like the mirror: software adapters do, real GPUs may fuse multiplications and additions.

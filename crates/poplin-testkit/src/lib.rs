@@ -7,5 +7,6 @@ pub mod generated;
 mod ids;
 pub mod rng;
 pub mod scenes;
+pub mod skip;
 
 pub use ids::nth_cloth;

@@ -13,11 +13,45 @@ const DRIVER_FOLDERS: [&str; 4] = [
     "/usr/local/etc/vulkan/icd.d",
 ];
 
+/// Where Chromium puts the description of its software adapter.
+const SWIFTSHADER: [&str; 4] = [
+    "/usr/lib/chromium/vk_swiftshader_icd.json",
+    "/usr/lib/chromium-browser/vk_swiftshader_icd.json",
+    "/usr/lib64/chromium-browser/vk_swiftshader_icd.json",
+    "/opt/google/chrome/vk_swiftshader_icd.json",
+];
+
+/// The driver file of SwiftShader, the second adapter of the tests, where it is installed and not switched off.
+pub(crate) fn swiftshader() -> Option<String> {
+    let is_off = std::env::var("POPLIN_GPU").is_ok_and(|value| value == "off");
+    let found = SWIFTSHADER.into_iter().find(|path| Path::new(path).exists());
+    found.filter(|_| !is_off).map(str::to_owned)
+}
+
+/// Whether this is the machine that decides: `CI=true`.
+pub(crate) fn is_ci() -> bool {
+    std::env::var("CI").is_ok_and(|value| value == "true")
+}
+
 /// What the packages are called.
 const PACKAGES: [&str; 2] = ["mesa-vulkan-drivers", "libvulkan1"];
 
-/// Installs a software Vulkan adapter where there is no adapter and it can be done; says how where it cannot.
+/// Installs a software Vulkan adapter where there is no adapter and it can be done, and under `CI=true` the second one; says how
+/// where it cannot.
 pub(crate) fn ensure() -> Result<(), String> {
+    ensure_first()?;
+    let is_wanted = is_ci() && cfg!(target_os = "linux") && answers("apt-get", &["--version"]);
+    if is_wanted && swiftshader().is_none() && std::env::var_os("POPLIN_GPU").is_none() {
+        say("Installing Chromium for SwiftShader, the second adapter of the tests (100 MB)\n");
+        if let Err(message) = apt(&[], &["update"]) {
+            say(&format!("{message}; trying to install all the same\n"));
+        }
+        apt(&[], &["install", "--yes", "--no-install-recommends", "chromium"])?;
+    }
+    Ok(())
+}
+
+fn ensure_first() -> Result<(), String> {
     if !cfg!(target_os = "linux")
         || has_driver()
         || std::env::var("POPLIN_GPU").is_ok_and(|value| value == "off")

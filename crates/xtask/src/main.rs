@@ -5,13 +5,16 @@ mod bench_table;
 mod generate;
 mod package;
 mod run;
+mod skips;
 
 use std::process::ExitCode;
 
 const HELP: &str = "Usage: cargo xtask <TASK>
 
   test                 makes sure that there is a Vulkan, Metal or DX12 adapter (on Debian and Ubuntu it installs
-                       a software one with apt as root or sudo), then runs every test
+                       a software one with apt as root or sudo), then runs every test, and those of the kernels
+                       again on SwiftShader, the software adapter of Chromium, where it is installed; with CI=true
+                       it is installed, and only declared tests may be skipped
   ci                   test, then fmt --check, clippy, docs, the benches in test mode, less features, licences and packages
   generate             writes the shader files that follow from declarations in poplin-layout
   tables               rewrites the generated tables of README and guide; --check fails if one has drifted

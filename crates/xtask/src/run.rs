@@ -3,12 +3,15 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
+use crate::skips::{LEDGER, Skips};
+
 /// Tests of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Totals {
     passed: u64,
     failed: u64,
     failures: Vec<String>,
+    skips: Skips,
 }
 
 impl Totals {
@@ -38,14 +41,58 @@ impl Totals {
         for name in &self.failures {
             say(&format!("FAILED {name}\n"));
         }
-        say(&format!("{} passed, {} failed\n", self.passed, self.failed));
+        self.skips.lines().for_each(|line| say(&format!("{line}\n")));
+        // libtest counts a test that returns early as passed.
+        let passed = self.passed.saturating_sub(self.skips.test_count());
+        let skipped = self.skips.count();
+        say(&format!("{passed} passed, {} failed, {skipped} skipped\n", self.failed));
+    }
+
+    /// Runs tests and adds their counts and skips; `run` says which run it is. True if cargo succeeded.
+    fn add_run(
+        &mut self,
+        run: &str,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Result<bool, String> {
+        let ledger = Skips::open()?;
+        let path = ledger.display().to_string();
+        let environment = [&[(LEDGER, path.as_str())], environment].concat();
+        let status = cargo_with(arguments, &environment, |line| self.add_line(line))?;
+        self.skips.add(run, &ledger)?;
+        Ok(status)
     }
 }
 
-/// Every test of the workspace.
+/// The tests whose results an adapter decides: kernels against their mirrors, and the measured cases.
+const ADAPTER_TESTS: [&str; 9] = [
+    "test",
+    "--workspace",
+    "--no-fail-fast",
+    "--test",
+    "mirror",
+    "--test",
+    "reference_cases",
+    "--test",
+    "engine",
+];
+
+/// Every test of the workspace, then the kernels' on SwiftShader where it is installed.
 pub(crate) fn test() -> Result<Totals, String> {
     let mut totals = Totals::default();
-    let status = cargo(&["test", "--workspace", "--no-fail-fast"], |line| totals.add_line(line))?;
+    let mut status =
+        totals.add_run("on the first adapter", &["test", "--workspace", "--no-fail-fast"], &[])?;
+    match crate::adapter::swiftshader() {
+        Some(driver) => {
+            say(&format!("\nAgain on SwiftShader ({driver})\n"));
+            let environment = [("VK_DRIVER_FILES", driver.as_str())];
+            status &= totals.add_run("on SwiftShader", &ADAPTER_TESTS, &environment)?;
+        }
+        None => totals
+            .skips
+            .add_run("the kernels' tests on SwiftShader: it is not installed, or POPLIN_GPU=off"),
+    }
+    totals.skips.check(crate::adapter::is_ci())?;
     if !status || totals.failed > 0 {
         totals.print();
         return Err("tests failed".to_owned());
@@ -195,7 +242,12 @@ mod tests {
         totals.add_line("test something_else ... FAILED");
         assert_eq!(
             totals,
-            Totals { passed: 5, failed: 1, failures: vec!["something_else".to_owned()] }
+            Totals {
+                passed: 5,
+                failed: 1,
+                failures: vec!["something_else".to_owned()],
+                ..Totals::default()
+            }
         );
     }
 }

@@ -110,7 +110,7 @@ impl Engine {
         move_part(&mut self.scratch, &mut parts.scratch, begin, scratch_len)?;
         let (bytes, copies) = (&mut self.upload_bytes, &mut self.copies);
         let first = copies.len();
-        let mut upload = |to_particles: bool, destination: u64, values: &[[f32; 4]]| {
+        let mut upload = |to_particles: bool, destination: u64, values: &[[u32; 4]]| {
             let (source, len) = (bytes.len() as u64, 16 * values.len() as u64);
             bytes.extend_from_slice(cast_slice(values));
             match copies[first..].last_mut() {
@@ -125,7 +125,7 @@ impl Engine {
         };
         let particles = 16 * u64::from(cloth.placement.particle_begin);
         for (particle, value) in cloth.host.take_writes() {
-            upload(true, particles + 16 * u64::from(particle), &[value]);
+            upload(true, particles + 16 * u64::from(particle), cast_slice(&[value]));
         }
         let inputs = 16 * u64::from(cloth.placement.input_begin);
         cloth

@@ -4,7 +4,7 @@ mod arrays;
 mod impulses;
 mod tree;
 
-use bytemuck::Zeroable;
+use bytemuck::{Zeroable, cast_slice};
 use glam::DQuat;
 use poplin_layout::{
     BODY_ROWS, BOX_ROWS, CAPSULE_ROWS, CHUNK_ROWS, ColliderParameters, FrameSteps, NEARBY_ROWS,
@@ -25,15 +25,15 @@ pub use impulses::{ClothImpulses, FrameBodies};
 /// A displacement that no particle's clearance outlasts \[m\].
 const JUMP: f32 = 1e30;
 
-/// Rows that do not change from frame to frame, and whether they were uploaded.
+/// Rows that do not change from frame to frame, floats as their bits, and whether they were uploaded.
 #[derive(Debug, Clone, Default)]
 struct Rows {
-    rows: Vec<[f32; 4]>,
+    rows: Vec<[u32; 4]>,
     is_changed: bool,
 }
 
 impl Rows {
-    fn set(&mut self, rows: Vec<[f32; 4]>) {
+    fn set(&mut self, rows: Vec<[u32; 4]>) {
         self.is_changed |= rows != self.rows;
         self.rows = rows;
     }
@@ -146,8 +146,8 @@ fn pad([x, y, z]: [f32; 3]) -> [f32; 4] {
     [x, y, z, 0.0]
 }
 
-fn numbers_row(numbers: [u32; 4]) -> [f32; 4] {
-    numbers.map(f32::from_bits)
+fn bits(row: [f32; 4]) -> [u32; 4] {
+    row.map(f32::to_bits)
 }
 
 impl HostColliders {
@@ -200,8 +200,7 @@ impl HostColliders {
         self.needs_shape_trees |= change.is_any();
         let mut is_changed = change.is_any();
         if self.capsules != capsules {
-            self.capsule_rows
-                .set(capsules.iter().map(|&[a, b]| numbers_row([a, b, 0, 0])).collect());
+            self.capsule_rows.set(capsules.iter().map(|&[a, b]| [a, b, 0, 0]).collect());
             self.capsules = capsules;
             self.needs_lists = true;
             is_changed = true;
@@ -246,8 +245,7 @@ impl HostColliders {
         let has_new_triangles = !mesh.has_triangles_of(&self.mesh);
         if has_new_triangles {
             self.triangles = mesh.triangles();
-            self.triangle_rows
-                .set(self.triangles.iter().map(|&[a, b, c]| numbers_row([a, b, c, 0])).collect());
+            self.triangle_rows.set(self.triangles.iter().map(|&[a, b, c]| [a, b, c, 0]).collect());
             self.is_mesh_closed = is_closed(&self.triangles);
             self.needs_triangle_tree = true;
             self.has_new_mesh = true;
@@ -370,18 +368,20 @@ impl HostColliders {
             let [convex, shape] = [list(&self.convex_bodies), list(&self.box_bodies)];
             let has_mesh = self.mesh_body() == Some(index);
             let with = |[x, y, z]: [f32; 3], w: f32| [x, y, z, w];
-            rows.extend([
-                with(body.center, body.inverse_mass),
-                with(body.velocity, body.restitution),
-                with(body.angular_velocity, f32::from(u8::from(has_mesh))),
-            ]);
-            rows.extend(body.inverse_inertia.map(pad));
-            rows.push(numbers_row([sphere[0], sphere[1], capsule[0], capsule[1]]));
-            rows.push(numbers_row([convex[0], convex[1], shape[0], shape[1]]));
+            rows.extend(
+                [
+                    with(body.center, body.inverse_mass),
+                    with(body.velocity, body.restitution),
+                    with(body.angular_velocity, f32::from(u8::from(has_mesh))),
+                ]
+                .map(bits),
+            );
+            rows.extend(body.inverse_inertia.map(pad).map(bits));
+            rows.push([sphere[0], sphere[1], capsule[0], capsule[1]]);
+            rows.push([convex[0], convex[1], shape[0], shape[1]]);
         }
         numbers.resize(numbers.len().next_multiple_of(4), 0);
-        self.number_rows
-            .set(numbers.as_chunks::<4>().0.iter().map(|&four| numbers_row(four)).collect());
+        self.number_rows.set(numbers.as_chunks::<4>().0.to_vec());
         self.body_rows.set(rows);
     }
 
@@ -482,11 +482,11 @@ impl HostColliders {
     }
 
     /// Gives every part that changed, with its offset in the colliders' inputs \[vec4\].
-    pub(crate) fn take_changed(&mut self, mut give: impl FnMut(u32, &[[f32; 4]])) {
+    pub(crate) fn take_changed(&mut self, mut give: impl FnMut(u32, &[[u32; 4]])) {
         let begins = self.begins();
         let arrays = [&mut self.spheres, &mut self.planes, &mut self.boxes, &mut self.vertices];
         for (array, begin) in arrays.into_iter().zip(begins) {
-            array.take_changed(|offset, rows| give(begin + offset, rows));
+            array.take_changed(|offset, rows| give(begin + offset, cast_slice(rows)));
         }
         for (rows, begin) in self.static_rows().into_iter().zip(&begins[Part::Capsules as usize..])
         {

@@ -97,13 +97,14 @@ impl Tree {
         self.nodes.len() as u32
     }
 
-    /// The nodes as the kernel reads them: `min.xyz, escape` and `max.xyz, item + 1`, the last numbers bit-cast.
-    pub(super) fn rows(&self, rows: &mut Vec<[f32; 4]>) {
+    /// The nodes as the kernel reads them: `min.xyz, escape` and `max.xyz, item + 1`, the floats as their bits.
+    pub(super) fn rows(&self, rows: &mut Vec<[u32; 4]>) {
         rows.clear();
         rows.extend(self.nodes.iter().flat_map(|node| {
-            let ([x, y, z], [u, v, w]) = (node.bounds.min.to_array(), node.bounds.max.to_array());
+            let bits = |corner: Vec3A| corner.to_array().map(f32::to_bits);
+            let ([x, y, z], [u, v, w]) = (bits(node.bounds.min), bits(node.bounds.max));
             let item = node.item.map_or(0, |item| item + 1);
-            [[x, y, z, f32::from_bits(node.escape)], [u, v, w, f32::from_bits(item)]]
+            [[x, y, z, node.escape], [u, v, w, item]]
         }));
     }
 }
@@ -122,15 +123,16 @@ mod tests {
         tree.rows(&mut rows);
         let (mut node, mut found, mut visited) = (0, Vec::new(), 0);
         while node < tree.node_count() {
-            let [min, max] = [rows[2 * node as usize], rows[2 * node as usize + 1]];
+            let [low, high] = [rows[2 * node as usize], rows[2 * node as usize + 1]];
+            let [min, max] = [low, high].map(|row| row.map(f32::from_bits));
             visited += 1;
             if (0..3).all(|k| min[k] <= point[k] && point[k] <= max[k]) {
-                if max[3].to_bits() > 0 {
-                    found.push(max[3].to_bits() - 1);
+                if high[3] > 0 {
+                    found.push(high[3] - 1);
                 }
                 node += 1;
             } else {
-                node = min[3].to_bits();
+                node = low[3];
             }
         }
         (found, visited)

@@ -37,6 +37,10 @@ fn multiply(m: &[Vec3; 3], v: Vec3) -> Vec3 {
 }
 
 fn body_input(memory: &ClothMemory<'_>, b: u32, row: u32) -> [f32; 4] {
+    memory.input_row(memory.cloth.colliders.body_begin + BODY_INPUT_ROWS * b + row)
+}
+
+fn body_lists(memory: &ClothMemory<'_>, b: u32, row: u32) -> [u32; 4] {
     memory.input_pool[(memory.cloth.colliders.body_begin + BODY_INPUT_ROWS * b + row) as usize]
 }
 
@@ -62,8 +66,8 @@ fn load_body(memory: &ClothMemory<'_>, b: u32) -> Body {
 }
 
 fn touch_body(memory: &mut ClothMemory<'_>, b: u32, i: u32, x: Vec3) -> Contacts {
-    let round = body_input(memory, b, 6).map(f32::to_bits);
-    let flat = body_input(memory, b, 7).map(f32::to_bits);
+    let round = body_lists(memory, b, 6);
+    let flat = body_lists(memory, b, 7);
     let mut contacts = Contacts::default();
     for k in flat[0]..flat[0] + flat[1] {
         touch_convex(memory, memory.load_number(k), x, &mut contacts);

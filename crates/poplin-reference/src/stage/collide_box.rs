@@ -35,10 +35,8 @@ pub(crate) fn touch_box(memory: &ClothMemory<'_>, b: u32, x: Vec3, contacts: &mu
         if memory.cloth.colliders.friction > 0.0 {
             let (start, target) =
                 (memory.cloth.colliders.box_start, memory.cloth.colliders.box_target);
-            let change = |row: u32| {
-                xyz(memory.input_pool[(target + row) as usize])
-                    - xyz(memory.input_pool[(start + row) as usize])
-            };
+            let change =
+                |row: u32| xyz(memory.input_row(target + row)) - xyz(memory.input_row(start + row));
             let mut moved = change(4 * b);
             for (k, share) in (0..).zip(shares) {
                 moved += change(4 * b + 1 + k) * share;

@@ -6,7 +6,7 @@ use poplin_layout::{MIN_NORMAL_SQUARE, NEARBY_ROWS};
 use crate::ClothMemory;
 use crate::colliders::{Contacts, resolve_contacts};
 use crate::geometry::closest_on_triangle;
-use crate::math::{cross3, dot3, particle as pack, xyz};
+use crate::math::{cross3, dot3, xyz};
 
 /// A triangle against a point; see the shader.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +19,7 @@ struct TriangleTouch {
 
 fn triangle_corners(memory: &ClothMemory<'_>, t: u32) -> [u32; 3] {
     let [a, b, c, _] = memory.input_pool[(memory.cloth.colliders.triangle_begin + t) as usize];
-    [a.to_bits(), b.to_bits(), c.to_bits()]
+    [a, b, c]
 }
 
 #[inline]
@@ -56,8 +56,8 @@ fn touch_triangle(memory: &ClothMemory<'_>, t: u32, x: Vec3) -> TriangleTouch {
 
 #[inline]
 fn square_to_node(memory: &ClothMemory<'_>, row: u32, x: Vec3) -> f32 {
-    let low = xyz(memory.input_pool[row as usize]) - x;
-    let high = x - xyz(memory.input_pool[row as usize + 1]);
+    let low = xyz(memory.input_row(row)) - x;
+    let high = x - xyz(memory.input_row(row + 1));
     let gap = low.max(high).max(Vec3::ZERO);
     dot3(gap, gap) * 0.9999
 }
@@ -71,14 +71,16 @@ struct Nearby {
 
 fn load_nearby(memory: &ClothMemory<'_>, i: u32) -> Nearby {
     let row = memory.cloth.colliders.nearest_begin + NEARBY_ROWS * i;
-    let [first, second] = [row, row + 1].map(|row| memory.load_scratch(row));
-    Nearby { place: xyz(first), triangle: first[3].to_bits(), clearance: second[0] }
+    let [x, y, z, triangle] = memory.scratch[row as usize];
+    let clearance = f32::from_bits(memory.scratch[row as usize + 1][0]);
+    Nearby { place: [x, y, z].map(f32::from_bits).into(), triangle, clearance }
 }
 
 fn store_nearby(memory: &mut ClothMemory<'_>, i: u32, nearby: &Nearby) {
-    let row = memory.cloth.colliders.nearest_begin + NEARBY_ROWS * i;
-    memory.store_scratch(row, pack(nearby.place, f32::from_bits(nearby.triangle)));
-    memory.store_scratch(row + 1, [nearby.clearance, 0.0, 0.0, 0.0]);
+    let row = (memory.cloth.colliders.nearest_begin + NEARBY_ROWS * i) as usize;
+    let [x, y, z] = nearby.place.to_array().map(f32::to_bits);
+    memory.scratch[row] = [x, y, z, nearby.triangle];
+    memory.scratch[row + 1] = [nearby.clearance.to_bits(), 0, 0, 0];
 }
 
 /// The way of x out of the mesh: up to the plane of the nearest triangle, if x is behind it; see the shader.
@@ -135,8 +137,7 @@ fn triangle_move(memory: &ClothMemory<'_>, t: u32, shares: Vec2) -> Vec3 {
 
 fn vertex_move(memory: &ClothMemory<'_>, v: u32) -> Vec3 {
     let shapes = &memory.cloth.colliders;
-    xyz(memory.input_pool[(shapes.vertex_target + v) as usize])
-        - xyz(memory.input_pool[(shapes.vertex_start + v) as usize])
+    xyz(memory.input_row(shapes.vertex_target + v)) - xyz(memory.input_row(shapes.vertex_start + v))
 }
 
 /// Pushes particle i out of the mesh.

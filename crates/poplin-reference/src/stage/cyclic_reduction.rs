@@ -8,8 +8,8 @@ use crate::math::{dot3, particle as pack, xyz};
 use crate::stage::semi_implicit::{edge_direction, edge_equation, fiber_row, way_of};
 
 /// Where row `edge` stands before round `round`; see the shader.
-fn cyclic_row(memory: &ClothMemory<'_>, edge: u32, round: u32) -> usize {
-    fiber_row(memory, edge) + ((round & 1) * memory.cloth.fabric.fiber_row_count) as usize
+fn cyclic_row(memory: &ClothMemory<'_>, edge: u32, round: u32) -> u32 {
+    fiber_row(memory, edge) + (round & 1) * memory.cloth.fabric.fiber_row_count
 }
 
 /// The fiber of the running set that an edge belongs to.
@@ -55,40 +55,42 @@ pub fn build_row(memory: &mut ClothMemory<'_>, edge: u32) {
         row[2] = right / diagonal;
     }
     let place = cyclic_row(memory, edge, 0);
-    memory.scratch[place] = row;
+    memory.store_scratch(place, row);
 }
 
 /// One round of reduction of a row; see the shader.
 pub fn reduce_row(memory: &mut ClothMemory<'_>, edge: u32) {
     let ([begin, end], round) = (memory.registers.edges, memory.registers.reduction_step - 1);
     let stride = 1 << round;
-    let row = memory.scratch[cyclic_row(memory, edge, round)];
-    let low = memory.scratch[cyclic_row(memory, edge.max(begin + stride) - stride, round)];
-    let high = memory.scratch[cyclic_row(memory, (edge + stride).min(end - 1), round)];
+    let row = memory.load_scratch(cyclic_row(memory, edge, round));
+    let low = memory.load_scratch(cyclic_row(memory, edge.max(begin + stride) - stride, round));
+    let high = memory.load_scratch(cyclic_row(memory, (edge + stride).min(end - 1), round));
     let pivot = ((1.0 - row[0] * low[1]) - row[1] * high[0]).max(MIN_PIVOT_FRACTION);
     let right = (row[2] - row[0] * low[2]) - row[1] * high[2];
     let place = cyclic_row(memory, edge, round + 1);
-    memory.scratch[place] =
-        [-(row[0] * low[0]) / pivot, -(row[1] * high[1]) / pivot, right / pivot, row[3]];
+    memory.store_scratch(
+        place,
+        [-(row[0] * low[0]) / pivot, -(row[1] * high[1]) / pivot, right / pivot, row[3]],
+    );
 }
 
 /// Turns the multiplier of an edge into its pull; see the shader.
 pub fn pull_edge(memory: &mut ClothMemory<'_>, edge: u32) {
     let round = memory.registers.phase.round_count;
-    let row = memory.scratch[cyclic_row(memory, edge, round)];
+    let row = memory.load_scratch(cyclic_row(memory, edge, round));
     let vertices = memory.cloth.fabric.vertex_begin + memory.registers.fibers[0] + row[3] as u32;
     let pa = memory.load_current(memory.fabric(vertices + edge));
     let pb = memory.load_current(memory.fabric(vertices + edge + 1));
     let pull = edge_direction(pa, pb, memory.rest_length_of(edge)) * row[2];
     let place = cyclic_row(memory, edge, round + 1);
-    memory.scratch[place] = pack(pull, row[3]);
+    memory.store_scratch(place, pack(pull, row[3]));
 }
 
 /// Moves the far end of an edge, and the beginning of a fiber; see the shader.
 pub fn move_edge(memory: &mut ClothMemory<'_>, edge: u32) {
     let ([_, end], round) = (memory.registers.edges, memory.registers.phase.round_count + 1);
-    let pull = memory.scratch[cyclic_row(memory, edge, round)];
-    let next = memory.scratch[cyclic_row(memory, (edge + 1).min(end - 1), round)];
+    let pull = memory.load_scratch(cyclic_row(memory, edge, round));
+    let next = memory.load_scratch(cyclic_row(memory, (edge + 1).min(end - 1), round));
     let push = if edge + 1 < end && next[3] == pull[3] { xyz(next) } else { Vec3::ZERO };
     let fiber = memory.registers.fibers[0] + pull[3] as u32;
     let vertices = memory.cloth.fabric.vertex_begin + fiber;

@@ -25,8 +25,7 @@ pub fn integrate_particle(memory: &mut ClothMemory<'_>, i: u32) {
             position = here + turned + xyz(iteration.bias);
         }
         if memory.cloth.acceleration_begin != NO_OFFSET {
-            let acceleration: Vec3 =
-                xyz(memory.input_pool[(memory.cloth.acceleration_begin + i) as usize]);
+            let acceleration: Vec3 = xyz(memory.input_row(memory.cloth.acceleration_begin + i));
             position += acceleration * memory.cloth.acceleration_scale;
         }
         let max_move = memory.cloth.self_collision.max_move;

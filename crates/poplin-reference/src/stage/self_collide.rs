@@ -2,27 +2,41 @@
 //! here, and the cell of a position is rounded down without a library call.
 
 use glam::{IVec3, Vec3};
-use poplin_layout::{GRID_PARTS, NO_OFFSET, RELAXATION, REST_FRACTION_SQUARE, SELF_MAX_CELL};
+use poplin_layout::{
+    GRID_PARTS, MIN_DISTANCE, NO_OFFSET, RELAXATION, REST_FRACTION_SQUARE, SELF_MAX_CELL,
+};
 
 use crate::ClothMemory;
 use crate::grid::{bucket_of_cell, number_of_cell};
 use crate::math::{dot3, particle as pack, xyz};
 
 /// Row of the sorted particles in scratch: position and inverse mass.
-fn particle_row(memory: &ClothMemory<'_>, slot: u32) -> usize {
-    (memory.cloth.self_collision.grid_begin + slot) as usize
+fn particle_row(memory: &ClothMemory<'_>, slot: u32) -> u32 {
+    memory.cloth.self_collision.grid_begin + slot
 }
 
 /// Row of their numbers.
-fn number_row(memory: &ClothMemory<'_>, slot: u32) -> usize {
+fn number_row(memory: &ClothMemory<'_>, slot: u32) -> u32 {
     let own = &memory.cloth.self_collision;
-    (own.grid_begin + own.member_count + slot) as usize
+    own.grid_begin + own.member_count + slot
 }
 
 /// Row of the numbers before they are sorted, then of the contacts: sum of their directions, count.
-fn contact_row(memory: &ClothMemory<'_>, slot: u32) -> usize {
+fn contact_row(memory: &ClothMemory<'_>, slot: u32) -> u32 {
     let own = &memory.cloth.self_collision;
-    (own.grid_begin + 2 * own.member_count + slot) as usize
+    own.grid_begin + 2 * own.member_count + slot
+}
+
+/// Index in a row.
+#[inline]
+fn load_index(memory: &ClothMemory<'_>, row: u32) -> u32 {
+    memory.scratch[row as usize][0]
+}
+
+/// Writes an index to a row.
+#[inline]
+fn store_index(memory: &mut ClothMemory<'_>, row: u32, i: u32) {
+    memory.scratch[row as usize][0] = i;
 }
 
 /// Particle k of those that take part.
@@ -31,7 +45,7 @@ fn load_member(memory: &ClothMemory<'_>, k: u32) -> u32 {
     if begin == NO_OFFSET {
         return k;
     }
-    memory.input_pool[(begin + k / 4) as usize][(k % 4) as usize].to_bits()
+    memory.input_pool[(begin + k / 4) as usize][(k % 4) as usize]
 }
 
 /// Bucket of the cell that holds a position.
@@ -76,7 +90,7 @@ pub fn scatter_member(memory: &mut ClothMemory<'_>, k: u32) {
     let i = load_member(memory, k);
     let cell = bucket_of(memory, xyz(memory.load_current(i))) as usize;
     let row = contact_row(memory, memory.cells[cell]);
-    memory.scratch[row][0] = f32::from_bits(i);
+    store_index(memory, row, i);
     memory.cells[cell] += 1;
 }
 
@@ -88,7 +102,7 @@ fn bucket_begin(memory: &ClothMemory<'_>, bucket: u32) -> u32 {
 
 /// Sorts the particle at a place of its bucket by number and notes where it is.
 pub fn sort_member(memory: &mut ClothMemory<'_>, slot: u32) {
-    let number = |slot| memory.scratch[contact_row(memory, slot)][0].to_bits();
+    let number = |slot| load_index(memory, contact_row(memory, slot));
     let i = number(slot);
     let particle = memory.load_current(i);
     let bucket = bucket_of(memory, xyz(particle));
@@ -98,15 +112,14 @@ pub fn sort_member(memory: &mut ClothMemory<'_>, slot: u32) {
         place += u32::from(number(other) < i);
     }
     let (particle_row, number_row) = (particle_row(memory, place), number_row(memory, place));
-    memory.scratch[particle_row] = particle;
-    memory.scratch[number_row][0] = f32::from_bits(i);
+    memory.store_scratch(particle_row, particle);
+    store_index(memory, number_row, i);
 }
 
 /// Square of the distance at which particles i and j are kept apart.
 #[inline]
 fn kept_square(memory: &ClothMemory<'_>, i: u32, j: u32) -> f32 {
-    let rest =
-        |i: u32| xyz(memory.input_pool[(memory.cloth.self_collision.rest_begin + i) as usize]);
+    let rest = |i: u32| xyz(memory.input_row(memory.cloth.self_collision.rest_begin + i));
     let between = rest(i) - rest(j);
     let distance = memory.cloth.self_collision.distance;
     (distance * distance).min(REST_FRACTION_SQUARE * dot3(between, between))
@@ -128,7 +141,9 @@ const ROW_STEPS: [u32; 9] = {
 #[inline]
 fn visit_near(memory: &ClothMemory<'_>, position: Vec3, mut touch: impl FnMut(u32, [f32; 4], f32)) {
     let own = &memory.cloth.self_collision;
-    let rows = &memory.scratch[own.grid_begin as usize..][..own.member_count as usize];
+    let rows: &[[f32; 4]] = bytemuck::cast_slice(
+        &memory.scratch[own.grid_begin as usize..][..own.member_count as usize],
+    );
     let mask = memory.grid_mask();
     let center = bucket_of(memory, position);
     for step in ROW_STEPS {
@@ -153,17 +168,17 @@ fn visit_near(memory: &ClothMemory<'_>, position: Vec3, mut touch: impl FnMut(u3
 #[inline]
 fn normal_of(a: [f32; 4], b: [f32; 4], length: f32, i: u32, j: u32) -> Vec3 {
     let aside = if i < j { Vec3::Y } else { Vec3::NEG_Y };
-    if length > 0.0 { (xyz(a) - xyz(b)) / length } else { aside }
+    if length > MIN_DISTANCE { (xyz(a) - xyz(b)) / length } else { aside }
 }
 
 /// Sums the directions of the contacts of the particle at a slot, and counts them.
 pub fn count_contacts(memory: &mut ClothMemory<'_>, slot: u32) {
-    let a = memory.scratch[particle_row(memory, slot)];
-    let i = memory.scratch[number_row(memory, slot)][0].to_bits();
+    let a = memory.load_scratch(particle_row(memory, slot));
+    let i = load_index(memory, number_row(memory, slot));
     let (mut sum, mut count) = (Vec3::ZERO, 0.0);
     visit_near(memory, xyz(a), |other, b, square| {
         if other != slot {
-            let j = memory.scratch[number_row(memory, other)][0].to_bits();
+            let j = load_index(memory, number_row(memory, other));
             if square < kept_square(memory, i, j) && a[3] + b[3] > 0.0 {
                 sum += normal_of(a, b, square.sqrt(), i, j);
                 count += 1.0;
@@ -171,7 +186,7 @@ pub fn count_contacts(memory: &mut ClothMemory<'_>, slot: u32) {
         }
     });
     let row = contact_row(memory, slot);
-    memory.scratch[row] = pack(sum, count);
+    memory.store_scratch(row, pack(sum, count));
 }
 
 /// Contacts of a particle that push it along a direction: half of all and half of what they sum up to along it, at least 1.
@@ -182,19 +197,19 @@ fn contacts_along(direction: Vec3, contacts: [f32; 4]) -> f32 {
 
 /// Pushes the particle at a slot away from those that it touches; see the shader.
 pub fn push_apart(memory: &mut ClothMemory<'_>, slot: u32) {
-    let contacts = |slot| memory.scratch[contact_row(memory, slot)];
-    let a = memory.scratch[particle_row(memory, slot)];
+    let contacts = |slot| memory.load_scratch(contact_row(memory, slot));
+    let a = memory.load_scratch(particle_row(memory, slot));
     let own_contacts = contacts(slot);
     if own_contacts[3] == 0.0 || a[3] == 0.0 {
         return;
     }
-    let i = memory.scratch[number_row(memory, slot)][0].to_bits();
+    let i = load_index(memory, number_row(memory, slot));
     let own = memory.cloth.self_collision;
     let move_i = xyz(a) - xyz(memory.load_previous(i));
     let mut push = Vec3::ZERO;
     visit_near(memory, xyz(a), |other, b, square| {
         if other != slot {
-            let j = memory.scratch[number_row(memory, other)][0].to_bits();
+            let j = load_index(memory, number_row(memory, other));
             let kept = kept_square(memory, i, j);
             if square < kept {
                 let length = square.sqrt();

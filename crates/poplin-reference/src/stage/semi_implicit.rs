@@ -43,8 +43,8 @@ pub(crate) fn edge_equation(
 }
 
 /// Where the row of an edge stands in the cloth's scratch; see the shader.
-pub(crate) fn fiber_row(memory: &ClothMemory<'_>, edge: u32) -> usize {
-    (edge % memory.cloth.fabric.fiber_row_count) as usize
+pub(crate) fn fiber_row(memory: &ClothMemory<'_>, edge: u32) -> u32 {
+    edge % memory.cloth.fabric.fiber_row_count
 }
 
 /// Solves all edges of one fiber at once, with compliance and damping; see the shader.
@@ -86,7 +86,7 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
             value = (right - between * last_value) / pivot;
         }
         let row = fiber_row(memory, edge);
-        memory.scratch[row] = [ratio, value, 0.0, 0.0];
+        memory.store_scratch(row, [ratio, value, 0.0, 0.0]);
         // Held: a pin comes before in the fiber, with nothing but rigid or compliant edges between.
         is_held = pb[3] == 0.0 || (is_held && dot3(direction, direction) > 0.0);
         a = b;
@@ -101,7 +101,7 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
     let mut lambda = 0.0;
     let mut next_ratio = 0.0;
     for edge in (edge_begin + 1..=edge_end).rev() {
-        let row = memory.scratch[fiber_row(memory, edge - 1)];
+        let row = memory.load_scratch(fiber_row(memory, edge - 1));
         let c = memory.fabric(vertices + edge - 1);
         let pc = memory.load_current(c);
         let direction = edge_direction(pc, pa, memory.rest_length_of(edge - 1));

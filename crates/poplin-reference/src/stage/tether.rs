@@ -8,7 +8,7 @@ use crate::math::{guarded_square, particle as pack, xyz};
 /// Copies the anchor of a slot to scratch; see the shader.
 pub fn gather_anchor(memory: &mut ClothMemory<'_>, slot: u32) {
     let anchor = memory.fabric(memory.cloth.fabric.anchor_begin + slot);
-    memory.scratch[slot as usize] = memory.load_current(anchor);
+    memory.store_scratch(slot, memory.load_current(anchor));
 }
 
 /// Pulls particle i back within the length of each of its tethers, whatever its mass; see the shader.
@@ -19,7 +19,7 @@ pub fn constrain_tethers(memory: &mut ClothMemory<'_>, i: u32) {
     let mut offset = Vec3::ZERO;
     for k in 0..memory.cloth.fabric.tethers_per_particle {
         let tether = memory.cloth.fabric.tether_begin + k * memory.cloth.particle_count + i;
-        let anchor = xyz(memory.scratch[memory.fabric(tether) as usize]);
+        let anchor = xyz(memory.load_scratch(memory.fabric(tether)));
         let length = memory.fabric_f32(tether + tether_count) * memory.cloth.tethers.scale;
         let delta = anchor - here;
         let slack = 1.0 - length / guarded_square(delta).sqrt();

@@ -15,10 +15,12 @@ pub fn blow_triangle(memory: &mut ClothMemory<'_>, t: u32) {
     let now = c0 + c1 + c2;
     let before = p0 + p1 + p2;
     let wind = xyz(memory.iteration.wind);
-    let mut d = (now - before) / 3.0 + wind;
+    let corner_count = memory.iteration.wind[3];
+    let mut d = (now - before) / corner_count + wind;
     if memory.cloth.rotation_begin != NO_OFFSET {
-        d = now / 3.0
-            + memory.multiply_columns(memory.cloth.rotation_begin + 12, wind - before / 3.0);
+        d = now / corner_count
+            + memory
+                .multiply_columns(memory.cloth.rotation_begin + 12, wind - before / corner_count);
     }
     let normal = cross3(c2 - c0, c1 - c0);
     let d_square = dot3(d, d);
@@ -36,7 +38,7 @@ pub fn blow_triangle(memory: &mut ClothMemory<'_>, t: u32) {
         let lift = lift_direction * (cloth.air.lift * cosine * sine * speed);
         impulse = (drag + lift) * (cloth.air.impulse_scale * double_area);
     }
-    memory.scratch[t as usize] = pack(impulse, 0.0);
+    memory.store_scratch(t, pack(impulse, 0.0));
 }
 
 /// Moves particle i by the impulses of its triangles, in ascending order of triangles.
@@ -47,7 +49,7 @@ pub fn gather_wind(memory: &mut ClothMemory<'_>, i: u32) {
     let triangles = memory.cloth.fabric.corner_begin + memory.cloth.particle_count + 1;
     let mut impulse = Vec3::ZERO;
     for k in begin..end {
-        impulse += xyz(memory.scratch[memory.fabric(triangles + k) as usize]);
+        impulse += xyz(memory.load_scratch(memory.fabric(triangles + k)));
     }
     if particle[3] > 0.0 {
         memory.store_current(i, pack(xyz(particle) - impulse * particle[3], particle[3]));

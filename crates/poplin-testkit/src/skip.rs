@@ -1,0 +1,41 @@
+//! Skipped tests are counted: a test that did not run must not look like one that passed.
+
+use std::io::Write;
+
+/// Environment variable with the file to which skipped tests are written; `cargo xtask test` sets it and adds it up.
+pub const LEDGER: &str = "POPLIN_SKIP_LEDGER";
+
+/// Counts the running test as skipped: appends `binary::test`, a tab and the reason as a line to the ledger, where there is one.
+///
+/// # Panics
+/// If the ledger cannot be written.
+#[expect(clippy::print_stderr, reason = "a skipped test must not look like a passed one")]
+pub fn skip(reason: &str) {
+    eprintln!("SKIPPED: {reason}");
+    let Some(path) = std::env::var_os(LEDGER) else { return };
+    let line = format!("{}\t{reason}\n", running_test());
+    let ledger = std::fs::OpenOptions::new().create(true).append(true).open(&path);
+    let written = ledger.and_then(|mut ledger| ledger.write_all(line.as_bytes()));
+    written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+}
+
+/// `binary::test`; libtest names the thread of a test after it.
+fn running_test() -> String {
+    let program = std::env::current_exe().unwrap_or_default();
+    let stem = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    // Cargo appends a hash: `mirror-f64ca5f4dcc48771`.
+    let binary = stem.rsplit_once('-').map_or(stem.as_str(), |(name, _)| name);
+    let thread = std::thread::current();
+    format!("{binary}::{}", thread.name().unwrap_or("unnamed"))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_skip_is_named_after_its_test() {
+        assert_eq!(
+            super::running_test(),
+            "poplin_testkit::skip::tests::a_skip_is_named_after_its_test"
+        );
+    }
+}
