@@ -146,6 +146,8 @@ fn fence_of(block: &Block) -> Option<Fence> {
     for statement in block {
         match statement {
             Statement::ControlBarrier(barrier) => add(&mut fence, *barrier),
+            // naga ends every branch that a function ends in with one.
+            Statement::Return { value: None } => {}
             _ => return None,
         }
     }

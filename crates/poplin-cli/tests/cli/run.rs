@@ -66,15 +66,15 @@ fn a_scene_runs_with_either_solver() {
     for (options, expected) in [
         (
             ["--solver", "xpbd", "--solver-frequency", "600"],
-            "--solver-frequency goes with the solver pbd, but the cloth `cloth 0` is solved by xpbd",
+            "--solver-frequency goes with the solver pbd, but the cloth `sheet` is solved by xpbd",
         ),
         (
             ["--solver", "pbd", "--substeps", "7"],
-            "--substeps goes with the solver xpbd, but the cloth `cloth 0` is solved by pbd",
+            "--substeps goes with the solver xpbd, but the cloth `sheet` is solved by pbd",
         ),
         (
             ["--damping", "0.1", "--bending-rigidity", "1"],
-            "--bending-rigidity goes with the solver xpbd, but the cloth `cloth 0` is solved by pbd",
+            "--bending-rigidity goes with the solver xpbd, but the cloth `sheet` is solved by pbd",
         ),
     ] {
         let refused = bench.poplin(&[&["run", "scene.toml"], &options[..]].concat());
