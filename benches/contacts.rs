@@ -17,13 +17,13 @@ const DISTANCE: f32 = 0.03;
 const SETTLING: usize = 60;
 
 /// A sheet of a square metre above the ground.
-fn sheet(layer: u32, place: [f32; 2], distance: f32) -> Cloth {
+fn sheet(layer: u32, corner: [f32; 2], distance: f32) -> Cloth {
     let mut cloth = cook(&Mesh::grid(SIDE, SIDE, 1.0, 1.0), &CookOptions::default())
         .expect("a grid cooks")
         .into_cloth();
     for [x, y, z, _] in &mut cloth.particles {
         (*x, *y, *z) =
-            (*x + place[0] + 0.01 * layer as f32, 0.035 * (layer + 1) as f32, *z + place[1]);
+            (*x + corner[0] + 0.01 * layer as f32, 0.035 * (layer + 1) as f32, *z + corner[1]);
     }
     cloth.config.damping = [0.5; 3];
     cloth.config.contact.friction = 0.5;
@@ -44,8 +44,8 @@ fn engine(
     engine.set_cloth_contact_solver(settings).expect("the settings are valid");
     for stack in 0..stacks {
         for layer in 0..layers {
-            let place = [2.0 * (stack % 8) as f32, 2.0 * (stack / 8) as f32];
-            engine.add(sheet(layer, place, distance)).expect("the sheet is valid");
+            let corner = [2.0 * (stack % 8) as f32, 2.0 * (stack / 8) as f32];
+            engine.add(sheet(layer, corner, distance)).expect("the sheet is valid");
         }
     }
     (0..SETTLING).for_each(|_| engine.step(&Frame::default()).expect("the frame is valid"));

@@ -11,7 +11,7 @@ use poplin_testkit::fibers::{
     FRAME_RATE, FreeFall, Mix, Pins, Swing, SwingSolver, WHOLE, hanging_chain, hanging_sheet,
 };
 
-/// Ways to solve fibers, with a name for each.
+/// Solvers of fibers, with a name for each.
 const MIXES: [(&str, Mix); 3] =
     [("gauss_seidel", Mix::GaussSeidel), ("mixed", Mix::Stretch), ("whole", Mix::All)];
 

@@ -24,7 +24,7 @@ const SETTLING: usize = 60;
 fn sheet(points: VirtualParticles, colliders: ShapeArrays) -> Cloth {
     let mut mesh = Mesh::grid(SIDE, SIDE, 1.0, 1.0);
     mesh.positions.iter_mut().for_each(|[x, _, z]| (*x, *z) = (*x - 0.5, *z - 0.5));
-    let is_border = |place: u32| place == 0 || place == SIDE - 1;
+    let is_border = |line: u32| line == 0 || line == SIDE - 1;
     let pins = (0..SIDE * SIDE)
         .filter(|index| is_border(index % SIDE) || is_border(index / SIDE))
         .collect();
@@ -43,20 +43,20 @@ fn sheet(points: VirtualParticles, colliders: ShapeArrays) -> Cloth {
 
 /// `side` x `side` spheres under the whole sheet.
 fn spheres(side: u32, radius: f32) -> ShapeArrays {
-    let place = |index: u32| (index as f32 + 0.5) / side as f32 - 0.5;
-    let sphere = |index| [place(index % side), TOP - radius, place(index / side), radius];
+    let coordinate = |index: u32| (index as f32 + 0.5) / side as f32 - 0.5;
+    let sphere = |index| [coordinate(index % side), TOP - radius, coordinate(index / side), radius];
     ShapeArrays { spheres: (0..side * side).map(sphere).collect(), ..ShapeArrays::default() }
 }
 
 /// Four spheres and four tapered capsules under the sheet.
 fn eight() -> ShapeArrays {
     let mut colliders = spheres(2, 0.1);
-    for (number, [x, z]) in
+    for (index, [x, z]) in
         [[-0.35, 0.0], [0.35, 0.0], [0.0, -0.35], [0.0, 0.35]].into_iter().enumerate()
     {
         let first = colliders.spheres.len() as u32;
         let reach = 0.3 * (x + z) * (x + z);
-        let along = if number < 2 { [reach, 0.0] } else { [0.0, reach] };
+        let along = if index < 2 { [reach, 0.0] } else { [0.0, reach] };
         for (sign, radius) in [(-1.0, 0.08), (1.0, 0.05)] {
             colliders.spheres.push([
                 x + sign * along[0],
@@ -74,10 +74,10 @@ fn eight() -> ShapeArrays {
 fn eight_of_many() -> ShapeArrays {
     let mut colliders = eight();
     let (of_spheres, end) = (colliders.spheres.len() as u32, 256);
-    let place = |index: u32| [10.0 + (index % 16) as f32, 0.0, (index / 16) as f32];
-    colliders.spheres.extend((0..end).map(place).map(|[x, y, z]| [x, y, z, 0.2]));
+    let position = |index: u32| [10.0 + (index % 16) as f32, 0.0, (index / 16) as f32];
+    colliders.spheres.extend((0..end).map(position).map(|[x, y, z]| [x, y, z, 0.2]));
     for index in 0..end {
-        let [x, y, z] = place(index);
+        let [x, y, z] = position(index);
         let first = of_spheres + end + 2 * index;
         colliders.spheres.extend([[x, y + 1.0, z, 0.2], [x + 0.5, y + 1.0, z, 0.1]]);
         colliders.capsules.push([first, first + 1]);

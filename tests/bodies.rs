@@ -138,12 +138,12 @@ fn the_body_gets_what_the_particles_lose() {
         let mut cloth = sheet(if round % 2 == 0 { Vec::new() } else { vec![78, 90] });
         cloth.config.contact.friction = rng.range(0.0, 1.0);
         let step = 1.0 / cloth.config.solver.as_pbd().unwrap().frequency;
-        let way = |rng: &mut Rng| rng.point(-2.0 * step, 2.0 * step);
+        let displacement = |rng: &mut Rng| rng.point(-2.0 * step, 2.0 * step);
         cloth.previous_positions = cloth
             .particles
             .iter()
             .map(|p| {
-                let w = way(&mut rng);
+                let w = displacement(&mut rng);
                 std::array::from_fn(|k| p[k] - w[k])
             })
             .collect();
@@ -243,7 +243,7 @@ fn both_backends_report_the_same_impulses() {
 #[test]
 fn a_plate_that_meets_a_parallel_sheet_shares_its_momentum_as_one_collision() {
     // A box of 1 kg drops flat on the whole sheet of 0.5 kg: all 144 particles meet it in one iteration, and each must take only
-    // its share of the body. After an inelastic meeting both move at m v / (m + M).
+    // its fraction of the body. After an inelastic collision both move at m v / (m + M).
     for (restitution, expected) in [(0.0, -2.0 / 1.5), (1.0, -2.0 + 2.0 * 2.0 * 0.5 / 1.5)] {
         let mut simulation = Simulation::new(Backend::Cpu).unwrap();
         let mut cloth = sheet(Vec::new());

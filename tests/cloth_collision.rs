@@ -85,10 +85,14 @@ fn clouds() -> Vec<Setup> {
     let mut add = |name, cloths: Vec<Cloth>| {
         setups.push(Setup { name, cloths, settings, frames: vec![STEP; 2] })
     };
-    let place = [0.5, -0.25, 3.0, 2.0];
+    let position = [0.5, -0.25, 3.0, 2.0];
     add(
         "coincident",
-        vec![cloud(vec![place; 40], 0.1), cloud(vec![place; 30], 0.3), cloud(vec![place], 0.1)],
+        vec![
+            cloud(vec![position; 40], 0.1),
+            cloud(vec![position; 30], 0.3),
+            cloud(vec![position], 0.1),
+        ],
     );
     let pinned = |rng: &mut Rng| {
         let mut cloth = random_cloud(rng, 50, 0.5, 0.2);
@@ -165,14 +169,14 @@ fn on_mirror(setup: &Setup) -> ReferenceEngine {
     engine.set_cloth_contact_solver(setup.settings).unwrap();
     setup.cloths.iter().for_each(|cloth| assert!(engine.add(cloth.clone()).is_ok()));
     for (index, frame) in setup.frames.iter().enumerate() {
-        move_frame(engine.cloth_mut(nth_cloth(setup.cloths.len() - 1)).unwrap(), index);
+        move_space(engine.cloth_mut(nth_cloth(setup.cloths.len() - 1)).unwrap(), index);
         engine.step(frame).unwrap();
     }
     engine
 }
 
-/// The last cloth's frame moves and turns.
-fn move_frame(host: &mut poplin::LiveCloth, index: usize) {
+/// The last cloth's local space moves and rotates.
+fn move_space(host: &mut poplin::LiveCloth, index: usize) {
     if index > 0 {
         let half = 0.01 * index as f32;
         let translation = host.pose().translation.map(|x| x + 0.002);
@@ -190,7 +194,7 @@ fn on_gpu(setup: &Setup) -> Option<(Headless, Vec<ClothId>)> {
     gpu.engine_mut().set_cloth_contact_solver(setup.settings).unwrap();
     let ids: Vec<_> = setup.cloths.iter().map(|cloth| gpu.add(cloth.clone()).unwrap()).collect();
     for (index, frame) in setup.frames.iter().enumerate() {
-        move_frame(gpu.engine_mut().cloth_mut(ids[ids.len() - 1]).unwrap(), index);
+        move_space(gpu.engine_mut().cloth_mut(ids[ids.len() - 1]).unwrap(), index);
         gpu.step(frame).unwrap();
     }
     Some((gpu, ids))
@@ -313,22 +317,23 @@ fn oracle(setup: &Setup, engine: &ReferenceEngine) -> (Vec<Point>, Vec<u32>) {
     let counts: Vec<u32> = (0..count).map(contacts).collect();
     let settings = setup.settings;
     let pushed = (0..count).map(|i| {
-        let mut place = x[i];
+        let mut position = x[i];
         for j in 0..count {
             let (Some(overlap), true) = (touch(i, j), w[i] > 0.0) else { continue };
             let delta = minus(x[i], x[j]);
             let length = dot(delta, delta).sqrt();
             let up = if i < j { 1.0 } else { -1.0 };
             let n = if length > 1e-15 { delta.map(|d| d / length) } else { [0.0, up, 0.0] };
-            let share = w[i] / (w[i] + w[j]) / f64::from(counts[i].max(counts[j]));
+            let fraction = w[i] / (w[i] + w[j]) / f64::from(counts[i].max(counts[j]));
             let relative = minus(v[j], v[i]);
             let across = dot(relative, n);
             for k in 0..3 {
-                place[k] += share * f64::from(settings.stiffness) * overlap * n[k];
-                place[k] += share * f64::from(settings.friction) * (relative[k] - across * n[k]);
+                position[k] += fraction * f64::from(settings.stiffness) * overlap * n[k];
+                position[k] +=
+                    fraction * f64::from(settings.friction) * (relative[k] - across * n[k]);
             }
         }
-        place
+        position
     });
     (pushed.collect(), counts)
 }
@@ -346,7 +351,7 @@ fn a_pass_is_what_trying_all_pairs_gives() {
         let settings = ClothContactSolver { friction, stiffness, iterations: 1, every: 1 };
         let setup = Setup { name: "oracle", cloths, settings, frames: vec![STEP] };
         let engine = on_mirror(&setup);
-        let (places, counts) = oracle(&setup, &engine);
+        let (positions, counts) = oracle(&setup, &engine);
         let memory = engine.contact_memory();
         assert_eq!(memory.counts, counts);
         assert!(counts.iter().sum::<u32>() > 200);
@@ -367,7 +372,7 @@ fn a_pass_is_what_trying_all_pairs_gives() {
                         "row {row} of cloth {cloth}"
                     );
                     assert!(
-                        (f64::from(after[k]) - places[row][k]).abs() < 1e-6,
+                        (f64::from(after[k]) - positions[row][k]).abs() < 1e-6,
                         "row {row} of cloth {cloth}: {after:?}"
                     );
                 }
@@ -442,8 +447,8 @@ fn in_world(engine: &ReferenceEngine) -> Vec<[f32; 3]> {
 fn the_local_frame_of_a_cloth_does_not_matter() {
     let mut rng = Rng::new(21);
     let cloths: Vec<_> = (0..3).map(|k| sheet(7, 0.3, 0.04 * k as f32, 0.06)).collect();
-    let mut turned = cloths.clone();
-    for cloth in &mut turned {
+    let mut rotated = cloths.clone();
+    for cloth in &mut rotated {
         let pose = Pose { translation: rng.point(-2.0, 2.0), rotation: rotation(&mut rng) };
         let [x, y, z, w] = pose.rotation;
         let back = Pose { translation: [0.0; 3], rotation: [-x, -y, -z, w] };
@@ -466,7 +471,7 @@ fn the_local_frame_of_a_cloth_does_not_matter() {
     let settings = ClothContactSolver { friction: 0.5, ..ClothContactSolver::default() };
     let plain = run(&cloths, settings);
     let (error, effect) = (
-        apart(&plain, &run(&turned, settings)),
+        apart(&plain, &run(&rotated, settings)),
         apart(
             &plain,
             &run(&cloths, ClothContactSolver { stiffness: 0.0, friction: 0.0, ..settings }),
@@ -477,7 +482,7 @@ fn the_local_frame_of_a_cloth_does_not_matter() {
 
 #[test]
 fn motion_is_seen_from_the_world() {
-    // Pinned particles in a frame that moves and turns: what friction takes for their motion is what they do in the world.
+    // Pinned particles in a local space that moves and rotates: friction sees their motion in the world.
     let mut rng = Rng::new(3);
     let mut cloths = [0.0, 0.0].map(|_| random_cloud(&mut rng, 30, 0.4, 0.2));
     cloths.iter_mut().for_each(|cloth| {
@@ -495,7 +500,7 @@ fn motion_is_seen_from_the_world() {
     engine.step(&STEP).unwrap();
     for index in 1..5 {
         let before = engine.contact_memory().positions.clone();
-        move_frame(engine.cloth_mut(nth_cloth(1)).unwrap(), index);
+        move_space(engine.cloth_mut(nth_cloth(1)).unwrap(), index);
         engine.step(&STEP).unwrap();
         let memory = engine.contact_memory();
         let mut largest = 0.0f32;

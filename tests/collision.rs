@@ -22,7 +22,7 @@ use poplin_testkit::adapter::headless;
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::rng::Rng;
 
-/// Allowance in units of `f32::EPSILON * scale`: some ten roundings of numbers of that scale.
+/// Allowance in units of `f32::EPSILON * scale`: some ten roundings at that scale.
 const FACTOR: f64 = 32.0;
 
 /// Points nearer than this to where another answer begins are not judged \[m\]: rounding may take them across.
@@ -75,12 +75,12 @@ fn cloud(particles: Vec<[f32; 4]>) -> Cloth {
         ..Default::default()
     };
     let mut cloth = Cloth::new(Arc::new(fabric), particles);
-    // What friction takes off then shows in the previous places alone.
+    // What friction takes off then shows in the previous positions alone.
     cloth.config.contact.friction_holds = false;
     cloth
 }
 
-/// Particles after some iterations of some stages, and their previous places.
+/// Particles after some iterations of some stages, and their previous positions.
 struct After {
     current: Vec<[f32; 4]>,
     previous: Vec<[f32; 4]>,
@@ -146,7 +146,7 @@ impl Judged {
         self.pushed += usize::from(is_pushed);
     }
 
-    /// Most samples must be judged, and some share of them be pushed at all.
+    /// Most samples must be judged, and some fraction of them be pushed at all.
     #[track_caller]
     fn assert_most(&self, what: &str, pushed: f64) {
         eprintln!("{what}: {self:?}");
@@ -181,7 +181,7 @@ fn capsules_of(pairs: &[[u32; 2]]) -> Vec<[usize; 2]> {
 }
 
 /// Scale of the rounding of spheres and capsules for a point: numbers up to 4, and the squared distance to center or axis, of
-/// coordinates up to 4 and guarded by EPSILON, which turns the way out the more the nearer the point is to them.
+/// coordinates up to 4 and guarded by EPSILON, which rotates the push the more the nearer the point is to them.
 fn shape_scale(x: Vec3, spheres: &[Sphere], capsules: &[[usize; 2]]) -> f64 {
     let of_point = |center: Vec3, radius: f64| radius / distance(x, center).powi(2);
     let spheres_scale: f64 =
@@ -335,7 +335,7 @@ fn convexes_push_through_their_nearest_plane() {
                     .fold(f64::MIN, f64::max);
                 (leave_convex(wide(particle), &own), height.abs())
             };
-            judge_ways(
+            judge_exits(
                 &mut judged,
                 &format!("round {round} particle {i}"),
                 got[i],
@@ -347,21 +347,21 @@ fn convexes_push_through_their_nearest_plane() {
     judged.assert_most("convexes", 0.3);
 }
 
-/// Compares a particle with the mean of ways out of shapes, each with its distance to the shape's surface.
+/// Compares a particle with the mean of the pushes out of shapes, each with its distance to the shape's surface.
 #[track_caller]
-fn judge_ways(
+fn judge_exits(
     judged: &mut Judged,
     what: &str,
     got: [f32; 4],
     particle: [f32; 4],
-    ways: impl Iterator<Item = (Option<WayOut>, f64)>,
+    exits: impl Iterator<Item = (Option<WayOut>, f64)>,
 ) {
     let (mut sum, mut count, mut clearance) = ([0.0; 3], 0, f64::INFINITY);
-    for (way, surface) in ways {
+    for (exit, surface) in exits {
         clearance = clearance.min(surface);
-        if let Some(way) = way {
-            sum = plus(sum, way.push);
-            clearance = clearance.min(way.clearance);
+        if let Some(exit) = exit {
+            sum = plus(sum, exit.push);
+            clearance = clearance.min(exit.clearance);
             count += 1;
         }
     }
@@ -399,14 +399,17 @@ fn boxes_push_through_their_nearest_face_however_skewed() {
         cloth.colliders = shapes.to_set().unwrap();
         let got = after_stage(&cloth, Stage::CollideBox);
         for (i, &particle) in cloth.particles.iter().enumerate() {
-            let ways = boxes.iter().map(|shape| {
+            let exits = boxes.iter().map(|shape| {
                 let edges = shape.edges.map(|edge| edge.map(f64::from));
-                let way = leave_parallelepiped(wide(particle), shape.corner.map(f64::from), edges);
-                // Near the surface of a single box the way is short, and nothing jumps; of several the count does.
-                (way, if boxes.len() > 1 { way.map_or(1.0, |way| length(way.push)) } else { 1.0 })
+                let exit = leave_parallelepiped(wide(particle), shape.corner.map(f64::from), edges);
+                // Near the surface of a single box the exit is short, and nothing jumps; of several the count does.
+                (
+                    exit,
+                    if boxes.len() > 1 { exit.map_or(1.0, |exit| length(exit.push)) } else { 1.0 },
+                )
             });
             let what = format!("round {round} particle {i}");
-            judge_ways(&mut judged, &what, got[i], particle, ways);
+            judge_exits(&mut judged, &what, got[i], particle, exits);
         }
     }
     judged.assert_most("boxes", 0.05);
@@ -416,7 +419,7 @@ fn cross(a: Vec3, b: Vec3) -> Vec3 {
     std::array::from_fn(|k| a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3])
 }
 
-fn places(vertices: &[[f32; 3]]) -> Vec<Vec3> {
+fn wide_points(vertices: &[[f32; 3]]) -> Vec<Vec3> {
     vertices.iter().map(|v| v.map(f64::from)).collect()
 }
 
@@ -439,9 +442,10 @@ fn the_mesh_pushes_to_the_plane_of_the_nearest_triangle_from_behind_only() {
         cloth.colliders = shapes.to_set().unwrap();
         let got = after_stage(&cloth, Stage::CollideTriangle);
         for (i, &particle) in cloth.particles.iter().enumerate() {
-            let nearest = nearest_triangle(wide(particle), &places(&vertices), &triangles, 1e-5);
-            let (push, clearance) =
-                nearest.map_or(([0.0; 3], 1.0), |(_, place, clearance)| (place.push(), clearance));
+            let nearest =
+                nearest_triangle(wide(particle), &wide_points(&vertices), &triangles, 1e-5);
+            let (push, clearance) = nearest
+                .map_or(([0.0; 3], 1.0), |(_, closest, clearance)| (closest.push(), clearance));
             if judged.takes(clearance) {
                 // Slivers lose digits in their normal.
                 let scale = 4.0
@@ -533,7 +537,7 @@ fn degenerate_spheres_and_capsules_do_what_geometry_says() {
             |p: [f32; 4], y: f32| (p[1] - y).abs() < 1e-5 && p[0] == here[0] && p[2] == here[2];
         if stage == Stage::CollideShape {
             let got = run("at the center", vec![around(here, 0.3)], vec![]);
-            assert_eq!(got[0], here, "at the center there is no way out");
+            assert_eq!(got[0], here, "at the center there is no exit");
             assert!(lifted(got[1], -0.2), "{got:?}");
             let got = run("coincident spheres", vec![around(here, 0.3); 2], vec![]);
             assert!(lifted(got[1], -0.2), "two equal spheres push as one: {got:?}");
@@ -580,7 +584,7 @@ fn at_the_axis_of_a_capsule_the_result_stays_within_the_capsule() {
     assert_eq!(
         settled("axis", &particles, colliders, Stage::CollideShape),
         particles,
-        "at the axis there is no way out"
+        "at the axis there is no exit"
     );
 }
 
@@ -921,10 +925,10 @@ fn among_hundreds_of_moving_shapes_none_is_missed() {
         with_spheres(&shapes, &target).reach(host.colliders_mut()).unwrap()
     })
     .current;
-    let at = |share: f64| -> Vec<Sphere> {
+    let at = |fraction: f64| -> Vec<Sphere> {
         let both = spheres_of(&rows).into_iter().zip(spheres_of(&target));
         both.map(|(a, b)| {
-            (plus(a.0, minus(b.0, a.0).map(|x| x * share)), a.1 + (b.1 - a.1) * share)
+            (plus(a.0, minus(b.0, a.0).map(|x| x * fraction)), a.1 + (b.1 - a.1) * fraction)
         })
         .collect()
     };
@@ -941,7 +945,7 @@ fn among_hundreds_of_moving_shapes_none_is_missed() {
             x = plus(x, found.mean());
         }
         if judged.takes(clearance) {
-            // What one iteration rounds the next one carries on, at most turned.
+            // What one iteration rounds the next one carries on, at most rotated.
             assert_near(&format!("particle {i}"), got[i], x, scale);
             judged.note_push(touches > 0);
         }
@@ -1055,7 +1059,7 @@ fn in_a_mesh_of_eighty_thousand_triangles_the_nearest_is_found_also_after_it_mov
         ..Default::default()
     };
     cloth.colliders = shapes.to_set().unwrap();
-    // Turned, squeezed and shifted: the old tree's boxes fit nothing any more.
+    // Rotated, squeezed and shifted: the old tree's boxes fit nothing any more.
     let moved: Vec<[f32; 3]> =
         vertices.iter().map(|&[x, y, z]| [0.8 * y + 0.1, -x, 1.2 * z - 0.05]).collect();
 
@@ -1075,20 +1079,20 @@ fn in_a_mesh_of_eighty_thousand_triangles_the_nearest_is_found_also_after_it_mov
                 &mut Team::single(),
             )
             .unwrap();
-        let places = places(vertices);
+        let corners = wide_points(vertices);
         for (i, &point) in points.iter().enumerate() {
-            let (_, place, clearance) =
-                nearest_triangle(wide(point), &places, &triangles, 1e-5).unwrap();
+            let (_, closest, clearance) =
+                nearest_triangle(wide(point), &corners, &triangles, 1e-5).unwrap();
             if judged.takes(clearance.max(0.0)) {
-                let expected = plus(wide(point), place.push());
+                let expected = plus(wide(point), closest.push());
                 // Edges of 0.02 m at coordinates of 1 m: the normal's error is 1/0.02 of a coordinate's.
                 assert_near(
                     &format!("round {round} point {i}"),
                     engine.current(nth_cloth(0))[i],
                     expected,
-                    4.0 + place.height.abs() / 0.005,
+                    4.0 + closest.height.abs() / 0.005,
                 );
-                judged.note_push(place.height < 0.0);
+                judged.note_push(closest.height < 0.0);
             }
         }
     }
@@ -1107,7 +1111,7 @@ struct Sliding {
     stage: Stage,
     /// Where the shape is at the end of the frame.
     target: ShapeArrays,
-    /// Its way in the frame \[m\].
+    /// Its displacement in the frame \[m\].
     shift: [f32; 3],
 }
 
@@ -1141,7 +1145,7 @@ fn sliding_shapes() -> [Sliding; 5] {
             shift,
         },
         Sliding { what: "triangle", stage: Stage::CollideTriangle, target: floor, shift },
-        // A plane has no place along itself: it moves along its normal only, which does not slide.
+        // A plane has no position along itself: it moves along its normal only, which does not slide.
         Sliding { what: "convex", stage: Stage::CollideConvex, target: convex, shift: [0.0; 3] },
     ]
 }
@@ -1168,8 +1172,8 @@ fn friction_is_coulombs_law_for_every_kind_of_moving_shape() {
             let particle =
                 [pushed[0], pushed[1], pushed[2], if round % 4 == 0 { 0.0 } else { 2.0 }];
             let mut cloth = cloud(vec![particle; 2]);
-            let way = rng.point(-0.2, 0.2);
-            let before: [f32; 3] = std::array::from_fn(|k| particle[k] - way[k]);
+            let displacement = rng.point(-0.2, 0.2);
+            let before: [f32; 3] = std::array::from_fn(|k| particle[k] - displacement[k]);
             cloth.previous_positions = vec![before; 2];
             cloth.colliders = start.to_set().unwrap();
             cloth.config.contact.friction = friction;
@@ -1236,12 +1240,12 @@ fn friction_of_several_shapes_takes_the_mean_push_and_the_mean_way() {
             let count = found.touches.len();
             let moved = |sphere: usize| minus(now[sphere].0, before[sphere].0);
             let shape_way = found.touches.iter().fold([0.0; 3], |sum, &(shape, ..)| {
-                let way = if shape < now.len() {
+                let displacement = if shape < now.len() {
                     moved(shape)
                 } else {
                     capsule_way(x, &now, moved(0), moved(1))
                 };
-                plus(sum, way.map(|x| x / count as f64))
+                plus(sum, displacement.map(|x| x / count as f64))
             });
             let previous = cloth.previous_positions[i].map(f64::from);
             let slide = coulomb(
@@ -1274,13 +1278,13 @@ fn friction_of_several_shapes_takes_the_mean_push_and_the_mean_way() {
     judged.assert_most("friction of several", 0.1);
 }
 
-/// How a capsule moved beside x, between the ways of its two ends at `y/2 + 1/2` with y the place along the axis from the middle \[m\]:
-/// the formula of the reference cases, which is a share only for a capsule of 2 m.
+/// How a capsule moved beside x, between the displacements of its two ends at `y/2 + 1/2` with y the position along the axis from the middle \[m\]:
+/// the formula of the reference cases, which is a fraction only for a capsule of 2 m.
 fn capsule_way(x: Vec3, spheres: &[Sphere], a: Vec3, b: Vec3) -> Vec3 {
     let axis = minus(spheres[1].0, spheres[0].0);
     let middle = plus(spheres[0].0, axis.map(|x| x / 2.0));
-    let share = dot(minus(x, middle), axis) / length(axis) / 2.0 + 0.5;
-    plus(a, minus(b, a).map(|x| x * share))
+    let fraction = dot(minus(x, middle), axis) / length(axis) / 2.0 + 0.5;
+    plus(a, minus(b, a).map(|x| x * fraction))
 }
 
 #[test]
@@ -1317,9 +1321,10 @@ fn friction_that_holds_takes_the_same_slide_off_the_place() {
         for _ in 0..30 {
             let particle =
                 if what == "convex" { [-0.2, -0.2, -0.25, 2.0] } else { [0.0, 0.0, 0.0, 2.0] };
-            let way = rng.point(-0.2, 0.2);
+            let displacement = rng.point(-0.2, 0.2);
             let mut cloth = cloud(vec![particle; 2]);
-            cloth.previous_positions = vec![std::array::from_fn(|k| particle[k] - way[k]); 2];
+            cloth.previous_positions =
+                vec![std::array::from_fn(|k| particle[k] - displacement[k]); 2];
             cloth.colliders = start.to_set().unwrap();
             cloth.config.contact.friction = rng.range(0.1, 2.0);
             let run = |holds: bool| {
@@ -1330,10 +1335,11 @@ fn friction_that_holds_takes_the_same_slide_off_the_place() {
                 })
             };
             let (held, slowed) = (run(true), run(false));
-            let before: [f64; 3] = std::array::from_fn(|k| f64::from(particle[k] - way[k]));
+            let before: [f64; 3] =
+                std::array::from_fn(|k| f64::from(particle[k] - displacement[k]));
             let slide = minus(wide(slowed.previous[0]), before);
             assert_near(what, held.current[0], minus(wide(slowed.current[0]), slide), 2.0);
-            assert_near("its previous place", held.previous[0], before, 2.0);
+            assert_near("its previous position", held.previous[0], before, 2.0);
         }
     }
 }
@@ -1422,10 +1428,10 @@ fn a_pushed_virtual_particle_lands_on_the_surface_and_its_corners_share_the_way(
         let square: f64 = weights.iter().map(|&w| f64::from(w) * f64::from(w)).sum();
         let scale = shape_scale(x, &spheres_of(&[sphere]), &[]) / square.sqrt();
         for k in 0..3 {
-            let share = if corners[k][3] > 0.0 { f64::from(weights[k]) / square } else { 0.0 };
-            let place: Vec3 = std::array::from_fn(|axis| old[k][axis] + push[axis] * share);
-            assert_near(&format!("round {round} corner {k}"), got[k], place, scale);
-            // The corner's weight is that of a particle with this share of the push's effect.
+            let fraction = if corners[k][3] > 0.0 { f64::from(weights[k]) / square } else { 0.0 };
+            let position: Vec3 = std::array::from_fn(|axis| old[k][axis] + push[axis] * fraction);
+            assert_near(&format!("round {round} corner {k}"), got[k], position, scale);
+            // The corner's weight is that of a particle with this fraction of the push's effect.
             let heavy = weigh_pushed(1.0, cloth.config.contact.mass_scale.into(), push);
             let w = f64::from(corners[k][3]) * (1.0 + f64::from(weights[k]) * (heavy - 1.0));
             let allowed =
@@ -1497,11 +1503,11 @@ fn pinned_corners_of_a_virtual_particle_stay_also_in_their_previous_place() {
     assert_eq!(
         &got.previous[0][..3],
         &cloth.previous_positions[0],
-        "friction moved the previous place of a pin"
+        "friction moved the previous position of a pin"
     );
 }
 
-// ---- along the way ----
+// ---- along the path ----
 
 #[test]
 fn a_point_on_its_way_through_a_sphere_stops_on_its_side_as_the_exact_time_of_impact_says() {
@@ -1528,7 +1534,7 @@ fn a_point_on_its_way_through_a_sphere_stops_on_its_side_as_the_exact_time_of_im
             let sweep = sweep_sphere(before, wide(particle), [wide(sphere), wide(target)], radius);
             let expected = keep_outside(sweep.place, wide(target), radius);
             let start = distance(before, wide(sphere));
-            // Whether a way enters is unclear where it ends or starts at the surface, or at its steepest allowed graze.
+            // Whether a path enters is unclear where it ends or starts at the surface, or at its steepest allowed graze.
             let ends =
                 [start - radius, distance(wide(particle), wide(target)) - radius].map(f64::abs);
             let clearance =
@@ -1551,7 +1557,7 @@ fn a_point_on_its_way_through_a_sphere_stops_on_its_side_as_the_exact_time_of_im
     judged.assert_most("swept spheres", 0.05);
 }
 
-/// Ways of up to `long` through a tapered capsule that moves by up to `long` \[m\], against the exact time of impact with its side:
+/// Paths of up to `long` through a tapered capsule that moves by up to `long` \[m\], against the exact time of impact with its side:
 /// how many hit, and where the stage says otherwise.
 fn judge_side_sweeps(seed: u64, long: f32) -> (usize, Vec<String>) {
     let mut rng = Rng::new(seed);
@@ -1587,7 +1593,7 @@ fn judge_side_sweeps(seed: u64, long: f32) -> (usize, Vec<String>) {
                 && sweep.offset < 0.75;
             if begins_outside && sweep.is_hit && is_side {
                 hits += 1;
-                // The squared way is up to reach^2; the slope of the side and the distance to the axis turn the push.
+                // The squared path is up to reach^2; the slope of the side and the distance to the axis rotate the push.
                 let reach = 2.0 * f64::from(long) + 4.0;
                 let across =
                     (ends[0].1 + (ends[1].1 - ends[0].1) * touch.share + touch.distance).max(1e-3);
@@ -1611,7 +1617,7 @@ fn a_point_on_its_way_through_the_side_of_a_capsule_stops_as_the_exact_time_of_i
     let mut report = Vec::new();
     for long in [0.2, 1.0, 5.0] {
         let (hits, wrong) = judge_side_sweeps(193, long);
-        eprintln!("swept sides, ways up to {long} m: {hits} hits, {} of them wrong", wrong.len());
+        eprintln!("swept sides, paths up to {long} m: {hits} hits, {} of them wrong", wrong.len());
         assert!(hits > 100, "{hits} hits");
         report.extend(wrong.into_iter().take(1));
     }

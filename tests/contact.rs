@@ -111,23 +111,23 @@ fn patch(kind: Ground, angle: f64, friction: f64, frequency: f32) -> Cloth {
     cloth
 }
 
-/// Way of the patch's center down the slope in two halves of `frames` frames each, after some to settle \[m\].
+/// Path of the patch's center down the slope in two halves of `frames` frames each, after some to settle \[m\].
 fn slides(cloth: Cloth, downhill: Vec3, frames: u32) -> [f64; 2] {
     let mut simulation = simulation(cloth);
     play(&mut simulation, 6);
-    let mut places = vec![mean(&positions(&mut simulation))];
+    let mut points = vec![mean(&positions(&mut simulation))];
     for _ in 0..2 {
         play(&mut simulation, frames);
-        places.push(mean(&positions(&mut simulation)));
+        points.push(mean(&positions(&mut simulation)));
     }
     let along = |p: Vec3, q: Vec3| (0..3).map(|k| (q[k] - p[k]) * downhill[k]).sum();
-    [along(places[0], places[1]), along(places[1], places[2])]
+    [along(points[0], points[1]), along(points[1], points[2])]
 }
 
-/// Steady acceleration [m/s^2] that two ways in equal times show.
-fn acceleration(ways: [f64; 2], frames: u32) -> f64 {
+/// Steady acceleration [m/s^2] that two paths in equal times show.
+fn acceleration(paths: [f64; 2], frames: u32) -> f64 {
     let time = f64::from(frames) / 60.0;
-    (ways[1] - ways[0]) / (time * time)
+    (paths[1] - paths[0]) / (time * time)
 }
 
 /// Smallest angle at which a patch slides faster and faster, within 0.05 degrees \[degrees\].
@@ -173,7 +173,7 @@ fn a_patch_slips_on_a_tilted_plane_as_under_tilted_gravity() {
     let friction = 0.5;
     let slides_at = |angle: f64| {
         let mut cloth = patch(Ground::Plane, 0.0, friction, 300.0);
-        // Turned clockwise: downhill is +x.
+        // Rotated clockwise: downhill is +x.
         let pose = turned_about_z(-angle);
         for particle in &mut cloth.particles {
             let [x, y, z] = pose.apply([particle[0], particle[1], particle[2]]);
@@ -195,8 +195,9 @@ fn a_patch_slides_down_45_degrees_as_coulomb_says() {
     for frequency in [300.0, 60.0] {
         for kind in [Ground::Plane, Ground::Box, Ground::Triangles] {
             for (friction, expected) in [(0.1, 6.243), (0.3, 4.856), (0.5, 3.468)] {
-                let ways = slides(patch(kind, FRAC_PI_4, friction, frequency), [1.0, 0.0, 0.0], 18);
-                let got = acceleration(ways, 18);
+                let paths =
+                    slides(patch(kind, FRAC_PI_4, friction, frequency), [1.0, 0.0, 0.0], 18);
+                let got = acceleration(paths, 18);
                 eprintln!(
                     "{kind:?} {frequency} Hz, friction {friction}: {got:.4} of {expected} m/s^2"
                 );
@@ -216,9 +217,9 @@ fn a_patch_that_friction_holds_stays_where_it_is() {
             let angle = 10f64.to_radians();
             let mut cloth = patch(Ground::Plane, angle, 0.5, frequency);
             cloth.config.contact.friction_holds = holds;
-            let ways = slides(cloth, [1.0, 0.0, 0.0], 30);
-            let speed = ways[1] / 0.5;
-            // Friction that only slows down takes the speed that gravity gave in an iteration, not the way.
+            let paths = slides(cloth, [1.0, 0.0, 0.0], 30);
+            let speed = paths[1] / 0.5;
+            // Friction that only slows down takes the speed that gravity adds in an iteration, not the displacement.
             let expected = if holds { 0.0 } else { G * angle.sin() / f64::from(frequency) };
             eprintln!(
                 "10 degrees, {frequency} Hz, friction_holds = {holds}: {speed:.5} of {expected:.5} m/s"
@@ -227,7 +228,7 @@ fn a_patch_that_friction_holds_stays_where_it_is() {
                 (speed - expected).abs() < 0.02 * expected + 1e-5,
                 "{frequency} Hz: {speed} of {expected}"
             );
-            assert!(acceleration(ways, 30).abs() < 1e-3);
+            assert!(acceleration(paths, 30).abs() < 1e-3);
         }
     }
 }
@@ -237,7 +238,7 @@ fn a_patch_that_friction_holds_stays_where_it_is() {
 /// Radius of the bullets \[m\].
 const RADIUS: f32 = 0.02;
 
-/// How far below the sheet the bullet's center stops \[m\]: what was in its way is then pushed down by two radii. A taut sheet that
+/// How far below the sheet the bullet's center stops \[m\]: what was in its path is then pushed down by two radii. A taut sheet that
 /// is pushed much farther opens around a small bullet, however slow: that is no miss.
 const DEPTH: f32 = 0.02;
 
@@ -262,9 +263,9 @@ fn bullet(kind: Bullet, y: f32) -> ShapeArrays {
     }
 }
 
-/// Whether a place is within `share` of the radius of the line along which the bullet's parts went down.
-fn is_in_tube(kind: Bullet, p: Vec3, share: f64) -> bool {
-    let radius = f64::from(RADIUS) * share;
+/// Whether a point is within `fraction` of the radius of the line along which the bullet's parts went down.
+fn is_in_tube(kind: Bullet, p: Vec3, fraction: f64) -> bool {
+    let radius = f64::from(RADIUS) * fraction;
     match kind {
         Bullet::Sphere => p[0].hypot(p[2]) < radius,
         Bullet::Capsule => {
@@ -314,8 +315,8 @@ fn left_behind(
         play(&mut simulation, 1);
     }
     play(&mut simulation, 5);
-    let places = positions(&mut simulation);
-    [tube.len(), tube.iter().filter(|&&i| places[i][1] > -f64::from(DEPTH)).count()]
+    let points = positions(&mut simulation);
+    [tube.len(), tube.iter().filter(|&&i| points[i][1] > -f64::from(DEPTH)).count()]
 }
 
 #[test]
@@ -329,10 +330,10 @@ fn continuous_collision_leaves_no_particle_behind_a_fast_shape() {
             continuous.push(left_behind(kind, speed, true, FiberSolver::SemiImplicit));
         }
         eprintln!(
-            "{kind:?} at 1, 3, 10, 30, 100 radii a frame, [in the way, left behind]: discrete {discrete:?}"
+            "{kind:?} at 1, 3, 10, 30, 100 radii a frame, [in the path, left behind]: discrete {discrete:?}"
         );
         eprintln!("{kind:?}, continuous, by edges and by fibers in turn: {continuous:?}");
-        assert!(discrete[0][0] >= 5, "too few in the way to mean anything");
+        assert!(discrete[0][0] >= 5, "too few in the path to mean anything");
         assert!(
             discrete[3..].iter().all(|left| left[1] > left[0] / 2),
             "{kind:?}: the discrete test must lose at speed: {discrete:?}"
@@ -341,7 +342,7 @@ fn continuous_collision_leaves_no_particle_behind_a_fast_shape() {
     }
 }
 
-// ---- three ways to write a box ----
+// ---- three forms of a box ----
 
 /// A box of half extents as a box, as planes, as triangles.
 fn boxes(pose: Pose, half: [f32; 3]) -> [ShapeArrays; 3] {
@@ -349,7 +350,7 @@ fn boxes(pose: Pose, half: [f32; 3]) -> [ShapeArrays; 3] {
         pose.apply(std::array::from_fn(|k| if i >> k & 1 == 1 { half[k] } else { -half[k] }))
     };
     let vertices: Vec<[f32; 3]> = (0..8).map(corner).collect();
-    // Bit k of a corner's number tells its side along axis k.
+    // Bit k of a corner's index is its side along axis k.
     let quads =
         [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
     let triangles = quads.iter().flat_map(|&[a, b, c, d]| [[a, b, c], [a, c, d]]).collect();
@@ -384,17 +385,17 @@ fn a_box_of_planes_and_one_of_triangles_carry_a_sheet_like_a_box() {
             cloth.config.damping = [0.3; 3];
             let mut simulation = simulation(cloth);
             play(&mut simulation, 120);
-            let places = positions(&mut simulation);
+            let points = positions(&mut simulation);
             // Heights over the top, of what lies over it well within its rims.
             let local =
                 |p: &Vec3| back.apply(std::array::from_fn(|k| p[k] as f32 - pose.translation[k]));
-            let over: Vec<f64> = places
+            let over: Vec<f64> = points
                 .iter()
                 .map(local)
                 .filter(|p| p[0].abs() < 0.8 * half[0] && p[2].abs() < 0.8 * half[2] && p[1] > 0.0)
                 .map(|p| f64::from(p[1] - half[1]))
                 .collect();
-            let lowest = places.iter().map(|p| p[1]).fold(f64::MAX, f64::min);
+            let lowest = points.iter().map(|p| p[1]).fold(f64::MAX, f64::min);
             let highest = over.iter().copied().fold(f64::MIN, f64::max);
             let deepest = over.iter().copied().fold(f64::MAX, f64::min);
             (over.len(), over.iter().sum::<f64>() / over.len() as f64, deepest, highest, lowest)
@@ -507,8 +508,8 @@ fn bumpy_ball(rings: u32, segments: u32) -> (Vec<[f32; 3]>, Vec<[u32; 3]>) {
 fn a_tube_dropped_on_a_bumpy_body_stays_outside() {
     let (vertices, triangles) = bumpy_ball(50, 60);
     assert!(triangles.len() >= 5000);
-    let places: Vec<Vec3> = vertices.iter().map(|v| v.map(f64::from)).collect();
-    let (_, top, _) = nearest_triangle([0.0, 1.0, 0.0], &places, &triangles, 1e-5).unwrap();
+    let points: Vec<Vec3> = vertices.iter().map(|v| v.map(f64::from)).collect();
+    let (_, top, _) = nearest_triangle([0.0, 1.0, 0.0], &points, &triangles, 1e-5).unwrap();
     assert!(top.height > 0.0, "the body's front is outside");
     // A skirt too narrow at the top to fall past the body.
     let mesh = Mesh::tube(32, 16, 0.12, 0.4, 0.4);
@@ -528,7 +529,7 @@ fn a_tube_dropped_on_a_bumpy_body_stays_outside() {
     let cloth = positions(&mut simulation);
     let heights: Vec<f64> = cloth
         .iter()
-        .map(|&p| nearest_triangle(p, &places, &triangles, 1e-5).unwrap().1.height)
+        .map(|&p| nearest_triangle(p, &points, &triangles, 1e-5).unwrap().1.height)
         .collect();
     let deepest = heights.iter().copied().fold(f64::MAX, f64::min);
     let touching = heights.iter().filter(|height| height.abs() < 0.002).count();
@@ -567,7 +568,7 @@ fn a_cloth_whose_pins_were_moved_falls_asleep_again() {
     assert!(hung_aside(0.0, 0.0).1 > 100, "unmoved");
     assert!(
         hung_aside(0.05, 0.0).1 > 100,
-        "the place before of a moved pin must not keep the cloth awake"
+        "the previous position of a moved pin must not keep the cloth awake"
     );
 }
 
@@ -575,7 +576,7 @@ fn a_cloth_whose_pins_were_moved_falls_asleep_again() {
 fn a_cloth_whose_pins_were_moved_feels_no_wind_for_it() {
     let [still, moved] =
         [0.0, 0.2].map(|shift| mean(&hung_aside(shift, 0.1).0)[2] - f64::from(shift));
-    eprintln!("mean place behind the pins: {still:.4} m, after a move of 0.2 m {moved:.4} m");
+    eprintln!("mean position behind the pins: {still:.4} m, after a move of 0.2 m {moved:.4} m");
     let airless = mean(&hung_aside(0.2, 0.0).0)[2] - 0.2;
     assert!(
         (moved - airless).abs() < 0.002,
@@ -587,7 +588,7 @@ fn a_cloth_whose_pins_were_moved_feels_no_wind_for_it() {
 fn a_closed_mesh_gives_the_same_as_one_that_is_searched_every_time() {
     // Particles remember how far a closed mesh is and search it no sooner. A far triangle opens the mesh: then all search.
     let (vertices, triangles) = bumpy_ball(20, 24);
-    let place = |frame: u32, far: bool| -> Vec<[f32; 3]> {
+    let points_at = |frame: u32, far: bool| -> Vec<[f32; 3]> {
         let t = frame as f32 * 0.1;
         let moved = vertices.iter().map(|v| {
             [v[0] + 0.3 * (3.0 * t).sin(), v[1] + 0.2 * (2.0 * t).sin(), v[2] + 0.1 * t.sin()]
@@ -614,7 +615,7 @@ fn a_closed_mesh_gives_the_same_as_one_that_is_searched_every_time() {
             if frame == 0 || frame == 30 {
                 shared = triangles.clone().into();
             }
-            let vertices = place(frame + 40 * u32::from(frame >= 30), far).into();
+            let vertices = points_at(frame + 40 * u32::from(frame >= 30), far).into();
             let mesh = TriangleMesh { vertices, triangles: shared.clone() };
             let known = set.iter().next().map(|(id, _)| id);
             if let Some(id) = known {

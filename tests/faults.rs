@@ -1,4 +1,4 @@
-//! Faults are data: a cloth that leaves the number range is frozen and counted, the others go on; bad input is an error.
+//! Faults are data: a cloth that leaves the range of f32 is frozen and counted, the others go on; bad input is an error.
 
 use poplin::model::{ClothConfig, Frame, ModelError, Solver};
 use poplin::{Backend, Error, NoSuchCloth, Simulation, State};
@@ -6,7 +6,7 @@ use poplin_testkit::adapter::backends;
 use poplin_testkit::nth_cloth;
 use poplin_testkit::scenes::hanging_sheet;
 
-/// Three cloths, the second of which is thrown out of the number range after two frames.
+/// Three cloths, the second of which is thrown out of the range of f32 after two frames.
 fn run_with_a_fault(backend: Backend) -> State {
     let mut simulation = Simulation::new(backend).unwrap();
     for _ in 0..3 {
@@ -33,7 +33,7 @@ fn a_faulty_cloth_is_frozen_and_the_others_go_on() {
     let states: Vec<State> = backends().into_iter().map(run_with_a_fault).collect();
     for state in &states {
         assert_eq!((state.fault_count(nth_cloth(0)), state.fault_count(nth_cloth(2))), (0, 0));
-        assert!(state.fault_count(nth_cloth(1)) > 0, "nothing left the number range");
+        assert!(state.fault_count(nth_cloth(1)) > 0, "nothing left the range of f32");
         assert_eq!(state.fault_particle(nth_cloth(1)), Some(1));
         assert!(
             state.current(nth_cloth(1)).iter().flatten().all(|value| value.is_finite()),

@@ -19,7 +19,7 @@ fn left(cloth: &Cloth, mix: Mix, iterations: usize) -> f32 {
 #[test]
 fn one_iteration_leaves_a_chain_of_64_less_stretched_than_500_of_gauss_seidel() {
     let chain = hanging_chain(64);
-    // Rounding only: places of 1 m are 6e-8 m apart, edges 1/64 m long.
+    // Rounding only: positions at 1 m are 6e-8 m apart, edges 1/64 m long.
     assert!(left(&chain, Mix::All, 1) < 2.0 * 64.0 * f32::EPSILON);
     assert!(left(&chain, Mix::GaussSeidel, 500) > 1e-3);
 }

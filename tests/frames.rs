@@ -29,11 +29,11 @@ fn sheet(is_free: bool) -> Cloth {
             .filter(|particle| particle[3] == 0.0)
             .for_each(|particle| particle[3] = 2.0 * w);
         // 2 rad/s about the z axis through the middle.
-        let way = 2.0 / cloth.config.solver.as_pbd().unwrap().frequency;
+        let displacement = 2.0 / cloth.config.solver.as_pbd().unwrap().frequency;
         cloth.previous_positions = cloth
             .particles
             .iter()
-            .map(|&[x, y, z, _]| [x + y * way, y - (x - 0.5) * way, z])
+            .map(|&[x, y, z, _]| [x + y * displacement, y - (x - 0.5) * displacement, z])
             .collect();
     }
     cloth
@@ -129,7 +129,7 @@ fn farthest(a: &[[f32; 3]], b: &[[f32; 3]]) -> f64 {
     a.iter().zip(b).map(|(a, b)| distance(*a, *b)).fold(0.0, f64::max)
 }
 
-/// Rounding of two runs of `count` iterations \[m\]: each rounds every place, of up to 2 m, by up to EPSILON; in Verlet's
+/// Rounding of two runs of `count` iterations \[m\]: each rounds every position, of up to 2 m, by up to EPSILON; in Verlet's
 /// scheme a rounding is a velocity that goes on, and `count` independent ones add up to `count^(3/2)`.
 fn rounding(count: f64) -> f64 {
     2.0 * 2.0 * f64::from(f32::EPSILON) * count.powf(1.5)
@@ -213,7 +213,7 @@ fn free_particles(velocity: [f32; 3]) -> Cloth {
     cloth
 }
 
-/// Angle of the turning frame at time t \[rad\]: it starts and stops smoothly.
+/// Angle of the rotating local space at time t \[rad\]: it starts and stops smoothly.
 fn angle(t: f64) -> f64 {
     0.6 * (1.0 - (3.0 * t).cos())
 }
@@ -233,7 +233,7 @@ fn turned_pose(t: f64) -> Pose {
     }
 }
 
-/// World and local positions of a cloth after `seconds` in the turning frame.
+/// World and local positions of a cloth after `seconds` in the rotating local space.
 fn run_turning(backend: Backend, cloth: &Cloth, dt: f64, seconds: f64) -> [Vec<[f32; 3]>; 2] {
     let mut simulation = Simulation::new(backend).unwrap();
     let id: ClothId = simulation.add(cloth.clone()).unwrap();
@@ -266,7 +266,7 @@ fn free_particles_in_a_turning_frame_fly_straight_in_the_world() {
                     farthest(&world, &expected)
                 })
                 .collect();
-            // One frame's turn is felt at most half a frame too early or too late: a shift of half a frame's way, and the
+            // One frame's rotation is felt at most half a frame too early or too late: a shift of half a frame's displacement, and the
             // error is of first order.
             for (error, rate) in errors.iter().zip(steps) {
                 let allowed = FASTEST_TURN * FARTHEST * 0.5 / rate;
@@ -285,7 +285,7 @@ fn free_particles_in_a_turning_frame_fly_straight_in_the_world() {
                 );
             }
             eprintln!(
-                "turning frame, {}, velocity {velocity:?}, poses at {steps:?} 1/s: {errors:?} m",
+                "rotating local space, {}, velocity {velocity:?}, poses at {steps:?} 1/s: {errors:?} m",
                 backend.name()
             );
         }
@@ -294,7 +294,7 @@ fn free_particles_in_a_turning_frame_fly_straight_in_the_world() {
 
 #[test]
 fn without_inertia_the_cloth_does_not_notice_the_frame() {
-    // Each of the iterations rounds places of up to 2 m by up to EPSILON, twice (Q x - Q x'); pins and fabric keep what is
+    // Each of the iterations rounds positions of up to 2 m by up to EPSILON, twice (Q x - Q x'); pins and fabric keep what is
     // left of it from going on as a velocity.
     let allowed = 2.0 * 2.0 * f64::from(f32::EPSILON) * 300.0;
     for backend in backends() {

@@ -46,7 +46,7 @@ fn seed_of(cloth: &Cloth) -> u64 {
     cloth.particle_count() as u64
 }
 
-/// Gives a cloth every kind of input; a few particles are lighter than the user said, as a stage of the last frame leaves them.
+/// Sets every kind of input of a cloth; a few particles are lighter than the user said, as a stage of the last frame leaves them.
 fn equip_with_masses(host: &mut LiveCloth) {
     let particles = host.cloth().particles.clone();
     equip(host, particles.len() as u64);
@@ -255,7 +255,7 @@ fn in_tier(cloth: &Cloth, options: EngineOptions) -> Option<State> {
 
 #[test]
 fn tiers_and_lane_counts_and_split_dispatches_give_identical_bits() {
-    // The cloth with all stages compiles for seconds in each tier: it gets one number of lanes,
+    // The cloth with all stages compiles for seconds in each tier: it gets one lane count,
     // and split dispatches only.
     let cases: [(Cloth, &[u32], &[u64]); 3] = [
         (hanging_sheet(12, 12), &[32, 128], &[u64::MAX, 1]),

@@ -19,7 +19,7 @@ use poplin_reference::{HostCloth, ReferenceEngine, Team};
 use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::random_ropes;
 
-/// Allowance in units of `f32::EPSILON * scale`: some ten roundings of numbers of that scale.
+/// Allowance in units of `f32::EPSILON * scale`: some ten roundings at that scale.
 const FACTOR: f64 = 32.0;
 
 fn wide(p: [f32; 4]) -> [f64; 3] {
@@ -264,8 +264,8 @@ fn mean(points: [[f64; 3]; 3]) -> [f64; 3] {
     std::array::from_fn(|k| (points[0][k] + points[1][k] + points[2][k]) / 3.0)
 }
 
-/// `v` turned about `axis` (of unit length) by `angle` \[rad\], by Rodrigues' formula.
-fn turned(v: [f64; 3], axis: [f64; 3], angle: f64) -> [f64; 3] {
+/// `v` rotated about `axis` (of unit length) by `angle` \[rad\], by Rodrigues' formula.
+fn rotated(v: [f64; 3], axis: [f64; 3], angle: f64) -> [f64; 3] {
     let along: f64 = (0..3).map(|k| axis[k] * v[k]).sum();
     let cross: [f64; 3] = std::array::from_fn(|k| {
         axis[(k + 1) % 3] * v[(k + 2) % 3] - axis[(k + 2) % 3] * v[(k + 1) % 3]
@@ -275,7 +275,7 @@ fn turned(v: [f64; 3], axis: [f64; 3], angle: f64) -> [f64; 3] {
     })
 }
 
-/// How the local frame moves in the one iteration of a wind test: a turn about an axis, and a shift \[m\].
+/// How the local space moves in the one iteration of a wind test: a rotation about an axis, and a shift \[m\].
 struct FrameMove {
     axis: [f64; 3],
     angle: f64,
@@ -284,8 +284,8 @@ struct FrameMove {
 
 /// Where wind takes every particle by the oracle, and the scale of its rounding errors.
 ///
-/// In the world a triangle goes from `before` to `turn * now + shift`, less the way of the wind; the cloth sees this way in
-/// the turned frame. Triangles are summed in descending order, so that an order of the stage would show.
+/// In the world a triangle goes from `before` to `rotation * now + shift`, less the displacement of the wind; the cloth sees the difference in
+/// the rotated local space. Triangles are summed in descending order, so that an order of the stage would show.
 fn blown(cloth: &Cloth, frame: &FrameMove) -> Vec<([f64; 3], f64)> {
     let config = &cloth.config;
     let step = 1.0 / f64::from(config.solver.as_pbd().unwrap().frequency);
@@ -306,16 +306,16 @@ fn blown(cloth: &Cloth, frame: &FrameMove) -> Vec<([f64; 3], f64)> {
         let left: [f64; 3] = std::array::from_fn(|k| {
             f64::from(frame.shift[k]) - step * f64::from(config.air.wind_velocity[k]) - before[k]
         });
-        let left = turned(left, frame.axis, -frame.angle);
-        let way: [f64; 3] = std::array::from_fn(|k| mean(corners)[k] + left[k]);
-        let impulse = air_impulse(corners, way, air);
-        // Roundings: some of the impulse (area |d|^2), of d, which is a difference of places p (area |d| p), and of the
+        let left = rotated(left, frame.axis, -frame.angle);
+        let displacement: [f64; 3] = std::array::from_fn(|k| mean(corners)[k] + left[k]);
+        let impulse = air_impulse(corners, displacement, air);
+        // Roundings: some of the impulse (area |d|^2), of d, which is a difference of positions p (area |d| p), and of the
         // normal, which is a difference of squared edges e (|d|^2 e^2).
-        let place = 1.0 + length(before) + length(left);
+        let size = 1.0 + length(before) + length(left);
         let edge = length(minus(corners[1], corners[0])).max(length(minus(corners[2], corners[0])));
-        let (e2, d) = (edge * edge, length(way));
+        let (e2, d) = (edge * edge, length(displacement));
         let rounding =
-            air.density / 2.0 / step * (air.drag + air.lift) * (2.0 * e2 * d * d + e2 * d * place);
+            air.density / 2.0 / step * (air.drag + air.lift) * (2.0 * e2 * d * d + e2 * d * size);
         for &corner in triangle {
             let w = f64::from(cloth.particles[corner as usize][3]);
             let (position, scale) = &mut moved[corner as usize];
@@ -410,7 +410,7 @@ fn random_sphere(rng: &mut Rng) -> [f32; 4] {
     [x, y, z, rng.range(-0.2, 1.5)]
 }
 
-/// Scale of the rounding of a sphere stage: numbers up to 4 (places up to 1, radii up to 3), and the EPSILON in the squared
+/// Scale of the rounding of a sphere stage: numbers up to 4 (positions up to 1, radii up to 3), and the EPSILON in the squared
 /// distance, which moves `d * r / |d|` by `r * EPSILON / (2 |d|^2)` of a length.
 fn sphere_scale(x: [f64; 3], center: [f64; 3], radius: f64) -> f64 {
     4.0 + radius.abs() / (2.0 * length(minus(center, x)).powi(2))
@@ -494,7 +494,7 @@ fn degenerate_spheres_hold_leave_or_move_even_pins() {
     assert_eq!(
         separation(around(here, 1.0), around(pin, 1.0)),
         [here, pin],
-        "at the center there is no way out"
+        "at the center there is no exit"
     );
     assert_eq!(
         separation(around(pin, 0.0), around(here, -1.0)),
@@ -504,7 +504,7 @@ fn degenerate_spheres_hold_leave_or_move_even_pins() {
     let pulled = motion(around(here, 1.0), [3.0, 0.0, 0.0, 1.0])[1];
     assert!(
         pulled[0] > 1.9 && pulled[0] < 2.0 && pulled[3] == 0.0,
-        "a pin is pulled by 0.948 of its way: {pulled:?}"
+        "a pin is pulled by 0.948 of its distance: {pulled:?}"
     );
     let pushed = separation(around(pin, 0.0), [1.5, 0.0, 0.0, 1.0])[1];
     assert!(
@@ -628,22 +628,23 @@ fn assert_solved(what: &str, cloth: &Cloth, fiber: usize, got: &[[f32; 4]]) -> (
         return (false, 0.0); // Two pins in one place and no compliance: there is no solution.
     }
     let vertices = cloth.fabric.fiber_vertices(fiber);
-    let place = |i: u32| wide(cloth.particles[i as usize]);
-    // A system A lambda = r solved from A + dA and r + dr has an error of |A^-1| (dr + dA |lambda|). Places of 1 m give
+    let position = |i: u32| wide(cloth.particles[i as usize]);
+    // A system A lambda = r solved from A + dA and r + dr has an error of |A^-1| (dr + dA |lambda|). Positions of 1 m yield
     // dr = 1, and so does damping; directions of edges of 1e-5 m are good to 0.01 themselves, but such an edge is held by
     // its neighbours' directions only as far as they are, so that they count as dA = |A| / length.
-    let lengths = vertices.windows(2).map(|pair| length(minus(place(pair[1]), place(pair[0]))));
+    let lengths =
+        vertices.windows(2).map(|pair| length(minus(position(pair[1]), position(pair[0]))));
     let shortest = lengths.filter(|&x| x > 0.0).fold(1.0, f64::min);
     let (_, elastic) = first_phase(cloth);
     let right = 1.0 + f64::from(elastic.compliance) * f64::from(elastic.damping) / STEP;
     let error = expected.inverse_norm * (right + expected.norm * expected.multiplier / shortest);
     let (mut is_sharp, mut farthest) = (true, 0.0f64);
-    for (&i, &place) in vertices.iter().zip(&expected.places) {
+    for (&i, &position) in vertices.iter().zip(&expected.places) {
         let before = cloth.particles[i as usize];
         let scale = 2.0 + f64::from(before[3]) * (error + expected.multiplier / shortest);
         is_sharp &= scale < 1e3;
-        assert_near(&format!("{what} particle {i}"), got[i as usize], place, scale);
-        farthest = farthest.max(length(minus(place, wide(before))));
+        assert_near(&format!("{what} particle {i}"), got[i as usize], position, scale);
+        farthest = farthest.max(length(minus(position, wide(before))));
     }
     (is_sharp, farthest)
 }
@@ -664,10 +665,10 @@ fn whole_fibers_equal_the_dense_system_of_their_edges() {
             let solver = [FiberSolver::SemiImplicit, FiberSolver::CyclicReduction][k];
             cloth.config.solver.set_fiber_solver(Some(solver));
             let got = after_stage(&cloth, stage);
-            let (is_sharp, way) =
+            let (is_sharp, displacement) =
                 assert_solved(&format!("{stage:?} round {round}, {edges} edges,"), &cloth, 0, &got);
             sharp[k][usize::from(is_xpbd)] += usize::from(is_sharp);
-            farthest = farthest.max(way);
+            farthest = farthest.max(displacement);
         }
     }
     let is_enough = sharp.iter().flatten().all(|&rounds| rounds > 60);
@@ -718,10 +719,15 @@ fn whole_fibers_stay_finite_whatever_the_masses_places_and_lengths() {
         let mut pick = |values: &[f32]| values[rng.index(values.len())];
         let particles: Vec<[f32; 4]> = (0..=edges)
             .map(|_| {
-                let place = std::array::from_fn::<_, 3, _>(|_| {
+                let position = std::array::from_fn::<_, 3, _>(|_| {
                     pick(&[0.0, 1e-20, 1e-3, 1.0, -1.0, 1e6, 1e15, -1e15])
                 });
-                [place[0], place[1], place[2], pick(&[0.0, 1e-15, 1e-6, 1.0, 1.0, 1e6, 1e15])]
+                [
+                    position[0],
+                    position[1],
+                    position[2],
+                    pick(&[0.0, 1e-15, 1e-6, 1.0, 1.0, 1e6, 1e15]),
+                ]
             })
             .collect();
         let lengths = (0..edges).map(|_| pick(&[0.0, 1e-9, 1e-3, 1.0, 1e6])).collect();
@@ -818,18 +824,19 @@ fn hinge(rng: &mut Rng) -> Cloth {
     });
     let across = across.map(|x| x / length(across));
     let mut wing = |angle: f64| {
-        let arm = turned(across, axis, angle);
+        let arm = rotated(across, axis, angle);
         let (along, height) = (f64::from(rng.range(-0.5, 1.0)), f64::from(rng.range(0.1, 1.0)));
         std::array::from_fn::<f32, 3, _>(|k| {
             (f64::from(base[k]) + axis[k] * along + arm[k] * height) as f32
         })
     };
-    let places =
+    let positions =
         [base, std::array::from_fn(|k| base[k] + 0.7 * axis[k] as f32), wing(0.0), wing(0.0)];
-    let turn = f64::from(rng.range(0.0, 6.2));
-    let last = wing_at(places[3], base, axis, turn);
+    let rotation = f64::from(rng.range(0.0, 6.2));
+    let last = wing_at(positions[3], base, axis, rotation);
     let mass = |rng: &mut Rng| if rng.index(5) == 0 { 0.0 } else { rng.range(0.01, 20.0) };
-    let particles = [places[0], places[1], places[2], last].map(|[x, y, z]| [x, y, z, mass(rng)]);
+    let particles =
+        [positions[0], positions[1], positions[2], last].map(|[x, y, z]| [x, y, z, mass(rng)]);
     let fabric = Fabric {
         particle_count: 4,
         bends: vec![Bend {
@@ -855,8 +862,8 @@ fn hinge(rng: &mut Rng) -> Cloth {
     cloth
 }
 
-fn wing_at(place: [f32; 3], base: [f32; 3], axis: [f64; 3], angle: f64) -> [f32; 3] {
-    let arm = turned(minus(place.map(f64::from), base.map(f64::from)), axis, angle);
+fn wing_at(position: [f32; 3], base: [f32; 3], axis: [f64; 3], angle: f64) -> [f32; 3] {
+    let arm = rotated(minus(position.map(f64::from), base.map(f64::from)), axis, angle);
     std::array::from_fn(|k| (f64::from(base[k]) + arm[k]) as f32)
 }
 
@@ -868,7 +875,7 @@ fn a_bend_equals_xpbd_with_the_angle_and_its_differences() {
         let cloth = hinge(&mut rng);
         let got = after_stage(&cloth, Stage::Bend);
         let bend = cloth.fabric.bends[0];
-        let places: [[f64; 3]; 4] = std::array::from_fn(|i| wide(cloth.particles[i]));
+        let positions: [[f64; 3]; 4] = std::array::from_fn(|i| wide(cloth.particles[i]));
         let solver = cloth.config.solver.as_xpbd().unwrap();
         let stiffness = f64::from(solver.bending_rigidity) * f64::from(bend.weight);
         let damping = f64::from(solver.bending_damping) / f64::from(solver.bending_rigidity) / STEP;
@@ -879,13 +886,13 @@ fn a_bend_equals_xpbd_with_the_angle_and_its_differences() {
             compliance: 1.0 / (stiffness * STEP * STEP),
             damping,
         };
-        let expected = solve_bend(places, &step);
-        let gradient = bend_gradient(places, 1e-6);
+        let expected = solve_bend(positions, &step);
+        let gradient = bend_gradient(positions, 1e-6);
         for i in 0..4 {
-            // Places of 1 m make the angle and the way good to the gradient of 10/m, and the gradient, which goes by the square
+            // Positions of 1 m make the angle and the displacement good to the gradient of 10/m, and the gradient, which goes by the square
             // of a height of 0.1 m, to 100 times itself over that of the moves; the largest multiplier is the limit of all.
             let slope = gradient.iter().map(|&g| length(g)).fold(0.0, f64::max);
-            let moved = length(minus(expected[i], places[i]));
+            let moved = length(minus(expected[i], positions[i]));
             let mobility: f64 =
                 (0..4).map(|i| step.inverse_masses[i] * length(gradient[i]).powi(2)).sum();
             let rest = (1.0 + damping) * mobility + (step.compliance - 0.5 * mobility).max(0.0);
@@ -985,22 +992,22 @@ fn free_fibers_and_bends_keep_momentum_and_angular_momentum() {
             _ => Stage::Bend,
         };
         let got = after_stage(&cloth, stage);
-        let (mut sum, mut turn, mut size) = ([0.0; 3], [0.0; 3], 0.0f64);
+        let (mut sum, mut moment, mut size) = ([0.0; 3], [0.0; 3], 0.0f64);
         for (before, after) in cloth.particles.iter().zip(&got) {
             let (x, mass) = (wide(*before), 1.0 / f64::from(before[3]));
-            let impulse = minus(wide(*after), x).map(|way| mass * way);
+            let impulse = minus(wide(*after), x).map(|displacement| mass * displacement);
             for k in 0..3 {
                 sum[k] += impulse[k];
-                turn[k] +=
+                moment[k] +=
                     x[(k + 1) % 3] * impulse[(k + 2) % 3] - x[(k + 2) % 3] * impulse[(k + 1) % 3];
             }
-            // A place is good to EPSILON, the impulse of a constraint to some EPSILON of itself.
+            // A position is good to EPSILON, the impulse of a constraint to some EPSILON of itself.
             size += mass + length(impulse);
         }
         let allowed = 8.0 * f64::from(f32::EPSILON) * size;
         assert!(
-            length(sum) < allowed && length(turn) < 2.0 * allowed,
-            "round {round}: {sum:?} {turn:?} above {allowed:e}"
+            length(sum) < allowed && length(moment) < 2.0 * allowed,
+            "round {round}: {sum:?} {moment:?} above {allowed:e}"
         );
     }
 }

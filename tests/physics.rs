@@ -123,7 +123,7 @@ fn terminal_speed(backend: Backend, sigma: f64, frequency: f64) -> f64 {
         },
         ..ClothConfig::default()
     };
-    // Mean over the last half second: single moves of f32 places are rough.
+    // Mean over the last half second: single moves of f32 positions are rough.
     let mut simulation = Simulation::new(backend).unwrap();
     simulation.add(cloth).unwrap();
     let frame = Frame { dt: 1.0 / 30.0 };
@@ -146,8 +146,8 @@ fn terminal_rows() -> Vec<Row> {
 #[test]
 fn a_falling_sheet_reaches_its_terminal_speed() {
     for row in terminal_rows() {
-        // Each iteration gravity acts first, then the air brakes what is then the speed: measured is v - g h. Places of 4 m
-        // round by up to 2 EPSILON, always alike at terminal speed: that is a share of the move g h^2 and half of it one of v.
+        // Each iteration gravity acts first, then the air brakes what is then the speed: measured is v - g h. Positions of 4 m
+        // round by up to 2 EPSILON, always alike at terminal speed: that is a fraction of the move g h^2 and half of it one of v.
         let step = 1.0 / 600.0;
         let rounding = 0.5 * 2.0 * f64::from(f32::EPSILON) / (G * step * step);
         assert_row(&row, G * step / row.expected + rounding);
@@ -180,7 +180,7 @@ impl Effort {
     }
 }
 
-/// A chain of particles along a way, pinned where w = 0: one fiber, fully stiff.
+/// A chain of particles along a curve, pinned where w = 0: one fiber, fully stiff.
 fn chain(particles: Vec<[f32; 4]>, edge: f64, effort: Effort) -> Cloth {
     let count = particles.len() as u32;
     let fabric = Fabric {
@@ -239,7 +239,7 @@ fn pendulum_rows() -> Vec<Row> {
 fn a_pendulum_has_the_period_of_its_amplitude() {
     let small = 2.0 * std::f64::consts::PI * (1.0 / G).sqrt();
     for row in pendulum_rows() {
-        // The scheme's velocity is half a step away from its place: half a step in each quarter of the swing.
+        // The scheme's velocity is half a step away from its position: half a step in each quarter of the swing.
         assert_row(&row, 4.0 * 0.5 / 480.0 / small);
     }
     for (degrees, expected) in PERIODS {
@@ -367,7 +367,7 @@ fn a_semi_implicit_chain_is_exact_after_one_pass() {
         let errors = [150.0, 300.0, 600.0].map(|frequency| error(Effort::semi_implicit(frequency)));
         eprintln!("chain of {edges} edges, semi-implicit, 150 300 600 Hz: {errors:.6?}");
         // The last edge before the second pin keeps half of its error, which is of second order in h; from 1e-3 on the rounding
-        // of places counts.
+        // of positions counts.
         assert!(
             errors[0] > 3.2 * errors[1] && (errors[1] < 1e-3 || errors[1] > 3.2 * errors[2]),
             "{errors:?}"
@@ -393,7 +393,7 @@ fn cross(a: Vec3, b: Vec3) -> Vec3 {
     std::array::from_fn(|k| a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3])
 }
 
-/// Center of mass, its way in the last iteration, and angular momentum times h about the center.
+/// Center of mass, its displacement in the last iteration, and angular momentum times h about the center.
 fn moments(current: &[[f32; 4]], previous: &[[f32; 4]]) -> [Vec3; 3] {
     let wide = |p: &[f32; 4]| -> Vec3 { [p[0], p[1], p[2]].map(f64::from) };
     let mut sums = [[0.0; 3]; 3];
@@ -401,13 +401,13 @@ fn moments(current: &[[f32; 4]], previous: &[[f32; 4]]) -> [Vec3; 3] {
     for (now, before) in current.iter().zip(previous) {
         let mass = 1.0 / f64::from(now[3]);
         let (x, old) = (wide(now), wide(before));
-        let way: Vec3 = std::array::from_fn(|k| x[k] - old[k]);
-        let turn = cross(x, way);
+        let displacement: Vec3 = std::array::from_fn(|k| x[k] - old[k]);
+        let moment = cross(x, displacement);
         total += mass;
         for k in 0..3 {
             sums[0][k] += mass * x[k];
-            sums[1][k] += mass * way[k];
-            sums[2][k] += mass * turn[k];
+            sums[1][k] += mass * displacement[k];
+            sums[2][k] += mass * moment[k];
         }
     }
     let orbit = cross(sums[0], sums[1].map(|x| x / total));
@@ -443,11 +443,11 @@ fn flight(backend: Backend, frequency: f64) -> Flight {
         .zip(&cloth.particles)
         .map(|(p, q)| [p[0], p[1], p[2], q[3]])
         .collect();
-    let [center, way, spin] = moments(&cloth.particles, &previous);
+    let [center, displacement, spin] = moments(&cloth.particles, &previous);
     // 75, 150, 300 and 600 Hz all give whole iterations.
     let state = run(backend, cloth, 1.0 / 25.0, 1.0);
     let [end, _, end_spin] = moments(state.current(nth_cloth(0)), state.previous(nth_cloth(0)));
-    let gone: Vec3 = std::array::from_fn(|k| end[k] - center[k] - way[k] / h);
+    let gone: Vec3 = std::array::from_fn(|k| end[k] - center[k] - displacement[k] / h);
     let length = |v: Vec3| v.iter().map(|x| x * x).sum::<f64>().sqrt();
     Flight { fall: -gone[1], drift: gone[0].hypot(gone[2]), spin: length(end_spin) / length(spin) }
 }
@@ -474,9 +474,9 @@ fn flight_rows() -> Vec<Row> {
 #[test]
 fn a_free_sheet_flies_on_its_parabola_and_keeps_its_spin() {
     let (count, h) = (600.0f64, 1.0 / 600.0);
-    // Places of up to 4 m round by up to 2 EPSILON, each a velocity that goes on.
+    // Positions of up to 4 m round by up to 2 EPSILON, each a velocity that goes on.
     let rounding = 2.0 * f64::from(f32::EPSILON) * count.powf(1.5);
-    // Verlet falls g h^2 N (N + 1) / 2: by the share h / t too far. Projecting the ends of an edge that turns by w h back onto
+    // Verlet falls g h^2 N (N + 1) / 2: by the fraction h / t too far. Projecting the ends of an edge that rotates by w h back onto
     // their circle loses (w h)^2 / 2 of their momentum: w^2 h / 2 per second, with w = (3.5, 1.5) rad/s at the fastest corner.
     let turn_square = 3.5 * 3.5 + 1.5 * 1.5;
     let allowed = [h + rounding / (G / 2.0), rounding / 1.25f64.sqrt(), turn_square * h / 2.0];

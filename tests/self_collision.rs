@@ -103,7 +103,7 @@ fn the_stage_equals_the_jacobi_step_over_all_pairs() {
             }
         };
         let members: Vec<_> = indices.iter().map(member).collect();
-        // A pair whose overlap is rounding may count or not, and a count changes shares.
+        // A pair whose overlap is rounding may count or not, and a count changes fractions.
         let is_borderline = |a: &Member, b: &Member| {
             let between = |a: [f64; 3], b: [f64; 3]| {
                 (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>().sqrt()
@@ -118,8 +118,8 @@ fn the_stage_equals_the_jacobi_step_over_all_pairs() {
         let got = after_stage(&cloth);
         let expected = push_apart(&members, &rule);
         for (i, particle) in cloth.particles.iter().enumerate() {
-            let place = indices.binary_search(&(i as u32)).ok();
-            let expected = place.map_or(wide(particle), |place| expected[place]);
+            let slot = indices.binary_search(&(i as u32)).ok();
+            let expected = slot.map_or(wide(particle), |slot| expected[slot]);
             contacts += usize::from(expected != wide(particle));
             for k in 0..3 {
                 let error = (f64::from(got[i][k]) - expected[k]).abs();
@@ -161,16 +161,16 @@ fn momentum_stays_whatever_the_masses() {
         cloth.self_collision_indices.clear();
         let after = after_stage(&cloth);
         let mut sum = [0.0; 3];
-        let mut way = 0.0f64;
+        let mut moved = 0.0f64;
         for (before, after) in cloth.particles.iter().zip(&after) {
             let mass = 1.0 / f64::from(before[3]);
             let (after_m, before_m) = (wide(after), wide(before));
             sum = std::array::from_fn(|k| sum[k] + mass * (after_m[k] - before_m[k]));
-            way += mass * distance(before, after);
+            moved += mass * distance(before, after);
         }
-        assert!(way > 1e-3, "{way}");
+        assert!(moved > 1e-3, "{moved}");
         // Rounding of positions near 1 m: half a ulp for each of some ten kilograms.
-        assert!(sum.iter().all(|x| x.abs() < 3e-6 * way.max(1.0)), "{sum:?} of {way}");
+        assert!(sum.iter().all(|x| x.abs() < 3e-6 * moved.max(1.0)), "{sum:?} of {moved}");
     }
 }
 
@@ -182,22 +182,22 @@ fn pairs_part_to_their_distance_and_no_further() {
         distance(&after[0], &after[1])
     };
     // Stiffness 1 is 0.948 in one iteration.
-    let share = f64::from(effective_stiffness(-128.0, 10.0 / 300.0));
+    let fraction = f64::from(effective_stiffness(-128.0, 10.0 / 300.0));
     let pair =
         |gap: f32, w: [f32; 2]| apart(vec![[0.0, 0.0, 0.0, w[0]], [gap, 0.0, 0.0, w[1]]], limit);
     for w in [[1.0, 1.0], [1.0, 0.0], [1e-6, 1e6], [1e9, 1.0]] {
-        assert!((pushed(&pair(0.04, w)) - (0.04 + share * 0.06)).abs() < 1e-7, "{w:?}");
+        assert!((pushed(&pair(0.04, w)) - (0.04 + fraction * 0.06)).abs() < 1e-7, "{w:?}");
     }
     assert_eq!(pushed(&pair(0.1, [1.0; 2])), f64::from(0.1f32), "at the distance nothing acts");
     assert_eq!(pushed(&pair(0.04, [0.0; 2])), f64::from(0.04f32), "pins stay");
-    // Coincident particles part as well, always the same way.
+    // Coincident particles part as well, always in the same direction.
     let after = after_stage(&pair(0.0, [1.0; 2]));
     assert!(after[0][1] > 0.04 && after[1][1] < -0.04, "{after:?}");
-    // At rest closer than the distance: kept at a share of that.
+    // At rest closer than the distance: kept at a fraction of that.
     let mut cloth = pair(0.01, [1.0; 2]);
     cloth.rest_positions = vec![[0.0; 3], [0.0, 0.05, 0.0]];
     let kept = f64::from(SELF_COLLISION_REST_FRACTION) * 0.05;
-    assert!((pushed(&cloth) - (0.01 + share * (kept - 0.01))).abs() < 1e-7);
+    assert!((pushed(&cloth) - (0.01 + fraction * (kept - 0.01))).abs() < 1e-7);
     cloth.rest_positions = vec![[0.0; 3]; 2];
     assert_eq!(pushed(&cloth), f64::from(0.01f32), "coincident at rest: nothing to keep");
     // Without positions at rest the particles as given are those.
@@ -211,7 +211,7 @@ fn pairs_part_to_their_distance_and_no_further() {
 
 #[test]
 fn particles_meet_across_every_border_of_cells() {
-    // Pairs all over the place, also far away where cells are clamped, in every direction.
+    // Pairs everywhere, also far away where cells are clamped, in every direction.
     let mut rng = Rng::new(3);
     for round in 0..2000 {
         let limit = [1e-3, 0.1, 7.0][round % 3];
@@ -453,7 +453,7 @@ fn a_ribbon_twisted_by_three_turns_and_back_returns() {
     let bending = PbdPhase { stiffness: 0.5, ..PbdPhase::default() };
     let phases = Phases { bending, ..Phases::default() };
     let pbd = Solver::Pbd(Pbd { frequency: 1200.0, phases, ..Pbd::default() });
-    let run = |solver: &Solver, thickness: f32, turns: f32| {
+    let run = |solver: &Solver, thickness: f32, revolutions: f32| {
         let mesh = Mesh::grid(columns, rows, 0.1, 1.0);
         let options =
             CookOptions { pins: ends.clone(), tethers: Tethers::None, ..CookOptions::default() };
@@ -471,14 +471,14 @@ fn a_ribbon_twisted_by_three_turns_and_back_returns() {
         simulation.add(cloth).unwrap();
         let mut most = 0;
         for frame in 1..=480 {
-            // Three turns in 3.5 s, as long back, the ends 0.35 m closer meanwhile; a second of rest.
-            let share = turns / 3.0 * frame.min(420 - frame.min(420)) as f32 / 210.0;
+            // Three revolutions in 3.5 s, as long back, the ends 0.35 m closer meanwhile; a second of rest.
+            let fraction = revolutions / 3.0 * frame.min(420 - frame.min(420)) as f32 / 210.0;
             let targets: Vec<[f32; 4]> = ends
                 .iter()
                 .map(|&i| {
                     let [x, _, z, _] = flat[i as usize];
-                    let (sin, cos) = (share * 3.0 * std::f32::consts::PI * z.signum()).sin_cos();
-                    [x * cos, x * sin, z - 0.175 * share * z.signum(), 0.0]
+                    let (sin, cos) = (fraction * 3.0 * std::f32::consts::PI * z.signum()).sin_cos();
+                    [x * cos, x * sin, z - 0.175 * fraction * z.signum(), 0.0]
                 })
                 .collect();
             simulation.cloth_mut(nth_cloth(0)).unwrap().write_particles(&ends, &targets).unwrap();
@@ -490,7 +490,7 @@ fn a_ribbon_twisted_by_three_turns_and_back_returns() {
         let end = positions(&mut simulation);
         let left = counter.crossings(&end);
         println!(
-            "{name}, thickness {thickness}, {turns} turns: at most {most} crossings, {left} at the end"
+            "{name}, thickness {thickness}, {revolutions} revolutions: at most {most} crossings, {left} at the end"
         );
         (most, left, end)
     };

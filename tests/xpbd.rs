@@ -28,13 +28,13 @@ const SIGMA: f64 = 0.2;
 fn strip(
     segments: u32,
     edge: f64,
-    place: impl Fn(f64, f64) -> [f64; 3],
+    position: impl Fn(f64, f64) -> [f64; 3],
     pinned_rows: u32,
 ) -> Cloth {
     let mut mesh = Mesh { positions: Vec::new(), ..Mesh::default() };
     for row in 0..=segments {
         for side in [0.0, edge] {
-            mesh.positions.push(place(f64::from(row) * edge, side).map(|x| x as f32));
+            mesh.positions.push(position(f64::from(row) * edge, side).map(|x| x as f32));
         }
         if row > 0 {
             let k = 2 * row;
@@ -84,7 +84,7 @@ fn run(cloth: Cloth, dt: f64, seconds: f64) -> State {
     simulation.state().unwrap()
 }
 
-/// `damping` of a config that takes the share `rate` per second of a velocity, roughly.
+/// `damping` of a config that takes the fraction `rate` per second of a velocity, roughly.
 fn damping(rate: f64) -> [f32; 3] {
     [(1.0 - (-rate / 10.0).exp()) as f32; 3]
 }
@@ -151,7 +151,7 @@ const CANTILEVERS: [(f64, f64); 4] =
 fn cantilever(segments: u32, load: f64, substeps: u32) -> f64 {
     let edge = 1.0 / (f64::from(segments) + 0.5);
     let bending_rigidity = (SIGMA * G / load) as f32;
-    // The beam's middle is where f32 has its finest places.
+    // The beam's middle is where f32 has its finest positions.
     let mut cloth = strip(segments + 1, edge, |along, side| [along - edge - 0.5, 0.0, side], 2);
     cloth.config = ClothConfig {
         solver: Xpbd { substeps, bending_rigidity, ..Xpbd::default() }.into(),
@@ -163,7 +163,7 @@ fn cantilever(segments: u32, load: f64, substeps: u32) -> f64 {
 }
 
 /// Segments, substeps of a frame of 1/60 s, and the error that is allowed: of second order in the segments until, beyond 20, the
-/// rounding of f32 places takes over. A step moves a particle by g h^2, which must be many times the 3e-8 m to which places
+/// rounding of f32 positions takes over. A step moves a particle by g h^2, which must be many times the 3e-8 m to which positions
 /// around 0.4 m are known: 4e-7 m at 80 substeps.
 const CANTILEVER_MESHES: [(u32, u32, f64); 3] = [(5, 10, 0.025), (10, 20, 0.008), (20, 40, 0.008)];
 
@@ -233,7 +233,7 @@ fn worst_of_oscillation(
 }
 
 /// So many substeps that what the scheme damps of itself, `omega^2 h / 2`, is a hundredth of what is asked for. The mass swings
-/// around the origin, where f32 places are fine enough for such steps.
+/// around the origin, where f32 positions are fine enough for such steps.
 const FINE: u32 = 100;
 
 #[test]
@@ -279,9 +279,9 @@ fn a_bend_swings_and_calms_down_as_its_rigidity_and_damping_say() {
     };
     let (sin, cos) = 0.1f32.sin_cos();
     let wing = [0.5, -0.5 * cos, 0.5 * sin, 0.5];
-    let places =
+    let positions =
         vec![[0.0; 4], [1.0, 0.0, 0.0, 0.0], [0.5, 1.0, 0.0, 0.0], wing, [0.5, 0.0, 0.0, 0.0]];
-    let mut cloth = Cloth::new(Arc::new(fabric), places);
+    let mut cloth = Cloth::new(Arc::new(fabric), positions);
     let (bending_rigidity, bending_damping) =
         ((0.5 * stiffness / 3.0) as f32, (0.5 * rate / 3.0) as f32);
     let solver = Xpbd { substeps: FINE, bending_rigidity, bending_damping, ..Xpbd::default() };
@@ -346,21 +346,21 @@ fn momenta(state: &State) -> [[f64; 3]; 2] {
     let mut sums = [[0.0; 3]; 4];
     for (now, before) in state.current(nth_cloth(0)).iter().zip(state.previous(nth_cloth(0))) {
         let (mass, x, old) = (1.0 / f64::from(now[3]), wide(now), wide(before));
-        let way: [f64; 3] = std::array::from_fn(|k| x[k] - old[k]);
+        let displacement: [f64; 3] = std::array::from_fn(|k| x[k] - old[k]);
         sums[3][0] += mass;
         for k in 0..3 {
             let (i, j) = ((k + 1) % 3, (k + 2) % 3);
-            sums[0][k] += mass * way[k];
-            sums[1][k] += mass * (x[i] * way[j] - x[j] * way[i]);
+            sums[0][k] += mass * displacement[k];
+            sums[1][k] += mass * (x[i] * displacement[j] - x[j] * displacement[i]);
             sums[2][k] += mass * x[k];
         }
     }
-    let [way, spin, center, [mass, ..]] = sums;
+    let [displacement, spin, center, [mass, ..]] = sums;
     let about = |k: usize| {
         let (i, j) = ((k + 1) % 3, (k + 2) % 3);
-        spin[k] - (center[i] * way[j] - center[j] * way[i]) / mass
+        spin[k] - (center[i] * displacement[j] - center[j] * displacement[i]) / mass
     };
-    [way, std::array::from_fn(about)]
+    [displacement, std::array::from_fn(about)]
 }
 
 #[test]
@@ -375,12 +375,12 @@ fn a_free_sheet_keeps_its_momentum_and_its_spin() {
     let mass = 0.2;
     let lost: [f64; 3] =
         std::array::from_fn(|k| end[0][k] - start[0][k] + if k == 1 { mass * G * h } else { 0.0 });
-    // Places of 4 m round by up to 2 EPSILON, each a velocity that goes on, in each of 600 steps.
+    // Positions of 4 m round by up to 2 EPSILON, each a velocity that goes on, in each of 600 steps.
     let rounding = 2.0 * f64::from(f32::EPSILON) * 600.0f64.sqrt() * mass;
     let spin = length(end[1]) / length(start[1]);
     eprintln!("momentum lost {lost:?} of {:?}, allowed {rounding:e}; spin {spin}", start[0]);
     assert!(length(lost) < 3.0 * rounding, "{lost:?}");
-    // An edge that turns by w h is taken back onto its circle: w^2 h / 2 of its momentum per second, w below 4 rad/s.
+    // An edge that rotates by w h is taken back onto its circle: w^2 h / 2 of its momentum per second, w below 4 rad/s.
     assert!((spin - 1.0).abs() < 16.0 * h / 2.0, "{spin}");
 }
 

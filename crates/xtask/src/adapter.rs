@@ -78,7 +78,7 @@ fn ensure_first() -> Result<(), String> {
     } else {
         return Err(format!("neither root nor password-less sudo: {how}"));
     };
-    // One dead third-party list must not stand in the way: the installation itself decides.
+    // One dead third-party list must not stop it: the installation itself decides.
     if let Err(message) = apt(prefix, &["update"]) {
         say(&format!("{message}; trying to install all the same\n"));
     }
@@ -103,7 +103,7 @@ fn has_loader() -> bool {
         .arg("-p")
         .output()
         .or_else(|_| Command::new("/sbin/ldconfig").arg("-p").output());
-    // Without ldconfig (musl, NixOS) the tests themselves will tell.
+    // Without ldconfig (musl, NixOS) the tests themselves will show.
     listed.map_or(true, |output| String::from_utf8_lossy(&output.stdout).contains("libvulkan.so.1"))
 }
 

@@ -1,4 +1,4 @@
-//! Turns criterion's results into a table that can be committed.
+//! Writes criterion's results as a table that can be committed.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

@@ -120,7 +120,7 @@ pub(crate) fn ci() -> Result<Totals, String> {
     Ok(totals)
 }
 
-/// The crate `poplin` with less than everything. Each set of features is compiled once more: what both backends share is small.
+/// The crate `poplin` with less than everything. Each set of features is compiled once more: what both backends have in common is small.
 fn check_features() -> Result<(), String> {
     let only = ["-p", "poplin", "--no-default-features"];
     let features = ["--test", "features", "--features"];
@@ -218,7 +218,7 @@ fn cargo_with(
     Ok(child.wait().map_err(explain)?.success())
 }
 
-/// Prints to standard output; a closed pipe is nobody's fault.
+/// Prints to standard output; a closed pipe is no error.
 pub(crate) fn say(text: &str) {
     let mut output = std::io::stdout().lock();
     let _ = output.write_all(text.as_bytes()).and_then(|()| output.flush());
