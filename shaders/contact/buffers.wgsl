@@ -3,21 +3,21 @@
 #import state/constants
 #import contact/types
 
-/// What this collision works with.
+/// Parameters of this collision.
 @group(0) @binding(0) var<uniform> contact: ContactParameters;
-/// Cloths that take part, once for each collision of the frame.
+/// Cloths that take part, one entry per collision of the frame.
 @group(0) @binding(1) var<storage, read> contact_cloths: array<ContactCloth>;
-/// Position [m] and working inverse mass [1/kg], in local frames.
+/// Position [m] and working inverse mass [1/kg], in local space.
 @group(0) @binding(2) var<storage, read_write> contact_current: array<vec4<f32>>;
-/// Position one iteration ago [m], in local frames.
+/// Position one iteration ago [m], in local space.
 @group(0) @binding(3) var<storage, read> contact_previous: array<vec4<f32>>;
 /// Reports of the cloths.
 @group(0) @binding(4) var<storage, read_write> contact_feedback: array<atomic<u32>>;
 /// Position in the world [m] and inverse mass [1/kg] of each row, then motion of the last iteration [m] and radius [m].
 @group(0) @binding(5) var<storage, read_write> contact_rows: array<vec4<f32>>;
-/// Rows of each bucket, of each block of buckets; summed up: where they begin.
+/// Row counts of each bucket and of each block of buckets; after the scan: where their rows begin.
 @group(0) @binding(6) var<storage, read_write> contact_cells: array<atomic<u32>>;
-/// Five lists by row: its cloth; its number in its bucket; rows by bucket; the same in order; contacts.
+/// Five lists with an entry per row: its cloth; its index in its bucket; rows by bucket; the same in order; contact counts.
 @group(0) @binding(7) var<storage, read_write> contact_entries: array<u32>;
 /// Lowest and highest corner of each cloth as ordered bits, then whether it meets another cloth.
 @group(0) @binding(8) var<storage, read_write> contact_bounds: array<u32>;
@@ -52,19 +52,19 @@ fn bucket_of(cell: vec3<i32>) -> u32 {
     return bucket_of_cell(cell, contact.bucket_count);
 }
 
-/// Where the rows of a bucket begin in the sorted list; those of the last end where one more would begin.
+/// Where the rows of a bucket begin in the sorted list; bucket `bucket_count` is the end of the last.
 fn bucket_begin(bucket: u32) -> u32 {
     let block = contact.bucket_count + SCAN_BLOCK + bucket / SCAN_BLOCK;
     return atomicLoad(&contact_cells[bucket]) + atomicLoad(&contact_cells[block]);
 }
 
 /// First bucket of line k of the 9 lines of three cells along x that are a cell and its neighbours. The buckets of a line
-/// follow one another, and so do their rows, but for a line that goes on from the last bucket to the first.
+/// follow one another, and so do their rows, but for a line that wraps from the last bucket to the first.
 fn line_of(cell: vec3<i32>, k: u32) -> u32 {
     return bucket_of(cell + vec3<i32>(-1, i32(k % 3u) - 1, i32(k / 3u) - 1));
 }
 
-/// Parts of a line: 2 if it goes on from the last bucket to the first.
+/// Parts of a line: 2 if it wraps from the last bucket to the first.
 fn part_count(first: u32) -> u32 {
     return select(1u, 2u, first + 3u > contact.bucket_count);
 }

@@ -1,7 +1,7 @@
 #import lib/math
 #import contact/buffers
 
-/// Bits whose order as whole numbers is that of the floats: minimum and maximum of these depend on no order.
+/// Bits whose order as integers is that of the floats: their minimum and maximum do not depend on the order of lanes.
 fn ordered_bits(x: f32) -> u32 {
     let bits = bitcast<u32>(x);
     return select(bits | 0x80000000u, ~bits, (bits & 0x80000000u) != 0u);
@@ -12,10 +12,10 @@ fn from_ordered(bits: u32) -> f32 {
     return bitcast<f32>(select(~bits, bits & 0x7fffffffu, (bits & 0x80000000u) != 0u));
 }
 
-/// Brings particle i of a cloth into the world; gives its position. A cloth that sleeps or is frozen has no inverse mass there.
+/// Transforms particle i of a cloth to world space; returns its position. A sleeping or frozen cloth has no inverse mass there.
 ///
 /// With axes R, origin o now and R', o' one iteration ago the motion is
-/// (R x + o) - (R' p + o') = R (x - p) + (R - R') p + (o - o'), which is exact where the frame stands still.
+/// (R x + o) - (R' p + o') = R (x - p) + (R - R') p + (o - o'), which is exact where the local space stands still.
 fn gather_row(slot: u32, i: u32) -> vec3<f32> {
     let k = contact.cloth_begin + slot;
     let row = contact_cloths[k].row_begin + i;
@@ -51,7 +51,7 @@ fn bounds_meet(a: u32, b: u32) -> bool {
     return is_near;
 }
 
-/// Finds out whether a cloth meets another that it collides with; the particles of the others are left out.
+/// Determines whether a cloth meets another that it collides with; the particles of the others are left out.
 fn meet_cloth(slot: u32) {
     var is_near = 0u;
     for (var other = 0u; other < contact.cloth_count && is_near == 0u; other++) {

@@ -9,7 +9,7 @@ fn touches(i: u32, j: u32) -> bool {
     return is_near && wants(contact_entries[i], contact_entries[j]);
 }
 
-/// Counts what row i touches. Rows that do not move have no need to share their pushes: 0.
+/// Counts what row i touches. Rows that do not move need no average of their pushes: 0.
 fn touch_row(i: u32) {
     var count = 0u;
     if (is_met(i) && contact_rows[i].w > 0.0) {
@@ -18,8 +18,8 @@ fn touch_row(i: u32) {
             let first = line_of(cell, k);
             for (var part = 0u; part < part_count(first); part++) {
                 let range = part_range(first, part);
-                for (var place = range.x; place < range.y; place++) {
-                    count += u32(touches(i, contact_entries[3u * contact.row_count + place]));
+                for (var entry = range.x; entry < range.y; entry++) {
+                    count += u32(touches(i, contact_entries[3u * contact.row_count + entry]));
                 }
             }
         }
@@ -29,9 +29,9 @@ fn touch_row(i: u32) {
 
 /// The push of row i with what touching row j adds [m].
 ///
-/// n = (x_i - x_j) / |x_i - x_j|; the overlap goes to both by inverse mass, the motion along one another too:
+/// n = (x_i - x_j) / |x_i - x_j|; the overlap and the tangential motion are divided by inverse mass:
 /// x_i += w_i / (w_i + w_j) / c * (stiffness * (d - |x_i - x_j|) * n + friction * (v - (v . n) n)),  v = v_j - v_i per iteration,
-/// c the larger number of contacts of the two: the same for both, so momentum stays.
+/// c the larger contact count of the two: the same for both, so momentum is conserved.
 fn add_push(push: vec3<f32>, i: u32, j: u32) -> vec3<f32> {
     let own = contact_rows[i];
     let other = contact_rows[j];
@@ -41,16 +41,16 @@ fn add_push(push: vec3<f32>, i: u32, j: u32) -> vec3<f32> {
     let square = dot3(delta, delta);
     let length = sqrt(square);
     let overlap = own_motion.w + other_motion.w - length;
-    // Particles in one place part along y, the one of the earlier cloth upwards.
+    // Coincident particles separate along y, that of the earlier cloth upwards.
     var normal = vec3<f32>(0.0, select(-1.0, 1.0, i < j), 0.0);
     if (square > MIN_SQUARE) {
         normal = delta / length;
     }
     let count = max(contact_entries[4u * contact.row_count + i], contact_entries[4u * contact.row_count + j]);
-    let share = own.w / (own.w + other.w) / f32(max(count, 1u));
+    let fraction = own.w / (own.w + other.w) / f32(max(count, 1u));
     let relative = other_motion.xyz - own_motion.xyz;
     let along = relative - normal * dot3(relative, normal);
-    return push + normal * (contact.stiffness * overlap * share) + along * (contact.friction * share);
+    return push + normal * (contact.stiffness * overlap * fraction) + along * (contact.friction * fraction);
 }
 
 /// Whether row j moves so far that it wakes the sleeping cloth of row i.
@@ -74,8 +74,8 @@ fn push_row(i: u32) {
                 let first = line_of(cell, k);
                 for (var part = 0u; part < part_count(first); part++) {
                     let range = part_range(first, part);
-                    for (var place = range.x; place < range.y; place++) {
-                        let j = contact_entries[3u * contact.row_count + place];
+                    for (var entry = range.x; entry < range.y; entry++) {
+                        let j = contact_entries[3u * contact.row_count + entry];
                         if (touches(i, j)) {
                             if (own.w > 0.0) {
                                 push = add_push(push, i, j);

@@ -27,16 +27,16 @@ fn spread_counts(begin: u32, end: u32, before: u32) {
     }
 }
 
-/// Puts row i to those of its bucket, in the order of arrival.
+/// Adds row i to its bucket, in the order of arrival.
 fn scatter_row(i: u32) {
     if (is_met(i)) {
         let bucket = bucket_of(cell_of(contact_rows[i].xyz));
-        let place = bucket_begin(bucket) + contact_entries[contact.row_count + i];
-        contact_entries[2u * contact.row_count + place] = i;
+        let slot = bucket_begin(bucket) + contact_entries[contact.row_count + i];
+        contact_entries[2u * contact.row_count + slot] = i;
     }
 }
 
-/// Puts row i to its place in its bucket: as many rows as are lower stand before it, whoever arrived first.
+/// Writes row i to its slot in its bucket: after as many rows as have a lower index, whichever arrived first.
 fn rank_row(i: u32) {
     if (is_met(i)) {
         let bucket = bucket_of(cell_of(contact_rows[i].xyz));

@@ -4,7 +4,7 @@
 /// Values to sum, one per lane.
 @group(0) @binding(1) var<storage, read> samples: array<u32>;
 
-/// Threads of the workgroup.
+/// Lanes of the workgroup.
 override LANES: u32 = 256u;
 
 /// Running sums.

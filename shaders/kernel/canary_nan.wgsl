@@ -3,10 +3,10 @@
 /// What the canaries write; the host knows the values they must have.
 @group(0) @binding(0) var<storage, read_write> canary: array<u32>;
 
-/// Bits of floats to judge.
+/// Bits of floats to test.
 @group(0) @binding(1) var<storage, read> samples: array<u32>;
 
-/// Judges each sample with the test that keeps NaN and infinities out of the simulation.
+/// Applies to each sample the test that keeps NaN and infinities out of the simulation.
 @compute @workgroup_size(1)
 fn canary_nan() {
     for (var i = 0u; i < arrayLength(&samples); i++) {

@@ -5,7 +5,7 @@ var<workgroup> shared_low: array<atomic<u32>, 3>;
 /// Highest corner.
 var<workgroup> shared_high: array<atomic<u32>, 3>;
 
-/// Brings the particles of one cloth per workgroup into the world and finds their bounds.
+/// Transforms the particles of one cloth per workgroup to world space and finds their bounds.
 @compute @workgroup_size(CONTACT_LANES)
 fn contact_gather(
     @builtin(workgroup_id) workgroup: vec3<u32>,

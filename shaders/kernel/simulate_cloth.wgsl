@@ -19,7 +19,7 @@
 #import stage/virtual_particles
 #import stage/sleep
 
-/// Brings faults and sleep counters into workgroup memory and decides whether there is anything to do.
+/// Loads faults and sleep counters into workgroup memory and decides whether there is anything to do.
 fn fetch_counters(is_frame_start: bool) {
     let report = feedback[cloth.cloth];
     let is_woken = report.wake_count != cloth.sleep.wake_count;
@@ -152,7 +152,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                 let phase = load_phase(constants);
                 let sets = frame_pool[constants + 1u];
                 let solver = frame_pool[constants + 2u];
-                // A row is built, reduced and turned into a pull.
+                // A row is built, reduced and converted to a pull.
                 let step_count = select(0u, solver.z + 2u, solver.x == SOLVER_CYCLIC_REDUCTION);
                 for (var set_index = sets.x; set_index < sets.y; set_index++) {
                     let fiber_begin = fabric_pool[set_begin + set_index];
@@ -233,11 +233,11 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             for (var part = lane; part < GRID_PARTS; part += LANES) {
                 sum_cells(part);
             }
-            workgroupBarrier(); // sums -> places
+            workgroupBarrier(); // sums -> offsets
             for (var part = lane; part < GRID_PARTS; part += LANES) {
                 scan_cells(part);
             }
-            workgroupBarrier(); // places -> buckets
+            workgroupBarrier(); // offsets -> buckets
             for (var k = lane; k < member_count; k += LANES) {
                 scatter_member(k);
             }

@@ -2,9 +2,9 @@
 
 /// The side of a tapered capsule: the cone that touches both of its spheres.
 struct Cone {
-    /// Middle between the spheres' centers [m].
+    /// Midpoint of the spheres' centers [m].
     center: vec3<f32>,
-    /// Half the distance of the centers [m]; 0 = one sphere holds the other, and the capsule is only its spheres.
+    /// Half the distance of the centers [m]; 0 = one sphere contains the other, and the capsule is only its spheres.
     half_length: f32,
     /// Unit vector from the first to the second center.
     axis: vec3<f32>,
@@ -27,13 +27,13 @@ const CONE_BEYOND: u32 = 3u;
 /// The point is inside, and its foot is between the centers.
 const CONE_INSIDE: u32 = 4u;
 
-/// How a point lies to a cone.
+/// Where a point is relative to a cone.
 struct ConeTouch {
-    /// What takes the point out of the cone, if it is inside [m].
+    /// Displacement that takes the point out of the cone, if it is inside [m].
     push: vec3<f32>,
     /// One of the CONE constants.
     side: u32,
-    /// Place of the point along the axis [m].
+    /// Position of the point along the axis [m].
     along: f32,
 }
 
@@ -57,7 +57,7 @@ fn cone_between(a: vec4<f32>, b: vec4<f32>) -> Cone {
     return cone;
 }
 
-/// How x lies to a cone, and the shortest way out of its side.
+/// Where x is relative to a cone, and the shortest exit through its side.
 fn touch_cone(cone: Cone, x: vec3<f32>) -> ConeTouch {
     var touch = ConeTouch(vec3<f32>(0.0), CONE_OFF, 0.0);
     if (cone.half_length > 0.0) {
@@ -83,7 +83,7 @@ fn touch_cone(cone: Cone, x: vec3<f32>) -> ConeTouch {
     return touch;
 }
 
-/// Place along the axis [m] from which the side pushes x.
+/// Position along the axis [m] from which the side pushes x.
 fn foot_on_cone(cone: Cone, x: vec3<f32>) -> f32 {
     let d = x - cone.center;
     let along = dot3(d, cone.axis);
@@ -94,15 +94,15 @@ fn foot_on_cone(cone: Cone, x: vec3<f32>) -> f32 {
 struct Impact {
     /// Whether there is one.
     is_hit: bool,
-    /// Share of the iteration before it.
+    /// Fraction of the iteration before it.
     time: f32,
-    /// Share of the way since the last iteration that takes the point back to the surface.
+    /// Fraction of the displacement since the last iteration that takes the point back to the surface.
     rest: f32,
 }
 
-/// When a point enters a sphere (or the circle of a cone) whose radius and place change linearly.
+/// When a point enters a sphere (or the circle of a cone) whose radius and position change linearly.
 ///
-/// `before` and `now` are the point against the center, `radius_before` and `radius_now` the radii. The distance function
+/// `before` and `now` are the point relative to the center, `radius_before` and `radius_now` the radii. The distance function
 /// |p|^2 - r^2 is quadratic in time; with the coefficients below its first root is min(0, h + sqrt(D)) / a, a < 0. Points
 /// that move outward at first (h >= 0), or only graze (D small against the radius), are left alone.
 fn find_impact(before: vec3<f32>, now: vec3<f32>, radius_before: f32, radius_now: f32) -> Impact {
@@ -128,7 +128,7 @@ fn find_impact(before: vec3<f32>, now: vec3<f32>, radius_before: f32, radius_now
     return impact;
 }
 
-/// Shares (v, w) of the second and third corner in the point of a triangle that is nearest to a point, the first corner
+/// Barycentric coordinates (v, w) of the point of a triangle that is nearest to a point, the first corner
 /// being the origin (Ericson, "Real-Time Collision Detection", 2004, section 5.1.5).
 fn closest_on_triangle(p: vec3<f32>, ab: vec3<f32>, ac: vec3<f32>) -> vec2<f32> {
     let d1 = dot3(ab, p);
@@ -143,23 +143,23 @@ fn closest_on_triangle(p: vec3<f32>, ab: vec3<f32>, ac: vec3<f32>) -> vec2<f32> 
     let va = d3 * d6 - d5 * d4;
     let vb = d5 * d2 - d1 * d6;
     let vc = d1 * d4 - d3 * d2;
-    var shares = vec2<f32>(0.0);
+    var barycentric = vec2<f32>(0.0);
     if (d1 <= 0.0 && d2 <= 0.0) {
-        shares = vec2<f32>(0.0);
+        barycentric = vec2<f32>(0.0);
     } else if (d3 >= 0.0 && d4 <= d3) {
-        shares = vec2<f32>(1.0, 0.0);
+        barycentric = vec2<f32>(1.0, 0.0);
     } else if (d6 >= 0.0 && d5 <= d6) {
-        shares = vec2<f32>(0.0, 1.0);
+        barycentric = vec2<f32>(0.0, 1.0);
     } else if (vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0) {
-        shares = vec2<f32>(d1 / (d1 - d3), 0.0);
+        barycentric = vec2<f32>(d1 / (d1 - d3), 0.0);
     } else if (vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0) {
-        shares = vec2<f32>(0.0, d2 / (d2 - d6));
+        barycentric = vec2<f32>(0.0, d2 / (d2 - d6));
     } else if (va <= 0.0 && d4 >= d3 && d5 >= d6) {
         let w = (d4 - d3) / ((d4 - d3) + (d5 - d6));
-        shares = vec2<f32>(1.0 - w, w);
+        barycentric = vec2<f32>(1.0 - w, w);
     } else {
         let sum = va + vb + vc;
-        shares = vec2<f32>(vb / sum, vc / sum);
+        barycentric = vec2<f32>(vb / sum, vc / sum);
     }
-    return shares;
+    return barycentric;
 }

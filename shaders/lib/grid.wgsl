@@ -1,9 +1,9 @@
 #import state/constants
 
 /// The bucket of a cell among `bucket_count`, a power of two from 256 on: x + 89 y + 89^2 z modulo that. The 27 cells around a
-/// place have 27 different ones, so no particle is met twice there; particles from farther away that share a bucket are told by
-/// their distance. Adding cells adds their buckets.
+/// position have 27 different ones, so no particle is visited twice; particles from farther away that share a bucket are told
+/// apart by distance. Adding cells adds their buckets.
 fn bucket_of_cell(cell: vec3<i32>, bucket_count: u32) -> u32 {
-    let place = bitcast<vec3<u32>>(cell);
-    return (place.x + CELL_STRIDE_Y * place.y + CELL_STRIDE_Z * place.z) & (bucket_count - 1u);
+    let coordinates = bitcast<vec3<u32>>(cell);
+    return (coordinates.x + CELL_STRIDE_Y * coordinates.y + CELL_STRIDE_Z * coordinates.z) & (bucket_count - 1u);
 }

@@ -1,6 +1,6 @@
 #import state/constants
 
-/// Dot product with a fixed order of additions, so that every adapter and the mirror round alike.
+/// Dot product with a fixed order of additions, so that every adapter and the twin round alike.
 fn dot3(a: vec3<f32>, b: vec3<f32>) -> f32 {
     return a.x * b.x + a.y * b.y + a.z * b.z;
 }

@@ -12,16 +12,16 @@ fn has_height(hinge: f32, side: f32, normal: f32) -> bool {
 ///
 /// C = angle - rest, with edge e from p0 to p1, triangles (p0, p1, p2) and (p1, p0, p3) and their normals m and n:
 ///   angle = atan2(dot(m x n, e)/(|m||n||e|), dot(m, n)/(|m||n|)),
-///   gradient at p2: -|e| m/|m|^2, at p3: -|e| n/|n|^2, at p0 and p1 the shares that keep momentum and angular momentum.
+///   gradient at p2: -|e| m/|m|^2, at p3: -|e| n/|n|^2, at p0 and p1 those that conserve linear and angular momentum.
 /// Bridson, Marino, Fedkiw, "Simulation of Clothing with Folds and Wrinkles", 2003; Tamstorf, Grinspun, "Discrete Bending
 /// Forces and Their Jacobians", 2013. Neither has a singularity at 0 or pi.
 ///
 /// XPBD, eq. 26, has lambda = (-C - gamma grad C (x - x_previous)) / ((1 + gamma) W + alpha~), W = sum of w |grad C|^2,
-/// alpha~ = 1/(stiffness h^2). Deviation: alpha~ - W/2 takes the place of alpha~, down to 0. A bend shares particles with a
+/// alpha~ = 1/(stiffness h^2). Deviation: alpha~ - W/2 replaces alpha~, down to 0. A bend shares particles with a
 /// dozen others, and what those that come after it do in the step leaves its angle W lambda/2 too far on average: the sum of
 /// W_jk lambda_k over all bends k is about 0 where moments change slowly, so that over those after j it is -W lambda/2. With
 /// eq. 18 as it stands a cantilever of N segments is too soft by 3 N^4 g h^2/(G L), which only steps so small that gravity is
-/// lost in the rounding of f32 places make up for.
+/// lost in the rounding of f32 positions make up for.
 fn solve_bend(bend: u32) {
     let row = cloth.fabric.bend_begin + 6u * bend;
     let stiffness = cloth.bending.rigidity * bitcast<f32>(fabric_pool[row + 5u]);
@@ -52,17 +52,17 @@ fn solve_bend(bend: u32) {
         }
         let gradient_2 = normal_2 * (-edge_length / square_2);
         let gradient_3 = normal_3 * (-edge_length / square_3);
-        let share_2 = dot3(side_2, edge) / edge_square;
-        let share_3 = dot3(side_3, edge) / edge_square;
-        let gradient_1 = gradient_2 * -share_2 - gradient_3 * share_3;
+        let ratio_2 = dot3(side_2, edge) / edge_square;
+        let ratio_3 = dot3(side_3, edge) / edge_square;
+        let gradient_1 = gradient_2 * -ratio_2 - gradient_3 * ratio_3;
         let gradient_0 = -gradient_1 - gradient_2 - gradient_3;
         let mobility = p0.w * dot3(gradient_0, gradient_0) + p1.w * dot3(gradient_1, gradient_1)
             + p2.w * dot3(gradient_2, gradient_2) + p3.w * dot3(gradient_3, gradient_3);
         if (mobility > 0.0) {
-            let way = bend_way(row, 0u, p0, gradient_0) + bend_way(row, 1u, p1, gradient_1)
-                + bend_way(row, 2u, p2, gradient_2) + bend_way(row, 3u, p3, gradient_3);
+            let displacement = bend_displacement(row, 0u, p0, gradient_0) + bend_displacement(row, 1u, p1, gradient_1)
+                + bend_displacement(row, 2u, p2, gradient_2) + bend_displacement(row, 3u, p3, gradient_3);
             let compliance = max(1.0 / stiffness - 0.5 * mobility, 0.0);
-            let lambda = (-error - cloth.bending.damping * way) / (compliance + mobility + cloth.bending.damping * mobility);
+            let lambda = (-error - cloth.bending.damping * displacement) / (compliance + mobility + cloth.bending.damping * mobility);
             push_bend(row, p0, gradient_0 * lambda);
             push_bend(row + 1u, p1, gradient_1 * lambda);
             push_bend(row + 2u, p2, gradient_2 * lambda);
@@ -71,12 +71,12 @@ fn solve_bend(bend: u32) {
     }
 }
 
-/// How far particle k of a bend has gone along its gradient since the last step.
-fn bend_way(row: u32, k: u32, particle: vec4<f32>, gradient: vec3<f32>) -> f32 {
+/// Displacement of particle k of a bend along its gradient since the last step.
+fn bend_displacement(row: u32, k: u32, particle: vec4<f32>, gradient: vec3<f32>) -> f32 {
     return dot3(gradient, particle.xyz - load_previous(fabric_pool[row + k]).xyz);
 }
 
-/// Moves the particle that stands at `row` in `fabric_pool` by an impulse, if it has mass.
+/// Moves the particle whose index is at `row` of `fabric_pool` by an impulse, unless it is pinned.
 fn push_bend(row: u32, particle: vec4<f32>, impulse: vec3<f32>) {
     if (particle.w > 0.0) {
         store_current(fabric_pool[row], vec4<f32>(particle.xyz + impulse * particle.w, particle.w));

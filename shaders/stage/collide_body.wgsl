@@ -9,15 +9,15 @@ struct Body {
     center: vec3<f32>,
     /// Inverse mass [1/kg].
     inverse_mass: f32,
-    /// Velocity of the center, with what the cloth did to it in this frame [m/s].
+    /// Velocity of the center, including the cloth's impulses of this frame [m/s].
     velocity: vec3<f32>,
     /// Restitution.
     restitution: f32,
-    /// Angular velocity, with what the cloth did to it in this frame [rad/s].
+    /// Angular velocity, including the cloth's impulses of this frame [rad/s].
     angular_velocity: vec3<f32>,
-    /// Mass of the free particles that run into it in this iteration [kg].
+    /// Mass of the free particles that hit it in this iteration [kg].
     contact_mass: f32,
-    /// Number of pinned particles that run into it.
+    /// Number of pinned particles that hit it.
     pin_count: f32,
     /// Inverse inertia [1/(kg m^2)], column by column.
     inverse_inertia: mat3x3<f32>,
@@ -79,37 +79,37 @@ fn load_body(b: u32) -> Body {
     );
 }
 
-/// The ways of particle i, at x, out of the shapes of body b.
+/// The exits of particle i, at x, from the shapes of body b.
 fn touch_body(b: u32, i: u32, x: vec3<f32>) -> Contacts {
     let input = cloth.colliders.body_begin + BODY_INPUT_ROWS * b;
     let round = input_pool[input + 6u];
     let flat = input_pool[input + 7u];
     var contacts = no_contacts();
     for (var k = flat.x; k < flat.x + flat.y; k++) {
-        touch_convex(load_number(k), x, &contacts);
+        touch_convex(load_index(k), x, &contacts);
     }
     for (var k = flat.z; k < flat.z + flat.w; k++) {
-        touch_box(load_number(k), x, &contacts);
+        touch_box(load_index(k), x, &contacts);
     }
     if (input_row(input + 2u).w > 0.0) {
         touch_mesh(i, x, &contacts);
     }
     for (var k = round.z; k < round.z + round.w; k++) {
-        touch_capsule(load_number(k), x, &contacts);
+        touch_capsule(load_index(k), x, &contacts);
     }
     for (var k = round.x; k < round.x + round.y; k++) {
-        touch_sphere(load_number(k), x, &contacts);
+        touch_sphere(load_index(k), x, &contacts);
     }
     return contacts;
 }
 
-/// How fast a particle at x, coming from `before`, moves against a point of the body [m/s].
+/// Velocity of a particle at x, coming from `before`, relative to that point of the body [m/s].
 fn approach(body: Body, x: vec3<f32>, before: vec3<f32>) -> vec3<f32> {
     return (x - before) / cloth.colliders.step - body.velocity - cross3(body.angular_velocity, x - body.center);
 }
 
-/// Into how many parts the body is split for a particle of inverse mass w, so that all particles that run into it at once
-/// together meet the whole body: each takes its share by mass, a pinned one as much as all free ones together.
+/// Into how many parts the body is split for a particle of inverse mass w, so that all particles that hit it at once
+/// together hit the whole body: each gets a fraction by mass, a pinned one as much as all free ones together.
 fn body_split(body: Body, w: f32) -> f32 {
     return max(body.contact_mass * w, f32(body.contact_mass > 0.0)) + body.pin_count;
 }
@@ -118,15 +118,15 @@ fn body_split(body: Body, w: f32) -> f32 {
 /// of the body out of `split` (Tonge, Benevolenski, Voroshilov, "Mass Splitting for Jitter-Free Parallel Rigid Body
 /// Simulation", 2012).
 fn body_response(body: Body, arm: vec3<f32>, direction: vec3<f32>, split: f32) -> f32 {
-    let turn = cross3(arm, direction);
-    return (body.inverse_mass + dot3(turn, multiply(body.inverse_inertia, turn))) * split;
+    let torque = cross3(arm, direction);
+    return (body.inverse_mass + dot3(torque, multiply(body.inverse_inertia, torque))) * split;
 }
 
-/// Visits the particles of chunk c that touch bodies: first only to weigh those that run into each, then to push them out and
+/// Visits the particles of chunk c that touch bodies: first only to sum the mass of those that hit each, then to push them out and
 /// to exchange impulses with them.
 ///
-/// A push moves a particle without changing its velocity. Along the normal particle and body part with `restitution` times
-/// the speed at which they met: j = (1 + e) v / (w + w_body). Across it friction takes at most `friction * j`.
+/// A push moves a particle without changing its velocity. Along the normal particle and body separate with `restitution` times
+/// their approach speed: j = (1 + e) v / (w + w_body). Across it friction takes at most `friction * j`.
 fn visit_chunk(c: u32, is_counting: bool) {
     let end = min((c + 1u) * CHUNK, cloth.particle_count);
     for (var b = 0u; b < cloth.colliders.body_count; b++) {
@@ -142,7 +142,7 @@ fn visit_chunk(c: u32, is_counting: bool) {
                 let velocity = approach(body, particle.xyz, before.xyz);
                 let speed = dot3(velocity, normal);
                 if (is_counting) {
-                    // The mass of free particles and the number of pins, in the places of impulses.
+                    // The mass of free particles and the number of pins, in the slots of impulses.
                     if (speed < 0.0 && before.w > 0.0) {
                         sum.linear.x += 1.0 / before.w;
                     } else if (speed < 0.0) {
@@ -162,7 +162,7 @@ fn visit_chunk(c: u32, is_counting: bool) {
     }
 }
 
-/// Moves particle i out of a body and gives it the impulse of their meeting, which it tells [N s].
+/// Moves particle i out of a body and applies the impulse of the contact to it; returns that impulse [N s].
 fn exchange(
     body: Body,
     i: u32,
@@ -197,8 +197,8 @@ fn exchange(
     return impulse;
 }
 
-/// Sums what all chunks found at body b: first mass and pins, with which the first iteration forgets the last frame's impulses;
-/// then the impulses, which add to those of the frame.
+/// Sums what all chunks found at body b: first mass and pins, when the first iteration also clears the last frame's impulses;
+/// then the impulses, added to those of the frame.
 fn sum_chunks(b: u32, is_counting: bool) {
     let row = body_row(b);
     var linear = vec4<f32>(0.0);

@@ -1,40 +1,40 @@
 #import state/colliders
 
-/// The way of x out of box b through its nearest face, if x is inside.
+/// The exit of x from box b through its nearest face, if x is inside.
 ///
-/// A face's height is negative inside. The move of the box at x is that of its corner and of its edges by the share of each
-/// that leads from the corner to x.
+/// A face's height is negative inside. The displacement of the box at x is that of its corner and of the fraction of each edge
+/// between the corner and x.
 fn touch_box(b: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     let row = box_row(b);
     let d = x - load_scratch(row).xyz;
     var distance = -3.0e38;
-    var way = vec3<f32>(0.0);
-    var shares = vec3<f32>(0.0);
+    var direction = vec3<f32>(0.0);
+    var fractions = vec3<f32>(0.0);
     for (var k = 0u; k < 3u; k++) {
         let face = load_scratch(row + 1u + k);
         let depth = dot3(face.xyz, d);
         let far_height = depth - face.w;
         if (-depth > distance) {
             distance = -depth;
-            way = -face.xyz;
+            direction = -face.xyz;
         }
         if (far_height > distance) {
             distance = far_height;
-            way = face.xyz;
+            direction = face.xyz;
         }
         if (face.w > 0.0) {
-            shares[k] = depth / face.w;
+            fractions[k] = depth / face.w;
         }
     }
     if (distance < 0.0) {
-        (*contacts).push -= way * distance;
+        (*contacts).push -= direction * distance;
         (*contacts).count += 1.0;
         if (cloth.colliders.friction > 0.0) {
             var moved = input_row(cloth.colliders.box_target + 4u * b).xyz - input_row(cloth.colliders.box_start + 4u * b).xyz;
             for (var k = 0u; k < 3u; k++) {
                 let edge = 4u * b + 1u + k;
-                let turned = input_row(cloth.colliders.box_target + edge).xyz - input_row(cloth.colliders.box_start + edge).xyz;
-                moved += turned * shares[k];
+                let edge_move = input_row(cloth.colliders.box_target + edge).xyz - input_row(cloth.colliders.box_start + edge).xyz;
+                moved += edge_move * fractions[k];
             }
             (*contacts).travel += moved * cloth.colliders.iteration_fraction;
         }
@@ -47,7 +47,7 @@ fn collide_box(i: u32) {
     var contacts = no_contacts();
     let end = cloth.colliders.free_box_begin + cloth.colliders.free_box_count;
     for (var k = cloth.colliders.free_box_begin; k < end; k++) {
-        touch_box(load_number(k), particle.xyz, &contacts);
+        touch_box(load_index(k), particle.xyz, &contacts);
     }
     resolve_contacts(i, particle.xyz, particle.w, contacts);
 }

@@ -1,6 +1,6 @@
 #import stage/collide_shape
 
-/// Capsules that hit a particle on its way.
+/// Capsules that hit a particle on its path.
 struct Hits {
     /// The latest four: four times the capsule, plus 1 if its first sphere is left to be tried, plus 2 for the second.
     capsules: array<u32, 4>,
@@ -23,10 +23,10 @@ fn is_in_reach(a: u32, b: u32, x: vec3<f32>) -> bool {
     return all(x >= min(low_a, low_b)) && all(x <= max(high_a, high_b));
 }
 
-/// Moves x, coming from `before`, back to where the side of capsule c hit it, then tells its way out of the capsule.
+/// Moves x, coming from `before`, back to where the side of capsule c hit it, then adds its exit from the capsule.
 ///
-/// In the axes of the cone the way across it decides when: p = d x axis has the length of the distance to the axis. The half
-/// axis turns linearly between the iterations. `end` is where the particle was before any shape moved it.
+/// In the axes of the cone the path across it decides when: p = d x axis has the length of the distance to the axis. The half
+/// axis changes linearly between the iterations. `end` is where the particle was before any shape moved it.
 fn sweep_capsule(c: u32, before: vec3<f32>, end: vec3<f32>, x: ptr<function, vec3<f32>>, contacts: ptr<function, Contacts>, hits: ptr<function, Hits>) {
     let row = capsule_row(c);
     let cone = load_cone(row);
@@ -39,18 +39,18 @@ fn sweep_capsule(c: u32, before: vec3<f32>, end: vec3<f32>, x: ptr<function, vec
         let radius_now = max(dot3(d, cone.axis) * cone.slope + cone.radius, 0.0);
         let impact = find_impact(cross3(e, old.axis), cross3(d, cone.axis), radius_before, radius_now);
         if (impact.is_hit) {
-            let way = e - d;
-            let place = e - way * impact.time;
+            let path = e - d;
+            let position = e - path * impact.time;
             let old_half_axis = old.axis * old.half_length;
-            let turn = cone.axis * cone.half_length - old_half_axis;
-            let axis = old_half_axis + turn * impact.time;
+            let rotation = cone.axis * cone.half_length - old_half_axis;
+            let axis = old_half_axis + rotation * impact.time;
             let half_length = sqrt(guarded_square(axis));
             let slope = old.slope + (cone.slope - old.slope) * impact.time;
-            let along = dot3(place, axis) / half_length;
-            let across = sqrt(max(dot3(place, place) - along * along, 0.0));
+            let along = dot3(position, axis) / half_length;
+            let across = sqrt(max(dot3(position, position) - along * along, 0.0));
             let foot = (along + slope * across) / half_length;
             if (abs(foot) < 1.0) {
-                *x += (way + turn * foot) * impact.rest;
+                *x += (path + rotation * foot) * impact.rest;
             }
             let base = foot_on_cone(cone, *x);
             let own = select(0u, 1u, base < -cone.half_length) + select(0u, 2u, base > cone.half_length);
@@ -61,16 +61,16 @@ fn sweep_capsule(c: u32, before: vec3<f32>, end: vec3<f32>, x: ptr<function, vec
     touch_capsule(c, *x, contacts);
 }
 
-/// Whether the capsules that end in sphere s leave it nothing to do: one that hit the particle beside it, or one that the
+/// Whether the capsules that end in sphere s leave it nothing to do: one hit the particle beside it, or one is there that the
 /// particle neither met nor is in.
 fn is_sphere_passed(s: u32, x: vec3<f32>, hits: ptr<function, Hits>) -> bool {
     let begins = cloth.colliders.sphere_capsule_begin;
     let capsules = begins + cloth.colliders.sphere_count + 1u;
-    let end = capsules + load_number(begins + s + 1u);
+    let end = capsules + load_index(begins + s + 1u);
     let hit_count = min((*hits).count, 4u);
     var is_passed = false;
-    for (var k = capsules + load_number(begins + s); k < end; k++) {
-        let capsule = load_number(k);
+    for (var k = capsules + load_index(begins + s); k < end; k++) {
+        let capsule = load_index(k);
         let own_bit = select(2u, 1u, capsule_ends(capsule).x == s);
         var is_done = touch_cone(load_cone(capsule_row(capsule)), x).side == CONE_OUTSIDE;
         for (var h = 0u; h < hit_count; h++) {
@@ -84,7 +84,7 @@ fn is_sphere_passed(s: u32, x: vec3<f32>, hits: ptr<function, Hits>) -> bool {
     return is_passed;
 }
 
-/// Moves x, coming from `before`, back to where sphere s hit it, then tells its way out of the sphere.
+/// Moves x, coming from `before`, back to where sphere s hit it, then adds its exit from the sphere.
 fn sweep_sphere(s: u32, before: vec3<f32>, end: vec3<f32>, x: ptr<function, vec3<f32>>, contacts: ptr<function, Contacts>, hits: ptr<function, Hits>) {
     let row = sphere_row(s);
     if (is_in_reach(row, row, end) && !is_sphere_passed(s, *x, hits)) {
@@ -106,7 +106,7 @@ fn sweep_sphere(s: u32, before: vec3<f32>, end: vec3<f32>, x: ptr<function, vec3
     }
 }
 
-/// Pushes particle i out of spheres and capsules, those included that it met on its way since the last iteration.
+/// Pushes particle i out of spheres and capsules, including those that it hit on its path since the last iteration.
 ///
 /// Source: Kim, "Character Clothing in PhysX-3", 2011: the exact time of impact is a root of degree six, approximated by a
 /// quadratic.
@@ -124,7 +124,7 @@ fn collide_continuous(i: u32) {
         if (item == 0u) {
             break;
         }
-        sweep_capsule(load_number(cloth.colliders.free_capsule_begin + item - 1u), before, particle.xyz, &x, &contacts, &hits);
+        sweep_capsule(load_index(cloth.colliders.free_capsule_begin + item - 1u), before, particle.xyz, &x, &contacts, &hits);
     }
     node = 0u;
     loop {
@@ -132,7 +132,7 @@ fn collide_continuous(i: u32) {
         if (item == 0u) {
             break;
         }
-        sweep_sphere(load_number(cloth.colliders.free_sphere_begin + item - 1u), before, particle.xyz, &x, &contacts, &hits);
+        sweep_sphere(load_index(cloth.colliders.free_sphere_begin + item - 1u), before, particle.xyz, &x, &contacts, &hits);
     }
     if (any(x != particle.xyz)) {
         store_current(i, vec4<f32>(x, particle.w));

@@ -1,14 +1,14 @@
 #import state/colliders
 
-/// The way of x out of convex c through its nearest plane, if x is behind all of its planes.
+/// The exit of x from convex c through its nearest plane, if x is behind all of its planes.
 fn touch_convex(c: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     let begins = cloth.colliders.convex_plane_begin;
     let planes = begins + cloth.colliders.convex_count + 1u;
-    let end = planes + load_number(begins + c + 1u);
+    let end = planes + load_index(begins + c + 1u);
     var nearest = vec3<f32>(0.0);
     var distance = -3.0e38;
-    for (var k = planes + load_number(begins + c); k < end; k++) {
-        let plane = load_scratch(plane_row(load_number(k)));
+    for (var k = planes + load_index(begins + c); k < end; k++) {
+        let plane = load_scratch(plane_row(load_index(k)));
         let height = dot3(plane.xyz, x) + plane.w;
         if (height > distance) {
             distance = height;
@@ -27,7 +27,7 @@ fn collide_convex(i: u32) {
     var contacts = no_contacts();
     let end = cloth.colliders.free_convex_begin + cloth.colliders.free_convex_count;
     for (var k = cloth.colliders.free_convex_begin; k < end; k++) {
-        touch_convex(load_number(k), particle.xyz, &contacts);
+        touch_convex(load_index(k), particle.xyz, &contacts);
     }
     resolve_contacts(i, particle.xyz, particle.w, contacts);
 }

@@ -1,6 +1,6 @@
 #import state/colliders
 
-/// The way of x out of the side of capsule c.
+/// The exit of x through the side of capsule c.
 fn touch_capsule(c: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     let touch = touch_cone(load_cone(capsule_row(c)), x);
     if (touch.side == CONE_INSIDE) {
@@ -10,7 +10,7 @@ fn touch_capsule(c: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     }
 }
 
-/// How far capsule c moved in this iteration beside the place `along` its axis [m]: between the moves of its spheres.
+/// Displacement of capsule c in this iteration at the position `along` its axis [m], interpolated between its spheres.
 fn capsule_move(c: u32, along: f32) -> vec3<f32> {
     let ends = capsule_ends(c);
     let a = sphere_move(ends.x);
@@ -18,15 +18,15 @@ fn capsule_move(c: u32, along: f32) -> vec3<f32> {
     return a + (b - a) * (along * 0.5 + 0.5);
 }
 
-/// Whether a capsule that ends in sphere s leaves it nothing to do for x: x is outside of the capsule's cone, which holds the
+/// Whether a capsule that ends in sphere s leaves it nothing to do for x: x is outside the capsule's cone, which contains the
 /// sphere, or the cone's side pushes it.
 fn is_sphere_covered(s: u32, x: vec3<f32>) -> bool {
     let begins = cloth.colliders.sphere_capsule_begin;
     let capsules = begins + cloth.colliders.sphere_count + 1u;
-    let end = capsules + load_number(begins + s + 1u);
+    let end = capsules + load_index(begins + s + 1u);
     var is_covered = false;
-    for (var k = capsules + load_number(begins + s); k < end; k++) {
-        let capsule = load_number(k);
+    for (var k = capsules + load_index(begins + s); k < end; k++) {
+        let capsule = load_index(k);
         let side = touch_cone(load_cone(capsule_row(capsule)), x).side;
         let is_first = capsule_ends(capsule).x == s;
         let is_own = side == CONE_OFF || (side == CONE_BEFORE && is_first) || (side == CONE_BEYOND && !is_first);
@@ -35,7 +35,7 @@ fn is_sphere_covered(s: u32, x: vec3<f32>) -> bool {
     return is_covered;
 }
 
-/// The way of x out of sphere s, as far as no capsule does it.
+/// The exit of x from sphere s, unless a capsule handles it.
 ///
 /// slack = 1 - r / |d| with d = x - center is negative inside;  x - d * slack is on the sphere.
 fn touch_sphere(s: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
@@ -51,7 +51,7 @@ fn touch_sphere(s: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     }
 }
 
-/// The ways of x out of all capsules and spheres that belong to no body.
+/// The exits of x from all capsules and spheres that belong to no body.
 fn touch_shapes(x: vec3<f32>) -> Contacts {
     var contacts = no_contacts();
     var node = 0u;
@@ -60,7 +60,7 @@ fn touch_shapes(x: vec3<f32>) -> Contacts {
         if (item == 0u) {
             break;
         }
-        touch_capsule(load_number(cloth.colliders.free_capsule_begin + item - 1u), x, &contacts);
+        touch_capsule(load_index(cloth.colliders.free_capsule_begin + item - 1u), x, &contacts);
     }
     node = 0u;
     loop {
@@ -68,7 +68,7 @@ fn touch_shapes(x: vec3<f32>) -> Contacts {
         if (item == 0u) {
             break;
         }
-        touch_sphere(load_number(cloth.colliders.free_sphere_begin + item - 1u), x, &contacts);
+        touch_sphere(load_index(cloth.colliders.free_sphere_begin + item - 1u), x, &contacts);
     }
     return contacts;
 }

@@ -9,11 +9,11 @@ struct TriangleTouch {
     height: f32,
     /// Unit normal.
     normal: vec3<f32>,
-    /// Shares of the second and third corner in the nearest point.
-    shares: vec2<f32>,
+    /// Barycentric coordinates of the nearest point: weights of the second and third corner.
+    barycentric: vec2<f32>,
 }
 
-/// Numbers of the corners of triangle t.
+/// Vertex indices of the corners of triangle t.
 fn triangle_corners(t: u32) -> vec3<u32> {
     return input_pool[cloth.colliders.triangle_begin + t].xyz;
 }
@@ -23,7 +23,7 @@ fn load_vertex(v: u32) -> vec3<f32> {
     return load_at(cloth.colliders.vertex_start, cloth.colliders.vertex_target, v, iteration.velocity_scale.w).xyz;
 }
 
-/// How triangle t lies to x; far away if it has no area.
+/// Where triangle t is relative to x; far away if it has no area.
 fn touch_triangle(t: u32, x: vec3<f32>) -> TriangleTouch {
     let corners = triangle_corners(t);
     let a = load_vertex(corners.x);
@@ -36,8 +36,8 @@ fn touch_triangle(t: u32, x: vec3<f32>) -> TriangleTouch {
     if (normal_square > MIN_NORMAL_SQUARE) {
         touch.normal = normal / sqrt(normal_square);
         touch.height = dot3(touch.normal, p);
-        touch.shares = closest_on_triangle(p, ab, ac);
-        let gap = p - ab * touch.shares.x - ac * touch.shares.y;
+        touch.barycentric = closest_on_triangle(p, ab, ac);
+        let gap = p - ab * touch.barycentric.x - ac * touch.barycentric.y;
         touch.square = dot3(gap, gap) * select(1.0, 1.0001, touch.height < 0.0);
     }
     return touch;
@@ -52,10 +52,10 @@ fn square_to_node(row: u32, x: vec3<f32>) -> f32 {
 /// What a particle remembers of the mesh.
 struct Nearby {
     /// Where it was [m].
-    place: vec3<f32>,
-    /// The triangle that was nearest to it.
+    position: vec3<f32>,
+    /// The triangle nearest to it then.
     triangle: u32,
-    /// How far it was in front of the mesh at least [m].
+    /// Lower bound of its distance in front of the mesh then [m].
     clearance: f32,
 }
 
@@ -66,25 +66,26 @@ fn load_nearby(i: u32) -> Nearby {
     return Nearby(bitcast<vec3<f32>>(first.xyz), first.w, bitcast<f32>(scratch[row + 1u].x));
 }
 
-/// Lets particle i remember the mesh.
+/// Stores what particle i remembers of the mesh.
 fn store_nearby(i: u32, nearby: Nearby) {
     let row = cloth.scratch_begin + cloth.colliders.nearest_begin + NEARBY_ROWS * i;
-    scratch[row] = vec4<u32>(bitcast<vec3<u32>>(nearby.place), nearby.triangle);
+    scratch[row] = vec4<u32>(bitcast<vec3<u32>>(nearby.position), nearby.triangle);
     scratch[row + 1u] = vec4<u32>(bitcast<u32>(nearby.clearance), 0u, 0u, 0u);
 }
 
-/// The way of x out of the mesh: up to the plane of the nearest triangle, if x is behind it.
+/// The exit of x from the mesh: up to the plane of the nearest triangle, if x is behind it.
 ///
-/// `i` is the particle. A closed mesh cannot be entered by less than the distance to it: as long as particle and mesh together
+/// `i` is the particle. A closed mesh cannot be entered by a displacement shorter than the distance to it: as long as particle and
+/// mesh together
 /// have not moved that far since the last search, nothing is searched. A search begins with the triangle that was nearest last
 /// time; what it finds does not depend on that: the nearest triangle, of equally near ones the first.
 fn touch_mesh(i: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     let tree = cloth.colliders.triangle_tree_begin;
     let is_closed = cloth.colliders.is_mesh_closed != 0u;
     var nearby = load_nearby(i);
-    let way = x - nearby.place;
-    nearby.clearance -= sqrt(dot3(way, way)) + cloth.colliders.mesh_step;
-    nearby.place = x;
+    let displacement = x - nearby.position;
+    nearby.clearance -= sqrt(dot3(displacement, displacement)) + cloth.colliders.mesh_step;
+    nearby.position = x;
     let is_clear = is_closed && (nearby.clearance > 0.0 || !meets_node(tree, x, x));
     if (!is_clear) {
         var nearest = 0u;
@@ -116,19 +117,19 @@ fn touch_mesh(i: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
         if (touch.height < 0.0) {
             (*contacts).push -= touch.normal * touch.height;
             (*contacts).count += 1.0;
-            (*contacts).travel += triangle_move(nearest, touch.shares);
+            (*contacts).travel += triangle_move(nearest, touch.barycentric);
         }
     }
     store_nearby(i, nearby);
 }
 
 /// How far a point of triangle t moves in one iteration [m].
-fn triangle_move(t: u32, shares: vec2<f32>) -> vec3<f32> {
+fn triangle_move(t: u32, barycentric: vec2<f32>) -> vec3<f32> {
     let corners = triangle_corners(t);
     let a = vertex_move(corners.x);
     let b = vertex_move(corners.y);
     let c = vertex_move(corners.z);
-    return (a + (b - a) * shares.x + (c - a) * shares.y) * cloth.colliders.iteration_fraction;
+    return (a + (b - a) * barycentric.x + (c - a) * barycentric.y) * cloth.colliders.iteration_fraction;
 }
 
 /// How far vertex v moves in the frame [m].

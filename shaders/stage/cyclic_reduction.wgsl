@@ -2,7 +2,7 @@
 #import state/shared
 #import stage/semi_implicit
 
-/// Where row `edge` stands before round `round`: rounds read one half of the rows and write the other.
+/// Where row `edge` is stored before round `round`: rounds read one half of the rows and write the other.
 ///
 /// Parallel cyclic reduction of the system of `solve_fiber`, one lane per edge: for sets of few long fibers.
 /// Hockney, Jesshope, "Parallel Computers", 1981; on a GPU: Zhang, Cohen, Owens, "Fast Tridiagonal Solvers on the GPU", 2010.
@@ -39,7 +39,7 @@ fn build_row(edge: u32, fibers: vec2<u32>, phase: PhaseConstants) {
     let direction = edge_direction(pa, pb, rest_length_of(edge));
     var row = vec4<f32>(0.0, 0.0, 0.0, f32(fiber - fibers.x));
     if (dot3(direction, direction) > 0.0) {
-        let equation = edge_equation(pa, pb, way_of(pb, b) - way_of(pa, a), rest_length_of(edge), direction, phase);
+        let equation = edge_equation(pa, pb, displacement_of(pb, b) - displacement_of(pa, a), rest_length_of(edge), direction, phase);
         let scale = 1.0 + phase.damping;
         if (edge > fabric_pool[cloth.fabric.fiber_begin + fiber]) {
             let before = edge_direction(load_current(fabric_pool[vertices + edge - 1u]), pa, rest_length_of(edge - 1u));
@@ -66,7 +66,7 @@ fn reduce_row(edge: u32, round: u32, edges: vec2<u32>) {
     store_scratch(cyclic_row(edge, round + 1u), vec4<f32>(-(row.x * low.x) / pivot, -(row.y * high.y) / pivot, right / pivot, row.w));
 }
 
-/// Turns the multiplier of an edge into its pull, in the other half of the rows.
+/// Converts the multiplier of an edge to its pull, in the other half of the rows.
 fn pull_edge(edge: u32, round: u32, fibers: vec2<u32>) {
     let row = load_scratch(cyclic_row(edge, round));
     let vertices = cloth.fabric.vertex_begin + fibers.x + u32(row.w);
@@ -76,7 +76,7 @@ fn pull_edge(edge: u32, round: u32, fibers: vec2<u32>) {
     store_scratch(cyclic_row(edge, round + 1u), vec4<f32>(pull, row.w));
 }
 
-/// Moves the far end of an edge by the pulls of its two edges, and the beginning of a fiber by that of its first.
+/// Moves the far end of an edge by the pulls of its two edges, and the start of a fiber by that of its first.
 fn move_edge(edge: u32, round: u32, fibers: vec2<u32>, edges: vec2<u32>) {
     let pull = load_scratch(cyclic_row(edge, round));
     let next = load_scratch(cyclic_row(min(edge + 1u, edges.y - 1u), round));

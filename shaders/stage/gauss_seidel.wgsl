@@ -1,12 +1,12 @@
 #import lib/math
 #import state/shared
 
-/// Works the edges of one fiber in order, each at once.
+/// Solves the edges of one fiber in order, each immediately.
 ///
 /// C = |pb - pa| - L. With e = 1 - L/|d|, d = pb - pa, the mass-weighted projection is
 ///   pa += d * e * k * wa / (wa + wb),   pb -= d * e * k * wb / (wa + wb).
 /// Source: Mueller et al., "Position Based Dynamics", 2006, eq. 10-11; EPSILON guards both divisions. Between the phase's
-/// compression and stretch limit the share `multiplier` of e is left alone. With compliance the divisor is
+/// compression and stretch limit the fraction `multiplier` of e is left alone. With compliance the divisor is
 /// (1 + gamma) (wa + wb) + alpha~, and gamma times the rate of |d| joins the error (Macklin et al., "XPBD", 2016, eq. 26).
 fn project_fiber(fiber: u32, phase: PhaseConstants) {
     let edge_begin = fabric_pool[cloth.fabric.fiber_begin + fiber];
@@ -31,8 +31,8 @@ fn project_fiber(fiber: u32, phase: PhaseConstants) {
         error -= phase.multiplier * max(phase.compression, min(error, phase.stretch));
         var weight = EPSILON + pa.w + pb.w;
         if (phase.compliance > 0.0 && rest_length > EPSILON) {
-            let way = (pb.xyz - load_previous(b).xyz) - (pa.xyz - load_previous(a).xyz);
-            error += phase.damping * (dot3(delta, way) / guarded_square(delta));
+            let displacement = (pb.xyz - load_previous(b).xyz) - (pa.xyz - load_previous(a).xyz);
+            error += phase.damping * (dot3(delta, displacement) / guarded_square(delta));
             weight = weight + phase.damping * (pa.w + pb.w) + phase.compliance;
         }
         let correction = error * stiffness / weight;

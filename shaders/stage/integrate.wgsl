@@ -3,8 +3,8 @@
 
 /// Verlet step of particle i: x' = x + (x - x_previous) * s + bias (+ a h^2), with s = (1 - damping)^(f h) * h / h_last.
 ///
-/// In a turning frame x' = x + A x_previous + B x + bias with the matrices of the frame.
-/// Clears a working mass of 0 left by the last iteration. A particle that would leave the number range stays where it is
+/// In a rotating local space x' = x + A x_previous + B x + bias with the matrices of the frame.
+/// Clears a working mass of 0 left by the last iteration. A particle that would leave the range of f32 stays where it is
 /// and is counted as a fault. Source: Jakobsen, "Advanced Character Physics", 2001, with the damped, step-corrected
 /// velocity of a changing step and gravity by the mean of past steps (`poplin-layout`, `clock`). With a largest move the step is
 /// cut to it (Müller, "Cloth Self-Collision Handling", Ten Minute Physics 15, trick 4: v_max = r / h).
@@ -17,17 +17,17 @@ fn integrate_particle(i: u32) {
     if (before.w > 0.0) {
         var position = particle.xyz + (particle.xyz - before.xyz) * iteration.velocity_scale.xyz + iteration.bias.xyz;
         if (cloth.rotation_begin != NO_OFFSET) {
-            let turned = multiply_columns(rotation_columns, before.xyz) + multiply_columns(rotation_columns + 3u, particle.xyz);
-            position = particle.xyz + turned + iteration.bias.xyz;
+            let rotated = multiply_columns(rotation_columns, before.xyz) + multiply_columns(rotation_columns + 3u, particle.xyz);
+            position = particle.xyz + rotated + iteration.bias.xyz;
         }
         if (cloth.acceleration_begin != NO_OFFSET) {
             position += input_row(cloth.acceleration_begin + i).xyz * cloth.acceleration_scale;
         }
         let max_move = cloth.self_collision.max_move;
-        let way = position - particle.xyz;
-        let way_square = dot3(way, way);
-        if (max_move > 0.0 && way_square > max_move * max_move) {
-            position = particle.xyz + way * (max_move / sqrt(way_square));
+        let displacement = position - particle.xyz;
+        let displacement_square = dot3(displacement, displacement);
+        if (max_move > 0.0 && displacement_square > max_move * max_move) {
+            position = particle.xyz + displacement * (max_move / sqrt(displacement_square));
         }
         if (is_faulty(position)) {
             atomicAdd(&shared_fault_count, 1u);

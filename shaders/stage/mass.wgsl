@@ -1,6 +1,6 @@
 #import state/shared
 
-/// Gives particle i the user's inverse mass back, unless this iteration holds it at 0.
+/// Restores the user's inverse mass of particle i, unless this iteration holds it at 0.
 fn restore_mass(i: u32) {
     let particle = load_current(i);
     if (particle.w > 0.0) {

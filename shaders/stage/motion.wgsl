@@ -3,7 +3,7 @@
 
 /// Pulls particle i into its motion sphere, whatever its mass; a radius of 0 or less holds it this iteration.
 ///
-/// slack = 1 - r / |d| with d = center - x;  d * slack = d - r * d/|d|, the way into the sphere.
+/// slack = 1 - r / |d| with d = center - x;  d * slack = d - r * d/|d|, the displacement into the sphere.
 fn constrain_motion(i: u32) {
     let sphere = load_interpolated(cloth.motion.sphere_start, cloth.motion.sphere_target, i);
     var particle = load_current(i);

@@ -7,23 +7,23 @@ fn particle_row(slot: u32) -> u32 {
     return cloth.self_collision.grid_begin + slot;
 }
 
-/// Row of their numbers.
-fn number_row(slot: u32) -> u32 {
+/// Row of their indices.
+fn index_row(slot: u32) -> u32 {
     return particle_row(slot) + cloth.self_collision.member_count;
 }
 
-/// Row of the numbers before they are sorted, then of the contacts: sum of their directions, count.
+/// Row of the indices before they are sorted, then of the contacts: sum of their directions, count.
 fn contact_row(slot: u32) -> u32 {
     return particle_row(slot) + 2u * cloth.self_collision.member_count;
 }
 
-/// Index in a row.
-fn load_index(row: u32) -> u32 {
+/// Particle index in a row.
+fn load_particle_index(row: u32) -> u32 {
     return scratch[cloth.scratch_begin + row].x;
 }
 
-/// Writes an index to a row.
-fn store_index(row: u32, i: u32) {
+/// Writes a particle index to a row.
+fn store_particle_index(row: u32, i: u32) {
     scratch[cloth.scratch_begin + row].x = i;
 }
 
@@ -63,7 +63,7 @@ fn sum_cells(part: u32) {
     shared_cell_sums[part] = total;
 }
 
-/// Turns the counts of one part into the places of the buckets' first particles.
+/// Converts the counts of one part to the slots of the buckets' first particles.
 fn scan_cells(part: u32) {
     let width = GRID_CELLS / GRID_PARTS;
     var begin = 0u;
@@ -81,10 +81,10 @@ fn scan_cells(part: u32) {
 fn scatter_member(k: u32) {
     let i = load_member(k);
     let slot = atomicAdd(&shared_cells[bucket_of(load_current(i).xyz)], 1u);
-    store_index(contact_row(slot), i);
+    store_particle_index(contact_row(slot), i);
 }
 
-/// Place of the first particle of a bucket.
+/// Slot of the first particle of a bucket.
 fn bucket_begin(bucket: u32) -> u32 {
     if (bucket == 0u) {
         return 0u;
@@ -92,20 +92,20 @@ fn bucket_begin(bucket: u32) -> u32 {
     return atomicLoad(&shared_cells[bucket - 1u]);
 }
 
-/// Sorts the particle at a place of its bucket by number, so that sums do not depend on which lane was first, and notes
-/// where it is.
+/// Sorts the particle at a slot of its bucket by index, so that sums do not depend on which lane was first, and stores
+/// its position.
 fn sort_member(slot: u32) {
-    let i = load_index(contact_row(slot));
+    let i = load_particle_index(contact_row(slot));
     let particle = load_current(i);
     let bucket = bucket_of(particle.xyz);
     let begin = bucket_begin(bucket);
     let end = atomicLoad(&shared_cells[bucket]);
-    var place = begin;
+    var sorted = begin;
     for (var other = begin; other < end; other++) {
-        place += u32(load_index(contact_row(other)) < i);
+        sorted += u32(load_particle_index(contact_row(other)) < i);
     }
-    store_scratch(particle_row(place), particle);
-    store_index(number_row(place), i);
+    store_scratch(particle_row(sorted), particle);
+    store_particle_index(index_row(sorted), i);
 }
 
 /// Square of the distance at which particles i and j are kept apart, which is min(d, 0.9 d_rest).
@@ -116,10 +116,10 @@ fn kept_square(i: u32, j: u32) -> f32 {
     return min(distance * distance, REST_FRACTION_SQUARE * dot3(between, between));
 }
 
-/// A walk over the slots of the particles that may be near a place, each once, in an order that does not depend on the
-/// number of buckets: nine rows of three cells along x, in a row cell by cell, in a cell by number.
+/// A walk over the slots of the particles that may be near a position, each once, in an order that does not depend on the
+/// bucket count: nine rows of three cells along x, in a row cell by cell, in a cell by index.
 struct NearWalk {
-    /// Bucket of the place.
+    /// Bucket of the position.
     center: u32,
     /// The row that the walk is in, 9 at its end; a row that runs over the last bucket has two parts.
     row: u32,
@@ -131,7 +131,7 @@ struct NearWalk {
     end: u32,
 }
 
-/// Brings the walk to the next part of a row.
+/// Advances the walk to the next part of a row.
 fn enter_row(walk: ptr<function, NearWalk>) {
     let row = i32((*walk).row);
     let step = bucket_of_cell(vec3<i32>(-1, row % 3 - 1, row / 3 - 1), GRID_CELLS);
@@ -153,9 +153,9 @@ fn enter_row(walk: ptr<function, NearWalk>) {
     }
 }
 
-/// The next slot whose particle is closer to `place` than the distance; false at the end of the walk. The slot is the one
+/// The next slot whose particle is closer to `position` than the distance; false at the end of the walk. The slot is the one
 /// before `walk.slot`.
-fn next_near(walk: ptr<function, NearWalk>, place: vec3<f32>) -> bool {
+fn next_near(walk: ptr<function, NearWalk>, position: vec3<f32>) -> bool {
     let distance = cloth.self_collision.distance;
     while (true) {
         while ((*walk).slot == (*walk).end) {
@@ -164,7 +164,7 @@ fn next_near(walk: ptr<function, NearWalk>, place: vec3<f32>) -> bool {
             }
             enter_row(walk);
         }
-        let between = place - load_scratch(particle_row((*walk).slot)).xyz;
+        let between = position - load_scratch(particle_row((*walk).slot)).xyz;
         (*walk).slot += 1u;
         if (dot3(between, between) < distance * distance) {
             return true;
@@ -173,7 +173,7 @@ fn next_near(walk: ptr<function, NearWalk>, place: vec3<f32>) -> bool {
     return false;
 }
 
-/// The direction from b to a, particles i and j; coincident ones part along y.
+/// The direction from b to a, particles i and j; coincident ones separate along y.
 fn normal_of(a: vec3<f32>, b: vec3<f32>, distance: f32, i: u32, j: u32) -> vec3<f32> {
     if (distance > MIN_DISTANCE) {
         return (a - b) / distance;
@@ -184,14 +184,14 @@ fn normal_of(a: vec3<f32>, b: vec3<f32>, distance: f32, i: u32, j: u32) -> vec3<
 /// Sums the directions of the contacts of the particle at a slot, and counts them.
 fn count_contacts(slot: u32) {
     let a = load_scratch(particle_row(slot));
-    let i = load_index(number_row(slot));
+    let i = load_particle_index(index_row(slot));
     var walk = NearWalk(bucket_of(a.xyz), 0u, 0u, 0u, 0u);
     var sum = vec3<f32>(0.0);
     var count = 0.0;
     while (next_near(&walk, a.xyz)) {
         let other = walk.slot - 1u;
         let b = load_scratch(particle_row(other));
-        let j = load_index(number_row(other));
+        let j = load_particle_index(index_row(other));
         let between = a.xyz - b.xyz;
         let square = dot3(between, between);
         if (other != slot && square < kept_square(i, j) && a.w + b.w > 0.0) {
@@ -212,29 +212,29 @@ fn contacts_along(direction: vec3<f32>, contacts: vec4<f32>) -> f32 {
 ///
 ///   x_a += w_a / (w_a + w_b) (stiffness min(1, 1.5 / c) (k - |d|) n - friction / c_all sideways(move_a - move_b)).
 ///
-/// c is how many contacts push a or b, whichever is more, the same way: (count + n . sum of directions) / 2, no less than the
+/// c counts the contacts that push a or b, whichever has more, along n: (count + n . sum of directions) / 2, no less than the
 /// sum of the positive cosines between n and the directions of all contacts, the row sum by which Jacobi converges. c_all
-/// counts all contacts, so that friction never turns a motion round. Both are the same for both ends, so momentum stays. Moves
+/// counts all contacts, so that friction never reverses a motion. Both are the same for both ends, so momentum is conserved. Moves
 /// are since the last iteration.
 ///
 /// Sources: Müller, "Cloth Self-Collision Handling", Ten Minute Physics 15 (hash, rest distance, friction); Macklin et al.,
 /// "Unified Particle Physics for Real-Time Applications", 2014, section 4.2 (averaged Jacobi, over-relaxation of 1 to 2).
-/// Here only contacts that push the same way are averaged, friction leaves the motion along d alone and weighs by mass, and
-/// neighbours are spared down to SELF_COLLISION_REST_FRACTION of their distance at rest.
+/// Here only contacts that push in the same direction are averaged, friction leaves the motion along d alone and weighs by mass,
+/// and neighbours may come as close as SELF_COLLISION_REST_FRACTION of their rest distance.
 fn push_apart(slot: u32) {
     let a = load_scratch(particle_row(slot));
     let own_contacts = load_scratch(contact_row(slot));
     if (own_contacts.w == 0.0 || a.w == 0.0) {
         return;
     }
-    let i = load_index(number_row(slot));
+    let i = load_particle_index(index_row(slot));
     let move_a = a.xyz - load_previous(i).xyz;
     var walk = NearWalk(bucket_of(a.xyz), 0u, 0u, 0u, 0u);
     var push = vec3<f32>(0.0);
     while (next_near(&walk, a.xyz)) {
         let other = walk.slot - 1u;
         let b = load_scratch(particle_row(other));
-        let j = load_index(number_row(other));
+        let j = load_particle_index(index_row(other));
         let between = a.xyz - b.xyz;
         let square = dot3(between, between);
         let kept = kept_square(i, j);
@@ -244,13 +244,13 @@ fn push_apart(slot: u32) {
             let others = load_scratch(contact_row(other));
             let weight = a.w / (a.w + b.w);
             let count = max(contacts_along(normal, own_contacts), contacts_along(-normal, others));
-            let push_share = cloth.self_collision.stiffness * weight * min(RELAXATION / count, 1.0);
-            let friction_share = cloth.self_collision.friction * weight / max(own_contacts.w, others.w);
+            let push_fraction = cloth.self_collision.stiffness * weight * min(RELAXATION / count, 1.0);
+            let friction_fraction = cloth.self_collision.friction * weight / max(own_contacts.w, others.w);
             let move_b = b.xyz - load_previous(j).xyz;
             let slip = move_a - move_b;
             let sideways = slip - normal * dot3(normal, slip);
-            push += normal * ((sqrt(kept) - distance) * push_share);
-            push -= sideways * friction_share;
+            push += normal * ((sqrt(kept) - distance) * push_fraction);
+            push -= sideways * friction_fraction;
         }
     }
     store_current(i, vec4<f32>(a.xyz + push, a.w));

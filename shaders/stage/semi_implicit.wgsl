@@ -1,7 +1,7 @@
 #import lib/math
 #import state/shared
 
-/// Direction from a to b; 0 if the edge pulls at nothing: no mass, no length or no rest length.
+/// Direction from a to b; 0 if the edge does nothing: no mass, no length or no rest length.
 fn edge_direction(pa: vec4<f32>, pb: vec4<f32>, rest_length: f32) -> vec3<f32> {
     let delta = pb.xyz - pa.xyz;
     let square = dot3(delta, delta);
@@ -11,9 +11,9 @@ fn edge_direction(pa: vec4<f32>, pb: vec4<f32>, rest_length: f32) -> vec3<f32> {
     return vec3<f32>(0.0);
 }
 
-/// Diagonal and right side of the equation of an edge; `way` is how far its ends have moved apart since the last step.
+/// Diagonal and right side of the equation of an edge; `displacement` is that of b relative to a since the last step.
 fn edge_equation(
-    pa: vec4<f32>, pb: vec4<f32>, way: vec3<f32>, rest_length: f32, direction: vec3<f32>, phase: PhaseConstants,
+    pa: vec4<f32>, pb: vec4<f32>, displacement: vec3<f32>, rest_length: f32, direction: vec3<f32>, phase: PhaseConstants,
 ) -> vec2<f32> {
     let length = dot3(direction, pb.xyz - pa.xyz);
     var error = length - rest_length;
@@ -26,10 +26,10 @@ fn edge_equation(
             error -= phase.multiplier * (select(phase.compression, phase.stretch, relative > 0.0) * length);
         }
     }
-    return vec2<f32>(diagonal, -phase.stiffness * error - phase.damping * dot3(direction, way));
+    return vec2<f32>(diagonal, -phase.stiffness * error - phase.damping * dot3(direction, displacement));
 }
 
-/// Where the row of an edge stands in the cloth's `scratch`. The edges of a set follow one another and are at most `fiber_row_count`.
+/// Index of the row of an edge in the cloth's `scratch`. The edges of a set are contiguous and at most `fiber_row_count`.
 fn fiber_row(edge: u32) -> u32 {
     return edge % cloth.fabric.fiber_row_count;
 }
@@ -40,11 +40,11 @@ fn fiber_row(edge: u32) -> u32 {
 /// for the edges of the chain, with the multipliers 0 at the start of the step (Macklin et al., "Small Steps", 2019):
 ///   ((1 + gamma) G W G^T + alpha~ I) lambda = -C - gamma G (x - x_previous),   x += W G^T lambda.
 /// G W G^T is tridiagonal: wa + wb on the diagonal, -w dot(n, n') between the edges that share the particle of mass 1/w.
-/// Kim, "Character Clothing in PhysX-3", 2011, has the same system without compliance for PBD. There C is the share `stiffness`
-/// of the error, so that all edges lose that share; an edge in its soft range has `softness` times its diagonal as a compliance,
-/// which gives a single edge what Gauss-Seidel gives it and lets the fiber stretch there instead of moving as a stick.
+/// Kim, "Character Clothing in PhysX-3", 2011, has the same system without compliance for PBD. There C is the fraction `stiffness`
+/// of the error, so that all edges lose that fraction; an edge in its soft range has `softness` times its diagonal as a compliance,
+/// so that a single edge moves as in Gauss-Seidel and the fiber stretches there instead of moving as a rigid rod.
 /// Deviation: MIN_HELD_FRACTION, where a fiber ends in a second pin.
-/// Elimination forth leaves (ratio, value) of each edge in scratch, so that lambda_j = value_j - ratio_j+1 lambda_j+1 back.
+/// Forward elimination leaves (ratio, value) of each edge in scratch; back substitution: lambda_j = value_j - ratio_j+1 lambda_j+1.
 fn solve_fiber(fiber: u32, phase: PhaseConstants) {
     let edge_begin = fabric_pool[cloth.fabric.fiber_begin + fiber];
     let edge_end = fabric_pool[cloth.fabric.fiber_begin + fiber + 1u];
@@ -52,7 +52,7 @@ fn solve_fiber(fiber: u32, phase: PhaseConstants) {
     let scale = 1.0 + phase.damping;
     var a = fabric_pool[vertices + edge_begin];
     var pa = load_current(a);
-    var way_a = way_of(pa, a);
+    var displacement_a = displacement_of(pa, a);
     var last_direction = vec3<f32>(0.0);
     var last_pivot = 1.0;
     var last_value = 0.0;
@@ -60,20 +60,20 @@ fn solve_fiber(fiber: u32, phase: PhaseConstants) {
     for (var edge = edge_begin; edge < edge_end; edge++) {
         let b = fabric_pool[vertices + edge + 1u];
         let pb = load_current(b);
-        let way_b = way_of(pb, b);
+        let displacement_b = displacement_of(pb, b);
         let rest_length = rest_length_of(edge);
         let direction = edge_direction(pa, pb, rest_length);
         var ratio = 0.0;
         var value = 0.0;
         var pivot = 1.0;
         if (dot3(direction, direction) > 0.0) {
-            let equation = edge_equation(pa, pb, way_b - way_a, rest_length, direction, phase);
+            let equation = edge_equation(pa, pb, displacement_b - displacement_a, rest_length, direction, phase);
             let diagonal = equation.x;
             let right = equation.y;
             var between = -scale * pa.w * dot3(last_direction, direction);
             let taken = between * (between / last_pivot);
-            let share = select(MIN_PIVOT_FRACTION, MIN_HELD_FRACTION, is_held && pb.w == 0.0);
-            let most = diagonal - share * diagonal;
+            let fraction = select(MIN_PIVOT_FRACTION, MIN_HELD_FRACTION, is_held && pb.w == 0.0);
+            let most = diagonal - fraction * diagonal;
             if (taken > most) {
                 between *= sqrt(most / taken);
             }
@@ -86,7 +86,7 @@ fn solve_fiber(fiber: u32, phase: PhaseConstants) {
         is_held = pb.w == 0.0 || (is_held && dot3(direction, direction) > 0.0);
         a = b;
         pa = pb;
-        way_a = way_b;
+        displacement_a = displacement_b;
         last_direction = direction;
         last_pivot = pivot;
         last_value = value;
@@ -118,7 +118,7 @@ fn solve_fiber(fiber: u32, phase: PhaseConstants) {
     }
 }
 
-/// Way of particle i since the last step.
-fn way_of(particle: vec4<f32>, i: u32) -> vec3<f32> {
+/// Displacement of particle i since the last step.
+fn displacement_of(particle: vec4<f32>, i: u32) -> vec3<f32> {
     return particle.xyz - load_previous(i).xyz;
 }

@@ -13,7 +13,7 @@ fn is_sleep_test(sleep_time: u32) -> bool {
     return sleep_time + cloth.sleep.step >= cloth.sleep.interval;
 }
 
-/// Lets the time of one iteration pass and judges the test if this iteration had one.
+/// Advances the sleep time by one iteration and evaluates the test if this iteration had one.
 fn count_sleep() {
     let sleep_time = shared_sleep_time + cloth.sleep.step;
     if (sleep_time >= cloth.sleep.interval) {

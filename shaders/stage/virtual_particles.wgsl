@@ -2,7 +2,7 @@
 
 /// Pushes the virtual particles of a bundle, one after another, out of spheres and capsules.
 ///
-/// A virtual particle stands at p = sum w_k x_k. A push d goes back to the corners as w_k / (w . w) d, so that p moves by d;
+/// A virtual particle is at p = sum w_k x_k. A push d is distributed to the corners as w_k / (w . w) d, so that p moves by d;
 /// pinned corners stay. Source: Kim, "Character Clothing in PhysX-3", 2011.
 fn collide_bundle(bundle: u32) {
     let row = cloth.fabric.virtual_bundle_begin + 5u * bundle;
@@ -31,18 +31,18 @@ fn collide_bundle(bundle: u32) {
             for (var k = 0u; k < 3u; k++) {
                 let weight = bitcast<f32>(fabric_pool[weights_begin + k]);
                 let corner = fabric_pool[row + k];
-                let share = weight / weight_square;
+                let fraction = weight / weight_square;
                 let particle = load_current(corner);
                 if (particle.w > 0.0) {
                     let w = particle.w * max(1.0 - weight * loss, 0.0);
-                    var way = push;
+                    var displacement = push;
                     if (cloth.colliders.friction_holds != 0u) {
-                        way -= slide;
+                        displacement -= slide;
                     } else {
                         let previous_particle = load_previous(corner);
-                        store_previous(corner, vec4<f32>(previous_particle.xyz + slide * share, previous_particle.w));
+                        store_previous(corner, vec4<f32>(previous_particle.xyz + slide * fraction, previous_particle.w));
                     }
-                    store_current(corner, vec4<f32>(particle.xyz + way * share, w));
+                    store_current(corner, vec4<f32>(particle.xyz + displacement * fraction, w));
                 }
             }
         }

@@ -3,10 +3,10 @@
 
 /// Air impulse on triangle t, from the stage's input, to scratch.
 ///
-/// d is the move of the triangle's centroid against the air in this step, N the unnormalised normal, a = |N| twice the area,
+/// d is the displacement of the triangle's centroid relative to the air in this step, N the unnormalised normal, a = |N| twice the area,
 /// cos and sin those of the angle between N and d:
 ///   drag = Cd |cos| d |d|,   lift = Cl cos sin ((d x N/a) x d/|d|) |d|,   impulse = (drag + lift) / h * density/2 * a.
-/// In a turning frame the air turns against the cloth: d = c + Q (wind - p). Nothing for |d|^2 below EPSILON, where d is
+/// In a rotating local space the air rotates relative to the cloth: d = c + Q (wind - p). Nothing for |d|^2 below EPSILON, where d is
 /// rounding, nor for a triangle without area.
 fn blow_triangle(t: u32) {
     let corners = cloth.fabric.triangle_begin + 3u * t;

@@ -1,6 +1,6 @@
 #import state/types
 
-/// Which cloths and iterations this dispatch works.
+/// Which cloths and iterations this dispatch simulates.
 @group(0) @binding(0) var<uniform> dispatch_parameters: DispatchParameters;
 /// Cloths of the frame, bucket by bucket.
 @group(0) @binding(1) var<storage, read> cloth_parameters: array<ClothParameters>;

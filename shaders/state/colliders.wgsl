@@ -1,13 +1,13 @@
 #import lib/geometry
 #import state/shared
 
-/// What some shapes do to one particle in one stage.
+/// Contacts of one particle with some shapes in one stage.
 struct Contacts {
-    /// Sum of the ways out of the shapes [m].
+    /// Sum of the exits from the shapes [m].
     push: vec3<f32>,
     /// Number of shapes.
     count: f32,
-    /// Sum of the shapes' moves in this iteration where they touch [m].
+    /// Sum of the shapes' displacements in this iteration at the contacts [m].
     travel: vec3<f32>,
 }
 
@@ -16,8 +16,8 @@ fn no_contacts() -> Contacts {
     return Contacts(vec3<f32>(0.0), 0.0, vec3<f32>(0.0));
 }
 
-/// Entry k of the cloth's lists of numbers.
-fn load_number(k: u32) -> u32 {
+/// Entry k of the cloth's lists of indices.
+fn load_index(k: u32) -> u32 {
     return input_pool[cloth.colliders.number_begin + (k >> 2u)][k & 3u];
 }
 
@@ -70,15 +70,15 @@ fn prepared_count() -> u32 {
     return cloth.colliders.sphere_count + cloth.colliders.capsule_count + cloth.colliders.plane_count + cloth.colliders.box_count;
 }
 
-/// Sphere s at a share of the frame.
-fn sphere_at(s: u32, share: f32) -> vec4<f32> {
-    return load_at(cloth.colliders.sphere_start, cloth.colliders.sphere_target, s, share);
+/// Sphere s at a fraction of the frame.
+fn sphere_at(s: u32, fraction: f32) -> vec4<f32> {
+    return load_at(cloth.colliders.sphere_start, cloth.colliders.sphere_target, s, fraction);
 }
 
-/// Writes the cone of capsule c at a share of the frame to three rows.
-fn prepare_cone(c: u32, share: f32, row: u32) {
+/// Writes the cone of capsule c at a fraction of the frame to three rows.
+fn prepare_cone(c: u32, fraction: f32, row: u32) {
     let ends = capsule_ends(c);
-    let cone = cone_between(sphere_at(ends.x, share), sphere_at(ends.y, share));
+    let cone = cone_between(sphere_at(ends.x, fraction), sphere_at(ends.y, fraction));
     store_scratch(row, vec4<f32>(cone.center, cone.half_length));
     store_scratch(row + 1u, vec4<f32>(cone.axis, cone.slope));
     store_scratch(row + 2u, vec4<f32>(cone.radius, cone.cosine_square, 0.0, 0.0));
@@ -98,34 +98,34 @@ fn prepare_face(a: vec3<f32>, b: vec3<f32>, edge: vec3<f32>, row: u32) {
     store_scratch(row, face);
 }
 
-/// Brings shape number `shape` to where it is in this iteration: spheres, then capsules, planes, boxes.
+/// Prepares shape `shape` for this iteration; indices count spheres, then capsules, planes, boxes.
 fn prepare_shape(shape: u32) {
-    let share = iteration.velocity_scale.w;
-    let share_before = iteration.bias.w;
+    let fraction = iteration.velocity_scale.w;
+    let fraction_before = iteration.bias.w;
     let sphere_end = cloth.colliders.sphere_count;
     let capsule_end = sphere_end + cloth.colliders.capsule_count;
     let plane_end = capsule_end + cloth.colliders.plane_count;
     if (shape < sphere_end) {
         let row = sphere_row(shape);
-        store_scratch(row, sphere_at(shape, share));
-        store_scratch(row + 1u, sphere_at(shape, share_before));
+        store_scratch(row, sphere_at(shape, fraction));
+        store_scratch(row + 1u, sphere_at(shape, fraction_before));
     } else if (shape < capsule_end) {
         let capsule = shape - sphere_end;
         for (var before = 0u; before < 2u; before++) {
-            prepare_cone(capsule, select(share, share_before, before == 1u), capsule_row(capsule) + 3u * before);
+            prepare_cone(capsule, select(fraction, fraction_before, before == 1u), capsule_row(capsule) + 3u * before);
         }
     } else if (shape < plane_end) {
         let plane = shape - capsule_end;
-        store_scratch(plane_row(plane), load_at(cloth.colliders.plane_start, cloth.colliders.plane_target, plane, share));
+        store_scratch(plane_row(plane), load_at(cloth.colliders.plane_start, cloth.colliders.plane_target, plane, fraction));
     } else {
-        let number = shape - plane_end;
+        let box_index = shape - plane_end;
         let begin = cloth.colliders.box_start;
         let destination = cloth.colliders.box_target;
-        let corner = load_at(begin, destination, 4u * number, share);
-        let a = load_at(begin, destination, 4u * number + 1u, share).xyz;
-        let b = load_at(begin, destination, 4u * number + 2u, share).xyz;
-        let c = load_at(begin, destination, 4u * number + 3u, share).xyz;
-        let row = box_row(number);
+        let corner = load_at(begin, destination, 4u * box_index, fraction);
+        let a = load_at(begin, destination, 4u * box_index + 1u, fraction).xyz;
+        let b = load_at(begin, destination, 4u * box_index + 2u, fraction).xyz;
+        let c = load_at(begin, destination, 4u * box_index + 3u, fraction).xyz;
+        let row = box_row(box_index);
         store_scratch(row, corner);
         prepare_face(b, c, a, row + 1u);
         prepare_face(c, a, b, row + 2u);
@@ -141,7 +141,7 @@ fn meets_node(row: u32, low: vec3<f32>, high: vec3<f32>) -> bool {
         && low.x <= node_high.x && low.y <= node_high.y && low.z <= node_high.z;
 }
 
-/// The node to go on with if this one is not met.
+/// The node to continue with if this one is missed.
 fn node_escape(row: u32) -> u32 {
     return input_pool[row].w;
 }
@@ -166,31 +166,31 @@ fn next_item(begin: u32, count: u32, node: ptr<function, u32>, low: vec3<f32>, h
     return item;
 }
 
-/// Takes particle i, now at x, out of the shapes that it touches, by the mean of the ways out, and lets it rub against them.
+/// Moves particle i, now at x, out of the shapes that it touches, by the mean of the exits, and applies friction.
 ///
-/// Friction moves the particle back by its slide, or its previous place after it: either takes the slide off its velocity, but
-/// only the first holds it where it is. It takes at most `friction * |push|` off the way that the particle slid over the shapes
-/// in this iteration; it never turns it around (Coulomb's law for positions, Mueller et al., "Position Based Dynamics", 2006,
-/// section 3.4). Pushes and ways shorter than `friction_slop` count less.
+/// Friction moves the particle back by its slide, or its previous position forward by it: both take the slide off its velocity, but
+/// only the first holds it where it is. It takes at most `friction * |push|` off the tangential displacement over the shapes
+/// in this iteration and never reverses it (Coulomb's law for positions, Mueller et al., "Position Based Dynamics", 2006,
+/// section 3.4). Pushes and displacements shorter than `friction_slop` count less.
 fn resolve_contacts(i: u32, x: vec3<f32>, w: f32, contacts: Contacts) {
     if (contacts.count > 0.0) {
-        var place = x + contacts.push / contacts.count;
+        var position = x + contacts.push / contacts.count;
         if (cloth.colliders.friction > 0.0) {
             let previous_particle = load_previous(i);
             let slide = friction_slide(x - previous_particle.xyz, contacts);
             if (cloth.colliders.friction_holds != 0u) {
-                place -= slide;
+                position -= slide;
             } else {
                 store_previous(i, vec4<f32>(previous_particle.xyz + slide, previous_particle.w));
             }
         }
-        store_current(i, vec4<f32>(place, w));
+        store_current(i, vec4<f32>(position, w));
     }
 }
 
-/// What friction takes off the slide of a particle that moved by `way` in this iteration and touches shapes [m].
-fn friction_slide(way: vec3<f32>, contacts: Contacts) -> vec3<f32> {
-    let relative = way - contacts.travel / contacts.count;
+/// What friction takes off the slide of a particle that moved by `displacement` in this iteration and touches shapes [m].
+fn friction_slide(displacement: vec3<f32>, contacts: Contacts) -> vec3<f32> {
+    let relative = displacement - contacts.travel / contacts.count;
     let push_square = dot3(contacts.push, contacts.push);
     var slide = vec3<f32>(0.0);
     if (push_square > 0.0) {

@@ -9,7 +9,7 @@
 //   counters         24
 //   shared_cell_sums 4 * GRID_SUMS           64 with self collision; else 1
 
-/// Threads of a workgroup; one workgroup simulates one cloth.
+/// Lanes of a workgroup; one workgroup simulates one cloth.
 override LANES: u32 = 64u;
 /// Particles whose current state fits in workgroup memory.
 override CURRENT_CAPACITY: u32 = 1u;
@@ -30,11 +30,11 @@ override STAGES: u32 = 0xffffffffu;
 var<workgroup> shared_current: array<vec4<f32>, CURRENT_CAPACITY>;
 /// Previous particles of this workgroup's cloth.
 var<workgroup> shared_previous: array<vec4<f32>, PREVIOUS_CAPACITY>;
-/// Buckets of the grid of self collision: counts of particles, then the places of their first, then of their last particles.
+/// Buckets of the grid of self collision: particle counts, then the slots of their first, then the ends of their last particles.
 var<workgroup> shared_cells: array<atomic<u32>, GRID_CELLS>;
 /// Sums of counts over the parts of the grid.
 var<workgroup> shared_cell_sums: array<u32, GRID_SUMS>;
-/// Particles that would have left the number range.
+/// Particles that would have left the range of f32.
 var<workgroup> shared_fault_count: atomic<u32>;
 /// The lowest such particle.
 var<workgroup> shared_fault_particle: atomic<u32>;
@@ -52,7 +52,7 @@ var<workgroup> shared_is_idle: u32;
 var<private> cloth: ClothParameters;
 /// The running iteration.
 var<private> iteration: IterationConstants;
-/// Matrices of the running iteration in a turning frame, in `frame_pool`.
+/// Matrices of the running iteration in a rotating local space, in `frame_pool`.
 var<private> rotation_columns: u32;
 
 /// Current state of particle i of the cloth.
@@ -89,7 +89,7 @@ fn store_previous(i: u32, particle: vec4<f32>) {
     }
 }
 
-/// Brings particle i into workgroup memory, as far as the tier keeps it there.
+/// Loads particle i into workgroup memory, as far as the tier keeps it there.
 fn fetch_particle(i: u32) {
     if (CURRENT_SHARED) {
         shared_current[i] = current[cloth.particle_begin + i];
@@ -135,19 +135,19 @@ fn load_iteration(k: u32) -> IterationConstants {
     return IterationConstants(frame_row(begin), frame_row(begin + 1u), frame_row(begin + 2u), frame_row(begin + 3u));
 }
 
-/// Product of v with the matrix whose three columns stand at `begin` in `frame_pool`.
+/// Product of v with the matrix whose three columns begin at `begin` in `frame_pool`.
 fn multiply_columns(begin: u32, v: vec3<f32>) -> vec3<f32> {
     return frame_row(begin).xyz * v.x + frame_row(begin + 1u).xyz * v.y + frame_row(begin + 2u).xyz * v.z;
 }
 
-/// Row i of an array that goes from a start to a target, at a share of the frame; exactly the target at its end.
-fn load_at(start: u32, destination: u32, i: u32, share: f32) -> vec4<f32> {
+/// Row i of an array that moves from a start to a target, at a fraction of the frame; exactly the target at its end.
+fn load_at(start: u32, destination: u32, i: u32, fraction: f32) -> vec4<f32> {
     let from_row = input_row(start + i);
     let to_row = input_row(destination + i);
-    if (share == 1.0) {
+    if (fraction == 1.0) {
         return to_row;
     }
-    return from_row + (to_row - from_row) * share;
+    return from_row + (to_row - from_row) * fraction;
 }
 
 /// Row i of such an array in the running iteration.
@@ -160,7 +160,7 @@ fn rest_length_of(edge: u32) -> f32 {
     return bitcast<f32>(fabric_pool[cloth.fabric.edge_begin + edge]);
 }
 
-/// Constants whose first vec4 stands at `begin` in `frame_pool`.
+/// Constants whose first vec4 is at `begin` in `frame_pool`.
 fn load_phase(begin: u32) -> PhaseConstants {
     let values = frame_row(begin);
     let sets = frame_pool[begin + 1u];

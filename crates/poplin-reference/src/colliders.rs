@@ -7,7 +7,7 @@ use crate::ClothMemory;
 use crate::geometry::{Cone, cone_between};
 use crate::math::{cross3, dot3, particle as pack, xyz};
 
-/// What some shapes do to one particle in one stage.
+/// Contacts of one particle with some shapes in one stage.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Contacts {
     pub(crate) push: Vec3,
@@ -16,9 +16,9 @@ pub(crate) struct Contacts {
 }
 
 impl ClothMemory<'_> {
-    /// Entry k of the cloth's lists of numbers.
+    /// Entry k of the cloth's lists of indices.
     #[inline]
-    pub(crate) fn load_number(&self, k: u32) -> u32 {
+    pub(crate) fn load_index(&self, k: u32) -> u32 {
         self.input_pool[(self.cloth.colliders.number_begin + (k >> 2)) as usize][(k & 3) as usize]
     }
 
@@ -85,12 +85,12 @@ impl ClothMemory<'_> {
         shapes.sphere_count + shapes.capsule_count + shapes.plane_count + shapes.box_count
     }
 
-    fn sphere_at(&self, s: u32, share: f32) -> [f32; 4] {
+    fn sphere_at(&self, s: u32, fraction: f32) -> [f32; 4] {
         self.load_at(
             self.cloth.colliders.sphere_start,
             self.cloth.colliders.sphere_target,
             s,
-            share,
+            fraction,
         )
     }
 
@@ -107,7 +107,7 @@ impl ClothMemory<'_> {
             && low.z <= node_high.z
     }
 
-    /// The node to go on with if this one is not met.
+    /// The node to continue with if this one is missed.
     #[inline]
     pub(crate) fn node_escape(&self, row: u32) -> u32 {
         self.input_pool[row as usize][3]
@@ -144,9 +144,9 @@ impl ClothMemory<'_> {
     }
 }
 
-fn prepare_cone(memory: &mut ClothMemory<'_>, c: u32, share: f32, row: u32) {
+fn prepare_cone(memory: &mut ClothMemory<'_>, c: u32, fraction: f32, row: u32) {
     let [a, b] = memory.capsule_ends(c);
-    let cone = cone_between(memory.sphere_at(a, share), memory.sphere_at(b, share));
+    let cone = cone_between(memory.sphere_at(a, fraction), memory.sphere_at(b, fraction));
     memory.store_scratch(row, pack(cone.center, cone.half_length));
     memory.store_scratch(row + 1, pack(cone.axis, cone.slope));
     memory.store_scratch(row + 2, [cone.radius, cone.cosine_square, 0.0, 0.0]);
@@ -164,34 +164,35 @@ fn prepare_face(memory: &mut ClothMemory<'_>, a: Vec3, b: Vec3, edge: Vec3, row:
     memory.store_scratch(row, face);
 }
 
-/// Brings shape number `shape` to where it is in this iteration: spheres, then capsules, planes, boxes.
+/// Prepares shape `shape` for this iteration; indices count spheres, then capsules, planes, boxes.
 pub(crate) fn prepare_shape(memory: &mut ClothMemory<'_>, shape: u32) {
-    let share = memory.iteration.velocity_scale[3];
-    let share_before = memory.iteration.bias[3];
+    let fraction = memory.iteration.velocity_scale[3];
+    let fraction_before = memory.iteration.bias[3];
     let shapes = memory.cloth.colliders;
     let sphere_end = shapes.sphere_count;
     let capsule_end = sphere_end + shapes.capsule_count;
     let plane_end = capsule_end + shapes.plane_count;
     if shape < sphere_end {
         let row = memory.sphere_row(shape);
-        memory.store_scratch(row, memory.sphere_at(shape, share));
-        memory.store_scratch(row + 1, memory.sphere_at(shape, share_before));
+        memory.store_scratch(row, memory.sphere_at(shape, fraction));
+        memory.store_scratch(row + 1, memory.sphere_at(shape, fraction_before));
     } else if shape < capsule_end {
         let capsule = shape - sphere_end;
-        prepare_cone(memory, capsule, share, memory.capsule_row(capsule));
-        prepare_cone(memory, capsule, share_before, memory.capsule_row(capsule) + 3);
+        prepare_cone(memory, capsule, fraction, memory.capsule_row(capsule));
+        prepare_cone(memory, capsule, fraction_before, memory.capsule_row(capsule) + 3);
     } else if shape < plane_end {
         let plane = shape - capsule_end;
         memory.store_scratch(
             memory.plane_row(plane),
-            memory.load_at(shapes.plane_start, shapes.plane_target, plane, share),
+            memory.load_at(shapes.plane_start, shapes.plane_target, plane, fraction),
         );
     } else {
-        let number = shape - plane_end;
-        let [corner, a, b, c] = [0, 1, 2, 3]
-            .map(|k| memory.load_at(shapes.box_start, shapes.box_target, 4 * number + k, share));
+        let box_index = shape - plane_end;
+        let [corner, a, b, c] = [0, 1, 2, 3].map(|k| {
+            memory.load_at(shapes.box_start, shapes.box_target, 4 * box_index + k, fraction)
+        });
         let [a, b, c] = [a, b, c].map(xyz);
-        let row = memory.box_row(number);
+        let row = memory.box_row(box_index);
         memory.store_scratch(row, corner);
         prepare_face(memory, b, c, a, row + 1);
         prepare_face(memory, c, a, b, row + 2);
@@ -199,7 +200,7 @@ pub(crate) fn prepare_shape(memory: &mut ClothMemory<'_>, shape: u32) {
     }
 }
 
-/// Takes particle i, now at x, out of the shapes that it touches, and lets it rub against them; see the shader.
+/// Moves particle i, now at x, out of the shapes that it touches, and applies friction; see the shader.
 pub(crate) fn resolve_contacts(
     memory: &mut ClothMemory<'_>,
     i: u32,
@@ -208,24 +209,28 @@ pub(crate) fn resolve_contacts(
     contacts: &Contacts,
 ) {
     if contacts.count > 0.0 {
-        let mut place = x + contacts.push / contacts.count;
+        let mut position = x + contacts.push / contacts.count;
         if memory.cloth.colliders.friction > 0.0 {
             let previous_particle = memory.load_previous(i);
             let slide = friction_slide(memory, x - xyz(previous_particle), contacts);
             if memory.cloth.colliders.friction_holds != 0 {
-                place -= slide;
+                position -= slide;
             } else {
                 memory
                     .store_previous(i, pack(xyz(previous_particle) + slide, previous_particle[3]));
             }
         }
-        memory.store_current(i, pack(place, w));
+        memory.store_current(i, pack(position, w));
     }
 }
 
-/// What friction takes off the slide of a particle that moved by `way` in this iteration and touches shapes.
-pub(crate) fn friction_slide(memory: &ClothMemory<'_>, way: Vec3, contacts: &Contacts) -> Vec3 {
-    let relative = way - contacts.travel / contacts.count;
+/// What friction takes off the slide of a particle that moved by `displacement` in this iteration and touches shapes.
+pub(crate) fn friction_slide(
+    memory: &ClothMemory<'_>,
+    displacement: Vec3,
+    contacts: &Contacts,
+) -> Vec3 {
+    let relative = displacement - contacts.travel / contacts.count;
     let push_square = dot3(contacts.push, contacts.push);
     let mut slide = Vec3::ZERO;
     if push_square > 0.0 {

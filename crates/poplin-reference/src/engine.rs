@@ -145,12 +145,12 @@ impl ReferenceEngine {
     }
 
     #[cfg(feature = "testing")]
-    /// What the last pass of collision between cloths has left, for tests.
+    /// State after the last pass of collision between cloths, for tests.
     pub fn contact_memory(&self) -> &ContactMemory {
         &self.contact_memory
     }
 
-    /// Finds out which cloths may collide in the next frame, and when.
+    /// Determines which cloths may collide in the next frame, and when.
     fn find_contacts(&mut self, frame: &Frame) {
         self.contacts.clear();
         let cloths = self.cloths.values().iter().enumerate();
@@ -214,7 +214,7 @@ impl ReferenceEngine {
         Ok(())
     }
 
-    /// Lets every cloth take over what has changed of the colliders, if the frame is in range for all.
+    /// Passes changes of the colliders to every cloth, if the frame is in range for all.
     fn update_colliders(&mut self, frame: &Frame) -> Result<(), ModelError> {
         self.cloths.values().iter().try_for_each(|cloth| cloth.host.validate_frame(frame))?;
         let Self { cloths, colliders, .. } = self;

@@ -26,7 +26,7 @@ pub(crate) enum Side {
     Inside,
 }
 
-/// How a point lies to a cone.
+/// Where a point is relative to a cone.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ConeTouch {
     pub(crate) push: Vec3,
@@ -62,7 +62,7 @@ pub(crate) fn cone_between(a: [f32; 4], b: [f32; 4]) -> Cone {
     cone
 }
 
-/// How x lies to a cone, and the shortest way out of its side.
+/// Where x is relative to a cone, and the shortest exit through its side.
 pub(crate) fn touch_cone(cone: &Cone, x: Vec3) -> ConeTouch {
     let mut touch = ConeTouch { push: Vec3::ZERO, side: Side::Off, along: 0.0 };
     if cone.half_length > 0.0 {
@@ -88,7 +88,7 @@ pub(crate) fn touch_cone(cone: &Cone, x: Vec3) -> ConeTouch {
     touch
 }
 
-/// Place along the axis from which the side pushes x.
+/// Position along the axis from which the side pushes x.
 pub(crate) fn foot_on_cone(cone: &Cone, x: Vec3) -> f32 {
     let d = x - cone.center;
     let along = dot3(d, cone.axis);
@@ -103,7 +103,7 @@ pub(crate) struct Impact {
     pub(crate) rest: f32,
 }
 
-/// When a point enters a sphere (or the circle of a cone) whose radius and place change linearly; see the shader.
+/// When a point enters a sphere (or the circle of a cone) whose radius and position change linearly; see the shader.
 pub(crate) fn find_impact(before: Vec3, now: Vec3, radius_before: f32, radius_now: f32) -> Impact {
     let pp = dot3(before, before) - radius_before * radius_before;
     let pc = dot3(before, now) - radius_before * radius_now;
@@ -128,7 +128,7 @@ pub(crate) fn find_impact(before: Vec3, now: Vec3, radius_before: f32, radius_no
     impact
 }
 
-/// Shares of the second and third corner in the point of a triangle that is nearest to a point; see the shader.
+/// Barycentric coordinates (v, w) of the point of a triangle that is nearest to a point; see the shader.
 pub(crate) fn closest_on_triangle(p: Vec3, ab: Vec3, ac: Vec3) -> Vec2 {
     let d1 = dot3(ab, p);
     let d2 = dot3(ac, p);

@@ -2,8 +2,8 @@
 
 use poplin_layout::{CELL_STRIDE_Y, CELL_STRIDE_Z};
 
-/// The bucket of a cell among infinitely many.
-pub(crate) const fn number_of_cell([x, y, z]: [i32; 3]) -> u32 {
+/// Hash of a cell, not yet reduced to a bucket count.
+pub(crate) const fn hash_of_cell([x, y, z]: [i32; 3]) -> u32 {
     (x as u32)
         .wrapping_add(CELL_STRIDE_Y.wrapping_mul(y as u32))
         .wrapping_add(CELL_STRIDE_Z.wrapping_mul(z as u32))
@@ -12,5 +12,5 @@ pub(crate) const fn number_of_cell([x, y, z]: [i32; 3]) -> u32 {
 /// The bucket of a cell among `bucket_count`, a power of two from 256 on; see the shader.
 #[inline]
 pub fn bucket_of_cell(cell: [i32; 3], bucket_count: u32) -> u32 {
-    number_of_cell(cell) & (bucket_count - 1)
+    hash_of_cell(cell) & (bucket_count - 1)
 }

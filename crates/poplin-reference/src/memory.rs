@@ -66,11 +66,11 @@ pub struct ClothMemory<'a> {
     pub scratch: &'a mut [[u32; 4]],
     /// The running iteration.
     pub iteration: IterationConstants,
-    /// Matrices of the running iteration in a turning frame, in `frame_pool`.
+    /// Matrices of the running iteration in a rotating local space, in `frame_pool`.
     pub rotation_columns: u32,
-    /// What the kernel holds in variables where it is.
+    /// Kernel-local state: the running loop ranges.
     pub registers: Registers,
-    /// Particles that would have left the number range.
+    /// Particles that would have left the range of f32.
     pub fault_count: u32,
     /// The lowest such particle.
     pub fault_particle: u32,
@@ -80,7 +80,7 @@ pub struct ClothMemory<'a> {
     pub sleep_pass_count: u32,
     /// Particles that moved too far for rest.
     pub restless: u32,
-    /// Buckets of the grid of self collision: counts, then places; a power of two of them.
+    /// Buckets of the grid of self collision: counts, then slots; a power of two of them.
     pub cells: Vec<u32>,
     /// Sums over parts of the grid.
     pub cell_sums: [u32; GRID_PARTS as usize],
@@ -114,14 +114,14 @@ impl<'a> ClothMemory<'a> {
         }
     }
 
-    /// Makes room for the grid of self collision: four buckets a particle. Their number does not change what comes out.
+    /// Makes room for the grid of self collision: four buckets a particle. Their count does not change the result.
     pub fn open_grid(&mut self) {
         let count =
             (4 * self.cloth.self_collision.member_count).next_power_of_two().max(MIN_GRID_CELLS);
         self.cells.resize(count as usize, 0);
     }
 
-    /// Number of buckets less one.
+    /// Bucket count minus one.
     #[inline]
     pub fn grid_mask(&self) -> u32 {
         self.cells.len() as u32 - 1
@@ -201,22 +201,22 @@ impl<'a> ClothMemory<'a> {
         IterationConstants { velocity_scale, bias, previous_bias, wind }
     }
 
-    /// Product of v with the matrix whose three columns stand at `begin` in `frame_pool`.
+    /// Product of v with the matrix whose three columns begin at `begin` in `frame_pool`.
     #[inline]
     pub fn multiply_columns(&self, begin: u32, v: Vec3) -> Vec3 {
         let column = |k: usize| xyz(self.frame_row(begin as usize + k));
         column(0) * v.x + column(1) * v.y + column(2) * v.z
     }
 
-    /// Row i of an array that goes from a start to a target, at a share of the frame; exactly the target at its end.
+    /// Row i of an array that moves from a start to a target, at a fraction of the frame; exactly the target at its end.
     #[inline]
-    pub fn load_at(&self, start: u32, target: u32, i: u32, share: f32) -> [f32; 4] {
+    pub fn load_at(&self, start: u32, target: u32, i: u32, fraction: f32) -> [f32; 4] {
         let from_row = self.input_row(start + i);
         let to_row = self.input_row(target + i);
-        if share == 1.0 {
+        if fraction == 1.0 {
             to_row
         } else {
-            std::array::from_fn(|k| from_row[k] + (to_row[k] - from_row[k]) * share)
+            std::array::from_fn(|k| from_row[k] + (to_row[k] - from_row[k]) * fraction)
         }
     }
 
@@ -226,7 +226,7 @@ impl<'a> ClothMemory<'a> {
         self.load_at(start, target, i, self.iteration.velocity_scale[3])
     }
 
-    /// Constants whose first vec4 stands at `begin` in `frame_pool`.
+    /// Constants whose first vec4 is at `begin` in `frame_pool`.
     pub fn load_phase(&self, begin: u32) -> PhaseConstants {
         let rows: [[u32; 4]; PHASE_ROWS as usize] =
             std::array::from_fn(|k| self.frame_pool[begin as usize + k]);

@@ -8,7 +8,7 @@ use crate::ClothMemory;
 use crate::memory::Registers;
 use crate::stage::twin;
 
-/// The order in which lanes run between two barriers. A race-free kernel gives the same bits for each.
+/// The order in which lanes run between two barriers. A race-free kernel yields the same bits for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LaneOrder {
     /// Lane 0 first.
@@ -62,7 +62,7 @@ impl Work {
     }
 }
 
-/// The lanes that work one cloth.
+/// The lanes that simulate one cloth.
 #[derive(Debug)]
 pub struct Team {
     lane_count: u32,
@@ -73,7 +73,7 @@ pub struct Team {
 }
 
 impl Team {
-    /// One lane: the fast way on a CPU, and by the race check the same bits as any other.
+    /// One lane: the fastest on a CPU, and by the race check the same bits as any other count.
     pub fn single() -> Self {
         Self::new(1, LaneOrder::Forward)
     }
@@ -101,7 +101,7 @@ impl Team {
         self.pending.push(work);
     }
 
-    /// Lets every lane run its pending work before any goes on.
+    /// Runs the pending work of every lane before any continues.
     pub fn barrier(&mut self, memory: &mut ClothMemory<'_>) {
         let Some(last) = self.pending.last() else { return };
         if self.dropped_barrier.is_some() && self.dropped_barrier == last.tasks().last() {

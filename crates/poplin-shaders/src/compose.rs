@@ -27,7 +27,7 @@ pub fn compose(path: &str) -> Result<Composed, ShaderError> {
     compose_with(path, |name| source(name).map(str::to_owned))
 }
 
-/// Composes `folder/stem` from the files that `load` gives; for tests that damage a file on purpose.
+/// Composes `folder/stem` from the files that `load` returns; for tests that damage a file on purpose.
 ///
 /// # Errors
 /// [`ShaderError`] for an unknown or late import.
@@ -59,22 +59,22 @@ fn include(
     let file = format!("{path}.wgsl");
     let mut in_header = true;
     for (index, line) in text.lines().enumerate() {
-        let place = (file.clone(), index + 1);
+        let origin = (file.clone(), index + 1);
         if let Some(import) = line.strip_prefix("#import ") {
             if !in_header {
                 return Err(ShaderError::LateImport { file, line: index + 1 });
             }
-            include(import.trim(), &place, load, included, composed)?;
+            include(import.trim(), &origin, load, included, composed)?;
             continue;
         }
-        // naga takes the doc comment after a plain one for no doc comment: what says where a file comes from stays out.
+        // naga drops a doc comment that follows a plain one, so the comments of a file's header are left out.
         if in_header && line.starts_with("// ") {
             continue;
         }
         in_header &= line.trim().is_empty();
         composed.text.push_str(line);
         composed.text.push('\n');
-        composed.lines.push(place);
+        composed.lines.push(origin);
     }
     Ok(())
 }
@@ -111,7 +111,7 @@ mod tests {
         );
         assert_eq!(
             compose_with("late", files).unwrap_err().to_string(),
-            "late.wgsl:2: imports stand at the top of a file"
+            "late.wgsl:2: imports belong at the top of a file"
         );
     }
 }

@@ -13,11 +13,11 @@ pub enum ShaderError {
         file: String,
         /// Line of the import, from 1.
         line: usize,
-        /// What it asked for.
+        /// The imported path.
         import: String,
     },
-    /// An `#import` stands below other code.
-    #[error("{file}:{line}: imports stand at the top of a file")]
+    /// An `#import` follows other code.
+    #[error("{file}:{line}: imports belong at the top of a file")]
     LateImport {
         /// The importing file.
         file: String,
@@ -29,7 +29,7 @@ pub enum ShaderError {
     Invalid {
         /// The file that the position falls in.
         file: String,
-        /// Line in that file, from 1; 0 if naga gave none.
+        /// Line in that file, from 1; 0 if naga reported none.
         line: usize,
         /// naga's message.
         message: String,

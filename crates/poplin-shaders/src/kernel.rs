@@ -27,7 +27,7 @@ pub enum Kernel {
     ContactPush,
     /// Counts long loops.
     CanaryLoop,
-    /// Judges NaN and infinities.
+    /// Tests for NaN and infinities.
     CanaryNan,
     /// Prefix sums across barriers.
     CanaryBarrier,
@@ -96,7 +96,7 @@ impl Kernel {
 /// Pipeline constants of [`Kernel::SimulateCloth`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct OverrideValues {
-    /// Threads of a workgroup.
+    /// Lanes of a workgroup.
     pub lane_count: u32,
     /// Where particles live.
     pub tier: MemoryTier,

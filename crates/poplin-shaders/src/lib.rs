@@ -1,6 +1,6 @@
 //! The WGSL kernels of poplin: embedded, composed from small files, validated and reflected with naga, and linted.
 //!
-//! Sources stand in `shaders/` at the top of the repository; `#import folder/stem` lines at the top of a file pull in
+//! Sources are in `shaders/` at the top of the repository; `#import folder/stem` lines at the top of a file pull in
 //! other files once. Nothing is renamed, so overrides, struct members and doc comments keep their names.
 
 mod compose;

@@ -1,4 +1,4 @@
-//! House rules that naga does not hold: where barriers and returns may stand, what may be a divisor.
+//! Rules that naga does not enforce: where barriers and returns may be, what may be a divisor.
 
 use naga::{
     Arena, BinaryOperator, Block, Expression, Function, Handle, Literal, Module, Statement,
@@ -7,7 +7,7 @@ use naga::{
 /// One broken rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// The function it stands in.
+    /// The function that breaks it.
     pub function: String,
     /// What is wrong and why it matters.
     pub rule: &'static str,
@@ -15,21 +15,21 @@ pub struct Finding {
 
 /// A stage holds a barrier.
 pub(crate) const BARRIER_IN_STAGE: &str = "barrier outside a kernel: only kernels own barriers";
-/// A barrier under a condition that lanes may not share.
+/// A barrier under a condition that may differ between lanes.
 pub(crate) const DIVERGENT_BARRIER: &str =
-    "barrier under a condition that is not made of overrides: lanes may part there";
+    "barrier under a condition that is not made of overrides: lanes may diverge there";
 /// A kernel returns early.
 pub(crate) const EARLY_RETURN: &str =
-    "return in a kernel: other lanes would wait at the next barrier for ever";
+    "return in a kernel: other lanes would wait at the next barrier forever";
 
-/// A divisor that the compiler knows.
+/// A divisor that is known at compile time.
 pub(crate) const CONSTANT_DIVISOR: &str =
     "division by a constant: drivers multiply by its rounded reciprocal, which has other bits";
 
 /// Checks every function of a module.
 ///
-/// A barrier may stand in an entry point at statement level, in a loop, or under an `if` whose condition is made of
-/// overrides, constants and literals only; loop bounds are checked by `tint`, which knows uniformity. A float may be divided by
+/// A barrier may be in an entry point at statement level, in a loop, or under an `if` whose condition is made of
+/// overrides, constants and literals only; loop bounds are checked by `tint`, which analyses uniformity. A float may be divided by
 /// a constant only if that is a power of two, whose reciprocal is exact.
 pub fn lint(module: &Module) -> Vec<Finding> {
     let mut findings = Vec::new();

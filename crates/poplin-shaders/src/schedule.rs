@@ -24,7 +24,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn read(&self, block: &Block, events: &mut Vec<ScheduleEvent>) {
-        // Fences that stand next to each other are one barrier.
+        // Adjacent fences are one barrier.
         let mut fences: Option<Fence> = None;
         for statement in block {
             if let Statement::ControlBarrier(barrier) = statement {

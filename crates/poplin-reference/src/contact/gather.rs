@@ -7,20 +7,20 @@ use rayon::prelude::*;
 use super::memory::{ContactBody, ContactMemory, wants};
 use crate::math::{particle, xyz};
 
-/// The order of floats by their bits: -0 stands before 0, as in the shader.
+/// The order of floats by their bits: -0 comes before 0, as in the shader.
 fn lower(a: Vec3, b: Vec3) -> Vec3 {
     let pick = |a: f32, b: f32| if b.total_cmp(&a).is_lt() { b } else { a };
     Vec3::new(pick(a.x, b.x), pick(a.y, b.y), pick(a.z, b.z))
 }
 
-/// The other way round.
+/// The inverse.
 fn higher(a: Vec3, b: Vec3) -> Vec3 {
     let pick = |a: f32, b: f32| if b.total_cmp(&a).is_gt() { b } else { a };
     Vec3::new(pick(a.x, b.x), pick(a.y, b.y), pick(a.z, b.z))
 }
 
 /// Product with the matrix of these columns.
-fn turn(columns: [&[f32; 4]; 3], v: Vec3) -> Vec3 {
+fn rotate(columns: [&[f32; 4]; 3], v: Vec3) -> Vec3 {
     xyz(*columns[0]) * v.x + xyz(*columns[1]) * v.y + xyz(*columns[2]) * v.z
 }
 
@@ -32,10 +32,10 @@ fn gather_row(
     is_still: bool,
 ) -> ([f32; 4], [f32; 4]) {
     let axes = [&cloth.axis_x, &cloth.axis_y, &cloth.axis_z];
-    let position = turn(axes, xyz(now)) + xyz(cloth.origin);
+    let position = rotate(axes, xyz(now)) + xyz(cloth.origin);
     let moved = xyz(now) - before;
-    let own = turn(axes, moved);
-    let of_frame = turn([&cloth.turn_x, &cloth.turn_y, &cloth.turn_z], before) + xyz(cloth.shift);
+    let own = rotate(axes, moved);
+    let of_frame = rotate([&cloth.turn_x, &cloth.turn_y, &cloth.turn_z], before) + xyz(cloth.shift);
     let w = if is_still { 0.0 } else { now[3] };
     let motion = if is_still { Vec3::ZERO } else { own + of_frame };
     (particle(position, w), particle(motion, cloth.radius))
@@ -49,7 +49,7 @@ struct Rows<'a> {
 }
 
 impl ContactMemory {
-    /// Brings the particles of all cloths into the world and finds their bounds.
+    /// Transforms the particles of all cloths to world space and finds their bounds.
     pub(super) fn gather(
         &mut self,
         parameters: &ContactParameters,
@@ -113,8 +113,8 @@ impl ContactMemory {
         let mut order: Vec<usize> = (0..cloths.len()).collect();
         order.sort_by(|&a, &b| self.bounds[a][0].x.total_cmp(&self.bounds[b][0].x));
         let mut is_met = vec![false; cloths.len()];
-        for (place, &a) in order.iter().enumerate() {
-            for &b in &order[place + 1..] {
+        for (rank, &a) in order.iter().enumerate() {
+            for &b in &order[rank + 1..] {
                 if self.bounds[b][0].x - self.bounds[a][1].x > cloths[a].radius + self.widest {
                     break;
                 }

@@ -1,4 +1,4 @@
-//! Twin of `shaders/contact/sort.wgsl`. One thread needs no counters that many can raise: it meets rows in their order.
+//! Twin of `shaders/contact/sort.wgsl`. One thread needs no atomic counters: it visits rows in their order.
 
 use std::ops::Range;
 
@@ -39,9 +39,9 @@ impl ContactMemory {
         self.sorted.resize(sum as usize, 0);
         for (i, &bucket) in buckets.iter().enumerate().filter(|(_, bucket)| **bucket != NO_BUCKET) {
             // The begin of a bucket moves on while it is filled, and so becomes its end, the begin of the next.
-            let place = &mut self.begins[bucket as usize];
-            self.sorted[*place as usize] = i as u32;
-            *place += 1;
+            let slot = &mut self.begins[bucket as usize];
+            self.sorted[*slot as usize] = i as u32;
+            *slot += 1;
         }
         self.begins.rotate_right(1);
         self.begins[0] = 0;
@@ -50,7 +50,7 @@ impl ContactMemory {
         self.sorted_positions.extend(self.sorted.iter().map(|&i| self.positions[i as usize]));
     }
 
-    /// Calls `found` with the sorted places of the rows in the 27 cells around row i, in the order of the cells and their rows.
+    /// Calls `found` with the sorted positions of the rows in the 27 cells around row i, in the order of the cells and their rows.
     pub(super) fn for_neighbors(
         &self,
         parameters: &ContactParameters,
@@ -65,7 +65,7 @@ impl ContactMemory {
             let first = line_of(parameters, cell, k);
             found(range(first, (first + 3).min(parameters.bucket_count)));
             if first + 3 > parameters.bucket_count {
-                // The line goes on from the last bucket to the first.
+                // The line wraps from the last bucket to the first.
                 found(range(0, first + 3 - parameters.bucket_count));
             }
         }

@@ -1,4 +1,4 @@
-//! What the passes work with. Twin of `shaders/contact/buffers.wgsl`.
+//! Memory of the passes. Twin of `shaders/contact/buffers.wgsl`.
 
 use glam::{IVec3, Vec3};
 use poplin_layout::{CONTACT_MAX_CELL, ContactCloth, ContactParameters, Feedback};
@@ -16,7 +16,7 @@ pub struct ContactBody<'a> {
     pub feedback: &'a mut Feedback,
 }
 
-/// Working memory of collision between cloths, kept from pass to pass so that nothing is allocated anew.
+/// Working memory of collision between cloths, kept from pass to pass so that nothing is reallocated.
 #[derive(Debug, Clone, Default)]
 pub struct ContactMemory {
     /// Position in the world \[m\] and inverse mass [1/kg] of each row.
@@ -41,7 +41,7 @@ pub struct ContactMemory {
     pub is_met: Vec<bool>,
     /// Whether each cloth sleeps or is frozen.
     pub is_held: Vec<bool>,
-    /// Pushes of the rows in their local frames \[m\].
+    /// Pushes of the rows in their local spaces \[m\].
     pub(super) pushes: Vec<Vec3>,
     /// Bucket of each row.
     pub(super) buckets: Vec<u32>,
@@ -73,9 +73,9 @@ impl ContactMemory {
     /// Bytes of its vectors.
     pub(crate) fn size(&self) -> usize {
         let rows = [&self.positions, &self.motions, &self.sorted_positions].map(Vec::capacity);
-        let numbers = [&self.slots, &self.begins, &self.sorted, &self.counts, &self.buckets];
+        let indices = [&self.slots, &self.begins, &self.sorted, &self.counts, &self.buckets];
         16 * rows.iter().sum::<usize>()
-            + 4 * numbers.map(Vec::capacity).iter().sum::<usize>()
+            + 4 * indices.map(Vec::capacity).iter().sum::<usize>()
             + size_of::<Vec3>() * (self.pushes.capacity() + 2 * self.bounds.capacity())
             + self.is_met.capacity()
             + self.is_held.capacity()
@@ -95,10 +95,10 @@ pub(super) fn wants(cloths: &[ContactCloth], a: u32, b: u32) -> bool {
 
 /// The cell of a point.
 pub(super) fn cell_of(parameters: &ContactParameters, point: Vec3) -> IVec3 {
-    let place = |x: f32| {
+    let coordinate = |x: f32| {
         (x * parameters.cell_scale).floor().clamp(-CONTACT_MAX_CELL, CONTACT_MAX_CELL) as i32
     };
-    IVec3::new(place(point.x), place(point.y), place(point.z))
+    IVec3::new(coordinate(point.x), coordinate(point.y), coordinate(point.z))
 }
 
 /// The bucket of a cell.

@@ -16,15 +16,15 @@ impl ContactMemory {
         i: usize,
         mut touched: impl FnMut(usize),
     ) {
-        let (place, radius) = (xyz(self.positions[i]), self.motions[i][3]);
-        // Beyond this no row touches, whatever its radius: most are left out without a look at more than their place.
+        let (position, radius) = (xyz(self.positions[i]), self.motions[i][3]);
+        // Beyond this no row touches, whatever its radius: most are rejected by their position alone.
         let reach = radius + self.widest;
         let most = reach * reach;
-        self.for_neighbors(parameters, i, |places| {
+        self.for_neighbors(parameters, i, |entries| {
             for (other, &j) in
-                self.sorted_positions[places.clone()].iter().zip(&self.sorted[places])
+                self.sorted_positions[entries.clone()].iter().zip(&self.sorted[entries])
             {
-                let delta = place - xyz(*other);
+                let delta = position - xyz(*other);
                 let square = dot3(delta, delta);
                 if square < most {
                     let j = j as usize;
@@ -37,7 +37,7 @@ impl ContactMemory {
         });
     }
 
-    /// Counts what row i touches; rows that do not move have no need to share their pushes.
+    /// Counts what row i touches; rows that do not move need no average of their pushes.
     fn touch_row(&self, parameters: &ContactParameters, cloths: &[ContactCloth], i: usize) -> u32 {
         let mut count = 0;
         if self.is_row_met(i) && self.positions[i][3] > 0.0 {
@@ -67,11 +67,11 @@ impl ContactMemory {
             normal = delta / length;
         }
         let count = self.counts[i].max(self.counts[j]);
-        let share = own[3] / (own[3] + other[3]) / count.max(1) as f32;
+        let fraction = own[3] / (own[3] + other[3]) / count.max(1) as f32;
         let relative = xyz(other_motion) - xyz(own_motion);
         let along = relative - normal * dot3(relative, normal);
-        push + normal * (parameters.stiffness * overlap * share)
-            + along * (parameters.friction * share)
+        push + normal * (parameters.stiffness * overlap * fraction)
+            + along * (parameters.friction * fraction)
     }
 
     /// Whether row j moves so far that it wakes the sleeping cloth of row i.
@@ -80,7 +80,7 @@ impl ContactMemory {
         motion.x.max(motion.y.max(motion.z)) > cloths[self.slots[i] as usize].wake_distance
     }
 
-    /// Push of row i in its local frame \[m\], and whether its cloth is woken.
+    /// Push of row i in its local space \[m\], and whether its cloth is woken.
     fn push_row(
         &self,
         parameters: &ContactParameters,

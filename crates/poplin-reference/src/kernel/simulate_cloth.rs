@@ -11,7 +11,7 @@ use poplin_model::FiberSolver;
 use crate::stage::sleep::is_sleep_test;
 use crate::{ClothMemory, Team, Work};
 
-/// Brings faults and sleep counters into the workgroup; false if there is nothing to do.
+/// Loads faults and sleep counters; false if there is nothing to do.
 fn fetch_counters(
     memory: &mut ClothMemory<'_>,
     report: &mut Feedback,
@@ -75,7 +75,7 @@ pub fn simulate_cloth(
     flush_counters(memory, feedback, ran);
 }
 
-/// Runs some steps; false if a particle has left the number range.
+/// Runs some steps; false if a particle has left the range of f32.
 fn run_steps(
     steps: &'static [Step],
     memory: &mut ClothMemory<'_>,

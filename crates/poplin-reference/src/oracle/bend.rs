@@ -3,9 +3,9 @@
 use super::vector::{along, cross, dot, length, minus};
 
 /// Angle between the triangles (a, b, c) and (b, a, d) over their edge \[rad\]: 0 where they lie flat side by side, positive
-/// where they fold away from the side on which (a, b, c) turns counterclockwise.
+/// where they fold away from the side from which (a, b, c) is counterclockwise.
 ///
-/// As an angle around the edge: that of d seen from c, less half a turn.
+/// As an angle around the edge: that of d relative to c, less pi.
 pub fn bend_angle([a, b, c, d]: [[f64; 3]; 4]) -> f64 {
     let edge = minus(b, a);
     let axis = edge.map(|x| x / length(edge));
@@ -13,17 +13,17 @@ pub fn bend_angle([a, b, c, d]: [[f64; 3]; 4]) -> f64 {
     let across = |p: [f64; 3]| along(minus(p, a), axis, -dot(minus(p, a), axis));
     let (first, arm) = (across(c), across(d));
     let second = cross(axis, first);
-    let turn = dot(arm, second).atan2(dot(arm, first));
-    (turn.rem_euclid(std::f64::consts::TAU) - std::f64::consts::PI)
+    let angle = dot(arm, second).atan2(dot(arm, first));
+    (angle.rem_euclid(std::f64::consts::TAU) - std::f64::consts::PI)
         .clamp(-std::f64::consts::PI, std::f64::consts::PI)
 }
 
-/// Gradient of [`bend_angle`] at each of the four places [rad/m], by central differences over `step` \[m\].
-pub fn bend_gradient(places: [[f64; 3]; 4], step: f64) -> [[f64; 3]; 4] {
+/// Gradient of [`bend_angle`] at each of the four positions [rad/m], by central differences over `step` \[m\].
+pub fn bend_gradient(positions: [[f64; 3]; 4], step: f64) -> [[f64; 3]; 4] {
     let at = |i: usize, k: usize, shift: f64| {
-        let mut places = places;
-        places[i][k] += shift;
-        bend_angle(places)
+        let mut positions = positions;
+        positions[i][k] += shift;
+        bend_angle(positions)
     };
     std::array::from_fn(|i| {
         std::array::from_fn(|k| wrapped(at(i, k, step) - at(i, k, -step)) / (2.0 * step))
@@ -51,16 +51,16 @@ pub struct BendStep {
     pub damping: f64,
 }
 
-/// New places of a bend's particles: `lambda = (-C - damping grad C (x - x_previous)) / ((1 + damping) W + c)` with
+/// New positions of a bend's particles: `lambda = (-C - damping grad C (x - x_previous)) / ((1 + damping) W + c)` with
 /// `W = sum w |grad C|^2` (Macklin, Müller, Chentanez, "XPBD", 2016, eq. 26), but `c = max(compliance - W/2, 0)`: the mean of the
-/// angle before and after is what meets the moment.
-pub fn solve_bend(places: [[f64; 3]; 4], bend: &BendStep) -> [[f64; 3]; 4] {
-    let gradient = bend_gradient(places, 1e-6);
-    let error = wrapped(bend_angle(places) - bend.rest_angle);
+/// angle before and after balances the moment.
+pub fn solve_bend(positions: [[f64; 3]; 4], bend: &BendStep) -> [[f64; 3]; 4] {
+    let gradient = bend_gradient(positions, 1e-6);
+    let error = wrapped(bend_angle(positions) - bend.rest_angle);
     let sum = |of: &dyn Fn(usize) -> f64| (0..4).map(of).sum::<f64>();
     let mobility = sum(&|i| bend.inverse_masses[i] * dot(gradient[i], gradient[i]));
-    let rate = sum(&|i| dot(gradient[i], minus(places[i], bend.previous[i])));
+    let rate = sum(&|i| dot(gradient[i], minus(positions[i], bend.previous[i])));
     let compliance = (bend.compliance - 0.5 * mobility).max(0.0);
     let lambda = (-error - bend.damping * rate) / ((1.0 + bend.damping) * mobility + compliance);
-    std::array::from_fn(|i| along(places[i], gradient[i], bend.inverse_masses[i] * lambda))
+    std::array::from_fn(|i| along(positions[i], gradient[i], bend.inverse_masses[i] * lambda))
 }

@@ -2,20 +2,21 @@
 
 use super::vector::{along, dot, length, minus};
 
-/// Way \[m\] by which a previous position follows a particle that moved by `way` over shapes that moved by `shape_way`.
+/// Displacement \[m\] of the previous position of a particle that moved by `displacement` over shapes that moved by
+/// `shape_displacement`.
 ///
 /// Coulomb's law for positions: friction takes up to `friction` times the push off the sliding, and never more than all of it
-/// (Mueller et al., "Position Based Dynamics", 2006, section 3.4). The shapes' ways out `push_sum` give the normal, their
+/// (Mueller et al., "Position Based Dynamics", 2006, section 3.4). The sum of the exits `push_sum` has the normal's direction, their
 /// mean over `count` the normal force.
 pub fn coulomb(
-    way: [f64; 3],
-    shape_way: [f64; 3],
+    displacement: [f64; 3],
+    shape_displacement: [f64; 3],
     push_sum: [f64; 3],
     count: usize,
     friction: f64,
 ) -> [f64; 3] {
     let push = length(push_sum);
-    let relative = minus(way, shape_way);
+    let relative = minus(displacement, shape_displacement);
     if push == 0.0 {
         return [0.0; 3];
     }

@@ -3,7 +3,7 @@
 /// A soft range around the rest length; lengths relative to it.
 #[derive(Debug, Clone, Copy)]
 pub struct SoftRange {
-    /// Share of the error left alone within the limits.
+    /// Fraction of the error left alone within the limits.
     pub multiplier: f64,
     /// Shortest relative length.
     pub compression_limit: f64,
@@ -11,7 +11,7 @@ pub struct SoftRange {
     pub stretch_limit: f64,
 }
 
-/// Moves a and b along their connection until `stiffness` of the length error is gone, shared by inverse mass.
+/// Moves a and b along their connection until `stiffness` of the length error is gone, divided by inverse mass.
 pub fn project_distance(
     a: [f64; 3],
     b: [f64; 3],
@@ -31,9 +31,9 @@ pub fn project_distance(
         let upper = 1.0 - 1.0 / soft.stretch_limit;
         relative_error -= soft.multiplier * relative_error.min(upper).max(lower);
     }
-    let share = relative_error * stiffness / (w[0] + w[1]);
+    let fraction = relative_error * stiffness / (w[0] + w[1]);
     let move_by = |p: [f64; 3], factor: f64| {
         [p[0] + d[0] * factor, p[1] + d[1] * factor, p[2] + d[2] * factor]
     };
-    [move_by(a, share * w[0]), move_by(b, -share * w[1])]
+    [move_by(a, fraction * w[0]), move_by(b, -fraction * w[1])]
 }

@@ -2,17 +2,17 @@
 
 use super::vector::{cross, dot, length, minus};
 
-/// The way out of a shape through its nearest face.
+/// The exit from a shape through its nearest face.
 #[derive(Debug, Clone, Copy)]
 pub struct WayOut {
-    /// The way \[m\].
+    /// The displacement to the surface \[m\].
     pub push: [f64; 3],
     /// How much farther the next face is \[m\].
     pub clearance: f64,
 }
 
-/// The nearest of some faces, each an outward normal and a height of the point over it; none if the point is before any.
-fn way_out(faces: impl IntoIterator<Item = ([f64; 3], f64)>) -> Option<WayOut> {
+/// The nearest of some faces, each an outward normal and a height of the point over it; none if the point is in front of any.
+fn nearest_exit(faces: impl IntoIterator<Item = ([f64; 3], f64)>) -> Option<WayOut> {
     let mut faces: Vec<_> = faces.into_iter().collect();
     faces.sort_by(|a, b| b.1.total_cmp(&a.1));
     let &(normal, height) = faces.first().filter(|face| face.1 < 0.0)?;
@@ -20,12 +20,12 @@ fn way_out(faces: impl IntoIterator<Item = ([f64; 3], f64)>) -> Option<WayOut> {
     Some(WayOut { push: normal.map(|x| -x * height), clearance })
 }
 
-/// The way of x out of the space behind all of the planes (unit normal, offset).
+/// The exit of x from the space behind all of the planes (unit normal, offset).
 pub fn leave_convex(x: [f64; 3], planes: &[[f64; 4]]) -> Option<WayOut> {
-    way_out(planes.iter().map(|&[a, b, c, d]| ([a, b, c], dot([a, b, c], x) + d)))
+    nearest_exit(planes.iter().map(|&[a, b, c, d]| ([a, b, c], dot([a, b, c], x) + d)))
 }
 
-/// The way of x out of the parallelepiped of a corner and three edges. One without volume has no inside.
+/// The exit of x from the parallelepiped of a corner and three edges. One without volume has no inside.
 ///
 /// x is `corner + s a + t b + u c`, by Cramer's rule, and inside if all three lie in `0..1`. Two faces lie across each edge; they
 /// are as far apart as the volume over their area.
@@ -35,12 +35,12 @@ pub fn leave_parallelepiped(x: [f64; 3], corner: [f64; 3], edges: [[f64; 3]; 3])
         return None;
     }
     let d = minus(x, corner);
-    way_out((0..3).flat_map(|k| {
+    nearest_exit((0..3).flat_map(|k| {
         let across = cross(edges[(k + 1) % 3], edges[(k + 2) % 3]);
-        let share = dot(d, across) / volume;
+        let fraction = dot(d, across) / volume;
         let apart = volume.abs() / length(across);
         // From the near face to the far one.
         let normal = across.map(|x| x * volume.signum() / length(across));
-        [(normal.map(|x| -x), -share * apart), (normal, (share - 1.0) * apart)]
+        [(normal.map(|x| -x), -fraction * apart), (normal, (fraction - 1.0) * apart)]
     }))
 }

@@ -10,16 +10,16 @@ pub type Sphere = ([f64; 3], f64);
 pub struct RoundConeTouch {
     /// Distance to the hull's surface \[m\], negative inside.
     pub distance: f64,
-    /// Where the sphere stands between the two, `0..=1`.
+    /// Position of the sphere between the two, `0..=1`.
     pub share: f64,
-    /// What takes the point to the surface by the shortest way \[m\]; 0 outside and at the very axis.
+    /// Shortest displacement to the surface \[m\]; 0 outside and exactly on the axis.
     pub push: [f64; 3],
     /// Distance of the foot on the axis to the nearer of its ends \[m\], on either side of it: how clear it is whether the side or
     /// an end is nearest.
     pub clearance: f64,
 }
 
-/// The touch of x and the hull of a and b: the minimum of `|x - c(t)| - r(t)` over `0..=1` for the spheres `c(t), r(t)` between a
+/// The contact of x with the hull of a and b: the minimum of `|x - c(t)| - r(t)` over `0..=1` for the spheres `c(t), r(t)` between a
 /// and b. The function is convex, so that its slope changes its sign once.
 pub fn touch_round_cone(x: [f64; 3], a: Sphere, b: Sphere) -> RoundConeTouch {
     let axis = minus(b.0, a.0);
@@ -47,23 +47,23 @@ pub fn touch_round_cone(x: [f64; 3], a: Sphere, b: Sphere) -> RoundConeTouch {
     }
 }
 
-/// What spheres and the capsules between them do to a point.
+/// The contacts of a point with spheres and the capsules between them.
 #[derive(Debug, Clone, Default)]
 pub struct ShapeTouches {
-    /// Way out of each shape that the point touches \[m\], with the share along a capsule. Spheres have their number, capsules
-    /// theirs behind all spheres.
+    /// Exit from each shape that the point touches \[m\], with the fraction along a capsule. Spheres have their index, capsules
+    /// theirs after all spheres.
     pub touches: Vec<(usize, [f64; 3], f64)>,
     /// How far from another answer the point is \[m\]: from touching another shape, or another part of a capsule.
     pub clearance: f64,
 }
 
-/// The touches of x with spheres and with the capsules between them. The surface of a capsule is its side and a part of each of its
+/// The contacts of x with spheres and with the capsules between them. The surface of a capsule is its side and a part of each of its
 /// end spheres; a sphere between several capsules pushes only what is nearest to it on all of them. A capsule of which one
-/// sphere holds the other is its spheres.
+/// sphere contains the other is its spheres.
 pub fn touch_shapes(x: [f64; 3], spheres: &[Sphere], capsules: &[[usize; 2]]) -> ShapeTouches {
     let mut found = ShapeTouches { clearance: f64::INFINITY, ..Default::default() };
     let mut is_covered = vec![false; spheres.len()];
-    for (number, &[a, b]) in capsules.iter().enumerate() {
+    for (index, &[a, b]) in capsules.iter().enumerate() {
         let ([p, q], [r, s]) = ([spheres[a].0, spheres[b].0], [spheres[a].1, spheres[b].1]);
         if length(minus(q, p)) <= (s - r).abs() {
             continue;
@@ -75,18 +75,18 @@ pub fn touch_shapes(x: [f64; 3], spheres: &[Sphere], capsules: &[[usize; 2]]) ->
         if touch.distance < 0.0 {
             found.clearance = found.clearance.min(touch.clearance);
             if touch.share > 0.0 && touch.share < 1.0 {
-                found.touches.push((spheres.len() + number, touch.push, touch.share));
+                found.touches.push((spheres.len() + index, touch.push, touch.share));
             }
         }
     }
-    for (number, &(center, radius)) in spheres.iter().enumerate() {
+    for (index, &(center, radius)) in spheres.iter().enumerate() {
         let d = minus(x, center);
         let distance = length(d);
-        if !is_covered[number] {
+        if !is_covered[index] {
             found.clearance = found.clearance.min((distance - radius).abs());
             if distance < radius {
                 let factor = if distance > 0.0 { (radius - distance) / distance } else { 0.0 };
-                found.touches.push((number, d.map(|x| x * factor), 0.0));
+                found.touches.push((index, d.map(|x| x * factor), 0.0));
             }
         }
     }
@@ -94,12 +94,12 @@ pub fn touch_shapes(x: [f64; 3], spheres: &[Sphere], capsules: &[[usize; 2]]) ->
 }
 
 impl ShapeTouches {
-    /// Sum of the ways out \[m\].
+    /// Sum of the exits \[m\].
     pub fn sum(&self) -> [f64; 3] {
         self.touches.iter().fold([0.0; 3], |sum, &(_, push, _)| along(sum, push, 1.0))
     }
 
-    /// Mean of the ways out \[m\]; 0 without a touch.
+    /// Mean of the exits \[m\]; 0 without a contact.
     pub fn mean(&self) -> [f64; 3] {
         self.sum().map(|x| x / self.touches.len().max(1) as f64)
     }

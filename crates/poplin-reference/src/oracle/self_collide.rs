@@ -20,11 +20,11 @@ pub struct Member {
 pub struct Apartness {
     /// Distance \[m\].
     pub distance: f64,
-    /// Share of the distance at rest that is kept where that is less.
+    /// Fraction of the rest distance that is kept where that is less.
     pub rest_share: f64,
-    /// Share of the overlap removed.
+    /// Fraction of the overlap removed.
     pub stiffness: f64,
-    /// Share of the sideways motion lost.
+    /// Fraction of the tangential motion removed.
     pub friction: f64,
     /// Over-relaxation of pushes that share a particle.
     pub relaxation: f64,
@@ -39,7 +39,7 @@ struct Contact {
 }
 
 impl Apartness {
-    /// The contacts of particle `a`. Coincident particles part along y, the first upwards.
+    /// The contacts of particle `a`. Coincident particles separate along y, the first upwards.
     fn contacts(&self, members: &[Member], a: usize) -> Vec<Contact> {
         let own = &members[a];
         let contact = |b: usize| {
@@ -56,7 +56,7 @@ impl Apartness {
     }
 }
 
-/// Contacts that push along a direction, each by the mean of one and its cosine; at least 1.
+/// Contacts that push along a direction, each weighted by the mean of 1 and its cosine; at least 1.
 fn count_along(direction: [f64; 3], contacts: &[Contact]) -> f64 {
     contacts
         .iter()
@@ -65,15 +65,15 @@ fn count_along(direction: [f64; 3], contacts: &[Contact]) -> f64 {
         .max(1.0)
 }
 
-/// Where the members go in one Jacobi step: each by the sum of its contacts, shared out by inverse mass (Mueller, "Cloth
+/// New positions of the members after one Jacobi step: the sum over contacts, divided by inverse mass (Mueller, "Cloth
 /// Self-Collision Handling", Ten Minute Physics 15, for the distance and the friction). A push is divided by the contacts
-/// that push the same way, friction by all contacts, of the particle that has more of them (Macklin et al., "Unified Particle
+/// that push in the same direction, friction by all contacts, of the particle that has more of them (Macklin et al., "Unified Particle
 /// Physics", 2014, section 4.2, averages over all and over-relaxes as here).
 pub fn push_apart(members: &[Member], rule: &Apartness) -> Vec<[f64; 3]> {
     let contacts: Vec<_> = (0..members.len()).map(|a| rule.contacts(members, a)).collect();
     let moved = |a: usize| {
         let own = &members[a];
-        contacts[a].iter().fold(own.position, |place, &Contact { other: b, normal, overlap }| {
+        contacts[a].iter().fold(own.position, |position, &Contact { other: b, normal, overlap }| {
             let other = &members[b];
             let slip =
                 minus(minus(own.position, own.previous), minus(other.position, other.previous));
@@ -82,7 +82,7 @@ pub fn push_apart(members: &[Member], rule: &Apartness) -> Vec<[f64; 3]> {
             let count = count_along(normal, &contacts[a])
                 .max(count_along(normal.map(|x| -x), &contacts[b]));
             let pushed = along(
-                place,
+                position,
                 normal,
                 rule.stiffness * weight * (rule.relaxation / count).min(1.0) * overlap,
             );

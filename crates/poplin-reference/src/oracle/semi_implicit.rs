@@ -6,7 +6,7 @@ use super::vector::{along, dot, length, minus};
 /// The edges of a chain over one step.
 #[derive(Debug, Clone, Copy)]
 pub struct Chain<'a> {
-    /// Places of the particles \[m\].
+    /// Positions of the particles \[m\].
     pub places: &'a [[f64; 3]],
     /// Where they were at the beginning of the step \[m\].
     pub previous: &'a [[f64; 3]],
@@ -18,7 +18,7 @@ pub struct Chain<'a> {
     pub compliance: f64,
     /// Compliance times damping coefficient over the step.
     pub damping: f64,
-    /// Share of the errors that is removed.
+    /// Fraction of the errors that is removed.
     pub stiffness: f64,
     /// Range in which edges are softer, if there is one.
     pub soft: Option<SoftRange>,
@@ -27,7 +27,7 @@ pub struct Chain<'a> {
 impl Chain<'_> {
     /// Whether an edge of length `length` is in its soft range, and the length error that is to go.
     ///
-    /// Within the range all of it, but the edge gives way; outside, the share `multiplier` of the limit's error stays.
+    /// Within the range all of it, but the edge gives way; outside, the fraction `multiplier` of the limit's error stays.
     fn error(&self, length: f64, rest_length: f64) -> (bool, f64) {
         let error = length - rest_length;
         let Some(soft) = self
@@ -47,10 +47,10 @@ impl Chain<'_> {
     }
 }
 
-/// What the system of a chain gives.
+/// Solution of the system of a chain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChainSolution {
-    /// New places \[m\].
+    /// New positions \[m\].
     pub places: Vec<[f64; 3]>,
     /// Largest sum of magnitudes of a row of the inverse of the system \[kg\].
     pub inverse_norm: f64,
@@ -62,7 +62,7 @@ pub struct ChainSolution {
 
 /// Moves the particles so that `((1 + damping) G W G^T + compliance I) lambda = -stiffness C - damping G (x - x_previous)` and
 /// `x += W G^T lambda` (Macklin, Müller, Chentanez, "XPBD", 2016, eq. 26, for all edges at once; with a stiffness of 1 and
-/// without compliance Kim, "Character Clothing in PhysX-3", 2011). An edge in its soft range, where a share 1 - m of its error
+/// without compliance Kim, "Character Clothing in PhysX-3", 2011). An edge in its soft range, where a fraction 1 - m of its error
 /// is corrected, has m / (1 - m) times the sum of its inverse masses as a compliance. Edges between pins, without length or
 /// without rest length do nothing.
 pub fn solve_chain(chain: &Chain<'_>) -> ChainSolution {

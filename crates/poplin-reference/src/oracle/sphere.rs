@@ -5,7 +5,7 @@ fn towards(x: [f64; 3], center: [f64; 3]) -> ([f64; 3], f64) {
     (d, (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt())
 }
 
-/// Pulls `x` back by `stiffness` of its way out of the sphere. A radius below 0 counts as 0.
+/// Pulls `x` back by `stiffness` of its distance outside the sphere. A radius below 0 counts as 0.
 pub fn keep_inside(x: [f64; 3], center: [f64; 3], radius: f64, stiffness: f64) -> [f64; 3] {
     let (d, distance) = towards(x, center);
     let excess = distance - radius.max(0.0);

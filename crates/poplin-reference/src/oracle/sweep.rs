@@ -1,57 +1,57 @@
-//! A point on its way through a sphere or the side of a cone (Kim, "Character Clothing in PhysX-3", 2011).
+//! A point on its path through a sphere or the side of a cone (Kim, "Character Clothing in PhysX-3", 2011).
 
 use super::vector::{along, dot, length, minus};
 
-/// What happens to a point on its way past a sphere.
+/// What happens to a point on its path past a sphere.
 #[derive(Debug, Clone, Copy)]
 pub struct Sweep {
-    /// Where it is put before it is kept outside of the sphere \[m\].
+    /// Its position before it is kept outside the sphere \[m\].
     pub place: [f64; 3],
     /// Whether the sphere stops it.
     pub is_hit: bool,
-    /// Share of the radius by which the way misses the center at its nearest; ways past 0.8 only graze and are left alone.
+    /// Fraction of the radius by which the path misses the center; paths beyond 0.8 only graze and are left alone.
     pub offset: f64,
 }
 
-/// Lets a point go from `before` to `now` while the center of a sphere of constant radius goes from one center to the other.
+/// Sweeps a point from `before` to `now` while the center of a sphere of constant radius moves from one center to the other.
 ///
-/// Seen from the sphere the point goes straight. It enters the sphere at `enter`, is nearest to the center at `middle` and
-/// leaves it at `middle + half`, all in shares of the way; the rest of the way is shortened so that however long it is, the
-/// point stays on its side of the middle: it goes on for `rest * half / (rest + half)`, with `rest = 1 - enter`.
+/// Relative to the sphere the point moves on a straight path. It enters the sphere at `enter`, is nearest to the center at `middle` and
+/// leaves it at `middle + half`, all in fractions of the path; the rest of the path is shortened so that however long it is, the
+/// point stays on its side of the middle: it moves on by `rest * half / (rest + half)`, with `rest = 1 - enter`.
 pub fn sweep_sphere(before: [f64; 3], now: [f64; 3], centers: [[f64; 3]; 2], radius: f64) -> Sweep {
     let e = minus(before, centers[0]);
     let d = minus(now, centers[1]);
-    let way = minus(d, e);
-    let square = dot(way, way);
-    let middle = -dot(e, way) / square;
-    let nearest = length(along(e, way, middle));
+    let path = minus(d, e);
+    let square = dot(path, path);
+    let middle = -dot(e, path) / square;
+    let nearest = length(along(e, path, middle));
     let offset = nearest / radius;
     let half = ((radius * radius - nearest * nearest).max(0.0) / square).sqrt();
     let enter = (middle - half).max(0.0);
     let is_hit = offset < 0.8 && enter < 1.0 && middle > 0.0 && half > 0.0;
     let rest = 1.0 - enter;
     // A point that starts inside enters at once.
-    let share = if is_hit { enter + rest - rest * rest / (rest + half) } else { 1.0 };
-    Sweep { place: along(centers[1], along(e, way, share), 1.0), is_hit, offset }
+    let fraction = if is_hit { enter + rest - rest * rest / (rest + half) } else { 1.0 };
+    Sweep { place: along(centers[1], along(e, path, fraction), 1.0), is_hit, offset }
 }
 
-/// What happens to a point on its way past the side of a cone.
+/// What happens to a point on its path past the side of a cone.
 #[derive(Debug, Clone, Copy)]
 pub struct SideSweep {
-    /// Where it is put \[m\].
+    /// Its position \[m\].
     pub place: [f64; 3],
     /// Whether the side stops it; one that enters the cone before or beyond its ends is left to the spheres there.
     pub is_hit: bool,
-    /// Share of the radius at its nearest by which the way misses the axis; ways past 0.8 only graze and are left alone.
+    /// Fraction of the radius there by which the path misses the axis; paths beyond 0.8 only graze and are left alone.
     pub offset: f64,
     /// From where on the axis the side would push it at the impact: -1 and 1 are the ends.
     pub foot: f64,
 }
 
-/// Lets a point go from `before` to `now` while the cone between two spheres (given where they end) moves by `shift` without a turn.
+/// Sweeps a point from `before` to `now` while the cone between two spheres (`ends`, at the end) moves by `shift` without rotation.
 ///
-/// Seen from the cone the point goes straight, and so do its way across the axis and the radius of the cone beside it:
-/// `|p(t)| = r(t)` is a quadratic, with the roots `middle -+ half`. On a hit the way is shortened as at a sphere.
+/// Relative to the cone the point moves on a straight path, and its offset from the axis and the cone's radius there are linear:
+/// `|p(t)| = r(t)` is a quadratic, with the roots `middle -+ half`. On a hit the path is shortened as at a sphere.
 pub fn sweep_side(
     before: [f64; 3],
     now: [f64; 3],
@@ -63,16 +63,16 @@ pub fn sweep_side(
     let axis = minus(b, a).map(|x| x / full);
     let slope = (rb - ra) / (full * full - (rb - ra) * (rb - ra)).sqrt();
     let cosine = 1.0 / (1.0 + slope * slope).sqrt();
-    // The side is `radius = ra / cosine + slope * y` beside the place y on the axis.
+    // The side is `radius = ra / cosine + slope * y` at the position y on the axis.
     let start = minus(along(before, shift, 1.0), a);
     let end = minus(now, a);
     let split = |d: [f64; 3]| {
         (along(d, axis, -dot(d, axis)), (ra / cosine + slope * dot(d, axis)).max(0.0))
     };
     let ((p, r), (q, s)) = (split(start), split(end));
-    let (way, growth) = (minus(q, p), s - r);
-    let square = dot(way, way) - growth * growth;
-    let middle = -(dot(p, way) - r * growth) / square;
+    let (path, growth) = (minus(q, p), s - r);
+    let square = dot(path, path) - growth * growth;
+    let middle = -(dot(p, path) - r * growth) / square;
     let half = (middle * middle - (dot(p, p) - r * r) / square).max(0.0).sqrt();
     let radius = r + growth * middle;
     let offset = (1.0 - square * half * half / (radius * radius)).max(0.0).sqrt();
@@ -87,6 +87,11 @@ pub fn sweep_side(
         && enter < 1.0
         && middle > 0.0
         && foot.abs() < 1.0;
-    let share = if is_hit { enter + rest - rest * rest / (rest + half) } else { 1.0 };
-    SideSweep { place: along(a, along(start, minus(end, start), share), 1.0), is_hit, offset, foot }
+    let fraction = if is_hit { enter + rest - rest * rest / (rest + half) } else { 1.0 };
+    SideSweep {
+        place: along(a, along(start, minus(end, start), fraction), 1.0),
+        is_hit,
+        offset,
+        foot,
+    }
 }

@@ -2,9 +2,9 @@
 
 use super::vector::{along, cross, dot, length, minus};
 
-/// How a triangle lies to a point.
+/// Where a triangle is relative to a point.
 #[derive(Debug, Clone, Copy)]
-pub struct TrianglePlace {
+pub struct NearTriangle {
     /// The point of the triangle that is nearest.
     pub nearest: [f64; 3],
     /// Squared distance to it [m^2], times 1.0001 if the point is behind the triangle.
@@ -15,8 +15,8 @@ pub struct TrianglePlace {
     pub normal: [f64; 3],
 }
 
-impl TrianglePlace {
-    /// The way up to the triangle's plane \[m\], 0 for a point in front.
+impl NearTriangle {
+    /// The displacement to the triangle's plane \[m\], 0 for a point in front.
     pub fn push(&self) -> [f64; 3] {
         self.normal.map(|x| x * (-self.height).max(0.0))
     }
@@ -28,10 +28,10 @@ fn nearest_on_segment(x: [f64; 3], a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     if square == 0.0 { a } else { along(a, ab, (dot(minus(x, a), ab) / square).clamp(0.0, 1.0)) }
 }
 
-/// The place of a triangle to x; none for one without area.
+/// Where a triangle is relative to x; none for one without area.
 ///
 /// The foot of x on the plane is nearest if it lies within all three sides, else a point of a side is.
-fn place_triangle(x: [f64; 3], corners: [[f64; 3]; 3]) -> Option<TrianglePlace> {
+fn locate_triangle(x: [f64; 3], corners: [[f64; 3]; 3]) -> Option<NearTriangle> {
     let [a, b, c] = corners;
     let normal = cross(minus(b, a), minus(c, a));
     let double_area = length(normal);
@@ -49,7 +49,7 @@ fn place_triangle(x: [f64; 3], corners: [[f64; 3]; 3]) -> Option<TrianglePlace> 
     let on_side = on_sides.into_iter().min_by(|p, q| reach(p).total_cmp(&reach(q)));
     let nearest = if is_within { foot } else { on_side.unwrap_or(foot) };
     let square = reach(&nearest).powi(2) * if height < 0.0 { 1.0001 } else { 1.0 };
-    Some(TrianglePlace { nearest, square, height, normal })
+    Some(NearTriangle { nearest, square, height, normal })
 }
 
 /// The triangle nearest to x, of equally near ones the first, and how far from another answer x is: the smallest difference of
@@ -59,23 +59,25 @@ pub fn nearest_triangle(
     vertices: &[[f64; 3]],
     triangles: &[[u32; 3]],
     other: f64,
-) -> Option<(usize, TrianglePlace, f64)> {
-    let place =
-        |triangle: &[u32; 3]| place_triangle(x, triangle.map(|vertex| vertices[vertex as usize]));
-    let places: Vec<_> = triangles.iter().map(place).collect();
-    let mut best: Option<(usize, TrianglePlace)> = None;
-    for (number, place) in places.iter().enumerate() {
-        if let Some(place) = place
-            && best.is_none_or(|(_, known)| place.square < known.square)
+) -> Option<(usize, NearTriangle, f64)> {
+    let located =
+        |triangle: &[u32; 3]| locate_triangle(x, triangle.map(|vertex| vertices[vertex as usize]));
+    let all: Vec<_> = triangles.iter().map(located).collect();
+    let mut best: Option<(usize, NearTriangle)> = None;
+    for (index, located) in all.iter().enumerate() {
+        if let Some(located) = located
+            && best.is_none_or(|(_, known)| located.square < known.square)
         {
-            best = Some((number, *place));
+            best = Some((index, *located));
         }
     }
-    let (number, nearest) = best?;
-    let elsewhere =
-        places.iter().flatten().filter(|place| length(minus(place.push(), nearest.push())) > other);
+    let (index, nearest) = best?;
+    let elsewhere = all
+        .iter()
+        .flatten()
+        .filter(|located| length(minus(located.push(), nearest.push())) > other);
     let clearance = elsewhere
-        .map(|place| place.square.sqrt() - nearest.square.sqrt())
+        .map(|located| located.square.sqrt() - nearest.square.sqrt())
         .fold(f64::INFINITY, f64::min);
-    Some((number, nearest, clearance))
+    Some((index, nearest, clearance))
 }

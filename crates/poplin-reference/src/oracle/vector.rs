@@ -1,4 +1,4 @@
-//! Vectors of three numbers.
+//! Vectors of three `f64`.
 
 pub(super) fn minus(a: [f64; 3], b: [f64; 3]) -> [f64; 3] {
     std::array::from_fn(|k| a[k] - b[k])

@@ -44,22 +44,23 @@ pub fn solve_bend(memory: &mut ClothMemory<'_>, bend: u32) {
         }
         let gradient_2 = normal_2 * (-edge_length / square_2);
         let gradient_3 = normal_3 * (-edge_length / square_3);
-        let share_2 = dot3(side_2, edge) / edge_square;
-        let share_3 = dot3(side_3, edge) / edge_square;
-        let gradient_1 = gradient_2 * -share_2 - gradient_3 * share_3;
+        let ratio_2 = dot3(side_2, edge) / edge_square;
+        let ratio_3 = dot3(side_3, edge) / edge_square;
+        let gradient_1 = gradient_2 * -ratio_2 - gradient_3 * ratio_3;
         let gradient_0 = -gradient_1 - gradient_2 - gradient_3;
         let mobility = p0[3] * dot3(gradient_0, gradient_0)
             + p1[3] * dot3(gradient_1, gradient_1)
             + p2[3] * dot3(gradient_2, gradient_2)
             + p3[3] * dot3(gradient_3, gradient_3);
         if mobility > 0.0 {
-            let way = bend_way(memory, row, 0, p0, gradient_0)
-                + bend_way(memory, row, 1, p1, gradient_1)
-                + bend_way(memory, row, 2, p2, gradient_2)
-                + bend_way(memory, row, 3, p3, gradient_3);
+            let displacement = bend_displacement(memory, row, 0, p0, gradient_0)
+                + bend_displacement(memory, row, 1, p1, gradient_1)
+                + bend_displacement(memory, row, 2, p2, gradient_2)
+                + bend_displacement(memory, row, 3, p3, gradient_3);
             let compliance = (1.0 / stiffness - 0.5 * mobility).max(0.0);
             let damping = memory.cloth.bending.damping;
-            let lambda = (-error - damping * way) / (compliance + mobility + damping * mobility);
+            let lambda =
+                (-error - damping * displacement) / (compliance + mobility + damping * mobility);
             push_bend(memory, row, p0, gradient_0 * lambda);
             push_bend(memory, row + 1, p1, gradient_1 * lambda);
             push_bend(memory, row + 2, p2, gradient_2 * lambda);
@@ -68,12 +69,18 @@ pub fn solve_bend(memory: &mut ClothMemory<'_>, bend: u32) {
     }
 }
 
-/// How far particle k of a bend has gone along its gradient since the last step.
-fn bend_way(memory: &ClothMemory<'_>, row: u32, k: u32, particle: [f32; 4], gradient: Vec3) -> f32 {
+/// Displacement of particle k of a bend along its gradient since the last step.
+fn bend_displacement(
+    memory: &ClothMemory<'_>,
+    row: u32,
+    k: u32,
+    particle: [f32; 4],
+    gradient: Vec3,
+) -> f32 {
     dot3(gradient, xyz(particle) - xyz(memory.load_previous(memory.fabric(row + k))))
 }
 
-/// Moves the particle that stands at `row` in `fabric_pool` by an impulse, if it has mass.
+/// Moves the particle whose index is at `row` of `fabric_pool` by an impulse, unless it is pinned.
 fn push_bend(memory: &mut ClothMemory<'_>, row: u32, particle: [f32; 4], impulse: Vec3) {
     if particle[3] > 0.0 {
         memory.store_current(

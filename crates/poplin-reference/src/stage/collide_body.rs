@@ -70,19 +70,19 @@ fn touch_body(memory: &mut ClothMemory<'_>, b: u32, i: u32, x: Vec3) -> Contacts
     let flat = body_lists(memory, b, 7);
     let mut contacts = Contacts::default();
     for k in flat[0]..flat[0] + flat[1] {
-        touch_convex(memory, memory.load_number(k), x, &mut contacts);
+        touch_convex(memory, memory.load_index(k), x, &mut contacts);
     }
     for k in flat[2]..flat[2] + flat[3] {
-        touch_box(memory, memory.load_number(k), x, &mut contacts);
+        touch_box(memory, memory.load_index(k), x, &mut contacts);
     }
     if body_input(memory, b, 2)[3] > 0.0 {
         touch_mesh(memory, i, x, &mut contacts);
     }
     for k in round[2]..round[2] + round[3] {
-        touch_capsule(memory, memory.load_number(k), x, &mut contacts);
+        touch_capsule(memory, memory.load_index(k), x, &mut contacts);
     }
     for k in round[0]..round[0] + round[1] {
-        touch_sphere(memory, memory.load_number(k), x, &mut contacts);
+        touch_sphere(memory, memory.load_index(k), x, &mut contacts);
     }
     contacts
 }
@@ -98,8 +98,8 @@ fn body_split(body: &Body, w: f32) -> f32 {
 }
 
 fn body_response(body: &Body, arm: Vec3, direction: Vec3, split: f32) -> f32 {
-    let turn = cross3(arm, direction);
-    (body.inverse_mass + dot3(turn, multiply(&body.inverse_inertia, turn))) * split
+    let torque = cross3(arm, direction);
+    (body.inverse_mass + dot3(torque, multiply(&body.inverse_inertia, torque))) * split
 }
 
 /// A particle that touches a body.
@@ -195,9 +195,9 @@ pub fn sum_chunks(memory: &mut ClothMemory<'_>, b: u32) {
         if is_counting {
             weight = std::array::from_fn(|k| weight[k] + found[k]);
         } else {
-            let turned = memory.load_scratch(chunk + 1);
+            let angular_found = memory.load_scratch(chunk + 1);
             linear = std::array::from_fn(|k| linear[k] + found[k]);
-            angular = std::array::from_fn(|k| angular[k] + turned[k]);
+            angular = std::array::from_fn(|k| angular[k] + angular_found[k]);
         }
     }
     memory.store_scratch(row, linear);

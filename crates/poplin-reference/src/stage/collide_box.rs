@@ -6,31 +6,31 @@ use crate::ClothMemory;
 use crate::colliders::{Contacts, resolve_contacts};
 use crate::math::{dot3, xyz};
 
-/// The way of x out of box b through its nearest face, if x is inside; see the shader.
+/// The exit of x from box b through its nearest face, if x is inside; see the shader.
 pub(crate) fn touch_box(memory: &ClothMemory<'_>, b: u32, x: Vec3, contacts: &mut Contacts) {
     let row = memory.box_row(b);
     let d = x - xyz(memory.load_scratch(row));
     let mut distance = -3.0e38;
-    let mut way = Vec3::ZERO;
-    let mut shares = [0.0; 3];
-    for (k, share) in (0..).zip(&mut shares) {
+    let mut direction = Vec3::ZERO;
+    let mut fractions = [0.0; 3];
+    for (k, fraction) in (0..).zip(&mut fractions) {
         let face = memory.load_scratch(row + 1 + k);
         let depth = dot3(xyz(face), d);
         let far_height = depth - face[3];
         if -depth > distance {
             distance = -depth;
-            way = -xyz(face);
+            direction = -xyz(face);
         }
         if far_height > distance {
             distance = far_height;
-            way = xyz(face);
+            direction = xyz(face);
         }
         if face[3] > 0.0 {
-            *share = depth / face[3];
+            *fraction = depth / face[3];
         }
     }
     if distance < 0.0 {
-        contacts.push -= way * distance;
+        contacts.push -= direction * distance;
         contacts.count += 1.0;
         if memory.cloth.colliders.friction > 0.0 {
             let (start, target) =
@@ -38,8 +38,8 @@ pub(crate) fn touch_box(memory: &ClothMemory<'_>, b: u32, x: Vec3, contacts: &mu
             let change =
                 |row: u32| xyz(memory.input_row(target + row)) - xyz(memory.input_row(start + row));
             let mut moved = change(4 * b);
-            for (k, share) in (0..).zip(shares) {
-                moved += change(4 * b + 1 + k) * share;
+            for (k, fraction) in (0..).zip(fractions) {
+                moved += change(4 * b + 1 + k) * fraction;
             }
             contacts.travel += moved * memory.cloth.colliders.iteration_fraction;
         }
@@ -52,7 +52,7 @@ pub fn collide_box(memory: &mut ClothMemory<'_>, i: u32) {
     let mut contacts = Contacts::default();
     let begin = memory.cloth.colliders.free_box_begin;
     for k in begin..begin + memory.cloth.colliders.free_box_count {
-        touch_box(memory, memory.load_number(k), xyz(particle), &mut contacts);
+        touch_box(memory, memory.load_index(k), xyz(particle), &mut contacts);
     }
     resolve_contacts(memory, i, xyz(particle), particle[3], &contacts);
 }

@@ -8,14 +8,14 @@ use crate::geometry::{Side, find_impact, foot_on_cone, touch_cone};
 use crate::math::{cross3, dot3, guarded_square, particle as pack, xyz};
 use crate::stage::collide_shape::{scaled_mass, touch_capsule};
 
-/// Capsules that hit a particle on its way; see the shader.
+/// Capsules that hit a particle on its path; see the shader.
 #[derive(Debug, Clone, Copy, Default)]
 struct Hits {
     capsules: [u32; 4],
     count: u32,
 }
 
-/// A particle on its way through the shapes: where it was, where it would end, where it is, what it touches and what hit it.
+/// A particle on its path through the shapes: where it was, where it would end, where it is, what it touches and what hit it.
 struct Sweep {
     before: Vec3,
     end: Vec3,
@@ -48,18 +48,18 @@ fn sweep_capsule(memory: &ClothMemory<'_>, c: u32, sweep: &mut Sweep) {
         let impact =
             find_impact(cross3(e, old.axis), cross3(d, cone.axis), radius_before, radius_now);
         if impact.is_hit {
-            let way = e - d;
-            let place = e - way * impact.time;
+            let path = e - d;
+            let position = e - path * impact.time;
             let old_half_axis = old.axis * old.half_length;
-            let turn = cone.axis * cone.half_length - old_half_axis;
-            let axis = old_half_axis + turn * impact.time;
+            let rotation = cone.axis * cone.half_length - old_half_axis;
+            let axis = old_half_axis + rotation * impact.time;
             let half_length = guarded_square(axis).sqrt();
             let slope = old.slope + (cone.slope - old.slope) * impact.time;
-            let along = dot3(place, axis) / half_length;
-            let across = (dot3(place, place) - along * along).max(0.0).sqrt();
+            let along = dot3(position, axis) / half_length;
+            let across = (dot3(position, position) - along * along).max(0.0).sqrt();
             let foot = (along + slope * across) / half_length;
             if foot.abs() < 1.0 {
-                sweep.x += (way + turn * foot) * impact.rest;
+                sweep.x += (path + rotation * foot) * impact.rest;
             }
             let base = foot_on_cone(&cone, sweep.x);
             let own = u32::from(base < -cone.half_length) + 2 * u32::from(base > cone.half_length);
@@ -74,11 +74,11 @@ fn sweep_capsule(memory: &ClothMemory<'_>, c: u32, sweep: &mut Sweep) {
 fn is_sphere_passed(memory: &ClothMemory<'_>, s: u32, x: Vec3, hits: &Hits) -> bool {
     let begins = memory.cloth.colliders.sphere_capsule_begin;
     let capsules = begins + memory.cloth.colliders.sphere_count + 1;
-    let end = capsules + memory.load_number(begins + s + 1);
+    let end = capsules + memory.load_index(begins + s + 1);
     let hit_count = hits.count.min(4);
     let mut is_passed = false;
-    for k in capsules + memory.load_number(begins + s)..end {
-        let capsule = memory.load_number(k);
+    for k in capsules + memory.load_index(begins + s)..end {
+        let capsule = memory.load_index(k);
         let own_bit = if memory.capsule_ends(capsule)[0] == s { 1 } else { 2 };
         let mut is_done =
             touch_cone(&memory.load_cone(memory.capsule_row(capsule)), x).side == Side::Outside;
@@ -115,7 +115,7 @@ fn sweep_sphere(memory: &ClothMemory<'_>, s: u32, sweep: &mut Sweep) {
     }
 }
 
-/// Pushes particle i out of spheres and capsules, those included that it met on its way since the last iteration; see the
+/// Pushes particle i out of spheres and capsules, including those that it hit on its path since the last iteration; see the
 /// shader.
 pub fn collide_continuous(memory: &mut ClothMemory<'_>, i: u32) {
     let particle = memory.load_current(i);
@@ -141,7 +141,7 @@ pub fn collide_continuous(memory: &mut ClothMemory<'_>, i: u32) {
         if item == 0 {
             break;
         }
-        sweep_capsule(memory, memory.load_number(shapes.free_capsule_begin + item - 1), &mut sweep);
+        sweep_capsule(memory, memory.load_index(shapes.free_capsule_begin + item - 1), &mut sweep);
     }
     node = 0;
     loop {
@@ -155,7 +155,7 @@ pub fn collide_continuous(memory: &mut ClothMemory<'_>, i: u32) {
         if item == 0 {
             break;
         }
-        sweep_sphere(memory, memory.load_number(shapes.free_sphere_begin + item - 1), &mut sweep);
+        sweep_sphere(memory, memory.load_index(shapes.free_sphere_begin + item - 1), &mut sweep);
     }
     if sweep.x != xyz(particle) {
         memory.store_current(i, pack(sweep.x, particle[3]));

@@ -6,15 +6,15 @@ use crate::ClothMemory;
 use crate::colliders::{Contacts, resolve_contacts};
 use crate::math::{dot3, xyz};
 
-/// The way of x out of convex c through its nearest plane, if x is behind all of its planes.
+/// The exit of x from convex c through its nearest plane, if x is behind all of its planes.
 pub(crate) fn touch_convex(memory: &ClothMemory<'_>, c: u32, x: Vec3, contacts: &mut Contacts) {
     let begins = memory.cloth.colliders.convex_plane_begin;
     let planes = begins + memory.cloth.colliders.convex_count + 1;
-    let end = planes + memory.load_number(begins + c + 1);
+    let end = planes + memory.load_index(begins + c + 1);
     let mut nearest = Vec3::ZERO;
     let mut distance = -3.0e38;
-    for k in planes + memory.load_number(begins + c)..end {
-        let plane = memory.load_scratch(memory.plane_row(memory.load_number(k)));
+    for k in planes + memory.load_index(begins + c)..end {
+        let plane = memory.load_scratch(memory.plane_row(memory.load_index(k)));
         let height = dot3(xyz(plane), x) + plane[3];
         if height > distance {
             distance = height;
@@ -33,7 +33,7 @@ pub fn collide_convex(memory: &mut ClothMemory<'_>, i: u32) {
     let mut contacts = Contacts::default();
     let begin = memory.cloth.colliders.free_convex_begin;
     for k in begin..begin + memory.cloth.colliders.free_convex_count {
-        touch_convex(memory, memory.load_number(k), xyz(particle), &mut contacts);
+        touch_convex(memory, memory.load_index(k), xyz(particle), &mut contacts);
     }
     resolve_contacts(memory, i, xyz(particle), particle[3], &contacts);
 }

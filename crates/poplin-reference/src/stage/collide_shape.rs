@@ -7,7 +7,7 @@ use crate::colliders::{Contacts, resolve_contacts};
 use crate::geometry::{Side, touch_cone};
 use crate::math::{dot3, guarded_square, xyz};
 
-/// The way of x out of the side of capsule c.
+/// The exit of x through the side of capsule c.
 pub(crate) fn touch_capsule(memory: &ClothMemory<'_>, c: u32, x: Vec3, contacts: &mut Contacts) {
     let touch = touch_cone(&memory.load_cone(memory.capsule_row(c)), x);
     if touch.side == Side::Inside {
@@ -26,10 +26,10 @@ fn capsule_move(memory: &ClothMemory<'_>, c: u32, along: f32) -> Vec3 {
 fn is_sphere_covered(memory: &ClothMemory<'_>, s: u32, x: Vec3) -> bool {
     let begins = memory.cloth.colliders.sphere_capsule_begin;
     let capsules = begins + memory.cloth.colliders.sphere_count + 1;
-    let end = capsules + memory.load_number(begins + s + 1);
+    let end = capsules + memory.load_index(begins + s + 1);
     let mut is_covered = false;
-    for k in capsules + memory.load_number(begins + s)..end {
-        let capsule = memory.load_number(k);
+    for k in capsules + memory.load_index(begins + s)..end {
+        let capsule = memory.load_index(k);
         let side = touch_cone(&memory.load_cone(memory.capsule_row(capsule)), x).side;
         let is_first = memory.capsule_ends(capsule)[0] == s;
         let is_own = side == Side::Off
@@ -40,7 +40,7 @@ fn is_sphere_covered(memory: &ClothMemory<'_>, s: u32, x: Vec3) -> bool {
     is_covered
 }
 
-/// The way of x out of sphere s, as far as no capsule does it; see the shader.
+/// The exit of x from sphere s, unless a capsule handles it; see the shader.
 pub(crate) fn touch_sphere(memory: &ClothMemory<'_>, s: u32, x: Vec3, contacts: &mut Contacts) {
     let sphere = memory.load_sphere(s);
     let d = x - xyz(sphere);
@@ -52,7 +52,7 @@ pub(crate) fn touch_sphere(memory: &ClothMemory<'_>, s: u32, x: Vec3, contacts: 
     }
 }
 
-/// The ways of x out of all capsules and spheres that belong to no body.
+/// The exits of x from all capsules and spheres that belong to no body.
 pub(crate) fn touch_shapes(memory: &ClothMemory<'_>, x: Vec3) -> Contacts {
     let shapes = &memory.cloth.colliders;
     let mut contacts = Contacts::default();
@@ -65,7 +65,7 @@ pub(crate) fn touch_shapes(memory: &ClothMemory<'_>, x: Vec3) -> Contacts {
         }
         touch_capsule(
             memory,
-            memory.load_number(shapes.free_capsule_begin + item - 1),
+            memory.load_index(shapes.free_capsule_begin + item - 1),
             x,
             &mut contacts,
         );
@@ -79,7 +79,7 @@ pub(crate) fn touch_shapes(memory: &ClothMemory<'_>, x: Vec3) -> Contacts {
         }
         touch_sphere(
             memory,
-            memory.load_number(shapes.free_sphere_begin + item - 1),
+            memory.load_index(shapes.free_sphere_begin + item - 1),
             x,
             &mut contacts,
         );

@@ -14,7 +14,7 @@ struct TriangleTouch {
     square: f32,
     height: f32,
     normal: Vec3,
-    shares: Vec2,
+    barycentric: Vec2,
 }
 
 fn triangle_corners(memory: &ClothMemory<'_>, t: u32) -> [u32; 3] {
@@ -33,7 +33,7 @@ fn load_vertex(memory: &ClothMemory<'_>, v: u32) -> Vec3 {
     ))
 }
 
-/// How triangle t lies to x; far away if it has no area.
+/// Where triangle t is relative to x; far away if it has no area.
 fn touch_triangle(memory: &ClothMemory<'_>, t: u32, x: Vec3) -> TriangleTouch {
     let corners = triangle_corners(memory, t);
     let a = load_vertex(memory, corners[0]);
@@ -43,12 +43,12 @@ fn touch_triangle(memory: &ClothMemory<'_>, t: u32, x: Vec3) -> TriangleTouch {
     let normal = cross3(ab, ac);
     let normal_square = dot3(normal, normal);
     let mut touch =
-        TriangleTouch { square: 3.0e38, height: 0.0, normal: Vec3::ZERO, shares: Vec2::ZERO };
+        TriangleTouch { square: 3.0e38, height: 0.0, normal: Vec3::ZERO, barycentric: Vec2::ZERO };
     if normal_square > MIN_NORMAL_SQUARE {
         touch.normal = normal / normal_square.sqrt();
         touch.height = dot3(touch.normal, p);
-        touch.shares = closest_on_triangle(p, ab, ac);
-        let gap = p - ab * touch.shares.x - ac * touch.shares.y;
+        touch.barycentric = closest_on_triangle(p, ab, ac);
+        let gap = p - ab * touch.barycentric.x - ac * touch.barycentric.y;
         touch.square = dot3(gap, gap) * if touch.height < 0.0 { 1.0001 } else { 1.0 };
     }
     touch
@@ -64,7 +64,7 @@ fn square_to_node(memory: &ClothMemory<'_>, row: u32, x: Vec3) -> f32 {
 
 /// What a particle remembers of the mesh; see the shader.
 struct Nearby {
-    place: Vec3,
+    position: Vec3,
     triangle: u32,
     clearance: f32,
 }
@@ -73,29 +73,33 @@ fn load_nearby(memory: &ClothMemory<'_>, i: u32) -> Nearby {
     let row = memory.cloth.colliders.nearest_begin + NEARBY_ROWS * i;
     let [x, y, z, triangle] = memory.scratch[row as usize];
     let clearance = f32::from_bits(memory.scratch[row as usize + 1][0]);
-    Nearby { place: [x, y, z].map(f32::from_bits).into(), triangle, clearance }
+    Nearby { position: [x, y, z].map(f32::from_bits).into(), triangle, clearance }
 }
 
 fn store_nearby(memory: &mut ClothMemory<'_>, i: u32, nearby: &Nearby) {
     let row = (memory.cloth.colliders.nearest_begin + NEARBY_ROWS * i) as usize;
-    let [x, y, z] = nearby.place.to_array().map(f32::to_bits);
+    let [x, y, z] = nearby.position.to_array().map(f32::to_bits);
     memory.scratch[row] = [x, y, z, nearby.triangle];
     memory.scratch[row + 1] = [nearby.clearance.to_bits(), 0, 0, 0];
 }
 
-/// The way of x out of the mesh: up to the plane of the nearest triangle, if x is behind it; see the shader.
+/// The exit of x from the mesh: up to the plane of the nearest triangle, if x is behind it; see the shader.
 pub(crate) fn touch_mesh(memory: &mut ClothMemory<'_>, i: u32, x: Vec3, contacts: &mut Contacts) {
     let tree = memory.cloth.colliders.triangle_tree_begin;
     let is_closed = memory.cloth.colliders.is_mesh_closed != 0;
     let mut nearby = load_nearby(memory, i);
-    let way = x - nearby.place;
-    nearby.clearance -= dot3(way, way).sqrt() + memory.cloth.colliders.mesh_step;
-    nearby.place = x;
+    let displacement = x - nearby.position;
+    nearby.clearance -= dot3(displacement, displacement).sqrt() + memory.cloth.colliders.mesh_step;
+    nearby.position = x;
     let is_clear = is_closed && (nearby.clearance > 0.0 || !memory.meets_node(tree, x, x));
     if !is_clear {
         let mut nearest = 0;
-        let mut touch =
-            TriangleTouch { square: 3.0e38, height: 0.0, normal: Vec3::ZERO, shares: Vec2::ZERO };
+        let mut touch = TriangleTouch {
+            square: 3.0e38,
+            height: 0.0,
+            normal: Vec3::ZERO,
+            barycentric: Vec2::ZERO,
+        };
         let mut candidate = 1 + nearby.triangle.min(memory.cloth.colliders.triangle_count - 1);
         let mut node = 0;
         while candidate > 0 || node < memory.cloth.colliders.triangle_tree_count {
@@ -124,15 +128,16 @@ pub(crate) fn touch_mesh(memory: &mut ClothMemory<'_>, i: u32, x: Vec3, contacts
         if touch.height < 0.0 {
             contacts.push -= touch.normal * touch.height;
             contacts.count += 1.0;
-            contacts.travel += triangle_move(memory, nearest, touch.shares);
+            contacts.travel += triangle_move(memory, nearest, touch.barycentric);
         }
     }
     store_nearby(memory, i, &nearby);
 }
 
-fn triangle_move(memory: &ClothMemory<'_>, t: u32, shares: Vec2) -> Vec3 {
+fn triangle_move(memory: &ClothMemory<'_>, t: u32, barycentric: Vec2) -> Vec3 {
     let [a, b, c] = triangle_corners(memory, t).map(|corner| vertex_move(memory, corner));
-    (a + (b - a) * shares.x + (c - a) * shares.y) * memory.cloth.colliders.iteration_fraction
+    (a + (b - a) * barycentric.x + (c - a) * barycentric.y)
+        * memory.cloth.colliders.iteration_fraction
 }
 
 fn vertex_move(memory: &ClothMemory<'_>, v: u32) -> Vec3 {

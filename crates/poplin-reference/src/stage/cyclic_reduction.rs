@@ -5,9 +5,9 @@ use poplin_layout::MIN_PIVOT_FRACTION;
 
 use crate::ClothMemory;
 use crate::math::{dot3, particle as pack, xyz};
-use crate::stage::semi_implicit::{edge_direction, edge_equation, fiber_row, way_of};
+use crate::stage::semi_implicit::{displacement_of, edge_direction, edge_equation, fiber_row};
 
-/// Where row `edge` stands before round `round`; see the shader.
+/// Where row `edge` is stored before round `round`; see the shader.
 fn cyclic_row(memory: &ClothMemory<'_>, edge: u32, round: u32) -> u32 {
     fiber_row(memory, edge) + (round & 1) * memory.cloth.fabric.fiber_row_count
 }
@@ -38,9 +38,9 @@ pub fn build_row(memory: &mut ClothMemory<'_>, edge: u32) {
     let direction = edge_direction(pa, pb, memory.rest_length_of(edge));
     let mut row = [0.0, 0.0, 0.0, (fiber - memory.registers.fibers[0]) as f32];
     if dot3(direction, direction) > 0.0 {
-        let way = way_of(memory, pb, b) - way_of(memory, pa, a);
+        let displacement = displacement_of(memory, pb, b) - displacement_of(memory, pa, a);
         let [diagonal, right] =
-            edge_equation(pa, pb, way, memory.rest_length_of(edge), direction, &phase);
+            edge_equation(pa, pb, displacement, memory.rest_length_of(edge), direction, &phase);
         let scale = 1.0 + phase.damping;
         if edge > memory.fabric(memory.cloth.fabric.fiber_begin + fiber) {
             let far = memory.load_current(memory.fabric(vertices + edge - 1));
@@ -54,8 +54,8 @@ pub fn build_row(memory: &mut ClothMemory<'_>, edge: u32) {
         }
         row[2] = right / diagonal;
     }
-    let place = cyclic_row(memory, edge, 0);
-    memory.store_scratch(place, row);
+    let slot = cyclic_row(memory, edge, 0);
+    memory.store_scratch(slot, row);
 }
 
 /// One round of reduction of a row; see the shader.
@@ -67,14 +67,14 @@ pub fn reduce_row(memory: &mut ClothMemory<'_>, edge: u32) {
     let high = memory.load_scratch(cyclic_row(memory, (edge + stride).min(end - 1), round));
     let pivot = ((1.0 - row[0] * low[1]) - row[1] * high[0]).max(MIN_PIVOT_FRACTION);
     let right = (row[2] - row[0] * low[2]) - row[1] * high[2];
-    let place = cyclic_row(memory, edge, round + 1);
+    let slot = cyclic_row(memory, edge, round + 1);
     memory.store_scratch(
-        place,
+        slot,
         [-(row[0] * low[0]) / pivot, -(row[1] * high[1]) / pivot, right / pivot, row[3]],
     );
 }
 
-/// Turns the multiplier of an edge into its pull; see the shader.
+/// Converts the multiplier of an edge to its pull; see the shader.
 pub fn pull_edge(memory: &mut ClothMemory<'_>, edge: u32) {
     let round = memory.registers.phase.round_count;
     let row = memory.load_scratch(cyclic_row(memory, edge, round));
@@ -82,11 +82,11 @@ pub fn pull_edge(memory: &mut ClothMemory<'_>, edge: u32) {
     let pa = memory.load_current(memory.fabric(vertices + edge));
     let pb = memory.load_current(memory.fabric(vertices + edge + 1));
     let pull = edge_direction(pa, pb, memory.rest_length_of(edge)) * row[2];
-    let place = cyclic_row(memory, edge, round + 1);
-    memory.store_scratch(place, pack(pull, row[3]));
+    let slot = cyclic_row(memory, edge, round + 1);
+    memory.store_scratch(slot, pack(pull, row[3]));
 }
 
-/// Moves the far end of an edge, and the beginning of a fiber; see the shader.
+/// Moves the far end of an edge, and the start of a fiber; see the shader.
 pub fn move_edge(memory: &mut ClothMemory<'_>, edge: u32) {
     let ([_, end], round) = (memory.registers.edges, memory.registers.phase.round_count + 1);
     let pull = memory.load_scratch(cyclic_row(memory, edge, round));

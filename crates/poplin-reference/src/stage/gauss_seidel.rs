@@ -5,7 +5,7 @@ use poplin_layout::{EPSILON, NO_OFFSET};
 use crate::ClothMemory;
 use crate::math::{dot3, exp2_portable, guarded_square, particle as pack, xyz};
 
-/// Works the edges of one fiber in order, each at once; see the shader.
+/// Solves the edges of one fiber in order, each immediately; see the shader.
 pub fn project_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
     let phase = memory.registers.phase;
     let edge_begin = memory.fabric(memory.cloth.fabric.fiber_begin + fiber);
@@ -30,9 +30,9 @@ pub fn project_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
         error -= phase.multiplier * phase.compression.max(error.min(phase.stretch));
         let mut weight = EPSILON + pa[3] + pb[3];
         if phase.compliance > 0.0 && rest_length > EPSILON {
-            let way =
+            let displacement =
                 (xyz(pb) - xyz(memory.load_previous(b))) - (xyz(pa) - xyz(memory.load_previous(a)));
-            error += phase.damping * (dot3(delta, way) / guarded_square(delta));
+            error += phase.damping * (dot3(delta, displacement) / guarded_square(delta));
             weight = weight + phase.damping * (pa[3] + pb[3]) + phase.compliance;
         }
         let correction = error * stiffness / weight;

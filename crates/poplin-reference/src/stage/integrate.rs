@@ -20,19 +20,19 @@ pub fn integrate_particle(memory: &mut ClothMemory<'_>, i: u32) {
             here + (here - xyz(before)) * xyz(iteration.velocity_scale) + xyz(iteration.bias);
         if memory.cloth.rotation_begin != NO_OFFSET {
             let columns = memory.rotation_columns;
-            let turned = memory.multiply_columns(columns, xyz(before))
+            let rotated = memory.multiply_columns(columns, xyz(before))
                 + memory.multiply_columns(columns + 3, here);
-            position = here + turned + xyz(iteration.bias);
+            position = here + rotated + xyz(iteration.bias);
         }
         if memory.cloth.acceleration_begin != NO_OFFSET {
             let acceleration: Vec3 = xyz(memory.input_row(memory.cloth.acceleration_begin + i));
             position += acceleration * memory.cloth.acceleration_scale;
         }
         let max_move = memory.cloth.self_collision.max_move;
-        let way = position - here;
-        let way_square = dot3(way, way);
-        if max_move > 0.0 && way_square > max_move * max_move {
-            position = here + way * (max_move / way_square.sqrt());
+        let displacement = position - here;
+        let displacement_square = dot3(displacement, displacement);
+        if max_move > 0.0 && displacement_square > max_move * max_move {
+            position = here + displacement * (max_move / displacement_square.sqrt());
         }
         if is_faulty(position) {
             memory.fault_count += 1;

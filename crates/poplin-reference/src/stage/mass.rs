@@ -2,7 +2,7 @@
 
 use crate::ClothMemory;
 
-/// Gives particle i the user's inverse mass back, unless this iteration holds it at 0.
+/// Restores the user's inverse mass of particle i, unless this iteration holds it at 0.
 pub fn restore_mass(memory: &mut ClothMemory<'_>, i: u32) {
     let [x, y, z, w] = memory.load_current(i);
     if w > 0.0 {

@@ -62,7 +62,7 @@ pub fn twin(task: Task) -> StageFunction {
         Task::TestRest => sleep::test_rest,
         Task::CountSleep => sleep::count_sleep,
         Task::PrepareShape => prepare_shape,
-        // The mirror works on the buffers themselves.
+        // The twin works on the buffers directly.
         Task::FetchParticle | Task::FlushParticle => leave,
     }
 }

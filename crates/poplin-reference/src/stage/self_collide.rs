@@ -1,5 +1,5 @@
-//! Twin of `shaders/stage/self_collide.wgsl`: the same sums in the same order. What the shader walks with a cursor calls a closure
-//! here, and the cell of a position is rounded down without a library call.
+//! Twin of `shaders/stage/self_collide.wgsl`: the same sums in the same order. Where the shader walks with a
+//! cursor, this calls a closure, and the cell of a position is rounded down without a library call.
 
 use glam::{IVec3, Vec3};
 use poplin_layout::{
@@ -7,7 +7,7 @@ use poplin_layout::{
 };
 
 use crate::ClothMemory;
-use crate::grid::{bucket_of_cell, number_of_cell};
+use crate::grid::{bucket_of_cell, hash_of_cell};
 use crate::math::{dot3, particle as pack, xyz};
 
 /// Row of the sorted particles in scratch: position and inverse mass.
@@ -15,27 +15,27 @@ fn particle_row(memory: &ClothMemory<'_>, slot: u32) -> u32 {
     memory.cloth.self_collision.grid_begin + slot
 }
 
-/// Row of their numbers.
-fn number_row(memory: &ClothMemory<'_>, slot: u32) -> u32 {
+/// Row of their indices.
+fn index_row(memory: &ClothMemory<'_>, slot: u32) -> u32 {
     let own = &memory.cloth.self_collision;
     own.grid_begin + own.member_count + slot
 }
 
-/// Row of the numbers before they are sorted, then of the contacts: sum of their directions, count.
+/// Row of the indices before they are sorted, then of the contacts: sum of their directions, count.
 fn contact_row(memory: &ClothMemory<'_>, slot: u32) -> u32 {
     let own = &memory.cloth.self_collision;
     own.grid_begin + 2 * own.member_count + slot
 }
 
-/// Index in a row.
+/// Particle index in a row.
 #[inline]
-fn load_index(memory: &ClothMemory<'_>, row: u32) -> u32 {
+fn load_particle_index(memory: &ClothMemory<'_>, row: u32) -> u32 {
     memory.scratch[row as usize][0]
 }
 
-/// Writes an index to a row.
+/// Writes a particle index to a row.
 #[inline]
-fn store_index(memory: &mut ClothMemory<'_>, row: u32, i: u32) {
+fn store_particle_index(memory: &mut ClothMemory<'_>, row: u32, i: u32) {
     memory.scratch[row as usize][0] = i;
 }
 
@@ -53,7 +53,7 @@ fn load_member(memory: &ClothMemory<'_>, k: u32) -> u32 {
 fn bucket_of(memory: &ClothMemory<'_>, position: Vec3) -> u32 {
     let scaled = (position * memory.cloth.self_collision.inverse_cell)
         .clamp(Vec3::splat(-SELF_MAX_CELL), Vec3::splat(SELF_MAX_CELL));
-    // The whole number below: `floor` is a call into the library on older x86.
+    // The integer below: `floor` is a library call on older x86.
     let whole = scaled.as_ivec3();
     let cell = whole - IVec3::select(scaled.cmplt(whole.as_vec3()), IVec3::ONE, IVec3::ZERO);
     bucket_of_cell(cell.to_array(), memory.grid_mask() + 1)
@@ -76,7 +76,7 @@ pub fn sum_cells(memory: &mut ClothMemory<'_>, part: u32) {
     memory.cell_sums[part as usize] = memory.cells[part as usize * width..][..width].iter().sum();
 }
 
-/// Turns the counts of one part into the places of the buckets' first particles.
+/// Converts the counts of one part to the slots of the buckets' first particles.
 pub fn scan_cells(memory: &mut ClothMemory<'_>, part: u32) {
     let width = memory.cells.len() / GRID_PARTS as usize;
     let mut begin = memory.cell_sums[..part as usize].iter().sum();
@@ -90,30 +90,30 @@ pub fn scatter_member(memory: &mut ClothMemory<'_>, k: u32) {
     let i = load_member(memory, k);
     let cell = bucket_of(memory, xyz(memory.load_current(i))) as usize;
     let row = contact_row(memory, memory.cells[cell]);
-    store_index(memory, row, i);
+    store_particle_index(memory, row, i);
     memory.cells[cell] += 1;
 }
 
-/// Place of the first particle of a bucket.
+/// Slot of the first particle of a bucket.
 #[inline]
 fn bucket_begin(memory: &ClothMemory<'_>, bucket: u32) -> u32 {
     if bucket == 0 { 0 } else { memory.cells[bucket as usize - 1] }
 }
 
-/// Sorts the particle at a place of its bucket by number and notes where it is.
+/// Sorts the particle at a slot of its bucket by index and stores its position.
 pub fn sort_member(memory: &mut ClothMemory<'_>, slot: u32) {
-    let number = |slot| load_index(memory, contact_row(memory, slot));
-    let i = number(slot);
+    let index_at = |slot| load_particle_index(memory, contact_row(memory, slot));
+    let i = index_at(slot);
     let particle = memory.load_current(i);
     let bucket = bucket_of(memory, xyz(particle));
     let begin = bucket_begin(memory, bucket);
-    let mut place = begin;
+    let mut sorted = begin;
     for other in begin..memory.cells[bucket as usize] {
-        place += u32::from(number(other) < i);
+        sorted += u32::from(index_at(other) < i);
     }
-    let (particle_row, number_row) = (particle_row(memory, place), number_row(memory, place));
+    let (particle_row, index_row) = (particle_row(memory, sorted), index_row(memory, sorted));
     memory.store_scratch(particle_row, particle);
-    store_index(memory, number_row, i);
+    store_particle_index(memory, index_row, i);
 }
 
 /// Square of the distance at which particles i and j are kept apart.
@@ -130,14 +130,14 @@ const ROW_STEPS: [u32; 9] = {
     let mut steps = [0; 9];
     let mut row = 0;
     while row < 9 {
-        steps[row] = number_of_cell([-1, row as i32 % 3 - 1, row as i32 / 3 - 1]);
+        steps[row] = hash_of_cell([-1, row as i32 % 3 - 1, row as i32 / 3 - 1]);
         row += 1;
     }
     steps
 };
 
 /// Calls `touch` with every slot whose particle is closer to a position than the distance, with its row, each once, in an
-/// order that does not depend on the number of buckets: rows of cells along x, in a row cell by cell, in a cell by number.
+/// order that does not depend on the bucket count: rows of cells along x, in a row cell by cell, in a cell by index.
 #[inline]
 fn visit_near(memory: &ClothMemory<'_>, position: Vec3, mut touch: impl FnMut(u32, [f32; 4], f32)) {
     let own = &memory.cloth.self_collision;
@@ -149,10 +149,10 @@ fn visit_near(memory: &ClothMemory<'_>, position: Vec3, mut touch: impl FnMut(u3
     for step in ROW_STEPS {
         let first = center.wrapping_add(step) & mask;
         let last = first + 2;
-        // The row may run over the last bucket: then it goes on at the first.
-        for turn in 0..=u32::from(last > mask) {
-            let begin = if turn == 0 { bucket_begin(memory, first) } else { 0 };
-            let end = memory.cells[(if turn == 0 { last.min(mask) } else { last & mask }) as usize];
+        // The row may run past the last bucket: then it wraps to the first.
+        for part in 0..=u32::from(last > mask) {
+            let begin = if part == 0 { bucket_begin(memory, first) } else { 0 };
+            let end = memory.cells[(if part == 0 { last.min(mask) } else { last & mask }) as usize];
             for (slot, &row) in (begin..end).zip(&rows[begin as usize..end as usize]) {
                 let between = position - xyz(row);
                 let square = dot3(between, between);
@@ -164,7 +164,7 @@ fn visit_near(memory: &ClothMemory<'_>, position: Vec3, mut touch: impl FnMut(u3
     }
 }
 
-/// The direction from b to a, particles i and j; coincident ones part along y.
+/// The direction from b to a, particles i and j; coincident ones separate along y.
 #[inline]
 fn normal_of(a: [f32; 4], b: [f32; 4], length: f32, i: u32, j: u32) -> Vec3 {
     let aside = if i < j { Vec3::Y } else { Vec3::NEG_Y };
@@ -174,11 +174,11 @@ fn normal_of(a: [f32; 4], b: [f32; 4], length: f32, i: u32, j: u32) -> Vec3 {
 /// Sums the directions of the contacts of the particle at a slot, and counts them.
 pub fn count_contacts(memory: &mut ClothMemory<'_>, slot: u32) {
     let a = memory.load_scratch(particle_row(memory, slot));
-    let i = load_index(memory, number_row(memory, slot));
+    let i = load_particle_index(memory, index_row(memory, slot));
     let (mut sum, mut count) = (Vec3::ZERO, 0.0);
     visit_near(memory, xyz(a), |other, b, square| {
         if other != slot {
-            let j = load_index(memory, number_row(memory, other));
+            let j = load_particle_index(memory, index_row(memory, other));
             if square < kept_square(memory, i, j) && a[3] + b[3] > 0.0 {
                 sum += normal_of(a, b, square.sqrt(), i, j);
                 count += 1.0;
@@ -203,13 +203,13 @@ pub fn push_apart(memory: &mut ClothMemory<'_>, slot: u32) {
     if own_contacts[3] == 0.0 || a[3] == 0.0 {
         return;
     }
-    let i = load_index(memory, number_row(memory, slot));
+    let i = load_particle_index(memory, index_row(memory, slot));
     let own = memory.cloth.self_collision;
     let move_i = xyz(a) - xyz(memory.load_previous(i));
     let mut push = Vec3::ZERO;
     visit_near(memory, xyz(a), |other, b, square| {
         if other != slot {
-            let j = load_index(memory, number_row(memory, other));
+            let j = load_particle_index(memory, index_row(memory, other));
             let kept = kept_square(memory, i, j);
             if square < kept {
                 let length = square.sqrt();
@@ -218,13 +218,13 @@ pub fn push_apart(memory: &mut ClothMemory<'_>, slot: u32) {
                 let weight = a[3] / (a[3] + b[3]);
                 let count =
                     contacts_along(normal, own_contacts).max(contacts_along(-normal, others));
-                let push_share = own.stiffness * weight * (RELAXATION / count).min(1.0);
-                let friction_share = own.friction * weight / own_contacts[3].max(others[3]);
+                let push_fraction = own.stiffness * weight * (RELAXATION / count).min(1.0);
+                let friction_fraction = own.friction * weight / own_contacts[3].max(others[3]);
                 let move_j = xyz(b) - xyz(memory.load_previous(j));
                 let slip = move_i - move_j;
                 let sideways = slip - normal * dot3(normal, slip);
-                push += normal * ((kept.sqrt() - length) * push_share);
-                push -= sideways * friction_share;
+                push += normal * ((kept.sqrt() - length) * push_fraction);
+                push -= sideways * friction_fraction;
             }
         }
     });

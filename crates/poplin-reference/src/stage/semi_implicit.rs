@@ -8,7 +8,7 @@ use poplin_layout::{
 use crate::ClothMemory;
 use crate::math::{dot3, particle as pack, xyz};
 
-/// Direction from a to b; 0 if the edge pulls at nothing: no mass, no length or no rest length.
+/// Direction from a to b; 0 if the edge does nothing: no mass, no length or no rest length.
 pub(crate) fn edge_direction(pa: [f32; 4], pb: [f32; 4], rest_length: f32) -> Vec3 {
     let delta = xyz(pb) - xyz(pa);
     let square = dot3(delta, delta);
@@ -22,7 +22,7 @@ pub(crate) fn edge_direction(pa: [f32; 4], pb: [f32; 4], rest_length: f32) -> Ve
 pub(crate) fn edge_equation(
     pa: [f32; 4],
     pb: [f32; 4],
-    way: Vec3,
+    displacement: Vec3,
     rest_length: f32,
     direction: Vec3,
     phase: &PhaseConstants,
@@ -39,10 +39,10 @@ pub(crate) fn edge_equation(
                 * (if relative > 0.0 { phase.stretch } else { phase.compression } * length);
         }
     }
-    [diagonal, -phase.stiffness * error - phase.damping * dot3(direction, way)]
+    [diagonal, -phase.stiffness * error - phase.damping * dot3(direction, displacement)]
 }
 
-/// Where the row of an edge stands in the cloth's scratch; see the shader.
+/// Index of the row of an edge in the cloth's scratch; see the shader.
 pub(crate) fn fiber_row(memory: &ClothMemory<'_>, edge: u32) -> u32 {
     edge % memory.cloth.fabric.fiber_row_count
 }
@@ -56,7 +56,7 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
     let scale = 1.0 + phase.damping;
     let mut a = memory.fabric(vertices + edge_begin);
     let mut pa = memory.load_current(a);
-    let mut way_a = way_of(memory, pa, a);
+    let mut displacement_a = displacement_of(memory, pa, a);
     let mut last_direction = Vec3::ZERO;
     let mut last_pivot = 1.0;
     let mut last_value = 0.0;
@@ -64,20 +64,26 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
     for edge in edge_begin..edge_end {
         let b = memory.fabric(vertices + edge + 1);
         let pb = memory.load_current(b);
-        let way_b = way_of(memory, pb, b);
+        let displacement_b = displacement_of(memory, pb, b);
         let rest_length = memory.rest_length_of(edge);
         let direction = edge_direction(pa, pb, rest_length);
         let mut ratio = 0.0;
         let mut value = 0.0;
         let mut pivot = 1.0;
         if dot3(direction, direction) > 0.0 {
-            let [diagonal, right] =
-                edge_equation(pa, pb, way_b - way_a, rest_length, direction, &phase);
+            let [diagonal, right] = edge_equation(
+                pa,
+                pb,
+                displacement_b - displacement_a,
+                rest_length,
+                direction,
+                &phase,
+            );
             let mut between = -scale * pa[3] * dot3(last_direction, direction);
             let taken = between * (between / last_pivot);
-            let share =
+            let fraction =
                 if is_held && pb[3] == 0.0 { MIN_HELD_FRACTION } else { MIN_PIVOT_FRACTION };
-            let most = diagonal - share * diagonal;
+            let most = diagonal - fraction * diagonal;
             if taken > most {
                 between *= (most / taken).sqrt();
             }
@@ -91,7 +97,7 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
         is_held = pb[3] == 0.0 || (is_held && dot3(direction, direction) > 0.0);
         a = b;
         pa = pb;
-        way_a = way_b;
+        displacement_a = displacement_b;
         last_direction = direction;
         last_pivot = pivot;
         last_value = value;
@@ -121,7 +127,7 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
     }
 }
 
-/// Way of particle i since the last step.
-pub(crate) fn way_of(memory: &ClothMemory<'_>, particle: [f32; 4], i: u32) -> Vec3 {
+/// Displacement of particle i since the last step.
+pub(crate) fn displacement_of(memory: &ClothMemory<'_>, particle: [f32; 4], i: u32) -> Vec3 {
     xyz(particle) - xyz(memory.load_previous(i))
 }

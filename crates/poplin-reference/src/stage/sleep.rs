@@ -16,7 +16,7 @@ pub fn is_sleep_test(memory: &ClothMemory<'_>) -> bool {
     memory.sleep_time + memory.cloth.sleep.step >= memory.cloth.sleep.interval
 }
 
-/// Lets the time of one iteration pass and judges the test if this iteration had one; `_lane` is always 0.
+/// Advances the sleep time by one iteration and evaluates the test if this iteration had one; `_lane` is always 0.
 pub fn count_sleep(memory: &mut ClothMemory<'_>, _lane: u32) {
     let sleep_time = memory.sleep_time + memory.cloth.sleep.step;
     if sleep_time >= memory.cloth.sleep.interval {

@@ -34,21 +34,21 @@ pub fn collide_bundle(memory: &mut ClothMemory<'_>, bundle: u32) {
             for k in 0..3 {
                 let weight = memory.fabric_f32(weights_begin + k);
                 let corner = memory.fabric(row + k);
-                let share = weight / weight_square;
+                let fraction = weight / weight_square;
                 let particle = memory.load_current(corner);
                 if particle[3] > 0.0 {
                     let w = particle[3] * (1.0 - weight * loss).max(0.0);
-                    let way = if memory.cloth.colliders.friction_holds != 0 {
+                    let displacement = if memory.cloth.colliders.friction_holds != 0 {
                         push - slide
                     } else {
                         push
                     };
-                    memory.store_current(corner, pack(xyz(particle) + way * share, w));
+                    memory.store_current(corner, pack(xyz(particle) + displacement * fraction, w));
                     if memory.cloth.colliders.friction_holds == 0 {
                         let previous_particle = memory.load_previous(corner);
                         memory.store_previous(
                             corner,
-                            pack(xyz(previous_particle) + slide * share, previous_particle[3]),
+                            pack(xyz(previous_particle) + slide * fraction, previous_particle[3]),
                         );
                     }
                 }
