@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 /// The path of a cloth's local space: the body that wears the cloth.
 ///
-/// The cloth is simulated in local space: `transform` puts it there, and pins, still or
-/// animated, move along with the space. The `inertia` of the cloth says how much of this motion it feels. Gravity and wind keep their world axes.
+/// The cloth is simulated in local space: `transform` puts it there, and pins, still or animated, move along with the space.
+/// The `inertia` of the cloth says how much of this motion it feels. Gravity and wind keep their world axes.
 /// What is written (caches, meshes, pictures) is in world coordinates. Copies have local spaces of their own, `spacing` apart.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
