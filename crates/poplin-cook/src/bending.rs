@@ -7,7 +7,7 @@ use crate::straight::StraightPairs;
 use crate::surface::Surface;
 use crate::topology::{Topology, pair_key};
 
-/// Largest turn of a two-ring edge at the vertex it spans, in the surface \[rad\]: 45 degrees.
+/// Largest deflection of a two-ring edge at the vertex it spans, in the surface \[rad\]: 45 degrees.
 const MAX_BENDING_TURN: f64 = std::f64::consts::FRAC_PI_4;
 
 /// Keys of the two-ring pairs, unsorted, with repeats and perhaps one-ring pairs.

@@ -1,4 +1,4 @@
-//! Angles between triangles: which there are, what they are at rest, and which may be worked at once.
+//! Angles between triangles: which there are, what they are at rest, and which may be processed in parallel.
 
 use std::f64::consts::PI;
 
@@ -33,13 +33,13 @@ impl Bends {
         let bends = pairs
             .filter_map(|pair| bend(surface, inverse_masses, pair[0].0, pair[0].2, pair[1].2[2]));
         let mut sets: Vec<Vec<Bend>> = Vec::new();
-        let mut places = FirstFitSets::new(inverse_masses.len());
+        let mut assigner = FirstFitSets::new(inverse_masses.len());
         for bend in bends {
             let moving = bend
                 .particles
                 .into_iter()
                 .filter(|&particle| inverse_masses[particle as usize] > 0.0);
-            let set = places.place(moving);
+            let set = assigner.place(moving);
             sets.resize_with(sets.len().max(set + 1), Vec::new);
             sets[set].push(bend);
         }
@@ -51,8 +51,8 @@ impl Bends {
     }
 }
 
-/// The bend of a triangle and the far corner of another over their common edge; `None` if nothing can move it or a triangle has
-/// no area.
+/// The bend of a triangle and the far corner of another over their common edge; `None` if nothing can move it or a triangle
+/// has no area.
 fn bend(
     surface: &Surface,
     inverse_masses: &[f32],
@@ -143,7 +143,8 @@ mod tests {
             bends.bends.iter().map(|bend| bend.particles).collect::<Vec<_>>(),
             [[0, 1, 2, 3], [0, 1, 3, 4]]
         );
-        // Seen along the edge, 2 is up, 3 to the left of it, 4 down: both are folded by a right angle to the side of the normal.
+        // Seen along the edge, 2 is up, 3 to the left of it, 4 down: both are folded by a right angle to the side of the
+        // normal.
         assert!(
             bends
                 .bends

@@ -63,8 +63,9 @@ pub(crate) struct Chains<'a> {
 }
 
 impl<'a> Chains<'a> {
-    /// Links the edges at every vertex that moves: as many pairs as turn by at most `max_turn` \[rad\], of these the straightest
-    /// ([`StraightPairs::find_most`]). `price` of an edge says how dear its ends are if they stay alone.
+    /// Links the edges at every vertex that moves: as many pairs as deflect by at most `max_turn` \[rad\], among
+    /// these the straightest ([`StraightPairs::find_most`]). `price` of an edge is the cost of each of its ends that stays
+    /// alone.
     ///
     /// At a pin every chain ends: nothing passes through it.
     pub(crate) fn link(
@@ -95,9 +96,9 @@ impl<'a> Chains<'a> {
     }
 
     /// Makes long chains longer and short ones shorter, where a chain ends beside another that passes: it may take over one
-    /// half of the other, which then ends there in its place. The number of chains stays.
+    /// half of the other, which then ends there instead. The count of chains stays.
     ///
-    /// Done wherever both can turn so and it raises the mean length of the fiber that an edge is in, with fibers of at most
+    /// Done wherever the deflections allow it and it raises the mean length of the fiber that an edge is in, with fibers of at most
     /// `max_length` edges; again and again, until nothing changes or [`LENGTHENING_ROUNDS`] are over.
     pub(crate) fn lengthen(&mut self, max_length: usize) {
         for _ in 0..LENGTHENING_ROUNDS {
@@ -144,7 +145,7 @@ impl<'a> Chains<'a> {
         else {
             return false;
         };
-        // A chain of l edges gives n = ceil(l / max_length) fibers of l/n edges: over all edges their lengths sum up to l^2/n.
+        // A chain of l edges yields n = ceil(l / max_length) fibers of l/n edges: over all edges their lengths sum up to l^2/n.
         let sum = |length: usize| (length * length) as f64 / length.div_ceil(max_length) as f64;
         let meets_itself = first_exit == rest || first_exit == end || second_exit == end;
         !meets_itself && sum(own + first) + sum(second) > sum(first + second) + sum(own)
@@ -244,10 +245,10 @@ mod tests {
     #[test]
     fn a_ring_is_a_loop_from_its_first_edge() {
         let ring = |count: u32| {
-            let place =
+            let direction =
                 |k: u32| (f64::from(k) * std::f64::consts::TAU / f64::from(count)).sin_cos();
             let points: Vec<_> = (0..count)
-                .map(place)
+                .map(direction)
                 .map(|(sin, cos)| [cos, sin].map(|x| (1e6 * x) as i32))
                 .collect();
             let edges: Vec<_> = (0..count).map(|k| [k, (k + 1) % count]).collect();

@@ -1,4 +1,4 @@
-//! The recipe: from a mesh to a fabric.
+//! The pipeline from a mesh to a fabric.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl Cooked {
 
 /// Cooks a mesh into a fabric that passes [`Fabric::validate`] and [`Fabric::validate_sets`].
 ///
-/// The same mesh and options give the same fabric, bit for bit.
+/// The same mesh and options yield the same fabric, bit for bit.
 ///
 /// # Errors
 /// [`CookError`] if the mesh or an option is out of range, no face has an area, a free vertex gets no mass, a vertex has
@@ -72,10 +72,10 @@ pub fn cook(mesh: &Mesh, options: &CookOptions) -> Result<Cooked, CookError> {
     (report.bend_count, report.bend_set_count) = (fabric.bends.len(), fabric.bend_set_ends.len());
     fabric.validate()?;
 
-    let place = |vertex: u32| mesh.positions[vertex as usize];
+    let position = |vertex: u32| mesh.positions[vertex as usize];
     let particles = surface.particle_to_vertex.iter().zip(&masses.inverse_masses);
     let particles = particles
-        .map(|(&vertex, &w)| [place(vertex)[0], place(vertex)[1], place(vertex)[2], w])
+        .map(|(&vertex, &w)| [position(vertex)[0], position(vertex)[1], position(vertex)[2], w])
         .collect();
     Ok(Cooked { fabric, particles, vertex_to_particle: surface.vertex_to_particle, report })
 }
@@ -116,7 +116,7 @@ fn thread_fabric(
     report.read_fabric(&edges.stretch, &fabric);
     if !options.vertex_stiffness.is_empty() {
         let stiffness = particle_stiffness_log2(surface, &options.vertex_stiffness);
-        // log2(1 - stiffness) falls with stiffness: the smaller stiffness is the larger number.
+        // log2(1 - stiffness) falls with stiffness: the smaller stiffness is the larger value.
         let of_edge = |[a, b]: [u32; 2]| stiffness[a as usize].max(stiffness[b as usize]);
         fabric.edge_stiffness_log2 = fabric.edges().map(|(_, pair)| of_edge(pair)).collect();
     }

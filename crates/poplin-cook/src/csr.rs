@@ -8,7 +8,7 @@ pub(crate) struct Csr<T> {
 }
 
 impl<T: Copy + Default> Csr<T> {
-    /// Sorts `(row, item)` pairs into rows; within a row the order of the iterator stays. It is walked twice.
+    /// Sorts `(row, item)` pairs into rows; within a row the order of the iterator stays. It is iterated twice.
     pub(crate) fn new(row_count: usize, pairs: impl Iterator<Item = (u32, T)> + Clone) -> Self {
         let mut begin = vec![0u32; row_count + 1];
         for (row, _) in pairs.clone() {

@@ -1,4 +1,4 @@
-//! How long fibers are best where nobody says.
+//! The best length of fibers if the options do not set one.
 
 use std::cmp::Reverse;
 
@@ -13,7 +13,7 @@ const LENGTHS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// What the cuts of a chain cost besides sets and barriers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cuts {
-    /// Nothing: Gauss-Seidel works edge by edge anyway.
+    /// Nothing: Gauss-Seidel solves edge by edge anyway.
     AreFree,
     /// Iterations: fibers are solved as a whole, and relaxing a chain of p pieces takes some p^2 of them, as it takes n^2 to
     /// relax n edges one by one.
@@ -21,7 +21,7 @@ pub(crate) enum Cuts {
 }
 
 /// The most edges of a fiber with which an iteration costs a workgroup the least ([`LaneCost::GPU`]), or as many iterations as
-/// its pieces take: short fibers keep many threads busy, long ones need fewer sets. `whole` are
+/// its pieces take: short fibers keep many lanes busy, long ones need fewer sets. `whole` are
 /// the fibers uncut. Where two lengths cost the same, the shorter.
 pub(crate) fn best_length(whole: &Fibers, inverse_masses: &[f32], cuts: Cuts) -> usize {
     let set_count = color_fibers(whole, inverse_masses).len();
@@ -42,7 +42,7 @@ pub(crate) fn best_length(whole: &Fibers, inverse_masses: &[f32], cuts: Cuts) ->
         .map_or(longest, |(_, length)| length)
 }
 
-/// Square of the number of pieces that the chain of an edge is cut into, in the mean over all edges.
+/// Square of the count of pieces that the chain of an edge is cut into, in the mean over all edges.
 fn mean_square_of_pieces(fibers: &[usize], length: usize) -> f64 {
     let sum: usize = fibers.iter().map(|fiber| fiber * fiber.div_ceil(length).pow(2)).sum();
     sum as f64 / fibers.iter().sum::<usize>().max(1) as f64
@@ -50,8 +50,8 @@ fn mean_square_of_pieces(fibers: &[usize], length: usize) -> f64 {
 
 /// Cost of an iteration over fibers of these lengths, which take `set_count` sets whole, when they are cut.
 ///
-/// Cut, each of one or two sets becomes two, of every other piece; of more sets, as irregular meshes have them, pieces fill the
-/// gaps, and one is added. Pieces are dealt out to the sets by their length.
+/// Cut, each of one or two sets becomes two, of every other piece; of more sets, as irregular meshes have them, pieces fill
+/// the gaps, and one is added. Pieces are dealt out to the sets by their length.
 fn cost_of_pieces(fibers: &[usize], length: usize, set_count: usize) -> f64 {
     let mut pieces = Vec::new();
     for &fiber in fibers {
@@ -70,7 +70,7 @@ fn cost_of_pieces(fibers: &[usize], length: usize, set_count: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// The best length of so many fibers of so many edges, side by side.
+    /// The best length for this many parallel fibers of this many edges.
     fn best(count: u32, length: u32, cuts: Cuts) -> usize {
         let vertices = (0..count * (length + 1)).collect();
         let begin: Vec<u32> = (0..=count).map(|fiber| fiber * (length + 1)).collect();
@@ -82,9 +82,10 @@ mod tests {
     fn few_fibers_are_cut_short_and_many_left_long() {
         // One fiber of 64 edges: 64 pieces of one edge in two sets are done at once.
         assert_eq!(best(1, 64, Cuts::AreFree), 1);
-        // 64: in two sets of 256 pieces every lane has 8 edges; shorter pieces come in turns, longer ones leave lanes idle.
+        // 64: in two sets of 256 pieces every lane has 8 edges; shorter pieces take several rounds, longer ones leave lanes
+        // idle.
         assert_eq!(best(64, 64, Cuts::AreFree), 8);
-        // 1024 take turns anyway: cutting them only begins more often.
+        // 1024 take several rounds anyway: cutting them only adds starts.
         assert_eq!(best(1024, 64, Cuts::AreFree), 64);
     }
 

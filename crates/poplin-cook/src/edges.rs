@@ -12,7 +12,7 @@ use crate::topology::{Topology, key_pair, pair_key};
 /// Particle pairs, each once in all and each list in ascending order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Edges {
-    /// Edges that hold the cloth's length and width. Which of both is for their chains to say.
+    /// Edges that hold the cloth's length and width. Their chains decide which of the two.
     pub(crate) stretch: Vec<[u32; 2]>,
     /// Length of every stretch edge \[m\], and how upright it is ([`uprightness`]).
     pub(crate) courses: Vec<(f64, f64)>,
@@ -30,8 +30,8 @@ impl Edges {
     /// - Shear edges are the diagonals of quads, and both diagonals of a pair of triangles that form a quad.
     /// - Bending edges see [`bending_pairs`].
     ///
-    /// A pair that is already there as an earlier kind is not made again, nor one between two pinned particles or
-    /// between particles in one place: neither could do anything.
+    /// A pair that already exists as an earlier kind is not added again, nor is one between two pinned particles or
+    /// between coincident particles: neither would have any effect.
     pub(crate) fn find(
         surface: &Surface,
         topology: &Topology,

@@ -7,7 +7,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub enum CookError {
-    /// The mesh, or the fabric that it would give, is outside what the model takes.
+    /// The mesh, or the fabric that it would become, is outside what the model takes.
     #[error(transparent)]
     Model(#[from] ModelError),
     /// An option outside its range.
@@ -43,13 +43,13 @@ pub enum CookError {
         field: &'static str,
         /// Its length.
         len: usize,
-        /// The number of mesh vertices.
+        /// The count of mesh vertices.
         expected: usize,
     },
-    /// A direction of zero length or with a number that is not finite.
+    /// A direction of zero length or with a component that is not finite.
     #[error("cook option direction = {direction:?} must be finite and not zero")]
     NoDirection {
-        /// The direction given.
+        /// The direction.
         direction: [f32; 3],
     },
     /// The direction is to come from texture coordinates that the mesh does not have.
@@ -58,11 +58,11 @@ pub enum CookError {
     /// A pin that is no vertex of the mesh.
     #[error("cook option pins[{position}] is {vertex}, but the mesh has only {count} vertices")]
     PinOutOfRange {
-        /// Where in the list of pins.
+        /// Its position in the list of pins.
         position: usize,
         /// The vertex asked for.
         vertex: u32,
-        /// The number of mesh vertices.
+        /// The count of mesh vertices.
         count: usize,
     },
     /// More faces than indices can count.
@@ -101,7 +101,7 @@ pub enum CookError {
         /// The limit.
         limit: usize,
     },
-    /// A free particle whose mass gives no usable inverse mass.
+    /// A free particle whose mass has no usable inverse.
     #[error(
         "mesh vertex {vertex} has mass {mass} kg; a vertex that is not pinned needs {min}..={max} kg"
     )]

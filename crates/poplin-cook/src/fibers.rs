@@ -1,4 +1,4 @@
-//! Fibers: pieces of chains that one thread works in order.
+//! Fibers: pieces of chains that one lane processes in order.
 
 use glam::DVec3;
 
@@ -7,16 +7,16 @@ use crate::chains::Ground;
 /// Fibers over the edges of one kind.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fibers {
-    /// First vertex of every fiber, and the number of vertices: shape `[fiber_count + 1]`.
+    /// First vertex of every fiber, and the vertex count: shape `[fiber_count + 1]`.
     pub(crate) begin: Vec<u32>,
     /// Vertices, fiber after fiber.
     pub(crate) vertices: Vec<u32>,
-    /// First fiber of every chain, and the number of fibers: the pieces that a chain was cut into follow each other.
+    /// First fiber of every chain, and the fiber count: the pieces of a chain follow each other.
     pub(crate) chain_begin: Vec<u32>,
 }
 
 impl Fibers {
-    /// Number of fibers.
+    /// Count of fibers.
     pub(crate) fn len(&self) -> usize {
         self.begin.len() - 1
     }
@@ -31,8 +31,8 @@ impl Fibers {
 #[derive(Debug, Clone)]
 pub(crate) struct FiberList<'a> {
     ground: Ground<'a>,
-    /// A fiber that hangs on no pin, or on two, begins at the end further along this vector; where both are as far, at that at
-    /// which its chain begins.
+    /// A fiber that hangs on no pin, or on two, begins at the end that is further along this vector; if both are equally far,
+    /// at the end at which its chain begins.
     up: DVec3,
     /// The last fiber that visited each particle.
     last_fiber: Vec<u32>,
@@ -80,7 +80,7 @@ impl<'a> FiberList<'a> {
         self.fibers.vertices.push(vertex);
     }
 
-    /// Ends a fiber and turns it so that it begins where it hangs: at its pin, else at its upper end.
+    /// Ends a fiber and orients it so that it begins where it hangs: at its pin, else at its upper end.
     fn close(&mut self) {
         let begin = self.fibers.begin[self.fibers.len()] as usize;
         let vertices = &mut self.fibers.vertices[begin..];
@@ -98,7 +98,7 @@ impl<'a> FiberList<'a> {
 mod tests {
     use super::*;
 
-    /// Cuts one chain over particles at these places.
+    /// Cuts one chain over particles at these positions.
     fn cut(
         chain: &[u32],
         positions: &[DVec3],

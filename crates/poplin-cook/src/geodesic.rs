@@ -1,4 +1,4 @@
-//! Shortest ways over a surface from islands of pins.
+//! Shortest paths over a surface from islands of pins.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,18 +8,18 @@ use glam::DVec3;
 use crate::csr::Csr;
 use crate::surface::Surface;
 
-/// How much shorter (relative) a way must be to replace the one known: rounding never improves a way for ever.
+/// How much shorter (relative) a path must be to replace the known one: rounding must not improve a path forever.
 const MIN_IMPROVEMENT: f64 = 1e-10;
 
 /// No pin is known yet.
 const NO_PIN: u32 = u32::MAX;
 
-/// The way from a vertex to its nearest pin of an island.
+/// The path from a vertex to its nearest pin of an island.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Way {
+pub(crate) struct Path {
     /// The pin.
     pub(crate) pin: u32,
-    /// Length of the way \[m\].
+    /// Length of the path \[m\].
     pub(crate) length: f64,
 }
 
@@ -27,9 +27,9 @@ pub(crate) struct Way {
 ///
 /// Novotni & Klein, "Computing geodesic distances on triangular meshes", WSCG 2002: two vertices of a triangle with known
 /// distances have a virtual source in the plane of the triangle, on the far side; the third vertex is as far as that
-/// source, if the line from there passes between the two. Deviations: a vertex is opened again whenever a shorter way
-/// turns up, so obtuse triangles need no unfolding and a flat convex surface is exact; where the line does not pass
-/// between, the edges are followed; no way is shorter than the straight line to its pin; and where the two vertices lead
+/// source, if the line from there passes between the two. Deviations: a vertex is opened again whenever a shorter path
+/// is found, so obtuse triangles need no unfolding and a flat convex surface is exact; where the line does not pass
+/// between, the edges are followed; no path is shorter than the straight line to its pin; and where the two vertices lead
 /// to different pins, the distance of one to the other's pin is replaced by the lower bound that is known (its own
 /// distance or the straight line, whichever is longer), which is again exact on a flat convex surface.
 #[derive(Debug)]
@@ -37,76 +37,76 @@ pub(crate) struct March<'a> {
     positions: &'a [DVec3],
     /// The other two corners of every triangle at a vertex.
     corners: Csr<[u32; 2]>,
-    ways: Vec<Way>,
+    paths: Vec<Path>,
     reached: Vec<u32>,
     queue: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 impl<'a> March<'a> {
-    /// Gets ready to march over a surface.
+    /// Prepares a march over a surface.
     pub(crate) fn new(surface: &'a Surface) -> Self {
         let corners =
             surface.triangles().flat_map(|[a, b, c]| [(a, [b, c]), (b, [c, a]), (c, [a, b])]);
         Self {
             positions: &surface.positions,
             corners: Csr::new(surface.positions.len(), corners),
-            ways: vec![Way { pin: NO_PIN, length: f64::INFINITY }; surface.positions.len()],
+            paths: vec![Path { pin: NO_PIN, length: f64::INFINITY }; surface.positions.len()],
             reached: Vec::new(),
             queue: BinaryHeap::new(),
         }
     }
 
-    /// Calls `found(vertex, way)` for every vertex that the pins reach, in no particular order.
+    /// Calls `found(vertex, path)` for every vertex that the pins reach, in no particular order.
     ///
-    /// Vertices for which `is_far(vertex, length)` holds are not passed through.
+    /// Paths do not pass through vertices for which `is_far(vertex, length)` holds.
     pub(crate) fn run(
         &mut self,
         pins: impl Iterator<Item = u32>,
         is_far: impl Fn(u32, f64) -> bool,
-        mut found: impl FnMut(u32, Way),
+        mut found: impl FnMut(u32, Path),
     ) {
         for pin in pins {
-            self.offer(pin, Way { pin, length: 0.0 });
+            self.offer(pin, Path { pin, length: 0.0 });
         }
         while let Some(Reverse((bits, vertex))) = self.queue.pop() {
-            let way = self.ways[vertex as usize];
-            // Lengths are not negative, so their bits sort as they do; other bits mean a shorter way came since.
-            if way.length.to_bits() == bits && !is_far(vertex, way.length) {
-                self.spread(vertex, way);
+            let path = self.paths[vertex as usize];
+            // Lengths are not negative, so their bits sort as they do; other bits mean that a shorter path was found since.
+            if path.length.to_bits() == bits && !is_far(vertex, path.length) {
+                self.spread(vertex, path);
             }
         }
         for vertex in self.reached.drain(..) {
-            let way = &mut self.ways[vertex as usize];
-            found(vertex, *way);
-            *way = Way { pin: NO_PIN, length: f64::INFINITY };
+            let path = &mut self.paths[vertex as usize];
+            found(vertex, *path);
+            *path = Path { pin: NO_PIN, length: f64::INFINITY };
         }
     }
 
-    fn spread(&mut self, vertex: u32, way: Way) {
+    fn spread(&mut self, vertex: u32, path: Path) {
         for k in 0..self.corners.row(vertex as usize).len() {
             let [b, c] = self.corners.row(vertex as usize)[k];
             for (near, far) in [(b, c), (c, b)] {
-                let length = way.length
+                let length = path.length
                     + self.positions[vertex as usize].distance(self.positions[far as usize]);
-                self.offer(far, Way { pin: way.pin, length });
-                let other = self.ways[near as usize];
+                self.offer(far, Path { pin: path.pin, length });
+                let other = self.paths[near as usize];
                 if other.pin != NO_PIN {
-                    self.offer_across(far, (vertex, way), (near, other));
+                    self.offer_across(far, (vertex, path), (near, other));
                 }
             }
         }
     }
 
-    /// Offers `far` the straight ways through the edge between `a` and `b`.
-    fn offer_across(&mut self, far: u32, a: (u32, Way), b: (u32, Way)) {
+    /// Offers `far` the straight paths through the edge between `a` and `b`.
+    fn offer_across(&mut self, far: u32, a: (u32, Path), b: (u32, Path)) {
         let pins = [Some(a.1.pin), (b.1.pin != a.1.pin).then_some(b.1.pin)];
         for pin in pins.into_iter().flatten() {
             let source = self.positions[pin as usize];
-            let length_to_pin = |(vertex, way): (u32, Way)| {
-                if way.pin == pin {
-                    way.length
+            let length_to_pin = |(vertex, path): (u32, Path)| {
+                if path.pin == pin {
+                    path.length
                 } else {
-                    way.length.max(source.distance(self.positions[vertex as usize]))
+                    path.length.max(source.distance(self.positions[vertex as usize]))
                 }
             };
             let [at_a, at_b, at_far] =
@@ -114,24 +114,24 @@ impl<'a> March<'a> {
             if let Some(length) =
                 length_through_edge(at_a, length_to_pin(a), at_b, length_to_pin(b), at_far)
             {
-                self.offer(far, Way { pin, length: length.max(source.distance(at_far)) });
+                self.offer(far, Path { pin, length: length.max(source.distance(at_far)) });
             }
         }
     }
 
-    fn offer(&mut self, vertex: u32, way: Way) {
-        let known = &mut self.ways[vertex as usize];
+    fn offer(&mut self, vertex: u32, path: Path) {
+        let known = &mut self.paths[vertex as usize];
         if known.pin == NO_PIN {
             self.reached.push(vertex);
-        } else if way.length >= known.length * (1.0 - MIN_IMPROVEMENT) {
+        } else if path.length >= known.length * (1.0 - MIN_IMPROVEMENT) {
             return;
         }
-        *known = way;
-        self.queue.push(Reverse((way.length.to_bits(), vertex)));
+        *known = path;
+        self.queue.push(Reverse((path.length.to_bits(), vertex)));
     }
 }
 
-/// Length of the straight way from the virtual source behind `a b` to `far`, if it passes between `a` and `b`.
+/// Length of the straight path from the virtual source behind `a b` to `far`, if it passes between `a` and `b`.
 ///
 /// ```text
 /// a = (0, 0), b = (e, 0), far = (x, y) with y > 0, source = (s, -t):
@@ -172,7 +172,7 @@ mod tests {
         March::new(&surface).run(
             pins.iter().copied(),
             |_, _| false,
-            |vertex, way| lengths[vertex as usize] = way.length,
+            |vertex, path| lengths[vertex as usize] = path.length,
         );
         lengths
     }
@@ -218,11 +218,11 @@ mod tests {
     #[test]
     fn ways_lead_around_a_hole() {
         let mut mesh = Mesh::grid(21, 21, 1.0, 1.0);
-        // A slit from x = 0 to 0.8 along z = 0.5: the way from corner to corner leads around its end.
+        // A slit from x = 0 to 0.8 along z = 0.5: the path from corner to corner leads around its end.
         mesh.quads.retain(|quad| !(quad[0] / 21 == 10 && quad[0] % 21 < 16));
-        let way = lengths(&mesh, &[0])[20 * 21];
+        let path = lengths(&mesh, &[0])[20 * 21];
         let around = (0.8f64.hypot(0.5)) + 0.05 + (0.8f64.hypot(0.45));
-        assert!((way / around - 1.0).abs() < 0.02, "{way} instead of {around}");
+        assert!((path / around - 1.0).abs() < 0.02, "{path} instead of {around}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Which way is vertical, at every face and vertex of the surface.
+//! The vertical direction at every face and vertex of the surface.
 
 use glam::DVec3;
 use poplin_model::Mesh;
@@ -7,7 +7,7 @@ use crate::Direction;
 use crate::mass::area_vector;
 use crate::surface::{Face, Surface};
 
-/// The direction counts as standing on the surface if less than this part of it lies within: about 11 degrees.
+/// The direction counts as normal to the surface if less than this fraction of it is tangential: about 11 degrees.
 const MIN_TANGENT_PART: f64 = 0.2;
 
 /// Edges at 45 degrees count as a little upright, so that rounding does not scatter those of a mesh over both kinds.
@@ -15,8 +15,8 @@ const UPRIGHT_MARGIN: f64 = 1e-3;
 
 /// Unit vertical tangent of every face, zero where there is none.
 ///
-/// Gravity is projected into the face. Where it stands on the face (a lying sheet) the first of z, x, y that lies well
-/// within the face takes its place, so that a lying sheet still has rows and columns. Texture directions are the gradient
+/// Gravity is projected into the face. Where it is normal to the face (a lying sheet) the first of z, x, y that lies well
+/// within the face replaces it, so that a lying sheet still has rows and columns. Texture directions are the gradient
 /// of v (mean over the two triangles of a quad); faces where v is constant fall back to gravity along -y.
 pub(crate) fn face_verticals(surface: &Surface, mesh: &Mesh, direction: Direction) -> Vec<DVec3> {
     let gravity = match direction {
@@ -61,7 +61,7 @@ fn texture_gradient(face: &Face, surface: &Surface, uvs: &[[f32; 2]]) -> DVec3 {
 
 /// How upright an edge is in its faces: +1/2 along their vertical, 0 at 45 degrees, -1/2 across (cos^2 - 1/2).
 pub(crate) fn uprightness(edge: DVec3, verticals: impl Iterator<Item = DVec3>) -> f64 {
-    // A vertical is an axis, not an arrow: mirrored texture islands point the other way.
+    // A vertical is an axis, not an arrow: mirrored texture islands point in the opposite direction.
     let sum =
         verticals.fold(DVec3::ZERO, |sum, v| if sum.dot(v) < 0.0 { sum - v } else { sum + v });
     let cosine = edge.normalize_or_zero().dot(sum.normalize_or_zero());

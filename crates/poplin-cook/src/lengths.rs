@@ -3,7 +3,7 @@
 /// Fibers by their length in edges.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FiberLengths {
-    /// Number of fibers of so many edges, shape `[longest + 1]`; the first is 0.
+    /// Count of fibers by their edge count, shape `[longest + 1]`; the first is 0.
     counts: Vec<usize>,
 }
 
@@ -11,7 +11,7 @@ impl FiberLengths {
     /// First length of each bucket of a histogram; the last bucket has no end.
     pub const BUCKETS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-    /// Counts one fiber of so many edges.
+    /// Counts one fiber of this many edges.
     pub(crate) fn add(&mut self, length: usize) {
         self.counts.resize(self.counts.len().max(length + 1), 0);
         self.counts[length] += 1;
@@ -24,7 +24,7 @@ impl FiberLengths {
         self
     }
 
-    /// Number of fibers.
+    /// Count of fibers.
     pub fn fiber_count(&self) -> usize {
         self.counts.iter().sum()
     }
@@ -44,12 +44,13 @@ impl FiberLengths {
         self.edge_count() as f64 / self.fiber_count().max(1) as f64
     }
 
-    /// Mean edges of the longest fibers that hold a share of all edges, `0..=1`.
+    /// Mean edges of the longest fibers that hold a fraction of all edges, `0..=1`.
     ///
-    /// Fibers are taken from the longest on until they hold at least `share` of the edges; the mean is their edges over their
-    /// number. So the rest, at most `1 - share` of the edges in the shortest fibers, does not count. 0 if none is needed.
-    pub fn mean_of_longest(&self, share: f64) -> f64 {
-        let wanted = (share * self.edge_count() as f64).ceil() as usize;
+    /// Fibers are taken from the longest on until they hold at least `fraction` of the edges; the mean is their edges over
+    /// their count. So the rest, at most `1 - fraction` of the edges in the shortest fibers, does not count. 0 if none is
+    /// needed.
+    pub fn mean_of_longest(&self, fraction: f64) -> f64 {
+        let wanted = (fraction * self.edge_count() as f64).ceil() as usize;
         let (mut fibers, mut edges) = (0, 0);
         for (length, &count) in self.counts.iter().enumerate().rev() {
             let missing = wanted.saturating_sub(edges);
@@ -59,7 +60,7 @@ impl FiberLengths {
         edges as f64 / fibers.max(1) as f64
     }
 
-    /// Number of fibers in each of [`Self::BUCKETS`], and their edges.
+    /// Count of fibers in each of [`Self::BUCKETS`], and their edges.
     pub fn histogram(&self) -> [(usize, usize); Self::BUCKETS.len()] {
         let mut buckets = [(0, 0); Self::BUCKETS.len()];
         for (length, &count) in self.counts.iter().enumerate().skip(1) {

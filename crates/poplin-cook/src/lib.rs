@@ -2,14 +2,14 @@
 //!
 //! | step | module | what it decides |
 //! |---|---|---|
-//! | weld | `weld` | which vertices lie in one place |
+//! | weld | `weld` | which vertices coincide |
 //! | clean | `surface` | which faces and vertices are worth keeping |
 //! | weigh | `mass` | inverse masses and pins |
 //! | connect | `topology` | edges, rims, connected parts |
 //! | pair | `quadify` | which triangles are really one quad |
 //! | type | `edges`, `bending` | stretch, shearing or bending |
 //! | chain | `straight`, `chains` | which edges continue each other |
-//! | thread | `grain`, `runs`, `fibers`, `thread` | what is vertical or horizontal, and pieces for one thread each |
+//! | thread | `grain`, `runs`, `fibers`, `thread` | what is vertical or horizontal, and pieces for one lane each |
 //! | colour | `sets` | which fibers run at the same time |
 //! | tether | `geodesic`, `tethers` | how far particles may stray from the pins |
 //! | bend | `bends` | which triangles bend against each other |

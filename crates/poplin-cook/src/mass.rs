@@ -9,7 +9,7 @@ use crate::{CookError, CookOptions};
 /// Area and mass of every particle.
 #[derive(Debug, Clone)]
 pub(crate) struct Masses {
-    /// Share of every particle in the surface [m^2].
+    /// Area of every particle [m^2].
     pub(crate) areas: Vec<f64>,
     /// Mass of every particle, pinned ones too \[kg\].
     pub(crate) masses: Vec<f64>,
@@ -23,9 +23,10 @@ impl Masses {
         let areas = particle_areas(surface);
         let masses = match &options.masses {
             None => areas.iter().map(|area| area * f64::from(options.density)).collect(),
-            Some(given) => {
+            Some(masses_of_vertices) => {
                 let mut sums = vec![0.0; areas.len()];
-                for (&particle, &mass) in surface.vertex_to_particle.iter().zip(given) {
+                for (&particle, &mass) in surface.vertex_to_particle.iter().zip(masses_of_vertices)
+                {
                     if let Some(particle) = particle {
                         sums[particle as usize] += f64::from(mass);
                     }
@@ -61,8 +62,8 @@ fn particle_areas(surface: &Surface) -> Vec<f64> {
     let mut areas = vec![0.0; surface.positions.len()];
     let mut add = |corners: [u32; 3], part: f64| {
         let [a, b, c] = corners.map(|corner| surface.positions[corner as usize]);
-        let share = part / 3.0 * triangle_area(a, b, c);
-        corners.iter().for_each(|&corner| areas[corner as usize] += share);
+        let third = part / 3.0 * triangle_area(a, b, c);
+        corners.iter().for_each(|&corner| areas[corner as usize] += third);
     };
     for face in &surface.faces {
         match *face.corners() {
@@ -123,7 +124,7 @@ mod tests {
         assert!((masses.masses.iter().sum::<f64>() - 0.8).abs() < 1e-7);
         let parts: Vec<f64> =
             masses.areas.iter().map(|area| (area * 4.0 * 1e6).round() / 1e6).collect();
-        // Corner 1/4 quad, side 2/4, middle 4/4; triangle thirds of both diagonals give a quarter each.
+        // Corner 1/4 quad, side 2/4, middle 4/4; triangle thirds of both diagonals add up to a quarter each.
         assert_eq!(parts, [1.0, 2.0, 1.0, 2.0, 4.0, 2.0, 1.0, 2.0, 1.0]);
     }
 

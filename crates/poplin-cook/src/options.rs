@@ -9,9 +9,9 @@ use crate::CookError;
 pub enum Weld {
     /// None: vertices are one only where the mesh shares their index. Texture seams then tear open.
     Off,
-    /// Vertices at most so far apart \[m\], `0..=1e15`. 0 welds exact duplicates only.
+    /// Vertices at most this far apart \[m\], `0..=1e15`. 0 welds exact duplicates only.
     Distance(f32),
-    /// Vertices at most this part of the diagonal of the mesh's bounding box apart, `0..=1` (default 1e-6).
+    /// Vertices at most this fraction of the diagonal of the mesh's bounding box apart, `0..=1` (default 1e-6).
     Relative(f32),
 }
 
@@ -31,7 +31,7 @@ pub enum Tethers {
     None,
     /// One tether per particle to the nearest pin, as the crow flies.
     Euclidean,
-    /// One tether per particle and island of pins, as long as the shortest way over the surface (default).
+    /// One tether per particle and island of pins, as long as the shortest path over the surface (default).
     ///
     /// An island is a group of pins connected by mesh edges. A mesh with an edge of three or more faces is no surface:
     /// it gets euclidean tethers.
@@ -44,10 +44,10 @@ pub enum VirtualParticles {
     /// None (default).
     #[default]
     None,
-    /// So many points in every triangle, `1..=64`.
+    /// This many points in every triangle, `1..=64`.
     PerTriangle(u32),
-    /// Points about so far apart \[m\], `1e-9..=1e6`: a triangle gets its area divided by the square of it, at most 256. The
-    /// count is rounded and the rest carried over to the next triangle, so that small triangles share points.
+    /// Points about this far apart \[m\], `1e-9..=1e6`: a triangle gets its area divided by the square of this, at most 256.
+    /// The count is rounded and the rest carried over to the next triangle, so that small triangles share points.
     Spacing(f32),
 }
 
@@ -56,7 +56,7 @@ pub enum VirtualParticles {
 pub struct CookOptions {
     /// Which vertices are welded (default `Relative(1e-6)`).
     pub weld: Weld,
-    /// Mass of the cloth per area [kg/m^2], `1e-9..=1e9` (default 0.2, a light cotton). Unused where `masses` is given.
+    /// Mass of the cloth per area [kg/m^2], `1e-9..=1e9` (default 0.2, a light cotton). Unused if `masses` is set.
     pub density: f32,
     /// Mass of every mesh vertex \[kg\], shape `[vertex_count]`, or `None` (default): from `density`. Welded vertices add up.
     pub masses: Option<Vec<f32>>,
@@ -64,19 +64,19 @@ pub struct CookOptions {
     pub pins: Vec<u32>,
     /// What "vertical" means (default gravity along -y).
     pub direction: Direction,
-    /// Longest fiber, in edges, `1..=16777216`, or `None` (default): as costs a workgroup the least
-    /// ([`poplin_model::LaneCost::GPU`]). Fibers against stretch are then cut only where few are long, since they are solved as
-    /// a whole ([`poplin_model::FiberSolver::SemiImplicit`]) and converge the better the longer they are; those of shear and
-    /// bending, which Gauss-Seidel works edge by edge, are short. 1 gives the classical graph-coloured fabric. With
-    /// [`poplin_model::Xpbd`], which solves all fibers as a whole, give a large number.
+    /// Longest fiber, in edges, `1..=16777216`, or `None` (default): what costs a workgroup the least
+    /// ([`poplin_model::LaneCost::GPU`]). Fibers against stretch are then cut only where few are long, since they are solved
+    /// as a whole ([`poplin_model::FiberSolver::SemiImplicit`]) and converge the better the longer they are; those of shear
+    /// and bending, which Gauss-Seidel solves edge by edge, are short. 1 yields the classical graph-coloured fabric. With
+    /// [`poplin_model::Xpbd`], which solves all fibers as a whole, set a large value.
     ///
     /// Fibers end at pins, and one that hangs on a single pin begins there; other vertical ones begin at their upper end:
     /// against gravity, or along +y for [`Direction::UvV`].
     pub max_fiber_length: Option<u32>,
-    /// Largest turn between two edges of a fiber, measured in the surface \[rad\], `0..=pi` (default pi/4).
+    /// Largest deflection from one edge of a fiber to the next, measured in the surface \[rad\], `0..=pi` (default pi/4).
     ///
-    /// Small turns add up: a chain of stretch edges is cut also where it strays from the vertical to the horizontal, or the other
-    /// way round, by more than two edges that lie fully across, or four at 60 degrees.
+    /// Small deflections add up: a chain of stretch edges is cut also where it strays from the vertical to the horizontal, or the
+    /// other way round, by more than two edges that lie fully across, or four at 60 degrees.
     pub max_turn: f32,
     /// Whether to make two-ring edges (default true). Without, nothing but the one-ring resists folding.
     pub bending: bool,
@@ -192,7 +192,7 @@ impl CookOptions {
     }
 }
 
-/// Refuses a number outside `min..=max`; NaN is outside every range.
+/// Refuses a value outside `min..=max`; NaN is outside every range.
 fn check_option(field: &'static str, value: f64, min: f64, max: f64) -> Result<(), CookError> {
     if value >= min && value <= max {
         Ok(())

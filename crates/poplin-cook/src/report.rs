@@ -1,4 +1,4 @@
-//! What cooking did, in numbers.
+//! Statistics of a cook.
 
 use std::fmt;
 
@@ -7,10 +7,10 @@ use poplin_model::{Fabric, PhaseKind};
 use crate::FiberLengths;
 use crate::fibers::Fibers;
 
-/// Share of the stretch edges whose fibers the quality of a cook is judged by: see [`CookReport::stretch_fiber_length`].
-const JUDGED_SHARE: f64 = 0.95;
+/// Fraction of the stretch edges whose fibers the quality of a cook is judged by: see [`CookReport::stretch_fiber_length`].
+const JUDGED_FRACTION: f64 = 0.95;
 
-/// One phase of the cooked fabric, in numbers.
+/// Statistics of one phase of the cooked fabric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PhaseReport {
     /// What its edges are.
@@ -23,13 +23,14 @@ pub struct PhaseReport {
     pub set_count: usize,
     /// How long its fibers are.
     pub lengths: FiberLengths,
-    /// Imbalance: the share of their time that lanes wait, `0..1`, if every fiber of a set has a lane and an edge takes one step.
-    /// A set takes as many steps as its longest fiber has edges, so this is `1 - edges / sum(fibers * longest)` over its sets.
+    /// Imbalance: the fraction of their time that lanes wait, `0..1`, if every fiber of a set has a lane and an edge takes one
+    /// step. A set takes as many steps as its longest fiber has edges, so this is `1 - edges / sum(fibers * longest)` over its
+    /// sets.
     pub idle_share: f64,
 }
 
 impl PhaseReport {
-    /// The numbers of a phase from its fibers and its sets of fiber indices.
+    /// The statistics of a phase from its fibers and its sets of fiber indices.
     pub(crate) fn new(kind: PhaseKind, fibers: &Fibers, sets: &[Vec<u32>]) -> Self {
         let edge_count_of = |fiber: u32| fibers.vertices(fiber as usize).len() - 1;
         let mut lengths = FiberLengths::default();
@@ -51,7 +52,7 @@ impl PhaseReport {
 pub struct CookReport {
     /// Vertices of the mesh.
     pub vertex_count: usize,
-    /// Vertices that were welded to another one in the same place.
+    /// Vertices that were welded to another one at the same position.
     pub welded_vertex_count: usize,
     /// Vertices that no remaining face uses.
     pub dropped_vertex_count: usize,
@@ -85,7 +86,7 @@ pub struct CookReport {
     pub phases: Vec<PhaseReport>,
     /// Edges of the longest fiber.
     pub longest_fiber: usize,
-    /// Fibers of the widest set: how many threads can work at once.
+    /// Fibers of the widest set: how many lanes can work at once.
     pub widest_set: usize,
     /// Islands: connected groups of pinned particles.
     pub island_count: usize,
@@ -120,7 +121,7 @@ impl CookReport {
         self.phases.iter().map(|phase| phase.set_count).sum()
     }
 
-    /// Takes from the finished fabric what concerns all its fibers: `stretch` are its stretch edges as they should be, in
+    /// Reads from the finished fabric what concerns all its fibers: `stretch` are the stretch edges that it should have, in
     /// ascending order.
     pub(crate) fn read_fabric(&mut self, stretch: &[[u32; 2]], fabric: &Fabric) {
         self.widest_set = fabric.widest_set();
@@ -129,8 +130,8 @@ impl CookReport {
         let kinds = fabric.edge_kinds();
         let mut times_found = vec![0u32; stretch.len()];
         for (_, [a, b]) in fabric.edges().filter(|&(edge, _)| kinds[edge].is_stretch()) {
-            if let Ok(place) = stretch.binary_search(&[a.min(b), a.max(b)]) {
-                times_found[place] += 1;
+            if let Ok(index) = stretch.binary_search(&[a.min(b), a.max(b)]) {
+                times_found[index] += 1;
             }
         }
         self.stretch_edge_count = stretch.len();
@@ -143,7 +144,7 @@ impl CookReport {
         stretch.fold(FiberLengths::default(), |sum, phase| sum.merged(&phase.lengths))
     }
 
-    /// Share of the stretch edges that stand in exactly one fiber, `0..=1`.
+    /// Fraction of the stretch edges that are in exactly one fiber, `0..=1`.
     pub fn stretch_coverage(&self) -> f64 {
         match self.stretch_edge_count {
             0 => 1.0,
@@ -154,7 +155,7 @@ impl CookReport {
     /// Mean edges of the longest vertical and horizontal fibers that hold 95 % of the stretch edges
     /// ([`FiberLengths::mean_of_longest`]).
     pub fn stretch_fiber_length(&self) -> f64 {
-        self.stretch_lengths().mean_of_longest(JUDGED_SHARE)
+        self.stretch_lengths().mean_of_longest(JUDGED_FRACTION)
     }
 
     /// Mean edges of a fiber; 0 without fibers.
@@ -220,7 +221,7 @@ impl fmt::Display for CookReport {
         writeln!(f, "{:<12}{:>12}  edges in one fiber", "longest", self.longest_fiber)?;
         write!(
             f,
-            "{:<12}{:>12}  fibers: threads that can work at once",
+            "{:<12}{:>12}  fibers: lanes that can work at once",
             "widest set", self.widest_set
         )
     }
@@ -259,10 +260,10 @@ impl CookReport {
             "{:<12}{covered:>10.1} %  of {} edges in one fiber each",
             "stretch", self.stretch_edge_count
         )?;
-        let (lengths, share) = (self.stretch_lengths(), 100.0 * JUDGED_SHARE);
+        let (lengths, percentage) = (self.stretch_lengths(), 100.0 * JUDGED_FRACTION);
         writeln!(
             f,
-            "{:<12}{length:>12.1}  edges on average in the longest fibers that hold {share:.0} % of them",
+            "{:<12}{length:>12.1}  edges on average in the longest fibers that hold {percentage:.0} % of them",
             ""
         )?;
         write!(f, "  {:<10}", "length")?;

@@ -4,8 +4,8 @@ use poplin_model::PhaseKind;
 
 use crate::chains::Chain;
 
-/// What a chain must stray to be cut, in edges that lie fully across its direction: an end of more than two of them, or of more
-/// than four at 60 degrees, is cut off; so is a middle of twice as many. A wavering about 45 degrees is not.
+/// What a chain must stray to be cut, in edges that lie fully across its direction: an end of more than two of them, or of
+/// more than four at 60 degrees, is cut off; so is a middle of twice as many. A wavering about 45 degrees is not.
 const CUT_PRICE: f64 = 2.0;
 
 /// Kinds of runs, by index.
@@ -16,7 +16,7 @@ const KINDS: [PhaseKind; 2] = [PhaseKind::Vertical, PhaseKind::Horizontal];
 pub(crate) struct Runs<'a> {
     /// Length of every edge \[m\] and how upright it is: +1/2 along the vertical, 0 in between, -1/2 across it.
     courses: &'a [(f64, f64)],
-    /// Of every edge of a chain, for each kind, the kind before it on the best way to here.
+    /// Of every edge of a chain, for each kind, the kind before it on the best path to here.
     before: Vec<[usize; 2]>,
     kinds: Vec<usize>,
 }
@@ -29,8 +29,8 @@ impl<'a> Runs<'a> {
 
     /// Calls `visit(kind, run)` for each run of a chain.
     ///
-    /// A run lasts as long as its course stays nearer to its direction than to the other. Of all ways to cut the chain into
-    /// vertical and horizontal runs this is the one with the largest sum of `length * uprightness` over vertical edges, less
+    /// A run lasts as long as its course stays nearer to its direction than to the other. Of all partitions of the chain
+    /// into vertical and horizontal runs this is the one with the largest sum of `length * uprightness` over vertical edges, less
     /// that over horizontal ones, less [`CUT_PRICE`] mean edges for each cut (dynamic programming: Viterbi, 1967). A straight
     /// chain has one run.
     pub(crate) fn split(&mut self, chain: Chain<'_>, mut visit: impl FnMut(PhaseKind, Chain<'_>)) {
@@ -95,8 +95,8 @@ mod tests {
 
     #[test]
     fn a_chain_that_turns_away_is_cut_in_between() {
-        let turning: Vec<_> = (0..=18).map(|k| 5.0 * f64::from(k)).collect();
-        let found = runs(&turning);
+        let angles: Vec<_> = (0..=18).map(|k| 5.0 * f64::from(k)).collect();
+        let found = runs(&angles);
         assert_eq!(found.iter().map(|run| run.0).collect::<Vec<_>>(), [Vertical, Horizontal]);
         assert!(
             (9..=10).contains(&found[0].1.len()),

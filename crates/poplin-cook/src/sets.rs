@@ -12,16 +12,16 @@ const RECOLORING_ROUNDS: usize = 3;
 /// Sets of fibers that share no moving particle, as fiber indices.
 ///
 /// Greedy colouring: each fiber goes to the first set that none of its moving particles is in. What matters is the order:
-/// 1. Whole chains are coloured first, the longest first. On a grid that tells rows from columns.
-/// 2. Fibers are coloured where the most sets are taken already; of these in the order of the chains' colours, of each chain
-///    first every other piece, then those between.
+/// 1. Whole chains are coloured first, the longest first. On a grid this separates rows from columns.
+/// 2. The fiber with the most sets taken already is coloured next; among equals in the order of the chains' colours, of
+///    each chain first every other piece, then those between.
 /// 3. Recolouring set by set, the last set first, never needs more sets and often fewer (iterated greedy: Culberson, 1992).
 ///
-/// At last fibers move from fuller to emptier sets: their number counts, not their edges, as the widest set says how many
-/// threads the cloth needs. Pinned particles never move, so fibers of a set may share them.
+/// Last, fibers move from fuller to emptier sets: their count matters, not their edges, as the widest set determines how many
+/// lanes the cloth needs. Pinned particles never move, so fibers of a set may share them.
 ///
-/// Within a set long fibers stand first, and fibers of one length by their first particle: neighbouring threads do equally
-/// much work on neighbouring memory. Wide sets stand before narrow ones.
+/// Within a set long fibers come first, and fibers of one length are in the order of their first particles: neighbouring lanes
+/// do equal work on neighbouring memory. Wide sets come before narrow ones.
 pub(crate) fn color_fibers(fibers: &Fibers, inverse_masses: &[f32]) -> Vec<Vec<u32>> {
     let mut conflicts = Conflicts::new(fibers, inverse_masses);
     let mut colors = conflicts.color(chain_order(fibers, inverse_masses));
@@ -60,7 +60,7 @@ fn chain_order(fibers: &Fibers, inverse_masses: &[f32]) -> Vec<u32> {
 /// Not coloured yet.
 const NO_COLOR: u32 = u32::MAX;
 
-/// Who shares a moving particle with whom.
+/// Which fibers share a moving particle.
 struct Conflicts<'a> {
     fibers: &'a Fibers,
     /// Fibers at every particle, none at pinned ones.
@@ -93,7 +93,7 @@ impl<'a> Conflicts<'a> {
         colors
     }
 
-    /// Colours of all fibers, each the first that is free when its turn in `order` comes.
+    /// Colours of all fibers, each the first that is free when it is reached in `order`.
     fn first_fit(&mut self, order: &[u32]) -> Vec<u32> {
         let mut colors = vec![NO_COLOR; order.len()];
         for &fiber in order {
@@ -111,16 +111,16 @@ impl<'a> Conflicts<'a> {
         color as u32
     }
 
-    /// Colours of all fibers, each the first that is free when its turn comes: next is the fiber with the most colours around
-    /// it, of these the first in `order` (DSATUR: Brélaz, 1979).
+    /// Colours of all fibers, each the first that is free when it is reached: next is the fiber with the most colours around
+    /// it, among equals the first in `order` (DSATUR: Brélaz, 1979).
     fn saturate(&mut self, order: &[u32]) -> Vec<u32> {
         let mut colors = vec![NO_COLOR; order.len()];
-        let mut place = vec![0u32; order.len()];
-        order.iter().zip(0u32..).for_each(|(&fiber, rank)| place[fiber as usize] = rank);
-        // Of colours beyond 63 one bit tells that there are some: they only come at hubs, and only guide the order.
+        let mut rank_of = vec![0u32; order.len()];
+        order.iter().zip(0u32..).for_each(|(&fiber, rank)| rank_of[fiber as usize] = rank);
+        // All colours beyond 63 have a common bit: they only occur at hubs, and only guide the order.
         let mut around = vec![0u64; order.len()];
         let mut waiting: BinaryHeap<(u32, Reverse<u32>)> =
-            place.iter().map(|&rank| (0, Reverse(rank))).collect();
+            rank_of.iter().map(|&rank| (0, Reverse(rank))).collect();
         while let Some((count, Reverse(rank))) = waiting.pop() {
             let fiber = order[rank as usize];
             if colors[fiber as usize] != NO_COLOR || count != around[fiber as usize].count_ones() {
@@ -134,7 +134,7 @@ impl<'a> Conflicts<'a> {
                     let around = &mut around[other as usize];
                     if colors[other as usize] == NO_COLOR && *around & bit == 0 {
                         *around |= bit;
-                        waiting.push((around.count_ones(), Reverse(place[other as usize])));
+                        waiting.push((around.count_ones(), Reverse(rank_of[other as usize])));
                     }
                 }
             }

@@ -2,15 +2,15 @@
 
 use glam::DVec3;
 
-/// Edges at a vertex beyond which nothing runs straight on: a hub, where pairing would cost the square of their number.
+/// Edges at a vertex beyond which none are paired: a hub, where pairing would cost the square of their count.
 const MAX_PAIRED_EDGES: usize = 64;
 
 /// Edges at a vertex up to which the best of all pairings is found; beyond, the straightest pair is taken first. Garments
 /// have five to eight, and the search takes `2^n n` steps.
 const MAX_SEARCHED_EDGES: usize = 10;
 
-/// What an edge that stays alone costs at least. It is more than all turns of a vertex together, so no pair is given up for
-/// smaller turns.
+/// Least cost of an edge that stays alone. It exceeds all deflections at a vertex together, so no pair is given up for
+/// smaller deflections.
 const ALONE: f64 = 1000.0;
 
 /// Pairs edges at a vertex by how straight they continue each other.
@@ -21,7 +21,7 @@ const ALONE: f64 = 1000.0;
 pub(crate) struct StraightPairs {
     min_cosine: f64,
     directions: Vec<DVec3>,
-    /// Cosine of the turn, and the positions of the two edges, the smaller first.
+    /// Cosine of the deflection, and the positions of the two edges, the smaller first.
     candidates: Vec<(f64, u32, u32)>,
     taken: Vec<bool>,
     /// Of every subset of the edges at a vertex what its best pairing costs, and the partner of its last edge there.
@@ -30,10 +30,10 @@ pub(crate) struct StraightPairs {
 }
 
 impl StraightPairs {
-    /// Pairs edges that turn by at most `max_turn` \[rad\].
+    /// Pairs edges that deflect by at most `max_turn` \[rad\].
     pub(crate) fn new(max_turn: f64) -> Self {
         let (directions, candidates, taken, best, pairs) = Default::default();
-        // The margin keeps turns of exactly the limit in, whatever the rounding.
+        // The margin keeps deflections of exactly the limit in, whatever the rounding.
         Self { min_cosine: max_turn.cos() - 1e-6, directions, candidates, taken, best, pairs }
     }
 
@@ -54,8 +54,8 @@ impl StraightPairs {
         self.little_turn(lay_flat(a - center, normal), lay_flat(b - center, normal)).is_some()
     }
 
-    /// As many pairs of positions in `ends` as the limit of turn allows, and of all such pairings the one with the smallest
-    /// sum of squared turns [rad^2] and of the `price` of every end that stays alone, `0..=10` each.
+    /// As many pairs of positions in `ends` as the limit of deflection allows, and of all such pairings the one with the
+    /// smallest sum of squared deflections [rad^2] and of the `price` of every end that stays alone, `0..=10` each.
     pub(crate) fn find_most(
         &mut self,
         center: DVec3,
@@ -95,7 +95,8 @@ impl StraightPairs {
         }
     }
 
-    /// Cosine of the turn from one of two edges to the other, if it is within the limit; directions lead away from the vertex.
+    /// Cosine of the deflection from one of two edges to the other, if it is within the limit; directions lead away from the
+    /// vertex.
     fn little_turn(&self, a: DVec3, b: DVec3) -> Option<f64> {
         Some(-a.dot(b)).filter(|&cosine| cosine >= self.min_cosine)
     }
@@ -158,7 +159,7 @@ impl StraightPairs {
     }
 }
 
-/// The direction within the tangent plane, or as it is where it stands on the plane.
+/// The direction within the tangent plane, or unchanged where it is normal to the plane.
 fn lay_flat(direction: DVec3, normal: DVec3) -> DVec3 {
     let direction = direction.normalize_or_zero();
     let flat = direction - normal * normal.dot(direction);
@@ -185,8 +186,8 @@ mod tests {
 
     /// Unit vectors at angles in a plane \[degrees\].
     fn at(angles: &[i32]) -> Vec<DVec3> {
-        let place = |angle: &i32| f64::from(*angle).to_radians().sin_cos();
-        angles.iter().map(place).map(|(sin, cos)| DVec3::new(cos, sin, 0.0)).collect()
+        let direction = |angle: &i32| f64::from(*angle).to_radians().sin_cos();
+        angles.iter().map(direction).map(|(sin, cos)| DVec3::new(cos, sin, 0.0)).collect()
     }
 
     fn most(angles: &[i32], prices: &[f64]) -> Vec<[u32; 2]> {
@@ -200,7 +201,7 @@ mod tests {
 
     #[test]
     fn two_bent_pairs_are_better_than_one_straight_pair_and_two_edges_alone() {
-        // 0 and 180 are straight, but 40 and 140 find nobody else: they turn by 80 to one another.
+        // 0 and 180 are straight, but 40 and 140 have no other partner: they deflect by 80.
         let angles = [0, 180, 220, 320];
         let greedy =
             StraightPairs::new(0.8).find(DVec3::ZERO, DVec3::Z, at(&angles).into_iter()).to_vec();

@@ -9,7 +9,7 @@ use crate::{CookError, Weld};
 /// Most faces of a mesh: three times as many corners still count in `u32`.
 const MAX_FACES: usize = 1 << 26;
 
-/// A triangle is degenerate if its height over its longest side is below this part of that side. `f32` coordinates of a
+/// A triangle is degenerate if its height over its longest side is below this fraction of that side. `f32` coordinates of a
 /// mesh around the origin are good to 6e-8 of its size.
 const MIN_RELATIVE_HEIGHT: f64 = 1e-6;
 
@@ -138,7 +138,7 @@ impl Surface {
         self.duplicate_face_count = before - self.faces.len();
     }
 
-    /// Renumbers the vertices in use in the order of the mesh, so that an already clean mesh keeps its numbers.
+    /// Assigns indices to the vertices in use in the order of the mesh, so that an already clean mesh keeps its own.
     fn number_particles(&mut self, vertices: &[DVec3], representative: &[u32]) {
         let mut used = vec![false; vertices.len()];
         for &corner in self.faces.iter().flat_map(Face::corners) {
@@ -218,7 +218,7 @@ mod tests {
         [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.0, 1.0], [0.0, 0.0, 1.0]];
 
     #[test]
-    fn a_clean_mesh_keeps_its_numbers() {
+    fn a_clean_mesh_keeps_its_indices() {
         let surface = Surface::new(&Mesh::grid(3, 3, 1.0, 1.0), Weld::Relative(1e-6)).unwrap();
         assert_eq!(surface.vertex_to_particle, (0..9).map(Some).collect::<Vec<_>>());
         assert_eq!(

@@ -2,7 +2,7 @@
 
 use glam::DVec3;
 
-use crate::geodesic::{March, Way};
+use crate::geodesic::{March, Path};
 use crate::surface::Surface;
 use crate::topology::{Topology, connected_parts};
 use crate::{CookOptions, Tethers};
@@ -23,9 +23,9 @@ pub(crate) struct TetherTable {
 impl TetherTable {
     /// Ties particles to pins, the nearest anchor first (equally near: the island with the lower first particle).
     ///
-    /// A pinned particle is its own nearest anchor, at length 0. A particle with fewer ways to islands than the others
-    /// (an unpinned part of the cloth, or one with fewer islands) fills up with tethers to itself, which never act: what
-    /// no pin holds along the surface has to fall.
+    /// A pinned particle is its own nearest anchor, at length 0. A particle with fewer paths to islands than the others
+    /// (an unpinned part of the cloth, or one with fewer islands) is filled up with tethers to itself, which never act: what
+    /// no pin holds along the surface must fall.
     pub(crate) fn find(
         surface: &Surface,
         topology: &Topology,
@@ -68,11 +68,11 @@ fn geodesic(surface: &Surface, topology: &Topology, island: &[u32], limit: usize
         .map(|(&island, pin)| (island, pin))
         .collect();
     pins.sort_unstable();
-    // The ways of particle i, nearest first, at i * limit ..; an infinite length is an empty place.
-    let mut ways = vec![Way { pin: 0, length: f64::INFINITY }; particle_count * limit];
+    // The paths of particle i, nearest first, at i * limit ..; an infinite length is an empty slot.
+    let mut paths = vec![Path { pin: 0, length: f64::INFINITY }; particle_count * limit];
     let mut march = March::new(surface);
     let mut reached = Vec::new();
-    // A straight way crosses triangles whose corners are at most one edge h off it. If it leads to one of the nearest
+    // A straight path crosses triangles whose corners are at most one edge h off it. If it leads to one of the nearest
     // islands, then at such a corner that island is at most 2 h further than the last of the nearest.
     let edge_lengths = topology.edges.iter().map(|pair| {
         let [a, b] = pair.map(|vertex| surface.positions[vertex as usize]);
@@ -81,26 +81,29 @@ fn geodesic(surface: &Surface, topology: &Topology, island: &[u32], limit: usize
     let slack = 2.0 * edge_lengths.fold(0.0, f64::max);
     for group in pins.chunk_by(|a, b| a.0 == b.0) {
         let is_far = |vertex: u32, length: f64| {
-            ways[vertex as usize * limit + limit - 1].length + slack < length
+            paths[vertex as usize * limit + limit - 1].length + slack < length
         };
-        march.run(group.iter().map(|&(_, pin)| pin), is_far, |vertex, way| {
-            reached.push((vertex, way))
+        march.run(group.iter().map(|&(_, pin)| pin), is_far, |vertex, path| {
+            reached.push((vertex, path))
         });
-        for (vertex, way) in reached.drain(..) {
-            let places = &mut ways[vertex as usize * limit..][..limit];
-            let place = places.partition_point(|known| known.length <= way.length);
-            if place < limit {
-                places[place..].rotate_right(1);
-                places[place] = way;
+        for (vertex, path) in reached.drain(..) {
+            let slots = &mut paths[vertex as usize * limit..][..limit];
+            let slot = slots.partition_point(|known| known.length <= path.length);
+            if slot < limit {
+                slots[slot..].rotate_right(1);
+                slots[slot] = path;
             }
         }
     }
     let mut table = TetherTable { per_particle: limit as u32, ..TetherTable::default() };
     for k in 0..limit {
         for particle in 0..particle_count {
-            let way = ways[particle * limit + k];
-            let (anchor, length) =
-                if way.length.is_finite() { (way.pin, way.length) } else { (particle as u32, 0.0) };
+            let path = paths[particle * limit + k];
+            let (anchor, length) = if path.length.is_finite() {
+                (path.pin, path.length)
+            } else {
+                (particle as u32, 0.0)
+            };
             table.anchors.push(anchor);
             table.lengths.push(length as f32);
         }
@@ -113,7 +116,7 @@ fn euclidean(positions: &[DVec3], mut pins: Vec<u32>) -> TetherTable {
     let at = |vertex: u32| positions[vertex as usize];
     let low = pins.iter().fold(DVec3::INFINITY, |low, &pin| low.min(at(pin)));
     let high = pins.iter().fold(DVec3::NEG_INFINITY, |high, &pin| high.max(at(pin)));
-    // Sorted along their longest axis, the pins near a particle stand together: search outwards from its place.
+    // Sorted along their longest axis, the pins near a particle are adjacent: search outwards from its position.
     let axis = (high - low).max_position();
     let coordinate = |vertex: u32| at(vertex)[axis];
     pins.sort_by(|&a, &b| coordinate(a).total_cmp(&coordinate(b)));

@@ -10,8 +10,8 @@ use crate::fibers::{FiberList, Fibers};
 use crate::runs::Runs;
 use crate::{CookOptions, Direction};
 
-/// What it costs to leave an edge along or across the vertical without continuation, and one at 45 degrees nothing: as much as a
-/// turn of 60 degrees. So threads along the grain are long, and ends fall to edges that belong to neither direction.
+/// Cost of leaving an edge along or across the vertical without continuation (at 45 degrees it is nothing): as much as a
+/// deflection of 60 degrees. So fibers along the grain are long, and ends fall on edges that belong to neither direction.
 const GRAIN_PRICE: f64 = 1.0;
 
 /// More edges than a fiber can have.
@@ -20,7 +20,7 @@ const UNCUT: usize = 1 << 24;
 /// Threads all edges on fibers, for every kind in the order of [`PhaseKind::ALL`].
 ///
 /// Stretch edges are chained first, both directions together, so that a chain that wavers about 45 degrees stays whole;
-/// [`Runs`] then tells vertical from horizontal.
+/// [`Runs`] then separates vertical from horizontal.
 pub(crate) fn thread_fibers(
     edges: &Edges,
     ground: Ground<'_>,

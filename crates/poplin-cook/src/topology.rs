@@ -1,4 +1,4 @@
-//! Who is next to whom: the edges of the faces, and what stands at each vertex.
+//! Adjacency: the edges of the faces, and what meets at each vertex.
 
 use crate::CookError;
 use crate::csr::Csr;
@@ -17,7 +17,7 @@ pub(crate) struct Topology {
     pub(crate) edge_faces: Csr<u32>,
     /// Edges at every vertex.
     pub(crate) vertex_edges: Csr<u32>,
-    /// Number of connected parts.
+    /// Count of connected parts.
     pub(crate) component_count: usize,
 }
 
@@ -81,19 +81,19 @@ impl Topology {
     }
 }
 
-/// The pair as one number, the smaller first; numbers sort as the pairs do.
+/// The pair as one key, the smaller first; keys sort as the pairs do.
 pub(crate) fn pair_key([a, b]: [u32; 2]) -> u64 {
     u64::from(a.min(b)) << 32 | u64::from(a.max(b))
 }
 
-/// The pair back from its number.
+/// The pair of a key.
 pub(crate) fn key_pair(key: u64) -> [u32; 2] {
     [(key >> 32) as u32, key as u32]
 }
 
 /// Connected parts of the vertices that `member` names: the part of every vertex (`u32::MAX` for others) and how many.
 ///
-/// Parts are numbered in the order of their first vertices.
+/// Parts have indices in the order of their first vertices.
 pub(crate) fn connected_parts(
     vertex_count: usize,
     edges: &[[u32; 2]],

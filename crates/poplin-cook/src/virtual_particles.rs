@@ -48,8 +48,8 @@ pub(crate) fn spread_virtual_particles(
     Ok(points)
 }
 
-/// Points of a triangle of this area [m^2]. `carry`: the part of a point, `-0.5..=0.5`, that earlier triangles are short of;
-/// without it triangles of less than half a point would never get one.
+/// Points of a triangle of this area [m^2]. `carry`: the fraction of a point, `-0.5..=0.5`, that earlier triangles are short
+/// of; without it triangles of less than half a point would never get one.
 fn points_of_area(choice: VirtualParticles, area: f64, carry: &mut f64) -> u32 {
     match choice {
         VirtualParticles::None => 0,
@@ -86,8 +86,8 @@ fn part_center(index: u32, side: u32) -> [f64; 3] {
     // Row r of the triangle, counted from corner a, has 2 r + 1 parts, alternating upright and upside down, so that
     // r^2 parts come before it.
     let row = index.isqrt();
-    let place = index - row * row;
-    let (column, is_upside_down) = (place / 2, place % 2 == 1);
+    let rank = index - row * row;
+    let (column, is_upside_down) = (rank / 2, rank % 2 == 1);
     // Steps from corner a: down along ab, then across towards c. An upright part has corners (r, k), (r+1, k), (r+1, k+1),
     // an upside-down one (r, k), (r, k+1), (r+1, k+1); the center is their mean.
     let (down, across) =
@@ -117,8 +117,8 @@ mod tests {
 
     fn distance(a: [f32; 3], b: [f32; 3]) -> f32 {
         // In an equilateral triangle of side 1.
-        let place = |[_, b, c]: [f32; 3]| Vec3::new(b + 0.5 * c, 0.75_f32.sqrt() * c, 0.0);
-        place(a).distance(place(b))
+        let point = |[_, b, c]: [f32; 3]| Vec3::new(b + 0.5 * c, 0.75_f32.sqrt() * c, 0.0);
+        point(a).distance(point(b))
     }
 
     #[test]
@@ -144,9 +144,9 @@ mod tests {
         for count in [1, 3, 4, 9, 16, 64] {
             let all: Vec<_> = (0..count).map(|index| weights(index, count)).collect();
             for &[a, b, c] in &all {
-                let turned =
+                let nearest =
                     all.iter().map(|&other| distance(other, [b, c, a])).fold(f32::MAX, f32::min);
-                assert!(turned < 1e-5, "{count}: [{a}, {b}, {c}]");
+                assert!(nearest < 1e-5, "{count}: [{a}, {b}, {c}]");
             }
         }
     }
@@ -159,7 +159,7 @@ mod tests {
                 .flat_map(|i| (0..i).map(move |j| (i, j)))
                 .map(|(i, j)| distance(all[i], all[j]));
             let nearest = nearest.fold(f32::MAX, f32::min);
-            // A perfect lattice of so many points in the area sqrt(3)/4 is about sqrt(area / count) apart.
+            // A perfect lattice of this many points in the area sqrt(3)/4 is about sqrt(area / count) apart.
             let even = (0.433 / count as f32).sqrt();
             assert!(nearest > 0.3 * even, "{count}: {nearest} of {even}");
         }

@@ -1,4 +1,4 @@
-//! Which vertices lie in one place.
+//! Which vertices coincide.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use glam::DVec3;
 
 use crate::Weld;
 
-/// Distance \[m\] within which vertices are welded, or `None` for not at all.
+/// Distance \[m\] within which vertices are welded, or `None` for no welding.
 pub(crate) fn weld_tolerance(positions: &[DVec3], weld: Weld) -> Option<f64> {
     match weld {
         Weld::Off => None,
@@ -19,7 +19,7 @@ pub(crate) fn weld_tolerance(positions: &[DVec3], weld: Weld) -> Option<f64> {
     }
 }
 
-/// The vertex that stands for each vertex, shape `[vertex_count]`: the first of its place.
+/// The representative of each vertex, shape `[vertex_count]`: the first at its position.
 ///
 /// In index order every vertex joins the lowest earlier representative within the tolerance, or becomes one itself. A
 /// vertex is thus never further than the tolerance from the one it is welded to (no chains), and the answer does not
@@ -48,7 +48,7 @@ fn weld_near(positions: &[DVec3], tolerance: f64) -> Vec<u32> {
     // With cells of four tolerances most queries touch one cell, and no cell holds more than a few hundred
     // representatives, since these are at least a tolerance apart.
     let inverse_cell = 0.25 / tolerance;
-    // Cells are counted in f64: where coordinates outgrow the tolerance, a cell is one number and nothing overflows.
+    // Cells are counted in f64: where coordinates outgrow the tolerance, a cell is one value and nothing overflows.
     let cell = |p: DVec3| ((p * inverse_cell).floor() + DVec3::ZERO).to_array().map(f64::to_bits);
     let mut head: HashMap<[u64; 3], u32> = HashMap::with_capacity(positions.len());
     let mut next = vec![END; positions.len()];

@@ -25,7 +25,7 @@ impl Rng {
 
 /// Irregular triangles over a parameter plane, laid out in space at the end.
 struct Patch {
-    /// Places in the plane; columns and rows stand 1 apart before they are jittered.
+    /// Positions in the plane; columns and rows are 1 apart before they are jittered.
     points: Vec<[f32; 2]>,
     triangles: Vec<[u32; 3]>,
 }
@@ -59,7 +59,7 @@ impl Patch {
     }
 
     /// Flips edges at random, as far as the two triangles stay triangles.
-    fn flip(mut self, share: f32, rng: &mut Rng) -> Self {
+    fn flip(mut self, fraction: f32, rng: &mut Rng) -> Self {
         let mut of_edge = BTreeMap::<[u32; 2], Vec<usize>>::new();
         for (index, &[a, b, c]) in self.triangles.iter().enumerate() {
             for [a, b] in [[a, b], [b, c], [c, a]] {
@@ -69,7 +69,7 @@ impl Patch {
         let mut is_changed = vec![false; self.triangles.len()];
         for ([a, b], triangles) in &of_edge {
             let &[first, second] = &triangles[..] else { continue };
-            if is_changed[first] || is_changed[second] || rng.unit() >= share {
+            if is_changed[first] || is_changed[second] || rng.unit() >= fraction {
                 continue;
             }
             let apex = |index: usize| {
@@ -105,9 +105,9 @@ impl Patch {
         self
     }
 
-    fn mesh(self, place: impl Fn([f32; 2]) -> [f32; 3]) -> Mesh {
+    fn mesh(self, position: impl Fn([f32; 2]) -> [f32; 3]) -> Mesh {
         Mesh {
-            positions: self.points.into_iter().map(place).collect(),
+            positions: self.points.into_iter().map(position).collect(),
             triangles: self.triangles,
             ..Mesh::default()
         }
@@ -183,8 +183,8 @@ fn crossed(rng: &mut Rng) -> Mesh {
     let mut mesh = sheet(15, 20, 0.3, 0.1, rng);
     let first = mesh.positions.len() as u32;
     let column = |k: u32| k % 15 == 7;
-    let turned: Vec<_> = mesh.positions.iter().map(|&[x, y, z]| [0.07 + z, y, x - 0.07]).collect();
-    mesh.positions.extend(turned);
+    let rotated: Vec<_> = mesh.positions.iter().map(|&[x, y, z]| [0.07 + z, y, x - 0.07]).collect();
+    mesh.positions.extend(rotated);
     let joined = |k: u32| if column(k) { k } else { k + first };
     let again: Vec<_> = mesh.triangles.iter().map(|triangle| triangle.map(joined)).collect();
     mesh.triangles.extend(again);
@@ -235,7 +235,7 @@ fn stretch_fibers(cooked: &Cooked) -> Vec<Vec<u32>> {
     [fibers_of(cooked, PhaseKind::Vertical), fibers_of(cooked, PhaseKind::Horizontal)].concat()
 }
 
-fn place(cooked: &Cooked, particle: u32) -> Vec3 {
+fn position(cooked: &Cooked, particle: u32) -> Vec3 {
     glam::Vec4::from(cooked.particles[particle as usize]).truncate()
 }
 
@@ -281,17 +281,20 @@ fn no_fiber_turns_by_more_than_the_limit_or_visits_a_particle_twice() {
     for_meshes(|name, options, cooked| {
         let mut normals = vec![Vec3::ZERO; cooked.particles.len()];
         for triangle in &cooked.fabric.triangles {
-            let [a, b, c] = triangle.map(|corner| place(cooked, corner));
+            let [a, b, c] = triangle.map(|corner| position(cooked, corner));
             triangle.iter().for_each(|&corner| normals[corner as usize] += (b - a).cross(c - a));
         }
         for fiber in PhaseKind::ALL.into_iter().flat_map(|kind| fibers_of(cooked, kind)) {
             for triple in fiber.windows(3) {
-                let [a, b, c] = [0, 1, 2].map(|k| place(cooked, triple[k]));
+                let [a, b, c] = [0, 1, 2].map(|k| position(cooked, triple[k]));
                 let normal = normals[triple[1] as usize].normalize();
                 let flat =
                     |direction: Vec3| (direction - normal * normal.dot(direction)).normalize();
-                let turn = flat(b - a).angle_between(flat(c - b));
-                assert!(turn <= options.max_turn + 2e-3, "{name}: {turn} at {triple:?}");
+                let deflection = flat(b - a).angle_between(flat(c - b));
+                assert!(
+                    deflection <= options.max_turn + 2e-3,
+                    "{name}: {deflection} at {triple:?}"
+                );
             }
             let mut vertices = fiber.clone();
             vertices.sort_unstable();
@@ -316,7 +319,7 @@ fn pins_stand_at_ends_and_a_fiber_begins_where_it_hangs() {
                 assert!(at_first || !at_last, "{name}: the pin of {fiber:?} is its end");
                 if kind == PhaseKind::Vertical && at_first == at_last {
                     assert!(
-                        place(cooked, first).y >= place(cooked, last).y,
+                        position(cooked, first).y >= position(cooked, last).y,
                         "{name}: {fiber:?} begins below"
                     );
                 }
@@ -351,14 +354,14 @@ fn a_chain_goes_by_its_course_and_is_cut_where_it_strays() {
                 .unwrap();
         for (kind, sign) in [(PhaseKind::Vertical, 1.0), (PhaseKind::Horizontal, -1.0)] {
             for fiber in fibers_of(&cooked, kind) {
-                let steps = fiber
-                    .windows(2)
-                    .map(|pair| (place(&cooked, pair[1]) - place(&cooked, pair[0])).truncate());
+                let steps = fiber.windows(2).map(|pair| {
+                    (position(&cooked, pair[1]) - position(&cooked, pair[0])).truncate()
+                });
                 let along: Vec<f32> = steps
                     .map(|d| sign * (d.y * d.y / d.length_squared() - 0.5) * d.length())
                     .collect();
-                // Edges are 1 cm long: a chain as a whole keeps to its direction, and no part of it strays by much more than the
-                // two edges that a cut costs.
+                // Edges are 1 cm long: a chain as a whole keeps to its direction, and no part of it strays by much more than
+                // the two edges that a cut costs.
                 assert!(along.iter().sum::<f32>() > -5e-4, "seed {seed}: {kind:?} {fiber:?}");
                 let strays = along.iter().fold((0.0f32, 0.0f32), |(now, worst), x| {
                     ((now + x).min(0.0), worst.min(now + x))

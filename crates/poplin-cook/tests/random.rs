@@ -23,7 +23,7 @@ impl Rng {
     }
 }
 
-/// Faces between random vertices, some of them in one place: nothing about it is a surface.
+/// Faces between random vertices, some of them coincident: nothing about it is a surface.
 fn soup(rng: &mut Rng) -> Mesh {
     let count = 3 + rng.below(40);
     let mut mesh = Mesh::default();
@@ -123,7 +123,7 @@ fn every_pair_is_on_one_fiber_and_no_pair_is_pinned() {
         let count = pairs.len();
         pairs.sort_unstable();
         pairs.dedup();
-        assert_eq!(pairs.len(), count, "seed {seed}: a pair stands twice");
+        assert_eq!(pairs.len(), count, "seed {seed}: a pair occurs twice");
         let pinned = |particle: u32| cooked.particles[particle as usize][3] == 0.0;
         assert!(pairs.iter().all(|&[a, b]| a != b && !(pinned(a) && pinned(b))), "seed {seed}");
     });

@@ -41,10 +41,10 @@ fn a_closed_surface_has_no_rim() {
         [[0, 2, 4], [2, 1, 4], [1, 3, 4], [3, 0, 4], [2, 0, 5], [1, 2, 5], [3, 1, 5], [0, 3, 5]];
     let cooked = cook_checked(&mesh(&positions, &triangles), &pinned(&[2]));
     assert_eq!((cooked.report.boundary_edge_count, cooked.report.component_count), (0, 1));
-    // The way from top to bottom leads over two faces and across the middle of an edge.
-    let way = 2.0 * (1.5f32).sqrt();
+    // The path from top to bottom leads over two faces and across the middle of an edge.
+    let path = 2.0 * (1.5f32).sqrt();
     assert!(
-        (cooked.fabric.tether_lengths[3] - way).abs() < 0.03 * way,
+        (cooked.fabric.tether_lengths[3] - path).abs() < 0.03 * path,
         "{}",
         cooked.fabric.tether_lengths[3]
     );

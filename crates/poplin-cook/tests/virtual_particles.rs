@@ -42,8 +42,8 @@ fn spacing_gives_its_density() {
     for spacing in [0.01, 0.013, 0.02, 0.03, 0.05, 0.09] {
         let cooked = cooked(&Mesh::grid(21, 11, 1.0, 0.5), VirtualParticles::Spacing(spacing));
         let even = 0.5 / f64::from(spacing * spacing);
-        let share = cooked.report.virtual_particle_count as f64 / even;
-        assert!((0.97..1.03).contains(&share), "{spacing} m: {share}");
+        let ratio = cooked.report.virtual_particle_count as f64 / even;
+        assert!((0.97..1.03).contains(&ratio), "{spacing} m: {ratio}");
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn iteration_count(dt: f32, config: &ClothConfig) -> u32 {
     }
 }
 
-/// What a cloth remembers of past frames to cut the next one.
+/// What a cloth keeps of past frames to divide the next one into iterations.
 #[derive(Debug, Clone, Default)]
 pub struct FrameClock {
     past_steps: VecDeque<f32>,
@@ -31,7 +31,7 @@ pub struct FrameClock {
 }
 
 impl FrameClock {
-    /// Cuts a frame of `dt` seconds, or `None` for `dt = 0`: nothing is simulated.
+    /// Divides a frame of `dt` seconds into iterations, or `None` for `dt = 0`: nothing is simulated.
     ///
     /// `n = max(1, floor(dt * frequency + 0.5))`, `h = dt / n`. Gravity uses the square of the [`average_step`] of
     /// the past, taken before this frame's steps enter it. With [`Solver::Xpbd`] `n = substeps`, and gravity uses `h^2`.
@@ -68,13 +68,13 @@ impl FrameClock {
         Some(FrameSteps { iteration_count, step, step_ratio, gravity_scale: average * average })
     }
 
-    /// Step of the last iteration \[s\]; before the first frame that of a frame of default length.
+    /// Step of the last iteration \[s\]; before the first frame that of a frame of the default length.
     pub fn last_step(&self, config: &ClothConfig) -> f32 {
         let dt = Frame::default().dt;
         self.last_step.unwrap_or_else(|| dt / iteration_count(dt, config) as f32)
     }
 
-    /// Takes velocities that were turned into displacements over one step of this length \[s\].
+    /// Takes velocities that were converted to displacements over one step of this length \[s\].
     pub(crate) fn assume_step(&mut self, step: f32) {
         self.last_step = Some(step);
     }

@@ -5,8 +5,8 @@ use std::fmt;
 use slotmap::{DefaultKey, Key, SlotMap};
 use thiserror::Error;
 
-/// Handle of a cloth in its engine. The handle of a removed cloth never stands for another cloth of that engine: every use of it
-/// is [`NoSuchCloth`]. Handles of different engines are not told apart.
+/// Handle of a cloth in its engine. The handle of a removed cloth never refers to another cloth of that engine: every use of
+/// it is [`NoSuchCloth`]. Handles of different engines are not distinguished.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClothId(DefaultKey);
 
@@ -31,8 +31,8 @@ pub struct NoSuchCloth {
     pub id: ClothId,
 }
 
-/// Values under [`ClothId`]s. They stand in the order of adding whatever was removed, so that results do not depend on which slot
-/// was free.
+/// Values under [`ClothId`]s. They stay in the order of adding whatever was removed, so that results do not depend on which
+/// slot was free.
 #[derive(Debug, Clone)]
 pub struct Cloths<T> {
     /// Index of each cloth.
@@ -49,7 +49,7 @@ impl<T> Default for Cloths<T> {
 }
 
 impl<T> Cloths<T> {
-    /// Number of cloths.
+    /// Count of cloths.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
@@ -74,7 +74,7 @@ impl<T> Cloths<T> {
         &mut self.values
     }
 
-    /// Adds a value behind all others.
+    /// Adds a value after all others.
     pub fn insert(&mut self, value: T) -> ClothId {
         let id = ClothId(self.slots.insert(self.ids.len()));
         self.ids.push(id);
@@ -106,7 +106,7 @@ impl<T> Cloths<T> {
         self.index(id).map(|index| &mut *self.values[index])
     }
 
-    /// Takes a cloth out.
+    /// Removes a cloth.
     ///
     /// # Errors
     /// [`NoSuchCloth`].
@@ -119,7 +119,7 @@ impl<T> Cloths<T> {
         Ok(*self.values.remove(index))
     }
 
-    /// Takes all cloths out.
+    /// Removes all cloths.
     pub fn clear(&mut self) {
         self.slots.clear();
         self.ids.clear();

@@ -1,4 +1,4 @@
-//! Collision between cloths: which cloths take part in a frame, when they collide, where their frames stand then.
+//! Collision between cloths: which cloths take part in a frame, when they collide, and where their local spaces are then.
 
 use bytemuck::Zeroable;
 use glam::{DMat3, DQuat, DVec3};
@@ -104,7 +104,7 @@ impl ContactFrame {
                     .saturating_mul(2)
                     .clamp(SCAN_BLOCK, 1 << 30)
                     .next_power_of_two(),
-                // A little more than the largest distance, so that rounding parts no two particles that touch.
+                // A little more than the largest distance, so that rounding separates no two particles that touch.
                 cell_scale: 1.0 / (2.0 * radius * 1.001).max(MIN_CELL),
                 stiffness: settings.stiffness,
                 friction: settings.friction,
@@ -118,13 +118,13 @@ impl ContactFrame {
         }
     }
 
-    /// Number of slices; 0 if nothing collides in this frame.
+    /// Count of slices; 0 if nothing collides in this frame.
     pub fn slice_count(&self) -> u32 {
         self.parameters.len() as u32
     }
 
-    /// Iterations of a cloth with `iteration_count` iterations that are over after a slice: the same share of the frame as in
-    /// the cloth with the most, rounded up.
+    /// Iterations of a cloth with `iteration_count` iterations that are over after a slice: the same fraction of the frame as
+    /// in the cloth with the most, rounded up.
     pub fn slice_end(&self, iteration_count: u32, slice: u32) -> u32 {
         let end = (u64::from(slice) + 1)
             .saturating_mul(u64::from(self.every))
@@ -172,40 +172,40 @@ pub struct ContactLens {
 impl Member {
     /// The cloth once `end` of its iterations are over.
     fn at(&self, end: u32) -> ContactCloth {
-        let share =
+        let fraction =
             |iterations: u32| f64::from(iterations) / f64::from(self.iteration_count.max(1));
-        let (axes, origin) = stand(&self.start, &self.target, share(end));
+        let (axes, origin) = pose_at(&self.start, &self.target, fraction(end));
         let (axes_before, origin_before) =
-            stand(&self.start, &self.target, share(end.saturating_sub(1)));
+            pose_at(&self.start, &self.target, fraction(end.saturating_sub(1)));
         let row = |v: DVec3| [v.x as f32, v.y as f32, v.z as f32, 0.0];
-        let turn = axes - axes_before;
+        let change = axes - axes_before;
         ContactCloth {
             axis_x: row(axes.x_axis),
             axis_y: row(axes.y_axis),
             axis_z: row(axes.z_axis),
             origin: row(origin),
-            turn_x: row(turn.x_axis),
-            turn_y: row(turn.y_axis),
-            turn_z: row(turn.z_axis),
+            turn_x: row(change.x_axis),
+            turn_y: row(change.y_axis),
+            turn_z: row(change.z_axis),
             shift: row(origin - origin_before),
             ..self.row
         }
     }
 }
 
-/// Axes and origin of a frame on its way.
-fn stand(start: &Pose, target: &Pose, share: f64) -> (DMat3, DVec3) {
+/// Axes and origin of a local space at a fraction of its path over the frame.
+fn pose_at(start: &Pose, target: &Pose, fraction: f64) -> (DMat3, DVec3) {
     let rotation = |pose: &Pose| DQuat::from_array(pose.rotation.map(f64::from)).normalize();
     let origin = |pose: &Pose| DVec3::from_array(pose.translation.map(f64::from));
-    if start == target || share >= 1.0 {
+    if start == target || fraction >= 1.0 {
         return (DMat3::from_quat(rotation(target)), origin(target));
     }
-    let turned = if start.rotation == target.rotation {
+    let rotated = if start.rotation == target.rotation {
         rotation(start)
     } else {
-        rotation(start).slerp(rotation(target), share)
+        rotation(start).slerp(rotation(target), fraction)
     };
-    (DMat3::from_quat(turned), origin(start) + (origin(target) - origin(start)) * share)
+    (DMat3::from_quat(rotated), origin(start) + (origin(target) - origin(start)) * fraction)
 }
 
 #[cfg(test)]
@@ -227,9 +227,12 @@ mod tests {
     fn a_frame_that_turns_is_on_the_arc_between_its_poses() {
         let half = std::f32::consts::FRAC_1_SQRT_2;
         let target = Pose { translation: [2.0, 0.0, 0.0], rotation: [0.0, 0.0, half, half] };
-        let (axes, origin) = stand(&Pose::default(), &target, 0.5);
+        let (axes, origin) = pose_at(&Pose::default(), &target, 0.5);
         let diagonal = DVec3::new(1.0, 1.0, 0.0).normalize();
         assert!((axes.x_axis - diagonal).length() < 1e-7 && (origin - DVec3::X).length() < 1e-12);
-        assert_eq!(stand(&Pose::default(), &Pose::default(), 0.3), (DMat3::IDENTITY, DVec3::ZERO));
+        assert_eq!(
+            pose_at(&Pose::default(), &Pose::default(), 0.3),
+            (DMat3::IDENTITY, DVec3::ZERO)
+        );
     }
 }

@@ -9,28 +9,28 @@ use crate::{ClothId, LiveCloth, NoSuchCloth, ParticleMotion, State};
 
 /// Cloths on one device, stepped together: implemented by the CPU backend and by the GPU backend with its own device.
 ///
-/// Cloths come and go between frames. Each cloth has the same bits alone, beside others, and in the memory of cloths that were
+/// Cloths come and go between frames. A cloth has the same bits alone, with others, and in the memory of cloths that were
 /// there before it.
 pub trait Engine {
     /// Why an operation was refused or failed.
     type Error: std::error::Error + From<ModelError> + From<NoSuchCloth> + Send + Sync + 'static;
-    /// A state on its way.
+    /// A state that is being read.
     type Reading: Reading<Error = Self::Error>;
 
-    /// Adds a cloth behind all others. Cloths that share a fabric share its packed form.
+    /// Adds a cloth after all others. Cloths that share a fabric share its packed form.
     ///
     /// # Errors
     /// If the cloth is not valid or there is no room for it; nothing is added.
     fn add(&mut self, cloth: Cloth) -> Result<ClothId, Self::Error>;
 
-    /// Adds `count` copies of a cloth as it is now: particles, clock, counters, settings and inputs. Each goes on exactly as the
-    /// cloth does. They share its fabric, which is stored once.
+    /// Adds `count` copies of a cloth as it is now: particles, clock, counters, settings and inputs. Each goes on exactly as
+    /// the cloth does. They share its fabric, which is stored once.
     ///
     /// # Errors
     /// [`NoSuchCloth`], or if there is no room; then nothing is added.
     fn clone_cloth(&mut self, id: ClothId, count: usize) -> Result<Vec<ClothId>, Self::Error>;
 
-    /// Removes a cloth. Its memory is used again, its fabric is freed with the last cloth of it, and its handle stays invalid.
+    /// Removes a cloth. Its memory is reused, its fabric is freed with the last cloth of it, and its handle stays invalid.
     ///
     /// # Errors
     /// [`NoSuchCloth`].
@@ -39,19 +39,19 @@ pub trait Engine {
     /// Removes all cloths.
     fn clear(&mut self);
 
-    /// Puts a cloth back to how it was added: particles, velocities, pose, clock and counters. Settings, phases, inputs and
-    /// colliders stay as they were set last, and what moves from a start to a target goes on from where it is.
+    /// Resets a cloth to the state in which it was added: particles, velocities, pose, clock and counters. Settings, phases,
+    /// inputs and colliders stay as they were set last, and what moves from a start to a target goes on from where it is.
     ///
     /// # Errors
     /// [`NoSuchCloth`].
     fn reset(&mut self, id: ClothId) -> Result<(), Self::Error>;
 
-    /// Puts all particles of a cloth somewhere: position \[m\] and working inverse mass [1/kg], shape `[particle_count]`, local axes.
-    /// A frozen cloth goes on from there, a sleeping one wakes; clock, pose and counters stay. Particles that were added pinned
-    /// must keep the inverse mass 0. It replaces earlier [`LiveCloth::write_particles`] of the coming frame.
+    /// Sets all particles of a cloth: position \[m\] and working inverse mass [1/kg], shape `[particle_count]`, local axes.
+    /// A frozen cloth goes on from there, a sleeping one wakes; clock, pose and counters stay. Particles that were added
+    /// pinned must keep the inverse mass 0. It replaces earlier [`LiveCloth::write_particles`] of the coming frame.
     ///
     /// # Errors
-    /// [`NoSuchCloth`], or [`ModelError`] if a length or number is out of range; then nothing changes.
+    /// [`NoSuchCloth`], or [`ModelError`] if a length or value is out of range; then nothing changes.
     fn set_particles(
         &mut self,
         id: ClothId,
@@ -143,7 +143,7 @@ pub trait Reading {
     fn receive(self) -> impl Future<Output = Result<State, Self::Error>>;
 }
 
-/// A state that is there at once.
+/// A state that is ready at once.
 #[derive(Debug)]
 pub struct Ready(Option<State>);
 
@@ -172,7 +172,7 @@ pub enum HostError {
     /// User data was refused.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The handle stands for no cloth.
+    /// The handle refers to no cloth.
     #[error(transparent)]
     NoSuchCloth(#[from] NoSuchCloth),
 }

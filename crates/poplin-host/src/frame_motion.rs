@@ -1,5 +1,5 @@
-//! Motion of a cloth's local frame: velocities, inertia and the constants of a turning frame, computed once on the host so
-//! that both backends get the same numbers.
+//! Motion of a cloth's local space: velocities, inertia and the constants of a rotating local space, computed once on the
+//! host so that both backends get the same values.
 
 use glam::{DMat3, DQuat, DVec3};
 use poplin_layout::{
@@ -7,7 +7,7 @@ use poplin_layout::{
 };
 use poplin_model::{ClothConfig, ModelError, Pose};
 
-/// Where the frame is, where it goes, and how fast it went.
+/// Pose of the local space, its target, and its last velocities.
 #[derive(Debug, Clone)]
 pub struct FrameMotion {
     current: Pose,
@@ -17,10 +17,10 @@ pub struct FrameMotion {
     keep_velocity: bool,
 }
 
-/// Velocities of one frame, and of the one before it.
+/// Velocities of the local space in one frame, and in the one before it.
 #[derive(Debug, Clone, Copy)]
 pub struct FrameVelocities {
-    /// Rotation of the local frame before this frame's change.
+    /// Rotation of the local space before this frame's change.
     pub rotation: DQuat,
     /// Velocity of the origin, world axes [m/s].
     pub velocity: DVec3,
@@ -33,7 +33,7 @@ pub struct FrameVelocities {
 }
 
 impl FrameMotion {
-    /// A frame at rest.
+    /// A local space at rest.
     pub fn new(pose: Pose) -> Self {
         Self {
             current: pose,
@@ -44,22 +44,22 @@ impl FrameMotion {
         }
     }
 
-    /// Where the frame stands after the last simulated frame.
+    /// Pose of the local space after the last simulated frame.
     pub fn pose(&self) -> Pose {
         self.current
     }
 
-    /// Where the frame will stand after the next simulated frame.
+    /// Pose of the local space after the next simulated frame.
     pub fn target(&self) -> Pose {
         self.target
     }
 
-    /// Whether the next frame moves, turns or was just stopped: then a sleeping cloth must wake.
+    /// Whether the local space moves or rotates in the next frame or was just stopped: then a sleeping cloth must wake.
     pub fn is_moving(&self) -> bool {
         self.current != self.target || self.velocity != DVec3::ZERO || self.spin != DVec3::ZERO
     }
 
-    /// Moves the frame to `pose` over the next frame.
+    /// Moves the local space to `pose` over the next frame.
     ///
     /// # Errors
     /// [`ModelError`] if the pose is not valid.
@@ -69,7 +69,7 @@ impl FrameMotion {
         Ok(())
     }
 
-    /// Shifts the frame without any effect on the cloth.
+    /// Shifts the local space without any effect on the cloth.
     ///
     /// # Errors
     /// [`ModelError`] if the result is not finite.
@@ -84,7 +84,7 @@ impl FrameMotion {
         Ok(())
     }
 
-    /// Puts the frame at `pose` without any effect on the cloth.
+    /// Teleports the local space to `pose` without any effect on the cloth.
     ///
     /// # Errors
     /// [`ModelError`] if the pose is not valid.
@@ -94,19 +94,19 @@ impl FrameMotion {
         Ok(())
     }
 
-    /// Takes the last frame's velocities for the next frame, whatever the poses say.
+    /// Keeps the last frame's velocities for the next frame, whatever the poses are.
     pub fn ignore_velocity_discontinuity(&mut self) {
         self.keep_velocity = true;
     }
 
-    /// Arrives at the target at once and forgets all velocity.
+    /// Arrives at the target at once and loses all velocity.
     pub fn clear_inertia(&mut self) {
         self.current = self.target;
         self.velocity = DVec3::ZERO;
         self.spin = DVec3::ZERO;
     }
 
-    /// Moves the frame to its target in `dt` seconds.
+    /// Moves the local space to its target in `dt` seconds.
     pub fn advance(&mut self, dt: f32) -> FrameVelocities {
         let dt = f64::from(dt);
         let rotation = quaternion(self.current);
@@ -132,7 +132,7 @@ impl FrameMotion {
     }
 }
 
-/// The steady angular velocity that takes one pose to another in `dt` seconds, world axes [rad/s].
+/// The constant angular velocity that takes one pose to another in `dt` seconds, world axes [rad/s].
 pub(crate) fn angular_velocity(from: Pose, to: Pose, dt: f64) -> DVec3 {
     if from.rotation == to.rotation {
         return DVec3::ZERO;
@@ -164,8 +164,8 @@ fn guarded(x: DVec3) -> f64 {
     x.dot(x) + f64::from(f32::MIN_POSITIVE).sqrt()
 }
 
-/// How much of `x` is left when each axis is scaled: |x scaled|^2 / (|x| |x scaled|).
-fn scaled_share(x: DVec3, scale: DVec3) -> f64 {
+/// Fraction of `x` that is left when each axis is scaled: |x scaled|^2 / (|x| |x scaled|).
+fn scaled_fraction(x: DVec3, scale: DVec3) -> f64 {
     let scaled = guarded(x * scale);
     scaled / (guarded(x) * scaled).sqrt()
 }
@@ -178,8 +178,9 @@ fn effective(values: [f32; 3], exponent: f32) -> DVec3 {
     widen(values.map(|value| effective_stiffness(stiffness_to_log2(value), exponent)))
 }
 
-/// The constants of one frame. With v, v0 the frame's velocity now and last frame, `alpha = (n + 1) / (2 n)` and n iterations
-/// of h seconds, the cloth feels `I (v0 - v)` spread over the iterations, gravity, and drag along with the frame.
+/// The constants of one frame. With v, v0 the local space's velocity now and in the last frame, `alpha = (n + 1) / (2 n)` and
+/// n iterations of h seconds, the cloth feels `I (v0 - v)` spread over the iterations, gravity, and drag along with the local
+/// space.
 pub fn motion_constants(
     config: &ClothConfig,
     steps: &FrameSteps,
@@ -199,12 +200,12 @@ pub fn motion_constants(
     let bias = to_local * (alpha * jump + gravity - drag * h * frame.velocity);
     let previous_bias = to_local * ((1.0 - alpha) * jump);
     let wind = to_local * (h * (frame.velocity - widen(config.air.wind_velocity)));
-    let turns = frame.spin != DVec3::ZERO || frame.last_spin != DVec3::ZERO;
-    let turn = turns.then(|| turn_constants(config, steps, frame, kept));
+    let rotates = frame.spin != DVec3::ZERO || frame.last_spin != DVec3::ZERO;
+    let turn = rotates.then(|| rotation_constants(config, steps, frame, kept));
     MotionConstants { kept, bias, previous_bias, wind, turn }
 }
 
-fn turn_constants(
+fn rotation_constants(
     config: &ClothConfig,
     steps: &FrameSteps,
     frame: &FrameVelocities,
@@ -215,16 +216,16 @@ fn turn_constants(
     let exponent = config.stiffness_frequency * steps.step;
     let to_local = frame.rotation.conjugate();
     let (spin, last_spin) = (to_local * frame.spin, to_local * frame.last_spin);
-    let turn = half_angle_exp(-h * spin);
-    let rotation = DMat3::from_quat(turn);
-    let double = DMat3::from_quat(half_angle_exp(-h * last_spin) * turn);
+    let step_rotation = half_angle_exp(-h * spin);
+    let rotation = DMat3::from_quat(step_rotation);
+    let double = DMat3::from_quat(half_angle_exp(-h * last_spin) * step_rotation);
 
-    let drag = scaled_share(spin, effective(config.inertia.angular_drag, exponent));
-    let inertia = scaled_share(spin - last_spin, widen(config.inertia.angular)) / n;
+    let drag = scaled_fraction(spin, effective(config.inertia.angular_drag, exponent));
+    let inertia = scaled_fraction(spin - last_spin, widen(config.inertia.angular)) / n;
     let centrifugal =
-        (2.0 * n - 1.0) / n * scaled_share(spin, widen(config.inertia.centrifugal)) - inertia;
+        (2.0 * n - 1.0) / n * scaled_fraction(spin, widen(config.inertia.centrifugal)) - inertia;
 
-    // The mean rotation of the frame m; centrifugal force is m x (m x r) = m (m . r) - r (m . m).
+    // The mean rotation m of the local space; centrifugal force is m x (m x r) = m (m . r) - r (m . m).
     let mean = -0.5 * h * (last_spin + spin);
     let outer = DMat3::from_cols(mean * mean.x, mean * mean.y, mean * mean.z) * centrifugal;
     let cross = DMat3::from_cols(

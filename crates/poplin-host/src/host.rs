@@ -16,8 +16,8 @@ use crate::{
     ParticleMotion, motion_constants,
 };
 
-/// A validated cloth in simulation, as its engine sees it: what its user sets is in the [`LiveCloth`]; clock, sleep and the plan of
-/// its inputs are here.
+/// A validated cloth in simulation, as its engine sees it: what its user sets is in the [`LiveCloth`]; clock, sleep and the
+/// plan of its inputs are here.
 #[derive(Debug, Clone)]
 pub struct HostCloth {
     live: LiveCloth,
@@ -26,7 +26,8 @@ pub struct HostCloth {
     input_lens: [u32; 3],
     /// Scratch of the stages before the colliders.
     stage_scratch_len: u32,
-    /// Rounds of cyclic reduction of each phase of the fabric, `None` if one of its fibers has two pins; found when first asked for.
+    /// Rounds of cyclic reduction of each phase of the fabric, `None` if one of its fibers has two pins; computed on first
+    /// use.
     cyclic_rounds: OnceLock<Vec<Option<u32>>>,
     sleep_pass_count: u32,
     wake_count: u32,
@@ -79,7 +80,7 @@ impl HostCloth {
         })
     }
 
-    /// A copy for another place in the buffers: all its inputs are given to them anew.
+    /// A copy for another location in the buffers: all its inputs are uploaded again.
     #[must_use]
     pub fn copy(&self) -> Self {
         let mut copy = self.clone();
@@ -103,7 +104,7 @@ impl HostCloth {
         &self.live.cloth
     }
 
-    /// Puts clock, local space and counters back to how they were when the cloth was added, and forgets writes to particles.
+    /// Resets clock, local space and counters to what they were when the cloth was added, and discards writes to particles.
     /// Settings and inputs stay.
     pub fn reset(&mut self) {
         self.clock = FrameClock::default();
@@ -115,7 +116,7 @@ impl HostCloth {
     /// Takes new particles as [`Engine::set_particles`](crate::Engine::set_particles) does; returns what `previous` becomes.
     ///
     /// # Errors
-    /// [`ModelError`] if a length or number is out of range; then nothing changes.
+    /// [`ModelError`] if a length or value is out of range; then nothing changes.
     pub fn set_particles(
         &mut self,
         particles: &[[f32; 4]],
@@ -149,7 +150,7 @@ impl HostCloth {
         self.live.colliders.frame_bodies()
     }
 
-    /// Where the kernel leaves the impulses on bodies in the cloth's scratch; [`FrameBodies::impulses`] reads them.
+    /// Where the kernel writes the impulses on bodies in the cloth's scratch; [`FrameBodies::impulses`] reads them.
     pub fn body_rows(&self) -> std::ops::Range<u32> {
         let begin = self.stage_scratch_len
             + self.live.colliders.impulse_begin(self.live.cloth.particle_count() as u32);
@@ -176,8 +177,9 @@ impl HostCloth {
             || !self.live.cloth.particle_accelerations.is_empty()
     }
 
-    /// Lays out the inputs and returns the vec4 that they take in `input_pool`; call after [`HostCloth::update_colliders`]. More than in the last frame means a
-    /// new layout: then everything is given again by [`HostCloth::take_inputs`].
+    /// Lays out the inputs and returns the vec4 that they take in `input_pool`; call after
+    /// [`HostCloth::update_colliders`]. More than in the last frame means a new layout: then [`HostCloth::take_inputs`]
+    /// passes on everything again.
     pub fn input_len(&mut self) -> u32 {
         let before = self.input_lens;
         if self.has_particle_inputs() {
@@ -213,8 +215,9 @@ impl HostCloth {
         self.scratch_begins()[1] + self.live.self_collision.scratch_len(&self.live.cloth)
     }
 
-    /// Passes on each part of the inputs that changed, floats as their bits, with its offset in the cloth's part of `input_pool` \[vec4\].
-    pub fn take_inputs(&mut self, mut give: impl FnMut(u32, &[[u32; 4]])) {
+    /// Passes on each part of the inputs that changed, floats as their bits, with its offset in the cloth's part of
+    /// `input_pool` \[vec4\].
+    pub fn take_inputs(&mut self, mut upload: impl FnMut(u32, &[[u32; 4]])) {
         let slots = ParticleSlots { particle_count: self.live.cloth.particle_count() as u32 };
         if std::mem::take(&mut self.live.accelerations_changed) {
             let packed: Vec<_> = self
@@ -225,20 +228,20 @@ impl HostCloth {
                 .map(|&[x, y, z]| [x, y, z, 0.0])
                 .collect();
             if !packed.is_empty() {
-                give(slots.accelerations(), cast_slice(&packed));
+                upload(slots.accelerations(), cast_slice(&packed));
             }
         }
         self.live
             .motion_spheres
-            .take_changed(|offset, values| give(slots.motion() + offset, cast_slice(values)));
+            .take_changed(|offset, values| upload(slots.motion() + offset, cast_slice(values)));
         self.live
             .separation_spheres
-            .take_changed(|offset, values| give(slots.separation() + offset, cast_slice(values)));
+            .take_changed(|offset, values| upload(slots.separation() + offset, cast_slice(values)));
         let [_, own, colliders] = self.input_begins();
         self.live
             .self_collision
-            .take_changed(&self.live.cloth, |offset, values| give(own + offset, values));
-        self.live.colliders.take_changed(|offset, values| give(colliders + offset, values));
+            .take_changed(&self.live.cloth, |offset, values| upload(own + offset, values));
+        self.live.colliders.take_changed(|offset, values| upload(colliders + offset, values));
     }
 
     /// The particle writes since the last call, in the order of writing.
@@ -370,7 +373,7 @@ impl HostCloth {
         is_asleep && !self.live.is_woken && !self.live.motion.is_moving()
     }
 
-    /// Takes over what the kernel reported; a report from before the last change is ignored.
+    /// Takes over the kernel's report; one from before the last change is ignored.
     pub fn note_feedback(&mut self, feedback: &Feedback) {
         self.sleep_pass_count =
             if feedback.wake_count == self.wake_count { feedback.sleep_pass_count } else { 0 };
@@ -396,7 +399,7 @@ impl HostCloth {
     ) {
         let steps = self.clock.begin_frame(frame.dt, &self.live.cloth.config);
         if std::mem::take(&mut self.live.is_woken) || self.live.motion.is_moving() {
-            // What was reported before does not count any more, even if nothing is read back for a while.
+            // Earlier reports no longer count, even if nothing is read back for a while.
             (self.wake_count, self.sleep_pass_count) = (self.wake_count.wrapping_add(1), 0);
         }
         let velocities = steps.map(|_| self.live.motion.advance(frame.dt));
@@ -449,8 +452,8 @@ impl HostCloth {
     }
 }
 
-/// Rounds of cyclic reduction that the longest fiber of a phase takes, `None` if a fiber has two pins: then its system may have
-/// no solution, which only the walk along the fiber guards against.
+/// Rounds of cyclic reduction that the longest fiber of a phase takes, `None` if a fiber has two pins: then its system may
+/// have no solution, which only the pass along the fiber guards against.
 fn cyclic_rounds(cloth: &Cloth, phase: &Phase) -> Option<u32> {
     let fabric = &cloth.fabric;
     let mut longest = 1;

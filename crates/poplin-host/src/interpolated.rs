@@ -1,4 +1,4 @@
-//! Arrays that go from a start to a target over a frame, such as motion spheres.
+//! Arrays that are interpolated from a start to a target over a frame, such as motion spheres.
 
 /// An interpolated array. The first array ever set is the start, without interpolation; every later one is the target that
 /// the frame ends at and the next frame starts from.
@@ -32,7 +32,7 @@ impl InterpolatedArray {
         !self.halves[self.start].is_empty()
     }
 
-    /// Replaces the array; an empty one switches the feature off. True if anything changed.
+    /// Replaces the array; an empty one switches the feature off. Returns whether anything changed.
     pub fn set(&mut self, values: &[[f32; 4]]) -> bool {
         if values.is_empty() {
             let was_set = self.is_set();
@@ -40,7 +40,7 @@ impl InterpolatedArray {
             return was_set;
         }
         if values.len() != self.halves[self.start].len() {
-            // Another number of things: there is nothing to come from.
+            // Another length: there is nothing to interpolate from.
             *self =
                 Self { halves: [values.to_vec(), Vec::new()], changed: vec![0], ..Self::default() };
             return true;
@@ -54,7 +54,7 @@ impl InterpolatedArray {
         is_changed
     }
 
-    /// Lets the next frame go from `start` to `target`, arrays of one length. What is there already is not uploaded again.
+    /// Makes the next frame go from `start` to `target`, arrays of equal length. Unchanged halves are not uploaded again.
     pub(crate) fn lead(&mut self, start: &[[f32; 4]], target: &[[f32; 4]]) -> Change {
         let mut change = Change::default();
         if start.len() != self.halves[self.start].len() {
@@ -99,7 +99,7 @@ impl InterpolatedArray {
         if self.has_target { &self.halves[1 - self.start] } else { &self.halves[self.start] }
     }
 
-    /// Lets the next upload be of everything.
+    /// Makes the next upload include everything.
     pub fn mark_all(&mut self) {
         self.changed = (0..2).filter(|&half| !self.halves[half].is_empty()).collect();
     }
@@ -118,11 +118,11 @@ impl InterpolatedArray {
         }
     }
 
-    /// Gives each half that changed since the last call, with its offset.
-    pub fn take_changed(&mut self, mut give: impl FnMut(u32, &[[f32; 4]])) {
+    /// Passes on each half that changed since the last call, with its offset.
+    pub fn take_changed(&mut self, mut upload: impl FnMut(u32, &[[f32; 4]])) {
         for half in std::mem::take(&mut self.changed) {
             let values = &self.halves[half];
-            give((half * values.len()) as u32, values);
+            upload((half * values.len()) as u32, values);
         }
     }
 }

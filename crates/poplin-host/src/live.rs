@@ -6,8 +6,8 @@ use crate::colliders::HostColliders;
 use crate::self_collision::HostSelfCollision;
 use crate::{FrameMotion, InterpolatedArray};
 
-/// Settings, inputs and pose of a cloth in simulation. All changes act from the next frame on; one that really changes something
-/// wakes a sleeping cloth.
+/// Settings, inputs and pose of a cloth in simulation. All changes act from the next frame on; one that really changes
+/// something wakes a sleeping cloth.
 #[derive(Debug, Clone)]
 pub struct LiveCloth {
     pub(crate) cloth: Cloth,
@@ -39,7 +39,7 @@ impl LiveCloth {
         }
     }
 
-    /// Forgets writes of the coming frame, and wakes the cloth.
+    /// Discards writes for the next frame and wakes the cloth.
     pub(crate) fn forget_writes(&mut self) {
         self.writes.clear();
         self.last_write.0.clear();
@@ -58,12 +58,12 @@ impl LiveCloth {
         &self.cloth
     }
 
-    /// Where the local frame stands after the last frame.
+    /// Pose of the local space after the last frame.
     pub fn pose(&self) -> Pose {
         self.motion.pose()
     }
 
-    /// Where the local frame will stand after the next frame.
+    /// Pose of the local space after the next frame.
     pub fn target_pose(&self) -> Pose {
         self.motion.target()
     }
@@ -71,7 +71,7 @@ impl LiveCloth {
     /// Replaces the settings.
     ///
     /// # Errors
-    /// [`ModelError`] if a field is out of range, or the settings do not go with the fabric; the old settings stay.
+    /// [`ModelError`] if a field is out of range, or the settings do not fit the fabric; the old settings stay.
     pub fn set_config(&mut self, config: ClothConfig) -> Result<(), ModelError> {
         self.cloth.validate_config(&config)?;
         self.is_woken |= config != self.cloth.config;
@@ -99,7 +99,7 @@ impl LiveCloth {
     /// Replaces the particle accelerations [m/s^2], shape `[particle_count]`; empty switches them off.
     ///
     /// # Errors
-    /// [`ModelError`] if the length differs from the particle count or a number is not finite; the old ones stay.
+    /// [`ModelError`] if the length differs from the particle count or a value is not finite; the old ones stay.
     pub fn set_particle_accelerations(
         &mut self,
         accelerations: &[[f32; 3]],
@@ -120,7 +120,7 @@ impl LiveCloth {
     /// holds the particle at the center.
     ///
     /// # Errors
-    /// [`ModelError`] if the length differs from the particle count or a number is not finite; the old ones stay.
+    /// [`ModelError`] if the length differs from the particle count or a value is not finite; the old ones stay.
     pub fn set_motion_spheres(&mut self, spheres: &[[f32; 4]]) -> Result<(), ModelError> {
         self.check_spheres("motion_spheres", spheres)?;
         self.is_woken |= self.motion_spheres.set(spheres);
@@ -131,7 +131,7 @@ impl LiveCloth {
     /// switches them off. The first array acts at once, later ones are reached over the next frame.
     ///
     /// # Errors
-    /// [`ModelError`] if the length differs from the particle count or a number is not finite; the old ones stay.
+    /// [`ModelError`] if the length differs from the particle count or a value is not finite; the old ones stay.
     pub fn set_separation_spheres(&mut self, spheres: &[[f32; 4]]) -> Result<(), ModelError> {
         self.check_spheres("separation_spheres", spheres)?;
         self.is_woken |= self.separation_spheres.set(spheres);
@@ -142,7 +142,7 @@ impl LiveCloth {
     /// particles as the cloth was added.
     ///
     /// # Errors
-    /// [`ModelError`] if the length differs from the particle count or a number is not finite; the old ones stay.
+    /// [`ModelError`] if the length differs from the particle count or a value is not finite; the old ones stay.
     pub fn set_rest_positions(&mut self, positions: &[[f32; 3]]) -> Result<(), ModelError> {
         self.check_length("rest_positions", positions.len())?;
         poplin_model::check_finite("rest_positions", positions)?;
@@ -174,7 +174,7 @@ impl LiveCloth {
         &mut self.cloth.colliders
     }
 
-    /// Says which colliders the cloth meets.
+    /// Sets which colliders the cloth meets.
     pub fn set_collider_groups(&mut self, groups: InteractionGroups) {
         self.cloth.collider_groups = groups;
     }
@@ -183,14 +183,14 @@ impl LiveCloth {
     /// inverse mass must stay 0. The same write as the last one does not wake the cloth.
     ///
     /// # Errors
-    /// [`ModelError`] if an index or number is out of range, or a pinned particle is given mass; nothing is written.
+    /// [`ModelError`] if an index or value is out of range, or a pinned particle gets mass; nothing is written.
     pub fn write_particles(
         &mut self,
         indices: &[u32],
         particles: &[[f32; 4]],
     ) -> Result<(), ModelError> {
         self.cloth.validate_write(indices, particles)?;
-        // A pin that is held by writing the same place every frame must not keep the cloth awake.
+        // A pin that is held by writing the same position every frame must not keep the cloth awake.
         let is_repeated = self.last_write.0 == indices && self.last_write.1 == particles;
         if !is_repeated && !indices.is_empty() {
             self.is_woken = true;
@@ -203,7 +203,7 @@ impl LiveCloth {
         Ok(())
     }
 
-    /// Moves the local frame to `pose` over the next frame; the cloth feels it as its inertia settings say.
+    /// Moves the local space to `pose` over the next frame; the cloth feels it as its inertia settings specify.
     ///
     /// # Errors
     /// [`ModelError`] if the pose is not valid; the old target stays.
@@ -211,7 +211,7 @@ impl LiveCloth {
         self.motion.set_target(pose)
     }
 
-    /// Shifts the local frame without any effect on the cloth \[m\].
+    /// Shifts the local space without any effect on the cloth \[m\].
     ///
     /// # Errors
     /// [`ModelError`] if the result is not finite.
@@ -219,7 +219,7 @@ impl LiveCloth {
         self.motion.teleport(delta)
     }
 
-    /// Puts the local frame at `pose` without any effect on the cloth.
+    /// Teleports the local space to `pose` without any effect on the cloth.
     ///
     /// # Errors
     /// [`ModelError`] if the pose is not valid.
@@ -227,12 +227,12 @@ impl LiveCloth {
         self.motion.teleport_to(pose)
     }
 
-    /// Keeps the local frame's last velocities for the next frame, whatever the poses say.
+    /// Keeps the local space's last velocities for the next frame, whatever the poses are.
     pub fn ignore_velocity_discontinuity(&mut self) {
         self.motion.ignore_velocity_discontinuity();
     }
 
-    /// Lets the local frame arrive at its target at once and forget all velocity.
+    /// Moves the local space to its target at once, where it loses all velocity.
     pub fn clear_inertia(&mut self) {
         self.motion.clear_inertia();
     }

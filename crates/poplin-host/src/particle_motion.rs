@@ -1,8 +1,8 @@
-//! How fast particles move that are put somewhere.
+//! Velocities of particles whose positions are set.
 
 use poplin_model::{ModelError, check_finite};
 
-/// How the particles move that [`Engine::set_particles`](crate::Engine::set_particles) puts somewhere.
+/// How particles move whose positions [`Engine::set_particles`](crate::Engine::set_particles) sets.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum ParticleMotion<'a> {
     /// At rest in the local space.

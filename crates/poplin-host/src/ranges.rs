@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use range_alloc::RangeAllocator;
 
-/// Gives out ranges of elements of one buffer: of the free ranges the smallest that fits, the end of the buffer last, so that it
+/// Allocates ranges of elements of one buffer: the smallest free range that fits, the end of the buffer last, so that it
 /// grows only when no gap is large enough.
 #[derive(Debug)]
 pub struct Ranges {
@@ -46,7 +46,7 @@ impl Ranges {
         Ok(range)
     }
 
-    /// Takes a range back. It must come from [`Ranges::allocate`] and not have been taken back.
+    /// Frees a range. It must come from [`Ranges::allocate`] and not have been freed.
     pub fn free(&mut self, range: Range<u32>) {
         if !range.is_empty() {
             self.used -= range.end - range.start;
@@ -54,18 +54,18 @@ impl Ranges {
         }
     }
 
-    /// Takes all ranges back.
+    /// Frees all ranges.
     pub fn clear(&mut self) {
         self.free.reset();
         self.used = 0;
     }
 
-    /// Elements in ranges that are given out.
+    /// Elements in allocated ranges.
     pub fn used(&self) -> u32 {
         self.used
     }
 
-    /// One past the highest element ever given out: the buffer must be this long.
+    /// One past the highest element ever allocated: the buffer must be this long.
     pub fn end(&self) -> u32 {
         self.end
     }

@@ -6,13 +6,13 @@ use poplin_layout::{
 };
 use poplin_model::Cloth;
 
-/// Vec4 of scratch per particle that takes part: the particle, its number, its contacts.
+/// Vec4 of scratch per particle that takes part: the particle, its index, its contacts.
 const ROWS: u32 = 3;
 
-/// A grid cell is this much wider than the distance, so that rounding cannot part two particles by more than one cell.
+/// A grid cell is this much wider than the distance, so that rounding cannot separate two particles by more than one cell.
 const CELL_MARGIN: f32 = 1.01;
 
-/// Numbers of one vec4.
+/// Indices in one vec4.
 const PER_ROW: usize = 4;
 
 /// Self collision of one cloth in simulation.
@@ -51,7 +51,7 @@ impl HostSelfCollision {
         self.distance > 0.0
     }
 
-    /// Vec4 of its part of the inputs: positions at rest, numbers of the particles that take part.
+    /// Vec4 of its part of the inputs: positions at rest, indices of the particles that take part.
     pub(crate) fn input_len(&mut self, cloth: &Cloth) -> u32 {
         let wanted = cloth.particle_count() + cloth.self_collision_indices.len().div_ceil(PER_ROW);
         if self.is_on() {
@@ -69,8 +69,8 @@ impl HostSelfCollision {
         if self.is_on() { 8 + 2 * 9 * 6 } else { 0 }
     }
 
-    /// Gives the part's rows if they have changed.
-    pub(crate) fn take_changed(&mut self, cloth: &Cloth, mut give: impl FnMut(u32, &[[u32; 4]])) {
+    /// Passes on the part's rows if they have changed.
+    pub(crate) fn take_changed(&mut self, cloth: &Cloth, mut upload: impl FnMut(u32, &[[u32; 4]])) {
         if !self.is_on() || !std::mem::take(&mut self.is_changed) {
             return;
         }
@@ -87,10 +87,11 @@ impl HostSelfCollision {
             .collect();
         let row = |chunk: &[u32]| std::array::from_fn(|k| chunk.get(k).copied().unwrap_or(0));
         rows.extend(cloth.self_collision_indices.chunks(PER_ROW).map(row));
-        give(0, &rows);
+        upload(0, &rows);
     }
 
-    /// The constants of a frame; the part begins at `input_begin` in `input_pool` and at `scratch_begin` in the cloth's scratch.
+    /// The constants of a frame; the part begins at `input_begin` in `input_pool` and at `scratch_begin` in the cloth's
+    /// scratch.
     pub(crate) fn frame(
         &self,
         cloth: &Cloth,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use poplin_model::Fabric;
 
-/// What an engine keeps for each fabric, counted by the cloths that use it. Cloths share what shares its `Arc`.
+/// What an engine keeps for each fabric, counted by the cloths that use it. Cloths with the same `Arc` share it.
 #[derive(Debug)]
 pub struct SharedFabrics<P> {
     /// By the address of the fabric, which the entry holds on to.
@@ -30,7 +30,7 @@ fn key(fabric: &Arc<Fabric>) -> usize {
 }
 
 impl<P> SharedFabrics<P> {
-    /// Number of different fabrics.
+    /// Count of different fabrics.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
@@ -69,7 +69,7 @@ impl<P> SharedFabrics<P> {
         Ok(&entry.packed)
     }
 
-    /// Counts one cloth of a fabric less; returns what was kept for it after the last one.
+    /// Counts one cloth of a fabric less; after the last one returns what was kept for it.
     pub fn release(&mut self, fabric: &Arc<Fabric>) -> Option<P> {
         let entry = self.entries.get_mut(&key(fabric))?;
         entry.user_count -= 1;
@@ -79,7 +79,7 @@ impl<P> SharedFabrics<P> {
         self.entries.remove(&key(fabric)).map(|entry| entry.packed)
     }
 
-    /// Forgets all fabrics.
+    /// Removes all fabrics.
     pub fn clear(&mut self) {
         self.entries.clear();
     }

@@ -8,8 +8,8 @@ use poplin_model::{BodyId, BodyImpulse};
 
 use crate::{ClothId, ClothImpulses, NoSuchCloth};
 
-/// Particles and counters of cloths, read from an engine at one moment. It keeps what it was read with: a cloth that was removed
-/// later is still there, one that was added later is not.
+/// Particles and counters of cloths, read from an engine at one moment. It keeps what it was read with: a cloth that was
+/// removed later is still there, one that was added later is not.
 #[derive(Debug, Clone, Default)]
 pub struct State {
     current: Vec<[f32; 4]>,
@@ -31,7 +31,7 @@ struct Part {
 pub struct StatePart {
     /// The cloth.
     pub id: ClothId,
-    /// Number of its particles.
+    /// Count of its particles.
     pub particle_count: usize,
     /// Faults and counters as the kernel reported them.
     pub feedback: Feedback,
@@ -78,7 +78,7 @@ impl State {
         state
     }
 
-    /// Number of cloths.
+    /// Count of cloths.
     pub fn cloth_count(&self) -> usize {
         self.ids.len()
     }
@@ -160,8 +160,8 @@ impl State {
         sum
     }
 
-    /// What the last frame did to the rigid bodies of the engine's colliders that the cloth meets, in world axes; empty if there
-    /// are none or the cloth was not simulated, because it sleeps or is frozen or the frame took no time.
+    /// What the last frame did to the rigid bodies of the engine's colliders that the cloth meets, in world axes; empty if
+    /// there are none or the cloth was not simulated, because it sleeps or is frozen or the frame took no time.
     pub fn body_impulses(&self, id: ClothId) -> &[BodyImpulse] {
         self.cloth(id).map_or(&[], |cloth| &cloth.body_impulses.world)
     }

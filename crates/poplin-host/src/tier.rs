@@ -43,7 +43,7 @@ pub struct GridPlan {
     pub tier: MemoryTier,
     /// Particles that the tier's arrays hold.
     pub capacity: u32,
-    /// Buckets of the grid, a power of two. Their number does not change what comes out.
+    /// Buckets of the grid, a power of two. Their count does not change the result.
     pub cells: u32,
 }
 
@@ -69,10 +69,10 @@ impl TierLimits {
 /// Lane counts for which kernels are built.
 pub const LANE_COUNTS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 
-/// Lanes for a cloth: enough for its widest set ([`HostCloth::fiber_width`]) and for a quarter of its particles, not beyond the
-/// adapter's limit.
+/// Lanes for a cloth: enough for its widest set ([`HostCloth::fiber_width`]) and for a quarter of its particles, not beyond
+/// the adapter's limit.
 ///
-/// One thread works one fiber, or one edge by cyclic reduction, so lanes beyond the widest set idle at every barrier of the
+/// One lane solves one fiber, or one edge by cyclic reduction, so lanes beyond the widest set idle at every barrier of the
 /// fabric stage; per-particle stages loop, so a lane may take several particles.
 pub fn choose_lane_count(widest_set: u32, particle_count: u32, limits: TierLimits) -> u32 {
     let wanted = widest_set.max(particle_count.div_ceil(4));
@@ -81,7 +81,7 @@ pub fn choose_lane_count(widest_set: u32, particle_count: u32, limits: TierLimit
 }
 
 /// Loop trips of one lane in one iteration, counted over all nested loops: what decides how many iterations go into one
-/// dispatch. The fabric is walked once; [`LoopTrips::of`] only adds up, so that it can be asked every frame.
+/// dispatch. The fabric is traversed once; [`LoopTrips::of`] only adds up, so that it can be asked every frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoopTrips {
     /// Particles, and virtual particles, of one lane.
@@ -95,7 +95,7 @@ pub struct LoopTrips {
 }
 
 impl LoopTrips {
-    /// Counts the trips of every phase of a fabric that `lane_count` lanes work.
+    /// Counts the trips of every phase of a fabric over `lane_count` lanes.
     pub fn new(fabric: &Fabric, lane_count: u32) -> Self {
         let rounds = |items: u64| items.div_ceil(u64::from(lane_count.max(1)));
         let particle_rounds = rounds(u64::from(fabric.particle_count));
@@ -138,13 +138,13 @@ impl LoopTrips {
         }
     }
 
-    /// The trips of one iteration with these phases and the colliders of the cloth. Walks through trees are counted as long
-    /// as they usually are.
+    /// The trips of one iteration with these phases and the colliders of the cloth. Traversals of trees are counted at their
+    /// usual length.
     pub fn of(&self, phase_order: &[u32], host: &HostCloth) -> u64 {
         let collisions = host.collision_trips() * (self.rounds + self.virtual_rounds);
         let of_phase = |&phase: &u32| match host.fiber_solver(phase).0 {
             FiberSolver::GaussSeidel => self.per_phase[phase as usize],
-            // A fiber is walked forth and back.
+            // A fiber is traversed forward and back.
             FiberSolver::SemiImplicit => 2 * self.per_phase[phase as usize],
             FiberSolver::CyclicReduction => self.per_cyclic_phase[phase as usize],
         };

@@ -164,7 +164,7 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
     }
 }
 
-/// Virtual particles in sets whose bundles share no particle, so that the bundles of a set can be worked at once.
+/// Virtual particles in sets whose bundles share no particle, so that the bundles of a set can be processed in parallel.
 struct VirtualSets {
     /// First bundle of each set, `[set_count + 1]`.
     set_begin: Vec<u32>,
@@ -176,11 +176,11 @@ struct VirtualSets {
 /// corners is yet.
 fn virtual_sets(fabric: &Fabric) -> VirtualSets {
     let mut sets: Vec<Vec<[u32; 5]>> = Vec::new();
-    let mut places = FirstFitSets::new(fabric.particle_count as usize);
+    let mut assigner = FirstFitSets::new(fabric.particle_count as usize);
     let mut begin = 0;
     for run in fabric.virtual_particles.chunk_by(|a, b| a.corners == b.corners) {
         let corners = run[0].corners;
-        let set = places.place(corners);
+        let set = assigner.place(corners);
         sets.resize_with(sets.len().max(set + 1), Vec::new);
         let end = begin + run.len() as u32;
         sets[set].push([corners[0], corners[1], corners[2], begin, end]);
@@ -194,7 +194,7 @@ fn virtual_sets(fabric: &Fabric) -> VirtualSets {
 }
 
 /// First entry of each member, `[member_count + 1]`, then the groups of every member in ascending order: of particles their
-/// triangles, so that vertices gather what triangles give them and no order of threads can matter; of spheres their capsules.
+/// triangles, so that vertices gather from triangles and no order of lanes can matter; of spheres their capsules.
 pub fn groups_by_member<const N: usize>(member_count: usize, groups: &[[u32; N]]) -> Vec<u32> {
     let mut table = vec![0; member_count + 1];
     for &member in groups.as_flattened() {

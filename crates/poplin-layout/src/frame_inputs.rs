@@ -7,7 +7,7 @@ use crate::{ColliderParameters, SelfCollisionParameters};
 /// How a frame is cut into iterations.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FrameSteps {
-    /// Number of iterations, at least 1.
+    /// Count of iterations, at least 1.
     pub iteration_count: u32,
     /// Step of one iteration \[s\].
     pub step: f32,
@@ -17,33 +17,33 @@ pub struct FrameSteps {
     pub gravity_scale: f32,
 }
 
-/// Matrices of a turning frame: delta = bias + a * previous + b * current, columns first.
+/// Matrices of a rotating local space: delta = bias + a * previous + b * current, columns first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TurnConstants {
     /// Factors of the first iteration, in which the velocity is corrected for a changed step.
     pub first: [DMat3; 2],
     /// Factors of the other iterations.
     pub rest: [DMat3; 2],
-    /// Rotation of the local frame in one iteration, seen from it.
+    /// Rotation of the local space in one iteration, seen from it.
     pub rotation: DMat3,
 }
 
 /// Constants of a frame that hold for the cloth as a whole.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MotionConstants {
-    /// Share of the last move that is kept in an iteration, per axis.
+    /// Fraction of the last displacement that is kept in an iteration, per axis.
     pub kept: [f32; 3],
     /// Added to the current position in the first iteration \[m\].
     pub bias: DVec3,
     /// Added to the position that becomes previous \[m\].
     pub previous_bias: DVec3,
-    /// The frame's move against the wind in one iteration \[m\].
+    /// Displacement of the local space against the wind in one iteration \[m\].
     pub wind: DVec3,
-    /// Set if the frame turns or turned in the last frame.
+    /// Set if the local space rotates or did so in the last frame.
     pub turn: Option<TurnConstants>,
 }
 
-/// Where this frame's inputs stand in `input_pool`, [`NO_OFFSET`] for those that are off.
+/// Where this frame's inputs are in `input_pool`, [`NO_OFFSET`] for those that are off.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InputOffsets {
     /// Accelerations.

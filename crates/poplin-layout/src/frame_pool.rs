@@ -16,14 +16,14 @@ use crate::{
     PHASE_ROWS, SeparationParameters, StepScale, TurnConstants,
 };
 
-/// Where a cloth lives: fixed from when it is added, but for its inputs.
+/// Where a cloth is in the buffers: fixed from when it is added, except for its inputs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClothPlacement {
     /// Slot in `feedback`.
     pub cloth: u32,
     /// First particle.
     pub particle_begin: u32,
-    /// Number of particles.
+    /// Count of particles.
     pub particle_count: u32,
     /// First vec4 in `scratch`.
     pub scratch_begin: u32,
@@ -38,7 +38,7 @@ pub struct ClothPlacement {
 pub struct FrameArrays {
     /// One entry per dispatched cloth.
     pub cloth_parameters: Vec<ClothParameters>,
-    /// Iteration, phase and turn constants, floats as their bits.
+    /// Iteration, phase and rotation constants, floats as their bits.
     pub frame_pool: Vec<[u32; 4]>,
 }
 
@@ -51,7 +51,7 @@ impl FrameArrays {
 }
 
 /// The columns of a rotating local space's matrices: first iteration, other iterations, rotation.
-fn pack_turn(turn: &TurnConstants, pool: &mut Vec<[u32; 4]>) {
+fn pack_rotation(turn: &TurnConstants, pool: &mut Vec<[u32; 4]>) {
     let mut push = |matrix: &DMat3| {
         pool.extend(
             [matrix.x_axis, matrix.y_axis, matrix.z_axis]
@@ -87,7 +87,7 @@ pub fn pack_cloth_parameters(
         }
         if let Some(turn) = &motion.turn {
             rotation_begin = pool.len() as u32;
-            pack_turn(turn, pool);
+            pack_rotation(turn, pool);
         }
     }
     let phase_begin = pool.len() as u32;

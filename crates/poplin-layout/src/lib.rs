@@ -1,7 +1,7 @@
 //! Packs poplin cloths into flat, GPU-shaped buffers, once, for both backends: plain values in, rows out.
 //!
 //! Structs and constants that the shaders know too are declared here and nowhere else: [`generated_shaders`] writes the WGSL text
-//! from them. What the buffers are and who writes them stands in [`pools`].
+//! from them. What the buffers are and who writes them is in [`pools`].
 
 mod air;
 mod bending;

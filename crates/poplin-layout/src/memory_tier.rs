@@ -24,7 +24,7 @@ impl MemoryTier {
         }
     }
 
-    /// The name as it stands in reports.
+    /// The name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Resident => "resident",

@@ -31,7 +31,7 @@ gpu_struct! {
     }
 }
 
-/// The parameters of a frame; `spheres` are where the motion spheres stand at its start and at its end.
+/// The parameters of a frame; `spheres` locates the motion spheres at its start and at its end.
 pub(crate) fn motion_parameters(
     motion: &MotionConstraints,
     scale: &StepScale,

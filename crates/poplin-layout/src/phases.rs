@@ -39,7 +39,7 @@ gpu_struct! {
 /// fraction loses its digits, and the edge resists nothing anyway.
 const MIN_SOFT_FRACTION: f32 = 1e-6;
 
-/// The constants of a phase, given how its fibers are solved and the rounds of cyclic reduction.
+/// The constants of a phase from how its fibers are solved and the rounds of cyclic reduction.
 pub(crate) fn phase_constants(
     cloth: &Cloth,
     index: u32,

@@ -1,6 +1,6 @@
 //! The schedule of one iteration: which functions the lanes of a workgroup run over which items, and the barriers between them.
 //!
-//! The mirror runs it as it stands here; a test compares it with what naga reads from `shaders/kernel/simulate_cloth.wgsl`.
+//! The mirror runs it as it is here; a test compares it with what naga reads from `shaders/kernel/simulate_cloth.wgsl`.
 
 use poplin_model::FiberSolver;
 
@@ -111,7 +111,7 @@ pub enum Step {
     Work(Items, &'static [Task]),
     /// Lanes wait for each other.
     Barrier(Barrier),
-    /// Nothing more is done in this frame if a particle has left the number range.
+    /// Nothing more is done in this frame if a particle has left the coordinate range.
     StopAtFault,
 }
 

@@ -1,4 +1,4 @@
-//! The table of stages: what stands in it follows the enum, the bits of the mask, the shader constants, the per-stage test of
+//! The table of stages, from which follow the enum, the bits of the mask, the shader constants, the per-stage test of
 //! GPU against mirror and the table in the documentation. [`crate::ITERATION`] says when their functions run.
 
 /// Memory that a stage writes.

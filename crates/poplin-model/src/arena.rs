@@ -1,4 +1,4 @@
-//! Things with handles that never mean another thing.
+//! Values under generational handles: a handle never refers to another value.
 
 /// Things in slots. A slot whose thing was removed is used again under a new generation.
 #[derive(Debug, Clone)]

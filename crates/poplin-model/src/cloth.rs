@@ -17,18 +17,18 @@ pub struct Cloth {
     pub previous_positions: Vec<[f32; 3]>,
     /// Acceleration of each particle on top of gravity [m/s^2], shape `[particle_count]`, or empty.
     pub particle_accelerations: Vec<[f32; 3]>,
-    /// Positions at rest \[m\], shape `[particle_count]`, or empty: the particles as they are given. Self collision does not push
+    /// Positions at rest \[m\], shape `[particle_count]`, or empty: the initial particles. Self collision does not push
     /// particles further apart than they are at rest.
     pub rest_positions: Vec<[f32; 3]>,
     /// Particles that take part in self collision, each once, in any order; empty = all.
     pub self_collision_indices: Vec<u32>,
-    /// Where the cloth's local frame stands in the world at the start (default: at the origin, unturned). Particles are in
+    /// Pose of the cloth's local space in the world at the start (default: at the origin, not rotated). Particles are in
     /// local coordinates.
     pub pose: Pose,
     /// Settings.
     pub config: ClothConfig,
-    /// The phases in solving order, as indices into [`Fabric::phases`]. A phase may stand in it several times; one that does not
-    /// is not solved. How their edges respond is part of the [`crate::Solver`].
+    /// The phases in solving order, as indices into [`Fabric::phases`]. A phase may occur several times; one that is not in
+    /// the list is not solved. How their edges respond is part of the [`crate::Solver`].
     pub phase_order: Vec<u32>,
     /// Its own colliders, in its local space and moving with it; those of the simulation are in the world.
     pub colliders: ColliderSet,
@@ -55,7 +55,7 @@ impl Cloth {
         }
     }
 
-    /// Number of particles.
+    /// Count of particles.
     pub fn particle_count(&self) -> usize {
         self.particles.len()
     }
@@ -63,7 +63,7 @@ impl Cloth {
     /// Checks the fabric, the particles, the settings, and that no set of the fabric races for these inverse masses.
     ///
     /// # Errors
-    /// The first [`ModelError`] found, with its place.
+    /// The first [`ModelError`] found, with its position.
     pub fn validate(&self) -> Result<(), ModelError> {
         self.fabric.validate()?;
         let expected = self.fabric.particle_count as usize;
@@ -107,7 +107,7 @@ impl Cloth {
     /// Checks that the particles of self collision exist and are named once.
     ///
     /// # Errors
-    /// [`ModelError`] with the place in the list.
+    /// [`ModelError`] with the position in the list.
     pub fn validate_self_collision_indices(&self, indices: &[u32]) -> Result<(), ModelError> {
         let what = "cloth self_collision_indices";
         let mut is_named = vec![false; self.particles.len()];
@@ -161,7 +161,7 @@ impl Cloth {
         }
     }
 
-    /// How the fibers of a phase of this cloth are solved: as the settings of the phase say, or by default
+    /// How the fibers of a phase of this cloth are solved: as the settings of the phase specify, or by default
     ///
     /// - with [`crate::Xpbd`] semi-implicitly: one iteration of Gauss-Seidel would be softer than the compliance says;
     /// - with [`crate::Pbd`] semi-implicitly where edges hold against stretch (vertical and horizontal), which is where
@@ -171,7 +171,7 @@ impl Cloth {
     /// Kim, "Character Clothing in PhysX-3", 2011, solves only vertical fibers semi-implicitly, since that costs more there.
     ///
     /// # Panics
-    /// If the fabric has no phase `phase`; those of a valid [`Cloth::phase_order`] it has.
+    /// If the fabric has no phase `phase`; it has those of a valid [`Cloth::phase_order`].
     pub fn fiber_solver(&self, phase: u32) -> FiberSolver {
         let kind = self.fabric.phases[phase as usize].kind;
         self.config.solver.fiber_solver(phase, kind).unwrap_or_else(|| {
@@ -189,7 +189,7 @@ impl Cloth {
         check_indices("cloth phase_order", order.iter().copied(), self.fabric.phases.len())
     }
 
-    /// Checks settings by themselves and against this cloth's fabric: single phases must be there, a stiffness per edge needs
+    /// Checks settings by themselves and against this cloth's fabric: single phases must exist, a stiffness per edge needs
     /// [`crate::Pbd`] and fibers solved by [`FiberSolver::GaussSeidel`], a bending rigidity needs bends.
     ///
     /// # Errors
@@ -225,8 +225,8 @@ impl Cloth {
     /// Checks a write of particles (position and working inverse mass) during the simulation.
     ///
     /// # Errors
-    /// [`ModelError`] if the lengths differ, an index is out of range, a number is not finite, or a pinned particle is
-    /// given mass.
+    /// [`ModelError`] if the lengths differ, an index is out of range, a value is not finite, or a pinned particle
+    /// gets mass.
     pub fn validate_write(
         &self,
         indices: &[u32],

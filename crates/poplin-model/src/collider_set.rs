@@ -14,20 +14,20 @@ pub const MAX_SHAPES: usize = 1 << 16;
 /// Most rigid bodies in a set.
 pub const MAX_BODIES: usize = 256;
 
-/// Handle of a collider in its set. A handle of a removed collider never means another one.
+/// Handle of a collider in its set. A handle of a removed collider never refers to another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ColliderId(Key);
 
-/// Handle of a rigid body in its set. A handle of a removed body never means another one.
+/// Handle of a rigid body in its set. A handle of a removed body never refers to another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BodyId(Key);
 
 /// A shape that cloths collide with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Collider {
-    /// What is kept free.
+    /// What particles are kept out of.
     pub shape: Shape,
-    /// Where the shape stands in the space of its set (default: at the origin, not rotated).
+    /// Pose of the shape in the space of its set (default: at the origin, not rotated).
     pub pose: Pose,
     /// Which cloths it meets (default: all).
     pub groups: InteractionGroups,
@@ -100,18 +100,18 @@ pub struct ColliderMotion<'a> {
 #[derive(Debug, Clone)]
 struct Entry {
     collider: Collider,
-    /// Shape and pose at the start of the next frame, if they are others.
+    /// Shape and pose at the start of the next frame, if they differ.
     start: Option<(Shape, Pose)>,
 }
 
 /// Colliders and the rigid bodies that they belong to.
 ///
 /// The set of a simulation is in world space and is shared by all cloths; the set of a cloth is in the cloth's local space,
-/// moves with it and acts on that cloth alone: a character's limbs under its garment. [`InteractionGroups`] say which colliders
-/// of either a cloth meets.
+/// moves with it and acts on that cloth alone: a character's limbs under its garment. [`InteractionGroups`] say which
+/// colliders of either a cloth meets.
 ///
-/// A shape that is set anew or moved is reached over the next frame, every vertex and center on a straight line. The order of
-/// the colliders is that of adding, where those that were removed leave their slots to the next that are added.
+/// A shape that is set anew or moved is reached over the next frame, every vertex and center on a straight line. The
+/// colliders are in the order in which they were added, except that slots of removed ones are reused.
 #[derive(Debug, Clone, Default)]
 pub struct ColliderSet {
     colliders: Arena<Entry>,
@@ -132,7 +132,7 @@ impl PartialEq for ColliderSet {
     }
 }
 
-/// How much there is of everything that is limited.
+/// The count of everything that is limited.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sizes([usize; 7]);
 
@@ -178,7 +178,7 @@ impl ColliderSet {
         Self::default()
     }
 
-    /// Number of colliders.
+    /// Count of colliders.
     pub fn len(&self) -> usize {
         self.colliders.len()
     }
@@ -196,7 +196,7 @@ impl ColliderSet {
     /// Adds a collider, or a shape that stands still at the origin and meets every cloth; it acts from the next frame on.
     ///
     /// # Errors
-    /// [`ModelError`] if a number or index is out of range, there are too many shapes or the body is not in the set; nothing is
+    /// [`ModelError`] if a value or index is out of range, there are too many shapes or the body is not in the set; nothing is
     /// added.
     pub fn add(&mut self, collider: impl Into<Collider>) -> Result<ColliderId, ModelError> {
         let collider = collider.into();
@@ -277,7 +277,7 @@ impl ColliderSet {
         Ok(())
     }
 
-    /// Puts a collider at `pose` at once: it has no velocity, and what it passes over it does not touch.
+    /// Teleports a collider to `pose`: it has no velocity and touches nothing between the poses.
     ///
     /// # Errors
     /// [`ModelError`] if the handle is stale or the pose is not valid; the collider stays.
@@ -321,7 +321,7 @@ impl ColliderSet {
         Ok(())
     }
 
-    /// Changes a shape at once: nothing comes from the old one.
+    /// Replaces a shape at once, without interpolation from the old one.
     ///
     /// # Errors
     /// [`ModelError`] as [`ColliderSet::set_shape`].
@@ -339,10 +339,10 @@ impl ColliderSet {
         Ok(())
     }
 
-    /// Moves the vertices \[m\] of a triangle mesh over the next frame; its triangles stay and are not looked at again.
+    /// Moves the vertices \[m\] of a triangle mesh over the next frame; its triangles stay and are not checked again.
     ///
     /// # Errors
-    /// [`ModelError`] if the handle is stale, the collider is no mesh or has another number of vertices, or a number is not
+    /// [`ModelError`] if the handle is stale, the collider is no mesh or has another vertex count, or a value is not
     /// finite; the old vertices stay.
     pub fn set_vertices(
         &mut self,
@@ -362,7 +362,7 @@ impl ColliderSet {
         self.set_shape(id, mesh)
     }
 
-    /// Says which cloths a collider meets from the next frame on.
+    /// Sets which cloths a collider meets from the next frame on.
     ///
     /// # Errors
     /// [`ModelError::StaleHandle`].
@@ -378,7 +378,7 @@ impl ColliderSet {
         Ok(())
     }
 
-    /// Fixes a collider to a rigid body, or to none.
+    /// Attaches a collider to a rigid body, or to none.
     ///
     /// # Errors
     /// [`ModelError::StaleHandle`].
@@ -394,7 +394,7 @@ impl ColliderSet {
     /// Adds a rigid body without colliders.
     ///
     /// # Errors
-    /// [`ModelError`] if a number is out of range or there are [`MAX_BODIES`] already; nothing is added.
+    /// [`ModelError`] if a value is out of range or there are [`MAX_BODIES`] already; nothing is added.
     pub fn add_body(&mut self, body: RigidBody) -> Result<BodyId, ModelError> {
         body.validate()?;
         check_count("bodies", self.bodies.len() + 1, MAX_BODIES)?;
@@ -430,7 +430,7 @@ impl ColliderSet {
     /// Sets mass, position and velocities of a rigid body for the next frame.
     ///
     /// # Errors
-    /// [`ModelError`] if the handle is stale or a number is out of range; the old state stays.
+    /// [`ModelError`] if the handle is stale or a value is out of range; the old state stays.
     pub fn set_body(&mut self, id: BodyId, body: RigidBody) -> Result<(), ModelError> {
         body.validate()?;
         let old = self.bodies.get_mut(id.0).ok_or(NO_BODY)?;

@@ -44,7 +44,7 @@ pub enum ModelError {
         /// The largest magnitude.
         limit: f32,
     },
-    /// A number outside its range.
+    /// A value outside its range.
     #[error("{field} = {value} is outside {min}..={max}")]
     OutOfRange {
         /// The field, with its groups: `air.drag`.
@@ -61,19 +61,19 @@ pub enum ModelError {
     IndexOutOfRange {
         /// The array that holds the index.
         what: &'static str,
-        /// Where in that array.
+        /// Its position in that array.
         position: usize,
         /// The index.
         index: u32,
-        /// How many things it may point at.
+        /// Count of what it may point at.
         count: usize,
     },
-    /// An index that may stand only once in a list.
+    /// An index that occurs twice in a list that may have it once.
     #[error("{what}[{position}] is {index}, which is in the list already")]
     Repeated {
         /// The list.
         what: &'static str,
-        /// Where in the list.
+        /// Its position in the list.
         position: usize,
         /// The index.
         index: u32,
@@ -102,7 +102,7 @@ pub enum ModelError {
         /// The particle both move.
         particle: u32,
     },
-    /// A corner stands twice in a triangle that needs three different ones.
+    /// A triangle with a repeated corner; it needs three different ones.
     #[error("{what}[{index}] has the corners {corners:?}; they must be three different particles")]
     RepeatedCorner {
         /// The array.
@@ -112,7 +112,7 @@ pub enum ModelError {
         /// Its corners.
         corners: [u32; 3],
     },
-    /// A particle stands twice in a bend, which needs four different ones.
+    /// A bend with a repeated particle; it needs four different ones.
     #[error(
         "fabric bends[{index}] has the particles {particles:?}; they must be four different ones"
     )]
@@ -134,7 +134,7 @@ pub enum ModelError {
         /// The particle both move.
         particle: u32,
     },
-    /// A fabric with a stiffness per edge, beside a setting that has no place for it.
+    /// A fabric with a stiffness per edge, together with a setting that cannot use it.
     #[error(
         "the fabric has a stiffness per edge (edge_stiffness_log2), which {setting} does not read; that needs {needed}"
     )]
@@ -161,9 +161,9 @@ pub enum ModelError {
     /// Triangle meshes that one cloth meets belong to different bodies, or some to one and others to none.
     #[error("all triangle meshes that a cloth meets must belong to the same body or to none")]
     MeshesOfBodies,
-    /// A write gave a pinned particle mass: pins are set by the cloth, not by a write.
+    /// A write with mass for a pinned particle: pins are set by the cloth, not by a write.
     #[error(
-        "particle {particle} is pinned; a write may move it but not give it inverse mass {inverse_mass}"
+        "particle {particle} is pinned; a write may move it but not set its inverse mass to {inverse_mass}"
     )]
     PinnedParticle {
         /// The particle.
@@ -211,7 +211,7 @@ pub fn check_finite<const N: usize>(
     Ok(())
 }
 
-/// Refuses a number outside `min..=max`; NaN is outside every range.
+/// Refuses a value outside `min..=max`; NaN is outside every range.
 pub(crate) fn check_range(
     field: &'static str,
     value: f32,

@@ -31,7 +31,7 @@ impl PhaseKind {
         matches!(self, Self::Vertical | Self::Horizontal)
     }
 
-    /// The name as it stands in scenes and reports.
+    /// The name in scenes and reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Vertical => "vertical",
@@ -53,22 +53,22 @@ pub struct Phase {
     pub set_end: u32,
 }
 
-/// A point of a triangle that collides with spheres and capsules in the place of its corners.
+/// A point of a triangle that collides with spheres and capsules in place of its corners.
 ///
-/// It stands at `sum(weights[k] * corner[k])`; a push goes back to the corners in proportion to their weights, so that the
-/// point lands where the push put it (Kim, "Character Clothing in PhysX-3", 2011).
+/// It is at `sum(weights[k] * corner[k])`; a push goes back to the corners in proportion to their weights, so that the
+/// point ends up where the push moved it (Kim, "Character Clothing in PhysX-3", 2011).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct VirtualParticle {
     /// Particles at the corners.
     pub corners: [u32; 3],
-    /// Share of each corner, usually `0..=1` with a sum of 1. Limits: `-8..=8`, and their squares add up to at least 1e-6.
+    /// Weight of each corner, usually `0..=1` with a sum of 1. Limits: `-8..=8`, and their squares add up to at least 1e-6.
     pub weights: [f32; 3],
 }
 
 /// The angle between two triangles that share an edge.
 ///
 /// The angle is 0 where they lie flat side by side and positive where they fold away from the side on which
-/// `(edge, third corner)` turns counterclockwise. A bend of stiffness `k = weight * bending_rigidity` [N m/rad] has the energy
+/// `(edge, third corner)` runs counterclockwise. A bend of stiffness `k = weight * bending_rigidity` [N m/rad] has the energy
 /// `k/2 (angle - rest_angle)^2`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bend {
@@ -86,8 +86,8 @@ pub struct Bend {
 
 /// Constraints of a cloth: phases of sets of fibers of edges, and tethers.
 ///
-/// A *fiber* is a chain of connected edges that one thread works in order. The fibers of a *set* share no moving
-/// particle and run in parallel; a barrier stands between sets. A classical graph-coloured fabric is the case of fibers
+/// A *fiber* is a chain of connected edges that one lane processes in order. The fibers of a *set* share no moving
+/// particle and run in parallel; a barrier separates sets. A classical graph-coloured fabric is the case of fibers
 /// of one edge. Fiber `f` has edges `fiber_edge_begin[f] .. fiber_edge_begin[f + 1]` and one vertex more than edges:
 /// `fiber_vertices[fiber_edge_begin[f] + f ..= fiber_edge_begin[f + 1] + f]` (Kim, "Character Clothing in PhysX-3", 2011).
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -104,7 +104,7 @@ pub struct Fabric {
     pub fiber_vertices: Vec<u32>,
     /// Rest length of each edge \[m\], shape `[edge_count]`.
     pub rest_lengths: Vec<f32>,
-    /// `log2(1 - stiffness)` of each edge, shape `[edge_count]`, or empty: then the phase's stiffness holds.
+    /// `log2(1 - stiffness)` of each edge, shape `[edge_count]`, or empty: then the phase's stiffness applies.
     pub edge_stiffness_log2: Vec<f32>,
     /// Tethers of every particle (0 = none).
     pub tethers_per_particle: u32,
@@ -114,8 +114,8 @@ pub struct Fabric {
     pub tether_lengths: Vec<f32>,
     /// Surface triangles, for wind, normals and pictures.
     pub triangles: Vec<[u32; 3]>,
-    /// Points of triangles that collide too, in any order. Those of one triangle should stand together: they are worked by
-    /// one thread, in this order.
+    /// Points of triangles that collide too, in any order. Those of one triangle should be adjacent: one lane
+    /// processes them in this order.
     pub virtual_particles: Vec<VirtualParticle>,
     /// Angles between triangles, set after set; for [`crate::Xpbd`] with a bending rigidity. May be empty.
     pub bends: Vec<Bend>,
@@ -124,17 +124,17 @@ pub struct Fabric {
 }
 
 impl Fabric {
-    /// Number of sets.
+    /// Count of sets.
     pub fn set_count(&self) -> usize {
         self.set_fiber_begin.len().saturating_sub(1)
     }
 
-    /// Number of fibers.
+    /// Count of fibers.
     pub fn fiber_count(&self) -> usize {
         self.fiber_edge_begin.len().saturating_sub(1)
     }
 
-    /// Number of edges.
+    /// Count of edges.
     pub fn edge_count(&self) -> usize {
         self.rest_lengths.len()
     }
@@ -183,7 +183,7 @@ impl Fabric {
         kinds
     }
 
-    /// Fibers of the widest set: how many threads the fabric can use at once.
+    /// Fibers of the widest set: how many lanes the fabric can use at once.
     pub fn widest_set(&self) -> usize {
         self.set_fiber_begin.windows(2).map(|w| (w[1] - w[0]) as usize).max().unwrap_or(0)
     }
@@ -201,7 +201,7 @@ impl Fabric {
     /// Checks every index, prefix sum and length, independent of who is pinned.
     ///
     /// # Errors
-    /// The first [`ModelError`] found, with its place.
+    /// The first [`ModelError`] found, with its position.
     pub fn validate(&self) -> Result<(), ModelError> {
         let particles = self.particle_count as usize;
         if particles == 0 {

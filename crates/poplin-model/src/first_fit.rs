@@ -1,7 +1,7 @@
 //! Sets whose members share no particle.
 
-/// Sorts things over particles into sets, each thing into the first set in which none of its particles is yet, so that the
-/// things of a set can be worked at once.
+/// Sorts items over particles into sets, each item into the first set that none of its particles is in yet, so that the
+/// items of a set can be processed in parallel.
 #[derive(Debug, Clone)]
 pub struct FirstFitSets {
     /// The sets that a particle is in, one bit each.
@@ -9,12 +9,12 @@ pub struct FirstFitSets {
 }
 
 impl FirstFitSets {
-    /// No sets yet, for things over `particle_count` particles.
+    /// No sets yet, for items over `particle_count` particles.
     pub fn new(particle_count: usize) -> Self {
         Self { taken: vec![Vec::new(); particle_count] }
     }
 
-    /// The number of the set of the next thing, which is over these particles.
+    /// Adds the next item, which is over these particles, and returns the index of its set.
     ///
     /// # Panics
     /// If a particle does not exist.
@@ -43,9 +43,9 @@ mod tests {
     #[test]
     fn what_shares_a_particle_parts_and_the_rest_meets() {
         let mut sets = FirstFitSets::new(4);
-        let placed = [vec![0, 1], vec![2, 3], vec![1, 2], vec![0, 3], vec![], vec![1]]
+        let sets_of_pairs = [vec![0, 1], vec![2, 3], vec![1, 2], vec![0, 3], vec![], vec![1]]
             .map(|particles| sets.place(particles));
-        assert_eq!(placed, [0, 0, 1, 1, 0, 2]);
+        assert_eq!(sets_of_pairs, [0, 0, 1, 1, 0, 2]);
         // Beyond one word of bits.
         assert_eq!((3..=130).map(|_| sets.place([1])).last(), Some(130));
     }

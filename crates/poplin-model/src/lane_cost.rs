@@ -2,11 +2,11 @@
 
 use crate::{Fabric, FiberSolver};
 
-/// A workgroup as far as the time of an iteration over fibers depends on it; times in those of one edge.
+/// What the time of an iteration over fibers depends on in a workgroup; the unit of time is that of one edge.
 ///
 /// Lanes run in lockstep in groups of `width`; a lane takes fibers `lane`, `lane + lanes`, ... of a set, so a group takes as
-/// long as the longest of its fibers in each turn; `groups` groups run side by side, and a set ends with a barrier. So short
-/// fibers keep more lanes busy, long ones begin less often and need fewer sets.
+/// long as the longest of its fibers in each round; `groups` groups run side by side, and a set ends with a barrier. So short
+/// fibers keep more lanes busy, long ones start less often and need fewer sets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LaneCost {
     /// Lanes of the workgroup, `1..`.
@@ -17,28 +17,28 @@ pub struct LaneCost {
     pub groups: u32,
     /// Time of a barrier for each group.
     pub barrier: f64,
-    /// Time to begin a fiber.
+    /// Time to start a fiber.
     pub fiber: f64,
 }
 
 impl LaneCost {
-    /// A workgroup of WebGPU's default size on a GPU whose time is latency: all of its warps hide behind one another. A barrier
-    /// takes half as long as an edge, and a fiber begins with two loads from global memory, one after the other.
+    /// A workgroup of WebGPU's default size on a GPU bound by latency: all of its warps hide each other's. A barrier
+    /// takes half as long as an edge, and a fiber starts with two loads from global memory, one after the other.
     pub const GPU: Self = Self { lanes: 256, width: 32, groups: 8, barrier: 0.5, fiber: 2.0 };
 
-    /// Time of a set of fibers with these numbers of edges, in the order of the lanes.
+    /// Time of a set of fibers with these edge counts, in the order of the lanes.
     pub fn of_set(&self, lengths: impl IntoIterator<Item = u32>) -> f64 {
         let [lanes, width] = [self.lanes, self.width].map(|count| count.max(1) as usize);
         let mut times = vec![0.0f64; lanes.div_ceil(width)];
         let mut longest = 0;
-        let mut turn = 0;
+        let mut group = 0;
         for (fiber, length) in lengths.into_iter().enumerate() {
             let lane = fiber % lanes;
             if lane.is_multiple_of(width) {
-                (longest, turn) = (0, lane / width);
-                times[turn] += self.fiber;
+                (longest, group) = (0, lane / width);
+                times[group] += self.fiber;
             }
-            times[turn] += f64::from(length.saturating_sub(longest));
+            times[group] += f64::from(length.saturating_sub(longest));
             longest = longest.max(length);
         }
         let groups = f64::from(self.groups.max(1));
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(machine.of_set([]), 0.5);
         assert_eq!(machine.of_set([3]), 4.5);
         assert_eq!(machine.of_set([3, 2, 5, 1]), 6.5);
-        // The second turn of the first group.
+        // The second round of the first group.
         assert_eq!(machine.of_set([3, 2, 5, 1, 4]), 9.5);
         // One after the other.
         assert_eq!(LaneCost { groups: 1, ..machine }.of_set([3, 2, 5, 1]), 10.0 + 1.0);

@@ -14,10 +14,10 @@ pub struct Rigid {
 }
 
 impl Rigid {
-    /// Nothing moved.
+    /// No motion.
     pub const IDENTITY: Self = Self { translation: DVec3::ZERO, rotation: DQuat::IDENTITY };
 
-    /// From the local space that stands at `pose` to the world.
+    /// From the local space with this `pose` to the world.
     pub fn new(pose: Pose) -> Self {
         let rotation = DQuat::from_array(pose.rotation.map(f64::from)).normalize();
         Self { translation: widen(pose.translation), rotation }
@@ -38,7 +38,7 @@ impl Rigid {
     }
 }
 
-/// A scale, then a rotation, then a translation: where a shape stands in a space.
+/// A scale, then a rotation, then a translation: the pose and scale of a shape in a space.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Placement {
     scale: f64,

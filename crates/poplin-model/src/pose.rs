@@ -1,8 +1,8 @@
-//! Where a local frame stands in the world.
+//! The pose of a local space in the world.
 
 use crate::error::{ModelError, check_finite, check_range};
 
-/// Position and rotation of a cloth's local frame: `world = rotation * local + translation`.
+/// Position and rotation of a cloth's local space: `world = rotation * local + translation`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -10,7 +10,7 @@ use crate::error::{ModelError, check_finite, check_range};
     serde(default, deny_unknown_fields)
 )]
 pub struct Pose {
-    /// Origin of the frame in the world \[m\] (default 0).
+    /// Origin of the space in the world \[m\] (default 0).
     pub translation: [f32; 3],
     /// Unit quaternion x y z w (default: no rotation).
     pub rotation: [f32; 4],
@@ -23,7 +23,7 @@ impl Default for Pose {
 }
 
 impl Pose {
-    /// Checks that the numbers are finite and that the quaternion has length 1 within a thousandth.
+    /// Checks that all values are finite and that the quaternion has length 1 within a thousandth.
     ///
     /// # Errors
     /// [`ModelError`] that names the field.
@@ -36,9 +36,9 @@ impl Pose {
 
     /// A local point in the world \[m\].
     pub fn apply(&self, local: [f32; 3]) -> [f32; 3] {
-        let turned =
+        let rotated =
             glam::Quat::from_array(self.rotation).normalize() * glam::Vec3::from_array(local);
-        (turned + glam::Vec3::from_array(self.translation)).to_array()
+        (rotated + glam::Vec3::from_array(self.translation)).to_array()
     }
 }
 
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_quarter_turn_about_y_takes_x_to_minus_z() {
+    fn a_quarter_rotation_about_y_takes_x_to_minus_z() {
         let half = std::f32::consts::FRAC_1_SQRT_2;
         let pose = Pose { translation: [1.0, 2.0, 3.0], rotation: [0.0, half, 0.0, half] };
         let [x, y, z] = pose.apply([1.0, 0.0, 0.0]);

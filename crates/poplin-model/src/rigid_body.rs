@@ -7,7 +7,7 @@ use crate::{BodyId, MAX_COORDINATE};
 ///
 /// In every iteration a particle that runs into the body exchanges normal velocity with it by conservation of momentum and
 /// restitution, and slides with friction; the body's velocity changes within the frame, and the sum of the impulses is
-/// reported after it. Moving the body is the host's part: it sets the poses of the colliders and the velocity for the next
+/// reported after it. Moving the body is up to the host: it sets the poses of the colliders and the velocity for the next
 /// frame. Shapes of a body collide discretely, not continuously, and not with virtual particles.
 ///
 /// Cloths do not feel within a frame what others do to the body; the reports of all cloths add up.
@@ -24,12 +24,12 @@ pub struct RigidBody {
     pub velocity: [f32; 3],
     /// Angular velocity [rad/s].
     pub angular_velocity: [f32; 3],
-    /// Fraction of the approach speed with which particles and body part, `0..=1`.
+    /// Fraction of the approach speed with which particles and body separate, `0..=1`.
     pub restitution: f32,
 }
 
 impl RigidBody {
-    /// Checks that the numbers are finite and in range.
+    /// Checks that all values are finite and in range.
     ///
     /// # Errors
     /// The first [`ModelError`] found.
@@ -58,7 +58,7 @@ pub struct BodyImpulse {
 }
 
 impl BodyImpulse {
-    /// Nothing done to a body.
+    /// No impulse on a body.
     pub fn none(body: BodyId) -> Self {
         Self { body, linear: [0.0; 3], angular: [0.0; 3], contact_count: 0 }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::error::{ModelError, check_finite, check_indices, check_range};
 use crate::{MAX_COORDINATE, MAX_PARTICLES, Placement};
 
-/// What a collider keeps free, in the coordinates of its pose. Particles are points: they are kept out of the shape.
+/// The volume of a collider, in the coordinates of its pose. Particles are points and are kept out of it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
     /// A ball.
@@ -34,7 +34,7 @@ pub struct Sphere {
 /// The convex hull of two balls, a tapered capsule. If one ball holds the other, it is that ball.
 ///
 /// Capsules whose ends are equal to the last bit, at the start and at the end of the frame, share that ball: a particle in a
-/// joint of a chain meets it once.
+/// joint of a chain collides with it once.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Capsule {
     /// The two balls.
@@ -50,12 +50,12 @@ pub struct Plane {
     pub offset: f32,
 }
 
-/// A box in any position, rotation and skew: a corner and the three edges that leave it. A flat one keeps nothing out.
+/// A box in any position, rotation and skew: a corner and the three edges from it. A flat one has no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Parallelepiped {
     /// One corner \[m\].
     pub corner: [f32; 3],
-    /// The edges that leave it \[m\].
+    /// The edges from it \[m\].
     pub edges: [[f32; 3]; 3],
 }
 
@@ -109,7 +109,7 @@ impl Parallelepiped {
 }
 
 impl TriangleMesh {
-    /// Checks all but what `known`, a mesh that was checked before, has as well.
+    /// Checks everything except what is equal in `known`, a mesh that was checked before.
     fn validate(&self, known: Option<&Self>) -> Result<(), ModelError> {
         check_count("mesh vertices", self.vertices.len(), MAX_PARTICLES)?;
         if known.is_none_or(|known| !Arc::ptr_eq(&known.vertices, &self.vertices)) {
@@ -178,7 +178,7 @@ impl Shape {
         Self::Parallelepiped(Parallelepiped::cuboid(half_extents))
     }
 
-    /// Checks numbers and indices.
+    /// Checks values and indices.
     ///
     /// # Errors
     /// The first [`ModelError`] found.
@@ -186,7 +186,7 @@ impl Shape {
         self.validate_against(None)
     }
 
-    /// Checks all but what `known`, a shape that was checked before, has as well.
+    /// Checks everything except what is equal in `known`, a shape that was checked before.
     pub(crate) fn validate_against(&self, known: Option<&Self>) -> Result<(), ModelError> {
         match self {
             Self::Sphere(sphere) => sphere.validate(),
@@ -211,7 +211,7 @@ impl Shape {
         }
     }
 
-    /// The shape where a placement puts it. Triangles are shared.
+    /// The shape transformed by a placement. Triangles are shared.
     #[must_use]
     pub fn placed(&self, at: &Placement) -> Self {
         match self {

@@ -39,7 +39,7 @@ pub(super) struct View<'a> {
     set: &'a ColliderSet,
     groups: InteractionGroups,
     into_local: Option<[Rigid; 2]>,
-    /// Motion of the local space against that of the set.
+    /// Motion of the local space relative to that of the set.
     motion: Option<SpaceMotion>,
 }
 
@@ -70,14 +70,14 @@ impl<'a> View<'a> {
     /// The shape of a collider in the local space at the start and at the end of the frame.
     fn shapes(&self, motion: &ColliderMotion<'_>) -> [Shape; 2] {
         let ColliderMotion { collider, start_shape, start_pose } = *motion;
-        let placed = |shape: &Shape, pose: Pose, half: usize| match self.into_local {
+        let local_shape = |shape: &Shape, pose: Pose, half: usize| match self.into_local {
             None if pose == Pose::default() => shape.clone(),
             into_local => {
                 let into_local = into_local.map_or(Rigid::IDENTITY, |both| both[half]);
                 shape.placed(&Placement::new(1.0, into_local.after(Rigid::new(pose))))
             }
         };
-        [placed(start_shape, start_pose, 0), placed(&collider.shape, collider.pose, 1)]
+        [local_shape(start_shape, start_pose, 0), local_shape(&collider.shape, collider.pose, 1)]
     }
 
     /// A body in the local space, with velocities as seen from it.

@@ -15,7 +15,7 @@ pub struct ClothImpulses {
     pub own: Vec<BodyImpulse>,
 }
 
-/// The bodies of a frame: whose rows the kernel leaves, and how the local space stood.
+/// The bodies of a frame: whose rows the kernel writes, and the pose of the local space.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FrameBodies {
     /// The bodies in the order of their rows.
@@ -25,7 +25,7 @@ pub struct FrameBodies {
 }
 
 impl FrameBodies {
-    /// The impulses of the frame, from the rows that the kernel left ([`crate::HostCloth::body_rows`]); none if the cloth was
+    /// The impulses of the frame, from the rows that the kernel wrote ([`crate::HostCloth::body_rows`]); none if the cloth was
     /// not simulated, because it sleeps or is frozen.
     pub fn impulses(&self, rows: &[[f32; 4]], feedback: &Feedback) -> ClothImpulses {
         let mut impulses = ClothImpulses::default();

@@ -51,13 +51,13 @@ enum Part {
     SphereTree,
     CapsuleTree,
     TriangleTree,
-    Numbers,
+    Indices,
     Bodies,
 }
 
 const PART_COUNT: usize = Part::Bodies as usize + 1;
 
-/// Where the lists of numbers begin, in numbers.
+/// Where the lists of indices begin, in indices.
 #[derive(Debug, Clone, Copy, Default)]
 struct Lists {
     free_spheres: [u32; 2],
@@ -124,7 +124,7 @@ pub(crate) struct HostColliders {
     sphere_tree_rows: Rows,
     capsule_tree_rows: Rows,
     triangle_tree_rows: Rows,
-    number_rows: Rows,
+    index_rows: Rows,
     body_rows: Rows,
     sphere_tree: Tree,
     capsule_tree: Tree,
@@ -152,7 +152,7 @@ fn bits(row: [f32; 4]) -> [u32; 4] {
 
 impl HostColliders {
     /// Takes over what has changed of the cloth's own set, the simulation's set and the motion of the local space, then brings
-    /// lists and trees up to date. Call before anything is asked for a frame. True if anything changed for this cloth.
+    /// lists and trees up to date. Call before anything is asked for a frame. Returns whether anything changed for this cloth.
     pub(crate) fn update(
         &mut self,
         own: &ColliderSet,
@@ -332,11 +332,11 @@ impl HostColliders {
     }
 
     fn make_lists(&mut self) {
-        let mut numbers: Vec<u32> = Vec::new();
+        let mut indices: Vec<u32> = Vec::new();
         let mut append = |list: &mut dyn Iterator<Item = u32>| {
-            let begin = numbers.len() as u32;
-            numbers.extend(list);
-            [begin, numbers.len() as u32 - begin]
+            let begin = indices.len() as u32;
+            indices.extend(list);
+            [begin, indices.len() as u32 - begin]
         };
         let of_body = |bodies: &[Option<u32>], body: Option<u32>| -> Vec<u32> {
             (0..).zip(bodies).filter(|(_, own)| **own == body).map(|(shape, _)| shape).collect()
@@ -380,8 +380,8 @@ impl HostColliders {
             rows.push([sphere[0], sphere[1], capsule[0], capsule[1]]);
             rows.push([convex[0], convex[1], shape[0], shape[1]]);
         }
-        numbers.resize(numbers.len().next_multiple_of(4), 0);
-        self.number_rows.set(numbers.as_chunks::<4>().0.to_vec());
+        indices.resize(indices.len().next_multiple_of(4), 0);
+        self.index_rows.set(indices.as_chunks::<4>().0.to_vec());
         self.body_rows.set(rows);
     }
 
@@ -409,12 +409,12 @@ impl HostColliders {
     /// The bounds of every triangle over the next frame.
     fn triangle_bounds(&self) -> Vec<Bounds> {
         let halves = [self.vertices.start(), self.vertices.target()];
-        let place = |vertex: u32| {
+        let points = |vertex: u32| {
             halves.map(|half| half[vertex as usize]).map(|[x, y, z, _]| ([x, y, z], 0.0))
         };
         self.triangles
             .iter()
-            .map(|corners| bounds_of(corners.iter().flat_map(|&vertex| place(vertex))))
+            .map(|corners| bounds_of(corners.iter().flat_map(|&vertex| points(vertex))))
             .collect()
     }
 
@@ -430,7 +430,7 @@ impl HostColliders {
             self.sphere_tree_rows.rows.len(),
             self.capsule_tree_rows.rows.len(),
             self.triangle_tree_rows.rows.len(),
-            self.number_rows.rows.len(),
+            self.index_rows.rows.len(),
             self.body_rows.rows.len(),
         ];
         lens.map(|len| len as u32)
@@ -450,7 +450,7 @@ impl HostColliders {
         self.capacities.iter().sum()
     }
 
-    /// Lets the next upload be of everything.
+    /// Makes the next upload include everything.
     pub(crate) fn mark_all(&mut self) {
         for array in [&mut self.spheres, &mut self.planes, &mut self.boxes, &mut self.vertices] {
             array.mark_all();
@@ -468,7 +468,7 @@ impl HostColliders {
             &mut self.sphere_tree_rows,
             &mut self.capsule_tree_rows,
             &mut self.triangle_tree_rows,
-            &mut self.number_rows,
+            &mut self.index_rows,
             &mut self.body_rows,
         ]
     }
@@ -481,17 +481,17 @@ impl HostColliders {
         })
     }
 
-    /// Gives every part that changed, with its offset in the colliders' inputs \[vec4\].
-    pub(crate) fn take_changed(&mut self, mut give: impl FnMut(u32, &[[u32; 4]])) {
+    /// Passes on every part that changed, with its offset in the colliders' inputs \[vec4\].
+    pub(crate) fn take_changed(&mut self, mut upload: impl FnMut(u32, &[[u32; 4]])) {
         let begins = self.begins();
         let arrays = [&mut self.spheres, &mut self.planes, &mut self.boxes, &mut self.vertices];
         for (array, begin) in arrays.into_iter().zip(begins) {
-            array.take_changed(|offset, rows| give(begin + offset, cast_slice(rows)));
+            array.take_changed(|offset, rows| upload(begin + offset, cast_slice(rows)));
         }
         for (rows, begin) in self.static_rows().into_iter().zip(&begins[Part::Capsules as usize..])
         {
             if std::mem::take(&mut rows.is_changed) && !rows.rows.is_empty() {
-                give(*begin, &rows.rows);
+                upload(*begin, &rows.rows);
             }
         }
     }
@@ -515,12 +515,12 @@ impl HostColliders {
         self.body_count() * (BODY_ROWS + CHUNK_ROWS * chunk_count(particle_count))
     }
 
-    /// Where the bodies' rows stand in the colliders' scratch.
+    /// Where the bodies' rows are in the colliders' scratch.
     pub(crate) fn impulse_begin(&self, particle_count: u32) -> u32 {
         self.prepared_len() + self.nearest_len(particle_count)
     }
 
-    /// Loop trips of one particle in one iteration: planes and boxes are all tried, trees walked as far as they usually are.
+    /// Loop trips of one particle in one iteration: all planes and boxes are tested, trees are traversed as far as usual.
     pub(crate) fn trips_per_particle(&self) -> u64 {
         let of_tree = |count: u32| u64::from(count).min(192);
         let of_convexes = self.convexes.iter().map(Vec::len).sum::<usize>();
@@ -577,7 +577,7 @@ impl HostColliders {
             sphere_tree_count: self.sphere_tree.node_count(),
             capsule_tree_begin: begin(Part::CapsuleTree),
             capsule_tree_count: self.capsule_tree.node_count(),
-            number_begin: begin(Part::Numbers),
+            number_begin: begin(Part::Indices),
             free_sphere_begin: self.free.free_spheres[0],
             free_capsule_begin: self.free.free_capsules[0],
             free_convex_begin: self.free.free_convexes[0],
@@ -603,7 +603,8 @@ impl HostColliders {
         }
     }
 
-    /// The farthest way of a mesh vertex in one iteration of the next frame; huge in the frame after the mesh was replaced.
+    /// The largest displacement of a mesh vertex in one iteration of the next frame; huge in the frame after the mesh was
+    /// replaced.
     fn mesh_step(&self, steps: Option<&FrameSteps>) -> f32 {
         if self.has_new_mesh {
             return JUMP;
@@ -629,7 +630,7 @@ impl HostColliders {
     }
 }
 
-/// Whether every edge of the triangles is met by exactly one other triangle, in the opposite direction.
+/// Whether every edge of the triangles is shared with exactly one other triangle, in the opposite direction.
 fn is_closed(triangles: &[[u32; 3]]) -> bool {
     let edges = triangles.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
     let mut forward: Vec<_> = edges.collect();
@@ -702,7 +703,7 @@ mod tests {
         updated(&mut host, &set);
         let first = host.input_len();
         let before = uploaded(&mut host);
-        assert!(before >= 3, "two spheres and the numbers");
+        assert!(before >= 3, "two spheres and the indices");
         set.add(Shape::cuboid([1.0; 3])).unwrap();
         updated(&mut host, &set);
         assert!(host.input_len() >= first + 8);

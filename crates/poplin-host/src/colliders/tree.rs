@@ -1,4 +1,4 @@
-//! Bounding volume hierarchies that a kernel walks without a stack.
+//! Bounding volume hierarchies that a kernel traverses without a stack.
 
 use glam::Vec3A;
 use obvhs::BvhBuildParams;
@@ -84,7 +84,7 @@ impl Tree {
             self.nodes[index].bounds = match self.nodes[index].item {
                 Some(item) => bounds[item as usize],
                 None => {
-                    // The second child stands where the first one's subtree ends.
+                    // The second child follows the first one's subtree.
                     let first = self.nodes[index + 1];
                     first.bounds.union(&self.nodes[first.escape as usize].bounds)
                 }
@@ -92,7 +92,7 @@ impl Tree {
         }
     }
 
-    /// Number of nodes.
+    /// Count of nodes.
     pub(super) fn node_count(&self) -> u32 {
         self.nodes.len() as u32
     }
@@ -117,7 +117,7 @@ mod tests {
         (0..count).map(|k| bounds_of([([(k * 7919 % 101) as f32, k as f32, 0.0], 0.5)])).collect()
     }
 
-    /// Items whose boxes hold a point, found by the walk of the kernel.
+    /// Items whose boxes hold a point, found by the traversal of the kernel.
     fn walk(tree: &Tree, point: [f32; 3]) -> (Vec<u32>, u32) {
         let mut rows = Vec::new();
         tree.rows(&mut rows);

@@ -12,7 +12,7 @@ use crate::error::{ModelError, check_range};
 pub struct Contact {
     /// Coefficient of friction, `0..=100` (default 0 = off). Slopes up to `atan(friction)` hold.
     pub friction: f32,
-    /// Length below which a push or a displacement along a shape counts less in friction \[m\], `0..=1` (default 0). Raise it
+    /// Length below which a push or a tangential displacement counts less in friction \[m\], `0..=1` (default 0). Raise it
     /// to let cloth that hardly touches slip; the pushes of cloth at rest are about `gravity * h^2` for an iteration of `h`
     /// seconds, 0.1 mm at 300 Hz.
     pub friction_slop: f32,
@@ -20,13 +20,13 @@ pub struct Contact {
     /// the particle down: what it holds creeps by one step of gravity per iteration, on a slope of 10 degrees
     /// 6 mm/s at 300 Hz.
     pub friction_holds: bool,
-    /// Makes particles heavier for the rest of an iteration that a sphere or capsule pushes: their inverse mass is divided by
+    /// Makes particles that a sphere or capsule pushes heavier for the rest of the iteration: their inverse mass is divided by
     /// `1 + mass_scale * push^2` [1/m^2], `0..=1e9` (default 0 = off).
     pub mass_scale: f32,
     /// Collides with spheres and capsules along the path of a particle since the last iteration, not only where it ends
     /// (default off). Fast shapes then catch what they would pass through.
     pub continuous: bool,
-    /// How far from the space that a shape sweeps in an iteration a particle may end and still be caught by it, in radii of
+    /// How far from the volume that a shape sweeps in an iteration a particle may end and still be caught by it, in radii of
     /// the shape, `0..=1e6` (default 1e6: however far). Less lets taut cloth slip off a fast shape instead of following it.
     pub continuous_reach: f32,
 }

@@ -8,19 +8,20 @@
     serde(rename_all = "snake_case")
 )]
 pub enum FiberSolver {
-    /// One edge after the other, each at once: an error moves on by one edge in an iteration against the order of the fiber.
+    /// One edge after the other: an error propagates by one edge per iteration against the order of the fiber.
     /// The cheapest iteration, and the one to soften edges with.
     GaussSeidel,
-    /// All edges of a fiber as one linear system, tridiagonal, by elimination forth and back (LDL^T): the fiber is as long as it
-    /// should be after one iteration, however many edges it has. One thread per fiber, up to twice the time of Gauss-Seidel.
+    /// All edges of a fiber as one linear system, tridiagonal, by forward elimination and back substitution (LDL^T): the fiber
+    /// is as long as it should be after one iteration, however many edges it has. One lane per fiber, up to twice the time of
+    /// Gauss-Seidel.
     ///
-    /// Kim, "Character Clothing in PhysX-3", 2011; with [`crate::Xpbd`] compliance and damping stand on the diagonal
+    /// Kim, "Character Clothing in PhysX-3", 2011; with [`crate::Xpbd`] compliance and damping are on the diagonal
     /// (Macklin et al., "XPBD", 2016, eq. 26). Deviation: the last edge of a fiber between two pins keeps at most half of its
     /// diagonal from the edges before, as `shaders/stage/semi_implicit.wgsl` says.
     SemiImplicit,
-    /// The same system by parallel cyclic reduction, many threads per fiber: `log2(edges) + 3` barriers in place of a walk along
-    /// the fiber and back. For few long fibers (ropes, ribbons, hair) on a GPU; on the CPU it costs `log2(edges)` times as much
-    /// for the same result up to rounding.
+    /// The same system by parallel cyclic reduction, many lanes per fiber: `log2(edges) + 3` barriers in place of a pass along
+    /// the fiber and back. For few long fibers (ropes, ribbons, hair) on a GPU; on the CPU it costs `log2(edges)` times as
+    /// much for the same result up to rounding.
     ///
     /// A phase with a fiber of two or more pins, or a cloth with motion spheres, which can pin any particle, is solved as
     /// [`FiberSolver::SemiImplicit`]. Hockney, Jesshope, "Parallel Computers", 1981; Zhang, Cohen, Owens, "Fast Tridiagonal

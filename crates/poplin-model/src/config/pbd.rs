@@ -3,7 +3,7 @@
 use super::{FiberSolver, Phases};
 use crate::error::{Context, ModelError, check_range};
 
-/// Position-based dynamics: edges have a stiffness as a fraction per time, so that what a cloth stretches by depends on the
+/// Position-based dynamics: edges have a stiffness as a fraction per time, so how much a cloth stretches depends on the
 /// frequency.
 ///
 /// Müller, Heidelberger, Hennix, Ratcliff, "Position Based Dynamics", 2007.
@@ -55,7 +55,7 @@ pub struct PbdPhase {
     /// loses this fraction of the errors of all its edges at once.
     pub stiffness: f32,
     /// Softens the edge between the two limits: the fraction of the error *within* them that is still corrected, `0..=1`
-    /// (default 1: no soft range). In a semi-implicit fiber an edge in its soft range is a spring that gives way to its
+    /// (default 1: no soft range). In a semi-implicit fiber an edge in its soft range is a spring that yields to its
     /// neighbours.
     pub stiffness_multiplier: f32,
     /// Shortest relative length of the soft range, `0.001..=1` (default 1).

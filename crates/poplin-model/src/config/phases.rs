@@ -3,7 +3,7 @@
 use crate::PhaseKind;
 use crate::error::{Context, ModelError};
 
-/// One setting per kind of phase, which holds for every phase of that kind but those that have one of their own.
+/// One setting per kind of phase, which applies to every phase of that kind except those with one of their own.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -24,7 +24,7 @@ pub struct Phases<T> {
     /// Edges over two triangles, which resist folding.
     pub bending: T,
     /// Single phases, by index into [`crate::Fabric::phases`], in place of the setting of their kind (default none). The last
-    /// entry of a phase holds. For fabrics with several phases of one kind; cooking makes one of each.
+    /// entry of a phase counts. For fabrics with several phases of one kind; cooking makes one of each.
     pub single: Vec<(u32, T)>,
 }
 

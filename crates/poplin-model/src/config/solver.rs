@@ -4,7 +4,7 @@ use super::{FiberSolver, Pbd, Xpbd};
 use crate::PhaseKind;
 use crate::error::{Context, ModelError};
 
-/// How the constraints of a cloth are solved, with what only that solver reads.
+/// How the constraints of a cloth are solved, with the settings that only that solver reads.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -25,12 +25,12 @@ impl Default for Solver {
 }
 
 impl Solver {
-    /// Position-based dynamics of so many iterations per second [1/s], the rest as by default.
+    /// Position-based dynamics with this many iterations per second [1/s], the rest at defaults.
     pub fn pbd(frequency: f32) -> Self {
         Self::Pbd(Pbd { frequency, ..Pbd::default() })
     }
 
-    /// Extended position-based dynamics of so many iterations per frame, the rest as by default.
+    /// Extended position-based dynamics with this many iterations per frame, the rest at defaults.
     pub fn xpbd(substeps: u32) -> Self {
         Self::Xpbd(Xpbd { substeps, ..Xpbd::default() })
     }
@@ -40,22 +40,22 @@ impl Solver {
         matches!(self, Self::Xpbd(_))
     }
 
-    /// The settings of [`Solver::Pbd`], if it is that.
+    /// The settings of [`Solver::Pbd`], if it is one.
     pub fn as_pbd(&self) -> Option<&Pbd> {
         if let Self::Pbd(pbd) = self { Some(pbd) } else { None }
     }
 
-    /// The settings of [`Solver::Pbd`], to change them, if it is that.
+    /// The settings of [`Solver::Pbd`], to change them, if it is one.
     pub fn as_pbd_mut(&mut self) -> Option<&mut Pbd> {
         if let Self::Pbd(pbd) = self { Some(pbd) } else { None }
     }
 
-    /// The settings of [`Solver::Xpbd`], if it is that.
+    /// The settings of [`Solver::Xpbd`], if it is one.
     pub fn as_xpbd(&self) -> Option<&Xpbd> {
         if let Self::Xpbd(xpbd) = self { Some(xpbd) } else { None }
     }
 
-    /// The settings of [`Solver::Xpbd`], to change them, if it is that.
+    /// The settings of [`Solver::Xpbd`], to change them, if it is one.
     pub fn as_xpbd_mut(&mut self) -> Option<&mut Xpbd> {
         if let Self::Xpbd(xpbd) = self { Some(xpbd) } else { None }
     }
