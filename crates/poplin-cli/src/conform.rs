@@ -15,7 +15,7 @@ use crate::failure::{Exit, Failure, OrFail, complain};
 use crate::info::canary_line;
 use crate::output::say;
 
-/// How many lines came out how.
+/// Counts of results.
 #[derive(Debug, Default)]
 struct Tally {
     passed: usize,
@@ -95,13 +95,13 @@ pub(crate) fn conform(args: &ConformArgs, is_verbose: bool) -> Result<Exit, Fail
     {
         tally.fail(
             &path.display().to_string(),
-            &format!("the case `{}` of these stages was not given", stages.case),
+            &format!("the case `{}` of these stages is missing", stages.case),
         );
     }
     Ok(tally.finish())
 }
 
-/// A missing file is a typing error: nothing is run before it is mended.
+/// A missing file is a typing error: nothing is run before it is fixed.
 fn check_files(args: &ConformArgs) -> Result<(), Failure> {
     match args.cases.iter().chain(&args.stages).find(|path| !path.is_file()) {
         Some(path) => Err(Failure::BadInput(anyhow!("there is no file {}", path.display()))),
@@ -127,7 +127,7 @@ fn lanes(args: &ConformArgs) -> Vec<Lane> {
     lanes
 }
 
-/// Tells which adapter it is and how its canaries came out.
+/// Reports which adapter it is and the results of its canaries.
 fn gpu_state(options: &HeadlessOptions) -> LaneState {
     if std::env::var("POPLIN_GPU").is_ok_and(|value| value == "off") {
         return LaneState::Off("POPLIN_GPU=off");
@@ -226,8 +226,9 @@ impl Tally {
         };
         let compared = verdicts.len();
         let wrong = verdicts.iter().filter(|verdict| !verdict.passes()).count();
-        let worst =
-            verdicts.iter().map(|verdict| (verdict, share(verdict.error, verdict.tolerance)));
+        let worst = verdicts
+            .iter()
+            .map(|verdict| (verdict, relative_error(verdict.error, verdict.tolerance)));
         let worst = match worst.max_by(|(_, a), (_, b)| a.total_cmp(b)) {
             Some((StageVerdict { iteration, stage, error, tolerance }, _)) => {
                 format!(
@@ -274,8 +275,8 @@ fn told_error(snapshot: &SnapshotVerdict) -> String {
     }
 }
 
-/// An error as a share of its tolerance; NaN is worst.
-fn share(error: f32, tolerance: f32) -> f32 {
+/// An error as a fraction of its tolerance; NaN is worst.
+fn relative_error(error: f32, tolerance: f32) -> f32 {
     if error.is_nan() { f32::INFINITY } else { error / tolerance }
 }
 

@@ -86,7 +86,7 @@ impl StretchSummary {
 }
 
 impl CookSummary {
-    /// The numbers of one copy of a cloth.
+    /// The values of one copy of a cloth.
     pub(crate) fn new(garment: &Garment) -> Self {
         let report = &garment.report;
         let phases = report.phases.iter().map(|phase| PhaseSummary {
@@ -154,7 +154,7 @@ fn print_reports(job: &Job) {
         }
         let copies = match garment.offsets.len() {
             1 => String::new(),
-            count => format!(", {count} copies; the numbers are those of one"),
+            count => format!(", {count} copies; the values are those of one"),
         };
         say!(
             "{} (cooked in {:.1} ms{copies})",

@@ -10,7 +10,7 @@ use poplin::gpu::GpuError;
 pub(crate) enum Exit {
     /// All is well.
     Success,
-    /// The work is done, but what it shows is not good: a cloth faulted, a case failed. The command has said so.
+    /// The work is done, but the result is bad: a cloth faulted, a case failed. The command has said so.
     Failure,
     /// The user stopped it.
     Interrupted,
@@ -19,7 +19,7 @@ pub(crate) enum Exit {
 /// Why a command could not do its work.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The user can mend the input: an option, a scene, a mesh.
+    /// The user can fix the input: an option, a scene, a mesh.
     BadInput(anyhow::Error),
     /// The run itself failed: no adapter, a full disk, a lost device.
     Failed(anyhow::Error),
@@ -27,7 +27,7 @@ pub(crate) enum Failure {
 
 /// Sorts errors into the two kinds of [`Failure`].
 pub(crate) trait OrFail<T> {
-    /// The user can mend it.
+    /// The user can fix it.
     fn or_bad_input(self) -> Result<T, Failure>;
     /// The run itself failed.
     fn or_failed(self) -> Result<T, Failure>;
@@ -68,12 +68,12 @@ pub(crate) fn exit_code(ended: Result<Exit, Failure>) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Writes an error line to stderr; there is nobody to tell if that fails.
+/// Writes an error line to stderr; a failure of that cannot be reported.
 pub(crate) fn complain(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "error: {text}");
 }
 
-/// The error and its causes. The libraries' messages mostly hold their cause already; it is not told twice.
+/// The error and its causes. The libraries' messages mostly hold their cause already; it is not repeated.
 fn message(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -93,8 +93,8 @@ mod tests {
 
     #[test]
     fn a_cause_is_told_once() {
-        let told: Result<(), _> =
+        let result: Result<(), _> =
             Err(anyhow!("disk full")).context("cannot write a.obj: disk full").context("cloth `a`");
-        assert_eq!(message(&told.unwrap_err()), "cloth `a`: cannot write a.obj: disk full");
+        assert_eq!(message(&result.unwrap_err()), "cloth `a`: cannot write a.obj: disk full");
     }
 }

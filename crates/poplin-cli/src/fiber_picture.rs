@@ -30,30 +30,31 @@ pub(crate) fn write_fiber_picture(path: &Path, garments: &[Garment]) -> Result<(
     };
     let kinds: Vec<_> = KINDS.into_iter().filter(has).collect();
     let mut sheet = ContactSheet::new(kinds.len().max(1) as u32, 2, TILE_SIZE)?;
-    let mut places: Vec<Vec<[f32; 3]>> = garments.iter().map(world_places).collect();
-    center(&mut places);
+    let mut positions: Vec<Vec<[f32; 3]>> = garments.iter().map(world_positions).collect();
+    center(&mut positions);
     let triangles: Vec<Arc<[[u32; 3]]>> =
         garments.iter().map(|garment| garment.cloth.fabric.triangles.clone().into()).collect();
-    let surfaces = |places: &[Vec<[f32; 3]>]| -> Vec<Surface> {
-        let parts = places.iter().zip(&triangles);
+    let surfaces = |positions: &[Vec<[f32; 3]>]| -> Vec<Surface> {
+        let parts = positions.iter().zip(&triangles);
         parts
-            .map(|(places, triangles)| Surface::new(places.clone(), triangles.clone(), CLOTH))
+            .map(|(positions, triangles)| Surface::new(positions.clone(), triangles.clone(), CLOTH))
             .collect()
     };
     // What lies flat is seen from above, what hangs from the height of its middle.
-    let flat = View::fitting(&[surfaces(&places)]) == View::ABOVE;
+    let flat = View::fitting(&[surfaces(&positions)]) == View::ABOVE;
     sheet = sheet.with_view(if flat {
         View { azimuth: 0.0, elevation: 50.0 }
     } else {
         View { azimuth: 12.0, elevation: 8.0 }
     });
     for side in [Side::Front, Side::Back] {
-        let turned: Vec<_> = places.iter().map(|places| side.turned(places)).collect();
-        let surfaces = surfaces(&turned);
+        let rotated: Vec<_> = positions.iter().map(|positions| side.rotated(positions)).collect();
+        let surfaces = surfaces(&rotated);
         for &kind in &kinds {
-            let parts = garments.iter().zip(&turned);
-            let lines = parts
-                .flat_map(|(garment, places)| fiber_lines(&garment.cloth.fabric, kind, places));
+            let parts = garments.iter().zip(&rotated);
+            let lines = parts.flat_map(|(garment, positions)| {
+                fiber_lines(&garment.cloth.fabric, kind, positions)
+            });
             sheet.add_with_lines(
                 legend(garments, kind, side),
                 surfaces.clone(),
@@ -72,11 +73,11 @@ enum Side {
 }
 
 impl Side {
-    /// Places as they are seen from the front if the cloth is turned so.
-    fn turned(self, places: &[[f32; 3]]) -> Vec<[f32; 3]> {
+    /// Positions as seen from the front if the cloth is rotated so.
+    fn rotated(self, positions: &[[f32; 3]]) -> Vec<[f32; 3]> {
         match self {
-            Self::Front => places.to_vec(),
-            Self::Back => places.iter().map(|&[x, y, z]| [-x, y, -z]).collect(),
+            Self::Front => positions.to_vec(),
+            Self::Back => positions.iter().map(|&[x, y, z]| [-x, y, -z]).collect(),
         }
     }
 
@@ -89,30 +90,30 @@ impl Side {
 }
 
 /// Particles of a garment's first copy in the world \[m\], at the start.
-fn world_places(garment: &Garment) -> Vec<[f32; 3]> {
+fn world_positions(garment: &Garment) -> Vec<[f32; 3]> {
     let pose = garment.pose_at(0, 0.0);
     garment.cloth.particles.iter().map(|&[x, y, z, _]| pose.apply([x, y, z])).collect()
 }
 
-/// Moves the cloths so that the vertical through the middle of their box is the axis about which they are turned.
-fn center(places: &mut [Vec<[f32; 3]>]) {
+/// Moves the cloths so that the vertical through the middle of their box is the axis about which they are rotated.
+fn center(positions: &mut [Vec<[f32; 3]>]) {
     for axis in [0, 2] {
-        let values = || places.iter().flatten().map(|place| place[axis]);
+        let values = || positions.iter().flatten().map(|position| position[axis]);
         let middle = 0.5
             * (values().fold(f32::INFINITY, f32::min) + values().fold(f32::NEG_INFINITY, f32::max));
-        places.iter_mut().flatten().for_each(|place| place[axis] -= middle);
+        positions.iter_mut().flatten().for_each(|position| position[axis] -= middle);
     }
 }
 
 /// The fibers of a kind as lines in the colours of their sets.
-fn fiber_lines(fabric: &Fabric, kind: PhaseKind, places: &[[f32; 3]]) -> Vec<Line> {
+fn fiber_lines(fabric: &Fabric, kind: PhaseKind, positions: &[[f32; 3]]) -> Vec<Line> {
     let phases = fabric.phases.iter().filter(|phase| phase.kind == kind);
     let sets =
         phases.flat_map(|phase| (phase.set_begin as usize..phase.set_end as usize).enumerate());
     let fibers =
         sets.flat_map(|(color, set)| fabric.fibers_of_set(set).map(move |fiber| (color, fiber)));
     let points = |fiber: usize| {
-        fabric.fiber_vertices(fiber).iter().map(|&particle| places[particle as usize]).collect()
+        fabric.fiber_vertices(fiber).iter().map(|&particle| positions[particle as usize]).collect()
     };
     fibers.map(|(color, fiber)| Line { points: points(fiber), color: line_color(color) }).collect()
 }

@@ -1,4 +1,4 @@
-//! A cloth between its file and the simulation: the mesh, the cooked cloth, and the way from one to the other.
+//! A cloth between its file and the simulation: the mesh, the cooked cloth, and the path from one to the other.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,15 +17,15 @@ use crate::failure::{Failure, OrFail};
 pub(crate) struct Garment {
     /// Name in the scene.
     pub(crate) name: String,
-    /// The mesh in its place in the local frame.
+    /// The mesh at its position in local space.
     pub(crate) mesh: Mesh,
     /// Particle of every mesh vertex, shape `[vertex_count]`; `None` where no face is left.
     pub(crate) vertex_to_particle: Vec<Option<u32>>,
-    /// Every copy, in its local frame.
+    /// Every copy, in its local space.
     pub(crate) cloth: Cloth,
     /// Pins that move.
     pub(crate) moving: Vec<MovingParticles>,
-    /// The path of the local frame, if it moves.
+    /// The path of the local space, if it moves.
     frame: Option<LocalFrame>,
     /// What the cloth collides with.
     colliders: Vec<Arc<BuiltCollider>>,
@@ -35,7 +35,7 @@ pub(crate) struct Garment {
     pub(crate) report: CookReport,
     /// How long cooking took.
     pub(crate) cook_time: Duration,
-    /// Displacement of each copy's local frame, world axes \[m\], at least one.
+    /// Displacement of each copy's local space, world axes \[m\], at least one.
     pub(crate) offsets: Vec<[f32; 3]>,
 }
 
@@ -99,7 +99,7 @@ impl Garment {
         })
     }
 
-    /// The cloth of a copy, its local frame in place; all copies share one fabric.
+    /// The cloth of a copy, its local space in place; all copies share one fabric.
     pub(crate) fn copy(&self, copy: usize) -> Cloth {
         Cloth { pose: self.pose_at(copy, 0.0), ..self.cloth.clone() }
     }
@@ -114,14 +114,14 @@ impl Garment {
         !self.colliders.is_empty()
     }
 
-    /// Where the local frame of a copy is at a time \[s\].
+    /// The pose of a copy's local space at a time \[s\].
     pub(crate) fn pose_at(&self, copy: usize, time: f64) -> Pose {
         let pose = self.frame.as_ref().map_or_else(Pose::default, |frame| frame.pose_at(time));
         let offset = self.offsets[copy];
         Pose { translation: [0, 1, 2].map(|axis| pose.translation[axis] + offset[axis]), ..pose }
     }
 
-    /// Whether the local frame moves.
+    /// Whether the local space moves.
     pub(crate) fn has_moving_frame(&self) -> bool {
         self.frame.is_some()
     }
@@ -142,7 +142,7 @@ impl Garment {
     }
 
     /// Appends the positions of a copy's mesh vertices in the world \[m\], given its particles and the pose of its local
-    /// frame; an unused vertex stays where it was in the frame.
+    /// space; an unused vertex stays where it was in that space.
     pub(crate) fn append_vertices(
         &self,
         pose: Pose,

@@ -76,7 +76,7 @@ impl Job {
             }
             (None, None) => {
                 return bad_input(format!(
-                    "nothing to run: give a scene (a TOML file, or one of the shipped: {}), for example `poplin run flag`, \
+                    "nothing to run: pass a scene (a TOML file, or one of the shipped: {}), for example `poplin run flag`, \
                      or a mesh with pins, for example `poplin run --mesh shirt.obj --pin top:3%`",
                     shipped::names()
                 ));
@@ -185,7 +185,7 @@ fn scene_garment(
     Garment::cook(&scene.cloths[index], built, colliders)
 }
 
-/// A mesh that stands still for another to fall on.
+/// A mesh at rest for another to fall on.
 fn mesh_collider(path: &Path, scale: Option<f32>) -> Result<BuiltCollider, Failure> {
     let (name, shape) = (stem(path), ColliderShape::Mesh(path.to_path_buf()));
     let transform = Transform { scale: scale.unwrap_or(1.0), ..Transform::default() };

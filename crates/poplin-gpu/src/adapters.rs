@@ -5,7 +5,7 @@ use poplin_layout::MemoryTier;
 
 use crate::requirements::{required_limits, tier_limits};
 
-/// What `poplin info` tells of an adapter.
+/// What `poplin info` reports of an adapter.
 #[derive(Debug, Clone)]
 pub struct AdapterReport {
     /// Name, driver and backend.

@@ -6,7 +6,7 @@ use bytemuck::Pod;
 
 use crate::growable::GrowableBuffer;
 
-/// Dynamic offsets of uniform buffers stand at multiples of this on every adapter \[bytes\].
+/// Dynamic offsets of uniform buffers are multiples of this on every adapter \[bytes\].
 pub(crate) const UNIFORM_STRIDE: u64 = 256;
 
 /// The layout for storage buffers that the kernel only reads, or writes too.
@@ -58,7 +58,7 @@ pub(crate) fn bind_group<T>(
     })
 }
 
-/// Appends a uniform, so that the next one stands at the next dynamic offset.
+/// Appends a uniform, so that the next one starts at the next dynamic offset.
 pub(crate) fn push_uniform(bytes: &mut Vec<u8>, uniform: &impl Pod) {
     bytes.extend_from_slice(bytemuck::bytes_of(uniform));
     bytes.resize(bytes.len().next_multiple_of(UNIFORM_STRIDE as usize), 0);

@@ -8,13 +8,13 @@ use crate::{GpuError, WrongValue};
 /// What the canaries found on a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CanaryReport {
-    /// Loop trips at which the driver stopped without a word; `None` if it ran all 100,000.
+    /// Loop trips at which the driver stopped silently; `None` if it ran all 100,000.
     pub loop_limit: Option<u64>,
     /// The NaN test judged every sample right.
     pub nan: Result<(), WrongValue>,
     /// The prefix sums across barriers are right.
     pub barrier: Result<(), WrongValue>,
-    /// Indices that stand beside floats in a pool come back as they were.
+    /// Indices that are stored beside floats in a pool come back as they were.
     pub indices: Result<(), WrongValue>,
     /// What the adapter does with subnormal floats; the pools do not depend on it.
     pub subnormals: Subnormals,
@@ -30,12 +30,12 @@ pub struct Subnormals {
 }
 
 impl CanaryReport {
-    /// The loop limit to give the engine: half of where the driver stops, so that loops that are counted differently fit.
+    /// The loop limit for the engine: half of where the driver stops, so that loops that are counted differently fit.
     pub fn engine_loop_limit(&self) -> Option<u64> {
         self.loop_limit.map(|limit| limit / 2)
     }
 
-    /// Refuses an adapter that fails a canary which cannot be worked around. A short loop can: frames are split.
+    /// Rejects an adapter that fails a canary which cannot be worked around. A short loop can: frames are split.
     ///
     /// # Errors
     /// [`GpuError::CanaryFailed`] with expected and got.
@@ -66,7 +66,7 @@ pub fn run_canaries(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Canary
     run_canary_texts(device, queue, |_, text| text)
 }
 
-/// The canaries with texts of which `change` makes something else, to see them fail.
+/// The canaries with sources altered by `change`, to see them fail.
 ///
 /// # Errors
 /// As [`run_canaries`].

@@ -11,7 +11,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, Error)]
 #[non_exhaustive]
 pub enum GpuError {
-    /// User data was refused before it reached the GPU.
+    /// User data was rejected before it reached the GPU.
     #[error(transparent)]
     Model(#[from] ModelError),
     /// No adapter of the wanted kind.
@@ -22,7 +22,7 @@ pub enum GpuError {
         /// What was looked for.
         wanted: WantedAdapter,
     },
-    /// The adapter refused to give a device.
+    /// The adapter refused to create a device.
     #[error("adapter {adapter} gave no device: {source}")]
     NoDevice {
         /// The adapter.
@@ -85,7 +85,7 @@ pub enum GpuError {
     /// A buffer could not be read back.
     #[error("read-back failed: {0}")]
     Readback(#[from] ReadbackError),
-    /// The handle stands for no cloth.
+    /// No cloth has this handle.
     #[error(transparent)]
     NoSuchCloth(#[from] NoSuchCloth),
 }

@@ -2,7 +2,7 @@
 
 use crate::GpuError;
 
-/// A buffer with room to spare. Lengths are bytes.
+/// A buffer with spare capacity. Lengths are bytes.
 pub(crate) struct GrowableBuffer {
     name: &'static str,
     usage: wgpu::BufferUsages,
@@ -40,7 +40,7 @@ impl GrowableBuffer {
         limits.max_buffer_size.min(limits.max_storage_buffer_binding_size)
     }
 
-    /// Refuses a length that the device cannot bind.
+    /// Rejects a length that the device cannot bind.
     pub(crate) fn check(&self, device: &wgpu::Device, len: u64) -> Result<(), GpuError> {
         let limit = Self::limit(device);
         if len > limit {
@@ -50,7 +50,7 @@ impl GrowableBuffer {
         }
     }
 
-    /// Makes room for `len` bytes; true if the buffer was replaced, without its contents (bind groups must be made anew). Call
+    /// Makes room for `len` bytes; true if the buffer was replaced, without its contents (bind groups must be recreated). Call
     /// [`GrowableBuffer::check`] first.
     pub(crate) fn grow(&mut self, device: &wgpu::Device, len: u64) -> bool {
         if len <= self.buffer.size() {

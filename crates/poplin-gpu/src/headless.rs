@@ -1,4 +1,4 @@
-//! A device of one's own, for batch work and tests.
+//! An engine with its own device, for batch work and tests.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub struct HeadlessOptions {
     pub adapter_name: Option<String>,
     /// Takes only a real GPU, no software adapter.
     pub real_gpu_only: bool,
-    /// Keeps to WebGPU's default limits, to test what every adapter can do.
+    /// Requests only WebGPU's default limits, to test what every adapter can do.
     pub default_limits: bool,
     /// Choices of the engine.
     pub engine: EngineOptions,
@@ -42,10 +42,10 @@ pub struct Headless {
 }
 
 impl Headless {
-    /// Takes the best adapter, runs the canaries on it and makes an engine.
+    /// Picks the best adapter, runs the canaries on it and creates an engine.
     ///
     /// # Errors
-    /// [`GpuError`] if there is no such adapter, it gives no device, or it fails a canary.
+    /// [`GpuError`] if there is no such adapter, it yields no device, or it fails a canary.
     pub fn new(options: HeadlessOptions) -> Result<Self, GpuError> {
         let adapter = Self::choose_adapter(&options)?;
         Self::with_adapter(&adapter, options)
@@ -74,10 +74,10 @@ impl Headless {
         })
     }
 
-    /// Makes a device and an engine on a given adapter.
+    /// Creates a device and an engine on an adapter of the caller's choice.
     ///
     /// # Errors
-    /// [`GpuError`] if the adapter gives no device or fails a canary.
+    /// [`GpuError`] if the adapter yields no device or fails a canary.
     pub fn with_adapter(
         adapter: &wgpu::Adapter,
         options: HeadlessOptions,
@@ -104,7 +104,7 @@ impl Headless {
         Self::with_errors(device, queue, options.engine, info, errors)
     }
 
-    /// Makes an engine on a device of the application, which then can draw its buffers. Errors of the device go to the application's
+    /// Creates an engine on a device of the application, which can then draw its buffers. Errors of the device go to the application's
     /// own handler.
     ///
     /// # Errors
@@ -133,8 +133,8 @@ impl Headless {
                 info.name,
                 canaries.loop_limit.unwrap_or(limit)
             );
-            let given = options.loop_limit.unwrap_or(u64::MAX);
-            options.loop_limit = Some(limit.min(given));
+            let chosen = options.loop_limit.unwrap_or(u64::MAX);
+            options.loop_limit = Some(limit.min(chosen));
         }
         let engine = Engine::new(&device, &queue, options)?;
         let readback = Readback::new();
@@ -163,7 +163,7 @@ impl Headless {
         &self.canaries
     }
 
-    /// The device that the engine works on.
+    /// The device that the engine runs on.
     pub fn device(&self) -> &wgpu::Device {
         &self.device
     }
@@ -336,7 +336,7 @@ impl poplin_host::Engine for Headless {
     }
 }
 
-/// A state on its way from the device.
+/// A state in transfer from the device.
 #[derive(Debug)]
 pub struct Reading {
     device: wgpu::Device,
@@ -364,7 +364,7 @@ fn wait(device: &wgpu::Device) -> Result<(), GpuError> {
     }
 }
 
-/// Maps a submitted staging buffer, waits and gives its bytes.
+/// Maps a submitted staging buffer, waits and returns its bytes.
 pub(crate) fn map_and_read(
     device: &wgpu::Device,
     staging: &wgpu::Buffer,

@@ -6,7 +6,7 @@ use poplin_shaders::{Kernel, OverrideValues, compose};
 
 use crate::binding::bind_group_layout;
 
-/// The bind group layout, the shader module and the pipelines made so far.
+/// The bind group layout, the shader module and the pipelines created so far.
 pub(crate) struct Pipelines {
     pub(crate) layout: wgpu::BindGroupLayout,
     pipeline_layout: wgpu::PipelineLayout,
@@ -36,7 +36,7 @@ impl Pipelines {
         Self { layout, pipeline_layout, module, made: BTreeMap::new() }
     }
 
-    /// Makes the pipeline for these values if there is none yet.
+    /// Creates the pipeline for these values if there is none yet.
     pub(crate) fn prepare(&mut self, device: &wgpu::Device, values: OverrideValues) {
         let Self { pipeline_layout, module, made, .. } = self;
         made.entry(values).or_insert_with(|| {
@@ -46,7 +46,7 @@ impl Pipelines {
                 layout: Some(pipeline_layout),
                 module,
                 entry_point: Some(Kernel::SimulateCloth.name()),
-                // The kernel fetches every particle before it reads one; zeroing first would be work for nothing.
+                // The kernel fetches every particle before it reads one; zeroing first would be wasted.
                 compilation_options: wgpu::PipelineCompilationOptions {
                     constants: &constants,
                     zero_initialize_workgroup_memory: false,

@@ -7,7 +7,7 @@ use poplin_host::Ranges;
 use crate::GpuError;
 use crate::growable::GrowableBuffer;
 
-/// `COUNT` buffers of the same length whose elements are given out in ranges and used again.
+/// `COUNT` buffers of the same length whose elements are allocated in ranges and reused.
 pub(crate) struct Pool<const COUNT: usize> {
     buffers: [GrowableBuffer; COUNT],
     ranges: Ranges,
@@ -37,7 +37,7 @@ impl<const COUNT: usize> Pool<COUNT> {
         self.buffers[index].buffer()
     }
 
-    /// A range of elements; the buffers grow if there is no gap for it.
+    /// Allocates a range of elements; the buffers grow if there is no gap for it.
     pub(crate) fn allocate(
         &mut self,
         device: &wgpu::Device,
@@ -54,7 +54,7 @@ impl<const COUNT: usize> Pool<COUNT> {
         Ok(range)
     }
 
-    /// Takes a range back. Only commands recorded from now on may use it again.
+    /// Frees a range. Only commands recorded from now on may reuse it.
     pub(crate) fn free(&mut self, range: Range<u32>) {
         self.ranges.free(range);
     }

@@ -11,7 +11,7 @@ use poplin_layout::Feedback;
 use crate::engine::FEEDBACK_BYTES;
 use crate::{Engine, GpuError, ReadbackError};
 
-/// A staging buffer for the state of cloths, to be used again and again.
+/// A staging buffer for the state of cloths, reusable.
 ///
 /// `encode` records the copy, the application submits it and polls the device as it likes, `read` resolves when the copy has
 /// arrived; `poll` asks without waiting.
@@ -68,7 +68,7 @@ fn member(engine: &Engine, id: ClothId) -> Result<Member, NoSuchCloth> {
     })
 }
 
-/// Copies ranges of elements one after another, neighbours together.
+/// Copies ranges of elements one after another, adjacent ones together.
 fn copy_ranges(
     encoder: &mut wgpu::CommandEncoder,
     source: &wgpu::Buffer,

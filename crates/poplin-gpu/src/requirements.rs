@@ -1,4 +1,4 @@
-//! What the engine wants from an adapter.
+//! What the engine requires of an adapter.
 
 use poplin_host::TierLimits;
 
@@ -36,7 +36,7 @@ pub fn tier_limits(limits: &wgpu::Limits) -> TierLimits {
     }
 }
 
-/// Refuses a device below what every kernel needs.
+/// Rejects a device below what every kernel needs.
 pub(crate) fn check_device(limits: &wgpu::Limits) -> Result<(), GpuError> {
     let needed = [
         (

@@ -50,7 +50,7 @@ pub enum IoError {
         line: usize,
         /// The line's text, shortened.
         text: String,
-        /// What should stand there.
+        /// What was expected there.
         expected: &'static str,
     },
     /// A face that points at a vertex or texture coordinate which the file does not have.
@@ -76,7 +76,7 @@ pub enum IoError {
         line: usize,
         /// What has the coordinate.
         element: &'static str,
-        /// Its number in the file, from 1.
+        /// Its index in the file, from 1.
         index: usize,
         /// The coordinate.
         value: f32,
@@ -116,7 +116,7 @@ pub enum IoError {
         path: PathBuf,
         /// The frame, from 0.
         frame: u32,
-        /// Vertices given.
+        /// Vertices passed.
         vertex_count: usize,
         /// Vertices of every frame of the cache.
         expected: usize,
@@ -159,7 +159,7 @@ pub enum IoError {
     },
     /// A contact sheet of an impossible size.
     #[error(
-        "a contact sheet of {columns} x {rows} tiles of {tile_size} pixels is outside 1..={max_tiles} tiles each way and {min_tile}..={max_tile} pixels"
+        "a contact sheet of {columns} x {rows} tiles of {tile_size} pixels is outside 1..={max_tiles} tiles per side and {min_tile}..={max_tile} pixels"
     )]
     SheetSize {
         /// Tiles in a row.
@@ -168,7 +168,7 @@ pub enum IoError {
         rows: u32,
         /// Side of a tile in pixels.
         tile_size: u32,
-        /// Most tiles each way.
+        /// Most tiles per side.
         max_tiles: u32,
         /// Smallest tile.
         min_tile: u32,
@@ -178,10 +178,10 @@ pub enum IoError {
     /// More moments than the contact sheet has tiles.
     #[error("the contact sheet is full: it has {capacity} tiles")]
     SheetFull {
-        /// Number of tiles.
+        /// Count of tiles.
         capacity: usize,
     },
-    /// The PNG encoder refused the picture.
+    /// The PNG encoder rejected the picture.
     #[error("cannot write {}: {source}", path.display())]
     Png {
         /// The file.

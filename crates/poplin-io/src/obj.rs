@@ -2,8 +2,8 @@
 //!
 //! Read here and not with the `tobj` crate, because a cloth needs what that one leaves out: the file's own vertex order (a
 //! point cache is applied to the file in another program; tobj renumbers by first use and splits at groups and
-//! materials, which would cut a garment apart), line numbers in every error, and to tell a corner without texture
-//! coordinate from one with. The tests hold this reader against tobj.
+//! materials, which would cut a garment apart), line numbers in every error, and to distinguish a corner without texture
+//! coordinate from one with. The tests compare this reader with tobj.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
@@ -26,7 +26,7 @@ const EXCERPT_LENGTH: usize = 60;
 ///
 /// Quads stay quads, larger polygons become triangle fans. Objects, groups and materials are merged: their faces share
 /// the file's vertices. Texture coordinates are kept if every vertex has exactly one, else dropped. Normals, colours,
-/// a fourth `w` coordinate, lines, points and curves are ignored; a line continued with `\` is refused.
+/// a fourth `w` coordinate, lines, points and curves are ignored; a line continued with `\` is rejected.
 ///
 /// # Errors
 /// [`IoError`] with the file and, where there is one, the line: a file that is missing or unreadable, is no text, has no
@@ -216,7 +216,7 @@ impl Parser<'_> {
         self.limit("mesh faces", self.mesh.triangles.len() + self.mesh.quads.len(), MAX_FACES)
     }
 
-    /// An index from 0; the file counts from 1, or back from the line with negative numbers.
+    /// An index from 0; the file counts from 1, or back from the line with negative indices.
     fn index(
         &mut self,
         text: &str,
@@ -230,7 +230,7 @@ impl Parser<'_> {
         let index =
             if number < 0 { number.checked_add(count as i64) } else { number.checked_sub(1) };
         match index.and_then(|index| usize::try_from(index).ok()) {
-            // A vertex may be listed after its face; one that no accepted file can have is refused at once.
+            // A vertex may be listed after its face; one that no accepted file can have is rejected at once.
             Some(index) if index < count => Ok(index),
             Some(index) if index < MAX_FACES => {
                 self.pending.push((self.line, element, index));
@@ -241,7 +241,7 @@ impl Parser<'_> {
     }
 
     fn note_uv(&mut self, vertex: usize, uv: CornerUv) {
-        // Nothing to note for a vertex yet to come: `finish` either refuses it or drops the uvs.
+        // Nothing to note for a vertex yet to come: `finish` either rejects it or drops the uvs.
         let vertex_count = self.mesh.positions.len();
         if vertex >= vertex_count {
             return;
@@ -437,11 +437,11 @@ mod tests {
         for _ in 0..5000 {
             let mut bytes = SQUARE.as_bytes().to_vec();
             for _ in 0..1 + next(6) {
-                let place = next(bytes.len());
+                let at = next(bytes.len());
                 match next(3) {
-                    0 => bytes[place] = alphabet[next(alphabet.len())],
-                    1 => bytes.insert(place, alphabet[next(alphabet.len())]),
-                    _ => drop(bytes.remove(place)),
+                    0 => bytes[at] = alphabet[next(alphabet.len())],
+                    1 => bytes.insert(at, alphabet[next(alphabet.len())]),
+                    _ => drop(bytes.remove(at)),
                 }
             }
             if let Ok(mesh) = parse(&bytes) {

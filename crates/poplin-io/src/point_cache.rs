@@ -24,7 +24,7 @@ const SIGNATURE: &[u8; 12] = b"POINTCACHE2\0";
 const VERSION: i32 = 1;
 /// Bytes before the first position.
 const HEADER_LENGTH: u64 = 32;
-/// Where the frame count stands in the header.
+/// Where the frame count is in the header.
 const FRAME_COUNT_OFFSET: u64 = 28;
 /// Bytes of one position.
 const POSITION_LENGTH: u64 = 12;
@@ -45,11 +45,11 @@ pub struct PointCacheWriter {
 impl PointCacheWriter {
     /// Creates (or empties) the file and writes a header of 0 frames.
     ///
-    /// `vertex_count`: `1..=`[`poplin_model::MAX_PARTICLES`]. `start_frame`: frame number of the first sample (usually 0
+    /// `vertex_count`: `1..=`[`poplin_model::MAX_PARTICLES`]. `start_frame`: frame index of the first sample (usually 0
     /// or 1). `sample_rate`: frames between two samples, above 0 (1 for a sample per frame).
     ///
     /// # Errors
-    /// [`IoError::CacheField`] for a number out of range, [`IoError::Write`] if the file cannot be written.
+    /// [`IoError::CacheField`] for a value out of range, [`IoError::Write`] if the file cannot be written.
     pub fn create(
         path: impl AsRef<Path>,
         vertex_count: usize,
@@ -74,7 +74,7 @@ impl PointCacheWriter {
     /// Appends a frame: positions \[m\], shape `[vertex_count]`. They are written as they are, NaN included.
     ///
     /// # Errors
-    /// [`IoError::FrameLength`] for another number of positions, [`IoError::Write`] if the disk is full or gone; the
+    /// [`IoError::FrameLength`] for another count of positions, [`IoError::Write`] if the disk is full or gone; the
     /// frames before stay valid, and the push may be tried again.
     pub fn push(&mut self, positions: &[[f32; 3]]) -> Result<(), IoError> {
         let (vertex_count, expected) = (positions.len(), self.vertex_count);
@@ -110,7 +110,7 @@ impl PointCacheWriter {
     }
 
     fn append(&mut self, end: u64) -> std::io::Result<()> {
-        // Positions first, count second: in between, the header tells of complete frames only.
+        // Positions first, count second: in between, the header counts complete frames only.
         self.file.seek(SeekFrom::Start(end))?;
         self.file.write_all(&self.bytes)?;
         self.file.seek(SeekFrom::Start(FRAME_COUNT_OFFSET))?;
@@ -122,7 +122,7 @@ impl PointCacheWriter {
         self.frame_count
     }
 
-    /// Waits until the file is on the disk and yields its number of frames.
+    /// Waits until the file is on the disk and returns its count of frames.
     ///
     /// # Errors
     /// [`IoError::Write`] if the disk reports a late fault.
@@ -147,7 +147,7 @@ impl FrameSink for PointCacheWriter {
 pub struct PointCache {
     /// Vertices of each frame.
     pub vertex_count: usize,
-    /// Frame number of the first sample.
+    /// Frame index of the first sample.
     pub start_frame: f32,
     /// Frames between two samples.
     pub sample_rate: f32,
@@ -195,7 +195,7 @@ impl PointCache {
         Ok(Self { vertex_count: vertex_count as usize, start_frame, sample_rate, positions })
     }
 
-    /// Number of frames.
+    /// Count of frames.
     pub fn frame_count(&self) -> usize {
         self.positions.len() / self.vertex_count.max(1)
     }

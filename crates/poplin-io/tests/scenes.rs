@@ -381,7 +381,8 @@ fn keyframes_of_a_frame_must_be_there_and_rise_in_time() {
 
 #[test]
 fn a_cloth_has_one_wind() {
-    let expected = "cloth[0].air.wind_velocity is given beside a `wind` of the cloth or the scene; give only one";
+    let expected =
+        "cloth[0].air.wind_velocity is set beside a `wind` of the cloth or the scene; set only one";
     let settings = "air = { drag = 0.1, wind_velocity = [1, 0, 0] }";
     assert_eq!(
         message(&with(&format!("{settings}\nwind = {{}}"))),
@@ -449,11 +450,11 @@ fn mutated_scenes_never_panic() {
     for round in 0..4000 {
         let mut bytes = good[round % good.len()].clone();
         for _ in 0..1 + next(4) {
-            let place = next(bytes.len());
+            let at = next(bytes.len());
             match next(3) {
-                0 => bytes[place] = alphabet[next(alphabet.len())],
-                1 => bytes.insert(place, alphabet[next(alphabet.len())]),
-                _ => drop(bytes.drain(place..(place + next(40)).min(bytes.len()))),
+                0 => bytes[at] = alphabet[next(alphabet.len())],
+                1 => bytes.insert(at, alphabet[next(alphabet.len())]),
+                _ => drop(bytes.drain(at..(at + next(40)).min(bytes.len()))),
             }
         }
         if let Ok(scene) = Scene::parse(&String::from_utf8_lossy(&bytes), "mutant.toml") {

@@ -1,4 +1,4 @@
-//! A tree of boxes that tells which of them touch another.
+//! A tree of boxes that finds which of them touch another.
 
 /// Boxes that a leaf holds at most.
 const LEAF_SIZE: usize = 4;
@@ -10,9 +10,9 @@ pub(crate) struct Bounds {
     pub(crate) high: [f64; 3],
 }
 
-/// Numbered boxes, halved at the median again and again, so that single large ones cost little.
+/// Indexed boxes, split at the median recursively, so that single large ones cost little.
 pub(crate) struct BoxTree {
-    /// Number and box, in the order of the leaves.
+    /// Index and box, in the order of the leaves.
     entries: Vec<(u32, Bounds)>,
     /// Around all entries below a node; the halves of node `i` are nodes `2 i + 1` and `2 i + 2`.
     nodes: Vec<Bounds>,
@@ -55,7 +55,7 @@ impl Bounds {
 }
 
 impl BoxTree {
-    /// A tree of numbered boxes.
+    /// A tree of indexed boxes.
     pub(crate) fn new(entries: impl Iterator<Item = (u32, Bounds)>) -> Self {
         let mut entries: Vec<_> = entries.collect();
         let mut nodes = Vec::new();
@@ -63,7 +63,7 @@ impl BoxTree {
         Self { entries, nodes }
     }
 
-    /// Visits the number of every box that has a point in common with `bounds`.
+    /// Visits the index of every box that has a point in common with `bounds`.
     pub(crate) fn visit(&self, bounds: &Bounds, mut visitor: impl FnMut(u32)) {
         let mut pending = vec![(0, &self.entries[..])];
         while let Some((node, entries)) = pending.pop() {
@@ -71,7 +71,7 @@ impl BoxTree {
                 entries
                     .iter()
                     .filter(|(_, entry)| entry.touches(bounds))
-                    .for_each(|(number, _)| visitor(*number));
+                    .for_each(|(index, _)| visitor(*index));
             } else if self.nodes[node].touches(bounds) {
                 let (left, right) = entries.split_at(entries.len() / 2);
                 pending.extend([(2 * node + 1, left), (2 * node + 2, right)]);
@@ -90,8 +90,8 @@ fn build(entries: &mut [(u32, Bounds)], node: usize, nodes: &mut Vec<Bounds>) {
     nodes[node] = bounds;
     let axis = bounds.widest_axis();
     let middle = entries.len() / 2;
-    let place = |(_, entry): &(u32, Bounds)| entry.low[axis] + entry.high[axis];
-    entries.select_nth_unstable_by(middle, |a, b| place(a).total_cmp(&place(b)));
+    let center = |(_, entry): &(u32, Bounds)| entry.low[axis] + entry.high[axis];
+    entries.select_nth_unstable_by(middle, |a, b| center(a).total_cmp(&center(b)));
     let (left, right) = entries.split_at_mut(middle);
     build(left, 2 * node + 1, nodes);
     build(right, 2 * node + 2, nodes);

@@ -35,16 +35,16 @@ pub enum CaseError {
         /// What is wrong with it.
         message: String,
     },
-    /// The simulation refused the case.
+    /// The simulation rejected the case.
     #[error(transparent)]
     Simulation(#[from] poplin::Error),
-    /// The GPU refused the case.
+    /// The GPU rejected the case.
     #[error(transparent)]
     Gpu(#[from] poplin::gpu::GpuError),
     /// The case is not valid.
     #[error(transparent)]
     Model(#[from] poplin_model::ModelError),
-    /// The case uses something that is not built yet.
+    /// The case uses something that is not implemented yet.
     #[error("unsupported: {0}")]
     Unsupported(String),
 }
@@ -67,16 +67,16 @@ pub struct Case {
     /// Collision between cloths, if it is on.
     #[serde(default)]
     pub inter_collision: Option<InterCollision>,
-    /// States to reach.
+    /// Expected states.
     pub expected: Vec<Snapshot>,
 }
 
-/// Collision between cloths in a case. It acts once per frame, after all cloths.
+/// Collision between cloths in a case. It runs once per frame, after all cloths.
 #[derive(Debug, Clone, Copy, Deserialize)]
 pub struct InterCollision {
     /// Distance that particles of different cloths keep \[m\].
     pub distance: f32,
-    /// Share of an overlap removed per pass.
+    /// Fraction of an overlap removed per pass.
     pub stiffness: f32,
     /// Passes.
     pub iterations: u32,
@@ -168,7 +168,7 @@ pub struct CaseFrame {
     pub events: Vec<Event>,
 }
 
-/// A state to reach.
+/// An expected state.
 #[derive(Debug, Clone, Deserialize)]
 pub struct Snapshot {
     /// After this many frames.
@@ -197,7 +197,7 @@ pub struct Snapshot {
 /// ends 0.2 radii away, in `ccd_capsule` it finds one at 0.13.
 const MEASURED_REACH: f32 = 1.0 / 6.0;
 
-/// Friction slop of the cases \[m\]: the program that measured adds the f32 epsilon to squared pushes and ways. At 120 Hz that
+/// Friction slop of the cases \[m\]: the program that measured adds the f32 epsilon to squared pushes and displacements. At 120 Hz that
 /// takes off a tenth of the friction of cloth at rest, at 300 Hz two thirds.
 const MEASURED_SLOP: f32 = 3.452_67e-4;
 
@@ -272,7 +272,7 @@ impl Case {
                 _ => {}
             }
         }
-        // Every event is tried out here, so that what is not built yet shows before anything is simulated.
+        // Every event is tried out here, so that what is not implemented yet is reported before anything is simulated.
         let mut hosts =
             cloths.iter().cloned().map(HostCloth::new).collect::<Result<Vec<_>, _>>()?;
         let mut shapes = vec![ShapeArrays::default(); hosts.len()];
@@ -309,7 +309,7 @@ impl Case {
         event.numbers("indices").ok()
     }
 
-    /// Places of a cloth's particles at rest \[m\], if self collision knows them.
+    /// Rest positions of a cloth's particles \[m\], if self collision knows them.
     pub(crate) fn rest_positions(&self, cloth: usize) -> Option<Vec<[f32; 4]>> {
         let event = self
             .setup
@@ -433,10 +433,10 @@ impl Event {
         self.array::<1>(field).map(|[value]| value)
     }
 
-    /// Does to a cloth in simulation what the event says; `shapes` are those that earlier events have given it, none at first.
+    /// Applies the event to a cloth in simulation; `shapes` are those that earlier events have set, none at first.
     ///
     /// # Errors
-    /// [`CaseError::Unsupported`] if its kind is not built yet, [`CaseError::Model`] if the cloth refuses it.
+    /// [`CaseError::Unsupported`] if its kind is not implemented yet, [`CaseError::Model`] if the cloth rejects it.
     pub fn apply(&self, host: &mut LiveCloth, shapes: &mut ShapeArrays) -> Result<(), CaseError> {
         let mut config = host.cloth().config.clone();
         match self.set.as_str() {

@@ -7,7 +7,7 @@ use crate::case::{Case, CaseError, Snapshot};
 use crate::separation::{center_error, distance, smallest_distance};
 use crate::shape_arrays::ShapeArrays;
 
-/// How a snapshot came out.
+/// The result of a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SnapshotVerdict {
     /// After this many frames.
@@ -27,7 +27,7 @@ impl SnapshotVerdict {
     }
 }
 
-/// How a case came out.
+/// The result of a case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseVerdict {
     /// Each snapshot, in time.
@@ -43,10 +43,10 @@ impl CaseVerdict {
 
     /// The snapshot that is worst in relation to its tolerance.
     pub fn worst(&self) -> Option<&SnapshotVerdict> {
-        let share = |s: &SnapshotVerdict| {
+        let ratio = |s: &SnapshotVerdict| {
             if s.error.is_nan() { f32::INFINITY } else { s.error / s.tolerance }
         };
-        self.snapshots.iter().max_by(|a, b| share(a).total_cmp(&share(b)))
+        self.snapshots.iter().max_by(|a, b| ratio(a).total_cmp(&ratio(b)))
     }
 }
 
@@ -93,10 +93,10 @@ pub fn run_case(case: &Case, options: &SimulationOptions) -> Result<CaseVerdict,
     Ok(CaseVerdict { snapshots })
 }
 
-/// Share of the collision distance that particles may come closer where order decides the details.
+/// Fraction of the collision distance that particles may come closer where order decides the details.
 const SEPARATION_SLACK: f32 = 0.05;
 
-/// How far the center of mass may be from the measured one \[m\], up to [`CENTER_FRAME`]; after that the ways of two solvers part.
+/// How far the center of mass may be from the measured one \[m\], up to [`CENTER_FRAME`]; after that the paths of two solvers diverge.
 const CENTER_TOLERANCE: f32 = 0.05;
 
 /// Last frame in which the center of mass is judged.

@@ -63,15 +63,15 @@ impl DepthField {
                 Shape::Convex(planes) => convexes.push(planes.to_vec()),
                 Shape::Parallelepiped(shape) => boxes.extend(Slabs::new(shape)),
                 Shape::TriangleMesh(mesh) => {
-                    let place = |corner: u32| vector(mesh.vertices[corner as usize]);
-                    triangles.extend(mesh.triangles.iter().map(|corners| corners.map(place)));
+                    let position = |corner: u32| vector(mesh.vertices[corner as usize]);
+                    triangles.extend(mesh.triangles.iter().map(|corners| corners.map(position)));
                 }
             }
         }
         Self { capsules, convexes, boxes, mesh: TriangleTree::new(triangles.into_iter()) }
     }
 
-    /// Measures particles in the local frame that stands at `pose`, inverse mass 0 = pinned.
+    /// Measures particles in the local space at `pose`, inverse mass 0 = pinned.
     pub fn measure(&self, pose: Pose, particles: &[[f32; 4]]) -> Depth {
         let rotation = DQuat::from_array(pose.rotation.map(f64::from)).normalize();
         let mut depth = Depth::default();
@@ -116,7 +116,7 @@ fn capsule_depth(point: DVec3, ends: [Sphere; 2]) -> f64 {
     }
     let length = a.distance(b);
     let slope = (to_radius - from_radius) / length;
-    let share = if slope.abs() < 1.0 {
+    let fraction = if slope.abs() < 1.0 {
         // The hull is the union of the balls along the axis. In axial coordinate y and distance x from the axis the depth in
         // ball s is f(s) = r0 + k s - sqrt(x^2 + (y - s)^2), concave, with f'(s) = 0 at s = y + x k / sqrt(1 - k^2).
         let axis = (b - a) / length;
@@ -127,7 +127,7 @@ fn capsule_depth(point: DVec3, ends: [Sphere; 2]) -> f64 {
         // One ball holds the other.
         if from_radius >= to_radius { 0.0 } else { 1.0 }
     };
-    from_radius + (to_radius - from_radius) * share - point.distance(a.lerp(b, share))
+    from_radius + (to_radius - from_radius) * fraction - point.distance(a.lerp(b, fraction))
 }
 
 impl Slabs {
@@ -194,11 +194,11 @@ mod tests {
         near(depth(capsule, [2.1, 0.0, 0.0]), 0.1);
         // The cone touches the balls where n . axis = 0.15; its surface there has depth 0.
         let (sin, cos) = (0.15, (1.0 - 0.15_f64 * 0.15).sqrt());
-        for share in [0.0, 0.3, 0.8, 1.0] {
-            let radius = 0.5 - 0.3 * share;
-            near(depth(capsule, [2.0 * share + sin * radius, cos * radius, 0.0]), 0.0);
+        for fraction in [0.0, 0.3, 0.8, 1.0] {
+            let radius = 0.5 - 0.3 * fraction;
+            near(depth(capsule, [2.0 * fraction + sin * radius, cos * radius, 0.0]), 0.0);
             near(
-                depth(capsule, [2.0 * share + sin * (radius - 0.1), 0.0, cos * (radius - 0.1)]),
+                depth(capsule, [2.0 * fraction + sin * (radius - 0.1), 0.0, cos * (radius - 0.1)]),
                 0.1,
             );
         }

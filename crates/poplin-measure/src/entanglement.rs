@@ -23,9 +23,9 @@ pub struct Entanglement {
 pub struct EntanglementCounter {
     /// Rest positions \[m\], shape `[particle_count]`.
     rest: Vec<[f64; 3]>,
-    /// Number of the cloth of each particle, shape `[particle_count]`.
+    /// Index of the cloth of each particle, shape `[particle_count]`.
     cloths: Vec<usize>,
-    /// Corners, as given.
+    /// Corners, as passed.
     triangles: Vec<[u32; 3]>,
     /// The sides of the triangles, each once, in ascending order.
     edges: Vec<[u32; 2]>,
@@ -81,7 +81,7 @@ impl EntanglementCounter {
     /// Particle pairs closer than `distance` \[m\] of which both are of different cloths or were not closer than
     /// `neighbour_distance` \[m\] at rest, and the distance of the nearest of them \[m\], infinite if there is none.
     ///
-    /// Of a position the first three numbers count \[m\], so that particles `xyzw` do too. Distances are compared as squares
+    /// Of a position the first three components count \[m\], so that particles `xyzw` do too. Distances are compared as squares
     /// in double precision; exactly at a distance is not closer. Nothing is closer than a distance of 0 or below.
     ///
     /// # Panics
@@ -133,7 +133,7 @@ impl EntanglementCounter {
     pub fn crossings<const N: usize>(&self, positions: &[[f32; N]]) -> usize {
         let points = self.points(positions);
         let at = |particle: u32| points[particle as usize];
-        // What has two corners in one place crosses nothing; a cloth that has collapsed is full of it.
+        // What has two corners at one position crosses nothing; a cloth that has collapsed is full of it.
         let has_extent = |[a, b, c]: [[f64; 3]; 3]| a != b && b != c && c != a;
         let triangles =
             (0..).zip(&self.triangles).filter(|(_, corners)| has_extent(corners.map(at)));
@@ -175,9 +175,9 @@ fn properly_intersect([p, q]: [[f64; 3]; 2], [a, b, c]: [[f64; 3]; 3]) -> bool {
     if !(above > 0.0 && below < 0.0 || above < 0.0 && below > 0.0) {
         return false;
     }
-    // The line sees all sides of the triangle turn the same way.
-    let turns = [[a, b], [b, c], [c, a]].map(|[from, to]| orient3d(p, q, from, to));
-    turns.iter().all(|&turn| turn > 0.0) || turns.iter().all(|&turn| turn < 0.0)
+    // The line sees all sides of the triangle with the same orientation.
+    let signs = [[a, b], [b, c], [c, a]].map(|[from, to]| orient3d(p, q, from, to));
+    signs.iter().all(|&sign| sign > 0.0) || signs.iter().all(|&sign| sign < 0.0)
 }
 
 fn wide<const N: usize>(position: &[f32; N]) -> [f64; 3] {

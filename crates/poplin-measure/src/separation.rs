@@ -46,8 +46,8 @@ fn within(
     let all: Vec<u32> = (0..particles.len() as u32).collect();
     let indices = indices.unwrap_or(&all);
     let mut smallest = f32::INFINITY;
-    for (place, &a) in indices.iter().enumerate() {
-        for &b in &indices[..place] {
+    for (position, &a) in indices.iter().enumerate() {
+        for &b in &indices[..position] {
             let (a, b) = (a as usize, b as usize);
             if rest.is_none_or(|rest| distance(&rest[a], &rest[b]) >= limit) {
                 smallest = nan_min(smallest, distance(&particles[a], &particles[b]));

@@ -1,12 +1,12 @@
-//! Shapes as the arrays of reference cases, turned into typed colliders.
+//! Shapes as the arrays of reference cases, made into typed colliders.
 
 use poplin_model::{
     BodyId, Capsule, Collider, ColliderId, ColliderSet, ModelError, Parallelepiped, Placement,
     Plane, Pose, Rigid, RigidBody, Shape, Sphere, TriangleMesh,
 };
 
-/// Arrays of spheres and planes, and lists of their indices that make capsules and convexes: how the program that measured the
-/// reference cases is told its shapes.
+/// Arrays of spheres and planes, and lists of their indices that make capsules and convexes: the form in which the program that
+/// measured the reference cases takes its shapes.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ShapeArrays {
     /// Center and radius \[m\].
@@ -67,18 +67,18 @@ impl ShapeArrays {
     /// A new set of these shapes.
     ///
     /// # Errors
-    /// [`ModelError`] if a number or index is out of range.
+    /// [`ModelError`] if a value or index is out of range.
     pub fn to_set(&self) -> Result<ColliderSet, ModelError> {
         let mut set = ColliderSet::new();
         self.reach(&mut set)?;
         Ok(set)
     }
 
-    /// Lets a set that was made of such arrays have these shapes after the next frame. Shapes of a kind whose number has changed
+    /// Moves a set that was made of such arrays to these shapes over the next frame. Shapes of a kind whose count has changed
     /// act at once.
     ///
     /// # Errors
-    /// [`ModelError`] if a number or index is out of range; the set may have some of the new shapes then.
+    /// [`ModelError`] if a value or index is out of range; the set may have some of the new shapes then.
     pub fn reach(&self, set: &mut ColliderSet) -> Result<(), ModelError> {
         let shapes = self.shapes()?;
         let old: Vec<(ColliderId, Shape)> =

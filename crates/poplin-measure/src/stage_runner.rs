@@ -10,7 +10,7 @@ use crate::conform::max_distance;
 use crate::shape_arrays::ShapeArrays;
 use crate::stage_case::StageCase;
 
-/// How one stage came out.
+/// The result of one stage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StageVerdict {
     /// Iteration of the frame, from 0.

@@ -13,7 +13,7 @@ pub struct Strain {
 }
 
 impl Strain {
-    /// The worse of both, number by number; NaN is worst.
+    /// The worse of both, value by value; NaN is worst.
     pub fn worse(self, other: Self) -> Self {
         let worse = |a: f32, b: f32| if a.total_cmp(&b).is_ge() { a } else { b };
         Self { max: worse(self.max, other.max), p99: worse(self.p99, other.p99) }
@@ -55,8 +55,8 @@ impl StretchEdges {
         if self.strains.is_empty() {
             return Strain::default();
         }
-        let place = (self.strains.len() - 1) * 99 / 100;
-        let (_, &mut p99, above) = self.strains.select_nth_unstable_by(place, f32::total_cmp);
+        let rank = (self.strains.len() - 1) * 99 / 100;
+        let (_, &mut p99, above) = self.strains.select_nth_unstable_by(rank, f32::total_cmp);
         let max = above.iter().copied().max_by(f32::total_cmp).unwrap_or(p99);
         Strain { max, p99 }
     }

@@ -78,7 +78,7 @@ impl TriangleTree {
     /// Distance of a point behind the triangle nearest to it \[m\], negative in front of it; `None` without triangles.
     ///
     /// Where an edge or a corner is nearest, several triangles are equally near. Of these the one whose plane is furthest
-    /// from the point tells the side: the planes of the others may be met far outside their triangles.
+    /// from the point decides the side: the planes of the others may be met far outside their triangles.
     pub(crate) fn depth(&self, point: DVec3) -> Option<f64> {
         let mut nearest = Nearest { square: f64::INFINITY, height: 0.0 };
         let mut stack = Vec::with_capacity(64);
@@ -215,16 +215,17 @@ mod tests {
     #[test]
     fn the_tree_finds_what_a_search_of_all_finds() {
         let mut rng = Rng::new(11);
-        let mut place = |size: f32| {
+        let mut position = |size: f32| {
             DVec3::from_array(std::array::from_fn(|_| f64::from(rng.range(-size, size))))
         };
-        let triangles: Vec<_> =
-            (0..300).map(|_| (place(1.0), [place(0.1), place(0.1), place(0.1)])).collect();
+        let triangles: Vec<_> = (0..300)
+            .map(|_| (position(1.0), [position(0.1), position(0.1), position(0.1)]))
+            .collect();
         let triangles: Vec<[DVec3; 3]> =
             triangles.into_iter().map(|(at, corners)| corners.map(|corner| at + corner)).collect();
         let tree = TriangleTree::new(triangles.iter().copied());
         for _ in 0..500 {
-            let point = place(1.5);
+            let point = position(1.5);
             let mut nearest = Nearest { square: f64::INFINITY, height: 0.0 };
             tree.triangles.iter().for_each(|triangle| nearest.consider(triangle, point));
             assert!((tree.depth(point).unwrap().abs() - nearest.square.sqrt()).abs() < 1e-12);

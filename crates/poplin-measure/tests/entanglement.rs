@@ -42,8 +42,8 @@ fn brute_crossings(positions: &[[f32; 3]], triangles: &[[u32; 3]]) -> usize {
     let crosses = |&[p, q]: &[u32; 2], &[a, b, c]: &[u32; 3]| {
         let apart = [p, q].iter().all(|end| ![a, b, c].contains(end));
         let [p, q, a, b, c] = [p, q, a, b, c].map(at);
-        let turns = side(p, q, a, b) + side(p, q, b, c) + side(p, q, c, a);
-        apart && side(a, b, c, p) * side(a, b, c, q) == -1 && turns.abs() == 3
+        let crossings = side(p, q, a, b) + side(p, q, b, c) + side(p, q, c, a);
+        apart && side(a, b, c, p) * side(a, b, c, q) == -1 && crossings.abs() == 3
     };
     edges
         .iter()
@@ -93,7 +93,7 @@ fn to_touch_is_not_to_cross() {
         0,
         "one plane"
     );
-    assert_eq!(crossings_of(FLAT, FLAT), 0, "one place");
+    assert_eq!(crossings_of(FLAT, FLAT), 0, "one position");
     assert_eq!(
         crossings_of([[1.0, 0.0, 1.0], [2.0, 0.0, 1.0], [3.0, 0.0, 1.0]], [[2.0, -1.0, 1.0]; 3]),
         0,
@@ -154,9 +154,9 @@ fn a_sheet_folded_through_itself_crosses_once_per_edge_over_the_cut() {
     let sheet = Mesh::grid(4, ROWS, 3.0, 8.0);
     let counter = EntanglementCounter::new(&sheet.positions, &sheet.triangulated(), &[]);
     assert_eq!(counter.crossings(&sheet.positions), 0);
-    let place =
+    let position =
         |i: usize| [profile[i % 4][0], profile[i % 4][1], profile[i % 4][2] + (i / 4) as f32];
-    let folded: Vec<[f32; 3]> = (0..sheet.positions.len()).map(place).collect();
+    let folded: Vec<[f32; 3]> = (0..sheet.positions.len()).map(position).collect();
     assert_eq!(counter.crossings(&folded), 4 * (ROWS as usize - 1));
 }
 
@@ -212,9 +212,10 @@ fn close_pairs_are_those_of_brute_force() {
             [(); 2].map(|()| (0..200).map(|_| rng.point(-1.0, 1.0)).collect());
         let (distance, neighbour_distance) =
             (f64::from(rng.range(0.05, 1.5)), f64::from(rng.range(0.5, 1.5)));
-        let apart = |places: &[[f32; 3]], a: usize, b: usize| {
-            let square: f64 =
-                (0..3).map(|k| (f64::from(places[a][k]) - f64::from(places[b][k])).powi(2)).sum();
+        let apart = |positions: &[[f32; 3]], a: usize, b: usize| {
+            let square: f64 = (0..3)
+                .map(|k| (f64::from(positions[a][k]) - f64::from(positions[b][k])).powi(2))
+                .sum();
             square.sqrt()
         };
         let cloth = |particle: usize| (particle >= 50) as u32 + (particle >= 120) as u32;

@@ -147,11 +147,11 @@ fn fit(rows: &[Row]) -> [f64; 3] {
     loop {
         let mut system = [[0.0; 4]; 3];
         for row in rows {
-            let shares =
+            let ratios =
                 [0, 1, 2].map(|k| if is_free[k] { row.counts[k] / row.measured } else { 0.0 });
             for (i, equation) in system.iter_mut().enumerate() {
-                (0..3).for_each(|j| equation[j] += shares[i] * shares[j]);
-                equation[3] += shares[i];
+                (0..3).for_each(|j| equation[j] += ratios[i] * ratios[j]);
+                equation[3] += ratios[i];
             }
         }
         let times = eliminate(system);
@@ -162,7 +162,7 @@ fn fit(rows: &[Row]) -> [f64; 3] {
     }
 }
 
-/// Solves three equations; an unknown that stands in none of them is 0.
+/// Solves three equations; an unknown that occurs in none of them is 0.
 fn eliminate(mut rows: [[f64; 4]; 3]) -> [f64; 3] {
     for k in 0..3 {
         let pivot = rows[k];

@@ -1,4 +1,4 @@
-//! Comparators of particle states. All refuse different lengths.
+//! Comparators of particle states. All reject different lengths.
 
 use thiserror::Error;
 
@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Error)]
 #[must_use]
 pub enum Difference {
-    /// They have not the same number of particles.
+    /// Their particle counts differ.
     #[error("{what}: {left} particles against {right}")]
     Count {
         /// What was compared.
@@ -86,7 +86,7 @@ pub fn same_bits(what: &str, a: &[[f32; 4]], b: &[[f32; 4]]) -> Result<(), Diffe
     }
 }
 
-/// Whether every number agrees within `factor * f32::EPSILON * scale`, with the scale the larger of `scale` and the number.
+/// Whether every value agrees within `factor * f32::EPSILON * scale`, with the scale the larger of `scale` and the value.
 ///
 /// # Errors
 /// [`Difference`] with the worst particle, both values and the allowance.

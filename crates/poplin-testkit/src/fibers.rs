@@ -1,6 +1,6 @@
-//! Cloths, settings and measurements that compare the ways to solve fibers.
+//! Cloths, settings and measurements that compare methods to solve fibers.
 //!
-//! Three questions, each with its function: what one iteration does to stretch that has just come up ([`FreeFall`]), how
+//! Three questions, each with its function: what one iteration does to stretch that has just occurred ([`FreeFall`]), how
 //! stretched a cloth hangs at rest ([`hang`]), and how stretched one is that swings and hits something ([`Swing`]).
 
 use crate::nth_cloth;
@@ -131,7 +131,7 @@ pub fn hanging_mesh(mesh: &Mesh, pins: Vec<u32>) -> Result<Cloth, CookError> {
     Ok(cook(mesh, &options)?.into_cloth())
 }
 
-/// Gives a cloth so many steps per second [1/s], in each of which a stiffness of 1 removes the whole error: an exponent of 1.
+/// Sets a cloth to so many steps per second [1/s], in each of which a stiffness of 1 removes the whole error: an exponent of 1.
 fn with_frequency(mut cloth: Cloth, mix: Mix, frequency: u32) -> Cloth {
     cloth.config.solver = mix.solver(frequency);
     cloth.config.stiffness_frequency = frequency as f32;
@@ -147,7 +147,7 @@ pub struct FreeFall {
 }
 
 impl FreeFall {
-    /// Lets the cloth fall; it is as stretched then as it gets.
+    /// Drops the cloth; it is as stretched then as it gets.
     ///
     /// # Panics
     /// If the cloth is not valid.
@@ -213,7 +213,7 @@ impl FreeFall {
 pub struct Hanging {
     /// Strain of the stretch edges.
     pub strain: Strain,
-    /// How much deeper the lowest particle hangs below the highest than at the start, as a share of that.
+    /// How much deeper the lowest particle hangs below the highest than at the start, as a fraction of that.
     pub elongation: f32,
     /// Speed of the fastest particle \[m/s\]: whether it is at rest.
     pub speed: f32,
@@ -282,7 +282,7 @@ pub enum SwingSolver {
     Xpbd,
 }
 
-/// What came of a [`Swing`].
+/// The result of a [`Swing`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Swung {
     /// At the end.

@@ -40,7 +40,7 @@ pub fn loose_particles(particles: Vec<[f32; 4]>) -> Cloth {
 }
 
 /// A cloth of random chains over random particles: pins, accelerations, per-edge stiffness, soft ranges, several tethers,
-/// settings off their defaults. The same seed gives the same cloth.
+/// settings off their defaults. The same seed yields the same cloth.
 ///
 /// Which stages it needs goes by `particle_count % 4`, in [`equip`] too, so that tests compile few kernels: 0 everything with
 /// discrete, 1 with continuous collision and without self collision; 2 no colliders and no motion spheres; 3 nothing but
@@ -148,7 +148,7 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
 }
 
 /// Shapes of all kinds in the space of random cloths; with `many` so many that trees find them. The shapes of two calls with
-/// the same numbers of shapes make a start and a target. Among them are flat boxes, spheres without radius, capsules whose
+/// the same counts of shapes make a start and a target. Among them are flat boxes, spheres without radius, capsules whose
 /// one sphere holds the other, and triangles without area.
 pub fn random_colliders(rng: &mut Rng, many: bool, bodies: bool) -> ShapeArrays {
     let count = if many { 40 } else { 6 };
@@ -254,11 +254,11 @@ fn keep_off(capsules: Vec<[u32; 2]>, sphere: u32) -> Vec<[u32; 2]> {
     capsules.into_iter().filter(|pair| !pair.contains(&sphere)).collect()
 }
 
-/// Gives a cloth in simulation, by its family (see [`random_cloth`]) and a seed: motion and separation spheres with a target,
-/// colliders of all kinds that move, a moving and turning frame.
+/// Sets up a cloth in simulation, by its family (see [`random_cloth`]) and a seed: motion and separation spheres with a target,
+/// colliders of all kinds that move, a moving and rotating local space.
 ///
 /// # Panics
-/// If the cloth refuses an input, which would be a fault of this function.
+/// If the cloth rejects an input, which would be a fault of this function.
 pub fn equip(host: &mut LiveCloth, seed: u64) {
     let mut rng = Rng::new(seed ^ 0xE9);
     let count = host.cloth().particle_count();
@@ -468,9 +468,9 @@ pub fn degenerate_xpbd_cloth() -> Cloth {
                 weight: 2.0,
             });
             let corners = [edge[0], edge[1], wing[0], wing[1]];
-            let places =
+            let chain_particles =
                 corners.iter().zip(masses).map(|(p, w)| [p[0] * size, p[1] * size, p[2] * size, w]);
-            particles.extend(places);
+            particles.extend(chain_particles);
         }
     }
     // A hinge without length, and one whose bend has no weight.

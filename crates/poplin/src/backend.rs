@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Where a simulation shall run.
+/// Where a simulation should run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Backend {
     /// A real GPU if there is one, else the CPU: a software adapter would be slower than either.
@@ -15,7 +15,7 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// The name as it stands in commands and reports.
+    /// The name as it is in commands and reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -30,7 +30,7 @@ impl Backend {
 pub struct BackendChoice {
     /// [`Backend::Gpu`] or [`Backend::Cpu`].
     pub backend: Backend,
-    /// The adapter's name and driver, or the number of CPU threads.
+    /// The adapter's name and driver, or the count of CPU threads.
     pub adapter: String,
     /// Why it was chosen.
     pub reason: String,

@@ -4,14 +4,14 @@ use poplin_host::{HostError, NoSuchCloth};
 use poplin_model::ModelError;
 use thiserror::Error;
 
-/// Why a simulation refused or failed.
+/// Why a simulation rejected its input or failed.
 #[derive(Debug, Clone, Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// User data was refused.
+    /// User data was rejected.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The GPU backend refused or failed.
+    /// The GPU backend rejected its input or failed.
     #[cfg(feature = "gpu")]
     #[error(transparent)]
     Gpu(poplin_gpu::GpuError),
@@ -23,7 +23,7 @@ pub enum Error {
         /// Its cargo feature.
         feature: &'static str,
     },
-    /// The handle stands for no cloth.
+    /// No cloth has this handle.
     #[error(transparent)]
     NoSuchCloth(#[from] NoSuchCloth),
 }

@@ -21,7 +21,7 @@
 /// A page of the guide: a module that is a Markdown file.
 ///
 /// Pages link to each other by reference. The files define the references as files, for those who
-/// read the repository; the definitions here stand first, win, and lead to modules.
+/// read the repository; the definitions here come first, take precedence, and lead to modules.
 macro_rules! page {
     ($name:ident, $file:literal $(, $plot:literal)?) => {
         #[doc = "

@@ -1,5 +1,5 @@
 //! GPU compute cloth: a whole frame of every cloth in one dispatch, on any GPU that wgpu runs on, with a CPU backend that
-//! gives the same answer.
+//! computes the same result.
 //!
 //! [`Simulation`] runs cloths headless on the backend of your choice:
 //!
@@ -21,7 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A renderer on wgpu gives its device to [`Simulation::with_device`] and draws the particle buffer of [`Simulation::gpu`] without
+//! A renderer on wgpu passes its device to [`Simulation::with_device`] and draws the particle buffer of [`Simulation::gpu`] without
 //! a copy, or takes [`gpu::Engine`], which records into the renderer's own encoder ([example](guide::embedding)).
 //!
 //! # Where to look

@@ -1,4 +1,4 @@
-//! A state on its way from either backend.
+//! A state in transfer from either backend.
 
 use poplin_host::{Reading as _, State};
 
@@ -49,7 +49,7 @@ impl Reading {
         }
     }
 
-    /// Waits for the state without blocking a thread; call it instead of [`Reading::poll`], not after it. On native platforms
+    /// Waits for the state without blocking a thread; call it in place of [`Reading::poll`], not after it. On native platforms
     /// the GPU answers when its device is polled: at every step of the simulation and in
     /// [`Simulation::wait`](crate::Simulation::wait).
     ///

@@ -122,7 +122,7 @@ impl Simulation {
         &self.choice
     }
 
-    /// A simulation on a device of the application, which then can draw its buffers without a copy: see
+    /// A simulation on a device of the application, which can then draw its buffers without a copy: see
     /// [`Simulation::gpu`]. Errors of the device go to the application's own handler.
     ///
     /// # Errors
@@ -168,7 +168,7 @@ impl Simulation {
         }
     }
 
-    /// Adds a cloth behind all others. Cloths that share a fabric share its packed form.
+    /// Adds a cloth after all others. Cloths that share a fabric share its packed form.
     ///
     /// # Errors
     /// [`Error`] if the cloth is not valid or too large for the adapter; nothing is added.
@@ -185,7 +185,7 @@ impl Simulation {
         on!(&mut self.engine, engine => Ok(engine.clone_cloth(id, count)?))
     }
 
-    /// Removes a cloth. Its memory is used again, its fabric is freed with the last cloth of it, and its handle stays invalid.
+    /// Removes a cloth. Its memory is reused, its fabric is freed with the last cloth of it, and its handle stays invalid.
     ///
     /// # Errors
     /// [`Error::NoSuchCloth`].
@@ -198,7 +198,7 @@ impl Simulation {
         on!(&mut self.engine, engine => engine.clear());
     }
 
-    /// Puts a cloth back to how it was added: particles, velocities, pose, clock and counters. Settings, phases, inputs and
+    /// Resets a cloth to how it was added: particles, velocities, pose, clock and counters. Settings, phases, inputs and
     /// colliders stay as they were set last.
     ///
     /// # Errors
@@ -207,11 +207,11 @@ impl Simulation {
         on!(&mut self.engine, engine => Ok(engine.reset(id)?))
     }
 
-    /// Puts all particles of a cloth somewhere: position \[m\] and working inverse mass [1/kg], shape `[particle_count]`, local axes.
+    /// Sets all particles of a cloth: position \[m\] and working inverse mass [1/kg], shape `[particle_count]`, local axes.
     /// A frozen cloth goes on from there, a sleeping one wakes. See [`Engine::set_particles`].
     ///
     /// # Errors
-    /// [`Error::NoSuchCloth`], or [`Error::Model`] if a length or number is out of range; then nothing changes.
+    /// [`Error::NoSuchCloth`], or [`Error::Model`] if a length or value is out of range; then nothing changes.
     pub fn set_particles(
         &mut self,
         id: ClothId,

@@ -1,4 +1,4 @@
-//! Holds the commands and option tables of README and guide to the arguments.
+//! Checks the commands and option tables of README and guide against the arguments.
 
 use clap::{Arg, CommandFactory, Parser};
 use poplin_testkit::generated::{assert_block, markdown_table, root};
@@ -8,7 +8,7 @@ use super::Cli;
 /// The page with the option tables.
 const PAGE: &str = "crates/poplin/guide/scenes.md";
 
-/// Every line of a shell block of README and guide that calls `poplin`, with where it is.
+/// Every line of a shell block of README and guide that calls `poplin`, with its location.
 fn documented_commands() -> Vec<(String, String)> {
     let guide = root().join("crates/poplin/guide");
     let pages = guide.read_dir().unwrap().map(|entry| entry.unwrap().path());

@@ -7,7 +7,7 @@ use poplin_io::scene::{SceneCloth, Tethers, WarpDirection};
 
 use crate::failure::Failure;
 
-use super::ranges::{density, friction, rigidity, share, solver_frequency, thickness};
+use super::ranges::{density, fraction, friction, rigidity, solver_frequency, thickness};
 
 /// How meshes become fabrics.
 #[derive(Debug, Args)]
@@ -16,7 +16,7 @@ pub(crate) struct FabricArgs {
     /// Mass per area [kg/m^2] [default: 0.2, a light cotton]
     #[arg(long, value_name = "DENSITY", value_parser = density, allow_negative_numbers = true)]
     density: Option<f32>,
-    /// Longest chain of edges that one thread works, 1 to 1024; 1 = coloured edges [default: as costs a GPU the least,
+    /// Longest chain of edges that one lane solves, 1 to 1024; 1 = coloured edges [default: as costs a GPU the least,
     /// with xpbd as long as the mesh lets it be]
     #[arg(long, value_name = "EDGES", value_parser = clap::value_parser!(u32).range(1..=1024), allow_negative_numbers = true)]
     max_fiber_length: Option<u32>,
@@ -26,20 +26,20 @@ pub(crate) struct FabricArgs {
     /// What keeps particles from straying from the pins [default: geodesic]
     #[arg(long, value_enum, value_name = "KIND")]
     tethers: Option<TetherKind>,
-    /// What tells vertical from horizontal edges [default: gravity]
+    /// What distinguishes vertical from horizontal edges [default: gravity]
     #[arg(long, value_enum, value_name = "KIND")]
     direction: Option<DirectionKind>,
 }
 
-/// How the solver works.
+/// The solver.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Solver (of every cloth; replaces what the scene says)")]
 pub(crate) struct SolverArgs {
     /// Iterations per second of pbd [1/s], 1 to 10000; higher is stiffer and costs more [default: 300; 2000 with --mesh]
     #[arg(long, value_name = "RATE", value_parser = solver_frequency, allow_negative_numbers = true)]
     solver_frequency: Option<f32>,
-    /// Share of the velocity lost every tenth of a second, 0 to 1 [default: 0; 0.2 with --mesh]
-    #[arg(long, value_name = "SHARE", value_parser = share, allow_negative_numbers = true)]
+    /// Fraction of the velocity lost every tenth of a second, 0 to 1 [default: 0; 0.2 with --mesh]
+    #[arg(long, value_name = "FRACTION", value_parser = fraction, allow_negative_numbers = true)]
     damping: Option<f32>,
     /// Solver; xpbd has compliances in place of stiffnesses, which go back to their defaults [default: pbd]
     #[arg(long, value_enum, value_name = "KIND")]
@@ -83,7 +83,7 @@ enum FiberSolverKind {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum TetherKind {
-    /// As long as the way along the mesh
+    /// As long as the path along the mesh
     Geodesic,
     /// As long as the straight line
     Euclidean,
@@ -100,7 +100,7 @@ enum DirectionKind {
 }
 
 impl FabricArgs {
-    /// Puts what was given in place of what the cloth has.
+    /// Overrides the cloth's settings with those passed.
     pub(crate) fn apply(&self, cloth: &mut SceneCloth) {
         let fabric = &mut cloth.fabric;
         cloth.density = self.density.unwrap_or(cloth.density);
@@ -119,7 +119,7 @@ impl FabricArgs {
 }
 
 impl SolverArgs {
-    /// Puts what was given in place of what the cloth has.
+    /// Overrides the cloth's settings with those passed.
     ///
     /// # Errors
     /// [`Failure::BadInput`] for an option of one solver and a cloth that is solved by the other.
@@ -157,7 +157,7 @@ impl SolverArgs {
                 FiberSolverKind::CyclicReduction => Some(FiberSolver::CyclicReduction),
             });
         }
-        config.damping = self.damping.map_or(config.damping, |share| [share; 3]);
+        config.damping = self.damping.map_or(config.damping, |fraction| [fraction; 3]);
         config.contact.friction = self.friction.unwrap_or(config.contact.friction);
         config.thickness = self.thickness.unwrap_or(config.thickness);
         Ok(())

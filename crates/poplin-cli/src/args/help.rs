@@ -61,7 +61,7 @@ Pin rules:
   top:3%                 within 3 % of the height from the top (also bottom, left, right, front, back)
   corner:top-left        the vertex nearest to a corner
   box:x0,y0,z0,x1,y1,z1  inside a box, in metres
-  indices:0,5,7-12       vertices by number, from 0
+  indices:0,5,7-12       vertices by index, from 0
   all, none              every vertex, no vertex
 
 Files written (NAME is the name of each cloth of the scene):

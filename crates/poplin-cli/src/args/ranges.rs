@@ -1,12 +1,12 @@
-//! Numbers of options, checked where they are read so that the message names the option.
+//! Values of options, checked where they are parsed so that the message names the option.
 
 use thiserror::Error;
 
-/// Why the value of an option was refused.
+/// Why the value of an option was rejected.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
 pub(crate) enum ValueError {
-    /// No number.
+    /// Not a number.
     #[error("this is not a number")]
     NotANumber,
     /// A number outside its range.
@@ -70,8 +70,8 @@ pub(crate) fn rigidity(text: &str) -> Result<f32, ValueError> {
     in_range(text, [0.0, 1e6], " N m")
 }
 
-/// A share, `0..=1`.
-pub(crate) fn share(text: &str) -> Result<f32, ValueError> {
+/// A fraction, `0..=1`.
+pub(crate) fn fraction(text: &str) -> Result<f32, ValueError> {
     in_range(text, [0.0, 1.0], "")
 }
 
@@ -87,7 +87,7 @@ mod tests {
             density("-1").unwrap_err().to_string(),
             "-1 is outside 0.000001..=1000000 kg/m^2"
         );
-        assert_eq!(share("x").unwrap_err().to_string(), "this is not a number");
+        assert_eq!(fraction("x").unwrap_err().to_string(), "this is not a number");
         assert!(scale("inf").is_err() && solver_frequency("0").is_err());
     }
 }

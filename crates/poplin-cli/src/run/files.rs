@@ -17,7 +17,7 @@ pub(super) struct GarmentFiles {
     sinks: Vec<(String, Box<dyn FrameSink>)>,
 }
 
-/// Makes the folder if it is not there.
+/// Creates the folder if it does not exist.
 pub(super) fn create_folder(folder: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(folder)
         .with_context(|| format!("cannot make the output folder {}", folder.display()))
@@ -64,7 +64,7 @@ impl GarmentFiles {
         self.sinks.iter_mut().try_for_each(|(_, sink)| sink.push(vertices)).or_failed()
     }
 
-    /// Completes the files of frames and writes the last one as a mesh. Yields the names of the files.
+    /// Completes the files of frames and writes the last one as a mesh. Returns the names of the files.
     pub(super) fn finish(
         self,
         folder: &Path,
@@ -115,7 +115,7 @@ fn file_stems(names: &[&str]) -> Vec<String> {
         };
         let is_free =
             |stem: &str| stems.iter().all(|other| other.to_lowercase() != stem.to_lowercase());
-        let numbered = (2..).map(|number| format!("{plain}-{number}"));
+        let numbered = (2..).map(|suffix| format!("{plain}-{suffix}"));
         stems.extend(std::iter::once(plain.to_owned()).chain(numbered).find(|stem| is_free(stem)));
     }
     stems

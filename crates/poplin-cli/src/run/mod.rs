@@ -1,4 +1,4 @@
-//! `poplin run`: simulates a job and writes what came of it.
+//! `poplin run`: simulates a job and writes the results.
 
 mod files;
 mod interrupt;
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let options = args.backend.options().or_bad_input()?;
     let job = Job::of_run(args)?;
     let mut stage = Stage::new(Simulation::new(options)?, &job)?;
-    // Nothing is written before everything that can be refused has been refused.
+    // Nothing is written before everything that can be rejected has been rejected.
     let folder = args.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&job.name));
     let mut recorder = Recorder::create(&job, &folder)?;
     let course = stage.simulate(&job, &mut recorder)?;
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         summary::Summary::new(&job, stage.simulation.backend(), &course, &outcome, begin.elapsed());
     summary.write(&folder)?;
     summary.print(&folder);
-    // Only now, so that what could be written was written.
+    // Only now, so that whatever could be written has been.
     outcome.fault?;
     let faults = summary.complain_of_faults();
     Ok(match (faults, course.is_interrupted) {
@@ -77,7 +77,7 @@ impl Stage {
         Ok(Self { simulation, ids, colliders })
     }
 
-    /// Simulates every frame, or until Ctrl-C, and records on the way.
+    /// Simulates every frame, or until Ctrl-C, and records as it goes.
     fn simulate(&mut self, job: &Job, recorder: &mut Recorder<'_>) -> Result<Course, Failure> {
         let interrupt = interrupt::Interrupt::watch();
         let progress = progress_bar(job.frames);
@@ -89,9 +89,9 @@ impl Stage {
         };
         recorder.record(0, &mut self.simulation, &self.ids)?;
         while course.frames < job.frames && !course.is_interrupted {
-            let number = course.frames + 1;
+            let frame_index = course.frames + 1;
             let begin = Instant::now();
-            let time = f64::from(number) / f64::from(job.frame_rate);
+            let time = f64::from(frame_index) / f64::from(job.frame_rate);
             self.move_pins(job, time as f32)?;
             self.move_frames(job, time)?;
             self.move_colliders(job, f64::from(course.frames) / f64::from(job.frame_rate), time)?;
@@ -99,11 +99,11 @@ impl Stage {
             self.simulation.step(&frame)?;
             self.simulation.wait()?;
             course.times.push(begin.elapsed());
-            course.frames = number;
-            course.is_interrupted = interrupt.is_asked() && number < job.frames;
-            let is_last = number == job.frames || course.is_interrupted;
-            if is_last || recorder.wants(number) {
-                recorder.record(number, &mut self.simulation, &self.ids)?;
+            course.frames = frame_index;
+            course.is_interrupted = interrupt.is_asked() && frame_index < job.frames;
+            let is_last = frame_index == job.frames || course.is_interrupted;
+            if is_last || recorder.wants(frame_index) {
+                recorder.record(frame_index, &mut self.simulation, &self.ids)?;
             }
             progress.inc(1);
         }
@@ -113,20 +113,20 @@ impl Stage {
         Ok(course)
     }
 
-    /// Puts animated pins where they are in their local frames at a time \[s\].
+    /// Moves animated pins to where they are in their local spaces at a time \[s\].
     fn move_pins(&mut self, job: &Job, time: f32) -> Result<(), Failure> {
         for (garment, ids) in job.garments.iter().zip(&self.ids) {
             for moving in &garment.moving {
                 let step = moving.path.translation(time);
-                let place = |&particle: &u32| {
+                let position = |&particle: &u32| {
                     let [x, y, z, _] = garment.cloth.particles[particle as usize];
                     [x + step[0], y + step[1], z + step[2], 0.0]
                 };
-                let places: Vec<_> = moving.particles.iter().map(place).collect();
+                let positions: Vec<_> = moving.particles.iter().map(position).collect();
                 for &id in ids {
                     self.simulation
                         .cloth_mut(id)?
-                        .write_particles(&moving.particles, &places)
+                        .write_particles(&moving.particles, &positions)
                         .map_err(poplin::Error::from)?;
                 }
             }
@@ -134,7 +134,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Lets local frames arrive over the next frame where they are at a time \[s\].
+    /// Moves local spaces over the next frame to where they are at a time \[s\].
     fn move_frames(&mut self, job: &Job, time: f64) -> Result<(), Failure> {
         for (garment, ids) in
             job.garments.iter().zip(&self.ids).filter(|(garment, _)| garment.has_moving_frame())
@@ -147,7 +147,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Lets colliders arrive over the next frame, from one time \[s\] to another, where they are then. Those that do not move
+    /// Moves colliders over the next frame, from one time \[s\] to another, to where they are then. Those that do not move
     /// are left alone, so that cloths may sleep.
     fn move_colliders(&mut self, job: &Job, from: f64, to: f64) -> Result<(), Failure> {
         let set = self.simulation.colliders_mut();

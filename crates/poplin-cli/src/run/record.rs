@@ -32,14 +32,14 @@ pub(super) struct Recorder<'a> {
     vertices: Vec<Vec<[f32; 3]>>,
 }
 
-/// What the records tell of one garment, all copies together.
+/// What the records report of one garment, all copies together.
 #[derive(Debug, Clone)]
 pub(super) struct Findings {
     /// Strain at the last recorded frame, of the worst copy.
     pub(super) last_strain: Strain,
     /// Worst strain of all recorded frames and copies.
     pub(super) worst_strain: Strain,
-    /// Largest speed at the last recorded frame, in the local frame [m/s].
+    /// Largest speed at the last recorded frame, in local space [m/s].
     pub(super) last_speed: f32,
     /// Largest speed of all recorded frames [m/s].
     pub(super) max_speed: f32,
@@ -64,9 +64,9 @@ pub(super) struct Fault {
     pub(super) particle: Option<u32>,
 }
 
-/// What came of a recording.
+/// The result of a recording.
 pub(super) struct Outcome {
-    /// What the records tell of each garment.
+    /// What the records report of each garment.
     pub(super) findings: Vec<Findings>,
     /// How deep particles are in colliders at the end; `None` without colliders.
     pub(super) depth: Option<Depth>,
@@ -199,8 +199,8 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Completes the files of frames and writes the meshes and the contact sheet. One file that cannot be written does not keep
-    /// the others from it.
+    /// Completes the files of frames and writes the meshes and the contact sheet. One file that cannot be written does not stop
+    /// the others.
     pub(super) fn finish(mut self, job: &Job, frames: u32) -> Outcome {
         let (mut files, mut fault) = (Vec::new(), Ok(()));
         for (own_files, (garment, vertices)) in

@@ -21,7 +21,7 @@ use crate::output::{counted, grouped, say};
 /// Name of the file.
 const FILE_NAME: &str = "summary.json";
 
-/// Everything a run tells about itself. Units stand in the names; strain is `|length / rest - 1|` of the stretch edges.
+/// Everything a run reports about itself. Units are in the names; strain is `|length / rest - 1|` of the stretch edges.
 #[derive(Debug, Serialize)]
 pub(super) struct Summary {
     format: &'static str,
@@ -53,7 +53,7 @@ pub(super) struct Summary {
     /// Of the worst frame read back: every frame, or the moments of the picture with --no-cache.
     worst_max_edge_strain: f32,
     worst_p99_edge_strain: f32,
-    /// In the last iteration of a frame, of the fastest free particle, seen from its local frame.
+    /// In the last iteration of a frame, of the fastest free particle, in its local space.
     max_speed_m_per_s: f32,
     last_speed_m_per_s: f32,
     /// Of all cloths that collide with something, at the last frame.
@@ -101,7 +101,7 @@ struct FaultSummary {
 }
 
 impl Summary {
-    /// Sums a run up.
+    /// Summarizes a run.
     pub(super) fn new(
         job: &Job,
         backend: &BackendChoice,
@@ -236,7 +236,7 @@ impl Summary {
         }
     }
 
-    /// Says on stderr which cloths are frozen; gives whether there is one.
+    /// Says on stderr which cloths are frozen; returns whether there is one.
     pub(super) fn complain_of_faults(&self) -> bool {
         for cloth in &self.cloths {
             let Some(fault) = cloth.faults.first() else { continue };

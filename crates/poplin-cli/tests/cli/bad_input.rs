@@ -1,4 +1,4 @@
-//! Every kind of bad input ends with exit code 2 and a message that names the place and the limit.
+//! Every kind of bad input ends with exit code 2 and a message that names the location and the limit.
 
 use crate::bench::{Bench, SHEET, SQUARE};
 

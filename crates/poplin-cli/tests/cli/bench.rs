@@ -1,4 +1,4 @@
-//! A folder to work in and a way to call the binary.
+//! A folder to work in and a helper to call the binary.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

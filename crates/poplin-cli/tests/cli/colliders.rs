@@ -25,12 +25,12 @@ fn the_depth_is_that_at_the_end_and_told_only_with_colliders() {
     let scene = format!(
         "{SHEET}{WEIGHTLESS}[[collider]]\nsphere = {{ radius = 0.1, center = [0.5, -0.5, 0] }}\n{keys}\n"
     );
-    let told = run(&bench, "ball", &scene);
+    let output = run(&bench, "ball", &scene);
     assert!(
-        told.contains(
+        output.contains(
             "depth  0 of 19 free particles inside colliders, deepest 0.0 mm (at the end)\n"
         ),
-        "{told}"
+        "{output}"
     );
     let depth = &bench.json("out/ball/summary.json")["collider_depth"];
     assert_eq!((&depth["free_particles"], &depth["particles_inside"]), (&19.into(), &0.into()));
@@ -112,7 +112,7 @@ fn the_scene_of_shirt_and_bunny_takes_the_meshes_beside_it() {
 }
 
 #[test]
-fn virtual_particles_are_cooked_and_told() {
+fn virtual_particles_are_cooked_and_reported() {
     let bench = Bench::new("virtual");
     bench.write(
         "scene.toml",

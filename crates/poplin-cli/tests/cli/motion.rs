@@ -1,10 +1,10 @@
-//! Wind, moving local frames and sleep in `poplin run`.
+//! Wind, moving local spaces and sleep in `poplin run`.
 
 use poplin_io::PointCache;
 
 use crate::bench::{Bench, SHEET};
 
-/// Two steps along x and a turn around y in a sixth of a second.
+/// Two steps along x and a rotation around y in a sixth of a second.
 const FRAME: &str = "frame = { keys = [\n  { time = 0, translation = [1, 2, 3] },\n  \
     { time = 0.1, translation = [2, 2, 3] },\n  { time = 0.15, translation = [2, 2, 3], rotation = [0, 90, 0] },\n] }\n";
 
@@ -26,9 +26,9 @@ fn a_cloth_without_inertia_moves_with_its_frame_in_the_world() {
     let bench = Bench::new("frame");
     let cache = run(&bench, "scene", &format!("{SHEET}{STILL}{FRAME}"));
     let start = |vertex: usize| [0.25 * (vertex % 5) as f32, -((vertex / 5) as f32) / 3.0];
-    let holds = |frame: usize, place: fn([f32; 2]) -> [f32; 3]| {
+    let holds = |frame: usize, position: fn([f32; 2]) -> [f32; 3]| {
         for (vertex, &got) in cache.frame(frame).unwrap().iter().enumerate() {
-            let expected = place(start(vertex));
+            let expected = position(start(vertex));
             assert!(
                 (0..3).all(|axis| (got[axis] - expected[axis]).abs() < 1e-4),
                 "{frame} {vertex}: {got:?} {expected:?}"
@@ -36,9 +36,9 @@ fn a_cloth_without_inertia_moves_with_its_frame_in_the_world() {
         }
     };
     holds(0, |[x, y]| [x + 1.0, y + 2.0, 3.0]);
-    // Half of the way.
+    // Half of the path.
     holds(3, |[x, y]| [x + 1.5, y + 2.0, 3.0]);
-    // At its end, turned: local x is world -z.
+    // At its end, rotated: local x is world -z.
     holds(10, |[x, y]| [2.0, y + 2.0, 3.0 - x]);
 }
 
@@ -57,7 +57,7 @@ fn animated_pins_move_inside_the_frame() {
     let pins = "[[cloth.animated_pins]]\npins = \"indices:4\"\nkeys = [{ time = 0, translation = [0, 0, 0] }, \
         { time = 0.15, translation = [-0.5, 0, 0] }]\n";
     let cache = run(&bench, "scene", &format!("{SHEET}{STILL}{FRAME}{pins}"));
-    // At local x = 0.5 of a frame that has turned local x to world -z.
+    // At local x = 0.5 of a local space whose rotation takes local x to world -z.
     let got = cache.frame(10).unwrap()[4];
     assert!((0..3).all(|axis| (got[axis] - [2.0, 2.0, 2.5][axis]).abs() < 1e-5), "{got:?}");
 }

@@ -1,4 +1,4 @@
-//! Adding cloths: tier, lanes, bucket, room in the buffers.
+//! Adding cloths: tier, lanes, bucket, ranges in the buffers.
 
 use super::changes::Target;
 use super::{Engine, FEEDBACK_BYTES, GpuCloth};
@@ -38,7 +38,7 @@ impl Parts {
 }
 
 impl Engine {
-    /// Adds a cloth behind all others. Its particles are on the device once the next recorded frame, or
+    /// Adds a cloth after all others. Its particles are on the device once the next recorded frame, or
     /// [`Engine::encode_changes`], was submitted; frames recorded before keep working.
     ///
     /// # Errors
@@ -59,7 +59,7 @@ impl Engine {
             return Err(GpuError::LoopTooLong { trips, limit });
         }
 
-        // Everything that can be refused is refused before anything is written.
+        // Everything that can be rejected is rejected before anything is written.
         let parts = self.allocate(particle_count, host.scratch_len())?;
         let offsets = self
             .acquire_fabric(&host.cloth().fabric)
@@ -216,7 +216,7 @@ impl Engine {
         self.enter_bucket(cloth);
     }
 
-    /// Takes a cloth out of its bucket; those behind it move up.
+    /// Removes a cloth from its bucket; those after it move up.
     pub(super) fn leave_bucket(&mut self, cloth: usize) {
         for bucket in self.buckets.values_mut() {
             bucket.retain(|&other| other != cloth);

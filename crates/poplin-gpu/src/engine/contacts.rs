@@ -18,7 +18,7 @@ pub(super) struct Contacts {
     pub(super) settings: ClothContactSolver,
     pub(super) frame: ContactFrame,
     layout: wgpu::BindGroupLayout,
-    /// Made when a cloth first takes part: an engine without such cloths compiles none.
+    /// Created when a cloth first takes part: an engine without such cloths compiles none.
     pipelines: Vec<wgpu::ComputePipeline>,
     pub(super) rows: GrowableBuffer,
     cells: GrowableBuffer,
@@ -76,7 +76,7 @@ impl Contacts {
             .sum()
     }
 
-    /// Makes the pipelines if there are none yet.
+    /// Creates the pipelines if there are none yet.
     pub(super) fn prepare(&mut self, device: &wgpu::Device) {
         if !self.pipelines.is_empty() {
             return;
@@ -105,7 +105,7 @@ impl Contacts {
         self.pipelines = Kernel::CONTACT.iter().map(pipeline).collect();
     }
 
-    /// Finds out which cloths may collide in the frame, and when; call before the cloths pack it.
+    /// Determines which cloths may collide in the frame, and when; call before the cloths pack it.
     pub(super) fn begin_frame(
         &mut self,
         device: &wgpu::Device,
@@ -235,7 +235,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The dispatches of one slice: per bucket one for each run of cloths with the same number of iterations.
+    /// The dispatches of one slice: per bucket one for each run of cloths with the same count of iterations.
     fn plan_slice(&mut self, slice: u32, dispatches: &mut Vec<super::Dispatch>) {
         for index in 0..self.active.len() {
             let bucket = &self.active[index];

@@ -74,7 +74,7 @@ impl Engine {
                 cloth.impulse_bodies = cloth.host.frame_bodies();
                 cloth.host.pack_frame(frame, &cloth.placement, &mut self.arrays);
                 let (begin, rows) = (cloth.placement.scratch_begin, cloth.host.body_rows());
-                // A frame that takes no time leaves there what was there.
+                // A frame that takes no time leaves everything as it was.
                 let is_simulated = cloth.host.iteration_count(frame) > 0;
                 cloth.impulse_rows =
                     if is_simulated { begin + rows.start..begin + rows.end } else { 0..0 };
@@ -177,7 +177,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Records the copies of particle writes and inputs; gives the slot that the dispatches are to use.
+    /// Records the copies of particle writes and inputs; returns the slot that the dispatches are to use.
     pub(super) fn record_copies(&mut self, encoder: &mut wgpu::CommandEncoder) -> usize {
         let index = self.next_slot;
         self.next_slot = (index + 1) % self.slots.len();

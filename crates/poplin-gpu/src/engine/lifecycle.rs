@@ -50,7 +50,7 @@ impl Engine {
         Ok(ids)
     }
 
-    /// Removes a cloth. Only commands recorded later use its part of the buffers again, so frames recorded before keep working;
+    /// Removes a cloth. Only commands recorded later reuse its part of the buffers, so frames recorded before keep working;
     /// a frame that was begun and not yet recorded ([`Engine::begin_frame`]) is dropped.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ impl Engine {
         self.changes = super::changes::Changes::default();
     }
 
-    /// Puts a cloth back to how it was added, from the next recorded frame on: particles, velocities, pose, clock and counters.
+    /// Resets a cloth to how it was added, from the next recorded frame on: particles, velocities, pose, clock and counters.
     /// Settings, phases, inputs and colliders stay as they were set last.
     ///
     /// # Errors
@@ -101,10 +101,10 @@ impl Engine {
         Ok(())
     }
 
-    /// Puts all particles of a cloth somewhere, from the next recorded frame on; see [`poplin_host::Engine::set_particles`].
+    /// Sets all particles of a cloth, from the next recorded frame on; see [`poplin_host::Engine::set_particles`].
     ///
     /// # Errors
-    /// [`GpuError`] if there is no such cloth, or a length or number is out of range; then nothing changes.
+    /// [`GpuError`] if there is no such cloth, or a length or value is out of range; then nothing changes.
     pub fn set_particles(
         &mut self,
         id: ClothId,
@@ -122,7 +122,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Forgets writes to particles that were taken over for a frame that is not recorded.
+    /// Drops writes to particles that were taken over for a frame that is not recorded.
     fn drop_copies(&mut self, placement: &ClothPlacement) {
         let begin = 16 * u64::from(placement.particle_begin);
         let particles = begin..begin + 16 * u64::from(placement.particle_count);

@@ -42,7 +42,7 @@ pub struct EngineOptions {
     /// Loop trips per lane after which a frame is cut into more dispatches of the same kernel: keeps operating systems'
     /// watchdogs away. Default: 1,000,000, about 0.1 s on a slow GPU.
     pub trips_per_dispatch: u64,
-    /// Loop trips per lane at which the driver stops without a word, as the loop canary found. Default: none.
+    /// Loop trips per lane at which the driver stops silently, as the loop canary found. Default: none.
     pub loop_limit: Option<u64>,
     /// Compiles the pipeline of a set of stages when a frame first needs it, not when a cloth is added: for tests that run only
     /// parts of frames. Default: false, so that no frame waits for a compiler.
@@ -233,7 +233,7 @@ impl Engine {
         })
     }
 
-    /// Number of cloths.
+    /// Count of cloths.
     pub fn cloth_count(&self) -> usize {
         self.cloths.len()
     }
@@ -277,7 +277,7 @@ impl Engine {
         self.cloths.get(id).map(|cloth| (cloth.tier, cloth.lane_count))
     }
 
-    /// Packed fabrics that cloths use \[bytes\]; a fabric that many share counts once.
+    /// Packed fabrics that cloths use \[bytes\]; a fabric that many cloths share counts once.
     pub fn fabric_bytes(&self) -> u64 {
         4 * u64::from(self.fabric_pool.used())
     }
@@ -347,13 +347,13 @@ impl Engine {
         self.particles.used()
     }
 
-    /// The device that the engine works on.
+    /// The device that the engine runs on.
     pub fn device(&self) -> &wgpu::Device {
         &self.device
     }
 
     #[cfg(feature = "testing")]
-    /// Replaces the whole state of a cloth, for tests that start from a given state.
+    /// Replaces the whole state of a cloth, for tests that start from a chosen state.
     ///
     /// # Errors
     /// [`GpuError`] if there is no such cloth or a length is wrong.

@@ -1,4 +1,4 @@
-//! Paper and ground: a soft gradient, and a floor with grid lines that give the scale.
+//! Paper and ground: a soft gradient, and a floor with grid lines that show the scale.
 
 use glam::{DVec3, Vec3};
 
@@ -12,7 +12,7 @@ const GROUND: Color = [226, 222, 214];
 const GRID_LINE: Color = [186, 181, 171];
 const SHADOW: Color = [92, 88, 92];
 /// Strength of the darkest shadow.
-const SHADOW_SHARE: f32 = 0.62;
+const SHADOW_FRACTION: f32 = 0.62;
 /// Width of a grid line in pixels.
 const LINE_WIDTH: f64 = 1.1;
 /// Radius of the ground, in half diagonals of what is framed.
@@ -57,17 +57,17 @@ impl Ground {
             for column in 0..size {
                 let (x, y) = (column as f64 + 0.5, row as f64 + 0.5);
                 let mut light = paper;
-                if let Some(place) = self.hit(camera, x, y, size) {
+                if let Some(point) = self.hit(camera, x, y, size) {
                     // The floor melts into the paper: a horizon would say where the world ends.
-                    let distance = (place - self.center).length() / self.radius;
+                    let distance = (point - self.center).length() / self.radius;
                     let fade = (1.0 - distance).clamp(0.0, 1.0) as f32;
                     let fade = fade * fade * (3.0 - 2.0 * fade);
-                    let neighbor = self.hit(camera, x + 0.5, y + 0.5, size).unwrap_or(place);
+                    let neighbor = self.hit(camera, x + 0.5, y + 0.5, size).unwrap_or(point);
                     let floor =
-                        ground.lerp(line, self.line_cover(place, (neighbor - place).abs() * 2.0));
+                        ground.lerp(line, self.line_cover(point, (neighbor - point).abs() * 2.0));
                     light = paper
                         .lerp(floor, fade * 0.8)
-                        .lerp(dark, shadow.cover(place) * SHADOW_SHARE * fade);
+                        .lerp(dark, shadow.cover(point) * SHADOW_FRACTION * fade);
                 }
                 put(column, row, light);
             }
@@ -80,11 +80,11 @@ impl Ground {
         let distance = (self.center.y - camera.eye.y) / ray.y;
         (ray.y < 0.0 && distance > 0.0)
             .then(|| camera.eye + ray * distance)
-            .filter(|place| place.is_finite())
+            .filter(|point| point.is_finite())
     }
 
-    /// Share of a pixel that grid lines cover; `footprint` is the pixel's extent on the floor \[m\].
-    fn line_cover(&self, place: DVec3, footprint: DVec3) -> f32 {
+    /// Fraction of a pixel that grid lines cover; `footprint` is the pixel's extent on the floor \[m\].
+    fn line_cover(&self, point: DVec3, footprint: DVec3) -> f32 {
         let along = |coordinate: f64, width: f64| {
             let width = width.max(1e-12) * LINE_WIDTH;
             let distance = (coordinate / self.spacing - (coordinate / self.spacing).round()).abs()
@@ -93,7 +93,7 @@ impl Ground {
             (1.0 - distance / width).clamp(0.0, 1.0)
                 * (1.0 - 4.0 * width / self.spacing).clamp(0.0, 1.0)
         };
-        along(place.x, footprint.x).max(along(place.z, footprint.z)) as f32
+        along(point.x, footprint.x).max(along(point.z, footprint.z)) as f32
     }
 }
 

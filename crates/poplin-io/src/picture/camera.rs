@@ -8,17 +8,17 @@ use super::surface::is_drawable;
 /// Half the vertical field of view: the tangent of 15 degrees, a portrait lens with little distortion.
 pub(super) const TAN_HALF_FIELD: f64 = 0.268;
 
-/// Share of the picture's half-width that the cloths may fill; the rest is margin for the label.
+/// Fraction of the picture's half-width that the cloths may fill; the rest is margin for the label.
 const FILL: f64 = 0.86;
 
-/// How far from its first place a cloth stays in the frame, in diagonals of the first moment.
+/// How far from its first position a cloth stays in the frame, in diagonals of the first moment.
 const REACH: f64 = 1.25;
 
 /// How far from the cloths scenery stays in the frame, in diagonals of all moments.
 const SCENERY_REACH: f64 = 0.4;
 
-/// Share of the vertices that may lie outside the box from which the reach is measured, on each side of each axis.
-const OUTLIER_SHARE: f64 = 0.01;
+/// Fraction of the vertices that may lie outside the box from which the reach is measured, on each side of each axis.
+const OUTLIER_FRACTION: f64 = 0.01;
 
 /// Most vertices that enter one order statistic; more are sampled evenly.
 const SAMPLE_COUNT: usize = 50_000;
@@ -26,7 +26,7 @@ const SAMPLE_COUNT: usize = 50_000;
 /// Direction from which a scene is seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct View {
-    /// Turn around the vertical \[degrees\]: 0 looks along -z (from the front), 90 along -x (from the right).
+    /// Rotation around the vertical \[degrees\]: 0 looks along -z (from the front), 90 along -x (from the right).
     pub azimuth: f64,
     /// Height of the camera above the horizon \[degrees\], `-89..=89`.
     pub elevation: f64,
@@ -190,7 +190,7 @@ fn points_in_reach(moments: &[Vec<Surface>]) -> Vec<DVec3> {
     first.into_iter().chain(moments.flatten()).filter(in_reach).collect()
 }
 
-/// Box of the points without the outermost share on each side.
+/// Box of the points without the outermost fraction on each side.
 fn inner_bounds(points: &[DVec3]) -> [DVec3; 2] {
     let mut bounds = [DVec3::ZERO; 2];
     for axis in 0..3 {
@@ -200,7 +200,7 @@ fn inner_bounds(points: &[DVec3]) -> [DVec3; 2] {
             .map(|point| point[axis])
             .collect();
         values.sort_unstable_by(f64::total_cmp);
-        let skip = (values.len() as f64 * OUTLIER_SHARE) as usize;
+        let skip = (values.len() as f64 * OUTLIER_FRACTION) as usize;
         bounds[0][axis] = values.get(skip).copied().unwrap_or(0.0);
         bounds[1][axis] = values.iter().rev().nth(skip).copied().unwrap_or(0.0);
     }

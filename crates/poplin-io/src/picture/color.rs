@@ -17,7 +17,7 @@ const CLOTH_COLORS: [Color; 8] = [
     [128, 124, 112],
 ];
 
-/// A colour for the cloth number `index`; they repeat after eight.
+/// A colour for the cloth of index `index`; they repeat after eight.
 pub fn cloth_color(index: usize) -> Color {
     CLOTH_COLORS[index % CLOTH_COLORS.len()]
 }
@@ -38,7 +38,7 @@ const LINE_COLORS: [Color; 12] = [
     [240, 170, 150],
 ];
 
-/// A colour for the group of lines number `index`; they repeat after twelve.
+/// A colour for the group of lines of index `index`; they repeat after twelve.
 pub fn line_color(index: usize) -> Color {
     LINE_COLORS[index % LINE_COLORS.len()]
 }

@@ -9,14 +9,14 @@ use super::raster::{Canvas, Corner};
 use super::surface::is_drawable;
 use super::visibility::Visibility;
 
-/// Width of a line, as a share of the tile's side; at least a pixel and a half.
+/// Width of a line, as a fraction of the tile's side; at least a pixel and a half.
 const WIDTH: f64 = 1.0 / 420.0;
 
-/// How far a line stands out of the surface that it lies on, towards the eye, in widths.
+/// How far a line is raised above the surface that it lies on, towards the eye, in widths.
 const LIFT: f64 = 1.5;
 
-/// Share of its first and of its last segment that a line leaves free, so that one line's end can be told from another's
-/// beginning.
+/// Fraction of its first and of its last segment that a line leaves free, so that one line's end can be distinguished from
+/// another's beginning.
 const GAP: f64 = 0.2;
 
 /// A line through points, in one colour, drawn where no surface hides it.
@@ -50,7 +50,7 @@ pub(super) fn draw_line(canvas: &mut Canvas, line: &Line, camera: &Camera, sampl
 
 /// The corners of a segment as a ribbon that faces the eye, in camera axes, `width` samples wide on a picture of `size`.
 fn ribbon([a, b]: [DVec3; 2], width: f64, size: f64) -> [DVec3; 4] {
-    // One sample at distance z is 2 z tan(field/2) / size wide; moved along its ray a point stays at its place in the picture.
+    // One sample at distance z is 2 z tan(field/2) / size wide; moved along its ray a point stays where it is in the picture.
     let sample = 2.0 * TAN_HALF_FIELD / size;
     let [a, b] = [a, b].map(|end| end * (1.0 - LIFT * width * sample));
     let along = (b.truncate() * a.z - a.truncate() * b.z).normalize_or_zero();

@@ -18,13 +18,13 @@ pub(super) struct Corner {
 }
 
 impl Corner {
-    fn lerp(self, other: Self, share: f64) -> Self {
-        let part = share as f32;
+    fn lerp(self, other: Self, fraction: f64) -> Self {
+        let part = fraction as f32;
         let (a, b) = (self.visibility, other.visibility);
         let visibility =
             Visibility { front: a.front.lerp(b.front, part), back: a.back.lerp(b.back, part) };
         Self {
-            view: self.view.lerp(other.view, share),
+            view: self.view.lerp(other.view, fraction),
             normal: self.normal.lerp(other.normal, part),
             visibility,
         }
@@ -44,7 +44,7 @@ impl Canvas {
         Self { size, light: vec![Vec3::ZERO; size * size], nearness: vec![0.0; size * size] }
     }
 
-    /// Draws a triangle. `shade(normal, visibility, is_front)` gives the light of a sample from the interpolated normal,
+    /// Draws a triangle. `shade(normal, visibility, is_front)` returns the light of a sample from the interpolated normal,
     /// which is not of unit length, and the visibility of the side that is seen.
     pub(super) fn draw(
         &mut self,
@@ -59,11 +59,11 @@ impl Canvas {
             // Attributes divided by depth are linear on the screen; the normal's length does not matter.
             let inverse = triangle.map(|corner| (1.0 / corner.view.z) as f32);
             let normals = [0, 1, 2].map(|index| triangle[index].normal * inverse[index]);
-            fill_triangle(pixels, self.size, |place, weights, is_front| {
+            fill_triangle(pixels, self.size, |sample, weights, is_front| {
                 let nearness =
                     weights[0] * inverse[0] + weights[1] * inverse[1] + weights[2] * inverse[2];
-                if nearness > self.nearness[place] {
-                    self.nearness[place] = nearness;
+                if nearness > self.nearness[sample] {
+                    self.nearness[sample] = nearness;
                     let normal =
                         normals[0] * weights[0] + normals[1] * weights[1] + normals[2] * weights[2];
                     let side = |corner: usize| {
@@ -73,7 +73,7 @@ impl Canvas {
                     let parts = [0, 1, 2].map(|corner| {
                         side(corner) * (weights[corner] * inverse[corner] / nearness)
                     });
-                    self.light[place] = shade(normal, parts[0] + parts[1] + parts[2], is_front);
+                    self.light[sample] = shade(normal, parts[0] + parts[1] + parts[2], is_front);
                 }
             });
         }
@@ -94,15 +94,15 @@ fn clip_near(corners: [Corner; 3], near: f64) -> ([Corner; 4], usize) {
             push(a);
         }
         if (a.view.z >= near) != (b.view.z >= near) {
-            let share = (near - a.view.z) / (b.view.z - a.view.z);
-            push(a.lerp(b, share));
+            let fraction = (near - a.view.z) / (b.view.z - a.view.z);
+            push(a.lerp(b, fraction));
         }
     }
     (clipped, count)
 }
 
-/// Calls `fill(place, weights, is_front)` for each sample whose centre lies in the triangle, in a square grid of `size`
-/// samples, y down. `place` is `row * size + column`; front is counter-clockwise as seen.
+/// Calls `fill(sample, weights, is_front)` for each sample whose centre lies in the triangle, in a square grid of `size`
+/// samples, y down. `sample` is `row * size + column`; front is counter-clockwise as seen.
 pub(super) fn fill_triangle(
     corners: [[f64; 2]; 3],
     size: usize,
@@ -116,7 +116,7 @@ pub(super) fn fill_triangle(
     }
     let range = |axis: usize| {
         let values = corners.map(|corner| corner[axis]);
-        // A sample counts if its centre is inside: centres stand at halves.
+        // A sample counts if its centre is inside: centres are at halves.
         let low = (values[0].min(values[1]).min(values[2]) - 0.5).clamp(0.0, size as f64);
         let high = (values[0].max(values[1]).max(values[2]) + 0.5).clamp(0.0, size as f64);
         low as usize..high as usize
@@ -150,22 +150,22 @@ mod tests {
     }
 
     fn covered(corners: [[f64; 2]; 3]) -> Vec<(usize, bool)> {
-        let mut places = Vec::new();
-        fill_triangle(corners, 4, |place, _, is_front| places.push((place, is_front)));
-        places
+        let mut samples = Vec::new();
+        fill_triangle(corners, 4, |sample, _, is_front| samples.push((sample, is_front)));
+        samples
     }
 
     #[test]
     fn two_triangles_cover_their_square_without_a_gap() {
         let (a, b, c, d) = ([0.0, 0.0], [4.0, 0.0], [4.0, 4.0], [0.0, 4.0]);
-        let mut places: Vec<_> = covered([a, c, b])
+        let mut samples: Vec<_> = covered([a, c, b])
             .into_iter()
             .chain(covered([a, d, c]))
-            .map(|(place, _)| place)
+            .map(|(sample, _)| sample)
             .collect();
-        places.sort_unstable();
-        places.dedup();
-        assert_eq!(places, (0..16).collect::<Vec<_>>());
+        samples.sort_unstable();
+        samples.dedup();
+        assert_eq!(samples, (0..16).collect::<Vec<_>>());
     }
 
     #[test]

@@ -20,11 +20,11 @@ const TRANSMISSION: f32 = 0.2;
 const BOUNCE: f32 = 0.34;
 /// Strength of the sheen at the silhouette.
 const SHEEN: f32 = 0.10;
-/// The lining: what the back of a cloth is mixed with, and its share.
+/// The lining: what the back of a cloth is mixed with, and its fraction.
 const LINING: Color = [236, 224, 204];
-const LINING_SHARE: f32 = 0.5;
+const LINING_FRACTION: f32 = 0.5;
 
-/// Unit vector to the key light, world axes: it stands with the camera, to the upper left.
+/// Unit vector to the key light, world axes: it moves with the camera, to the upper left.
 pub(super) fn key_direction(camera: &Camera) -> DVec3 {
     (camera.right * -0.66 + camera.up * 0.62 - camera.forward * 0.52).normalize()
 }
@@ -37,7 +37,7 @@ pub(super) struct Lights {
 }
 
 impl Lights {
-    /// Lights that stand with the camera: key from the upper left, fill from the right.
+    /// Lights that move with the camera: key from the upper left, fill from the right.
     pub(super) fn new(camera: &Camera) -> Self {
         let axes = |direction: DVec3| camera.to_axes(direction).as_vec3();
         Self {
@@ -48,7 +48,7 @@ impl Lights {
     }
 
     /// Light that a surface of this normal (camera axes, any length, zero for none) sends to the camera. `visibility`:
-    /// shares of the surrounding and of the key light that reach it.
+    /// fractions of the surrounding and of the key light that reach it.
     pub(super) fn shade(
         &self,
         material: &Material,
@@ -78,7 +78,7 @@ pub(super) struct Material {
 impl Material {
     pub(super) fn new(color: Color) -> Self {
         let front = to_linear(color);
-        Self { front, back: front.lerp(to_linear(LINING), LINING_SHARE) }
+        Self { front, back: front.lerp(to_linear(LINING), LINING_FRACTION) }
     }
 }
 

@@ -10,7 +10,7 @@ const SIZE: usize = 160;
 /// Cells over which one blur spreads; three box blurs come close to a Gaussian.
 const BLUR_RADIUS: usize = 4;
 
-/// How much of the sky a cloth hides from each place of the ground.
+/// How much of the sky a cloth hides from each point of the ground.
 pub(super) struct Shadow {
     low: DVec3,
     cell: f64,
@@ -31,7 +31,7 @@ impl Shadow {
                 });
                 let height = corners.iter().map(|corner| corner.y).sum::<f64>() / 3.0 * cell;
                 let strength = (-(height / radius).max(0.0) * 1.2).exp() as f32;
-                // A hanging cloth is a line from above: give every triangle the width of a cell.
+                // A hanging cloth is a line from above: every triangle gets the width of a cell.
                 let corners = corners.map(|corner| [corner.x, corner.z]);
                 let widened = [
                     corners[0],
@@ -39,8 +39,8 @@ impl Shadow {
                     [corners[2][0], corners[2][1] + 0.7],
                 ];
                 for shape in [corners, widened] {
-                    fill_triangle(shape, SIZE, |place, _, _| {
-                        cover[place] = cover[place].max(strength)
+                    fill_triangle(shape, SIZE, |cell, _, _| {
+                        cover[cell] = cover[cell].max(strength)
                     });
                 }
             }
@@ -54,9 +54,9 @@ impl Shadow {
         Self { low, cell, cover }
     }
 
-    /// Cover at a place of the ground, `0..=1`, interpolated between cells.
-    pub(super) fn cover(&self, place: DVec3) -> f32 {
-        let at = (place - self.low) / self.cell - DVec3::splat(0.5);
+    /// Cover at a point of the ground, `0..=1`, interpolated between cells.
+    pub(super) fn cover(&self, point: DVec3) -> f32 {
+        let at = (point - self.low) / self.cell - DVec3::splat(0.5);
         let inside = 0.0..(SIZE - 1) as f64;
         if !inside.contains(&at.x) || !inside.contains(&at.z) {
             return 0.0;

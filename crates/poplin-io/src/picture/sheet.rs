@@ -45,7 +45,7 @@ impl Image {
         Self { width, height, pixels: vec![color; width as usize * height as usize] }
     }
 
-    /// Mixes ink into a pixel, strength `0..=255`; places outside are left out.
+    /// Mixes ink into a pixel, strength `0..=255`; pixels outside are skipped.
     pub(super) fn blend(&mut self, x: u32, y: u32, ink: Color, strength: u8) {
         if x < self.width && y < self.height {
             let pixel = &mut self.pixels[(y * self.width + x) as usize];
@@ -104,7 +104,7 @@ pub struct ContactSheet {
 }
 
 impl ContactSheet {
-    /// An empty sheet of `columns` x `rows` square tiles, `1..=32` each way, of `tile_size` pixels, `32..=2048`.
+    /// An empty sheet of `columns` x `rows` square tiles, `1..=32` per side, of `tile_size` pixels, `32..=2048`.
     ///
     /// # Errors
     /// [`IoError::SheetSize`] outside of these.
@@ -134,7 +134,7 @@ impl ContactSheet {
         Self { view: Some(view), ..self }
     }
 
-    /// Number of tiles: the moments that fit.
+    /// Count of tiles: the moments that fit.
     pub fn capacity(&self) -> usize {
         self.columns as usize * self.rows as usize
     }
@@ -212,11 +212,11 @@ impl ContactSheet {
             draw_text(&mut image, &self.labels[index], left + inset, top + inset, right, INK);
             if index == 0 {
                 let scale = format!("grid {}", length_text(Ground::new(&camera).spacing));
-                let place = right.saturating_sub(text_width(&scale) + inset).max(left + inset);
+                let begin = right.saturating_sub(text_width(&scale) + inset).max(left + inset);
                 draw_text(
                     &mut image,
                     &scale,
-                    place,
+                    begin,
                     top + self.tile_size - inset - TEXT_HEIGHT,
                     right,
                     FAINT_INK,
@@ -301,7 +301,7 @@ mod tests {
         sheet.render()
     }
 
-    fn red_share(image: &Image) -> f64 {
+    fn red_fraction(image: &Image) -> f64 {
         let is_red = |pixel: &&Color| pixel[0] / 2 > pixel[2];
         image.pixels.iter().filter(is_red).count() as f64 / image.pixels.len() as f64
     }
@@ -311,8 +311,8 @@ mod tests {
         let mesh = poplin_model::Mesh::grid(9, 9, 1.0, 1.0);
         let upright = mesh.positions.iter().map(|p| [p[0], p[2], 0.0]).collect();
         let flipped = mesh.triangulated().into_iter().map(|[a, b, c]| [a, c, b]).collect();
-        let share = red_share(&sheet_of(upright, flipped));
-        assert!((0.3..0.8).contains(&share), "{share}");
+        let fraction = red_fraction(&sheet_of(upright, flipped));
+        assert!((0.3..0.8).contains(&fraction), "{fraction}");
     }
 
     #[test]
@@ -360,10 +360,10 @@ mod tests {
         };
         let alone = draw(Vec::new());
         let ball = draw(vec![Sphere { center: [0.5, 0.2, 0.5], radius: 0.3 }.into()]);
-        assert!(red_share(&ball) < 0.8 * red_share(&alone), "the ball hides the sheet");
+        assert!(red_fraction(&ball) < 0.8 * red_fraction(&alone), "the ball hides the sheet");
         let tilted = vec![Shape::from(Plane { normal: [0.6, 0.8, 0.0], offset: -0.6 })];
         assert_ne!(draw(tilted.clone()), alone);
-        assert!((red_share(&draw(tilted)) / red_share(&alone) - 1.0).abs() < 0.05);
+        assert!((red_fraction(&draw(tilted)) / red_fraction(&alone) - 1.0).abs() < 0.05);
         let floor = Plane { normal: [0.0, 1.0, 0.0], offset: -100.0 };
         assert_eq!(draw(vec![floor.into()]), alone);
     }

@@ -119,19 +119,19 @@ impl Solid {
         // The cone touches both balls where their normal n has n . axis = (r0 - r1) / length.
         let tangent = if from == to { 0.0 } else { (from.1 - to.1) / length };
         let tangent = f64::acos(tangent.clamp(-1.0, 1.0));
-        let share = |ring: u32| f64::from(ring) / f64::from(RINGS);
+        let fraction = |ring: u32| f64::from(ring) / f64::from(RINGS);
         let of_from = (0..=RINGS).map(|ring| {
-            (from, std::f64::consts::PI + (tangent - std::f64::consts::PI) * share(ring))
+            (from, std::f64::consts::PI + (tangent - std::f64::consts::PI) * fraction(ring))
         });
-        let of_to = (0..=RINGS).map(|ring| (to, tangent * (1.0 - share(ring))));
+        let of_to = (0..=RINGS).map(|ring| (to, tangent * (1.0 - fraction(ring))));
         let rings: Vec<_> = of_from.chain(of_to).collect();
         let first = self.positions.len() as u32;
         for &((center, radius), angle) in &rings {
             for segment in 0..SEGMENTS {
-                let turn = std::f64::consts::TAU * f64::from(segment) / f64::from(SEGMENTS);
-                let outward = across * turn.cos() + upward * turn.sin();
-                let place = center + (axis * angle.cos() + outward * angle.sin()) * radius;
-                self.positions.push(place.as_vec3().to_array());
+                let angle_around = std::f64::consts::TAU * f64::from(segment) / f64::from(SEGMENTS);
+                let outward = across * angle_around.cos() + upward * angle_around.sin();
+                let point = center + (axis * angle.cos() + outward * angle.sin()) * radius;
+                self.positions.push(point.as_vec3().to_array());
             }
         }
         for ring in 0..rings.len() as u32 - 1 {
@@ -168,9 +168,9 @@ impl Solid {
             for row in 0..=PIECES {
                 for column in 0..=row {
                     let part = |count: u32| f64::from(count) / f64::from(PIECES);
-                    let place =
+                    let point =
                         center + (a - center) * part(row - column) + (b - center) * part(column);
-                    self.positions.push(place.as_vec3().to_array());
+                    self.positions.push(point.as_vec3().to_array());
                 }
             }
             let at = |row: u32, column: u32| first + row * (row + 1) / 2 + column;
@@ -211,7 +211,7 @@ fn convex_sides(planes: &[Plane], reach: [DVec3; 2]) -> Vec<Vec<DVec3>> {
 
 /// The planes of a box, their fronts outside.
 fn walls([low, high]: [DVec3; 2]) -> [Plane; 6] {
-    let wall = |normal: DVec3, place: DVec3| Plane { normal, distance: -normal.dot(place) };
+    let wall = |normal: DVec3, point: DVec3| Plane { normal, distance: -normal.dot(point) };
     let [x, y, z] = DVec3::AXES;
     [wall(x, high), wall(y, high), wall(z, high), wall(-x, low), wall(-y, low), wall(-z, low)]
 }

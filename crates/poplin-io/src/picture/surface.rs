@@ -7,7 +7,7 @@ use super::Color;
 /// A triangle surface in one colour.
 #[derive(Debug, Clone)]
 pub struct Surface {
-    /// Vertex positions \[m\], shape `[vertex_count]`. What is not finite is left out of the picture.
+    /// Vertex positions \[m\], shape `[vertex_count]`. Those that are not finite are left out of the picture.
     pub positions: Vec<[f32; 3]>,
     /// Triangles as vertex indices, counter-clockwise seen from the front; shared between the moments of one cloth.
     /// Triangles with an index out of range are left out.
@@ -17,7 +17,7 @@ pub struct Surface {
 }
 
 impl Surface {
-    /// A surface of the given parts.
+    /// A surface of these parts.
     pub fn new(
         positions: Vec<[f32; 3]>,
         triangles: impl Into<Arc<[[u32; 3]]>>,

@@ -18,7 +18,7 @@ const SAMPLES: usize = 3;
 /// surface and whose triangles cut into it, then covers them.
 const SOLID_DISTANCE: f64 = 1.003;
 
-/// Draws surfaces, colliders from number `solid_begin` on, and lines, shape `[size * size]`, rows from the top.
+/// Draws surfaces, colliders from index `solid_begin` on, and lines, shape `[size * size]`, rows from the top.
 pub(super) fn draw_tile(
     surfaces: &[Surface],
     solid_begin: usize,
@@ -54,8 +54,8 @@ pub(super) fn draw_tile(
         }
     }
     lines.iter().for_each(|line| draw_line(&mut canvas, line, camera, SAMPLES));
-    let resolve = |place: usize| {
-        let begin = place / size * SAMPLES * width + place % size * SAMPLES;
+    let resolve = |pixel: usize| {
+        let begin = pixel / size * SAMPLES * width + pixel % size * SAMPLES;
         let rows = (0..SAMPLES).map(|row| &canvas.light[begin + row * width..][..SAMPLES]);
         to_srgb(rows.flatten().sum::<Vec3>() / (SAMPLES * SAMPLES) as f32)
     };

@@ -18,7 +18,7 @@ const KEY_MAP_SIZE: usize = 256;
 /// Cells by which a vertex is lifted off its own surface before it is looked up.
 const LIFT: f64 = 1.6;
 
-/// Shares of the surrounding (x) and of the key light (y) that reach the front and the back of a vertex, `0..=1`.
+/// Fractions of the surrounding (x) and of the key light (y) that reach the front and the back of a vertex, `0..=1`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Visibility {
     pub(super) front: Vec2,
@@ -53,7 +53,7 @@ pub(super) fn vertex_visibility(
     for_each_side(surfaces, normals, |surface, vertex, side, position, normal| {
         light[surface][vertex][side].y = map.visibility(position, normal, 2);
     });
-    let shares = |(light, total): (&[Vec2; 2], &[Vec2; 2])| {
+    let fractions = |(light, total): (&[Vec2; 2], &[Vec2; 2])| {
         let [front, back] = [0, 1].map(|side| {
             let sky = if total[side].x > 0.0 { light[side].x / total[side].x } else { 1.0 };
             Vec2::new(sky, light[side].y)
@@ -63,7 +63,7 @@ pub(super) fn vertex_visibility(
     light
         .iter()
         .zip(&sky_total)
-        .map(|(light, total)| light.iter().zip(total).map(shares).collect())
+        .map(|(light, total)| light.iter().zip(total).map(fractions).collect())
         .collect()
 }
 
@@ -117,17 +117,17 @@ impl DepthMap {
             heights,
         };
         for surface in surfaces {
-            let places: Vec<_> = surface
+            let projected: Vec<_> = surface
                 .positions
                 .iter()
-                .map(|p| map.place(DVec3::from(p.map(f64::from))))
+                .map(|p| map.project(DVec3::from(p.map(f64::from))))
                 .collect();
             for triangle in surface.drawable_triangles() {
-                let corners = triangle.map(|vertex| places[vertex]);
+                let corners = triangle.map(|vertex| projected[vertex]);
                 let heights = &mut map.heights;
-                fill_triangle(corners.map(|(place, _)| place), size, |place, weights, _| {
+                fill_triangle(corners.map(|(cell, _)| cell), size, |index, weights, _| {
                     let height = (0..3).map(|corner| weights[corner] * corners[corner].1).sum();
-                    heights[place] = heights[place].max(height);
+                    heights[index] = heights[index].max(height);
                 });
             }
         }
@@ -135,16 +135,16 @@ impl DepthMap {
     }
 
     /// Cell coordinates and height towards the light.
-    fn place(&self, position: DVec3) -> ([f64; 2], f32) {
+    fn project(&self, position: DVec3) -> ([f64; 2], f32) {
         let offset = position - self.center;
-        let place = self.axes.map(|axis| offset.dot(axis) / self.cell + 0.5 * self.size as f64);
-        (place, offset.dot(self.direction) as f32)
+        let cell = self.axes.map(|axis| offset.dot(axis) / self.cell + 0.5 * self.size as f64);
+        (cell, offset.dot(self.direction) as f32)
     }
 
-    /// Share of the `(2 radius + 2)^2` cells around a lifted position that do not hide it.
+    /// Fraction of the `(2 radius + 2)^2` cells around a lifted position that do not hide it.
     fn visibility(&self, position: DVec3, normal: DVec3, radius: i64) -> f32 {
         let lifted = position + (normal + self.direction) * (self.cell * LIFT);
-        let ([x, y], height) = self.place(lifted);
+        let ([x, y], height) = self.project(lifted);
         let (column, row) = ((x - 0.5).floor(), (y - 0.5).floor());
         let (s, t) = ((x - 0.5 - column) as f32, (y - 0.5 - row) as f32);
         let is_free = |column: i64, row: i64| {
@@ -159,9 +159,9 @@ impl DepthMap {
         let (column, row) = (column as i64, row as i64);
         for down in -radius..=radius + 1 {
             for across in -radius..=radius + 1 {
-                let part = |offset: i64, share: f32| match offset {
-                    offset if offset == -radius => 1.0 - share,
-                    offset if offset == radius + 1 => share,
+                let part = |offset: i64, fraction: f32| match offset {
+                    offset if offset == -radius => 1.0 - fraction,
+                    offset if offset == radius + 1 => fraction,
                     _ => 1.0,
                 };
                 sum += part(across, s)

@@ -9,7 +9,7 @@ use super::PinRule;
 pub struct AnimatedPins {
     /// The vertices; they are pinned.
     pub pins: Vec<PinRule>,
-    /// Displacements from the first place, at least one, rising in time.
+    /// Displacements from the first position, at least one, rising in time.
     pub keys: Vec<Keyframe>,
 }
 
@@ -19,7 +19,7 @@ pub struct AnimatedPins {
 pub struct Keyframe {
     /// Time since the first frame \[s\], 0 or more.
     pub time: f32,
-    /// Displacement from the place in the mesh, world axes \[m\].
+    /// Displacement from the position in the mesh, world axes \[m\].
     pub translation: [f32; 3],
 }
 
@@ -29,10 +29,10 @@ pub(super) fn translation_at(keys: &[Keyframe], time: f32) -> [f32; 3] {
     let (before, after) = (keys.get(next.wrapping_sub(1)), keys.get(next));
     match (before, after) {
         (Some(before), Some(after)) => {
-            let share = (time - before.time) / (after.time - before.time);
+            let fraction = (time - before.time) / (after.time - before.time);
             [0, 1, 2].map(|axis| {
                 before.translation[axis]
-                    + (after.translation[axis] - before.translation[axis]) * share
+                    + (after.translation[axis] - before.translation[axis]) * fraction
             })
         }
         (Some(key), None) | (None, Some(key)) => key.translation,

@@ -11,7 +11,7 @@ use crate::{IoError, read_obj};
 /// A cloth of a scene, ready for cooking.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BuiltCloth {
-    /// The mesh in its place in its local frame; copy `k` is moved by [`super::SceneCloth::copy_offset`].
+    /// The mesh at its position in its local space; copy `k` is moved by [`super::SceneCloth::copy_offset`].
     pub mesh: Mesh,
     /// All pinned vertices, still or moving, rising.
     pub pinned: Vec<u32>,
@@ -24,7 +24,7 @@ pub struct BuiltCloth {
 pub struct MovingPins {
     /// The vertices, rising.
     pub vertices: Vec<u32>,
-    /// Displacements from the first place, rising in time.
+    /// Displacements from the first position, rising in time.
     pub keys: Vec<Keyframe>,
 }
 
@@ -36,7 +36,7 @@ impl MovingPins {
 }
 
 impl Scene {
-    /// Makes or reads the mesh of cloth number `index`, picks its pins, then moves it to its place.
+    /// Makes or reads the mesh of the cloth of index `index`, picks its pins, then moves it to its position.
     ///
     /// # Errors
     /// [`SceneError`] if the mesh file is not usable, the copies are more than [`MAX_SCENE_PARTICLES`], a pin rule does not

@@ -20,7 +20,7 @@ pub struct BuiltCollider {
     pub name: String,
     /// Its shape, in the space of the body that it is fixed to.
     pub shape: Shape,
-    /// Path of that body, rising in time; empty for one that stands still at the world's origin.
+    /// Path of that body, rising in time; empty for one at rest at the world's origin.
     pub keys: Vec<FrameKey>,
     /// Names of the cloths that feel it, or `None` for all.
     pub cloths: Option<Vec<String>>,
@@ -42,7 +42,7 @@ impl BuiltCollider {
         self.shape.placed(&Placement::new(1.0, rigid_at(&self.keys, time)))
     }
 
-    /// The collider as it stands in the world at a time \[s\].
+    /// The collider as it is in the world at a time \[s\].
     pub fn collider_at(&self, time: f64) -> Collider {
         let groups = InteractionGroups { memberships: 1 << self.group, ..Default::default() };
         Collider { groups, ..Collider::from(self.shape_at(time)) }
@@ -181,7 +181,7 @@ mod tests {
         assert!((0..N).all(|k| (a[k] - b[k]).abs() < 1e-6), "{a:?} is not {b:?}");
     }
 
-    const TURNED: Transform =
+    const ROTATED: Transform =
         Transform { translation: [1.0, 2.0, 3.0], rotation: [0.0, 90.0, 0.0], scale: 2.0 };
 
     fn sphere_of(shape: Shape) -> [f32; 4] {
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn transforms_scale_turn_and_move_every_shape() {
         let build =
-            |shape| SceneCollider { transform: TURNED, ..collider(shape) }.build().unwrap().shape;
+            |shape| SceneCollider { transform: ROTATED, ..collider(shape) }.build().unwrap().shape;
         let sphere = SphereShape { radius: 0.5, center: [1.0, 0.0, 0.0] };
         near(sphere_of(build(ColliderShape::Sphere(sphere))), [1.0, 2.0, 1.0, 1.0]);
         // The points with x >= 0.5 are in front; after it, those with z <= 3 - 1.
@@ -215,10 +215,10 @@ mod tests {
 
     #[test]
     fn colliders_follow_their_body() {
-        let key = |time, x, turn| FrameKey {
+        let key = |time, x, angle| FrameKey {
             time,
             translation: [x, 0.0, 0.0],
-            rotation: [0.0, turn, 0.0],
+            rotation: [0.0, angle, 0.0],
         };
         let keys = vec![key(0.0, 0.0, 0.0), key(1.0, 4.0, 180.0)];
         let sphere =

@@ -32,11 +32,11 @@ pub struct Scene {
 /// One `[[cloth]]` of a scene.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SceneCloth {
-    /// Name (default `cloth <number>`).
+    /// Name (default `cloth <index>`).
     pub name: String,
     /// Where the mesh comes from: `grid`, `tube` or `mesh`.
     pub shape: Shape,
-    /// Where it stands in its local frame; in the world, if that does not move.
+    /// Its pose and scale in its local space; in the world, if that does not move.
     pub transform: Transform,
     /// Mass per area [kg/m^2], `1e-6..=1e6` (default 0.2, a light cotton).
     pub density: f32,
@@ -44,7 +44,7 @@ pub struct SceneCloth {
     pub pins: Vec<PinRule>,
     /// Vertices that move by keyframes (default none).
     pub animated_pins: Vec<AnimatedPins>,
-    /// The path of the local frame (default: none, it stands at the world's origin).
+    /// The path of the local space (default: none, it is at the world's origin).
     pub frame: Option<LocalFrame>,
     /// The wind: the cloth's own, else the scene's, else `None`: steadily `config.air.wind_velocity`.
     pub wind: Option<Wind>,
@@ -77,7 +77,7 @@ pub struct FabricOptions {
     pub bending: bool,
     /// Which tethers hold the cloth to its pins (default geodesic).
     pub tethers: Tethers,
-    /// What tells vertical from horizontal edges (default gravity).
+    /// What distinguishes vertical from horizontal edges (default gravity).
     pub direction: WarpDirection,
     /// Vertices nearer to each other than this become one \[m\], `0..=1` (default 1e-6).
     pub weld_tolerance: f32,
@@ -102,7 +102,7 @@ impl Default for FabricOptions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Tethers {
-    /// As long as the way along the mesh.
+    /// As long as the path along the mesh.
     Geodesic,
     /// As long as the straight line.
     Euclidean,
@@ -122,7 +122,7 @@ pub enum VirtualParticles {
     Spacing(f32),
 }
 
-/// What tells vertical from horizontal edges.
+/// What distinguishes vertical from horizontal edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum WarpDirection {

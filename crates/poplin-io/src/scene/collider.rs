@@ -9,13 +9,13 @@ use super::{FrameKey, Transform};
 /// One `[[collider]]` of a scene: a shape in the world, still or moving.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SceneCollider {
-    /// Name (default `collider <number>`).
+    /// Name (default `collider <index>`).
     pub name: String,
     /// The shape: `sphere`, `capsule`, `plane`, `box`, `convex` or `mesh`.
     pub shape: ColliderShape,
-    /// Where it stands before `keys` move it; in the world, if there are none.
+    /// Its pose before `keys` move it; in the world, if there are none.
     pub transform: Transform,
-    /// Path of the body that the shape is fixed to, rising in time (default none: it stands still). Keys are those of
+    /// Path of the body that the shape is fixed to, rising in time (default none: it is at rest). Keys are those of
     /// [`super::LocalFrame`].
     pub keys: Vec<FrameKey>,
     /// Names of the cloths that feel it, at least one (default: all).

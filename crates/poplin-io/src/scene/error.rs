@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::IoError;
 
-/// A place in a scene file; shown as `path:line:column`.
+/// A location in a scene file; shown as `path:line:column`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
     /// The scene file.
@@ -25,14 +25,14 @@ impl fmt::Display for Location {
     }
 }
 
-/// Why a scene was refused. Each message says what, where and the limit.
+/// Why a scene was rejected. Each message says what, where and the limit.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SceneError {
     /// The scene file, or a mesh file it names, cannot be used.
     #[error(transparent)]
     File(#[from] IoError),
-    /// The file is no TOML, or a value has the wrong type.
+    /// The file is not TOML, or a value has the wrong type.
     #[error("{at}: {message}")]
     Syntax {
         /// Where in the scene file.
@@ -41,7 +41,7 @@ pub enum SceneError {
         message: String,
     },
     /// A key, a named value or a cloth that does not exist.
-    #[error("{at}: unknown {kind} `{name}` {}{}", place(table), suggest(suggestion, known))]
+    #[error("{at}: unknown {kind} `{name}` {}{}", in_table(table), suggest(suggestion, known))]
     Unknown {
         /// Where in the scene file.
         at: Box<Location>,
@@ -56,8 +56,8 @@ pub enum SceneError {
         /// All names that exist there.
         known: Vec<String>,
     },
-    /// A number outside its range.
-    #[error("{at}: {field} = {} is outside {}..={}{}", number(*value), number(*min), number(*max), spaced(unit))]
+    /// A value outside its range.
+    #[error("{at}: {field} = {} is outside {}..={}{}", shortest(*value), shortest(*min), shortest(*max), spaced(unit))]
     OutOfRange {
         /// Where in the scene file.
         at: Box<Location>,
@@ -150,7 +150,7 @@ pub enum SceneError {
         /// As it is written.
         normal: [f32; 3],
     },
-    /// A collider whose shape is not valid once it is in its place.
+    /// A collider whose shape is not valid once it is in its pose.
     #[error("collider `{name}`: {source}")]
     Collider {
         /// Its name.
@@ -169,7 +169,7 @@ pub enum SceneError {
         limit: usize,
     },
     /// A wind velocity in the settings of a cloth that also has a `wind`.
-    #[error("{at}: {field} is given beside a `wind` of the cloth or the scene; give only one")]
+    #[error("{at}: {field} is set beside a `wind` of the cloth or the scene; set only one")]
     TwoWinds {
         /// Where in the scene file.
         at: Box<Location>,
@@ -230,7 +230,7 @@ pub enum PinError {
     },
 }
 
-fn place(table: &str) -> String {
+fn in_table(table: &str) -> String {
     if table.is_empty() { "at the top of the file".into() } else { format!("in {table}") }
 }
 
@@ -249,7 +249,7 @@ fn list<T: AsRef<str>>(names: &[T]) -> String {
 }
 
 /// A number with as few digits as it needs.
-fn number(value: f64) -> String {
+fn shortest(value: f64) -> String {
     let is_plain = value == 0.0 || !value.is_finite() || (1e-4..1e10).contains(&value.abs());
     if is_plain { value.to_string() } else { format!("{value:e}") }
 }

@@ -1,4 +1,4 @@
-//! The scene file as serde sees it, and its way to a [`Scene`].
+//! The scene file as serde sees it, and its conversion to a [`Scene`].
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -394,7 +394,7 @@ fn parse_rules(rules: Rules, field: &str, source: &Source<'_>) -> Result<Vec<Pin
     rules.0.iter().enumerate().map(parse).collect()
 }
 
-/// Turns serde's message about an unknown name into one with a suggestion; others keep their text.
+/// Makes serde's message about an unknown name into one with a suggestion; others keep their text.
 fn toml_error(error: &toml::de::Error, source: &Source<'_>) -> SceneError {
     let offset = error.span().map_or(0, |span| span.start);
     let at = source.location_of(offset);

@@ -1,32 +1,31 @@
-//! The local frame of a cloth, moved by keyframes.
+//! The local space of a cloth, moved by keyframes.
 
 use glam::{DQuat, DVec3, EulerRot};
 use poplin_model::{Pose, Rigid};
 use serde::Deserialize;
 
-/// The path of a cloth's local frame: the body that wears the cloth.
+/// The path of a cloth's local space: the body that wears the cloth.
 ///
-/// The cloth is simulated in the coordinates of the frame: `transform` places it inside its frame, and pins, still or
-/// animated, move along with the frame. The `inertia` of the cloth says how much of the frame's
-/// motion it feels. Gravity and wind keep their world axes.
-/// What is written (caches, meshes, pictures) is in world coordinates. Copies have frames of their own, `spacing` apart.
+/// The cloth is simulated in local space: `transform` puts it there, and pins, still or animated, move along with the space.
+/// The `inertia` of the cloth says how much of this motion it feels. Gravity and wind keep their world axes.
+/// What is written (caches, meshes, pictures) is in world coordinates. Copies have local spaces of their own, `spacing` apart.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LocalFrame {
-    /// Where the frame is, at least one, rising in time.
+    /// Poses of the local space, at least one, rising in time.
     pub keys: Vec<FrameKey>,
 }
 
-/// Where a local frame, or the body of a collider, is at one time.
+/// The pose of a local space, or of the body of a collider, at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FrameKey {
     /// Time since the first frame \[s\], 0 or more.
     pub time: f32,
-    /// Origin of the frame in the world \[m\] (default 0).
+    /// Origin of the space in the world \[m\] (default 0).
     #[serde(default)]
     pub translation: [f32; 3],
-    /// Turns \[degrees\] (default 0) around the world's x axis first, then y, then z, as in `transform`, `-36000..=36000`.
+    /// Rotations \[degrees\] (default 0) around the world's x axis first, then y, then z, as in `transform`, `-36000..=36000`.
     #[serde(default)]
     pub rotation: [f32; 3],
 }
@@ -39,8 +38,8 @@ impl FrameKey {
 }
 
 impl LocalFrame {
-    /// The pose at a time \[s\]. Between keyframes the origin moves linearly and the frame turns steadily around one axis,
-    /// the short way (keys less than half a turn apart leave no doubt); held before the first and after the last.
+    /// The pose at a time \[s\]. Between keyframes the origin moves linearly and the space rotates steadily around one axis,
+    /// by the smaller angle (unambiguous for keys less than 180 degrees apart); held before the first and after the last.
     ///
     /// Rotations go through sine and cosine: their last bits may differ between platforms.
     pub fn pose_at(&self, time: f64) -> Pose {
@@ -68,17 +67,17 @@ pub(super) fn rigid_at(keys: &[FrameKey], time: f64) -> Rigid {
 
 fn between(before: &FrameKey, after: &FrameKey, time: f64) -> Rigid {
     let [begin, end] = [before.time, after.time].map(f64::from);
-    let share = (time - begin) / (end - begin);
+    let fraction = (time - begin) / (end - begin);
     let [from, to] = [before, after].map(|key| DVec3::from(key.translation.map(f64::from)));
     let rotation = if before.rotation == after.rotation {
-        // To the last bit, so that a frame that stands still lets its cloth sleep.
+        // To the last bit, so that a space at rest lets its cloth sleep.
         before.quaternion()
     } else {
         let (from, to) = (before.quaternion(), after.quaternion());
         let to = if from.dot(to) < 0.0 { -to } else { to };
-        from * DQuat::from_scaled_axis((from.conjugate() * to).to_scaled_axis() * share)
+        from * DQuat::from_scaled_axis((from.conjugate() * to).to_scaled_axis() * fraction)
     };
-    rigid(from + (to - from) * share, rotation)
+    rigid(from + (to - from) * fraction, rotation)
 }
 
 fn rigid(translation: DVec3, rotation: DQuat) -> Rigid {
@@ -89,22 +88,22 @@ fn rigid(translation: DVec3, rotation: DQuat) -> Rigid {
 mod tests {
     use super::*;
 
-    fn key(time: f32, x: f32, turn: f32) -> FrameKey {
-        FrameKey { time, translation: [x, 0.0, 0.0], rotation: [0.0, turn, 0.0] }
+    fn key(time: f32, x: f32, angle: f32) -> FrameKey {
+        FrameKey { time, translation: [x, 0.0, 0.0], rotation: [0.0, angle, 0.0] }
     }
 
-    /// Turn around y \[degrees\].
-    fn turn(pose: Pose) -> f32 {
+    /// Rotation around y \[degrees\].
+    fn angle(pose: Pose) -> f32 {
         let [x, _, z] = Pose { translation: [0.0; 3], ..pose }.apply([1.0, 0.0, 0.0]);
         (-z).atan2(x).to_degrees()
     }
 
     #[test]
-    fn frames_move_linearly_turn_steadily_and_hold_at_the_ends() {
+    fn spaces_move_linearly_rotate_steadily_and_hold_at_the_ends() {
         let frame = LocalFrame {
             keys: vec![key(1.0, 0.0, 0.0), key(2.0, 4.0, 120.0), key(4.0, 4.0, 120.0)],
         };
-        for (time, x, angle) in [
+        for (time, x, degrees) in [
             (0.0, 0.0, 0.0),
             (1.25, 1.0, 30.0),
             (1.5, 2.0, 60.0),
@@ -113,7 +112,7 @@ mod tests {
         ] {
             let pose = frame.pose_at(time);
             assert!(
-                (pose.translation[0] - x).abs() < 1e-6 && (turn(pose) - angle).abs() < 1e-4,
+                (pose.translation[0] - x).abs() < 1e-6 && (angle(pose) - degrees).abs() < 1e-4,
                 "at {time} s: {pose:?}"
             );
             pose.validate().unwrap();
@@ -121,15 +120,15 @@ mod tests {
         assert_eq!(
             frame.pose_at(2.0),
             frame.pose_at(3.3),
-            "a frame at rest does not change by a bit"
+            "a space at rest does not change by a bit"
         );
         assert_eq!(LocalFrame::default().pose_at(1.0), Pose::default());
     }
 
     #[test]
-    fn frames_turn_the_short_way() {
+    fn spaces_rotate_by_the_smaller_angle() {
         let frame = LocalFrame { keys: vec![key(0.0, 0.0, 350.0), key(1.0, 0.0, 10.0)] };
-        assert!(turn(frame.pose_at(0.5)).abs() < 1e-4, "{}", turn(frame.pose_at(0.5)));
+        assert!(angle(frame.pose_at(0.5)).abs() < 1e-4, "{}", angle(frame.pose_at(0.5)));
     }
 
     #[test]

@@ -7,20 +7,20 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use super::{Location, SceneError};
 
-/// The scene text while it is checked; finds the places of fields for errors.
+/// The scene text while it is checked; finds the locations of fields for errors.
 pub(super) struct Source<'a> {
     pub(super) text: &'a str,
     pub(super) path: &'a Path,
 }
 
 impl Source<'_> {
-    /// The place of a field such as `cloth[0].air.drag`: that of its key, or of the nearest table above it that is
+    /// The location of a field such as `cloth[0].air.drag`: that of its key, or of the nearest table above it that is
     /// in the file.
     pub(super) fn location(&self, field: &str) -> Box<Location> {
         self.location_of(self.offset(field).unwrap_or(0))
     }
 
-    /// The place of a byte offset.
+    /// The location of a byte offset.
     pub(super) fn location_of(&self, offset: usize) -> Box<Location> {
         let before = &self.text.as_bytes()[..offset.min(self.text.len())];
         let begin = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
@@ -63,7 +63,7 @@ impl Source<'_> {
         Some(offset)
     }
 
-    /// Refuses a number outside `min..=max`; NaN is outside every range.
+    /// Rejects a value outside `min..=max`; NaN is outside every range.
     pub(super) fn check_range(
         &self,
         field: &str,
@@ -103,7 +103,7 @@ impl Source<'_> {
         SceneError::OutOfRange { at, field: field.into(), value, min, max, unit }
     }
 
-    /// Gives an error of the model's own checks its place: `table` holds the field that the error names.
+    /// Adds the location to an error of the model's own checks: `table` holds the field that the error names.
     pub(super) fn model_error(&self, table: &str, error: &ModelError) -> SceneError {
         let (name, value, [min, max]) = match error {
             ModelError::OutOfRange { field, value, min, max } => (field, *value, [*min, *max]),

@@ -19,7 +19,7 @@
 //! phases.bending.stiffness = 0.2
 //! ```
 //!
-//! Wind and a local frame are tables of their own:
+//! Wind and a moving local space are tables of their own:
 //!
 //! ```toml
 //! [wind]                        # blows on every cloth; [cloth.wind] replaces it for one
@@ -28,8 +28,8 @@
 //!
 //! [[cloth]]
 //! tube = { segments = 48, rings = 24, top_radius = 0.2, bottom_radius = 0.4, height = 0.6 }
-//! transform = { translation = [0.0, 1.0, 0.0] } # inside the local frame
-//! pins = "top:1%"               # pins ride on the frame
+//! transform = { translation = [0.0, 1.0, 0.0] } # inside the local space
+//! pins = "top:1%"               # pins move with the local space
 //! air = { drag = 0.5, lift = 0.3 }
 //! inertia = { linear = [0.8, 0.8, 0.8] }
 //! frame = { keys = [
@@ -38,7 +38,7 @@
 //! ] }
 //! ```
 //!
-//! Shapes to collide with stand in the world and act on every cloth, or on those that they name:
+//! Shapes to collide with are in the world and act on every cloth, or on those that they name:
 //!
 //! ```toml
 //! [[cloth]]

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::PinError;
 
-/// Vertices count as lying on a boundary within this share of the mesh's extent: rounding of the mesh file.
+/// Vertices count as lying on a boundary within this fraction of the mesh's extent: rounding of the mesh file.
 const BOUNDARY_TOLERANCE: f32 = 1e-5;
 
 /// A side of the mesh's bounding box.
@@ -34,11 +34,11 @@ pub struct Corner {
     pub column: Side,
 }
 
-/// A choice of vertices of a mesh, before it is moved to its place. Its text form is that of scene files and of the
+/// A choice of vertices of a mesh, before it is moved to its position. Its text form is that of scene files and of the
 /// command line.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PinRule {
-    /// `top:3%`: within this share of the bounding box, in percent, `0..=100`, from a side. The sign may be left out.
+    /// `top:3%`: within this fraction of the bounding box, in percent, `0..=100`, from a side. The sign may be left out.
     Side(Side, f32),
     /// `corner:top-left`: the one vertex nearest to a corner of the bounding box seen from the front (or from above).
     Corner(Corner),
@@ -82,8 +82,8 @@ impl Side {
         }
     }
 
-    /// Distance of a position from this side, as a share of the box; 0 if the box is flat.
-    fn share(self, position: [f32; 3], [low, high]: [[f32; 3]; 2]) -> f32 {
+    /// Distance of a position from this side, as a fraction of the box; 0 if the box is flat.
+    fn fraction(self, position: [f32; 3], [low, high]: [[f32; 3]; 2]) -> f32 {
         let (axis, is_upper) = self.axis();
         let extent = high[axis] - low[axis];
         let distance =
@@ -110,11 +110,12 @@ impl PinRule {
         let selected = match self {
             Self::Side(side, percent) => {
                 let limit = percent / 100.0 + BOUNDARY_TOLERANCE;
-                filter(&|position| side.share(position, bounds) <= limit)
+                filter(&|position| side.fraction(position, bounds) <= limit)
             }
             Self::Corner(Corner { row, column }) => {
-                let distance =
-                    |position| row.share(position, bounds).hypot(column.share(position, bounds));
+                let distance = |position| {
+                    row.fraction(position, bounds).hypot(column.fraction(position, bounds))
+                };
                 let nearest = (0..)
                     .zip(positions)
                     .min_by(|(_, a), (_, b)| distance(**a).total_cmp(&distance(**b)));
@@ -202,14 +203,14 @@ impl FromStr for PinRule {
 }
 
 fn parse_percent(text: &str) -> Result<f32, &'static str> {
-    let number: f32 = text
+    let percentage: f32 = text
         .strip_suffix('%')
         .unwrap_or(text)
         .trim()
         .parse()
         .map_err(|_| "a side needs a percentage")?;
-    if (0.0..=100.0).contains(&number) {
-        Ok(number)
+    if (0.0..=100.0).contains(&percentage) {
+        Ok(percentage)
     } else {
         Err("the percentage must lie in 0..=100")
     }

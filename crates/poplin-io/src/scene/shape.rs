@@ -1,4 +1,4 @@
-//! Meshes that a scene generates, and where they stand.
+//! Meshes that a scene generates, and their transforms.
 
 use std::f32::consts::TAU;
 use std::path::PathBuf;
@@ -70,13 +70,13 @@ fn full_circle() -> f32 {
     360.0
 }
 
-/// Where a cloth stands: scaled, then rotated, then moved.
+/// Transform of a cloth: scaled, then rotated, then moved.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Transform {
     /// Displacement \[m\] (default 0).
     pub translation: [f32; 3],
-    /// Turns \[degrees\] (default 0) around the world's x axis first, then y, then z.
+    /// Rotations \[degrees\] (default 0) around the world's x axis first, then y, then z.
     pub rotation: [f32; 3],
     /// Factor on all lengths, `1e-6..=1e6` (default 1).
     pub scale: f32,
@@ -98,7 +98,7 @@ impl Transform {
 }
 
 impl GridShape {
-    /// Number of vertices; may exceed every limit.
+    /// Count of vertices; may exceed every limit.
     pub fn particle_count(&self) -> u64 {
         u64::from(self.columns) * u64::from(self.rows)
     }
@@ -117,7 +117,7 @@ impl GridShape {
 }
 
 impl TubeShape {
-    /// Number of vertices; may exceed every limit.
+    /// Count of vertices; may exceed every limit.
     pub fn particle_count(&self) -> u64 {
         u64::from(self.segments) * u64::from(self.rings)
     }

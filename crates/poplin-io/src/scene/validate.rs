@@ -18,10 +18,10 @@ const MIN_LENGTH: f64 = 1e-6;
 /// Largest wind speed, per axis [m/s].
 const MAX_WIND: f64 = 1000.0;
 
-/// Largest turn of a local frame \[degrees\]: a hundred times around.
-const MAX_TURN: f64 = 36_000.0;
+/// Largest rotation of a local space \[degrees\]: a hundred revolutions.
+const MAX_ROTATION: f64 = 36_000.0;
 
-/// Refuses the first field out of range.
+/// Rejects the first field out of range.
 pub(super) fn validate(scene: &Scene, source: &Source<'_>) -> Result<(), SceneError> {
     source.check_range("frames", scene.frames, [1.0, 1e6], "")?;
     source.check_range("frame_rate", shortest(scene.frame_rate), [0.1, 1e4], "1/s")?;
@@ -109,7 +109,7 @@ fn validate_transform(
     source.check_range(&format!("{field}.scale"), shortest(transform.scale), [1e-6, 1e6], "")
 }
 
-/// Refuses a shape that cannot be made.
+/// Rejects a shape that cannot be made.
 pub(super) fn validate_shape(
     shape: &Shape,
     field: &str,
@@ -161,7 +161,7 @@ fn shape_particle_count(shape: &Shape) -> u64 {
     }
 }
 
-/// Refuses more particles than `limit`.
+/// Rejects more particles than `limit`.
 pub(super) fn check_particles(
     source: &Source<'_>,
     field: &str,
@@ -236,12 +236,12 @@ fn validate_frame_keys(
         let field = format!("{field}.keys[{index}]");
         let previous = index.checked_sub(1).map(|before| keys[before].time);
         validate_key(&field, key.time, previous, key.translation, source)?;
-        source.check_vector(&format!("{field}.rotation"), key.rotation, MAX_TURN, "degrees")?;
+        source.check_vector(&format!("{field}.rotation"), key.rotation, MAX_ROTATION, "degrees")?;
     }
     Ok(())
 }
 
-/// Refuses a collider out of range, or for a cloth that is not there.
+/// Rejects a collider out of range, or for a cloth that is not there.
 pub(super) fn validate_collider(
     collider: &SceneCollider,
     cloths: &[SceneCloth],
@@ -281,24 +281,24 @@ fn validate_collider_shape(
     let length = |name: &str, value: f32| {
         source.check_range(&at(name), shortest(value), [MIN_LENGTH, MAX_LENGTH], "m")
     };
-    let place =
+    let position =
         |name: &str, value: [f32; 3]| source.check_vector(&at(name), value, MAX_LENGTH, "m");
     match shape {
         ColliderShape::Sphere(sphere) => {
             length("sphere.radius", sphere.radius)?;
-            place("sphere.center", sphere.center)
+            position("sphere.center", sphere.center)
         }
         ColliderShape::Capsule(capsule) => {
             let is_even = capsule.radii[0] == capsule.radii[1];
             let radii = if is_even { "capsule.radius" } else { "capsule.radii" };
             capsule.radii.iter().try_for_each(|&radius| length(radii, radius))?;
-            place("capsule.from", capsule.from)?;
-            place("capsule.to", capsule.to)
+            position("capsule.from", capsule.from)?;
+            position("capsule.to", capsule.to)
         }
         ColliderShape::Plane(plane) => validate_plane(plane, &at("plane"), source),
         ColliderShape::Box(shape) => {
             shape.size.iter().try_for_each(|&side| length("box.size", side))?;
-            place("box.center", shape.center)
+            position("box.center", shape.center)
         }
         ColliderShape::Convex(planes) if planes.is_empty() => {
             Err(empty(source, &at("convex.planes"), "plane"))
@@ -343,7 +343,7 @@ fn validate_mesh(mesh: &Path, field: &str, source: &Source<'_>) -> Result<(), Sc
     })
 }
 
-/// Refuses a wind out of range.
+/// Rejects a wind out of range.
 pub(super) fn validate_wind(
     wind: &Wind,
     field: &str,
@@ -362,7 +362,7 @@ pub(super) fn validate_wind(
     )
 }
 
-/// Refuses two winds, warns of one that does nothing.
+/// Rejects two winds, warns of one that does nothing.
 fn check_wind_is_felt(
     cloth: &SceneCloth,
     field: &str,

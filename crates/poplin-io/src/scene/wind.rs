@@ -30,8 +30,8 @@ pub struct Gust {
     pub period: f32,
     /// Which gusts, of all there could be (default 0).
     pub seed: u64,
-    /// Change across the wind as a share of `strength`, per axis, `0..=1` (default 0.3). In still air (`velocity` 0) there is
-    /// no "along": all of the gust is then this share, in every direction.
+    /// Change across the wind as a fraction of `strength`, per axis, `0..=1` (default 0.3). In still air (`velocity` 0) there is
+    /// no "along": all of the gust is then this fraction, in every direction.
     pub direction_spread: f32,
 }
 
@@ -79,8 +79,8 @@ fn noise(seed: u64, channel: u64, phase: f64) -> f64 {
 /// Random values at whole phases, joined by cubics without slope at their ends.
 fn value_noise(seed: u64, channel: u64, phase: f64) -> f64 {
     let begin = phase.floor();
-    let share = phase - begin;
-    let smooth = share * share * (3.0 - 2.0 * share);
+    let fraction = phase - begin;
+    let smooth = fraction * fraction * (3.0 - 2.0 * fraction);
     let interval = begin as i64 as u64;
     let [from, to] =
         [interval, interval.wrapping_add(1)].map(|interval| random(seed, channel, interval));
@@ -94,7 +94,7 @@ fn random(seed: u64, channel: u64, interval: u64) -> f64 {
     ((stream >> 12) as f64 + 0.5) / (1_u64 << 51) as f64 - 1.0
 }
 
-/// Number `index` of the SplitMix64 sequence of `seed`.
+/// Element `index` of the SplitMix64 sequence of `seed`.
 fn split_mix(seed: u64, index: u64) -> u64 {
     let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

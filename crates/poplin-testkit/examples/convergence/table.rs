@@ -41,9 +41,9 @@ impl Table {
     }
 }
 
-/// A share in percent, to three digits or 0.0001 %, whichever says less.
-pub(crate) fn percent(share: f32) -> String {
-    let value = 100.0 * share;
+/// A fraction in percent, to three digits or 0.0001 %, whichever says less.
+pub(crate) fn percent(fraction: f32) -> String {
+    let value = 100.0 * fraction;
     match value.abs() {
         size if size >= 99.95 => format!("{value:.0}"),
         size if size >= 9.995 => format!("{value:.1}"),
