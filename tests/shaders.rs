@@ -154,7 +154,7 @@ fn each_step_missing_in_the_kernel_and_each_stage_without_its_guard_is_seen() {
     let (head, kernel) = text.split_at(text.find("fn simulate_cloth(").unwrap());
     for task in TASKS {
         let call = format!(" {}(", task.name());
-        let begin = kernel.find(&call).expect(task.name());
+        let begin = kernel.find(&call).unwrap_or_else(|| panic!("{}", task.name()));
         let end = begin + kernel[begin..].find(';').unwrap();
         let without = format!("{head}{} _ = lane{}", &kernel[..begin], &kernel[end..]);
         assert_ne!(schedule_of(&without), expected, "without {}", task.name());

@@ -27,6 +27,9 @@ pub trait FrameSink {
     fn finish(self: Box<Self>) -> Result<(), IoError>;
 }
 
+/// Creates (or empties) a file for frames of so many vertices.
+pub type CreateFrameSink = fn(&Path, usize) -> Result<Box<dyn FrameSink>, IoError>;
+
 /// A format of frames. Two are equal if their names are.
 #[derive(Debug, Clone, Copy)]
 pub struct FrameFormat {
@@ -35,7 +38,7 @@ pub struct FrameFormat {
     /// What it is and what reads it, in a line.
     pub doc: &'static str,
     /// Creates (or empties) a file for frames of so many vertices.
-    pub create: fn(&Path, usize) -> Result<Box<dyn FrameSink>, IoError>,
+    pub create: CreateFrameSink,
 }
 
 /// Every format.

@@ -17,6 +17,6 @@ mod point_cache;
 pub mod scene;
 
 pub use error::IoError;
-pub use frame_format::{FRAME_FORMATS, FrameFormat, FrameSink};
+pub use frame_format::{CreateFrameSink, FRAME_FORMATS, FrameFormat, FrameSink};
 pub use obj::{read_obj, write_obj};
 pub use point_cache::{PointCache, PointCacheWriter};

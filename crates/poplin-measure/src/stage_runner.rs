@@ -140,7 +140,7 @@ type State = (Vec<[f32; 4]>, Vec<[f32; 4]>);
 
 /// Either engine with the first cloth of a case.
 enum Runner {
-    Cpu(ReferenceEngine, ClothId),
+    Cpu(Box<ReferenceEngine>, ClothId),
     Gpu(Box<Headless>, ClothId),
 }
 
@@ -169,8 +169,8 @@ impl Runner {
                 Self::Gpu(headless, id)
             }
             _ => {
-                let mut engine = ReferenceEngine::new();
-                let id = add(&mut engine, case)?;
+                let mut engine = Box::new(ReferenceEngine::new());
+                let id = add(&mut *engine, case)?;
                 Self::Cpu(engine, id)
             }
         };

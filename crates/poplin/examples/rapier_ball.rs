@@ -9,7 +9,7 @@
 #![expect(clippy::print_stdout, reason = "an example talks")]
 
 use poplin::cook::{CookOptions, cook};
-use poplin::model::{Collider, Frame, Mesh, Pose, RigidBody, Shape};
+use poplin::model::{Collider, Frame, Mesh, Pose, RigidBody, Shape, Solver};
 use poplin::{Backend, Simulation};
 use rapier3d::prelude::*;
 
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut cloth = cook(&mesh, &options)?.into_cloth();
     cloth.config.damping = [0.1; 3];
     cloth.config.contact.friction = 0.3;
-    cloth.config.solver.as_pbd_mut().unwrap().frequency = 600.0;
+    cloth.config.solver = Solver::pbd(600.0);
     let mut simulation = Simulation::new(Backend::Auto)?;
     simulation.add(cloth)?;
 

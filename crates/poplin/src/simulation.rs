@@ -28,7 +28,7 @@ impl From<Backend> for SimulationOptions {
 #[derive(Debug)]
 enum AnyEngine {
     #[cfg(feature = "cpu")]
-    Cpu(ReferenceEngine),
+    Cpu(Box<ReferenceEngine>),
     #[cfg(feature = "gpu")]
     Gpu(Box<Headless>),
     /// A build without backends has no engine.
@@ -99,7 +99,7 @@ impl Simulation {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let adapter = format!("{threads} CPU threads");
         let choice = BackendChoice { backend: Backend::Cpu, adapter, reason: reason.to_owned() };
-        Ok(Self { engine: AnyEngine::Cpu(ReferenceEngine::new()), choice })
+        Ok(Self { engine: AnyEngine::Cpu(Box::default()), choice })
     }
 
     #[cfg(not(feature = "cpu"))]

@@ -28,7 +28,7 @@ pub(crate) struct SpaceMotion {
 
 impl SpaceMotion {
     /// From the world into the local space at the start and at the end; `None` if both are the same space.
-    fn from_world(&self) -> Option<[Rigid; 2]> {
+    fn world_to_local(&self) -> Option<[Rigid; 2]> {
         let is_world = [self.start, self.target] == [Pose::default(); 2];
         (!is_world).then(|| [self.start, self.target].map(|pose| Rigid::new(pose).inverse()))
     }
@@ -55,7 +55,7 @@ impl<'a> View<'a> {
         groups: InteractionGroups,
         motion: SpaceMotion,
     ) -> Self {
-        let into_local = motion.from_world();
+        let into_local = motion.world_to_local();
         Self { set, groups, into_local, motion: into_local.map(|_| motion) }
     }
 
@@ -299,10 +299,11 @@ impl Mesh {
 
     /// Whether the triangles are those of another mesh.
     pub(super) fn has_triangles_of(&self, other: &Self) -> bool {
-        let is_same = |(a, b): (&(Arc<[[u32; 3]]>, u32), &(Arc<[[u32; 3]]>, u32))| {
-            a.1 == b.1 && (Arc::ptr_eq(&a.0, &b.0) || a.0 == b.0)
-        };
-        self.parts.len() == other.parts.len() && self.parts.iter().zip(&other.parts).all(is_same)
+        let mut pairs = self.parts.iter().zip(&other.parts);
+        self.parts.len() == other.parts.len()
+            && pairs.all(|((a, a_begin), (b, b_begin))| {
+                a_begin == b_begin && (Arc::ptr_eq(a, b) || a == b)
+            })
     }
 
     /// The triangles of all parts.
