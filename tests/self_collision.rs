@@ -336,8 +336,8 @@ fn bad_settings_are_refused_by_name() {
     ];
     let expected = [
         "thickness",
-        "self_collision_distance",
-        "self_collision_friction",
+        "self_collision.distance",
+        "self_collision.friction",
         "self_collision_indices[1] is 3, but there are only 3",
         "self_collision_indices[2] is 2, which is in the list already",
         "rest_positions",

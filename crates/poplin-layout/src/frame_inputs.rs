@@ -43,7 +43,7 @@ pub struct MotionConstants {
     pub turn: Option<TurnConstants>,
 }
 
-/// Where this frame's inputs are in `input_pool`, [`NO_OFFSET`] for those that are off.
+/// Where this frame's inputs are in `input_pool`, [`NO_OFFSET`](crate::NO_OFFSET) for those that are off.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InputOffsets {
     /// Accelerations.
