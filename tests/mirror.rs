@@ -156,7 +156,7 @@ fn the_limit_of_velocity_agrees() {
     );
     // See it fail.
     let text = damaged(
-        "position = particle.xyz + way * (max_move / sqrt(way_square));",
+        "position = particle.xyz + displacement * (max_move / sqrt(displacement_square));",
         "position = particle.xyz;",
     );
     if let Some(found) = disagreements_over(&fast_particles(), integrate, Some(text)) {
