@@ -91,16 +91,11 @@ const AIR: (f64, f64) = (1.225, 1.2);
 /// Drag coefficient given to the solver; what it means per step is folded into the fluid density.
 const SOLVER_DRAG: f64 = 0.5;
 
-/// Terminal speed of a 1 m sheet of 6 x 6 particles of `sigma` kg/m^2 after 2 s of falling flat [m/s].
+/// A 1 m sheet of 6 x 6 particles of `sigma` kg/m^2 that nothing holds, in the plane of x and z.
 ///
-/// The solver moves each corner of a triangle of area A by `Cd' |d| d / h * rho_s/2 * 2A * w`, d = v h, with
-/// `Cd' = 1 - (1 - Cd)^(f h)`. Three corners take up the momentum `3 Cd' rho_s A v^2 h` per iteration of h, so the force
-/// `3 Cd' rho_s A v^2 / h * h = F h`, and `F = 3 Cd' rho_s A v^2 / h`. The textbook has `F = rho/2 Cd A v^2`, hence
-/// `rho_s = rho Cd h / (6 Cd')`: half the density of the textbook is in it, the doubled area and the three corners too.
-fn terminal_speed(backend: Backend, sigma: f64, frequency: f64) -> f64 {
+/// Mass is by thirds of triangles, the measure in which air pushes: then a flat sheet moves flat.
+fn free_sheet(sigma: f64) -> Cloth {
     let mut cloth = hanging_sheet(6, 6);
-    Arc::make_mut(&mut cloth.fabric).tethers_per_particle = 0;
-    // Mass by thirds of triangles, the measure in which the air pushes: then a flat sheet falls flat.
     let mut masses = vec![0.0; cloth.particle_count()];
     let area = 1.0 / cloth.fabric.triangles.len() as f64;
     for &corner in cloth.fabric.triangles.iter().flatten() {
@@ -110,7 +105,19 @@ fn terminal_speed(backend: Backend, sigma: f64, frequency: f64) -> f64 {
         particle[3] = (1.0 / mass) as f32;
     }
     let fabric = Arc::make_mut(&mut cloth.fabric);
+    fabric.tethers_per_particle = 0;
     (fabric.tether_anchors, fabric.tether_lengths) = Default::default();
+    cloth
+}
+
+/// Terminal speed of a [`free_sheet`] after 2 s of falling [m/s].
+///
+/// The solver moves each corner of a triangle of area A by `Cd' |d| d / h * rho_s/2 * 2A * w`, d = v h, with
+/// `Cd' = 1 - (1 - Cd)^(f h)`. Three corners take up the momentum `3 Cd' rho_s A v^2 h` per iteration of h, so the force
+/// `3 Cd' rho_s A v^2 / h * h = F h`, and `F = 3 Cd' rho_s A v^2 / h`. The textbook has `F = rho/2 Cd A v^2`, hence
+/// `rho_s = rho Cd h / (6 Cd')`: half the density of the textbook is in it, the doubled area and the three corners too.
+fn terminal_speed(backend: Backend, sigma: f64, frequency: f64) -> f64 {
+    let mut cloth = free_sheet(sigma);
     let h = 1.0 / frequency;
     let (rho, drag) = AIR;
     let per_step = 1.0 - (1.0 - SOLVER_DRAG).powf(10.0 * h);
@@ -156,6 +163,42 @@ fn a_falling_sheet_reaches_its_terminal_speed() {
     let errors = [150.0, 300.0, 600.0]
         .map(|frequency| (terminal_speed(Backend::Cpu, 0.2, frequency) / exact - 1.0).abs());
     assert_first_order("terminal speed at 150, 300, 600 Hz", &errors);
+}
+
+// ---- pressure ----
+
+#[test]
+fn pressure_accelerates_a_sheet_by_force_over_mass() {
+    let (sigma, seconds) = (0.2, 0.5);
+    let weight = (sigma * G) as f32;
+    let fall_under = |backend, pressure| {
+        let mut cloth = free_sheet(sigma);
+        cloth.config.air.pressure = pressure;
+        let before = mean(&cloth.particles, 1);
+        let state = run(backend, cloth, 1.0 / 60.0, seconds);
+        before - mean(state.current(nth_cloth(0)), 1)
+    };
+    let free = row("free fall".to_owned(), 0.5 * G * seconds * seconds, |backend| {
+        fall_under(backend, 0.0)
+    });
+    // The sum of n steps is n (n + 1) / 2: half a step of 300 Hz more.
+    assert_row(&free, 1.0 / (300.0 * seconds) + 1e-4);
+    for sign in [-1.0, 1.0] {
+        // Triangles face down (their corners are clockwise from above) or up, and one side is pushed against gravity.
+        let pressed = row(format!("pressure of {sign} weights"), 1.0 - f64::from(sign), |backend| {
+            fall_under(backend, sign * facing(&free_sheet(sigma)) * weight) / free.cpu
+        });
+        for fall in std::iter::once(pressed.cpu).chain(pressed.gpu) {
+            assert!((fall - pressed.expected).abs() < 1e-3, "{}: {fall}", pressed.case);
+        }
+    }
+}
+
+/// 1 if the triangles of a flat sheet face up, -1 if down.
+fn facing(cloth: &Cloth) -> f32 {
+    let [a, b, c] = cloth.fabric.triangles[0].map(|corner| cloth.particles[corner as usize]);
+    let cross_y = (b[2] - a[2]) * (c[0] - a[0]) - (b[0] - a[0]) * (c[2] - a[2]);
+    cross_y.signum()
 }
 
 // ---- chains ----

@@ -7,7 +7,7 @@
 /// cos and sin those of the angle between N and d:
 ///   drag = Cd |cos| d |d|,   lift = Cl cos sin ((d x N/a) x d/|d|) |d|,   impulse = (drag + lift) / h * density/2 * a.
 /// In a rotating local space the air rotates relative to the cloth: d = c + Q (wind - p). Nothing for |d|^2 below EPSILON, where d is
-/// rounding, nor for a triangle without area.
+/// rounding, nor for a triangle without area. N points to the back, from which the pressure pushes.
 fn blow_triangle(t: u32) {
     let corners = cloth.fabric.triangle_begin + 3u * t;
     let i0 = fabric_pool[corners];
@@ -39,6 +39,9 @@ fn blow_triangle(t: u32) {
         let drag = d * (cloth.air.drag * abs(cosine) * speed);
         let lift = lift_direction * (cloth.air.lift * cosine * sine * speed);
         impulse = (drag + lift) * (cloth.air.impulse_scale * double_area);
+    }
+    if (cloth.air.pressure_scale != 0.0) {
+        impulse += normal * cloth.air.pressure_scale;
     }
     store_scratch(t, vec4<f32>(impulse, 0.0));
 }

@@ -98,7 +98,7 @@ struct TetherParameters {
     scale: f32,
 }
 
-/// Drag and lift of the air on a cloth's triangles.
+/// The air on a cloth's triangles.
 struct AirParameters {
     /// Drag coefficient of this step.
     drag: f32,
@@ -106,6 +106,8 @@ struct AirParameters {
     lift: f32,
     /// Half the fluid density over the step [kg/m^3/s].
     impulse_scale: f32,
+    /// Impulse of the pressure per unnormalised normal of a triangle, for each corner [kg/m].
+    pressure_scale: f32,
 }
 
 /// Spheres that particles may not leave.

@@ -78,7 +78,7 @@ impl Garment {
             .collect();
         let offsets = (0..scene.count).map(|copy| scene.copy_offset(copy)).collect();
         // A wind that nobody feels would only keep the cloth from sleeping.
-        let feels_wind = scene.config.air.acts();
+        let feels_wind = scene.config.air.feels_wind();
         let (name, mesh, frame) = (scene.name.clone(), built.mesh, scene.frame.clone());
         let wind = scene.wind.filter(|_| feels_wind);
         cloth.collider_groups = groups_of_cloth(colliders.iter().map(Arc::as_ref), &name);

@@ -1,4 +1,4 @@
-//! Drag and lift of the air.
+//! Drag, lift and pressure of the air.
 
 use poplin_model::Air;
 
@@ -6,7 +6,7 @@ use crate::StepScale;
 use crate::gpu_struct::gpu_struct;
 
 gpu_struct! {
-    /// Drag and lift of the air on a cloth's triangles.
+    /// The air on a cloth's triangles.
     pub struct AirParameters {
         /// Drag coefficient of this step.
         pub drag: f32,
@@ -14,6 +14,8 @@ gpu_struct! {
         pub lift: f32,
         /// Half the fluid density over the step [kg/m^3/s].
         pub impulse_scale: f32,
+        /// Impulse of the pressure per unnormalised normal of a triangle, for each corner [kg/m].
+        pub pressure_scale: f32,
     }
 }
 
@@ -23,6 +25,8 @@ pub(crate) fn air_parameters(air: &Air, scale: &StepScale) -> AirParameters {
         drag: scale.effective(air.drag),
         lift: scale.effective(air.lift),
         // One impulse serves a triangle whose |normal| is twice its area, over one step.
+        // A third of the force `pressure * |normal| / 2` over one step, as mass times displacement.
+        pressure_scale: air.pressure * scale.step * scale.step / 6.0,
         impulse_scale: if scale.step > 0.0 { 0.5 * air.density / scale.step } else { 0.0 },
     }
 }

@@ -103,6 +103,7 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
         cloth.config.air.drag = rng.range(0.0, 0.8);
         cloth.config.air.lift = rng.range(0.1, 0.8);
         cloth.config.air.density = rng.range(0.1, 2.0) / 50.0;
+        cloth.config.air.pressure = 20.0 * (cloth.config.air.lift - 0.4);
     }
     cloth.config.inertia.linear = rng.point(0.0, 1.0);
     cloth.config.inertia.angular = rng.point(0.0, 1.0);

@@ -2,7 +2,7 @@
 
 use crate::error::{ModelError, check_finite, check_range};
 
-/// The air (or water) that a cloth moves through. It acts on triangles, only with a drag or lift above 0.
+/// The air (or water) around a cloth. It acts on triangles, and only with a drag, a lift or a pressure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[cfg_attr(
     feature = "serde",
@@ -18,17 +18,25 @@ pub struct Air {
     pub lift: f32,
     /// Density of the air or water [kg/m^3], `0..=1e6` (default 1; the mass of a cloth counts in full, so 1.2 is air).
     pub density: f32,
+    /// Pressure behind every triangle less that in front of it \[Pa\], `-1e6..=1e6` (default 0): it blows up a closed mesh whose
+    /// triangles face outwards (their front is where the corners appear counter-clockwise), and fills a sail.
+    pub pressure: f32,
 }
 
 impl Default for Air {
     fn default() -> Self {
-        Self { wind_velocity: [0.0; 3], drag: 0.0, lift: 0.0, density: 1.0 }
+        Self { wind_velocity: [0.0; 3], drag: 0.0, lift: 0.0, density: 1.0, pressure: 0.0 }
     }
 }
 
 impl Air {
-    /// Whether it acts on the cloth at all: it drags or lifts.
+    /// Whether it acts on the cloth at all: it drags, lifts or presses.
     pub fn acts(&self) -> bool {
+        self.feels_wind() || self.pressure != 0.0
+    }
+
+    /// Whether the cloth feels wind: it drags or lifts.
+    pub fn feels_wind(&self) -> bool {
         self.drag > 0.0 || self.lift > 0.0
     }
 
@@ -40,6 +48,7 @@ impl Air {
         check_finite("wind_velocity", &[self.wind_velocity])?;
         check_range("drag", self.drag, 0.0, 1.0)?;
         check_range("lift", self.lift, 0.0, 1.0)?;
-        check_range("density", self.density, 0.0, 1e6)
+        check_range("density", self.density, 0.0, 1e6)?;
+        check_range("pressure", self.pressure, -1e6, 1e6)
     }
 }

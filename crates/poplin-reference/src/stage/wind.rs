@@ -38,6 +38,9 @@ pub fn blow_triangle(memory: &mut ClothMemory<'_>, t: u32) {
         let lift = lift_direction * (cloth.air.lift * cosine * sine * speed);
         impulse = (drag + lift) * (cloth.air.impulse_scale * double_area);
     }
+    if memory.cloth.air.pressure_scale != 0.0 {
+        impulse += normal * memory.cloth.air.pressure_scale;
+    }
     memory.store_scratch(t, pack(impulse, 0.0));
 }
 
