@@ -167,6 +167,13 @@ fn the_limit_of_velocity_agrees() {
 /// What a stage is compared on; [`every_stage_changes_its_inputs`] fails for a new stage that does nothing to these.
 fn inputs_of(stage: Stage) -> Vec<(String, Cloth)> {
     match stage {
+        Stage::LimitSpeed => {
+            let limit = |(name, mut cloth): (String, Cloth)| {
+                cloth.config.max_speed = Some(2.0);
+                (name, cloth)
+            };
+            cloths().into_iter().map(limit).collect()
+        }
         Stage::Integrate => cloths().into_iter().chain(fast_particles()).collect(),
         _ => cloths(),
     }

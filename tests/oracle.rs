@@ -417,6 +417,33 @@ fn sphere_scale(x: [f64; 3], center: [f64; 3], radius: f64) -> f64 {
 }
 
 #[test]
+fn the_largest_speed_is_a_sphere_around_where_the_particle_was() {
+    let mut rng = Rng::new(48);
+    for round in 0..200 {
+        let particles: Vec<_> = (0..16).map(|_| random_particle(&mut rng)).collect();
+        let mut cloth = chain(particles, vec![1.0; 15]);
+        cloth.previous_positions = (0..16).map(|_| rng.point(-1.0, 1.0)).collect();
+        cloth.config.max_speed = Some(rng.range(0.0, 600.0));
+        let got = after_stage(&cloth, Stage::LimitSpeed);
+        let frequency = f64::from(cloth.config.solver.as_pbd().unwrap().frequency);
+        let max_move = f64::from(cloth.config.max_speed.unwrap()) / frequency;
+        for (i, (&particle, previous)) in
+            cloth.particles.iter().zip(&cloth.previous_positions).enumerate()
+        {
+            let before = previous.map(f64::from);
+            let is_pin = particle[3] == 0.0;
+            let expected = if is_pin {
+                wide(particle)
+            } else {
+                keep_inside(wide(particle), before, max_move, 1.0)
+            };
+            assert_near(&format!("round {round}, particle {i}"), got[i], expected, 4.0);
+            assert_eq!(got[i][3], particle[3]);
+        }
+    }
+}
+
+#[test]
 fn motion_equals_the_sphere_that_may_not_be_left() {
     let mut rng = Rng::new(43);
     for round in 0..200 {

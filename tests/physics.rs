@@ -185,9 +185,10 @@ fn pressure_accelerates_a_sheet_by_force_over_mass() {
     assert_row(&free, 1.0 / (300.0 * seconds) + 1e-4);
     for sign in [-1.0, 1.0] {
         // Triangles face down (their corners are clockwise from above) or up, and one side is pushed against gravity.
-        let pressed = row(format!("pressure of {sign} weights"), 1.0 - f64::from(sign), |backend| {
-            fall_under(backend, sign * facing(&free_sheet(sigma)) * weight) / free.cpu
-        });
+        let pressed =
+            row(format!("pressure of {sign} weights"), 1.0 - f64::from(sign), |backend| {
+                fall_under(backend, sign * facing(&free_sheet(sigma)) * weight) / free.cpu
+            });
         for fall in std::iter::once(pressed.cpu).chain(pressed.gpu) {
             assert!((fall - pressed.expected).abs() < 1e-3, "{}: {fall}", pressed.case);
         }

@@ -17,6 +17,7 @@
 #import stage/collide_continuous
 #import stage/collide_body
 #import stage/virtual_particles
+#import stage/limit_speed
 #import stage/sleep
 
 /// Loads faults and sleep counters into workgroup memory and decides whether there is anything to do.
@@ -309,6 +310,13 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                 }
                 workgroupBarrier();
                 storageBarrier(); // bundles -> next bundles
+            }
+        }
+        if ((STAGES & STAGE_LIMIT_SPEED) != 0u) {
+            if (is_alive) {
+                for (var i = lane; i < particle_count; i += LANES) {
+                    limit_speed(i);
+                }
             }
         }
         if ((STAGES & STAGE_SLEEP) != 0u) {

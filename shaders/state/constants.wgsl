@@ -182,8 +182,11 @@ const STAGE_COLLIDE_BODY: u32 = 0x10000u;
 /// Bit of the stage `virtual_particles` in `STAGES`.
 const STAGE_VIRTUAL_PARTICLES: u32 = 0x20000u;
 
+/// Bit of the stage `limit_speed` in `STAGES`.
+const STAGE_LIMIT_SPEED: u32 = 0x40000u;
+
 /// Bit of the stage `sleep` in `STAGES`.
-const STAGE_SLEEP: u32 = 0x40000u;
+const STAGE_SLEEP: u32 = 0x80000u;
 
 /// Bits of the stages that solve fibers.
 const STAGES_OF_FIBERS: u32 = 0x70u;

@@ -24,6 +24,8 @@ struct ClothParameters {
     acceleration_begin: u32,
     /// Squared iteration step, the factor on accelerations [s^2].
     acceleration_scale: f32,
+    /// Largest distance of a particle from where it was an iteration ago [m].
+    max_move: f32,
     /// `stiffness_frequency * h`, the exponent of per-edge stiffness.
     stiffness_exponent: f32,
     /// Its fabric.

@@ -361,6 +361,7 @@ impl HostCloth {
             Stage::VirtualParticles => {
                 colliders.has_free_shapes() && !fabric.virtual_particles.is_empty()
             }
+            Stage::LimitSpeed => config.max_speed.is_some(),
             Stage::Sleep => config.sleep.threshold > 0.0,
         }
     }

@@ -107,6 +107,7 @@ pub fn pack_cloth_parameters(
         scratch_begin: placement.scratch_begin,
         acceleration_begin: inputs.acceleration_begin,
         acceleration_scale: scale.step * scale.step,
+        max_move: config.max_speed.unwrap_or(0.0) * scale.step,
         stiffness_exponent: scale.exponent,
         fabric: placement.fabric,
         tethers: tether_parameters(&config.tethers, &scale, placement.fabric.tethers_per_particle),

@@ -190,6 +190,7 @@ pub const ITERATION: &[Step] = {
                 Step::Repeat(Repeat::BundleSets, &[Step::Work(Bundles, &[CollideBundle]), FOR_ALL]),
             ],
         ),
+        stage(Stage::LimitSpeed, &[Step::Work(Particles, &[LimitSpeed])]),
         stage(
             Stage::Sleep,
             &[

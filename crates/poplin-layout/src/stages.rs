@@ -245,6 +245,13 @@ stage_table! {
         writes: [Current, Previous],
         oracle: Oracle::None("that of the shapes, in `tests/collision.rs`"),
     }
+    /// Shortens moves that are faster than the largest speed.
+    LimitSpeed {
+        name: "limit_speed",
+        tasks: [LimitSpeed = "limit_speed"],
+        writes: [Current],
+        oracle: Oracle::Functions(&[("sphere", "keep_inside")]),
+    }
     /// Tests whether the cloth rests.
     Sleep {
         name: "sleep",

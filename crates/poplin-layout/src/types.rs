@@ -50,6 +50,8 @@ gpu_struct! {
         pub acceleration_begin: u32,
         /// Squared iteration step, the factor on accelerations [s^2].
         pub acceleration_scale: f32,
+        /// Largest distance of a particle from where it was an iteration ago \[m\].
+        pub max_move: f32,
         /// `stiffness_frequency * h`, the exponent of per-edge stiffness.
         pub stiffness_exponent: f32,
         /// Its fabric.

@@ -35,6 +35,7 @@ embed![
     "stage/collide_continuous",
     "stage/collide_body",
     "stage/virtual_particles",
+    "stage/limit_speed",
     "stage/sleep",
     "contact/types",
     "contact/buffers",

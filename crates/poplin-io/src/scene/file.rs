@@ -64,6 +64,7 @@ struct ClothFile {
     damping: Option<[f32; 3]>,
     stiffness_frequency: Option<f32>,
     thickness: Option<f32>,
+    max_speed: Option<f32>,
     #[serde(default)]
     solver: Solver,
     #[serde(default)]
@@ -290,6 +291,7 @@ impl ClothFile {
             damping: self.damping.unwrap_or(default.damping),
             stiffness_frequency: self.stiffness_frequency.unwrap_or(default.stiffness_frequency),
             thickness: self.thickness.unwrap_or(default.thickness),
+            max_speed: self.max_speed,
             solver: self.solver,
             tethers: self.tethers,
             air: self.air,

@@ -51,6 +51,9 @@ pub struct ClothConfig {
     /// Thickness of the cloth \[m\], `0..=1000` (default 0 = off). Above 0 the cloth collides with itself and with other cloths
     /// that have one, at distances that follow from it where they are not set.
     pub thickness: f32,
+    /// Largest speed of a particle in its local space [m/s], `0..=1e6`, or `None` (default). It holds at the end of every
+    /// iteration, whatever has moved the particle: constraints and shapes need several iterations for what is further away.
+    pub max_speed: Option<f32>,
     /// How constraints are solved (default [`Solver::Pbd`]).
     pub solver: Solver,
     /// Long-range attachments to the pins.
@@ -78,6 +81,7 @@ impl Default for ClothConfig {
             damping: [0.0; 3],
             stiffness_frequency: 10.0,
             thickness: 0.0,
+            max_speed: None,
             solver: Solver::default(),
             tethers: Tethers::default(),
             air: Air::default(),
@@ -101,6 +105,7 @@ impl ClothConfig {
         self.damping.iter().try_for_each(|&value| check_range("damping", value, 0.0, 1.0))?;
         check_range("stiffness_frequency", self.stiffness_frequency, 0.001, 10_000.0)?;
         check_range("thickness", self.thickness, 0.0, 1000.0)?;
+        check_range("max_speed", self.max_speed.unwrap_or(0.0), 0.0, 1e6)?;
         self.solver.validate().within("solver")?;
         self.tethers.validate().within("tethers")?;
         self.air.validate().within("air")?;

@@ -10,6 +10,7 @@ pub mod collide_triangle;
 pub mod cyclic_reduction;
 pub mod gauss_seidel;
 pub mod integrate;
+pub mod limit_speed;
 pub mod mass;
 pub mod motion;
 pub mod self_collide;
@@ -59,6 +60,7 @@ pub fn twin(task: Task) -> StageFunction {
         Task::VisitChunk => collide_body::visit_chunk,
         Task::SumChunks => collide_body::sum_chunks,
         Task::CollideBundle => virtual_particles::collide_bundle,
+        Task::LimitSpeed => limit_speed::limit_speed,
         Task::TestRest => sleep::test_rest,
         Task::CountSleep => sleep::count_sleep,
         Task::PrepareShape => prepare_shape,

@@ -1,0 +1,19 @@
+//! Twin of `shaders/stage/limit_speed.wgsl`.
+
+use crate::ClothMemory;
+use crate::math::{dot3, particle as pack, xyz};
+
+/// Keeps particle i within the largest move of where it was an iteration ago.
+pub fn limit_speed(memory: &mut ClothMemory<'_>, i: u32) {
+    let particle = memory.load_current(i);
+    let before = xyz(memory.load_previous(i));
+    let displacement = xyz(particle) - before;
+    let square = dot3(displacement, displacement);
+    let max_move = memory.cloth.max_move;
+    if particle[3] > 0.0 && square > max_move * max_move {
+        memory.store_current(
+            i,
+            pack(before + displacement * (max_move / square.sqrt()), particle[3]),
+        );
+    }
+}
