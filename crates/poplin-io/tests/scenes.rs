@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use poplin_io::scene::{
-    BoxShape, CapsuleShape, ColliderShape, MAX_SCENE_PARTICLES, PlaneShape, Scene, SceneError,
-    Shape, SphereShape, Tethers, VirtualParticles,
+    BoxShape, CapsuleShape, ColliderShape, CylinderShape, MAX_SCENE_PARTICLES, PlaneShape, Scene,
+    SceneError, Shape, SphereShape, Tethers, VirtualParticles,
 };
 use poplin_model::{ClothContactSolver, PbdPhase, PhaseKind, XpbdPhase};
 
@@ -515,6 +515,16 @@ fn colliders_of_every_shape_are_read() {
             ColliderShape::Box(BoxShape { size: [1.0, 2.0, 3.0], center: [0.0, 1.0, 0.0] }),
         ),
         (
+            "cylinder = { height = 2, radius = 1, top_radius = 0, center = [0, 1, 0], sides = 3 }",
+            ColliderShape::Cylinder(CylinderShape {
+                height: 2.0,
+                radius: 1.0,
+                top_radius: Some(0.0),
+                center: [0.0, 1.0, 0.0],
+                sides: 3,
+            }),
+        ),
+        (
             "convex = { planes = [{ normal = [1, 0, 0] }] }",
             ColliderShape::Convex(vec![PlaneShape { normal: [1.0, 0.0, 0.0], offset: 0.0 }]),
         ),
@@ -535,6 +545,24 @@ fn the_points_behind_a_plane_are_those_below_its_offset() {
     let scene = parse(&with_collider("plane = { normal = [0, 2, 0], offset = -1 }")).unwrap();
     let shape = &scene.build_colliders().unwrap()[0].shape;
     assert_eq!(*shape, poplin_model::Plane { normal: [0.0, 1.0, 0.0], offset: -1.0 }.into());
+}
+
+#[test]
+fn a_cylinder_stands_around_its_center() {
+    let lines =
+        "cylinder = { height = 2, radius = 0.5, center = [3, 1, 0] }\ntransform = { scale = 2 }";
+    let scene = parse(&with_collider(lines)).unwrap();
+    let shape = &scene.build_colliders().unwrap()[0].shape;
+    let poplin_model::Shape::Convex(planes) = shape else { panic!("{shape:?}") };
+    assert_eq!(planes.len(), 2 + 32);
+    // Its ends are at y = 0 and 4, and x = 7 is on its side.
+    let on = |normal: [f32; 3], x: [f32; 3]| {
+        let plane = planes.iter().find(|plane| plane.normal == normal).unwrap();
+        (0..3).map(|k| normal[k] * x[k]).sum::<f32>() - plane.offset
+    };
+    assert_eq!(on([0.0, -1.0, 0.0], [6.0, 0.0, 0.0]), 0.0);
+    assert_eq!(on([0.0, 1.0, 0.0], [6.0, 4.0, 0.0]), 0.0);
+    assert_eq!(on([1.0, 0.0, 0.0], [7.0, 1.0, 0.0]), 0.0);
 }
 
 #[test]
@@ -570,7 +598,7 @@ fn a_mesh_collider_is_read_beside_the_scene() {
 
 #[test]
 fn a_collider_has_exactly_one_shape() {
-    let needs = "scene.toml:4:1: collider[0] needs exactly one of `sphere`, `capsule`, `plane`, `box`, `convex` and `mesh`; it has";
+    let needs = "scene.toml:4:1: collider[0] needs exactly one of `sphere`, `capsule`, `plane`, `box`, `cylinder`, `convex` and `mesh`; it has";
     assert_eq!(message(&with_collider("name = 'x'")), format!("{needs} none"));
     assert_eq!(
         message(&with_collider("sphere = { radius = 1 }\nbox = { size = [1, 1, 1] }")),
@@ -614,6 +642,14 @@ fn faulty_colliders_are_found_in_their_line() {
             "5:31: collider[0].plane.offset = NaN is outside -1000000..=1000000 m",
         ),
         ("box = { size = [1, 0, 1] }", "5:9: collider[0].box.size = 0 is outside 1e-6..=1000000 m"),
+        (
+            "cylinder = { height = 1, radius = 1, sides = 2 }",
+            "5:38: collider[0].cylinder.sides = 2 is outside 3..=1024",
+        ),
+        (
+            "cylinder = { height = 1, radius = 1, top_radius = -1 }",
+            "5:38: collider[0].cylinder.top_radius = -1 is outside 0..=1000000 m",
+        ),
         (
             "convex = { planes = [] }",
             "5:12: collider[0].convex.planes is empty; it needs at least one plane",

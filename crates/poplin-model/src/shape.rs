@@ -173,6 +173,25 @@ impl Shape {
         Self::Capsule(Capsule { ends: [end(-half_length, radii[0]), end(half_length, radii[1])] })
     }
 
+    /// A cylinder around the y axis of the pose, its ends `half_length` \[m\] below and above the origin, radii in m; a cone
+    /// where one is 0. It is a convex of `sides >= 3` flat sides that touch the round one from outside: between those they
+    /// are off by `1 / cos(pi / sides) - 1` of the radius, 0.5 % for 32.
+    pub fn cylinder(half_length: f32, radii: [f32; 2], sides: u32) -> Self {
+        let [bottom, top] = radii.map(f64::from);
+        let half = f64::from(half_length);
+        // The profile from (bottom, -half) to (top, half) has this normal, outward and up.
+        let (outward, up) = (2.0 * half, bottom - top);
+        let length = outward.hypot(up).max(f64::MIN_POSITIVE);
+        let offset = (bottom * outward - half * up) / length;
+        let side = |k: u32| {
+            let angle = std::f64::consts::TAU * f64::from(k) / f64::from(sides);
+            let normal = [outward * angle.cos(), up, outward * angle.sin()];
+            Plane { normal: normal.map(|x| (x / length) as f32), offset: offset as f32 }
+        };
+        let cap = |y: f32| Plane { normal: [0.0, y, 0.0], offset: half_length };
+        Self::Convex([cap(-1.0), cap(1.0)].into_iter().chain((0..sides).map(side)).collect())
+    }
+
     /// A right-angled box around the origin of the pose that reaches `half_extents` \[m\] along its axes.
     pub fn cuboid(half_extents: [f32; 3]) -> Self {
         Self::Parallelepiped(Parallelepiped::cuboid(half_extents))
@@ -283,10 +302,35 @@ mod tests {
     }
 
     #[test]
+    fn the_sides_of_a_cylinder_touch_it_from_outside() {
+        let (half, radii, sides) = (0.4_f32, [0.5_f32, 0.2], 24);
+        let shape = Shape::cylinder(half, radii, sides);
+        shape.validate().unwrap();
+        let Shape::Convex(planes) = shape else { panic!() };
+        let height = |x: [f32; 3]| {
+            let of =
+                |plane: &Plane| (0..3).map(|k| plane.normal[k] * x[k]).sum::<f32>() - plane.offset;
+            planes.iter().map(of).fold(f32::NEG_INFINITY, f32::max)
+        };
+        for (y, radius) in [(-half, radii[0]), (half, radii[1])] {
+            for k in 0..2 * sides {
+                let angle = std::f32::consts::PI * k as f32 / sides as f32;
+                let far = radius / (std::f32::consts::PI / sides as f32).cos();
+                // Every other direction meets an edge between two sides, the others the middle of one.
+                let reach = if k % 2 == 0 { radius } else { far };
+                let at = |r: f32| height([r * angle.cos(), y * 0.999_999, r * angle.sin()]);
+                assert!(at(0.999 * reach) < 0.0 && at(1.001 * reach) > 0.0, "{k}: {reach}");
+            }
+        }
+        assert!(height([0.0, 1.001 * half, 0.0]) > 0.0 && height([0.0, -1.001 * half, 0.0]) > 0.0);
+    }
+
+    #[test]
     fn every_kind_of_damage_is_refused() {
         let good = [
             Shape::sphere(1.0),
             Shape::capsule(1.0, [0.5, 0.0]),
+            Shape::cylinder(1.0, [0.5, 0.0], 3),
             FLOOR.into(),
             Shape::cuboid([1.0; 3]),
             Shape::Convex([FLOOR; 2].into()),
@@ -298,6 +342,8 @@ mod tests {
             Shape::sphere(-0.1),
             Shape::capsule(1.0, [0.5, -0.5]),
             Shape::capsule(f32::INFINITY, [0.5, 0.5]),
+            Shape::cylinder(f32::NAN, [0.5, 0.5], 8),
+            Shape::cylinder(0.0, [0.5, 0.5], 8),
             Plane { normal: [0.0, 2.0, 0.0], ..FLOOR }.into(),
             Plane { offset: f32::INFINITY, ..FLOOR }.into(),
             Shape::Convex([].into()),

@@ -99,6 +99,12 @@ impl ColliderShape {
                 }
                 Parallelepiped { corner, edges }.into()
             }
+            Self::Cylinder(shape) => {
+                let radii = [shape.radius, shape.top_radius.unwrap_or(shape.radius)];
+                let translation = vector(shape.center);
+                Shape::cylinder(0.5 * shape.height, radii, shape.sides)
+                    .placed(&Placement::new(1.0, Rigid { translation, rotation: DQuat::IDENTITY }))
+            }
             Self::Mesh(path) => {
                 let mesh = read_obj(path)?;
                 let triangles = mesh.triangulated().into();

@@ -11,7 +11,7 @@ use super::{FrameKey, Transform};
 pub struct SceneCollider {
     /// Name (default `collider <index>`).
     pub name: String,
-    /// The shape: `sphere`, `capsule`, `plane`, `box`, `convex` or `mesh`.
+    /// The shape: `sphere`, `capsule`, `plane`, `box`, `cylinder`, `convex` or `mesh`.
     pub shape: ColliderShape,
     /// Its pose before `keys` move it; in the world, if there are none.
     pub transform: Transform,
@@ -33,6 +33,8 @@ pub enum ColliderShape {
     Plane(PlaneShape),
     /// A right-angled box.
     Box(BoxShape),
+    /// A cylinder or a cone.
+    Cylinder(CylinderShape),
     /// What is behind several planes: each plane is a side.
     Convex(Vec<PlaneShape>),
     /// The inside of a closed surface from an OBJ file, its path resolved against the scene file. The front faces outwards.
@@ -81,6 +83,28 @@ pub struct BoxShape {
     /// Middle \[m\] (default 0).
     #[serde(default)]
     pub center: [f32; 3],
+}
+
+/// A cylinder or a cut-off cone, upright: its axis is along y.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CylinderShape {
+    /// Length along y \[m\], `1e-6..=1e6`.
+    pub height: f32,
+    /// Radius at the lower end \[m\], `1e-6..=1e6`.
+    pub radius: f32,
+    /// Radius at the upper end \[m\], `0..=1e6` (default: `radius`); 0 is a cone.
+    pub top_radius: Option<f32>,
+    /// Middle \[m\] (default 0).
+    #[serde(default)]
+    pub center: [f32; 3],
+    /// Flat sides that stand for the round one, `3..=1024` (default 32); see [`poplin_model::Shape::cylinder`].
+    #[serde(default = "default_sides")]
+    pub sides: u32,
+}
+
+fn default_sides() -> u32 {
+    32
 }
 
 impl SceneCollider {

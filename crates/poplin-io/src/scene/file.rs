@@ -12,9 +12,9 @@ use serde::{Deserialize, Deserializer, de};
 use super::locate::Source;
 use super::validate::{validate, validate_wind};
 use super::{
-    AnimatedPins, BoxShape, CapsuleShape, ColliderShape, FabricOptions, FrameKey, GridShape,
-    Keyframe, LocalFrame, PinRule, PlaneShape, Scene, SceneCloth, SceneCollider, SceneError, Shape,
-    SphereShape, Transform, TubeShape, Wind,
+    AnimatedPins, BoxShape, CapsuleShape, ColliderShape, CylinderShape, FabricOptions, FrameKey,
+    GridShape, Keyframe, LocalFrame, PinRule, PlaneShape, Scene, SceneCloth, SceneCollider,
+    SceneError, Shape, SphereShape, Transform, TubeShape, Wind,
 };
 use crate::{FRAME_FORMATS, FrameFormat, IoError};
 
@@ -109,6 +109,7 @@ struct ColliderFile {
     plane: Option<PlaneShape>,
     #[serde(rename = "box")]
     cuboid: Option<BoxShape>,
+    cylinder: Option<CylinderShape>,
     convex: Option<ConvexFile>,
     mesh: Option<PathBuf>,
     #[serde(default)]
@@ -328,6 +329,7 @@ impl ColliderFile {
             ("capsule", self.capsule.is_some()),
             ("plane", self.plane.is_some()),
             ("box", self.cuboid.is_some()),
+            ("cylinder", self.cylinder.is_some()),
             ("convex", self.convex.is_some()),
             ("mesh", self.mesh.is_some()),
         ]);
@@ -339,11 +341,12 @@ impl ColliderFile {
         }
         shapes.extend(self.plane.map(ColliderShape::Plane));
         shapes.extend(self.cuboid.map(ColliderShape::Box));
+        shapes.extend(self.cylinder.map(ColliderShape::Cylinder));
         shapes.extend(self.convex.map(|convex| ColliderShape::Convex(convex.planes)));
         shapes.extend(self.mesh.map(|mesh| ColliderShape::Mesh(beside(source, mesh))));
         let (Some(shape), 1) = (shapes.pop(), found.len()) else {
             let at = source.location(&field);
-            let known = "`sphere`, `capsule`, `plane`, `box`, `convex` and `mesh`";
+            let known = "`sphere`, `capsule`, `plane`, `box`, `cylinder`, `convex` and `mesh`";
             return Err(SceneError::Shape { at, field, known, found });
         };
         Ok(SceneCollider {

@@ -54,7 +54,7 @@
 //! [[collider]]
 //! sphere = { radius = 0.2, center = [0.0, 0.3, 0.0] }
 //!
-//! [[collider]]                                  # one shape each; `convex` and `mesh` are the others
+//! [[collider]]                                  # one shape each; `cylinder`, `convex` and `mesh` are the others
 //! box = { size = [0.2, 0.4, 0.2] }              # [m]
 //! transform = { translation = [0.4, 0.2, 0.0], rotation = [0, 30, 0] }
 //!
@@ -104,7 +104,9 @@ pub use animation::{AnimatedPins, Keyframe};
 pub use build::{BuiltCloth, MovingPins};
 pub use build_collider::{BuiltCollider, groups_of_cloth};
 pub use cloth::{FabricOptions, Scene, SceneCloth, Tethers, VirtualParticles, WarpDirection};
-pub use collider::{BoxShape, CapsuleShape, ColliderShape, PlaneShape, SceneCollider, SphereShape};
+pub use collider::{
+    BoxShape, CapsuleShape, ColliderShape, CylinderShape, PlaneShape, SceneCollider, SphereShape,
+};
 pub use error::{Location, PinError, SceneError};
 pub use frame::{FrameKey, LocalFrame};
 pub use pin::{Corner, PinRule, Side};

@@ -300,6 +300,14 @@ fn validate_collider_shape(
             shape.size.iter().try_for_each(|&side| length("box.size", side))?;
             position("box.center", shape.center)
         }
+        ColliderShape::Cylinder(shape) => {
+            length("cylinder.height", shape.height)?;
+            length("cylinder.radius", shape.radius)?;
+            let top = shortest(shape.top_radius.unwrap_or(0.0));
+            source.check_range(&at("cylinder.top_radius"), top, [0.0, MAX_LENGTH], "m")?;
+            source.check_range(&at("cylinder.sides"), shape.sides, [3.0, 1024.0], "")?;
+            position("cylinder.center", shape.center)
+        }
         ColliderShape::Convex(planes) if planes.is_empty() => {
             Err(empty(source, &at("convex.planes"), "plane"))
         }
