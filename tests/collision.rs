@@ -1170,16 +1170,31 @@ fn friction_is_coulombs_law_for_every_kind_of_moving_shape() {
             let friction = rng.range(0.0, 2.0);
             let pushed = if what == "convex" { rng.point(-0.3, -0.2) } else { [0.0; 3] };
             let particle =
-                [pushed[0], pushed[1], pushed[2], if round % 4 == 0 { 0.0 } else { 2.0 }];
+                [pushed[0], pushed[1], pushed[2], if round % 5 == 0 { 0.0 } else { 2.0 }];
             let mut cloth = cloud(vec![particle; 2]);
             let displacement = rng.point(-0.2, 0.2);
             let before: [f32; 3] = std::array::from_fn(|k| particle[k] - displacement[k]);
             cloth.previous_positions = vec![before; 2];
             cloth.colliders = start.to_set().unwrap();
             cloth.config.contact.friction = friction;
+            let factor = [0.0, 0.5, 1.0, 3.0][round % 4];
+            let id = cloth.colliders.iter().next().unwrap().0;
+            cloth.colliders.set_friction(id, factor).unwrap();
             let got = after(&cloth, StageMask::only(stage), 1, |host| {
-                target.reach(host.colliders_mut()).unwrap()
+                let set = host.colliders_mut();
+                target.reach(set).unwrap();
+                // Shapes of other kinds come first in the list of factors.
+                for shape in [
+                    Shape::sphere(1.0),
+                    Shape::capsule(1.0, [1.0; 2]),
+                    Shape::cylinder(1.0, [1.0; 2], 3),
+                    Shape::cuboid([1.0; 3]),
+                ] {
+                    let pose = Pose { translation: [100.0, 0.0, 0.0], ..Pose::default() };
+                    set.add(Collider { pose, friction: 7.0, ..Collider::from(shape) }).unwrap();
+                }
             });
+            let friction = friction * factor;
             let push = if what == "convex" {
                 let plane: [f64; 4] = target.planes[0].map(f64::from);
                 leave_convex(wide(particle), &[plane]).unwrap().push
@@ -1205,7 +1220,7 @@ fn friction_is_coulombs_law_for_every_kind_of_moving_shape() {
 }
 
 #[test]
-fn friction_of_several_shapes_takes_the_mean_push_and_the_mean_way() {
+fn friction_of_several_shapes_takes_the_mean_push_and_way_and_the_largest_factor() {
     let mut rng = Rng::new(157);
     let mut judged = Judged::default();
     for round in 0..200 {
@@ -1226,6 +1241,14 @@ fn friction_of_several_shapes_takes_the_mean_push_and_the_mean_way() {
         let shapes = ShapeArrays { spheres: rows, capsules: pairs, ..Default::default() };
         cloth.colliders = shapes.to_set().unwrap();
         cloth.config.contact.friction = rng.range(0.0, 1.0);
+        // Three spheres, then the capsule over the first two rows.
+        let factors = [0, 1, 2, 3].map(|_| [0.25, 0.5, 1.0, 1.5][rng.index(4)]);
+        let ids: Vec<_> = cloth.colliders.iter().map(|(id, _)| id).collect();
+        for (id, factor) in ids.into_iter().zip(factors) {
+            cloth.colliders.set_friction(id, factor).unwrap();
+        }
+        let factor_of =
+            |shape: usize| if (2..5).contains(&shape) { factors[shape - 2] } else { factors[3] };
         cloth.previous_positions = cloth
             .particles
             .iter()
@@ -1247,13 +1270,15 @@ fn friction_of_several_shapes_takes_the_mean_push_and_the_mean_way() {
                 };
                 plus(sum, displacement.map(|x| x / count as f64))
             });
+            let factor =
+                found.touches.iter().fold(0.0_f32, |most, &(shape, ..)| most.max(factor_of(shape)));
             let previous = cloth.previous_positions[i].map(f64::from);
             let slide = coulomb(
                 minus(x, previous),
                 shape_way,
                 found.sum(),
                 count,
-                cloth.config.contact.friction.into(),
+                f64::from(cloth.config.contact.friction) * f64::from(factor),
             );
             // A small sum of large pushes has an uncertain direction.
             let longest = found.touches.iter().map(|touch| length(touch.1)).fold(0.0, f64::max);

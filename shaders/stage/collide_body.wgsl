@@ -186,7 +186,7 @@ fn exchange(
             let slide_speed = sqrt(slide_square);
             let tangent = slide / slide_speed;
             let stop = slide_speed / (before.w + body_response(body, arm, tangent, split));
-            impulse -= tangent * min(cloth.colliders.friction * strength, stop);
+            impulse -= tangent * min(cloth.colliders.friction * contacts.friction_factor * strength, stop);
         }
     }
     if (particle.w > 0.0) {

@@ -27,8 +27,7 @@ fn touch_box(b: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
         }
     }
     if (distance < 0.0) {
-        (*contacts).push -= direction * distance;
-        (*contacts).count += 1.0;
+        add_contact(contacts, box_shape(b), -direction * distance);
         if (cloth.colliders.friction > 0.0) {
             var moved = input_row(cloth.colliders.box_target + 4u * b).xyz - input_row(cloth.colliders.box_start + 4u * b).xyz;
             for (var k = 0u; k < 3u; k++) {

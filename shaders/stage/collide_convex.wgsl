@@ -16,8 +16,7 @@ fn touch_convex(c: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
         }
     }
     if (distance < 0.0) {
-        (*contacts).push -= nearest * distance;
-        (*contacts).count += 1.0;
+        add_contact(contacts, convex_shape(c), -nearest * distance);
     }
 }
 

@@ -4,8 +4,7 @@
 fn touch_capsule(c: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     let touch = touch_cone(load_cone(capsule_row(c)), x);
     if (touch.side == CONE_INSIDE) {
-        (*contacts).push += touch.push;
-        (*contacts).count += 1.0;
+        add_contact(contacts, cloth.colliders.sphere_count + c, touch.push);
         (*contacts).travel += capsule_move(c, touch.along);
     }
 }
@@ -44,8 +43,7 @@ fn touch_sphere(s: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     let slack = 1.0 - sphere.w / sqrt(guarded_square(d));
     if (slack < 0.0) {
         if (!is_sphere_covered(s, x)) {
-            (*contacts).push -= d * slack;
-            (*contacts).count += 1.0;
+            add_contact(contacts, s, -d * slack);
             (*contacts).travel += sphere_move(s);
         }
     }

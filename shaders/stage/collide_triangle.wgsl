@@ -115,8 +115,7 @@ fn touch_mesh(i: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
         // A little less than computed, for rounding.
         nearby.clearance = select(0.0, 0.999 * sqrt(touch.square), touch.height > 0.0);
         if (touch.height < 0.0) {
-            (*contacts).push -= touch.normal * touch.height;
-            (*contacts).count += 1.0;
+            add_contact(contacts, triangle_shape(nearest), -touch.normal * touch.height);
             (*contacts).travel += triangle_move(nearest, touch.barycentric);
         }
     }

@@ -9,11 +9,39 @@ struct Contacts {
     count: f32,
     /// Sum of the shapes' displacements in this iteration at the contacts [m].
     travel: vec3<f32>,
+    /// The largest factor of the shapes on friction.
+    friction_factor: f32,
 }
 
 /// No contact yet.
 fn no_contacts() -> Contacts {
-    return Contacts(vec3<f32>(0.0), 0.0, vec3<f32>(0.0));
+    return Contacts(vec3<f32>(0.0), 0.0, vec3<f32>(0.0), 0.0);
+}
+
+/// Adds the exit from shape `shape` [m]; indices count spheres, then capsules, convexes, boxes, triangles.
+fn add_contact(contacts: ptr<function, Contacts>, shape: u32, exit: vec3<f32>) {
+    var factor = 1.0;
+    if (cloth.colliders.friction_factor_begin != NO_OFFSET) {
+        factor = bitcast<f32>(load_index(cloth.colliders.friction_factor_begin + shape));
+    }
+    (*contacts).push += exit;
+    (*contacts).count += 1.0;
+    (*contacts).friction_factor = max((*contacts).friction_factor, factor);
+}
+
+/// Index of convex c among all shapes.
+fn convex_shape(c: u32) -> u32 {
+    return cloth.colliders.sphere_count + cloth.colliders.capsule_count + c;
+}
+
+/// Index of box b among all shapes.
+fn box_shape(b: u32) -> u32 {
+    return convex_shape(cloth.colliders.convex_count) + b;
+}
+
+/// Index of triangle t among all shapes.
+fn triangle_shape(t: u32) -> u32 {
+    return box_shape(cloth.colliders.box_count) + t;
 }
 
 /// Entry k of the cloth's lists of indices.
@@ -170,7 +198,7 @@ fn next_item(begin: u32, count: u32, node: ptr<function, u32>, low: vec3<f32>, h
 ///
 /// Friction moves the particle back by its slide, or its previous position forward by it: both take the slide off its velocity, but
 /// only the first holds it where it is. It takes at most `friction * |push|` off the tangential displacement over the shapes
-/// in this iteration and never reverses it (Coulomb's law for positions, Mueller et al., "Position Based Dynamics", 2006,
+/// in this iteration, times the factor of the shapes, and never reverses it (Coulomb's law for positions, Mueller et al., "Position Based Dynamics", 2006,
 /// section 3.4). Pushes and displacements shorter than `friction_slop` count less.
 fn resolve_contacts(i: u32, x: vec3<f32>, w: f32, contacts: Contacts) {
     if (contacts.count > 0.0) {
@@ -201,7 +229,7 @@ fn friction_slide(displacement: vec3<f32>, contacts: Contacts) -> vec3<f32> {
         let tangent_square = slop_square + dot3(tangent, tangent);
         if (tangent_square > 0.0) {
             let push = push_square / sqrt(normal_square) / contacts.count;
-            let limit = cloth.colliders.friction * push / sqrt(tangent_square);
+            let limit = cloth.colliders.friction * contacts.friction_factor * push / sqrt(tangent_square);
             slide = tangent * min(limit, 1.0);
         }
     }

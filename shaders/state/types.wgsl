@@ -234,6 +234,8 @@ struct ColliderParameters {
     impulse_begin: u32,
     /// Coefficient of friction.
     friction: f32,
+    /// Factors on friction, one per sphere, capsule, convex, box and triangle, or `NO_OFFSET` if all are 1.
+    friction_factor_begin: u32,
     /// Length below which pushes and slides count less in friction [m].
     friction_slop: f32,
     /// 1 if friction moves particles back, 0 if it only slows them down.

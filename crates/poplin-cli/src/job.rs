@@ -189,7 +189,9 @@ fn scene_garment(
 fn mesh_collider(path: &Path, scale: Option<f32>) -> Result<BuiltCollider, Failure> {
     let (name, shape) = (stem(path), ColliderShape::Mesh(path.to_path_buf()));
     let transform = Transform { scale: scale.unwrap_or(1.0), ..Transform::default() };
-    SceneCollider { name, shape, transform, keys: Vec::new(), cloths: None }.build().or_bad_input()
+    SceneCollider { name, shape, transform, keys: Vec::new(), friction: 1.0, cloths: None }
+        .build()
+        .or_bad_input()
 }
 
 /// A mesh as a cloth of light cotton: stiff threads that give way to shearing and folding. The solver's own default, every

@@ -569,12 +569,13 @@ fn a_cylinder_stands_around_its_center() {
 fn colliders_follow_their_keys_and_act_on_the_cloths_they_name() {
     let keys = "keys = [{ time = 0 }, { time = 2, translation = [4, 0, 0] }]";
     let lines = format!(
-        "sphere = {{ radius = 1 }}\ntransform = {{ translation = [0, 1, 0] }}\n{keys}\ncloths = ['sheet']"
+        "friction = 0.5\nsphere = {{ radius = 1 }}\ntransform = {{ translation = [0, 1, 0] }}\n{keys}\ncloths = ['sheet']"
     );
     let built = parse(&with_collider(&lines)).unwrap().build_colliders().unwrap();
     assert_eq!(built[0].pose(1.0).translation, [2.0, 0.0, 0.0]);
     let ball = |center| poplin_model::Shape::from(poplin_model::Sphere { center, radius: 1.0 });
     assert_eq!(built[0].shape_at(1.0), ball([2.0, 1.0, 0.0]));
+    assert_eq!(built[0].collider_at(1.0).friction, 0.5);
     assert!(built[0].acts_on("sheet") && !built[0].acts_on("shirt"));
 }
 
@@ -657,6 +658,10 @@ fn faulty_colliders_are_found_in_their_line() {
         (
             "[[collider.convex.planes]]\nnormal = [0, 1, 0]\n[[collider.convex.planes]]\nnormal = [0, 0, 0]",
             "8:1: collider[0].convex.planes[1].normal has no direction: [0.0, 0.0, 0.0]",
+        ),
+        (
+            "sphere = { radius = 1 }\nfriction = -1",
+            "6:1: collider[0].friction = -1 is outside 0..=100",
         ),
         ("mesh = 'no.obj'", "5:1: collider[0].mesh: there is no file no.obj"),
         (

@@ -154,6 +154,8 @@ gpu_struct! {
         pub impulse_begin: u32,
         /// Coefficient of friction.
         pub friction: f32,
+        /// Factors on friction, one per sphere, capsule, convex, box and triangle, or [`NO_OFFSET`] if all are 1.
+        pub friction_factor_begin: u32,
         /// Length below which pushes and slides count less in friction \[m\].
         pub friction_slop: f32,
         /// 1 if friction moves particles back, 0 if it only slows them down.

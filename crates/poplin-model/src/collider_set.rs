@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::arena::{Arena, Key};
-use crate::error::ModelError;
+use crate::error::{ModelError, check_range};
 use crate::shape::check_count;
 use crate::{InteractionGroups, MAX_PARTICLES, Pose, RigidBody, Shape};
 
@@ -29,6 +29,9 @@ pub struct Collider {
     pub shape: Shape,
     /// Pose of the shape in the space of its set (default: at the origin, not rotated).
     pub pose: Pose,
+    /// Factor on the friction of the cloths that touch it, `0..=100` (default 1; 0 = slippery). A particle that touches several
+    /// colliders at once has the largest.
+    pub friction: f32,
     /// Which cloths it meets (default: all).
     pub groups: InteractionGroups,
     /// The rigid body of the same set that it belongs to (default: none, it does not feel the cloth).
@@ -38,7 +41,7 @@ pub struct Collider {
 impl<S: Into<Shape>> From<S> for Collider {
     fn from(shape: S) -> Self {
         let (shape, groups) = (shape.into(), InteractionGroups::default());
-        Self { shape, pose: Pose::default(), groups, body: None }
+        Self { shape, pose: Pose::default(), friction: 1.0, groups, body: None }
     }
 }
 
@@ -169,6 +172,10 @@ impl Sizes {
     }
 }
 
+fn check_friction(friction: f32) -> Result<(), ModelError> {
+    check_range("friction of a collider", friction, 0.0, 100.0)
+}
+
 const NO_COLLIDER: ModelError = ModelError::StaleHandle { what: "collider" };
 const NO_BODY: ModelError = ModelError::StaleHandle { what: "body" };
 
@@ -202,6 +209,7 @@ impl ColliderSet {
         let collider = collider.into();
         collider.shape.validate()?;
         collider.pose.validate()?;
+        check_friction(collider.friction)?;
         collider.body.map_or(Ok(()), |body| self.body(body).map(drop))?;
         self.sizes = self.sizes.exchanged(None, Some(&collider.shape))?;
         self.stamps.members = next_stamp();
@@ -360,6 +368,20 @@ impl ColliderSet {
         }
         let mesh = crate::TriangleMesh { vertices, triangles: mesh.triangles.clone() };
         self.set_shape(id, mesh)
+    }
+
+    /// Sets the factor on friction from the next frame on, `0..=100`.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the handle is stale or the factor is out of range; the old one stays.
+    pub fn set_friction(&mut self, id: ColliderId, friction: f32) -> Result<(), ModelError> {
+        check_friction(friction)?;
+        let collider = &mut self.entry_mut(id)?.collider;
+        if std::mem::replace(&mut collider.friction, friction) != friction {
+            let kind = ShapeKind::of(&collider.shape);
+            self.mark(kind);
+        }
+        Ok(())
     }
 
     /// Sets which cloths a collider meets from the next frame on.

@@ -1,7 +1,7 @@
 //! Twin of `shaders/state/colliders.wgsl`.
 
 use glam::Vec3;
-use poplin_layout::{BOX_ROWS, CAPSULE_ROWS, MIN_NORMAL_SQUARE, SPHERE_ROWS};
+use poplin_layout::{BOX_ROWS, CAPSULE_ROWS, MIN_NORMAL_SQUARE, NO_OFFSET, SPHERE_ROWS};
 
 use crate::ClothMemory;
 use crate::geometry::{Cone, cone_between};
@@ -13,9 +13,36 @@ pub(crate) struct Contacts {
     pub(crate) push: Vec3,
     pub(crate) count: f32,
     pub(crate) travel: Vec3,
+    pub(crate) friction_factor: f32,
 }
 
 impl ClothMemory<'_> {
+    /// Adds the exit from a shape; indices count spheres, then capsules, convexes, boxes, triangles.
+    #[inline]
+    pub(crate) fn add_contact(&self, contacts: &mut Contacts, shape: u32, exit: Vec3) {
+        let begin = self.cloth.colliders.friction_factor_begin;
+        let factor =
+            if begin == NO_OFFSET { 1.0 } else { f32::from_bits(self.load_index(begin + shape)) };
+        contacts.push += exit;
+        contacts.count += 1.0;
+        contacts.friction_factor = contacts.friction_factor.max(factor);
+    }
+
+    /// Index of convex c among all shapes.
+    pub(crate) fn convex_shape(&self, c: u32) -> u32 {
+        self.cloth.colliders.sphere_count + self.cloth.colliders.capsule_count + c
+    }
+
+    /// Index of box b among all shapes.
+    pub(crate) fn box_shape(&self, b: u32) -> u32 {
+        self.convex_shape(self.cloth.colliders.convex_count) + b
+    }
+
+    /// Index of triangle t among all shapes.
+    pub(crate) fn triangle_shape(&self, t: u32) -> u32 {
+        self.box_shape(self.cloth.colliders.box_count) + t
+    }
+
     /// Entry k of the cloth's lists of indices.
     #[inline]
     pub(crate) fn load_index(&self, k: u32) -> u32 {
@@ -242,7 +269,8 @@ pub(crate) fn friction_slide(
         let tangent_square = slop_square + dot3(tangent, tangent);
         if tangent_square > 0.0 {
             let push = push_square / normal_square.sqrt() / contacts.count;
-            let limit = memory.cloth.colliders.friction * push / tangent_square.sqrt();
+            let friction = memory.cloth.colliders.friction * contacts.friction_factor;
+            let limit = friction * push / tangent_square.sqrt();
             slide = tangent * limit.min(1.0);
         }
     }

@@ -288,6 +288,12 @@ pub fn equip(host: &mut LiveCloth, seed: u64) {
         let set = host.colliders_mut();
         *set = start.to_set().expect("random colliders are valid");
         target.reach(set).expect("random colliders are valid");
+        let ids: Vec<_> = set.iter().map(|(id, _)| id).collect();
+        for (id, factor) in ids.into_iter().zip([0.5, 1.0, 3.0, 0.0].into_iter().cycle()) {
+            // Some cloths have no factors but 1, which are not packed.
+            let factor = if seed.is_multiple_of(3) { 1.0 } else { factor };
+            set.set_friction(id, factor).expect("the factor is valid");
+        }
     }
     if seed % 5 < 3 {
         let half = rng.range(-0.02, 0.02);

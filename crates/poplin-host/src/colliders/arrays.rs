@@ -151,27 +151,37 @@ impl Bodies {
     }
 }
 
-/// Visits every collider of a kind with its body.
+/// What a shape has of its collider.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Owner {
+    /// Its body.
+    pub(super) body: Option<u32>,
+    /// Factor on friction.
+    pub(super) friction: f32,
+}
+
+/// Visits every collider of a kind with what owns it.
 fn visit(
     views: &[View<'_>; 2],
     bodies: &Bodies,
     kind: ShapeKind,
-    mut visit: impl FnMut([Shape; 2], Option<u32>),
+    mut visit: impl FnMut([Shape; 2], Owner),
 ) {
     for (view, is_world) in views.iter().zip([false, true]) {
         for motion in view.of_kind(kind) {
-            visit(view.shapes(&motion), bodies.index(motion.collider.body, is_world));
+            let body = bodies.index(motion.collider.body, is_world);
+            visit(view.shapes(&motion), Owner { body, friction: motion.collider.friction });
         }
     }
 }
 
-/// Spheres and capsules between them, each with its body.
+/// Spheres and capsules between them, each with its owner.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Round {
     pub(super) spheres: Halves,
-    pub(super) sphere_bodies: Vec<Option<u32>>,
+    pub(super) sphere_owners: Vec<Owner>,
     pub(super) capsules: Vec<[u32; 2]>,
-    pub(super) capsule_bodies: Vec<Option<u32>>,
+    pub(super) capsule_owners: Vec<Owner>,
 }
 
 fn sphere_row(Sphere { center: [x, y, z], radius }: Sphere) -> [f32; 4] {
@@ -182,9 +192,9 @@ impl Round {
     pub(super) fn of(views: &[View<'_>; 2], bodies: &Bodies) -> Self {
         let mut round = Self::default();
         let mut ends = HashMap::new();
-        visit(views, bodies, ShapeKind::Round, |shapes, body| match shapes {
+        visit(views, bodies, ShapeKind::Round, |shapes, owner| match shapes {
             [Shape::Sphere(start), Shape::Sphere(target)] => {
-                round.push([start, target].map(sphere_row), body);
+                round.push([start, target].map(sphere_row), owner);
             }
             [
                 Shape::Capsule(Capsule { ends: starts }),
@@ -192,33 +202,37 @@ impl Round {
             ] => {
                 let end = |k: usize| {
                     let rows = [starts[k], targets[k]].map(sphere_row);
-                    let key = (rows.map(|row| row.map(f32::to_bits)), body);
-                    *ends.entry(key).or_insert_with(|| round.push(rows, body))
+                    let key = (
+                        rows.map(|row| row.map(f32::to_bits)),
+                        owner.body,
+                        owner.friction.to_bits(),
+                    );
+                    *ends.entry(key).or_insert_with(|| round.push(rows, owner))
                 };
                 let pair = [0, 1].map(end);
                 round.capsules.push(pair);
-                round.capsule_bodies.push(body);
+                round.capsule_owners.push(owner);
             }
             _ => {}
         });
         round
     }
 
-    fn push(&mut self, rows: [[f32; 4]; 2], body: Option<u32>) -> u32 {
+    fn push(&mut self, rows: [[f32; 4]; 2], owner: Owner) -> u32 {
         for (half, row) in self.spheres.iter_mut().zip(rows) {
             half.push(row);
         }
-        self.sphere_bodies.push(body);
-        self.sphere_bodies.len() as u32 - 1
+        self.sphere_owners.push(owner);
+        self.sphere_owners.len() as u32 - 1
     }
 }
 
-/// Planes and the convexes that they bound, each with its body.
+/// Planes and the convexes that they bound, each with its owner.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Flat {
     pub(super) planes: Halves,
     pub(super) convexes: Vec<Vec<u32>>,
-    pub(super) convex_bodies: Vec<Option<u32>>,
+    pub(super) convex_owners: Vec<Owner>,
 }
 
 /// As the kernel has it: a point x with `n.x + d < 0` is behind.
@@ -229,7 +243,7 @@ fn plane_row(Plane { normal: [x, y, z], offset }: Plane) -> [f32; 4] {
 impl Flat {
     pub(super) fn of(views: &[View<'_>; 2], bodies: &Bodies) -> Self {
         let mut flat = Self::default();
-        visit(views, bodies, ShapeKind::Flat, |shapes, body| {
+        visit(views, bodies, ShapeKind::Flat, |shapes, owner| {
             let begin = flat.planes[0].len() as u32;
             for (half, shape) in flat.planes.iter_mut().zip(shapes) {
                 match shape {
@@ -239,29 +253,29 @@ impl Flat {
                 }
             }
             flat.convexes.push((begin..flat.planes[0].len() as u32).collect());
-            flat.convex_bodies.push(body);
+            flat.convex_owners.push(owner);
         });
         flat
     }
 }
 
-/// Boxes, four rows each, each with its body.
+/// Boxes, four rows each, each with its owner.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Boxes {
     pub(super) rows: Halves,
-    pub(super) bodies: Vec<Option<u32>>,
+    pub(super) owners: Vec<Owner>,
 }
 
 impl Boxes {
     pub(super) fn of(views: &[View<'_>; 2], bodies: &Bodies) -> Self {
         let mut boxes = Self::default();
-        visit(views, bodies, ShapeKind::Box, |shapes, body| {
+        visit(views, bodies, ShapeKind::Box, |shapes, owner| {
             for (half, shape) in boxes.rows.iter_mut().zip(shapes) {
                 if let Shape::Parallelepiped(shape) = shape {
                     half.extend(shape.rows().map(pad));
                 }
             }
-            boxes.bodies.push(body);
+            boxes.owners.push(owner);
         });
         boxes
     }
@@ -273,14 +287,14 @@ pub(super) struct Mesh {
     pub(super) vertices: Halves,
     /// Triangles of each mesh and its first vertex.
     pub(super) parts: Vec<(Arc<[[u32; 3]]>, u32)>,
-    /// Bodies of the parts, each once.
-    pub(super) bodies: Vec<Option<u32>>,
+    /// Owners of the parts.
+    pub(super) owners: Vec<Owner>,
 }
 
 impl Mesh {
     pub(super) fn of(views: &[View<'_>; 2], bodies: &Bodies) -> Self {
         let mut mesh = Self::default();
-        visit(views, bodies, ShapeKind::Mesh, |shapes, body| {
+        visit(views, bodies, ShapeKind::Mesh, |shapes, owner| {
             let begin = mesh.vertices[0].len() as u32;
             if let Shape::TriangleMesh(part) = &shapes[1] {
                 mesh.parts.push((part.triangles.clone(), begin));
@@ -290,11 +304,17 @@ impl Mesh {
                     half.extend(part.vertices.iter().copied().map(pad));
                 }
             }
-            if !mesh.bodies.contains(&body) {
-                mesh.bodies.push(body);
-            }
+            mesh.owners.push(owner);
         });
         mesh
+    }
+
+    /// The factor on friction of every triangle.
+    pub(super) fn frictions(&self) -> impl Iterator<Item = f32> {
+        let parts = self.parts.iter().zip(&self.owners);
+        parts.flat_map(|((triangles, _), owner)| {
+            std::iter::repeat_n(owner.friction, triangles.len())
+        })
     }
 
     /// Whether the triangles are those of another mesh.

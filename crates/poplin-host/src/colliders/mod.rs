@@ -8,14 +8,14 @@ use bytemuck::{Zeroable, cast_slice};
 use glam::DQuat;
 use poplin_layout::{
     BODY_ROWS, BOX_ROWS, CAPSULE_ROWS, CHUNK_ROWS, ColliderParameters, FrameSteps, NEARBY_ROWS,
-    SPHERE_ROWS, chunk_count, groups_by_member,
+    NO_OFFSET, SPHERE_ROWS, chunk_count, groups_by_member,
 };
 use poplin_model::{
     ClothConfig, ColliderSet, ColliderStamps, InteractionGroups, ModelError, Pose, Rigid, ShapeKind,
 };
 
 use crate::InterpolatedArray;
-use arrays::{Bodies, Boxes, Flat, Mesh, Round, View};
+use arrays::{Bodies, Boxes, Flat, Mesh, Owner, Round, View};
 use tree::{Bounds, Tree, bounds_of};
 
 pub use arrays::BodyRef;
@@ -66,6 +66,8 @@ struct Lists {
     free_boxes: [u32; 2],
     sphere_capsules: u32,
     convex_planes: u32,
+    /// Factors on friction, or nothing where all are 1.
+    frictions: Option<u32>,
 }
 
 /// What a cloth's arrays were made from.
@@ -108,11 +110,11 @@ pub(crate) struct HostColliders {
     bodies: Bodies,
     to_world: Option<DQuat>,
     capsules: Vec<[u32; 2]>,
-    sphere_bodies: Vec<Option<u32>>,
-    capsule_bodies: Vec<Option<u32>>,
+    sphere_owners: Vec<Owner>,
+    capsule_owners: Vec<Owner>,
     convexes: Vec<Vec<u32>>,
-    convex_bodies: Vec<Option<u32>>,
-    box_bodies: Vec<Option<u32>>,
+    convex_owners: Vec<Owner>,
+    box_owners: Vec<Owner>,
     mesh: Mesh,
     triangles: Vec<[u32; 3]>,
     spheres: InterpolatedArray,
@@ -195,7 +197,7 @@ impl HostColliders {
     }
 
     fn set_round(&mut self, round: Round) -> bool {
-        let Round { spheres: [start, target], sphere_bodies, capsules, capsule_bodies } = round;
+        let Round { spheres: [start, target], sphere_owners, capsules, capsule_owners } = round;
         let change = self.spheres.lead(&start, &target);
         self.needs_shape_trees |= change.is_any();
         let mut is_changed = change.is_any();
@@ -205,41 +207,41 @@ impl HostColliders {
             self.needs_lists = true;
             is_changed = true;
         }
-        is_changed |= self.set_owners(|own| &mut own.sphere_bodies, sphere_bodies);
-        is_changed | self.set_owners(|own| &mut own.capsule_bodies, capsule_bodies)
+        is_changed |= self.set_owners(|own| &mut own.sphere_owners, sphere_owners);
+        is_changed | self.set_owners(|own| &mut own.capsule_owners, capsule_owners)
     }
 
-    /// Replaces the bodies of the shapes of a kind.
+    /// Replaces the owners of the shapes of a kind.
     fn set_owners(
         &mut self,
-        of: impl Fn(&mut Self) -> &mut Vec<Option<u32>>,
-        bodies: Vec<Option<u32>>,
+        of: impl Fn(&mut Self) -> &mut Vec<Owner>,
+        owners: Vec<Owner>,
     ) -> bool {
-        let is_changed = *of(self) != bodies;
-        *of(self) = bodies;
+        let is_changed = *of(self) != owners;
+        *of(self) = owners;
         self.needs_lists |= is_changed;
         is_changed
     }
 
     fn set_flat(&mut self, flat: Flat) -> bool {
-        let Flat { planes: [start, target], convexes, convex_bodies } = flat;
+        let Flat { planes: [start, target], convexes, convex_owners } = flat;
         let mut is_changed = self.planes.lead(&start, &target).is_any();
         if self.convexes != convexes {
             self.convexes = convexes;
             self.needs_lists = true;
             is_changed = true;
         }
-        is_changed | self.set_owners(|own| &mut own.convex_bodies, convex_bodies)
+        is_changed | self.set_owners(|own| &mut own.convex_owners, convex_owners)
     }
 
     fn set_boxes(&mut self, boxes: Boxes) -> bool {
-        let Boxes { rows: [start, target], bodies } = boxes;
+        let Boxes { rows: [start, target], owners } = boxes;
         let is_changed = self.boxes.lead(&start, &target).is_any();
-        is_changed | self.set_owners(|own| &mut own.box_bodies, bodies)
+        is_changed | self.set_owners(|own| &mut own.box_owners, owners)
     }
 
     fn set_mesh(&mut self, mut mesh: Mesh) -> Result<bool, ModelError> {
-        if mesh.bodies.len() > 1 {
+        if mesh.owners.iter().any(|owner| owner.body != mesh.owners[0].body) {
             return Err(ModelError::MeshesOfBodies);
         }
         let has_new_triangles = !mesh.has_triangles_of(&self.mesh);
@@ -254,10 +256,10 @@ impl HostColliders {
         let change = self.vertices.lead(&start, &target);
         self.has_new_mesh |= change.is_jump;
         self.needs_refit |= change.is_any();
-        let has_new_body = mesh.bodies != self.mesh.bodies;
-        self.needs_lists |= has_new_body;
+        let has_new_owners = mesh.owners != self.mesh.owners;
+        self.needs_lists |= has_new_owners | has_new_triangles;
         self.mesh = mesh;
-        Ok(has_new_triangles | change.is_any() | has_new_body)
+        Ok(has_new_triangles | change.is_any() | has_new_owners)
     }
 
     /// Bodies are compared as a whole: a body that moves keeps the cloth awake.
@@ -275,7 +277,7 @@ impl HostColliders {
 
     /// The body of the mesh.
     fn mesh_body(&self) -> Option<u32> {
-        self.mesh.bodies.first().copied().flatten()
+        self.mesh.owners.first().and_then(|owner| owner.body)
     }
 
     pub(crate) fn has_bodies(&self) -> bool {
@@ -338,21 +340,27 @@ impl HostColliders {
             indices.extend(list);
             [begin, indices.len() as u32 - begin]
         };
-        let of_body = |bodies: &[Option<u32>], body: Option<u32>| -> Vec<u32> {
-            (0..).zip(bodies).filter(|(_, own)| **own == body).map(|(shape, _)| shape).collect()
+        let of_body = |owners: &[Owner], body: Option<u32>| -> Vec<u32> {
+            (0..).zip(owners).filter(|(_, own)| own.body == body).map(|(shape, _)| shape).collect()
         };
-        self.free_spheres = of_body(&self.sphere_bodies, None);
-        self.free_capsules = of_body(&self.capsule_bodies, None);
+        self.free_spheres = of_body(&self.sphere_owners, None);
+        self.free_capsules = of_body(&self.capsule_owners, None);
         let plane_begin = self.convexes.iter().scan(0, |sum, convex| {
             *sum += convex.len() as u32;
             Some(*sum)
         });
-        let sphere_capsules = groups_by_member(self.sphere_bodies.len(), &self.capsules);
+        let sphere_capsules = groups_by_member(self.sphere_owners.len(), &self.capsules);
+        let owners =
+            [&self.sphere_owners, &self.capsule_owners, &self.convex_owners, &self.box_owners];
+        let of_shapes = owners.into_iter().flatten().map(|owner| owner.friction);
+        let frictions: Vec<_> = of_shapes.chain(self.mesh.frictions()).map(f32::to_bits).collect();
+        let has_frictions = frictions.iter().any(|&bits| bits != 1.0_f32.to_bits());
         self.free = Lists {
+            frictions: has_frictions.then(|| append(&mut frictions.into_iter())[0]),
             free_spheres: append(&mut self.free_spheres.iter().copied()),
             free_capsules: append(&mut self.free_capsules.iter().copied()),
-            free_convexes: append(&mut of_body(&self.convex_bodies, None).into_iter()),
-            free_boxes: append(&mut of_body(&self.box_bodies, None).into_iter()),
+            free_convexes: append(&mut of_body(&self.convex_owners, None).into_iter()),
+            free_boxes: append(&mut of_body(&self.box_owners, None).into_iter()),
             sphere_capsules: append(&mut sphere_capsules.into_iter())[0],
             convex_planes: append(
                 &mut std::iter::once(0)
@@ -362,10 +370,9 @@ impl HostColliders {
         };
         let mut rows = Vec::with_capacity(8 * self.bodies.states.len());
         for (index, body) in (0..).zip(&self.bodies.states) {
-            let mut list =
-                |bodies: &[Option<u32>]| append(&mut of_body(bodies, Some(index)).into_iter());
-            let [sphere, capsule] = [list(&self.sphere_bodies), list(&self.capsule_bodies)];
-            let [convex, shape] = [list(&self.convex_bodies), list(&self.box_bodies)];
+            let mut list = |owners: &[Owner]| append(&mut of_body(owners, Some(index)).into_iter());
+            let [sphere, capsule] = [list(&self.sphere_owners), list(&self.capsule_owners)];
+            let [convex, shape] = [list(&self.convex_owners), list(&self.box_owners)];
             let has_mesh = self.mesh_body() == Some(index);
             let with = |[x, y, z]: [f32; 3], w: f32| [x, y, z, w];
             rows.extend(
@@ -502,8 +509,8 @@ impl HostColliders {
     }
 
     fn prepared_len(&self) -> u32 {
-        let (spheres, capsules) = (self.sphere_bodies.len() as u32, self.capsules.len() as u32);
-        let (planes, boxes) = (self.planes.start().len() as u32, self.box_bodies.len() as u32);
+        let (spheres, capsules) = (self.sphere_owners.len() as u32, self.capsules.len() as u32);
+        let (planes, boxes) = (self.planes.start().len() as u32, self.box_owners.len() as u32);
         SPHERE_ROWS * spheres + CAPSULE_ROWS * capsules + planes + BOX_ROWS * boxes
     }
 
@@ -524,7 +531,7 @@ impl HostColliders {
     pub(crate) fn trips_per_particle(&self) -> u64 {
         let of_tree = |count: u32| u64::from(count).min(192);
         let of_convexes = self.convexes.iter().map(Vec::len).sum::<usize>();
-        let one_by_one = self.planes.start().len() + self.box_bodies.len() + of_convexes;
+        let one_by_one = self.planes.start().len() + self.box_owners.len() + of_convexes;
         one_by_one as u64
             + of_tree(self.triangle_tree.node_count())
             + of_tree(self.sphere_tree.node_count())
@@ -555,7 +562,7 @@ impl HostColliders {
         let prepared_begin = scratch_begin;
         let nearest_begin = prepared_begin + self.prepared_len();
         ColliderParameters {
-            sphere_count: self.sphere_bodies.len() as u32,
+            sphere_count: self.sphere_owners.len() as u32,
             sphere_start,
             sphere_target,
             capsule_count: self.capsules.len() as u32,
@@ -563,7 +570,7 @@ impl HostColliders {
             plane_count: self.planes.start().len() as u32,
             plane_start,
             plane_target,
-            box_count: self.box_bodies.len() as u32,
+            box_count: self.box_owners.len() as u32,
             box_start,
             box_target,
             vertex_start,
@@ -593,6 +600,7 @@ impl HostColliders {
             nearest_begin,
             impulse_begin: nearest_begin + self.nearest_len(particle_count),
             friction: config.contact.friction,
+            friction_factor_begin: self.free.frictions.unwrap_or(NO_OFFSET),
             friction_slop: config.contact.friction_slop,
             friction_holds: u32::from(config.contact.friction_holds),
             mass_scale: config.contact.mass_scale,
@@ -688,7 +696,7 @@ mod tests {
         set.add(ball(1.0)).unwrap();
         updated(&mut host, &set);
         assert_eq!(host.capsules, [[0, 1], [1, 2]]);
-        assert_eq!(host.sphere_bodies.len(), 4, "a ball of its own is not a joint");
+        assert_eq!(host.sphere_owners.len(), 4, "a ball of its own is not a joint");
         set.set_shape(shin, bone(1.5, 2.0)).unwrap();
         updated(&mut host, &set);
         assert_eq!(host.capsules, [[0, 1], [2, 3]]);

@@ -22,6 +22,8 @@ pub struct BuiltCollider {
     pub shape: Shape,
     /// Path of that body, rising in time; empty for one at rest at the world's origin.
     pub keys: Vec<FrameKey>,
+    /// Factor on the friction of the cloths that touch it.
+    pub friction: f32,
     /// Names of the cloths that feel it, or `None` for all.
     pub cloths: Option<Vec<String>>,
     /// Bit of the collision group of all colliders of the scene that act on the same cloths, `0..32`.
@@ -45,7 +47,7 @@ impl BuiltCollider {
     /// The collider as it is in the world at a time \[s\].
     pub fn collider_at(&self, time: f64) -> Collider {
         let groups = InteractionGroups { memberships: 1 << self.group, ..Default::default() };
-        Collider { groups, ..Collider::from(self.shape_at(time)) }
+        Collider { groups, friction: self.friction, ..Collider::from(self.shape_at(time)) }
     }
 
     /// Whether the cloth of this name feels it.
@@ -66,8 +68,8 @@ impl SceneCollider {
             ColliderShape::Mesh(path) => IoError::Mesh { path: path.clone(), source }.into(),
             _ => SceneError::Collider { name: self.name.clone(), source },
         })?;
-        let Self { name, keys, cloths, .. } = self.clone();
-        Ok(BuiltCollider { name, shape, keys, cloths, group: 0 })
+        let Self { name, keys, friction, cloths, .. } = self.clone();
+        Ok(BuiltCollider { name, shape, keys, friction, cloths, group: 0 })
     }
 }
 
@@ -179,6 +181,7 @@ mod tests {
             shape,
             transform: Transform::default(),
             keys: Vec::new(),
+            friction: 1.0,
             cloths: None,
         }
     }

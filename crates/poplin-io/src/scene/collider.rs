@@ -18,6 +18,8 @@ pub struct SceneCollider {
     /// Path of the body that the shape is fixed to, rising in time (default none: it is at rest). Keys are those of
     /// [`super::LocalFrame`].
     pub keys: Vec<FrameKey>,
+    /// Factor on the friction of the cloths that touch it, `0..=100` (default 1).
+    pub friction: f32,
     /// Names of the cloths that feel it, at least one (default: all).
     pub cloths: Option<Vec<String>>,
 }

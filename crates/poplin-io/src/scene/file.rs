@@ -116,6 +116,7 @@ struct ColliderFile {
     transform: Transform,
     #[serde(default)]
     keys: Vec<FrameKey>,
+    friction: Option<f32>,
     cloths: Option<Vec<String>>,
 }
 
@@ -354,6 +355,7 @@ impl ColliderFile {
             shape,
             transform: self.transform,
             keys: self.keys,
+            friction: self.friction.unwrap_or(1.0),
             cloths: self.cloths,
         })
     }

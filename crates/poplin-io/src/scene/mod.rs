@@ -65,6 +65,7 @@
 //!   { time = 0.0, translation = [-0.4, 0.0, 0.0] },
 //!   { time = 1.0, translation = [-0.4, 0.0, 0.0], rotation = [0, 0, 40] },
 //! ]
+//! friction = 0.5                                # factor on the friction of the cloth (default 1)
 //! cloths = ["sheet"]                            # default: all
 //! ```
 //!

@@ -251,6 +251,8 @@ pub(super) fn validate_collider(
     validate_collider_shape(&collider.shape, field, source)?;
     validate_transform(&collider.transform, &format!("{field}.transform"), source)?;
     validate_frame_keys(&collider.keys, field, source)?;
+    let friction = shortest(collider.friction);
+    source.check_range(&format!("{field}.friction"), friction, [0.0, 100.0], "")?;
     if collider.cloths.as_ref().is_some_and(Vec::is_empty) {
         return Err(empty(source, &format!("{field}.cloths"), "cloth"));
     }

@@ -166,7 +166,8 @@ fn exchange(memory: &mut ClothMemory<'_>, body: &Body, meeting: &Meeting) -> Vec
             let slide_speed = slide_square.sqrt();
             let tangent = slide / slide_speed;
             let stop = slide_speed / (before[3] + body_response(body, arm, tangent, split));
-            impulse -= tangent * (memory.cloth.colliders.friction * strength).min(stop);
+            impulse -= tangent
+                * (memory.cloth.colliders.friction * contacts.friction_factor * strength).min(stop);
         }
     }
     if particle[3] > 0.0 {

@@ -30,8 +30,7 @@ pub(crate) fn touch_box(memory: &ClothMemory<'_>, b: u32, x: Vec3, contacts: &mu
         }
     }
     if distance < 0.0 {
-        contacts.push -= direction * distance;
-        contacts.count += 1.0;
+        memory.add_contact(contacts, memory.box_shape(b), -direction * distance);
         if memory.cloth.colliders.friction > 0.0 {
             let (start, target) =
                 (memory.cloth.colliders.box_start, memory.cloth.colliders.box_target);

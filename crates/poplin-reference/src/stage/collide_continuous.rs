@@ -108,8 +108,7 @@ fn sweep_sphere(memory: &ClothMemory<'_>, s: u32, sweep: &mut Sweep) {
         }
         let slack = 1.0 - sphere[3] / guarded_square(d).sqrt();
         if slack < 0.0 {
-            sweep.contacts.push -= d * slack;
-            sweep.contacts.count += 1.0;
+            memory.add_contact(&mut sweep.contacts, s, -d * slack);
             sweep.contacts.travel += memory.sphere_move(s);
         }
     }

@@ -22,8 +22,7 @@ pub(crate) fn touch_convex(memory: &ClothMemory<'_>, c: u32, x: Vec3, contacts: 
         }
     }
     if distance < 0.0 {
-        contacts.push -= nearest * distance;
-        contacts.count += 1.0;
+        memory.add_contact(contacts, memory.convex_shape(c), -nearest * distance);
     }
 }
 

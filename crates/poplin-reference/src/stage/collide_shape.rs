@@ -11,8 +11,7 @@ use crate::math::{dot3, guarded_square, xyz};
 pub(crate) fn touch_capsule(memory: &ClothMemory<'_>, c: u32, x: Vec3, contacts: &mut Contacts) {
     let touch = touch_cone(&memory.load_cone(memory.capsule_row(c)), x);
     if touch.side == Side::Inside {
-        contacts.push += touch.push;
-        contacts.count += 1.0;
+        memory.add_contact(contacts, memory.cloth.colliders.sphere_count + c, touch.push);
         contacts.travel += capsule_move(memory, c, touch.along);
     }
 }
@@ -46,8 +45,7 @@ pub(crate) fn touch_sphere(memory: &ClothMemory<'_>, s: u32, x: Vec3, contacts: 
     let d = x - xyz(sphere);
     let slack = 1.0 - sphere[3] / guarded_square(d).sqrt();
     if slack < 0.0 && !is_sphere_covered(memory, s, x) {
-        contacts.push -= d * slack;
-        contacts.count += 1.0;
+        memory.add_contact(contacts, s, -d * slack);
         contacts.travel += memory.sphere_move(s);
     }
 }

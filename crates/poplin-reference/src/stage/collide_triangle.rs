@@ -126,8 +126,11 @@ pub(crate) fn touch_mesh(memory: &mut ClothMemory<'_>, i: u32, x: Vec3, contacts
         nearby.triangle = nearest;
         nearby.clearance = if touch.height > 0.0 { 0.999 * touch.square.sqrt() } else { 0.0 };
         if touch.height < 0.0 {
-            contacts.push -= touch.normal * touch.height;
-            contacts.count += 1.0;
+            memory.add_contact(
+                contacts,
+                memory.triangle_shape(nearest),
+                -touch.normal * touch.height,
+            );
             contacts.travel += triangle_move(memory, nearest, touch.barycentric);
         }
     }
