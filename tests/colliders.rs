@@ -95,7 +95,8 @@ fn moving_shapes() -> [[Shape; 2]; 5] {
     let plane = |offset: f32| Plane { normal: [0.6, 0.8, 0.0], offset };
     let block = |x: f32| {
         let pose = pose([x, -0.4, 0.3], [1.0, 2.0, 0.5], 0.7);
-        Shape::cuboid([0.4, 0.3, 0.5]).placed(&poplin_model::Placement::new(1.0, Rigid::new(pose)))
+        Shape::cuboid([0.4, 0.3, 0.5])
+            .transformed(&poplin_model::Placement::new(1.0, Rigid::new(pose)))
     };
     let mesh = |x: f32| {
         let vertices = [[x, -0.8, 0.0], [x + 1.0, -0.7, 0.1], [x, -0.7, -1.0], [x, 0.4, -0.3]];

@@ -1557,7 +1557,7 @@ fn a_point_on_its_way_through_a_sphere_stops_on_its_side_as_the_exact_time_of_im
         for (i, &particle) in cloth.particles.iter().enumerate() {
             let before = cloth.previous_positions[i].map(f64::from);
             let sweep = sweep_sphere(before, wide(particle), [wide(sphere), wide(target)], radius);
-            let expected = keep_outside(sweep.place, wide(target), radius);
+            let expected = keep_outside(sweep.position, wide(target), radius);
             let start = distance(before, wide(sphere));
             // Whether a path enters is unclear where it ends or starts at the surface, or at its steepest allowed graze.
             let ends =
@@ -1566,9 +1566,10 @@ fn a_point_on_its_way_through_a_sphere_stops_on_its_side_as_the_exact_time_of_im
                 ends[0].min(ends[1]).min((sweep.offset - 0.8).abs()) / (1.0 + f64::from(long));
             if judged.takes(clearance / 10.0) {
                 let reach = 2.0 * f64::from(long) + 4.0;
-                let scale =
-                    reach * reach * (1.0 + radius / distance(sweep.place, wide(target)).max(1e-3))
-                        / radius;
+                let scale = reach
+                    * reach
+                    * (1.0 + radius / distance(sweep.position, wide(target)).max(1e-3))
+                    / radius;
                 assert_near(
                     &format!("round {round} particle {i}, {sweep:?}"),
                     got[i],
@@ -1608,12 +1609,12 @@ fn judge_side_sweeps(seed: u64, long: f32) -> (usize, Vec<String>) {
         for (i, &particle) in cloth.particles.iter().enumerate() {
             let before = cloth.previous_positions[i].map(f64::from);
             let sweep = sweep_side(before, wide(particle), ends, shift.map(f64::from));
-            let touch = touch_round_cone(sweep.place, ends[0], ends[1]);
+            let touch = touch_round_cone(sweep.position, ends[0], ends[1]);
             // Hits of the side after which the side pushes too; all else is the spheres' matter, or unclear.
             let begins_outside =
                 touch_round_cone(plus(before, shift.map(f64::from)), ends[0], ends[1]).distance
                     > 1e-3;
-            let is_side = (0.001..0.999).contains(&touch.share)
+            let is_side = (0.001..0.999).contains(&touch.fraction)
                 && sweep.foot.abs() < 0.99
                 && sweep.offset < 0.75;
             if begins_outside && sweep.is_hit && is_side {
@@ -1621,10 +1622,11 @@ fn judge_side_sweeps(seed: u64, long: f32) -> (usize, Vec<String>) {
                 // The squared path is up to reach^2; the slope of the side and the distance to the axis rotate the push.
                 let reach = 2.0 * f64::from(long) + 4.0;
                 let across =
-                    (ends[0].1 + (ends[1].1 - ends[0].1) * touch.share + touch.distance).max(1e-3);
+                    (ends[0].1 + (ends[1].1 - ends[0].1) * touch.fraction + touch.distance)
+                        .max(1e-3);
                 let allowed =
                     FACTOR * f64::from(f32::EPSILON) * reach * reach * 40.0 * (1.0 + 1.0 / across);
-                let expected = plus(sweep.place, touch.push);
+                let expected = plus(sweep.position, touch.push);
                 if distance(wide(got[i]), expected) > allowed {
                     wrong.push(format!(
                         "from {before:?}, {particle:?} to {:?}, not {expected:?}; {target:?} by {shift:?}",

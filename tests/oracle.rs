@@ -629,7 +629,7 @@ fn solve_dense(cloth: &Cloth, fiber: usize) -> ChainSolution {
     let edges =
         fabric.fiber_edge_begin[fiber] as usize..fabric.fiber_edge_begin[fiber + 1] as usize;
     solve_chain(&Chain {
-        places: &vertices().map(|i| wide(cloth.particles[i])).collect::<Vec<_>>(),
+        positions: &vertices().map(|i| wide(cloth.particles[i])).collect::<Vec<_>>(),
         previous: &vertices()
             .map(|i| cloth.previous_positions[i].map(f64::from))
             .collect::<Vec<_>>(),
@@ -651,7 +651,7 @@ fn solve_dense(cloth: &Cloth, fiber: usize) -> ChainSolution {
 fn assert_solved(what: &str, cloth: &Cloth, fiber: usize, got: &[[f32; 4]]) -> (bool, f64) {
     assert!(got.iter().flatten().all(|x| x.is_finite()), "{what}: {got:?}");
     let expected = solve_dense(cloth, fiber);
-    if expected.places.iter().flatten().any(|x| !x.is_finite()) {
+    if expected.positions.iter().flatten().any(|x| !x.is_finite()) {
         return (false, 0.0); // Two pins in one place and no compliance: there is no solution.
     }
     let vertices = cloth.fabric.fiber_vertices(fiber);
@@ -666,7 +666,7 @@ fn assert_solved(what: &str, cloth: &Cloth, fiber: usize, got: &[[f32; 4]]) -> (
     let right = 1.0 + f64::from(elastic.compliance) * f64::from(elastic.damping) / STEP;
     let error = expected.inverse_norm * (right + expected.norm * expected.multiplier / shortest);
     let (mut is_sharp, mut farthest) = (true, 0.0f64);
-    for (&i, &position) in vertices.iter().zip(&expected.places) {
+    for (&i, &position) in vertices.iter().zip(&expected.positions) {
         let before = cloth.particles[i as usize];
         let scale = 2.0 + f64::from(before[3]) * (error + expected.multiplier / shortest);
         is_sharp &= scale < 1e3;
@@ -942,7 +942,7 @@ fn the_angle_is_that_of_the_fold_and_goes_around_without_a_jump_but_at_pi() {
         let angle = 0.1 * f64::from(k);
         assert!((at(angle) - angle).abs() < 1e-12, "{angle}: {}", at(angle));
     }
-    // The stage drives an angle beyond pi back the short way.
+    // The stage drives an angle beyond pi back along the shorter arc.
     for (angle, rest) in [(3.1f64, -3.1f32), (-3.1, 3.1), (3.1, 3.0), (0.0, 0.1)] {
         let wing = [0.6, -angle.cos() as f32, -angle.sin() as f32, 1.0];
         let fabric = Fabric {
@@ -991,7 +991,7 @@ fn degenerate_bends_move_nothing_and_folded_ones_stay_finite() {
     for rest in [0.0, 1.0, -1.0] {
         let (is_moved, got) = run([0.5, 1.0, 0.0], [0.5, 1.0, 0.0], rest);
         assert!(is_moved, "folded onto itself");
-        // From pi the short way leads up to 1 and down to -1: the wings part to the sides that the sign says.
+        // From pi the shorter arc leads up to 1 and down to -1: the wings part to the sides that the sign says.
         assert!(
             rest == 0.0 || (got[2][2] - got[3][2]).signum() == rest.signum(),
             "{rest}: {got:?}"

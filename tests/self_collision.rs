@@ -83,7 +83,7 @@ fn the_stage_equals_the_jacobi_step_over_all_pairs() {
         };
         let rule = Apartness {
             distance: f64::from(limit),
-            rest_share: f64::from(SELF_COLLISION_REST_FRACTION),
+            rest_fraction: f64::from(SELF_COLLISION_REST_FRACTION),
             stiffness: effective(cloth.config.self_collision.stiffness),
             friction: effective(cloth.config.self_collision.friction),
             relaxation: 1.5,
@@ -108,7 +108,7 @@ fn the_stage_equals_the_jacobi_step_over_all_pairs() {
             let between = |a: [f64; 3], b: [f64; 3]| {
                 (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>().sqrt()
             };
-            let kept = rule.distance.min(rule.rest_share * between(a.rest, b.rest));
+            let kept = rule.distance.min(rule.rest_fraction * between(a.rest, b.rest));
             (kept - between(a.position, b.position)).abs() < 1e-6
         };
         if (0..members.len()).any(|a| (0..a).any(|b| is_borderline(&members[a], &members[b]))) {

@@ -23,7 +23,7 @@ fn is_faulty(position: vec3<f32>) -> bool {
 
 /// 2^x for x <= 0 with only + - * and bit operations: the same bits on every adapter, error below 3 ulp.
 ///
-/// x = k + f with |f| <= 1/2;  2^f by its Taylor series to f^6, 2^k by the exponent bits. x below -126 gives 2^-126.
+/// x = k + f with |f| <= 1/2;  2^f by its Taylor series to f^6, 2^k by the exponent bits. x below -126 yields 2^-126.
 fn exp2_portable(x: f32) -> f32 {
     let clamped = max(x, -126.0);
     let whole = floor(clamped + 0.5);

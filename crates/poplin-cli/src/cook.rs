@@ -68,7 +68,7 @@ struct PhaseSummary {
     fibers: usize,
     mean_fiber_length: f64,
     sets: usize,
-    idle_share: f64,
+    idle_fraction: f64,
 }
 
 impl StretchSummary {
@@ -95,7 +95,7 @@ impl CookSummary {
             fibers: phase.fiber_count,
             mean_fiber_length: phase.lengths.mean(),
             sets: phase.set_count,
-            idle_share: phase.idle_share,
+            idle_fraction: phase.idle_fraction,
         });
         Self {
             name: garment.name.clone(),

@@ -39,7 +39,7 @@ impl Bends {
                 .particles
                 .into_iter()
                 .filter(|&particle| inverse_masses[particle as usize] > 0.0);
-            let set = assigner.place(moving);
+            let set = assigner.assign(moving);
             sets.resize_with(sets.len().max(set + 1), Vec::new);
             sets[set].push(bend);
         }

@@ -26,7 +26,7 @@ pub struct PhaseReport {
     /// Imbalance: the fraction of their time that lanes wait, `0..1`, if every fiber of a set has a lane and an edge takes one
     /// step. A set takes as many steps as its longest fiber has edges, so this is `1 - edges / sum(fibers * longest)` over its
     /// sets.
-    pub idle_share: f64,
+    pub idle_fraction: f64,
 }
 
 impl PhaseReport {
@@ -42,8 +42,8 @@ impl PhaseReport {
         }
         let (edge_count, fiber_count, set_count) =
             (lengths.edge_count(), lengths.fiber_count(), sets.len());
-        let idle_share = 1.0 - edge_count as f64 / lane_steps.max(1) as f64;
-        Self { kind, edge_count, fiber_count, set_count, lengths, idle_share }
+        let idle_fraction = 1.0 - edge_count as f64 / lane_steps.max(1) as f64;
+        Self { kind, edge_count, fiber_count, set_count, lengths, idle_fraction }
     }
 }
 
@@ -235,9 +235,9 @@ impl CookReport {
             "phase", "edges", "fibers", "mean", "sets", "idle"
         )?;
         for phase in &self.phases {
-            let PhaseReport { kind, edge_count, fiber_count, set_count, lengths, idle_share } =
+            let PhaseReport { kind, edge_count, fiber_count, set_count, lengths, idle_fraction } =
                 phase;
-            let (mean, idle) = (lengths.mean(), format!("{:.0} %", 100.0 * idle_share));
+            let (mean, idle) = (lengths.mean(), format!("{:.0} %", 100.0 * idle_fraction));
             writeln!(
                 f,
                 "  {:<10}{edge_count:>12}{fiber_count:>12}{mean:>12.1}{set_count:>12}{idle:>12}",
@@ -311,7 +311,7 @@ mod tests {
             fiber_count: 7,
             set_count: 2,
             lengths,
-            idle_share: 0.25,
+            idle_fraction: 0.25,
         };
         let phases = vec![phase];
         let (stretch_edge_count, covered_stretch_edge_count) = (32, 30);

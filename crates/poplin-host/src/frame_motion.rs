@@ -3,7 +3,7 @@
 
 use glam::{DMat3, DQuat, DVec3};
 use poplin_layout::{
-    FrameSteps, MotionConstants, TurnConstants, effective_stiffness, stiffness_to_log2,
+    FrameSteps, MotionConstants, RotationConstants, effective_stiffness, stiffness_to_log2,
 };
 use poplin_model::{ClothConfig, ModelError, Pose};
 
@@ -201,8 +201,8 @@ pub fn motion_constants(
     let previous_bias = to_local * ((1.0 - alpha) * jump);
     let wind = to_local * (h * (frame.velocity - widen(config.air.wind_velocity)));
     let rotates = frame.spin != DVec3::ZERO || frame.last_spin != DVec3::ZERO;
-    let turn = rotates.then(|| rotation_constants(config, steps, frame, kept));
-    MotionConstants { kept, bias, previous_bias, wind, turn }
+    let rotation = rotates.then(|| rotation_constants(config, steps, frame, kept));
+    MotionConstants { kept, bias, previous_bias, wind, rotation }
 }
 
 fn rotation_constants(
@@ -210,7 +210,7 @@ fn rotation_constants(
     steps: &FrameSteps,
     frame: &FrameVelocities,
     kept: [f32; 3],
-) -> TurnConstants {
+) -> RotationConstants {
     let h = f64::from(steps.step);
     let n = f64::from(steps.iteration_count);
     let exponent = config.stiffness_frequency * steps.step;
@@ -245,7 +245,7 @@ fn rotation_constants(
             + rotation * columns(DVec3::splat(inertia + drag) + scale);
         [of_previous, of_current]
     };
-    TurnConstants { first: factors(f64::from(steps.step_ratio)), rest: factors(1.0), rotation }
+    RotationConstants { first: factors(f64::from(steps.step_ratio)), rest: factors(1.0), rotation }
 }
 
 #[cfg(test)]

@@ -180,7 +180,7 @@ fn virtual_sets(fabric: &Fabric) -> VirtualSets {
     let mut begin = 0;
     for run in fabric.virtual_particles.chunk_by(|a, b| a.corners == b.corners) {
         let corners = run[0].corners;
-        let set = assigner.place(corners);
+        let set = assigner.assign(corners);
         sets.resize_with(sets.len().max(set + 1), Vec::new);
         let end = begin + run.len() as u32;
         sets[set].push([corners[0], corners[1], corners[2], begin, end]);

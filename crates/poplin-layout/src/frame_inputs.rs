@@ -19,7 +19,7 @@ pub struct FrameSteps {
 
 /// Matrices of a rotating local space: delta = bias + a * previous + b * current, columns first.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct TurnConstants {
+pub struct RotationConstants {
     /// Factors of the first iteration, in which the velocity is corrected for a changed step.
     pub first: [DMat3; 2],
     /// Factors of the other iterations.
@@ -40,7 +40,7 @@ pub struct MotionConstants {
     /// Displacement of the local space against the wind in one iteration \[m\].
     pub wind: DVec3,
     /// Set if the local space rotates or did so in the last frame.
-    pub turn: Option<TurnConstants>,
+    pub rotation: Option<RotationConstants>,
 }
 
 /// Where this frame's inputs are in `input_pool`, [`NO_OFFSET`](crate::NO_OFFSET) for those that are off.

@@ -13,7 +13,7 @@ use crate::sleep::sleep_parameters;
 use crate::tethers::tether_parameters;
 use crate::{
     ClothParameters, FabricOffsets, FrameSteps, InputOffsets, MotionConstants, NO_OFFSET,
-    PHASE_ROWS, SeparationParameters, StepScale, TurnConstants,
+    PHASE_ROWS, RotationConstants, SeparationParameters, StepScale,
 };
 
 /// Where a cloth is in the buffers: fixed from when it is added, except for its inputs.
@@ -51,16 +51,16 @@ impl FrameArrays {
 }
 
 /// The columns of a rotating local space's matrices: first iteration, other iterations, rotation.
-fn pack_rotation(turn: &TurnConstants, pool: &mut Vec<[u32; 4]>) {
+fn pack_rotation(rotation: &RotationConstants, pool: &mut Vec<[u32; 4]>) {
     let mut push = |matrix: &DMat3| {
         pool.extend(
             [matrix.x_axis, matrix.y_axis, matrix.z_axis]
                 .map(|column| row(column, 0.0).map(f32::to_bits)),
         )
     };
-    turn.first.iter().for_each(&mut push);
-    turn.rest.iter().for_each(&mut push);
-    push(&turn.rotation);
+    rotation.first.iter().for_each(&mut push);
+    rotation.rest.iter().for_each(&mut push);
+    push(&rotation.rotation);
 }
 
 /// Appends one cloth's frame to the arrays; `timing` is `None` for a frame that simulates nothing.
@@ -85,9 +85,9 @@ pub fn pack_cloth_parameters(
         for constants in iteration_constants(steps, motion) {
             pool.extend_from_slice(cast_slice(&[constants]));
         }
-        if let Some(turn) = &motion.turn {
+        if let Some(rotation) = &motion.rotation {
             rotation_begin = pool.len() as u32;
-            pack_rotation(turn, pool);
+            pack_rotation(rotation, pool);
         }
     }
     let phase_begin = pool.len() as u32;

@@ -32,7 +32,7 @@ pub(crate) fn iteration_constants(
     let count = steps.iteration_count;
     let (step_ratio, kept) = (steps.step_ratio, motion.kept);
     let (mut bias, mut previous_bias, mut wind) = (motion.bias, motion.previous_bias, motion.wind);
-    let rotation = motion.turn.map(|turn| turn.rotation);
+    let rotation = motion.rotation.map(|constants| constants.rotation);
     (0..count).map(move |iteration| {
         let ratio = if iteration == 0 { step_ratio } else { 1.0 };
         let fraction =

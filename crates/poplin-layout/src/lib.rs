@@ -48,7 +48,7 @@ pub use body_rows::chunk_count;
 pub use constants::*;
 pub use contact_types::{CONTACT_STRUCTS, ContactCloth, ContactParameters};
 pub use fabric_pool::{FabricOffsets, groups_by_member, pack_fabric, stage_scratch_len};
-pub use frame_inputs::{FrameSteps, InputOffsets, MotionConstants, TurnConstants};
+pub use frame_inputs::{FrameSteps, InputOffsets, MotionConstants, RotationConstants};
 pub use frame_pool::{ClothPlacement, FrameArrays, pack_cloth_parameters};
 pub use gpu_struct::{ConstantDescription, ConstantValue, FieldDescription, StructDescription};
 pub use iterations::IterationConstants;

@@ -18,7 +18,7 @@ impl FirstFitSets {
     ///
     /// # Panics
     /// If a particle does not exist.
-    pub fn place(&mut self, particles: impl IntoIterator<Item = u32> + Clone) -> usize {
+    pub fn assign(&mut self, particles: impl IntoIterator<Item = u32> + Clone) -> usize {
         let word_of = |particle: u32, word: usize| {
             self.taken[particle as usize].get(word).copied().unwrap_or(0)
         };
@@ -44,9 +44,9 @@ mod tests {
     fn what_shares_a_particle_parts_and_the_rest_meets() {
         let mut sets = FirstFitSets::new(4);
         let sets_of_pairs = [vec![0, 1], vec![2, 3], vec![1, 2], vec![0, 3], vec![], vec![1]]
-            .map(|particles| sets.place(particles));
+            .map(|particles| sets.assign(particles));
         assert_eq!(sets_of_pairs, [0, 0, 1, 1, 0, 2]);
         // Beyond one word of bits.
-        assert_eq!((3..=130).map(|_| sets.place([1])).last(), Some(130));
+        assert_eq!((3..=130).map(|_| sets.assign([1])).last(), Some(130));
     }
 }

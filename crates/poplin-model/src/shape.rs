@@ -76,7 +76,7 @@ impl Sphere {
         check_range("sphere radius", self.radius, 0.0, MAX_COORDINATE)
     }
 
-    fn placed(&self, at: &Placement) -> Self {
+    fn transformed(&self, at: &Placement) -> Self {
         Self { center: at.point(self.center), radius: at.length(self.radius) }
     }
 }
@@ -88,7 +88,7 @@ impl Plane {
         check_range("length of a plane's normal", (x * x + y * y + z * z).sqrt(), 0.99, 1.01)
     }
 
-    fn placed(&self, at: &Placement) -> Self {
+    fn transformed(&self, at: &Placement) -> Self {
         let (normal, offset) = at.plane(self.normal, self.offset);
         Self { normal, offset }
     }
@@ -232,19 +232,19 @@ impl Shape {
 
     /// The shape transformed by a placement. Triangles are shared.
     #[must_use]
-    pub fn placed(&self, at: &Placement) -> Self {
+    pub fn transformed(&self, at: &Placement) -> Self {
         match self {
-            Self::Sphere(sphere) => Self::Sphere(sphere.placed(at)),
+            Self::Sphere(sphere) => Self::Sphere(sphere.transformed(at)),
             Self::Capsule(capsule) => {
-                Self::Capsule(Capsule { ends: capsule.ends.map(|end| end.placed(at)) })
+                Self::Capsule(Capsule { ends: capsule.ends.map(|end| end.transformed(at)) })
             }
-            Self::Plane(plane) => Self::Plane(plane.placed(at)),
+            Self::Plane(plane) => Self::Plane(plane.transformed(at)),
             Self::Parallelepiped(shape) => Self::Parallelepiped(Parallelepiped {
                 corner: at.point(shape.corner),
                 edges: shape.edges.map(|edge| at.edge(edge)),
             }),
             Self::Convex(planes) => {
-                Self::Convex(planes.iter().map(|plane| plane.placed(at)).collect())
+                Self::Convex(planes.iter().map(|plane| plane.transformed(at)).collect())
             }
             Self::TriangleMesh(TriangleMesh { vertices, triangles }) => {
                 Self::TriangleMesh(TriangleMesh {
@@ -362,20 +362,20 @@ mod tests {
         let half = std::f32::consts::FRAC_1_SQRT_2;
         let pose = Pose { translation: [1.0, 2.0, 3.0], rotation: [0.0, half, 0.0, half] };
         let at = Placement::new(2.0, Rigid::new(pose));
-        let sphere = Shape::from(Sphere { center: [1.0, 0.0, 0.0], radius: 0.5 }).placed(&at);
+        let sphere = Shape::from(Sphere { center: [1.0, 0.0, 0.0], radius: 0.5 }).transformed(&at);
         let Shape::Sphere(Sphere { center, radius }) = sphere else { panic!("{sphere:?}") };
         near(center, [1.0, 2.0, 1.0]);
         near([radius], [1.0]);
         // The points with x >= 0.5 are in front; after it, those with z <= 3 - 1.
-        let plane = Shape::from(Plane { normal: [1.0, 0.0, 0.0], offset: 0.5 }).placed(&at);
+        let plane = Shape::from(Plane { normal: [1.0, 0.0, 0.0], offset: 0.5 }).transformed(&at);
         let Shape::Plane(Plane { normal, offset }) = plane else { panic!("{plane:?}") };
         near(normal, [0.0, 0.0, -1.0]);
         near([offset], [-2.0]);
-        let shape = Shape::cuboid([0.5, 1.0, 1.5]).placed(&at);
+        let shape = Shape::cuboid([0.5, 1.0, 1.5]).transformed(&at);
         let Shape::Parallelepiped(shape) = shape else { panic!("{shape:?}") };
         near(shape.edges[0], [0.0, 0.0, -2.0]);
         near(shape.edges[2], [6.0, 0.0, 0.0]);
-        let Shape::TriangleMesh(moved) = Shape::from(mesh()).placed(&at) else { panic!() };
+        let Shape::TriangleMesh(moved) = Shape::from(mesh()).transformed(&at) else { panic!() };
         near(moved.vertices[2], [1.0, 4.0, 3.0]);
     }
 }

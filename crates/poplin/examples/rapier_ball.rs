@@ -1,6 +1,6 @@
 //! A ball of rapier3d rolls over the floor into a hanging cloth, pushes it aside and is slowed down by it.
 //!
-//! Each frame: the cloth is told where the ball is, how it moves and where it will be at the frame's end; poplin simulates the
+//! Each frame: the cloth gets where the ball is, how it moves and where it will be at the frame's end; poplin simulates the
 //! frame and reports the impulses on the ball; rapier takes them and steps. The total momentum of both is that before, apart
 //! from what pins, floor and gravity add.
 //!

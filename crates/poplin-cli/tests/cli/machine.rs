@@ -109,7 +109,7 @@ fn cook_tells_how_good_the_fibers_are() {
     };
     assert_eq!((sum("edges"), sum("fibers")), (31, 9));
     assert!((3.4..3.7).contains(&stretch["fiber_length_95"].as_f64().unwrap()), "{stretch}");
-    assert!(json[0]["phases"][3]["idle_share"].as_f64().unwrap() < 0.01);
+    assert!(json[0]["phases"][3]["idle_fraction"].as_f64().unwrap() < 0.01);
 }
 
 #[test]

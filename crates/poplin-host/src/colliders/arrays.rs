@@ -74,7 +74,7 @@ impl<'a> View<'a> {
             None if pose == Pose::default() => shape.clone(),
             into_local => {
                 let into_local = into_local.map_or(Rigid::IDENTITY, |both| both[half]);
-                shape.placed(&Placement::new(1.0, into_local.after(Rigid::new(pose))))
+                shape.transformed(&Placement::new(1.0, into_local.after(Rigid::new(pose))))
             }
         };
         [local_shape(start_shape, start_pose, 0), local_shape(&collider.shape, collider.pose, 1)]

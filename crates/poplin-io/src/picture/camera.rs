@@ -145,7 +145,7 @@ impl Camera {
 /// The closest camera on one axis: its offset and its distance, from `(offset, depth)` of all points.
 fn fit(points: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
     // In the frame:  |s - c| <= t (D + z)  for all points, with offset c, distance D, t = fill * tan(field/2)
-    //   =>  max(s - t z) <= t D + c  and  max(-s - t z) <= t D - c;  equality in both gives c and the smallest D.
+    //   =>  max(s - t z) <= t D + c  and  max(-s - t z) <= t D - c;  equality in both yields c and the smallest D.
     let t = TAN_HALF_FIELD * FILL;
     let (plus, minus) = points
         .fold((f64::NEG_INFINITY, f64::NEG_INFINITY), |(plus, minus), (s, z)| {

@@ -41,7 +41,7 @@ impl BuiltCollider {
         if self.keys.is_empty() {
             return self.shape.clone();
         }
-        self.shape.placed(&Placement::new(1.0, rigid_at(&self.keys, time)))
+        self.shape.transformed(&Placement::new(1.0, rigid_at(&self.keys, time)))
     }
 
     /// The collider as it is in the world at a time \[s\].
@@ -62,7 +62,7 @@ impl SceneCollider {
     /// # Errors
     /// [`SceneError`] if the mesh file is not usable, or the shape is not [valid](Shape::validate).
     pub fn build(&self) -> Result<BuiltCollider, SceneError> {
-        let shape = self.shape.shape()?.placed(&placement(&self.transform));
+        let shape = self.shape.shape()?.transformed(&placement(&self.transform));
         shape.validate().map_err(|source| match &self.shape {
             // A mesh file near the limit may leave it by its transform.
             ColliderShape::Mesh(path) => IoError::Mesh { path: path.clone(), source }.into(),
@@ -104,8 +104,9 @@ impl ColliderShape {
             Self::Cylinder(shape) => {
                 let radii = [shape.radius, shape.top_radius.unwrap_or(shape.radius)];
                 let translation = vector(shape.center);
-                Shape::cylinder(0.5 * shape.height, radii, shape.sides)
-                    .placed(&Placement::new(1.0, Rigid { translation, rotation: DQuat::IDENTITY }))
+                Shape::cylinder(0.5 * shape.height, radii, shape.sides).transformed(
+                    &Placement::new(1.0, Rigid { translation, rotation: DQuat::IDENTITY }),
+                )
             }
             Self::Mesh(path) => {
                 let mesh = read_obj(path)?;
@@ -235,7 +236,9 @@ mod tests {
         let built = SceneCollider { keys, ..sphere }.build().unwrap();
         near(sphere_of(built.shape_at(0.5)), [2.0, 0.0, -1.0, 0.5]);
         let at = |time| {
-            sphere_of(Shape::sphere(0.5).placed(&Placement::new(1.0, Rigid::new(built.pose(time)))))
+            sphere_of(
+                Shape::sphere(0.5).transformed(&Placement::new(1.0, Rigid::new(built.pose(time)))),
+            )
         };
         near(at(0.25), [1.0, 0.0, 0.0, 0.5]);
     }

@@ -227,7 +227,7 @@ fn parse_box(text: &str) -> Result<PinRule, &'static str> {
         return Err("a box needs six numbers");
     }
     if numbers.iter().any(|number| !number.is_finite()) {
-        return Err("the numbers of a box must be finite");
+        return Err("the coordinates of a box must be finite");
     }
     let [x0, y0, z0, x1, y1, z1] = numbers;
     if x0 > x1 || y0 > y1 || z0 > z1 {

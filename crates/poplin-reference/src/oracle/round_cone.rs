@@ -11,7 +11,7 @@ pub struct RoundConeTouch {
     /// Distance to the hull's surface \[m\], negative inside.
     pub distance: f64,
     /// Position of the sphere between the two, `0..=1`.
-    pub share: f64,
+    pub fraction: f64,
     /// Shortest displacement to the surface \[m\]; 0 outside and exactly on the axis.
     pub push: [f64; 3],
     /// Distance of the foot on the axis to the nearer of its ends \[m\], on either side of it: how clear it is whether the side or
@@ -35,13 +35,13 @@ pub fn touch_round_cone(x: [f64; 3], a: Sphere, b: Sphere) -> RoundConeTouch {
         if slope(middle) < 0.0 { low = middle } else { high = middle }
     }
     let foot = 0.5 * (low + high);
-    let share = foot.clamp(0.0, 1.0);
-    let d = minus(x, along(a.0, axis, share));
-    let distance = length(d) - (a.1 + growth * share);
+    let fraction = foot.clamp(0.0, 1.0);
+    let d = minus(x, along(a.0, axis, fraction));
+    let distance = length(d) - (a.1 + growth * fraction);
     let factor = if distance < 0.0 && length(d) > 0.0 { -distance / length(d) } else { 0.0 };
     RoundConeTouch {
         distance,
-        share,
+        fraction,
         push: d.map(|x| x * factor),
         clearance: foot.abs().min((foot - 1.0).abs()) * length(axis),
     }
@@ -69,13 +69,13 @@ pub fn touch_shapes(x: [f64; 3], spheres: &[Sphere], capsules: &[[usize; 2]]) ->
             continue;
         }
         let touch = touch_round_cone(x, spheres[a], spheres[b]);
-        is_covered[a] |= touch.share > 0.0;
-        is_covered[b] |= touch.share < 1.0;
+        is_covered[a] |= touch.fraction > 0.0;
+        is_covered[b] |= touch.fraction < 1.0;
         found.clearance = found.clearance.min(touch.distance.abs());
         if touch.distance < 0.0 {
             found.clearance = found.clearance.min(touch.clearance);
-            if touch.share > 0.0 && touch.share < 1.0 {
-                found.touches.push((spheres.len() + index, touch.push, touch.share));
+            if touch.fraction > 0.0 && touch.fraction < 1.0 {
+                found.touches.push((spheres.len() + index, touch.push, touch.fraction));
             }
         }
     }

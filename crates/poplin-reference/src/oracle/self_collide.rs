@@ -21,7 +21,7 @@ pub struct Apartness {
     /// Distance \[m\].
     pub distance: f64,
     /// Fraction of the rest distance that is kept where that is less.
-    pub rest_share: f64,
+    pub rest_fraction: f64,
     /// Fraction of the overlap removed.
     pub stiffness: f64,
     /// Fraction of the tangential motion removed.
@@ -44,7 +44,7 @@ impl Apartness {
         let own = &members[a];
         let contact = |b: usize| {
             let other = &members[b];
-            let kept = self.distance.min(self.rest_share * length(minus(own.rest, other.rest)));
+            let kept = self.distance.min(self.rest_fraction * length(minus(own.rest, other.rest)));
             let between = minus(own.position, other.position);
             let distance = length(between);
             let aside = [0.0, if a < b { 1.0 } else { -1.0 }, 0.0];

@@ -7,7 +7,7 @@ use super::vector::{along, dot, length, minus};
 #[derive(Debug, Clone, Copy)]
 pub struct Chain<'a> {
     /// Positions of the particles \[m\].
-    pub places: &'a [[f64; 3]],
+    pub positions: &'a [[f64; 3]],
     /// Where they were at the beginning of the step \[m\].
     pub previous: &'a [[f64; 3]],
     /// Inverse masses [1/kg].
@@ -51,7 +51,7 @@ impl Chain<'_> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChainSolution {
     /// New positions \[m\].
-    pub places: Vec<[f64; 3]>,
+    pub positions: Vec<[f64; 3]>,
     /// Largest sum of magnitudes of a row of the inverse of the system \[kg\].
     pub inverse_norm: f64,
     /// The same of the system [1/kg].
@@ -66,7 +66,7 @@ pub struct ChainSolution {
 /// is corrected, has m / (1 - m) times the sum of its inverse masses as a compliance. Edges between pins, without length or
 /// without rest length do nothing.
 pub fn solve_chain(chain: &Chain<'_>) -> ChainSolution {
-    let (x, w) = (chain.places, chain.inverse_masses);
+    let (x, w) = (chain.positions, chain.inverse_masses);
     let count = chain.rest_lengths.len();
     let is_active = |j: usize| {
         w[j] + w[j + 1] > 0.0
@@ -110,17 +110,17 @@ pub fn solve_chain(chain: &Chain<'_>) -> ChainSolution {
     let inverse = invert(&matrix);
     let lambda: Vec<f64> =
         inverse.iter().map(|row| row.iter().zip(&right).map(|(a, b)| a * b).sum()).collect();
-    let mut places = x.to_vec();
+    let mut positions = x.to_vec();
     for (&j, &lambda) in edges.iter().zip(&lambda) {
         for i in [j, j + 1] {
-            places[i] = along(places[i], gradient(j, i), w[i] * lambda);
+            positions[i] = along(positions[i], gradient(j, i), w[i] * lambda);
         }
     }
     let norm = |matrix: &[Vec<f64>]| {
         matrix.iter().map(|row| row.iter().map(|x| x.abs()).sum()).fold(0.0, f64::max)
     };
     let multiplier = lambda.iter().fold(0.0, |largest: f64, x| largest.max(x.abs()));
-    ChainSolution { places, inverse_norm: norm(&inverse), norm: norm(&matrix), multiplier }
+    ChainSolution { positions, inverse_norm: norm(&inverse), norm: norm(&matrix), multiplier }
 }
 
 /// Gauss and Jordan, with the largest pivot of each column.

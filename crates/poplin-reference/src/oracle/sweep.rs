@@ -6,7 +6,7 @@ use super::vector::{along, dot, length, minus};
 #[derive(Debug, Clone, Copy)]
 pub struct Sweep {
     /// Its position before it is kept outside the sphere \[m\].
-    pub place: [f64; 3],
+    pub position: [f64; 3],
     /// Whether the sphere stops it.
     pub is_hit: bool,
     /// Fraction of the radius by which the path misses the center; paths beyond 0.8 only graze and are left alone.
@@ -32,14 +32,14 @@ pub fn sweep_sphere(before: [f64; 3], now: [f64; 3], centers: [[f64; 3]; 2], rad
     let rest = 1.0 - enter;
     // A point that starts inside enters at once.
     let fraction = if is_hit { enter + rest - rest * rest / (rest + half) } else { 1.0 };
-    Sweep { place: along(centers[1], along(e, path, fraction), 1.0), is_hit, offset }
+    Sweep { position: along(centers[1], along(e, path, fraction), 1.0), is_hit, offset }
 }
 
 /// What happens to a point on its path past the side of a cone.
 #[derive(Debug, Clone, Copy)]
 pub struct SideSweep {
     /// Its position \[m\].
-    pub place: [f64; 3],
+    pub position: [f64; 3],
     /// Whether the side stops it; one that enters the cone before or beyond its ends is left to the spheres there.
     pub is_hit: bool,
     /// Fraction of the radius there by which the path misses the axis; paths beyond 0.8 only graze and are left alone.
@@ -89,7 +89,7 @@ pub fn sweep_side(
         && foot.abs() < 1.0;
     let fraction = if is_hit { enter + rest - rest * rest / (rest + half) } else { 1.0 };
     SideSweep {
-        place: along(a, along(start, minus(end, start), fraction), 1.0),
+        position: along(a, along(start, minus(end, start), fraction), 1.0),
         is_hit,
         offset,
         foot,

@@ -101,7 +101,7 @@ pub(crate) fn residuals(cloths: &[Named], folder: &Path) -> std::io::Result<Vec<
 
 /// Prints what an iteration costs.
 pub(crate) fn costs(cloths: &[Named], folder: &Path) -> std::io::Result<()> {
-    let mut csv = Table::new(["cloth", "solver", "microseconds", "share of Gauss-Seidel"]);
+    let mut csv = Table::new(["cloth", "solver", "microseconds", "fraction of Gauss-Seidel"]);
     let mut table =
         Table::new(["microseconds an iteration"].into_iter().chain(Mix::ALL.map(Mix::name)));
     for Named { name, cloth, .. } in cloths {
@@ -125,7 +125,7 @@ pub(crate) fn costs(cloths: &[Named], folder: &Path) -> std::io::Result<()> {
         table.push(std::iter::once(name.clone()).chain(cells));
     }
     csv.write_csv(&folder.join("costs.csv"))?;
-    table.print("Cost of an iteration, and as a share of Gauss-Seidel");
+    table.print("Cost of an iteration, and as a fraction of Gauss-Seidel");
     Ok(())
 }
 
