@@ -89,7 +89,7 @@ fn thread_fabric(
     inverse_masses: &[f32],
     report: &mut CookReport,
 ) -> Fabric {
-    let verticals = face_verticals(surface, mesh, options.direction);
+    let verticals = face_verticals(surface, mesh, options);
     let normals = vertex_normals(surface);
     let edges = Edges::find(surface, topology, &verticals, &normals, inverse_masses, options);
     let mut fabric = Fabric {

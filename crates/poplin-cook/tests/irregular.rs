@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::f32::consts::{FRAC_PI_4, TAU};
 
 use glam::Vec3;
-use poplin_cook::{CookOptions, Cooked, Direction, cook};
+use poplin_cook::{CookOptions, Cooked, cook};
 use poplin_model::{Mesh, PhaseKind};
 
 /// A small generator (SplitMix64; Steele, Lea & Flood, 2014).
@@ -208,7 +208,7 @@ fn for_meshes(check: impl Fn(&str, &CookOptions, &Cooked)) {
                 pins: (0..rng.below(12)).map(|_| rng.below(count)).collect(),
                 max_turn: if seed % 3 == 0 { 0.3 + rng.unit() } else { FRAC_PI_4 },
                 max_fiber_length: Some([16, 1, 5, 1024][seed as usize % 4]),
-                direction: Direction::Gravity([0.0, -9.8, 0.0]),
+                gravity: [0.0, -9.8, 0.0],
                 ..CookOptions::default()
             };
             let cooked = cook(&mesh, &options).expect("the mesh cooks");

@@ -67,11 +67,8 @@ fn options(rng: &mut Rng, mesh: &Mesh) -> CookOptions {
         weld: [Weld::Off, Weld::Distance(0.0), Weld::Relative(1e-6), Weld::Distance(0.05)]
             [rng.below(4) as usize],
         pins: (0..rng.below(6)).map(|_| rng.below(count)).collect(),
-        direction: if rng.below(2) == 0 {
-            Direction::UvV
-        } else {
-            Direction::Gravity([rng.unit() - 0.5, -0.3, 0.1])
-        },
+        direction: Direction::ALL[rng.below(2) as usize],
+        gravity: [rng.unit() - 0.5, -0.3, 0.1],
         max_fiber_length: Some(1 + rng.below(20)),
         max_turn: rng.unit() * 3.0,
         bending: rng.below(4) > 0,

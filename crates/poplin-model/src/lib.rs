@@ -32,7 +32,7 @@ pub use config::{
     MotionConstraints, Pbd, PbdPhase, Phases, SELF_COLLISION_REST_FRACTION, SelfCollision, Sleep,
     Solver, Tethers, Xpbd, XpbdPhase,
 };
-pub use error::{ModelError, check_finite};
+pub use error::{ModelError, check_finite, parse_name};
 pub use fabric::{Bend, Fabric, Phase, PhaseKind, VirtualParticle};
 pub use first_fit::FirstFitSets;
 pub use frame::Frame;

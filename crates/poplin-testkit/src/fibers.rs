@@ -8,7 +8,7 @@ use poplin_host::Engine as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use poplin_cook::{CookError, CookOptions, Direction, Tethers, cook};
+use poplin_cook::{CookError, CookOptions, Tethers, cook};
 use poplin_host::FramePart;
 use poplin_layout::{Stage, StageMask};
 use poplin_model::{
@@ -308,7 +308,7 @@ impl Swing {
             max_fiber_length: self.max_fiber_length,
             tethers: self.tethers,
             // Level cloth has no vertical; once it hangs this is.
-            direction: Direction::Gravity([0.0, 1.0, 0.0]),
+            gravity: [0.0, 1.0, 0.0],
             ..CookOptions::default()
         };
         let mut cloth = cook(&mesh, &options).expect("a grid cooks").into_cloth();
