@@ -8,7 +8,7 @@ use poplin_cook::{CookOptions, CookReport, cook};
 use poplin_io::scene::{
     BuiltCloth, BuiltCollider, LocalFrame, MovingPins, SceneCloth, Shape, Wind, groups_of_cloth,
 };
-use poplin_model::{Cloth, Mesh, Pose, Shape as SolidShape};
+use poplin_model::{Cloth, Mesh, Particle, Pose, Shape as SolidShape};
 
 use crate::failure::{Failure, OrFail};
 
@@ -145,13 +145,13 @@ impl Garment {
     pub(crate) fn append_vertices(
         &self,
         pose: Pose,
-        particles: &[[f32; 4]],
+        particles: &[Particle],
         vertices: &mut Vec<[f32; 3]>,
     ) {
         vertices.extend(self.vertex_to_particle.iter().zip(&self.mesh.positions).map(
             |(particle, &start)| {
                 match particle.and_then(|particle| particles.get(particle as usize)) {
-                    Some(&[x, y, z, _]) => pose.apply([x, y, z]),
+                    Some(particle) => pose.apply(particle.position),
                     None => pose.apply(start),
                 }
             },

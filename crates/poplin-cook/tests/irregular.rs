@@ -236,11 +236,11 @@ fn stretch_fibers(cooked: &Cooked) -> Vec<Vec<u32>> {
 }
 
 fn position(cooked: &Cooked, particle: u32) -> Vec3 {
-    glam::Vec4::from(cooked.particles[particle as usize]).truncate()
+    glam::Vec3::from(cooked.particles[particle as usize].position)
 }
 
 fn is_pinned(cooked: &Cooked, particle: u32) -> bool {
-    cooked.particles[particle as usize][3] == 0.0
+    cooked.particles[particle as usize].is_pinned()
 }
 
 #[test]
@@ -376,7 +376,7 @@ fn a_chain_goes_by_its_course_and_is_cut_where_it_strays() {
 fn the_same_mesh_gives_the_same_fibers() {
     for_meshes(|name, options, cooked| {
         let mesh = Mesh {
-            positions: cooked.particles.iter().map(|&[x, y, z, _]| [x, y, z]).collect(),
+            positions: cooked.particles.iter().map(|particle| particle.position).collect(),
             triangles: cooked.fabric.triangles.clone(),
             ..Mesh::default()
         };
