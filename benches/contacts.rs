@@ -4,7 +4,7 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use poplin_cook::{CookOptions, cook};
 use poplin_host::Engine as _;
-use poplin_model::{Cloth, ClothContactSolver, Frame, Mesh, Plane};
+use poplin_model::{Cloth, ClothContactSolver, Frame, Mesh, Particle, Plane};
 use poplin_reference::ReferenceEngine;
 
 /// Particles along each side of a sheet, 1/31 m apart.
@@ -21,7 +21,7 @@ fn sheet(layer: u32, corner: [f32; 2], distance: f32) -> Cloth {
     let mut cloth = cook(&Mesh::grid(SIDE, SIDE, 1.0, 1.0), &CookOptions::default())
         .expect("a grid cooks")
         .into_cloth();
-    for [x, y, z, _] in &mut cloth.particles {
+    for Particle { position: [x, y, z], .. } in &mut cloth.particles {
         (*x, *y, *z) =
             (*x + corner[0] + 0.01 * layer as f32, 0.035 * (layer + 1) as f32, *z + corner[1]);
     }

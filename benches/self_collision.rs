@@ -4,7 +4,7 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use poplin_cook::{CookOptions, cook};
 use poplin_host::Engine as _;
-use poplin_model::{Cloth, Frame, Mesh, Plane, Shape, Sphere};
+use poplin_model::{Cloth, Frame, Mesh, Particle, Plane, Shape, Sphere};
 use poplin_reference::ReferenceEngine;
 
 /// Particles along each side of the sheet.
@@ -18,7 +18,10 @@ fn sheet(pins: Vec<u32>) -> Cloth {
         cook(&Mesh::grid(SIDE, SIDE, 1.0, 1.0), &CookOptions { pins, ..CookOptions::default() })
             .expect("a grid cooks")
             .into_cloth();
-    cloth.particles.iter_mut().for_each(|[x, y, z, _]| (*x, *y, *z) = (*x - 0.5, 0.5, *z - 0.5));
+    cloth
+        .particles
+        .iter_mut()
+        .for_each(|Particle { position: [x, y, z], .. }| (*x, *y, *z) = (*x - 0.5, 0.5, *z - 0.5));
     cloth.config.damping = [0.2; 3];
     cloth.config.contact.friction = 0.3;
     cloth

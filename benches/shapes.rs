@@ -158,7 +158,7 @@ fn shapes(criterion: &mut Criterion) {
         };
         (0..SETTLING).for_each(|_| step(&mut engine));
         let highest = |engine: &ReferenceEngine| {
-            engine.current(nth_cloth(0)).iter().map(|p| p[1]).fold(f32::MIN, f32::max)
+            engine.current(nth_cloth(0)).iter().map(|p| p.position[1]).fold(f32::MIN, f32::max)
         };
         assert_eq!(
             highest(&engine) > 0.8 * TOP,

@@ -7,7 +7,7 @@ use poplin_host::FramePart;
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::{ArrayBody, ShapeArrays};
 use poplin_model::{
-    BodyImpulse, Cloth, Collider, Frame, Mesh, Parallelepiped, Pose, RigidBody, Shape,
+    BodyImpulse, Cloth, Collider, Frame, Mesh, Parallelepiped, Particle, Pose, RigidBody, Shape,
 };
 use poplin_reference::{ReferenceEngine, Team};
 use poplin_testkit::adapter::backends;
@@ -77,12 +77,15 @@ impl Ball {
 fn momentum(simulation: &mut Simulation, id: ClothId, step: f64) -> [f64; 3] {
     let state = simulation.state().unwrap();
     let mut sum = [0.0; 3];
-    for (now, before) in
-        state.current(id).iter().zip(state.previous(id)).filter(|(_, before)| before[3] > 0.0)
+    for (now, before) in state
+        .current(id)
+        .iter()
+        .zip(state.previous(id))
+        .filter(|(_, before)| before.inverse_mass > 0.0)
     {
-        for k in 0..3 {
-            sum[k] += (f64::from(now[k]) - f64::from(before[k])) / step / f64::from(before[3]);
-        }
+        let [new, old] = [now, before].map(|particle| particle.position.map(f64::from));
+        let mass = 1.0 / f64::from(before.inverse_mass);
+        sum = std::array::from_fn(|k| sum[k] + (new[k] - old[k]) / step * mass);
     }
     sum
 }
@@ -144,7 +147,7 @@ fn the_body_gets_what_the_particles_lose() {
             .iter()
             .map(|p| {
                 let w = displacement(&mut rng);
-                std::array::from_fn(|k| p[k] - w[k])
+                std::array::from_fn(|k| p.position[k] - w[k])
             })
             .collect();
         let center = [0.5, rng.range(-0.2, 0.2), 0.5];
@@ -181,9 +184,9 @@ fn the_body_gets_what_the_particles_lose() {
         let impulse = engine.body_impulses(id).own[0];
         assert!(impulse.contact_count > 10);
         let (mut linear, mut angular) = ([0.0f64; 3], [0.0f64; 3]);
-        let wide = |p: [f32; 4]| -> [f64; 3] { std::array::from_fn(|k| f64::from(p[k])) };
+        let wide = |p: Particle| p.position.map(f64::from);
         for i in 0..current.len() {
-            let w = f64::from(previous[i][3]);
+            let w = f64::from(previous[i].inverse_mass);
             let [x, before, after, after_before] =
                 [current[i], previous[i], engine.current(id)[i], engine.previous(id)[i]].map(wide);
             let gain: [f64; 3] = std::array::from_fn(|k| {

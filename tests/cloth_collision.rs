@@ -5,7 +5,7 @@ use poplin_cook::{CookOptions, cook};
 use poplin_gpu::{ClothId, EngineOptions, Headless};
 use poplin_host::Engine as _;
 use poplin_measure::separation::between;
-use poplin_model::{Cloth, ClothContactSolver, Frame, Mesh, Pose};
+use poplin_model::{Cloth, ClothContactSolver, Frame, Mesh, Particle, Pose};
 use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::{headless, is_strict};
 use poplin_testkit::compare::same_bits;
@@ -33,7 +33,7 @@ fn random_cloud(rng: &mut Rng, count: usize, size: f32, distance: f32) -> Cloth 
     cloth.previous_positions = cloth
         .particles
         .iter()
-        .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.01, 0.01)))
+        .map(|p| std::array::from_fn(|k| p.position[k] + rng.range(-0.01, 0.01)))
         .collect();
     cloth
 }
@@ -49,7 +49,7 @@ fn sheet(columns: u32, width: f32, height: f32, distance: f32) -> Cloth {
     let mesh = Mesh::grid(columns, columns, width, width);
     let mut cloth = cook(&mesh, &CookOptions::default()).unwrap().into_cloth();
     for particle in &mut cloth.particles {
-        *particle = [particle[0] - 0.5 * width, height, particle[2], particle[3]];
+        particle.position = [particle.position[0] - 0.5 * width, height, particle.position[2]];
     }
     cloth.config.cloth_collision.distance = Some(distance);
     cloth
@@ -96,7 +96,7 @@ fn clouds() -> Vec<Setup> {
     );
     let pinned = |rng: &mut Rng| {
         let mut cloth = random_cloud(rng, 50, 0.5, 0.2);
-        cloth.particles.iter_mut().for_each(|particle| particle[3] = 0.0);
+        cloth.particles.iter_mut().for_each(|particle| particle.inverse_mass = 0.0);
         cloth
     };
     add(
@@ -140,7 +140,7 @@ fn sheets() -> Vec<Setup> {
     let mut setups = Vec::new();
     for (every, iterations) in [(1, 2), (0, 1), (2, 1)] {
         let mut cloths: Vec<_> = (0..3).map(|k| sheet(8, 0.4, 0.06 * k as f32, 0.06)).collect();
-        cloths[0].particles.iter_mut().for_each(|particle| particle[3] = 0.0);
+        cloths[0].particles.iter_mut().for_each(|particle| particle.inverse_mass = 0.0);
         cloths[1].config.solver.as_pbd_mut().unwrap().frequency = 120.0;
         cloths[2].pose.translation = [0.013, 0.005, 0.007];
         let settings = ClothContactSolver {
@@ -359,12 +359,12 @@ fn a_pass_is_what_trying_all_pairs_gives() {
         for (cloth, source) in setup.cloths.iter().enumerate() {
             for (i, after) in engine.current(nth_cloth(cloth)).iter().enumerate() {
                 // Where one iteration without forces takes the particle, before the pass.
-                let [x, y, z, w] = source.particles[i];
+                let Particle { position: [x, y, z], inverse_mass: w } = source.particles[i];
                 let old = source.previous_positions.get(i).copied().unwrap_or([x, y, z]);
                 let moves = if w > 0.0 { 2.0 } else { 1.0 };
                 let free: Point = std::array::from_fn(|k| {
                     f64::from(old[k])
-                        + moves * (f64::from(source.particles[i][k]) - f64::from(old[k]))
+                        + moves * (f64::from(source.particles[i].position[k]) - f64::from(old[k]))
                 });
                 for k in 0..3 {
                     assert!(
@@ -372,7 +372,7 @@ fn a_pass_is_what_trying_all_pairs_gives() {
                         "row {row} of cloth {cloth}"
                     );
                     assert!(
-                        (f64::from(after[k]) - positions[row][k]).abs() < 1e-6,
+                        (f64::from(after.position[k]) - positions[row][k]).abs() < 1e-6,
                         "row {row} of cloth {cloth}: {after:?}"
                     );
                 }
@@ -384,7 +384,8 @@ fn a_pass_is_what_trying_all_pairs_gives() {
 
 /// A state as one list.
 fn all(engine: &ReferenceEngine) -> Vec<[f32; 4]> {
-    (0..engine.ids().len()).flat_map(|cloth| engine.current(nth_cloth(cloth)).to_vec()).collect()
+    let ids = engine.ids().iter();
+    ids.flat_map(|&id| Particle::rows(engine.current(id)).to_vec()).collect()
 }
 
 #[test]
@@ -395,8 +396,8 @@ fn momentum_stays_whatever_the_masses() {
         cloths
             .iter_mut()
             .flat_map(|cloth| &mut cloth.particles)
-            .for_each(|particle| particle[3] = particle[3].max(0.5));
-        cloths[1].particles.iter_mut().for_each(|particle| particle[3] *= ratio);
+            .for_each(|particle| particle.inverse_mass = particle.inverse_mass.max(0.5));
+        cloths[1].particles.iter_mut().for_each(|particle| particle.inverse_mass *= ratio);
         let settings = ClothContactSolver { friction: 0.8, ..ClothContactSolver::default() };
         let setup =
             Setup { name: "momentum", cloths: cloths.to_vec(), settings, frames: vec![STEP] };
@@ -437,7 +438,7 @@ fn in_world(engine: &ReferenceEngine) -> Vec<[f32; 3]> {
         engine
             .current(nth_cloth(cloth))
             .iter()
-            .map(move |&[x, y, z, _]| pose.apply([x, y, z]))
+            .map(move |particle| pose.apply(particle.position))
             .collect::<Vec<_>>()
     };
     (0..engine.ids().len()).flat_map(of_cloth).collect()
@@ -453,8 +454,9 @@ fn the_local_frame_of_a_cloth_does_not_matter() {
         let [x, y, z, w] = pose.rotation;
         let back = Pose { translation: [0.0; 3], rotation: [-x, -y, -z, w] };
         for particle in &mut cloth.particles {
-            let [x, y, z] = back.apply(std::array::from_fn(|k| particle[k] - pose.translation[k]));
-            *particle = [x, y, z, particle[3]];
+            let [x, y, z] =
+                back.apply(std::array::from_fn(|k| particle.position[k] - pose.translation[k]));
+            particle.position = [x, y, z];
         }
         cloth.pose = pose;
     }
@@ -487,7 +489,7 @@ fn motion_is_seen_from_the_world() {
     let mut cloths = [0.0, 0.0].map(|_| random_cloud(&mut rng, 30, 0.4, 0.2));
     cloths.iter_mut().for_each(|cloth| {
         cloth.previous_positions.clear();
-        cloth.particles.iter_mut().for_each(|particle| particle[3] = 0.0);
+        cloth.particles.iter_mut().for_each(|particle| particle.inverse_mass = 0.0);
     });
     let mut engine = ReferenceEngine::new();
     engine
@@ -661,7 +663,10 @@ fn the_order_of_adding_does_not_matter() {
         for (a, b) in
             forward.current(nth_cloth(cloth)).iter().zip(reversed.current(nth_cloth(3 - cloth)))
         {
-            assert!((0..3).all(|k| (a[k] - b[k]).abs() < 1e-4), "{a:?} against {b:?}");
+            assert!(
+                (0..3).all(|k| (a.position[k] - b.position[k]).abs() < 1e-4),
+                "{a:?} against {b:?}"
+            );
         }
     }
 }
@@ -689,7 +694,10 @@ fn a_sleeping_cloth_is_held_until_something_that_moves_touches_it() {
     let touched = touched.expect("the second sheet reaches the first");
     assert!(slept > 2 && touched > 5, "slept {slept} frames, touched in frame {touched}");
     assert_eq!(engine.feedback(nth_cloth(0)).is_asleep, 0);
-    assert!(engine.current(nth_cloth(0))[0][1] < -1e-3, "the first sheet is not pushed down");
+    assert!(
+        engine.current(nth_cloth(0))[0].position[1] < -1e-3,
+        "the first sheet is not pushed down"
+    );
 }
 
 #[test]

@@ -6,8 +6,8 @@ use poplin_gpu::EngineOptions;
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{Stage, StageMask};
 use poplin_model::{
-    Capsule, Cloth, Collider, ColliderSet, Frame, InteractionGroups, Mesh, ModelError, Placement,
-    Plane, Pose, Rigid, RigidBody, Shape, Sphere, TriangleMesh,
+    Capsule, Cloth, Collider, ColliderSet, Frame, InteractionGroups, Mesh, ModelError, Particle,
+    Placement, Plane, Pose, Rigid, RigidBody, Shape, Sphere, TriangleMesh,
 };
 use poplin_reference::{ReferenceEngine, Team};
 use poplin_testkit::adapter::{backends, headless};
@@ -115,7 +115,7 @@ fn moving_shapes() -> [[Shape; 2]; 5] {
 /// Particles that no edge moves, after one iteration of the collisions with the moving shapes, in a space that moves.
 fn collide(on_gpu: bool, particles: &[[f32; 4]], space: [Pose; 2]) -> Option<Vec<[f32; 4]>> {
     let mut cloth = sheet();
-    cloth.particles = particles.to_vec();
+    cloth.particles = Particle::from_rows(particles).to_vec();
     cloth.config.gravity = [0.0; 3];
     cloth.pose = space[0];
     let stages = [Stage::CollideConvex, Stage::CollideBox, Stage::CollideTriangle];
@@ -134,7 +134,7 @@ fn collide(on_gpu: bool, particles: &[[f32; 4]], space: [Pose; 2]) -> Option<Vec
         gpu.engine_mut().cloth_mut(id).unwrap().set_pose(space[1]).unwrap();
         gpu.engine_mut().begin_frame(&frame).unwrap();
         gpu.step_part(&part).unwrap();
-        return Some(gpu.state().unwrap().current(id).to_vec());
+        return Some(Particle::rows(gpu.state().unwrap().current(id)).to_vec());
     }
     let mut cpu = ReferenceEngine::new();
     let id = cpu.add(cloth).unwrap();
@@ -142,7 +142,7 @@ fn collide(on_gpu: bool, particles: &[[f32; 4]], space: [Pose; 2]) -> Option<Vec
     cpu.cloth_mut(id).unwrap().set_pose(space[1]).unwrap();
     cpu.begin_frame(&frame).unwrap();
     cpu.run_part(id, &part, &mut Team::single()).unwrap();
-    Some(cpu.current(nth_cloth(0)).to_vec())
+    Some(Particle::rows(cpu.current(nth_cloth(0))).to_vec())
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn impulses_on_a_body_come_back_in_world_axes() {
         let mut cloth = sheet();
         cloth.config.gravity = [0.0; 3];
         let into_local = Rigid::new(space).inverse();
-        cloth.particles.iter_mut().for_each(|particle| *particle = moved(into_local, *particle));
+        cloth.particles.iter_mut().for_each(|p| *p = moved(into_local, (*p).into()).into());
         cloth.pose = space;
         simulation.add(cloth).unwrap();
         let set = simulation.colliders_mut();

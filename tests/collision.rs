@@ -10,8 +10,8 @@ use poplin_host::FramePart;
 use poplin_layout::{Stage, StageMask};
 use poplin_measure::shape_arrays::{ShapeArrays, cuboid};
 use poplin_model::{
-    Capsule, Cloth, Collider, ColliderSet, Fabric, Frame, Mesh, Parallelepiped, Phase, PhaseKind,
-    Plane, Pose, Shape, TriangleMesh, VirtualParticle,
+    Capsule, Cloth, Collider, ColliderSet, Fabric, Frame, Mesh, Parallelepiped, Particle, Phase,
+    PhaseKind, Plane, Pose, Shape, TriangleMesh, VirtualParticle,
 };
 use poplin_reference::oracle::{
     RoundConeTouch, Sphere, WayOut, coulomb, keep_outside, leave_convex, leave_parallelepiped,
@@ -30,7 +30,8 @@ const BOUNDARY: f64 = 1e-5;
 
 type Vec3 = [f64; 3];
 
-fn wide(p: [f32; 4]) -> Vec3 {
+fn wide(particle: impl Into<[f32; 4]>) -> Vec3 {
+    let p = particle.into();
     [p[0], p[1], p[2]].map(f64::from)
 }
 
@@ -106,8 +107,8 @@ fn after(
         .unwrap();
     assert_eq!(engine.feedback(nth_cloth(0)).iteration_total, iterations);
     After {
-        current: engine.current(nth_cloth(0)).to_vec(),
-        previous: engine.previous(nth_cloth(0)).to_vec(),
+        current: Particle::rows(engine.current(nth_cloth(0))).to_vec(),
+        previous: Particle::rows(engine.previous(nth_cloth(0))).to_vec(),
     }
 }
 
@@ -217,7 +218,7 @@ fn a_sphere_pushes_to_its_surface_whatever_the_mass() {
             let expected = keep_outside(wide(particle), wide(sphere), f64::from(sphere[3]));
             let scale = shape_scale(wide(particle), &spheres_of(&[sphere]), &[]);
             assert_near(&format!("round {round} particle {i}"), got[i], expected, scale);
-            assert_eq!(got[i][3], particle[3], "without mass scale masses stay");
+            assert_eq!(got[i][3], particle.inverse_mass, "without mass scale masses stay");
             judged.takes(1.0);
             judged.note_push(expected != wide(particle));
         }
@@ -339,7 +340,7 @@ fn convexes_push_through_their_nearest_plane() {
                 &mut judged,
                 &format!("round {round} particle {i}"),
                 got[i],
-                particle,
+                particle.into(),
                 convexes.iter().map(of_convex),
             );
         }
@@ -409,7 +410,7 @@ fn boxes_push_through_their_nearest_face_however_skewed() {
                 )
             });
             let what = format!("round {round} particle {i}");
-            judge_exits(&mut judged, &what, got[i], particle, exits);
+            judge_exits(&mut judged, &what, got[i], particle.into(), exits);
         }
     }
     judged.assert_most("boxes", 0.05);
@@ -716,9 +717,13 @@ fn of_two_equally_near_triangles_the_first_pushes_whichever_was_nearest_before()
                     ..FramePart::WHOLE
                 };
                 engine.run_part(nth_cloth(0), &part, &mut Team::single()).unwrap();
-                let x = engine.current(nth_cloth(0))[0][0];
+                let x = engine.current(nth_cloth(0))[0].position[0];
                 engine
-                    .set_state(nth_cloth(0), &[[0.0, 0.0, 0.0, 1.0]; 2], &[[0.0, 0.0, 0.0, 1.0]; 2])
+                    .set_state(
+                        nth_cloth(0),
+                        &[Particle::from([0.0, 0.0, 0.0, 1.0]); 2],
+                        &[Particle::from([0.0, 0.0, 0.0, 1.0]); 2],
+                    )
                     .unwrap();
                 x
             };
@@ -963,7 +968,7 @@ fn shapes_far_away_change_nothing() {
         cloth.previous_positions = cloth
             .particles
             .iter()
-            .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.4, 0.4)))
+            .map(|p| std::array::from_fn(|k| p.position[k] + rng.range(-0.4, 0.4)))
             .collect();
         let near = |shift: f32| {
             vec![[shift, 0.0, 0.0, 0.4], [0.5, 0.2 + shift, 0.0, 0.2], [-0.4, -0.3, 0.4, 0.3]]
@@ -987,7 +992,12 @@ fn shapes_far_away_change_nothing() {
         poplin_testkit::compare::close("current", &few.current, &many.current, 8.0, 1.0).unwrap();
         poplin_testkit::compare::close("previous", &few.previous, &many.previous, 8.0, 1.0)
             .unwrap();
-        let moved = few.current.iter().zip(&cloth.particles).filter(|(a, b)| a != b).count();
+        let moved = few
+            .current
+            .iter()
+            .zip(Particle::rows(&cloth.particles))
+            .filter(|(a, b)| a != b)
+            .count();
         assert!(moved > 20, "{}: {moved} moved", stage.name());
     }
 }
@@ -1070,7 +1080,9 @@ fn in_a_mesh_of_eighty_thousand_triangles_the_nearest_is_found_also_after_it_mov
         let shapes = ShapeArrays { mesh_vertices: vertices.clone(), ..shapes.clone() };
         shapes.reach(engine.cloth_mut(nth_cloth(0)).unwrap().colliders_mut()).unwrap();
         // The second set is a target: its start is the first, and the search begins with what was nearest there.
-        engine.set_state(nth_cloth(0), &points, &points).unwrap();
+        engine
+            .set_state(nth_cloth(0), Particle::from_rows(&points), Particle::from_rows(&points))
+            .unwrap();
         engine.begin_frame(&Frame { dt: 1.0 / 300.0 }).unwrap();
         engine
             .run_part(
@@ -1088,7 +1100,7 @@ fn in_a_mesh_of_eighty_thousand_triangles_the_nearest_is_found_also_after_it_mov
                 // Edges of 0.02 m at coordinates of 1 m: the normal's error is 1/0.02 of a coordinate's.
                 assert_near(
                     &format!("round {round} point {i}"),
-                    engine.current(nth_cloth(0))[i],
+                    engine.current(nth_cloth(0))[i].into(),
                     expected,
                     4.0 + closest.height.abs() / 0.005,
                 );
@@ -1252,7 +1264,7 @@ fn friction_of_several_shapes_takes_the_mean_push_and_way_and_the_largest_factor
         cloth.previous_positions = cloth
             .particles
             .iter()
-            .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.3, 0.3)))
+            .map(|p| std::array::from_fn(|k| p.position[k] + rng.range(-0.3, 0.3)))
             .collect();
         let got = after(&cloth, StageMask::only(Stage::CollideShape), 1, |host| {
             with_spheres(&shapes, &target).reach(host.colliders_mut()).unwrap()
@@ -1386,7 +1398,8 @@ fn pushed_particles_grow_heavier_by_the_square_of_the_push() {
             for (i, &particle) in cloth.particles.iter().enumerate() {
                 let found = touch_shapes(wide(particle), &spheres, &[]);
                 if judged.takes(found.clearance) {
-                    let [w, scale] = [particle[3], cloth.config.contact.mass_scale].map(f64::from);
+                    let [w, scale] =
+                        [particle.inverse_mass, cloth.config.contact.mass_scale].map(f64::from);
                     let expected = weigh_pushed(w, scale, found.sum());
                     let allowed = FACTOR
                         * f64::from(f32::EPSILON)
@@ -1683,7 +1696,7 @@ fn a_point_on_its_way_through_the_side_of_a_capsule_stays_on_its_side() {
             let mut cloth = cloth.clone();
             cloth.config.contact.continuous = is_continuous;
             engine.add(cloth).unwrap();
-            engine.set_state(nth_cloth(0), &[end; 2], &[point; 2]).unwrap();
+            engine.set_state(nth_cloth(0), &[end.into(); 2], &[point.into(); 2]).unwrap();
             let set = engine.cloth_mut(nth_cloth(0)).unwrap().colliders_mut();
             with_spheres(&shapes, &target).reach(set).unwrap();
             engine.begin_frame(&Frame { dt: 1.0 / 300.0 }).unwrap();
@@ -1699,9 +1712,12 @@ fn a_point_on_its_way_through_the_side_of_a_capsule_stays_on_its_side() {
         };
         let is_through = |x: [f32; 4]| x[1] < target[0][1];
         let (discrete, continuous) = (run(false), run(true));
-        hits += usize::from(is_through(discrete));
-        assert!(!is_through(continuous), "round {round}: {continuous:?} fell through {target:?}");
-        let touch = touch_of(&target, continuous);
+        hits += usize::from(is_through(discrete.into()));
+        assert!(
+            !is_through(continuous.into()),
+            "round {round}: {continuous:?} fell through {target:?}"
+        );
+        let touch = touch_of(&target, continuous.into());
         assert!(
             touch.distance > -1e-4 * f64::from(speed).max(1.0),
             "round {round}: {} m inside",
@@ -1749,11 +1765,19 @@ fn a_pin_that_was_set_elsewhere_is_not_dragged_back_to_a_shape_between() {
         let mut engine = ReferenceEngine::new();
         engine.add(cloth).unwrap();
         let pin = [0.0, -0.5, 0.0, 0.0];
-        engine.cloth_mut(nth_cloth(0)).unwrap().write_particles(&[0], &[pin]).unwrap();
+        engine
+            .cloth_mut(nth_cloth(0))
+            .unwrap()
+            .write_particles(&[0], &[Particle::from(pin)])
+            .unwrap();
         (0..60).for_each(|_| engine.step(&Frame::default()).unwrap());
         engine.cloth_mut(nth_cloth(0)).unwrap().colliders_mut().add(Shape::sphere(0.1)).unwrap();
         engine.step(&Frame::default()).unwrap();
-        assert_eq!(engine.current(nth_cloth(0))[0], pin, "continuous: {is_continuous}");
+        assert_eq!(
+            engine.current(nth_cloth(0))[0],
+            Particle::from(pin),
+            "continuous: {is_continuous}"
+        );
     }
 }
 
@@ -1765,7 +1789,7 @@ fn points_that_meet_nothing_stay_where_they_are() {
     cloth.previous_positions = cloth
         .particles
         .iter()
-        .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.5, 0.5)))
+        .map(|p| std::array::from_fn(|k| p.position[k] + rng.range(-0.5, 0.5)))
         .collect();
     let shapes = ShapeArrays {
         spheres: vec![[4.0, 0.0, 0.0, 1.0], [4.0, 2.0, 0.0, 0.5]],
@@ -1773,7 +1797,7 @@ fn points_that_meet_nothing_stay_where_they_are() {
         ..Default::default()
     };
     cloth.colliders = shapes.to_set().unwrap();
-    assert_eq!(after_stage(&cloth, Stage::CollideContinuous), cloth.particles);
+    assert_eq!(after_stage(&cloth, Stage::CollideContinuous), Particle::rows(&cloth.particles));
 }
 
 // ---- the same bits ----
@@ -1787,7 +1811,8 @@ fn whole_scene(is_continuous: bool) -> Cloth {
     };
     let mut cloth = cook(&Mesh::grid(16, 16, 1.6, 1.6), &options).unwrap().into_cloth();
     for particle in &mut cloth.particles {
-        *particle = [particle[0] - 0.8, particle[1] + 0.35, particle[2] - 0.8, particle[3]];
+        particle.position =
+            [particle.position[0] - 0.8, particle.position[1] + 0.35, particle.position[2] - 0.8];
     }
     cloth.colliders = every_shape().to_set().unwrap();
     cloth.config.contact.friction = 0.4;
@@ -1821,8 +1846,8 @@ fn a_scene_of_every_shape_gives_the_same_bits_in_every_run() {
             play(&mut engine, 60);
             assert_eq!(engine.feedback(nth_cloth(0)).fault_count, 0);
             After {
-                current: engine.current(nth_cloth(0)).to_vec(),
-                previous: engine.previous(nth_cloth(0)).to_vec(),
+                current: Particle::rows(engine.current(nth_cloth(0))).to_vec(),
+                previous: Particle::rows(engine.previous(nth_cloth(0))).to_vec(),
             }
         };
         let (first, second) = (run(), run());
@@ -1845,8 +1870,8 @@ fn a_scene_of_every_shape_gives_the_same_bits_in_every_run_on_the_gpu() {
             }
             let snapshot = gpu.state().unwrap();
             Some(After {
-                current: snapshot.current(id).to_vec(),
-                previous: snapshot.previous(id).to_vec(),
+                current: Particle::rows(snapshot.current(id)).to_vec(),
+                previous: Particle::rows(snapshot.previous(id)).to_vec(),
             })
         };
         let (Some(first), Some(second)) = (run(), run()) else { return };

@@ -6,7 +6,7 @@ use std::f64::consts::FRAC_PI_4;
 use poplin::cook::{CookOptions, Tethers, cook};
 use std::sync::Arc;
 
-use poplin::model::{Cloth, FiberSolver, Frame, Mesh, Plane, Pose, TriangleMesh};
+use poplin::model::{Cloth, FiberSolver, Frame, Mesh, Particle, Plane, Pose, TriangleMesh};
 use poplin::{Backend, Simulation};
 use poplin_measure::shape_arrays::{ShapeArrays, cuboid};
 use poplin_reference::oracle::nearest_triangle;
@@ -22,14 +22,14 @@ fn sheet(columns: u32, rows: u32, width: f32, pins: Vec<u32>) -> Cloth {
     let options = CookOptions { pins, tethers: Tethers::None, ..CookOptions::default() };
     let mut cloth = cook(&Mesh::grid(columns, rows, width, depth), &options).unwrap().into_cloth();
     for particle in &mut cloth.particles {
-        particle[0] -= width / 2.0;
-        particle[2] -= depth / 2.0;
+        particle.position[0] -= width / 2.0;
+        particle.position[2] -= depth / 2.0;
     }
     cloth
 }
 
 fn lift(cloth: &mut Cloth, y: f32) {
-    cloth.particles.iter_mut().for_each(|particle| particle[1] += y);
+    cloth.particles.iter_mut().for_each(|particle| particle.position[1] += y);
 }
 
 fn simulation(cloth: Cloth) -> Simulation {
@@ -176,8 +176,9 @@ fn a_patch_slips_on_a_tilted_plane_as_under_tilted_gravity() {
         // Rotated clockwise: downhill is +x.
         let pose = turned_about_z(-angle);
         for particle in &mut cloth.particles {
-            let [x, y, z] = pose.apply([particle[0], particle[1], particle[2]]);
-            *particle = [x, y, z, particle[3]];
+            let [x, y, z] =
+                pose.apply([particle.position[0], particle.position[1], particle.position[2]]);
+            particle.position = [x, y, z];
         }
         let [x, y, z] = pose.apply([0.0, 1.0, 0.0]);
         cloth.colliders.clear();
@@ -306,7 +307,9 @@ fn left_behind(
     let at = |frame: f32| bullet(kind, -DEPTH + step * (frames - frame).max(0.0));
     cloth.colliders = at(0.0).to_set().unwrap();
     let tube: Vec<usize> = (0..cloth.particle_count())
-        .filter(|&i| is_in_tube(kind, [0, 1, 2].map(|k| f64::from(cloth.particles[i][k])), 0.75))
+        .filter(|&i| {
+            is_in_tube(kind, [0, 1, 2].map(|k| f64::from(cloth.particles[i].position[k])), 0.75)
+        })
         .collect();
     let mut simulation = simulation(cloth);
     for frame in 1..=frames as u32 {
@@ -552,11 +555,17 @@ fn hung_aside(shift: f32, drag: f32) -> (Vec<Vec3>, u32) {
     cloth.config.air.drag = drag;
     cloth.config.air.density = 0.01;
     cloth.config.sleep.threshold = 1.0;
-    let held: Vec<_> =
-        cloth.particles[..8].iter().map(|&[x, y, z, w]| [x, y, z + shift, w]).collect();
+    let held: Vec<_> = cloth.particles[..8]
+        .iter()
+        .map(|&Particle { position: [x, y, z], inverse_mass: w }| [x, y, z + shift, w])
+        .collect();
     let mut simulation = simulation(cloth);
     for _ in 0..600 {
-        simulation.cloth_mut(nth_cloth(0)).unwrap().write_particles(&pins, &held).unwrap();
+        simulation
+            .cloth_mut(nth_cloth(0))
+            .unwrap()
+            .write_particles(&pins, Particle::from_rows(&held))
+            .unwrap();
         play(&mut simulation, 1);
     }
     let slept = simulation.state().unwrap().slept_frames(nth_cloth(0));
@@ -599,7 +608,10 @@ fn a_closed_mesh_gives_the_same_as_one_that_is_searched_every_time() {
     let run = |far: bool| {
         let mut cloth =
             cook(&Mesh::grid(20, 20, 1.0, 1.0), &CookOptions::default()).unwrap().into_cloth();
-        cloth.particles.iter_mut().for_each(|p| (p[0], p[1], p[2]) = (p[0] - 0.5, 0.4, p[2] - 0.5));
+        cloth.particles.iter_mut().for_each(|p| {
+            (p.position[0], p.position[1], p.position[2]) =
+                (p.position[0] - 0.5, 0.4, p.position[2] - 0.5)
+        });
         cloth.config.contact.friction = 0.3;
         let mut simulation = simulation(cloth);
         let count = vertices.len() as u32;

@@ -1,5 +1,6 @@
 //! The engine as a renderer embeds it, and what it refuses.
 
+use bytemuck::cast_slice;
 use poplin_gpu::{
     CanaryReport, Engine, EngineOptions, GpuError, Headless, Readback, Subnormals, WrongValue,
     run_canaries, run_canary_texts, wgpu,
@@ -7,7 +8,7 @@ use poplin_gpu::{
 use poplin_host::Engine as _;
 use poplin_layout::MemoryTier;
 use poplin_measure::shape_arrays::ShapeArrays;
-use poplin_model::{ClothConfig, Frame, Pbd, PbdPhase, Phases, Tethers};
+use poplin_model::{ClothConfig, Frame, Particle, Pbd, PbdPhase, Phases, Tethers};
 use poplin_reference::ReferenceEngine;
 use poplin_shaders::Kernel;
 use poplin_testkit::adapter::{headless, is_strict};
@@ -121,12 +122,15 @@ fn changed_settings_and_inputs_act_alike_on_both_backends() {
         cpu.cloth_mut(nth_cloth(0)).unwrap().set_config(config.clone()).unwrap();
         cpu.cloth_mut(nth_cloth(0)).unwrap().set_phase_order(&order).unwrap();
         cpu.cloth_mut(nth_cloth(0)).unwrap().set_particle_accelerations(&accelerations).unwrap();
-        cpu.cloth_mut(nth_cloth(0)).unwrap().write_particles(&[0], &pin).unwrap();
+        cpu.cloth_mut(nth_cloth(0))
+            .unwrap()
+            .write_particles(&[0], Particle::from_rows(&pin))
+            .unwrap();
         let host = gpu.engine_mut().cloth_mut(id).unwrap();
         host.set_config(config).unwrap();
         host.set_phase_order(&order).unwrap();
         host.set_particle_accelerations(&accelerations).unwrap();
-        host.write_particles(&[0], &pin).unwrap();
+        host.write_particles(&[0], Particle::from_rows(&pin)).unwrap();
         cpu.step(&Frame::default()).unwrap();
         gpu.step(&Frame::default()).unwrap();
     }
@@ -237,7 +241,7 @@ fn what_does_not_fit_is_refused_with_the_limit_and_changes_nothing() {
     short.step(&Frame::default()).unwrap();
     assert!(short.engine().cloth(nth_cloth(0)).is_err());
     let mut bad = random_cloth(1, 30);
-    bad.particles[3][1] = f32::NAN;
+    bad.particles[3].position[1] = f32::NAN;
     assert!(matches!(resident.add(bad), Err(GpuError::Model(_))));
 }
 
@@ -272,7 +276,7 @@ fn colliders_that_come_and_grow_act_alike_on_both_backends() {
                 2 => shapes.spheres = (0..9).map(sphere).collect(),
                 3 => {
                     let count = host.cloth().particle_count();
-                    return host.set_motion_spheres(&vec![[0.0, 0.0, 0.0, 2.0]; count]);
+                    return host.set_motion_spheres(cast_slice(&vec![[0.0, 0.0, 0.0, 2.0]; count]));
                 }
                 4 => {
                     (shapes.mesh_vertices, shapes.mesh_triangles) =

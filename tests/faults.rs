@@ -1,6 +1,6 @@
 //! Faults are data: a cloth that leaves the range of f32 is frozen and counted, the others go on; bad input is an error.
 
-use poplin::model::{ClothConfig, Frame, ModelError, Solver};
+use poplin::model::{ClothConfig, Frame, ModelError, Particle, Solver};
 use poplin::{Backend, Error, NoSuchCloth, Simulation, State};
 use poplin_testkit::adapter::backends;
 use poplin_testkit::nth_cloth;
@@ -36,7 +36,10 @@ fn a_faulty_cloth_is_frozen_and_the_others_go_on() {
         assert!(state.fault_count(nth_cloth(1)) > 0, "nothing left the range of f32");
         assert_eq!(state.fault_particle(nth_cloth(1)), Some(1));
         assert!(
-            state.current(nth_cloth(1)).iter().flatten().all(|value| value.is_finite()),
+            Particle::rows(state.current(nth_cloth(1)))
+                .iter()
+                .flatten()
+                .all(|value| value.is_finite()),
             "a frozen cloth stays drawable"
         );
         assert!(state.iteration_total(nth_cloth(1)) < state.iteration_total(nth_cloth(0)));
@@ -70,9 +73,9 @@ fn bad_calls_are_errors_and_change_nothing() {
         assert!(host.set_phase_order(&[99]).is_err());
         assert!(host.set_particle_accelerations(&[[0.0; 3]; 3]).is_err());
         assert!(host.set_particle_accelerations(&[[f32::NAN; 3]; 16]).is_err());
-        let pinned = host.write_particles(&[0], &[[0.0, 0.0, 0.0, 1.0]]);
+        let pinned = host.write_particles(&[0], &[Particle::from([0.0, 0.0, 0.0, 1.0])]);
         assert_eq!(pinned, Err(ModelError::PinnedParticle { particle: 0, inverse_mass: 1.0 }));
-        assert!(host.write_particles(&[99], &[[0.0; 4]]).is_err());
+        assert!(host.write_particles(&[99], &[Particle::from([0.0; 4])]).is_err());
         let config = ClothConfig { solver: Solver::pbd(10_000.0), ..ClothConfig::default() };
         host.set_config(config).unwrap();
         for dt in [f32::NAN, -1.0, 11.0, f32::INFINITY] {

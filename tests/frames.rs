@@ -12,7 +12,7 @@
 //! whose pins follow [1], to rounding. For n large [1] is the parabola through the two poses, so that it follows a smooth path
 //! of the frame to third order of dt.
 
-use poplin::model::{Cloth, ClothConfig, Frame, Pose};
+use poplin::model::{Cloth, ClothConfig, Frame, Particle, Pose};
 use poplin::{Backend, ClothId, Simulation};
 use poplin_testkit::adapter::backends;
 use poplin_testkit::scenes::hanging_sheet;
@@ -22,18 +22,20 @@ use poplin_testkit::scenes::hanging_sheet;
 fn sheet(is_free: bool) -> Cloth {
     let mut cloth = hanging_sheet(8, 8);
     if is_free {
-        let w = cloth.particles[1][3];
+        let w = cloth.particles[1].inverse_mass;
         cloth
             .particles
             .iter_mut()
-            .filter(|particle| particle[3] == 0.0)
-            .for_each(|particle| particle[3] = 2.0 * w);
+            .filter(|particle| particle.is_pinned())
+            .for_each(|particle| particle.inverse_mass = 2.0 * w);
         // 2 rad/s about the z axis through the middle.
         let displacement = 2.0 / cloth.config.solver.as_pbd().unwrap().frequency;
         cloth.previous_positions = cloth
             .particles
             .iter()
-            .map(|&[x, y, z, _]| [x + y * displacement, y - (x - 0.5) * displacement, z])
+            .map(|&Particle { position: [x, y, z], .. }| {
+                [x + y * displacement, y - (x - 0.5) * displacement, z]
+            })
             .collect();
     }
     cloth
@@ -91,7 +93,7 @@ fn run_in_world(
     let n = (dt * f64::from(cloth.config.solver.as_pbd().unwrap().frequency)).round();
     let h = dt / n;
     let pins: Vec<u32> = (0..cloth.particle_count() as u32)
-        .filter(|&i| cloth.particles[i as usize][3] == 0.0)
+        .filter(|&i| cloth.particles[i as usize].is_pinned())
         .collect();
     let (mut origin, mut last_velocity) = ([0.0; 3], [0.0; 3]);
     for frame in 1..=(seconds / dt).round() as u32 {
@@ -111,12 +113,16 @@ fn run_in_world(
             let moved: Vec<_> = pins
                 .iter()
                 .map(|&pin| {
-                    let [x, y, z, _] = cloth.particles[pin as usize].map(f64::from);
-                    let [x, y, z] = plus([x, y, z], origin, 1.0).map(|x| x as f32);
+                    let position = cloth.particles[pin as usize].position.map(f64::from);
+                    let [x, y, z] = plus(position, origin, 1.0).map(|x| x as f32);
                     [x, y, z, 0.0]
                 })
                 .collect();
-            simulation.cloth_mut(id).unwrap().write_particles(&pins, &moved).unwrap();
+            simulation
+                .cloth_mut(id)
+                .unwrap()
+                .write_particles(&pins, Particle::from_rows(&moved))
+                .unwrap();
             simulation.step(&Frame { dt: h as f32 }).unwrap();
         }
         last_velocity = velocity;
@@ -189,8 +195,11 @@ fn free_fall_in_an_accelerating_frame_is_the_parabola_of_the_world() {
         // Verlet's parabola: N iterations of h fall g h^2 N (N + 1) / 2.
         let (count, h) = (seconds * 300.0, 1.0 / 300.0);
         let fall = 9.81 * h * h * count * (count + 1.0) / 2.0;
-        let expected: Vec<_> =
-            cloth.particles.iter().map(|&[x, y, z, _]| [x, y - fall as f32, z]).collect();
+        let expected: Vec<_> = cloth
+            .particles
+            .iter()
+            .map(|&Particle { position: [x, y, z], .. }| [x, y - fall as f32, z])
+            .collect();
         let error = farthest(&got, &expected);
         let allowed = rounding(count);
         eprintln!(
@@ -208,8 +217,11 @@ fn free_particles(velocity: [f32; 3]) -> Cloth {
     cloth.config = ClothConfig { gravity: [0.0; 3], ..ClothConfig::default() };
     cloth.config.tethers.stiffness = 0.0;
     let h = 1.0 / cloth.config.solver.as_pbd().unwrap().frequency;
-    cloth.previous_positions =
-        cloth.particles.iter().map(|p| std::array::from_fn(|k| p[k] - velocity[k] * h)).collect();
+    cloth.previous_positions = cloth
+        .particles
+        .iter()
+        .map(|p| std::array::from_fn(|k| p.position[k] - velocity[k] * h))
+        .collect();
     cloth
 }
 
@@ -261,7 +273,9 @@ fn free_particles_in_a_turning_frame_fly_straight_in_the_world() {
                     let expected: Vec<[f32; 3]> = cloth
                         .particles
                         .iter()
-                        .map(|p| std::array::from_fn(|k| p[k] + velocity[k] * seconds as f32))
+                        .map(|p| {
+                            std::array::from_fn(|k| p.position[k] + velocity[k] * seconds as f32)
+                        })
                         .collect();
                     farthest(&world, &expected)
                 })
@@ -312,7 +326,7 @@ fn without_inertia_the_cloth_does_not_notice_the_frame() {
             simulation.step(&Frame::default()).unwrap();
         }
         let got: Vec<_> = simulation.state().unwrap().positions(id).collect();
-        let expected: Vec<_> = cloth.particles.iter().map(|&[x, y, z, _]| [x, y, z]).collect();
+        let expected: Vec<_> = cloth.particles.iter().map(|particle| particle.position).collect();
         let error = farthest(&got, &expected);
         eprintln!("no inertia, {}: {error:.2e} m of {allowed:.2e} m", backend.name());
         assert!(error < allowed, "{}: {error:e} m above {allowed:e} m", backend.name());

@@ -5,7 +5,7 @@ use poplin_gpu::EngineOptions;
 use poplin_host::Engine as _;
 use poplin_measure::metrics::stretch_strain;
 use poplin_measure::separation::between;
-use poplin_model::{Cloth, ClothContactSolver, Frame, Mesh, Shape};
+use poplin_model::{Cloth, ClothContactSolver, Frame, Mesh, Particle, Shape};
 use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::{headless, is_strict};
 use poplin_testkit::compare::same_bits;
@@ -25,7 +25,7 @@ fn sheet(layer: usize, columns: u32) -> Cloth {
         .into_cloth();
     let shift =
         [0.02 + 0.007 * layer as f32, RADIUS + 0.03 + 0.05 * layer as f32, 0.011 * layer as f32];
-    for [x, y, z, _] in &mut cloth.particles {
+    for Particle { position: [x, y, z], .. } in &mut cloth.particles {
         (*x, *y, *z) = (*x - 0.5 * width + shift[0], shift[1], *z - 0.5 * width + shift[2]);
     }
     cloth.config.damping = [0.3; 3];
@@ -51,22 +51,24 @@ fn stack(friction: f32) -> ReferenceEngine {
 /// Height of the middle of a sheet \[m\].
 fn height(engine: &ReferenceEngine, cloth: usize) -> f32 {
     let particles = engine.current(nth_cloth(cloth));
-    particles.iter().map(|particle| particle[1]).sum::<f32>() / particles.len() as f32
+    particles.iter().map(|particle| particle.position[1]).sum::<f32>() / particles.len() as f32
 }
 
-fn from_center(p: &[f32; 4]) -> f32 {
+fn from_center(Particle { position: p, .. }: &Particle) -> f32 {
     (p[0] * p[0] + p[1] * p[1] + p[2] * p[2]).sqrt()
 }
 
 /// Particles on the top of the ball that are clearly nearer to it than the nearest one of the sheet below. In a fold the
 /// nearest one may stand beside them.
-fn out_of_order(upper: &[[f32; 4]], lower: &[[f32; 4]]) -> usize {
-    let square = |a: &[f32; 4], b: &[f32; 4]| (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f32>();
-    let is_below = |p: &&[f32; 4]| {
+fn out_of_order(upper: &[Particle], lower: &[Particle]) -> usize {
+    let square = |a: &Particle, b: &Particle| {
+        (0..3).map(|k| (a.position[k] - b.position[k]).powi(2)).sum::<f32>()
+    };
+    let is_below = |p: &&Particle| {
         let nearest = lower.iter().min_by(|a, b| square(a, p).total_cmp(&square(b, p))).unwrap();
         from_center(p) + 0.5 * DISTANCE < from_center(nearest)
     };
-    upper.iter().filter(|p| p[1] > 0.5 * RADIUS).filter(is_below).count()
+    upper.iter().filter(|p| p.position[1] > 0.5 * RADIUS).filter(is_below).count()
 }
 
 #[test]

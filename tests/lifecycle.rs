@@ -4,7 +4,7 @@ use poplin::{Backend, ClothId, Error, NoSuchCloth, ParticleMotion, Reading, Simu
 use poplin_gpu::{Engine, EngineOptions, Headless, Readback, wgpu};
 use poplin_host::{Cloths, Engine as _};
 use poplin_measure::shape_arrays::ShapeArrays;
-use poplin_model::{Cloth, ClothContactSolver, Fabric, Frame};
+use poplin_model::{Cloth, ClothContactSolver, Fabric, Frame, Particle};
 use poplin_reference::ReferenceEngine;
 use poplin_testkit::adapter::{backends, headless, is_strict};
 use poplin_testkit::compare::same_bits;
@@ -45,7 +45,7 @@ fn a_stale_handle_is_an_error_and_never_another_cloth() {
         let id = simulation.add(hanging_sheet(4, 4)).unwrap();
         let before = simulation.state().unwrap();
         let expected = Error::NoSuchCloth(NoSuchCloth { id: stale });
-        let particles = [[0.0; 4]; 16];
+        let particles = [Particle::default(); 16];
         let attempts = [
             simulation.remove(stale).err(),
             simulation.reset(stale).err(),
@@ -130,7 +130,9 @@ fn the_feedback_of_a_frozen_cloth_is_not_inherited() {
 fn cloths_that_collide_give_the_same_bits_whoever_was_there_before() {
     let sheet = |height: f32| {
         let mut cloth = hanging_sheet(6, 6);
-        cloth.particles.iter_mut().for_each(|p| *p = [p[0], p[1] + height, p[2], 1.0]);
+        cloth.particles.iter_mut().for_each(|p| {
+            *p = Particle::from([p.position[0], p.position[1] + height, p.position[2], 1.0])
+        });
         cloth.config.cloth_collision.distance = Some(0.05);
         cloth
     };
@@ -172,7 +174,11 @@ fn a_reset_cloth_does_what_a_new_one_does() {
         reset.step(&Frame { dt: 1.0 / 30.0 }).unwrap();
         run(&mut reset, 3);
         // What was written for the coming frame goes as well.
-        reset.cloth_mut(id).unwrap().write_particles(&[20], &[[5.0, 5.0, 5.0, 1.0]]).unwrap();
+        reset
+            .cloth_mut(id)
+            .unwrap()
+            .write_particles(&[20], &[Particle::from([5.0, 5.0, 5.0, 1.0])])
+            .unwrap();
         reset.reset(id).unwrap();
         let fresh_id = fresh.add(Cloth { config, ..hanging_sheet(6, 6) }).unwrap();
         same_cloth("at once", (&reset.state().unwrap(), id), (&fresh.state().unwrap(), fresh_id));
@@ -192,8 +198,12 @@ fn copies_go_on_exactly_as_the_cloth_does() {
         let source = equipped(&mut simulation, 41);
         run(&mut simulation, 2);
         let pin = simulation.read(source).unwrap().current(source)[7];
-        let held = [pin[0], pin[1] + 0.01, pin[2], 0.0];
-        simulation.cloth_mut(source).unwrap().write_particles(&[7], &[held]).unwrap();
+        let held = [pin.position[0], pin.position[1] + 0.01, pin.position[2], 0.0];
+        simulation
+            .cloth_mut(source)
+            .unwrap()
+            .write_particles(&[7], &[Particle::from(held)])
+            .unwrap();
         let copies = simulation.clone_cloth(source, 3).unwrap();
         assert_eq!(simulation.ids(), [&[source], copies.as_slice()].concat());
         for frame in 0..3 {
@@ -227,7 +237,8 @@ fn particles_put_where_they_are_go_on_as_if_nothing_had_happened() {
         );
         run(&mut simulation, 3);
         let state = simulation.read(id).unwrap();
-        let previous: Vec<_> = state.previous(id).iter().map(|&[x, y, z, _]| [x, y, z]).collect();
+        let previous: Vec<_> =
+            state.previous(id).iter().map(|particle| particle.position).collect();
         let motion = ParticleMotion::PreviousPositions(&previous);
         simulation.set_particles(id, state.current(id), motion).unwrap();
         run(&mut simulation, 2);
@@ -247,7 +258,7 @@ fn velocities_are_per_second_whatever_the_step_was_and_a_frozen_cloth_goes_on() 
             cloth.config.damping = [0.0; 3];
             let id = simulation.add(cloth).unwrap();
             if let Some(dt) = first_frame {
-                let far = vec![[9e14, 0.0, 0.0, 1.0]; 9];
+                let far = [Particle::from([9e14, 0.0, 0.0, 1.0]); 9];
                 let motion = ParticleMotion::PreviousPositions(&[[8e14, 0.0, 0.0]; 9]);
                 simulation.set_particles(id, &far, motion).unwrap();
                 simulation.step(&Frame { dt }).unwrap();
@@ -256,7 +267,7 @@ fn velocities_are_per_second_whatever_the_step_was_and_a_frozen_cloth_goes_on() 
             let start: Vec<_> = (0..9).map(|k| [k as f32, 0.0, 1.0, 1.0]).collect();
             let velocities: Vec<_> = (0..9).map(|k| [0.0, k as f32, -2.0]).collect();
             let motion = ParticleMotion::Velocities(&velocities);
-            simulation.set_particles(id, &start, motion).unwrap();
+            simulation.set_particles(id, Particle::from_rows(&start), motion).unwrap();
             run(&mut simulation, 6);
             let state = simulation.read(id).unwrap();
             assert_eq!(state.fault_count(id), 0, "{backend:?}");
@@ -264,7 +275,7 @@ fn velocities_are_per_second_whatever_the_step_was_and_a_frozen_cloth_goes_on() 
                 for k in 0..3 {
                     // 30 iterations round a coordinate of up to 9 m and a displacement each.
                     let expected = start[k] + 0.1 * v[k];
-                    let error = (end[k] - expected).abs();
+                    let error = (end.position[k] - expected).abs();
                     assert!(
                         error < 60.0 * 9.0 * f32::EPSILON,
                         "{backend:?}: {end:?} for {expected}"
@@ -284,9 +295,9 @@ fn particles_that_are_not_valid_are_refused_and_change_nothing() {
         let before = simulation.state().unwrap();
         let good = before.current(id).to_vec();
         let (mut nan, mut loose) = (good.clone(), good.clone());
-        nan[5][1] = f32::NAN;
-        let pin = good.iter().position(|particle| particle[3] == 0.0).unwrap();
-        loose[pin][3] = 1.0;
+        nan[5].position[1] = f32::NAN;
+        let pin = good.iter().position(|particle| particle.is_pinned()).unwrap();
+        loose[pin].inverse_mass = 1.0;
         let rest = ParticleMotion::Rest;
         for (what, particles, motion) in [
             ("15", &good[..15], rest),
@@ -407,7 +418,7 @@ fn a_simulation_runs_on_the_applications_device() {
     let gpu = simulation.gpu().unwrap();
     assert_eq!(gpu.engine().particle_range(id), Ok(0..36));
     let bytes = gpu.read_buffer(gpu.engine().particle_buffer()).unwrap();
-    assert_eq!(bytemuck::cast_slice::<u8, [f32; 4]>(&bytes)[..36], *expected.current(id));
+    assert_eq!(bytemuck::cast_slice::<u8, Particle>(&bytes)[..36], *expected.current(id));
     let mut encoder = gpu.device().create_command_encoder(&Default::default());
     let engine = simulation.gpu_mut().unwrap().engine_mut();
     engine.encode_frame(&mut encoder, &Frame::default()).unwrap();

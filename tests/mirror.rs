@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use poplin_gpu::{EngineOptions, FramePart};
 use poplin_host::{ClothId, Engine as _, LiveCloth};
 use poplin_layout::{Feedback, MemoryTier, STAGES, Stage, StageMask, Task};
-use poplin_model::{Cloth, Frame};
+use poplin_model::{Cloth, Frame, Particle};
 use poplin_reference::{LaneOrder, ReferenceEngine, Team};
 use poplin_testkit::adapter::{headless, is_strict};
 use poplin_testkit::compare::{Difference, close, same_bits};
@@ -50,15 +50,15 @@ fn seed_of(cloth: &Cloth) -> u64 {
 fn equip_with_masses(host: &mut LiveCloth) {
     let particles = host.cloth().particles.clone();
     equip(host, particles.len() as u64);
-    let is_free = |i: &usize| particles[*i][3] > 0.0 && particles[*i][3] < 1e6;
+    let is_free = |i: &usize| particles[*i].inverse_mass > 0.0 && particles[*i].inverse_mass < 1e6;
     let indices: Vec<_> = (0..particles.len()).step_by(7).filter(is_free).collect();
     let lighter = |i: &usize| {
-        let [x, y, z, w] = particles[*i];
+        let Particle { position: [x, y, z], inverse_mass: w } = particles[*i];
         [x, y, z, 0.5 * w]
     };
     let values: Vec<_> = indices.iter().map(lighter).collect();
     let indices: Vec<_> = indices.into_iter().map(|i| i as u32).collect();
-    host.write_particles(&indices, &values).unwrap();
+    host.write_particles(&indices, Particle::from_rows(&values)).unwrap();
 }
 
 /// One frame of `stages` on the mirror.
@@ -79,7 +79,7 @@ fn run_on_mirror(
 /// What [`run_on_mirror`] leaves.
 fn on_mirror(cloth: &Cloth, frame: &Frame, stages: StageMask, team: &mut Team) -> State {
     let (engine, id) = run_on_mirror(cloth, frame, stages, team);
-    (engine.current(id).to_vec(), engine.previous(id).to_vec())
+    (Particle::rows(engine.current(id)).to_vec(), Particle::rows(engine.previous(id)).to_vec())
 }
 
 fn compare(strict: bool, what: &str, gpu: &State, mirror: &State) -> Result<(), Difference> {
@@ -122,8 +122,9 @@ fn disagreements_over(
     let strict = is_strict(&gpu);
     let found = cloths.iter().zip(ids).filter_map(|((name, cloth), id)| {
         let (engine, index) = run_on_mirror(cloth, &ONE_ITERATION, stages, &mut Team::single());
-        let mirror = (engine.current(index).to_vec(), engine.previous(index).to_vec());
-        let own = (snapshot.current(id).to_vec(), snapshot.previous(id).to_vec());
+        let rows = |particles| Particle::rows(particles).to_vec();
+        let mirror = (rows(engine.current(index)), rows(engine.previous(index)));
+        let own = (rows(snapshot.current(id)), rows(snapshot.previous(id)));
         let differs = strict && snapshot.feedback(id) != engine.feedback(index);
         let counters = differs.then(|| format!("{name}: the reports differ"));
         let difference = compare(strict, name, &own, &mirror).err();
@@ -140,7 +141,7 @@ fn fast_particles() -> Vec<(String, Cloth)> {
     cloth.previous_positions = cloth
         .particles
         .iter()
-        .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.02, 0.02)))
+        .map(|p| std::array::from_fn(|k| p.position[k] + rng.range(-0.02, 0.02)))
         .collect();
     cloth.config.self_collision.distance = Some(0.02);
     cloth.config.self_collision.limit_velocity = true;
@@ -257,7 +258,10 @@ fn in_tier(cloth: &Cloth, options: EngineOptions) -> Option<State> {
         gpu.step(&Frame::default()).unwrap();
     }
     let snapshot = gpu.state().unwrap();
-    Some((snapshot.current(id).to_vec(), snapshot.previous(id).to_vec()))
+    Some((
+        Particle::rows(snapshot.current(id)).to_vec(),
+        Particle::rows(snapshot.previous(id)).to_vec(),
+    ))
 }
 
 #[test]

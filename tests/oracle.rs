@@ -1,5 +1,6 @@
 //! Every stage of the mirror against the f64 oracle, from random and degenerate input.
 
+use bytemuck::cast_slice;
 use poplin_host::{Engine as _, LiveCloth};
 use poplin_testkit::nth_cloth;
 use std::sync::Arc;
@@ -7,8 +8,8 @@ use std::sync::Arc;
 use poplin_host::FramePart;
 use poplin_layout::{Stage, StageMask, effective_stiffness, stiffness_to_log2};
 use poplin_model::{
-    Bend, Cloth, Fabric, FiberSolver, Frame, Pbd, PbdPhase, Phase, PhaseKind, Phases, Pose, Solver,
-    Xpbd, XpbdPhase,
+    Bend, Cloth, Fabric, FiberSolver, Frame, Particle, Pbd, PbdPhase, Phase, PhaseKind, Phases,
+    Pose, Solver, Sphere, Xpbd, XpbdPhase,
 };
 use poplin_reference::oracle::{
     Air, BendStep, Chain, ChainSolution, SoftRange, air_impulse, bend_angle, bend_gradient,
@@ -22,7 +23,8 @@ use poplin_testkit::scenes::random_ropes;
 /// Allowance in units of `f32::EPSILON * scale`: some ten roundings at that scale.
 const FACTOR: f64 = 32.0;
 
-fn wide(p: [f32; 4]) -> [f64; 3] {
+fn wide(particle: impl Into<[f32; 4]>) -> [f64; 3] {
+    let p = particle.into();
     std::array::from_fn(|k| f64::from(p[k]))
 }
 
@@ -43,7 +45,7 @@ fn after_stage_with(
     engine.begin_frame(&Frame { dt }).unwrap();
     let part = FramePart { stages: StageMask::only(stage), ..FramePart::WHOLE };
     engine.run_part(nth_cloth(0), &part, &mut Team::single()).unwrap();
-    engine.current(nth_cloth(0)).to_vec()
+    Particle::rows(engine.current(nth_cloth(0))).to_vec()
 }
 
 #[track_caller]
@@ -127,7 +129,10 @@ fn gauss_seidel_equals_the_distance_constraint_edge_by_edge() {
         };
         let mut expected: Vec<_> = cloth.particles.iter().map(|&p| wide(p)).collect();
         for edge in 0..edges {
-            let w = [f64::from(cloth.particles[edge][3]), f64::from(cloth.particles[edge + 1][3])];
+            let w = [
+                f64::from(cloth.particles[edge].inverse_mass),
+                f64::from(cloth.particles[edge + 1].inverse_mass),
+            ];
             let rest = f64::from(cloth.fabric.rest_lengths[edge]);
             let [a, b] = project_distance(
                 expected[edge],
@@ -231,7 +236,7 @@ fn integrate_equals_the_damped_verlet_step() {
         cloth.previous_positions = cloth
             .particles
             .iter()
-            .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.1, 0.1)))
+            .map(|p| std::array::from_fn(|k| p.position[k] + rng.range(-0.1, 0.1)))
             .collect();
         cloth.particle_accelerations = (0..8).map(|_| rng.point(-20.0, 20.0)).collect();
         cloth.config.gravity = rng.point(-20.0, 20.0);
@@ -246,7 +251,7 @@ fn integrate_equals_the_damped_verlet_step() {
             let gravity = (widen(cloth.config.gravity), step);
             let acceleration = (widen(cloth.particle_accelerations[i]), step);
             let moved = integrate(wide(particle), before, kept, 1.0, gravity, acceleration);
-            let expected = if particle[3] > 0.0 { moved } else { wide(particle) };
+            let expected = if particle.inverse_mass > 0.0 { moved } else { wide(particle) };
             assert_near(&format!("round {round} particle {i}"), got[i], expected, 1.5);
         }
     }
@@ -317,7 +322,7 @@ fn blown(cloth: &Cloth, frame: &FrameMove) -> Vec<([f64; 3], f64)> {
         let rounding =
             air.density / 2.0 / step * (air.drag + air.lift) * (2.0 * e2 * d * d + e2 * d * size);
         for &corner in triangle {
-            let w = f64::from(cloth.particles[corner as usize][3]);
+            let w = f64::from(cloth.particles[corner as usize].inverse_mass);
             let (position, scale) = &mut moved[corner as usize];
             (0..3).for_each(|k| position[k] -= impulse[k] * w);
             *scale += rounding * w;
@@ -336,7 +341,7 @@ fn windy_cloth(rng: &mut Rng, count: usize) -> Cloth {
     cloth.previous_positions = cloth
         .particles
         .iter()
-        .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.1, 0.1)))
+        .map(|p| std::array::from_fn(|k| p.position[k] + rng.range(-0.1, 0.1)))
         .collect();
     cloth.config.air.wind_velocity = rng.point(-20.0, 20.0);
     cloth.config.air.drag = rng.range(0.0, 1.0);
@@ -454,7 +459,7 @@ fn motion_equals_the_sphere_that_may_not_be_left() {
         cloth.config.motion.bias = rng.range(-0.3, 0.3);
         cloth.config.motion.stiffness = rng.range(0.1, 1.0);
         let got = after_stage_with(&cloth, Stage::Motion, |host| {
-            host.set_motion_spheres(&spheres).unwrap()
+            host.set_motion_spheres(cast_slice(&spheres)).unwrap()
         });
         let exponent =
             cloth.config.stiffness_frequency / cloth.config.solver.as_pbd().unwrap().frequency;
@@ -471,7 +476,7 @@ fn motion_equals_the_sphere_that_may_not_be_left() {
             let is_held = radius <= 0.0;
             assert_eq!(
                 got[i][3],
-                if is_held { 0.0 } else { particle[3] },
+                if is_held { 0.0 } else { particle.inverse_mass },
                 "round {round} particle {i}, radius {radius}"
             );
         }
@@ -486,14 +491,14 @@ fn separation_equals_the_sphere_that_may_not_be_entered() {
         let spheres: Vec<_> = (0..16).map(|_| random_sphere(&mut rng)).collect();
         let cloth = chain(particles, vec![1.0; 15]);
         let got = after_stage_with(&cloth, Stage::Separation, |host| {
-            host.set_separation_spheres(&spheres).unwrap()
+            host.set_separation_spheres(cast_slice(&spheres)).unwrap()
         });
         for (i, (&particle, &sphere)) in cloth.particles.iter().zip(&spheres).enumerate() {
             let radius = f64::from(sphere[3]);
             let expected = keep_outside(wide(particle), wide(sphere), radius);
             let scale = sphere_scale(wide(particle), wide(sphere), radius);
             assert_near(&format!("round {round} particle {i}"), got[i], expected, scale);
-            assert_eq!(got[i][3], particle[3], "separation changes no mass");
+            assert_eq!(got[i][3], particle.inverse_mass, "separation changes no mass");
         }
     }
 }
@@ -504,11 +509,13 @@ fn degenerate_spheres_hold_leave_or_move_even_pins() {
     let pin = [1.0, 0.0, 0.0, 0.0];
     let cloth = chain(vec![here, pin], vec![1.0]);
     let motion = |a: [f32; 4], b: [f32; 4]| {
-        after_stage_with(&cloth, Stage::Motion, |host| host.set_motion_spheres(&[a, b]).unwrap())
+        after_stage_with(&cloth, Stage::Motion, |host| {
+            host.set_motion_spheres(&[a, b].map(Sphere::from)).unwrap()
+        })
     };
     let separation = |a: [f32; 4], b: [f32; 4]| {
         after_stage_with(&cloth, Stage::Separation, |host| {
-            host.set_separation_spheres(&[a, b]).unwrap()
+            host.set_separation_spheres(&[a, b].map(Sphere::from)).unwrap()
         })
     };
     let around = |p: [f32; 4], radius: f32| [p[0], p[1], p[2], radius];
@@ -564,7 +571,7 @@ fn wild_chain(rng: &mut Rng, edges: usize) -> Cloth {
     cloth.previous_positions = cloth
         .particles
         .iter()
-        .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.1, 0.1)))
+        .map(|p| std::array::from_fn(|k| p.position[k] + rng.range(-0.1, 0.1)))
         .collect();
     cloth
 }
@@ -577,7 +584,7 @@ fn keep_one_pin(cloth: &mut Cloth, rng: &mut Rng) {
         .iter_mut()
         .enumerate()
         .filter(|(i, _)| *i != only)
-        .for_each(|(_, p)| p[3] = p[3].max(0.01));
+        .for_each(|(_, p)| p.inverse_mass = p.inverse_mass.max(0.01));
 }
 
 /// Such a fiber for XPBD.
@@ -633,7 +640,9 @@ fn solve_dense(cloth: &Cloth, fiber: usize) -> ChainSolution {
         previous: &vertices()
             .map(|i| cloth.previous_positions[i].map(f64::from))
             .collect::<Vec<_>>(),
-        inverse_masses: &vertices().map(|i| f64::from(cloth.particles[i][3])).collect::<Vec<_>>(),
+        inverse_masses: &vertices()
+            .map(|i| f64::from(cloth.particles[i].inverse_mass))
+            .collect::<Vec<_>>(),
         rest_lengths: &fabric.rest_lengths[edges].iter().map(|&x| f64::from(x)).collect::<Vec<_>>(),
         compliance: compliance / (STEP * STEP),
         damping: compliance * damping / STEP,
@@ -668,7 +677,7 @@ fn assert_solved(what: &str, cloth: &Cloth, fiber: usize, got: &[[f32; 4]]) -> (
     let (mut is_sharp, mut farthest) = (true, 0.0f64);
     for (&i, &position) in vertices.iter().zip(&expected.positions) {
         let before = cloth.particles[i as usize];
-        let scale = 2.0 + f64::from(before[3]) * (error + expected.multiplier / shortest);
+        let scale = 2.0 + f64::from(before.inverse_mass) * (error + expected.multiplier / shortest);
         is_sharp &= scale < 1e3;
         assert_near(&format!("{what} particle {i}"), got[i as usize], position, scale);
         farthest = farthest.max(length(minus(position, wide(before))));
@@ -686,7 +695,7 @@ fn whole_fibers_equal_the_dense_system_of_their_edges() {
         let mut cloth =
             if is_xpbd { compliant_chain(&mut rng, edges) } else { stiff_chain(&mut rng, edges) };
         for (k, stage) in [Stage::SemiImplicit, Stage::CyclicReduction].into_iter().enumerate() {
-            if k == 1 && cloth.particles.iter().filter(|p| p[3] == 0.0).count() > 1 {
+            if k == 1 && cloth.particles.iter().filter(|p| p.is_pinned()).count() > 1 {
                 continue; // Not for cyclic reduction.
             }
             let solver = [FiberSolver::SemiImplicit, FiberSolver::CyclicReduction][k];
@@ -727,14 +736,14 @@ fn cyclic_reduction_leaves_fibers_of_two_pins_and_cloths_with_motion_spheres_to_
     cloth.config.solver.set_fiber_solver(Some(FiberSolver::CyclicReduction));
     let stages = |cloth: &Cloth, spheres: &[[f32; 4]]| {
         let mut host = HostCloth::new(cloth.clone()).unwrap();
-        host.live_mut().set_motion_spheres(spheres).unwrap();
+        host.live_mut().set_motion_spheres(cast_slice(spheres)).unwrap();
         host.input_len();
         [Stage::CyclicReduction, Stage::SemiImplicit].map(|stage| host.stages().contains(stage))
     };
-    cloth.particles[4][3] = 0.0;
+    cloth.particles[4].inverse_mass = 0.0;
     assert_eq!(stages(&cloth, &[]), [true, false], "one pin");
     assert_eq!(stages(&cloth, &[[0.0, 0.0, 0.0, 1.0]; 9]), [false, true], "motion spheres");
-    cloth.particles[8][3] = 0.0;
+    cloth.particles[8].inverse_mass = 0.0;
     assert_eq!(stages(&cloth, &[]), [false, true], "two pins");
 }
 
@@ -834,7 +843,7 @@ fn a_straight_fiber_between_two_pins_stays_finite_and_between_them() {
     assert!(got.iter().all(|p| (0.0..=8.0).contains(&p[0]) && p[1] == 0.0), "{got:?}");
     // Near straight the errors of the edges, 0.25 m each, and 2 m in all, would throw particles across by metres.
     for i in 1..8 {
-        cloth.particles[i][1] = [0.01, -0.01][i % 2];
+        cloth.particles[i].position[1] = [0.01, -0.01][i % 2];
     }
     let got = after_stage(&cloth, Stage::SemiImplicit);
     assert!(got.iter().all(|p| p[1].abs() < 0.5), "{got:?}");
@@ -878,7 +887,7 @@ fn hinge(rng: &mut Rng) -> Cloth {
     cloth.previous_positions = cloth
         .particles
         .iter()
-        .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.1, 0.1)))
+        .map(|p| std::array::from_fn(|k| p.position[k] + rng.range(-0.1, 0.1)))
         .collect();
     cloth.config.solver = Solver::Xpbd(Xpbd {
         substeps: 1,
@@ -908,7 +917,7 @@ fn a_bend_equals_xpbd_with_the_angle_and_its_differences() {
         let damping = f64::from(solver.bending_damping) / f64::from(solver.bending_rigidity) / STEP;
         let step = BendStep {
             previous: std::array::from_fn(|i| cloth.previous_positions[i].map(f64::from)),
-            inverse_masses: std::array::from_fn(|i| f64::from(cloth.particles[i][3])),
+            inverse_masses: std::array::from_fn(|i| f64::from(cloth.particles[i].inverse_mass)),
             rest_angle: f64::from(bend.rest_angle),
             compliance: 1.0 / (stiffness * STEP * STEP),
             damping,
@@ -971,7 +980,7 @@ fn degenerate_bends_move_nothing_and_folded_ones_stay_finite() {
     let run = |c: [f32; 3], d: [f32; 3], rest_angle: f32| {
         let mut cloth =
             Cloth::new(Arc::default(), vec![[0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0]]);
-        cloth.particles.extend([[c[0], c[1], c[2], 1.0], [d[0], d[1], d[2], 1.0]]);
+        cloth.particles.extend([c, d].map(|position| Particle { position, inverse_mass: 1.0 }));
         let bends = vec![Bend { particles: [0, 1, 2, 3], rest_angle, weight: 1.0 }];
         cloth.fabric = Arc::new(Fabric {
             particle_count: 4,
@@ -982,7 +991,7 @@ fn degenerate_bends_move_nothing_and_folded_ones_stay_finite() {
         cloth.config.solver = Xpbd { substeps: 1, bending_rigidity: 1e5, ..Xpbd::default() }.into();
         let got = after_stage(&cloth, Stage::Bend);
         assert!(got.iter().flatten().all(|x| x.is_finite()), "{got:?}");
-        (got != cloth.particles, got)
+        (got != Particle::rows(&cloth.particles), got)
     };
     assert!(!run([0.5, 1.0, 0.0], [0.5, -1.0, 0.0], 0.0).0, "flat at rest");
     assert!(!run([0.5, 0.0, 0.0], [0.5, -1.0, 0.0], 1.0).0, "no area");
@@ -1009,7 +1018,7 @@ fn free_fibers_and_bends_keep_momentum_and_angular_momentum() {
             1 => stiff_chain(&mut rng, edges),
             _ => hinge(&mut rng),
         };
-        cloth.particles.iter_mut().for_each(|p| p[3] = p[3].max(0.1));
+        cloth.particles.iter_mut().for_each(|p| p.inverse_mass = p.inverse_mass.max(0.1));
         let stage = match round % 6 {
             0 | 1 => Stage::SemiImplicit,
             3 | 4 => {
@@ -1021,7 +1030,7 @@ fn free_fibers_and_bends_keep_momentum_and_angular_momentum() {
         let got = after_stage(&cloth, stage);
         let (mut sum, mut moment, mut size) = ([0.0; 3], [0.0; 3], 0.0f64);
         for (before, after) in cloth.particles.iter().zip(&got) {
-            let (x, mass) = (wide(*before), 1.0 / f64::from(before[3]));
+            let (x, mass) = (wide(*before), 1.0 / f64::from(before.inverse_mass));
             let impulse = minus(wide(*after), x).map(|displacement| mass * displacement);
             for k in 0..3 {
                 sum[k] += impulse[k];

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use poplin::gpu::EngineOptions;
 use poplin::model::{
-    Air, Cloth, ClothConfig, Fabric, FiberSolver, Frame, Phase, PhaseKind, Solver,
+    Air, Cloth, ClothConfig, Fabric, FiberSolver, Frame, Particle, Phase, PhaseKind, Solver,
 };
 use poplin::{Backend, Simulation, State};
 use poplin_testkit::adapter::headless;
@@ -102,7 +102,7 @@ fn free_sheet(sigma: f64) -> Cloth {
         masses[corner as usize] += sigma * area / 3.0;
     }
     for (particle, mass) in cloth.particles.iter_mut().zip(&masses) {
-        particle[3] = (1.0 / mass) as f32;
+        particle.inverse_mass = (1.0 / mass) as f32;
     }
     let fabric = Arc::make_mut(&mut cloth.fabric);
     fabric.tethers_per_particle = 0;
@@ -135,9 +135,9 @@ fn terminal_speed(backend: Backend, sigma: f64, frequency: f64) -> f64 {
     simulation.add(cloth).unwrap();
     let frame = Frame { dt: 1.0 / 30.0 };
     (0..45).for_each(|_| simulation.step(&frame).unwrap());
-    let before = mean(simulation.state().unwrap().current(nth_cloth(0)), 1);
+    let before = mean(Particle::rows(simulation.state().unwrap().current(nth_cloth(0))), 1);
     (0..15).for_each(|_| simulation.step(&frame).unwrap());
-    (before - mean(simulation.state().unwrap().current(nth_cloth(0)), 1)) / 0.5
+    (before - mean(Particle::rows(simulation.state().unwrap().current(nth_cloth(0))), 1)) / 0.5
 }
 
 fn terminal_rows() -> Vec<Row> {
@@ -256,7 +256,7 @@ fn period(backend: Backend, degrees: f64, frequency: f64) -> f64 {
     let (mut last, mut count) = (f64::from(bob[0]), 0.0);
     loop {
         simulation.step(&Frame { dt: h as f32 }).unwrap();
-        let x = f64::from(simulation.state().unwrap().current(nth_cloth(0))[1][0]);
+        let x = f64::from(simulation.state().unwrap().current(nth_cloth(0))[1].position[0]);
         if x <= 0.0 {
             return 4.0 * h * (count + last / (last - x));
         }
@@ -468,14 +468,14 @@ fn flight(backend: Backend, frequency: f64) -> Flight {
     let fabric = Arc::make_mut(&mut cloth.fabric);
     fabric.tethers_per_particle = 0;
     (fabric.tether_anchors, fabric.tether_lengths) = Default::default();
-    let w = cloth.particles[1][3];
-    cloth.particles.iter_mut().filter(|p| p[3] == 0.0).for_each(|p| p[3] = 2.0 * w);
+    let w = cloth.particles[1].inverse_mass;
+    cloth.particles.iter_mut().filter(|p| p.is_pinned()).for_each(|p| p.inverse_mass = 2.0 * w);
     let h = 1.0 / frequency;
     cloth.config.solver.as_pbd_mut().unwrap().frequency = frequency as f32;
     cloth.previous_positions = cloth
         .particles
         .iter()
-        .map(|&[x, y, z, _]| {
+        .map(|&Particle { position: [x, y, z], .. }| {
             let [x, y, z] = [x, y, z].map(f64::from);
             let velocity = [1.0, 3.0 + 2.0 * (x - 0.5) + 3.0 * (x - 0.5) * (z - 0.5), 0.5];
             [x - velocity[0] * h, y - velocity[1] * h, z - velocity[2] * h].map(|x| x as f32)
@@ -485,12 +485,15 @@ fn flight(backend: Backend, frequency: f64) -> Flight {
         .previous_positions
         .iter()
         .zip(&cloth.particles)
-        .map(|(p, q)| [p[0], p[1], p[2], q[3]])
+        .map(|(p, q)| [p[0], p[1], p[2], q.inverse_mass])
         .collect();
-    let [center, displacement, spin] = moments(&cloth.particles, &previous);
+    let [center, displacement, spin] = moments(Particle::rows(&cloth.particles), &previous);
     // 75, 150, 300 and 600 Hz all give whole iterations.
     let state = run(backend, cloth, 1.0 / 25.0, 1.0);
-    let [end, _, end_spin] = moments(state.current(nth_cloth(0)), state.previous(nth_cloth(0)));
+    let [end, _, end_spin] = moments(
+        Particle::rows(state.current(nth_cloth(0))),
+        Particle::rows(state.previous(nth_cloth(0))),
+    );
     let gone: Vec3 = std::array::from_fn(|k| end[k] - center[k] - displacement[k] / h);
     let length = |v: Vec3| v.iter().map(|x| x * x).sum::<f64>().sqrt();
     Flight { fall: -gone[1], drift: gone[0].hypot(gone[2]), spin: length(end_spin) / length(spin) }

@@ -3,8 +3,8 @@
 
 use poplin::cook::{CookOptions, Tethers, cook};
 use poplin::model::{
-    Cloth, ClothConfig, Frame, Mesh, Pbd, PbdPhase, Phases, Plane, SELF_COLLISION_REST_FRACTION,
-    Solver, Sphere, Xpbd, XpbdPhase,
+    Cloth, ClothConfig, Frame, Mesh, Particle, Pbd, PbdPhase, Phases, Plane,
+    SELF_COLLISION_REST_FRACTION, Solver, Sphere, Xpbd, XpbdPhase,
 };
 use poplin::{Backend, Simulation};
 use poplin_host::Engine as _;
@@ -36,7 +36,7 @@ fn after_stage(cloth: &Cloth) -> Vec<[f32; 4]> {
         .unwrap();
     let part = FramePart { stages: StageMask::only(Stage::SelfCollide), ..FramePart::WHOLE };
     engine.run_part(nth_cloth(0), &part, &mut Team::single()).unwrap();
-    engine.current(nth_cloth(0)).to_vec()
+    Particle::rows(engine.current(nth_cloth(0))).to_vec()
 }
 
 fn wide<const N: usize>(p: &[f32; N]) -> [f64; 3] {
@@ -61,7 +61,7 @@ fn random_loose(rng: &mut Rng, count: usize, distance: f32) -> Cloth {
     cloth.previous_positions = cloth
         .particles
         .iter()
-        .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.1, 0.1)))
+        .map(|p| std::array::from_fn(|k| p.position[k] + rng.range(-0.1, 0.1)))
         .collect();
     if rng.index(2) == 0 {
         cloth.self_collision_indices =
@@ -96,10 +96,10 @@ fn the_stage_equals_the_jacobi_step_over_all_pairs() {
         let member = |&i: &u32| {
             let i = i as usize;
             Member {
-                position: wide(&cloth.particles[i]),
+                position: wide(&cloth.particles[i].position),
                 previous: wide(&cloth.previous_positions[i]),
                 rest: wide(&cloth.rest_positions[i]),
-                w: f64::from(cloth.particles[i][3]),
+                w: f64::from(cloth.particles[i].inverse_mass),
             }
         };
         let members: Vec<_> = indices.iter().map(member).collect();
@@ -119,8 +119,8 @@ fn the_stage_equals_the_jacobi_step_over_all_pairs() {
         let expected = push_apart(&members, &rule);
         for (i, particle) in cloth.particles.iter().enumerate() {
             let slot = indices.binary_search(&(i as u32)).ok();
-            let expected = slot.map_or(wide(particle), |slot| expected[slot]);
-            contacts += usize::from(expected != wide(particle));
+            let expected = slot.map_or(wide(&particle.position), |slot| expected[slot]);
+            contacts += usize::from(expected != wide(&particle.position));
             for k in 0..3 {
                 let error = (f64::from(got[i][k]) - expected[k]).abs();
                 assert!(
@@ -157,16 +157,19 @@ fn momentum_stays_whatever_the_masses() {
     let mut rng = Rng::new(9);
     for _ in 0..50 {
         let mut cloth = random_loose(&mut rng, 80, 0.5);
-        cloth.particles.iter_mut().for_each(|particle| particle[3] = particle[3].max(0.1));
+        cloth
+            .particles
+            .iter_mut()
+            .for_each(|particle| particle.inverse_mass = particle.inverse_mass.max(0.1));
         cloth.self_collision_indices.clear();
         let after = after_stage(&cloth);
         let mut sum = [0.0; 3];
         let mut moved = 0.0f64;
         for (before, after) in cloth.particles.iter().zip(&after) {
-            let mass = 1.0 / f64::from(before[3]);
-            let (after_m, before_m) = (wide(after), wide(before));
+            let mass = 1.0 / f64::from(before.inverse_mass);
+            let (after_m, before_m) = (wide(after), wide(&before.position));
             sum = std::array::from_fn(|k| sum[k] + mass * (after_m[k] - before_m[k]));
-            moved += mass * distance(before, after);
+            moved += mass * distance(&(*before).into(), after);
         }
         assert!(moved > 1e-3, "{moved}");
         // Rounding of positions near 1 m: half a ulp for each of some ten kilograms.
@@ -249,8 +252,10 @@ fn slide(friction: f32, frequency: f32) -> (f64, f64) {
     engine.add(cloth).unwrap();
     engine.step(&Frame { dt: 10.0 / frequency }).unwrap();
     let velocity = |i: usize| {
-        f64::from(engine.current(nth_cloth(0))[i][0] - engine.previous(nth_cloth(0))[i][0])
-            * f64::from(frequency)
+        f64::from(
+            engine.current(nth_cloth(0))[i].position[0]
+                - engine.previous(nth_cloth(0))[i].position[0],
+        ) * f64::from(frequency)
     };
     // Masses 1 and 1/3 kg.
     (velocity(0) - velocity(1), (velocity(0) + velocity(1) / 3.0) * 0.75)
@@ -286,9 +291,9 @@ fn the_velocity_limit_is_half_the_distance_per_iteration() {
         engine.add(cloth.clone()).unwrap();
         engine.step(&Frame { dt: 1.0 / 300.0 }).unwrap();
         [
-            engine.current(nth_cloth(0))[0][0],
-            engine.current(nth_cloth(0))[1][1],
-            engine.current(nth_cloth(0))[2][2],
+            engine.current(nth_cloth(0))[0].position[0],
+            engine.current(nth_cloth(0))[1].position[1],
+            engine.current(nth_cloth(0))[2].position[2],
         ]
     };
     assert_eq!(run(&cloth)[0], 1.0);
@@ -355,7 +360,8 @@ fn settings_that_change_in_simulation_act_from_the_next_frame_on() {
     cloth.config.self_collision.distance = None;
     engine.add(cloth).unwrap();
     let gap = |engine: &ReferenceEngine| {
-        distance(&engine.current(nth_cloth(0))[0], &engine.current(nth_cloth(0))[1])
+        let rows = Particle::rows(engine.current(nth_cloth(0)));
+        distance(&rows[0], &rows[1])
     };
     engine.step(&Frame::default()).unwrap();
     assert_eq!(gap(&engine), f64::from(0.04f32));
@@ -389,7 +395,10 @@ fn over_a_ball(side: u32) -> Cloth {
     let options = CookOptions { max_fiber_length: Some(side), ..CookOptions::default() };
     let mut cloth = cook(&Mesh::grid(side, side, 1.0, 1.0), &options).unwrap().into_cloth();
     let w = (side * side) as f32 / 0.2;
-    cloth.particles.iter_mut().for_each(|p| *p = [p[0] - 0.5, 0.5, p[2] - 0.5, w]);
+    cloth
+        .particles
+        .iter_mut()
+        .for_each(|p| *p = Particle::from([p.position[0] - 0.5, 0.5, p.position[2] - 0.5, w]));
     cloth.colliders.add(Sphere { center: [0.0, 0.2, 0.0], radius: 0.2 }).unwrap();
     cloth.colliders.add(Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 }).unwrap();
     cloth.config.thickness = 0.01;
@@ -417,7 +426,8 @@ fn a_sheet_that_falls_over_a_ball_does_not_get_entangled() {
         let mut cloth = over_a_ball(64);
         cloth.config.thickness = thickness;
         cloth.config.solver = solver;
-        let rest: Vec<[f32; 3]> = cloth.particles.iter().map(|&[x, y, z, _]| [x, y, z]).collect();
+        let rest: Vec<[f32; 3]> =
+            cloth.particles.iter().map(|particle| particle.position).collect();
         let fabric = cloth.fabric.clone();
         let mut simulation = Simulation::new(Backend::Cpu).unwrap();
         simulation.add(cloth).unwrap();
@@ -458,9 +468,12 @@ fn a_ribbon_twisted_by_three_turns_and_back_returns() {
         let options =
             CookOptions { pins: ends.clone(), tethers: Tethers::None, ..CookOptions::default() };
         let mut cloth = cook(&mesh, &options).unwrap().into_cloth();
-        let flat: Vec<[f32; 4]> =
-            cloth.particles.iter().map(|p| [p[0] - 0.05, p[1], p[2] - 0.5, p[3]]).collect();
-        cloth.particles.clone_from(&flat);
+        let flat: Vec<[f32; 4]> = cloth
+            .particles
+            .iter()
+            .map(|p| [p.position[0] - 0.05, p.position[1], p.position[2] - 0.5, p.inverse_mass])
+            .collect();
+        cloth.particles = Particle::from_rows(&flat).to_vec();
         let (solver, name) = (solver.clone(), solver.name());
         cloth.config =
             ClothConfig { thickness, solver, damping: [0.5; 3], ..ClothConfig::default() };
@@ -481,7 +494,11 @@ fn a_ribbon_twisted_by_three_turns_and_back_returns() {
                     [x * cos, x * sin, z - 0.175 * fraction * z.signum(), 0.0]
                 })
                 .collect();
-            simulation.cloth_mut(nth_cloth(0)).unwrap().write_particles(&ends, &targets).unwrap();
+            simulation
+                .cloth_mut(nth_cloth(0))
+                .unwrap()
+                .write_particles(&ends, Particle::from_rows(&targets))
+                .unwrap();
             simulation.step(&Frame::default()).unwrap();
             if frame % 30 == 0 {
                 most = most.max(counter.crossings(&positions(&mut simulation)));

@@ -1,7 +1,8 @@
 //! Sleep: when a cloth falls asleep, what that saves, and what wakes it, the same on both backends.
 
+use bytemuck::cast_slice;
 use poplin::gpu::{EngineOptions, HeadlessOptions};
-use poplin::model::{Cloth, ClothConfig, Frame, Pbd, PbdPhase, Phases, Pose, Sleep};
+use poplin::model::{Cloth, ClothConfig, Frame, Particle, Pbd, PbdPhase, Phases, Pose, Sleep};
 use poplin::{Backend, ClothId, LiveCloth, Simulation, SimulationOptions, State};
 use poplin_testkit::adapter::{backends, headless, is_strict};
 use poplin_testkit::compare::same_bits;
@@ -97,13 +98,17 @@ fn a_moving_cloth_does_not_sleep_and_a_resting_one_does() {
 type SetInput = fn(&mut LiveCloth, f32);
 
 fn spheres(host: &LiveCloth, radius: f32) -> Vec<[f32; 4]> {
-    host.cloth().particles.iter().map(|&[x, y, z, _]| [x, y, z, radius]).collect()
+    host.cloth()
+        .particles
+        .iter()
+        .map(|&Particle { position: [x, y, z], .. }| [x, y, z, radius])
+        .collect()
 }
 
 /// Every input with a value that the engine can compare with the last one.
 const INPUTS: [(&str, SetInput); 10] = [
     ("a written pin", |host, value| {
-        host.write_particles(&[0], &[[0.0, 0.01 * value, 0.0, 0.0]]).unwrap()
+        host.write_particles(&[0], &[Particle::from([0.0, 0.01 * value, 0.0, 0.0])]).unwrap()
     }),
     ("config", |host, value| {
         let config = ClothConfig { damping: [0.1 * value; 3], ..host.cloth().config.clone() };
@@ -127,9 +132,11 @@ const INPUTS: [(&str, SetInput); 10] = [
         let accelerations = vec![[1e-9 * value, 0.0, 0.0]; host.cloth().particle_count()];
         host.set_particle_accelerations(&accelerations).unwrap();
     }),
-    ("motion spheres", |host, value| host.set_motion_spheres(&spheres(host, value)).unwrap()),
+    ("motion spheres", |host, value| {
+        host.set_motion_spheres(cast_slice(&spheres(host, value))).unwrap()
+    }),
     ("separation spheres", |host, value| {
-        host.set_separation_spheres(&spheres(host, -value)).unwrap()
+        host.set_separation_spheres(cast_slice(&spheres(host, -value))).unwrap()
     }),
     ("translation", |host, value| {
         host.set_pose(Pose { translation: [0.0, value, 0.0], ..Pose::default() }).unwrap();
@@ -196,12 +203,12 @@ fn written_particles_and_a_call_wake_a_sleeping_cloth_and_no_particles_do_not() 
     let wakes: [(&str, SetInput, bool); 4] = [
         (
             "a written pin",
-            |host, _| host.write_particles(&[0], &[[0.0, 0.01, 0.0, 0.0]]).unwrap(),
+            |host, _| host.write_particles(&[0], &[Particle::from([0.0, 0.01, 0.0, 0.0])]).unwrap(),
             true,
         ),
         (
             "a written particle",
-            |host, _| host.write_particles(&[9], &[[0.6, 0.01, 0.2, 1.0]]).unwrap(),
+            |host, _| host.write_particles(&[9], &[Particle::from([0.6, 0.01, 0.2, 1.0])]).unwrap(),
             true,
         ),
         ("wake()", |host, _| host.wake(), true),
@@ -244,7 +251,7 @@ fn run_of_three(options: SimulationOptions, middle: Cloth) -> State {
             simulation
                 .cloth_mut(nth_cloth(1))
                 .unwrap()
-                .write_particles(&[0], &[[0.02, 0.03, 0.0, 0.0]])
+                .write_particles(&[0], &[Particle::from([0.02, 0.03, 0.0, 0.0])])
                 .unwrap();
         }
         simulation.step(&Frame::default()).unwrap();

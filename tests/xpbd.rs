@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use poplin::cook::{CookOptions, Tethers, cook};
 use poplin::model::{
-    Bend, Cloth, ClothConfig, Fabric, FiberSolver, Frame, Mesh, ModelError, Phase, PhaseKind,
-    Phases, Solver, Xpbd, XpbdPhase,
+    Bend, Cloth, ClothConfig, Fabric, FiberSolver, Frame, Mesh, ModelError, Particle, Phase,
+    PhaseKind, Phases, Solver, Xpbd, XpbdPhase,
 };
 use poplin::{Backend, Simulation, State};
 use poplin_testkit::compare::same_bits;
@@ -63,10 +63,10 @@ fn strip(
     // Lumped by quads, so that the sums of the discrete strip are those of the beam.
     let row_mass = SIGMA * edge * edge;
     for (index, particle) in
-        cooked.particles.iter_mut().enumerate().filter(|(_, particle)| particle[3] > 0.0)
+        cooked.particles.iter_mut().enumerate().filter(|(_, particle)| particle.inverse_mass > 0.0)
     {
         let is_end = index as u32 / 2 == segments;
-        particle[3] = (1.0 / (row_mass * if is_end { 0.25 } else { 0.5 })) as f32;
+        particle.inverse_mass = (1.0 / (row_mass * if is_end { 0.25 } else { 0.5 })) as f32;
     }
     let mut cloth = cooked.into_cloth();
     let phases =
@@ -109,7 +109,7 @@ fn elongation(segments: u32, dt: f64, substeps: u32) -> f64 {
         ..ClothConfig::default()
     };
     let state = run(cloth, dt, 3.0);
-    -f64::from(state.current(nth_cloth(0)).last().unwrap()[1]) - 1.0
+    -f64::from(state.current(nth_cloth(0)).last().unwrap().position[1]) - 1.0
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn cantilever(segments: u32, load: f64, substeps: u32) -> f64 {
         ..ClothConfig::default()
     };
     let state = run(cloth, 1.0 / 60.0, 4.0);
-    -f64::from(state.current(nth_cloth(0)).last().unwrap()[1])
+    -f64::from(state.current(nth_cloth(0)).last().unwrap().position[1])
 }
 
 /// Segments, substeps of a frame of 1/60 s, and the error that is allowed: of second order in the segments until, beyond 20, the
@@ -256,7 +256,7 @@ fn an_edge_swings_and_calms_down_as_its_compliance_and_damping_say() {
     let solver = Xpbd { substeps: FINE, phases: Phases::all(phase), ..Xpbd::default() }.into();
     cloth.config = ClothConfig { solver, gravity: [0.0; 3], ..ClothConfig::default() };
     let worst = worst_of_oscillation(cloth, stiffness, rate, |state| {
-        f64::from(state.current(nth_cloth(0))[1][0]) / 0.1
+        f64::from(state.current(nth_cloth(0))[1].position[0]) / 0.1
     });
     eprintln!("edge: {worst}");
     assert!(worst < 0.01, "{worst}");
@@ -288,7 +288,7 @@ fn a_bend_swings_and_calms_down_as_its_rigidity_and_damping_say() {
     cloth.config =
         ClothConfig { solver: solver.into(), gravity: [0.0; 3], ..ClothConfig::default() };
     let worst = worst_of_oscillation(cloth, stiffness, rate, |state| {
-        let [_, y, z, _] = state.current(nth_cloth(0))[3].map(f64::from);
+        let [_, y, z] = state.current(nth_cloth(0))[3].position.map(f64::from);
         z.atan2(-y) / 0.1
     });
     eprintln!("bend: {worst}");
@@ -305,7 +305,8 @@ fn iterations_change_the_length_of_a_strip_by_gauss_seidel_and_not_by_xpbd() {
         let solver = Solver::pbd(frequency);
         cloth.config = ClothConfig { solver, damping: damping(8.0), ..ClothConfig::default() };
         cloth.config.solver.set_fiber_solver(Some(FiberSolver::GaussSeidel));
-        -f64::from(run(cloth, 1.0 / 60.0, 3.0).current(nth_cloth(0)).last().unwrap()[1]) - 1.0
+        -f64::from(run(cloth, 1.0 / 60.0, 3.0).current(nth_cloth(0)).last().unwrap().position[1])
+            - 1.0
     });
     let xpbd = [5, 10, 20].map(|substeps| elongation(32, 1.0 / 60.0, substeps));
     eprintln!("stretch at 5, 10, 20 iterations a frame: PBD {pbd:.5?}, XPBD {xpbd:.5?}");
@@ -322,13 +323,12 @@ fn thrown_sheet(h: f64) -> Cloth {
         ..CookOptions::default()
     };
     let mut cloth = cook(&Mesh::grid(8, 8, 1.0, 1.0), &options).unwrap().into_cloth();
-    let velocity = |[x, _, z, _]: [f32; 4]| {
+    let velocity = |[x, _, z]: [f32; 3]| {
         let (x, z) = (f64::from(x) - 0.5, f64::from(z) - 0.5);
         [1.0, 3.0 + 2.0 * x + 3.0 * x * z, 0.5]
     };
-    let back =
-        |p: &[f32; 4]| std::array::from_fn(|k| (f64::from(p[k]) - velocity(*p)[k] * h) as f32);
-    cloth.previous_positions = cloth.particles.iter().map(back).collect();
+    let back = |p: [f32; 3]| std::array::from_fn(|k| (f64::from(p[k]) - velocity(p)[k] * h) as f32);
+    cloth.previous_positions = cloth.particles.iter().map(|p| back(p.position)).collect();
     let soft = |compliance| XpbdPhase { fiber_solver: None, compliance, damping: 1.0 };
     let single = vec![(0, soft(1e-3)), (1, soft(1e-4))];
     cloth.config.solver = Solver::Xpbd(Xpbd {
@@ -342,10 +342,10 @@ fn thrown_sheet(h: f64) -> Cloth {
 
 /// Momentum times h and angular momentum times h about the center of mass, of particles of equal mass.
 fn momenta(state: &State) -> [[f64; 3]; 2] {
-    let wide = |p: &[f32; 4]| [p[0], p[1], p[2]].map(f64::from);
+    let wide = |particle: &Particle| particle.position.map(f64::from);
     let mut sums = [[0.0; 3]; 4];
     for (now, before) in state.current(nth_cloth(0)).iter().zip(state.previous(nth_cloth(0))) {
-        let (mass, x, old) = (1.0 / f64::from(now[3]), wide(now), wide(before));
+        let (mass, x, old) = (1.0 / f64::from(now.inverse_mass), wide(now), wide(before));
         let displacement: [f64; 3] = std::array::from_fn(|k| x[k] - old[k]);
         sums[3][0] += mass;
         for k in 0..3 {
@@ -423,7 +423,8 @@ fn the_solver_of_a_cloth_can_change_between_frames() {
         simulation.cloth_mut(id).unwrap().set_config(config).unwrap();
         simulation.step(&Frame::default()).unwrap();
     }
-    assert!(simulation.state().unwrap().current(id).iter().flatten().all(|x| x.is_finite()));
+    let state = simulation.state().unwrap();
+    assert!(Particle::rows(state.current(id)).iter().flatten().all(|x| x.is_finite()));
 }
 
 #[test]

@@ -92,7 +92,7 @@ impl Side {
 /// Particles of a garment's first copy in the world \[m\], at the start.
 fn world_positions(garment: &Garment) -> Vec<[f32; 3]> {
     let pose = garment.pose_at(0, 0.0);
-    garment.cloth.particles.iter().map(|&[x, y, z, _]| pose.apply([x, y, z])).collect()
+    garment.cloth.particles.iter().map(|particle| pose.apply(particle.position)).collect()
 }
 
 /// Moves the cloths so that the vertical through the middle of their box is the axis about which they are rotated.

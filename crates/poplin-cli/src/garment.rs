@@ -4,12 +4,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use poplin_cook::{CookOptions, CookReport, Direction, Weld, cook};
+use poplin_cook::{CookOptions, CookReport, cook};
 use poplin_io::scene::{
-    BuiltCloth, BuiltCollider, FabricOptions, LocalFrame, MovingPins, SceneCloth, Shape, Tethers,
-    VirtualParticles, WarpDirection, Wind, groups_of_cloth,
+    BuiltCloth, BuiltCollider, LocalFrame, MovingPins, SceneCloth, Shape, Wind, groups_of_cloth,
 };
-use poplin_model::{Cloth, Mesh, Pose, Shape as SolidShape};
+use poplin_model::{Cloth, Mesh, Particle, Pose, Shape as SolidShape};
 
 use crate::failure::{Failure, OrFail};
 
@@ -146,13 +145,13 @@ impl Garment {
     pub(crate) fn append_vertices(
         &self,
         pose: Pose,
-        particles: &[[f32; 4]],
+        particles: &[Particle],
         vertices: &mut Vec<[f32; 3]>,
     ) {
         vertices.extend(self.vertex_to_particle.iter().zip(&self.mesh.positions).map(
             |(particle, &start)| {
                 match particle.and_then(|particle| particles.get(particle as usize)) {
-                    Some(&[x, y, z, _]) => pose.apply([x, y, z]),
+                    Some(particle) => pose.apply(particle.position),
                     None => pose.apply(start),
                 }
             },
@@ -174,42 +173,15 @@ impl MovingParticles {
 }
 
 fn cook_options(scene: &SceneCloth, pins: Vec<u32>) -> CookOptions {
-    let FabricOptions {
-        max_fiber_length,
-        bending,
-        tethers,
-        direction,
-        weld_tolerance,
-        virtual_particles,
-    } = scene.fabric;
-    let gravity = scene.config.gravity;
+    let SceneCloth { fabric, config, .. } = scene;
     CookOptions {
-        weld: Weld::Distance(weld_tolerance),
-        density: scene.density,
         pins,
-        direction: match direction {
-            WarpDirection::Uv => Direction::UvV,
-            // Without gravity, down is still down.
-            WarpDirection::Gravity if gravity == [0.0; 3] => CookOptions::default().direction,
-            WarpDirection::Gravity => Direction::Gravity(gravity),
-        },
+        // Without gravity, down is still down.
+        gravity: if config.gravity == [0.0; 3] { fabric.gravity } else { config.gravity },
         // XPBD solves all fibers as a whole, the longer the better.
-        max_fiber_length: max_fiber_length.or(scene.config.solver.is_xpbd().then_some(1024)),
-        bending,
-        tethers: match tethers {
-            Tethers::Geodesic => poplin_cook::Tethers::Geodesic,
-            Tethers::Euclidean => poplin_cook::Tethers::Euclidean,
-            Tethers::None => poplin_cook::Tethers::None,
-        },
-        virtual_particles: match virtual_particles {
-            VirtualParticles::None => poplin_cook::VirtualParticles::None,
-            VirtualParticles::PerTriangle(count) => {
-                poplin_cook::VirtualParticles::PerTriangle(count)
-            }
-            VirtualParticles::Spacing(spacing) => poplin_cook::VirtualParticles::Spacing(spacing),
-        },
-        bends: scene.config.solver.bending_rigidity() > 0.0,
-        ..CookOptions::default()
+        max_fiber_length: fabric.max_fiber_length.or(config.solver.is_xpbd().then_some(1024)),
+        bends: fabric.bends || config.solver.bending_rigidity() > 0.0,
+        ..fabric.clone()
     }
 }
 

@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::anyhow;
+use poplin_cook::CookOptions;
 use poplin_io::scene::{
-    BuiltCloth, BuiltCollider, ColliderShape, FabricOptions, PinRule, Scene, SceneCloth,
-    SceneCollider, Shape, Transform,
+    BuiltCloth, BuiltCollider, ColliderShape, PinRule, Scene, SceneCloth, SceneCollider, Shape,
+    Transform,
 };
 use poplin_io::{FRAME_FORMATS, FrameFormat, read_obj};
 use poplin_model::{ClothConfig, ClothContactSolver, Contact, Pbd, PbdPhase, Phases};
@@ -204,7 +205,6 @@ fn mesh_cloth(path: &Path) -> SceneCloth {
         name: stem(path),
         shape: Shape::Mesh(path.to_path_buf()),
         transform: Transform::default(),
-        density: 0.2,
         pins: Vec::new(),
         animated_pins: Vec::new(),
         frame: None,
@@ -215,7 +215,7 @@ fn mesh_cloth(path: &Path) -> SceneCloth {
             contact: Contact { friction: 0.4, ..Contact::default() },
             ..ClothConfig::default()
         },
-        fabric: FabricOptions::default(),
+        fabric: CookOptions::default(),
         phase_order: Vec::new(),
         count: 1,
         spacing: [0.0; 3],

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use poplin_model::{Cloth, Fabric, Mesh, Phase, PhaseKind};
+use poplin_model::{Cloth, Fabric, Mesh, Particle, Phase, PhaseKind};
 
 use crate::bends::Bends;
 use crate::chains::Ground;
@@ -23,8 +23,8 @@ use crate::{CookError, CookOptions, CookReport};
 pub struct Cooked {
     /// The constraints.
     pub fabric: Fabric,
-    /// Position \[m\] and inverse mass [1/kg] of every particle, shape `[particle_count]`; inverse mass 0 pins.
-    pub particles: Vec<[f32; 4]>,
+    /// Every particle, shape `[particle_count]`.
+    pub particles: Vec<Particle>,
     /// Particle of every mesh vertex, shape `[vertex_count]`; `None` where no face is left at the vertex. It carries
     /// simulated positions back to the mesh.
     pub vertex_to_particle: Vec<Option<u32>>,
@@ -72,11 +72,12 @@ pub fn cook(mesh: &Mesh, options: &CookOptions) -> Result<Cooked, CookError> {
     (report.bend_count, report.bend_set_count) = (fabric.bends.len(), fabric.bend_set_ends.len());
     fabric.validate()?;
 
-    let position = |vertex: u32| mesh.positions[vertex as usize];
+    let particle = |(&vertex, &inverse_mass): (&u32, &f32)| Particle {
+        position: mesh.positions[vertex as usize],
+        inverse_mass,
+    };
     let particles = surface.particle_to_vertex.iter().zip(&masses.inverse_masses);
-    let particles = particles
-        .map(|(&vertex, &w)| [position(vertex)[0], position(vertex)[1], position(vertex)[2], w])
-        .collect();
+    let particles = particles.map(particle).collect();
     Ok(Cooked { fabric, particles, vertex_to_particle: surface.vertex_to_particle, report })
 }
 
@@ -89,7 +90,7 @@ fn thread_fabric(
     inverse_masses: &[f32],
     report: &mut CookReport,
 ) -> Fabric {
-    let verticals = face_verticals(surface, mesh, options.direction);
+    let verticals = face_verticals(surface, mesh, options);
     let normals = vertex_normals(surface);
     let edges = Edges::find(surface, topology, &verticals, &normals, inverse_masses, options);
     let mut fabric = Fabric {

@@ -11,9 +11,9 @@ pub enum CookError {
     #[error(transparent)]
     Model(#[from] ModelError),
     /// An option outside its range.
-    #[error("cook option {field} = {value} is outside {min}..={max}")]
+    #[error("cook option {field} = {value} is outside {min}..={max}{}{unit}", if unit.is_empty() { "" } else { " " })]
     OptionOutOfRange {
-        /// The option.
+        /// The option, with its kind: `weld.distance`.
         field: &'static str,
         /// Its value.
         value: f64,
@@ -21,6 +21,8 @@ pub enum CookError {
         min: f64,
         /// Largest value.
         max: f64,
+        /// The unit, or empty.
+        unit: &'static str,
     },
     /// An entry of a per-vertex option outside its range.
     #[error("cook option {field}[{index}] = {value} is outside {min}..={max}")]
@@ -46,14 +48,14 @@ pub enum CookError {
         /// The count of mesh vertices.
         expected: usize,
     },
-    /// A direction of zero length or with a component that is not finite.
-    #[error("cook option direction = {direction:?} must be finite and not zero")]
-    NoDirection {
-        /// The direction.
-        direction: [f32; 3],
+    /// A gravity of zero length or with a component that is not finite.
+    #[error("cook option gravity = {gravity:?} must be finite and not zero")]
+    NoGravity {
+        /// The gravity.
+        gravity: [f32; 3],
     },
     /// The direction is to come from texture coordinates that the mesh does not have.
-    #[error("cook option direction is UvV, but the mesh has no uvs")]
+    #[error("cook option direction is uv, but the mesh has no uvs")]
     NoUvs,
     /// A pin that is no vertex of the mesh.
     #[error("cook option pins[{position}] is {vertex}, but the mesh has only {count} vertices")]

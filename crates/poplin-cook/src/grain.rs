@@ -3,9 +3,9 @@
 use glam::DVec3;
 use poplin_model::Mesh;
 
-use crate::Direction;
 use crate::mass::area_vector;
 use crate::surface::{Face, Surface};
+use crate::{CookOptions, Direction};
 
 /// The direction counts as normal to the surface if less than this fraction of it is tangential: about 11 degrees.
 const MIN_TANGENT_PART: f64 = 0.2;
@@ -17,19 +17,16 @@ const UPRIGHT_MARGIN: f64 = 1e-3;
 ///
 /// Gravity is projected into the face. Where it is normal to the face (a lying sheet) the first of z, x, y that lies well
 /// within the face replaces it, so that a lying sheet still has rows and columns. Texture directions are the gradient
-/// of v (mean over the two triangles of a quad); faces where v is constant fall back to gravity along -y.
-pub(crate) fn face_verticals(surface: &Surface, mesh: &Mesh, direction: Direction) -> Vec<DVec3> {
-    let gravity = match direction {
-        Direction::Gravity(gravity) => glam::Vec3::from(gravity).as_dvec3().normalize_or_zero(),
-        Direction::UvV => DVec3::NEG_Y,
-    };
+/// of v (mean over the two triangles of a quad); faces where v is constant fall back to gravity.
+pub(crate) fn face_verticals(surface: &Surface, mesh: &Mesh, options: &CookOptions) -> Vec<DVec3> {
+    let gravity = glam::Vec3::from(options.gravity).as_dvec3().normalize_or_zero();
     surface
         .faces
         .iter()
         .map(|face| {
             let normal = area_vector(face, &surface.positions).normalize_or_zero();
-            let texture =
-                (direction == Direction::UvV).then(|| texture_gradient(face, surface, &mesh.uvs));
+            let texture = (options.direction == Direction::Uv)
+                .then(|| texture_gradient(face, surface, &mesh.uvs));
             texture
                 .filter(|gradient| *gradient != DVec3::ZERO)
                 .unwrap_or_else(|| tangent(gravity, normal))
@@ -89,29 +86,33 @@ mod tests {
     use super::*;
     use crate::Weld;
 
-    fn verticals(mesh: &Mesh, direction: Direction) -> Vec<DVec3> {
-        face_verticals(&Surface::new(mesh, Weld::Off).unwrap(), mesh, direction)
+    fn verticals(mesh: &Mesh, direction: Direction, gravity: [f32; 3]) -> Vec<DVec3> {
+        let options = CookOptions { direction, gravity, ..CookOptions::default() };
+        face_verticals(&Surface::new(mesh, Weld::Off).unwrap(), mesh, &options)
+    }
+
+    fn along(mesh: &Mesh, gravity: [f32; 3]) -> Vec<DVec3> {
+        verticals(mesh, Direction::Gravity, gravity)
     }
 
     #[test]
     fn gravity_is_projected_and_a_lying_sheet_takes_z() {
         let mut mesh = Mesh::grid(2, 2, 1.0, 1.0);
-        assert_eq!(verticals(&mesh, Direction::Gravity([0.0, -9.8, 0.0])), [DVec3::Z]);
-        assert_eq!(verticals(&mesh, Direction::Gravity([3.0, -3.0, 0.0])), [DVec3::X]);
+        assert_eq!(along(&mesh, [0.0, -9.8, 0.0]), [DVec3::Z]);
+        assert_eq!(along(&mesh, [3.0, -3.0, 0.0]), [DVec3::X]);
         mesh.positions.iter_mut().for_each(|p| *p = [p[0], -p[2], p[2] * 0.1]);
-        let [vertical] = verticals(&mesh, Direction::Gravity([0.0, -9.8, 0.0]))[..] else {
-            panic!("one face")
-        };
+        let [vertical] = along(&mesh, [0.0, -9.8, 0.0])[..] else { panic!("one face") };
         assert!(vertical.distance(DVec3::new(0.0, -1.0, 0.1).normalize()) < 1e-6);
     }
 
     #[test]
-    fn texture_v_gives_the_direction_whatever_the_pose() {
+    fn texture_v_gives_the_direction_whatever_the_pose_and_gravity_where_it_is_constant() {
         let mut mesh = Mesh::grid(2, 2, 1.0, 1.0);
         mesh.positions.iter_mut().for_each(|p| *p = [p[0], p[2], p[0]]);
-        let [vertical] = verticals(&mesh, Direction::UvV)[..] else { panic!("one face") };
-        assert!(vertical.distance(DVec3::Y) < 1e-6, "{vertical}");
+        let verticals = |mesh: &Mesh| verticals(mesh, Direction::Uv, [1.0, 0.0, 1.0])[0];
+        assert!(verticals(&mesh).distance(DVec3::Y) < 1e-6, "{}", verticals(&mesh));
         mesh.uvs.iter_mut().for_each(|uv| uv[1] = 0.5);
-        assert_ne!(verticals(&mesh, Direction::UvV), [DVec3::ZERO]);
+        let along = DVec3::new(1.0, 0.0, 1.0).normalize();
+        assert!(verticals(&mesh).distance(along) < 1e-6, "{}", verticals(&mesh));
     }
 }

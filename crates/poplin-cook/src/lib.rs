@@ -33,6 +33,7 @@
 mod bending;
 mod bends;
 mod chains;
+mod choices;
 mod cook;
 mod csr;
 mod cut;
@@ -56,8 +57,9 @@ mod topology;
 mod virtual_particles;
 mod weld;
 
+pub use choices::{Direction, Tethers, VirtualParticles, Weld};
 pub use cook::{Cooked, cook};
 pub use error::CookError;
 pub use lengths::FiberLengths;
-pub use options::{CookOptions, Direction, Tethers, VirtualParticles, Weld};
+pub use options::CookOptions;
 pub use report::{CookReport, PhaseReport};

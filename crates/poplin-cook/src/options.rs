@@ -1,58 +1,18 @@
 //! What a user chooses about cooking.
 
+use std::fmt::Display;
+
 use poplin_model::{MAX_COORDINATE, Mesh};
 
-use crate::CookError;
-
-/// Which vertices count as one.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Weld {
-    /// None: vertices are one only where the mesh shares their index. Texture seams then tear open.
-    Off,
-    /// Vertices at most this far apart \[m\], `0..=1e15`. 0 welds exact duplicates only.
-    Distance(f32),
-    /// Vertices at most this fraction of the diagonal of the mesh's bounding box apart, `0..=1` (default 1e-6).
-    Relative(f32),
-}
-
-/// What "vertical" means: it sorts chains of stretch edges into vertical and horizontal by their course.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Direction {
-    /// Along this vector, usually gravity (default `[0, -1, 0]`); of any length but 0.
-    Gravity([f32; 3]),
-    /// Along the gradient of texture coordinate v in each face, for garments laid out with v along the warp.
-    UvV,
-}
-
-/// How a particle is kept from straying from the pins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tethers {
-    /// Not at all.
-    None,
-    /// One tether per particle to the nearest pin, as the crow flies.
-    Euclidean,
-    /// One tether per particle and island of pins, as long as the shortest path over the surface (default).
-    ///
-    /// An island is a group of pins connected by mesh edges. A mesh with an edge of three or more faces is no surface:
-    /// it gets euclidean tethers.
-    Geodesic,
-}
-
-/// Which points of triangles collide besides the particles, so that small shapes do not slip through between them.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub enum VirtualParticles {
-    /// None (default).
-    #[default]
-    None,
-    /// This many points in every triangle, `1..=64`.
-    PerTriangle(u32),
-    /// Points about this far apart \[m\], `1e-9..=1e6`: a triangle gets its area divided by the square of this, at most 256.
-    /// The count is rounded and the rest carried over to the next triangle, so that small triangles share points.
-    Spacing(f32),
-}
+use crate::{CookError, Direction, Tethers, VirtualParticles, Weld};
 
 /// How a mesh is cooked.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
 pub struct CookOptions {
     /// Which vertices are welded (default `Relative(1e-6)`).
     pub weld: Weld,
@@ -62,16 +22,18 @@ pub struct CookOptions {
     pub masses: Option<Vec<f32>>,
     /// Mesh vertices that are pinned (inverse mass 0), in any order, repeats allowed (default none).
     pub pins: Vec<u32>,
-    /// What "vertical" means (default gravity along -y).
+    /// What "vertical" means (default gravity).
     pub direction: Direction,
+    /// A vector along gravity, finite, of any length but 0 (default `[0, -1, 0]`).
+    pub gravity: [f32; 3],
     /// Longest fiber, in edges, `1..=16777216`, or `None` (default): what costs a workgroup the least
     /// ([`poplin_model::LaneCost::GPU`]). Fibers against stretch are then cut only where few are long, since they are solved
     /// as a whole ([`poplin_model::FiberSolver::SemiImplicit`]) and converge the better the longer they are; those of shear
     /// and bending, which Gauss-Seidel solves edge by edge, are short. 1 yields the classical graph-coloured fabric. With
     /// [`poplin_model::Xpbd`], which solves all fibers as a whole, set a large value.
     ///
-    /// Fibers end at pins, and one that hangs on a single pin begins there; other vertical ones begin at their upper end:
-    /// against gravity, or along +y for [`Direction::UvV`].
+    /// Fibers end at pins, and one that hangs on a single pin begins there; other vertical ones begin at their upper end,
+    /// against gravity.
     pub max_fiber_length: Option<u32>,
     /// Largest deflection from one edge of a fiber to the next, measured in the surface \[rad\], `0..=pi` (default pi/4).
     ///
@@ -108,7 +70,8 @@ impl Default for CookOptions {
             density: 0.2,
             masses: None,
             pins: Vec::new(),
-            direction: Direction::Gravity([0.0, -1.0, 0.0]),
+            direction: Direction::Gravity,
+            gravity: [0.0, -1.0, 0.0],
             max_fiber_length: None,
             max_turn: std::f32::consts::FRAC_PI_4,
             bending: true,
@@ -131,35 +94,29 @@ impl CookOptions {
         match self.weld {
             Weld::Off => {}
             Weld::Distance(distance) => {
-                check_option("weld distance", distance.into(), 0.0, MAX_COORDINATE.into())?
+                check_option("weld.distance", distance, [0.0, as_written(MAX_COORDINATE)], "m")?
             }
-            Weld::Relative(part) => check_option("weld relative", part.into(), 0.0, 1.0)?,
+            Weld::Relative(part) => check_option("weld.relative", part, [0.0, 1.0], "")?,
         }
         if self.masses.is_none() {
-            check_option("density", self.density.into(), 1e-9, 1e9)?;
+            check_option("density", self.density, [1e-9, 1e9], "kg/m^2")?;
         }
-        if let Direction::Gravity(direction) = self.direction {
-            let usable =
-                direction.iter().all(|x| x.is_finite()) && direction.iter().any(|&x| x != 0.0);
-            if !usable {
-                return Err(CookError::NoDirection { direction });
-            }
+        let gravity = self.gravity;
+        if gravity.iter().any(|x| !x.is_finite()) || gravity == [0.0; 3] {
+            return Err(CookError::NoGravity { gravity });
         }
-        check_option(
-            "max_fiber_length",
-            self.max_fiber_length.unwrap_or(1).into(),
-            1.0,
-            f64::from(1 << 24),
-        )?;
-        check_option("max_turn", self.max_turn.into(), 0.0, std::f32::consts::PI.into())?;
-        check_option("max_tethers_per_particle", self.max_tethers_per_particle.into(), 1.0, 64.0)?;
+        let max_fiber_length = self.max_fiber_length.unwrap_or(1);
+        check_option("max_fiber_length", max_fiber_length, [1.0, f64::from(1 << 24)], "")?;
+        check_option("max_turn", self.max_turn, [0.0, std::f32::consts::PI.into()], "rad")?;
+        let max_tethers = self.max_tethers_per_particle;
+        check_option("max_tethers_per_particle", max_tethers, [1.0, 64.0], "")?;
         match self.virtual_particles {
             VirtualParticles::None => {}
             VirtualParticles::PerTriangle(count) => {
-                check_option("virtual_particles per_triangle", count.into(), 1.0, 64.0)?
+                check_option("virtual_particles.per_triangle", count, [1.0, 64.0], "")?
             }
             VirtualParticles::Spacing(spacing) => {
-                check_option("virtual_particles spacing", spacing.into(), 1e-9, 1e6)?
+                check_option("virtual_particles.spacing", spacing, [1e-9, 1e6], "m")?
             }
         }
         check_entries("masses", self.masses.as_deref().unwrap_or_default(), 0.0, MAX_COORDINATE)?;
@@ -178,7 +135,7 @@ impl CookOptions {
             let len = self.vertex_stiffness.len();
             return Err(CookError::OptionLength { field: "vertex_stiffness", len, expected });
         }
-        if self.direction == Direction::UvV && mesh.uvs.is_empty() {
+        if self.direction == Direction::Uv && mesh.uvs.is_empty() {
             return Err(CookError::NoUvs);
         }
         match self.pins.iter().position(|&pin| pin as usize >= expected) {
@@ -192,12 +149,23 @@ impl CookOptions {
     }
 }
 
+/// The `f64` that reads like the value: an `f32` of 0.1 is 0.1 in messages and beside written limits.
+fn as_written(value: impl Display) -> f64 {
+    value.to_string().parse().unwrap_or(f64::NAN)
+}
+
 /// Refuses a value outside `min..=max`; NaN is outside every range.
-fn check_option(field: &'static str, value: f64, min: f64, max: f64) -> Result<(), CookError> {
+fn check_option(
+    field: &'static str,
+    value: impl Display,
+    [min, max]: [f64; 2],
+    unit: &'static str,
+) -> Result<(), CookError> {
+    let value = as_written(value);
     if value >= min && value <= max {
         Ok(())
     } else {
-        Err(CookError::OptionOutOfRange { field, value, min, max })
+        Err(CookError::OptionOutOfRange { field, value, min, max, unit })
     }
 }
 

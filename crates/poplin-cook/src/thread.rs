@@ -3,12 +3,12 @@
 use glam::DVec3;
 use poplin_model::PhaseKind;
 
+use crate::CookOptions;
 use crate::chains::{Chains, Ground};
 use crate::cut::{Cuts, best_length};
 use crate::edges::Edges;
 use crate::fibers::{FiberList, Fibers};
 use crate::runs::Runs;
-use crate::{CookOptions, Direction};
 
 /// Cost of leaving an edge along or across the vertical without continuation (at 45 degrees it is nothing): as much as a
 /// deflection of 60 degrees. So fibers along the grain are long, and ends fall on edges that belong to neither direction.
@@ -38,10 +38,7 @@ pub(crate) fn thread_fibers(
         cut(given_length
             .unwrap_or_else(|| best_length(&cut(UNCUT), ground.inverse_masses, Cuts::AreFree)))
     };
-    let up = match options.direction {
-        Direction::Gravity(gravity) => -glam::Vec3::from(gravity).as_dvec3(),
-        Direction::UvV => DVec3::Y,
-    };
+    let up = -glam::Vec3::from(options.gravity).as_dvec3();
     let price = |edge: u32| 2.0 * GRAIN_PRICE * edges.courses[edge as usize].1.abs();
     let mut chains = Chains::link(&edges.stretch, ground, max_turn, price);
     chains.lengthen(given_length.unwrap_or(UNCUT));

@@ -125,7 +125,7 @@ fn vertical_fibers_are_the_columns() {
     texture.uvs.iter_mut().for_each(|uv| *uv = [uv[1], uv[0]]);
     lying.uvs.clear();
     let gravity = CookOptions::default();
-    let by_texture = CookOptions { direction: Direction::UvV, ..Default::default() };
+    let by_texture = CookOptions { direction: Direction::Uv, ..Default::default() };
     for (mesh, options, step) in [
         (&lying, &gravity, count),
         (&hanging(lying.clone()), &gravity, count),

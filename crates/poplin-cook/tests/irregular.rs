@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::f32::consts::{FRAC_PI_4, TAU};
 
 use glam::Vec3;
-use poplin_cook::{CookOptions, Cooked, Direction, cook};
+use poplin_cook::{CookOptions, Cooked, cook};
 use poplin_model::{Mesh, PhaseKind};
 
 /// A small generator (SplitMix64; Steele, Lea & Flood, 2014).
@@ -208,7 +208,7 @@ fn for_meshes(check: impl Fn(&str, &CookOptions, &Cooked)) {
                 pins: (0..rng.below(12)).map(|_| rng.below(count)).collect(),
                 max_turn: if seed % 3 == 0 { 0.3 + rng.unit() } else { FRAC_PI_4 },
                 max_fiber_length: Some([16, 1, 5, 1024][seed as usize % 4]),
-                direction: Direction::Gravity([0.0, -9.8, 0.0]),
+                gravity: [0.0, -9.8, 0.0],
                 ..CookOptions::default()
             };
             let cooked = cook(&mesh, &options).expect("the mesh cooks");
@@ -236,11 +236,11 @@ fn stretch_fibers(cooked: &Cooked) -> Vec<Vec<u32>> {
 }
 
 fn position(cooked: &Cooked, particle: u32) -> Vec3 {
-    glam::Vec4::from(cooked.particles[particle as usize]).truncate()
+    glam::Vec3::from(cooked.particles[particle as usize].position)
 }
 
 fn is_pinned(cooked: &Cooked, particle: u32) -> bool {
-    cooked.particles[particle as usize][3] == 0.0
+    cooked.particles[particle as usize].is_pinned()
 }
 
 #[test]
@@ -376,7 +376,7 @@ fn a_chain_goes_by_its_course_and_is_cut_where_it_strays() {
 fn the_same_mesh_gives_the_same_fibers() {
     for_meshes(|name, options, cooked| {
         let mesh = Mesh {
-            positions: cooked.particles.iter().map(|&[x, y, z, _]| [x, y, z]).collect(),
+            positions: cooked.particles.iter().map(|particle| particle.position).collect(),
             triangles: cooked.fabric.triangles.clone(),
             ..Mesh::default()
         };

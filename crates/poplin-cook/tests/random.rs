@@ -67,11 +67,8 @@ fn options(rng: &mut Rng, mesh: &Mesh) -> CookOptions {
         weld: [Weld::Off, Weld::Distance(0.0), Weld::Relative(1e-6), Weld::Distance(0.05)]
             [rng.below(4) as usize],
         pins: (0..rng.below(6)).map(|_| rng.below(count)).collect(),
-        direction: if rng.below(2) == 0 {
-            Direction::UvV
-        } else {
-            Direction::Gravity([rng.unit() - 0.5, -0.3, 0.1])
-        },
+        direction: Direction::ALL[rng.below(2) as usize],
+        gravity: [rng.unit() - 0.5, -0.3, 0.1],
         max_fiber_length: Some(1 + rng.below(20)),
         max_turn: rng.unit() * 3.0,
         bending: rng.below(4) > 0,
@@ -124,7 +121,7 @@ fn every_pair_is_on_one_fiber_and_no_pair_is_pinned() {
         pairs.sort_unstable();
         pairs.dedup();
         assert_eq!(pairs.len(), count, "seed {seed}: a pair occurs twice");
-        let pinned = |particle: u32| cooked.particles[particle as usize][3] == 0.0;
+        let pinned = |particle: u32| cooked.particles[particle as usize].is_pinned();
         assert!(pairs.iter().all(|&[a, b]| a != b && !(pinned(a) && pinned(b))), "seed {seed}");
     });
 }
@@ -138,7 +135,7 @@ fn every_side_of_a_face_is_an_edge() {
         for &[a, b, c] in &cooked.fabric.triangles {
             for [a, b] in [[a, b], [b, c], [c, a]] {
                 let [p, q] = [a, b].map(|corner| cooked.particles[corner as usize]);
-                if (p[3] > 0.0 || q[3] > 0.0) && p[..3] != q[..3] {
+                if (p.inverse_mass > 0.0 || q.inverse_mass > 0.0) && p.position != q.position {
                     assert!(
                         pairs.binary_search(&[a.min(b), a.max(b)]).is_ok(),
                         "seed {seed}: {a} {b} can stretch"
@@ -170,7 +167,7 @@ fn fibers_keep_to_their_limit_and_visit_no_particle_twice() {
 #[test]
 fn rest_lengths_are_distances_and_tethers_no_shorter_than_them() {
     for_random_meshes(|seed, _, _, cooked| {
-        let at = |particle: u32| glam::Vec4::from(cooked.particles[particle as usize]).truncate();
+        let at = |particle: u32| glam::Vec3::from(cooked.particles[particle as usize].position);
         for (edge, [a, b]) in cooked.fabric.edges() {
             assert!(
                 (cooked.fabric.rest_lengths[edge] - at(a).distance(at(b))).abs() < 1e-5,
@@ -187,7 +184,7 @@ fn rest_lengths_are_distances_and_tethers_no_shorter_than_them() {
                 "seed {seed}: tether {k} would pull at rest"
             );
             assert!(
-                anchor == particle || cooked.particles[anchor as usize][3] == 0.0,
+                anchor == particle || cooked.particles[anchor as usize].is_pinned(),
                 "seed {seed}: no pin"
             );
         }
@@ -200,7 +197,7 @@ fn every_kept_vertex_lies_at_its_particle() {
         let tolerance = if let Weld::Distance(distance) = options.weld { distance } else { 1e-5 };
         for (vertex, particle) in cooked.vertex_to_particle.iter().enumerate() {
             if let Some(particle) = particle {
-                let at = glam::Vec4::from(cooked.particles[*particle as usize]).truncate();
+                let at = glam::Vec3::from(cooked.particles[*particle as usize].position);
                 let distance = at.distance(glam::Vec3::from(mesh.positions[vertex]));
                 assert!(
                     distance <= tolerance * 1.001,

@@ -97,19 +97,19 @@ fn numbers_out_of_range_are_refused() {
     for (choice, message) in [
         (
             VirtualParticles::PerTriangle(0),
-            "cook option virtual_particles per_triangle = 0 is outside 1..=64",
+            "cook option virtual_particles.per_triangle = 0 is outside 1..=64",
         ),
         (
             VirtualParticles::PerTriangle(65),
-            "cook option virtual_particles per_triangle = 65 is outside 1..=64",
+            "cook option virtual_particles.per_triangle = 65 is outside 1..=64",
         ),
         (
             VirtualParticles::Spacing(f32::NAN),
-            "cook option virtual_particles spacing = NaN is outside 0.000000001..=1000000",
+            "cook option virtual_particles.spacing = NaN is outside 0.000000001..=1000000 m",
         ),
         (
             VirtualParticles::Spacing(0.0),
-            "cook option virtual_particles spacing = 0 is outside 0.000000001..=1000000",
+            "cook option virtual_particles.spacing = 0 is outside 0.000000001..=1000000 m",
         ),
     ] {
         assert_eq!(refused(choice).to_string(), message);

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use poplin_host::{ClothId, LiveCloth, NoSuchCloth, ParticleMotion, State};
-use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Frame};
+use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Frame, Particle};
 
 use crate::adapters::{is_software, list_adapters};
 use crate::canary::{CanaryReport, run_canaries};
@@ -268,7 +268,7 @@ impl poplin_host::Engine for Headless {
     fn set_particles(
         &mut self,
         id: ClothId,
-        particles: &[[f32; 4]],
+        particles: &[Particle],
         motion: ParticleMotion<'_>,
     ) -> Result<(), GpuError> {
         self.engine.set_particles(id, particles, motion)

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Frame, ModelError};
+use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Frame, ModelError, Particle};
 use thiserror::Error;
 
 use crate::{ClothId, LiveCloth, NoSuchCloth, ParticleMotion, State};
@@ -55,7 +55,7 @@ pub trait Engine {
     fn set_particles(
         &mut self,
         id: ClothId,
-        particles: &[[f32; 4]],
+        particles: &[Particle],
         motion: ParticleMotion<'_>,
     ) -> Result<(), Self::Error>;
 

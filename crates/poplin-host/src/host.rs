@@ -7,7 +7,7 @@ use poplin_layout::{
     BODY_ROWS, ClothPlacement, Feedback, FrameArrays, InputOffsets, NO_OFFSET, STAGES, Stage,
     StageMask, pack_cloth_parameters, stage_scratch_len,
 };
-use poplin_model::{Cloth, ColliderSet, FiberSolver, Frame, ModelError, Phase, Solver};
+use poplin_model::{Cloth, ColliderSet, FiberSolver, Frame, ModelError, Particle, Phase, Solver};
 
 use crate::colliders::{FrameBodies, SpaceMotion};
 use crate::self_collision::member_count;
@@ -119,11 +119,11 @@ impl HostCloth {
     /// [`ModelError`] if a length or value is out of range; then nothing changes.
     pub fn set_particles(
         &mut self,
-        particles: &[[f32; 4]],
+        particles: &[Particle],
         motion: ParticleMotion<'_>,
-    ) -> Result<Vec<[f32; 4]>, ModelError> {
+    ) -> Result<Vec<Particle>, ModelError> {
         let step = self.clock.last_step(&self.live.cloth.config);
-        let masses = self.live.cloth.particles.iter().map(|particle| particle[3]);
+        let masses = self.live.cloth.particles.iter().map(|particle| particle.inverse_mass);
         self.live.check_particles(particles)?;
         let previous = motion.previous(particles, masses, step)?;
         if matches!(motion, ParticleMotion::Velocities(_)) {
@@ -158,15 +158,15 @@ impl HostCloth {
     }
 
     /// Current particles as the kernel starts with them: position and inverse mass.
-    pub fn initial_current(&self) -> &[[f32; 4]] {
+    pub fn initial_current(&self) -> &[Particle] {
         &self.live.cloth.particles
     }
 
     /// Previous particles as the kernel starts with them; their inverse mass is the user's and never changes.
-    pub fn initial_previous(&self) -> Vec<[f32; 4]> {
+    pub fn initial_previous(&self) -> Vec<Particle> {
         let mut previous = self.live.cloth.particles.clone();
-        for (particle, &[x, y, z]) in previous.iter_mut().zip(&self.live.cloth.previous_positions) {
-            *particle = [x, y, z, particle[3]];
+        for (particle, &position) in previous.iter_mut().zip(&self.live.cloth.previous_positions) {
+            particle.position = position;
         }
         previous
     }
@@ -245,7 +245,7 @@ impl HostCloth {
     }
 
     /// The particle writes since the last call, in the order of writing.
-    pub fn take_writes(&mut self) -> Vec<(u32, [f32; 4])> {
+    pub fn take_writes(&mut self) -> Vec<(u32, Particle)> {
         std::mem::take(&mut self.live.writes)
     }
 
@@ -460,7 +460,8 @@ fn cyclic_rounds(cloth: &Cloth, phase: &Phase) -> Option<u32> {
     let mut longest = 1;
     for fiber in fabric.fibers_of_phase(phase) {
         let vertices = fabric.fiber_vertices(fiber);
-        if vertices.iter().filter(|&&vertex| cloth.particles[vertex as usize][3] == 0.0).count() > 1
+        if vertices.iter().filter(|&&vertex| cloth.particles[vertex as usize].is_pinned()).count()
+            > 1
         {
             return None;
         }

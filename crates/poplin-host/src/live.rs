@@ -1,6 +1,9 @@
 //! A cloth in simulation, as its user sees it.
 
-use poplin_model::{Cloth, ClothConfig, ColliderSet, InteractionGroups, ModelError, Pose};
+use bytemuck::cast_slice;
+use poplin_model::{
+    Cloth, ClothConfig, ColliderSet, InteractionGroups, ModelError, Particle, Pose, Sphere,
+};
 
 use crate::colliders::HostColliders;
 use crate::self_collision::HostSelfCollision;
@@ -17,8 +20,8 @@ pub struct LiveCloth {
     pub(crate) colliders: HostColliders,
     pub(crate) self_collision: HostSelfCollision,
     pub(crate) accelerations_changed: bool,
-    pub(crate) writes: Vec<(u32, [f32; 4])>,
-    last_write: (Vec<u32>, Vec<[f32; 4]>),
+    pub(crate) writes: Vec<(u32, Particle)>,
+    last_write: (Vec<u32>, Vec<Particle>),
     pub(crate) is_woken: bool,
 }
 
@@ -48,7 +51,7 @@ impl LiveCloth {
     }
 
     /// Checks new values of all particles.
-    pub(crate) fn check_particles(&self, particles: &[[f32; 4]]) -> Result<(), ModelError> {
+    pub(crate) fn check_particles(&self, particles: &[Particle]) -> Result<(), ModelError> {
         let indices: Vec<u32> = (0..self.cloth.particle_count() as u32).collect();
         self.cloth.validate_write(&indices, particles)
     }
@@ -115,26 +118,26 @@ impl LiveCloth {
         Ok(())
     }
 
-    /// Sets a sphere (center \[m\], radius \[m\]) around each particle that it may not leave, shape `[particle_count]`; empty
-    /// switches them off. The first array acts at once, later ones are reached over the next frame. A radius of 0 or less
-    /// holds the particle at the center.
+    /// Sets a sphere around each particle that it may not leave, shape `[particle_count]`; empty switches them off.
+    /// The first array acts at once, later ones are reached over the next frame. A radius of 0 or less holds the particle at
+    /// the center.
     ///
     /// # Errors
     /// [`ModelError`] if the length differs from the particle count or a value is not finite; the old ones stay.
-    pub fn set_motion_spheres(&mut self, spheres: &[[f32; 4]]) -> Result<(), ModelError> {
+    pub fn set_motion_spheres(&mut self, spheres: &[Sphere]) -> Result<(), ModelError> {
         self.check_spheres("motion_spheres", spheres)?;
-        self.is_woken |= self.motion_spheres.set(spheres);
+        self.is_woken |= self.motion_spheres.set(cast_slice(spheres));
         Ok(())
     }
 
-    /// Sets a sphere (center \[m\], radius \[m\]) for each particle that it may not enter, shape `[particle_count]`; empty
-    /// switches them off. The first array acts at once, later ones are reached over the next frame.
+    /// Sets a sphere for each particle that it may not enter, shape `[particle_count]`; empty switches them off.
+    /// The first array acts at once, later ones are reached over the next frame.
     ///
     /// # Errors
     /// [`ModelError`] if the length differs from the particle count or a value is not finite; the old ones stay.
-    pub fn set_separation_spheres(&mut self, spheres: &[[f32; 4]]) -> Result<(), ModelError> {
+    pub fn set_separation_spheres(&mut self, spheres: &[Sphere]) -> Result<(), ModelError> {
         self.check_spheres("separation_spheres", spheres)?;
-        self.is_woken |= self.separation_spheres.set(spheres);
+        self.is_woken |= self.separation_spheres.set(cast_slice(spheres));
         Ok(())
     }
 
@@ -187,7 +190,7 @@ impl LiveCloth {
     pub fn write_particles(
         &mut self,
         indices: &[u32],
-        particles: &[[f32; 4]],
+        particles: &[Particle],
     ) -> Result<(), ModelError> {
         self.cloth.validate_write(indices, particles)?;
         // A pin that is held by writing the same position every frame must not keep the cloth awake.
@@ -251,8 +254,8 @@ impl LiveCloth {
         }
     }
 
-    fn check_spheres(&self, what: &'static str, spheres: &[[f32; 4]]) -> Result<(), ModelError> {
+    fn check_spheres(&self, what: &'static str, spheres: &[Sphere]) -> Result<(), ModelError> {
         self.check_length(what, spheres.len())?;
-        poplin_model::check_finite(what, spheres)
+        poplin_model::check_finite::<4>(what, cast_slice(spheres))
     }
 }

@@ -1,6 +1,6 @@
 //! Velocities of particles whose positions are set.
 
-use poplin_model::{ModelError, check_finite};
+use poplin_model::{ModelError, Particle, check_finite};
 
 /// How particles move whose positions [`Engine::set_particles`](crate::Engine::set_particles) sets.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -18,10 +18,10 @@ impl ParticleMotion<'_> {
     /// Positions one iteration of `step` seconds ago, with the user's inverse masses.
     pub(crate) fn previous(
         self,
-        particles: &[[f32; 4]],
+        particles: &[Particle],
         masses: impl Iterator<Item = f32>,
         step: f32,
-    ) -> Result<Vec<[f32; 4]>, ModelError> {
+    ) -> Result<Vec<Particle>, ModelError> {
         let (what, values) = match self {
             Self::Rest => ("velocities", &[][..]),
             Self::Velocities(values) => ("velocities", values),
@@ -32,16 +32,17 @@ impl ParticleMotion<'_> {
             return Err(ModelError::Length { what, len: values.len(), expected });
         }
         check_finite(what, values)?;
-        let before = |(index, &[x, y, z, _]): (usize, &[f32; 4])| match self {
-            Self::Rest => [x, y, z],
+        let before = |(index, particle): (usize, &Particle)| match self {
+            Self::Rest => particle.position,
             Self::Velocities(velocities) => {
-                let v = velocities[index];
+                let ([x, y, z], v) = (particle.position, velocities[index]);
                 [x - v[0] * step, y - v[1] * step, z - v[2] * step]
             }
             Self::PreviousPositions(positions) => positions[index],
         };
         let positions: Vec<_> = particles.iter().enumerate().map(before).collect();
         check_finite(what, &positions)?;
-        Ok(positions.iter().zip(masses).map(|(&[x, y, z], mass)| [x, y, z, mass]).collect())
+        let particle = |(position, inverse_mass)| Particle { position, inverse_mass };
+        Ok(positions.into_iter().zip(masses).map(particle).collect())
     }
 }

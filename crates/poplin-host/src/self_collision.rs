@@ -75,11 +75,7 @@ impl HostSelfCollision {
             return;
         }
         let at_rest = |i: usize| {
-            cloth
-                .rest_positions
-                .get(i)
-                .copied()
-                .unwrap_or_else(|| std::array::from_fn(|k| cloth.particles[i][k]))
+            cloth.rest_positions.get(i).copied().unwrap_or_else(|| cloth.particles[i].position)
         };
         let mut rows: Vec<_> = (0..cloth.particle_count())
             .map(at_rest)

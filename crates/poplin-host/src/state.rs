@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use poplin_layout::Feedback;
-use poplin_model::{BodyId, BodyImpulse};
+use poplin_model::{BodyId, BodyImpulse, Particle};
 
 use crate::{ClothId, ClothImpulses, NoSuchCloth};
 
@@ -12,8 +12,8 @@ use crate::{ClothId, ClothImpulses, NoSuchCloth};
 /// removed later is still there, one that was added later is not.
 #[derive(Debug, Clone, Default)]
 pub struct State {
-    current: Vec<[f32; 4]>,
-    previous: Vec<[f32; 4]>,
+    current: Vec<Particle>,
+    previous: Vec<Particle>,
     ids: Vec<ClothId>,
     parts: HashMap<ClothId, Part>,
 }
@@ -45,9 +45,9 @@ pub struct StatePart {
 #[derive(Debug, Clone, Copy)]
 pub struct ClothState<'a> {
     /// Position \[m\] and working inverse mass [1/kg] of every particle.
-    pub current: &'a [[f32; 4]],
+    pub current: &'a [Particle],
     /// Position one iteration ago \[m\] and the user's inverse mass [1/kg] of every particle.
-    pub previous: &'a [[f32; 4]],
+    pub previous: &'a [Particle],
     /// Faults and counters as the kernel reported them.
     pub feedback: &'a Feedback,
     /// Frames that the cloth slept through since it was added or reset.
@@ -62,8 +62,8 @@ impl State {
     /// # Panics
     /// If the particles are fewer than the parts say.
     pub fn new(
-        current: Vec<[f32; 4]>,
-        previous: Vec<[f32; 4]>,
+        current: Vec<Particle>,
+        previous: Vec<Particle>,
         parts: impl IntoIterator<Item = StatePart>,
     ) -> Self {
         let mut state = Self { current, previous, ..Self::default() };
@@ -104,18 +104,18 @@ impl State {
     }
 
     /// Position \[m\] and working inverse mass [1/kg] of every particle.
-    pub fn current(&self, id: ClothId) -> &[[f32; 4]] {
+    pub fn current(&self, id: ClothId) -> &[Particle] {
         self.cloth(id).map_or(&[], |cloth| cloth.current)
     }
 
     /// Position one iteration ago \[m\] and the user's inverse mass [1/kg] of every particle.
-    pub fn previous(&self, id: ClothId) -> &[[f32; 4]] {
+    pub fn previous(&self, id: ClothId) -> &[Particle] {
         self.cloth(id).map_or(&[], |cloth| cloth.previous)
     }
 
     /// Positions \[m\] of every particle.
     pub fn positions(&self, id: ClothId) -> impl ExactSizeIterator<Item = [f32; 3]> + '_ {
-        self.current(id).iter().map(|&[x, y, z, _]| [x, y, z])
+        self.current(id).iter().map(|particle| particle.position)
     }
 
     /// Faults and counters as the kernel reported them.

@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use poplin_cook::{CookOptions, Direction, Tethers, VirtualParticles, Weld};
 use poplin_io::scene::{
     BoxShape, CapsuleShape, ColliderShape, CylinderShape, MAX_SCENE_PARTICLES, PlaneShape, Scene,
-    SceneError, Shape, SphereShape, Tethers, VirtualParticles,
+    SceneError, Shape, SphereShape,
 };
-use poplin_model::{ClothContactSolver, PbdPhase, PhaseKind, XpbdPhase};
+use poplin_model::{ClothContactSolver, FiberSolver, PbdPhase, PhaseKind, XpbdPhase};
 
 fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../poplin-cli/scenes")
@@ -62,11 +63,87 @@ fn defaults_fill_what_is_left_out() {
     let scene = parse(&with("")).unwrap();
     let cloth = &scene.cloths[0];
     assert_eq!((scene.title.as_str(), scene.frames, scene.frame_rate), ("scene", 120, 60.0));
-    assert_eq!((cloth.name.as_str(), cloth.density, cloth.count), ("cloth 0", 0.2, 1));
-    assert_eq!(
-        (cloth.config.solver.as_pbd().unwrap().frequency, cloth.fabric.tethers),
-        (300.0, Tethers::Geodesic)
-    );
+    assert_eq!((cloth.name.as_str(), cloth.count), ("cloth 0", 1));
+    assert_eq!(cloth.config.solver.as_pbd().unwrap().frequency, 300.0);
+    assert_eq!(cloth.fabric, CookOptions::default());
+}
+
+#[test]
+fn a_scene_has_every_option_of_cooking() {
+    let lines = "density = 0.5\n[cloth.fabric]\nweld = { distance = 1e-3 }\ndirection = 'uv'\nmax_fiber_length = 8\n\
+                 max_turn = 1\nbending = false\nquadify = false\ntethers = 'euclidean'\nmax_tethers_per_particle = 2\n\
+                 vertex_stiffness = [0.5]\nmasses = [1]\nvirtual_particles = { per_triangle = 3 }\nbends = true";
+    let expected = CookOptions {
+        weld: Weld::Distance(1e-3),
+        density: 0.5,
+        masses: Some(vec![1.0]),
+        direction: Direction::Uv,
+        max_fiber_length: Some(8),
+        max_turn: 1.0,
+        bending: false,
+        quadify: false,
+        tethers: Tethers::Euclidean,
+        max_tethers_per_particle: 2,
+        vertex_stiffness: vec![0.5],
+        virtual_particles: VirtualParticles::PerTriangle(3),
+        bends: true,
+        ..CookOptions::default()
+    };
+    assert_eq!(parse(&with(lines)).unwrap().cloths[0].fabric, expected);
+    let weld =
+        |text: &str| parse(&with(&format!("fabric.weld = {text}"))).unwrap().cloths[0].fabric.weld;
+    assert_eq!([weld("'off'"), weld("{ relative = 0.1 }")], [Weld::Off, Weld::Relative(0.1)]);
+}
+
+#[test]
+fn names_that_scenes_and_command_lines_write_are_those_of_the_options() {
+    for tethers in Tethers::ALL {
+        let scene = parse(&with(&format!("fabric.tethers = '{tethers}'"))).unwrap();
+        assert_eq!(scene.cloths[0].fabric.tethers, tethers);
+    }
+    for direction in Direction::ALL {
+        let scene = parse(&with(&format!("fabric.direction = '{direction}'"))).unwrap();
+        assert_eq!(scene.cloths[0].fabric.direction, direction);
+    }
+    for solver in FiberSolver::ALL {
+        let line = format!("solver.pbd.phases.bending.fiber_solver = '{solver}'");
+        let scene = parse(&with(&line)).unwrap();
+        let phases = &scene.cloths[0].config.solver.as_pbd().unwrap().phases;
+        assert_eq!(phases.bending.fiber_solver, Some(solver));
+    }
+}
+
+#[test]
+fn keys_that_stand_elsewhere_are_refused_with_the_place() {
+    for (lines, expected) in [
+        (
+            "config = { friction = 0.4 }",
+            "scene.toml:3:1: `config` is no key in [[cloth]]; write its settings, such as `contact.friction`, without it \
+             in [[cloth]]",
+        ),
+        (
+            "\nsolver_frequency = 600",
+            "scene.toml:4:1: `solver_frequency` is no key in [[cloth]]; write `solver.pbd.frequency` in [[cloth]]",
+        ),
+        (
+            "fabric = { weld_tolerance = 1e-6 }",
+            "scene.toml:3:12: `weld_tolerance` is no key in [[cloth]]; write `fabric.weld = { distance = ... }` in [[cloth]]",
+        ),
+        (
+            "fabric = { density = 0.3 }",
+            "scene.toml:3:12: `density` is no key in [cloth.fabric]; write `density` in [[cloth]]",
+        ),
+        (
+            "fabric.gravity = [1, 0, 0]",
+            "scene.toml:3:8: `gravity` is no key in [cloth.fabric]; write `gravity` in [[cloth]]",
+        ),
+        (
+            "[cloth.fabric]\npins = [3]",
+            "scene.toml:4:1: `pins` is no key in [cloth.fabric]; write `pins` in [[cloth]]",
+        ),
+    ] {
+        assert_eq!(message(&with(lines)), expected);
+    }
 }
 
 #[test]
@@ -106,8 +183,7 @@ fn what_a_solver_does_not_read_is_no_key_of_it() {
         ),
         (
             "solver.pbd = { bending_rigidity = 1e-5 }",
-            "scene.toml:3:16: unknown key `bending_rigidity` in [[cloth]]; expected one of `frequency`, \
-             `acceleration_filter_width`, `phases`",
+            "scene.toml:3:16: `bending_rigidity` is no key in [[cloth]]; write `solver.xpbd.bending_rigidity` in [[cloth]]",
         ),
         (
             "[cloth.solver.xpbd]\nphases.vertical.stiffness = 0.5",
@@ -180,10 +256,13 @@ fn unknown_names_come_with_a_suggestion() {
 #[test]
 fn numbers_out_of_range_name_line_field_value_and_limit() {
     let cases = [
-        ("density = -1", "scene.toml:3:1: cloth[0].density = -1 is outside 1e-6..=1000000 kg/m^2"),
+        (
+            "density = -1",
+            "scene.toml:3:1: cloth[0].density = -1 is outside 1e-9..=1000000000 kg/m^2",
+        ),
         (
             "density = nan",
-            "scene.toml:3:1: cloth[0].density = NaN is outside 1e-6..=1000000 kg/m^2",
+            "scene.toml:3:1: cloth[0].density = NaN is outside 1e-9..=1000000000 kg/m^2",
         ),
         ("count = 0", "scene.toml:3:1: cloth[0].count = 0 is outside 1..=268435456"),
         (
@@ -198,7 +277,15 @@ fn numbers_out_of_range_name_line_field_value_and_limit() {
         ("gravity = [0, nan, 0]", "scene.toml:3:1: cloth[0].gravity = NaN is outside -1e15..=1e15"),
         (
             "fabric = { max_fiber_length = 0 }",
-            "scene.toml:3:12: cloth[0].fabric.max_fiber_length = 0 is outside 1..=1024",
+            "scene.toml:3:12: cloth[0].fabric.max_fiber_length = 0 is outside 1..=16777216",
+        ),
+        (
+            "fabric.weld = { relative = 1.5 }",
+            "scene.toml:3:17: cloth[0].fabric.weld.relative = 1.5 is outside 0..=1",
+        ),
+        (
+            "fabric.masses = [1, -0.1]",
+            "scene.toml:3:21: cloth[0].fabric.masses[1] = -0.1 is outside 0..=1e15",
         ),
         (
             "[cloth.solver.pbd.phases.shearing]\nstretch_limit = 0.5",
@@ -726,7 +813,7 @@ fn virtual_particles_are_none_so_many_per_triangle_or_so_far_apart() {
     );
     assert_eq!(
         refused("{ spacing = 0 }"),
-        "scene.toml:3:34: cloth[0].fabric.virtual_particles.spacing = 0 is outside 1e-6..=1000000 m"
+        "scene.toml:3:34: cloth[0].fabric.virtual_particles.spacing = 0 is outside 1e-9..=1000000 m"
     );
     assert!(
         refused("{ spacin = 0.1 }").ends_with("did you mean `spacing`?"),

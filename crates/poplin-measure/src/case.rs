@@ -6,8 +6,8 @@ use std::sync::Arc;
 use poplin::LiveCloth;
 use poplin::reference::HostCloth;
 use poplin_model::{
-    Cloth, ClothConfig, ClothContactSolver, Fabric, FiberSolver, Pbd, PbdPhase, Phase, PhaseKind,
-    Phases, Pose, VirtualParticle,
+    Cloth, ClothConfig, ClothContactSolver, Fabric, FiberSolver, Particle, Pbd, PbdPhase, Phase,
+    PhaseKind, Phases, Pose, Sphere, VirtualParticle,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -205,6 +205,14 @@ fn rows<const N: usize>(values: &[f32]) -> Vec<[f32; N]> {
     values.as_chunks::<N>().0.to_vec()
 }
 
+fn particles(values: &[f32]) -> Vec<Particle> {
+    rows(values).into_iter().map(Particle::from).collect()
+}
+
+fn spheres(values: &[f32]) -> Vec<Sphere> {
+    rows(values).into_iter().map(Sphere::from).collect()
+}
+
 /// Reads and parses a JSON file.
 pub(crate) fn read_json<T: for<'de> Deserialize<'de>>(
     path: &Path,
@@ -310,12 +318,12 @@ impl Case {
     }
 
     /// Rest positions of a cloth's particles \[m\], if self collision knows them.
-    pub(crate) fn rest_positions(&self, cloth: usize) -> Option<Vec<[f32; 4]>> {
+    pub(crate) fn rest_positions(&self, cloth: usize) -> Option<Vec<Particle>> {
         let event = self
             .setup
             .iter()
             .rfind(|event| event.cloth == cloth && event.set == "rest_positions")?;
-        event.floats("xyzw").ok().map(|values| rows(&values))
+        event.floats("xyzw").ok().map(|values| particles(&values))
     }
 
     /// How the cloths of the case collide with one another.
@@ -337,7 +345,7 @@ impl Case {
 impl CaseCloth {
     /// The cloth before any event: no gravity, no phases.
     fn cloth(&self) -> Cloth {
-        let mut cloth = Cloth::new(Arc::new(self.fabric.fabric()), rows(&self.particles));
+        let mut cloth = Cloth::new(Arc::new(self.fabric.fabric()), particles(&self.particles));
         cloth.config.gravity = [0.0; 3];
         cloth.phase_order.clear();
         if let Some(previous) = &self.previous_particles {
@@ -510,9 +518,11 @@ impl Event {
                     .collect();
                 return Ok(host.set_rest_positions(&positions)?);
             }
-            "motion_spheres" => return Ok(host.set_motion_spheres(&rows(&self.floats("value")?))?),
+            "motion_spheres" => {
+                return Ok(host.set_motion_spheres(&spheres(&self.floats("value")?))?);
+            }
             "separation_spheres" => {
-                return Ok(host.set_separation_spheres(&rows(&self.floats("value")?))?);
+                return Ok(host.set_separation_spheres(&spheres(&self.floats("value")?))?);
             }
             "frame_translation" => {
                 return Ok(host
@@ -549,7 +559,7 @@ impl Event {
             "current_particles" => {
                 let indices: Vec<_> =
                     self.floats("indices")?.iter().map(|&index| index as u32).collect();
-                return Ok(host.write_particles(&indices, &rows(&self.floats("xyzw")?))?);
+                return Ok(host.write_particles(&indices, &particles(&self.floats("xyzw")?))?);
             }
             "phase_configs" => {
                 let value = self.fields.get("value").cloned().unwrap_or(Value::Null);

@@ -2,9 +2,10 @@
 
 use poplin::model::Frame;
 use poplin::{ClothId, Simulation, SimulationOptions, State};
+use poplin_model::Particle;
 
 use crate::case::{Case, CaseError, Snapshot};
-use crate::separation::{center_error, distance, smallest_distance};
+use crate::separation::{center_error, point_distance, smallest_distance};
 use crate::shape_arrays::ShapeArrays;
 
 /// The result of a snapshot.
@@ -81,7 +82,7 @@ pub fn run_case(case: &Case, options: &SimulationOptions) -> Result<CaseVerdict,
             };
             let state = simulation.state()?;
             let distance = |(particles, &id): (&Vec<f32>, &ClothId)| {
-                max_distance(state.current(id), particles.as_chunks::<4>().0)
+                max_distance(state.current(id), measured(particles))
             };
             let mut error = particles.iter().zip(&ids).map(distance).fold(0.0, nan_max);
             if !sleeps_as_expected(case, &state, expected) {
@@ -134,13 +135,18 @@ fn nan_max(a: f32, b: f32) -> f32 {
     if a.is_nan() || b.is_nan() { f32::NAN } else { a.max(b) }
 }
 
+/// Measured particles, four numbers each.
+pub(crate) fn measured(numbers: &[f32]) -> &[Particle] {
+    Particle::from_rows(numbers.as_chunks().0)
+}
+
 /// Largest distance between particles of the same index \[m\]; NaN if one is not finite or the counts differ.
 #[must_use]
-pub fn max_distance(a: &[[f32; 4]], b: &[[f32; 4]]) -> f32 {
+pub fn max_distance(a: &[Particle], b: &[Particle]) -> f32 {
     if a.len() != b.len() {
         return f32::NAN;
     }
-    a.iter().zip(b).map(|(a, b)| distance(a, b)).fold(0.0, nan_max)
+    a.iter().zip(b).map(|(a, b)| point_distance(a.position, b.position)).fold(0.0, nan_max)
 }
 
 #[cfg(test)]
@@ -153,9 +159,12 @@ mod tests {
         assert!(verdict(0.5).passes());
         assert!(!verdict(f32::NAN).passes());
         assert!(!SnapshotVerdict { tolerance: f32::INFINITY, ..verdict(0.5) }.passes());
-        assert!(max_distance(&[[0.0; 4]], &[]).is_nan());
-        assert!(max_distance(&[[f32::NAN; 4], [0.0; 4]], &[[0.0; 4], [1.0; 4]]).is_nan());
-        assert_eq!(max_distance(&[[0.0; 4], [0.0; 4]], &[[0.0; 4], [3.0, 4.0, 0.0, 9.0]]), 5.0);
+        let distance = |a: &[[f32; 4]], b: &[[f32; 4]]| {
+            max_distance(Particle::from_rows(a), Particle::from_rows(b))
+        };
+        assert!(distance(&[[0.0; 4]], &[]).is_nan());
+        assert!(distance(&[[f32::NAN; 4], [0.0; 4]], &[[0.0; 4], [1.0; 4]]).is_nan());
+        assert_eq!(distance(&[[0.0; 4], [0.0; 4]], &[[0.0; 4], [3.0, 4.0, 0.0, 9.0]]), 5.0);
     }
 
     #[test]

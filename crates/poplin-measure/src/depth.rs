@@ -1,7 +1,7 @@
 //! How deep particles are inside colliders.
 
 use glam::{DQuat, DVec3};
-use poplin_model::{Parallelepiped, Plane, Pose, Shape, Sphere};
+use poplin_model::{Parallelepiped, Particle, Plane, Pose, Shape, Sphere};
 use serde::Serialize;
 
 use crate::triangle_tree::TriangleTree;
@@ -72,11 +72,11 @@ impl DepthField {
     }
 
     /// Measures particles in the local space at `pose`, inverse mass 0 = pinned.
-    pub fn measure(&self, pose: Pose, particles: &[[f32; 4]]) -> Depth {
+    pub fn measure(&self, pose: Pose, particles: &[Particle]) -> Depth {
         let rotation = DQuat::from_array(pose.rotation.map(f64::from)).normalize();
         let mut depth = Depth::default();
-        for &[x, y, z, inverse_mass] in particles {
-            let point = rotation * vector([x, y, z]) + vector(pose.translation);
+        for &Particle { position, inverse_mass } in particles {
+            let point = rotation * vector(position) + vector(pose.translation);
             if inverse_mass <= 0.0 || !point.is_finite() {
                 continue;
             }
@@ -240,10 +240,16 @@ mod tests {
             [0.0, 1.0, 0.0, 1.0],
             [f32::NAN, 0.0, 0.0, 1.0],
         ];
-        let depth = DepthField::new(&floor).measure(Pose::default(), &particles);
+        let depth =
+            DepthField::new(&floor).measure(Pose::default(), Particle::from_rows(&particles));
         assert_eq!((depth.free_particles, depth.particles_inside), (3, 1));
         near(depth.deepest_m, 0.01);
         let raised = Pose { translation: [0.0, 1.0, 0.0], ..Pose::default() };
-        assert_eq!(DepthField::new(&floor).measure(raised, &particles).particles_inside, 0);
+        assert_eq!(
+            DepthField::new(&floor)
+                .measure(raised, Particle::from_rows(&particles))
+                .particles_inside,
+            0
+        );
     }
 }

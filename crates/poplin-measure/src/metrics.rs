@@ -1,6 +1,6 @@
 //! What a user judges a run by: strain, speed, finiteness.
 
-use poplin_model::Fabric;
+use poplin_model::{Fabric, Particle};
 
 /// Strain of the stretch edges of a cloth: `|length / rest - 1|`.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -37,12 +37,12 @@ impl Strain {
 }
 
 /// Strain over the horizontal and vertical edges, or over all edges if there are none of these.
-pub fn stretch_strain(fabric: &Fabric, particles: &[[f32; 4]]) -> Strain {
+pub fn stretch_strain(fabric: &Fabric, particles: &[Particle]) -> Strain {
     Strain::of(stretch_strains(fabric, particles))
 }
 
 /// The strain of each of these edges.
-pub fn stretch_strains(fabric: &Fabric, particles: &[[f32; 4]]) -> Vec<f32> {
+pub fn stretch_strains(fabric: &Fabric, particles: &[Particle]) -> Vec<f32> {
     let kinds = fabric.edge_kinds();
     let has_stretch = kinds.iter().any(|kind| kind.is_stretch());
     fabric
@@ -58,17 +58,17 @@ pub fn stretch_strains(fabric: &Fabric, particles: &[[f32; 4]]) -> Vec<f32> {
 }
 
 /// Whether every coordinate is finite.
-pub fn is_finite(particles: &[[f32; 4]]) -> bool {
-    particles.iter().flatten().all(|value| value.is_finite())
+pub fn is_finite(particles: &[Particle]) -> bool {
+    Particle::rows(particles).iter().flatten().all(|value| value.is_finite())
 }
 
 /// Largest distance of a particle between two states, per second [m/s].
-pub fn max_speed(before: &[[f32; 4]], after: &[[f32; 4]], dt: f32) -> f32 {
+pub fn max_speed(before: &[Particle], after: &[Particle], dt: f32) -> f32 {
     before.iter().zip(after).map(|(a, b)| distance(*a, *b) / dt).fold(0.0, f32::max)
 }
 
-fn distance(a: [f32; 4], b: [f32; 4]) -> f32 {
-    let d: [f32; 3] = std::array::from_fn(|k| a[k] - b[k]);
+fn distance(a: Particle, b: Particle) -> f32 {
+    let d: [f32; 3] = std::array::from_fn(|k| a.position[k] - b.position[k]);
     (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt()
 }
 

@@ -1,6 +1,7 @@
 //! Distances that collision keeps: between cloths, and within one.
 
 use poplin::State;
+use poplin_model::Particle;
 
 use crate::case::Case;
 
@@ -29,7 +30,7 @@ pub fn smallest_distance(case: &Case, state: &State) -> f32 {
 }
 
 /// Smallest distance of a particle of one cloth to one of another \[m\].
-pub fn between(a: &[[f32; 4]], b: &[[f32; 4]]) -> f32 {
+pub fn between(a: &[Particle], b: &[Particle]) -> f32 {
     a.iter()
         .flat_map(|first| b.iter().map(move |second| distance(first, second)))
         .fold(f32::INFINITY, nan_min)
@@ -38,9 +39,9 @@ pub fn between(a: &[[f32; 4]], b: &[[f32; 4]]) -> f32 {
 /// Smallest distance of two particles of a cloth \[m\]: of all or of those that are listed, without the pairs whose distance
 /// at rest is below `limit`.
 fn within(
-    particles: &[[f32; 4]],
+    particles: &[Particle],
     indices: Option<&[u32]>,
-    rest: Option<&[[f32; 4]]>,
+    rest: Option<&[Particle]>,
     limit: f32,
 ) -> f32 {
     let all: Vec<u32> = (0..particles.len() as u32).collect();
@@ -58,7 +59,12 @@ fn within(
 }
 
 /// Distance of two particles \[m\], in double precision.
-pub(crate) fn distance(a: &[f32; 4], b: &[f32; 4]) -> f32 {
+fn distance(a: &Particle, b: &Particle) -> f32 {
+    point_distance(a.position, b.position)
+}
+
+/// Distance of two points \[m\], in double precision.
+pub(crate) fn point_distance(a: [f32; 3], b: [f32; 3]) -> f32 {
     let d: [f64; 3] = std::array::from_fn(|k| f64::from(a[k]) - f64::from(b[k]));
     (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt() as f32
 }
@@ -75,10 +81,10 @@ pub fn center_error(state: &State, center: [f32; 3]) -> f32 {
     let (mut sum, mut count) = ([0.0f64; 3], 0.0);
     for particle in particles {
         count += 1.0;
-        sum.iter_mut().zip(particle).for_each(|(sum, &x)| *sum += f64::from(x));
+        sum.iter_mut().zip(particle.position).for_each(|(sum, x)| *sum += f64::from(x));
     }
     let mean = sum.map(|sum| (sum / count) as f32);
-    distance(&[mean[0], mean[1], mean[2], 0.0], &[center[0], center[1], center[2], 0.0])
+    point_distance(mean, center)
 }
 
 #[cfg(test)]
@@ -88,13 +94,15 @@ mod tests {
     #[test]
     fn pairs_that_are_close_at_rest_and_particles_that_are_not_listed_do_not_count() {
         let particles =
-            [[0.0; 4], [0.1, 0.0, 0.0, 1.0], [0.0, 0.3, 0.0, 1.0], [0.0, 0.3, 0.05, 1.0]];
-        let rest = [[0.0; 4], [0.1, 0.0, 0.0, 1.0], [5.0, 0.0, 0.0, 1.0], [9.0, 0.0, 0.0, 1.0]];
+            [[0.0; 4], [0.1, 0.0, 0.0, 1.0], [0.0, 0.3, 0.0, 1.0], [0.0, 0.3, 0.05, 1.0]]
+                .map(Particle::from);
+        let rest = [[0.0; 4], [0.1, 0.0, 0.0, 1.0], [5.0, 0.0, 0.0, 1.0], [9.0, 0.0, 0.0, 1.0]]
+            .map(Particle::from);
         assert_eq!(within(&particles, None, None, 0.2), 0.05);
         assert_eq!(within(&particles, Some(&[0, 1, 2]), None, 0.2), 0.1);
         assert_eq!(within(&particles, Some(&[0, 1, 2]), Some(&rest), 0.2), 0.3);
         assert_eq!(within(&particles, Some(&[0, 1]), Some(&rest), 0.2), f32::INFINITY);
-        assert!(within(&[[f32::NAN; 4], [0.0; 4]], None, None, 0.2).is_nan());
+        assert!(within(&[[f32::NAN; 4], [0.0; 4]].map(Particle::from), None, None, 0.2).is_nan());
         assert_eq!(between(&particles[..2], &particles[2..3]), 0.3);
     }
 }

@@ -44,10 +44,6 @@ pub struct ArrayBody {
     pub body: RigidBody,
 }
 
-fn sphere([x, y, z, radius]: [f32; 4]) -> Sphere {
-    Sphere { center: [x, y, z], radius }
-}
-
 fn plane([x, y, z, d]: [f32; 4]) -> Plane {
     Plane { normal: [x, y, z], offset: -d }
 }
@@ -159,7 +155,7 @@ impl ShapeArrays {
         let mut is_end = vec![false; self.spheres.len()];
         let mut capsules = Vec::with_capacity(self.capsules.len());
         for (position, &[a, b]) in self.capsules.iter().enumerate() {
-            let end = |index| look_up("capsules", &self.spheres, position, index).map(sphere);
+            let end = |index| look_up("capsules", &self.spheres, position, index).map(Sphere::from);
             let ends = [end(a)?, end(b)?];
             (is_end[a as usize], is_end[b as usize]) = (true, true);
             let owner = body(&|it| it.capsules.contains(&(position as u32)));
@@ -167,7 +163,7 @@ impl ShapeArrays {
         }
         for (position, &row) in self.spheres.iter().enumerate().filter(|(k, _)| !is_end[*k]) {
             let owner = body(&|it| it.spheres.contains(&(position as u32)));
-            shapes.push((sphere(row).into(), owner));
+            shapes.push((Sphere::from(row).into(), owner));
         }
         shapes.append(&mut capsules);
         for (position, convex) in self.convexes.iter().enumerate() {

@@ -4,9 +4,10 @@ use poplin::gpu::Headless;
 use poplin::model::Frame;
 use poplin::reference::{FramePart, ReferenceEngine, Stage, StageMask, Team};
 use poplin::{Backend, ClothId, Engine, Error, LiveCloth, SimulationOptions};
+use poplin_model::Particle;
 
 use crate::case::{Case, CaseError};
-use crate::conform::max_distance;
+use crate::conform::{max_distance, measured};
 use crate::shape_arrays::ShapeArrays;
 use crate::stage_case::StageCase;
 
@@ -110,7 +111,7 @@ pub fn run_stages(
             name = format!("fabric_phase {phase}");
             phase += 1;
         }
-        let after = state.particles.as_chunks::<4>().0;
+        let after = measured(&state.particles);
         let (mut current, mut previous) = (before, before_previous.clone());
         if let Some(stages) = part {
             runner.set_state(&current, &previous)?;
@@ -121,7 +122,7 @@ pub fn run_stages(
         let of_previous = state
             .previous
             .as_ref()
-            .map_or(0.0, |measured| max_distance(&previous, measured.as_chunks::<4>().0));
+            .map_or(0.0, |particles| max_distance(&previous, measured(particles)));
         let error =
             if own.is_nan() || of_previous.is_nan() { f32::NAN } else { own.max(of_previous) };
         let tolerance = if name == "wind" { WIND_TOLERANCE } else { TOLERANCE };
@@ -129,14 +130,14 @@ pub fn run_stages(
         verdicts.push(StageVerdict { iteration, stage: name, error, tolerance });
         before = after.to_vec();
         if let Some(previous) = &state.previous {
-            before_previous = previous.as_chunks::<4>().0.to_vec();
+            before_previous = measured(previous).to_vec();
         }
     }
     Ok(verdicts)
 }
 
 /// Particles and previous particles.
-type State = (Vec<[f32; 4]>, Vec<[f32; 4]>);
+type State = (Vec<Particle>, Vec<Particle>);
 
 /// Either engine with the first cloth of a case.
 enum Runner {
@@ -214,7 +215,7 @@ impl Runner {
         Ok((state.current(id).to_vec(), state.previous(id).to_vec()))
     }
 
-    fn set_state(&mut self, current: &[[f32; 4]], previous: &[[f32; 4]]) -> Result<(), CaseError> {
+    fn set_state(&mut self, current: &[Particle], previous: &[Particle]) -> Result<(), CaseError> {
         match self {
             Self::Cpu(engine, id) => {
                 engine.set_state(*id, current, previous).map_err(Error::from)?

@@ -1,6 +1,6 @@
 //! Strain, speed and finiteness of the moments that are read back.
 
-use poplin_model::Fabric;
+use poplin_model::{Fabric, Particle};
 use serde::Serialize;
 
 /// Strain of the stretch edges of a cloth: `|length / rest - 1|`.
@@ -45,7 +45,7 @@ impl StretchEdges {
     }
 
     /// The strain for these particles; 0 without edges.
-    pub fn measure(&mut self, particles: &[[f32; 4]]) -> Strain {
+    pub fn measure(&mut self, particles: &[Particle]) -> Strain {
         let strain = |&([a, b], inverse_rest): &([u32; 2], f32)| {
             let length = distance(particles[a as usize], particles[b as usize]);
             (length * inverse_rest - 1.0).abs()
@@ -63,13 +63,13 @@ impl StretchEdges {
 }
 
 /// Largest speed of a free particle [m/s], from its last iteration of `step` seconds.
-pub fn max_speed(current: &[[f32; 4]], previous: &[[f32; 4]], step: f32) -> f32 {
-    let free = current.iter().zip(previous).filter(|(_, previous)| previous[3] > 0.0);
+pub fn max_speed(current: &[Particle], previous: &[Particle], step: f32) -> f32 {
+    let free = current.iter().zip(previous).filter(|(_, previous)| !previous.is_pinned());
     free.map(|(&current, &previous)| distance(current, previous) / step).fold(0.0, f32::max)
 }
 
-fn distance(a: [f32; 4], b: [f32; 4]) -> f32 {
-    let [x, y, z] = [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
+fn distance(a: Particle, b: Particle) -> f32 {
+    let [x, y, z] = [0, 1, 2].map(|k| a.position[k] - b.position[k]);
     (x * x + y * y + z * z).sqrt()
 }
 
@@ -83,8 +83,10 @@ mod tests {
     #[test]
     fn strain_is_that_of_the_test_metrics() {
         let cooked = cook(&Mesh::grid(17, 13, 1.0, 1.0), &CookOptions::default()).unwrap();
-        let shake = |[x, y, z, w]: [f32; 4]| [x * 1.01, y + 0.01 * (x * 40.0).sin(), z, w];
-        let particles: Vec<_> = cooked.particles.iter().map(|&p| shake(p)).collect();
+        let mut particles = cooked.particles.clone();
+        for Particle { position: [x, y, _], .. } in &mut particles {
+            (*x, *y) = (*x * 1.01, *y + 0.01 * (*x * 40.0).sin());
+        }
         let mut edges = StretchEdges::new(&cooked.fabric);
         let (ours, theirs) =
             (edges.measure(&particles), stretch_strain(&cooked.fabric, &particles));
@@ -106,6 +108,7 @@ mod tests {
     fn pins_have_no_speed() {
         let (current, previous) =
             ([[1.0, 0.0, 0.0, 1.0], [9.0, 0.0, 0.0, 0.0]], [[0.5, 0.0, 0.0, 1.0], [0.0; 4]]);
+        let [current, previous] = [current, previous].map(|rows| rows.map(Particle::from));
         assert_eq!(max_speed(&current, &previous, 0.25), 2.0);
     }
 }

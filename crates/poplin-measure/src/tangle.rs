@@ -1,7 +1,7 @@
 //! How entangled cloths with thickness are.
 
 use glam::{Quat, Vec3};
-use poplin_model::{Cloth, Pose};
+use poplin_model::{Cloth, Particle, Pose};
 use serde::Serialize;
 
 use crate::entanglement::EntanglementCounter;
@@ -37,7 +37,7 @@ pub struct TangleField {
 
 impl TangleField {
     /// Adds a cloth that keeps apart at `distance`, with its particles where they are now.
-    pub fn add(&mut self, cloth: &Cloth, distance: f32, pose: Pose, particles: &[[f32; 4]]) {
+    pub fn add(&mut self, cloth: &Cloth, distance: f32, pose: Pose, particles: &[Particle]) {
         let thickness =
             if cloth.config.thickness > 0.0 { cloth.config.thickness } else { distance };
         self.thickness =
@@ -45,10 +45,10 @@ impl TangleField {
         self.spacing = self.spacing.max(distance);
         let begin = self.rest.len() as u32;
         let rotation = Quat::from_array(pose.rotation);
-        let in_world = |&[x, y, z, _]: &[f32; 4]| {
-            (rotation * Vec3::new(x, y, z) + Vec3::from(pose.translation)).to_array()
+        let in_world = |particle: &Particle| {
+            (rotation * Vec3::from(particle.position) + Vec3::from(pose.translation)).to_array()
         };
-        self.rest.extend(cloth.particles.iter().map(|&[x, y, z, _]| [x, y, z]));
+        self.rest.extend(cloth.particles.iter().map(|particle| particle.position));
         self.positions.extend(particles.iter().map(in_world));
         self.triangles.extend(
             cloth.fabric.triangles.iter().map(|corners| corners.map(|corner| begin + corner)),

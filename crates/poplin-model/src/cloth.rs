@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use crate::error::{ModelError, check_finite, check_indices, check_range};
-use crate::{ClothConfig, ColliderSet, Fabric, FiberSolver, InteractionGroups, Pose};
+use crate::{ClothConfig, ColliderSet, Fabric, FiberSolver, InteractionGroups, Particle, Pose};
 
 /// One simulated cloth. Cloths cut from one [`Fabric`] share it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cloth {
     /// The constraints.
     pub fabric: Arc<Fabric>,
-    /// Position \[m\] and inverse mass [1/kg] of every particle, shape `[particle_count]`; inverse mass 0 pins.
-    pub particles: Vec<[f32; 4]>,
+    /// Every particle, shape `[particle_count]`.
+    pub particles: Vec<Particle>,
     /// Positions one iteration earlier \[m\], shape `[particle_count]`, or empty for a cloth at rest. The initial velocity
     /// is `(particles - previous_positions) / h`.
     pub previous_positions: Vec<[f32; 3]>,
@@ -37,12 +37,13 @@ pub struct Cloth {
 }
 
 impl Cloth {
-    /// A cloth at rest with default settings: every phase of the fabric once, fully stiff.
-    pub fn new(fabric: Arc<Fabric>, particles: Vec<[f32; 4]>) -> Self {
+    /// A cloth at rest with default settings: every phase of the fabric once, fully stiff. Particles may be rows
+    /// `[x, y, z, inverse mass]` as well.
+    pub fn new(fabric: Arc<Fabric>, particles: impl IntoIterator<Item: Into<Particle>>) -> Self {
         let phase_order = (0..fabric.phases.len() as u32).collect();
         Self {
             fabric,
-            particles,
+            particles: particles.into_iter().map(Into::into).collect(),
             previous_positions: Vec::new(),
             particle_accelerations: Vec::new(),
             rest_positions: Vec::new(),
@@ -74,9 +75,9 @@ impl Cloth {
                 expected,
             });
         }
-        check_finite("cloth particle", &self.particles)?;
+        check_finite("cloth particle", Particle::rows(&self.particles))?;
         for particle in &self.particles {
-            check_range("inverse mass", particle[3], 0.0, crate::MAX_COORDINATE)?;
+            check_range("inverse mass", particle.inverse_mass, 0.0, crate::MAX_COORDINATE)?;
         }
         for (what, values) in [
             ("cloth previous_positions", &self.previous_positions),
@@ -93,7 +94,7 @@ impl Cloth {
         self.pose.validate()?;
         self.validate_phase_order(&self.phase_order)?;
         self.validate_config(&self.config)?;
-        self.fabric.validate_sets(|particle| self.particles[particle as usize][3])
+        self.fabric.validate_sets(|particle| self.particles[particle as usize].inverse_mass)
     }
 
     /// Checks that every particle acceleration is finite.
@@ -145,7 +146,7 @@ impl Cloth {
     pub fn particle_spacing(&self) -> f32 {
         let rest = |i: u32| match self.rest_positions.get(i as usize) {
             Some(&position) => position,
-            None => self.particles[i as usize][..3].try_into().unwrap_or_default(),
+            None => self.particles[i as usize].position,
         };
         let length = |[a, b]: [u32; 2]| {
             let (a, b) = (rest(a), rest(b));
@@ -230,7 +231,7 @@ impl Cloth {
     pub fn validate_write(
         &self,
         indices: &[u32],
-        particles: &[[f32; 4]],
+        particles: &[Particle],
     ) -> Result<(), ModelError> {
         if indices.len() != particles.len() {
             return Err(ModelError::Length {
@@ -240,11 +241,12 @@ impl Cloth {
             });
         }
         check_indices("written particle", indices.iter().copied(), self.particles.len())?;
-        check_finite("written particle", particles)?;
+        check_finite("written particle", Particle::rows(particles))?;
         for (&particle, value) in indices.iter().zip(particles) {
-            check_range("inverse mass", value[3], 0.0, crate::MAX_COORDINATE)?;
-            if self.particles[particle as usize][3] == 0.0 && value[3] > 0.0 {
-                return Err(ModelError::PinnedParticle { particle, inverse_mass: value[3] });
+            let inverse_mass = value.inverse_mass;
+            check_range("inverse mass", inverse_mass, 0.0, crate::MAX_COORDINATE)?;
+            if self.particles[particle as usize].is_pinned() && inverse_mass > 0.0 {
+                return Err(ModelError::PinnedParticle { particle, inverse_mass });
             }
         }
         Ok(())
@@ -278,8 +280,8 @@ mod tests {
     fn every_kind_of_damage_is_refused() {
         let broken: [fn(&mut Cloth); 10] = [
             |c| c.particles.pop().map(|_| ()).unwrap(),
-            |c| c.particles[1][0] = f32::INFINITY,
-            |c| c.particles[1][3] = -1.0,
+            |c| c.particles[1].position[0] = f32::INFINITY,
+            |c| c.particles[1].inverse_mass = -1.0,
             |c| c.previous_positions = vec![[0.0; 3]],
             |c| c.particle_accelerations = vec![[f32::NAN; 3]; 2],
             |c| c.config.solver = Solver::pbd(0.0),
@@ -369,12 +371,12 @@ mod tests {
     #[test]
     fn writes_may_move_pins_but_not_free_them() {
         let cloth = cloth();
-        cloth.validate_write(&[0], &[[5.0, 0.0, 0.0, 0.0]]).unwrap();
+        cloth.validate_write(&[0], &[Particle::from([5.0, 0.0, 0.0, 0.0])]).unwrap();
         assert_eq!(
-            cloth.validate_write(&[0], &[[5.0, 0.0, 0.0, 1.0]]).unwrap_err(),
+            cloth.validate_write(&[0], &[Particle::from([5.0, 0.0, 0.0, 1.0])]).unwrap_err(),
             ModelError::PinnedParticle { particle: 0, inverse_mass: 1.0 }
         );
-        assert!(cloth.validate_write(&[2], &[[0.0; 4]]).is_err());
-        assert!(cloth.validate_write(&[0, 1], &[[0.0; 4]]).is_err());
+        assert!(cloth.validate_write(&[2], &[Particle::from([0.0; 4])]).is_err());
+        assert!(cloth.validate_write(&[0, 1], &[Particle::from([0.0; 4])]).is_err());
     }
 }

@@ -56,6 +56,16 @@ pub enum ModelError {
         /// Largest value.
         max: f32,
     },
+    /// A name that nothing has.
+    #[error("there is no {what} `{name}`; expected one of {known}")]
+    UnknownName {
+        /// What was to be named.
+        what: &'static str,
+        /// The name as written.
+        name: String,
+        /// The names that there are, with commas between them.
+        known: String,
+    },
     /// An index that points past the end of what it indexes.
     #[error("{what}[{position}] is {index}, but there are only {count}")]
     IndexOutOfRange {
@@ -190,6 +200,24 @@ impl Context for Result<(), ModelError> {
             error
         })
     }
+}
+
+/// The one of `all` that has this name. A `-` counts as `_`, so that names of scene files serve on command lines too.
+///
+/// # Errors
+/// [`ModelError::UnknownName`] with the names that there are.
+pub fn parse_name<T: Copy>(
+    what: &'static str,
+    all: &[T],
+    name_of: fn(T) -> &'static str,
+    name: &str,
+) -> Result<T, ModelError> {
+    let plain = name.replace('-', "_");
+    all.iter().copied().find(|&one| name_of(one) == plain).ok_or_else(|| ModelError::UnknownName {
+        what,
+        name: name.to_owned(),
+        known: all.iter().map(|&one| name_of(one)).collect::<Vec<_>>().join(", "),
+    })
 }
 
 /// Refuses NaN, infinities and magnitudes beyond [`MAX_COORDINATE`](crate::MAX_COORDINATE) in an array of vectors.

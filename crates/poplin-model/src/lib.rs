@@ -16,6 +16,7 @@ mod frame;
 mod interaction_groups;
 mod lane_cost;
 mod mesh;
+mod particle;
 mod placement;
 mod pose;
 mod rigid_body;
@@ -32,13 +33,14 @@ pub use config::{
     MotionConstraints, Pbd, PbdPhase, Phases, SELF_COLLISION_REST_FRACTION, SelfCollision, Sleep,
     Solver, Tethers, Xpbd, XpbdPhase,
 };
-pub use error::{ModelError, check_finite};
+pub use error::{ModelError, check_finite, parse_name};
 pub use fabric::{Bend, Fabric, Phase, PhaseKind, VirtualParticle};
 pub use first_fit::FirstFitSets;
 pub use frame::Frame;
 pub use interaction_groups::InteractionGroups;
 pub use lane_cost::LaneCost;
 pub use mesh::Mesh;
+pub use particle::Particle;
 pub use placement::{Placement, Rigid};
 pub use pose::Pose;
 pub use rigid_body::{BodyImpulse, RigidBody};

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use bytemuck::{Pod, Zeroable};
+
 use crate::error::{ModelError, check_finite, check_indices, check_range};
 use crate::{MAX_COORDINATE, MAX_PARTICLES, Placement};
 
@@ -22,8 +24,9 @@ pub enum Shape {
     TriangleMesh(TriangleMesh),
 }
 
-/// A ball.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+/// A ball. In memory it is a row of four numbers, the `vec4<f32>` of shaders.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Pod, Zeroable)]
+#[repr(C)]
 pub struct Sphere {
     /// Center \[m\].
     pub center: [f32; 3],
@@ -71,8 +74,7 @@ pub struct TriangleMesh {
 
 impl Sphere {
     fn validate(&self) -> Result<(), ModelError> {
-        let [x, y, z] = self.center;
-        check_finite("sphere (center, radius)", &[[x, y, z, self.radius]])?;
+        check_finite("sphere (center, radius)", &[(*self).into()])?;
         check_range("sphere radius", self.radius, 0.0, MAX_COORDINATE)
     }
 
@@ -128,6 +130,18 @@ impl TriangleMesh {
             self.triangles.iter().flatten().copied(),
             self.vertices.len(),
         )
+    }
+}
+
+impl From<[f32; 4]> for Sphere {
+    fn from([x, y, z, radius]: [f32; 4]) -> Self {
+        Self { center: [x, y, z], radius }
+    }
+}
+
+impl From<Sphere> for [f32; 4] {
+    fn from(Sphere { center: [x, y, z], radius }: Sphere) -> Self {
+        [x, y, z, radius]
     }
 }
 

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 
+use bytemuck::cast_vec;
 use poplin_host::{
     ClothId, ClothImpulses, Cloths, ContactFrame, Engine, FrameBodies, FramePart, HostCloth,
     HostError, LiveCloth, NoSuchCloth, ParticleMotion, Ready, SharedFabrics, State, StatePart,
@@ -13,7 +14,7 @@ use poplin_layout::{
     ClothParameters, ClothPlacement, ContactCloth, FabricOffsets, Feedback, FrameArrays, NO_OFFSET,
     StageMask, pack_fabric,
 };
-use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Fabric, Frame, ModelError};
+use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Fabric, Frame, ModelError, Particle};
 use rayon::prelude::*;
 
 use crate::contact::{ContactBody, ContactMemory};
@@ -51,7 +52,7 @@ impl CpuCloth {
         self.arrays.clear();
         self.is_simulated = false;
         for (index, particle) in self.host.take_writes() {
-            self.current[index as usize] = particle;
+            self.current[index as usize] = particle.into();
         }
         self.host.note_feedback(&self.feedback);
         if may_rest && self.host.is_resting() {
@@ -239,13 +240,13 @@ impl ReferenceEngine {
     }
 
     /// Position \[m\] and working inverse mass [1/kg] of every particle; empty if there is no such cloth.
-    pub fn current(&self, id: ClothId) -> &[[f32; 4]] {
-        self.cloths.get(id).map_or(&[], |cloth| &cloth.current)
+    pub fn current(&self, id: ClothId) -> &[Particle] {
+        self.cloths.get(id).map_or(&[], |cloth| Particle::from_rows(&cloth.current))
     }
 
     /// Position one iteration ago \[m\] and the user's inverse mass [1/kg] of every particle; empty if there is no such cloth.
-    pub fn previous(&self, id: ClothId) -> &[[f32; 4]] {
-        self.cloths.get(id).map_or(&[], |cloth| &cloth.previous)
+    pub fn previous(&self, id: ClothId) -> &[Particle] {
+        self.cloths.get(id).map_or(&[], |cloth| Particle::from_rows(&cloth.previous))
     }
 
     #[cfg(feature = "testing")]
@@ -256,8 +257,8 @@ impl ReferenceEngine {
     pub fn set_state(
         &mut self,
         id: ClothId,
-        current: &[[f32; 4]],
-        previous: &[[f32; 4]],
+        current: &[Particle],
+        previous: &[Particle],
     ) -> Result<(), HostError> {
         let cloth = self.cloths.get_mut(id)?;
         let expected = cloth.current.len();
@@ -271,8 +272,8 @@ impl ReferenceEngine {
                 .into());
             }
         }
-        cloth.current.copy_from_slice(current);
-        cloth.previous.copy_from_slice(previous);
+        cloth.current.copy_from_slice(Particle::rows(current));
+        cloth.previous.copy_from_slice(Particle::rows(previous));
         Ok(())
     }
 
@@ -289,7 +290,7 @@ impl ReferenceEngine {
     fn state_of(&self, ids: &[ClothId]) -> Result<State, NoSuchCloth> {
         let cloths =
             ids.iter().map(|&id| self.cloths.get(id)).collect::<Result<Vec<_>, NoSuchCloth>>()?;
-        let all = |particles: fn(&CpuCloth) -> &[[f32; 4]]| {
+        let all = |particles: fn(&CpuCloth) -> &[Particle]| {
             cloths.iter().map(|cloth| particles(cloth)).collect::<Vec<_>>().concat()
         };
         let part = |(&id, cloth): (&ClothId, &&CpuCloth)| StatePart {
@@ -300,7 +301,11 @@ impl ReferenceEngine {
             body_impulses: cloth.body_impulses(),
         };
         let parts = ids.iter().zip(&cloths).map(part);
-        Ok(State::new(all(|cloth| &cloth.current), all(|cloth| &cloth.previous), parts))
+        Ok(State::new(
+            all(|cloth| Particle::from_rows(&cloth.current)),
+            all(|cloth| Particle::from_rows(&cloth.previous)),
+            parts,
+        ))
     }
 }
 
@@ -320,8 +325,8 @@ impl Engine for ReferenceEngine {
             fabric: fabric.offsets,
         };
         Ok(self.cloths.insert(CpuCloth {
-            current: host.initial_current().to_vec(),
-            previous: host.initial_previous(),
+            current: Particle::rows(host.initial_current()).to_vec(),
+            previous: cast_vec(host.initial_previous()),
             scratch: Vec::new(),
             arrays: FrameArrays::default(),
             feedback: Feedback::default(),
@@ -365,8 +370,8 @@ impl Engine for ReferenceEngine {
     fn reset(&mut self, id: ClothId) -> Result<(), HostError> {
         let cloth = self.cloths.get_mut(id)?;
         cloth.host.reset();
-        cloth.current.copy_from_slice(cloth.host.initial_current());
-        cloth.previous = cloth.host.initial_previous();
+        cloth.current.copy_from_slice(Particle::rows(cloth.host.initial_current()));
+        cloth.previous = cast_vec(cloth.host.initial_previous());
         cloth.feedback = Feedback::default();
         cloth.is_simulated = false;
         Ok(())
@@ -375,12 +380,12 @@ impl Engine for ReferenceEngine {
     fn set_particles(
         &mut self,
         id: ClothId,
-        particles: &[[f32; 4]],
+        particles: &[Particle],
         motion: ParticleMotion<'_>,
     ) -> Result<(), HostError> {
         let cloth = self.cloths.get_mut(id)?;
-        cloth.previous = cloth.host.set_particles(particles, motion)?;
-        cloth.current.copy_from_slice(particles);
+        cloth.previous = cast_vec(cloth.host.set_particles(particles, motion)?);
+        cloth.current.copy_from_slice(Particle::rows(particles));
         (cloth.feedback.fault_count, cloth.feedback.fault_particle) = (0, NO_OFFSET);
         Ok(())
     }

@@ -58,7 +58,12 @@ pub enum Difference {
     },
 }
 
-fn same_count(what: &str, a: &[[f32; 4]], b: &[[f32; 4]]) -> Result<(), Difference> {
+/// A particle, or its row of position and inverse mass.
+pub trait Row: Copy + Into<[f32; 4]> {}
+
+impl<T: Copy + Into<[f32; 4]>> Row for T {}
+
+fn same_count<T, U>(what: &str, a: &[T], b: &[U]) -> Result<(), Difference> {
     if a.len() == b.len() {
         return Ok(());
     }
@@ -69,13 +74,14 @@ fn same_count(what: &str, a: &[[f32; 4]], b: &[[f32; 4]]) -> Result<(), Differen
 ///
 /// # Errors
 /// [`Difference`] with the first particle whose bits differ.
-pub fn same_bits(what: &str, a: &[[f32; 4]], b: &[[f32; 4]]) -> Result<(), Difference> {
+pub fn same_bits(what: &str, a: &[impl Row], b: &[impl Row]) -> Result<(), Difference> {
     same_count(what, a, b)?;
-    let bits = |p: &[f32; 4]| p.map(f32::to_bits);
-    let mut differing = a.iter().zip(b).enumerate().filter(|(_, (a, b))| bits(a) != bits(b));
+    let bits = |p: [f32; 4]| p.map(f32::to_bits);
+    let pairs = a.iter().zip(b).map(|(&a, &b)| (a.into(), b.into()));
+    let mut differing = pairs.enumerate().filter(|&(_, (a, b))| bits(a) != bits(b));
     match differing.next() {
         None => Ok(()),
-        Some((first, (&left, &right))) => Err(Difference::Bits {
+        Some((first, (left, right))) => Err(Difference::Bits {
             what: what.to_owned(),
             differing: 1 + differing.count(),
             count: a.len(),
@@ -92,14 +98,15 @@ pub fn same_bits(what: &str, a: &[[f32; 4]], b: &[[f32; 4]]) -> Result<(), Diffe
 /// [`Difference`] with the worst particle, both values and the allowance.
 pub fn close(
     what: &str,
-    a: &[[f32; 4]],
-    b: &[[f32; 4]],
+    a: &[impl Row],
+    b: &[impl Row],
     factor: f32,
     scale: f32,
 ) -> Result<(), Difference> {
     same_count(what, a, b)?;
-    let mut worst: Option<(f32, usize, usize)> = None;
-    for (i, (a, b)) in a.iter().zip(b).enumerate() {
+    let mut worst: Option<(f32, usize, usize, [f32; 2])> = None;
+    for (i, (&a, &b)) in a.iter().zip(b).enumerate() {
+        let (a, b): ([f32; 4], [f32; 4]) = (a.into(), b.into());
         for k in 0..4 {
             if a[k].to_bits() == b[k].to_bits() {
                 continue;
@@ -109,21 +116,23 @@ pub fn close(
             // NaN on either side must be the worst of all.
             let excess = if excess.is_nan() { f32::INFINITY } else { excess };
             if worst.is_none_or(|(known, ..)| excess > known) {
-                worst = Some((excess, i, k));
+                worst = Some((excess, i, k, [a[k], b[k]]));
             }
         }
     }
     match worst {
-        Some((excess, particle, component)) if excess > 1.0 => Err(Difference::Distance {
-            what: what.to_owned(),
-            particle,
-            component,
-            left: a[particle][component],
-            right: b[particle][component],
-            excess,
-            factor,
-            scale,
-        }),
+        Some((excess, particle, component, [left, right])) if excess > 1.0 => {
+            Err(Difference::Distance {
+                what: what.to_owned(),
+                particle,
+                component,
+                left,
+                right,
+                excess,
+                factor,
+                scale,
+            })
+        }
         _ => Ok(()),
     }
 }
@@ -141,7 +150,7 @@ mod tests {
         let difference = same_bits("a", &a, &b).unwrap_err();
         assert!(matches!(difference, Difference::Bits { differing: 1, count: 1, first: 0, .. }));
         assert!(difference.to_string().contains("1 of 1 particles differ, first 0"));
-        assert!(same_bits("a", &a, &[]).is_err());
+        assert!(same_bits("a", &a, &a[1..]).is_err());
     }
 
     #[test]

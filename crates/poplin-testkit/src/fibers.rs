@@ -8,12 +8,12 @@ use poplin_host::Engine as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use poplin_cook::{CookError, CookOptions, Direction, Tethers, cook};
+use poplin_cook::{CookError, CookOptions, Tethers, cook};
 use poplin_host::FramePart;
 use poplin_layout::{Stage, StageMask};
 use poplin_model::{
-    Cloth, Fabric, FiberSolver, Frame, Mesh, Pbd, PbdPhase, Phase, PhaseKind, Phases, Solver,
-    Sphere,
+    Cloth, Fabric, FiberSolver, Frame, Mesh, Particle, Pbd, PbdPhase, Phase, PhaseKind, Phases,
+    Solver, Sphere,
 };
 use poplin_reference::{ReferenceEngine, Team};
 
@@ -90,9 +90,8 @@ pub fn hanging_chain(edges: u32) -> Cloth {
         rest_lengths: vec![1.0 / edges as f32; edges as usize],
         ..Default::default()
     };
-    let particles = (0..=edges)
-        .map(|i| [0.0, -(i as f32 / edges as f32), 0.0, if i == 0 { 0.0 } else { 1.0 }])
-        .collect();
+    let particles =
+        (0..=edges).map(|i| [0.0, -(i as f32 / edges as f32), 0.0, if i == 0 { 0.0 } else { 1.0 }]);
     Cloth::new(Arc::new(fabric), particles)
 }
 
@@ -232,13 +231,14 @@ pub fn hang(cloth: &Cloth, mix: Mix, frequency: u32, passes: u32) -> Hanging {
     cloth
         .particles
         .iter_mut()
-        .filter(|p| p[3] > 0.0)
-        .for_each(|p| p[2] += 1e-3 * (4.0 * std::f32::consts::PI * p[0]).sin());
+        .filter(|p| p.inverse_mass > 0.0)
+        .for_each(|p| p.position[2] += 1e-3 * (4.0 * std::f32::consts::PI * p.position[0]).sin());
     let fabric = cloth.fabric.clone();
-    let height = |particles: &[[f32; 4]]| {
+    let height = |particles: &[Particle]| {
         let (low, high) = particles
             .iter()
-            .fold((f32::MAX, f32::MIN), |(low, high), p| (low.min(p[1]), high.max(p[1])));
+            .map(|particle| particle.position[1])
+            .fold((f32::MAX, f32::MIN), |(low, high), y| (low.min(y), high.max(y)));
         high - low
     };
     let start = height(&cloth.particles);
@@ -308,7 +308,7 @@ impl Swing {
             max_fiber_length: self.max_fiber_length,
             tethers: self.tethers,
             // Level cloth has no vertical; once it hangs this is.
-            direction: Direction::Gravity([0.0, 1.0, 0.0]),
+            gravity: [0.0, 1.0, 0.0],
             ..CookOptions::default()
         };
         let mut cloth = cook(&mesh, &options).expect("a grid cooks").into_cloth();

@@ -7,7 +7,7 @@ use poplin_cook::{CookOptions, Tethers, cook};
 use poplin_measure::shape_arrays::{ArrayBody, ShapeArrays};
 use poplin_model::{
     Bend, Cloth, Fabric, FiberSolver, Mesh, Parallelepiped, Pbd, PbdPhase, Phase, PhaseKind,
-    Phases, Pose, RigidBody, VirtualParticle, Xpbd, XpbdPhase,
+    Phases, Pose, RigidBody, Sphere, VirtualParticle, Xpbd, XpbdPhase,
 };
 
 use crate::rng::Rng;
@@ -77,18 +77,16 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
     fabric.tether_anchors = (0..total).map(|_| rng.index(particle_count as usize) as u32).collect();
     fabric.tether_lengths = (0..total).map(|_| rng.range(0.0, 1.5)).collect();
 
-    let particles = (0..particle_count)
-        .map(|_| {
-            let [x, y, z] = rng.point(-1.0, 1.0);
-            let w = if rng.index(6) == 0 { 0.0 } else { rng.range(0.1, 50.0) };
-            [x, y, z, w]
-        })
-        .collect();
+    let particles = (0..particle_count).map(|_| {
+        let [x, y, z] = rng.point(-1.0, 1.0);
+        let w = if rng.index(6) == 0 { 0.0 } else { rng.range(0.1, 50.0) };
+        [x, y, z, w]
+    });
     let mut cloth = Cloth::new(Arc::new(fabric), particles);
     cloth.previous_positions = cloth
         .particles
         .iter()
-        .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.02, 0.02)))
+        .map(|p| std::array::from_fn(|k| p.position[k] + rng.range(-0.02, 0.02)))
         .collect();
     if rng.index(2) == 0 {
         cloth.particle_accelerations = (0..particle_count).map(|_| rng.point(-5.0, 5.0)).collect();
@@ -263,11 +261,8 @@ fn keep_off(capsules: Vec<[u32; 2]>, sphere: u32) -> Vec<[u32; 2]> {
 pub fn equip(host: &mut LiveCloth, seed: u64) {
     let mut rng = Rng::new(seed ^ 0xE9);
     let count = host.cloth().particle_count();
-    let mut spheres = |low: f32| -> Vec<[f32; 4]> {
-        let mut sphere = || {
-            let [x, y, z] = rng.point(-1.0, 1.0);
-            [x, y, z, rng.range(low, 0.6)]
-        };
+    let mut spheres = |low: f32| -> Vec<Sphere> {
+        let mut sphere = || Sphere { center: rng.point(-1.0, 1.0), radius: rng.range(low, 0.6) };
         (0..count).map(|_| sphere()).collect()
     };
     let family = host.cloth().particle_count() % 4;
@@ -404,7 +399,7 @@ pub fn random_ropes(seed: u64, particle_count: u32) -> Cloth {
     cloth.previous_positions = cloth
         .particles
         .iter()
-        .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.05, 0.05)))
+        .map(|p| std::array::from_fn(|k| p.position[k] + rng.range(-0.05, 0.05)))
         .collect();
     let fiber_solver = Some(FiberSolver::CyclicReduction);
     let order = cloth.phase_order.clone().into_iter();

@@ -17,7 +17,7 @@
 //!     simulation.step(&Frame::default())?;
 //! }
 //! let state = simulation.state()?;
-//! assert!(state.current(cloth)[255][1] < -0.3, "the far corner has swung down");
+//! assert!(state.current(cloth)[255].position[1] < -0.3, "the far corner has swung down");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

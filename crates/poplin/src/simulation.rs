@@ -3,7 +3,7 @@
 #[cfg(feature = "gpu")]
 use poplin_gpu::{Headless, HeadlessOptions, wgpu};
 use poplin_host::{ClothId, Engine, LiveCloth, ParticleMotion, State};
-use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Frame};
+use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Frame, Particle};
 #[cfg(feature = "cpu")]
 use poplin_reference::ReferenceEngine;
 
@@ -215,7 +215,7 @@ impl Simulation {
     pub fn set_particles(
         &mut self,
         id: ClothId,
-        particles: &[[f32; 4]],
+        particles: &[Particle],
         motion: ParticleMotion<'_>,
     ) -> Result<(), Error> {
         on!(&mut self.engine, engine => Ok(engine.set_particles(id, particles, motion)?))

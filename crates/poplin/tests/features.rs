@@ -10,7 +10,7 @@ fn falls_on_the_cpu() -> Result<bool, Error> {
     let mut simulation = Simulation::new(Backend::Cpu)?;
     let cloth = simulation.add(cooked.into_cloth())?;
     simulation.step(&Frame::default())?;
-    Ok(simulation.state()?.current(cloth)[0][1] < 0.0)
+    Ok(simulation.state()?.current(cloth)[0].position[1] < 0.0)
 }
 
 #[test]

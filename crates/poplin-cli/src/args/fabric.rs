@@ -1,13 +1,17 @@
 //! Options that change every cloth of a scene, or the cloth of `--mesh`.
 
 use anyhow::anyhow;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use poplin::model::{FiberSolver, Pbd, PbdPhase, Solver, Xpbd, XpbdPhase};
-use poplin_io::scene::{SceneCloth, Tethers, WarpDirection};
+use poplin_cook::{Direction, Tethers};
+use poplin_io::scene::SceneCloth;
 
 use crate::failure::Failure;
 
-use super::ranges::{density, fraction, friction, rigidity, solver_frequency, thickness};
+use super::ranges::{
+    density, fraction, friction, max_fiber_length, rigidity, solver_frequency, thickness,
+};
 
 /// How meshes become fabrics.
 #[derive(Debug, Args)]
@@ -16,19 +20,19 @@ pub(crate) struct FabricArgs {
     /// Mass per area [kg/m^2] [default: 0.2, a light cotton]
     #[arg(long, value_name = "DENSITY", value_parser = density, allow_negative_numbers = true)]
     density: Option<f32>,
-    /// Longest chain of edges that one lane solves, 1 to 1024; 1 = coloured edges [default: as costs a GPU the least,
+    /// Longest chain of edges that one lane solves, 1 or more; 1 = coloured edges [default: as costs a GPU the least,
     /// with xpbd as long as the mesh lets it be]
-    #[arg(long, value_name = "EDGES", value_parser = clap::value_parser!(u32).range(1..=1024), allow_negative_numbers = true)]
+    #[arg(long, value_name = "EDGES", value_parser = max_fiber_length, allow_negative_numbers = true)]
     max_fiber_length: Option<u32>,
     /// Make no edges that resist folding
     #[arg(long)]
     no_bending: bool,
     /// What keeps particles from straying from the pins [default: geodesic]
-    #[arg(long, value_enum, value_name = "KIND")]
-    tethers: Option<TetherKind>,
+    #[arg(long, value_parser = tethers(), value_name = "KIND")]
+    tethers: Option<Tethers>,
     /// What distinguishes vertical from horizontal edges [default: gravity]
-    #[arg(long, value_enum, value_name = "KIND")]
-    direction: Option<DirectionKind>,
+    #[arg(long, value_parser = direction(), value_name = "KIND")]
+    direction: Option<Direction>,
 }
 
 /// The solver.
@@ -51,8 +55,8 @@ pub(crate) struct SolverArgs {
     #[arg(long, value_name = "RIGIDITY", value_parser = rigidity, allow_negative_numbers = true)]
     bending_rigidity: Option<f32>,
     /// How fibers are solved [default: mixed]
-    #[arg(long, value_enum, value_name = "KIND")]
-    fiber_solver: Option<FiberSolverKind>,
+    #[arg(long, value_parser = fiber_solver(), value_name = "KIND")]
+    fiber_solver: Option<MixedOr>,
     /// Coefficient of friction with colliders, 0 to 100 [default: 0; 0.4 with --mesh]
     #[arg(long, value_name = "COEFFICIENT", value_parser = friction, allow_negative_numbers = true)]
     friction: Option<f32>,
@@ -69,52 +73,58 @@ enum SolverKind {
     Xpbd,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum FiberSolverKind {
-    /// What holds against stretch as semi-implicit, the rest as gauss-seidel; with xpbd all as semi-implicit
-    Mixed,
-    /// One edge after the other: stretchy unless iterations are many
-    GaussSeidel,
-    /// All edges of a fiber at once: as long as it should be after one iteration
-    SemiImplicit,
-    /// The same by many GPU threads per fiber: for few long fibers
-    CyclicReduction,
+/// A fiber solver; `None` is `mixed`.
+type MixedOr = Option<FiberSolver>;
+
+/// The name of one of several, each with what it does.
+fn named(names: impl IntoIterator<Item = (&'static str, &'static str)>) -> PossibleValuesParser {
+    let value =
+        |(name, help): (&str, &'static str)| PossibleValue::new(name.replace('_', "-")).help(help);
+    names.into_iter().map(value).collect::<Vec<_>>().into()
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum TetherKind {
-    /// As long as the path along the mesh
-    Geodesic,
-    /// As long as the straight line
-    Euclidean,
-    /// No tethers
-    None,
+fn tethers() -> impl TypedValueParser<Value = Tethers> {
+    let help = |kind| match kind {
+        Tethers::Geodesic => "As long as the path along the mesh",
+        Tethers::Euclidean => "As long as the straight line",
+        Tethers::None => "No tethers",
+    };
+    named(Tethers::ALL.map(|kind| (kind.name(), help(kind)))).try_map(|name| name.parse())
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum DirectionKind {
-    /// The direction of gravity
-    Gravity,
-    /// The texture coordinate v
-    Uv,
+fn direction() -> impl TypedValueParser<Value = Direction> {
+    let help = |kind| match kind {
+        Direction::Gravity => "The direction of gravity",
+        Direction::Uv => "The texture coordinate v",
+    };
+    named(Direction::ALL.map(|kind| (kind.name(), help(kind)))).try_map(|name| name.parse())
+}
+
+fn fiber_solver() -> impl TypedValueParser<Value = MixedOr> {
+    let mixed = "What holds against stretch as semi-implicit, the rest as gauss-seidel; with xpbd all as semi-implicit";
+    let help = |kind| match kind {
+        FiberSolver::GaussSeidel => "One edge after the other: stretchy unless iterations are many",
+        FiberSolver::SemiImplicit => {
+            "All edges of a fiber at once: as long as it should be after one iteration"
+        }
+        FiberSolver::CyclicReduction => {
+            "The same by many GPU threads per fiber: for few long fibers"
+        }
+    };
+    let kinds = FiberSolver::ALL.map(|kind| (kind.name(), help(kind)));
+    named(std::iter::once(("mixed", mixed)).chain(kinds))
+        .try_map(|name| if name == "mixed" { Ok(None) } else { name.parse().map(Some) })
 }
 
 impl FabricArgs {
     /// Overrides the cloth's settings with those passed.
     pub(crate) fn apply(&self, cloth: &mut SceneCloth) {
         let fabric = &mut cloth.fabric;
-        cloth.density = self.density.unwrap_or(cloth.density);
+        fabric.density = self.density.unwrap_or(fabric.density);
         fabric.max_fiber_length = self.max_fiber_length.or(fabric.max_fiber_length);
         fabric.bending &= !self.no_bending;
-        fabric.tethers = self.tethers.map_or(fabric.tethers, |kind| match kind {
-            TetherKind::Geodesic => Tethers::Geodesic,
-            TetherKind::Euclidean => Tethers::Euclidean,
-            TetherKind::None => Tethers::None,
-        });
-        fabric.direction = self.direction.map_or(fabric.direction, |kind| match kind {
-            DirectionKind::Gravity => WarpDirection::Gravity,
-            DirectionKind::Uv => WarpDirection::Uv,
-        });
+        fabric.tethers = self.tethers.unwrap_or(fabric.tethers);
+        fabric.direction = self.direction.unwrap_or(fabric.direction);
     }
 }
 
@@ -149,13 +159,8 @@ impl SolverArgs {
                 cloth.name
             )));
         }
-        if let Some(kind) = self.fiber_solver {
-            config.solver.set_fiber_solver(match kind {
-                FiberSolverKind::Mixed => None,
-                FiberSolverKind::GaussSeidel => Some(FiberSolver::GaussSeidel),
-                FiberSolverKind::SemiImplicit => Some(FiberSolver::SemiImplicit),
-                FiberSolverKind::CyclicReduction => Some(FiberSolver::CyclicReduction),
-            });
+        if let Some(fiber_solver) = self.fiber_solver {
+            config.solver.set_fiber_solver(fiber_solver);
         }
         config.damping = self.damping.map_or(config.damping, |fraction| [fraction; 3]);
         config.contact.friction = self.friction.unwrap_or(config.contact.friction);

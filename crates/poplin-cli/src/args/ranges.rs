@@ -1,5 +1,6 @@
 //! Values of options, checked where they are parsed so that the message names the option.
 
+use poplin_cook::{CookError, CookOptions};
 use thiserror::Error;
 
 /// Why the value of an option was rejected.
@@ -9,6 +10,9 @@ pub(crate) enum ValueError {
     /// Not a number.
     #[error("this is not a number")]
     NotANumber,
+    /// Not a whole number, or below 0.
+    #[error("this is not a whole number from 1 on")]
+    NotACount,
     /// A number outside its range.
     #[error("{value} is outside {min}..={max}{unit}")]
     OutOfRange {
@@ -21,13 +25,20 @@ pub(crate) enum ValueError {
         /// The unit with a blank before it, or empty.
         unit: &'static str,
     },
+    /// What cooking does not take.
+    #[error(transparent)]
+    Option(#[from] CookError),
     /// An adapter was named for the CPU backend.
     #[error("--adapter names a GPU adapter; it does not go with --backend cpu")]
     AdapterOnCpu,
 }
 
+fn number(text: &str) -> Result<f32, ValueError> {
+    text.trim().parse().map_err(|_| ValueError::NotANumber)
+}
+
 fn in_range(text: &str, [min, max]: [f32; 2], unit: &'static str) -> Result<f32, ValueError> {
-    let value: f32 = text.trim().parse().map_err(|_| ValueError::NotANumber)?;
+    let value = number(text)?;
     if value >= min && value <= max {
         Ok(value)
     } else {
@@ -40,9 +51,18 @@ pub(crate) fn frame_rate(text: &str) -> Result<f32, ValueError> {
     in_range(text, [0.1, 10_000.0], " 1/s")
 }
 
-/// Mass per area [kg/m^2], the range of scene files.
+/// Mass per area [kg/m^2] that cooking takes.
 pub(crate) fn density(text: &str) -> Result<f32, ValueError> {
-    in_range(text, [1e-6, 1e6], " kg/m^2")
+    let density = number(text)?;
+    CookOptions { density, ..CookOptions::default() }.validate()?;
+    Ok(density)
+}
+
+/// Length of a fiber in edges that cooking takes.
+pub(crate) fn max_fiber_length(text: &str) -> Result<u32, ValueError> {
+    let length = text.trim().parse().map_err(|_| ValueError::NotACount)?;
+    CookOptions { max_fiber_length: Some(length), ..CookOptions::default() }.validate()?;
+    Ok(length)
 }
 
 /// Factor on lengths, the range of scene files.
@@ -85,8 +105,13 @@ mod tests {
         assert_eq!(frame_rate("NaN").unwrap_err().to_string(), "NaN is outside 0.1..=10000 1/s");
         assert_eq!(
             density("-1").unwrap_err().to_string(),
-            "-1 is outside 0.000001..=1000000 kg/m^2"
+            "cook option density = -1 is outside 0.000000001..=1000000000 kg/m^2"
         );
+        assert_eq!(
+            max_fiber_length("16777217").unwrap_err().to_string(),
+            "cook option max_fiber_length = 16777217 is outside 1..=16777216"
+        );
+        assert_eq!(max_fiber_length("-1"), Err(ValueError::NotACount));
         assert_eq!(fraction("x").unwrap_err().to_string(), "this is not a number");
         assert!(scale("inf").is_err() && solver_frequency("0").is_err());
     }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use poplin::{ClothId, Simulation};
-use poplin_model::{ColliderId, Frame};
+use poplin_model::{ColliderId, Frame, Particle};
 
 use crate::args::RunArgs;
 use crate::failure::{Exit, Failure, OrFail};
@@ -119,8 +119,9 @@ impl Stage {
             for moving in &garment.moving {
                 let step = moving.path.translation(time);
                 let position = |&particle: &u32| {
-                    let [x, y, z, _] = garment.cloth.particles[particle as usize];
-                    [x + step[0], y + step[1], z + step[2], 0.0]
+                    let [x, y, z] = garment.cloth.particles[particle as usize].position;
+                    let position = [x + step[0], y + step[1], z + step[2]];
+                    Particle { position, inverse_mass: 0.0 }
                 };
                 let positions: Vec<_> = moving.particles.iter().map(position).collect();
                 for &id in ids {

@@ -7,6 +7,7 @@ use poplin::{ClothId, Simulation, State};
 use poplin_measure::depth::{Depth, DepthField};
 use poplin_measure::strain::{Strain, StretchEdges, max_speed};
 use poplin_measure::tangle::{Tangle, TangleField, kept_distance};
+use poplin_model::Particle;
 
 use super::files::{GarmentFiles, create_folder};
 use super::moments::Moments;
@@ -253,7 +254,8 @@ impl Findings {
                 let step = (frame_rate * iterations_per_frame.max(1.0)).recip();
                 self.last_speed = self.last_speed.max(max_speed(current, previous, step));
             }
-            self.is_finite &= current.iter().flatten().all(|value| value.is_finite());
+            self.is_finite &=
+                Particle::rows(current).iter().flatten().all(|value| value.is_finite());
             let count = state.fault_count(id);
             if count > 0 {
                 self.faults.push(Fault { copy, count, particle: state.fault_particle(id) });

@@ -163,7 +163,15 @@ fn bad_options() {
         ),
         (
             vec!["run", "scene.toml", "--max-fiber-length", "0"],
-            vec!["--max-fiber-length", "1..=1024"],
+            vec!["--max-fiber-length", "1..=16777216"],
+        ),
+        (
+            vec!["run", "scene.toml", "--tethers", "geodesik"],
+            vec!["--tethers", "[possible values: geodesic, euclidean, none]", "'geodesic'"],
+        ),
+        (
+            vec!["run", "scene.toml", "--fiber-solver", "gauss"],
+            vec!["mixed, gauss-seidel, semi-implicit, cyclic-reduction", "'gauss-seidel'"],
         ),
         (vec!["run", "scene.toml", "--backend", "tpu"], vec!["--backend", "auto, gpu, cpu"]),
         (vec!["run", "scene.toml", "--backend", "cpu", "--adapter", "x"], vec!["--adapter"]),

@@ -10,7 +10,7 @@ use poplin_host::{
 use poplin_layout::{
     ClothPlacement, FabricOffsets, Feedback, MemoryTier, NO_OFFSET, Stage, pack_fabric,
 };
-use poplin_model::{Cloth, Fabric};
+use poplin_model::{Cloth, Fabric, Particle};
 use poplin_shaders::OverrideValues;
 use std::ops::Range;
 use std::sync::Arc;
@@ -140,8 +140,8 @@ impl Engine {
     pub(super) fn write_particles(
         &mut self,
         placement: &ClothPlacement,
-        current: &[[f32; 4]],
-        previous: &[[f32; 4]],
+        current: &[Particle],
+        previous: &[Particle],
     ) {
         let offset = 16 * u64::from(placement.particle_begin);
         self.changes.write(Target::Current, offset, cast_slice(current));

@@ -6,6 +6,7 @@ use crate::GpuError;
 use bytemuck::bytes_of;
 use poplin_host::{ClothId, FrameBodies, ParticleMotion};
 use poplin_layout::{ClothPlacement, NO_OFFSET};
+use poplin_model::Particle;
 
 impl Engine {
     /// Adds copies of a cloth as it is once all frames recorded so far are simulated: particles, clock, counters, settings and
@@ -108,7 +109,7 @@ impl Engine {
     pub fn set_particles(
         &mut self,
         id: ClothId,
-        particles: &[[f32; 4]],
+        particles: &[Particle],
         motion: ParticleMotion<'_>,
     ) -> Result<(), GpuError> {
         let cloth = self.cloths.get_mut(id)?;

@@ -360,8 +360,8 @@ impl Engine {
     pub fn set_state(
         &mut self,
         id: ClothId,
-        current: &[[f32; 4]],
-        previous: &[[f32; 4]],
+        current: &[poplin_model::Particle],
+        previous: &[poplin_model::Particle],
     ) -> Result<(), GpuError> {
         let placement = self.cloths.get(id)?.placement;
         let expected = placement.particle_count as usize;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use glam::{DMat3, DVec3};
 use poplin_model::{
     BodyId, Capsule, ColliderMotion, ColliderSet, InteractionGroups, Placement, Plane, Pose, Rigid,
-    RigidBody, Shape, ShapeKind, Sphere,
+    RigidBody, Shape, ShapeKind,
 };
 
 use super::pad;
@@ -184,24 +184,20 @@ pub(super) struct Round {
     pub(super) capsule_owners: Vec<Owner>,
 }
 
-fn sphere_row(Sphere { center: [x, y, z], radius }: Sphere) -> [f32; 4] {
-    [x, y, z, radius]
-}
-
 impl Round {
     pub(super) fn of(views: &[View<'_>; 2], bodies: &Bodies) -> Self {
         let mut round = Self::default();
         let mut ends = HashMap::new();
         visit(views, bodies, ShapeKind::Round, |shapes, owner| match shapes {
             [Shape::Sphere(start), Shape::Sphere(target)] => {
-                round.push([start, target].map(sphere_row), owner);
+                round.push([start, target].map(<[f32; 4]>::from), owner);
             }
             [
                 Shape::Capsule(Capsule { ends: starts }),
                 Shape::Capsule(Capsule { ends: targets }),
             ] => {
                 let end = |k: usize| {
-                    let rows = [starts[k], targets[k]].map(sphere_row);
+                    let rows = [starts[k], targets[k]].map(<[f32; 4]>::from);
                     let key = (
                         rows.map(|row| row.map(f32::to_bits)),
                         owner.body,

@@ -1,7 +1,7 @@
 //! A scene as plain data.
 
+use poplin_cook::CookOptions;
 use poplin_model::{ClothConfig, ClothContactSolver, PhaseKind};
-use serde::Deserialize;
 
 use super::{AnimatedPins, LocalFrame, PinRule, SceneCollider, Shape, Transform, Wind};
 use crate::FrameFormat;
@@ -38,8 +38,6 @@ pub struct SceneCloth {
     pub shape: Shape,
     /// Its pose and scale in its local space; in the world, if that does not move.
     pub transform: Transform,
-    /// Mass per area [kg/m^2], `1e-6..=1e6` (default 0.2, a light cotton).
-    pub density: f32,
     /// Vertices that stay where they are (default none), picked before the transform.
     pub pins: Vec<PinRule>,
     /// Vertices that move by keyframes (default none).
@@ -50,8 +48,10 @@ pub struct SceneCloth {
     pub wind: Option<Wind>,
     /// Settings: its groups are keys of the cloth itself, `[cloth.air]`.
     pub config: ClothConfig,
-    /// How the mesh becomes a fabric.
-    pub fabric: FabricOptions,
+    /// How the mesh is cooked, the key `density` of the cloth included; of its `gravity` and `pins`, which are keys of the
+    /// cloth too, it holds the defaults. `max_fiber_length` and `bends`, where not set, follow from the solver:
+    /// XPBD takes fibers as long as the mesh lets them be, and a bending rigidity takes bends.
+    pub fabric: CookOptions,
     /// The order in which phases are solved; those that are not named are not (default empty: all, in the order of cooking).
     pub phase_order: Vec<PhaseKind>,
     /// Copies, 1 or more (default 1).
@@ -65,69 +65,4 @@ impl SceneCloth {
     pub fn copy_offset(&self, index: u32) -> [f32; 3] {
         self.spacing.map(|step| step * index as f32)
     }
-}
-
-/// How a mesh becomes a fabric.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct FabricOptions {
-    /// Most edges of one fiber, `1..=1024` (default: as costs a GPU the least, with XPBD as long as the mesh lets it be).
-    pub max_fiber_length: Option<u32>,
-    /// Whether bending edges are made (default true).
-    pub bending: bool,
-    /// Which tethers hold the cloth to its pins (default geodesic).
-    pub tethers: Tethers,
-    /// What distinguishes vertical from horizontal edges (default gravity).
-    pub direction: WarpDirection,
-    /// Vertices nearer to each other than this become one \[m\], `0..=1` (default 1e-6).
-    pub weld_tolerance: f32,
-    /// Points of triangles that collide too (default none).
-    pub virtual_particles: VirtualParticles,
-}
-
-impl Default for FabricOptions {
-    fn default() -> Self {
-        Self {
-            max_fiber_length: None,
-            bending: true,
-            tethers: Tethers::Geodesic,
-            direction: WarpDirection::Gravity,
-            weld_tolerance: 1e-6,
-            virtual_particles: VirtualParticles::None,
-        }
-    }
-}
-
-/// Which tethers hold particles to pins.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Tethers {
-    /// As long as the path along the mesh.
-    Geodesic,
-    /// As long as the straight line.
-    Euclidean,
-    /// No tethers.
-    None,
-}
-
-/// Which points of triangles collide besides the vertices.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum VirtualParticles {
-    /// None.
-    None,
-    /// So many in every triangle, `1..=64`.
-    PerTriangle(u32),
-    /// Points about so far apart \[m\], `1e-6..=1e6`.
-    Spacing(f32),
-}
-
-/// What distinguishes vertical from horizontal edges.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum WarpDirection {
-    /// The direction of gravity.
-    Gravity,
-    /// The texture coordinate v.
-    Uv,
 }

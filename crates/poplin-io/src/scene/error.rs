@@ -56,6 +56,18 @@ pub enum SceneError {
         /// All names that exist there.
         known: Vec<String>,
     },
+    /// A key that stands elsewhere in a cloth, or that former scenes had.
+    #[error("{at}: `{name}` is no key {}; write {instead} in [[cloth]]", in_table(table))]
+    Moved {
+        /// Where in the scene file.
+        at: Box<Location>,
+        /// The key as written.
+        name: Box<str>,
+        /// The table header above it, as written, or empty at the top of the file.
+        table: Box<str>,
+        /// What takes its place, for example `` `contact.friction` ``.
+        instead: &'static str,
+    },
     /// A value outside its range.
     #[error("{at}: {field} = {} is outside {}..={}{}", shortest(*value), shortest(*min), shortest(*max), spaced(unit))]
     OutOfRange {

@@ -3,6 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use poplin_cook::CookOptions;
 use poplin_model::{
     Air, ClothCollision, ClothConfig, ClothContactSolver, Contact, Inertia, MotionConstraints,
     PhaseKind, SelfCollision, Sleep, Solver,
@@ -10,11 +11,12 @@ use poplin_model::{
 use serde::{Deserialize, Deserializer, de};
 
 use super::locate::Source;
+use super::moved::{moved_key, refuse_keys_of_the_cloth};
 use super::validate::{validate, validate_wind};
 use super::{
-    AnimatedPins, BoxShape, CapsuleShape, ColliderShape, CylinderShape, FabricOptions, FrameKey,
-    GridShape, Keyframe, LocalFrame, PinRule, PlaneShape, Scene, SceneCloth, SceneCollider,
-    SceneError, Shape, SphereShape, Transform, TubeShape, Wind,
+    AnimatedPins, BoxShape, CapsuleShape, ColliderShape, CylinderShape, FrameKey, GridShape,
+    Keyframe, LocalFrame, PinRule, PlaneShape, Scene, SceneCloth, SceneCollider, SceneError, Shape,
+    SphereShape, Transform, TubeShape, Wind,
 };
 use crate::{FRAME_FORMATS, FrameFormat, IoError};
 
@@ -52,8 +54,7 @@ struct ClothFile {
     mesh: Option<PathBuf>,
     #[serde(default)]
     transform: Transform,
-    #[serde(default = "default_density")]
-    density: f32,
+    density: Option<f32>,
     #[serde(default)]
     pins: Rules,
     #[serde(default)]
@@ -84,7 +85,7 @@ struct ClothFile {
     #[serde(default)]
     sleep: Sleep,
     #[serde(default)]
-    fabric: FabricOptions,
+    fabric: CookOptions,
     #[serde(default)]
     phase_order: Vec<PhaseKind>,
     #[serde(default = "default_count")]
@@ -145,10 +146,6 @@ fn default_frame_rate() -> f32 {
 
 fn default_formats() -> Vec<FrameFormat> {
     FRAME_FORMATS[..1].to_vec()
-}
-
-fn default_density() -> f32 {
-    0.2
 }
 
 fn default_count() -> u32 {
@@ -287,6 +284,8 @@ impl ClothFile {
                     keys: animated.keys,
                 })
             });
+        refuse_keys_of_the_cloth(&self.fabric, &format!("{field}.fabric"), source)?;
+        let density = self.density.unwrap_or(self.fabric.density);
         let default = ClothConfig::default();
         let config = ClothConfig {
             gravity: self.gravity.unwrap_or(default.gravity),
@@ -308,13 +307,12 @@ impl ClothFile {
             name: self.name.unwrap_or_else(|| format!("cloth {index}")),
             shape,
             transform: self.transform,
-            density: self.density,
             pins: parse_rules(self.pins, &format!("{field}.pins"), source)?,
             animated_pins: animated_pins.collect::<Result<_, SceneError>>()?,
             frame: self.frame,
             wind: self.wind.or(scene_wind),
             config,
-            fabric: self.fabric,
+            fabric: CookOptions { density, ..self.fabric },
             phase_order: self.phase_order,
             count: self.count,
             spacing: self.spacing,
@@ -414,7 +412,6 @@ fn toml_error(error: &toml::de::Error, source: &Source<'_>) -> SceneError {
     let mut names = message.split('`').skip(1).step_by(2).map(str::to_owned);
     let name = names.next().unwrap_or_default();
     let known: Vec<String> = names.collect();
-    let suggestion = nearest(&name, &known);
     let above = source.text.get(..offset).unwrap_or_default();
     let table = above
         .lines()
@@ -422,7 +419,12 @@ fn toml_error(error: &toml::de::Error, source: &Source<'_>) -> SceneError {
         .map(|line| line.split('#').next().unwrap_or_default().trim())
         .find(|line| line.starts_with('[') && line.ends_with(']'));
     let table = table.unwrap_or_default().into();
-    SceneError::Unknown { at, kind, name: name.into(), table, suggestion, known }
+    let name = name.into_boxed_str();
+    if let Some(instead) = moved_key(&name).filter(|_| kind == "key") {
+        return SceneError::Moved { at, name, table, instead };
+    }
+    let suggestion = nearest(&name, &known);
+    SceneError::Unknown { at, kind, name, table, suggestion, known }
 }
 
 /// The known name that is most like an unknown one, if one is like it at all.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use poplin_cook::CookError;
 use poplin_model::ModelError;
 use toml::de::{DeArray, DeTable, DeValue};
 
@@ -119,6 +120,27 @@ impl Source<'_> {
             [shortest(min), shortest(max)],
             "",
         )
+    }
+
+    /// Adds the location to an error of cooking's own checks of the options of this cloth.
+    pub(super) fn cook_error(&self, cloth: &str, error: &CookError) -> SceneError {
+        let fabric = format!("{cloth}.fabric");
+        match *error {
+            CookError::OptionOutOfRange { field: "density", value, min, max, unit } => {
+                self.out_of_range(&format!("{cloth}.density"), value, [min, max], unit)
+            }
+            CookError::OptionOutOfRange { field, value, min, max, unit } => {
+                self.out_of_range(&format!("{fabric}.{field}"), value, [min, max], unit)
+            }
+            CookError::EntryOutOfRange { field, index, value, min, max } => {
+                let [value, min, max] = [value, min, max].map(shortest);
+                self.out_of_range(&format!("{fabric}.{field}[{index}]"), value, [min, max], "")
+            }
+            _ => SceneError::Syntax {
+                at: self.location(&fabric),
+                message: format!("{fabric}: {error}"),
+            },
+        }
     }
 }
 

@@ -12,7 +12,7 @@
 //! density = 0.2                 # [kg/m^2]
 //! pins = ["left:1%"]
 //! damping = [0.1, 0.1, 0.1]     # every setting of a cloth is a key or a table of the cloth
-//! fabric = { tethers = "geodesic" }
+//! fabric = { tethers = "geodesic" }   # options of cooking, `poplin_cook::CookOptions`
 //!
 //! [cloth.solver.pbd]            # or [cloth.solver.xpbd]
 //! frequency = 300               # [1/s]
@@ -96,6 +96,7 @@ mod error;
 mod file;
 mod frame;
 mod locate;
+mod moved;
 mod pin;
 mod shape;
 mod validate;
@@ -104,7 +105,7 @@ mod wind;
 pub use animation::{AnimatedPins, Keyframe};
 pub use build::{BuiltCloth, MovingPins};
 pub use build_collider::{BuiltCollider, groups_of_cloth};
-pub use cloth::{FabricOptions, Scene, SceneCloth, Tethers, VirtualParticles, WarpDirection};
+pub use cloth::{Scene, SceneCloth};
 pub use collider::{
     BoxShape, CapsuleShape, ColliderShape, CylinderShape, PlaneShape, SceneCollider, SphereShape,
 };

@@ -8,7 +8,7 @@ use super::file::nearest;
 use super::locate::{Source, shortest};
 use super::{
     AnimatedPins, ColliderShape, FrameKey, LocalFrame, MAX_SCENE_PARTICLES, PlaneShape, Scene,
-    SceneCloth, SceneCollider, SceneError, Shape, Transform, VirtualParticles, Wind,
+    SceneCloth, SceneCollider, SceneError, Shape, Transform, Wind,
 };
 
 /// Largest length and displacement of a scene \[m\]; beyond it `f32` has no millimetres left by far.
@@ -55,7 +55,6 @@ fn validate_cloth(cloth: &SceneCloth, field: &str, source: &Source<'_>) -> Resul
     let at = |name: &str| format!("{field}.{name}");
     validate_shape(&cloth.shape, field, source)?;
     validate_transform(&cloth.transform, &at("transform"), source)?;
-    source.check_range(&at("density"), shortest(cloth.density), [1e-6, 1e6], "kg/m^2")?;
     cloth.config.validate().map_err(|error| source.model_error(field, &error))?;
     if let Some(wind) = &cloth.wind {
         validate_wind(wind, &at("wind"), source)?;
@@ -64,33 +63,7 @@ fn validate_cloth(cloth: &SceneCloth, field: &str, source: &Source<'_>) -> Resul
     if let Some(frame) = &cloth.frame {
         validate_frame(frame, &at("frame"), source)?;
     }
-    source.check_range(
-        &at("fabric.max_fiber_length"),
-        cloth.fabric.max_fiber_length.unwrap_or(1),
-        [1.0, 1024.0],
-        "",
-    )?;
-    source.check_range(
-        &at("fabric.weld_tolerance"),
-        shortest(cloth.fabric.weld_tolerance),
-        [0.0, 1.0],
-        "m",
-    )?;
-    match cloth.fabric.virtual_particles {
-        VirtualParticles::None => {}
-        VirtualParticles::PerTriangle(count) => {
-            source.check_range(
-                &at("fabric.virtual_particles.per_triangle"),
-                count,
-                [1.0, 64.0],
-                "",
-            )?;
-        }
-        VirtualParticles::Spacing(spacing) => {
-            let field = at("fabric.virtual_particles.spacing");
-            source.check_range(&field, shortest(spacing), [MIN_LENGTH, MAX_LENGTH], "m")?;
-        }
-    }
+    cloth.fabric.validate().map_err(|error| source.cook_error(field, &error))?;
     source.check_range(&at("count"), cloth.count, [1.0, MAX_SCENE_PARTICLES as f64], "")?;
     source.check_vector(&at("spacing"), cloth.spacing, MAX_LENGTH, "m")?;
     for (index, animated) in cloth.animated_pins.iter().enumerate() {

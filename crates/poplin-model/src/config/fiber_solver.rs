@@ -1,5 +1,10 @@
 //! How fibers are solved.
 
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{ModelError, parse_name};
+
 /// How the edges of a fiber are solved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(
@@ -30,12 +35,46 @@ pub enum FiberSolver {
 }
 
 impl FiberSolver {
-    /// Its name in scene files and on the command line.
+    /// Every one.
+    pub const ALL: [Self; 3] = [Self::GaussSeidel, Self::SemiImplicit, Self::CyclicReduction];
+
+    /// Its name in scene files, and on the command line with `-` for `_`.
     pub fn name(self) -> &'static str {
         match self {
             Self::GaussSeidel => "gauss_seidel",
             Self::SemiImplicit => "semi_implicit",
             Self::CyclicReduction => "cyclic_reduction",
         }
+    }
+}
+
+impl fmt::Display for FiberSolver {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+impl FromStr for FiberSolver {
+    type Err = ModelError;
+
+    fn from_str(name: &str) -> Result<Self, ModelError> {
+        parse_name("fiber solver", &Self::ALL, Self::name, name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fiber_solvers_are_found_by_name_with_either_dash() {
+        for solver in FiberSolver::ALL {
+            assert_eq!(solver.to_string().parse(), Ok(solver));
+            assert_eq!(solver.name().replace('_', "-").parse(), Ok(solver));
+        }
+        assert_eq!(
+            "gauss".parse::<FiberSolver>().unwrap_err().to_string(),
+            "there is no fiber solver `gauss`; expected one of gauss_seidel, semi_implicit, cyclic_reduction"
+        );
     }
 }
