@@ -3,9 +3,9 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use poplin_cook::{CookOptions, cook};
+use poplin_cpu::CpuEngine;
 use poplin_host::Engine as _;
 use poplin_model::{Cloth, ClothContactSolver, Frame, Mesh, Particle, Plane};
-use poplin_reference::ReferenceEngine;
 
 /// Particles along each side of a sheet, 1/31 m apart.
 const SIDE: u32 = 32;
@@ -34,13 +34,8 @@ fn sheet(layer: u32, corner: [f32; 2], distance: f32) -> Cloth {
 }
 
 /// `stacks` stacks of `layers` sheets, settled.
-fn engine(
-    stacks: u32,
-    layers: u32,
-    distance: f32,
-    settings: ClothContactSolver,
-) -> ReferenceEngine {
-    let mut engine = ReferenceEngine::new();
+fn engine(stacks: u32, layers: u32, distance: f32, settings: ClothContactSolver) -> CpuEngine {
+    let mut engine = CpuEngine::new();
     engine.set_cloth_contact_solver(settings).expect("the settings are valid");
     for stack in 0..stacks {
         for layer in 0..layers {

@@ -4,9 +4,9 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use poplin_cook::Tethers;
+use poplin_cpu::CpuEngine;
 use poplin_host::Engine as _;
 use poplin_model::Frame;
-use poplin_reference::ReferenceEngine;
 use poplin_testkit::fibers::{
     FRAME_RATE, FreeFall, Mix, Pins, Swing, SwingSolver, WHOLE, hanging_chain, hanging_sheet,
 };
@@ -55,7 +55,7 @@ fn swings(criterion: &mut Criterion) {
                 solver: solver_settings,
                 iterations,
             };
-            let mut engine = ReferenceEngine::new();
+            let mut engine = CpuEngine::new();
             engine.add(swing.cloth()).expect("the sheet is valid");
             let frame = Frame { dt: 1.0 / FRAME_RATE as f32 };
             let mut step = || engine.step(&frame).expect("the frame is valid");

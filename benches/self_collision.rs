@@ -3,9 +3,9 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use poplin_cook::{CookOptions, cook};
+use poplin_cpu::CpuEngine;
 use poplin_host::Engine as _;
 use poplin_model::{Cloth, Frame, Mesh, Particle, Plane, Shape, Sphere};
-use poplin_reference::ReferenceEngine;
 
 /// Particles along each side of the sheet.
 const SIDE: u32 = 64;
@@ -46,9 +46,9 @@ fn self_collision(criterion: &mut Criterion) {
         for (name, thickness) in [("without", 0.0), ("with", 0.01)] {
             let mut cloth = cloth.clone();
             cloth.config.thickness = thickness;
-            let mut engine = ReferenceEngine::new();
+            let mut engine = CpuEngine::new();
             engine.add(cloth).expect("the sheet is valid");
-            let step = |engine: &mut ReferenceEngine| {
+            let step = |engine: &mut CpuEngine| {
                 engine.step(&Frame::default()).expect("the frame is valid")
             };
             (0..SETTLING).for_each(|_| step(&mut engine));

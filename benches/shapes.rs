@@ -7,9 +7,9 @@ use std::f32::consts::{PI, TAU};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use poplin_cook::{CookOptions, Tethers, VirtualParticles, cook};
+use poplin_cpu::CpuEngine;
 use poplin_measure::shape_arrays::{ArrayBody, ShapeArrays};
 use poplin_model::{Cloth, Frame, Mesh, RigidBody};
-use poplin_reference::ReferenceEngine;
 
 /// Particles along each side of the sheet.
 const SIDE: u32 = 64;
@@ -151,13 +151,12 @@ fn shapes(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("shapes");
     group.sample_size(20);
     for (name, cloth) in cases {
-        let mut engine = ReferenceEngine::new();
+        let mut engine = CpuEngine::new();
         engine.add(cloth).expect("the sheet is valid");
-        let step = |engine: &mut ReferenceEngine| {
-            engine.step(&Frame::default()).expect("the frame is valid")
-        };
+        let step =
+            |engine: &mut CpuEngine| engine.step(&Frame::default()).expect("the frame is valid");
         (0..SETTLING).for_each(|_| step(&mut engine));
-        let highest = |engine: &ReferenceEngine| {
+        let highest = |engine: &CpuEngine| {
             engine.current(nth_cloth(0)).iter().map(|p| p.position[1]).fold(f32::MIN, f32::max)
         };
         assert_eq!(

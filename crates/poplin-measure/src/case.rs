@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use poplin::LiveCloth;
-use poplin::reference::HostCloth;
+use poplin_host::HostCloth;
 use poplin_model::{
     Cloth, ClothConfig, ClothContactSolver, Fabric, FiberSolver, Particle, Pbd, PbdPhase, Phase,
     PhaseKind, Phases, Pose, Sphere, VirtualParticle,

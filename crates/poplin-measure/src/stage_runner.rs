@@ -1,9 +1,11 @@
 //! Runs one frame stage by stage from measured states, to find the stage that is wrong.
 
+use poplin::cpu::{CpuEngine, WideTeam};
 use poplin::gpu::Headless;
 use poplin::model::Frame;
-use poplin::reference::{FramePart, ReferenceEngine, Stage, StageMask, Team};
 use poplin::{Backend, ClothId, Engine, Error, LiveCloth, SimulationOptions};
+use poplin_host::FramePart;
+use poplin_layout::{Stage, StageMask};
 use poplin_model::Particle;
 
 use crate::case::{Case, CaseError};
@@ -141,7 +143,7 @@ type State = (Vec<Particle>, Vec<Particle>);
 
 /// Either engine with the first cloth of a case.
 enum Runner {
-    Cpu(Box<ReferenceEngine>, ClothId),
+    Cpu(Box<CpuEngine>, ClothId),
     Gpu(Box<Headless>, ClothId),
 }
 
@@ -170,7 +172,7 @@ impl Runner {
                 Self::Gpu(headless, id)
             }
             _ => {
-                let mut engine = Box::new(ReferenceEngine::new());
+                let mut engine = Box::new(CpuEngine::new());
                 let id = add(&mut *engine, case)?;
                 Self::Cpu(engine, id)
             }
@@ -200,7 +202,7 @@ impl Runner {
     fn run_part(&mut self, part: &FramePart) -> Result<(), CaseError> {
         match self {
             Self::Cpu(engine, id) => {
-                engine.run_part(*id, part, &mut Team::single()).map_err(Error::from)?
+                engine.run_part(*id, part, &mut WideTeam::default()).map_err(Error::from)?
             }
             Self::Gpu(headless, _) => headless.step_part(part)?,
         }

@@ -45,19 +45,19 @@ impl ClothMemory<'_> {
 
     /// Entry k of the cloth's lists of indices.
     #[inline]
-    pub(crate) fn load_index(&self, k: u32) -> u32 {
+    pub fn load_index(&self, k: u32) -> u32 {
         self.input_pool[(self.cloth.colliders.number_begin + (k >> 2)) as usize][(k & 3) as usize]
     }
 
     /// First prepared row of sphere s: where it is, then where it was one iteration ago.
     #[inline]
-    pub(crate) fn sphere_row(&self, s: u32) -> u32 {
+    pub fn sphere_row(&self, s: u32) -> u32 {
         self.cloth.colliders.prepared_begin + SPHERE_ROWS * s
     }
 
     /// Sphere s now.
     #[inline]
-    pub(crate) fn load_sphere(&self, s: u32) -> [f32; 4] {
+    pub fn load_sphere(&self, s: u32) -> [f32; 4] {
         self.load_scratch(self.sphere_row(s))
     }
 
@@ -69,13 +69,13 @@ impl ClothMemory<'_> {
 
     /// First prepared row of capsule c.
     #[inline]
-    pub(crate) fn capsule_row(&self, c: u32) -> u32 {
+    pub fn capsule_row(&self, c: u32) -> u32 {
         self.sphere_row(self.cloth.colliders.sphere_count) + CAPSULE_ROWS * c
     }
 
     /// The cone whose three rows begin at `row`.
     #[inline]
-    pub(crate) fn load_cone(&self, row: u32) -> Cone {
+    pub fn load_cone(&self, row: u32) -> Cone {
         let [first, second, third] = [0, 1, 2].map(|k| self.load_scratch(row + k));
         Cone {
             center: xyz(first),
@@ -89,20 +89,20 @@ impl ClothMemory<'_> {
 
     /// The two spheres of capsule c.
     #[inline]
-    pub(crate) fn capsule_ends(&self, c: u32) -> [u32; 2] {
+    pub fn capsule_ends(&self, c: u32) -> [u32; 2] {
         let [a, b, ..] = self.input_pool[(self.cloth.colliders.capsule_begin + c) as usize];
         [a, b]
     }
 
     /// Prepared row of plane p.
     #[inline]
-    pub(crate) fn plane_row(&self, p: u32) -> u32 {
+    pub fn plane_row(&self, p: u32) -> u32 {
         self.capsule_row(self.cloth.colliders.capsule_count) + p
     }
 
     /// First prepared row of box b.
     #[inline]
-    pub(crate) fn box_row(&self, b: u32) -> u32 {
+    pub fn box_row(&self, b: u32) -> u32 {
         self.plane_row(self.cloth.colliders.plane_count) + BOX_ROWS * b
     }
 
@@ -123,7 +123,7 @@ impl ClothMemory<'_> {
 
     /// Whether the box of the tree node whose two rows begin at `row` meets the box from `low` to `high`.
     #[inline]
-    pub(crate) fn meets_node(&self, row: u32, low: Vec3, high: Vec3) -> bool {
+    pub fn meets_node(&self, row: u32, low: Vec3, high: Vec3) -> bool {
         let node_low = xyz(self.input_row(row));
         let node_high = xyz(self.input_row(row + 1));
         node_low.x <= high.x
@@ -136,27 +136,20 @@ impl ClothMemory<'_> {
 
     /// The node to continue with if this one is missed.
     #[inline]
-    pub(crate) fn node_escape(&self, row: u32) -> u32 {
+    pub fn node_escape(&self, row: u32) -> u32 {
         self.input_pool[row as usize][3]
     }
 
     /// 1 + the item of a leaf, 0 for an inner node.
     #[inline]
-    pub(crate) fn node_item(&self, row: u32) -> u32 {
+    pub fn node_item(&self, row: u32) -> u32 {
         self.input_pool[row as usize + 1][3]
     }
 
     /// Walks a tree without a stack, from `node` on: 1 + the next item whose box meets the box from `low` to `high`, 0 at the
     /// end.
     #[inline]
-    pub(crate) fn next_item(
-        &self,
-        begin: u32,
-        count: u32,
-        node: &mut u32,
-        low: Vec3,
-        high: Vec3,
-    ) -> u32 {
+    pub fn next_item(&self, begin: u32, count: u32, node: &mut u32, low: Vec3, high: Vec3) -> u32 {
         let mut item = 0;
         while item == 0 && *node < count {
             let row = begin + 2 * *node;

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use bytemuck::cast_vec;
@@ -20,7 +21,7 @@ use rayon::prelude::*;
 use crate::contact::{ContactBody, ContactMemory};
 use crate::kernel::simulate_cloth;
 use crate::memory;
-use crate::{ClothMemory, Team};
+use crate::{ClothMemory, Team, Workers};
 
 #[derive(Debug)]
 struct PackedFabric {
@@ -89,7 +90,7 @@ impl CpuCloth {
             + size_of::<ClothParameters>() * self.arrays.cloth_parameters.capacity()
     }
 
-    fn run_part(&mut self, part: &FramePart, team: &mut Team) {
+    fn run_part(&mut self, part: &FramePart, team: &mut impl Workers) {
         let Some(cloth) = self.arrays.cloth_parameters.first() else { return };
         let cloth = part.restrict(cloth);
         let stages = StageMask(self.host.stages().0 & part.stages.0);
@@ -108,20 +109,37 @@ impl CpuCloth {
     }
 }
 
-/// The CPU backend.
-#[derive(Default)]
-pub struct ReferenceEngine {
+/// An engine on CPU threads: many cloths in parallel, each by one `W`.
+pub struct LaneEngine<W> {
     cloths: Cloths<CpuCloth>,
     fabrics: SharedFabrics<Arc<PackedFabric>>,
     colliders: ColliderSet,
     cloth_collision: ClothContactSolver,
     contacts: ContactFrame,
     contact_memory: Box<ContactMemory>,
+    workers: PhantomData<fn() -> W>,
 }
 
-impl fmt::Debug for ReferenceEngine {
+/// The mirror as an engine: every cloth by a [`Team`] of one lane, or of any in a test.
+pub type ReferenceEngine = LaneEngine<Team>;
+
+impl<W> Default for LaneEngine<W> {
+    fn default() -> Self {
+        Self {
+            cloths: Cloths::default(),
+            fabrics: SharedFabrics::default(),
+            colliders: ColliderSet::default(),
+            cloth_collision: ClothContactSolver::default(),
+            contacts: ContactFrame::default(),
+            contact_memory: Box::default(),
+            workers: PhantomData,
+        }
+    }
+}
+
+impl<W: Workers + Default> fmt::Debug for LaneEngine<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReferenceEngine")
+        f.debug_struct("LaneEngine")
             .field("cloth_count", &self.cloths.len())
             .field("memory_bytes", &self.memory_bytes())
             .field("cloth_collision", &self.cloth_collision)
@@ -129,7 +147,7 @@ impl fmt::Debug for ReferenceEngine {
     }
 }
 
-impl ReferenceEngine {
+impl<W: Workers + Default> LaneEngine<W> {
     /// An engine without cloths.
     pub fn new() -> Self {
         Self::default()
@@ -177,10 +195,8 @@ impl ReferenceEngine {
                 let begin = if slice == 0 { 0 } else { contacts.slice_end(count, slice - 1) };
                 let iterations = begin..contacts.slice_end(count, slice);
                 if !iterations.is_empty() {
-                    cloth.run_part(
-                        &FramePart { iterations, ..FramePart::WHOLE },
-                        &mut Team::single(),
-                    );
+                    cloth
+                        .run_part(&FramePart { iterations, ..FramePart::WHOLE }, &mut W::default());
                 }
             });
             let begin = parameters.cloth_begin as usize;
@@ -234,7 +250,7 @@ impl ReferenceEngine {
         &mut self,
         id: ClothId,
         part: &FramePart,
-        team: &mut Team,
+        team: &mut impl Workers,
     ) -> Result<(), NoSuchCloth> {
         self.cloths.get_mut(id).map(|cloth| cloth.run_part(part, team))
     }
@@ -309,7 +325,7 @@ impl ReferenceEngine {
     }
 }
 
-impl Engine for ReferenceEngine {
+impl<W: Workers + Default> Engine for LaneEngine<W> {
     type Error = HostError;
     type Reading = Ready;
 
@@ -398,7 +414,7 @@ impl Engine for ReferenceEngine {
         } else {
             self.cloths.values_mut().par_iter_mut().for_each(|cloth| {
                 cloth.begin_frame(frame, true);
-                cloth.run_part(&FramePart::WHOLE, &mut Team::single());
+                cloth.run_part(&FramePart::WHOLE, &mut W::default());
             });
         }
         self.colliders.end_frame();

@@ -7,13 +7,14 @@ use crate::math::{dot3, guarded_square, xyz};
 
 /// The side of a tapered capsule; see the shader.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Cone {
-    pub(crate) center: Vec3,
-    pub(crate) half_length: f32,
-    pub(crate) axis: Vec3,
-    pub(crate) slope: f32,
-    pub(crate) radius: f32,
-    pub(crate) cosine_square: f32,
+#[expect(missing_docs, reason = "the fields are those of the shader's struct")]
+pub struct Cone {
+    pub center: Vec3,
+    pub half_length: f32,
+    pub axis: Vec3,
+    pub slope: f32,
+    pub radius: f32,
+    pub cosine_square: f32,
 }
 
 /// Where a point is to a cone; the CONE constants of the shader.

@@ -19,9 +19,10 @@ pub mod oracle;
 pub mod stage;
 pub mod team;
 
-pub use engine::ReferenceEngine;
+pub use engine::{LaneEngine, ReferenceEngine};
+pub use geometry::Cone;
 pub use grid::bucket_of_cell;
 pub use memory::ClothMemory;
 pub use poplin_host::{FramePart, HostCloth};
 pub use poplin_layout::{Stage, StageMask};
-pub use team::{LaneOrder, StageFunction, Team, Work};
+pub use team::{LaneOrder, StageFunction, Team, Work, Workers};

@@ -201,6 +201,13 @@ impl<'a> ClothMemory<'a> {
         IterationConstants { velocity_scale, bias, previous_bias, wind }
     }
 
+    /// Column of a matrix in `frame_pool`.
+    #[inline]
+    pub fn frame_column(&self, row: u32) -> [f32; 3] {
+        let [x, y, z, _] = self.frame_row(row as usize);
+        [x, y, z]
+    }
+
     /// Product of v with the matrix whose three columns begin at `begin` in `frame_pool`.
     #[inline]
     pub fn multiply_columns(&self, begin: u32, v: Vec3) -> Vec3 {

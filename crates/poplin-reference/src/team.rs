@@ -45,6 +45,11 @@ impl Work {
         work
     }
 
+    /// The items.
+    pub fn items(&self) -> Range<u32> {
+        self.items.clone()
+    }
+
     /// What is called for each item, in order.
     pub fn tasks(&self) -> impl Iterator<Item = Task> + '_ {
         self.tasks.iter().copied().flatten()
@@ -62,6 +67,15 @@ impl Work {
     }
 }
 
+/// Who runs the loops of a schedule, and in which order.
+pub trait Workers {
+    /// Does work before the next barrier, after what was there before.
+    fn work(&mut self, work: Work, memory: &mut ClothMemory<'_>);
+
+    /// Everything before is done before anything after it.
+    fn barrier(&mut self, memory: &mut ClothMemory<'_>);
+}
+
 /// The lanes that simulate one cloth.
 #[derive(Debug)]
 pub struct Team {
@@ -70,6 +84,12 @@ pub struct Team {
     dropped_barrier: Option<Task>,
     pending: Vec<Work>,
     interval: u64,
+}
+
+impl Default for Team {
+    fn default() -> Self {
+        Self::single()
+    }
 }
 
 impl Team {
@@ -96,13 +116,29 @@ impl Team {
         self
     }
 
-    /// Adds work that the lanes do before the next barrier, after what they have.
-    pub fn work(&mut self, work: Work) {
+    fn lanes(&self) -> Vec<u32> {
+        let mut lanes: Vec<u32> = (0..self.lane_count).collect();
+        match self.order {
+            LaneOrder::Forward => {}
+            LaneOrder::Reversed => lanes.reverse(),
+            LaneOrder::Shuffled(seed) => {
+                let mut state = seed ^ self.interval.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+                for i in (1..lanes.len()).rev() {
+                    lanes.swap(i, (split_mix(&mut state) % (i as u64 + 1)) as usize);
+                }
+            }
+        }
+        lanes
+    }
+}
+
+impl Workers for Team {
+    fn work(&mut self, work: Work, _: &mut ClothMemory<'_>) {
         self.pending.push(work);
     }
 
     /// Runs the pending work of every lane before any continues.
-    pub fn barrier(&mut self, memory: &mut ClothMemory<'_>) {
+    fn barrier(&mut self, memory: &mut ClothMemory<'_>) {
         let Some(last) = self.pending.last() else { return };
         if self.dropped_barrier.is_some() && self.dropped_barrier == last.tasks().last() {
             return;
@@ -118,21 +154,6 @@ impl Team {
         memory.registers = registers;
         self.interval += 1;
         self.pending.clear();
-    }
-
-    fn lanes(&self) -> Vec<u32> {
-        let mut lanes: Vec<u32> = (0..self.lane_count).collect();
-        match self.order {
-            LaneOrder::Forward => {}
-            LaneOrder::Reversed => lanes.reverse(),
-            LaneOrder::Shuffled(seed) => {
-                let mut state = seed ^ self.interval.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-                for i in (1..lanes.len()).rev() {
-                    lanes.swap(i, (split_mix(&mut state) % (i as u64 + 1)) as usize);
-                }
-            }
-        }
-        lanes
     }
 }
 

@@ -5,6 +5,7 @@ pub mod compare;
 pub mod fibers;
 pub mod generated;
 mod ids;
+pub mod inputs;
 pub mod rng;
 pub mod scenes;
 pub mod skip;

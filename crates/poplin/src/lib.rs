@@ -67,6 +67,9 @@ pub use simulation::{Simulation, SimulationOptions};
 
 #[doc(inline)]
 pub use poplin_cook as cook;
+#[cfg(feature = "cpu")]
+#[doc(inline)]
+pub use poplin_cpu as cpu;
 #[cfg(feature = "gpu")]
 #[doc(inline)]
 pub use poplin_gpu as gpu;
@@ -75,6 +78,3 @@ pub use poplin_host::{
 };
 #[doc(inline)]
 pub use poplin_model as model;
-#[cfg(feature = "cpu")]
-#[doc(inline)]
-pub use poplin_reference as reference;

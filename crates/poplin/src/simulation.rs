@@ -1,11 +1,11 @@
 //! One interface over both backends.
 
+#[cfg(feature = "cpu")]
+use poplin_cpu::{CpuEngine, WideTeam};
 #[cfg(feature = "gpu")]
 use poplin_gpu::{Headless, HeadlessOptions, wgpu};
 use poplin_host::{ClothId, Engine, LiveCloth, ParticleMotion, State};
 use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Frame, Particle};
-#[cfg(feature = "cpu")]
-use poplin_reference::ReferenceEngine;
 
 use crate::{Backend, BackendChoice, Error, Reading};
 
@@ -28,7 +28,7 @@ impl From<Backend> for SimulationOptions {
 #[derive(Debug)]
 enum AnyEngine {
     #[cfg(feature = "cpu")]
-    Cpu(Box<ReferenceEngine>),
+    Cpu(Box<CpuEngine>),
     #[cfg(feature = "gpu")]
     Gpu(Box<Headless>),
     /// A build without backends has no engine.
@@ -97,7 +97,7 @@ impl Simulation {
     #[cfg(feature = "cpu")]
     fn on_cpu(reason: &str) -> Result<Self, Error> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let adapter = format!("{threads} CPU threads");
+        let adapter = format!("{threads} CPU threads, {}", WideTeam::default().describe());
         let choice = BackendChoice { backend: Backend::Cpu, adapter, reason: reason.to_owned() };
         Ok(Self { engine: AnyEngine::Cpu(Box::default()), choice })
     }

@@ -9,7 +9,7 @@ use poplin_layout::{
 use poplin_model::FiberSolver;
 
 use crate::stage::sleep::is_sleep_test;
-use crate::{ClothMemory, Team, Work};
+use crate::{ClothMemory, Work, Workers};
 
 /// Loads faults and sleep counters; false if there is nothing to do.
 fn fetch_counters(
@@ -53,7 +53,7 @@ pub fn simulate_cloth(
     feedback: &mut Feedback,
     iterations: Range<u32>,
     stages: StageMask,
-    team: &mut Team,
+    team: &mut impl Workers,
 ) {
     let iteration_end = memory.cloth.iteration_count.min(iterations.end);
     if !fetch_counters(memory, feedback, iterations.start == 0, stages) {
@@ -80,7 +80,7 @@ fn run_steps(
     steps: &'static [Step],
     memory: &mut ClothMemory<'_>,
     stages: StageMask,
-    team: &mut Team,
+    team: &mut impl Workers,
 ) -> bool {
     for step in steps {
         let is_alive = match step {
@@ -98,7 +98,8 @@ fn run_steps(
                     task.stage().is_none_or(|stage| stages.contains(stage)) && is_due(memory, *task)
                 };
                 if begin < end {
-                    team.work(Work::new(begin..end, tasks.iter().copied().filter(is_due), memory));
+                    let work = Work::new(begin..end, tasks.iter().copied().filter(is_due), memory);
+                    team.work(work, memory);
                 }
                 true
             }

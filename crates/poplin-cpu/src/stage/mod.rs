@@ -1,0 +1,10 @@
+//! Wide forms of the stages, over the items of one loop.
+
+mod fibers;
+pub(crate) mod gauss_seidel;
+pub(crate) mod integrate;
+pub(crate) mod particles;
+pub(crate) mod semi_implicit;
+pub(crate) mod shapes;
+pub(crate) mod tether;
+pub(crate) mod wind;

@@ -1,0 +1,155 @@
+//! `poplin_reference::stage::semi_implicit`, a fiber per lane.
+
+use std::ops::Range;
+
+use fearless_simd::prelude::*;
+use poplin_layout::{
+    EPSILON, MIN_EDGE_SQUARE, MIN_HELD_FRACTION, MIN_PIVOT_FRACTION, PhaseConstants,
+};
+use poplin_reference::ClothMemory;
+
+use super::fibers::{Fibers, store_massive};
+use crate::lanes::{Lanes, MAX_LANES, min};
+use crate::vector::Vec3;
+
+/// Values of an edge that the way back needs: ratio, value, direction and the particle at its begin.
+const ROWS: usize = 9;
+
+/// Directions from a to b; 0 where the edge does nothing.
+#[inline(always)]
+fn edge_direction<S: Simd, V: Lanes<S>>(
+    simd: S,
+    pa: [V; 4],
+    pb: [V; 4],
+    rest_length: V,
+) -> Vec3<S, V> {
+    let zero = V::splat(simd, 0.0);
+    let delta = Vec3::xyz(pb).sub(Vec3::xyz(pa));
+    let square = delta.dot(delta);
+    let acts = zero.simd_lt(pa[3] + pb[3])
+        & V::splat(simd, EPSILON).simd_lt(rest_length)
+        & V::splat(simd, MIN_EDGE_SQUARE).simd_lt(square);
+    delta.div(square.sqrt()).or(acts, Vec3::splat(simd, [0.0; 3]))
+}
+
+/// Diagonals and right sides of the equations of edges.
+#[inline(always)]
+fn edge_equation<S: Simd, V: Lanes<S>>(
+    simd: S,
+    pa: [V; 4],
+    pb: [V; 4],
+    displacement: Vec3<S, V>,
+    rest_length: V,
+    direction: Vec3<S, V>,
+    phase: &PhaseConstants,
+) -> [V; 2] {
+    let splat = |value: f32| V::splat(simd, value);
+    let length = direction.dot(Vec3::xyz(pb).sub(Vec3::xyz(pa)));
+    let mut error = length - rest_length;
+    let masses = pa[3] + pb[3];
+    let mut diagonal = splat(phase.compliance) + splat(1.0 + phase.damping) * masses;
+    if phase.softness > 0.0 {
+        let relative = error / length;
+        let (compression, stretch) = (splat(phase.compression), splat(phase.stretch));
+        let is_soft = relative.simd_ge(compression) & relative.simd_le(stretch);
+        let softer = diagonal + splat(phase.softness) * masses;
+        let limit = splat(0.0).simd_lt(relative).select(stretch, compression);
+        let beyond = error - splat(phase.multiplier) * (limit * length);
+        diagonal = is_soft.select(softer, diagonal);
+        error = is_soft.select(error, beyond);
+    }
+    let right =
+        splat(-phase.stiffness) * error - splat(phase.damping) * direction.dot(displacement);
+    [diagonal, right]
+}
+
+/// Solves all edges of each fiber at once, with compliance and damping. `rows` is working memory.
+#[inline(always)]
+pub(crate) fn solve_fibers<S: Simd, V: Lanes<S>>(
+    simd: S,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+    rows: &mut Vec<f32>,
+) {
+    let phase = memory.registers.phase;
+    let splat = |value: f32| V::splat(simd, value);
+    let (zero, one) = (splat(0.0), splat(1.0));
+    let scale = splat(-(1.0 + phase.damping));
+    let mut begin = items.start;
+    while begin < items.end {
+        let fibers = Fibers::<V>::new(memory, begin..items.end);
+        begin += V::LEN as u32;
+        let len = ROWS * V::LEN;
+        if rows.len() < len * fibers.longest as usize {
+            rows.resize(len * fibers.longest as usize, 0.0);
+        }
+        let displacement_of = |memory: &ClothMemory<'_>, p: [V; 4], index: &[u32; MAX_LANES]| {
+            let last = V::columns(simd, |lane| memory.load_previous(index[lane]));
+            Vec3::xyz(p).sub(Vec3::xyz(last))
+        };
+        // Only damping reads displacements.
+        let is_damped = phase.damping != 0.0;
+        let mut a = fibers.first(memory);
+        let mut pa = V::columns(simd, |lane| memory.load_current(a[lane]));
+        let still = Vec3::splat(simd, [0.0; 3]);
+        let mut displacement_a = if is_damped { displacement_of(memory, pa, &a) } else { still };
+        let (mut last_direction, mut last_pivot, mut last_value) = (still, one, zero);
+        let mut is_held = pa[3].simd_eq(zero);
+        for (k, rows) in (0..fibers.longest).zip(rows.chunks_exact_mut(len)) {
+            let b = fibers.next(memory, k, &a);
+            let pb = V::columns(simd, |lane| memory.load_current(b[lane]));
+            let displacement_b = if is_damped { displacement_of(memory, pb, &b) } else { still };
+            let rest_length = fibers.rest_lengths(simd, memory, k);
+            let direction = edge_direction(simd, pa, pb, rest_length);
+            let acts = zero.simd_lt(direction.dot(direction));
+            let displacement = displacement_b.sub(displacement_a);
+            let [diagonal, right] =
+                edge_equation(simd, pa, pb, displacement, rest_length, direction, &phase);
+            let is_pin = pb[3].simd_eq(zero);
+            let mut between = scale * pa[3] * last_direction.dot(direction);
+            let taken = between * (between / last_pivot);
+            let fraction =
+                (is_held & is_pin).select(splat(MIN_HELD_FRACTION), splat(MIN_PIVOT_FRACTION));
+            let most = diagonal - fraction * diagonal;
+            let shorter = between * (most / taken).sqrt();
+            between = most.simd_lt(taken).select(shorter, between);
+            let pivot = diagonal - min(taken, most);
+            let ratio = acts.select(between / last_pivot, zero);
+            let value = acts.select((right - between * last_value) / pivot, zero);
+            let pivot = acts.select(pivot, one);
+            let values =
+                [ratio, value, direction.x, direction.y, direction.z, pa[0], pa[1], pa[2], pa[3]];
+            for (value, row) in values.iter().zip(rows.chunks_exact_mut(V::LEN)) {
+                value.store_slice(row);
+            }
+            is_held = is_pin | (is_held & acts);
+            pa = fibers.keep(simd, k, pb, pa);
+            a = b;
+            displacement_a = displacement_b;
+            (last_direction, last_pivot, last_value) = (direction, pivot, value);
+        }
+
+        let (mut push, mut lambda, mut next_ratio) = (still, zero, zero);
+        for (k, rows) in (0..fibers.longest).zip(rows.chunks_exact(len)).rev() {
+            let row = |index: usize| V::from_slice(simd, &rows[index * V::LEN..][..V::LEN]);
+            let mask = fibers.mask(simd, k);
+            let direction = Vec3::new(row(2), row(3), row(4));
+            let new_lambda = row(1) - next_ratio * lambda;
+            let pull = direction.mul(new_lambda);
+            let moved = Vec3::xyz(pa).add(pull.sub(push).mul(pa[3])).with(pa[3]);
+            store_massive(memory, moved, &a, |lane| fibers.has(lane, k));
+            a = fibers.previous(memory, k, &a);
+            pa = fibers.keep(simd, k, [row(5), row(6), row(7), row(8)], pa);
+            match mask {
+                None => (push, lambda, next_ratio) = (pull, new_lambda, row(0)),
+                Some(mask) => {
+                    push = pull.or(mask, push);
+                    lambda = mask.select(new_lambda, lambda);
+                    next_ratio = mask.select(row(0), next_ratio);
+                }
+            }
+        }
+        let moved = Vec3::xyz(pa).sub(push.mul(pa[3])).with(pa[3]);
+        store_massive(memory, moved, &a, |lane| lane < fibers.count);
+    }
+}

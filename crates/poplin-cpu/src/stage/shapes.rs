@@ -1,0 +1,150 @@
+//! Shapes, a particle per lane: lanes that touch nothing are told apart at once, the others run the twin.
+
+use std::ops::Range;
+
+use fearless_simd::prelude::*;
+use poplin_layout::EPSILON;
+use poplin_reference::ClothMemory;
+use poplin_reference::stage::collide_box::collide_box;
+use poplin_reference::stage::collide_convex::collide_convex;
+use poplin_reference::stage::collide_shape::collide_shape;
+
+use super::particles::blocks;
+use crate::lanes::{Lanes, max};
+use crate::vector::Vec3;
+
+/// Runs a twin for the items of the lanes whose bit is set.
+#[inline(always)]
+fn run_some(
+    memory: &mut ClothMemory<'_>,
+    mut bits: u64,
+    index: impl Fn(usize) -> u32,
+    twin: fn(&mut ClothMemory<'_>, u32),
+) {
+    while bits != 0 {
+        twin(memory, index(bits.trailing_zeros() as usize));
+        bits &= bits - 1;
+    }
+}
+
+/// Bounds of the positions in all lanes.
+#[inline(always)]
+fn bounds<S: Simd, V: Lanes<S>>(x: Vec3<S, V>) -> [[f32; 3]; 2] {
+    let fold = |pick: fn(f32, f32) -> f32| {
+        [x.x, x.y, x.z].map(|column| {
+            let values = column.as_slice();
+            values[1..].iter().fold(values[0], |bound, &value| pick(bound, value))
+        })
+    };
+    [fold(f32::min), fold(f32::max)]
+}
+
+/// Pushes particles out of spheres and capsules.
+#[inline(always)]
+pub(crate) fn collide_shapes<S: Simd, V: Lanes<S>>(
+    simd: S,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+) {
+    let splat = |value: f32| V::splat(simd, value);
+    for block in blocks::<V, S>(items) {
+        let shapes = &memory.cloth.colliders;
+        let x = Vec3::xyz(block.load(simd, &*memory.current));
+        let [low, high] = bounds(x).map(Into::into);
+        let mut touching = 0;
+        let mut node = 0;
+        loop {
+            let [begin, count] = [shapes.capsule_tree_begin, shapes.capsule_tree_count];
+            let item = memory.next_item(begin, count, &mut node, low, high);
+            if item == 0 {
+                break;
+            }
+            let capsule = memory.load_index(shapes.free_capsule_begin + item - 1);
+            let cone = memory.load_cone(memory.capsule_row(capsule));
+            if cone.half_length > 0.0 {
+                let d = x.sub(Vec3::splat(simd, cone.center.to_array()));
+                let along = d.dot(Vec3::splat(simd, cone.axis.to_array()));
+                let radius = max(along * splat(cone.slope) + splat(cone.radius), splat(0.0));
+                let across_square = max(d.dot(d) - along * along, splat(EPSILON));
+                touching |= across_square.simd_lt(radius * radius).to_bitmask();
+            }
+        }
+        node = 0;
+        loop {
+            let [begin, count] = [shapes.sphere_tree_begin, shapes.sphere_tree_count];
+            let item = memory.next_item(begin, count, &mut node, low, high);
+            if item == 0 {
+                break;
+            }
+            let sphere = memory.load_sphere(memory.load_index(shapes.free_sphere_begin + item - 1));
+            let d = x.sub(Vec3::splat(simd, [sphere[0], sphere[1], sphere[2]]));
+            let slack = splat(1.0) - splat(sphere[3]) / d.guarded_square(simd).sqrt();
+            touching |= slack.simd_lt(splat(0.0)).to_bitmask();
+        }
+        run_some(memory, touching & block.bits(), |lane| block.index(lane), collide_shape);
+    }
+}
+
+/// Pushes particles out of convexes.
+#[inline(always)]
+pub(crate) fn collide_convexes<S: Simd, V: Lanes<S>>(
+    simd: S,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+) {
+    let zero = V::splat(simd, 0.0);
+    for block in blocks::<V, S>(items) {
+        let shapes = &memory.cloth.colliders;
+        let x = Vec3::xyz(block.load(simd, &*memory.current));
+        let mut touching = 0;
+        let convexes =
+            shapes.free_convex_begin..shapes.free_convex_begin + shapes.free_convex_count;
+        for convex in convexes.map(|k| memory.load_index(k)) {
+            let begins = shapes.convex_plane_begin;
+            let planes = begins + shapes.convex_count + 1;
+            let end = planes + memory.load_index(begins + convex + 1);
+            let mut behind = block.bits();
+            for k in planes + memory.load_index(begins + convex)..end {
+                let plane = memory.load_scratch(memory.plane_row(memory.load_index(k)));
+                let normal = Vec3::splat(simd, [plane[0], plane[1], plane[2]]);
+                let height = normal.dot(x) + V::splat(simd, plane[3]);
+                // What is not in front: NaN is left to the twin.
+                behind &= !height.simd_ge(zero).to_bitmask();
+                if behind == 0 {
+                    break;
+                }
+            }
+            touching |= behind;
+        }
+        run_some(memory, touching & block.bits(), |lane| block.index(lane), collide_convex);
+    }
+}
+
+/// Pushes particles out of boxes.
+#[inline(always)]
+pub(crate) fn collide_boxes<S: Simd, V: Lanes<S>>(
+    simd: S,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+) {
+    let zero = V::splat(simd, 0.0);
+    for block in blocks::<V, S>(items) {
+        let shapes = &memory.cloth.colliders;
+        let x = Vec3::xyz(block.load(simd, &*memory.current));
+        let mut touching = 0;
+        let boxes = shapes.free_box_begin..shapes.free_box_begin + shapes.free_box_count;
+        for row in boxes.map(|k| memory.box_row(memory.load_index(k))) {
+            let [a, b, c, _] = memory.load_scratch(row);
+            let d = x.sub(Vec3::splat(simd, [a, b, c]));
+            let mut inside = block.bits();
+            for k in 1..4 {
+                let face = memory.load_scratch(row + k);
+                let depth = Vec3::splat(simd, [face[0], face[1], face[2]]).dot(d);
+                let is_out = depth.simd_le(zero) | (depth - V::splat(simd, face[3])).simd_ge(zero);
+                inside &= !is_out.to_bitmask();
+            }
+            touching |= inside;
+        }
+        run_some(memory, touching & block.bits(), |lane| block.index(lane), collide_box);
+    }
+}

@@ -1,0 +1,76 @@
+//! What the stages are compared on, wherever they run.
+
+use poplin_host::LiveCloth;
+use poplin_layout::Stage;
+use poplin_model::Cloth;
+
+use crate::rng::Rng;
+use crate::scenes::{
+    degenerate_cloth, degenerate_xpbd_cloth, equip, hanging_sheet, loose_particles, random_cloth,
+    random_ropes, random_xpbd_cloth,
+};
+
+/// Random and degenerate cloths with their names.
+pub fn cloths() -> Vec<(String, Cloth)> {
+    let mut cloths: Vec<_> = (0..12)
+        .map(|seed| (format!("random {seed}"), random_cloth(seed, 20 + 3 * seed as u32)))
+        .collect();
+    cloths.push(("degenerate".to_owned(), degenerate_cloth()));
+    cloths.push(("sheet".to_owned(), hanging_sheet(12, 12)));
+    cloths.extend(
+        (0..6).map(|seed| (format!("xpbd {seed}"), random_xpbd_cloth(seed, 22 + 4 * seed as u32))),
+    );
+    cloths.push(("degenerate xpbd".to_owned(), degenerate_xpbd_cloth()));
+    cloths.extend(
+        (0..4).map(|seed| (format!("ropes {seed}"), random_ropes(seed, 150 + 4 * seed as u32))),
+    );
+    cloths
+}
+
+/// Particles that move by up to 3.5 cm, of which the limit leaves 1 cm.
+pub fn fast_particles() -> Vec<(String, Cloth)> {
+    let mut rng = Rng::new(15);
+    let particles = (0..66).map(|_| rng.point(-1.0, 1.0)).map(|[x, y, z]| [x, y, z, 1.0]).collect();
+    let mut cloth = loose_particles(particles);
+    cloth.previous_positions = cloth
+        .particles
+        .iter()
+        .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.02, 0.02)))
+        .collect();
+    cloth.config.self_collision.distance = Some(0.02);
+    cloth.config.self_collision.limit_velocity = true;
+    vec![("fast".to_owned(), cloth)]
+}
+
+/// What a stage is compared on.
+pub fn inputs_of(stage: Stage) -> Vec<(String, Cloth)> {
+    match stage {
+        Stage::LimitSpeed => {
+            let limit = |(name, mut cloth): (String, Cloth)| {
+                cloth.config.max_speed = Some(2.0);
+                (name, cloth)
+            };
+            cloths().into_iter().map(limit).collect()
+        }
+        Stage::Integrate => cloths().into_iter().chain(fast_particles()).collect(),
+        _ => cloths(),
+    }
+}
+
+/// Sets every kind of input of a cloth; a few particles are lighter than the user said, as a stage of the last frame leaves them.
+///
+/// # Panics
+/// If the cloth rejects an input, which would be a fault of this function.
+pub fn equip_with_masses(host: &mut LiveCloth) {
+    let particles = host.cloth().particles.clone();
+    equip(host, particles.len() as u64);
+    let is_free = |i: &usize| particles[*i][3] > 0.0 && particles[*i][3] < 1e6;
+    let indices: Vec<_> = (0..particles.len()).step_by(7).filter(is_free).collect();
+    let lighter = |i: &usize| {
+        let [x, y, z, w] = particles[*i];
+        [x, y, z, 0.5 * w]
+    };
+    let values: Vec<_> = indices.iter().map(lighter).collect();
+    let indices: Vec<_> = indices.into_iter().map(|i| i as u32).collect();
+    host.write_particles(&indices, &values).expect("the particles are valid");
+}
