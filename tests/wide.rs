@@ -3,7 +3,7 @@
 use poplin_cpu::{CpuEngine, WideTeam, Width};
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{Feedback, STAGES, StageMask};
-use poplin_model::{Cloth, FiberSolver, Frame};
+use poplin_model::{Cloth, FiberSolver, Frame, Particle};
 use poplin_reference::{LaneEngine, ReferenceEngine, Team, Workers};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::inputs::{cloths, equip_with_masses, inputs_of};
@@ -31,7 +31,8 @@ fn run<W: Workers + Default>(
         engine.begin_frame(frame).unwrap();
         engine.run_part(id, &FramePart { stages, ..FramePart::WHOLE }, workers).unwrap();
     }
-    (engine.current(id).to_vec(), engine.previous(id).to_vec(), engine.feedback(id))
+    let [current, previous] = [engine.current(id), engine.previous(id)].map(Particle::rows);
+    (current.to_vec(), previous.to_vec(), engine.feedback(id))
 }
 
 #[track_caller]

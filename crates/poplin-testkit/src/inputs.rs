@@ -2,7 +2,7 @@
 
 use poplin_host::LiveCloth;
 use poplin_layout::Stage;
-use poplin_model::Cloth;
+use poplin_model::{Cloth, Particle};
 
 use crate::rng::Rng;
 use crate::scenes::{
@@ -35,7 +35,7 @@ pub fn fast_particles() -> Vec<(String, Cloth)> {
     cloth.previous_positions = cloth
         .particles
         .iter()
-        .map(|p| std::array::from_fn(|k| p[k] + rng.range(-0.02, 0.02)))
+        .map(|p| std::array::from_fn(|k| p.position[k] + rng.range(-0.02, 0.02)))
         .collect();
     cloth.config.self_collision.distance = Some(0.02);
     cloth.config.self_collision.limit_velocity = true;
@@ -64,11 +64,11 @@ pub fn inputs_of(stage: Stage) -> Vec<(String, Cloth)> {
 pub fn equip_with_masses(host: &mut LiveCloth) {
     let particles = host.cloth().particles.clone();
     equip(host, particles.len() as u64);
-    let is_free = |i: &usize| particles[*i][3] > 0.0 && particles[*i][3] < 1e6;
+    let is_free = |i: &usize| particles[*i].inverse_mass > 0.0 && particles[*i].inverse_mass < 1e6;
     let indices: Vec<_> = (0..particles.len()).step_by(7).filter(is_free).collect();
     let lighter = |i: &usize| {
-        let [x, y, z, w] = particles[*i];
-        [x, y, z, 0.5 * w]
+        let particle = particles[*i];
+        Particle { inverse_mass: 0.5 * particle.inverse_mass, ..particle }
     };
     let values: Vec<_> = indices.iter().map(lighter).collect();
     let indices: Vec<_> = indices.into_iter().map(|i| i as u32).collect();
