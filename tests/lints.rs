@@ -49,6 +49,19 @@ fn no_source_weakens_a_lint_of_its_crate() {
     assert!(count > 100, "only {count} sources were found");
 }
 
+#[test]
+fn tests_ask_the_test_kit_whether_the_gpu_is_off() {
+    // It counts the test as skipped; who asks the environment may forget that.
+    let is_test = |path: &std::path::PathBuf| path.iter().any(|part| part == "tests");
+    let mut count = 0;
+    for path in walk("tests").chain(walk("crates")).filter(is_test) {
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(!text.contains(concat!("var(\"POPLIN", "_GPU\")")), "{}", path.display());
+        count += 1;
+    }
+    assert!(count > 40, "only {count} tests were found");
+}
+
 /// Every Rust file under a folder.
 fn walk(folder: &str) -> impl Iterator<Item = std::path::PathBuf> {
     let mut pending = vec![std::path::PathBuf::from(folder)];

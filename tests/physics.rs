@@ -174,9 +174,9 @@ fn pressure_accelerates_a_sheet_by_force_over_mass() {
     let fall_under = |backend, pressure| {
         let mut cloth = free_sheet(sigma);
         cloth.config.air.pressure = pressure;
-        let before = mean(&cloth.particles, 1);
+        let before = mean(Particle::rows(&cloth.particles), 1);
         let state = run(backend, cloth, 1.0 / 60.0, seconds);
-        before - mean(state.current(nth_cloth(0)), 1)
+        before - mean(Particle::rows(state.current(nth_cloth(0))), 1)
     };
     let free = row("free fall".to_owned(), 0.5 * G * seconds * seconds, |backend| {
         fall_under(backend, 0.0)
@@ -197,7 +197,8 @@ fn pressure_accelerates_a_sheet_by_force_over_mass() {
 
 /// 1 if the triangles of a flat sheet face up, -1 if down.
 fn facing(cloth: &Cloth) -> f32 {
-    let [a, b, c] = cloth.fabric.triangles[0].map(|corner| cloth.particles[corner as usize]);
+    let [a, b, c] =
+        cloth.fabric.triangles[0].map(|corner| cloth.particles[corner as usize].position);
     let cross_y = (b[2] - a[2]) * (c[0] - a[0]) - (b[0] - a[0]) * (c[2] - a[2]);
     cross_y.signum()
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use poplin_shaders::{Kernel, OverrideValues, compose};
 
+use crate::EngineOptions;
 use crate::binding::bind_group_layout;
 
 /// The bind group layout, the shader module and the pipelines created so far.
@@ -17,16 +18,23 @@ pub(crate) struct Pipelines {
 /// Storage bindings 1.. of the kernel: whether the kernel only reads them.
 const STORAGE_READ_ONLY: [bool; 8] = [true, true, true, true, false, false, false, false];
 
+/// The module of a kernel, made of its composed text.
+pub(crate) fn shader_module(
+    device: &wgpu::Device,
+    kernel: Kernel,
+    options: &EngineOptions,
+) -> wgpu::ShaderModule {
+    let composed = compose(&kernel.path()).expect("the embedded kernels compose; a test holds it");
+    let text = options.replaced_text(kernel).unwrap_or(composed.text);
+    device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some(kernel.name()),
+        source: wgpu::ShaderSource::Wgsl(text.into()),
+    })
+}
+
 impl Pipelines {
-    pub(crate) fn new(device: &wgpu::Device, shader_text: Option<&str>) -> Self {
-        let composed = compose(&Kernel::SimulateCloth.path())
-            .expect("the embedded kernel composes; a test holds it");
-        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: Some("poplin.simulate_cloth"),
-            source: wgpu::ShaderSource::Wgsl(
-                shader_text.unwrap_or(&composed.text).to_owned().into(),
-            ),
-        });
+    pub(crate) fn new(device: &wgpu::Device, options: &EngineOptions) -> Self {
+        let module = shader_module(device, Kernel::SimulateCloth, options);
         let layout = bind_group_layout(device, "poplin.simulate_cloth.layout", &STORAGE_READ_ONLY);
         let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
             label: Some("poplin.simulate_cloth.pipeline_layout"),

@@ -36,7 +36,7 @@ pub enum Difference {
     },
     /// A component is farther off than allowed.
     #[error(
-        "{what}: particle {particle} component {component}: {left} against {right}, {excess:.1} x the allowed {factor} eps at scale {scale}"
+        "{what}: particle {particle} component {component}: {left} against {right}, {excess:.1} x the allowed {allowed:e}"
     )]
     Distance {
         /// What was compared.
@@ -51,10 +51,18 @@ pub enum Difference {
         right: f32,
         /// The difference over what is allowed; infinite for NaN.
         excess: f32,
-        /// What is allowed, in epsilons of the scale.
-        factor: f32,
-        /// The scale.
-        scale: f32,
+        /// What is allowed.
+        allowed: f32,
+    },
+    /// Particles are too far from one another on average.
+    #[error("{what}: {distance:e} m apart on average, {allowed:e} m allowed")]
+    Mean {
+        /// What was compared.
+        what: String,
+        /// Root mean square of the distances \[m\].
+        distance: f32,
+        /// What is allowed \[m\].
+        allowed: f32,
     },
 }
 
@@ -103,16 +111,30 @@ pub fn close(
     factor: f32,
     scale: f32,
 ) -> Result<(), Difference> {
+    let allowed = |p: [f32; 4]| p.map(|x| factor * f32::EPSILON * scale.max(x.abs()));
+    within(what, a, b, &b.iter().map(|&p| allowed(p.into())).collect::<Vec<_>>())
+}
+
+/// Whether every value agrees within its own allowance, which must be above 0.
+///
+/// # Errors
+/// [`Difference`] with the worst particle, both values and the allowance.
+pub fn within(
+    what: &str,
+    a: &[impl Row],
+    b: &[impl Row],
+    allowed: &[[f32; 4]],
+) -> Result<(), Difference> {
     same_count(what, a, b)?;
+    same_count(what, a, allowed)?;
     let mut worst: Option<(f32, usize, usize, [f32; 2])> = None;
-    for (i, (&a, &b)) in a.iter().zip(b).enumerate() {
+    for (i, ((&a, &b), allowed)) in a.iter().zip(b).zip(allowed).enumerate() {
         let (a, b): ([f32; 4], [f32; 4]) = (a.into(), b.into());
         for k in 0..4 {
             if a[k].to_bits() == b[k].to_bits() {
                 continue;
             }
-            let allowed = factor * f32::EPSILON * scale.max(b[k].abs());
-            let excess = (a[k] - b[k]).abs() / allowed;
+            let excess = (a[k] - b[k]).abs() / allowed[k];
             // NaN on either side must be the worst of all.
             let excess = if excess.is_nan() { f32::INFINITY } else { excess };
             if worst.is_none_or(|(known, ..)| excess > known) {
@@ -129,12 +151,27 @@ pub fn close(
                 left,
                 right,
                 excess,
-                factor,
-                scale,
+                allowed: allowed[particle][component],
             })
         }
         _ => Ok(()),
     }
+}
+
+/// Whether the root mean square of the particles' distances is at most `allowed` \[m\].
+///
+/// # Errors
+/// [`Difference`] with that distance.
+pub fn near(what: &str, a: &[impl Row], b: &[impl Row], allowed: f32) -> Result<(), Difference> {
+    same_count(what, a, b)?;
+    let square = |[a, b]: [[f32; 4]; 2]| (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f32>();
+    let pairs = a.iter().zip(b).map(|(&a, &b)| [a.into(), b.into()]);
+    let distance = (pairs.map(square).sum::<f32>() / a.len().max(1) as f32).sqrt();
+    // NaN is not near.
+    if distance <= allowed {
+        return Ok(());
+    }
+    Err(Difference::Mean { what: what.to_owned(), distance, allowed })
 }
 
 #[cfg(test)]
@@ -160,5 +197,15 @@ mod tests {
         assert!(close("a", &a, &[[1000.01, 0.0, 0.0, 0.0]], 2.0, 1.0).is_err());
         assert!(close("a", &a, &[[f32::NAN, 0.0, 0.0, 0.0]], 1e9, 1.0).is_err());
         assert!(close("a", &[[f32::NAN; 4]], &a, 1e9, 1.0).is_err());
+    }
+
+    #[test]
+    fn nearness_is_an_average_and_never_forgives_nan() {
+        let a = [[0.0; 4], [0.0, 0.0, 3.0, 0.0]];
+        let b = [[0.0; 4], [0.0, 4.0, 0.0, 9.0]];
+        assert_eq!(near("a", &a, &b, 12.5f32.sqrt()), Ok(()));
+        assert!(near("a", &a, &b, 3.5).is_err());
+        assert!(near("a", &a, &[[0.0; 4], [f32::NAN; 4]], 1e9).is_err());
+        assert!(near("a", &a, &b[..1], 1e9).is_err());
     }
 }

@@ -42,7 +42,7 @@ pub fn fast_particles() -> Vec<(String, Cloth)> {
     vec![("fast".to_owned(), cloth)]
 }
 
-/// What a stage is compared on.
+/// What a stage is compared on; a stage that does nothing to these is not compared (`tests/mirror.rs` looks for such).
 pub fn inputs_of(stage: Stage) -> Vec<(String, Cloth)> {
     match stage {
         Stage::LimitSpeed => {

@@ -3,6 +3,7 @@
 pub mod adapter;
 pub mod compare;
 pub mod fibers;
+pub mod fused;
 pub mod generated;
 mod ids;
 pub mod inputs;

@@ -19,6 +19,15 @@ pub fn skip(reason: &str) {
     written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
+/// Whether `POPLIN_GPU=off` leaves the GPU out; the running test counts as skipped then.
+pub fn is_gpu_off() -> bool {
+    let is_off = std::env::var("POPLIN_GPU").is_ok_and(|value| value == "off");
+    if is_off {
+        skip("POPLIN_GPU=off: the GPU backend is not tested");
+    }
+    is_off
+}
+
 /// `binary::test`; libtest names the thread of a test after it.
 fn running_test() -> String {
     let program = std::env::current_exe().unwrap_or_default();

@@ -1,5 +1,7 @@
 //! Every kind of bad input ends with exit code 2 and a message that names the location and the limit.
 
+use poplin_testkit::skip::is_gpu_off;
+
 use crate::bench::{Bench, SHEET, SQUARE};
 
 /// Runs an OBJ text that must be refused.
@@ -207,7 +209,7 @@ fn bad_options() {
 #[cfg(target_os = "linux")]
 #[test]
 fn too_large_for_the_adapter() {
-    if std::env::var("POPLIN_GPU").is_ok_and(|value| value == "off") {
+    if is_gpu_off() {
         return;
     }
     let bench = Bench::new("adapter");

@@ -1,5 +1,7 @@
 //! `poplin conform` judges cases and counts them.
 
+use poplin_testkit::skip::is_gpu_off;
+
 use crate::bench::Bench;
 
 /// A free particle that falls for a frame of 0.1 s in one iteration: y = -g h^2.
@@ -103,7 +105,7 @@ fn stages_of_another_case_fail() {
 #[test]
 fn the_gpu_line_names_the_adapter_and_its_canaries() {
     let bench = bench("gpu-case");
-    if std::env::var("POPLIN_GPU").is_ok_and(|value| value == "off") {
+    if is_gpu_off() {
         return;
     }
     let ended = bench.poplin(&["conform", "right.json"]);

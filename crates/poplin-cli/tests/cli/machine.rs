@@ -1,5 +1,7 @@
 //! `poplin info`, `poplin cook` and the help pages.
 
+use poplin_testkit::skip::is_gpu_off;
+
 use crate::bench::{Bench, Ended, SHEET, SQUARE};
 
 /// Hides every Vulkan driver from a command.
@@ -10,6 +12,8 @@ fn without_adapters(bench: &Bench, args: &[&str]) -> Ended {
             .command(args)
             .env("VK_DRIVER_FILES", &nothing)
             .env("VK_ICD_FILENAMES", &nothing)
+            // Off is not the same as absent.
+            .env_remove("POPLIN_GPU")
             .output()
             .unwrap(),
     )
@@ -21,7 +25,7 @@ fn info_tells_adapters_tiers_canaries_and_the_choice() {
     let ended = bench.poplin(&["info"]);
     ended.succeeds();
     assert!(ended.stdout.contains("--backend auto: "), "{}", ended.stdout);
-    if std::env::var("POPLIN_GPU").is_ok_and(|value| value == "off") {
+    if is_gpu_off() {
         return;
     }
     for word in [

@@ -1,6 +1,7 @@
 //! `poplin run` writes what it promises.
 
 use poplin_io::{FRAME_FORMATS, PointCache, read_obj};
+use poplin_testkit::skip::is_gpu_off;
 
 use crate::bench::{Bench, SHEET, SQUARE};
 
@@ -265,7 +266,7 @@ fn shipped_scenes_end_finite_and_hardly_strained() {
 
 #[test]
 fn the_gpu_gives_the_picture_of_the_cpu() {
-    if std::env::var("POPLIN_GPU").is_ok_and(|value| value == "off") {
+    if is_gpu_off() {
         return;
     }
     let bench = Bench::new("gpu");

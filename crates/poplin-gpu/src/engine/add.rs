@@ -87,7 +87,7 @@ impl Engine {
         let id = self.cloths.insert(cloth);
         self.enter_bucket(self.cloths.len() - 1);
         if !self.options.lazy_pipelines && takes_part {
-            self.contacts.prepare(&self.device);
+            self.contacts.prepare(&self.device, &self.options);
         }
         id
     }

@@ -1,14 +1,15 @@
 //! Collision between cloths: buffers, pipelines, and frames recorded in slices with collisions between them.
 
-use super::{Engine, GpuCloth};
+use super::{Engine, EngineOptions, GpuCloth};
 use crate::GpuError;
 use crate::binding::{UNIFORM_STRIDE, bind_group, bind_group_layout, push_uniform};
 use crate::growable::GrowableBuffer;
+use crate::pipelines::shader_module;
 use bytemuck::cast_slice;
 use poplin_host::{ContactFrame, FramePart, takes_part};
 use poplin_layout::{CONTACT_LANES, ContactParameters, SCAN_BLOCK};
 use poplin_model::{ClothContactSolver, Frame};
-use poplin_shaders::{Kernel, compose};
+use poplin_shaders::Kernel;
 
 /// Bindings 1.. of the contact kernels: whether they only read them.
 const STORAGE_READ_ONLY: [bool; 8] = [true, false, true, false, false, false, false, false];
@@ -77,7 +78,7 @@ impl Contacts {
     }
 
     /// Creates the pipelines if there are none yet.
-    pub(super) fn prepare(&mut self, device: &wgpu::Device) {
+    pub(super) fn prepare(&mut self, device: &wgpu::Device, options: &EngineOptions) {
         if !self.pipelines.is_empty() {
             return;
         }
@@ -87,12 +88,7 @@ impl Contacts {
             immediate_size: 0,
         });
         let pipeline = |kernel: &Kernel| {
-            let composed =
-                compose(&kernel.path()).expect("the embedded kernels compose; a test holds it");
-            let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-                label: Some(kernel.name()),
-                source: wgpu::ShaderSource::Wgsl(composed.text.into()),
-            });
+            let module = shader_module(device, *kernel, options);
             device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                 label: Some(kernel.name()),
                 layout: Some(&layout),
@@ -111,7 +107,7 @@ impl Contacts {
         device: &wgpu::Device,
         cloths: &[Box<GpuCloth>],
         frame: &Frame,
-        loop_limit: Option<u64>,
+        options: &EngineOptions,
     ) -> Result<(), GpuError> {
         self.frame.clear();
         for (index, cloth) in cloths.iter().enumerate().filter(|(_, cloth)| takes_part(&cloth.host))
@@ -124,10 +120,10 @@ impl Contacts {
         }
         // One lane tries a cloth against all others.
         let trips = self.frame.indices().len() as u64;
-        if let Some(limit) = loop_limit.filter(|&limit| trips > limit) {
+        if let Some(limit) = options.loop_limit.filter(|&limit| trips > limit) {
             return Err(GpuError::LoopTooLong { trips, limit });
         }
-        self.prepare(device);
+        self.prepare(device, options);
         let lens = self.frame.lens();
         let wanted = [
             (&mut self.rows, 16 * lens.rows),

@@ -51,12 +51,7 @@ impl Engine {
                 self.change_bucket(index, values);
             }
         }
-        self.contacts.begin_frame(
-            &self.device,
-            self.cloths.values(),
-            frame,
-            self.options.loop_limit,
-        )?;
+        self.contacts.begin_frame(&self.device, self.cloths.values(), frame, &self.options)?;
         let is_sliced = self.contacts.frame.slice_count() > 0;
         self.arrays.clear();
         self.active.clear();

@@ -20,8 +20,10 @@ use poplin_layout::{
     MemoryTier,
 };
 use poplin_model::ColliderSet;
-use poplin_shaders::OverrideValues;
+use poplin_shaders::{Kernel, OverrideValues};
 use std::collections::BTreeMap;
+#[cfg(feature = "testing")]
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
@@ -48,8 +50,8 @@ pub struct EngineOptions {
     /// parts of frames. Default: false, so that no frame waits for a compiler.
     pub lazy_pipelines: bool,
     #[cfg(feature = "testing")]
-    /// Replaces the composed kernel, for negative controls of tests.
-    pub shader_text: Option<String>,
+    /// Replaces the composed text of these kernels, for tests of other rounding and of damage. Default: none.
+    pub shader_texts: HashMap<Kernel, String>,
 }
 
 impl Default for EngineOptions {
@@ -63,8 +65,20 @@ impl Default for EngineOptions {
             loop_limit: None,
             lazy_pipelines: false,
             #[cfg(feature = "testing")]
-            shader_text: None,
+            shader_texts: HashMap::new(),
         }
+    }
+}
+
+impl EngineOptions {
+    #[cfg(feature = "testing")]
+    pub(crate) fn replaced_text(&self, kernel: Kernel) -> Option<String> {
+        self.shader_texts.get(&kernel).cloned()
+    }
+
+    #[cfg(not(feature = "testing"))]
+    pub(crate) fn replaced_text(&self, _: Kernel) -> Option<String> {
+        None
     }
 }
 
@@ -200,10 +214,7 @@ impl Engine {
         Ok(Self {
             contacts: contacts::Contacts::new(device),
             tier_limits: tier_limits(&device.limits()),
-            #[cfg(feature = "testing")]
-            pipelines: Pipelines::new(device, options.shader_text.as_deref()),
-            #[cfg(not(feature = "testing"))]
-            pipelines: Pipelines::new(device, None),
+            pipelines: Pipelines::new(device, &options),
             cloths: Cloths::default(),
             colliders: ColliderSet::new(),
             fabrics: SharedFabrics::default(),

@@ -1,0 +1,262 @@
+//! Kernels as a real GPU may compile them: products that are added are not rounded.
+//!
+//! Software adapters are allowed to round the product of WGSL's `fma`, and do (llvmpipe and SwiftShader), so it is computed here
+//! with the product's error: Dekker, "A Floating-Point Technique for Extending the Available Precision", 1971, and Knuth's exact sum.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use naga::{BinaryOperator, Expression, Function, Handle, Scalar, TypeInner};
+use poplin_shaders::{Composed, Kernel, compose, parse, validate};
+
+/// Every kernel of the engine with its multiply-adds fused, for [`EngineOptions::shader_texts`](poplin_gpu::EngineOptions).
+///
+/// # Panics
+/// If a kernel does not compose.
+pub fn fused_texts() -> &'static HashMap<Kernel, String> {
+    static TEXTS: LazyLock<HashMap<Kernel, String>> = LazyLock::new(|| {
+        let kernels = [Kernel::SimulateCloth].into_iter().chain(Kernel::CONTACT);
+        let text = |kernel: Kernel| {
+            let composed = compose(&kernel.path());
+            fuse(&composed.expect("the embedded kernels compose; a test holds it").text)
+        };
+        kernels.map(|kernel| (kernel, text(kernel))).collect()
+    });
+    &TEXTS
+}
+
+/// The text with each `a * b + c` and `a * b - c` of floats, in either order, written as a call of [`MULTIPLY_ADD`]. Where both
+/// sides are products, the right one is fused. Products in a `let` of their own stay as they are.
+///
+/// # Panics
+/// If the text is not valid.
+pub fn fuse(text: &str) -> String {
+    let mut composed = Composed::default();
+    text.clone_into(&mut composed.text);
+    let module = parse(&composed).unwrap_or_else(|error| panic!("{error}"));
+    let info = validate(&composed, &module).unwrap_or_else(|error| panic!("{error}"));
+    let mut fusions = BTreeMap::new();
+    let functions = module.functions.iter().map(|(handle, function)| (function, &info[handle]));
+    let entries = module.entry_points.iter().enumerate();
+    let entries = entries.map(|(index, entry)| (&entry.function, info.get_entry_point(index)));
+    for (function, info) in functions.chain(entries) {
+        for (handle, _) in function.expressions.iter() {
+            let type_of = |handle: Handle<Expression>| info[handle].ty.inner_with(&module.types);
+            if let Some((place, fusion)) = Fusion::find(text, function, handle, &type_of) {
+                // The longest of those that begin together comes first.
+                fusions.insert((place.start, usize::MAX - place.end), (place, fusion));
+            }
+        }
+    }
+    let fusions: Vec<_> = fusions.into_values().collect();
+    let mut fused = write(text, 0..text.len(), &fusions);
+    for (name, ty) in TYPES {
+        let bits = ty.replace("f32", "u32");
+        let function =
+            MULTIPLY_ADD.replace("NAME", name).replace("BITS", &bits).replace("TYPE", ty);
+        fused.push_str(&function);
+    }
+    fused
+}
+
+/// `a * b + c` rounded once, but for a last bit where the two errors are themselves rounded.
+///
+/// A float is cut into halves of 12 bits, whose products are exact. The maximum changes no finite sum; it stands there because
+/// drivers replace (x + y) - x by y (Mesa does).
+const MULTIPLY_ADD: &str = "
+fn multiply_add_NAME(a: TYPE, b: TYPE, c: TYPE) -> TYPE {
+    let high_a = bitcast<TYPE>(bitcast<BITS>(a) & BITS(0xfffff000u));
+    let high_b = bitcast<TYPE>(bitcast<BITS>(b) & BITS(0xfffff000u));
+    let low_a = a - high_a;
+    let low_b = b - high_b;
+    let product = a * b;
+    let of_product = low_a * low_b - (((product - high_a * high_b) - low_a * high_b) - high_a * low_b);
+    let sum = max(product + c, TYPE(-3.4028234e38));
+    let added = sum - product;
+    let of_sum = (product - max(sum - added, TYPE(-3.4028234e38))) + (c - added);
+    let exact = sum + (of_product + of_sum);
+    return select(product + c, exact, abs(exact) <= TYPE(3.4028234e38));
+}
+";
+
+/// One multiply-add: where its parts are in the text.
+struct Fusion {
+    /// Name and text of the type.
+    ty: (&'static str, &'static str),
+    factors: [Range<usize>; 2],
+    addend: Range<usize>,
+    /// What stands before the product and before the addend: nothing or a minus.
+    signs: [&'static str; 2],
+    /// Of a compound assignment the addend is what it assigns to.
+    is_assignment: bool,
+}
+
+impl Fusion {
+    /// The multiply-add of an expression and its place in the text, if it is one.
+    fn find<'a>(
+        text: &str,
+        function: &Function,
+        sum: Handle<Expression>,
+        type_of: &impl Fn(Handle<Expression>) -> &'a TypeInner,
+    ) -> Option<(Range<usize>, Self)> {
+        let Expression::Binary { op, left, right } = function.expressions[sum] else { return None };
+        let is_difference = match op {
+            BinaryOperator::Add => false,
+            BinaryOperator::Subtract => true,
+            _ => return None,
+        };
+        let ty = float_type(type_of(sum))?;
+        let whole = function.expressions.get_span(sum).to_range()?;
+        // A name stands for the expression that it was bound to, which is elsewhere.
+        let product_of = |side: Handle<Expression>| {
+            let span = function.expressions.get_span(side).to_range()?;
+            let is_product = match function.expressions[side] {
+                Expression::Binary { op: BinaryOperator::Multiply, left, right } => {
+                    [left, right].iter().all(|factor| float_type(type_of(*factor)).is_some())
+                }
+                _ => false,
+            };
+            (is_product && whole.start <= span.start && span.end <= whole.end).then_some(span)
+        };
+        let (product, is_left) = match (product_of(left), product_of(right)) {
+            (_, Some(product)) => (product, false),
+            (Some(product), None) => (product, true),
+            (None, None) => return None,
+        };
+        let factors = factors(text, &product);
+        let outer = with_parentheses(text, &product);
+        if is_left {
+            let rest = text[outer.end..whole.end].trim_start();
+            let addend = whole.end - rest.len() + 1..whole.end;
+            let signs = ["", if is_difference { "-" } else { "" }];
+            return Some((whole, Self { ty, factors, addend, signs, is_assignment: false }));
+        }
+        let before = text[whole.start..outer.start].trim_end();
+        let is_assignment = before.ends_with('=');
+        let addend = whole.start..whole.start + before.trim_end_matches(['=', '+', '-']).len();
+        let signs = [if is_difference { "-" } else { "" }, ""];
+        let place = whole.start..outer.end;
+        Some((place, Self { ty, factors, addend, signs, is_assignment }))
+    }
+
+    fn write(&self, text: &str, fusions: &[(Range<usize>, Self)]) -> String {
+        let part = |range: &Range<usize>| write(text, range.clone(), fusions).trim().to_owned();
+        let [a, b] = self.factors.each_ref().map(part);
+        let (c, (name, ty), [of_product, of_addend]) = (part(&self.addend), self.ty, self.signs);
+        let target = if self.is_assignment { format!("{c} = ") } else { String::new() };
+        // A scalar factor of a vector becomes a vector.
+        format!(
+            "{target}multiply_add_{name}({of_product}{ty}({a}), {ty}({b}), {of_addend}{ty}({c}))"
+        )
+    }
+}
+
+/// A part of the text with the multiply-adds in it fused.
+fn write(text: &str, part: Range<usize>, fusions: &[(Range<usize>, Fusion)]) -> String {
+    let mut written = String::new();
+    let mut done = part.start;
+    for (place, fusion) in fusions {
+        if place.start >= done && place.end <= part.end {
+            written.push_str(&text[done..place.start]);
+            written.push_str(&fusion.write(text, fusions));
+            done = place.end;
+        }
+    }
+    written + &text[done..part.end]
+}
+
+/// Name and text of each type of floats.
+const TYPES: [(&str, &str); 4] =
+    [("f32", "f32"), ("vec2", "vec2<f32>"), ("vec3", "vec3<f32>"), ("vec4", "vec4<f32>")];
+
+/// The entry of [`TYPES`] for a type, if it is one of floats.
+fn float_type(ty: &TypeInner) -> Option<(&'static str, &'static str)> {
+    match *ty {
+        TypeInner::Scalar(Scalar::F32) => Some(TYPES[0]),
+        TypeInner::Vector { size, scalar: Scalar::F32 } => Some(TYPES[size as usize - 1]),
+        _ => None,
+    }
+}
+
+/// The factors of a product: what is left and right of its last `*` outside parentheses.
+fn factors(text: &str, product: &Range<usize>) -> [Range<usize>; 2] {
+    let mut depth = 0;
+    let mut operator = product.start;
+    for (index, byte) in text[product.clone()].bytes().enumerate() {
+        match byte {
+            b'(' | b'[' => depth += 1,
+            b')' | b']' => depth -= 1,
+            b'*' if depth == 0 => operator = product.start + index,
+            _ => {}
+        }
+    }
+    [product.start..operator, operator + 1..product.end]
+}
+
+/// The range with the parentheses around it.
+fn with_parentheses(text: &str, range: &Range<usize>) -> Range<usize> {
+    let mut outer = range.clone();
+    loop {
+        let before = text[..outer.start].trim_end();
+        let after = text[outer.end..].trim_start();
+        if !before.ends_with('(') || !after.starts_with(')') {
+            return outer;
+        }
+        outer = before.len() - 1..text.len() - after.len() + 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fused(body: &str) -> String {
+        let head = "fn f(a: f32, b: f32, c: f32, v: vec3<f32>, m: mat3x3<f32>) {\n";
+        let fused = fuse(&format!("{head}{body}\n}}"));
+        let (function, _) = fused.strip_prefix(head).unwrap().split_once("\n}").unwrap();
+        function.to_owned()
+    }
+
+    #[test]
+    fn sums_of_products_are_fused() {
+        for (body, expected) in [
+            ("let x = a * b + c;", "let x = multiply_add_f32(f32(a), f32(b), f32(c));"),
+            ("let x = a - b * c;", "let x = multiply_add_f32(-f32(b), f32(c), f32(a));"),
+            ("let x = (a * b) - c;", "let x = multiply_add_f32(f32(a), f32(b), -f32(c));"),
+            ("let x = a * b + b * c;", "let x = multiply_add_f32(f32(b), f32(c), f32(a * b));"),
+            (
+                "let x = v - (a + b * c) * v;",
+                "let x = multiply_add_vec3(-vec3<f32>((multiply_add_f32(f32(b), f32(c), f32(a)))), vec3<f32>(v), vec3<f32>(v));",
+            ),
+            (
+                "var x = v; x.y -= a / b * c;",
+                "var x = v; x.y = multiply_add_f32(-f32(a / b), f32(c), f32(x.y));",
+            ),
+        ] {
+            assert_eq!(fused(body), expected);
+        }
+    }
+
+    #[test]
+    fn nothing_else_is_touched() {
+        for body in [
+            "let x = (a + b) * c;",
+            "let x = a * b; let y = x + c;",
+            "let x = m * v + v;",
+            "let x = 2u * u32(a) + 1u;",
+        ] {
+            assert_eq!(fused(body), body);
+        }
+    }
+
+    #[test]
+    fn every_kernel_that_computes_is_fused_and_valid() {
+        for (kernel, text) in fused_texts() {
+            assert!(text.matches("= multiply_add_").count() > 2, "{}", kernel.name());
+            let mut composed = Composed::default();
+            text.clone_into(&mut composed.text);
+            validate(&composed, &parse(&composed).unwrap()).unwrap();
+        }
+    }
+}
