@@ -11,10 +11,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("poplin-shaders", &["poplin-layout", "naga"]),
     ("poplin-host", &["poplin-model", "poplin-layout"]),
     ("poplin-reference", &["poplin-host", "poplin-layout", "poplin-model"]),
+    ("poplin-cpu", &["poplin-layout", "poplin-reference"]),
     ("poplin-gpu", &["poplin-model", "poplin-layout", "poplin-host", "poplin-shaders", "wgpu"]),
-    ("poplin", &["poplin-model", "poplin-cook", "poplin-host", "poplin-gpu", "poplin-reference"]),
-    ("poplin-io", &["poplin-model"]),
-    ("poplin-measure", &["poplin", "poplin-model"]),
+    ("poplin", &["poplin-model", "poplin-cook", "poplin-host", "poplin-gpu", "poplin-cpu"]),
+    ("poplin-io", &["poplin-cook", "poplin-model"]),
+    ("poplin-measure", &["poplin", "poplin-host", "poplin-layout", "poplin-model"]),
     (
         "poplin-testkit",
         &[
@@ -28,6 +29,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "poplin-gpu",
             "poplin-io",
             "poplin-measure",
+            "naga",
         ],
     ),
     ("poplin-cli", &["poplin", "poplin-model", "poplin-cook", "poplin-io", "poplin-measure"]),
@@ -37,7 +39,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
 /// Crate -> what it may never reach, not even through others.
 const NEVER: &[(&str, &[&str])] = &[
     ("poplin-reference", &["poplin-shaders", "poplin-gpu", "wgpu", "naga"]),
-    ("poplin-gpu", &["poplin-reference"]),
+    ("poplin-cpu", &["poplin-shaders", "poplin-gpu", "wgpu", "naga"]),
+    ("poplin-gpu", &["poplin-reference", "poplin-cpu"]),
     ("poplin-model", &["wgpu", "naga"]),
     ("poplin-cook", &["wgpu", "naga"]),
     ("poplin-layout", &["wgpu", "naga", "poplin-host"]),

@@ -1,9 +1,9 @@
-//! The CPU side of poplin: a lane-structured mirror of the GPU kernels, which is also the CPU backend, and an f64 oracle.
+//! The CPU side of poplin: a lane-structured mirror of the GPU kernels, which `poplin-cpu` makes wide, and an f64 oracle.
 //!
 //! [`stage`] mirrors `shaders/stage` function by function in the same order of arithmetic over the same packed buffers, so they
 //! round alike; [`kernel`] runs the functions by the schedule of `poplin-layout`, with which a test compares the shader.
 //! [`Team`] runs an interval between two barriers lane by lane in any order: orders that disagree are a race.
-//! [`ReferenceEngine`] steps many cloths with one lane each, in parallel over cloths.
+//! [`LaneEngine`] steps many cloths in parallel, each by one of the [`Workers`]; [`ReferenceEngine`] does so with one lane each.
 //! [`oracle`] holds every constraint again in `f64`, in its plainest form.
 
 mod colliders;

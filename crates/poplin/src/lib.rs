@@ -40,7 +40,7 @@
 //! Both are on by default; each builds alone.
 //!
 //! - `gpu`: the wgpu backend ([`gpu`]).
-//! - `cpu`: the CPU backend ([`mod@reference`]).
+//! - `cpu`: the CPU backend ([`mod@cpu`]).
 //!
 //! Off by default: `serde` lets settings be written and read; `testing` holds hooks of the tests and is no part of the API.
 #![cfg_attr(
