@@ -1,19 +1,12 @@
-//! The CPU backend against the mirror: stage by stage and whole, at every width, bit for bit.
+//! The CPU backend against the mirror: stage by stage and whole, at every width that the machine has, bit for bit.
 
-use poplin_cpu::{CpuEngine, WideTeam, Width};
+use poplin_cpu::{CpuEngine, WideTeam};
 use poplin_host::{Engine as _, FramePart};
 use poplin_layout::{Feedback, STAGES, StageMask};
 use poplin_model::{Cloth, FiberSolver, Frame, Particle};
 use poplin_reference::{LaneEngine, ReferenceEngine, Team, Workers};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::inputs::{cloths, equip_with_masses, inputs_of};
-
-/// Every width, and the baseline instructions at the widest and the narrowest.
-fn teams() -> Vec<WideTeam> {
-    let widths = [Width::Native, Width::Four, Width::Eight, Width::Sixteen, Width::Scalar];
-    let baseline = [Width::Four, Width::Sixteen].map(WideTeam::with_baseline_instructions);
-    widths.into_iter().map(WideTeam::new).chain(baseline).collect()
-}
 
 /// Current and previous particles, and the report.
 type Outcome = (Vec<[f32; 4]>, Vec<[f32; 4]>, Feedback);
@@ -38,7 +31,7 @@ fn run<W: Workers + Default>(
 #[track_caller]
 fn assert_same(what: &str, cloth: &Cloth, frames: &[Frame], stages: StageMask) {
     let expected = run::<Team>(cloth, frames, stages, &mut Team::single());
-    for mut team in teams() {
+    for mut team in WideTeam::all() {
         let what = format!("{what}, {}", team.describe());
         let got = run::<WideTeam>(cloth, frames, stages, &mut team);
         same_bits(&what, &got.0, &expected.0).unwrap();

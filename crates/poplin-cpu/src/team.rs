@@ -10,93 +10,63 @@ use poplin_reference::{ClothMemory, Work, Workers};
 use crate::lanes::Lanes;
 use crate::stage::{gauss_seidel, integrate, particles, semi_implicit, shapes, tether, wind};
 
-/// How many lanes run side by side. Every width has the same bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Width {
-    /// As many as the instructions of this machine have: 4 (SSE2, SSE4.2, NEON, simd128), 8 (AVX2) or 16 (AVX-512).
-    #[default]
-    Native,
-    /// 4 lanes.
-    Four,
-    /// 8 lanes.
-    Eight,
-    /// 16 lanes.
-    Sixteen,
-    /// No lanes: every stage runs as its twin.
-    Scalar,
-}
-
 /// Runs the schedule on one thread, several items at a time where a stage has a wide form.
 #[derive(Debug, Clone)]
 pub struct WideTeam {
     level: Level,
-    width: Width,
     /// Working memory of fibers.
     rows: Vec<f32>,
 }
 
 impl Default for WideTeam {
+    /// With the widest instructions that the machine has.
     fn default() -> Self {
-        Self::new(Width::Native)
+        Self::new(Level::new())
     }
 }
 
 impl WideTeam {
-    /// A team of this width with the best instructions that the machine has.
-    pub fn new(width: Width) -> Self {
-        Self { level: Level::new(), width, rows: Vec::new() }
+    fn new(level: Level) -> Self {
+        Self { level, rows: Vec::new() }
     }
 
-    /// The same with x86's baseline instructions, SSE2; elsewhere with the best.
-    pub fn with_baseline_instructions(width: Width) -> Self {
-        Self { level: Level::baseline(), ..Self::new(width) }
+    /// A team for every set of instructions that the machine has, the baseline first. All have the same bits.
+    pub fn all() -> Vec<Self> {
+        let best = Level::new();
+        #[cfg(any(target_arch = "x86", target_arch = "x86_64"))]
+        let levels = [
+            Some(Level::baseline()),
+            best.as_sse4_2().map(|token| token.level()),
+            best.as_avx2().map(|token| token.level()),
+            best.as_avx512().map(|token| token.level()),
+        ];
+        #[cfg(not(any(target_arch = "x86", target_arch = "x86_64")))]
+        let levels = [Some(best)];
+        levels.into_iter().flatten().map(Self::new).collect()
     }
 
     /// Lanes and instructions, for reports: `8 lanes, Avx2`.
     pub fn describe(&self) -> String {
-        let lanes = match self.width() {
-            Width::Scalar => 1,
-            Width::Four | Width::Native => 4,
-            Width::Eight => 8,
-            Width::Sixteen => 16,
-        };
+        let lanes = dispatch!(self.level, simd => lane_count(simd));
         let level = format!("{:?}", self.level);
         format!("{lanes} lanes, {}", level.split('(').next().unwrap_or_default())
-    }
-
-    /// The width, never native.
-    fn width(&self) -> Width {
-        match self.width {
-            Width::Native => dispatch!(self.level, simd => native_width(simd)),
-            width => width,
-        }
     }
 }
 
 #[inline(always)]
-fn native_width<S: Simd>(_: S) -> Width {
-    match S::f32s::LEN {
-        16.. => Width::Sixteen,
-        8.. => Width::Eight,
-        _ => Width::Four,
-    }
+fn lane_count<S: Simd>(_: S) -> usize {
+    S::f32s::LEN
 }
 
 impl Workers for WideTeam {
     fn work(&mut self, work: Work, memory: &mut ClothMemory<'_>) {
-        let width = self.width();
-        let Self { level, rows, .. } = self;
+        let Self { level, rows } = self;
         for task in work.tasks() {
-            if width == Width::Scalar || !is_wide(task, memory) {
+            if is_wide(task, memory) {
+                dispatch!(*level, simd => run_native(simd, task, memory, work.items(), rows));
+            } else {
                 let twin = twin(task);
                 work.items().for_each(|item| twin(memory, item));
-            } else {
-                let items = work.items();
-                dispatch!(*level, simd => match width {
-                    Width::Eight => run::<_, f32x8<_>>(simd, task, memory, items, rows),
-                    Width::Sixteen => run::<_, f32x16<_>>(simd, task, memory, items, rows),
-                    _ => run::<_, f32x4<_>>(simd, task, memory, items, rows),
-                });
             }
         }
     }
@@ -123,6 +93,21 @@ fn is_wide(task: Task, memory: &ClothMemory<'_>) -> bool {
         | Task::CollideShape
         | Task::TestRest => true,
         _ => false,
+    }
+}
+
+#[inline(always)]
+fn run_native<S: Simd>(
+    simd: S,
+    task: Task,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+    rows: &mut Vec<f32>,
+) {
+    match S::f32s::LEN {
+        16.. => run::<S, f32x16<S>>(simd, task, memory, items, rows),
+        8.. => run::<S, f32x8<S>>(simd, task, memory, items, rows),
+        _ => run::<S, f32x4<S>>(simd, task, memory, items, rows),
     }
 }
 
