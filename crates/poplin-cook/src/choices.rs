@@ -29,7 +29,7 @@ pub enum Weld {
     serde(rename_all = "snake_case")
 )]
 pub enum Direction {
-    /// Along [`CookOptions::gravity`] (default).
+    /// Along [`crate::CookOptions::gravity`] (default).
     #[default]
     Gravity,
     /// Along the gradient of texture coordinate v in each face, for garments laid out with v along the warp; along gravity

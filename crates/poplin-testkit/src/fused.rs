@@ -26,7 +26,7 @@ pub fn fused_texts() -> &'static HashMap<Kernel, String> {
     &TEXTS
 }
 
-/// The text with each `a * b + c` and `a * b - c` of floats, in either order, written as a call of [`MULTIPLY_ADD`]. Where both
+/// The text with each `a * b + c` and `a * b - c` of floats, in either order, written as a call of `MULTIPLY_ADD`. Where both
 /// sides are products, the right one is fused. Products in a `let` of their own stay as they are.
 ///
 /// # Panics

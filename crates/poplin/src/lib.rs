@@ -31,7 +31,7 @@
 //! - [`model`]: what you fill in. A [`model::Mesh`] is cooked into a [`model::Fabric`], which a [`model::Cloth`]
 //!   combines with particles, settings ([`model::ClothConfig`]) and colliders.
 //! - [`cook`]: from mesh to fabric.
-//! - [`gpu`] and [`mod@reference`]: the engines of the two backends, both an [`Engine`], for programs that need more than [`Simulation`].
+//! - [`gpu`] and [`mod@cpu`]: the engines of the two backends, both an [`Engine`], for programs that need more than [`Simulation`].
 //!
 //! Units are SI throughout: metres, seconds, kilograms. Gravity points along -y unless you say otherwise.
 //!
