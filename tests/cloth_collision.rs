@@ -263,7 +263,7 @@ fn differing_bits(gpu: &mut Headless, setup: &Setup) -> Vec<String> {
 const ROUNDING: f64 = 1e-6;
 
 /// What is wrong with the first pass on a GPU that may fuse. Its rows must be the mirror's; whom they touch and where they are
-/// pushed must be what trying all pairs of these rows gives. Where a distance is the limit but for rounding, either is right.
+/// pushed must be what trying all pairs of these rows finds. Where a distance is the limit but for rounding, either is right.
 fn wrong_in_first_pass(gpu: &mut Headless, setup: &Setup) -> Vec<String> {
     let setup = Setup {
         settings: ClothContactSolver { iterations: 1, ..setup.settings },

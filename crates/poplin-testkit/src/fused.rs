@@ -43,9 +43,9 @@ pub fn fuse(text: &str) -> String {
     for (function, info) in functions.chain(entries) {
         for (handle, _) in function.expressions.iter() {
             let type_of = |handle: Handle<Expression>| info[handle].ty.inner_with(&module.types);
-            if let Some((place, fusion)) = Fusion::find(text, function, handle, &type_of) {
+            if let Some((span, fusion)) = Fusion::find(text, function, handle, &type_of) {
                 // The longest of those that begin together comes first.
-                fusions.insert((place.start, usize::MAX - place.end), (place, fusion));
+                fusions.insert((span.start, usize::MAX - span.end), (span, fusion));
             }
         }
     }
@@ -93,7 +93,7 @@ struct Fusion {
 }
 
 impl Fusion {
-    /// The multiply-add of an expression and its place in the text, if it is one.
+    /// The multiply-add of an expression and its span in the text, if it is one.
     fn find<'a>(
         text: &str,
         function: &Function,
@@ -136,8 +136,8 @@ impl Fusion {
         let is_assignment = before.ends_with('=');
         let addend = whole.start..whole.start + before.trim_end_matches(['=', '+', '-']).len();
         let signs = [if is_difference { "-" } else { "" }, ""];
-        let place = whole.start..outer.end;
-        Some((place, Self { ty, factors, addend, signs, is_assignment }))
+        let span = whole.start..outer.end;
+        Some((span, Self { ty, factors, addend, signs, is_assignment }))
     }
 
     fn write(&self, text: &str, fusions: &[(Range<usize>, Self)]) -> String {
@@ -156,11 +156,11 @@ impl Fusion {
 fn write(text: &str, part: Range<usize>, fusions: &[(Range<usize>, Fusion)]) -> String {
     let mut written = String::new();
     let mut done = part.start;
-    for (place, fusion) in fusions {
-        if place.start >= done && place.end <= part.end {
-            written.push_str(&text[done..place.start]);
+    for (span, fusion) in fusions {
+        if span.start >= done && span.end <= part.end {
+            written.push_str(&text[done..span.start]);
             written.push_str(&fusion.write(text, fusions));
-            done = place.end;
+            done = span.end;
         }
     }
     written + &text[done..part.end]

@@ -63,8 +63,8 @@ impl<V> Block<V> {
     {
         let rows = &mut rows[self.begin as usize..][..self.count];
         V::rows(columns, |lane, row| {
-            if let Some(place) = rows.get_mut(lane) {
-                *place = row;
+            if let Some(slot) = rows.get_mut(lane) {
+                *slot = row;
             }
         });
     }

@@ -12,7 +12,7 @@ use super::fibers::{Fibers, store_massive};
 use crate::lanes::{Lanes, MAX_LANES, min};
 use crate::vector::Vec3;
 
-/// Values of an edge that the way back needs: ratio, value, direction and the particle at its begin.
+/// Values of an edge that the second pass needs: ratio, value, direction and the particle at its begin.
 const ROWS: usize = 9;
 
 /// Directions from a to b; 0 where the edge does nothing.

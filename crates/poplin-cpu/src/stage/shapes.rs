@@ -1,4 +1,4 @@
-//! Shapes, a particle per lane: lanes that touch nothing are told apart at once, the others run the twin.
+//! Shapes, a particle per lane: lanes that touch nothing are found side by side, the others run the twin.
 
 use std::ops::Range;
 

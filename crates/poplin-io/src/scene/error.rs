@@ -65,7 +65,7 @@ pub enum SceneError {
         name: Box<str>,
         /// The table header above it, as written, or empty at the top of the file.
         table: Box<str>,
-        /// What takes its place, for example `` `contact.friction` ``.
+        /// What replaces it, for example `` `contact.friction` ``.
         instead: &'static str,
     },
     /// A value outside its range.

@@ -5,7 +5,7 @@ use poplin_cook::CookOptions;
 use super::SceneError;
 use super::locate::Source;
 
-/// Keys of former scenes, most of them in the `config` of a cloth, and what takes their place in `[[cloth]]`.
+/// Keys of former scenes, most of them in the `config` of a cloth, and what replaces them in `[[cloth]]`.
 const MOVED: [(&str, &str); 37] = [
     ("config", "its settings, such as `contact.friction`, without it"),
     ("phases", "`solver.pbd.phases`"),
@@ -46,7 +46,7 @@ const MOVED: [(&str, &str); 37] = [
     ("sleep_after_count", "`sleep.after_count`"),
 ];
 
-/// What takes the place of an unknown key, if it was one once.
+/// What replaces an unknown key, if it was one once.
 pub(super) fn moved_key(name: &str) -> Option<&'static str> {
     MOVED.iter().find(|(old, _)| *old == name).map(|(_, instead)| *instead)
 }
