@@ -71,6 +71,7 @@ pub fn run_canaries(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Canary
 /// # Errors
 /// As [`run_canaries`].
 #[doc(hidden)]
+#[cfg_attr(not(feature = "testing"), expect(unreachable_pub, reason = "a hook of the tests"))]
 pub fn run_canary_texts(
     device: &wgpu::Device,
     queue: &wgpu::Queue,

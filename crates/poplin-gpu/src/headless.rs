@@ -9,8 +9,8 @@ use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Frame, Particle};
 use crate::adapters::{is_software, list_adapters};
 use crate::canary::{CanaryReport, run_canaries};
 use crate::{
-    Engine, EngineOptions, FramePart, GpuError, Readback, ReadbackError, WantedAdapter,
-    required_features, required_limits,
+    Engine, EngineOptions, GpuError, Readback, ReadbackError, WantedAdapter, required_features,
+    required_limits,
 };
 
 /// How long a wait for the GPU may take.
@@ -178,7 +178,7 @@ impl Headless {
     ///
     /// # Errors
     /// [`GpuError`] if the device reported an error.
-    pub fn step_part(&mut self, part: &FramePart) -> Result<(), GpuError> {
+    pub fn step_part(&mut self, part: &crate::FramePart) -> Result<(), GpuError> {
         let mut encoder = self.encoder();
         self.engine.encode_part(&mut encoder, part)?;
         self.queue.submit([encoder.finish()]);
