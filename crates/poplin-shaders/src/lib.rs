@@ -10,6 +10,7 @@ mod lint;
 mod reflect;
 mod schedule;
 mod sources;
+mod specialise;
 
 pub use compose::{Composed, compose, compose_with};
 pub use error::ShaderError;
@@ -18,3 +19,4 @@ pub use lint::{Finding, lint};
 pub use reflect::{StructLayout, parse, struct_layouts, undocumented, validate, workgroup_bytes};
 pub use schedule::kernel_events;
 pub use sources::{SOURCES, source};
+pub use specialise::specialise;

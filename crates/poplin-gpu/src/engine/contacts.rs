@@ -4,7 +4,7 @@ use super::{Engine, EngineOptions, GpuCloth};
 use crate::GpuError;
 use crate::binding::{UNIFORM_STRIDE, bind_group, bind_group_layout, push_uniform};
 use crate::growable::GrowableBuffer;
-use crate::pipelines::shader_module;
+use crate::pipelines::{shader_module, shader_text};
 use bytemuck::cast_slice;
 use poplin_host::{ContactFrame, FramePart, takes_part};
 use poplin_layout::{CONTACT_LANES, ContactParameters, SCAN_BLOCK};
@@ -88,7 +88,7 @@ impl Contacts {
             immediate_size: 0,
         });
         let pipeline = |kernel: &Kernel| {
-            let module = shader_module(device, *kernel, options);
+            let module = shader_module(device, *kernel, shader_text(*kernel, options));
             device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                 label: Some(kernel.name()),
                 layout: Some(&layout),
