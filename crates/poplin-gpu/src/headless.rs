@@ -17,7 +17,7 @@ use crate::{
 const WAIT: Duration = Duration::from_secs(120);
 
 /// Which adapter to take and how to use it.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct HeadlessOptions {
     /// Takes only an adapter whose name contains this, ignoring case.
     pub adapter_name: Option<String>,
@@ -25,8 +25,20 @@ pub struct HeadlessOptions {
     pub real_gpu_only: bool,
     /// Requests only WebGPU's default limits, to test what every adapter can do.
     pub default_limits: bool,
-    /// Choices of the engine.
+    /// Choices of the engine. By default its kernels are compiled when a frame first needs them, which spares those of a cloth
+    /// whose colliders are yet to come.
     pub engine: EngineOptions,
+}
+
+impl Default for HeadlessOptions {
+    fn default() -> Self {
+        Self {
+            adapter_name: None,
+            real_gpu_only: false,
+            default_limits: false,
+            engine: EngineOptions { lazy_pipelines: true, ..EngineOptions::default() },
+        }
+    }
 }
 
 /// An engine with its own device: submits, waits and reads back.

@@ -7,7 +7,7 @@ use crate::compare::{Difference, Row, close, near, same_bits};
 use crate::fused::fused_texts;
 use crate::skip::is_gpu_off;
 
-/// A headless device with these engine options, or `None` where `POPLIN_GPU=off` says so, loudly.
+/// A headless device with these engine options, which compiles a kernel when a frame needs it, or `None` where `POPLIN_GPU=off` says so, loudly.
 ///
 /// # Panics
 /// If there is no adapter: a machine without one has not tested the GPU backend.
@@ -15,6 +15,7 @@ pub fn headless(engine: EngineOptions) -> Option<Headless> {
     if is_gpu_off() {
         return None;
     }
+    let engine = EngineOptions { lazy_pipelines: true, ..engine };
     let options = HeadlessOptions { engine, ..HeadlessOptions::default() };
     match Headless::new(options) {
         Ok(headless) => Some(headless),

@@ -46,8 +46,8 @@ pub struct EngineOptions {
     pub trips_per_dispatch: u64,
     /// Loop trips per lane at which the driver stops silently, as the loop canary found. Default: none.
     pub loop_limit: Option<u64>,
-    /// Compiles the pipeline of a set of stages when a frame first needs it, not when a cloth is added: for tests that run only
-    /// parts of frames. Default: false, so that no frame waits for a compiler.
+    /// Compiles the pipeline of a set of stages when a frame first needs it, not when a cloth is added: for runs without a window.
+    /// Default: false, so that no frame waits for a compiler.
     pub lazy_pipelines: bool,
     #[cfg(feature = "testing")]
     /// Replaces the composed text of these kernels, for tests of other rounding and of damage. Default: none.
