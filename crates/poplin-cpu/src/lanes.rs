@@ -1,4 +1,7 @@
 //! Particles of several lanes: from rows, one particle each, to columns, one coordinate each, and back.
+//!
+//! Here and in the stages no closure over vectors goes to `map`, `fold` or `then`: those are compiled without the instructions of
+//! the closure, which is then called in every round instead of being inlined.
 
 use fearless_simd::{f32x4, f32x8, f32x16, prelude::*};
 
@@ -7,11 +10,34 @@ pub(crate) const MAX_LANES: usize = 16;
 
 /// A vector of `f32` with a particle's coordinate in each lane.
 pub(crate) trait Lanes<S: Simd>: SimdFloat<S, Element = f32> {
-    /// The four columns of the rows of all lanes.
-    fn columns(simd: S, row: impl Fn(usize) -> [f32; 4]) -> [Self; 4];
+    /// The four columns of as many rows as there are lanes.
+    fn columns(simd: S, rows: &[[f32; 4]]) -> [Self; 4];
 
-    /// Passes on the row of every lane.
-    fn rows(columns: [Self; 4], store: impl FnMut(usize, [f32; 4]));
+    /// Writes the row of every lane.
+    fn rows(columns: [Self; 4], rows: &mut [[f32; 4]]);
+}
+
+/// The columns of the rows of all lanes, wherever they are.
+#[inline(always)]
+pub(crate) fn gather<S: Simd, V: Lanes<S>>(simd: S, row: impl Fn(usize) -> [f32; 4]) -> [V; 4] {
+    let mut rows = [[0.0; 4]; MAX_LANES];
+    for (lane, slot) in rows.iter_mut().enumerate().take(V::LEN) {
+        *slot = row(lane);
+    }
+    V::columns(simd, &rows)
+}
+
+/// Passes on the row of every lane.
+#[inline(always)]
+pub(crate) fn scatter<S: Simd, V: Lanes<S>>(
+    columns: [V; 4],
+    mut store: impl FnMut(usize, [f32; 4]),
+) {
+    let mut rows = [[0.0; 4]; MAX_LANES];
+    V::rows(columns, &mut rows);
+    for (lane, row) in rows.into_iter().enumerate().take(V::LEN) {
+        store(lane, row);
+    }
 }
 
 /// Transposes a square of four rows.
@@ -24,17 +50,22 @@ fn transpose<S: Simd>([a, b, c, d]: [f32x4<S>; 4]) -> [f32x4<S>; 4] {
 
 impl<S: Simd> Lanes<S> for f32x4<S> {
     #[inline(always)]
-    fn columns(simd: S, row: impl Fn(usize) -> [f32; 4]) -> [Self; 4] {
-        transpose([0, 1, 2, 3].map(|lane| Self::from_slice(simd, &row(lane))))
+    fn columns(simd: S, rows: &[[f32; 4]]) -> [Self; 4] {
+        transpose([
+            Self::from_slice(simd, &rows[0]),
+            Self::from_slice(simd, &rows[1]),
+            Self::from_slice(simd, &rows[2]),
+            Self::from_slice(simd, &rows[3]),
+        ])
     }
 
     #[inline(always)]
-    fn rows(columns: [Self; 4], mut store: impl FnMut(usize, [f32; 4])) {
-        let rows = transpose(columns);
-        store(0, *rows[0]);
-        store(1, *rows[1]);
-        store(2, *rows[2]);
-        store(3, *rows[3]);
+    fn rows(columns: [Self; 4], rows: &mut [[f32; 4]]) {
+        let [a, b, c, d] = transpose(columns);
+        a.store_slice(&mut rows[0]);
+        b.store_slice(&mut rows[1]);
+        c.store_slice(&mut rows[2]);
+        d.store_slice(&mut rows[3]);
     }
 }
 
@@ -42,9 +73,9 @@ macro_rules! halves {
     ($vector:ident, $half:ident, $combine:ident, $split:ident, $lanes:literal) => {
         impl<S: Simd> Lanes<S> for $vector<S> {
             #[inline(always)]
-            fn columns(simd: S, row: impl Fn(usize) -> [f32; 4]) -> [Self; 4] {
-                let low = <$half<S> as Lanes<S>>::columns(simd, &row);
-                let high = <$half<S> as Lanes<S>>::columns(simd, |lane| row(lane + $lanes));
+            fn columns(simd: S, rows: &[[f32; 4]]) -> [Self; 4] {
+                let low = <$half<S> as Lanes<S>>::columns(simd, &rows[..$lanes]);
+                let high = <$half<S> as Lanes<S>>::columns(simd, &rows[$lanes..]);
                 [
                     simd.$combine(low[0], high[0]),
                     simd.$combine(low[1], high[1]),
@@ -54,13 +85,12 @@ macro_rules! halves {
             }
 
             #[inline(always)]
-            fn rows(columns: [Self; 4], mut store: impl FnMut(usize, [f32; 4])) {
+            fn rows(columns: [Self; 4], rows: &mut [[f32; 4]]) {
                 let simd = columns[0].token();
-                let [x, y, z, w] = columns.map(|column| simd.$split(column));
-                <$half<S> as Lanes<S>>::rows([x.0, y.0, z.0, w.0], &mut store);
-                <$half<S> as Lanes<S>>::rows([x.1, y.1, z.1, w.1], |lane, row| {
-                    store(lane + $lanes, row)
-                });
+                let (x, y) = (simd.$split(columns[0]), simd.$split(columns[1]));
+                let (z, w) = (simd.$split(columns[2]), simd.$split(columns[3]));
+                <$half<S> as Lanes<S>>::rows([x.0, y.0, z.0, w.0], &mut rows[..$lanes]);
+                <$half<S> as Lanes<S>>::rows([x.1, y.1, z.1, w.1], &mut rows[$lanes..]);
             }
         }
     };

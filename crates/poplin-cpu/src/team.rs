@@ -7,7 +7,6 @@ use poplin_layout::{NO_OFFSET, Task};
 use poplin_reference::stage::twin;
 use poplin_reference::{ClothMemory, Work, Workers};
 
-use crate::lanes::Lanes;
 use crate::stage::{gauss_seidel, integrate, particles, semi_implicit, shapes, tether, wind};
 
 /// Runs the schedule on one thread, several items at a time where a stage has a wide form.
@@ -62,9 +61,7 @@ impl Workers for WideTeam {
     fn work(&mut self, work: Work, memory: &mut ClothMemory<'_>) {
         let Self { level, rows } = self;
         for task in work.tasks() {
-            if is_wide(task, memory) {
-                dispatch!(*level, simd => run_native(simd, task, memory, work.items(), rows));
-            } else {
+            if !run_wide(*level, task, memory, work.items(), rows) {
                 let twin = twin(task);
                 work.items().for_each(|item| twin(memory, item));
             }
@@ -74,66 +71,55 @@ impl Workers for WideTeam {
     fn barrier(&mut self, _: &mut ClothMemory<'_>) {}
 }
 
-/// Whether a task has a wide form for this cloth.
-fn is_wide(task: Task, memory: &ClothMemory<'_>) -> bool {
+/// Runs `stage` with the instructions of a level and as many lanes as these have, in a function of its own.
+macro_rules! in_lanes {
+    ($level:expr, $module:ident::$stage:ident, $memory:expr, $items:expr $(, $rows:ident)?) => {{
+        #[inline(always)]
+        fn native<S: Simd>(
+            simd: S,
+            memory: &mut ClothMemory<'_>,
+            items: Range<u32>
+            $(, $rows: &mut Vec<f32>)?
+        ) {
+            match S::f32s::LEN {
+                16.. => $module::$stage::<S, f32x16<S>>(simd, memory, items $(, $rows)?),
+                8.. => $module::$stage::<S, f32x8<S>>(simd, memory, items $(, $rows)?),
+                _ => $module::$stage::<S, f32x4<S>>(simd, memory, items $(, $rows)?),
+            }
+        }
+        dispatch!($level, simd => native(simd, $memory, $items $(, $rows)?))
+    }};
+}
+
+/// Runs the wide form of a task for some items; false if it has none for this cloth.
+fn run_wide(
+    level: Level,
+    task: Task,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+    rows: &mut Vec<f32>,
+) -> bool {
     match task {
         // A stiffness per edge is rare.
-        Task::ProjectFiber => memory.cloth.fabric.edge_stiffness_begin == NO_OFFSET,
-        Task::SolveFiber
-        | Task::IntegrateParticle
-        | Task::BlowTriangle
-        | Task::ConstrainMotion
-        | Task::ConstrainSeparation
-        | Task::GatherAnchor
-        | Task::ConstrainTethers
-        | Task::RestoreMass
-        | Task::LimitSpeed
-        | Task::CollideConvex
-        | Task::CollideBox
-        | Task::CollideShape
-        | Task::TestRest => true,
-        _ => false,
-    }
-}
-
-#[inline(always)]
-fn run_native<S: Simd>(
-    simd: S,
-    task: Task,
-    memory: &mut ClothMemory<'_>,
-    items: Range<u32>,
-    rows: &mut Vec<f32>,
-) {
-    match S::f32s::LEN {
-        16.. => run::<S, f32x16<S>>(simd, task, memory, items, rows),
-        8.. => run::<S, f32x8<S>>(simd, task, memory, items, rows),
-        _ => run::<S, f32x4<S>>(simd, task, memory, items, rows),
-    }
-}
-
-#[inline(always)]
-fn run<S: Simd, V: Lanes<S>>(
-    simd: S,
-    task: Task,
-    memory: &mut ClothMemory<'_>,
-    items: Range<u32>,
-    rows: &mut Vec<f32>,
-) {
-    match task {
-        Task::ProjectFiber => gauss_seidel::project_fibers::<S, V>(simd, memory, items),
-        Task::SolveFiber => semi_implicit::solve_fibers::<S, V>(simd, memory, items, rows),
-        Task::IntegrateParticle => integrate::integrate_particles::<S, V>(simd, memory, items),
-        Task::BlowTriangle => wind::blow_triangles::<S, V>(simd, memory, items),
-        Task::ConstrainMotion => particles::constrain_motion::<S, V>(simd, memory, items),
-        Task::ConstrainSeparation => particles::constrain_separation::<S, V>(simd, memory, items),
+        Task::ProjectFiber if memory.cloth.fabric.edge_stiffness_begin == NO_OFFSET => {
+            in_lanes!(level, gauss_seidel::project_fibers, memory, items)
+        }
+        Task::SolveFiber => in_lanes!(level, semi_implicit::solve_fibers, memory, items, rows),
+        Task::IntegrateParticle => in_lanes!(level, integrate::integrate_particles, memory, items),
+        Task::BlowTriangle => in_lanes!(level, wind::blow_triangles, memory, items),
+        Task::ConstrainMotion => in_lanes!(level, particles::constrain_motion, memory, items),
+        Task::ConstrainSeparation => {
+            in_lanes!(level, particles::constrain_separation, memory, items)
+        }
         Task::GatherAnchor => particles::gather_anchors(memory, items),
-        Task::ConstrainTethers => tether::constrain_tethers::<S, V>(simd, memory, items),
+        Task::ConstrainTethers => in_lanes!(level, tether::constrain_tethers, memory, items),
         Task::RestoreMass => particles::restore_mass(memory, items),
-        Task::LimitSpeed => particles::limit_speed::<S, V>(simd, memory, items),
-        Task::CollideConvex => shapes::collide_convexes::<S, V>(simd, memory, items),
-        Task::CollideBox => shapes::collide_boxes::<S, V>(simd, memory, items),
-        Task::CollideShape => shapes::collide_shapes::<S, V>(simd, memory, items),
+        Task::LimitSpeed => in_lanes!(level, particles::limit_speed, memory, items),
+        Task::CollideConvex => in_lanes!(level, shapes::collide_convexes, memory, items),
+        Task::CollideBox => in_lanes!(level, shapes::collide_boxes, memory, items),
+        Task::CollideShape => in_lanes!(level, shapes::collide_shapes, memory, items),
         Task::TestRest => particles::test_rest(memory, items),
-        _ => {}
+        _ => return false,
     }
+    true
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use fearless_simd::prelude::*;
 use poplin_reference::ClothMemory;
 
-use crate::lanes::{Lanes, MAX_LANES};
+use crate::lanes::{Lanes, MAX_LANES, scatter};
 
 /// The fibers of a block. Lanes without a fiber repeat the last one and have no edges.
 pub(super) struct Fibers<V> {
@@ -21,7 +21,7 @@ pub(super) struct Fibers<V> {
     /// Whether all lanes have as many.
     is_even: bool,
     /// Lanes with a fiber.
-    pub(super) count: usize,
+    count: usize,
     vector: PhantomData<V>,
 }
 
@@ -43,10 +43,11 @@ impl<V> Fibers<V> {
             count,
             vector: PhantomData,
         };
+        let begins = &memory.fabric_pool[(fabric.fiber_begin + items.start) as usize..][..=count];
         for lane in 0..V::LEN {
-            let fiber = items.start + lane.min(count - 1) as u32;
-            let begin = memory.fabric(fabric.fiber_begin + fiber);
-            let length = memory.fabric(fabric.fiber_begin + fiber + 1) - begin;
+            let index = lane.min(count - 1);
+            let fiber = items.start + index as u32;
+            let (begin, length) = (begins[index], begins[index + 1] - begins[index]);
             fibers.vertices[lane] = fabric.vertex_begin + fiber + begin;
             fibers.edges[lane] = fabric.edge_begin + begin;
             fibers.lengths[lane] = if lane < count { length } else { 0 };
@@ -56,12 +57,6 @@ impl<V> Fibers<V> {
             fibers.is_even &= fibers.lengths[lane] == fibers.longest;
         }
         fibers
-    }
-
-    /// Whether the fiber of a lane has edge k.
-    #[inline(always)]
-    pub(super) fn has(&self, lane: usize, k: u32) -> bool {
-        k < self.lengths[lane]
     }
 
     /// The first particle of each.
@@ -77,38 +72,25 @@ impl<V> Fibers<V> {
         first
     }
 
-    /// The particle at the end of edge k; the present one where there is no such edge.
+    /// The particle at an end of edge k, its begin (0) or its end (1); the present one where there is no such edge.
     #[inline(always)]
-    pub(super) fn next(
+    pub(super) fn particles<S: Simd>(
         &self,
         memory: &ClothMemory<'_>,
         k: u32,
+        end: u32,
         present: &[u32; MAX_LANES],
-    ) -> [u32; MAX_LANES] {
-        let mut next = *present;
-        for (lane, next) in next.iter_mut().enumerate() {
-            if k < self.lengths[lane] {
-                *next = memory.fabric(self.vertices[lane] + k + 1);
+    ) -> [u32; MAX_LANES]
+    where
+        V: Lanes<S>,
+    {
+        let mut particles = *present;
+        for (lane, particle) in particles.iter_mut().enumerate().take(V::LEN) {
+            if self.is_even || k < self.lengths[lane] {
+                *particle = memory.fabric(self.vertices[lane] + k + end);
             }
         }
-        next
-    }
-
-    /// The particle at the begin of edge k; the present one where there is no such edge.
-    #[inline(always)]
-    pub(super) fn previous(
-        &self,
-        memory: &ClothMemory<'_>,
-        k: u32,
-        present: &[u32; MAX_LANES],
-    ) -> [u32; MAX_LANES] {
-        let mut previous = *present;
-        for (lane, previous) in previous.iter_mut().enumerate() {
-            if k < self.lengths[lane] {
-                *previous = memory.fabric(self.vertices[lane] + k);
-            }
-        }
-        previous
+        particles
     }
 
     /// Rest lengths of edge k, 0 where there is none.
@@ -117,21 +99,32 @@ impl<V> Fibers<V> {
     where
         V: Lanes<S>,
     {
-        V::from_fn(simd, |lane| {
-            if k < self.lengths[lane] { memory.fabric_f32(self.edges[lane] + k) } else { 0.0 }
-        })
+        let mut lengths = [0.0; MAX_LANES];
+        for (lane, length) in lengths.iter_mut().enumerate().take(V::LEN) {
+            if self.is_even || k < self.lengths[lane] {
+                *length = memory.fabric_f32(self.edges[lane] + k);
+            }
+        }
+        V::from_slice(simd, &lengths[..V::LEN])
     }
 
-    /// Lanes with edge k, or `None` if these are all.
+    /// A bit for every lane with a fiber.
     #[inline(always)]
-    pub(super) fn mask<S: Simd>(&self, simd: S, k: u32) -> Option<V::Mask>
+    pub(super) fn bits(&self) -> u64 {
+        (1 << self.count) - 1
+    }
+
+    /// A bit for every lane with edge k.
+    #[inline(always)]
+    pub(super) fn bits_of<S: Simd>(&self, k: u32) -> u64
     where
         V: Lanes<S>,
     {
+        if self.is_even {
+            return self.bits();
+        }
         let bit = |lane: usize| u64::from(k < self.lengths[lane]) << lane;
-        (!self.is_even).then(|| {
-            V::Mask::from_bitmask(simd, (0..V::LEN).fold(0, |bits, lane| bits | bit(lane)))
-        })
+        (0..V::LEN).fold(0, |bits, lane| bits | bit(lane))
     }
 
     /// New values for lanes with edge k, old ones for the others.
@@ -140,29 +133,45 @@ impl<V> Fibers<V> {
     where
         V: Lanes<S>,
     {
-        match self.mask(simd, k) {
-            None => new,
-            Some(mask) => [
-                mask.select(new[0], old[0]),
-                mask.select(new[1], old[1]),
-                mask.select(new[2], old[2]),
-                mask.select(new[3], old[3]),
-            ],
+        [
+            self.keep_one(simd, k, new[0], old[0]),
+            self.keep_one(simd, k, new[1], old[1]),
+            self.keep_one(simd, k, new[2], old[2]),
+            self.keep_one(simd, k, new[3], old[3]),
+        ]
+    }
+
+    /// As [`Self::keep`], of one value.
+    #[inline(always)]
+    pub(super) fn keep_one<S: Simd>(&self, simd: S, k: u32, new: V, old: V) -> V
+    where
+        V: Lanes<S>,
+    {
+        if self.is_even {
+            return new;
         }
+        V::Mask::from_bitmask(simd, self.bits_of(k)).select(new, old)
     }
 }
 
-/// Stores particles with mass. One without may belong to other fibers of the set: it is read, never written.
+/// Stores particles with mass of lanes whose bit is set. One without may belong to other fibers of the set: it is read, never
+/// written.
 #[inline(always)]
 pub(super) fn store_massive<S: Simd, V: Lanes<S>>(
+    simd: S,
     memory: &mut ClothMemory<'_>,
     particles: [V; 4],
-    indices: &[u32; MAX_LANES],
-    is_due: impl Fn(usize) -> bool,
+    index: impl Fn(usize) -> u32,
+    bits: u64,
 ) {
-    V::rows(particles, |lane, row| {
-        if row[3] > 0.0 && is_due(lane) {
-            memory.store_current(indices[lane], row);
-        }
-    });
+    let bits = V::splat(simd, 0.0).simd_lt(particles[3]).to_bitmask() & bits;
+    if bits == (1 << V::LEN) - 1 {
+        scatter(particles, |lane, row| memory.store_current(index(lane), row));
+    } else {
+        scatter(particles, |lane, row| {
+            if bits >> lane & 1 != 0 {
+                memory.store_current(index(lane), row);
+            }
+        });
+    }
 }

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
+use bytemuck::cast_slice;
 use fearless_simd::prelude::*;
-use poplin_layout::EPSILON;
+use poplin_layout::{EPSILON, PhaseConstants};
 use poplin_reference::ClothMemory;
 
 use super::fibers::{Fibers, store_massive};
-use crate::lanes::{Lanes, max, min};
+use crate::lanes::{Lanes, gather, max, min};
 use crate::vector::Vec3;
 
 /// Solves the edges of fibers, each in order and immediately.
@@ -17,45 +18,132 @@ pub(crate) fn project_fibers<S: Simd, V: Lanes<S>>(
     memory: &mut ClothMemory<'_>,
     items: Range<u32>,
 ) {
-    let phase = memory.registers.phase;
-    let splat = |value: f32| V::splat(simd, value);
-    let (zero, epsilon) = (splat(0.0), splat(EPSILON));
     let mut begin = items.start;
     while begin < items.end {
-        let fibers = Fibers::<V>::new(memory, begin..items.end);
-        begin += V::LEN as u32;
-        let mut a = fibers.first(memory);
-        let mut pa = V::columns(simd, |lane| memory.load_current(a[lane]));
-        for k in 0..fibers.longest {
-            let b = fibers.next(memory, k, &a);
-            let pb = V::columns(simd, |lane| memory.load_current(b[lane]));
-            let rest_length = fibers.rest_lengths(simd, memory, k);
-            let has_length = epsilon.simd_lt(rest_length);
-            let delta = Vec3::xyz(pb).sub(Vec3::xyz(pa));
-            let square = delta.guarded_square(simd);
-            let mut error = has_length.select(splat(1.0) - rest_length / square.sqrt(), zero);
-            error -= splat(phase.multiplier)
-                * max(splat(phase.compression), min(error, splat(phase.stretch)));
-            let mut weight = epsilon + pa[3] + pb[3];
-            if phase.compliance > 0.0 {
-                let last = |index: &[u32; crate::lanes::MAX_LANES]| {
-                    Vec3::xyz(V::columns(simd, |lane| memory.load_previous(index[lane])))
-                };
-                let displacement = Vec3::xyz(pb).sub(last(&b)).sub(Vec3::xyz(pa).sub(last(&a)));
-                let damping = splat(phase.damping);
-                let damped = error + damping * (delta.dot(displacement) / square);
-                let heavier = weight + damping * (pa[3] + pb[3]) + splat(phase.compliance);
-                error = has_length.select(damped, error);
-                weight = has_length.select(heavier, weight);
-            }
-            let correction = error * splat(phase.stiffness) / weight;
-            let moved_a = Vec3::xyz(pa).add(delta.mul(correction * pa[3])).with(pa[3]);
-            store_massive(memory, moved_a, &a, |lane| fibers.has(lane, k));
-            let moved_b = Vec3::xyz(pb).sub(delta.mul(correction * pb[3]));
-            let is_moved = zero.simd_lt(pb[3]);
-            pa = fibers.keep(simd, k, moved_b.or(is_moved, Vec3::xyz(pb)).with(pb[3]), pa);
-            a = b;
+        match single_edges::<S, V>(memory, begin..items.end) {
+            Some(edges) => project_edges::<S, V>(simd, memory, &edges),
+            None => project_block(simd, memory, &Fibers::<V>::new(memory, begin..items.end)),
         }
-        store_massive(memory, pa, &a, |lane| lane < fibers.count);
+        begin += V::LEN as u32;
     }
+}
+
+/// Fibers of one edge: their vertices and rest lengths lie side by side.
+struct SingleEdges<'a> {
+    /// First and second particle of each edge.
+    vertices: &'a [u32],
+    /// Bits of the rest lengths.
+    rest_lengths: &'a [u32],
+}
+
+/// The first fibers of some, one per lane, if each has one edge.
+#[inline(always)]
+fn single_edges<'a, S: Simd, V: Lanes<S>>(
+    memory: &ClothMemory<'a>,
+    items: Range<u32>,
+) -> Option<SingleEdges<'a>> {
+    let (fabric, pool) = (&memory.cloth.fabric, memory.fabric_pool);
+    if ((items.end - items.start) as usize) < V::LEN {
+        return None;
+    }
+    let begins = &pool[(fabric.fiber_begin + items.start) as usize..][..=V::LEN];
+    let is_single = (0..V::LEN).all(|lane| begins[lane + 1] - begins[lane] == 1);
+    let first = |begin: u32| (begin + begins[0]) as usize;
+    is_single.then(|| SingleEdges {
+        vertices: &pool[first(fabric.vertex_begin + items.start)..][..2 * V::LEN],
+        rest_lengths: &pool[first(fabric.edge_begin)..][..V::LEN],
+    })
+}
+
+/// Solves an edge in each lane.
+#[inline(always)]
+fn project_edges<S: Simd, V: Lanes<S>>(
+    simd: S,
+    memory: &mut ClothMemory<'_>,
+    edges: &SingleEdges<'_>,
+) {
+    let phase = memory.registers.phase;
+    let vertices = edges.vertices;
+    let pa = gather(simd, |lane| memory.load_current(vertices[2 * lane]));
+    let pb = gather(simd, |lane| memory.load_current(vertices[2 * lane + 1]));
+    let rest_length = V::from_slice(simd, cast_slice(edges.rest_lengths));
+    let mut displacement = Vec3::splat(simd, [0.0; 3]);
+    if phase.compliance > 0.0 {
+        let last_a = gather(simd, |lane| memory.load_previous(vertices[2 * lane]));
+        let last_b = gather(simd, |lane| memory.load_previous(vertices[2 * lane + 1]));
+        displacement = displacement_of(pa, pb, last_a, last_b);
+    }
+    let [moved_a, moved_b] = correct(simd, &phase, pa, pb, rest_length, displacement);
+    let bits = (1 << V::LEN) - 1;
+    store_massive(simd, memory, moved_a, |lane| vertices[2 * lane], bits);
+    store_massive(simd, memory, moved_b, |lane| vertices[2 * lane + 1], bits);
+}
+
+/// How far the second particles have moved beside the first ones since the last iteration.
+#[inline(always)]
+fn displacement_of<S: Simd, V: Lanes<S>>(
+    pa: [V; 4],
+    pb: [V; 4],
+    last_a: [V; 4],
+    last_b: [V; 4],
+) -> Vec3<S, V> {
+    Vec3::xyz(pb).sub(Vec3::xyz(last_b)).sub(Vec3::xyz(pa).sub(Vec3::xyz(last_a)))
+}
+
+/// Both particles after the correction of their edge. Only compliance reads the displacement.
+#[inline(always)]
+fn correct<S: Simd, V: Lanes<S>>(
+    simd: S,
+    phase: &PhaseConstants,
+    pa: [V; 4],
+    pb: [V; 4],
+    rest_length: V,
+    displacement: Vec3<S, V>,
+) -> [[V; 4]; 2] {
+    let splat = |value: f32| V::splat(simd, value);
+    let (zero, epsilon) = (splat(0.0), splat(EPSILON));
+    let has_length = epsilon.simd_lt(rest_length);
+    let delta = Vec3::xyz(pb).sub(Vec3::xyz(pa));
+    let square = delta.guarded_square(simd);
+    let mut error = has_length.select(splat(1.0) - rest_length / square.sqrt(), zero);
+    error -=
+        splat(phase.multiplier) * max(splat(phase.compression), min(error, splat(phase.stretch)));
+    let mut weight = epsilon + pa[3] + pb[3];
+    if phase.compliance > 0.0 {
+        let damping = splat(phase.damping);
+        let damped = error + damping * (delta.dot(displacement) / square);
+        let heavier = weight + damping * (pa[3] + pb[3]) + splat(phase.compliance);
+        error = has_length.select(damped, error);
+        weight = has_length.select(heavier, weight);
+    }
+    let correction = error * splat(phase.stiffness) / weight;
+    let moved_a = Vec3::xyz(pa).add(delta.mul(correction * pa[3])).with(pa[3]);
+    let moved_b = Vec3::xyz(pb).sub(delta.mul(correction * pb[3])).with(pb[3]);
+    [moved_a, moved_b]
+}
+
+/// Solves the edges of some fibers, one per lane.
+#[inline(always)]
+fn project_block<S: Simd, V: Lanes<S>>(simd: S, memory: &mut ClothMemory<'_>, fibers: &Fibers<V>) {
+    let phase = memory.registers.phase;
+    let mut a = fibers.first(memory);
+    let mut pa = gather(simd, |lane| memory.load_current(a[lane]));
+    for k in 0..fibers.longest {
+        let b = fibers.particles(memory, k, 1, &a);
+        let pb = gather(simd, |lane| memory.load_current(b[lane]));
+        let rest_length = fibers.rest_lengths(simd, memory, k);
+        let mut displacement = Vec3::splat(simd, [0.0; 3]);
+        if phase.compliance > 0.0 {
+            let last_a = gather(simd, |lane| memory.load_previous(a[lane]));
+            let last_b = gather(simd, |lane| memory.load_previous(b[lane]));
+            displacement = displacement_of(pa, pb, last_a, last_b);
+        }
+        let [moved_a, moved_b] = correct(simd, &phase, pa, pb, rest_length, displacement);
+        store_massive(simd, memory, moved_a, |lane| a[lane], fibers.bits_of(k));
+        let is_moved = V::splat(simd, 0.0).simd_lt(pb[3]);
+        let next = Vec3::xyz(moved_b).or(is_moved, Vec3::xyz(pb)).with(pb[3]);
+        pa = fibers.keep(simd, k, next, pa);
+        a = b;
+    }
+    store_massive(simd, memory, pa, |lane| a[lane], fibers.bits());
 }

@@ -7,7 +7,7 @@ use poplin_layout::{MAX_COORDINATE, NO_OFFSET};
 use poplin_reference::ClothMemory;
 
 use super::particles::{blocks, multiply_columns};
-use crate::lanes::Lanes;
+use crate::lanes::{Lanes, gather};
 use crate::vector::Vec3;
 
 /// Verlet step of particles.
@@ -44,7 +44,7 @@ pub(crate) fn integrate_particles<S: Simd, V: Lanes<S>>(
             here.add(here.sub(last).scale(velocity_scale)).add(bias)
         };
         if accelerations != NO_OFFSET {
-            let rows = V::columns(simd, |lane| memory.input_row(accelerations + block.index(lane)));
+            let rows = gather(simd, |lane| memory.input_row(accelerations + block.index(lane)));
             position = position.add(Vec3::xyz(rows).mul(splat(memory.cloth.acceleration_scale)));
         }
         if max_move > 0.0 {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use fearless_simd::prelude::*;
 use poplin_reference::ClothMemory;
 
-use crate::lanes::{Lanes, MAX_LANES, max};
+use crate::lanes::{Lanes, MAX_LANES, gather, max, scatter};
 use crate::vector::Vec3;
 
 /// Consecutive particles, one per lane. Lanes without one repeat the last.
@@ -48,10 +48,9 @@ impl<V> Block<V> {
         V: Lanes<S>,
     {
         if self.count == V::LEN {
-            let rows = &rows[self.begin as usize..][..V::LEN];
-            V::columns(simd, |lane| rows[lane])
+            V::columns(simd, &rows[self.begin as usize..][..V::LEN])
         } else {
-            V::columns(simd, |lane| rows[self.index(lane) as usize])
+            gather(simd, |lane| rows[self.index(lane) as usize])
         }
     }
 
@@ -62,11 +61,15 @@ impl<V> Block<V> {
         V: Lanes<S>,
     {
         let rows = &mut rows[self.begin as usize..][..self.count];
-        V::rows(columns, |lane, row| {
-            if let Some(slot) = rows.get_mut(lane) {
-                *slot = row;
-            }
-        });
+        if self.count == V::LEN {
+            V::rows(columns, rows);
+        } else {
+            scatter(columns, |lane, row| {
+                if let Some(slot) = rows.get_mut(lane) {
+                    *slot = row;
+                }
+            });
+        }
     }
 
     /// Stores the rows of lanes whose bit is set.
@@ -77,7 +80,7 @@ impl<V> Block<V> {
     {
         let bits = bits & self.bits();
         if bits != 0 {
-            V::rows(columns, |lane, row| {
+            scatter(columns, |lane, row| {
                 if bits >> lane & 1 != 0 {
                     rows[self.begin as usize + lane] = row;
                 }
@@ -106,7 +109,7 @@ fn load_interpolated<S: Simd, V: Lanes<S>>(
     [start, target]: [u32; 2],
     block: &Block<V>,
 ) -> [V; 4] {
-    V::columns(simd, |lane| memory.load_interpolated(start, target, block.index(lane)))
+    gather(simd, |lane| memory.load_interpolated(start, target, block.index(lane)))
 }
 
 /// Pulls particles into their motion spheres.

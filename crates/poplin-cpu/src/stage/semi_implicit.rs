@@ -9,7 +9,7 @@ use poplin_layout::{
 use poplin_reference::ClothMemory;
 
 use super::fibers::{Fibers, store_massive};
-use crate::lanes::{Lanes, MAX_LANES, min};
+use crate::lanes::{Lanes, MAX_LANES, gather, min};
 use crate::vector::Vec3;
 
 /// Values of an edge that the second pass needs: ratio, value, direction and the particle at its begin.
@@ -84,20 +84,20 @@ pub(crate) fn solve_fibers<S: Simd, V: Lanes<S>>(
             rows.resize(len * fibers.longest as usize, 0.0);
         }
         let displacement_of = |memory: &ClothMemory<'_>, p: [V; 4], index: &[u32; MAX_LANES]| {
-            let last = V::columns(simd, |lane| memory.load_previous(index[lane]));
+            let last = gather(simd, |lane| memory.load_previous(index[lane]));
             Vec3::xyz(p).sub(Vec3::xyz(last))
         };
         // Only damping reads displacements.
         let is_damped = phase.damping != 0.0;
         let mut a = fibers.first(memory);
-        let mut pa = V::columns(simd, |lane| memory.load_current(a[lane]));
+        let mut pa = gather(simd, |lane| memory.load_current(a[lane]));
         let still = Vec3::splat(simd, [0.0; 3]);
         let mut displacement_a = if is_damped { displacement_of(memory, pa, &a) } else { still };
         let (mut last_direction, mut last_pivot, mut last_value) = (still, one, zero);
         let mut is_held = pa[3].simd_eq(zero);
         for (k, rows) in (0..fibers.longest).zip(rows.chunks_exact_mut(len)) {
-            let b = fibers.next(memory, k, &a);
-            let pb = V::columns(simd, |lane| memory.load_current(b[lane]));
+            let b = fibers.particles(memory, k, 1, &a);
+            let pb = gather(simd, |lane| memory.load_current(b[lane]));
             let displacement_b = if is_damped { displacement_of(memory, pb, &b) } else { still };
             let rest_length = fibers.rest_lengths(simd, memory, k);
             let direction = edge_direction(simd, pa, pb, rest_length);
@@ -132,24 +132,19 @@ pub(crate) fn solve_fibers<S: Simd, V: Lanes<S>>(
         let (mut push, mut lambda, mut next_ratio) = (still, zero, zero);
         for (k, rows) in (0..fibers.longest).zip(rows.chunks_exact(len)).rev() {
             let row = |index: usize| V::from_slice(simd, &rows[index * V::LEN..][..V::LEN]);
-            let mask = fibers.mask(simd, k);
             let direction = Vec3::new(row(2), row(3), row(4));
             let new_lambda = row(1) - next_ratio * lambda;
             let pull = direction.mul(new_lambda);
             let moved = Vec3::xyz(pa).add(pull.sub(push).mul(pa[3])).with(pa[3]);
-            store_massive(memory, moved, &a, |lane| fibers.has(lane, k));
-            a = fibers.previous(memory, k, &a);
+            store_massive(simd, memory, moved, |lane| a[lane], fibers.bits_of(k));
+            a = fibers.particles(memory, k, 0, &a);
             pa = fibers.keep(simd, k, [row(5), row(6), row(7), row(8)], pa);
-            match mask {
-                None => (push, lambda, next_ratio) = (pull, new_lambda, row(0)),
-                Some(mask) => {
-                    push = pull.or(mask, push);
-                    lambda = mask.select(new_lambda, lambda);
-                    next_ratio = mask.select(row(0), next_ratio);
-                }
-            }
+            let old = push.with(lambda);
+            let [x, y, z, kept] = fibers.keep(simd, k, pull.with(new_lambda), old);
+            (push, lambda) = (Vec3::new(x, y, z), kept);
+            next_ratio = fibers.keep_one(simd, k, row(0), next_ratio);
         }
         let moved = Vec3::xyz(pa).sub(push.mul(pa[3])).with(pa[3]);
-        store_massive(memory, moved, &a, |lane| lane < fibers.count);
+        store_massive(simd, memory, moved, |lane| a[lane], fibers.bits());
     }
 }

@@ -27,16 +27,13 @@ fn run_some(
     }
 }
 
-/// Bounds of the positions in all lanes.
+/// Bounds of the positions in all lanes, of those that are numbers.
 #[inline(always)]
 fn bounds<S: Simd, V: Lanes<S>>(x: Vec3<S, V>) -> [[f32; 3]; 2] {
-    let fold = |pick: fn(f32, f32) -> f32| {
-        [x.x, x.y, x.z].map(|column| {
-            let values = column.as_slice();
-            values[1..].iter().fold(values[0], |bound, &value| pick(bound, value))
-        })
-    };
-    [fold(f32::min), fold(f32::max)]
+    let Vec3 { x, y, z, .. } = x;
+    let low = [x.reduce_min_precise(), y.reduce_min_precise(), z.reduce_min_precise()];
+    let high = [x.reduce_max_precise(), y.reduce_max_precise(), z.reduce_max_precise()];
+    [low, high]
 }
 
 /// Pushes particles out of spheres and capsules.
@@ -97,9 +94,8 @@ pub(crate) fn collide_convexes<S: Simd, V: Lanes<S>>(
         let shapes = &memory.cloth.colliders;
         let x = Vec3::xyz(block.load(simd, &*memory.current));
         let mut touching = 0;
-        let convexes =
-            shapes.free_convex_begin..shapes.free_convex_begin + shapes.free_convex_count;
-        for convex in convexes.map(|k| memory.load_index(k)) {
+        for k in shapes.free_convex_begin..shapes.free_convex_begin + shapes.free_convex_count {
+            let convex = memory.load_index(k);
             let begins = shapes.convex_plane_begin;
             let planes = begins + shapes.convex_count + 1;
             let end = planes + memory.load_index(begins + convex + 1);
@@ -132,8 +128,8 @@ pub(crate) fn collide_boxes<S: Simd, V: Lanes<S>>(
         let shapes = &memory.cloth.colliders;
         let x = Vec3::xyz(block.load(simd, &*memory.current));
         let mut touching = 0;
-        let boxes = shapes.free_box_begin..shapes.free_box_begin + shapes.free_box_count;
-        for row in boxes.map(|k| memory.box_row(memory.load_index(k))) {
+        for k in shapes.free_box_begin..shapes.free_box_begin + shapes.free_box_count {
+            let row = memory.box_row(memory.load_index(k));
             let [a, b, c, _] = memory.load_scratch(row);
             let d = x.sub(Vec3::splat(simd, [a, b, c]));
             let mut inside = block.bits();

@@ -6,7 +6,7 @@ use fearless_simd::prelude::*;
 use poplin_reference::ClothMemory;
 
 use super::particles::blocks;
-use crate::lanes::{Lanes, max};
+use crate::lanes::{Lanes, gather, max};
 use crate::vector::Vec3;
 
 /// Pulls particles back within the lengths of their tethers.
@@ -26,7 +26,7 @@ pub(crate) fn constrain_tethers<S: Simd, V: Lanes<S>>(
         let mut offset = Vec3::splat(simd, [0.0; 3]);
         for k in 0..fabric.tethers_per_particle {
             let tether = |lane: usize| fabric.tether_begin + k * particle_count + block.index(lane);
-            let anchor = V::columns(simd, |lane| memory.load_scratch(memory.fabric(tether(lane))));
+            let anchor = gather(simd, |lane| memory.load_scratch(memory.fabric(tether(lane))));
             let length = V::from_fn(simd, |lane| memory.fabric_f32(tether(lane) + tether_count));
             let delta = Vec3::xyz(anchor).sub(here);
             let slack =

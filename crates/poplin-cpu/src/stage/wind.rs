@@ -7,7 +7,7 @@ use poplin_layout::{EPSILON, MIN_NORMAL_SQUARE, NO_OFFSET};
 use poplin_reference::ClothMemory;
 
 use super::particles::{blocks, multiply_columns};
-use crate::lanes::{Lanes, max};
+use crate::lanes::{Lanes, gather, max, scatter};
 use crate::vector::Vec3;
 
 /// Air impulses on triangles, to scratch.
@@ -26,12 +26,11 @@ pub(crate) fn blow_triangles<S: Simd, V: Lanes<S>>(
         let corner = |lane: usize, k: u32| {
             memory.fabric(memory.cloth.fabric.triangle_begin + 3 * block.index(lane) + k)
         };
-        let current =
-            |k: u32| Vec3::xyz(V::columns(simd, |lane| memory.load_current(corner(lane, k))));
+        let current = |k: u32| Vec3::xyz(gather(simd, |lane| memory.load_current(corner(lane, k))));
         let previous =
-            |k: u32| Vec3::xyz(V::columns(simd, |lane| memory.load_previous(corner(lane, k))));
-        let [c0, c1, c2] = [0, 1, 2].map(current);
-        let [p0, p1, p2] = [0, 1, 2].map(previous);
+            |k: u32| Vec3::xyz(gather(simd, |lane| memory.load_previous(corner(lane, k))));
+        let (c0, c1, c2) = (current(0), current(1), current(2));
+        let (p0, p1, p2) = (previous(0), previous(1), previous(2));
         let now = c0.add(c1).add(c2);
         let before = p0.add(p1).add(p2);
         let d = if memory.cloth.rotation_begin == NO_OFFSET {
@@ -57,7 +56,7 @@ pub(crate) fn blow_triangles<S: Simd, V: Lanes<S>>(
         if air.pressure_scale != 0.0 {
             impulse = impulse.add(normal.mul(splat(air.pressure_scale)));
         }
-        V::rows(impulse.with(zero), |lane, row| {
+        scatter(impulse.with(zero), |lane, row| {
             if block.bits() >> lane & 1 != 0 {
                 memory.store_scratch(block.index(lane), row);
             }
