@@ -1,6 +1,8 @@
-//! The command line of poplin: `run` simulates, `cook` reports on a mesh, `info` on the machine, `conform` on the engine.
+//! The command line of poplin: `run` simulates, `cook` reports on a mesh, `info` on the machine, `conform` and
+//! `bench` on the engine.
 
 mod args;
+mod bench;
 mod conform;
 mod cook;
 mod failure;
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
         Command::Cook(args) => cook::cook(args),
         Command::Info => info::info(),
         Command::Conform(args) => conform::conform(args, cli.verbose > 0),
+        Command::Bench(args) => bench::bench(args),
     };
     failure::exit_code(ended.and_then(output::check))
 }

@@ -10,6 +10,7 @@ mod stage;
 mod team;
 mod vector;
 
+pub use poplin_reference::thread_count;
 pub use team::WideTeam;
 
 /// The CPU engine: many cloths in parallel, each in SIMD lanes.

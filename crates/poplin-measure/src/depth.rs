@@ -91,7 +91,7 @@ impl DepthField {
     }
 
     /// Depth of a point in the shape that holds it deepest \[m\], negative or 0 outside of all.
-    fn depth_of(&self, point: DVec3) -> f64 {
+    pub(crate) fn depth_of(&self, point: DVec3) -> f64 {
         let capsules = self.capsules.iter().map(|ends| capsule_depth(point, *ends));
         let plane_depth = |plane: &Plane| f64::from(plane.offset) - vector(plane.normal).dot(point);
         let convexes = self

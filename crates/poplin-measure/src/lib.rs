@@ -1,6 +1,7 @@
-//! What poplin is judged by: strain, speed, depth in colliders, crossings and gaps of layers, and measured reference cases. The
-//! command line, the tests and the benches all measure with this crate.
+//! What poplin is judged by: strain, speed, depth in colliders, crossings and gaps of layers, measured reference cases, and
+//! workloads to time. The command line, the tests and the benches all measure with this crate.
 
+pub mod bench;
 mod box_tree;
 pub mod case;
 pub mod conform;
@@ -13,5 +14,6 @@ pub mod stage_case;
 #[cfg(feature = "stages")]
 pub mod stage_runner;
 pub mod strain;
+pub mod table;
 pub mod tangle;
 mod triangle_tree;

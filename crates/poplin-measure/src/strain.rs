@@ -20,6 +20,34 @@ impl Strain {
     }
 }
 
+/// Strain of the stretch edges of a cloth with its sign, `length / rest - 1`: above 0 an edge is longer than at rest, below 0
+/// shorter. Cloth that is stretched shows in `p99` and `longest`, cloth that is pushed together in `p1` and `shortest`.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct SignedStrain {
+    /// The 99th percentile.
+    pub p99: f32,
+    /// The largest.
+    pub longest: f32,
+    /// The first percentile.
+    pub p1: f32,
+    /// The smallest.
+    pub shortest: f32,
+}
+
+impl SignedStrain {
+    /// Of single edges, of one state of a cloth or of many, which are sorted; 0 without edges.
+    pub fn of(strains: &mut [f32]) -> Self {
+        strains.sort_unstable_by(f32::total_cmp);
+        let [Some(&shortest), Some(&longest)] = [strains.first(), strains.last()] else {
+            return Self::default();
+        };
+        let last = strains.len() - 1;
+        // Equally far from both ends.
+        let (p99, p1) = (strains[last * 99 / 100], strains[last - last * 99 / 100]);
+        Self { p99, longest, p1, shortest }
+    }
+}
+
 /// The stretch edges of a fabric, ready to be measured every frame.
 #[derive(Debug)]
 pub struct StretchEdges {
@@ -44,14 +72,19 @@ impl StretchEdges {
         Self { strains: Vec::with_capacity(edges.len()), edges }
     }
 
+    /// The strain of each edge with its sign.
+    pub fn strains(&self, particles: &[Particle]) -> impl Iterator<Item = f32> {
+        self.edges.iter().map(|&([a, b], inverse_rest)| {
+            distance(particles[a as usize], particles[b as usize]) * inverse_rest - 1.0
+        })
+    }
+
     /// The strain for these particles; 0 without edges.
     pub fn measure(&mut self, particles: &[Particle]) -> Strain {
-        let strain = |&([a, b], inverse_rest): &([u32; 2], f32)| {
-            let length = distance(particles[a as usize], particles[b as usize]);
-            (length * inverse_rest - 1.0).abs()
-        };
-        self.strains.clear();
-        self.strains.extend(self.edges.iter().map(strain));
+        let mut strains = std::mem::take(&mut self.strains);
+        strains.clear();
+        strains.extend(self.strains(particles).map(f32::abs));
+        self.strains = strains;
         if self.strains.is_empty() {
             return Strain::default();
         }
@@ -102,6 +135,17 @@ mod tests {
         let nan = Strain { max: f32::NAN, p99: 0.1 };
         let worst = nan.worse(Strain { max: 5.0, p99: 0.2 });
         assert!(worst.max.is_nan() && worst.p99 == 0.2);
+    }
+
+    #[test]
+    fn stretched_edges_are_at_one_end_and_short_ones_at_the_other() {
+        // -0.50, -0.49 ... 1.50, shuffled.
+        let mut strains: Vec<_> = (0..201).map(|k| (k * 77 % 201 - 50) as f32 / 100.0).collect();
+        let strain = SignedStrain::of(&mut strains);
+        let expected = SignedStrain { p99: 1.48, longest: 1.5, p1: -0.48, shortest: -0.5 };
+        assert_eq!(strain, expected);
+        assert_eq!(SignedStrain::of(&mut []), SignedStrain::default());
+        assert!(SignedStrain::of(&mut [0.1, f32::NAN]).longest.is_nan());
     }
 
     #[test]

@@ -109,6 +109,11 @@ impl CpuCloth {
     }
 }
 
+/// Threads that engines on the CPU use together: those of rayon's global pool, or of the pool that the caller runs in.
+pub fn thread_count() -> usize {
+    rayon::current_num_threads()
+}
+
 /// An engine on CPU threads: many cloths in parallel, each by one `W`.
 pub struct LaneEngine<W> {
     cloths: Cloths<CpuCloth>,

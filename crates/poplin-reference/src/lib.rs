@@ -19,7 +19,7 @@ pub mod oracle;
 pub mod stage;
 pub mod team;
 
-pub use engine::{LaneEngine, ReferenceEngine};
+pub use engine::{LaneEngine, ReferenceEngine, thread_count};
 pub use geometry::Cone;
 pub use grid::bucket_of_cell;
 pub use memory::ClothMemory;

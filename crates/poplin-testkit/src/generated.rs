@@ -7,6 +7,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use poplin_measure::table::Table;
+
 /// Environment variable that makes [`assert_block`] write: `POPLIN_TABLES=write`.
 pub const WRITE_VARIABLE: &str = "POPLIN_TABLES";
 
@@ -55,29 +57,10 @@ pub fn block<'a>(page: &'a str, name: &str) -> Option<&'a str> {
     Some(page[block_range(page, name)?].trim())
 }
 
-/// A Markdown table: the first column to the left, those whose cells are all numeric to the right.
-/// Every row has as many cells as the head.
+/// A Markdown table, see [`Table::markdown`]. Every row has as many cells as the head.
 pub fn markdown_table<T: AsRef<str>>(head: &[T], rows: &[Vec<String>]) -> String {
-    let line = |cells: Vec<&str>| format!("| {} |\n", cells.join(" | "));
-    let is_numeric = |column: usize| {
-        let mut cells = rows.iter().map(|row| row[column].as_str()).filter(|cell| !cell.is_empty());
-        column > 0 && cells.all(is_number)
-    };
-    let rule: Vec<_> =
-        (0..head.len()).map(|column| if is_numeric(column) { "---:" } else { "---" }).collect();
-    let mut table = line(head.iter().map(AsRef::as_ref).collect());
-    table += &format!("|{}|\n", rule.join("|"));
-    for row in rows {
-        table += &line(row.iter().map(String::as_str).collect());
-    }
-    table
-}
-
-/// Numbers with at most a unit: `1.5`, `> 2,400`, `3.9 %`, `1680: 0.923 ms`.
-fn is_number(cell: &str) -> bool {
-    let mut words = cell.split(|letter: char| !letter.is_ascii_alphabetic());
-    cell.starts_with(|letter: char| letter.is_ascii_digit() || "->".contains(letter))
-        && words.all(|word| word.len() < 3)
+    let head = head.iter().map(|name| name.as_ref().to_owned()).collect();
+    Table { head, rows: rows.to_vec() }.markdown()
 }
 
 fn begin(name: &str) -> String {
@@ -129,12 +112,5 @@ mod tests {
         let text = first_difference("a\nb", "a\nc");
         assert!(text.contains("is:        b") && text.contains("should be: c"), "{text}");
         assert!(first_difference("a", "a\nc").contains("(nothing)"));
-    }
-
-    #[test]
-    fn numbers_go_to_the_right() {
-        let rows = vec![["a", "> 1.5 ms", "4 spheres"].map(str::to_owned).to_vec()];
-        let table = markdown_table(&["x", "y", "z"], &rows);
-        assert_eq!(table, "| x | y | z |\n|---|---:|---|\n| a | > 1.5 ms | 4 spheres |\n");
     }
 }

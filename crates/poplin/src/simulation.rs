@@ -1,7 +1,7 @@
 //! One interface over both backends.
 
 #[cfg(feature = "cpu")]
-use poplin_cpu::{CpuEngine, WideTeam};
+use poplin_cpu::{CpuEngine, WideTeam, thread_count};
 #[cfg(feature = "gpu")]
 use poplin_gpu::{Headless, HeadlessOptions, wgpu};
 use poplin_host::{ClothId, Engine, LiveCloth, ParticleMotion, State};
@@ -96,8 +96,9 @@ impl Simulation {
 
     #[cfg(feature = "cpu")]
     fn on_cpu(reason: &str) -> Result<Self, Error> {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let adapter = format!("{threads} CPU threads, {}", WideTeam::default().describe());
+        let threads = thread_count();
+        let plural = if threads == 1 { "" } else { "s" };
+        let adapter = format!("{threads} CPU thread{plural}, {}", WideTeam::default().describe());
         let choice = BackendChoice { backend: Backend::Cpu, adapter, reason: reason.to_owned() };
         Ok(Self { engine: AnyEngine::Cpu(Box::default()), choice })
     }

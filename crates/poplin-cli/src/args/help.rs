@@ -1,6 +1,7 @@
 //! Examples and explanations at the end of the help pages.
 
 use poplin_io::{FRAME_FORMATS, FrameFormat};
+use poplin_measure::bench::Workload;
 
 use crate::shipped;
 
@@ -37,6 +38,33 @@ Examples:
 Each line: case, backend, pass | FAIL | unsupported, and the snapshot that is worst in relation to its tolerance. The
 last line counts the lines above it. Exit code 1 if one fails, or if nothing could run.
 POPLIN_GPU=off leaves the GPU out (its lines count as skipped).";
+
+/// Below `poplin bench --help`.
+pub(super) fn bench() -> String {
+    let line = |workload: Workload| format!("  {:<14}{}", workload.name, workload.about);
+    format!(
+        "\
+Workloads:
+{workloads}
+
+Sheets of 1 m x 1 m and 0.2 kg, 60 frames per second; the ball is modelled 5 mm larger than it is. A run that is
+timed does nothing else; one more is measured. Columns, those that a workload has:
+  ms a frame     median over the frames of a run: the median of the runs, and the least of them
+  ns             the same by particles or edges, and iterations
+  p99, p1        percentiles of the strain of horizontal and vertical edges with its sign: above 0 edges are longer
+                 than at rest, below 0 shorter; after the last frame, and of all frames of the second half together
+  longest, shortest  the extremes of the same edges
+  in the shapes, below the floor  depth of the deepest particle in the second half, against the true ball
+  crossings      edges through triangles after the last frame, and the most of every second frame
+  close pairs    particles closer than half the thickness that are not neighbours, after the last frame
+
+Examples:
+  poplin bench --workload w1 w4                    the tables of two workloads
+  poplin bench --threads 1 --json bench.json       everything on one thread, for other programs too
+  poplin bench --backend gpu --workload headline   many small cloths on the GPU",
+        workloads = Workload::ALL.map(line).join("\n"),
+    )
+}
 
 /// Of `--format`.
 pub(super) fn format() -> String {

@@ -13,9 +13,10 @@ use poplin::SimulationOptions;
 use poplin::gpu::HeadlessOptions;
 use poplin_io::FrameFormat;
 use poplin_io::scene::PinRule;
+use poplin_measure::bench::Workload;
 
 pub(crate) use fabric::{FabricArgs, SolverArgs};
-use ranges::{frame_rate, scale};
+use ranges::{frame_rate, scale, workload};
 
 /// GPU compute cloth: simulates, cooks and checks cloth from the command line.
 #[derive(Debug, Parser)]
@@ -43,6 +44,9 @@ pub(crate) enum Command {
     /// Run reference cases and compare with the measured trajectories
     #[command(after_help = help::CONFORM)]
     Conform(ConformArgs),
+    /// Time the engine on known scenes and measure what it makes of them
+    #[command(after_help = help::bench())]
+    Bench(BenchArgs),
 }
 
 /// Arguments of `poplin run`.
@@ -119,6 +123,31 @@ pub(crate) struct ConformArgs {
     /// Measured stages (poplin-stages/1) of one of the cases: finds the stage that is wrong; may be repeated
     #[arg(long, value_name = "STAGES.json")]
     pub(crate) stages: Vec<PathBuf>,
+}
+
+/// Arguments of `poplin bench`.
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    /// Workloads to run, see below; may be repeated [default: all]
+    #[arg(long = "workload", value_name = "NAME", num_args = 1.., value_parser = workload)]
+    pub(crate) workloads: Vec<Workload>,
+    #[command(flatten)]
+    pub(crate) backend: BackendArgs,
+    /// Frames of a run, 1 to 1000000 [default: the workload's]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), allow_negative_numbers = true)]
+    pub(crate) frames: Option<u32>,
+    /// Timed runs of each row, 1 to 1000
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000), allow_negative_numbers = true)]
+    pub(crate) repeat: u32,
+    /// Threads of the CPU backend, 1 to 1024 [default: one for each of the machine]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), allow_negative_numbers = true)]
+    pub(crate) threads: Option<u16>,
+    /// Write everything as JSON, with machine, date, commit, backend and threads
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+    /// Write the rows of all tables as CSV, as under benches/results
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
 }
 
 /// Backends of `poplin conform`.

@@ -1,6 +1,7 @@
 //! Values of options, checked where they are parsed so that the message names the option.
 
 use poplin_cook::{CookError, CookOptions};
+use poplin_measure::bench::Workload;
 use thiserror::Error;
 
 /// Why the value of an option was rejected.
@@ -28,6 +29,12 @@ pub(crate) enum ValueError {
     /// What cooking does not take.
     #[error(transparent)]
     Option(#[from] CookError),
+    /// No workload has this name.
+    #[error("there is no workload `{name}`; there are {}", Workload::ALL.map(|workload| workload.name).join(", "))]
+    NoSuchWorkload {
+        /// The name.
+        name: String,
+    },
     /// An adapter was named for the CPU backend.
     #[error("--adapter names a GPU adapter; it does not go with --backend cpu")]
     AdapterOnCpu,
@@ -88,6 +95,11 @@ pub(crate) fn thickness(text: &str) -> Result<f32, ValueError> {
 /// Bending rigidity [N m], the range of [`poplin_model::Xpbd::bending_rigidity`].
 pub(crate) fn rigidity(text: &str) -> Result<f32, ValueError> {
     in_range(text, [0.0, 1e6], " N m")
+}
+
+/// A workload of `poplin bench`, by its name.
+pub(crate) fn workload(name: &str) -> Result<Workload, ValueError> {
+    Workload::named(name).ok_or_else(|| ValueError::NoSuchWorkload { name: name.to_owned() })
 }
 
 /// A fraction, `0..=1`.

@@ -10,3 +10,4 @@ mod machine;
 mod motion;
 mod output;
 mod run;
+mod workloads;

@@ -1,0 +1,130 @@
+//! `poplin bench`: the workloads of [`poplin_measure::bench`], timed and judged, as tables.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Context;
+use poplin::Simulation;
+use poplin_measure::bench::{Effort, Row, Workload, measure, table};
+use serde::Serialize;
+
+use crate::args::BenchArgs;
+use crate::failure::{Exit, Failure, OrFail, complain};
+use crate::output::{counted, say};
+
+/// Everything that was measured, and on what.
+#[derive(Serialize)]
+struct Report {
+    /// Processor, and count of its threads.
+    machine: String,
+    /// Day of the measurement, UTC.
+    date: String,
+    /// Commit that the binary was built from, or `unknown`.
+    commit: &'static str,
+    /// `cpu` or `gpu`.
+    backend: &'static str,
+    /// Adapter and driver; on the CPU threads, lanes and instructions.
+    adapter: String,
+    /// Threads of the CPU backend.
+    threads: usize,
+    /// Timed runs of each row.
+    repeat: u32,
+    /// What came of the workloads.
+    rows: Vec<Row>,
+}
+
+/// A file to write when all is measured. It is made before minutes are spent on what cannot be written.
+struct Output<'a> {
+    path: &'a Path,
+    file: File,
+}
+
+/// Runs workloads one after another and prints a table of each.
+pub(crate) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
+    let options = args.backend.options().or_bad_input()?;
+    if let Some(threads) = args.threads {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into());
+        pool.build_global().or_failed()?;
+    }
+    let json = args.json.as_deref().map(Output::create).transpose()?;
+    let csv = args.csv.as_deref().map(Output::create).transpose()?;
+    let choice = Simulation::new(options.clone())?.backend().clone();
+    let mut report = Report {
+        machine: machine(),
+        date: time::OffsetDateTime::now_utc().date().to_string(),
+        commit: env!("POPLIN_COMMIT"),
+        backend: choice.backend.name(),
+        adapter: choice.adapter.clone(),
+        threads: poplin::cpu::thread_count(),
+        repeat: args.repeat,
+        rows: Vec::new(),
+    };
+    say!("{}; {}; commit {}; {choice}", report.machine, report.date, report.commit);
+    let all = Workload::ALL;
+    let workloads = if args.workloads.is_empty() { &all[..] } else { &args.workloads };
+    let effort = Effort { frames: args.frames, repeat: args.repeat };
+    for workload in workloads {
+        let setups = workload.setups();
+        let rows = setups.iter().map(|setup| measure(workload, setup, &options, effort));
+        let rows = rows.collect::<Result<Vec<_>, _>>()?;
+        say!("\n{}: {}\n", workload.name, workload.about);
+        say!("{}", table(&rows).part(workload.name).markdown().trim_end());
+        report.rows.extend(rows);
+    }
+    if let Some(output) = json {
+        output.write(&(serde_json::to_string_pretty(&report).or_failed()? + "\n"))?;
+    }
+    if let Some(output) = csv {
+        output.write(&report.csv())?;
+    }
+    Ok(report.complain_of_faults())
+}
+
+impl<'a> Output<'a> {
+    fn create(path: &'a Path) -> Result<Self, Failure> {
+        let file = File::create(path).with_context(|| cannot_write(path)).or_failed()?;
+        Ok(Self { path, file })
+    }
+
+    fn write(mut self, text: &str) -> Result<(), Failure> {
+        let written = self.file.write_all(text.as_bytes());
+        written.with_context(|| cannot_write(self.path)).or_failed()
+    }
+}
+
+fn cannot_write(path: &Path) -> String {
+    format!("cannot write {}", path.display())
+}
+
+impl Report {
+    /// The rows below what they were measured on, as the tables of the guide are made from.
+    fn csv(&self) -> String {
+        let Self { machine, date, commit, adapter, repeat, rows, .. } = self;
+        let runs = counted(*repeat as usize, "timed run");
+        let remarks = [
+            format!("# machine: {machine}\n# date: {date}\n# commit: {commit}\n"),
+            format!("# how: poplin bench, {adapter}, {runs}\n"),
+        ];
+        remarks.concat() + &table(rows).csv()
+    }
+
+    /// Says which rows mean nothing, and makes them a failure.
+    fn complain_of_faults(&self) -> Exit {
+        let faulty = self.rows.iter().filter(|row| row.faulty_cloths > 0);
+        let lines = faulty.map(|Row { workload, settings, faulty_cloths, .. }| {
+            let cloths = counted(*faulty_cloths, "cloth");
+            complain(&format!("{workload}, {settings}: {cloths} frozen at a fault"));
+        });
+        if lines.count() > 0 { Exit::Failure } else { Exit::Success }
+    }
+}
+
+/// Processor and count of its threads, for example `Intel(R) Xeon(R) CPU @ 2.60GHz, 2 threads`.
+fn machine() -> String {
+    let listed = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let named = listed.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    let name = named.map_or(std::env::consts::ARCH, |(_, name)| name.trim());
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("{name}, {threads} threads")
+}

@@ -1,0 +1,302 @@
+//! What `poplin bench` and `cargo bench` time and judge: workloads that everybody can run, each setup of which is a row.
+//!
+//! A run steps a scene from its start. Some runs are timed and do nothing else; one more is judged frame by frame.
+
+mod table;
+mod workload;
+
+use std::time::{Duration, Instant};
+
+use poplin::{ClothId, Error, SimulationOptions, State};
+use poplin_model::{Cloth, Particle, Pose, Shape};
+use serde::Serialize;
+
+use crate::depth::DepthField;
+use crate::strain::{SignedStrain, StretchEdges};
+use crate::tangle::{Tangle, TangleField, kept_distance};
+
+pub use table::table;
+pub use workload::{FRAME_RATE, Method, Scene, Setup, Stage, Workload};
+
+/// Frames from one count of crossings to the next; the last frame is counted as well.
+const COUNTED_EVERY: u32 = 2;
+
+/// How much is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Effort {
+    /// Frames of a run, `None` (default): as many as the scene has.
+    pub frames: Option<u32>,
+    /// Runs that are timed, 1 or more (default 3).
+    pub repeat: u32,
+}
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self { frames: None, repeat: 3 }
+    }
+}
+
+/// What came of a setup.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    /// Name of the workload.
+    pub workload: String,
+    /// How it was solved, see [`Setup::settings`].
+    pub settings: String,
+    /// Count of cloths.
+    pub cloths: usize,
+    /// Particles of all cloths.
+    pub particles: usize,
+    /// Edges of all cloths.
+    pub edges: usize,
+    /// Iterations of a frame.
+    pub iterations: u32,
+    /// Frames of a run.
+    pub frames: u32,
+    /// Time of a frame of all cloths \[ms\].
+    pub ms_a_frame: FrameTime,
+    /// Strain of the horizontal and vertical edges after the last frame.
+    pub strain_at_end: SignedStrain,
+    /// The same of all frames of the second half together.
+    pub strain_in_second_half: SignedStrain,
+    /// Of the particle that is deepest in a ball or capsule in the second half \[mm\]; `None` without such shapes.
+    pub depth_in_shapes_mm: Option<f64>,
+    /// Of the one deepest below the floor in the second half \[mm\]; `None` without a floor.
+    pub depth_in_floor_mm: Option<f64>,
+    /// Edges through triangles and close pairs, of a cloth that collides with itself.
+    pub tangle: Option<RowTangle>,
+    /// Cloths that were frozen because a particle would have become NaN, infinite or too far away.
+    pub faulty_cloths: usize,
+}
+
+/// Time of a frame: the median over the frames of a run, of all timed runs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct FrameTime {
+    /// The median over the runs \[ms\].
+    pub median: f64,
+    /// The least of the runs \[ms\].
+    pub least: f64,
+}
+
+/// How entangled a cloth got.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct RowTangle {
+    /// Edges through triangles after the last frame.
+    pub crossings_at_end: usize,
+    /// The most of every second frame and the last.
+    pub most_crossings: usize,
+    /// Particle pairs after the last frame that are closer than half the thickness and not neighbours at rest.
+    pub close_pairs_at_end: usize,
+}
+
+impl Row {
+    /// Time by particles and iterations \[ns\], from the median.
+    pub fn ns_a_particle(&self) -> f64 {
+        self.nanoseconds_by(self.particles)
+    }
+
+    /// Time by edges and iterations \[ns\], from the median.
+    pub fn ns_an_edge(&self) -> f64 {
+        self.nanoseconds_by(self.edges)
+    }
+
+    fn nanoseconds_by(&self, count: usize) -> f64 {
+        1e6 * self.ms_a_frame.median / (count as f64 * f64::from(self.iterations))
+    }
+}
+
+/// Times and judges a setup.
+///
+/// # Errors
+/// [`Error`] if the backend cannot be used, has no room, or failed.
+pub fn measure(
+    workload: &Workload,
+    setup: &Setup,
+    options: &SimulationOptions,
+    effort: Effort,
+) -> Result<Row, Error> {
+    let frames = effort.frames.unwrap_or(setup.scene.frames()).max(1);
+    let times = (0..effort.repeat.max(1)).map(|_| time(setup, options, frames));
+    let ms_a_frame = FrameTime::of(times.collect::<Result<_, _>>()?);
+    let cloth = setup.cloth()?;
+    let mut judge = Judge::new(setup.scene, &cloth);
+    let mut stage = Stage::new(setup, options)?;
+    for frame in 1..=frames {
+        stage.step()?;
+        let state = stage.simulation.state()?;
+        judge.see(&state, &stage, frame, frames);
+    }
+    let count = setup.scene.cloths();
+    Ok(Row {
+        workload: workload.name.to_owned(),
+        settings: setup.settings(),
+        cloths: count,
+        particles: count * cloth.particle_count(),
+        edges: count * cloth.fabric.edge_count(),
+        iterations: setup.iterations,
+        frames,
+        ms_a_frame,
+        strain_at_end: judge.strain_at_end,
+        strain_in_second_half: SignedStrain::of(&mut judge.strains),
+        depth_in_shapes_mm: judge.depth_in_shapes_mm,
+        depth_in_floor_mm: judge.depth_in_floor_mm,
+        tangle: judge.tangle,
+        faulty_cloths: judge.faulty_cloths,
+    })
+}
+
+/// Median time of a frame of a run.
+fn time(setup: &Setup, options: &SimulationOptions, frames: u32) -> Result<Duration, Error> {
+    let mut stage = Stage::new(setup, options)?;
+    let mut frame = || {
+        let begin = Instant::now();
+        stage.step().map(|()| begin.elapsed())
+    };
+    let mut times = (0..frames).map(|_| frame()).collect::<Result<Vec<_>, _>>()?;
+    times.sort_unstable();
+    Ok(times[times.len() / 2])
+}
+
+impl FrameTime {
+    /// Of at least one run.
+    fn of(mut runs: Vec<Duration>) -> Self {
+        runs.sort_unstable();
+        let milliseconds = |time: Duration| 1e3 * time.as_secs_f64();
+        Self { median: milliseconds(runs[runs.len() / 2]), least: milliseconds(runs[0]) }
+    }
+}
+
+/// Looks at a run frame by frame.
+struct Judge<'a> {
+    scene: Scene,
+    cloth: &'a Cloth,
+    edges: StretchEdges,
+    /// Strains of the second half.
+    strains: Vec<f32>,
+    strain_at_end: SignedStrain,
+    depth_in_shapes_mm: Option<f64>,
+    depth_in_floor_mm: Option<f64>,
+    tangle: Option<RowTangle>,
+    faulty_cloths: usize,
+}
+
+impl<'a> Judge<'a> {
+    fn new(scene: Scene, cloth: &'a Cloth) -> Self {
+        Self {
+            scene,
+            cloth,
+            edges: StretchEdges::new(&cloth.fabric),
+            strains: Vec::new(),
+            strain_at_end: SignedStrain::default(),
+            depth_in_shapes_mm: None,
+            depth_in_floor_mm: None,
+            tangle: None,
+            faulty_cloths: 0,
+        }
+    }
+
+    fn see(&mut self, state: &State, stage: &Stage, frame: u32, frames: u32) {
+        if 2 * frame > frames {
+            for (index, &id) in stage.cloths.iter().enumerate() {
+                self.see_depth(index, state.current(id), stage.time());
+                self.strains.extend(self.edges.strains(state.current(id)));
+            }
+        }
+        if frame == frames {
+            let all = |&id: &ClothId| self.edges.strains(state.current(id)).collect::<Vec<_>>();
+            let mut strains: Vec<_> = stage.cloths.iter().flat_map(all).collect();
+            self.strain_at_end = SignedStrain::of(&mut strains);
+            self.faulty_cloths =
+                stage.cloths.iter().filter(|&&id| state.fault_count(id) > 0).count();
+        }
+        if frame.is_multiple_of(COUNTED_EVERY) || frame == frames {
+            stage.cloths.iter().for_each(|&id| self.see_tangle(state.current(id)));
+        }
+    }
+
+    fn see_depth(&mut self, cloth: usize, particles: &[Particle], time: f32) {
+        let deepest = |shapes: &[Shape]| {
+            let depth = DepthField::new(shapes).measure(Pose::default(), particles);
+            Some(1e3 * depth.deepest_m).filter(|_| !shapes.is_empty())
+        };
+        let solids = deepest(&self.scene.solids(cloth, time));
+        self.depth_in_shapes_mm = larger(self.depth_in_shapes_mm, solids);
+        let floor: Vec<_> = self.scene.floor().map(Shape::from).into_iter().collect();
+        self.depth_in_floor_mm = larger(self.depth_in_floor_mm, deepest(&floor));
+    }
+
+    fn see_tangle(&mut self, particles: &[Particle]) {
+        let Some(distance) = kept_distance(self.cloth) else { return };
+        let mut field = TangleField::default();
+        field.add(self.cloth, distance, Pose::default(), particles);
+        let Some(Tangle { close_pairs, crossings }) = field.measure() else { return };
+        let most = self.tangle.map_or(0, |tangle| tangle.most_crossings);
+        self.tangle = Some(RowTangle {
+            crossings_at_end: crossings,
+            most_crossings: most.max(crossings),
+            close_pairs_at_end: close_pairs,
+        });
+    }
+}
+
+/// The larger of two, or the only one.
+fn larger(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    a.into_iter().chain(b).reduce(f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use poplin::Backend;
+
+    fn row(name: &str, frames: u32) -> Row {
+        let workload = Workload::named(name).unwrap();
+        let effort = Effort { frames: Some(frames), repeat: 1 };
+        measure(&workload, &workload.setups()[0], &Backend::Cpu.into(), effort).unwrap()
+    }
+
+    #[test]
+    fn the_second_half_is_pooled() {
+        let [one, two, six] = [1, 2, 6].map(|frames| row("w1", frames));
+        assert_eq!(one.strain_in_second_half, one.strain_at_end);
+        assert_eq!(two.strain_in_second_half, two.strain_at_end);
+        let (half, end) = (six.strain_in_second_half, six.strain_at_end);
+        assert!(half.longest >= end.longest && half.shortest <= end.shortest && half != end);
+        assert!(end.longest > 0.0 && one.strain_at_end != two.strain_at_end);
+    }
+
+    #[test]
+    fn a_row_has_what_its_scene_has() {
+        let swing = row("w1", 1);
+        assert_eq!((swing.depth_in_shapes_mm, swing.depth_in_floor_mm), (Some(0.0), None));
+        assert_eq!((swing.cloths, swing.particles, swing.iterations), (1, 256, 2));
+        let nanoseconds = 1e6 * swing.ms_a_frame.median / (256.0 * 2.0);
+        assert!((swing.ns_a_particle() - nanoseconds).abs() < 1e-6 * nanoseconds);
+        assert_eq!(swing.tangle, None);
+        let dropped = row("w4", 1);
+        assert_eq!(dropped.depth_in_floor_mm, Some(0.0));
+        let apart = RowTangle { crossings_at_end: 0, most_crossings: 0, close_pairs_at_end: 0 };
+        assert_eq!(dropped.tangle, Some(apart));
+    }
+
+    #[test]
+    fn the_most_crossings_are_kept_and_depth_is_the_deepest() {
+        let setup = Workload::named("w4").unwrap().setups()[0];
+        let cloth = setup.cloth().unwrap();
+        let mut judge = Judge::new(setup.scene, &cloth);
+        let mut folded = cloth.particles.clone();
+        // The edges from the first row to the second go through the sheet and the floor, between its columns.
+        for (index, particle) in folded[..128].iter_mut().enumerate() {
+            let [x, y, _] = particle.position;
+            particle.position = [x + 0.003, y + 0.3, if index < 64 { -0.25 } else { 0.6 }];
+        }
+        for particles in [&cloth.particles, &folded, &cloth.particles] {
+            judge.see_tangle(particles);
+            judge.see_depth(0, particles, 0.0);
+        }
+        let tangle = judge.tangle.unwrap();
+        assert!(tangle.most_crossings > 0 && tangle.crossings_at_end == 0, "{tangle:?}");
+        let depth = judge.depth_in_floor_mm.unwrap();
+        assert!((depth - 250.0).abs() < 0.1, "{depth}");
+    }
+}

@@ -1,0 +1,85 @@
+//! Tables as Markdown and CSV.
+
+/// Cells under a head.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// Names of the columns.
+    pub head: Vec<String>,
+    /// Cells, as many in each row as in the head.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// The rows that begin with this cell, without it and without the columns in which none of them has anything.
+    #[must_use]
+    pub fn part(&self, first: &str) -> Self {
+        let rows = || self.rows.iter().filter(|row| row[0] == first);
+        let is_kept = |column: &usize| *column > 0 && rows().any(|row| !row[*column].is_empty());
+        let kept: Vec<_> = (0..self.head.len()).filter(is_kept).collect();
+        let of_line =
+            |line: &Vec<String>| kept.iter().map(|&column| line[column].clone()).collect();
+        Self { head: of_line(&self.head), rows: rows().map(of_line).collect() }
+    }
+
+    /// As Markdown: the first column to the left, those whose cells are all numeric to the right.
+    pub fn markdown(&self) -> String {
+        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        let is_numeric = |column: usize| {
+            let mut cells =
+                self.rows.iter().map(|row| row[column].as_str()).filter(|cell| !cell.is_empty());
+            column > 0 && cells.all(is_number)
+        };
+        let rule = |column: usize| if is_numeric(column) { "---:" } else { "---" };
+        let rules: Vec<_> = (0..self.head.len()).map(rule).collect();
+        let mut text = line(&self.head) + &format!("|{}|\n", rules.join("|"));
+        self.rows.iter().for_each(|row| text += &line(row));
+        text
+    }
+
+    /// As CSV: cells with commas are quoted. No cell may hold a quote.
+    pub fn csv(&self) -> String {
+        let cell =
+            |cell: &String| if cell.contains(',') { format!("\"{cell}\"") } else { cell.clone() };
+        let line =
+            |cells: &Vec<String>| cells.iter().map(cell).collect::<Vec<_>>().join(",") + "\n";
+        std::iter::once(&self.head).chain(&self.rows).map(line).collect()
+    }
+}
+
+/// Numbers with at most a unit: `1.5`, `> 2,400`, `3.9 %`, `-0.1, 0.2`, `1680: 0.923 ms`.
+fn is_number(cell: &str) -> bool {
+    let mut words = cell.split(|letter: char| !letter.is_ascii_alphabetic());
+    cell.starts_with(|letter: char| letter.is_ascii_digit() || "->".contains(letter))
+        && words.all(|word| word.len() < 3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(head: &[&str], rows: &[&[&str]]) -> Table {
+        let cells = |cells: &[&str]| cells.iter().map(|&cell| cell.to_owned()).collect();
+        Table { head: cells(head), rows: rows.iter().map(|row| cells(row)).collect() }
+    }
+
+    #[test]
+    fn numbers_go_to_the_right() {
+        let text = table(&["x", "y", "z"], &[&["a", "> 1.5 ms", "4 spheres"]]).markdown();
+        assert_eq!(text, "| x | y | z |\n|---|---:|---|\n| a | > 1.5 ms | 4 spheres |\n");
+    }
+
+    #[test]
+    fn a_part_has_what_its_rows_have() {
+        let all = table(
+            &["scene", "how", "depth", "count"],
+            &[&["a", "x", "", "1"], &["b", "x", "2", ""], &["a", "y", "", ""]],
+        );
+        assert_eq!(all.part("a"), table(&["how", "count"], &[&["x", "1"], &["y", ""]]));
+        assert_eq!(all.part("c"), table(&[], &[]));
+    }
+
+    #[test]
+    fn commas_stay_in_their_cell() {
+        assert_eq!(table(&["x", "y"], &[&["1, 2", "3"]]).csv(), "x,y\n\"1, 2\",3\n");
+    }
+}
