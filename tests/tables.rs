@@ -7,8 +7,10 @@ use poplin::Backend;
 use poplin_host::TierLimits;
 use poplin_io::FRAME_FORMATS;
 use poplin_layout::{MemoryTier, Oracle, STAGES, StageRow};
+use poplin_measure::bench::Workload;
 use poplin_measure::case::Case;
 use poplin_measure::conform::run_case;
+use poplin_measure::table::Table;
 use poplin_testkit::generated::{assert_block, block, block_names, markdown_table, root};
 
 /// Where the pages of the guide are.
@@ -435,10 +437,12 @@ fn table_of_benches() {
 
 #[test]
 fn every_measured_bench_is_in_a_table() {
-    // `fibers` times iterations for people who work on them.
+    // `fibers` times iterations for people who work on them; `common` is what `poplin bench` reports.
+    let has_none =
+        |row: &Vec<String>| row[0].starts_with("fibers_") || row[0].starts_with("common_");
     let tables = [FRAMES, SLEEP, SHAPES, SELF_COLLISION, CONTACTS, COOK].concat();
     for (machine, measured) in machines("bench.csv") {
-        for row in measured.rows.iter().filter(|row| !row[0].starts_with("fibers_")) {
+        for row in measured.rows.iter().filter(|row| !has_none(row)) {
             let bench = row[0].rsplit('/').next().unwrap();
             let known = tables.iter().any(|(name, _)| *name == bench);
             assert!(known, "{machine}: {} is in no table of tests/tables.rs", row[0]);
@@ -481,6 +485,45 @@ fn table_of_measurements() {
             .collect();
         assert_guide(page, name, &tables.join("\n"));
     }
+}
+
+/// What `poplin bench --csv` has written, as it prints it.
+#[test]
+fn table_of_workloads() {
+    let of_machine = |(machine, measured): (String, Measurements)| {
+        let (date, commit) = (measured.remark("date"), measured.remark("commit"));
+        let remark = format!("*{machine}, {date}, commit {commit}: {}*\n", measured.remark("how"));
+        let all = Table { head: measured.head.clone(), rows: measured.rows.clone() };
+        let of_workload = |workload: Workload| {
+            let table = all.part(workload.name).markdown();
+            format!("`{}`: {}\n\n{table}\n", workload.name, workload.about)
+        };
+        Workload::ALL.map(of_workload).concat() + &remark
+    };
+    let machines: Vec<_> = machines("workloads.csv").into_iter().map(of_machine).collect();
+    assert_guide("performance", "workloads", &machines.join("\n"));
+}
+
+/// The row of `poplin bench` that README quotes.
+const QUOTED: [&str; 2] = ["w3-64", "default, 300 Hz"];
+
+#[test]
+fn table_of_the_row_in_readme() {
+    let (machine, measured) = machines("workloads.csv").remove(0);
+    let row = measured.rows.iter().find(|row| row[..2] == QUOTED).expect("the row is measured");
+    let cell = |name: &str| {
+        let column = measured.head.iter().position(|head| head == name);
+        row[column.unwrap_or_else(|| panic!("no column `{name}`"))].as_str()
+    };
+    let longer = |name| cell(name).split(", ").next().unwrap().to_owned();
+    let (p99, longest) = (longer("p99, p1 at the end [%]"), longer("longest, shortest [%]"));
+    let text = format!(
+        "A sheet of 64 x 64 that swings down onto a ball, friction 0.2, takes {} ms a frame on one thread\n\
+         ({machine}) by the defaults; 99 % of its edges end up at most {p99} % too long, the\n\
+         worst {longest} % (`poplin bench --workload w3-64`).",
+        cell("ms a frame")
+    );
+    assert_block("README.md", "quoted_row", &text);
 }
 
 // ---- all blocks ----

@@ -83,9 +83,12 @@ fn meaning(arg: &Arg) -> String {
 #[test]
 fn table_of_options() {
     let head = ["option", "meaning"];
-    for (command, name) in
-        [("run", "options_run"), ("cook", "options_cook"), ("conform", "options_conform")]
-    {
+    for (command, name) in [
+        ("run", "options_run"),
+        ("cook", "options_cook"),
+        ("conform", "options_conform"),
+        ("bench", "options_bench"),
+    ] {
         assert_block(PAGE, name, &markdown_table(&head, &option_rows(command)));
     }
 }

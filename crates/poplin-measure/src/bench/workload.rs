@@ -279,7 +279,11 @@ impl Setup {
     /// How it is solved, and what is special of its scene: `default, 300 Hz, no tethers`.
     pub fn settings(&self) -> String {
         let Self { scene, method, iterations } = self;
-        let method = format!("{}, {} Hz", method.name(), iterations * FRAME_RATE);
+        let effort = match method {
+            Method::Xpbd => format!("{iterations} substeps"),
+            _ => format!("{} Hz", iterations * FRAME_RATE),
+        };
+        let method = format!("{}, {effort}", method.name());
         match scene {
             Scene::Swing { has_tethers: false, .. } => format!("{method}, no tethers"),
             Scene::Drop { friction } => format!("{method}, friction {friction}"),
@@ -433,7 +437,7 @@ fn moving_capsule(capsule: usize, cloth: usize, time: f32) -> Capsule {
     let y = -0.01 + 0.01 * (2.0 * time + phase).sin();
     let (x, z) = ([-0.25, 0.25][capsule % 2], [-0.4, -0.75][capsule / 2]);
     let end = |offset: f32, radius| Sphere { center: [x + offset, y, z + offset], radius };
-    Capsule { ends: [end(-0.06, 0.06), end(0.06, 0.04)] }
+    Capsule { ends: [end(-0.06, 0.07), end(0.06, 0.05)] }
 }
 
 /// A setup in simulation.
