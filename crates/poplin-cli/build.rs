@@ -1,5 +1,4 @@
 //! Passes the commit that the binary is built from to `poplin bench`, as the variable `POPLIN_COMMIT`.
-#![expect(clippy::print_stdout, reason = "this is how a build script reports")]
 
 use std::path::Path;
 use std::process::Command;
