@@ -501,7 +501,7 @@ fn table_of_workloads() {
         Workload::ALL.map(of_workload).concat() + &remark
     };
     let machines: Vec<_> = machines("workloads.csv").into_iter().map(of_machine).collect();
-    assert_guide("performance", "workloads", &machines.join("\n"));
+    assert_guide("performance", "workloads", &escaped(&machines.join("\n")));
 }
 
 /// The row of `poplin bench` that README quotes.
