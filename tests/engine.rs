@@ -240,21 +240,23 @@ fn no_adapter_of_that_name_is_an_error_that_says_what_to_do() {
     assert!(error.contains("no such card") && error.contains("install"), "{error}");
 }
 
-/// What comes to the colliders and inputs of a cloth in a frame, and goes: few sets of stages, each a kernel to compile.
+/// What comes to the colliders and inputs of a cloth in a frame, and goes.
 fn change_colliders(host: &mut LiveCloth, frame: u32) {
     let sphere = |k: u32| [0.1 * k as f32, -0.1, 0.4, 0.12];
     let mut shapes = ShapeArrays::default();
     match frame {
         1 => shapes.spheres = vec![sphere(3)],
-        2 | 3 => shapes.spheres = (0..9).map(sphere).collect(),
+        2 | 4 => shapes.spheres = (0..9).map(sphere).collect(),
+        3 => {
+            let count = host.cloth().particle_count();
+            return host.set_motion_spheres(&vec![[0.0, 0.0, 0.0, 1.2].into(); count]).unwrap();
+        }
         5 => {}
         _ => return,
     }
-    if frame == 3 {
+    if frame >= 4 {
         shapes.mesh_vertices = vec![[-2.0, -0.02, -2.0], [0.5, -0.02, 4.0], [3.0, -0.02, -2.0]];
         shapes.mesh_triangles = vec![[0, 1, 2]];
-        let count = host.cloth().particle_count();
-        host.set_motion_spheres(&vec![[0.0, 0.0, 0.0, 1.2].into(); count]).unwrap();
     }
     shapes.reach(host.colliders_mut()).unwrap();
 }

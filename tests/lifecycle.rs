@@ -600,10 +600,9 @@ fn what_users_move_between_threads_may_be_moved() {
     assert!(format!("{simulation:?}").contains("cloth_count: 0"));
 }
 
-/// Adds, removes, resets and copies cloths, one of these a frame; all of the family without colliders ([`random_cloth`]), which
-/// compiles soonest.
+/// Adds, removes, resets and copies cloths, one of these a frame; all of one family ([`random_cloth`]), with bodies.
 fn play<E: poplin_host::Engine>(engine: &mut E, frame: u64) {
-    let id = engine.add(random_cloth(frame, 26 + 4 * (frame as u32 * 7 % 5))).unwrap();
+    let id = engine.add(random_cloth(frame, 24 + 4 * (frame as u32 * 7 % 5))).unwrap();
     equip(engine.cloth_mut(id).unwrap(), frame);
     let ids = engine.ids().to_vec();
     match frame % 4 {

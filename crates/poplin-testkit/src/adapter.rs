@@ -7,7 +7,8 @@ use crate::compare::{Difference, Row, close, near, same_bits};
 use crate::fused::fused_texts;
 use crate::skip::is_gpu_off;
 
-/// A headless device with these engine options, which compiles a kernel when a frame needs it, or `None` where `POPLIN_GPU=off` says so, loudly.
+/// A headless device with these engine options, which compiles a kernel when a frame needs it, or `None` where `POPLIN_GPU=off`
+/// says so, loudly.
 ///
 /// # Panics
 /// If there is no adapter: a machine without one has not tested the GPU backend.
