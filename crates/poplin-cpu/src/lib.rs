@@ -5,6 +5,7 @@
 //! SIMD comes from `fearless_simd`: SSE2, SSE4.2, AVX2 and AVX-512 are chosen at run time, NEON and WebAssembly's `simd128`
 //! when compiling.
 
+mod cloths;
 mod lanes;
 mod stage;
 mod team;

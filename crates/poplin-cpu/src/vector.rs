@@ -73,6 +73,12 @@ impl<S: Simd, V: Lanes<S>> Vec3<S, V> {
         )
     }
 
+    /// Product with the matrix of these columns.
+    #[inline(always)]
+    pub(crate) fn transformed(self, [a, b, c]: [Self; 3]) -> Self {
+        a.mul(self.x).add(b.mul(self.y)).add(c.mul(self.z))
+    }
+
     /// EPSILON + |d|^2.
     #[inline(always)]
     pub(crate) fn guarded_square(self, simd: S) -> V {

@@ -3,8 +3,10 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::Arc;
 
+use arrayvec::ArrayVec;
 use bytemuck::cast_vec;
 use poplin_host::{
     ClothId, ClothImpulses, Cloths, ContactFrame, Engine, FrameBodies, FramePart, HostCloth,
@@ -13,15 +15,17 @@ use poplin_host::{
 };
 use poplin_layout::{
     ClothParameters, ClothPlacement, ContactCloth, FabricOffsets, Feedback, FrameArrays, NO_OFFSET,
-    StageMask, pack_fabric,
+    PHASE_ROWS, SleepParameters, StageMask, pack_fabric,
 };
 use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Fabric, Frame, ModelError, Particle};
 use rayon::prelude::*;
 
 use crate::contact::{ContactBody, ContactMemory};
+#[cfg(feature = "testing")]
 use crate::kernel::simulate_cloth;
 use crate::memory;
-use crate::{ClothMemory, Team, Workers};
+use crate::team::MAX_CLOTHS_AT_ONCE;
+use crate::{ClothMemory, Member, Team, Workers};
 
 #[derive(Debug)]
 struct PackedFabric {
@@ -90,10 +94,9 @@ impl CpuCloth {
             + size_of::<ClothParameters>() * self.arrays.cloth_parameters.capacity()
     }
 
-    fn run_part(&mut self, part: &FramePart, team: &mut impl Workers) {
-        let Some(cloth) = self.arrays.cloth_parameters.first() else { return };
-        let cloth = part.restrict(cloth);
-        let stages = StageMask(self.host.stages().0 & part.stages.0);
+    /// What its workgroup sees in a part of the frame, if it has begun one.
+    fn member(&mut self, part: &FramePart) -> Option<Member<'_>> {
+        let cloth = part.restrict(self.arrays.cloth_parameters.first()?);
         let pools = memory::Pools {
             frame_pool: &self.arrays.frame_pool,
             fabric_pool: &self.fabric.pool,
@@ -104,9 +107,78 @@ impl CpuCloth {
             previous: &mut self.previous,
             scratch: &mut self.scratch,
         };
-        let mut memory = ClothMemory::new(cloth, pools, state);
-        simulate_cloth(&mut memory, &mut self.feedback, part.iterations.clone(), stages, team);
+        let memory = ClothMemory::new(cloth, pools, state);
+        Some(Member { memory, feedback: &mut self.feedback })
     }
+
+    /// The stages that it runs of a part of the frame.
+    fn stages(&self, part: &FramePart) -> StageMask {
+        StageMask(self.host.stages().0 & part.stages.0)
+    }
+
+    #[cfg(feature = "testing")]
+    fn run_part(&mut self, part: &FramePart, team: &mut impl Workers) {
+        let stages = self.stages(part);
+        if let Some(Member { mut memory, feedback }) = self.member(part) {
+            simulate_cloth(&mut memory, feedback, part.iterations.clone(), stages, team);
+        }
+    }
+
+    /// Where it stands among cloths that are simulated together: by fabric, then by the time since their last test for rest.
+    fn rank(&self) -> (usize, u32) {
+        let is_woken = self
+            .arrays
+            .cloth_parameters
+            .first()
+            .is_some_and(|cloth| cloth.sleep.wake_count != self.feedback.wake_count);
+        let sleep_time = if is_woken { 0 } else { self.feedback.sleep_time };
+        (Arc::as_ptr(&self.fabric) as usize, sleep_time)
+    }
+
+    /// Whether its frame and another's differ in values only; see [`Workers::simulate_cloths`].
+    fn is_like(&self, other: &Self) -> bool {
+        let [Some(a), Some(b)] = [self, other].map(|cloth| cloth.arrays.cloth_parameters.first())
+        else {
+            return false;
+        };
+        let sleep = SleepParameters { wake_count: a.sleep.wake_count, ..b.sleep };
+        let begin = a.phase_begin as usize;
+        let phases = begin..begin + (PHASE_ROWS * a.phase_count) as usize;
+        self.rank() == other.rank()
+            && self.host.stages() == other.host.stages()
+            && *a == ClothParameters { sleep, ..*b }
+            && self.arrays.frame_pool.get(phases.clone()) == other.arrays.frame_pool.get(phases)
+    }
+}
+
+/// Simulates some iterations of the begun frame of all cloths, in parallel, those that are alike together.
+fn simulate<W: Workers + Default>(
+    cloths: &mut [Box<CpuCloth>],
+    iterations_of: impl Fn(&CpuCloth) -> Range<u32> + Sync,
+) {
+    let mut cloths: Vec<_> =
+        cloths.iter_mut().filter(|cloth| !cloth.arrays.cloth_parameters.is_empty()).collect();
+    cloths.sort_by_key(|cloth| cloth.rank());
+    let (cloth_count, thread_count) = (cloths.len(), thread_count());
+    let most = W::default().cloths_at_once().clamp(1, MAX_CLOTHS_AT_ONCE);
+    cloths.par_chunk_by_mut(|a, b| a.is_like(b)).for_each(|alike| {
+        // A batch for every thread, if there are so many threads.
+        let threads = (alike.len() * thread_count).div_ceil(cloth_count);
+        let batch_count = alike.len().div_ceil(most).next_multiple_of(threads);
+        let size = alike.len().div_ceil(batch_count);
+        alike.par_chunks_mut(size).for_each(|batch| {
+            let Some(first) = batch.first() else { return };
+            let iterations = iterations_of(first);
+            if iterations.is_empty() {
+                return;
+            }
+            let part = FramePart { iterations, ..FramePart::WHOLE };
+            let stages = first.stages(&part);
+            let mut members: ArrayVec<Member<'_>, MAX_CLOTHS_AT_ONCE> =
+                batch.iter_mut().filter_map(|cloth| cloth.member(&part)).collect();
+            W::default().simulate_cloths(&mut members, part.iterations, stages);
+        });
+    });
 }
 
 /// Threads that engines on the CPU use together: those of rayon's global pool, or of the pool that the caller runs in.
@@ -195,14 +267,10 @@ impl<W: Workers + Default> LaneEngine<W> {
         let cloths = cloths.values_mut();
         for (slice, parameters) in contacts.parameters.iter().enumerate() {
             let slice = slice as u32;
-            cloths.par_iter_mut().for_each(|cloth| {
+            simulate::<W>(cloths, |cloth| {
                 let count = cloth.host.iteration_count(frame);
                 let begin = if slice == 0 { 0 } else { contacts.slice_end(count, slice - 1) };
-                let iterations = begin..contacts.slice_end(count, slice);
-                if !iterations.is_empty() {
-                    cloth
-                        .run_part(&FramePart { iterations, ..FramePart::WHOLE }, &mut W::default());
-                }
+                begin..contacts.slice_end(count, slice)
             });
             let begin = parameters.cloth_begin as usize;
             let rows: &[ContactCloth] =
@@ -417,10 +485,9 @@ impl<W: Workers + Default> Engine for LaneEngine<W> {
         if self.contacts.slice_count() > 0 {
             self.step_in_slices(frame);
         } else {
-            self.cloths.values_mut().par_iter_mut().for_each(|cloth| {
-                cloth.begin_frame(frame, true);
-                cloth.run_part(&FramePart::WHOLE, &mut W::default());
-            });
+            let cloths = self.cloths.values_mut();
+            cloths.par_iter_mut().for_each(|cloth| cloth.begin_frame(frame, true));
+            simulate::<W>(cloths, |_| FramePart::WHOLE.iterations);
         }
         self.colliders.end_frame();
         Ok(())

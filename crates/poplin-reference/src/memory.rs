@@ -193,6 +193,12 @@ impl<'a> ClothMemory<'a> {
         self.scratch[row as usize] = value.map(f32::to_bits);
     }
 
+    /// Loads the constants of iteration k.
+    pub fn begin_iteration(&mut self, k: u32) {
+        self.iteration = self.load_iteration(k);
+        self.rotation_columns = self.cloth.rotation_begin.wrapping_add(if k == 0 { 0 } else { 6 });
+    }
+
     /// Constants of iteration k.
     pub fn load_iteration(&self, k: u32) -> IterationConstants {
         let begin = (self.cloth.iteration_begin + k * ITERATION_ROWS) as usize;

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use poplin_layout::Task;
+use poplin_layout::{Feedback, StageMask, Task};
 
 use crate::ClothMemory;
+use crate::kernel::simulate_cloth;
 use crate::memory::Registers;
 use crate::stage::twin;
 
@@ -67,8 +68,48 @@ impl Work {
     }
 }
 
+/// Largest [`Workers::cloths_at_once`].
+pub const MAX_CLOTHS_AT_ONCE: usize = 16;
+
+/// A cloth in simulation: what its workgroup sees, and its report.
+#[derive(Debug)]
+pub struct Member<'a> {
+    /// Buffers and state.
+    pub memory: ClothMemory<'a>,
+    /// Faults and counters.
+    pub feedback: &'a mut Feedback,
+}
+
 /// Who runs the loops of a schedule, and in which order.
 pub trait Workers {
+    /// Most cloths that [`Self::simulate_cloths`] should get at once, up to [`MAX_CLOTHS_AT_ONCE`].
+    fn cloths_at_once(&self) -> usize {
+        1
+    }
+
+    /// Simulates a range of iterations of cloths of one fabric whose frames differ in values only: parameters and phases are
+    /// equal, and so is the time since the last test for rest.
+    fn simulate_cloths(
+        &mut self,
+        members: &mut [Member<'_>],
+        iterations: Range<u32>,
+        stages: StageMask,
+    ) {
+        for Member { memory, feedback } in members {
+            simulate_cloth(memory, feedback, iterations.clone(), stages, self);
+        }
+    }
+
+    /// Gets memory ready for iteration k.
+    fn begin_iteration(&mut self, memory: &mut ClothMemory<'_>, k: u32) {
+        memory.begin_iteration(k);
+    }
+
+    /// Whether the iteration continues: no particle has left the range of f32.
+    fn goes_on(&mut self, memory: &mut ClothMemory<'_>) -> bool {
+        memory.fault_count == 0
+    }
+
     /// Does work before the next barrier, after what was there before.
     fn work(&mut self, work: Work, memory: &mut ClothMemory<'_>);
 

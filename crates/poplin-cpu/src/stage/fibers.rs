@@ -1,4 +1,4 @@
-//! Some fibers of a set, one per lane.
+//! A fiber per lane: some fibers of a set of one cloth, or the same one of several cloths.
 
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -6,10 +6,59 @@ use std::ops::Range;
 use fearless_simd::prelude::*;
 use poplin_reference::ClothMemory;
 
-use crate::lanes::{Lanes, MAX_LANES, scatter};
+use crate::lanes::{Lanes, MAX_LANES, gather, scatter};
 
-/// The fibers of a block. Lanes without a fiber repeat the last one and have no edges.
-pub(super) struct Fibers<V> {
+/// What a stage that solves fibers sees: one in each lane.
+pub(crate) trait FiberLanes<S: Simd, V: Lanes<S>> {
+    /// One particle per lane.
+    type Particles: Copy;
+
+    /// Edges of the longest fiber.
+    fn longest(&self) -> u32;
+
+    /// The particles at an end of edge k, its begin (0) or its end (1); the present ones where there is no such edge.
+    fn particles(&self, k: u32, end: u32, present: Self::Particles) -> Self::Particles;
+
+    /// The first particle of each.
+    fn first(&self) -> Self::Particles;
+
+    /// Current particles.
+    fn current(&self, simd: S, particles: Self::Particles) -> [V; 4];
+
+    /// Previous particles.
+    fn previous(&self, simd: S, particles: Self::Particles) -> [V; 4];
+
+    /// Rest lengths of edge k, 0 where there is none.
+    fn rest_lengths(&self, simd: S, k: u32) -> V;
+
+    /// A bit for every lane with a fiber.
+    fn bits(&self) -> u64;
+
+    /// A bit for every lane with edge k.
+    fn bits_of(&self, k: u32) -> u64;
+
+    /// The new value for lanes with edge k, the old one for the others.
+    fn keep_one(&self, simd: S, k: u32, new: V, old: V) -> V;
+
+    /// Stores particles with mass of lanes whose bit is set. One without may belong to other fibers of the set: it is read,
+    /// never written.
+    fn store_massive(&mut self, simd: S, values: [V; 4], particles: Self::Particles, bits: u64);
+
+    /// As [`Self::keep_one`], of four values.
+    #[inline(always)]
+    fn keep(&self, simd: S, k: u32, new: [V; 4], old: [V; 4]) -> [V; 4] {
+        [
+            self.keep_one(simd, k, new[0], old[0]),
+            self.keep_one(simd, k, new[1], old[1]),
+            self.keep_one(simd, k, new[2], old[2]),
+            self.keep_one(simd, k, new[3], old[3]),
+        ]
+    }
+}
+
+/// Some fibers of one cloth. Lanes without a fiber repeat the last one and have no edges.
+pub(super) struct Fibers<'a, 'm, V> {
+    memory: &'a mut ClothMemory<'m>,
     /// First entry of each fiber's vertices.
     vertices: [u32; MAX_LANES],
     /// First edge.
@@ -17,7 +66,7 @@ pub(super) struct Fibers<V> {
     /// Edges of each.
     lengths: [u32; MAX_LANES],
     /// Edges of the longest.
-    pub(super) longest: u32,
+    longest: u32,
     /// Whether all lanes have as many.
     is_even: bool,
     /// Lanes with a fiber.
@@ -25,16 +74,18 @@ pub(super) struct Fibers<V> {
     vector: PhantomData<V>,
 }
 
-impl<V> Fibers<V> {
+impl<'a, 'm, V> Fibers<'a, 'm, V> {
     /// The first fibers of some.
     #[inline(always)]
-    pub(super) fn new<S: Simd>(memory: &ClothMemory<'_>, items: Range<u32>) -> Self
+    pub(super) fn new<S: Simd>(memory: &'a mut ClothMemory<'m>, items: Range<u32>) -> Self
     where
         V: Lanes<S>,
     {
         let count = V::LEN.min((items.end - items.start) as usize);
-        let fabric = &memory.cloth.fabric;
+        let fabric = memory.cloth.fabric;
+        let begins = &memory.fabric_pool[(fabric.fiber_begin + items.start) as usize..][..=count];
         let mut fibers = Self {
+            memory,
             vertices: [0; MAX_LANES],
             edges: [0; MAX_LANES],
             lengths: [0; MAX_LANES],
@@ -43,7 +94,6 @@ impl<V> Fibers<V> {
             count,
             vector: PhantomData,
         };
-        let begins = &memory.fabric_pool[(fabric.fiber_begin + items.start) as usize..][..=count];
         for lane in 0..V::LEN {
             let index = lane.min(count - 1);
             let fiber = items.start + index as u32;
@@ -58,104 +108,86 @@ impl<V> Fibers<V> {
         }
         fibers
     }
+}
 
-    /// The first particle of each.
+impl<S: Simd, V: Lanes<S>> FiberLanes<S, V> for Fibers<'_, '_, V> {
+    type Particles = [u32; MAX_LANES];
+
     #[inline(always)]
-    pub(super) fn first<S: Simd>(&self, memory: &ClothMemory<'_>) -> [u32; MAX_LANES]
-    where
-        V: Lanes<S>,
-    {
+    fn longest(&self) -> u32 {
+        self.longest
+    }
+
+    #[inline(always)]
+    fn first(&self) -> [u32; MAX_LANES] {
         let mut first = [0; MAX_LANES];
         for (first, vertices) in first.iter_mut().zip(self.vertices).take(V::LEN) {
-            *first = memory.fabric(vertices);
+            *first = self.memory.fabric(vertices);
         }
         first
     }
 
-    /// The particle at an end of edge k, its begin (0) or its end (1); the present one where there is no such edge.
     #[inline(always)]
-    pub(super) fn particles<S: Simd>(
-        &self,
-        memory: &ClothMemory<'_>,
-        k: u32,
-        end: u32,
-        present: &[u32; MAX_LANES],
-    ) -> [u32; MAX_LANES]
-    where
-        V: Lanes<S>,
-    {
-        let mut particles = *present;
+    fn particles(&self, k: u32, end: u32, present: [u32; MAX_LANES]) -> [u32; MAX_LANES] {
+        let mut particles = present;
         for (lane, particle) in particles.iter_mut().enumerate().take(V::LEN) {
             if self.is_even || k < self.lengths[lane] {
-                *particle = memory.fabric(self.vertices[lane] + k + end);
+                *particle = self.memory.fabric(self.vertices[lane] + k + end);
             }
         }
         particles
     }
 
-    /// Rest lengths of edge k, 0 where there is none.
     #[inline(always)]
-    pub(super) fn rest_lengths<S: Simd>(&self, simd: S, memory: &ClothMemory<'_>, k: u32) -> V
-    where
-        V: Lanes<S>,
-    {
+    fn current(&self, simd: S, particles: [u32; MAX_LANES]) -> [V; 4] {
+        gather(simd, |lane| self.memory.load_current(particles[lane]))
+    }
+
+    #[inline(always)]
+    fn previous(&self, simd: S, particles: [u32; MAX_LANES]) -> [V; 4] {
+        gather(simd, |lane| self.memory.load_previous(particles[lane]))
+    }
+
+    #[inline(always)]
+    fn rest_lengths(&self, simd: S, k: u32) -> V {
         let mut lengths = [0.0; MAX_LANES];
         for (lane, length) in lengths.iter_mut().enumerate().take(V::LEN) {
             if self.is_even || k < self.lengths[lane] {
-                *length = memory.fabric_f32(self.edges[lane] + k);
+                *length = self.memory.fabric_f32(self.edges[lane] + k);
             }
         }
         V::from_slice(simd, &lengths[..V::LEN])
     }
 
-    /// A bit for every lane with a fiber.
     #[inline(always)]
-    pub(super) fn bits(&self) -> u64 {
+    fn bits(&self) -> u64 {
         (1 << self.count) - 1
     }
 
-    /// A bit for every lane with edge k.
     #[inline(always)]
-    pub(super) fn bits_of<S: Simd>(&self, k: u32) -> u64
-    where
-        V: Lanes<S>,
-    {
+    fn bits_of(&self, k: u32) -> u64 {
         if self.is_even {
-            return self.bits();
+            return (1 << self.count) - 1;
         }
         let bit = |lane: usize| u64::from(k < self.lengths[lane]) << lane;
         (0..V::LEN).fold(0, |bits, lane| bits | bit(lane))
     }
 
-    /// New values for lanes with edge k, old ones for the others.
     #[inline(always)]
-    pub(super) fn keep<S: Simd>(&self, simd: S, k: u32, new: [V; 4], old: [V; 4]) -> [V; 4]
-    where
-        V: Lanes<S>,
-    {
-        [
-            self.keep_one(simd, k, new[0], old[0]),
-            self.keep_one(simd, k, new[1], old[1]),
-            self.keep_one(simd, k, new[2], old[2]),
-            self.keep_one(simd, k, new[3], old[3]),
-        ]
-    }
-
-    /// As [`Self::keep`], of one value.
-    #[inline(always)]
-    pub(super) fn keep_one<S: Simd>(&self, simd: S, k: u32, new: V, old: V) -> V
-    where
-        V: Lanes<S>,
-    {
+    fn keep_one(&self, simd: S, k: u32, new: V, old: V) -> V {
         if self.is_even {
             return new;
         }
-        V::Mask::from_bitmask(simd, self.bits_of(k)).select(new, old)
+        V::Mask::from_bitmask(simd, FiberLanes::<S, V>::bits_of(self, k)).select(new, old)
+    }
+
+    #[inline(always)]
+    fn store_massive(&mut self, simd: S, values: [V; 4], particles: [u32; MAX_LANES], bits: u64) {
+        store_massive(simd, self.memory, values, |lane| particles[lane], bits);
     }
 }
 
-/// Stores particles with mass of lanes whose bit is set. One without may belong to other fibers of the set: it is read, never
-/// written.
+/// Stores particles of one cloth, as [`FiberLanes::store_massive`] does.
 #[inline(always)]
 pub(super) fn store_massive<S: Simd, V: Lanes<S>>(
     simd: S,

@@ -7,7 +7,7 @@ use fearless_simd::prelude::*;
 use poplin_layout::{EPSILON, PhaseConstants};
 use poplin_reference::ClothMemory;
 
-use super::fibers::{Fibers, store_massive};
+use super::fibers::{FiberLanes, Fibers, store_massive};
 use crate::lanes::{Lanes, gather, max, min};
 use crate::vector::Vec3;
 
@@ -22,7 +22,10 @@ pub(crate) fn project_fibers<S: Simd, V: Lanes<S>>(
     while begin < items.end {
         match single_edges::<S, V>(memory, begin..items.end) {
             Some(edges) => project_edges::<S, V>(simd, memory, &edges),
-            None => project_block(simd, memory, &Fibers::<V>::new(memory, begin..items.end)),
+            None => {
+                let phase = memory.registers.phase;
+                project(simd, &phase, &mut Fibers::<V>::new(memory, begin..items.end));
+            }
         }
         begin += V::LEN as u32;
     }
@@ -122,28 +125,30 @@ fn correct<S: Simd, V: Lanes<S>>(
     [moved_a, moved_b]
 }
 
-/// Solves the edges of some fibers, one per lane.
+/// Solves the edges of a fiber in each lane.
 #[inline(always)]
-fn project_block<S: Simd, V: Lanes<S>>(simd: S, memory: &mut ClothMemory<'_>, fibers: &Fibers<V>) {
-    let phase = memory.registers.phase;
-    let mut a = fibers.first(memory);
-    let mut pa = gather(simd, |lane| memory.load_current(a[lane]));
-    for k in 0..fibers.longest {
-        let b = fibers.particles(memory, k, 1, &a);
-        let pb = gather(simd, |lane| memory.load_current(b[lane]));
-        let rest_length = fibers.rest_lengths(simd, memory, k);
+pub(crate) fn project<S: Simd, V: Lanes<S>, F: FiberLanes<S, V>>(
+    simd: S,
+    phase: &PhaseConstants,
+    fibers: &mut F,
+) {
+    let mut a = fibers.first();
+    let mut pa = fibers.current(simd, a);
+    for k in 0..fibers.longest() {
+        let b = fibers.particles(k, 1, a);
+        let pb = fibers.current(simd, b);
+        let rest_length = fibers.rest_lengths(simd, k);
         let mut displacement = Vec3::splat(simd, [0.0; 3]);
         if phase.compliance > 0.0 {
-            let last_a = gather(simd, |lane| memory.load_previous(a[lane]));
-            let last_b = gather(simd, |lane| memory.load_previous(b[lane]));
+            let (last_a, last_b) = (fibers.previous(simd, a), fibers.previous(simd, b));
             displacement = displacement_of(pa, pb, last_a, last_b);
         }
-        let [moved_a, moved_b] = correct(simd, &phase, pa, pb, rest_length, displacement);
-        store_massive(simd, memory, moved_a, |lane| a[lane], fibers.bits_of(k));
+        let [moved_a, moved_b] = correct(simd, phase, pa, pb, rest_length, displacement);
+        fibers.store_massive(simd, moved_a, a, fibers.bits_of(k));
         let is_moved = V::splat(simd, 0.0).simd_lt(pb[3]);
         let next = Vec3::xyz(moved_b).or(is_moved, Vec3::xyz(pb)).with(pb[3]);
         pa = fibers.keep(simd, k, next, pa);
         a = b;
     }
-    store_massive(simd, memory, pa, |lane| a[lane], fibers.bits());
+    fibers.store_massive(simd, pa, a, fibers.bits());
 }

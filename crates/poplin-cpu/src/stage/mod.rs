@@ -1,6 +1,6 @@
 //! Wide forms of the stages, over the items of one loop.
 
-mod fibers;
+pub(crate) mod fibers;
 pub(crate) mod gauss_seidel;
 pub(crate) mod integrate;
 pub(crate) mod particles;

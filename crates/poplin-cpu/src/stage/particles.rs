@@ -4,14 +4,75 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use fearless_simd::prelude::*;
+use poplin_layout::IterationConstants;
 use poplin_reference::ClothMemory;
 
 use crate::lanes::{Lanes, MAX_LANES, gather, max, scatter};
 use crate::vector::Vec3;
 
+/// What a stage that moves each particle by itself sees: blocks of as many particles as there are lanes.
+pub(crate) trait Particles<S: Simd, V: Lanes<S>> {
+    /// One particle per lane.
+    type Block: Copy;
+
+    /// See [`blocks_of`].
+    fn blocks(items: Range<u32>) -> impl Iterator<Item = Self::Block>;
+
+    /// A bit for every lane with a particle of its own.
+    fn bits(&self, block: Self::Block) -> u64;
+
+    /// A cloth with the parameters, the phase and the fabric of all lanes.
+    fn lead(&self) -> &ClothMemory<'_>;
+
+    /// A constant of the running iteration.
+    fn constant(&self, simd: S, constant: fn(&IterationConstants) -> [f32; 4]) -> Vec3<S, V>;
+
+    /// The matrix whose three columns begin at `begin` in the frame's pool.
+    fn matrix(&self, simd: S, begin: u32) -> [Vec3<S, V>; 3];
+
+    /// Current particles.
+    fn current(&self, simd: S, block: Self::Block) -> [V; 4];
+
+    /// Previous particles.
+    fn previous(&self, simd: S, block: Self::Block) -> [V; 4];
+
+    /// Writes current particles.
+    fn set_current(&mut self, block: Self::Block, particles: [V; 4]);
+
+    /// Writes previous particles.
+    fn set_previous(&mut self, block: Self::Block, particles: [V; 4]);
+
+    /// Writes current particles where the mask is set.
+    fn set_some(&mut self, simd: S, block: Self::Block, particles: [V; 4], mask: V::Mask);
+
+    /// Rows of an input of particles.
+    fn input(&self, simd: S, begin: u32, block: Self::Block) -> [V; 4];
+
+    /// Rows of an input that moves over the frame, in the running iteration.
+    fn interpolated(&self, simd: S, range: [u32; 2], block: Self::Block) -> [V; 4];
+
+    /// Numbers of particles in the fabric.
+    fn fabric(&self, simd: S, begin: u32, block: Self::Block) -> V;
+
+    /// The anchors that [`gather_anchors`] has copied, by entries of the fabric.
+    fn anchors(&self, simd: S, begin: u32, block: Self::Block) -> Vec3<S, V>;
+
+    /// Counts particles that would have left the range of f32.
+    fn report_faults(&mut self, block: Self::Block, bits: u64);
+}
+
+/// The blocks of some items.
+#[inline(always)]
+pub(super) fn blocks_of<S: Simd, V: Lanes<S>, P: Particles<S, V>>(
+    _: &P,
+    items: Range<u32>,
+) -> impl Iterator<Item = P::Block> + use<S, V, P> {
+    P::blocks(items)
+}
+
 /// Consecutive particles, one per lane. Lanes without one repeat the last.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Block<V> {
+pub(crate) struct Block<V> {
     begin: u32,
     count: usize,
     vector: PhantomData<V>,
@@ -71,67 +132,122 @@ impl<V> Block<V> {
             });
         }
     }
+}
 
-    /// Stores the rows of lanes whose bit is set.
+/// Consecutive particles of one cloth.
+impl<S: Simd, V: Lanes<S>> Particles<S, V> for ClothMemory<'_> {
+    type Block = Block<V>;
+
     #[inline(always)]
-    pub(super) fn store_some<S: Simd>(&self, rows: &mut [[f32; 4]], columns: [V; 4], bits: u64)
-    where
-        V: Lanes<S>,
-    {
-        let bits = bits & self.bits();
+    fn blocks(items: Range<u32>) -> impl Iterator<Item = Block<V>> {
+        blocks(items)
+    }
+
+    #[inline(always)]
+    fn bits(&self, block: Block<V>) -> u64 {
+        block.bits()
+    }
+
+    #[inline(always)]
+    fn lead(&self) -> &ClothMemory<'_> {
+        self
+    }
+
+    #[inline(always)]
+    fn constant(&self, simd: S, constant: fn(&IterationConstants) -> [f32; 4]) -> Vec3<S, V> {
+        let [x, y, z, _] = constant(&self.iteration);
+        Vec3::splat(simd, [x, y, z])
+    }
+
+    #[inline(always)]
+    fn matrix(&self, simd: S, begin: u32) -> [Vec3<S, V>; 3] {
+        [
+            Vec3::splat(simd, self.frame_column(begin)),
+            Vec3::splat(simd, self.frame_column(begin + 1)),
+            Vec3::splat(simd, self.frame_column(begin + 2)),
+        ]
+    }
+
+    #[inline(always)]
+    fn current(&self, simd: S, block: Block<V>) -> [V; 4] {
+        block.load(simd, &*self.current)
+    }
+
+    #[inline(always)]
+    fn previous(&self, simd: S, block: Block<V>) -> [V; 4] {
+        block.load(simd, &*self.previous)
+    }
+
+    #[inline(always)]
+    fn set_current(&mut self, block: Block<V>, particles: [V; 4]) {
+        block.store(&mut *self.current, particles);
+    }
+
+    #[inline(always)]
+    fn set_previous(&mut self, block: Block<V>, particles: [V; 4]) {
+        block.store(&mut *self.previous, particles);
+    }
+
+    #[inline(always)]
+    fn set_some(&mut self, _: S, block: Block<V>, particles: [V; 4], mask: V::Mask) {
+        let bits = mask.to_bitmask() & block.bits();
         if bits != 0 {
-            scatter(columns, |lane, row| {
+            scatter(particles, |lane, row| {
                 if bits >> lane & 1 != 0 {
-                    rows[self.begin as usize + lane] = row;
+                    self.store_current(block.begin + lane as u32, row);
                 }
             });
         }
     }
-}
 
-/// Products with the matrix whose three columns begin at `begin` in the frame's pool.
-#[inline(always)]
-pub(super) fn multiply_columns<S: Simd, V: Lanes<S>>(
-    simd: S,
-    memory: &ClothMemory<'_>,
-    begin: u32,
-    v: Vec3<S, V>,
-) -> Vec3<S, V> {
-    let column = |k: u32| Vec3::<S, V>::splat(simd, memory.frame_column(begin + k));
-    column(0).mul(v.x).add(column(1).mul(v.y)).add(column(2).mul(v.z))
-}
+    #[inline(always)]
+    fn input(&self, simd: S, begin: u32, block: Block<V>) -> [V; 4] {
+        gather(simd, |lane| self.input_row(begin + block.index(lane)))
+    }
 
-/// Rows of an array that moves over the frame, in the running iteration.
-#[inline(always)]
-fn load_interpolated<S: Simd, V: Lanes<S>>(
-    simd: S,
-    memory: &ClothMemory<'_>,
-    [start, target]: [u32; 2],
-    block: &Block<V>,
-) -> [V; 4] {
-    gather(simd, |lane| memory.load_interpolated(start, target, block.index(lane)))
+    #[inline(always)]
+    fn interpolated(&self, simd: S, [start, target]: [u32; 2], block: Block<V>) -> [V; 4] {
+        gather(simd, |lane| self.load_interpolated(start, target, block.index(lane)))
+    }
+
+    #[inline(always)]
+    fn fabric(&self, simd: S, begin: u32, block: Block<V>) -> V {
+        V::from_fn(simd, |lane| self.fabric_f32(begin + block.index(lane)))
+    }
+
+    #[inline(always)]
+    fn anchors(&self, simd: S, begin: u32, block: Block<V>) -> Vec3<S, V> {
+        Vec3::xyz(gather(simd, |lane| self.load_scratch(self.fabric(begin + block.index(lane)))))
+    }
+
+    #[inline(always)]
+    fn report_faults(&mut self, block: Block<V>, bits: u64) {
+        self.fault_count += bits.count_ones();
+        let first = block.index(bits.trailing_zeros() as usize);
+        self.fault_particle = self.fault_particle.min(first);
+    }
 }
 
 /// Pulls particles into their motion spheres.
 #[inline(always)]
 pub(crate) fn constrain_motion<S: Simd, V: Lanes<S>>(
     simd: S,
-    memory: &mut ClothMemory<'_>,
+    particles: &mut impl Particles<S, V>,
     items: Range<u32>,
 ) {
-    let motion = memory.cloth.motion;
+    let motion = particles.lead().cloth.motion;
     let splat = |value: f32| V::splat(simd, value);
     let zero = splat(0.0);
-    for block in blocks::<V, S>(items) {
+    for block in blocks_of(particles, items) {
         let spheres = [motion.sphere_start, motion.sphere_target];
-        let sphere = load_interpolated(simd, memory, spheres, &block);
-        let particle = block.load(simd, &*memory.current);
+        let sphere = particles.interpolated(simd, spheres, block);
+        let particle = particles.current(simd, block);
         let delta = Vec3::xyz(sphere).sub(Vec3::xyz(particle));
         let radius = max(sphere[3] * splat(motion.scale) + splat(motion.bias), zero);
         let slack = splat(1.0) - radius / delta.guarded_square(simd).sqrt();
         let w = radius.simd_le(zero).select(zero, particle[3]);
         let moved = Vec3::xyz(particle).add(delta.mul(slack * splat(motion.stiffness))).with(w);
-        block.store_some(&mut *memory.current, moved, zero.simd_lt(slack).to_bitmask());
+        particles.set_some(simd, block, moved, zero.simd_lt(slack));
     }
 }
 
@@ -139,19 +255,19 @@ pub(crate) fn constrain_motion<S: Simd, V: Lanes<S>>(
 #[inline(always)]
 pub(crate) fn constrain_separation<S: Simd, V: Lanes<S>>(
     simd: S,
-    memory: &mut ClothMemory<'_>,
+    particles: &mut impl Particles<S, V>,
     items: Range<u32>,
 ) {
-    let separation = memory.cloth.separation;
+    let separation = particles.lead().cloth.separation;
     let splat = |value: f32| V::splat(simd, value);
-    for block in blocks::<V, S>(items) {
+    for block in blocks_of(particles, items) {
         let spheres = [separation.sphere_start, separation.sphere_target];
-        let sphere = load_interpolated(simd, memory, spheres, &block);
-        let particle = block.load(simd, &*memory.current);
+        let sphere = particles.interpolated(simd, spheres, block);
+        let particle = particles.current(simd, block);
         let delta = Vec3::xyz(sphere).sub(Vec3::xyz(particle));
         let slack = splat(1.0) - sphere[3] / delta.guarded_square(simd).sqrt();
         let moved = Vec3::xyz(particle).add(delta.mul(slack)).with(particle[3]);
-        block.store_some(&mut *memory.current, moved, slack.simd_lt(splat(0.0)).to_bitmask());
+        particles.set_some(simd, block, moved, slack.simd_lt(splat(0.0)));
     }
 }
 
@@ -159,31 +275,34 @@ pub(crate) fn constrain_separation<S: Simd, V: Lanes<S>>(
 #[inline(always)]
 pub(crate) fn limit_speed<S: Simd, V: Lanes<S>>(
     simd: S,
-    memory: &mut ClothMemory<'_>,
+    particles: &mut impl Particles<S, V>,
     items: Range<u32>,
 ) {
-    let max_move = memory.cloth.max_move;
+    let max_move = particles.lead().cloth.max_move;
     let splat = |value: f32| V::splat(simd, value);
-    for block in blocks::<V, S>(items) {
-        let particle = block.load(simd, &*memory.current);
-        let before = Vec3::xyz(block.load(simd, &*memory.previous));
+    for block in blocks_of(particles, items) {
+        let particle = particles.current(simd, block);
+        let before = Vec3::xyz(particles.previous(simd, block));
         let displacement = Vec3::xyz(particle).sub(before);
         let square = displacement.dot(displacement);
         let is_fast = splat(0.0).simd_lt(particle[3]) & splat(max_move * max_move).simd_lt(square);
         let moved = before.add(displacement.mul(splat(max_move) / square.sqrt())).with(particle[3]);
-        block.store_some(&mut *memory.current, moved, is_fast.to_bitmask());
+        particles.set_some(simd, block, moved, is_fast);
     }
 }
 
 /// Restores the user's inverse masses.
 #[inline(always)]
-pub(crate) fn restore_mass(memory: &mut ClothMemory<'_>, items: Range<u32>) {
-    let range = items.start as usize..items.end as usize;
-    for (current, previous) in memory.current[range.clone()].iter_mut().zip(&memory.previous[range])
-    {
-        if current[3] > 0.0 {
-            current[3] = previous[3];
-        }
+pub(crate) fn restore_mass<S: Simd, V: Lanes<S>>(
+    simd: S,
+    particles: &mut impl Particles<S, V>,
+    items: Range<u32>,
+) {
+    for block in blocks_of(particles, items) {
+        let [x, y, z, w] = particles.current(simd, block);
+        let [.., own] = particles.previous(simd, block);
+        let w = V::splat(simd, 0.0).simd_lt(w).select(own, w);
+        particles.set_current(block, [x, y, z, w]);
     }
 }
 

@@ -8,8 +8,8 @@ use poplin_layout::{
 };
 use poplin_reference::ClothMemory;
 
-use super::fibers::{Fibers, store_massive};
-use crate::lanes::{Lanes, MAX_LANES, gather, min};
+use super::fibers::{FiberLanes, Fibers};
+use crate::lanes::{Lanes, min};
 use crate::vector::Vec3;
 
 /// Values of an edge that the second pass needs: ratio, value, direction and the particle at its begin.
@@ -72,79 +72,93 @@ pub(crate) fn solve_fibers<S: Simd, V: Lanes<S>>(
     rows: &mut Vec<f32>,
 ) {
     let phase = memory.registers.phase;
+    let mut begin = items.start;
+    while begin < items.end {
+        solve(simd, &phase, &mut Fibers::<V>::new(memory, begin..items.end), rows);
+        begin += V::LEN as u32;
+    }
+}
+
+/// How far particles have moved since the last iteration.
+#[inline(always)]
+fn displacement_of<S: Simd, V: Lanes<S>>(p: [V; 4], last: [V; 4]) -> Vec3<S, V> {
+    Vec3::xyz(p).sub(Vec3::xyz(last))
+}
+
+/// Solves all edges of a fiber in each lane at once.
+#[inline(always)]
+pub(crate) fn solve<S: Simd, V: Lanes<S>, F: FiberLanes<S, V>>(
+    simd: S,
+    phase: &PhaseConstants,
+    fibers: &mut F,
+    rows: &mut Vec<f32>,
+) {
     let splat = |value: f32| V::splat(simd, value);
     let (zero, one) = (splat(0.0), splat(1.0));
     let scale = splat(-(1.0 + phase.damping));
-    let mut begin = items.start;
-    while begin < items.end {
-        let fibers = Fibers::<V>::new(memory, begin..items.end);
-        begin += V::LEN as u32;
-        let len = ROWS * V::LEN;
-        if rows.len() < len * fibers.longest as usize {
-            rows.resize(len * fibers.longest as usize, 0.0);
-        }
-        let displacement_of = |memory: &ClothMemory<'_>, p: [V; 4], index: &[u32; MAX_LANES]| {
-            let last = gather(simd, |lane| memory.load_previous(index[lane]));
-            Vec3::xyz(p).sub(Vec3::xyz(last))
-        };
-        // Only damping reads displacements.
-        let is_damped = phase.damping != 0.0;
-        let mut a = fibers.first(memory);
-        let mut pa = gather(simd, |lane| memory.load_current(a[lane]));
-        let still = Vec3::splat(simd, [0.0; 3]);
-        let mut displacement_a = if is_damped { displacement_of(memory, pa, &a) } else { still };
-        let (mut last_direction, mut last_pivot, mut last_value) = (still, one, zero);
-        let mut is_held = pa[3].simd_eq(zero);
-        for (k, rows) in (0..fibers.longest).zip(rows.chunks_exact_mut(len)) {
-            let b = fibers.particles(memory, k, 1, &a);
-            let pb = gather(simd, |lane| memory.load_current(b[lane]));
-            let displacement_b = if is_damped { displacement_of(memory, pb, &b) } else { still };
-            let rest_length = fibers.rest_lengths(simd, memory, k);
-            let direction = edge_direction(simd, pa, pb, rest_length);
-            let acts = zero.simd_lt(direction.dot(direction));
-            let displacement = displacement_b.sub(displacement_a);
-            let [diagonal, right] =
-                edge_equation(simd, pa, pb, displacement, rest_length, direction, &phase);
-            let is_pin = pb[3].simd_eq(zero);
-            let mut between = scale * pa[3] * last_direction.dot(direction);
-            let taken = between * (between / last_pivot);
-            let fraction =
-                (is_held & is_pin).select(splat(MIN_HELD_FRACTION), splat(MIN_PIVOT_FRACTION));
-            let most = diagonal - fraction * diagonal;
-            let shorter = between * (most / taken).sqrt();
-            between = most.simd_lt(taken).select(shorter, between);
-            let pivot = diagonal - min(taken, most);
-            let ratio = acts.select(between / last_pivot, zero);
-            let value = acts.select((right - between * last_value) / pivot, zero);
-            let pivot = acts.select(pivot, one);
-            let values =
-                [ratio, value, direction.x, direction.y, direction.z, pa[0], pa[1], pa[2], pa[3]];
-            for (value, row) in values.iter().zip(rows.chunks_exact_mut(V::LEN)) {
-                value.store_slice(row);
-            }
-            is_held = is_pin | (is_held & acts);
-            pa = fibers.keep(simd, k, pb, pa);
-            a = b;
-            displacement_a = displacement_b;
-            (last_direction, last_pivot, last_value) = (direction, pivot, value);
-        }
-
-        let (mut push, mut lambda, mut next_ratio) = (still, zero, zero);
-        for (k, rows) in (0..fibers.longest).zip(rows.chunks_exact(len)).rev() {
-            let row = |index: usize| V::from_slice(simd, &rows[index * V::LEN..][..V::LEN]);
-            let direction = Vec3::new(row(2), row(3), row(4));
-            let new_lambda = row(1) - next_ratio * lambda;
-            let pull = direction.mul(new_lambda);
-            let moved = Vec3::xyz(pa).add(pull.sub(push).mul(pa[3])).with(pa[3]);
-            store_massive(simd, memory, moved, |lane| a[lane], fibers.bits_of(k));
-            a = fibers.particles(memory, k, 0, &a);
-            pa = fibers.keep(simd, k, [row(5), row(6), row(7), row(8)], pa);
-            let old = push.with(lambda);
-            let [x, y, z, kept] = fibers.keep(simd, k, pull.with(new_lambda), old);
-            (push, lambda) = (Vec3::new(x, y, z), kept);
-            next_ratio = fibers.keep_one(simd, k, row(0), next_ratio);
-        }
-        let moved = Vec3::xyz(pa).sub(push.mul(pa[3])).with(pa[3]);
-        store_massive(simd, memory, moved, |lane| a[lane], fibers.bits());
+    let len = ROWS * V::LEN;
+    if rows.len() < len * fibers.longest() as usize {
+        rows.resize(len * fibers.longest() as usize, 0.0);
     }
+    // Only damping reads displacements.
+    let is_damped = phase.damping != 0.0;
+    let still = Vec3::splat(simd, [0.0; 3]);
+    let mut a = fibers.first();
+    let mut pa = fibers.current(simd, a);
+    let mut displacement_a =
+        if is_damped { displacement_of(pa, fibers.previous(simd, a)) } else { still };
+    let (mut last_direction, mut last_pivot, mut last_value) = (still, one, zero);
+    let mut is_held = pa[3].simd_eq(zero);
+    for (k, rows) in (0..fibers.longest()).zip(rows.chunks_exact_mut(len)) {
+        let b = fibers.particles(k, 1, a);
+        let pb = fibers.current(simd, b);
+        let displacement_b =
+            if is_damped { displacement_of(pb, fibers.previous(simd, b)) } else { still };
+        let rest_length = fibers.rest_lengths(simd, k);
+        let direction = edge_direction(simd, pa, pb, rest_length);
+        let acts = zero.simd_lt(direction.dot(direction));
+        let displacement = displacement_b.sub(displacement_a);
+        let [diagonal, right] =
+            edge_equation(simd, pa, pb, displacement, rest_length, direction, phase);
+        let is_pin = pb[3].simd_eq(zero);
+        let mut between = scale * pa[3] * last_direction.dot(direction);
+        let taken = between * (between / last_pivot);
+        let fraction =
+            (is_held & is_pin).select(splat(MIN_HELD_FRACTION), splat(MIN_PIVOT_FRACTION));
+        let most = diagonal - fraction * diagonal;
+        let shorter = between * (most / taken).sqrt();
+        between = most.simd_lt(taken).select(shorter, between);
+        let pivot = diagonal - min(taken, most);
+        let ratio = acts.select(between / last_pivot, zero);
+        let value = acts.select((right - between * last_value) / pivot, zero);
+        let pivot = acts.select(pivot, one);
+        let values =
+            [ratio, value, direction.x, direction.y, direction.z, pa[0], pa[1], pa[2], pa[3]];
+        for (value, row) in values.iter().zip(rows.chunks_exact_mut(V::LEN)) {
+            value.store_slice(row);
+        }
+        is_held = is_pin | (is_held & acts);
+        pa = fibers.keep(simd, k, pb, pa);
+        a = b;
+        displacement_a = displacement_b;
+        (last_direction, last_pivot, last_value) = (direction, pivot, value);
+    }
+
+    let (mut push, mut lambda, mut next_ratio) = (still, zero, zero);
+    for (k, rows) in (0..fibers.longest()).zip(rows.chunks_exact(len)).rev() {
+        let row = |index: usize| V::from_slice(simd, &rows[index * V::LEN..][..V::LEN]);
+        let direction = Vec3::new(row(2), row(3), row(4));
+        let new_lambda = row(1) - next_ratio * lambda;
+        let pull = direction.mul(new_lambda);
+        let moved = Vec3::xyz(pa).add(pull.sub(push).mul(pa[3])).with(pa[3]);
+        fibers.store_massive(simd, moved, a, fibers.bits_of(k));
+        a = fibers.particles(k, 0, a);
+        pa = fibers.keep(simd, k, [row(5), row(6), row(7), row(8)], pa);
+        let old = push.with(lambda);
+        let [x, y, z, kept] = fibers.keep(simd, k, pull.with(new_lambda), old);
+        (push, lambda) = (Vec3::new(x, y, z), kept);
+        next_ratio = fibers.keep_one(simd, k, row(0), next_ratio);
+    }
+    let moved = Vec3::xyz(pa).sub(push.mul(pa[3])).with(pa[3]);
+    fibers.store_massive(simd, moved, a, fibers.bits());
 }

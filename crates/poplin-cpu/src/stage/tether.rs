@@ -3,37 +3,36 @@
 use std::ops::Range;
 
 use fearless_simd::prelude::*;
-use poplin_reference::ClothMemory;
 
-use super::particles::blocks;
-use crate::lanes::{Lanes, gather, max};
+use super::particles::{Particles, blocks_of};
+use crate::lanes::{Lanes, max};
 use crate::vector::Vec3;
 
 /// Pulls particles back within the lengths of their tethers.
 #[inline(always)]
 pub(crate) fn constrain_tethers<S: Simd, V: Lanes<S>>(
     simd: S,
-    memory: &mut ClothMemory<'_>,
+    particles: &mut impl Particles<S, V>,
     items: Range<u32>,
 ) {
-    let (fabric, tethers) = (memory.cloth.fabric, memory.cloth.tethers);
-    let particle_count = memory.cloth.particle_count;
+    let lead = particles.lead();
+    let (fabric, tethers) = (lead.cloth.fabric, lead.cloth.tethers);
+    let particle_count = lead.cloth.particle_count;
     let tether_count = fabric.tethers_per_particle * particle_count;
     let splat = |value: f32| V::splat(simd, value);
-    for block in blocks::<V, S>(items) {
-        let particle = block.load(simd, &*memory.current);
+    for block in blocks_of(particles, items) {
+        let particle = particles.current(simd, block);
         let here = Vec3::xyz(particle);
         let mut offset = Vec3::splat(simd, [0.0; 3]);
         for k in 0..fabric.tethers_per_particle {
-            let tether = |lane: usize| fabric.tether_begin + k * particle_count + block.index(lane);
-            let anchor = gather(simd, |lane| memory.load_scratch(memory.fabric(tether(lane))));
-            let length = V::from_fn(simd, |lane| memory.fabric_f32(tether(lane) + tether_count));
-            let delta = Vec3::xyz(anchor).sub(here);
+            let begin = fabric.tether_begin + k * particle_count;
+            let delta = particles.anchors(simd, begin, block).sub(here);
+            let length = particles.fabric(simd, begin + tether_count, block);
             let slack =
                 splat(1.0) - length * splat(tethers.scale) / delta.guarded_square(simd).sqrt();
             offset = offset.add(delta.mul(max(slack, splat(0.0))));
         }
         let moved = here.add(offset.mul(splat(tethers.stiffness))).with(particle[3]);
-        block.store(&mut *memory.current, moved);
+        particles.set_current(block, moved);
     }
 }

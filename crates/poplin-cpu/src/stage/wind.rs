@@ -6,7 +6,7 @@ use fearless_simd::prelude::*;
 use poplin_layout::{EPSILON, MIN_NORMAL_SQUARE, NO_OFFSET};
 use poplin_reference::ClothMemory;
 
-use super::particles::{blocks, multiply_columns};
+use super::particles::{Particles, blocks};
 use crate::lanes::{Lanes, gather, max, scatter};
 use crate::vector::Vec3;
 
@@ -37,8 +37,9 @@ pub(crate) fn blow_triangles<S: Simd, V: Lanes<S>>(
             now.sub(before).div(corner_count).add(wind)
         } else {
             let moved = wind.sub(before.div(corner_count));
-            let rotated = multiply_columns(simd, memory, memory.cloth.rotation_begin + 12, moved);
-            now.div(corner_count).add(rotated)
+            let rotation =
+                Particles::<S, V>::matrix(memory, simd, memory.cloth.rotation_begin + 12);
+            now.div(corner_count).add(moved.transformed(rotation))
         };
         let normal = c2.sub(c0).cross(c1.sub(c0));
         let (d_square, normal_square) = (d.dot(d), normal.dot(normal));

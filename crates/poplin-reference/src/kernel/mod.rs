@@ -2,4 +2,4 @@
 
 mod simulate_cloth;
 
-pub use simulate_cloth::simulate_cloth;
+pub use simulate_cloth::{fetch_counters, flush_counters, run_iterations, simulate_cloth};

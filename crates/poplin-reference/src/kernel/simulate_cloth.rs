@@ -12,7 +12,7 @@ use crate::stage::sleep::is_sleep_test;
 use crate::{ClothMemory, Work, Workers};
 
 /// Loads faults and sleep counters; false if there is nothing to do.
-fn fetch_counters(
+pub fn fetch_counters(
     memory: &mut ClothMemory<'_>,
     report: &mut Feedback,
     is_frame_start: bool,
@@ -34,7 +34,7 @@ fn fetch_counters(
 }
 
 /// Reports faults and sleep counters after `iteration_count` whole iterations.
-fn flush_counters(memory: &ClothMemory<'_>, report: &mut Feedback, iteration_count: u32) {
+pub fn flush_counters(memory: &ClothMemory<'_>, report: &mut Feedback, iteration_count: u32) {
     let total = report.iteration_total + iteration_count;
     if report.fault_count == 0 && memory.fault_count != 0 {
         report.fault_count = memory.fault_count;
@@ -53,26 +53,34 @@ pub fn simulate_cloth(
     feedback: &mut Feedback,
     iterations: Range<u32>,
     stages: StageMask,
-    team: &mut impl Workers,
+    team: &mut (impl Workers + ?Sized),
 ) {
-    let iteration_end = memory.cloth.iteration_count.min(iterations.end);
-    if !fetch_counters(memory, feedback, iterations.start == 0, stages) {
-        return;
+    if fetch_counters(memory, feedback, iterations.start == 0, stages) {
+        let ran = run_iterations(memory, iterations, stages, team);
+        flush_counters(memory, feedback, ran);
     }
+}
+
+/// Runs the schedule for a range of iterations, capped by the frame's count; returns how many were run to their end.
+pub fn run_iterations(
+    memory: &mut ClothMemory<'_>,
+    iterations: Range<u32>,
+    stages: StageMask,
+    team: &mut (impl Workers + ?Sized),
+) -> u32 {
+    let iteration_end = memory.cloth.iteration_count.min(iterations.end);
     if stages.contains(Stage::SelfCollide) {
         memory.open_grid();
     }
     let mut ran = 0;
     for k in iterations.start..iteration_end {
-        memory.iteration = memory.load_iteration(k);
-        memory.rotation_columns =
-            memory.cloth.rotation_begin.wrapping_add(if k == 0 { 0 } else { 6 });
+        team.begin_iteration(memory, k);
         if !run_steps(ITERATION, memory, stages, team) {
             break;
         }
         ran += 1;
     }
-    flush_counters(memory, feedback, ran);
+    ran
 }
 
 /// Runs some steps; false if a particle has left the range of f32.
@@ -80,7 +88,7 @@ fn run_steps(
     steps: &'static [Step],
     memory: &mut ClothMemory<'_>,
     stages: StageMask,
-    team: &mut impl Workers,
+    team: &mut (impl Workers + ?Sized),
 ) -> bool {
     for step in steps {
         let is_alive = match step {
@@ -107,7 +115,7 @@ fn run_steps(
                 team.barrier(memory);
                 true
             }
-            Step::StopAtFault => memory.fault_count == 0,
+            Step::StopAtFault => team.goes_on(memory),
         };
         if !is_alive {
             return false;

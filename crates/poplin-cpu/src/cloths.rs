@@ -1,0 +1,537 @@
+//! Cloths of one fabric side by side, one per lane: their state lies coordinate by coordinate, so that nothing is gathered.
+
+use std::ops::Range;
+
+use fearless_simd::prelude::*;
+use poplin_layout::{IterationConstants, NO_OFFSET, Stage, StageMask, Task};
+use poplin_reference::kernel::{fetch_counters, flush_counters, run_iterations};
+use poplin_reference::memory::{Pools, State};
+use poplin_reference::{ClothMemory, Member, Work, Workers};
+
+use crate::WideTeam;
+use crate::lanes::{Lanes, MAX_LANES, gather, scatter};
+use crate::stage::fibers::FiberLanes;
+use crate::stage::particles::Particles;
+use crate::stage::{gauss_seidel, integrate, particles, semi_implicit, tether};
+use crate::team::in_lanes;
+use crate::vector::Vec3;
+
+/// The state of cloths, four vectors a particle: three coordinates and the inverse mass, each with a cloth per lane.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Columns {
+    current: Vec<f32>,
+    previous: Vec<f32>,
+    /// Copies of the anchors of tethers.
+    anchors: Vec<f32>,
+}
+
+/// The vectors of particle i.
+#[inline(always)]
+fn load<S: Simd, V: Lanes<S>>(simd: S, columns: &[f32], i: u32) -> [V; 4] {
+    let columns = &columns[4 * V::LEN * i as usize..][..4 * V::LEN];
+    [
+        V::from_slice(simd, &columns[..V::LEN]),
+        V::from_slice(simd, &columns[V::LEN..2 * V::LEN]),
+        V::from_slice(simd, &columns[2 * V::LEN..3 * V::LEN]),
+        V::from_slice(simd, &columns[3 * V::LEN..]),
+    ]
+}
+
+/// Writes the vectors of particle i.
+#[inline(always)]
+fn store<S: Simd, V: Lanes<S>>(columns: &mut [f32], i: u32, particles: [V; 4]) {
+    let columns = &mut columns[4 * V::LEN * i as usize..][..4 * V::LEN];
+    let [x, y, z, w] = particles;
+    x.store_slice(&mut columns[..V::LEN]);
+    y.store_slice(&mut columns[V::LEN..2 * V::LEN]);
+    z.store_slice(&mut columns[2 * V::LEN..3 * V::LEN]);
+    w.store_slice(&mut columns[3 * V::LEN..]);
+}
+
+/// The new particles where the mask is set, else the old ones.
+#[inline(always)]
+fn select<S: Simd, V: Lanes<S>>(mask: V::Mask, new: [V; 4], old: [V; 4]) -> [V; 4] {
+    [
+        mask.select(new[0], old[0]),
+        mask.select(new[1], old[1]),
+        mask.select(new[2], old[2]),
+        mask.select(new[3], old[3]),
+    ]
+}
+
+/// Cloths of one fabric, one per lane. Lanes without a cloth repeat the last one.
+struct Batch<'a, 'm> {
+    members: &'a mut [Member<'m>],
+    columns: Columns,
+    /// A bit for every cloth that is simulated on.
+    alive: u64,
+}
+
+/// A batch as stages see it, with the memory of the walk through the schedule, whose parameters and registers hold for all.
+pub(crate) struct View<'a, 'b, 'm, 'l> {
+    batch: &'a mut Batch<'b, 'm>,
+    lead: &'a mut ClothMemory<'l>,
+}
+
+impl View<'_, '_, '_, '_> {
+    /// The cloth in a lane.
+    #[inline(always)]
+    fn cloth(&self, lane: usize) -> &ClothMemory<'_> {
+        let last = self.batch.members.len() - 1;
+        &self.batch.members[lane.min(last)].memory
+    }
+}
+
+/// One particle of every cloth.
+impl<S: Simd, V: Lanes<S>> Particles<S, V> for View<'_, '_, '_, '_> {
+    type Block = u32;
+
+    #[inline(always)]
+    fn blocks(items: Range<u32>) -> impl Iterator<Item = u32> {
+        items
+    }
+
+    #[inline(always)]
+    fn bits(&self, _: u32) -> u64 {
+        self.batch.alive
+    }
+
+    #[inline(always)]
+    fn lead(&self) -> &ClothMemory<'_> {
+        self.lead
+    }
+
+    #[inline(always)]
+    fn constant(&self, simd: S, constant: fn(&IterationConstants) -> [f32; 4]) -> Vec3<S, V> {
+        Vec3::xyz(gather(simd, |lane| constant(&self.cloth(lane).iteration)))
+    }
+
+    #[inline(always)]
+    fn matrix(&self, simd: S, begin: u32) -> [Vec3<S, V>; 3] {
+        let column = |lane: usize, k: u32| {
+            let [x, y, z] = self.cloth(lane).frame_column(begin + k);
+            [x, y, z, 0.0]
+        };
+        [
+            Vec3::xyz(gather(simd, |lane| column(lane, 0))),
+            Vec3::xyz(gather(simd, |lane| column(lane, 1))),
+            Vec3::xyz(gather(simd, |lane| column(lane, 2))),
+        ]
+    }
+
+    #[inline(always)]
+    fn current(&self, simd: S, i: u32) -> [V; 4] {
+        load(simd, &self.batch.columns.current, i)
+    }
+
+    #[inline(always)]
+    fn previous(&self, simd: S, i: u32) -> [V; 4] {
+        load(simd, &self.batch.columns.previous, i)
+    }
+
+    #[inline(always)]
+    fn set_current(&mut self, i: u32, particles: [V; 4]) {
+        store(&mut self.batch.columns.current, i, particles);
+    }
+
+    #[inline(always)]
+    fn set_previous(&mut self, i: u32, particles: [V; 4]) {
+        store(&mut self.batch.columns.previous, i, particles);
+    }
+
+    #[inline(always)]
+    fn set_some(&mut self, simd: S, i: u32, particles: [V; 4], mask: V::Mask) {
+        if mask.any_true() {
+            let columns = &mut self.batch.columns.current;
+            let old = load(simd, columns, i);
+            store(columns, i, select(mask, particles, old));
+        }
+    }
+
+    #[inline(always)]
+    fn input(&self, simd: S, begin: u32, i: u32) -> [V; 4] {
+        gather(simd, |lane| self.cloth(lane).input_row(begin + i))
+    }
+
+    #[inline(always)]
+    fn interpolated(&self, simd: S, [start, target]: [u32; 2], i: u32) -> [V; 4] {
+        gather(simd, |lane| self.cloth(lane).load_interpolated(start, target, i))
+    }
+
+    #[inline(always)]
+    fn fabric(&self, simd: S, begin: u32, i: u32) -> V {
+        V::splat(simd, self.lead.fabric_f32(begin + i))
+    }
+
+    #[inline(always)]
+    fn anchors(&self, simd: S, begin: u32, i: u32) -> Vec3<S, V> {
+        Vec3::xyz(load(simd, &self.batch.columns.anchors, self.lead.fabric(begin + i)))
+    }
+
+    #[inline(always)]
+    fn report_faults(&mut self, i: u32, bits: u64) {
+        for (lane, Member { memory, .. }) in self.batch.members.iter_mut().enumerate() {
+            if bits >> lane & 1 != 0 {
+                memory.fault_count += 1;
+                memory.fault_particle = memory.fault_particle.min(i);
+            }
+        }
+    }
+}
+
+/// The same fiber of every cloth.
+struct Fiber<'a, 'm> {
+    columns: &'a mut Columns,
+    lead: &'a ClothMemory<'m>,
+    /// First entry of its vertices.
+    vertices: u32,
+    /// First edge.
+    edges: u32,
+    length: u32,
+    /// A bit for every lane.
+    bits: u64,
+}
+
+impl<'a, 'm> Fiber<'a, 'm> {
+    #[inline(always)]
+    fn new(columns: &'a mut Columns, lead: &'a ClothMemory<'m>, fiber: u32, bits: u64) -> Self {
+        let fabric = &lead.cloth.fabric;
+        let begin = lead.fabric(fabric.fiber_begin + fiber);
+        Self {
+            vertices: fabric.vertex_begin + fiber + begin,
+            edges: fabric.edge_begin + begin,
+            length: lead.fabric(fabric.fiber_begin + fiber + 1) - begin,
+            columns,
+            lead,
+            bits,
+        }
+    }
+}
+
+impl<S: Simd, V: Lanes<S>> FiberLanes<S, V> for Fiber<'_, '_> {
+    type Particles = u32;
+
+    #[inline(always)]
+    fn longest(&self) -> u32 {
+        self.length
+    }
+
+    #[inline(always)]
+    fn first(&self) -> u32 {
+        self.lead.fabric(self.vertices)
+    }
+
+    #[inline(always)]
+    fn particles(&self, k: u32, end: u32, _: u32) -> u32 {
+        self.lead.fabric(self.vertices + k + end)
+    }
+
+    #[inline(always)]
+    fn current(&self, simd: S, i: u32) -> [V; 4] {
+        load(simd, &self.columns.current, i)
+    }
+
+    #[inline(always)]
+    fn previous(&self, simd: S, i: u32) -> [V; 4] {
+        load(simd, &self.columns.previous, i)
+    }
+
+    #[inline(always)]
+    fn rest_lengths(&self, simd: S, k: u32) -> V {
+        V::splat(simd, self.lead.fabric_f32(self.edges + k))
+    }
+
+    #[inline(always)]
+    fn bits(&self) -> u64 {
+        self.bits
+    }
+
+    #[inline(always)]
+    fn bits_of(&self, _: u32) -> u64 {
+        self.bits
+    }
+
+    #[inline(always)]
+    fn keep_one(&self, _: S, _: u32, new: V, _: V) -> V {
+        new
+    }
+
+    #[inline(always)]
+    fn store_massive(&mut self, simd: S, values: [V; 4], i: u32, _: u64) {
+        let is_massive = V::splat(simd, 0.0).simd_lt(values[3]);
+        if is_massive.all_true() {
+            store(&mut self.columns.current, i, values);
+        } else if is_massive.any_true() {
+            let old = load(simd, &self.columns.current, i);
+            store(&mut self.columns.current, i, select(is_massive, values, old));
+        }
+    }
+}
+
+/// `poplin_reference::stage::gauss_seidel`, a cloth per lane.
+#[inline(always)]
+pub(crate) fn project_fibers<S: Simd, V: Lanes<S>>(
+    simd: S,
+    view: &mut View<'_, '_, '_, '_>,
+    items: Range<u32>,
+) {
+    let phase = view.lead.registers.phase;
+    for fiber in items {
+        let columns = &mut view.batch.columns;
+        let mut fiber = Fiber::new(columns, view.lead, fiber, view.batch.alive);
+        gauss_seidel::project::<S, V, _>(simd, &phase, &mut fiber);
+    }
+}
+
+/// `poplin_reference::stage::semi_implicit`, a cloth per lane. `rows` is working memory.
+#[inline(always)]
+pub(crate) fn solve_fibers<S: Simd, V: Lanes<S>>(
+    simd: S,
+    view: &mut View<'_, '_, '_, '_>,
+    items: Range<u32>,
+    rows: &mut Vec<f32>,
+) {
+    let phase = view.lead.registers.phase;
+    for fiber in items {
+        let columns = &mut view.batch.columns;
+        let mut fiber = Fiber::new(columns, view.lead, fiber, view.batch.alive);
+        semi_implicit::solve::<S, V, _>(simd, &phase, &mut fiber, rows);
+    }
+}
+
+/// Copies anchors of tethers to where no stage changes them.
+#[inline(always)]
+pub(crate) fn gather_anchors<S: Simd, V: Lanes<S>>(
+    simd: S,
+    view: &mut View<'_, '_, '_, '_>,
+    items: Range<u32>,
+) {
+    let Columns { current, anchors, .. } = &mut view.batch.columns;
+    let needed = 4 * V::LEN * items.end as usize;
+    if anchors.len() < needed {
+        anchors.resize(needed, 0.0);
+    }
+    for slot in items {
+        let anchor = view.lead.fabric(view.lead.cloth.fabric.anchor_begin + slot);
+        store(anchors, slot, load::<S, V>(simd, current, anchor));
+    }
+}
+
+/// Takes the state over from the rows of every cloth.
+#[inline(always)]
+pub(crate) fn read_rows<S: Simd, V: Lanes<S>>(
+    simd: S,
+    view: &mut View<'_, '_, '_, '_>,
+    items: Range<u32>,
+) {
+    let Batch { members, columns, .. } = &mut *view.batch;
+    let needed = 4 * V::LEN * items.end as usize;
+    for columns in [&mut columns.current, &mut columns.previous] {
+        if columns.len() < needed {
+            columns.resize(needed, 0.0);
+        }
+    }
+    let last = members.len() - 1;
+    for i in items {
+        let member = |lane: usize| &members[lane.min(last)].memory;
+        let current: [V; 4] = gather(simd, |lane| member(lane).load_current(i));
+        store(&mut columns.current, i, current);
+        let previous: [V; 4] = gather(simd, |lane| member(lane).load_previous(i));
+        store(&mut columns.previous, i, previous);
+    }
+}
+
+/// Gives the state back to the rows of every cloth that is simulated on.
+#[inline(always)]
+pub(crate) fn write_rows<S: Simd, V: Lanes<S>>(
+    simd: S,
+    view: &mut View<'_, '_, '_, '_>,
+    items: Range<u32>,
+) {
+    let Batch { members, columns, alive } = &mut *view.batch;
+    for i in items {
+        scatter::<S, V>(load(simd, &columns.current, i), |lane, row| {
+            if *alive >> lane & 1 != 0 {
+                members[lane].memory.store_current(i, row);
+            }
+        });
+        scatter::<S, V>(load(simd, &columns.previous, i), |lane, row| {
+            if *alive >> lane & 1 != 0 {
+                members[lane].memory.store_previous(i, row);
+            }
+        });
+    }
+}
+
+/// Where the state of a batch is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Location {
+    /// In the rows of the cloths: stages without a form for several cloths run on each.
+    Rows,
+    /// In the columns.
+    Columns,
+    /// In both.
+    Everywhere,
+}
+
+/// Walks the schedule once for all cloths of a batch.
+struct BatchWalk<'a, 'm> {
+    batch: Batch<'a, 'm>,
+    location: Location,
+    /// Iterations that were begun.
+    begun: u32,
+    team: &'a mut WideTeam,
+}
+
+impl BatchWalk<'_, '_> {
+    /// Whether a function of some items reads or writes particles.
+    fn moves_particles(task: Task) -> bool {
+        !matches!(task, Task::PrepareShape | Task::CountSleep)
+    }
+
+    /// Brings the state up to date where a function works.
+    fn locate(&mut self, location: Location, lead: &mut ClothMemory<'_>) {
+        if self.location == Location::Everywhere || self.location == location {
+            return;
+        }
+        let items = 0..lead.cloth.particle_count;
+        let view = &mut View { batch: &mut self.batch, lead };
+        match location {
+            Location::Columns => {
+                in_lanes!(self.team.level, read_rows, view: View<'_, '_, '_, '_>, items)
+            }
+            _ => in_lanes!(self.team.level, write_rows, view: View<'_, '_, '_, '_>, items),
+        }
+        self.location = Location::Everywhere;
+    }
+
+    /// Runs the form of a function for several cloths; false if it has none for these.
+    fn run_wide(&mut self, task: Task, items: Range<u32>, lead: &mut ClothMemory<'_>) -> bool {
+        macro_rules! side_by_side {
+            ($($stage:ident)::+ $(, $rows:ident)?) => {{
+                self.locate(Location::Columns, lead);
+                self.location = Location::Columns;
+                let WideTeam { level, rows: _rows, .. } = &mut *self.team;
+                $(let $rows = _rows;)?
+                let view = &mut View { batch: &mut self.batch, lead };
+                in_lanes!(*level, $($stage)::+, view: View<'_, '_, '_, '_>, items $(, $rows)?)
+            }};
+        }
+        match task {
+            // A stiffness per edge is rare.
+            Task::ProjectFiber if lead.cloth.fabric.edge_stiffness_begin == NO_OFFSET => {
+                side_by_side!(project_fibers)
+            }
+            Task::SolveFiber => side_by_side!(solve_fibers, rows),
+            Task::IntegrateParticle => side_by_side!(integrate::integrate_particles),
+            Task::ConstrainMotion => side_by_side!(particles::constrain_motion),
+            Task::ConstrainSeparation => side_by_side!(particles::constrain_separation),
+            Task::GatherAnchor => side_by_side!(gather_anchors),
+            Task::ConstrainTethers => side_by_side!(tether::constrain_tethers),
+            Task::RestoreMass => side_by_side!(particles::restore_mass),
+            Task::LimitSpeed => side_by_side!(particles::limit_speed),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Reports of the cloths that are simulated on, after some whole iterations.
+    fn flush(&mut self, ran: u32) {
+        for (lane, Member { memory, feedback }) in self.batch.members.iter_mut().enumerate() {
+            if self.batch.alive >> lane & 1 != 0 {
+                flush_counters(memory, feedback, ran);
+            }
+        }
+    }
+}
+
+impl Workers for BatchWalk<'_, '_> {
+    fn begin_iteration(&mut self, lead: &mut ClothMemory<'_>, k: u32) {
+        self.begun += 1;
+        lead.begin_iteration(k);
+        for (lane, Member { memory, .. }) in self.batch.members.iter_mut().enumerate() {
+            memory.begin_iteration(k);
+            if self.batch.alive >> lane & 1 != 0 {
+                lead.sleep_time = memory.sleep_time;
+            }
+        }
+    }
+
+    fn work(&mut self, work: Work, lead: &mut ClothMemory<'_>) {
+        for task in work.tasks() {
+            if self.run_wide(task, work.items(), lead) {
+                continue;
+            }
+            if Self::moves_particles(task) {
+                self.locate(Location::Rows, lead);
+                self.location = Location::Rows;
+            }
+            for (lane, Member { memory, .. }) in self.batch.members.iter_mut().enumerate() {
+                if self.batch.alive >> lane & 1 != 0 {
+                    memory.registers = lead.registers;
+                    self.team.work(Work::new(work.items(), [task].into_iter(), memory), memory);
+                }
+            }
+        }
+    }
+
+    fn barrier(&mut self, _: &mut ClothMemory<'_>) {}
+
+    /// A cloth with a fault stops here, the others go on.
+    fn goes_on(&mut self, lead: &mut ClothMemory<'_>) -> bool {
+        let is_faulty = |member: &Member<'_>| member.memory.fault_count != 0;
+        let members = self.batch.members.iter().enumerate();
+        let faulty = members
+            .fold(0, |bits, (lane, member)| bits | u64::from(is_faulty(member)) << lane)
+            & self.batch.alive;
+        if faulty != 0 {
+            self.locate(Location::Rows, lead);
+            let others = self.batch.alive & !faulty;
+            self.batch.alive = faulty;
+            self.flush(self.begun - 1);
+            self.batch.alive = others;
+        }
+        self.batch.alive != 0
+    }
+}
+
+/// Simulates cloths as [`Workers::simulate_cloths`] does, side by side.
+pub(crate) fn simulate(
+    team: &mut WideTeam,
+    members: &mut [Member<'_>],
+    iterations: Range<u32>,
+    stages: StageMask,
+) {
+    let mut alive = 0;
+    for (lane, Member { memory, feedback }) in members.iter_mut().enumerate() {
+        if fetch_counters(memory, feedback, iterations.start == 0, stages) {
+            alive |= 1 << lane;
+            if stages.contains(Stage::SelfCollide) {
+                memory.open_grid();
+            }
+        }
+    }
+    let Some(first) = members.first().filter(|_| alive != 0).map(|member| &member.memory) else {
+        return;
+    };
+    let pools = Pools {
+        frame_pool: first.frame_pool,
+        fabric_pool: first.fabric_pool,
+        input_pool: first.input_pool,
+    };
+    let state = State { current: &mut [], previous: &mut [], scratch: &mut [] };
+    let mut lead = ClothMemory::new(first.cloth, pools, state);
+    let columns = std::mem::take(&mut team.columns);
+    let batch = Batch { members, columns, alive };
+    let mut walk = BatchWalk { batch, location: Location::Rows, begun: 0, team };
+    let ran = run_iterations(&mut lead, iterations, stages, &mut walk);
+    if walk.batch.alive != 0 {
+        walk.locate(Location::Rows, &mut lead);
+        walk.flush(ran);
+    }
+    let BatchWalk { batch, team, .. } = walk;
+    team.columns = batch.columns;
+}
+
+/// Most cloths of a batch.
+const _: () = assert!(MAX_LANES <= 64);
