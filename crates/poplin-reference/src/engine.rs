@@ -13,7 +13,7 @@ use poplin_host::{
 };
 use poplin_layout::{
     ClothParameters, ClothPlacement, ContactCloth, FabricOffsets, Feedback, FrameArrays, NO_OFFSET,
-    StageMask, pack_fabric,
+    Stage, StageMask, pack_fabric,
 };
 use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Fabric, Frame, ModelError, Particle};
 use rayon::prelude::*;
@@ -99,10 +99,13 @@ impl CpuCloth {
             fabric_pool: &self.fabric.pool,
             input_pool: &self.inputs,
         };
+        let grid_len =
+            if stages.contains(Stage::SelfCollide) { memory::grid_len(&cloth) } else { 0 };
         let state = memory::State {
             current: &mut self.current,
             previous: &mut self.previous,
             scratch: &mut self.scratch,
+            cells: &mut vec![0; grid_len],
         };
         let mut memory = ClothMemory::new(cloth, pools, state);
         simulate_cloth(&mut memory, &mut self.feedback, part.iterations.clone(), stages, team);

@@ -27,8 +27,8 @@ pub(crate) fn integrate_particles<S: Simd, V: Lanes<S>>(
     let accelerations = memory.cloth.acceleration_begin;
     let max_move = memory.cloth.self_collision.max_move;
     for block in blocks::<V, S>(items) {
-        let particle = block.load(simd, &*memory.current);
-        let before = block.load(simd, &*memory.previous);
+        let particle = block.load(simd, memory.current);
+        let before = block.load(simd, memory.previous);
         let (here, last) = (Vec3::xyz(particle), Vec3::xyz(before));
         let w = particle[3].simd_eq(zero).select(before[3], particle[3]);
         let mut position = if is_rotating {
@@ -66,8 +66,8 @@ pub(crate) fn integrate_particles<S: Simd, V: Lanes<S>>(
         let previous = here.add(previous_bias).or(moves, last.or(is_free, here));
         // A pin that was set elsewhere has arrived.
         let previous_w = is_free.select(before[3], zero);
-        block.store(&mut *memory.previous, previous.with(previous_w));
-        block.store(&mut *memory.current, position.or(moves, here).with(w));
+        block.store(memory.previous, previous.with(previous_w));
+        block.store(memory.current, position.or(moves, here).with(w));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Stages that move each particle by itself, a particle per lane.
 
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -43,30 +44,31 @@ impl<V> Block<V> {
 
     /// Rows of the items.
     #[inline(always)]
-    pub(super) fn load<S: Simd>(&self, simd: S, rows: &[[f32; 4]]) -> [V; 4]
+    pub(super) fn load<S: Simd>(&self, simd: S, rows: &[Cell<[f32; 4]>]) -> [V; 4]
     where
         V: Lanes<S>,
     {
+        let rows = &rows[self.begin as usize..][..self.count];
         if self.count == V::LEN {
-            V::columns(simd, &rows[self.begin as usize..][..V::LEN])
+            gather(simd, |lane| rows[lane].get())
         } else {
-            gather(simd, |lane| rows[self.index(lane) as usize])
+            gather(simd, |lane| rows[lane.min(rows.len() - 1)].get())
         }
     }
 
     /// Stores rows of the items.
     #[inline(always)]
-    pub(super) fn store<S: Simd>(&self, rows: &mut [[f32; 4]], columns: [V; 4])
+    pub(super) fn store<S: Simd>(&self, rows: &[Cell<[f32; 4]>], columns: [V; 4])
     where
         V: Lanes<S>,
     {
-        let rows = &mut rows[self.begin as usize..][..self.count];
+        let rows = &rows[self.begin as usize..][..self.count];
         if self.count == V::LEN {
-            V::rows(columns, rows);
+            scatter(columns, |lane, row| rows[lane].set(row));
         } else {
             scatter(columns, |lane, row| {
-                if let Some(slot) = rows.get_mut(lane) {
-                    *slot = row;
+                if let Some(slot) = rows.get(lane) {
+                    slot.set(row);
                 }
             });
         }
@@ -74,7 +76,7 @@ impl<V> Block<V> {
 
     /// Stores the rows of lanes whose bit is set.
     #[inline(always)]
-    pub(super) fn store_some<S: Simd>(&self, rows: &mut [[f32; 4]], columns: [V; 4], bits: u64)
+    pub(super) fn store_some<S: Simd>(&self, rows: &[Cell<[f32; 4]>], columns: [V; 4], bits: u64)
     where
         V: Lanes<S>,
     {
@@ -82,7 +84,7 @@ impl<V> Block<V> {
         if bits != 0 {
             scatter(columns, |lane, row| {
                 if bits >> lane & 1 != 0 {
-                    rows[self.begin as usize + lane] = row;
+                    rows[self.begin as usize + lane].set(row);
                 }
             });
         }
@@ -125,13 +127,13 @@ pub(crate) fn constrain_motion<S: Simd, V: Lanes<S>>(
     for block in blocks::<V, S>(items) {
         let spheres = [motion.sphere_start, motion.sphere_target];
         let sphere = load_interpolated(simd, memory, spheres, &block);
-        let particle = block.load(simd, &*memory.current);
+        let particle = block.load(simd, memory.current);
         let delta = Vec3::xyz(sphere).sub(Vec3::xyz(particle));
         let radius = max(sphere[3] * splat(motion.scale) + splat(motion.bias), zero);
         let slack = splat(1.0) - radius / delta.guarded_square(simd).sqrt();
         let w = radius.simd_le(zero).select(zero, particle[3]);
         let moved = Vec3::xyz(particle).add(delta.mul(slack * splat(motion.stiffness))).with(w);
-        block.store_some(&mut *memory.current, moved, zero.simd_lt(slack).to_bitmask());
+        block.store_some(memory.current, moved, zero.simd_lt(slack).to_bitmask());
     }
 }
 
@@ -147,11 +149,11 @@ pub(crate) fn constrain_separation<S: Simd, V: Lanes<S>>(
     for block in blocks::<V, S>(items) {
         let spheres = [separation.sphere_start, separation.sphere_target];
         let sphere = load_interpolated(simd, memory, spheres, &block);
-        let particle = block.load(simd, &*memory.current);
+        let particle = block.load(simd, memory.current);
         let delta = Vec3::xyz(sphere).sub(Vec3::xyz(particle));
         let slack = splat(1.0) - sphere[3] / delta.guarded_square(simd).sqrt();
         let moved = Vec3::xyz(particle).add(delta.mul(slack)).with(particle[3]);
-        block.store_some(&mut *memory.current, moved, slack.simd_lt(splat(0.0)).to_bitmask());
+        block.store_some(memory.current, moved, slack.simd_lt(splat(0.0)).to_bitmask());
     }
 }
 
@@ -165,13 +167,13 @@ pub(crate) fn limit_speed<S: Simd, V: Lanes<S>>(
     let max_move = memory.cloth.max_move;
     let splat = |value: f32| V::splat(simd, value);
     for block in blocks::<V, S>(items) {
-        let particle = block.load(simd, &*memory.current);
-        let before = Vec3::xyz(block.load(simd, &*memory.previous));
+        let particle = block.load(simd, memory.current);
+        let before = Vec3::xyz(block.load(simd, memory.previous));
         let displacement = Vec3::xyz(particle).sub(before);
         let square = displacement.dot(displacement);
         let is_fast = splat(0.0).simd_lt(particle[3]) & splat(max_move * max_move).simd_lt(square);
         let moved = before.add(displacement.mul(splat(max_move) / square.sqrt())).with(particle[3]);
-        block.store_some(&mut *memory.current, moved, is_fast.to_bitmask());
+        block.store_some(memory.current, moved, is_fast.to_bitmask());
     }
 }
 
@@ -179,10 +181,10 @@ pub(crate) fn limit_speed<S: Simd, V: Lanes<S>>(
 #[inline(always)]
 pub(crate) fn restore_mass(memory: &mut ClothMemory<'_>, items: Range<u32>) {
     let range = items.start as usize..items.end as usize;
-    for (current, previous) in memory.current[range.clone()].iter_mut().zip(&memory.previous[range])
-    {
-        if current[3] > 0.0 {
-            current[3] = previous[3];
+    for (current, previous) in memory.current[range.clone()].iter().zip(&memory.previous[range]) {
+        let [x, y, z, w] = current.get();
+        if w > 0.0 {
+            current.set([x, y, z, previous.get()[3]]);
         }
     }
 }
@@ -193,6 +195,7 @@ pub(crate) fn test_rest(memory: &mut ClothMemory<'_>, items: Range<u32>) {
     let range = items.start as usize..items.end as usize;
     let distance = memory.cloth.sleep.distance;
     for (current, previous) in memory.current[range.clone()].iter().zip(&memory.previous[range]) {
+        let (current, previous) = (current.get(), previous.get());
         let moved = |k: usize| (current[k] - previous[k]).abs();
         memory.restless += u32::from(moved(0).max(moved(1).max(moved(2))) >= distance);
     }

@@ -21,7 +21,7 @@ pub(crate) fn constrain_tethers<S: Simd, V: Lanes<S>>(
     let tether_count = fabric.tethers_per_particle * particle_count;
     let splat = |value: f32| V::splat(simd, value);
     for block in blocks::<V, S>(items) {
-        let particle = block.load(simd, &*memory.current);
+        let particle = block.load(simd, memory.current);
         let here = Vec3::xyz(particle);
         let mut offset = Vec3::splat(simd, [0.0; 3]);
         for k in 0..fabric.tethers_per_particle {
@@ -34,6 +34,6 @@ pub(crate) fn constrain_tethers<S: Simd, V: Lanes<S>>(
             offset = offset.add(delta.mul(max(slack, splat(0.0))));
         }
         let moved = here.add(offset.mul(splat(tethers.stiffness))).with(particle[3]);
-        block.store(&mut *memory.current, moved);
+        block.store(memory.current, moved);
     }
 }

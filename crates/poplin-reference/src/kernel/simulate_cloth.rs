@@ -59,9 +59,6 @@ pub fn simulate_cloth(
     if !fetch_counters(memory, feedback, iterations.start == 0, stages) {
         return;
     }
-    if stages.contains(Stage::SelfCollide) {
-        memory.open_grid();
-    }
     let mut ran = 0;
     for k in iterations.start..iteration_end {
         memory.iteration = memory.load_iteration(k);
