@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use fearless_simd::prelude::*;
-use poplin_layout::{IterationConstants, NO_OFFSET, Stage, StageMask, Task};
+use poplin_layout::{IterationConstants, NO_OFFSET, StageMask, Task};
 use poplin_reference::kernel::{fetch_counters, flush_counters, run_iterations};
 use poplin_reference::memory::{Pools, State};
 use poplin_reference::{ClothMemory, Member, Work, Workers};
@@ -506,9 +506,6 @@ pub(crate) fn simulate(
     for (lane, Member { memory, feedback }) in members.iter_mut().enumerate() {
         if fetch_counters(memory, feedback, iterations.start == 0, stages) {
             alive |= 1 << lane;
-            if stages.contains(Stage::SelfCollide) {
-                memory.open_grid();
-            }
         }
     }
     let Some(first) = members.first().filter(|_| alive != 0).map(|member| &member.memory) else {
@@ -519,8 +516,9 @@ pub(crate) fn simulate(
         fabric_pool: first.fabric_pool,
         input_pool: first.input_pool,
     };
-    let state = State { current: &mut [], previous: &mut [], scratch: &mut [] };
-    let mut lead = ClothMemory::new(first.cloth, pools, state);
+    let state = State { current: &mut [], previous: &mut [], scratch: &mut [], cells: &mut [] };
+    let mut lead =
+        ClothMemory { cells: first.cells, ..ClothMemory::new(first.cloth, pools, state) };
     let columns = std::mem::take(&mut team.columns);
     let batch = Batch { members, columns, alive };
     let mut walk = BatchWalk { batch, location: Location::Rows, begun: 0, team };

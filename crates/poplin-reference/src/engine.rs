@@ -2,9 +2,8 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arrayvec::ArrayVec;
 use bytemuck::cast_vec;
@@ -15,7 +14,7 @@ use poplin_host::{
 };
 use poplin_layout::{
     ClothParameters, ClothPlacement, ContactCloth, FabricOffsets, Feedback, FrameArrays, NO_OFFSET,
-    PHASE_ROWS, SleepParameters, StageMask, pack_fabric,
+    PHASE_ROWS, SleepParameters, Stage, StageMask, pack_fabric,
 };
 use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Fabric, Frame, ModelError, Particle};
 use rayon::prelude::*;
@@ -94,8 +93,8 @@ impl CpuCloth {
             + size_of::<ClothParameters>() * self.arrays.cloth_parameters.capacity()
     }
 
-    /// What its workgroup sees in a part of the frame, if it has begun one.
-    fn member(&mut self, part: &FramePart) -> Option<Member<'_>> {
+    /// What its workgroup sees in a part of the frame, if it has begun one. `cells` is the grid of self collision.
+    fn member<'a>(&'a mut self, part: &FramePart, cells: &'a mut [u32]) -> Option<Member<'a>> {
         let cloth = part.restrict(self.arrays.cloth_parameters.first()?);
         let pools = memory::Pools {
             frame_pool: &self.arrays.frame_pool,
@@ -106,9 +105,16 @@ impl CpuCloth {
             current: &mut self.current,
             previous: &mut self.previous,
             scratch: &mut self.scratch,
+            cells,
         };
         let memory = ClothMemory::new(cloth, pools, state);
         Some(Member { memory, feedback: &mut self.feedback })
+    }
+
+    /// Buckets of its grid of self collision.
+    fn grid_len(&self) -> usize {
+        let collides = self.host.stages().contains(Stage::SelfCollide);
+        self.arrays.cloth_parameters.first().filter(|_| collides).map_or(0, memory::grid_len)
     }
 
     /// The stages that it runs of a part of the frame.
@@ -119,7 +125,8 @@ impl CpuCloth {
     #[cfg(feature = "testing")]
     fn run_part(&mut self, part: &FramePart, team: &mut impl Workers) {
         let stages = self.stages(part);
-        if let Some(Member { mut memory, feedback }) = self.member(part) {
+        let mut cells = vec![0; self.grid_len()];
+        if let Some(Member { mut memory, feedback }) = self.member(part, &mut cells) {
             simulate_cloth(&mut memory, feedback, part.iterations.clone(), stages, team);
         }
     }
@@ -151,34 +158,80 @@ impl CpuCloth {
     }
 }
 
-/// Simulates some iterations of the begun frame of all cloths, in parallel, those that are alike together.
-fn simulate<W: Workers + Default>(
-    cloths: &mut [Box<CpuCloth>],
-    iterations_of: impl Fn(&CpuCloth) -> Range<u32> + Sync,
-) {
-    let mut cloths: Vec<_> =
-        cloths.iter_mut().filter(|cloth| !cloth.arrays.cloth_parameters.is_empty()).collect();
-    cloths.sort_by_key(|cloth| cloth.rank());
-    let (cloth_count, thread_count) = (cloths.len(), thread_count());
-    let most = W::default().cloths_at_once().clamp(1, MAX_CLOTHS_AT_ONCE);
-    cloths.par_chunk_by_mut(|a, b| a.is_like(b)).for_each(|alike| {
-        // A batch for every thread, if there are so many threads.
-        let threads = (alike.len() * thread_count).div_ceil(cloth_count);
-        let batch_count = alike.len().div_ceil(most).next_multiple_of(threads);
-        let size = alike.len().div_ceil(batch_count);
-        alike.par_chunks_mut(size).for_each(|batch| {
-            let Some(first) = batch.first() else { return };
-            let iterations = iterations_of(first);
-            if iterations.is_empty() {
-                return;
-            }
-            let part = FramePart { iterations, ..FramePart::WHOLE };
-            let stages = first.stages(&part);
-            let mut members: ArrayVec<Member<'_>, MAX_CLOTHS_AT_ONCE> =
-                batch.iter_mut().filter_map(|cloth| cloth.member(&part)).collect();
-            W::default().simulate_cloths(&mut members, part.iterations, stages);
+/// What simulates cloths on one thread, and the memory that it needs.
+#[derive(Default)]
+struct Seat<W> {
+    workers: W,
+    /// Grids of self collision.
+    cells: Vec<u32>,
+}
+
+impl<W: Workers> Seat<W> {
+    /// Simulates some iterations of the begun frame of cloths that are alike, at most [`MAX_CLOTHS_AT_ONCE`].
+    fn simulate(&mut self, cloths: &mut [&mut CpuCloth], iterations: Range<u32>) {
+        let Some(first) = cloths.first() else { return };
+        let part = FramePart { iterations, ..FramePart::WHOLE };
+        let (stages, grid_len) = (first.stages(&part), first.grid_len());
+        let needed = grid_len * cloths.len();
+        if self.cells.len() < needed {
+            self.cells.resize(needed, 0);
+        }
+        let mut cells = self.cells.as_mut_slice();
+        let mut members = ArrayVec::<_, MAX_CLOTHS_AT_ONCE>::new();
+        for cloth in cloths {
+            let (own, others) = std::mem::take(&mut cells).split_at_mut(grid_len);
+            cells = others;
+            members.extend(cloth.member(&part, own));
+        }
+        self.workers.simulate_cloths(&mut members, part.iterations, stages);
+    }
+}
+
+/// The seats that no thread uses now. They are kept from frame to frame, so that none of their memory is made again.
+struct Seats<W>(Mutex<Vec<Seat<W>>>);
+
+impl<W> Default for Seats<W> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<W: Workers + Default + Send> Seats<W> {
+    fn with_one<T>(&self, run: impl FnOnce(&mut Seat<W>) -> T) -> T {
+        // A thread that panicked did not put its seat back: the others are as they were.
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = lock().pop();
+        let mut seat = taken.unwrap_or_default();
+        let result = run(&mut seat);
+        lock().push(seat);
+        result
+    }
+
+    /// Simulates some iterations of the begun frame of all cloths, in parallel, those that are alike together.
+    fn simulate(
+        &self,
+        cloths: &mut [Box<CpuCloth>],
+        iterations_of: impl Fn(&CpuCloth) -> Range<u32> + Sync,
+    ) {
+        let begun = |cloth: &&mut Box<CpuCloth>| !cloth.arrays.cloth_parameters.is_empty();
+        let mut cloths: Vec<&mut CpuCloth> =
+            cloths.iter_mut().filter(begun).map(Box::as_mut).collect();
+        cloths.sort_unstable_by_key(|cloth| cloth.rank());
+        let (cloth_count, thread_count) = (cloths.len(), thread_count());
+        let most = self.with_one(|seat| seat.workers.cloths_at_once());
+        cloths.par_chunk_by_mut(|a, b| a.is_like(b)).for_each(|alike| {
+            // A batch for every thread, if there are so many threads.
+            let threads = (alike.len() * thread_count).div_ceil(cloth_count);
+            let fewest = alike.len().div_ceil(most.clamp(1, MAX_CLOTHS_AT_ONCE));
+            let size = alike.len().div_ceil(fewest.next_multiple_of(threads));
+            alike.par_chunks_mut(size).for_each(|batch| {
+                let iterations = batch.first().map_or(0..0, |first| iterations_of(first));
+                if !iterations.is_empty() {
+                    self.with_one(|seat| seat.simulate(batch, iterations));
+                }
+            });
         });
-    });
+    }
 }
 
 /// Threads that engines on the CPU use together: those of rayon's global pool, or of the pool that the caller runs in.
@@ -194,7 +247,7 @@ pub struct LaneEngine<W> {
     cloth_collision: ClothContactSolver,
     contacts: ContactFrame,
     contact_memory: Box<ContactMemory>,
-    workers: PhantomData<fn() -> W>,
+    seats: Seats<W>,
 }
 
 /// The mirror as an engine: every cloth by a [`Team`] of one lane, or of any in a test.
@@ -209,12 +262,12 @@ impl<W> Default for LaneEngine<W> {
             cloth_collision: ClothContactSolver::default(),
             contacts: ContactFrame::default(),
             contact_memory: Box::default(),
-            workers: PhantomData,
+            seats: Seats::default(),
         }
     }
 }
 
-impl<W: Workers + Default> fmt::Debug for LaneEngine<W> {
+impl<W: Workers + Default + Send> fmt::Debug for LaneEngine<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LaneEngine")
             .field("cloth_count", &self.cloths.len())
@@ -224,7 +277,7 @@ impl<W: Workers + Default> fmt::Debug for LaneEngine<W> {
     }
 }
 
-impl<W: Workers + Default> LaneEngine<W> {
+impl<W: Workers + Default + Send> LaneEngine<W> {
     /// An engine without cloths.
     pub fn new() -> Self {
         Self::default()
@@ -263,11 +316,11 @@ impl<W: Workers + Default> LaneEngine<W> {
             .values_mut()
             .par_iter_mut()
             .for_each(|cloth| cloth.begin_frame(frame, !takes_part(&cloth.host)));
-        let Self { cloths, contacts, contact_memory, cloth_collision, .. } = self;
+        let Self { cloths, contacts, contact_memory, cloth_collision, seats, .. } = self;
         let cloths = cloths.values_mut();
         for (slice, parameters) in contacts.parameters.iter().enumerate() {
             let slice = slice as u32;
-            simulate::<W>(cloths, |cloth| {
+            seats.simulate(cloths, |cloth| {
                 let count = cloth.host.iteration_count(frame);
                 let begin = if slice == 0 { 0 } else { contacts.slice_end(count, slice - 1) };
                 begin..contacts.slice_end(count, slice)
@@ -398,7 +451,7 @@ impl<W: Workers + Default> LaneEngine<W> {
     }
 }
 
-impl<W: Workers + Default> Engine for LaneEngine<W> {
+impl<W: Workers + Default + Send> Engine for LaneEngine<W> {
     type Error = HostError;
     type Reading = Ready;
 
@@ -487,7 +540,7 @@ impl<W: Workers + Default> Engine for LaneEngine<W> {
         } else {
             let cloths = self.cloths.values_mut();
             cloths.par_iter_mut().for_each(|cloth| cloth.begin_frame(frame, true));
-            simulate::<W>(cloths, |_| FramePart::WHOLE.iterations);
+            self.seats.simulate(cloths, |_| FramePart::WHOLE.iterations);
         }
         self.colliders.end_frame();
         Ok(())

@@ -1,5 +1,7 @@
 //! What one workgroup sees: the packed buffers and its own state. Twin of `shaders/state`.
 
+use std::cell::Cell;
+
 use glam::Vec3;
 use poplin_layout::{
     ClothParameters, Feedback, GRID_PARTS, ITERATION_ROWS, IterationConstants, MIN_GRID_CELLS,
@@ -24,6 +26,7 @@ pub struct State<'a> {
     pub current: &'a mut [[f32; 4]],
     pub previous: &'a mut [[f32; 4]],
     pub scratch: &'a mut [[u32; 4]],
+    pub cells: &'a mut [u32],
 }
 
 /// What the kernel holds in variables while it repeats steps.
@@ -47,7 +50,8 @@ pub struct Registers {
 
 /// Buffers and state of the workgroup that simulates one cloth.
 ///
-/// `current`, `previous` and `scratch` are the cloth's own parts, so `particle_begin` and `scratch_begin` are not added.
+/// `current`, `previous` and `scratch` are the cloth's own parts, so `particle_begin` and `scratch_begin` are not added. They are
+/// cells, as buffers of a GPU are: several views of one cloth may write to them.
 #[derive(Debug)]
 pub struct ClothMemory<'a> {
     /// The cloth of this workgroup.
@@ -59,11 +63,11 @@ pub struct ClothMemory<'a> {
     /// Per-particle inputs.
     pub input_pool: &'a [[u32; 4]],
     /// Position and working inverse mass of each particle.
-    pub current: &'a mut [[f32; 4]],
+    pub current: &'a [Cell<[f32; 4]>],
     /// Previous position and the user's inverse mass of each particle.
-    pub previous: &'a mut [[f32; 4]],
+    pub previous: &'a [Cell<[f32; 4]>],
     /// Working memory of stages.
-    pub scratch: &'a mut [[u32; 4]],
+    pub scratch: &'a [Cell<[u32; 4]>],
     /// The running iteration.
     pub iteration: IterationConstants,
     /// Matrices of the running iteration in a rotating local space, in `frame_pool`.
@@ -80,17 +84,23 @@ pub struct ClothMemory<'a> {
     pub sleep_pass_count: u32,
     /// Particles that moved too far for rest.
     pub restless: u32,
-    /// Buckets of the grid of self collision: counts, then slots; a power of two of them.
-    pub cells: Vec<u32>,
+    /// Buckets of the grid of self collision: counts, then slots; [`grid_len`] of them.
+    pub cells: &'a [Cell<u32>],
     /// Sums over parts of the grid.
     pub cell_sums: [u32; GRID_PARTS as usize],
+}
+
+/// Buckets of the grid of self collision: four a particle, a power of two. Their count does not change the result.
+pub fn grid_len(cloth: &ClothParameters) -> usize {
+    let count = 4 * cloth.self_collision.member_count;
+    count.next_power_of_two().max(MIN_GRID_CELLS) as usize
 }
 
 impl<'a> ClothMemory<'a> {
     /// A workgroup about to start.
     pub fn new(cloth: ClothParameters, pools: Pools<'a>, state: State<'a>) -> Self {
         let Pools { frame_pool, fabric_pool, input_pool } = pools;
-        let State { current, previous, scratch } = state;
+        let State { current, previous, scratch, cells } = state;
         let Feedback { fault_count, fault_particle, .. } = Feedback::default();
         let (iteration, registers) = (bytemuck::Zeroable::zeroed(), bytemuck::Zeroable::zeroed());
         Self {
@@ -98,9 +108,9 @@ impl<'a> ClothMemory<'a> {
             frame_pool,
             fabric_pool,
             input_pool,
-            current,
-            previous,
-            scratch,
+            current: Cell::from_mut(current).as_slice_of_cells(),
+            previous: Cell::from_mut(previous).as_slice_of_cells(),
+            scratch: Cell::from_mut(scratch).as_slice_of_cells(),
             iteration,
             rotation_columns: 0,
             registers,
@@ -109,16 +119,9 @@ impl<'a> ClothMemory<'a> {
             sleep_time: 0,
             sleep_pass_count: 0,
             restless: 0,
-            cells: Vec::new(),
+            cells: Cell::from_mut(cells).as_slice_of_cells(),
             cell_sums: [0; GRID_PARTS as usize],
         }
-    }
-
-    /// Makes room for the grid of self collision: four buckets a particle. Their count does not change the result.
-    pub fn open_grid(&mut self) {
-        let count =
-            (4 * self.cloth.self_collision.member_count).next_power_of_two().max(MIN_GRID_CELLS);
-        self.cells.resize(count as usize, 0);
     }
 
     /// Bucket count minus one.
@@ -148,25 +151,25 @@ impl<'a> ClothMemory<'a> {
     /// Current state of particle i.
     #[inline]
     pub fn load_current(&self, i: u32) -> [f32; 4] {
-        self.current[i as usize]
+        self.current[i as usize].get()
     }
 
     /// Writes the current state of particle i.
     #[inline]
     pub fn store_current(&mut self, i: u32, particle: [f32; 4]) {
-        self.current[i as usize] = particle;
+        self.current[i as usize].set(particle);
     }
 
     /// Previous state of particle i.
     #[inline]
     pub fn load_previous(&self, i: u32) -> [f32; 4] {
-        self.previous[i as usize]
+        self.previous[i as usize].get()
     }
 
     /// Writes the previous state of particle i.
     #[inline]
     pub fn store_previous(&mut self, i: u32, particle: [f32; 4]) {
-        self.previous[i as usize] = particle;
+        self.previous[i as usize].set(particle);
     }
 
     /// Row of `frame_pool` that holds floats.
@@ -184,13 +187,13 @@ impl<'a> ClothMemory<'a> {
     /// Row of the cloth's `scratch` that holds floats.
     #[inline]
     pub fn load_scratch(&self, row: u32) -> [f32; 4] {
-        self.scratch[row as usize].map(f32::from_bits)
+        self.scratch[row as usize].get().map(f32::from_bits)
     }
 
     /// Writes floats to a row of the cloth's `scratch`.
     #[inline]
     pub fn store_scratch(&mut self, row: u32, value: [f32; 4]) {
-        self.scratch[row as usize] = value.map(f32::to_bits);
+        self.scratch[row as usize].set(value.map(f32::to_bits));
     }
 
     /// Loads the constants of iteration k.

@@ -1,5 +1,6 @@
 //! Stages that move each particle by itself, a particle per lane.
 
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -104,30 +105,31 @@ impl<V> Block<V> {
 
     /// Rows of the items.
     #[inline(always)]
-    pub(super) fn load<S: Simd>(&self, simd: S, rows: &[[f32; 4]]) -> [V; 4]
+    pub(super) fn load<S: Simd>(&self, simd: S, rows: &[Cell<[f32; 4]>]) -> [V; 4]
     where
         V: Lanes<S>,
     {
+        let rows = &rows[self.begin as usize..][..self.count];
         if self.count == V::LEN {
-            V::columns(simd, &rows[self.begin as usize..][..V::LEN])
+            gather(simd, |lane| rows[lane].get())
         } else {
-            gather(simd, |lane| rows[self.index(lane) as usize])
+            gather(simd, |lane| rows[lane.min(rows.len() - 1)].get())
         }
     }
 
     /// Stores rows of the items.
     #[inline(always)]
-    pub(super) fn store<S: Simd>(&self, rows: &mut [[f32; 4]], columns: [V; 4])
+    pub(super) fn store<S: Simd>(&self, rows: &[Cell<[f32; 4]>], columns: [V; 4])
     where
         V: Lanes<S>,
     {
-        let rows = &mut rows[self.begin as usize..][..self.count];
+        let rows = &rows[self.begin as usize..][..self.count];
         if self.count == V::LEN {
-            V::rows(columns, rows);
+            scatter(columns, |lane, row| rows[lane].set(row));
         } else {
             scatter(columns, |lane, row| {
-                if let Some(slot) = rows.get_mut(lane) {
-                    *slot = row;
+                if let Some(slot) = rows.get(lane) {
+                    slot.set(row);
                 }
             });
         }
@@ -170,22 +172,22 @@ impl<S: Simd, V: Lanes<S>> Particles<S, V> for ClothMemory<'_> {
 
     #[inline(always)]
     fn current(&self, simd: S, block: Block<V>) -> [V; 4] {
-        block.load(simd, &*self.current)
+        block.load(simd, self.current)
     }
 
     #[inline(always)]
     fn previous(&self, simd: S, block: Block<V>) -> [V; 4] {
-        block.load(simd, &*self.previous)
+        block.load(simd, self.previous)
     }
 
     #[inline(always)]
     fn set_current(&mut self, block: Block<V>, particles: [V; 4]) {
-        block.store(&mut *self.current, particles);
+        block.store(self.current, particles);
     }
 
     #[inline(always)]
     fn set_previous(&mut self, block: Block<V>, particles: [V; 4]) {
-        block.store(&mut *self.previous, particles);
+        block.store(self.previous, particles);
     }
 
     #[inline(always)]
@@ -312,6 +314,7 @@ pub(crate) fn test_rest(memory: &mut ClothMemory<'_>, items: Range<u32>) {
     let range = items.start as usize..items.end as usize;
     let distance = memory.cloth.sleep.distance;
     for (current, previous) in memory.current[range.clone()].iter().zip(&memory.previous[range]) {
+        let (current, previous) = (current.get(), previous.get());
         let moved = |k: usize| (current[k] - previous[k]).abs();
         memory.restless += u32::from(moved(0).max(moved(1).max(moved(2))) >= distance);
     }

@@ -46,7 +46,7 @@ pub(crate) fn collide_shapes<S: Simd, V: Lanes<S>>(
     let splat = |value: f32| V::splat(simd, value);
     for block in blocks::<V, S>(items) {
         let shapes = &memory.cloth.colliders;
-        let x = Vec3::xyz(block.load(simd, &*memory.current));
+        let x = Vec3::xyz(block.load(simd, memory.current));
         let [low, high] = bounds(x).map(Into::into);
         let mut touching = 0;
         let mut node = 0;
@@ -92,7 +92,7 @@ pub(crate) fn collide_convexes<S: Simd, V: Lanes<S>>(
     let zero = V::splat(simd, 0.0);
     for block in blocks::<V, S>(items) {
         let shapes = &memory.cloth.colliders;
-        let x = Vec3::xyz(block.load(simd, &*memory.current));
+        let x = Vec3::xyz(block.load(simd, memory.current));
         let mut touching = 0;
         for k in shapes.free_convex_begin..shapes.free_convex_begin + shapes.free_convex_count {
             let convex = memory.load_index(k);
@@ -126,7 +126,7 @@ pub(crate) fn collide_boxes<S: Simd, V: Lanes<S>>(
     let zero = V::splat(simd, 0.0);
     for block in blocks::<V, S>(items) {
         let shapes = &memory.cloth.colliders;
-        let x = Vec3::xyz(block.load(simd, &*memory.current));
+        let x = Vec3::xyz(block.load(simd, memory.current));
         let mut touching = 0;
         for k in shapes.free_box_begin..shapes.free_box_begin + shapes.free_box_count {
             let row = memory.box_row(memory.load_index(k));

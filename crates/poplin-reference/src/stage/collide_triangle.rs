@@ -71,16 +71,16 @@ struct Nearby {
 
 fn load_nearby(memory: &ClothMemory<'_>, i: u32) -> Nearby {
     let row = memory.cloth.colliders.nearest_begin + NEARBY_ROWS * i;
-    let [x, y, z, triangle] = memory.scratch[row as usize];
-    let clearance = f32::from_bits(memory.scratch[row as usize + 1][0]);
+    let [x, y, z, triangle] = memory.scratch[row as usize].get();
+    let clearance = f32::from_bits(memory.scratch[row as usize + 1].get()[0]);
     Nearby { position: [x, y, z].map(f32::from_bits).into(), triangle, clearance }
 }
 
 fn store_nearby(memory: &mut ClothMemory<'_>, i: u32, nearby: &Nearby) {
     let row = (memory.cloth.colliders.nearest_begin + NEARBY_ROWS * i) as usize;
     let [x, y, z] = nearby.position.to_array().map(f32::to_bits);
-    memory.scratch[row] = [x, y, z, nearby.triangle];
-    memory.scratch[row + 1] = [nearby.clearance.to_bits(), 0, 0, 0];
+    memory.scratch[row].set([x, y, z, nearby.triangle]);
+    memory.scratch[row + 1].set([nearby.clearance.to_bits(), 0, 0, 0]);
 }
 
 /// The exit of x from the mesh: up to the plane of the nearest triangle, if x is behind it; see the shader.

@@ -1,6 +1,8 @@
 //! Twin of `shaders/stage/self_collide.wgsl`: the same sums in the same order. Where the shader walks with a
 //! cursor, this calls a closure, and the cell of a position is rounded down without a library call.
 
+use std::cell::Cell;
+
 use glam::{IVec3, Vec3};
 use poplin_layout::{
     GRID_PARTS, MIN_DISTANCE, NO_OFFSET, RELAXATION, REST_FRACTION_SQUARE, SELF_MAX_CELL,
@@ -30,13 +32,15 @@ fn contact_row(memory: &ClothMemory<'_>, slot: u32) -> u32 {
 /// Particle index in a row.
 #[inline]
 fn load_particle_index(memory: &ClothMemory<'_>, row: u32) -> u32 {
-    memory.scratch[row as usize][0]
+    memory.scratch[row as usize].get()[0]
 }
 
 /// Writes a particle index to a row.
 #[inline]
 fn store_particle_index(memory: &mut ClothMemory<'_>, row: u32, i: u32) {
-    memory.scratch[row as usize][0] = i;
+    let cell = &memory.scratch[row as usize];
+    let [_, y, z, w] = cell.get();
+    cell.set([i, y, z, w]);
 }
 
 /// Particle k of those that take part.
@@ -61,43 +65,43 @@ fn bucket_of(memory: &ClothMemory<'_>, position: Vec3) -> u32 {
 
 /// Empties bucket `cell`.
 pub fn clear_cell(memory: &mut ClothMemory<'_>, cell: u32) {
-    memory.cells[cell as usize] = 0;
+    memory.cells[cell as usize].set(0);
 }
 
 /// Counts particle k of those that take part in its bucket.
 pub fn count_member(memory: &mut ClothMemory<'_>, k: u32) {
     let bucket = bucket_of(memory, xyz(memory.load_current(load_member(memory, k))));
-    memory.cells[bucket as usize] += 1;
+    memory.cells[bucket as usize].update(|count| count + 1);
 }
 
 /// Sums the counts of one part of the grid.
 pub fn sum_cells(memory: &mut ClothMemory<'_>, part: u32) {
     let width = memory.cells.len() / GRID_PARTS as usize;
-    memory.cell_sums[part as usize] = memory.cells[part as usize * width..][..width].iter().sum();
+    memory.cell_sums[part as usize] =
+        memory.cells[part as usize * width..][..width].iter().map(Cell::get).sum();
 }
 
 /// Converts the counts of one part to the slots of the buckets' first particles.
 pub fn scan_cells(memory: &mut ClothMemory<'_>, part: u32) {
     let width = memory.cells.len() / GRID_PARTS as usize;
     let mut begin = memory.cell_sums[..part as usize].iter().sum();
-    for cell in &mut memory.cells[part as usize * width..][..width] {
-        (*cell, begin) = (begin, begin + *cell);
+    for cell in &memory.cells[part as usize * width..][..width] {
+        begin += cell.replace(begin);
     }
 }
 
 /// Puts particle k of those that take part into its bucket, in any order; afterwards a bucket's cell holds its end.
 pub fn scatter_member(memory: &mut ClothMemory<'_>, k: u32) {
     let i = load_member(memory, k);
-    let cell = bucket_of(memory, xyz(memory.load_current(i))) as usize;
-    let row = contact_row(memory, memory.cells[cell]);
+    let cell = &memory.cells[bucket_of(memory, xyz(memory.load_current(i))) as usize];
+    let row = contact_row(memory, cell.replace(cell.get() + 1));
     store_particle_index(memory, row, i);
-    memory.cells[cell] += 1;
 }
 
 /// Slot of the first particle of a bucket.
 #[inline]
 fn bucket_begin(memory: &ClothMemory<'_>, bucket: u32) -> u32 {
-    if bucket == 0 { 0 } else { memory.cells[bucket as usize - 1] }
+    if bucket == 0 { 0 } else { memory.cells[bucket as usize - 1].get() }
 }
 
 /// Sorts the particle at a slot of its bucket by index and stores its position.
@@ -108,7 +112,7 @@ pub fn sort_member(memory: &mut ClothMemory<'_>, slot: u32) {
     let bucket = bucket_of(memory, xyz(particle));
     let begin = bucket_begin(memory, bucket);
     let mut sorted = begin;
-    for other in begin..memory.cells[bucket as usize] {
+    for other in begin..memory.cells[bucket as usize].get() {
         sorted += u32::from(index_at(other) < i);
     }
     let (particle_row, index_row) = (particle_row(memory, sorted), index_row(memory, sorted));
@@ -141,9 +145,7 @@ const ROW_STEPS: [u32; 9] = {
 #[inline]
 fn visit_near(memory: &ClothMemory<'_>, position: Vec3, mut touch: impl FnMut(u32, [f32; 4], f32)) {
     let own = &memory.cloth.self_collision;
-    let rows: &[[f32; 4]] = bytemuck::cast_slice(
-        &memory.scratch[own.grid_begin as usize..][..own.member_count as usize],
-    );
+    let rows = &memory.scratch[own.grid_begin as usize..][..own.member_count as usize];
     let mask = memory.grid_mask();
     let center = bucket_of(memory, position);
     for step in ROW_STEPS {
@@ -152,8 +154,10 @@ fn visit_near(memory: &ClothMemory<'_>, position: Vec3, mut touch: impl FnMut(u3
         // The row may run past the last bucket: then it wraps to the first.
         for part in 0..=u32::from(last > mask) {
             let begin = if part == 0 { bucket_begin(memory, first) } else { 0 };
-            let end = memory.cells[(if part == 0 { last.min(mask) } else { last & mask }) as usize];
-            for (slot, &row) in (begin..end).zip(&rows[begin as usize..end as usize]) {
+            let last = if part == 0 { last.min(mask) } else { last & mask };
+            let end = memory.cells[last as usize].get();
+            for (slot, row) in (begin..end).zip(&rows[begin as usize..end as usize]) {
+                let row = row.get().map(f32::from_bits);
                 let between = position - xyz(row);
                 let square = dot3(between, between);
                 if square < own.distance * own.distance {
