@@ -1,17 +1,18 @@
 //! The CPU backend against the mirror: stage by stage and whole, at every width that the machine has, bit for bit.
 
 use poplin_cpu::{CpuEngine, WideTeam};
-use poplin_host::{Engine as _, FramePart};
-use poplin_layout::{Feedback, STAGES, StageMask};
+use poplin_host::{ClothId, Engine as _, FramePart};
+use poplin_layout::{Feedback, MAX_COORDINATE, STAGES, StageMask};
 use poplin_model::{Cloth, FiberSolver, Frame, Particle};
 use poplin_reference::{LaneEngine, ReferenceEngine, Team, Workers};
 use poplin_testkit::compare::same_bits;
-use poplin_testkit::inputs::{cloths, equip_with_masses, inputs_of};
+use poplin_testkit::inputs::{cloths, equip_with_masses, equip_with_masses_by_seed, inputs_of};
+use poplin_testkit::rng::Rng;
 
 /// Current and previous particles, and the report.
 type Outcome = (Vec<[f32; 4]>, Vec<[f32; 4]>, Feedback);
 
-fn run<W: Workers + Default>(
+fn run<W: Workers + Default + Send>(
     cloth: &Cloth,
     frames: &[Frame],
     stages: StageMask,
@@ -70,6 +71,113 @@ fn every_fiber_solver_has_the_mirrors_bits_at_every_width() {
             }
             cloth.config.solver.set_fiber_solver(Some(solver));
             assert_same(&format!("{solver:?}, {name}"), &cloth, &SOME[..1], StageMask::FIBERS);
+        }
+    }
+}
+
+/// Copies of a cloth, every one in a state of its own; some begin with a fault.
+fn copies<W: Workers + Default + Send>(
+    cloth: &Cloth,
+    count: usize,
+) -> (LaneEngine<W>, Vec<ClothId>) {
+    let mut engine = LaneEngine::<W>::new();
+    let id = engine.add(cloth.clone()).unwrap();
+    let mut ids = vec![id];
+    ids.extend(engine.clone_cloth(id, count - 1).unwrap());
+    for (copy, &id) in ids.iter().enumerate() {
+        let seed = cloth.particle_count() + 15 * copy;
+        equip_with_masses_by_seed(engine.cloth_mut(id).unwrap(), seed as u64);
+        let mut rng = Rng::new(seed as u64);
+        let mut moved = |particles: &[Particle]| {
+            let mut move_one = |particle: &Particle| Particle {
+                position: particle.position.map(|x| x + rng.range(-0.02, 0.02)),
+                ..*particle
+            };
+            particles.iter().map(&mut move_one).collect::<Vec<_>>()
+        };
+        let (mut current, previous) = (moved(engine.current(id)), moved(engine.previous(id)));
+        if copy % 7 == 3 {
+            // As far as a particle may be, and on its way out.
+            current[copy % cloth.particle_count()].position[1] = MAX_COORDINATE;
+        }
+        engine.set_state(id, &current, &previous).unwrap();
+    }
+    (engine, ids)
+}
+
+/// A cloth in several copies, side by side in batches, at every width; returns the largest batch.
+#[track_caller]
+fn assert_same_side_by_side(
+    what: &str,
+    cloth: &Cloth,
+    frames: &[Frame],
+    part: &FramePart,
+) -> usize {
+    let count = 18;
+    let (mut mirror, ids) = copies::<Team>(cloth, count);
+    for frame in frames {
+        mirror.begin_frame(frame).unwrap();
+        for &id in &ids {
+            mirror.run_part(id, part, &mut Team::single()).unwrap();
+        }
+    }
+    let mut largest = 0;
+    for team in WideTeam::all() {
+        let what = format!("{what}, {}", team.describe());
+        let (mut wide, ids) = copies::<WideTeam>(cloth, count);
+        for frame in frames {
+            wide.begin_frame(frame).unwrap();
+            largest = largest.max(wide.run_alike(part, team.clone()));
+        }
+        for (copy, &id) in ids.iter().enumerate() {
+            let what = format!("{what}, copy {copy}");
+            same_bits(&what, Particle::rows(wide.current(id)), Particle::rows(mirror.current(id)))
+                .unwrap();
+            same_bits(
+                &what,
+                Particle::rows(wide.previous(id)),
+                Particle::rows(mirror.previous(id)),
+            )
+            .unwrap();
+            assert_eq!(wide.feedback(id), mirror.feedback(id), "{what}: the reports differ");
+            assert_eq!(wide.body_impulses(id), mirror.body_impulses(id), "{what}: impulses differ");
+        }
+    }
+    largest
+}
+
+#[test]
+fn every_stage_has_the_mirrors_bits_side_by_side() {
+    for row in STAGES {
+        let mut largest = 0;
+        for (name, cloth) in inputs_of(row.stage) {
+            let stages = StageMask::only(row.stage);
+            let part = FramePart { stages, ..FramePart::WHOLE };
+            let what = format!("{}, {name}", row.name);
+            largest = largest.max(assert_same_side_by_side(&what, &cloth, &[ONE_ITERATION], &part));
+        }
+        assert!(largest > 4, "{}: no more than {largest} cloths are simulated together", row.name);
+    }
+}
+
+#[test]
+fn whole_frames_have_the_mirrors_bits_side_by_side() {
+    for (name, cloth) in cloths() {
+        let largest = assert_same_side_by_side(&name, &cloth, &SOME, &FramePart::WHOLE);
+        assert!(largest > 4, "{name}: no more than {largest} cloths are simulated together");
+    }
+}
+
+#[test]
+fn every_fiber_solver_has_the_mirrors_bits_side_by_side() {
+    let part = FramePart { stages: StageMask::FIBERS, ..FramePart::WHOLE };
+    for solver in [FiberSolver::GaussSeidel, FiberSolver::SemiImplicit] {
+        for (name, mut cloth) in cloths() {
+            if !cloth.fabric.edge_stiffness_log2.is_empty() && solver != FiberSolver::GaussSeidel {
+                continue;
+            }
+            cloth.config.solver.set_fiber_solver(Some(solver));
+            assert_same_side_by_side(&format!("{solver:?}, {name}"), &cloth, &SOME[..1], &part);
         }
     }
 }

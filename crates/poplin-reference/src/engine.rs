@@ -148,12 +148,20 @@ impl CpuCloth {
         else {
             return false;
         };
+        let shapes = |cloth: &ClothParameters| {
+            let shapes = &cloth.colliders;
+            [shapes.sphere_count, shapes.capsule_count, shapes.plane_count, shapes.box_count]
+        };
+        // Every cloth meets its own colliders, as many as the others.
         let sleep = SleepParameters { wake_count: a.sleep.wake_count, ..b.sleep };
+        let alike = ClothParameters { sleep, colliders: a.colliders, ..*b };
         let begin = a.phase_begin as usize;
         let phases = begin..begin + (PHASE_ROWS * a.phase_count) as usize;
         self.rank() == other.rank()
             && self.host.stages() == other.host.stages()
-            && *a == ClothParameters { sleep, ..*b }
+            && *a == alike
+            && shapes(a) == shapes(b)
+            && a.colliders.body_count == b.colliders.body_count
             && self.arrays.frame_pool.get(phases.clone()) == other.arrays.frame_pool.get(phases)
     }
 }
@@ -167,11 +175,10 @@ struct Seat<W> {
 }
 
 impl<W: Workers> Seat<W> {
-    /// Simulates some iterations of the begun frame of cloths that are alike, at most [`MAX_CLOTHS_AT_ONCE`].
-    fn simulate(&mut self, cloths: &mut [&mut CpuCloth], iterations: Range<u32>) {
+    /// Simulates a part of the begun frame of cloths that are alike, at most [`MAX_CLOTHS_AT_ONCE`].
+    fn simulate(&mut self, cloths: &mut [&mut CpuCloth], part: &FramePart) {
         let Some(first) = cloths.first() else { return };
-        let part = FramePart { iterations, ..FramePart::WHOLE };
-        let (stages, grid_len) = (first.stages(&part), first.grid_len());
+        let (stages, grid_len) = (first.stages(part), first.grid_len());
         let needed = grid_len * cloths.len();
         if self.cells.len() < needed {
             self.cells.resize(needed, 0);
@@ -181,9 +188,9 @@ impl<W: Workers> Seat<W> {
         for cloth in cloths {
             let (own, others) = std::mem::take(&mut cells).split_at_mut(grid_len);
             cells = others;
-            members.extend(cloth.member(&part, own));
+            members.extend(cloth.member(part, own));
         }
-        self.workers.simulate_cloths(&mut members, part.iterations, stages);
+        self.workers.simulate_cloths(&mut members, part.iterations.clone(), stages);
     }
 }
 
@@ -227,7 +234,8 @@ impl<W: Workers + Default + Send> Seats<W> {
             alike.par_chunks_mut(size).for_each(|batch| {
                 let iterations = batch.first().map_or(0..0, |first| iterations_of(first));
                 if !iterations.is_empty() {
-                    self.with_one(|seat| seat.simulate(batch, iterations));
+                    let part = FramePart { iterations, ..FramePart::WHOLE };
+                    self.with_one(|seat| seat.simulate(batch, &part));
                 }
             });
         });
@@ -379,6 +387,24 @@ impl<W: Workers + Default + Send> LaneEngine<W> {
         team: &mut impl Workers,
     ) -> Result<(), NoSuchCloth> {
         self.cloths.get_mut(id).map(|cloth| cloth.run_part(part, team))
+    }
+
+    #[cfg(feature = "testing")]
+    /// Simulates a part of the begun frame of all cloths with given workers, those that are alike together; returns how many
+    /// cloths the largest batch had.
+    pub fn run_alike(&mut self, part: &FramePart, workers: W) -> usize {
+        let mut seat = Seat { workers, cells: Vec::new() };
+        let mut cloths: Vec<&mut CpuCloth> =
+            self.cloths.values_mut().iter_mut().map(Box::as_mut).collect();
+        cloths.sort_by_key(|cloth| cloth.rank());
+        let mut largest = 0;
+        for alike in cloths.chunk_by_mut(|a, b| a.is_like(b)) {
+            for batch in alike.chunks_mut(seat.workers.cloths_at_once()) {
+                largest = largest.max(batch.len());
+                seat.simulate(batch, part);
+            }
+        }
+        largest
     }
 
     /// Position \[m\] and working inverse mass [1/kg] of every particle; empty if there is no such cloth.
