@@ -3,13 +3,14 @@
 
 use poplin_host::Engine as _;
 use poplin_testkit::nth_cloth;
+use poplin_testkit::scenes::hanging_sheet;
 use std::f32::consts::{PI, TAU};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use poplin_cook::{CookOptions, Tethers, VirtualParticles, cook};
 use poplin_cpu::CpuEngine;
 use poplin_measure::shape_arrays::{ArrayBody, ShapeArrays};
-use poplin_model::{Cloth, Frame, Mesh, RigidBody};
+use poplin_model::{Cloth, Frame, Mesh, Pose, RigidBody, Shape};
 
 /// Particles along each side of the sheet.
 const SIDE: u32 = 64;
@@ -174,5 +175,44 @@ fn shapes(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, shapes);
+/// What moving shapes cost the host: a frame of no time of 50 sheets of 16 x 16 particles, before which every shape moves.
+fn moving(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("moving");
+    group.sample_size(20);
+    let sheet = hanging_sheet(16, 16);
+    let cases = [
+        ("none", 0, Shape::sphere(0.1)),
+        ("2_spheres", 2, Shape::sphere(0.1)),
+        ("8_spheres", 8, Shape::sphere(0.1)),
+        ("4_capsules", 4, Shape::capsule(0.2, [0.06, 0.04])),
+        ("8_capsules", 8, Shape::capsule(0.2, [0.06, 0.04])),
+        ("16_capsules", 16, Shape::capsule(0.2, [0.06, 0.04])),
+        ("64_capsules", 64, Shape::capsule(0.2, [0.06, 0.04])),
+    ];
+    for (name, count, shape) in cases {
+        let mut engine = CpuEngine::new();
+        for _ in 0..50 {
+            engine.add(sheet.clone()).expect("the sheet is valid");
+        }
+        let colliders = engine.colliders_mut();
+        let add = |_| colliders.add(shape.clone()).expect("the shape is valid");
+        let shapes: Vec<_> = (0..count).map(add).collect();
+        let mut time = 0.0_f32;
+        group.bench_function(name, |bencher| {
+            bencher.iter(|| {
+                time += 0.01;
+                for (index, &shape) in shapes.iter().enumerate() {
+                    let index = index as f32;
+                    let translation = [0.1 * index, (time + index).sin() - 3.0, 0.0];
+                    let pose = Pose { translation, ..Pose::default() };
+                    engine.colliders_mut().set_pose(shape, pose).expect("the pose is valid");
+                }
+                engine.step(&Frame { dt: 0.0 }).expect("the frame is valid")
+            })
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, shapes, moving);
 criterion_main!(benches);

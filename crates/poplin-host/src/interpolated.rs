@@ -7,7 +7,8 @@ pub struct InterpolatedArray {
     halves: [Vec<[f32; 4]>; 2],
     start: usize,
     has_target: bool,
-    changed: Vec<usize>,
+    /// Halves that have not been passed on.
+    changed: [bool; 2],
 }
 
 /// What a new start and target changed.
@@ -41,15 +42,18 @@ impl InterpolatedArray {
         }
         if values.len() != self.halves[self.start].len() {
             // Another length: there is nothing to interpolate from.
-            *self =
-                Self { halves: [values.to_vec(), Vec::new()], changed: vec![0], ..Self::default() };
+            *self = Self {
+                halves: [values.to_vec(), Vec::new()],
+                changed: [true, false],
+                ..Self::default()
+            };
             return true;
         }
         let half = 1 - self.start;
         let is_changed = self.halves[self.start] != values
             || (self.has_target && self.halves[1 - self.start] != values);
         self.has_target = true;
-        self.halves[half] = values.to_vec();
+        values.clone_into(&mut self.halves[half]);
         self.mark(half);
         is_changed
     }
@@ -60,7 +64,7 @@ impl InterpolatedArray {
         if start.len() != self.halves[self.start].len() {
             change.is_jump = self.set(start);
         } else if self.start() != start {
-            self.halves[self.start] = start.to_vec();
+            start.clone_into(&mut self.halves[self.start]);
             self.mark(self.start);
             change.is_jump = true;
         }
@@ -69,7 +73,7 @@ impl InterpolatedArray {
             self.has_target = true;
             let half = 1 - self.start;
             if self.halves[half] != target {
-                self.halves[half] = target.to_vec();
+                target.clone_into(&mut self.halves[half]);
                 self.mark(half);
             }
         } else {
@@ -79,9 +83,7 @@ impl InterpolatedArray {
     }
 
     fn mark(&mut self, half: usize) {
-        if !self.changed.contains(&half) {
-            self.changed.push(half);
-        }
+        self.changed[half] = true;
     }
 
     /// What the next frame starts from.
@@ -101,7 +103,7 @@ impl InterpolatedArray {
 
     /// Makes the next upload include everything.
     pub fn mark_all(&mut self) {
-        self.changed = (0..2).filter(|&half| !self.halves[half].is_empty()).collect();
+        self.changed = [0, 1].map(|half| !self.halves[half].is_empty());
     }
 
     /// Offsets of start and target of this frame in an array of both halves.
@@ -120,7 +122,8 @@ impl InterpolatedArray {
 
     /// Passes on each half that changed since the last call, with its offset.
     pub fn take_changed(&mut self, mut upload: impl FnMut(u32, &[[f32; 4]])) {
-        for half in std::mem::take(&mut self.changed) {
+        let changed = std::mem::take(&mut self.changed);
+        for half in (0..2).filter(|&half| changed[half]) {
             let values = &self.halves[half];
             upload((half * values.len()) as u32, values);
         }

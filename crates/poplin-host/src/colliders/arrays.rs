@@ -1,6 +1,5 @@
 //! Typed colliders of sets as the arrays that the kernel reads, in a cloth's local space.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use glam::{DMat3, DVec3};
@@ -8,6 +7,7 @@ use poplin_model::{
     BodyId, Capsule, ColliderMotion, ColliderSet, InteractionGroups, Placement, Plane, Pose, Rigid,
     RigidBody, Shape, ShapeKind,
 };
+use rustc_hash::FxHashMap;
 
 use super::pad;
 use crate::frame_motion::angular_velocity;
@@ -175,19 +175,30 @@ fn visit(
     }
 }
 
+/// A capsule's end at the start and the end of the frame, as bits, with its body and friction.
+type EndKey = ([[u32; 4]; 2], Option<u32>, u32);
+
 /// Spheres and capsules between them, each with its owner.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Round {
     pub(super) spheres: Halves,
     pub(super) sphere_owners: Vec<Owner>,
     pub(super) capsules: Vec<[u32; 2]>,
     pub(super) capsule_owners: Vec<Owner>,
+    /// Spheres that capsules end in.
+    ends: FxHashMap<EndKey, u32>,
 }
 
 impl Round {
-    pub(super) fn of(views: &[View<'_>; 2], bodies: &Bodies) -> Self {
-        let mut round = Self::default();
-        let mut ends = HashMap::new();
+    /// Takes over what the cloth meets, in the memory of what it met before.
+    pub(super) fn collect(&mut self, views: &[View<'_>; 2], bodies: &Bodies) {
+        self.spheres.iter_mut().for_each(Vec::clear);
+        self.sphere_owners.clear();
+        self.capsules.clear();
+        self.capsule_owners.clear();
+        let mut ends = std::mem::take(&mut self.ends);
+        ends.clear();
+        let round = &mut *self;
         visit(views, bodies, ShapeKind::Round, |shapes, owner| match shapes {
             [Shape::Sphere(start), Shape::Sphere(target)] => {
                 round.push([start, target].map(<[f32; 4]>::from), owner);
@@ -211,7 +222,7 @@ impl Round {
             }
             _ => {}
         });
-        round
+        self.ends = ends;
     }
 
     fn push(&mut self, rows: [[f32; 4]; 2], owner: Owner) -> u32 {

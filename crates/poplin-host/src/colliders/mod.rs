@@ -37,6 +37,28 @@ impl Rows {
         self.is_changed |= rows != self.rows;
         self.rows = rows;
     }
+
+    /// Those of a tree that was fitted anew.
+    fn fit(&mut self, tree: &Tree) {
+        tree.rows(&mut self.rows);
+        self.is_changed = true;
+    }
+}
+
+/// The box around some items of an array on their paths over the next frame.
+fn bounds_of_paths(
+    array: &InterpolatedArray,
+    items: &[u32],
+    radius: fn([f32; 4]) -> f32,
+) -> Bounds {
+    let halves = [array.start(), array.target()];
+    let ends = |&item: &u32| {
+        halves.map(|half| {
+            let row @ [x, y, z, _] = half[item as usize];
+            ([x, y, z], radius(row))
+        })
+    };
+    bounds_of(items.iter().flat_map(ends))
 }
 
 /// Parts of the inputs of a cloth that colliders take, in their order in memory.
@@ -131,6 +153,10 @@ pub(crate) struct HostColliders {
     sphere_tree: Tree,
     capsule_tree: Tree,
     triangle_tree: Tree,
+    /// Spheres and capsules before the last ones, to reuse their memory.
+    round: Round,
+    /// Boxes of the items of a tree, likewise.
+    bounds: Vec<Bounds>,
     free: Lists,
     free_spheres: Vec<u32>,
     free_capsules: Vec<u32>,
@@ -181,7 +207,10 @@ impl HostColliders {
             is_changed |= self.set_mesh(Mesh::of(&views, &self.bodies))?;
         }
         if is_other(ShapeKind::Round) {
-            is_changed |= self.set_round(Round::of(&views, &self.bodies));
+            let mut round = std::mem::take(&mut self.round);
+            round.collect(&views, &self.bodies);
+            is_changed |= self.set_round(&mut round);
+            self.round = round;
         }
         if is_other(ShapeKind::Flat) {
             is_changed |= self.set_flat(Flat::of(&views, &self.bodies));
@@ -196,48 +225,50 @@ impl HostColliders {
         Ok(is_changed)
     }
 
-    fn set_round(&mut self, round: Round) -> bool {
-        let Round { spheres: [start, target], sphere_owners, capsules, capsule_owners } = round;
-        let change = self.spheres.lead(&start, &target);
+    /// Takes over spheres and capsules, and leaves the lists of what was before.
+    fn set_round(&mut self, round: &mut Round) -> bool {
+        let [start, target] = &round.spheres;
+        let change = self.spheres.lead(start, target);
         self.needs_shape_trees |= change.is_any();
         let mut is_changed = change.is_any();
-        if self.capsules != capsules {
-            self.capsule_rows.set(capsules.iter().map(|&[a, b]| [a, b, 0, 0]).collect());
-            self.capsules = capsules;
+        if self.capsules != round.capsules {
+            std::mem::swap(&mut self.capsules, &mut round.capsules);
+            let rows = self.capsules.iter().map(|&[a, b]| [a, b, 0, 0]);
+            self.capsule_rows.set(rows.collect());
             self.needs_lists = true;
             is_changed = true;
         }
-        is_changed |= self.set_owners(|own| &mut own.sphere_owners, sphere_owners);
-        is_changed | self.set_owners(|own| &mut own.capsule_owners, capsule_owners)
+        is_changed |= self.set_owners(|own| &mut own.sphere_owners, &mut round.sphere_owners);
+        is_changed | self.set_owners(|own| &mut own.capsule_owners, &mut round.capsule_owners)
     }
 
     /// Replaces the owners of the shapes of a kind.
     fn set_owners(
         &mut self,
         of: impl Fn(&mut Self) -> &mut Vec<Owner>,
-        owners: Vec<Owner>,
+        owners: &mut Vec<Owner>,
     ) -> bool {
-        let is_changed = *of(self) != owners;
-        *of(self) = owners;
+        let is_changed = of(self) != owners;
+        std::mem::swap(of(self), owners);
         self.needs_lists |= is_changed;
         is_changed
     }
 
     fn set_flat(&mut self, flat: Flat) -> bool {
-        let Flat { planes: [start, target], convexes, convex_owners } = flat;
+        let Flat { planes: [start, target], convexes, mut convex_owners } = flat;
         let mut is_changed = self.planes.lead(&start, &target).is_any();
         if self.convexes != convexes {
             self.convexes = convexes;
             self.needs_lists = true;
             is_changed = true;
         }
-        is_changed | self.set_owners(|own| &mut own.convex_owners, convex_owners)
+        is_changed | self.set_owners(|own| &mut own.convex_owners, &mut convex_owners)
     }
 
     fn set_boxes(&mut self, boxes: Boxes) -> bool {
-        let Boxes { rows: [start, target], owners } = boxes;
+        let Boxes { rows: [start, target], mut owners } = boxes;
         let is_changed = self.boxes.lead(&start, &target).is_any();
-        is_changed | self.set_owners(|own| &mut own.box_owners, owners)
+        is_changed | self.set_owners(|own| &mut own.box_owners, &mut owners)
     }
 
     fn set_mesh(&mut self, mut mesh: Mesh) -> Result<bool, ModelError> {
@@ -313,23 +344,20 @@ impl HostColliders {
 
     /// Brings lists and trees up to date.
     fn derive(&mut self) {
-        if std::mem::take(&mut self.needs_lists) {
+        let has_new_lists = std::mem::take(&mut self.needs_lists);
+        if has_new_lists {
             self.make_lists();
-            self.needs_shape_trees = true;
         }
-        if std::mem::take(&mut self.needs_shape_trees) {
-            self.make_shape_trees();
+        if std::mem::take(&mut self.needs_shape_trees) || has_new_lists {
+            self.fit_shape_trees(has_new_lists);
         }
         let needs_tree = std::mem::take(&mut self.needs_triangle_tree);
         if std::mem::take(&mut self.needs_refit) || needs_tree {
-            let bounds = self.triangle_bounds();
-            if needs_tree {
-                self.triangle_tree = Tree::new(&bounds);
-            } else {
-                self.triangle_tree.refit(&bounds);
-            }
-            self.triangle_tree.rows(&mut self.triangle_tree_rows.rows);
-            self.triangle_tree_rows.is_changed = true;
+            let bounds = |corners: &[u32; 3]| bounds_of_paths(&self.vertices, corners, |_| 0.0);
+            self.bounds.clear();
+            self.bounds.extend(self.triangles.iter().map(bounds));
+            self.triangle_tree.follow(&self.bounds, needs_tree);
+            self.triangle_tree_rows.fit(&self.triangle_tree);
         }
     }
 
@@ -392,37 +420,19 @@ impl HostColliders {
         self.body_rows.set(rows);
     }
 
-    fn make_shape_trees(&mut self) {
-        let halves = [self.spheres.start(), self.spheres.target()];
-        let of_sphere = |sphere: u32| {
-            halves.map(|half| half[sphere as usize]).map(|[x, y, z, r]| ([x, y, z], r))
-        };
-        let of_spheres =
-            |list: &[u32]| bounds_of(list.iter().flat_map(|&sphere| of_sphere(sphere)));
-        let tree =
-            |bounds: &mut dyn Iterator<Item = Bounds>| Tree::new(&bounds.collect::<Vec<_>>());
-        self.sphere_tree = tree(&mut self.free_spheres.iter().map(|&sphere| of_spheres(&[sphere])));
-        let ends = |capsule: &u32| of_spheres(&self.capsules[*capsule as usize]);
-        self.capsule_tree = tree(&mut self.free_capsules.iter().map(ends));
-        for (tree, rows) in [
-            (&self.sphere_tree, &mut self.sphere_tree_rows),
-            (&self.capsule_tree, &mut self.capsule_tree_rows),
-        ] {
-            tree.rows(&mut rows.rows);
-            rows.is_changed = true;
-        }
-    }
-
-    /// The bounds of every triangle over the next frame.
-    fn triangle_bounds(&self) -> Vec<Bounds> {
-        let halves = [self.vertices.start(), self.vertices.target()];
-        let points = |vertex: u32| {
-            halves.map(|half| half[vertex as usize]).map(|[x, y, z, _]| ([x, y, z], 0.0))
-        };
-        self.triangles
-            .iter()
-            .map(|corners| bounds_of(corners.iter().flat_map(|&vertex| points(vertex))))
-            .collect()
+    /// Brings the trees of spheres and capsules up to date, those of new lists by building them.
+    fn fit_shape_trees(&mut self, has_new_lists: bool) {
+        let bounds =
+            |spheres: &[u32]| bounds_of_paths(&self.spheres, spheres, |[.., radius]| radius);
+        self.bounds.clear();
+        self.bounds.extend(self.free_spheres.iter().map(|&sphere| bounds(&[sphere])));
+        self.sphere_tree.follow(&self.bounds, has_new_lists);
+        self.sphere_tree_rows.fit(&self.sphere_tree);
+        self.bounds.clear();
+        let ends = |&capsule: &u32| bounds(&self.capsules[capsule as usize]);
+        self.bounds.extend(self.free_capsules.iter().map(ends));
+        self.capsule_tree.follow(&self.bounds, has_new_lists);
+        self.capsule_tree_rows.fit(&self.capsule_tree);
     }
 
     fn lens(&self) -> [u32; PART_COUNT] {

@@ -35,22 +35,35 @@ struct Node {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
+    /// [`Tree::looseness`] when it was built.
+    looseness: f32,
 }
+
+/// Up to so many items are leaves under one root, in their order: nothing is sorted, and a walk costs no more.
+const FEW: usize = 8;
+
+/// A tree that has become this many times as loose as it was when built is built anew.
+const LOOSE: f32 = 1.5;
 
 impl Tree {
     /// Sorts items into a tree by their boxes (PLOC: Meister, Bittner, 2018, by the crate `obvhs`).
-    pub(super) fn new(bounds: &[Bounds]) -> Self {
-        if bounds.len() < 2 {
-            let leaf = |(item, &bounds): (usize, &Bounds)| Node {
-                bounds,
-                escape: 1,
-                item: Some(item as u32),
-            };
-            return Self { nodes: bounds.iter().enumerate().map(leaf).collect() };
+    fn build(&mut self, bounds: &[Bounds]) {
+        self.nodes.clear();
+        if bounds.len() <= FEW {
+            if bounds.len() > 1 {
+                let escape = bounds.len() as u32 + 1;
+                self.nodes.push(Node { bounds: Bounds::empty(), escape, item: None });
+            }
+            for (item, &bounds) in (0..).zip(bounds) {
+                let escape = self.nodes.len() as u32 + 1;
+                self.nodes.push(Node { bounds, escape, item: Some(item) });
+            }
+            self.fit(bounds);
+            return;
         }
         let params = BvhBuildParams { max_prims_per_leaf: 1, ..BvhBuildParams::medium_build() };
         let bvh = build_bvh2(bounds, params, &mut std::time::Duration::default());
-        let mut nodes: Vec<Node> = Vec::with_capacity(bvh.nodes.len());
+        let nodes = &mut self.nodes;
         // Either a node of `bvh` to be entered, or one of `nodes` whose subtree is complete.
         enum Visit {
             Enter(usize),
@@ -75,21 +88,47 @@ impl Tree {
                 }
             }
         }
-        Self { nodes }
+        self.looseness = self.looseness();
     }
 
-    /// Fits the boxes to items that have moved.
-    pub(super) fn refit(&mut self, bounds: &[Bounds]) {
+    /// Takes over the boxes of items that have moved, or of new ones.
+    pub(super) fn follow(&mut self, bounds: &[Bounds], are_new: bool) {
+        if are_new {
+            self.build(bounds);
+        } else {
+            self.refit(bounds);
+        }
+    }
+
+    /// Fits the boxes to items that have moved; builds the tree anew if that leaves it loose.
+    fn refit(&mut self, bounds: &[Bounds]) {
+        self.fit(bounds);
+        if bounds.len() > FEW && self.looseness() > LOOSE * self.looseness {
+            self.build(bounds);
+        }
+    }
+
+    fn fit(&mut self, bounds: &[Bounds]) {
         for index in (0..self.nodes.len()).rev() {
             self.nodes[index].bounds = match self.nodes[index].item {
                 Some(item) => bounds[item as usize],
                 None => {
-                    // The second child follows the first one's subtree.
-                    let first = self.nodes[index + 1];
-                    first.bounds.union(&self.nodes[first.escape as usize].bounds)
+                    let (mut child, mut union) = (index + 1, Bounds::empty());
+                    while child < self.nodes[index].escape as usize {
+                        union = union.union(&self.nodes[child].bounds);
+                        child = self.nodes[child].escape as usize;
+                    }
+                    union
                 }
             };
         }
+    }
+
+    /// The surface of all inner nodes in relation to that of the root: how many of them a walk visits.
+    fn looseness(&self) -> f32 {
+        let inner = self.nodes.iter().filter(|node| node.item.is_none());
+        let whole = self.nodes.first().map_or(0.0, |root| root.bounds.half_area());
+        inner.map(|node| node.bounds.half_area()).sum::<f32>() / whole.max(f32::MIN_POSITIVE)
     }
 
     /// Count of nodes.
@@ -138,11 +177,17 @@ mod tests {
         (found, visited)
     }
 
+    fn tree_of(bounds: &[Bounds]) -> Tree {
+        let mut tree = Tree::default();
+        tree.build(bounds);
+        tree
+    }
+
     #[test]
     fn a_walk_finds_what_is_there_and_visits_little() {
         for count in [1, 2, 3, 500] {
             let mut bounds = row_of_points(count);
-            let mut tree = Tree::new(&bounds);
+            let mut tree = tree_of(&bounds);
             for round in 0..2 {
                 for (item, bounds) in bounds.iter().enumerate() {
                     let (found, visited) = walk(&tree, bounds.center().to_array());
@@ -162,6 +207,38 @@ mod tests {
                 tree.refit(&bounds);
             }
         }
-        assert_eq!(Tree::new(&[]).node_count(), 0);
+        assert_eq!(tree_of(&[]).node_count(), 0);
+    }
+
+    #[test]
+    fn few_items_are_met_in_their_order() {
+        let bounds: Vec<_> =
+            (0..FEW).map(|k| bounds_of([([-(k as f32), 0.0, 0.0], 9.0)])).collect();
+        assert_eq!(
+            walk(&tree_of(&bounds), [-4.0, 0.0, 0.0]).0,
+            (0..FEW as u32).collect::<Vec<_>>()
+        );
+        let (found, visited) = walk(&tree_of(&bounds), [20.0, 0.0, 0.0]);
+        assert_eq!((found.len(), visited), (0, 1), "the root is missed");
+    }
+
+    #[test]
+    fn a_tree_whose_items_part_is_built_anew() {
+        // Balls in a row that change their order.
+        let at = |stride: u32, shift: f32| -> Vec<_> {
+            let center = |k: u32| [(k * stride % 64) as f32 + shift, 0.0, 0.0];
+            (0..64).map(|k| bounds_of([(center(k), 0.1)])).collect()
+        };
+        let mut tree = tree_of(&at(1, 0.0));
+        tree.refit(&at(37, 0.0));
+        let (looseness, best) = (tree.looseness(), tree_of(&at(37, 0.0)).looseness());
+        assert!(looseness <= 1.01 * best, "{looseness} instead of {best}");
+        let items = |tree: &Tree| tree.nodes.iter().map(|node| node.item).collect::<Vec<_>>();
+        let (built, mut bounds) = (items(&tree), at(37, 0.0));
+        // Neighbours, as 37 * 45 = 1 + 26 * 64.
+        bounds.swap(0, 45);
+        tree.refit(&bounds);
+        assert_eq!(items(&tree), built, "it is only fitted");
+        assert_ne!(items(&tree_of(&bounds)), built);
     }
 }
