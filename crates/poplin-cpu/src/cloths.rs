@@ -6,12 +6,14 @@ use fearless_simd::prelude::*;
 use poplin_layout::{IterationConstants, NO_OFFSET, StageMask, Task};
 use poplin_reference::kernel::{fetch_counters, flush_counters, run_iterations};
 use poplin_reference::memory::{Pools, State};
-use poplin_reference::{ClothMemory, Member, Work, Workers};
+use poplin_reference::stage::collide_shape::collide_shape;
+use poplin_reference::{ClothMemory, Cone, Member, Work, Workers};
 
 use crate::WideTeam;
 use crate::lanes::{Lanes, MAX_LANES, gather, scatter};
 use crate::stage::fibers::FiberLanes;
 use crate::stage::particles::Particles;
+use crate::stage::shapes::{in_cone, in_sphere};
 use crate::stage::{gauss_seidel, integrate, particles, semi_implicit, tether};
 use crate::team::in_lanes;
 use crate::vector::Vec3;
@@ -23,6 +25,8 @@ pub(crate) struct Columns {
     previous: Vec<f32>,
     /// Copies of the anchors of tethers.
     anchors: Vec<f32>,
+    /// Capsules, nine vectors each, then spheres, four each.
+    shapes: Vec<f32>,
 }
 
 /// The vectors of particle i.
@@ -317,6 +321,111 @@ pub(crate) fn gather_anchors<S: Simd, V: Lanes<S>>(
     }
 }
 
+/// Capsules or spheres that belong to no body: the indices of the leaves of their tree.
+#[inline(always)]
+fn leaves(memory: &ClothMemory<'_>, [tree, count]: [u32; 2]) -> impl Iterator<Item = u32> {
+    (0..count).map(move |node| memory.node_item(tree + 2 * node)).filter(|item| *item != 0)
+}
+
+/// Numbers of a capsule that a particle's test needs.
+const CAPSULE_NUMBERS: usize = 9;
+/// Numbers of a sphere.
+const SPHERE_NUMBERS: usize = 4;
+
+impl Columns {
+    /// Takes over the prepared capsules and spheres of every cloth; returns how many a lane has at most.
+    fn read_shapes(&mut self, members: &[Member<'_>], lanes: usize) -> [usize; 2] {
+        let trees = |memory: &ClothMemory<'_>| {
+            let shapes = &memory.cloth.colliders;
+            [
+                [shapes.capsule_tree_begin, shapes.capsule_tree_count],
+                [shapes.sphere_tree_begin, shapes.sphere_tree_count],
+            ]
+        };
+        let most = |kind: usize| {
+            let count =
+                |member: &Member<'_>| leaves(&member.memory, trees(&member.memory)[kind]).count();
+            members.iter().map(count).max().unwrap_or(0)
+        };
+        let counts = [most(0), most(1)];
+        let capsule_len = CAPSULE_NUMBERS * lanes * counts[0];
+        // A shape that a lane does not have touches nothing: its numbers are 0.
+        self.shapes.clear();
+        self.shapes.resize(capsule_len + SPHERE_NUMBERS * lanes * counts[1], 0.0);
+        let (capsules, spheres) = self.shapes.split_at_mut(capsule_len);
+        for (lane, Member { memory, .. }) in members.iter().enumerate() {
+            let [of_capsules, of_spheres] = trees(memory);
+            let shapes = &memory.cloth.colliders;
+            let items = leaves(memory, of_capsules);
+            for (item, columns) in items.zip(capsules.chunks_exact_mut(CAPSULE_NUMBERS * lanes)) {
+                let capsule = memory.load_index(shapes.free_capsule_begin + item - 1);
+                let Cone { center, half_length, axis, slope, radius, .. } =
+                    memory.load_cone(memory.capsule_row(capsule));
+                let [cx, cy, cz] = center.to_array();
+                let [ax, ay, az] = axis.to_array();
+                let numbers = [cx, cy, cz, ax, ay, az, slope, radius, half_length];
+                for (number, column) in numbers.into_iter().zip(columns.chunks_exact_mut(lanes)) {
+                    column[lane] = number;
+                }
+            }
+            let items = leaves(memory, of_spheres);
+            for (item, columns) in items.zip(spheres.chunks_exact_mut(SPHERE_NUMBERS * lanes)) {
+                let sphere = memory.load_index(shapes.free_sphere_begin + item - 1);
+                let numbers = memory.load_sphere(sphere);
+                for (number, column) in numbers.into_iter().zip(columns.chunks_exact_mut(lanes)) {
+                    column[lane] = number;
+                }
+            }
+        }
+        counts
+    }
+}
+
+/// `poplin_reference::stage::collide_shape`, a cloth per lane: lanes that touch nothing are found side by side, the others run the
+/// twin.
+#[inline(always)]
+pub(crate) fn collide_shapes<S: Simd, V: Lanes<S>>(
+    simd: S,
+    view: &mut View<'_, '_, '_, '_>,
+    items: Range<u32>,
+) {
+    let Batch { members, columns, alive } = &mut *view.batch;
+    let [capsule_count, _] = columns.read_shapes(members, V::LEN);
+    let Columns { current, previous, shapes, .. } = columns;
+    let (capsules, spheres) = shapes.split_at(CAPSULE_NUMBERS * V::LEN * capsule_count);
+    for i in items {
+        let x = Vec3::xyz(load::<S, V>(simd, current, i));
+        let mut touching = 0;
+        for capsule in capsules.chunks_exact(CAPSULE_NUMBERS * V::LEN) {
+            let number = |k: usize| V::from_slice(simd, &capsule[k * V::LEN..][..V::LEN]);
+            let d = x.sub(Vec3::new(number(0), number(1), number(2)));
+            let axis = Vec3::new(number(3), number(4), number(5));
+            touching |= in_cone(simd, d, axis, number(6), number(7), number(8)).to_bitmask();
+        }
+        for sphere in spheres.chunks_exact(SPHERE_NUMBERS * V::LEN) {
+            let number = |k: usize| V::from_slice(simd, &sphere[k * V::LEN..][..V::LEN]);
+            let d = x.sub(Vec3::new(number(0), number(1), number(2)));
+            touching |= in_sphere(simd, d, number(3)).to_bitmask();
+        }
+        let mut bits = touching & *alive;
+        while bits != 0 {
+            let lane = bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            let Member { memory, .. } = &mut members[lane];
+            let at = |k: usize| (4 * i as usize + k) * V::LEN + lane;
+            memory.store_current(i, [0, 1, 2, 3].map(|k| current[at(k)]));
+            memory.store_previous(i, [0, 1, 2, 3].map(|k| previous[at(k)]));
+            collide_shape(memory, i);
+            for (k, value) in memory.load_current(i).into_iter().enumerate() {
+                current[at(k)] = value;
+            }
+            for (k, value) in memory.load_previous(i).into_iter().enumerate() {
+                previous[at(k)] = value;
+            }
+        }
+    }
+}
+
 /// Takes the state over from the rows of every cloth.
 #[inline(always)]
 pub(crate) fn read_rows<S: Simd, V: Lanes<S>>(
@@ -363,6 +472,9 @@ pub(crate) fn write_rows<S: Simd, V: Lanes<S>>(
     }
 }
 
+/// Most nodes of the trees of a cloth whose capsules and spheres are all tested.
+const FEW_NODES: u32 = 32;
+
 /// Where the state of a batch is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Location {
@@ -405,6 +517,14 @@ impl BatchWalk<'_, '_> {
         self.location = Location::Everywhere;
     }
 
+    /// Whether it costs less to test all capsules and spheres than to walk the trees of every cloth.
+    fn has_few_shapes(&self) -> bool {
+        self.batch.members.iter().all(|Member { memory, .. }| {
+            let shapes = &memory.cloth.colliders;
+            shapes.capsule_tree_count + shapes.sphere_tree_count <= FEW_NODES
+        })
+    }
+
     /// Runs the form of a function for several cloths; false if it has none for these.
     fn run_wide(&mut self, task: Task, items: Range<u32>, lead: &mut ClothMemory<'_>) -> bool {
         macro_rules! side_by_side {
@@ -430,6 +550,7 @@ impl BatchWalk<'_, '_> {
             Task::ConstrainTethers => side_by_side!(tether::constrain_tethers),
             Task::RestoreMass => side_by_side!(particles::restore_mass),
             Task::LimitSpeed => side_by_side!(particles::limit_speed),
+            Task::CollideShape if self.has_few_shapes() => side_by_side!(collide_shapes),
             _ => return false,
         }
         true

@@ -36,6 +36,30 @@ fn bounds<S: Simd, V: Lanes<S>>(x: Vec3<S, V>) -> [[f32; 3]; 2] {
     [low, high]
 }
 
+/// Whether d, from the center of the side of a capsule, is inside of it or beyond its ends.
+#[inline(always)]
+pub(crate) fn in_cone<S: Simd, V: Lanes<S>>(
+    simd: S,
+    d: Vec3<S, V>,
+    axis: Vec3<S, V>,
+    slope: V,
+    radius: V,
+    half_length: V,
+) -> V::Mask {
+    let zero = V::splat(simd, 0.0);
+    let along = d.dot(axis);
+    let radius = max(along * slope + radius, zero);
+    let across_square = max(d.dot(d) - along * along, V::splat(simd, EPSILON));
+    zero.simd_lt(half_length) & across_square.simd_lt(radius * radius)
+}
+
+/// Whether d, from the center of a sphere, is inside of it.
+#[inline(always)]
+pub(crate) fn in_sphere<S: Simd, V: Lanes<S>>(simd: S, d: Vec3<S, V>, radius: V) -> V::Mask {
+    let slack = V::splat(simd, 1.0) - radius / d.guarded_square(simd).sqrt();
+    slack.simd_lt(V::splat(simd, 0.0))
+}
+
 /// Pushes particles out of spheres and capsules.
 #[inline(always)]
 pub(crate) fn collide_shapes<S: Simd, V: Lanes<S>>(
@@ -58,13 +82,10 @@ pub(crate) fn collide_shapes<S: Simd, V: Lanes<S>>(
             }
             let capsule = memory.load_index(shapes.free_capsule_begin + item - 1);
             let cone = memory.load_cone(memory.capsule_row(capsule));
-            if cone.half_length > 0.0 {
-                let d = x.sub(Vec3::splat(simd, cone.center.to_array()));
-                let along = d.dot(Vec3::splat(simd, cone.axis.to_array()));
-                let radius = max(along * splat(cone.slope) + splat(cone.radius), splat(0.0));
-                let across_square = max(d.dot(d) - along * along, splat(EPSILON));
-                touching |= across_square.simd_lt(radius * radius).to_bitmask();
-            }
+            let d = x.sub(Vec3::splat(simd, cone.center.to_array()));
+            let axis = Vec3::splat(simd, cone.axis.to_array());
+            let (slope, radius) = (splat(cone.slope), splat(cone.radius));
+            touching |= in_cone(simd, d, axis, slope, radius, splat(cone.half_length)).to_bitmask();
         }
         node = 0;
         loop {
@@ -75,8 +96,7 @@ pub(crate) fn collide_shapes<S: Simd, V: Lanes<S>>(
             }
             let sphere = memory.load_sphere(memory.load_index(shapes.free_sphere_begin + item - 1));
             let d = x.sub(Vec3::splat(simd, [sphere[0], sphere[1], sphere[2]]));
-            let slack = splat(1.0) - splat(sphere[3]) / d.guarded_square(simd).sqrt();
-            touching |= slack.simd_lt(splat(0.0)).to_bitmask();
+            touching |= in_sphere(simd, d, splat(sphere[3])).to_bitmask();
         }
         run_some(memory, touching & block.bits(), |lane| block.index(lane), collide_shape);
     }
