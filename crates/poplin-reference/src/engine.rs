@@ -2,8 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::marker::PhantomData;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytemuck::cast_vec;
 use poplin_host::{
@@ -21,7 +20,7 @@ use rayon::prelude::*;
 use crate::contact::{ContactBody, ContactMemory};
 use crate::kernel::simulate_cloth;
 use crate::memory;
-use crate::{ClothMemory, Team, Workers};
+use crate::{ClothMemory, Parts, Team, Workers};
 
 #[derive(Debug)]
 struct PackedFabric {
@@ -90,7 +89,7 @@ impl CpuCloth {
             + size_of::<ClothParameters>() * self.arrays.cloth_parameters.capacity()
     }
 
-    fn run_part(&mut self, part: &FramePart, team: &mut impl Workers) {
+    fn run_part(&mut self, part: &FramePart, team: &mut impl Workers, cells: &mut Vec<u32>) {
         let Some(cloth) = self.arrays.cloth_parameters.first() else { return };
         let cloth = part.restrict(cloth);
         let stages = StageMask(self.host.stages().0 & part.stages.0);
@@ -101,11 +100,12 @@ impl CpuCloth {
         };
         let grid_len =
             if stages.contains(Stage::SelfCollide) { memory::grid_len(&cloth) } else { 0 };
+        cells.resize(grid_len.max(cells.len()), 0);
         let state = memory::State {
             current: &mut self.current,
             previous: &mut self.previous,
             scratch: &mut self.scratch,
-            cells: &mut vec![0; grid_len],
+            cells: &mut cells[..grid_len],
         };
         let mut memory = ClothMemory::new(cloth, pools, state);
         simulate_cloth(&mut memory, &mut self.feedback, part.iterations.clone(), stages, team);
@@ -117,7 +117,59 @@ pub fn thread_count() -> usize {
     rayon::current_num_threads()
 }
 
-/// An engine on CPU threads: many cloths in parallel, each by one `W`.
+/// Workers that have no cloth at the moment, with a grid of self collision; kept from frame to frame, as many as ever ran at
+/// once.
+#[derive(Debug)]
+struct Crew<W>(Mutex<Vec<(W, Vec<u32>)>>);
+
+impl<W> Default for Crew<W> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<W: Workers + Default> Crew<W> {
+    fn run(&self, cloth: &mut CpuCloth, part: &FramePart, parts: Parts<W>) {
+        let idle = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut team, mut cells) = idle().pop().unwrap_or_default();
+        let is_split = parts.count() > 1;
+        team.split(parts);
+        if is_split {
+            // Inside the pool: from outside, every loop would wait to be let in.
+            rayon::scope(|_| cloth.run_part(part, &mut team, &mut cells));
+        } else {
+            cloth.run_part(part, &mut team, &mut cells);
+        }
+        idle().push((team, cells));
+    }
+
+    fn size(&self) -> usize {
+        let idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.iter().map(|(_, cells)| 4 * cells.capacity()).sum()
+    }
+}
+
+/// How many threads simulate each cloth of a frame.
+#[derive(Debug, Clone, Copy)]
+struct Split {
+    threads: usize,
+    /// Particles above which a cloth is split.
+    above: usize,
+    always: bool,
+}
+
+impl Split {
+    fn parts<W>(&self, cloth: &CpuCloth) -> Parts<W> {
+        let is_split = self.always || cloth.current.len() > self.above;
+        Parts::new(if is_split { self.threads } else { 1 }, self.always)
+    }
+}
+
+/// Fewest particles of a cloth that several threads simulate: below, threads wait for each other longer than they work.
+const MIN_SPLIT_PARTICLES: usize = 2048;
+
+/// An engine on CPU threads: many cloths in parallel, each by one `W`; a cloth that would keep the others waiting by several
+/// threads.
 pub struct LaneEngine<W> {
     cloths: Cloths<CpuCloth>,
     fabrics: SharedFabrics<Arc<PackedFabric>>,
@@ -125,7 +177,9 @@ pub struct LaneEngine<W> {
     cloth_collision: ClothContactSolver,
     contacts: ContactFrame,
     contact_memory: Box<ContactMemory>,
-    workers: PhantomData<fn() -> W>,
+    crew: Crew<W>,
+    /// Parts of every loop, whatever its length, for tests.
+    forced_parts: Option<usize>,
 }
 
 /// The mirror as an engine: every cloth by a [`Team`] of one lane, or of any in a test.
@@ -140,7 +194,8 @@ impl<W> Default for LaneEngine<W> {
             cloth_collision: ClothContactSolver::default(),
             contacts: ContactFrame::default(),
             contact_memory: Box::default(),
-            workers: PhantomData,
+            crew: Crew::default(),
+            forced_parts: None,
         }
     }
 }
@@ -177,6 +232,22 @@ impl<W: Workers + Default> LaneEngine<W> {
         &self.contact_memory
     }
 
+    /// A cloth is split if it holds more than half of what a thread has to do: then whole cloths cannot keep threads equally
+    /// busy. So at most twice as many cloths are split as there are threads.
+    fn split(&self) -> Split {
+        let threads = self.forced_parts.unwrap_or_else(thread_count);
+        let awake = self.cloths.values().iter().filter(|cloth| !cloth.host.is_resting());
+        let total: usize = awake.map(|cloth| cloth.current.len()).sum();
+        let above = MIN_SPLIT_PARTICLES.max(total / (2 * threads));
+        Split { threads, above, always: self.forced_parts.is_some() }
+    }
+
+    #[cfg(feature = "testing")]
+    /// Splits every loop that can be split in `count` parts (at least 1), whatever its length, for tests.
+    pub fn force_parts(&mut self, count: usize) {
+        self.forced_parts = Some(count.max(1));
+    }
+
     /// Determines which cloths may collide in the next frame, and when.
     fn find_contacts(&mut self, frame: &Frame) {
         self.contacts.clear();
@@ -194,7 +265,8 @@ impl<W: Workers + Default> LaneEngine<W> {
             .values_mut()
             .par_iter_mut()
             .for_each(|cloth| cloth.begin_frame(frame, !takes_part(&cloth.host)));
-        let Self { cloths, contacts, contact_memory, cloth_collision, .. } = self;
+        let split = self.split();
+        let Self { cloths, contacts, contact_memory, cloth_collision, crew, .. } = self;
         let cloths = cloths.values_mut();
         for (slice, parameters) in contacts.parameters.iter().enumerate() {
             let slice = slice as u32;
@@ -203,8 +275,8 @@ impl<W: Workers + Default> LaneEngine<W> {
                 let begin = if slice == 0 { 0 } else { contacts.slice_end(count, slice - 1) };
                 let iterations = begin..contacts.slice_end(count, slice);
                 if !iterations.is_empty() {
-                    cloth
-                        .run_part(&FramePart { iterations, ..FramePart::WHOLE }, &mut W::default());
+                    let part = FramePart { iterations, ..FramePart::WHOLE };
+                    crew.run(cloth, &part, split.parts(cloth));
                 }
             });
             let begin = parameters.cloth_begin as usize;
@@ -260,7 +332,26 @@ impl<W: Workers + Default> LaneEngine<W> {
         part: &FramePart,
         team: &mut impl Workers,
     ) -> Result<(), NoSuchCloth> {
-        self.cloths.get_mut(id).map(|cloth| cloth.run_part(part, team))
+        self.cloths.get_mut(id).map(|cloth| cloth.run_part(part, team, &mut Vec::new()))
+    }
+
+    #[cfg(feature = "testing")]
+    /// As [`Self::run_part`], by a worker that splits loops as [`Self::force_parts`] has set.
+    ///
+    /// # Errors
+    /// [`NoSuchCloth`].
+    pub fn run_part_split(
+        &mut self,
+        id: ClothId,
+        part: &FramePart,
+        team: &mut W,
+    ) -> Result<(), NoSuchCloth> {
+        let split = self.split();
+        let cloth = self.cloths.get_mut(id)?;
+        team.split(split.parts(cloth));
+        cloth.run_part(part, team, &mut Vec::new());
+        team.split(Parts::ONE);
+        Ok(())
     }
 
     /// Position \[m\] and working inverse mass [1/kg] of every particle; empty if there is no such cloth.
@@ -420,9 +511,11 @@ impl<W: Workers + Default> Engine for LaneEngine<W> {
         if self.contacts.slice_count() > 0 {
             self.step_in_slices(frame);
         } else {
-            self.cloths.values_mut().par_iter_mut().for_each(|cloth| {
+            let split = self.split();
+            let Self { cloths, crew, .. } = self;
+            cloths.values_mut().par_iter_mut().for_each(|cloth| {
                 cloth.begin_frame(frame, true);
-                cloth.run_part(&FramePart::WHOLE, &mut W::default());
+                crew.run(cloth, &FramePart::WHOLE, split.parts(cloth));
             });
         }
         self.colliders.end_frame();
@@ -480,6 +573,6 @@ impl<W: Workers + Default> Engine for LaneEngine<W> {
         let cloths: usize = self.cloths.values().iter().map(|cloth| cloth.size()).sum();
         let fabrics: usize =
             self.fabrics.values().map(|fabric| size_of_val(fabric.pool.as_slice())).sum();
-        (cloths + fabrics + self.contact_memory.size()) as u64
+        (cloths + fabrics + self.contact_memory.size() + self.crew.size()) as u64
     }
 }

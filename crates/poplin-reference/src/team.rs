@@ -1,5 +1,6 @@
 //! Lanes of a workgroup on a CPU: what runs between two barriers, lane by lane.
 
+use std::marker::PhantomData;
 use std::ops::Range;
 
 use poplin_layout::Task;
@@ -67,8 +68,43 @@ impl Work {
     }
 }
 
+/// An engine's leave to run the loops of one cloth in several parts at once. Only an engine of `W` makes one of more than a
+/// part, for cloths that [`poplin_model::Cloth::validate`] has passed: what its loops write in parallel is disjoint.
+#[derive(Debug)]
+pub struct Parts<W> {
+    count: usize,
+    always: bool,
+    workers: PhantomData<fn(W)>,
+}
+
+impl<W> Parts<W> {
+    /// One part: nothing is split.
+    pub const ONE: Self = Self { count: 1, always: false, workers: PhantomData };
+
+    pub(crate) fn new(count: usize, always: bool) -> Self {
+        Self { count, always, workers: PhantomData }
+    }
+
+    /// Most parts.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Whether loops are split that are too short to gain from it, for tests.
+    pub fn always(&self) -> bool {
+        self.always
+    }
+}
+
 /// Who runs the loops of a schedule, and in which order.
-pub trait Workers {
+pub trait Workers: Send {
+    /// Receives the leave to split the loops of the next cloth. Ignored by default.
+    fn split(&mut self, _: Parts<Self>)
+    where
+        Self: Sized,
+    {
+    }
+
     /// Does work before the next barrier, after what was there before.
     fn work(&mut self, work: Work, memory: &mut ClothMemory<'_>);
 
