@@ -1,13 +1,18 @@
-//! The CPU backend against the mirror: stage by stage and whole, at every width that the machine has, bit for bit.
+//! The CPU backend against the mirror: stage by stage and whole, at every width that the machine has and split over threads, bit
+//! for bit.
+
+use std::sync::Mutex;
 
 use poplin_cpu::{CpuEngine, WideTeam};
 use poplin_host::{ClothId, Engine as _, FramePart};
 use poplin_layout::{Feedback, MAX_COORDINATE, STAGES, StageMask};
 use poplin_model::{Cloth, FiberSolver, Frame, Particle};
-use poplin_reference::{LaneEngine, ReferenceEngine, Team, Workers};
+use poplin_reference::{ClothMemory, LaneEngine, Parts, ReferenceEngine, Team, Work, Workers};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::inputs::{cloths, equip_with_masses, equip_with_masses_by_seed, inputs_of};
 use poplin_testkit::rng::Rng;
+use poplin_testkit::scenes::hanging_sheet;
+use rayon::ThreadPoolBuilder;
 
 /// Current and previous particles, and the report.
 type Outcome = (Vec<[f32; 4]>, Vec<[f32; 4]>, Feedback);
@@ -29,17 +34,48 @@ fn run<W: Workers + Default + Send>(
     (current.to_vec(), previous.to_vec(), engine.feedback(id))
 }
 
+/// By the widest team, every loop in as many parts as there are threads.
+fn run_split(cloth: &Cloth, frames: &[Frame], stages: StageMask, threads: usize) -> Outcome {
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    pool.install(|| {
+        let mut engine = CpuEngine::new();
+        engine.force_parts(threads);
+        let id = engine.add(cloth.clone()).unwrap();
+        equip_with_masses(engine.cloth_mut(id).unwrap());
+        let mut team = WideTeam::default();
+        for frame in frames {
+            engine.begin_frame(frame).unwrap();
+            let part = FramePart { stages, ..FramePart::WHOLE };
+            engine.run_part_split(id, &part, &mut team).unwrap();
+        }
+        let [current, previous] = [engine.current(id), engine.previous(id)].map(Particle::rows);
+        (current.to_vec(), previous.to_vec(), engine.feedback(id))
+    })
+}
+
+#[track_caller]
+fn assert_outcome(what: &str, got: &Outcome, expected: &Outcome) {
+    same_bits(what, &got.0, &expected.0).unwrap();
+    same_bits(what, &got.1, &expected.1).unwrap();
+    assert_eq!(got.2, expected.2, "{what}: the reports differ");
+}
+
 #[track_caller]
 fn assert_same(what: &str, cloth: &Cloth, frames: &[Frame], stages: StageMask) {
     let expected = run::<Team>(cloth, frames, stages, &mut Team::single());
     for mut team in WideTeam::all() {
         let what = format!("{what}, {}", team.describe());
         let got = run::<WideTeam>(cloth, frames, stages, &mut team);
-        same_bits(&what, &got.0, &expected.0).unwrap();
-        same_bits(&what, &got.1, &expected.1).unwrap();
-        assert_eq!(got.2, expected.2, "{what}: the reports differ");
+        assert_outcome(&what, &got, &expected);
+    }
+    for threads in THREADS {
+        let got = run_split(cloth, frames, stages, threads);
+        assert_outcome(&format!("{what}, {threads} threads"), &got, &expected);
     }
 }
+
+/// Threads that loops are split over.
+const THREADS: [usize; 4] = [1, 2, 3, 7];
 
 const ONE_ITERATION: Frame = Frame { dt: 1.0 / 300.0 };
 const SOME: [Frame; 3] =
@@ -122,12 +158,12 @@ fn assert_same_side_by_side(
         }
     }
     let mut largest = 0;
-    for team in WideTeam::all() {
+    for mut team in WideTeam::all() {
         let what = format!("{what}, {}", team.describe());
         let (mut wide, ids) = copies::<WideTeam>(cloth, count);
         for frame in frames {
             wide.begin_frame(frame).unwrap();
-            largest = largest.max(wide.run_alike(part, team.clone()));
+            largest = largest.max(wide.run_alike(part, &mut team));
         }
         for (copy, &id) in ids.iter().enumerate() {
             let what = format!("{what}, copy {copy}");
@@ -199,5 +235,64 @@ fn many_cloths_have_the_mirrors_bits() {
     for &id in wide.ids() {
         same_bits("many", got.current(id), expected.current(id)).unwrap();
         same_bits("many", got.previous(id), expected.previous(id)).unwrap();
+    }
+}
+
+/// A team that notes what leave to split it receives.
+#[derive(Default)]
+struct Noting(Team);
+
+/// The parts of each cloth since the last look.
+static PARTS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+impl Workers for Noting {
+    fn split(&mut self, parts: Parts<Self>) {
+        PARTS.lock().unwrap().push(parts.count());
+    }
+
+    fn work(&mut self, work: Work, memory: &mut ClothMemory<'_>) {
+        self.0.work(work, memory);
+    }
+
+    fn barrier(&mut self, memory: &mut ClothMemory<'_>) {
+        self.0.barrier(memory);
+    }
+}
+
+#[test]
+fn only_a_large_cloth_that_others_would_wait_for_is_split() {
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let parts_of = |sizes: &[u32]| {
+        let mut engine = LaneEngine::<Noting>::new();
+        for &size in sizes {
+            engine.add(hanging_sheet(size, size)).unwrap();
+        }
+        pool.install(|| engine.step(&SOME[0])).unwrap();
+        let mut parts = std::mem::take(&mut *PARTS.lock().unwrap());
+        parts.sort_unstable();
+        parts
+    };
+    assert_eq!(parts_of(&[64]), [2], "a large cloth alone");
+    assert_eq!(parts_of(&[16]), [1], "a small one alone");
+    assert_eq!(parts_of(&[64; 8]), [1; 8], "large ones that keep all threads busy");
+    assert_eq!(parts_of(&[64, 64, 64]), [2; 3], "three for two threads");
+    assert_eq!(parts_of(&[64, 16, 16, 16, 16]), [1, 1, 1, 1, 2], "a large one among small ones");
+}
+
+#[test]
+fn a_large_cloth_has_the_mirrors_bits_on_any_count_of_threads() {
+    let mut mirror = ReferenceEngine::new();
+    let mut sheet = hanging_sheet(72, 72);
+    sheet.config.thickness = 0.02;
+    let id = mirror.add(sheet.clone()).unwrap();
+    SOME.iter().for_each(|frame| mirror.step(frame).unwrap());
+    for threads in THREADS {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let mut wide = CpuEngine::new();
+        let same = wide.add(sheet.clone()).unwrap();
+        // From outside of the pool's threads too.
+        SOME.iter().for_each(|frame| pool.install(|| wide.step(frame)).unwrap());
+        let what = format!("{threads} threads");
+        same_bits(&what, wide.current(same), mirror.current(id)).unwrap();
     }
 }

@@ -333,6 +333,13 @@ const CAPSULE_NUMBERS: usize = 9;
 const SPHERE_NUMBERS: usize = 4;
 
 impl Columns {
+    /// Bytes.
+    pub(crate) fn size(&self) -> usize {
+        let Self { current, previous, anchors, shapes } = self;
+        let vectors = [current, previous, anchors, shapes].map(Vec::capacity);
+        size_of::<f32>() * vectors.into_iter().sum::<usize>()
+    }
+
     /// Takes over the prepared capsules and spheres of every cloth; returns how many a lane has at most.
     fn read_shapes(&mut self, members: &[Member<'_>], lanes: usize) -> [usize; 2] {
         let trees = |memory: &ClothMemory<'_>| {
@@ -532,7 +539,7 @@ impl BatchWalk<'_, '_> {
                 self.locate(Location::Columns, lead);
                 self.location = Location::Columns;
                 let WideTeam { level, rows: _rows, .. } = &mut *self.team;
-                $(let $rows = _rows;)?
+                $(let $rows = &mut _rows[0];)?
                 let view = &mut View { batch: &mut self.batch, lead };
                 in_lanes!(*level, $($stage)::+, view: View<'_, '_, '_, '_>, items $(, $rows)?)
             }};

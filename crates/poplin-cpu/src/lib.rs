@@ -1,4 +1,5 @@
-//! The CPU backend: the stages of `poplin-reference` in SIMD lanes, over the fibers or particles of one cloth.
+//! The CPU backend: the stages of `poplin-reference` in SIMD lanes, over the fibers or particles of one cloth; the loops of a
+//! large cloth are split over several threads.
 //!
 //! Every wide stage does the operations of its twin in the same order in every lane, without fused multiply-add, so that its
 //! results are the twin's, bit for bit, with any instructions. A stage without a wide form runs as its twin does, item by item.
@@ -7,6 +8,7 @@
 
 mod cloths;
 mod lanes;
+mod split;
 mod stage;
 mod team;
 mod vector;

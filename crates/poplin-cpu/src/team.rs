@@ -6,20 +6,23 @@ use fearless_simd::{Level, dispatch, prelude::*};
 use poplin_layout::{NO_OFFSET, StageMask, Task};
 use poplin_reference::kernel::simulate_cloth;
 use poplin_reference::stage::twin;
-use poplin_reference::{ClothMemory, Member, Work, Workers};
+use poplin_reference::{ClothMemory, Member, Parts, Work, Workers};
 
 use crate::cloths::{self, Columns};
+use crate::split::run_in_parts;
 use crate::stage::{gauss_seidel, integrate, particles, semi_implicit, shapes, tether, wind};
 
 /// Fewer cloths than these are simulated one after the other.
 const MIN_BATCH: usize = 2;
 
-/// Runs the schedule on one thread, several items at a time where a stage has a wide form.
-#[derive(Debug, Clone)]
+/// Runs the schedule, several items or cloths at a time where a stage has a wide form.
+#[derive(Debug)]
 pub struct WideTeam {
     pub(crate) level: Level,
-    /// Working memory of fibers.
-    pub(crate) rows: Vec<f32>,
+    /// Working memory of fibers, for each part that runs at once.
+    pub(crate) rows: Vec<Vec<f32>>,
+    /// How many that may be.
+    parts: Parts<Self>,
     /// State of cloths side by side.
     pub(crate) columns: Columns,
 }
@@ -33,7 +36,8 @@ impl Default for WideTeam {
 
 impl WideTeam {
     fn new(level: Level) -> Self {
-        Self { level, rows: Vec::new(), columns: Columns::default() }
+        let rows = vec![Vec::new()];
+        Self { level, rows, parts: Parts::ONE, columns: Columns::default() }
     }
 
     /// A team for every set of instructions that the machine has, the baseline first. All have the same bits.
@@ -59,12 +63,82 @@ impl WideTeam {
     }
 }
 
+/// Work of a part that is worth a second thread \[ns\]: twice what threads wait for each other.
+const MIN_PART_NS: u32 = 4000;
+
+impl WideTeam {
+    /// In how many parts a loop runs.
+    fn part_count(&self, work: &Work, memory: &ClothMemory<'_>) -> usize {
+        let most = self.parts.count();
+        if most == 1 {
+            return 1;
+        }
+        let items = work.items().len();
+        if self.parts.always() {
+            return most.min(items);
+        }
+        let time: f32 = work.tasks().map(|task| time_of(task, memory)).sum();
+        most.min((time * items as f32) as usize / MIN_PART_NS as usize).max(1)
+    }
+}
+
+/// About what an item of a task takes \[ns\].
+fn time_of(task: Task, memory: &ClothMemory<'_>) -> f32 {
+    let registers = &memory.registers;
+    match task {
+        Task::ProjectFiber | Task::SolveFiber => {
+            let [fibers, edges] =
+                [registers.fibers, registers.edges].map(|[begin, end]| end - begin);
+            let of_edge = if task == Task::SolveFiber { 10.0 } else { 8.0 };
+            of_edge * edges as f32 / fibers.max(1) as f32
+        }
+        Task::ConstrainTethers => 4.0 * memory.cloth.fabric.tethers_per_particle as f32,
+        Task::CountContacts => 150.0,
+        Task::PushApart => 50.0,
+        Task::CollideTriangle | Task::CollideContinuous | Task::SolveBend | Task::CollideBundle => {
+            40.0
+        }
+        Task::VisitChunk => 1000.0,
+        Task::SortMember | Task::ScanCells => 20.0,
+        Task::BuildRow | Task::ReduceRow | Task::PullEdge => 10.0,
+        Task::BlowTriangle | Task::GatherWind | Task::CollideShape => 10.0,
+        Task::IntegrateParticle | Task::CollideConvex | Task::CollideBox => 4.0,
+        _ => 2.0,
+    }
+}
+
+/// Runs the tasks of a loop for some of its items.
+pub(crate) fn run_items(
+    level: Level,
+    work: &Work,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+    rows: &mut Vec<f32>,
+) {
+    for task in work.tasks() {
+        if !run_wide(level, task, memory, items.clone(), rows) {
+            let twin = twin(task);
+            items.clone().for_each(|item| twin(memory, item));
+        }
+    }
+}
+
 #[inline(always)]
 fn lane_count<S: Simd>(_: S) -> usize {
     S::f32s::LEN
 }
 
 impl Workers for WideTeam {
+    fn split(&mut self, parts: Parts<Self>) {
+        self.rows.resize_with(parts.count().max(self.rows.len()), Vec::new);
+        self.parts = parts;
+    }
+
+    fn size(&self) -> usize {
+        let rows: usize = self.rows.iter().map(Vec::capacity).sum();
+        size_of::<f32>() * rows + self.columns.size()
+    }
+
     fn cloths_at_once(&self) -> usize {
         dispatch!(self.level, simd => lane_count(simd))
     }
@@ -84,12 +158,10 @@ impl Workers for WideTeam {
     }
 
     fn work(&mut self, work: Work, memory: &mut ClothMemory<'_>) {
-        let Self { level, rows, .. } = self;
-        for task in work.tasks() {
-            if !run_wide(*level, task, memory, work.items(), rows) {
-                let twin = twin(task);
-                work.items().for_each(|item| twin(memory, item));
-            }
+        let count = self.part_count(&work, memory);
+        let rows = &mut self.rows[..count];
+        if !run_in_parts(self.level, &work, memory, rows, &self.parts) {
+            run_items(self.level, &work, memory, work.items(), &mut rows[0]);
         }
     }
 

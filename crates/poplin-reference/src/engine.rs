@@ -24,7 +24,7 @@ use crate::contact::{ContactBody, ContactMemory};
 use crate::kernel::simulate_cloth;
 use crate::memory;
 use crate::team::MAX_CLOTHS_AT_ONCE;
-use crate::{ClothMemory, Member, Team, Workers};
+use crate::{ClothMemory, Member, Parts, Team, Workers};
 
 #[derive(Debug)]
 struct PackedFabric {
@@ -166,51 +166,71 @@ impl CpuCloth {
     }
 }
 
-/// What simulates cloths on one thread, and the memory that it needs.
-#[derive(Default)]
-struct Seat<W> {
-    workers: W,
-    /// Grids of self collision.
-    cells: Vec<u32>,
+/// How many threads simulate each cloth of a frame.
+#[derive(Debug, Clone, Copy)]
+struct Split {
+    threads: usize,
+    /// Particles above which a cloth is split.
+    above: usize,
+    always: bool,
 }
 
-impl<W: Workers> Seat<W> {
-    /// Simulates a part of the begun frame of cloths that are alike, at most [`MAX_CLOTHS_AT_ONCE`].
-    fn simulate(&mut self, cloths: &mut [&mut CpuCloth], part: &FramePart) {
-        let Some(first) = cloths.first() else { return };
-        let (stages, grid_len) = (first.stages(part), first.grid_len());
-        let needed = grid_len * cloths.len();
-        if self.cells.len() < needed {
-            self.cells.resize(needed, 0);
-        }
-        let mut cells = self.cells.as_mut_slice();
-        let mut members = ArrayVec::<_, MAX_CLOTHS_AT_ONCE>::new();
-        for cloth in cloths {
-            let (own, others) = std::mem::take(&mut cells).split_at_mut(grid_len);
-            cells = others;
-            members.extend(cloth.member(part, own));
-        }
-        self.workers.simulate_cloths(&mut members, part.iterations.clone(), stages);
+impl Split {
+    fn parts<W>(&self, cloth: &CpuCloth) -> Parts<W> {
+        let is_split = self.always || cloth.current.len() > self.above;
+        Parts::new(if is_split { self.threads } else { 1 }, self.always)
     }
 }
 
-/// The seats that no thread uses now. They are kept from frame to frame, so that none of their memory is made again.
-struct Seats<W>(Mutex<Vec<Seat<W>>>);
+/// Fewest particles of a cloth that several threads simulate: below, threads wait for each other longer than they work.
+const MIN_SPLIT_PARTICLES: usize = 2048;
 
-impl<W> Default for Seats<W> {
+/// Most particles of cloths that are simulated side by side: of larger ones the state of a batch does not fit into the cache of
+/// a core.
+const MAX_BATCH_PARTICLES: usize = 2048;
+
+/// Simulates a part of the begun frame of cloths that are alike, at most [`MAX_CLOTHS_AT_ONCE`]. `cells` is working memory.
+fn simulate_alike(
+    workers: &mut impl Workers,
+    cells: &mut Vec<u32>,
+    cloths: &mut [&mut CpuCloth],
+    part: &FramePart,
+) {
+    let Some(first) = cloths.first() else { return };
+    let (stages, grid_len) = (first.stages(part), first.grid_len());
+    let needed = grid_len * cloths.len();
+    if cells.len() < needed {
+        cells.resize(needed, 0);
+    }
+    let mut cells = cells.as_mut_slice();
+    let mut members = ArrayVec::<_, MAX_CLOTHS_AT_ONCE>::new();
+    for cloth in cloths {
+        let (own, others) = std::mem::take(&mut cells).split_at_mut(grid_len);
+        cells = others;
+        members.extend(cloth.member(part, own));
+    }
+    workers.simulate_cloths(&mut members, part.iterations.clone(), stages);
+}
+
+/// Workers that have no cloth at the moment, with grids of self collision; kept from frame to frame, as many as ever ran at
+/// once.
+#[derive(Debug)]
+struct Crew<W>(Mutex<Vec<(W, Vec<u32>)>>);
+
+impl<W> Default for Crew<W> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
-impl<W: Workers + Default + Send> Seats<W> {
-    fn with_one<T>(&self, run: impl FnOnce(&mut Seat<W>) -> T) -> T {
-        // A thread that panicked did not put its seat back: the others are as they were.
-        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken = lock().pop();
-        let mut seat = taken.unwrap_or_default();
-        let result = run(&mut seat);
-        lock().push(seat);
+impl<W: Workers + Default + Send> Crew<W> {
+    /// Calls one that is idle, or a new one.
+    fn with_one<T>(&self, run: impl FnOnce(&mut W, &mut Vec<u32>) -> T) -> T {
+        let idle = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = idle().pop();
+        let (mut workers, mut cells) = found.unwrap_or_default();
+        let result = run(&mut workers, &mut cells);
+        idle().push((workers, cells));
         result
     }
 
@@ -218,27 +238,47 @@ impl<W: Workers + Default + Send> Seats<W> {
     fn simulate(
         &self,
         cloths: &mut [Box<CpuCloth>],
+        split: Split,
         iterations_of: impl Fn(&CpuCloth) -> Range<u32> + Sync,
     ) {
         let begun = |cloth: &&mut Box<CpuCloth>| !cloth.arrays.cloth_parameters.is_empty();
         let mut cloths: Vec<&mut CpuCloth> =
             cloths.iter_mut().filter(begun).map(Box::as_mut).collect();
         cloths.sort_unstable_by_key(|cloth| cloth.rank());
-        let (cloth_count, thread_count) = (cloths.len(), thread_count());
-        let most = self.with_one(|seat| seat.workers.cloths_at_once());
+        let cloth_count = cloths.len();
+        let most = self.with_one(|workers, _| workers.cloths_at_once());
         cloths.par_chunk_by_mut(|a, b| a.is_like(b)).for_each(|alike| {
+            let Some(first) = alike.first() else { return };
+            let iterations = iterations_of(first);
+            if iterations.is_empty() {
+                return;
+            }
+            let part = FramePart { iterations, ..FramePart::WHOLE };
+            let is_split = split.parts::<W>(first).count() > 1;
+            let is_small = !is_split && first.current.len() <= MAX_BATCH_PARTICLES;
             // A batch for every thread, if there are so many threads.
-            let threads = (alike.len() * thread_count).div_ceil(cloth_count);
-            let fewest = alike.len().div_ceil(most.clamp(1, MAX_CLOTHS_AT_ONCE));
-            let size = alike.len().div_ceil(fewest.next_multiple_of(threads));
-            alike.par_chunks_mut(size).for_each(|batch| {
-                let iterations = batch.first().map_or(0..0, |first| iterations_of(first));
-                if !iterations.is_empty() {
-                    let part = FramePart { iterations, ..FramePart::WHOLE };
-                    self.with_one(|seat| seat.simulate(batch, &part));
-                }
+            let threads = (alike.len() * split.threads).div_ceil(cloth_count);
+            let most = if is_small { most.clamp(1, MAX_CLOTHS_AT_ONCE) } else { 1 };
+            let batch_count = alike.len().div_ceil(most).next_multiple_of(threads);
+            alike.par_chunks_mut(alike.len().div_ceil(batch_count)).for_each(|batch| {
+                let Some(first) = batch.first() else { return };
+                let parts = split.parts(first);
+                self.with_one(|workers, cells| {
+                    workers.split(parts);
+                    if is_split {
+                        // Inside the pool: from outside, every loop would wait to be let in.
+                        rayon::scope(|_| simulate_alike(workers, cells, batch, &part));
+                    } else {
+                        simulate_alike(workers, cells, batch, &part);
+                    }
+                });
             });
         });
+    }
+
+    fn size(&self) -> usize {
+        let idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.iter().map(|(workers, cells)| workers.size() + 4 * cells.capacity()).sum()
     }
 }
 
@@ -247,7 +287,8 @@ pub fn thread_count() -> usize {
     rayon::current_num_threads()
 }
 
-/// An engine on CPU threads: many cloths in parallel, each by one `W`.
+/// An engine on CPU threads: many cloths in parallel, those that are alike side by side as far as a `W` can; a cloth that would
+/// keep the others waiting by several threads.
 pub struct LaneEngine<W> {
     cloths: Cloths<CpuCloth>,
     fabrics: SharedFabrics<Arc<PackedFabric>>,
@@ -255,7 +296,9 @@ pub struct LaneEngine<W> {
     cloth_collision: ClothContactSolver,
     contacts: ContactFrame,
     contact_memory: Box<ContactMemory>,
-    seats: Seats<W>,
+    crew: Crew<W>,
+    /// Parts of every loop, whatever its length, for tests.
+    forced_parts: Option<usize>,
 }
 
 /// The mirror as an engine: every cloth by a [`Team`] of one lane, or of any in a test.
@@ -270,7 +313,8 @@ impl<W> Default for LaneEngine<W> {
             cloth_collision: ClothContactSolver::default(),
             contacts: ContactFrame::default(),
             contact_memory: Box::default(),
-            seats: Seats::default(),
+            crew: Crew::default(),
+            forced_parts: None,
         }
     }
 }
@@ -307,6 +351,22 @@ impl<W: Workers + Default + Send> LaneEngine<W> {
         &self.contact_memory
     }
 
+    /// A cloth is split if it holds more than half of what a thread has to do: then whole cloths cannot keep threads equally
+    /// busy. So at most twice as many cloths are split as there are threads.
+    fn split(&self) -> Split {
+        let threads = self.forced_parts.unwrap_or_else(thread_count);
+        let awake = self.cloths.values().iter().filter(|cloth| !cloth.host.is_resting());
+        let total: usize = awake.map(|cloth| cloth.current.len()).sum();
+        let above = MIN_SPLIT_PARTICLES.max(total / (2 * threads));
+        Split { threads, above, always: self.forced_parts.is_some() }
+    }
+
+    #[cfg(feature = "testing")]
+    /// Splits every loop that can be split in `count` parts (at least 1), whatever its length, for tests.
+    pub fn force_parts(&mut self, count: usize) {
+        self.forced_parts = Some(count.max(1));
+    }
+
     /// Determines which cloths may collide in the next frame, and when.
     fn find_contacts(&mut self, frame: &Frame) {
         self.contacts.clear();
@@ -324,11 +384,12 @@ impl<W: Workers + Default + Send> LaneEngine<W> {
             .values_mut()
             .par_iter_mut()
             .for_each(|cloth| cloth.begin_frame(frame, !takes_part(&cloth.host)));
-        let Self { cloths, contacts, contact_memory, cloth_collision, seats, .. } = self;
+        let split = self.split();
+        let Self { cloths, contacts, contact_memory, cloth_collision, crew, .. } = self;
         let cloths = cloths.values_mut();
         for (slice, parameters) in contacts.parameters.iter().enumerate() {
             let slice = slice as u32;
-            seats.simulate(cloths, |cloth| {
+            crew.simulate(cloths, split, |cloth| {
                 let count = cloth.host.iteration_count(frame);
                 let begin = if slice == 0 { 0 } else { contacts.slice_end(count, slice - 1) };
                 begin..contacts.slice_end(count, slice)
@@ -392,19 +453,38 @@ impl<W: Workers + Default + Send> LaneEngine<W> {
     #[cfg(feature = "testing")]
     /// Simulates a part of the begun frame of all cloths with given workers, those that are alike together; returns how many
     /// cloths the largest batch had.
-    pub fn run_alike(&mut self, part: &FramePart, workers: W) -> usize {
-        let mut seat = Seat { workers, cells: Vec::new() };
+    pub fn run_alike(&mut self, part: &FramePart, workers: &mut impl Workers) -> usize {
+        let mut cells = Vec::new();
         let mut cloths: Vec<&mut CpuCloth> =
             self.cloths.values_mut().iter_mut().map(Box::as_mut).collect();
-        cloths.sort_by_key(|cloth| cloth.rank());
+        cloths.sort_unstable_by_key(|cloth| cloth.rank());
         let mut largest = 0;
         for alike in cloths.chunk_by_mut(|a, b| a.is_like(b)) {
-            for batch in alike.chunks_mut(seat.workers.cloths_at_once()) {
+            for batch in alike.chunks_mut(workers.cloths_at_once()) {
                 largest = largest.max(batch.len());
-                seat.simulate(batch, part);
+                simulate_alike(workers, &mut cells, batch, part);
             }
         }
         largest
+    }
+
+    #[cfg(feature = "testing")]
+    /// As [`Self::run_part`], by a worker that splits loops as [`Self::force_parts`] has set.
+    ///
+    /// # Errors
+    /// [`NoSuchCloth`].
+    pub fn run_part_split(
+        &mut self,
+        id: ClothId,
+        part: &FramePart,
+        team: &mut W,
+    ) -> Result<(), NoSuchCloth> {
+        let split = self.split();
+        let cloth = self.cloths.get_mut(id)?;
+        team.split(split.parts(cloth));
+        cloth.run_part(part, team);
+        team.split(Parts::ONE);
+        Ok(())
     }
 
     /// Position \[m\] and working inverse mass [1/kg] of every particle; empty if there is no such cloth.
@@ -566,7 +646,8 @@ impl<W: Workers + Default + Send> Engine for LaneEngine<W> {
         } else {
             let cloths = self.cloths.values_mut();
             cloths.par_iter_mut().for_each(|cloth| cloth.begin_frame(frame, true));
-            self.seats.simulate(cloths, |_| FramePart::WHOLE.iterations);
+            let split = self.split();
+            self.crew.simulate(self.cloths.values_mut(), split, |_| FramePart::WHOLE.iterations);
         }
         self.colliders.end_frame();
         Ok(())
@@ -623,6 +704,6 @@ impl<W: Workers + Default + Send> Engine for LaneEngine<W> {
         let cloths: usize = self.cloths.values().iter().map(|cloth| cloth.size()).sum();
         let fabrics: usize =
             self.fabrics.values().map(|fabric| size_of_val(fabric.pool.as_slice())).sum();
-        (cloths + fabrics + self.contact_memory.size()) as u64
+        (cloths + fabrics + self.contact_memory.size() + self.crew.size()) as u64
     }
 }

@@ -90,6 +90,26 @@ pub struct ClothMemory<'a> {
     pub cell_sums: [u32; GRID_PARTS as usize],
 }
 
+/// What the items of a loop count together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counters {
+    fault_count: u32,
+    fault_particle: u32,
+    restless: u32,
+}
+
+impl Counters {
+    /// Those of both; the order does not matter.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            fault_count: self.fault_count + other.fault_count,
+            fault_particle: self.fault_particle.min(other.fault_particle),
+            restless: self.restless + other.restless,
+        }
+    }
+}
+
 /// Buckets of the grid of self collision: four a particle, a power of two. Their count does not change the result.
 pub fn grid_len(cloth: &ClothParameters) -> usize {
     let count = 4 * cloth.self_collision.member_count;
@@ -122,6 +142,26 @@ impl<'a> ClothMemory<'a> {
             cells: Cell::from_mut(cells).as_slice_of_cells(),
             cell_sums: [0; GRID_PARTS as usize],
         }
+    }
+
+    /// Another view of the same rows, with the registers as they are now and nothing counted.
+    #[must_use]
+    pub fn view(&self) -> Self {
+        let Feedback { fault_count, fault_particle, .. } = Feedback::default();
+        Self { fault_count, fault_particle, restless: 0, ..*self }
+    }
+
+    /// What this view has counted.
+    pub fn counters(&self) -> Counters {
+        let Self { fault_count, fault_particle, restless, .. } = *self;
+        Counters { fault_count, fault_particle, restless }
+    }
+
+    /// Adds what other views have counted.
+    pub fn count(&mut self, others: Counters) {
+        let all = self.counters().with(others);
+        (self.fault_count, self.fault_particle) = (all.fault_count, all.fault_particle);
+        self.restless = all.restless;
     }
 
     /// Bucket count minus one.

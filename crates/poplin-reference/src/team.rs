@@ -1,5 +1,6 @@
 //! Lanes of a workgroup on a CPU: what runs between two barriers, lane by lane.
 
+use std::marker::PhantomData;
 use std::ops::Range;
 
 use poplin_layout::{Feedback, StageMask, Task};
@@ -68,6 +69,34 @@ impl Work {
     }
 }
 
+/// An engine's leave to run the loops of one cloth in several parts at once. Only an engine of `W` makes one of more than a
+/// part, for cloths that [`poplin_model::Cloth::validate`] has passed: what its loops write in parallel is disjoint.
+#[derive(Debug)]
+pub struct Parts<W> {
+    count: usize,
+    always: bool,
+    workers: PhantomData<fn(W)>,
+}
+
+impl<W> Parts<W> {
+    /// One part: nothing is split.
+    pub const ONE: Self = Self { count: 1, always: false, workers: PhantomData };
+
+    pub(crate) fn new(count: usize, always: bool) -> Self {
+        Self { count, always, workers: PhantomData }
+    }
+
+    /// Most parts.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Whether loops are split that are too short to gain from it, for tests.
+    pub fn always(&self) -> bool {
+        self.always
+    }
+}
+
 /// Largest [`Workers::cloths_at_once`].
 pub const MAX_CLOTHS_AT_ONCE: usize = 16;
 
@@ -82,6 +111,18 @@ pub struct Member<'a> {
 
 /// Who runs the loops of a schedule, and in which order.
 pub trait Workers {
+    /// Receives the leave to split the loops of the next cloth. Ignored by default.
+    fn split(&mut self, _: Parts<Self>)
+    where
+        Self: Sized,
+    {
+    }
+
+    /// Bytes of its working memory.
+    fn size(&self) -> usize {
+        0
+    }
+
     /// Most cloths that [`Self::simulate_cloths`] should get at once, up to [`MAX_CLOTHS_AT_ONCE`].
     fn cloths_at_once(&self) -> usize {
         1
