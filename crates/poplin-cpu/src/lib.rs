@@ -1,5 +1,5 @@
-//! The CPU backend: the stages of `poplin-reference` in SIMD lanes, over the fibers or particles of one cloth; the loops of a
-//! large cloth are split over several threads.
+//! The CPU backend: the stages of `poplin-reference` in SIMD lanes, over the fibers or particles of one cloth or over cloths of
+//! one fabric; the loops of a large cloth are split over several threads.
 //!
 //! Every wide stage does the operations of its twin in the same order in every lane, without fused multiply-add, so that its
 //! results are the twin's, bit for bit, with any instructions. A stage without a wide form runs as its twin does, item by item.
@@ -16,5 +16,5 @@ mod vector;
 pub use poplin_reference::thread_count;
 pub use team::WideTeam;
 
-/// The CPU engine: many cloths in parallel, each in SIMD lanes.
+/// The CPU engine: many cloths in parallel, in SIMD lanes.
 pub type CpuEngine = poplin_reference::LaneEngine<WideTeam>;

@@ -212,6 +212,13 @@ fn simulate_alike(
     workers.simulate_cloths(&mut members, part.iterations.clone(), stages);
 }
 
+/// An empty vector with the memory of another one, for references that live longer or shorter.
+fn reuse<'a, T>(mut references: Vec<&mut T>) -> Vec<&'a mut T> {
+    references.clear();
+    // Nothing is left to convert; `collect` keeps the memory.
+    references.into_iter().map(|_| unreachable!("the vector is empty")).collect()
+}
+
 /// Workers that have no cloth at the moment, with grids of self collision; kept from frame to frame, as many as ever ran at
 /// once.
 #[derive(Debug)]
@@ -234,20 +241,22 @@ impl<W: Workers + Default + Send> Crew<W> {
         result
     }
 
-    /// Simulates some iterations of the begun frame of all cloths, in parallel, those that are alike together.
+    /// Simulates some iterations of the begun frame of all cloths, in parallel, those that are alike together. `order` is
+    /// working memory.
     fn simulate(
         &self,
         cloths: &mut [Box<CpuCloth>],
+        order: &mut Vec<&'static mut CpuCloth>,
         split: Split,
         iterations_of: impl Fn(&CpuCloth) -> Range<u32> + Sync,
     ) {
         let begun = |cloth: &&mut Box<CpuCloth>| !cloth.arrays.cloth_parameters.is_empty();
-        let mut cloths: Vec<&mut CpuCloth> =
-            cloths.iter_mut().filter(begun).map(Box::as_mut).collect();
-        cloths.sort_unstable_by_key(|cloth| cloth.rank());
-        let cloth_count = cloths.len();
+        let mut sorted = reuse(std::mem::take(order));
+        sorted.extend(cloths.iter_mut().filter(begun).map(Box::as_mut));
+        sorted.sort_unstable_by_key(|cloth: &&mut CpuCloth| cloth.rank());
+        let cloth_count = sorted.len();
         let most = self.with_one(|workers, _| workers.cloths_at_once());
-        cloths.par_chunk_by_mut(|a, b| a.is_like(b)).for_each(|alike| {
+        sorted.par_chunk_by_mut(|a, b| a.is_like(b)).for_each(|alike| {
             let Some(first) = alike.first() else { return };
             let iterations = iterations_of(first);
             if iterations.is_empty() {
@@ -274,6 +283,7 @@ impl<W: Workers + Default + Send> Crew<W> {
                 });
             });
         });
+        *order = reuse(sorted);
     }
 
     fn size(&self) -> usize {
@@ -297,6 +307,8 @@ pub struct LaneEngine<W> {
     contacts: ContactFrame,
     contact_memory: Box<ContactMemory>,
     crew: Crew<W>,
+    /// Empty between frames: memory for the cloths of a frame in the order in which they are simulated.
+    order: Vec<&'static mut CpuCloth>,
     /// Parts of every loop, whatever its length, for tests.
     forced_parts: Option<usize>,
 }
@@ -314,6 +326,7 @@ impl<W> Default for LaneEngine<W> {
             contacts: ContactFrame::default(),
             contact_memory: Box::default(),
             crew: Crew::default(),
+            order: Vec::new(),
             forced_parts: None,
         }
     }
@@ -385,11 +398,11 @@ impl<W: Workers + Default + Send> LaneEngine<W> {
             .par_iter_mut()
             .for_each(|cloth| cloth.begin_frame(frame, !takes_part(&cloth.host)));
         let split = self.split();
-        let Self { cloths, contacts, contact_memory, cloth_collision, crew, .. } = self;
+        let Self { cloths, contacts, contact_memory, cloth_collision, crew, order, .. } = self;
         let cloths = cloths.values_mut();
         for (slice, parameters) in contacts.parameters.iter().enumerate() {
             let slice = slice as u32;
-            crew.simulate(cloths, split, |cloth| {
+            crew.simulate(cloths, order, split, |cloth| {
                 let count = cloth.host.iteration_count(frame);
                 let begin = if slice == 0 { 0 } else { contacts.slice_end(count, slice - 1) };
                 begin..contacts.slice_end(count, slice)
@@ -647,7 +660,8 @@ impl<W: Workers + Default + Send> Engine for LaneEngine<W> {
             let cloths = self.cloths.values_mut();
             cloths.par_iter_mut().for_each(|cloth| cloth.begin_frame(frame, true));
             let split = self.split();
-            self.crew.simulate(self.cloths.values_mut(), split, |_| FramePart::WHOLE.iterations);
+            let Self { cloths, crew, order, .. } = self;
+            crew.simulate(cloths.values_mut(), order, split, |_| FramePart::WHOLE.iterations);
         }
         self.colliders.end_frame();
         Ok(())
