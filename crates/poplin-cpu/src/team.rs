@@ -7,7 +7,10 @@ use poplin_layout::{NO_OFFSET, Task};
 use poplin_reference::stage::twin;
 use poplin_reference::{ClothMemory, Work, Workers};
 
-use crate::stage::{gauss_seidel, integrate, particles, semi_implicit, shapes, tether, wind};
+use crate::Neighbors;
+use crate::stage::{
+    gauss_seidel, integrate, particles, self_collide, semi_implicit, shapes, tether, wind,
+};
 
 /// Runs the schedule on one thread, several items at a time where a stage has a wide form.
 #[derive(Debug, Clone)]
@@ -15,6 +18,8 @@ pub struct WideTeam {
     level: Level,
     /// Working memory of fibers.
     rows: Vec<f32>,
+    /// Which particles of the cloth may touch.
+    neighbors: Neighbors,
 }
 
 impl Default for WideTeam {
@@ -26,7 +31,7 @@ impl Default for WideTeam {
 
 impl WideTeam {
     fn new(level: Level) -> Self {
-        Self { level, rows: Vec::new() }
+        Self { level, rows: Vec::new(), neighbors: Neighbors::default() }
     }
 
     /// A team for every set of instructions that the machine has, the baseline first. All have the same bits.
@@ -58,10 +63,24 @@ fn lane_count<S: Simd>(_: S) -> usize {
 }
 
 impl Workers for WideTeam {
+    type Kept = Neighbors;
+
+    fn exchange(&mut self, kept: &mut Neighbors) {
+        std::mem::swap(&mut self.neighbors, kept);
+    }
+
+    fn kept_size(kept: &Neighbors) -> usize {
+        kept.size()
+    }
+
+    fn open_grid(&mut self, memory: &mut ClothMemory<'_>) {
+        self.neighbors.open(memory);
+    }
+
     fn work(&mut self, work: Work, memory: &mut ClothMemory<'_>) {
-        let Self { level, rows } = self;
+        let Self { level, rows, neighbors } = self;
         for task in work.tasks() {
-            if !run_wide(*level, task, memory, work.items(), rows) {
+            if !run_wide(*level, task, memory, work.items(), rows, neighbors) {
                 let twin = twin(task);
                 work.items().for_each(|item| twin(memory, item));
             }
@@ -73,13 +92,13 @@ impl Workers for WideTeam {
 
 /// Runs `stage` with the instructions of a level and as many lanes as these have, in a function of its own.
 macro_rules! in_lanes {
-    ($level:expr, $module:ident::$stage:ident, $memory:expr, $items:expr $(, $rows:ident)?) => {{
+    ($level:expr, $module:ident::$stage:ident, $memory:expr, $items:expr $(, $rows:ident: $kind:ty)?) => {{
         #[inline(always)]
         fn native<S: Simd>(
             simd: S,
             memory: &mut ClothMemory<'_>,
             items: Range<u32>
-            $(, $rows: &mut Vec<f32>)?
+            $(, $rows: &mut $kind)?
         ) {
             match S::f32s::LEN {
                 16.. => $module::$stage::<S, f32x16<S>>(simd, memory, items $(, $rows)?),
@@ -98,13 +117,16 @@ fn run_wide(
     memory: &mut ClothMemory<'_>,
     items: Range<u32>,
     rows: &mut Vec<f32>,
+    neighbors: &mut Neighbors,
 ) -> bool {
     match task {
         // A stiffness per edge is rare.
         Task::ProjectFiber if memory.cloth.fabric.edge_stiffness_begin == NO_OFFSET => {
             in_lanes!(level, gauss_seidel::project_fibers, memory, items)
         }
-        Task::SolveFiber => in_lanes!(level, semi_implicit::solve_fibers, memory, items, rows),
+        Task::SolveFiber => {
+            in_lanes!(level, semi_implicit::solve_fibers, memory, items, rows: Vec<f32>)
+        }
         Task::IntegrateParticle => in_lanes!(level, integrate::integrate_particles, memory, items),
         Task::BlowTriangle => in_lanes!(level, wind::blow_triangles, memory, items),
         Task::ConstrainMotion => in_lanes!(level, particles::constrain_motion, memory, items),
@@ -118,6 +140,19 @@ fn run_wide(
         Task::CollideConvex => in_lanes!(level, shapes::collide_convexes, memory, items),
         Task::CollideBox => in_lanes!(level, shapes::collide_boxes, memory, items),
         Task::CollideShape => in_lanes!(level, shapes::collide_shapes, memory, items),
+        // A grid is needed for a search alone.
+        Task::ClearCell
+        | Task::CountMember
+        | Task::SumCells
+        | Task::ScanCells
+        | Task::ScatterMember
+        | Task::SortMember => {}
+        Task::CountContacts => {
+            in_lanes!(level, self_collide::count_contacts, memory, items, neighbors: Neighbors)
+        }
+        Task::PushApart => {
+            in_lanes!(level, self_collide::push_apart, memory, items, neighbors: Neighbors)
+        }
         Task::TestRest => particles::test_rest(memory, items),
         _ => return false,
     }

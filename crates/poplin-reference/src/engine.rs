@@ -31,7 +31,7 @@ struct PackedFabric {
 
 /// One cloth with the memory that its workgroup would have.
 #[derive(Debug, Clone)]
-struct CpuCloth {
+struct CpuCloth<K> {
     host: HostCloth,
     fabric: Arc<PackedFabric>,
     placement: ClothPlacement,
@@ -40,6 +40,8 @@ struct CpuCloth {
     previous: Vec<[f32; 4]>,
     scratch: Vec<[u32; 4]>,
     inputs: Vec<[u32; 4]>,
+    /// What its workers keep.
+    kept: K,
     feedback: Feedback,
     /// Whether the last frame ran iterations, so that its impulses on bodies are in `scratch`.
     is_simulated: bool,
@@ -47,7 +49,7 @@ struct CpuCloth {
     bodies: FrameBodies,
 }
 
-impl CpuCloth {
+impl<K> CpuCloth<K> {
     /// `may_rest`: leaves out a cloth that rests; else it sleeps in its kernel.
     fn begin_frame(&mut self, frame: &Frame, may_rest: bool) {
         self.arrays.clear();
@@ -90,7 +92,7 @@ impl CpuCloth {
             + size_of::<ClothParameters>() * self.arrays.cloth_parameters.capacity()
     }
 
-    fn run_part(&mut self, part: &FramePart, team: &mut impl Workers) {
+    fn run_part(&mut self, part: &FramePart, team: &mut impl Workers<Kept = K>) {
         let Some(cloth) = self.arrays.cloth_parameters.first() else { return };
         let cloth = part.restrict(cloth);
         let stages = StageMask(self.host.stages().0 & part.stages.0);
@@ -105,7 +107,9 @@ impl CpuCloth {
             scratch: &mut self.scratch,
         };
         let mut memory = ClothMemory::new(cloth, pools, state);
+        team.exchange(&mut self.kept);
         simulate_cloth(&mut memory, &mut self.feedback, part.iterations.clone(), stages, team);
+        team.exchange(&mut self.kept);
     }
 }
 
@@ -115,8 +119,8 @@ pub fn thread_count() -> usize {
 }
 
 /// An engine on CPU threads: many cloths in parallel, each by one `W`.
-pub struct LaneEngine<W> {
-    cloths: Cloths<CpuCloth>,
+pub struct LaneEngine<W: Workers> {
+    cloths: Cloths<CpuCloth<W::Kept>>,
     fabrics: SharedFabrics<Arc<PackedFabric>>,
     colliders: ColliderSet,
     cloth_collision: ClothContactSolver,
@@ -128,7 +132,7 @@ pub struct LaneEngine<W> {
 /// The mirror as an engine: every cloth by a [`Team`] of one lane, or of any in a test.
 pub type ReferenceEngine = LaneEngine<Team>;
 
-impl<W> Default for LaneEngine<W> {
+impl<W: Workers> Default for LaneEngine<W> {
     fn default() -> Self {
         Self {
             cloths: Cloths::default(),
@@ -255,7 +259,7 @@ impl<W: Workers + Default> LaneEngine<W> {
         &mut self,
         id: ClothId,
         part: &FramePart,
-        team: &mut impl Workers,
+        team: &mut impl Workers<Kept = W::Kept>,
     ) -> Result<(), NoSuchCloth> {
         self.cloths.get_mut(id).map(|cloth| cloth.run_part(part, team))
     }
@@ -311,10 +315,10 @@ impl<W: Workers + Default> LaneEngine<W> {
     fn state_of(&self, ids: &[ClothId]) -> Result<State, NoSuchCloth> {
         let cloths =
             ids.iter().map(|&id| self.cloths.get(id)).collect::<Result<Vec<_>, NoSuchCloth>>()?;
-        let all = |particles: fn(&CpuCloth) -> &[Particle]| {
+        let all = |particles: fn(&CpuCloth<W::Kept>) -> &[Particle]| {
             cloths.iter().map(|cloth| particles(cloth)).collect::<Vec<_>>().concat()
         };
-        let part = |(&id, cloth): (&ClothId, &&CpuCloth)| StatePart {
+        let part = |(&id, cloth): (&ClothId, &&CpuCloth<W::Kept>)| StatePart {
             id,
             particle_count: cloth.current.len(),
             feedback: cloth.feedback,
@@ -349,6 +353,7 @@ impl<W: Workers + Default> Engine for LaneEngine<W> {
             current: Particle::rows(host.initial_current()).to_vec(),
             previous: cast_vec(host.initial_previous()),
             scratch: Vec::new(),
+            kept: W::Kept::default(),
             arrays: FrameArrays::default(),
             feedback: Feedback::default(),
             is_simulated: false,
@@ -369,6 +374,7 @@ impl<W: Workers + Default> Engine for LaneEngine<W> {
                 host: source.host.copy(),
                 is_simulated: false,
                 inputs: Vec::new(),
+                kept: W::Kept::default(),
                 arrays: FrameArrays::default(),
                 ..source.clone()
             };
@@ -474,7 +480,8 @@ impl<W: Workers + Default> Engine for LaneEngine<W> {
     }
 
     fn memory_bytes(&self) -> u64 {
-        let cloths: usize = self.cloths.values().iter().map(|cloth| cloth.size()).sum();
+        let cloths: usize =
+            self.cloths.values().iter().map(|cloth| cloth.size() + W::kept_size(&cloth.kept)).sum();
         let fabrics: usize =
             self.fabrics.values().map(|fabric| size_of_val(fabric.pool.as_slice())).sum();
         (cloths + fabrics + self.contact_memory.size()) as u64

@@ -1,5 +1,6 @@
 //! Lanes of a workgroup on a CPU: what runs between two barriers, lane by lane.
 
+use std::fmt;
 use std::ops::Range;
 
 use poplin_layout::Task;
@@ -69,6 +70,22 @@ impl Work {
 
 /// Who runs the loops of a schedule, and in which order.
 pub trait Workers {
+    /// What they keep of a cloth from part to part of its frames, to save work: no result depends on it.
+    type Kept: fmt::Debug + Clone + Default + Send + Sync;
+
+    /// Takes what they keep of the cloth to be simulated, and hands it back afterwards.
+    fn exchange(&mut self, _: &mut Self::Kept) {}
+
+    /// Bytes of the vectors of what they keep.
+    fn kept_size(_: &Self::Kept) -> usize {
+        0
+    }
+
+    /// Gets ready for the self collision of a part of a frame.
+    fn open_grid(&mut self, memory: &mut ClothMemory<'_>) {
+        memory.open_grid();
+    }
+
     /// Does work before the next barrier, after what was there before.
     fn work(&mut self, work: Work, memory: &mut ClothMemory<'_>);
 
@@ -133,6 +150,8 @@ impl Team {
 }
 
 impl Workers for Team {
+    type Kept = ();
+
     fn work(&mut self, work: Work, _: &mut ClothMemory<'_>) {
         self.pending.push(work);
     }

@@ -60,7 +60,7 @@ pub fn simulate_cloth(
         return;
     }
     if stages.contains(Stage::SelfCollide) {
-        memory.open_grid();
+        team.open_grid(memory);
     }
     let mut ran = 0;
     for k in iterations.start..iteration_end {
