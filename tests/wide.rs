@@ -21,7 +21,7 @@ fn run<W: Workers + Default + Send>(
     cloth: &Cloth,
     frames: &[Frame],
     stages: StageMask,
-    workers: &mut impl Workers,
+    workers: &mut impl Workers<Kept = W::Kept>,
 ) -> Outcome {
     let mut engine = LaneEngine::<W>::new();
     let id = engine.add(cloth.clone()).unwrap();

@@ -9,7 +9,6 @@ use poplin_reference::memory::{Pools, State};
 use poplin_reference::stage::collide_shape::collide_shape;
 use poplin_reference::{ClothMemory, Cone, Member, Work, Workers};
 
-use crate::WideTeam;
 use crate::lanes::{Lanes, MAX_LANES, gather, scatter};
 use crate::stage::fibers::FiberLanes;
 use crate::stage::particles::Particles;
@@ -17,6 +16,7 @@ use crate::stage::shapes::{in_cone, in_sphere};
 use crate::stage::{gauss_seidel, integrate, particles, semi_implicit, tether};
 use crate::team::in_lanes;
 use crate::vector::Vec3;
+use crate::{Neighbors, WideTeam};
 
 /// The state of cloths, four vectors a particle: three coordinates and the inverse mass, each with a cloth per lane.
 #[derive(Debug, Clone, Default)]
@@ -65,7 +65,7 @@ fn select<S: Simd, V: Lanes<S>>(mask: V::Mask, new: [V; 4], old: [V; 4]) -> [V; 
 
 /// Cloths of one fabric, one per lane. Lanes without a cloth repeat the last one.
 struct Batch<'a, 'm> {
-    members: &'a mut [Member<'m>],
+    members: &'a mut [Member<'m, Neighbors>],
     columns: Columns,
     /// A bit for every cloth that is simulated on.
     alive: u64,
@@ -341,7 +341,7 @@ impl Columns {
     }
 
     /// Takes over the prepared capsules and spheres of every cloth; returns how many a lane has at most.
-    fn read_shapes(&mut self, members: &[Member<'_>], lanes: usize) -> [usize; 2] {
+    fn read_shapes(&mut self, members: &[Member<'_, Neighbors>], lanes: usize) -> [usize; 2] {
         let trees = |memory: &ClothMemory<'_>| {
             let shapes = &memory.cloth.colliders;
             [
@@ -350,8 +350,9 @@ impl Columns {
             ]
         };
         let most = |kind: usize| {
-            let count =
-                |member: &Member<'_>| leaves(&member.memory, trees(&member.memory)[kind]).count();
+            let count = |member: &Member<'_, Neighbors>| {
+                leaves(&member.memory, trees(&member.memory)[kind]).count()
+            };
             members.iter().map(count).max().unwrap_or(0)
         };
         let counts = [most(0), most(1)];
@@ -541,7 +542,7 @@ impl BatchWalk<'_, '_> {
                 let WideTeam { level, rows: _rows, .. } = &mut *self.team;
                 $(let $rows = &mut _rows[0];)?
                 let view = &mut View { batch: &mut self.batch, lead };
-                in_lanes!(*level, $($stage)::+, view: View<'_, '_, '_, '_>, items $(, $rows)?)
+                in_lanes!(*level, $($stage)::+, view: View<'_, '_, '_, '_>, items $(, $rows: Vec<f32>)?)
             }};
         }
         match task {
@@ -565,7 +566,7 @@ impl BatchWalk<'_, '_> {
 
     /// Reports of the cloths that are simulated on, after some whole iterations.
     fn flush(&mut self, ran: u32) {
-        for (lane, Member { memory, feedback }) in self.batch.members.iter_mut().enumerate() {
+        for (lane, Member { memory, feedback, .. }) in self.batch.members.iter_mut().enumerate() {
             if self.batch.alive >> lane & 1 != 0 {
                 flush_counters(memory, feedback, ran);
             }
@@ -574,6 +575,16 @@ impl BatchWalk<'_, '_> {
 }
 
 impl Workers for BatchWalk<'_, '_> {
+    type Kept = ();
+
+    fn open_grid(&mut self, _: &mut ClothMemory<'_>) {
+        for (lane, Member { memory, kept, .. }) in self.batch.members.iter_mut().enumerate() {
+            if self.batch.alive >> lane & 1 != 0 {
+                kept.open(memory);
+            }
+        }
+    }
+
     fn begin_iteration(&mut self, lead: &mut ClothMemory<'_>, k: u32) {
         self.begun += 1;
         lead.begin_iteration(k);
@@ -594,10 +605,13 @@ impl Workers for BatchWalk<'_, '_> {
                 self.locate(Location::Rows, lead);
                 self.location = Location::Rows;
             }
-            for (lane, Member { memory, .. }) in self.batch.members.iter_mut().enumerate() {
+            let members = self.batch.members.iter_mut().enumerate();
+            for (lane, Member { memory, kept, .. }) in members {
                 if self.batch.alive >> lane & 1 != 0 {
                     memory.registers = lead.registers;
+                    self.team.exchange(kept);
                     self.team.work(Work::new(work.items(), [task].into_iter(), memory), memory);
+                    self.team.exchange(kept);
                 }
             }
         }
@@ -607,7 +621,7 @@ impl Workers for BatchWalk<'_, '_> {
 
     /// A cloth with a fault stops here, the others go on.
     fn goes_on(&mut self, lead: &mut ClothMemory<'_>) -> bool {
-        let is_faulty = |member: &Member<'_>| member.memory.fault_count != 0;
+        let is_faulty = |member: &Member<'_, Neighbors>| member.memory.fault_count != 0;
         let members = self.batch.members.iter().enumerate();
         let faulty = members
             .fold(0, |bits, (lane, member)| bits | u64::from(is_faulty(member)) << lane)
@@ -626,12 +640,12 @@ impl Workers for BatchWalk<'_, '_> {
 /// Simulates cloths as [`Workers::simulate_cloths`] does, side by side.
 pub(crate) fn simulate(
     team: &mut WideTeam,
-    members: &mut [Member<'_>],
+    members: &mut [Member<'_, Neighbors>],
     iterations: Range<u32>,
     stages: StageMask,
 ) {
     let mut alive = 0;
-    for (lane, Member { memory, feedback }) in members.iter_mut().enumerate() {
+    for (lane, Member { memory, feedback, .. }) in members.iter_mut().enumerate() {
         if fetch_counters(memory, feedback, iterations.start == 0, stages) {
             alive |= 1 << lane;
         }

@@ -14,6 +14,7 @@ mod team;
 mod vector;
 
 pub use poplin_reference::thread_count;
+pub use stage::self_collide::Neighbors;
 pub use team::WideTeam;
 
 /// The CPU engine: many cloths in parallel, in SIMD lanes.

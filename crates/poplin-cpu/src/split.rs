@@ -9,17 +9,13 @@
 //! 2. Between two items of such a loop no row is written by one and read or written by the other. That is what the schedule
 //!    promises the lanes of a GPU. By task:
 //!    - Tasks of particles write `current`, `previous` and the memory of the mesh (`scratch`) of their own particle alone and
-//!      read no other particle's; `PushApart` reads those of others as copies, in rows of `scratch` that it does not write, and
-//!      `previous`, which it does not write either. A chunk is a run of particles with rows of `scratch` of its own.
-//!    - `BlowTriangle`, `GatherAnchor`, `BuildRow`, `ReduceRow`, `PullEdge`, `SortMember` and `CountContacts` write one row of
-//!      `scratch` per item (`SortMember` two) and read others only: particles, or the half of the rows that this round does not
-//!      write. `SortMember` sorts particles that are named once, so no two items get one slot.
-//!    - `ClearCell` and `ScanCells` write buckets of their own and read no others.
+//!      read no other particle's. A chunk is a run of particles with rows of `scratch` of its own.
+//!    - `BlowTriangle`, `GatherAnchor`, `BuildRow`, `ReduceRow` and `PullEdge` write one row of `scratch` per
+//!      item and read others only: particles, or the half of the rows that this round does not write.
 //!    - Fibers and bends write particles whose inverse mass is above 0, which no two of a set share; what they share has none,
 //!      is read, and written by nobody. Bundles of a set share no particle at all.
 //! 3. The lists behind 2 hold, whatever fabric a user makes: an engine takes a cloth only after `Cloth::validate`, which refuses
-//!    sets of fibers or bends that share a particle with mass and particles of self collision that are named twice, and refuses
-//!    mass for a particle without later on (`validate_write`); nothing else gives a particle mass. Sets of bundles are made when
+//!    sets of fibers or bends that share a particle with mass, and refuses mass for a particle without later on (`validate_write`); nothing else gives a particle mass. Sets of bundles are made when
 //!    the fabric is packed. Only an engine of [`WideTeam`] makes [`Parts`] of more than one for it.
 //!
 //! The mirror runs the lanes between two barriers in several orders and compares bits (`tests/mirror.rs`), which finds tasks
@@ -56,7 +52,6 @@ fn is_splittable(task: Task) -> bool {
         | Task::ConstrainMotion
         | Task::ConstrainTethers
         | Task::ConstrainSeparation
-        | Task::PushApart
         | Task::CollideConvex
         | Task::CollideBox
         | Task::CollideTriangle
@@ -70,15 +65,20 @@ fn is_splittable(task: Task) -> bool {
         | Task::GatherAnchor
         | Task::BuildRow
         | Task::ReduceRow
-        | Task::PullEdge
-        | Task::SortMember
-        | Task::CountContacts
-        | Task::ClearCell
-        | Task::ScanCells => true,
+        | Task::PullEdge => true,
         Task::ProjectFiber | Task::SolveFiber | Task::SolveBend | Task::CollideBundle => true,
         // A fiber that is a ring begins and ends with one particle: two of its items would write it.
         Task::MoveEdge => false,
-        Task::CountMember | Task::ScatterMember | Task::SumCells | Task::CountSleep => false,
+        // Self collision works on lists of the whole cloth.
+        Task::ClearCell
+        | Task::CountMember
+        | Task::SumCells
+        | Task::ScanCells
+        | Task::ScatterMember
+        | Task::SortMember
+        | Task::CountContacts
+        | Task::PushApart => false,
+        Task::CountSleep => false,
         Task::PrepareShape | Task::SumChunks => false,
         Task::FetchParticle | Task::FlushParticle => false,
     }

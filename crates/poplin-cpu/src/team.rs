@@ -3,14 +3,17 @@
 use std::ops::Range;
 
 use fearless_simd::{Level, dispatch, prelude::*};
-use poplin_layout::{NO_OFFSET, StageMask, Task};
+use poplin_layout::{NO_OFFSET, Stage, StageMask, Task};
 use poplin_reference::kernel::simulate_cloth;
 use poplin_reference::stage::twin;
 use poplin_reference::{ClothMemory, Member, Parts, Work, Workers};
 
+use crate::Neighbors;
 use crate::cloths::{self, Columns};
 use crate::split::run_in_parts;
-use crate::stage::{gauss_seidel, integrate, particles, semi_implicit, shapes, tether, wind};
+use crate::stage::{
+    gauss_seidel, integrate, particles, self_collide, semi_implicit, shapes, tether, wind,
+};
 
 /// Fewer cloths than these are simulated one after the other.
 const MIN_BATCH: usize = 2;
@@ -25,6 +28,8 @@ pub struct WideTeam {
     parts: Parts<Self>,
     /// State of cloths side by side.
     pub(crate) columns: Columns,
+    /// Which particles of the cloth may touch.
+    neighbors: Neighbors,
 }
 
 impl Default for WideTeam {
@@ -36,8 +41,13 @@ impl Default for WideTeam {
 
 impl WideTeam {
     fn new(level: Level) -> Self {
-        let rows = vec![Vec::new()];
-        Self { level, rows, parts: Parts::ONE, columns: Columns::default() }
+        Self {
+            level,
+            rows: vec![Vec::new()],
+            parts: Parts::ONE,
+            columns: Columns::default(),
+            neighbors: Neighbors::default(),
+        }
     }
 
     /// A team for every set of instructions that the machine has, the baseline first. All have the same bits.
@@ -93,13 +103,10 @@ fn time_of(task: Task, memory: &ClothMemory<'_>) -> f32 {
             of_edge * edges as f32 / fibers.max(1) as f32
         }
         Task::ConstrainTethers => 4.0 * memory.cloth.fabric.tethers_per_particle as f32,
-        Task::CountContacts => 150.0,
-        Task::PushApart => 50.0,
         Task::CollideTriangle | Task::CollideContinuous | Task::SolveBend | Task::CollideBundle => {
             40.0
         }
         Task::VisitChunk => 1000.0,
-        Task::SortMember | Task::ScanCells => 20.0,
         Task::BuildRow | Task::ReduceRow | Task::PullEdge => 10.0,
         Task::BlowTriangle | Task::GatherWind | Task::CollideShape => 10.0,
         Task::IntegrateParticle | Task::CollideConvex | Task::CollideBox => 4.0,
@@ -129,6 +136,20 @@ fn lane_count<S: Simd>(_: S) -> usize {
 }
 
 impl Workers for WideTeam {
+    type Kept = Neighbors;
+
+    fn exchange(&mut self, kept: &mut Neighbors) {
+        std::mem::swap(&mut self.neighbors, kept);
+    }
+
+    fn kept_size(kept: &Neighbors) -> usize {
+        kept.size()
+    }
+
+    fn open_grid(&mut self, memory: &mut ClothMemory<'_>) {
+        self.neighbors.open(memory);
+    }
+
     fn split(&mut self, parts: Parts<Self>) {
         self.rows.resize_with(parts.count().max(self.rows.len()), Vec::new);
         self.parts = parts;
@@ -145,19 +166,27 @@ impl Workers for WideTeam {
 
     fn simulate_cloths(
         &mut self,
-        members: &mut [Member<'_>],
+        members: &mut [Member<'_, Neighbors>],
         iterations: Range<u32>,
         stages: StageMask,
     ) {
         if members.len() >= MIN_BATCH {
             return cloths::simulate(self, members, iterations, stages);
         }
-        for Member { memory, feedback } in members {
+        for Member { memory, feedback, kept } in members {
+            self.exchange(kept);
             simulate_cloth(memory, feedback, iterations.clone(), stages, self);
+            self.exchange(kept);
         }
     }
 
     fn work(&mut self, work: Work, memory: &mut ClothMemory<'_>) {
+        if work.tasks().any(is_of_self_collision) {
+            for task in work.tasks() {
+                run_self_collision(self.level, task, memory, work.items(), &mut self.neighbors);
+            }
+            return;
+        }
         let count = self.part_count(&work, memory);
         let rows = &mut self.rows[..count];
         if !run_in_parts(self.level, &work, memory, rows, &self.parts) {
@@ -168,16 +197,16 @@ impl Workers for WideTeam {
     fn barrier(&mut self, _: &mut ClothMemory<'_>) {}
 }
 
-/// Runs a stage with the instructions of a level and as many lanes as these have, in a function of its own. `rows` is working
-/// memory.
+/// Runs a stage with the instructions of a level and as many lanes as these have, in a function of its own. `rows` is what it
+/// needs besides.
 macro_rules! in_lanes {
-    ($level:expr, $($stage:ident)::+, $memory:ident: $type:ty, $items:expr $(, $rows:ident)?) => {{
+    ($level:expr, $($stage:ident)::+, $memory:ident: $type:ty, $items:expr $(, $rows:ident: $kind:ty)?) => {{
         #[inline(always)]
         fn native<S: fearless_simd::Simd>(
             simd: S,
             memory: &mut $type,
             items: std::ops::Range<u32>
-            $(, $rows: &mut Vec<f32>)?
+            $(, $rows: &mut $kind)?
         ) {
             use fearless_simd::{SimdBase, f32x4, f32x8, f32x16};
             match S::f32s::LEN {
@@ -190,6 +219,31 @@ macro_rules! in_lanes {
     }};
 }
 pub(crate) use in_lanes;
+
+/// Whether a task is one of self collision.
+fn is_of_self_collision(task: Task) -> bool {
+    task.stage() == Some(Stage::SelfCollide)
+}
+
+/// Runs a task of self collision.
+fn run_self_collision(
+    level: Level,
+    task: Task,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+    neighbors: &mut Neighbors,
+) {
+    match task {
+        Task::CountContacts => {
+            in_lanes!(level, self_collide::count_contacts, memory: ClothMemory<'_>, items, neighbors: Neighbors)
+        }
+        Task::PushApart => {
+            in_lanes!(level, self_collide::push_apart, memory: ClothMemory<'_>, items, neighbors: Neighbors)
+        }
+        // A grid is needed for a search alone.
+        _ => {}
+    }
+}
 
 /// Runs the wide form of a task for some items; false if it has none for this cloth.
 fn run_wide(
@@ -205,7 +259,7 @@ fn run_wide(
             in_lanes!(level, gauss_seidel::project_fibers, memory: ClothMemory<'_>, items)
         }
         Task::SolveFiber => {
-            in_lanes!(level, semi_implicit::solve_fibers, memory: ClothMemory<'_>, items, rows)
+            in_lanes!(level, semi_implicit::solve_fibers, memory: ClothMemory<'_>, items, rows: Vec<f32>)
         }
         Task::IntegrateParticle => {
             in_lanes!(level, integrate::integrate_particles, memory: ClothMemory<'_>, items)

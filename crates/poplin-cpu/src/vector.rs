@@ -43,6 +43,11 @@ impl<S: Simd, V: Lanes<S>> Vec3<S, V> {
         Self::new(self.x - other.x, self.y - other.y, self.z - other.z)
     }
 
+    #[inline(always)]
+    pub(crate) fn neg(self) -> Self {
+        Self::new(-self.x, -self.y, -self.z)
+    }
+
     /// Component by component.
     #[inline(always)]
     pub(crate) fn scale(self, other: Self) -> Self {

@@ -34,7 +34,7 @@ struct PackedFabric {
 
 /// One cloth with the memory that its workgroup would have.
 #[derive(Debug, Clone)]
-struct CpuCloth {
+struct CpuCloth<K> {
     host: HostCloth,
     fabric: Arc<PackedFabric>,
     placement: ClothPlacement,
@@ -43,6 +43,8 @@ struct CpuCloth {
     previous: Vec<[f32; 4]>,
     scratch: Vec<[u32; 4]>,
     inputs: Vec<[u32; 4]>,
+    /// What its workers keep.
+    kept: K,
     feedback: Feedback,
     /// Whether the last frame ran iterations, so that its impulses on bodies are in `scratch`.
     is_simulated: bool,
@@ -50,7 +52,7 @@ struct CpuCloth {
     bodies: FrameBodies,
 }
 
-impl CpuCloth {
+impl<K> CpuCloth<K> {
     /// `may_rest`: leaves out a cloth that rests; else it sleeps in its kernel.
     fn begin_frame(&mut self, frame: &Frame, may_rest: bool) {
         self.arrays.clear();
@@ -94,7 +96,7 @@ impl CpuCloth {
     }
 
     /// What its workgroup sees in a part of the frame, if it has begun one. `cells` is the grid of self collision.
-    fn member<'a>(&'a mut self, part: &FramePart, cells: &'a mut [u32]) -> Option<Member<'a>> {
+    fn member<'a>(&'a mut self, part: &FramePart, cells: &'a mut [u32]) -> Option<Member<'a, K>> {
         let cloth = part.restrict(self.arrays.cloth_parameters.first()?);
         let pools = memory::Pools {
             frame_pool: &self.arrays.frame_pool,
@@ -108,7 +110,7 @@ impl CpuCloth {
             cells,
         };
         let memory = ClothMemory::new(cloth, pools, state);
-        Some(Member { memory, feedback: &mut self.feedback })
+        Some(Member { memory, feedback: &mut self.feedback, kept: &mut self.kept })
     }
 
     /// Buckets of its grid of self collision.
@@ -123,11 +125,13 @@ impl CpuCloth {
     }
 
     #[cfg(feature = "testing")]
-    fn run_part(&mut self, part: &FramePart, team: &mut impl Workers) {
+    fn run_part(&mut self, part: &FramePart, team: &mut impl Workers<Kept = K>) {
         let stages = self.stages(part);
         let mut cells = vec![0; self.grid_len()];
-        if let Some(Member { mut memory, feedback }) = self.member(part, &mut cells) {
+        if let Some(Member { mut memory, feedback, kept }) = self.member(part, &mut cells) {
+            team.exchange(kept);
             simulate_cloth(&mut memory, feedback, part.iterations.clone(), stages, team);
+            team.exchange(kept);
         }
     }
 
@@ -176,7 +180,7 @@ struct Split {
 }
 
 impl Split {
-    fn parts<W>(&self, cloth: &CpuCloth) -> Parts<W> {
+    fn parts<W: Workers>(&self, cloth: &CpuCloth<W::Kept>) -> Parts<W> {
         let is_split = self.always || cloth.current.len() > self.above;
         Parts::new(if is_split { self.threads } else { 1 }, self.always)
     }
@@ -190,10 +194,10 @@ const MIN_SPLIT_PARTICLES: usize = 2048;
 const MAX_BATCH_PARTICLES: usize = 2048;
 
 /// Simulates a part of the begun frame of cloths that are alike, at most [`MAX_CLOTHS_AT_ONCE`]. `cells` is working memory.
-fn simulate_alike(
-    workers: &mut impl Workers,
+fn simulate_alike<W: Workers>(
+    workers: &mut W,
     cells: &mut Vec<u32>,
-    cloths: &mut [&mut CpuCloth],
+    cloths: &mut [&mut CpuCloth<W::Kept>],
     part: &FramePart,
 ) {
     let Some(first) = cloths.first() else { return };
@@ -245,15 +249,15 @@ impl<W: Workers + Default + Send> Crew<W> {
     /// working memory.
     fn simulate(
         &self,
-        cloths: &mut [Box<CpuCloth>],
-        order: &mut Vec<&'static mut CpuCloth>,
+        cloths: &mut [Box<CpuCloth<W::Kept>>],
+        order: &mut Vec<&'static mut CpuCloth<W::Kept>>,
         split: Split,
-        iterations_of: impl Fn(&CpuCloth) -> Range<u32> + Sync,
+        iterations_of: impl Fn(&CpuCloth<W::Kept>) -> Range<u32> + Sync,
     ) {
-        let begun = |cloth: &&mut Box<CpuCloth>| !cloth.arrays.cloth_parameters.is_empty();
+        let begun = |cloth: &&mut Box<CpuCloth<W::Kept>>| !cloth.arrays.cloth_parameters.is_empty();
         let mut sorted = reuse(std::mem::take(order));
         sorted.extend(cloths.iter_mut().filter(begun).map(Box::as_mut));
-        sorted.sort_unstable_by_key(|cloth: &&mut CpuCloth| cloth.rank());
+        sorted.sort_unstable_by_key(|cloth: &&mut CpuCloth<W::Kept>| cloth.rank());
         let cloth_count = sorted.len();
         let most = self.with_one(|workers, _| workers.cloths_at_once());
         sorted.par_chunk_by_mut(|a, b| a.is_like(b)).for_each(|alike| {
@@ -299,8 +303,8 @@ pub fn thread_count() -> usize {
 
 /// An engine on CPU threads: many cloths in parallel, those that are alike side by side as far as a `W` can; a cloth that would
 /// keep the others waiting by several threads.
-pub struct LaneEngine<W> {
-    cloths: Cloths<CpuCloth>,
+pub struct LaneEngine<W: Workers> {
+    cloths: Cloths<CpuCloth<W::Kept>>,
     fabrics: SharedFabrics<Arc<PackedFabric>>,
     colliders: ColliderSet,
     cloth_collision: ClothContactSolver,
@@ -308,7 +312,7 @@ pub struct LaneEngine<W> {
     contact_memory: Box<ContactMemory>,
     crew: Crew<W>,
     /// Empty between frames: memory for the cloths of a frame in the order in which they are simulated.
-    order: Vec<&'static mut CpuCloth>,
+    order: Vec<&'static mut CpuCloth<W::Kept>>,
     /// Parts of every loop, whatever its length, for tests.
     forced_parts: Option<usize>,
 }
@@ -316,7 +320,7 @@ pub struct LaneEngine<W> {
 /// The mirror as an engine: every cloth by a [`Team`] of one lane, or of any in a test.
 pub type ReferenceEngine = LaneEngine<Team>;
 
-impl<W> Default for LaneEngine<W> {
+impl<W: Workers> Default for LaneEngine<W> {
     fn default() -> Self {
         Self {
             cloths: Cloths::default(),
@@ -458,7 +462,7 @@ impl<W: Workers + Default + Send> LaneEngine<W> {
         &mut self,
         id: ClothId,
         part: &FramePart,
-        team: &mut impl Workers,
+        team: &mut impl Workers<Kept = W::Kept>,
     ) -> Result<(), NoSuchCloth> {
         self.cloths.get_mut(id).map(|cloth| cloth.run_part(part, team))
     }
@@ -466,9 +470,9 @@ impl<W: Workers + Default + Send> LaneEngine<W> {
     #[cfg(feature = "testing")]
     /// Simulates a part of the begun frame of all cloths with given workers, those that are alike together; returns how many
     /// cloths the largest batch had.
-    pub fn run_alike(&mut self, part: &FramePart, workers: &mut impl Workers) -> usize {
+    pub fn run_alike(&mut self, part: &FramePart, workers: &mut W) -> usize {
         let mut cells = Vec::new();
-        let mut cloths: Vec<&mut CpuCloth> =
+        let mut cloths: Vec<&mut CpuCloth<W::Kept>> =
             self.cloths.values_mut().iter_mut().map(Box::as_mut).collect();
         cloths.sort_unstable_by_key(|cloth| cloth.rank());
         let mut largest = 0;
@@ -551,10 +555,10 @@ impl<W: Workers + Default + Send> LaneEngine<W> {
     fn state_of(&self, ids: &[ClothId]) -> Result<State, NoSuchCloth> {
         let cloths =
             ids.iter().map(|&id| self.cloths.get(id)).collect::<Result<Vec<_>, NoSuchCloth>>()?;
-        let all = |particles: fn(&CpuCloth) -> &[Particle]| {
+        let all = |particles: fn(&CpuCloth<W::Kept>) -> &[Particle]| {
             cloths.iter().map(|cloth| particles(cloth)).collect::<Vec<_>>().concat()
         };
-        let part = |(&id, cloth): (&ClothId, &&CpuCloth)| StatePart {
+        let part = |(&id, cloth): (&ClothId, &&CpuCloth<W::Kept>)| StatePart {
             id,
             particle_count: cloth.current.len(),
             feedback: cloth.feedback,
@@ -589,6 +593,7 @@ impl<W: Workers + Default + Send> Engine for LaneEngine<W> {
             current: Particle::rows(host.initial_current()).to_vec(),
             previous: cast_vec(host.initial_previous()),
             scratch: Vec::new(),
+            kept: W::Kept::default(),
             arrays: FrameArrays::default(),
             feedback: Feedback::default(),
             is_simulated: false,
@@ -609,6 +614,7 @@ impl<W: Workers + Default + Send> Engine for LaneEngine<W> {
                 host: source.host.copy(),
                 is_simulated: false,
                 inputs: Vec::new(),
+                kept: W::Kept::default(),
                 arrays: FrameArrays::default(),
                 ..source.clone()
             };
@@ -715,7 +721,8 @@ impl<W: Workers + Default + Send> Engine for LaneEngine<W> {
     }
 
     fn memory_bytes(&self) -> u64 {
-        let cloths: usize = self.cloths.values().iter().map(|cloth| cloth.size()).sum();
+        let cloths: usize =
+            self.cloths.values().iter().map(|cloth| cloth.size() + W::kept_size(&cloth.kept)).sum();
         let fabrics: usize =
             self.fabrics.values().map(|fabric| size_of_val(fabric.pool.as_slice())).sum();
         (cloths + fabrics + self.contact_memory.size() + self.crew.size()) as u64

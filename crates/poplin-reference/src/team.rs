@@ -1,5 +1,6 @@
 //! Lanes of a workgroup on a CPU: what runs between two barriers, lane by lane.
 
+use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -100,17 +101,33 @@ impl<W> Parts<W> {
 /// Largest [`Workers::cloths_at_once`].
 pub const MAX_CLOTHS_AT_ONCE: usize = 16;
 
-/// A cloth in simulation: what its workgroup sees, and its report.
+/// A cloth in simulation: what its workgroup sees, its report, and what its [`Workers`] keep of it.
 #[derive(Debug)]
-pub struct Member<'a> {
+pub struct Member<'a, K> {
     /// Buffers and state.
     pub memory: ClothMemory<'a>,
     /// Faults and counters.
     pub feedback: &'a mut Feedback,
+    /// See [`Workers::Kept`].
+    pub kept: &'a mut K,
 }
 
 /// Who runs the loops of a schedule, and in which order.
 pub trait Workers {
+    /// What they keep of a cloth from part to part of its frames, to save work: no result depends on it.
+    type Kept: fmt::Debug + Clone + Default + Send + Sync + 'static;
+
+    /// Takes what they keep of the cloth to be simulated, and hands it back afterwards.
+    fn exchange(&mut self, _: &mut Self::Kept) {}
+
+    /// Bytes of the vectors of what they keep.
+    fn kept_size(_: &Self::Kept) -> usize {
+        0
+    }
+
+    /// Gets ready for the self collision of a part of a frame. Nothing is done by default.
+    fn open_grid(&mut self, _: &mut ClothMemory<'_>) {}
+
     /// Receives the leave to split the loops of the next cloth. Ignored by default.
     fn split(&mut self, _: Parts<Self>)
     where
@@ -132,12 +149,14 @@ pub trait Workers {
     /// equal, and so is the time since the last test for rest.
     fn simulate_cloths(
         &mut self,
-        members: &mut [Member<'_>],
+        members: &mut [Member<'_, Self::Kept>],
         iterations: Range<u32>,
         stages: StageMask,
     ) {
-        for Member { memory, feedback } in members {
+        for Member { memory, feedback, kept } in members {
+            self.exchange(kept);
             simulate_cloth(memory, feedback, iterations.clone(), stages, self);
+            self.exchange(kept);
         }
     }
 
@@ -215,6 +234,8 @@ impl Team {
 }
 
 impl Workers for Team {
+    type Kept = ();
+
     fn work(&mut self, work: Work, _: &mut ClothMemory<'_>) {
         self.pending.push(work);
     }

@@ -4,6 +4,7 @@ pub(crate) mod fibers;
 pub(crate) mod gauss_seidel;
 pub(crate) mod integrate;
 pub(crate) mod particles;
+pub(crate) mod self_collide;
 pub(crate) mod semi_implicit;
 pub(crate) mod shapes;
 pub(crate) mod tether;

@@ -69,6 +69,9 @@ pub fn run_iterations(
     team: &mut (impl Workers + ?Sized),
 ) -> u32 {
     let iteration_end = memory.cloth.iteration_count.min(iterations.end);
+    if stages.contains(Stage::SelfCollide) {
+        team.open_grid(memory);
+    }
     let mut ran = 0;
     for k in iterations.start..iteration_end {
         team.begin_iteration(memory, k);

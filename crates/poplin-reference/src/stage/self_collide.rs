@@ -44,7 +44,8 @@ fn store_particle_index(memory: &mut ClothMemory<'_>, row: u32, i: u32) {
 }
 
 /// Particle k of those that take part.
-fn load_member(memory: &ClothMemory<'_>, k: u32) -> u32 {
+#[inline]
+pub fn load_member(memory: &ClothMemory<'_>, k: u32) -> u32 {
     let begin = memory.cloth.self_collision.member_begin;
     if begin == NO_OFFSET {
         return k;
@@ -122,7 +123,7 @@ pub fn sort_member(memory: &mut ClothMemory<'_>, slot: u32) {
 
 /// Square of the distance at which particles i and j are kept apart.
 #[inline]
-fn kept_square(memory: &ClothMemory<'_>, i: u32, j: u32) -> f32 {
+pub fn kept_square(memory: &ClothMemory<'_>, i: u32, j: u32) -> f32 {
     let rest = |i: u32| xyz(memory.input_row(memory.cloth.self_collision.rest_begin + i));
     let between = rest(i) - rest(j);
     let distance = memory.cloth.self_collision.distance;
