@@ -246,6 +246,8 @@ struct Noting(Team);
 static PARTS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 impl Workers for Noting {
+    type Kept = ();
+
     fn split(&mut self, parts: Parts<Self>) {
         PARTS.lock().unwrap().push(parts.count());
     }
