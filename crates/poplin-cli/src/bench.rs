@@ -70,6 +70,12 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
         let rows = rows.collect::<Result<Vec<_>, _>>()?;
         say!("\n{}: {}\n", workload.name, workload.about);
         say!("{}", table(&rows).part(workload.name).markdown().trim_end());
+        if let Some(row) = rows.iter().find(|row| row.is_of_another_period()) {
+            let Row { frames, frames_of_scene, .. } = row;
+            say!(
+                "\nStrain, depth and crossings are those of the first {frames} frames; this scene is judged by {frames_of_scene}."
+            );
+        }
         report.rows.extend(rows);
     }
     if let Some(output) = json {

@@ -8,7 +8,7 @@ use poplin_cook::{CookOptions, CookReport, cook};
 use poplin_io::scene::{
     BuiltCloth, BuiltCollider, LocalFrame, MovingPins, SceneCloth, Shape, Wind, groups_of_cloth,
 };
-use poplin_model::{Cloth, Mesh, Particle, Pose, Shape as SolidShape};
+use poplin_model::{Cloth, Mesh, Particle, Pose, Shape as SolidShape, SolverChoice};
 
 use crate::failure::{Failure, OrFail};
 
@@ -22,6 +22,8 @@ pub(crate) struct Garment {
     pub(crate) vertex_to_particle: Vec<Option<u32>>,
     /// Every copy, in its local space.
     pub(crate) cloth: Cloth,
+    /// What the solver's frequency was chosen by, if nobody has stated one.
+    pub(crate) solver_choice: Option<SolverChoice>,
     /// Pins that move.
     pub(crate) moving: Vec<MovingParticles>,
     /// The path of the local space, if it moves.
@@ -70,6 +72,7 @@ impl Garment {
             };
             cloth.phase_order = scene.phase_order.iter().flat_map(|&kind| of_kind(kind)).collect();
         }
+        let solver_choice = cloth.choose_solver(scene.chosen);
         let moving = built
             .moving
             .into_iter()
@@ -88,6 +91,7 @@ impl Garment {
             mesh,
             vertex_to_particle,
             cloth,
+            solver_choice,
             moving,
             frame,
             colliders,

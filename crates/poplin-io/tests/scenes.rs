@@ -7,7 +7,7 @@ use poplin_io::scene::{
     BoxShape, CapsuleShape, ColliderShape, CylinderShape, MAX_SCENE_PARTICLES, PlaneShape, Scene,
     SceneError, Shape, SphereShape,
 };
-use poplin_model::{ClothContactSolver, FiberSolver, PbdPhase, PhaseKind, XpbdPhase};
+use poplin_model::{Chosen, ClothContactSolver, FiberSolver, PbdPhase, PhaseKind, XpbdPhase};
 
 fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../poplin-cli/scenes")
@@ -27,6 +27,22 @@ fn message(text: &str) -> String {
         Ok(scene) => scene.build_cloth(0).expect_err("the scene was accepted").to_string(),
         Err(error) => error.to_string(),
     }
+}
+
+#[test]
+fn settings_are_chosen_where_no_frequency_is_stated() {
+    let chosen = |lines: &str| parse(&with(lines)).unwrap().cloths[0].chosen;
+    for all in ["", "damping = [0.1, 0.1, 0.1]", "solver.pbd.phases.bending.stiffness = 0.2"] {
+        assert_eq!(chosen(all), Chosen::ALL, "{all}");
+    }
+    let stated = Chosen { stiffness_frequency: false, ..Chosen::ALL };
+    assert_eq!(chosen("stiffness_frequency = 10"), stated);
+    for none in ["solver = { pbd = { frequency = 300 } }", "[cloth.solver.pbd]\nfrequency = 300"] {
+        assert_eq!(chosen(none), Chosen::NONE, "{none}");
+    }
+    // Each cloth by itself.
+    let two = parse(&(with("solver.pbd.frequency = 300") + &with(""))).unwrap();
+    assert_eq!([0, 1].map(|cloth| two.cloths[cloth].chosen), [Chosen::NONE, Chosen::ALL]);
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod placement;
 mod pose;
 mod rigid_body;
 mod shape;
+mod solver_choice;
 
 pub use cloth::Cloth;
 pub use cloth_contact_solver::ClothContactSolver;
@@ -45,6 +46,7 @@ pub use placement::{Placement, Rigid};
 pub use pose::Pose;
 pub use rigid_body::{BodyImpulse, RigidBody};
 pub use shape::{Capsule, Parallelepiped, Plane, Shape, Sphere, TriangleMesh};
+pub use solver_choice::{Chosen, Hold, SolverChoice};
 
 /// Largest particle count of one cloth: indices stay exact and buffers stay addressable.
 pub const MAX_PARTICLES: usize = 1 << 24;

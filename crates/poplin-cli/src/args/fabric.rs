@@ -3,7 +3,7 @@
 use anyhow::anyhow;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use poplin::model::{FiberSolver, Pbd, PbdPhase, Solver, Xpbd, XpbdPhase};
+use poplin::model::{Chosen, FiberSolver, Pbd, PbdPhase, Solver, Xpbd, XpbdPhase};
 use poplin_cook::{Direction, Tethers};
 use poplin_io::scene::SceneCloth;
 
@@ -39,7 +39,7 @@ pub(crate) struct FabricArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Solver (of every cloth; replaces what the scene says)")]
 pub(crate) struct SolverArgs {
-    /// Iterations per second of pbd [1/s], 1 to 10000; higher is stiffer and costs more [default: 300; 2000 with --mesh]
+    /// Iterations per second of pbd [1/s], 1 to 10000; higher is stiffer and costs more [default: chosen from the cloth; 2000 with --mesh]
     #[arg(long, value_name = "RATE", value_parser = solver_frequency, allow_negative_numbers = true)]
     solver_frequency: Option<f32>,
     /// Fraction of the velocity lost every tenth of a second, 0 to 1 [default: 0; 0.2 with --mesh]
@@ -54,7 +54,7 @@ pub(crate) struct SolverArgs {
     /// Bending rigidity with xpbd [N m], 0 to 1e6; 0 = off [default: 1e-5, cotton]
     #[arg(long, value_name = "RIGIDITY", value_parser = rigidity, allow_negative_numbers = true)]
     bending_rigidity: Option<f32>,
-    /// How fibers are solved [default: mixed]
+    /// How fibers are solved [default: semi-implicit where the frequency is chosen, else mixed]
     #[arg(long, value_parser = fiber_solver(), value_name = "KIND")]
     fiber_solver: Option<MixedOr>,
     /// Coefficient of friction with colliders, 0 to 100 [default: 0; 0.4 with --mesh]
@@ -139,6 +139,10 @@ impl SolverArgs {
             Some(SolverKind::Xpbd) => use_xpbd(cloth),
             None => {}
         }
+        if self.solver_frequency.is_some() {
+            cloth.chosen = Chosen::NONE;
+        }
+        cloth.chosen.fiber_solver &= self.fiber_solver.is_none();
         let config = &mut cloth.config;
         let name = config.solver.name();
         let (option, needed) = match &mut config.solver {

@@ -8,6 +8,7 @@ use poplin::BackendChoice;
 use poplin_measure::depth::Depth;
 use poplin_measure::strain::Strain;
 use poplin_measure::tangle::Tangle;
+use poplin_model::{Hold, SolverChoice};
 use serde::Serialize;
 
 use super::record::{Findings, Outcome};
@@ -89,6 +90,9 @@ struct ClothSummary {
     worst_strain: Strain,
     max_speed_m_per_s: f32,
     faults: Vec<FaultSummary>,
+    /// What the solver's frequency was chosen by, if nobody has stated one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    solver: Option<SolverSummary>,
     cooking: CookSummary,
 }
 
@@ -98,6 +102,18 @@ struct FaultSummary {
     copy: usize,
     particles: u32,
     first_particle: Option<u32>,
+}
+
+/// A solver frequency that was chosen from the cloth.
+#[derive(Debug, Serialize)]
+struct SolverSummary {
+    frequency_hz: f32,
+    all_semi_implicit: bool,
+    chain_edges: u32,
+    edge_length_m: f32,
+    held_by: Hold,
+    /// The same in words.
+    why: String,
 }
 
 impl Summary {
@@ -189,6 +205,13 @@ impl Summary {
         let (frames, iterations) =
             (grouped(self.frames as usize), counted(self.iterations as usize, "iteration"));
         say!("frames {frames}{asked}: {seconds:.2} s of cloth, {iterations} a cloth");
+        for cloth in &self.cloths {
+            let Some(SolverSummary { why, .. }) = &cloth.solver else { continue };
+            match self.cloths.len() {
+                1 => say!("solver {why}"),
+                _ => say!("solver of {}: {why}", cloth.name),
+            }
+        }
         if self.slept_frames > 0 {
             let all = grouped(self.frames as usize * self.cloth_count);
             say!(
@@ -278,7 +301,21 @@ impl ClothSummary {
             worst_strain: findings.worst_strain,
             max_speed_m_per_s: findings.max_speed,
             faults: faults.collect(),
+            solver: garment.solver_choice.map(SolverSummary::new),
             cooking: CookSummary::new(garment),
+        }
+    }
+}
+
+impl SolverSummary {
+    fn new(choice: SolverChoice) -> Self {
+        Self {
+            frequency_hz: choice.frequency,
+            all_semi_implicit: choice.all_semi_implicit,
+            chain_edges: choice.chain_edges(),
+            edge_length_m: choice.edge_length,
+            held_by: choice.held_by,
+            why: choice.to_string(),
         }
     }
 }

@@ -84,6 +84,46 @@ fn a_scene_runs_with_either_solver() {
     }
 }
 
+/// A sheet that is coarse for its size.
+const TOWEL: &str = "[[cloth]]\nname = \"towel\"\npins = \"corner:top-left\"\n\
+    grid = { columns = 9, rows = 9, width = 0.4, height = 0.4 }\n";
+
+#[test]
+fn a_frequency_that_nobody_states_is_chosen_with_its_reason() {
+    let bench = Bench::new("chosen");
+    bench.write("towel.toml", TOWEL);
+    let run = |options: &[&str]| {
+        let all = [&["run", "towel.toml", "--backend", "cpu", "--frames", "2"], options].concat();
+        let ended = bench.poplin(&all);
+        ended.succeeds();
+        let line = ended.stdout.lines().find(|line| line.starts_with("solver"));
+        let summary = bench.json("out/towel/summary.json");
+        let iterations = summary["iterations"].as_u64().unwrap();
+        (line.map(str::to_owned), iterations, summary["cloths"][0]["solver"].clone())
+    };
+    let (line, iterations, summary) = run(&[]);
+    let why =
+        "420 Hz, all fibers semi-implicit: longest chain 11 edges of 50.0 mm, held by tethers";
+    assert_eq!((line, iterations), (Some(format!("solver {why}")), 14));
+    assert_eq!((&summary["why"], &summary["held_by"]), (&why.into(), &"tethers".into()));
+    assert_eq!((&summary["frequency_hz"], &summary["chain_edges"]), (&420.0.into(), &11.into()));
+
+    let without_tethers = run(&["--tethers", "none"]).0.unwrap();
+    assert!(without_tethers.ends_with("held by pins without tethers"), "{without_tethers}");
+    let mixed = run(&["--fiber-solver", "mixed"]);
+    assert!(mixed.0.unwrap().starts_with("solver 420 Hz: longest"));
+    for stated in [&["--solver-frequency", "240"][..], &["--solver", "xpbd", "--substeps", "4"]] {
+        let (line, iterations, summary) = run(stated);
+        assert_eq!((line, iterations, summary.is_null()), (None, 8, true), "{stated:?}");
+    }
+    bench.write("two.toml", &[TOWEL, &TOWEL.replace("towel", "napkin")].concat());
+    let ended = bench.poplin(&["run", "two.toml", "--backend", "cpu", "--frames", "1"]);
+    ended.succeeds();
+    for line in ["solver of towel: 420 Hz, ", "solver of napkin: 420 Hz, "] {
+        assert!(ended.stdout.contains(line), "{}", ended.stdout);
+    }
+}
+
 #[test]
 fn a_mesh_keeps_its_vertices_even_unused_ones() {
     let bench = Bench::new("unused");

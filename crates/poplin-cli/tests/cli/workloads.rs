@@ -25,7 +25,9 @@ fn a_workload_is_printed_as_a_table_and_written_as_json_and_csv() {
     ]);
     ended.succeeds();
     let tables: Vec<_> = ended.stdout.split("\n\n").collect();
-    let [on, w1, swings, w4, drops] = tables[..] else { panic!("{}", ended.stdout) };
+    let [on, w1, swings, cut, w4, drops, _] = tables[..] else { panic!("{}", ended.stdout) };
+    let said = "those of the first 3 frames; this scene is judged by 120.";
+    assert!(cut.ends_with(said) && swings.contains(", 3 frames of 120 |"), "{cut}");
     assert!(on.contains("cpu backend on 1 CPU thread, ") && on.contains("; commit "), "{on}");
     assert!(w1.starts_with("w1: ") && w4.starts_with("w4: "), "{}", ended.stdout);
     // A head, a rule and the rows; what no row has is no column.
@@ -42,7 +44,8 @@ fn a_workload_is_printed_as_a_table_and_written_as_json_and_csv() {
     let rows = json["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 8);
     for row in rows {
-        assert_eq!(row["frames"], 3);
+        let frames_of_scene = if row["workload"] == "w1" { 120 } else { 180 };
+        assert_eq!([&row["frames"], &row["frames_of_scene"]], [3, frames_of_scene]);
         let time = |key: &str| row["ms_a_frame"][key].as_f64().unwrap();
         assert!(time("least") > 0.0 && time("least") <= time("median"), "{row}");
         let end = |key: &str| row["strain_at_end"][key].as_f64().unwrap();

@@ -1,7 +1,7 @@
 //! A scene as plain data.
 
 use poplin_cook::CookOptions;
-use poplin_model::{ClothConfig, ClothContactSolver, PhaseKind};
+use poplin_model::{Chosen, ClothConfig, ClothContactSolver, PhaseKind};
 
 use super::{AnimatedPins, LocalFrame, PinRule, SceneCollider, Shape, Transform, Wind};
 use crate::FrameFormat;
@@ -48,6 +48,10 @@ pub struct SceneCloth {
     pub wind: Option<Wind>,
     /// Settings: its groups are keys of the cloth itself, `[cloth.air]`.
     pub config: ClothConfig,
+    /// Which settings are to be chosen once the cloth is cooked ([`poplin_model::Cloth::choose_solver`]): without a
+    /// `solver.pbd.frequency` that, and what else of them the file does not state; with one none, the cloth is solved as the
+    /// file says.
+    pub chosen: Chosen,
     /// How the mesh is cooked, the key `density` of the cloth included; of its `gravity` and `pins`, which are keys of the
     /// cloth too, it holds the defaults. `max_fiber_length` and `bends`, where not set, follow from the solver:
     /// XPBD takes fibers as long as the mesh lets them be, and a bending rigidity takes bends.

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use poplin_cook::CookOptions;
 use poplin_model::{
-    Air, ClothCollision, ClothConfig, ClothContactSolver, Contact, Inertia, MotionConstraints,
-    PhaseKind, SelfCollision, Sleep, Solver,
+    Air, Chosen, ClothCollision, ClothConfig, ClothContactSolver, Contact, Inertia,
+    MotionConstraints, PhaseKind, SelfCollision, Sleep, Solver,
 };
 use serde::{Deserialize, Deserializer, de};
 
@@ -287,6 +287,11 @@ impl ClothFile {
         refuse_keys_of_the_cloth(&self.fabric, &format!("{field}.fabric"), source)?;
         let density = self.density.unwrap_or(self.fabric.density);
         let default = ClothConfig::default();
+        let chosen = if source.states(&format!("{field}.solver.pbd.frequency")) {
+            Chosen::NONE
+        } else {
+            Chosen { stiffness_frequency: self.stiffness_frequency.is_none(), ..Chosen::ALL }
+        };
         let config = ClothConfig {
             gravity: self.gravity.unwrap_or(default.gravity),
             damping: self.damping.unwrap_or(default.damping),
@@ -312,6 +317,7 @@ impl ClothFile {
             frame: self.frame,
             wind: self.wind.or(scene_wind),
             config,
+            chosen,
             fabric: CookOptions { density, ..self.fabric },
             phase_order: self.phase_order,
             count: self.count,

@@ -18,7 +18,12 @@ impl Source<'_> {
     /// The location of a field such as `cloth[0].air.drag`: that of its key, or of the nearest table above it that is
     /// in the file.
     pub(super) fn location(&self, field: &str) -> Box<Location> {
-        self.location_of(self.offset(field).unwrap_or(0))
+        self.location_of(self.find(field).map_or(0, |(offset, _)| offset))
+    }
+
+    /// Whether the file states a field such as `cloth[0].air.drag`.
+    pub(super) fn states(&self, field: &str) -> bool {
+        self.find(field).is_some_and(|(_, is_stated)| is_stated)
     }
 
     /// The location of a byte offset.
@@ -30,7 +35,8 @@ impl Source<'_> {
         Box::new(Location { path: self.path.into(), line, column })
     }
 
-    fn offset(&self, field: &str) -> Option<usize> {
+    /// The offset of a field, or of the nearest table above it that is in the file, and whether it is the field.
+    fn find(&self, field: &str) -> Option<(usize, bool)> {
         let root = DeTable::parse(self.text).ok()?;
         let mut table = Some(root.get_ref());
         let mut array: Option<&DeArray<'_>> = None;
@@ -40,7 +46,7 @@ impl Source<'_> {
                 (Some(entries), _) => {
                     let Some((key, value)) = entries.iter().find(|(key, _)| key.get_ref() == step)
                     else {
-                        break;
+                        return Some((offset, false));
                     };
                     offset = key.span().start;
                     value
@@ -48,12 +54,12 @@ impl Source<'_> {
                 (None, Some(items)) => {
                     let Some(item) = step.parse().ok().and_then(|index: usize| items.get(index))
                     else {
-                        break;
+                        return Some((offset, false));
                     };
                     offset = item.span().start;
                     item
                 }
-                (None, None) => break,
+                (None, None) => return Some((offset, false)),
             };
             (table, array) = match value.get_ref() {
                 DeValue::Table(entries) => (Some(entries), None),
@@ -61,7 +67,7 @@ impl Source<'_> {
                 _ => (None, None),
             };
         }
-        Some(offset)
+        Some((offset, true))
     }
 
     /// Rejects a value outside `min..=max`; NaN is outside every range.

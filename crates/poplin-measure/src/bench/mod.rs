@@ -1,6 +1,7 @@
 //! What `poplin bench` and `cargo bench` time and judge: workloads that everybody can run, each setup of which is a row.
 //!
-//! A run steps a scene from its start. Some runs are timed and do nothing else; one more is judged frame by frame.
+//! A run steps a scene from its start. Some runs are timed and do nothing else, from their second frame on: a GPU compiles
+//! kernels in the first. One more is judged frame by frame.
 
 mod table;
 mod workload;
@@ -24,7 +25,8 @@ const COUNTED_EVERY: u32 = 2;
 /// How much is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Effort {
-    /// Frames of a run, `None` (default): as many as the scene has.
+    /// Frames that are timed and judged, `None` (default): as many as the scene has. With others strain, depth and crossings
+    /// are those of another period of the scene, and a row says so.
     pub frames: Option<u32>,
     /// Runs that are timed, 1 or more (default 3).
     pub repeat: u32,
@@ -41,7 +43,7 @@ impl Default for Effort {
 pub struct Row {
     /// Name of the workload.
     pub workload: String,
-    /// How it was solved, see [`Setup::settings`].
+    /// How it was solved, see [`Setup::settings`], and for how many frames if not for those of the scene.
     pub settings: String,
     /// Count of cloths.
     pub cloths: usize,
@@ -51,8 +53,10 @@ pub struct Row {
     pub edges: usize,
     /// Iterations of a frame.
     pub iterations: u32,
-    /// Frames of a run.
+    /// Frames that were timed and judged.
     pub frames: u32,
+    /// Frames that the scene has.
+    pub frames_of_scene: u32,
     /// Time of a frame of all cloths \[ms\].
     pub ms_a_frame: FrameTime,
     /// Strain of the horizontal and vertical edges after the last frame.
@@ -90,6 +94,11 @@ pub struct RowTangle {
 }
 
 impl Row {
+    /// Whether it was judged in another period than rows of this scene usually are.
+    pub fn is_of_another_period(&self) -> bool {
+        self.frames != self.frames_of_scene
+    }
+
     /// Time by particles and iterations \[ns\], from the median.
     pub fn ns_a_particle(&self) -> f64 {
         self.nanoseconds_by(self.particles)
@@ -115,7 +124,8 @@ pub fn measure(
     options: &SimulationOptions,
     effort: Effort,
 ) -> Result<Row, Error> {
-    let frames = effort.frames.unwrap_or(setup.scene.frames()).max(1);
+    let frames_of_scene = setup.scene.frames();
+    let frames = effort.frames.unwrap_or(frames_of_scene).max(1);
     let times = (0..effort.repeat.max(1)).map(|_| time(setup, options, frames));
     let ms_a_frame = FrameTime::of(times.collect::<Result<_, _>>()?);
     let cloth = setup.cloth()?;
@@ -129,12 +139,16 @@ pub fn measure(
     let count = setup.scene.cloths();
     Ok(Row {
         workload: workload.name.to_owned(),
-        settings: setup.settings(),
+        settings: match frames == frames_of_scene {
+            true => setup.settings(),
+            false => format!("{}, {frames} frames of {frames_of_scene}", setup.settings()),
+        },
         cloths: count,
         particles: count * cloth.particle_count(),
         edges: count * cloth.fabric.edge_count(),
         iterations: setup.iterations,
         frames,
+        frames_of_scene,
         ms_a_frame,
         strain_at_end: judge.strain_at_end,
         strain_in_second_half: SignedStrain::of(&mut judge.strains),
@@ -145,9 +159,10 @@ pub fn measure(
     })
 }
 
-/// Median time of a frame of a run.
+/// Median time of a frame of a run, after one that is not timed.
 fn time(setup: &Setup, options: &SimulationOptions, frames: u32) -> Result<Duration, Error> {
     let mut stage = Stage::new(setup, options)?;
+    stage.step()?;
     let mut frame = || {
         let begin = Instant::now();
         stage.step().map(|()| begin.elapsed())
@@ -263,6 +278,14 @@ mod tests {
         let (half, end) = (six.strain_in_second_half, six.strain_at_end);
         assert!(half.longest >= end.longest && half.shortest <= end.shortest && half != end);
         assert!(end.longest > 0.0 && one.strain_at_end != two.strain_at_end);
+    }
+
+    #[test]
+    fn a_row_of_another_period_says_so() {
+        let [cut, whole] = [2, 120].map(|frames| row("w1", frames));
+        assert!(cut.is_of_another_period() && !whole.is_of_another_period());
+        assert_eq!(cut.settings, whole.settings.clone() + ", 2 frames of 120");
+        assert_eq!([cut.frames, cut.frames_of_scene], [2, 120]);
     }
 
     #[test]

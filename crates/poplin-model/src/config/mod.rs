@@ -96,6 +96,34 @@ impl Default for ClothConfig {
 }
 
 impl ClothConfig {
+    /// Restates every stiffness-like value for another [`ClothConfig::stiffness_frequency`] [1/s], so that each takes the same
+    /// effect as before: x becomes `1 - (1 - x)^(old / new)`. What is 1 stays 1, and takes a whole error away in an
+    /// iteration where the new frequency is at least that of the solver. A stiffness per edge is part of the fabric, it
+    /// is not restated.
+    pub fn set_stiffness_frequency(&mut self, frequency: f32) {
+        let ratio = f64::from(self.stiffness_frequency) / f64::from(frequency);
+        let restate = |value: &mut f32| {
+            *value = (0.0 - f64::exp_m1(f64::ln_1p(-f64::from(*value)) * ratio)) as f32;
+        };
+        let Self { damping, tethers, air, inertia, motion, self_collision, solver, .. } = self;
+        damping.iter_mut().for_each(restate);
+        inertia.linear_drag.iter_mut().for_each(restate);
+        inertia.angular_drag.iter_mut().for_each(restate);
+        [&mut tethers.stiffness, &mut air.drag, &mut air.lift, &mut motion.stiffness]
+            .into_iter()
+            .chain([&mut self_collision.stiffness, &mut self_collision.friction])
+            .for_each(restate);
+        if let Some(pbd) = solver.as_pbd_mut() {
+            for phase in pbd.phases.iter_mut() {
+                restate(&mut phase.stiffness);
+                // A fraction that is left, not one that is lost.
+                phase.stiffness_multiplier =
+                    f64::from(phase.stiffness_multiplier).powf(ratio) as f32;
+            }
+        }
+        self.stiffness_frequency = frequency;
+    }
+
     /// Checks every range given in the field docs.
     ///
     /// # Errors
@@ -115,5 +143,48 @@ impl ClothConfig {
         self.self_collision.validate().within("self_collision")?;
         self.cloth_collision.validate().within("cloth_collision")?;
         self.sleep.validate().within("sleep")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn restated_values_take_the_same_effect() {
+        let mut config = ClothConfig {
+            damping: [0.2, 0.0, 1.0],
+            air: Air { drag: 0.04, ..Air::default() },
+            inertia: Inertia { angular_drag: [0.5; 3], ..Inertia::default() },
+            ..ClothConfig::default()
+        };
+        config.self_collision.friction = 0.7;
+        let pbd = config.solver.as_pbd_mut().unwrap();
+        pbd.phases.shearing =
+            PbdPhase { stiffness: 0.9, stiffness_multiplier: 0.3, ..PbdPhase::default() };
+        let old = config.clone();
+        config.set_stiffness_frequency(300.0);
+        config.validate().unwrap();
+        assert_eq!(config.stiffness_frequency, 300.0);
+        // What is left after a tenth of a second.
+        let is_same = |old: f32, new: f32| ((1.0 - new).powf(30.0) - (1.0 - old)).abs() < 1e-4;
+        let shearing = |config: &ClothConfig| config.solver.as_pbd().unwrap().phases.shearing;
+        let values: [fn(&ClothConfig, PbdPhase) -> f32; 6] = [
+            |config, _| config.damping[0],
+            |config, _| config.air.drag,
+            |config, _| config.inertia.angular_drag[1],
+            |config, _| config.self_collision.friction,
+            |_, shearing| shearing.stiffness,
+            |_, shearing| 1.0 - shearing.stiffness_multiplier,
+        ];
+        for value in values {
+            let [old, new] = [&old, &config].map(|config| value(config, shearing(config)));
+            assert!(new > 0.0 && new < old && is_same(old, new), "{old} became {new}");
+        }
+        assert_eq!(config.damping[1..], [0.0, 1.0]);
+        assert_eq!([config.tethers.stiffness, config.motion.stiffness], [1.0; 2]);
+        // And back.
+        config.set_stiffness_frequency(10.0);
+        assert!((config.damping[0] - 0.2).abs() < 1e-5 && config.damping[1..] == [0.0, 1.0]);
     }
 }
