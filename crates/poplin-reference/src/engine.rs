@@ -37,10 +37,11 @@ struct CpuCloth {
     arrays: FrameArrays,
     current: Vec<[f32; 4]>,
     previous: Vec<[f32; 4]>,
-    scratch: Vec<[u32; 4]>,
+    /// What its scratch keeps from frame to frame, [`HostCloth::kept_rows`]; the rest is the worker's.
+    kept: Vec<[u32; 4]>,
     inputs: Vec<[u32; 4]>,
     feedback: Feedback,
-    /// Whether the last frame ran iterations, so that its impulses on bodies are in `scratch`.
+    /// Whether the last frame ran iterations, so that its impulses on bodies are in `kept`.
     is_simulated: bool,
     /// Whose impulses they are.
     bodies: FrameBodies,
@@ -59,10 +60,9 @@ impl CpuCloth {
             self.host.skip_frame(frame);
             return;
         }
-        let (input_len, scratch_len) =
-            (self.host.input_len() as usize, self.host.scratch_len() as usize);
+        let input_len = self.host.input_len() as usize;
         self.inputs.resize(input_len.max(self.inputs.len()), [0; 4]);
-        self.scratch.resize(scratch_len.max(self.scratch.len()), [0; 4]);
+        self.kept.resize(self.host.kept_rows().len().max(self.kept.len()), [0; 4]);
         let inputs = &mut self.inputs;
         self.host.take_inputs(|offset, values| {
             inputs[offset as usize..][..values.len()].copy_from_slice(values)
@@ -73,23 +73,24 @@ impl CpuCloth {
     }
 
     fn body_impulses(&self) -> ClothImpulses {
-        let rows = self.host.body_rows();
-        if !self.is_simulated || rows.end as usize > self.scratch.len() {
-            return ClothImpulses::default();
+        let (rows, begin) = (self.host.body_rows(), self.host.kept_rows().start);
+        match self.kept.get((rows.start - begin) as usize..(rows.end - begin) as usize) {
+            Some(rows) if self.is_simulated => {
+                self.bodies.impulses(bytemuck::cast_slice(rows), &self.feedback)
+            }
+            _ => ClothImpulses::default(),
         }
-        let rows = &self.scratch[rows.start as usize..rows.end as usize];
-        self.bodies.impulses(bytemuck::cast_slice(rows), &self.feedback)
     }
 
     /// Bytes of its vectors.
     fn size(&self) -> usize {
         let particles = self.current.capacity() + self.previous.capacity();
-        let pools = [&self.scratch, &self.inputs, &self.arrays.frame_pool].map(Vec::capacity);
+        let pools = [&self.kept, &self.inputs, &self.arrays.frame_pool].map(Vec::capacity);
         16 * (particles + pools.iter().sum::<usize>())
             + size_of::<ClothParameters>() * self.arrays.cloth_parameters.capacity()
     }
 
-    fn run_part(&mut self, part: &FramePart, team: &mut impl Workers, cells: &mut Vec<u32>) {
+    fn run_part(&mut self, part: &FramePart, team: &mut impl Workers, working: &mut Working) {
         let Some(cloth) = self.arrays.cloth_parameters.first() else { return };
         let cloth = part.restrict(cloth);
         let stages = StageMask(self.host.stages().0 & part.stages.0);
@@ -100,15 +101,21 @@ impl CpuCloth {
         };
         let grid_len =
             if stages.contains(Stage::SelfCollide) { memory::grid_len(&cloth) } else { 0 };
+        let Working { cells, scratch } = working;
         cells.resize(grid_len.max(cells.len()), 0);
+        scratch.resize((self.host.scratch_len() as usize).max(scratch.len()), [0; 4]);
+        let kept = self.host.kept_rows();
+        let kept = kept.start as usize..kept.end as usize;
+        scratch[kept.clone()].copy_from_slice(&self.kept[..kept.len()]);
         let state = memory::State {
             current: &mut self.current,
             previous: &mut self.previous,
-            scratch: &mut self.scratch,
+            scratch: &mut scratch[..],
             cells: &mut cells[..grid_len],
         };
         let mut memory = ClothMemory::new(cloth, pools, state);
         simulate_cloth(&mut memory, &mut self.feedback, part.iterations.clone(), stages, team);
+        self.kept[..kept.len()].copy_from_slice(&scratch[kept]);
     }
 }
 
@@ -117,10 +124,18 @@ pub fn thread_count() -> usize {
     rayon::current_num_threads()
 }
 
-/// Workers that have no cloth at the moment, with a grid of self collision; kept from frame to frame, as many as ever ran at
+/// What a cloth needs only while it is simulated.
+#[derive(Debug, Default)]
+struct Working {
+    /// Buckets of the grid of self collision.
+    cells: Vec<u32>,
+    scratch: Vec<[u32; 4]>,
+}
+
+/// Workers that have no cloth at the moment, with their working memory; kept from frame to frame, as many as ever ran at
 /// once.
 #[derive(Debug)]
-struct Crew<W>(Mutex<Vec<(W, Vec<u32>)>>);
+struct Crew<W>(Mutex<Vec<(W, Working)>>);
 
 impl<W> Default for Crew<W> {
     fn default() -> Self {
@@ -131,21 +146,23 @@ impl<W> Default for Crew<W> {
 impl<W: Workers + Default> Crew<W> {
     fn run(&self, cloth: &mut CpuCloth, part: &FramePart, parts: Parts<W>) {
         let idle = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (mut team, mut cells) = idle().pop().unwrap_or_default();
+        let (mut team, mut working) = idle().pop().unwrap_or_default();
         let is_split = parts.count() > 1;
         team.split(parts);
         if is_split {
             // Inside the pool: from outside, every loop would wait to be let in.
-            rayon::scope(|_| cloth.run_part(part, &mut team, &mut cells));
+            rayon::scope(|_| cloth.run_part(part, &mut team, &mut working));
         } else {
-            cloth.run_part(part, &mut team, &mut cells);
+            cloth.run_part(part, &mut team, &mut working);
         }
-        idle().push((team, cells));
+        idle().push((team, working));
     }
 
     fn size(&self) -> usize {
         let idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.iter().map(|(_, cells)| 4 * cells.capacity()).sum()
+        let size =
+            |working: &Working| 4 * working.cells.capacity() + 16 * working.scratch.capacity();
+        idle.iter().map(|(_, working)| size(working)).sum()
     }
 }
 
@@ -332,7 +349,7 @@ impl<W: Workers + Default> LaneEngine<W> {
         part: &FramePart,
         team: &mut impl Workers,
     ) -> Result<(), NoSuchCloth> {
-        self.cloths.get_mut(id).map(|cloth| cloth.run_part(part, team, &mut Vec::new()))
+        self.cloths.get_mut(id).map(|cloth| cloth.run_part(part, team, &mut Working::default()))
     }
 
     #[cfg(feature = "testing")]
@@ -349,7 +366,7 @@ impl<W: Workers + Default> LaneEngine<W> {
         let split = self.split();
         let cloth = self.cloths.get_mut(id)?;
         team.split(split.parts(cloth));
-        cloth.run_part(part, team, &mut Vec::new());
+        cloth.run_part(part, team, &mut Working::default());
         team.split(Parts::ONE);
         Ok(())
     }
@@ -368,7 +385,7 @@ impl<W: Workers + Default> LaneEngine<W> {
     /// Replaces the whole state of a cloth, for tests that start from a given state.
     ///
     /// # Errors
-    /// [`HostError`] if there is no such cloth or a length is wrong.
+    /// [`HostError`] if there is no such cloth, a length is wrong or a pinned particle gets mass.
     pub fn set_state(
         &mut self,
         id: ClothId,
@@ -385,6 +402,15 @@ impl<W: Workers + Default> LaneEngine<W> {
                     expected,
                 }
                 .into());
+            }
+        }
+        // Parts of a loop rely on it, see `Parts`.
+        let masses = cloth.host.cloth().particles.iter().map(|particle| particle.inverse_mass);
+        for (index, (mass, (a, b))) in masses.zip(current.iter().zip(previous)).enumerate() {
+            let inverse_mass = a.inverse_mass.max(b.inverse_mass);
+            if mass == 0.0 && inverse_mass > 0.0 {
+                let particle = index as u32;
+                return Err(ModelError::PinnedParticle { particle, inverse_mass }.into());
             }
         }
         cloth.current.copy_from_slice(Particle::rows(current));
@@ -442,7 +468,7 @@ impl<W: Workers + Default> Engine for LaneEngine<W> {
         Ok(self.cloths.insert(CpuCloth {
             current: Particle::rows(host.initial_current()).to_vec(),
             previous: cast_vec(host.initial_previous()),
-            scratch: Vec::new(),
+            kept: Vec::new(),
             arrays: FrameArrays::default(),
             feedback: Feedback::default(),
             is_simulated: false,
