@@ -50,6 +50,16 @@ fn no_source_weakens_a_lint_of_its_crate() {
 }
 
 #[test]
+fn one_module_alone_has_unsafe_code() {
+    let has_unsafe = |path: &std::path::PathBuf| {
+        std::fs::read_to_string(path).unwrap().contains(concat!("expect(", "unsafe_code"))
+    };
+    let found: Vec<_> = ["crates", "tests", "benches"].into_iter().flat_map(walk).collect();
+    let found: Vec<_> = found.into_iter().filter(has_unsafe).collect();
+    assert_eq!(found, [std::path::Path::new("crates/poplin-cpu/src/split.rs")]);
+}
+
+#[test]
 fn tests_ask_the_test_kit_whether_the_gpu_is_off() {
     // It counts the test as skipped; who asks the environment may forget that.
     let is_test = |path: &std::path::PathBuf| path.iter().any(|part| part == "tests");

@@ -298,3 +298,19 @@ fn a_large_cloth_has_the_mirrors_bits_on_any_count_of_threads() {
         same_bits(&what, wide.current(same), mirror.current(id)).unwrap();
     }
 }
+
+#[test]
+fn a_small_cloth_takes_little_memory() {
+    const COPIES: u64 = 1000;
+    for (name, distance) in [("default", None), ("self collision off", Some(0.0))] {
+        let mut engine = CpuEngine::new();
+        let mut cloth = hanging_sheet(16, 16);
+        cloth.config.self_collision.distance = distance;
+        let id = engine.add(cloth).unwrap();
+        engine.clone_cloth(id, COPIES as usize - 1).unwrap();
+        engine.step(&SOME[0]).unwrap();
+        // Two rows of 16 bytes for each of the 256 particles are 8 KiB.
+        let bytes = engine.memory_bytes() / COPIES;
+        assert!((8 * 1024..11 * 1024).contains(&bytes), "{name}: {bytes} bytes a cloth");
+    }
+}

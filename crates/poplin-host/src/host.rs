@@ -210,6 +210,14 @@ impl HostCloth {
         [self.stage_scratch_len, self.stage_scratch_len + colliders]
     }
 
+    /// Rows of the scratch that a frame finds as the last one left them: what particles remember of a mesh, impulses on bodies.
+    /// All others are written before they are read in every iteration.
+    pub fn kept_rows(&self) -> std::ops::Range<u32> {
+        let [begin, end] = self.scratch_begins();
+        let keeps = self.live.colliders.has_free_mesh() || self.live.colliders.has_bodies();
+        begin..if keeps { end } else { begin }
+    }
+
     /// Vec4 of scratch that the cloth needs; call after [`HostCloth::input_len`].
     pub fn scratch_len(&self) -> u32 {
         self.scratch_begins()[1] + self.live.self_collision.scratch_len(&self.live.cloth)

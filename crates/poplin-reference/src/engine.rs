@@ -41,12 +41,13 @@ struct CpuCloth<K> {
     arrays: FrameArrays,
     current: Vec<[f32; 4]>,
     previous: Vec<[f32; 4]>,
-    scratch: Vec<[u32; 4]>,
+    /// What its scratch keeps from frame to frame, [`HostCloth::kept_rows`]; the rest is the worker's.
+    remembered: Vec<[u32; 4]>,
     inputs: Vec<[u32; 4]>,
     /// What its workers keep.
     kept: K,
     feedback: Feedback,
-    /// Whether the last frame ran iterations, so that its impulses on bodies are in `scratch`.
+    /// Whether the last frame ran iterations, so that its impulses on bodies are in `remembered`.
     is_simulated: bool,
     /// Whose impulses they are.
     bodies: FrameBodies,
@@ -65,10 +66,9 @@ impl<K> CpuCloth<K> {
             self.host.skip_frame(frame);
             return;
         }
-        let (input_len, scratch_len) =
-            (self.host.input_len() as usize, self.host.scratch_len() as usize);
+        let input_len = self.host.input_len() as usize;
         self.inputs.resize(input_len.max(self.inputs.len()), [0; 4]);
-        self.scratch.resize(scratch_len.max(self.scratch.len()), [0; 4]);
+        self.remembered.resize(self.host.kept_rows().len().max(self.remembered.len()), [0; 4]);
         let inputs = &mut self.inputs;
         self.host.take_inputs(|offset, values| {
             inputs[offset as usize..][..values.len()].copy_from_slice(values)
@@ -79,38 +79,53 @@ impl<K> CpuCloth<K> {
     }
 
     fn body_impulses(&self) -> ClothImpulses {
-        let rows = self.host.body_rows();
-        if !self.is_simulated || rows.end as usize > self.scratch.len() {
-            return ClothImpulses::default();
+        let (rows, begin) = (self.host.body_rows(), self.host.kept_rows().start);
+        match self.remembered.get((rows.start - begin) as usize..(rows.end - begin) as usize) {
+            Some(rows) if self.is_simulated => {
+                self.bodies.impulses(bytemuck::cast_slice(rows), &self.feedback)
+            }
+            _ => ClothImpulses::default(),
         }
-        let rows = &self.scratch[rows.start as usize..rows.end as usize];
-        self.bodies.impulses(bytemuck::cast_slice(rows), &self.feedback)
     }
 
     /// Bytes of its vectors.
     fn size(&self) -> usize {
         let particles = self.current.capacity() + self.previous.capacity();
-        let pools = [&self.scratch, &self.inputs, &self.arrays.frame_pool].map(Vec::capacity);
+        let pools = [&self.remembered, &self.inputs, &self.arrays.frame_pool].map(Vec::capacity);
         16 * (particles + pools.iter().sum::<usize>())
             + size_of::<ClothParameters>() * self.arrays.cloth_parameters.capacity()
     }
 
-    /// What its workgroup sees in a part of the frame, if it has begun one. `cells` is the grid of self collision.
-    fn member<'a>(&'a mut self, part: &FramePart, cells: &'a mut [u32]) -> Option<Member<'a, K>> {
+    /// What its workgroup sees in a part of the frame, if it has begun one.
+    fn member<'a>(
+        &'a mut self,
+        part: &FramePart,
+        (cells, scratch): (&'a mut [u32], &'a mut [[u32; 4]]),
+    ) -> Option<Member<'a, K>> {
         let cloth = part.restrict(self.arrays.cloth_parameters.first()?);
         let pools = memory::Pools {
             frame_pool: &self.arrays.frame_pool,
             fabric_pool: &self.fabric.pool,
             input_pool: &self.inputs,
         };
+        let kept = self.host.kept_rows();
+        scratch[kept.start as usize..kept.end as usize]
+            .copy_from_slice(&self.remembered[..kept.len()]);
         let state = memory::State {
             current: &mut self.current,
             previous: &mut self.previous,
-            scratch: &mut self.scratch,
+            scratch,
             cells,
         };
         let memory = ClothMemory::new(cloth, pools, state);
         Some(Member { memory, feedback: &mut self.feedback, kept: &mut self.kept })
+    }
+
+    /// Takes over what the next frame finds in its scratch.
+    fn remember(&mut self, scratch: &[[u32; 4]]) {
+        let kept = self.host.kept_rows();
+        self.remembered[..kept.len()]
+            .copy_from_slice(&scratch[kept.start as usize..kept.end as usize]);
     }
 
     /// Buckets of its grid of self collision.
@@ -127,12 +142,18 @@ impl<K> CpuCloth<K> {
     #[cfg(feature = "testing")]
     fn run_part(&mut self, part: &FramePart, team: &mut impl Workers<Kept = K>) {
         let stages = self.stages(part);
-        let mut cells = vec![0; self.grid_len()];
-        if let Some(Member { mut memory, feedback, kept }) = self.member(part, &mut cells) {
+        let mut working = Working::default();
+        let (cells, scratch) = working.room(self.grid_len(), self.scratch_len());
+        if let Some(Member { mut memory, feedback, kept }) = self.member(part, (cells, scratch)) {
             team.exchange(kept);
             simulate_cloth(&mut memory, feedback, part.iterations.clone(), stages, team);
             team.exchange(kept);
+            self.remember(&working.scratch);
         }
+    }
+
+    fn scratch_len(&self) -> usize {
+        self.host.scratch_len() as usize
     }
 
     /// Where it stands among cloths that are simulated together: by fabric, then by the time since their last test for rest.
@@ -193,27 +214,56 @@ const MIN_SPLIT_PARTICLES: usize = 2048;
 /// a core.
 const MAX_BATCH_PARTICLES: usize = 2048;
 
-/// Simulates a part of the begun frame of cloths that are alike, at most [`MAX_CLOTHS_AT_ONCE`]. `cells` is working memory.
+/// What cloths need only while they are simulated.
+#[derive(Debug, Default)]
+struct Working {
+    /// Grids of self collision.
+    cells: Vec<u32>,
+    scratch: Vec<[u32; 4]>,
+}
+
+impl Working {
+    /// So many buckets and rows.
+    fn room(&mut self, cells: usize, rows: usize) -> (&mut [u32], &mut [[u32; 4]]) {
+        if self.cells.len() < cells {
+            self.cells.resize(cells, 0);
+        }
+        if self.scratch.len() < rows {
+            self.scratch.resize(rows, [0; 4]);
+        }
+        (&mut self.cells[..cells], &mut self.scratch[..rows])
+    }
+
+    /// Bytes.
+    fn size(&self) -> usize {
+        4 * self.cells.capacity() + 16 * self.scratch.capacity()
+    }
+}
+
+/// Simulates a part of the begun frame of cloths that are alike, at most [`MAX_CLOTHS_AT_ONCE`].
 fn simulate_alike<W: Workers>(
     workers: &mut W,
-    cells: &mut Vec<u32>,
+    working: &mut Working,
     cloths: &mut [&mut CpuCloth<W::Kept>],
     part: &FramePart,
 ) {
     let Some(first) = cloths.first() else { return };
     let (stages, grid_len) = (first.stages(part), first.grid_len());
-    let needed = grid_len * cloths.len();
-    if cells.len() < needed {
-        cells.resize(needed, 0);
-    }
-    let mut cells = cells.as_mut_slice();
+    // Cloths that are alike may differ in how much their meshes take.
+    let row_count = cloths.iter().map(|cloth| cloth.scratch_len()).max().unwrap_or(0);
+    let (mut cells, mut scratch) = working.room(grid_len * cloths.len(), row_count * cloths.len());
     let mut members = ArrayVec::<_, MAX_CLOTHS_AT_ONCE>::new();
-    for cloth in cloths {
-        let (own, others) = std::mem::take(&mut cells).split_at_mut(grid_len);
-        cells = others;
-        members.extend(cloth.member(part, own));
+    for cloth in &mut *cloths {
+        let (own_cells, other_cells) = std::mem::take(&mut cells).split_at_mut(grid_len);
+        let (own_rows, other_rows) = std::mem::take(&mut scratch).split_at_mut(row_count);
+        (cells, scratch) = (other_cells, other_rows);
+        members.extend(cloth.member(part, (own_cells, own_rows)));
     }
     workers.simulate_cloths(&mut members, part.iterations.clone(), stages);
+    drop(members);
+    for (cloth, scratch) in cloths.iter_mut().zip(working.scratch.chunks(row_count.max(1))) {
+        cloth.remember(scratch);
+    }
 }
 
 /// An empty vector with the memory of another one, for references that live longer or shorter.
@@ -223,10 +273,10 @@ fn reuse<'a, T>(mut references: Vec<&mut T>) -> Vec<&'a mut T> {
     references.into_iter().map(|_| unreachable!("the vector is empty")).collect()
 }
 
-/// Workers that have no cloth at the moment, with grids of self collision; kept from frame to frame, as many as ever ran at
+/// Workers that have no cloth at the moment, with their working memory; kept from frame to frame, as many as ever ran at
 /// once.
 #[derive(Debug)]
-struct Crew<W>(Mutex<Vec<(W, Vec<u32>)>>);
+struct Crew<W>(Mutex<Vec<(W, Working)>>);
 
 impl<W> Default for Crew<W> {
     fn default() -> Self {
@@ -236,12 +286,12 @@ impl<W> Default for Crew<W> {
 
 impl<W: Workers + Default + Send> Crew<W> {
     /// Calls one that is idle, or a new one.
-    fn with_one<T>(&self, run: impl FnOnce(&mut W, &mut Vec<u32>) -> T) -> T {
+    fn with_one<T>(&self, run: impl FnOnce(&mut W, &mut Working) -> T) -> T {
         let idle = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = idle().pop();
-        let (mut workers, mut cells) = found.unwrap_or_default();
-        let result = run(&mut workers, &mut cells);
-        idle().push((workers, cells));
+        let (mut workers, mut working) = found.unwrap_or_default();
+        let result = run(&mut workers, &mut working);
+        idle().push((workers, working));
         result
     }
 
@@ -276,13 +326,13 @@ impl<W: Workers + Default + Send> Crew<W> {
             alike.par_chunks_mut(alike.len().div_ceil(batch_count)).for_each(|batch| {
                 let Some(first) = batch.first() else { return };
                 let parts = split.parts(first);
-                self.with_one(|workers, cells| {
+                self.with_one(|workers, working| {
                     workers.split(parts);
                     if is_split {
                         // Inside the pool: from outside, every loop would wait to be let in.
-                        rayon::scope(|_| simulate_alike(workers, cells, batch, &part));
+                        rayon::scope(|_| simulate_alike(workers, working, batch, &part));
                     } else {
-                        simulate_alike(workers, cells, batch, &part);
+                        simulate_alike(workers, working, batch, &part);
                     }
                 });
             });
@@ -292,7 +342,7 @@ impl<W: Workers + Default + Send> Crew<W> {
 
     fn size(&self) -> usize {
         let idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.iter().map(|(workers, cells)| workers.size() + 4 * cells.capacity()).sum()
+        idle.iter().map(|(workers, working)| workers.size() + working.size()).sum()
     }
 }
 
@@ -471,7 +521,7 @@ impl<W: Workers + Default + Send> LaneEngine<W> {
     /// Simulates a part of the begun frame of all cloths with given workers, those that are alike together; returns how many
     /// cloths the largest batch had.
     pub fn run_alike(&mut self, part: &FramePart, workers: &mut W) -> usize {
-        let mut cells = Vec::new();
+        let mut working = Working::default();
         let mut cloths: Vec<&mut CpuCloth<W::Kept>> =
             self.cloths.values_mut().iter_mut().map(Box::as_mut).collect();
         cloths.sort_unstable_by_key(|cloth| cloth.rank());
@@ -479,7 +529,7 @@ impl<W: Workers + Default + Send> LaneEngine<W> {
         for alike in cloths.chunk_by_mut(|a, b| a.is_like(b)) {
             for batch in alike.chunks_mut(workers.cloths_at_once()) {
                 largest = largest.max(batch.len());
-                simulate_alike(workers, &mut cells, batch, part);
+                simulate_alike(workers, &mut working, batch, part);
             }
         }
         largest
@@ -518,7 +568,7 @@ impl<W: Workers + Default + Send> LaneEngine<W> {
     /// Replaces the whole state of a cloth, for tests that start from a given state.
     ///
     /// # Errors
-    /// [`HostError`] if there is no such cloth or a length is wrong.
+    /// [`HostError`] if there is no such cloth, a length is wrong or a pinned particle gets mass.
     pub fn set_state(
         &mut self,
         id: ClothId,
@@ -535,6 +585,15 @@ impl<W: Workers + Default + Send> LaneEngine<W> {
                     expected,
                 }
                 .into());
+            }
+        }
+        // Parts of a loop rely on it, see `Parts`.
+        let masses = cloth.host.cloth().particles.iter().map(|particle| particle.inverse_mass);
+        for (index, (mass, (a, b))) in masses.zip(current.iter().zip(previous)).enumerate() {
+            let inverse_mass = a.inverse_mass.max(b.inverse_mass);
+            if mass == 0.0 && inverse_mass > 0.0 {
+                let particle = index as u32;
+                return Err(ModelError::PinnedParticle { particle, inverse_mass }.into());
             }
         }
         cloth.current.copy_from_slice(Particle::rows(current));
@@ -592,7 +651,7 @@ impl<W: Workers + Default + Send> Engine for LaneEngine<W> {
         Ok(self.cloths.insert(CpuCloth {
             current: Particle::rows(host.initial_current()).to_vec(),
             previous: cast_vec(host.initial_previous()),
-            scratch: Vec::new(),
+            remembered: Vec::new(),
             kept: W::Kept::default(),
             arrays: FrameArrays::default(),
             feedback: Feedback::default(),
