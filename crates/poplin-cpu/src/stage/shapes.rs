@@ -36,7 +36,7 @@ fn bounds<S: Simd, V: Lanes<S>>(x: Vec3<S, V>) -> [[f32; 3]; 2] {
     [low, high]
 }
 
-/// Whether d, from the center of the side of a capsule, is inside of it or beyond its ends.
+/// Whether the side of a capsule pushes a particle at d from its center.
 #[inline(always)]
 pub(crate) fn in_cone<S: Simd, V: Lanes<S>>(
     simd: S,
@@ -50,14 +50,22 @@ pub(crate) fn in_cone<S: Simd, V: Lanes<S>>(
     let along = d.dot(axis);
     let radius = max(along * slope + radius, zero);
     let across_square = max(d.dot(d) - along * along, V::splat(simd, EPSILON));
-    zero.simd_lt(half_length) & across_square.simd_lt(radius * radius)
+    let is_in = zero.simd_lt(half_length) & across_square.simd_lt(radius * radius);
+    if !is_in.any_true() {
+        return is_in;
+    }
+    let foot = along + slope * across_square.sqrt();
+    // NaN is left to the twin.
+    is_in & !foot.simd_lt(-half_length) & !half_length.simd_lt(foot)
 }
 
-/// Whether d, from the center of a sphere, is inside of it.
+/// How much more than the square of a radius the square of a distance may be for the twin to decide.
+const SPHERE_MARGIN: f32 = 1.0001;
+
+/// Whether a sphere may push a particle at d from its center.
 #[inline(always)]
 pub(crate) fn in_sphere<S: Simd, V: Lanes<S>>(simd: S, d: Vec3<S, V>, radius: V) -> V::Mask {
-    let slack = V::splat(simd, 1.0) - radius / d.guarded_square(simd).sqrt();
-    slack.simd_lt(V::splat(simd, 0.0))
+    d.guarded_square(simd).simd_lt(radius * radius * V::splat(simd, SPHERE_MARGIN))
 }
 
 /// Pushes particles out of spheres and capsules.
