@@ -55,7 +55,8 @@ impl WideTeam {
     }
 }
 
-/// Work of a part that is worth a second thread \[ns\]: twice what threads wait for each other.
+/// Least work of a part \[ns\]: about twice what threads that are awake need to meet. Measured: parts half or twice as long are
+/// no faster.
 const MIN_PART_NS: u32 = 4000;
 
 impl WideTeam {

@@ -1,4 +1,4 @@
-//! The CPU backend: many cloths, one lane each, in parallel over cloths.
+//! The CPU backend: many cloths, one worker each, in parallel over cloths and within large ones.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -99,11 +99,13 @@ impl CpuCloth {
             fabric_pool: &self.fabric.pool,
             input_pool: &self.inputs,
         };
-        let grid_len =
-            if stages.contains(Stage::SelfCollide) { memory::grid_len(&cloth) } else { 0 };
+        let grid_len = if stages.contains(Stage::SelfCollide) {
+            memory::grid_len(cloth.self_collision.member_count)
+        } else {
+            0
+        };
+        working.fit(self.host.scratch_len() as usize, grid_len);
         let Working { cells, scratch } = working;
-        cells.resize(grid_len.max(cells.len()), 0);
-        scratch.resize((self.host.scratch_len() as usize).max(scratch.len()), [0; 4]);
         let kept = self.host.kept_rows();
         let kept = kept.start as usize..kept.end as usize;
         scratch[kept.clone()].copy_from_slice(&self.kept[..kept.len()]);
@@ -132,6 +134,14 @@ struct Working {
     scratch: Vec<[u32; 4]>,
 }
 
+impl Working {
+    /// Makes it at least as large.
+    fn fit(&mut self, scratch_len: usize, grid_len: usize) {
+        self.scratch.resize(scratch_len.max(self.scratch.len()), [0; 4]);
+        self.cells.resize(grid_len.max(self.cells.len()), 0);
+    }
+}
+
 /// Workers that have no cloth at the moment, with their working memory; kept from frame to frame, as many as ever ran at
 /// once.
 #[derive(Debug)]
@@ -144,6 +154,24 @@ impl<W> Default for Crew<W> {
 }
 
 impl<W: Workers + Default> Crew<W> {
+    /// Readies as many workers as run at once, each for the largest of these cloths: so neither their count nor their memory
+    /// depends on who takes which cloth.
+    fn ready(&mut self, cloths: &[Box<CpuCloth>]) {
+        let idle = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let count = thread_count().min(cloths.len());
+        idle.resize_with(count.max(idle.len()), Default::default);
+        let scratch_len = cloths.iter().map(|cloth| cloth.host.scratch_len()).max().unwrap_or(0);
+        let colliding = cloths.iter().filter(|cloth| cloth.host.has_self_collision());
+        let grid_len = colliding.map(|cloth| memory::grid_len(cloth.host.self_collision_count()));
+        let grid_len = grid_len.max().unwrap_or(0);
+        idle.iter_mut().for_each(|(_, working)| working.fit(scratch_len as usize, grid_len));
+    }
+
+    /// Lets all go, with what they needed for cloths that are gone.
+    fn dismiss(&mut self) {
+        *self = Self::default();
+    }
+
     fn run(&self, cloth: &mut CpuCloth, part: &FramePart, parts: Parts<W>) {
         let idle = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (mut team, mut working) = idle().pop().unwrap_or_default();
@@ -499,12 +527,14 @@ impl<W: Workers + Default> Engine for LaneEngine<W> {
 
     fn remove(&mut self, id: ClothId) -> Result<(), HostError> {
         let cloth = self.cloths.remove(id)?;
+        self.crew.dismiss();
         self.fabrics.release(&cloth.host.cloth().fabric);
         Ok(())
     }
 
     fn clear(&mut self) {
         self.cloths.clear();
+        self.crew.dismiss();
         self.fabrics.clear();
     }
 
@@ -534,6 +564,7 @@ impl<W: Workers + Default> Engine for LaneEngine<W> {
     fn step(&mut self, frame: &Frame) -> Result<(), HostError> {
         self.update_colliders(frame)?;
         self.find_contacts(frame);
+        self.crew.ready(self.cloths.values());
         if self.contacts.slice_count() > 0 {
             self.step_in_slices(frame);
         } else {
