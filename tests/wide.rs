@@ -238,6 +238,28 @@ fn many_cloths_have_the_mirrors_bits() {
     }
 }
 
+#[test]
+fn cloths_that_share_a_worker_have_the_bits_of_cloths_alone() {
+    // One thread: one worker, whose memory a cloth finds as another left it.
+    let pool = ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    pool.install(|| {
+        let mut together = CpuEngine::new();
+        for (_, cloth) in cloths() {
+            let id = together.add(cloth).unwrap();
+            equip_with_masses(together.cloth_mut(id).unwrap());
+        }
+        SOME.iter().for_each(|frame| together.step(frame).unwrap());
+        for (&id, (name, cloth)) in together.ids().iter().zip(cloths()) {
+            let mut engine = CpuEngine::new();
+            let alone = engine.add(cloth).unwrap();
+            equip_with_masses(engine.cloth_mut(alone).unwrap());
+            SOME.iter().for_each(|frame| engine.step(frame).unwrap());
+            same_bits(&name, together.current(id), engine.current(alone)).unwrap();
+            assert_eq!(together.body_impulses(id), engine.body_impulses(alone), "{name}");
+        }
+    });
+}
+
 /// A team that notes what leave to split it receives.
 #[derive(Default)]
 struct Noting(Team);

@@ -312,9 +312,7 @@ pub(crate) fn gather_anchors<S: Simd, V: Lanes<S>>(
 ) {
     let Columns { current, anchors, .. } = &mut view.batch.columns;
     let needed = 4 * V::LEN * items.end as usize;
-    if anchors.len() < needed {
-        anchors.resize(needed, 0.0);
-    }
+    anchors.resize(needed.max(anchors.len()), 0.0);
     for slot in items {
         let anchor = view.lead.fabric(view.lead.cloth.fabric.anchor_begin + slot);
         store(anchors, slot, load::<S, V>(simd, current, anchor));
@@ -333,11 +331,18 @@ const CAPSULE_NUMBERS: usize = 9;
 const SPHERE_NUMBERS: usize = 4;
 
 impl Columns {
-    /// Bytes.
+    /// Makes them at least as long as so many particles and lanes need.
+    pub(crate) fn reserve(&mut self, particle_count: usize, lanes: usize) {
+        let needed = 4 * lanes * particle_count;
+        for columns in [&mut self.current, &mut self.previous, &mut self.anchors] {
+            columns.resize(needed.max(columns.len()), 0.0);
+        }
+    }
+
+    /// Bytes of the columns of particles.
     pub(crate) fn size(&self) -> usize {
-        let Self { current, previous, anchors, shapes } = self;
-        let vectors = [current, previous, anchors, shapes].map(Vec::capacity);
-        size_of::<f32>() * vectors.into_iter().sum::<usize>()
+        let columns = [&self.current, &self.previous, &self.anchors].map(Vec::capacity);
+        size_of::<f32>() * columns.into_iter().sum::<usize>()
     }
 
     /// Takes over the prepared capsules and spheres of every cloth; returns how many a lane has at most.
@@ -442,12 +447,7 @@ pub(crate) fn read_rows<S: Simd, V: Lanes<S>>(
     items: Range<u32>,
 ) {
     let Batch { members, columns, .. } = &mut *view.batch;
-    let needed = 4 * V::LEN * items.end as usize;
-    for columns in [&mut columns.current, &mut columns.previous] {
-        if columns.len() < needed {
-            columns.resize(needed, 0.0);
-        }
-    }
+    columns.reserve(items.end as usize, V::LEN);
     let last = members.len() - 1;
     for i in items {
         let member = |lane: usize| &members[lane.min(last)].memory;

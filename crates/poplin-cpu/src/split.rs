@@ -15,7 +15,8 @@
 //!    - Fibers and bends write particles whose inverse mass is above 0, which no two of a set share; what they share has none,
 //!      is read, and written by nobody. Bundles of a set share no particle at all.
 //! 3. The lists behind 2 hold, whatever fabric a user makes: an engine takes a cloth only after `Cloth::validate`, which refuses
-//!    sets of fibers or bends that share a particle with mass, and refuses mass for a particle without later on (`validate_write`); nothing else gives a particle mass. Sets of bundles are made when
+//!    sets of fibers or bends that share a particle with mass, and refuses mass for a particle without later on
+//!    (`validate_write`); nothing else raises a mass above 0. Sets of bundles are made when
 //!    the fabric is packed. Only an engine of [`WideTeam`] makes [`Parts`] of more than one for it.
 //!
 //! The mirror runs the lanes between two barriers in several orders and compares bits (`tests/mirror.rs`), which finds tasks

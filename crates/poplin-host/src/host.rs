@@ -293,6 +293,11 @@ impl HostCloth {
         self.live.self_collision.cloth_distance()
     }
 
+    /// Whether it needs a grid of self collision.
+    pub fn has_self_collision(&self) -> bool {
+        self.live.self_collision.is_on()
+    }
+
     /// Particles that take part in self collision.
     pub fn self_collision_count(&self) -> u32 {
         member_count(&self.live.cloth)

@@ -1,4 +1,4 @@
-//! The CPU backend: many cloths, one lane each, in parallel over cloths.
+//! The CPU backend: many cloths, in parallel over cloths and within large ones.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -131,7 +131,11 @@ impl<K> CpuCloth<K> {
     /// Buckets of its grid of self collision.
     fn grid_len(&self) -> usize {
         let collides = self.host.stages().contains(Stage::SelfCollide);
-        self.arrays.cloth_parameters.first().filter(|_| collides).map_or(0, memory::grid_len)
+        self.arrays
+            .cloth_parameters
+            .first()
+            .filter(|_| collides)
+            .map_or(0, |cloth| memory::grid_len(cloth.self_collision.member_count))
     }
 
     /// The stages that it runs of a part of the frame.
@@ -225,13 +229,14 @@ struct Working {
 impl Working {
     /// So many buckets and rows.
     fn room(&mut self, cells: usize, rows: usize) -> (&mut [u32], &mut [[u32; 4]]) {
-        if self.cells.len() < cells {
-            self.cells.resize(cells, 0);
-        }
-        if self.scratch.len() < rows {
-            self.scratch.resize(rows, [0; 4]);
-        }
+        self.fit(cells, rows);
         (&mut self.cells[..cells], &mut self.scratch[..rows])
+    }
+
+    /// Makes it at least as large.
+    fn fit(&mut self, cells: usize, rows: usize) {
+        self.cells.resize(cells.max(self.cells.len()), 0);
+        self.scratch.resize(rows.max(self.scratch.len()), [0; 4]);
     }
 
     /// Bytes.
@@ -285,6 +290,39 @@ impl<W> Default for Crew<W> {
 }
 
 impl<W: Workers + Default + Send> Crew<W> {
+    /// Readies as many workers as run at once, each for the largest of these cloths and the largest batch: so neither their
+    /// count nor their memory depends on who takes which.
+    fn ready(&mut self, cloths: &[Box<CpuCloth<W::Kept>>]) {
+        let idle = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let count = thread_count().min(cloths.len());
+        idle.resize_with(count.max(idle.len()), Default::default);
+        let Some((first, _)) = idle.first() else { return };
+        let small = cloths.iter().filter(|cloth| cloth.current.len() <= MAX_BATCH_PARTICLES);
+        let most = first.cloths_at_once().clamp(1, MAX_CLOTHS_AT_ONCE).min(small.clone().count());
+        let (mut cells, mut rows) = (0, 0);
+        for cloth in cloths {
+            let is_small = cloth.current.len() <= MAX_BATCH_PARTICLES;
+            let count = if is_small { most } else { 1 };
+            rows = rows.max(count * cloth.scratch_len());
+            if cloth.host.has_self_collision() {
+                let buckets = memory::grid_len(cloth.host.self_collision_count());
+                cells = cells.max(count * buckets);
+            }
+        }
+        let particles = small.map(|cloth| cloth.current.len()).max().unwrap_or(0);
+        for (workers, working) in idle {
+            working.fit(cells, rows);
+            if most > 1 {
+                workers.reserve(particles);
+            }
+        }
+    }
+
+    /// Lets all go, with what they needed for cloths that are gone.
+    fn dismiss(&mut self) {
+        *self = Self::default();
+    }
+
     /// Calls one that is idle, or a new one.
     fn with_one<T>(&self, run: impl FnOnce(&mut W, &mut Working) -> T) -> T {
         let idle = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -684,12 +722,14 @@ impl<W: Workers + Default + Send> Engine for LaneEngine<W> {
 
     fn remove(&mut self, id: ClothId) -> Result<(), HostError> {
         let cloth = self.cloths.remove(id)?;
+        self.crew.dismiss();
         self.fabrics.release(&cloth.host.cloth().fabric);
         Ok(())
     }
 
     fn clear(&mut self) {
         self.cloths.clear();
+        self.crew.dismiss();
         self.fabrics.clear();
     }
 
@@ -719,6 +759,7 @@ impl<W: Workers + Default + Send> Engine for LaneEngine<W> {
     fn step(&mut self, frame: &Frame) -> Result<(), HostError> {
         self.update_colliders(frame)?;
         self.find_contacts(frame);
+        self.crew.ready(self.cloths.values());
         if self.contacts.slice_count() > 0 {
             self.step_in_slices(frame);
         } else {

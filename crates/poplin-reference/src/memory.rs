@@ -111,9 +111,8 @@ impl Counters {
 }
 
 /// Buckets of the grid of self collision: four a particle, a power of two. Their count does not change the result.
-pub fn grid_len(cloth: &ClothParameters) -> usize {
-    let count = 4 * cloth.self_collision.member_count;
-    count.next_power_of_two().max(MIN_GRID_CELLS) as usize
+pub fn grid_len(member_count: u32) -> usize {
+    (4 * member_count).next_power_of_two().max(MIN_GRID_CELLS) as usize
 }
 
 impl<'a> ClothMemory<'a> {

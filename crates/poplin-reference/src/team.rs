@@ -135,7 +135,10 @@ pub trait Workers {
     {
     }
 
-    /// Bytes of its working memory.
+    /// Makes working memory for [`Self::simulate_cloths`] of cloths of up to so many particles. Nothing is done by default.
+    fn reserve(&mut self, _: usize) {}
+
+    /// Bytes of that memory.
     fn size(&self) -> usize {
         0
     }

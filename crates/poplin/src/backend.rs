@@ -10,7 +10,7 @@ pub enum Backend {
     Auto,
     /// The best adapter, a software one if there is no other.
     Gpu,
-    /// The CPU, in parallel over cloths.
+    /// The CPU, in parallel over cloths and within large ones.
     Cpu,
 }
 

@@ -179,7 +179,7 @@ enum Backend {
     Auto,
     /// The best adapter, a software one if there is no other
     Gpu,
-    /// The CPU, in parallel over cloths
+    /// The CPU, in parallel over cloths and within large ones
     Cpu,
 }
 
