@@ -32,6 +32,95 @@ const MARGINS: [f32; 2] = [0.1, 0.5];
 /// Iterations for which a list should last: the margin is what particles drift apart in so many.
 const LIFETIME: f32 = 6.0;
 
+/// Cells of a search along the side of a region at least, as a power of two.
+const REGION_BITS: u32 = 3;
+
+/// A search allows that particles in regions which do not adjoin move relative to each other by its reach times this: they are
+/// a whole region apart.
+const FAR_DRIFT: f32 = 7.0;
+
+/// Particles for each region at least, empty regions counted.
+const PER_REGION: usize = 8;
+
+/// Boxes in space, in which particles move much alike.
+#[derive(Debug, Clone, Default)]
+struct Regions {
+    /// How many there are along each axis.
+    counts: [usize; 3],
+    /// Region of each slot.
+    of_slots: Vec<u32>,
+    /// Least and largest displacement in each region since the search \[m\].
+    displacements: Vec<[[f32; 4]; 2]>,
+}
+
+/// Displacements of no particle.
+const NO_DISPLACEMENTS: [[f32; 4]; 2] = [[f32::INFINITY; 4], [f32::NEG_INFINITY; 4]];
+
+/// Displacements of both.
+fn union([a_low, a_high]: [[f32; 4]; 2], [b_low, b_high]: [[f32; 4]; 2]) -> [[f32; 4]; 2] {
+    let low = std::array::from_fn(|k| a_low[k].min(b_low[k]));
+    [low, std::array::from_fn(|k| a_high[k].max(b_high[k]))]
+}
+
+/// How far two of some displacements are apart at most.
+fn spread([low, high]: [[f32; 4]; 2]) -> f32 {
+    let extent = |k: usize| high[k] - low[k];
+    (extent(0) * extent(0) + extent(1) * extent(1) + extent(2) * extent(2)).sqrt()
+}
+
+impl Regions {
+    /// Divides the space of some cells, at most so finely that every region has some particles on average.
+    fn divide(&mut self, cells: impl Iterator<Item = [i32; 3]> + Clone, count: usize) {
+        let (mut low, mut high) = ([i32::MAX; 3], [i32::MIN; 3]);
+        for cell in cells.clone() {
+            for k in 0..3 {
+                (low[k], high[k]) = (low[k].min(cell[k]), high[k].max(cell[k]));
+            }
+        }
+        let mut bits = REGION_BITS;
+        let counts = |bits: u32| [0, 1, 2].map(|k| ((high[k] - low[k]) >> bits) as usize + 1);
+        while counts(bits).iter().product::<usize>() > 1 + count / PER_REGION {
+            bits += 1;
+        }
+        self.counts = counts(bits);
+        let region = |cell: [i32; 3]| {
+            let [x, y, z] = [0, 1, 2].map(|k| ((cell[k] - low[k]) >> bits) as usize);
+            (x + self.counts[0] * (y + self.counts[1] * z)) as u32
+        };
+        self.of_slots.clear();
+        self.of_slots.extend(cells.map(region));
+    }
+
+    /// How far particles in a region or adjoining ones have moved relative to each other at most, and all particles \[m\].
+    fn drift(&self) -> [f32; 2] {
+        let [width, height, depth] = self.counts;
+        let at = |x: usize, y: usize, z: usize| self.displacements[x + width * (y + height * z)];
+        let around = |k: usize, count: usize| k..count.min(k + 2);
+        let (mut drift, mut all) = (0.0_f32, NO_DISPLACEMENTS);
+        for z in 0..depth {
+            for y in 0..height {
+                for x in 0..width {
+                    all = union(all, at(x, y, z));
+                    // All cubes of two regions along each axis hold all pairs that adjoin.
+                    let mut cube = NO_DISPLACEMENTS;
+                    for z in around(z, depth) {
+                        for y in around(y, height) {
+                            for x in around(x, width) {
+                                cube = union(cube, at(x, y, z));
+                            }
+                        }
+                    }
+                    let spread = spread(cube);
+                    if spread.is_finite() || cube[0][0] <= cube[1][0] {
+                        drift = drift.max(spread);
+                    }
+                }
+            }
+        }
+        [drift, spread(all)]
+    }
+}
+
 /// Another particle that may touch the one of a list, and the square of the distance at which both are kept apart.
 #[derive(Debug, Clone, Copy, Default)]
 struct Candidate {
@@ -60,11 +149,14 @@ pub struct Neighbors {
     farthest: f32,
     /// Particle of each slot.
     particles: Vec<u32>,
+    regions: Regions,
     /// Where it was at the search.
     before: Vec<[f32; 4]>,
     /// Where it is, and its inverse mass.
     now: Vec<[f32; 4]>,
-    /// Where the slots of each bucket begin.
+    /// The same, coordinate by coordinate.
+    columns: [Vec<f32>; 3],
+    /// Where the slots of each bucket begin, and where the last ends.
     begins: Vec<u32>,
     /// Bucket of each member.
     buckets: Vec<u32>,
@@ -117,26 +209,43 @@ impl Neighbors {
         let candidates = self.candidates.capacity() + self.seconds.capacity();
         16 * (rows.map(Vec::capacity).iter().sum::<usize>() + bits)
             + 8 * (pairs + candidates)
+            + 4 * self.columns.iter().map(Vec::capacity).sum::<usize>()
             + 4 * indices.map(Vec::capacity).iter().sum::<usize>()
     }
 
-    /// Takes over where the particles are; returns how far they have moved relative to each other since the search, and from
-    /// where they were then \[m\].
+    /// Takes over where the particles are; returns how far neighbours and all particles have moved relative to each other since
+    /// the search, and the farthest that one has moved \[m\].
     #[inline(always)]
-    fn follow<S: Simd>(&mut self, simd: S, memory: &ClothMemory<'_>) -> [f32; 2] {
-        let mut low = f32x4::splat(simd, f32::INFINITY);
-        let mut high = f32x4::splat(simd, f32::NEG_INFINITY);
+    fn follow<S: Simd>(&mut self, simd: S, memory: &ClothMemory<'_>) -> [f32; 3] {
+        let displacements = &mut self.regions.displacements;
+        displacements.clear();
+        displacements.resize(self.regions.counts.iter().product(), NO_DISPLACEMENTS);
+        let mut region = 0;
+        let [mut low, mut high] = NO_DISPLACEMENTS.map(|row| f32x4::from_slice(simd, &row));
         let slots = self.particles.iter().zip(&self.before).zip(&mut self.now);
-        for ((&particle, before), now) in slots {
+        for (((&particle, before), now), &own) in slots.zip(&self.regions.of_slots) {
+            if own != region {
+                // Slots one after the other mostly are in one region.
+                let row = &mut displacements[region as usize];
+                low.store_slice(&mut row[0]);
+                high.store_slice(&mut row[1]);
+                let row = displacements[own as usize];
+                (low, high) = (f32x4::from_slice(simd, &row[0]), f32x4::from_slice(simd, &row[1]));
+                region = own;
+            }
             *now = memory.load_current(particle);
             let displacement = f32x4::from_slice(simd, now) - f32x4::from_slice(simd, before);
             low = low.min_precise(displacement);
             high = high.max_precise(displacement);
         }
-        let extent = high - low;
-        let square = extent[0] * extent[0] + extent[1] * extent[1] + extent[2] * extent[2];
-        let farthest = (0..3).fold(0.0, |farthest: f32, k| farthest.max(-low[k]).max(high[k]));
-        [square.sqrt(), farthest]
+        let row = &mut displacements[region as usize];
+        low.store_slice(&mut row[0]);
+        high.store_slice(&mut row[1]);
+        let [near, all] = self.regions.drift();
+        let farthest = self.regions.displacements.iter().fold(0.0, |farthest: f32, [low, high]| {
+            (0..3).fold(farthest, |farthest, k| farthest.max(-low[k]).max(high[k]))
+        });
+        [near, all, farthest]
     }
 
     /// Whether rounding is small enough for both grids, the mirror's and this one, if no coordinate exceeds `farthest` \[m\].
@@ -146,7 +255,12 @@ impl Neighbors {
 
     /// Lists which particles are closer than the distance and a margin; false if one is too far away for that.
     #[inline(always)]
-    fn search(&mut self, memory: &ClothMemory<'_>, margin: f32) -> bool {
+    fn search<S: Simd, V: Lanes<S>>(
+        &mut self,
+        simd: S,
+        memory: &ClothMemory<'_>,
+        margin: f32,
+    ) -> bool {
         let count = self.member_count as usize;
         let bucket_count = (2 * count).next_power_of_two().max(256);
         let reach = self.distance + margin;
@@ -187,16 +301,26 @@ impl Neighbors {
             (self.particles[slot], self.before[slot]) =
                 (load_member(memory, k as u32), self.now[k]);
         }
+        self.begins.rotate_right(1);
+        self.begins[0] = 0;
         self.now.copy_from_slice(&self.before);
-        self.list(memory, margin, bucket_count as u32, cell);
+        for (k, column) in self.columns.iter_mut().enumerate() {
+            column.clear();
+            column.extend(self.before.iter().map(|row| row[k]));
+            // A vector that begins at the last one.
+            column.resize(count + MAX_LANES, 0.0);
+        }
+        self.regions.divide(self.before.iter().map(cell), count);
+        self.list::<S, V>(simd, memory, margin, bucket_count as u32, cell);
         (self.margin, self.age, self.is_made) = (0.999 * margin - 1e-5 * reach, 0, true);
         true
     }
 
     /// Makes the lists from the sorted slots. `begins` holds the end of every bucket.
     #[inline(always)]
-    fn list(
+    fn list<S: Simd, V: Lanes<S>>(
         &mut self,
+        simd: S,
         memory: &ClothMemory<'_>,
         margin: f32,
         bucket_count: u32,
@@ -206,42 +330,61 @@ impl Neighbors {
             bucket_of_cell([-1, row as i32 % 3 - 1, row as i32 / 3 - 1], bucket_count)
         });
         let mask = bucket_count - 1;
-        let begin_of = |bucket: u32| match bucket {
-            0 => 0,
-            _ => self.begins[bucket as usize - 1] as usize,
-        };
-        let end_of = |bucket: u32| self.begins[bucket as usize] as usize;
+        let splat = |value: f32| V::splat(simd, value);
         let reach = self.distance + margin;
+        let most = splat(reach * reach);
         self.lists.clear();
         self.candidates.clear();
         for (slot, row) in self.before.iter().enumerate() {
             let first = self.candidates.len();
-            let mut visit = |range: Range<usize>| {
-                for (other, near) in range.clone().zip(&self.before[range]) {
-                    let between = [row[0] - near[0], row[1] - near[1], row[2] - near[2]];
-                    let square =
-                        between[0] * between[0] + between[1] * between[1] + between[2] * between[2];
-                    if square < reach * reach && other != slot {
-                        let kept = kept_square(memory, self.particles[slot], self.particles[other]);
-                        let reach = 1.0001 * (kept.sqrt() + margin);
-                        if square <= reach * reach {
-                            self.candidates.push(Candidate { slot: other as u32, kept });
-                        }
-                    }
-                }
-            };
+            let position = Vec3::<S, V>::new(splat(row[0]), splat(row[1]), splat(row[2]));
             let center = bucket_of_cell(cell(row), bucket_count);
             for step in steps {
                 let begin = center.wrapping_add(step) & mask;
                 let last = begin + 2;
-                visit(begin_of(begin)..end_of(last.min(mask)));
-                if last > mask {
-                    // The row wraps from the last bucket to the first.
-                    visit(0..end_of(last & mask));
+                // The row may run past the last bucket: then it wraps to the first.
+                for part in 0..=u32::from(last > mask) {
+                    let (mut begin, end) = if part == 0 {
+                        let end = self.begins[last.min(mask) as usize + 1];
+                        (self.begins[begin as usize] as usize, end as usize)
+                    } else {
+                        (0, self.begins[(last & mask) as usize + 1] as usize)
+                    };
+                    while begin < end {
+                        let load =
+                            |k: usize| V::from_slice(simd, &self.columns[k][begin..][..V::LEN]);
+                        let between = position.sub(Vec3::new(load(0), load(1), load(2)));
+                        let is_near = between.dot(between).simd_lt(most);
+                        let count = V::LEN.min(end - begin);
+                        let mut bits = is_near.to_bitmask() & ((1 << count) - 1);
+                        while bits != 0 {
+                            let other = begin + bits.trailing_zeros() as usize;
+                            bits &= bits - 1;
+                            if other != slot {
+                                self.candidates.push(Candidate { slot: other as u32, kept: 0.0 });
+                            }
+                        }
+                        begin += V::LEN;
+                    }
                 }
             }
-            if self.candidates.len() > first {
-                self.lists.push([slot as u32, self.candidates.len() as u32]);
+            // Neighbours at rest are kept less far apart.
+            let mut end = first;
+            for k in first..self.candidates.len() {
+                let other = self.candidates[k].slot;
+                let near = self.before[other as usize];
+                let between = [row[0] - near[0], row[1] - near[1], row[2] - near[2]];
+                let square =
+                    between[0] * between[0] + between[1] * between[1] + between[2] * between[2];
+                let kept =
+                    kept_square(memory, self.particles[slot], self.particles[other as usize]);
+                let reach = 1.0001 * (kept.sqrt() + margin);
+                self.candidates[end] = Candidate { slot: other, kept };
+                end += usize::from(square <= reach * reach);
+            }
+            self.candidates.truncate(end);
+            if end > first {
+                self.lists.push([slot as u32, end as u32]);
             }
         }
     }
@@ -450,17 +593,16 @@ pub(crate) fn count_contacts<S: Simd, V: Lanes<S>>(
     let mut margin = FIRST_MARGIN * neighbors.distance;
     let mut is_due = true;
     if neighbors.is_made {
-        let [drift, farthest] = neighbors.follow(simd, memory);
+        let [drift, all, farthest] = neighbors.follow(simd, memory);
         neighbors.age += 1;
-        is_due = !(drift <= neighbors.margin)
+        is_due = !(drift <= neighbors.margin && all <= FAR_DRIFT * neighbors.distance)
             || !neighbors.is_near(memory, neighbors.farthest + farthest);
         let [least, most] = MARGINS.map(|margin| margin * neighbors.distance);
-        margin = (LIFETIME * drift / neighbors.age as f32).max(least);
-        if margin > most {
-            margin = if drift / neighbors.age as f32 > most { 0.0 } else { most };
-        }
+        let speed = drift / neighbors.age as f32;
+        // Lists that would not be read twice need no margin.
+        margin = if 2.0 * speed > most { 0.0 } else { (LIFETIME * speed).clamp(least, most) };
     }
-    neighbors.is_plain = is_due && !neighbors.search(memory, margin);
+    neighbors.is_plain = is_due && !neighbors.search::<S, V>(simd, memory, margin);
     if neighbors.is_plain {
         search_plainly(memory);
         return;

@@ -1,0 +1,291 @@
+//! Self collision by lists that are kept from iteration to iteration, against the mirror, which searches in every one: bit for
+//! bit at every width, whatever moves the particles or changes what the lists depend on.
+
+use std::sync::Arc;
+
+use poplin_cpu::{CpuEngine, WideTeam};
+use poplin_host::{ClothId, Engine as _, FramePart, ParticleMotion};
+use poplin_model::{Cloth, Fabric, Frame, Particle};
+use poplin_reference::{LaneEngine, ReferenceEngine, Team, Workers};
+
+/// Distance that particles keep \[m\].
+const DISTANCE: f32 = 0.02;
+
+/// Particles along each side of the square in which they lie at rest, closer than the distance.
+const SIDE: usize = 14;
+
+const FRAMES: usize = 24;
+
+/// SplitMix64, in `-1.0..1.0`.
+struct Rng(u64);
+
+impl Rng {
+    fn next(&mut self) -> f32 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        ((z ^ (z >> 31)) >> 40) as f32 / (1 << 23) as f32 - 1.0
+    }
+
+    fn point(&mut self, size: f32) -> [f32; 3] {
+        [self.next(), self.next(), self.next()].map(|x| size * x)
+    }
+}
+
+/// Particles that nothing connects, in a square of 2.8 mm less than the distance each, some of them pinned.
+fn square() -> Cloth {
+    let particle = |k: usize| {
+        let [x, z] = [k % SIDE, k / SIDE].map(|step| 0.86 * DISTANCE * step as f32);
+        [x, 0.0, z, if k % 13 == 5 { 0.0 } else { 1.0 + (k % 7) as f32 }]
+    };
+    let fabric = Fabric {
+        particle_count: (SIDE * SIDE) as u32,
+        set_fiber_begin: vec![0],
+        fiber_edge_begin: vec![0],
+        ..Fabric::default()
+    };
+    let mut cloth =
+        Cloth::new(Arc::new(fabric), (0..SIDE * SIDE).map(particle).collect::<Vec<_>>());
+    cloth.config.self_collision.distance = Some(DISTANCE);
+    cloth.config.self_collision.friction = 0.4;
+    cloth.config.damping = [0.3; 3];
+    cloth
+}
+
+/// Every particle somewhere in a cube of this half side, some where others are.
+fn crumple(particles: &mut [Particle], rng: &mut Rng, size: f32) {
+    for particle in particles.iter_mut() {
+        particle.position = rng.point(size);
+    }
+    let one = particles[3].position;
+    particles[30..34].iter_mut().for_each(|particle| particle.position = one);
+}
+
+/// What is done to a cloth before a frame.
+type Deed = fn(&mut dyn Subject, usize, &mut Rng);
+
+/// An engine with one cloth, whatever its workers are.
+trait Subject {
+    fn particles(&self) -> Vec<Particle>;
+    fn set_particles(&mut self, particles: &[Particle]);
+    fn cloth_mut(&mut self) -> &mut poplin_host::LiveCloth;
+    fn reset(&mut self);
+    /// Adds another cloth and removes this one, which the other follows.
+    fn replace(&mut self);
+}
+
+struct Run<W: Workers> {
+    engine: LaneEngine<W>,
+    id: ClothId,
+    team: W,
+    rng: Rng,
+}
+
+impl<W: Workers + Default> Run<W> {
+    fn new(team: W) -> Self {
+        let mut engine = LaneEngine::new();
+        let id = engine.add(square()).unwrap();
+        Self { engine, id, team, rng: Rng(3) }
+    }
+
+    fn step(&mut self, deed: Deed, frame: usize) -> Vec<[u32; 4]> {
+        let mut rng = std::mem::replace(&mut self.rng, Rng(0));
+        deed(self, frame, &mut rng);
+        self.rng = rng;
+        self.engine.begin_frame(&Frame::default()).unwrap();
+        self.engine.run_part(self.id, &FramePart::WHOLE, &mut self.team).unwrap();
+        let states = [self.engine.current(self.id), self.engine.previous(self.id)];
+        states.concat().into_iter().map(|row| <[f32; 4]>::from(row).map(f32::to_bits)).collect()
+    }
+}
+
+impl<W: Workers + Default> Subject for Run<W> {
+    fn particles(&self) -> Vec<Particle> {
+        self.engine.current(self.id).to_vec()
+    }
+
+    fn set_particles(&mut self, particles: &[Particle]) {
+        self.engine.set_particles(self.id, particles, ParticleMotion::Rest).unwrap();
+    }
+
+    fn cloth_mut(&mut self) -> &mut poplin_host::LiveCloth {
+        self.engine.cloth_mut(self.id).unwrap()
+    }
+
+    fn reset(&mut self) {
+        self.engine.reset(self.id).unwrap();
+    }
+
+    fn replace(&mut self) {
+        let particles = self.particles();
+        self.engine.remove(self.id).unwrap();
+        self.id = self.engine.add(square()).unwrap();
+        self.set_particles(&particles);
+    }
+}
+
+#[track_caller]
+fn assert_same(what: &str, deed: Deed) {
+    let mut mirror = Run::<Team>::new(Team::single());
+    let mut wide: Vec<_> = WideTeam::all().into_iter().map(Run::<WideTeam>::new).collect();
+    let start = mirror.particles();
+    let mut has_moved = false;
+    for frame in 0..FRAMES {
+        let expected = mirror.step(deed, frame);
+        has_moved |= mirror.particles() != start;
+        for run in &mut wide {
+            let got = run.step(deed, frame);
+            let differing = got.iter().zip(&expected).filter(|(a, b)| a != b).count();
+            let lanes = run.team.describe();
+            assert_eq!(differing, 0, "{what}, {lanes}: particles that differ after frame {frame}");
+        }
+    }
+    assert!(has_moved, "{what}: nothing has moved");
+}
+
+#[test]
+fn a_crumpled_cloth_unfolds_as_in_the_mirror() {
+    for (what, deed) in [
+        (
+            "dense",
+            (|it, frame, rng| {
+                let mut particles = it.particles();
+                if frame == 0 {
+                    crumple(&mut particles, rng, 3.0 * DISTANCE);
+                    it.set_particles(&particles);
+                }
+            }) as Deed,
+        ),
+        ("loose", |it, frame, rng| {
+            let mut particles = it.particles();
+            if frame == 0 {
+                crumple(&mut particles, rng, 7.0 * DISTANCE);
+                it.set_particles(&particles);
+            }
+        }),
+    ] {
+        assert_same(what, deed);
+    }
+}
+
+#[test]
+fn particles_on_the_borders_of_cells_are_met_in_the_mirrors_order() {
+    assert_same("borders", |it, frame, _| {
+        let mut particles = it.particles();
+        if frame % 8 == 0 {
+            for (k, particle) in particles.iter_mut().enumerate() {
+                let cell = 0.5 * 1.01 * DISTANCE;
+                let step = [k % 6, k / 6 % 6, k / 36].map(|step| step as f32 - 3.0);
+                particle.position = step.map(|step| cell * step);
+            }
+            it.set_particles(&particles);
+        }
+    });
+}
+
+#[test]
+fn lists_are_made_anew_when_particles_come_close() {
+    // One particle is shot through the others, by steps of less than a search reaches further and of more.
+    for (what, deed) in [
+        ("slow", (|it, frame, _| shoot(it, frame, 0.3)) as Deed),
+        ("fast", |it, frame, _| shoot(it, frame, 1.7)),
+    ] {
+        assert_same(what, deed);
+    }
+}
+
+fn shoot(it: &mut dyn Subject, frame: usize, steps: f32) {
+    let mut particles = it.particles();
+    let height = DISTANCE * (4.0 - steps * frame as f32);
+    particles[50].position = [5.3 * DISTANCE, height, 3.2 * DISTANCE];
+    it.set_particles(&particles);
+}
+
+#[test]
+fn a_cloth_that_falls_apart_far_away_or_is_moved_is_followed() {
+    assert_same("moved", |it, frame, rng| {
+        let mut particles = it.particles();
+        if frame == 0 {
+            crumple(&mut particles, rng, 4.0 * DISTANCE);
+        }
+        // Beyond 65,536 cells from frame 6 to 14.
+        let step = match frame {
+            6 => 3000.0,
+            14 => -3000.0,
+            _ => 0.3 * DISTANCE,
+        };
+        for (k, particle) in particles.iter_mut().enumerate() {
+            particle.position[0] += step;
+            if frame % 4 == 3 && k < SIDE * SIDE / 2 {
+                particle.position[1] += 0.4 * DISTANCE;
+            }
+        }
+        it.set_particles(&particles);
+    });
+}
+
+#[test]
+fn changed_settings_make_new_lists() {
+    assert_same("settings", |it, frame, rng| {
+        let mut particles = it.particles();
+        if frame == 0 {
+            crumple(&mut particles, rng, 4.0 * DISTANCE);
+            it.set_particles(&particles);
+        }
+        let cloth = it.cloth_mut();
+        let mut config = cloth.cloth().config.clone();
+        match frame {
+            4 => config.self_collision.distance = Some(1.5 * DISTANCE),
+            8 => config.self_collision.distance = Some(0.0),
+            10 => config.self_collision.distance = Some(DISTANCE),
+            _ => {}
+        }
+        cloth.set_config(config).unwrap();
+        match frame {
+            12 => {
+                let at_rest: Vec<_> =
+                    particles.iter().map(|p| p.position.map(|x| 3.0 * x)).collect();
+                cloth.set_rest_positions(&at_rest).unwrap();
+            }
+            15 => {
+                let members: Vec<_> = (0..particles.len() as u32).rev().step_by(2).collect();
+                cloth.set_self_collision_indices(&members).unwrap();
+            }
+            18 => {
+                let members: Vec<_> = (0..particles.len() as u32 - 1).rev().step_by(2).collect();
+                cloth.set_self_collision_indices(&members).unwrap();
+            }
+            _ => {}
+        }
+    });
+}
+
+#[test]
+fn cloths_that_are_set_back_or_exchanged_are_searched_anew() {
+    assert_same("exchanged", |it, frame, rng| match frame % 6 {
+        1 => {
+            let mut particles = it.particles();
+            crumple(&mut particles, rng, 4.0 * DISTANCE);
+            it.set_particles(&particles);
+        }
+        3 => it.replace(),
+        5 => it.reset(),
+        _ => {}
+    });
+}
+
+#[test]
+fn whole_steps_are_those_of_the_mirror() {
+    let (mut wide, mut mirror) = (CpuEngine::new(), ReferenceEngine::new());
+    let ids = [wide.add(square()).unwrap(), mirror.add(square()).unwrap()];
+    let mut particles = wide.current(ids[0]).to_vec();
+    crumple(&mut particles, &mut Rng(8), 4.0 * DISTANCE);
+    wide.set_particles(ids[0], &particles, ParticleMotion::Rest).unwrap();
+    mirror.set_particles(ids[1], &particles, ParticleMotion::Rest).unwrap();
+    for _ in 0..FRAMES {
+        wide.step(&Frame::default()).unwrap();
+        mirror.step(&Frame::default()).unwrap();
+    }
+    assert_eq!(wide.current(ids[0]), mirror.current(ids[1]));
+}
