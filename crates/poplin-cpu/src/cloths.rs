@@ -44,12 +44,18 @@ fn load<S: Simd, V: Lanes<S>>(simd: S, columns: &[f32], i: u32) -> [V; 4] {
 /// Writes the vectors of particle i.
 #[inline(always)]
 fn store<S: Simd, V: Lanes<S>>(columns: &mut [f32], i: u32, particles: [V; 4]) {
-    let columns = &mut columns[4 * V::LEN * i as usize..][..4 * V::LEN];
-    let [x, y, z, w] = particles;
+    store_position(columns, i, particles);
+    particles[3].store_slice(&mut columns[4 * V::LEN * i as usize..][3 * V::LEN..4 * V::LEN]);
+}
+
+/// Writes the coordinates of particle i.
+#[inline(always)]
+fn store_position<S: Simd, V: Lanes<S>>(columns: &mut [f32], i: u32, particles: [V; 4]) {
+    let columns = &mut columns[4 * V::LEN * i as usize..][..3 * V::LEN];
+    let [x, y, z, _] = particles;
     x.store_slice(&mut columns[..V::LEN]);
     y.store_slice(&mut columns[V::LEN..2 * V::LEN]);
-    z.store_slice(&mut columns[2 * V::LEN..3 * V::LEN]);
-    w.store_slice(&mut columns[3 * V::LEN..]);
+    z.store_slice(&mut columns[2 * V::LEN..]);
 }
 
 /// The new particles where the mask is set, else the old ones.
@@ -264,10 +270,10 @@ impl<S: Simd, V: Lanes<S>> FiberLanes<S, V> for Fiber<'_, '_> {
     fn store_massive(&mut self, simd: S, values: [V; 4], i: u32, _: u64) {
         let is_massive = V::splat(simd, 0.0).simd_lt(values[3]);
         if is_massive.all_true() {
-            store(&mut self.columns.current, i, values);
+            store_position(&mut self.columns.current, i, values);
         } else if is_massive.any_true() {
             let old = load(simd, &self.columns.current, i);
-            store(&mut self.columns.current, i, select(is_massive, values, old));
+            store_position(&mut self.columns.current, i, select(is_massive, values, old));
         }
     }
 }

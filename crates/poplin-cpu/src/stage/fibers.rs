@@ -1,5 +1,6 @@
 //! A fiber per lane: some fibers of a set of one cloth, or the same one of several cloths.
 
+use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ops::Range;
 
@@ -140,7 +141,7 @@ impl<S: Simd, V: Lanes<S>> FiberLanes<S, V> for Fibers<'_, '_, V> {
 
     #[inline(always)]
     fn current(&self, simd: S, particles: [u32; MAX_LANES]) -> [V; 4] {
-        gather(simd, |lane| self.memory.load_current(particles[lane]))
+        load_current(simd, self.memory, |lane| particles[lane])
     }
 
     #[inline(always)]
@@ -187,6 +188,33 @@ impl<S: Simd, V: Lanes<S>> FiberLanes<S, V> for Fibers<'_, '_, V> {
     }
 }
 
+/// The rows of all lanes if they lie side by side, as those of neighbouring fibers often do.
+#[inline(always)]
+fn rows_of_run<'a, S: Simd, V: Lanes<S>>(
+    memory: &ClothMemory<'a>,
+    index: &impl Fn(usize) -> u32,
+) -> Option<&'a [Cell<[f32; 4]>]> {
+    let first = index(0);
+    let mut is_run = true;
+    for lane in 1..V::LEN {
+        is_run &= index(lane) == first.wrapping_add(lane as u32);
+    }
+    if is_run { memory.current.get(first as usize..first as usize + V::LEN) } else { None }
+}
+
+/// Current particles of one cloth.
+#[inline(always)]
+pub(super) fn load_current<S: Simd, V: Lanes<S>>(
+    simd: S,
+    memory: &ClothMemory<'_>,
+    index: impl Fn(usize) -> u32,
+) -> [V; 4] {
+    match rows_of_run::<S, V>(memory, &index) {
+        Some(rows) => gather(simd, |lane| rows[lane].get()),
+        None => gather(simd, |lane| memory.load_current(index(lane))),
+    }
+}
+
 /// Stores particles of one cloth, as [`FiberLanes::store_massive`] does.
 #[inline(always)]
 pub(super) fn store_massive<S: Simd, V: Lanes<S>>(
@@ -198,7 +226,10 @@ pub(super) fn store_massive<S: Simd, V: Lanes<S>>(
 ) {
     let bits = V::splat(simd, 0.0).simd_lt(particles[3]).to_bitmask() & bits;
     if bits == (1 << V::LEN) - 1 {
-        scatter(particles, |lane, row| memory.store_current(index(lane), row));
+        match rows_of_run::<S, V>(memory, &index) {
+            Some(rows) => scatter(particles, |lane, row| rows[lane].set(row)),
+            None => scatter(particles, |lane, row| memory.store_current(index(lane), row)),
+        }
     } else {
         scatter(particles, |lane, row| {
             if bits >> lane & 1 != 0 {

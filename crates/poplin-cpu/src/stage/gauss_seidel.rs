@@ -7,7 +7,7 @@ use fearless_simd::prelude::*;
 use poplin_layout::{EPSILON, PhaseConstants};
 use poplin_reference::ClothMemory;
 
-use super::fibers::{FiberLanes, Fibers, store_massive};
+use super::fibers::{FiberLanes, Fibers, load_current, store_massive};
 use crate::lanes::{Lanes, gather, max, min};
 use crate::vector::Vec3;
 
@@ -67,8 +67,8 @@ fn project_edges<S: Simd, V: Lanes<S>>(
 ) {
     let phase = memory.registers.phase;
     let vertices = edges.vertices;
-    let pa = gather(simd, |lane| memory.load_current(vertices[2 * lane]));
-    let pb = gather(simd, |lane| memory.load_current(vertices[2 * lane + 1]));
+    let pa = load_current(simd, memory, |lane| vertices[2 * lane]);
+    let pb = load_current(simd, memory, |lane| vertices[2 * lane + 1]);
     let rest_length = V::from_slice(simd, cast_slice(edges.rest_lengths));
     let mut displacement = Vec3::splat(simd, [0.0; 3]);
     if phase.compliance > 0.0 {
