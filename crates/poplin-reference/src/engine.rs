@@ -199,13 +199,12 @@ impl<W: Workers + Default> LaneEngine<W> {
         let cloths = cloths.values_mut();
         for (slice, parameters) in contacts.parameters.iter().enumerate() {
             let slice = slice as u32;
-            cloths.par_iter_mut().for_each(|cloth| {
+            cloths.par_iter_mut().for_each_init(W::default, |workers, cloth| {
                 let count = cloth.host.iteration_count(frame);
                 let begin = if slice == 0 { 0 } else { contacts.slice_end(count, slice - 1) };
                 let iterations = begin..contacts.slice_end(count, slice);
                 if !iterations.is_empty() {
-                    cloth
-                        .run_part(&FramePart { iterations, ..FramePart::WHOLE }, &mut W::default());
+                    cloth.run_part(&FramePart { iterations, ..FramePart::WHOLE }, workers);
                 }
             });
             let begin = parameters.cloth_begin as usize;
@@ -423,9 +422,9 @@ impl<W: Workers + Default> Engine for LaneEngine<W> {
         if self.contacts.slice_count() > 0 {
             self.step_in_slices(frame);
         } else {
-            self.cloths.values_mut().par_iter_mut().for_each(|cloth| {
+            self.cloths.values_mut().par_iter_mut().for_each_init(W::default, |workers, cloth| {
                 cloth.begin_frame(frame, true);
-                cloth.run_part(&FramePart::WHOLE, &mut W::default());
+                cloth.run_part(&FramePart::WHOLE, workers);
             });
         }
         self.colliders.end_frame();
