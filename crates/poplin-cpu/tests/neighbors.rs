@@ -60,6 +60,9 @@ fn crumple(particles: &mut [Particle], rng: &mut Rng, size: f32) {
     }
     let one = particles[3].position;
     particles[30..34].iter_mut().for_each(|particle| particle.position = one);
+    // A pinned one, which is not even moved by +0.
+    particles[5].position = [-0.0; 3];
+    particles[6].position = [0.3 * DISTANCE, 0.0, 0.0];
 }
 
 /// What is done to a cloth before a frame.
@@ -206,15 +209,11 @@ fn shoot(it: &mut dyn Subject, frame: usize, steps: f32) {
 fn a_cloth_that_falls_apart_far_away_or_is_moved_is_followed() {
     assert_same("moved", |it, frame, rng| {
         let mut particles = it.particles();
-        if frame == 0 {
+        if frame % 6 == 0 {
             crumple(&mut particles, rng, 4.0 * DISTANCE);
         }
-        // Beyond 65,536 cells from frame 6 to 14.
-        let step = match frame {
-            6 => 3000.0,
-            14 => -3000.0,
-            _ => 0.3 * DISTANCE,
-        };
+        // Beyond 65,536 cells.
+        let step = if frame == 6 { 3000.0 } else { 0.3 * DISTANCE };
         for (k, particle) in particles.iter_mut().enumerate() {
             particle.position[0] += step;
             if frame % 4 == 3 && k < SIDE * SIDE / 2 {
@@ -226,35 +225,62 @@ fn a_cloth_that_falls_apart_far_away_or_is_moved_is_followed() {
 }
 
 #[test]
+fn what_moves_as_a_whole_is_seen_to_come_close() {
+    for (what, deed) in [
+        ("from next to it", (|it, frame, _| approach(it, 11.0 - 0.25 * frame as f32)) as Deed),
+        ("from afar", |it, frame, _| approach(it, if frame < 9 { 60.0 } else { 6.5 })),
+    ] {
+        assert_same(what, deed);
+    }
+}
+
+/// Two blocks of particles that do not touch, of which one is at `x` times the distance.
+fn approach(it: &mut dyn Subject, x: f32) {
+    let mut particles = it.particles();
+    let half = particles.len() / 2;
+    for (k, particle) in particles.iter_mut().enumerate() {
+        let [i, j, l] =
+            [k % half % 5, k % half / 5 % 5, k % half / 25].map(|step| 1.5 * step as f32);
+        let x = if k < half { 0.0 } else { x };
+        particle.position = [x + i, j, l].map(|step| DISTANCE * step);
+    }
+    it.set_particles(&particles);
+}
+
+#[test]
 fn changed_settings_make_new_lists() {
     assert_same("settings", |it, frame, rng| {
         let mut particles = it.particles();
-        if frame == 0 {
-            crumple(&mut particles, rng, 4.0 * DISTANCE);
+        // Afterwards they stay so close that lists are kept.
+        if frame % 12 == 0 {
+            crumple(&mut particles, rng, 2.0 * DISTANCE);
             it.set_particles(&particles);
         }
         let cloth = it.cloth_mut();
         let mut config = cloth.cloth().config.clone();
+        config.gravity = [0.0; 3];
+        config.self_collision.stiffness = 0.01;
+        config.damping = [0.99; 3];
         match frame {
-            4 => config.self_collision.distance = Some(1.5 * DISTANCE),
-            8 => config.self_collision.distance = Some(0.0),
-            10 => config.self_collision.distance = Some(DISTANCE),
+            3 => config.self_collision.distance = Some(1.5 * DISTANCE),
+            6 => config.self_collision.distance = Some(0.0),
+            8 => config.self_collision.distance = Some(DISTANCE),
             _ => {}
         }
         cloth.set_config(config).unwrap();
         match frame {
-            12 => {
-                let at_rest: Vec<_> =
-                    particles.iter().map(|p| p.position.map(|x| 3.0 * x)).collect();
-                cloth.set_rest_positions(&at_rest).unwrap();
+            14 => {
+                let wider: Vec<_> = particles.iter().map(|p| p.position.map(|x| 3.0 * x)).collect();
+                cloth.set_rest_positions(&wider).unwrap();
             }
-            15 => {
-                let members: Vec<_> = (0..particles.len() as u32).rev().step_by(2).collect();
-                cloth.set_self_collision_indices(&members).unwrap();
-            }
+            16 => cloth.set_self_collision_indices(&(1..98).collect::<Vec<_>>()).unwrap(),
+            // The same rows, as they are filled up with zeros.
             18 => {
-                let members: Vec<_> = (0..particles.len() as u32 - 1).rev().step_by(2).collect();
-                cloth.set_self_collision_indices(&members).unwrap();
+                cloth.set_self_collision_indices(&(1..98).chain([0]).collect::<Vec<_>>()).unwrap()
+            }
+            20 => {
+                let others: Vec<_> = (98..195).chain([0]).collect();
+                cloth.set_self_collision_indices(&others).unwrap();
             }
             _ => {}
         }

@@ -35,8 +35,8 @@ const LIFETIME: f32 = 6.0;
 /// Cells of a search along the side of a region at least, as a power of two.
 const REGION_BITS: u32 = 3;
 
-/// A search allows that particles in regions which do not adjoin move relative to each other by its reach times this: they are
-/// a whole region apart.
+/// Lists are kept while particles in regions which do not adjoin move relative to each other by no more than the distance times
+/// this: a whole region is between them.
 const FAR_DRIFT: f32 = 7.0;
 
 /// Particles for each region at least, empty regions counted.

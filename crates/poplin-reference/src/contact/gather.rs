@@ -60,10 +60,10 @@ impl ContactMemory {
         self.positions.resize(count, [0.0; 4]);
         self.motions.resize(count, [0.0; 4]);
         self.slots.resize(count, 0);
-        self.is_held = bodies
-            .iter()
-            .map(|body| body.feedback.fault_count != 0 || body.feedback.is_asleep != 0)
-            .collect();
+        let is_held =
+            |body: &ContactBody<'_>| body.feedback.fault_count != 0 || body.feedback.is_asleep != 0;
+        self.is_held.clear();
+        self.is_held.extend(bodies.iter().map(is_held));
         self.widest = cloths.iter().map(|cloth| cloth.radius).fold(0.0, f32::max);
         let mut work = Vec::with_capacity(cloths.len());
         let mut rest =
@@ -83,8 +83,7 @@ impl ContactMemory {
             ));
         }
         let is_held = &self.is_held;
-        self.bounds = work
-            .into_par_iter()
+        work.into_par_iter()
             .map(|(slot, cloth, current, previous, rows)| {
                 let far = f32::from_bits(0x7fff_ffff);
                 let mut bounds = [Vec3::splat(far), Vec3::splat(-far)];
@@ -97,7 +96,7 @@ impl ContactMemory {
                 }
                 bounds
             })
-            .collect();
+            .collect_into_vec(&mut self.bounds);
     }
 
     /// Whether the bounds of two cloths come closer than the mean of their distances.
@@ -110,9 +109,14 @@ impl ContactMemory {
 
     /// Finds the cloths that meet another. The kernel tries all pairs; the sweep along x leaves out pairs that cannot meet.
     pub(super) fn meet(&mut self, cloths: &[ContactCloth]) {
-        let mut order: Vec<usize> = (0..cloths.len()).collect();
-        order.sort_by(|&a, &b| self.bounds[a][0].x.total_cmp(&self.bounds[b][0].x));
-        let mut is_met = vec![false; cloths.len()];
+        let (mut order, mut is_met) =
+            (std::mem::take(&mut self.order), std::mem::take(&mut self.is_met));
+        order.clear();
+        order.extend(0..cloths.len());
+        // Of equal ones none comes first for what is found.
+        order.sort_unstable_by(|&a, &b| self.bounds[a][0].x.total_cmp(&self.bounds[b][0].x));
+        is_met.clear();
+        is_met.resize(cloths.len(), false);
         for (rank, &a) in order.iter().enumerate() {
             for &b in &order[rank + 1..] {
                 if self.bounds[b][0].x - self.bounds[a][1].x > cloths[a].radius + self.widest {
@@ -126,6 +130,6 @@ impl ContactMemory {
                 }
             }
         }
-        self.is_met = is_met;
+        (self.order, self.is_met) = (order, is_met);
     }
 }

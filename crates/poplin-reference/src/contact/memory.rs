@@ -37,6 +37,8 @@ pub struct ContactMemory {
     pub counts: Vec<u32>,
     /// Lowest and highest corner of each cloth \[m\].
     pub bounds: Vec<[Vec3; 2]>,
+    /// The cloths by their lowest corners.
+    pub(super) order: Vec<usize>,
     /// Whether each cloth meets another.
     pub is_met: Vec<bool>,
     /// Whether each cloth sleeps or is frozen.
@@ -77,6 +79,7 @@ impl ContactMemory {
         16 * rows.iter().sum::<usize>()
             + 4 * indices.map(Vec::capacity).iter().sum::<usize>()
             + size_of::<Vec3>() * (self.pushes.capacity() + 2 * self.bounds.capacity())
+            + size_of::<usize>() * self.order.capacity()
             + self.is_met.capacity()
             + self.is_held.capacity()
     }

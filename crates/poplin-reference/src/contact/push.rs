@@ -95,7 +95,8 @@ impl ContactMemory {
         let can_move = self.positions[i][3] > 0.0;
         let mut push = Vec3::ZERO;
         let mut is_woken = false;
-        if can_move || is_still {
+        // Most rows touch nothing: these are not searched again.
+        if is_still || can_move && self.counts[i] > 0 {
             self.for_contacts(parameters, cloths, i, |j| {
                 if can_move {
                     push = self.add_push(parameters, push, i, j);
