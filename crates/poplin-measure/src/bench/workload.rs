@@ -3,7 +3,7 @@
 use poplin::cook::{CookOptions, Tethers, cook};
 use poplin::{ClothId, Error, Simulation, SimulationOptions};
 use poplin_model::{
-    Capsule, Cloth, ColliderId, FiberSolver, Frame, Mesh, Pbd, PbdPhase, PhaseKind, Phases, Plane,
+    Capsule, Chosen, Cloth, ColliderId, FiberSolver, Frame, Mesh, Pbd, PbdPhase, PhaseKind, Phases, Plane,
     Shape, Solver, Sphere,
 };
 
@@ -94,6 +94,8 @@ pub enum Method {
     SingleEdges,
     /// PBD with the defaults.
     Default,
+    /// PBD as [`Cloth::choose_solver`] chooses from the cloth; the iterations are those that it chooses.
+    Chosen,
     /// PBD with the default solvers and fibers from border to border.
     WholeFibers,
     /// PBD, all phases semi-implicitly over fibers from border to border.
@@ -183,6 +185,7 @@ fn swings(side: u32, settings: &[(Method, u32, bool)]) -> Vec<Setup> {
 
 fn small_swings() -> Vec<Setup> {
     let settings = [
+        (Method::Chosen, 300, true),
         (Method::Default, 120, true),
         (Method::Default, 300, true),
         (Method::SemiImplicitFully, 300, true),
@@ -193,6 +196,7 @@ fn small_swings() -> Vec<Setup> {
 
 fn medium_swings() -> Vec<Setup> {
     let settings = [
+        (Method::Chosen, 300, true),
         (Method::Default, 300, true),
         (Method::Default, 300, false),
         (Method::SemiImplicitFully, 120, true),
@@ -203,11 +207,17 @@ fn medium_swings() -> Vec<Setup> {
 }
 
 fn large_swings() -> Vec<Setup> {
-    swings(128, &[(Method::Default, 300, true), (Method::SemiImplicitFully, 480, true)])
+    let settings = [
+        (Method::Chosen, 480, true),
+        (Method::Default, 300, true),
+        (Method::SemiImplicitFully, 480, true),
+    ];
+    swings(128, &settings)
 }
 
 fn drops() -> Vec<Setup> {
     let settings = [
+        (Method::Chosen, 7),
         (Method::Default, 5),
         (Method::WholeFibers, 10),
         (Method::SemiImplicitFully, 10),
@@ -218,6 +228,7 @@ fn drops() -> Vec<Setup> {
 
 fn drops_by_friction() -> Vec<Setup> {
     let settings = [
+        (Method::Chosen, 7),
         (Method::Default, 5),
         (Method::WholeFibers, 5),
         (Method::WholeFibers, 10),
@@ -236,7 +247,7 @@ impl Method {
     fn max_fiber_length(self) -> Option<u32> {
         match self {
             Self::SingleEdges => Some(1),
-            Self::Default => None,
+            Self::Default | Self::Chosen => None,
             Self::WholeFibers | Self::SemiImplicit | Self::SemiImplicitFully | Self::Xpbd => {
                 Some(WHOLE)
             }
@@ -247,7 +258,7 @@ impl Method {
     fn solver(self, iterations: u32, [stretch, shear, bending]: [f32; 3]) -> Solver {
         let fiber_solver = match self {
             Self::SingleEdges => Some(FiberSolver::GaussSeidel),
-            Self::Default | Self::WholeFibers => None,
+            Self::Default | Self::Chosen | Self::WholeFibers => None,
             Self::SemiImplicit | Self::SemiImplicitFully => Some(FiberSolver::SemiImplicit),
             Self::Xpbd => return Solver::xpbd(iterations),
         };
@@ -267,6 +278,7 @@ impl Method {
         match self {
             Self::SingleEdges => "Gauss-Seidel, single edges",
             Self::Default => "default",
+            Self::Chosen => "as chosen",
             Self::WholeFibers => "default, whole fibers",
             Self::SemiImplicit => "all semi-implicit, whole fibers",
             Self::SemiImplicitFully => "all semi-implicit, whole fibers, full stiffness",
@@ -324,6 +336,9 @@ impl Setup {
         }
         if scene.keeps_apart() {
             config.thickness = THICKNESS;
+        }
+        if method == Method::Chosen {
+            cloth.choose_solver(Chosen::ALL);
         }
         for shape in scene.colliders(0, 0.0) {
             cloth.colliders.add(shape)?;
@@ -511,6 +526,18 @@ mod tests {
 
     /// Depth to which a particle on a surface may be outside \[m\].
     const SKIN: f64 = 1e-4;
+
+    #[test]
+    fn rows_as_chosen_have_the_iterations_that_are_chosen() {
+        let setups = Workload::ALL.iter().flat_map(Workload::setups);
+        let chosen: Vec<_> = setups.filter(|setup| setup.method == Method::Chosen).collect();
+        assert_eq!(chosen.len(), 12);
+        for setup in chosen {
+            let cloth = setup.cloth().unwrap();
+            let frequency = cloth.config.solver.as_pbd().unwrap().frequency;
+            assert_eq!(frequency, (setup.iterations * FRAME_RATE) as f32, "{setup:?}");
+        }
+    }
 
     #[test]
     fn seven_to_thirteen_particles_touch_the_capsules() {
