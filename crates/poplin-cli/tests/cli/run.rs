@@ -268,7 +268,12 @@ fn options_replace_what_the_scene_says() {
 fn a_frozen_cloth_fails_after_everything_is_written() {
     let bench = Bench::new("fault");
     let falling = SHEET.replace("corner:top-left", "none");
-    bench.write("scene.toml", &format!("frame_rate = 0.1\n{falling}gravity = [0, -1e15, 0]\nsolver.pbd.frequency = 300\n"));
+    bench.write(
+        "scene.toml",
+        &format!(
+            "frame_rate = 0.1\n{falling}gravity = [0, -1e15, 0]\nsolver.pbd.frequency = 300\n"
+        ),
+    );
     let ended = bench.poplin(&["run", "scene.toml", "--backend", "cpu"]);
     ended.says(1, &["cloth `sheet`", "frozen", "particle"]);
     let summary = bench.json("out/scene/summary.json");
