@@ -1,6 +1,8 @@
 //! Self collision by lists that are kept from iteration to iteration, against the mirror, which searches in every one: bit for
 //! bit at every width, whatever moves the particles or changes what the lists depend on.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
+
 use std::sync::Arc;
 
 use poplin_cpu::{CpuEngine, WideTeam};
@@ -33,7 +35,7 @@ impl Rng {
     }
 }
 
-/// Particles that nothing connects, in a square of 2.8 mm less than the distance each, some of them pinned.
+/// Particles that nothing connects, in a square, 2.8 mm closer to one another than the distance; some are pinned.
 fn square() -> Cloth {
     let particle = |k: usize| {
         let [x, z] = [k % SIDE, k / SIDE].map(|step| 0.86 * DISTANCE * step as f32);

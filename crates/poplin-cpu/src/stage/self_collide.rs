@@ -595,8 +595,8 @@ pub(crate) fn count_contacts<S: Simd, V: Lanes<S>>(
     if neighbors.is_made {
         let [drift, all, farthest] = neighbors.follow(simd, memory);
         neighbors.age += 1;
-        is_due = !(drift <= neighbors.margin && all <= FAR_DRIFT * neighbors.distance)
-            || !neighbors.is_near(memory, neighbors.farthest + farthest);
+        let is_fit = drift <= neighbors.margin && all <= FAR_DRIFT * neighbors.distance;
+        is_due = !is_fit || !neighbors.is_near(memory, neighbors.farthest + farthest);
         let [least, most] = MARGINS.map(|margin| margin * neighbors.distance);
         let speed = drift / neighbors.age as f32;
         // Lists that would not be read twice need no margin.
