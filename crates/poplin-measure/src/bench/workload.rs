@@ -3,8 +3,8 @@
 use poplin::cook::{CookOptions, Tethers, cook};
 use poplin::{ClothId, Error, Simulation, SimulationOptions};
 use poplin_model::{
-    Capsule, Chosen, Cloth, ColliderId, FiberSolver, Frame, Mesh, Pbd, PbdPhase, PhaseKind, Phases, Plane,
-    Shape, Solver, Sphere,
+    Capsule, Chosen, Cloth, ColliderId, FiberSolver, Frame, Mesh, Pbd, PbdPhase, PhaseKind, Phases,
+    Plane, Shape, Solver, Sphere,
 };
 
 /// Frames per second [1/s].
