@@ -14,7 +14,7 @@ static COUNTED: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const FRAME: Frame = Frame { dt: 1.0 / 60.0 };
 /// Frames until buffers have grown.
-const WARM_UP: usize = 8;
+const WARM_UP: usize = 40;
 /// Frames that are counted.
 const COUNTED_FRAMES: usize = 20;
 
@@ -61,17 +61,20 @@ fn a_frame_allocates_nothing_in_the_steady_state() {
     for cloth in &mut meeting {
         cloth.config.cloth_collision.distance = Some(0.02);
     }
-    // The last two are not there yet: trees of shapes that move, lists of cloths that meet.
+    // Cloths that meet are not there yet: three lists of borrowed cloths for each of five slices.
     let scenes: [(&str, Vec<Cloth>, bool, usize); 6] = [
         ("many", vec![plain(8); 30], false, 0),
         ("large", vec![plain(64)], false, 0),
         ("self collision", vec![colliding(16); 4], false, 0),
         ("large self collision", vec![colliding(64)], false, 0),
-        ("moving capsules", vec![plain(12); 4], true, 4 * 31),
-        ("collision between cloths", meeting, false, 55),
+        ("moving capsules", vec![plain(12); 4], true, 0),
+        ("collision between cloths", meeting, false, 15),
     ];
-    for (name, cloths, has_capsules, most) in &scenes {
-        let found = count(cloths, *has_capsules);
-        assert!(found <= most * COUNTED_FRAMES, "{name}: {found} in {COUNTED_FRAMES} frames");
-    }
+    let found = scenes.map(|(name, cloths, has_capsules, most)| {
+        let found = count(&cloths, has_capsules);
+        (found > most * COUNTED_FRAMES)
+            .then(|| format!("{name}: {found} in {COUNTED_FRAMES} frames"))
+    });
+    let found: Vec<_> = found.into_iter().flatten().collect();
+    assert_eq!(found, [""; 0]);
 }
