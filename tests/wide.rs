@@ -133,7 +133,7 @@ fn copies<W: Workers + Default + Send>(
         };
         let (mut current, previous) = (moved(engine.current(id)), moved(engine.previous(id)));
         if copy % 7 == 3 {
-            // As far as a particle may be, and on its way out.
+            // As far as a particle may be, and moving on.
             current[copy % cloth.particle_count()].position[1] = MAX_COORDINATE;
         }
         engine.set_state(id, &current, &previous).unwrap();

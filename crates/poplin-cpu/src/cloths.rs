@@ -331,9 +331,9 @@ fn leaves(memory: &ClothMemory<'_>, [tree, count]: [u32; 2]) -> impl Iterator<It
     (0..count).map(move |node| memory.node_item(tree + 2 * node)).filter(|item| *item != 0)
 }
 
-/// Numbers of a capsule that a particle's test needs.
+/// Floats of a capsule that the test of a particle needs.
 const CAPSULE_NUMBERS: usize = 9;
-/// Numbers of a sphere.
+/// Floats of a sphere.
 const SPHERE_NUMBERS: usize = 4;
 
 impl Columns {
@@ -464,7 +464,7 @@ pub(crate) fn read_rows<S: Simd, V: Lanes<S>>(
     }
 }
 
-/// Gives the state back to the rows of every cloth that is simulated on.
+/// Writes the state to the rows of every cloth that is simulated on.
 #[inline(always)]
 pub(crate) fn write_rows<S: Simd, V: Lanes<S>>(
     simd: S,

@@ -52,7 +52,7 @@ pub(crate) trait Particles<S: Simd, V: Lanes<S>> {
     /// Rows of an input that moves over the frame, in the running iteration.
     fn interpolated(&self, simd: S, range: [u32; 2], block: Self::Block) -> [V; 4];
 
-    /// Numbers of particles in the fabric.
+    /// Floats that the fabric has for particles.
     fn fabric(&self, simd: S, begin: u32, block: Self::Block) -> V;
 
     /// The anchors that [`gather_anchors`] has copied, by entries of the fabric.
