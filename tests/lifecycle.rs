@@ -474,8 +474,11 @@ fn sheets() -> Vec<Cloth> {
 /// Cloths that are there at once.
 const LIVE: usize = 8;
 
+/// Most spheres that a round may ask for.
+const MOST_SPHERES: usize = 6;
+
 /// Adds, steps and removes cloths of random sizes, each with a fabric of its own. Returns what `memory` says after 100, 1,000 and
-/// 10,000 rounds, when all cloths are of the largest size, and after they are gone.
+/// 10,000 rounds, when all cloths are of the largest size and meet the most spheres, and after they are gone.
 fn rounds<E>(
     engine: &mut E,
     add: impl Fn(&mut E, Cloth) -> ClothId,
@@ -497,7 +500,8 @@ fn rounds<E>(
         }
         let id = add(engine, cloth);
         live.push(id);
-        step(engine, id, rng.index(7));
+        let sphere_count = rng.index(MOST_SPHERES + 1);
+        step(engine, id, if is_measured { MOST_SPHERES } else { sphere_count });
         if [100, 1_000, 10_000].contains(&round) {
             curve.push(memory(engine));
         }

@@ -185,54 +185,54 @@ fn swings(side: u32, settings: &[(Method, u32, bool)]) -> Vec<Setup> {
 
 fn small_swings() -> Vec<Setup> {
     let settings = [
-        (Method::Chosen, 300, true),
         (Method::Default, 120, true),
         (Method::Default, 300, true),
         (Method::SemiImplicitFully, 300, true),
         (Method::Xpbd, 480, false),
+        (Method::Chosen, 300, true),
     ];
     swings(16, &settings)
 }
 
 fn medium_swings() -> Vec<Setup> {
     let settings = [
-        (Method::Chosen, 300, true),
         (Method::Default, 300, true),
         (Method::Default, 300, false),
         (Method::SemiImplicitFully, 120, true),
         (Method::SemiImplicitFully, 300, true),
         (Method::SemiImplicitFully, 360, false),
+        (Method::Chosen, 300, true),
     ];
     swings(64, &settings)
 }
 
 fn large_swings() -> Vec<Setup> {
     let settings = [
-        (Method::Chosen, 480, true),
         (Method::Default, 300, true),
         (Method::SemiImplicitFully, 480, true),
+        (Method::Chosen, 480, true),
     ];
     swings(128, &settings)
 }
 
 fn drops() -> Vec<Setup> {
     let settings = [
-        (Method::Chosen, 7),
         (Method::Default, 5),
         (Method::WholeFibers, 10),
         (Method::SemiImplicitFully, 10),
         (Method::Xpbd, 12),
+        (Method::Chosen, 7),
     ];
     settings.map(|(method, iterations)| drop(FRICTION, method, iterations)).to_vec()
 }
 
 fn drops_by_friction() -> Vec<Setup> {
     let settings = [
-        (Method::Chosen, 7),
         (Method::Default, 5),
         (Method::WholeFibers, 5),
         (Method::WholeFibers, 10),
         (Method::Xpbd, 12),
+        (Method::Chosen, 7),
     ];
     let of_settings = |(method, iterations)| FRICTIONS.map(|x| drop(x, method, iterations));
     settings.map(of_settings).concat()
