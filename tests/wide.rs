@@ -17,7 +17,7 @@ use rayon::ThreadPoolBuilder;
 /// Current and previous particles, and the report.
 type Outcome = (Vec<[f32; 4]>, Vec<[f32; 4]>, Feedback);
 
-fn run<W: Workers + Default + Send>(
+fn run<W: Workers + Default + Clone + Send + Sync>(
     cloth: &Cloth,
     frames: &[Frame],
     stages: StageMask,
@@ -112,7 +112,7 @@ fn every_fiber_solver_has_the_mirrors_bits_at_every_width() {
 }
 
 /// Copies of a cloth, every one in a state of its own; some begin with a fault.
-fn copies<W: Workers + Default + Send>(
+fn copies<W: Workers + Default + Clone + Send + Sync>(
     cloth: &Cloth,
     count: usize,
 ) -> (LaneEngine<W>, Vec<ClothId>) {
@@ -235,7 +235,7 @@ fn many_cloths_have_the_mirrors_bits() {
 }
 
 /// Cloths of many fabrics, five of each between those of others, so that they are sorted before they are side by side.
-fn of_many<W: Workers + Default + Send>() -> LaneEngine<W> {
+fn of_many<W: Workers + Default + Clone + Send + Sync>() -> LaneEngine<W> {
     let mut engine = LaneEngine::<W>::new();
     let first: Vec<_> = cloths().into_iter().map(|(_, cloth)| engine.add(cloth).unwrap()).collect();
     for copy in 0..5 {
@@ -272,7 +272,7 @@ fn cloths_that_share_a_worker_have_the_bits_of_cloths_alone() {
 }
 
 /// A team that notes what leave to split it receives.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Noting(Team);
 
 /// The parts of each cloth since the last look.

@@ -77,6 +77,22 @@ struct Batch<'a, 'm> {
     alive: u64,
 }
 
+/// The cloths in the lanes whose bit is set.
+fn in_lanes_of<'b, 'm>(
+    bits: u64,
+    members: &'b mut [Member<'m, Neighbors>],
+) -> impl Iterator<Item = &'b mut Member<'m, Neighbors>> {
+    let members = members.iter_mut().enumerate();
+    members.filter(move |(lane, _)| bits >> lane & 1 != 0).map(|(_, member)| member)
+}
+
+impl<'m> Batch<'_, 'm> {
+    /// The cloths that are simulated on.
+    fn live(&mut self) -> impl Iterator<Item = &mut Member<'m, Neighbors>> {
+        in_lanes_of(self.alive, self.members)
+    }
+}
+
 /// A batch as stages see it, with the memory of the walk through the schedule, whose parameters and registers hold for all.
 pub(crate) struct View<'a, 'b, 'm, 'l> {
     batch: &'a mut Batch<'b, 'm>,
@@ -180,11 +196,9 @@ impl<S: Simd, V: Lanes<S>> Particles<S, V> for View<'_, '_, '_, '_> {
 
     #[inline(always)]
     fn report_faults(&mut self, i: u32, bits: u64) {
-        for (lane, Member { memory, .. }) in self.batch.members.iter_mut().enumerate() {
-            if bits >> lane & 1 != 0 {
-                memory.fault_count += 1;
-                memory.fault_particle = memory.fault_particle.min(i);
-            }
+        for Member { memory, .. } in in_lanes_of(bits, self.batch.members) {
+            memory.fault_count += 1;
+            memory.fault_particle = memory.fault_particle.min(i);
         }
     }
 }
@@ -572,10 +586,8 @@ impl BatchWalk<'_, '_> {
 
     /// Reports of the cloths that are simulated on, after some whole iterations.
     fn flush(&mut self, ran: u32) {
-        for (lane, Member { memory, feedback, .. }) in self.batch.members.iter_mut().enumerate() {
-            if self.batch.alive >> lane & 1 != 0 {
-                flush_counters(memory, feedback, ran);
-            }
+        for Member { memory, feedback, .. } in self.batch.live() {
+            flush_counters(memory, feedback, ran);
         }
     }
 }
@@ -584,21 +596,17 @@ impl Workers for BatchWalk<'_, '_> {
     type Kept = ();
 
     fn open_grid(&mut self, _: &mut ClothMemory<'_>) {
-        for (lane, Member { memory, kept, .. }) in self.batch.members.iter_mut().enumerate() {
-            if self.batch.alive >> lane & 1 != 0 {
-                kept.open(memory);
-            }
+        for Member { memory, kept, .. } in self.batch.live() {
+            kept.open(memory);
         }
     }
 
     fn begin_iteration(&mut self, lead: &mut ClothMemory<'_>, k: u32) {
         self.begun += 1;
         lead.begin_iteration(k);
-        for (lane, Member { memory, .. }) in self.batch.members.iter_mut().enumerate() {
+        for Member { memory, .. } in self.batch.live() {
             memory.begin_iteration(k);
-            if self.batch.alive >> lane & 1 != 0 {
-                lead.sleep_time = memory.sleep_time;
-            }
+            lead.sleep_time = memory.sleep_time;
         }
     }
 
@@ -611,14 +619,11 @@ impl Workers for BatchWalk<'_, '_> {
                 self.locate(Location::Rows, lead);
                 self.location = Location::Rows;
             }
-            let members = self.batch.members.iter_mut().enumerate();
-            for (lane, Member { memory, kept, .. }) in members {
-                if self.batch.alive >> lane & 1 != 0 {
-                    memory.registers = lead.registers;
-                    self.team.exchange(kept);
-                    self.team.work(Work::new(work.items(), [task].into_iter(), memory), memory);
-                    self.team.exchange(kept);
-                }
+            for Member { memory, kept, .. } in self.batch.live() {
+                memory.registers = lead.registers;
+                self.team.exchange(kept);
+                self.team.work(Work::new(work.items(), [task].into_iter(), memory), memory);
+                self.team.exchange(kept);
             }
         }
     }

@@ -69,35 +69,88 @@ impl<S: Simd> Lanes<S> for f32x4<S> {
     }
 }
 
-macro_rules! halves {
-    ($vector:ident, $half:ident, $combine:ident, $split:ident, $lanes:literal) => {
-        impl<S: Simd> Lanes<S> for $vector<S> {
-            #[inline(always)]
-            fn columns(simd: S, rows: &[[f32; 4]]) -> [Self; 4] {
-                let low = <$half<S> as Lanes<S>>::columns(simd, &rows[..$lanes]);
-                let high = <$half<S> as Lanes<S>>::columns(simd, &rows[$lanes..]);
-                [
-                    simd.$combine(low[0], high[0]),
-                    simd.$combine(low[1], high[1]),
-                    simd.$combine(low[2], high[2]),
-                    simd.$combine(low[3], high[3]),
-                ]
-            }
-
-            #[inline(always)]
-            fn rows(columns: [Self; 4], rows: &mut [[f32; 4]]) {
-                let simd = columns[0].token();
-                let (x, y) = (simd.$split(columns[0]), simd.$split(columns[1]));
-                let (z, w) = (simd.$split(columns[2]), simd.$split(columns[3]));
-                <$half<S> as Lanes<S>>::rows([x.0, y.0, z.0, w.0], &mut rows[..$lanes]);
-                <$half<S> as Lanes<S>>::rows([x.1, y.1, z.1, w.1], &mut rows[$lanes..]);
-            }
-        }
-    };
+/// The numbers of the two low pairs of every four, in turns, and those of the high pairs: one instruction each where four is
+/// what instructions keep apart.
+#[inline(always)]
+fn unpack<S: Simd>(simd: S, a: f32x8<S>, b: f32x8<S>) -> [f32x8<S>; 2] {
+    let (first, second) = simd.interleave_f32x8(a, b);
+    let ((low, high), (low_of_second, high_of_second)) =
+        (simd.split_f32x8(first), simd.split_f32x8(second));
+    [simd.combine_f32x4(low, low_of_second), simd.combine_f32x4(high, high_of_second)]
 }
 
-halves!(f32x8, f32x4, combine_f32x4, split_f32x8, 4);
-halves!(f32x16, f32x8, combine_f32x8, split_f32x16, 8);
+/// Rows k and k + 4.
+#[inline(always)]
+fn two_rows<S: Simd>(simd: S, rows: &[[f32; 4]], k: usize) -> f32x8<S> {
+    simd.combine_f32x4(f32x4::from_slice(simd, &rows[k]), f32x4::from_slice(simd, &rows[k + 4]))
+}
+
+impl<S: Simd> Lanes<S> for f32x8<S> {
+    #[inline(always)]
+    fn columns(simd: S, rows: &[[f32; 4]]) -> [Self; 4] {
+        let [xy, zw] = unpack(simd, two_rows(simd, rows, 0), two_rows(simd, rows, 2));
+        let [xy_odd, zw_odd] = unpack(simd, two_rows(simd, rows, 1), two_rows(simd, rows, 3));
+        let ([x, y], [z, w]) = (unpack(simd, xy, xy_odd), unpack(simd, zw, zw_odd));
+        [x, y, z, w]
+    }
+
+    #[inline(always)]
+    fn rows([x, y, z, w]: [Self; 4], rows: &mut [[f32; 4]]) {
+        let simd = x.token();
+        let ([xz, xz_odd], [yw, yw_odd]) = (unpack(simd, x, z), unpack(simd, y, w));
+        let ([a, b], [c, d]) = (unpack(simd, xz, yw), unpack(simd, xz_odd, yw_odd));
+        let (low, high) = rows.split_at_mut(4);
+        let (first, second) = simd.split_f32x8(a);
+        first.store_slice(&mut low[0]);
+        second.store_slice(&mut high[0]);
+        let (first, second) = simd.split_f32x8(b);
+        first.store_slice(&mut low[1]);
+        second.store_slice(&mut high[1]);
+        let (first, second) = simd.split_f32x8(c);
+        first.store_slice(&mut low[2]);
+        second.store_slice(&mut high[2]);
+        let (first, second) = simd.split_f32x8(d);
+        first.store_slice(&mut low[3]);
+        second.store_slice(&mut high[3]);
+    }
+}
+
+/// Four rows one after the other.
+#[inline(always)]
+fn four_rows<S: Simd>(simd: S, rows: &[[f32; 4]]) -> f32x16<S> {
+    let low =
+        simd.combine_f32x4(f32x4::from_slice(simd, &rows[0]), f32x4::from_slice(simd, &rows[1]));
+    let high =
+        simd.combine_f32x4(f32x4::from_slice(simd, &rows[2]), f32x4::from_slice(simd, &rows[3]));
+    simd.combine_f32x8(low, high)
+}
+
+impl<S: Simd> Lanes<S> for f32x16<S> {
+    #[inline(always)]
+    fn columns(simd: S, rows: &[[f32; 4]]) -> [Self; 4] {
+        let (a, b) = (four_rows(simd, &rows[..4]), four_rows(simd, &rows[4..8]));
+        let (c, d) = (four_rows(simd, &rows[8..12]), four_rows(simd, &rows[12..16]));
+        let (xz, yw) = simd.deinterleave_f32x16(a, b);
+        let (xz_high, yw_high) = simd.deinterleave_f32x16(c, d);
+        let (x, z) = simd.deinterleave_f32x16(xz, xz_high);
+        let (y, w) = simd.deinterleave_f32x16(yw, yw_high);
+        [x, y, z, w]
+    }
+
+    #[inline(always)]
+    fn rows([x, y, z, w]: [Self; 4], rows: &mut [[f32; 4]]) {
+        let simd = x.token();
+        let (xz, xz_high) = simd.interleave_f32x16(x, z);
+        let (yw, yw_high) = simd.interleave_f32x16(y, w);
+        let (a, b) = simd.interleave_f32x16(xz, yw);
+        let (c, d) = simd.interleave_f32x16(xz_high, yw_high);
+        let rows = rows.as_flattened_mut();
+        a.store_slice(&mut rows[..16]);
+        b.store_slice(&mut rows[16..32]);
+        c.store_slice(&mut rows[32..48]);
+        d.store_slice(&mut rows[48..64]);
+    }
+}
 
 /// The smaller of two; the other one if one is NaN, the first of equal ones, as `f32::min` does.
 #[inline(always)]

@@ -4,9 +4,8 @@ use std::ops::Range;
 
 use fearless_simd::{Level, dispatch, prelude::*};
 use poplin_layout::{NO_OFFSET, Stage, StageMask, Task};
-use poplin_reference::kernel::simulate_cloth;
 use poplin_reference::stage::twin;
-use poplin_reference::{ClothMemory, Member, Parts, Work, Workers};
+use poplin_reference::{ClothMemory, Member, Parts, Work, Workers, simulate_in_order};
 
 use crate::Neighbors;
 use crate::cloths::{self, Columns};
@@ -19,7 +18,7 @@ use crate::stage::{
 const MIN_BATCH: usize = 2;
 
 /// Runs the schedule, several items or cloths at a time where a stage has a wide form.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct WideTeam {
     pub(crate) level: Level,
     /// Working memory of fibers, for each part that runs at once.
@@ -177,11 +176,7 @@ impl Workers for WideTeam {
         if members.len() >= MIN_BATCH {
             return cloths::simulate(self, members, iterations, stages);
         }
-        for Member { memory, feedback, kept } in members {
-            self.exchange(kept);
-            simulate_cloth(memory, feedback, iterations.clone(), stages, self);
-            self.exchange(kept);
-        }
+        simulate_in_order(self, members, iterations, stages);
     }
 
     fn work(&mut self, work: Work, memory: &mut ClothMemory<'_>) {
@@ -257,43 +252,28 @@ fn run_wide(
     items: Range<u32>,
     rows: &mut Vec<f32>,
 ) -> bool {
+    macro_rules! wide {
+        ($($stage:ident)::+ $(, $rows:ident)?) => {
+            in_lanes!(level, $($stage)::+, memory: ClothMemory<'_>, items $(, $rows: Vec<f32>)?)
+        };
+    }
     match task {
         // A stiffness per edge is rare.
         Task::ProjectFiber if memory.cloth.fabric.edge_stiffness_begin == NO_OFFSET => {
-            in_lanes!(level, gauss_seidel::project_fibers, memory: ClothMemory<'_>, items)
+            wide!(gauss_seidel::project_fibers)
         }
-        Task::SolveFiber => {
-            in_lanes!(level, semi_implicit::solve_fibers, memory: ClothMemory<'_>, items, rows: Vec<f32>)
-        }
-        Task::IntegrateParticle => {
-            in_lanes!(level, integrate::integrate_particles, memory: ClothMemory<'_>, items)
-        }
-        Task::BlowTriangle => {
-            in_lanes!(level, wind::blow_triangles, memory: ClothMemory<'_>, items)
-        }
-        Task::ConstrainMotion => {
-            in_lanes!(level, particles::constrain_motion, memory: ClothMemory<'_>, items)
-        }
-        Task::ConstrainSeparation => {
-            in_lanes!(level, particles::constrain_separation, memory: ClothMemory<'_>, items)
-        }
+        Task::SolveFiber => wide!(semi_implicit::solve_fibers, rows),
+        Task::IntegrateParticle => wide!(integrate::integrate_particles),
+        Task::BlowTriangle => wide!(wind::blow_triangles),
+        Task::ConstrainMotion => wide!(particles::constrain_motion),
+        Task::ConstrainSeparation => wide!(particles::constrain_separation),
         Task::GatherAnchor => particles::gather_anchors(memory, items),
-        Task::ConstrainTethers => {
-            in_lanes!(level, tether::constrain_tethers, memory: ClothMemory<'_>, items)
-        }
-        Task::RestoreMass => {
-            in_lanes!(level, particles::restore_mass, memory: ClothMemory<'_>, items)
-        }
-        Task::LimitSpeed => {
-            in_lanes!(level, particles::limit_speed, memory: ClothMemory<'_>, items)
-        }
-        Task::CollideConvex => {
-            in_lanes!(level, shapes::collide_convexes, memory: ClothMemory<'_>, items)
-        }
-        Task::CollideBox => in_lanes!(level, shapes::collide_boxes, memory: ClothMemory<'_>, items),
-        Task::CollideShape => {
-            in_lanes!(level, shapes::collide_shapes, memory: ClothMemory<'_>, items)
-        }
+        Task::ConstrainTethers => wide!(tether::constrain_tethers),
+        Task::RestoreMass => wide!(particles::restore_mass),
+        Task::LimitSpeed => wide!(particles::limit_speed),
+        Task::CollideConvex => wide!(shapes::collide_convexes),
+        Task::CollideBox => wide!(shapes::collide_boxes),
+        Task::CollideShape => wide!(shapes::collide_shapes),
         Task::TestRest => particles::test_rest(memory, items),
         _ => return false,
     }

@@ -280,23 +280,21 @@ fn reuse<'a, T>(mut references: Vec<&mut T>) -> Vec<&'a mut T> {
 
 /// Workers that have no cloth at the moment, with their working memory; kept from frame to frame, as many as ever ran at
 /// once.
-#[derive(Debug)]
-struct Crew<W>(Mutex<Vec<(W, Working)>>);
-
-impl<W> Default for Crew<W> {
-    fn default() -> Self {
-        Self(Mutex::default())
-    }
+#[derive(Debug, Default)]
+struct Crew<W> {
+    idle: Mutex<Vec<(W, Working)>>,
+    /// What every worker begins as.
+    first: W,
 }
 
-impl<W: Workers + Default + Send> Crew<W> {
+impl<W: Workers + Clone + Send + Sync> Crew<W> {
     /// Readies as many workers as run at once, each for the largest of these cloths and the largest batch: so neither their
     /// count nor their memory depends on who takes which.
     fn ready(&mut self, cloths: &[Box<CpuCloth<W::Kept>>]) {
-        let idle = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let Self { idle, first } = self;
+        let idle = idle.get_mut().unwrap_or_else(PoisonError::into_inner);
         let count = thread_count().min(cloths.len());
-        idle.resize_with(count.max(idle.len()), Default::default);
-        let Some((first, _)) = idle.first() else { return };
+        idle.resize_with(count.max(idle.len()), || (first.clone(), Working::default()));
         let small = cloths.iter().filter(|cloth| cloth.current.len() <= MAX_BATCH_PARTICLES);
         let most = first.cloths_at_once().clamp(1, MAX_CLOTHS_AT_ONCE).min(small.clone().count());
         let (mut cells, mut rows) = (0, 0);
@@ -320,14 +318,15 @@ impl<W: Workers + Default + Send> Crew<W> {
 
     /// Lets all go, with what they needed for cloths that are gone.
     fn dismiss(&mut self) {
-        *self = Self::default();
+        self.idle = Mutex::default();
     }
 
     /// Calls one that is idle, or a new one.
     fn with_one<T>(&self, run: impl FnOnce(&mut W, &mut Working) -> T) -> T {
-        let idle = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let found = idle().pop();
-        let (mut workers, mut working) = found.unwrap_or_default();
+        let (mut workers, mut working) =
+            found.unwrap_or_else(|| (self.first.clone(), Working::default()));
         let result = run(&mut workers, &mut working);
         idle().push((workers, working));
         result
@@ -347,7 +346,7 @@ impl<W: Workers + Default + Send> Crew<W> {
         sorted.extend(cloths.iter_mut().filter(begun).map(Box::as_mut));
         sorted.sort_unstable_by_key(|cloth: &&mut CpuCloth<W::Kept>| cloth.rank());
         let cloth_count = sorted.len();
-        let most = self.with_one(|workers, _| workers.cloths_at_once());
+        let most = self.first.cloths_at_once();
         sorted.par_chunk_by_mut(|a, b| a.is_like(b)).for_each(|alike| {
             let Some(first) = alike.first() else { return };
             let iterations = iterations_of(first);
@@ -379,7 +378,7 @@ impl<W: Workers + Default + Send> Crew<W> {
     }
 
     fn size(&self) -> usize {
-        let idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.iter().map(|(workers, working)| workers.size() + working.size()).sum()
     }
 }
@@ -408,8 +407,15 @@ pub struct LaneEngine<W: Workers> {
 /// The mirror as an engine: every cloth by a [`Team`] of one lane, or of any in a test.
 pub type ReferenceEngine = LaneEngine<Team>;
 
-impl<W: Workers> Default for LaneEngine<W> {
+impl<W: Workers + Default> Default for LaneEngine<W> {
     fn default() -> Self {
+        Self::with_workers(W::default())
+    }
+}
+
+impl<W: Workers> LaneEngine<W> {
+    /// An engine without cloths, whose workers all begin as copies of one: a team of fewer lanes than the machine has, say.
+    pub fn with_workers(workers: W) -> Self {
         Self {
             cloths: Cloths::default(),
             fabrics: SharedFabrics::default(),
@@ -417,14 +423,14 @@ impl<W: Workers> Default for LaneEngine<W> {
             cloth_collision: ClothContactSolver::default(),
             contacts: ContactFrame::default(),
             contact_memory: Box::default(),
-            crew: Crew::default(),
+            crew: Crew { idle: Mutex::default(), first: workers },
             order: Vec::new(),
             forced_parts: None,
         }
     }
 }
 
-impl<W: Workers + Default + Send> fmt::Debug for LaneEngine<W> {
+impl<W: Workers + Clone + Send + Sync> fmt::Debug for LaneEngine<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LaneEngine")
             .field("cloth_count", &self.cloths.len())
@@ -434,12 +440,14 @@ impl<W: Workers + Default + Send> fmt::Debug for LaneEngine<W> {
     }
 }
 
-impl<W: Workers + Default + Send> LaneEngine<W> {
+impl<W: Workers + Default> LaneEngine<W> {
     /// An engine without cloths.
     pub fn new() -> Self {
         Self::default()
     }
+}
 
+impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
     fn acquire_fabric(&mut self, source: &Arc<Fabric>) -> Arc<PackedFabric> {
         let pack = || {
             let mut pool = Vec::new();
@@ -671,7 +679,7 @@ impl<W: Workers + Default + Send> LaneEngine<W> {
     }
 }
 
-impl<W: Workers + Default + Send> Engine for LaneEngine<W> {
+impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
     type Error = HostError;
     type Reading = Ready;
 

@@ -25,4 +25,4 @@ pub use grid::bucket_of_cell;
 pub use memory::{ClothMemory, Counters};
 pub use poplin_host::{FramePart, HostCloth};
 pub use poplin_layout::{Stage, StageMask};
-pub use team::{LaneOrder, Member, Parts, StageFunction, Team, Work, Workers};
+pub use team::{LaneOrder, Member, Parts, StageFunction, Team, Work, Workers, simulate_in_order};

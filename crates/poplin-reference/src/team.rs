@@ -79,6 +79,12 @@ pub struct Parts<W> {
     workers: PhantomData<fn(W)>,
 }
 
+impl<W> Clone for Parts<W> {
+    fn clone(&self) -> Self {
+        Self { ..*self }
+    }
+}
+
 impl<W> Parts<W> {
     /// One part: nothing is split.
     pub const ONE: Self = Self { count: 1, always: false, workers: PhantomData };
@@ -156,11 +162,7 @@ pub trait Workers {
         iterations: Range<u32>,
         stages: StageMask,
     ) {
-        for Member { memory, feedback, kept } in members {
-            self.exchange(kept);
-            simulate_cloth(memory, feedback, iterations.clone(), stages, self);
-            self.exchange(kept);
-        }
+        simulate_in_order(self, members, iterations, stages);
     }
 
     /// Gets memory ready for iteration k.
@@ -180,8 +182,22 @@ pub trait Workers {
     fn barrier(&mut self, memory: &mut ClothMemory<'_>);
 }
 
+/// [`Workers::simulate_cloths`], one cloth after the other.
+pub fn simulate_in_order<W: Workers + ?Sized>(
+    workers: &mut W,
+    members: &mut [Member<'_, W::Kept>],
+    iterations: Range<u32>,
+    stages: StageMask,
+) {
+    for Member { memory, feedback, kept } in members {
+        workers.exchange(kept);
+        simulate_cloth(memory, feedback, iterations.clone(), stages, workers);
+        workers.exchange(kept);
+    }
+}
+
 /// The lanes that simulate one cloth.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Team {
     lane_count: u32,
     order: LaneOrder,

@@ -195,11 +195,14 @@ fn rows_of_run<'a, S: Simd, V: Lanes<S>>(
     index: &impl Fn(usize) -> u32,
 ) -> Option<&'a [Cell<[f32; 4]>]> {
     let first = index(0);
-    let mut is_run = true;
-    for lane in 1..V::LEN {
-        is_run &= index(lane) == first.wrapping_add(lane as u32);
+    let mut others = index(V::LEN - 1).wrapping_sub(first) ^ (V::LEN - 1) as u32;
+    if others != 0 {
+        return None;
     }
-    if is_run { memory.current.get(first as usize..first as usize + V::LEN) } else { None }
+    for lane in 1..V::LEN {
+        others |= index(lane).wrapping_sub(first) ^ lane as u32;
+    }
+    if others == 0 { memory.current.get(first as usize..first as usize + V::LEN) } else { None }
 }
 
 /// Current particles of one cloth.

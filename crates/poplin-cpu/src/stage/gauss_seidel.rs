@@ -50,9 +50,12 @@ fn single_edges<'a, S: Simd, V: Lanes<S>>(
         return None;
     }
     let begins = &pool[(fabric.fiber_begin + items.start) as usize..][..=V::LEN];
-    let is_single = (0..V::LEN).all(|lane| begins[lane + 1] - begins[lane] == 1);
+    let mut others = 0;
+    for lane in 0..V::LEN {
+        others |= (begins[lane + 1] - begins[lane]) ^ 1;
+    }
     let first = |begin: u32| (begin + begins[0]) as usize;
-    is_single.then(|| SingleEdges {
+    (others == 0).then(|| SingleEdges {
         vertices: &pool[first(fabric.vertex_begin + items.start)..][..2 * V::LEN],
         rest_lengths: &pool[first(fabric.edge_begin)..][..V::LEN],
     })
