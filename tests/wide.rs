@@ -281,8 +281,13 @@ static PARTS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 impl Workers for Noting {
     type Kept = ();
 
-    fn split(&mut self, parts: Parts<Self>) {
+    fn in_parts<R: Send>(
+        &mut self,
+        parts: Parts<Self>,
+        run: impl FnOnce(&mut Self) -> R + Send,
+    ) -> R {
         PARTS.lock().unwrap().push(parts.count());
+        run(self)
     }
 
     fn work(&mut self, work: Work, memory: &mut ClothMemory<'_>) {

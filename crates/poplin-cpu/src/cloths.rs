@@ -560,7 +560,7 @@ impl BatchWalk<'_, '_> {
                 self.locate(Location::Columns, lead);
                 self.location = Location::Columns;
                 let WideTeam { level, rows: _rows, .. } = &mut *self.team;
-                $(let $rows = &mut _rows[0];)?
+                $(let $rows = _rows;)?
                 let view = &mut View { batch: &mut self.batch, lead };
                 in_lanes!(*level, $($stage)::+, view: View<'_, '_, '_, '_>, items $(, $rows: Vec<f32>)?)
             }};

@@ -9,7 +9,7 @@ use poplin_reference::{ClothMemory, Member, Parts, Work, Workers, simulate_in_or
 
 use crate::Neighbors;
 use crate::cloths::{self, Columns};
-use crate::split::run_in_parts;
+use crate::split::{Threads, part_count, with_threads};
 use crate::stage::{
     gauss_seidel, integrate, particles, self_collide, semi_implicit, shapes, tether, wind,
 };
@@ -18,13 +18,15 @@ use crate::stage::{
 const MIN_BATCH: usize = 2;
 
 /// Runs the schedule, several items or cloths at a time where a stage has a wide form.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct WideTeam {
     pub(crate) level: Level,
-    /// Working memory of fibers, for each part that runs at once.
-    pub(crate) rows: Vec<Vec<f32>>,
-    /// How many that may be.
-    parts: Parts<Self>,
+    /// Working memory of fibers.
+    pub(crate) rows: Vec<f32>,
+    /// Who runs loops in parts.
+    pub(crate) threads: Threads,
+    /// Whether loops are split that are too short to gain from it.
+    always_splits: bool,
     /// State of cloths side by side.
     pub(crate) columns: Columns,
     /// Which particles of the cloth may touch.
@@ -38,12 +40,20 @@ impl Default for WideTeam {
     }
 }
 
+impl Clone for WideTeam {
+    /// Another team with the same instructions.
+    fn clone(&self) -> Self {
+        Self::new(self.level)
+    }
+}
+
 impl WideTeam {
     fn new(level: Level) -> Self {
         Self {
             level,
-            rows: vec![Vec::new()],
-            parts: Parts::ONE,
+            rows: Vec::new(),
+            threads: Threads::default(),
+            always_splits: false,
             columns: Columns::default(),
             neighbors: Neighbors::default(),
         }
@@ -72,23 +82,22 @@ impl WideTeam {
     }
 }
 
-/// Least work of a part \[ns\]: about twice what threads that are awake need to meet. Measured: parts half or twice as long are
-/// no faster.
-const MIN_PART_NS: u32 = 4000;
+/// Least work of a part \[ns\]: some times what threads need to meet.
+const MIN_PART_NS: u32 = 1000;
 
 impl WideTeam {
     /// In how many parts a loop runs.
     fn part_count(&self, work: &Work, memory: &ClothMemory<'_>) -> usize {
-        let most = self.parts.count();
-        if most == 1 {
+        let threads = self.threads.count();
+        if threads == 1 {
             return 1;
         }
         let items = work.items().len();
-        if self.parts.always() {
-            return most.min(items);
+        if self.always_splits {
+            return part_count(items, threads);
         }
         let time: f32 = work.tasks().map(|task| time_of(task, memory)).sum();
-        most.min((time * items as f32) as usize / MIN_PART_NS as usize).max(1)
+        part_count((time * items as f32) as usize / MIN_PART_NS as usize, threads)
     }
 }
 
@@ -150,9 +159,16 @@ impl Workers for WideTeam {
         self.neighbors.open(memory);
     }
 
-    fn split(&mut self, parts: Parts<Self>) {
-        self.rows.resize_with(parts.count().max(self.rows.len()), Vec::new);
-        self.parts = parts;
+    fn in_parts<R: Send>(
+        &mut self,
+        parts: Parts<Self>,
+        run: impl FnOnce(&mut Self) -> R + Send,
+    ) -> R {
+        if parts.count() == 1 {
+            return run(self);
+        }
+        self.always_splits = parts.always();
+        with_threads(self, parts.count(), run)
     }
 
     fn reserve(&mut self, particle_count: usize) {
@@ -160,7 +176,7 @@ impl Workers for WideTeam {
     }
 
     fn size(&self) -> usize {
-        self.columns.size()
+        self.columns.size() + self.threads.size()
     }
 
     fn cloths_at_once(&self) -> usize {
@@ -187,9 +203,8 @@ impl Workers for WideTeam {
             return;
         }
         let count = self.part_count(&work, memory);
-        let rows = &mut self.rows[..count];
-        if !run_in_parts(self.level, &work, memory, rows, &self.parts) {
-            run_items(self.level, &work, memory, work.items(), &mut rows[0]);
+        if count == 1 || !self.threads.run(self.level, &work, memory, count) {
+            run_items(self.level, &work, memory, work.items(), &mut self.rows);
         }
     }
 

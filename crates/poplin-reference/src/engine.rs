@@ -364,13 +364,9 @@ impl<W: Workers + Clone + Send + Sync> Crew<W> {
                 let Some(first) = batch.first() else { return };
                 let parts = split.parts(first);
                 self.with_one(|workers, working| {
-                    workers.split(parts);
-                    if is_split {
-                        // Inside the pool: from outside, every loop would wait to be let in.
-                        rayon::scope(|_| simulate_alike(workers, working, batch, &part));
-                    } else {
+                    workers.in_parts(parts, |workers| {
                         simulate_alike(workers, working, batch, &part);
-                    }
+                    });
                 });
             });
         });
@@ -594,9 +590,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
     ) -> Result<(), NoSuchCloth> {
         let split = self.split();
         let cloth = self.cloths.get_mut(id)?;
-        team.split(split.parts(cloth));
-        cloth.run_part(part, team);
-        team.split(Parts::ONE);
+        team.in_parts(split.parts(cloth), |team| cloth.run_part(part, team));
         Ok(())
     }
 

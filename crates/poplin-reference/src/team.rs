@@ -134,11 +134,12 @@ pub trait Workers {
     /// Gets ready for the self collision of a part of a frame. Nothing is done by default.
     fn open_grid(&mut self, _: &mut ClothMemory<'_>) {}
 
-    /// Receives the leave to split the loops of the next cloth. Ignored by default.
-    fn split(&mut self, _: Parts<Self>)
+    /// Runs something, with leave to split the loops of the cloths that it simulates; nothing is split by default.
+    fn in_parts<R: Send>(&mut self, _: Parts<Self>, run: impl FnOnce(&mut Self) -> R + Send) -> R
     where
-        Self: Sized,
+        Self: Sized + Send,
     {
+        run(self)
     }
 
     /// Makes working memory for [`Self::simulate_cloths`] of cloths of up to so many particles. Nothing is done by default.
