@@ -69,8 +69,8 @@ impl<S: Simd> Lanes<S> for f32x4<S> {
     }
 }
 
-/// The numbers of the two low pairs of every four, in turns, and those of the high pairs: one instruction each where four is
-/// what instructions keep apart.
+/// Interleaves the low pairs of every four lanes, and the high pairs: one instruction each, since AVX2 works on four lanes at a
+/// time.
 #[inline(always)]
 fn unpack<S: Simd>(simd: S, a: f32x8<S>, b: f32x8<S>) -> [f32x8<S>; 2] {
     let (first, second) = simd.interleave_f32x8(a, b);

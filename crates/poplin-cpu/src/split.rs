@@ -1,5 +1,6 @@
-//! The loops of a large cloth on several threads: a thread walks the schedule and posts them, others help where they can. The
-//! threads wait for each other for about 0.3 us a loop, where `rayon::join` takes 2 to 5 us to call a thread. All `unsafe` code of this crate is here.
+//! The loops of a large cloth on several threads: one walks the schedule and posts them, others help where they can. They wait
+//! for each other for about 0.3 us a loop; `rayon::join` takes 2 to 5 us to call a thread. All `unsafe` code of this crate is
+//! here.
 //!
 //! The parts of a loop see the same rows through views of their own ([`ClothMemory::view`]), as the lanes of a workgroup see
 //! the same buffers. The rows are [`Cell`](std::cell::Cell)s, which Rust keeps on one thread, since two threads that use a cell

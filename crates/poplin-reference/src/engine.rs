@@ -271,11 +271,11 @@ fn simulate_alike<W: Workers>(
     }
 }
 
-/// An empty vector with the memory of another one, for references that live longer or shorter.
-fn reuse<'a, T>(mut references: Vec<&mut T>) -> Vec<&'a mut T> {
-    references.clear();
+/// An empty vector with the memory of another one, whose items are alike but for how long what they borrow lives.
+fn reuse<A, B>(mut items: Vec<A>) -> Vec<B> {
+    items.clear();
     // Nothing is left to convert; `collect` keeps the memory.
-    references.into_iter().map(|_| unreachable!("the vector is empty")).collect()
+    items.into_iter().map(|_| unreachable!("the vector is empty")).collect()
 }
 
 /// Workers that have no cloth at the moment, with their working memory; kept from frame to frame, as many as ever ran at
@@ -396,6 +396,8 @@ pub struct LaneEngine<W: Workers> {
     crew: Crew<W>,
     /// Empty between frames: memory for the cloths of a frame in the order in which they are simulated.
     order: Vec<&'static mut CpuCloth<W::Kept>>,
+    /// Empty between frames: memory for the cloths that meet others.
+    bodies: Vec<ContactBody<'static>>,
     /// Parts of every loop, whatever its length, for tests.
     forced_parts: Option<usize>,
 }
@@ -421,6 +423,7 @@ impl<W: Workers> LaneEngine<W> {
             contact_memory: Box::default(),
             crew: Crew { idle: Mutex::default(), first: workers },
             order: Vec::new(),
+            bodies: Vec::new(),
             forced_parts: None,
         }
     }
@@ -494,8 +497,8 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
             .par_iter_mut()
             .for_each(|cloth| cloth.begin_frame(frame, !takes_part(&cloth.host)));
         let split = self.split();
-        let Self { cloths, contacts, contact_memory, cloth_collision, crew, order, .. } = self;
-        let cloths = cloths.values_mut();
+        let Self { contacts, contact_memory, cloth_collision, crew, order, .. } = self;
+        let cloths = self.cloths.values_mut();
         for (slice, parameters) in contacts.parameters.iter().enumerate() {
             let slice = slice as u32;
             crew.simulate(cloths, order, split, |cloth| {
@@ -507,7 +510,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
             let rows: &[ContactCloth] =
                 &contacts.cloths[begin..begin + parameters.cloth_count as usize];
             let mut members = contacts.indices().peekable();
-            let mut bodies = Vec::with_capacity(rows.len());
+            let mut bodies = reuse(std::mem::take(&mut self.bodies));
             for (index, cloth) in cloths.iter_mut().enumerate() {
                 if members.next_if_eq(&index).is_some() {
                     let (current, previous) =
@@ -520,6 +523,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
                     break;
                 }
             }
+            self.bodies = reuse(bodies);
         }
     }
 

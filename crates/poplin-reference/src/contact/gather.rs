@@ -41,13 +41,6 @@ fn gather_row(
     (particle(position, w), particle(motion, cloth.radius))
 }
 
-/// The rows of one cloth in the lists of all.
-struct Rows<'a> {
-    positions: &'a mut [[f32; 4]],
-    motions: &'a mut [[f32; 4]],
-    slots: &'a mut [u32],
-}
-
 impl ContactMemory {
     /// Transforms the particles of all cloths to world space and finds their bounds.
     pub(super) fn gather(
@@ -59,44 +52,32 @@ impl ContactMemory {
         let count = parameters.row_count as usize;
         self.positions.resize(count, [0.0; 4]);
         self.motions.resize(count, [0.0; 4]);
-        self.slots.resize(count, 0);
+        self.slots.clear();
+        for (slot, cloth) in cloths.iter().enumerate() {
+            self.slots.resize(self.slots.len() + cloth.particle_count as usize, slot as u32);
+        }
         let is_held =
             |body: &ContactBody<'_>| body.feedback.fault_count != 0 || body.feedback.is_asleep != 0;
         self.is_held.clear();
         self.is_held.extend(bodies.iter().map(is_held));
         self.widest = cloths.iter().map(|cloth| cloth.radius).fold(0.0, f32::max);
-        let mut work = Vec::with_capacity(cloths.len());
-        let mut rest =
-            (self.positions.as_mut_slice(), self.motions.as_mut_slice(), self.slots.as_mut_slice());
-        for (slot, (cloth, body)) in cloths.iter().zip(bodies).enumerate() {
-            let own = cloth.particle_count as usize;
-            let (positions, motions, slots);
-            (positions, rest.0) = rest.0.split_at_mut(own);
-            (motions, rest.1) = rest.1.split_at_mut(own);
-            (slots, rest.2) = rest.2.split_at_mut(own);
-            work.push((
-                slot,
-                cloth,
-                &*body.current,
-                body.previous,
-                Rows { positions, motions, slots },
-            ));
-        }
-        let is_held = &self.is_held;
-        work.into_par_iter()
-            .map(|(slot, cloth, current, previous, rows)| {
-                let far = f32::from_bits(0x7fff_ffff);
-                let mut bounds = [Vec3::splat(far), Vec3::splat(-far)];
-                rows.slots.fill(slot as u32);
-                for (i, (&now, &before)) in current.iter().zip(previous).enumerate() {
-                    (rows.positions[i], rows.motions[i]) =
-                        gather_row(cloth, now, xyz(before), is_held[slot]);
-                    let position = xyz(rows.positions[i]);
-                    bounds = [lower(bounds[0], position), higher(bounds[1], position)];
-                }
-                bounds
+        let Self { positions, motions, slots, is_held, bounds, .. } = self;
+        let rows = positions.par_iter_mut().zip(motions).zip(slots).enumerate();
+        rows.with_min_len(1024).for_each(|(row, ((position, motion), slot))| {
+            let slot = *slot as usize;
+            let (cloth, body) = (&cloths[slot], &bodies[slot]);
+            let i = row - cloth.row_begin as usize;
+            (*position, *motion) =
+                gather_row(cloth, body.current[i], xyz(body.previous[i]), is_held[slot]);
+        });
+        let bounds_of = |cloth: &ContactCloth| {
+            let far = f32::from_bits(0x7fff_ffff);
+            let rows = &positions[cloth.row_begin as usize..][..cloth.particle_count as usize];
+            rows.iter().fold([Vec3::splat(far), Vec3::splat(-far)], |[low, high], row| {
+                [lower(low, xyz(*row)), higher(high, xyz(*row))]
             })
-            .collect_into_vec(&mut self.bounds);
+        };
+        cloths.par_iter().map(bounds_of).collect_into_vec(bounds);
     }
 
     /// Whether the bounds of two cloths come closer than the mean of their distances.
