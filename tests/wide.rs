@@ -352,3 +352,24 @@ fn a_small_cloth_takes_little_memory() {
         assert!((8 * 1024..11 * 1024).contains(&bytes), "{name}: {bytes} bytes a cloth");
     }
 }
+
+#[test]
+fn cloths_cooked_apart_from_one_mesh_are_simulated_side_by_side() {
+    let mut engine = CpuEngine::new();
+    let ids = [(); 3].map(|()| engine.add(hanging_sheet(8, 8)).unwrap());
+    engine.add(hanging_sheet(8, 9)).unwrap();
+    let run = |engine: &mut CpuEngine| {
+        engine.begin_frame(&SOME[0]).unwrap();
+        engine.run_alike(&FramePart::WHOLE, &mut WideTeam::default())
+    };
+    assert_eq!(run(&mut engine), 3);
+    let bytes = engine.memory_bytes();
+    engine.remove(ids[0]).unwrap();
+    assert_eq!(run(&mut engine), 2, "the packed fabric goes with its last cloth");
+    let alike = engine.add(hanging_sheet(8, 8)).unwrap();
+    assert_eq!((run(&mut engine), engine.memory_bytes()), (3, bytes));
+    for id in [ids[1], ids[2], alike] {
+        engine.remove(id).unwrap();
+    }
+    assert_eq!(run(&mut engine), 1);
+}

@@ -1,5 +1,6 @@
 //! The CPU backend: many cloths, in parallel over cloths and within large ones.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fmt;
 use std::ops::Range;
@@ -447,14 +448,18 @@ impl<W: Workers + Default> LaneEngine<W> {
 }
 
 impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
+    /// The packed form of a fabric. Fabrics that were cooked apart share it if it is the same: then their cloths are simulated
+    /// side by side.
     fn acquire_fabric(&mut self, source: &Arc<Fabric>) -> Arc<PackedFabric> {
-        let pack = || {
+        let packed = self.fabrics.get(source).cloned().unwrap_or_else(|| {
             let mut pool = Vec::new();
             let offsets = pack_fabric(source, &mut pool);
-            Ok::<_, Infallible>(Arc::new(PackedFabric { offsets, pool }))
-        };
-        let Ok(packed) = self.fabrics.acquire(source, pack);
-        packed.clone()
+            let same = |other: &&Arc<PackedFabric>| other.offsets == offsets && other.pool == pool;
+            let same = self.fabrics.values().find(same).cloned();
+            same.unwrap_or_else(|| Arc::new(PackedFabric { offsets, pool }))
+        });
+        let Ok(_) = self.fabrics.acquire(source, || Ok::<_, Infallible>(packed.clone()));
+        packed
     }
 
     #[cfg(feature = "testing")]
@@ -829,8 +834,12 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
     fn memory_bytes(&self) -> u64 {
         let cloths: usize =
             self.cloths.values().iter().map(|cloth| cloth.size() + W::kept_size(&cloth.kept)).sum();
-        let fabrics: usize =
-            self.fabrics.values().map(|fabric| size_of_val(fabric.pool.as_slice())).sum();
+        let fabrics: BTreeMap<_, _> = self
+            .fabrics
+            .values()
+            .map(|fabric| (Arc::as_ptr(fabric), size_of_val(fabric.pool.as_slice())))
+            .collect();
+        let fabrics: usize = fabrics.values().sum();
         (cloths + fabrics + self.contact_memory.size() + self.crew.size()) as u64
     }
 }
