@@ -79,17 +79,18 @@ fn unpack<S: Simd>(simd: S, a: f32x8<S>, b: f32x8<S>) -> [f32x8<S>; 2] {
     [simd.combine_f32x4(low, low_of_second), simd.combine_f32x4(high, high_of_second)]
 }
 
-/// Rows k and k + 4.
+/// Two rows one after the other.
 #[inline(always)]
-fn two_rows<S: Simd>(simd: S, rows: &[[f32; 4]], k: usize) -> f32x8<S> {
-    simd.combine_f32x4(f32x4::from_slice(simd, &rows[k]), f32x4::from_slice(simd, &rows[k + 4]))
+fn two_rows<S: Simd>(simd: S, rows: &[[f32; 4]], first: usize, second: usize) -> f32x8<S> {
+    let (first, second) = (&rows[first], &rows[second]);
+    simd.combine_f32x4(f32x4::from_slice(simd, first), f32x4::from_slice(simd, second))
 }
 
 impl<S: Simd> Lanes<S> for f32x8<S> {
     #[inline(always)]
     fn columns(simd: S, rows: &[[f32; 4]]) -> [Self; 4] {
-        let [xy, zw] = unpack(simd, two_rows(simd, rows, 0), two_rows(simd, rows, 2));
-        let [xy_odd, zw_odd] = unpack(simd, two_rows(simd, rows, 1), two_rows(simd, rows, 3));
+        let [xy, zw] = unpack(simd, two_rows(simd, rows, 0, 4), two_rows(simd, rows, 2, 6));
+        let [xy_odd, zw_odd] = unpack(simd, two_rows(simd, rows, 1, 5), two_rows(simd, rows, 3, 7));
         let ([x, y], [z, w]) = (unpack(simd, xy, xy_odd), unpack(simd, zw, zw_odd));
         [x, y, z, w]
     }
@@ -118,11 +119,7 @@ impl<S: Simd> Lanes<S> for f32x8<S> {
 /// Four rows one after the other.
 #[inline(always)]
 fn four_rows<S: Simd>(simd: S, rows: &[[f32; 4]]) -> f32x16<S> {
-    let low =
-        simd.combine_f32x4(f32x4::from_slice(simd, &rows[0]), f32x4::from_slice(simd, &rows[1]));
-    let high =
-        simd.combine_f32x4(f32x4::from_slice(simd, &rows[2]), f32x4::from_slice(simd, &rows[3]));
-    simd.combine_f32x8(low, high)
+    simd.combine_f32x8(two_rows(simd, rows, 0, 1), two_rows(simd, rows, 2, 3))
 }
 
 impl<S: Simd> Lanes<S> for f32x16<S> {

@@ -89,7 +89,7 @@ const PARTS_PER_THREAD: usize = 2;
 const PATIENCE: u32 = 10_000;
 
 /// In how many parts a loop is run of which so many would each be long enough.
-pub(crate) fn part_count(useful: usize, thread_count: usize) -> usize {
+fn part_count(useful: usize, thread_count: usize) -> usize {
     let most = useful.min(PARTS_PER_THREAD * thread_count).min(MAX_PARTS);
     // As many for each thread.
     if most > thread_count { most - most % thread_count } else { most.max(1) }
@@ -198,10 +198,11 @@ impl Desk {
     /// Runs parts of what is posted until the desk is closed.
     fn help(&self, thread: usize, thread_count: usize) {
         let own = parts_of(thread, thread_count);
-        wait_until(|| {
+        let is_closed = || self.is_closed.load(Ordering::Relaxed);
+        while !is_closed() {
             self.run_parts(thread, own);
-            self.is_closed.load(Ordering::Relaxed)
-        });
+            wait_until(|| is_closed() || self.open.load(Ordering::Relaxed) != 0);
+        }
     }
 
     /// Helps with all threads from this one on, as far as they come.
@@ -310,18 +311,19 @@ impl Threads {
         self.desk.rows.iter().map(|rows| size_of::<f32>() * lock(rows).capacity()).sum()
     }
 
-    /// Runs a loop in some parts, at least one; false if it cannot be split.
+    /// Runs a loop in parts, of which so many would each be long enough; false if it cannot be split or need not be.
     pub(crate) fn run(
         &mut self,
         level: Level,
         work: &Work,
         memory: &mut ClothMemory<'_>,
-        part_count: usize,
+        useful: usize,
     ) -> bool {
-        if !(1..=MAX_PARTS).contains(&part_count) || !work.tasks().all(is_splittable) {
+        let thread_count = self.count;
+        let part_count = part_count(useful, thread_count);
+        if thread_count == 1 || part_count == 1 || !work.tasks().all(is_splittable) {
             return false;
         }
-        let thread_count = self.count;
         let posted = Loop { level, work, memory, part_count, thread_count };
         let post = Post::new(&self.desk, &posted);
         self.desk.run_parts(0, parts_of(0, thread_count));

@@ -9,7 +9,7 @@ use poplin_reference::{ClothMemory, Member, Parts, Work, Workers, simulate_in_or
 
 use crate::Neighbors;
 use crate::cloths::{self, Columns};
-use crate::split::{Threads, part_count, with_threads};
+use crate::split::{Threads, with_threads};
 use crate::stage::{
     gauss_seidel, integrate, particles, self_collide, semi_implicit, shapes, tether, wind,
 };
@@ -86,18 +86,14 @@ impl WideTeam {
 const MIN_PART_NS: u32 = 1000;
 
 impl WideTeam {
-    /// In how many parts a loop runs.
-    fn part_count(&self, work: &Work, memory: &ClothMemory<'_>) -> usize {
-        let threads = self.threads.count();
-        if threads == 1 {
-            return 1;
-        }
+    /// How many parts of a loop would each be long enough.
+    fn useful_parts(&self, work: &Work, memory: &ClothMemory<'_>) -> usize {
         let items = work.items().len();
-        if self.always_splits {
-            return part_count(items, threads);
+        if self.threads.count() == 1 || self.always_splits {
+            return items;
         }
         let time: f32 = work.tasks().map(|task| time_of(task, memory)).sum();
-        part_count((time * items as f32) as usize / MIN_PART_NS as usize, threads)
+        (time * items as f32) as usize / MIN_PART_NS as usize
     }
 }
 
@@ -202,8 +198,8 @@ impl Workers for WideTeam {
             }
             return;
         }
-        let count = self.part_count(&work, memory);
-        if count == 1 || !self.threads.run(self.level, &work, memory, count) {
+        let useful = self.useful_parts(&work, memory);
+        if !self.threads.run(self.level, &work, memory, useful) {
             run_items(self.level, &work, memory, work.items(), &mut self.rows);
         }
     }

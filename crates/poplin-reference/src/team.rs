@@ -79,12 +79,6 @@ pub struct Parts<W> {
     workers: PhantomData<fn(W)>,
 }
 
-impl<W> Clone for Parts<W> {
-    fn clone(&self) -> Self {
-        Self { ..*self }
-    }
-}
-
 impl<W> Parts<W> {
     /// One part: nothing is split.
     pub const ONE: Self = Self { count: 1, always: false, workers: PhantomData };
