@@ -2,11 +2,12 @@
 //! momentum, local frames, groups, sleep, and what must not change where nothing collides.
 
 use poplin_cook::{CookOptions, cook};
+use poplin_cpu::WideTeam;
 use poplin_gpu::{ClothId, EngineOptions, Headless};
 use poplin_host::Engine as _;
 use poplin_measure::separation::between;
 use poplin_model::{Cloth, ClothContactSolver, Frame, Mesh, Particle, Pose};
-use poplin_reference::ReferenceEngine;
+use poplin_reference::{LaneEngine, ReferenceEngine, Team, Workers};
 use poplin_testkit::adapter::{Rounding, devices};
 use poplin_testkit::compare::{close, near, same_bits};
 use poplin_testkit::nth_cloth;
@@ -165,7 +166,12 @@ fn sleepers() -> Setup {
 }
 
 fn on_mirror(setup: &Setup) -> ReferenceEngine {
-    let mut engine = ReferenceEngine::new();
+    on_workers(setup, Team::single())
+}
+
+/// The frames of a setup on the CPU.
+fn on_workers<W: Workers + Clone + Send + Sync>(setup: &Setup, workers: W) -> LaneEngine<W> {
+    let mut engine = LaneEngine::with_workers(workers);
     engine.set_cloth_contact_solver(setup.settings).unwrap();
     setup.cloths.iter().for_each(|cloth| assert!(engine.add(cloth.clone()).is_ok()));
     for (index, frame) in setup.frames.iter().enumerate() {
@@ -367,6 +373,24 @@ fn every_pass_agrees_with_the_mirror() {
 fn whole_frames_agree_with_the_mirror() {
     let setups: Vec<_> = sheets().into_iter().chain([sleepers()]).collect();
     assert_eq!(wrong(&setups, wrong_in_frames), Vec::<String>::new());
+}
+
+#[test]
+fn the_cpu_backend_has_the_mirrors_bits_at_every_width() {
+    for setup in clouds().iter().chain(&sheets()).chain([&sleepers()]) {
+        let expected = on_mirror(setup);
+        for team in WideTeam::all() {
+            let lanes = team.describe();
+            let got = on_workers(setup, team);
+            for index in 0..setup.cloths.len() {
+                let (id, what) =
+                    (nth_cloth(index), format!("{}: cloth {index}, {lanes}", setup.name));
+                same_bits(&what, got.current(id), expected.current(id)).unwrap();
+                same_bits(&what, got.previous(id), expected.previous(id)).unwrap();
+                assert_eq!(got.feedback(id), expected.feedback(id), "{what}");
+            }
+        }
+    }
 }
 
 #[test]

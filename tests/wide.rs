@@ -7,6 +7,7 @@ use poplin_cpu::{CpuEngine, WideTeam};
 use poplin_host::{ClothId, Engine as _, FramePart};
 use poplin_layout::{Feedback, MAX_COORDINATE, STAGES, StageMask};
 use poplin_model::{Cloth, FiberSolver, Frame, Particle};
+use poplin_reference::contact::ContactMemory;
 use poplin_reference::{ClothMemory, LaneEngine, Parts, ReferenceEngine, Team, Work, Workers};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::inputs::{cloths, equip_with_masses, equip_with_masses_by_seed, inputs_of};
@@ -280,6 +281,7 @@ static PARTS: Mutex<Vec<usize>> = Mutex::new(Vec::new());
 
 impl Workers for Noting {
     type Kept = ();
+    type Contacts = ContactMemory;
 
     fn in_parts<R: Send>(
         &mut self,

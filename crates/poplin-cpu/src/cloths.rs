@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use fearless_simd::prelude::*;
 use poplin_layout::{IterationConstants, NO_OFFSET, StageMask, Task};
+use poplin_reference::contact::ContactMemory;
 use poplin_reference::kernel::{fetch_counters, flush_counters, run_iterations};
 use poplin_reference::memory::{Pools, State};
 use poplin_reference::stage::collide_shape::collide_shape;
@@ -594,6 +595,7 @@ impl BatchWalk<'_, '_> {
 
 impl Workers for BatchWalk<'_, '_> {
     type Kept = ();
+    type Contacts = ContactMemory;
 
     fn open_grid(&mut self, _: &mut ClothMemory<'_>) {
         for Member { memory, kept, .. } in self.batch.live() {

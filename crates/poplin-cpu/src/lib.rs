@@ -7,12 +7,15 @@
 //! when compiling.
 
 mod cloths;
+mod contact;
 mod lanes;
+mod near;
 mod split;
 mod stage;
 mod team;
 mod vector;
 
+pub use contact::ContactLists;
 pub use poplin_reference::thread_count;
 pub use stage::self_collide::Neighbors;
 pub use team::WideTeam;

@@ -7,12 +7,12 @@ use poplin_layout::{NO_OFFSET, Stage, StageMask, Task};
 use poplin_reference::stage::twin;
 use poplin_reference::{ClothMemory, Member, Parts, Work, Workers, simulate_in_order};
 
-use crate::Neighbors;
 use crate::cloths::{self, Columns};
 use crate::split::{Threads, with_threads};
 use crate::stage::{
     gauss_seidel, integrate, particles, self_collide, semi_implicit, shapes, tether, wind,
 };
+use crate::{ContactLists, Neighbors};
 
 /// Fewer cloths than these are simulated one after the other.
 const MIN_BATCH: usize = 2;
@@ -142,6 +142,7 @@ fn lane_count<S: Simd>(_: S) -> usize {
 
 impl Workers for WideTeam {
     type Kept = Neighbors;
+    type Contacts = ContactLists;
 
     fn exchange(&mut self, kept: &mut Neighbors) {
         std::mem::swap(&mut self.neighbors, kept);

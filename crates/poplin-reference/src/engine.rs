@@ -20,7 +20,7 @@ use poplin_layout::{
 use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Fabric, Frame, ModelError, Particle};
 use rayon::prelude::*;
 
-use crate::contact::{ContactBody, ContactMemory};
+use crate::contact::{ContactBody, ContactPasses as _};
 #[cfg(feature = "testing")]
 use crate::kernel::simulate_cloth;
 use crate::memory;
@@ -393,7 +393,7 @@ pub struct LaneEngine<W: Workers> {
     colliders: ColliderSet,
     cloth_collision: ClothContactSolver,
     contacts: ContactFrame,
-    contact_memory: Box<ContactMemory>,
+    contact_memory: Box<W::Contacts>,
     crew: Crew<W>,
     /// Empty between frames: memory for the cloths of a frame in the order in which they are simulated.
     order: Vec<&'static mut CpuCloth<W::Kept>>,
@@ -464,7 +464,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
 
     #[cfg(feature = "testing")]
     /// State after the last pass of collision between cloths, for tests.
-    pub fn contact_memory(&self) -> &ContactMemory {
+    pub fn contact_memory(&self) -> &W::Contacts {
         &self.contact_memory
     }
 
@@ -524,7 +524,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
                 }
             }
             for _ in 0..cloth_collision.iterations {
-                if !contact_memory.pass(parameters, rows, &mut bodies) {
+                if !contact_memory.pass(&crew.first, parameters, rows, &mut bodies) {
                     break;
                 }
             }

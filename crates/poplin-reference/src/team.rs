@@ -7,6 +7,7 @@ use std::ops::Range;
 use poplin_layout::{Feedback, StageMask, Task};
 
 use crate::ClothMemory;
+use crate::contact::{ContactMemory, ContactPasses};
 use crate::kernel::simulate_cloth;
 use crate::memory::Registers;
 use crate::stage::twin;
@@ -124,6 +125,9 @@ pub trait Workers {
     fn kept_size(_: &Self::Kept) -> usize {
         0
     }
+
+    /// Who runs the passes of collision between cloths: [`ContactMemory`] if they have no wide form of their own.
+    type Contacts: ContactPasses<Self>;
 
     /// Gets ready for the self collision of a part of a frame. Nothing is done by default.
     fn open_grid(&mut self, _: &mut ClothMemory<'_>) {}
@@ -249,6 +253,7 @@ impl Team {
 
 impl Workers for Team {
     type Kept = ();
+    type Contacts = ContactMemory;
 
     fn work(&mut self, work: Work, _: &mut ClothMemory<'_>) {
         self.pending.push(work);

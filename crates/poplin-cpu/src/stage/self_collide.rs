@@ -10,116 +10,13 @@ use std::ops::Range;
 
 use fearless_simd::{f32x4, prelude::*};
 use poplin_layout::{GRID_PARTS, MIN_DISTANCE, NO_OFFSET, RELAXATION, SELF_MAX_CELL, Task};
+use poplin_reference::ClothMemory;
 use poplin_reference::stage::self_collide::{kept_square, load_member};
 use poplin_reference::stage::twin;
-use poplin_reference::{ClothMemory, bucket_of_cell};
 
 use crate::lanes::{Lanes, MAX_LANES, gather, max, min};
+use crate::near::{Drift, Grid, Watch, cell_key, sort_few};
 use crate::vector::Vec3;
-
-/// Adding it rounds a float of up to 22 bits to an integer, which the lowest bits of the sum then hold.
-const ROUNDING: f32 = 12_582_912.0;
-
-/// How much wider a cell is than the reach of a search, so that rounding separates no two particles by more than one cell.
-const CELL_MARGIN: f32 = 1.01;
-
-/// Margin of the first search, relative to the distance.
-const FIRST_MARGIN: f32 = 0.25;
-
-/// Least and largest margin of later ones.
-const MARGINS: [f32; 2] = [0.1, 0.5];
-
-/// Iterations for which a list should last: the margin is what particles drift apart in so many.
-const LIFETIME: f32 = 6.0;
-
-/// Cells of a search along the side of a region at least, as a power of two.
-const REGION_BITS: u32 = 3;
-
-/// Lists are kept while particles in regions which do not adjoin move relative to each other by no more than the distance times
-/// this: a whole region is between them.
-const FAR_DRIFT: f32 = 7.0;
-
-/// Particles for each region at least, empty regions counted.
-const PER_REGION: usize = 8;
-
-/// Boxes in space, in which particles move much alike.
-#[derive(Debug, Clone, Default)]
-struct Regions {
-    /// How many there are along each axis.
-    counts: [usize; 3],
-    /// Region of each slot.
-    of_slots: Vec<u32>,
-    /// Least and largest displacement in each region since the search \[m\].
-    displacements: Vec<[[f32; 4]; 2]>,
-}
-
-/// Displacements of no particle.
-const NO_DISPLACEMENTS: [[f32; 4]; 2] = [[f32::INFINITY; 4], [f32::NEG_INFINITY; 4]];
-
-/// Displacements of both.
-fn union([a_low, a_high]: [[f32; 4]; 2], [b_low, b_high]: [[f32; 4]; 2]) -> [[f32; 4]; 2] {
-    let low = std::array::from_fn(|k| a_low[k].min(b_low[k]));
-    [low, std::array::from_fn(|k| a_high[k].max(b_high[k]))]
-}
-
-/// How far two of some displacements are apart at most.
-fn spread([low, high]: [[f32; 4]; 2]) -> f32 {
-    let extent = |k: usize| high[k] - low[k];
-    (extent(0) * extent(0) + extent(1) * extent(1) + extent(2) * extent(2)).sqrt()
-}
-
-impl Regions {
-    /// Divides the space of some cells, at most so finely that every region has some particles on average.
-    fn divide(&mut self, cells: impl Iterator<Item = [i32; 3]> + Clone, count: usize) {
-        let (mut low, mut high) = ([i32::MAX; 3], [i32::MIN; 3]);
-        for cell in cells.clone() {
-            for k in 0..3 {
-                (low[k], high[k]) = (low[k].min(cell[k]), high[k].max(cell[k]));
-            }
-        }
-        let mut bits = REGION_BITS;
-        let counts = |bits: u32| [0, 1, 2].map(|k| ((high[k] - low[k]) >> bits) as usize + 1);
-        while counts(bits).iter().product::<usize>() > 1 + count / PER_REGION {
-            bits += 1;
-        }
-        self.counts = counts(bits);
-        let region = |cell: [i32; 3]| {
-            let [x, y, z] = [0, 1, 2].map(|k| ((cell[k] - low[k]) >> bits) as usize);
-            (x + self.counts[0] * (y + self.counts[1] * z)) as u32
-        };
-        self.of_slots.clear();
-        self.of_slots.extend(cells.map(region));
-    }
-
-    /// How far particles in a region or adjoining ones have moved relative to each other at most, and all particles \[m\].
-    fn drift(&self) -> [f32; 2] {
-        let [width, height, depth] = self.counts;
-        let at = |x: usize, y: usize, z: usize| self.displacements[x + width * (y + height * z)];
-        let around = |k: usize, count: usize| k..count.min(k + 2);
-        let (mut drift, mut all) = (0.0_f32, NO_DISPLACEMENTS);
-        for z in 0..depth {
-            for y in 0..height {
-                for x in 0..width {
-                    all = union(all, at(x, y, z));
-                    // All cubes of two regions along each axis hold all pairs that adjoin.
-                    let mut cube = NO_DISPLACEMENTS;
-                    for z in around(z, depth) {
-                        for y in around(y, height) {
-                            for x in around(x, width) {
-                                cube = union(cube, at(x, y, z));
-                            }
-                        }
-                    }
-                    let spread = spread(cube);
-                    if spread.is_finite() || cube[0][0] <= cube[1][0] {
-                        drift = drift.max(spread);
-                    }
-                }
-            }
-        }
-        [drift, spread(all)]
-    }
-}
 
 /// Another particle that may touch the one of a list, and the square of the distance at which both are kept apart.
 #[derive(Debug, Clone, Copy, Default)]
@@ -137,29 +34,17 @@ pub struct Neighbors {
     rest: Vec<[u32; 4]>,
     listed: Vec<[u32; 4]>,
     member_count: u32,
-    /// Whether there are lists.
-    is_made: bool,
     /// Whether the twins run in this iteration.
     is_plain: bool,
-    /// How far particles may have moved relative to each other since the search \[m\].
-    margin: f32,
-    /// Iterations since the search.
-    age: u32,
-    /// The largest coordinate at the search \[m\].
-    farthest: f32,
+    grid: Grid,
+    watch: Watch,
     /// Particle of each slot.
     particles: Vec<u32>,
-    regions: Regions,
-    /// Where it was at the search.
-    before: Vec<[f32; 4]>,
     /// Where it is, and its inverse mass.
     now: Vec<[f32; 4]>,
-    /// The same, coordinate by coordinate.
-    columns: [Vec<f32>; 3],
-    /// Where the slots of each bucket begin, and where the last ends.
-    begins: Vec<u32>,
-    /// Bucket of each member.
-    buckets: Vec<u32>,
+    /// The members where they are, then the slots near one of them.
+    members: Vec<[f32; 4]>,
+    found: Vec<u32>,
     /// Slots that have a list, each with its end in `candidates`.
     lists: Vec<[u32; 2]>,
     candidates: Vec<Candidate>,
@@ -196,61 +81,31 @@ impl Neighbors {
             (self.distance, self.member_count) = (own.distance, own.member_count);
             rest.clone_into(&mut self.rest);
             listed.clone_into(&mut self.listed);
-            self.is_made = false;
+            self.watch.end();
         }
     }
 
     /// Bytes of its vectors.
     pub(crate) fn size(&self) -> usize {
-        let rows = [&self.before, &self.now, &self.pushes, &self.slides, &self.sums];
+        let rows = [&self.now, &self.members, &self.pushes, &self.slides, &self.sums];
         let bits = [&self.rest, &self.listed].map(Vec::capacity).iter().sum::<usize>();
-        let indices = [&self.particles, &self.begins, &self.buckets, &self.firsts];
+        let indices = [&self.particles, &self.found, &self.firsts];
         let pairs = [&self.lists, &self.touched].map(Vec::capacity).iter().sum::<usize>();
         let candidates = self.candidates.capacity() + self.seconds.capacity();
-        16 * (rows.map(Vec::capacity).iter().sum::<usize>() + bits)
+        self.grid.size()
+            + self.watch.size()
+            + 16 * (rows.map(Vec::capacity).iter().sum::<usize>() + bits)
             + 8 * (pairs + candidates)
-            + 4 * self.columns.iter().map(Vec::capacity).sum::<usize>()
             + 4 * indices.map(Vec::capacity).iter().sum::<usize>()
     }
 
-    /// Takes over where the particles are; returns how far neighbours and all particles have moved relative to each other since
-    /// the search, and the farthest that one has moved \[m\].
+    /// Takes over where the particles are; returns how far they have moved since the search.
     #[inline(always)]
-    fn follow<S: Simd>(&mut self, simd: S, memory: &ClothMemory<'_>) -> [f32; 3] {
-        let displacements = &mut self.regions.displacements;
-        displacements.clear();
-        displacements.resize(self.regions.counts.iter().product(), NO_DISPLACEMENTS);
-        let mut region = 0;
-        let [mut low, mut high] = NO_DISPLACEMENTS.map(|row| f32x4::from_slice(simd, &row));
-        let slots = self.particles.iter().zip(&self.before).zip(&mut self.now);
-        for (((&particle, before), now), &own) in slots.zip(&self.regions.of_slots) {
-            if own != region {
-                // Slots one after the other mostly are in one region.
-                let row = &mut displacements[region as usize];
-                low.store_slice(&mut row[0]);
-                high.store_slice(&mut row[1]);
-                let row = displacements[own as usize];
-                (low, high) = (f32x4::from_slice(simd, &row[0]), f32x4::from_slice(simd, &row[1]));
-                region = own;
-            }
+    fn follow<S: Simd>(&mut self, simd: S, memory: &ClothMemory<'_>) -> Drift {
+        for (now, &particle) in self.now.iter_mut().zip(&self.particles) {
             *now = memory.load_current(particle);
-            let displacement = f32x4::from_slice(simd, now) - f32x4::from_slice(simd, before);
-            low = low.min_precise(displacement);
-            high = high.max_precise(displacement);
         }
-        let row = &mut displacements[region as usize];
-        low.store_slice(&mut row[0]);
-        high.store_slice(&mut row[1]);
-        let [near, all] = self.regions.drift();
-        let farthest = self.regions.displacements.iter().fold(0.0, |farthest: f32, [low, high]| {
-            (0..3).fold(farthest, |farthest, k| farthest.max(-low[k]).max(high[k]))
-        });
-        [near, all, farthest]
-    }
-
-    /// Whether rounding is small enough for both grids, the mirror's and this one, if no coordinate exceeds `farthest` \[m\].
-    fn is_near(&self, memory: &ClothMemory<'_>, farthest: f32) -> bool {
-        farthest * memory.cloth.self_collision.inverse_cell < 0.99 * SELF_MAX_CELL
+        self.watch.follow(simd, &self.now)
     }
 
     /// Lists which particles are closer than the distance and a margin; false if one is too far away for that.
@@ -261,128 +116,51 @@ impl Neighbors {
         memory: &ClothMemory<'_>,
         margin: f32,
     ) -> bool {
-        let count = self.member_count as usize;
-        let bucket_count = (2 * count).next_power_of_two().max(256);
+        self.watch.end();
+        self.members.clear();
+        let members = 0..self.member_count;
+        self.members.extend(members.map(|k| memory.load_current(load_member(memory, k))));
         let reach = self.distance + margin;
-        let scale = 1.0 / (CELL_MARGIN * reach);
-        let cell =
-            |row: &[f32; 4]| [0, 1, 2].map(|k| (row[k] * scale + ROUNDING).to_bits().cast_signed());
-        let bucket = |cell: [i32; 3]| bucket_of_cell(cell, bucket_count as u32);
-        self.is_made = false;
-        self.begins.clear();
-        self.begins.resize(bucket_count + 1, 0);
-        self.buckets.clear();
-        self.now.clear();
-        self.farthest = 0.0;
-        let mut is_finite = true;
-        for k in 0..count {
-            let row = memory.load_current(load_member(memory, k as u32));
-            let far = row[0].abs().max(row[1].abs()).max(row[2].abs());
-            is_finite &= row[0].is_finite() & row[1].is_finite() & row[2].is_finite();
-            self.farthest = self.farthest.max(far);
-            let bucket = bucket(cell(&row));
-            self.begins[bucket as usize] += 1;
-            self.buckets.push(bucket);
-            self.now.push(row);
-        }
-        if !is_finite || !self.is_near(memory, self.farthest) {
+        if !self.grid.fill(&self.members, reach) {
             return false;
         }
-        let mut sum = 0;
-        for begin in &mut self.begins {
-            sum += std::mem::replace(begin, sum);
+        self.particles.clear();
+        self.particles.extend(self.grid.points().iter().map(|&k| load_member(memory, k)));
+        self.now.clear();
+        self.now.extend(self.grid.points().iter().map(|&k| self.members[k as usize]));
+        self.watch.begin(&self.grid, &self.now, self.distance, margin);
+        if !is_near(memory, self.watch.farthest()) {
+            self.watch.end();
+            return false;
         }
-        self.particles.resize(count, 0);
-        self.before.resize(count, [0.0; 4]);
-        for (k, &bucket) in self.buckets.iter().enumerate() {
-            // The begin of a bucket moves on while it is filled, and so becomes its end, the begin of the next.
-            let slot = self.begins[bucket as usize] as usize;
-            self.begins[bucket as usize] += 1;
-            (self.particles[slot], self.before[slot]) =
-                (load_member(memory, k as u32), self.now[k]);
-        }
-        self.begins.rotate_right(1);
-        self.begins[0] = 0;
-        self.now.copy_from_slice(&self.before);
-        for (k, column) in self.columns.iter_mut().enumerate() {
-            column.clear();
-            column.extend(self.before.iter().map(|row| row[k]));
-            // A vector that begins at the last one.
-            column.resize(count + MAX_LANES, 0.0);
-        }
-        self.regions.divide(self.before.iter().map(cell), count);
-        self.list::<S, V>(simd, memory, margin, bucket_count as u32, cell);
-        (self.margin, self.age, self.is_made) = (0.999 * margin - 1e-5 * reach, 0, true);
+        self.list::<S, V>(simd, memory, margin);
         true
     }
 
-    /// Makes the lists from the sorted slots. `begins` holds the end of every bucket.
+    /// Makes the lists from the sorted slots.
     #[inline(always)]
-    fn list<S: Simd, V: Lanes<S>>(
-        &mut self,
-        simd: S,
-        memory: &ClothMemory<'_>,
-        margin: f32,
-        bucket_count: u32,
-        cell: impl Fn(&[f32; 4]) -> [i32; 3],
-    ) {
-        let steps: [u32; 9] = std::array::from_fn(|row| {
-            bucket_of_cell([-1, row as i32 % 3 - 1, row as i32 / 3 - 1], bucket_count)
-        });
-        let mask = bucket_count - 1;
-        let splat = |value: f32| V::splat(simd, value);
+    fn list<S: Simd, V: Lanes<S>>(&mut self, simd: S, memory: &ClothMemory<'_>, margin: f32) {
         let reach = self.distance + margin;
-        let most = splat(reach * reach);
         self.lists.clear();
         self.candidates.clear();
-        for (slot, row) in self.before.iter().enumerate() {
+        for (slot, row) in self.now.iter().enumerate() {
             let first = self.candidates.len();
-            let position = Vec3::<S, V>::new(splat(row[0]), splat(row[1]), splat(row[2]));
-            let center = bucket_of_cell(cell(row), bucket_count);
-            for step in steps {
-                let begin = center.wrapping_add(step) & mask;
-                let last = begin + 2;
-                // The row may run past the last bucket: then it wraps to the first.
-                for part in 0..=u32::from(last > mask) {
-                    let (mut begin, end) = if part == 0 {
-                        let end = self.begins[last.min(mask) as usize + 1];
-                        (self.begins[begin as usize] as usize, end as usize)
-                    } else {
-                        (0, self.begins[(last & mask) as usize + 1] as usize)
-                    };
-                    while begin < end {
-                        let load =
-                            |k: usize| V::from_slice(simd, &self.columns[k][begin..][..V::LEN]);
-                        let between = position.sub(Vec3::new(load(0), load(1), load(2)));
-                        let is_near = between.dot(between).simd_lt(most);
-                        let count = V::LEN.min(end - begin);
-                        let mut bits = is_near.to_bitmask() & ((1 << count) - 1);
-                        while bits != 0 {
-                            let other = begin + bits.trailing_zeros() as usize;
-                            bits &= bits - 1;
-                            if other != slot {
-                                self.candidates.push(Candidate { slot: other as u32, kept: 0.0 });
-                            }
-                        }
-                        begin += V::LEN;
-                    }
-                }
-            }
-            // Neighbours at rest are kept less far apart.
-            let mut end = first;
-            for k in first..self.candidates.len() {
-                let other = self.candidates[k].slot;
-                let near = self.before[other as usize];
+            self.found.clear();
+            self.grid.find::<S, V>(simd, row, reach, &mut self.found);
+            for &other in self.found.iter().filter(|&&other| other as usize != slot) {
+                let near = self.now[other as usize];
                 let between = [row[0] - near[0], row[1] - near[1], row[2] - near[2]];
                 let square =
                     between[0] * between[0] + between[1] * between[1] + between[2] * between[2];
+                // Neighbours at rest are kept less far apart.
                 let kept =
                     kept_square(memory, self.particles[slot], self.particles[other as usize]);
                 let reach = 1.0001 * (kept.sqrt() + margin);
-                self.candidates[end] = Candidate { slot: other, kept };
-                end += usize::from(square <= reach * reach);
+                if square <= reach * reach {
+                    self.candidates.push(Candidate { slot: other, kept });
+                }
             }
-            self.candidates.truncate(end);
+            let end = self.candidates.len();
             if end > first {
                 self.lists.push([slot as u32, end as u32]);
             }
@@ -549,37 +327,9 @@ impl Neighbors {
     }
 }
 
-/// The cell of a position in the mirror's grid as a key that orders cells along z, then y, then x.
-#[inline(always)]
-fn cell_key(row: &[f32; 4], inverse_cell: f32) -> u64 {
-    let coordinate = |x: f32| {
-        let scaled = x * inverse_cell;
-        let rounded = scaled + ROUNDING;
-        // The integer below.
-        let bits = rounded.to_bits() - u32::from(rounded - ROUNDING > scaled);
-        u64::from(bits - (ROUNDING.to_bits() - 2 * SELF_MAX_CELL as u32))
-    };
-    coordinate(row[2]) << 36 | coordinate(row[1]) << 18 | coordinate(row[0])
-}
-
-/// Sorts a few items, most of which are in order.
-#[inline(always)]
-fn sort_few<T: Copy, K: PartialOrd>(items: &mut [T], key: impl Fn(&T) -> K) {
-    let mut last = key(&items[0]);
-    for end in 1..items.len() {
-        let item = items[end];
-        let own = key(&item);
-        if own < last {
-            let mut slot = end;
-            while slot > 0 && own < key(&items[slot - 1]) {
-                items[slot] = items[slot - 1];
-                slot -= 1;
-            }
-            items[slot] = item;
-        } else {
-            last = own;
-        }
-    }
+/// Whether rounding is small enough for the mirror's grid, too, if no coordinate exceeds `farthest` \[m\].
+fn is_near(memory: &ClothMemory<'_>, farthest: f32) -> bool {
+    farthest * memory.cloth.self_collision.inverse_cell < 0.99 * SELF_MAX_CELL
 }
 
 /// Finds the contacts of all particles and sums up their directions.
@@ -590,19 +340,11 @@ pub(crate) fn count_contacts<S: Simd, V: Lanes<S>>(
     _: Range<u32>,
     neighbors: &mut Neighbors,
 ) {
-    let mut margin = FIRST_MARGIN * neighbors.distance;
-    let mut is_due = true;
-    if neighbors.is_made {
-        let [drift, all, farthest] = neighbors.follow(simd, memory);
-        neighbors.age += 1;
-        let is_fit = drift <= neighbors.margin && all <= FAR_DRIFT * neighbors.distance;
-        is_due = !is_fit || !neighbors.is_near(memory, neighbors.farthest + farthest);
-        let [least, most] = MARGINS.map(|margin| margin * neighbors.distance);
-        let speed = drift / neighbors.age as f32;
-        // Lists that would not be read twice need no margin.
-        margin = if 2.0 * speed > most { 0.0 } else { (LIFETIME * speed).clamp(least, most) };
-    }
-    neighbors.is_plain = is_due && !neighbors.search::<S, V>(simd, memory, margin);
+    let drift = neighbors.watch.is_on().then(|| neighbors.follow(simd, memory));
+    let is_fit =
+        drift.is_some_and(|drift| neighbors.watch.holds(&drift) && is_near(memory, drift.farthest));
+    let margin = neighbors.watch.next_margin(neighbors.distance, drift.as_ref());
+    neighbors.is_plain = !is_fit && !neighbors.search::<S, V>(simd, memory, margin);
     if neighbors.is_plain {
         search_plainly(memory);
         return;

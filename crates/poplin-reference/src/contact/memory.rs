@@ -1,5 +1,7 @@
 //! Memory of the passes. Twin of `shaders/contact/buffers.wgsl`.
 
+use std::fmt;
+
 use glam::{IVec3, Vec3};
 use poplin_layout::{CONTACT_MAX_CELL, ContactCloth, ContactParameters, Feedback};
 
@@ -32,7 +34,7 @@ pub struct ContactMemory {
     /// Position and inverse mass of each row of `sorted`, so that neighbours are read one after another.
     pub(super) sorted_positions: Vec<[f32; 4]>,
     /// The largest radius \[m\].
-    pub(super) widest: f32,
+    pub widest: f32,
     /// Contacts of each row.
     pub counts: Vec<u32>,
     /// Lowest and highest corner of each cloth \[m\].
@@ -49,11 +51,26 @@ pub struct ContactMemory {
     pub(super) buckets: Vec<u32>,
 }
 
-impl ContactMemory {
+/// Who runs the passes of collision between cloths, with what is kept from pass to pass, of some [`Workers`](crate::Workers).
+pub trait ContactPasses<W: ?Sized>: fmt::Debug + Default + Send + Sync {
     /// One pass: finds the particles of different cloths that touch and pushes them apart. `bodies` are the cloths of
     /// `cloths`, in their order. False if no cloth meets another: then nothing is moved, and another pass would not either.
-    pub fn pass(
+    fn pass(
         &mut self,
+        workers: &W,
+        parameters: &ContactParameters,
+        cloths: &[ContactCloth],
+        bodies: &mut [ContactBody<'_>],
+    ) -> bool;
+
+    /// Bytes of its vectors.
+    fn size(&self) -> usize;
+}
+
+impl<W: ?Sized> ContactPasses<W> for ContactMemory {
+    fn pass(
+        &mut self,
+        _: &W,
         parameters: &ContactParameters,
         cloths: &[ContactCloth],
         bodies: &mut [ContactBody<'_>],
@@ -72,8 +89,7 @@ impl ContactMemory {
         true
     }
 
-    /// Bytes of its vectors.
-    pub(crate) fn size(&self) -> usize {
+    fn size(&self) -> usize {
         let rows = [&self.positions, &self.motions, &self.sorted_positions].map(Vec::capacity);
         let indices = [&self.slots, &self.begins, &self.sorted, &self.counts, &self.buckets];
         16 * rows.iter().sum::<usize>()
@@ -83,7 +99,9 @@ impl ContactMemory {
             + self.is_met.capacity()
             + self.is_held.capacity()
     }
+}
 
+impl ContactMemory {
     /// Whether row i belongs to a cloth that meets another.
     pub(super) fn is_row_met(&self, i: usize) -> bool {
         self.is_met[self.slots[i] as usize]
@@ -91,7 +109,7 @@ impl ContactMemory {
 }
 
 /// Whether two cloths collide: each must want the other.
-pub(super) fn wants(cloths: &[ContactCloth], a: u32, b: u32) -> bool {
+pub fn wants(cloths: &[ContactCloth], a: u32, b: u32) -> bool {
     let (first, second) = (&cloths[a as usize], &cloths[b as usize]);
     first.group & second.mask != 0 && second.group & first.mask != 0 && a != b
 }

@@ -8,4 +8,4 @@ mod grid;
 mod memory;
 mod push;
 
-pub use memory::{ContactBody, ContactMemory};
+pub use memory::{ContactBody, ContactMemory, ContactPasses, wants};
