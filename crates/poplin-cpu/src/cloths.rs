@@ -7,14 +7,13 @@ use poplin_layout::{IterationConstants, NO_OFFSET, StageMask, Task};
 use poplin_reference::contact::ContactMemory;
 use poplin_reference::kernel::{fetch_counters, flush_counters, run_iterations};
 use poplin_reference::memory::{Pools, State};
-use poplin_reference::stage::collide_shape::collide_shape;
-use poplin_reference::{ClothMemory, Cone, Member, Work, Workers};
+use poplin_reference::{ClothMemory, Member, Work, Workers};
 
 use crate::lanes::{Lanes, MAX_LANES, gather, scatter};
 use crate::stage::fibers::FiberLanes;
 use crate::stage::particles::Particles;
-use crate::stage::shapes::{in_cone, in_sphere};
-use crate::stage::{gauss_seidel, integrate, particles, semi_implicit, tether};
+use crate::stage::shapes::Colliding;
+use crate::stage::{gauss_seidel, integrate, particles, semi_implicit, shapes, tether};
 use crate::team::in_lanes;
 use crate::vector::Vec3;
 use crate::{Neighbors, WideTeam};
@@ -26,8 +25,6 @@ pub(crate) struct Columns {
     previous: Vec<f32>,
     /// Copies of the anchors of tethers.
     anchors: Vec<f32>,
-    /// Capsules, nine vectors each, then spheres, four each.
-    shapes: Vec<f32>,
 }
 
 /// The vectors of particle i.
@@ -173,6 +170,25 @@ impl<S: Simd, V: Lanes<S>> Particles<S, V> for View<'_, '_, '_, '_> {
             let old = load(simd, columns, i);
             store(columns, i, select(mask, particles, old));
         }
+    }
+
+    #[inline(always)]
+    fn set_some_previous(&mut self, simd: S, i: u32, particles: [V; 4], mask: V::Mask) {
+        if mask.any_true() {
+            let columns = &mut self.batch.columns.previous;
+            let old = load(simd, columns, i);
+            store(columns, i, select(mask, particles, old));
+        }
+    }
+
+    #[inline(always)]
+    fn collision(&self, simd: S) -> [V; 4] {
+        gather(simd, |lane| particles::collision_of(self.cloth(lane)))
+    }
+
+    #[inline(always)]
+    fn iteration_fraction(&self, simd: S) -> V {
+        V::from_fn(simd, |lane| self.cloth(lane).cloth.colliders.iteration_fraction)
     }
 
     #[inline(always)]
@@ -340,17 +356,6 @@ pub(crate) fn gather_anchors<S: Simd, V: Lanes<S>>(
     }
 }
 
-/// Capsules or spheres that belong to no body: the indices of the leaves of their tree.
-#[inline(always)]
-fn leaves(memory: &ClothMemory<'_>, [tree, count]: [u32; 2]) -> impl Iterator<Item = u32> {
-    (0..count).map(move |node| memory.node_item(tree + 2 * node)).filter(|item| *item != 0)
-}
-
-/// Floats of a capsule that the test of a particle needs.
-const CAPSULE_NUMBERS: usize = 9;
-/// Floats of a sphere.
-const SPHERE_NUMBERS: usize = 4;
-
 impl Columns {
     /// Makes them at least as long as so many particles and lanes need.
     pub(crate) fn reserve(&mut self, particle_count: usize, lanes: usize) {
@@ -365,98 +370,37 @@ impl Columns {
         let columns = [&self.current, &self.previous, &self.anchors].map(Vec::capacity);
         size_of::<f32>() * columns.into_iter().sum::<usize>()
     }
-
-    /// Takes over the prepared capsules and spheres of every cloth; returns how many a lane has at most.
-    fn read_shapes(&mut self, members: &[Member<'_, Neighbors>], lanes: usize) -> [usize; 2] {
-        let trees = |memory: &ClothMemory<'_>| {
-            let shapes = &memory.cloth.colliders;
-            [
-                [shapes.capsule_tree_begin, shapes.capsule_tree_count],
-                [shapes.sphere_tree_begin, shapes.sphere_tree_count],
-            ]
-        };
-        let most = |kind: usize| {
-            let count = |member: &Member<'_, Neighbors>| {
-                leaves(&member.memory, trees(&member.memory)[kind]).count()
-            };
-            members.iter().map(count).max().unwrap_or(0)
-        };
-        let counts = [most(0), most(1)];
-        let capsule_len = CAPSULE_NUMBERS * lanes * counts[0];
-        // A shape that a lane does not have touches nothing: its numbers are 0.
-        self.shapes.clear();
-        self.shapes.resize(capsule_len + SPHERE_NUMBERS * lanes * counts[1], 0.0);
-        let (capsules, spheres) = self.shapes.split_at_mut(capsule_len);
-        for (lane, Member { memory, .. }) in members.iter().enumerate() {
-            let [of_capsules, of_spheres] = trees(memory);
-            let shapes = &memory.cloth.colliders;
-            let items = leaves(memory, of_capsules);
-            for (item, columns) in items.zip(capsules.chunks_exact_mut(CAPSULE_NUMBERS * lanes)) {
-                let capsule = memory.load_index(shapes.free_capsule_begin + item - 1);
-                let Cone { center, half_length, axis, slope, radius, .. } =
-                    memory.load_cone(memory.capsule_row(capsule));
-                let [cx, cy, cz] = center.to_array();
-                let [ax, ay, az] = axis.to_array();
-                let numbers = [cx, cy, cz, ax, ay, az, slope, radius, half_length];
-                for (number, column) in numbers.into_iter().zip(columns.chunks_exact_mut(lanes)) {
-                    column[lane] = number;
-                }
-            }
-            let items = leaves(memory, of_spheres);
-            for (item, columns) in items.zip(spheres.chunks_exact_mut(SPHERE_NUMBERS * lanes)) {
-                let sphere = memory.load_index(shapes.free_sphere_begin + item - 1);
-                let numbers = memory.load_sphere(sphere);
-                for (number, column) in numbers.into_iter().zip(columns.chunks_exact_mut(lanes)) {
-                    column[lane] = number;
-                }
-            }
-        }
-        counts
-    }
 }
 
-/// `poplin_reference::stage::collide_shape`, a cloth per lane: lanes that touch nothing are found side by side, the others run the
-/// twin.
-#[inline(always)]
-pub(crate) fn collide_shapes<S: Simd, V: Lanes<S>>(
-    simd: S,
-    view: &mut View<'_, '_, '_, '_>,
-    items: Range<u32>,
-) {
-    let Batch { members, columns, alive } = &mut *view.batch;
-    let [capsule_count, _] = columns.read_shapes(members, V::LEN);
-    let Columns { current, previous, shapes, .. } = columns;
-    let (capsules, spheres) = shapes.split_at(CAPSULE_NUMBERS * V::LEN * capsule_count);
-    for i in items {
-        let x = Vec3::xyz(load::<S, V>(simd, current, i));
-        let mut touching = 0;
-        for capsule in capsules.chunks_exact(CAPSULE_NUMBERS * V::LEN) {
-            let number = |k: usize| V::from_slice(simd, &capsule[k * V::LEN..][..V::LEN]);
-            let d = x.sub(Vec3::new(number(0), number(1), number(2)));
-            let axis = Vec3::new(number(3), number(4), number(5));
-            touching |= in_cone(simd, d, axis, number(6), number(7), number(8)).to_bitmask();
-        }
-        for sphere in spheres.chunks_exact(SPHERE_NUMBERS * V::LEN) {
-            let number = |k: usize| V::from_slice(simd, &sphere[k * V::LEN..][..V::LEN]);
-            let d = x.sub(Vec3::new(number(0), number(1), number(2)));
-            touching |= in_sphere(simd, d, number(3)).to_bitmask();
-        }
-        let mut bits = touching & *alive;
-        while bits != 0 {
-            let lane = bits.trailing_zeros() as usize;
-            bits &= bits - 1;
-            let Member { memory, .. } = &mut members[lane];
-            let at = |k: usize| (4 * i as usize + k) * V::LEN + lane;
-            memory.store_current(i, [0, 1, 2, 3].map(|k| current[at(k)]));
-            memory.store_previous(i, [0, 1, 2, 3].map(|k| previous[at(k)]));
-            collide_shape(memory, i);
-            for (k, value) in memory.load_current(i).into_iter().enumerate() {
-                current[at(k)] = value;
-            }
-            for (k, value) in memory.load_previous(i).into_iter().enumerate() {
-                previous[at(k)] = value;
-            }
-        }
+/// Every lane has shapes of its own; all of them are tested.
+impl<S: Simd, V: Lanes<S>> Colliding<S, V> for View<'_, '_, '_, '_> {
+    const LANES: usize = V::LEN;
+
+    type Bounds = ();
+
+    #[inline(always)]
+    fn cloth(&self, lane: usize) -> &ClothMemory<'_> {
+        View::cloth(self, lane)
+    }
+
+    #[inline(always)]
+    fn number(simd: S, table: &[f32], k: usize) -> V {
+        V::from_slice(simd, &table[k * V::LEN..][..V::LEN])
+    }
+
+    #[inline(always)]
+    fn row_of(_: u32, rank: usize) -> usize {
+        rank
+    }
+
+    #[inline(always)]
+    fn bounds(_: Vec3<S, V>) {}
+
+    #[inline(always)]
+    fn next(&self, _: [u32; 2], count: usize, node: &mut u32, (): &()) -> Option<usize> {
+        let k = *node as usize;
+        *node += 1;
+        if k < count { Some(k) } else { None }
     }
 }
 
@@ -579,7 +523,11 @@ impl BatchWalk<'_, '_> {
             Task::ConstrainTethers => side_by_side!(tether::constrain_tethers),
             Task::RestoreMass => side_by_side!(particles::restore_mass),
             Task::LimitSpeed => side_by_side!(particles::limit_speed),
-            Task::CollideShape if self.has_few_shapes() => side_by_side!(collide_shapes),
+            Task::CollideConvex => side_by_side!(shapes::collide_convexes, rows),
+            Task::CollideBox => side_by_side!(shapes::collide_boxes, rows),
+            Task::CollideShape if self.has_few_shapes() => {
+                side_by_side!(shapes::collide_shapes, rows)
+            }
             _ => return false,
         }
         true

@@ -283,9 +283,9 @@ fn run_wide(
         Task::ConstrainTethers => wide!(tether::constrain_tethers),
         Task::RestoreMass => wide!(particles::restore_mass),
         Task::LimitSpeed => wide!(particles::limit_speed),
-        Task::CollideConvex => wide!(shapes::collide_convexes),
-        Task::CollideBox => wide!(shapes::collide_boxes),
-        Task::CollideShape => wide!(shapes::collide_shapes),
+        Task::CollideConvex => wide!(shapes::collide_convexes, rows),
+        Task::CollideBox => wide!(shapes::collide_boxes, rows),
+        Task::CollideShape => wide!(shapes::collide_shapes, rows),
         Task::TestRest => particles::test_rest(memory, items),
         _ => return false,
     }

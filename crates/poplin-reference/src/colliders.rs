@@ -29,12 +29,12 @@ impl ClothMemory<'_> {
     }
 
     /// Index of convex c among all shapes.
-    pub(crate) fn convex_shape(&self, c: u32) -> u32 {
+    pub fn convex_shape(&self, c: u32) -> u32 {
         self.cloth.colliders.sphere_count + self.cloth.colliders.capsule_count + c
     }
 
     /// Index of box b among all shapes.
-    pub(crate) fn box_shape(&self, b: u32) -> u32 {
+    pub fn box_shape(&self, b: u32) -> u32 {
         self.convex_shape(self.cloth.colliders.convex_count) + b
     }
 
@@ -62,7 +62,7 @@ impl ClothMemory<'_> {
     }
 
     /// How far sphere s moved in this iteration.
-    pub(crate) fn sphere_move(&self, s: u32) -> Vec3 {
+    pub fn sphere_move(&self, s: u32) -> Vec3 {
         let row = self.sphere_row(s);
         xyz(self.load_scratch(row)) - xyz(self.load_scratch(row + 1))
     }

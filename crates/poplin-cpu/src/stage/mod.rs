@@ -1,5 +1,6 @@
 //! Wide forms of the stages, over the items of one loop.
 
+pub(crate) mod contacts;
 pub(crate) mod fibers;
 pub(crate) mod gauss_seidel;
 pub(crate) mod integrate;

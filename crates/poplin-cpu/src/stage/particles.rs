@@ -46,6 +46,15 @@ pub(crate) trait Particles<S: Simd, V: Lanes<S>> {
     /// Writes current particles where the mask is set.
     fn set_some(&mut self, simd: S, block: Self::Block, particles: [V; 4], mask: V::Mask);
 
+    /// Writes previous particles where the mask is set.
+    fn set_some_previous(&mut self, simd: S, block: Self::Block, particles: [V; 4], mask: V::Mask);
+
+    /// Friction of shapes, its slop, whether it holds, and the scale of masses.
+    fn collision(&self, simd: S) -> [V; 4];
+
+    /// One over the iterations of the frame.
+    fn iteration_fraction(&self, simd: S) -> V;
+
     /// Rows of an input of particles.
     fn input(&self, simd: S, begin: u32, block: Self::Block) -> [V; 4];
 
@@ -136,6 +145,13 @@ impl<V> Block<V> {
     }
 }
 
+/// See [`Particles::collision`].
+#[inline(always)]
+pub(crate) fn collision_of(memory: &ClothMemory<'_>) -> [f32; 4] {
+    let shapes = &memory.cloth.colliders;
+    [shapes.friction, shapes.friction_slop, shapes.friction_holds as f32, shapes.mass_scale]
+}
+
 /// Consecutive particles of one cloth.
 impl<S: Simd, V: Lanes<S>> Particles<S, V> for ClothMemory<'_> {
     type Block = Block<V>;
@@ -200,6 +216,34 @@ impl<S: Simd, V: Lanes<S>> Particles<S, V> for ClothMemory<'_> {
                 }
             });
         }
+    }
+
+    #[inline(always)]
+    fn set_some_previous(&mut self, _: S, block: Block<V>, particles: [V; 4], mask: V::Mask) {
+        let bits = mask.to_bitmask() & block.bits();
+        if bits != 0 {
+            scatter(particles, |lane, row| {
+                if bits >> lane & 1 != 0 {
+                    self.store_previous(block.begin + lane as u32, row);
+                }
+            });
+        }
+    }
+
+    #[inline(always)]
+    fn collision(&self, simd: S) -> [V; 4] {
+        let [friction, slop, holds, mass_scale] = collision_of(self);
+        [
+            V::splat(simd, friction),
+            V::splat(simd, slop),
+            V::splat(simd, holds),
+            V::splat(simd, mass_scale),
+        ]
+    }
+
+    #[inline(always)]
+    fn iteration_fraction(&self, simd: S) -> V {
+        V::splat(simd, self.cloth.colliders.iteration_fraction)
     }
 
     #[inline(always)]

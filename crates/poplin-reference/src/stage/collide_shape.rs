@@ -22,7 +22,7 @@ fn capsule_move(memory: &ClothMemory<'_>, c: u32, along: f32) -> Vec3 {
 }
 
 /// Whether a capsule that ends in sphere s leaves it nothing to do for x; see the shader.
-fn is_sphere_covered(memory: &ClothMemory<'_>, s: u32, x: Vec3) -> bool {
+pub fn is_sphere_covered(memory: &ClothMemory<'_>, s: u32, x: Vec3) -> bool {
     let begins = memory.cloth.colliders.sphere_capsule_begin;
     let capsules = begins + memory.cloth.colliders.sphere_count + 1;
     let end = capsules + memory.load_index(begins + s + 1);
