@@ -122,14 +122,20 @@ pub(crate) fn solve<S: Simd, V: Lanes<S>, F: FiberLanes<S, V>>(
             edge_equation(simd, pa, pb, displacement, rest_length, direction, phase);
         let is_pin = pb[3].simd_eq(zero);
         let mut between = scale * pa[3] * last_direction.dot(direction);
-        let taken = between * (between / last_pivot);
+        let mut ratio = between / last_pivot;
+        let taken = between * ratio;
         let fraction =
             (is_held & is_pin).select(splat(MIN_HELD_FRACTION), splat(MIN_PIVOT_FRACTION));
         let most = diagonal - fraction * diagonal;
-        let shorter = between * (most / taken).sqrt();
-        between = most.simd_lt(taken).select(shorter, between);
+        let is_too_much = most.simd_lt(taken);
+        // Rare; divisions and roots are what the first pass takes most of its time for.
+        if is_too_much.any_true() {
+            let shorter = between * (most / taken).sqrt();
+            between = is_too_much.select(shorter, between);
+            ratio = between / last_pivot;
+        }
         let pivot = diagonal - min(taken, most);
-        let ratio = acts.select(between / last_pivot, zero);
+        let ratio = acts.select(ratio, zero);
         let value = acts.select((right - between * last_value) / pivot, zero);
         let pivot = acts.select(pivot, one);
         let values =
