@@ -67,6 +67,21 @@ fn select<S: Simd, V: Lanes<S>>(mask: V::Mask, new: [V; 4], old: [V; 4]) -> [V; 
     ]
 }
 
+/// Writes the vectors of particle i where the mask is set.
+#[inline(always)]
+fn store_some<S: Simd, V: Lanes<S>>(
+    simd: S,
+    columns: &mut [f32],
+    i: u32,
+    particles: [V; 4],
+    mask: V::Mask,
+) {
+    if mask.any_true() {
+        let old = load(simd, columns, i);
+        store(columns, i, select(mask, particles, old));
+    }
+}
+
 /// Cloths of one fabric, one per lane. Lanes without a cloth repeat the last one.
 struct Batch<'a, 'm> {
     members: &'a mut [Member<'m, Neighbors>],
@@ -165,20 +180,12 @@ impl<S: Simd, V: Lanes<S>> Particles<S, V> for View<'_, '_, '_, '_> {
 
     #[inline(always)]
     fn set_some(&mut self, simd: S, i: u32, particles: [V; 4], mask: V::Mask) {
-        if mask.any_true() {
-            let columns = &mut self.batch.columns.current;
-            let old = load(simd, columns, i);
-            store(columns, i, select(mask, particles, old));
-        }
+        store_some(simd, &mut self.batch.columns.current, i, particles, mask);
     }
 
     #[inline(always)]
     fn set_some_previous(&mut self, simd: S, i: u32, particles: [V; 4], mask: V::Mask) {
-        if mask.any_true() {
-            let columns = &mut self.batch.columns.previous;
-            let old = load(simd, columns, i);
-            store(columns, i, select(mask, particles, old));
-        }
+        store_some(simd, &mut self.batch.columns.previous, i, particles, mask);
     }
 
     #[inline(always)]

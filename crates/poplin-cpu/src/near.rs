@@ -5,6 +5,7 @@
 //! which points move much alike.
 
 use fearless_simd::{f32x4, prelude::*};
+use poplin_layout::SELF_MAX_CELL;
 use poplin_reference::bucket_of_cell;
 
 use crate::lanes::{Lanes, MAX_LANES};
@@ -13,8 +14,8 @@ use crate::vector::Vec3;
 /// Adding it rounds a float of up to 22 bits to an integer, which the lowest bits of the sum then hold.
 const ROUNDING: f32 = 12_582_912.0;
 
-/// Largest coordinate of a cell: farther away rounding would part neighbours.
-pub(crate) const MAX_CELL: f32 = 65_536.0;
+/// Largest coordinate of a cell, that of the mirror's grid of self collision: farther away rounding would part neighbours.
+pub(crate) const MAX_CELL: f32 = SELF_MAX_CELL;
 
 /// How much wider a cell is than the reach of a search, so that rounding separates no two points by more than one cell.
 const CELL_MARGIN: f32 = 1.01;

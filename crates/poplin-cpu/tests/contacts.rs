@@ -3,11 +3,12 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
-use std::sync::Arc;
+mod common;
 
+use common::{Rng, loose};
 use poplin_cpu::WideTeam;
 use poplin_host::{ClothId, Engine, HostError, ParticleMotion, Ready};
-use poplin_model::{Cloth, ClothContactSolver, Fabric, Frame, Pose};
+use poplin_model::{Cloth, ClothContactSolver, Frame, Pose};
 use poplin_reference::{LaneEngine, ReferenceEngine};
 
 /// Distance that the cloths keep \[m\].
@@ -15,37 +16,14 @@ const DISTANCE: f32 = 0.02;
 
 const FRAMES: usize = 24;
 
-/// SplitMix64, in `-1.0..1.0`.
-struct Rng(u64);
-
-impl Rng {
-    fn next(&mut self) -> f32 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 40) as f32 / (1 << 23) as f32 - 1.0
-    }
-
-    fn point(&mut self, size: f32) -> [f32; 3] {
-        [self.next(), self.next(), self.next()].map(|x| size * x)
-    }
-}
-
 /// Particles that nothing connects and no force moves, in a cube of this half side around a point; some are pinned.
 fn cloud(rng: &mut Rng, count: usize, center: [f32; 3], size: f32) -> Cloth {
-    let fabric = Fabric {
-        particle_count: count as u32,
-        set_fiber_begin: vec![0],
-        fiber_edge_begin: vec![0],
-        ..Fabric::default()
-    };
     let mut particle = |k: usize| {
         let [x, y, z] = rng.point(size);
         let w = if k % 11 == 4 { 0.0 } else { 1.0 + (k % 5) as f32 };
         [center[0] + x, center[1] + y, center[2] + z, w]
     };
-    let mut cloth = Cloth::new(Arc::new(fabric), (0..count).map(&mut particle).collect::<Vec<_>>());
+    let mut cloth = loose((0..count).map(&mut particle));
     cloth.config.gravity = [0.0; 3];
     // Lists are kept only if pushes do not make particles fly.
     cloth.config.damping = [0.99; 3];

@@ -3,11 +3,12 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
-use std::sync::Arc;
+mod common;
 
+use common::{Rng, loose};
 use poplin_cpu::{CpuEngine, WideTeam};
 use poplin_host::{ClothId, Engine as _, FramePart, ParticleMotion};
-use poplin_model::{Cloth, Fabric, Frame, Particle};
+use poplin_model::{Cloth, Frame, Particle};
 use poplin_reference::{LaneEngine, ReferenceEngine, Team, Workers};
 
 /// Distance that particles keep \[m\].
@@ -18,37 +19,13 @@ const SIDE: usize = 14;
 
 const FRAMES: usize = 24;
 
-/// SplitMix64, in `-1.0..1.0`.
-struct Rng(u64);
-
-impl Rng {
-    fn next(&mut self) -> f32 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 40) as f32 / (1 << 23) as f32 - 1.0
-    }
-
-    fn point(&mut self, size: f32) -> [f32; 3] {
-        [self.next(), self.next(), self.next()].map(|x| size * x)
-    }
-}
-
 /// Particles that nothing connects, in a square, 2.8 mm closer to one another than the distance; some are pinned.
 fn square() -> Cloth {
     let particle = |k: usize| {
         let [x, z] = [k % SIDE, k / SIDE].map(|step| 0.86 * DISTANCE * step as f32);
         [x, 0.0, z, if k % 13 == 5 { 0.0 } else { 1.0 + (k % 7) as f32 }]
     };
-    let fabric = Fabric {
-        particle_count: (SIDE * SIDE) as u32,
-        set_fiber_begin: vec![0],
-        fiber_edge_begin: vec![0],
-        ..Fabric::default()
-    };
-    let mut cloth =
-        Cloth::new(Arc::new(fabric), (0..SIDE * SIDE).map(particle).collect::<Vec<_>>());
+    let mut cloth = loose((0..SIDE * SIDE).map(particle));
     cloth.config.self_collision.distance = Some(DISTANCE);
     cloth.config.self_collision.friction = 0.4;
     cloth.config.damping = [0.3; 3];

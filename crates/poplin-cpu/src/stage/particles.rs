@@ -143,6 +143,23 @@ impl<V> Block<V> {
             });
         }
     }
+
+    /// Stores rows of the items of lanes whose bit is set.
+    #[inline(always)]
+    fn store_some<S: Simd>(&self, rows: &[Cell<[f32; 4]>], columns: [V; 4], bits: u64)
+    where
+        V: Lanes<S>,
+    {
+        let bits = bits & self.bits();
+        if bits != 0 {
+            let rows = &rows[self.begin as usize..][..self.count];
+            scatter(columns, |lane, row| {
+                if bits >> lane & 1 != 0 {
+                    rows[lane].set(row);
+                }
+            });
+        }
+    }
 }
 
 /// See [`Particles::collision`].
@@ -208,26 +225,12 @@ impl<S: Simd, V: Lanes<S>> Particles<S, V> for ClothMemory<'_> {
 
     #[inline(always)]
     fn set_some(&mut self, _: S, block: Block<V>, particles: [V; 4], mask: V::Mask) {
-        let bits = mask.to_bitmask() & block.bits();
-        if bits != 0 {
-            scatter(particles, |lane, row| {
-                if bits >> lane & 1 != 0 {
-                    self.store_current(block.begin + lane as u32, row);
-                }
-            });
-        }
+        block.store_some(self.current, particles, mask.to_bitmask());
     }
 
     #[inline(always)]
     fn set_some_previous(&mut self, _: S, block: Block<V>, particles: [V; 4], mask: V::Mask) {
-        let bits = mask.to_bitmask() & block.bits();
-        if bits != 0 {
-            scatter(particles, |lane, row| {
-                if bits >> lane & 1 != 0 {
-                    self.store_previous(block.begin + lane as u32, row);
-                }
-            });
-        }
+        block.store_some(self.previous, particles, mask.to_bitmask());
     }
 
     #[inline(always)]

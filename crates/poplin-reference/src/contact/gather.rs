@@ -88,7 +88,8 @@ impl ContactMemory {
         (0..3).all(|k| above[k] <= reach && below[k] <= reach)
     }
 
-    /// Finds the cloths that meet another, by their bounds and the largest radius. The kernel tries all pairs; the sweep along x leaves out pairs that cannot meet.
+    /// Finds the cloths that meet another, by their bounds and the largest radius. The kernel tries all pairs; the sweep along x
+    /// leaves out pairs that cannot meet.
     pub fn meet(&mut self, cloths: &[ContactCloth]) {
         let (mut order, mut is_met) =
             (std::mem::take(&mut self.order), std::mem::take(&mut self.is_met));
