@@ -8,7 +8,7 @@ use poplin_host::{Cloths, Engine as _};
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{Cloth, ClothContactSolver, Fabric, Frame, Particle};
 use poplin_reference::ReferenceEngine;
-use poplin_testkit::adapter::{Rounding, backends, devices, headless};
+use poplin_testkit::adapter::{Rounding, backends, devices, headless, noop_device};
 use poplin_testkit::compare::{close, same_bits};
 use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::{equip, hanging_sheet, loose_particles, random_cloth};
@@ -453,14 +453,7 @@ fn a_simulation_runs_on_the_applications_device() {
 
 /// A device on which nothing is computed, but everything is checked and allocated.
 fn noop_engine() -> Engine {
-    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
-    descriptor.backends = wgpu::Backends::NOOP;
-    descriptor.backend_options.noop.enable = true;
-    let instance = wgpu::Instance::new(descriptor);
-    let adapter = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::NOOP)).remove(0);
-    let descriptor =
-        wgpu::DeviceDescriptor { required_limits: wgpu::Limits::default(), ..Default::default() };
-    let (device, queue) = pollster::block_on(adapter.request_device(&descriptor)).unwrap();
+    let (device, queue) = noop_device(wgpu::Limits::default());
     // One number of lanes, so that the number of dispatches, whose uniforms take memory too, does not go by the sizes drawn.
     let options = EngineOptions { lane_count: Some(64), ..EngineOptions::default() };
     Engine::new(&device, &queue, options).unwrap()

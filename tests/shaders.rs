@@ -219,14 +219,26 @@ fn workgroup_memory_stays_within_the_tier_budget() {
     for tier in MemoryTier::ALL {
         let limits = TierLimits::DEFAULT;
         let capacity = limits.particles_in(tier).unwrap_or(1);
-        let overrides = OverrideValues {
+        let overrides = |capacity, row_capacity| OverrideValues {
             lane_count: 256,
             tier,
             capacity,
             stages: StageMask::ALL,
             grid_cells: 1,
+            row_capacity,
         };
-        let bytes = workgroup_bytes(&module, &info, &overrides).unwrap();
+        // Rows of whole fibers that fill what particles leave free.
+        for capacity in [64, 256, 500].into_iter().filter(|_| tier != MemoryTier::Streamed) {
+            let used = overrides(capacity, 0).used_bytes();
+            let rows = (0..2000).rev().find_map(|len| match limits.plan_rows(used, len) {
+                0 => None,
+                rows => Some(rows),
+            });
+            let overrides = overrides(capacity, rows.unwrap_or(0));
+            let bytes = workgroup_bytes(&module, &info, &overrides).unwrap();
+            assert!(bytes <= limits.workgroup_bytes, "{overrides:?}: {bytes} bytes");
+        }
+        let bytes = workgroup_bytes(&module, &info, &overrides(capacity, 0)).unwrap();
         assert!(bytes <= limits.workgroup_bytes, "{}: {bytes} bytes", tier.name());
         assert!(
             bytes + 2 * TierLimits::FIXED_BYTES >= tier.bytes_per_particle() * capacity,

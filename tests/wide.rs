@@ -1,15 +1,17 @@
 //! The CPU backend against the mirror: stage by stage and whole, at every width that the machine has and split over threads, bit
 //! for bit.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use poplin_cpu::{CpuEngine, WideTeam};
 use poplin_host::{ClothId, Engine as _, FramePart};
 use poplin_layout::{Feedback, MAX_COORDINATE, STAGES, StageMask};
 use poplin_measure::shape_arrays::{ArrayBody, ShapeArrays, cuboid};
-use poplin_model::{Cloth, FiberSolver, Frame, Particle, Pose};
+use poplin_model::{Cloth, Fabric, FiberSolver, Frame, Particle, Phase, PhaseKind, Pose};
 use poplin_reference::contact::ContactMemory;
-use poplin_reference::{ClothMemory, LaneEngine, Parts, ReferenceEngine, Team, Work, Workers};
+use poplin_reference::{
+    ClothMemory, LaneEngine, LaneOrder, Parts, ReferenceEngine, Team, Work, Workers,
+};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::inputs::{cloths, equip_with_masses, equip_with_masses_by_seed, inputs_of};
 use poplin_testkit::rng::Rng;
@@ -110,6 +112,46 @@ fn every_fiber_solver_has_the_mirrors_bits_at_every_width() {
             cloth.config.solver.set_fiber_solver(Some(solver));
             assert_same(&format!("{solver:?}, {name}"), &cloth, &SOME[..1], StageMask::FIBERS);
         }
+    }
+}
+
+/// Sixteen rings of four edges in one set, each pulled out of shape.
+fn rings() -> Cloth {
+    const COUNT: u32 = 16;
+    let begin = |fiber: u32| 4 * fiber;
+    let fabric = Fabric {
+        particle_count: 4 * COUNT,
+        phases: vec![Phase { kind: PhaseKind::Vertical, set_begin: 0, set_end: 1 }],
+        set_fiber_begin: vec![0, COUNT],
+        fiber_edge_begin: (0..=COUNT).map(begin).collect(),
+        fiber_vertices: (0..COUNT).flat_map(|k| [0, 1, 2, 3, 0].map(|v| begin(k) + v)).collect(),
+        rest_lengths: vec![1.0; 4 * COUNT as usize],
+        ..Fabric::default()
+    };
+    let mut rng = Rng::new(3);
+    let corners = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]];
+    let particles = (0..COUNT).flat_map(|k| corners.map(|[x, y]| [x, y, k as f32]));
+    let disturbed = particles.map(|[x, y, z]| [x, y, z].map(|v| v + rng.range(-0.2, 0.2)));
+    let rows: Vec<[f32; 4]> = disturbed.map(|[x, y, z]| [x, y, z, 1.0]).collect();
+    let mut cloth = Cloth::new(Arc::new(fabric), rows);
+    cloth.config.gravity = [0.0; 3];
+    cloth
+}
+
+#[test]
+fn rings_are_solved_edge_by_edge_whatever_is_asked_for() {
+    let cloth = rings();
+    let mut expected = cloth.clone();
+    expected.config.solver.set_fiber_solver(Some(FiberSolver::GaussSeidel));
+    let expected = run::<Team>(&expected, &SOME, StageMask::FIBERS, &mut Team::single());
+    for solver in [None, Some(FiberSolver::SemiImplicit), Some(FiberSolver::CyclicReduction)] {
+        let mut cloth = cloth.clone();
+        cloth.config.solver.set_fiber_solver(solver);
+        let what = format!("{solver:?}");
+        let mut backward = Team::new(32, LaneOrder::Reversed);
+        let got = run::<Team>(&cloth, &SOME, StageMask::FIBERS, &mut backward);
+        assert_outcome(&what, &got, &expected);
+        assert_same(&what, &cloth, &SOME, StageMask::FIBERS);
     }
 }
 

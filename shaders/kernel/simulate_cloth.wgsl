@@ -153,35 +153,32 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                 let phase = load_phase(constants);
                 let sets = frame_pool[constants + 1u];
                 let solver = frame_pool[constants + 2u];
-                // A row is built, reduced and converted to a pull.
-                let step_count = select(0u, solver.z + 2u, solver.x == SOLVER_CYCLIC_REDUCTION);
+                // A row is built and reduced.
+                let step_count = select(0u, solver.z + 1u, solver.x == SOLVER_CYCLIC_REDUCTION);
+                let solve_count = select(0u, 1u, solver.x == SOLVER_SEMI_IMPLICIT);
                 for (var set_index = sets.x; set_index < sets.y; set_index++) {
                     let fiber_begin = fabric_pool[set_begin + set_index];
                     let fiber_end = fabric_pool[set_begin + set_index + 1u];
+                    let edges = vec2<u32>(fabric_pool[cloth.fabric.fiber_begin + fiber_begin], fabric_pool[cloth.fabric.fiber_begin + fiber_end]);
                     if ((STAGES & STAGE_CYCLIC_REDUCTION) != 0u) {
-                        let fibers = vec2<u32>(fiber_begin, fiber_end);
-                        let edges = vec2<u32>(fabric_pool[cloth.fabric.fiber_begin + fiber_begin], fabric_pool[cloth.fabric.fiber_begin + fiber_end]);
                         for (var step = 0u; step < step_count; step++) {
                             if (is_alive) {
                                 for (var edge = edges.x + lane; edge < edges.y; edge += LANES) {
                                     if (step == 0u) {
-                                        build_row(edge, fibers, phase);
-                                    } else if (step + 1u < step_count) {
-                                        reduce_row(edge, step - 1u, edges);
+                                        build_row(edge, edges.x, phase);
                                     } else {
-                                        pull_edge(edge, step - 1u, fibers);
+                                        reduce_row(edge, step - 1u, edges, phase);
                                     }
                                 }
                             }
-                            workgroupBarrier();
-                            storageBarrier(); // rows -> next rows
+                            if (ROWS_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // rows -> next rows
                         }
                         if (is_alive && step_count > 0u) {
                             for (var edge = edges.x + lane; edge < edges.y; edge += LANES) {
-                                move_edge(edge, step_count - 1u, fibers, edges);
+                                move_edge(edge, edges.x, phase);
                             }
                         }
-                        if (CURRENT_SHARED) { storageBarrier(); } // pulls -> rows of the next set
+                        if (ROWS_APART) { storageBarrier(); } // pulls -> rows of the next set
                     }
                     if ((STAGES & STAGE_GAUSS_SEIDEL) != 0u) {
                         if (is_alive && solver.x == SOLVER_GAUSS_SEIDEL) {
@@ -191,12 +188,26 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                         }
                     }
                     if ((STAGES & STAGE_SEMI_IMPLICIT) != 0u) {
-                        if (is_alive && solver.x == SOLVER_SEMI_IMPLICIT) {
-                            for (var fiber = fiber_begin + lane; fiber < fiber_end; fiber += LANES) {
-                                solve_fiber(fiber, phase);
+                        for (var solve = 0u; solve < solve_count; solve++) {
+                            if (is_alive) {
+                                for (var edge = edges.x + lane; edge < edges.y; edge += LANES) {
+                                    build_equation(edge, edges.x, phase);
+                                }
                             }
+                            if (ROWS_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // equations -> fibers
+                            if (is_alive) {
+                                for (var fiber = fiber_begin + lane; fiber < fiber_end; fiber += LANES) {
+                                    solve_fiber(fiber, edges.x);
+                                }
+                            }
+                            if (ROWS_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // fibers -> pulls
+                            if (is_alive) {
+                                for (var edge = edges.x + lane; edge < edges.y; edge += LANES) {
+                                    push_edge(edge, edges.x);
+                                }
+                            }
+                            if (ROWS_APART) { storageBarrier(); } // pulls -> rows of the next set
                         }
-                        if (CURRENT_SHARED) { storageBarrier(); } // rows -> rows of the next set
                     }
                     if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // set -> next set
                 }

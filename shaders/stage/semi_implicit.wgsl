@@ -29,12 +29,16 @@ fn edge_equation(
     return vec2<f32>(diagonal, -phase.stiffness * error - phase.damping * dot3(direction, displacement));
 }
 
-/// Index of the row of an edge in the cloth's `scratch`. The edges of a set are contiguous and at most `fiber_row_count`.
-fn fiber_row(edge: u32) -> u32 {
-    return edge % cloth.fabric.fiber_row_count;
+/// Direction of the edge before; 0 if it is another fiber's.
+fn direction_before(edge: u32, chain: u32, pa: vec4<f32>) -> vec3<f32> {
+    if ((chain & FIRST_OF_FIBER) != 0u) {
+        return vec3<f32>(0.0);
+    }
+    let far = fabric_pool[cloth.fabric.vertex_begin + (chain & FIBER_MASK) + edge - 1u];
+    return edge_direction(load_current(far), pa, rest_length_of(edge - 1u));
 }
 
-/// Solves all edges of one fiber at once, with stiffness and soft range or with compliance and damping.
+/// The equation of an edge in the system of its fiber; `first` is the first edge of the set.
 ///
 /// C_j = |b - a| - L_j with gradient n_j at b and -n_j at a. Macklin et al., "XPBD", 2016, eq. 18 and 26, taken as one system
 /// for the edges of the chain, with the multipliers 0 at the start of the step (Macklin et al., "Small Steps", 2019):
@@ -43,79 +47,108 @@ fn fiber_row(edge: u32) -> u32 {
 /// Kim, "Character Clothing in PhysX-3", 2011, has the same system without compliance for PBD. There C is the fraction `stiffness`
 /// of the error, so that all edges lose that fraction; an edge in its soft range has `softness` times its diagonal as a compliance,
 /// so that a single edge moves as in Gauss-Seidel and the fiber stretches there instead of moving as a rigid rod.
+/// The row is the direction and the right side; that of the other half the diagonal, what the edge has in common with the one
+/// before, whether it ends in a pin and whether it does anything.
+fn build_equation(edge: u32, first: u32, phase: PhaseConstants) {
+    let chain = fabric_pool[cloth.fabric.chain_begin + edge];
+    let vertices = cloth.fabric.vertex_begin + (chain & FIBER_MASK);
+    let a = fabric_pool[vertices + edge];
+    let b = fabric_pool[vertices + edge + 1u];
+    let pa = load_current(a);
+    let pb = load_current(b);
+    let rest_length = rest_length_of(edge);
+    let direction = edge_direction(pa, pb, rest_length);
+    var right = 0.0;
+    var equation = vec4<f32>(1.0, 0.0, f32(pb.w == 0.0), 0.0);
+    if (dot3(direction, direction) > 0.0) {
+        let displacement = displacement_of(pb, b) - displacement_of(pa, a);
+        let values = edge_equation(pa, pb, displacement, rest_length, direction, phase);
+        let between = -(1.0 + phase.damping) * pa.w * dot3(direction_before(edge, chain, pa), direction);
+        equation = vec4<f32>(values.x, between, equation.z, 1.0);
+        right = values.y;
+    }
+    store_row(edge - first, vec4<f32>(direction, right));
+    store_row(edge - first + cloth.fabric.fiber_row_count, equation);
+}
+
+/// Solves the system of one fiber; its rows become the pulls of its edges.
+///
+/// Forward elimination leaves (ratio, value) of each edge; back substitution: lambda_j = value_j - ratio_j+1 lambda_j+1.
 /// Deviation: MIN_HELD_FRACTION, where a fiber ends in a second pin.
-/// Forward elimination leaves (ratio, value) of each edge in scratch; back substitution: lambda_j = value_j - ratio_j+1 lambda_j+1.
-fn solve_fiber(fiber: u32, phase: PhaseConstants) {
+fn solve_fiber(fiber: u32, first: u32) {
     let edge_begin = fabric_pool[cloth.fabric.fiber_begin + fiber];
     let edge_end = fabric_pool[cloth.fabric.fiber_begin + fiber + 1u];
-    let vertices = cloth.fabric.vertex_begin + fiber;
-    let scale = 1.0 + phase.damping;
-    var a = fabric_pool[vertices + edge_begin];
-    var pa = load_current(a);
-    var displacement_a = displacement_of(pa, a);
-    var last_direction = vec3<f32>(0.0);
+    let start = load_current(fabric_pool[cloth.fabric.vertex_begin + fiber + edge_begin]);
+    let half = cloth.fabric.fiber_row_count;
     var last_pivot = 1.0;
     var last_value = 0.0;
-    var is_held = pa.w == 0.0;
-    for (var edge = edge_begin; edge < edge_end; edge++) {
-        let b = fabric_pool[vertices + edge + 1u];
-        let pb = load_current(b);
-        let displacement_b = displacement_of(pb, b);
-        let rest_length = rest_length_of(edge);
-        let direction = edge_direction(pa, pb, rest_length);
+    var is_held = start.w == 0.0;
+    for (var row = edge_begin - first; row < edge_end - first; row++) {
+        let right = load_row(row).w;
+        let equation = load_row(row + half);
+        var between = equation.y;
+        let is_pin = equation.z != 0.0;
+        let acts = equation.w != 0.0;
         var ratio = 0.0;
         var value = 0.0;
         var pivot = 1.0;
-        if (dot3(direction, direction) > 0.0) {
-            let equation = edge_equation(pa, pb, displacement_b - displacement_a, rest_length, direction, phase);
-            let diagonal = equation.x;
-            let right = equation.y;
-            var between = -scale * pa.w * dot3(last_direction, direction);
-            let taken = between * (between / last_pivot);
-            let fraction = select(MIN_PIVOT_FRACTION, MIN_HELD_FRACTION, is_held && pb.w == 0.0);
-            let most = diagonal - fraction * diagonal;
+        if (acts) {
+            ratio = between / last_pivot;
+            let taken = between * ratio;
+            let fraction = select(MIN_PIVOT_FRACTION, MIN_HELD_FRACTION, is_held && is_pin);
+            let most = equation.x - fraction * equation.x;
             if (taken > most) {
                 between *= sqrt(most / taken);
+                ratio = between / last_pivot;
             }
-            pivot = diagonal - min(taken, most);
-            ratio = between / last_pivot;
+            pivot = equation.x - min(taken, most);
             value = (right - between * last_value) / pivot;
         }
-        store_scratch(fiber_row(edge), vec4<f32>(ratio, value, 0.0, 0.0));
+        store_row(row + half, vec4<f32>(ratio, value, 0.0, 0.0));
         // Held: a pin comes before in the fiber, with nothing but rigid or compliant edges between.
-        is_held = pb.w == 0.0 || (is_held && dot3(direction, direction) > 0.0);
-        a = b;
-        pa = pb;
-        displacement_a = displacement_b;
-        last_direction = direction;
+        is_held = is_pin || (is_held && acts);
         last_pivot = pivot;
         last_value = value;
     }
-
-    // Backward: pa is where the last edge's end was, `push` what the edge after it does to it. A particle is written when both
-    // of its edges are known, so that directions are those of the elimination.
-    var push = vec3<f32>(0.0);
     var lambda = 0.0;
     var next_ratio = 0.0;
-    for (var edge = edge_end; edge > edge_begin; edge--) {
-        let row = load_scratch(fiber_row(edge - 1u));
-        let c = fabric_pool[vertices + edge - 1u];
-        let pc = load_current(c);
-        let direction = edge_direction(pc, pa, rest_length_of(edge - 1u));
-        lambda = row.y - next_ratio * lambda;
-        next_ratio = row.x;
-        let pull = direction * lambda;
-        // A particle without mass may belong to other fibers of the set: it is read, never written.
+    for (var end = edge_end - first; end > edge_begin - first; end--) {
+        let solved = load_row(end - 1u + half);
+        lambda = solved.y - next_ratio * lambda;
+        next_ratio = solved.x;
+        store_row(end - 1u, vec4<f32>(load_row(end - 1u).xyz * lambda, 0.0));
+    }
+}
+
+/// Moves particles by the pulls of the edges of a set, of which the row of the first is `half`: the end of an edge by its own pull
+/// and that of the next edge, the start of a fiber by that of its first edge.
+fn pull_particles(edge: u32, first: u32, half: u32) {
+    let chain = fabric_pool[cloth.fabric.chain_begin + edge];
+    let vertices = cloth.fabric.vertex_begin + (chain & FIBER_MASK);
+    let row = half + edge - first;
+    let pull = load_row(row).xyz;
+    var push = vec3<f32>(0.0);
+    if ((chain & LAST_OF_FIBER) == 0u) {
+        push = load_row(row + 1u).xyz;
+    }
+    let b = fabric_pool[vertices + edge + 1u];
+    let pb = load_current(b);
+    // A particle without mass may belong to other fibers of the set: it is read, never written.
+    if (pb.w > 0.0) {
+        store_current(b, vec4<f32>(pb.xyz + (pull - push) * pb.w, pb.w));
+    }
+    if ((chain & FIRST_OF_FIBER) != 0u) {
+        let a = fabric_pool[vertices + edge];
+        let pa = load_current(a);
         if (pa.w > 0.0) {
-            store_current(a, vec4<f32>(pa.xyz + (pull - push) * pa.w, pa.w));
+            store_current(a, vec4<f32>(pa.xyz - pull * pa.w, pa.w));
         }
-        a = c;
-        pa = pc;
-        push = pull;
     }
-    if (pa.w > 0.0) {
-        store_current(a, vec4<f32>(pa.xyz - push * pa.w, pa.w));
-    }
+}
+
+/// Moves the particles of an edge of a solved fiber.
+fn push_edge(edge: u32, first: u32) {
+    pull_particles(edge, first, 0u);
 }
 
 /// Displacement of particle i since the last step.

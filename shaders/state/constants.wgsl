@@ -18,6 +18,15 @@ const SOLVER_SEMI_IMPLICIT: u32 = 1u;
 /// `PhaseConstants.fiber_solver`: all edges of a fiber at once, by many lanes.
 const SOLVER_CYCLIC_REDUCTION: u32 = 2u;
 
+/// Set in an entry of `FabricOffsets.chain_begin` of the first edge of a fiber.
+const FIRST_OF_FIBER: u32 = 2147483648u;
+
+/// Set in that of the last edge.
+const LAST_OF_FIBER: u32 = 1073741824u;
+
+/// The rest of it: the fiber.
+const FIBER_MASK: u32 = 1073741823u;
+
 /// Added to squared lengths before a square root or division: the f32 machine epsilon.
 const EPSILON: f32 = 1.1920929e-7;
 

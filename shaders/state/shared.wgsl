@@ -5,6 +5,7 @@
 // Memory budget of a workgroup [bytes]:
 //   shared_current   16 * CURRENT_CAPACITY    resident, half-resident: the particle capacity; streamed: 1
 //   shared_previous  16 * PREVIOUS_CAPACITY   resident: the particle capacity; else 1
+//   shared_rows      16 * ROW_CAPACITY        with whole fibers where there is room; else 1
 //   shared_cells     4 * GRID_CELLS          with self collision; else 4
 //   counters         24
 //   shared_cell_sums 4 * GRID_SUMS           64 with self collision; else 1
@@ -19,6 +20,12 @@ override PREVIOUS_CAPACITY: u32 = 1u;
 override CURRENT_SHARED: bool = false;
 /// Previous particles are in workgroup memory (resident tier).
 override PREVIOUS_SHARED: bool = false;
+/// Rows of whole fibers that fit in workgroup memory: two for each edge of a set.
+override ROW_CAPACITY: u32 = 1u;
+/// Rows of whole fibers are in workgroup memory, and current particles too.
+override ROWS_SHARED: bool = false;
+/// Rows of whole fibers are in storage and current particles in workgroup memory.
+override ROWS_APART: bool = false;
 /// Buckets of the grid of self collision, a power of two, at least 256 where the stage is compiled in.
 override GRID_CELLS: u32 = 1u;
 /// Parts of that grid whose counts are summed: GRID_PARTS where the stage is compiled in.
@@ -30,6 +37,8 @@ override STAGES: u32 = 0xffffffffu;
 var<workgroup> shared_current: array<vec4<f32>, CURRENT_CAPACITY>;
 /// Previous particles of this workgroup's cloth.
 var<workgroup> shared_previous: array<vec4<f32>, PREVIOUS_CAPACITY>;
+/// Rows of the edges of the running set of whole fibers.
+var<workgroup> shared_rows: array<vec4<f32>, ROW_CAPACITY>;
 /// Buckets of the grid of self collision: particle counts, then the slots of their first, then the ends of their last particles.
 var<workgroup> shared_cells: array<atomic<u32>, GRID_CELLS>;
 /// Sums of counts over the parts of the grid.
@@ -127,6 +136,23 @@ fn load_scratch(row: u32) -> vec4<f32> {
 /// Writes floats to a row of the cloth's `scratch`.
 fn store_scratch(row: u32, value: vec4<f32>) {
     scratch[cloth.scratch_begin + row] = bitcast<vec4<u32>>(value);
+}
+
+/// Row of whole fibers.
+fn load_row(row: u32) -> vec4<f32> {
+    if (ROWS_SHARED) {
+        return shared_rows[row];
+    }
+    return load_scratch(row);
+}
+
+/// Writes a row of whole fibers.
+fn store_row(row: u32, value: vec4<f32>) {
+    if (ROWS_SHARED) {
+        shared_rows[row] = value;
+    } else {
+        store_scratch(row, value);
+    }
 }
 
 /// Constants of iteration k of the cloth.

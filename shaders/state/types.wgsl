@@ -58,6 +58,8 @@ struct FabricOffsets {
     vertex_begin: u32,
     /// Rest lengths (bit-cast f32 [m]), `[edge_count]`.
     edge_begin: u32,
+    /// Fiber of each edge, with `FIRST_OF_FIBER` and `LAST_OF_FIBER` where it is its first or last, `[edge_count]`.
+    chain_begin: u32,
     /// Per-edge `log2(1 - stiffness)` (bit-cast f32), or `NO_OFFSET`.
     edge_stiffness_begin: u32,
     /// Anchor slot of each tether, `[tethers_per_particle * particle_count]`, then their lengths.
@@ -82,7 +84,7 @@ struct FabricOffsets {
     virtual_bundle_begin: u32,
     /// Weights of the virtual particles (bit-cast f32), three each.
     virtual_weight_begin: u32,
-    /// Most edges of a set of fibers: rows of `scratch` that compliant fibers take.
+    /// Most edges of a set of fibers: rows in each half of those of whole fibers.
     fiber_row_count: u32,
     /// First bend of each set, `[bend_set_count + 1]`.
     bend_set_begin: u32,

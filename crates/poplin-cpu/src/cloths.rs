@@ -522,6 +522,7 @@ impl BatchWalk<'_, '_> {
             Task::ProjectFiber if lead.cloth.fabric.edge_stiffness_begin == NO_OFFSET => {
                 side_by_side!(project_fibers)
             }
+            Task::BuildEquation | Task::PushEdge => {}
             Task::SolveFiber => side_by_side!(solve_fibers, rows),
             Task::IntegrateParticle => side_by_side!(integrate::integrate_particles),
             Task::ConstrainMotion => side_by_side!(particles::constrain_motion),

@@ -12,7 +12,7 @@
 //!    promises the lanes of a GPU. By task:
 //!    - Tasks of particles write `current`, `previous` and the memory of the mesh (`scratch`) of their own particle alone and
 //!      read no other particle's. A chunk is a run of particles with rows of `scratch` of its own.
-//!    - `BlowTriangle`, `GatherAnchor`, `BuildRow`, `ReduceRow` and `PullEdge` write one row of `scratch` per
+//!    - `BlowTriangle`, `GatherAnchor`, `BuildRow` and `ReduceRow` write one row of `scratch` per
 //!      item and read others only: particles, or the half of the rows that this round does not write.
 //!    - Fibers and bends write particles whose inverse mass is above 0, which no two of a set share; what they share has none,
 //!      is read, and written by nobody. Bundles of a set share no particle at all.
@@ -56,14 +56,12 @@ fn is_splittable(task: Task) -> bool {
         | Task::VisitChunk
         | Task::LimitSpeed
         | Task::TestRest => true,
-        Task::BlowTriangle
-        | Task::GatherAnchor
-        | Task::BuildRow
-        | Task::ReduceRow
-        | Task::PullEdge => true,
+        Task::BlowTriangle | Task::GatherAnchor | Task::BuildRow | Task::ReduceRow => true,
         Task::ProjectFiber | Task::SolveFiber | Task::SolveBend | Task::CollideBundle => true,
         // A fiber that is a ring begins and ends with one particle: two of its items would write it.
         Task::MoveEdge => false,
+        // `SolveFiber` does it all.
+        Task::BuildEquation | Task::PushEdge => false,
         // Self collision works on lists of the whole cloth.
         Task::ClearCell
         | Task::CountMember

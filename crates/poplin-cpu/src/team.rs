@@ -112,7 +112,8 @@ fn time_of(task: Task, memory: &ClothMemory<'_>) -> f32 {
             40.0
         }
         Task::VisitChunk => 1000.0,
-        Task::BuildRow | Task::ReduceRow | Task::PullEdge => 10.0,
+        Task::BuildRow | Task::ReduceRow => 10.0,
+        Task::BuildEquation | Task::PushEdge => 0.0,
         Task::BlowTriangle | Task::GatherWind | Task::CollideShape => 10.0,
         Task::IntegrateParticle | Task::CollideConvex | Task::CollideBox => 4.0,
         _ => 2.0,
@@ -274,6 +275,8 @@ fn run_wide(
         Task::ProjectFiber if memory.cloth.fabric.edge_stiffness_begin == NO_OFFSET => {
             wide!(gauss_seidel::project_fibers)
         }
+        // A lane has a fiber here, which it builds, solves and moves at once.
+        Task::BuildEquation | Task::PushEdge => {}
         Task::SolveFiber => wide!(semi_implicit::solve_fibers, rows),
         Task::IntegrateParticle => wide!(integrate::integrate_particles),
         Task::BlowTriangle => wide!(wind::blow_triangles),

@@ -26,9 +26,8 @@ pub struct HostCloth {
     input_lens: [u32; 3],
     /// Scratch of the stages before the colliders.
     stage_scratch_len: u32,
-    /// Rounds of cyclic reduction of each phase of the fabric, `None` if one of its fibers has two pins; computed on first
-    /// use.
-    cyclic_rounds: OnceLock<Vec<Option<u32>>>,
+    /// Of each phase of the fabric; found on first use.
+    whole_fibers: OnceLock<Vec<WholeFibers>>,
     sleep_pass_count: u32,
     wake_count: u32,
     skipped_frames: u32,
@@ -72,7 +71,7 @@ impl HostCloth {
             clock: FrameClock::default(),
             input_lens: [0; 3],
             stage_scratch_len: stage_scratch_len(&cloth.fabric),
-            cyclic_rounds: OnceLock::new(),
+            whole_fibers: OnceLock::new(),
             sleep_pass_count: 0,
             wake_count: 0,
             skipped_frames: 0,
@@ -306,20 +305,20 @@ impl HostCloth {
     /// How the fibers of a phase are solved in the next frame, and the rounds of cyclic reduction that takes.
     pub fn fiber_solver(&self, phase: u32) -> (FiberSolver, u32) {
         let solver = self.live.cloth.fiber_solver(phase);
-        if solver != FiberSolver::CyclicReduction {
+        if solver == FiberSolver::GaussSeidel {
             return (solver, 0);
         }
-        let of_all = || {
-            self.live
-                .cloth
-                .fabric
-                .phases
-                .iter()
-                .map(|phase| cyclic_rounds(&self.live.cloth, phase))
-                .collect()
-        };
-        match self.cyclic_rounds.get_or_init(of_all)[phase as usize] {
-            Some(rounds) if !self.live.motion_spheres.is_set() => (solver, rounds),
+        let Cloth { fabric, .. } = &self.live.cloth;
+        let of = |phase| WholeFibers::of(&self.live.cloth, phase);
+        match self.whole_fibers.get_or_init(|| fabric.phases.iter().map(of).collect())
+            [phase as usize]
+        {
+            WholeFibers::Knotted => (FiberSolver::GaussSeidel, 0),
+            WholeFibers::Free { rounds }
+                if solver == FiberSolver::CyclicReduction && !self.live.motion_spheres.is_set() =>
+            {
+                (solver, rounds)
+            }
             _ => (FiberSolver::SemiImplicit, 0),
         }
     }
@@ -466,19 +465,39 @@ impl HostCloth {
     }
 }
 
-/// Rounds of cyclic reduction that the longest fiber of a phase takes, `None` if a fiber has two pins: then its system may
-/// have no solution, which only the pass along the fiber guards against.
-fn cyclic_rounds(cloth: &Cloth, phase: &Phase) -> Option<u32> {
-    let fabric = &cloth.fabric;
-    let mut longest = 1;
-    for fiber in fabric.fibers_of_phase(phase) {
-        let vertices = fabric.fiber_vertices(fiber);
-        if vertices.iter().filter(|&&vertex| cloth.particles[vertex as usize].is_pinned()).count()
-            > 1
-        {
-            return None;
+/// How the fibers of a phase can be solved as a whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WholeFibers {
+    /// Not at all: a fiber visits a particle twice, which two of its edges would move at once.
+    Knotted,
+    /// By the pass along the fiber alone: one has two pins, so that its system may have no solution, against which only that
+    /// pass guards.
+    Held,
+    /// By cyclic reduction too, in so many rounds for the longest.
+    Free { rounds: u32 },
+}
+
+impl WholeFibers {
+    fn of(cloth: &Cloth, phase: &Phase) -> Self {
+        let fabric = &cloth.fabric;
+        let mut visitor = vec![usize::MAX; cloth.particle_count()];
+        let (mut longest, mut is_held) = (1, false);
+        for fiber in fabric.fibers_of_phase(phase) {
+            let vertices = fabric.fiber_vertices(fiber);
+            let mut pin_count = 0;
+            for &vertex in vertices {
+                if cloth.particles[vertex as usize].is_pinned() {
+                    pin_count += 1;
+                } else if std::mem::replace(&mut visitor[vertex as usize], fiber) == fiber {
+                    return Self::Knotted;
+                }
+            }
+            is_held |= pin_count > 1;
+            longest = longest.max(vertices.len() as u32 - 1);
         }
-        longest = longest.max(vertices.len() as u32 - 1);
+        if is_held {
+            return Self::Held;
+        }
+        Self::Free { rounds: longest.next_power_of_two().ilog2() }
     }
-    Some(longest.next_power_of_two().ilog2())
 }

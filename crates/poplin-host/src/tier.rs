@@ -66,6 +66,19 @@ impl TierLimits {
     }
 }
 
+impl TierLimits {
+    /// Vec4 of workgroup memory for the rows of whole fibers ([`fiber_row_len`](poplin_layout::fiber_row_len)) of a cloth
+    /// whose particles and grid take `used` bytes: a power of two if it fits, for few pipelines, else as many as they need; 0 if
+    /// there is no room.
+    pub fn plan_rows(self, used: u32, row_len: u32) -> u32 {
+        let room = self.workgroup_bytes.saturating_sub(Self::FIXED_BYTES + used) / 16;
+        [row_len.next_power_of_two(), row_len.next_multiple_of(32)]
+            .into_iter()
+            .find(|&len| len <= room)
+            .unwrap_or(0)
+    }
+}
+
 /// Lane counts for which kernels are built.
 pub const LANE_COUNTS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 
@@ -144,8 +157,10 @@ impl LoopTrips {
         let collisions = host.collision_trips() * (self.rounds + self.virtual_rounds);
         let of_phase = |&phase: &u32| match host.fiber_solver(phase).0 {
             FiberSolver::GaussSeidel => self.per_phase[phase as usize],
-            // A fiber is traversed forward and back.
-            FiberSolver::SemiImplicit => 2 * self.per_phase[phase as usize],
+            // A fiber is traversed forward and back, its edges before and after that.
+            FiberSolver::SemiImplicit => {
+                2 * self.per_phase[phase as usize] + self.per_cyclic_phase[phase as usize]
+            }
             FiberSolver::CyclicReduction => self.per_cyclic_phase[phase as usize],
         };
         let bends = if host.cloth().config.solver.is_xpbd() { self.bends } else { 0 };
@@ -178,6 +193,15 @@ mod tests {
         assert_eq!(plan(MemoryTier::HalfResident, 1000), (MemoryTier::Streamed, 2048));
         assert_eq!(plan(MemoryTier::Streamed, 4096), (MemoryTier::Streamed, 2048));
         assert_eq!(plan(MemoryTier::Streamed, 100_000), (MemoryTier::Streamed, 2048));
+    }
+
+    #[test]
+    fn rows_of_whole_fibers_stand_beside_the_particles_where_there_is_room() {
+        let limits = TierLimits::DEFAULT;
+        assert_eq!(limits.plan_rows(32 * 128, 2 * 110), 256);
+        assert_eq!(limits.plan_rows(32 * 256, 2 * 240), 480, "a sheet of 16 x 16");
+        assert_eq!(limits.plan_rows(32 * 510, 2 * 480), 0);
+        assert_eq!(limits.plan_rows(u32::MAX - 64, 2), 0);
     }
 
     #[test]

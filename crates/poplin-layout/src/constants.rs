@@ -29,6 +29,13 @@ shared_constants! {
     /// `PhaseConstants.fiber_solver`: all edges of a fiber at once, by many lanes.
     pub const SOLVER_CYCLIC_REDUCTION: u32 = FiberSolver::CyclicReduction as u32;
 
+    /// Set in an entry of `FabricOffsets.chain_begin` of the first edge of a fiber.
+    pub const FIRST_OF_FIBER: u32 = 1 << 31;
+    /// Set in that of the last edge.
+    pub const LAST_OF_FIBER: u32 = 1 << 30;
+    /// The rest of it: the fiber.
+    pub const FIBER_MASK: u32 = (1 << 30) - 1;
+
     /// Added to squared lengths before a square root or division: the f32 machine epsilon.
     pub const EPSILON: f32 = f32::EPSILON;
     /// Largest coordinate \[m\] that is simulated: its square stays finite.

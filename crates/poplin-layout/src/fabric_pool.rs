@@ -3,8 +3,8 @@
 use bytemuck::cast_slice;
 use poplin_model::{Bend, Fabric, FirstFitSets};
 
-use crate::NO_OFFSET;
 use crate::gpu_struct::gpu_struct;
+use crate::{FIRST_OF_FIBER, LAST_OF_FIBER, NO_OFFSET};
 
 gpu_struct! {
     /// Where a packed fabric lies in `fabric_pool`.
@@ -17,6 +17,8 @@ gpu_struct! {
         pub vertex_begin: u32,
         /// Rest lengths (bit-cast f32 \[m\]), `[edge_count]`.
         pub edge_begin: u32,
+        /// Fiber of each edge, with `FIRST_OF_FIBER` and `LAST_OF_FIBER` where it is its first or last, `[edge_count]`.
+        pub chain_begin: u32,
         /// Per-edge `log2(1 - stiffness)` (bit-cast f32), or [`NO_OFFSET`].
         pub edge_stiffness_begin: u32,
         /// Anchor slot of each tether, `[tethers_per_particle * particle_count]`, then their lengths.
@@ -41,7 +43,7 @@ gpu_struct! {
         pub virtual_bundle_begin: u32,
         /// Weights of the virtual particles (bit-cast f32), three each.
         pub virtual_weight_begin: u32,
-        /// Most edges of a set of fibers: rows of `scratch` that compliant fibers take.
+        /// Most edges of a set of fibers: rows in each half of those of whole fibers.
         pub fiber_row_count: u32,
         /// First bend of each set, `[bend_set_count + 1]`.
         pub bend_set_begin: u32,
@@ -57,8 +59,28 @@ impl Eq for FabricOffsets {}
 /// Vec4 of scratch that the stages of a fabric need: tether anchors, wind impulses and the rows of the fibers of a set do not
 /// live at the same time.
 pub fn stage_scratch_len(fabric: &Fabric) -> u32 {
-    // Cyclic reduction reads one half of its rows and writes the other.
-    (2 * widest_set_edges(fabric)).max(anchors(fabric).len().max(fabric.triangles.len()) as u32)
+    fiber_row_len(fabric).max(anchors(fabric).len().max(fabric.triangles.len()) as u32)
+}
+
+/// Vec4 of the rows of whole fibers, two for each edge of a set.
+pub fn fiber_row_len(fabric: &Fabric) -> u32 {
+    2 * widest_set_edges(fabric)
+}
+
+/// [`FabricOffsets::chain_begin`] of each edge.
+fn chains(fabric: &Fabric) -> Vec<u32> {
+    let mut chains = vec![0; fabric.rest_lengths.len()];
+    for (fiber, ends) in (0..).zip(fabric.fiber_edge_begin.windows(2)) {
+        let edges = &mut chains[ends[0] as usize..ends[1] as usize];
+        edges.fill(fiber);
+        if let [first, ..] = edges {
+            *first |= FIRST_OF_FIBER;
+        }
+        if let [.., last] = edges {
+            *last |= LAST_OF_FIBER;
+        }
+    }
+    chains
 }
 
 /// Most edges of a set of fibers.
@@ -84,6 +106,7 @@ impl FabricOffsets {
             fiber_begin: moved(self.fiber_begin),
             vertex_begin: moved(self.vertex_begin),
             edge_begin: moved(self.edge_begin),
+            chain_begin: moved(self.chain_begin),
             edge_stiffness_begin: moved(self.edge_stiffness_begin),
             tether_begin: moved(self.tether_begin),
             anchor_begin: moved(self.anchor_begin),
@@ -113,6 +136,7 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
     let fiber_begin = append(&fabric.fiber_edge_begin);
     let vertex_begin = append(&fabric.fiber_vertices);
     let edge_begin = append(cast_slice(&fabric.rest_lengths));
+    let chain_begin = append(&chains(fabric));
     let edge_stiffness_begin = if fabric.edge_stiffness_log2.is_empty() {
         NO_OFFSET
     } else {
@@ -145,6 +169,7 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
         fiber_begin,
         vertex_begin,
         edge_begin,
+        chain_begin,
         edge_stiffness_begin,
         tether_begin,
         tethers_per_particle: fabric.tethers_per_particle,
@@ -238,6 +263,20 @@ mod tests {
             [1.0f32.to_bits(), 2.0f32.to_bits(), 3.0f32.to_bits()]
         );
         assert_eq!(offsets.edge_stiffness_begin, NO_OFFSET);
+    }
+
+    #[test]
+    fn edges_know_their_fiber_and_whether_they_end_it() {
+        let fabric = Fabric {
+            particle_count: 9,
+            set_fiber_begin: vec![0, 3],
+            fiber_edge_begin: vec![0, 3, 4, 6],
+            fiber_vertices: vec![0, 1, 2, 3, 4, 5, 6, 7, 8],
+            rest_lengths: vec![1.0; 6],
+            ..Default::default()
+        };
+        let (first, last) = (FIRST_OF_FIBER, LAST_OF_FIBER);
+        assert_eq!(chains(&fabric), [first, 0, last, 1 | first | last, 2 | first, 2 | last]);
     }
 
     #[test]

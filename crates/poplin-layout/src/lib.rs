@@ -35,7 +35,7 @@ pub mod pools {
     //! | `input_pool` | `[u32; 4]` | on change | per-particle accelerations, motion and separation spheres; positions at rest; colliders, their lists and trees |
     //! | `current` | `[f32; 4]` | by the kernel | position and working inverse mass |
     //! | `previous` | `[f32; 4]` | by the kernel | position one iteration ago and the user's inverse mass |
-    //! | `scratch` | `[u32; 4]` | by the kernel | tether anchors at the stage's input, wind impulses of triangles, rows of fibers with compliance; shapes of the iteration, nearest triangles, impulses on bodies, sorted particles |
+    //! | `scratch` | `[u32; 4]` | by the kernel | tether anchors at the stage's input, wind impulses of triangles, rows of whole fibers where workgroup memory has no room for them; shapes of the iteration, nearest triangles, impulses on bodies, sorted particles |
     //! | `feedback` | [`Feedback`](crate::Feedback) | by the kernel | faults and counters, one per cloth |
     //!
     //! A pool that holds both floats and indices holds bits, which are bit-cast only *to* floats: an index passed as a float is
@@ -47,7 +47,9 @@ pub use bending::BendingParameters;
 pub use body_rows::chunk_count;
 pub use constants::*;
 pub use contact_types::{CONTACT_STRUCTS, ContactCloth, ContactParameters};
-pub use fabric_pool::{FabricOffsets, groups_by_member, pack_fabric, stage_scratch_len};
+pub use fabric_pool::{
+    FabricOffsets, fiber_row_len, groups_by_member, pack_fabric, stage_scratch_len,
+};
 pub use frame_inputs::{FrameSteps, InputOffsets, MotionConstants, RotationConstants};
 pub use frame_pool::{ClothPlacement, FrameArrays, pack_cloth_parameters};
 pub use gpu_struct::{ConstantDescription, ConstantValue, FieldDescription, StructDescription};
@@ -56,7 +58,8 @@ pub use memory_tier::{MIN_GRID_CELLS, MemoryTier};
 pub use motion::{MotionParameters, SeparationParameters};
 pub use phases::PhaseConstants;
 pub use schedule::{
-    Barrier, Fence, ITERATION, Items, Repeat, SIMULATION, ScheduleEvent, Step, schedule_events,
+    Barrier, Fence, ITERATION, Items, Location, Repeat, SIMULATION, ScheduleEvent, Step,
+    schedule_events,
 };
 pub use sleep::SleepParameters;
 pub use stages::{Memory, Oracle, STAGES, Stage, StageMask, StageRow, TASKS, Task};

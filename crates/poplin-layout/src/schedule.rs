@@ -15,13 +15,48 @@ pub struct Fence {
     pub storage: bool,
 }
 
+/// What a barrier depends on: an override of the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Location {
+    /// `CURRENT_SHARED`: current particles are in workgroup memory, else in storage.
+    #[default]
+    Current,
+    /// `ROWS_SHARED`: rows of whole fibers are in workgroup memory, and current particles too; else in storage.
+    Rows,
+    /// `ROWS_APART`: rows of whole fibers are in storage and current particles in workgroup memory.
+    RowsApart,
+}
+
+impl Location {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Current, Self::Rows, Self::RowsApart];
+
+    /// The override's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Current => "CURRENT_SHARED",
+            Self::Rows => "ROWS_SHARED",
+            Self::RowsApart => "ROWS_APART",
+        }
+    }
+}
+
 /// A barrier between two steps; both fences make lanes wait for each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Barrier {
-    /// Where current particles are in workgroup memory (`CURRENT_SHARED`).
+    /// Which override picks one; [`Location::Current`] where they are equal.
+    pub location: Location,
+    /// Where it is true.
     pub shared: Fence,
-    /// Where they are in storage.
+    /// Where it is false.
     pub streamed: Fence,
+}
+
+impl Barrier {
+    /// The same everywhere.
+    pub const fn always(fence: Fence) -> Self {
+        Self { location: Location::Current, shared: fence, streamed: fence }
+    }
 }
 
 /// No fence.
@@ -34,17 +69,23 @@ const STORAGE: Fence = Fence { workgroup: false, storage: true };
 const BOTH: Fence = Fence { workgroup: true, storage: true };
 
 /// For what is in workgroup memory in every tier.
-const FOR_WORKGROUP: Step = Step::Barrier(Barrier { shared: WORKGROUP, streamed: WORKGROUP });
+const FOR_WORKGROUP: Step = Step::Barrier(Barrier::always(WORKGROUP));
 /// For rows of scratch.
-const FOR_SCRATCH: Step = Step::Barrier(Barrier { shared: STORAGE, streamed: STORAGE });
+const FOR_SCRATCH: Step = Step::Barrier(Barrier::always(STORAGE));
 /// For current particles.
-const FOR_CURRENT: Step = Step::Barrier(Barrier { shared: WORKGROUP, streamed: STORAGE });
-/// For rows of scratch in front of [`FOR_CURRENT`], which covers them where particles are streamed.
-const FOR_ROWS: Step = Step::Barrier(Barrier { shared: STORAGE, streamed: NOTHING });
+const FOR_CURRENT: Step = by(Location::Current, WORKGROUP, STORAGE);
+/// For rows of whole fibers.
+const FOR_ROWS: Step = by(Location::Rows, WORKGROUP, STORAGE);
+/// For rows of whole fibers in front of [`FOR_CURRENT`], which covers them where they are where current particles are.
+const FOR_ROWS_APART: Step = by(Location::RowsApart, STORAGE, NOTHING);
 /// For everything.
-const FOR_ALL: Step = Step::Barrier(Barrier { shared: BOTH, streamed: BOTH });
+const FOR_ALL: Step = Step::Barrier(Barrier::always(BOTH));
 /// For particles and counters, at the end of an iteration.
-const FOR_ITERATION: Step = Step::Barrier(Barrier { shared: WORKGROUP, streamed: BOTH });
+const FOR_ITERATION: Step = by(Location::Current, WORKGROUP, BOTH);
+
+const fn by(location: Location, shared: Fence, streamed: Fence) -> Step {
+    Step::Barrier(Barrier { location, shared, streamed })
+}
 
 /// Items of which each lane takes every `LANES`-th.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,8 +131,10 @@ pub enum Repeat {
     Phases,
     /// For each set of fibers of the running phase.
     FiberSets,
-    /// For building the rows, each round of reduction and pulling; not at all for other solvers.
+    /// For building the rows and each round of reduction; not at all for other solvers than [`FiberSolver::CyclicReduction`].
     ReductionSteps,
+    /// Once, not at all for other solvers than [`FiberSolver::SemiImplicit`].
+    WholeFibers,
     /// For each set of bends.
     BendSets,
     /// Counting contacts with bodies, then pushing.
@@ -215,13 +258,13 @@ const FIBER_SET: &[Step] = {
                     &[
                         Step::Work(
                             Items::Edges(FiberSolver::CyclicReduction),
-                            &[BuildRow, ReduceRow, PullEdge],
+                            &[BuildRow, ReduceRow],
                         ),
-                        FOR_ALL,
+                        FOR_ROWS,
                     ],
                 ),
                 Step::Work(Items::Edges(FiberSolver::CyclicReduction), &[MoveEdge]),
-                FOR_ROWS,
+                FOR_ROWS_APART,
             ],
         ),
         stage(
@@ -230,7 +273,17 @@ const FIBER_SET: &[Step] = {
         ),
         stage(
             Stage::SemiImplicit,
-            &[Step::Work(Items::Fibers(FiberSolver::SemiImplicit), &[SolveFiber]), FOR_ROWS],
+            &[Step::Repeat(
+                Repeat::WholeFibers,
+                &[
+                    Step::Work(Items::Edges(FiberSolver::SemiImplicit), &[BuildEquation]),
+                    FOR_ROWS,
+                    Step::Work(Items::Fibers(FiberSolver::SemiImplicit), &[SolveFiber]),
+                    FOR_ROWS,
+                    Step::Work(Items::Edges(FiberSolver::SemiImplicit), &[PushEdge]),
+                    FOR_ROWS_APART,
+                ],
+            )],
         ),
         FOR_CURRENT,
     ]

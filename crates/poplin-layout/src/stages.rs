@@ -10,7 +10,7 @@ pub enum Memory {
     Previous,
     /// The cloth's part of the storage buffer `scratch`.
     Scratch,
-    /// Other workgroup memory: the grid of self collision, faults, sleep counters.
+    /// Other workgroup memory: rows of whole fibers, the grid of self collision, faults, sleep counters.
     Workgroup,
 }
 
@@ -135,8 +135,12 @@ stage_table! {
     /// Fabric phases: fibers as a whole, phases in the order of the cloth among those of [`Stage::GaussSeidel`].
     SemiImplicit {
         name: "semi_implicit",
-        tasks: [SolveFiber = "solve_fiber"],
-        writes: [Current, Scratch],
+        tasks: [
+            BuildEquation = "build_equation",
+            SolveFiber = "solve_fiber",
+            PushEdge = "push_edge",
+        ],
+        writes: [Current, Scratch, Workgroup],
         oracle: Oracle::Functions(&[("semi_implicit", "solve_chain")]),
     }
     /// Fabric phases: fibers as a whole, each by many lanes.
@@ -145,10 +149,9 @@ stage_table! {
         tasks: [
             BuildRow = "build_row",
             ReduceRow = "reduce_row",
-            PullEdge = "pull_edge",
             MoveEdge = "move_edge",
         ],
-        writes: [Current, Scratch],
+        writes: [Current, Scratch, Workgroup],
         oracle: Oracle::Functions(&[("semi_implicit", "solve_chain")]),
     }
     /// Angles between triangles.
@@ -289,6 +292,9 @@ impl StageMask {
     /// The stages that solve fibers.
     pub const FIBERS: Self =
         Self::only(Stage::GaussSeidel).with(Stage::SemiImplicit).with(Stage::CyclicReduction);
+
+    /// Those of them that solve fibers as a whole.
+    pub const WHOLE_FIBERS: Self = Self::only(Stage::SemiImplicit).with(Stage::CyclicReduction);
 
     /// The stages that read prepared shapes.
     pub const SHAPES: Self = Self::only(Stage::CollideConvex)

@@ -38,7 +38,7 @@ pub struct Registers {
     pub fibers: [u32; 2],
     /// The edges of these fibers, likewise.
     pub edges: [u32; 2],
-    /// The running step of cyclic reduction: 0 builds the rows, the last makes pulls of multipliers.
+    /// The running step of cyclic reduction: 0 builds the rows, the others reduce them.
     pub reduction_step: u32,
     /// First bend of the running set and one past its last.
     pub bends: [u32; 2],

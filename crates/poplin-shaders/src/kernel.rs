@@ -106,20 +106,33 @@ pub struct OverrideValues {
     pub stages: StageMask,
     /// Buckets of the grid of self collision, a power of two; 1 without the stage.
     pub grid_cells: u32,
+    /// Rows of whole fibers in workgroup memory; 0: they are in `scratch`, as they must be in the streamed tier.
+    pub row_capacity: u32,
 }
 
 impl OverrideValues {
+    /// Workgroup bytes of particles and grid.
+    pub fn used_bytes(&self) -> u32 {
+        let grid = if self.grid_cells > 1 { 4 * (self.grid_cells + GRID_PARTS) } else { 0 };
+        self.tier.bytes_per_particle() * self.capacity + grid
+    }
+
     /// The constants as the pipeline takes them.
-    pub fn constants(&self) -> [(&'static str, f64); 8] {
+    pub fn constants(&self) -> [(&'static str, f64); 11] {
         let current_shared = self.tier != MemoryTier::Streamed;
         let previous_shared = self.tier == MemoryTier::Resident;
+        let flag = |is_set: bool| f64::from(u8::from(is_set));
+        let rows_shared = self.row_capacity > 0;
         let capacity = |shared: bool| if shared { f64::from(self.capacity.max(1)) } else { 1.0 };
         [
             ("LANES", f64::from(self.lane_count)),
             ("CURRENT_CAPACITY", capacity(current_shared)),
             ("PREVIOUS_CAPACITY", capacity(previous_shared)),
-            ("CURRENT_SHARED", f64::from(u8::from(current_shared))),
-            ("PREVIOUS_SHARED", f64::from(u8::from(previous_shared))),
+            ("CURRENT_SHARED", flag(current_shared)),
+            ("PREVIOUS_SHARED", flag(previous_shared)),
+            ("ROW_CAPACITY", f64::from(self.row_capacity.max(1))),
+            ("ROWS_SHARED", flag(rows_shared)),
+            ("ROWS_APART", flag(current_shared && !rows_shared)),
             ("STAGES", f64::from(self.stages.0)),
             ("GRID_CELLS", f64::from(self.grid_cells)),
             ("GRID_SUMS", if self.grid_cells > 1 { f64::from(GRID_PARTS) } else { 1.0 }),

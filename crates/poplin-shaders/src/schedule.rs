@@ -1,7 +1,7 @@
 //! The schedule of a kernel, read from its IR, to compare with the one that the mirror runs.
 
 use naga::{Block, Expression, Function, Handle, Literal, Module, Statement};
-use poplin_layout::{Barrier, Fence, ScheduleEvent, StageMask};
+use poplin_layout::{Barrier, Fence, Location, ScheduleEvent, StageMask};
 
 /// The events of the first entry point, in the order of the text. `is_counted` picks the functions that matter.
 ///
@@ -75,11 +75,11 @@ impl Reader<'_> {
         if let (Some(shared), Some(streamed)) = (fence_of(accept), fence_of(reject))
             && (shared, streamed) != (Fence::default(), Fence::default())
         {
-            let is_of_tier = self.override_name(condition) == Some("CURRENT_SHARED");
-            events.push(if is_of_tier {
-                ScheduleEvent::Barrier(Barrier { shared, streamed })
-            } else {
-                ScheduleEvent::UnknownBarrier
+            let name = self.override_name(condition);
+            let location = Location::ALL.into_iter().find(|location| Some(location.name()) == name);
+            events.push(match location {
+                Some(location) => ScheduleEvent::Barrier(Barrier { location, shared, streamed }),
+                None => ScheduleEvent::UnknownBarrier,
             });
         } else if let Some(mask) = self.stage_mask(condition) {
             events.push(ScheduleEvent::Stages(mask));
@@ -136,7 +136,7 @@ fn add(fence: &mut Fence, barrier: naga::Barrier) {
 
 fn flush(fences: &mut Option<Fence>, events: &mut Vec<ScheduleEvent>) {
     if let Some(fence) = fences.take() {
-        events.push(ScheduleEvent::Barrier(Barrier { shared: fence, streamed: fence }));
+        events.push(ScheduleEvent::Barrier(Barrier::always(fence)));
     }
 }
 
@@ -171,29 +171,38 @@ mod tests {
 
     #[test]
     fn calls_guards_repetitions_and_kinds_of_barriers_are_read() {
-        let text = "override CURRENT_SHARED: bool = true; override F: bool = true;
+        let text = "override CURRENT_SHARED: bool = true; override ROWS_APART: bool = true; override F: bool = true;
             override STAGES: u32 = 1u; const STAGE_A: u32 = 4u; fn a() {} fn b() {}
             @compute @workgroup_size(4) fn k() {
                 for (var i = 0u; i < 2u; i++) { a(); }
                 workgroupBarrier(); storageBarrier();
                 if ((STAGES & STAGE_A) != 0u) {
                     for (var i = 0u; i < 2u; i++) { b(); if (CURRENT_SHARED) { storageBarrier(); } }
+                    if (ROWS_APART) { storageBarrier(); }
                 }
                 if (F) { workgroupBarrier(); }
             }";
         let module = naga::front::wgsl::parse_str(text).unwrap();
         let (storage, both) =
             (Fence { workgroup: false, storage: true }, Fence { workgroup: true, storage: true });
+        let barrier = |location| {
+            ScheduleEvent::Barrier(Barrier {
+                location,
+                shared: storage,
+                streamed: Fence::default(),
+            })
+        };
         assert_eq!(
             kernel_events(&module, |_| true),
             [
                 ScheduleEvent::Call("a".to_owned()),
-                ScheduleEvent::Barrier(Barrier { shared: both, streamed: both }),
+                ScheduleEvent::Barrier(Barrier::always(both)),
                 ScheduleEvent::Stages(StageMask(4)),
                 ScheduleEvent::Repeat,
                 ScheduleEvent::Call("b".to_owned()),
-                ScheduleEvent::Barrier(Barrier { shared: storage, streamed: Fence::default() }),
+                barrier(Location::Current),
                 ScheduleEvent::End,
+                barrier(Location::RowsApart),
                 ScheduleEvent::End,
                 ScheduleEvent::UnknownBarrier,
             ]

@@ -1,7 +1,7 @@
 //! The adapter that GPU tests run on, and how its kernels round.
 
 use poplin::Backend;
-use poplin::gpu::{EngineOptions, Headless, HeadlessOptions, is_software, list_adapters};
+use poplin::gpu::{EngineOptions, Headless, HeadlessOptions, is_software, list_adapters, wgpu};
 
 use crate::compare::{Difference, Row, close, near, same_bits};
 use crate::fused::fused_texts;
@@ -24,6 +24,20 @@ pub fn headless(engine: EngineOptions) -> Option<Headless> {
             panic!("GPU tests need an adapter; `cargo xtask test` installs a software one: {error}")
         }
     }
+}
+
+/// A device on which nothing is computed, but everything is checked and allocated: what is left is the host's own work.
+///
+/// # Panics
+/// If wgpu was built without its `noop` backend.
+pub fn noop_device(limits: wgpu::Limits) -> (wgpu::Device, wgpu::Queue) {
+    let mut descriptor = wgpu::InstanceDescriptor::new_without_display_handle();
+    descriptor.backends = wgpu::Backends::NOOP;
+    descriptor.backend_options.noop.enable = true;
+    let instance = wgpu::Instance::new(descriptor);
+    let adapter = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::NOOP)).remove(0);
+    let descriptor = wgpu::DeviceDescriptor { required_limits: limits, ..Default::default() };
+    pollster::block_on(adapter.request_device(&descriptor)).expect("the noop device has all limits")
 }
 
 /// The backends to test: the CPU, and the GPU unless `POPLIN_GPU=off` says so, loudly.

@@ -8,7 +8,7 @@ use poplin_host::{
     ClothId, FrameBodies, GridPlan, HostCloth, LoopTrips, choose_lane_count, takes_part,
 };
 use poplin_layout::{
-    ClothPlacement, FabricOffsets, Feedback, MemoryTier, NO_OFFSET, Stage, pack_fabric,
+    ClothPlacement, FabricOffsets, Feedback, MemoryTier, NO_OFFSET, Stage, StageMask, pack_fabric,
 };
 use poplin_model::{Cloth, Fabric, Particle};
 use poplin_shaders::OverrideValues;
@@ -67,7 +67,7 @@ impl Engine {
         let placement = parts.placement(offsets);
         self.write_particles(&placement, host.initial_current(), &host.initial_previous());
         self.write_feedback(&placement);
-        let bucket = self.override_values(&host, tier, lane_count);
+        let bucket = self.override_values(&host, &offsets, tier, lane_count);
         Ok(self.insert(GpuCloth {
             host,
             placement,
@@ -172,6 +172,7 @@ impl Engine {
     pub(super) fn override_values(
         &self,
         host: &HostCloth,
+        fabric: &FabricOffsets,
         tier: MemoryTier,
         lane_count: u32,
     ) -> OverrideValues {
@@ -184,13 +185,18 @@ impl Engine {
             particle_count.next_power_of_two().max(64).min(limit)
         };
         let stages = host.stages();
-        let values = OverrideValues { lane_count, tier, capacity, stages, grid_cells: 1 };
-        if !stages.contains(Stage::SelfCollide) {
-            return values;
+        let mut values =
+            OverrideValues { lane_count, tier, capacity, stages, grid_cells: 1, row_capacity: 0 };
+        if stages.contains(Stage::SelfCollide) {
+            let GridPlan { tier, capacity, cells } =
+                self.tier_limits.plan_grid(tier, particle_count, host.self_collision_count());
+            values = OverrideValues { tier, capacity, grid_cells: cells, ..values };
         }
-        let GridPlan { tier, capacity, cells } =
-            self.tier_limits.plan_grid(tier, particle_count, host.self_collision_count());
-        OverrideValues { tier, capacity, grid_cells: cells, ..values }
+        if stages.intersects(StageMask::WHOLE_FIBERS) && values.tier != MemoryTier::Streamed {
+            values.row_capacity =
+                self.tier_limits.plan_rows(values.used_bytes(), 2 * fabric.fiber_row_count);
+        }
+        values
     }
 
     /// Puts a cloth into its bucket, in the order of adding. Cloths are known by their index.

@@ -46,7 +46,8 @@ impl Engine {
         for index in 0..self.cloths.len() {
             self.take_inputs(index)?;
             let cloth = &self.cloths.values()[index];
-            let values = self.override_values(&cloth.host, cloth.tier, cloth.lane_count);
+            let fabric = &cloth.placement.fabric;
+            let values = self.override_values(&cloth.host, fabric, cloth.tier, cloth.lane_count);
             if values != cloth.bucket {
                 self.change_bucket(index, values);
             }
@@ -224,7 +225,9 @@ impl Engine {
             let stages = StageMask(bucket.values.stages.0 & part.stages.0);
             let grid_cells =
                 if stages.contains(Stage::SelfCollide) { bucket.values.grid_cells } else { 1 };
-            let values = OverrideValues { stages, grid_cells, ..bucket.values };
+            let has_rows = stages.intersects(StageMask::WHOLE_FIBERS);
+            let row_capacity = if has_rows { bucket.values.row_capacity } else { 0 };
+            let values = OverrideValues { stages, grid_cells, row_capacity, ..bucket.values };
             self.pipelines.prepare(&self.device, values);
             let frames =
                 &self.part_frames[bucket.cloths.start as usize..bucket.cloths.end as usize];
@@ -287,6 +290,7 @@ impl Engine {
         let device = &self.device;
         let cloth_parameters: &[u8] = cast_slice(&self.part_frames);
         let frame_pool: &[u8] = cast_slice(&self.arrays.frame_pool);
+        self.uploaded_bytes = 0;
         for (buffer, bytes) in [
             (&mut slot.dispatches, self.dispatch_bytes.as_slice()),
             (&mut slot.cloth_parameters, cloth_parameters),
@@ -298,6 +302,7 @@ impl Engine {
                 slot.bind_group = None;
             }
             self.queue.write_buffer(buffer.buffer(), 0, bytes);
+            self.uploaded_bytes += bytes.len() as u64;
         }
         if slot.bind_group.is_none() {
             let storage = [

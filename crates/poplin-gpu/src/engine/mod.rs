@@ -171,6 +171,7 @@ pub struct Engine {
     dispatch_bytes: Vec<u8>,
     upload_bytes: Vec<u8>,
     copies: Vec<Copy>,
+    uploaded_bytes: u64,
     contacts: contacts::Contacts,
 }
 
@@ -238,6 +239,7 @@ impl Engine {
             dispatch_bytes: Vec::new(),
             upload_bytes: Vec::new(),
             copies: Vec::new(),
+            uploaded_bytes: 0,
             device: device.clone(),
             queue: queue.clone(),
             options,
@@ -302,6 +304,12 @@ impl Engine {
             + slots
             + self.contacts.size()
             + self.changes.size()
+    }
+
+    /// What the last recorded frame wrote to the device: parameters, inputs and particle writes, without cloths that were added
+    /// \[bytes\].
+    pub fn uploaded_bytes(&self) -> u64 {
+        self.uploaded_bytes
     }
 
     /// Particles of all cloths, 16 bytes each: position \[m\], working inverse mass [1/kg]. A vertex and storage buffer.

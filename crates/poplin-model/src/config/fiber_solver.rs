@@ -17,14 +17,17 @@ pub enum FiberSolver {
     /// The cheapest iteration, and the one to soften edges with.
     GaussSeidel,
     /// All edges of a fiber as one linear system, tridiagonal, by forward elimination and back substitution (LDL^T): the fiber
-    /// is as long as it should be after one iteration, however many edges it has. One lane per fiber, up to twice the time of
-    /// Gauss-Seidel.
+    /// is as long as it should be after one iteration, however many edges it has. On a GPU all lanes build the equations and
+    /// move the particles, one lane per fiber solves them.
+    ///
+    /// A phase with a fiber that visits a moving particle twice, such as a ring, is solved as [`FiberSolver::GaussSeidel`]
+    /// (cooked fibers never do; a loop is cooked as two).
     ///
     /// Kim, "Character Clothing in PhysX-3", 2011; with [`crate::Xpbd`] compliance and damping are on the diagonal
     /// (Macklin et al., "XPBD", 2016, eq. 26). Deviation: the last edge of a fiber between two pins keeps at most half of its
     /// diagonal from the edges before, as `shaders/stage/semi_implicit.wgsl` says.
     SemiImplicit,
-    /// The same system by parallel cyclic reduction, many lanes per fiber: `log2(edges) + 3` barriers in place of a pass along
+    /// The same system by parallel cyclic reduction, many lanes per fiber: `log2(edges) + 2` barriers in place of a pass along
     /// the fiber and back. For few long fibers (ropes, ribbons, hair) on a GPU; on the CPU it costs `log2(edges)` times as
     /// much for the same result up to rounding.
     ///

@@ -132,9 +132,10 @@ fn repeat_count(memory: &ClothMemory<'_>, repeat: Repeat) -> u32 {
         Repeat::Phases => memory.cloth.phase_count,
         Repeat::FiberSets => phase.set_end - phase.set_begin,
         Repeat::ReductionSteps if phase.fiber_solver == FiberSolver::CyclicReduction as u32 => {
-            phase.round_count + 2
+            phase.round_count + 1
         }
         Repeat::ReductionSteps => 0,
+        Repeat::WholeFibers => u32::from(phase.fiber_solver == FiberSolver::SemiImplicit as u32),
         Repeat::BendSets => fabric.bend_set_count,
         Repeat::BodyVisits => 2,
         Repeat::BundleSets => fabric.virtual_set_count,
@@ -147,7 +148,7 @@ fn begin_repeat(memory: &mut ClothMemory<'_>, repeat: Repeat, k: u32) {
     let range =
         |memory: &ClothMemory<'_>, begin: u32| [memory.fabric(begin), memory.fabric(begin + 1)];
     match repeat {
-        Repeat::Iterations => {}
+        Repeat::Iterations | Repeat::WholeFibers => {}
         Repeat::Phases => {
             memory.registers.phase = memory.load_phase(memory.cloth.phase_begin + PHASE_ROWS * k);
         }
@@ -193,11 +194,9 @@ fn range_of(memory: &ClothMemory<'_>, items: Items) -> [u32; 2] {
 
 /// Whether the running repetition is one for this function.
 fn is_due(memory: &ClothMemory<'_>, task: Task) -> bool {
-    let last = memory.registers.phase.round_count + 1;
     match task {
         Task::BuildRow => memory.registers.reduction_step == 0,
-        Task::ReduceRow => (1..last).contains(&memory.registers.reduction_step),
-        Task::PullEdge => memory.registers.reduction_step == last,
+        Task::ReduceRow => memory.registers.reduction_step > 0,
         _ => true,
     }
 }

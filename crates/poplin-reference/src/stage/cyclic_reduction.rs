@@ -1,61 +1,60 @@
 //! Twin of `shaders/stage/cyclic_reduction.wgsl`.
 
-use glam::Vec3;
-use poplin_layout::MIN_PIVOT_FRACTION;
+use poplin_layout::{FIBER_MASK, FIRST_OF_FIBER, LAST_OF_FIBER, MIN_PIVOT_FRACTION};
 
 use crate::ClothMemory;
-use crate::math::{dot3, particle as pack, xyz};
-use crate::stage::semi_implicit::{displacement_of, edge_direction, edge_equation, fiber_row};
+use crate::math::{dot3, particle as pack};
+use crate::stage::semi_implicit::{
+    direction_before, displacement_of, edge_direction, edge_equation, pull_particles,
+};
 
 /// Where row `edge` is stored before round `round`; see the shader.
 fn cyclic_row(memory: &ClothMemory<'_>, edge: u32, round: u32) -> u32 {
-    fiber_row(memory, edge) + (round & 1) * memory.cloth.fabric.fiber_row_count
+    edge - memory.registers.edges[0] + (round & 1) * memory.cloth.fabric.fiber_row_count
 }
 
-/// The fiber of the running set that an edge belongs to.
-fn fiber_of_edge(memory: &ClothMemory<'_>, edge: u32) -> u32 {
-    let [mut low, mut high] = memory.registers.fibers;
-    while high - low > 1 {
-        let middle = (low + high) / 2;
-        if memory.fabric(memory.cloth.fabric.fiber_begin + middle) <= edge {
-            low = middle;
-        } else {
-            high = middle;
-        }
+/// Writes the row of an edge before round `round`, its pull after the last; see the shader.
+fn store_cyclic(memory: &mut ClothMemory<'_>, edge: u32, round: u32, row: [f32; 3]) {
+    let mut value = row.into();
+    if round == memory.registers.phase.round_count {
+        let chain = memory.fabric(memory.cloth.fabric.chain_begin + edge);
+        let vertices = memory.cloth.fabric.vertex_begin + (chain & FIBER_MASK);
+        let pa = memory.load_current(memory.fabric(vertices + edge));
+        let pb = memory.load_current(memory.fabric(vertices + edge + 1));
+        value = edge_direction(pa, pb, memory.rest_length_of(edge)) * row[2];
     }
-    low
+    let slot = cyclic_row(memory, edge, round);
+    memory.store_scratch(slot, pack(value, 0.0));
 }
 
 /// The first row of an edge; see the shader.
 pub fn build_row(memory: &mut ClothMemory<'_>, edge: u32) {
     let phase = memory.registers.phase;
-    let fiber = fiber_of_edge(memory, edge);
-    let vertices = memory.cloth.fabric.vertex_begin + fiber;
+    let chain = memory.fabric(memory.cloth.fabric.chain_begin + edge);
+    let vertices = memory.cloth.fabric.vertex_begin + (chain & FIBER_MASK);
     let a = memory.fabric(vertices + edge);
     let b = memory.fabric(vertices + edge + 1);
     let pa = memory.load_current(a);
     let pb = memory.load_current(b);
     let direction = edge_direction(pa, pb, memory.rest_length_of(edge));
-    let mut row = [0.0, 0.0, 0.0, (fiber - memory.registers.fibers[0]) as f32];
+    let mut row = [0.0; 3];
     if dot3(direction, direction) > 0.0 {
         let displacement = displacement_of(memory, pb, b) - displacement_of(memory, pa, a);
         let [diagonal, right] =
             edge_equation(pa, pb, displacement, memory.rest_length_of(edge), direction, &phase);
         let scale = 1.0 + phase.damping;
-        if edge > memory.fabric(memory.cloth.fabric.fiber_begin + fiber) {
-            let far = memory.load_current(memory.fabric(vertices + edge - 1));
-            let before = edge_direction(far, pa, memory.rest_length_of(edge - 1));
+        if chain & FIRST_OF_FIBER == 0 {
+            let before = direction_before(memory, edge, chain, pa);
             row[0] = -scale * pa[3] * dot3(before, direction) / diagonal;
         }
-        if edge + 1 < memory.fabric(memory.cloth.fabric.fiber_begin + fiber + 1) {
+        if chain & LAST_OF_FIBER == 0 {
             let far = memory.load_current(memory.fabric(vertices + edge + 2));
             let after = edge_direction(pb, far, memory.rest_length_of(edge + 1));
             row[1] = -scale * pb[3] * dot3(direction, after) / diagonal;
         }
         row[2] = right / diagonal;
     }
-    let slot = cyclic_row(memory, edge, 0);
-    memory.store_scratch(slot, row);
+    store_cyclic(memory, edge, 0, row);
 }
 
 /// One round of reduction of a row; see the shader.
@@ -67,44 +66,12 @@ pub fn reduce_row(memory: &mut ClothMemory<'_>, edge: u32) {
     let high = memory.load_scratch(cyclic_row(memory, (edge + stride).min(end - 1), round));
     let pivot = ((1.0 - row[0] * low[1]) - row[1] * high[0]).max(MIN_PIVOT_FRACTION);
     let right = (row[2] - row[0] * low[2]) - row[1] * high[2];
-    let slot = cyclic_row(memory, edge, round + 1);
-    memory.store_scratch(
-        slot,
-        [-(row[0] * low[0]) / pivot, -(row[1] * high[1]) / pivot, right / pivot, row[3]],
-    );
+    let next = [-(row[0] * low[0]) / pivot, -(row[1] * high[1]) / pivot, right / pivot];
+    store_cyclic(memory, edge, round + 1, next);
 }
 
-/// Converts the multiplier of an edge to its pull; see the shader.
-pub fn pull_edge(memory: &mut ClothMemory<'_>, edge: u32) {
-    let round = memory.registers.phase.round_count;
-    let row = memory.load_scratch(cyclic_row(memory, edge, round));
-    let vertices = memory.cloth.fabric.vertex_begin + memory.registers.fibers[0] + row[3] as u32;
-    let pa = memory.load_current(memory.fabric(vertices + edge));
-    let pb = memory.load_current(memory.fabric(vertices + edge + 1));
-    let pull = edge_direction(pa, pb, memory.rest_length_of(edge)) * row[2];
-    let slot = cyclic_row(memory, edge, round + 1);
-    memory.store_scratch(slot, pack(pull, row[3]));
-}
-
-/// Moves the far end of an edge, and the start of a fiber; see the shader.
+/// Moves the particles of an edge of a solved fiber.
 pub fn move_edge(memory: &mut ClothMemory<'_>, edge: u32) {
-    let ([_, end], round) = (memory.registers.edges, memory.registers.phase.round_count + 1);
-    let pull = memory.load_scratch(cyclic_row(memory, edge, round));
-    let next = memory.load_scratch(cyclic_row(memory, (edge + 1).min(end - 1), round));
-    let push = if edge + 1 < end && next[3] == pull[3] { xyz(next) } else { Vec3::ZERO };
-    let fiber = memory.registers.fibers[0] + pull[3] as u32;
-    let vertices = memory.cloth.fabric.vertex_begin + fiber;
-    let b = memory.fabric(vertices + edge + 1);
-    let pb = memory.load_current(b);
-    // A particle without mass may belong to other fibers of the set: it is read, never written.
-    if pb[3] > 0.0 {
-        memory.store_current(b, pack(xyz(pb) + (xyz(pull) - push) * pb[3], pb[3]));
-    }
-    if edge == memory.fabric(memory.cloth.fabric.fiber_begin + fiber) {
-        let a = memory.fabric(vertices + edge);
-        let pa = memory.load_current(a);
-        if pa[3] > 0.0 {
-            memory.store_current(a, pack(xyz(pa) - xyz(pull) * pa[3], pa[3]));
-        }
-    }
+    let half = (memory.registers.phase.round_count & 1) * memory.cloth.fabric.fiber_row_count;
+    pull_particles(memory, edge, half);
 }

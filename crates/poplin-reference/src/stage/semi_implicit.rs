@@ -2,7 +2,8 @@
 
 use glam::Vec3;
 use poplin_layout::{
-    EPSILON, MIN_EDGE_SQUARE, MIN_HELD_FRACTION, MIN_PIVOT_FRACTION, PhaseConstants,
+    EPSILON, FIBER_MASK, FIRST_OF_FIBER, LAST_OF_FIBER, MIN_EDGE_SQUARE, MIN_HELD_FRACTION,
+    MIN_PIVOT_FRACTION, PhaseConstants,
 };
 
 use crate::ClothMemory;
@@ -42,89 +43,116 @@ pub(crate) fn edge_equation(
     [diagonal, -phase.stiffness * error - phase.damping * dot3(direction, displacement)]
 }
 
-/// Index of the row of an edge in the cloth's scratch; see the shader.
-pub(crate) fn fiber_row(memory: &ClothMemory<'_>, edge: u32) -> u32 {
-    edge % memory.cloth.fabric.fiber_row_count
+/// Direction of the edge before; 0 if it is another fiber's.
+pub(crate) fn direction_before(
+    memory: &ClothMemory<'_>,
+    edge: u32,
+    chain: u32,
+    pa: [f32; 4],
+) -> Vec3 {
+    if chain & FIRST_OF_FIBER != 0 {
+        return Vec3::ZERO;
+    }
+    let far = memory.fabric(memory.cloth.fabric.vertex_begin + (chain & FIBER_MASK) + edge - 1);
+    edge_direction(memory.load_current(far), pa, memory.rest_length_of(edge - 1))
 }
 
-/// Solves all edges of one fiber at once, with compliance and damping; see the shader.
+/// The equation of an edge in the system of its fiber; see the shader.
+pub fn build_equation(memory: &mut ClothMemory<'_>, edge: u32) {
+    let (phase, first) = (memory.registers.phase, memory.registers.edges[0]);
+    let chain = memory.fabric(memory.cloth.fabric.chain_begin + edge);
+    let vertices = memory.cloth.fabric.vertex_begin + (chain & FIBER_MASK);
+    let [a, b] = [memory.fabric(vertices + edge), memory.fabric(vertices + edge + 1)];
+    let [pa, pb] = [memory.load_current(a), memory.load_current(b)];
+    let rest_length = memory.rest_length_of(edge);
+    let direction = edge_direction(pa, pb, rest_length);
+    let mut right = 0.0;
+    let mut equation = [1.0, 0.0, f32::from(u8::from(pb[3] == 0.0)), 0.0];
+    if dot3(direction, direction) > 0.0 {
+        let displacement = displacement_of(memory, pb, b) - displacement_of(memory, pa, a);
+        let [diagonal, value] = edge_equation(pa, pb, displacement, rest_length, direction, &phase);
+        let between = -(1.0 + phase.damping)
+            * pa[3]
+            * dot3(direction_before(memory, edge, chain, pa), direction);
+        equation = [diagonal, between, equation[2], 1.0];
+        right = value;
+    }
+    memory.store_scratch(edge - first, pack(direction, right));
+    memory.store_scratch(edge - first + memory.cloth.fabric.fiber_row_count, equation);
+}
+
+/// Solves the system of one fiber; its rows become the pulls of its edges; see the shader.
 pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
-    let phase = memory.registers.phase;
-    let edge_begin = memory.fabric(memory.cloth.fabric.fiber_begin + fiber);
-    let edge_end = memory.fabric(memory.cloth.fabric.fiber_begin + fiber + 1);
-    let vertices = memory.cloth.fabric.vertex_begin + fiber;
-    let scale = 1.0 + phase.damping;
-    let mut a = memory.fabric(vertices + edge_begin);
-    let mut pa = memory.load_current(a);
-    let mut displacement_a = displacement_of(memory, pa, a);
-    let mut last_direction = Vec3::ZERO;
+    let (fabric, first) = (memory.cloth.fabric, memory.registers.edges[0]);
+    let edge_begin = memory.fabric(fabric.fiber_begin + fiber);
+    let edge_end = memory.fabric(fabric.fiber_begin + fiber + 1);
+    let start = memory.load_current(memory.fabric(fabric.vertex_begin + fiber + edge_begin));
+    let half = fabric.fiber_row_count;
     let mut last_pivot = 1.0;
     let mut last_value = 0.0;
-    let mut is_held = pa[3] == 0.0;
-    for edge in edge_begin..edge_end {
-        let b = memory.fabric(vertices + edge + 1);
-        let pb = memory.load_current(b);
-        let displacement_b = displacement_of(memory, pb, b);
-        let rest_length = memory.rest_length_of(edge);
-        let direction = edge_direction(pa, pb, rest_length);
+    let mut is_held = start[3] == 0.0;
+    for row in edge_begin - first..edge_end - first {
+        let right = memory.load_scratch(row)[3];
+        let [diagonal, mut between, is_pin, acts] = memory.load_scratch(row + half);
+        let (is_pin, acts) = (is_pin != 0.0, acts != 0.0);
         let mut ratio = 0.0;
         let mut value = 0.0;
         let mut pivot = 1.0;
-        if dot3(direction, direction) > 0.0 {
-            let [diagonal, right] = edge_equation(
-                pa,
-                pb,
-                displacement_b - displacement_a,
-                rest_length,
-                direction,
-                &phase,
-            );
-            let mut between = -scale * pa[3] * dot3(last_direction, direction);
-            let taken = between * (between / last_pivot);
-            let fraction =
-                if is_held && pb[3] == 0.0 { MIN_HELD_FRACTION } else { MIN_PIVOT_FRACTION };
+        if acts {
+            ratio = between / last_pivot;
+            let taken = between * ratio;
+            let fraction = if is_held && is_pin { MIN_HELD_FRACTION } else { MIN_PIVOT_FRACTION };
             let most = diagonal - fraction * diagonal;
             if taken > most {
                 between *= (most / taken).sqrt();
+                ratio = between / last_pivot;
             }
             pivot = diagonal - taken.min(most);
-            ratio = between / last_pivot;
             value = (right - between * last_value) / pivot;
         }
-        let row = fiber_row(memory, edge);
-        memory.store_scratch(row, [ratio, value, 0.0, 0.0]);
+        memory.store_scratch(row + half, [ratio, value, 0.0, 0.0]);
         // Held: a pin comes before in the fiber, with nothing but rigid or compliant edges between.
-        is_held = pb[3] == 0.0 || (is_held && dot3(direction, direction) > 0.0);
-        a = b;
-        pa = pb;
-        displacement_a = displacement_b;
-        last_direction = direction;
+        is_held = is_pin || (is_held && acts);
         last_pivot = pivot;
         last_value = value;
     }
-
-    let mut push = Vec3::ZERO;
     let mut lambda = 0.0;
     let mut next_ratio = 0.0;
-    for edge in (edge_begin + 1..=edge_end).rev() {
-        let row = memory.load_scratch(fiber_row(memory, edge - 1));
-        let c = memory.fabric(vertices + edge - 1);
-        let pc = memory.load_current(c);
-        let direction = edge_direction(pc, pa, memory.rest_length_of(edge - 1));
-        lambda = row[1] - next_ratio * lambda;
-        next_ratio = row[0];
-        let pull = direction * lambda;
-        // A particle without mass may belong to other fibers of the set: it is read, never written.
+    for row in (edge_begin - first..edge_end - first).rev() {
+        let [ratio, value, ..] = memory.load_scratch(row + half);
+        lambda = value - next_ratio * lambda;
+        next_ratio = ratio;
+        let direction = xyz(memory.load_scratch(row));
+        memory.store_scratch(row, pack(direction * lambda, 0.0));
+    }
+}
+
+/// Moves particles by the pulls of the edges of a set, of which the row of the first is `half`; see the shader.
+pub(crate) fn pull_particles(memory: &mut ClothMemory<'_>, edge: u32, half: u32) {
+    let chain = memory.fabric(memory.cloth.fabric.chain_begin + edge);
+    let vertices = memory.cloth.fabric.vertex_begin + (chain & FIBER_MASK);
+    let row = half + edge - memory.registers.edges[0];
+    let pull = xyz(memory.load_scratch(row));
+    let is_last = chain & LAST_OF_FIBER != 0;
+    let push = if is_last { Vec3::ZERO } else { xyz(memory.load_scratch(row + 1)) };
+    let b = memory.fabric(vertices + edge + 1);
+    let pb = memory.load_current(b);
+    // A particle without mass may belong to other fibers of the set: it is read, never written.
+    if pb[3] > 0.0 {
+        memory.store_current(b, pack(xyz(pb) + (pull - push) * pb[3], pb[3]));
+    }
+    if chain & FIRST_OF_FIBER != 0 {
+        let a = memory.fabric(vertices + edge);
+        let pa = memory.load_current(a);
         if pa[3] > 0.0 {
-            memory.store_current(a, pack(xyz(pa) + (pull - push) * pa[3], pa[3]));
+            memory.store_current(a, pack(xyz(pa) - pull * pa[3], pa[3]));
         }
-        a = c;
-        pa = pc;
-        push = pull;
     }
-    if pa[3] > 0.0 {
-        memory.store_current(a, pack(xyz(pa) - push * pa[3], pa[3]));
-    }
+}
+
+/// Moves the particles of an edge of a solved fiber.
+pub fn push_edge(memory: &mut ClothMemory<'_>, edge: u32) {
+    pull_particles(memory, edge, 0);
 }
 
 /// Displacement of particle i since the last step.
