@@ -61,10 +61,12 @@ fn flush_counters(iteration_count: u32) {
 fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_invocation_index) lane: u32) {
     let slot = workgroup.y * dispatch_parameters.row_width + workgroup.x;
     let is_inside = slot < dispatch_parameters.cloth_count;
-    let cloth_index = dispatch_parameters.cloth_begin + min(slot, dispatch_parameters.cloth_count - 1u);
+    let cloth_index = fabric_pool[dispatch_parameters.list_begin + min(slot, dispatch_parameters.cloth_count - 1u)];
     let iteration_begin = dispatch_parameters.iteration_begin;
-    let phase_begin = cloth_parameters[cloth_index].phase_begin;
-    let phase_end = phase_begin + PHASE_ROWS * cloth_parameters[cloth_index].phase_count;
+    let phase_count = cloth_parameters[cloth_index].phase_count;
+    let phases = cloth_parameters[cloth_index].phase_begin;
+    let phase_begin = phases + PHASE_ROWS * min(dispatch_parameters.phase_begin, phase_count);
+    let phase_end = phases + PHASE_ROWS * min(dispatch_parameters.phase_end, phase_count);
     let set_begin = cloth_parameters[cloth_index].fabric.set_begin;
     let bend_begin = cloth_parameters[cloth_index].fabric.bend_set_begin;
     let bend_end = bend_begin + cloth_parameters[cloth_index].fabric.bend_set_count;

@@ -2,7 +2,7 @@
 
 /// Which cloths and iterations this dispatch simulates.
 @group(0) @binding(0) var<uniform> dispatch_parameters: DispatchParameters;
-/// Cloths of the frame, bucket by bucket.
+/// Cloths, each in its slot of `feedback`.
 @group(0) @binding(1) var<storage, read> cloth_parameters: array<ClothParameters>;
 /// Iteration and phase constants of the frame. Pools that hold both floats and indices hold bits: an index passed as a float
 /// would be a subnormal, which an adapter may flush.

@@ -18,6 +18,24 @@ const SOLVER_SEMI_IMPLICIT: u32 = 1u;
 /// `PhaseConstants.fiber_solver`: all edges of a fiber at once, by many lanes.
 const SOLVER_CYCLIC_REDUCTION: u32 = 2u;
 
+/// Lanes of a workgroup that scatters rows.
+const SCATTER_LANES: u32 = 64u;
+
+/// In the address of a scattered row: the row of its target.
+const ROW_MASK: u32 = 1073741823u;
+
+/// Its target: `cloth_parameters`.
+const ROW_OF_PARAMETERS: u32 = 0u;
+
+/// Its target: `frame_pool`.
+const ROW_OF_FRAME: u32 = 1073741824u;
+
+/// Its target: `input_pool`.
+const ROW_OF_INPUTS: u32 = 2147483648u;
+
+/// Its target: `current`.
+const ROW_OF_PARTICLES: u32 = 3221225472u;
+
 /// Set in an entry of `FabricOffsets.chain_begin` of the first edge of a fiber.
 const FIRST_OF_FIBER: u32 = 2147483648u;
 

@@ -46,6 +46,12 @@ struct ClothParameters {
     colliders: ColliderParameters,
     /// How it collides with itself.
     self_collision: SelfCollisionParameters,
+    /// Fills the struct to a multiple of 16 bytes.
+    padding_0: u32,
+    /// As `padding_0`.
+    padding_1: u32,
+    /// As `padding_0`.
+    padding_2: u32,
 }
 
 /// Where a packed fabric lies in `fabric_pool`.
@@ -318,8 +324,8 @@ struct PhaseConstants {
 
 /// The uniform of one dispatch: which cloths and which iterations.
 struct DispatchParameters {
-    /// First entry of `cloth_parameters`.
-    cloth_begin: u32,
+    /// Entries of `cloth_parameters` in `fabric_pool`, one per cloth.
+    list_begin: u32,
     /// Number of cloths; workgroups beyond it do nothing.
     cloth_count: u32,
     /// Workgroups in a row of the folded dispatch.
@@ -328,12 +334,24 @@ struct DispatchParameters {
     iteration_begin: u32,
     /// One past the last iteration (capped by each cloth's count).
     iteration_end: u32,
+    /// First phase of each cloth.
+    phase_begin: u32,
+    /// One past the last phase (capped by each cloth's count).
+    phase_end: u32,
+    /// Fills the struct to a multiple of 16 bytes.
+    padding_0: u32,
+}
+
+/// The uniform of a dispatch that writes rows: how many.
+struct ScatterParameters {
+    /// Number of rows.
+    row_count: u32,
+    /// Lanes in a line of the folded dispatch.
+    line_width: u32,
     /// Fills the struct to a multiple of 16 bytes.
     padding_0: u32,
     /// As `padding_0`.
     padding_1: u32,
-    /// As `padding_0`.
-    padding_2: u32,
 }
 
 /// What a cloth reports back.

@@ -28,6 +28,10 @@ pub struct FrameClock {
     past_steps: VecDeque<f32>,
     last_step: Option<f32>,
     last_frequency: f32,
+    /// How many past steps in a row are equal, at the end.
+    equal_steps: usize,
+    /// How the last frame was divided, if the clock was left as it was.
+    settled: Option<FrameSteps>,
 }
 
 impl FrameClock {
@@ -43,29 +47,54 @@ impl FrameClock {
         let Solver::Pbd(pbd) = &config.solver else {
             let step = dt / iteration_count as f32;
             let step_ratio = step / self.last_step.unwrap_or(step);
-            *self = Self { last_step: Some(step), ..Self::default() };
-            return Some(FrameSteps {
-                iteration_count,
-                step,
-                step_ratio,
-                gravity_scale: step * step,
-            });
+            let gravity_scale = step * step;
+            let steps = FrameSteps { iteration_count, step, step_ratio, gravity_scale };
+            let is_settled = self.last_step == Some(step) && self.past_steps.is_empty();
+            let settled = is_settled.then_some(steps);
+            *self = Self { last_step: Some(step), settled, ..Self::default() };
+            return Some(steps);
         };
         let step = dt / iteration_count as f32;
+        let width = pbd.acceleration_filter_width as usize;
+        let is_settled = self.last_step == Some(step)
+            && self.last_frequency == pbd.frequency
+            && self.past_steps.len() == width
+            && self.past_steps.back().is_none_or(|&last| last == step)
+            && self.equal_steps >= width;
+        if is_settled {
+            // What follows would only write what is there.
+            let steps = || {
+                let average = average_step(&self.past_steps).unwrap_or(step);
+                let gravity_scale = average * average;
+                FrameSteps { iteration_count, step, step_ratio: 1.0, gravity_scale }
+            };
+            let steps = self.settled.unwrap_or_else(steps);
+            self.settled = Some(steps);
+            return Some(steps);
+        }
+        self.settled = None;
         if self.last_frequency != pbd.frequency {
             self.past_steps.clear();
             self.last_frequency = pbd.frequency;
         }
         let average = average_step(&self.past_steps).unwrap_or(step);
-        let width = pbd.acceleration_filter_width as usize;
+        if self.past_steps.back() != Some(&step) {
+            self.equal_steps = 0;
+        }
         for _ in 0..(iteration_count as usize).min(width) {
             self.past_steps.push_back(step);
+            self.equal_steps += 1;
         }
         let surplus = self.past_steps.len().saturating_sub(width);
         self.past_steps.drain(..surplus);
         let step_ratio = step / self.last_step.unwrap_or(step);
         self.last_step = Some(step);
         Some(FrameSteps { iteration_count, step, step_ratio, gravity_scale: average * average })
+    }
+
+    /// Whether a frame as long as the last one, with the same settings, is divided as that was, and leaves the clock as it is.
+    pub fn is_settled(&self) -> bool {
+        self.settled.is_some()
     }
 
     /// Step of the last iteration \[s\]; before the first frame that of a frame of the default length.
@@ -147,6 +176,29 @@ mod tests {
         config.solver = Solver::pbd(120.0);
         let steps = clock.begin_frame(1.0 / 60.0, &config).unwrap();
         assert_eq!(steps.gravity_scale, steps.step * steps.step);
+    }
+
+    #[test]
+    fn a_settled_clock_divides_the_next_frame_as_the_last_one() {
+        let [pbd, xpbd] = [Solver::pbd(300.0), Solver::xpbd(7)]
+            .map(|solver| ClothConfig { solver, ..ClothConfig::default() });
+        for config in [&pbd, &xpbd] {
+            let mut clock = FrameClock::default();
+            let mut last = None;
+            for frame in 0..200 {
+                // Now and then another step.
+                let dt = if frame % 50 == 20 { 1.0 / 50.0 } else { 1.0 / 60.0 };
+                let was_settled = clock.is_settled() && frame % 50 != 20;
+                let steps = clock.begin_frame(dt, config);
+                assert!(!was_settled || steps == last, "frame {frame}");
+                last = steps;
+            }
+            assert!(clock.is_settled());
+            clock.begin_frame(1.0 / 59.0, config);
+            assert!(!clock.is_settled());
+            clock.begin_frame(1.0 / 60.0, if std::ptr::eq(config, &pbd) { &xpbd } else { &pbd });
+            assert!(!clock.is_settled(), "other settings");
+        }
     }
 
     #[test]

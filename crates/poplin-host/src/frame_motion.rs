@@ -59,6 +59,11 @@ impl FrameMotion {
         self.current != self.target || self.velocity != DVec3::ZERO || self.spin != DVec3::ZERO
     }
 
+    /// Whether [`FrameMotion::advance`] would change anything.
+    pub fn is_settled(&self) -> bool {
+        !self.is_moving() && !self.keep_velocity
+    }
+
     /// Moves the local space to `pose` over the next frame.
     ///
     /// # Errors

@@ -4,22 +4,36 @@ use bytemuck::cast_slice;
 use std::sync::OnceLock;
 
 use poplin_layout::{
-    BODY_ROWS, ClothPlacement, Feedback, FrameArrays, InputOffsets, NO_OFFSET, STAGES, Stage,
-    StageMask, pack_cloth_parameters, stage_scratch_len,
+    BODY_ROWS, ClothParameters, ClothPlacement, Feedback, FrameArrays, FrameSteps, InputOffsets,
+    NO_OFFSET, STAGES, Stage, StageMask, pack_cloth_parameters, stage_scratch_len,
 };
-use poplin_model::{Cloth, ColliderSet, FiberSolver, Frame, ModelError, Particle, Phase, Solver};
+use poplin_model::{
+    Cloth, ColliderSet, FiberSolver, Frame, ModelError, Particle, Phase, Pose, Solver,
+};
 
 use crate::colliders::{FrameBodies, SpaceMotion};
+use crate::live::Changes;
 use crate::self_collision::member_count;
 use crate::{
     FrameClock, FrameMotion, InterpolatedArray, LiveCloth, MAX_ITERATIONS_PER_FRAME,
     ParticleMotion, motion_constants,
 };
 
+/// Writes that are compared with one another, in place of sorting them.
+const FEW_WRITES: usize = 16;
+
 /// A validated cloth in simulation, as its engine sees it: what its user sets is in the [`LiveCloth`]; clock, sleep and the
 /// plan of its inputs are here.
 #[derive(Debug, Clone)]
+// As LiveCloth: what is read of every changed cloth comes first.
+#[repr(C)]
 pub struct HostCloth {
+    sleep_pass_count: u32,
+    wake_count: u32,
+    skipped_frames: u32,
+    is_settled: bool,
+    /// The same but for its colliders.
+    is_still: bool,
     live: LiveCloth,
     clock: FrameClock,
     /// Vec4 of the inputs: per particle, of self collision, of the colliders.
@@ -28,9 +42,12 @@ pub struct HostCloth {
     stage_scratch_len: u32,
     /// Of each phase of the fabric; found on first use.
     whole_fibers: OnceLock<Vec<WholeFibers>>,
-    sleep_pass_count: u32,
-    wake_count: u32,
-    skipped_frames: u32,
+    /// Settings have changed since the constants were packed.
+    has_new_constants: bool,
+    /// They are of a local space that neither moved nor had moved in the frame before.
+    has_still_constants: bool,
+    /// How the frame was divided for which they were packed, and the pose at its end.
+    packed_for: Option<(Option<FrameSteps>, Pose)>,
 }
 
 /// Where the per-particle inputs of a cloth lie, relative to the beginning of its part of `input_pool`, in vec4. Colliders
@@ -75,6 +92,11 @@ impl HostCloth {
             sleep_pass_count: 0,
             wake_count: 0,
             skipped_frames: 0,
+            has_new_constants: true,
+            has_still_constants: false,
+            packed_for: None,
+            is_settled: false,
+            is_still: false,
             live: LiveCloth::new(cloth),
         })
     }
@@ -85,6 +107,8 @@ impl HostCloth {
         let mut copy = self.clone();
         copy.input_lens = [0; 3];
         copy.live.accelerations_changed = true;
+        copy.live.changes = Changes::Anything;
+        (copy.live.has_new_plan, copy.is_settled, copy.is_still) = (true, false, false);
         copy
     }
 
@@ -110,6 +134,7 @@ impl HostCloth {
         self.live.motion = FrameMotion::new(self.live.cloth.pose);
         self.live.forget_writes();
         (self.sleep_pass_count, self.skipped_frames) = (0, 0);
+        self.live.has_new_plan = true;
     }
 
     /// Takes new particles as [`Engine::set_particles`](crate::Engine::set_particles) does; returns what `previous` becomes.
@@ -142,6 +167,15 @@ impl HostCloth {
         let LiveCloth { cloth, colliders, is_woken, .. } = &mut self.live;
         *is_woken |= colliders.update(&cloth.colliders, world, cloth.collider_groups, motion)?;
         Ok(())
+    }
+
+    /// Whether the next frame, if it is as long as the last one, may be refused: settings or colliders are others.
+    pub fn needs_check(&self, world: &ColliderSet) -> bool {
+        let LiveCloth { cloth, colliders, has_new_plan, changes, .. } = &self.live;
+        let groups = cloth.collider_groups;
+        *has_new_plan
+            || (*changes != Changes::Nothing
+                && colliders.has_other_members(&cloth.colliders, world, groups))
     }
 
     /// The bodies whose impulses the next frame reports.
@@ -251,9 +285,22 @@ impl HostCloth {
         self.live.colliders.take_changed(|offset, values| upload(colliders + offset, values));
     }
 
-    /// The particle writes since the last call, in the order of writing.
-    pub fn take_writes(&mut self) -> Vec<(u32, Particle)> {
-        std::mem::take(&mut self.live.writes)
+    /// Passes on the particle writes since the last call: of each particle the last one.
+    pub fn take_writes(&mut self, mut write: impl FnMut(u32, Particle)) {
+        let writes = &mut self.live.writes;
+        if writes.len() > FEW_WRITES {
+            // Stable: of equal particles the last one stays last.
+            writes.sort_by_key(|(particle, _)| *particle);
+        }
+        for (k, &(particle, value)) in writes.iter().enumerate() {
+            let later = &writes[k + 1..];
+            let later =
+                if writes.len() > FEW_WRITES { later.get(..1).unwrap_or(&[]) } else { later };
+            if later.iter().all(|(other, _)| *other != particle) {
+                write(particle, value);
+            }
+        }
+        writes.clear();
     }
 
     /// Checks that the next frame is in range for this cloth, before any cloth is stepped.
@@ -394,8 +441,21 @@ impl HostCloth {
 
     /// Counts a frame in which the resting cloth was not dispatched at all; time goes on for its clock.
     pub fn skip_frame(&mut self, frame: &Frame) {
+        self.rest(frame);
+        self.count_skipped(u32::from(frame.dt > 0.0));
+    }
+
+    /// Begins a frame in which the resting cloth is not dispatched; [`HostCloth::is_settled`] says whether frames like it change
+    /// nothing more.
+    pub fn rest(&mut self, frame: &Frame) {
         self.clock.begin_frame(frame.dt, &self.live.cloth.config);
-        self.skipped_frames += u32::from(frame.dt > 0.0);
+        self.is_settled = self.clock.is_settled();
+        self.is_still = false;
+    }
+
+    /// Counts frames in which it was not dispatched.
+    pub fn count_skipped(&mut self, frames: u32) {
+        self.skipped_frames += frames;
     }
 
     /// Frames in which the cloth was not dispatched because it slept.
@@ -410,12 +470,181 @@ impl HostCloth {
         placement: &ClothPlacement,
         arrays: &mut FrameArrays,
     ) {
-        let steps = self.clock.begin_frame(frame.dt, &self.live.cloth.config);
+        let was_still = self.live.motion.is_settled();
+        let steps = self.begin_frame(frame);
+        self.pack_constants(frame, placement, steps, was_still, arrays);
+        self.end_frame(steps.is_some(), was_still);
+    }
+
+    /// The same for an engine that keeps `parameters` and rows of the last frame: only what has changed since is packed anew.
+    /// Returns whether the rows in `arrays` are new; else there are none, and those of the last frame hold.
+    pub fn update_frame(
+        &mut self,
+        frame: &Frame,
+        placement: &ClothPlacement,
+        parameters: &mut ClothParameters,
+        arrays: &mut FrameArrays,
+    ) -> bool {
+        let was_still = self.live.motion.is_settled();
+        let steps = self.begin_frame(frame);
+        let is_new = self.has_new_constants
+            || !was_still
+            || !self.has_still_constants
+            || self.packed_for != Some((steps, self.live.pose()));
+        arrays.clear();
+        if is_new {
+            self.pack_constants(frame, placement, steps, was_still, arrays);
+            parameters.clone_from(&arrays.cloth_parameters[0]);
+        } else {
+            parameters.set_inputs(&self.inputs(placement, steps.as_ref()));
+        }
+        self.end_frame(steps.is_some(), was_still);
+        is_new
+    }
+
+    /// Whether at most particles were written and colliders moved since the last frame, if the next one is as long and the
+    /// simulation's colliders are where they were: then [`HostCloth::move_colliders`] does what
+    /// [`HostCloth::update_colliders`], [`HostCloth::take_inputs`] and [`HostCloth::update_frame`] would do.
+    pub fn is_quick(&self) -> bool {
+        self.is_still
+            && !self.live.has_new_plan
+            && self.live.changes != Changes::Anything
+            && self.sleep_pass_count == 0
+    }
+
+    /// Whether a quick cloth has colliders that move or have moved.
+    pub fn has_moving_colliders(&self) -> bool {
+        !self.is_settled || self.live.changes == Changes::Colliders
+    }
+
+    /// The new count of a cloth that something has woken.
+    pub fn take_wake(&mut self) -> Option<u32> {
+        std::mem::take(&mut self.live.is_woken).then(|| {
+            // Earlier reports no longer count, even if nothing is read back for a while.
+            (self.wake_count, self.sleep_pass_count) = (self.wake_count.wrapping_add(1), 0);
+            self.wake_count
+        })
+    }
+
+    /// Takes over what has moved of a quick cloth's own colliders, wakes it if that or a write changed anything, and brings
+    /// `parameters` up to date. Returns false if it is not quick after all: then nothing but
+    /// [`HostCloth::update_colliders`] was done.
+    ///
+    /// # Errors
+    /// As [`HostCloth::update_colliders`].
+    pub fn move_colliders(
+        &mut self,
+        world: &ColliderSet,
+        frame: &Frame,
+        placement: &ClothPlacement,
+        parameters: &mut ClothParameters,
+        mut upload: impl FnMut(u32, &[[u32; 4]]),
+    ) -> Result<bool, ModelError> {
+        if self.live.changes == Changes::Colliders {
+            let LiveCloth { cloth, colliders, is_woken, changes, .. } = &mut self.live;
+            if let Some(is_changed) =
+                colliders.move_spheres(&cloth.colliders, cloth.collider_groups)
+            {
+                *changes = Changes::Nothing;
+                *is_woken |= is_changed;
+                let begin = self.input_begins()[2];
+                let colliders = &mut self.live.colliders;
+                colliders.take_moved_spheres(|offset, values| upload(begin + offset, values));
+                self.is_settled = !colliders.has_moving_spheres();
+                let first = placement.input_begin.wrapping_add(begin);
+                let offsets = colliders.end_spheres().map(|row| first + row);
+                [parameters.colliders.sphere_start, parameters.colliders.sphere_target] = offsets;
+                self.live.cloth.colliders.end_frame();
+                if let Some(wake_count) = self.take_wake() {
+                    parameters.sleep.wake_count = wake_count;
+                }
+                return Ok(true);
+            }
+        }
+        if std::mem::replace(&mut self.live.changes, Changes::Nothing) == Changes::Colliders {
+            self.update_colliders(world, frame.dt)?;
+            if self.live.colliders.has_new_lists() {
+                return Ok(false);
+            }
+            let begin = self.input_begins()[2];
+            self.live.colliders.take_changed(|offset, values| upload(begin + offset, values));
+            self.is_settled = false;
+        }
+        if let Some(wake_count) = self.take_wake() {
+            parameters.sleep.wake_count = wake_count;
+        }
+        if !self.is_settled {
+            let steps = self.packed_for.and_then(|(steps, _)| steps);
+            let input_begin = placement.input_begin.wrapping_add(self.input_begins()[2]);
+            parameters.colliders = self.live.colliders.frame(
+                &self.live.cloth.config,
+                steps.as_ref(),
+                placement.particle_count,
+                input_begin,
+                self.stage_scratch_len,
+            );
+            self.is_settled = self.live.colliders.is_settled();
+            self.live.colliders.end_frame(steps.is_some());
+            self.live.cloth.colliders.end_frame();
+        }
+        Ok(true)
+    }
+
+    /// Whether the last frame would be repeated if nothing changed: the same parameters and no new input.
+    pub fn is_settled(&self) -> bool {
+        self.is_settled
+    }
+
+    /// Takes over what [`HostCloth::update_colliders`] and the user have changed of counts, stages, layouts and constants; false if
+    /// nothing, so that what was computed of them holds.
+    pub fn take_new_plan(&mut self) -> bool {
+        let is_new =
+            std::mem::take(&mut self.live.has_new_plan) | self.live.colliders.take_new_lists();
+        self.has_new_constants |= is_new;
+        is_new
+    }
+
+    /// The last frame's rows are lost: the next one packs all of them.
+    pub fn forget_constants(&mut self) {
+        self.has_new_constants = true;
+    }
+
+    /// Divides the frame into iterations; a cloth that was woken gets a new count.
+    fn begin_frame(&mut self, frame: &Frame) -> Option<FrameSteps> {
         if std::mem::take(&mut self.live.is_woken) || self.live.motion.is_moving() {
             // Earlier reports no longer count, even if nothing is read back for a while.
             (self.wake_count, self.sleep_pass_count) = (self.wake_count.wrapping_add(1), 0);
         }
+        self.clock.begin_frame(frame.dt, &self.live.cloth.config)
+    }
+
+    /// Packs parameters and rows; the local space moves on.
+    fn pack_constants(
+        &mut self,
+        frame: &Frame,
+        placement: &ClothPlacement,
+        steps: Option<FrameSteps>,
+        was_still: bool,
+        arrays: &mut FrameArrays,
+    ) {
         let velocities = steps.map(|_| self.live.motion.advance(frame.dt));
+        let motion = steps.as_ref().zip(velocities.as_ref()).map(|(steps, velocities)| {
+            motion_constants(&self.live.cloth.config, steps, velocities)
+        });
+        pack_cloth_parameters(
+            &self.live.cloth,
+            self.solved_phases(),
+            placement,
+            &self.inputs(placement, steps.as_ref()),
+            steps.as_ref().zip(motion.as_ref()),
+            arrays,
+        );
+        (self.has_new_constants, self.has_still_constants) = (false, was_still);
+        self.packed_for = Some((steps, self.live.pose()));
+    }
+
+    /// Where the inputs of this frame are.
+    fn inputs(&self, placement: &ClothPlacement, steps: Option<&FrameSteps>) -> InputOffsets {
         let slots = ParticleSlots { particle_count: placement.particle_count };
         let at = |is_set: bool, offset: u32| {
             if is_set { placement.input_begin + offset } else { NO_OFFSET }
@@ -423,7 +652,7 @@ impl HostCloth {
         let halves = |array: &InterpolatedArray, slot: u32| {
             array.offsets().map(|half| at(array.is_set(), slot + half))
         };
-        let inputs = InputOffsets {
+        InputOffsets {
             acceleration_begin: at(
                 !self.live.cloth.particle_accelerations.is_empty(),
                 slots.accelerations(),
@@ -433,35 +662,35 @@ impl HostCloth {
             wake_count: self.wake_count,
             self_collision: self.live.self_collision.frame(
                 &self.live.cloth,
-                steps.as_ref(),
+                steps,
                 placement,
                 placement.input_begin.wrapping_add(self.input_begins()[1]),
                 self.scratch_begins()[1],
             ),
             colliders: self.live.colliders.frame(
                 &self.live.cloth.config,
-                steps.as_ref(),
+                steps,
                 placement.particle_count,
                 placement.input_begin.wrapping_add(self.input_begins()[2]),
                 self.stage_scratch_len,
             ),
-        };
-        let motion = steps.as_ref().zip(velocities.as_ref()).map(|(steps, velocities)| {
-            motion_constants(&self.live.cloth.config, steps, velocities)
-        });
-        let timing = steps.as_ref().zip(motion.as_ref());
-        pack_cloth_parameters(
-            &self.live.cloth,
-            self.solved_phases(),
-            placement,
-            &inputs,
-            timing,
-            arrays,
-        );
-        self.live.motion_spheres.end_frame();
-        self.live.separation_spheres.end_frame();
-        self.live.colliders.end_frame(steps.is_some());
-        self.live.cloth.colliders.end_frame();
+        }
+    }
+
+    /// What moved over the frame has arrived.
+    fn end_frame(&mut self, is_simulated: bool, was_still: bool) {
+        let live = &mut self.live;
+        let arrays = [&live.motion_spheres, &live.separation_spheres];
+        live.changes = Changes::Nothing;
+        self.is_still = self.clock.is_settled()
+            && was_still
+            && self.has_still_constants
+            && !arrays.into_iter().any(InterpolatedArray::has_target);
+        self.is_settled = self.is_still && live.colliders.is_settled();
+        live.motion_spheres.end_frame();
+        live.separation_spheres.end_frame();
+        live.colliders.end_frame(is_simulated);
+        live.cloth.colliders.end_frame();
     }
 }
 

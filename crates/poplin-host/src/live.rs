@@ -12,7 +12,15 @@ use crate::{FrameMotion, InterpolatedArray};
 /// Settings, inputs and pose of a cloth in simulation. All changes act from the next frame on; one that really changes
 /// something wakes a sleeping cloth.
 #[derive(Debug, Clone)]
+// What every frame reads of every changed cloth comes first: thousands of cloths do not fit into a cache.
+#[repr(C)]
 pub struct LiveCloth {
+    pub(crate) changes: Changes,
+    pub(crate) is_woken: bool,
+    /// Something has changed on which more depends than where inputs are: stages, layouts, constants.
+    pub(crate) has_new_plan: bool,
+    pub(crate) writes: Vec<(u32, Particle)>,
+    last_write: (Vec<u32>, Vec<Particle>),
     pub(crate) cloth: Cloth,
     pub(crate) motion: FrameMotion,
     pub(crate) motion_spheres: InterpolatedArray,
@@ -20,15 +28,24 @@ pub struct LiveCloth {
     pub(crate) colliders: HostColliders,
     pub(crate) self_collision: HostSelfCollision,
     pub(crate) accelerations_changed: bool,
-    pub(crate) writes: Vec<(u32, Particle)>,
-    last_write: (Vec<u32>, Vec<Particle>),
-    pub(crate) is_woken: bool,
+}
+
+/// What may have changed since the last frame, besides particles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Changes {
+    /// Nothing.
+    Nothing,
+    /// The cloth's own colliders.
+    Colliders,
+    /// Anything.
+    Anything,
 }
 
 impl LiveCloth {
     /// Takes a cloth that is valid.
     pub(crate) fn new(cloth: Cloth) -> Self {
         Self {
+            changes: Changes::Anything,
             motion: FrameMotion::new(cloth.pose),
             motion_spheres: InterpolatedArray::default(),
             separation_spheres: InterpolatedArray::default(),
@@ -38,12 +55,14 @@ impl LiveCloth {
             writes: Vec::new(),
             last_write: (Vec::new(), Vec::new()),
             is_woken: false,
+            has_new_plan: true,
             cloth,
         }
     }
 
     /// Discards writes for the next frame and wakes the cloth.
     pub(crate) fn forget_writes(&mut self) {
+        self.changes = Changes::Anything;
         self.writes.clear();
         self.last_write.0.clear();
         self.last_write.1.clear();
@@ -76,8 +95,10 @@ impl LiveCloth {
     /// # Errors
     /// [`ModelError`] if a field is out of range, or the settings do not fit the fabric; the old settings stay.
     pub fn set_config(&mut self, config: ClothConfig) -> Result<(), ModelError> {
+        self.changes = Changes::Anything;
         self.cloth.validate_config(&config)?;
         self.is_woken |= config != self.cloth.config;
+        self.has_new_plan = true;
         let distances = |config: &ClothConfig| {
             (config.thickness, config.self_collision.distance, config.cloth_collision.distance)
         };
@@ -93,9 +114,11 @@ impl LiveCloth {
     /// # Errors
     /// [`ModelError`] if a phase does not exist; the old order stays.
     pub fn set_phase_order(&mut self, order: &[u32]) -> Result<(), ModelError> {
+        self.changes = Changes::Anything;
         self.cloth.validate_phase_order(order)?;
         self.is_woken |= order != self.cloth.phase_order;
         self.cloth.phase_order = order.to_vec();
+        self.has_new_plan = true;
         Ok(())
     }
 
@@ -107,6 +130,7 @@ impl LiveCloth {
         &mut self,
         accelerations: &[[f32; 3]],
     ) -> Result<(), ModelError> {
+        self.changes = Changes::Anything;
         self.check_length("particle_accelerations", accelerations.len())?;
         let old = std::mem::replace(&mut self.cloth.particle_accelerations, accelerations.to_vec());
         if let Err(error) = self.cloth.validate_accelerations() {
@@ -114,6 +138,7 @@ impl LiveCloth {
             return Err(error);
         }
         self.is_woken |= old != self.cloth.particle_accelerations;
+        self.has_new_plan |= old.is_empty() != accelerations.is_empty();
         self.accelerations_changed = true;
         Ok(())
     }
@@ -125,8 +150,11 @@ impl LiveCloth {
     /// # Errors
     /// [`ModelError`] if the length differs from the particle count or a value is not finite; the old ones stay.
     pub fn set_motion_spheres(&mut self, spheres: &[Sphere]) -> Result<(), ModelError> {
+        self.changes = Changes::Anything;
         self.check_spheres("motion_spheres", spheres)?;
+        let was_set = self.motion_spheres.is_set();
         self.is_woken |= self.motion_spheres.set(cast_slice(spheres));
+        self.has_new_plan |= was_set != self.motion_spheres.is_set();
         Ok(())
     }
 
@@ -136,8 +164,11 @@ impl LiveCloth {
     /// # Errors
     /// [`ModelError`] if the length differs from the particle count or a value is not finite; the old ones stay.
     pub fn set_separation_spheres(&mut self, spheres: &[Sphere]) -> Result<(), ModelError> {
+        self.changes = Changes::Anything;
         self.check_spheres("separation_spheres", spheres)?;
+        let was_set = self.separation_spheres.is_set();
         self.is_woken |= self.separation_spheres.set(cast_slice(spheres));
+        self.has_new_plan |= was_set != self.separation_spheres.is_set();
         Ok(())
     }
 
@@ -147,10 +178,12 @@ impl LiveCloth {
     /// # Errors
     /// [`ModelError`] if the length differs from the particle count or a value is not finite; the old ones stay.
     pub fn set_rest_positions(&mut self, positions: &[[f32; 3]]) -> Result<(), ModelError> {
+        self.changes = Changes::Anything;
         self.check_length("rest_positions", positions.len())?;
         poplin_model::check_finite("rest_positions", positions)?;
         self.is_woken |= positions != self.cloth.rest_positions;
         self.cloth.rest_positions = positions.to_vec();
+        self.has_new_plan = true;
         self.self_collision.update(&self.cloth);
         Ok(())
     }
@@ -160,9 +193,11 @@ impl LiveCloth {
     /// # Errors
     /// [`ModelError`] if an index is out of range or repeated; the old ones stay.
     pub fn set_self_collision_indices(&mut self, indices: &[u32]) -> Result<(), ModelError> {
+        self.changes = Changes::Anything;
         self.cloth.validate_self_collision_indices(indices)?;
         self.is_woken |= indices != self.cloth.self_collision_indices;
         self.cloth.self_collision_indices = indices.to_vec();
+        self.has_new_plan = true;
         self.self_collision.update(&self.cloth);
         Ok(())
     }
@@ -174,11 +209,15 @@ impl LiveCloth {
 
     /// The cloth's own colliders, to add, move and remove some.
     pub fn colliders_mut(&mut self) -> &mut ColliderSet {
+        if self.changes == Changes::Nothing {
+            self.changes = Changes::Colliders;
+        }
         &mut self.cloth.colliders
     }
 
     /// Sets which colliders the cloth meets.
     pub fn set_collider_groups(&mut self, groups: InteractionGroups) {
+        self.changes = Changes::Anything;
         self.cloth.collider_groups = groups;
     }
 
@@ -211,6 +250,7 @@ impl LiveCloth {
     /// # Errors
     /// [`ModelError`] if the pose is not valid; the old target stays.
     pub fn set_pose(&mut self, pose: Pose) -> Result<(), ModelError> {
+        self.changes = Changes::Anything;
         self.motion.set_target(pose)
     }
 
@@ -219,6 +259,7 @@ impl LiveCloth {
     /// # Errors
     /// [`ModelError`] if the result is not finite.
     pub fn teleport(&mut self, delta: [f32; 3]) -> Result<(), ModelError> {
+        self.changes = Changes::Anything;
         self.motion.teleport(delta)
     }
 
@@ -227,16 +268,19 @@ impl LiveCloth {
     /// # Errors
     /// [`ModelError`] if the pose is not valid.
     pub fn teleport_to(&mut self, pose: Pose) -> Result<(), ModelError> {
+        self.changes = Changes::Anything;
         self.motion.teleport_to(pose)
     }
 
     /// Keeps the local space's last velocities for the next frame, whatever the poses are.
     pub fn ignore_velocity_discontinuity(&mut self) {
+        self.changes = Changes::Anything;
         self.motion.ignore_velocity_discontinuity();
     }
 
     /// Moves the local space to its target at once, where it loses all velocity.
     pub fn clear_inertia(&mut self) {
+        self.changes = Changes::Anything;
         self.motion.clear_inertia();
     }
 

@@ -19,6 +19,11 @@ impl FramePart {
     /// The whole frame.
     pub const WHOLE: Self = Self { iterations: 0..u32::MAX, stages: StageMask::ALL, phases: None };
 
+    /// First phase and one past the last.
+    pub fn phase_range(&self) -> [u32; 2] {
+        self.phases.as_ref().map_or([0, u32::MAX], |phases| [phases.start, phases.end])
+    }
+
     /// The cloth's frame with only this part's phases.
     pub fn restrict(&self, frame: &ClothParameters) -> ClothParameters {
         match &self.phases {

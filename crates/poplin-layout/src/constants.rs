@@ -29,6 +29,19 @@ shared_constants! {
     /// `PhaseConstants.fiber_solver`: all edges of a fiber at once, by many lanes.
     pub const SOLVER_CYCLIC_REDUCTION: u32 = FiberSolver::CyclicReduction as u32;
 
+    /// Lanes of a workgroup that scatters rows.
+    pub const SCATTER_LANES: u32 = 64;
+    /// In the address of a scattered row: the row of its target.
+    pub const ROW_MASK: u32 = (1 << 30) - 1;
+    /// Its target: `cloth_parameters`.
+    pub const ROW_OF_PARAMETERS: u32 = 0;
+    /// Its target: `frame_pool`.
+    pub const ROW_OF_FRAME: u32 = 1 << 30;
+    /// Its target: `input_pool`.
+    pub const ROW_OF_INPUTS: u32 = 2 << 30;
+    /// Its target: `current`.
+    pub const ROW_OF_PARTICLES: u32 = 3 << 30;
+
     /// Set in an entry of `FabricOffsets.chain_begin` of the first edge of a fiber.
     pub const FIRST_OF_FIBER: u32 = 1 << 31;
     /// Set in that of the last edge.

@@ -1,6 +1,6 @@
 //! Packs the per-frame constants of a cloth.
 
-use bytemuck::cast_slice;
+use bytemuck::{Zeroable, cast_slice};
 use glam::DMat3;
 use poplin_model::{Cloth, FiberSolver};
 
@@ -13,7 +13,7 @@ use crate::sleep::sleep_parameters;
 use crate::tethers::tether_parameters;
 use crate::{
     ClothParameters, FabricOffsets, FrameSteps, InputOffsets, MotionConstants, NO_OFFSET,
-    PHASE_ROWS, RotationConstants, SeparationParameters, StepScale,
+    PHASE_ROWS, RotationConstants, StepScale,
 };
 
 /// Where a cloth is in the buffers: fixed from when it is added, except for its inputs.
@@ -94,8 +94,7 @@ pub fn pack_cloth_parameters(
     for (phase, solver) in phases {
         pool.extend_from_slice(cast_slice(&[phase_constants(cloth, phase, solver, &scale)]));
     }
-    let [separation_start, separation_target] = inputs.separation;
-    arrays.cloth_parameters.push(ClothParameters {
+    let mut parameters = ClothParameters {
         cloth: placement.cloth,
         particle_begin: placement.particle_begin,
         particle_count: placement.particle_count,
@@ -105,21 +104,47 @@ pub fn pack_cloth_parameters(
         phase_count: (pool.len() as u32 - phase_begin) / PHASE_ROWS,
         rotation_begin,
         scratch_begin: placement.scratch_begin,
-        acceleration_begin: inputs.acceleration_begin,
+        acceleration_begin: NO_OFFSET,
         acceleration_scale: scale.step * scale.step,
         max_move: config.max_speed.unwrap_or(0.0) * scale.step,
         stiffness_exponent: scale.exponent,
         fabric: placement.fabric,
         tethers: tether_parameters(&config.tethers, &scale, placement.fabric.tethers_per_particle),
         air: air_parameters(&config.air, &scale),
-        motion: motion_parameters(&config.motion, &scale, inputs.motion),
-        separation: SeparationParameters {
-            sphere_start: separation_start,
-            sphere_target: separation_target,
-        },
-        sleep: sleep_parameters(&config.sleep, &scale, inputs.wake_count),
+        motion: motion_parameters(&config.motion, &scale),
+        separation: Zeroable::zeroed(),
+        sleep: sleep_parameters(&config.sleep, &scale),
         bending: bending_parameters(&config.solver, &scale),
-        colliders: inputs.colliders,
-        self_collision: inputs.self_collision,
-    });
+        colliders: Zeroable::zeroed(),
+        self_collision: Zeroable::zeroed(),
+        padding_0: 0,
+        padding_1: 0,
+        padding_2: 0,
+    };
+    parameters.set_inputs(inputs);
+    arrays.cloth_parameters.push(parameters);
+}
+
+impl ClothParameters {
+    /// Takes over where the inputs of a frame are; what the settings say stays.
+    pub fn set_inputs(&mut self, inputs: &InputOffsets) {
+        self.acceleration_begin = inputs.acceleration_begin;
+        [self.motion.sphere_start, self.motion.sphere_target] = inputs.motion;
+        [self.separation.sphere_start, self.separation.sphere_target] = inputs.separation;
+        self.sleep.wake_count = inputs.wake_count;
+        self.colliders = inputs.colliders;
+        self.self_collision = inputs.self_collision;
+    }
+
+    /// The same where the frame's rows begin `begin` later in `frame_pool`.
+    #[must_use]
+    pub fn moved_by(self, begin: u32) -> Self {
+        let moved = |row: u32| if row == NO_OFFSET { row } else { row + begin };
+        Self {
+            iteration_begin: moved(self.iteration_begin),
+            phase_begin: moved(self.phase_begin),
+            rotation_begin: moved(self.rotation_begin),
+            ..self
+        }
+    }
 }

@@ -67,7 +67,7 @@ pub use step_scale::StepScale;
 pub use tethers::TetherParameters;
 pub use types::{
     ClothParameters, ColliderParameters, DispatchParameters, Feedback, SOLVER_STRUCTS,
-    SelfCollisionParameters,
+    ScatterParameters, SelfCollisionParameters,
 };
 pub use wgsl::generated_shaders;
 

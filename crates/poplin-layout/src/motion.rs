@@ -2,8 +2,8 @@
 
 use poplin_model::MotionConstraints;
 
-use crate::StepScale;
 use crate::gpu_struct::gpu_struct;
+use crate::{NO_OFFSET, StepScale};
 
 gpu_struct! {
     /// Spheres that particles may not leave.
@@ -31,15 +31,11 @@ gpu_struct! {
     }
 }
 
-/// The parameters of a frame; `spheres` locates the motion spheres at its start and at its end.
-pub(crate) fn motion_parameters(
-    motion: &MotionConstraints,
-    scale: &StepScale,
-    spheres: [u32; 2],
-) -> MotionParameters {
+/// The parameters of a frame, without where its spheres are.
+pub(crate) fn motion_parameters(motion: &MotionConstraints, scale: &StepScale) -> MotionParameters {
     MotionParameters {
-        sphere_start: spheres[0],
-        sphere_target: spheres[1],
+        sphere_start: NO_OFFSET,
+        sphere_target: NO_OFFSET,
         scale: motion.scale,
         bias: motion.bias,
         stiffness: scale.effective(motion.stiffness),

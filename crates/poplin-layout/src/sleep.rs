@@ -21,17 +21,13 @@ gpu_struct! {
     }
 }
 
-/// The parameters of a frame.
-pub(crate) fn sleep_parameters(
-    sleep: &Sleep,
-    scale: &StepScale,
-    wake_count: u32,
-) -> SleepParameters {
+/// The parameters of a frame, without how often an input has changed.
+pub(crate) fn sleep_parameters(sleep: &Sleep, scale: &StepScale) -> SleepParameters {
     SleepParameters {
         distance: sleep.threshold * scale.step,
         step: ((scale.step * 1000.0) as u32).max(1),
         interval: sleep.test_interval,
         after_count: sleep.after_count,
-        wake_count,
+        wake_count: 0,
     }
 }

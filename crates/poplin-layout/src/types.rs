@@ -22,6 +22,7 @@ pub const SOLVER_STRUCTS: &[StructDescription] = &[
     IterationConstants::DESCRIPTION,
     PhaseConstants::DESCRIPTION,
     DispatchParameters::DESCRIPTION,
+    ScatterParameters::DESCRIPTION,
     Feedback::DESCRIPTION,
 ];
 
@@ -72,6 +73,12 @@ gpu_struct! {
         pub colliders: ColliderParameters,
         /// How it collides with itself.
         pub self_collision: SelfCollisionParameters,
+        /// Fills the struct to a multiple of 16 bytes.
+        pub padding_0: u32,
+        /// As `padding_0`.
+        pub padding_1: u32,
+        /// As `padding_0`.
+        pub padding_2: u32,
     }
 }
 
@@ -200,8 +207,8 @@ gpu_struct! {
 gpu_struct! {
     /// The uniform of one dispatch: which cloths and which iterations.
     pub struct DispatchParameters {
-        /// First entry of `cloth_parameters`.
-        pub cloth_begin: u32,
+        /// Entries of `cloth_parameters` in `fabric_pool`, one per cloth.
+        pub list_begin: u32,
         /// Number of cloths; workgroups beyond it do nothing.
         pub cloth_count: u32,
         /// Workgroups in a row of the folded dispatch.
@@ -210,6 +217,20 @@ gpu_struct! {
         pub iteration_begin: u32,
         /// One past the last iteration (capped by each cloth's count).
         pub iteration_end: u32,
+        /// First phase of each cloth.
+        pub phase_begin: u32,
+        /// One past the last phase (capped by each cloth's count).
+        pub phase_end: u32,
+        /// Fills the struct to a multiple of 16 bytes.
+        pub padding_0: u32,
+    }
+}
+
+gpu_struct! {
+    /// The uniform of a dispatch that writes rows: how many.
+    pub struct ScatterParameters {
+        /// Number of rows.
+        pub row_count: u32,
         /// Fills the struct to a multiple of 16 bytes.
         pub padding_0: u32,
         /// As `padding_0`.

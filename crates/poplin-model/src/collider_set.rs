@@ -76,7 +76,7 @@ impl ShapeKind {
 /// When parts of a set last changed: equal stamps mean that nothing did. No two changes of any sets have the same stamp.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ColliderStamps {
-    /// Which colliders and bodies there are, their kinds, groups and bodies.
+    /// Which colliders and bodies there are, their kinds, groups, bodies and friction.
     pub members: u64,
     /// Where the shapes of each [`ShapeKind`] are.
     pub kinds: [u64; 4],
@@ -378,8 +378,7 @@ impl ColliderSet {
         check_friction(friction)?;
         let collider = &mut self.entry_mut(id)?.collider;
         if std::mem::replace(&mut collider.friction, friction) != friction {
-            let kind = ShapeKind::of(&collider.shape);
-            self.mark(kind);
+            self.stamps.members = next_stamp();
         }
         Ok(())
     }

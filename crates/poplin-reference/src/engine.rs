@@ -59,9 +59,8 @@ impl<K> CpuCloth<K> {
     fn begin_frame(&mut self, frame: &Frame, may_rest: bool) {
         self.arrays.clear();
         self.is_simulated = false;
-        for (index, particle) in self.host.take_writes() {
-            self.current[index as usize] = particle.into();
-        }
+        let current = &mut self.current;
+        self.host.take_writes(|index, particle| current[index as usize] = particle.into());
         self.host.note_feedback(&self.feedback);
         if may_rest && self.host.is_resting() {
             self.host.skip_frame(frame);

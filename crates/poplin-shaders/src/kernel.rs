@@ -7,6 +7,8 @@ use poplin_layout::{GRID_PARTS, MemoryTier, StageMask};
 pub enum Kernel {
     /// A range of iterations of one frame of one cloth per workgroup.
     SimulateCloth,
+    /// Writes what has changed since the last frame.
+    ScatterRows,
     /// Collision of cloths: particles in the world, bounds.
     ContactGather,
     /// Collision of cloths: which cloths meet another; empties the grid.
@@ -37,8 +39,9 @@ pub enum Kernel {
 
 impl Kernel {
     /// Every kernel.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::SimulateCloth,
+        Self::ScatterRows,
         Self::ContactGather,
         Self::ContactMeet,
         Self::ContactCount,
@@ -71,6 +74,7 @@ impl Kernel {
     pub fn name(self) -> &'static str {
         match self {
             Self::SimulateCloth => "simulate_cloth",
+            Self::ScatterRows => "scatter_rows",
             Self::ContactGather => "contact_gather",
             Self::ContactMeet => "contact_meet",
             Self::ContactCount => "contact_count",

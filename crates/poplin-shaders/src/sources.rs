@@ -52,6 +52,7 @@ embed![
     "kernel/contact_rank",
     "kernel/contact_touch",
     "kernel/contact_push",
+    "kernel/scatter_rows",
     "kernel/canary_loop",
     "kernel/canary_nan",
     "kernel/canary_barrier",

@@ -3,12 +3,13 @@
 use super::changes::Target;
 use super::{Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::GpuError;
-use bytemuck::{bytes_of, cast_slice};
+use bytemuck::{Zeroable, bytes_of, cast_slice};
 use poplin_host::{
     ClothId, FrameBodies, GridPlan, HostCloth, LoopTrips, choose_lane_count, takes_part,
 };
 use poplin_layout::{
-    ClothPlacement, FabricOffsets, Feedback, MemoryTier, NO_OFFSET, Stage, StageMask, pack_fabric,
+    ClothParameters, ClothPlacement, FabricOffsets, Feedback, MemoryTier, NO_OFFSET, Stage,
+    StageMask, pack_fabric,
 };
 use poplin_model::{Cloth, Fabric, Particle};
 use poplin_shaders::OverrideValues;
@@ -21,6 +22,8 @@ pub(super) struct Parts {
     pub(super) particles: Range<u32>,
     pub(super) inputs: Range<u32>,
     pub(super) scratch: Range<u32>,
+    /// Constants of its frame.
+    pub(super) frame: Range<u32>,
     pub(super) feedback: Range<u32>,
 }
 
@@ -79,13 +82,23 @@ impl Engine {
             loop_trips,
             trips,
             bucket,
+            rest_begin: None,
+            takes_part: false,
+            has_new_plan: true,
+            is_uploaded: false,
         }))
     }
 
     pub(super) fn insert(&mut self, cloth: GpuCloth) -> ClothId {
         let takes_part = takes_part(&cloth.host);
+        let slot_count = cloth.placement.cloth as usize + 1;
         let id = self.cloths.insert(cloth);
-        self.enter_bucket(self.cloths.len() - 1);
+        let index = self.cloths.len() - 1;
+        self.enter_bucket(index);
+        self.visits.add(index);
+        if slot_count > self.shadow.len() {
+            self.shadow.resize(slot_count, Zeroable::zeroed());
+        }
         if !self.options.lazy_pipelines && takes_part {
             self.contacts.prepare(&self.device, &self.options);
         }
@@ -110,6 +123,9 @@ impl Engine {
         parts.particles = self.particles.allocate(&self.device, particles)?;
         parts.scratch = self.scratch.allocate(&self.device, scratch)?;
         parts.feedback = self.feedback.allocate(&self.device, 1)?;
+        let bytes = u64::from(parts.feedback.end) * size_of::<ClothParameters>() as u64;
+        self.parameters.check(&self.device, bytes)?;
+        self.parameters.grow_keeping(&self.device, bytes);
         Ok(())
     }
 
@@ -117,6 +133,7 @@ impl Engine {
         self.particles.free(parts.particles);
         self.input_pool.free(parts.inputs);
         self.scratch.free(parts.scratch);
+        self.frame_pool.free(parts.frame);
         self.feedback.free(parts.feedback);
     }
 
@@ -206,28 +223,45 @@ impl Engine {
             self.pipelines.prepare(&self.device, values);
         }
         let bucket = self.buckets.entry(values).or_default();
-        let position = bucket.partition_point(|&other| other < cloth);
-        bucket.insert(position, cloth);
+        let position = bucket.cloths.partition_point(|&other| other < cloth);
+        bucket.cloths.insert(position, cloth);
+        bucket.is_stale = true;
     }
 
-    /// Moves a cloth whose overrides have changed from its bucket to another.
+    /// Moves a cloth whose overrides may have changed from its bucket to theirs.
     pub(super) fn change_bucket(&mut self, cloth: usize, values: OverrideValues) {
         let old = std::mem::replace(&mut self.cloths.values_mut()[cloth].bucket, values);
         if let Some(bucket) = self.buckets.get_mut(&old) {
-            bucket.retain(|&other| other != cloth);
-            if bucket.is_empty() {
-                self.buckets.remove(&old);
+            bucket.is_stale = true;
+            if old == values {
+                return;
+            }
+            if let Ok(position) = bucket.cloths.binary_search(&cloth) {
+                bucket.cloths.remove(position);
             }
         }
+        self.drop_empty_buckets();
         self.enter_bucket(cloth);
     }
 
     /// Removes a cloth from its bucket; those after it move up.
     pub(super) fn leave_bucket(&mut self, cloth: usize) {
         for bucket in self.buckets.values_mut() {
-            bucket.retain(|&other| other != cloth);
-            bucket.iter_mut().filter(|other| **other > cloth).for_each(|other| *other -= 1);
+            bucket.cloths.retain(|&other| other != cloth);
+            bucket.cloths.iter_mut().filter(|other| **other > cloth).for_each(|other| *other -= 1);
+            bucket.is_stale = true;
         }
-        self.buckets.retain(|_, bucket| !bucket.is_empty());
+        self.drop_empty_buckets();
+    }
+
+    fn drop_empty_buckets(&mut self) {
+        let Self { buckets, fabric_pool, .. } = self;
+        buckets.retain(|_, bucket| {
+            let is_used = !bucket.cloths.is_empty();
+            if !is_used {
+                fabric_pool.free(std::mem::take(&mut bucket.list));
+            }
+            is_used
+        });
     }
 }

@@ -75,11 +75,20 @@ impl Engine {
             self.particles.record_growth(encoder),
             self.fabric_pool.record_growth(encoder),
             self.input_pool.record_growth(encoder),
+            self.frame_pool.record_growth(encoder),
+            self.parameters.record_growth(encoder),
             self.scratch.record_growth(encoder),
             self.feedback.record_growth(encoder),
         ];
         if is_grown.contains(&true) {
-            self.slots.iter_mut().for_each(|slot| slot.bind_group = None);
+            for slot in &mut self.slots {
+                slot.bind_group = None;
+                slot.rows.unbind();
+                slot.contacts.unbind();
+            }
+        }
+        if self.changes.list.is_empty() {
+            return;
         }
         let Changes { chunks, list } = std::mem::take(&mut self.changes);
         let upload = |contents: &Vec<u8>| {

@@ -1,12 +1,13 @@
 //! Collision between cloths: buffers, pipelines, and frames recorded in slices with collisions between them.
 
+use super::frame::{PASS, Run, push_dispatches};
 use super::{Engine, EngineOptions, GpuCloth};
 use crate::GpuError;
 use crate::binding::{UNIFORM_STRIDE, bind_group, bind_group_layout, push_uniform};
 use crate::growable::GrowableBuffer;
 use crate::pipelines::{shader_module, shader_text};
 use bytemuck::cast_slice;
-use poplin_host::{ContactFrame, FramePart, takes_part};
+use poplin_host::{ContactFrame, FramePart};
 use poplin_layout::{CONTACT_LANES, ContactParameters, SCAN_BLOCK};
 use poplin_model::{ClothContactSolver, Frame};
 use poplin_shaders::Kernel;
@@ -18,6 +19,8 @@ const STORAGE_READ_ONLY: [bool; 8] = [true, false, true, false, false, false, fa
 pub(super) struct Contacts {
     pub(super) settings: ClothContactSolver,
     pub(super) frame: ContactFrame,
+    /// Memory of the uniforms of its slices.
+    uniforms: Vec<u8>,
     layout: wgpu::BindGroupLayout,
     /// Created when a cloth first takes part: an engine without such cloths compiles none.
     pipelines: Vec<wgpu::ComputePipeline>,
@@ -31,6 +34,7 @@ pub(super) struct Contacts {
 pub(super) struct ContactSlot {
     cloths: GrowableBuffer,
     parameters: GrowableBuffer,
+    bind_group: Option<wgpu::BindGroup>,
 }
 
 impl ContactSlot {
@@ -50,7 +54,13 @@ impl ContactSlot {
                 "poplin.contact.parameters",
                 wgpu::BufferUsages::UNIFORM,
             ),
+            bind_group: None,
         }
+    }
+
+    /// A buffer that it binds was replaced.
+    pub(super) fn unbind(&mut self) {
+        self.bind_group = None;
     }
 }
 
@@ -60,6 +70,7 @@ impl Contacts {
         Self {
             settings: ClothContactSolver::default(),
             frame: ContactFrame::default(),
+            uniforms: Vec::new(),
             layout: bind_group_layout(device, "poplin.contact.layout", &STORAGE_READ_ONLY),
             pipelines: Vec::new(),
             rows: new("poplin.contact.rows"),
@@ -101,22 +112,21 @@ impl Contacts {
         self.pipelines = Kernel::CONTACT.iter().map(pipeline).collect();
     }
 
-    /// Determines which cloths may collide in the frame, and when; call before the cloths pack it.
+    /// Determines which cloths may collide in the frame, and when; call before the cloths pack it. Returns whether a buffer was
+    /// replaced.
     pub(super) fn begin_frame(
         &mut self,
         device: &wgpu::Device,
         cloths: &[Box<GpuCloth>],
         frame: &Frame,
         options: &EngineOptions,
-    ) -> Result<(), GpuError> {
-        self.frame.clear();
-        for (index, cloth) in cloths.iter().enumerate().filter(|(_, cloth)| takes_part(&cloth.host))
-        {
+    ) -> Result<bool, GpuError> {
+        for (index, cloth) in cloths.iter().enumerate().filter(|(_, cloth)| cloth.takes_part) {
             self.frame.add(index, &cloth.host, frame, &cloth.placement);
         }
         self.frame.finish(&self.settings);
         if self.frame.slice_count() == 0 {
-            return Ok(());
+            return Ok(false);
         }
         // One lane tries a cloth against all others.
         let trips = self.frame.indices().len() as u64;
@@ -131,11 +141,12 @@ impl Contacts {
             (&mut self.entries, 4 * lens.entries),
             (&mut self.bounds, 4 * lens.bounds),
         ];
+        let mut is_grown = false;
         for (buffer, bytes) in wanted {
             buffer.check(device, bytes)?;
-            buffer.grow(device, bytes);
+            is_grown |= buffer.grow(device, bytes);
         }
-        Ok(())
+        Ok(is_grown)
     }
 
     /// Workgroups of a kernel.
@@ -203,96 +214,106 @@ impl Engine {
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<(), GpuError> {
         self.encode_changes(encoder);
-        self.part_frames.clone_from(&self.arrays.cloth_parameters);
         let slice_count = self.contacts.frame.slice_count();
-        let mut dispatches = Vec::new();
+        let mut dispatches = std::mem::take(&mut self.dispatches);
+        dispatches.clear();
         let mut ends = Vec::with_capacity(slice_count as usize);
         for slice in 0..slice_count {
             self.plan_slice(slice, &mut dispatches);
             ends.push(dispatches.len());
         }
         self.pack_dispatches(&dispatches);
-        self.upload()?;
-        let contact_bind_group = self.upload_contacts()?;
+        let row_count = self.upload()?;
+        self.upload_contacts()?;
 
-        let slot = self.record_copies(encoder);
+        let slot = self.take_slot();
         let max_row = self.device.limits().max_compute_workgroups_per_dimension;
-        let descriptor = wgpu::ComputePassDescriptor {
-            label: Some("poplin.simulate_cloth"),
-            timestamp_writes: None,
-        };
-        let mut pass = encoder.begin_compute_pass(&descriptor);
+        let bind_group = self.slots[slot].contacts.bind_group.clone();
+        let bind_group = bind_group.expect("uploading makes it");
+        let mut pass = encoder.begin_compute_pass(&PASS);
+        self.record_scatter(&mut pass, slot, row_count);
         let mut begin = 0;
         for (slice, end) in ends.into_iter().enumerate() {
             self.record_dispatches(&mut pass, slot, &dispatches, begin..end);
             begin = end;
-            self.contacts.encode(&mut pass, &contact_bind_group, slice as u32, max_row);
+            self.contacts.encode(&mut pass, &bind_group, slice as u32, max_row);
         }
+        drop(pass);
+        self.dispatches = dispatches;
         Ok(())
     }
 
     /// The dispatches of one slice: per bucket one for each run of cloths with the same count of iterations.
     fn plan_slice(&mut self, slice: u32, dispatches: &mut Vec<super::Dispatch>) {
-        for index in 0..self.active.len() {
-            let bucket = &self.active[index];
-            let (values, trips, cloths) = (bucket.values, bucket.trips, bucket.cloths.clone());
-            self.pipelines.prepare(&self.device, values);
-            let mut begin = cloths.start;
-            while begin < cloths.end {
-                let count_of = |cloth: u32| self.part_frames[cloth as usize].iteration_count;
-                let count = count_of(begin);
-                let end = (begin..cloths.end)
-                    .find(|&cloth| count_of(cloth) != count)
-                    .unwrap_or(cloths.end);
-                let frame = &self.contacts.frame;
+        let Self { buckets, pipelines, device, shadow, contacts, .. } = self;
+        let frame = &contacts.frame;
+        for (values, bucket) in buckets.iter().filter(|(_, bucket)| bucket.is_active()) {
+            pipelines.prepare(device, *values);
+            let count_of = |slot: &u32| shadow[*slot as usize].iteration_count;
+            let mut begin = 0;
+            for slots in bucket.active.chunk_by(|a, b| count_of(a) == count_of(b)) {
+                let (count, end) = (count_of(&slots[0]), begin + slots.len() as u32);
                 let first = if slice == 0 { 0 } else { frame.slice_end(count, slice - 1) };
-                self.push_dispatches(
-                    values,
-                    trips,
-                    begin..end,
-                    first..frame.slice_end(count, slice),
-                    dispatches,
-                );
+                let run = Run {
+                    values: *values,
+                    trips: bucket.trips,
+                    slots: begin..end,
+                    iterations: first..frame.slice_end(count, slice),
+                    phases: FramePart::WHOLE.phase_range(),
+                };
+                push_dispatches(device, &self.options, bucket, run, dispatches);
                 begin = end;
             }
         }
     }
 
-    fn upload_contacts(&mut self) -> Result<wgpu::BindGroup, GpuError> {
-        let mut parameters = Vec::new();
-        self.contacts
-            .frame
-            .parameters
-            .iter()
-            .for_each(|slice| push_uniform(&mut parameters, slice));
+    /// Determines which cloths may collide in the frame.
+    pub(super) fn begin_contacts(&mut self, frame: &Frame) -> Result<(), GpuError> {
+        let Self { contacts, device, cloths, options, .. } = self;
+        contacts.frame.clear();
+        if self.participant_count > 0
+            && contacts.begin_frame(device, cloths.values(), frame, options)?
+        {
+            self.slots.iter_mut().for_each(|slot| slot.contacts.unbind());
+        }
+        Ok(())
+    }
+
+    /// Uploads what the contact kernels read, and binds it.
+    fn upload_contacts(&mut self) -> Result<(), GpuError> {
+        let Self { contacts, particles, feedback, .. } = self;
+        contacts.uniforms.clear();
+        for slice in &contacts.frame.parameters {
+            push_uniform(&mut contacts.uniforms, slice);
+        }
         let slot = &mut self.slots[self.next_slot].contacts;
-        let cloths: &[u8] = cast_slice(&self.contacts.frame.cloths);
+        let cloths: &[u8] = cast_slice(&contacts.frame.cloths);
         for (buffer, bytes) in
-            [(&mut slot.cloths, cloths), (&mut slot.parameters, parameters.as_slice())]
+            [(&mut slot.cloths, cloths), (&mut slot.parameters, contacts.uniforms.as_slice())]
         {
             buffer.check(&self.device, bytes.len() as u64)?;
-            buffer.grow(&self.device, bytes.len() as u64);
+            if buffer.grow(&self.device, bytes.len() as u64) {
+                slot.bind_group = None;
+            }
             self.queue.write_buffer(buffer.buffer(), 0, bytes);
+            self.uploaded_bytes += bytes.len() as u64;
         }
-        let contacts = &self.contacts;
         let storage = [
             &slot.cloths,
-            &self.particles.buffers()[0],
-            &self.particles.buffers()[1],
-            &self.feedback.buffers()[0],
+            &particles.buffers()[0],
+            &particles.buffers()[1],
+            &feedback.buffers()[0],
             &contacts.rows,
             &contacts.cells,
             &contacts.entries,
             &contacts.bounds,
         ];
-        let label = "poplin.contact.bind_group";
-        Ok(bind_group::<ContactParameters>(
-            &self.device,
-            label,
-            &contacts.layout,
-            &slot.parameters,
-            &storage,
-        ))
+        slot.bind_group.get_or_insert_with(|| {
+            let label = "poplin.contact.bind_group";
+            let (layout, uniforms) = (&contacts.layout, &slot.parameters);
+            bind_group::<ContactParameters>(&self.device, label, layout, uniforms, &storage)
+        });
+        Ok(())
     }
 
     /// Records the begun frame: in slices where cloths may collide, else in one piece.

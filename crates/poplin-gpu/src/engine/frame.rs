@@ -1,15 +1,35 @@
 //! Recording frames: inputs, constants, dispatches.
 
-use super::{ActiveBucket, Copy, Dispatch, Engine};
-use crate::GpuError;
+use super::changes::Target;
+use super::rows::{RowTarget, Rows};
+use super::{Bucket, Dispatch, Engine, GpuCloth};
 use crate::binding::{UNIFORM_STRIDE, bind_group, push_uniform};
 use crate::pool::Pool;
+use crate::{EngineOptions, GpuError};
 use bytemuck::cast_slice;
 use poplin_host::{FramePart, State, takes_part};
-use poplin_layout::{DispatchParameters, Stage, StageMask};
+use poplin_layout::{ClothParameters, DispatchParameters, SleepParameters, Stage, StageMask};
 use poplin_model::Frame;
 use poplin_shaders::OverrideValues;
+use std::collections::BTreeMap;
+use std::mem::offset_of;
 use std::ops::Range;
+
+/// Rows of the parameters of a cloth.
+pub(super) const PARAMETER_ROWS: u32 = size_of::<ClothParameters>() as u32 / 16;
+
+/// Ranges of constants are multiples of so many rows, so that those of removed cloths suit others.
+const FRAME_RANGE: u32 = 16;
+/// Shortest list of cloths, likewise.
+const MIN_LIST: u32 = 64;
+
+/// The row of them in which the count of wakings is.
+const WAKE_ROW: u32 =
+    ((offset_of!(ClothParameters, sleep) + offset_of!(SleepParameters, wake_count)) / 16) as u32;
+
+/// The pass that all of a frame runs in.
+pub(super) const PASS: wgpu::ComputePassDescriptor<'_> =
+    wgpu::ComputePassDescriptor { label: Some("poplin.simulate_cloth"), timestamp_writes: None };
 
 impl Engine {
     /// Records one frame of every cloth into the caller's encoder. Nothing is submitted or polled; constants go through the
@@ -26,107 +46,249 @@ impl Engine {
         self.encode_begun(encoder)
     }
 
-    /// Takes over every cloth's inputs, advances its clock and packs the frame's constants; [`Engine::encode_part`] then
-    /// records it.
+    /// Takes over inputs, advances clocks and packs the frame's constants; [`Engine::encode_part`] then records it. Cloths of which
+    /// nothing has changed since the last frame take no time, if it is as long.
     ///
     /// # Errors
     /// [`GpuError`] if the frame is out of range for a cloth or its phases need more loop trips than the driver runs (then no
     /// cloth's time advances), or if the device has no room for new inputs.
     pub fn begin_frame(&mut self, frame: &Frame) -> Result<(), GpuError> {
-        for cloth in self.cloths.values_mut() {
+        let seen = (frame.dt.to_bits(), self.colliders.stamps());
+        let is_other = self.seen != Some(seen);
+        if is_other {
+            self.visits.add_all();
+        }
+        let mut visited = std::mem::take(&mut self.visited);
+        self.visits.fill(self.cloths.len(), &mut visited);
+        let result = self
+            .check(&visited, frame, is_other)
+            .and_then(|()| self.visit(&visited, frame, is_other));
+        self.visited = visited;
+        if result.is_err() {
+            self.visits.add_all();
+            self.seen = None;
+        } else {
+            self.seen = Some(seen);
+        }
+        result
+    }
+
+    /// Refuses a frame before any cloth's time advances. Cloths of which only inputs have changed are not looked at, unless the
+    /// frame or the shared colliders are others than in the last frame.
+    fn check(&mut self, visited: &[usize], frame: &Frame, is_other: bool) -> Result<(), GpuError> {
+        let Self { cloths, colliders, participant_count, options, .. } = self;
+        let is_strict = is_other || options.loop_limit.is_some();
+        for &index in visited {
+            let cloth = &mut *cloths.values_mut()[index];
+            if !is_strict && !cloth.host.needs_check(colliders) {
+                continue;
+            }
             cloth.host.validate_frame(frame)?;
             // The trips depend on the colliders.
-            cloth.host.update_colliders(&self.colliders, frame.dt)?;
-            let trips = cloth.trips_per_iteration();
-            if let Some(limit) = self.options.loop_limit.filter(|&limit| trips > limit) {
-                return Err(GpuError::LoopTooLong { trips, limit });
-            }
-            cloth.trips = trips;
-        }
-        for index in 0..self.cloths.len() {
-            self.take_inputs(index)?;
-            let cloth = &self.cloths.values()[index];
-            let fabric = &cloth.placement.fabric;
-            let values = self.override_values(&cloth.host, fabric, cloth.tier, cloth.lane_count);
-            if values != cloth.bucket {
-                self.change_bucket(index, values);
-            }
-        }
-        self.contacts.begin_frame(&self.device, self.cloths.values(), frame, &self.options)?;
-        let is_sliced = self.contacts.frame.slice_count() > 0;
-        self.arrays.clear();
-        self.active.clear();
-        for (values, cloths) in &self.buckets {
-            let begin = self.arrays.cloth_parameters.len() as u32;
-            let mut trips = 1;
-            for &index in cloths {
-                let cloth = &mut self.cloths.values_mut()[index];
-                // Cloths that collide may wake one another: they sleep in their kernel.
-                if cloth.host.is_resting() && !(is_sliced && takes_part(&cloth.host)) {
-                    cloth.host.skip_frame(frame);
-                    cloth.impulse_rows = 0..0;
-                    continue;
+            cloth.host.update_colliders(colliders, frame.dt)?;
+            cloth.has_new_plan |= cloth.host.take_new_plan();
+            if cloth.has_new_plan {
+                let trips = cloth.trips_per_iteration();
+                if let Some(limit) = options.loop_limit.filter(|&limit| trips > limit) {
+                    return Err(GpuError::LoopTooLong { trips, limit });
                 }
-                cloth.impulse_bodies = cloth.host.frame_bodies();
-                cloth.host.pack_frame(frame, &cloth.placement, &mut self.arrays);
-                let (begin, rows) = (cloth.placement.scratch_begin, cloth.host.body_rows());
-                // A frame that takes no time leaves everything as it was.
-                let is_simulated = cloth.host.iteration_count(frame) > 0;
-                cloth.impulse_rows =
-                    if is_simulated { begin + rows.start..begin + rows.end } else { 0..0 };
-                trips = trips.max(cloth.trips);
-            }
-            let end = self.arrays.cloth_parameters.len() as u32;
-            if end > begin {
-                self.active.push(ActiveBucket { values: *values, cloths: begin..end, trips });
+                *participant_count -= usize::from(cloth.takes_part);
+                cloth.takes_part = takes_part(&cloth.host);
+                *participant_count += usize::from(cloth.takes_part);
             }
         }
-        self.colliders.end_frame();
         Ok(())
     }
 
-    /// Gathers a cloth's particle writes and changed inputs for the next recorded part.
-    fn take_inputs(&mut self, index: usize) -> Result<(), GpuError> {
-        let cloth = &mut self.cloths.values_mut()[index];
-        let (input_len, scratch_len) = (cloth.host.input_len(), cloth.host.scratch_len());
-        // What moves leaves its range to commands recorded later: a recorded frame may still read it.
-        let device = &self.device;
-        let move_part = |pool: &mut Pool<1>, range: &mut Range<u32>, begin: &mut u32, len: u32| {
-            if len > range.end - range.start {
-                let larger = pool.allocate(device, len)?;
-                *begin = larger.start;
-                pool.free(std::mem::replace(range, larger));
+    fn visit(&mut self, visited: &[usize], frame: &Frame, is_other: bool) -> Result<(), GpuError> {
+        self.begin_contacts(frame)?;
+        let is_sliced = self.contacts.frame.slice_count() > 0;
+        self.rows.begin_frame();
+        self.visits.restart();
+        self.timed_frames = self.timed_frames.wrapping_add(u32::from(frame.dt > 0.0));
+        for &index in visited {
+            if is_other || !self.pack_quick(index, frame)? {
+                self.take_inputs(index, frame)?;
+                self.pack(index, frame, is_sliced)?;
             }
-            Ok::<(), GpuError>(())
-        };
-        let (parts, placement) = (&mut cloth.parts, &mut cloth.placement);
-        let begin = &mut placement.input_begin;
-        move_part(&mut self.input_pool, &mut parts.inputs, begin, input_len)?;
-        let begin = &mut placement.scratch_begin;
-        move_part(&mut self.scratch, &mut parts.scratch, begin, scratch_len)?;
-        let (bytes, copies) = (&mut self.upload_bytes, &mut self.copies);
-        let first = copies.len();
-        let mut upload = |to_particles: bool, destination: u64, values: &[[u32; 4]]| {
-            let (source, len) = (bytes.len() as u64, 16 * values.len() as u64);
-            bytes.extend_from_slice(cast_slice(values));
-            match copies[first..].last_mut() {
-                Some(last)
-                    if last.to_particles == to_particles
-                        && last.destination + last.len == destination =>
-                {
-                    last.len += len
-                }
-                _ => copies.push(Copy { to_particles, source, destination, len }),
-            }
-        };
-        let particles = 16 * u64::from(cloth.placement.particle_begin);
-        for (particle, value) in cloth.host.take_writes() {
-            upload(true, particles + 16 * u64::from(particle), cast_slice(&[value]));
         }
-        let inputs = 16 * u64::from(cloth.placement.input_begin);
+        self.list_active()?;
+        self.colliders.end_frame();
+        self.is_begun = true;
+        Ok(())
+    }
+
+    /// Takes over writes and moved colliders of a cloth of which nothing else has changed; false, and nothing is done, of any other.
+    fn pack_quick(&mut self, index: usize, frame: &Frame) -> Result<bool, GpuError> {
+        let cloth = &mut *self.cloths.values_mut()[index];
+        if !cloth.is_quick() {
+            return Ok(false);
+        }
+        let GpuCloth { placement, host, .. } = cloth;
+        let (rows, slot) = (&mut self.rows, placement.cloth);
+        let shadow = &mut self.shadow[slot as usize];
+        if host.has_moving_colliders() {
+            let mut parameters = *shadow;
+            let inputs = placement.input_begin;
+            let upload = |offset, values: &[[u32; 4]]| {
+                rows.extend(RowTarget::Inputs, inputs + offset, values);
+            };
+            if !host.move_colliders(&self.colliders, frame, placement, &mut parameters, upload)? {
+                return Ok(false);
+            }
+            push_changed(rows, slot, shadow, &parameters);
+            *shadow = parameters;
+            if !host.is_settled() {
+                self.visits.add(index);
+            }
+        } else if let Some(wake_count) = host.take_wake() {
+            shadow.sleep.wake_count = wake_count;
+            rows.push(
+                RowTarget::Parameters,
+                PARAMETER_ROWS * slot + WAKE_ROW,
+                rows_of(shadow)[WAKE_ROW as usize],
+            );
+        }
+        let particles = placement.particle_begin;
+        host.take_writes(|particle, value| {
+            rows.push(RowTarget::Particles, particles + particle, bytemuck::cast(value));
+        });
+        Ok(true)
+    }
+
+    /// Packs what has changed of a cloth's frame, or leaves it out if it rests.
+    fn pack(&mut self, index: usize, frame: &Frame, is_sliced: bool) -> Result<(), GpuError> {
+        let cloth = &mut *self.cloths.values_mut()[index];
+        let slot = cloth.placement.cloth;
+        // Cloths that collide may wake one another: they sleep in their kernel.
+        if cloth.host.is_resting() && !(is_sliced && cloth.takes_part) {
+            cloth.host.rest(frame);
+            cloth.impulse_rows = 0..0;
+            if cloth.rest_begin.is_none() {
+                cloth.rest_begin = Some(self.timed_frames.wrapping_sub(u32::from(frame.dt > 0.0)));
+                mark_stale(&mut self.buckets, &cloth.bucket);
+            }
+        } else {
+            if let Some(begin) = cloth.rest_begin.take() {
+                let before = self.timed_frames.wrapping_sub(u32::from(frame.dt > 0.0));
+                cloth.host.count_skipped(before.wrapping_sub(begin));
+                mark_stale(&mut self.buckets, &cloth.bucket);
+            }
+            cloth.impulse_bodies = cloth.host.frame_bodies();
+            let mut parameters = self.shadow[slot as usize];
+            let is_new =
+                cloth.host.update_frame(frame, &cloth.placement, &mut parameters, &mut self.arrays);
+            if is_new {
+                let rows = &self.arrays.frame_pool;
+                let range = &mut cloth.parts.frame;
+                if rows.len() > range.len() {
+                    let larger = self
+                        .frame_pool
+                        .allocate(&self.device, (rows.len() as u32).next_multiple_of(FRAME_RANGE))
+                        .inspect_err(|_| cloth.host.forget_constants())?;
+                    self.frame_pool.free(std::mem::replace(range, larger));
+                }
+                self.rows.extend(RowTarget::Frame, range.start, rows);
+                parameters = parameters.moved_by(range.start);
+            }
+            let shadow = &mut self.shadow[slot as usize];
+            if shadow.iteration_count != parameters.iteration_count {
+                mark_stale(&mut self.buckets, &cloth.bucket);
+            }
+            if std::mem::replace(&mut cloth.is_uploaded, true) {
+                push_changed(&mut self.rows, slot, shadow, &parameters);
+            } else {
+                self.rows.extend(
+                    RowTarget::Parameters,
+                    PARAMETER_ROWS * slot,
+                    rows_of(&parameters),
+                );
+            }
+            *shadow = parameters;
+            let (begin, rows) = (cloth.placement.scratch_begin, cloth.host.body_rows());
+            // A frame that takes no time leaves everything as it was.
+            let is_simulated = cloth.host.iteration_count(frame) > 0;
+            cloth.impulse_rows =
+                if is_simulated { begin + rows.start..begin + rows.end } else { 0..0 };
+        }
+        if cloth.takes_part || !cloth.host.is_settled() {
+            self.visits.add(index);
+        }
+        Ok(())
+    }
+
+    /// Gathers a cloth's particle writes and changed inputs for the next recorded part, and moves it to the bucket of its stages.
+    fn take_inputs(&mut self, index: usize, frame: &Frame) -> Result<(), GpuError> {
+        let cloth = &mut *self.cloths.values_mut()[index];
+        cloth.host.update_colliders(&self.colliders, frame.dt)?;
+        cloth.has_new_plan |= cloth.host.take_new_plan();
+        if cloth.has_new_plan {
+            let (input_len, scratch_len) = (cloth.host.input_len(), cloth.host.scratch_len());
+            // What moves leaves its range to commands recorded later: a recorded frame may still read it.
+            let device = &self.device;
+            let move_part =
+                |pool: &mut Pool<1>, range: &mut Range<u32>, begin: &mut u32, len: u32| {
+                    if len > range.end - range.start {
+                        let larger = pool.allocate(device, len)?;
+                        *begin = larger.start;
+                        pool.free(std::mem::replace(range, larger));
+                    }
+                    Ok::<(), GpuError>(())
+                };
+            let (parts, placement) = (&mut cloth.parts, &mut cloth.placement);
+            let begin = &mut placement.input_begin;
+            move_part(&mut self.input_pool, &mut parts.inputs, begin, input_len)?;
+            let begin = &mut placement.scratch_begin;
+            move_part(&mut self.scratch, &mut parts.scratch, begin, scratch_len)?;
+        }
+        let rows = &mut self.rows;
+        let particles = cloth.placement.particle_begin;
+        cloth.host.take_writes(|particle, value| {
+            rows.push(RowTarget::Particles, particles + particle, bytemuck::cast(value));
+        });
+        let inputs = cloth.placement.input_begin;
         cloth
             .host
-            .take_inputs(|offset, values| upload(false, inputs + 16 * u64::from(offset), values));
+            .take_inputs(|offset, values| rows.extend(RowTarget::Inputs, inputs + offset, values));
+        if std::mem::take(&mut cloth.has_new_plan) {
+            cloth.trips = cloth.trips_per_iteration();
+            let (tier, lane_count) = (cloth.tier, cloth.lane_count);
+            let cloth = &self.cloths.values()[index];
+            let fabric = &cloth.placement.fabric;
+            let values = self.override_values(&cloth.host, fabric, tier, lane_count);
+            self.change_bucket(index, values);
+        }
+        Ok(())
+    }
+
+    /// Brings the lists of dispatched cloths up to date.
+    fn list_active(&mut self) -> Result<(), GpuError> {
+        let Self { buckets, cloths, shadow, fabric_pool, changes, device, listed, .. } = self;
+        for bucket in buckets.values_mut().filter(|bucket| bucket.is_stale) {
+            listed.clear();
+            (bucket.iteration_count, bucket.trips) = (0, 1);
+            for &index in &bucket.cloths {
+                let cloth = &cloths.values()[index];
+                if cloth.rest_begin.is_none() {
+                    let slot = cloth.placement.cloth;
+                    listed.push(slot);
+                    let iteration_count = shadow[slot as usize].iteration_count;
+                    bucket.iteration_count = bucket.iteration_count.max(iteration_count);
+                    bucket.trips = bucket.trips.max(cloth.trips);
+                }
+            }
+            if *listed != bucket.active {
+                if listed.len() > bucket.list.len() {
+                    let len = (listed.len() as u32).next_power_of_two().max(MIN_LIST);
+                    let larger = fabric_pool.allocate(device, len)?;
+                    fabric_pool.free(std::mem::replace(&mut bucket.list, larger));
+                }
+                let begin = 4 * u64::from(bucket.list.start);
+                changes.write(Target::Fabrics, begin, cast_slice(listed));
+                bucket.active.clone_from(listed);
+            }
+            bucket.is_stale = false;
+        }
         Ok(())
     }
 
@@ -135,8 +297,12 @@ impl Engine {
     pub fn note_feedback(&mut self, state: &State) {
         for &id in state.ids() {
             // A cloth may be gone since.
-            if let (Ok(cloth), Ok(reported)) = (self.cloths.get_mut(id), state.cloth(id)) {
+            if let (Ok(index), Ok(reported)) = (self.cloths.index(id), state.cloth(id)) {
+                let cloth = &mut self.cloths.values_mut()[index];
                 cloth.host.note_feedback(reported.feedback);
+                if cloth.host.is_resting() != cloth.rest_begin.is_some() {
+                    self.visits.add(index);
+                }
             }
         }
     }
@@ -151,48 +317,35 @@ impl Engine {
         part: &FramePart,
     ) -> Result<(), GpuError> {
         self.encode_changes(encoder);
-        if self.arrays.cloth_parameters.is_empty() && self.copies.is_empty() {
-            return Ok(());
-        }
-        self.part_frames.clear();
-        self.part_frames
-            .extend(self.arrays.cloth_parameters.iter().map(|frame| part.restrict(frame)));
-        let dispatches = self.plan_dispatches(part);
-        self.upload()?;
+        let mut dispatches = std::mem::take(&mut self.dispatches);
+        dispatches.clear();
+        self.plan_dispatches(part, &mut dispatches);
+        self.pack_dispatches(&dispatches);
+        let result = self.record(encoder, &dispatches);
+        self.dispatches = dispatches;
+        result
+    }
 
-        let slot = self.record_copies(encoder);
-        if dispatches.is_empty() {
+    fn record(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        dispatches: &[Dispatch],
+    ) -> Result<(), GpuError> {
+        if dispatches.is_empty() && self.rows.is_empty() {
             return Ok(());
         }
-        let descriptor = wgpu::ComputePassDescriptor {
-            label: Some("poplin.simulate_cloth"),
-            timestamp_writes: None,
-        };
-        let mut pass = encoder.begin_compute_pass(&descriptor);
-        self.record_dispatches(&mut pass, slot, &dispatches, 0..dispatches.len());
+        let row_count = self.upload()?;
+        let slot = self.take_slot();
+        let mut pass = encoder.begin_compute_pass(&PASS);
+        self.record_scatter(&mut pass, slot, row_count);
+        self.record_dispatches(&mut pass, slot, dispatches, 0..dispatches.len());
         Ok(())
     }
 
-    /// Records the copies of particle writes and inputs; returns the slot that the dispatches are to use.
-    pub(super) fn record_copies(&mut self, encoder: &mut wgpu::CommandEncoder) -> usize {
+    /// The slot whose buffers were uploaded; the next frame gets another.
+    pub(super) fn take_slot(&mut self) -> usize {
         let index = self.next_slot;
         self.next_slot = (index + 1) % self.slots.len();
-        let uploads = self.slots[index].uploads.buffer();
-        for copy in self.copies.drain(..) {
-            let destination = if copy.to_particles {
-                self.particles.buffer(0)
-            } else {
-                self.input_pool.buffer(0)
-            };
-            encoder.copy_buffer_to_buffer(
-                uploads,
-                copy.source,
-                destination,
-                copy.destination,
-                copy.len,
-            );
-        }
-        self.upload_bytes.clear();
         index
     }
 
@@ -219,61 +372,28 @@ impl Engine {
     }
 
     /// One dispatch per bucket, more where the iterations are too many for one.
-    fn plan_dispatches(&mut self, part: &FramePart) -> Vec<Dispatch> {
-        let mut dispatches = Vec::with_capacity(self.active.len());
-        for bucket in &self.active {
-            let stages = StageMask(bucket.values.stages.0 & part.stages.0);
-            let grid_cells =
-                if stages.contains(Stage::SelfCollide) { bucket.values.grid_cells } else { 1 };
-            let has_rows = stages.intersects(StageMask::WHOLE_FIBERS);
-            let row_capacity = if has_rows { bucket.values.row_capacity } else { 0 };
-            let values = OverrideValues { stages, grid_cells, row_capacity, ..bucket.values };
-            self.pipelines.prepare(&self.device, values);
-            let frames =
-                &self.part_frames[bucket.cloths.start as usize..bucket.cloths.end as usize];
-            let iterations = frames.iter().map(|frame| frame.iteration_count).max().unwrap_or(0);
-            let iterations = part.iterations.start..iterations.min(part.iterations.end);
-            self.push_dispatches(
-                values,
-                bucket.trips,
-                bucket.cloths.clone(),
-                iterations,
-                &mut dispatches,
-            );
+    fn plan_dispatches(&mut self, part: &FramePart, dispatches: &mut Vec<Dispatch>) {
+        let Self { buckets, pipelines, device, .. } = self;
+        if !self.is_begun {
+            return;
         }
-        self.pack_dispatches(&dispatches);
-        dispatches
-    }
-
-    /// Adds the dispatches of some iterations of some cloths, `trips` loop trips a lane and iteration.
-    pub(super) fn push_dispatches(
-        &self,
-        values: OverrideValues,
-        trips: u64,
-        cloths: Range<u32>,
-        iterations: Range<u32>,
-        dispatches: &mut Vec<Dispatch>,
-    ) {
-        let max_row = self.device.limits().max_compute_workgroups_per_dimension;
-        let trip_limit =
-            self.options.trips_per_dispatch.min(self.options.loop_limit.unwrap_or(u64::MAX));
-        let per_dispatch = (trip_limit / trips).clamp(1, u64::from(u32::MAX)) as u32;
-        let (cloth_begin, cloth_count) = (cloths.start, cloths.end - cloths.start);
-        let mut begin = iterations.start;
-        while begin < iterations.end {
-            let next = begin.saturating_add(per_dispatch).min(iterations.end);
-            let parameters = DispatchParameters {
-                cloth_begin,
-                cloth_count,
-                row_width: cloth_count.min(max_row),
-                iteration_begin: begin,
-                iteration_end: next,
-                padding_0: 0,
-                padding_1: 0,
-                padding_2: 0,
+        for (bucket_values, bucket) in buckets.iter().filter(|(_, bucket)| bucket.is_active()) {
+            let stages = StageMask(bucket_values.stages.0 & part.stages.0);
+            let grid_cells =
+                if stages.contains(Stage::SelfCollide) { bucket_values.grid_cells } else { 1 };
+            let has_rows = stages.intersects(StageMask::WHOLE_FIBERS);
+            let row_capacity = if has_rows { bucket_values.row_capacity } else { 0 };
+            let values = OverrideValues { stages, grid_cells, row_capacity, ..*bucket_values };
+            pipelines.prepare(device, values);
+            let iterations = part.iterations.start..bucket.iteration_count.min(part.iterations.end);
+            let run = Run {
+                values,
+                trips: bucket.trips,
+                slots: 0..bucket.active.len() as u32,
+                iterations,
+                phases: part.phase_range(),
             };
-            dispatches.push((values, parameters));
-            begin = next;
+            push_dispatches(device, &self.options, bucket, run, dispatches);
         }
     }
 
@@ -285,29 +405,20 @@ impl Engine {
         }
     }
 
-    pub(super) fn upload(&mut self) -> Result<(), GpuError> {
+    /// Uploads uniforms and rows; returns the count of rows.
+    pub(super) fn upload(&mut self) -> Result<usize, GpuError> {
+        self.uploaded_bytes = self.dispatch_bytes.len() as u64;
         let slot = &mut self.slots[self.next_slot];
         let device = &self.device;
-        let cloth_parameters: &[u8] = cast_slice(&self.part_frames);
-        let frame_pool: &[u8] = cast_slice(&self.arrays.frame_pool);
-        self.uploaded_bytes = 0;
-        for (buffer, bytes) in [
-            (&mut slot.dispatches, self.dispatch_bytes.as_slice()),
-            (&mut slot.cloth_parameters, cloth_parameters),
-            (&mut slot.frame_pool, frame_pool),
-            (&mut slot.uploads, self.upload_bytes.as_slice()),
-        ] {
-            buffer.check(device, bytes.len() as u64)?;
-            if buffer.grow(device, bytes.len() as u64) {
-                slot.bind_group = None;
-            }
-            self.queue.write_buffer(buffer.buffer(), 0, bytes);
-            self.uploaded_bytes += bytes.len() as u64;
+        slot.dispatches.check(device, self.dispatch_bytes.len() as u64)?;
+        if slot.dispatches.grow(device, self.dispatch_bytes.len() as u64) {
+            slot.bind_group = None;
         }
+        self.queue.write_buffer(slot.dispatches.buffer(), 0, &self.dispatch_bytes);
         if slot.bind_group.is_none() {
             let storage = [
-                &slot.cloth_parameters,
-                &slot.frame_pool,
+                &self.parameters,
+                &self.frame_pool.buffers()[0],
                 &self.fabric_pool.buffers()[0],
                 &self.input_pool.buffers()[0],
                 &self.particles.buffers()[0],
@@ -324,6 +435,69 @@ impl Engine {
                 &storage,
             ));
         }
-        Ok(())
+        self.upload_rows()
+    }
+}
+
+/// The parameters of a cloth as rows.
+fn rows_of(parameters: &ClothParameters) -> &[[u32; 4]] {
+    cast_slice(std::slice::from_ref(parameters))
+}
+
+/// Pushes the rows of the parameters in `slot` that are no longer what they were.
+fn push_changed(rows: &mut Rows, slot: u32, old: &ClothParameters, new: &ClothParameters) {
+    let pairs = rows_of(old).iter().zip(rows_of(new));
+    for (row, (_, new)) in (PARAMETER_ROWS * slot..).zip(pairs).filter(|(_, (old, new))| old != new)
+    {
+        rows.push(RowTarget::Parameters, row, *new);
+    }
+}
+
+/// Some iterations of cloths of a bucket.
+pub(super) struct Run {
+    pub(super) values: OverrideValues,
+    /// Loop trips a lane and iteration.
+    pub(super) trips: u64,
+    /// Which of the active cloths.
+    pub(super) slots: Range<u32>,
+    pub(super) iterations: Range<u32>,
+    /// First phase and one past the last.
+    pub(super) phases: [u32; 2],
+}
+
+/// Adds the dispatches of a run.
+pub(super) fn push_dispatches(
+    device: &wgpu::Device,
+    options: &EngineOptions,
+    bucket: &Bucket,
+    run: Run,
+    dispatches: &mut Vec<Dispatch>,
+) {
+    let max_row = device.limits().max_compute_workgroups_per_dimension;
+    let trip_limit = options.trips_per_dispatch.min(options.loop_limit.unwrap_or(u64::MAX));
+    let per_dispatch = (trip_limit / run.trips).clamp(1, u64::from(u32::MAX)) as u32;
+    let cloth_count = run.slots.end - run.slots.start;
+    let [phase_begin, phase_end] = run.phases;
+    let mut begin = run.iterations.start;
+    while begin < run.iterations.end {
+        let next = begin.saturating_add(per_dispatch).min(run.iterations.end);
+        let parameters = DispatchParameters {
+            list_begin: bucket.list.start + run.slots.start,
+            cloth_count,
+            row_width: cloth_count.min(max_row),
+            iteration_begin: begin,
+            iteration_end: next,
+            phase_begin,
+            phase_end,
+            padding_0: 0,
+        };
+        dispatches.push((run.values, parameters));
+        begin = next;
+    }
+}
+
+fn mark_stale(buckets: &mut BTreeMap<OverrideValues, Bucket>, values: &OverrideValues) {
+    if let Some(bucket) = buckets.get_mut(values) {
+        bucket.is_stale = true;
     }
 }

@@ -1,6 +1,8 @@
 //! Cloths that are copied, reset and removed.
 
 use super::changes::Target;
+use super::frame::PARAMETER_ROWS;
+use super::rows::RowTarget;
 use super::{Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::GpuError;
 use bytemuck::bytes_of;
@@ -34,13 +36,19 @@ impl Engine {
         for (parts, placement) in copies.into_iter().zip(&placements) {
             self.acquire_fabric(&fabric)?;
             let source = self.cloths.get(id)?;
+            let mut host = source.host.copy();
+            host.count_skipped(source.skipped_frames(self.timed_frames) - host.skipped_frames());
             let cloth = GpuCloth {
-                host: source.host.copy(),
+                host,
                 placement: *placement,
                 parts,
                 impulse_rows: 0..0,
                 impulse_bodies: FrameBodies::default(),
                 loop_trips: source.loop_trips.clone(),
+                rest_begin: None,
+                takes_part: false,
+                has_new_plan: true,
+                is_uploaded: false,
                 ..*source
             };
             ids.push(self.insert(cloth));
@@ -60,8 +68,14 @@ impl Engine {
         let index = self.cloths.index(id)?;
         let cloth = self.cloths.remove(id)?;
         self.leave_bucket(index);
+        self.participant_count -= usize::from(cloth.takes_part);
         self.drop_begun_frame();
-        self.drop_copies(&cloth.placement);
+        self.drop_writes(&cloth.placement);
+        self.rows.remove(RowTarget::Inputs, &cloth.parts.inputs);
+        self.rows.remove(RowTarget::Frame, &cloth.parts.frame);
+        let slot = cloth.placement.cloth;
+        let rows = PARAMETER_ROWS * slot..PARAMETER_ROWS * (slot + 1);
+        self.rows.remove(RowTarget::Parameters, &rows);
         self.free_parts(cloth.parts);
         if let Some((_, range)) = self.fabrics.release(&cloth.host.cloth().fabric) {
             self.fabric_pool.free(range);
@@ -74,12 +88,15 @@ impl Engine {
         self.cloths.clear();
         self.buckets.clear();
         self.drop_begun_frame();
-        self.copies.clear();
+        self.rows.clear();
+        self.shadow.clear();
+        self.participant_count = 0;
         self.fabrics.clear();
         self.particles.clear();
         self.fabric_pool.clear();
         self.input_pool.clear();
         self.scratch.clear();
+        self.frame_pool.clear();
         self.feedback.clear();
         self.changes = super::changes::Changes::default();
     }
@@ -90,13 +107,20 @@ impl Engine {
     /// # Errors
     /// [`GpuError::NoSuchCloth`].
     pub fn reset(&mut self, id: ClothId) -> Result<(), GpuError> {
-        let cloth = self.cloths.get_mut(id)?;
+        let index = self.cloths.index(id)?;
+        self.visits.add(index);
+        let cloth = &mut self.cloths.values_mut()[index];
         cloth.host.reset();
         cloth.impulse_rows = 0..0;
+        if cloth.rest_begin.take().is_some()
+            && let Some(bucket) = self.buckets.get_mut(&cloth.bucket)
+        {
+            bucket.is_stale = true;
+        }
         let placement = cloth.placement;
         let (current, previous) =
             (cloth.host.initial_current().to_vec(), cloth.host.initial_previous());
-        self.drop_copies(&placement);
+        self.drop_writes(&placement);
         self.write_particles(&placement, &current, &previous);
         self.write_feedback(&placement);
         Ok(())
@@ -112,10 +136,12 @@ impl Engine {
         particles: &[Particle],
         motion: ParticleMotion<'_>,
     ) -> Result<(), GpuError> {
-        let cloth = self.cloths.get_mut(id)?;
+        let index = self.cloths.index(id)?;
+        self.visits.add(index);
+        let cloth = &mut self.cloths.values_mut()[index];
         let previous = cloth.host.set_particles(particles, motion)?;
         let placement = cloth.placement;
-        self.drop_copies(&placement);
+        self.drop_writes(&placement);
         self.write_particles(&placement, particles, &previous);
         // A frozen cloth goes on: `fault_count` and `fault_particle` come first in a report.
         let offset = FEEDBACK_BYTES * u64::from(placement.cloth);
@@ -124,16 +150,16 @@ impl Engine {
     }
 
     /// Drops writes to particles that were taken over for a frame that is not recorded.
-    fn drop_copies(&mut self, placement: &ClothPlacement) {
-        let begin = 16 * u64::from(placement.particle_begin);
-        let particles = begin..begin + 16 * u64::from(placement.particle_count);
-        self.copies.retain(|copy| !(copy.to_particles && particles.contains(&copy.destination)));
+    fn drop_writes(&mut self, placement: &ClothPlacement) {
+        let begin = placement.particle_begin;
+        self.rows.remove(RowTarget::Particles, &(begin..begin + placement.particle_count));
     }
 
-    /// Cloths of a begun frame may be gone: nothing of it is recorded any more.
+    /// Cloths of a begun frame may be gone, and others have another index: nothing of it is recorded any more.
     fn drop_begun_frame(&mut self) {
-        self.arrays.clear();
-        self.active.clear();
+        self.is_begun = false;
         self.contacts.frame.clear();
+        self.visits.restart();
+        self.visits.add_all();
     }
 }

@@ -5,6 +5,8 @@ mod changes;
 mod contacts;
 mod frame;
 mod lifecycle;
+mod rows;
+mod visits;
 
 use crate::GpuError;
 use crate::growable::GrowableBuffer;
@@ -19,7 +21,7 @@ use poplin_layout::{
     ClothParameters, ClothPlacement, DispatchParameters, FabricOffsets, Feedback, FrameArrays,
     MemoryTier,
 };
-use poplin_model::ColliderSet;
+use poplin_model::{ColliderSet, ColliderStamps};
 use poplin_shaders::{Kernel, OverrideValues};
 use std::collections::BTreeMap;
 #[cfg(feature = "testing")]
@@ -82,9 +84,19 @@ impl EngineOptions {
     }
 }
 
+// What is read of every changed cloth comes first: thousands of them do not fit into a cache.
+#[repr(C)]
 struct GpuCloth {
-    host: HostCloth,
     placement: ClothPlacement,
+    /// The count of timed frames when it was last left out of one, if it rests.
+    rest_begin: Option<u32>,
+    /// In collision between cloths.
+    takes_part: bool,
+    /// Counts, stages or layouts have changed since they were last taken over.
+    has_new_plan: bool,
+    /// The device has its parameters.
+    is_uploaded: bool,
+    host: HostCloth,
     parts: add::Parts,
     /// Where the last frame's impulses on bodies are in `scratch` [vec4].
     impulse_rows: Range<u32>,
@@ -102,43 +114,58 @@ impl GpuCloth {
     fn trips_per_iteration(&self) -> u64 {
         self.loop_trips.of(&self.host.cloth().phase_order, &self.host)
     }
+
+    /// Whether at most writes and moved colliders are new, if the frame is as long as the last one.
+    fn is_quick(&self) -> bool {
+        let is_plain = self.rest_begin.is_none() && !self.takes_part && !self.has_new_plan;
+        is_plain && self.is_uploaded && self.host.is_quick()
+    }
+
+    /// Frames it was left out of, of so many timed ones.
+    fn skipped_frames(&self, timed_frames: u32) -> u32 {
+        let resting = self.rest_begin.map_or(0, |begin| timed_frames.wrapping_sub(begin));
+        self.host.skipped_frames().wrapping_add(resting)
+    }
 }
 
-/// A write that belongs to a frame: it is copied from the frame's uploads in the caller's encoder, so that frames recorded
-/// before one submission do not see each other's inputs.
-struct Copy {
-    /// Into the particle buffer, else into the input pool.
-    to_particles: bool,
-    source: u64,
-    destination: u64,
-    len: u64,
-}
-
-/// Buffers of one frame that may be in flight before submission.
+/// Buffers of one frame that may be in flight before submission: what it writes is scattered from them in the caller's encoder,
+/// so that frames recorded before one submission do not see each other's inputs.
 struct FrameSlot {
     dispatches: GrowableBuffer,
-    cloth_parameters: GrowableBuffer,
-    frame_pool: GrowableBuffer,
-    uploads: GrowableBuffer,
+    rows: rows::RowSlot,
     bind_group: Option<wgpu::BindGroup>,
     contacts: contacts::ContactSlot,
 }
 
 impl FrameSlot {
     fn size(&self) -> u64 {
-        let own = [&self.dispatches, &self.cloth_parameters, &self.frame_pool, &self.uploads];
-        own.map(GrowableBuffer::size).iter().sum::<u64>() + self.contacts.size()
+        self.dispatches.size() + self.rows.size() + self.contacts.size()
     }
 }
 
 /// A dispatch of the cloth kernel: its pipeline and its uniform.
 type Dispatch = (OverrideValues, DispatchParameters);
 
-/// Cloths of one bucket that are awake in the begun frame.
-struct ActiveBucket {
-    values: OverrideValues,
-    cloths: Range<u32>,
+/// Cloths that run with the same overrides.
+#[derive(Default)]
+struct Bucket {
+    /// All of them by their index, in the order of adding.
+    cloths: Vec<usize>,
+    /// Slots of those that are dispatched, as the device has them.
+    active: Vec<u32>,
+    /// Where it has them in the pool of fabrics.
+    list: Range<u32>,
+    /// Most iterations, and loop trips per iteration, of those.
+    iteration_count: u32,
     trips: u64,
+    /// Its cloths, or which of them rest, or their iterations or trips have changed.
+    is_stale: bool,
+}
+
+impl Bucket {
+    fn is_active(&self) -> bool {
+        !self.active.is_empty()
+    }
 }
 
 /// Bytes of one report.
@@ -157,6 +184,12 @@ pub struct Engine {
     fabrics: SharedFabrics<(FabricOffsets, Range<u32>)>,
     fabric_pool: Pool<1>,
     input_pool: Pool<1>,
+    /// Constants of the frame of each cloth.
+    frame_pool: Pool<1>,
+    /// What the kernel reads of each cloth, in the slots of `feedback`.
+    parameters: GrowableBuffer,
+    /// The same as the device has it once all rows are written.
+    shadow: Vec<ClothParameters>,
     /// `current` and `previous`.
     particles: Pool<2>,
     scratch: Pool<1>,
@@ -164,13 +197,25 @@ pub struct Engine {
     changes: changes::Changes,
     slots: Vec<FrameSlot>,
     next_slot: usize,
-    buckets: BTreeMap<OverrideValues, Vec<usize>>,
+    buckets: BTreeMap<OverrideValues, Bucket>,
+    visits: visits::Visits,
+    /// The cloths of the begun frame that were visited.
+    visited: Vec<usize>,
+    /// Length of the last frame, and when its colliders had changed last.
+    seen: Option<(u32, ColliderStamps)>,
+    /// Memory of the lists that are made.
+    listed: Vec<u32>,
+    /// Cloths that take part in collision between cloths.
+    participant_count: usize,
+    /// A frame was begun, and no cloth removed since.
+    is_begun: bool,
+    /// Frames begun so far that took time.
+    timed_frames: u32,
     arrays: FrameArrays,
-    active: Vec<ActiveBucket>,
-    part_frames: Vec<ClothParameters>,
+    rows: rows::Rows,
+    scatter: rows::Scatter,
+    dispatches: Vec<Dispatch>,
     dispatch_bytes: Vec<u8>,
-    upload_bytes: Vec<u8>,
-    copies: Vec<Copy>,
     uploaded_bytes: u64,
     contacts: contacts::Contacts,
 }
@@ -206,9 +251,7 @@ impl Engine {
                 "poplin.simulate_cloth.dispatch_parameters",
                 wgpu::BufferUsages::UNIFORM,
             ),
-            cloth_parameters: new("poplin.simulate_cloth.cloth_parameters", storage),
-            frame_pool: new("poplin.simulate_cloth.frame_pool", storage),
-            uploads: new("poplin.simulate_cloth.uploads", wgpu::BufferUsages::empty()),
+            rows: rows::RowSlot::new(device),
             bind_group: None,
             contacts: contacts::ContactSlot::new(device),
         };
@@ -221,6 +264,9 @@ impl Engine {
             fabrics: SharedFabrics::default(),
             fabric_pool: pool("poplin.simulate_cloth.fabric_pool", 4),
             input_pool: pool("poplin.simulate_cloth.input_pool", 16),
+            frame_pool: pool("poplin.simulate_cloth.frame_pool", 16),
+            parameters: new("poplin.simulate_cloth.cloth_parameters", storage),
+            shadow: Vec::new(),
             particles: Pool::new(
                 device,
                 ["poplin.simulate_cloth.current", "poplin.simulate_cloth.previous"],
@@ -233,12 +279,18 @@ impl Engine {
             slots: (0..options.frames_per_submit.clamp(1, 64)).map(slot).collect(),
             next_slot: 0,
             buckets: BTreeMap::new(),
+            visits: visits::Visits::default(),
+            visited: Vec::new(),
+            seen: None,
+            listed: Vec::new(),
+            participant_count: 0,
+            is_begun: false,
+            timed_frames: 0,
             arrays: FrameArrays::default(),
-            active: Vec::new(),
-            part_frames: Vec::new(),
+            rows: rows::Rows::default(),
+            scatter: rows::Scatter::new(device, &options),
+            dispatches: Vec::new(),
             dispatch_bytes: Vec::new(),
-            upload_bytes: Vec::new(),
-            copies: Vec::new(),
             uploaded_bytes: 0,
             device: device.clone(),
             queue: queue.clone(),
@@ -269,7 +321,9 @@ impl Engine {
     /// # Errors
     /// [`NoSuchCloth`].
     pub fn cloth_mut(&mut self, id: ClothId) -> Result<&mut LiveCloth, NoSuchCloth> {
-        Ok(self.cloths.get_mut(id)?.host.live_mut())
+        let index = self.cloths.index(id)?;
+        self.visits.add(index);
+        Ok(self.cloths.values_mut()[index].host.live_mut())
     }
 
     /// Colliders in world space, shared by all cloths.
@@ -292,15 +346,18 @@ impl Engine {
 
     /// Packed fabrics that cloths use \[bytes\]; a fabric that many cloths share counts once.
     pub fn fabric_bytes(&self) -> u64 {
-        4 * u64::from(self.fabric_pool.used())
+        let lists = self.buckets.values().map(|bucket| bucket.list.len() as u64).sum::<u64>();
+        4 * (u64::from(self.fabric_pool.used()) - lists)
     }
 
     /// Memory on the device that the engine holds for its cloths, used or kept for later, with uploads that wait \[bytes\].
     pub fn memory_bytes(&self) -> u64 {
-        let pools = [&self.fabric_pool, &self.input_pool, &self.scratch, &self.feedback];
+        let pools =
+            [&self.fabric_pool, &self.input_pool, &self.frame_pool, &self.scratch, &self.feedback];
         let slots = self.slots.iter().map(FrameSlot::size).sum::<u64>();
         pools.map(Pool::size).iter().sum::<u64>()
             + self.particles.size()
+            + self.parameters.size()
             + slots
             + self.contacts.size()
             + self.changes.size()
@@ -357,7 +414,7 @@ impl Engine {
         id: ClothId,
     ) -> Result<(Range<u32>, FrameBodies, u32), NoSuchCloth> {
         let cloth = self.cloths.get(id)?;
-        let skipped_frames = cloth.host.skipped_frames();
+        let skipped_frames = cloth.skipped_frames(self.timed_frames);
         Ok((cloth.impulse_rows.clone(), cloth.impulse_bodies.clone(), skipped_frames))
     }
 

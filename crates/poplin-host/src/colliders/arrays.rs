@@ -5,7 +5,7 @@ use std::sync::Arc;
 use glam::{DMat3, DVec3};
 use poplin_model::{
     BodyId, Capsule, ColliderMotion, ColliderSet, InteractionGroups, Placement, Plane, Pose, Rigid,
-    RigidBody, Shape, ShapeKind,
+    RigidBody, Shape, ShapeKind, Sphere,
 };
 use rustc_hash::FxHashMap;
 
@@ -110,6 +110,16 @@ impl<'a> View<'a> {
             ..*body
         }
     }
+}
+
+/// A sphere in a pose.
+fn sphere_row(sphere: &Sphere, pose: Pose) -> [f32; 4] {
+    if pose == Pose::default() {
+        return <[f32; 4]>::from(*sphere);
+    }
+    let placement = Placement::new(1.0, Rigid::IDENTITY.after(Rigid::new(pose)));
+    let [x, y, z] = placement.point(sphere.center);
+    [x, y, z, placement.length(sphere.radius)]
 }
 
 /// A rigid body that a cloth may push.
@@ -223,6 +233,25 @@ impl Round {
             _ => {}
         });
         self.ends = ends;
+    }
+
+    /// Takes over where the spheres of a cloth's own set are, and nothing else; false if it has others, or some that the cloth does
+    /// not meet.
+    pub(super) fn collect_spheres(&mut self, set: &ColliderSet, groups: InteractionGroups) -> bool {
+        let [starts, targets] = &mut self.spheres;
+        starts.clear();
+        targets.clear();
+        set.motions().all(|ColliderMotion { collider, start_shape, start_pose }| {
+            let (Shape::Sphere(start), Shape::Sphere(target)) = (start_shape, &collider.shape)
+            else {
+                return false;
+            };
+            let row = sphere_row(target, collider.pose);
+            let moves = (start, start_pose) != (target, collider.pose);
+            starts.push(if moves { sphere_row(start, start_pose) } else { row });
+            targets.push(row);
+            collider.groups.meets(groups)
+        })
     }
 
     fn push(&mut self, rows: [[f32; 4]; 2], owner: Owner) -> u32 {

@@ -166,6 +166,8 @@ pub(crate) struct HostColliders {
     needs_shape_trees: bool,
     needs_triangle_tree: bool,
     needs_refit: bool,
+    /// Lists, or triangles, have changed since [`Self::take_new_lists`]: with them counts and the length of the inputs.
+    has_new_lists: bool,
     /// Rows that each part may take before the inputs must be laid out anew.
     capacities: [u32; PART_COUNT],
 }
@@ -223,6 +225,73 @@ impl HostColliders {
             (motion.start != Pose::default()).then(|| Rigid::new(motion.start).rotation);
         self.derive();
         Ok(is_changed)
+    }
+
+    /// Takes over where the spheres of the cloth's own set are, if it has nothing else, meets nothing else, and nothing but that
+    /// has changed since the last frame: as [`HostColliders::update`], for the commonest change. `None` if it is another one, of
+    /// which nothing is taken over; else whether anything has changed for the cloth.
+    pub(crate) fn move_spheres(
+        &mut self,
+        own: &ColliderSet,
+        groups: InteractionGroups,
+    ) -> Option<bool> {
+        let (stamps, seen) = (own.stamps(), &mut self.seen.as_mut()?.own);
+        let same_but_spheres = ColliderStamps { kinds: seen.kinds, ..stamps } == *seen
+            && (1..stamps.kinds.len()).all(|kind| stamps.kinds[kind] == seen.kinds[kind]);
+        let others = [&self.planes, &self.boxes, &self.vertices];
+        if !same_but_spheres
+            || own.len() != self.spheres.start().len()
+            || !self.capsules.is_empty()
+            || self.has_new_mesh
+            || others.into_iter().any(InterpolatedArray::has_target)
+            || !self.round.collect_spheres(own, groups)
+        {
+            return None;
+        }
+        *seen = stamps;
+        let [start, target] = &self.round.spheres;
+        let change = self.spheres.lead(start, target);
+        if change.is_any() {
+            self.fit_sphere_tree(false);
+        }
+        Some(change.is_any())
+    }
+
+    /// Passes on what [`HostColliders::move_spheres`] has changed, as [`HostColliders::take_changed`].
+    pub(crate) fn take_moved_spheres(&mut self, mut upload: impl FnMut(u32, &[[u32; 4]])) {
+        let begins = self.begins();
+        let begin = begins[Part::Spheres as usize];
+        self.spheres.take_changed(|offset, rows| upload(begin + offset, cast_slice(rows)));
+        if std::mem::take(&mut self.sphere_tree_rows.is_changed) {
+            upload(begins[Part::SphereTree as usize], &self.sphere_tree_rows.rows);
+        }
+    }
+
+    /// Start and target of the spheres in the colliders' inputs; then the frame of spheres that alone have moved ends.
+    pub(crate) fn end_spheres(&mut self) -> [u32; 2] {
+        let begin = self.begins()[Part::Spheres as usize];
+        let offsets = self.spheres.offsets();
+        self.spheres.end_frame();
+        offsets.map(|half| begin + half)
+    }
+
+    /// Whether spheres move over the next frame.
+    pub(crate) fn has_moving_spheres(&self) -> bool {
+        self.spheres.has_target()
+    }
+
+    /// Whether other colliders are met than in the last frame, which may be refused, or with other groups.
+    pub(crate) fn has_other_members(
+        &self,
+        own: &ColliderSet,
+        world: &ColliderSet,
+        groups: InteractionGroups,
+    ) -> bool {
+        self.seen.is_none_or(|seen| {
+            seen.own.members != own.stamps().members
+                || seen.world.members != world.stamps().members
+                || seen.groups != groups
+        })
     }
 
     /// Takes over spheres and capsules, and leaves the lists of what was before.
@@ -348,6 +417,7 @@ impl HostColliders {
         if has_new_lists {
             self.make_lists();
         }
+        self.has_new_lists |= has_new_lists | self.needs_triangle_tree;
         if std::mem::take(&mut self.needs_shape_trees) || has_new_lists {
             self.fit_shape_trees(has_new_lists);
         }
@@ -359,6 +429,22 @@ impl HostColliders {
             self.triangle_tree.follow(&self.bounds, needs_tree);
             self.triangle_tree_rows.fit(&self.triangle_tree);
         }
+    }
+
+    /// Whether lists or triangles have changed since [`Self::take_new_lists`].
+    pub(crate) fn has_new_lists(&self) -> bool {
+        self.has_new_lists
+    }
+
+    /// Whether lists or triangles have changed since the last call.
+    pub(crate) fn take_new_lists(&mut self) -> bool {
+        std::mem::take(&mut self.has_new_lists)
+    }
+
+    /// Whether the next frame has the same offsets if nothing changes; ask before [`Self::end_frame`].
+    pub(crate) fn is_settled(&self) -> bool {
+        let arrays = [&self.spheres, &self.planes, &self.boxes, &self.vertices];
+        !self.has_new_mesh && !arrays.into_iter().any(InterpolatedArray::has_target)
     }
 
     fn make_lists(&mut self) {
@@ -422,17 +508,24 @@ impl HostColliders {
 
     /// Brings the trees of spheres and capsules up to date, those of new lists by building them.
     fn fit_shape_trees(&mut self, has_new_lists: bool) {
-        let bounds =
-            |spheres: &[u32]| bounds_of_paths(&self.spheres, spheres, |[.., radius]| radius);
+        self.fit_sphere_tree(has_new_lists);
         self.bounds.clear();
-        self.bounds.extend(self.free_spheres.iter().map(|&sphere| bounds(&[sphere])));
-        self.sphere_tree.follow(&self.bounds, has_new_lists);
-        self.sphere_tree_rows.fit(&self.sphere_tree);
-        self.bounds.clear();
-        let ends = |&capsule: &u32| bounds(&self.capsules[capsule as usize]);
+        let ends = |&capsule: &u32| {
+            let ends = &self.capsules[capsule as usize];
+            bounds_of_paths(&self.spheres, ends, |[.., radius]| radius)
+        };
         self.bounds.extend(self.free_capsules.iter().map(ends));
         self.capsule_tree.follow(&self.bounds, has_new_lists);
         self.capsule_tree_rows.fit(&self.capsule_tree);
+    }
+
+    fn fit_sphere_tree(&mut self, has_new_lists: bool) {
+        let bounds =
+            |&sphere: &u32| bounds_of_paths(&self.spheres, &[sphere], |[.., radius]| radius);
+        self.bounds.clear();
+        self.bounds.extend(self.free_spheres.iter().map(bounds));
+        self.sphere_tree.follow(&self.bounds, has_new_lists);
+        self.sphere_tree_rows.fit(&self.sphere_tree);
     }
 
     fn lens(&self) -> [u32; PART_COUNT] {
