@@ -1,10 +1,13 @@
-//! The CPU engine allocates nothing in the steady state. The only test of its binary: others would be counted too.
+//! Engines allocate nothing in the steady state: the CPU engine in a frame, the GPU engine when it begins one, and no memory of the
+//! device. The only test of its binary: others would be counted too.
 
 use std::alloc::System;
 
 use poplin_cpu::CpuEngine;
+use poplin_gpu::{Engine, EngineOptions, FramePart, wgpu};
 use poplin_host::Engine as _;
-use poplin_model::{Cloth, Frame, Pose, Shape};
+use poplin_model::{Cloth, Frame, Particle, Pose, Shape};
+use poplin_testkit::adapter::noop_device;
 use poplin_testkit::scenes::hanging_sheet;
 use rayon::ThreadPoolBuilder;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
@@ -54,8 +57,47 @@ fn count(cloths: &[Cloth], has_capsules: bool, threads: usize) -> usize {
     })
 }
 
+/// Allocations of begun frames of the GPU engine in which two spheres and two pins of every cloth move, and how much memory of the
+/// device came in them.
+fn count_on_gpu() -> [u64; 2] {
+    let (device, queue) = noop_device(wgpu::Limits::default());
+    let mut engine = Engine::new(&device, &queue, EngineOptions::default()).unwrap();
+    let add = |_| {
+        let id = engine.add(plain(8)).unwrap();
+        let colliders = engine.cloth_mut(id).unwrap().colliders_mut();
+        (id, [0.2, 0.4].map(|radius| colliders.add(Shape::sphere(radius)).unwrap()))
+    };
+    let cloths: Vec<_> = (0..50).map(add).collect();
+    let mut allocations = 0;
+    let mut memory = 0;
+    for frame in 0..WARM_UP + COUNTED_FRAMES {
+        for (id, spheres) in &cloths {
+            let cloth = engine.cloth_mut(*id).unwrap();
+            let pose = Pose { translation: [0.0, 0.01 * frame as f32, -0.6], ..Pose::default() };
+            for sphere in spheres {
+                cloth.colliders_mut().set_pose(*sphere, pose).unwrap();
+            }
+            let pin = Particle { position: pose.translation, inverse_mass: 0.0 };
+            cloth.write_particles(&[0, 7], &[pin; 2]).unwrap();
+        }
+        let region = Region::new(COUNTED);
+        engine.begin_frame(&FRAME).unwrap();
+        let change = region.change();
+        let mut encoder = device.create_command_encoder(&Default::default());
+        engine.encode_part(&mut encoder, &FramePart::WHOLE).unwrap();
+        queue.submit([encoder.finish()]);
+        if frame < WARM_UP {
+            memory = engine.memory_bytes();
+        } else {
+            allocations += (change.allocations + change.reallocations) as u64;
+        }
+    }
+    [allocations, engine.memory_bytes() - memory]
+}
+
 #[test]
 fn a_frame_allocates_nothing_in_the_steady_state() {
+    assert_eq!(count_on_gpu(), [0; 2], "allocations and bytes on the device");
     let mut meeting = vec![plain(12); 4];
     for cloth in &mut meeting {
         cloth.config.cloth_collision.distance = Some(0.02);

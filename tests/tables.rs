@@ -504,6 +504,17 @@ fn table_of_workloads() {
     assert_guide("performance", "workloads", &escaped(&machines.join("\n")));
 }
 
+#[test]
+fn table_of_host_time() {
+    let of_machine = |(machine, measured): (String, Measurements)| {
+        let (date, commit) = (measured.remark("date"), measured.remark("commit"));
+        let remark = format!("*{machine}, {date}, commit {commit}: {}*\n", measured.remark("how"));
+        Table { head: measured.head, rows: measured.rows }.markdown() + "\n" + &remark
+    };
+    let machines: Vec<_> = machines("host.csv").into_iter().map(of_machine).collect();
+    assert_guide("performance", "host", &escaped(&machines.join("\n")));
+}
+
 /// The row of `poplin bench` that README quotes.
 const QUOTED: [&str; 2] = ["w3-64", "as chosen, 300 Hz"];
 

@@ -107,7 +107,7 @@ impl HostCloth {
         let mut copy = self.clone();
         copy.input_lens = [0; 3];
         copy.live.accelerations_changed = true;
-        copy.live.changes = Changes::Anything;
+        copy.live.mark_all();
         (copy.live.has_new_plan, copy.is_settled, copy.is_still) = (true, false, false);
         copy
     }
@@ -526,8 +526,25 @@ impl HostCloth {
         })
     }
 
-    /// Takes over what has moved of a quick cloth's own colliders, wakes it if that or a write changed anything, and brings
-    /// `parameters` up to date. Returns false if it is not quick after all: then nothing but
+    /// Takes over where the spheres of a quick cloth's own set are, if at most these have moved, and passes on what is new, as
+    /// [`HostCloth::take_inputs`]. Returns where the spheres begin at the frame's start and at its end, relative to the inputs; `None`,
+    /// and nothing is done, of any other cloth.
+    pub fn move_spheres(&mut self, mut upload: impl FnMut(u32, &[[u32; 4]])) -> Option<[u32; 2]> {
+        let begin = self.input_begins()[2];
+        let LiveCloth { cloth, colliders, is_woken, changes, .. } = &mut self.live;
+        if *changes != Changes::Colliders {
+            return None;
+        }
+        *is_woken |= colliders.move_spheres(&cloth.colliders, cloth.collider_groups)?;
+        *changes = Changes::Nothing;
+        colliders.take_moved_spheres(|offset, values| upload(begin + offset, values));
+        self.is_settled = !colliders.has_moving_spheres();
+        cloth.colliders.end_frame();
+        Some(colliders.end_spheres().map(|row| begin + row))
+    }
+
+    /// Takes over what has moved of a quick cloth's own colliders, and brings `parameters` up to date but for the wakings
+    /// ([`HostCloth::take_wake`]). Returns false if it is not quick after all: then nothing but
     /// [`HostCloth::update_colliders`] was done.
     ///
     /// # Errors
@@ -540,27 +557,6 @@ impl HostCloth {
         parameters: &mut ClothParameters,
         mut upload: impl FnMut(u32, &[[u32; 4]]),
     ) -> Result<bool, ModelError> {
-        if self.live.changes == Changes::Colliders {
-            let LiveCloth { cloth, colliders, is_woken, changes, .. } = &mut self.live;
-            if let Some(is_changed) =
-                colliders.move_spheres(&cloth.colliders, cloth.collider_groups)
-            {
-                *changes = Changes::Nothing;
-                *is_woken |= is_changed;
-                let begin = self.input_begins()[2];
-                let colliders = &mut self.live.colliders;
-                colliders.take_moved_spheres(|offset, values| upload(begin + offset, values));
-                self.is_settled = !colliders.has_moving_spheres();
-                let first = placement.input_begin.wrapping_add(begin);
-                let offsets = colliders.end_spheres().map(|row| first + row);
-                [parameters.colliders.sphere_start, parameters.colliders.sphere_target] = offsets;
-                self.live.cloth.colliders.end_frame();
-                if let Some(wake_count) = self.take_wake() {
-                    parameters.sleep.wake_count = wake_count;
-                }
-                return Ok(true);
-            }
-        }
         if std::mem::replace(&mut self.live.changes, Changes::Nothing) == Changes::Colliders {
             self.update_colliders(world, frame.dt)?;
             if self.live.colliders.has_new_lists() {
@@ -569,9 +565,6 @@ impl HostCloth {
             let begin = self.input_begins()[2];
             self.live.colliders.take_changed(|offset, values| upload(begin + offset, values));
             self.is_settled = false;
-        }
-        if let Some(wake_count) = self.take_wake() {
-            parameters.sleep.wake_count = wake_count;
         }
         if !self.is_settled {
             let steps = self.packed_for.and_then(|(steps, _)| steps);
@@ -684,7 +677,6 @@ impl HostCloth {
         live.changes = Changes::Nothing;
         self.is_still = self.clock.is_settled()
             && was_still
-            && self.has_still_constants
             && !arrays.into_iter().any(InterpolatedArray::has_target);
         self.is_settled = self.is_still && live.colliders.is_settled();
         live.motion_spheres.end_frame();

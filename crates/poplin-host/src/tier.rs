@@ -79,8 +79,8 @@ impl TierLimits {
     }
 }
 
-/// Lane counts for which kernels are built.
-pub const LANE_COUNTS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
+/// Lane counts for which kernels are built. More would leave a lane so few registers that it spills.
+pub const LANE_COUNTS: [u32; 5] = [32, 64, 128, 256, 512];
 
 /// Lanes for a cloth: enough for its widest set ([`HostCloth::fiber_width`]) and for a quarter of its particles, not beyond
 /// the adapter's limit.

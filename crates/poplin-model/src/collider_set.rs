@@ -84,6 +84,22 @@ pub struct ColliderStamps {
     pub bodies: u64,
 }
 
+/// The last stamp of members that any set got.
+static LAST_MEMBERS: AtomicU64 = AtomicU64::new(0);
+
+fn next_member_stamp() -> u64 {
+    let stamp = next_stamp();
+    LAST_MEMBERS.fetch_max(stamp, Ordering::Relaxed);
+    stamp
+}
+
+impl ColliderStamps {
+    /// The last [`ColliderStamps::members`] of any set: while it stays, no set gets other members.
+    pub fn last_members() -> u64 {
+        LAST_MEMBERS.load(Ordering::Relaxed)
+    }
+}
+
 fn next_stamp() -> u64 {
     static STAMPS: AtomicU64 = AtomicU64::new(1);
     STAMPS.fetch_add(1, Ordering::Relaxed)
@@ -212,7 +228,7 @@ impl ColliderSet {
         check_friction(collider.friction)?;
         collider.body.map_or(Ok(()), |body| self.body(body).map(drop))?;
         self.sizes = self.sizes.exchanged(None, Some(&collider.shape))?;
-        self.stamps.members = next_stamp();
+        self.stamps.members = next_member_stamp();
         Ok(ColliderId(self.colliders.insert(Entry { collider, start: None })))
     }
 
@@ -223,7 +239,7 @@ impl ColliderSet {
     pub fn remove(&mut self, id: ColliderId) -> Result<Collider, ModelError> {
         let entry = self.colliders.remove(id.0).ok_or(NO_COLLIDER)?;
         self.sizes = self.sizes.exchanged(Some(&entry.collider.shape), None)?;
-        self.stamps.members = next_stamp();
+        self.stamps.members = next_member_stamp();
         Ok(entry.collider)
     }
 
@@ -232,7 +248,7 @@ impl ColliderSet {
         self.colliders.clear();
         self.bodies.clear();
         self.sizes = Sizes::default();
-        self.stamps.members = next_stamp();
+        self.stamps.members = next_member_stamp();
     }
 
     /// A collider as it is at the end of the next frame.
@@ -323,7 +339,7 @@ impl ColliderSet {
             self.mark(kind);
         } else {
             *start = None;
-            self.stamps.members = next_stamp();
+            self.stamps.members = next_member_stamp();
         }
         self.sizes = sizes;
         Ok(())
@@ -378,7 +394,7 @@ impl ColliderSet {
         check_friction(friction)?;
         let collider = &mut self.entry_mut(id)?.collider;
         if std::mem::replace(&mut collider.friction, friction) != friction {
-            self.stamps.members = next_stamp();
+            self.stamps.members = next_member_stamp();
         }
         Ok(())
     }
@@ -394,7 +410,7 @@ impl ColliderSet {
     ) -> Result<(), ModelError> {
         let collider = &mut self.entry_mut(id)?.collider;
         if std::mem::replace(&mut collider.groups, groups) != groups {
-            self.stamps.members = next_stamp();
+            self.stamps.members = next_member_stamp();
         }
         Ok(())
     }
@@ -407,7 +423,7 @@ impl ColliderSet {
         body.map_or(Ok(()), |body| self.body(body).map(drop))?;
         let collider = &mut self.entry_mut(id)?.collider;
         if std::mem::replace(&mut collider.body, body) != body {
-            self.stamps.members = next_stamp();
+            self.stamps.members = next_member_stamp();
         }
         Ok(())
     }
@@ -419,7 +435,7 @@ impl ColliderSet {
     pub fn add_body(&mut self, body: RigidBody) -> Result<BodyId, ModelError> {
         body.validate()?;
         check_count("bodies", self.bodies.len() + 1, MAX_BODIES)?;
-        self.stamps.members = next_stamp();
+        self.stamps.members = next_member_stamp();
         Ok(BodyId(self.bodies.insert(body)))
     }
 
@@ -431,7 +447,7 @@ impl ColliderSet {
         let body = self.bodies.remove(id.0).ok_or(NO_BODY)?;
         let colliders = self.colliders.values_mut().map(|entry| &mut entry.collider);
         colliders.filter(|collider| collider.body == Some(id)).for_each(|it| it.body = None);
-        self.stamps.members = next_stamp();
+        self.stamps.members = next_member_stamp();
         Ok(body)
     }
 

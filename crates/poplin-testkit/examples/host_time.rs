@@ -14,7 +14,7 @@ use poplin_testkit::adapter::noop_device;
 use poplin_testkit::scenes::hanging_sheet;
 
 const COUNTS: [usize; 3] = [1_024, 4_096, 16_384];
-const FRAMES: usize = 321;
+const FRAMES: usize = 41;
 const WARM_UP: usize = 4;
 
 /// What a user changes in every frame of every cloth.
@@ -130,7 +130,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 fn main() {
     println!(
-        "cloths,changed,change [ms],begin [ms],encode [ms],submit [ms],begin to submit [ms],uploaded [KB]"
+        "cloths,changed in each,change [ms],begin [ms],encode [ms],submit [ms],begin to submit [ms],uploaded [KB]"
     );
     // A count of cloths and the name of a change; all without.
     let mut wanted = std::env::args().skip(1);

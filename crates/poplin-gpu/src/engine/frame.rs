@@ -7,9 +7,11 @@ use crate::binding::{UNIFORM_STRIDE, bind_group, push_uniform};
 use crate::pool::Pool;
 use crate::{EngineOptions, GpuError};
 use bytemuck::cast_slice;
-use poplin_host::{FramePart, State, takes_part};
-use poplin_layout::{ClothParameters, DispatchParameters, SleepParameters, Stage, StageMask};
-use poplin_model::Frame;
+use poplin_host::{FramePart, LiveCloth, State, takes_part};
+use poplin_layout::{
+    ClothParameters, ColliderParameters, DispatchParameters, SleepParameters, Stage, StageMask,
+};
+use poplin_model::{ColliderStamps, Frame};
 use poplin_shaders::OverrideValues;
 use std::collections::BTreeMap;
 use std::mem::offset_of;
@@ -23,9 +25,21 @@ const FRAME_RANGE: u32 = 16;
 /// Shortest list of cloths, likewise.
 const MIN_LIST: u32 = 64;
 
-/// The row of them in which the count of wakings is.
+/// A bit for the row of them in which the count of wakings is.
 const WAKE_ROW: u32 =
-    ((offset_of!(ClothParameters, sleep) + offset_of!(SleepParameters, wake_count)) / 16) as u32;
+    row_bit(offset_of!(ClothParameters, sleep) + offset_of!(SleepParameters, wake_count));
+/// Bits for the rows of them in which it says where spheres begin.
+const SPHERE_ROWS: u32 = {
+    let colliders = offset_of!(ClothParameters, colliders);
+    row_bit(colliders + offset_of!(ColliderParameters, sphere_start))
+        | row_bit(colliders + offset_of!(ColliderParameters, sphere_target))
+};
+
+/// The bit of the row that a byte of the parameters is in.
+const fn row_bit(offset: usize) -> u32 {
+    const { assert!(PARAMETER_ROWS <= u32::BITS) };
+    1 << (offset / 16)
+}
 
 /// The pass that all of a frame runs in.
 pub(super) const PASS: wgpu::ComputePassDescriptor<'_> =
@@ -76,8 +90,13 @@ impl Engine {
     /// Refuses a frame before any cloth's time advances. Cloths of which only inputs have changed are not looked at, unless the
     /// frame or the shared colliders are others than in the last frame.
     fn check(&mut self, visited: &[usize], frame: &Frame, is_other: bool) -> Result<(), GpuError> {
+        let changes = [LiveCloth::change_count(), ColliderStamps::last_members()];
+        let is_strict = is_other || self.options.loop_limit.is_some();
+        if !is_strict && self.checked == Some(changes) {
+            return Ok(());
+        }
+        self.checked = None;
         let Self { cloths, colliders, participant_count, options, .. } = self;
-        let is_strict = is_other || options.loop_limit.is_some();
         for &index in visited {
             let cloth = &mut *cloths.values_mut()[index];
             if !is_strict && !cloth.host.needs_check(colliders) {
@@ -97,6 +116,7 @@ impl Engine {
                 *participant_count += usize::from(cloth.takes_part);
             }
         }
+        self.checked = Some(changes);
         Ok(())
     }
 
@@ -127,27 +147,30 @@ impl Engine {
         let GpuCloth { placement, host, .. } = cloth;
         let (rows, slot) = (&mut self.rows, placement.cloth);
         let shadow = &mut self.shadow[slot as usize];
-        if host.has_moving_colliders() {
+        let inputs = placement.input_begin;
+        let mut upload = |offset, values: &[[u32; 4]]| {
+            rows.extend(RowTarget::Inputs, inputs + offset, values);
+        };
+        let mut changed = 0;
+        if let Some(offsets) = host.move_spheres(&mut upload) {
+            let colliders = &mut shadow.colliders;
+            [colliders.sphere_start, colliders.sphere_target] = offsets.map(|row| inputs + row);
+            changed |= SPHERE_ROWS;
+        } else if host.has_moving_colliders() {
             let mut parameters = *shadow;
-            let inputs = placement.input_begin;
-            let upload = |offset, values: &[[u32; 4]]| {
-                rows.extend(RowTarget::Inputs, inputs + offset, values);
-            };
             if !host.move_colliders(&self.colliders, frame, placement, &mut parameters, upload)? {
                 return Ok(false);
             }
-            push_changed(rows, slot, shadow, &parameters);
+            changed |= changed_rows(shadow, &parameters);
             *shadow = parameters;
-            if !host.is_settled() {
-                self.visits.add(index);
-            }
-        } else if let Some(wake_count) = host.take_wake() {
+        }
+        if let Some(wake_count) = host.take_wake() {
             shadow.sleep.wake_count = wake_count;
-            rows.push(
-                RowTarget::Parameters,
-                PARAMETER_ROWS * slot + WAKE_ROW,
-                rows_of(shadow)[WAKE_ROW as usize],
-            );
+            changed |= WAKE_ROW;
+        }
+        push_rows(rows, slot, shadow, changed);
+        if !host.is_settled() {
+            self.visits.add(index);
         }
         let particles = placement.particle_begin;
         host.take_writes(|particle, value| {
@@ -195,15 +218,10 @@ impl Engine {
             if shadow.iteration_count != parameters.iteration_count {
                 mark_stale(&mut self.buckets, &cloth.bucket);
             }
-            if std::mem::replace(&mut cloth.is_uploaded, true) {
-                push_changed(&mut self.rows, slot, shadow, &parameters);
-            } else {
-                self.rows.extend(
-                    RowTarget::Parameters,
-                    PARAMETER_ROWS * slot,
-                    rows_of(&parameters),
-                );
-            }
+            let is_uploaded = std::mem::replace(&mut cloth.is_uploaded, true);
+            let all = (1 << PARAMETER_ROWS) - 1;
+            let changed = if is_uploaded { changed_rows(shadow, &parameters) } else { all };
+            push_rows(&mut self.rows, slot, &parameters, changed);
             *shadow = parameters;
             let (begin, rows) = (cloth.placement.scratch_begin, cloth.host.body_rows());
             // A frame that takes no time leaves everything as it was.
@@ -444,12 +462,19 @@ fn rows_of(parameters: &ClothParameters) -> &[[u32; 4]] {
     cast_slice(std::slice::from_ref(parameters))
 }
 
-/// Pushes the rows of the parameters in `slot` that are no longer what they were.
-fn push_changed(rows: &mut Rows, slot: u32, old: &ClothParameters, new: &ClothParameters) {
+/// Bits for the rows of the parameters that are no longer what they were.
+fn changed_rows(old: &ClothParameters, new: &ClothParameters) -> u32 {
     let pairs = rows_of(old).iter().zip(rows_of(new));
-    for (row, (_, new)) in (PARAMETER_ROWS * slot..).zip(pairs).filter(|(_, (old, new))| old != new)
-    {
-        rows.push(RowTarget::Parameters, row, *new);
+    (0..).zip(pairs).fold(0, |bits, (row, (old, new))| bits | u32::from(old != new) << row)
+}
+
+/// Pushes some rows of the parameters in `slot`.
+fn push_rows(rows: &mut Rows, slot: u32, parameters: &ClothParameters, mut bits: u32) {
+    while bits != 0 {
+        let row = bits.trailing_zeros();
+        let value = rows_of(parameters)[row as usize];
+        rows.push(RowTarget::Parameters, PARAMETER_ROWS * slot + row, value);
+        bits &= bits - 1;
     }
 }
 

@@ -44,7 +44,7 @@ pub struct EngineOptions {
     /// what was recorded keeps its own buffers and its own part of them until it has run.
     pub frames_per_submit: usize,
     /// Loop trips per lane after which a frame is cut into more dispatches of the same kernel: keeps operating systems'
-    /// watchdogs away. Default: 1,000,000, about 0.1 s on a slow GPU.
+    /// watchdogs away. Default: 300,000, at most 0.1 s on a GPU by a model of its latencies.
     pub trips_per_dispatch: u64,
     /// Loop trips per lane at which the driver stops silently, as the loop canary found. Default: none.
     pub loop_limit: Option<u64>,
@@ -63,7 +63,7 @@ impl Default for EngineOptions {
             lane_count: None,
             particle_usages: wgpu::BufferUsages::empty(),
             frames_per_submit: 1,
-            trips_per_dispatch: 1_000_000,
+            trips_per_dispatch: 300_000,
             loop_limit: None,
             lazy_pipelines: false,
             #[cfg(feature = "testing")]
@@ -203,6 +203,8 @@ pub struct Engine {
     visited: Vec<usize>,
     /// Length of the last frame, and when its colliders had changed last.
     seen: Option<(u32, ColliderStamps)>,
+    /// Changes of cloths and members of sets of colliders at the last check.
+    checked: Option<[u64; 2]>,
     /// Memory of the lists that are made.
     listed: Vec<u32>,
     /// Cloths that take part in collision between cloths.
@@ -282,6 +284,7 @@ impl Engine {
             visits: visits::Visits::default(),
             visited: Vec::new(),
             seen: None,
+            checked: None,
             listed: Vec::new(),
             participant_count: 0,
             is_begun: false,
@@ -426,6 +429,24 @@ impl Engine {
     /// The device that the engine runs on.
     pub fn device(&self) -> &wgpu::Device {
         &self.device
+    }
+
+    #[cfg(feature = "testing")]
+    /// Makes the next frame visit every cloth and pack all of it, for tests that compare it with one that does not.
+    pub fn forget_frame(&mut self) {
+        self.seen = None;
+    }
+
+    #[cfg(feature = "testing")]
+    /// Rows of the begun frame that wait to be written, for tests: where each goes, and what it is.
+    pub fn waiting_rows(&self) -> impl Iterator<Item = (u32, [u32; 4])> + '_ {
+        self.rows.iter()
+    }
+
+    #[cfg(feature = "testing")]
+    /// Slots of the cloths that the begun frame dispatches, in order, for tests.
+    pub fn dispatched_slots(&self) -> Vec<u32> {
+        self.buckets.values().flat_map(|bucket| bucket.active.iter().copied()).collect()
     }
 
     #[cfg(feature = "testing")]

@@ -26,6 +26,9 @@ pub(super) enum RowTarget {
     Particles = ROW_OF_PARTICLES,
 }
 
+/// So many rows are copied sooner than a call of `memcpy` begins.
+const FEW: usize = 8;
+
 /// Rows that wait for the next recorded frame.
 #[derive(Default)]
 pub(super) struct Rows {
@@ -38,6 +41,11 @@ pub(super) struct Rows {
 impl Rows {
     pub(super) fn len(&self) -> usize {
         self.addresses.len()
+    }
+
+    #[cfg(feature = "testing")]
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, [u32; 4])> + '_ {
+        self.addresses.iter().copied().zip(self.values.iter().copied())
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -64,7 +72,11 @@ impl Rows {
     pub(super) fn extend(&mut self, target: RowTarget, begin: u32, values: &[[u32; 4]]) {
         let begin = target as u32 | begin;
         self.addresses.extend(begin..begin + values.len() as u32);
-        self.values.extend_from_slice(values);
+        if values.len() <= FEW {
+            values.iter().for_each(|value| self.values.push(*value));
+        } else {
+            self.values.extend_from_slice(values);
+        }
     }
 
     /// Forgets rows of a part of a buffer.

@@ -117,6 +117,13 @@ fn sphere_row(sphere: &Sphere, pose: Pose) -> [f32; 4] {
     if pose == Pose::default() {
         return <[f32; 4]>::from(*sphere);
     }
+    if pose.rotation == Pose::default().rotation {
+        // What the lines below come to without a rotation.
+        let [x, y, z] = std::array::from_fn(|k| {
+            (f64::from(sphere.center[k]) + f64::from(pose.translation[k])) as f32
+        });
+        return [x, y, z, sphere.radius];
+    }
     let placement = Placement::new(1.0, Rigid::IDENTITY.after(Rigid::new(pose)));
     let [x, y, z] = placement.point(sphere.center);
     [x, y, z, placement.length(sphere.radius)]

@@ -1,0 +1,162 @@
+//! What a frame uploads: all that has changed, and nothing else. On a device on which nothing is computed.
+
+use std::collections::HashMap;
+
+use poplin_gpu::{ClothId, Engine, EngineOptions, FramePart, wgpu};
+use poplin_model::{Cloth, ColliderId, Frame, Particle, Pose, Shape, Sphere};
+use poplin_testkit::adapter::noop_device;
+use poplin_testkit::rng::Rng;
+use poplin_testkit::scenes::hanging_sheet;
+
+/// An engine, and what its buffers hold as far as rows were written to them.
+struct Scene {
+    engine: Engine,
+    queue: wgpu::Queue,
+    ids: Vec<ClothId>,
+    colliders: Vec<Vec<ColliderId>>,
+    shared: Option<ColliderId>,
+    image: HashMap<u32, [u32; 4]>,
+    /// Rows of the last frame.
+    row_count: usize,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let (device, queue) = noop_device(wgpu::Limits::default());
+        let engine = Engine::new(&device, &queue, EngineOptions::default()).unwrap();
+        Self {
+            engine,
+            queue,
+            ids: Vec::new(),
+            colliders: Vec::new(),
+            shared: None,
+            image: HashMap::new(),
+            row_count: 0,
+        }
+    }
+
+    fn add(&mut self, cloth: Cloth) {
+        self.ids.push(self.engine.add(cloth).unwrap());
+        self.colliders.push(Vec::new());
+    }
+
+    fn step(&mut self, frame: &Frame) {
+        self.engine.begin_frame(frame).unwrap();
+        let mut seen = std::collections::HashSet::new();
+        self.row_count = 0;
+        for (address, value) in self.engine.waiting_rows() {
+            assert!(seen.insert(address), "two lanes write row {address:#x}");
+            self.image.insert(address, value);
+            self.row_count += 1;
+        }
+        let mut encoder = self.engine.device().create_command_encoder(&Default::default());
+        self.engine.encode_part(&mut encoder, &FramePart::WHOLE).unwrap();
+        self.queue.submit([encoder.finish()]);
+        assert_eq!(self.engine.waiting_rows().count(), 0);
+    }
+
+    /// One random change of one cloth, of some kinds; the same for the same numbers.
+    fn change(&mut self, rng: &mut Rng, kinds: &[usize]) {
+        let index = rng.index(self.ids.len());
+        let (kind, x) = (kinds[rng.index(kinds.len())], rng.range(-0.5, 0.5));
+        let at = Pose { translation: [x, 0.1, 0.0], ..Pose::default() };
+        if kind == 0 {
+            let colliders = self.engine.colliders_mut();
+            match self.shared {
+                Some(id) => colliders.set_pose(id, at).unwrap(),
+                None => self.shared = Some(colliders.add(Shape::sphere(0.1)).unwrap()),
+            }
+            return;
+        }
+        let cloth = self.engine.cloth_mut(self.ids[index]).unwrap();
+        let count = cloth.cloth().particle_count();
+        let own = &mut self.colliders[index];
+        match kind {
+            1 => own.push(cloth.colliders_mut().add(Shape::sphere(0.2)).unwrap()),
+            2 => own.push(cloth.colliders_mut().add(Shape::capsule(0.4, [0.1, 0.2])).unwrap()),
+            3 => own.push(cloth.colliders_mut().add(Shape::cuboid([0.1; 3])).unwrap()),
+            4..=6 => {
+                for &id in own.iter() {
+                    cloth.colliders_mut().set_pose(id, at).unwrap();
+                }
+            }
+            7 => {
+                if let Some(&id) = own.last() {
+                    cloth.colliders_mut().teleport(id, at).unwrap();
+                }
+            }
+            8 => {
+                if let Some(id) = own.pop() {
+                    cloth.colliders_mut().remove(id).unwrap();
+                }
+            }
+            9 => {
+                if let Some(&id) = own.first() {
+                    cloth.colliders_mut().set_friction(id, 1.0 + x).unwrap();
+                }
+            }
+            10 | 11 => {
+                let pin = Particle { position: [x, 0.0, 0.0], inverse_mass: 0.0 };
+                cloth.write_particles(&[0], &[pin]).unwrap();
+                let other = Particle { position: [x, x, 0.0], ..pin };
+                cloth.write_particles(&[0], &[other]).unwrap();
+            }
+            12 => {
+                let mut config = cloth.cloth().config.clone();
+                config.air.drag = 0.1 * f32::from(u8::from(x > 0.0));
+                config.air.wind_velocity = [x, 0.0, 0.0];
+                cloth.set_config(config).unwrap();
+            }
+            13 => cloth.set_pose(at).unwrap(),
+            14 => cloth.teleport([x, 0.0, 0.0]).unwrap(),
+            _ => {
+                let sphere = Sphere { center: [x, 0.0, 0.0], radius: 9.0 };
+                let spheres = vec![sphere; if x > 0.2 { 0 } else { count }];
+                cloth.set_motion_spheres(&spheres).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn what_changed_is_uploaded_as_if_every_cloth_were_packed_anew() {
+    let all: Vec<_> = (0..16).collect();
+    // Spheres and pins alone, for which there is a shorter path.
+    for kinds in [&all[..], &[1, 4, 4, 4, 7, 10]] {
+        compare(kinds);
+    }
+}
+
+fn compare(kinds: &[usize]) {
+    let (mut scene, mut whole) = (Scene::new(), Scene::new());
+    let mut rng = Rng::new(5);
+    for side in [4, 5, 8, 6, 8] {
+        scene.add(hanging_sheet(side, side));
+        whole.add(hanging_sheet(side, side));
+    }
+    let mut frames_without_rows = 0;
+    for frame in 0..1500 {
+        // Calm for some time now and then, so that cloths settle.
+        if frame % 150 < 80 && rng.index(3) > 0 {
+            let seed = rng.index(1 << 30) as u64;
+            for _ in 0..1 + rng.index(3) {
+                scene.change(&mut Rng::new(seed + 7), kinds);
+                whole.change(&mut Rng::new(seed + 7), kinds);
+            }
+        }
+        let dt = if frame % 150 == 75 { 1.0 / 50.0 } else { 1.0 / 60.0 };
+        scene.step(&Frame { dt });
+        whole.engine.forget_frame();
+        whole.step(&Frame { dt });
+        assert_eq!(scene.engine.dispatched_slots(), whole.engine.dispatched_slots());
+        let differing: Vec<_> = whole
+            .image
+            .iter()
+            .filter(|(address, row)| scene.image.get(address) != Some(row))
+            .collect();
+        assert!(differing.is_empty(), "frame {frame}: {differing:x?}");
+        assert_eq!(scene.image.len(), whole.image.len());
+        frames_without_rows += usize::from(scene.row_count == 0);
+    }
+    assert!(frames_without_rows > 300, "only {frames_without_rows} frames uploaded nothing");
+}
