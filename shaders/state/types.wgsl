@@ -346,12 +346,12 @@ struct DispatchParameters {
 struct ScatterParameters {
     /// Number of rows.
     row_count: u32,
-    /// Lanes in a line of the folded dispatch.
-    line_width: u32,
     /// Fills the struct to a multiple of 16 bytes.
     padding_0: u32,
     /// As `padding_0`.
     padding_1: u32,
+    /// As `padding_0`.
+    padding_2: u32,
 }
 
 /// What a cloth reports back.
