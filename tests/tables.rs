@@ -515,6 +515,20 @@ fn table_of_host_time() {
     assert_guide("performance", "host", &escaped(&machines.join("\n")));
 }
 
+/// The family of which the guide has the table.
+const FAMILY: &str = "RADV NAVI21";
+
+#[test]
+fn table_of_gpu_stats() {
+    let measured = Measurements::parse(&read(&format!("{RESULTS}/radv/gpu_stats.csv")));
+    let all = Table { head: measured.head, rows: measured.rows };
+    assert_guide(
+        "performance",
+        "gpu_stats",
+        &escaped(&all.part(FAMILY).part("simulate_cloth").markdown()),
+    );
+}
+
 /// The row of `poplin bench` that README quotes.
 const QUOTED: [&str; 2] = ["w3-64", "as chosen, 300 Hz"];
 

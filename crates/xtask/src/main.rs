@@ -1,8 +1,9 @@
-//! Project tasks: `cargo xtask test`, `ci`, `generate`, `tables`, `words`, `bench-table`.
+//! Project tasks: `cargo xtask test`, `ci`, `generate`, `tables`, `words`, `bench-table`, `gpu-stats`.
 
 mod adapter;
 mod bench_table;
 mod generate;
+mod gpu_stats;
 mod package;
 mod run;
 mod skips;
@@ -21,6 +22,9 @@ const HELP: &str = "Usage: cargo xtask <TASK>
   words                prints every use of a retired word (tests/words.txt), and counts
   bench-table [DIR]    writes the criterion results under target/criterion as DIR/bench.csv, with machine, date and
                        commit (default: benches/results/MACHINE; - for standard output)
+  gpu-stats            compiles every kernel for four families of AMD GPUs with Mesa's driver, no GPU needed, and writes
+                       registers, spills, workgroup memory, occupancy and code size as benches/results/radv/gpu_stats.csv;
+                       fails if a kernel of a common set of stages spills vector registers
 ";
 
 fn main() -> ExitCode {
@@ -35,6 +39,7 @@ fn main() -> ExitCode {
         ["bench-table"] => bench_table::write(bench_table::Target::Results),
         ["bench-table", "-"] => bench_table::write(bench_table::Target::Stdout),
         ["bench-table", folder] => bench_table::write(bench_table::Target::Folder(folder.into())),
+        ["gpu-stats"] => gpu_stats::write(),
         [] | ["help" | "-h" | "--help"] => {
             run::say(HELP);
             return ExitCode::SUCCESS;

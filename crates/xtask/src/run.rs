@@ -194,7 +194,7 @@ fn cargo(arguments: &[&str], see: impl FnMut(&str)) -> Result<bool, String> {
 }
 
 /// As [`cargo`], with these environment variables.
-fn cargo_with(
+pub(crate) fn cargo_with(
     arguments: &[&str],
     environment: &[(&str, &str)],
     mut see: impl FnMut(&str),

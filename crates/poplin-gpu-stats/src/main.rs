@@ -1,0 +1,191 @@
+//! What Mesa's compiler for AMD GPUs makes of the kernels: registers, spills, workgroup memory, occupancy, estimated latency and size
+//! of the code. `cargo xtask gpu-stats` runs it for several families; no GPU is needed.
+//!
+//! RADV creates pipelines for a family of GPUs that is not there (`RADV_FORCE_FAMILY`) and says what they need by
+//! `VK_KHR_pipeline_executable_properties`. Prints CSV; fails if a kernel of a common set of stages spills vector registers.
+#![expect(clippy::print_stdout, reason = "the table is what it is for")]
+
+mod vulkan;
+
+use std::process::ExitCode;
+
+use naga::back::spv;
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use poplin_layout::{MemoryTier, Stage, StageMask};
+use poplin_shaders::{Kernel, OverrideValues, compose, specialise};
+use vulkan::Compiler;
+
+/// The columns that a compiler fills: the name of a statistic of RADV, and of the column.
+const STATISTICS: [(&str, &str); 9] = [
+    ("VGPRs", "VGPRs"),
+    ("SGPRs", "SGPRs"),
+    (SPILLED, "spilled VGPRs"),
+    ("Spilled SGPRs", "spilled SGPRs"),
+    ("LDS size", "LDS [bytes]"),
+    ("Subgroups per SIMD", "subgroups per SIMD"),
+    ("Latency", "latency [cycles]"),
+    ("Instructions", "instructions"),
+    ("Code size", "code [bytes]"),
+];
+
+const SPILLED: &str = "Spilled VGPRs";
+
+/// Sets of stages that users meet, and all stages at once.
+fn sets() -> Vec<(&'static str, StageMask)> {
+    let with = |mask: StageMask, stages: &[Stage]| {
+        stages.iter().fold(mask, |mask, &stage| mask.with(stage))
+    };
+    let plain = with(
+        StageMask::only(Stage::Integrate),
+        &[Stage::Tether, Stage::GaussSeidel, Stage::SemiImplicit, Stage::Mass],
+    );
+    let shapes = with(plain, &[Stage::CollideShape]);
+    vec![
+        ("plain", plain),
+        (
+            "whole fibers",
+            with(StageMask::only(Stage::Integrate), &[Stage::SemiImplicit, Stage::Mass]),
+        ),
+        (
+            "cyclic reduction",
+            with(StageMask::only(Stage::Integrate), &[Stage::CyclicReduction, Stage::Mass]),
+        ),
+        ("shapes", shapes),
+        ("game", with(shapes, &[Stage::Wind, Stage::Motion, Stage::Sleep])),
+        ("self collision", with(shapes, &[Stage::SelfCollide])),
+        (
+            "all colliders",
+            with(
+                shapes,
+                &[
+                    Stage::CollideConvex,
+                    Stage::CollideBox,
+                    Stage::CollideTriangle,
+                    Stage::CollideBody,
+                ],
+            ),
+        ),
+        (ALL, StageMask::ALL),
+    ]
+}
+
+/// The set that may spill: nothing needs all stages at once.
+const ALL: &str = "all stages";
+
+/// Overrides of sheets that the guide speaks of: 16 x 16, 32 x 32 and 64 x 64 particles.
+fn sheets(stages: StageMask) -> [(&'static str, OverrideValues); 3] {
+    let grid_cells = if stages.contains(Stage::SelfCollide) { 512 } else { 1 };
+    let has_rows = stages.intersects(StageMask::WHOLE_FIBERS) && grid_cells == 1;
+    let of = |lane_count, tier, capacity, row_capacity| OverrideValues {
+        lane_count,
+        tier,
+        capacity,
+        stages,
+        grid_cells,
+        row_capacity: if has_rows { row_capacity } else { 0 },
+    };
+    [
+        ("16 x 16", of(128, MemoryTier::Resident, 256, 480)),
+        ("32 x 32", of(256, MemoryTier::HalfResident, 1020, 0)),
+        ("64 x 64", of(512, MemoryTier::Streamed, 1, 0)),
+    ]
+}
+
+/// SPIR-V as wgpu writes it for a device with `VK_EXT_robustness2`.
+fn spirv(
+    text: &str,
+    entry_point: &str,
+    overrides: Option<&OverrideValues>,
+) -> Result<Vec<u32>, String> {
+    let module = naga::front::wgsl::parse_str(text).map_err(|error| error.to_string())?;
+    let validated = |module: &naga::Module| -> Result<ModuleInfo, String> {
+        let mut validator = Validator::new(ValidationFlags::all(), Capabilities::empty());
+        validator.validate(module).map_err(|error| format!("{:?}", error.into_inner()))
+    };
+    let info = validated(&module)?;
+    let constants = overrides.map(|values| values.constants()).into_iter().flatten();
+    let constants = constants.map(|(name, value)| (name.to_owned(), value)).collect();
+    let entry = (naga::ShaderStage::Compute, entry_point);
+    let (module, info) =
+        naga::back::pipeline_constants::process_overrides(&module, &info, Some(entry), &constants)
+            .map_err(|error| error.to_string())?;
+    let policies = naga::proc::BoundsCheckPolicies {
+        index: naga::proc::BoundsCheckPolicy::Restrict,
+        buffer: naga::proc::BoundsCheckPolicy::Unchecked,
+        ..Default::default()
+    };
+    let options = spv::Options {
+        lang_version: (1, 3),
+        flags: spv::WriterFlags::empty(),
+        bounds_check_policies: policies,
+        zero_initialize_workgroup_memory: spv::ZeroInitializeWorkgroupMemoryMode::None,
+        force_loop_bounding: true,
+        ..spv::Options::default()
+    };
+    let pipeline = spv::PipelineOptions {
+        shader_stage: naga::ShaderStage::Compute,
+        entry_point: entry_point.to_owned(),
+    };
+    spv::write_vec(&module, &info, &options, Some(&pipeline)).map_err(|error| error.to_string())
+}
+
+/// Kernel, stages, sheet, SPIR-V.
+type Pipeline = (Kernel, &'static str, &'static str, Vec<u32>);
+
+/// Every pipeline of the table.
+fn pipelines() -> Result<Vec<Pipeline>, String> {
+    let text = |kernel: Kernel| {
+        compose(&kernel.path()).map(|composed| composed.text).map_err(|error| error.to_string())
+    };
+    let mut pipelines = Vec::new();
+    let whole = text(Kernel::SimulateCloth)?;
+    for (set, stages) in sets() {
+        let text = specialise(&whole, stages);
+        for (sheet, values) in sheets(stages) {
+            let words = spirv(&text, Kernel::SimulateCloth.name(), Some(&values))?;
+            pipelines.push((Kernel::SimulateCloth, set, sheet, words));
+        }
+    }
+    for kernel in [Kernel::ScatterRows].into_iter().chain(Kernel::CONTACT) {
+        pipelines.push((kernel, "", "", spirv(&text(kernel)?, kernel.name(), None)?));
+    }
+    Ok(pipelines)
+}
+
+fn print(has_head: bool) -> Result<(), String> {
+    let compiler = Compiler::new()?;
+    if has_head {
+        let columns = STATISTICS.map(|(_, column)| column).join(",");
+        println!("family,kernel,stages,sheet,SPIR-V [bytes],{columns}");
+    }
+    let mut spilling = Vec::new();
+    for (kernel, set, sheet, words) in pipelines()? {
+        let found = compiler.statistics(&words, kernel.name())?;
+        let value =
+            |name: &str| found.iter().find(|(found, _)| found == name).map(|(_, value)| *value);
+        let cells =
+            STATISTICS.map(|(name, _)| value(name).map_or_else(String::new, |it| it.to_string()));
+        let (family, name) = (compiler.family(), kernel.name());
+        println!("{family},{name},{set},{sheet},{},{}", 4 * words.len(), cells.join(","));
+        if set != ALL && value(SPILLED) != Some(0) {
+            spilling.push(format!("{family}: {name} {set} {sheet}"));
+        }
+    }
+    if spilling.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("vector registers are spilled, or not reported:\n{}", spilling.join("\n")))
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "errors belong there")]
+fn main() -> ExitCode {
+    let has_head = !std::env::args().any(|argument| argument == "--no-head");
+    match print(has_head) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! The little of Vulkan that compiles a compute pipeline and asks what it needs. All `unsafe` code of this crate is here.
+//!
+//! Every call gets structures that are filled in completely and outlive it, handles of the one device of the [`Compiler`], which
+//! outlives them, and SPIR-V that naga has validated.
+#![expect(unsafe_code, reason = "wgpu cannot open a device without memory")]
+
+use std::ffi::{CStr, CString};
+
+use ash::vk;
+
+/// Storage and uniform bindings of every kernel: more than any has.
+const BINDINGS: u32 = 9;
+
+/// A device that compiles pipelines and runs nothing.
+pub(crate) struct Compiler {
+    _entry: ash::Entry,
+    instance: ash::Instance,
+    device: ash::Device,
+    executables: ash::khr::pipeline_executable_properties::Device,
+    family: String,
+}
+
+fn text(result: vk::Result) -> String {
+    format!("Vulkan: {result}")
+}
+
+impl Compiler {
+    /// On the first device.
+    pub(crate) fn new() -> Result<Self, String> {
+        // SAFETY: the loader of the system is a Vulkan loader.
+        let entry = unsafe { ash::Entry::load() }.map_err(|error| error.to_string())?;
+        let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
+        let create = vk::InstanceCreateInfo::default().application_info(&application);
+        // SAFETY: see the module.
+        let instance = unsafe { entry.create_instance(&create, None) }.map_err(text)?;
+        // SAFETY: see the module.
+        let physical = unsafe { instance.enumerate_physical_devices() }.map_err(text)?;
+        let physical = *physical.first().ok_or("there is no Vulkan device")?;
+        // SAFETY: see the module.
+        let properties = unsafe { instance.get_physical_device_properties(physical) };
+        let family =
+            properties.device_name_as_c_str().map_or("?", |name| name.to_str().unwrap_or("?"));
+        // Without a GPU: "Null hardware (RADV NAVI21)".
+        let inner = family.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+        let family = inner.unwrap_or(family).to_owned();
+        let extensions = [ash::khr::pipeline_executable_properties::NAME.as_ptr()];
+        let mut features = vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default()
+            .pipeline_executable_info(true);
+        let mut memory_model =
+            vk::PhysicalDeviceVulkanMemoryModelFeatures::default().vulkan_memory_model(true);
+        let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
+        let create = vk::DeviceCreateInfo::default()
+            .queue_create_infos(&queues)
+            .enabled_extension_names(&extensions)
+            .push_next(&mut features)
+            .push_next(&mut memory_model);
+        // SAFETY: see the module; the name of the extension is a constant.
+        let device = unsafe { instance.create_device(physical, &create, None) }.map_err(text)?;
+        let executables = ash::khr::pipeline_executable_properties::Device::new(&instance, &device);
+        Ok(Self { _entry: entry, instance, device, executables, family })
+    }
+
+    /// The name of the device.
+    pub(crate) fn family(&self) -> &str {
+        &self.family
+    }
+
+    /// What the compiler says of a kernel: names and values.
+    pub(crate) fn statistics(
+        &self,
+        words: &[u32],
+        entry_point: &str,
+    ) -> Result<Vec<(String, u64)>, String> {
+        let device = &self.device;
+        let binding = |index: u32| {
+            let kind = if index == 0 {
+                vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC
+            } else {
+                vk::DescriptorType::STORAGE_BUFFER
+            };
+            vk::DescriptorSetLayoutBinding::default()
+                .binding(index)
+                .descriptor_type(kind)
+                .descriptor_count(1)
+                .stage_flags(vk::ShaderStageFlags::COMPUTE)
+        };
+        let bindings: Vec<_> = (0..BINDINGS).map(binding).collect();
+        let create = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
+        // SAFETY: see the module.
+        let sets = [unsafe { device.create_descriptor_set_layout(&create, None) }.map_err(text)?];
+        let create = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets);
+        // SAFETY: see the module.
+        let layout = unsafe { device.create_pipeline_layout(&create, None) }.map_err(text)?;
+        let create = vk::ShaderModuleCreateInfo::default().code(words);
+        // SAFETY: see the module.
+        let module = unsafe { device.create_shader_module(&create, None) }.map_err(text)?;
+        let name = CString::new(entry_point).map_err(|error| error.to_string())?;
+        let stage = vk::PipelineShaderStageCreateInfo::default()
+            .stage(vk::ShaderStageFlags::COMPUTE)
+            .module(module)
+            .name(&name);
+        let create = vk::ComputePipelineCreateInfo::default()
+            .flags(vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR)
+            .stage(stage)
+            .layout(layout);
+        // SAFETY: see the module.
+        let made =
+            unsafe { device.create_compute_pipelines(vk::PipelineCache::null(), &[create], None) };
+        let pipeline = made.map_err(|(_, result)| text(result))?[0];
+        let info = vk::PipelineExecutableInfoKHR::default().pipeline(pipeline).executable_index(0);
+        // SAFETY: see the module; the pipeline was made with CAPTURE_STATISTICS and has one executable.
+        let found =
+            unsafe { self.executables.get_pipeline_executable_statistics(&info) }.map_err(text)?;
+        let named = found.iter().filter_map(|statistic| {
+            let name = CStr::from_bytes_until_nul(bytes_of(&statistic.name)).ok()?.to_str().ok()?;
+            // SAFETY: the format says which member of the union is set.
+            let value = unsafe {
+                match statistic.format {
+                    vk::PipelineExecutableStatisticFormatKHR::UINT64 => statistic.value.u64,
+                    vk::PipelineExecutableStatisticFormatKHR::INT64 => {
+                        u64::try_from(statistic.value.i64).ok()?
+                    }
+                    _ => return None,
+                }
+            };
+            Some((name.to_owned(), value))
+        });
+        let named = named.collect();
+        // SAFETY: nothing uses them any more.
+        unsafe {
+            device.destroy_pipeline(pipeline, None);
+            device.destroy_shader_module(module, None);
+            device.destroy_pipeline_layout(layout, None);
+            device.destroy_descriptor_set_layout(sets[0], None);
+        }
+        Ok(named)
+    }
+}
+
+/// A C string in an array.
+fn bytes_of<const N: usize>(characters: &[std::ffi::c_char; N]) -> &[u8] {
+    // SAFETY: `c_char` is a byte, signed or not.
+    unsafe { std::slice::from_raw_parts(characters.as_ptr().cast(), N) }
+}
+
+impl Drop for Compiler {
+    fn drop(&mut self) {
+        // SAFETY: nothing made by them is left.
+        unsafe {
+            self.device.destroy_device(None);
+            self.instance.destroy_instance(None);
+        }
+    }
+}

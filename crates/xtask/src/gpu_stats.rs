@@ -1,0 +1,51 @@
+//! What the AMD compiler of Mesa makes of the kernels, for GPUs that need not be there.
+
+use std::path::Path;
+
+use crate::run::{cargo_with, say};
+
+/// One of each generation: GCN 5, RDNA 1, 2 and 3.
+const FAMILIES: [&str; 4] = ["vega10", "navi10", "navi21", "gfx1100"];
+
+/// Where Mesa's driver for AMD GPUs may be described.
+const DRIVERS: [&str; 2] =
+    ["/usr/share/vulkan/icd.d/radeon_icd.x86_64.json", "/etc/vulkan/icd.d/radeon_icd.x86_64.json"];
+
+/// The file of the table, in the root of the project.
+const TABLE: &str = "benches/results/radv/gpu_stats.csv";
+
+/// Compiles every kernel for every family and writes the table; fails if a common one spills vector registers.
+pub(crate) fn write() -> Result<(), String> {
+    let driver = DRIVERS.into_iter().find(|path| Path::new(path).exists()).ok_or_else(|| {
+        format!(
+            "no Vulkan driver for AMD GPUs: none of {}; on Debian: apt install mesa-vulkan-drivers",
+            DRIVERS.join(", ")
+        )
+    })?;
+    let mut table = String::new();
+    let mut failed = Vec::new();
+    for (index, family) in FAMILIES.into_iter().enumerate() {
+        let environment = [
+            ("VK_DRIVER_FILES", driver),
+            ("VK_ICD_FILENAMES", driver),
+            ("RADV_FORCE_FAMILY", family),
+            ("RADV_DEBUG", "nocache"),
+        ];
+        let head: &[&str] = if index == 0 { &[] } else { &["--", "--no-head"] };
+        let command = [&["run", "--quiet", "--package", "poplin-gpu-stats"], head].concat();
+        let passed = cargo_with(&command, &environment, |line| {
+            table.push_str(line.trim_end());
+            table.push('\n');
+        })?;
+        if !passed {
+            failed.push(family);
+        }
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(TABLE);
+    let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    folder
+        .and_then(|()| std::fs::write(&path, &table))
+        .map_err(|error| format!("{}: {error}", path.display()))?;
+    say(&format!("wrote {TABLE}\n"));
+    if failed.is_empty() { Ok(()) } else { Err(format!("failed for {}", failed.join(", "))) }
+}
