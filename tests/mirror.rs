@@ -454,8 +454,8 @@ fn a_flipped_gradient_and_a_wrong_coupling_are_seen() {
         ),
         (
             Stage::SemiImplicit,
-            "let between = -(1.0 + phase.damping)",
-            "let between = (1.0 + phase.damping)",
+            "values.x, -(1.0 + phase.damping)",
+            "values.x, (1.0 + phase.damping)",
         ),
         (Stage::CyclicReduction, "row.y = -scale * pb.w", "row.y = scale * pb.w"),
         (Stage::CyclicReduction, "- row.y * high.z", "- row.y * low.z"),

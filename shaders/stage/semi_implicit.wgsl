@@ -47,8 +47,8 @@ fn direction_before(edge: u32, chain: u32, pa: vec4<f32>) -> vec3<f32> {
 /// Kim, "Character Clothing in PhysX-3", 2011, has the same system without compliance for PBD. There C is the fraction `stiffness`
 /// of the error, so that all edges lose that fraction; an edge in its soft range has `softness` times its diagonal as a compliance,
 /// so that a single edge moves as in Gauss-Seidel and the fiber stretches there instead of moving as a rigid rod.
-/// The row is the direction and the right side; that of the other half the diagonal, what the edge has in common with the one
-/// before, whether it ends in a pin and whether it does anything.
+/// The row is the direction and the right side; that of the other half the diagonal, the factor on what the edge has in common with
+/// the one before, whether it ends in a pin and whether it does anything.
 fn build_equation(edge: u32, first: u32, phase: PhaseConstants) {
     let chain = fabric_pool[cloth.fabric.chain_begin + edge];
     let vertices = cloth.fabric.vertex_begin + (chain & FIBER_MASK);
@@ -63,8 +63,7 @@ fn build_equation(edge: u32, first: u32, phase: PhaseConstants) {
     if (dot3(direction, direction) > 0.0) {
         let displacement = displacement_of(pb, b) - displacement_of(pa, a);
         let values = edge_equation(pa, pb, displacement, rest_length, direction, phase);
-        let between = -(1.0 + phase.damping) * pa.w * dot3(direction_before(edge, chain, pa), direction);
-        equation = vec4<f32>(values.x, between, equation.z, 1.0);
+        equation = vec4<f32>(values.x, -(1.0 + phase.damping) * pa.w, equation.z, 1.0);
         right = values.y;
     }
     store_row(edge - first, vec4<f32>(direction, right));
@@ -80,13 +79,14 @@ fn solve_fiber(fiber: u32, first: u32) {
     let edge_end = fabric_pool[cloth.fabric.fiber_begin + fiber + 1u];
     let start = load_current(fabric_pool[cloth.fabric.vertex_begin + fiber + edge_begin]);
     let half = cloth.fabric.fiber_row_count;
+    var last_direction = vec3<f32>(0.0);
     var last_pivot = 1.0;
     var last_value = 0.0;
     var is_held = start.w == 0.0;
     for (var row = edge_begin - first; row < edge_end - first; row++) {
-        let right = load_row(row).w;
+        let built = load_row(row);
         let equation = load_row(row + half);
-        var between = equation.y;
+        var between = equation.y * dot3(last_direction, built.xyz);
         let is_pin = equation.z != 0.0;
         let acts = equation.w != 0.0;
         var ratio = 0.0;
@@ -102,11 +102,12 @@ fn solve_fiber(fiber: u32, first: u32) {
                 ratio = between / last_pivot;
             }
             pivot = equation.x - min(taken, most);
-            value = (right - between * last_value) / pivot;
+            value = (built.w - between * last_value) / pivot;
         }
         store_row(row + half, vec4<f32>(ratio, value, 0.0, 0.0));
         // Held: a pin comes before in the fiber, with nothing but rigid or compliant edges between.
         is_held = is_pin || (is_held && acts);
+        last_direction = built.xyz;
         last_pivot = pivot;
         last_value = value;
     }

@@ -71,10 +71,7 @@ pub fn build_equation(memory: &mut ClothMemory<'_>, edge: u32) {
     if dot3(direction, direction) > 0.0 {
         let displacement = displacement_of(memory, pb, b) - displacement_of(memory, pa, a);
         let [diagonal, value] = edge_equation(pa, pb, displacement, rest_length, direction, &phase);
-        let between = -(1.0 + phase.damping)
-            * pa[3]
-            * dot3(direction_before(memory, edge, chain, pa), direction);
-        equation = [diagonal, between, equation[2], 1.0];
+        equation = [diagonal, -(1.0 + phase.damping) * pa[3], equation[2], 1.0];
         right = value;
     }
     memory.store_scratch(edge - first, pack(direction, right));
@@ -88,12 +85,14 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
     let edge_end = memory.fabric(fabric.fiber_begin + fiber + 1);
     let start = memory.load_current(memory.fabric(fabric.vertex_begin + fiber + edge_begin));
     let half = fabric.fiber_row_count;
+    let mut last_direction = Vec3::ZERO;
     let mut last_pivot = 1.0;
     let mut last_value = 0.0;
     let mut is_held = start[3] == 0.0;
     for row in edge_begin - first..edge_end - first {
-        let right = memory.load_scratch(row)[3];
-        let [diagonal, mut between, is_pin, acts] = memory.load_scratch(row + half);
+        let built = memory.load_scratch(row);
+        let [diagonal, factor, is_pin, acts] = memory.load_scratch(row + half);
+        let mut between = factor * dot3(last_direction, xyz(built));
         let (is_pin, acts) = (is_pin != 0.0, acts != 0.0);
         let mut ratio = 0.0;
         let mut value = 0.0;
@@ -108,11 +107,12 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
                 ratio = between / last_pivot;
             }
             pivot = diagonal - taken.min(most);
-            value = (right - between * last_value) / pivot;
+            value = (built[3] - between * last_value) / pivot;
         }
         memory.store_scratch(row + half, [ratio, value, 0.0, 0.0]);
         // Held: a pin comes before in the fiber, with nothing but rigid or compliant edges between.
         is_held = is_pin || (is_held && acts);
+        last_direction = xyz(built);
         last_pivot = pivot;
         last_value = value;
     }
