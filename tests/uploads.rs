@@ -1,10 +1,13 @@
-//! What a frame uploads: all that has changed, and nothing else. On a device on which nothing is computed.
+//! What a frame uploads: all that has changed, and nothing else. On a device on which nothing is computed, and against the CPU.
 
 use std::collections::HashMap;
 
+use poplin_cpu::CpuEngine;
 use poplin_gpu::{ClothId, Engine, EngineOptions, FramePart, wgpu};
+use poplin_host::{Engine as _, LiveCloth};
 use poplin_model::{Cloth, ColliderId, Frame, Particle, Pose, Shape, Sphere};
-use poplin_testkit::adapter::noop_device;
+use poplin_testkit::adapter::{devices, noop_device};
+use poplin_testkit::compare::same_bits;
 use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::hanging_sheet;
 
@@ -59,7 +62,9 @@ impl Scene {
     fn change(&mut self, rng: &mut Rng, kinds: &[usize]) {
         let index = rng.index(self.ids.len());
         let (kind, x) = (kinds[rng.index(kinds.len())], rng.range(-0.5, 0.5));
-        let at = Pose { translation: [x, 0.1, 0.0], ..Pose::default() };
+        let translation = [x, 0.1, 0.0];
+        let rotation = if x > 0.3 { [0.6, 0.0, 0.0, 0.8] } else { Pose::default().rotation };
+        let at = Pose { translation, rotation };
         if kind == 0 {
             let colliders = self.engine.colliders_mut();
             match self.shared {
@@ -72,7 +77,10 @@ impl Scene {
         let count = cloth.cloth().particle_count();
         let own = &mut self.colliders[index];
         match kind {
-            1 => own.push(cloth.colliders_mut().add(Shape::sphere(0.2)).unwrap()),
+            1 => {
+                let sphere = Sphere { center: [0.1, x, -0.2], radius: 0.2 };
+                own.push(cloth.colliders_mut().add(Shape::Sphere(sphere)).unwrap());
+            }
             2 => own.push(cloth.colliders_mut().add(Shape::capsule(0.4, [0.1, 0.2])).unwrap()),
             3 => own.push(cloth.colliders_mut().add(Shape::cuboid([0.1; 3])).unwrap()),
             4..=6 => {
@@ -159,4 +167,61 @@ fn compare(kinds: &[usize]) {
         frames_without_rows += usize::from(scene.row_count == 0);
     }
     assert!(frames_without_rows > 300, "only {frames_without_rows} frames uploaded nothing");
+}
+
+/// Moves spheres and pins of a cloth in some frames and leaves it alone in others; the same on every engine.
+fn play(cloth: &mut LiveCloth, spheres: &[ColliderId], frame: usize) {
+    if frame % 12 < 5 {
+        let x = 0.02 * frame as f32;
+        let rotation =
+            if frame.is_multiple_of(3) { [0.0, 0.6, 0.0, 0.8] } else { [0.0, 0.0, 0.0, 1.0] };
+        let pose = Pose { translation: [0.1 * x, 0.05 - x, 0.0], rotation };
+        for &sphere in spheres {
+            cloth.colliders_mut().set_pose(sphere, pose).unwrap();
+        }
+    }
+    if frame % 10 < 4 {
+        let pin = Particle { position: [0.0, 0.01 * frame as f32, 0.0], inverse_mass: 0.0 };
+        cloth.write_particles(&[0], &[pin]).unwrap();
+    }
+}
+
+/// Two spheres that the cloth touches.
+fn add_spheres(cloth: &mut LiveCloth) -> [ColliderId; 2] {
+    [[0.3, 0.1, -0.25], [0.7, -0.1, -0.25]].map(|center| {
+        let sphere = Sphere { center, radius: 0.25 };
+        cloth.colliders_mut().add(Shape::Sphere(sphere)).unwrap()
+    })
+}
+
+#[test]
+fn moving_spheres_and_pins_act_alike_on_both_backends_once_cloths_have_settled() {
+    const FRAMES: usize = 40;
+    let cloth = hanging_sheet(8, 8);
+    let mut cpu = CpuEngine::new();
+    let id = cpu.add(cloth.clone()).unwrap();
+    let spheres = add_spheres(cpu.cloth_mut(id).unwrap());
+    for frame in 0..FRAMES {
+        play(cpu.cloth_mut(id).unwrap(), &spheres, frame);
+        cpu.step(&Frame::default()).unwrap();
+    }
+    for (mut gpu, rounding) in devices(&EngineOptions::default()) {
+        let other = gpu.add(cloth.clone()).unwrap();
+        let spheres = add_spheres(gpu.engine_mut().cloth_mut(other).unwrap());
+        for frame in 0..FRAMES {
+            play(gpu.engine_mut().cloth_mut(other).unwrap(), &spheres, frame);
+            gpu.step(&Frame::default()).unwrap();
+        }
+        let state = gpu.state().unwrap();
+        let (current, mirror) = (state.current(other), cpu.current(id));
+        rounding.agree_on_average("current", current, mirror, 5e-4).unwrap();
+    }
+    // The spheres are felt: without them the cloth is elsewhere.
+    let mut free = CpuEngine::new();
+    let other = free.add(cloth).unwrap();
+    for frame in 0..FRAMES {
+        play(free.cloth_mut(other).unwrap(), &[], frame);
+        free.step(&Frame::default()).unwrap();
+    }
+    assert!(same_bits("free", free.current(other), cpu.current(id)).is_err());
 }

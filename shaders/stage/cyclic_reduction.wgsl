@@ -13,14 +13,21 @@ fn cyclic_row(edge: u32, first: u32, round: u32) -> u32 {
     return edge - first + (round & 1u) * cloth.fabric.fiber_row_count;
 }
 
+/// Direction of the edge before; 0 if it is another fiber's.
+fn direction_before(edge: u32, chain: u32, pa: vec4<f32>) -> vec3<f32> {
+    if ((chain & FIRST_OF_FIBER) != 0u) {
+        return vec3<f32>(0.0);
+    }
+    let far = ends_of(edge - 1u, chain).x;
+    return edge_direction(load_current(far), pa, rest_length_of(edge - 1u));
+}
+
 /// Writes the row of an edge before round `round`; after the last round its multiplier is known, and the row is its pull instead.
 fn store_cyclic(edge: u32, first: u32, round: u32, row: vec3<f32>, phase: PhaseConstants) {
     var value = row;
     if (round == phase.round_count) {
-        let vertices = cloth.fabric.vertex_begin + (fabric_pool[cloth.fabric.chain_begin + edge] & FIBER_MASK);
-        let pa = load_current(fabric_pool[vertices + edge]);
-        let pb = load_current(fabric_pool[vertices + edge + 1u]);
-        value = edge_direction(pa, pb, rest_length_of(edge)) * row.z;
+        let ends = ends_of(edge, fabric_pool[cloth.fabric.chain_begin + edge]);
+        value = edge_direction(load_current(ends.x), load_current(ends.y), rest_length_of(edge)) * row.z;
     }
     store_row(cyclic_row(edge, first, round), vec4<f32>(value, 0.0));
 }
@@ -28,21 +35,20 @@ fn store_cyclic(edge: u32, first: u32, round: u32, row: vec3<f32>, phase: PhaseC
 /// The first row of an edge; `first` is the first edge of the set.
 fn build_row(edge: u32, first: u32, phase: PhaseConstants) {
     let chain = fabric_pool[cloth.fabric.chain_begin + edge];
-    let vertices = cloth.fabric.vertex_begin + (chain & FIBER_MASK);
-    let a = fabric_pool[vertices + edge];
-    let b = fabric_pool[vertices + edge + 1u];
-    let pa = load_current(a);
-    let pb = load_current(b);
-    let direction = edge_direction(pa, pb, rest_length_of(edge));
+    let ends = ends_of(edge, chain);
+    let pa = load_current(ends.x);
+    let pb = load_current(ends.y);
+    let rest_length = rest_length_of(edge);
+    let direction = edge_direction(pa, pb, rest_length);
     var row = vec3<f32>(0.0);
     if (dot3(direction, direction) > 0.0) {
-        let equation = edge_equation(pa, pb, displacement_of(pb, b) - displacement_of(pa, a), rest_length_of(edge), direction, phase);
+        let equation = edge_equation(ends, pa, pb, rest_length, direction, phase);
         let scale = 1.0 + phase.damping;
         if ((chain & FIRST_OF_FIBER) == 0u) {
             row.x = -scale * pa.w * dot3(direction_before(edge, chain, pa), direction) / equation.x;
         }
         if ((chain & LAST_OF_FIBER) == 0u) {
-            let after = edge_direction(pb, load_current(fabric_pool[vertices + edge + 2u]), rest_length_of(edge + 1u));
+            let after = edge_direction(pb, load_current(ends_of(edge + 1u, chain).y), rest_length_of(edge + 1u));
             row.y = -scale * pb.w * dot3(direction, after) / equation.x;
         }
         row.z = equation.y / equation.x;

@@ -11,9 +11,9 @@ fn edge_direction(pa: vec4<f32>, pb: vec4<f32>, rest_length: f32) -> vec3<f32> {
     return vec3<f32>(0.0);
 }
 
-/// Diagonal and right side of the equation of an edge; `displacement` is that of b relative to a since the last step.
+/// Diagonal and right side of the equation of the edge between particles `ends`.
 fn edge_equation(
-    pa: vec4<f32>, pb: vec4<f32>, displacement: vec3<f32>, rest_length: f32, direction: vec3<f32>, phase: PhaseConstants,
+    ends: vec2<u32>, pa: vec4<f32>, pb: vec4<f32>, rest_length: f32, direction: vec3<f32>, phase: PhaseConstants,
 ) -> vec2<f32> {
     let length = dot3(direction, pb.xyz - pa.xyz);
     var error = length - rest_length;
@@ -26,16 +26,14 @@ fn edge_equation(
             error -= phase.multiplier * (select(phase.compression, phase.stretch, relative > 0.0) * length);
         }
     }
+    let displacement = displacement_of(pb, ends.y) - displacement_of(pa, ends.x);
     return vec2<f32>(diagonal, -phase.stiffness * error - phase.damping * dot3(direction, displacement));
 }
 
-/// Direction of the edge before; 0 if it is another fiber's.
-fn direction_before(edge: u32, chain: u32, pa: vec4<f32>) -> vec3<f32> {
-    if ((chain & FIRST_OF_FIBER) != 0u) {
-        return vec3<f32>(0.0);
-    }
-    let far = fabric_pool[cloth.fabric.vertex_begin + (chain & FIBER_MASK) + edge - 1u];
-    return edge_direction(load_current(far), pa, rest_length_of(edge - 1u));
+/// The two particles of an edge, whose entry of `chain_begin` is `chain`.
+fn ends_of(edge: u32, chain: u32) -> vec2<u32> {
+    let vertex = cloth.fabric.vertex_begin + (chain & FIBER_MASK) + edge;
+    return vec2<u32>(fabric_pool[vertex], fabric_pool[vertex + 1u]);
 }
 
 /// The equation of an edge in the system of its fiber; `first` is the first edge of the set.
@@ -51,18 +49,15 @@ fn direction_before(edge: u32, chain: u32, pa: vec4<f32>) -> vec3<f32> {
 /// the one before, whether it ends in a pin and whether it does anything.
 fn build_equation(edge: u32, first: u32, phase: PhaseConstants) {
     let chain = fabric_pool[cloth.fabric.chain_begin + edge];
-    let vertices = cloth.fabric.vertex_begin + (chain & FIBER_MASK);
-    let a = fabric_pool[vertices + edge];
-    let b = fabric_pool[vertices + edge + 1u];
-    let pa = load_current(a);
-    let pb = load_current(b);
+    let ends = ends_of(edge, chain);
+    let pa = load_current(ends.x);
+    let pb = load_current(ends.y);
     let rest_length = rest_length_of(edge);
     let direction = edge_direction(pa, pb, rest_length);
     var right = 0.0;
     var equation = vec4<f32>(1.0, 0.0, f32(pb.w == 0.0), 0.0);
     if (dot3(direction, direction) > 0.0) {
-        let displacement = displacement_of(pb, b) - displacement_of(pa, a);
-        let values = edge_equation(pa, pb, displacement, rest_length, direction, phase);
+        let values = edge_equation(ends, pa, pb, rest_length, direction, phase);
         equation = vec4<f32>(values.x, -(1.0 + phase.damping) * pa.w, equation.z, 1.0);
         right = values.y;
     }
@@ -125,24 +120,22 @@ fn solve_fiber(fiber: u32, first: u32) {
 /// and that of the next edge, the start of a fiber by that of its first edge.
 fn pull_particles(edge: u32, first: u32, half: u32) {
     let chain = fabric_pool[cloth.fabric.chain_begin + edge];
-    let vertices = cloth.fabric.vertex_begin + (chain & FIBER_MASK);
+    let ends = ends_of(edge, chain);
     let row = half + edge - first;
     let pull = load_row(row).xyz;
     var push = vec3<f32>(0.0);
     if ((chain & LAST_OF_FIBER) == 0u) {
         push = load_row(row + 1u).xyz;
     }
-    let b = fabric_pool[vertices + edge + 1u];
-    let pb = load_current(b);
+    let pb = load_current(ends.y);
     // A particle without mass may belong to other fibers of the set: it is read, never written.
     if (pb.w > 0.0) {
-        store_current(b, vec4<f32>(pb.xyz + (pull - push) * pb.w, pb.w));
+        store_current(ends.y, vec4<f32>(pb.xyz + (pull - push) * pb.w, pb.w));
     }
     if ((chain & FIRST_OF_FIBER) != 0u) {
-        let a = fabric_pool[vertices + edge];
-        let pa = load_current(a);
+        let pa = load_current(ends.x);
         if (pa.w > 0.0) {
-            store_current(a, vec4<f32>(pa.xyz - pull * pa.w, pa.w));
+            store_current(ends.x, vec4<f32>(pa.xyz - pull * pa.w, pa.w));
         }
     }
 }

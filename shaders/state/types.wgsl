@@ -166,12 +166,12 @@ struct BendingParameters {
 
 /// What a cloth collides with in one frame. Offsets of lists without entries mean nothing.
 struct ColliderParameters {
-    /// Number of spheres.
-    sphere_count: u32,
     /// Spheres at the frame's start in `input_pool`.
     sphere_start: u32,
     /// Spheres at the frame's end.
     sphere_target: u32,
+    /// Number of spheres.
+    sphere_count: u32,
     /// Number of capsules.
     capsule_count: u32,
     /// Indices of the two spheres of each capsule in `input_pool`, one vec4 each.

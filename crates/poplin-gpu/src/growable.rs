@@ -61,7 +61,20 @@ impl GrowableBuffer {
         true
     }
 
-    /// The same, but [`GrowableBuffer::record_growth`] copies the contents.
+    /// Replaces the contents before the next submission; true if the buffer was replaced.
+    pub(crate) fn upload(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        bytes: &[u8],
+    ) -> Result<bool, GpuError> {
+        self.check(device, bytes.len() as u64)?;
+        let is_replaced = self.grow(device, bytes.len() as u64);
+        queue.write_buffer(&self.buffer, 0, bytes);
+        Ok(is_replaced)
+    }
+
+    /// Makes room as [`GrowableBuffer::grow`], but [`GrowableBuffer::record_growth`] copies the contents.
     pub(crate) fn grow_keeping(&mut self, device: &wgpu::Device, len: u64) {
         let old = self.buffer.clone();
         if self.grow(device, len) {

@@ -40,14 +40,41 @@ pub(crate) fn shader_module(
     })
 }
 
+/// The layout of pipelines with one bind group.
+pub(crate) fn pipeline_layout(
+    device: &wgpu::Device,
+    label: &str,
+    bind_group: &wgpu::BindGroupLayout,
+) -> wgpu::PipelineLayout {
+    device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: Some(label),
+        bind_group_layouts: &[Some(bind_group)],
+        immediate_size: 0,
+    })
+}
+
+/// The pipeline of a kernel without overrides.
+pub(crate) fn kernel_pipeline(
+    device: &wgpu::Device,
+    kernel: Kernel,
+    layout: &wgpu::PipelineLayout,
+    options: &EngineOptions,
+) -> wgpu::ComputePipeline {
+    device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some(kernel.name()),
+        layout: Some(layout),
+        module: &shader_module(device, kernel, shader_text(kernel, options)),
+        entry_point: Some(kernel.name()),
+        compilation_options: wgpu::PipelineCompilationOptions::default(),
+        cache: None,
+    })
+}
+
 impl Pipelines {
     pub(crate) fn new(device: &wgpu::Device, options: &EngineOptions) -> Self {
         let layout = bind_group_layout(device, "poplin.simulate_cloth.layout", &STORAGE_READ_ONLY);
-        let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-            label: Some("poplin.simulate_cloth.pipeline_layout"),
-            bind_group_layouts: &[Some(&layout)],
-            immediate_size: 0,
-        });
+        let label = "poplin.simulate_cloth.pipeline_layout";
+        let pipeline_layout = pipeline_layout(device, label, &layout);
         let text = shader_text(Kernel::SimulateCloth, options);
         Self { layout, pipeline_layout, text, modules: BTreeMap::new(), made: BTreeMap::new() }
     }

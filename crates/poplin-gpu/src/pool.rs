@@ -54,6 +54,22 @@ impl<const COUNT: usize> Pool<COUNT> {
         Ok(range)
     }
 
+    /// Replaces a range that is shorter than `len` by one of that length, without its contents; returns whether it did. What moves
+    /// leaves its range to commands recorded later: a recorded frame may still read it.
+    pub(crate) fn enlarge(
+        &mut self,
+        device: &wgpu::Device,
+        range: &mut Range<u32>,
+        len: u32,
+    ) -> Result<bool, GpuError> {
+        if len <= range.end - range.start {
+            return Ok(false);
+        }
+        let larger = self.allocate(device, len)?;
+        self.free(std::mem::replace(range, larger));
+        Ok(true)
+    }
+
     /// Frees a range. Only commands recorded from now on may reuse it.
     pub(crate) fn free(&mut self, range: Range<u32>) {
         self.ranges.free(range);

@@ -11,13 +11,17 @@ use poplin_model::{
     Cloth, ColliderSet, FiberSolver, Frame, ModelError, Particle, Phase, Pose, Solver,
 };
 
-use crate::colliders::{FrameBodies, SpaceMotion};
+use crate::colliders::{FrameBodies, Halves, SpaceMotion};
 use crate::live::Changes;
 use crate::self_collision::member_count;
 use crate::{
     FrameClock, FrameMotion, InterpolatedArray, LiveCloth, MAX_ITERATIONS_PER_FRAME,
     ParticleMotion, motion_constants,
 };
+
+/// Memory of [`HostCloth::move_spheres`], one for all cloths: it stays in the cache.
+#[derive(Debug, Default)]
+pub struct MovedSpheres(Halves);
 
 /// Writes that are compared with one another, in place of sorting them.
 const FEW_WRITES: usize = 16;
@@ -34,6 +38,8 @@ pub struct HostCloth {
     is_settled: bool,
     /// The same but for its colliders.
     is_still: bool,
+    /// In the last frame: of a cloth that cannot, no wakings are counted.
+    can_sleep: bool,
     live: LiveCloth,
     clock: FrameClock,
     /// Vec4 of the inputs: per particle, of self collision, of the colliders.
@@ -97,6 +103,7 @@ impl HostCloth {
             packed_for: None,
             is_settled: false,
             is_still: false,
+            can_sleep: false,
             live: LiveCloth::new(cloth),
         })
     }
@@ -107,7 +114,7 @@ impl HostCloth {
         let mut copy = self.clone();
         copy.input_lens = [0; 3];
         copy.live.accelerations_changed = true;
-        copy.live.mark_all();
+        copy.live.changes = Changes::Anything;
         (copy.live.has_new_plan, copy.is_settled, copy.is_still) = (true, false, false);
         copy
     }
@@ -517,25 +524,34 @@ impl HostCloth {
         !self.is_settled || self.live.changes == Changes::Colliders
     }
 
-    /// The new count of a cloth that something has woken.
+    /// The new count of a cloth that can sleep and that something has woken.
     pub fn take_wake(&mut self) -> Option<u32> {
-        std::mem::take(&mut self.live.is_woken).then(|| {
-            // Earlier reports no longer count, even if nothing is read back for a while.
-            (self.wake_count, self.sleep_pass_count) = (self.wake_count.wrapping_add(1), 0);
+        (std::mem::take(&mut self.live.is_woken) && self.can_sleep).then(|| {
+            self.wake();
             self.wake_count
         })
+    }
+
+    /// Earlier reports no longer count, even if nothing is read back for a while.
+    fn wake(&mut self) {
+        (self.wake_count, self.sleep_pass_count) = (self.wake_count.wrapping_add(1), 0);
     }
 
     /// Takes over where the spheres of a quick cloth's own set are, if at most these have moved, and passes on what is new, as
     /// [`HostCloth::take_inputs`]. Returns where the spheres begin at the frame's start and at its end, relative to the inputs; `None`,
     /// and nothing is done, of any other cloth.
-    pub fn move_spheres(&mut self, mut upload: impl FnMut(u32, &[[u32; 4]])) -> Option<[u32; 2]> {
+    pub fn move_spheres(
+        &mut self,
+        memory: &mut MovedSpheres,
+        mut upload: impl FnMut(u32, &[[u32; 4]]),
+    ) -> Option<[u32; 2]> {
         let begin = self.input_begins()[2];
         let LiveCloth { cloth, colliders, is_woken, changes, .. } = &mut self.live;
         if *changes != Changes::Colliders {
             return None;
         }
-        *is_woken |= colliders.move_spheres(&cloth.colliders, cloth.collider_groups)?;
+        *is_woken |=
+            colliders.move_spheres(&cloth.colliders, cloth.collider_groups, &mut memory.0)?;
         *changes = Changes::Nothing;
         colliders.take_moved_spheres(|offset, values| upload(begin + offset, values));
         self.is_settled = !colliders.has_moving_spheres();
@@ -604,10 +620,13 @@ impl HostCloth {
 
     /// Divides the frame into iterations; a cloth that was woken gets a new count.
     fn begin_frame(&mut self, frame: &Frame) -> Option<FrameSteps> {
-        if std::mem::take(&mut self.live.is_woken) || self.live.motion.is_moving() {
-            // Earlier reports no longer count, even if nothing is read back for a while.
-            (self.wake_count, self.sleep_pass_count) = (self.wake_count.wrapping_add(1), 0);
+        // One that no longer can is woken once more.
+        let can_sleep = self.live.cloth.config.sleep.threshold > 0.0;
+        self.can_sleep |= can_sleep;
+        if self.take_wake().is_none() && self.can_sleep && self.live.motion.is_moving() {
+            self.wake();
         }
+        self.can_sleep = can_sleep;
         self.clock.begin_frame(frame.dt, &self.live.cloth.config)
     }
 

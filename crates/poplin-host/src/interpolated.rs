@@ -101,6 +101,18 @@ impl InterpolatedArray {
         if self.has_target { &self.halves[1 - self.start] } else { &self.halves[self.start] }
     }
 
+    /// How far any sphere of an array of spheres moves over the next frame along an axis, and how much larger it becomes \[m\].
+    pub(crate) fn drift(&self) -> f32 {
+        if !self.has_target {
+            return 0.0;
+        }
+        let of_sphere = |(a, b): (&[f32; 4], &[f32; 4])| {
+            let [x, y, z, radius] = std::array::from_fn(|k| (b[k] - a[k]).abs());
+            x.max(y).max(z) + radius
+        };
+        self.start().iter().zip(self.target()).map(of_sphere).fold(0.0, f32::max)
+    }
+
     /// Makes the next upload include everything.
     pub fn mark_all(&mut self) {
         self.changed = [0, 1].map(|half| !self.halves[half].is_empty());

@@ -28,7 +28,7 @@ pub use colliders::{BodyRef, ClothImpulses, FrameBodies};
 pub use contacts::{ContactFrame, ContactLens, collides, takes_part};
 pub use engine::{Engine, HostError, Reading, Ready};
 pub use frame_motion::{FrameMotion, FrameVelocities, motion_constants};
-pub use host::HostCloth;
+pub use host::{HostCloth, MovedSpheres};
 pub use interpolated::InterpolatedArray;
 pub use live::LiveCloth;
 pub use part::FramePart;

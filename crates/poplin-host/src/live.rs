@@ -1,7 +1,5 @@
 //! A cloth in simulation, as its user sees it.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use bytemuck::cast_slice;
 use poplin_model::{
     Cloth, ClothConfig, ColliderSet, InteractionGroups, ModelError, Particle, Pose, Sphere,
@@ -32,9 +30,6 @@ pub struct LiveCloth {
     pub(crate) accelerations_changed: bool,
 }
 
-/// See [`LiveCloth::change_count`].
-static CHANGE_COUNT: AtomicU64 = AtomicU64::new(0);
-
 /// What may have changed since the last frame, besides particles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Changes {
@@ -49,7 +44,6 @@ pub(crate) enum Changes {
 impl LiveCloth {
     /// Takes a cloth that is valid.
     pub(crate) fn new(cloth: Cloth) -> Self {
-        CHANGE_COUNT.fetch_add(1, Ordering::Relaxed);
         Self {
             changes: Changes::Anything,
             motion: FrameMotion::new(cloth.pose),
@@ -66,20 +60,9 @@ impl LiveCloth {
         }
     }
 
-    /// Anything may have changed.
-    pub(crate) fn mark_all(&mut self) {
-        self.changes = Changes::Anything;
-        CHANGE_COUNT.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// How often anything but particles and colliders of any cloth may have changed.
-    pub fn change_count() -> u64 {
-        CHANGE_COUNT.load(Ordering::Relaxed)
-    }
-
     /// Discards writes for the next frame and wakes the cloth.
     pub(crate) fn forget_writes(&mut self) {
-        self.mark_all();
+        self.changes = Changes::Anything;
         self.writes.clear();
         self.last_write.0.clear();
         self.last_write.1.clear();
@@ -112,7 +95,7 @@ impl LiveCloth {
     /// # Errors
     /// [`ModelError`] if a field is out of range, or the settings do not fit the fabric; the old settings stay.
     pub fn set_config(&mut self, config: ClothConfig) -> Result<(), ModelError> {
-        self.mark_all();
+        self.changes = Changes::Anything;
         self.cloth.validate_config(&config)?;
         self.is_woken |= config != self.cloth.config;
         self.has_new_plan = true;
@@ -131,7 +114,7 @@ impl LiveCloth {
     /// # Errors
     /// [`ModelError`] if a phase does not exist; the old order stays.
     pub fn set_phase_order(&mut self, order: &[u32]) -> Result<(), ModelError> {
-        self.mark_all();
+        self.changes = Changes::Anything;
         self.cloth.validate_phase_order(order)?;
         self.is_woken |= order != self.cloth.phase_order;
         self.cloth.phase_order = order.to_vec();
@@ -147,7 +130,7 @@ impl LiveCloth {
         &mut self,
         accelerations: &[[f32; 3]],
     ) -> Result<(), ModelError> {
-        self.mark_all();
+        self.changes = Changes::Anything;
         self.check_length("particle_accelerations", accelerations.len())?;
         let old = std::mem::replace(&mut self.cloth.particle_accelerations, accelerations.to_vec());
         if let Err(error) = self.cloth.validate_accelerations() {
@@ -167,7 +150,7 @@ impl LiveCloth {
     /// # Errors
     /// [`ModelError`] if the length differs from the particle count or a value is not finite; the old ones stay.
     pub fn set_motion_spheres(&mut self, spheres: &[Sphere]) -> Result<(), ModelError> {
-        self.mark_all();
+        self.changes = Changes::Anything;
         self.check_spheres("motion_spheres", spheres)?;
         let was_set = self.motion_spheres.is_set();
         self.is_woken |= self.motion_spheres.set(cast_slice(spheres));
@@ -181,7 +164,7 @@ impl LiveCloth {
     /// # Errors
     /// [`ModelError`] if the length differs from the particle count or a value is not finite; the old ones stay.
     pub fn set_separation_spheres(&mut self, spheres: &[Sphere]) -> Result<(), ModelError> {
-        self.mark_all();
+        self.changes = Changes::Anything;
         self.check_spheres("separation_spheres", spheres)?;
         let was_set = self.separation_spheres.is_set();
         self.is_woken |= self.separation_spheres.set(cast_slice(spheres));
@@ -195,7 +178,7 @@ impl LiveCloth {
     /// # Errors
     /// [`ModelError`] if the length differs from the particle count or a value is not finite; the old ones stay.
     pub fn set_rest_positions(&mut self, positions: &[[f32; 3]]) -> Result<(), ModelError> {
-        self.mark_all();
+        self.changes = Changes::Anything;
         self.check_length("rest_positions", positions.len())?;
         poplin_model::check_finite("rest_positions", positions)?;
         self.is_woken |= positions != self.cloth.rest_positions;
@@ -210,7 +193,7 @@ impl LiveCloth {
     /// # Errors
     /// [`ModelError`] if an index is out of range or repeated; the old ones stay.
     pub fn set_self_collision_indices(&mut self, indices: &[u32]) -> Result<(), ModelError> {
-        self.mark_all();
+        self.changes = Changes::Anything;
         self.cloth.validate_self_collision_indices(indices)?;
         self.is_woken |= indices != self.cloth.self_collision_indices;
         self.cloth.self_collision_indices = indices.to_vec();
@@ -234,7 +217,7 @@ impl LiveCloth {
 
     /// Sets which colliders the cloth meets.
     pub fn set_collider_groups(&mut self, groups: InteractionGroups) {
-        self.mark_all();
+        self.changes = Changes::Anything;
         self.cloth.collider_groups = groups;
     }
 
@@ -267,7 +250,7 @@ impl LiveCloth {
     /// # Errors
     /// [`ModelError`] if the pose is not valid; the old target stays.
     pub fn set_pose(&mut self, pose: Pose) -> Result<(), ModelError> {
-        self.mark_all();
+        self.changes = Changes::Anything;
         self.motion.set_target(pose)
     }
 
@@ -276,7 +259,7 @@ impl LiveCloth {
     /// # Errors
     /// [`ModelError`] if the result is not finite.
     pub fn teleport(&mut self, delta: [f32; 3]) -> Result<(), ModelError> {
-        self.mark_all();
+        self.changes = Changes::Anything;
         self.motion.teleport(delta)
     }
 
@@ -285,19 +268,19 @@ impl LiveCloth {
     /// # Errors
     /// [`ModelError`] if the pose is not valid.
     pub fn teleport_to(&mut self, pose: Pose) -> Result<(), ModelError> {
-        self.mark_all();
+        self.changes = Changes::Anything;
         self.motion.teleport_to(pose)
     }
 
     /// Keeps the local space's last velocities for the next frame, whatever the poses are.
     pub fn ignore_velocity_discontinuity(&mut self) {
-        self.mark_all();
+        self.changes = Changes::Anything;
         self.motion.ignore_velocity_discontinuity();
     }
 
     /// Moves the local space to its target at once, where it loses all velocity.
     pub fn clear_inertia(&mut self) {
-        self.mark_all();
+        self.changes = Changes::Anything;
         self.motion.clear_inertia();
     }
 

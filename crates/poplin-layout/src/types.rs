@@ -85,12 +85,12 @@ gpu_struct! {
 gpu_struct! {
     /// What a cloth collides with in one frame. Offsets of lists without entries mean nothing.
     pub struct ColliderParameters {
-        /// Number of spheres.
-        pub sphere_count: u32,
         /// Spheres at the frame's start in `input_pool`.
         pub sphere_start: u32,
         /// Spheres at the frame's end.
         pub sphere_target: u32,
+        /// Number of spheres.
+        pub sphere_count: u32,
         /// Number of capsules.
         pub capsule_count: u32,
         /// Indices of the two spheres of each capsule in `input_pool`, one vec4 each.

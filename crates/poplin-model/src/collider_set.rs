@@ -84,22 +84,6 @@ pub struct ColliderStamps {
     pub bodies: u64,
 }
 
-/// The last stamp of members that any set got.
-static LAST_MEMBERS: AtomicU64 = AtomicU64::new(0);
-
-fn next_member_stamp() -> u64 {
-    let stamp = next_stamp();
-    LAST_MEMBERS.fetch_max(stamp, Ordering::Relaxed);
-    stamp
-}
-
-impl ColliderStamps {
-    /// The last [`ColliderStamps::members`] of any set: while it stays, no set gets other members.
-    pub fn last_members() -> u64 {
-        LAST_MEMBERS.load(Ordering::Relaxed)
-    }
-}
-
 fn next_stamp() -> u64 {
     static STAMPS: AtomicU64 = AtomicU64::new(1);
     STAMPS.fetch_add(1, Ordering::Relaxed)
@@ -119,8 +103,18 @@ pub struct ColliderMotion<'a> {
 #[derive(Debug, Clone)]
 struct Entry {
     collider: Collider,
-    /// Shape and pose at the start of the next frame, if they differ.
-    start: Option<(Shape, Pose)>,
+    start: Start,
+}
+
+/// What a collider is at the start of the next frame.
+#[derive(Debug, Clone, PartialEq)]
+enum Start {
+    /// What it is at its end.
+    Same,
+    /// The same shape with another pose.
+    Pose(Pose),
+    /// Another shape, perhaps with another pose.
+    Shape(Shape, Pose),
 }
 
 /// Colliders and the rigid bodies that they belong to.
@@ -228,8 +222,8 @@ impl ColliderSet {
         check_friction(collider.friction)?;
         collider.body.map_or(Ok(()), |body| self.body(body).map(drop))?;
         self.sizes = self.sizes.exchanged(None, Some(&collider.shape))?;
-        self.stamps.members = next_member_stamp();
-        Ok(ColliderId(self.colliders.insert(Entry { collider, start: None })))
+        self.stamps.members = next_stamp();
+        Ok(ColliderId(self.colliders.insert(Entry { collider, start: Start::Same })))
     }
 
     /// Removes a collider.
@@ -239,7 +233,7 @@ impl ColliderSet {
     pub fn remove(&mut self, id: ColliderId) -> Result<Collider, ModelError> {
         let entry = self.colliders.remove(id.0).ok_or(NO_COLLIDER)?;
         self.sizes = self.sizes.exchanged(Some(&entry.collider.shape), None)?;
-        self.stamps.members = next_member_stamp();
+        self.stamps.members = next_stamp();
         Ok(entry.collider)
     }
 
@@ -248,7 +242,7 @@ impl ColliderSet {
         self.colliders.clear();
         self.bodies.clear();
         self.sizes = Sizes::default();
-        self.stamps.members = next_member_stamp();
+        self.stamps.members = next_stamp();
     }
 
     /// A collider as it is at the end of the next frame.
@@ -266,13 +260,13 @@ impl ColliderSet {
 
     /// All colliders over the next frame.
     pub fn motions(&self) -> impl Iterator<Item = ColliderMotion<'_>> {
-        self.colliders.iter().map(|(_, Entry { collider, start })| match start {
-            Some((start_shape, start_pose)) => {
-                ColliderMotion { collider, start_shape, start_pose: *start_pose }
-            }
-            None => {
-                ColliderMotion { collider, start_shape: &collider.shape, start_pose: collider.pose }
-            }
+        self.colliders.iter().map(|(_, Entry { collider, start })| {
+            let (start_shape, start_pose) = match start {
+                Start::Same => (&collider.shape, collider.pose),
+                Start::Pose(pose) => (&collider.shape, *pose),
+                Start::Shape(shape, pose) => (shape, *pose),
+            };
+            ColliderMotion { collider, start_shape, start_pose }
         })
     }
 
@@ -293,7 +287,9 @@ impl ColliderSet {
         let Entry { collider, start } = self.entry_mut(id)?;
         if collider.pose != pose {
             let old = std::mem::replace(&mut collider.pose, pose);
-            start.get_or_insert_with(|| (collider.shape.clone(), old));
+            if *start == Start::Same {
+                *start = Start::Pose(old);
+            }
             let kind = ShapeKind::of(&collider.shape);
             self.has_moved = true;
             self.mark(kind);
@@ -308,8 +304,8 @@ impl ColliderSet {
     pub fn teleport(&mut self, id: ColliderId, pose: Pose) -> Result<(), ModelError> {
         pose.validate()?;
         let Entry { collider, start } = self.entry_mut(id)?;
-        if collider.pose != pose || start.is_some() {
-            (collider.pose, *start) = (pose, None);
+        if collider.pose != pose || *start != Start::Same {
+            (collider.pose, *start) = (pose, Start::Same);
             let kind = ShapeKind::of(&collider.shape);
             self.mark(kind);
         }
@@ -333,13 +329,16 @@ impl ColliderSet {
         let is_reached = collider.shape.can_become(&shape);
         let old = std::mem::replace(&mut collider.shape, shape);
         if is_reached {
-            let pose = collider.pose;
-            start.get_or_insert((old, pose));
+            *start = match std::mem::replace(start, Start::Same) {
+                Start::Same => Start::Shape(old, collider.pose),
+                Start::Pose(pose) => Start::Shape(old, pose),
+                earlier @ Start::Shape(..) => earlier,
+            };
             self.has_moved = true;
             self.mark(kind);
         } else {
-            *start = None;
-            self.stamps.members = next_member_stamp();
+            *start = Start::Same;
+            self.stamps.members = next_stamp();
         }
         self.sizes = sizes;
         Ok(())
@@ -356,7 +355,7 @@ impl ColliderSet {
     ) -> Result<(), ModelError> {
         self.set_shape(id, shape)?;
         let Entry { collider, start } = self.entry_mut(id)?;
-        if start.take().is_some() {
+        if std::mem::replace(start, Start::Same) != Start::Same {
             let kind = ShapeKind::of(&collider.shape);
             self.mark(kind);
         }
@@ -394,7 +393,7 @@ impl ColliderSet {
         check_friction(friction)?;
         let collider = &mut self.entry_mut(id)?.collider;
         if std::mem::replace(&mut collider.friction, friction) != friction {
-            self.stamps.members = next_member_stamp();
+            self.stamps.members = next_stamp();
         }
         Ok(())
     }
@@ -410,7 +409,7 @@ impl ColliderSet {
     ) -> Result<(), ModelError> {
         let collider = &mut self.entry_mut(id)?.collider;
         if std::mem::replace(&mut collider.groups, groups) != groups {
-            self.stamps.members = next_member_stamp();
+            self.stamps.members = next_stamp();
         }
         Ok(())
     }
@@ -423,7 +422,7 @@ impl ColliderSet {
         body.map_or(Ok(()), |body| self.body(body).map(drop))?;
         let collider = &mut self.entry_mut(id)?.collider;
         if std::mem::replace(&mut collider.body, body) != body {
-            self.stamps.members = next_member_stamp();
+            self.stamps.members = next_stamp();
         }
         Ok(())
     }
@@ -435,7 +434,7 @@ impl ColliderSet {
     pub fn add_body(&mut self, body: RigidBody) -> Result<BodyId, ModelError> {
         body.validate()?;
         check_count("bodies", self.bodies.len() + 1, MAX_BODIES)?;
-        self.stamps.members = next_member_stamp();
+        self.stamps.members = next_stamp();
         Ok(BodyId(self.bodies.insert(body)))
     }
 
@@ -447,7 +446,7 @@ impl ColliderSet {
         let body = self.bodies.remove(id.0).ok_or(NO_BODY)?;
         let colliders = self.colliders.values_mut().map(|entry| &mut entry.collider);
         colliders.filter(|collider| collider.body == Some(id)).for_each(|it| it.body = None);
-        self.stamps.members = next_member_stamp();
+        self.stamps.members = next_stamp();
         Ok(body)
     }
 
@@ -480,7 +479,7 @@ impl ColliderSet {
     /// After a frame: what moved has arrived. Engines call it.
     pub fn end_frame(&mut self) {
         if std::mem::take(&mut self.has_moved) {
-            self.colliders.values_mut().for_each(|entry| entry.start = None);
+            self.colliders.values_mut().for_each(|entry| entry.start = Start::Same);
         }
     }
 }

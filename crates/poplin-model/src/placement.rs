@@ -14,12 +14,11 @@ pub struct Rigid {
 }
 
 impl Rigid {
-    /// No motion.
-    pub const IDENTITY: Self = Self { translation: DVec3::ZERO, rotation: DQuat::IDENTITY };
-
     /// From the local space with this `pose` to the world.
     pub fn new(pose: Pose) -> Self {
-        let rotation = DQuat::from_array(pose.rotation.map(f64::from)).normalize();
+        let rotation = DQuat::from_array(pose.rotation.map(f64::from));
+        let is_none = rotation == DQuat::IDENTITY;
+        let rotation = if is_none { rotation } else { rotation.normalize() };
         Self { translation: widen(pose.translation), rotation }
     }
 
@@ -42,25 +41,31 @@ impl Rigid {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Placement {
     scale: f64,
-    rotation: DMat3,
+    /// Of most shapes there is none.
+    rotation: Option<DMat3>,
     translation: DVec3,
 }
 
 impl Placement {
     /// Scaled by a factor above 0, then moved.
     pub fn new(scale: f64, rigid: Rigid) -> Self {
-        let rotation = DMat3::from_quat(rigid.rotation);
+        let is_rotated = rigid.rotation != DQuat::IDENTITY;
+        let rotation = is_rotated.then(|| DMat3::from_quat(rigid.rotation));
         Self { scale, rotation, translation: rigid.translation }
+    }
+
+    fn rotate(&self, v: DVec3) -> DVec3 {
+        self.rotation.map_or(v, |rotation| rotation * v)
     }
 
     /// A point \[m\].
     pub fn point(&self, point: [f32; 3]) -> [f32; 3] {
-        narrow(self.rotation * (widen(point) * self.scale) + self.translation)
+        narrow(self.rotate(widen(point) * self.scale) + self.translation)
     }
 
     /// A difference of points \[m\].
     pub fn edge(&self, edge: [f32; 3]) -> [f32; 3] {
-        narrow(self.rotation * (widen(edge) * self.scale))
+        narrow(self.rotate(widen(edge) * self.scale))
     }
 
     /// A length \[m\].
@@ -70,7 +75,7 @@ impl Placement {
 
     /// A plane with a unit normal n and its offset d: n . x = d becomes n' . x' = d' with n' = R n, d' = s d + n' . t.
     pub fn plane(&self, normal: [f32; 3], offset: f32) -> ([f32; 3], f32) {
-        let normal = self.rotation * widen(normal);
+        let normal = self.rotate(widen(normal));
         let offset = f64::from(offset) * self.scale + normal.dot(self.translation);
         (narrow(normal), offset as f32)
     }

@@ -78,7 +78,9 @@ impl Sphere {
         check_range("sphere radius", self.radius, 0.0, MAX_COORDINATE)
     }
 
-    fn transformed(&self, at: &Placement) -> Self {
+    /// The sphere transformed by a placement.
+    #[must_use]
+    pub fn transformed(&self, at: &Placement) -> Self {
         Self { center: at.point(self.center), radius: at.length(self.radius) }
     }
 }

@@ -14,7 +14,7 @@ use poplin_testkit::adapter::noop_device;
 use poplin_testkit::scenes::hanging_sheet;
 
 const COUNTS: [usize; 3] = [1_024, 4_096, 16_384];
-const FRAMES: usize = 41;
+const FRAMES: usize = 101;
 const WARM_UP: usize = 4;
 
 /// What a user changes in every frame of every cloth.

@@ -5,7 +5,7 @@ use super::{Engine, EngineOptions, GpuCloth};
 use crate::GpuError;
 use crate::binding::{UNIFORM_STRIDE, bind_group, bind_group_layout, push_uniform};
 use crate::growable::GrowableBuffer;
-use crate::pipelines::{shader_module, shader_text};
+use crate::pipelines::{kernel_pipeline, pipeline_layout};
 use bytemuck::cast_slice;
 use poplin_host::{ContactFrame, FramePart};
 use poplin_layout::{CONTACT_LANES, ContactParameters, SCAN_BLOCK};
@@ -93,22 +93,8 @@ impl Contacts {
         if !self.pipelines.is_empty() {
             return;
         }
-        let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-            label: Some("poplin.contact.pipeline_layout"),
-            bind_group_layouts: &[Some(&self.layout)],
-            immediate_size: 0,
-        });
-        let pipeline = |kernel: &Kernel| {
-            let module = shader_module(device, *kernel, shader_text(*kernel, options));
-            device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                label: Some(kernel.name()),
-                layout: Some(&layout),
-                module: &module,
-                entry_point: Some(kernel.name()),
-                compilation_options: wgpu::PipelineCompilationOptions::default(),
-                cache: None,
-            })
-        };
+        let layout = pipeline_layout(device, "poplin.contact.pipeline_layout", &self.layout);
+        let pipeline = |kernel: &Kernel| kernel_pipeline(device, *kernel, &layout, options);
         self.pipelines = Kernel::CONTACT.iter().map(pipeline).collect();
     }
 
@@ -291,11 +277,9 @@ impl Engine {
         for (buffer, bytes) in
             [(&mut slot.cloths, cloths), (&mut slot.parameters, contacts.uniforms.as_slice())]
         {
-            buffer.check(&self.device, bytes.len() as u64)?;
-            if buffer.grow(&self.device, bytes.len() as u64) {
+            if buffer.upload(&self.device, &self.queue, bytes)? {
                 slot.bind_group = None;
             }
-            self.queue.write_buffer(buffer.buffer(), 0, bytes);
             self.uploaded_bytes += bytes.len() as u64;
         }
         let storage = [

@@ -4,14 +4,13 @@ use super::changes::Target;
 use super::rows::{RowTarget, Rows};
 use super::{Bucket, Dispatch, Engine, GpuCloth};
 use crate::binding::{UNIFORM_STRIDE, bind_group, push_uniform};
-use crate::pool::Pool;
 use crate::{EngineOptions, GpuError};
 use bytemuck::cast_slice;
-use poplin_host::{FramePart, LiveCloth, State, takes_part};
+use poplin_host::{FramePart, State, takes_part};
 use poplin_layout::{
     ClothParameters, ColliderParameters, DispatchParameters, SleepParameters, Stage, StageMask,
 };
-use poplin_model::{ColliderStamps, Frame};
+use poplin_model::Frame;
 use poplin_shaders::OverrideValues;
 use std::collections::BTreeMap;
 use std::mem::offset_of;
@@ -28,11 +27,12 @@ const MIN_LIST: u32 = 64;
 /// A bit for the row of them in which the count of wakings is.
 const WAKE_ROW: u32 =
     row_bit(offset_of!(ClothParameters, sleep) + offset_of!(SleepParameters, wake_count));
-/// Bits for the rows of them in which it says where spheres begin.
-const SPHERE_ROWS: u32 = {
+/// A bit for the row of them in which it says where spheres begin.
+const SPHERE_ROW: u32 = {
     let colliders = offset_of!(ClothParameters, colliders);
-    row_bit(colliders + offset_of!(ColliderParameters, sphere_start))
-        | row_bit(colliders + offset_of!(ColliderParameters, sphere_target))
+    let start = row_bit(colliders + offset_of!(ColliderParameters, sphere_start));
+    assert!(start == row_bit(colliders + offset_of!(ColliderParameters, sphere_target)));
+    start
 };
 
 /// The bit of the row that a byte of the parameters is in.
@@ -90,13 +90,8 @@ impl Engine {
     /// Refuses a frame before any cloth's time advances. Cloths of which only inputs have changed are not looked at, unless the
     /// frame or the shared colliders are others than in the last frame.
     fn check(&mut self, visited: &[usize], frame: &Frame, is_other: bool) -> Result<(), GpuError> {
-        let changes = [LiveCloth::change_count(), ColliderStamps::last_members()];
-        let is_strict = is_other || self.options.loop_limit.is_some();
-        if !is_strict && self.checked == Some(changes) {
-            return Ok(());
-        }
-        self.checked = None;
         let Self { cloths, colliders, participant_count, options, .. } = self;
+        let is_strict = is_other || options.loop_limit.is_some();
         for &index in visited {
             let cloth = &mut *cloths.values_mut()[index];
             if !is_strict && !cloth.host.needs_check(colliders) {
@@ -116,7 +111,6 @@ impl Engine {
                 *participant_count += usize::from(cloth.takes_part);
             }
         }
-        self.checked = Some(changes);
         Ok(())
     }
 
@@ -152,10 +146,10 @@ impl Engine {
             rows.extend(RowTarget::Inputs, inputs + offset, values);
         };
         let mut changed = 0;
-        if let Some(offsets) = host.move_spheres(&mut upload) {
+        if let Some(offsets) = host.move_spheres(&mut self.moved_spheres, &mut upload) {
             let colliders = &mut shadow.colliders;
             [colliders.sphere_start, colliders.sphere_target] = offsets.map(|row| inputs + row);
-            changed |= SPHERE_ROWS;
+            changed |= SPHERE_ROW;
         } else if host.has_moving_colliders() {
             let mut parameters = *shadow;
             if !host.move_colliders(&self.colliders, frame, placement, &mut parameters, upload)? {
@@ -204,13 +198,10 @@ impl Engine {
             if is_new {
                 let rows = &self.arrays.frame_pool;
                 let range = &mut cloth.parts.frame;
-                if rows.len() > range.len() {
-                    let larger = self
-                        .frame_pool
-                        .allocate(&self.device, (rows.len() as u32).next_multiple_of(FRAME_RANGE))
-                        .inspect_err(|_| cloth.host.forget_constants())?;
-                    self.frame_pool.free(std::mem::replace(range, larger));
-                }
+                let len = (rows.len() as u32).next_multiple_of(FRAME_RANGE);
+                self.frame_pool
+                    .enlarge(&self.device, range, len)
+                    .inspect_err(|_| cloth.host.forget_constants())?;
                 self.rows.extend(RowTarget::Frame, range.start, rows);
                 parameters = parameters.moved_by(range.start);
             }
@@ -242,22 +233,13 @@ impl Engine {
         cloth.has_new_plan |= cloth.host.take_new_plan();
         if cloth.has_new_plan {
             let (input_len, scratch_len) = (cloth.host.input_len(), cloth.host.scratch_len());
-            // What moves leaves its range to commands recorded later: a recorded frame may still read it.
-            let device = &self.device;
-            let move_part =
-                |pool: &mut Pool<1>, range: &mut Range<u32>, begin: &mut u32, len: u32| {
-                    if len > range.end - range.start {
-                        let larger = pool.allocate(device, len)?;
-                        *begin = larger.start;
-                        pool.free(std::mem::replace(range, larger));
-                    }
-                    Ok::<(), GpuError>(())
-                };
             let (parts, placement) = (&mut cloth.parts, &mut cloth.placement);
-            let begin = &mut placement.input_begin;
-            move_part(&mut self.input_pool, &mut parts.inputs, begin, input_len)?;
-            let begin = &mut placement.scratch_begin;
-            move_part(&mut self.scratch, &mut parts.scratch, begin, scratch_len)?;
+            if self.input_pool.enlarge(&self.device, &mut parts.inputs, input_len)? {
+                placement.input_begin = parts.inputs.start;
+            }
+            if self.scratch.enlarge(&self.device, &mut parts.scratch, scratch_len)? {
+                placement.scratch_begin = parts.scratch.start;
+            }
         }
         let rows = &mut self.rows;
         let particles = cloth.placement.particle_begin;
@@ -296,11 +278,8 @@ impl Engine {
                 }
             }
             if *listed != bucket.active {
-                if listed.len() > bucket.list.len() {
-                    let len = (listed.len() as u32).next_power_of_two().max(MIN_LIST);
-                    let larger = fabric_pool.allocate(device, len)?;
-                    fabric_pool.free(std::mem::replace(&mut bucket.list, larger));
-                }
+                let len = (listed.len() as u32).next_power_of_two().max(MIN_LIST);
+                fabric_pool.enlarge(device, &mut bucket.list, len)?;
                 let begin = 4 * u64::from(bucket.list.start);
                 changes.write(Target::Fabrics, begin, cast_slice(listed));
                 bucket.active.clone_from(listed);
@@ -428,11 +407,9 @@ impl Engine {
         self.uploaded_bytes = self.dispatch_bytes.len() as u64;
         let slot = &mut self.slots[self.next_slot];
         let device = &self.device;
-        slot.dispatches.check(device, self.dispatch_bytes.len() as u64)?;
-        if slot.dispatches.grow(device, self.dispatch_bytes.len() as u64) {
+        if slot.dispatches.upload(device, &self.queue, &self.dispatch_bytes)? {
             slot.bind_group = None;
         }
-        self.queue.write_buffer(slot.dispatches.buffer(), 0, &self.dispatch_bytes);
         if slot.bind_group.is_none() {
             let storage = [
                 &self.parameters,
@@ -521,7 +498,7 @@ pub(super) fn push_dispatches(
     }
 }
 
-fn mark_stale(buckets: &mut BTreeMap<OverrideValues, Bucket>, values: &OverrideValues) {
+pub(super) fn mark_stale(buckets: &mut BTreeMap<OverrideValues, Bucket>, values: &OverrideValues) {
     if let Some(bucket) = buckets.get_mut(values) {
         bucket.is_stale = true;
     }

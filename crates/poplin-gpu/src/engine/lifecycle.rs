@@ -1,7 +1,7 @@
 //! Cloths that are copied, reset and removed.
 
 use super::changes::Target;
-use super::frame::PARAMETER_ROWS;
+use super::frame::{PARAMETER_ROWS, mark_stale};
 use super::rows::RowTarget;
 use super::{Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::GpuError;
@@ -112,10 +112,8 @@ impl Engine {
         let cloth = &mut self.cloths.values_mut()[index];
         cloth.host.reset();
         cloth.impulse_rows = 0..0;
-        if cloth.rest_begin.take().is_some()
-            && let Some(bucket) = self.buckets.get_mut(&cloth.bucket)
-        {
-            bucket.is_stale = true;
+        if cloth.rest_begin.take().is_some() {
+            mark_stale(&mut self.buckets, &cloth.bucket);
         }
         let placement = cloth.placement;
         let (current, previous) =

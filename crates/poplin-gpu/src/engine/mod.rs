@@ -14,8 +14,8 @@ use crate::pipelines::Pipelines;
 use crate::pool::Pool;
 use crate::requirements::{check_device, tier_limits};
 use poplin_host::{
-    ClothId, Cloths, FrameBodies, HostCloth, LiveCloth, LoopTrips, NoSuchCloth, SharedFabrics,
-    TierLimits,
+    ClothId, Cloths, FrameBodies, HostCloth, LiveCloth, LoopTrips, MovedSpheres, NoSuchCloth,
+    SharedFabrics, TierLimits,
 };
 use poplin_layout::{
     ClothParameters, ClothPlacement, DispatchParameters, FabricOffsets, Feedback, FrameArrays,
@@ -203,10 +203,9 @@ pub struct Engine {
     visited: Vec<usize>,
     /// Length of the last frame, and when its colliders had changed last.
     seen: Option<(u32, ColliderStamps)>,
-    /// Changes of cloths and members of sets of colliders at the last check.
-    checked: Option<[u64; 2]>,
     /// Memory of the lists that are made.
     listed: Vec<u32>,
+    moved_spheres: MovedSpheres,
     /// Cloths that take part in collision between cloths.
     participant_count: usize,
     /// A frame was begun, and no cloth removed since.
@@ -284,8 +283,8 @@ impl Engine {
             visits: visits::Visits::default(),
             visited: Vec::new(),
             seen: None,
-            checked: None,
             listed: Vec::new(),
+            moved_spheres: MovedSpheres::default(),
             participant_count: 0,
             is_begun: false,
             timed_frames: 0,

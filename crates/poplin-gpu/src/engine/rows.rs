@@ -4,7 +4,7 @@ use super::Engine;
 use crate::GpuError;
 use crate::binding::{bind_group, bind_group_layout};
 use crate::growable::GrowableBuffer;
-use crate::pipelines::{shader_module, shader_text};
+use crate::pipelines::{kernel_pipeline, pipeline_layout};
 use bytemuck::cast_slice;
 use poplin_layout::{
     ROW_MASK, ROW_OF_FRAME, ROW_OF_INPUTS, ROW_OF_PARAMETERS, ROW_OF_PARTICLES, SCATTER_LANES,
@@ -116,20 +116,8 @@ pub(super) struct Scatter {
 impl Scatter {
     pub(super) fn new(device: &wgpu::Device, options: &crate::EngineOptions) -> Self {
         let layout = bind_group_layout(device, "poplin.scatter_rows.layout", &STORAGE_READ_ONLY);
-        let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-            label: Some("poplin.scatter_rows.pipeline_layout"),
-            bind_group_layouts: &[Some(&layout)],
-            immediate_size: 0,
-        });
-        let text = shader_text(Kernel::ScatterRows, options);
-        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: Some(Kernel::ScatterRows.name()),
-            layout: Some(&pipeline_layout),
-            module: &shader_module(device, Kernel::ScatterRows, text),
-            entry_point: Some(Kernel::ScatterRows.name()),
-            compilation_options: wgpu::PipelineCompilationOptions::default(),
-            cache: None,
-        });
+        let whole = pipeline_layout(device, "poplin.scatter_rows.pipeline_layout", &layout);
+        let pipeline = kernel_pipeline(device, Kernel::ScatterRows, &whole, options);
         Self { layout, pipeline }
     }
 }
@@ -180,11 +168,9 @@ impl Engine {
             (&mut slot.parameters, bytemuck::bytes_of(&parameters)),
         ] {
             let bytes: &[u8] = bytes;
-            buffer.check(&self.device, bytes.len() as u64)?;
-            if buffer.grow(&self.device, bytes.len() as u64) {
+            if buffer.upload(&self.device, &self.queue, bytes)? {
                 slot.bind_group = None;
             }
-            self.queue.write_buffer(buffer.buffer(), 0, bytes);
             self.uploaded_bytes += bytes.len() as u64;
         }
         if slot.bind_group.is_none() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use glam::{DMat3, DVec3};
 use poplin_model::{
     BodyId, Capsule, ColliderMotion, ColliderSet, InteractionGroups, Placement, Plane, Pose, Rigid,
-    RigidBody, Shape, ShapeKind, Sphere,
+    RigidBody, Shape, ShapeKind,
 };
 use rustc_hash::FxHashMap;
 
@@ -13,7 +13,7 @@ use super::pad;
 use crate::frame_motion::angular_velocity;
 
 /// Start and target of an array over a frame.
-pub(super) type Halves = [Vec<[f32; 4]>; 2];
+pub(crate) type Halves = [Vec<[f32; 4]>; 2];
 
 /// How a cloth's local space moves over the next frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,17 +67,43 @@ impl<'a> View<'a> {
         })
     }
 
+    /// Where a shape with this pose is in the local space at the start or at the end of the frame.
+    fn placement(&self, pose: Pose, half: usize) -> Placement {
+        let rigid = Rigid::new(pose);
+        Placement::new(1.0, self.into_local.map_or(rigid, |both| both[half].after(rigid)))
+    }
+
     /// The shape of a collider in the local space at the start and at the end of the frame.
     fn shapes(&self, motion: &ColliderMotion<'_>) -> [Shape; 2] {
         let ColliderMotion { collider, start_shape, start_pose } = *motion;
-        let local_shape = |shape: &Shape, pose: Pose, half: usize| match self.into_local {
-            None if pose == Pose::default() => shape.clone(),
-            into_local => {
-                let into_local = into_local.map_or(Rigid::IDENTITY, |both| both[half]);
-                shape.transformed(&Placement::new(1.0, into_local.after(Rigid::new(pose))))
+        let local_shape = |shape: &Shape, pose: Pose, half: usize| {
+            if self.into_local.is_none() && pose == Pose::default() {
+                shape.clone()
+            } else {
+                shape.transformed(&self.placement(pose, half))
             }
         };
         [local_shape(start_shape, start_pose, 0), local_shape(&collider.shape, collider.pose, 1)]
+    }
+
+    /// Whether the set has nothing but spheres, and the cloth meets all of them.
+    pub(super) fn has_spheres_alone(&self) -> bool {
+        self.set.iter().all(|(_, collider)| {
+            matches!(collider.shape, Shape::Sphere(_)) && collider.groups.meets(self.groups)
+        })
+    }
+
+    /// Where the spheres of a set that has nothing else are at the start and at the end of the frame, as [`Round::collect`] has them.
+    pub(super) fn collect_spheres(&self, halves: &mut Halves) {
+        halves.iter_mut().for_each(Vec::clear);
+        for ColliderMotion { collider, start_shape, start_pose } in self.set.motions() {
+            let ends = [(start_shape, start_pose), (&collider.shape, collider.pose)];
+            for (half, (shape, pose)) in ends.into_iter().enumerate() {
+                if let Shape::Sphere(sphere) = shape {
+                    halves[half].push(sphere.transformed(&self.placement(pose, half)).into());
+                }
+            }
+        }
     }
 
     /// A body in the local space, with velocities as seen from it.
@@ -110,23 +136,6 @@ impl<'a> View<'a> {
             ..*body
         }
     }
-}
-
-/// A sphere in a pose.
-fn sphere_row(sphere: &Sphere, pose: Pose) -> [f32; 4] {
-    if pose == Pose::default() {
-        return <[f32; 4]>::from(*sphere);
-    }
-    if pose.rotation == Pose::default().rotation {
-        // What the lines below come to without a rotation.
-        let [x, y, z] = std::array::from_fn(|k| {
-            (f64::from(sphere.center[k]) + f64::from(pose.translation[k])) as f32
-        });
-        return [x, y, z, sphere.radius];
-    }
-    let placement = Placement::new(1.0, Rigid::IDENTITY.after(Rigid::new(pose)));
-    let [x, y, z] = placement.point(sphere.center);
-    [x, y, z, placement.length(sphere.radius)]
 }
 
 /// A rigid body that a cloth may push.
@@ -240,25 +249,6 @@ impl Round {
             _ => {}
         });
         self.ends = ends;
-    }
-
-    /// Takes over where the spheres of a cloth's own set are, and nothing else; false if it has others, or some that the cloth does
-    /// not meet.
-    pub(super) fn collect_spheres(&mut self, set: &ColliderSet, groups: InteractionGroups) -> bool {
-        let [starts, targets] = &mut self.spheres;
-        starts.clear();
-        targets.clear();
-        set.motions().all(|ColliderMotion { collider, start_shape, start_pose }| {
-            let (Shape::Sphere(start), Shape::Sphere(target)) = (start_shape, &collider.shape)
-            else {
-                return false;
-            };
-            let row = sphere_row(target, collider.pose);
-            let moves = (start, start_pose) != (target, collider.pose);
-            starts.push(if moves { sphere_row(start, start_pose) } else { row });
-            targets.push(row);
-            collider.groups.meets(groups)
-        })
     }
 
     fn push(&mut self, rows: [[f32; 4]; 2], owner: Owner) -> u32 {

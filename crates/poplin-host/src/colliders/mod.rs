@@ -15,12 +15,18 @@ use poplin_model::{
 };
 
 use crate::InterpolatedArray;
+use crate::interpolated::Change;
+pub(crate) use arrays::Halves;
 use arrays::{Bodies, Boxes, Flat, Mesh, Owner, Round, View};
 use tree::{Bounds, Tree, bounds_of};
 
 pub use arrays::BodyRef;
 pub(crate) use arrays::SpaceMotion;
 pub use impulses::{ClothImpulses, FrameBodies};
+
+/// How far shapes may move until the boxes of their trees are fitted anew, in relation to the smallest radius: while they do
+/// not, nothing of the trees is uploaded. The boxes are that much larger, as the fat ones of Box2D's dynamic tree.
+const SHAPE_SLACK: f32 = 0.5;
 
 /// A displacement that no particle's clearance outlasts \[m\].
 const JUMP: f32 = 1e30;
@@ -49,7 +55,7 @@ impl Rows {
 fn bounds_of_paths(
     array: &InterpolatedArray,
     items: &[u32],
-    radius: fn([f32; 4]) -> f32,
+    radius: impl Fn([f32; 4]) -> f32,
 ) -> Bounds {
     let halves = [array.start(), array.target()];
     let ends = |&item: &u32| {
@@ -127,7 +133,15 @@ impl Seen {
 
 /// What a cloth collides with, in its local space, as arrays, lists and trees.
 #[derive(Debug, Clone, Default)]
+// What is read of every cloth whose spheres move comes first.
+#[repr(C)]
 pub(crate) struct HostColliders {
+    spheres: InterpolatedArray,
+    /// How far spheres may move until the trees no longer hold them \[m\].
+    shape_slack: f32,
+    /// Spheres of the cloth's own set are all that moves, or could without a change of members.
+    has_own_spheres_alone: bool,
+    sphere_tree_rows: Rows,
     seen: Option<Seen>,
     bodies: Bodies,
     to_world: Option<DQuat>,
@@ -139,13 +153,11 @@ pub(crate) struct HostColliders {
     box_owners: Vec<Owner>,
     mesh: Mesh,
     triangles: Vec<[u32; 3]>,
-    spheres: InterpolatedArray,
     planes: InterpolatedArray,
     boxes: InterpolatedArray,
     vertices: InterpolatedArray,
     capsule_rows: Rows,
     triangle_rows: Rows,
-    sphere_tree_rows: Rows,
     capsule_tree_rows: Rows,
     triangle_tree_rows: Rows,
     index_rows: Rows,
@@ -224,55 +236,53 @@ impl HostColliders {
         self.to_world =
             (motion.start != Pose::default()).then(|| Rigid::new(motion.start).rotation);
         self.derive();
+        let others = [&self.planes, &self.boxes, &self.vertices];
+        self.has_own_spheres_alone = own.len() == self.sphere_owners.len()
+            && self.capsules.is_empty()
+            && !self.has_new_mesh
+            && !others.into_iter().any(InterpolatedArray::has_target)
+            && views[0].has_spheres_alone();
         Ok(is_changed)
     }
 
     /// Takes over where the spheres of the cloth's own set are, if it has nothing else, meets nothing else, and nothing but that
     /// has changed since the last frame: as [`HostColliders::update`], for the commonest change. `None` if it is another one, of
-    /// which nothing is taken over; else whether anything has changed for the cloth.
+    /// which nothing is taken over; else whether anything has changed for the cloth. `halves` is memory.
     pub(crate) fn move_spheres(
         &mut self,
         own: &ColliderSet,
         groups: InteractionGroups,
+        halves: &mut Halves,
     ) -> Option<bool> {
         let (stamps, seen) = (own.stamps(), &mut self.seen.as_mut()?.own);
-        let same_but_spheres = ColliderStamps { kinds: seen.kinds, ..stamps } == *seen
-            && (1..stamps.kinds.len()).all(|kind| stamps.kinds[kind] == seen.kinds[kind]);
-        let others = [&self.planes, &self.boxes, &self.vertices];
-        if !same_but_spheres
-            || own.len() != self.spheres.start().len()
-            || !self.capsules.is_empty()
-            || self.has_new_mesh
-            || others.into_iter().any(InterpolatedArray::has_target)
-            || !self.round.collect_spheres(own, groups)
-        {
+        let same_but_spheres = ColliderStamps { kinds: seen.kinds, ..stamps } == *seen;
+        if !self.has_own_spheres_alone || !same_but_spheres {
             return None;
         }
         *seen = stamps;
-        let [start, target] = &self.round.spheres;
+        View::of_own(own, groups).collect_spheres(halves);
+        let [start, target] = &*halves;
         let change = self.spheres.lead(start, target);
-        if change.is_any() {
-            self.fit_sphere_tree(false);
+        if self.outgrow_trees(change) {
+            self.fit_shape_trees(false);
         }
         Some(change.is_any())
     }
 
     /// Passes on what [`HostColliders::move_spheres`] has changed, as [`HostColliders::take_changed`].
     pub(crate) fn take_moved_spheres(&mut self, mut upload: impl FnMut(u32, &[[u32; 4]])) {
-        let begins = self.begins();
-        let begin = begins[Part::Spheres as usize];
-        self.spheres.take_changed(|offset, rows| upload(begin + offset, cast_slice(rows)));
+        const { assert!(Part::Spheres as u32 == 0, "they come first") };
+        self.spheres.take_changed(|offset, rows| upload(offset, cast_slice(rows)));
         if std::mem::take(&mut self.sphere_tree_rows.is_changed) {
-            upload(begins[Part::SphereTree as usize], &self.sphere_tree_rows.rows);
+            upload(self.begins()[Part::SphereTree as usize], &self.sphere_tree_rows.rows);
         }
     }
 
     /// Start and target of the spheres in the colliders' inputs; then the frame of spheres that alone have moved ends.
     pub(crate) fn end_spheres(&mut self) -> [u32; 2] {
-        let begin = self.begins()[Part::Spheres as usize];
         let offsets = self.spheres.offsets();
         self.spheres.end_frame();
-        offsets.map(|half| begin + half)
+        offsets
     }
 
     /// Whether spheres move over the next frame.
@@ -298,7 +308,7 @@ impl HostColliders {
     fn set_round(&mut self, round: &mut Round) -> bool {
         let [start, target] = &round.spheres;
         let change = self.spheres.lead(start, target);
-        self.needs_shape_trees |= change.is_any();
+        self.needs_shape_trees |= self.outgrow_trees(change);
         let mut is_changed = change.is_any();
         if self.capsules != round.capsules {
             std::mem::swap(&mut self.capsules, &mut round.capsules);
@@ -506,26 +516,35 @@ impl HostColliders {
         self.body_rows.set(rows);
     }
 
-    /// Brings the trees of spheres and capsules up to date, those of new lists by building them.
-    fn fit_shape_trees(&mut self, has_new_lists: bool) {
-        self.fit_sphere_tree(has_new_lists);
-        self.bounds.clear();
-        let ends = |&capsule: &u32| {
-            let ends = &self.capsules[capsule as usize];
-            bounds_of_paths(&self.spheres, ends, |[.., radius]| radius)
-        };
-        self.bounds.extend(self.free_capsules.iter().map(ends));
-        self.capsule_tree.follow(&self.bounds, has_new_lists);
-        self.capsule_tree_rows.fit(&self.capsule_tree);
+    /// Whether spheres have left the room that the boxes of the trees have for them.
+    fn outgrow_trees(&mut self, change: Change) -> bool {
+        if change.is_any() {
+            self.shape_slack -= self.spheres.drift();
+        }
+        change.is_jump || self.shape_slack < 0.0
     }
 
-    fn fit_sphere_tree(&mut self, has_new_lists: bool) {
-        let bounds =
-            |&sphere: &u32| bounds_of_paths(&self.spheres, &[sphere], |[.., radius]| radius);
+    /// Brings the trees of spheres and capsules up to date, those of new lists by building them.
+    fn fit_shape_trees(&mut self, has_new_lists: bool) {
+        let smallest = self.spheres.start().iter().map(|sphere| sphere[3]).fold(JUMP, f32::min);
+        // What has not moved yet may never do so; for what is fast room would not last.
+        let has_room = !has_new_lists && self.spheres.drift() < SHAPE_SLACK * smallest;
+        let room = if has_room { SHAPE_SLACK * smallest } else { 0.0 };
+        // A little less than there is, for rounding.
+        self.shape_slack = 0.99 * room;
+        let radius = |[.., radius]: [f32; 4]| radius + room;
         self.bounds.clear();
-        self.bounds.extend(self.free_spheres.iter().map(bounds));
+        let of_sphere = |&sphere: &u32| bounds_of_paths(&self.spheres, &[sphere], radius);
+        self.bounds.extend(self.free_spheres.iter().map(of_sphere));
         self.sphere_tree.follow(&self.bounds, has_new_lists);
         self.sphere_tree_rows.fit(&self.sphere_tree);
+        self.bounds.clear();
+        let of_capsule = |&capsule: &u32| {
+            bounds_of_paths(&self.spheres, &self.capsules[capsule as usize], radius)
+        };
+        self.bounds.extend(self.free_capsules.iter().map(of_capsule));
+        self.capsule_tree.follow(&self.bounds, has_new_lists);
+        self.capsule_tree_rows.fit(&self.capsule_tree);
     }
 
     fn lens(&self) -> [u32; PART_COUNT] {
@@ -851,6 +870,46 @@ mod tests {
         updated(&mut host, &set);
         let nodes = 2 * 1000 - 1;
         assert_eq!(uploaded(&mut host), 3000 + 2 * nodes, "vertices and tree, not the triangles");
+    }
+
+    #[test]
+    fn trees_hold_what_moves_and_stay_while_it_does_not_leave_them() {
+        let (mut host, mut set) = (HostColliders::default(), ColliderSet::new());
+        let ids = [Shape::sphere(0.1), Shape::capsule(0.4, [0.1, 0.2]), Shape::sphere(0.3)]
+            .map(|shape| set.add(shape).unwrap());
+        let (mut place, mut kept, mut seed) = ([[0.0_f32; 3]; 3], 0, 7_u32);
+        for frame in 0..600 {
+            // Slow, at rest, then fast with jumps.
+            let speed = [0.005, 0.0, 0.2][frame / 40 % 3];
+            for (id, place) in ids.into_iter().zip(&mut place) {
+                for x in place.iter_mut() {
+                    seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                    *x += speed * ((seed >> 8) as f32 / 8_388_608.0 - 1.0);
+                }
+                let is_jump = frame % 40 == 20;
+                place[0] += f32::from(u8::from(is_jump));
+                let pose = Pose { translation: *place, ..Pose::default() };
+                let set_pose = if is_jump { ColliderSet::teleport } else { ColliderSet::set_pose };
+                set_pose(&mut set, id, pose).unwrap();
+            }
+            host.sphere_tree_rows.is_changed = false;
+            updated(&mut host, &set);
+            kept += usize::from(!host.sphere_tree_rows.is_changed);
+            let ends = [host.capsules[0].to_vec(), vec![host.free_spheres[0]]];
+            for (rows, items) in
+                [&host.capsule_tree_rows, &host.sphere_tree_rows].into_iter().zip(&ends)
+            {
+                let path = bounds_of_paths(&host.spheres, items, |[.., radius]| radius);
+                // The root.
+                let [low, high] = [0, 1].map(|row| rows.rows[row].map(f32::from_bits));
+                for k in 0..3 {
+                    assert!(low[k] <= path.min[k] && path.max[k] <= high[k], "frame {frame}");
+                }
+            }
+            host.end_frame(true);
+            set.end_frame();
+        }
+        assert!((300..450).contains(&kept), "the trees stayed in {kept} frames");
     }
 
     #[test]

@@ -21,9 +21,9 @@ pub(crate) fn edge_direction(pa: [f32; 4], pb: [f32; 4], rest_length: f32) -> Ve
 
 /// Diagonal and right side of the equation of an edge; see the shader.
 pub(crate) fn edge_equation(
-    pa: [f32; 4],
-    pb: [f32; 4],
-    displacement: Vec3,
+    memory: &ClothMemory<'_>,
+    [a, b]: [u32; 2],
+    [pa, pb]: [[f32; 4]; 2],
     rest_length: f32,
     direction: Vec3,
     phase: &PhaseConstants,
@@ -40,37 +40,29 @@ pub(crate) fn edge_equation(
                 * (if relative > 0.0 { phase.stretch } else { phase.compression } * length);
         }
     }
+    let displacement = displacement_of(memory, pb, b) - displacement_of(memory, pa, a);
     [diagonal, -phase.stiffness * error - phase.damping * dot3(direction, displacement)]
 }
 
-/// Direction of the edge before; 0 if it is another fiber's.
-pub(crate) fn direction_before(
-    memory: &ClothMemory<'_>,
-    edge: u32,
-    chain: u32,
-    pa: [f32; 4],
-) -> Vec3 {
-    if chain & FIRST_OF_FIBER != 0 {
-        return Vec3::ZERO;
-    }
-    let far = memory.fabric(memory.cloth.fabric.vertex_begin + (chain & FIBER_MASK) + edge - 1);
-    edge_direction(memory.load_current(far), pa, memory.rest_length_of(edge - 1))
+/// The two particles of an edge, whose entry of `chain_begin` is `chain`.
+pub(crate) fn ends_of(memory: &ClothMemory<'_>, edge: u32, chain: u32) -> [u32; 2] {
+    let vertex = memory.cloth.fabric.vertex_begin + (chain & FIBER_MASK) + edge;
+    [memory.fabric(vertex), memory.fabric(vertex + 1)]
 }
 
 /// The equation of an edge in the system of its fiber; see the shader.
 pub fn build_equation(memory: &mut ClothMemory<'_>, edge: u32) {
     let (phase, first) = (memory.registers.phase, memory.registers.edges[0]);
     let chain = memory.fabric(memory.cloth.fabric.chain_begin + edge);
-    let vertices = memory.cloth.fabric.vertex_begin + (chain & FIBER_MASK);
-    let [a, b] = [memory.fabric(vertices + edge), memory.fabric(vertices + edge + 1)];
-    let [pa, pb] = [memory.load_current(a), memory.load_current(b)];
+    let ends = ends_of(memory, edge, chain);
+    let [pa, pb] = ends.map(|end| memory.load_current(end));
     let rest_length = memory.rest_length_of(edge);
     let direction = edge_direction(pa, pb, rest_length);
     let mut right = 0.0;
     let mut equation = [1.0, 0.0, f32::from(u8::from(pb[3] == 0.0)), 0.0];
     if dot3(direction, direction) > 0.0 {
-        let displacement = displacement_of(memory, pb, b) - displacement_of(memory, pa, a);
-        let [diagonal, value] = edge_equation(pa, pb, displacement, rest_length, direction, &phase);
+        let [diagonal, value] =
+            edge_equation(memory, ends, [pa, pb], rest_length, direction, &phase);
         equation = [diagonal, -(1.0 + phase.damping) * pa[3], equation[2], 1.0];
         right = value;
     }
@@ -130,19 +122,17 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
 /// Moves particles by the pulls of the edges of a set, of which the row of the first is `half`; see the shader.
 pub(crate) fn pull_particles(memory: &mut ClothMemory<'_>, edge: u32, half: u32) {
     let chain = memory.fabric(memory.cloth.fabric.chain_begin + edge);
-    let vertices = memory.cloth.fabric.vertex_begin + (chain & FIBER_MASK);
+    let [a, b] = ends_of(memory, edge, chain);
     let row = half + edge - memory.registers.edges[0];
     let pull = xyz(memory.load_scratch(row));
     let is_last = chain & LAST_OF_FIBER != 0;
     let push = if is_last { Vec3::ZERO } else { xyz(memory.load_scratch(row + 1)) };
-    let b = memory.fabric(vertices + edge + 1);
     let pb = memory.load_current(b);
     // A particle without mass may belong to other fibers of the set: it is read, never written.
     if pb[3] > 0.0 {
         memory.store_current(b, pack(xyz(pb) + (pull - push) * pb[3], pb[3]));
     }
     if chain & FIRST_OF_FIBER != 0 {
-        let a = memory.fabric(vertices + edge);
         let pa = memory.load_current(a);
         if pa[3] > 0.0 {
             memory.store_current(a, pack(xyz(pa) - pull * pa[3], pa[3]));
@@ -156,6 +146,6 @@ pub fn push_edge(memory: &mut ClothMemory<'_>, edge: u32) {
 }
 
 /// Displacement of particle i since the last step.
-pub(crate) fn displacement_of(memory: &ClothMemory<'_>, particle: [f32; 4], i: u32) -> Vec3 {
+fn displacement_of(memory: &ClothMemory<'_>, particle: [f32; 4], i: u32) -> Vec3 {
     xyz(particle) - xyz(memory.load_previous(i))
 }
