@@ -40,10 +40,10 @@ pub struct HostCloth {
     is_still: bool,
     /// In the last frame: of a cloth that cannot, no wakings are counted.
     can_sleep: bool,
-    live: LiveCloth,
-    clock: FrameClock,
     /// Vec4 of the inputs: per particle, of self collision, of the colliders.
     input_lens: [u32; 3],
+    live: LiveCloth,
+    clock: FrameClock,
     /// Scratch of the stages before the colliders.
     stage_scratch_len: u32,
     /// Of each phase of the fabric; found on first use.

@@ -21,11 +21,11 @@ pub struct LiveCloth {
     pub(crate) has_new_plan: bool,
     pub(crate) writes: Vec<(u32, Particle)>,
     last_write: (Vec<u32>, Vec<Particle>),
+    pub(crate) colliders: HostColliders,
     pub(crate) cloth: Cloth,
     pub(crate) motion: FrameMotion,
     pub(crate) motion_spheres: InterpolatedArray,
     pub(crate) separation_spheres: InterpolatedArray,
-    pub(crate) colliders: HostColliders,
     pub(crate) self_collision: HostSelfCollision,
     pub(crate) accelerations_changed: bool,
 }

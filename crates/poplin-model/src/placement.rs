@@ -15,6 +15,7 @@ pub struct Rigid {
 
 impl Rigid {
     /// From the local space with this `pose` to the world.
+    #[inline]
     pub fn new(pose: Pose) -> Self {
         let rotation = DQuat::from_array(pose.rotation.map(f64::from));
         let is_none = rotation == DQuat::IDENTITY;
@@ -48,17 +49,20 @@ pub struct Placement {
 
 impl Placement {
     /// Scaled by a factor above 0, then moved.
+    #[inline]
     pub fn new(scale: f64, rigid: Rigid) -> Self {
         let is_rotated = rigid.rotation != DQuat::IDENTITY;
         let rotation = is_rotated.then(|| DMat3::from_quat(rigid.rotation));
         Self { scale, rotation, translation: rigid.translation }
     }
 
+    #[inline]
     fn rotate(&self, v: DVec3) -> DVec3 {
         self.rotation.map_or(v, |rotation| rotation * v)
     }
 
     /// A point \[m\].
+    #[inline]
     pub fn point(&self, point: [f32; 3]) -> [f32; 3] {
         narrow(self.rotate(widen(point) * self.scale) + self.translation)
     }
@@ -69,6 +73,7 @@ impl Placement {
     }
 
     /// A length \[m\].
+    #[inline]
     pub fn length(&self, length: f32) -> f32 {
         (f64::from(length) * self.scale) as f32
     }
@@ -81,10 +86,12 @@ impl Placement {
     }
 }
 
+#[inline]
 fn widen(v: [f32; 3]) -> DVec3 {
     DVec3::from(v.map(f64::from))
 }
 
+#[inline]
 fn narrow(v: DVec3) -> [f32; 3] {
     v.as_vec3().to_array()
 }

@@ -80,6 +80,7 @@ impl Sphere {
 
     /// The sphere transformed by a placement.
     #[must_use]
+    #[inline]
     pub fn transformed(&self, at: &Placement) -> Self {
         Self { center: at.point(self.center), radius: at.length(self.radius) }
     }
