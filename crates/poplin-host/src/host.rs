@@ -460,6 +460,20 @@ impl HostCloth {
         self.is_still = false;
     }
 
+    /// Reads a little of what moved colliders are taken over from, so that it is in the cache; the number means nothing.
+    pub fn fetch(&self) -> u32 {
+        let LiveCloth { writes, cloth, colliders, .. } = &self.live;
+        let set = &cloth.colliders;
+        writes.len() as u32 ^ set.len() as u32 ^ set.stamps().bodies as u32 ^ colliders.fetch()
+    }
+
+    /// The same of the lists there, once [`HostCloth::fetch`] has read where they are.
+    pub fn fetch_lists(&self) -> u32 {
+        let LiveCloth { writes, cloth, colliders, .. } = &self.live;
+        let write = writes.first().map_or(0, |(particle, _)| *particle);
+        write ^ cloth.colliders.fetch() ^ colliders.fetch_lists()
+    }
+
     /// Counts frames in which it was not dispatched.
     pub fn count_skipped(&mut self, frames: u32) {
         self.skipped_frames += frames;

@@ -101,6 +101,11 @@ impl InterpolatedArray {
         if self.has_target { &self.halves[1 - self.start] } else { &self.halves[self.start] }
     }
 
+    /// See [`crate::HostCloth::fetch_lists`].
+    pub(crate) fn fetch(&self) -> u32 {
+        self.halves.iter().fold(0, |sum, half| sum ^ half.first().map_or(0, |row| row[3].to_bits()))
+    }
+
     /// How far any sphere of an array of spheres moves over the next frame along an axis, and how much larger it becomes \[m\].
     pub(crate) fn drift(&self) -> f32 {
         if !self.has_target {

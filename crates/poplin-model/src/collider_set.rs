@@ -270,6 +270,21 @@ impl ColliderSet {
         })
     }
 
+    /// Reads a little of every collider, so that it is in the cache; the number means nothing.
+    pub fn fetch(&self) -> u32 {
+        self.colliders.iter().fold(0, |sum, (_, Entry { collider, start })| {
+            let start = match start {
+                Start::Same => 0,
+                Start::Pose(pose) | Start::Shape(_, pose) => pose.rotation[0].to_bits(),
+            };
+            let shape = u32::from(matches!(collider.shape, Shape::Sphere(_)));
+            sum ^ start
+                ^ shape
+                ^ collider.pose.translation[0].to_bits()
+                ^ collider.pose.rotation[3].to_bits()
+        })
+    }
+
     fn entry_mut(&mut self, id: ColliderId) -> Result<&mut Entry, ModelError> {
         self.colliders.get_mut(id.0).ok_or(NO_COLLIDER)
     }

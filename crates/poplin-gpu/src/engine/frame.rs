@@ -21,6 +21,8 @@ pub(super) const PARAMETER_ROWS: u32 = size_of::<ClothParameters>() as u32 / 16;
 
 /// Ranges of constants are multiples of so many rows, so that those of removed cloths suit others.
 const FRAME_RANGE: u32 = 16;
+/// So many cloths are fetched into the cache before they are packed.
+const BLOCK: usize = 32;
 /// Shortest list of cloths, likewise.
 const MIN_LIST: u32 = 64;
 
@@ -120,16 +122,30 @@ impl Engine {
         self.rows.begin_frame();
         self.visits.restart();
         self.timed_frames = self.timed_frames.wrapping_add(u32::from(frame.dt > 0.0));
-        for &index in visited {
-            if is_other || !self.pack_quick(index, frame)? {
-                self.take_inputs(index, frame)?;
-                self.pack(index, frame, is_sliced)?;
+        for block in visited.chunks(BLOCK) {
+            self.fetch(block);
+            for &index in block {
+                if is_other || !self.pack_quick(index, frame)? {
+                    self.take_inputs(index, frame)?;
+                    self.pack(index, frame, is_sliced)?;
+                }
             }
         }
         self.list_active()?;
         self.colliders.end_frame();
         self.is_begun = true;
         Ok(())
+    }
+
+    /// Reads a little of each list that packing moved colliders reads. Packing waits for memory at every one of them; here the
+    /// waits of many cloths overlap.
+    fn fetch(&self, block: &[usize]) {
+        let cloths = self.cloths.values();
+        let moving =
+            || block.iter().map(|&k| &cloths[k]).filter(|it| it.host.has_moving_colliders());
+        let shadow = |cloth: &GpuCloth| self.shadow[cloth.placement.cloth as usize].colliders;
+        let heads = moving().fold(0, |sum, it| sum ^ it.host.fetch() ^ shadow(it).sphere_start);
+        std::hint::black_box(moving().fold(heads, |sum, it| sum ^ it.host.fetch_lists()));
     }
 
     /// Takes over writes and moved colliders of a cloth of which nothing else has changed; false, and nothing is done, of any other.

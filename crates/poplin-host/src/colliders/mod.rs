@@ -285,6 +285,17 @@ impl HostColliders {
         offsets
     }
 
+    /// See [`crate::HostCloth::fetch`].
+    pub(crate) fn fetch(&self) -> u32 {
+        let seen = self.seen.map_or(0, |seen| seen.own.members ^ seen.world.bodies);
+        seen as u32 ^ self.shape_slack.to_bits() ^ u32::from(self.sphere_tree_rows.is_changed)
+    }
+
+    /// See [`crate::HostCloth::fetch_lists`].
+    pub(crate) fn fetch_lists(&self) -> u32 {
+        self.spheres.fetch()
+    }
+
     /// Whether spheres move over the next frame.
     pub(crate) fn has_moving_spheres(&self) -> bool {
         self.spheres.has_target()
