@@ -1,13 +1,13 @@
 //! The engine as a renderer embeds it, and what it refuses.
 
 use poplin_gpu::{
-    CanaryReport, Engine, EngineOptions, GpuError, Headless, Readback, Subnormals, WrongValue,
-    run_canaries, run_canary_texts, wgpu,
+    CanaryReport, Compilation, Engine, EngineOptions, GpuError, Headless, Readback, Subnormals,
+    WrongValue, run_canaries, run_canary_texts, wgpu,
 };
 use poplin_host::{Engine as _, LiveCloth};
 use poplin_layout::MemoryTier;
 use poplin_measure::shape_arrays::ShapeArrays;
-use poplin_model::{ClothConfig, Frame, Pbd, PbdPhase, Phases, Tethers};
+use poplin_model::{ClothConfig, Frame, Pbd, PbdPhase, Phases, Shape, Sphere, Tethers};
 use poplin_reference::ReferenceEngine;
 use poplin_shaders::Kernel;
 use poplin_testkit::adapter::{devices, headless};
@@ -43,6 +43,50 @@ fn read(device: &wgpu::Device, queue: &wgpu::Queue, engine: &mut Engine) -> popl
         })
         .unwrap();
     pollster::block_on(reading).unwrap()
+}
+
+fn step(device: &wgpu::Device, queue: &wgpu::Queue, engine: &mut Engine) {
+    let mut encoder = device.create_command_encoder(&Default::default());
+    engine.encode_frame(&mut encoder, &Frame::default()).unwrap();
+    queue.submit([encoder.finish()]);
+}
+
+#[test]
+fn a_cloth_stands_still_until_its_pipeline_is_compiled_in_the_background() {
+    let Some((device, queue)) = device() else { return };
+    let engine = |compilation| {
+        let options = EngineOptions { compilation, ..Default::default() };
+        Engine::new(&device, &queue, options).unwrap()
+    };
+    let (mut early, mut late) = (engine(Compilation::WhenAdded), engine(Compilation::Background));
+    let cloth = hanging_sheet(6, 6);
+    let sphere = Shape::Sphere(Sphere { center: [0.5, -0.4, 0.1], radius: 0.3 });
+    let ids = [&mut early, &mut late].map(|engine| engine.add(cloth.clone()).unwrap());
+    assert!(late.is_compiling() && !early.is_compiling());
+    // Here only one of them has time: the other has nothing to run with.
+    step(&device, &queue, &mut late);
+    let state = read(&device, &queue, &mut late);
+    let before = state.current(ids[1]).to_vec();
+    assert_eq!((state.feedback(ids[1]).iteration_total, before), (0, cloth.particles.clone()));
+    late.finish_compiling();
+    assert!(!late.is_compiling());
+    for frame in 0..12 {
+        if frame == 5 {
+            // Another pipeline.
+            for (engine, id) in [&mut early, &mut late].into_iter().zip(ids) {
+                let colliders = engine.cloth_mut(id).unwrap().colliders_mut();
+                colliders.add(sphere.clone()).unwrap();
+            }
+            step(&device, &queue, &mut late);
+            assert!(late.is_compiling());
+            late.finish_compiling();
+        }
+        step(&device, &queue, &mut early);
+        step(&device, &queue, &mut late);
+    }
+    let [a, b] = [&mut early, &mut late].map(|engine| read(&device, &queue, engine));
+    same_bits("current", a.current(ids[0]), b.current(ids[1])).unwrap();
+    assert!(a.feedback(ids[0]).iteration_total > 12);
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use poplin_gpu::{EngineOptions, FramePart};
+use poplin_gpu::{Compilation, EngineOptions, FramePart};
 use poplin_host::{ClothId, Engine as _};
 use poplin_layout::{Feedback, MemoryTier, STAGES, Stage, StageMask, Task};
 use poplin_model::{Cloth, Frame, Particle};
@@ -56,7 +56,11 @@ const ONE_ITERATION: Frame = Frame { dt: 1.0 / 300.0 };
 
 /// Options for runs of single stages.
 fn of_stages() -> EngineOptions {
-    EngineOptions { lazy_pipelines: true, lane_count: Some(64), ..EngineOptions::default() }
+    EngineOptions {
+        compilation: Compilation::WhenNeeded,
+        lane_count: Some(64),
+        ..EngineOptions::default()
+    }
 }
 
 /// Runs of the mirror from disturbed input, and how many times what they differ by a GPU that fuses may differ.

@@ -9,8 +9,8 @@ use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Frame, Particle};
 use crate::adapters::{is_software, list_adapters};
 use crate::canary::{CanaryReport, run_canaries};
 use crate::{
-    Engine, EngineOptions, GpuError, Readback, ReadbackError, WantedAdapter, required_features,
-    required_limits,
+    Compilation, Engine, EngineOptions, GpuError, Readback, ReadbackError, WantedAdapter,
+    required_features, required_limits,
 };
 
 /// How long a wait for the GPU may take.
@@ -36,7 +36,10 @@ impl Default for HeadlessOptions {
             adapter_name: None,
             real_gpu_only: false,
             default_limits: false,
-            engine: EngineOptions { lazy_pipelines: true, ..EngineOptions::default() },
+            engine: EngineOptions {
+                compilation: Compilation::WhenNeeded,
+                ..EngineOptions::default()
+            },
         }
     }
 }

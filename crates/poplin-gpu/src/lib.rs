@@ -7,6 +7,7 @@
 mod adapters;
 mod binding;
 mod canary;
+mod compilation;
 mod engine;
 mod error;
 mod growable;
@@ -20,6 +21,7 @@ pub use adapters::{AdapterReport, is_software, list_adapters};
 #[cfg(feature = "testing")]
 pub use canary::run_canary_texts;
 pub use canary::{CanaryReport, Subnormals, run_canaries};
+pub use compilation::Compilation;
 pub use engine::{Engine, EngineOptions};
 pub use error::{GpuError, ReadbackError, WantedAdapter, WrongValue};
 pub use headless::{Headless, HeadlessOptions, Reading};

@@ -1,21 +1,31 @@
 //! Pipelines of the cloth kernel, one per set of override values.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use poplin_layout::StageMask;
 use poplin_shaders::{Kernel, OverrideValues, compose, specialise};
 
-use crate::EngineOptions;
 use crate::binding::bind_group_layout;
+use crate::compilation::Made;
+use crate::{Compilation, EngineOptions};
 
 /// The bind group layout, the kernel's text, and the modules and pipelines created so far.
 pub(crate) struct Pipelines {
     pub(crate) layout: wgpu::BindGroupLayout,
+    compiler: Arc<Compiler>,
+    compilation: Compilation,
+    made: BTreeMap<OverrideValues, Made<wgpu::ComputePipeline>>,
+}
+
+/// What pipelines are made from.
+struct Compiler {
+    device: wgpu::Device,
     pipeline_layout: wgpu::PipelineLayout,
+    cache: Option<wgpu::PipelineCache>,
     text: String,
     /// The kernel with only some stages.
-    modules: BTreeMap<StageMask, wgpu::ShaderModule>,
-    made: BTreeMap<OverrideValues, wgpu::ComputePipeline>,
+    modules: Mutex<BTreeMap<StageMask, wgpu::ShaderModule>>,
 }
 
 /// Storage bindings 1.. of the kernel: whether the kernel only reads them.
@@ -66,44 +76,88 @@ pub(crate) fn kernel_pipeline(
         module: &shader_module(device, kernel, shader_text(kernel, options)),
         entry_point: Some(kernel.name()),
         compilation_options: wgpu::PipelineCompilationOptions::default(),
-        cache: None,
+        cache: options.pipeline_cache.as_ref(),
     })
+}
+
+impl Compiler {
+    fn module(&self, stages: StageMask) -> wgpu::ShaderModule {
+        // A module that is there is whole.
+        let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = || specialise(&self.text, stages);
+        let make = || shader_module(&self.device, Kernel::SimulateCloth, text());
+        modules.entry(stages).or_insert_with(make).clone()
+    }
+
+    fn pipeline(&self, values: &OverrideValues) -> wgpu::ComputePipeline {
+        let constants = values.constants();
+        self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some("poplin.simulate_cloth"),
+            layout: Some(&self.pipeline_layout),
+            module: &self.module(values.stages),
+            entry_point: Some(Kernel::SimulateCloth.name()),
+            // The kernel fetches every particle before it reads one; zeroing first would be wasted.
+            compilation_options: wgpu::PipelineCompilationOptions {
+                constants: &constants,
+                zero_initialize_workgroup_memory: false,
+            },
+            cache: self.cache.as_ref(),
+        })
+    }
 }
 
 impl Pipelines {
     pub(crate) fn new(device: &wgpu::Device, options: &EngineOptions) -> Self {
         let layout = bind_group_layout(device, "poplin.simulate_cloth.layout", &STORAGE_READ_ONLY);
         let label = "poplin.simulate_cloth.pipeline_layout";
-        let pipeline_layout = pipeline_layout(device, label, &layout);
-        let text = shader_text(Kernel::SimulateCloth, options);
-        Self { layout, pipeline_layout, text, modules: BTreeMap::new(), made: BTreeMap::new() }
+        let compiler = Compiler {
+            device: device.clone(),
+            pipeline_layout: pipeline_layout(device, label, &layout),
+            cache: options.pipeline_cache.clone(),
+            text: shader_text(Kernel::SimulateCloth, options),
+            modules: Mutex::new(BTreeMap::new()),
+        };
+        let compilation = options.compilation;
+        Self { layout, compiler: Arc::new(compiler), compilation, made: BTreeMap::new() }
     }
 
-    /// Creates the pipeline for these values if there is none yet.
-    pub(crate) fn prepare(&mut self, device: &wgpu::Device, values: OverrideValues) {
-        let Self { pipeline_layout, text, modules, made, .. } = self;
-        made.entry(values).or_insert_with(|| {
-            let module = modules.entry(values.stages).or_insert_with(|| {
-                shader_module(device, Kernel::SimulateCloth, specialise(text, values.stages))
-            });
-            let constants = values.constants();
-            device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                label: Some("poplin.simulate_cloth"),
-                layout: Some(pipeline_layout),
-                module,
-                entry_point: Some(Kernel::SimulateCloth.name()),
-                // The kernel fetches every particle before it reads one; zeroing first would be wasted.
-                compilation_options: wgpu::PipelineCompilationOptions {
-                    constants: &constants,
-                    zero_initialize_workgroup_memory: false,
-                },
-                cache: None,
-            })
-        });
+    /// A cloth needs the pipeline for these values, unless it is changed before the next frame.
+    pub(crate) fn request(&mut self, values: OverrideValues) {
+        match self.compilation {
+            Compilation::WhenAdded => self.prepare(values),
+            Compilation::WhenNeeded => {}
+            Compilation::Background => {
+                let compiler = self.compiler.clone();
+                self.made.entry(values).or_default().start(move || compiler.pipeline(&values));
+            }
+        }
+    }
+
+    /// Makes the pipeline for these values if there is none yet, or waits for it.
+    pub(crate) fn prepare(&mut self, values: OverrideValues) {
+        let make = || self.compiler.pipeline(&values);
+        self.made.entry(values).or_default().finish(make);
+    }
+
+    /// Makes all that were requested.
+    pub(crate) fn finish(&mut self) {
+        for (values, made) in &mut self.made {
+            made.finish(|| self.compiler.pipeline(values));
+        }
+    }
+
+    /// Whether a frame that needs the pipeline for these values would not wait.
+    pub(crate) fn is_ready(&mut self, values: &OverrideValues) -> bool {
+        self.made.get_mut(values).is_some_and(Made::is_ready)
+    }
+
+    /// Whether some are being made.
+    pub(crate) fn is_compiling(&self) -> bool {
+        self.made.values().any(Made::is_running)
     }
 
     /// The pipeline for these values, if prepared.
     pub(crate) fn get(&self, values: &OverrideValues) -> Option<&wgpu::ComputePipeline> {
-        self.made.get(values)
+        self.made.get(values)?.get()
     }
 }

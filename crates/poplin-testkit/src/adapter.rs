@@ -1,7 +1,9 @@
 //! The adapter that GPU tests run on, and how its kernels round.
 
 use poplin::Backend;
-use poplin::gpu::{EngineOptions, Headless, HeadlessOptions, is_software, list_adapters, wgpu};
+use poplin::gpu::{
+    Compilation, EngineOptions, Headless, HeadlessOptions, is_software, list_adapters, wgpu,
+};
 
 use crate::compare::{Difference, Row, close, near, same_bits};
 use crate::fused::fused_texts;
@@ -16,7 +18,7 @@ pub fn headless(engine: EngineOptions) -> Option<Headless> {
     if is_gpu_off() {
         return None;
     }
-    let engine = EngineOptions { lazy_pipelines: true, ..engine };
+    let engine = EngineOptions { compilation: Compilation::WhenNeeded, ..engine };
     let options = HeadlessOptions { engine, ..HeadlessOptions::default() };
     match Headless::new(options) {
         Ok(headless) => Some(headless),

@@ -86,6 +86,8 @@ impl Engine {
             takes_part: false,
             has_new_plan: true,
             is_uploaded: false,
+            is_waiting: false,
+            has_waited: false,
         }))
     }
 
@@ -99,8 +101,8 @@ impl Engine {
         if slot_count > self.shadow.len() {
             self.shadow.resize(slot_count, Zeroable::zeroed());
         }
-        if !self.options.lazy_pipelines && takes_part {
-            self.contacts.prepare(&self.device, &self.options);
+        if takes_part {
+            self.contacts.request(&self.device, &self.options);
         }
         id
     }
@@ -219,9 +221,7 @@ impl Engine {
     /// Puts a cloth into its bucket, in the order of adding. Cloths are known by their index.
     fn enter_bucket(&mut self, cloth: usize) {
         let values = self.cloths.values()[cloth].bucket;
-        if !self.options.lazy_pipelines {
-            self.pipelines.prepare(&self.device, values);
-        }
+        self.pipelines.request(values);
         let bucket = self.buckets.entry(values).or_default();
         let position = bucket.cloths.partition_point(|&other| other < cloth);
         bucket.cloths.insert(position, cloth);

@@ -2,8 +2,10 @@
 
 use super::frame::{PASS, Run, push_dispatches};
 use super::{Engine, EngineOptions, GpuCloth};
+use crate::Compilation;
 use crate::GpuError;
 use crate::binding::{UNIFORM_STRIDE, bind_group, bind_group_layout, push_uniform};
+use crate::compilation::Made;
 use crate::growable::GrowableBuffer;
 use crate::pipelines::{kernel_pipeline, pipeline_layout};
 use bytemuck::cast_slice;
@@ -23,7 +25,7 @@ pub(super) struct Contacts {
     uniforms: Vec<u8>,
     layout: wgpu::BindGroupLayout,
     /// Created when a cloth first takes part: an engine without such cloths compiles none.
-    pipelines: Vec<wgpu::ComputePipeline>,
+    pipelines: Made<Vec<wgpu::ComputePipeline>>,
     pub(super) rows: GrowableBuffer,
     cells: GrowableBuffer,
     pub(super) entries: GrowableBuffer,
@@ -72,7 +74,7 @@ impl Contacts {
             frame: ContactFrame::default(),
             uniforms: Vec::new(),
             layout: bind_group_layout(device, "poplin.contact.layout", &STORAGE_READ_ONLY),
-            pipelines: Vec::new(),
+            pipelines: Made::default(),
             rows: new("poplin.contact.rows"),
             cells: new("poplin.contact.cells"),
             entries: new("poplin.contact.entries"),
@@ -88,14 +90,50 @@ impl Contacts {
             .sum()
     }
 
-    /// Creates the pipelines if there are none yet.
-    pub(super) fn prepare(&mut self, device: &wgpu::Device, options: &EngineOptions) {
-        if !self.pipelines.is_empty() {
-            return;
-        }
-        let layout = pipeline_layout(device, "poplin.contact.pipeline_layout", &self.layout);
+    /// Compiles the pipelines.
+    fn compile(
+        device: &wgpu::Device,
+        layout: &wgpu::BindGroupLayout,
+        options: &EngineOptions,
+    ) -> Vec<wgpu::ComputePipeline> {
+        let layout = pipeline_layout(device, "poplin.contact.pipeline_layout", layout);
         let pipeline = |kernel: &Kernel| kernel_pipeline(device, *kernel, &layout, options);
-        self.pipelines = Kernel::CONTACT.iter().map(pipeline).collect();
+        Kernel::CONTACT.iter().map(pipeline).collect()
+    }
+
+    /// A cloth takes part.
+    pub(super) fn request(&mut self, device: &wgpu::Device, options: &EngineOptions) {
+        match options.compilation {
+            Compilation::WhenAdded => self.prepare(device, options),
+            Compilation::WhenNeeded => {}
+            Compilation::Background => {
+                let (device, layout) = (device.clone(), self.layout.clone());
+                let options = options.clone();
+                self.pipelines.start(move || Self::compile(&device, &layout, &options));
+            }
+        }
+    }
+
+    /// Creates the pipelines if there are none yet, or waits for them.
+    fn prepare(&mut self, device: &wgpu::Device, options: &EngineOptions) {
+        self.pipelines.finish(|| Self::compile(device, &self.layout, options));
+    }
+
+    /// Waits for what was requested.
+    pub(super) fn finish_compiling(&mut self, device: &wgpu::Device, options: &EngineOptions) {
+        if self.pipelines.is_running() {
+            self.prepare(device, options);
+        }
+    }
+
+    /// Whether the pipelines are being made.
+    pub(super) fn is_compiling(&self) -> bool {
+        self.pipelines.is_running()
+    }
+
+    /// Whether a frame in which cloths collide would not wait.
+    pub(super) fn is_ready(&mut self) -> bool {
+        self.pipelines.is_ready()
     }
 
     /// Determines which cloths may collide in the frame, and when; call before the cloths pack it. Returns whether a buffer was
@@ -107,7 +145,9 @@ impl Contacts {
         frame: &Frame,
         options: &EngineOptions,
     ) -> Result<bool, GpuError> {
-        for (index, cloth) in cloths.iter().enumerate().filter(|(_, cloth)| cloth.takes_part) {
+        for (index, cloth) in
+            cloths.iter().enumerate().filter(|(_, cloth)| cloth.takes_part && !cloth.is_waiting)
+        {
             self.frame.add(index, &cloth.host, frame, &cloth.placement);
         }
         self.frame.finish(&self.settings);
@@ -158,7 +198,9 @@ impl Contacts {
         let parameters = &self.frame.parameters[slice as usize];
         pass.set_bind_group(0, bind_group, &[(u64::from(slice) * UNIFORM_STRIDE) as u32]);
         for _ in 0..self.settings.iterations {
-            for (kernel, pipeline) in Kernel::CONTACT.iter().zip(&self.pipelines) {
+            for (kernel, pipeline) in
+                Kernel::CONTACT.iter().zip(self.pipelines.get().into_iter().flatten())
+            {
                 let groups = Self::groups(*kernel, parameters);
                 let width = groups.min(max_row);
                 pass.set_pipeline(pipeline);
@@ -234,7 +276,7 @@ impl Engine {
         let Self { buckets, pipelines, device, shadow, contacts, .. } = self;
         let frame = &contacts.frame;
         for (values, bucket) in buckets.iter().filter(|(_, bucket)| bucket.is_active()) {
-            pipelines.prepare(device, *values);
+            pipelines.prepare(*values);
             let count_of = |slot: &u32| shadow[*slot as usize].iteration_count;
             let mut begin = 0;
             for slots in bucket.active.chunk_by(|a, b| count_of(a) == count_of(b)) {

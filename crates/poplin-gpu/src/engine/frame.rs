@@ -4,7 +4,7 @@ use super::changes::Target;
 use super::rows::{RowTarget, Rows};
 use super::{Bucket, Dispatch, Engine, GpuCloth};
 use crate::binding::{UNIFORM_STRIDE, bind_group, push_uniform};
-use crate::{EngineOptions, GpuError};
+use crate::{Compilation, EngineOptions, GpuError};
 use bytemuck::cast_slice;
 use poplin_host::{FramePart, State, takes_part};
 use poplin_layout::{
@@ -117,6 +117,7 @@ impl Engine {
     }
 
     fn visit(&mut self, visited: &[usize], frame: &Frame, is_other: bool) -> Result<(), GpuError> {
+        self.note_ready(visited);
         self.begin_contacts(frame)?;
         let is_sliced = self.contacts.frame.slice_count() > 0;
         self.rows.begin_frame();
@@ -135,6 +136,30 @@ impl Engine {
         self.colliders.end_frame();
         self.is_begun = true;
         Ok(())
+    }
+
+    /// Finds out which of the cloths that are visited wait for a pipeline.
+    fn note_ready(&mut self, visited: &[usize]) {
+        if self.options.compilation == Compilation::Background {
+            for &index in visited {
+                let is_waiting = self.waits(index);
+                self.cloths.values_mut()[index].is_waiting = is_waiting;
+            }
+        }
+    }
+
+    /// Whether a frame with a cloth would wait for its pipelines, which are compiled in the background.
+    fn waits(&mut self, index: usize) -> bool {
+        if self.options.compilation != Compilation::Background {
+            return false;
+        }
+        let cloth = &self.cloths.values()[index];
+        let mut is_ready = self.pipelines.is_ready(&cloth.bucket);
+        if cloth.takes_part {
+            self.contacts.request(&self.device, &self.options);
+            is_ready &= self.contacts.is_ready();
+        }
+        !is_ready
     }
 
     /// Reads a little of each list that packing moved colliders reads. Packing waits for memory at every one of them; here the
@@ -191,6 +216,9 @@ impl Engine {
 
     /// Packs what has changed of a cloth's frame, or leaves it out if it rests.
     fn pack(&mut self, index: usize, frame: &Frame, is_sliced: bool) -> Result<(), GpuError> {
+        let is_waiting = self.waits(index);
+        // For a cloth that waits no time passes.
+        let frame = if is_waiting { &Frame { dt: 0.0 } } else { frame };
         let cloth = &mut *self.cloths.values_mut()[index];
         let slot = cloth.placement.cloth;
         // Cloths that collide may wake one another: they sleep in their kernel.
@@ -236,7 +264,8 @@ impl Engine {
             cloth.impulse_rows =
                 if is_simulated { begin + rows.start..begin + rows.end } else { 0..0 };
         }
-        if cloth.takes_part || !cloth.host.is_settled() {
+        (cloth.is_waiting, cloth.has_waited) = (is_waiting, is_waiting);
+        if is_waiting || cloth.takes_part || !cloth.host.is_settled() {
             self.visits.add(index);
         }
         Ok(())
@@ -397,8 +426,11 @@ impl Engine {
             let has_rows = stages.intersects(StageMask::WHOLE_FIBERS);
             let row_capacity = if has_rows { bucket_values.row_capacity } else { 0 };
             let values = OverrideValues { stages, grid_cells, row_capacity, ..*bucket_values };
-            pipelines.prepare(device, values);
             let iterations = part.iterations.start..bucket.iteration_count.min(part.iterations.end);
+            if iterations.is_empty() {
+                continue;
+            }
+            pipelines.prepare(values);
             let run = Run {
                 values,
                 trips: bucket.trips,

@@ -49,6 +49,8 @@ impl Engine {
                 takes_part: false,
                 has_new_plan: true,
                 is_uploaded: false,
+                is_waiting: false,
+                has_waited: false,
                 ..*source
             };
             ids.push(self.insert(cloth));

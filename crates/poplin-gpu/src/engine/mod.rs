@@ -8,6 +8,7 @@ mod lifecycle;
 mod rows;
 mod visits;
 
+use crate::Compilation;
 use crate::GpuError;
 use crate::growable::GrowableBuffer;
 use crate::pipelines::Pipelines;
@@ -48,9 +49,11 @@ pub struct EngineOptions {
     pub trips_per_dispatch: u64,
     /// Loop trips per lane at which the driver stops silently, as the loop canary found. Default: none.
     pub loop_limit: Option<u64>,
-    /// Compiles the pipeline of a set of stages when a frame first needs it, not when a cloth is added: for runs without a window.
-    /// Default: false, so that no frame waits for a compiler.
-    pub lazy_pipelines: bool,
+    /// When pipelines are compiled. Default: when cloths are added.
+    pub compilation: Compilation,
+    /// A cache of compiled pipelines, of a device with [`wgpu::Features::PIPELINE_CACHE`]; what it has grown to is what
+    /// [`wgpu::PipelineCache::get_data`] returns, for the application to save. Default: none; drivers have their own.
+    pub pipeline_cache: Option<wgpu::PipelineCache>,
     #[cfg(feature = "testing")]
     /// Replaces the composed text of these kernels, for tests of other rounding and of damage. Default: none.
     pub shader_texts: HashMap<Kernel, String>,
@@ -65,7 +68,8 @@ impl Default for EngineOptions {
             frames_per_submit: 1,
             trips_per_dispatch: 300_000,
             loop_limit: None,
-            lazy_pipelines: false,
+            compilation: Compilation::default(),
+            pipeline_cache: None,
             #[cfg(feature = "testing")]
             shader_texts: HashMap::new(),
         }
@@ -96,6 +100,10 @@ struct GpuCloth {
     has_new_plan: bool,
     /// The device has its parameters.
     is_uploaded: bool,
+    /// It stands still in this frame, as its pipeline is not compiled yet.
+    is_waiting: bool,
+    /// It did in the last one.
+    has_waited: bool,
     host: HostCloth,
     parts: add::Parts,
     /// Where the last frame's impulses on bodies are in `scratch` [vec4].
@@ -118,7 +126,7 @@ impl GpuCloth {
     /// Whether at most writes and moved colliders are new, if the frame is as long as the last one.
     fn is_quick(&self) -> bool {
         let is_plain = self.rest_begin.is_none() && !self.takes_part && !self.has_new_plan;
-        is_plain && self.is_uploaded && self.host.is_quick()
+        is_plain && self.is_uploaded && !self.has_waited && self.host.is_quick()
     }
 
     /// Frames it was left out of, of so many timed ones.
@@ -326,6 +334,17 @@ impl Engine {
         let index = self.cloths.index(id)?;
         self.visits.add(index);
         Ok(self.cloths.values_mut()[index].host.live_mut())
+    }
+
+    /// Whether pipelines are being compiled in the background ([`Compilation::Background`]): cloths that need them stand still.
+    pub fn is_compiling(&self) -> bool {
+        self.pipelines.is_compiling() || self.contacts.is_compiling()
+    }
+
+    /// Waits for the pipelines of all cloths as they were added, and as they were at the last frame that was begun.
+    pub fn finish_compiling(&mut self) {
+        self.pipelines.finish();
+        self.contacts.finish_compiling(&self.device, &self.options);
     }
 
     /// Colliders in world space, shared by all cloths.
