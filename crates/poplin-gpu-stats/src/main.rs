@@ -152,15 +152,21 @@ fn pipelines() -> Result<Vec<Pipeline>, String> {
     Ok(pipelines)
 }
 
+#[expect(clippy::print_stderr, reason = "times do not belong into the table")]
 fn print(has_head: bool) -> Result<(), String> {
     let compiler = Compiler::new()?;
     if has_head {
         let columns = STATISTICS.map(|(_, column)| column).join(",");
         println!("family,kernel,stages,sheet,SPIR-V [bytes],{columns}");
     }
-    let mut spilling = Vec::new();
+    let (mut spilling, mut slowest) = (Vec::new(), (0.0, String::new()));
     for (kernel, set, sheet, words) in pipelines()? {
+        let begin = std::time::Instant::now();
         let found = compiler.statistics(&words, kernel.name())?;
+        let time = 1e3 * begin.elapsed().as_secs_f64();
+        if set != ALL && time > slowest.0 {
+            slowest = (time, format!("{} {set} {sheet}", kernel.name()));
+        }
         let value =
             |name: &str| found.iter().find(|(found, _)| found == name).map(|(_, value)| *value);
         let cells =
@@ -171,6 +177,9 @@ fn print(has_head: bool) -> Result<(), String> {
             spilling.push(format!("{family}: {name} {set} {sheet}"));
         }
     }
+    // Not in the table, which is the same on every machine.
+    let (time, name) = slowest;
+    eprintln!("{}: no common kernel took longer than {time:.0} ms ({name})", compiler.family());
     if spilling.is_empty() {
         Ok(())
     } else {
