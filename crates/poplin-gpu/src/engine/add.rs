@@ -5,7 +5,8 @@ use super::{Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::GpuError;
 use bytemuck::{Zeroable, bytes_of, cast_slice};
 use poplin_host::{
-    ClothId, FrameBodies, GridPlan, HostCloth, LoopTrips, choose_lane_count, takes_part,
+    ClothId, FrameBodies, GridPlan, HostCloth, LANE_COUNTS, LoopTrips, choose_lane_count,
+    takes_part,
 };
 use poplin_layout::{
     ClothParameters, ClothPlacement, FabricOffsets, Feedback, MemoryTier, NO_OFFSET, Stage,
@@ -54,6 +55,7 @@ impl Engine {
         let tier = self.choose_tier(particle_count)?;
         let lane_count = match self.options.lane_count {
             Some(count) => count.min(self.tier_limits.invocations),
+            None if self.is_software => LANE_COUNTS[0],
             None => choose_lane_count(host.fiber_width(), particle_count, self.tier_limits),
         };
         let loop_trips = LoopTrips::new(&host.cloth().fabric, lane_count);

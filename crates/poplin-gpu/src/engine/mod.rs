@@ -10,6 +10,7 @@ mod visits;
 
 use crate::Compilation;
 use crate::GpuError;
+use crate::adapters::is_software;
 use crate::growable::GrowableBuffer;
 use crate::pipelines::Pipelines;
 use crate::pool::Pool;
@@ -35,7 +36,8 @@ use std::ops::Range;
 pub struct EngineOptions {
     /// Puts every cloth in this tier, for tests and measurements; must fit. Default: the fastest that fits each cloth.
     pub tier: Option<MemoryTier>,
-    /// Lanes of every workgroup, for tests and measurements; one of [`poplin_host::LANE_COUNTS`]. Default: by cloth.
+    /// Lanes of every workgroup, for tests and measurements; one of [`poplin_host::LANE_COUNTS`]. Default: by cloth; the fewest on a
+    /// software adapter, which runs one after the other.
     pub lane_count: Option<u32>,
     /// More usages of the particle buffer than STORAGE, VERTEX, COPY_SRC and COPY_DST. Default: none.
     pub particle_usages: wgpu::BufferUsages,
@@ -185,6 +187,7 @@ pub struct Engine {
     queue: wgpu::Queue,
     options: EngineOptions,
     tier_limits: TierLimits,
+    is_software: bool,
     pipelines: Pipelines,
     cloths: Cloths<GpuCloth>,
     colliders: ColliderSet,
@@ -267,6 +270,7 @@ impl Engine {
         Ok(Self {
             contacts: contacts::Contacts::new(device),
             tier_limits: tier_limits(&device.limits()),
+            is_software: is_software(&device.adapter_info()),
             pipelines: Pipelines::new(device, &options),
             cloths: Cloths::default(),
             colliders: ColliderSet::new(),
