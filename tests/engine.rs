@@ -25,7 +25,15 @@ fn device() -> Option<(wgpu::Device, wgpu::Queue)> {
 }
 
 fn read(device: &wgpu::Device, queue: &wgpu::Queue, engine: &mut Engine) -> poplin_gpu::State {
-    let mut readback = Readback::new();
+    read_by(Readback::new(), device, queue, engine)
+}
+
+fn read_by(
+    mut readback: Readback,
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    engine: &mut Engine,
+) -> poplin_gpu::State {
     let mut encoder = device.create_command_encoder(&Default::default());
     let ids = engine.ids().to_vec();
     readback.encode(engine, &ids, &mut encoder).unwrap();
@@ -49,6 +57,21 @@ fn step(device: &wgpu::Device, queue: &wgpu::Queue, engine: &mut Engine) {
     let mut encoder = device.create_command_encoder(&Default::default());
     engine.encode_frame(&mut encoder, &Frame::default()).unwrap();
     queue.submit([encoder.finish()]);
+}
+
+#[test]
+fn current_particles_are_read_alone() {
+    let Some((device, queue)) = device() else { return };
+    let mut engine = Engine::new(&device, &queue, EngineOptions::default()).unwrap();
+    let ids = [3, 5].map(|side| engine.add(hanging_sheet(side, side)).unwrap());
+    (0..3).for_each(|_| step(&device, &queue, &mut engine));
+    let whole = read(&device, &queue, &mut engine);
+    let alone = read_by(Readback::of_current(), &device, &queue, &mut engine);
+    for id in ids {
+        assert_eq!(alone.current(id), whole.current(id));
+        assert_eq!(alone.feedback(id), whole.feedback(id));
+        assert_eq!((alone.previous(id).len(), whole.previous(id).is_empty()), (0, false));
+    }
 }
 
 #[test]

@@ -17,6 +17,8 @@ use crate::{Engine, GpuError, ReadbackError};
 /// arrived; `poll` asks without waiting.
 #[derive(Debug, Default)]
 pub struct Readback {
+    /// Without `previous`.
+    is_current_alone: bool,
     staging: Option<wgpu::Buffer>,
     members: Vec<Member>,
     mapping: Option<OneshotReceiver<Result<(), wgpu::BufferAsyncError>>>,
@@ -36,23 +38,26 @@ struct Member {
 /// Bytes of the sections of the staging buffer: current, previous, feedback, impulses.
 #[derive(Debug, Clone, Copy)]
 struct Sections {
-    particles: u64,
+    current: u64,
+    previous: u64,
     feedback: u64,
     impulses: u64,
 }
 
 impl Sections {
-    fn new(members: &[Member]) -> Self {
+    fn new(members: &[Member], is_current_alone: bool) -> Self {
         let sum = |len: fn(&Member) -> usize| members.iter().map(|m| len(m) as u64).sum::<u64>();
+        let current = 16 * sum(|member| member.particles.len());
         Self {
-            particles: 16 * sum(|member| member.particles.len()),
+            current,
+            previous: if is_current_alone { 0 } else { current },
             feedback: FEEDBACK_BYTES * members.len() as u64,
             impulses: 16 * sum(|member| member.impulse_rows.len()),
         }
     }
 
     fn total(self) -> u64 {
-        2 * self.particles + self.feedback + self.impulses
+        self.current + self.previous + self.feedback + self.impulses
     }
 }
 
@@ -102,6 +107,12 @@ impl Readback {
         Self::default()
     }
 
+    /// The same, but for states without previous positions ([`State::previous`] is empty): half as many bytes, for whoever only draws or
+    /// stores positions.
+    pub fn of_current() -> Self {
+        Self { is_current_alone: true, ..Self::default() }
+    }
+
     /// Records the copy of the state that these cloths have when the encoder is run, with what
     /// [`Engine::encode_changes`] records before it. What an earlier copy brings is lost unless it was read.
     ///
@@ -114,7 +125,7 @@ impl Readback {
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<(), GpuError> {
         self.members = ids.iter().map(|&id| member(engine, id)).collect::<Result<_, _>>()?;
-        let sections = Sections::new(&self.members);
+        let sections = Sections::new(&self.members, self.is_current_alone);
         let limit = engine.device().limits().max_buffer_size;
         if sections.total() > limit {
             let bytes = sections.total();
@@ -137,10 +148,12 @@ impl Readback {
         let members = &self.members;
         let particles = || members.iter().map(|member| member.particles.clone());
         copy_ranges(encoder, engine.particle_buffer(), particles(), 16, (staging, 0));
-        let previous = engine.previous_particle_buffer();
-        copy_ranges(encoder, previous, particles(), 16, (staging, sections.particles));
+        if !self.is_current_alone {
+            let previous = engine.previous_particle_buffer();
+            copy_ranges(encoder, previous, particles(), 16, (staging, sections.current));
+        }
         let slots = members.iter().map(|member| member.feedback..member.feedback + 1);
-        let begin = 2 * sections.particles;
+        let begin = sections.current + sections.previous;
         let feedback = engine.feedback_buffer();
         copy_ranges(encoder, feedback, slots, FEEDBACK_BYTES, (staging, begin));
         let rows = members.iter().map(|member| member.impulse_rows.clone());
@@ -194,19 +207,18 @@ impl Readback {
         let Some(staging) = &self.staging else { return Ok(State::default()) };
         let state = {
             let view = staging.get_mapped_range(..).map_err(ReadbackError::from)?;
-            state_of(&view, &self.members)
+            state_of(&view, &self.members, self.is_current_alone)
         };
         staging.unmap();
         Ok(state)
     }
 }
 
-fn state_of(bytes: &[u8], members: &[Member]) -> State {
-    let sections = Sections::new(members);
-    let (particles, feedback_bytes) = (sections.particles as usize, sections.feedback as usize);
-    let (current, rest) = bytes.split_at(particles);
-    let (previous, rest) = rest.split_at(particles);
-    let (feedback, rest) = rest.split_at(feedback_bytes);
+fn state_of(bytes: &[u8], members: &[Member], is_current_alone: bool) -> State {
+    let sections = Sections::new(members, is_current_alone);
+    let (current, rest) = bytes.split_at(sections.current as usize);
+    let (previous, rest) = rest.split_at(sections.previous as usize);
+    let (feedback, rest) = rest.split_at(sections.feedback as usize);
     let feedback: Vec<Feedback> = bytemuck::pod_collect_to_vec(feedback);
     let rows: Vec<[f32; 4]> = bytemuck::pod_collect_to_vec(&rest[..sections.impulses as usize]);
     let mut row_begin = 0;

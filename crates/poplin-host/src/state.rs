@@ -46,7 +46,7 @@ pub struct StatePart {
 pub struct ClothState<'a> {
     /// Position \[m\] and working inverse mass [1/kg] of every particle.
     pub current: &'a [Particle],
-    /// Position one iteration ago \[m\] and the user's inverse mass [1/kg] of every particle.
+    /// Position one iteration ago \[m\] and the user's inverse mass [1/kg] of every particle; empty if the state was read without.
     pub previous: &'a [Particle],
     /// Faults and counters as the kernel reported them.
     pub feedback: &'a Feedback,
@@ -57,7 +57,7 @@ pub struct ClothState<'a> {
 }
 
 impl State {
-    /// A state of the particles of all `parts`, one after another.
+    /// A state of the particles of all `parts`, one after another; `previous` may be empty.
     ///
     /// # Panics
     /// If the particles are fewer than the parts say.
@@ -74,7 +74,8 @@ impl State {
             state.ids.push(id);
             state.parts.insert(id, Part { particles, feedback, skipped_frames, body_impulses });
         }
-        assert!(begin <= state.current.len() && begin <= state.previous.len());
+        assert!(begin <= state.current.len());
+        assert!(begin <= state.previous.len() || state.previous.is_empty());
         state
     }
 
@@ -96,7 +97,7 @@ impl State {
         let part = self.parts.get(&id).ok_or(NoSuchCloth { id })?;
         Ok(ClothState {
             current: &self.current[part.particles.clone()],
-            previous: &self.previous[part.particles.clone()],
+            previous: self.previous.get(part.particles.clone()).unwrap_or(&[]),
             feedback: &part.feedback,
             slept_frames: part.feedback.sleep_frame_count + part.skipped_frames,
             body_impulses: &part.body_impulses,
@@ -108,7 +109,7 @@ impl State {
         self.cloth(id).map_or(&[], |cloth| cloth.current)
     }
 
-    /// Position one iteration ago \[m\] and the user's inverse mass [1/kg] of every particle.
+    /// Position one iteration ago \[m\] and the user's inverse mass [1/kg] of every particle; empty if the state was read without.
     pub fn previous(&self, id: ClothId) -> &[Particle] {
         self.cloth(id).map_or(&[], |cloth| cloth.previous)
     }
