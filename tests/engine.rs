@@ -1,5 +1,7 @@
 //! The engine as a renderer embeds it, and what it refuses.
 
+use std::sync::{Arc, Mutex};
+
 use poplin_gpu::{
     CanaryReport, Compilation, Engine, EngineOptions, GpuError, Headless, Readback, Subnormals,
     WrongValue, run_canaries, run_canary_texts, wgpu,
@@ -77,31 +79,37 @@ fn current_particles_are_read_alone() {
 #[test]
 fn a_cloth_stands_still_until_its_pipeline_is_compiled_in_the_background() {
     let Some((device, queue)) = device() else { return };
+    let gate = Arc::new(Mutex::new(()));
     let engine = |compilation| {
-        let options = EngineOptions { compilation, ..Default::default() };
+        let compile_gate = Some(gate.clone());
+        let options = EngineOptions { compilation, compile_gate, ..Default::default() };
         Engine::new(&device, &queue, options).unwrap()
     };
     let (mut early, mut late) = (engine(Compilation::WhenAdded), engine(Compilation::Background));
     let cloth = hanging_sheet(6, 6);
     let sphere = Shape::Sphere(Sphere { center: [0.5, -0.4, 0.1], radius: 0.3 });
+    let mut held = Some(gate.lock().unwrap());
     let ids = [&mut early, &mut late].map(|engine| engine.add(cloth.clone()).unwrap());
     assert!(late.is_compiling() && !early.is_compiling());
-    // Here only one of them has time: the other has nothing to run with.
-    step(&device, &queue, &mut late);
+    // So long that its frames, in which no time passes, settle.
+    (0..20).for_each(|_| step(&device, &queue, &mut late));
     let state = read(&device, &queue, &mut late);
     let before = state.current(ids[1]).to_vec();
     assert_eq!((state.feedback(ids[1]).iteration_total, before), (0, cloth.particles.clone()));
+    held.take();
     late.finish_compiling();
     assert!(!late.is_compiling());
-    for frame in 0..12 {
-        if frame == 5 {
+    for frame in 0..30 {
+        if frame == 15 {
             // Another pipeline.
             for (engine, id) in [&mut early, &mut late].into_iter().zip(ids) {
                 let colliders = engine.cloth_mut(id).unwrap().colliders_mut();
                 colliders.add(sphere.clone()).unwrap();
             }
-            step(&device, &queue, &mut late);
+            held = Some(gate.lock().unwrap());
+            (0..20).for_each(|_| step(&device, &queue, &mut late));
             assert!(late.is_compiling());
+            held.take();
             late.finish_compiling();
         }
         step(&device, &queue, &mut early);
@@ -109,7 +117,7 @@ fn a_cloth_stands_still_until_its_pipeline_is_compiled_in_the_background() {
     }
     let [a, b] = [&mut early, &mut late].map(|engine| read(&device, &queue, engine));
     same_bits("current", a.current(ids[0]), b.current(ids[1])).unwrap();
-    assert!(a.feedback(ids[0]).iteration_total > 12);
+    assert!(a.feedback(ids[0]).iteration_total > 30);
 }
 
 #[test]

@@ -15,6 +15,8 @@ pub(crate) struct Pipelines {
     pub(crate) layout: wgpu::BindGroupLayout,
     compiler: Arc<Compiler>,
     compilation: Compilation,
+    #[cfg(feature = "testing")]
+    gate: Option<Arc<Mutex<()>>>,
     made: BTreeMap<OverrideValues, Made<wgpu::ComputePipeline>>,
 }
 
@@ -117,8 +119,14 @@ impl Pipelines {
             text: shader_text(Kernel::SimulateCloth, options),
             modules: Mutex::new(BTreeMap::new()),
         };
-        let compilation = options.compilation;
-        Self { layout, compiler: Arc::new(compiler), compilation, made: BTreeMap::new() }
+        Self {
+            layout,
+            compiler: Arc::new(compiler),
+            compilation: options.compilation,
+            #[cfg(feature = "testing")]
+            gate: options.compile_gate.clone(),
+            made: BTreeMap::new(),
+        }
     }
 
     /// A cloth needs the pipeline for these values, unless it is changed before the next frame.
@@ -128,7 +136,13 @@ impl Pipelines {
             Compilation::WhenNeeded => {}
             Compilation::Background => {
                 let compiler = self.compiler.clone();
-                self.made.entry(values).or_default().start(move || compiler.pipeline(&values));
+                #[cfg(feature = "testing")]
+                let gate = self.gate.clone();
+                self.made.entry(values).or_default().start(move || {
+                    #[cfg(feature = "testing")]
+                    let _open = gate.as_ref().map(|gate| gate.lock());
+                    compiler.pipeline(&values)
+                });
             }
         }
     }

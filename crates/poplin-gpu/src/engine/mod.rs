@@ -59,6 +59,9 @@ pub struct EngineOptions {
     #[cfg(feature = "testing")]
     /// Replaces the composed text of these kernels, for tests of other rounding and of damage. Default: none.
     pub shader_texts: HashMap<Kernel, String>,
+    #[cfg(feature = "testing")]
+    /// No pipeline of cloths is compiled in the background while a test holds it. Default: none.
+    pub compile_gate: Option<std::sync::Arc<std::sync::Mutex<()>>>,
 }
 
 impl Default for EngineOptions {
@@ -74,6 +77,8 @@ impl Default for EngineOptions {
             pipeline_cache: None,
             #[cfg(feature = "testing")]
             shader_texts: HashMap::new(),
+            #[cfg(feature = "testing")]
+            compile_gate: None,
         }
     }
 }
