@@ -465,6 +465,7 @@ fn table_of_machines() {
 
 /// Tables of the guide that are a CSV file of each machine: page, block (which is also the file).
 const MEASURED: &[(&str, &str)] = &[
+    ("performance", "first_frame"),
     ("contact", "ball"),
     ("fibers", "fibers_one_iteration"),
     ("fibers", "fibers_iteration_time"),

@@ -14,7 +14,7 @@ pub enum Compilation {
     /// colliders are yet to come. For runs without a window.
     WhenNeeded,
     /// On threads of their own, from the moment a cloth is added or changed: nothing waits. A cloth stands still until its
-    /// pipeline is there; [`Engine::is_compiling`](crate::Engine::is_compiling) tells,
+    /// pipeline is there; [`Engine::is_compiling`](crate::Engine::is_compiling) reports it,
     /// [`Engine::finish_compiling`](crate::Engine::finish_compiling) waits. In a browser, where there are no threads, as
     /// [`Compilation::WhenAdded`].
     Background,
