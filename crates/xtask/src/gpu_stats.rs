@@ -14,9 +14,32 @@ const DRIVERS: [&str; 2] =
 /// The file of the table, in the root of the project.
 const TABLE: &str = "benches/results/radv/gpu_stats.csv";
 
+/// Mesa's driver for AMD GPUs.
+fn driver() -> Option<&'static str> {
+    DRIVERS.into_iter().find(|path| Path::new(path).exists())
+}
+
+/// Compiles every kernel for a family; returns whether none of the common ones spills vector registers, and the lines of the table.
+fn compile(driver: &str, family: &str, has_head: bool) -> Result<(bool, String), String> {
+    let environment = [
+        ("VK_DRIVER_FILES", driver),
+        ("VK_ICD_FILENAMES", driver),
+        ("RADV_FORCE_FAMILY", family),
+        ("RADV_DEBUG", "nocache"),
+    ];
+    let head: &[&str] = if has_head { &[] } else { &["--", "--no-head"] };
+    let command = [&["run", "--quiet", "--package", "poplin-gpu-stats"], head].concat();
+    let mut lines = String::new();
+    let passed = cargo_with(&command, &environment, |line| {
+        lines.push_str(line.trim_end());
+        lines.push('\n');
+    })?;
+    Ok((passed, lines))
+}
+
 /// Compiles every kernel for every family and writes the table; fails if a common one spills vector registers.
 pub(crate) fn write() -> Result<(), String> {
-    let driver = DRIVERS.into_iter().find(|path| Path::new(path).exists()).ok_or_else(|| {
+    let driver = driver().ok_or_else(|| {
         format!(
             "no Vulkan driver for AMD GPUs: none of {}; on Debian: apt install mesa-vulkan-drivers",
             DRIVERS.join(", ")
@@ -25,18 +48,8 @@ pub(crate) fn write() -> Result<(), String> {
     let mut table = String::new();
     let mut failed = Vec::new();
     for (index, family) in FAMILIES.into_iter().enumerate() {
-        let environment = [
-            ("VK_DRIVER_FILES", driver),
-            ("VK_ICD_FILENAMES", driver),
-            ("RADV_FORCE_FAMILY", family),
-            ("RADV_DEBUG", "nocache"),
-        ];
-        let head: &[&str] = if index == 0 { &[] } else { &["--", "--no-head"] };
-        let command = [&["run", "--quiet", "--package", "poplin-gpu-stats"], head].concat();
-        let passed = cargo_with(&command, &environment, |line| {
-            table.push_str(line.trim_end());
-            table.push('\n');
-        })?;
+        let (passed, lines) = compile(driver, family, index == 0)?;
+        table.push_str(&lines);
         if !passed {
             failed.push(family);
         }
@@ -48,4 +61,19 @@ pub(crate) fn write() -> Result<(), String> {
         .map_err(|error| format!("{}: {error}", path.display()))?;
     say(&format!("wrote {TABLE}\n"));
     if failed.is_empty() { Ok(()) } else { Err(format!("failed for {}", failed.join(", "))) }
+}
+
+/// Compiles every kernel for RDNA 2, whose table the guide has, where there is a driver; fails as [`write()`].
+pub(crate) fn check() -> Result<(), String> {
+    let family = FAMILIES[2];
+    say(&format!("\n$ cargo xtask gpu-stats, of {family} alone\n"));
+    let Some(driver) = driver() else {
+        say("SKIPPED gpu-stats: no Vulkan driver for AMD GPUs\n");
+        return Ok(());
+    };
+    if compile(driver, family, true)?.0 {
+        Ok(())
+    } else {
+        Err(format!("kernels spill vector registers, or were not compiled, for {family}"))
+    }
 }

@@ -116,6 +116,7 @@ pub(crate) fn ci() -> Result<Totals, String> {
     }
     check_features()?;
     check_dependencies()?;
+    crate::gpu_stats::check()?;
     crate::package::check()?;
     Ok(totals)
 }
