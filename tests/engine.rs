@@ -62,6 +62,22 @@ fn step(device: &wgpu::Device, queue: &wgpu::Queue, engine: &mut Engine) {
 }
 
 #[test]
+fn a_device_with_a_clock_says_how_long_a_frame_took() {
+    for (mut gpu, _) in devices(&EngineOptions::default()) {
+        gpu.add(hanging_sheet(8, 8)).unwrap();
+        assert_eq!(gpu.frame_time().unwrap(), None);
+        gpu.step(&Frame::default()).unwrap();
+        let time = gpu.frame_time().unwrap();
+        let features = gpu.device().features();
+        assert_eq!(
+            time.is_some(),
+            features.contains(wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS)
+        );
+        assert!(time.is_none_or(|time| !time.is_zero()));
+    }
+}
+
+#[test]
 fn current_particles_are_read_alone() {
     let Some((device, queue)) = device() else { return };
     let mut engine = Engine::new(&device, &queue, EngineOptions::default()).unwrap();

@@ -8,6 +8,7 @@ use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Frame, Particle};
 
 use crate::adapters::{is_software, list_adapters};
 use crate::canary::{CanaryReport, run_canaries};
+use crate::timer::{self, Timer};
 use crate::{
     Compilation, Engine, EngineOptions, GpuError, Readback, ReadbackError, WantedAdapter,
     required_features, required_limits,
@@ -54,6 +55,7 @@ pub struct Headless {
     canaries: CanaryReport,
     errors: Arc<Mutex<Vec<Arc<wgpu::Error>>>>,
     readback: Readback,
+    timer: Option<Timer>,
 }
 
 impl Headless {
@@ -102,7 +104,7 @@ impl Headless {
             if options.default_limits { wgpu::Limits::default() } else { required_limits(adapter) };
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("poplin.headless"),
-            required_features: required_features(adapter),
+            required_features: required_features(adapter) | timer::FEATURES & adapter.features(),
             required_limits: limits,
             ..Default::default()
         };
@@ -153,7 +155,8 @@ impl Headless {
         }
         let engine = Engine::new(&device, &queue, options)?;
         let readback = Readback::new();
-        let headless = Self { engine, device, queue, info, canaries, errors, readback };
+        let timer = Timer::new(&device, &queue);
+        let headless = Self { engine, device, queue, info, canaries, errors, readback, timer };
         headless.check_errors()?;
         Ok(headless)
     }
@@ -186,6 +189,16 @@ impl Headless {
     /// The queue that frames are submitted to.
     pub fn queue(&self) -> &wgpu::Queue {
         &self.queue
+    }
+
+    /// Waits for the last frame that was stepped and returns how long the device took for it, by its own clock; `None` before the first
+    /// one, and where it has no timestamps ([`wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS`], which [`Headless::with_adapter`]
+    /// asks for).
+    ///
+    /// # Errors
+    /// [`GpuError`] if the device is lost or does not answer.
+    pub fn frame_time(&self) -> Result<Option<Duration>, GpuError> {
+        self.timer.as_ref().map_or(Ok(None), |timer| timer.read(&self.device, &self.queue))
     }
 
     #[cfg(feature = "testing")]
@@ -292,7 +305,13 @@ impl poplin_host::Engine for Headless {
     /// Submits one frame of every cloth; does not wait for it.
     fn step(&mut self, frame: &Frame) -> Result<(), GpuError> {
         let mut encoder = self.encoder();
+        if let Some(timer) = &self.timer {
+            timer.start(&mut encoder);
+        }
         self.engine.encode_frame(&mut encoder, frame)?;
+        if let Some(timer) = &mut self.timer {
+            timer.stop(&mut encoder);
+        }
         self.queue.submit([encoder.finish()]);
         self.check_errors()
     }

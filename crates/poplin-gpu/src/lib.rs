@@ -16,6 +16,7 @@ mod pipelines;
 mod pool;
 mod readback;
 mod requirements;
+mod timer;
 
 pub use adapters::{AdapterReport, is_software, list_adapters};
 #[cfg(feature = "testing")]

@@ -59,6 +59,9 @@ pub struct Row {
     pub frames_of_scene: u32,
     /// Time of a frame of all cloths \[ms\].
     pub ms_a_frame: FrameTime,
+    /// What the device says of a frame, on a GPU that takes times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpu: Option<GpuFrame>,
     /// Strain of the horizontal and vertical edges after the last frame.
     pub strain_at_end: SignedStrain,
     /// The same of all frames of the second half together.
@@ -80,6 +83,16 @@ pub struct FrameTime {
     pub median: f64,
     /// The least of the runs \[ms\].
     pub least: f64,
+}
+
+/// A frame on a GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct GpuFrame {
+    /// Median of the time that the device took for it by its own clock \[ms\]; the rest of the frame's time is the host, the driver
+    /// and waiting.
+    pub ms: f64,
+    /// What the last frame uploaded \[KB\].
+    pub uploaded_kilobytes: f64,
 }
 
 /// How entangled a cloth got.
@@ -131,12 +144,22 @@ pub fn measure(
     let cloth = setup.cloth()?;
     let mut judge = Judge::new(setup.scene, &cloth);
     let mut stage = Stage::new(setup, options)?;
+    let mut gpu_times = Vec::new();
     for frame in 1..=frames {
         stage.step()?;
+        if let Some(gpu) = stage.simulation.gpu() {
+            gpu_times.extend(gpu.frame_time()?);
+        }
         let state = stage.simulation.state()?;
         judge.see(&state, &stage, frame, frames);
     }
     let count = setup.scene.cloths();
+    gpu_times.sort_unstable();
+    let gpu = stage.simulation.gpu().zip(gpu_times.get(gpu_times.len() / 2));
+    let gpu = gpu.map(|(gpu, median)| GpuFrame {
+        ms: 1e3 * median.as_secs_f64(),
+        uploaded_kilobytes: 1e-3 * gpu.engine().uploaded_bytes() as f64,
+    });
     Ok(Row {
         workload: workload.name.to_owned(),
         settings: match frames == frames_of_scene {
@@ -150,6 +173,7 @@ pub fn measure(
         frames,
         frames_of_scene,
         ms_a_frame,
+        gpu,
         strain_at_end: judge.strain_at_end,
         strain_in_second_half: SignedStrain::of(&mut judge.strains),
         depth_in_shapes_mm: judge.depth_in_shapes_mm,

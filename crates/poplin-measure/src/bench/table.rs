@@ -22,9 +22,22 @@ const HEAD: [&str; 14] = [
     "close pairs",
 ];
 
+/// The last two, where a device takes times.
+const GPU_HEAD: [&str; 2] = ["ms on the GPU", "uploaded [KB]"];
+
 /// A line for each row, those of all workloads below one head: [`Table::part`] is the table of one of them.
 pub fn table(rows: &[Row]) -> Table {
-    Table { head: HEAD.map(str::to_owned).to_vec(), rows: rows.iter().map(cells).collect() }
+    let mut table =
+        Table { head: HEAD.map(str::to_owned).to_vec(), rows: rows.iter().map(cells).collect() };
+    if rows.iter().any(|row| row.gpu.is_some()) {
+        table.head.extend(GPU_HEAD.map(str::to_owned));
+        for (cells, row) in table.rows.iter_mut().zip(rows) {
+            cells.extend(row.gpu.map_or_else(Default::default, |gpu| {
+                [milliseconds(gpu.ms), format!("{:.1}", gpu.uploaded_kilobytes)]
+            }));
+        }
+    }
+    table
 }
 
 fn cells(row: &Row) -> Vec<String> {
