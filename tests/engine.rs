@@ -62,6 +62,34 @@ fn step(device: &wgpu::Device, queue: &wgpu::Queue, engine: &mut Engine) {
 }
 
 #[test]
+fn cloths_that_collide_go_on_while_another_waits_for_its_pipeline() {
+    let Some((device, queue)) = device() else { return };
+    let gate = Arc::new(Mutex::new(()));
+    let (compilation, compile_gate) = (Compilation::Background, Some(gate.clone()));
+    let options = EngineOptions { compilation, compile_gate, ..Default::default() };
+    let mut engine = Engine::new(&device, &queue, options).unwrap();
+    let mut cloth = hanging_sheet(5, 5);
+    cloth.config.cloth_collision.distance = Some(0.02);
+    let first = [0, 1].map(|_| engine.add(cloth.clone()).unwrap());
+    engine.finish_compiling();
+    let held = gate.lock().unwrap();
+    cloth.colliders.add(Shape::sphere(0.1)).unwrap();
+    let last = engine.add(cloth).unwrap();
+    (0..4).for_each(|_| step(&device, &queue, &mut engine));
+    let count = |engine: &mut Engine| {
+        let state = read(&device, &queue, engine);
+        [first[0], first[1], last].map(|id| state.feedback(id).iteration_total)
+    };
+    let [a, b, waiting] = count(&mut engine);
+    assert!(a > 0 && a == b && waiting == 0, "{a}, {b}, {waiting} iterations");
+    drop(held);
+    engine.finish_compiling();
+    step(&device, &queue, &mut engine);
+    let [later, _, last] = count(&mut engine);
+    assert!(later > a && last == later - a, "{later} after {a}, {last}");
+}
+
+#[test]
 fn a_device_with_a_clock_says_how_long_a_frame_took() {
     for (mut gpu, _) in devices(&EngineOptions::default()) {
         gpu.add(hanging_sheet(8, 8)).unwrap();

@@ -38,7 +38,7 @@ impl<T> Default for Made<T> {
     }
 }
 
-impl<T: Send + 'static> Made<T> {
+impl<T: wgpu::WasmNotSend + 'static> Made<T> {
     /// The value, if it was waited for or found complete.
     pub(crate) fn get(&self) -> Option<&T> {
         self.value.as_ref()

@@ -1,7 +1,7 @@
 //! Collision between cloths: buffers, pipelines, and frames recorded in slices with collisions between them.
 
 use super::frame::{PASS, Run, push_dispatches};
-use super::{Engine, EngineOptions, GpuCloth};
+use super::{Bucket, Engine, EngineOptions, GpuCloth};
 use crate::Compilation;
 use crate::GpuError;
 use crate::binding::{UNIFORM_STRIDE, bind_group, bind_group_layout, push_uniform};
@@ -275,7 +275,9 @@ impl Engine {
     fn plan_slice(&mut self, slice: u32, dispatches: &mut Vec<super::Dispatch>) {
         let Self { buckets, pipelines, device, shadow, contacts, .. } = self;
         let frame = &contacts.frame;
-        for (values, bucket) in buckets.iter().filter(|(_, bucket)| bucket.is_active()) {
+        // Cloths without iterations may still wait for their pipeline.
+        let is_due = |bucket: &Bucket| bucket.is_active() && bucket.iteration_count > 0;
+        for (values, bucket) in buckets.iter().filter(|(_, bucket)| is_due(bucket)) {
             pipelines.prepare(*values);
             let count_of = |slot: &u32| shadow[*slot as usize].iteration_count;
             let mut begin = 0;
