@@ -23,11 +23,11 @@
 /// Loads faults and sleep counters into workgroup memory and decides whether there is anything to do.
 fn fetch_counters(is_frame_start: bool) {
     let report = feedback[cloth.cloth];
-    let is_woken = report.wake_count != cloth.sleep.wake_count;
+    let is_woken = report.wake_count != cloth_parameters[cloth_slot].sleep.wake_count;
     let pass_count = select(report.sleep_pass_count, 0u, is_woken);
     var is_asleep = report.is_asleep != 0u;
     if (is_frame_start) {
-        is_asleep = (STAGES & STAGE_SLEEP) != 0u && pass_count >= cloth.sleep.after_count;
+        is_asleep = (STAGES & STAGE_SLEEP) != 0u && pass_count >= cloth_parameters[cloth_slot].sleep.after_count;
         feedback[cloth.cloth].is_asleep = u32(is_asleep);
         feedback[cloth.cloth].sleep_frame_count = report.sleep_frame_count + u32(is_asleep && cloth.iteration_count > 0u);
     }
@@ -50,7 +50,7 @@ fn flush_counters(iteration_count: u32) {
     feedback[cloth.cloth].iteration_total = total;
     feedback[cloth.cloth].sleep_time = shared_sleep_time;
     feedback[cloth.cloth].sleep_pass_count = shared_sleep_pass_count;
-    feedback[cloth.cloth].wake_count = cloth.sleep.wake_count;
+    feedback[cloth.cloth].wake_count = cloth_parameters[cloth_slot].sleep.wake_count;
 }
 
 /// Simulates a range of iterations of one frame of one cloth per workgroup.
@@ -73,7 +73,8 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
     let virtual_begin = cloth_parameters[cloth_index].fabric.virtual_set_begin;
     let virtual_end = virtual_begin + cloth_parameters[cloth_index].fabric.virtual_set_count;
 
-    cloth = cloth_parameters[cloth_index];
+    cloth_slot = cloth_index;
+    cloth = cloth_parameters[cloth_slot];
     if (lane == 0u && is_inside) {
         fetch_counters(iteration_begin == 0u);
     }
@@ -234,7 +235,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             }
         }
         if ((STAGES & STAGE_SELF_COLLIDE) != 0u) {
-            let member_count = select(0u, cloth.self_collision.member_count, is_busy && is_alive);
+            let member_count = select(0u, cloth_parameters[cloth_slot].self_collision.member_count, is_busy && is_alive);
             for (var cell = lane; cell < GRID_CELLS; cell += LANES) {
                 clear_cell(cell);
             }
@@ -305,7 +306,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                 workgroupBarrier();
                 storageBarrier(); // chunks -> bodies
                 if (is_alive) {
-                    for (var b = lane; b < cloth.colliders.body_count; b += LANES) {
+                    for (var b = lane; b < cloth_parameters[cloth_slot].colliders.body_count; b += LANES) {
                         sum_chunks(b, visit == 0u);
                     }
                 }

@@ -24,7 +24,7 @@ fn has_height(hinge: f32, side: f32, normal: f32) -> bool {
 /// lost in the rounding of f32 positions make up for.
 fn solve_bend(bend: u32) {
     let row = cloth.fabric.bend_begin + 6u * bend;
-    let stiffness = cloth.bending.rigidity * bitcast<f32>(fabric_pool[row + 5u]);
+    let stiffness = cloth_parameters[cloth_slot].bending.rigidity * bitcast<f32>(fabric_pool[row + 5u]);
     let p0 = load_current(fabric_pool[row]);
     let p1 = load_current(fabric_pool[row + 1u]);
     let p2 = load_current(fabric_pool[row + 2u]);
@@ -62,7 +62,7 @@ fn solve_bend(bend: u32) {
             let displacement = bend_displacement(row, 0u, p0, gradient_0) + bend_displacement(row, 1u, p1, gradient_1)
                 + bend_displacement(row, 2u, p2, gradient_2) + bend_displacement(row, 3u, p3, gradient_3);
             let compliance = max(1.0 / stiffness - 0.5 * mobility, 0.0);
-            let lambda = (-error - cloth.bending.damping * displacement) / (compliance + mobility + cloth.bending.damping * mobility);
+            let lambda = (-error - cloth_parameters[cloth_slot].bending.damping * displacement) / (compliance + mobility + cloth_parameters[cloth_slot].bending.damping * mobility);
             push_bend(row, p0, gradient_0 * lambda);
             push_bend(row + 1u, p1, gradient_1 * lambda);
             push_bend(row + 2u, p2, gradient_2 * lambda);

@@ -35,13 +35,13 @@ struct Impulse {
 
 /// First row of what body b keeps in scratch.
 fn body_row(b: u32) -> u32 {
-    return cloth.colliders.impulse_begin + BODY_ROWS * b;
+    return cloth_parameters[cloth_slot].colliders.impulse_begin + BODY_ROWS * b;
 }
 
 /// First row of what chunk c did to body b.
 fn chunk_row(c: u32, b: u32) -> u32 {
-    let bodies = cloth.colliders.body_count;
-    return cloth.colliders.impulse_begin + BODY_ROWS * bodies + CHUNK_ROWS * (c * bodies + b);
+    let bodies = cloth_parameters[cloth_slot].colliders.body_count;
+    return cloth_parameters[cloth_slot].colliders.impulse_begin + BODY_ROWS * bodies + CHUNK_ROWS * (c * bodies + b);
 }
 
 /// Number of chunks of the cloth.
@@ -56,7 +56,7 @@ fn multiply(m: mat3x3<f32>, v: vec3<f32>) -> vec3<f32> {
 
 /// Body b now.
 fn load_body(b: u32) -> Body {
-    let input = cloth.colliders.body_begin + BODY_INPUT_ROWS * b;
+    let input = cloth_parameters[cloth_slot].colliders.body_begin + BODY_INPUT_ROWS * b;
     let row = body_row(b);
     let center = input_row(input);
     let velocity = input_row(input + 1u);
@@ -66,7 +66,7 @@ fn load_body(b: u32) -> Body {
     let is_later = f32(iteration.bias.w > 0.0);
     let linear = load_scratch(row).xyz * is_later;
     let angular = load_scratch(row + 1u).xyz * is_later;
-    let time = iteration.velocity_scale.w / cloth.colliders.iteration_fraction * cloth.colliders.step;
+    let time = iteration.velocity_scale.w / cloth_parameters[cloth_slot].colliders.iteration_fraction * cloth_parameters[cloth_slot].colliders.step;
     return Body(
         center.xyz + velocity.xyz * time,
         center.w,
@@ -81,7 +81,7 @@ fn load_body(b: u32) -> Body {
 
 /// The exits of particle i, at x, from the shapes of body b.
 fn touch_body(b: u32, i: u32, x: vec3<f32>) -> Contacts {
-    let input = cloth.colliders.body_begin + BODY_INPUT_ROWS * b;
+    let input = cloth_parameters[cloth_slot].colliders.body_begin + BODY_INPUT_ROWS * b;
     let round = input_pool[input + 6u];
     let flat = input_pool[input + 7u];
     var contacts = no_contacts();
@@ -105,7 +105,7 @@ fn touch_body(b: u32, i: u32, x: vec3<f32>) -> Contacts {
 
 /// Velocity of a particle at x, coming from `before`, relative to that point of the body [m/s].
 fn approach(body: Body, x: vec3<f32>, before: vec3<f32>) -> vec3<f32> {
-    return (x - before) / cloth.colliders.step - body.velocity - cross3(body.angular_velocity, x - body.center);
+    return (x - before) / cloth_parameters[cloth_slot].colliders.step - body.velocity - cross3(body.angular_velocity, x - body.center);
 }
 
 /// Into how many parts the body is split for a particle of inverse mass w, so that all particles that hit it at once
@@ -129,7 +129,7 @@ fn body_response(body: Body, arm: vec3<f32>, direction: vec3<f32>, split: f32) -
 /// their approach speed: j = (1 + e) v / (w + w_body). Across it friction takes at most `friction * j`.
 fn visit_chunk(c: u32, is_counting: bool) {
     let end = min((c + 1u) * CHUNK, cloth.particle_count);
-    for (var b = 0u; b < cloth.colliders.body_count; b++) {
+    for (var b = 0u; b < cloth_parameters[cloth_slot].colliders.body_count; b++) {
         let body = load_body(b);
         var sum = Impulse(vec3<f32>(0.0), vec3<f32>(0.0), 0.0);
         for (var i = c * CHUNK; i < end; i++) {
@@ -186,13 +186,13 @@ fn exchange(
             let slide_speed = sqrt(slide_square);
             let tangent = slide / slide_speed;
             let stop = slide_speed / (before.w + body_response(body, arm, tangent, split));
-            impulse -= tangent * min(cloth.colliders.friction * contacts.friction_factor * strength, stop);
+            impulse -= tangent * min(cloth_parameters[cloth_slot].colliders.friction * contacts.friction_factor * strength, stop);
         }
     }
     if (particle.w > 0.0) {
         let push = contacts.push / contacts.count;
         store_current(i, vec4<f32>(particle.xyz + push, particle.w));
-        store_previous(i, vec4<f32>(before.xyz + push - impulse * (before.w * cloth.colliders.step), before.w));
+        store_previous(i, vec4<f32>(before.xyz + push - impulse * (before.w * cloth_parameters[cloth_slot].colliders.step), before.w));
     }
     return impulse;
 }

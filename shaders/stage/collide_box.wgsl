@@ -28,14 +28,14 @@ fn touch_box(b: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     }
     if (distance < 0.0) {
         add_contact(contacts, box_shape(b), -direction * distance);
-        if (cloth.colliders.friction > 0.0) {
-            var moved = input_row(cloth.colliders.box_target + 4u * b).xyz - input_row(cloth.colliders.box_start + 4u * b).xyz;
+        if (cloth_parameters[cloth_slot].colliders.friction > 0.0) {
+            var moved = input_row(cloth_parameters[cloth_slot].colliders.box_target + 4u * b).xyz - input_row(cloth_parameters[cloth_slot].colliders.box_start + 4u * b).xyz;
             for (var k = 0u; k < 3u; k++) {
                 let edge = 4u * b + 1u + k;
-                let edge_move = input_row(cloth.colliders.box_target + edge).xyz - input_row(cloth.colliders.box_start + edge).xyz;
+                let edge_move = input_row(cloth_parameters[cloth_slot].colliders.box_target + edge).xyz - input_row(cloth_parameters[cloth_slot].colliders.box_start + edge).xyz;
                 moved += edge_move * fractions[k];
             }
-            (*contacts).travel += moved * cloth.colliders.iteration_fraction;
+            (*contacts).travel += moved * cloth_parameters[cloth_slot].colliders.iteration_fraction;
         }
     }
 }
@@ -44,8 +44,8 @@ fn touch_box(b: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
 fn collide_box(i: u32) {
     let particle = load_current(i);
     var contacts = no_contacts();
-    let end = cloth.colliders.free_box_begin + cloth.colliders.free_box_count;
-    for (var k = cloth.colliders.free_box_begin; k < end; k++) {
+    let end = cloth_parameters[cloth_slot].colliders.free_box_begin + cloth_parameters[cloth_slot].colliders.free_box_count;
+    for (var k = cloth_parameters[cloth_slot].colliders.free_box_begin; k < end; k++) {
         touch_box(load_index(k), particle.xyz, &contacts);
     }
     resolve_contacts(i, particle.xyz, particle.w, contacts);

@@ -11,7 +11,7 @@ struct Hits {
 /// Whether x, where the particle would end, is near the space that the spheres of two rows each, at `a` and `b`, sweep in this
 /// iteration: within a box that reaches beyond their radii by the factor `continuous_reach`.
 fn is_in_reach(a: u32, b: u32, x: vec3<f32>) -> bool {
-    let reach = cloth.colliders.continuous_reach;
+    let reach = cloth_parameters[cloth_slot].colliders.continuous_reach;
     let a_now = load_scratch(a);
     let a_before = load_scratch(a + 1u);
     let b_now = load_scratch(b);
@@ -64,8 +64,8 @@ fn sweep_capsule(c: u32, before: vec3<f32>, end: vec3<f32>, x: ptr<function, vec
 /// Whether the capsules that end in sphere s leave it nothing to do: one hit the particle beside it, or one is there that the
 /// particle neither met nor is in.
 fn is_sphere_passed(s: u32, x: vec3<f32>, hits: ptr<function, Hits>) -> bool {
-    let begins = cloth.colliders.sphere_capsule_begin;
-    let capsules = begins + cloth.colliders.sphere_count + 1u;
+    let begins = cloth_parameters[cloth_slot].colliders.sphere_capsule_begin;
+    let capsules = begins + cloth_parameters[cloth_slot].colliders.sphere_count + 1u;
     let end = capsules + load_index(begins + s + 1u);
     let hit_count = min((*hits).count, 4u);
     var is_passed = false;
@@ -119,19 +119,19 @@ fn collide_continuous(i: u32) {
     let high = max(x, before);
     var node = 0u;
     loop {
-        let item = next_item(cloth.colliders.capsule_tree_begin, cloth.colliders.capsule_tree_count, &node, low, high);
+        let item = next_item(cloth_parameters[cloth_slot].colliders.capsule_tree_begin, cloth_parameters[cloth_slot].colliders.capsule_tree_count, &node, low, high);
         if (item == 0u) {
             break;
         }
-        sweep_capsule(load_index(cloth.colliders.free_capsule_begin + item - 1u), before, particle.xyz, &x, &contacts, &hits);
+        sweep_capsule(load_index(cloth_parameters[cloth_slot].colliders.free_capsule_begin + item - 1u), before, particle.xyz, &x, &contacts, &hits);
     }
     node = 0u;
     loop {
-        let item = next_item(cloth.colliders.sphere_tree_begin, cloth.colliders.sphere_tree_count, &node, low, high);
+        let item = next_item(cloth_parameters[cloth_slot].colliders.sphere_tree_begin, cloth_parameters[cloth_slot].colliders.sphere_tree_count, &node, low, high);
         if (item == 0u) {
             break;
         }
-        sweep_sphere(load_index(cloth.colliders.free_sphere_begin + item - 1u), before, particle.xyz, &x, &contacts, &hits);
+        sweep_sphere(load_index(cloth_parameters[cloth_slot].colliders.free_sphere_begin + item - 1u), before, particle.xyz, &x, &contacts, &hits);
     }
     if (any(x != particle.xyz)) {
         store_current(i, vec4<f32>(x, particle.w));

@@ -2,8 +2,8 @@
 
 /// The exit of x from convex c through its nearest plane, if x is behind all of its planes.
 fn touch_convex(c: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
-    let begins = cloth.colliders.convex_plane_begin;
-    let planes = begins + cloth.colliders.convex_count + 1u;
+    let begins = cloth_parameters[cloth_slot].colliders.convex_plane_begin;
+    let planes = begins + cloth_parameters[cloth_slot].colliders.convex_count + 1u;
     let end = planes + load_index(begins + c + 1u);
     var nearest = vec3<f32>(0.0);
     var distance = -3.0e38;
@@ -24,8 +24,8 @@ fn touch_convex(c: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
 fn collide_convex(i: u32) {
     let particle = load_current(i);
     var contacts = no_contacts();
-    let end = cloth.colliders.free_convex_begin + cloth.colliders.free_convex_count;
-    for (var k = cloth.colliders.free_convex_begin; k < end; k++) {
+    let end = cloth_parameters[cloth_slot].colliders.free_convex_begin + cloth_parameters[cloth_slot].colliders.free_convex_count;
+    for (var k = cloth_parameters[cloth_slot].colliders.free_convex_begin; k < end; k++) {
         touch_convex(load_index(k), particle.xyz, &contacts);
     }
     resolve_contacts(i, particle.xyz, particle.w, contacts);

@@ -4,7 +4,7 @@
 fn touch_capsule(c: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     let touch = touch_cone(load_cone(capsule_row(c)), x);
     if (touch.side == CONE_INSIDE) {
-        add_contact(contacts, cloth.colliders.sphere_count + c, touch.push);
+        add_contact(contacts, cloth_parameters[cloth_slot].colliders.sphere_count + c, touch.push);
         (*contacts).travel += capsule_move(c, touch.along);
     }
 }
@@ -20,8 +20,8 @@ fn capsule_move(c: u32, along: f32) -> vec3<f32> {
 /// Whether a capsule that ends in sphere s leaves it nothing to do for x: x is outside the capsule's cone, which contains the
 /// sphere, or the cone's side pushes it.
 fn is_sphere_covered(s: u32, x: vec3<f32>) -> bool {
-    let begins = cloth.colliders.sphere_capsule_begin;
-    let capsules = begins + cloth.colliders.sphere_count + 1u;
+    let begins = cloth_parameters[cloth_slot].colliders.sphere_capsule_begin;
+    let capsules = begins + cloth_parameters[cloth_slot].colliders.sphere_count + 1u;
     let end = capsules + load_index(begins + s + 1u);
     var is_covered = false;
     for (var k = capsules + load_index(begins + s); k < end; k++) {
@@ -54,26 +54,26 @@ fn touch_shapes(x: vec3<f32>) -> Contacts {
     var contacts = no_contacts();
     var node = 0u;
     loop {
-        let item = next_item(cloth.colliders.capsule_tree_begin, cloth.colliders.capsule_tree_count, &node, x, x);
+        let item = next_item(cloth_parameters[cloth_slot].colliders.capsule_tree_begin, cloth_parameters[cloth_slot].colliders.capsule_tree_count, &node, x, x);
         if (item == 0u) {
             break;
         }
-        touch_capsule(load_index(cloth.colliders.free_capsule_begin + item - 1u), x, &contacts);
+        touch_capsule(load_index(cloth_parameters[cloth_slot].colliders.free_capsule_begin + item - 1u), x, &contacts);
     }
     node = 0u;
     loop {
-        let item = next_item(cloth.colliders.sphere_tree_begin, cloth.colliders.sphere_tree_count, &node, x, x);
+        let item = next_item(cloth_parameters[cloth_slot].colliders.sphere_tree_begin, cloth_parameters[cloth_slot].colliders.sphere_tree_count, &node, x, x);
         if (item == 0u) {
             break;
         }
-        touch_sphere(load_index(cloth.colliders.free_sphere_begin + item - 1u), x, &contacts);
+        touch_sphere(load_index(cloth_parameters[cloth_slot].colliders.free_sphere_begin + item - 1u), x, &contacts);
     }
     return contacts;
 }
 
 /// Inverse mass of a particle that shapes have pushed: smaller, so that its neighbours give way.
 fn scaled_mass(w: f32, push: vec3<f32>) -> f32 {
-    return w / (1.0 + cloth.colliders.mass_scale * dot3(push, push));
+    return w / (1.0 + cloth_parameters[cloth_slot].colliders.mass_scale * dot3(push, push));
 }
 
 /// Pushes particle i out of spheres and capsules.

@@ -15,12 +15,12 @@ struct TriangleTouch {
 
 /// Vertex indices of the corners of triangle t.
 fn triangle_corners(t: u32) -> vec3<u32> {
-    return input_pool[cloth.colliders.triangle_begin + t].xyz;
+    return input_pool[cloth_parameters[cloth_slot].colliders.triangle_begin + t].xyz;
 }
 
 /// Vertex v of the mesh now.
 fn load_vertex(v: u32) -> vec3<f32> {
-    return load_at(cloth.colliders.vertex_start, cloth.colliders.vertex_target, v, iteration.velocity_scale.w).xyz;
+    return load_at(cloth_parameters[cloth_slot].colliders.vertex_start, cloth_parameters[cloth_slot].colliders.vertex_target, v, iteration.velocity_scale.w).xyz;
 }
 
 /// Where triangle t is relative to x; far away if it has no area.
@@ -61,14 +61,14 @@ struct Nearby {
 
 /// What particle i remembers of the mesh.
 fn load_nearby(i: u32) -> Nearby {
-    let row = cloth.scratch_begin + cloth.colliders.nearest_begin + NEARBY_ROWS * i;
+    let row = cloth.scratch_begin + cloth_parameters[cloth_slot].colliders.nearest_begin + NEARBY_ROWS * i;
     let first = scratch[row];
     return Nearby(bitcast<vec3<f32>>(first.xyz), first.w, bitcast<f32>(scratch[row + 1u].x));
 }
 
 /// Stores what particle i remembers of the mesh.
 fn store_nearby(i: u32, nearby: Nearby) {
-    let row = cloth.scratch_begin + cloth.colliders.nearest_begin + NEARBY_ROWS * i;
+    let row = cloth.scratch_begin + cloth_parameters[cloth_slot].colliders.nearest_begin + NEARBY_ROWS * i;
     scratch[row] = vec4<u32>(bitcast<vec3<u32>>(nearby.position), nearby.triangle);
     scratch[row + 1u] = vec4<u32>(bitcast<u32>(nearby.clearance), 0u, 0u, 0u);
 }
@@ -80,19 +80,19 @@ fn store_nearby(i: u32, nearby: Nearby) {
 /// have not moved that far since the last search, nothing is searched. A search begins with the triangle that was nearest last
 /// time; what it finds does not depend on that: the nearest triangle, of equally near ones the first.
 fn touch_mesh(i: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
-    let tree = cloth.colliders.triangle_tree_begin;
-    let is_closed = cloth.colliders.is_mesh_closed != 0u;
+    let tree = cloth_parameters[cloth_slot].colliders.triangle_tree_begin;
+    let is_closed = cloth_parameters[cloth_slot].colliders.is_mesh_closed != 0u;
     var nearby = load_nearby(i);
     let displacement = x - nearby.position;
-    nearby.clearance -= sqrt(dot3(displacement, displacement)) + cloth.colliders.mesh_step;
+    nearby.clearance -= sqrt(dot3(displacement, displacement)) + cloth_parameters[cloth_slot].colliders.mesh_step;
     nearby.position = x;
     let is_clear = is_closed && (nearby.clearance > 0.0 || !meets_node(tree, x, x));
     if (!is_clear) {
         var nearest = 0u;
         var touch = TriangleTouch(3.0e38, 0.0, vec3<f32>(0.0), vec2<f32>(0.0));
-        var candidate = 1u + min(nearby.triangle, cloth.colliders.triangle_count - 1u);
+        var candidate = 1u + min(nearby.triangle, cloth_parameters[cloth_slot].colliders.triangle_count - 1u);
         var node = 0u;
-        while (candidate > 0u || node < cloth.colliders.triangle_tree_count) {
+        while (candidate > 0u || node < cloth_parameters[cloth_slot].colliders.triangle_tree_count) {
             if (candidate > 0u) {
                 let triangle = candidate - 1u;
                 let other = touch_triangle(triangle, x);
@@ -128,12 +128,12 @@ fn triangle_move(t: u32, barycentric: vec2<f32>) -> vec3<f32> {
     let a = vertex_move(corners.x);
     let b = vertex_move(corners.y);
     let c = vertex_move(corners.z);
-    return (a + (b - a) * barycentric.x + (c - a) * barycentric.y) * cloth.colliders.iteration_fraction;
+    return (a + (b - a) * barycentric.x + (c - a) * barycentric.y) * cloth_parameters[cloth_slot].colliders.iteration_fraction;
 }
 
 /// How far vertex v moves in the frame [m].
 fn vertex_move(v: u32) -> vec3<f32> {
-    return input_row(cloth.colliders.vertex_target + v).xyz - input_row(cloth.colliders.vertex_start + v).xyz;
+    return input_row(cloth_parameters[cloth_slot].colliders.vertex_target + v).xyz - input_row(cloth_parameters[cloth_slot].colliders.vertex_start + v).xyz;
 }
 
 /// Pushes particle i out of the mesh.

@@ -4,17 +4,17 @@
 
 /// Row of the sorted particles in `scratch`: position and inverse mass.
 fn particle_row(slot: u32) -> u32 {
-    return cloth.self_collision.grid_begin + slot;
+    return cloth_parameters[cloth_slot].self_collision.grid_begin + slot;
 }
 
 /// Row of their indices.
 fn index_row(slot: u32) -> u32 {
-    return particle_row(slot) + cloth.self_collision.member_count;
+    return particle_row(slot) + cloth_parameters[cloth_slot].self_collision.member_count;
 }
 
 /// Row of the indices before they are sorted, then of the contacts: sum of their directions, count.
 fn contact_row(slot: u32) -> u32 {
-    return particle_row(slot) + 2u * cloth.self_collision.member_count;
+    return particle_row(slot) + 2u * cloth_parameters[cloth_slot].self_collision.member_count;
 }
 
 /// Particle index in a row.
@@ -29,7 +29,7 @@ fn store_particle_index(row: u32, i: u32) {
 
 /// Particle k of those that take part.
 fn load_member(k: u32) -> u32 {
-    let begin = cloth.self_collision.member_begin;
+    let begin = cloth_parameters[cloth_slot].self_collision.member_begin;
     if (begin == NO_OFFSET) {
         return k;
     }
@@ -38,7 +38,7 @@ fn load_member(k: u32) -> u32 {
 
 /// Bucket of the cell that holds a position.
 fn bucket_of(position: vec3<f32>) -> u32 {
-    let scaled = position * cloth.self_collision.inverse_cell;
+    let scaled = position * cloth_parameters[cloth_slot].self_collision.inverse_cell;
     let cell = vec3<i32>(floor(clamp(scaled, vec3<f32>(-SELF_MAX_CELL), vec3<f32>(SELF_MAX_CELL))));
     return bucket_of_cell(cell, GRID_CELLS);
 }
@@ -110,9 +110,9 @@ fn sort_member(slot: u32) {
 
 /// Square of the distance at which particles i and j are kept apart, which is min(d, 0.9 d_rest).
 fn kept_square(i: u32, j: u32) -> f32 {
-    let rest = cloth.self_collision.rest_begin;
+    let rest = cloth_parameters[cloth_slot].self_collision.rest_begin;
     let between = input_row(rest + i).xyz - input_row(rest + j).xyz;
-    let distance = cloth.self_collision.distance;
+    let distance = cloth_parameters[cloth_slot].self_collision.distance;
     return min(distance * distance, REST_FRACTION_SQUARE * dot3(between, between));
 }
 
@@ -156,7 +156,7 @@ fn enter_row(walk: ptr<function, NearWalk>) {
 /// The next slot whose particle is closer to `position` than the distance; false at the end of the walk. The slot is the one
 /// before `walk.slot`.
 fn next_near(walk: ptr<function, NearWalk>, position: vec3<f32>) -> bool {
-    let distance = cloth.self_collision.distance;
+    let distance = cloth_parameters[cloth_slot].self_collision.distance;
     while (true) {
         while ((*walk).slot == (*walk).end) {
             if ((*walk).row == 9u) {
@@ -244,8 +244,8 @@ fn push_apart(slot: u32) {
             let others = load_scratch(contact_row(other));
             let weight = a.w / (a.w + b.w);
             let count = max(contacts_along(normal, own_contacts), contacts_along(-normal, others));
-            let push_fraction = cloth.self_collision.stiffness * weight * min(RELAXATION / count, 1.0);
-            let friction_fraction = cloth.self_collision.friction * weight / max(own_contacts.w, others.w);
+            let push_fraction = cloth_parameters[cloth_slot].self_collision.stiffness * weight * min(RELAXATION / count, 1.0);
+            let friction_fraction = cloth_parameters[cloth_slot].self_collision.friction * weight / max(own_contacts.w, others.w);
             let move_b = b.xyz - load_previous(j).xyz;
             let slip = move_a - move_b;
             let sideways = slip - normal * dot3(normal, slip);

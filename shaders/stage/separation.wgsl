@@ -5,7 +5,7 @@
 ///
 /// slack = 1 - r / |d| with d = center - x is negative inside;  x += d * slack puts x on the sphere.
 fn constrain_separation(i: u32) {
-    let sphere = load_interpolated(cloth.separation.sphere_start, cloth.separation.sphere_target, i);
+    let sphere = load_interpolated(cloth_parameters[cloth_slot].separation.sphere_start, cloth_parameters[cloth_slot].separation.sphere_target, i);
     let particle = load_current(i);
     let delta = sphere.xyz - particle.xyz;
     let slack = 1.0 - sphere.w / sqrt(guarded_square(delta));

@@ -3,22 +3,22 @@
 /// Counts particle i as restless if it moved farther in this iteration than a resting one, on any axis.
 fn test_rest(i: u32) {
     let moved = abs(load_current(i).xyz - load_previous(i).xyz);
-    if (max(moved.x, max(moved.y, moved.z)) >= cloth.sleep.distance) {
+    if (max(moved.x, max(moved.y, moved.z)) >= cloth_parameters[cloth_slot].sleep.distance) {
         atomicAdd(&shared_restless, 1u);
     }
 }
 
 /// Whether this iteration tests for rest.
 fn is_sleep_test(sleep_time: u32) -> bool {
-    return sleep_time + cloth.sleep.step >= cloth.sleep.interval;
+    return sleep_time + cloth_parameters[cloth_slot].sleep.step >= cloth_parameters[cloth_slot].sleep.interval;
 }
 
 /// Advances the sleep time by one iteration and evaluates the test if this iteration had one.
 fn count_sleep() {
-    let sleep_time = shared_sleep_time + cloth.sleep.step;
-    if (sleep_time >= cloth.sleep.interval) {
+    let sleep_time = shared_sleep_time + cloth_parameters[cloth_slot].sleep.step;
+    if (sleep_time >= cloth_parameters[cloth_slot].sleep.interval) {
         shared_sleep_pass_count = select(0u, shared_sleep_pass_count + 1u, atomicLoad(&shared_restless) == 0u);
-        shared_sleep_time = sleep_time - cloth.sleep.interval;
+        shared_sleep_time = sleep_time - cloth_parameters[cloth_slot].sleep.interval;
     } else {
         shared_sleep_time = sleep_time;
     }

@@ -23,10 +23,10 @@ fn collide_bundle(bundle: u32) {
         if (contacts.count > 0.0) {
             let push = contacts.push / contacts.count;
             var slide = vec3<f32>(0.0);
-            if (cloth.colliders.friction > 0.0) {
+            if (cloth_parameters[cloth_slot].colliders.friction > 0.0) {
                 slide = friction_slide(x - before, contacts);
             }
-            let gain = cloth.colliders.mass_scale * dot3(push, push);
+            let gain = cloth_parameters[cloth_slot].colliders.mass_scale * dot3(push, push);
             let loss = gain / (1.0 + gain);
             for (var k = 0u; k < 3u; k++) {
                 let weight = bitcast<f32>(fabric_pool[weights_begin + k]);
@@ -36,7 +36,7 @@ fn collide_bundle(bundle: u32) {
                 if (particle.w > 0.0) {
                     let w = particle.w * max(1.0 - weight * loss, 0.0);
                     var displacement = push;
-                    if (cloth.colliders.friction_holds != 0u) {
+                    if (cloth_parameters[cloth_slot].colliders.friction_holds != 0u) {
                         displacement -= slide;
                     } else {
                         let previous_particle = load_previous(corner);

@@ -36,12 +36,12 @@ fn blow_triangle(t: u32) {
         let cosine = dot3(unit, d) / speed;
         let sine = sqrt(max(0.0, 1.0 - cosine * cosine));
         let lift_direction = cross3(cross3(d, unit), d) / speed;
-        let drag = d * (cloth.air.drag * abs(cosine) * speed);
-        let lift = lift_direction * (cloth.air.lift * cosine * sine * speed);
-        impulse = (drag + lift) * (cloth.air.impulse_scale * double_area);
+        let drag = d * (cloth_parameters[cloth_slot].air.drag * abs(cosine) * speed);
+        let lift = lift_direction * (cloth_parameters[cloth_slot].air.lift * cosine * sine * speed);
+        impulse = (drag + lift) * (cloth_parameters[cloth_slot].air.impulse_scale * double_area);
     }
-    if (cloth.air.pressure_scale != 0.0) {
-        impulse += normal * cloth.air.pressure_scale;
+    if (cloth_parameters[cloth_slot].air.pressure_scale != 0.0) {
+        impulse += normal * cloth_parameters[cloth_slot].air.pressure_scale;
     }
     store_scratch(t, vec4<f32>(impulse, 0.0));
 }

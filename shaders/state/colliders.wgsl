@@ -21,8 +21,8 @@ fn no_contacts() -> Contacts {
 /// Adds the exit from shape `shape` [m]; indices count spheres, then capsules, convexes, boxes, triangles.
 fn add_contact(contacts: ptr<function, Contacts>, shape: u32, exit: vec3<f32>) {
     var factor = 1.0;
-    if (cloth.colliders.friction_factor_begin != NO_OFFSET) {
-        factor = bitcast<f32>(load_index(cloth.colliders.friction_factor_begin + shape));
+    if (cloth_parameters[cloth_slot].colliders.friction_factor_begin != NO_OFFSET) {
+        factor = bitcast<f32>(load_index(cloth_parameters[cloth_slot].colliders.friction_factor_begin + shape));
     }
     (*contacts).push += exit;
     (*contacts).count += 1.0;
@@ -31,27 +31,27 @@ fn add_contact(contacts: ptr<function, Contacts>, shape: u32, exit: vec3<f32>) {
 
 /// Index of convex c among all shapes.
 fn convex_shape(c: u32) -> u32 {
-    return cloth.colliders.sphere_count + cloth.colliders.capsule_count + c;
+    return cloth_parameters[cloth_slot].colliders.sphere_count + cloth_parameters[cloth_slot].colliders.capsule_count + c;
 }
 
 /// Index of box b among all shapes.
 fn box_shape(b: u32) -> u32 {
-    return convex_shape(cloth.colliders.convex_count) + b;
+    return convex_shape(cloth_parameters[cloth_slot].colliders.convex_count) + b;
 }
 
 /// Index of triangle t among all shapes.
 fn triangle_shape(t: u32) -> u32 {
-    return box_shape(cloth.colliders.box_count) + t;
+    return box_shape(cloth_parameters[cloth_slot].colliders.box_count) + t;
 }
 
 /// Entry k of the cloth's lists of indices.
 fn load_index(k: u32) -> u32 {
-    return input_pool[cloth.colliders.number_begin + (k >> 2u)][k & 3u];
+    return input_pool[cloth_parameters[cloth_slot].colliders.number_begin + (k >> 2u)][k & 3u];
 }
 
 /// First prepared row of sphere s: where it is, then where it was one iteration ago.
 fn sphere_row(s: u32) -> u32 {
-    return cloth.colliders.prepared_begin + SPHERE_ROWS * s;
+    return cloth_parameters[cloth_slot].colliders.prepared_begin + SPHERE_ROWS * s;
 }
 
 /// Sphere s now.
@@ -67,7 +67,7 @@ fn sphere_move(s: u32) -> vec3<f32> {
 
 /// First prepared row of capsule c.
 fn capsule_row(c: u32) -> u32 {
-    return sphere_row(cloth.colliders.sphere_count) + CAPSULE_ROWS * c;
+    return sphere_row(cloth_parameters[cloth_slot].colliders.sphere_count) + CAPSULE_ROWS * c;
 }
 
 /// The cone whose three rows begin at `row`.
@@ -80,27 +80,27 @@ fn load_cone(row: u32) -> Cone {
 
 /// The two spheres of capsule c.
 fn capsule_ends(c: u32) -> vec2<u32> {
-    return input_pool[cloth.colliders.capsule_begin + c].xy;
+    return input_pool[cloth_parameters[cloth_slot].colliders.capsule_begin + c].xy;
 }
 
 /// Prepared row of plane p.
 fn plane_row(p: u32) -> u32 {
-    return capsule_row(cloth.colliders.capsule_count) + p;
+    return capsule_row(cloth_parameters[cloth_slot].colliders.capsule_count) + p;
 }
 
 /// First prepared row of box b.
 fn box_row(b: u32) -> u32 {
-    return plane_row(cloth.colliders.plane_count) + BOX_ROWS * b;
+    return plane_row(cloth_parameters[cloth_slot].colliders.plane_count) + BOX_ROWS * b;
 }
 
 /// Number of shapes to prepare.
 fn prepared_count() -> u32 {
-    return cloth.colliders.sphere_count + cloth.colliders.capsule_count + cloth.colliders.plane_count + cloth.colliders.box_count;
+    return cloth_parameters[cloth_slot].colliders.sphere_count + cloth_parameters[cloth_slot].colliders.capsule_count + cloth_parameters[cloth_slot].colliders.plane_count + cloth_parameters[cloth_slot].colliders.box_count;
 }
 
 /// Sphere s at a fraction of the frame.
 fn sphere_at(s: u32, fraction: f32) -> vec4<f32> {
-    return load_at(cloth.colliders.sphere_start, cloth.colliders.sphere_target, s, fraction);
+    return load_at(cloth_parameters[cloth_slot].colliders.sphere_start, cloth_parameters[cloth_slot].colliders.sphere_target, s, fraction);
 }
 
 /// Writes the cone of capsule c at a fraction of the frame to three rows.
@@ -130,9 +130,9 @@ fn prepare_face(a: vec3<f32>, b: vec3<f32>, edge: vec3<f32>, row: u32) {
 fn prepare_shape(shape: u32) {
     let fraction = iteration.velocity_scale.w;
     let fraction_before = iteration.bias.w;
-    let sphere_end = cloth.colliders.sphere_count;
-    let capsule_end = sphere_end + cloth.colliders.capsule_count;
-    let plane_end = capsule_end + cloth.colliders.plane_count;
+    let sphere_end = cloth_parameters[cloth_slot].colliders.sphere_count;
+    let capsule_end = sphere_end + cloth_parameters[cloth_slot].colliders.capsule_count;
+    let plane_end = capsule_end + cloth_parameters[cloth_slot].colliders.plane_count;
     if (shape < sphere_end) {
         let row = sphere_row(shape);
         store_scratch(row, sphere_at(shape, fraction));
@@ -144,11 +144,11 @@ fn prepare_shape(shape: u32) {
         }
     } else if (shape < plane_end) {
         let plane = shape - capsule_end;
-        store_scratch(plane_row(plane), load_at(cloth.colliders.plane_start, cloth.colliders.plane_target, plane, fraction));
+        store_scratch(plane_row(plane), load_at(cloth_parameters[cloth_slot].colliders.plane_start, cloth_parameters[cloth_slot].colliders.plane_target, plane, fraction));
     } else {
         let box_index = shape - plane_end;
-        let begin = cloth.colliders.box_start;
-        let destination = cloth.colliders.box_target;
+        let begin = cloth_parameters[cloth_slot].colliders.box_start;
+        let destination = cloth_parameters[cloth_slot].colliders.box_target;
         let corner = load_at(begin, destination, 4u * box_index, fraction);
         let a = load_at(begin, destination, 4u * box_index + 1u, fraction).xyz;
         let b = load_at(begin, destination, 4u * box_index + 2u, fraction).xyz;
@@ -203,10 +203,10 @@ fn next_item(begin: u32, count: u32, node: ptr<function, u32>, low: vec3<f32>, h
 fn resolve_contacts(i: u32, x: vec3<f32>, w: f32, contacts: Contacts) {
     if (contacts.count > 0.0) {
         var position = x + contacts.push / contacts.count;
-        if (cloth.colliders.friction > 0.0) {
+        if (cloth_parameters[cloth_slot].colliders.friction > 0.0) {
             let previous_particle = load_previous(i);
             let slide = friction_slide(x - previous_particle.xyz, contacts);
-            if (cloth.colliders.friction_holds != 0u) {
+            if (cloth_parameters[cloth_slot].colliders.friction_holds != 0u) {
                 position -= slide;
             } else {
                 store_previous(i, vec4<f32>(previous_particle.xyz + slide, previous_particle.w));
@@ -222,14 +222,14 @@ fn friction_slide(displacement: vec3<f32>, contacts: Contacts) -> vec3<f32> {
     let push_square = dot3(contacts.push, contacts.push);
     var slide = vec3<f32>(0.0);
     if (push_square > 0.0) {
-        let slop_square = cloth.colliders.friction_slop * cloth.colliders.friction_slop;
+        let slop_square = cloth_parameters[cloth_slot].colliders.friction_slop * cloth_parameters[cloth_slot].colliders.friction_slop;
         let normal_square = slop_square + push_square;
         let along = dot3(relative, contacts.push) / normal_square;
         let tangent = relative - contacts.push * along;
         let tangent_square = slop_square + dot3(tangent, tangent);
         if (tangent_square > 0.0) {
             let push = push_square / sqrt(normal_square) / contacts.count;
-            let limit = cloth.colliders.friction * contacts.friction_factor * push / sqrt(tangent_square);
+            let limit = cloth_parameters[cloth_slot].colliders.friction * contacts.friction_factor * push / sqrt(tangent_square);
             slide = tangent * min(limit, 1.0);
         }
     }

@@ -57,8 +57,11 @@ var<workgroup> shared_restless: atomic<u32>;
 /// 1 if the cloth has a fault or sleeps: nothing is to be done for it.
 var<workgroup> shared_is_idle: u32;
 
-/// The cloth of this workgroup.
+/// The cloth of this workgroup: what every iteration of every cloth reads is in registers. Settings of single features are read from
+/// `cloth_parameters[cloth_slot]` where they are used: they would take half of the registers.
 var<private> cloth: ClothParameters;
+/// Where it is in `cloth_parameters`.
+var<private> cloth_slot: u32;
 /// The running iteration.
 var<private> iteration: IterationConstants;
 /// Matrices of the running iteration in a rotating local space, in `frame_pool`.
