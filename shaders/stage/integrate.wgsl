@@ -23,7 +23,7 @@ fn integrate_particle(i: u32) {
         if (cloth.acceleration_begin != NO_OFFSET) {
             position += input_row(cloth.acceleration_begin + i).xyz * cloth.acceleration_scale;
         }
-        let max_move = cloth_parameters[cloth_slot].self_collision.max_move;
+        let max_move = cloth.self_collision.max_move;
         let displacement = position - particle.xyz;
         let displacement_square = dot3(displacement, displacement);
         if (max_move > 0.0 && displacement_square > max_move * max_move) {

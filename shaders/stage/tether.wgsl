@@ -18,10 +18,10 @@ fn constrain_tethers(i: u32) {
     for (var k = 0u; k < cloth.fabric.tethers_per_particle; k++) {
         let tether = cloth.fabric.tether_begin + k * cloth.particle_count + i;
         let anchor = load_scratch(fabric_pool[tether]).xyz;
-        let length = bitcast<f32>(fabric_pool[tether + tether_count]) * cloth_parameters[cloth_slot].tethers.scale;
+        let length = bitcast<f32>(fabric_pool[tether + tether_count]) * cloth.tethers.scale;
         let delta = anchor - particle.xyz;
         let slack = 1.0 - length / sqrt(guarded_square(delta));
         offset += delta * max(slack, 0.0);
     }
-    store_current(i, vec4<f32>(particle.xyz + offset * cloth_parameters[cloth_slot].tethers.stiffness, particle.w));
+    store_current(i, vec4<f32>(particle.xyz + offset * cloth.tethers.stiffness, particle.w));
 }
