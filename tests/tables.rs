@@ -484,7 +484,7 @@ fn table_of_measurements() {
                 format!("{table}\n*{machine}, {date}, commit {commit}*\n")
             })
             .collect();
-        assert_guide(page, name, &tables.join("\n"));
+        assert_guide(page, name, &escaped(&tables.join("\n")));
     }
 }
 
