@@ -278,6 +278,18 @@ fn a_frame_beyond_the_drivers_loop_limit_is_split_and_right() {
 }
 
 #[test]
+fn a_cloth_that_needs_more_lanes_gets_them_on_a_software_adapter() {
+    let Some((device, queue)) = device() else { return };
+    let cloth = hanging_sheet(24, 24);
+    let host = poplin_host::HostCloth::new(cloth.clone()).unwrap();
+    let trips = poplin_host::LoopTrips::new(&cloth.fabric, 32).of(&cloth.phase_order, &host);
+    let options = EngineOptions { loop_limit: Some(trips - 1), ..Default::default() };
+    Engine::new(&device, &queue, options.clone()).unwrap().add(cloth.clone()).unwrap();
+    let few = EngineOptions { lane_count: Some(32), ..options };
+    assert!(Engine::new(&device, &queue, few).unwrap().add(cloth).is_err());
+}
+
+#[test]
 fn canaries_pass_or_say_what_must_be_split() {
     let Some((device, queue)) = device() else { return };
     let report = run_canaries(&device, &queue).unwrap();

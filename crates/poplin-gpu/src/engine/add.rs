@@ -55,8 +55,7 @@ impl Engine {
         let tier = self.choose_tier(particle_count)?;
         let lane_count = match self.options.lane_count {
             Some(count) => count.min(self.tier_limits.invocations),
-            None if self.is_software => LANE_COUNTS[0],
-            None => choose_lane_count(host.fiber_width(), particle_count, self.tier_limits),
+            None => self.choose_lane_count(&host),
         };
         let loop_trips = LoopTrips::new(&host.cloth().fabric, lane_count);
         let trips = loop_trips.of(&host.cloth().phase_order, &host);
@@ -91,6 +90,21 @@ impl Engine {
             is_waiting: false,
             has_waited: false,
         }))
+    }
+
+    /// Lanes for a cloth. A software adapter runs one after the other: there the fewest whose loops stay far below the driver's limit,
+    /// with room for colliders to come.
+    fn choose_lane_count(&self, host: &HostCloth) -> u32 {
+        let cloth = host.cloth();
+        let particle_count = cloth.particle_count() as u32;
+        let usual = choose_lane_count(host.fiber_width(), particle_count, self.tier_limits);
+        if !self.is_software {
+            return usual;
+        }
+        let limit = self.options.loop_limit.unwrap_or(u64::MAX) / 4;
+        let trips = |lanes: u32| LoopTrips::new(&cloth.fabric, lanes).of(&cloth.phase_order, host);
+        let fewer = LANE_COUNTS.into_iter().take_while(|&lanes| lanes < usual);
+        fewer.into_iter().find(|&lanes| trips(lanes) <= limit).unwrap_or(usual)
     }
 
     pub(super) fn insert(&mut self, cloth: GpuCloth) -> ClothId {

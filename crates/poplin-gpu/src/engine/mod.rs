@@ -36,8 +36,8 @@ use std::ops::Range;
 pub struct EngineOptions {
     /// Puts every cloth in this tier, for tests and measurements; must fit. Default: the fastest that fits each cloth.
     pub tier: Option<MemoryTier>,
-    /// Lanes of every workgroup, for tests and measurements; one of [`poplin_host::LANE_COUNTS`]. Default: by cloth; the fewest on a
-    /// software adapter, which runs one after the other.
+    /// Lanes of every workgroup, for tests and measurements; one of [`poplin_host::LANE_COUNTS`]. Default: by cloth; on a software
+    /// adapter, which runs one after the other, the fewest that stay far below [`EngineOptions::loop_limit`].
     pub lane_count: Option<u32>,
     /// More usages of the particle buffer than STORAGE, VERTEX, COPY_SRC and COPY_DST. Default: none.
     pub particle_usages: wgpu::BufferUsages,
