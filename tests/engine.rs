@@ -6,7 +6,7 @@ use poplin_gpu::{
     CanaryReport, Compilation, Engine, EngineOptions, GpuError, Headless, Readback, Subnormals,
     WrongValue, run_canaries, run_canary_texts, wgpu,
 };
-use poplin_host::{Engine as _, LiveCloth};
+use poplin_host::{Engine as _, LiveCloth, ParticleMotion};
 use poplin_layout::MemoryTier;
 use poplin_measure::shape_arrays::ShapeArrays;
 use poplin_model::{ClothConfig, Frame, Pbd, PbdPhase, Phases, Shape, Sphere, Tethers};
@@ -87,6 +87,24 @@ fn cloths_that_collide_go_on_while_another_waits_for_its_pipeline() {
     step(&device, &queue, &mut engine);
     let [later, _, last] = count(&mut engine);
     assert!(later > a && last == later - a, "{later} after {a}, {last}");
+    // One that would collide stands still from the frame on in which it needs another pipeline.
+    let held = gate.lock().unwrap();
+    let cuboid = Shape::cuboid([0.1; 3]);
+    engine.cloth_mut(first[0]).unwrap().colliders_mut().add(cuboid).unwrap();
+    let particles = |engine: &mut Engine| {
+        let state = read(&device, &queue, engine);
+        first.map(|id| state.current(id).to_vec())
+    };
+    let [still, _] = particles(&mut engine);
+    let mut near = still.clone();
+    near.iter_mut().for_each(|particle| particle.position[2] += 0.005);
+    engine.set_particles(first[1], &near, ParticleMotion::Rest).unwrap();
+    step(&device, &queue, &mut engine);
+    assert!(engine.is_compiling());
+    let [after, other] = particles(&mut engine);
+    same_bits("the waiting cloth", &after, &still).unwrap();
+    assert_ne!(other, near);
+    drop(held);
 }
 
 #[test]
@@ -287,6 +305,30 @@ fn a_cloth_that_needs_more_lanes_gets_them_on_a_software_adapter() {
     Engine::new(&device, &queue, options.clone()).unwrap().add(cloth.clone()).unwrap();
     let few = EngineOptions { lane_count: Some(32), ..options };
     assert!(Engine::new(&device, &queue, few).unwrap().add(cloth).is_err());
+}
+
+#[test]
+fn a_cloth_gets_more_lanes_when_colliders_make_its_loops_longer() {
+    let cloth = hanging_sheet(24, 24);
+    let host = poplin_host::HostCloth::new(cloth.clone()).unwrap();
+    let trips = poplin_host::LoopTrips::new(&cloth.fabric, 32).of(&cloth.phase_order, &host);
+    let ball = Shape::Sphere(Sphere { center: [0.0, -0.2, 0.0], radius: 0.2 });
+    let mut cpu = ReferenceEngine::new();
+    let id = cpu.add(cloth.clone()).unwrap();
+    cpu.step(&Frame::default()).unwrap();
+    cpu.colliders_mut().add(ball.clone()).unwrap();
+    cpu.step(&Frame::default()).unwrap();
+    let options = EngineOptions { loop_limit: Some(trips), ..Default::default() };
+    for (mut gpu, rounding) in devices(&options) {
+        gpu.add(cloth.clone()).unwrap();
+        gpu.step(&Frame::default()).unwrap();
+        assert_eq!(gpu.engine().tier(id).unwrap().1, 32);
+        gpu.colliders_mut().add(ball.clone()).unwrap();
+        gpu.step(&Frame::default()).unwrap();
+        assert_eq!(gpu.engine().tier(id).unwrap().1, 64);
+        let state = gpu.state().unwrap();
+        rounding.agree("current", state.current(id), cpu.current(id), 64.0).unwrap();
+    }
 }
 
 #[test]

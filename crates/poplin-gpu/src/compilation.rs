@@ -44,9 +44,22 @@ impl<T: wgpu::WasmNotSend + 'static> Made<T> {
         self.value.as_ref()
     }
 
+    /// A cloth will need the value, unless it is changed before the next frame.
+    pub(crate) fn request(
+        &mut self,
+        compilation: Compilation,
+        make: impl FnOnce() -> T + wgpu::WasmNotSend + 'static,
+    ) {
+        match compilation {
+            Compilation::WhenAdded => self.finish(make),
+            Compilation::WhenNeeded => {}
+            Compilation::Background => self.start(make),
+        }
+    }
+
     /// Starts to make the value, unless that was done: on a thread, or at once where there are none.
     #[cfg(not(target_family = "wasm"))]
-    pub(crate) fn start(&mut self, make: impl FnOnce() -> T + Send + 'static) {
+    fn start(&mut self, make: impl FnOnce() -> T + Send + 'static) {
         if self.value.is_none() && self.thread.is_none() {
             self.thread = Some(std::thread::spawn(make));
         }
@@ -54,26 +67,30 @@ impl<T: wgpu::WasmNotSend + 'static> Made<T> {
 
     /// Starts to make the value, unless that was done: on a thread, or at once where there are none.
     #[cfg(target_family = "wasm")]
-    pub(crate) fn start(&mut self, make: impl FnOnce() -> T) {
+    fn start(&mut self, make: impl FnOnce() -> T) {
         self.value.get_or_insert_with(make);
     }
 
     /// Makes the value, or waits for it.
     pub(crate) fn finish(&mut self, make: impl FnOnce() -> T) {
+        self.wait();
+        self.value.get_or_insert_with(make);
+    }
+
+    /// Waits for the value, if it is being made.
+    pub(crate) fn wait(&mut self) {
         #[cfg(not(target_family = "wasm"))]
         if let Some(thread) = self.thread.take() {
             // A panic there is one here.
             let value = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             self.value = Some(value);
         }
-        self.value.get_or_insert_with(make);
     }
 
     /// Whether the value is there; takes it over from its thread.
     pub(crate) fn is_ready(&mut self) -> bool {
-        #[cfg(not(target_family = "wasm"))]
-        if self.thread.as_ref().is_some_and(JoinHandle::is_finished) {
-            self.finish(|| unreachable!("the thread has made it"));
+        if !self.is_running() {
+            self.wait();
         }
         self.value.is_some()
     }

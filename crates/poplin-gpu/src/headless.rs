@@ -249,16 +249,7 @@ impl Headless {
     /// # Errors
     /// [`GpuError`] if the device is lost or does not answer.
     pub fn read_buffer(&self, buffer: &wgpu::Buffer) -> Result<Vec<u8>, GpuError> {
-        let staging = self.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("poplin.headless.staging"),
-            size: buffer.size(),
-            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        let mut encoder = self.encoder();
-        encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
-        self.queue.submit([encoder.finish()]);
-        map_and_read(&self.device, &staging)
+        read_buffer(&self.device, &self.queue, buffer)
     }
 
     fn check_errors(&self) -> Result<(), GpuError> {
@@ -398,11 +389,21 @@ fn wait(device: &wgpu::Device) -> Result<(), GpuError> {
     }
 }
 
-/// Maps a submitted staging buffer, waits and returns its bytes.
-pub(crate) fn map_and_read(
+/// Waits for everything submitted and reads a buffer.
+pub(crate) fn read_buffer(
     device: &wgpu::Device,
-    staging: &wgpu::Buffer,
+    queue: &wgpu::Queue,
+    buffer: &wgpu::Buffer,
 ) -> Result<Vec<u8>, GpuError> {
+    let staging = device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("poplin.staging"),
+        size: buffer.size(),
+        usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    });
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
+    queue.submit([encoder.finish()]);
     let result = Arc::new(Mutex::new(None));
     let sink = result.clone();
     staging.map_async(wgpu::MapMode::Read, .., move |mapped| {

@@ -124,27 +124,24 @@ impl Pipelines {
             compiler: Arc::new(compiler),
             compilation: options.compilation,
             #[cfg(feature = "testing")]
-            gate: options.compile_gate.clone(),
+            gate: options
+                .compile_gate
+                .clone()
+                .filter(|_| options.compilation == Compilation::Background),
             made: BTreeMap::new(),
         }
     }
 
     /// A cloth needs the pipeline for these values, unless it is changed before the next frame.
     pub(crate) fn request(&mut self, values: OverrideValues) {
-        match self.compilation {
-            Compilation::WhenAdded => self.prepare(values),
-            Compilation::WhenNeeded => {}
-            Compilation::Background => {
-                let compiler = self.compiler.clone();
-                #[cfg(feature = "testing")]
-                let gate = self.gate.clone();
-                self.made.entry(values).or_default().start(move || {
-                    #[cfg(feature = "testing")]
-                    let _open = gate.as_ref().map(|gate| gate.lock());
-                    compiler.pipeline(&values)
-                });
-            }
-        }
+        let compiler = self.compiler.clone();
+        #[cfg(feature = "testing")]
+        let gate = self.gate.clone();
+        self.made.entry(values).or_default().request(self.compilation, move || {
+            #[cfg(feature = "testing")]
+            let _open = gate.as_ref().map(|gate| gate.lock());
+            compiler.pipeline(&values)
+        });
     }
 
     /// Makes the pipeline for these values if there is none yet, or waits for it.
@@ -153,11 +150,9 @@ impl Pipelines {
         self.made.entry(values).or_default().finish(make);
     }
 
-    /// Makes all that were requested.
-    pub(crate) fn finish(&mut self) {
-        for (values, made) in &mut self.made {
-            made.finish(|| self.compiler.pipeline(values));
-        }
+    /// Waits for what was requested.
+    pub(crate) fn finish_compiling(&mut self) {
+        self.made.values_mut().for_each(Made::wait);
     }
 
     /// Whether a frame that needs the pipeline for these values would not wait.

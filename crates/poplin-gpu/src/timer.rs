@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::GpuError;
-use crate::headless::map_and_read;
+use crate::headless::read_buffer;
 
 /// What a device must have for it.
 pub(crate) const FEATURES: wgpu::Features =
@@ -19,9 +19,6 @@ pub(crate) struct Timer {
     is_set: bool,
 }
 
-/// Bytes of both.
-const BYTES: u64 = 16;
-
 impl Timer {
     /// `None` if the device has no timestamps.
     pub(crate) fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Option<Self> {
@@ -33,7 +30,7 @@ impl Timer {
             }),
             resolved: device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some("poplin.timer.resolved"),
-                size: BYTES,
+                size: 16,
                 usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
                 mapped_at_creation: false,
             }),
@@ -63,16 +60,8 @@ impl Timer {
         if !self.is_set {
             return Ok(None);
         }
-        let staging = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("poplin.timer.staging"),
-            size: BYTES,
-            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        encoder.copy_buffer_to_buffer(&self.resolved, 0, &staging, 0, BYTES);
-        queue.submit([encoder.finish()]);
-        let ticks: Vec<u64> = bytemuck::pod_collect_to_vec(&map_and_read(device, &staging)?);
+        let ticks: Vec<u64> =
+            bytemuck::pod_collect_to_vec(&read_buffer(device, queue, &self.resolved)?);
         let ticks = ticks[1].saturating_sub(ticks[0]);
         Ok(Some(Duration::from_secs_f64(1e-9 * f64::from(self.period) * ticks as f64)))
     }

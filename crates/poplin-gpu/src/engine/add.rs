@@ -4,10 +4,7 @@ use super::changes::Target;
 use super::{Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::GpuError;
 use bytemuck::{Zeroable, bytes_of, cast_slice};
-use poplin_host::{
-    ClothId, FrameBodies, GridPlan, HostCloth, LANE_COUNTS, LoopTrips, choose_lane_count,
-    takes_part,
-};
+use poplin_host::{ClothId, FrameBodies, GridPlan, HostCloth, takes_part};
 use poplin_layout::{
     ClothParameters, ClothPlacement, FabricOffsets, Feedback, MemoryTier, NO_OFFSET, Stage,
     StageMask, pack_fabric,
@@ -53,15 +50,7 @@ impl Engine {
         host.input_len();
         let particle_count = host.cloth().particle_count() as u32;
         let tier = self.choose_tier(particle_count)?;
-        let lane_count = match self.options.lane_count {
-            Some(count) => count.min(self.tier_limits.invocations),
-            None => self.choose_lane_count(&host),
-        };
-        let loop_trips = LoopTrips::new(&host.cloth().fabric, lane_count);
-        let trips = loop_trips.of(&host.cloth().phase_order, &host);
-        if let Some(limit) = self.options.loop_limit.filter(|&limit| trips > limit) {
-            return Err(GpuError::LoopTooLong { trips, limit });
-        }
+        let lanes = self.lane_choice.choose(&host)?;
 
         // Everything that can be rejected is rejected before anything is written.
         let parts = self.allocate(particle_count, host.scratch_len())?;
@@ -71,7 +60,7 @@ impl Engine {
         let placement = parts.placement(offsets);
         self.write_particles(&placement, host.initial_current(), &host.initial_previous());
         self.write_feedback(&placement);
-        let bucket = self.override_values(&host, &offsets, tier, lane_count);
+        let bucket = self.override_values(&host, &offsets, tier, lanes.count);
         Ok(self.insert(GpuCloth {
             host,
             placement,
@@ -79,32 +68,15 @@ impl Engine {
             impulse_rows: 0..0,
             impulse_bodies: FrameBodies::default(),
             tier,
-            lane_count,
-            loop_trips,
-            trips,
+            lanes,
             bucket,
             rest_begin: None,
             takes_part: false,
             has_new_plan: true,
             is_uploaded: false,
             is_waiting: false,
-            has_waited: false,
+            has_other_time: false,
         }))
-    }
-
-    /// Lanes for a cloth. A software adapter runs one after the other: there the fewest whose loops stay far below the driver's limit,
-    /// with room for colliders to come.
-    fn choose_lane_count(&self, host: &HostCloth) -> u32 {
-        let cloth = host.cloth();
-        let particle_count = cloth.particle_count() as u32;
-        let usual = choose_lane_count(host.fiber_width(), particle_count, self.tier_limits);
-        if !self.is_software {
-            return usual;
-        }
-        let limit = self.options.loop_limit.unwrap_or(u64::MAX) / 4;
-        let trips = |lanes: u32| LoopTrips::new(&cloth.fabric, lanes).of(&cloth.phase_order, host);
-        let fewer = LANE_COUNTS.into_iter().take_while(|&lanes| lanes < usual);
-        fewer.into_iter().find(|&lanes| trips(lanes) <= limit).unwrap_or(usual)
     }
 
     pub(super) fn insert(&mut self, cloth: GpuCloth) -> ClothId {

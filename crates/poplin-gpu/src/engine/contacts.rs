@@ -2,7 +2,6 @@
 
 use super::frame::{PASS, Run, push_dispatches};
 use super::{Bucket, Engine, EngineOptions, GpuCloth};
-use crate::Compilation;
 use crate::GpuError;
 use crate::binding::{UNIFORM_STRIDE, bind_group, bind_group_layout, push_uniform};
 use crate::compilation::Made;
@@ -103,15 +102,9 @@ impl Contacts {
 
     /// A cloth takes part.
     pub(super) fn request(&mut self, device: &wgpu::Device, options: &EngineOptions) {
-        match options.compilation {
-            Compilation::WhenAdded => self.prepare(device, options),
-            Compilation::WhenNeeded => {}
-            Compilation::Background => {
-                let (device, layout) = (device.clone(), self.layout.clone());
-                let options = options.clone();
-                self.pipelines.start(move || Self::compile(&device, &layout, &options));
-            }
-        }
+        let compilation = options.compilation;
+        let (device, layout, options) = (device.clone(), self.layout.clone(), options.clone());
+        self.pipelines.request(compilation, move || Self::compile(&device, &layout, &options));
     }
 
     /// Creates the pipelines if there are none yet, or waits for them.
@@ -120,10 +113,8 @@ impl Contacts {
     }
 
     /// Waits for what was requested.
-    pub(super) fn finish_compiling(&mut self, device: &wgpu::Device, options: &EngineOptions) {
-        if self.pipelines.is_running() {
-            self.prepare(device, options);
-        }
+    pub(super) fn finish_compiling(&mut self) {
+        self.pipelines.wait();
     }
 
     /// Whether the pipelines are being made.

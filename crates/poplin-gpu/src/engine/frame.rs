@@ -21,10 +21,10 @@ pub(super) const PARAMETER_ROWS: u32 = size_of::<ClothParameters>() as u32 / 16;
 
 /// Ranges of constants are multiples of so many rows, so that those of removed cloths suit others.
 const FRAME_RANGE: u32 = 16;
-/// So many cloths are fetched into the cache before they are packed.
-const BLOCK: usize = 32;
 /// Shortest list of cloths, likewise.
 const MIN_LIST: u32 = 64;
+/// So many cloths are fetched into the cache before they are packed.
+const BLOCK: usize = 32;
 
 /// A bit for the row of them in which the count of wakings is.
 const WAKE_ROW: u32 =
@@ -92,7 +92,7 @@ impl Engine {
     /// Refuses a frame before any cloth's time advances. Cloths of which only inputs have changed are not looked at, unless the
     /// frame or the shared colliders are others than in the last frame.
     fn check(&mut self, visited: &[usize], frame: &Frame, is_other: bool) -> Result<(), GpuError> {
-        let Self { cloths, colliders, participant_count, options, .. } = self;
+        let Self { cloths, colliders, participant_count, options, lane_choice, .. } = self;
         let is_strict = is_other || options.loop_limit.is_some();
         for &index in visited {
             let cloth = &mut *cloths.values_mut()[index];
@@ -104,10 +104,7 @@ impl Engine {
             cloth.host.update_colliders(colliders, frame.dt)?;
             cloth.has_new_plan |= cloth.host.take_new_plan();
             if cloth.has_new_plan {
-                let trips = cloth.trips_per_iteration();
-                if let Some(limit) = options.loop_limit.filter(|&limit| trips > limit) {
-                    return Err(GpuError::LoopTooLong { trips, limit });
-                }
+                lane_choice.renew(&mut cloth.lanes, &cloth.host)?;
                 *participant_count -= usize::from(cloth.takes_part);
                 cloth.takes_part = takes_part(&cloth.host);
                 *participant_count += usize::from(cloth.takes_part);
@@ -117,10 +114,10 @@ impl Engine {
     }
 
     fn visit(&mut self, visited: &[usize], frame: &Frame, is_other: bool) -> Result<(), GpuError> {
-        self.note_ready(visited);
+        self.rows.begin_frame();
+        self.note_waiting(visited, frame)?;
         self.begin_contacts(frame)?;
         let is_sliced = self.contacts.frame.slice_count() > 0;
-        self.rows.begin_frame();
         self.visits.restart();
         self.timed_frames = self.timed_frames.wrapping_add(u32::from(frame.dt > 0.0));
         for block in visited.chunks(BLOCK) {
@@ -138,28 +135,26 @@ impl Engine {
         Ok(())
     }
 
-    /// Finds out which of the cloths that are visited wait for a pipeline.
-    fn note_ready(&mut self, visited: &[usize]) {
-        if self.options.compilation == Compilation::Background {
-            for &index in visited {
-                let is_waiting = self.waits(index);
-                self.cloths.values_mut()[index].is_waiting = is_waiting;
-            }
-        }
-    }
-
-    /// Whether a frame with a cloth would wait for its pipelines, which are compiled in the background.
-    fn waits(&mut self, index: usize) -> bool {
+    /// Finds out which of the cloths that are visited wait for pipelines that are compiled in the background.
+    fn note_waiting(&mut self, visited: &[usize], frame: &Frame) -> Result<(), GpuError> {
         if self.options.compilation != Compilation::Background {
-            return false;
+            return Ok(());
         }
-        let cloth = &self.cloths.values()[index];
-        let mut is_ready = self.pipelines.is_ready(&cloth.bucket);
-        if cloth.takes_part {
-            self.contacts.request(&self.device, &self.options);
-            is_ready &= self.contacts.is_ready();
+        for &index in visited {
+            if self.cloths.values()[index].has_new_plan {
+                // It may need another pipeline than before.
+                self.take_inputs(index, frame)?;
+            }
+            let cloth = &mut self.cloths.values_mut()[index];
+            let mut is_ready = self.pipelines.is_ready(&cloth.bucket);
+            if cloth.takes_part && !self.contacts.is_ready() {
+                self.contacts.request(&self.device, &self.options);
+                is_ready = false;
+            }
+            cloth.is_waiting = !is_ready;
+            cloth.has_other_time |= cloth.is_waiting;
         }
-        !is_ready
+        Ok(())
     }
 
     /// Reads a little of each list that packing moved colliders reads. Packing waits for memory at every one of them; here the
@@ -216,10 +211,9 @@ impl Engine {
 
     /// Packs what has changed of a cloth's frame, or leaves it out if it rests.
     fn pack(&mut self, index: usize, frame: &Frame, is_sliced: bool) -> Result<(), GpuError> {
-        let is_waiting = self.waits(index);
-        // For a cloth that waits no time passes.
-        let frame = if is_waiting { &Frame { dt: 0.0 } } else { frame };
         let cloth = &mut *self.cloths.values_mut()[index];
+        // For a cloth that waits no time passes.
+        let frame = if cloth.is_waiting { &Frame { dt: 0.0 } } else { frame };
         let slot = cloth.placement.cloth;
         // Cloths that collide may wake one another: they sleep in their kernel.
         if cloth.host.is_resting() && !(is_sliced && cloth.takes_part) {
@@ -264,8 +258,8 @@ impl Engine {
             cloth.impulse_rows =
                 if is_simulated { begin + rows.start..begin + rows.end } else { 0..0 };
         }
-        (cloth.is_waiting, cloth.has_waited) = (is_waiting, is_waiting);
-        if is_waiting || cloth.takes_part || !cloth.host.is_settled() {
+        cloth.has_other_time = cloth.is_waiting;
+        if cloth.is_waiting || cloth.takes_part || !cloth.host.is_settled() {
             self.visits.add(index);
         }
         Ok(())
@@ -296,8 +290,8 @@ impl Engine {
             .host
             .take_inputs(|offset, values| rows.extend(RowTarget::Inputs, inputs + offset, values));
         if std::mem::take(&mut cloth.has_new_plan) {
-            cloth.trips = cloth.trips_per_iteration();
-            let (tier, lane_count) = (cloth.tier, cloth.lane_count);
+            cloth.lanes.count_trips(&cloth.host);
+            let (tier, lane_count) = (cloth.tier, cloth.lanes.count);
             let cloth = &self.cloths.values()[index];
             let fabric = &cloth.placement.fabric;
             let values = self.override_values(&cloth.host, fabric, tier, lane_count);
@@ -319,7 +313,7 @@ impl Engine {
                     listed.push(slot);
                     let iteration_count = shadow[slot as usize].iteration_count;
                     bucket.iteration_count = bucket.iteration_count.max(iteration_count);
-                    bucket.trips = bucket.trips.max(cloth.trips);
+                    bucket.trips = bucket.trips.max(cloth.lanes.trips);
                 }
             }
             if *listed != bucket.active {

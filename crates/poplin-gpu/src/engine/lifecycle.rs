@@ -44,13 +44,13 @@ impl Engine {
                 parts,
                 impulse_rows: 0..0,
                 impulse_bodies: FrameBodies::default(),
-                loop_trips: source.loop_trips.clone(),
+                lanes: source.lanes.clone(),
                 rest_begin: None,
                 takes_part: false,
                 has_new_plan: true,
                 is_uploaded: false,
                 is_waiting: false,
-                has_waited: false,
+                has_other_time: false,
                 ..*source
             };
             ids.push(self.insert(cloth));

@@ -4,6 +4,7 @@ mod add;
 mod changes;
 mod contacts;
 mod frame;
+mod lanes;
 mod lifecycle;
 mod rows;
 mod visits;
@@ -15,9 +16,10 @@ use crate::growable::GrowableBuffer;
 use crate::pipelines::Pipelines;
 use crate::pool::Pool;
 use crate::requirements::{check_device, tier_limits};
+use lanes::{LaneChoice, Lanes};
 use poplin_host::{
-    ClothId, Cloths, FrameBodies, HostCloth, LiveCloth, LoopTrips, MovedSpheres, NoSuchCloth,
-    SharedFabrics, TierLimits,
+    ClothId, Cloths, FrameBodies, HostCloth, LiveCloth, MovedSpheres, NoSuchCloth, SharedFabrics,
+    TierLimits,
 };
 use poplin_layout::{
     ClothParameters, ClothPlacement, DispatchParameters, FabricOffsets, Feedback, FrameArrays,
@@ -37,7 +39,7 @@ pub struct EngineOptions {
     /// Puts every cloth in this tier, for tests and measurements; must fit. Default: the fastest that fits each cloth.
     pub tier: Option<MemoryTier>,
     /// Lanes of every workgroup, for tests and measurements; one of [`poplin_host::LANE_COUNTS`]. Default: by cloth; on a software
-    /// adapter, which runs one after the other, the fewest that stay far below [`EngineOptions::loop_limit`].
+    /// adapter, which runs one after the other, the fewest that stay within [`EngineOptions::loop_limit`].
     pub lane_count: Option<u32>,
     /// More usages of the particle buffer than STORAGE, VERTEX, COPY_SRC and COPY_DST. Default: none.
     pub particle_usages: wgpu::BufferUsages,
@@ -109,8 +111,8 @@ struct GpuCloth {
     is_uploaded: bool,
     /// It stands still in this frame, as its pipeline is not compiled yet.
     is_waiting: bool,
-    /// It did in the last one.
-    has_waited: bool,
+    /// It does, or did in the last one: its frame has not the length that the device has.
+    has_other_time: bool,
     host: HostCloth,
     parts: add::Parts,
     /// Where the last frame's impulses on bodies are in `scratch` [vec4].
@@ -118,22 +120,15 @@ struct GpuCloth {
     /// Whose impulses they are.
     impulse_bodies: FrameBodies,
     tier: MemoryTier,
-    lane_count: u32,
-    loop_trips: LoopTrips,
-    trips: u64,
+    lanes: Lanes,
     bucket: OverrideValues,
 }
 
 impl GpuCloth {
-    /// Loop trips of a lane in one iteration with the present settings.
-    fn trips_per_iteration(&self) -> u64 {
-        self.loop_trips.of(&self.host.cloth().phase_order, &self.host)
-    }
-
     /// Whether at most writes and moved colliders are new, if the frame is as long as the last one.
     fn is_quick(&self) -> bool {
         let is_plain = self.rest_begin.is_none() && !self.takes_part && !self.has_new_plan;
-        is_plain && self.is_uploaded && !self.has_waited && self.host.is_quick()
+        is_plain && self.is_uploaded && !self.has_other_time && self.host.is_quick()
     }
 
     /// Frames it was left out of, of so many timed ones.
@@ -192,7 +187,7 @@ pub struct Engine {
     queue: wgpu::Queue,
     options: EngineOptions,
     tier_limits: TierLimits,
-    is_software: bool,
+    lane_choice: LaneChoice,
     pipelines: Pipelines,
     cloths: Cloths<GpuCloth>,
     colliders: ColliderSet,
@@ -260,6 +255,8 @@ impl Engine {
         options: EngineOptions,
     ) -> Result<Self, GpuError> {
         check_device(&device.limits())?;
+        let tier_limits = tier_limits(&device.limits());
+        let is_software = is_software(&device.adapter_info());
         let storage = wgpu::BufferUsages::STORAGE;
         let new = |name, usage| GrowableBuffer::new(device, name, usage);
         let pool = |name, element_bytes| Pool::new(device, [name], storage, element_bytes);
@@ -274,8 +271,8 @@ impl Engine {
         };
         Ok(Self {
             contacts: contacts::Contacts::new(device),
-            tier_limits: tier_limits(&device.limits()),
-            is_software: is_software(&device.adapter_info()),
+            tier_limits,
+            lane_choice: LaneChoice::new(&options, tier_limits, is_software),
             pipelines: Pipelines::new(device, &options),
             cloths: Cloths::default(),
             colliders: ColliderSet::new(),
@@ -352,8 +349,8 @@ impl Engine {
 
     /// Waits for the pipelines of all cloths as they were added, and as they were at the last frame that was begun.
     pub fn finish_compiling(&mut self) {
-        self.pipelines.finish();
-        self.contacts.finish_compiling(&self.device, &self.options);
+        self.pipelines.finish_compiling();
+        self.contacts.finish_compiling();
     }
 
     /// Colliders in world space, shared by all cloths.
@@ -371,7 +368,7 @@ impl Engine {
     /// # Errors
     /// [`NoSuchCloth`].
     pub fn tier(&self, id: ClothId) -> Result<(MemoryTier, u32), NoSuchCloth> {
-        self.cloths.get(id).map(|cloth| (cloth.tier, cloth.lane_count))
+        self.cloths.get(id).map(|cloth| (cloth.tier, cloth.lanes.count))
     }
 
     /// Packed fabrics that cloths use \[bytes\]; a fabric that many cloths share counts once.

@@ -1,0 +1,80 @@
+//! How many lanes the workgroup of a cloth has.
+
+use super::EngineOptions;
+use crate::GpuError;
+use poplin_host::{HostCloth, LANE_COUNTS, LoopTrips, TierLimits, choose_lane_count};
+
+/// The lanes of a cloth and how long its loops are with them.
+#[derive(Debug, Clone)]
+pub(super) struct Lanes {
+    pub(super) count: u32,
+    loops: LoopTrips,
+    /// Loop trips of a lane in one iteration.
+    pub(super) trips: u64,
+}
+
+impl Lanes {
+    fn new(count: u32, host: &HostCloth) -> Self {
+        let loops = LoopTrips::new(&host.cloth().fabric, count);
+        Self { count, trips: loops.of(&host.cloth().phase_order, host), loops }
+    }
+
+    /// Takes over changed phases and colliders.
+    pub(super) fn count_trips(&mut self, host: &HostCloth) {
+        self.trips = self.loops.of(&host.cloth().phase_order, host);
+    }
+}
+
+/// What the lanes of a cloth are chosen by.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct LaneChoice {
+    forced: Option<u32>,
+    limits: TierLimits,
+    /// The adapter runs the lanes of a workgroup one after the other.
+    is_software: bool,
+    loop_limit: u64,
+}
+
+impl LaneChoice {
+    pub(super) fn new(options: &EngineOptions, limits: TierLimits, is_software: bool) -> Self {
+        let loop_limit = options.loop_limit.unwrap_or(u64::MAX);
+        Self { forced: options.lane_count, limits, is_software, loop_limit }
+    }
+
+    /// The fewest lanes with which the loops of a cloth stay within the driver's limit, from as many as its widest set keeps busy on;
+    /// from 32 on where lanes run one after the other.
+    pub(super) fn choose(&self, host: &HostCloth) -> Result<Lanes, GpuError> {
+        let most = self.forced.unwrap_or(u32::MAX).min(self.limits.invocations);
+        let fewest = match self.forced {
+            Some(_) => most,
+            None if self.is_software => LANE_COUNTS[0],
+            None => {
+                let particle_count = host.cloth().particle_count() as u32;
+                choose_lane_count(host.fiber_width(), particle_count, self.limits)
+            }
+        };
+        let mut lanes = Lanes::new(fewest, host);
+        for count in LANE_COUNTS.into_iter().filter(|&count| fewest < count && count <= most) {
+            if lanes.trips <= self.loop_limit {
+                break;
+            }
+            lanes = Lanes::new(count, host);
+        }
+        self.check(&lanes).map(|()| lanes)
+    }
+
+    /// Brings the lanes of a cloth up to date after its phases, its settings or its colliders have changed: more of them, if its
+    /// loops would be too long.
+    pub(super) fn renew(&self, lanes: &mut Lanes, host: &HostCloth) -> Result<(), GpuError> {
+        lanes.count_trips(host);
+        if self.check(lanes).is_err() {
+            *lanes = self.choose(host)?;
+        }
+        Ok(())
+    }
+
+    fn check(&self, lanes: &Lanes) -> Result<(), GpuError> {
+        let (trips, limit) = (lanes.trips, self.loop_limit);
+        if trips > limit { Err(GpuError::LoopTooLong { trips, limit }) } else { Ok(()) }
+    }
+}
