@@ -13,20 +13,11 @@ fn cyclic_row(edge: u32, first: u32, round: u32) -> u32 {
     return edge - first + (round & 1u) * cloth.fabric.fiber_row_count;
 }
 
-/// Direction of the edge before; 0 if it is another fiber's.
-fn direction_before(edge: u32, chain: u32, pa: vec4<f32>) -> vec3<f32> {
-    if ((chain & FIRST_OF_FIBER) != 0u) {
-        return vec3<f32>(0.0);
-    }
-    let far = ends_of(edge - 1u, chain).x;
-    return edge_direction(load_current(far), pa, rest_length_of(edge - 1u));
-}
-
 /// Writes the row of an edge before round `round`; after the last round its multiplier is known, and the row is its pull instead.
 fn store_cyclic(edge: u32, first: u32, round: u32, row: vec3<f32>, phase: PhaseConstants) {
     var value = row;
     if (round == phase.round_count) {
-        let ends = ends_of(edge, fabric_pool[cloth.fabric.chain_begin + edge]);
+        let ends = ends_of(edge);
         value = edge_direction(load_current(ends.x), load_current(ends.y), rest_length_of(edge)) * row.z;
     }
     store_row(cyclic_row(edge, first, round), vec4<f32>(value, 0.0));
@@ -34,8 +25,8 @@ fn store_cyclic(edge: u32, first: u32, round: u32, row: vec3<f32>, phase: PhaseC
 
 /// The first row of an edge; `first` is the first edge of the set.
 fn build_row(edge: u32, first: u32, phase: PhaseConstants) {
-    let chain = fabric_pool[cloth.fabric.chain_begin + edge];
-    let ends = ends_of(edge, chain);
+    let marked = load_ends(edge);
+    let ends = marked & vec2<u32>(PARTICLE_MASK);
     let pa = load_current(ends.x);
     let pb = load_current(ends.y);
     let rest_length = rest_length_of(edge);
@@ -44,11 +35,12 @@ fn build_row(edge: u32, first: u32, phase: PhaseConstants) {
     if (dot3(direction, direction) > 0.0) {
         let equation = edge_equation(ends, pa, pb, rest_length, direction, phase);
         let scale = 1.0 + phase.damping;
-        if ((chain & FIRST_OF_FIBER) == 0u) {
-            row.x = -scale * pa.w * dot3(direction_before(edge, chain, pa), direction) / equation.x;
+        if ((marked.x & END_OF_FIBER) == 0u) {
+            let before = edge_direction(load_current(ends_of(edge - 1u).x), pa, rest_length_of(edge - 1u));
+            row.x = -scale * pa.w * dot3(before, direction) / equation.x;
         }
-        if ((chain & LAST_OF_FIBER) == 0u) {
-            let after = edge_direction(pb, load_current(ends_of(edge + 1u, chain).y), rest_length_of(edge + 1u));
+        if ((marked.y & END_OF_FIBER) == 0u) {
+            let after = edge_direction(pb, load_current(ends_of(edge + 1u).y), rest_length_of(edge + 1u));
             row.y = -scale * pb.w * dot3(direction, after) / equation.x;
         }
         row.z = equation.y / equation.x;

@@ -30,10 +30,15 @@ fn edge_equation(
     return vec2<f32>(diagonal, -phase.stiffness * error - phase.damping * dot3(direction, displacement));
 }
 
-/// The two particles of an edge, whose entry of `chain_begin` is `chain`.
-fn ends_of(edge: u32, chain: u32) -> vec2<u32> {
-    let vertex = cloth.fabric.vertex_begin + (chain & FIBER_MASK) + edge;
-    return vec2<u32>(fabric_pool[vertex], fabric_pool[vertex + 1u]);
+/// The two particles of an edge, with `END_OF_FIBER` where its fiber ends.
+fn load_ends(edge: u32) -> vec2<u32> {
+    let begin = cloth.fabric.ends_begin + 2u * edge;
+    return vec2<u32>(fabric_pool[begin], fabric_pool[begin + 1u]);
+}
+
+/// The two particles of an edge.
+fn ends_of(edge: u32) -> vec2<u32> {
+    return load_ends(edge) & vec2<u32>(PARTICLE_MASK);
 }
 
 /// The equation of an edge in the system of its fiber; `first` is the first edge of the set.
@@ -48,8 +53,7 @@ fn ends_of(edge: u32, chain: u32) -> vec2<u32> {
 /// The row is the direction and the right side; that of the other half the diagonal, the factor on what the edge has in common with
 /// the one before, whether it ends in a pin and whether it does anything.
 fn build_equation(edge: u32, first: u32, phase: PhaseConstants) {
-    let chain = fabric_pool[cloth.fabric.chain_begin + edge];
-    let ends = ends_of(edge, chain);
+    let ends = ends_of(edge);
     let pa = load_current(ends.x);
     let pb = load_current(ends.y);
     let rest_length = rest_length_of(edge);
@@ -119,12 +123,12 @@ fn solve_fiber(fiber: u32, first: u32) {
 /// Moves particles by the pulls of the edges of a set, of which the row of the first is `half`: the end of an edge by its own pull
 /// and that of the next edge, the start of a fiber by that of its first edge.
 fn pull_particles(edge: u32, first: u32, half: u32) {
-    let chain = fabric_pool[cloth.fabric.chain_begin + edge];
-    let ends = ends_of(edge, chain);
+    let marked = load_ends(edge);
+    let ends = marked & vec2<u32>(PARTICLE_MASK);
     let row = half + edge - first;
     let pull = load_row(row).xyz;
     var push = vec3<f32>(0.0);
-    if ((chain & LAST_OF_FIBER) == 0u) {
+    if ((marked.y & END_OF_FIBER) == 0u) {
         push = load_row(row + 1u).xyz;
     }
     let pb = load_current(ends.y);
@@ -132,7 +136,7 @@ fn pull_particles(edge: u32, first: u32, half: u32) {
     if (pb.w > 0.0) {
         store_current(ends.y, vec4<f32>(pb.xyz + (pull - push) * pb.w, pb.w));
     }
-    if ((chain & FIRST_OF_FIBER) != 0u) {
+    if ((marked.x & END_OF_FIBER) != 0u) {
         let pa = load_current(ends.x);
         if (pa.w > 0.0) {
             store_current(ends.x, vec4<f32>(pa.xyz - pull * pa.w, pa.w));

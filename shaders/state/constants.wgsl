@@ -36,14 +36,11 @@ const ROW_OF_INPUTS: u32 = 2147483648u;
 /// Its target: `current`.
 const ROW_OF_PARTICLES: u32 = 3221225472u;
 
-/// Set in an entry of `FabricOffsets.chain_begin` of the first edge of a fiber.
-const FIRST_OF_FIBER: u32 = 2147483648u;
+/// Set at an end of an edge (`FabricOffsets.ends_begin`) where its fiber ends.
+const END_OF_FIBER: u32 = 2147483648u;
 
-/// Set in that of the last edge.
-const LAST_OF_FIBER: u32 = 1073741824u;
-
-/// The rest of it: the fiber.
-const FIBER_MASK: u32 = 1073741823u;
+/// The rest of it: the particle.
+const PARTICLE_MASK: u32 = 2147483647u;
 
 /// Added to squared lengths before a square root or division: the f32 machine epsilon.
 const EPSILON: f32 = 1.1920929e-7;

@@ -64,8 +64,8 @@ struct FabricOffsets {
     vertex_begin: u32,
     /// Rest lengths (bit-cast f32 [m]), `[edge_count]`.
     edge_begin: u32,
-    /// Fiber of each edge, with `FIRST_OF_FIBER` and `LAST_OF_FIBER` where it is its first or last, `[edge_count]`.
-    chain_begin: u32,
+    /// Both particles of each edge, with `END_OF_FIBER` where the fiber ends, `[2 * edge_count]`.
+    ends_begin: u32,
     /// Per-edge `log2(1 - stiffness)` (bit-cast f32), or `NO_OFFSET`.
     edge_stiffness_begin: u32,
     /// Anchor slot of each tether, `[tethers_per_particle * particle_count]`, then their lengths.

@@ -42,12 +42,10 @@ shared_constants! {
     /// Its target: `current`.
     pub const ROW_OF_PARTICLES: u32 = 3 << 30;
 
-    /// Set in an entry of `FabricOffsets.chain_begin` of the first edge of a fiber.
-    pub const FIRST_OF_FIBER: u32 = 1 << 31;
-    /// Set in that of the last edge.
-    pub const LAST_OF_FIBER: u32 = 1 << 30;
-    /// The rest of it: the fiber.
-    pub const FIBER_MASK: u32 = (1 << 30) - 1;
+    /// Set at an end of an edge (`FabricOffsets.ends_begin`) where its fiber ends.
+    pub const END_OF_FIBER: u32 = 1 << 31;
+    /// The rest of it: the particle.
+    pub const PARTICLE_MASK: u32 = END_OF_FIBER - 1;
 
     /// Added to squared lengths before a square root or division: the f32 machine epsilon.
     pub const EPSILON: f32 = f32::EPSILON;

@@ -4,7 +4,7 @@ use bytemuck::cast_slice;
 use poplin_model::{Bend, Fabric, FirstFitSets};
 
 use crate::gpu_struct::gpu_struct;
-use crate::{FIRST_OF_FIBER, LAST_OF_FIBER, NO_OFFSET};
+use crate::{END_OF_FIBER, NO_OFFSET};
 
 gpu_struct! {
     /// Where a packed fabric lies in `fabric_pool`.
@@ -17,8 +17,8 @@ gpu_struct! {
         pub vertex_begin: u32,
         /// Rest lengths (bit-cast f32 \[m\]), `[edge_count]`.
         pub edge_begin: u32,
-        /// Fiber of each edge, with `FIRST_OF_FIBER` and `LAST_OF_FIBER` where it is its first or last, `[edge_count]`.
-        pub chain_begin: u32,
+        /// Both particles of each edge, with `END_OF_FIBER` where the fiber ends, `[2 * edge_count]`.
+        pub ends_begin: u32,
         /// Per-edge `log2(1 - stiffness)` (bit-cast f32), or [`NO_OFFSET`].
         pub edge_stiffness_begin: u32,
         /// Anchor slot of each tether, `[tethers_per_particle * particle_count]`, then their lengths.
@@ -67,20 +67,20 @@ pub fn fiber_row_len(fabric: &Fabric) -> u32 {
     2 * widest_set_edges(fabric)
 }
 
-/// [`FabricOffsets::chain_begin`] of each edge.
-fn chains(fabric: &Fabric) -> Vec<u32> {
-    let mut chains = vec![0; fabric.rest_lengths.len()];
-    for (fiber, ends) in (0..).zip(fabric.fiber_edge_begin.windows(2)) {
-        let edges = &mut chains[ends[0] as usize..ends[1] as usize];
-        edges.fill(fiber);
-        if let [first, ..] = edges {
-            *first |= FIRST_OF_FIBER;
+/// Both ends of each edge as [`FabricOffsets::ends_begin`] has them.
+fn edge_ends(fabric: &Fabric) -> Vec<[u32; 2]> {
+    let mut ends: Vec<[u32; 2]> = Vec::with_capacity(fabric.rest_lengths.len());
+    for fiber in 0..fabric.fiber_count() {
+        let begin = ends.len();
+        ends.extend(fabric.fiber_vertices(fiber).windows(2).map(|pair| [pair[0], pair[1]]));
+        if let [[first, _], ..] = &mut ends[begin..] {
+            *first |= END_OF_FIBER;
         }
-        if let [.., last] = edges {
-            *last |= LAST_OF_FIBER;
+        if let [.., [_, last]] = &mut ends[begin..] {
+            *last |= END_OF_FIBER;
         }
     }
-    chains
+    ends
 }
 
 /// Most edges of a set of fibers.
@@ -106,7 +106,7 @@ impl FabricOffsets {
             fiber_begin: moved(self.fiber_begin),
             vertex_begin: moved(self.vertex_begin),
             edge_begin: moved(self.edge_begin),
-            chain_begin: moved(self.chain_begin),
+            ends_begin: moved(self.ends_begin),
             edge_stiffness_begin: moved(self.edge_stiffness_begin),
             tether_begin: moved(self.tether_begin),
             anchor_begin: moved(self.anchor_begin),
@@ -136,7 +136,7 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
     let fiber_begin = append(&fabric.fiber_edge_begin);
     let vertex_begin = append(&fabric.fiber_vertices);
     let edge_begin = append(cast_slice(&fabric.rest_lengths));
-    let chain_begin = append(&chains(fabric));
+    let ends_begin = append(edge_ends(fabric).as_flattened());
     let edge_stiffness_begin = if fabric.edge_stiffness_log2.is_empty() {
         NO_OFFSET
     } else {
@@ -169,7 +169,7 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
         fiber_begin,
         vertex_begin,
         edge_begin,
-        chain_begin,
+        ends_begin,
         edge_stiffness_begin,
         tether_begin,
         tethers_per_particle: fabric.tethers_per_particle,
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn edges_know_their_fiber_and_whether_they_end_it() {
+    fn edges_know_their_particles_and_where_their_fiber_ends() {
         let fabric = Fabric {
             particle_count: 9,
             set_fiber_begin: vec![0, 3],
@@ -275,8 +275,11 @@ mod tests {
             rest_lengths: vec![1.0; 6],
             ..Default::default()
         };
-        let (first, last) = (FIRST_OF_FIBER, LAST_OF_FIBER);
-        assert_eq!(chains(&fabric), [first, 0, last, 1 | first | last, 2 | first, 2 | last]);
+        let end = END_OF_FIBER;
+        assert_eq!(
+            edge_ends(&fabric),
+            [[end, 1], [1, 2], [2, 3 | end], [4 | end, 5 | end], [6 | end, 7], [7, 8 | end]]
+        );
     }
 
     #[test]

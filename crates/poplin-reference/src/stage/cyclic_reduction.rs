@@ -1,32 +1,23 @@
 //! Twin of `shaders/stage/cyclic_reduction.wgsl`.
 
-use glam::Vec3;
-use poplin_layout::{FIRST_OF_FIBER, LAST_OF_FIBER, MIN_PIVOT_FRACTION};
+use poplin_layout::{END_OF_FIBER, MIN_PIVOT_FRACTION, PARTICLE_MASK};
 
 use crate::ClothMemory;
 use crate::math::{dot3, particle as pack};
-use crate::stage::semi_implicit::{edge_direction, edge_equation, ends_of, pull_particles};
+use crate::stage::semi_implicit::{
+    edge_direction, edge_equation, ends_of, load_ends, pull_particles,
+};
 
 /// Where row `edge` is stored before round `round`; see the shader.
 fn cyclic_row(memory: &ClothMemory<'_>, edge: u32, round: u32) -> u32 {
     edge - memory.registers.edges[0] + (round & 1) * memory.cloth.fabric.fiber_row_count
 }
 
-/// Direction of the edge before; 0 if it is another fiber's.
-fn direction_before(memory: &ClothMemory<'_>, edge: u32, chain: u32, pa: [f32; 4]) -> Vec3 {
-    if chain & FIRST_OF_FIBER != 0 {
-        return Vec3::ZERO;
-    }
-    let [far, _] = ends_of(memory, edge - 1, chain);
-    edge_direction(memory.load_current(far), pa, memory.rest_length_of(edge - 1))
-}
-
 /// Writes the row of an edge before round `round`, its pull after the last; see the shader.
 fn store_cyclic(memory: &mut ClothMemory<'_>, edge: u32, round: u32, row: [f32; 3]) {
     let mut value = row.into();
     if round == memory.registers.phase.round_count {
-        let chain = memory.fabric(memory.cloth.fabric.chain_begin + edge);
-        let [pa, pb] = ends_of(memory, edge, chain).map(|end| memory.load_current(end));
+        let [pa, pb] = ends_of(memory, edge).map(|end| memory.load_current(end));
         value = edge_direction(pa, pb, memory.rest_length_of(edge)) * row[2];
     }
     let slot = cyclic_row(memory, edge, round);
@@ -36,8 +27,8 @@ fn store_cyclic(memory: &mut ClothMemory<'_>, edge: u32, round: u32, row: [f32; 
 /// The first row of an edge; see the shader.
 pub fn build_row(memory: &mut ClothMemory<'_>, edge: u32) {
     let phase = memory.registers.phase;
-    let chain = memory.fabric(memory.cloth.fabric.chain_begin + edge);
-    let ends = ends_of(memory, edge, chain);
+    let marked = load_ends(memory, edge);
+    let ends = marked.map(|end| end & PARTICLE_MASK);
     let [pa, pb] = ends.map(|end| memory.load_current(end));
     let rest_length = memory.rest_length_of(edge);
     let direction = edge_direction(pa, pb, rest_length);
@@ -46,12 +37,13 @@ pub fn build_row(memory: &mut ClothMemory<'_>, edge: u32) {
         let [diagonal, right] =
             edge_equation(memory, ends, [pa, pb], rest_length, direction, &phase);
         let scale = 1.0 + phase.damping;
-        if chain & FIRST_OF_FIBER == 0 {
-            let before = direction_before(memory, edge, chain, pa);
+        if marked[0] & END_OF_FIBER == 0 {
+            let [far, _] = ends_of(memory, edge - 1).map(|end| memory.load_current(end));
+            let before = edge_direction(far, pa, memory.rest_length_of(edge - 1));
             row[0] = -scale * pa[3] * dot3(before, direction) / diagonal;
         }
-        if chain & LAST_OF_FIBER == 0 {
-            let [_, far] = ends_of(memory, edge + 1, chain).map(|end| memory.load_current(end));
+        if marked[1] & END_OF_FIBER == 0 {
+            let [_, far] = ends_of(memory, edge + 1).map(|end| memory.load_current(end));
             let after = edge_direction(pb, far, memory.rest_length_of(edge + 1));
             row[1] = -scale * pb[3] * dot3(direction, after) / diagonal;
         }

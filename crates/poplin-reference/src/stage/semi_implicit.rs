@@ -2,8 +2,8 @@
 
 use glam::Vec3;
 use poplin_layout::{
-    EPSILON, FIBER_MASK, FIRST_OF_FIBER, LAST_OF_FIBER, MIN_EDGE_SQUARE, MIN_HELD_FRACTION,
-    MIN_PIVOT_FRACTION, PhaseConstants,
+    END_OF_FIBER, EPSILON, MIN_EDGE_SQUARE, MIN_HELD_FRACTION, MIN_PIVOT_FRACTION, PARTICLE_MASK,
+    PhaseConstants,
 };
 
 use crate::ClothMemory;
@@ -44,17 +44,21 @@ pub(crate) fn edge_equation(
     [diagonal, -phase.stiffness * error - phase.damping * dot3(direction, displacement)]
 }
 
-/// The two particles of an edge, whose entry of `chain_begin` is `chain`.
-pub(crate) fn ends_of(memory: &ClothMemory<'_>, edge: u32, chain: u32) -> [u32; 2] {
-    let vertex = memory.cloth.fabric.vertex_begin + (chain & FIBER_MASK) + edge;
-    [memory.fabric(vertex), memory.fabric(vertex + 1)]
+/// The two particles of an edge, with `END_OF_FIBER` where its fiber ends.
+pub(crate) fn load_ends(memory: &ClothMemory<'_>, edge: u32) -> [u32; 2] {
+    let begin = memory.cloth.fabric.ends_begin + 2 * edge;
+    [memory.fabric(begin), memory.fabric(begin + 1)]
+}
+
+/// The two particles of an edge.
+pub(crate) fn ends_of(memory: &ClothMemory<'_>, edge: u32) -> [u32; 2] {
+    load_ends(memory, edge).map(|end| end & PARTICLE_MASK)
 }
 
 /// The equation of an edge in the system of its fiber; see the shader.
 pub fn build_equation(memory: &mut ClothMemory<'_>, edge: u32) {
     let (phase, first) = (memory.registers.phase, memory.registers.edges[0]);
-    let chain = memory.fabric(memory.cloth.fabric.chain_begin + edge);
-    let ends = ends_of(memory, edge, chain);
+    let ends = ends_of(memory, edge);
     let [pa, pb] = ends.map(|end| memory.load_current(end));
     let rest_length = memory.rest_length_of(edge);
     let direction = edge_direction(pa, pb, rest_length);
@@ -121,18 +125,18 @@ pub fn solve_fiber(memory: &mut ClothMemory<'_>, fiber: u32) {
 
 /// Moves particles by the pulls of the edges of a set, of which the row of the first is `half`; see the shader.
 pub(crate) fn pull_particles(memory: &mut ClothMemory<'_>, edge: u32, half: u32) {
-    let chain = memory.fabric(memory.cloth.fabric.chain_begin + edge);
-    let [a, b] = ends_of(memory, edge, chain);
+    let marked = load_ends(memory, edge);
+    let [a, b] = marked.map(|end| end & PARTICLE_MASK);
     let row = half + edge - memory.registers.edges[0];
     let pull = xyz(memory.load_scratch(row));
-    let is_last = chain & LAST_OF_FIBER != 0;
+    let is_last = marked[1] & END_OF_FIBER != 0;
     let push = if is_last { Vec3::ZERO } else { xyz(memory.load_scratch(row + 1)) };
     let pb = memory.load_current(b);
     // A particle without mass may belong to other fibers of the set: it is read, never written.
     if pb[3] > 0.0 {
         memory.store_current(b, pack(xyz(pb) + (pull - push) * pb[3], pb[3]));
     }
-    if chain & FIRST_OF_FIBER != 0 {
+    if marked[0] & END_OF_FIBER != 0 {
         let pa = memory.load_current(a);
         if pa[3] > 0.0 {
             memory.store_current(a, pack(xyz(pa) - pull * pa[3], pa[3]));
