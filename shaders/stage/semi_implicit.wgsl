@@ -26,7 +26,10 @@ fn edge_equation(
             error -= phase.multiplier * (select(phase.compression, phase.stretch, relative > 0.0) * length);
         }
     }
-    let displacement = displacement_of(pb, ends.y) - displacement_of(pa, ends.x);
+    var displacement = vec3<f32>(0.0);
+    if (phase.damping > 0.0) {
+        displacement = displacement_of(pb, ends.y) - displacement_of(pa, ends.x);
+    }
     return vec2<f32>(diagonal, -phase.stiffness * error - phase.damping * dot3(direction, displacement));
 }
 

@@ -100,8 +100,7 @@ pub(crate) fn solve<S: Simd, V: Lanes<S>, F: FiberLanes<S, V>>(
     if rows.len() < len * fibers.longest() as usize {
         rows.resize(len * fibers.longest() as usize, 0.0);
     }
-    // Only damping reads displacements.
-    let is_damped = phase.damping != 0.0;
+    let is_damped = phase.damping > 0.0;
     let still = Vec3::splat(simd, [0.0; 3]);
     let mut a = fibers.first();
     let mut pa = fibers.current(simd, a);

@@ -40,7 +40,10 @@ pub(crate) fn edge_equation(
                 * (if relative > 0.0 { phase.stretch } else { phase.compression } * length);
         }
     }
-    let displacement = displacement_of(memory, pb, b) - displacement_of(memory, pa, a);
+    let mut displacement = Vec3::ZERO;
+    if phase.damping > 0.0 {
+        displacement = displacement_of(memory, pb, b) - displacement_of(memory, pa, a);
+    }
     [diagonal, -phase.stiffness * error - phase.damping * dot3(direction, displacement)]
 }
 
