@@ -11,7 +11,8 @@ use std::process::ExitCode;
 
 use naga::back::spv;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
-use poplin_layout::{MemoryTier, Stage, StageMask};
+use poplin_host::{MemoryNeeds, TierLimits};
+use poplin_layout::{Stage, StageMask};
 use poplin_shaders::{Kernel, OverrideValues, compose, specialise};
 use vulkan::Compiler;
 
@@ -72,22 +73,24 @@ fn sets() -> Vec<(&'static str, StageMask)> {
 /// The set that may spill: nothing needs all stages at once.
 const ALL: &str = "all stages";
 
-/// Overrides of sheets that the guide speaks of: 16 x 16, 32 x 32 and 64 x 64 particles.
+/// Overrides of sheets of 16 x 16, 32 x 32 and 64 x 64 particles: the smallest with WebGPU's 16 KiB of workgroup memory, the others
+/// with 48.
 fn sheets(stages: StageMask) -> [(&'static str, OverrideValues); 3] {
-    let grid_cells = if stages.contains(Stage::SelfCollide) { 512 } else { 1 };
-    let has_rows = stages.intersects(StageMask::WHOLE_FIBERS) && grid_cells == 1;
-    let of = |lane_count, tier, capacity, row_capacity| OverrideValues {
-        lane_count,
-        tier,
-        capacity,
-        stages,
-        grid_cells,
-        row_capacity: if has_rows { row_capacity } else { 0 },
+    let of = |side: u32, lane_count, workgroup_bytes| {
+        let particle_count = side * side;
+        let has_rows = stages.intersects(StageMask::WHOLE_FIBERS);
+        let needs = MemoryNeeds {
+            particle_count,
+            member_count: stages.contains(Stage::SelfCollide).then_some(particle_count),
+            row_len: if has_rows { 2 * side * (side - 1) } else { 0 },
+        };
+        let limits = TierLimits { workgroup_bytes, ..TierLimits::DEFAULT };
+        OverrideValues { lane_count, stages, memory: limits.plan(needs, None) }
     };
     [
-        ("16 x 16", of(128, MemoryTier::Resident, 256, 480)),
-        ("32 x 32", of(256, MemoryTier::HalfResident, 1020, 0)),
-        ("64 x 64", of(512, MemoryTier::Streamed, 1, 0)),
+        ("16 x 16", of(16, 128, 16_384)),
+        ("32 x 32", of(32, 256, 49_152)),
+        ("64 x 64", of(64, 512, 49_152)),
     ]
 }
 

@@ -15,7 +15,7 @@ use crate::colliders::{FrameBodies, Halves, SpaceMotion};
 use crate::live::Changes;
 use crate::self_collision::member_count;
 use crate::{
-    FrameClock, FrameMotion, InterpolatedArray, LiveCloth, MAX_ITERATIONS_PER_FRAME,
+    FrameClock, FrameMotion, InterpolatedArray, LiveCloth, MAX_ITERATIONS_PER_FRAME, MemoryNeeds,
     ParticleMotion, motion_constants,
 };
 
@@ -354,6 +354,17 @@ impl HostCloth {
     /// Particles that take part in self collision.
     pub fn self_collision_count(&self) -> u32 {
         member_count(&self.live.cloth)
+    }
+
+    /// What it would have in the memory of its workgroup, with `fiber_row_count` rows in each half of those of whole fibers.
+    pub fn memory_needs(&self, fiber_row_count: u32) -> MemoryNeeds {
+        let stages = self.stages();
+        let has_rows = stages.intersects(StageMask::WHOLE_FIBERS);
+        MemoryNeeds {
+            particle_count: self.cloth().particle_count() as u32,
+            member_count: stages.contains(Stage::SelfCollide).then(|| self.self_collision_count()),
+            row_len: if has_rows { 2 * fiber_row_count } else { 0 },
+        }
     }
 
     /// How the fibers of a phase are solved in the next frame, and the rounds of cyclic reduction that takes.

@@ -37,4 +37,4 @@ pub use poplin_layout::Feedback;
 pub use ranges::{Full, Ranges};
 pub use shared_fabrics::SharedFabrics;
 pub use state::{ClothState, State, StatePart};
-pub use tier::{GridPlan, LANE_COUNTS, LoopTrips, TierLimits, choose_lane_count};
+pub use tier::{LANE_COUNTS, LoopTrips, MemoryNeeds, TierLimits, choose_lane_count};

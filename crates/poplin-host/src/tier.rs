@@ -1,6 +1,6 @@
 //! Memory tiers and lane counts: how a cloth maps onto a workgroup.
 
-use poplin_layout::{GRID_PARTS, MIN_GRID_CELLS, MemoryTier};
+use poplin_layout::{GRID_PARTS, MIN_GRID_CELLS, MemoryPlan, MemoryTier};
 use poplin_model::{Fabric, FiberSolver, Phase};
 
 use crate::HostCloth;
@@ -36,47 +36,78 @@ impl TierLimits {
     }
 }
 
-/// Where the particles and the grid of a cloth that collides with itself live.
+/// What a cloth would have in the memory of its workgroup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GridPlan {
-    /// Tier of the particles.
-    pub tier: MemoryTier,
-    /// Particles that the tier's arrays hold.
-    pub capacity: u32,
-    /// Buckets of the grid, a power of two. Their count does not change the result.
-    pub cells: u32,
+pub struct MemoryNeeds {
+    /// Its particles.
+    pub particle_count: u32,
+    /// Those in the grid of self collision, if it collides with itself.
+    pub member_count: Option<u32>,
+    /// Vec4 of the rows of whole fibers ([`fiber_row_len`](poplin_layout::fiber_row_len)); 0 if it has none.
+    pub row_len: u32,
 }
 
 impl TierLimits {
-    /// Fits a grid beside the particles: two buckets a particle, down to half a bucket where memory is short; if even that
-    /// does not fit beside the particles, they move to the next tier.
-    pub fn plan_grid(self, tier: MemoryTier, particle_count: u32, member_count: u32) -> GridPlan {
-        let wanted = (2 * member_count).next_power_of_two().max(MIN_GRID_CELLS);
-        let plan = |tier: MemoryTier| {
-            let capacity =
-                if tier == MemoryTier::Streamed { 1 } else { particle_count.next_multiple_of(64) };
-            let used = Self::FIXED_BYTES + 4 * GRID_PARTS + tier.bytes_per_particle() * capacity;
-            let room = self.workgroup_bytes.saturating_sub(used) / 4;
-            let cells = if room == 0 { 0 } else { (1 << room.ilog2()).min(wanted) };
-            GridPlan { tier, capacity, cells }
+    /// What a cloth has in workgroup memory, with its particles in `forced` or the fastest tier that holds them, or the next that
+    /// leaves room for a grid. If a tier is free to choose, rows of whole fibers come before previous particles: they are read and
+    /// written for every edge of every set, previous particles once an iteration.
+    pub fn plan(self, needs: MemoryNeeds, forced: Option<MemoryTier>) -> MemoryPlan {
+        let first = forced.unwrap_or_else(|| self.choose_tier(needs.particle_count));
+        let tiers = MemoryTier::ALL.into_iter().filter(|&tier| tier >= first);
+        let mut plans = tiers.flat_map(|tier| self.plans_in(tier, needs));
+        let fastest = plans.next().unwrap_or_else(|| self.fit(MemoryTier::Streamed, 1, needs));
+        let is_free = |plan: &MemoryPlan| forced.is_none() || plan.tier == fastest.tier;
+        std::iter::once(fastest)
+            .chain(plans)
+            .find(|plan| plan.row_capacity > 0 && is_free(plan))
+            .unwrap_or(fastest)
+    }
+
+    /// Plans in a tier: with a capacity that many cloths share, so that few pipelines are built, and with one that just suffices.
+    fn plans_in(self, tier: MemoryTier, needs: MemoryNeeds) -> impl Iterator<Item = MemoryPlan> {
+        let count = needs.particle_count;
+        let capacities = match (self.particles_in(tier), needs.member_count) {
+            (None, _) => [1, 1],
+            (Some(_), Some(_)) => [count.next_multiple_of(64); 2],
+            (Some(most), None) => [count.next_power_of_two().max(64), count.next_multiple_of(64)]
+                .map(|capacity| capacity.min(most)),
         };
-        let mut plans = MemoryTier::ALL.into_iter().filter(|&other| other >= tier).map(plan);
-        let last = plan(MemoryTier::Streamed);
-        plans.find(|plan| plan.cells >= (wanted / 4).max(MIN_GRID_CELLS)).unwrap_or(last)
+        let plans = capacities.map(|capacity| self.fit(tier, capacity, needs));
+        let has_grid = move |plan: &MemoryPlan| {
+            needs.member_count.is_none_or(|count| {
+                plan.grid_cells >= (wanted_cells(count) / 4).max(MIN_GRID_CELLS)
+            })
+        };
+        plans.into_iter().filter(has_grid)
+    }
+
+    /// The grid and the rows that fit beside the particles: two buckets a particle where there is room; rows as a power of two, for
+    /// few pipelines, or as many as they need.
+    fn fit(self, tier: MemoryTier, capacity: u32, needs: MemoryNeeds) -> MemoryPlan {
+        let mut plan = MemoryPlan { tier, capacity, grid_cells: 1, row_capacity: 0 };
+        let room = |plan: &MemoryPlan| {
+            self.workgroup_bytes.saturating_sub(Self::FIXED_BYTES + plan.bytes())
+        };
+        if let Some(count) = needs.member_count {
+            let room = room(&plan).saturating_sub(4 * GRID_PARTS) / 4;
+            plan.grid_cells =
+                if room == 0 { 0 } else { (1 << room.ilog2()).min(wanted_cells(count)) };
+        }
+        if tier != MemoryTier::Streamed && needs.row_len > 0 {
+            let room = room(&plan) / 16;
+            plan.row_capacity =
+                [needs.row_len.next_power_of_two(), needs.row_len.next_multiple_of(32)]
+                    .into_iter()
+                    .find(|&len| len <= room)
+                    .unwrap_or(0);
+        }
+        plan
     }
 }
 
-impl TierLimits {
-    /// Vec4 of workgroup memory for the rows of whole fibers ([`fiber_row_len`](poplin_layout::fiber_row_len)) of a cloth
-    /// whose particles and grid take `used` bytes: a power of two if it fits, for few pipelines, else as many as they need; 0 if
-    /// there is no room.
-    pub fn plan_rows(self, used: u32, row_len: u32) -> u32 {
-        let room = self.workgroup_bytes.saturating_sub(Self::FIXED_BYTES + used) / 16;
-        [row_len.next_power_of_two(), row_len.next_multiple_of(32)]
-            .into_iter()
-            .find(|&len| len <= room)
-            .unwrap_or(0)
-    }
+/// Two buckets a particle of the grid of self collision.
+fn wanted_cells(member_count: u32) -> u32 {
+    (2 * member_count).next_power_of_two().max(MIN_GRID_CELLS)
 }
 
 /// Lane counts for which kernels are built. More would leave a lane so few registers that it spills.
@@ -181,11 +212,16 @@ mod tests {
         assert_eq!(limits.choose_tier(1021), MemoryTier::Streamed);
     }
 
+    fn needs(particle_count: u32, row_len: u32) -> MemoryNeeds {
+        MemoryNeeds { particle_count, member_count: None, row_len }
+    }
+
     #[test]
     fn a_grid_takes_the_particles_down_a_tier_where_memory_is_short() {
         let plan = |tier, count| {
-            let GridPlan { tier, cells, .. } = TierLimits::DEFAULT.plan_grid(tier, count, count);
-            (tier, cells)
+            let needs = MemoryNeeds { member_count: Some(count), ..needs(count, 0) };
+            let MemoryPlan { tier, grid_cells, .. } = TierLimits::DEFAULT.plan(needs, Some(tier));
+            (tier, grid_cells)
         };
         assert_eq!(plan(MemoryTier::Resident, 100), (MemoryTier::Resident, 256));
         assert_eq!(plan(MemoryTier::Resident, 400), (MemoryTier::Resident, 256));
@@ -197,11 +233,44 @@ mod tests {
 
     #[test]
     fn rows_of_whole_fibers_stand_beside_the_particles_where_there_is_room() {
+        let desktop = TierLimits { workgroup_bytes: 49_152, invocations: 1024 };
+        let plan = |limits: TierLimits, count, rows| {
+            let MemoryPlan { tier, capacity, row_capacity, .. } =
+                limits.plan(needs(count, rows), None);
+            (tier, capacity, row_capacity)
+        };
         let limits = TierLimits::DEFAULT;
-        assert_eq!(limits.plan_rows(32 * 128, 2 * 110), 256);
-        assert_eq!(limits.plan_rows(32 * 256, 2 * 240), 480, "a sheet of 16 x 16");
-        assert_eq!(limits.plan_rows(32 * 510, 2 * 480), 0);
-        assert_eq!(limits.plan_rows(u32::MAX - 64, 2), 0);
+        assert_eq!(plan(limits, 128, 2 * 110), (MemoryTier::Resident, 128, 256));
+        assert_eq!(plan(limits, 256, 2 * 240), (MemoryTier::Resident, 256, 480), "16 x 16");
+        assert_eq!(plan(limits, 289, 2 * 272), (MemoryTier::HalfResident, 320, 544), "17 x 17");
+        assert_eq!(plan(limits, 400, 2 * 380), (MemoryTier::Resident, 510, 0), "20 x 20");
+        assert_eq!(plan(desktop, 400, 2 * 380), (MemoryTier::Resident, 512, 1024));
+        assert_eq!(plan(desktop, 1024, 2 * 992), (MemoryTier::HalfResident, 1024, 1984), "32 x 32");
+        assert_eq!(plan(desktop, 4096, 2 * 4032), (MemoryTier::Streamed, 1, 0));
+        // A tier that is asked for is kept.
+        let forced = desktop.plan(needs(1024, 2 * 992), Some(MemoryTier::Resident));
+        assert_eq!((forced.tier, forced.row_capacity), (MemoryTier::Resident, 0));
+    }
+
+    #[test]
+    fn every_plan_stays_within_the_limits() {
+        for workgroup_bytes in [16_384, 32_768, 49_152, 65_536] {
+            let limits = TierLimits { workgroup_bytes, invocations: 256 };
+            for particle_count in (1..5000).step_by(37) {
+                for row_len in [0, 2, particle_count, 2 * particle_count, 1_000_000] {
+                    for member_count in [None, Some(0), Some(particle_count)] {
+                        let needs = MemoryNeeds { particle_count, member_count, row_len };
+                        let plan = limits.plan(needs, None);
+                        let bytes = plan.bytes() + TierLimits::FIXED_BYTES;
+                        assert!(bytes <= workgroup_bytes, "{needs:?}: {plan:?}, {bytes} bytes");
+                        let holds =
+                            plan.tier == MemoryTier::Streamed || plan.capacity >= particle_count;
+                        assert!(holds, "{needs:?}: {plan:?}");
+                        assert!(plan.row_capacity == 0 || plan.row_capacity >= row_len);
+                    }
+                }
+            }
+        }
     }
 
     #[test]

@@ -54,7 +54,7 @@ pub use frame_inputs::{FrameSteps, InputOffsets, MotionConstants, RotationConsta
 pub use frame_pool::{ClothPlacement, FrameArrays, pack_cloth_parameters};
 pub use gpu_struct::{ConstantDescription, ConstantValue, FieldDescription, StructDescription};
 pub use iterations::IterationConstants;
-pub use memory_tier::{MIN_GRID_CELLS, MemoryTier};
+pub use memory_tier::{MIN_GRID_CELLS, MemoryPlan, MemoryTier};
 pub use motion::{MotionParameters, SeparationParameters};
 pub use phases::PhaseConstants;
 pub use schedule::{

@@ -34,5 +34,26 @@ impl MemoryTier {
     }
 }
 
+/// What a cloth has in the memory of its workgroup. All plans give the same bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct MemoryPlan {
+    /// Tier of the particles.
+    pub tier: MemoryTier,
+    /// Particles that the tier's arrays hold; 1 in the streamed tier.
+    pub capacity: u32,
+    /// Buckets of the grid, a power of two; 1 without self collision.
+    pub grid_cells: u32,
+    /// Vec4 of the rows of whole fibers; 0: they are in storage, as they are in the streamed tier.
+    pub row_capacity: u32,
+}
+
+impl MemoryPlan {
+    /// Bytes of all of it.
+    pub fn bytes(&self) -> u32 {
+        let grid = if self.grid_cells > 1 { 4 * (self.grid_cells + crate::GRID_PARTS) } else { 0 };
+        self.tier.bytes_per_particle() * self.capacity + grid + 16 * self.row_capacity
+    }
+}
+
 /// Fewest buckets of the grid: from here on no two of a cell's 27 neighbours share a bucket.
 pub const MIN_GRID_CELLS: u32 = 256;

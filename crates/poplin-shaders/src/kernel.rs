@@ -1,6 +1,6 @@
 //! The entry points and their overrides.
 
-use poplin_layout::{GRID_PARTS, MemoryTier, StageMask};
+use poplin_layout::{GRID_PARTS, MemoryPlan, MemoryTier, StageMask};
 
 /// A compute entry point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -102,44 +102,33 @@ impl Kernel {
 pub struct OverrideValues {
     /// Lanes of a workgroup.
     pub lane_count: u32,
-    /// Where particles live.
-    pub tier: MemoryTier,
-    /// Particles that the tier's arrays hold; unused in the streamed tier.
-    pub capacity: u32,
     /// Stages that are compiled in.
     pub stages: StageMask,
-    /// Buckets of the grid of self collision, a power of two; 1 without the stage.
-    pub grid_cells: u32,
-    /// Rows of whole fibers in workgroup memory; 0: they are in `scratch`, as they must be in the streamed tier.
-    pub row_capacity: u32,
+    /// What is in workgroup memory.
+    pub memory: MemoryPlan,
 }
 
 impl OverrideValues {
-    /// Workgroup bytes of particles and grid.
-    pub fn used_bytes(&self) -> u32 {
-        let grid = if self.grid_cells > 1 { 4 * (self.grid_cells + GRID_PARTS) } else { 0 };
-        self.tier.bytes_per_particle() * self.capacity + grid
-    }
-
     /// The constants as the pipeline takes them.
     pub fn constants(&self) -> [(&'static str, f64); 11] {
-        let current_shared = self.tier != MemoryTier::Streamed;
-        let previous_shared = self.tier == MemoryTier::Resident;
+        let MemoryPlan { tier, capacity, grid_cells, row_capacity } = self.memory;
+        let current_shared = tier != MemoryTier::Streamed;
+        let previous_shared = tier == MemoryTier::Resident;
         let flag = |is_set: bool| f64::from(u8::from(is_set));
-        let rows_shared = self.row_capacity > 0;
-        let capacity = |shared: bool| if shared { f64::from(self.capacity.max(1)) } else { 1.0 };
+        let rows_shared = row_capacity > 0;
+        let capacity = |shared: bool| if shared { f64::from(capacity.max(1)) } else { 1.0 };
         [
             ("LANES", f64::from(self.lane_count)),
             ("CURRENT_CAPACITY", capacity(current_shared)),
             ("PREVIOUS_CAPACITY", capacity(previous_shared)),
             ("CURRENT_SHARED", flag(current_shared)),
             ("PREVIOUS_SHARED", flag(previous_shared)),
-            ("ROW_CAPACITY", f64::from(self.row_capacity.max(1))),
+            ("ROW_CAPACITY", f64::from(row_capacity.max(1))),
             ("ROWS_SHARED", flag(rows_shared)),
             ("ROWS_APART", flag(current_shared && !rows_shared)),
             ("STAGES", f64::from(self.stages.0)),
-            ("GRID_CELLS", f64::from(self.grid_cells)),
-            ("GRID_SUMS", if self.grid_cells > 1 { f64::from(GRID_PARTS) } else { 1.0 }),
+            ("GRID_CELLS", f64::from(grid_cells)),
+            ("GRID_SUMS", if grid_cells > 1 { f64::from(GRID_PARTS) } else { 1.0 }),
         ]
     }
 }

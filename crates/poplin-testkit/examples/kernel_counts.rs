@@ -10,11 +10,10 @@
 
 use poplin_cook::{CookOptions, cook};
 use poplin_host::{Engine as _, FramePart, HostCloth, TierLimits, choose_lane_count};
-use poplin_layout::{MemoryTier, Stage, StageMask, Task, pack_fabric};
+use poplin_layout::{Stage, Task, pack_fabric};
 use poplin_model::{Chosen, Cloth, Frame, Mesh};
 use poplin_reference::contact::ContactMemory;
 use poplin_reference::{ClothMemory, ReferenceEngine, Team, Work, Workers};
-use poplin_shaders::OverrideValues;
 use poplin_testkit::scenes::hanging_sheet;
 
 /// Items of loops, and lanes that were there for them.
@@ -77,25 +76,11 @@ fn count(name: &str, adapter: &str, mut cloth: Cloth, limits: TierLimits) {
     let mut host = HostCloth::new(cloth.clone()).expect("the cloth is valid");
     host.input_len();
     let particle_count = cloth.particle_count() as u32;
-    let tier = limits.choose_tier(particle_count);
-    let capacity = match tier {
-        MemoryTier::Streamed => 1,
-        _ => particle_count
-            .next_power_of_two()
-            .max(64)
-            .min(limits.particles_in(tier).unwrap_or(u32::MAX)),
-    };
     let lane_count = choose_lane_count(host.fiber_width(), particle_count, limits);
-    let stages = host.stages();
-    let mut values =
-        OverrideValues { lane_count, tier, capacity, stages, grid_cells: 1, row_capacity: 0 };
     let row_count = pack_fabric(&cloth.fabric, &mut Vec::new()).fiber_row_count;
-    if stages.intersects(StageMask::WHOLE_FIBERS) && tier != MemoryTier::Streamed {
-        values.row_capacity = limits.plan_rows(values.used_bytes(), 2 * row_count);
-    }
-    // A row is a vec4.
-    let bytes = values.used_bytes() + 16 * values.row_capacity;
-    let rows = if values.row_capacity > 0 { "workgroup" } else { "scratch" };
+    let memory = limits.plan(host.memory_needs(row_count), None);
+    let (tier, bytes) = (memory.tier, memory.bytes());
+    let rows = if memory.row_capacity > 0 { "workgroup" } else { "scratch" };
     let mut counter = Counter {
         team: Team::single(),
         lane_count,

@@ -4,10 +4,9 @@ use super::changes::Target;
 use super::{Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::GpuError;
 use bytemuck::{Zeroable, bytes_of, cast_slice};
-use poplin_host::{ClothId, FrameBodies, GridPlan, HostCloth, takes_part};
+use poplin_host::{ClothId, FrameBodies, HostCloth, takes_part};
 use poplin_layout::{
-    ClothParameters, ClothPlacement, FabricOffsets, Feedback, MemoryTier, NO_OFFSET, Stage,
-    StageMask, pack_fabric,
+    ClothParameters, ClothPlacement, FabricOffsets, Feedback, NO_OFFSET, pack_fabric,
 };
 use poplin_model::{Cloth, Fabric, Particle};
 use poplin_shaders::OverrideValues;
@@ -49,7 +48,7 @@ impl Engine {
         host.update_colliders(&self.colliders, 0.0)?;
         host.input_len();
         let particle_count = host.cloth().particle_count() as u32;
-        let tier = self.choose_tier(particle_count)?;
+        self.check_tier(particle_count)?;
         let lanes = self.lane_choice.choose(&host)?;
 
         // Everything that can be rejected is rejected before anything is written.
@@ -60,14 +59,13 @@ impl Engine {
         let placement = parts.placement(offsets);
         self.write_particles(&placement, host.initial_current(), &host.initial_previous());
         self.write_feedback(&placement);
-        let bucket = self.override_values(&host, &offsets, tier, lanes.count);
+        let bucket = self.override_values(&host, &offsets, lanes.count);
         Ok(self.insert(GpuCloth {
             host,
             placement,
             parts,
             impulse_rows: 0..0,
             impulse_bodies: FrameBodies::default(),
-            tier,
             lanes,
             bucket,
             rest_begin: None,
@@ -161,17 +159,16 @@ impl Engine {
         self.changes.write(Target::Feedback, offset, bytes_of(&Feedback::default()));
     }
 
-    fn choose_tier(&self, particle_count: u32) -> Result<MemoryTier, GpuError> {
-        let Some(tier) = self.options.tier else {
-            return Ok(self.tier_limits.choose_tier(particle_count));
-        };
+    /// Refuses a cloth that does not fit into the tier that is forced.
+    fn check_tier(&self, particle_count: u32) -> Result<(), GpuError> {
+        let Some(tier) = self.options.tier else { return Ok(()) };
         match self.tier_limits.particles_in(tier) {
             Some(capacity) if particle_count > capacity => Err(GpuError::TooLarge {
                 buffer: "workgroup memory",
                 bytes: u64::from(particle_count) * u64::from(tier.bytes_per_particle()),
                 limit: u64::from(self.tier_limits.workgroup_bytes),
             }),
-            _ => Ok(tier),
+            _ => Ok(()),
         }
     }
 
@@ -180,30 +177,11 @@ impl Engine {
         &self,
         host: &HostCloth,
         fabric: &FabricOffsets,
-        tier: MemoryTier,
         lane_count: u32,
     ) -> OverrideValues {
-        // Few capacities, so that few pipelines are built; less workgroup memory lets more workgroups share a core.
-        let limit = self.tier_limits.particles_in(tier).unwrap_or(1);
-        let particle_count = host.cloth().particle_count() as u32;
-        let capacity = if tier == MemoryTier::Streamed {
-            1
-        } else {
-            particle_count.next_power_of_two().max(64).min(limit)
-        };
-        let stages = host.stages();
-        let mut values =
-            OverrideValues { lane_count, tier, capacity, stages, grid_cells: 1, row_capacity: 0 };
-        if stages.contains(Stage::SelfCollide) {
-            let GridPlan { tier, capacity, cells } =
-                self.tier_limits.plan_grid(tier, particle_count, host.self_collision_count());
-            values = OverrideValues { tier, capacity, grid_cells: cells, ..values };
-        }
-        if stages.intersects(StageMask::WHOLE_FIBERS) && values.tier != MemoryTier::Streamed {
-            values.row_capacity =
-                self.tier_limits.plan_rows(values.used_bytes(), 2 * fabric.fiber_row_count);
-        }
-        values
+        let memory =
+            self.tier_limits.plan(host.memory_needs(fabric.fiber_row_count), self.options.tier);
+        OverrideValues { lane_count, stages: host.stages(), memory }
     }
 
     /// Puts a cloth into its bucket, in the order of adding. Cloths are known by their index.

@@ -291,10 +291,9 @@ impl Engine {
             .take_inputs(|offset, values| rows.extend(RowTarget::Inputs, inputs + offset, values));
         if std::mem::take(&mut cloth.has_new_plan) {
             cloth.lanes.count_trips(&cloth.host);
-            let (tier, lane_count) = (cloth.tier, cloth.lanes.count);
             let cloth = &self.cloths.values()[index];
-            let fabric = &cloth.placement.fabric;
-            let values = self.override_values(&cloth.host, fabric, tier, lane_count);
+            let values =
+                self.override_values(&cloth.host, &cloth.placement.fabric, cloth.lanes.count);
             self.change_bucket(index, values);
         }
         Ok(())
@@ -415,11 +414,14 @@ impl Engine {
         }
         for (bucket_values, bucket) in buckets.iter().filter(|(_, bucket)| bucket.is_active()) {
             let stages = StageMask(bucket_values.stages.0 & part.stages.0);
-            let grid_cells =
-                if stages.contains(Stage::SelfCollide) { bucket_values.grid_cells } else { 1 };
-            let has_rows = stages.intersects(StageMask::WHOLE_FIBERS);
-            let row_capacity = if has_rows { bucket_values.row_capacity } else { 0 };
-            let values = OverrideValues { stages, grid_cells, row_capacity, ..*bucket_values };
+            let mut memory = bucket_values.memory;
+            if !stages.contains(Stage::SelfCollide) {
+                memory.grid_cells = 1;
+            }
+            if !stages.intersects(StageMask::WHOLE_FIBERS) {
+                memory.row_capacity = 0;
+            }
+            let values = OverrideValues { stages, memory, ..*bucket_values };
             let iterations = part.iterations.start..bucket.iteration_count.min(part.iterations.end);
             if iterations.is_empty() {
                 continue;

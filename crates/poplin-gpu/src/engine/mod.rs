@@ -119,7 +119,6 @@ struct GpuCloth {
     impulse_rows: Range<u32>,
     /// Whose impulses they are.
     impulse_bodies: FrameBodies,
-    tier: MemoryTier,
     lanes: Lanes,
     bucket: OverrideValues,
 }
@@ -363,12 +362,12 @@ impl Engine {
         &mut self.colliders
     }
 
-    /// The tier and lanes that a cloth runs with.
+    /// The tier and lanes that a cloth runs with, as it was added or as of the last frame that was begun.
     ///
     /// # Errors
     /// [`NoSuchCloth`].
     pub fn tier(&self, id: ClothId) -> Result<(MemoryTier, u32), NoSuchCloth> {
-        self.cloths.get(id).map(|cloth| (cloth.tier, cloth.lanes.count))
+        self.cloths.get(id).map(|cloth| (cloth.bucket.memory.tier, cloth.bucket.lane_count))
     }
 
     /// Packed fabrics that cloths use \[bytes\]; a fabric that many cloths share counts once.
