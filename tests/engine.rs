@@ -120,6 +120,10 @@ fn a_device_with_a_clock_says_how_long_a_frame_took() {
             features.contains(wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS)
         );
         assert!(time.is_none_or(|time| !time.is_zero()));
+        let rate = gpu.copy_rate().unwrap();
+        assert_eq!(rate.is_some(), time.is_some());
+        assert!(rate.is_none_or(|rate| rate.is_finite() && rate > 0.0), "{rate:?}");
+        assert_eq!(gpu.frame_time().unwrap(), time, "copies are no frames");
     }
 }
 

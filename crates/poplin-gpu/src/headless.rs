@@ -201,6 +201,17 @@ impl Headless {
         self.timer.as_ref().map_or(Ok(None), |timer| timer.read(&self.device, &self.queue))
     }
 
+    /// Waits for copies of 128 MiB within the device and returns what the fastest read and wrote [bytes/s], by the device's clock: a
+    /// measure of its memory. `None` where [`Headless::frame_time`] is.
+    ///
+    /// # Errors
+    /// [`GpuError`] if the device has no such memory, is lost or does not answer.
+    pub fn copy_rate(&self) -> Result<Option<f64>, GpuError> {
+        let timer = Timer::new(&self.device, &self.queue);
+        let rate = timer.map(|mut timer| timer.copy_rate(&self.device, &self.queue)).transpose()?;
+        self.check_errors().map(|()| rate)
+    }
+
     #[cfg(feature = "testing")]
     /// Submits a part of a frame begun with [`Engine::begin_frame`].
     ///

@@ -9,6 +9,11 @@ use crate::headless::read_buffer;
 pub(crate) const FEATURES: wgpu::Features =
     wgpu::Features::TIMESTAMP_QUERY.union(wgpu::Features::TIMESTAMP_QUERY_INSIDE_ENCODERS);
 
+/// Size of the copies by which [`Timer::copy_rate`] judges the memory \[bytes\]: more than caches hold.
+const COPIED_BYTES: u64 = 128 << 20;
+/// How many it tries.
+const COPIES: u32 = 5;
+
 /// Two timestamps of the device.
 #[derive(Debug)]
 pub(crate) struct Timer {
@@ -37,6 +42,36 @@ impl Timer {
             period: queue.get_timestamp_period(),
             is_set: false,
         })
+    }
+
+    /// The fastest of some copies within the device: bytes that it read and wrote by the second.
+    pub(crate) fn copy_rate(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+    ) -> Result<f64, GpuError> {
+        let [from, to] =
+            [wgpu::BufferUsages::COPY_SRC, wgpu::BufferUsages::COPY_DST].map(|usage| {
+                device.create_buffer(&wgpu::BufferDescriptor {
+                    label: Some("poplin.timer.copied"),
+                    size: COPIED_BYTES,
+                    usage,
+                    mapped_at_creation: false,
+                })
+            });
+        let mut rate: f64 = 0.0;
+        for _ in 0..COPIES {
+            let mut encoder = device.create_command_encoder(&Default::default());
+            self.start(&mut encoder);
+            encoder.copy_buffer_to_buffer(&from, 0, &to, 0, COPIED_BYTES);
+            self.stop(&mut encoder);
+            queue.submit([encoder.finish()]);
+            let time = self.read(device, queue)?.unwrap_or_default().as_secs_f64();
+            if time > 0.0 {
+                rate = rate.max(2.0 * COPIED_BYTES as f64 / time);
+            }
+        }
+        Ok(rate)
     }
 
     /// Takes the time before what is recorded next.

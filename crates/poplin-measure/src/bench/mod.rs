@@ -8,6 +8,7 @@ mod workload;
 
 use std::time::{Duration, Instant};
 
+use poplin::gpu::{GpuError, Headless};
 use poplin::{ClothId, Error, SimulationOptions, State};
 use poplin_model::{Cloth, Particle, Pose, Shape};
 use serde::Serialize;
@@ -93,6 +94,9 @@ pub struct GpuFrame {
     pub ms: f64,
     /// What the last frame uploaded \[KB\].
     pub uploaded_kilobytes: f64,
+    /// What reading and writing both states of every particle once would take of that time at the speed of a copy on the device:
+    /// the share of the memory's bandwidth that a frame needs.
+    pub bandwidth_share: f64,
 }
 
 /// How entangled a cloth got.
@@ -155,11 +159,11 @@ pub fn measure(
     }
     let count = setup.scene.cloths();
     gpu_times.sort_unstable();
-    let gpu = stage.simulation.gpu().zip(gpu_times.get(gpu_times.len() / 2));
-    let gpu = gpu.map(|(gpu, median)| GpuFrame {
-        ms: 1e3 * median.as_secs_f64(),
-        uploaded_kilobytes: 1e-3 * gpu.engine().uploaded_bytes() as f64,
-    });
+    let median = gpu_times.get(gpu_times.len() / 2);
+    let gpu = match stage.simulation.gpu().zip(median) {
+        Some((gpu, median)) => Some(GpuFrame::of(gpu, *median)?),
+        None => None,
+    };
     Ok(Row {
         workload: workload.name.to_owned(),
         settings: match frames == frames_of_scene {
@@ -194,6 +198,19 @@ fn time(setup: &Setup, options: &SimulationOptions, frames: u32) -> Result<Durat
     let mut times = (0..frames).map(|_| frame()).collect::<Result<Vec<_>, _>>()?;
     times.sort_unstable();
     Ok(times[times.len() / 2])
+}
+
+impl GpuFrame {
+    fn of(gpu: &Headless, median: Duration) -> Result<Self, GpuError> {
+        let engine = gpu.engine();
+        let bytes = 4 * size_of::<Particle>() as u64 * u64::from(engine.particle_count());
+        let copied = gpu.copy_rate()?.unwrap_or_default() * median.as_secs_f64();
+        Ok(Self {
+            ms: 1e3 * median.as_secs_f64(),
+            uploaded_kilobytes: 1e-3 * engine.uploaded_bytes() as f64,
+            bandwidth_share: if copied > 0.0 { bytes as f64 / copied } else { 0.0 },
+        })
+    }
 }
 
 impl FrameTime {

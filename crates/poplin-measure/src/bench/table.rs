@@ -22,8 +22,8 @@ const HEAD: [&str; 14] = [
     "close pairs",
 ];
 
-/// The last two, where a device takes times.
-const GPU_HEAD: [&str; 2] = ["ms on the GPU", "uploaded [KB]"];
+/// The last, where a device takes times.
+const GPU_HEAD: [&str; 3] = ["ms on the GPU", "uploaded [KB]", "of the bandwidth [%]"];
 
 /// A line for each row, those of all workloads below one head: [`Table::part`] is the table of one of them.
 pub fn table(rows: &[Row]) -> Table {
@@ -33,7 +33,8 @@ pub fn table(rows: &[Row]) -> Table {
         table.head.extend(GPU_HEAD.map(str::to_owned));
         for (cells, row) in table.rows.iter_mut().zip(rows) {
             cells.extend(row.gpu.map_or_else(Default::default, |gpu| {
-                [milliseconds(gpu.ms), format!("{:.1}", gpu.uploaded_kilobytes)]
+                let uploaded = format!("{:.1}", gpu.uploaded_kilobytes);
+                [milliseconds(gpu.ms), uploaded, percent(gpu.bandwidth_share as f32)]
             }));
         }
     }
