@@ -1,7 +1,9 @@
-//! Engines allocate nothing in the steady state: the CPU engine in a frame, the GPU engine when it begins one, and no memory of the
-//! device. The only test of its binary: others would be counted too.
+//! Engines allocate nothing in the steady state: the CPU engine in a frame, the GPU engine when it begins one, and nothing on the
+//! device: no memory, and no object of wgpu but the encoder of the application. The only test of its binary: others would be
+//! counted too.
 
 use std::alloc::System;
+use std::sync::Mutex;
 
 use poplin_cpu::CpuEngine;
 use poplin_gpu::{Engine, EngineOptions, FramePart, wgpu};
@@ -57,9 +59,31 @@ fn count(cloths: &[Cloth], has_capsules: bool, threads: usize) -> usize {
     })
 }
 
-/// Allocations of begun frames of the GPU engine in which two spheres and two pins of every cloth move, and how much memory of the
-/// device came in them.
-fn count_on_gpu() -> [u64; 2] {
+/// Notes which objects are created: wgpu writes every call to its log.
+struct CreatedObjects(Mutex<Vec<String>>);
+
+static CREATED: CreatedObjects = CreatedObjects(Mutex::new(Vec::new()));
+
+impl log::Log for CreatedObjects {
+    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
+        metadata.target().starts_with("wgpu_core")
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        if self.enabled(record.metadata()) {
+            let text = record.args().to_string();
+            if text.starts_with("Device::create_") && !text.contains("command_encoder") {
+                self.0.lock().unwrap().push(text);
+            }
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+/// Allocations of begun frames of the GPU engine in which two spheres and two pins of every cloth move, how much memory of the
+/// device came in them, and the objects that were created.
+fn count_on_gpu() -> (u64, u64, Vec<String>) {
     let (device, queue) = noop_device(wgpu::Limits::default());
     let mut engine = Engine::new(&device, &queue, EngineOptions::default()).unwrap();
     let add = |_| {
@@ -70,6 +94,8 @@ fn count_on_gpu() -> [u64; 2] {
     let cloths: Vec<_> = (0..50).map(add).collect();
     let mut allocations = 0;
     let mut memory = 0;
+    log::set_logger(&CREATED).unwrap();
+    log::set_max_level(log::LevelFilter::Trace);
     for frame in 0..WARM_UP + COUNTED_FRAMES {
         for (id, spheres) in &cloths {
             let cloth = engine.cloth_mut(*id).unwrap();
@@ -88,16 +114,20 @@ fn count_on_gpu() -> [u64; 2] {
         queue.submit([encoder.finish()]);
         if frame < WARM_UP {
             memory = engine.memory_bytes();
+            let created = std::mem::take(&mut *CREATED.0.lock().unwrap());
+            assert!(frame > 0 || created.iter().any(|text| text.contains("create_buffer")));
         } else {
             allocations += (change.allocations + change.reallocations) as u64;
         }
     }
-    [allocations, engine.memory_bytes() - memory]
+    log::set_max_level(log::LevelFilter::Off);
+    let created = std::mem::take(&mut *CREATED.0.lock().unwrap());
+    (allocations, engine.memory_bytes() - memory, created)
 }
 
 #[test]
 fn a_frame_allocates_nothing_in_the_steady_state() {
-    assert_eq!(count_on_gpu(), [0; 2], "allocations and bytes on the device");
+    assert_eq!(count_on_gpu(), (0, 0, Vec::new()), "allocations, bytes and objects on the device");
     let mut meeting = vec![plain(12); 4];
     for cloth in &mut meeting {
         cloth.config.cloth_collision.distance = Some(0.02);
