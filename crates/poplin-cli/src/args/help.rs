@@ -58,7 +58,7 @@ timed does nothing else; one more is measured. Columns, those that a workload ha
   crossings      edges through triangles after the last frame, and the most of every second frame
   close pairs    particles closer than half the thickness that are not neighbours, after the last frame
   ms on the GPU, uploaded, of the bandwidth  on a GPU that takes times: its own time for a frame, what the last one
-                 uploaded, and the share of that time in which it could have copied both states of every particle
+                 uploaded, and the fraction of that time in which it could have copied both states of every particle
 
 Examples:
   poplin bench --workload w1 w4                    the tables of two workloads

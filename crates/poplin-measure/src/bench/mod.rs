@@ -95,8 +95,8 @@ pub struct GpuFrame {
     /// What the last frame uploaded \[KB\].
     pub uploaded_kilobytes: f64,
     /// What reading and writing both states of every particle once would take of that time at the speed of a copy on the device:
-    /// the share of the memory's bandwidth that a frame needs.
-    pub bandwidth_share: f64,
+    /// the fraction of the memory's bandwidth that a frame needs.
+    pub bandwidth_fraction: f64,
 }
 
 /// How entangled a cloth got.
@@ -208,7 +208,7 @@ impl GpuFrame {
         Ok(Self {
             ms: 1e3 * median.as_secs_f64(),
             uploaded_kilobytes: 1e-3 * engine.uploaded_bytes() as f64,
-            bandwidth_share: if copied > 0.0 { bytes as f64 / copied } else { 0.0 },
+            bandwidth_fraction: if copied > 0.0 { bytes as f64 / copied } else { 0.0 },
         })
     }
 }

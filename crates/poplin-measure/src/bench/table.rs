@@ -34,7 +34,7 @@ pub fn table(rows: &[Row]) -> Table {
         for (cells, row) in table.rows.iter_mut().zip(rows) {
             cells.extend(row.gpu.map_or_else(Default::default, |gpu| {
                 let uploaded = format!("{:.1}", gpu.uploaded_kilobytes);
-                [milliseconds(gpu.ms), uploaded, percent(gpu.bandwidth_share as f32)]
+                [milliseconds(gpu.ms), uploaded, percent(gpu.bandwidth_fraction as f32)]
             }));
         }
     }
