@@ -111,7 +111,9 @@ fn parse_obj(mut reader: impl BufRead, path: &Path) -> Result<Mesh, IoError> {
             return Err(IoError::NotText { path: path.to_path_buf(), line: parser.line });
         }
         // Names and comments may be in any old encoding; the lines that matter are ASCII.
-        parser.read_line(&String::from_utf8_lossy(&bytes))?;
+        let text = String::from_utf8_lossy(&bytes);
+        // Some editors begin UTF-8 with a byte order mark.
+        parser.read_line(text.strip_prefix('\u{feff}').unwrap_or(&text))?;
     }
 }
 
@@ -398,6 +400,12 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(message(text), expected);
         }
+    }
+
+    #[test]
+    fn a_byte_order_mark_costs_no_vertex() {
+        let text = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
+        assert_eq!(parse(format!("\u{feff}{text}")).unwrap(), parse(text).unwrap());
     }
 
     #[test]
