@@ -73,6 +73,11 @@ pub(crate) fn complain(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "error: {text}");
 }
 
+/// Writes a warning line to stderr; a failure of that cannot be reported.
+pub(crate) fn warn(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "warning: {text}");
+}
+
 /// The error and its causes. The libraries' messages mostly hold their cause already; it is not repeated.
 fn message(error: &anyhow::Error) -> String {
     let mut text = String::new();

@@ -48,6 +48,17 @@ impl SignedStrain {
     }
 }
 
+/// Edges that are longer than a limit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LongEdges {
+    /// How many, at least 1.
+    pub count: usize,
+    /// Strain of the longest, `length / rest - 1`.
+    pub longest: f32,
+    /// Its particles.
+    pub particles: [u32; 2],
+}
+
 /// The stretch edges of a fabric, ready to be measured every frame.
 #[derive(Debug)]
 pub struct StretchEdges {
@@ -77,6 +88,20 @@ impl StretchEdges {
         self.edges.iter().map(|&([a, b], inverse_rest)| {
             distance(particles[a as usize], particles[b as usize]) * inverse_rest - 1.0
         })
+    }
+
+    /// The edges that are longer than `1 + limit` times their length at rest; `None` without any. NaN is no length.
+    pub fn longer(&self, particles: &[Particle], limit: f32) -> Option<LongEdges> {
+        let strains = self.strains(particles).zip(&self.edges);
+        let mut found: Option<LongEdges> = None;
+        for (strain, &(particles, _)) in strains.filter(|(strain, _)| *strain > limit) {
+            let edges = found.get_or_insert(LongEdges { count: 0, longest: strain, particles });
+            edges.count += 1;
+            if strain > edges.longest {
+                (edges.longest, edges.particles) = (strain, particles);
+            }
+        }
+        found
     }
 
     /// The strain for these particles; 0 without edges.
@@ -128,6 +153,20 @@ mod tests {
             (ours.max - theirs.max).abs() < 1e-6 && (ours.p99 - theirs.p99).abs() < 1e-6,
             "{ours:?} {theirs:?}"
         );
+    }
+
+    #[test]
+    fn edges_beyond_a_limit_are_counted_and_the_longest_is_named() {
+        let cooked = cook(&Mesh::grid(2, 4, 3.0, 1.0), &CookOptions::default()).unwrap();
+        let edges = StretchEdges::new(&cooked.fabric);
+        assert_eq!(edges.longer(&cooked.particles, 0.5), None);
+        let mut particles = cooked.particles.clone();
+        particles[0].position[0] -= 6.0;
+        particles[1].position[0] = f32::NAN;
+        let found = edges.longer(&particles, 0.5).unwrap();
+        let reached = edges.strains(&particles).filter(|strain| *strain > 0.5).count();
+        assert_eq!((found.count, found.particles.contains(&0)), (reached, true));
+        assert!(found.longest > 1.0, "{found:?}");
     }
 
     #[test]

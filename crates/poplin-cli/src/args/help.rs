@@ -15,7 +15,7 @@ Examples:
 
 Exit codes:
   0    all is well
-  1    the run failed (no adapter, output not writable), a cloth faulted, or a case failed
+  1    the run failed (no adapter, output not writable), a cloth faulted, a case failed, or with --strict a warning
   2    usage or bad input: an option, a scene, a mesh
   130  interrupted (Ctrl-C); what was done until then is written";
 
@@ -100,7 +100,7 @@ Files written (NAME is the name of each cloth of the scene):
                      a moving local space. Formats:
 {formats}
   NAME.obj           the last frame, with the faces that fit the cache
-  summary.json       sizes, time per frame, strain, speed, depth in colliders, slept frames, faults, cooking report
+  summary.json       sizes, time per frame, strain, speed, depth in colliders, slept frames, faults, warnings, cooking report
   contact-sheet.png  eight moments from the first frame to the last (of the first eight copies of a cloth),
                      colliders in grey
 

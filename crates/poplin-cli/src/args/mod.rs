@@ -83,6 +83,9 @@ pub(crate) struct RunArgs {
     /// Write no frames and read back only what the picture needs: for big batches
     #[arg(long)]
     pub(crate) no_cache: bool,
+    /// Exit with 1 if there is a warning about the result
+    #[arg(long)]
+    pub(crate) strict: bool,
     #[command(flatten)]
     pub(crate) fabric: FabricArgs,
     #[command(flatten)]

@@ -5,6 +5,7 @@ mod interrupt;
 mod moments;
 mod record;
 mod summary;
+mod warning;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -56,7 +57,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     // Only now, so that whatever could be written has been.
     outcome.fault?;
     let faults = summary.complain_of_faults();
-    Ok(match (faults, course.is_interrupted) {
+    let is_refused = summary.warn() && args.strict;
+    Ok(match (faults || is_refused, course.is_interrupted) {
         (_, true) => Exit::Interrupted,
         (true, false) => Exit::Failure,
         (false, false) => Exit::Success,

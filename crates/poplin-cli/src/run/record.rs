@@ -11,6 +11,7 @@ use poplin_model::Particle;
 
 use super::files::{GarmentFiles, create_folder};
 use super::moments::Moments;
+use super::warning::{MAX_STRETCH, Overstretch, Warning};
 use crate::failure::{Failure, OrFail};
 use crate::garment::Garment;
 use crate::job::Job;
@@ -52,6 +53,10 @@ pub(super) struct Findings {
     pub(super) slept_frames: u64,
     /// Faults of each faulted copy.
     pub(super) faults: Vec<Fault>,
+    /// How deep copies are inside colliders before the first frame.
+    start_depth: Depth,
+    /// Edges longer than those of any cloth.
+    overstretch: Option<Overstretch>,
 }
 
 /// A cloth that was frozen.
@@ -94,6 +99,8 @@ impl<'a> Recorder<'a> {
             iterations: 0,
             slept_frames: 0,
             faults: Vec::new(),
+            start_depth: Depth::default(),
+            overstretch: None,
         };
         Ok(Self {
             garments: &job.garments,
@@ -134,10 +141,21 @@ impl<'a> Recorder<'a> {
         for (index, (garment, ids)) in self.garments.iter().zip(ids).enumerate() {
             let vertices = &mut self.vertices[index];
             vertices.clear();
-            for &id in ids {
-                garment.append_vertices(simulation.cloth(id)?.pose(), state.current(id), vertices);
-            }
             let (findings, edges) = (&mut self.findings[index], &mut self.edges[index]);
+            let mut overstretch = None;
+            for (copy, &id) in ids.iter().enumerate() {
+                let (pose, current) = (simulation.cloth(id)?.pose(), state.current(id));
+                garment.append_vertices(pose, current, vertices);
+                if let Some(long) = edges.longer(current, MAX_STRETCH) {
+                    Overstretch::add(&mut overstretch, long, [frame as usize, copy], |particle| {
+                        pose.apply(current[particle as usize].position)
+                    });
+                }
+            }
+            Overstretch::follow(&mut findings.overstretch, overstretch);
+            if frame == 0 && garment.has_colliders() {
+                findings.start_depth = depth_of(garment, 0.0, simulation, &state, ids)?;
+            }
             findings.update(frame, self.frame_rate, &state, ids, edges);
             self.files[index].push(vertices)?;
         }
@@ -159,14 +177,11 @@ impl<'a> Recorder<'a> {
         }
         let state = simulation.state()?;
         let mut depth = Depth::default();
+        let time = f64::from(frame) / f64::from(self.frame_rate);
         for (garment, ids) in
             self.garments.iter().zip(ids).filter(|(garment, _)| garment.has_colliders())
         {
-            let field =
-                DepthField::new(&garment.shapes_at(f64::from(frame) / f64::from(self.frame_rate)));
-            for &id in ids {
-                depth = depth.and(field.measure(simulation.cloth(id)?.pose(), state.current(id)));
-            }
+            depth = depth.and(depth_of(garment, time, simulation, &state, ids)?);
         }
         self.depth = Some(depth);
         Ok(())
@@ -230,7 +245,32 @@ impl<'a> Recorder<'a> {
     }
 }
 
+/// How deep the copies of a garment are in the colliders of a time \[s\].
+fn depth_of(
+    garment: &Garment,
+    time: f64,
+    simulation: &Simulation,
+    state: &State,
+    ids: &[ClothId],
+) -> Result<Depth, Failure> {
+    let field = DepthField::new(&garment.shapes_at(time));
+    ids.iter().try_fold(Depth::default(), |depth, &id| {
+        Ok(depth.and(field.measure(simulation.cloth(id)?.pose(), state.current(id))))
+    })
+}
+
 impl Findings {
+    /// What makes the cloth of this name doubtful.
+    pub(super) fn warnings(&self, name: &str) -> impl Iterator<Item = Warning> {
+        let cloth = || name.to_owned();
+        let depth = (self.start_depth.particles_inside > 0).then_some(self.start_depth);
+        let starts_inside = depth.map(|depth| Warning::StartsInside { cloth: cloth(), depth });
+        let stretch = self.overstretch;
+        let overstretched =
+            stretch.map(|stretch| Warning::Overstretched { cloth: cloth(), stretch });
+        starts_inside.into_iter().chain(overstretched)
+    }
+
     fn update(
         &mut self,
         frame: u32,

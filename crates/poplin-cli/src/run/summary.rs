@@ -12,9 +12,10 @@ use poplin_model::{Hold, SolverChoice};
 use serde::Serialize;
 
 use super::record::{Findings, Outcome};
+use super::warning::Warning;
 use super::{Course, copy_count};
 use crate::cook::CookSummary;
-use crate::failure::{Failure, OrFail, complain};
+use crate::failure::{Failure, OrFail, complain, warn};
 use crate::garment::Garment;
 use crate::job::Job;
 use crate::output::{counted, grouped, say};
@@ -63,10 +64,20 @@ pub(super) struct Summary {
     /// Of all cloths that collide with themselves, at the last frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     tangle: Option<Tangle>,
+    /// Reasons to doubt the result.
+    warnings: Vec<WarningSummary>,
     cloths: Vec<ClothSummary>,
     files: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
+}
+
+/// A warning as data and in words.
+#[derive(Debug, Serialize)]
+struct WarningSummary {
+    #[serde(flatten)]
+    warning: Warning,
+    message: String,
 }
 
 /// Time of a frame.
@@ -159,6 +170,13 @@ impl Summary {
             last_speed_m_per_s: speed(|f| f.last_speed),
             collider_depth: outcome.depth,
             tangle: outcome.tangle,
+            warnings: job
+                .garments
+                .iter()
+                .zip(findings)
+                .flat_map(|(garment, findings)| findings.warnings(&garment.name))
+                .map(|warning| WarningSummary { message: warning.to_string(), warning })
+                .collect(),
             cloths: job
                 .garments
                 .iter()
@@ -257,6 +275,12 @@ impl Summary {
         if let Some(note) = &self.note {
             say!("note   {note}");
         }
+    }
+
+    /// Says on stderr what makes the result doubtful; returns whether anything does.
+    pub(super) fn warn(&self) -> bool {
+        self.warnings.iter().for_each(|warning| warn(&warning.message));
+        !self.warnings.is_empty()
     }
 
     /// Says on stderr which cloths are frozen; returns whether there is one.

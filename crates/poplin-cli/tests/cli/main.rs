@@ -10,4 +10,5 @@ mod machine;
 mod motion;
 mod output;
 mod run;
+mod warnings;
 mod workloads;
