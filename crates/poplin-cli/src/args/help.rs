@@ -103,6 +103,7 @@ Files written (NAME is the name of each cloth of the scene):
   summary.json       sizes, time per frame, strain, speed, depth in colliders, slept frames, faults, warnings, cooking report
   contact-sheet.png  eight moments from the first frame to the last (of the first eight copies of a cloth),
                      colliders in grey
+One run at a time writes to a folder; what the run before wrote there is removed, other files stay.
 
 Examples:
   poplin run flag

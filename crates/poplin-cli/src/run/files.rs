@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use poplin_io::{FrameFormat, FrameSink, IoError, write_obj};
 use poplin_model::{MAX_PARTICLES, Mesh};
 
@@ -15,13 +14,6 @@ pub(super) struct GarmentFiles {
     stem: String,
     /// What takes the frames, with the name of its file.
     sinks: Vec<(String, Box<dyn FrameSink>)>,
-}
-
-/// Creates the folder if it does not exist.
-pub(super) fn create_folder(folder: &Path) -> Result<(), Failure> {
-    std::fs::create_dir_all(folder)
-        .with_context(|| format!("cannot make the output folder {}", folder.display()))
-        .or_failed()
 }
 
 impl GarmentFiles {
@@ -57,6 +49,11 @@ impl GarmentFiles {
             )));
         }
         (format.create)(path, count).or_failed()
+    }
+
+    /// Names of the files of frames.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.sinks.iter().map(|(name, _)| name.as_str())
     }
 
     /// Appends a frame to every file of frames.

@@ -1,6 +1,7 @@
 //! `poplin run`: simulates a job and writes the results.
 
 mod files;
+mod folder;
 mod interrupt;
 mod moments;
 mod record;
@@ -18,6 +19,7 @@ use crate::args::RunArgs;
 use crate::failure::{Exit, Failure, OrFail};
 use crate::garment::Garment;
 use crate::job::Job;
+use folder::OutputFolder;
 use record::Recorder;
 
 /// A simulation with the cloths of a job in it.
@@ -47,13 +49,14 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let mut stage = Stage::new(Simulation::new(options)?, &job)?;
     // Nothing is written before everything that can be rejected has been rejected.
     let folder = args.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&job.name));
+    let folder = OutputFolder::claim(&folder)?;
     let mut recorder = Recorder::create(&job, &folder)?;
     let course = stage.simulate(&job, &mut recorder)?;
     let outcome = recorder.finish(&job, course.frames);
     let summary =
         summary::Summary::new(&job, stage.simulation.backend(), &course, &outcome, begin.elapsed());
-    summary.write(&folder)?;
-    summary.print(&folder);
+    summary.write(folder.path())?;
+    summary.print(folder.path());
     // Only now, so that whatever could be written has been.
     outcome.fault?;
     let faults = summary.complain_of_faults();

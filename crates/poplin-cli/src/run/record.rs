@@ -1,6 +1,6 @@
 //! What is kept of every frame that is read back: files, moments, measurements.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use poplin::{ClothId, Simulation, State};
@@ -9,7 +9,8 @@ use poplin_measure::strain::{Strain, StretchEdges, max_speed};
 use poplin_measure::tangle::{Tangle, TangleField, kept_distance};
 use poplin_model::Particle;
 
-use super::files::{GarmentFiles, create_folder};
+use super::files::GarmentFiles;
+use super::folder::OutputFolder;
 use super::moments::Moments;
 use super::warning::{MAX_STRETCH, Overstretch, Warning};
 use crate::failure::{Failure, OrFail};
@@ -87,9 +88,10 @@ pub(super) struct Outcome {
 }
 
 impl<'a> Recorder<'a> {
-    /// Makes the folder and opens the files of frames.
-    pub(super) fn create(job: &'a Job, folder: &Path) -> Result<Self, Failure> {
-        create_folder(folder)?;
+    /// Opens the files of frames.
+    pub(super) fn create(job: &'a Job, folder: &OutputFolder) -> Result<Self, Failure> {
+        let files = GarmentFiles::create(&job.garments, folder.path(), &job.formats)?;
+        folder.remove_stale(&files.iter().flat_map(GarmentFiles::names).collect::<Vec<_>>());
         let nothing = Findings {
             last_strain: Strain::default(),
             worst_strain: Strain::default(),
@@ -104,10 +106,10 @@ impl<'a> Recorder<'a> {
         };
         Ok(Self {
             garments: &job.garments,
-            folder: folder.to_path_buf(),
+            folder: folder.path().to_path_buf(),
             frame_rate: job.frame_rate,
             has_frames: !job.formats.is_empty(),
-            files: GarmentFiles::create(&job.garments, folder, &job.formats)?,
+            files,
             moments: Moments::new(&job.garments, job.frames),
             edges: job
                 .garments

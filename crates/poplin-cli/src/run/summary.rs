@@ -20,6 +20,8 @@ use crate::garment::Garment;
 use crate::job::Job;
 use crate::output::{counted, grouped, say};
 
+/// What it begins with.
+const FORMAT: &str = "poplin-summary/1";
 /// Name of the file.
 const FILE_NAME: &str = "summary.json";
 
@@ -70,6 +72,20 @@ pub(super) struct Summary {
     files: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
+}
+
+/// The files of the run whose summary is in a folder, none if there is no such summary.
+pub(super) fn files_in(folder: &Path) -> Vec<String> {
+    let path = folder.join(FILE_NAME);
+    // Not a link, which may lead to a file without end.
+    let is_plain = path.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    let text = is_plain.then(|| std::fs::read(path).ok()).flatten();
+    let summary: Option<serde_json::Value> =
+        text.and_then(|text| serde_json::from_slice(&text).ok());
+    summary
+        .filter(|summary| summary["format"] == FORMAT)
+        .and_then(|summary| serde_json::from_value(summary["files"].clone()).ok())
+        .unwrap_or_default()
 }
 
 /// A warning as data and in words.
@@ -143,7 +159,7 @@ impl Summary {
         let (last, worst) = (strain(|f| f.last_strain), strain(|f| f.worst_strain));
         let speed = |pick: fn(&Findings) -> f32| findings.iter().map(pick).fold(0.0, f32::max);
         Self {
-            format: "poplin-summary/1",
+            format: FORMAT,
             poplin_version: env!("CARGO_PKG_VERSION"),
             title: job.title.clone(),
             backend: backend.backend.name(),

@@ -5,6 +5,7 @@ mod bad_input;
 mod bench;
 mod colliders;
 mod conform;
+mod folder;
 mod interrupt;
 mod machine;
 mod motion;

@@ -1,0 +1,65 @@
+//! The output folder of a run.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+
+use super::summary;
+use crate::failure::{Failure, OrFail};
+
+/// Locked while a run writes to the folder; it stays, so that no two runs lock different files of this name.
+const LOCK_NAME: &str = ".poplin.lock";
+
+/// A folder that no other run writes to as long as this lives.
+pub(super) struct OutputFolder {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl OutputFolder {
+    /// Makes the folder if it is not there and claims it.
+    pub(super) fn claim(path: &Path) -> Result<Self, Failure> {
+        std::fs::create_dir_all(path)
+            .with_context(|| format!("cannot make the output folder {}", path.display()))
+            .or_failed()?;
+        let lock_path = path.join(LOCK_NAME);
+        let lock = OpenOptions::new().write(true).create(true).truncate(false).open(&lock_path);
+        let lock = lock
+            .with_context(|| format!("cannot write to the output folder {}", path.display()))
+            .or_failed()?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(Failure::Failed(anyhow!(
+                    "another run writes to {}: wait until it has ended, or choose another folder with --out",
+                    path.display()
+                )));
+            }
+            // As on some network file systems.
+            Err(TryLockError::Error(error)) => {
+                log::info!("cannot lock {}: {error}", lock_path.display());
+            }
+        }
+        Ok(Self { path: path.to_path_buf(), _lock: lock })
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes the files of the run before this one, as its summary lists them, but for those that are `kept`. What a user has put
+    /// there stays.
+    pub(super) fn remove_stale(&self, kept: &[&str]) {
+        for name in summary::files_in(&self.path) {
+            let is_plain = Path::new(&name).file_name().is_some_and(|plain| plain == name.as_str());
+            if is_plain && !kept.contains(&name.as_str()) {
+                let path = self.path.join(&name);
+                if let Err(error) = std::fs::remove_file(&path) {
+                    log::info!("cannot remove {}: {error}", path.display());
+                }
+            }
+        }
+    }
+}

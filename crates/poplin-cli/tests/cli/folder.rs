@@ -1,0 +1,63 @@
+//! The output folder: one run at a time, and nothing of the run before.
+
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use poplin_io::PointCache;
+
+use crate::bench::{Bench, SHEET};
+
+#[test]
+fn a_second_run_into_a_folder_is_refused_and_harms_nothing() {
+    let bench = Bench::new("claimed");
+    bench.write("scene.toml", SHEET);
+    let args = ["run", "scene.toml", "--backend", "cpu", "--frames", "1000000"];
+    let mut first =
+        bench.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let cache = bench.path("out/scene/sheet.pc2");
+    let begin = Instant::now();
+    let count = || PointCache::read(&cache).map_or(0, |cache| cache.frame_count());
+    while count() < 20 {
+        assert!(begin.elapsed() < Duration::from_secs(20), "no frames after 20 s");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let second = bench.poplin(&["run", "scene.toml", "--backend", "cpu"]);
+    let reached = count();
+    // A run that is killed leaves the folder to the next.
+    first.kill().unwrap();
+    first.wait().unwrap();
+    second.says(1, &["another run writes to out", "choose another folder with --out"]);
+    assert!(reached >= 20, "{reached} frames");
+    bench.poplin(&["run", "scene.toml", "--backend", "cpu"]).succeeds();
+    assert_eq!(PointCache::read(&cache).unwrap().frame_count(), 11);
+}
+
+#[test]
+fn files_of_the_run_before_are_gone_and_those_of_the_user_are_not() {
+    let bench = Bench::new("stale");
+    bench.write("scene.toml", SHEET);
+    let run = || bench.poplin(&["run", "scene.toml", "--backend", "cpu"]);
+    run().succeeds();
+    bench.write("out/scene/notes.txt", "mine");
+    bench.write("scene.toml", &SHEET.replace("\"sheet\"", "\"towel\""));
+    run().succeeds();
+    let mut names: Vec<_> = std::fs::read_dir(bench.path("out/scene"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    let expected = [
+        ".poplin.lock",
+        "contact-sheet.png",
+        "notes.txt",
+        "summary.json",
+        "towel.obj",
+        "towel.pc2",
+    ];
+    assert_eq!(names, expected);
+    // A summary that names files elsewhere is not obeyed.
+    let summary = "{ \"format\": \"poplin-summary/1\", \"files\": [\"../../scene.toml\", \"..\"] }";
+    bench.write("out/scene/summary.json", summary);
+    run().succeeds();
+    run().succeeds();
+}
