@@ -47,8 +47,9 @@ fn edges_longer_than_those_of_any_cloth_are_reported_with_place_and_time() {
     let warning = warning(&bench);
     assert_eq!(warning["kind"], "overstretched");
     let at = |key: &str| warning[key].as_u64().unwrap();
-    assert!(at("first_frame") >= 1 && at("first_frame") <= at("frame") && at("frame") <= 6);
-    assert!(at("most_edges") >= at("edges_at_end"), "{warning}");
+    // Pulled from frame 1 to 6; the sheet swings on for a while, and hangs at rest at the end.
+    assert!((1..=6).contains(&at("first_frame")) && at("frame") >= at("first_frame"), "{warning}");
+    assert!(at("frame") < 15 && at("most_edges") > 0 && at("edges_at_end") == 0, "{warning}");
     assert!(warning["longest_strain"].as_f64().unwrap() > 0.5, "{warning}");
     run(&bench, &scene, &["--strict"])
         .says(1, &["warning: cloth `sheet` is stretched as no cloth is"]);
