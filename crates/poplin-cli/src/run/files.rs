@@ -51,11 +51,6 @@ impl GarmentFiles {
         (format.create)(path, count).or_failed()
     }
 
-    /// Names of the files of frames.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.sinks.iter().map(|(name, _)| name.as_str())
-    }
-
     /// Appends a frame to every file of frames.
     pub(super) fn push(&mut self, vertices: &[[f32; 3]]) -> Result<(), Failure> {
         self.sinks.iter_mut().try_for_each(|(_, sink)| sink.push(vertices)).or_failed()

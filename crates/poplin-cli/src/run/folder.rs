@@ -49,17 +49,16 @@ impl OutputFolder {
         &self.path
     }
 
-    /// Removes the files of the run before this one, as its summary lists them, but for those that are `kept`. What a user has put
-    /// there stays.
-    pub(super) fn remove_stale(&self, kept: &[&str]) {
-        for name in summary::files_in(&self.path) {
-            let is_plain = Path::new(&name).file_name().is_some_and(|plain| plain == name.as_str());
-            if is_plain && !kept.contains(&name.as_str()) {
-                let path = self.path.join(&name);
-                if let Err(error) = std::fs::remove_file(&path) {
-                    log::info!("cannot remove {}: {error}", path.display());
-                }
-            }
-        }
+    /// Removes the files of the run before this one, as its summary lists them, but for those that this one has `written`, and
+    /// returns their names. What a user has put there stays.
+    pub(super) fn remove_stale(&self, written: &[String]) -> Vec<String> {
+        let mut names = summary::files_in(&self.path);
+        names.retain(|name| {
+            let is_plain = Path::new(name).file_name().is_some_and(|plain| plain == name.as_str());
+            is_plain
+                && !written.contains(name)
+                && std::fs::remove_file(self.path.join(name)).is_ok()
+        });
+        names
     }
 }

@@ -19,6 +19,7 @@ use crate::args::RunArgs;
 use crate::failure::{Exit, Failure, OrFail};
 use crate::garment::Garment;
 use crate::job::Job;
+use crate::output::say;
 use folder::OutputFolder;
 use record::Recorder;
 
@@ -50,13 +51,17 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     // Nothing is written before everything that can be rejected has been rejected.
     let folder = args.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&job.name));
     let folder = OutputFolder::claim(&folder)?;
-    let mut recorder = Recorder::create(&job, &folder)?;
+    let mut recorder = Recorder::create(&job, folder.path())?;
     let course = stage.simulate(&job, &mut recorder)?;
     let outcome = recorder.finish(&job, course.frames);
     let summary =
         summary::Summary::new(&job, stage.simulation.backend(), &course, &outcome, begin.elapsed());
+    let stale = folder.remove_stale(summary.files());
     summary.write(folder.path())?;
     summary.print(folder.path());
+    if !stale.is_empty() {
+        say!("gone   files of the run before: {}", stale.join(", "));
+    }
     // Only now, so that whatever could be written has been.
     outcome.fault?;
     let faults = summary.complain_of_faults();

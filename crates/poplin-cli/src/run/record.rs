@@ -1,6 +1,6 @@
 //! What is kept of every frame that is read back: files, moments, measurements.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use poplin::{ClothId, Simulation, State};
@@ -10,7 +10,6 @@ use poplin_measure::tangle::{Tangle, TangleField, kept_distance};
 use poplin_model::Particle;
 
 use super::files::GarmentFiles;
-use super::folder::OutputFolder;
 use super::moments::Moments;
 use super::warning::{MAX_STRETCH, Overstretch, Warning};
 use crate::failure::{Failure, OrFail};
@@ -89,9 +88,7 @@ pub(super) struct Outcome {
 
 impl<'a> Recorder<'a> {
     /// Opens the files of frames.
-    pub(super) fn create(job: &'a Job, folder: &OutputFolder) -> Result<Self, Failure> {
-        let files = GarmentFiles::create(&job.garments, folder.path(), &job.formats)?;
-        folder.remove_stale(&files.iter().flat_map(GarmentFiles::names).collect::<Vec<_>>());
+    pub(super) fn create(job: &'a Job, folder: &Path) -> Result<Self, Failure> {
         let nothing = Findings {
             last_strain: Strain::default(),
             worst_strain: Strain::default(),
@@ -106,10 +103,10 @@ impl<'a> Recorder<'a> {
         };
         Ok(Self {
             garments: &job.garments,
-            folder: folder.path().to_path_buf(),
+            folder: folder.to_path_buf(),
             frame_rate: job.frame_rate,
             has_frames: !job.formats.is_empty(),
-            files,
+            files: GarmentFiles::create(&job.garments, folder, &job.formats)?,
             moments: Moments::new(&job.garments, job.frames),
             edges: job
                 .garments

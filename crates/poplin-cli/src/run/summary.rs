@@ -210,6 +210,11 @@ impl Summary {
         }
     }
 
+    /// Names of the files that the run has written, its own too.
+    pub(super) fn files(&self) -> &[String] {
+        &self.files
+    }
+
     /// Writes `summary.json`.
     pub(super) fn write(&self, folder: &Path) -> Result<(), Failure> {
         let path = folder.join(FILE_NAME);

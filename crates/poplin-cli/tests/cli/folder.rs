@@ -40,7 +40,8 @@ fn files_of_the_run_before_are_gone_and_those_of_the_user_are_not() {
     run().succeeds();
     bench.write("out/scene/notes.txt", "mine");
     bench.write("scene.toml", &SHEET.replace("\"sheet\"", "\"towel\""));
-    run().succeeds();
+    let said = run().succeeds().stdout.clone();
+    assert!(said.contains("files of the run before: sheet.pc2, sheet.obj\n"), "{said}");
     let mut names: Vec<_> = std::fs::read_dir(bench.path("out/scene"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
