@@ -6,10 +6,10 @@ use poplin_gpu::{
     CanaryReport, Compilation, Engine, EngineOptions, GpuError, Headless, Readback, Subnormals,
     WrongValue, run_canaries, run_canary_texts, wgpu,
 };
-use poplin_host::{Engine as _, LiveCloth, ParticleMotion};
+use poplin_host::{Engine as _, HostCloth, LiveCloth, LoopTrips, ParticleMotion};
 use poplin_layout::MemoryTier;
 use poplin_measure::shape_arrays::ShapeArrays;
-use poplin_model::{ClothConfig, Frame, Pbd, PbdPhase, Phases, Shape, Sphere, Tethers};
+use poplin_model::{Cloth, ClothConfig, Frame, Pbd, PbdPhase, Phases, Shape, Sphere, Tethers};
 use poplin_reference::ReferenceEngine;
 use poplin_shaders::Kernel;
 use poplin_testkit::adapter::{devices, headless};
@@ -276,11 +276,16 @@ fn changed_settings_and_inputs_act_alike_on_both_backends() {
     }
 }
 
+/// Loop trips of a lane in an iteration, if there are 32 of them.
+fn trips_with_32_lanes(cloth: &Cloth) -> u64 {
+    let host = HostCloth::new(cloth.clone()).unwrap();
+    LoopTrips::new(&cloth.fabric, 32).of(&cloth.phase_order, &host)
+}
+
 #[test]
 fn a_frame_beyond_the_drivers_loop_limit_is_split_and_right() {
     let cloth = hanging_sheet(24, 24);
-    let host = poplin_host::HostCloth::new(cloth.clone()).unwrap();
-    let trips = poplin_host::LoopTrips::new(&cloth.fabric, 32).of(&cloth.phase_order, &host);
+    let trips = trips_with_32_lanes(&cloth);
     let frame = Frame { dt: 1.5 };
     let iterations = u64::from((frame.dt * cloth.config.solver.as_pbd().unwrap().frequency) as u32);
     assert!(trips * iterations > 65_535, "{} trips would not reach the limit", trips * iterations);
@@ -303,8 +308,7 @@ fn a_frame_beyond_the_drivers_loop_limit_is_split_and_right() {
 fn a_cloth_that_needs_more_lanes_gets_them_on_a_software_adapter() {
     let Some((device, queue)) = device() else { return };
     let cloth = hanging_sheet(24, 24);
-    let host = poplin_host::HostCloth::new(cloth.clone()).unwrap();
-    let trips = poplin_host::LoopTrips::new(&cloth.fabric, 32).of(&cloth.phase_order, &host);
+    let trips = trips_with_32_lanes(&cloth);
     let options = EngineOptions { loop_limit: Some(trips - 1), ..Default::default() };
     Engine::new(&device, &queue, options.clone()).unwrap().add(cloth.clone()).unwrap();
     let few = EngineOptions { lane_count: Some(32), ..options };
@@ -314,8 +318,7 @@ fn a_cloth_that_needs_more_lanes_gets_them_on_a_software_adapter() {
 #[test]
 fn a_cloth_gets_more_lanes_when_colliders_make_its_loops_longer() {
     let cloth = hanging_sheet(24, 24);
-    let host = poplin_host::HostCloth::new(cloth.clone()).unwrap();
-    let trips = poplin_host::LoopTrips::new(&cloth.fabric, 32).of(&cloth.phase_order, &host);
+    let trips = trips_with_32_lanes(&cloth);
     let ball = Shape::Sphere(Sphere { center: [0.0, -0.2, 0.0], radius: 0.2 });
     let mut cpu = ReferenceEngine::new();
     let id = cpu.add(cloth.clone()).unwrap();
