@@ -24,9 +24,10 @@ struct Scene {
 }
 
 impl Scene {
-    fn new() -> Self {
+    fn new(threads: usize) -> Self {
         let (device, queue) = noop_device(wgpu::Limits::default());
-        let engine = Engine::new(&device, &queue, EngineOptions::default()).unwrap();
+        let options = EngineOptions { threads, ..Default::default() };
+        let engine = Engine::new(&device, &queue, options).unwrap();
         Self {
             engine,
             queue,
@@ -136,7 +137,7 @@ fn what_changed_is_uploaded_as_if_every_cloth_were_packed_anew() {
 }
 
 fn compare(kinds: &[usize]) {
-    let (mut scene, mut whole) = (Scene::new(), Scene::new());
+    let (mut scene, mut whole) = (Scene::new(1), Scene::new(1));
     let mut rng = Rng::new(5);
     for side in [4, 5, 8, 6, 8] {
         scene.add(hanging_sheet(side, side));
@@ -167,6 +168,32 @@ fn compare(kinds: &[usize]) {
         frames_without_rows += usize::from(scene.row_count == 0);
     }
     assert!(frames_without_rows > 300, "only {frames_without_rows} frames uploaded nothing");
+}
+
+#[test]
+fn several_threads_pack_what_one_does() {
+    const CLOTHS: usize = 1600;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    let (mut several, mut one) = (Scene::new(3), Scene::new(1));
+    let mut rng = Rng::new(8);
+    for _ in 0..CLOTHS {
+        several.add(hanging_sheet(3, 3));
+        one.add(hanging_sheet(3, 3));
+    }
+    for frame in 0..8 {
+        for _ in 0..2 * CLOTHS {
+            let seed = rng.index(1 << 30) as u64;
+            // Now and then one whose settings change among those that only move.
+            let kinds: &[usize] = if rng.index(50) == 0 { &[12] } else { &[1, 4, 10] };
+            several.change(&mut Rng::new(seed), kinds);
+            one.change(&mut Rng::new(seed), kinds);
+        }
+        pool.install(|| several.step(&Frame::default()));
+        one.step(&Frame::default());
+        assert!(several.row_count > 2 * CLOTHS, "frame {frame}: {} rows", several.row_count);
+        assert_eq!(several.row_count, one.row_count, "frame {frame}");
+        assert!(several.image == one.image, "frame {frame}");
+    }
 }
 
 /// Moves spheres and pins of a cloth in some frames and leaves it alone in others; the same on every engine.

@@ -1,7 +1,7 @@
 //! What the host does for a frame of many cloths: `cargo run --release -p poplin-testkit --example host_time`.
 //!
 //! On wgpu's noop device, which checks and copies and computes nothing. Prints a table of CSV: medians of milliseconds, and the
-//! bytes that a frame uploads.
+//! bytes that a frame uploads. Arguments: threads that pack (default: 1), a count of cloths, the name of a change (default: all).
 
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 
@@ -53,7 +53,7 @@ struct Scene {
 }
 
 impl Scene {
-    fn new(count: usize, change: Change) -> Self {
+    fn new(count: usize, change: Change, threads: usize) -> Self {
         let limits = wgpu::Limits {
             max_buffer_size: 1 << 30,
             max_storage_buffer_binding_size: 1 << 30,
@@ -61,7 +61,8 @@ impl Scene {
         };
         let (device, queue) = noop_device(limits);
         let mut engine =
-            Engine::new(&device, &queue, EngineOptions::default()).expect("the scene is valid");
+            Engine::new(&device, &queue, EngineOptions { threads, ..Default::default() })
+                .expect("the scene is valid");
         let cloth = hanging_sheet(16, 16);
         let add = |_| {
             let id = engine.add(cloth.clone()).expect("the scene is valid");
@@ -132,13 +133,13 @@ fn main() {
     println!(
         "cloths,changed in each,change [ms],begin [ms],encode [ms],submit [ms],begin to submit [ms],uploaded [KB]"
     );
-    // A count of cloths and the name of a change; all without.
     let mut wanted = std::env::args().skip(1);
+    let threads = wanted.next().map_or(1, |text| text.parse().expect("a count of threads"));
     let [count, change] = [wanted.next(), wanted.next()];
     let is_wanted = |want: &Option<String>, text: &str| want.as_ref().is_none_or(|it| it == text);
     for count in COUNTS.into_iter().filter(|it| is_wanted(&count, &it.to_string())) {
         for (change, name) in Change::ALL.into_iter().filter(|(_, name)| is_wanted(&change, name)) {
-            let mut scene = Scene::new(count, change);
+            let mut scene = Scene::new(count, change, threads);
             let laps: Vec<_> = (0..FRAMES).map(|frame| scene.frame(change, frame)).collect();
             let laps = &laps[WARM_UP..];
             let of = |k: usize| median(laps.iter().map(|lap| lap[k]).collect());

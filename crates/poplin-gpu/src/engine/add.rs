@@ -63,6 +63,7 @@ impl Engine {
         Ok(self.insert(GpuCloth {
             host,
             placement,
+            parameters: Zeroable::zeroed(),
             parts,
             impulse_rows: 0..0,
             impulse_bodies: FrameBodies::default(),
@@ -79,14 +80,10 @@ impl Engine {
 
     pub(super) fn insert(&mut self, cloth: GpuCloth) -> ClothId {
         let takes_part = takes_part(&cloth.host);
-        let slot_count = cloth.placement.cloth as usize + 1;
         let id = self.cloths.insert(cloth);
         let index = self.cloths.len() - 1;
         self.enter_bucket(index);
         self.visits.add(index);
-        if slot_count > self.shadow.len() {
-            self.shadow.resize(slot_count, Zeroable::zeroed());
-        }
         if takes_part {
             self.contacts.request(&self.device, &self.options);
         }

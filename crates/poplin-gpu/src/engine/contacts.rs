@@ -264,16 +264,15 @@ impl Engine {
 
     /// The dispatches of one slice: per bucket one for each run of cloths with the same count of iterations.
     fn plan_slice(&mut self, slice: u32, dispatches: &mut Vec<super::Dispatch>) {
-        let Self { buckets, pipelines, device, shadow, contacts, .. } = self;
+        let Self { buckets, pipelines, device, contacts, .. } = self;
         let frame = &contacts.frame;
         // Cloths without iterations may still wait for their pipeline.
         let is_due = |bucket: &Bucket| bucket.is_active() && bucket.iteration_count > 0;
         for (values, bucket) in buckets.iter().filter(|(_, bucket)| is_due(bucket)) {
             pipelines.prepare(*values);
-            let count_of = |slot: &u32| shadow[*slot as usize].iteration_count;
             let mut begin = 0;
-            for slots in bucket.active.chunk_by(|a, b| count_of(a) == count_of(b)) {
-                let (count, end) = (count_of(&slots[0]), begin + slots.len() as u32);
+            for counts in bucket.iteration_counts.chunk_by(|a, b| a == b) {
+                let (count, end) = (counts[0], begin + counts.len() as u32);
                 let first = if slice == 0 { 0 } else { frame.slice_end(count, slice - 1) };
                 let run = Run {
                     values: *values,

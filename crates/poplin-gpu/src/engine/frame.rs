@@ -1,47 +1,23 @@
 //! Recording frames: inputs, constants, dispatches.
 
 use super::changes::Target;
-use super::rows::{RowTarget, Rows};
-use super::{Bucket, Dispatch, Engine, GpuCloth};
+use super::packer::{PARAMETER_ROWS, changed_rows, push_rows};
+use super::rows::RowTarget;
+use super::{Bucket, Dispatch, Engine};
 use crate::binding::{UNIFORM_STRIDE, bind_group, push_uniform};
 use crate::{Compilation, EngineOptions, GpuError};
 use bytemuck::cast_slice;
 use poplin_host::{FramePart, State, takes_part};
-use poplin_layout::{
-    ClothParameters, ColliderParameters, DispatchParameters, SleepParameters, Stage, StageMask,
-};
+use poplin_layout::{DispatchParameters, Stage, StageMask};
 use poplin_model::Frame;
 use poplin_shaders::OverrideValues;
 use std::collections::BTreeMap;
-use std::mem::offset_of;
 use std::ops::Range;
-
-/// Rows of the parameters of a cloth.
-pub(super) const PARAMETER_ROWS: u32 = size_of::<ClothParameters>() as u32 / 16;
 
 /// Ranges of constants are multiples of so many rows, so that those of removed cloths suit others.
 const FRAME_RANGE: u32 = 16;
 /// Shortest list of cloths, likewise.
 const MIN_LIST: u32 = 64;
-/// So many cloths are fetched into the cache before they are packed.
-const BLOCK: usize = 32;
-
-/// A bit for the row of them in which the count of wakings is.
-const WAKE_ROW: u32 =
-    row_bit(offset_of!(ClothParameters, sleep) + offset_of!(SleepParameters, wake_count));
-/// A bit for the row of them in which it says where spheres begin.
-const SPHERE_ROW: u32 = {
-    let colliders = offset_of!(ClothParameters, colliders);
-    let start = row_bit(colliders + offset_of!(ColliderParameters, sphere_start));
-    assert!(start == row_bit(colliders + offset_of!(ColliderParameters, sphere_target)));
-    start
-};
-
-/// The bit of the row that a byte of the parameters is in.
-const fn row_bit(offset: usize) -> u32 {
-    const { assert!(PARAMETER_ROWS <= u32::BITS) };
-    1 << (offset / 16)
-}
 
 /// The pass that all of a frame runs in.
 pub(super) const PASS: wgpu::ComputePassDescriptor<'_> =
@@ -120,15 +96,18 @@ impl Engine {
         let is_sliced = self.contacts.frame.slice_count() > 0;
         self.visits.restart();
         self.timed_frames = self.timed_frames.wrapping_add(u32::from(frame.dt > 0.0));
-        for block in visited.chunks(BLOCK) {
-            self.fetch(block);
-            for &index in block {
-                if is_other || !self.pack_quick(index, frame)? {
-                    self.take_inputs(index, frame)?;
-                    self.pack(index, frame, is_sliced)?;
-                }
-            }
+        let mut slow = std::mem::take(&mut self.slow);
+        slow.clear();
+        if is_other {
+            slow.extend_from_slice(visited);
+        } else {
+            self.pack_quick(visited, frame, &mut slow)?;
         }
+        for &index in &slow {
+            self.take_inputs(index, frame)?;
+            self.pack(index, frame, is_sliced)?;
+        }
+        self.slow = slow;
         self.list_active()?;
         self.colliders.end_frame();
         self.is_begun = true;
@@ -157,58 +136,6 @@ impl Engine {
         Ok(())
     }
 
-    /// Reads a little of each list that packing moved colliders reads. Packing waits for memory at every one of them; here the
-    /// waits of many cloths overlap.
-    fn fetch(&self, block: &[usize]) {
-        let cloths = self.cloths.values();
-        let moving =
-            || block.iter().map(|&k| &cloths[k]).filter(|it| it.host.has_moving_colliders());
-        let shadow = |cloth: &GpuCloth| self.shadow[cloth.placement.cloth as usize].colliders;
-        let heads = moving().fold(0, |sum, it| sum ^ it.host.fetch() ^ shadow(it).sphere_start);
-        std::hint::black_box(moving().fold(heads, |sum, it| sum ^ it.host.fetch_lists()));
-    }
-
-    /// Takes over writes and moved colliders of a cloth of which nothing else has changed; false, and nothing is done, of any other.
-    fn pack_quick(&mut self, index: usize, frame: &Frame) -> Result<bool, GpuError> {
-        let cloth = &mut *self.cloths.values_mut()[index];
-        if !cloth.is_quick() {
-            return Ok(false);
-        }
-        let GpuCloth { placement, host, .. } = cloth;
-        let (rows, slot) = (&mut self.rows, placement.cloth);
-        let shadow = &mut self.shadow[slot as usize];
-        let inputs = placement.input_begin;
-        let mut upload = |offset, values: &[[u32; 4]]| {
-            rows.extend(RowTarget::Inputs, inputs + offset, values);
-        };
-        let mut changed = 0;
-        if let Some(offsets) = host.move_spheres(&mut self.moved_spheres, &mut upload) {
-            let colliders = &mut shadow.colliders;
-            [colliders.sphere_start, colliders.sphere_target] = offsets.map(|row| inputs + row);
-            changed |= SPHERE_ROW;
-        } else if host.has_moving_colliders() {
-            let mut parameters = *shadow;
-            if !host.move_colliders(&self.colliders, frame, placement, &mut parameters, upload)? {
-                return Ok(false);
-            }
-            changed |= changed_rows(shadow, &parameters);
-            *shadow = parameters;
-        }
-        if let Some(wake_count) = host.take_wake() {
-            shadow.sleep.wake_count = wake_count;
-            changed |= WAKE_ROW;
-        }
-        push_rows(rows, slot, shadow, changed);
-        if !host.is_settled() {
-            self.visits.add(index);
-        }
-        let particles = placement.particle_begin;
-        host.take_writes(|particle, value| {
-            rows.push(RowTarget::Particles, particles + particle, bytemuck::cast(value));
-        });
-        Ok(true)
-    }
-
     /// Packs what has changed of a cloth's frame, or leaves it out if it rests.
     fn pack(&mut self, index: usize, frame: &Frame, is_sliced: bool) -> Result<(), GpuError> {
         let cloth = &mut *self.cloths.values_mut()[index];
@@ -230,7 +157,7 @@ impl Engine {
                 mark_stale(&mut self.buckets, &cloth.bucket);
             }
             cloth.impulse_bodies = cloth.host.frame_bodies();
-            let mut parameters = self.shadow[slot as usize];
+            let mut parameters = cloth.parameters;
             let is_new =
                 cloth.host.update_frame(frame, &cloth.placement, &mut parameters, &mut self.arrays);
             if is_new {
@@ -243,15 +170,15 @@ impl Engine {
                 self.rows.extend(RowTarget::Frame, range.start, rows);
                 parameters = parameters.moved_by(range.start);
             }
-            let shadow = &mut self.shadow[slot as usize];
-            if shadow.iteration_count != parameters.iteration_count {
+            let known = &mut cloth.parameters;
+            if known.iteration_count != parameters.iteration_count {
                 mark_stale(&mut self.buckets, &cloth.bucket);
             }
             let is_uploaded = std::mem::replace(&mut cloth.is_uploaded, true);
             let all = (1 << PARAMETER_ROWS) - 1;
-            let changed = if is_uploaded { changed_rows(shadow, &parameters) } else { all };
+            let changed = if is_uploaded { changed_rows(known, &parameters) } else { all };
             push_rows(&mut self.rows, slot, &parameters, changed);
-            *shadow = parameters;
+            *known = parameters;
             let (begin, rows) = (cloth.placement.scratch_begin, cloth.host.body_rows());
             // A frame that takes no time leaves everything as it was.
             let is_simulated = cloth.host.iteration_count(frame) > 0;
@@ -301,16 +228,17 @@ impl Engine {
 
     /// Brings the lists of dispatched cloths up to date.
     fn list_active(&mut self) -> Result<(), GpuError> {
-        let Self { buckets, cloths, shadow, fabric_pool, changes, device, listed, .. } = self;
+        let Self { buckets, cloths, fabric_pool, changes, device, listed, .. } = self;
         for bucket in buckets.values_mut().filter(|bucket| bucket.is_stale) {
             listed.clear();
+            bucket.iteration_counts.clear();
             (bucket.iteration_count, bucket.trips) = (0, 1);
             for &index in &bucket.cloths {
                 let cloth = &cloths.values()[index];
                 if cloth.rest_begin.is_none() {
-                    let slot = cloth.placement.cloth;
-                    listed.push(slot);
-                    let iteration_count = shadow[slot as usize].iteration_count;
+                    let iteration_count = cloth.parameters.iteration_count;
+                    listed.push(cloth.placement.cloth);
+                    bucket.iteration_counts.push(iteration_count);
                     bucket.iteration_count = bucket.iteration_count.max(iteration_count);
                     bucket.trips = bucket.trips.max(cloth.lanes.trips);
                 }
@@ -475,27 +403,6 @@ impl Engine {
             ));
         }
         self.upload_rows()
-    }
-}
-
-/// The parameters of a cloth as rows.
-fn rows_of(parameters: &ClothParameters) -> &[[u32; 4]] {
-    cast_slice(std::slice::from_ref(parameters))
-}
-
-/// Bits for the rows of the parameters that are no longer what they were.
-fn changed_rows(old: &ClothParameters, new: &ClothParameters) -> u32 {
-    let pairs = rows_of(old).iter().zip(rows_of(new));
-    (0..).zip(pairs).fold(0, |bits, (row, (old, new))| bits | u32::from(old != new) << row)
-}
-
-/// Pushes some rows of the parameters in `slot`.
-fn push_rows(rows: &mut Rows, slot: u32, parameters: &ClothParameters, mut bits: u32) {
-    while bits != 0 {
-        let row = bits.trailing_zeros();
-        let value = rows_of(parameters)[row as usize];
-        rows.push(RowTarget::Parameters, PARAMETER_ROWS * slot + row, value);
-        bits &= bits - 1;
     }
 }
 

@@ -1,11 +1,12 @@
 //! Cloths that are copied, reset and removed.
 
 use super::changes::Target;
-use super::frame::{PARAMETER_ROWS, mark_stale};
+use super::frame::mark_stale;
+use super::packer::PARAMETER_ROWS;
 use super::rows::RowTarget;
 use super::{Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::GpuError;
-use bytemuck::bytes_of;
+use bytemuck::{Zeroable, bytes_of};
 use poplin_host::{ClothId, FrameBodies, ParticleMotion};
 use poplin_layout::{ClothPlacement, NO_OFFSET};
 use poplin_model::Particle;
@@ -41,6 +42,7 @@ impl Engine {
             let cloth = GpuCloth {
                 host,
                 placement: *placement,
+                parameters: Zeroable::zeroed(),
                 parts,
                 impulse_rows: 0..0,
                 impulse_bodies: FrameBodies::default(),
@@ -91,7 +93,6 @@ impl Engine {
         self.buckets.clear();
         self.drop_begun_frame();
         self.rows.clear();
-        self.shadow.clear();
         self.participant_count = 0;
         self.fabrics.clear();
         self.particles.clear();

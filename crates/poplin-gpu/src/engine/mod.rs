@@ -6,6 +6,7 @@ mod contacts;
 mod frame;
 mod lanes;
 mod lifecycle;
+mod packer;
 mod rows;
 mod visits;
 
@@ -18,8 +19,7 @@ use crate::pool::Pool;
 use crate::requirements::{check_device, tier_limits};
 use lanes::{LaneChoice, Lanes};
 use poplin_host::{
-    ClothId, Cloths, FrameBodies, HostCloth, LiveCloth, MovedSpheres, NoSuchCloth, SharedFabrics,
-    TierLimits,
+    ClothId, Cloths, FrameBodies, HostCloth, LiveCloth, NoSuchCloth, SharedFabrics, TierLimits,
 };
 use poplin_layout::{
     ClothParameters, ClothPlacement, DispatchParameters, FabricOffsets, Feedback, FrameArrays,
@@ -53,6 +53,8 @@ pub struct EngineOptions {
     pub trips_per_dispatch: u64,
     /// Loop trips per lane at which the driver stops silently, as the loop canary found. Default: none.
     pub loop_limit: Option<u64>,
+    /// Threads of rayon's pool that pack what moved where that are thousands of cloths, at least 1. Default: 1, the caller's own.
+    pub threads: usize,
     /// When pipelines are compiled. Default: when cloths are added.
     pub compilation: Compilation,
     /// A cache of compiled pipelines, of a device with [`wgpu::Features::PIPELINE_CACHE`]; what it has grown to is what
@@ -75,6 +77,7 @@ impl Default for EngineOptions {
             frames_per_submit: 1,
             trips_per_dispatch: 300_000,
             loop_limit: None,
+            threads: 1,
             compilation: Compilation::default(),
             pipeline_cache: None,
             #[cfg(feature = "testing")]
@@ -101,6 +104,8 @@ impl EngineOptions {
 #[repr(C)]
 struct GpuCloth {
     placement: ClothPlacement,
+    /// What the device has of it once all rows are written.
+    parameters: ClothParameters,
     /// The count of timed frames when it was last left out of one, if it rests.
     rest_begin: Option<u32>,
     /// In collision between cloths.
@@ -162,6 +167,8 @@ struct Bucket {
     cloths: Vec<usize>,
     /// Slots of those that are dispatched, as the device has them.
     active: Vec<u32>,
+    /// Iterations of each of those.
+    iteration_counts: Vec<u32>,
     /// Where it has them in the pool of fabrics.
     list: Range<u32>,
     /// Most iterations, and loop trips per iteration, of those.
@@ -198,8 +205,6 @@ pub struct Engine {
     frame_pool: Pool<1>,
     /// What the kernel reads of each cloth, in the slots of `feedback`.
     parameters: GrowableBuffer,
-    /// The same as the device has it once all rows are written.
-    shadow: Vec<ClothParameters>,
     /// `current` and `previous`.
     particles: Pool<2>,
     scratch: Pool<1>,
@@ -213,9 +218,11 @@ pub struct Engine {
     visited: Vec<usize>,
     /// Length of the last frame, and when its colliders had changed last.
     seen: Option<(u32, ColliderStamps)>,
+    /// Those of them that were packed one by one.
+    slow: Vec<usize>,
     /// Memory of the lists that are made.
     listed: Vec<u32>,
-    moved_spheres: MovedSpheres,
+    packers: Vec<packer::Packer>,
     /// Cloths that take part in collision between cloths.
     participant_count: usize,
     /// A frame was begun, and no cloth removed since.
@@ -280,7 +287,6 @@ impl Engine {
             input_pool: pool("poplin.simulate_cloth.input_pool", 16),
             frame_pool: pool("poplin.simulate_cloth.frame_pool", 16),
             parameters: new("poplin.simulate_cloth.cloth_parameters", storage),
-            shadow: Vec::new(),
             particles: Pool::new(
                 device,
                 ["poplin.simulate_cloth.current", "poplin.simulate_cloth.previous"],
@@ -295,9 +301,10 @@ impl Engine {
             buckets: BTreeMap::new(),
             visits: visits::Visits::default(),
             visited: Vec::new(),
+            slow: Vec::new(),
             seen: None,
             listed: Vec::new(),
-            moved_spheres: MovedSpheres::default(),
+            packers: packer::packers(options.threads),
             participant_count: 0,
             is_begun: false,
             timed_frames: 0,

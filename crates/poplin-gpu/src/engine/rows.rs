@@ -79,6 +79,12 @@ impl Rows {
         }
     }
 
+    /// Moves all rows of others here.
+    pub(super) fn append(&mut self, others: &mut Self) {
+        self.addresses.append(&mut others.addresses);
+        self.values.append(&mut others.values);
+    }
+
     /// Forgets rows of a part of a buffer.
     pub(super) fn remove(&mut self, target: RowTarget, range: &Range<u32>) {
         let mut kept = 0;

@@ -1,0 +1,201 @@
+//! What has moved since the last frame, packed by one thread or several.
+
+use super::rows::{RowTarget, Rows};
+use super::{Engine, GpuCloth};
+use crate::GpuError;
+use bytemuck::cast_slice;
+use poplin_host::MovedSpheres;
+use poplin_layout::{ClothParameters, ColliderParameters, SleepParameters};
+use poplin_model::{ColliderSet, Frame};
+use std::mem::offset_of;
+
+/// Rows of the parameters of a cloth.
+pub(super) const PARAMETER_ROWS: u32 = size_of::<ClothParameters>() as u32 / 16;
+/// A bit for the row of them in which the count of wakings is.
+const WAKE_ROW: u32 =
+    row_bit(offset_of!(ClothParameters, sleep) + offset_of!(SleepParameters, wake_count));
+/// A bit for the row of them in which it says where spheres begin.
+const SPHERE_ROW: u32 = {
+    let colliders = offset_of!(ClothParameters, colliders);
+    let start = row_bit(colliders + offset_of!(ColliderParameters, sphere_start));
+    assert!(start == row_bit(colliders + offset_of!(ColliderParameters, sphere_target)));
+    start
+};
+
+/// So many cloths are fetched into the cache before they are packed.
+const BLOCK: usize = 32;
+/// A thread packs no fewer cloths: to call it takes as long as some tens of them.
+const MIN_CLOTHS: usize = 512;
+
+/// The bit of the row that a byte of the parameters is in.
+const fn row_bit(offset: usize) -> u32 {
+    const { assert!(PARAMETER_ROWS <= u32::BITS) };
+    1 << (offset / 16)
+}
+
+/// What a thread packs of a frame.
+#[derive(Default)]
+pub(super) struct Packer {
+    rows: Rows,
+    moved_spheres: MovedSpheres,
+    /// Cloths that the next frame has to visit, too.
+    unsettled: Vec<usize>,
+    /// Cloths of which more than writes and moved colliders is new: nothing of them is packed.
+    slow: Vec<usize>,
+}
+
+/// One packer a thread.
+pub(super) fn packers(threads: usize) -> Vec<Packer> {
+    (0..threads.max(1)).map(|_| Packer::default()).collect()
+}
+
+/// What all packers of a frame read.
+#[derive(Clone, Copy)]
+struct Scene<'a> {
+    colliders: &'a ColliderSet,
+    frame: &'a Frame,
+}
+
+/// Some cloths, and which of them are visited.
+struct Part<'a> {
+    cloths: &'a mut [Box<GpuCloth>],
+    /// Index of the first of them.
+    first: usize,
+    visited: &'a [usize],
+}
+
+impl<'a> Part<'a> {
+    /// Two parts, of which the first one has so many of the visited cloths; the second one has some.
+    fn split(self, count: usize) -> (Self, Self) {
+        let (visited, others) = self.visited.split_at(count);
+        let (cloths, other_cloths) = self.cloths.split_at_mut(others[0] - self.first);
+        let low = Part { cloths, first: self.first, visited };
+        (low, Part { cloths: other_cloths, first: others[0], visited: others })
+    }
+}
+
+impl Engine {
+    /// Packs the cloths of which only writes and moved colliders are new; `slow` are the others.
+    pub(super) fn pack_quick(
+        &mut self,
+        visited: &[usize],
+        frame: &Frame,
+        slow: &mut Vec<usize>,
+    ) -> Result<(), GpuError> {
+        let count = (visited.len() / MIN_CLOTHS).clamp(1, self.packers.len());
+        let packers = &mut self.packers[..count];
+        // The first one goes on where the engine's own rows end.
+        std::mem::swap(&mut packers[0].rows, &mut self.rows);
+        let part = Part { cloths: self.cloths.values_mut(), first: 0, visited };
+        let result = pack_parts(packers, part, Scene { colliders: &self.colliders, frame });
+        std::mem::swap(&mut packers[0].rows, &mut self.rows);
+        for packer in packers {
+            self.rows.append(&mut packer.rows);
+            packer.unsettled.drain(..).for_each(|index| self.visits.add(index));
+            slow.append(&mut packer.slow);
+        }
+        result
+    }
+}
+
+/// Packs a part with one thread a packer, of which the caller's is one.
+fn pack_parts(packers: &mut [Packer], part: Part<'_>, scene: Scene<'_>) -> Result<(), GpuError> {
+    let (own, others) = packers.split_first_mut().expect("there is a packer for the caller");
+    if others.is_empty() {
+        return own.pack(part, scene);
+    }
+    let count = part.visited.len() / (others.len() + 1);
+    let (part, rest) = part.split(count);
+    let mut result = Ok(());
+    let own = rayon::in_place_scope(|scope| {
+        scope.spawn(|_| result = pack_parts(others, rest, scene));
+        own.pack(part, scene)
+    });
+    own.and(result)
+}
+
+impl Packer {
+    fn pack(&mut self, part: Part<'_>, scene: Scene<'_>) -> Result<(), GpuError> {
+        let Part { cloths, first, visited } = part;
+        for block in visited.chunks(BLOCK) {
+            fetch(cloths, first, block);
+            for &index in block {
+                let cloth = &mut cloths[index - first];
+                if !self.pack_cloth(cloth, scene)? {
+                    self.slow.push(index);
+                } else if !cloth.host.is_settled() {
+                    self.unsettled.push(index);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes over writes and moved colliders of a cloth of which nothing else has changed; false, and nothing is done, of any other.
+    fn pack_cloth(&mut self, cloth: &mut GpuCloth, scene: Scene<'_>) -> Result<bool, GpuError> {
+        if !cloth.is_quick() {
+            return Ok(false);
+        }
+        let GpuCloth { placement, parameters, host, .. } = cloth;
+        let Self { rows, moved_spheres, .. } = self;
+        let inputs = placement.input_begin;
+        let mut upload = |offset, values: &[[u32; 4]]| {
+            rows.extend(RowTarget::Inputs, inputs + offset, values);
+        };
+        let mut changed = 0;
+        if let Some(offsets) = host.move_spheres(moved_spheres, &mut upload) {
+            let colliders = &mut parameters.colliders;
+            [colliders.sphere_start, colliders.sphere_target] = offsets.map(|row| inputs + row);
+            changed |= SPHERE_ROW;
+        } else if host.has_moving_colliders() {
+            let mut moved = *parameters;
+            let Scene { colliders, frame } = scene;
+            if !host.move_colliders(colliders, frame, placement, &mut moved, upload)? {
+                return Ok(false);
+            }
+            changed |= changed_rows(parameters, &moved);
+            *parameters = moved;
+        }
+        if let Some(wake_count) = host.take_wake() {
+            parameters.sleep.wake_count = wake_count;
+            changed |= WAKE_ROW;
+        }
+        push_rows(rows, placement.cloth, parameters, changed);
+        let particles = placement.particle_begin;
+        host.take_writes(|particle, value| {
+            rows.push(RowTarget::Particles, particles + particle, bytemuck::cast(value));
+        });
+        Ok(true)
+    }
+}
+
+/// Reads a little of each list that packing moved colliders reads. Packing waits for memory at every one of them; here the
+/// waits of many cloths overlap.
+fn fetch(cloths: &[Box<GpuCloth>], first: usize, block: &[usize]) {
+    let moving =
+        || block.iter().map(|k| &cloths[k - first]).filter(|it| it.host.has_moving_colliders());
+    let heads =
+        moving().fold(0, |sum, it| sum ^ it.host.fetch() ^ it.parameters.colliders.sphere_start);
+    std::hint::black_box(moving().fold(heads, |sum, it| sum ^ it.host.fetch_lists()));
+}
+
+/// The parameters of a cloth as rows.
+fn rows_of(parameters: &ClothParameters) -> &[[u32; 4]] {
+    cast_slice(std::slice::from_ref(parameters))
+}
+
+/// Bits for the rows of the parameters that are no longer what they were.
+pub(super) fn changed_rows(old: &ClothParameters, new: &ClothParameters) -> u32 {
+    let pairs = rows_of(old).iter().zip(rows_of(new));
+    (0..).zip(pairs).fold(0, |bits, (row, (old, new))| bits | u32::from(old != new) << row)
+}
+
+/// Pushes some rows of the parameters in `slot`.
+pub(super) fn push_rows(rows: &mut Rows, slot: u32, parameters: &ClothParameters, mut bits: u32) {
+    while bits != 0 {
+        let row = bits.trailing_zeros();
+        let value = rows_of(parameters)[row as usize];
+        rows.push(RowTarget::Parameters, PARAMETER_ROWS * slot + row, value);
+        bits &= bits - 1;
+    }
+}
