@@ -6,7 +6,9 @@ use std::f64::consts::FRAC_PI_4;
 use poplin::cook::{CookOptions, Tethers, cook};
 use std::sync::Arc;
 
-use poplin::model::{Cloth, FiberSolver, Frame, Mesh, Particle, Plane, Pose, TriangleMesh};
+use poplin::model::{
+    Capsule, Cloth, FiberSolver, Frame, Mesh, Particle, Plane, Pose, Shape, Sphere, TriangleMesh,
+};
 use poplin::{Backend, Simulation};
 use poplin_measure::shape_arrays::{ShapeArrays, cuboid};
 use poplin_reference::oracle::nearest_triangle;
@@ -643,4 +645,88 @@ fn a_closed_mesh_gives_the_same_as_one_that_is_searched_every_time() {
     let worst = closed.iter().zip(&opened).map(|(&a, &b)| length(minus(a, b))).fold(0.0, f64::max);
     eprintln!("a mesh remembered and a mesh searched: {worst:.1e} m apart");
     assert!(worst < 1e-6, "{worst} m");
+}
+
+// ---- out of depth ----
+
+/// Solids whose surface is 0.2 m above the origin.
+fn solids() -> [(&'static str, Shape); 5] {
+    let end = |x: f32| Sphere { center: [x, 0.0, 0.0], radius: 0.2 };
+    let corner = |k: u32| [k & 1, k >> 1 & 1, k >> 2 & 1].map(|bit| 0.4 * bit as f32 - 0.2);
+    let sides =
+        [[0, 4, 6, 2], [1, 3, 7, 5], [0, 1, 5, 4], [2, 6, 7, 3], [0, 2, 3, 1], [4, 5, 7, 6]];
+    let halves = |[a, b, c, d]: [u32; 4]| [[a, b, c], [a, c, d]];
+    let vertices: Vec<_> = (0..8).map(corner).collect();
+    let triangles: Vec<_> = sides.into_iter().flat_map(halves).collect();
+    [
+        ("sphere", Shape::sphere(0.2)),
+        ("capsule", Capsule { ends: [end(-0.3), end(0.3)] }.into()),
+        ("plane", Plane { normal: [0.0, 1.0, 0.0], offset: 0.2 }.into()),
+        ("box", Shape::cuboid([0.2; 3])),
+        ("mesh", TriangleMesh { vertices: vertices.into(), triangles: triangles.into() }.into()),
+    ]
+}
+
+/// A small free sheet, 0.15 m above the origin, without gravity.
+fn sheet_in_depth(depenetration_speed: f32) -> Cloth {
+    let options = CookOptions { tethers: Tethers::None, ..CookOptions::default() };
+    let mut cloth = cook(&Mesh::grid(3, 3, 0.02, 0.02), &options).unwrap().into_cloth();
+    for particle in &mut cloth.particles {
+        let [x, _, z] = particle.position;
+        particle.position = [x - 0.01, 0.15, z - 0.01];
+    }
+    cloth.config.gravity = [0.0; 3];
+    cloth.config.contact.depenetration_speed = depenetration_speed;
+    cloth
+}
+
+/// Height of the middle of the sheet \[m\].
+fn height(simulation: &mut Simulation, id: poplin::ClothId) -> f32 {
+    simulation.state().unwrap().current(id)[4].position[1]
+}
+
+#[test]
+fn cloth_comes_out_of_depth_at_the_speed_asked_for() {
+    for (name, shape) in solids() {
+        for (speed, halfway) in [(0.1, 0.175), (1e6, 0.2)] {
+            let mut simulation = Simulation::new(Backend::Cpu).unwrap();
+            let id = simulation.add(sheet_in_depth(speed)).unwrap();
+            simulation.colliders_mut().add(shape.clone()).unwrap();
+            (0..15).for_each(|_| simulation.step(&Frame::default()).unwrap());
+            let at = height(&mut simulation, id);
+            if speed < 1.0 {
+                assert!((at - halfway).abs() < 1e-3, "{name}: at {at} m after 0.25 s");
+            } else {
+                assert!(at > halfway, "{name}: at {at} m after 0.25 s, pushed out at once");
+            }
+            (0..45).for_each(|_| simulation.step(&Frame::default()).unwrap());
+            let at = height(&mut simulation, id);
+            if speed < 1.0 {
+                // It may drift on for the half second that is left.
+                assert!((0.199..0.25).contains(&at), "{name}: at {at} m after a second");
+            } else {
+                assert!(at > 0.5, "{name}: pushed out at once it flies off, to {at} m");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_shape_that_comes_fast_is_not_let_in_by_a_slow_way_out() {
+    for (name, shape) in solids() {
+        let mut simulation = Simulation::new(Backend::Cpu).unwrap();
+        let mut cloth = sheet_in_depth(0.01);
+        cloth.particles.iter_mut().for_each(|particle| particle.position[1] = 0.25);
+        let id = simulation.add(cloth).unwrap();
+        let collider = simulation.colliders_mut().add(shape).unwrap();
+        for frame in 1..=20 {
+            // 3 m/s.
+            let translation = [0.0, 0.05 * frame as f32, 0.0];
+            let pose = Pose { translation, ..Pose::default() };
+            simulation.colliders_mut().set_pose(collider, pose).unwrap();
+            simulation.step(&Frame::default()).unwrap();
+            let depth = 0.2 + translation[1] - height(&mut simulation, id);
+            assert!(depth < 1e-3, "{name}: {depth} m deep in frame {frame}");
+        }
+    }
 }

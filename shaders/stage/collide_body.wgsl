@@ -190,7 +190,10 @@ fn exchange(
         }
     }
     if (particle.w > 0.0) {
-        let push = contacts.push / contacts.count;
+        var push = contacts.push / contacts.count;
+        if (is_deep(push)) {
+            push *= push_fractions(velocity * cloth_parameters[cloth_slot].colliders.step, contacts).x;
+        }
         store_current(i, vec4<f32>(particle.xyz + push, particle.w));
         store_previous(i, vec4<f32>(before.xyz + push - impulse * (before.w * cloth_parameters[cloth_slot].colliders.step), before.w));
     }

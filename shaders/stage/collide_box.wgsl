@@ -28,15 +28,13 @@ fn touch_box(b: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     }
     if (distance < 0.0) {
         add_contact(contacts, box_shape(b), -direction * distance);
-        if (cloth_parameters[cloth_slot].colliders.friction > 0.0) {
-            var moved = input_row(cloth_parameters[cloth_slot].colliders.box_target + 4u * b).xyz - input_row(cloth_parameters[cloth_slot].colliders.box_start + 4u * b).xyz;
-            for (var k = 0u; k < 3u; k++) {
-                let edge = 4u * b + 1u + k;
-                let edge_move = input_row(cloth_parameters[cloth_slot].colliders.box_target + edge).xyz - input_row(cloth_parameters[cloth_slot].colliders.box_start + edge).xyz;
-                moved += edge_move * fractions[k];
-            }
-            (*contacts).travel += moved * cloth_parameters[cloth_slot].colliders.iteration_fraction;
+        var moved = input_row(cloth_parameters[cloth_slot].colliders.box_target + 4u * b).xyz - input_row(cloth_parameters[cloth_slot].colliders.box_start + 4u * b).xyz;
+        for (var k = 0u; k < 3u; k++) {
+            let edge = 4u * b + 1u + k;
+            let edge_move = input_row(cloth_parameters[cloth_slot].colliders.box_target + edge).xyz - input_row(cloth_parameters[cloth_slot].colliders.box_start + edge).xyz;
+            moved += edge_move * fractions[k];
         }
+        (*contacts).travel += moved * cloth_parameters[cloth_slot].colliders.iteration_fraction;
     }
 }
 

@@ -6,17 +6,22 @@ fn touch_convex(c: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     let planes = begins + cloth_parameters[cloth_slot].colliders.convex_count + 1u;
     let end = planes + load_index(begins + c + 1u);
     var nearest = vec3<f32>(0.0);
+    var nearest_plane = 0u;
     var distance = -3.0e38;
     for (var k = planes + load_index(begins + c); k < end; k++) {
-        let plane = load_scratch(plane_row(load_index(k)));
+        let p = load_index(k);
+        let plane = load_scratch(plane_row(p));
         let height = dot3(plane.xyz, x) + plane.w;
         if (height > distance) {
             distance = height;
             nearest = plane.xyz;
+            nearest_plane = p;
         }
     }
     if (distance < 0.0) {
         add_contact(contacts, convex_shape(c), -nearest * distance);
+        let before = load_at(cloth_parameters[cloth_slot].colliders.plane_start, cloth_parameters[cloth_slot].colliders.plane_target, nearest_plane, iteration.bias.w);
+        (*contacts).approach += max(dot3(before.xyz, x) + before.w - distance, 0.0);
     }
 }
 

@@ -19,9 +19,14 @@ fn collide_bundle(bundle: u32) {
             before += load_previous(corner).xyz * weight;
             weight_square += weight * weight;
         }
-        let contacts = touch_shapes(x);
+        var contacts = touch_shapes(x);
         if (contacts.count > 0.0) {
             let push = contacts.push / contacts.count;
+            var fractions = vec2<f32>(1.0, 0.0);
+            if (is_deep(push)) {
+                fractions = push_fractions(x - before, contacts);
+                contacts.push *= fractions.x;
+            }
             var slide = vec3<f32>(0.0);
             if (cloth_parameters[cloth_slot].colliders.friction > 0.0) {
                 slide = friction_slide(x - before, contacts);
@@ -35,13 +40,15 @@ fn collide_bundle(bundle: u32) {
                 let particle = load_current(corner);
                 if (particle.w > 0.0) {
                     let w = particle.w * max(1.0 - weight * loss, 0.0);
-                    var displacement = push;
+                    var displacement = push * fractions.x;
+                    var change = push * fractions.y;
                     if (cloth_parameters[cloth_slot].colliders.friction_holds != 0u) {
                         displacement -= slide;
                     } else {
-                        let previous_particle = load_previous(corner);
-                        store_previous(corner, vec4<f32>(previous_particle.xyz + slide * fraction, previous_particle.w));
+                        change += slide;
                     }
+                    let previous_particle = load_previous(corner);
+                    store_previous(corner, vec4<f32>(previous_particle.xyz + change * fraction, previous_particle.w));
                     store_current(corner, vec4<f32>(particle.xyz + displacement * fraction, w));
                 }
             }

@@ -9,13 +9,15 @@ struct Contacts {
     count: f32,
     /// Sum of the shapes' displacements in this iteration at the contacts [m].
     travel: vec3<f32>,
+    /// Sum of what planes advanced towards the particle in this iteration, which is not in `travel` [m].
+    approach: f32,
     /// The largest factor of the shapes on friction.
     friction_factor: f32,
 }
 
 /// No contact yet.
 fn no_contacts() -> Contacts {
-    return Contacts(vec3<f32>(0.0), 0.0, vec3<f32>(0.0), 0.0);
+    return Contacts(vec3<f32>(0.0), 0.0, vec3<f32>(0.0), 0.0, 0.0);
 }
 
 /// Adds the exit from shape `shape` [m]; indices count spheres, then capsules, convexes, boxes, triangles.
@@ -202,18 +204,58 @@ fn next_item(begin: u32, count: u32, node: ptr<function, u32>, low: vec3<f32>, h
 /// section 3.4). Pushes and displacements shorter than `friction_slop` count less.
 fn resolve_contacts(i: u32, x: vec3<f32>, w: f32, contacts: Contacts) {
     if (contacts.count > 0.0) {
-        var position = x + contacts.push / contacts.count;
-        if (cloth_parameters[cloth_slot].colliders.friction > 0.0) {
+        let push = contacts.push / contacts.count;
+        var made = contacts;
+        var position = x + push;
+        let has_friction = cloth_parameters[cloth_slot].colliders.friction > 0.0;
+        let is_far = is_deep(push);
+        if (has_friction || is_far) {
             let previous_particle = load_previous(i);
-            let slide = friction_slide(x - previous_particle.xyz, contacts);
-            if (cloth_parameters[cloth_slot].colliders.friction_holds != 0u) {
-                position -= slide;
-            } else {
-                store_previous(i, vec4<f32>(previous_particle.xyz + slide, previous_particle.w));
+            var before = previous_particle.xyz;
+            let displacement = x - before;
+            if (is_far) {
+                let fractions = push_fractions(displacement, contacts);
+                made.push *= fractions.x;
+                position = x + push * fractions.x;
+                before += push * fractions.y;
+            }
+            if (has_friction) {
+                let slide = friction_slide(displacement, made);
+                if (cloth_parameters[cloth_slot].colliders.friction_holds != 0u) {
+                    position -= slide;
+                } else {
+                    before += slide;
+                }
+            }
+            if (any(before != previous_particle.xyz)) {
+                store_previous(i, vec4<f32>(before, previous_particle.w));
             }
         }
         store_current(i, vec4<f32>(position, w));
     }
+}
+
+/// Whether a push may be longer than one iteration makes it.
+fn is_deep(push: vec3<f32>) -> bool {
+    let limit = cloth_parameters[cloth_slot].colliders.depenetration_step;
+    return dot3(push, push) > limit * limit;
+}
+
+/// Which fraction of a deep push is made in this iteration, and which leaves no velocity behind.
+///
+/// A particle is pushed out as far as it went in, or the shapes came, in this iteration; of the rest, in which it was before,
+/// `depenetration_step`, and its previous position with it.
+fn push_fractions(displacement: vec3<f32>, contacts: Contacts) -> vec2<f32> {
+    let push = contacts.push / contacts.count;
+    let length = sqrt(dot3(push, push));
+    let relative = displacement - contacts.travel / contacts.count;
+    let inward = contacts.approach / contacts.count - dot3(relative, push) / length;
+    let allowed = max(inward, 0.0) + cloth_parameters[cloth_slot].colliders.depenetration_step;
+    var fractions = vec2<f32>(1.0, 0.0);
+    if (length > allowed) {
+        fractions = vec2<f32>(allowed / length, cloth_parameters[cloth_slot].colliders.depenetration_step / length);
+    }
+    return fractions;
 }
 
 /// What friction takes off the slide of a particle that moved by `displacement` in this iteration and touches shapes [m].

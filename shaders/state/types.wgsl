@@ -50,8 +50,6 @@ struct ClothParameters {
     padding_0: u32,
     /// As `padding_0`.
     padding_1: u32,
-    /// As `padding_0`.
-    padding_2: u32,
 }
 
 /// Where a packed fabric lies in `fabric_pool`.
@@ -252,6 +250,8 @@ struct ColliderParameters {
     mass_scale: f32,
     /// Factor on the radii beyond which a particle that ends there is not caught.
     continuous_reach: f32,
+    /// How far a particle comes out of a shape that it was in before, in one iteration [m].
+    depenetration_step: f32,
     /// Longest path of a vertex of the mesh in one iteration, huge if the mesh has jumped [m].
     mesh_step: f32,
     /// Iteration step [s].

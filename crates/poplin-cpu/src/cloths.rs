@@ -194,6 +194,11 @@ impl<S: Simd, V: Lanes<S>> Particles<S, V> for View<'_, '_, '_, '_> {
     }
 
     #[inline(always)]
+    fn depenetration_step(&self, simd: S) -> V {
+        V::from_fn(simd, |lane| self.cloth(lane).cloth.colliders.depenetration_step)
+    }
+
+    #[inline(always)]
     fn iteration_fraction(&self, simd: S) -> V {
         V::from_fn(simd, |lane| self.cloth(lane).cloth.colliders.iteration_fraction)
     }

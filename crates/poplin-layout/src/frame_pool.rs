@@ -119,7 +119,6 @@ pub fn pack_cloth_parameters(
         self_collision: Zeroable::zeroed(),
         padding_0: 0,
         padding_1: 0,
-        padding_2: 0,
     };
     parameters.set_inputs(inputs);
     arrays.cloth_parameters.push(parameters);

@@ -77,8 +77,6 @@ gpu_struct! {
         pub padding_0: u32,
         /// As `padding_0`.
         pub padding_1: u32,
-        /// As `padding_0`.
-        pub padding_2: u32,
     }
 }
 
@@ -171,6 +169,8 @@ gpu_struct! {
         pub mass_scale: f32,
         /// Factor on the radii beyond which a particle that ends there is not caught.
         pub continuous_reach: f32,
+        /// How far a particle comes out of a shape that it was in before, in one iteration \[m\].
+        pub depenetration_step: f32,
         /// Longest path of a vertex of the mesh in one iteration, huge if the mesh has jumped \[m\].
         pub mesh_step: f32,
         /// Iteration step \[s\].

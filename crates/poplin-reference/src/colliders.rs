@@ -13,6 +13,7 @@ pub(crate) struct Contacts {
     pub(crate) push: Vec3,
     pub(crate) count: f32,
     pub(crate) travel: Vec3,
+    pub(crate) approach: f32,
     pub(crate) friction_factor: f32,
 }
 
@@ -229,18 +230,58 @@ pub(crate) fn resolve_contacts(
     contacts: &Contacts,
 ) {
     if contacts.count > 0.0 {
-        let mut position = x + contacts.push / contacts.count;
-        if memory.cloth.colliders.friction > 0.0 {
+        let mut made = *contacts;
+        let push = contacts.push / contacts.count;
+        let mut position = x + push;
+        let has_friction = memory.cloth.colliders.friction > 0.0;
+        let is_deep = is_deep(memory, push);
+        if has_friction || is_deep {
             let previous_particle = memory.load_previous(i);
-            let slide = friction_slide(memory, x - xyz(previous_particle), contacts);
-            if memory.cloth.colliders.friction_holds != 0 {
-                position -= slide;
-            } else {
-                memory
-                    .store_previous(i, pack(xyz(previous_particle) + slide, previous_particle[3]));
+            let mut before = xyz(previous_particle);
+            let displacement = x - before;
+            if is_deep {
+                let [fraction, lost] = push_fractions(memory, displacement, contacts);
+                made.push *= fraction;
+                position = x + push * fraction;
+                before += push * lost;
+            }
+            if has_friction {
+                let slide = friction_slide(memory, displacement, &made);
+                if memory.cloth.colliders.friction_holds != 0 {
+                    position -= slide;
+                } else {
+                    before += slide;
+                }
+            }
+            if before != xyz(previous_particle) {
+                memory.store_previous(i, pack(before, previous_particle[3]));
             }
         }
         memory.store_current(i, pack(position, w));
+    }
+}
+
+/// Whether a push may be longer than one iteration makes it.
+pub(crate) fn is_deep(memory: &ClothMemory<'_>, push: Vec3) -> bool {
+    let limit = memory.cloth.colliders.depenetration_step;
+    dot3(push, push) > limit * limit
+}
+
+/// Which fraction of a deep push is made in this iteration, and which leaves no velocity behind; see the shader.
+pub(crate) fn push_fractions(
+    memory: &ClothMemory<'_>,
+    displacement: Vec3,
+    contacts: &Contacts,
+) -> [f32; 2] {
+    let push = contacts.push / contacts.count;
+    let length = dot3(push, push).sqrt();
+    let relative = displacement - contacts.travel / contacts.count;
+    let inward = contacts.approach / contacts.count - dot3(relative, push) / length;
+    let allowed = inward.max(0.0) + memory.cloth.colliders.depenetration_step;
+    if length > allowed {
+        [allowed / length, memory.cloth.colliders.depenetration_step / length]
+    } else {
+        [1.0, 0.0]
     }
 }
 

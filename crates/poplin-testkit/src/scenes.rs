@@ -114,6 +114,8 @@ pub fn random_cloth(seed: u64, particle_count: u32) -> Cloth {
     cloth.config.contact.mass_scale = [0.0, rng.range(0.0, 100.0)][rng.index(2)];
     cloth.config.contact.continuous = family == 1;
     cloth.config.contact.continuous_reach = [0.2, 1e6][rng.index(2)];
+    let is_gentle = cloth.config.contact.continuous_reach < 1.0;
+    cloth.config.contact.depenetration_speed = if is_gentle { 0.3 } else { 1e6 };
     cloth.config.sleep.threshold = if family == 3 { 0.0 } else { [1e-3, 100.0][rng.index(2)] };
     cloth.config.sleep.test_interval = 3;
     let solvers = [Some(FiberSolver::GaussSeidel), Some(FiberSolver::SemiImplicit), None];

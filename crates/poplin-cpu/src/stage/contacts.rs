@@ -11,6 +11,7 @@ pub(super) struct Contacts<S: Simd, V: Lanes<S>> {
     pub(super) push: Vec3<S, V>,
     count: V,
     travel: Vec3<S, V>,
+    approach: V,
     friction_factor: V,
 }
 
@@ -19,7 +20,7 @@ impl<S: Simd, V: Lanes<S>> Contacts<S, V> {
     #[inline(always)]
     pub(super) fn new(simd: S) -> Self {
         let (zero, nothing) = (V::splat(simd, 0.0), Vec3::splat(simd, [0.0; 3]));
-        Self { push: nothing, count: zero, travel: nothing, friction_factor: zero }
+        Self { push: nothing, count: zero, travel: nothing, approach: zero, friction_factor: zero }
     }
 
     /// Adds the exit from a shape, which moved by `travel`, where the mask is set.
@@ -39,16 +40,42 @@ impl<S: Simd, V: Lanes<S>> Contacts<S, V> {
         self.friction_factor = mask.select(largest, self.friction_factor);
     }
 
-    /// What friction takes off the slide of particles that moved by `displacement` in this iteration.
+    /// Adds what a plane advanced towards the particle, where the mask is set.
     #[inline(always)]
-    fn slide(&self, simd: S, displacement: Vec3<S, V>, friction: V, slop: V) -> Vec3<S, V> {
+    pub(super) fn add_approach(&mut self, mask: V::Mask, approach: V) {
+        self.approach = mask.select(self.approach + approach, self.approach);
+    }
+
+    /// Which fraction of a push is made in this iteration, and which leaves no velocity behind.
+    #[inline(always)]
+    fn push_fractions(&self, simd: S, displacement: Vec3<S, V>, limit: V) -> [V; 2] {
+        let (zero, one) = (V::splat(simd, 0.0), V::splat(simd, 1.0));
+        let push = self.push.div(self.count);
+        let length = push.dot(push).sqrt();
+        let relative = displacement.sub(self.travel.div(self.count));
+        let inward = self.approach / self.count - relative.dot(push) / length;
+        let allowed = max(inward, zero) + limit;
+        let is_long = allowed.simd_lt(length);
+        [is_long.select(allowed / length, one), is_long.select(limit / length, zero)]
+    }
+
+    /// What friction takes off the slide of particles that moved by `displacement` in this iteration; `sum` of the pushes that
+    /// are made.
+    #[inline(always)]
+    fn slide(
+        &self,
+        simd: S,
+        sum: Vec3<S, V>,
+        displacement: Vec3<S, V>,
+        [friction, slop]: [V; 2],
+    ) -> Vec3<S, V> {
         let (zero, one) = (V::splat(simd, 0.0), V::splat(simd, 1.0));
         let relative = displacement.sub(self.travel.div(self.count));
-        let push_square = self.push.dot(self.push);
+        let push_square = sum.dot(sum);
         let slop_square = slop * slop;
         let normal_square = slop_square + push_square;
-        let along = relative.dot(self.push) / normal_square;
-        let tangent = relative.sub(self.push.mul(along));
+        let along = relative.dot(sum) / normal_square;
+        let tangent = relative.sub(sum.mul(along));
         let tangent_square = slop_square + tangent.dot(tangent);
         let push = push_square / normal_square.sqrt() / self.count;
         let limit = friction * self.friction_factor * push / tangent_square.sqrt();
@@ -73,17 +100,30 @@ impl<S: Simd, V: Lanes<S>> Contacts<S, V> {
             return;
         }
         let [friction, slop, holds, mass_scale] = particles.collision(simd);
+        let limit = particles.depenetration_step(simd);
         let x = Vec3::new(x, y, z);
-        let mut position = x.add(self.push.div(self.count));
+        let push = self.push.div(self.count);
+        let mut position = x.add(push);
         let slides = touches & zero.simd_lt(friction);
-        if slides.any_true() {
+        let is_deep = touches & (limit * limit).simd_lt(push.dot(push));
+        if (slides | is_deep).any_true() {
             let previous = particles.previous(simd, block);
-            let before = Vec3::xyz(previous);
-            let slide = self.slide(simd, x.sub(before), friction, slop);
-            let is_held = zero.simd_lt(holds);
-            position = position.sub(slide).or(slides & is_held, position);
-            let slower = before.add(slide).with(previous[3]);
-            particles.set_some_previous(simd, block, slower, slides & !is_held);
+            let start = Vec3::xyz(previous);
+            let displacement = x.sub(start);
+            let (mut before, mut sum) = (start, self.push);
+            if is_deep.any_true() {
+                let [made, lost] = self.push_fractions(simd, displacement, limit);
+                position = x.add(push.mul(made)).or(is_deep, position);
+                before = before.add(push.mul(lost)).or(is_deep, before);
+                sum = sum.mul(made).or(is_deep, sum);
+            }
+            if slides.any_true() {
+                let slide = self.slide(simd, sum, displacement, [friction, slop]);
+                let is_held = zero.simd_lt(holds);
+                position = position.sub(slide).or(slides & is_held, position);
+                before = before.add(slide).or(slides & !is_held, before);
+            }
+            particles.set_some_previous(simd, block, before.with(previous[3]), slides | is_deep);
         }
         let w = if scales_mass {
             w / (V::splat(simd, 1.0) + mass_scale * self.push.dot(self.push))

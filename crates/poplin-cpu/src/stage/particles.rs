@@ -52,6 +52,9 @@ pub(crate) trait Particles<S: Simd, V: Lanes<S>> {
     /// Friction of shapes, its slop, whether it holds, and the scale of masses.
     fn collision(&self, simd: S) -> [V; 4];
 
+    /// How far particles come out of a shape that they were in before, in one iteration.
+    fn depenetration_step(&self, simd: S) -> V;
+
     /// One over the iterations of the frame.
     fn iteration_fraction(&self, simd: S) -> V;
 
@@ -242,6 +245,11 @@ impl<S: Simd, V: Lanes<S>> Particles<S, V> for ClothMemory<'_> {
             V::splat(simd, holds),
             V::splat(simd, mass_scale),
         ]
+    }
+
+    #[inline(always)]
+    fn depenetration_step(&self, simd: S) -> V {
+        V::splat(simd, self.cloth.colliders.depenetration_step)
     }
 
     #[inline(always)]

@@ -378,19 +378,27 @@ fn push_out_of_shapes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
 
 // ---- convexes ----
 
+/// Values of a plane: where it is, then where it was one iteration ago.
+const PLANE_NUMBERS: usize = 8;
+
 /// A plane that is never the nearest, and one in front of which is everything.
-const NO_PLANE: [f32; 4] = [0.0, 0.0, 0.0, -3.0e38];
-const EVERYWHERE: [f32; 4] = [0.0, 0.0, 0.0, 3.0e38];
+const NO_PLANE: [f32; PLANE_NUMBERS] = [0.0, 0.0, 0.0, -3.0e38, 0.0, 0.0, 0.0, -3.0e38];
+const EVERYWHERE: [f32; PLANE_NUMBERS] = [0.0, 0.0, 0.0, 3.0e38, 0.0, 0.0, 0.0, 3.0e38];
 
 /// The planes of the k-th convex that belongs to no body.
-fn planes(memory: &ClothMemory<'_>, k: u32) -> impl ExactSizeIterator<Item = [f32; 4]> {
+fn planes(memory: &ClothMemory<'_>, k: u32) -> impl ExactSizeIterator<Item = [f32; PLANE_NUMBERS]> {
     let shapes = &memory.cloth.colliders;
     let convex = memory.load_index(shapes.free_convex_begin + k);
     let begins = shapes.convex_plane_begin;
     let planes = begins + shapes.convex_count + 1;
     let range = planes + memory.load_index(begins + convex)
         ..planes + memory.load_index(begins + convex + 1);
-    range.map(|k| memory.load_scratch(memory.plane_row(memory.load_index(k))))
+    let fraction_before = memory.iteration.bias[3];
+    range.map(move |k| {
+        let p = memory.load_index(k);
+        let before = memory.load_at(shapes.plane_start, shapes.plane_target, p, fraction_before);
+        join(&[&memory.load_scratch(memory.plane_row(p)), &before])
+    })
 }
 
 /// Makes the table of the convexes of all lanes: their planes, then the factor on friction. Returns how many a lane has at
@@ -407,7 +415,7 @@ fn tabulate_convexes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
         plane_count = (0..own).map(|k| planes(memory, k).len()).fold(plane_count, usize::max);
     }
     let lanes = P::LANES;
-    let len = (4 * plane_count + 1) * lanes;
+    let len = (PLANE_NUMBERS * plane_count + 1) * lanes;
     table.clear();
     for k in 0..count {
         let begin = table.len();
@@ -425,7 +433,7 @@ fn tabulate_convexes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
             }
             let shape = || memory.convex_shape(memory.load_index(shapes.free_convex_begin + k));
             let factor = if is_there { friction_factor(memory, shape()) } else { 0.0 };
-            table[4 * plane_count * lanes + lane] = factor;
+            table[PLANE_NUMBERS * plane_count * lanes + lane] = factor;
         }
     }
     [count as usize, plane_count]
@@ -456,13 +464,18 @@ fn push_out_of_convexes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
         let x = Vec3::xyz(current);
         let mut contacts = Contacts::new(simd);
         for k in 0..count {
-            let convex = Row::<P>::new(table, k, 4 * plane_count + 1);
+            let convex = Row::<P>::new(table, k, PLANE_NUMBERS * plane_count + 1);
             let (mut distance, mut nearest) = (V::splat(simd, -3.0e38), nothing);
+            let mut distance_before = distance;
             let mut is_in = distance.simd_lt(nothing.x);
             for plane in 0..plane_count {
-                let normal = convex.vector(simd, 4 * plane);
-                let height = normal.dot(x) + convex.number(simd, 4 * plane + 3);
+                let begin = PLANE_NUMBERS * plane;
+                let normal = convex.vector(simd, begin);
+                let height = normal.dot(x) + convex.number(simd, begin + 3);
+                let before = convex.vector(simd, begin + 4);
+                let height_before = before.dot(x) + convex.number(simd, begin + 7);
                 let is_nearer = distance.simd_lt(height);
+                distance_before = is_nearer.select(height_before, distance_before);
                 distance = is_nearer.select(height, distance);
                 nearest = normal.or(is_nearer, nearest);
                 is_in = distance.simd_lt(nothing.x);
@@ -472,7 +485,9 @@ fn push_out_of_convexes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
             }
             if is_in.any_true() {
                 let exit = nearest.neg().mul(distance);
-                contacts.add(simd, is_in, exit, nothing, convex.number(simd, 4 * plane_count));
+                let factor = convex.number(simd, PLANE_NUMBERS * plane_count);
+                contacts.add(simd, is_in, exit, nothing, factor);
+                contacts.add_approach(is_in, max(distance_before - distance, nothing.x));
             }
         }
         contacts.resolve(simd, particles, block, current, false);

@@ -738,6 +738,8 @@ impl HostColliders {
             friction_holds: u32::from(config.contact.friction_holds),
             mass_scale: config.contact.mass_scale,
             continuous_reach: 1.0 + config.contact.continuous_reach,
+            depenetration_step: config.contact.depenetration_speed
+                * steps.map_or(0.0, |steps| steps.step),
             mesh_step: self.mesh_step(steps),
             step: steps.map_or(0.0, |steps| steps.step),
             iteration_fraction: steps.map_or(0.0, |steps| 1.0 / steps.iteration_count as f32),

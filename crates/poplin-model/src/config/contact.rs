@@ -29,6 +29,12 @@ pub struct Contact {
     /// How far from the volume that a shape sweeps in an iteration a particle may end and still be caught by it, in radii of
     /// the shape, `0..=1e6` (default 1e6: however far). Less lets taut cloth slip off a fast shape instead of following it.
     pub continuous_reach: f32,
+    /// Speed at which a particle leaves a shape that it was in before [m/s], `0.001..=1e6` (default 1e6: at once). Cloth that
+    /// starts in a shape, or that a shape jumps into, is torn apart if it is pushed out at once, since neighbours leave by
+    /// different sides; at 0.05 it stays in one piece. What goes in during an iteration, or is met by a
+    /// shape that moves, is pushed out in the same, however fast; what a growing sphere reaches, or other cloth pushes in,
+    /// counts as inside before. Game engines call it depenetration velocity.
+    pub depenetration_speed: f32,
 }
 
 impl Default for Contact {
@@ -40,6 +46,7 @@ impl Default for Contact {
             mass_scale: 0.0,
             continuous: false,
             continuous_reach: 1e6,
+            depenetration_speed: 1e6,
         }
     }
 }
@@ -53,6 +60,7 @@ impl Contact {
         check_range("friction", self.friction, 0.0, 100.0)?;
         check_range("friction_slop", self.friction_slop, 0.0, 1.0)?;
         check_range("mass_scale", self.mass_scale, 0.0, 1e9)?;
-        check_range("continuous_reach", self.continuous_reach, 0.0, 1e6)
+        check_range("continuous_reach", self.continuous_reach, 0.0, 1e6)?;
+        check_range("depenetration_speed", self.depenetration_speed, 0.001, 1e6)
     }
 }

@@ -4,7 +4,7 @@ use glam::Vec3;
 use poplin_layout::{BODY_INPUT_ROWS, BODY_ROWS, CHUNK, CHUNK_ROWS, chunk_count};
 
 use crate::ClothMemory;
-use crate::colliders::Contacts;
+use crate::colliders::{Contacts, is_deep, push_fractions};
 use crate::math::{cross3, dot3, particle as pack, xyz};
 use crate::stage::collide_box::touch_box;
 use crate::stage::collide_convex::touch_convex;
@@ -171,7 +171,10 @@ fn exchange(memory: &mut ClothMemory<'_>, body: &Body, meeting: &Meeting) -> Vec
         }
     }
     if particle[3] > 0.0 {
-        let push = contacts.push / contacts.count;
+        let mut push = contacts.push / contacts.count;
+        if is_deep(memory, push) {
+            push *= push_fractions(memory, velocity * memory.cloth.colliders.step, &contacts)[0];
+        }
         memory.store_current(i, pack(xyz(particle) + push, particle[3]));
         let recoil = impulse * (before[3] * memory.cloth.colliders.step);
         memory.store_previous(i, pack(xyz(before) + push - recoil, before[3]));

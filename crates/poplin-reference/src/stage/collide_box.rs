@@ -31,17 +31,14 @@ pub(crate) fn touch_box(memory: &ClothMemory<'_>, b: u32, x: Vec3, contacts: &mu
     }
     if distance < 0.0 {
         memory.add_contact(contacts, memory.box_shape(b), -direction * distance);
-        if memory.cloth.colliders.friction > 0.0 {
-            let (start, target) =
-                (memory.cloth.colliders.box_start, memory.cloth.colliders.box_target);
-            let change =
-                |row: u32| xyz(memory.input_row(target + row)) - xyz(memory.input_row(start + row));
-            let mut moved = change(4 * b);
-            for (k, fraction) in (0..).zip(fractions) {
-                moved += change(4 * b + 1 + k) * fraction;
-            }
-            contacts.travel += moved * memory.cloth.colliders.iteration_fraction;
+        let (start, target) = (memory.cloth.colliders.box_start, memory.cloth.colliders.box_target);
+        let change =
+            |row: u32| xyz(memory.input_row(target + row)) - xyz(memory.input_row(start + row));
+        let mut moved = change(4 * b);
+        for (k, fraction) in (0..).zip(fractions) {
+            moved += change(4 * b + 1 + k) * fraction;
         }
+        contacts.travel += moved * memory.cloth.colliders.iteration_fraction;
     }
 }
 

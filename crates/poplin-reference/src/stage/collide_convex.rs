@@ -12,17 +12,25 @@ pub(crate) fn touch_convex(memory: &ClothMemory<'_>, c: u32, x: Vec3, contacts: 
     let planes = begins + memory.cloth.colliders.convex_count + 1;
     let end = planes + memory.load_index(begins + c + 1);
     let mut nearest = Vec3::ZERO;
+    let mut nearest_plane = 0;
     let mut distance = -3.0e38;
     for k in planes + memory.load_index(begins + c)..end {
-        let plane = memory.load_scratch(memory.plane_row(memory.load_index(k)));
+        let p = memory.load_index(k);
+        let plane = memory.load_scratch(memory.plane_row(p));
         let height = dot3(xyz(plane), x) + plane[3];
         if height > distance {
             distance = height;
             nearest = xyz(plane);
+            nearest_plane = p;
         }
     }
     if distance < 0.0 {
         memory.add_contact(contacts, memory.convex_shape(c), -nearest * distance);
+        let shapes = &memory.cloth.colliders;
+        let fraction_before = memory.iteration.bias[3];
+        let before =
+            memory.load_at(shapes.plane_start, shapes.plane_target, nearest_plane, fraction_before);
+        contacts.approach += (dot3(xyz(before), x) + before[3] - distance).max(0.0);
     }
 }
 

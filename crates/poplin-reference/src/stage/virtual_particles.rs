@@ -3,7 +3,7 @@
 use glam::Vec3;
 
 use crate::ClothMemory;
-use crate::colliders::friction_slide;
+use crate::colliders::{friction_slide, is_deep, push_fractions};
 use crate::math::{dot3, particle as pack, xyz};
 use crate::stage::collide_shape::touch_shapes;
 
@@ -22,9 +22,14 @@ pub fn collide_bundle(memory: &mut ClothMemory<'_>, bundle: u32) {
             before += xyz(memory.load_previous(corner)) * weight;
             weight_square += weight * weight;
         }
-        let contacts = touch_shapes(memory, x);
+        let mut contacts = touch_shapes(memory, x);
         if contacts.count > 0.0 {
             let push = contacts.push / contacts.count;
+            let mut fractions = [1.0, 0.0];
+            if is_deep(memory, push) {
+                fractions = push_fractions(memory, x - before, &contacts);
+                contacts.push *= fractions[0];
+            }
             let mut slide = Vec3::ZERO;
             if memory.cloth.colliders.friction > 0.0 {
                 slide = friction_slide(memory, x - before, &contacts);
@@ -38,19 +43,19 @@ pub fn collide_bundle(memory: &mut ClothMemory<'_>, bundle: u32) {
                 let particle = memory.load_current(corner);
                 if particle[3] > 0.0 {
                     let w = particle[3] * (1.0 - weight * loss).max(0.0);
-                    let displacement = if memory.cloth.colliders.friction_holds != 0 {
-                        push - slide
+                    let mut displacement = push * fractions[0];
+                    let mut change = push * fractions[1];
+                    if memory.cloth.colliders.friction_holds != 0 {
+                        displacement -= slide;
                     } else {
-                        push
-                    };
-                    memory.store_current(corner, pack(xyz(particle) + displacement * fraction, w));
-                    if memory.cloth.colliders.friction_holds == 0 {
-                        let previous_particle = memory.load_previous(corner);
-                        memory.store_previous(
-                            corner,
-                            pack(xyz(previous_particle) + slide * fraction, previous_particle[3]),
-                        );
+                        change += slide;
                     }
+                    memory.store_current(corner, pack(xyz(particle) + displacement * fraction, w));
+                    let previous_particle = memory.load_previous(corner);
+                    memory.store_previous(
+                        corner,
+                        pack(xyz(previous_particle) + change * fraction, previous_particle[3]),
+                    );
                 }
             }
         }
