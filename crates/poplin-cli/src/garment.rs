@@ -8,9 +8,13 @@ use poplin_cook::{CookOptions, CookReport, cook};
 use poplin_io::scene::{
     BuiltCloth, BuiltCollider, LocalFrame, MovingPins, SceneCloth, Shape, Wind, groups_of_cloth,
 };
-use poplin_model::{Cloth, Mesh, Particle, Pose, Shape as SolidShape, SolverChoice};
+use poplin_measure::depth::{Depth, DepthField};
+use poplin_model::{Cloth, Contact, Mesh, Particle, Pose, Shape as SolidShape, SolverChoice};
 
 use crate::failure::{Failure, OrFail};
+
+/// Speed at which a cloth that starts inside colliders comes out, if nobody states one [m/s].
+const GENTLE_SPEED: f32 = 0.05;
 
 /// A cooked cloth with the mesh that it came from.
 pub(crate) struct Garment {
@@ -36,6 +40,8 @@ pub(crate) struct Garment {
     pub(crate) report: CookReport,
     /// How long cooking took.
     pub(crate) cook_time: Duration,
+    /// How deep the copies are inside colliders before the first frame.
+    pub(crate) start_depth: Depth,
     /// Displacement of each copy's local space, world axes \[m\], at least one.
     pub(crate) offsets: Vec<[f32; 3]>,
 }
@@ -86,7 +92,7 @@ impl Garment {
         cloth.collider_groups = groups_of_cloth(colliders.iter().map(Arc::as_ref), &name);
         let colliders =
             colliders.iter().filter(|collider| collider.acts_on(&name)).cloned().collect();
-        Ok(Self {
+        let mut garment = Self {
             name,
             mesh,
             vertex_to_particle,
@@ -98,8 +104,26 @@ impl Garment {
             wind,
             report,
             cook_time,
+            start_depth: Depth::default(),
             offsets,
-        })
+        };
+        garment.start_depth = garment.depth_at_start();
+        let speed = &mut garment.cloth.config.contact.depenetration_speed;
+        if garment.start_depth.particles_inside > 0
+            && *speed == Contact::default().depenetration_speed
+        {
+            *speed = GENTLE_SPEED;
+        }
+        Ok(garment)
+    }
+
+    fn depth_at_start(&self) -> Depth {
+        if !self.has_colliders() {
+            return Depth::default();
+        }
+        let field = DepthField::new(&self.shapes_at(0.0));
+        let of_copy = |copy| field.measure(self.pose_at(copy, 0.0), &self.cloth.particles);
+        (0..self.offsets.len()).map(of_copy).fold(Depth::default(), Depth::and)
     }
 
     /// The cloth of a copy, its local space in place; all copies share one fabric.

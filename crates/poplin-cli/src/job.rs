@@ -10,9 +10,10 @@ use poplin_io::scene::{
     Transform,
 };
 use poplin_io::{FRAME_FORMATS, FrameFormat, read_obj};
-use poplin_model::{Chosen, ClothConfig, ClothContactSolver, Contact, Pbd, PbdPhase, Phases};
+use poplin_model::{Chosen, ClothConfig, ClothContactSolver, Contact, Mesh, Pbd, PbdPhase, Phases};
 
-use crate::args::{CookArgs, RunArgs};
+use crate::args::{CookArgs, PositionArgs, RunArgs};
+use crate::choices::{self, mean_edge};
 use crate::failure::{Failure, OrFail};
 use crate::garment::Garment;
 use crate::shipped;
@@ -35,6 +36,8 @@ pub(crate) struct Job {
     pub(crate) colliders: Vec<Arc<BuiltCollider>>,
     /// How the cloths collide with one another.
     pub(crate) cloth_contact_solver: ClothContactSolver,
+    /// What was chosen where nobody says, in words.
+    pub(crate) choices: Vec<String>,
 }
 
 /// Frames, if nobody says how many: the default of scene files.
@@ -48,7 +51,6 @@ impl Job {
     pub(crate) fn of_run(args: &RunArgs) -> Result<Self, Failure> {
         let change = |cloth: &mut SceneCloth| {
             args.fabric.apply(cloth);
-            cloth.transform.scale = args.scale.unwrap_or(cloth.transform.scale);
             args.solver.apply(cloth)
         };
         let mut job = match (&args.scene, &args.mesh) {
@@ -57,24 +59,22 @@ impl Job {
                     "--collider goes with --mesh; a scene has `[[collider]]` tables".into(),
                 );
             }
-            (Some(_), _) if args.scale.is_some() => {
-                return bad_input("--scale goes with --mesh; the cloths of a scene have `transform = { scale = ... }`".into());
-            }
-            (Some(scene), _) => Self::of_scene(scene, &args.pins, change)?,
+            (Some(scene), _) => match args.position.stated() {
+                Some(option) => {
+                    return bad_input(format!(
+                        "{option} goes with --mesh; the cloths and colliders of a scene have `transform = {{ translation = \
+                         ..., rotation = ..., scale = ... }}`"
+                    ));
+                }
+                None => Self::of_scene(scene, &args.pins, change)?,
+            },
             (None, Some(mesh)) if args.pins.is_empty() && args.collider.is_none() => {
                 let mesh = mesh.display();
                 return bad_input(format!(
                     "nothing holds {mesh}: add a pin rule, for example `--pin top:3%`, or `--pin none` to let it fall"
                 ));
             }
-            (None, Some(mesh)) => {
-                let body = args
-                    .collider
-                    .as_ref()
-                    .map(|path| mesh_collider(path, args.scale))
-                    .transpose()?;
-                Self::of_mesh(mesh, &args.pins, body, change)?
-            }
+            (None, Some(mesh)) => Self::of_mesh(mesh, args, change)?,
             (None, None) => {
                 return bad_input(format!(
                     "nothing to run: pass a scene (a TOML file, or one of the shipped: {}), for example `poplin run flag`, \
@@ -105,7 +105,7 @@ impl Job {
             Ok(())
         };
         if shipped::is_mesh(&args.file) {
-            Self::of_mesh(&args.file, &args.pins, None, change)
+            Self::of_cooked_mesh(&args.file, &args.pins, change)
         } else {
             Self::of_scene(&args.file, &args.pins, change)
         }
@@ -129,6 +129,7 @@ impl Job {
         let garments =
             (0..scene.cloths.len()).map(|index| scene_garment(&scene, index, &colliders));
         let garments = garments.collect::<Result<_, _>>()?;
+        let choices = choices::repairs(&colliders).collect();
         let Scene { title, frames, frame_rate, formats, cloth_contact_solver, .. } = scene;
         Ok(Self {
             title,
@@ -139,42 +140,83 @@ impl Job {
             garments,
             colliders,
             cloth_contact_solver,
+            choices,
         })
     }
 
     fn of_mesh(
         path: &Path,
-        pins: &[PinRule],
-        body: Option<BuiltCollider>,
+        args: &RunArgs,
         change: impl Fn(&mut SceneCloth) -> Result<(), Failure>,
     ) -> Result<Self, Failure> {
-        let mut mesh = read_obj(path).or_bad_input()?;
-        let mut cloth = mesh_cloth(path);
+        let position = &args.position;
+        let (mut cloth, mut mesh, pinned) = placed_mesh(path, &args.pins, position.transform())?;
         change(&mut cloth)?;
-        let mut pinned = Vec::new();
-        for rule in pins {
-            let found = rule
-                .select(&mesh.positions)
-                .map_err(|error| anyhow!("--pin: {}: {error}", path.display()));
-            pinned.extend(found.or_bad_input()?);
+        let mean_edge = mean_edge(&mesh);
+        let mut choices = Vec::new();
+        if args.solver.thickness.is_none() {
+            let (thickness, line) = choices::thickness(mean_edge);
+            cloth.config.thickness = thickness;
+            choices.push(line);
         }
-        mesh.positions.iter_mut().for_each(|position| *position = cloth.transform.apply(*position));
-        let colliders: Vec<_> = body.into_iter().map(Arc::new).collect();
+        let body = args.collider.as_ref().map(|path| mesh_collider(path, position)).transpose()?;
+        let is_placed = position.translate.is_some() || position.allow_inside;
+        if let Some(body) = body.as_ref().filter(|_| !is_placed) {
+            choices.extend(choices::lift(&mut mesh, &pinned, body, mean_edge));
+        }
+        let floor = choices::floor(position, &mesh, body.as_ref(), mean_edge)?;
+        let (floor, line) = floor.unzip();
+        choices.extend(line.flatten());
+        let colliders: Vec<_> = body.into_iter().chain(floor).map(Arc::new).collect();
+        choices.extend(choices::repairs(&colliders));
         let garment =
             Garment::cook(&cloth, BuiltCloth { mesh, pinned, moving: Vec::new() }, &colliders)?;
-        let (title, name) = (cloth.name.clone(), cloth.name);
-        let (garments, cloth_contact_solver) = (vec![garment], ClothContactSolver::default());
-        Ok(Self {
-            title,
+        Ok(Self { choices, ..Self::of_garment(cloth.name, garment, colliders) })
+    }
+
+    fn of_cooked_mesh(
+        path: &Path,
+        pins: &[PinRule],
+        change: impl Fn(&mut SceneCloth) -> Result<(), Failure>,
+    ) -> Result<Self, Failure> {
+        let (mut cloth, mesh, pinned) = placed_mesh(path, pins, Transform::default())?;
+        change(&mut cloth)?;
+        let garment = Garment::cook(&cloth, BuiltCloth { mesh, pinned, moving: Vec::new() }, &[])?;
+        Ok(Self::of_garment(cloth.name, garment, Vec::new()))
+    }
+
+    /// A cloth from a mesh.
+    fn of_garment(name: String, garment: Garment, colliders: Vec<Arc<BuiltCollider>>) -> Self {
+        Self {
+            title: name.clone(),
             name,
             frames: DEFAULT_FRAMES,
             frame_rate: DEFAULT_FRAME_RATE,
             formats: FRAME_FORMATS[..1].to_vec(),
-            garments,
+            garments: vec![garment],
             colliders,
-            cloth_contact_solver,
-        })
+            cloth_contact_solver: ClothContactSolver::default(),
+            choices: Vec::new(),
+        }
     }
+}
+
+/// A mesh as a cloth, in the world, and its pinned vertices; the rules of pins are those of the file's own positions.
+fn placed_mesh(
+    path: &Path,
+    pins: &[PinRule],
+    transform: Transform,
+) -> Result<(SceneCloth, Mesh, Vec<u32>), Failure> {
+    let mut mesh = read_obj(path).or_bad_input()?;
+    let mut pinned = Vec::new();
+    for rule in pins {
+        let found = rule
+            .select(&mesh.positions)
+            .map_err(|error| anyhow!("--pin: {}: {error}", path.display()));
+        pinned.extend(found.or_bad_input()?);
+    }
+    mesh.positions.iter_mut().for_each(|position| *position = transform.apply(*position));
+    Ok((mesh_cloth(path), mesh, pinned))
 }
 
 fn scene_garment(
@@ -187,10 +229,10 @@ fn scene_garment(
 }
 
 /// A mesh at rest for another to fall on.
-fn mesh_collider(path: &Path, scale: Option<f32>) -> Result<BuiltCollider, Failure> {
+fn mesh_collider(path: &Path, position: &PositionArgs) -> Result<BuiltCollider, Failure> {
+    let (transform, is_open) = (position.collider_transform(), position.open_collider);
     let (name, shape) = (stem(path), ColliderShape::Mesh(path.to_path_buf()));
-    let transform = Transform { scale: scale.unwrap_or(1.0), ..Transform::default() };
-    SceneCollider { name, shape, transform, keys: Vec::new(), friction: 1.0, cloths: None }
+    SceneCollider { name, shape, transform, keys: Vec::new(), friction: 1.0, cloths: None, is_open }
         .build()
         .or_bad_input()
 }

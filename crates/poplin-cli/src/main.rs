@@ -3,6 +3,7 @@
 
 mod args;
 mod bench;
+mod choices;
 mod conform;
 mod cook;
 mod failure;

@@ -688,7 +688,7 @@ fn a_mesh_collider_is_read_beside_the_scene() {
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("quad.obj"), "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n")
         .unwrap();
-    let text = with_collider("mesh = 'quad.obj'\ntransform = { scale = 3 }");
+    let text = with_collider("mesh = 'quad.obj'\nopen = true\ntransform = { scale = 3 }");
     std::fs::write(folder.join("scene.toml"), text).unwrap();
     let scene = Scene::load(folder.join("scene.toml")).unwrap();
     let shape = &scene.build_colliders().unwrap()[0].shape;

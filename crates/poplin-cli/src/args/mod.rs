@@ -4,6 +4,7 @@
 mod documented;
 mod fabric;
 mod help;
+mod position;
 mod ranges;
 
 use std::path::PathBuf;
@@ -16,7 +17,8 @@ use poplin_io::scene::PinRule;
 use poplin_measure::bench::Workload;
 
 pub(crate) use fabric::{FabricArgs, SolverArgs};
-use ranges::{frame_rate, scale, workload};
+pub(crate) use position::{Ground, PositionArgs};
+use ranges::{frame_rate, workload};
 
 /// GPU compute cloth: simulates, cooks and checks cloth from the command line.
 #[derive(Debug, Parser)]
@@ -64,9 +66,6 @@ pub(crate) struct RunArgs {
     /// Closed OBJ mesh that stands still and keeps the cloth of --mesh out of its inside
     #[arg(long, value_name = "FILE.obj")]
     pub(crate) collider: Option<PathBuf>,
-    /// Factor on all lengths of the mesh and its collider (0.01 for meshes in centimetres)
-    #[arg(long, value_name = "FACTOR", value_parser = scale, allow_negative_numbers = true)]
-    pub(crate) scale: Option<f32>,
     #[command(flatten)]
     pub(crate) backend: BackendArgs,
     /// Frames to simulate, 1 to 1000000 [default: the scene's, or 120]
@@ -86,6 +85,8 @@ pub(crate) struct RunArgs {
     /// Exit with 1 if there is a warning about the result
     #[arg(long)]
     pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) position: PositionArgs,
     #[command(flatten)]
     pub(crate) fabric: FabricArgs,
     #[command(flatten)]

@@ -2,7 +2,10 @@
 
 use poplin_cook::{CookError, CookOptions};
 use poplin_measure::bench::Workload;
+use poplin_model::MAX_COORDINATE;
 use thiserror::Error;
+
+use super::position::Ground;
 
 /// Why the value of an option was rejected.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -14,6 +17,9 @@ pub(crate) enum ValueError {
     /// Not a whole number, or below 0.
     #[error("this is not a whole number from 1 on")]
     NotACount,
+    /// Not three numbers.
+    #[error("these are not three numbers with commas between them, such as `0,0.5,0`")]
+    NotAVector,
     /// A number outside its range.
     #[error("{value} is outside {min}..={max}{unit}")]
     OutOfRange {
@@ -75,6 +81,25 @@ pub(crate) fn max_fiber_length(text: &str) -> Result<u32, ValueError> {
 /// Factor on lengths, the range of scene files.
 pub(crate) fn scale(text: &str) -> Result<f32, ValueError> {
     in_range(text, [1e-6, 1e6], "")
+}
+
+/// Three numbers, as of positions \[m\] or angles \[degrees\].
+pub(crate) fn vector(text: &str) -> Result<[f32; 3], ValueError> {
+    let mut vector = [0.0; 3];
+    let mut words = text.split(',');
+    for value in &mut vector {
+        let word = words.next().ok_or(ValueError::NotAVector)?;
+        *value = in_range(word, [-MAX_COORDINATE, MAX_COORDINATE], "")?;
+    }
+    words.next().is_none().then_some(vector).ok_or(ValueError::NotAVector)
+}
+
+/// Height of a floor \[m\], or `none`.
+pub(crate) fn ground(text: &str) -> Result<Ground, ValueError> {
+    if text.trim() == "none" {
+        return Ok(Ground::None);
+    }
+    in_range(text, [-MAX_COORDINATE, MAX_COORDINATE], " m").map(Ground::At)
 }
 
 /// Iterations per second [1/s], the range of [`poplin_model::Pbd::frequency`].

@@ -53,8 +53,6 @@ pub(super) struct Findings {
     pub(super) slept_frames: u64,
     /// Faults of each faulted copy.
     pub(super) faults: Vec<Fault>,
-    /// How deep copies are inside colliders before the first frame.
-    start_depth: Depth,
     /// Edges longer than those of any cloth.
     overstretch: Option<Overstretch>,
 }
@@ -98,7 +96,6 @@ impl<'a> Recorder<'a> {
             iterations: 0,
             slept_frames: 0,
             faults: Vec::new(),
-            start_depth: Depth::default(),
             overstretch: None,
         };
         Ok(Self {
@@ -152,9 +149,6 @@ impl<'a> Recorder<'a> {
                 }
             }
             Overstretch::follow(&mut findings.overstretch, overstretch);
-            if frame == 0 && garment.has_colliders() {
-                findings.start_depth = depth_of(garment, 0.0, simulation, &state, ids)?;
-            }
             findings.update(frame, self.frame_rate, &state, ids, edges);
             self.files[index].push(vertices)?;
         }
@@ -259,11 +253,16 @@ fn depth_of(
 }
 
 impl Findings {
-    /// What makes the cloth of this name doubtful.
-    pub(super) fn warnings(&self, name: &str) -> impl Iterator<Item = Warning> {
-        let cloth = || name.to_owned();
-        let depth = (self.start_depth.particles_inside > 0).then_some(self.start_depth);
-        let starts_inside = depth.map(|depth| Warning::StartsInside { cloth: cloth(), depth });
+    /// What makes a garment doubtful.
+    pub(super) fn warnings(&self, garment: &Garment) -> impl Iterator<Item = Warning> {
+        let cloth = || garment.name.clone();
+        let depenetration_speed_m_per_s = garment.cloth.config.contact.depenetration_speed;
+        let depth = (garment.start_depth.particles_inside > 0).then_some(garment.start_depth);
+        let starts_inside = depth.map(|depth| Warning::StartsInside {
+            cloth: cloth(),
+            depth,
+            depenetration_speed_m_per_s,
+        });
         let stretch = self.overstretch;
         let overstretched =
             stretch.map(|stretch| Warning::Overstretched { cloth: cloth(), stretch });

@@ -66,6 +66,8 @@ pub(super) struct Summary {
     /// Of all cloths that collide with themselves, at the last frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     tangle: Option<Tangle>,
+    /// What was chosen where nobody says.
+    choices: Vec<String>,
     /// Reasons to doubt the result.
     warnings: Vec<WarningSummary>,
     cloths: Vec<ClothSummary>,
@@ -186,11 +188,12 @@ impl Summary {
             last_speed_m_per_s: speed(|f| f.last_speed),
             collider_depth: outcome.depth,
             tangle: outcome.tangle,
+            choices: job.choices.clone(),
             warnings: job
                 .garments
                 .iter()
                 .zip(findings)
-                .flat_map(|(garment, findings)| findings.warnings(&garment.name))
+                .flat_map(|(garment, findings)| findings.warnings(garment))
                 .map(|warning| WarningSummary { message: warning.to_string(), warning })
                 .collect(),
             cloths: job
@@ -251,6 +254,7 @@ impl Summary {
                 _ => say!("solver of {}: {why}", cloth.name),
             }
         }
+        self.choices.iter().for_each(|choice| say!("{choice}"));
         if self.slept_frames > 0 {
             let all = grouped(self.frames as usize * self.cloth_count);
             say!(

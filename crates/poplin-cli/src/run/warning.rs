@@ -20,6 +20,7 @@ pub(super) enum Warning {
         cloth: String,
         #[serde(flatten)]
         depth: Depth,
+        depenetration_speed_m_per_s: f32,
     },
     /// Edges became longer than any cloth.
     Overstretched {
@@ -84,14 +85,14 @@ impl Overstretch {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::StartsInside { cloth, depth } => {
+            Self::StartsInside { cloth, depth, depenetration_speed_m_per_s: speed } => {
                 let Depth { free_particles, particles_inside, deepest_m } = depth;
                 let inside = grouped(*particles_inside);
                 let all = counted(*free_particles, "free particle");
                 write!(
                     f,
-                    "cloth `{cloth}` starts inside a collider: {inside} of {all}, up to {:.1} mm deep; they are pushed out at \
-                     once, which may tear at it: move the cloth or the collider",
+                    "cloth `{cloth}` starts inside a collider: {inside} of {all}, up to {:.1} mm deep; they come out at \
+                     {speed} m/s (`contact.depenetration_speed`), some perhaps by the wrong side: move the cloth or the collider",
                     1e3 * deepest_m
                 )
             }

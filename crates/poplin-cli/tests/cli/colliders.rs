@@ -131,3 +131,42 @@ fn virtual_particles_are_cooked_and_reported() {
     let report: serde_json::Value = serde_json::from_str(&ended.succeeds().stdout).unwrap();
     assert_eq!(report[0]["virtual_particles"], 96);
 }
+
+/// The faces of a cube of 0.4 m around the origin.
+const CUBE: [&str; 6] = ["1 5 7 3", "2 4 8 6", "1 2 6 5", "3 7 8 4", "1 3 4 2", "5 6 8 7"];
+
+fn cube(faces: &[&str]) -> String {
+    let corner = |k: u32| [k & 1, k >> 1 & 1, k >> 2 & 1].map(|bit| 0.4 * bit as f32 - 0.2);
+    let vertices = (0..8).map(corner).map(|[x, y, z]| format!("v {x} {y} {z}\n"));
+    vertices.chain(faces.iter().map(|face| format!("f {face}\n"))).collect()
+}
+
+#[test]
+fn meshes_that_face_the_wrong_way_are_mended_and_open_ones_refused() {
+    let bench = Bench::new("mended");
+    bench.write("square.obj", "v 1 1 0\nv 2 1 0\nv 2 2 0\nv 1 2 0\nf 1 2 3 4\n");
+    let scene = format!("{SHEET}[[collider]]\nname = \"die\"\nmesh = \"die.obj\"\n");
+    bench.write("scene.toml", &scene);
+    let run = |faces: &[&str], options: &[&str]| {
+        bench.write("die.obj", &cube(faces));
+        bench.poplin(&[&["run"], options, &["--frames", "2", "--backend", "cpu"]].concat())
+    };
+    let mesh = ["--mesh", "square.obj", "--pin", "all", "--collider", "die.obj"];
+    // One side inwards, then all.
+    let one = [&["1 3 7 5"], &CUBE[1..]].concat();
+    let all = ["1 3 7 5", "2 6 8 4", "1 5 6 2", "3 4 8 7", "1 2 4 3", "5 7 8 6"];
+    for (faces, count) in [(&one[..], 2), (&all[..], 12)] {
+        for options in [&["scene.toml"][..], &mesh] {
+            let ended = run(faces, options);
+            let said = format!("{count} triangles flipped");
+            assert!(ended.succeeds().stdout.contains(&said), "{}", ended.stdout);
+        }
+    }
+    assert!(!run(&CUBE, &mesh).succeeds().stdout.contains("mended"));
+    let open = "die.obj is not closed: it has 1 large hole with 4 edges, the largest near (-0.200, 0.000, 0.000) m";
+    run(&CUBE[1..], &mesh).says(2, &[open, "collider `die`", "--open-collider"]);
+    run(&CUBE[1..], &["scene.toml"]).says(2, &[open]);
+    run(&CUBE[1..], &[&mesh[..], &["--open-collider"]].concat()).succeeds();
+    bench.write("scene.toml", &format!("{scene}open = true\n"));
+    run(&CUBE[1..], &["scene.toml"]).succeeds();
+}

@@ -10,6 +10,7 @@ mod interrupt;
 mod machine;
 mod motion;
 mod output;
+mod placing;
 mod run;
 mod warnings;
 mod workloads;

@@ -9,6 +9,7 @@ use poplin_model::{
 use super::collider::acts_on;
 use super::frame::{pose_at, rigid_at};
 use super::locate::Source;
+use super::surface::{Repairs, close_surface};
 use super::validate::validate_collider;
 use super::{ColliderShape, FrameKey, PlaneShape, Scene, SceneCollider, SceneError, Transform};
 use crate::{IoError, read_obj};
@@ -28,6 +29,8 @@ pub struct BuiltCollider {
     pub cloths: Option<Vec<String>>,
     /// Bit of the collision group of all colliders of the scene that act on the same cloths, `0..32`.
     pub group: u32,
+    /// What was mended in its mesh.
+    pub repairs: Repairs,
 }
 
 impl BuiltCollider {
@@ -62,14 +65,30 @@ impl SceneCollider {
     /// # Errors
     /// [`SceneError`] if the mesh file is not usable, or the shape is not [valid](Shape::validate).
     pub fn build(&self) -> Result<BuiltCollider, SceneError> {
-        let shape = self.shape.shape()?.transformed(&placement(&self.transform));
+        let (shape, repairs) = self.closed(self.shape.shape()?)?;
+        let shape = shape.transformed(&placement(&self.transform));
         shape.validate().map_err(|source| match &self.shape {
             // A mesh file near the limit may leave it by its transform.
             ColliderShape::Mesh(path) => IoError::Mesh { path: path.clone(), source }.into(),
             _ => SceneError::Collider { name: self.name.clone(), source },
         })?;
         let Self { name, keys, friction, cloths, .. } = self.clone();
-        Ok(BuiltCollider { name, shape, keys, friction, cloths, group: 0 })
+        Ok(BuiltCollider { name, shape, keys, friction, cloths, group: 0, repairs })
+    }
+
+    /// The shape with its mesh, if it is one, mended.
+    fn closed(&self, shape: Shape) -> Result<(Shape, Repairs), SceneError> {
+        match (&self.shape, shape) {
+            (ColliderShape::Mesh(path), Shape::TriangleMesh(mesh)) if !self.is_open => {
+                let open = |surface| SceneError::OpenCollider {
+                    name: self.name.clone(),
+                    path: path.clone(),
+                    surface,
+                };
+                close_surface(&mesh).map(|(mesh, repairs)| (mesh.into(), repairs)).map_err(open)
+            }
+            (_, shape) => Ok((shape, Repairs::default())),
+        }
     }
 }
 
@@ -184,6 +203,7 @@ mod tests {
             keys: Vec::new(),
             friction: 1.0,
             cloths: None,
+            is_open: false,
         }
     }
 

@@ -22,6 +22,9 @@ pub struct SceneCollider {
     pub friction: f32,
     /// Names of the cloths that feel it, at least one (default: all).
     pub cloths: Option<Vec<String>>,
+    /// Takes a mesh that is not closed as it is: everything behind its nearest triangle is inside, however far (default: such a
+    /// mesh is refused, but for small holes).
+    pub is_open: bool,
 }
 
 /// What a collider is.
@@ -39,7 +42,7 @@ pub enum ColliderShape {
     Cylinder(CylinderShape),
     /// What is behind several planes: each plane is a side.
     Convex(Vec<PlaneShape>),
-    /// The inside of a closed surface from an OBJ file, its path resolved against the scene file. The front faces outwards.
+    /// The inside of a closed surface from an OBJ file, its path resolved against the scene file; see [`super::close_surface`].
     Mesh(PathBuf),
 }
 

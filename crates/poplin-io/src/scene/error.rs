@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use poplin_model::ModelError;
 use thiserror::Error;
 
+use super::surface::OpenSurface;
 use crate::IoError;
 
 /// A location in a scene file; shown as `path:line:column`.
@@ -169,6 +170,20 @@ pub enum SceneError {
         name: String,
         /// What is wrong with it.
         source: ModelError,
+    },
+    /// The mesh of a collider encloses nothing that cloth could be kept out of.
+    #[error(
+        "collider `{name}`: {} is not closed: {surface}; close it, make a solid of it, or take it as it is, everything \
+         behind a triangle as inside (`open = true`; --open-collider)",
+        path.display()
+    )]
+    OpenCollider {
+        /// Its name.
+        name: String,
+        /// Its file.
+        path: PathBuf,
+        /// Where it is open.
+        surface: OpenSurface,
     },
     /// More different lists of cloths than there are collision groups.
     #[error("{at}: {field}: colliders may name at most {limit} different lists of cloths")]

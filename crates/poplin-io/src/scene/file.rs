@@ -119,6 +119,8 @@ struct ColliderFile {
     keys: Vec<FrameKey>,
     friction: Option<f32>,
     cloths: Option<Vec<String>>,
+    #[serde(default)]
+    open: bool,
 }
 
 #[derive(Deserialize)]
@@ -361,6 +363,7 @@ impl ColliderFile {
             keys: self.keys,
             friction: self.friction.unwrap_or(1.0),
             cloths: self.cloths,
+            is_open: self.open,
         })
     }
 }

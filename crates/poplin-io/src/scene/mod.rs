@@ -99,6 +99,7 @@ mod locate;
 mod moved;
 mod pin;
 mod shape;
+mod surface;
 mod validate;
 mod wind;
 
@@ -113,6 +114,7 @@ pub use error::{Location, PinError, SceneError};
 pub use frame::{FrameKey, LocalFrame};
 pub use pin::{Corner, PinRule, Side};
 pub use shape::{GridPlane, GridShape, Shape, Transform, TubeShape};
+pub use surface::{OpenSurface, Repairs, close_surface};
 pub use wind::{Gust, Wind};
 
 /// Most particles of a whole scene, all copies of all cloths together: 4 GiB of positions and inverse masses.

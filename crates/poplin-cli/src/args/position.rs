@@ -1,0 +1,87 @@
+//! Where the mesh of `--mesh` and its collider are.
+
+use clap::Args;
+use poplin_io::scene::Transform;
+
+use super::ranges::{ground, scale, vector};
+
+/// Where they are.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Position (of --mesh and --collider)")]
+pub(crate) struct PositionArgs {
+    /// Displacement of the mesh in metres [default: above the collider, if much of it would start inside]
+    #[arg(long, value_name = "X,Y,Z", value_parser = vector, allow_hyphen_values = true)]
+    pub(crate) translate: Option<[f32; 3]>,
+    /// Rotations of the mesh in degrees around the world's x axis first, then y, then z
+    #[arg(long, value_name = "X,Y,Z", value_parser = vector, allow_hyphen_values = true)]
+    pub(crate) rotate: Option<[f32; 3]>,
+    /// Factor on all lengths of the mesh and its collider (0.01 for meshes in centimetres)
+    #[arg(long, value_name = "FACTOR", value_parser = scale, allow_negative_numbers = true)]
+    pub(crate) scale: Option<f32>,
+    /// Displacement of the collider in metres
+    #[arg(long, value_name = "X,Y,Z", value_parser = vector, allow_hyphen_values = true)]
+    pub(crate) collider_translate: Option<[f32; 3]>,
+    /// Rotations of the collider in degrees, as of the mesh
+    #[arg(long, value_name = "X,Y,Z", value_parser = vector, allow_hyphen_values = true)]
+    pub(crate) collider_rotate: Option<[f32; 3]>,
+    /// Factor on all lengths of the collider [default: that of --scale]
+    #[arg(long, value_name = "FACTOR", value_parser = scale, allow_negative_numbers = true)]
+    pub(crate) collider_scale: Option<f32>,
+    /// Take a collider that is not closed as it is: everything behind its nearest triangle is inside
+    #[arg(long)]
+    pub(crate) open_collider: bool,
+    /// Leave the mesh where it is, even if much of it starts inside the collider
+    #[arg(long)]
+    pub(crate) allow_inside: bool,
+    /// Height of a floor in metres, or `none` [default: under the lower of mesh and collider, if there is a collider]
+    #[arg(long, value_name = "HEIGHT", value_parser = ground, allow_hyphen_values = true)]
+    pub(crate) ground: Option<Ground>,
+}
+
+/// A floor.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Ground {
+    /// None.
+    None,
+    /// At this height \[m\].
+    At(f32),
+}
+
+impl PositionArgs {
+    /// Of the mesh.
+    pub(crate) fn transform(&self) -> Transform {
+        let default = Transform::default();
+        Transform {
+            translation: self.translate.unwrap_or(default.translation),
+            rotation: self.rotate.unwrap_or(default.rotation),
+            scale: self.scale.unwrap_or(default.scale),
+        }
+    }
+
+    /// Of the collider.
+    pub(crate) fn collider_transform(&self) -> Transform {
+        let default = Transform::default();
+        Transform {
+            translation: self.collider_translate.unwrap_or(default.translation),
+            rotation: self.collider_rotate.unwrap_or(default.rotation),
+            scale: self.collider_scale.or(self.scale).unwrap_or(default.scale),
+        }
+    }
+
+    /// The first option that goes with a mesh and is there.
+    pub(crate) fn stated(&self) -> Option<&'static str> {
+        let Self { translate, rotate, scale, collider_translate, collider_rotate, .. } = self;
+        let stated = [
+            (translate.is_some(), "--translate"),
+            (rotate.is_some(), "--rotate"),
+            (scale.is_some(), "--scale"),
+            (collider_translate.is_some(), "--collider-translate"),
+            (collider_rotate.is_some(), "--collider-rotate"),
+            (self.collider_scale.is_some(), "--collider-scale"),
+            (self.open_collider, "--open-collider"),
+            (self.allow_inside, "--allow-inside"),
+            (self.ground.is_some(), "--ground"),
+        ];
+        stated.into_iter().find(|(is_stated, _)| *is_stated).map(|(_, name)| name)
+    }
+}

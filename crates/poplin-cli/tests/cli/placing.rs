@@ -1,0 +1,123 @@
+//! What `poplin run --mesh` chooses where nobody says, and how it says so.
+
+use crate::bench::{Bench, Ended};
+
+/// A sheet of 1 m in the plane y = 0 around the origin.
+fn sheet() -> String {
+    const SIDE: usize = 9;
+    let mut text = String::new();
+    for k in 0..SIDE * SIDE {
+        let at = |k: usize| k as f32 / (SIDE - 1) as f32 - 0.5;
+        text += &format!("v {} 0 {}\n", at(k % SIDE), at(k / SIDE));
+    }
+    for k in (0..SIDE * (SIDE - 1)).filter(|k| (k + 1) % SIDE > 0) {
+        let corner = k + 1;
+        text += &format!("f {corner} {} {} {}\n", corner + SIDE, corner + SIDE + 1, corner + 1);
+    }
+    text
+}
+
+/// A cube of 0.4 m around the origin.
+fn cube() -> String {
+    let corner = |k: u32| [k & 1, k >> 1 & 1, k >> 2 & 1].map(|bit| 0.4 * bit as f32 - 0.2);
+    let mut text: String = (0..8).map(corner).map(|[x, y, z]| format!("v {x} {y} {z}\n")).collect();
+    for [a, b, c, d] in
+        [[1, 5, 7, 3], [2, 4, 8, 6], [1, 2, 6, 5], [3, 7, 8, 4], [1, 3, 4, 2], [5, 6, 8, 7]]
+    {
+        text += &format!("f {a} {b} {c} {d}\n");
+    }
+    text
+}
+
+fn run(bench: &Bench, options: &[&str]) -> Ended {
+    bench.write("sheet.obj", &sheet());
+    bench.write("cube.obj", &cube());
+    let mesh =
+        ["run", "--mesh", "sheet.obj", "--pin", "none", "--frames", "30", "--backend", "cpu"];
+    let ended = bench.poplin(&[&mesh[..], options].concat());
+    ended.succeeds();
+    ended
+}
+
+#[test]
+fn a_mesh_in_a_collider_is_put_above_it() {
+    let bench = Bench::new("lifted");
+    let ended = run(&bench, &["--collider", "cube.obj", "--strict"]);
+    let said = "moved  above the collider, as with --translate 0.000,0.325,0.000: 9 of 81 free vertices would start inside";
+    assert!(ended.stdout.contains(said), "{}", ended.stdout);
+    assert!(ended.stdout.contains("floor  at y = -0.200 m"), "{}", ended.stdout);
+    let summary = bench.json("out/sheet/summary.json");
+    assert_eq!(summary["choices"].as_array().unwrap().len(), 3, "{summary}");
+    assert_eq!(summary["warnings"], serde_json::json!([]));
+    // Stated like that it is the same.
+    let bits = || std::fs::read(bench.path("out/sheet/sheet.obj")).unwrap();
+    let lifted = bits();
+    run(&bench, &["--collider", "cube.obj", "--translate", "0,0.325,0"]);
+    assert!(lifted == bits());
+}
+
+#[test]
+fn a_mesh_that_is_left_in_a_collider_is_not_torn() {
+    let bench = Bench::new("left");
+    for options in [["--allow-inside", "--no-cache"], ["--translate", "0,0,0"]] {
+        let ended = run(&bench, &[&["--collider", "cube.obj"], &options[..]].concat());
+        assert!(!ended.stdout.contains("moved "), "{}", ended.stdout);
+        assert!(ended.stderr.contains("9 of 81 free particles"), "{}", ended.stderr);
+        let summary = bench.json("out/sheet/summary.json");
+        let warning = &summary["warnings"][0];
+        assert_eq!(warning["kind"], "starts_inside");
+        assert!((warning["depenetration_speed_m_per_s"].as_f64().unwrap() - 0.05).abs() < 1e-6);
+        let strain = summary["worst_max_edge_strain"].as_f64().unwrap();
+        let speed = summary["max_speed_m_per_s"].as_f64().unwrap();
+        assert!(strain < 0.5 && speed < 10.0, "strain {strain}, {speed} m/s");
+    }
+}
+
+#[test]
+fn mesh_collider_and_floor_are_where_they_are_put() {
+    let bench = Bench::new("put");
+    let positions = |options: &[&str]| {
+        run(&bench, options);
+        let text = std::fs::read_to_string(bench.path("out/sheet/sheet.obj")).unwrap();
+        let rows = text.lines().filter_map(|line| line.strip_prefix("v "));
+        rows.map(|row| row.split(' ').map(|word| word.parse().unwrap()).collect())
+            .collect::<Vec<Vec<f32>>>()
+    };
+    // It falls for half a second and lies on the floor, beside the cube.
+    let away = ["--collider", "cube.obj", "--collider-translate", "5,0,0", "--ground", "-0.5"];
+    for row in positions(&[&away[..], &["--translate", "1,-0.3,0"]].concat()) {
+        assert!((row[1] + 0.5).abs() < 1e-3 && row[0] > 0.4, "{row:?}");
+    }
+    // Upright, half as large, and nothing under it.
+    let rows = positions(&["--rotate", "90,0,0", "--scale", "0.5"]);
+    let low = rows.iter().map(|row| row[1]).fold(f32::INFINITY, f32::min);
+    let high = rows.iter().map(|row| row[1]).fold(f32::NEG_INFINITY, f32::max);
+    assert!(low < -1.0 && (high - low - 0.5).abs() < 0.05, "from {low} to {high}");
+}
+
+#[test]
+fn thickness_is_the_mean_edge_unless_it_is_stated() {
+    let bench = Bench::new("thick");
+    let ended = run(&bench, &[]);
+    assert!(ended.stdout.contains("thick  125.0 mm, the mean edge"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("tangle 0 particle pairs"), "{}", ended.stdout);
+    let ended = run(&bench, &["--thickness", "0"]);
+    assert!(!ended.stdout.contains("thick ") && !ended.stdout.contains("tangle"));
+}
+
+#[test]
+fn places_that_are_none_are_refused() {
+    let bench = Bench::new("no-position");
+    bench.write("sheet.obj", &sheet());
+    for (options, words) in [
+        (["--translate", "1,2"], "three numbers"),
+        (["--rotate", "1,2,x"], "not a number"),
+        (["--translate", "0,1e30,0"], "outside"),
+        (["--ground", "low"], "not a number"),
+        (["--collider-scale", "0"], "outside"),
+    ] {
+        let mesh = ["run", "--mesh", "sheet.obj", "--pin", "none"];
+        bench.poplin(&[&mesh[..], &options[..]].concat()).says(2, &[words]);
+    }
+    bench.poplin(&["run", "flag", "--rotate", "0,90,0"]).says(2, &["--rotate goes with --mesh"]);
+}

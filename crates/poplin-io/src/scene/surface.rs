@@ -1,0 +1,397 @@
+//! Whether the triangles of a collider enclose something, and what can be mended if they do not.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+
+use glam::DVec3;
+use poplin_model::TriangleMesh;
+
+/// A hole is filled if its area is at most so large a part of the surface.
+const SMALL_HOLE: f64 = 0.02;
+
+/// What was mended in the surface of a collider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Repairs {
+    /// Triangles that did not face as their neighbours do, or faced inwards with all of their part.
+    pub flipped_triangles: usize,
+    /// Small holes that were filled, each with a fan around its middle.
+    pub filled_holes: usize,
+}
+
+/// Why triangles enclose nothing.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OpenSurface {
+    /// Holes that are too large to be filled.
+    pub holes: usize,
+    /// Edges around them.
+    pub hole_edges: usize,
+    /// Edges at which three triangles or more meet that do not face each other in pairs.
+    pub branching_edges: usize,
+    /// The middle of the largest hole, or of the first such edge \[m\].
+    pub near: [f32; 3],
+}
+
+impl Repairs {
+    /// Whether there is any.
+    pub fn is_any(&self) -> bool {
+        *self != Self::default()
+    }
+}
+
+impl fmt::Display for Repairs {
+    /// For example `12 triangles flipped, 1 hole filled`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let counted = |count: usize, noun: &str| {
+            format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+        };
+        let flipped = (self.flipped_triangles > 0)
+            .then(|| format!("{} flipped", counted(self.flipped_triangles, "triangle")));
+        let filled = (self.filled_holes > 0)
+            .then(|| format!("{} filled", counted(self.filled_holes, "small hole")));
+        let parts: Vec<_> = flipped.into_iter().chain(filled).collect();
+        f.write_str(&parts.join(", "))
+    }
+}
+
+impl fmt::Display for OpenSurface {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z] = self.near;
+        let near = format!("near ({x:.3}, {y:.3}, {z:.3}) m");
+        if self.holes > 0 {
+            let plural = if self.holes == 1 { "" } else { "s" };
+            write!(
+                f,
+                "it has {} large hole{plural} with {} edges, the largest {near}",
+                self.holes, self.hole_edges
+            )
+        } else {
+            write!(
+                f,
+                "more than two triangles meet at {} of its edges, the first {near}",
+                self.branching_edges
+            )
+        }
+    }
+}
+
+/// A side of a triangle.
+#[derive(Clone, Copy)]
+struct Side {
+    triangle: usize,
+    /// It runs from the lower vertex to the higher one.
+    is_rising: bool,
+}
+
+/// Makes all triangles of each part face alike, and outwards; fills small holes.
+///
+/// Vertices at the same position count as one. A closed part that faces inwards among others that face outwards is a cavity and
+/// stays one.
+///
+/// # Errors
+/// [`OpenSurface`] if the triangles enclose nothing even so.
+pub fn close_surface(mesh: &TriangleMesh) -> Result<(TriangleMesh, Repairs), OpenSurface> {
+    let mut surface = Surface::new(mesh);
+    let mut repairs = Repairs { flipped_triangles: surface.orient(), filled_holes: 0 };
+    repairs.filled_holes = surface.fill_holes()?;
+    if repairs.is_any() { Ok((surface.into_mesh(), repairs)) } else { Ok((mesh.clone(), repairs)) }
+}
+
+struct Surface {
+    positions: Vec<[f32; 3]>,
+    /// The first vertex at the position of each.
+    twin: Vec<u32>,
+    triangles: Vec<[u32; 3]>,
+}
+
+impl Surface {
+    fn new(mesh: &TriangleMesh) -> Self {
+        let mut known = HashMap::new();
+        // Both zeros are one position.
+        let key = |p: &[f32; 3]| p.map(|x| (x + 0.0).to_bits());
+        let twin = (0..).zip(mesh.vertices.iter());
+        let twin = twin.map(|(k, p)| *known.entry(key(p)).or_insert(k)).collect();
+        Self { positions: mesh.vertices.to_vec(), twin, triangles: mesh.triangles.to_vec() }
+    }
+
+    fn into_mesh(self) -> TriangleMesh {
+        TriangleMesh { vertices: self.positions.into(), triangles: self.triangles.into() }
+    }
+
+    fn position(&self, vertex: u32) -> DVec3 {
+        DVec3::from(self.positions[vertex as usize].map(f64::from))
+    }
+
+    /// Vertices of the three sides of a triangle, from and to; none of one that has no area.
+    fn sides(&self, triangle: usize) -> impl Iterator<Item = [u32; 2]> + use<> {
+        let [a, b, c] = self.triangles[triangle].map(|vertex| self.twin[vertex as usize]);
+        let is_flat = a == b || b == c || c == a;
+        [[a, b], [b, c], [c, a]].into_iter().filter(move |_| !is_flat)
+    }
+
+    /// The sides at each edge, lower vertex first.
+    fn edges(&self) -> BTreeMap<[u32; 2], Vec<Side>> {
+        let mut edges: BTreeMap<_, Vec<Side>> = BTreeMap::new();
+        for triangle in 0..self.triangles.len() {
+            for [from, to] in self.sides(triangle) {
+                let is_rising = from < to;
+                let edge = if is_rising { [from, to] } else { [to, from] };
+                edges.entry(edge).or_default().push(Side { triangle, is_rising });
+            }
+        }
+        edges
+    }
+
+    /// Volume below a triangle, counted from the origin, times 6.
+    fn volume(&self, triangle: usize) -> f64 {
+        let [a, b, c] = self.triangles[triangle].map(|vertex| self.position(vertex));
+        a.dot(b.cross(c))
+    }
+
+    fn flip(&mut self, triangle: usize) {
+        self.triangles[triangle].swap(1, 2);
+    }
+
+    /// Makes neighbours face alike, then all outwards; returns how many triangles were flipped.
+    fn orient(&mut self) -> usize {
+        let mut neighbours: Vec<Vec<(usize, bool)>> = vec![Vec::new(); self.triangles.len()];
+        let edges = self.edges();
+        for sides in edges.values() {
+            if let [a, b] = sides[..] {
+                let is_alike = a.is_rising != b.is_rising;
+                neighbours[a.triangle].push((b.triangle, is_alike));
+                neighbours[b.triangle].push((a.triangle, is_alike));
+            }
+        }
+        let mut facing: Vec<Option<bool>> = vec![None; self.triangles.len()];
+        let mut flipped_total = 0;
+        for first in 0..self.triangles.len() {
+            if facing[first].is_some() {
+                continue;
+            }
+            facing[first] = Some(true);
+            let mut part = vec![first];
+            let mut next = 0;
+            while next < part.len() {
+                let triangle = part[next];
+                next += 1;
+                for &(other, is_alike) in &neighbours[triangle] {
+                    if facing[other].is_none() {
+                        facing[other] = facing[triangle].map(|it| it == is_alike);
+                        part.push(other);
+                    }
+                }
+            }
+            let against: Vec<_> =
+                part.iter().copied().filter(|&it| facing[it] == Some(false)).collect();
+            if against.is_empty() {
+                continue;
+            }
+            let before: Vec<_> = part.iter().map(|&triangle| self.triangles[triangle]).collect();
+            against.into_iter().for_each(|triangle| self.flip(triangle));
+            if part.iter().map(|&triangle| self.volume(triangle)).sum::<f64>() < 0.0 {
+                part.iter().for_each(|&triangle| self.flip(triangle));
+            }
+            flipped_total +=
+                part.iter().zip(before).filter(|(it, old)| self.triangles[**it] != *old).count();
+        }
+        let volume: f64 = (0..self.triangles.len()).map(|triangle| self.volume(triangle)).sum();
+        let is_open = edges.values().any(|sides| sides.len() == 1);
+        // Below an open surface there is no volume that would say where outside is.
+        if volume < 0.0 && !is_open {
+            (0..self.triangles.len()).for_each(|triangle| self.flip(triangle));
+            flipped_total = self.triangles.len() - flipped_total;
+        }
+        flipped_total
+    }
+
+    /// Fills small holes; returns how many.
+    fn fill_holes(&mut self) -> Result<usize, OpenSurface> {
+        // The sides that nothing faces, and what follows each.
+        let mut next: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        let mut branching: Vec<[u32; 2]> = Vec::new();
+        for (edge, sides) in self.edges() {
+            let rising = sides.iter().filter(|side| side.is_rising).count();
+            match (rising, sides.len() - rising) {
+                (a, b) if a == b => {}
+                (1, 0) => next.entry(edge[0]).or_default().push(edge[1]),
+                (0, 1) => next.entry(edge[1]).or_default().push(edge[0]),
+                _ => branching.push(edge),
+            }
+        }
+        let near = |p: DVec3| p.as_vec3().to_array();
+        if let Some(&[a, b]) = branching.first() {
+            let near = near(0.5 * (self.position(a) + self.position(b)));
+            return Err(OpenSurface {
+                holes: 0,
+                hole_edges: 0,
+                branching_edges: branching.len(),
+                near,
+            });
+        }
+        let mut holes: Vec<Vec<u32>> = Vec::new();
+        while let Some((&first, _)) = next.first_key_value() {
+            let (mut hole, mut at) = (Vec::new(), first);
+            while let Some(followers) = next.get_mut(&at) {
+                let to = followers.pop();
+                if followers.is_empty() {
+                    next.remove(&at);
+                }
+                hole.push(at);
+                match to {
+                    Some(to) if to != first => at = to,
+                    _ => break,
+                }
+            }
+            holes.push(hole);
+        }
+        let area = |[a, b, c]: [DVec3; 3]| 0.5 * (b - a).cross(c - a).length();
+        let whole: f64 =
+            self.triangles.iter().map(|t| area(t.map(|vertex| self.position(vertex)))).sum();
+        let middle = |hole: &[u32]| {
+            hole.iter().map(|&vertex| self.position(vertex)).sum::<DVec3>() / hole.len() as f64
+        };
+        let fan_area = |hole: &[u32]| {
+            let center = middle(hole);
+            let ends = hole.iter().zip(hole.iter().cycle().skip(1));
+            ends.map(|(&a, &b)| area([center, self.position(a), self.position(b)])).sum::<f64>()
+        };
+        let areas: Vec<_> = holes.iter().map(|hole| fan_area(hole)).collect();
+        let large: Vec<_> = (0..holes.len()).filter(|&k| areas[k] > SMALL_HOLE * whole).collect();
+        if let Some(&largest) = large.iter().max_by(|&&a, &&b| areas[a].total_cmp(&areas[b])) {
+            return Err(OpenSurface {
+                holes: large.len(),
+                hole_edges: large.iter().map(|&k| holes[k].len()).sum(),
+                branching_edges: 0,
+                near: near(middle(&holes[largest])),
+            });
+        }
+        let centers: Vec<_> = holes.iter().map(|hole| near(middle(hole))).collect();
+        for (hole, center) in holes.iter().zip(centers) {
+            let vertex = self.positions.len() as u32;
+            self.positions.push(center);
+            self.twin.push(vertex);
+            for (k, &a) in hole.iter().enumerate() {
+                self.triangles.push([hole[(k + 1) % hole.len()], a, vertex]);
+            }
+        }
+        Ok(holes.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use poplin_model::Mesh;
+
+    /// A ball of quads with a pole of one vertex at each end, as triangles.
+    fn ball() -> TriangleMesh {
+        let (rings, segments) = (9_u32, 16_u32);
+        let mut vertices = vec![[0.0, 1.0, 0.0], [0.0, -1.0, 0.0]];
+        for ring in 1..rings {
+            let polar = std::f32::consts::PI * ring as f32 / rings as f32;
+            for k in 0..segments {
+                let angle = std::f32::consts::TAU * k as f32 / segments as f32;
+                vertices.push([polar.sin() * angle.cos(), polar.cos(), polar.sin() * angle.sin()]);
+            }
+        }
+        let at = |ring: u32, k: u32| 2 + (ring - 1) * segments + k % segments;
+        let mut triangles = Vec::new();
+        for k in 0..segments {
+            triangles.push([0, at(1, k + 1), at(1, k)]);
+            triangles.push([1, at(rings - 1, k), at(rings - 1, k + 1)]);
+            for ring in 1..rings - 1 {
+                let [a, b, c, d] =
+                    [at(ring, k), at(ring, k + 1), at(ring + 1, k), at(ring + 1, k + 1)];
+                triangles.extend([[a, b, c], [b, d, c]]);
+            }
+        }
+        TriangleMesh { vertices: vertices.into(), triangles: triangles.into() }
+    }
+
+    fn changed(mesh: &TriangleMesh, change: impl FnOnce(&mut Vec<[u32; 3]>)) -> TriangleMesh {
+        let mut triangles = mesh.triangles.to_vec();
+        change(&mut triangles);
+        TriangleMesh { triangles: triangles.into(), ..mesh.clone() }
+    }
+
+    fn volume(mesh: &TriangleMesh) -> f64 {
+        let surface = Surface::new(mesh);
+        (0..mesh.triangles.len()).map(|triangle| surface.volume(triangle)).sum::<f64>() / 6.0
+    }
+
+    #[test]
+    fn a_sound_surface_stays_as_it_is() {
+        assert!((3.5..4.2).contains(&volume(&ball())), "{}", volume(&ball()));
+        let (mesh, repairs) = close_surface(&ball()).unwrap();
+        assert_eq!((mesh, repairs), (ball(), Repairs::default()));
+    }
+
+    #[test]
+    fn triangles_that_face_the_wrong_way_are_flipped() {
+        let all = ball().triangles.len();
+        for flipped in [1, 7, all / 2 + 3, all] {
+            let wrong = changed(&ball(), |triangles| {
+                triangles[..flipped].iter_mut().for_each(|triangle| triangle.swap(1, 2));
+            });
+            let (mesh, repairs) = close_surface(&wrong).unwrap();
+            assert_eq!(repairs, Repairs { flipped_triangles: flipped, filled_holes: 0 });
+            assert_eq!(volume(&mesh), volume(&ball()));
+        }
+        let repairs = Repairs { flipped_triangles: 1, filled_holes: 2 };
+        assert_eq!(repairs.to_string(), "1 triangle flipped, 2 small holes filled");
+    }
+
+    #[test]
+    fn vertices_at_one_position_are_one() {
+        let sound = ball();
+        let vertices: Vec<_> =
+            sound.triangles.iter().flat_map(|t| t.map(|k| sound.vertices[k as usize])).collect();
+        let triangles: Vec<_> =
+            (0..sound.triangles.len() as u32).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect();
+        let soup = TriangleMesh { vertices: vertices.into(), triangles: triangles.into() };
+        assert_eq!(close_surface(&soup).unwrap().1, Repairs::default());
+    }
+
+    #[test]
+    fn small_holes_are_filled_and_large_ones_refused_with_their_place() {
+        let (closed, repairs) = close_surface(&changed(&ball(), |t| {
+            t.swap_remove(20);
+        }))
+        .unwrap();
+        assert_eq!(repairs, Repairs { flipped_triangles: 0, filled_holes: 1 });
+        assert_eq!(close_surface(&closed).unwrap().1, Repairs::default());
+        assert!((volume(&closed) - volume(&ball())).abs() < 0.02);
+        // All triangles above the equator.
+        let bowl = changed(&ball(), |triangles| {
+            triangles.retain(|t| t.iter().all(|&k| ball().vertices[k as usize][1] < 0.3));
+        });
+        let open = close_surface(&bowl).unwrap_err();
+        assert_eq!((open.holes, open.hole_edges), (1, 16));
+        assert!(open.near[0].abs() < 1e-6 && open.near[1] > 0.0, "{open}");
+        let sheet = Mesh::grid(4, 4, 1.0, 1.0);
+        let triangles = sheet.triangulated().into();
+        let sheet = TriangleMesh { vertices: sheet.positions.into(), triangles };
+        assert_eq!(close_surface(&sheet).unwrap_err().hole_edges, 12);
+    }
+
+    #[test]
+    fn a_cavity_stays_one_and_a_fin_is_refused() {
+        let inner: Vec<_> = ball().vertices.iter().map(|p| p.map(|x| 0.5 * x)).collect();
+        let count = ball().vertices.len() as u32;
+        let vertices: Vec<_> = ball().vertices.iter().copied().chain(inner).collect();
+        let inwards = ball()
+            .triangles
+            .iter()
+            .map(|&[a, b, c]| [a, c, b].map(|k| k + count))
+            .collect::<Vec<_>>();
+        let triangles: Vec<_> = ball().triangles.iter().copied().chain(inwards).collect();
+        let hollow = TriangleMesh { vertices: vertices.into(), triangles: triangles.into() };
+        assert_eq!(close_surface(&hollow).unwrap().1, Repairs::default());
+        let fin = changed(&ball(), |triangles| {
+            let [a, b, _] = triangles[40];
+            triangles.push([a, b, 0]);
+        });
+        let open = close_surface(&fin).unwrap_err();
+        assert_eq!((open.holes, open.branching_edges), (0, 1), "{open}");
+    }
+}
