@@ -136,6 +136,11 @@ impl Garment {
         self.colliders.iter().map(|collider| collider.shape_at(time)).collect()
     }
 
+    /// What the copies collide with.
+    pub(crate) fn colliders(&self) -> impl Iterator<Item = &BuiltCollider> {
+        self.colliders.iter().map(Arc::as_ref)
+    }
+
     /// Whether there is anything to collide with.
     pub(crate) fn has_colliders(&self) -> bool {
         !self.colliders.is_empty()

@@ -23,9 +23,9 @@ pub(crate) struct TetherTable {
 impl TetherTable {
     /// Ties particles to pins, the nearest anchor first (equally near: the island with the lower first particle).
     ///
-    /// A pinned particle is its own nearest anchor, at length 0. A particle with fewer paths to islands than the others
-    /// (an unpinned part of the cloth, or one with fewer islands) is filled up with tethers to itself, which never act: what
-    /// no pin holds along the surface must fall.
+    /// A particle with fewer paths to islands than the others (an unpinned part of the cloth, or one with fewer islands) is filled
+    /// up with tethers to itself, which never act: what no pin holds along the surface must fall. A pinned particle has no others:
+    /// the solver pulls at tethers whatever the mass, and pins that are moved apart would not stay where they are put.
     pub(crate) fn find(
         surface: &Surface,
         topology: &Topology,
@@ -99,7 +99,8 @@ fn geodesic(surface: &Surface, topology: &Topology, island: &[u32], limit: usize
     for k in 0..limit {
         for particle in 0..particle_count {
             let path = paths[particle * limit + k];
-            let (anchor, length) = if path.length.is_finite() {
+            let is_pinned = island[particle] != u32::MAX;
+            let (anchor, length) = if path.length.is_finite() && !is_pinned {
                 (path.pin, path.length)
             } else {
                 (particle as u32, 0.0)

@@ -199,7 +199,8 @@ fn tethers_go_to_each_corner_nearest_first() {
     let fabric = cook(&mesh, &options).unwrap().fabric;
     assert_eq!(fabric.tethers_per_particle, 2);
     assert_eq!(fabric.tether_anchors[..8], [0, 0, 0, 0, 7, 7, 7, 7]);
-    assert_eq!(fabric.tether_anchors[64..72], [7, 7, 7, 7, 0, 0, 0, 0]);
+    // Pins are tethered to nothing but themselves: moved apart they must stay where they are put.
+    assert_eq!(fabric.tether_anchors[64..72], [0, 7, 7, 7, 0, 0, 0, 7]);
     for (k, (&anchor, &length)) in
         fabric.tether_anchors.iter().zip(&fabric.tether_lengths).enumerate()
     {
@@ -241,6 +242,9 @@ fn only_the_nearest_islands_hold_a_particle() {
         let mut distances: Vec<f32> =
             pins.iter().map(|&pin| at(pin).distance(at(particle as u32))).collect();
         distances.sort_by(f32::total_cmp);
+        if pins.contains(&(particle as u32)) {
+            distances.fill(0.0);
+        }
         for (k, expected) in distances[..3].iter().enumerate() {
             let length = cooked.fabric.tether_lengths[k * particle_count + particle];
             assert!(

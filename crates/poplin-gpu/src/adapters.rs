@@ -49,6 +49,25 @@ pub(crate) fn instance() -> wgpu::Instance {
     wgpu::Instance::new(descriptor)
 }
 
+/// What the names of the device files of GPUs begin with on Linux: the kernel's own drivers, NVIDIA's, AMD's for computing, that of
+/// Windows below WSL, and those of phones and boards.
+#[cfg(target_os = "linux")]
+const DEVICE_FILES: [&str; 9] =
+    ["dri", "nvidia", "nvgpu", "nvhost", "kfd", "dxg", "mali", "kgsl", "pvr"];
+
+/// Whether the machine may have a real GPU, found out without a driver: on Linux there is none without a device file, and
+/// drivers that are opened in vain take time and write to stderr.
+pub(crate) fn may_have_gpu() -> bool {
+    #[cfg(target_os = "linux")]
+    if let Ok(mut entries) = std::fs::read_dir("/dev") {
+        return entries.any(|entry| {
+            let name = entry.map(|entry| entry.file_name().to_string_lossy().into_owned());
+            name.is_ok_and(|name| DEVICE_FILES.iter().any(|it| name.starts_with(it)))
+        });
+    }
+    true
+}
+
 /// Every adapter, real GPUs before software ones, discrete before integrated.
 pub fn list_adapters() -> Vec<wgpu::Adapter> {
     let mut adapters = pollster::block_on(instance().enumerate_adapters(wgpu::Backends::all()));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use poplin_host::{ClothId, LiveCloth, NoSuchCloth, ParticleMotion, State};
 use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Frame, Particle};
 
-use crate::adapters::{is_software, list_adapters};
+use crate::adapters::{is_software, list_adapters, may_have_gpu};
 use crate::canary::{CanaryReport, run_canaries};
 use crate::timer::{self, Timer};
 use crate::{
@@ -76,7 +76,9 @@ impl Headless {
                 wanted_name.as_ref().is_none_or(|wanted| info.name.to_lowercase().contains(wanted));
             named && !(options.real_gpu_only && is_software(&info))
         };
-        list_adapters().into_iter().find(fits).ok_or_else(|| GpuError::NoAdapter {
+        let is_vain = options.real_gpu_only && !may_have_gpu();
+        let adapters = if is_vain { Vec::new() } else { list_adapters() };
+        adapters.into_iter().find(fits).ok_or_else(|| GpuError::NoAdapter {
             wanted: match (&options.adapter_name, options.real_gpu_only) {
                 (Some(name), _) => WantedAdapter::Named {
                     name: name.clone(),

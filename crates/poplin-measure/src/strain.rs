@@ -10,13 +10,22 @@ pub struct Strain {
     pub max: f32,
     /// The 99th percentile.
     pub p99: f32,
+    /// That of the longest edge with its sign, `length / rest - 1`.
+    pub longest: f32,
+    /// That of the shortest edge with its sign.
+    pub shortest: f32,
 }
 
 impl Strain {
     /// The worse of both, value by value; NaN is worst.
     pub fn worse(self, other: Self) -> Self {
-        let worse = |a: f32, b: f32| if a.total_cmp(&b).is_ge() { a } else { b };
-        Self { max: worse(self.max, other.max), p99: worse(self.p99, other.p99) }
+        let larger = |a: f32, b: f32| if a.total_cmp(&b).is_ge() { a } else { b };
+        Self {
+            max: larger(self.max, other.max),
+            p99: larger(self.p99, other.p99),
+            longest: larger(self.longest, other.longest),
+            shortest: -larger(-self.shortest, -other.shortest),
+        }
     }
 }
 
@@ -108,7 +117,11 @@ impl StretchEdges {
     pub fn measure(&mut self, particles: &[Particle]) -> Strain {
         let mut strains = std::mem::take(&mut self.strains);
         strains.clear();
-        strains.extend(self.strains(particles).map(f32::abs));
+        let (mut longest, mut shortest) = (f32::NEG_INFINITY, f32::INFINITY);
+        for strain in self.strains(particles) {
+            (longest, shortest) = (longest.max(strain), shortest.min(strain));
+            strains.push(strain.abs());
+        }
         self.strains = strains;
         if self.strains.is_empty() {
             return Strain::default();
@@ -116,7 +129,7 @@ impl StretchEdges {
         let rank = (self.strains.len() - 1) * 99 / 100;
         let (_, &mut p99, above) = self.strains.select_nth_unstable_by(rank, f32::total_cmp);
         let max = above.iter().copied().max_by(f32::total_cmp).unwrap_or(p99);
-        Strain { max, p99 }
+        Strain { max, p99, longest, shortest }
     }
 }
 
@@ -171,9 +184,10 @@ mod tests {
 
     #[test]
     fn nan_is_the_worst_strain() {
-        let nan = Strain { max: f32::NAN, p99: 0.1 };
-        let worst = nan.worse(Strain { max: 5.0, p99: 0.2 });
-        assert!(worst.max.is_nan() && worst.p99 == 0.2);
+        let nan = Strain { max: f32::NAN, p99: 0.1, longest: 0.3, shortest: -0.1 };
+        let worst = nan.worse(Strain { max: 5.0, p99: 0.2, longest: 0.2, shortest: -0.4 });
+        assert!(worst.max.is_nan());
+        assert_eq!((worst.p99, worst.longest, worst.shortest), (0.2, 0.3, -0.4));
     }
 
     #[test]

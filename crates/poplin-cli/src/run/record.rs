@@ -11,7 +11,7 @@ use poplin_model::Particle;
 
 use super::files::GarmentFiles;
 use super::moments::Moments;
-use super::warning::{MAX_STRETCH, Overstretch, Warning};
+use super::warning::{MAX_STRETCH, MAX_USUAL_STRETCH, Overstretch, Warning};
 use crate::failure::{Failure, OrFail};
 use crate::garment::Garment;
 use crate::job::Job;
@@ -254,7 +254,12 @@ fn depth_of(
 
 impl Findings {
     /// What makes a garment doubtful.
-    pub(super) fn warnings(&self, garment: &Garment) -> impl Iterator<Item = Warning> {
+    pub(super) fn warnings(
+        &self,
+        job: &Job,
+        garment: &Garment,
+        frames: u32,
+    ) -> impl Iterator<Item = Warning> {
         let cloth = || garment.name.clone();
         let depenetration_speed_m_per_s = garment.cloth.config.contact.depenetration_speed;
         let depth = (garment.start_depth.particles_inside > 0).then_some(garment.start_depth);
@@ -266,7 +271,16 @@ impl Findings {
         let stretch = self.overstretch;
         let overstretched =
             stretch.map(|stretch| Warning::Overstretched { cloth: cloth(), stretch });
-        starts_inside.into_iter().chain(overstretched)
+        let is_stretchy = self.last_strain.p99.min(self.last_strain.longest) > MAX_USUAL_STRETCH;
+        let stretchy = is_stretchy
+            .then(|| Warning::Stretchy { cloth: cloth(), p99_strain: self.last_strain.p99 });
+        // All copies sleep alike, or hardly.
+        let awake = f64::from(frames) - self.slept_frames as f64 / garment.offsets.len() as f64;
+        let iterations = (f64::from(self.iterations) / awake.max(1.0)) as f32;
+        let of_step = Warning::of_step(garment, job.frame_rate, iterations);
+        let of_settings = Warning::of_mesh(garment).chain(Warning::of_motion(job, garment));
+        let doubts = starts_inside.into_iter().chain(overstretched).chain(stretchy);
+        doubts.chain(of_step).chain(of_settings)
     }
 
     fn update(

@@ -54,9 +54,14 @@ pub(super) struct Summary {
     /// At the last frame, of the worst cloth.
     max_edge_strain: f32,
     p99_edge_strain: f32,
+    /// With its sign: above 0 longer than at rest, below 0 shorter.
+    longest_edge_strain: f32,
+    shortest_edge_strain: f32,
     /// Of the worst frame read back: every frame, or the moments of the picture with --no-cache.
     worst_max_edge_strain: f32,
     worst_p99_edge_strain: f32,
+    worst_longest_edge_strain: f32,
+    worst_shortest_edge_strain: f32,
     /// In the last iteration of a frame, of the fastest free particle, in its local space.
     max_speed_m_per_s: f32,
     last_speed_m_per_s: f32,
@@ -182,8 +187,12 @@ impl Summary {
             seconds_in_all: elapsed.as_secs_f64(),
             max_edge_strain: last.max,
             p99_edge_strain: last.p99,
+            longest_edge_strain: last.longest,
+            shortest_edge_strain: last.shortest,
             worst_max_edge_strain: worst.max,
             worst_p99_edge_strain: worst.p99,
+            worst_longest_edge_strain: worst.longest,
+            worst_shortest_edge_strain: worst.shortest,
             max_speed_m_per_s: speed(|f| f.max_speed),
             last_speed_m_per_s: speed(|f| f.last_speed),
             collider_depth: outcome.depth,
@@ -193,7 +202,7 @@ impl Summary {
                 .garments
                 .iter()
                 .zip(findings)
-                .flat_map(|(garment, findings)| findings.warnings(garment))
+                .flat_map(|(garment, findings)| findings.warnings(job, garment, course.frames))
                 .map(|warning| WarningSummary { message: warning.to_string(), warning })
                 .collect(),
             cloths: job
@@ -269,11 +278,14 @@ impl Summary {
         );
         let percent = |strain: f32| f64::from(strain) * 100.0;
         say!(
-            "strain 99 % of stretch edges within {:.2} %, all within {:.2} % (at the end; worst on the way {:.2} % and {:.2} %)",
+            "strain 99 % of stretch edges within {:.2} %, the longest by {:+.2} %, the shortest by {:+.2} % (at the end; \
+             worst on the way {:.2} %, {:+.2} %, {:+.2} %)",
             percent(self.p99_edge_strain),
-            percent(self.max_edge_strain),
+            percent(self.longest_edge_strain),
+            percent(self.shortest_edge_strain),
             percent(self.worst_p99_edge_strain),
-            percent(self.worst_max_edge_strain)
+            percent(self.worst_longest_edge_strain),
+            percent(self.worst_shortest_edge_strain)
         );
         let finite = if self.finite { "all finite" } else { "NOT FINITE" };
         say!(

@@ -6,10 +6,28 @@ use poplin_measure::depth::Depth;
 use poplin_measure::strain::LongEdges;
 use serde::Serialize;
 
+use crate::garment::Garment;
+use crate::job::Job;
 use crate::output::{counted, grouped};
 
 /// Strain beyond which an edge is reported: woven cloth breaks at 10 to 30 %, knits give up to 100 %, but not in one place.
 pub(super) const MAX_STRETCH: f32 = 0.5;
+
+/// Strain of 99 % of the edges at the end beyond which a cloth is reported: its own weight stretches woven cloth by far less
+/// than a percent along its threads.
+pub(super) const MAX_USUAL_STRETCH: f32 = 0.05;
+
+/// Speed beyond which what moves a cloth is reported [m/s].
+const MAX_SPEED: f32 = 100.0;
+
+/// Of the mean edge, the coarsest resolution of positions that is not reported.
+const MAX_RESOLUTION: f32 = 1e-3;
+
+/// Of all faces, how many may be left out without a word.
+const MAX_LOST_FACES: f32 = 0.01;
+
+/// How far the iterations of a second may be from those asked for.
+const MAX_RATE_ERROR: f32 = 0.1;
 
 /// A reason to doubt the result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -28,6 +46,104 @@ pub(super) enum Warning {
         #[serde(flatten)]
         stretch: Overstretch,
     },
+    /// Most edges are longer than those of usual cloth.
+    Stretchy { cloth: String, p99_strain: f32 },
+    /// Cloth is so far from the origin that its positions are coarse.
+    Coarse { cloth: String, farthest_m: f32, resolution_m: f32, mean_edge_m: f32 },
+    /// Faces were left out.
+    LostFaces { cloth: String, faces: usize, all_faces: usize },
+    /// What moves the cloth is faster than anything that does.
+    Fast { what: String, speed_m_per_s: f32, frame: u32 },
+    /// A step in which gravity moves the cloth by more than an edge.
+    LongStep { cloth: String, step_s: f32, fall_m: f32, mean_edge_m: f32 },
+    /// Whole iterations do not fit a frame.
+    OtherFrequency { cloth: String, asked_hz: f32, frequency_hz: f32 },
+}
+
+impl Warning {
+    /// What is doubtful about a mesh.
+    pub(super) fn of_mesh(garment: &Garment) -> impl Iterator<Item = Self> {
+        let cloth = || garment.name.clone();
+        let positions = garment.cloth.particles.iter().flat_map(|particle| particle.position);
+        let farthest_m = positions.map(f32::abs).fold(0.0, f32::max);
+        let (resolution_m, mean_edge_m) = (farthest_m * f32::EPSILON, mean_rest_length(garment));
+        let is_coarse = resolution_m > MAX_RESOLUTION * mean_edge_m;
+        let coarse = is_coarse.then(|| Self::Coarse {
+            cloth: cloth(),
+            farthest_m,
+            resolution_m,
+            mean_edge_m,
+        });
+        let report = &garment.report;
+        let faces = report.degenerate_face_count + report.duplicate_face_count;
+        let all_faces = report.face_count;
+        let are_many = faces as f32 > MAX_LOST_FACES * all_faces as f32;
+        let lost = are_many.then(|| Self::LostFaces { cloth: cloth(), faces, all_faces });
+        coarse.into_iter().chain(lost)
+    }
+
+    /// What is doubtful about how pins and colliders of a garment move.
+    pub(super) fn of_motion(job: &Job, garment: &Garment) -> impl Iterator<Item = Self> {
+        let fastest = |what: String, position: &dyn Fn(f64) -> [f32; 3]| {
+            let time = |frame: u32| f64::from(frame) / f64::from(job.frame_rate);
+            let mut fastest = (0.0, 0);
+            let mut before = position(0.0);
+            for frame in 1..=job.frames {
+                let now = position(time(frame));
+                let square = (0..3).map(|axis| (now[axis] - before[axis]).powi(2)).sum::<f32>();
+                let speed = square.sqrt() * job.frame_rate;
+                if speed > fastest.0 {
+                    fastest = (speed, frame);
+                }
+                before = now;
+            }
+            let (speed_m_per_s, frame) = fastest;
+            (speed_m_per_s > MAX_SPEED).then_some(Self::Fast { what, speed_m_per_s, frame })
+        };
+        let name = &garment.name;
+        let pins = garment.moving.iter().filter_map(|moving| {
+            fastest(format!("a pin of cloth `{name}`"), &|time| {
+                moving.path.translation(time as f32)
+            })
+        });
+        let frame = garment.has_moving_frame().then(|| {
+            fastest(format!("the local space of cloth `{name}`"), &|time| {
+                garment.pose_at(0, time).translation
+            })
+        });
+        let colliders = garment.colliders().filter_map(|collider| {
+            let what = format!("collider `{}` of cloth `{name}`", collider.name);
+            fastest(what, &|time| collider.pose(time).translation)
+        });
+        pins.chain(frame.flatten()).chain(colliders).collect::<Vec<_>>().into_iter()
+    }
+
+    /// What is doubtful about so many iterations in each of so many frames a second.
+    pub(super) fn of_step(
+        garment: &Garment,
+        frame_rate: f32,
+        iterations: f32,
+    ) -> impl Iterator<Item = Self> {
+        let cloth = || garment.name.clone();
+        let config = &garment.cloth.config;
+        let frequency_hz = frame_rate * iterations;
+        let step_s = frequency_hz.recip();
+        let gravity = config.gravity.iter().map(|value| value * value).sum::<f32>().sqrt();
+        let (fall_m, mean_edge_m) = (gravity * step_s * step_s, mean_rest_length(garment));
+        let is_long = iterations > 0.0 && mean_edge_m > 0.0 && fall_m > mean_edge_m;
+        let long = is_long.then(|| Self::LongStep { cloth: cloth(), step_s, fall_m, mean_edge_m });
+        let asked = config.solver.as_pbd().map(|pbd| pbd.frequency);
+        let other = asked
+            .filter(|asked| iterations > 0.0 && (frequency_hz / asked - 1.0).abs() > MAX_RATE_ERROR)
+            .map(|asked_hz| Self::OtherFrequency { cloth: cloth(), asked_hz, frequency_hz });
+        long.into_iter().chain(other)
+    }
+}
+
+/// Mean length of the edges at rest \[m\], 0 without any.
+fn mean_rest_length(garment: &Garment) -> f32 {
+    let lengths = &garment.cloth.fabric.rest_lengths;
+    lengths.iter().sum::<f32>() / lengths.len().max(1) as f32
 }
 
 /// Edges of a cloth beyond [`MAX_STRETCH`], in all frames that were read back.
@@ -114,6 +230,41 @@ impl fmt::Display for Warning {
                     100.0 * stretch.longest_strain,
                 )
             }
+            Self::Stretchy { cloth, p99_strain } => write!(
+                f,
+                "cloth `{cloth}` is as stretchy as a knit: 99 % of its edges are within {:.1} % at the end; raise the frequency \
+                 (--solver-frequency, or `substeps` with xpbd), or leave it to be chosen",
+                100.0 * p99_strain
+            ),
+            Self::Coarse { cloth, farthest_m, resolution_m, mean_edge_m } => write!(
+                f,
+                "cloth `{cloth}` is {farthest_m:.0} m from the origin: positions are multiples of {resolution_m:.1e} m there, \
+                 with edges of {mean_edge_m:.1e} m; move it near the origin"
+            ),
+            Self::LostFaces { cloth, faces, all_faces } => write!(
+                f,
+                "cloth `{cloth}` has {} of {} left out: they have no area, a corner twice, or the corners of another; `poplin \
+                 cook` counts them",
+                grouped(*faces),
+                counted(*all_faces, "face")
+            ),
+            Self::Fast { what, speed_m_per_s, frame } => write!(
+                f,
+                "{what} moves at {speed_m_per_s:.0} m/s in frame {frame}; check the times and units of its keys"
+            ),
+            Self::LongStep { cloth, step_s, fall_m, mean_edge_m } => write!(
+                f,
+                "cloth `{cloth}` has a step of {:.1} ms, in which it falls by {:.1} mm and its edges are {:.1} mm long; raise the \
+                 frequency or the frame rate",
+                1e3 * step_s,
+                1e3 * fall_m,
+                1e3 * mean_edge_m
+            ),
+            Self::OtherFrequency { cloth, asked_hz, frequency_hz } => write!(
+                f,
+                "cloth `{cloth}` is solved {frequency_hz:.0} times a second in place of {asked_hz:.0}, as a frame has whole \
+                 iterations, and so has another stiffness; choose a multiple of the frame rate"
+            ),
         }
     }
 }

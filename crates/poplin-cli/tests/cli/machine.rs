@@ -157,3 +157,23 @@ fn help_shows_examples_scenes_rules_and_exit_codes() {
     }
     bench.poplin(&[]).says(2, &["Usage: poplin"]);
 }
+
+#[test]
+fn no_driver_is_opened_in_vain() {
+    let may_be_gpu = std::fs::read_dir("/dev").is_ok_and(|mut entries| {
+        entries.any(|entry| {
+            let name = entry.unwrap().file_name();
+            ["dri", "nvidia"].iter().any(|it| name.to_string_lossy().starts_with(it))
+        })
+    });
+    if may_be_gpu {
+        return;
+    }
+    let bench = Bench::new("vain");
+    bench.write("scene.toml", SHEET);
+    let mut command = bench.command(&["run", "scene.toml"]);
+    let ended = Ended::of(command.env_remove("XDG_RUNTIME_DIR").output().unwrap());
+    assert!(ended.succeeds().stdout.contains("no real GPU was found"), "{}", ended.stdout);
+    // Vulkan's loader would complain of the folder that is missing.
+    assert_eq!(ended.stderr, "");
+}

@@ -7,12 +7,9 @@ fn run(bench: &Bench, scene: &str, options: &[&str]) -> crate::bench::Ended {
     bench.poplin(&[&["run", "scene.toml", "--backend", "cpu"], options].concat())
 }
 
-/// The only warning of the last run.
+/// The first warning of the last run.
 fn warning(bench: &Bench) -> serde_json::Value {
-    let summary = bench.json("out/scene/summary.json");
-    let warnings = summary["warnings"].as_array().unwrap();
-    assert_eq!(warnings.len(), 1, "{warnings:?}");
-    warnings[0].clone()
+    bench.json("out/scene/summary.json")["warnings"][0].clone()
 }
 
 #[test]
@@ -61,4 +58,99 @@ fn a_sound_run_has_no_warning() {
     let ended = run(&bench, SHEET, &["--strict"]);
     assert!(!ended.succeeds().stderr.contains("warning"), "{}", ended.stderr);
     assert_eq!(bench.json("out/scene/summary.json")["warnings"], serde_json::json!([]));
+}
+
+/// The warnings of a run, by kind.
+fn kinds(bench: &Bench) -> Vec<String> {
+    let summary = bench.json("out/scene/summary.json");
+    let warnings = summary["warnings"].as_array().unwrap();
+    warnings.iter().map(|warning| warning["kind"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn settings_and_motions_that_a_step_cannot_follow_are_reported() {
+    let bench = Bench::new("doubtful");
+    let solver =
+        |frequency: f32| format!("{SHEET}solver = {{ pbd = {{ frequency = {frequency} }} }}\n");
+    let jump = |to: f32| {
+        format!(
+            "[[cloth.animated_pins]]\npins = \"indices:4\"\nkeys = [{{ time = 0, translation = [0, 0, 0] }}, \
+             {{ time = 0.05, translation = [0, 0, 0] }}, {{ time = 0.0667, translation = [{to}, 0, 0] }}]\n"
+        )
+    };
+    let collider = |speed: f32| {
+        format!(
+            "{SHEET}[[collider]]\nsphere = {{ radius = 0.1, center = [0, 90, 0] }}\nkeys = [{{ time = 0 }}, \
+             {{ time = 1, translation = [{speed}, 0, 0] }}]\n"
+        )
+    };
+    let far = |by: f32| format!("{SHEET}transform = {{ translation = [{by}, 0, 0] }}\n");
+    for (kind, words, doubtful, sound) in [
+        ("other_frequency", "60 times a second in place of 80", solver(80.0), solver(62.0)),
+        (
+            "fast",
+            "a pin of cloth `sheet` moves at 12",
+            SHEET.to_owned() + &jump(2.0),
+            SHEET.to_owned() + &jump(0.01),
+        ),
+        (
+            "fast",
+            "collider `collider 0` of cloth `sheet` moves at 150 m/s",
+            collider(150.0),
+            collider(50.0),
+        ),
+        ("coarse", " m from the origin: positions are multiples of 1.2e-2 m", far(1e5), far(100.0)),
+        (
+            "long_step",
+            "in which it falls by 2725.0 mm",
+            solver(60.0) + "gravity = [0, -9810, 0]\n",
+            solver(60.0) + "gravity = [0, -98, 0]\n",
+        ),
+    ] {
+        let ended = run(&bench, &doubtful, &[]);
+        assert!(ended.succeeds().stderr.contains(words), "{kind}: {}", ended.stderr);
+        assert!(kinds(&bench).iter().any(|it| it == kind), "{kind}: {:?}", kinds(&bench));
+        run(&bench, &sound, &[]).succeeds();
+        assert!(!kinds(&bench).iter().any(|it| it == kind), "{kind} without reason");
+    }
+}
+
+#[test]
+fn faces_that_are_left_out_are_counted() {
+    let bench = Bench::new("lost");
+    let square = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3 4\n";
+    for (lost, text) in [("", 0), ("f 1 2 2\n", 1), ("f 1 2 3 4\nf 1 3 1\n", 2)]
+        .map(|(faces, lost)| (lost, format!("{square}{faces}")))
+    {
+        bench.write("square.obj", &text);
+        let ended =
+            bench.poplin(&["run", "--mesh", "square.obj", "--pin", "top:3%", "--frames", "2"]);
+        let said = format!("has {lost} of {} faces left out", lost + 1);
+        assert_eq!(ended.succeeds().stderr.contains(&said), lost > 0, "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn the_strain_says_whether_edges_are_long_or_short() {
+    let bench = Bench::new("signed");
+    // A corner is moved away from the other, or towards it.
+    for (to, is_long) in [(0.2, true), (-0.5, false)] {
+        let keys = format!(
+            "[[cloth.animated_pins]]\npins = \"corner:top-right\"\nkeys = [{{ time = 0, translation = [0, 0, 0] }}, \
+             {{ time = 0.1, translation = [{to}, 0, 0] }}]\n"
+        );
+        let ended = run(&bench, &format!("{SHEET}gravity = [0, 0, 0]\n{keys}"), &[]);
+        let summary = bench.json("out/scene/summary.json");
+        let at = |key: &str| summary[key].as_f64().unwrap();
+        let text = format!(
+            "the longest by {:+.2} %, the shortest by {:+.2} % (at the end",
+            100.0 * at("longest_edge_strain"),
+            100.0 * at("shortest_edge_strain")
+        );
+        assert!(ended.stdout.contains(&text), "{}", ended.stdout);
+        let largest = at("longest_edge_strain").max(-at("shortest_edge_strain"));
+        assert!((at("max_edge_strain") - largest).abs() < 1e-6, "{summary}");
+        assert_eq!(at("longest_edge_strain") > -at("shortest_edge_strain"), is_long, "{text}");
+        assert!(largest > 0.01, "{text}");
+    }
 }
