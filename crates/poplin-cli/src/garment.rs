@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use glam::Vec3;
 use poplin_cook::{CookOptions, CookReport, cook};
 use poplin_io::scene::{
     BuiltCloth, BuiltCollider, LocalFrame, MovingPins, SceneCloth, Shape, Wind, groups_of_cloth,
@@ -71,6 +72,7 @@ impl Garment {
             (cooked.report.clone(), cooked.vertex_to_particle.clone());
         let mut cloth = cooked.into_cloth();
         cloth.config = scene.config.clone();
+        perturb(&mut cloth, scene.perturbation);
         if !scene.phase_order.is_empty() {
             let phases: Vec<_> = (0..).zip(&cloth.fabric.phases).collect();
             let of_kind = |kind| {
@@ -203,6 +205,38 @@ impl MovingParticles {
         particles.dedup();
         Self { particles, path }
     }
+}
+
+/// Moves the free particles of a flat cloth off its plane, by up to this fraction of its mean edge.
+fn perturb(cloth: &mut Cloth, fraction: f32) {
+    let Some(normal) = plane_of(&cloth.particles) else { return };
+    let lengths = &cloth.fabric.rest_lengths;
+    let mean_edge = lengths.iter().sum::<f32>() / lengths.len().max(1) as f32;
+    for (index, particle) in (0u32..).zip(&mut cloth.particles) {
+        if particle.is_pinned() {
+            continue;
+        }
+        // A number from -1 to 1 that its neighbours do not have (Knuth's multiplicative hash).
+        let random =
+            index.wrapping_add(1).wrapping_mul(2_654_435_761) as f32 / (1u32 << 31) as f32 - 1.0;
+        let shift = normal * (random * fraction * mean_edge);
+        particle.position = (Vec3::from(particle.position) + shift).to_array();
+    }
+}
+
+/// The normal of the plane that all particles are in, up to rounding, if they are in one.
+fn plane_of(particles: &[Particle]) -> Option<Vec3> {
+    let positions = || particles.iter().map(|particle| Vec3::from(particle.position));
+    let origin = positions().next()?;
+    let farthest_from = |distance: &dyn Fn(Vec3) -> f32| {
+        positions().max_by(|a, b| distance(*a).total_cmp(&distance(*b)))
+    };
+    let first = farthest_from(&|p| p.distance(origin))? - origin;
+    let along = first.try_normalize()?;
+    let second = farthest_from(&|p| (p - origin).cross(along).length())? - origin;
+    let normal = along.cross(second).try_normalize()?;
+    let size = first.length().max(origin.abs().max_element());
+    positions().all(|p| (p - origin).dot(normal).abs() <= 1e-5 * size).then_some(normal)
 }
 
 fn cook_options(scene: &SceneCloth, pins: Vec<u32>) -> CookOptions {

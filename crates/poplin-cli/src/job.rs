@@ -6,8 +6,8 @@ use std::sync::Arc;
 use anyhow::anyhow;
 use poplin_cook::CookOptions;
 use poplin_io::scene::{
-    BuiltCloth, BuiltCollider, ColliderShape, PinRule, Scene, SceneCloth, SceneCollider, Shape,
-    Transform,
+    BuiltCloth, BuiltCollider, ColliderShape, DEFAULT_PERTURBATION, PinRule, Scene, SceneCloth,
+    SceneCollider, Shape, Transform,
 };
 use poplin_io::{FRAME_FORMATS, FrameFormat, read_obj};
 use poplin_model::{Chosen, ClothConfig, ClothContactSolver, Contact, Mesh, Pbd, PbdPhase, Phases};
@@ -263,6 +263,7 @@ fn mesh_cloth(path: &Path) -> SceneCloth {
         phase_order: Vec::new(),
         count: 1,
         spacing: [0.0; 3],
+        perturbation: DEFAULT_PERTURBATION,
     }
 }
 

@@ -10,7 +10,8 @@ use poplin_io::scene::SceneCloth;
 use crate::failure::Failure;
 
 use super::ranges::{
-    density, fraction, friction, max_fiber_length, rigidity, solver_frequency, thickness,
+    density, fraction, friction, max_fiber_length, perturbation, rigidity, solver_frequency,
+    thickness,
 };
 
 /// How meshes become fabrics.
@@ -63,6 +64,10 @@ pub(crate) struct SolverArgs {
     /// Thickness [m], 0 to 1000; above 0 cloth collides with itself and with other cloth [default: 0; the mean edge with --mesh]
     #[arg(long, value_name = "METRES", value_parser = thickness, allow_negative_numbers = true)]
     pub(crate) thickness: Option<f32>,
+    /// How far particles of a flat mesh are moved off its plane at the start, in mean edges, 0 to 0.1; 0 = not at all, and it may never
+    /// fold [default: 0.001]
+    #[arg(long, value_name = "FRACTION", value_parser = perturbation, allow_negative_numbers = true)]
+    perturbation: Option<f32>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -169,6 +174,7 @@ impl SolverArgs {
         config.damping = self.damping.map_or(config.damping, |fraction| [fraction; 3]);
         config.contact.friction = self.friction.unwrap_or(config.contact.friction);
         config.thickness = self.thickness.unwrap_or(config.thickness);
+        cloth.perturbation = self.perturbation.unwrap_or(cloth.perturbation);
         Ok(())
     }
 }

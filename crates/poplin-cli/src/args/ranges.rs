@@ -117,6 +117,11 @@ pub(crate) fn thickness(text: &str) -> Result<f32, ValueError> {
     in_range(text, [0.0, 1000.0], " m")
 }
 
+/// Perturbation of a flat mesh, the range of scene files.
+pub(crate) fn perturbation(text: &str) -> Result<f32, ValueError> {
+    in_range(text, [0.0, 0.1], "")
+}
+
 /// Bending rigidity [N m], the range of [`poplin_model::Xpbd::bending_rigidity`].
 pub(crate) fn rigidity(text: &str) -> Result<f32, ValueError> {
     in_range(text, [0.0, 1e6], " N m")

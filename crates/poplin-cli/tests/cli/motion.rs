@@ -9,7 +9,7 @@ const FRAME: &str = "frame = { keys = [\n  { time = 0, translation = [1, 2, 3] }
     { time = 0.1, translation = [2, 2, 3] },\n  { time = 0.15, translation = [2, 2, 3], rotation = [0, 90, 0] },\n] }\n";
 
 /// Settings that let a cloth move with its frame as if nothing happened.
-const STILL: &str = "gravity = [0, 0, 0]\n\
+const STILL: &str = "gravity = [0, 0, 0]\nperturbation = 0\n\
     inertia = { linear = [0, 0, 0], angular = [0, 0, 0], centrifugal = [0, 0, 0] }\n";
 
 const WIND: &str = "air = { drag = 0.05, lift = 0.05 }\n[cloth.wind]\nvelocity = [2, 0, 5]\n";
@@ -95,7 +95,7 @@ fn the_wind_of_the_scene_blows_on_every_cloth_that_has_none_of_its_own() {
     let bench = Bench::new("scene-wind");
     let wind = |of_scene: &str, own: &str| {
         let cloth = SHEET.replace("frames = 10\n", "");
-        format!("frames = 10\n{of_scene}{cloth}air = {{ drag = 0.05 }}\n{own}")
+        format!("frames = 10\n{of_scene}{cloth}air = {{ drag = 0.05 }}\nperturbation = 0\n{own}")
     };
     let (strong, none) = ("velocity = [0, 0, 9]\n", "velocity = [0, 0, 0]\n");
     let of_scene = run(&bench, "scene", &wind(&format!("[wind]\n{strong}"), ""));
@@ -138,4 +138,29 @@ fn a_wind_that_nothing_feels_is_warned_of() {
     bench.write("scene.toml", &format!("{SHEET}wind = {{ velocity = [1, 0, 0] }}\n"));
     let ended = bench.poplin(&["run", "scene.toml", "--backend", "cpu"]);
     ended.says(0, &["scene.toml:7:1", "cloth[0] does not feel its wind", "`drag` and `lift`"]);
+}
+
+#[test]
+fn a_sheet_that_hangs_in_its_plane_folds() {
+    let bench = crate::bench::Bench::new("plane");
+    // The upper corners move towards each other within the plane.
+    let pin = |corner: &str, to: f32| {
+        format!(
+            "[[cloth.animated_pins]]\npins = \"corner:top-{corner}\"\nkeys = [{{ time = 0, translation = [0, 0, 0] }}, \
+             {{ time = 1, translation = [{to}, 0, 0] }}]\n"
+        )
+    };
+    let sheet = "frames = 120\n[[cloth]]\nname = \"sheet\"\n\
+                 grid = { columns = 17, rows = 17, width = 1.0, height = 1.0 }\n";
+    let folds = |options: &[&str]| {
+        bench.write("scene.toml", &format!("{sheet}{}{}", pin("left", 0.3), pin("right", -0.3)));
+        bench.poplin(&[&["run", "scene.toml", "--backend", "cpu"], options].concat()).succeeds();
+        let text = std::fs::read_to_string(bench.path("out/scene/sheet.obj")).unwrap();
+        let z = text.lines().filter_map(|line| line.strip_prefix("v ")?.split(' ').nth(2));
+        z.map(|word| word.parse::<f32>().unwrap().abs()).fold(0.0, f32::max)
+    };
+    assert_eq!(folds(&["--perturbation", "0"]), 0.0);
+    let depth = folds(&[]);
+    assert!(depth > 0.1, "{depth} m out of the plane");
+    assert_eq!(depth.to_bits(), folds(&[]).to_bits(), "each time alike");
 }

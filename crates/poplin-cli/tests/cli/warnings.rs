@@ -139,7 +139,8 @@ fn the_strain_says_whether_edges_are_long_or_short() {
             "[[cloth.animated_pins]]\npins = \"corner:top-right\"\nkeys = [{{ time = 0, translation = [0, 0, 0] }}, \
              {{ time = 0.1, translation = [{to}, 0, 0] }}]\n"
         );
-        let ended = run(&bench, &format!("{SHEET}gravity = [0, 0, 0]\n{keys}"), &[]);
+        let ended =
+            run(&bench, &format!("{SHEET}perturbation = 0\ngravity = [0, 0, 0]\n{keys}"), &[]);
         let summary = bench.json("out/scene/summary.json");
         let at = |key: &str| summary[key].as_f64().unwrap();
         let text = format!(

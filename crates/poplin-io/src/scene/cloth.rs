@@ -29,6 +29,9 @@ pub struct Scene {
     pub(super) text: String,
 }
 
+/// What [`SceneCloth::perturbation`] is where nobody says.
+pub const DEFAULT_PERTURBATION: f32 = 1e-3;
+
 /// One `[[cloth]]` of a scene.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SceneCloth {
@@ -62,6 +65,9 @@ pub struct SceneCloth {
     pub count: u32,
     /// Displacement from one copy to the next \[m\] (default 0).
     pub spacing: [f32; 3],
+    /// How far free particles of a flat mesh are moved off its plane at the start, at random and each time alike, as a fraction of the
+    /// mean edge, `0..=0.1` (default [`DEFAULT_PERTURBATION`]; 0: not at all). A sheet that hangs exactly in its plane never folds.
+    pub perturbation: f32,
 }
 
 impl SceneCloth {

@@ -14,9 +14,9 @@ use super::locate::Source;
 use super::moved::{moved_key, refuse_keys_of_the_cloth};
 use super::validate::{validate, validate_wind};
 use super::{
-    AnimatedPins, BoxShape, CapsuleShape, ColliderShape, CylinderShape, FrameKey, GridShape,
-    Keyframe, LocalFrame, PinRule, PlaneShape, Scene, SceneCloth, SceneCollider, SceneError, Shape,
-    SphereShape, Transform, TubeShape, Wind,
+    AnimatedPins, BoxShape, CapsuleShape, ColliderShape, CylinderShape, DEFAULT_PERTURBATION,
+    FrameKey, GridShape, Keyframe, LocalFrame, PinRule, PlaneShape, Scene, SceneCloth,
+    SceneCollider, SceneError, Shape, SphereShape, Transform, TubeShape, Wind,
 };
 use crate::{FRAME_FORMATS, FrameFormat, IoError};
 
@@ -92,6 +92,7 @@ struct ClothFile {
     count: u32,
     #[serde(default)]
     spacing: [f32; 3],
+    perturbation: Option<f32>,
 }
 
 #[derive(Deserialize)]
@@ -324,6 +325,7 @@ impl ClothFile {
             phase_order: self.phase_order,
             count: self.count,
             spacing: self.spacing,
+            perturbation: self.perturbation.unwrap_or(DEFAULT_PERTURBATION),
         })
     }
 }

@@ -106,7 +106,7 @@ mod wind;
 pub use animation::{AnimatedPins, Keyframe};
 pub use build::{BuiltCloth, MovingPins};
 pub use build_collider::{BuiltCollider, groups_of_cloth};
-pub use cloth::{Scene, SceneCloth};
+pub use cloth::{DEFAULT_PERTURBATION, Scene, SceneCloth};
 pub use collider::{
     BoxShape, CapsuleShape, ColliderShape, CylinderShape, PlaneShape, SceneCollider, SphereShape,
 };

@@ -66,6 +66,8 @@ fn validate_cloth(cloth: &SceneCloth, field: &str, source: &Source<'_>) -> Resul
     cloth.fabric.validate().map_err(|error| source.cook_error(field, &error))?;
     source.check_range(&at("count"), cloth.count, [1.0, MAX_SCENE_PARTICLES as f64], "")?;
     source.check_vector(&at("spacing"), cloth.spacing, MAX_LENGTH, "m")?;
+    let perturbation = shortest(cloth.perturbation);
+    source.check_range(&at("perturbation"), perturbation, [0.0, 0.1], "")?;
     for (index, animated) in cloth.animated_pins.iter().enumerate() {
         validate_animation(animated, &at(&format!("animated_pins[{index}]")), source)?;
     }
