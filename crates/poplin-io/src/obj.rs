@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
-use poplin_model::{MAX_COORDINATE, MAX_PARTICLES, Mesh};
+use poplin_model::{CornerUvs, MAX_COORDINATE, MAX_PARTICLES, Mesh};
 
 use crate::IoError;
 
@@ -25,7 +25,7 @@ const EXCERPT_LENGTH: usize = 60;
 /// Reads the surface of an OBJ file as one mesh, vertices in the file's order.
 ///
 /// Quads stay quads, larger polygons become triangle fans. Objects, groups and materials are merged: their faces share
-/// the file's vertices. Texture coordinates are kept if every vertex has exactly one, else dropped. Normals, colours,
+/// the file's vertices. Texture coordinates become [`Mesh::uvs`] if every vertex has exactly one, else [`Mesh::corner_uvs`]. Normals, colours,
 /// a fourth `w` coordinate, lines, points and curves are ignored; a line continued with `\` is rejected.
 ///
 /// # Errors
@@ -38,7 +38,8 @@ pub fn read_obj(path: impl AsRef<Path>) -> Result<Mesh, IoError> {
     parse_obj(BufReader::new(file), path)
 }
 
-/// Writes a mesh as OBJ text with the positions in place of the mesh's own (a moment of its simulation).
+/// Writes a mesh as OBJ text with the positions in place of the mesh's own (a moment of its simulation), quads first, with its texture
+/// coordinates.
 ///
 /// # Errors
 /// [`IoError::FrameLength`] if `positions` are not as many as the mesh's, [`IoError::Write`] if the file cannot be
@@ -66,19 +67,28 @@ fn write_text(mut out: impl Write, mesh: &Mesh, positions: &[[f32; 3]]) -> std::
     for [x, y, z] in positions {
         writeln!(out, "v {x} {y} {z}")?;
     }
-    for [u, v] in &mesh.uvs {
+    let corner_uvs = &mesh.corner_uvs;
+    for [u, v] in mesh.uvs.iter().chain(&corner_uvs.coordinates) {
         writeln!(out, "vt {u} {v}")?;
     }
     let has_uvs = !mesh.uvs.is_empty();
-    let faces = mesh
-        .quads
-        .iter()
-        .map(|quad| &quad[..])
-        .chain(mesh.triangles.iter().map(|triangle| &triangle[..]));
-    for face in faces {
+    let quads = mesh.quads.iter().enumerate().map(|(k, quad)| {
+        let own = corner_uvs.quads.get(k).map(|corners| &corners[..]);
+        (&quad[..], own.or(has_uvs.then_some(&quad[..])))
+    });
+    let triangles = mesh.triangles.iter().enumerate().map(|(k, triangle)| {
+        let own = corner_uvs.triangles.get(k).map(|corners| &corners[..]);
+        (&triangle[..], own.or(has_uvs.then_some(&triangle[..])))
+    });
+    for (face, uvs) in quads.chain(triangles) {
+        // A face has a coordinate at all of its corners or at none.
+        let uvs = uvs.filter(|uvs| uvs.iter().all(|&uv| uv != CornerUvs::NONE));
         write!(out, "f")?;
-        for corner in face.iter().map(|&corner| u64::from(corner) + 1) {
-            if has_uvs { write!(out, " {corner}/{corner}")? } else { write!(out, " {corner}")? }
+        for (k, corner) in face.iter().map(|&corner| u64::from(corner) + 1).enumerate() {
+            match uvs {
+                Some(uvs) => write!(out, " {corner}/{}", u64::from(uvs[k]) + 1)?,
+                None => write!(out, " {corner}")?,
+            }
         }
         writeln!(out)?;
     }
@@ -191,6 +201,7 @@ impl Parser<'_> {
 
     fn read_face(&mut self, text: &str) -> Result<(), IoError> {
         let mut corners: Vec<u32> = Vec::with_capacity(4);
+        let mut uvs: Vec<u32> = Vec::with_capacity(4);
         for word in text.split_ascii_whitespace().skip(1) {
             let mut fields = word.split('/');
             let vertex = self.index(
@@ -207,12 +218,18 @@ impl Parser<'_> {
             };
             self.note_uv(vertex, uv);
             corners.push(vertex as u32);
+            uvs.push(if let CornerUv::One(uv) = uv { uv as u32 } else { CornerUvs::NONE });
         }
         match corners[..] {
             [] | [_] | [_, _] => return Err(self.malformed(text, "a face of at least 3 corners")),
-            [a, b, c, d] => self.mesh.quads.push([a, b, c, d]),
+            [a, b, c, d] => {
+                self.mesh.quads.push([a, b, c, d]);
+                self.mesh.corner_uvs.quads.push([uvs[0], uvs[1], uvs[2], uvs[3]]);
+            }
             [first, ref others @ ..] => {
                 self.mesh.triangles.extend(others.windows(2).map(|pair| [first, pair[0], pair[1]]));
+                let fan = uvs[1..].windows(2).map(|pair| [uvs[0], pair[0], pair[1]]);
+                self.mesh.corner_uvs.triangles.extend(fan);
             }
         }
         self.limit("mesh faces", self.mesh.triangles.len() + self.mesh.quads.len(), MAX_FACES)
@@ -283,10 +300,9 @@ impl Parser<'_> {
                 self.corner_uvs.iter().map(uv_of).collect::<Option<_>>().unwrap_or_default();
         }
         if self.mesh.uvs.is_empty() && !self.uvs.is_empty() {
-            log::info!(
-                "{}: texture coordinates dropped, not every vertex has exactly one",
-                path.display()
-            );
+            self.mesh.corner_uvs.coordinates = self.uvs;
+        } else {
+            self.mesh.corner_uvs = CornerUvs::default();
         }
         self.mesh.validate().map_err(|source| IoError::Mesh { path, source })?;
         Ok(self.mesh)
@@ -351,9 +367,24 @@ mod tests {
     }
 
     #[test]
-    fn uvs_on_a_seam_are_dropped() {
-        let seam = format!("{SQUARE}v 2 0 0\nf 2/4 5/1 3/3\n");
-        assert!(parse(seam).unwrap().uvs.is_empty());
+    fn uvs_on_a_seam_are_those_of_corners_and_written_again() {
+        // Two quads and a triangle fold along vertices 2 and 3, which have two coordinates; the pentagon has none.
+        let text = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 2 0 0\nv 2 1 0\nv 0 2 0\nv 1 2 0\n\
+                    vt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\nvt 0.5 0\n\
+                    f 1/1 2/2 3/3 4/4\nf 2/1 5/2 6/3 3/4\nf 4/5 3/2 8/3\nf 4 8 7 1 2\n";
+        let mesh = parse(text).unwrap();
+        assert!(mesh.uvs.is_empty());
+        assert_eq!(mesh.corner_uvs.coordinates.len(), 5);
+        assert_eq!(mesh.corner_uvs.quads, [[0, 1, 2, 3], [0, 1, 2, 3]]);
+        assert_eq!(mesh.corner_uvs.triangles[0], [4, 1, 2]);
+        assert_eq!(mesh.corner_uvs.triangles[1..], [[CornerUvs::NONE; 3]; 3]);
+        let mut written = Vec::new();
+        write_text(&mut written, &mesh, &mesh.positions).unwrap();
+        let written = String::from_utf8(written).unwrap();
+        for line in ["f 1/1 2/2 3/3 4/4", "f 2/1 5/2 6/3 3/4", "f 4/5 3/2 8/3", "f 4 8 7"] {
+            assert!(written.lines().any(|it| it == line), "no `{line}` in\n{written}");
+        }
+        assert_eq!(parse(&written).unwrap(), mesh);
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub use first_fit::FirstFitSets;
 pub use frame::Frame;
 pub use interaction_groups::InteractionGroups;
 pub use lane_cost::LaneCost;
-pub use mesh::Mesh;
+pub use mesh::{CornerUvs, Mesh};
 pub use particle::Particle;
 pub use placement::{Placement, Rigid};
 pub use pose::Pose;

@@ -13,6 +13,29 @@ pub struct Mesh {
     pub triangles: Vec<[u32; 3]>,
     /// Quads as vertex indices in ring order. A quad's sides are stretch edges, its diagonals shear edges.
     pub quads: Vec<[u32; 4]>,
+    /// Texture coordinates where a vertex has several, along seams: then `uvs` is empty. Kept for files that are written, not cooked.
+    pub corner_uvs: CornerUvs,
+}
+
+/// Texture coordinates of the corners of faces.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CornerUvs {
+    /// The coordinates.
+    pub coordinates: Vec<[f32; 2]>,
+    /// Those of the corners of each triangle of the mesh as indices, [`CornerUvs::NONE`] where there is none; or empty.
+    pub triangles: Vec<[u32; 3]>,
+    /// Those of the corners of each quad, likewise.
+    pub quads: Vec<[u32; 4]>,
+}
+
+impl CornerUvs {
+    /// A corner without texture coordinate.
+    pub const NONE: u32 = u32::MAX;
+
+    /// Whether no corner has one.
+    pub fn is_empty(&self) -> bool {
+        self.coordinates.is_empty()
+    }
 }
 
 impl Mesh {
@@ -90,7 +113,7 @@ impl Mesh {
     ///
     /// # Errors
     /// [`ModelError`] if there are no vertices or no faces, more than [`crate::MAX_PARTICLES`] vertices, a coordinate
-    /// that is not finite, an index past the end, or `uvs` of another length.
+    /// that is not finite, an index past the end, or `uvs` or `corner_uvs` of another length.
     pub fn validate(&self) -> Result<(), ModelError> {
         let count = self.positions.len();
         if count == 0 {
@@ -117,8 +140,25 @@ impl Mesh {
             }
             check_finite("mesh uv", &self.uvs)?;
         }
+        self.check_corner_uvs()?;
         check_indices("mesh triangle corner", self.triangles.iter().flatten().copied(), count)?;
         check_indices("mesh quad corner", self.quads.iter().flatten().copied(), count)
+    }
+
+    fn check_corner_uvs(&self) -> Result<(), ModelError> {
+        let CornerUvs { coordinates, triangles, quads } = &self.corner_uvs;
+        for (what, len, expected) in [
+            ("mesh corner uvs of triangles", triangles.len(), self.triangles.len()),
+            ("mesh corner uvs of quads", quads.len(), self.quads.len()),
+        ] {
+            if !coordinates.is_empty() && len != expected {
+                return Err(ModelError::Length { what, len, expected });
+            }
+        }
+        check_finite("mesh corner uv", coordinates)?;
+        let corners = triangles.iter().flatten().chain(quads.iter().flatten()).copied();
+        let used = corners.filter(|&uv| uv != CornerUvs::NONE);
+        check_indices("mesh corner uv", used, coordinates.len())
     }
 }
 

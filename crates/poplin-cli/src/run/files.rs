@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use poplin_io::{FrameFormat, FrameSink, IoError, write_obj};
-use poplin_model::{MAX_PARTICLES, Mesh};
+use poplin_model::{CornerUvs, MAX_PARTICLES, Mesh};
 
 use crate::failure::{Failure, OrFail};
 use crate::garment::Garment;
@@ -92,6 +92,12 @@ fn repeated(mesh: &Mesh, count: usize) -> Mesh {
         quads: (0..count)
             .flat_map(|copy| mesh.quads.iter().map(move |face| face.map(shifted(copy))))
             .collect(),
+        // All copies have the same.
+        corner_uvs: CornerUvs {
+            coordinates: mesh.corner_uvs.coordinates.clone(),
+            triangles: mesh.corner_uvs.triangles.repeat(count),
+            quads: mesh.corner_uvs.quads.repeat(count),
+        },
     }
 }
 
