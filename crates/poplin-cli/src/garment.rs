@@ -138,6 +138,20 @@ impl Garment {
         self.colliders.iter().map(|collider| collider.shape_at(time)).collect()
     }
 
+    /// Triangles of the mesh with free corners alone, of all copies, as indices of [`Garment::append_vertices`].
+    pub(crate) fn free_triangles(&self) -> impl Iterator<Item = [u32; 3]> {
+        let is_free = |&vertex: &u32| {
+            let particle = self.vertex_to_particle[vertex as usize];
+            particle.is_some_and(|particle| !self.cloth.particles[particle as usize].is_pinned())
+        };
+        let own: Vec<_> = self.mesh.triangulated();
+        let own: Vec<_> = own.into_iter().filter(|triangle| triangle.iter().all(is_free)).collect();
+        let step = self.mesh.positions.len() as u32;
+        (0..self.offsets.len() as u32).flat_map(move |copy| {
+            own.clone().into_iter().map(move |it| it.map(|k| k + copy * step))
+        })
+    }
+
     /// What the copies collide with.
     pub(crate) fn colliders(&self) -> impl Iterator<Item = &BuiltCollider> {
         self.colliders.iter().map(Arc::as_ref)

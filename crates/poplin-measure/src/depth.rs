@@ -23,6 +23,24 @@ pub struct Depth {
     pub deepest_m: f64,
 }
 
+/// Triangles of cloth inside colliders at one time: what the eye sees of it where particles are all outside, at edges and corners of
+/// colliders.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct TriangleDepth {
+    /// Triangles that were measured.
+    pub triangles: usize,
+    /// Those deeper than [`VISIBLE_DEPTH`] somewhere.
+    pub triangles_inside: usize,
+    /// Of the deepest of them \[m\], too small by at most a sixth of its longest side; 0 if none is inside.
+    pub deepest_m: f64,
+}
+
+/// Depth from which a triangle counts as inside \[m\].
+pub const VISIBLE_DEPTH: f64 = 1e-3;
+
+/// How often a triangle is quartered at most, to find its deepest point.
+const QUARTERINGS: u32 = 2;
+
 /// Shapes that know how deep a point is in them.
 #[derive(Debug)]
 pub struct DepthField {
@@ -37,6 +55,17 @@ pub struct DepthField {
 struct Slabs {
     corner: DVec3,
     sides: [(DVec3, f64); 3],
+}
+
+impl TriangleDepth {
+    /// Both together.
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            triangles: self.triangles + other.triangles,
+            triangles_inside: self.triangles_inside + other.triangles_inside,
+            deepest_m: self.deepest_m.max(other.deepest_m),
+        }
+    }
 }
 
 impl Depth {
@@ -88,6 +117,46 @@ impl DepthField {
             }
         }
         depth
+    }
+
+    /// Measures triangles of points in the world \[m\].
+    pub fn measure_triangles(
+        &self,
+        points: &[[f32; 3]],
+        triangles: impl IntoIterator<Item = [u32; 3]>,
+    ) -> TriangleDepth {
+        let mut depth = TriangleDepth::default();
+        for triangle in triangles {
+            let corners = triangle.map(|corner| vector(points[corner as usize]));
+            if !corners.iter().all(|corner| corner.is_finite()) {
+                continue;
+            }
+            depth.triangles += 1;
+            let mut deepest = VISIBLE_DEPTH;
+            self.search(corners, QUARTERINGS, &mut deepest);
+            if deepest > VISIBLE_DEPTH {
+                depth.triangles_inside += 1;
+                depth.deepest_m = depth.deepest_m.max(deepest);
+            }
+        }
+        depth
+    }
+
+    /// Raises `deepest` to the depth of the deepest point of a triangle. Depth changes by no more than a point moves, so that parts
+    /// which cannot be deeper are left out.
+    fn search(&self, corners: [DVec3; 3], quarterings: u32, deepest: &mut f64) {
+        let [a, b, c] = corners;
+        let middle = (a + b + c) / 3.0;
+        let depth = self.depth_of(middle);
+        *deepest = deepest.max(depth);
+        let reach = corners.iter().map(|corner| corner.distance(middle)).fold(0.0, f64::max);
+        if quarterings == 0 || depth + reach <= *deepest {
+            return;
+        }
+        let [ab, bc, ca] = [a.midpoint(b), b.midpoint(c), c.midpoint(a)];
+        for part in [[ab, bc, ca], [a, ab, ca], [ab, b, bc], [ca, bc, c]] {
+            self.search(part, quarterings - 1, deepest);
+        }
     }
 
     /// Depth of a point in the shape that holds it deepest \[m\], negative or 0 outside of all.
@@ -228,6 +297,19 @@ mod tests {
         let mesh = TriangleMesh { vertices: tube.positions.into(), triangles };
         assert!((depth(mesh.clone(), [0.3, -2.0, 0.0]) - 0.2).abs() < 2e-3);
         assert!((depth(mesh, [0.0, -2.0, 0.7]) + 0.2).abs() < 2e-3);
+    }
+
+    #[test]
+    fn triangles_are_inside_where_none_of_their_corners_is() {
+        let field = DepthField::new(&[Shape::cuboid([0.5, 0.2, 0.5])]);
+        // The corner of a box through a large triangle, whose middle is 0.1 m below the top of it.
+        let corner = |x: f32, z: f32| [x, 0.1, z];
+        let points = [corner(-2.0, -2.0), corner(2.0, -2.0), corner(0.0, 3.0), [0.0, 9.0, 0.0]];
+        let depth = field.measure_triangles(&points, [[0, 1, 2], [0, 1, 3]]);
+        assert_eq!((depth.triangles, depth.triangles_inside), (2, 1));
+        near(depth.deepest_m, 0.1);
+        let nan = [[f32::NAN; 3]; 3];
+        assert_eq!(field.measure_triangles(&nan, [[0, 1, 2]]), TriangleDepth::default());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use poplin::{ClothId, Simulation, State};
-use poplin_measure::depth::{Depth, DepthField};
+use poplin_measure::depth::{Depth, DepthField, TriangleDepth};
 use poplin_measure::strain::{Strain, StretchEdges, max_speed};
 use poplin_measure::tangle::{Tangle, TangleField, kept_distance};
 use poplin_model::Particle;
@@ -27,7 +27,7 @@ pub(super) struct Recorder<'a> {
     edges: Vec<StretchEdges>,
     findings: Vec<Findings>,
     /// Of all cloths that collide with something, at the end.
-    depth: Option<Depth>,
+    depth: Option<(Depth, TriangleDepth)>,
     /// Of all cloths that collide with themselves, at the end.
     tangle: Option<Tangle>,
     /// Mesh vertices of all copies of each garment at the last recorded frame, in the world \[m\].
@@ -72,8 +72,8 @@ pub(super) struct Fault {
 pub(super) struct Outcome {
     /// What the records report of each garment.
     pub(super) findings: Vec<Findings>,
-    /// How deep particles are in colliders at the end; `None` without colliders.
-    pub(super) depth: Option<Depth>,
+    /// How deep particles and triangles are in colliders at the end; `None` without colliders.
+    pub(super) depth: Option<(Depth, TriangleDepth)>,
     /// How entangled cloths are at the end; `None` if none collides with itself.
     pub(super) tangle: Option<Tangle>,
     /// Names of the files written.
@@ -169,14 +169,21 @@ impl<'a> Recorder<'a> {
             return Ok(());
         }
         let state = simulation.state()?;
-        let mut depth = Depth::default();
+        let (mut depth, mut of_triangles) = (Depth::default(), TriangleDepth::default());
         let time = f64::from(frame) / f64::from(self.frame_rate);
-        for (garment, ids) in
-            self.garments.iter().zip(ids).filter(|(garment, _)| garment.has_colliders())
-        {
-            depth = depth.and(depth_of(garment, time, simulation, &state, ids)?);
+        for ((garment, vertices), ids) in self.garments.iter().zip(&self.vertices).zip(ids) {
+            if !garment.has_colliders() {
+                continue;
+            }
+            let field = DepthField::new(&garment.shapes_at(time));
+            for &id in ids {
+                let pose = simulation.cloth(id)?.pose();
+                depth = depth.and(field.measure(pose, state.current(id)));
+            }
+            let triangles = garment.free_triangles();
+            of_triangles = of_triangles.and(field.measure_triangles(vertices, triangles));
         }
-        self.depth = Some(depth);
+        self.depth = Some((depth, of_triangles));
         Ok(())
     }
 
@@ -236,20 +243,6 @@ impl<'a> Recorder<'a> {
             fault,
         }
     }
-}
-
-/// How deep the copies of a garment are in the colliders of a time \[s\].
-fn depth_of(
-    garment: &Garment,
-    time: f64,
-    simulation: &Simulation,
-    state: &State,
-    ids: &[ClothId],
-) -> Result<Depth, Failure> {
-    let field = DepthField::new(&garment.shapes_at(time));
-    ids.iter().try_fold(Depth::default(), |depth, &id| {
-        Ok(depth.and(field.measure(simulation.cloth(id)?.pose(), state.current(id))))
-    })
 }
 
 impl Findings {

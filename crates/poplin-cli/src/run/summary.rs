@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use poplin::BackendChoice;
-use poplin_measure::depth::Depth;
+use poplin_measure::depth::{Depth, TriangleDepth, VISIBLE_DEPTH};
 use poplin_measure::strain::Strain;
 use poplin_measure::tangle::Tangle;
 use poplin_model::{Hold, SolverChoice};
@@ -68,6 +68,9 @@ pub(super) struct Summary {
     /// Of all cloths that collide with something, at the last frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     collider_depth: Option<Depth>,
+    /// Of their triangles without pins, likewise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    triangle_depth: Option<TriangleDepth>,
     /// Of all cloths that collide with themselves, at the last frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     tangle: Option<Tangle>,
@@ -195,7 +198,8 @@ impl Summary {
             worst_shortest_edge_strain: worst.shortest,
             max_speed_m_per_s: speed(|f| f.max_speed),
             last_speed_m_per_s: speed(|f| f.last_speed),
-            collider_depth: outcome.depth,
+            collider_depth: outcome.depth.map(|(depth, _)| depth),
+            triangle_depth: outcome.depth.map(|(_, depth)| depth),
             tangle: outcome.tangle,
             choices: job.choices.clone(),
             warnings: job
@@ -299,6 +303,15 @@ impl Summary {
             say!(
                 "depth  {inside} of {all} inside colliders, deepest {:.1} mm (at the end)",
                 deepest_m * 1e3
+            );
+        }
+        if let Some(depth) = self.triangle_depth.filter(|depth| depth.triangles_inside > 0) {
+            say!(
+                "       {} of {} more than {:.0} mm inside, deepest {:.1} mm: finer cloth or rounder colliders show less",
+                grouped(depth.triangles_inside),
+                counted(depth.triangles, "triangle"),
+                VISIBLE_DEPTH * 1e3,
+                depth.deepest_m * 1e3
             );
         }
         if let Some(Tangle { close_pairs, crossings }) = self.tangle {

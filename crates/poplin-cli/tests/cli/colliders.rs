@@ -170,3 +170,21 @@ fn meshes_that_face_the_wrong_way_are_mended_and_open_ones_refused() {
     bench.write("scene.toml", &format!("{scene}open = true\n"));
     run(&CUBE[1..], &["scene.toml"]).succeeds();
 }
+
+#[test]
+fn a_collider_that_shows_through_a_triangle_is_reported() {
+    let bench = Bench::new("pierced");
+    // A small box in the middle of a quad, away from its corners; then beside the sheet.
+    for (z, inside) in [(0.0, 2), (0.5, 0)] {
+        let scene = format!(
+            "{SHEET}{WEIGHTLESS}perturbation = 0\n[[collider]]\nbox = {{ size = [0.1, 0.1, 0.04], center = [0.375, -0.5, {z}] }}\n"
+        );
+        bench.write("scene.toml", &scene);
+        let ended = bench.poplin(&["run", "scene.toml", "--backend", "cpu", "--no-cache"]);
+        let said = "2 of 22 triangles more than 1 mm inside, deepest 20.0 mm";
+        assert_eq!(ended.succeeds().stdout.contains(said), inside > 0, "{}", ended.stdout);
+        let summary = bench.json("out/scene/summary.json");
+        assert_eq!(summary["triangle_depth"]["triangles_inside"], inside, "{summary}");
+        assert_eq!(summary["collider_depth"]["particles_inside"], 0);
+    }
+}
