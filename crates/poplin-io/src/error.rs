@@ -33,13 +33,23 @@ pub enum IoError {
         /// What the operating system said.
         source: std::io::Error,
     },
-    /// A mesh file that is not text, or has a line longer than any real one.
+    /// A mesh file with a byte that no text has.
     #[error("{}:{line}: this is not an OBJ text file", path.display())]
     NotText {
         /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
+    },
+    /// A line of a mesh file, with those that continue it, that is longer than any real one.
+    #[error("{}:{line}: this line is longer than {limit} bytes", path.display())]
+    LineTooLong {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// Most bytes of a line.
+        limit: usize,
     },
     /// A line of a mesh file that cannot be understood.
     #[error("{}:{line}: cannot read `{text}`; expected {expected}", path.display())]

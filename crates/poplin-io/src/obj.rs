@@ -13,8 +13,8 @@ use poplin_model::{CornerUvs, MAX_COORDINATE, MAX_PARTICLES, Mesh};
 
 use crate::IoError;
 
-/// Longest line that is read \[bytes\]; a face of 50,000 corners fits.
-const MAX_LINE: u64 = 1 << 20;
+/// Longest line that is read, with those that continue it \[bytes\]; a face of three million corners fits.
+const MAX_LINE: usize = 64 << 20;
 
 /// Most faces after triangulation, and most texture coordinates; meshes have about two triangles per vertex.
 const MAX_FACES: usize = 4 * MAX_PARTICLES;
@@ -26,7 +26,7 @@ const EXCERPT_LENGTH: usize = 60;
 ///
 /// Quads stay quads, larger polygons become triangle fans. Objects, groups and materials are merged: their faces share
 /// the file's vertices. Texture coordinates become [`Mesh::uvs`] if every vertex has exactly one, else [`Mesh::corner_uvs`]. Normals, colours,
-/// a fourth `w` coordinate, lines, points and curves are ignored; a line continued with `\` is rejected.
+/// a fourth `w` coordinate, lines, points and curves are ignored. A `\` at the end of a line continues it with the next.
 ///
 /// # Errors
 /// [`IoError`] with the file and, where there is one, the line: a file that is missing or unreadable, is no text, has no
@@ -109,22 +109,47 @@ fn parse_obj(mut reader: impl BufRead, path: &Path) -> Result<Mesh, IoError> {
     loop {
         bytes.clear();
         parser.line += 1;
-        let length = reader
-            .by_ref()
-            .take(MAX_LINE + 1)
-            .read_until(b'\n', &mut bytes)
-            .map_err(IoError::read(path))?;
-        if length == 0 {
-            return parser.finish();
-        }
-        if length as u64 > MAX_LINE || bytes.contains(&0) {
-            return Err(IoError::NotText { path: path.to_path_buf(), line: parser.line });
+        let mut continued = 0;
+        loop {
+            let begin = bytes.len();
+            let room = (MAX_LINE + 1 - begin) as u64;
+            let read = reader.by_ref().take(room).read_until(b'\n', &mut bytes);
+            let is_end = read.map_err(IoError::read(path))? == 0;
+            if is_end && bytes.is_empty() {
+                return parser.finish();
+            }
+            if bytes[begin..].contains(&0) {
+                return Err(IoError::NotText { path: path.to_path_buf(), line: parser.line });
+            }
+            if bytes.len() > MAX_LINE {
+                let (path, line) = (path.to_path_buf(), parser.line);
+                return Err(IoError::LineTooLong { path, line, limit: MAX_LINE });
+            }
+            let own = bytes[begin..].trim_ascii_end();
+            let end = begin + own.len();
+            // The end of a comment, such as a folder of Windows, continues nothing.
+            let is_continued = own.ends_with(b"\\") && !own.contains(&b'#') && is_element(&bytes);
+            if is_end || !is_continued {
+                break;
+            }
+            bytes.truncate(end - 1);
+            bytes.push(b' ');
+            continued += 1;
         }
         // Names and comments may be in any old encoding; the lines that matter are ASCII.
         let text = String::from_utf8_lossy(&bytes);
         // Some editors begin UTF-8 with a byte order mark.
         parser.read_line(text.strip_prefix('\u{feff}').unwrap_or(&text))?;
+        parser.line += continued;
     }
+}
+
+/// Whether a line begins as one that is read.
+fn is_element(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    let keywords: [&[u8]; 3] = [b"v", b"vt", b"f"];
+    let rests = keywords.iter().filter_map(|keyword| line.strip_prefix(*keyword)?.first());
+    rests.into_iter().any(|after| after.is_ascii_whitespace())
 }
 
 /// What a corner's texture coordinate is known to be: none yet, one, or several.
@@ -440,12 +465,29 @@ mod tests {
     }
 
     #[test]
+    fn a_line_may_go_on_in_the_next() {
+        let text =
+            "v 0 0 \\\n0\nv 1 0 0\r\n# in C:\\models\\\nv 0 1 0 # here\\\nf 1 \\\r\n2 \\\n 3\n";
+        let plain = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
+        assert_eq!(parse(text).unwrap(), parse(plain).unwrap());
+        assert_eq!(parse(format!("{plain}f 1 \\")).unwrap_err().to_string().lines().count(), 1);
+        // Lines are counted as the file has them.
+        let wrong = format!("{text}f 1 2\n");
+        assert!(message(&wrong).starts_with("test.obj:9: "), "{}", message(&wrong));
+        // A face that is longer than a megabyte.
+        let many: String = (0..200_000).map(|k| format!(" {}", k % 3 + 1)).collect();
+        assert_eq!(parse(format!("{plain}f{many}\n")).unwrap().triangles.len(), 1 + 199_998);
+    }
+
+    #[test]
     fn an_endless_line_is_refused_early() {
         let endless = std::io::BufReader::new(std::io::repeat(b'v'));
         assert!(matches!(
             parse_obj(endless, Path::new("x")),
-            Err(IoError::NotText { line: 1, .. })
+            Err(IoError::LineTooLong { line: 1, .. })
         ));
+        let binary = std::io::BufReader::new(std::io::repeat(0));
+        assert!(matches!(parse_obj(binary, Path::new("x")), Err(IoError::NotText { line: 1, .. })));
     }
 
     #[test]
