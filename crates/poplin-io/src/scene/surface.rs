@@ -84,8 +84,8 @@ struct Side {
 
 /// Makes all triangles of each part face alike, and outwards; fills small holes.
 ///
-/// Vertices at the same position count as one. A closed part that faces inwards among others that face outwards is a cavity and
-/// stays one.
+/// Vertices at the same position count as one. A closed part that faces inwards is a cavity and stays one if it lies within the box of
+/// another part.
 ///
 /// # Errors
 /// [`OpenSurface`] if the triangles enclose nothing even so.
@@ -147,10 +147,6 @@ impl Surface {
         a.dot(b.cross(c))
     }
 
-    fn flip(&mut self, triangle: usize) {
-        self.triangles[triangle].swap(1, 2);
-    }
-
     /// Makes neighbours face alike, then all outwards; returns how many triangles were flipped.
     fn orient(&mut self) -> usize {
         let mut neighbours: Vec<Vec<(usize, bool)>> = vec![Vec::new(); self.triangles.len()];
@@ -162,8 +158,9 @@ impl Surface {
                 neighbours[b.triangle].push((a.triangle, is_alike));
             }
         }
+        let before = self.triangles.clone();
         let mut facing: Vec<Option<bool>> = vec![None; self.triangles.len()];
-        let mut flipped_total = 0;
+        let mut parts: Vec<Vec<usize>> = Vec::new();
         for first in 0..self.triangles.len() {
             if facing[first].is_some() {
                 continue;
@@ -181,27 +178,53 @@ impl Surface {
                     }
                 }
             }
-            let against: Vec<_> =
-                part.iter().copied().filter(|&it| facing[it] == Some(false)).collect();
-            if against.is_empty() {
-                continue;
-            }
-            let before: Vec<_> = part.iter().map(|&triangle| self.triangles[triangle]).collect();
-            against.into_iter().for_each(|triangle| self.flip(triangle));
-            if part.iter().map(|&triangle| self.volume(triangle)).sum::<f64>() < 0.0 {
-                part.iter().for_each(|&triangle| self.flip(triangle));
-            }
-            flipped_total +=
-                part.iter().zip(before).filter(|(it, old)| self.triangles[**it] != *old).count();
+            parts.push(part);
         }
-        let volume: f64 = (0..self.triangles.len()).map(|triangle| self.volume(triangle)).sum();
-        let is_open = edges.values().any(|sides| sides.len() == 1);
+        for part in &parts {
+            let against = part.iter().filter(|&&it| facing[it] == Some(false));
+            let against: Vec<_> = against.copied().collect();
+            if !against.is_empty() {
+                self.flip_all(&against);
+                if self.volume_of(part) < 0.0 {
+                    self.flip_all(part);
+                }
+            }
+        }
         // Below an open surface there is no volume that would say where outside is.
-        if volume < 0.0 && !is_open {
-            (0..self.triangles.len()).for_each(|triangle| self.flip(triangle));
-            flipped_total = self.triangles.len() - flipped_total;
+        if edges.values().all(|sides| sides.len() != 1) {
+            if parts.iter().map(|part| self.volume_of(part)).sum::<f64>() < 0.0 {
+                parts.iter().for_each(|part| self.flip_all(part));
+            }
+            let boxes: Vec<_> = parts.iter().map(|part| self.box_of(part)).collect();
+            for (k, part) in parts.iter().enumerate() {
+                let [low, high] = boxes[k];
+                let holds = |&[from, to]: &[DVec3; 2]| {
+                    from.cmple(low).all() && to.cmpge(high).all() && [from, to] != boxes[k]
+                };
+                if self.volume_of(part) < 0.0 && !boxes.iter().any(holds) {
+                    self.flip_all(part);
+                }
+            }
         }
-        flipped_total
+        self.triangles.iter().zip(before).filter(|(now, before)| *now != before).count()
+    }
+
+    /// Volume that some triangles enclose, times 6; below 0 if they face inwards.
+    fn volume_of(&self, part: &[usize]) -> f64 {
+        part.iter().map(|&triangle| self.volume(triangle)).sum()
+    }
+
+    /// The box of some triangles, lowest corner and highest.
+    fn box_of(&self, part: &[usize]) -> [DVec3; 2] {
+        let corners = part.iter().flat_map(|&triangle| self.triangles[triangle]);
+        corners.fold([DVec3::INFINITY, DVec3::NEG_INFINITY], |[low, high], vertex| {
+            let position = self.position(vertex);
+            [low.min(position), high.max(position)]
+        })
+    }
+
+    fn flip_all(&mut self, part: &[usize]) {
+        part.iter().for_each(|&triangle| self.triangles[triangle].swap(1, 2));
     }
 
     /// Fills small holes; returns how many.
@@ -387,6 +410,17 @@ mod tests {
         let triangles: Vec<_> = ball().triangles.iter().copied().chain(inwards).collect();
         let hollow = TriangleMesh { vertices: vertices.into(), triangles: triangles.into() };
         assert_eq!(close_surface(&hollow).unwrap().1, Repairs::default());
+        // The same two balls side by side: the second one encloses nothing unless it is flipped.
+        let shifted = |(k, &[x, y, z]): (usize, &[f32; 3])| {
+            [if k < count as usize { x } else { x + 2.0 }, y, z]
+        };
+        let vertices: Vec<_> = hollow.vertices.iter().enumerate().map(shifted).collect();
+        let aside = TriangleMesh { vertices: vertices.into(), ..hollow };
+        let flipped_triangles = ball().triangles.len();
+        assert_eq!(
+            close_surface(&aside).unwrap().1,
+            Repairs { flipped_triangles, filled_holes: 0 }
+        );
         let fin = changed(&ball(), |triangles| {
             let [a, b, _] = triangles[40];
             triangles.push([a, b, 0]);
