@@ -9,7 +9,7 @@ use poplin_model::{Mesh, Particle, Pose, Shape};
 
 use crate::args::{Ground, PositionArgs};
 use crate::failure::{Failure, OrFail};
-use crate::output::{counted, grouped};
+use crate::output::grouped;
 
 /// Thickness of a mesh in mean edges. Particles keep apart, not triangles: with 0.5 a shirt that falls on a body crosses itself in
 /// 106 spots, with 1 in 19.
@@ -83,13 +83,13 @@ pub(crate) fn lift(
     by.y = high.y - from.y + ROOM * mean_edge;
     mesh.positions.iter_mut().for_each(|p| *p = (Vec3::from(*p) + by).to_array());
     Some(format!(
-        "moved  above the collider, as with --translate {:.3},{:.3},{:.3}: {} of {} would start inside, up to {:.0} mm deep \
+        "moved  above the collider, as with --translate {:.3},{:.3},{:.3}: {} of {} free vertices would start inside, up to {:.0} mm deep \
          (--allow-inside)",
         by.x,
         by.y,
         by.z,
         grouped(depth.particles_inside),
-        counted(depth.free_particles, "free vertex").replace("vertexs", "vertices"),
+        grouped(depth.free_particles),
         1e3 * depth.deepest_m
     ))
 }

@@ -10,7 +10,9 @@ use poplin_io::scene::{
     BuiltCloth, BuiltCollider, LocalFrame, MovingPins, SceneCloth, Shape, Wind, groups_of_cloth,
 };
 use poplin_measure::depth::{Depth, DepthField};
-use poplin_model::{Cloth, Contact, Mesh, Particle, Pose, Shape as SolidShape, SolverChoice};
+use poplin_model::{
+    Cloth, Contact, Fabric, Mesh, Particle, Pose, Shape as SolidShape, SolverChoice,
+};
 
 use crate::failure::{Failure, OrFail};
 
@@ -224,8 +226,7 @@ impl MovingParticles {
 /// Moves the free particles of a flat cloth off its plane, by up to this fraction of its mean edge.
 fn perturb(cloth: &mut Cloth, fraction: f32) {
     let Some(normal) = plane_of(&cloth.particles) else { return };
-    let lengths = &cloth.fabric.rest_lengths;
-    let mean_edge = lengths.iter().sum::<f32>() / lengths.len().max(1) as f32;
+    let mean_edge = mean_rest_length(&cloth.fabric);
     for (index, particle) in (0u32..).zip(&mut cloth.particles) {
         if particle.is_pinned() {
             continue;
@@ -236,6 +237,12 @@ fn perturb(cloth: &mut Cloth, fraction: f32) {
         let shift = normal * (random * fraction * mean_edge);
         particle.position = (Vec3::from(particle.position) + shift).to_array();
     }
+}
+
+/// Mean length of the edges at rest \[m\], 0 without any.
+pub(crate) fn mean_rest_length(fabric: &Fabric) -> f32 {
+    let lengths = &fabric.rest_lengths;
+    lengths.iter().sum::<f32>() / lengths.len().max(1) as f32
 }
 
 /// The normal of the plane that all particles are in, up to rounding, if they are in one.

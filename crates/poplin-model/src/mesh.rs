@@ -31,11 +31,6 @@ pub struct CornerUvs {
 impl CornerUvs {
     /// A corner without texture coordinate.
     pub const NONE: u32 = u32::MAX;
-
-    /// Whether no corner has one.
-    pub fn is_empty(&self) -> bool {
-        self.coordinates.is_empty()
-    }
 }
 
 impl Mesh {

@@ -6,7 +6,7 @@ use poplin_measure::depth::Depth;
 use poplin_measure::strain::LongEdges;
 use serde::Serialize;
 
-use crate::garment::Garment;
+use crate::garment::{Garment, mean_rest_length};
 use crate::job::Job;
 use crate::output::{counted, grouped};
 
@@ -66,7 +66,8 @@ impl Warning {
         let cloth = || garment.name.clone();
         let positions = garment.cloth.particles.iter().flat_map(|particle| particle.position);
         let farthest_m = positions.map(f32::abs).fold(0.0, f32::max);
-        let (resolution_m, mean_edge_m) = (farthest_m * f32::EPSILON, mean_rest_length(garment));
+        let (resolution_m, mean_edge_m) =
+            (farthest_m * f32::EPSILON, mean_rest_length(&garment.cloth.fabric));
         let is_coarse = resolution_m > MAX_RESOLUTION * mean_edge_m;
         let coarse = is_coarse.then(|| Self::Coarse {
             cloth: cloth(),
@@ -129,7 +130,8 @@ impl Warning {
         let frequency_hz = frame_rate * iterations;
         let step_s = frequency_hz.recip();
         let gravity = config.gravity.iter().map(|value| value * value).sum::<f32>().sqrt();
-        let (fall_m, mean_edge_m) = (gravity * step_s * step_s, mean_rest_length(garment));
+        let (fall_m, mean_edge_m) =
+            (gravity * step_s * step_s, mean_rest_length(&garment.cloth.fabric));
         let is_long = iterations > 0.0 && mean_edge_m > 0.0 && fall_m > mean_edge_m;
         let long = is_long.then(|| Self::LongStep { cloth: cloth(), step_s, fall_m, mean_edge_m });
         let asked = config.solver.as_pbd().map(|pbd| pbd.frequency);
@@ -138,12 +140,6 @@ impl Warning {
             .map(|asked_hz| Self::OtherFrequency { cloth: cloth(), asked_hz, frequency_hz });
         long.into_iter().chain(other)
     }
-}
-
-/// Mean length of the edges at rest \[m\], 0 without any.
-fn mean_rest_length(garment: &Garment) -> f32 {
-    let lengths = &garment.cloth.fabric.rest_lengths;
-    lengths.iter().sum::<f32>() / lengths.len().max(1) as f32
 }
 
 /// Edges of a cloth beyond [`MAX_STRETCH`], in all frames that were read back.
