@@ -46,6 +46,13 @@ impl<S: Simd, V: Lanes<S>> Contacts<S, V> {
         self.approach = mask.select(self.approach + approach, self.approach);
     }
 
+    /// Where a push may be longer than one iteration makes it.
+    #[inline(always)]
+    pub(super) fn is_deep(&self, limit: V) -> V::Mask {
+        let push = self.push.div(self.count);
+        (limit * limit).simd_lt(push.dot(push))
+    }
+
     /// Which fraction of a push is made in this iteration, and which leaves no velocity behind.
     #[inline(always)]
     fn push_fractions(&self, simd: S, displacement: Vec3<S, V>, limit: V) -> [V; 2] {
@@ -105,7 +112,7 @@ impl<S: Simd, V: Lanes<S>> Contacts<S, V> {
         let push = self.push.div(self.count);
         let mut position = x.add(push);
         let slides = touches & zero.simd_lt(friction);
-        let is_deep = touches & (limit * limit).simd_lt(push.dot(push));
+        let is_deep = touches & self.is_deep(limit);
         if (slides | is_deep).any_true() {
             let previous = particles.previous(simd, block);
             let start = Vec3::xyz(previous);

@@ -459,6 +459,7 @@ fn push_out_of_convexes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
 ) {
     let [count, plane_count] = tabulate_convexes(particles, table);
     let nothing = Vec3::splat(simd, [0.0; 3]);
+    let limit = particles.depenetration_step(simd);
     for block in blocks_of(particles, items) {
         let current = particles.current(simd, block);
         let x = Vec3::xyz(current);
@@ -466,16 +467,12 @@ fn push_out_of_convexes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
         for k in 0..count {
             let convex = Row::<P>::new(table, k, PLANE_NUMBERS * plane_count + 1);
             let (mut distance, mut nearest) = (V::splat(simd, -3.0e38), nothing);
-            let mut distance_before = distance;
             let mut is_in = distance.simd_lt(nothing.x);
             for plane in 0..plane_count {
                 let begin = PLANE_NUMBERS * plane;
                 let normal = convex.vector(simd, begin);
                 let height = normal.dot(x) + convex.number(simd, begin + 3);
-                let before = convex.vector(simd, begin + 4);
-                let height_before = before.dot(x) + convex.number(simd, begin + 7);
                 let is_nearer = distance.simd_lt(height);
-                distance_before = is_nearer.select(height_before, distance_before);
                 distance = is_nearer.select(height, distance);
                 nearest = normal.or(is_nearer, nearest);
                 is_in = distance.simd_lt(nothing.x);
@@ -487,11 +484,41 @@ fn push_out_of_convexes<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
                 let exit = nearest.neg().mul(distance);
                 let factor = convex.number(simd, PLANE_NUMBERS * plane_count);
                 contacts.add(simd, is_in, exit, nothing, factor);
-                contacts.add_approach(is_in, max(distance_before - distance, nothing.x));
+            }
+        }
+        if contacts.is_deep(limit).any_true() {
+            for k in 0..count {
+                let convex = Row::<P>::new(table, k, PLANE_NUMBERS * plane_count + 1);
+                add_approach::<S, V, P>(simd, &convex, plane_count, x, &mut contacts);
             }
         }
         contacts.resolve(simd, particles, block, current, false);
     }
+}
+
+/// Adds what the nearest plane of a convex advanced towards the particles that are in it.
+#[inline(always)]
+fn add_approach<S: Simd, V: Lanes<S>, P: Colliding<S, V>>(
+    simd: S,
+    convex: &Row<'_, P>,
+    plane_count: usize,
+    x: Vec3<S, V>,
+    contacts: &mut Contacts<S, V>,
+) {
+    let zero = V::splat(simd, 0.0);
+    let mut distance = V::splat(simd, -3.0e38);
+    let mut distance_before = distance;
+    for plane in 0..plane_count {
+        let [height, height_before] = [0, 4].map(|part| {
+            let begin = PLANE_NUMBERS * plane + part;
+            let normal: Vec3<S, V> = convex.vector(simd, begin);
+            normal.dot(x) + convex.number(simd, begin + 3)
+        });
+        let is_nearer = distance.simd_lt(height);
+        distance_before = is_nearer.select(height_before, distance_before);
+        distance = is_nearer.select(height, distance);
+    }
+    contacts.add_approach(distance.simd_lt(zero), max(distance_before - distance, zero));
 }
 
 // ---- boxes ----
