@@ -6,6 +6,7 @@ use std::path::Path;
 use poplin::Backend;
 use poplin_host::TierLimits;
 use poplin_io::FRAME_FORMATS;
+use poplin_io::scene::scene_keys;
 use poplin_layout::{MemoryTier, Oracle, STAGES, StageRow};
 use poplin_measure::bench::Workload;
 use poplin_measure::case::Case;
@@ -172,66 +173,38 @@ fn table_of_tiers() {
     assert_guide("architecture", "tiers", &markdown_table(&head, &rows));
 }
 
-// ---- settings ----
-
-/// Sources of the settings of a cloth: `config.rs`, or the files of the folder `config`.
-fn settings_sources() -> Vec<String> {
-    let folder = "crates/poplin-model/src/config";
-    if root().join(folder).exists() {
-        entries(folder).iter().map(|name| read(&format!("{folder}/{name}"))).collect()
-    } else {
-        vec![read(&format!("{folder}.rs"))]
-    }
-}
-
-/// Fields of a struct, with their type and doc text, as they are in its source.
-fn documented_fields(source: &str, name: &str) -> Vec<Vec<String>> {
-    let begin = format!("pub struct {name} {{");
-    let lines = source.lines().skip_while(|line| *line != begin).skip(1);
-    let (mut rows, mut doc) = (Vec::new(), Vec::new());
-    for line in lines.take_while(|line| *line != "}").map(str::trim) {
-        if let Some(text) = line.strip_prefix("///") {
-            doc.push(text.trim().to_owned());
-        } else if let Some((field, kind)) =
-            line.strip_prefix("pub ").and_then(|line| line.split_once(": "))
-        {
-            let kind = kind.trim_end_matches(',');
-            let text = unlinked(&doc.join(" "));
-            rows.push(vec![format!("`{field}`"), format!("`{kind}`"), text.replace('|', "\\|")]);
-            doc.clear();
-        }
-    }
-    assert!(!rows.is_empty(), "no `{begin}` with public fields");
-    rows
-}
-
-/// A doc text with its links to items turned into code: [`Self::x`] is `x`.
-fn unlinked(text: &str) -> String {
-    let text = text.replace("[`crate::", "[`").replace("[`", "`").replace("`]", "`");
-    text.replace("`Self::", "`")
-}
-
-/// The `pub struct`s with named fields of a source.
-fn structs(source: &str) -> impl Iterator<Item = &str> {
-    source.lines().filter_map(|line| line.strip_prefix("pub struct ")?.strip_suffix(" {"))
-}
+// ---- scene keys ----
 
 #[test]
-fn table_of_settings() {
-    let sources = settings_sources();
-    let mut groups: Vec<_> =
-        sources.iter().flat_map(|source| structs(source).map(move |name| (name, source))).collect();
-    groups.sort_by_key(|(name, _)| (*name != "ClothConfig", *name));
-    let tables = groups.into_iter().map(|(name, source)| {
-        let rows = documented_fields(source, name);
-        format!("**`{name}`**\n\n{}", markdown_table(&["field", "type", "meaning"], &rows))
+fn table_of_scene_keys() {
+    let keys = scene_keys();
+    let mut tables = Vec::new();
+    for key in &keys {
+        if !tables.contains(&key.table()) {
+            tables.push(key.table());
+        }
+    }
+    let tables = tables.into_iter().map(|table| {
+        let rows = keys.iter().filter(|key| key.table() == table).map(|key| {
+            let [kind, meaning] =
+                [&key.kind, &key.meaning].map(|text| escaped(text).replace('|', "\\|"));
+            vec![format!("`{}`", key.name()), kind, meaning]
+        });
+        let rows: Vec<_> = rows.collect();
+        let table =
+            if table.is_empty() { "At the top of the file".into() } else { format!("`{table}`") };
+        format!("**{table}**\n\n{}", markdown_table(&["key", "value", "meaning"], &rows))
     });
-    assert_guide("solvers", "settings", &tables.collect::<Vec<_>>().join("\n"));
+    assert_guide("keys", "scene_keys", &tables.collect::<Vec<_>>().join("\n"));
 }
 
-/// A text whose brackets are no link.
+/// A text whose brackets are no link. In code, every second piece, they never are.
 fn escaped(text: &str) -> String {
-    text.replace('[', "\\[").replace(']', "\\]")
+    let pieces = text.split('`').enumerate().map(|(index, piece)| match index % 2 {
+        0 => piece.replace('[', "\\[").replace(']', "\\]"),
+        _ => piece.to_owned(),
+    });
+    pieces.collect::<Vec<_>>().join("`")
 }
 
 // ---- formats ----

@@ -1,5 +1,5 @@
-//! The command line of poplin: `run` simulates, `cook` reports on a mesh, `info` on the machine, `conform` and
-//! `bench` on the engine.
+//! The command line of poplin: `run` simulates, `cook` reports on a mesh, `scenes` shows what a scene may say, `info` reports
+//! on the machine, `conform` and `bench` on the engine.
 
 mod args;
 mod bench;
@@ -14,6 +14,7 @@ mod job;
 mod logging;
 mod output;
 mod run;
+mod scenes;
 mod shipped;
 
 use std::process::ExitCode;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     let ended = match &cli.command {
         Command::Run(args) => run::run(args),
         Command::Cook(args) => cook::cook(args),
+        Command::Scenes(args) => scenes::scenes(args),
         Command::Info => info::info(),
         Command::Conform(args) => conform::conform(args, cli.verbose > 0),
         Command::Bench(args) => bench::bench(args),

@@ -24,6 +24,24 @@ pub(crate) fn names() -> String {
     SCENES.map(|(name, _)| name).join(", ")
 }
 
+/// The text of the shipped scene of this name.
+pub(crate) fn text(name: &str) -> Result<&'static str, Failure> {
+    let found = SCENES.into_iter().find(|(shipped, _)| *shipped == name);
+    found.map(|(_, text)| text).ok_or_else(|| {
+        Failure::BadInput(anyhow!("there is no shipped scene `{name}`; shipped are {}", names()))
+    })
+}
+
+/// Name and first sentence of the comment of every shipped scene.
+pub(crate) fn list() -> impl Iterator<Item = (&'static str, String)> {
+    SCENES.into_iter().map(|(name, text)| {
+        let comment = text.lines().map_while(|line| line.strip_prefix('#')).map(str::trim);
+        let comment = comment.collect::<Vec<_>>().join(" ");
+        let sentence = comment.split_once(". ").map_or(comment.as_str(), |(first, _)| first);
+        (name, sentence.trim_end_matches('.').to_owned())
+    })
+}
+
 /// The scene of a file, or the shipped scene of this name. A file wins over a shipped scene.
 pub(crate) fn load_scene(name: &Path) -> Result<Scene, Failure> {
     if !name.is_file() {

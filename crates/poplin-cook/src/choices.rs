@@ -7,6 +7,7 @@ use poplin_model::{ModelError, parse_name};
 
 /// Which vertices count as one.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
@@ -23,6 +24,7 @@ pub enum Weld {
 
 /// What "vertical" means: it sorts chains of stretch edges into vertical and horizontal by their course.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
@@ -39,6 +41,7 @@ pub enum Direction {
 
 /// How a particle is kept from straying from the pins.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
@@ -59,6 +62,7 @@ pub enum Tethers {
 
 /// Which points of triangles collide besides the particles, so that small shapes do not slip through between them.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),

@@ -8,17 +8,18 @@ use crate::{CookError, Direction, Tethers, VirtualParticles, Weld};
 
 /// How a mesh is cooked.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
     serde(default, deny_unknown_fields)
 )]
 pub struct CookOptions {
-    /// Which vertices are welded (default `Relative(1e-6)`).
+    /// Which vertices are welded (default relative, 1e-6).
     pub weld: Weld,
     /// Mass of the cloth per area [kg/m^2], `1e-9..=1e9` (default 0.2, a light cotton). Unused if `masses` is set.
     pub density: f32,
-    /// Mass of every mesh vertex \[kg\], shape `[vertex_count]`, or `None` (default): from `density`. Welded vertices add up.
+    /// Mass of every mesh vertex \[kg\], shape `[vertex_count]` (default: from `density`). Welded vertices add up.
     pub masses: Option<Vec<f32>>,
     /// Mesh vertices that are pinned (inverse mass 0), in any order, repeats allowed (default none).
     pub pins: Vec<u32>,
@@ -26,8 +27,8 @@ pub struct CookOptions {
     pub direction: Direction,
     /// A vector along gravity, finite, of any length but 0 (default `[0, -1, 0]`).
     pub gravity: [f32; 3],
-    /// Longest fiber, in edges, `1..=16777216`, or `None` (default): what costs a workgroup the least
-    /// ([`poplin_model::LaneCost::GPU`]). Fibers against stretch are then cut only where few are long, since they are solved
+    /// Longest fiber, in edges, `1..=16777216` (default: what costs a workgroup the least,
+    /// [`poplin_model::LaneCost::GPU`]). Fibers against stretch are then cut only where few are long, since they are solved
     /// as a whole ([`poplin_model::FiberSolver::SemiImplicit`]) and converge the better the longer they are; those of shear
     /// and bending, which Gauss-Seidel solves edge by edge, are short. 1 yields the classical graph-coloured fabric. With
     /// [`poplin_model::Xpbd`], which solves all fibers as a whole, set a large value.

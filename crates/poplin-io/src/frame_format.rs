@@ -1,9 +1,11 @@
 //! Formats of simulated frames: the one table that options, scene keys, help and writers follow.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error as _};
 
 use crate::{IoError, npy, point_cache};
@@ -67,6 +69,17 @@ impl FromStr for FrameFormat {
             let known: Vec<_> = FRAME_FORMATS.iter().map(|format| format.name).collect();
             IoError::UnknownFormat { name: name.to_owned(), known: known.join(", ") }
         })
+    }
+}
+
+impl JsonSchema for FrameFormat {
+    fn schema_name() -> Cow<'static, str> {
+        "FrameFormat".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let names: Vec<_> = FRAME_FORMATS.iter().map(|format| format.name).collect();
+        json_schema!({ "type": "string", "enum": names })
     }
 }
 

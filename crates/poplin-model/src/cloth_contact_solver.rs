@@ -5,6 +5,7 @@ use crate::error::{ModelError, check_range};
 /// How the contacts between the cloths of a simulation are solved, particle against particle. Which cloths take part, and at
 /// what distance, is a setting of each cloth: [`crate::ClothCollision`].
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),

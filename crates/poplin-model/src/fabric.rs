@@ -6,6 +6,7 @@ use crate::error::{ModelError, check_indices, check_range};
 
 /// What an edge holds against, by its direction in the cooked mesh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),

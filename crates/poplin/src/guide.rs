@@ -3,11 +3,12 @@
 //! | page | |
 //! |---|---|
 //! | [`scenes`] | scene files, the command `poplin` and its options |
+//! | [`keys`] | every key of a scene file, which are the settings of a cloth, with units, ranges and defaults |
 //! | [`embedding`] | cloth in a program: without a window, in a renderer, with a rigid-body engine |
 //! | [`formats`] | files in and out |
 //! | [`limits`] | what does not work, and what to do about it |
 //! | [`architecture`] | crates, buckets, memory tiers, stages |
-//! | [`solvers`] | PBD and XPBD, every setting, sources |
+//! | [`solvers`] | PBD and XPBD, what is chosen from the cloth, sources |
 //! | [`fibers`] | chains of edges, how they are made and solved, and what each solver costs |
 //! | [`contact`] | shapes, self collision, collision between cloths |
 //! | [`decisions`] | why it is so and not otherwise |
@@ -32,6 +33,7 @@ macro_rules! page {
 [fibers]: crate::guide::fibers
 [formats]: crate::guide::formats
 [glossary]: crate::guide::glossary
+[keys]: crate::guide::keys
 [limits]: crate::guide::limits
 [performance]: crate::guide::performance
 [scenes]: crate::guide::scenes
@@ -57,6 +59,7 @@ page!(embedding, "embedding.md");
 page!(fibers, "fibers.md", "fibers.svg");
 page!(formats, "formats.md");
 page!(glossary, "glossary.md");
+page!(keys, "keys.md");
 page!(limits, "limits.md");
 page!(performance, "performance.md");
 page!(scenes, "scenes.md");

@@ -86,6 +86,7 @@ fn table_of_options() {
     for (command, name) in [
         ("run", "options_run"),
         ("cook", "options_cook"),
+        ("scenes", "options_scenes"),
         ("conform", "options_conform"),
         ("bench", "options_bench"),
     ] {

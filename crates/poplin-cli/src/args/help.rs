@@ -10,6 +10,7 @@ pub(super) const POPLIN: &str = "\
 Examples:
   poplin run flag                                  simulate a shipped scene, write to out/flag
   poplin run --mesh shirt.obj --pin top:3%         hang up a mesh by its top
+  poplin scenes --keys                             everything that a scene file may say
   poplin info                                      which GPU would be used, and why
   poplin run --help                                more about a command
 
@@ -26,6 +27,14 @@ Examples:
   poplin cook shirt.obj --max-fiber-length 1       the same as classical coloured edges
   poplin cook shirt.obj --picture fibers.png       draw the fibers, one colour for each set
   poplin cook curtain --json                       a shipped scene, for other programs";
+
+/// Below `poplin scenes --help`.
+pub(super) const SCENES: &str = "\
+Examples:
+  poplin scenes                                    the shipped scenes, a line each
+  poplin scenes drape > my-scene.toml              a file to start from
+  poplin scenes --keys cloth.contact               what a table may hold
+  poplin scenes --schema > scene.schema.json       for `#:schema ./scene.schema.json` in the first line of a scene";
 
 /// Below `poplin conform --help`.
 pub(super) const CONFORM: &str = "\

@@ -41,6 +41,9 @@ pub(crate) enum Command {
     /// Cook a mesh or the cloths of a scene and print what cooking found
     #[command(after_help = help::COOK)]
     Cook(CookArgs),
+    /// List the shipped scenes, print one to start from, or every key that a scene file may have
+    #[command(after_help = help::SCENES)]
+    Scenes(ScenesArgs),
     /// Show the adapters of this machine, their limits, and what poplin would use
     Info,
     /// Run reference cases and compare with the measured trajectories
@@ -110,6 +113,20 @@ pub(crate) struct CookArgs {
     pub(crate) picture: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) fabric: FabricArgs,
+}
+
+/// Arguments of `poplin scenes`.
+#[derive(Debug, Args)]
+pub(crate) struct ScenesArgs {
+    /// Print the file of this shipped scene
+    #[arg(conflicts_with_all = ["keys", "schema"])]
+    pub(crate) name: Option<String>,
+    /// Print every key with its type and meaning; of one table and the tables in it, if it is named
+    #[arg(long, value_name = "TABLE", num_args = 0..=1, default_missing_value = "")]
+    pub(crate) keys: Option<String>,
+    /// Print the format as JSON Schema, for editors that check and complete TOML
+    #[arg(long, conflicts_with = "keys")]
+    pub(crate) schema: bool,
 }
 
 /// Arguments of `poplin conform`.

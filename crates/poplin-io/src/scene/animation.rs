@@ -1,5 +1,6 @@
 //! Pins that move by keyframes.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::PinRule;
@@ -14,7 +15,7 @@ pub struct AnimatedPins {
 }
 
 /// Where animated pins are at one time.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Keyframe {
     /// Time since the first frame \[s\], 0 or more.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{FrameKey, Transform};
@@ -47,7 +48,7 @@ pub enum ColliderShape {
 }
 
 /// A ball.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SphereShape {
     /// Radius \[m\], `1e-6..=1e6`.
@@ -69,7 +70,7 @@ pub struct CapsuleShape {
 }
 
 /// A half-space: the points x with `normal . x < offset` are behind the plane.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlaneShape {
     /// Outward direction, of any length but 0; the normal is this direction at length 1.
@@ -80,7 +81,7 @@ pub struct PlaneShape {
 }
 
 /// A right-angled box.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BoxShape {
     /// Lengths along x, y, z \[m\], `1e-6..=1e6`.
@@ -91,7 +92,7 @@ pub struct BoxShape {
 }
 
 /// A cylinder or a cut-off cone, upright: its axis is along y.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CylinderShape {
     /// Length along y \[m\], `1e-6..=1e6`.

@@ -57,17 +57,17 @@ pub enum SceneError {
         /// All names that exist there.
         known: Vec<String>,
     },
-    /// A key that stands elsewhere in a cloth, or that former scenes had.
-    #[error("{at}: `{name}` is no key {}; write {instead} in [[cloth]]", in_table(table))]
-    Moved {
+    /// A key of another table of the same cloth or collider.
+    #[error("{at}: `{name}` is no key {}; write {}", in_table(table), instead_in(instead, table))]
+    Elsewhere {
         /// Where in the scene file.
         at: Box<Location>,
         /// The key as written.
         name: Box<str>,
         /// The table header above it, as written, or empty at the top of the file.
         table: Box<str>,
-        /// What replaces it, for example `` `contact.friction` ``.
-        instead: &'static str,
+        /// The keys that it could mean, for example `contact.friction`.
+        instead: Vec<String>,
     },
     /// A value outside its range.
     #[error("{at}: {field} = {} is outside {}..={}{}", shortest(*value), shortest(*min), shortest(*max), spaced(unit))]
@@ -259,6 +259,14 @@ pub enum PinError {
 
 fn in_table(table: &str) -> String {
     if table.is_empty() { "at the top of the file".into() } else { format!("in {table}") }
+}
+
+/// Keys, and the cloth or collider that they are in.
+fn instead_in(keys: &[String], table: &str) -> String {
+    let keys: Vec<_> = keys.iter().map(|key| format!("`{key}`")).collect();
+    let within = table.trim_matches(['[', ']']).split('.').next().unwrap_or_default();
+    let within = if within.is_empty() { String::new() } else { format!(" in [[{within}]]") };
+    format!("{}{within}", keys.join(" or "))
 }
 
 fn suggest(suggestion: &Option<String>, known: &[String]) -> String {

@@ -1,5 +1,6 @@
 //! The scene file as serde sees it, and its conversion to a [`Scene`].
 
+use std::borrow::Cow;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -8,10 +9,12 @@ use poplin_model::{
     Air, Chosen, ClothCollision, ClothConfig, ClothContactSolver, Contact, Inertia,
     MotionConstraints, PhaseKind, SelfCollision, Sleep, Solver,
 };
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
 
+use super::keys::{keys_elsewhere, keys_that_mean};
 use super::locate::Source;
-use super::moved::{moved_key, refuse_keys_of_the_cloth};
+use super::moved::refuse_keys_of_the_cloth;
 use super::validate::{validate, validate_wind};
 use super::{
     AnimatedPins, BoxShape, CapsuleShape, ColliderShape, CylinderShape, DEFAULT_PERTURBATION,
@@ -23,119 +26,196 @@ use crate::{FRAME_FORMATS, FrameFormat, IoError};
 /// Longest scene file \[bytes\]: scenes name meshes, they do not hold them.
 const MAX_SCENE_BYTES: usize = 16 << 20;
 
-/// Least likeness (Jaro-Winkler, 1 = equal) of a name that is offered for an unknown one.
-const LIKENESS: f64 = 0.75;
+/// Least likeness of a name that is offered for an unknown one.
+const LIKENESS: f64 = 0.85;
 
-#[derive(Deserialize)]
+/// Least likeness of a name that an unknown one is taken to be a slip of.
+const TYPO: f64 = 0.9;
+
+/// Most keys of other tables that are offered for an unknown one: more say nothing.
+const MAX_ELSEWHERE: usize = 3;
+
+/// A scene of poplin: cloths, what they collide with, wind.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct SceneFile {
+#[schemars(rename = "Scene")]
+pub(super) struct SceneFile {
+    /// Title, for people (default: the file's name).
     title: Option<String>,
+    /// Frames to simulate, `1..=1_000_000` (default 120).
     #[serde(default = "default_frames")]
     frames: u32,
+    /// Frames per second [1/s], `0.1..=10_000` (default 60).
     #[serde(default = "default_frame_rate")]
     frame_rate: f32,
+    /// Formats to write the frames in (default `pc2`).
     #[serde(default = "default_formats")]
     formats: Vec<FrameFormat>,
+    /// Wind on every cloth that has none of its own (default none).
     wind: Option<Wind>,
+    /// How contacts between cloths are solved: those with a `thickness`, or a `distance` in their `cloth_collision`.
     #[serde(default)]
     cloth_contact_solver: ClothContactSolver,
+    /// A cloth, at least one: `[[cloth]]`. It needs one of `grid`, `tube` and `mesh`.
     #[serde(default)]
     cloth: Vec<ClothFile>,
+    /// A shape to collide with: `[[collider]]`. It needs one of the shapes from `sphere` to `mesh`.
     #[serde(default)]
     collider: Vec<ColliderFile>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Cloth")]
 struct ClothFile {
+    /// Name, also of its files (default `cloth 0`, `cloth 1`, ...).
     name: Option<String>,
+    /// The mesh is a rectangle of quads.
     grid: Option<GridShape>,
+    /// The mesh is a tube of quads, or a sector of one.
     tube: Option<TubeShape>,
+    /// The mesh is this OBJ file; its path counts from the folder of the scene file.
     mesh: Option<PathBuf>,
+    /// Its pose and scale in its local space; in the world, if that does not move.
     #[serde(default)]
     transform: Transform,
+    /// Mass per area [kg/m^2], `1e-9..=1e9` (default 0.2, a light cotton).
     density: Option<f32>,
+    /// Rules for vertices that are pinned, before the transform (default none): `top:3%` (also `bottom`, `left`, `right`,
+    /// `front`, `back`), `corner:top-left`, `box:x0,y0,z0,x1,y1,z1`, `indices:0,5,7-12`, `all`, `none`.
     #[serde(default)]
     pins: Rules,
+    /// Pins that move along a path: `[[cloth.animated_pins]]` (default none).
     #[serde(default)]
     animated_pins: Vec<AnimatedPinsFile>,
+    /// The path of the local space, that of the body that wears the cloth (default: it is the world). Pins move with it, and
+    /// `inertia` says how much of the motion the cloth feels. Copies have local spaces of their own, `spacing` apart.
     frame: Option<LocalFrame>,
+    /// Its own wind, in place of that of the scene.
     wind: Option<Wind>,
+    /// Acceleration of every particle [m/s^2], world axes (default 0, -9.81, 0).
     gravity: Option<[f32; 3]>,
+    /// Fraction of the velocity lost, stiffness-like, per axis, `0..=1` (default 0).
     damping: Option<[f32; 3]>,
+    /// Reference rate of all stiffness-like values [1/s], `0.001..=10_000` (default 10): one of x is the fraction that
+    /// is gone after one over this rate. With a chosen `solver.pbd.frequency`, that.
     stiffness_frequency: Option<f32>,
+    /// Thickness of the cloth [m], `0..=1000` (default 0 = off). Above 0 the cloth collides with itself and with other cloths
+    /// that have one, at distances that follow from it where they are not set.
     thickness: Option<f32>,
+    /// Largest speed of a particle in its local space [m/s], `0..=1e6` (default: none).
     max_speed: Option<f32>,
+    /// How constraints are solved, one of `pbd` and `xpbd` (default `pbd`, at a frequency chosen from the cloth).
     #[serde(default)]
     solver: Solver,
+    /// Long-range attachments to the pins.
     #[serde(default)]
     tethers: poplin_model::Tethers,
+    /// Drag, lift and pressure.
     #[serde(default)]
     air: Air,
+    /// What the cloth feels of the motion of its local space.
     #[serde(default)]
     inertia: Inertia,
+    /// Motion constraints, for programs that set spheres around particles.
     #[serde(default)]
     motion: MotionConstraints,
+    /// Contact with colliders.
     #[serde(default)]
     contact: Contact,
+    /// Collision of the cloth with itself.
     #[serde(default)]
     self_collision: SelfCollision,
+    /// Collision with other cloths.
     #[serde(default)]
     cloth_collision: ClothCollision,
+    /// When the cloth comes to rest.
     #[serde(default)]
     sleep: Sleep,
+    /// How the mesh is cooked. `max_fiber_length` and `bends`, where they are not set, follow from the solver: XPBD takes
+    /// fibers as long as the mesh lets them be, and a bending rigidity takes bends.
     #[serde(default)]
     fabric: CookOptions,
+    /// The order in which phases are solved; those that are not named are not (default: all, in the order of cooking).
     #[serde(default)]
     phase_order: Vec<PhaseKind>,
+    /// Copies of the cloth, 1 or more (default 1).
     #[serde(default = "default_count")]
     count: u32,
+    /// Displacement from one copy to the next [m] (default 0).
     #[serde(default)]
     spacing: [f32; 3],
+    /// How far free particles of a flat mesh are moved off its plane at the start, at random and each time alike, in mean
+    /// edges, `0..=0.1` (default 0.001; 0 = not at all). A sheet that hangs exactly in its plane never folds.
     perturbation: Option<f32>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "AnimatedPins")]
 struct AnimatedPinsFile {
+    /// Rules for the vertices, as `pins` of a cloth.
     pins: Rules,
+    /// Displacements from the first position, at least one, rising in time; linear between them.
     keys: Vec<Keyframe>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Collider")]
 struct ColliderFile {
+    /// Name (default `collider 0`, `collider 1`, ...).
     name: Option<String>,
+    /// A ball.
     sphere: Option<SphereShape>,
+    /// A ball drawn out along a line, its radius changing evenly. It needs one of `radius` and `radii`.
     capsule: Option<CapsuleFile>,
+    /// Everything behind a plane, for example the ground.
     plane: Option<PlaneShape>,
+    /// A right-angled box.
     #[serde(rename = "box")]
     cuboid: Option<BoxShape>,
+    /// A cylinder or a cone.
     cylinder: Option<CylinderShape>,
+    /// What is behind several planes: each plane is a side.
     convex: Option<ConvexFile>,
+    /// The inside of a closed surface: an OBJ file, its path counts from the folder of the scene file.
     mesh: Option<PathBuf>,
+    /// Its pose before `keys` move it; in the world, if there are none.
     #[serde(default)]
     transform: Transform,
+    /// Path of the body that the shape is fixed to, rising in time (default none: it is at rest).
     #[serde(default)]
     keys: Vec<FrameKey>,
+    /// Factor on the friction of the cloths that touch it, `0..=100` (default 1).
     friction: Option<f32>,
+    /// Names of the cloths that feel it, at least one (default: all).
     cloths: Option<Vec<String>>,
+    /// Whether a mesh that is not closed is taken as it is (default false): then everything behind its nearest triangle is
+    /// inside, however far.
     #[serde(default)]
     open: bool,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Capsule")]
 struct CapsuleFile {
+    /// Center of one end [m].
     from: [f32; 3],
+    /// Center of the other end [m].
     to: [f32; 3],
+    /// Radius of both ends [m], `1e-6..=1e6`.
     radius: Option<f32>,
+    /// Radius at each end [m], `1e-6..=1e6`.
     radii: Option<[f32; 2]>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Convex")]
 struct ConvexFile {
+    /// The planes, at least one; their normals face outwards.
     planes: Vec<PlaneShape>,
 }
 
@@ -158,6 +238,16 @@ fn default_count() -> u32 {
 /// Pin rules as texts: one, or a list.
 #[derive(Default)]
 struct Rules(Vec<String>);
+
+impl JsonSchema for Rules {
+    fn schema_name() -> Cow<'static, str> {
+        "PinRules".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "type": "string" }, { "type": "array", "items": { "type": "string" } }] })
+    }
+}
 
 impl<'de> Deserialize<'de> for Rules {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -429,18 +519,28 @@ fn toml_error(error: &toml::de::Error, source: &Source<'_>) -> SceneError {
         .rev()
         .map(|line| line.split('#').next().unwrap_or_default().trim())
         .find(|line| line.starts_with('[') && line.ends_with(']'));
-    let table = table.unwrap_or_default().into();
+    let table: Box<str> = table.unwrap_or_default().into();
     let name = name.into_boxed_str();
-    if let Some(instead) = moved_key(&name).filter(|_| kind == "key") {
-        return SceneError::Moved { at, name, table, instead };
+    let mut suggestion = nearest(&name, &known);
+    if kind == "key" && suggestion.as_ref().is_none_or(|known| likeness(known, &name) < TYPO) {
+        let elsewhere = keys_elsewhere(&name, &table);
+        if (1..=MAX_ELSEWHERE).contains(&elsewhere.len()) {
+            return SceneError::Elsewhere { at, name, table, instead: elsewhere };
+        }
+        if let [only] = keys_that_mean(&name, &known).as_slice() {
+            suggestion = Some(only.clone());
+        }
     }
-    let suggestion = nearest(&name, &known);
     SceneError::Unknown { at, kind, name, table, suggestion, known }
 }
 
 /// The known name that is most like an unknown one, if one is like it at all.
 pub(super) fn nearest(name: &str, known: &[String]) -> Option<String> {
-    let likeness = |candidate: &&String| strsim::jaro_winkler(candidate, name);
-    let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-    nearest.filter(|candidate| likeness(candidate) >= LIKENESS).cloned()
+    let nearest = known.iter().max_by(|a, b| likeness(a, name).total_cmp(&likeness(b, name)));
+    nearest.filter(|candidate| likeness(candidate, name) >= LIKENESS).cloned()
+}
+
+/// How alike two names are: Jaro-Winkler, 1 = equal.
+fn likeness(a: &str, b: &str) -> f64 {
+    strsim::jaro_winkler(a, b)
 }

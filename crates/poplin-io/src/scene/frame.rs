@@ -2,6 +2,7 @@
 
 use glam::{DQuat, DVec3, EulerRot};
 use poplin_model::{Pose, Rigid};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// The path of a cloth's local space: the body that wears the cloth.
@@ -9,7 +10,7 @@ use serde::Deserialize;
 /// The cloth is simulated in local space: `transform` puts it there, and pins, still or animated, move along with the space.
 /// The `inertia` of the cloth says how much of this motion it feels. Gravity and wind keep their world axes.
 /// What is written (caches, meshes, pictures) is in world coordinates. Copies have local spaces of their own, `spacing` apart.
-#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LocalFrame {
     /// Poses of the local space, at least one, rising in time.
@@ -17,7 +18,7 @@ pub struct LocalFrame {
 }
 
 /// The pose of a local space, or of the body of a collider, at one time.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FrameKey {
     /// Time since the first frame \[s\], 0 or more.

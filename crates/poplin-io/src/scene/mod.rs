@@ -95,6 +95,7 @@ mod collider;
 mod error;
 mod file;
 mod frame;
+mod keys;
 mod locate;
 mod moved;
 mod pin;
@@ -112,6 +113,7 @@ pub use collider::{
 };
 pub use error::{Location, PinError, SceneError};
 pub use frame::{FrameKey, LocalFrame};
+pub use keys::{SceneKey, scene_keys, scene_schema};
 pub use pin::{Corner, PinRule, Side};
 pub use shape::{GridPlane, GridShape, Shape, Transform, TubeShape};
 pub use surface::{OpenSurface, Repairs, close_surface};

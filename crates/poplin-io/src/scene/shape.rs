@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use glam::{EulerRot, Quat, Vec3};
 use poplin_model::Mesh;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Where the mesh of a cloth comes from.
@@ -19,7 +20,7 @@ pub enum Shape {
 }
 
 /// A rectangle of quads with its corner 0 at the origin, row after row.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GridShape {
     /// Vertices along x, 2 or more.
@@ -36,7 +37,7 @@ pub struct GridShape {
 }
 
 /// The plane of a grid.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum GridPlane {
     /// Upright like a flag or a curtain: rows go down, along -y, from the origin; the front faces +z.
@@ -47,7 +48,7 @@ pub enum GridPlane {
 }
 
 /// A tube of quads around the y axis, ring 0 at `y = 0`, the others below; the front faces outwards.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TubeShape {
     /// Vertices around, 3 or more; both ends of an open arc are among them.
@@ -71,7 +72,7 @@ fn full_circle() -> f32 {
 }
 
 /// Transform of a cloth: scaled, then rotated, then moved.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Transform {
     /// Displacement \[m\] (default 0).

@@ -4,6 +4,7 @@ use crate::error::{ModelError, check_finite, check_range};
 
 /// The air (or water) around a cloth. It acts on triangles, and only with a drag, a lift or a pressure.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),

@@ -5,6 +5,7 @@ use crate::error::{ModelError, check_range};
 /// Whether and at what distance a cloth collides with other cloths. How the contacts are solved is set once for all cloths
 /// of a simulation: [`crate::ClothContactSolver`].
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
@@ -12,7 +13,7 @@ use crate::error::{ModelError, check_range};
 )]
 pub struct ClothCollision {
     /// Distance to which the cloth's particles are kept from those of another cloth that collides \[m\], `0..=1000` (0 = the
-    /// cloth takes no part; default `None`: from the thickness, as [`crate::SelfCollision::distance`]); two cloths keep the
+    /// cloth takes no part; default: from the thickness, as [`crate::SelfCollision::distance`]); two cloths keep the
     /// mean of theirs.
     pub distance: Option<f32>,
     /// Groups that the cloth belongs to, one per bit (default 1).

@@ -4,6 +4,7 @@ use crate::error::{ModelError, check_range};
 
 /// How the particles of a cloth collide with shapes.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),

@@ -7,6 +7,7 @@ use crate::error::{ModelError, parse_name};
 
 /// How the edges of a fiber are solved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),

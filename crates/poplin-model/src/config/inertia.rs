@@ -4,6 +4,7 @@ use crate::error::{ModelError, check_range};
 
 /// How much of the motion of its local space a cloth feels.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),

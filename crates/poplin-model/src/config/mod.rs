@@ -36,6 +36,7 @@ use crate::error::{Context, ModelError, check_finite, check_range};
 /// `1 - (1 - x)^(stiffness_frequency * h)` in an iteration of `h` seconds, so that they mean the same at any frame rate;
 /// `x = 1` is clamped to `log2(1 - x) = -128` (0.948 per iteration at the default frequencies).
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),

@@ -5,6 +5,7 @@ use crate::error::{ModelError, check_range};
 /// How motion spheres, which each particle may not leave, act. A sphere of radius r keeps its particle within
 /// `max(0, r * scale + bias)`.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),

@@ -8,6 +8,7 @@ use crate::error::{Context, ModelError, check_range};
 ///
 /// Müller, Heidelberger, Hennix, Ratcliff, "Position Based Dynamics", 2007.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
@@ -43,13 +44,14 @@ impl Pbd {
 
 /// How the edges of a phase respond in [`Pbd`].
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
     serde(default, deny_unknown_fields)
 )]
 pub struct PbdPhase {
-    /// How its fibers are solved (default `None`: [`crate::Cloth::fiber_solver`] decides).
+    /// How its fibers are solved (default: stretch semi-implicit, the rest by Gauss-Seidel; [`crate::Cloth::fiber_solver`]).
     pub fiber_solver: Option<FiberSolver>,
     /// Fraction of the length error removed, stiffness-like, `0..=1` (default 1; 0 drops the phase). A semi-implicit fiber
     /// loses this fraction of the errors of all its edges at once.

@@ -6,6 +6,11 @@ use crate::error::{Context, ModelError};
 /// One setting per kind of phase, which applies to every phase of that kind except those with one of their own.
 #[derive(Debug, Clone, Default, PartialEq)]
 #[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(bound = "T: Default + serde::Serialize + schemars::JsonSchema")
+)]
+#[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
     serde(

@@ -8,13 +8,14 @@ pub const SELF_COLLISION_REST_FRACTION: f32 = 0.9;
 
 /// How the particles of one cloth are kept apart.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
     serde(default, deny_unknown_fields)
 )]
 pub struct SelfCollision {
-    /// Distance at which particles are kept apart \[m\], `0..=1000` (0 = off; default `None`: the larger of the cloth's
+    /// Distance at which particles are kept apart \[m\], `0..=1000` (0 = off; default: the larger of the cloth's
     /// thickness and its particle spacing, below which layers slip between each other's particles; off without thickness).
     /// Particles closer than that at rest are kept at [`SELF_COLLISION_REST_FRACTION`] of their distance at rest.
     pub distance: Option<f32>,

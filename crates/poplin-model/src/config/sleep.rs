@@ -4,6 +4,7 @@ use crate::error::{ModelError, check_range};
 
 /// When a cloth that has come to rest is no longer simulated.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),

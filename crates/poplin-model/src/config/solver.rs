@@ -6,6 +6,7 @@ use crate::error::{Context, ModelError};
 
 /// How the constraints of a cloth are solved, with the settings that only that solver reads.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),

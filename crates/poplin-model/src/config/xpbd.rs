@@ -13,6 +13,7 @@ pub const MAX_SUBSTEPS: u32 = 20_000;
 /// Deviations: one linear system per fiber instead of one equation per edge, gravity of the step itself (no
 /// [`crate::Pbd::acceleration_filter_width`]), and bends as `shaders/stage/bend.wgsl` says.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
@@ -57,13 +58,14 @@ impl Xpbd {
 
 /// How the edges of a phase respond in [`Xpbd`].
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
     serde(default, deny_unknown_fields)
 )]
 pub struct XpbdPhase {
-    /// How its fibers are solved (default `None`: [`crate::Cloth::fiber_solver`] decides).
+    /// How its fibers are solved (default: semi-implicit; [`crate::Cloth::fiber_solver`]).
     pub fiber_solver: Option<FiberSolver>,
     /// Compliance of each edge [m/N], `0..=1e9` (default 0: does not stretch). A strip of cloth of membrane stiffness K [N/m]
     /// per width has edges of `length / (K * width)` where each carries `width`.
