@@ -12,6 +12,7 @@ use poplin_measure::bench::Workload;
 use poplin_measure::case::Case;
 use poplin_measure::conform::run_case;
 use poplin_measure::table::Table;
+use poplin_model::Material;
 use poplin_testkit::generated::{assert_block, block, block_names, markdown_table, root};
 
 /// Where the pages of the guide are.
@@ -171,6 +172,33 @@ fn table_of_tiers() {
     });
     let head = ["tier", "in workgroup memory", "particles in 16 KiB", "32 KiB", "48 KiB"];
     assert_guide("architecture", "tiers", &markdown_table(&head, &rows));
+}
+
+// ---- materials ----
+
+#[test]
+fn table_of_materials() {
+    let rows = Material::ALL.map(|material| {
+        let Material { name, about, density, stretch: [warp, weft], shear, bending, .. } = material;
+        let Material { damping_time, friction, thickness, .. } = material;
+        let short =
+            |value: f32| if value < 1e-3 { format!("{value:e}") } else { value.to_string() };
+        let values = [density, warp, weft, shear, bending, damping_time, friction, thickness];
+        [format!("`{name}`"), about.into()].into_iter().chain(values.map(short)).collect()
+    });
+    let head = [
+        "name",
+        "which",
+        "kg/m^2",
+        "warp, N/m",
+        "weft, N/m",
+        "shear, N/m",
+        "bending, N m",
+        "damping, s",
+        "friction",
+        "thickness, m",
+    ];
+    assert_guide("solvers", "materials", &markdown_table(&head, &rows));
 }
 
 // ---- scene keys ----

@@ -82,6 +82,9 @@ impl Garment {
             };
             cloth.phase_order = scene.phase_order.iter().flat_map(|&kind| of_kind(kind)).collect();
         }
+        if let Some(material) = &scene.material {
+            cloth.set_membrane(material);
+        }
         let solver_choice = cloth.choose_solver(scene.chosen);
         let moving = built
             .moving

@@ -154,7 +154,7 @@ impl Job {
         change(&mut cloth)?;
         let mean_edge = mean_edge(&mesh);
         let mut choices = Vec::new();
-        if args.solver.thickness.is_none() {
+        if args.solver.thickness.is_none() && cloth.material.is_none() {
             let (thickness, line) = choices::thickness(mean_edge);
             cloth.config.thickness = thickness;
             choices.push(line);
@@ -257,6 +257,7 @@ fn mesh_cloth(path: &Path) -> SceneCloth {
             contact: Contact { friction: 0.4, ..Contact::default() },
             ..ClothConfig::default()
         },
+        material: None,
         // Garments of irregular triangles ask for more than their size says: the frequency is not chosen.
         chosen: Chosen { stiffness_frequency: true, ..Chosen::NONE },
         fabric: CookOptions::default(),

@@ -7,7 +7,9 @@ use poplin_io::scene::{
     BoxShape, CapsuleShape, ColliderShape, CylinderShape, MAX_SCENE_PARTICLES, PlaneShape, Scene,
     SceneError, Shape, SphereShape,
 };
-use poplin_model::{Chosen, ClothContactSolver, FiberSolver, PbdPhase, PhaseKind, XpbdPhase};
+use poplin_model::{
+    Chosen, ClothContactSolver, FiberSolver, Material, PbdPhase, PhaseKind, XpbdPhase,
+};
 
 fn shipped() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../poplin-cli/scenes")
@@ -234,6 +236,24 @@ fn pins_are_picked_before_the_cloth_is_moved() {
     .unwrap();
     assert_eq!(built.pinned, [0, 1, 2]);
     assert!((built.mesh.positions[2][0] - 4.0).abs() < 1e-6);
+}
+
+#[test]
+fn a_material_is_what_the_cloth_has_where_it_states_nothing_else() {
+    let cloth = &parse(&with("material = 'silk'")).unwrap().cloths[0];
+    assert_eq!(cloth.material, Some(Material::SILK));
+    assert_eq!(cloth.fabric.density, Material::SILK.density);
+    assert_eq!(cloth.config.solver.bending_rigidity(), Material::SILK.bending);
+    assert!(!cloth.fabric.bending, "two-ring edges beside bends");
+    let stated =
+        "material = 'silk'\ndensity = 0.3\ncontact.friction = 0.7\nsolver.pbd.frequency = 600";
+    let cloth = &parse(&with(stated)).unwrap().cloths[0];
+    assert_eq!((cloth.fabric.density, cloth.config.contact.friction), (0.3, 0.7));
+    assert!(cloth.config.solver.as_pbd().is_some() && cloth.fabric.bending);
+    assert_eq!(
+        message(&with("material = 'coton'")),
+        "scene.toml:3:12: unknown value `coton` in [[cloth]]; did you mean `cotton`?"
+    );
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use anyhow::anyhow;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use poplin::model::{Chosen, FiberSolver, Pbd, PbdPhase, Solver, Xpbd, XpbdPhase};
+use poplin::model::{
+    Chosen, ClothConfig, FiberSolver, Material, Pbd, PbdPhase, Solver, Xpbd, XpbdPhase,
+};
 use poplin_cook::{Direction, Tethers};
 use poplin_io::scene::SceneCloth;
 
@@ -18,7 +20,11 @@ use super::ranges::{
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Fabric (of every cloth; replaces what the scene says)")]
 pub(crate) struct FabricArgs {
-    /// Mass per area [kg/m^2] [default: 0.2, a light cotton]
+    /// What the cloth is made of: density, stretch, bending, damping, friction and thickness, solved by xpbd; other options
+    /// replace single ones of them
+    #[arg(long, value_parser = material(), value_name = "NAME")]
+    material: Option<Material>,
+    /// Mass per area [kg/m^2] [default: that of --material, or 0.2, a light cotton]
     #[arg(long, value_name = "DENSITY", value_parser = density, allow_negative_numbers = true)]
     density: Option<f32>,
     /// Longest chain of edges that one lane solves, 1 or more; 1 = coloured edges [default: as costs a GPU the least,
@@ -88,6 +94,11 @@ fn named(names: impl IntoIterator<Item = (&'static str, &'static str)>) -> Possi
     names.into_iter().map(value).collect::<Vec<_>>().into()
 }
 
+fn material() -> impl TypedValueParser<Value = Material> {
+    let names = Material::ALL.map(|material| (material.name, material.about));
+    named(names).try_map(|name| Material::named(&name).ok_or("there is no such material"))
+}
+
 fn tethers() -> impl TypedValueParser<Value = Tethers> {
     let help = |kind| match kind {
         Tethers::Geodesic => "As long as the path along the mesh",
@@ -124,6 +135,9 @@ fn fiber_solver() -> impl TypedValueParser<Value = MixedOr> {
 impl FabricArgs {
     /// Overrides the cloth's settings with those passed.
     pub(crate) fn apply(&self, cloth: &mut SceneCloth) {
+        if let Some(material) = self.material {
+            use_material(cloth, material);
+        }
         let fabric = &mut cloth.fabric;
         fabric.density = self.density.unwrap_or(fabric.density);
         fabric.max_fiber_length = self.max_fiber_length.or(fabric.max_fiber_length);
@@ -177,6 +191,23 @@ impl SolverArgs {
         cloth.perturbation = self.perturbation.unwrap_or(cloth.perturbation);
         Ok(())
     }
+}
+
+/// Replaces what a material has by that of this one; of XPBD, the substeps stay.
+fn use_material(cloth: &mut SceneCloth, material: Material) {
+    let SceneCloth { config, fabric, .. } = cloth;
+    fabric.density = material.density;
+    fabric.bending = false;
+    let default = ClothConfig::default();
+    config.contact.friction = default.contact.friction;
+    config.thickness = default.thickness;
+    let substeps = config.solver.as_xpbd().map(|xpbd| xpbd.substeps);
+    config.solver = match substeps {
+        Some(substeps) => Solver::xpbd(substeps),
+        None => default.solver,
+    };
+    material.fill(config);
+    cloth.material = Some(material);
 }
 
 /// PBD as by default in place of XPBD; fibers are solved as they were.

@@ -1,7 +1,7 @@
 //! A scene as plain data.
 
 use poplin_cook::CookOptions;
-use poplin_model::{Chosen, ClothConfig, ClothContactSolver, PhaseKind};
+use poplin_model::{Chosen, ClothConfig, ClothContactSolver, Material, PhaseKind};
 
 use super::{AnimatedPins, LocalFrame, PinRule, SceneCollider, Shape, Transform, Wind};
 use crate::FrameFormat;
@@ -51,6 +51,9 @@ pub struct SceneCloth {
     pub wind: Option<Wind>,
     /// Settings: its groups are keys of the cloth itself, `[cloth.air]`.
     pub config: ClothConfig,
+    /// What it is made of, if the file says so: `config` and `fabric` have its values where nothing else is stated, and the edges
+    /// get theirs once the cloth is cooked ([`poplin_model::Cloth::set_membrane`]).
+    pub material: Option<Material>,
     /// Which settings are to be chosen once the cloth is cooked ([`poplin_model::Cloth::choose_solver`]): without a
     /// `solver.pbd.frequency` that, and what else of them the file does not state; with one none, the cloth is solved as the
     /// file says.

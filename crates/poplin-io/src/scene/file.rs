@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use poplin_cook::CookOptions;
 use poplin_model::{
-    Air, Chosen, ClothCollision, ClothConfig, ClothContactSolver, Contact, Inertia,
+    Air, Chosen, ClothCollision, ClothConfig, ClothContactSolver, Contact, Inertia, Material,
     MotionConstraints, PhaseKind, SelfCollision, Sleep, Solver,
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -79,7 +79,11 @@ struct ClothFile {
     /// Its pose and scale in its local space; in the world, if that does not move.
     #[serde(default)]
     transform: Transform,
-    /// Mass per area [kg/m^2], `1e-9..=1e9` (default 0.2, a light cotton).
+    /// What it is made of: density, stretch, shear, bending, damping, friction and thickness of measured cloth, where the
+    /// settings of the cloth do not state them (default: none). Stretch and bending go with `solver.xpbd`, which is the default
+    /// beside a material.
+    material: Option<MaterialName>,
+    /// Mass per area [kg/m^2], `1e-9..=1e9` (default that of the material, or 0.2, a light cotton).
     density: Option<f32>,
     /// Rules for vertices that are pinned, before the transform (default none): `top:3%` (also `bottom`, `left`, `right`,
     /// `front`, `back`), `corner:top-left`, `box:x0,y0,z0,x1,y1,z1`, `indices:0,5,7-12`, `all`, `none`.
@@ -148,6 +152,39 @@ struct ClothFile {
     /// How far free particles of a flat mesh are moved off its plane at the start, at random and each time alike, in mean
     /// edges, `0..=0.1` (default 0.001; 0 = not at all). A sheet that hangs exactly in its plane never folds.
     perturbation: Option<f32>,
+}
+
+/// A material by its name.
+struct MaterialName(Material);
+
+impl JsonSchema for MaterialName {
+    fn schema_name() -> Cow<'static, str> {
+        "Material".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "enum": Material::ALL.map(|material| material.name) })
+    }
+}
+
+impl<'de> Deserialize<'de> for MaterialName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        const NAMES: [&str; Material::ALL.len()] = names();
+        let name = String::deserialize(deserializer)?;
+        let material = Material::named(&name);
+        material.map(Self).ok_or_else(|| de::Error::unknown_variant(&name, &NAMES))
+    }
+}
+
+/// The names of all materials.
+const fn names() -> [&'static str; Material::ALL.len()] {
+    let mut names = [""; Material::ALL.len()];
+    let mut index = 0;
+    while index < names.len() {
+        names[index] = Material::ALL[index].name;
+        index += 1;
+    }
+    names
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -378,14 +415,16 @@ impl ClothFile {
                 })
             });
         refuse_keys_of_the_cloth(&self.fabric, &format!("{field}.fabric"), source)?;
-        let density = self.density.unwrap_or(self.fabric.density);
+        let material = self.material.map(|MaterialName(material)| material);
+        let density = self.density.or(material.map(|material| material.density));
+        let density = density.unwrap_or(self.fabric.density);
         let default = ClothConfig::default();
         let chosen = if source.states(&format!("{field}.solver.pbd.frequency")) {
             Chosen::NONE
         } else {
             Chosen { stiffness_frequency: self.stiffness_frequency.is_none(), ..Chosen::ALL }
         };
-        let config = ClothConfig {
+        let mut config = ClothConfig {
             gravity: self.gravity.unwrap_or(default.gravity),
             damping: self.damping.unwrap_or(default.damping),
             stiffness_frequency: self.stiffness_frequency.unwrap_or(default.stiffness_frequency),
@@ -401,6 +440,12 @@ impl ClothFile {
             cloth_collision: self.cloth_collision,
             sleep: self.sleep,
         };
+        let mut fabric = CookOptions { density, ..self.fabric };
+        if let Some(material) = &material {
+            material.fill(&mut config);
+            // Bends do what two-ring edges would, in N m.
+            fabric.bending &= config.solver.bending_rigidity() == 0.0;
+        }
         Ok(SceneCloth {
             name: self.name.unwrap_or_else(|| format!("cloth {index}")),
             shape,
@@ -411,7 +456,8 @@ impl ClothFile {
             wind: self.wind.or(scene_wind),
             config,
             chosen,
-            fabric: CookOptions { density, ..self.fabric },
+            fabric,
+            material,
             phase_order: self.phase_order,
             count: self.count,
             spacing: self.spacing,

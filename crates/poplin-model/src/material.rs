@@ -1,0 +1,238 @@
+//! Cloth by name: measured densities, stiffnesses and friction.
+
+use crate::{Cloth, ClothConfig, Contact, PhaseKind, Solver, Xpbd};
+
+/// What a cloth is made of, in units that depend on neither mesh nor step.
+///
+/// Stiffnesses are linear: those of fabrics are energy-equivalent between 0 and 490 N/m, where cloth lengthens by 3 to 11 %.
+/// Under its own weight alone cloth is softer, beyond that range stiffer; shear is that of small angles, without locking, and
+/// creases of paper do not stay. Copies of one kind of cloth differ by a factor of two and more. The page about solvers of the guide
+/// names the sources.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Material {
+    /// Name in scenes and options.
+    pub name: &'static str,
+    /// Which cloth of that name.
+    pub about: &'static str,
+    /// Mass per area [kg/m^2].
+    pub density: f32,
+    /// Membrane stiffness along warp (vertical) and weft (horizontal), force per width over strain [N/m].
+    pub stretch: [f32; 2],
+    /// Shear stiffness, force per width over the angle of shear [N/m].
+    pub shear: f32,
+    /// Bending rigidity, moment per width over curvature [N m].
+    pub bending: f32,
+    /// Time by which shear and bending are damped \[s\]: viscosity over stiffness.
+    pub damping_time: f32,
+    /// Coefficient of friction with a smooth body.
+    pub friction: f32,
+    /// Thickness \[m\].
+    pub thickness: f32,
+}
+
+impl Material {
+    /// Plain-woven shirting.
+    pub const COTTON: Self = Self {
+        name: "cotton",
+        about: "plain-woven shirting",
+        density: 0.15,
+        stretch: [8000.0, 4000.0],
+        shear: 50.0,
+        bending: 7e-6,
+        damping_time: 0.01,
+        friction: 0.3,
+        thickness: 0.32e-3,
+    };
+
+    /// Charmeuse of 19 momme.
+    pub const SILK: Self = Self {
+        name: "silk",
+        about: "charmeuse, 19 momme",
+        density: 0.08,
+        stretch: [6000.0, 4000.0],
+        shear: 18.0,
+        bending: 1.5e-6,
+        friction: 0.2,
+        thickness: 0.2e-3,
+        ..Self::COTTON
+    };
+
+    /// Soft 12 oz denim.
+    pub const DENIM: Self = Self {
+        name: "denim",
+        about: "soft 12 oz denim",
+        density: 0.4,
+        stretch: [10_000.0, 5000.0],
+        shear: 110.0,
+        bending: 2e-5,
+        thickness: 0.9e-3,
+        ..Self::COTTON
+    };
+
+    /// Suiting.
+    pub const WOOL: Self = Self {
+        name: "wool",
+        about: "suiting",
+        density: 0.235,
+        stretch: [5000.0, 3000.0],
+        shear: 40.0,
+        bending: 1e-5,
+        thickness: 0.57e-3,
+        ..Self::COTTON
+    };
+
+    /// Sheep leather as for garments.
+    pub const LEATHER: Self = Self {
+        name: "leather",
+        about: "sheep leather for garments",
+        density: 0.5,
+        stretch: [16_000.0, 12_000.0],
+        shear: 5000.0,
+        bending: 1.5e-4,
+        friction: 0.5,
+        thickness: 0.8e-3,
+        ..Self::COTTON
+    };
+
+    /// Copy paper of 80 g/m^2.
+    pub const PAPER: Self = Self {
+        name: "paper",
+        about: "copy paper, 80 g/m^2",
+        density: 0.08,
+        stretch: [5.3e5, 2.7e5],
+        shear: 1.5e5,
+        bending: 3e-4,
+        damping_time: 0.002,
+        friction: 0.3,
+        thickness: 0.1e-3,
+    };
+
+    /// All of them.
+    pub const ALL: [Self; 6] =
+        [Self::COTTON, Self::SILK, Self::DENIM, Self::WOOL, Self::LEATHER, Self::PAPER];
+
+    /// The material of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|material| material.name == name)
+    }
+
+    /// Sets what a cloth of this material has, where the settings are at their defaults: friction with colliders, thickness,
+    /// and the solver, which becomes [`Xpbd`] with this bending rigidity. What else the settings say stays, a solver as well:
+    /// [`crate::Pbd`] has no stiffness in N/m.
+    ///
+    /// The density goes into cooking, and stretch and shear follow once the cloth is cooked ([`Cloth::set_membrane`]).
+    pub fn fill(&self, config: &mut ClothConfig) {
+        let default = ClothConfig::default();
+        if config.contact.friction == Contact::default().friction {
+            config.contact.friction = self.friction;
+        }
+        if config.thickness == default.thickness {
+            config.thickness = self.thickness;
+        }
+        if config.solver == default.solver {
+            config.solver = Xpbd::default().into();
+        }
+        if let Solver::Xpbd(xpbd) = &mut config.solver {
+            if xpbd.bending_rigidity == 0.0 {
+                xpbd.bending_rigidity = self.bending;
+            }
+            if xpbd.bending_damping == 0.0 {
+                xpbd.bending_damping = self.damping_time * xpbd.bending_rigidity;
+            }
+        }
+    }
+}
+
+impl Cloth {
+    /// Makes the edges of [`Xpbd`] as stiff as a membrane of this material, whatever the mesh: the compliance of each phase
+    /// that has none so far.
+    ///
+    /// A strain e along the warp takes `K e^2 / 2` of energy per area, and the edges of a phase `(e L)^2 / (2 c)` each, so their
+    /// compliance is `c = sum(L^2) / (K A)` for a cloth of area A; diagonals lengthen by half the angle of shear, so theirs is
+    /// `sum(L^2) / (4 G A)`. Diagonals hold against stretch too, and K is less by that, so that a strip pulled along warp or weft, its
+    /// sides free, lengthens as the material says. Edges count as if they ran exactly along the direction of their phase.
+    /// Does nothing with [`crate::Pbd`].
+    pub fn set_membrane(&mut self, material: &Material) {
+        let kinds = self.fabric.edge_kinds();
+        let squares = |kind: PhaseKind| -> f64 {
+            let of_kind = (0..kinds.len()).filter(|&edge| kinds[edge] == kind);
+            of_kind.map(|edge| f64::from(self.fabric.rest_lengths[edge]).powi(2)).sum()
+        };
+        let [vertical, horizontal, shearing] =
+            [PhaseKind::Vertical, PhaseKind::Horizontal, PhaseKind::Shearing].map(squares);
+        let area = self.area();
+        let Solver::Xpbd(Xpbd { phases, .. }) = &mut self.config.solver else { return };
+        let [warp, weft] = beside_shear(material.stretch.map(f64::from), material.shear.into());
+        for (phase, squares, stiffness, damping_time) in [
+            (&mut phases.vertical, vertical, warp, 0.0),
+            (&mut phases.horizontal, horizontal, weft, 0.0),
+            (
+                &mut phases.shearing,
+                shearing,
+                4.0 * f64::from(material.shear),
+                material.damping_time,
+            ),
+        ] {
+            let compliance = (squares / (stiffness * area)) as f32;
+            if phase.compliance == 0.0 && compliance.is_finite() {
+                phase.compliance = compliance.min(1e9);
+                if compliance > 0.0 && phase.damping == 0.0 {
+                    phase.damping = (damping_time / compliance).min(1e9);
+                }
+            }
+        }
+    }
+
+    /// Area of all triangles where the particles are \[m^2\].
+    fn area(&self) -> f64 {
+        let corner =
+            |index: u32| glam::DVec3::from(self.particles[index as usize].position.map(f64::from));
+        let double = self.fabric.triangles.iter().map(|triangle| {
+            let [a, b, c] = triangle.map(corner);
+            (b - a).cross(c - a).length()
+        });
+        double.sum::<f64>() / 2.0
+    }
+}
+
+/// Stiffnesses K1 and K2 less what diagonals of shear stiffness G add to them \[N/m\].
+///
+/// The diagonals take `G (e1 + e2)^2 / 2` of energy, so a strip with free sides is as stiff as `s1 - G^2 / s2` with `s = k + G`,
+/// and both are as wanted for `s1 / s2 = K1 / K2`. No less than a tenth is left.
+fn beside_shear([first, second]: [f64; 2], shear: f64) -> [f64; 2] {
+    let factor = 0.5 * (1.0 + (1.0 + 4.0 * shear * shear / (first * second)).sqrt());
+    [first, second].map(|stiffness| (stiffness * factor - shear).max(0.1 * stiffness))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Pbd;
+
+    #[test]
+    fn what_is_stated_stays() {
+        let mut config = ClothConfig { thickness: 0.02, ..ClothConfig::default() };
+        config.contact.friction = 0.7;
+        config.solver = Xpbd { substeps: 7, bending_rigidity: 3e-5, ..Xpbd::default() }.into();
+        Material::SILK.fill(&mut config);
+        let xpbd = config.solver.as_xpbd().unwrap();
+        assert_eq!((config.thickness, config.contact.friction), (0.02, 0.7));
+        assert_eq!((xpbd.substeps, xpbd.bending_rigidity), (7, 3e-5));
+        let mut config = ClothConfig { solver: Solver::pbd(600.0), ..ClothConfig::default() };
+        Material::SILK.fill(&mut config);
+        assert_eq!(config.solver.as_pbd().map(|Pbd { frequency, .. }| *frequency), Some(600.0));
+        assert_eq!((config.thickness, config.contact.friction), (0.2e-3, 0.2));
+    }
+
+    #[test]
+    fn materials_are_valid_and_found_by_name() {
+        for material in Material::ALL {
+            assert_eq!(Material::named(material.name), Some(material));
+            let mut config = ClothConfig::default();
+            material.fill(&mut config);
+            config.validate().unwrap();
+            assert_eq!(config.solver.bending_rigidity(), material.bending);
+        }
+        assert_eq!(Material::named("tweed"), None);
+    }
+}
