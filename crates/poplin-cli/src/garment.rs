@@ -15,6 +15,7 @@ use poplin_model::{
 };
 
 use crate::failure::{Failure, OrFail};
+use crate::memory;
 
 /// Speed at which a cloth that starts inside colliders comes out, if nobody states one [m/s].
 const GENTLE_SPEED: f32 = 0.05;
@@ -64,6 +65,7 @@ impl Garment {
         built: BuiltCloth,
         colliders: &[Arc<BuiltCollider>],
     ) -> Result<Self, Failure> {
+        memory::check(&scene.name, built.mesh.positions.len(), scene.count as usize)?;
         let options = cook_options(scene, built.pinned);
         let begin = Instant::now();
         let cooked = cook(&built.mesh, &options)

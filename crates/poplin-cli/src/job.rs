@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::anyhow;
 use poplin_cook::CookOptions;
+use poplin_io::picture::View;
 use poplin_io::scene::{
     BuiltCloth, BuiltCollider, ColliderShape, DEFAULT_PERTURBATION, PinRule, Scene, SceneCloth,
     SceneCollider, Shape, Transform,
@@ -30,6 +31,8 @@ pub(crate) struct Job {
     pub(crate) frame_rate: f32,
     /// Formats to write the frames in.
     pub(crate) formats: Vec<FrameFormat>,
+    /// From where its pictures are seen, if the scene says so.
+    pub(crate) view: Option<View>,
     /// The cloths, at least one.
     pub(crate) garments: Vec<Garment>,
     /// Everything that any of them collides with.
@@ -130,13 +133,14 @@ impl Job {
             (0..scene.cloths.len()).map(|index| scene_garment(&scene, index, &colliders));
         let garments = garments.collect::<Result<_, _>>()?;
         let choices = choices::repairs(&colliders).collect();
-        let Scene { title, frames, frame_rate, formats, cloth_contact_solver, .. } = scene;
+        let Scene { title, frames, frame_rate, formats, view, cloth_contact_solver, .. } = scene;
         Ok(Self {
             title,
             name: stem(path),
             frames,
             frame_rate,
             formats,
+            view,
             garments,
             colliders,
             cloth_contact_solver,
@@ -193,6 +197,7 @@ impl Job {
             frames: DEFAULT_FRAMES,
             frame_rate: DEFAULT_FRAME_RATE,
             formats: FRAME_FORMATS[..1].to_vec(),
+            view: None,
             garments: vec![garment],
             colliders,
             cloth_contact_solver: ClothContactSolver::default(),

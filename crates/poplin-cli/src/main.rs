@@ -12,6 +12,7 @@ mod garment;
 mod info;
 mod job;
 mod logging;
+mod memory;
 mod output;
 mod run;
 mod scenes;

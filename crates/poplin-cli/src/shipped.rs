@@ -8,7 +8,7 @@ use poplin_io::scene::Scene;
 use crate::failure::{Failure, OrFail};
 
 /// Names and texts of the shipped scenes.
-const SCENES: [(&str, &str); 8] = [
+const SCENES: [(&str, &str); 11] = [
     ("flag", include_str!("../scenes/flag.toml")),
     ("curtain", include_str!("../scenes/curtain.toml")),
     ("cape", include_str!("../scenes/cape.toml")),
@@ -17,9 +17,12 @@ const SCENES: [(&str, &str); 8] = [
     ("ball", include_str!("../scenes/ball.toml")),
     ("legs", include_str!("../scenes/legs.toml")),
     ("layers", include_str!("../scenes/layers.toml")),
+    ("dress", include_str!("../scenes/dress.toml")),
+    ("tablecloth", include_str!("../scenes/tablecloth.toml")),
+    ("handkerchiefs", include_str!("../scenes/handkerchiefs.toml")),
 ];
 
-/// The shipped names for messages: `flag, curtain, cape, skirt, drape, ball, legs, layers`.
+/// The shipped names for messages: `flag, curtain, ...`.
 pub(crate) fn names() -> String {
     SCENES.map(|(name, _)| name).join(", ")
 }

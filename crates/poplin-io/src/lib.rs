@@ -18,5 +18,5 @@ pub mod scene;
 
 pub use error::IoError;
 pub use frame_format::{CreateFrameSink, FRAME_FORMATS, FrameFormat, FrameSink};
-pub use obj::{read_obj, write_obj};
+pub use obj::{read_obj, write_joined_obj, write_obj};
 pub use point_cache::{PointCache, PointCacheWriter};

@@ -49,28 +49,60 @@ pub fn write_obj(
     mesh: &Mesh,
     positions: &[[f32; 3]],
 ) -> Result<(), IoError> {
-    let path = path.as_ref();
-    let (vertex_count, expected) = (positions.len(), mesh.positions.len());
-    if vertex_count != expected {
-        return Err(IoError::FrameLength {
-            path: path.to_path_buf(),
-            frame: 0,
-            vertex_count,
-            expected,
-        });
-    }
-    let file = File::create(path).map_err(IoError::write(path))?;
-    write_text(BufWriter::new(file), mesh, positions).map_err(IoError::write(path))
+    write_joined_obj(path, [(mesh, positions)])
 }
 
-fn write_text(mut out: impl Write, mesh: &Mesh, positions: &[[f32; 3]]) -> std::io::Result<()> {
-    for [x, y, z] in positions {
+/// Writes several meshes as one, the vertices of each after those of the one before: see [`write_obj`].
+///
+/// # Errors
+/// As [`write_obj`], for the first that does not fit.
+pub fn write_joined_obj<'a>(
+    path: impl AsRef<Path>,
+    parts: impl IntoIterator<Item = (&'a Mesh, &'a [[f32; 3]])>,
+) -> Result<(), IoError> {
+    let path = path.as_ref();
+    let parts: Vec<_> = parts.into_iter().collect();
+    for (mesh, positions) in &parts {
+        let (vertex_count, expected) = (positions.len(), mesh.positions.len());
+        if vertex_count != expected {
+            return Err(IoError::FrameLength {
+                path: path.to_path_buf(),
+                frame: 0,
+                vertex_count,
+                expected,
+            });
+        }
+    }
+    let file = File::create(path).map_err(IoError::write(path))?;
+    write_text(BufWriter::new(file), &parts).map_err(IoError::write(path))
+}
+
+fn write_text(mut out: impl Write, parts: &[(&Mesh, &[[f32; 3]])]) -> std::io::Result<()> {
+    for [x, y, z] in parts.iter().flat_map(|(_, positions)| *positions) {
         writeln!(out, "v {x} {y} {z}")?;
     }
-    let corner_uvs = &mesh.corner_uvs;
-    for [u, v] in mesh.uvs.iter().chain(&corner_uvs.coordinates) {
-        writeln!(out, "vt {u} {v}")?;
+    for (mesh, _) in parts {
+        for [u, v] in mesh.uvs.iter().chain(&mesh.corner_uvs.coordinates) {
+            writeln!(out, "vt {u} {v}")?;
+        }
     }
+    // Indices count from 1.
+    let [mut first_vertex, mut first_uv] = [1u64; 2];
+    for (mesh, positions) in parts {
+        write_faces(&mut out, mesh, [first_vertex, first_uv])?;
+        first_vertex += positions.len() as u64;
+        first_uv += (mesh.uvs.len() + mesh.corner_uvs.coordinates.len()) as u64;
+    }
+    out.flush()
+}
+
+/// Writes the faces of a mesh whose first vertex and texture coordinate have these indices.
+fn write_faces(
+    mut out: impl Write,
+    mesh: &Mesh,
+    [first_vertex, first_uv]: [u64; 2],
+) -> std::io::Result<()> {
+    let corner_uvs = &mesh.corner_uvs;
     let has_uvs = !mesh.uvs.is_empty();
     let quads = mesh.quads.iter().enumerate().map(|(k, quad)| {
         let own = corner_uvs.quads.get(k).map(|corners| &corners[..]);
@@ -84,15 +116,15 @@ fn write_text(mut out: impl Write, mesh: &Mesh, positions: &[[f32; 3]]) -> std::
         // A face has a coordinate at all of its corners or at none.
         let uvs = uvs.filter(|uvs| uvs.iter().all(|&uv| uv != CornerUvs::NONE));
         write!(out, "f")?;
-        for (k, corner) in face.iter().map(|&corner| u64::from(corner) + 1).enumerate() {
+        for (k, corner) in face.iter().map(|&corner| u64::from(corner) + first_vertex).enumerate() {
             match uvs {
-                Some(uvs) => write!(out, " {corner}/{}", u64::from(uvs[k]) + 1)?,
+                Some(uvs) => write!(out, " {corner}/{}", u64::from(uvs[k]) + first_uv)?,
                 None => write!(out, " {corner}")?,
             }
         }
         writeln!(out)?;
     }
-    out.flush()
+    Ok(())
 }
 
 /// Reads OBJ text; `path` only names the source in errors.
@@ -404,7 +436,7 @@ mod tests {
         assert_eq!(mesh.corner_uvs.triangles[0], [4, 1, 2]);
         assert_eq!(mesh.corner_uvs.triangles[1..], [[CornerUvs::NONE; 3]; 3]);
         let mut written = Vec::new();
-        write_text(&mut written, &mesh, &mesh.positions).unwrap();
+        write_text(&mut written, &[(&mesh, &mesh.positions)]).unwrap();
         let written = String::from_utf8(written).unwrap();
         for line in ["f 1/1 2/2 3/3 4/4", "f 2/1 5/2 6/3 3/4", "f 4/5 3/2 8/3", "f 4 8 7"] {
             assert!(written.lines().any(|it| it == line), "no `{line}` in\n{written}");
@@ -567,7 +599,7 @@ mod tests {
     fn the_surface_is_the_one_that_tobj_reads() {
         let mesh = Mesh::tube(9, 6, 0.2, 0.5, 1.0);
         let mut text = Vec::new();
-        write_text(&mut text, &mesh, &mesh.positions).unwrap();
+        write_text(&mut text, &[(&mesh, &mesh.positions)]).unwrap();
         let ours = parse(&text).unwrap();
         let (models, _) = tobj::load_obj_buf(&mut &text[..], &tobj::LoadOptions::default(), |_| {
             Err(tobj::LoadError::GenericFailure)

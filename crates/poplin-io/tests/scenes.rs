@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use poplin_cook::{CookOptions, Direction, Tethers, VirtualParticles, Weld};
+use poplin_io::picture::View;
 use poplin_io::scene::{
     BoxShape, CapsuleShape, ColliderShape, CylinderShape, MAX_SCENE_PARTICLES, PlaneShape, Scene,
     SceneError, Shape, SphereShape,
@@ -70,10 +71,41 @@ fn every_shipped_scene_builds() {
 }
 
 #[test]
-fn the_curtain_hangs_on_nine_rings_of_which_eight_move() {
+fn the_curtain_hangs_on_nine_hooks_that_all_move() {
     let built = Scene::load(shipped().join("curtain.toml")).unwrap().build_cloth(0).unwrap();
-    assert_eq!((built.pinned.len(), built.moving.len()), (9, 8));
-    assert_eq!(built.moving[7].translation(10.0), [-1.2, 0.0, -0.04]);
+    assert_eq!(built.moving.len(), 9);
+    assert!(built.moving.iter().all(|hook| hook.vertices.len() > 3), "a spike at each");
+    assert_eq!(built.moving[8].translation(10.0), [-1.2, 0.0, -0.08]);
+}
+
+#[test]
+fn a_bending_rigidity_takes_the_place_of_two_ring_edges() {
+    let bending = |lines: &str| parse(&with(lines)).unwrap().cloths[0].fabric.bending;
+    assert!(bending("solver.xpbd = { substeps = 20 }"));
+    assert!(!bending("solver.xpbd = { bending_rigidity = 1e-5 }"));
+    assert!(bending("solver.xpbd = { bending_rigidity = 1e-5 }\nfabric = { bending = true }"));
+}
+
+#[test]
+fn a_scene_says_from_where_it_is_seen() {
+    let lines = |camera: &str| format!("[camera]\n{camera}\n{}", with(""));
+    let view = parse(&lines("azimuth = 90")).unwrap().view.unwrap();
+    assert_eq!((view.azimuth, view.elevation), (90.0, 16.0));
+    assert_eq!(
+        message(&lines("elevation = 90")),
+        "scene.toml:2:1: camera.elevation = 90 is outside -89..=89 degrees"
+    );
+    for (text, expected) in [("top", View::TOP), ("90,0", View::SIDE)] {
+        assert_eq!(text.parse(), Ok(expected));
+    }
+    assert!(
+        "above"
+            .parse::<View>()
+            .unwrap_err()
+            .to_string()
+            .starts_with("`above` is no camera: expected front")
+    );
+    assert!("nan,0".parse::<View>().is_err());
 }
 
 #[test]
@@ -272,7 +304,7 @@ fn unknown_names_come_with_a_suggestion() {
     );
     assert_eq!(
         message("hats = 3\n"),
-        "scene.toml:1:1: unknown key `hats` at the top of the file; expected one of `title`, `frames`, `frame_rate`, `formats`, `wind`, `cloth_contact_solver`, `cloth`, `collider`"
+        "scene.toml:1:1: unknown key `hats` at the top of the file; expected one of `title`, `frames`, `frame_rate`, `formats`, `wind`, `camera`, `cloth_contact_solver`, `cloth`, `collider`"
     );
     assert_eq!(
         message(&with("[cloth.wind]\ngusts = 1")),

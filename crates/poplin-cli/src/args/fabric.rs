@@ -185,6 +185,10 @@ impl SolverArgs {
         if let Some(fiber_solver) = self.fiber_solver {
             config.solver.set_fiber_solver(fiber_solver);
         }
+        // Beside two-ring edges that do not yield, a rigidity would show nothing.
+        if self.bending_rigidity.is_some_and(|rigidity| rigidity > 0.0) {
+            cloth.fabric.bending = false;
+        }
         config.damping = self.damping.map_or(config.damping, |fraction| [fraction; 3]);
         config.contact.friction = self.friction.unwrap_or(config.contact.friction);
         config.thickness = self.thickness.unwrap_or(config.thickness);

@@ -4,6 +4,7 @@
 mod documented;
 mod fabric;
 mod help;
+mod picture;
 mod position;
 mod ranges;
 
@@ -17,6 +18,7 @@ use poplin_io::scene::PinRule;
 use poplin_measure::bench::Workload;
 
 pub(crate) use fabric::{FabricArgs, SolverArgs};
+pub(crate) use picture::{PictureArgs, PictureKind};
 pub(crate) use position::{Ground, PositionArgs};
 use ranges::{frame_rate, workload};
 
@@ -88,6 +90,8 @@ pub(crate) struct RunArgs {
     /// Exit with 1 if there is a warning about the result
     #[arg(long)]
     pub(crate) strict: bool,
+    #[command(flatten)]
+    pub(crate) picture: PictureArgs,
     #[command(flatten)]
     pub(crate) position: PositionArgs,
     #[command(flatten)]

@@ -1,104 +1,146 @@
-//! The output folder, its files of frames and final meshes.
+//! Files of frames and final meshes.
 
-use std::path::{Path, PathBuf};
+use std::ops::Range;
+use std::path::Path;
 
-use poplin_io::{FrameFormat, FrameSink, IoError, write_obj};
-use poplin_model::{CornerUvs, MAX_PARTICLES, Mesh};
+use anyhow::Context;
+use poplin_io::{FrameFormat, FrameSink, write_joined_obj};
+use poplin_model::MAX_PARTICLES;
+use serde::Serialize;
 
 use crate::failure::{Failure, OrFail};
 use crate::garment::Garment;
 
-/// Files of one garment: all copies in one file of each format and in one mesh.
-pub(super) struct GarmentFiles {
+/// Most cloths that have files of their own; more are in one file together.
+const MAX_SEPARATE: usize = 256;
+
+/// Name of the files of all cloths together, and of what says where in them each is.
+const TOGETHER: &str = "cloths";
+
+/// Files of one cloth, or of all of them: all copies one after another in one file of each format and in one mesh.
+pub(super) struct ClothFiles {
     /// File name without extension.
     stem: String,
+    /// The cloths.
+    garments: Range<usize>,
     /// What takes the frames, with the name of its file.
     sinks: Vec<(String, Box<dyn FrameSink>)>,
+    /// The vertices of all cloths, if they are several.
+    joined: Vec<[f32; 3]>,
 }
 
-impl GarmentFiles {
-    /// Opens the files of every garment.
+/// Where a cloth is in the files of all.
+#[derive(Serialize)]
+struct IndexEntry {
+    name: String,
+    copies: usize,
+    first_vertex: usize,
+    /// Of one copy.
+    vertices: usize,
+}
+
+impl ClothFiles {
+    /// Opens the files of every cloth.
     pub(super) fn create(
         garments: &[Garment],
         folder: &Path,
         formats: &[FrameFormat],
     ) -> Result<Vec<Self>, Failure> {
-        let names: Vec<&str> = garments.iter().map(|garment| garment.name.as_str()).collect();
-        let open = |(garment, stem): (&Garment, String)| {
+        let groups = if garments.len() > MAX_SEPARATE {
+            vec![(TOGETHER.to_owned(), 0..garments.len())]
+        } else {
+            let names: Vec<&str> = garments.iter().map(|garment| garment.name.as_str()).collect();
+            let one = |(index, stem)| (stem, index..index + 1);
+            file_stems(&names).into_iter().enumerate().map(one).collect()
+        };
+        let open = |(stem, members): (String, Range<usize>)| {
             let sink = |format: &FrameFormat| {
                 let name = format!("{stem}.{format}");
-                let sink = Self::create_sink(garment, *format, &folder.join(&name))?;
+                let sink =
+                    Self::create_sink(&garments[members.clone()], *format, &folder.join(&name))?;
                 Ok::<_, Failure>((name, sink))
             };
             let sinks = formats.iter().map(sink).collect::<Result<_, _>>()?;
-            Ok(Self { stem, sinks })
+            Ok(Self { stem, garments: members, sinks, joined: Vec::new() })
         };
-        garments.iter().zip(file_stems(&names)).map(open).collect()
+        groups.into_iter().map(open).collect()
     }
 
     fn create_sink(
-        garment: &Garment,
+        garments: &[Garment],
         format: FrameFormat,
         path: &Path,
     ) -> Result<Box<dyn FrameSink>, Failure> {
-        let count = garment.vertex_count();
+        let count: usize = garments.iter().map(Garment::vertex_count).sum();
         if count > MAX_PARTICLES {
-            let (name, copies) = (&garment.name, garment.offsets.len());
+            let what = match garments {
+                [one] => format!("the {} copies of cloth `{}`", one.offsets.len(), one.name),
+                all => format!("the {} cloths", all.len()),
+            };
             return Err(Failure::BadInput(anyhow::anyhow!(
-                "the {copies} copies of cloth `{name}` have {count} vertices; a file of frames takes {MAX_PARTICLES}: use --no-cache"
+                "{what} have {count} vertices; a file of frames takes {MAX_PARTICLES}: use --no-cache"
             )));
         }
         (format.create)(path, count).or_failed()
     }
 
-    /// Appends a frame to every file of frames.
-    pub(super) fn push(&mut self, vertices: &[[f32; 3]]) -> Result<(), Failure> {
-        self.sinks.iter_mut().try_for_each(|(_, sink)| sink.push(vertices)).or_failed()
+    /// Appends a frame to every file of frames. `vertices`: of all cloths of the run.
+    pub(super) fn push(&mut self, vertices: &[Vec<[f32; 3]>]) -> Result<(), Failure> {
+        let own = &vertices[self.garments.clone()];
+        let frame = match own {
+            [one] => one.as_slice(),
+            _ if self.sinks.is_empty() => return Ok(()),
+            _ => {
+                self.joined.clear();
+                own.iter().for_each(|vertices| self.joined.extend(vertices));
+                &self.joined
+            }
+        };
+        self.sinks.iter_mut().try_for_each(|(_, sink)| sink.push(frame)).or_failed()
     }
 
     /// Completes the files of frames and writes the last one as a mesh. Returns the names of the files.
     pub(super) fn finish(
         self,
         folder: &Path,
-        garment: &Garment,
-        vertices: &[[f32; 3]],
-    ) -> Result<Vec<String>, IoError> {
+        garments: &[Garment],
+        vertices: &[Vec<[f32; 3]>],
+    ) -> Result<Vec<String>, anyhow::Error> {
         let mut names = Vec::new();
         for (name, sink) in self.sinks {
             sink.finish()?;
             names.push(name);
         }
         let name = format!("{}.obj", self.stem);
-        let path: PathBuf = folder.join(&name);
-        match garment.offsets.len() {
-            1 => write_obj(path, &garment.mesh, vertices)?,
-            count => write_obj(path, &repeated(&garment.mesh, count), vertices)?,
-        }
+        let garments = &garments[self.garments.clone()];
+        let parts =
+            garments.iter().zip(&vertices[self.garments]).flat_map(|(garment, vertices)| {
+                let copies = vertices.chunks(garment.mesh.positions.len().max(1));
+                copies.map(|copy| (&garment.mesh, copy))
+            });
+        write_joined_obj(folder.join(&name), parts)?;
         names.push(name);
+        if garments.len() > 1 {
+            let name = format!("{}.json", self.stem);
+            write_index(garments, &folder.join(&name))?;
+            names.push(name);
+        }
         Ok(names)
     }
 }
 
-/// The mesh of several copies, one after another.
-fn repeated(mesh: &Mesh, count: usize) -> Mesh {
-    let step = mesh.positions.len() as u32;
-    let shifted = |copy: usize| move |index: u32| index + step * copy as u32;
-    Mesh {
-        positions: mesh.positions.repeat(count),
-        uvs: mesh.uvs.repeat(count),
-        triangles: (0..count)
-            .flat_map(|copy| mesh.triangles.iter().map(move |face| face.map(shifted(copy))))
-            .collect(),
-        quads: (0..count)
-            .flat_map(|copy| mesh.quads.iter().map(move |face| face.map(shifted(copy))))
-            .collect(),
-        // All copies have the same.
-        corner_uvs: CornerUvs {
-            coordinates: mesh.corner_uvs.coordinates.clone(),
-            triangles: mesh.corner_uvs.triangles.repeat(count),
-            quads: mesh.corner_uvs.quads.repeat(count),
-        },
-    }
+/// Writes where in the files of all cloths each of them is.
+fn write_index(garments: &[Garment], path: &Path) -> Result<(), anyhow::Error> {
+    let mut first_vertex = 0;
+    let entry = |garment: &'_ Garment| {
+        let (copies, vertices) = (garment.offsets.len(), garment.mesh.positions.len());
+        let entry = IndexEntry { name: garment.name.clone(), copies, first_vertex, vertices };
+        first_vertex += copies * vertices;
+        entry
+    };
+    let entries: Vec<_> = garments.iter().map(entry).collect();
+    let text = serde_json::to_string_pretty(&entries)?;
+    std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// A file name for each cloth name: harmless characters only, no two alike even where case does not count.
@@ -127,13 +169,5 @@ mod tests {
     fn file_names_are_harmless_and_differ() {
         let names = ["flag", "Flag", "../x y", "", "flag-2", "flag"];
         assert_eq!(file_stems(&names), ["flag", "Flag-2", "_x_y", "cloth", "flag-2-2", "flag-3"]);
-    }
-
-    #[test]
-    fn copies_follow_each_other() {
-        let mesh = repeated(&Mesh::grid(2, 2, 1.0, 1.0), 3);
-        assert_eq!((mesh.positions.len(), mesh.uvs.len(), mesh.quads.len()), (12, 12, 3));
-        assert_eq!(mesh.quads[2], Mesh::grid(2, 2, 1.0, 1.0).quads[0].map(|index| index + 8));
-        mesh.validate().unwrap();
     }
 }

@@ -19,9 +19,22 @@ use crate::args::RunArgs;
 use crate::failure::{Exit, Failure, OrFail};
 use crate::garment::Garment;
 use crate::job::Job;
-use crate::output::say;
+use crate::output::{counted, grouped, say};
 use folder::OutputFolder;
 use record::Recorder;
+
+/// Most names of files on a line.
+const MAX_NAMES: usize = 16;
+
+/// Size of frames that is said before they are written \[bytes\].
+const LARGE: u64 = 1_000_000_000;
+
+/// What the frames of a job will take on the disk \[bytes\].
+fn frame_bytes(job: &Job) -> u64 {
+    let vertices: usize = job.garments.iter().map(Garment::vertex_count).sum();
+    let frame = vertices as u64 * size_of::<[f32; 3]>() as u64;
+    frame * (u64::from(job.frames) + 1) * job.formats.len() as u64
+}
 
 /// A simulation with the cloths of a job in it.
 struct Stage {
@@ -51,7 +64,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     // Nothing is written before everything that can be rejected has been rejected.
     let folder = args.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&job.name));
     let folder = OutputFolder::claim(&folder)?;
-    let mut recorder = Recorder::create(&job, folder.path())?;
+    let bytes = frame_bytes(&job);
+    if bytes > LARGE {
+        let (gigabytes, frames) = (bytes as f64 / 1e9, grouped(job.frames as usize + 1));
+        say!("size   {gigabytes:.1} GB: {frames} frames will be written; --no-cache writes none");
+    }
+    let mut recorder = Recorder::create(&job, &args.picture, folder.path())?;
     let course = stage.simulate(&job, &mut recorder)?;
     let outcome = recorder.finish(&job, course.frames);
     let summary =
@@ -60,7 +78,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     summary.write(folder.path())?;
     summary.print(folder.path());
     if !stale.is_empty() {
-        say!("gone   files of the run before: {}", stale.join(", "));
+        let names =
+            if stale.len() > MAX_NAMES { counted(stale.len(), "file") } else { stale.join(", ") };
+        say!("gone   files of the run before: {names}");
     }
     // Only now, so that whatever could be written has been.
     outcome.fault?;

@@ -1,13 +1,14 @@
-//! The moments of the contact sheet: spread evenly over the run, however long it turns out to be.
+//! The moments of the picture: spread evenly over the run, however long it turns out to be, or the last alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use poplin_io::IoError;
-use poplin_io::picture::{ContactSheet, Surface, cloth_color};
+use poplin_io::picture::{ContactSheet, Surface, View, cloth_color};
 
 use super::copy_count;
+use crate::args::{PictureArgs, PictureKind};
 use crate::garment::Garment;
 use crate::job::Job;
 
@@ -16,9 +17,6 @@ const TILE_COUNT: u32 = 8;
 
 /// Tiles in a row.
 const COLUMNS: u32 = 4;
-
-/// Side of a tile in pixels.
-const TILE_SIZE: u32 = 400;
 
 /// Most moments kept in case the run ends early, beside those planned.
 const SPARE_COUNT: usize = 16;
@@ -38,6 +36,11 @@ pub(super) struct Moments {
     kept: BTreeMap<u32, Vec<Vec<[f32; 3]>>>,
     /// Copies drawn of each garment.
     drawn: Vec<usize>,
+    kind: PictureKind,
+    /// Side of a tile in pixels.
+    tile_size: u32,
+    /// From where they are seen, if that is stated.
+    view: Option<View>,
 }
 
 /// The frames of the tiles for a run of so many frames, first and last among them.
@@ -52,7 +55,12 @@ fn spread(frames: u32) -> BTreeSet<u32> {
 
 impl Moments {
     /// Plans for a run of so many frames.
-    pub(super) fn new(garments: &[Garment], frames: u32) -> Self {
+    pub(super) fn new(
+        garments: &[Garment],
+        frames: u32,
+        picture: &PictureArgs,
+        view: Option<View>,
+    ) -> Self {
         let mut budget = DRAWN_VERTICES;
         let drawn = garments.iter().map(|garment| {
             let fitting = (budget / garment.mesh.positions.len().max(1)).min(DRAWN_COPIES);
@@ -60,16 +68,34 @@ impl Moments {
             budget = budget.saturating_sub(count * garment.mesh.positions.len());
             count
         });
-        Self { planned: spread(frames), stride: 1, kept: BTreeMap::new(), drawn: drawn.collect() }
+        let kind = picture.picture;
+        let planned = match kind {
+            PictureKind::None => BTreeSet::new(),
+            PictureKind::Last => BTreeSet::from([frames]),
+            PictureKind::Sheet => spread(frames),
+        };
+        Self {
+            planned,
+            stride: 1,
+            kept: BTreeMap::new(),
+            drawn: drawn.collect(),
+            kind,
+            tile_size: picture.size(),
+            view: picture.camera.or(view),
+        }
     }
 
     /// Whether the frame is worth keeping.
     pub(super) fn wants(&self, frame: u32) -> bool {
-        self.planned.contains(&frame) || frame.is_multiple_of(self.stride)
+        self.planned.contains(&frame)
+            || self.kind == PictureKind::Sheet && frame.is_multiple_of(self.stride)
     }
 
     /// Keeps a frame. `vertices`: of each garment the mesh vertices \[m\] of all copies, one copy after another.
     pub(super) fn keep(&mut self, frame: u32, garments: &[Garment], vertices: &[Vec<[f32; 3]>]) {
+        if self.kind == PictureKind::None {
+            return;
+        }
         let parts = garments.iter().zip(vertices).zip(&self.drawn);
         let surfaces = parts.flat_map(|((garment, vertices), &drawn)| {
             vertices.chunks(garment.mesh.positions.len().max(1)).take(drawn).map(<[_]>::to_vec)
@@ -86,20 +112,28 @@ impl Moments {
     fn chosen(&self, frames: u32) -> BTreeSet<u32> {
         let nearest =
             |wanted: u32| self.kept.keys().copied().min_by_key(|frame| frame.abs_diff(wanted));
-        spread(frames).into_iter().filter_map(nearest).collect()
+        let wanted = match self.kind {
+            PictureKind::Sheet => spread(frames),
+            PictureKind::Last | PictureKind::None => BTreeSet::from([frames]),
+        };
+        wanted.into_iter().filter_map(nearest).collect()
     }
 
-    /// Draws the moments of a run of `frames` frames and writes the sheet.
-    pub(super) fn write_sheet(
+    /// Draws the moments of a run of `frames` frames into the folder. Returns the name of the file, if there is one.
+    pub(super) fn write_picture(
         mut self,
-        path: &Path,
+        folder: &Path,
         job: &Job,
         frames: u32,
-    ) -> Result<(), IoError> {
+    ) -> Result<Option<&'static str>, IoError> {
+        let Some(name) = self.kind.file() else { return Ok(None) };
         let chosen = self.chosen(frames);
         let count = chosen.len().max(1) as u32;
         let columns = count.min(COLUMNS);
-        let mut sheet = ContactSheet::new(columns, count.div_ceil(columns), TILE_SIZE)?;
+        let mut sheet = ContactSheet::new(columns, count.div_ceil(columns), self.tile_size)?;
+        if let Some(view) = self.view {
+            sheet = sheet.with_view(view);
+        }
         let meshes = job.garments.iter().zip(&self.drawn).flat_map(|(garment, &drawn)| {
             let triangles: Arc<[[u32; 3]]> = garment.mesh.triangulated().into();
             std::iter::repeat_n(triangles, drawn)
@@ -119,13 +153,15 @@ impl Moments {
                 colliders,
             )?;
         }
-        sheet.write_png(path)
+        sheet.write_png(folder.join(name))?;
+        Ok(Some(name))
     }
 
     /// What the sheet leaves out, for people.
     pub(super) fn omission(&self, garments: &[Garment]) -> Option<String> {
         let (drawn, all) = (self.drawn.iter().sum::<usize>(), copy_count(garments));
-        (drawn < all).then(|| format!("the contact sheet shows {drawn} of {all} cloths"))
+        let is_drawn = self.kind != PictureKind::None;
+        (is_drawn && drawn < all).then(|| format!("the picture shows {drawn} of {all} cloths"))
     }
 }
 
@@ -134,7 +170,7 @@ mod tests {
     use super::*;
 
     fn run(planned: u32, done: u32) -> Vec<u32> {
-        let mut moments = Moments::new(&[], planned);
+        let mut moments = Moments::new(&[], planned, &PictureArgs::default(), None);
         for frame in 0..=done {
             if frame == done || moments.wants(frame) {
                 moments.keep(frame, &[], &[]);

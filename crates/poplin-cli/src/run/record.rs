@@ -9,9 +9,10 @@ use poplin_measure::strain::{Strain, StretchEdges, max_speed};
 use poplin_measure::tangle::{Tangle, TangleField, kept_distance};
 use poplin_model::Particle;
 
-use super::files::GarmentFiles;
+use super::files::ClothFiles;
 use super::moments::Moments;
 use super::warning::{MAX_STRETCH, MAX_USUAL_STRETCH, Overstretch, Warning};
+use crate::args::PictureArgs;
 use crate::failure::{Failure, OrFail};
 use crate::garment::Garment;
 use crate::job::Job;
@@ -22,7 +23,7 @@ pub(super) struct Recorder<'a> {
     folder: PathBuf,
     frame_rate: f32,
     has_frames: bool,
-    files: Vec<GarmentFiles>,
+    files: Vec<ClothFiles>,
     moments: Moments,
     edges: Vec<StretchEdges>,
     findings: Vec<Findings>,
@@ -86,7 +87,11 @@ pub(super) struct Outcome {
 
 impl<'a> Recorder<'a> {
     /// Opens the files of frames.
-    pub(super) fn create(job: &'a Job, folder: &Path) -> Result<Self, Failure> {
+    pub(super) fn create(
+        job: &'a Job,
+        picture: &PictureArgs,
+        folder: &Path,
+    ) -> Result<Self, Failure> {
         let nothing = Findings {
             last_strain: Strain::default(),
             worst_strain: Strain::default(),
@@ -103,8 +108,8 @@ impl<'a> Recorder<'a> {
             folder: folder.to_path_buf(),
             frame_rate: job.frame_rate,
             has_frames: !job.formats.is_empty(),
-            files: GarmentFiles::create(&job.garments, folder, &job.formats)?,
-            moments: Moments::new(&job.garments, job.frames),
+            files: ClothFiles::create(&job.garments, folder, &job.formats)?,
+            moments: Moments::new(&job.garments, job.frames, picture, job.view),
             edges: job
                 .garments
                 .iter()
@@ -150,8 +155,8 @@ impl<'a> Recorder<'a> {
             }
             Overstretch::follow(&mut findings.overstretch, overstretch);
             findings.update(frame, self.frame_rate, &state, ids, edges);
-            self.files[index].push(vertices)?;
         }
+        self.files.iter_mut().try_for_each(|files| files.push(&self.vertices))?;
         if frame == 0 || !self.has_frames || self.moments.wants(frame) {
             self.moments.keep(frame, self.garments, &self.vertices);
         }
@@ -215,23 +220,22 @@ impl<'a> Recorder<'a> {
         Ok(())
     }
 
-    /// Completes the files of frames and writes the meshes and the contact sheet. One file that cannot be written does not stop
+    /// Completes the files of frames and writes the meshes and the picture. One file that cannot be written does not stop
     /// the others.
     pub(super) fn finish(mut self, job: &Job, frames: u32) -> Outcome {
-        let (mut files, mut fault) = (Vec::new(), Ok(()));
-        for (own_files, (garment, vertices)) in
-            self.files.into_iter().zip(self.garments.iter().zip(&self.vertices))
-        {
-            match own_files.finish(&self.folder, garment, vertices) {
+        let mut files = Vec::new();
+        let mut fault: Result<(), anyhow::Error> = Ok(());
+        for own_files in self.files {
+            match own_files.finish(&self.folder, self.garments, &self.vertices) {
                 Ok(names) => files.extend(names),
                 Err(error) => fault = fault.and(Err(error)),
             }
         }
         self.moments.keep(frames, self.garments, &self.vertices);
-        let (name, omission) = ("contact-sheet.png", self.moments.omission(self.garments));
-        match self.moments.write_sheet(&self.folder.join(name), job, frames) {
-            Ok(()) => files.push(name.to_owned()),
-            Err(error) => fault = fault.and(Err(error)),
+        let omission = self.moments.omission(self.garments);
+        match self.moments.write_picture(&self.folder, job, frames) {
+            Ok(name) => files.extend(name.map(str::to_owned)),
+            Err(error) => fault = fault.and(Err(error.into())),
         }
         let fault = fault.context("not every file could be written").or_failed();
         Outcome {
@@ -265,11 +269,14 @@ impl Findings {
         let overstretched =
             stretch.map(|stretch| Warning::Overstretched { cloth: cloth(), stretch });
         let is_stretchy = self.last_strain.p99.min(self.last_strain.longest) > MAX_USUAL_STRETCH;
-        let stretchy = is_stretchy
-            .then(|| Warning::Stretchy { cloth: cloth(), p99_strain: self.last_strain.p99 });
         // All copies sleep alike, or hardly.
         let awake = f64::from(frames) - self.slept_frames as f64 / garment.offsets.len() as f64;
         let iterations = (f64::from(self.iterations) / awake.max(1.0)) as f32;
+        let stretchy = is_stretchy.then(|| Warning::Stretchy {
+            cloth: cloth(),
+            p99_strain: self.last_strain.p99,
+            frequency_hz: iterations * job.frame_rate,
+        });
         let of_step = Warning::of_step(garment, job.frame_rate, iterations);
         let of_settings = Warning::of_mesh(garment).chain(Warning::of_motion(job, garment));
         let doubts = starts_inside.into_iter().chain(overstretched).chain(stretchy);

@@ -20,6 +20,9 @@ use crate::garment::Garment;
 use crate::job::Job;
 use crate::output::{counted, grouped, say};
 
+/// Most lines of one kind that are printed; the file has all.
+const MAX_LINES: usize = 8;
+
 /// What it begins with.
 const FORMAT: &str = "poplin-summary/1";
 /// Name of the file.
@@ -260,13 +263,7 @@ impl Summary {
         let (frames, iterations) =
             (grouped(self.frames as usize), counted(self.iterations as usize, "iteration"));
         say!("frames {frames}{asked}: {seconds:.2} s of cloth, {iterations} a cloth");
-        for cloth in &self.cloths {
-            let Some(SolverSummary { why, .. }) = &cloth.solver else { continue };
-            match self.cloths.len() {
-                1 => say!("solver {why}"),
-                _ => say!("solver of {}: {why}", cloth.name),
-            }
-        }
+        self.print_solvers();
         self.choices.iter().for_each(|choice| say!("{choice}"));
         if self.slept_frames > 0 {
             let all = grouped(self.frames as usize * self.cloth_count);
@@ -327,9 +324,36 @@ impl Summary {
         }
     }
 
+    /// Prints what solvers were chosen by, once for cloths that agree.
+    fn print_solvers(&self) {
+        let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
+        for cloth in &self.cloths {
+            let Some(SolverSummary { why, .. }) = &cloth.solver else { continue };
+            match found.iter_mut().find(|(known, _)| known == why) {
+                Some((_, names)) => names.push(&cloth.name),
+                None => found.push((why, vec![&cloth.name])),
+            }
+        }
+        for (why, names) in found.iter().take(MAX_LINES) {
+            match names[..] {
+                _ if names.len() == self.cloths.len() => say!("solver {why}"),
+                [name] => say!("solver of {name}: {why}"),
+                _ => say!("solver of {}: {why}", counted(names.len(), "cloth")),
+            }
+        }
+        if found.len() > MAX_LINES {
+            say!("       and {} more, in {FILE_NAME}", found.len() - MAX_LINES);
+        }
+    }
+
     /// Says on stderr what makes the result doubtful; returns whether anything does.
     pub(super) fn warn(&self) -> bool {
-        self.warnings.iter().for_each(|warning| warn(&warning.message));
+        let shown = self.warnings.iter().take(MAX_LINES);
+        shown.for_each(|warning| warn(&warning.message));
+        if self.warnings.len() > MAX_LINES {
+            let more = counted(self.warnings.len() - MAX_LINES, "more warning");
+            warn(&format!("{more}, in {FILE_NAME}"));
+        }
         !self.warnings.is_empty()
     }
 

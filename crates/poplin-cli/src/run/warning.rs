@@ -4,6 +4,7 @@ use std::fmt;
 
 use poplin_measure::depth::Depth;
 use poplin_measure::strain::LongEdges;
+use poplin_model::Shape;
 use serde::Serialize;
 
 use crate::garment::{Garment, mean_rest_length};
@@ -47,7 +48,9 @@ pub(super) enum Warning {
         stretch: Overstretch,
     },
     /// Most edges are longer than those of usual cloth.
-    Stretchy { cloth: String, p99_strain: f32 },
+    Stretchy { cloth: String, p99_strain: f32, frequency_hz: f32 },
+    /// Points of triangles that collide with nothing there is.
+    IdlePoints { cloth: String },
     /// Cloth is so far from the origin that its positions are coarse.
     Coarse { cloth: String, farthest_m: f32, resolution_m: f32, mean_edge_m: f32 },
     /// Faces were left out.
@@ -80,7 +83,12 @@ impl Warning {
         let all_faces = report.face_count;
         let are_many = faces as f32 > MAX_LOST_FACES * all_faces as f32;
         let lost = are_many.then(|| Self::LostFaces { cloth: cloth(), faces, all_faces });
-        coarse.into_iter().chain(lost)
+        let is_round = |shape: &Shape| matches!(shape, Shape::Sphere(_) | Shape::Capsule(_));
+        let has_points = !garment.cloth.fabric.virtual_particles.is_empty();
+        let are_idle =
+            has_points && garment.has_colliders() && !garment.shapes_at(0.0).iter().any(is_round);
+        let idle = are_idle.then(|| Self::IdlePoints { cloth: cloth() });
+        coarse.into_iter().chain(lost).chain(idle)
     }
 
     /// What is doubtful about how pins and colliders of a garment move.
@@ -226,11 +234,17 @@ impl fmt::Display for Warning {
                     100.0 * stretch.longest_strain,
                 )
             }
-            Self::Stretchy { cloth, p99_strain } => write!(
+            Self::Stretchy { cloth, p99_strain, frequency_hz } => write!(
                 f,
-                "cloth `{cloth}` is as stretchy as a knit: 99 % of its edges are within {:.1} % at the end; raise the frequency \
-                 (--solver-frequency, or `substeps` with xpbd), or leave it to be chosen",
-                100.0 * p99_strain
+                "cloth `{cloth}` is as stretchy as a knit: 99 % of its edges are within {:.1} % at the end; more than the {:.0} \
+                 iterations a second that it had make it stiffer (--solver-frequency, or --substeps with xpbd)",
+                100.0 * p99_strain,
+                frequency_hz
+            ),
+            Self::IdlePoints { cloth } => write!(
+                f,
+                "the virtual particles of cloth `{cloth}` do nothing: they collide with spheres and capsules, and it has none; \
+                 finer cloth keeps edges of boxes and meshes from showing through, or rounded ones of capsules"
             ),
             Self::Coarse { cloth, farthest_m, resolution_m, mean_edge_m } => write!(
                 f,

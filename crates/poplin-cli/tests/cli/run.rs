@@ -116,11 +116,17 @@ fn a_frequency_that_nobody_states_is_chosen_with_its_reason() {
         let (line, iterations, summary) = run(stated);
         assert_eq!((line, iterations, summary.is_null()), (None, 8, true), "{stated:?}");
     }
-    bench.write("two.toml", &[TOWEL, &TOWEL.replace("towel", "napkin")].concat());
-    let ended = bench.poplin(&["run", "two.toml", "--backend", "cpu", "--frames", "1"]);
-    ended.succeeds();
-    for line in ["solver of towel: 420 Hz, ", "solver of napkin: 420 Hz, "] {
-        assert!(ended.stdout.contains(line), "{}", ended.stdout);
+    let napkin = TOWEL.replace("towel", "napkin");
+    for (end, lines) in [
+        ("", &["\nsolver 420 Hz, "][..]),
+        ("tethers = { stiffness = 0 }\n", &["solver of towel: 420 Hz, ", "solver of napkin: "]),
+    ] {
+        bench.write("two.toml", &[TOWEL, &napkin, end].concat());
+        let ended = bench.poplin(&["run", "two.toml", "--backend", "cpu", "--frames", "1"]);
+        ended.succeeds();
+        for line in lines {
+            assert!(ended.stdout.contains(line), "{}", ended.stdout);
+        }
     }
 }
 
@@ -195,7 +201,7 @@ fn a_picture_that_leaves_copies_out_says_so() {
     bench.write("scene.toml", &format!("{SHEET}count = 10\nspacing = [2.0, 0.0, 0.0]\n"));
     let ended = bench.poplin(&["run", "scene.toml", "--backend", "cpu"]);
     assert!(
-        ended.succeeds().stdout.contains("the contact sheet shows 8 of 10 cloths"),
+        ended.succeeds().stdout.contains("the picture shows 8 of 10 cloths"),
         "{}",
         ended.stdout
     );
@@ -283,30 +289,90 @@ fn a_frozen_cloth_fails_after_everything_is_written() {
     assert!(bench.path("out/scene/contact-sheet.png").is_file());
 }
 
+/// The shipped scenes, as the command lists them.
+fn shipped(bench: &Bench) -> Vec<String> {
+    let ended = bench.poplin(&["scenes"]);
+    let names = ended.succeeds().stdout.lines().filter_map(|line| line.split_whitespace().next());
+    names.map(str::to_owned).collect()
+}
+
 #[test]
-fn shipped_scenes_run_by_name() {
+fn shipped_scenes_end_without_a_warning() {
     let bench = Bench::new("shipped");
-    for name in ["flag", "curtain", "cape", "skirt", "drape", "legs", "layers"] {
-        bench.poplin(&["run", name, "--backend", "cpu", "--frames", "2", "--no-cache"]).succeeds();
-        assert_eq!(bench.json(&format!("out/{name}/summary.json"))["frames"], 2);
+    let names = shipped(&bench);
+    assert!(names.len() >= 11, "{names:?}");
+    for name in names {
+        let run = ["run", &name, "--backend", "cpu", "--no-cache", "--picture", "none"];
+        bench.poplin(&[&run[..], &["--strict"]].concat()).succeeds();
+        let summary = bench.json(&format!("out/{name}/summary.json"));
+        let strain = summary["p99_edge_strain"].as_f64().unwrap();
+        assert!(summary["finite"] == true && strain < 0.03, "{name}: {strain}");
+        let depth = summary["collider_depth"]["deepest_m"].as_f64().unwrap();
+        assert!(depth < 1e-3, "{name}: a particle is {depth} m deep in a collider");
     }
 }
 
 #[test]
-fn shipped_scenes_end_finite_and_hardly_strained() {
-    let bench = Bench::new("shipped-whole");
-    for name in ["flag", "curtain", "cape", "skirt", "drape", "legs", "layers"] {
-        bench.poplin(&["run", name, "--backend", "cpu", "--no-cache"]).succeeds();
-        let summary = bench.json(&format!("out/{name}/summary.json"));
-        let strain = summary["p99_edge_strain"].as_f64().unwrap();
-        assert!(summary["finite"] == true && strain < 0.05, "{name}: {strain}");
-        if let Some(depth) = summary.get("collider_depth") {
-            let deepest = depth["deepest_m"].as_f64().unwrap();
-            assert!(deepest < 2e-3, "{name}: a particle is {deepest} m deep in a collider");
-        } else {
-            assert!(!["drape", "legs", "layers"].contains(&name), "{name} has no colliders");
+fn hundreds_of_cloths_are_in_one_file_with_an_index() {
+    let bench = Bench::new("hundreds");
+    let cloth = |index: u32| {
+        let (columns, count) = (2 + index % 2, 1 + index % 3);
+        format!(
+            "[[cloth]]\nname = 'c{index}'\ngrid = {{ columns = {columns}, rows = 2, width = 1, height = 1 }}\npins = 'all'\n\
+             count = {count}\n"
+        )
+    };
+    bench.write("scene.toml", &(0..300).map(cloth).collect::<String>());
+    let ended = bench.poplin(&[
+        "run",
+        "scene.toml",
+        "--backend",
+        "cpu",
+        "--frames",
+        "1",
+        "--picture",
+        "none",
+    ]);
+    let stdout = &ended.succeeds().stdout;
+    assert!(stdout.contains("cloths.pc2, cloths.obj, cloths.json, summary.json"), "{stdout}");
+    assert!(stdout.lines().count() < 20, "{stdout}");
+    let index = bench.json("out/scene/cloths.json");
+    let cloths = index.as_array().unwrap();
+    assert_eq!(cloths.len(), 300);
+    let last = cloths.last().unwrap();
+    assert_eq!(
+        (&last["name"], &last["copies"], &last["vertices"]),
+        (&"c299".into(), &3.into(), &6.into())
+    );
+    let cache = PointCache::read(bench.path("out/scene/cloths.pc2")).unwrap();
+    let end = last["first_vertex"].as_u64().unwrap() + 18;
+    assert_eq!(cache.vertex_count as u64, end);
+    let mesh = poplin_io::read_obj(bench.path("out/scene/cloths.obj")).unwrap();
+    assert_eq!(
+        (mesh.positions.len() as u64, mesh.quads.len()),
+        (end, (0..300).map(|k| (1 + k % 2) * (1 + k % 3)).sum())
+    );
+}
+
+#[test]
+fn the_picture_is_a_sheet_the_last_frame_or_nothing() {
+    let bench = Bench::new("picture");
+    bench.write("scene.toml", SHEET);
+    let run = ["run", "scene.toml", "--backend", "cpu", "--frames", "2"];
+    for (kind, file) in
+        [("none", None), ("last", Some("picture.png")), ("sheet", Some("contact-sheet.png"))]
+    {
+        let options = ["--picture", kind, "--picture-size", "64", "--camera", "top", "--out", kind];
+        bench.poplin(&[&run[..], &options].concat()).succeeds();
+        for name in ["picture.png", "contact-sheet.png"] {
+            assert_eq!(
+                bench.path(&format!("{kind}/{name}")).is_file(),
+                file == Some(name),
+                "{kind}: {name}"
+            );
         }
     }
+    bench.poplin(&["run", "flag", "--camera", "above"]).says(2, &["`above` is no camera"]);
 }
 
 #[test]

@@ -155,3 +155,16 @@ fn the_strain_says_whether_edges_are_long_or_short() {
         assert!(largest > 0.01, "{text}");
     }
 }
+
+#[test]
+fn virtual_particles_that_collide_with_nothing_are_named() {
+    let bench = Bench::new("idle-points");
+    let points = format!("{SHEET}fabric = {{ virtual_particles = {{ per_triangle = 2 }} }}\n");
+    let with = |shape: &str| format!("{points}[[collider]]\n{shape}\n");
+    let ground = with("plane = { normal = [0, 1, 0], offset = -9 }");
+    let ended = run(&bench, &ground, &[]);
+    assert!(ended.succeeds().stderr.contains("the virtual particles of cloth `sheet` do nothing"));
+    assert_eq!(warning(&bench)["kind"], "idle_points");
+    let ball = with("sphere = { radius = 0.1, center = [0, -9, 0] }");
+    run(&bench, &ball, &["--strict"]).succeeds();
+}

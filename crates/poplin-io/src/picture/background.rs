@@ -25,20 +25,27 @@ pub(super) struct Ground {
     center: DVec3,
     radius: f64,
     /// Distance between grid lines \[m\].
-    pub(super) spacing: f64,
+    spacing: f64,
+}
+
+fn ground_radius(camera: &Camera) -> f64 {
+    let [low, high] = camera.bounds;
+    ((high - low).length() * 0.5 * GROUND_RADIUS).max(1e-3)
+}
+
+/// A round distance between grid lines that suits all of these cameras \[m\].
+pub(super) fn grid_spacing(cameras: &[Camera]) -> f64 {
+    let radius = cameras.iter().map(ground_radius).fold(1e-3, f64::max);
+    round_length(radius / LINES_PER_RADIUS)
 }
 
 impl Ground {
-    /// The floor at the lowest point of the frame.
-    pub(super) fn new(camera: &Camera) -> Self {
+    /// The floor of a camera's picture, with grid lines so far apart \[m\].
+    pub(super) fn new(camera: &Camera, spacing: f64) -> Self {
         let [low, high] = camera.bounds;
         let middle = (low + high) * 0.5;
-        let radius = ((high - low).length() * 0.5 * GROUND_RADIUS).max(1e-3);
-        Self {
-            center: DVec3::new(middle.x, low.y, middle.z),
-            radius,
-            spacing: round_length(radius / LINES_PER_RADIUS),
-        }
+        let center = DVec3::new(middle.x, camera.floor, middle.z);
+        Self { center, radius: ground_radius(camera), spacing }
     }
 
     /// Fills a square picture of `size` pixels with paper, floor, and the shadow of the surfaces.
@@ -120,7 +127,7 @@ mod tests {
     #[test]
     fn a_camera_below_the_floor_sees_paper_only() {
         let mut camera = Camera::framing(&[], Default::default());
-        let ground = Ground::new(&camera);
+        let ground = Ground::new(&camera, 1.0);
         camera.eye.y = ground.center.y - 1.0;
         camera.forward = DVec3::Y;
         assert_eq!(ground.hit(&camera, 5.0, 5.0, 10), None);

@@ -1,5 +1,7 @@
 //! The viewpoint.
 
+use std::str::FromStr;
+
 use glam::DVec3;
 
 use super::Surface;
@@ -14,9 +16,6 @@ const FILL: f64 = 0.86;
 /// How far from its first position a cloth stays in the frame, in diagonals of the first moment.
 const REACH: f64 = 1.25;
 
-/// How far from the cloths scenery stays in the frame, in diagonals of all moments.
-const SCENERY_REACH: f64 = 0.4;
-
 /// Fraction of the vertices that may lie outside the box from which the reach is measured, on each side of each axis.
 const OUTLIER_FRACTION: f64 = 0.01;
 
@@ -26,7 +25,7 @@ const SAMPLE_COUNT: usize = 50_000;
 /// Direction from which a scene is seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct View {
-    /// Rotation around the vertical \[degrees\]: 0 looks along -z (from the front), 90 along -x (from the right).
+    /// Rotation around the vertical \[degrees\], `-360..=360`: 0 looks along -z (from the front), 90 along -x (from the right).
     pub azimuth: f64,
     /// Height of the camera above the horizon \[degrees\], `-89..=89`.
     pub elevation: f64,
@@ -39,15 +38,53 @@ impl View {
     pub const FRONT: Self = Self { azimuth: 0.0, elevation: 0.0 };
     /// Straight from the right.
     pub const SIDE: Self = Self { azimuth: 90.0, elevation: 0.0 };
+    /// Straight from above.
+    pub const TOP: Self = Self { azimuth: 0.0, elevation: 89.0 };
     /// From the front right, high above, for what lies flat.
     pub const ABOVE: Self = Self { azimuth: 32.0, elevation: 38.0 };
 
     /// The view that shows these moments best: [`View::ABOVE`] if they stay flatter than a quarter of their width, else
     /// [`View::THREE_QUARTER`].
     pub fn fitting(moments: &[Vec<Surface>]) -> Self {
-        let [low, high] = bounds(points_in_reach(moments).into_iter());
+        let [low, high] = bounds(framed_points(moments).concat().into_iter());
         let extent = high - low;
         if extent.y < 0.25 * extent.x.max(extent.z) { Self::ABOVE } else { Self::THREE_QUARTER }
+    }
+}
+
+impl FromStr for View {
+    type Err = ViewError;
+
+    /// `front`, `side`, `top`, or azimuth and elevation with a comma between: `120,20`.
+    fn from_str(text: &str) -> Result<Self, ViewError> {
+        let error = || ViewError { text: text.to_owned() };
+        match text {
+            "front" => Ok(Self::FRONT),
+            "side" => Ok(Self::SIDE),
+            "top" => Ok(Self::TOP),
+            _ => {
+                let (azimuth, elevation) = text.split_once(',').ok_or_else(error)?;
+                let angle = |text: &str| text.trim().parse().map_err(|_| error());
+                let view = Self { azimuth: angle(azimuth)?, elevation: angle(elevation)? };
+                view.is_valid().then_some(view).ok_or_else(error)
+            }
+        }
+    }
+}
+
+/// A text that is no [`View`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{text}` is no camera: expected front, side, top, or AZIMUTH,ELEVATION in degrees, -360..=360 and -89..=89"
+)]
+pub struct ViewError {
+    text: String,
+}
+
+impl View {
+    /// Whether the angles are in their ranges.
+    pub(crate) fn is_valid(&self) -> bool {
+        (-360.0..=360.0).contains(&self.azimuth) && (-89.0..=89.0).contains(&self.elevation)
     }
 }
 
@@ -66,23 +103,33 @@ pub struct Camera {
     pub(super) forward: DVec3,
     /// Nearest distance drawn \[m\].
     pub(super) near: f64,
+    /// Distance of the eye from the middle of what is framed \[m\].
+    pub(super) distance: f64,
     /// Smallest and largest corner of what is framed \[m\].
     pub(super) bounds: [DVec3; 2],
+    /// Height of the floor \[m\].
+    pub(super) floor: f64,
 }
 
 impl Camera {
     /// The closest camera in this direction that has all moments in the frame.
     ///
-    /// A cloth that flies or falls off does not shrink the others to dots: vertices further than one and a quarter
-    /// diagonals from the box of the first moment (which leaves out 1 % of outliers per side) do not count and may leave
-    /// the frame, as do those that are not finite. Without a single vertex the frame is a metre around the origin.
+    /// A cloth that flies or falls off does not shrink the others to dots: vertices further from the middle of their moment
+    /// than the box of the first one (which leaves out 1 % of outliers per side) and one and a quarter of its diagonals do not
+    /// count and may leave the frame, as do those that are not finite. Without a single vertex the frame is a metre around
+    /// the origin.
     pub fn framing(moments: &[Vec<Surface>], view: View) -> Self {
-        Self::framing_with(moments, &[], view)
+        Self::around(framed_points(moments).concat(), &[], 0.0, view)
     }
 
-    /// As [`Camera::framing`], with points beside the cloths that should be seen too. Those further from the cloths than
-    /// four tenths of the diagonal do not count: what cloth falls on belongs in the picture, the ends of the world do not.
-    pub(super) fn framing_with(moments: &[Vec<Surface>], scenery: &[DVec3], view: View) -> Self {
+    /// The closest camera in this direction that has all points in the frame, and those of the scenery beside them, no further
+    /// than `reach` \[m\]: what cloth falls on belongs in the picture, the ends of the world do not.
+    pub(super) fn around(
+        mut points: Vec<DVec3>,
+        scenery: &[DVec3],
+        reach: f64,
+        view: View,
+    ) -> Self {
         let radians = |degrees: f64| if degrees.is_finite() { degrees.to_radians() } else { 0.0 };
         let (sin_azimuth, cos_azimuth) = radians(view.azimuth).sin_cos();
         let (sin_elevation, cos_elevation) = radians(view.elevation.clamp(-89.0, 89.0)).sin_cos();
@@ -91,17 +138,15 @@ impl Camera {
         let right = DVec3::new(cos_azimuth, 0.0, -sin_azimuth);
         let up = right.cross(forward);
 
-        let mut points = points_in_reach(moments);
+        let [low, high] = box_around(&points);
         if points.is_empty() {
-            points = vec![DVec3::splat(-0.5), DVec3::splat(0.5)];
+            points = vec![low, high];
         }
-        let [low, high] = bounds(points.iter().copied());
-        let margin = DVec3::splat((high - low).length() * SCENERY_REACH);
-        let [low, high] = [low - margin, high + margin];
+        let [low, high] = [low - DVec3::splat(reach), high + DVec3::splat(reach)];
         points.extend(
             scenery.iter().filter(|point| point.cmpge(low).all() && point.cmple(high).all()),
         );
-        let bounds = bounds(points.iter().copied());
+        let bounds = box_around(&points);
         let center = (bounds[0] + bounds[1]) * 0.5;
         // A single point, or a cloth so far out that its vertices fall together, still needs a frame of some size.
         let radius =
@@ -115,7 +160,14 @@ impl Camera {
             .map(|&point| ((point - center).dot(up), (point - center).dot(forward))));
         let distance = across.1.max(upward.1).max(radius * 0.5);
         let eye = center + right * across.0 + up * upward.0 - forward * distance;
-        Self { eye, right, up, forward, near: radius * 1e-3, bounds }
+        let (near, floor) = (radius * 1e-3, bounds[0].y);
+        Self { eye, right, up, forward, near, distance, bounds, floor }
+    }
+
+    /// The same, no nearer than this \[m\].
+    pub(super) fn no_nearer_than(self, distance: f64) -> Self {
+        let back = (distance - self.distance).max(0.0);
+        Self { eye: self.eye - self.forward * back, distance: self.distance + back, ..self }
     }
 
     /// Position in camera axes: to the right, up, and ahead \[m\].
@@ -154,13 +206,12 @@ fn fit(points: impl Iterator<Item = (f64, f64)>) -> (f64, f64) {
     ((plus - minus) * 0.5, (plus + minus) / (2.0 * t))
 }
 
-/// The box of all moments \[m\], without what strays too far; a metre around the origin if there is nothing.
-pub(super) fn framed_bounds(moments: &[Vec<Surface>]) -> [DVec3; 2] {
-    let points = points_in_reach(moments);
+/// The box of these points \[m\]; a metre around the origin if there are none.
+pub(super) fn box_around(points: &[DVec3]) -> [DVec3; 2] {
     if points.is_empty() {
         [DVec3::splat(-0.5), DVec3::splat(0.5)]
     } else {
-        bounds(points.into_iter())
+        bounds(points.iter().copied())
     }
 }
 
@@ -180,18 +231,21 @@ fn drawn_points(surfaces: &[Surface]) -> Vec<DVec3> {
     points
 }
 
-fn points_in_reach(moments: &[Vec<Surface>]) -> Vec<DVec3> {
-    let mut moments = moments.iter().map(|moment| drawn_points(moment)).skip_while(Vec::is_empty);
-    let Some(first) = moments.next() else { return Vec::new() };
-    let [low, high] = inner_bounds(&first);
-    let reach = DVec3::splat((high - low).length() * REACH + 1e-3);
-    let (low, high) = (low - reach, high + reach);
-    let in_reach = |point: &DVec3| point.cmpge(low).all() && point.cmple(high).all();
-    first.into_iter().chain(moments.flatten()).filter(in_reach).collect()
+/// The points of each moment that count for its frame: those near enough to its middle.
+pub(super) fn framed_points(moments: &[Vec<Surface>]) -> Vec<Vec<DVec3>> {
+    let mut points: Vec<_> = moments.iter().map(|moment| drawn_points(moment)).collect();
+    let Some(first) = points.iter().find(|points| !points.is_empty()) else { return points };
+    let [low, high] = inner_bounds(first, OUTLIER_FRACTION);
+    let reach = (high - low) * 0.5 + DVec3::splat((high - low).length() * REACH + 1e-3);
+    for points in &mut points {
+        let [middle, _] = inner_bounds(points, 0.5);
+        points.retain(|&point| (point - middle).abs().cmple(reach).all());
+    }
+    points
 }
 
 /// Box of the points without the outermost fraction on each side.
-fn inner_bounds(points: &[DVec3]) -> [DVec3; 2] {
+fn inner_bounds(points: &[DVec3], fraction: f64) -> [DVec3; 2] {
     let mut bounds = [DVec3::ZERO; 2];
     for axis in 0..3 {
         let mut values: Vec<f64> = points
@@ -200,7 +254,7 @@ fn inner_bounds(points: &[DVec3]) -> [DVec3; 2] {
             .map(|point| point[axis])
             .collect();
         values.sort_unstable_by(f64::total_cmp);
-        let skip = (values.len() as f64 * OUTLIER_FRACTION) as usize;
+        let skip = (values.len() as f64 * fraction) as usize;
         bounds[0][axis] = values.get(skip).copied().unwrap_or(0.0);
         bounds[1][axis] = values.iter().rev().nth(skip).copied().unwrap_or(0.0);
     }
@@ -251,7 +305,9 @@ mod tests {
     #[test]
     fn scenery_beside_the_cloths_is_framed_and_far_scenery_is_not() {
         let moments = [square([0.0; 3])];
-        let with = |scenery: &[DVec3]| Camera::framing_with(&moments, scenery, View::default());
+        let with = |scenery: &[DVec3]| {
+            Camera::around(framed_points(&moments).concat(), scenery, 0.5, View::default())
+        };
         assert_eq!(
             with(&[DVec3::new(0.0, -100.0, 0.0), DVec3::NAN]),
             Camera::framing(&moments, View::default())

@@ -24,7 +24,7 @@ mod surface;
 mod tile;
 mod visibility;
 
-pub use camera::{Camera, View};
+pub use camera::{Camera, View, ViewError};
 pub use color::{Color, cloth_color, line_color};
 pub use line::Line;
 pub use sheet::{ContactSheet, Image};

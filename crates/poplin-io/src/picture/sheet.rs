@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use glam::DVec3;
 use poplin_model::Shape;
 
-use super::background::Ground;
-use super::camera::framed_bounds;
+use super::background::{Ground, grid_spacing};
+use super::camera::{box_around, framed_points};
 use super::label::{TEXT_HEIGHT, draw_text, text_width};
 use super::solid::{collider_surface, floors};
 use super::tile::draw_tile;
@@ -23,6 +23,12 @@ const MAX_TILE: u32 = 2048;
 
 /// How far around the cloths endless colliders are drawn, in diagonals of all moments; more than the camera counts.
 const SOLID_REACH: f64 = 0.6;
+
+/// How far from the cloths scenery stays in the frame, in diagonals of the largest moment.
+const SCENERY_REACH: f64 = 0.4;
+
+/// How near a camera comes to its moment, as a fraction of the distance of the farthest.
+const NEAREST: f64 = 0.6;
 
 const PAGE: Color = [252, 251, 249];
 const BORDER: Color = [212, 207, 198];
@@ -81,6 +87,7 @@ impl Image {
         let mut encoder = png::Encoder::new(BufWriter::new(file), self.width, self.height);
         encoder.set_color(png::ColorType::Rgb);
         encoder.set_depth(png::BitDepth::Eight);
+        encoder.set_compression(png::Compression::Fast);
         encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
         let mut writer = encoder.write_header().map_err(png_error)?;
         writer.write_image_data(self.pixels.as_flattened()).map_err(png_error)?;
@@ -88,7 +95,7 @@ impl Image {
     }
 }
 
-/// Moments of a simulation in one picture, all seen by the same camera.
+/// Moments of a simulation in one picture, all seen from one direction by a camera that follows the cloth.
 #[derive(Debug, Clone)]
 pub struct ContactSheet {
     columns: u32,
@@ -195,11 +202,12 @@ impl ContactSheet {
 
     /// Draws all moments, several at once on the machine's cores; the picture does not depend on how many there are.
     pub fn render(&self) -> Image {
-        let (solids, camera) = self.set_up();
+        let (solids, cameras) = self.set_up();
+        let spacing = grid_spacing(&cameras);
         let gap = (self.tile_size / 40).max(2);
         let side = |count: u32| count * (self.tile_size + gap) + gap;
         let mut image = Image::filled(side(self.columns), side(self.rows), PAGE);
-        for (index, tile) in self.draw_tiles(&camera, &solids).iter().enumerate() {
+        for (index, tile) in self.draw_tiles(&cameras, spacing, &solids).iter().enumerate() {
             let (column, row) = (index as u32 % self.columns, index as u32 / self.columns);
             let (left, top) =
                 (gap + column * (self.tile_size + gap), gap + row * (self.tile_size + gap));
@@ -211,7 +219,7 @@ impl ContactSheet {
             let (inset, right) = (gap.max(6), left + self.tile_size - 2);
             draw_text(&mut image, &self.labels[index], left + inset, top + inset, right, INK);
             if index == 0 {
-                let scale = format!("grid {}", length_text(Ground::new(&camera).spacing));
+                let scale = format!("grid {}", length_text(spacing));
                 let begin = right.saturating_sub(text_width(&scale) + inset).max(left + inset);
                 draw_text(
                     &mut image,
@@ -234,21 +242,39 @@ impl ContactSheet {
         self.render().write_png(path)
     }
 
-    /// The colliders of each moment as a surface, and the camera.
-    fn set_up(&self) -> (Vec<Surface>, Camera) {
+    /// The colliders of each moment as a surface, and its camera. All look in one direction, at one floor; each follows its
+    /// moment, and comes nearer than the farthest by a part, so that what shrinks or walks off is still seen.
+    fn set_up(&self) -> (Vec<Surface>, Vec<Camera>) {
         let view = self.view.unwrap_or_else(|| View::fitting(&self.moments));
-        let [low, high] = framed_bounds(&self.moments);
-        let reach = DVec3::splat((high - low).length() * SOLID_REACH);
-        let draw = |shapes: &Vec<Shape>| collider_surface(shapes, [low - reach, high + reach]);
-        let (solids, framed): (Vec<_>, Vec<_>) = self.colliders.iter().map(draw).unzip();
-        let mut scenery = framed.concat();
-        let middle = (low + high) * 0.5;
-        let floors = self.colliders.iter().flat_map(|shapes| floors(shapes));
-        scenery.extend(floors.map(|height| DVec3::new(middle.x, height, middle.z)));
-        (solids, Camera::framing_with(&self.moments, &scenery, view))
+        let floor = self.colliders.iter().flat_map(|shapes| floors(shapes)).reduce(f64::max);
+        let points = framed_points(&self.moments);
+        let diagonal = |points: &Vec<DVec3>| {
+            let [low, high] = box_around(points);
+            (high - low).length()
+        };
+        let scenery_reach = SCENERY_REACH * points.iter().map(diagonal).fold(0.0, f64::max);
+        let draw = |(points, shapes): (Vec<DVec3>, &Vec<Shape>)| {
+            let [low, high] = box_around(&points);
+            let reach = DVec3::splat((high - low).length() * SOLID_REACH);
+            let (solid, mut scenery) = collider_surface(shapes, [low - reach, high + reach]);
+            let middle = (low + high) * 0.5;
+            scenery.extend(floor.map(|height| DVec3::new(middle.x, height, middle.z)));
+            (solid, Camera::around(points, &scenery, scenery_reach, view))
+        };
+        let (solids, mut cameras): (Vec<_>, Vec<_>) =
+            points.into_iter().zip(&self.colliders).map(draw).unzip();
+        let farthest = cameras.iter().map(|camera| camera.distance).fold(0.0, f64::max);
+        let lowest = cameras.iter().map(|camera| camera.bounds[0].y).reduce(f64::min);
+        // One that is in none of the pictures says nothing.
+        let floor = floor.filter(|floor| lowest.is_some_and(|lowest| lowest <= *floor));
+        for camera in &mut cameras {
+            *camera = camera.no_nearer_than(farthest * NEAREST);
+            camera.floor = floor.or(lowest).unwrap_or(camera.floor);
+        }
+        (solids, cameras)
     }
 
-    fn draw_tiles(&self, camera: &Camera, solids: &[Surface]) -> Vec<Vec<Color>> {
+    fn draw_tiles(&self, cameras: &[Camera], spacing: f64, solids: &[Surface]) -> Vec<Vec<Color>> {
         let next = AtomicUsize::new(0);
         let tiles = Mutex::new(vec![Vec::new(); self.moments.len()]);
         let threads =
@@ -266,7 +292,8 @@ impl ContactSheet {
                             &surfaces,
                             solid_begin,
                             &self.lines[index],
-                            camera,
+                            &cameras[index],
+                            &Ground::new(&cameras[index], spacing),
                             self.tile_size as usize,
                         );
                         tiles.lock().unwrap_or_else(|poison| poison.into_inner())[index] = tile;
@@ -362,10 +389,10 @@ mod tests {
         let ball = draw(vec![Sphere { center: [0.5, 0.2, 0.5], radius: 0.3 }.into()]);
         assert!(red_fraction(&ball) < 0.8 * red_fraction(&alone), "the ball hides the sheet");
         let tilted = vec![Shape::from(Plane { normal: [0.6, 0.8, 0.0], offset: -0.6 })];
-        assert_ne!(draw(tilted.clone()), alone);
+        assert!(draw(tilted.clone()) != alone);
         assert!((red_fraction(&draw(tilted)) / red_fraction(&alone) - 1.0).abs() < 0.05);
         let floor = Plane { normal: [0.0, 1.0, 0.0], offset: -100.0 };
-        assert_eq!(draw(vec![floor.into()]), alone);
+        assert!(draw(vec![floor.into()]) == alone, "a floor far below");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::visibility::vertex_visibility;
 use super::{Camera, Color, Line, Surface};
 
 /// Samples per pixel on each axis.
-const SAMPLES: usize = 3;
+const SAMPLES: usize = 2;
 
 /// How much farther from the eye colliders are drawn than they are: cloth that lies on them, whose particles are on their
 /// surface and whose triangles cut into it, then covers them.
@@ -24,11 +24,12 @@ pub(super) fn draw_tile(
     solid_begin: usize,
     lines: &[Line],
     camera: &Camera,
+    ground: &Ground,
     size: usize,
 ) -> Vec<Color> {
     let mut canvas = Canvas::new(size * SAMPLES);
     let width = canvas.size;
-    Ground::new(camera).paint(camera, surfaces, size, |column, row, light| {
+    ground.paint(camera, surfaces, size, |column, row, light| {
         for sample in 0..SAMPLES {
             let begin = (row * SAMPLES + sample) * width + column * SAMPLES;
             canvas.light[begin..begin + SAMPLES].fill(light);

@@ -46,7 +46,7 @@ impl Scene {
     /// If there is no cloth `index`.
     pub fn build_cloth(&self, index: usize) -> Result<BuiltCloth, SceneError> {
         let (cloth, field) = (&self.cloths[index], format!("cloth[{index}]"));
-        let source = Source { text: &self.text, path: &self.path };
+        let source = Source::new(&self.text, &self.path);
         // The fields are public: they may have changed since the file was checked.
         validate_shape(&cloth.shape, &field, &source)?;
         let mut mesh = match &cloth.shape {

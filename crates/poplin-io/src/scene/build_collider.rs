@@ -142,7 +142,7 @@ impl Scene {
     /// # Errors
     /// [`SceneError`] if a mesh file is not usable.
     pub fn build_colliders(&self) -> Result<Vec<BuiltCollider>, SceneError> {
-        let source = Source { text: &self.text, path: &self.path };
+        let source = Source::new(&self.text, &self.path);
         let build = |(index, collider): (usize, &SceneCollider)| {
             // The fields are public: they may have changed since the file was checked.
             validate_collider(collider, &self.cloths, &format!("collider[{index}]"), &source)?;

@@ -5,6 +5,7 @@ use poplin_model::{Chosen, ClothConfig, ClothContactSolver, Material, PhaseKind}
 
 use super::{AnimatedPins, LocalFrame, PinRule, SceneCollider, Shape, Transform, Wind};
 use crate::FrameFormat;
+use crate::picture::View;
 
 /// A checked scene.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +18,8 @@ pub struct Scene {
     pub frame_rate: f32,
     /// Formats to write the frames in, of [`FRAME_FORMATS`](crate::FRAME_FORMATS) (default `pc2`).
     pub formats: Vec<FrameFormat>,
+    /// From where its pictures are seen (default: as suits the moments, [`View::fitting`]).
+    pub view: Option<View>,
     /// The cloths, at least one.
     pub cloths: Vec<SceneCloth>,
     /// What they collide with (default nothing).

@@ -21,6 +21,7 @@ use super::{
     FrameKey, GridShape, Keyframe, LocalFrame, PinRule, PlaneShape, Scene, SceneCloth,
     SceneCollider, SceneError, Shape, SphereShape, Transform, TubeShape, Wind,
 };
+use crate::picture::View;
 use crate::{FRAME_FORMATS, FrameFormat, IoError};
 
 /// Longest scene file \[bytes\]: scenes name meshes, they do not hold them.
@@ -53,6 +54,8 @@ pub(super) struct SceneFile {
     formats: Vec<FrameFormat>,
     /// Wind on every cloth that has none of its own (default none).
     wind: Option<Wind>,
+    /// From where the pictures are seen (default: from the front right, slightly above, or high above for what lies flat).
+    camera: Option<CameraFile>,
     /// How contacts between cloths are solved: those with a `thickness`, or a `distance` in their `cloth_collision`.
     #[serde(default)]
     cloth_contact_solver: ClothContactSolver,
@@ -62,6 +65,24 @@ pub(super) struct SceneFile {
     /// A shape to collide with: `[[collider]]`. It needs one of the shapes from `sphere` to `mesh`.
     #[serde(default)]
     collider: Vec<ColliderFile>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "Camera")]
+struct CameraFile {
+    /// Rotation around the vertical [degrees], `-360..=360` (default 32): 0 looks along -z (from the front), 90 along -x (from
+    /// the right).
+    azimuth: f64,
+    /// Height above the horizon [degrees], `-89..=89` (default 16).
+    elevation: f64,
+}
+
+impl Default for CameraFile {
+    fn default() -> Self {
+        let View { azimuth, elevation } = View::default();
+        Self { azimuth, elevation }
+    }
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -137,7 +158,7 @@ struct ClothFile {
     #[serde(default)]
     sleep: Sleep,
     /// How the mesh is cooked. `max_fiber_length` and `bends`, where they are not set, follow from the solver: XPBD takes
-    /// fibers as long as the mesh lets them be, and a bending rigidity takes bends.
+    /// fibers as long as the mesh lets them be, and a bending rigidity takes bends, in place of the two-ring edges of `bending`.
     #[serde(default)]
     fabric: CookOptions,
     /// The order in which phases are solved; those that are not named are not (default: all, in the order of cooking).
@@ -338,7 +359,7 @@ impl Scene {
             let valid =
                 String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()])
                     .into_owned();
-            let at = Source { text: &valid, path }.location_of(valid.len());
+            let at = Source::new(&valid, path).location_of(valid.len());
             SceneError::Syntax { at, message: "this is not UTF-8 text".into() }
         })?;
         Self::parse(&text, path)
@@ -349,9 +370,9 @@ impl Scene {
     /// # Errors
     /// [`SceneError`] for the first fault, with its line.
     pub fn parse(text: &str, path: impl AsRef<Path>) -> Result<Self, SceneError> {
-        let source = Source { text, path: path.as_ref() };
+        let source = Source::new(text, path.as_ref());
         let file: SceneFile = toml::from_str(text).map_err(|error| toml_error(&error, &source))?;
-        let stem = source.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let stem = source.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
         if let Some(wind) = &file.wind {
             validate_wind(wind, "wind", &source)?;
         }
@@ -370,10 +391,11 @@ impl Scene {
             frames: file.frames,
             frame_rate: file.frame_rate,
             formats: file.formats,
+            view: file.camera.map(|CameraFile { azimuth, elevation }| View { azimuth, elevation }),
             cloths: cloths.collect::<Result<_, _>>()?,
             colliders: colliders.collect::<Result<_, _>>()?,
             cloth_contact_solver: file.cloth_contact_solver,
-            path: source.path.into(),
+            path: source.path().into(),
             text: text.to_owned(),
         };
         validate(&scene, &source)?;
@@ -440,11 +462,15 @@ impl ClothFile {
             cloth_collision: self.cloth_collision,
             sleep: self.sleep,
         };
-        let mut fabric = CookOptions { density, ..self.fabric };
         if let Some(material) = &material {
             material.fill(&mut config);
-            // Bends do what two-ring edges would, in N m.
-            fabric.bending &= config.solver.bending_rigidity() == 0.0;
+        }
+        let mut fabric = CookOptions { density, ..self.fabric };
+        // Bends do what two-ring edges would, in N m: beside edges that do not yield they would show nothing.
+        if config.solver.bending_rigidity() > 0.0
+            && !source.states(&format!("{field}.fabric.bending"))
+        {
+            fabric.bending = false;
         }
         Ok(SceneCloth {
             name: self.name.unwrap_or_else(|| format!("cloth {index}")),
@@ -527,7 +553,7 @@ impl CapsuleFile {
 
 /// A path that counts from the folder of the scene file.
 fn beside(source: &Source<'_>, path: PathBuf) -> PathBuf {
-    source.path.parent().unwrap_or(Path::new("")).join(path)
+    source.path().parent().unwrap_or(Path::new("")).join(path)
 }
 
 /// The names of the keys that are there.
@@ -559,7 +585,7 @@ fn toml_error(error: &toml::de::Error, source: &Source<'_>) -> SceneError {
     let mut names = message.split('`').skip(1).step_by(2).map(str::to_owned);
     let name = names.next().unwrap_or_default();
     let known: Vec<String> = names.collect();
-    let above = source.text.get(..offset).unwrap_or_default();
+    let above = source.text().get(..offset).unwrap_or_default();
     let table = above
         .lines()
         .rev()

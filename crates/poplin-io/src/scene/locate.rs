@@ -1,20 +1,39 @@
 //! Lines and columns of the fields of a TOML text.
 
+use std::cell::OnceCell;
 use std::path::Path;
 
 use poplin_cook::CookError;
 use poplin_model::ModelError;
+use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use super::{Location, SceneError};
 
 /// The scene text while it is checked; finds the locations of fields for errors.
 pub(super) struct Source<'a> {
-    pub(super) text: &'a str,
-    pub(super) path: &'a Path,
+    text: &'a str,
+    path: &'a Path,
+    /// The text with the offsets of its keys, once one is looked for; `None` if it is not TOML.
+    document: OnceCell<Option<Spanned<DeTable<'a>>>>,
 }
 
-impl Source<'_> {
+impl<'a> Source<'a> {
+    /// A text, and the path that names it.
+    pub(super) fn new(text: &'a str, path: &'a Path) -> Self {
+        Self { text, path, document: OnceCell::new() }
+    }
+
+    /// The text.
+    pub(super) fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// The path that names it.
+    pub(super) fn path(&self) -> &'a Path {
+        self.path
+    }
+
     /// The location of a field such as `cloth[0].air.drag`: that of its key, or of the nearest table above it that is
     /// in the file.
     pub(super) fn location(&self, field: &str) -> Box<Location> {
@@ -37,7 +56,7 @@ impl Source<'_> {
 
     /// The offset of a field, or of the nearest table above it that is in the file, and whether it is the field.
     fn find(&self, field: &str) -> Option<(usize, bool)> {
-        let root = DeTable::parse(self.text).ok()?;
+        let root = self.document.get_or_init(|| DeTable::parse(self.text).ok()).as_ref()?;
         let mut table = Some(root.get_ref());
         let mut array: Option<&DeArray<'_>> = None;
         let mut offset = 0;
@@ -163,7 +182,7 @@ mod tests {
 
     #[test]
     fn fields_are_found_in_tables_arrays_and_inline_tables() {
-        let source = Source { text: TEXT, path: Path::new("x.toml") };
+        let source = Source::new(TEXT, Path::new("x.toml"));
         for (field, line, column) in [
             ("title", 1, 1),
             ("cloth[1].air.wind_velocity", 6, 3),
@@ -179,7 +198,7 @@ mod tests {
 
     #[test]
     fn columns_count_characters() {
-        let source = Source { text: "ä = 1\nöö x", path: Path::new("x.toml") };
+        let source = Source::new("ä = 1\nöö x", Path::new("x.toml"));
         assert_eq!(source.location_of(12).to_string(), "x.toml:2:4");
     }
 }

@@ -10,6 +10,7 @@ use super::{
     AnimatedPins, ColliderShape, FrameKey, LocalFrame, MAX_SCENE_PARTICLES, PlaneShape, Scene,
     SceneCloth, SceneCollider, SceneError, Shape, Transform, Wind,
 };
+use crate::picture::View;
 
 /// Largest length and displacement of a scene \[m\]; beyond it `f32` has no millimetres left by far.
 const MAX_LENGTH: f64 = 1e6;
@@ -25,6 +26,10 @@ const MAX_ROTATION: f64 = 36_000.0;
 pub(super) fn validate(scene: &Scene, source: &Source<'_>) -> Result<(), SceneError> {
     source.check_range("frames", scene.frames, [1.0, 1e6], "")?;
     source.check_range("frame_rate", shortest(scene.frame_rate), [0.1, 1e4], "1/s")?;
+    if let Some(View { azimuth, elevation }) = scene.view {
+        source.check_range("camera.azimuth", azimuth, [-360.0, 360.0], "degrees")?;
+        source.check_range("camera.elevation", elevation, [-89.0, 89.0], "degrees")?;
+    }
     scene
         .cloth_contact_solver
         .validate()
