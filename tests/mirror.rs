@@ -280,11 +280,11 @@ fn in_tier(cloth: &Cloth, options: EngineOptions) -> Option<State> {
 
 #[test]
 fn tiers_and_lane_counts_and_split_dispatches_give_identical_bits() {
-    // The cloth with all stages compiles for seconds in each tier: it gets one lane count,
-    // and split dispatches only.
+    // Cloths with many stages compile for seconds in each tier and lane count: the second one has other lanes than the kernel that
+    // it is compared with, the third split dispatches only.
     let cases: [(Cloth, &[u32], &[u64]); 3] = [
         (hanging_sheet(12, 12), &[32, 128], &[u64::MAX, 1]),
-        (random_cloth(3, 126), &[32, 128], &[u64::MAX, 1]),
+        (random_cloth(3, 126), &[128], &[u64::MAX, 1]),
         (random_cloth(4, 124), &[32], &[1]),
     ];
     for (cloth, lane_counts, trips) in cases {

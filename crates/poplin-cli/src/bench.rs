@@ -1,13 +1,13 @@
 //! `poplin bench`: the workloads of [`poplin_measure::bench`], timed and judged, as tables.
 
-use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use poplin::Simulation;
 use poplin_measure::bench::{Effort, Row, Workload, measure, table};
 use serde::Serialize;
+use tempfile::NamedTempFile;
 
 use crate::args::BenchArgs;
 use crate::failure::{Exit, Failure, OrFail, complain};
@@ -34,10 +34,11 @@ struct Report {
     rows: Vec<Row>,
 }
 
-/// A file to write when all is measured. It is made before minutes are spent on what cannot be written.
+/// A file to write when all is measured. One beside it is made before minutes are spent on what cannot be written, and takes its
+/// name only in the end: what was there stays until then.
 struct Output<'a> {
     path: &'a Path,
-    file: File,
+    file: NamedTempFile,
 }
 
 /// Runs workloads one after another and prints a table of each.
@@ -46,6 +47,9 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     if let Some(threads) = args.threads {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into());
         pool.build_global().or_failed()?;
+    }
+    if args.json.is_some() && args.json == args.csv {
+        return Err(Failure::BadInput(anyhow!("--json and --csv name the same file")));
     }
     let json = args.json.as_deref().map(Output::create).transpose()?;
     let csv = args.csv.as_deref().map(Output::create).transpose()?;
@@ -89,13 +93,17 @@ pub(crate) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
 
 impl<'a> Output<'a> {
     fn create(path: &'a Path) -> Result<Self, Failure> {
-        let file = File::create(path).with_context(|| cannot_write(path)).or_failed()?;
+        let folder = path.parent().filter(|folder| *folder != Path::new(""));
+        let file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")));
+        let file = file.with_context(|| cannot_write(path)).or_failed()?;
         Ok(Self { path, file })
     }
 
     fn write(mut self, text: &str) -> Result<(), Failure> {
         let written = self.file.write_all(text.as_bytes());
-        written.with_context(|| cannot_write(self.path)).or_failed()
+        written.with_context(|| cannot_write(self.path)).or_failed()?;
+        self.file.persist(self.path).with_context(|| cannot_write(self.path)).or_failed()?;
+        Ok(())
     }
 }
 

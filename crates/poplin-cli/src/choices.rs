@@ -38,7 +38,8 @@ pub(crate) fn mean_edge(mesh: &Mesh) -> f32 {
 
 /// The thickness of a mesh with edges of this mean length \[m\], and the line that says so.
 pub(crate) fn thickness(mean_edge: f32) -> (f32, String) {
-    let thickness = THICKNESS * mean_edge;
+    // No more than a setting may be; a mesh so large has a warning of its own.
+    let thickness = (THICKNESS * mean_edge).min(1000.0);
     let line = format!(
         "thick  {:.1} mm, the mean edge, so that it does not pass through itself (--thickness)",
         1e3 * thickness

@@ -1,5 +1,6 @@
 //! `poplin cook`: what cooking finds in a mesh.
 
+use anyhow::anyhow;
 use poplin_cook::{CookReport, FiberLengths};
 use serde::Serialize;
 
@@ -133,6 +134,12 @@ impl CookSummary {
 pub(crate) fn cook(args: &CookArgs) -> Result<Exit, Failure> {
     let job = Job::of_cook(args)?;
     if let Some(path) = &args.picture {
+        if path.extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("png")) {
+            return Err(Failure::BadInput(anyhow!(
+                "--picture {}: the picture is a PNG, its name must end in .png",
+                path.display()
+            )));
+        }
         write_fiber_picture(path, &job.garments).or_failed()?;
     }
     if args.json {

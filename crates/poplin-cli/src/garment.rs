@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use glam::Vec3;
 use poplin_cook::{CookOptions, CookReport, cook};
 use poplin_io::scene::{
@@ -11,7 +11,7 @@ use poplin_io::scene::{
 };
 use poplin_measure::depth::{Depth, DepthField};
 use poplin_model::{
-    Cloth, Contact, Fabric, Mesh, Particle, Pose, Shape as SolidShape, SolverChoice,
+    Cloth, Contact, Fabric, Material, Mesh, Particle, Pose, Shape as SolidShape, SolverChoice,
 };
 
 use crate::failure::{Failure, OrFail};
@@ -40,6 +40,10 @@ pub(crate) struct Garment {
     colliders: Vec<Arc<BuiltCollider>>,
     /// The wind that the cloth feels and that the settings do not hold.
     pub(crate) wind: Option<Wind>,
+    /// Whether it has a wind that it does not feel.
+    pub(crate) has_idle_wind: bool,
+    /// What it is made of, if that was stated.
+    pub(crate) material: Option<Material>,
     /// What cooking found.
     pub(crate) report: CookReport,
     /// How long cooking took.
@@ -66,6 +70,7 @@ impl Garment {
         colliders: &[Arc<BuiltCollider>],
     ) -> Result<Self, Failure> {
         memory::check(&scene.name, built.mesh.positions.len(), scene.count as usize)?;
+        let pins = built.pinned.len();
         let options = cook_options(scene, built.pinned);
         let begin = Instant::now();
         let cooked = cook(&built.mesh, &options)
@@ -74,6 +79,28 @@ impl Garment {
         let cook_time = begin.elapsed();
         let (report, vertex_to_particle) =
             (cooked.report.clone(), cooked.vertex_to_particle.clone());
+        log::info!(
+            "cooked cloth `{}` in {:.1} ms: {} of {} vertices welded away, {} islands of pins, {:.3} m^2, {:.3} kg",
+            scene.name,
+            cook_time.as_secs_f64() * 1e3,
+            report.welded_vertex_count,
+            report.vertex_count,
+            report.island_count,
+            report.area,
+            report.mass
+        );
+        log::debug!("cooking of `{}`:\n{report}", scene.name);
+        if pins > 0 && report.pinned_count == 0 {
+            return Err(Failure::BadInput(anyhow!(
+                "{}: no face uses {}, so nothing would hold it",
+                described(scene),
+                if pins == 1 {
+                    "the vertex that is pinned".into()
+                } else {
+                    format!("any of the {pins} vertices that are pinned")
+                }
+            )));
+        }
         let mut cloth = cooked.into_cloth();
         cloth.config = scene.config.clone();
         perturb(&mut cloth, scene.perturbation);
@@ -88,6 +115,7 @@ impl Garment {
             cloth.set_membrane(material);
         }
         let solver_choice = cloth.choose_solver(scene.chosen);
+        log::debug!("settings of `{}`: {:#?}", scene.name, cloth.config);
         let moving = built
             .moving
             .into_iter()
@@ -98,6 +126,7 @@ impl Garment {
         let feels_wind = scene.config.air.feels_wind();
         let (name, mesh, frame) = (scene.name.clone(), built.mesh, scene.frame.clone());
         let wind = scene.wind.filter(|_| feels_wind);
+        let has_idle_wind = scene.wind.is_some() && !feels_wind;
         cloth.collider_groups = groups_of_cloth(colliders.iter().map(Arc::as_ref), &name);
         let colliders =
             colliders.iter().filter(|collider| collider.acts_on(&name)).cloned().collect();
@@ -111,6 +140,8 @@ impl Garment {
             frame,
             colliders,
             wind,
+            has_idle_wind,
+            material: scene.material,
             report,
             cook_time,
             start_depth: Depth::default(),
@@ -162,6 +193,13 @@ impl Garment {
     /// What the copies collide with.
     pub(crate) fn colliders(&self) -> impl Iterator<Item = &BuiltCollider> {
         self.colliders.iter().map(Arc::as_ref)
+    }
+
+    /// The box of the particles before the first frame, in local space \[m\].
+    pub(crate) fn bounds(&self) -> [Vec3; 2] {
+        let positions = self.cloth.particles.iter().map(|particle| Vec3::from(particle.position));
+        positions
+            .fold([Vec3::INFINITY, Vec3::NEG_INFINITY], |[low, high], p| [low.min(p), high.max(p)])
     }
 
     /// Whether there is anything to collide with.

@@ -54,7 +54,9 @@ impl Job {
     pub(crate) fn of_run(args: &RunArgs) -> Result<Self, Failure> {
         let change = |cloth: &mut SceneCloth| {
             args.fabric.apply(cloth);
-            args.solver.apply(cloth)
+            args.solver.apply(cloth)?;
+            args.fabric.drop_bends(cloth, &args.solver);
+            Ok(())
         };
         let mut job = match (&args.scene, &args.mesh) {
             (Some(_), _) if args.collider.is_some() => {
@@ -76,6 +78,12 @@ impl Job {
                 return bad_input(format!(
                     "nothing holds {mesh}: add a pin rule, for example `--pin top:3%`, or `--pin none` to let it fall"
                 ));
+            }
+            (None, Some(_))
+                if args.collider.is_none() && args.position.stated_of_collider().is_some() =>
+            {
+                let option = args.position.stated_of_collider().unwrap_or_default();
+                return bad_input(format!("{option} goes with --collider"));
             }
             (None, Some(mesh)) => Self::of_mesh(mesh, args, change)?,
             (None, None) => {
@@ -215,9 +223,8 @@ fn placed_mesh(
     let mut mesh = read_obj(path).or_bad_input()?;
     let mut pinned = Vec::new();
     for rule in pins {
-        let found = rule
-            .select(&mesh.positions)
-            .map_err(|error| anyhow!("--pin: {}: {error}", path.display()));
+        let found =
+            rule.select_in(&mesh).map_err(|error| anyhow!("--pin: {}: {error}", path.display()));
         pinned.extend(found.or_bad_input()?);
     }
     mesh.positions.iter_mut().for_each(|position| *position = transform.apply(*position));

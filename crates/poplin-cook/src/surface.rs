@@ -82,7 +82,8 @@ impl Surface {
         }
         let vertices: Vec<DVec3> =
             mesh.positions.iter().map(|&p| glam::Vec3::from(p).as_dvec3()).collect();
-        let tolerance = weld_tolerance(&vertices, weld);
+        let corners = mesh.quads.as_flattened().iter().chain(mesh.triangles.as_flattened());
+        let tolerance = weld_tolerance(corners.map(|&corner| vertices[corner as usize]), weld);
         let representative = weld_vertices(&vertices, tolerance);
         let mut surface = Self {
             welded_vertex_count: representative

@@ -6,15 +6,18 @@ use glam::DVec3;
 
 use crate::Weld;
 
-/// Distance \[m\] within which vertices are welded, or `None` for no welding.
-pub(crate) fn weld_tolerance(positions: &[DVec3], weld: Weld) -> Option<f64> {
+/// Distance \[m\] within which vertices are welded, or `None` for no welding. `corners`: those of all faces, since a stray vertex
+/// that none uses says nothing about the size of the mesh.
+pub(crate) fn weld_tolerance(corners: impl Iterator<Item = DVec3>, weld: Weld) -> Option<f64> {
     match weld {
         Weld::Off => None,
         Weld::Distance(distance) => Some(distance.into()),
         Weld::Relative(part) => {
-            let low = positions.iter().fold(DVec3::INFINITY, |low, &p| low.min(p));
-            let high = positions.iter().fold(DVec3::NEG_INFINITY, |high, &p| high.max(p));
-            Some((high - low).length() * f64::from(part))
+            let [low, high] = corners
+                .fold([DVec3::INFINITY, DVec3::NEG_INFINITY], |[low, high], p| {
+                    [low.min(p), high.max(p)]
+                });
+            Some((high - low).max(DVec3::ZERO).length() * f64::from(part))
         }
     }
 }

@@ -79,6 +79,16 @@ fn the_curtain_hangs_on_nine_hooks_that_all_move() {
 }
 
 #[test]
+fn vertices_that_no_face_uses_do_not_count_for_pins() {
+    let mut mesh = poplin_model::Mesh::grid(3, 3, 1.0, 1.0);
+    mesh.positions.push([0.0, 0.0, -90.0]);
+    let picked =
+        |rule: &str| rule.parse::<poplin_io::scene::PinRule>().unwrap().select_in(&mesh).unwrap();
+    assert_eq!(picked("back:1%"), [0, 1, 2]);
+    assert_eq!(picked("indices:9"), [9]);
+}
+
+#[test]
 fn a_bending_rigidity_takes_the_place_of_two_ring_edges() {
     let bending = |lines: &str| parse(&with(lines)).unwrap().cloths[0].fabric.bending;
     assert!(bending("solver.xpbd = { substeps = 20 }"));
@@ -282,6 +292,14 @@ fn a_material_is_what_the_cloth_has_where_it_states_nothing_else() {
     let cloth = &parse(&with(stated)).unwrap().cloths[0];
     assert_eq!((cloth.fabric.density, cloth.config.contact.friction), (0.3, 0.7));
     assert!(cloth.config.solver.as_pbd().is_some() && cloth.fabric.bending);
+    // What is stated at its default is stated too.
+    let stated =
+        "material = 'silk'\nthickness = 0\ncontact.friction = 0\nsolver.pbd.frequency = 300";
+    let config = &parse(&with(stated)).unwrap().cloths[0].config;
+    assert_eq!((config.thickness, config.contact.friction), (0.0, 0.0));
+    assert!(config.solver.as_pbd().is_some());
+    let stated = "material = 'silk'\nsolver.xpbd = { bending_rigidity = 0 }";
+    assert_eq!(parse(&with(stated)).unwrap().cloths[0].config.solver.bending_rigidity(), 0.0);
     assert_eq!(
         message(&with("material = 'coton'")),
         "scene.toml:3:12: unknown value `coton` in [[cloth]]; did you mean `cotton`?"

@@ -21,13 +21,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! Debug builds take some 14 times as long; `[profile.dev.package."*"]` with `opt-level = 3` in your `Cargo.toml` optimises poplin and your
+//! other dependencies alone.
+//!
 //! A renderer on wgpu passes its device to [`Simulation::with_device`] and draws the particle buffer of [`Simulation::gpu`] without
 //! a copy, or takes [`gpu::Engine`], which records into the renderer's own encoder ([example](guide::embedding)).
 //!
 //! # Where to look
 //!
 //! - The [`guide`]: [scene files and the command](guide::scenes), [how it works](guide::architecture),
-//!   [solvers and every setting](guide::solvers), [limits](guide::limits), [words](guide::glossary).
+//!   [solvers and materials](guide::solvers), [every setting](guide::keys), [limits](guide::limits), [words](guide::glossary).
 //! - [`model`]: what you fill in. A [`model::Mesh`] is cooked into a [`model::Fabric`], which a [`model::Cloth`]
 //!   combines with particles, settings ([`model::ClothConfig`]) and colliders.
 //! - [`cook`]: from mesh to fabric.

@@ -31,7 +31,7 @@ pub(crate) struct FabricArgs {
     /// with xpbd as long as the mesh lets it be]
     #[arg(long, value_name = "EDGES", value_parser = max_fiber_length, allow_negative_numbers = true)]
     max_fiber_length: Option<u32>,
-    /// Make no edges that resist folding
+    /// Make no edges that resist folding, and with xpbd no bends
     #[arg(long)]
     no_bending: bool,
     /// What keeps particles from straying from the pins [default: geodesic]
@@ -56,7 +56,7 @@ pub(crate) struct SolverArgs {
     #[arg(long, value_enum, value_name = "KIND")]
     solver: Option<SolverKind>,
     /// Iterations of a frame with xpbd, 1 to 20000 [default: 20]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=20_000))]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=20_000), allow_negative_numbers = true)]
     substeps: Option<u32>,
     /// Bending rigidity with xpbd [N m], 0 to 1e6; 0 = off [default: 1e-5, cotton]
     #[arg(long, value_name = "RIGIDITY", value_parser = rigidity, allow_negative_numbers = true)]
@@ -144,6 +144,18 @@ impl FabricArgs {
         fabric.bending &= !self.no_bending;
         fabric.tethers = self.tethers.unwrap_or(fabric.tethers);
         fabric.direction = self.direction.unwrap_or(fabric.direction);
+    }
+}
+
+impl FabricArgs {
+    /// With --no-bending, takes away a bending rigidity that no option states.
+    pub(crate) fn drop_bends(&self, cloth: &mut SceneCloth, solver: &SolverArgs) {
+        if let Some(xpbd) = cloth.config.solver.as_xpbd_mut()
+            && self.no_bending
+            && solver.bending_rigidity.is_none()
+        {
+            xpbd.bending_rigidity = 0.0;
+        }
     }
 }
 

@@ -84,4 +84,16 @@ impl PositionArgs {
         ];
         stated.into_iter().find(|(is_stated, _)| *is_stated).map(|(_, name)| name)
     }
+
+    /// The first option that is stated and goes with a collider.
+    pub(crate) fn stated_of_collider(&self) -> Option<&'static str> {
+        let stated = [
+            (self.collider_translate.is_some(), "--collider-translate"),
+            (self.collider_rotate.is_some(), "--collider-rotate"),
+            (self.collider_scale.is_some(), "--collider-scale"),
+            (self.open_collider, "--open-collider"),
+            (self.allow_inside, "--allow-inside"),
+        ];
+        stated.into_iter().find(|(is_stated, _)| *is_stated).map(|(_, name)| name)
+    }
 }

@@ -29,6 +29,17 @@ pub(super) struct ClothFiles {
     joined: Vec<[f32; 3]>,
 }
 
+/// The stem of each file with the cloths in it.
+fn groups(garments: &[Garment]) -> Vec<(String, Range<usize>)> {
+    if garments.len() > MAX_SEPARATE {
+        vec![(TOGETHER.to_owned(), 0..garments.len())]
+    } else {
+        let names: Vec<&str> = garments.iter().map(|garment| garment.name.as_str()).collect();
+        let one = |(index, stem)| (stem, index..index + 1);
+        file_stems(&names).into_iter().enumerate().map(one).collect()
+    }
+}
+
 /// Where a cloth is in the files of all.
 #[derive(Serialize)]
 struct IndexEntry {
@@ -46,13 +57,6 @@ impl ClothFiles {
         folder: &Path,
         formats: &[FrameFormat],
     ) -> Result<Vec<Self>, Failure> {
-        let groups = if garments.len() > MAX_SEPARATE {
-            vec![(TOGETHER.to_owned(), 0..garments.len())]
-        } else {
-            let names: Vec<&str> = garments.iter().map(|garment| garment.name.as_str()).collect();
-            let one = |(index, stem)| (stem, index..index + 1);
-            file_stems(&names).into_iter().enumerate().map(one).collect()
-        };
         let open = |(stem, members): (String, Range<usize>)| {
             let sink = |format: &FrameFormat| {
                 let name = format!("{stem}.{format}");
@@ -63,7 +67,18 @@ impl ClothFiles {
             let sinks = formats.iter().map(sink).collect::<Result<_, _>>()?;
             Ok(Self { stem, garments: members, sinks, joined: Vec::new() })
         };
-        groups.into_iter().map(open).collect()
+        groups(garments).into_iter().map(open).collect()
+    }
+
+    /// The names of the files that will be written.
+    pub(super) fn names(garments: &[Garment], formats: &[FrameFormat]) -> Vec<String> {
+        let names = groups(garments).into_iter().flat_map(|(stem, members)| {
+            let frames = formats.iter().map(|format| format.to_string());
+            let index = (members.len() > 1).then(|| "json".to_owned());
+            let kinds: Vec<_> = frames.chain(["obj".to_owned()]).chain(index).collect();
+            kinds.into_iter().map(move |kind| format!("{stem}.{kind}"))
+        });
+        names.collect()
     }
 
     fn create_sink(

@@ -1,6 +1,7 @@
 //! The output folder of a run.
 
 use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
@@ -8,13 +9,13 @@ use anyhow::{Context, anyhow};
 use super::summary;
 use crate::failure::{Failure, OrFail};
 
-/// Locked while a run writes to the folder; it stays, so that no two runs lock different files of this name.
+/// Locked while a run writes to the folder, whose files it names; it stays, so that no two runs lock different files of this name.
 const LOCK_NAME: &str = ".poplin.lock";
 
 /// A folder that no other run writes to as long as this lives.
 pub(super) struct OutputFolder {
     path: PathBuf,
-    _lock: File,
+    lock: File,
 }
 
 impl OutputFolder {
@@ -24,7 +25,8 @@ impl OutputFolder {
             .with_context(|| format!("cannot make the output folder {}", path.display()))
             .or_failed()?;
         let lock_path = path.join(LOCK_NAME);
-        let lock = OpenOptions::new().write(true).create(true).truncate(false).open(&lock_path);
+        let lock =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&lock_path);
         let lock = lock
             .with_context(|| format!("cannot write to the output folder {}", path.display()))
             .or_failed()?;
@@ -41,7 +43,33 @@ impl OutputFolder {
                 log::info!("cannot lock {}: {error}", lock_path.display());
             }
         }
-        Ok(Self { path: path.to_path_buf(), _lock: lock })
+        Ok(Self { path: path.to_path_buf(), lock })
+    }
+
+    /// Announces the files that will be written.
+    ///
+    /// # Errors
+    /// [`Failure::Failed`] if one of them is there already and no run has written it: a mesh that was put there, for example.
+    pub(super) fn announce(&mut self, names: &[String]) -> Result<(), Failure> {
+        // A run that is killed leaves its files without a summary, but with the names in the lock.
+        let mut announced = String::new();
+        self.lock.read_to_string(&mut announced).unwrap_or_default();
+        let known = summary::files_in(&self.path);
+        let is_ours = |name: &String| {
+            known.contains(name) || announced.lines().any(|announced| announced == name)
+        };
+        let is_there = |name: &&String| self.path.join(name).symlink_metadata().is_ok();
+        if let Some(name) = names.iter().filter(is_there).find(|name| !is_ours(name)) {
+            return Err(Failure::Failed(anyhow!(
+                "{} would be overwritten, and no run has written it: choose another folder with --out, or move it away",
+                self.path.join(name).display()
+            )));
+        }
+        let written = self.lock.set_len(0).and_then(|()| self.lock.rewind());
+        let written = written.and_then(|()| self.lock.write_all(names.join("\n").as_bytes()));
+        written
+            .with_context(|| format!("cannot write to the output folder {}", self.path.display()))
+            .or_failed()
     }
 
     /// Where it is.

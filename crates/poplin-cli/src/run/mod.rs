@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use poplin::{ClothId, Simulation};
-use poplin_model::{ColliderId, Frame, Particle};
+use poplin_model::{ColliderId, Frame, Particle, Shape};
 
 use crate::args::RunArgs;
 use crate::failure::{Exit, Failure, OrFail};
@@ -60,10 +60,20 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let begin = Instant::now();
     let options = args.backend.options().or_bad_input()?;
     let job = Job::of_run(args)?;
+    log::info!("read and cooked in {:.2} s", begin.elapsed().as_secs_f64());
+    for collider in &job.colliders {
+        log::info!("collider `{}`: {}", collider.name, kind(&collider.shape_at(0.0)));
+    }
     let mut stage = Stage::new(Simulation::new(options)?, &job)?;
+    let choice = stage.simulation.backend();
+    log::info!("{} backend on {}: {}", choice.backend.name(), choice.adapter, choice.reason);
     // Nothing is written before everything that can be rejected has been rejected.
     let folder = args.out.clone().unwrap_or_else(|| PathBuf::from("out").join(&job.name));
-    let folder = OutputFolder::claim(&folder)?;
+    let mut folder = OutputFolder::claim(&folder)?;
+    let mut names = files::ClothFiles::names(&job.garments, &job.formats);
+    names.extend(args.picture.picture.file().map(str::to_owned));
+    names.push(summary::FILE_NAME.to_owned());
+    folder.announce(&names)?;
     let bytes = frame_bytes(&job);
     if bytes > LARGE {
         let (gigabytes, frames) = (bytes as f64 / 1e9, grouped(job.frames as usize + 1));
@@ -129,6 +139,7 @@ impl Stage {
             self.simulation.step(&frame)?;
             self.simulation.wait()?;
             course.times.push(begin.elapsed());
+            log::debug!("frame {frame_index}: {:.2} ms", begin.elapsed().as_secs_f64() * 1e3);
             course.frames = frame_index;
             course.is_interrupted = interrupt.is_asked() && frame_index < job.frames;
             let is_last = frame_index == job.frames || course.is_interrupted;
@@ -204,6 +215,20 @@ impl Stage {
             }
         }
         Ok(())
+    }
+}
+
+/// What a shape is, for people.
+fn kind(shape: &Shape) -> String {
+    match shape {
+        Shape::Sphere(_) => "sphere".into(),
+        Shape::Capsule(_) => "capsule".into(),
+        Shape::Plane(_) => "plane".into(),
+        Shape::Parallelepiped(_) => "box".into(),
+        Shape::Convex(planes) => format!("convex of {}", counted(planes.len(), "plane")),
+        Shape::TriangleMesh(mesh) => {
+            format!("mesh of {}", counted(mesh.triangles.len(), "triangle"))
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use poplin_model::Particle;
 
 use super::files::ClothFiles;
 use super::moments::Moments;
-use super::warning::{MAX_STRETCH, MAX_USUAL_STRETCH, Overstretch, Warning};
+use super::warning::{MAX_SQUASH, MAX_STRETCH, MAX_USUAL_STRETCH, Overstretch, Warning};
 use crate::args::PictureArgs;
 use crate::failure::{Failure, OrFail};
 use crate::garment::Garment;
@@ -232,6 +232,7 @@ impl<'a> Recorder<'a> {
             }
         }
         self.moments.keep(frames, self.garments, &self.vertices);
+        log::info!("drawing the picture");
         let omission = self.moments.omission(self.garments);
         match self.moments.write_picture(&self.folder, job, frames) {
             Ok(name) => files.extend(name.map(str::to_owned)),
@@ -277,6 +278,11 @@ impl Findings {
             p99_strain: self.last_strain.p99,
             frequency_hz: iterations * job.frame_rate,
         });
+        let Strain { p99: p99_strain, shortest: shortest_strain, .. } = self.last_strain;
+        let is_squashed = p99_strain.min(-shortest_strain) > MAX_SQUASH;
+        let squashed =
+            is_squashed.then(|| Warning::Squashed { cloth: cloth(), p99_strain, shortest_strain });
+        let stretchy = stretchy.into_iter().chain(squashed);
         let of_step = Warning::of_step(garment, job.frame_rate, iterations);
         let of_settings = Warning::of_mesh(garment).chain(Warning::of_motion(job, garment));
         let doubts = starts_inside.into_iter().chain(overstretched).chain(stretchy);

@@ -26,7 +26,7 @@ const MAX_LINES: usize = 8;
 /// What it begins with.
 const FORMAT: &str = "poplin-summary/1";
 /// Name of the file.
-const FILE_NAME: &str = "summary.json";
+pub(super) const FILE_NAME: &str = "summary.json";
 
 /// Everything a run reports about itself. Units are in the names; strain is `|length / rest - 1|` of the stretch edges.
 #[derive(Debug, Serialize)]

@@ -27,6 +27,15 @@ const MAX_RESOLUTION: f32 = 1e-3;
 /// Of all faces, how many may be left out without a word.
 const MAX_LOST_FACES: f32 = 0.01;
 
+/// Sizes of cloth that are not reported \[m\]: a mesh in millimetres, or one in metres scaled by a thousandth, is outside.
+const USUAL_SIZES: [f32; 2] = [0.01, 100.0];
+
+/// Of the mean edge, the largest thickness that is not reported.
+const MAX_THICKNESS: f32 = 5.0;
+
+/// Shortening of 99 % of the edges beyond which a cloth is reported: cloth folds before it is compressed.
+pub(super) const MAX_SQUASH: f32 = 0.3;
+
 /// How far the iterations of a second may be from those asked for.
 const MAX_RATE_ERROR: f32 = 0.1;
 
@@ -49,12 +58,26 @@ pub(super) enum Warning {
     },
     /// Most edges are longer than those of usual cloth.
     Stretchy { cloth: String, p99_strain: f32, frequency_hz: f32 },
+    /// Most edges are far shorter than at rest.
+    Squashed { cloth: String, p99_strain: f32, shortest_strain: f32 },
     /// Points of triangles that collide with nothing there is.
     IdlePoints { cloth: String },
+    /// A wind without drag or lift.
+    IdleWind { cloth: String },
+    /// Stretch and bending of a material that the solver does not read.
+    IdleMaterial { cloth: String, material: &'static str },
+    /// All particles are pinned.
+    AllPinned { cloth: String, particles: usize },
+    /// Larger or smaller than cloth is.
+    OddSize { cloth: String, size_m: f32 },
+    /// Thicker than its edges are long.
+    Thick { cloth: String, thickness_m: f32, mean_edge_m: f32 },
+    /// Copies of a cloth with a thickness start where the others are.
+    Coincident { cloth: String, copies: usize },
     /// Cloth is so far from the origin that its positions are coarse.
     Coarse { cloth: String, farthest_m: f32, resolution_m: f32, mean_edge_m: f32 },
     /// Faces were left out.
-    LostFaces { cloth: String, faces: usize, all_faces: usize },
+    LostFaces { cloth: String, faces: usize, all_faces: usize, welded_vertices: usize },
     /// What moves the cloth is faster than anything that does.
     Fast { what: String, speed_m_per_s: f32, frame: u32 },
     /// A step in which gravity moves the cloth by more than an edge.
@@ -71,7 +94,7 @@ impl Warning {
         let farthest_m = positions.map(f32::abs).fold(0.0, f32::max);
         let (resolution_m, mean_edge_m) =
             (farthest_m * f32::EPSILON, mean_rest_length(&garment.cloth.fabric));
-        let is_coarse = resolution_m > MAX_RESOLUTION * mean_edge_m;
+        let is_coarse = mean_edge_m > 0.0 && resolution_m > MAX_RESOLUTION * mean_edge_m;
         let coarse = is_coarse.then(|| Self::Coarse {
             cloth: cloth(),
             farthest_m,
@@ -82,13 +105,41 @@ impl Warning {
         let faces = report.degenerate_face_count + report.duplicate_face_count;
         let all_faces = report.face_count;
         let are_many = faces as f32 > MAX_LOST_FACES * all_faces as f32;
-        let lost = are_many.then(|| Self::LostFaces { cloth: cloth(), faces, all_faces });
+        let welded_vertices = report.welded_vertex_count;
+        let lost =
+            are_many.then(|| Self::LostFaces { cloth: cloth(), faces, all_faces, welded_vertices });
         let is_round = |shape: &Shape| matches!(shape, Shape::Sphere(_) | Shape::Capsule(_));
         let has_points = !garment.cloth.fabric.virtual_particles.is_empty();
         let are_idle =
             has_points && garment.has_colliders() && !garment.shapes_at(0.0).iter().any(is_round);
         let idle = are_idle.then(|| Self::IdlePoints { cloth: cloth() });
-        coarse.into_iter().chain(lost).chain(idle)
+        coarse.into_iter().chain(lost).chain(idle).chain(Self::of_settings(garment))
+    }
+
+    /// What is doubtful about settings of a garment that do not go with its mesh.
+    fn of_settings(garment: &Garment) -> impl Iterator<Item = Self> {
+        let cloth = || garment.name.clone();
+        let (all, config) = (&garment.cloth.particles, &garment.cloth.config);
+        let wind = garment.has_idle_wind.then(|| Self::IdleWind { cloth: cloth() });
+        let unread = garment.material.filter(|_| !config.solver.is_xpbd());
+        let material =
+            unread.map(|material| Self::IdleMaterial { cloth: cloth(), material: material.name });
+        let pinned = all
+            .iter()
+            .all(|particle| particle.is_pinned())
+            .then(|| Self::AllPinned { cloth: cloth(), particles: all.len() });
+        let [low, high] = garment.bounds();
+        let size_m = (high - low).length();
+        let is_odd = !(USUAL_SIZES[0]..=USUAL_SIZES[1]).contains(&size_m);
+        let odd = is_odd.then(|| Self::OddSize { cloth: cloth(), size_m });
+        let (thickness_m, mean_edge_m) =
+            (config.thickness, mean_rest_length(&garment.cloth.fabric));
+        let is_thick = mean_edge_m > 0.0 && thickness_m > MAX_THICKNESS * mean_edge_m;
+        let thick = is_thick.then(|| Self::Thick { cloth: cloth(), thickness_m, mean_edge_m });
+        let copies = garment.offsets.len();
+        let are_one = thickness_m > 0.0 && copies > 1 && garment.offsets[0] == garment.offsets[1];
+        let coincident = are_one.then(|| Self::Coincident { cloth: cloth(), copies });
+        [wind, material, pinned, odd, thick, coincident].into_iter().flatten()
     }
 
     /// What is doubtful about how pins and colliders of a garment move.
@@ -202,6 +253,16 @@ impl Overstretch {
     }
 }
 
+/// A length with two digits, in the unit that suits it.
+fn short_length(metres: f32) -> String {
+    let (value, unit) = match metres {
+        length if length < 1e-3 => (length * 1e6, "um"),
+        length if length < 1.0 => (length * 1e3, "mm"),
+        length => (length, "m"),
+    };
+    if value >= 10.0 { format!("{value:.0} {unit}") } else { format!("{value:.2} {unit}") }
+}
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -246,17 +307,62 @@ impl fmt::Display for Warning {
                 "the virtual particles of cloth `{cloth}` do nothing: they collide with spheres and capsules, and it has none; \
                  finer cloth keeps edges of boxes and meshes from showing through, or rounded ones of capsules"
             ),
+            Self::Squashed { cloth, p99_strain, shortest_strain } => write!(
+                f,
+                "cloth `{cloth}` is squashed: 99 % of its edges are within {:.0} % at the end, the shortest by {:.0} %; look for pins, \
+                 tethers or colliders that leave it no room",
+                100.0 * p99_strain,
+                100.0 * shortest_strain
+            ),
+            Self::IdleWind { cloth } => write!(
+                f,
+                "cloth `{cloth}` does not feel its wind: `drag` and `lift` in `air` are 0"
+            ),
+            Self::IdleMaterial { cloth, material } => write!(
+                f,
+                "cloth `{cloth}` has the density, friction and thickness of {material} alone: its stretch and bending need the solver \
+                 xpbd"
+            ),
+            Self::AllPinned { cloth, particles } => write!(
+                f,
+                "all {} of cloth `{cloth}` are pinned: nothing moves but what its pins do; if a rule was to take an edge, look along \
+                 which axis the mesh extends",
+                counted(*particles, "particle")
+            ),
+            Self::OddSize { cloth, size_m } => write!(
+                f,
+                "cloth `{cloth}` is {} across; if its file is not in metres, `transform.scale` (--scale) makes it so: 0.001 for \
+                 millimetres",
+                short_length(*size_m)
+            ),
+            Self::Thick { cloth, thickness_m, mean_edge_m } => write!(
+                f,
+                "cloth `{cloth}` is {} thick, with edges of {}: particles keep that distance where they can, and each frame takes \
+                 long; take a thickness near the edges",
+                short_length(*thickness_m),
+                short_length(*mean_edge_m)
+            ),
+            Self::Coincident { cloth, copies } => write!(
+                f,
+                "the {copies} copies of cloth `{cloth}` start in one spot and push one another apart; set `spacing`"
+            ),
             Self::Coarse { cloth, farthest_m, resolution_m, mean_edge_m } => write!(
                 f,
-                "cloth `{cloth}` is {farthest_m:.0} m from the origin: positions are multiples of {resolution_m:.1e} m there, \
-                 with edges of {mean_edge_m:.1e} m; move it near the origin"
+                "cloth `{cloth}` is {farthest_m:.0} m from the origin: positions are multiples of {} there, with edges of {}; move \
+                 it near the origin",
+                short_length(*resolution_m),
+                short_length(*mean_edge_m)
             ),
-            Self::LostFaces { cloth, faces, all_faces } => write!(
+            Self::LostFaces { cloth, faces, all_faces, welded_vertices } => write!(
                 f,
-                "cloth `{cloth}` has {} of {} left out: they have no area, a corner twice, or the corners of another; `poplin \
-                 cook` counts them",
+                "cloth `{cloth}` has {} of {} left out: they have no area, a corner twice, or the corners of another; {} welded to \
+                 others (`fabric.weld`); `poplin cook` counts them",
                 grouped(*faces),
-                counted(*all_faces, "face")
+                counted(*all_faces, "face"),
+                match welded_vertices {
+                    1 => "1 vertex was".into(),
+                    count => format!("{} vertices were", grouped(*count)),
+                }
             ),
             Self::Fast { what, speed_m_per_s, frame } => write!(
                 f,

@@ -62,3 +62,35 @@ fn files_of_the_run_before_are_gone_and_those_of_the_user_are_not() {
     run().succeeds();
     run().succeeds();
 }
+
+#[test]
+fn a_file_that_no_run_has_written_is_not_overwritten() {
+    let bench = Bench::new("foreign");
+    bench.write("scene.toml", SHEET);
+    let run = || bench.poplin(&["run", "scene.toml", "--backend", "cpu", "--picture", "none"]);
+    std::fs::create_dir_all(bench.path("out/scene")).unwrap();
+    for name in ["sheet.obj", "summary.json"] {
+        bench.write(&format!("out/scene/{name}"), "mine");
+        run().says(
+            1,
+            &[&format!("{name} would be overwritten, and no run has written it"), "--out"],
+        );
+        let kept = std::fs::read_to_string(bench.path(&format!("out/scene/{name}"))).unwrap();
+        assert_eq!(kept, "mine");
+        std::fs::remove_file(bench.path(&format!("out/scene/{name}"))).unwrap();
+    }
+    run().succeeds();
+    run().succeeds();
+    // A run that was killed has written no summary.
+    std::fs::remove_file(bench.path("out/scene/summary.json")).unwrap();
+    run().succeeds();
+}
+
+#[test]
+fn results_of_a_bench_take_their_name_when_they_are_whole() {
+    let bench = Bench::new("whole");
+    bench.write("old.json", "old");
+    bench.poplin(&["bench", "--json", "a", "--csv", "a"]).says(2, &["name the same file"]);
+    bench.poplin(&["bench", "--workload", "nothing", "--json", "old.json"]).says(2, &["nothing"]);
+    assert_eq!(std::fs::read_to_string(bench.path("old.json")).unwrap(), "old");
+}

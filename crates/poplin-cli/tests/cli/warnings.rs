@@ -99,7 +99,7 @@ fn settings_and_motions_that_a_step_cannot_follow_are_reported() {
             collider(150.0),
             collider(50.0),
         ),
-        ("coarse", " m from the origin: positions are multiples of 1.2e-2 m", far(1e5), far(100.0)),
+        ("coarse", " m from the origin: positions are multiples of 12 mm", far(1e5), far(100.0)),
         (
             "long_step",
             "in which it falls by 2725.0 mm",
@@ -167,4 +167,36 @@ fn virtual_particles_that_collide_with_nothing_are_named() {
     assert_eq!(warning(&bench)["kind"], "idle_points");
     let ball = with("sphere = { radius = 0.1, center = [0, -9, 0] }");
     run(&bench, &ball, &["--strict"]).succeeds();
+}
+
+#[test]
+fn settings_that_do_not_go_with_the_mesh_are_named() {
+    let bench = Bench::new("odd-settings");
+    let small =
+        SHEET.replace("width = 1.0", "width = 0.001").replace("height = 1.0", "height = 0.001");
+    let cases = [
+        (
+            format!("{SHEET}wind = {{ velocity = [1, 0, 0] }}\n"),
+            "idle_wind",
+            "does not feel its wind",
+        ),
+        (
+            format!("{SHEET}material = 'silk'\nsolver.pbd.frequency = 300\n"),
+            "idle_material",
+            "density, friction and thickness of silk alone",
+        ),
+        (SHEET.replace("pins = ", "pins = \"all\" # "), "all_pinned", "all 20 particles"),
+        (format!("{SHEET}transform = {{ scale = 1000 }}\n"), "odd_size", "1414 m across"),
+        (small, "odd_size", "1.41 mm across"),
+        (format!("{SHEET}thickness = 3\n"), "thick", "3.00 m thick, with edges of "),
+        (format!("{SHEET}thickness = 0.01\ncount = 2\n"), "coincident", "set `spacing`"),
+        (format!("{SHEET}tethers.scale = 0\n"), "squashed", "is squashed"),
+    ];
+    for (scene, kind, text) in cases {
+        let ended = run(&bench, &scene, &["--picture", "none"]);
+        assert!(ended.succeeds().stderr.contains(text), "{kind}: {}", ended.stderr);
+        let warnings = bench.json("out/scene/summary.json")["warnings"].clone();
+        let kinds = warnings.as_array().unwrap().iter().map(|warning| warning["kind"].clone());
+        assert!(kinds.into_iter().any(|found| found == kind), "{kind}: {warnings}");
+    }
 }

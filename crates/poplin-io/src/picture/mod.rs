@@ -12,6 +12,7 @@
 mod background;
 mod camera;
 mod color;
+mod curve;
 mod label;
 mod line;
 mod normals;

@@ -4,6 +4,7 @@ use glam::{DVec3, Vec3};
 
 use super::background::Ground;
 use super::color::to_srgb;
+use super::curve::{for_each_piece, pieces};
 use super::line::draw_line;
 use super::normals::vertex_normals;
 use super::raster::{Canvas, Corner};
@@ -48,9 +49,13 @@ pub(super) fn draw_tile(
             visibility: visibility[vertex],
         };
         let material = Material::new(surface.color);
+        // Colliders are what they are: a box has edges.
+        let pieces = if index < solid_begin { pieces(surface, camera, size) } else { 1 };
         for triangle in surface.drawable_triangles() {
-            canvas.draw(triangle.map(corner), camera.near, |normal, visibility, is_front| {
-                lights.shade(&material, normal, visibility, is_front)
+            for_each_piece(triangle.map(corner), pieces, |corners| {
+                canvas.draw(corners, camera.near, |normal, visibility, is_front| {
+                    lights.shade(&material, normal, visibility, is_front)
+                });
             });
         }
     }

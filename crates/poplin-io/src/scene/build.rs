@@ -99,7 +99,7 @@ fn select(
 ) -> Result<Vec<u32>, SceneError> {
     let mut selected = Vec::new();
     for (position, rule) in rules.iter().enumerate() {
-        selected.extend(rule.select(&mesh.positions).map_err(|error| {
+        selected.extend(rule.select_in(mesh).map_err(|error| {
             let field = format!("{field}[{position}]");
             let at = source.location(&field);
             SceneError::Pin { at, field, source: error }

@@ -101,8 +101,8 @@ struct ClothFile {
     #[serde(default)]
     transform: Transform,
     /// What it is made of: density, stretch, shear, bending, damping, friction and thickness of measured cloth, where the
-    /// settings of the cloth do not state them (default: none). Stretch and bending go with `solver.xpbd`, which is the default
-    /// beside a material.
+    /// settings of the cloth do not state them (default: none); a compliance of 0 counts as not stated. Stretch and bending go with
+    /// `solver.xpbd`, which is the default beside a material.
     material: Option<MaterialName>,
     /// Mass per area [kg/m^2], `1e-9..=1e9` (default that of the material, or 0.2, a light cotton).
     density: Option<f32>,
@@ -161,7 +161,8 @@ struct ClothFile {
     /// fibers as long as the mesh lets them be, and a bending rigidity takes bends, in place of the two-ring edges of `bending`.
     #[serde(default)]
     fabric: CookOptions,
-    /// The order in which phases are solved; those that are not named are not (default: all, in the order of cooking).
+    /// The order in which phases are solved; those that are not named are not (default, and if empty: all, in the order of
+    /// cooking).
     #[serde(default)]
     phase_order: Vec<PhaseKind>,
     /// Copies of the cloth, 1 or more (default 1).
@@ -463,7 +464,28 @@ impl ClothFile {
             sleep: self.sleep,
         };
         if let Some(material) = &material {
+            let stated = config.clone();
             material.fill(&mut config);
+            let states = |key: &str| source.states(&format!("{field}.{key}"));
+            if states("thickness") {
+                config.thickness = stated.thickness;
+            }
+            if states("contact.friction") {
+                config.contact.friction = stated.contact.friction;
+            }
+            if states("solver.pbd") {
+                config.solver = stated.solver.clone();
+            }
+            if let (Some(filled), Some(stated)) =
+                (config.solver.as_xpbd_mut(), stated.solver.as_xpbd())
+            {
+                if states("solver.xpbd.bending_rigidity") {
+                    filled.bending_rigidity = stated.bending_rigidity;
+                }
+                if states("solver.xpbd.bending_damping") {
+                    filled.bending_damping = stated.bending_damping;
+                }
+            }
         }
         let mut fabric = CookOptions { density, ..self.fabric };
         // Bends do what two-ring edges would, in N m: beside edges that do not yield they would show nothing.
@@ -579,7 +601,7 @@ fn toml_error(error: &toml::de::Error, source: &Source<'_>) -> SceneError {
     let message = error.message();
     let kinds = [("unknown field `", "key"), ("unknown variant `", "value")];
     let Some((_, kind)) = kinds.into_iter().find(|(begin, _)| message.starts_with(begin)) else {
-        return SceneError::Syntax { at, message: message.replace('\n', "; ") };
+        return SceneError::Syntax { at, message: plain(&message.replace('\n', "; ")) };
     };
     // serde: unknown field `a`, expected one of `b`, `c`. Every second piece between backticks is a name.
     let mut names = message.split('`').skip(1).step_by(2).map(str::to_owned);
@@ -604,6 +626,27 @@ fn toml_error(error: &toml::de::Error, source: &Source<'_>) -> SceneError {
         }
     }
     SceneError::Unknown { at, kind, name, table, suggestion, known }
+}
+
+/// What serde says of types, for those who write TOML.
+fn plain(message: &str) -> String {
+    let known = [
+        ("wanted exactly 1 element, more than 1 element", "expected one key here, found more"),
+        ("wanted exactly 1 element, found 0", "expected one key here, found none"),
+        (
+            "invalid type: map, expected a sequence",
+            "expected a list of tables: write [[ ]] around its name",
+        ),
+        (
+            "unit variant, expected newtype variant",
+            "a name alone, expected a table with it: `name = {}`",
+        ),
+        ("expected u32", "expected a whole number, 0 or more"),
+        ("expected u64", "expected a whole number, 0 or more"),
+        ("expected f32", "expected a number"),
+        ("expected f64", "expected a number"),
+    ];
+    known.iter().fold(message.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
 /// The known name that is most like an unknown one, if one is like it at all.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use poplin_model::Mesh;
+
 use super::PinError;
 
 /// Vertices count as lying on a boundary within this fraction of the mesh's extent: rounding of the mesh file.
@@ -138,6 +140,19 @@ impl PinRule {
             });
         }
         Ok(selected)
+    }
+
+    /// The vertices of a mesh that the rule picks, rising. Those that no face uses do not count for its extent, and only `indices`
+    /// and `all` pick them.
+    ///
+    /// # Errors
+    /// As [`PinRule::select`].
+    pub fn select_in(&self, mesh: &Mesh) -> Result<Vec<u32>, PinError> {
+        let mut positions = vec![[f32::NAN; 3]; mesh.positions.len()];
+        for &corner in mesh.quads.as_flattened().iter().chain(mesh.triangles.as_flattened()) {
+            positions[corner as usize] = mesh.positions[corner as usize];
+        }
+        self.select(&positions)
     }
 
     fn select_indices(

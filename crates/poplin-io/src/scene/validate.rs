@@ -363,10 +363,6 @@ fn check_wind_is_felt(
         let field = format!("{field}.air.wind_velocity");
         return Err(SceneError::TwoWinds { at: source.location(&field), field });
     }
-    if !config.air.feels_wind() {
-        let at = source.location(&format!("{field}.wind"));
-        log::warn!("{at}: {field} does not feel its wind: `drag` and `lift` in `air` are 0");
-    }
     Ok(())
 }
 
