@@ -48,7 +48,7 @@ pub(crate) fn thickness(mean_edge: f32) -> (f32, String) {
 }
 
 /// The box of some points \[m\], lowest corner and highest.
-fn bounds<'a>(points: impl IntoIterator<Item = &'a [f32; 3]>) -> [Vec3; 2] {
+pub(crate) fn bounds<'a>(points: impl IntoIterator<Item = &'a [f32; 3]>) -> [Vec3; 2] {
     let all = points.into_iter().map(|&point| Vec3::from(point));
     all.fold([Vec3::INFINITY, Vec3::NEG_INFINITY], |[low, high], p| [low.min(p), high.max(p)])
 }

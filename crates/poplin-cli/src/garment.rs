@@ -14,6 +14,7 @@ use poplin_model::{
     Cloth, Contact, Fabric, Material, Mesh, Particle, Pose, Shape as SolidShape, SolverChoice,
 };
 
+use crate::choices;
 use crate::failure::{Failure, OrFail};
 use crate::memory;
 
@@ -197,9 +198,7 @@ impl Garment {
 
     /// The box of the particles before the first frame, in local space \[m\].
     pub(crate) fn bounds(&self) -> [Vec3; 2] {
-        let positions = self.cloth.particles.iter().map(|particle| Vec3::from(particle.position));
-        positions
-            .fold([Vec3::INFINITY, Vec3::NEG_INFINITY], |[low, high], p| [low.min(p), high.max(p)])
+        choices::bounds(self.cloth.particles.iter().map(|particle| &particle.position))
     }
 
     /// Whether there is anything to collide with.

@@ -79,13 +79,12 @@ impl Job {
                     "nothing holds {mesh}: add a pin rule, for example `--pin top:3%`, or `--pin none` to let it fall"
                 ));
             }
-            (None, Some(_))
-                if args.collider.is_none() && args.position.stated_of_collider().is_some() =>
-            {
-                let option = args.position.stated_of_collider().unwrap_or_default();
-                return bad_input(format!("{option} goes with --collider"));
-            }
-            (None, Some(mesh)) => Self::of_mesh(mesh, args, change)?,
+            (None, Some(mesh)) => match args.position.stated_of_collider() {
+                Some(option) if args.collider.is_none() => {
+                    return bad_input(format!("{option} goes with --collider"));
+                }
+                _ => Self::of_mesh(mesh, args, change)?,
+            },
             (None, None) => {
                 return bad_input(format!(
                     "nothing to run: pass a scene (a TOML file, or one of the shipped: {}), for example `poplin run flag`, \

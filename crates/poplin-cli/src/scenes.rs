@@ -34,7 +34,6 @@ fn keys(table: &str) -> Result<(), Failure> {
     if found.is_empty() {
         let mut tables: Vec<_> =
             all.iter().map(SceneKey::table).filter(|table| !table.is_empty()).collect();
-        tables.dedup();
         tables.sort_unstable();
         tables.dedup();
         let known = tables.join(", ");

@@ -145,9 +145,7 @@ impl FabricArgs {
         fabric.tethers = self.tethers.unwrap_or(fabric.tethers);
         fabric.direction = self.direction.unwrap_or(fabric.direction);
     }
-}
 
-impl FabricArgs {
     /// With --no-bending, takes away a bending rigidity that no option states.
     pub(crate) fn drop_bends(&self, cloth: &mut SceneCloth, solver: &SolverArgs) {
         if let Some(xpbd) = cloth.config.solver.as_xpbd_mut()

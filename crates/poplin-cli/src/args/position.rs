@@ -70,30 +70,32 @@ impl PositionArgs {
 
     /// The first option that goes with a mesh and is there.
     pub(crate) fn stated(&self) -> Option<&'static str> {
-        let Self { translate, rotate, scale, collider_translate, collider_rotate, .. } = self;
-        let stated = [
-            (translate.is_some(), "--translate"),
-            (rotate.is_some(), "--rotate"),
-            (scale.is_some(), "--scale"),
-            (collider_translate.is_some(), "--collider-translate"),
-            (collider_rotate.is_some(), "--collider-rotate"),
-            (self.collider_scale.is_some(), "--collider-scale"),
-            (self.open_collider, "--open-collider"),
-            (self.allow_inside, "--allow-inside"),
-            (self.ground.is_some(), "--ground"),
+        let of_mesh = [
+            (self.translate.is_some(), "--translate"),
+            (self.rotate.is_some(), "--rotate"),
+            (self.scale.is_some(), "--scale"),
         ];
-        stated.into_iter().find(|(is_stated, _)| *is_stated).map(|(_, name)| name)
+        let ground = [(self.ground.is_some(), "--ground")];
+        first_stated(of_mesh.into_iter().chain(self.of_collider()).chain(ground))
     }
 
     /// The first option that is stated and goes with a collider.
     pub(crate) fn stated_of_collider(&self) -> Option<&'static str> {
-        let stated = [
+        first_stated(self.of_collider())
+    }
+
+    /// The options that go with a collider, and whether they are stated.
+    fn of_collider(&self) -> [(bool, &'static str); 5] {
+        [
             (self.collider_translate.is_some(), "--collider-translate"),
             (self.collider_rotate.is_some(), "--collider-rotate"),
             (self.collider_scale.is_some(), "--collider-scale"),
             (self.open_collider, "--open-collider"),
             (self.allow_inside, "--allow-inside"),
-        ];
-        stated.into_iter().find(|(is_stated, _)| *is_stated).map(|(_, name)| name)
+        ]
     }
+}
+
+fn first_stated(options: impl IntoIterator<Item = (bool, &'static str)>) -> Option<&'static str> {
+    options.into_iter().find(|(is_stated, _)| *is_stated).map(|(_, name)| name)
 }

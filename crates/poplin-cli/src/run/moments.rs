@@ -53,6 +53,15 @@ fn spread(frames: u32) -> BTreeSet<u32> {
         .collect()
 }
 
+/// The frames that a picture of this kind shows of a run of so many.
+fn wanted(kind: PictureKind, frames: u32) -> BTreeSet<u32> {
+    match kind {
+        PictureKind::None => BTreeSet::new(),
+        PictureKind::Last => BTreeSet::from([frames]),
+        PictureKind::Sheet => spread(frames),
+    }
+}
+
 impl Moments {
     /// Plans for a run of so many frames.
     pub(super) fn new(
@@ -69,13 +78,8 @@ impl Moments {
             count
         });
         let kind = picture.picture;
-        let planned = match kind {
-            PictureKind::None => BTreeSet::new(),
-            PictureKind::Last => BTreeSet::from([frames]),
-            PictureKind::Sheet => spread(frames),
-        };
         Self {
-            planned,
+            planned: wanted(kind, frames),
             stride: 1,
             kept: BTreeMap::new(),
             drawn: drawn.collect(),
@@ -112,11 +116,7 @@ impl Moments {
     fn chosen(&self, frames: u32) -> BTreeSet<u32> {
         let nearest =
             |wanted: u32| self.kept.keys().copied().min_by_key(|frame| frame.abs_diff(wanted));
-        let wanted = match self.kind {
-            PictureKind::Sheet => spread(frames),
-            PictureKind::Last | PictureKind::None => BTreeSet::from([frames]),
-        };
-        wanted.into_iter().filter_map(nearest).collect()
+        wanted(self.kind, frames).into_iter().filter_map(nearest).collect()
     }
 
     /// Draws the moments of a run of `frames` frames into the folder. Returns the name of the file, if there is one.

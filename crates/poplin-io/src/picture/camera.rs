@@ -82,9 +82,15 @@ pub struct ViewError {
 }
 
 impl View {
+    /// Smallest and largest azimuth \[degrees\].
+    pub(crate) const AZIMUTHS: [f64; 2] = [-360.0, 360.0];
+    /// Smallest and largest elevation \[degrees\].
+    pub(crate) const ELEVATIONS: [f64; 2] = [-89.0, 89.0];
+
     /// Whether the angles are in their ranges.
-    pub(crate) fn is_valid(&self) -> bool {
-        (-360.0..=360.0).contains(&self.azimuth) && (-89.0..=89.0).contains(&self.elevation)
+    fn is_valid(&self) -> bool {
+        let is_in = |angle: f64, [min, max]: [f64; 2]| (min..=max).contains(&angle);
+        is_in(self.azimuth, Self::AZIMUTHS) && is_in(self.elevation, Self::ELEVATIONS)
     }
 }
 

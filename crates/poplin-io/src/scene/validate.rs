@@ -27,8 +27,8 @@ pub(super) fn validate(scene: &Scene, source: &Source<'_>) -> Result<(), SceneEr
     source.check_range("frames", scene.frames, [1.0, 1e6], "")?;
     source.check_range("frame_rate", shortest(scene.frame_rate), [0.1, 1e4], "1/s")?;
     if let Some(View { azimuth, elevation }) = scene.view {
-        source.check_range("camera.azimuth", azimuth, [-360.0, 360.0], "degrees")?;
-        source.check_range("camera.elevation", elevation, [-89.0, 89.0], "degrees")?;
+        source.check_range("camera.azimuth", azimuth, View::AZIMUTHS, "degrees")?;
+        source.check_range("camera.elevation", elevation, View::ELEVATIONS, "degrees")?;
     }
     scene
         .cloth_contact_solver
