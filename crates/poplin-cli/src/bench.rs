@@ -45,7 +45,7 @@ struct Output<'a> {
 pub(crate) fn bench(args: &BenchArgs) -> Result<Exit, Failure> {
     let options = args.backend.options().or_bad_input()?;
     if let Some(threads) = args.threads {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.into());
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads as usize);
         pool.build_global().or_failed()?;
     }
     if args.json.is_some() && args.json == args.csv {

@@ -9,7 +9,7 @@ use poplin_model::{Mesh, Particle, Pose, Shape};
 
 use crate::args::{Ground, PositionArgs};
 use crate::failure::{Failure, OrFail};
-use crate::output::grouped;
+use crate::output::{grouped, short_length};
 
 /// Thickness of a mesh in mean edges. Particles keep apart, not triangles: with 0.5 a shirt that falls on a body crosses itself in
 /// 106 spots, with 1 in 19.
@@ -101,21 +101,36 @@ pub(crate) fn repairs(colliders: &[Arc<BuiltCollider>]) -> impl Iterator<Item = 
     mended.map(|it| format!("mended collider `{}`: {}", it.name, it.repairs))
 }
 
+/// The line that says where a mesh far from the origin is simulated, if it is far.
+pub(crate) fn origin(origin: [f64; 3]) -> Option<String> {
+    let [x, y, z] = origin;
+    let farthest = origin.into_iter().map(f64::abs).fold(0.0, f64::max);
+    (farthest > 0.0).then(|| {
+        format!(
+            "origin ({x}, {y}, {z}) m, as positions there are multiples of {} in f32: the OBJ of the last frame is written there, all \
+             else counts from it (`origin_m` in summary.json)",
+            short_length((farthest * f64::from(f32::EPSILON)) as f32)
+        )
+    })
+}
+
 /// The floor that is asked for, or under a mesh and its collider, and the line that says so where it was chosen.
 pub(crate) fn floor(
     position: &PositionArgs,
     mesh: &Mesh,
     collider: Option<&BuiltCollider>,
     mean_edge: f32,
+    origin: [f64; 3],
 ) -> Result<Option<(BuiltCollider, Option<String>)>, Failure> {
     let (offset, line) = match (position.ground, collider) {
         (Some(Ground::None), _) | (None, None) => return Ok(None),
-        (Some(Ground::At(height)), _) => (height, None),
+        (Some(Ground::At(height)), _) => ((height - origin[1]) as f32, None),
         (None, Some(collider)) => {
             let [body, cloth] =
                 [bounds_of(collider), bounds(&mesh.positions)].map(|[low, _]| low.y);
             let offset = body.min(cloth - ROOM * mean_edge);
-            (offset, Some(format!("floor  at y = {offset:.3} m (--ground HEIGHT, --ground none)")))
+            let height = f64::from(offset) + origin[1];
+            (offset, Some(format!("floor  at y = {height:.3} m (--ground HEIGHT, --ground none)")))
         }
     };
     let shape = ColliderShape::Plane(PlaneShape { normal: [0.0, 1.0, 0.0], offset });

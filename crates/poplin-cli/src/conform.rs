@@ -11,7 +11,7 @@ use poplin_measure::stage_case::StageCase;
 use poplin_measure::stage_runner::{StageVerdict, run_stages};
 
 use crate::args::{ConformArgs, ConformBackend};
-use crate::failure::{Exit, Failure, OrFail, complain};
+use crate::failure::{Exit, Failure, OrFail, complain, gpu_message};
 use crate::info::canary_line;
 use crate::output::say;
 
@@ -21,6 +21,8 @@ struct Tally {
     passed: usize,
     failed: usize,
     skipped: usize,
+    /// Files that are no cases.
+    unread: Vec<String>,
 }
 
 /// Where a case runs.
@@ -54,6 +56,7 @@ pub(crate) fn conform(args: &ConformArgs, is_verbose: bool) -> Result<Exit, Fail
     let width = args.cases.iter().map(|path| stem(path).chars().count()).max().unwrap_or(0);
     for path in &args.cases {
         let case = Case::load(path);
+        tally.unread.extend(case.as_ref().err().map(ToString::to_string));
         let name = case.as_ref().map_or_else(|_| stem(path), |case| case.name.clone());
         for lane in &lanes {
             let title = format!("{name:<width$}  {}", lane.name);
@@ -98,7 +101,7 @@ pub(crate) fn conform(args: &ConformArgs, is_verbose: bool) -> Result<Exit, Fail
             &format!("the case `{}` of these stages is missing", stages.case),
         );
     }
-    Ok(tally.finish())
+    tally.finish()
 }
 
 /// A missing file is a typing error: nothing is run before it is fixed.
@@ -145,7 +148,7 @@ fn gpu_state(options: &HeadlessOptions) -> LaneState {
             );
             LaneState::Ready
         }
-        Err(error) => LaneState::Broken(error.to_string()),
+        Err(error) => LaneState::Broken(gpu_message(&error)),
     }
 }
 
@@ -251,8 +254,8 @@ impl Tally {
     }
 
     /// The closing line and the exit code.
-    fn finish(self) -> Exit {
-        let Self { passed, failed, skipped } = self;
+    fn finish(self) -> Result<Exit, Failure> {
+        let Self { passed, failed, skipped, unread } = self;
         let nothing_ran = passed + failed == 0;
         if nothing_ran {
             complain("nothing ran: every case is unsupported or skipped");
@@ -262,7 +265,10 @@ impl Tally {
         } else {
             say!("{passed} passed, {failed} failed");
         }
-        if failed > 0 || nothing_ran { Exit::Failure } else { Exit::Success }
+        if !unread.is_empty() {
+            return Err(Failure::BadInput(anyhow!("{}", unread.join("; "))));
+        }
+        Ok(if failed > 0 || nothing_ran { Exit::Failure } else { Exit::Success })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use anyhow::anyhow;
 use poplin_cook::{CookReport, FiberLengths};
+use poplin_io::TwistedFaces;
 use serde::Serialize;
 
 use crate::args::CookArgs;
@@ -22,6 +23,8 @@ pub(crate) struct CookSummary {
     faces: usize,
     degenerate_faces: usize,
     duplicate_faces: usize,
+    /// Faces of the file that have a flipped triangle.
+    twisted_faces: usize,
     particles: usize,
     pinned: usize,
     pins_on_unused_vertices: usize,
@@ -107,6 +110,7 @@ impl CookSummary {
             faces: report.face_count,
             degenerate_faces: report.degenerate_face_count,
             duplicate_faces: report.duplicate_face_count,
+            twisted_faces: garment.twisted.count,
             particles: report.particle_count,
             pinned: report.pinned_count,
             pins_on_unused_vertices: report.dropped_pin_count,
@@ -148,6 +152,7 @@ pub(crate) fn cook(args: &CookArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     }
     print_reports(&job);
+    job.choices.iter().for_each(|choice| say!("{choice}"));
     if let Some(path) = &args.picture {
         say!("{:<12}{}", "picture", path.display());
     }
@@ -169,5 +174,12 @@ fn print_reports(job: &Job) {
             garment.cook_time.as_secs_f64() * 1e3
         );
         say!("{}", garment.report);
+        let TwistedFaces { count, first_line } = garment.twisted;
+        if count > 0 {
+            say!(
+                "{:<12}{count:>12}  faces with a flipped triangle, the first in line {first_line}",
+                "twisted"
+            );
+        }
     }
 }

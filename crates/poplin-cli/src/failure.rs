@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use poplin::gpu::GpuError;
+use anyhow::anyhow;
+use poplin::gpu::{GpuError, WantedAdapter};
 
 /// How a command that did its work ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +47,9 @@ impl<T, E: Into<anyhow::Error>> OrFail<T> for Result<T, E> {
 impl From<poplin::Error> for Failure {
     fn from(error: poplin::Error) -> Self {
         match error {
+            poplin::Error::Gpu(error) if misnamed(&error).is_some() => {
+                Self::BadInput(anyhow!(gpu_message(&error)))
+            }
             poplin::Error::Model(_)
             | poplin::Error::Gpu(GpuError::TooLarge { .. } | GpuError::LoopTooLong { .. }) => {
                 Self::BadInput(error.into())
@@ -53,6 +57,24 @@ impl From<poplin::Error> for Failure {
             error => Self::Failed(error.into()),
         }
     }
+}
+
+/// What is wrong with a GPU. Where there are adapters, only none of the name that was asked for, no driver is missing.
+pub(crate) fn gpu_message(error: &GpuError) -> String {
+    misnamed(error).unwrap_or_else(|| error.to_string())
+}
+
+/// That there are adapters, but none of the name that was asked for.
+fn misnamed(error: &GpuError) -> Option<String> {
+    let GpuError::NoAdapter { wanted: WantedAdapter::Named { name, present } } = error else {
+        return None;
+    };
+    let list: Vec<_> = present.iter().map(|name| format!("`{name}`")).collect();
+    let text = format!(
+        "no GPU adapter has `{name}` in its name (--adapter); there are {}",
+        list.join(", ")
+    );
+    (!list.is_empty()).then_some(text)
 }
 
 /// The exit code of a command; says on stderr why it failed.

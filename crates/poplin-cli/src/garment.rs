@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow};
 use glam::Vec3;
 use poplin_cook::{CookOptions, CookReport, cook};
+use poplin_io::TwistedFaces;
 use poplin_io::scene::{
     BuiltCloth, BuiltCollider, LocalFrame, MovingPins, SceneCloth, Shape, Wind, groups_of_cloth,
 };
@@ -45,6 +46,8 @@ pub(crate) struct Garment {
     pub(crate) has_idle_wind: bool,
     /// What it is made of, if that was stated.
     pub(crate) material: Option<Material>,
+    /// Faces of its file that have a flipped triangle.
+    pub(crate) twisted: TwistedFaces,
     /// What cooking found.
     pub(crate) report: CookReport,
     /// How long cooking took.
@@ -143,6 +146,7 @@ impl Garment {
             wind,
             has_idle_wind,
             material: scene.material,
+            twisted: built.twisted,
             report,
             cook_time,
             start_depth: Depth::default(),

@@ -10,8 +10,8 @@ use poplin_io::scene::{
     BuiltCloth, BuiltCollider, ColliderShape, DEFAULT_PERTURBATION, PinRule, Scene, SceneCloth,
     SceneCollider, Shape, Transform,
 };
-use poplin_io::{FRAME_FORMATS, FrameFormat, read_obj};
-use poplin_model::{Chosen, ClothConfig, ClothContactSolver, Contact, Mesh, Pbd, PbdPhase, Phases};
+use poplin_io::{FRAME_FORMATS, FrameFormat, ObjMesh, load_obj};
+use poplin_model::{Chosen, ClothConfig, ClothContactSolver, Contact, Pbd, PbdPhase, Phases};
 
 use crate::args::{CookArgs, PositionArgs, RunArgs};
 use crate::choices::{self, mean_edge};
@@ -39,6 +39,8 @@ pub(crate) struct Job {
     pub(crate) colliders: Vec<Arc<BuiltCollider>>,
     /// How the cloths collide with one another.
     pub(crate) cloth_contact_solver: ClothContactSolver,
+    /// What the positions of all else count from \[m\]: not 0 for a mesh that is far from the world's origin.
+    pub(crate) origin: [f64; 3],
     /// What was chosen where nobody says, in words.
     pub(crate) choices: Vec<String>,
 }
@@ -55,7 +57,7 @@ impl Job {
         let change = |cloth: &mut SceneCloth| {
             args.fabric.apply(cloth);
             args.solver.apply(cloth)?;
-            args.fabric.drop_bends(cloth, &args.solver);
+            args.fabric.drop_bends(cloth, args.solver.bending_rigidity);
             Ok(())
         };
         let mut job = match (&args.scene, &args.mesh) {
@@ -112,6 +114,7 @@ impl Job {
     pub(crate) fn of_cook(args: &CookArgs) -> Result<Self, Failure> {
         let change = |cloth: &mut SceneCloth| {
             args.fabric.apply(cloth);
+            args.fabric.drop_bends(cloth, None);
             Ok(())
         };
         if shipped::is_mesh(&args.file) {
@@ -151,6 +154,7 @@ impl Job {
             garments,
             colliders,
             cloth_contact_solver,
+            origin: [0.0; 3],
             choices,
         })
     }
@@ -161,28 +165,29 @@ impl Job {
         change: impl Fn(&mut SceneCloth) -> Result<(), Failure>,
     ) -> Result<Self, Failure> {
         let position = &args.position;
-        let (mut cloth, mut mesh, pinned) = placed_mesh(path, &args.pins, position.transform())?;
+        let (mut cloth, mut built, origin) = placed_mesh(path, &args.pins, position.transform())?;
         change(&mut cloth)?;
-        let mean_edge = mean_edge(&mesh);
-        let mut choices = Vec::new();
+        let BuiltCloth { mesh, pinned, .. } = &mut built;
+        let mean_edge = mean_edge(mesh);
+        let mut choices: Vec<_> = choices::origin(origin).into_iter().collect();
         if args.solver.thickness.is_none() && cloth.material.is_none() {
             let (thickness, line) = choices::thickness(mean_edge);
             cloth.config.thickness = thickness;
             choices.push(line);
         }
-        let body = args.collider.as_ref().map(|path| mesh_collider(path, position)).transpose()?;
+        let body =
+            args.collider.as_ref().map(|path| mesh_collider(path, position, origin)).transpose()?;
         let is_placed = position.translate.is_some() || position.allow_inside;
         if let Some(body) = body.as_ref().filter(|_| !is_placed) {
-            choices.extend(choices::lift(&mut mesh, &pinned, body, mean_edge));
+            choices.extend(choices::lift(mesh, pinned, body, mean_edge));
         }
-        let floor = choices::floor(position, &mesh, body.as_ref(), mean_edge)?;
+        let floor = choices::floor(position, mesh, body.as_ref(), mean_edge, origin)?;
         let (floor, line) = floor.unzip();
         choices.extend(line.flatten());
         let colliders: Vec<_> = body.into_iter().chain(floor).map(Arc::new).collect();
         choices.extend(choices::repairs(&colliders));
-        let garment =
-            Garment::cook(&cloth, BuiltCloth { mesh, pinned, moving: Vec::new() }, &colliders)?;
-        Ok(Self { choices, ..Self::of_garment(cloth.name, garment, colliders) })
+        let garment = Garment::cook(&cloth, built, &colliders)?;
+        Ok(Self { origin, choices, ..Self::of_garment(cloth.name, garment, colliders) })
     }
 
     fn of_cooked_mesh(
@@ -190,10 +195,10 @@ impl Job {
         pins: &[PinRule],
         change: impl Fn(&mut SceneCloth) -> Result<(), Failure>,
     ) -> Result<Self, Failure> {
-        let (mut cloth, mesh, pinned) = placed_mesh(path, pins, Transform::default())?;
+        let (mut cloth, built, origin) = placed_mesh(path, pins, Transform::default())?;
         change(&mut cloth)?;
-        let garment = Garment::cook(&cloth, BuiltCloth { mesh, pinned, moving: Vec::new() }, &[])?;
-        Ok(Self::of_garment(cloth.name, garment, Vec::new()))
+        let garment = Garment::cook(&cloth, built, &[])?;
+        Ok(Self { origin, ..Self::of_garment(cloth.name, garment, Vec::new()) })
     }
 
     /// A cloth from a mesh.
@@ -208,26 +213,30 @@ impl Job {
             garments: vec![garment],
             colliders,
             cloth_contact_solver: ClothContactSolver::default(),
+            origin: [0.0; 3],
             choices: Vec::new(),
         }
     }
 }
 
-/// A mesh as a cloth, in the world, and its pinned vertices; the rules of pins are those of the file's own positions.
+/// A mesh as a cloth, with its pinned vertices, and the point in the world that its positions count from; the rules of pins are those
+/// of the file's own positions.
 fn placed_mesh(
     path: &Path,
     pins: &[PinRule],
     transform: Transform,
-) -> Result<(SceneCloth, Mesh, Vec<u32>), Failure> {
-    let mut mesh = read_obj(path).or_bad_input()?;
+) -> Result<(SceneCloth, BuiltCloth, [f64; 3]), Failure> {
+    let mut file = load_obj(path).or_bad_input()?;
     let mut pinned = Vec::new();
     for rule in pins {
-        let found =
-            rule.select_in(&mesh).map_err(|error| anyhow!("--pin: {}: {error}", path.display()));
+        let found = rule
+            .select_in_file(&file)
+            .map_err(|error| anyhow!("--pin: {}: {error}", path.display()));
         pinned.extend(found.or_bad_input()?);
     }
-    mesh.positions.iter_mut().for_each(|position| *position = transform.apply(*position));
-    Ok((mesh_cloth(path), mesh, pinned))
+    transform.apply_to(&mut file);
+    let ObjMesh { mesh, origin, twisted } = file;
+    Ok((mesh_cloth(path), BuiltCloth { mesh, pinned, moving: Vec::new(), twisted }, origin))
 }
 
 fn scene_garment(
@@ -240,11 +249,15 @@ fn scene_garment(
 }
 
 /// A mesh at rest for another to fall on.
-fn mesh_collider(path: &Path, position: &PositionArgs) -> Result<BuiltCollider, Failure> {
+fn mesh_collider(
+    path: &Path,
+    position: &PositionArgs,
+    origin: [f64; 3],
+) -> Result<BuiltCollider, Failure> {
     let (transform, is_open) = (position.collider_transform(), position.open_collider);
     let (name, shape) = (stem(path), ColliderShape::Mesh(path.to_path_buf()));
     SceneCollider { name, shape, transform, keys: Vec::new(), friction: 1.0, cloths: None, is_open }
-        .build()
+        .build_near(origin)
         .or_bad_input()
 }
 
@@ -268,6 +281,7 @@ fn mesh_cloth(path: &Path) -> SceneCloth {
             contact: Contact { friction: 0.4, ..Contact::default() },
             ..ClothConfig::default()
         },
+        without_bends: false,
         material: None,
         // Garments of irregular triangles ask for more than their size says: the frequency is not chosen.
         chosen: Chosen { stiffness_frequency: true, ..Chosen::NONE },

@@ -57,6 +57,16 @@ pub(crate) fn counted(count: usize, noun: &str) -> String {
     format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
+/// A length with two digits, in the unit that suits it.
+pub(crate) fn short_length(metres: f32) -> String {
+    let (value, unit) = match metres {
+        length if length < 1e-3 => (length * 1e6, "um"),
+        length if length < 1.0 => (length * 1e3, "mm"),
+        length => (length, "m"),
+    };
+    if value >= 10.0 { format!("{value:.0} {unit}") } else { format!("{value:.2} {unit}") }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

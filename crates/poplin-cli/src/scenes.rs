@@ -1,7 +1,7 @@
 //! `poplin scenes`: what is shipped, and what a scene file may say.
 
 use anyhow::anyhow;
-use poplin_io::scene::{SceneKey, scene_keys, scene_schema};
+use poplin_io::scene::{SceneKey, keys_like, scene_keys, scene_schema};
 use textwrap::Options;
 
 use crate::args::ScenesArgs;
@@ -36,10 +36,12 @@ fn keys(table: &str) -> Result<(), Failure> {
             all.iter().map(SceneKey::table).filter(|table| !table.is_empty()).collect();
         tables.sort_unstable();
         tables.dedup();
-        let known = tables.join(", ");
-        return Err(Failure::BadInput(anyhow!(
-            "a scene has no table or key `{table}`; tables are {known}"
-        )));
+        let meant: Vec<_> = keys_like(table).iter().map(|key| format!("`{key}`")).collect();
+        let hint = match meant.is_empty() {
+            true => format!("tables are {}", tables.join(", ")),
+            false => format!("did you mean {}?", meant.join(" or ")),
+        };
+        return Err(Failure::BadInput(anyhow!("a scene has no table or key `{table}`; {hint}")));
     }
     let indent = "      ";
     let layout = Options::new(WIDTH).initial_indent(indent).subsequent_indent(indent);

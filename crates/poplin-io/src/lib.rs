@@ -9,14 +9,17 @@
 //! Units are SI. Nothing here trusts a file: every error names the file, the line or field, and the limit.
 
 mod error;
+mod far;
 mod frame_format;
 mod npy;
 mod obj;
 pub mod picture;
 mod point_cache;
+mod polygon;
 pub mod scene;
 
 pub use error::IoError;
+pub use far::MAX_RESOLUTION;
 pub use frame_format::{CreateFrameSink, FRAME_FORMATS, FrameFormat, FrameSink};
-pub use obj::{read_obj, write_joined_obj, write_obj};
+pub use obj::{ObjMesh, TwistedFaces, load_obj, read_obj, write_joined_obj, write_obj};
 pub use point_cache::{PointCache, PointCacheWriter};

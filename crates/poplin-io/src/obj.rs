@@ -7,11 +7,15 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::ops::Range;
 use std::path::Path;
 
+use glam::DVec3;
 use poplin_model::{CornerUvs, MAX_COORDINATE, MAX_PARTICLES, Mesh};
 
 use crate::IoError;
+use crate::far::origin_of;
+use crate::polygon::{Cut, cut};
 
 /// Longest line that is read, with those that continue it \[bytes\]; a face of three million corners fits.
 const MAX_LINE: usize = 64 << 20;
@@ -22,9 +26,38 @@ const MAX_FACES: usize = 4 * MAX_PARTICLES;
 /// Characters of a faulty line that an error shows.
 const EXCERPT_LENGTH: usize = 60;
 
+/// A mesh from an OBJ file, far from the origin or not.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ObjMesh {
+    /// The mesh; its positions count from `origin`.
+    pub mesh: Mesh,
+    /// Whole metres in the world, 0 along each axis where `f32` resolves the mesh well enough ([`crate::MAX_RESOLUTION`]) \[m\].
+    pub origin: [f64; 3],
+    /// Faces that have a flipped triangle.
+    pub twisted: TwistedFaces,
+}
+
+/// Faces of a mesh file that could not be cut into triangles without flipping one: their sides cross, or they are concave and have
+/// more than 1024 corners. They are fans.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct TwistedFaces {
+    /// How many there are.
+    pub count: usize,
+    /// Line of the first one, from 1; 0 if there is none.
+    pub first_line: usize,
+}
+
+impl TwistedFaces {
+    fn add(&mut self, line: usize) {
+        self.first_line = if self.count == 0 { line } else { self.first_line.min(line) };
+        self.count += 1;
+    }
+}
+
 /// Reads the surface of an OBJ file as one mesh, vertices in the file's order.
 ///
-/// Quads stay quads, larger polygons become triangle fans. Objects, groups and materials are merged: their faces share
+/// Quads stay quads, larger polygons become triangles: fans if they are convex. A concave quad begins at a corner from which its
+/// diagonal is inside. Objects, groups and materials are merged: their faces share
 /// the file's vertices. Texture coordinates become [`Mesh::uvs`] if every vertex has exactly one, else [`Mesh::corner_uvs`]. Normals, colours,
 /// a fourth `w` coordinate, lines, points and curves are ignored. A `\` at the end of a line continues it with the next.
 ///
@@ -33,7 +66,31 @@ const EXCERPT_LENGTH: usize = 60;
 /// vertices or no faces, a coordinate that is not finite, an index out of range, or more than
 /// [`poplin_model::MAX_PARTICLES`] vertices.
 pub fn read_obj(path: impl AsRef<Path>) -> Result<Mesh, IoError> {
-    let path = path.as_ref();
+    read(path.as_ref()).map(|parsed| parsed.mesh)
+}
+
+/// The same as [`read_obj`] with what there is to say about it, and so that a mesh far from the origin keeps its shape.
+///
+/// # Errors
+/// As [`read_obj`].
+pub fn load_obj(path: impl AsRef<Path>) -> Result<ObjMesh, IoError> {
+    let Parsed { mut mesh, positions, twisted } = read(path.as_ref())?;
+    let origin = origin_of(&mesh, &positions);
+    if origin != DVec3::ZERO {
+        mesh.positions = positions.iter().map(|p| (p - origin).as_vec3().to_array()).collect();
+    }
+    Ok(ObjMesh { mesh, origin: origin.to_array(), twisted })
+}
+
+/// What a file holds.
+struct Parsed {
+    mesh: Mesh,
+    /// Of every vertex, in double precision.
+    positions: Vec<DVec3>,
+    twisted: TwistedFaces,
+}
+
+fn read(path: &Path) -> Result<Parsed, IoError> {
     let file = File::open(path).map_err(IoError::open(path))?;
     parse_obj(BufReader::new(file), path)
 }
@@ -49,16 +106,18 @@ pub fn write_obj(
     mesh: &Mesh,
     positions: &[[f32; 3]],
 ) -> Result<(), IoError> {
-    write_joined_obj(path, [(mesh, positions)])
+    write_joined_obj(path, [(mesh, positions)], [0.0; 3])
 }
 
-/// Writes several meshes as one, the vertices of each after those of the one before: see [`write_obj`].
+/// Writes several meshes as one, the vertices of each after those of the one before: see [`write_obj`]. Positions count from `origin`
+/// \[m\], which is added to them in double precision.
 ///
 /// # Errors
 /// As [`write_obj`], for the first that does not fit.
 pub fn write_joined_obj<'a>(
     path: impl AsRef<Path>,
     parts: impl IntoIterator<Item = (&'a Mesh, &'a [[f32; 3]])>,
+    origin: [f64; 3],
 ) -> Result<(), IoError> {
     let path = path.as_ref();
     let parts: Vec<_> = parts.into_iter().collect();
@@ -74,12 +133,24 @@ pub fn write_joined_obj<'a>(
         }
     }
     let file = File::create(path).map_err(IoError::write(path))?;
-    write_text(BufWriter::new(file), &parts).map_err(IoError::write(path))
+    write_text(BufWriter::new(file), &parts, origin).map_err(IoError::write(path))
 }
 
-fn write_text(mut out: impl Write, parts: &[(&Mesh, &[[f32; 3]])]) -> std::io::Result<()> {
-    for [x, y, z] in parts.iter().flat_map(|(_, positions)| *positions) {
-        writeln!(out, "v {x} {y} {z}")?;
+fn write_text(
+    mut out: impl Write,
+    parts: &[(&Mesh, &[[f32; 3]])],
+    origin: [f64; 3],
+) -> std::io::Result<()> {
+    for position in parts.iter().flat_map(|(_, positions)| *positions) {
+        write!(out, "v")?;
+        for (x, from) in position.iter().zip(origin) {
+            // The digits of an f32, if that is all there is.
+            match from == 0.0 {
+                true => write!(out, " {x}")?,
+                false => write!(out, " {}", f64::from(*x) + from)?,
+            }
+        }
+        writeln!(out)?;
     }
     for (mesh, _) in parts {
         for [u, v] in mesh.uvs.iter().chain(&mesh.corner_uvs.coordinates) {
@@ -128,11 +199,14 @@ fn write_faces(
 }
 
 /// Reads OBJ text; `path` only names the source in errors.
-fn parse_obj(mut reader: impl BufRead, path: &Path) -> Result<Mesh, IoError> {
+fn parse_obj(mut reader: impl BufRead, path: &Path) -> Result<Parsed, IoError> {
     let mut parser = Parser {
         path,
         line: 0,
         mesh: Mesh::default(),
+        positions: Vec::new(),
+        uncut: Vec::new(),
+        twisted: TwistedFaces::default(),
         uvs: Vec::new(),
         corner_uvs: Vec::new(),
         pending: Vec::new(),
@@ -192,11 +266,24 @@ enum CornerUv {
     Mixed,
 }
 
+/// A face of more than three corners.
+enum Face {
+    /// Its index among the quads.
+    Quad(usize),
+    /// Its triangles, still a fan.
+    Fan(Range<usize>),
+}
+
 struct Parser<'a> {
     path: &'a Path,
     /// Current line, from 1.
     line: usize,
     mesh: Mesh,
+    /// The vertices in double precision.
+    positions: Vec<DVec3>,
+    /// Faces whose vertices are yet to come, with their lines.
+    uncut: Vec<(usize, Face)>,
+    twisted: TwistedFaces,
     uvs: Vec<[f32; 2]>,
     /// Texture coordinate of each vertex that a face has used so far.
     corner_uvs: Vec<CornerUv>,
@@ -213,6 +300,11 @@ impl Parser<'_> {
                 let position =
                     self.numbers::<3>(text, "vertex", 3, self.mesh.positions.len(), "v x y z")?;
                 self.mesh.positions.push(position);
+                let mut precise = position.map(f64::from);
+                for (x, word) in precise.iter_mut().zip(words) {
+                    *x = word.parse().unwrap_or(*x);
+                }
+                self.positions.push(precise.into());
                 self.limit("mesh vertices", self.mesh.positions.len(), MAX_PARTICLES)
             }
             Some("vt") => {
@@ -282,14 +374,58 @@ impl Parser<'_> {
             [a, b, c, d] => {
                 self.mesh.quads.push([a, b, c, d]);
                 self.mesh.corner_uvs.quads.push([uvs[0], uvs[1], uvs[2], uvs[3]]);
+                self.cut_or_wait(&corners, Face::Quad(self.mesh.quads.len() - 1));
             }
             [first, ref others @ ..] => {
+                let begin = self.mesh.triangles.len();
                 self.mesh.triangles.extend(others.windows(2).map(|pair| [first, pair[0], pair[1]]));
                 let fan = uvs[1..].windows(2).map(|pair| [uvs[0], pair[0], pair[1]]);
                 self.mesh.corner_uvs.triangles.extend(fan);
+                if corners.len() > 3 {
+                    self.cut_or_wait(&corners, Face::Fan(begin..self.mesh.triangles.len()));
+                }
             }
         }
         self.limit("mesh faces", self.mesh.triangles.len() + self.mesh.quads.len(), MAX_FACES)
+    }
+
+    /// Cuts a face, now if its vertices are known.
+    fn cut_or_wait(&mut self, corners: &[u32], face: Face) {
+        if corners.iter().all(|&corner| (corner as usize) < self.positions.len()) {
+            self.cut(self.line, face);
+        } else {
+            self.uncut.push((self.line, face));
+        }
+    }
+
+    /// Cuts a face so that no triangle is flipped, or notes that there is one.
+    fn cut(&mut self, line: usize, face: Face) {
+        let Mesh { triangles, quads, corner_uvs, .. } = &mut self.mesh;
+        let at = |corner: &u32| self.positions[*corner as usize];
+        match face {
+            Face::Quad(index) => match cut(&quads[index].each_ref().map(at)) {
+                Cut::Fan => {}
+                Cut::Ears(_) => {
+                    quads[index].rotate_left(1);
+                    corner_uvs.quads[index].rotate_left(1);
+                }
+                Cut::Twisted => self.twisted.add(line),
+            },
+            Face::Fan(range) => {
+                let corners = corners_of_fan(&triangles[range.clone()]);
+                match cut(&corners.iter().map(at).collect::<Vec<_>>()) {
+                    Cut::Fan => {}
+                    Cut::Ears(ears) => {
+                        let uvs = corners_of_fan(&corner_uvs.triangles[range.clone()]);
+                        for (index, ear) in range.zip(ears) {
+                            triangles[index] = ear.map(|corner| corners[corner]);
+                            corner_uvs.triangles[index] = ear.map(|corner| uvs[corner]);
+                        }
+                    }
+                    Cut::Twisted => self.twisted.add(line),
+                }
+            }
+        }
     }
 
     /// An index from 0; the file counts from 1, or back from the line with negative indices.
@@ -333,7 +469,7 @@ impl Parser<'_> {
         }
     }
 
-    fn finish(mut self) -> Result<Mesh, IoError> {
+    fn finish(mut self) -> Result<Parsed, IoError> {
         let path = self.path.to_path_buf();
         let vertex_count = self.mesh.positions.len();
         if vertex_count == 0 {
@@ -347,6 +483,9 @@ impl Parser<'_> {
         }
         if self.mesh.triangles.is_empty() && self.mesh.quads.is_empty() {
             return Err(IoError::Empty { path, what: "faces" });
+        }
+        for (line, face) in std::mem::take(&mut self.uncut) {
+            self.cut(line, face);
         }
         let uv_of = |known: &CornerUv| match *known {
             CornerUv::One(index) => self.uvs.get(index).copied(),
@@ -362,7 +501,7 @@ impl Parser<'_> {
             self.mesh.corner_uvs = CornerUvs::default();
         }
         self.mesh.validate().map_err(|source| IoError::Mesh { path, source })?;
-        Ok(self.mesh)
+        Ok(Parsed { mesh: self.mesh, positions: self.positions, twisted: self.twisted })
     }
 
     fn limit(&self, what: &'static str, count: usize, limit: usize) -> Result<(), IoError> {
@@ -389,12 +528,18 @@ impl Parser<'_> {
     }
 }
 
+/// The corners of a polygon from its fan.
+fn corners_of_fan(fan: &[[u32; 3]]) -> Vec<u32> {
+    let first = fan.iter().take(1).flat_map(|&[a, b, _]| [a, b]);
+    first.chain(fan.iter().map(|&[_, _, c]| c)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn parse(text: impl AsRef<[u8]>) -> Result<Mesh, IoError> {
-        parse_obj(text.as_ref(), Path::new("test.obj"))
+        parse_obj(text.as_ref(), Path::new("test.obj")).map(|parsed| parsed.mesh)
     }
 
     fn message(text: impl AsRef<[u8]>) -> String {
@@ -414,6 +559,73 @@ mod tests {
     fn larger_polygons_become_fans() {
         let mesh = parse("v 0 0 0\nv 1 0 0\nv 2 1 0\nv 1 2 0\nv 0 1 0\nf 1 2 3 4 5\n").unwrap();
         assert_eq!(mesh.triangles, [[0, 1, 2], [0, 2, 3], [0, 3, 4]]);
+    }
+
+    /// An L with its corner cut out at vertex 3, and a quad like the tip of an arrow.
+    const CONCAVE: &str =
+        "v 2 0 0\nv 2 1 0\nv 1 1 0\nv 1 2 0\nv 0 2 0\nv 0 0 0\nv 3 0 0\nv 3 2 0\nv 2.5 1 0\n";
+
+    /// Area of a triangle seen from the front.
+    fn area(mesh: &Mesh, [a, b, c]: [u32; 3]) -> f32 {
+        let [a, b, c] = [a, b, c].map(|vertex| mesh.positions[vertex as usize]);
+        0.5 * ((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+    }
+
+    #[test]
+    fn no_triangle_of_a_concave_polygon_is_flipped() {
+        let faces = "f 1 2 3 4 5 6\nf 7/1 8/2 2/3 9/4\nvt 7 0\nvt 8 0\nvt 2 0\nvt 9 0\n";
+        // Faces before their vertices and after them.
+        for text in [format!("{faces}{CONCAVE}"), format!("{CONCAVE}{faces}")] {
+            let mesh = parse(text).unwrap();
+            let areas: Vec<_> = mesh.triangulated().iter().map(|&it| area(&mesh, it)).collect();
+            assert!(areas.len() == 6 && areas.iter().all(|&area| area > 0.1), "{areas:?}");
+            assert!((areas.iter().sum::<f32>() - 3.75).abs() < 1e-5, "{areas:?}");
+            assert_eq!(mesh.quads, [[7, 1, 8, 6]]);
+            // Corners keep their texture coordinates.
+            let uvs = mesh.corner_uvs.quads[0].map(|uv| mesh.corner_uvs.coordinates[uv as usize]);
+            assert_eq!(uvs.map(|[u, _]| u), [8.0, 2.0, 9.0, 7.0]);
+        }
+    }
+
+    #[test]
+    fn polygons_that_cross_themselves_are_counted_with_the_first_line() {
+        let twisted = |faces: &str| {
+            let text = format!("{CONCAVE}{faces}");
+            parse_obj(text.as_bytes(), Path::new("test.obj")).unwrap().twisted
+        };
+        assert_eq!(twisted("f 1 2 3 4 5 6\nf 1 2 4 5\n"), TwistedFaces::default());
+        let expected = TwistedFaces { count: 2, first_line: 11 };
+        assert_eq!(twisted("f 6 1 4\nf 6 4 1 5\nf 6 3 1 4 2\n"), expected);
+        let mesh = parse(format!("{CONCAVE}f 6 3 1 4 2\n")).unwrap();
+        assert_eq!(mesh.triangles, [[5, 2, 0], [5, 0, 3], [5, 3, 1]], "a fan");
+    }
+
+    #[test]
+    fn a_mesh_far_away_keeps_its_shape_near_an_origin_of_whole_metres() {
+        let path = std::env::temp_dir().join(format!("poplin-io-far-{}.obj", std::process::id()));
+        let sheet = Mesh::grid(5, 5, 2.0, 2.0);
+        let write = |by: f64| {
+            let vertex = |p: &[f32; 3]| format!("v {} {} {}\n", f64::from(p[0]) + by, p[1], p[2]);
+            let faces = sheet.quads.iter().map(|q| {
+                let [a, b, c, d] = q.map(|corner| corner + 1);
+                format!("f {a} {b} {c} {d}\n")
+            });
+            let text: String = sheet.positions.iter().map(vertex).chain(faces).collect();
+            std::fs::write(&path, text).unwrap();
+        };
+        for (by, origin) in [(0.0, 0.0), (1000.0, 0.0), (1e7, 10_000_001.0), (-1e7, -9_999_999.0)] {
+            write(by);
+            let far = load_obj(&path).unwrap();
+            assert_eq!(far.origin, [origin, 0.0, 0.0]);
+            let shift = (by - origin) as f32;
+            let expected: Vec<_> =
+                sheet.positions.iter().map(|&[x, y, z]| [x + shift, y, z]).collect();
+            assert_eq!(far.mesh.positions, expected, "{by}");
+            // There and back.
+            write_joined_obj(&path, [(&far.mesh, &far.mesh.positions[..])], far.origin).unwrap();
+            assert_eq!(load_obj(&path).unwrap(), far);
+        }
+        std::fs::remove_file(path).unwrap();
     }
 
     #[test]
@@ -436,7 +648,7 @@ mod tests {
         assert_eq!(mesh.corner_uvs.triangles[0], [4, 1, 2]);
         assert_eq!(mesh.corner_uvs.triangles[1..], [[CornerUvs::NONE; 3]; 3]);
         let mut written = Vec::new();
-        write_text(&mut written, &[(&mesh, &mesh.positions)]).unwrap();
+        write_text(&mut written, &[(&mesh, &mesh.positions)], [0.0; 3]).unwrap();
         let written = String::from_utf8(written).unwrap();
         for line in ["f 1/1 2/2 3/3 4/4", "f 2/1 5/2 6/3 3/4", "f 4/5 3/2 8/3", "f 4 8 7"] {
             assert!(written.lines().any(|it| it == line), "no `{line}` in\n{written}");
@@ -599,7 +811,7 @@ mod tests {
     fn the_surface_is_the_one_that_tobj_reads() {
         let mesh = Mesh::tube(9, 6, 0.2, 0.5, 1.0);
         let mut text = Vec::new();
-        write_text(&mut text, &[(&mesh, &mesh.positions)]).unwrap();
+        write_text(&mut text, &[(&mesh, &mesh.positions)], [0.0; 3]).unwrap();
         let ours = parse(&text).unwrap();
         let (models, _) = tobj::load_obj_buf(&mut &text[..], &tobj::LoadOptions::default(), |_| {
             Err(tobj::LoadError::GenericFailure)

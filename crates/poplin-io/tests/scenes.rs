@@ -97,6 +97,34 @@ fn a_bending_rigidity_takes_the_place_of_two_ring_edges() {
 }
 
 #[test]
+fn bends_that_are_left_out_take_the_rigidity_of_a_material_and_no_other() {
+    let cloth = |lines: &str| parse(&with(lines)).unwrap().cloths.remove(0);
+    let silk = cloth("material = 'silk'\nfabric.bends = false");
+    assert_eq!((silk.config.solver.bending_rigidity(), silk.without_bends), (0.0, true));
+    assert!(!silk.fabric.bends && !silk.fabric.bending, "as with --no-bending");
+    assert!(cloth("material = 'silk'").config.solver.bending_rigidity() > 0.0);
+    let stated = "solver.xpbd = { bending_rigidity = 1e-5 }\nfabric = { bends = false }";
+    let expected = "scene.toml:4:12: cloth[0].fabric.bends = false leaves out what cloth[0].solver.xpbd.bending_rigidity acts on; state \
+                    only one, or a rigidity of 0";
+    assert_eq!(message(&with(stated)), expected);
+    assert_eq!(message(&with(&format!("{stated}\nmaterial = 'silk'"))), expected);
+    cloth("solver.xpbd = { bending_rigidity = 0 }\nfabric = { bends = false }");
+}
+
+#[test]
+fn each_cloth_has_a_name_of_its_own() {
+    let named = |name: &str| with(&format!("name = '{name}'"));
+    assert_eq!(
+        message(&(named("a") + &named("b") + &named("a"))),
+        "scene.toml:9:1: cloth[2].name: `a` is the name of cloth[0], too; colliders and files go by the name, so that each cloth \
+         needs its own"
+    );
+    // One that it has not stated, too.
+    assert!(message(&(named("cloth 1") + &with(""))).contains("4:1: cloth[1].name: `cloth 1`"));
+    assert_eq!(parse(&(named("a") + &named("A") + &with(""))).unwrap().cloths.len(), 3);
+}
+
+#[test]
 fn a_scene_says_from_where_it_is_seen() {
     let lines = |camera: &str| format!("[camera]\n{camera}\n{}", with(""));
     let view = parse(&lines("azimuth = 90")).unwrap().view.unwrap();
@@ -511,6 +539,22 @@ fn a_mesh_beside_the_scene_is_read() {
 }
 
 #[test]
+fn a_far_mesh_that_is_moved_back_keeps_its_shape() {
+    let folder = std::env::temp_dir().join(format!("poplin-io-back-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let square = "v 1000000 0 0\nv 1000000.0078125 0 0\nv 1000000.0078125 0.0078125 0\nf 1 2 3\n";
+    std::fs::write(folder.join("far.obj"), square).unwrap();
+    let pins = "pins = 'box:1000000.001,0,0,1000001,1,1'";
+    let text =
+        format!("[[cloth]]\nmesh = 'far.obj'\n{pins}\ntransform.translation = [-1e6, 0, 0]\n");
+    let built = Scene::parse(&text, folder.join("x.toml")).unwrap().build_cloth(0).unwrap();
+    let edge = 0.0078125;
+    assert_eq!(built.mesh.positions, [[0.0; 3], [edge, 0.0, 0.0], [edge, edge, 0.0]]);
+    assert_eq!(built.pinned, [1, 2]);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn faulty_pins_are_found_in_their_line() {
     assert!(
         message(&with("pins = ['top:1%',\n  'topp:1%']"))
@@ -882,6 +926,44 @@ fn faulty_colliders_are_found_in_their_line() {
             message(&with_collider(&format!("{sphere}\n{lines}"))),
             format!("scene.toml:{expected}")
         );
+    }
+}
+
+#[test]
+fn planes_that_exclude_each_other_are_refused() {
+    let convex = |planes: &[([f32; 3], f32)]| {
+        let rows = planes
+            .iter()
+            .map(|(normal, offset)| format!("{{ normal = {normal:?}, offset = {offset} }}, "));
+        with_collider(&format!("convex.planes = [{}]", rows.collect::<String>()))
+    };
+    let [left, right] = [[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]];
+    // A slab inside out; a wedge in front of which a third plane is; a box with one offset of the wrong sign.
+    let wedge = [([1.0, 1.0, 0.0], 0.0), ([-1.0, 1.0, 0.0], 0.0)];
+    let cube = |offset| {
+        let axes = [[0.0, 1.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, -1.0], left];
+        let mut planes: Vec<_> = axes.map(|normal| (normal, 0.2)).into();
+        planes.push((right, offset));
+        planes
+    };
+    let below = ([0.0, -1.0, 0.0], -1.0);
+    for planes in [&[(left, -0.5), (right, 0.4)][..], &[wedge[0], wedge[1], below], &cube(-0.3)] {
+        let expected = format!(
+            "scene.toml:5:8: collider[0].convex.planes is empty: no point is behind all of its {} planes; normals face outwards",
+            planes.len()
+        );
+        let error = parse(&convex(planes)).unwrap_err().to_string();
+        assert!(error.starts_with(&expected), "{error}");
+    }
+    for planes in [
+        &[(left, 0.5), (right, 0.4)][..],
+        &[(left, -1000.0), (right, 1000.001)],
+        &[wedge[0], wedge[1], ([0.0, -1.0, 0.0], 1.0)],
+        &[wedge[0], wedge[0]],
+        &cube(-0.1),
+        &cube(0.2),
+    ] {
+        parse(&convex(planes)).unwrap();
     }
 }
 

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 
 use super::ranges::{
     density, fraction, friction, max_fiber_length, perturbation, rigidity, solver_frequency,
-    thickness,
+    thickness, whole,
 };
 
 /// How meshes become fabrics.
@@ -56,11 +56,11 @@ pub(crate) struct SolverArgs {
     #[arg(long, value_enum, value_name = "KIND")]
     solver: Option<SolverKind>,
     /// Iterations of a frame with xpbd, 1 to 20000 [default: 20]
-    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=20_000), allow_negative_numbers = true)]
+    #[arg(long, value_name = "COUNT", value_parser = whole(1..=20_000), allow_negative_numbers = true)]
     substeps: Option<u32>,
     /// Bending rigidity with xpbd [N m], 0 to 1e6; 0 = off [default: 1e-5, cotton]
     #[arg(long, value_name = "RIGIDITY", value_parser = rigidity, allow_negative_numbers = true)]
-    bending_rigidity: Option<f32>,
+    pub(crate) bending_rigidity: Option<f32>,
     /// How fibers are solved [default: semi-implicit where the frequency is chosen, else mixed]
     #[arg(long, value_parser = fiber_solver(), value_name = "KIND")]
     fiber_solver: Option<MixedOr>,
@@ -146,11 +146,12 @@ impl FabricArgs {
         fabric.direction = self.direction.unwrap_or(fabric.direction);
     }
 
-    /// With --no-bending, takes away a bending rigidity that no option states.
-    pub(crate) fn drop_bends(&self, cloth: &mut SceneCloth, solver: &SolverArgs) {
+    /// With --no-bending, or `fabric.bends = false` in a scene, takes away a bending rigidity that no option states.
+    pub(crate) fn drop_bends(&self, cloth: &mut SceneCloth, stated_rigidity: Option<f32>) {
+        let without_bends = self.no_bending || cloth.without_bends;
         if let Some(xpbd) = cloth.config.solver.as_xpbd_mut()
-            && self.no_bending
-            && solver.bending_rigidity.is_none()
+            && without_bends
+            && stated_rigidity.is_none()
         {
             xpbd.bending_rigidity = 0.0;
         }

@@ -45,7 +45,7 @@ Examples:
                                                    which stage of a frame is wrong
 
 Each line: case, backend, pass | FAIL | unsupported, and the snapshot that is worst in relation to its tolerance. The
-last line counts the lines above it. Exit code 1 if one fails, or if nothing could run.
+last line counts the lines above it. Exit code 1 if one fails, or if nothing could run, 2 if a file is no case.
 POPLIN_GPU=off leaves the GPU out (its lines count as skipped).";
 
 /// Below `poplin bench --help`.
@@ -108,7 +108,8 @@ Files written (NAME is the name of each cloth of the scene):
                      cloth follow one another in one file. World space, here and in the mesh, also for cloths in
                      a moving local space. Formats:
 {formats}
-  NAME.obj           the last frame, with the faces that fit the cache
+  NAME.obj           the last frame, with the faces that fit the cache; of a mesh far from the origin where it was, while all else
+                     counts from `origin_m` of the summary
                      more than 256 cloths share cloths.FORMAT and cloths.obj; cloths.json says where each is
   summary.json       sizes, time per frame, strain, speed, depth in colliders, slept frames, faults, warnings, cooking report
   contact-sheet.png  eight moments from the first frame to the last (of the first eight copies of a cloth), colliders in

@@ -20,7 +20,7 @@ use poplin_measure::bench::Workload;
 pub(crate) use fabric::{FabricArgs, SolverArgs};
 pub(crate) use picture::{PictureArgs, PictureKind};
 pub(crate) use position::{Ground, PositionArgs};
-use ranges::{frame_rate, workload};
+use ranges::{frame_rate, whole, workload};
 
 /// GPU compute cloth: simulates, cooks and checks cloth from the command line.
 #[derive(Debug, Parser)]
@@ -74,7 +74,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) backend: BackendArgs,
     /// Frames to simulate, 1 to 1000000 [default: the scene's, or 120]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = whole(1..=1_000_000), allow_negative_numbers = true)]
     pub(crate) frames: Option<u32>,
     /// Frames per second [1/s], 0.1 to 10000 [default: the scene's, or 60]
     #[arg(long, value_name = "RATE", value_parser = frame_rate, allow_negative_numbers = true)]
@@ -159,14 +159,14 @@ pub(crate) struct BenchArgs {
     #[command(flatten)]
     pub(crate) backend: BackendArgs,
     /// Frames of a run, 1 to 1000000 [default: the workload's]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", value_parser = whole(1..=1_000_000), allow_negative_numbers = true)]
     pub(crate) frames: Option<u32>,
     /// Timed runs of each row, 1 to 1000
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000), allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = whole(1..=1000), allow_negative_numbers = true)]
     pub(crate) repeat: u32,
     /// Threads of the CPU backend, 1 to 1024 [default: one for each of the machine]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), allow_negative_numbers = true)]
-    pub(crate) threads: Option<u16>,
+    #[arg(long, value_name = "N", value_parser = whole(1..=1024), allow_negative_numbers = true)]
+    pub(crate) threads: Option<u32>,
     /// Write everything as JSON, with machine, date, commit, backend and threads
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,

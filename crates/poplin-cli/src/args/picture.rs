@@ -3,6 +3,8 @@
 use clap::{Args, ValueEnum};
 use poplin_io::picture::View;
 
+use super::ranges::whole;
+
 /// The picture of a run.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Picture")]
@@ -11,7 +13,7 @@ pub(crate) struct PictureArgs {
     #[arg(long, value_enum, default_value_t = PictureKind::Sheet)]
     pub(crate) picture: PictureKind,
     /// Side of the picture, or of a tile of the sheet, in pixels, 32 to 2048 [default: 400; 1024 with last]
-    #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(32..=2048), allow_negative_numbers = true)]
+    #[arg(long, value_name = "PIXELS", value_parser = whole(32..=2048), allow_negative_numbers = true)]
     picture_size: Option<u32>,
     /// From where it is seen: front, side, top, or AZIMUTH,ELEVATION in degrees [default: the scene's, or as suits the cloth]
     #[arg(long, value_name = "VIEW", allow_hyphen_values = true)]

@@ -44,7 +44,7 @@ pub(crate) enum Ground {
     /// None.
     None,
     /// At this height \[m\].
-    At(f32),
+    At(f64),
 }
 
 impl PositionArgs {

@@ -1,5 +1,7 @@
 //! Values of options, checked where they are parsed so that the message names the option.
 
+use std::ops::RangeInclusive;
+
 use poplin_cook::{CookError, CookOptions};
 use poplin_measure::bench::Workload;
 use poplin_model::MAX_COORDINATE;
@@ -17,6 +19,14 @@ pub(crate) enum ValueError {
     /// Not a whole number, or below 0.
     #[error("this is not a whole number from 1 on")]
     NotACount,
+    /// Not a whole number in its range.
+    #[error("this is not a whole number in {min}..={max}")]
+    NotWhole {
+        /// Smallest value.
+        min: u32,
+        /// Largest value.
+        max: u32,
+    },
     /// Not three numbers.
     #[error("these are not three numbers with commas between them, such as `0,0.5,0`")]
     NotAVector,
@@ -56,6 +66,16 @@ fn in_range(text: &str, [min, max]: [f32; 2], unit: &'static str) -> Result<f32,
         Ok(value)
     } else {
         Err(ValueError::OutOfRange { value, min, max, unit })
+    }
+}
+
+/// A whole number in a range.
+pub(crate) fn whole(
+    range: RangeInclusive<u32>,
+) -> impl Fn(&str) -> Result<u32, ValueError> + Clone {
+    move |text| {
+        let value = text.trim().parse().ok().filter(|value| range.contains(value));
+        value.ok_or(ValueError::NotWhole { min: *range.start(), max: *range.end() })
     }
 }
 
@@ -99,7 +119,9 @@ pub(crate) fn ground(text: &str) -> Result<Ground, ValueError> {
     if text.trim() == "none" {
         return Ok(Ground::None);
     }
-    in_range(text, [-MAX_COORDINATE, MAX_COORDINATE], " m").map(Ground::At)
+    in_range(text, [-MAX_COORDINATE, MAX_COORDINATE], " m")?;
+    // Far from the origin `f32` has no metres left.
+    text.trim().parse().map(Ground::At).map_err(|_| ValueError::NotANumber)
 }
 
 /// Iterations per second [1/s], the range of [`poplin_model::Pbd::frequency`].
@@ -154,6 +176,12 @@ mod tests {
             "cook option max_fiber_length = 16777217 is outside 1..=16777216"
         );
         assert_eq!(max_fiber_length("-1"), Err(ValueError::NotACount));
+        let count = whole(1..=1000);
+        assert_eq!((count("1"), count(" 1000 ")), (Ok(1), Ok(1000)));
+        for text in ["abc", "", "0", "-3", "1001", "2.5", "99999999999"] {
+            let message = count(text).unwrap_err().to_string();
+            assert_eq!(message, "this is not a whole number in 1..=1000", "{text}");
+        }
         assert_eq!(fraction("x").unwrap_err().to_string(), "this is not a number");
         assert!(scale("inf").is_err() && solver_frequency("0").is_err());
     }

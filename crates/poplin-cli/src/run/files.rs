@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::failure::{Failure, OrFail};
 use crate::garment::Garment;
+use crate::job::Job;
 
 /// Most cloths that have files of their own; more are in one file together.
 const MAX_SEPARATE: usize = 256;
@@ -118,7 +119,7 @@ impl ClothFiles {
     pub(super) fn finish(
         self,
         folder: &Path,
-        garments: &[Garment],
+        job: &Job,
         vertices: &[Vec<[f32; 3]>],
     ) -> Result<Vec<String>, anyhow::Error> {
         let mut names = Vec::new();
@@ -127,13 +128,13 @@ impl ClothFiles {
             names.push(name);
         }
         let name = format!("{}.obj", self.stem);
-        let garments = &garments[self.garments.clone()];
+        let garments = &job.garments[self.garments.clone()];
         let parts =
             garments.iter().zip(&vertices[self.garments]).flat_map(|(garment, vertices)| {
                 let copies = vertices.chunks(garment.mesh.positions.len().max(1));
                 copies.map(|copy| (&garment.mesh, copy))
             });
-        write_joined_obj(folder.join(&name), parts)?;
+        write_joined_obj(folder.join(&name), parts, job.origin)?;
         names.push(name);
         if garments.len() > 1 {
             let name = format!("{}.json", self.stem);

@@ -226,7 +226,7 @@ impl<'a> Recorder<'a> {
         let mut files = Vec::new();
         let mut fault: Result<(), anyhow::Error> = Ok(());
         for own_files in self.files {
-            match own_files.finish(&self.folder, self.garments, &self.vertices) {
+            match own_files.finish(&self.folder, job, &self.vertices) {
                 Ok(names) => files.extend(names),
                 Err(error) => fault = fault.and(Err(error)),
             }

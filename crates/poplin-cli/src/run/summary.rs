@@ -77,6 +77,9 @@ pub(super) struct Summary {
     /// Of all cloths that collide with themselves, at the last frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     tangle: Option<Tangle>,
+    /// What positions in files and warnings count from, but for those of an OBJ; for a mesh far from the world's origin.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin_m: Option<[f64; 3]>,
     /// What was chosen where nobody says.
     choices: Vec<String>,
     /// Reasons to doubt the result.
@@ -204,12 +207,14 @@ impl Summary {
             collider_depth: outcome.depth.map(|(depth, _)| depth),
             triangle_depth: outcome.depth.map(|(_, depth)| depth),
             tangle: outcome.tangle,
+            origin_m: (job.origin != [0.0; 3]).then_some(job.origin),
             choices: job.choices.clone(),
             warnings: job
                 .garments
                 .iter()
                 .zip(findings)
                 .flat_map(|(garment, findings)| findings.warnings(job, garment, course.frames))
+                .chain(Warning::of_colliders(job))
                 .map(|warning| WarningSummary { message: warning.to_string(), warning })
                 .collect(),
             cloths: job

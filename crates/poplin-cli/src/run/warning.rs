@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use poplin_io::{MAX_RESOLUTION, TwistedFaces};
 use poplin_measure::depth::Depth;
 use poplin_measure::strain::LongEdges;
 use poplin_model::Shape;
@@ -9,7 +10,7 @@ use serde::Serialize;
 
 use crate::garment::{Garment, mean_rest_length};
 use crate::job::Job;
-use crate::output::{counted, grouped};
+use crate::output::{counted, grouped, short_length};
 
 /// Strain beyond which an edge is reported: woven cloth breaks at 10 to 30 %, knits give up to 100 %, but not in one place.
 pub(super) const MAX_STRETCH: f32 = 0.5;
@@ -20,9 +21,6 @@ pub(super) const MAX_USUAL_STRETCH: f32 = 0.05;
 
 /// Speed beyond which what moves a cloth is reported [m/s].
 const MAX_SPEED: f32 = 100.0;
-
-/// Of the mean edge, the coarsest resolution of positions that is not reported.
-const MAX_RESOLUTION: f32 = 1e-3;
 
 /// Of all faces, how many may be left out without a word.
 const MAX_LOST_FACES: f32 = 0.01;
@@ -78,6 +76,10 @@ pub(super) enum Warning {
     Coarse { cloth: String, farthest_m: f32, resolution_m: f32, mean_edge_m: f32 },
     /// Faces were left out.
     LostFaces { cloth: String, faces: usize, all_faces: usize, welded_vertices: usize },
+    /// Faces of a file that have a flipped triangle.
+    TwistedFaces { what: String, faces: usize, first_line: usize },
+    /// No particle may move.
+    NoSpeed { cloth: String },
     /// What moves the cloth is faster than anything that does.
     Fast { what: String, speed_m_per_s: f32, frame: u32 },
     /// A step in which gravity moves the cloth by more than an edge.
@@ -113,7 +115,21 @@ impl Warning {
         let are_idle =
             has_points && garment.has_colliders() && !garment.shapes_at(0.0).iter().any(is_round);
         let idle = are_idle.then(|| Self::IdlePoints { cloth: cloth() });
-        coarse.into_iter().chain(lost).chain(idle).chain(Self::of_settings(garment))
+        let twisted = Self::of_faces(|| format!("cloth `{}`", garment.name), garment.twisted);
+        let of_mesh = coarse.into_iter().chain(lost).chain(twisted).chain(idle);
+        of_mesh.chain(Self::of_settings(garment))
+    }
+
+    /// What is doubtful about the meshes of colliders.
+    pub(super) fn of_colliders(job: &Job) -> impl Iterator<Item = Self> {
+        job.colliders.iter().filter_map(|collider| {
+            Self::of_faces(|| format!("collider `{}`", collider.name), collider.twisted)
+        })
+    }
+
+    fn of_faces(what: impl Fn() -> String, twisted: TwistedFaces) -> Option<Self> {
+        let TwistedFaces { count: faces, first_line } = twisted;
+        (faces > 0).then(|| Self::TwistedFaces { what: what(), faces, first_line })
     }
 
     /// What is doubtful about settings of a garment that do not go with its mesh.
@@ -136,10 +152,12 @@ impl Warning {
             (config.thickness, mean_rest_length(&garment.cloth.fabric));
         let is_thick = mean_edge_m > 0.0 && thickness_m > MAX_THICKNESS * mean_edge_m;
         let thick = is_thick.then(|| Self::Thick { cloth: cloth(), thickness_m, mean_edge_m });
+        let is_still = config.max_speed == Some(0.0);
+        let still = is_still.then(|| Self::NoSpeed { cloth: cloth() });
         let copies = garment.offsets.len();
         let are_one = thickness_m > 0.0 && copies > 1 && garment.offsets[0] == garment.offsets[1];
         let coincident = are_one.then(|| Self::Coincident { cloth: cloth(), copies });
-        [wind, material, pinned, odd, thick, coincident].into_iter().flatten()
+        [wind, material, pinned, still, odd, thick, coincident].into_iter().flatten()
     }
 
     /// What is doubtful about how pins and colliders of a garment move.
@@ -253,16 +271,6 @@ impl Overstretch {
     }
 }
 
-/// A length with two digits, in the unit that suits it.
-fn short_length(metres: f32) -> String {
-    let (value, unit) = match metres {
-        length if length < 1e-3 => (length * 1e6, "um"),
-        length if length < 1.0 => (length * 1e3, "mm"),
-        length => (length, "m"),
-    };
-    if value >= 10.0 { format!("{value:.0} {unit}") } else { format!("{value:.2} {unit}") }
-}
-
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -363,6 +371,16 @@ impl fmt::Display for Warning {
                     1 => "1 vertex was".into(),
                     count => format!("{} vertices were", grouped(*count)),
                 }
+            ),
+            Self::TwistedFaces { what, faces, first_line } => write!(
+                f,
+                "{what} has {} in its file that cannot be cut into triangles without flipping one, the first in line {first_line}: \
+                 sides cross, or it is concave with more than 1024 corners; cut such faces before",
+                counted(*faces, "face")
+            ),
+            Self::NoSpeed { cloth } => write!(
+                f,
+                "cloth `{cloth}` cannot move: its `max_speed` is 0 m/s; leave it out, and there is no limit"
             ),
             Self::Fast { what, speed_m_per_s, frame } => write!(
                 f,

@@ -156,6 +156,14 @@ fn bad_options() {
         (vec!["run", "scene.toml", "--frames", "0"], vec!["--frames", "1..=1000000"]),
         (vec!["run", "scene.toml", "--frames", "-3"], vec!["--frames", "-3"]),
         (
+            vec!["run", "scene.toml", "--frames", "abc"],
+            vec!["'abc' for '--frames <N>': this is not a whole number in 1..=1000000"],
+        ),
+        (
+            vec!["run", "scene.toml", "--picture-size", "4e2"],
+            vec!["--picture-size", "this is not a whole number in 32..=2048"],
+        ),
+        (
             vec!["run", "scene.toml", "--frame-rate", "nan"],
             vec!["--frame-rate", "NaN is outside 0.1..=10000 1/s"],
         ),
@@ -208,12 +216,40 @@ fn bad_options() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn too_large_for_the_adapter() {
+fn an_adapter_of_another_name_is_answered_with_those_that_there_are() {
     if is_gpu_off() {
         return;
     }
     let bench = Bench::new("adapter");
-    bench
-        .poplin(&["run", "flag", "--adapter", "no such adapter"])
-        .says(1, &["no GPU adapter found", "no such adapter"]);
+    let info = bench.poplin(&["info"]).stdout;
+    let name = info.lines().find_map(|line| line.strip_prefix("adapter 0: ")).unwrap();
+    let said = ["no GPU adapter has `no such adapter` in its name (--adapter); there are ", name];
+    for command in [&["run", "flag"][..], &["bench", "--workload", "w1"]] {
+        let ended = bench.poplin(&[command, &["--adapter", "no such adapter"]].concat());
+        ended.says(2, &said);
+        assert!(!ended.stderr.contains("install"), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn two_cloths_of_one_name() {
+    let again = SHEET.replace("frames = 10\n", "");
+    refuses_scene(
+        "twins",
+        &format!("{SHEET}{again}"),
+        &["scene.toml:9", "cloth[1].name: `sheet` is the name of cloth[0], too"],
+    );
+}
+
+#[test]
+fn a_convex_that_is_empty() {
+    let planes = "[{ normal = [1, 0, 0], offset = -1 }, { normal = [-1, 0, 0], offset = -1 }]";
+    refuses_scene(
+        "empty-convex",
+        &format!("{SHEET}[[collider]]\nconvex.planes = {planes}\n"),
+        &[
+            "scene.toml:8",
+            "collider[0].convex.planes is empty: no point is behind all of its 2 planes",
+        ],
+    );
 }

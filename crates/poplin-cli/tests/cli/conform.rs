@@ -80,13 +80,19 @@ fn nothing_that_ran_is_a_failure() {
 }
 
 #[test]
-fn a_case_that_is_no_case_fails_and_the_others_run() {
+fn a_case_that_is_no_case_is_bad_input_and_the_others_run() {
     let bench = bench("broken");
     bench.write("broken.json", "{ \"format\": ");
     let ended = bench.poplin(&["conform", "broken.json", "right.json", "--backend", "cpu"]);
-    ended.says(1, &[]);
+    ended.says(2, &["error: broken.json: not JSON"]);
     assert!(ended.stdout.contains("broken  cpu  FAIL  broken.json: not JSON"), "{}", ended.stdout);
     assert_eq!(ended.stdout.lines().last(), Some("1 passed, 1 failed"));
+    // Once, on however many backends.
+    bench.write("scene.json", "{ \"format\": \"other\" }");
+    let mut command = bench.command(&["conform", "broken.json", "scene.json"]);
+    let ended = crate::bench::Ended::of(command.env("POPLIN_GPU", "off").output().unwrap());
+    ended.says(2, &["broken.json: not JSON", "; scene.json: "]);
+    assert_eq!(ended.stderr.matches("broken.json").count(), 1, "{}", ended.stderr);
 }
 
 #[test]

@@ -59,7 +59,30 @@ fn a_machine_without_adapter_is_told_what_to_install() {
     }
     without_adapters(&bench, &["run", "flag", "--backend", "gpu"])
         .says(1, &["no GPU adapter found", "mesa-vulkan-drivers"]);
+    without_adapters(&bench, &["run", "flag", "--adapter", "radeon"])
+        .says(1, &["no GPU adapter found", "`radeon`", "mesa-vulkan-drivers"]);
     assert!(!bench.path("out").exists());
+}
+
+#[test]
+fn cook_makes_bends_only_where_they_are_wanted() {
+    let bench = Bench::new("cook-bends");
+    let cook = |lines: &str, options: &[&str]| {
+        bench.write("scene.toml", &format!("{SHEET}{lines}"));
+        let ended = bench.poplin(&[&["cook", "scene.toml"], options].concat());
+        ended.succeeds();
+        ended
+            .stdout
+            .lines()
+            .filter(|line| line.starts_with("bends ") || line.contains("  bending"))
+            .count()
+    };
+    assert_eq!(cook("material = 'silk'\n", &[]), 1);
+    assert_eq!(cook("material = 'silk'\n", &["--no-bending"]), 0);
+    assert_eq!(cook("", &["--material", "silk", "--no-bending"]), 0);
+    let without = "fabric = { bends = false }\n";
+    assert_eq!(cook(&format!("{without}material = 'silk'\n"), &[]), 0);
+    assert_eq!(cook(without, &["--material", "silk"]), 0);
 }
 
 #[test]
@@ -156,6 +179,17 @@ fn help_shows_examples_scenes_rules_and_exit_codes() {
         assert!(help(&["run", "--help"]).contains(word), "{word}");
     }
     bench.poplin(&[]).says(2, &["Usage: poplin"]);
+}
+
+#[test]
+fn a_table_that_is_none_is_answered_with_the_one_that_is_meant() {
+    let bench = Bench::new("tables");
+    let keys = |table: &str| bench.poplin(&["scenes", "--keys", table]);
+    let said = "a scene has no table or key `contact`; did you mean `cloth.contact`?";
+    keys("contact").says(2, &[said]);
+    keys("[cloth.contct]").says(2, &["`cloth.contct`; did you mean `cloth.contact`?"]);
+    keys("hats").says(2, &["`hats`; tables are camera, cloth, "]);
+    assert!(keys("cloth.contact").succeeds().stdout.contains("cloth.contact.friction (number)"));
 }
 
 #[test]

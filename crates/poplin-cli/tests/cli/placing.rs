@@ -95,6 +95,100 @@ fn mesh_collider_and_floor_are_where_they_are_put() {
     assert!(low < -1.0 && (high - low - 0.5).abs() < 0.05, "from {low} to {high}");
 }
 
+/// A sheet of 5 x 5 vertices and 2 m around a point, and a cube of 0.4 m half a metre below its middle.
+fn far_meshes(from: [f64; 3]) -> [String; 2] {
+    let vertex =
+        |p: [f64; 3]| format!("v {} {} {}\n", p[0] + from[0], p[1] + from[1], p[2] + from[2]);
+    let at = |k: u32| 0.5 * f64::from(k) - 1.0;
+    let mut sheet: String = (0..25).map(|k| vertex([at(k % 5), 0.0, at(k / 5)])).collect();
+    for k in (1..20).filter(|k| k % 5 > 0) {
+        sheet += &format!("f {k} {} {} {}\n", k + 5, k + 6, k + 1);
+    }
+    let corner = |k: u32| [k & 1, k >> 1 & 1, k >> 2 & 1].map(|bit| 0.5 * f64::from(bit) - 0.25);
+    let lower = |[x, y, z]: [f64; 3]| [x, y - 0.5, z];
+    let faces = cube()
+        .lines()
+        .filter(|line| line.starts_with('f'))
+        .fold(String::new(), |all, line| all + line + "\n");
+    [sheet, (0..8).map(|k| vertex(lower(corner(k)))).collect::<String>() + &faces]
+}
+
+#[test]
+fn a_mesh_far_from_the_origin_is_simulated_as_if_it_were_there() {
+    let bench = Bench::new("far");
+    let far = [1e7, -2e7, 3.0];
+    let run = |from: [f64; 3], out: &str| {
+        let [sheet, cube] = far_meshes(from);
+        bench.write("sheet.obj", &sheet);
+        bench.write("cube.obj", &cube);
+        let height = (from[1] - 1.0).to_string();
+        let pin = format!(
+            "box:{0},{1},{2},{3},{1},{4}",
+            from[0] - 1.0,
+            from[1],
+            from[2] - 1.0,
+            from[0] - 0.75,
+            from[2] + 1.0
+        );
+        let mesh = [
+            "run",
+            "--mesh",
+            "sheet.obj",
+            "--collider",
+            "cube.obj",
+            "--frames",
+            "30",
+            "--backend",
+            "cpu",
+        ];
+        let ended = bench
+            .poplin(&[&mesh[..], &["--ground", &height, "--pin", &pin, "--out", out]].concat());
+        ended.succeeds();
+        ended
+    };
+    let near = run([0.0, 0.0, 3.0], "near");
+    assert!(!near.stdout.contains("origin"), "{}", near.stdout);
+    let ended = run(far, "far");
+    let said = "origin (10000000, -20000000, 0) m, as positions there are multiples of 2.38 m in f32: the OBJ";
+    assert!(
+        ended.stdout.contains(said) && ended.stdout.contains("25 particles"),
+        "{}",
+        ended.stdout
+    );
+    assert!(!ended.stderr.contains("from the origin"), "{}", ended.stderr);
+    let summary = bench.json("far/summary.json");
+    assert!(summary["choices"][0].as_str().unwrap().starts_with(said), "{summary}");
+    assert_eq!(summary["origin_m"], serde_json::json!([1e7, -2e7, 0.0]));
+    assert!(bench.json("near/summary.json").get("origin_m").is_none());
+    assert_eq!(summary["cloths"][0]["cooking"]["pinned"], 5);
+    let read = |name: &str| std::fs::read(bench.path(name)).unwrap();
+    assert!(read("near/sheet.pc2") == read("far/sheet.pc2"));
+    // The mesh is where it was, and has its shape.
+    let rows = |name: &str| -> Vec<Vec<f64>> {
+        let text = String::from_utf8(read(name)).unwrap();
+        let rows = text.lines().filter_map(|line| line.strip_prefix("v "));
+        rows.map(|row| row.split(' ').map(|word| word.parse().unwrap()).collect()).collect()
+    };
+    let (there, here) = (rows("far/sheet.obj"), rows("near/sheet.obj"));
+    assert_eq!(there.len(), 25);
+    for (there, here) in there.iter().zip(&here) {
+        let origin = [1e7, -2e7, 0.0];
+        assert!(
+            (0..3).all(|k| (there[k] - origin[k] - here[k]).abs() < 1e-7),
+            "{there:?} {here:?}"
+        );
+    }
+    // So is one that is moved away, or back.
+    let [sheet, _] = far_meshes(far);
+    bench.write("sheet.obj", &sheet);
+    let mesh = ["run", "--mesh", "sheet.obj", "--pin", "all", "--frames", "1", "--backend", "cpu"];
+    let ended = bench.poplin(&[&mesh[..], &["--translate", "-1e7,2e7,0"]].concat());
+    assert!(!ended.succeeds().stdout.contains("origin"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("25 particles"), "{}", ended.stdout);
+    let ended = bench.poplin(&[&mesh[..], &["--translate", "-1e7,2e7,1e9"]].concat());
+    assert!(ended.succeeds().stdout.contains("origin (0, 0, 1000000003) m"), "{}", ended.stdout);
+}
+
 #[test]
 fn thickness_is_the_mean_edge_unless_it_is_stated() {
     let bench = Bench::new("thick");

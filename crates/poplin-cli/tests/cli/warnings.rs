@@ -131,6 +131,36 @@ fn faces_that_are_left_out_are_counted() {
 }
 
 #[test]
+fn faces_with_a_flipped_triangle_are_counted_with_their_line() {
+    let bench = Bench::new("twisted");
+    // A bow tie beside a tip of an arrow, which can be cut.
+    let text = |face: &str| {
+        format!("v 0 0 0\nv 2 0 0\nv 2 2 0\nv 0 2 0\nv 0.5 1 0\nv 4 1 0\nf 1 2 3 4 5\nf {face}\n")
+    };
+    let run = ["run", "--mesh", "bow.obj", "--pin", "all", "--frames", "1", "--backend", "cpu"];
+    bench.write("bow.obj", &text("2 6 3"));
+    let ended = bench.poplin(&run);
+    assert!(!ended.succeeds().stderr.contains("flipping"), "{}", ended.stderr);
+    assert!(bench.poplin(&["cook", "bow.obj"]).stdout.contains("area              5.5000  m^2"));
+    bench.write("bow.obj", &text("2 3 6 1"));
+    let ended = bench.poplin(&run);
+    let said = "cloth `bow` has 1 face in its file that cannot be cut into triangles without flipping one, the first in line 8";
+    assert!(ended.succeeds().stderr.contains(said), "{}", ended.stderr);
+    let summary = bench.json("out/bow/summary.json");
+    assert_eq!(summary["warnings"][0]["kind"], "twisted_faces", "{summary}");
+    assert_eq!(summary["cloths"][0]["cooking"]["twisted_faces"], 1);
+    let cooked = bench.poplin(&["cook", "bow.obj"]);
+    let said = "twisted                1  faces with a flipped triangle, the first in line 8";
+    assert!(cooked.succeeds().stdout.contains(said), "{}", cooked.stdout);
+    // Of a collider, once.
+    let collider = ["--collider", "bow.obj", "--open-collider"];
+    bench.write("square.obj", crate::bench::SQUARE);
+    let square = run.map(|word| if word == "bow.obj" { "square.obj" } else { word });
+    let ended = bench.poplin(&[&square[..], &collider].concat());
+    assert!(ended.succeeds().stderr.contains("collider `bow` has 1 face"), "{}", ended.stderr);
+}
+
+#[test]
 fn the_strain_says_whether_edges_are_long_or_short() {
     let bench = Bench::new("signed");
     // A corner is moved away from the other, or towards it.
@@ -185,6 +215,7 @@ fn settings_that_do_not_go_with_the_mesh_are_named() {
             "idle_material",
             "density, friction and thickness of silk alone",
         ),
+        (format!("{SHEET}max_speed = 0\n"), "no_speed", "cannot move: its `max_speed` is 0 m/s"),
         (SHEET.replace("pins = ", "pins = \"all\" # "), "all_pinned", "all 20 particles"),
         (format!("{SHEET}transform = {{ scale = 1000 }}\n"), "odd_size", "1414 m across"),
         (small, "odd_size", "1.41 mm across"),

@@ -29,4 +29,5 @@ pub use camera::{Camera, View, ViewError};
 pub use color::{Color, cloth_color, line_color};
 pub use line::Line;
 pub use sheet::{ContactSheet, Image};
+pub(crate) use solid::is_empty_convex;
 pub use surface::Surface;

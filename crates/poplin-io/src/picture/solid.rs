@@ -44,7 +44,7 @@ pub(super) fn collider_surface(shapes: &[Shape], reach: [DVec3; 2]) -> (Surface,
         if matches!(planes[..], [plane] if plane.is_level()) {
             continue;
         }
-        let polygons = convex_sides(planes, reach);
+        let polygons: Vec<_> = convex_sides(planes, reach).collect();
         let is_inside =
             |corner: &DVec3| corner.cmpge(reach[0]).all() && corner.cmple(reach[1]).all();
         if polygons.iter().flatten().all(is_inside) {
@@ -196,17 +196,26 @@ impl Solid {
 
 /// The side on each plane of a convex, far beyond the box `reach` where it has no end; fewer than three corners for a plane
 /// that is no side.
-fn convex_sides(planes: &[Plane], reach: [DVec3; 2]) -> Vec<Vec<DVec3>> {
+fn convex_sides(planes: &[Plane], reach: [DVec3; 2]) -> impl Iterator<Item = Vec<DVec3>> {
     let [low, high] = reach;
     let (middle, size) = ((low + high) * 0.5, (high - low).length());
-    let side = |(index, plane): (usize, &Plane)| {
+    let side = move |(index, plane): (usize, &Plane)| {
         let center = middle - plane.normal * plane.height(middle);
         let (across, upward) = plane.normal.any_orthonormal_pair();
         let corners = [[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]];
         let polygon = corners.map(|[x, y]| center + (across * x + upward * y) * size);
         clip(&polygon, planes.iter().take(index).chain(&planes[index + 1..]), size * 1e-9)
     };
-    planes.iter().enumerate().map(side).collect()
+    planes.iter().enumerate().map(side)
+}
+
+/// Whether planes exclude each other, so that no point is behind them all. What is farther away than ten thousand times their distance
+/// from the origin does not count.
+pub(crate) fn is_empty_convex(planes: &[poplin_model::Plane]) -> bool {
+    let planes: Vec<_> = planes.iter().map(Plane::new).collect();
+    let farthest = planes.iter().map(|plane| plane.distance.abs()).fold(0.0, f64::max);
+    let reach = DVec3::splat(1e4 * if farthest > 0.0 { farthest } else { 1.0 });
+    convex_sides(&planes, [-reach, reach]).all(|side| side.len() < 3)
 }
 
 /// The planes of a box, their fronts outside.

@@ -1,12 +1,13 @@
 //! From a scene's cloth to a mesh with pins.
 
+use glam::DVec3;
 use poplin_model::Mesh;
 
 use super::animation::translation_at;
 use super::locate::Source;
 use super::validate::{check_particles, validate_shape};
 use super::{Keyframe, MAX_SCENE_PARTICLES, PinRule, Scene, SceneError, Shape};
-use crate::{IoError, read_obj};
+use crate::{IoError, ObjMesh, TwistedFaces, load_obj};
 
 /// A cloth of a scene, ready for cooking.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +18,8 @@ pub struct BuiltCloth {
     pub pinned: Vec<u32>,
     /// The pins that move. No vertex is in two of them.
     pub moving: Vec<MovingPins>,
+    /// Faces of its file that have a flipped triangle.
+    pub twisted: TwistedFaces,
 }
 
 /// Pinned vertices that move together.
@@ -49,12 +52,13 @@ impl Scene {
         let source = Source::new(&self.text, &self.path);
         // The fields are public: they may have changed since the file was checked.
         validate_shape(&cloth.shape, &field, &source)?;
-        let mut mesh = match &cloth.shape {
-            Shape::Grid(grid) => grid.mesh(),
-            Shape::Tube(tube) => tube.mesh(),
-            Shape::Mesh(path) => read_obj(path)?,
+        let generated = |mesh| ObjMesh { mesh, origin: [0.0; 3], twisted: TwistedFaces::default() };
+        let mut file = match &cloth.shape {
+            Shape::Grid(grid) => generated(grid.mesh()),
+            Shape::Tube(tube) => generated(tube.mesh()),
+            Shape::Mesh(path) => load_obj(path)?,
         };
-        let count = mesh.positions.len() as u128 * u128::from(cloth.count);
+        let count = file.mesh.positions.len() as u128 * u128::from(cloth.count);
         check_particles(
             &source,
             &format!("{field}.count"),
@@ -62,12 +66,12 @@ impl Scene {
             MAX_SCENE_PARTICLES,
             "per scene",
         )?;
-        let mut pinned = select(&cloth.pins, &mesh, &format!("{field}.pins"), &source)?;
-        let mut is_moving = vec![false; mesh.positions.len()];
+        let mut pinned = select(&cloth.pins, &file, &format!("{field}.pins"), &source)?;
+        let mut is_moving = vec![false; file.mesh.positions.len()];
         let mut moving = Vec::with_capacity(cloth.animated_pins.len());
         for (position, animated) in cloth.animated_pins.iter().enumerate() {
             let field = format!("{field}.animated_pins[{position}]");
-            let vertices = select(&animated.pins, &mesh, &format!("{field}.pins"), &source)?;
+            let vertices = select(&animated.pins, &file, &format!("{field}.pins"), &source)?;
             for &vertex in &vertices {
                 if std::mem::replace(&mut is_moving[vertex as usize], true) {
                     let at = source.location(&field);
@@ -79,27 +83,39 @@ impl Scene {
         }
         pinned.sort_unstable();
         pinned.dedup();
-        mesh.positions.iter_mut().for_each(|position| *position = cloth.transform.apply(*position));
+        let transform = &cloth.transform;
+        if file.origin == [0.0; 3] {
+            file.mesh
+                .positions
+                .iter_mut()
+                .for_each(|position| *position = transform.apply(*position));
+        } else {
+            transform.apply_to(&mut file);
+            // A scene counts from the world's origin: of the shape, what `f32` leaves there.
+            let moved = |p: [f32; 3]| DVec3::from(p.map(f64::from)) + DVec3::from(file.origin);
+            file.mesh.positions.iter_mut().for_each(|p| *p = moved(*p).as_vec3().to_array());
+        }
+        let ObjMesh { mesh, twisted, .. } = file;
         // A mesh file near the limit may leave it by its transform.
         let path = match &cloth.shape {
             Shape::Mesh(path) => path.clone(),
             Shape::Grid(_) | Shape::Tube(_) => self.path.clone(),
         };
         mesh.validate().map_err(|source| IoError::Mesh { path, source })?;
-        Ok(BuiltCloth { mesh, pinned, moving })
+        Ok(BuiltCloth { mesh, pinned, moving, twisted })
     }
 }
 
 /// The vertices that any of the rules picks, rising.
 fn select(
     rules: &[PinRule],
-    mesh: &Mesh,
+    file: &ObjMesh,
     field: &str,
     source: &Source<'_>,
 ) -> Result<Vec<u32>, SceneError> {
     let mut selected = Vec::new();
     for (position, rule) in rules.iter().enumerate() {
-        selected.extend(rule.select_in(mesh).map_err(|error| {
+        selected.extend(rule.select_in_file(file).map_err(|error| {
             let field = format!("{field}[{position}]");
             let at = source.location(&field);
             SceneError::Pin { at, field, source: error }

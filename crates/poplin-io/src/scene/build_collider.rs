@@ -1,6 +1,6 @@
 //! From a scene's collider to a shape for the solver.
 
-use glam::{DQuat, DVec3, EulerRot};
+use glam::{DQuat, DVec3};
 use poplin_model::{
     Capsule, Collider, InteractionGroups, Parallelepiped, Placement, Plane, Pose, Rigid, Shape,
     Sphere, TriangleMesh,
@@ -9,10 +9,10 @@ use poplin_model::{
 use super::collider::acts_on;
 use super::frame::{pose_at, rigid_at};
 use super::locate::Source;
-use super::surface::{Repairs, close_surface};
+use super::surface::{OpenSurface, Repairs, close_surface};
 use super::validate::validate_collider;
 use super::{ColliderShape, FrameKey, PlaneShape, Scene, SceneCollider, SceneError, Transform};
-use crate::{IoError, read_obj};
+use crate::{IoError, ObjMesh, TwistedFaces, load_obj};
 
 /// A collider of a scene, its mesh read, ready to be put in position.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +31,8 @@ pub struct BuiltCollider {
     pub group: u32,
     /// What was mended in its mesh.
     pub repairs: Repairs,
+    /// Faces of its mesh that have a flipped triangle.
+    pub twisted: TwistedFaces,
 }
 
 impl BuiltCollider {
@@ -65,25 +67,36 @@ impl SceneCollider {
     /// # Errors
     /// [`SceneError`] if the mesh file is not usable, or the shape is not [valid](Shape::validate).
     pub fn build(&self) -> Result<BuiltCollider, SceneError> {
-        let (shape, repairs) = self.closed(self.shape.shape()?)?;
-        let shape = shape.transformed(&placement(&self.transform));
+        self.build_near([0.0; 3])
+    }
+
+    /// The same with positions that count from an origin in the world \[m\]. The shape must be a mesh or a plane without a transform.
+    ///
+    /// # Errors
+    /// As [`SceneCollider::build`].
+    pub fn build_near(&self, origin: [f64; 3]) -> Result<BuiltCollider, SceneError> {
+        let (shape, from, twisted) = self.shape.shape()?;
+        let (shape, repairs) = self.closed(shape, from)?;
+        let shape = shape.transformed(&placement(&self.transform, from, origin));
         shape.validate().map_err(|source| match &self.shape {
             // A mesh file near the limit may leave it by its transform.
             ColliderShape::Mesh(path) => IoError::Mesh { path: path.clone(), source }.into(),
             _ => SceneError::Collider { name: self.name.clone(), source },
         })?;
         let Self { name, keys, friction, cloths, .. } = self.clone();
-        Ok(BuiltCollider { name, shape, keys, friction, cloths, group: 0, repairs })
+        Ok(BuiltCollider { name, shape, keys, friction, cloths, group: 0, repairs, twisted })
     }
 
     /// The shape with its mesh, if it is one, mended.
-    fn closed(&self, shape: Shape) -> Result<(Shape, Repairs), SceneError> {
+    fn closed(&self, shape: Shape, from: [f64; 3]) -> Result<(Shape, Repairs), SceneError> {
         match (&self.shape, shape) {
             (ColliderShape::Mesh(path), Shape::TriangleMesh(mesh)) if !self.is_open => {
-                let open = |surface| SceneError::OpenCollider {
-                    name: self.name.clone(),
-                    path: path.clone(),
-                    surface,
+                let open = |mut surface: OpenSurface| {
+                    for (x, from) in surface.near.iter_mut().zip(from) {
+                        *x = (f64::from(*x) + from) as f32;
+                    }
+                    let (name, path) = (self.name.clone(), path.clone());
+                    SceneError::OpenCollider { name, path, surface }
                 };
                 close_surface(&mesh).map(|(mesh, repairs)| (mesh.into(), repairs)).map_err(open)
             }
@@ -92,17 +105,18 @@ impl SceneCollider {
     }
 }
 
-fn placement(transform: &Transform) -> Placement {
-    let [x, y, z] = transform.rotation.map(|angle| f64::from(angle).to_radians());
-    let rotation = DQuat::from_euler(EulerRot::ZYX, z, y, x);
-    let translation = vector(transform.translation);
-    Placement::new(transform.scale.into(), Rigid { translation, rotation })
+/// The transform of positions that count from a point of the file, to those that count from an origin in the world.
+fn placement(transform: &Transform, from: [f64; 3], origin: [f64; 3]) -> Placement {
+    let (scale, rotation) = (f64::from(transform.scale), transform.precise_rotation());
+    let from = rotation * (DVec3::from(from) * scale);
+    let translation = from + vector(transform.translation) - DVec3::from(origin);
+    Placement::new(scale, Rigid { translation, rotation })
 }
 
 impl ColliderShape {
-    /// The shape before its transform.
-    fn shape(&self) -> Result<Shape, SceneError> {
-        Ok(match self {
+    /// The shape before its transform, the point that its positions count from, and its faces that have a flipped triangle.
+    fn shape(&self) -> Result<(Shape, [f64; 3], TwistedFaces), SceneError> {
+        let shape = match self {
             Self::Sphere(sphere) => Sphere { center: sphere.center, radius: sphere.radius }.into(),
             Self::Capsule(capsule) => {
                 let [from, to] = capsule.radii;
@@ -128,11 +142,13 @@ impl ColliderShape {
                 )
             }
             Self::Mesh(path) => {
-                let mesh = read_obj(path)?;
+                let ObjMesh { mesh, origin, twisted } = load_obj(path)?;
                 let triangles = mesh.triangulated().into();
-                TriangleMesh { vertices: mesh.positions.into(), triangles }.into()
+                let mesh = TriangleMesh { vertices: mesh.positions.into(), triangles };
+                return Ok((mesh.into(), origin, twisted));
             }
-        })
+        };
+        Ok((shape, [0.0; 3], TwistedFaces::default()))
     }
 }
 
@@ -181,7 +197,8 @@ pub fn groups_of_cloth<'a>(
 /// Bits of a collision group.
 const MAX_GROUPS: usize = 32;
 
-fn plane(shape: &PlaneShape) -> Plane {
+/// The plane of a shape, its normal at length 1.
+pub(super) fn plane(shape: &PlaneShape) -> Plane {
     let normal = vector(shape.normal).normalize_or_zero().as_vec3().to_array();
     Plane { normal, offset: shape.offset }
 }

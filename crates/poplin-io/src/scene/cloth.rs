@@ -57,6 +57,8 @@ pub struct SceneCloth {
     /// What it is made of, if the file says so: `config` and `fabric` have its values where nothing else is stated, and the edges
     /// get theirs once the cloth is cooked ([`poplin_model::Cloth::set_membrane`]).
     pub material: Option<Material>,
+    /// Whether the file states `fabric.bends = false`: then a bending rigidity that nobody states is none.
+    pub without_bends: bool,
     /// Which settings are to be chosen once the cloth is cooked ([`poplin_model::Cloth::choose_solver`]): without a
     /// `solver.pbd.frequency` that, and what else of them the file does not state; with one none, the cloth is solved as the
     /// file says.

@@ -163,6 +163,45 @@ pub enum SceneError {
         /// As it is written.
         normal: [f32; 3],
     },
+    /// Planes of a convex that exclude each other.
+    #[error(
+        "{at}: {field} is empty: no point is behind all of its {count} planes; normals face outwards, and a point x is behind a plane \
+         where normal . x < offset"
+    )]
+    EmptyConvex {
+        /// Where in the scene file.
+        at: Box<Location>,
+        /// The planes.
+        field: String,
+        /// How many there are.
+        count: usize,
+    },
+    /// A name that an earlier cloth has.
+    #[error(
+        "{at}: {field}: `{name}` is the name of cloth[{first}], too; colliders and files go by the name, so that each cloth needs its own"
+    )]
+    SameName {
+        /// Where in the scene file.
+        at: Box<Location>,
+        /// The later name.
+        field: String,
+        /// The name.
+        name: String,
+        /// Index of the cloth that has it first.
+        first: usize,
+    },
+    /// A bending rigidity, and no bends that it could act on.
+    #[error(
+        "{at}: {bends} = false leaves out what {rigidity} acts on; state only one, or a rigidity of 0"
+    )]
+    NoBends {
+        /// Where in the scene file.
+        at: Box<Location>,
+        /// The option of cooking.
+        bends: String,
+        /// The rigidity.
+        rigidity: String,
+    },
     /// A collider whose shape is not valid once it is in its pose.
     #[error("collider `{name}`: {source}")]
     Collider {

@@ -89,7 +89,7 @@ impl Default for CameraFile {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Cloth")]
 struct ClothFile {
-    /// Name, also of its files (default `cloth 0`, `cloth 1`, ...).
+    /// Name, also of its files; no other cloth has it (default `cloth 0`, `cloth 1`, ...).
     name: Option<String>,
     /// The mesh is a rectangle of quads.
     grid: Option<GridShape>,
@@ -128,7 +128,7 @@ struct ClothFile {
     /// Thickness of the cloth [m], `0..=1000` (default 0 = off). Above 0 the cloth collides with itself and with other cloths
     /// that have one, at distances that follow from it where they are not set.
     thickness: Option<f32>,
-    /// Largest speed of a particle in its local space [m/s], `0..=1e6` (default: none).
+    /// Largest speed of a particle in its local space [m/s], `0..=1e6` (default: none); 0 holds the cloth still.
     max_speed: Option<f32>,
     /// How constraints are solved, one of `pbd` and `xpbd` (default `pbd`, at a frequency chosen from the cloth).
     #[serde(default)]
@@ -159,6 +159,7 @@ struct ClothFile {
     sleep: Sleep,
     /// How the mesh is cooked. `max_fiber_length` and `bends`, where they are not set, follow from the solver: XPBD takes
     /// fibers as long as the mesh lets them be, and a bending rigidity takes bends, in place of the two-ring edges of `bending`.
+    /// `bends = false` takes away the bending rigidity of a material, and is refused beside one that is stated.
     #[serde(default)]
     fabric: CookOptions,
     /// The order in which phases are solved; those that are not named are not (default, and if empty: all, in the order of
@@ -488,11 +489,26 @@ impl ClothFile {
             }
         }
         let mut fabric = CookOptions { density, ..self.fabric };
+        let bends = format!("{field}.fabric.bends");
+        let without_bends = !fabric.bends && source.states(&bends);
+        let stated_rigidity = format!("{field}.solver.xpbd.bending_rigidity");
+        if without_bends
+            && config.solver.bending_rigidity() > 0.0
+            && source.states(&stated_rigidity)
+        {
+            let at = source.location(&bends);
+            return Err(SceneError::NoBends { at, bends, rigidity: stated_rigidity });
+        }
         // Bends do what two-ring edges would, in N m: beside edges that do not yield they would show nothing.
         if config.solver.bending_rigidity() > 0.0
             && !source.states(&format!("{field}.fabric.bending"))
         {
             fabric.bending = false;
+        }
+        if let Some(xpbd) = config.solver.as_xpbd_mut()
+            && without_bends
+        {
+            xpbd.bending_rigidity = 0.0;
         }
         Ok(SceneCloth {
             name: self.name.unwrap_or_else(|| format!("cloth {index}")),
@@ -505,6 +521,7 @@ impl ClothFile {
             config,
             chosen,
             fabric,
+            without_bends,
             material,
             phase_order: self.phase_order,
             count: self.count,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-use super::file::SceneFile;
+use super::file::{SceneFile, nearest};
 
 /// A key of a scene file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +77,26 @@ pub(super) fn keys_elsewhere(name: &str, header: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// Most keys that are offered for a name: more say nothing.
+const MAX_LIKE: usize = 8;
+
+/// Tables and keys that a name which is none could mean: those that end in it, or are most like it; none if they are many.
+pub fn keys_like(name: &str) -> Vec<String> {
+    let keys = scene_keys();
+    let paths: Vec<_> = keys.iter().map(|key| key.path.clone()).collect();
+    let names: Vec<_> = keys.iter().map(|key| key.name().to_owned()).collect();
+    let likely = keys_elsewhere(name, "");
+    let named = |last: String| {
+        keys.iter().filter(move |key| key.name() == last).map(|key| key.path.clone())
+    };
+    let found: Vec<_> = match nearest(name, &paths) {
+        _ if !likely.is_empty() => likely,
+        Some(path) => vec![path],
+        None => nearest(name, &names).into_iter().flat_map(named).collect(),
+    };
+    if found.len() > MAX_LIKE { Vec::new() } else { found }
 }
 
 /// Whether two words are the same, but for a plural.
@@ -237,6 +257,23 @@ mod tests {
             assert!(!meaning.contains("::"), "{path} speaks of Rust: {meaning}");
             assert!(!meaning.contains("`None`"), "{path} speaks of Rust: {meaning}");
         }
+    }
+
+    #[test]
+    fn a_name_that_is_no_key_is_answered_with_those_that_it_could_mean() {
+        for (name, meant) in [
+            ("contact", &["cloth.contact"][..]),
+            ("contacts", &["cloth.contact"]),
+            ("contct", &["cloth.contact"]),
+            ("cloth.contct", &["cloth.contact"]),
+            ("colider", &["collider"]),
+            ("hats", &[]),
+            ("", &[]),
+        ] {
+            assert_eq!(keys_like(name), meant, "{name}");
+        }
+        let frictions = keys_like("friction");
+        assert!(frictions.len() > 3 && frictions.iter().all(|key| key.ends_with(".friction")));
     }
 
     /// The parser takes every key: what it says of a value of the wrong type is not that the key is unknown.

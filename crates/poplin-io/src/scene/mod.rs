@@ -113,7 +113,7 @@ pub use collider::{
 };
 pub use error::{Location, PinError, SceneError};
 pub use frame::{FrameKey, LocalFrame};
-pub use keys::{SceneKey, scene_keys, scene_schema};
+pub use keys::{SceneKey, keys_like, scene_keys, scene_schema};
 pub use pin::{Corner, PinRule, Side};
 pub use shape::{GridPlane, GridShape, Shape, Transform, TubeShape};
 pub use surface::{OpenSurface, Repairs, close_surface};

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use poplin_model::Mesh;
 
 use super::PinError;
+use crate::ObjMesh;
 
 /// Vertices count as lying on a boundary within this fraction of the mesh's extent: rounding of the mesh file.
 const BOUNDARY_TOLERANCE: f32 = 1e-5;
@@ -45,7 +46,7 @@ pub enum PinRule {
     /// `corner:top-left`: the one vertex nearest to a corner of the bounding box seen from the front (or from above).
     Corner(Corner),
     /// `box:x0,y0,z0,x1,y1,z1`: inside a box \[m\].
-    Box([f32; 3], [f32; 3]),
+    Box([f64; 3], [f64; 3]),
     /// `indices:0,5,7-12`: ranges of vertex indices from 0, first and last.
     Indices(Vec<[u32; 2]>),
     /// `all`: every vertex.
@@ -101,6 +102,11 @@ impl PinRule {
     /// [`PinError::SelectsNothing`] if that is none (except for `none`), [`PinError::IndexOutOfRange`] for an index past
     /// the end.
     pub fn select(&self, positions: &[[f32; 3]]) -> Result<Vec<u32>, PinError> {
+        self.select_near(positions, [0.0; 3])
+    }
+
+    /// The same for positions that count from an origin \[m\].
+    fn select_near(&self, positions: &[[f32; 3]], origin: [f64; 3]) -> Result<Vec<u32>, PinError> {
         let bounds = bounds(positions);
         let filter = |keep: &dyn Fn([f32; 3]) -> bool| -> Vec<u32> {
             (0..)
@@ -123,15 +129,21 @@ impl PinRule {
                     .min_by(|(_, a), (_, b)| distance(**a).total_cmp(&distance(**b)));
                 nearest.map(|(index, _)| index).into_iter().collect()
             }
-            Self::Box(low, high) => filter(&|position| {
-                (0..3).all(|axis| position[axis] >= low[axis] && position[axis] <= high[axis])
-            }),
+            Self::Box(low, high) => {
+                let [low, high] =
+                    [low, high].map(|corner| [0, 1, 2].map(|k| (corner[k] - origin[k]) as f32));
+                filter(&|position| {
+                    (0..3).all(|axis| position[axis] >= low[axis] && position[axis] <= high[axis])
+                })
+            }
             Self::Indices(ranges) => self.select_indices(ranges, positions.len())?,
             Self::All => filter(&|_| true),
             Self::None => return Ok(Vec::new()),
         };
         if selected.is_empty() {
             let [low, high] = if positions.is_empty() { [[0.0; 3]; 2] } else { bounds };
+            let [low, high] = [low, high]
+                .map(|corner| [0, 1, 2].map(|k| (f64::from(corner[k]) + origin[k]) as f32));
             return Err(PinError::SelectsNothing {
                 rule: self.to_string(),
                 vertex_count: positions.len(),
@@ -148,11 +160,23 @@ impl PinRule {
     /// # Errors
     /// As [`PinRule::select`].
     pub fn select_in(&self, mesh: &Mesh) -> Result<Vec<u32>, PinError> {
+        self.select_in_near(mesh, [0.0; 3])
+    }
+
+    /// The same for a mesh from a file, which may be far from the origin.
+    ///
+    /// # Errors
+    /// As [`PinRule::select`].
+    pub fn select_in_file(&self, file: &ObjMesh) -> Result<Vec<u32>, PinError> {
+        self.select_in_near(&file.mesh, file.origin)
+    }
+
+    fn select_in_near(&self, mesh: &Mesh, origin: [f64; 3]) -> Result<Vec<u32>, PinError> {
         let mut positions = vec![[f32::NAN; 3]; mesh.positions.len()];
         for &corner in mesh.quads.as_flattened().iter().chain(mesh.triangles.as_flattened()) {
             positions[corner as usize] = mesh.positions[corner as usize];
         }
-        self.select(&positions)
+        self.select_near(&positions, origin)
     }
 
     fn select_indices(
@@ -232,7 +256,7 @@ fn parse_percent(text: &str) -> Result<f32, &'static str> {
 }
 
 fn parse_box(text: &str) -> Result<PinRule, &'static str> {
-    let mut numbers = [0.0_f32; 6];
+    let mut numbers = [0.0_f64; 6];
     let mut words = text.split(',');
     for number in &mut numbers {
         let word = words.next().ok_or("a box needs six numbers")?;

@@ -3,10 +3,13 @@
 use std::f32::consts::TAU;
 use std::path::PathBuf;
 
-use glam::{EulerRot, Quat, Vec3};
+use glam::{DQuat, DVec3, EulerRot, Quat, Vec3};
 use poplin_model::Mesh;
 use schemars::JsonSchema;
 use serde::Deserialize;
+
+use crate::ObjMesh;
+use crate::far::origin_of;
 
 /// Where the mesh of a cloth comes from.
 #[derive(Debug, Clone, PartialEq)]
@@ -95,6 +98,31 @@ impl Transform {
         let [x, y, z] = self.rotation.map(f32::to_radians);
         let rotation = Quat::from_euler(EulerRot::ZYX, z, y, x);
         (rotation * (Vec3::from(position) * self.scale) + Vec3::from(self.translation)).to_array()
+    }
+
+    /// Moves a mesh from its file into the world, in double precision if it is far from the origin in either.
+    pub fn apply_to(&self, file: &mut ObjMesh) {
+        let (from, rotation) = (DVec3::from(file.origin), self.precise_rotation());
+        let translation = DVec3::from(self.translation.map(f64::from));
+        let moved = |p: &[f32; 3]| {
+            rotation * ((DVec3::from(p.map(f64::from)) + from) * f64::from(self.scale))
+                + translation
+        };
+        let world: Vec<_> = file.mesh.positions.iter().map(moved).collect();
+        let origin = origin_of(&file.mesh, &world);
+        let positions = &mut file.mesh.positions;
+        if [from, origin] == [DVec3::ZERO; 2] {
+            positions.iter_mut().for_each(|position| *position = self.apply(*position));
+        } else {
+            *positions = world.iter().map(|p| (p - origin).as_vec3().to_array()).collect();
+        }
+        file.origin = origin.to_array();
+    }
+
+    /// Its rotations in double precision.
+    pub(super) fn precise_rotation(&self) -> DQuat {
+        let [x, y, z] = self.rotation.map(|angle| f64::from(angle).to_radians());
+        DQuat::from_euler(EulerRot::ZYX, z, y, x)
     }
 }
 

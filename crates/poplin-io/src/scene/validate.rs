@@ -1,16 +1,18 @@
 //! Ranges of a scene.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use poplin_model::MAX_PARTICLES;
 
+use super::build_collider::plane;
 use super::file::nearest;
 use super::locate::{Source, shortest};
 use super::{
     AnimatedPins, ColliderShape, FrameKey, LocalFrame, MAX_SCENE_PARTICLES, PlaneShape, Scene,
     SceneCloth, SceneCollider, SceneError, Shape, Transform, Wind,
 };
-use crate::picture::View;
+use crate::picture::{View, is_empty_convex};
 
 /// Largest length and displacement of a scene \[m\]; beyond it `f32` has no millimetres left by far.
 const MAX_LENGTH: f64 = 1e6;
@@ -38,9 +40,14 @@ pub(super) fn validate(scene: &Scene, source: &Source<'_>) -> Result<(), SceneEr
         return Err(empty(source, "cloth", "[[cloth]]"));
     }
     let mut total: u128 = 0;
+    let mut names = HashMap::new();
     for (index, cloth) in scene.cloths.iter().enumerate() {
         let field = format!("cloth[{index}]");
         validate_cloth(cloth, &field, source)?;
+        if let Some(first) = names.insert(cloth.name.as_str(), index) {
+            let (field, name) = (format!("{field}.name"), cloth.name.clone());
+            return Err(SceneError::SameName { at: source.location(&field), field, name, first });
+        }
         total += u128::from(shape_particle_count(&cloth.shape)) * u128::from(cloth.count);
         check_particles(
             source,
@@ -297,7 +304,12 @@ fn validate_collider_shape(
             let check = |(index, plane)| {
                 validate_plane(plane, &at(&format!("convex.planes[{index}]")), source)
             };
-            planes.iter().enumerate().try_for_each(check)
+            planes.iter().enumerate().try_for_each(check)?;
+            let (field, count) = (at("convex.planes"), planes.len());
+            if is_empty_convex(&planes.iter().map(plane).collect::<Vec<_>>()) {
+                return Err(SceneError::EmptyConvex { at: source.location(&field), field, count });
+            }
+            Ok(())
         }
         ColliderShape::Mesh(mesh) => validate_mesh(mesh, &at("mesh"), source),
     }
