@@ -36,6 +36,12 @@ impl TierLimits {
     }
 }
 
+/// Particles of the smallest capacity: cloths up to this size share their kernels.
+const FEWEST_PARTICLES: u32 = 64;
+
+/// Rows of the smallest capacity: two for each edge of whole fibers over so many particles.
+const FEWEST_ROWS: u32 = 2 * FEWEST_PARTICLES;
+
 /// What a cloth would have in the memory of its workgroup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemoryNeeds {
@@ -68,9 +74,12 @@ impl TierLimits {
         let count = needs.particle_count;
         let capacities = match (self.particles_in(tier), needs.member_count) {
             (None, _) => [1, 1],
-            (Some(_), Some(_)) => [count.next_multiple_of(64); 2],
-            (Some(most), None) => [count.next_power_of_two().max(64), count.next_multiple_of(64)]
-                .map(|capacity| capacity.min(most)),
+            (Some(_), Some(_)) => [count.next_multiple_of(FEWEST_PARTICLES); 2],
+            (Some(most), None) => [
+                count.next_power_of_two().max(FEWEST_PARTICLES),
+                count.next_multiple_of(FEWEST_PARTICLES),
+            ]
+            .map(|capacity| capacity.min(most)),
         };
         let plans = capacities.map(|capacity| self.fit(tier, capacity, needs));
         let has_grid = move |plan: &MemoryPlan| {
@@ -81,8 +90,8 @@ impl TierLimits {
         plans.into_iter().filter(has_grid)
     }
 
-    /// The grid and the rows that fit beside the particles: two buckets a particle where there is room; rows as a power of two, for
-    /// few pipelines, or as many as they need.
+    /// The grid and the rows that fit beside the particles: two buckets a particle where there is room; rows as a power of two from
+    /// [`FEWEST_ROWS`] on, for few pipelines, or as many as they need.
     fn fit(self, tier: MemoryTier, capacity: u32, needs: MemoryNeeds) -> MemoryPlan {
         let mut plan = MemoryPlan { tier, capacity, grid_cells: 1, row_capacity: 0 };
         let room = |plan: &MemoryPlan| {
@@ -95,11 +104,13 @@ impl TierLimits {
         }
         if tier != MemoryTier::Streamed && needs.row_len > 0 {
             let room = room(&plan) / 16;
-            plan.row_capacity =
-                [needs.row_len.next_power_of_two(), needs.row_len.next_multiple_of(32)]
-                    .into_iter()
-                    .find(|&len| len <= room)
-                    .unwrap_or(0);
+            plan.row_capacity = [
+                needs.row_len.next_power_of_two().max(FEWEST_ROWS),
+                needs.row_len.next_multiple_of(32),
+            ]
+            .into_iter()
+            .find(|&len| len <= room)
+            .unwrap_or(0);
         }
         plan
     }
@@ -240,6 +251,8 @@ mod tests {
             (tier, capacity, row_capacity)
         };
         let limits = TierLimits::DEFAULT;
+        assert_eq!(plan(limits, 3, 2), plan(limits, 64, 2 * 63), "small cloths share a kernel");
+        assert_eq!(plan(limits, 64, 2 * 63), (MemoryTier::Resident, 64, 128));
         assert_eq!(plan(limits, 128, 2 * 110), (MemoryTier::Resident, 128, 256));
         assert_eq!(plan(limits, 256, 2 * 240), (MemoryTier::Resident, 256, 480), "16 x 16");
         assert_eq!(plan(limits, 289, 2 * 272), (MemoryTier::HalfResident, 320, 544), "17 x 17");

@@ -16,7 +16,7 @@ pub fn cloths() -> Vec<(String, Cloth)> {
         .map(|seed| (format!("random {seed}"), random_cloth(seed, 20 + 3 * seed as u32)))
         .collect();
     cloths.push(("degenerate".to_owned(), degenerate_cloth()));
-    cloths.push(("sheet".to_owned(), hanging_sheet(12, 12)));
+    cloths.push(("sheet".to_owned(), hanging_sheet(14, 13)));
     cloths.extend(
         (0..6).map(|seed| (format!("xpbd {seed}"), random_xpbd_cloth(seed, 22 + 4 * seed as u32))),
     );

@@ -36,10 +36,8 @@ pub(crate) fn is_ci() -> bool {
 /// What the packages are called.
 const PACKAGES: [&str; 2] = ["mesa-vulkan-drivers", "libvulkan1"];
 
-/// Installs a software Vulkan adapter where there is no adapter and it can be done, and under `CI=true` the second one; says how
-/// where it cannot.
-pub(crate) fn ensure() -> Result<(), String> {
-    ensure_first()?;
+/// Installs the second adapter under `CI=true`.
+pub(crate) fn ensure_second() -> Result<(), String> {
     let is_wanted = is_ci() && cfg!(target_os = "linux") && answers("apt-get", &["--version"]);
     if is_wanted && swiftshader().is_none() && std::env::var_os("POPLIN_GPU").is_none() {
         say("Installing Chromium for SwiftShader, the second adapter of the tests (100 MB)\n");
@@ -51,7 +49,8 @@ pub(crate) fn ensure() -> Result<(), String> {
     Ok(())
 }
 
-fn ensure_first() -> Result<(), String> {
+/// Installs a software Vulkan adapter where there is no adapter and it can be done; says how where it cannot.
+pub(crate) fn ensure() -> Result<(), String> {
     if !cfg!(target_os = "linux")
         || has_driver()
         || std::env::var("POPLIN_GPU").is_ok_and(|value| value == "off")

@@ -13,10 +13,10 @@ use std::process::ExitCode;
 const HELP: &str = "Usage: cargo xtask <TASK>
 
   test                 makes sure that there is a Vulkan, Metal or DX12 adapter (on Debian and Ubuntu it installs
-                       a software one with apt as root or sudo), then runs every test, and those of the kernels
-                       again on SwiftShader, the software adapter of Chromium, where it is installed; with CI=true
-                       it is installed, and only declared tests may be skipped
-  ci                   test, then fmt --check, clippy, docs, the benches in test mode, less features, licences and packages
+                       a software one with apt as root or sudo), then runs every test
+  ci                   test, and those of the kernels again on SwiftShader, the software adapter of Chromium, where it is
+                       installed, then fmt --check, clippy, docs, the benches in test mode, less features, licences and
+                       packages; with CI=true SwiftShader is installed, and only declared tests may be skipped
   generate             writes the shader files that follow from declarations in poplin-layout
   tables               rewrites the generated tables of README and guide; --check fails if one has drifted
   words                prints every use of a retired word (tests/words.txt), and counts
@@ -30,8 +30,11 @@ const HELP: &str = "Usage: cargo xtask <TASK>
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let result = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        ["test"] => adapter::ensure().and_then(|()| run::test()).map(|totals| totals.print()),
-        ["ci"] => adapter::ensure().and_then(|()| run::ci()).map(|totals| totals.print()),
+        ["test"] => adapter::ensure().and_then(|()| run::test(false)).map(|totals| totals.print()),
+        ["ci"] => adapter::ensure()
+            .and_then(|()| adapter::ensure_second())
+            .and_then(|()| run::ci())
+            .map(|totals| totals.print()),
         ["generate"] => generate::write(),
         ["tables"] => run::tables(run::Tables::Write),
         ["tables", "--check"] => run::tables(run::Tables::Check),

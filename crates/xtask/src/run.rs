@@ -1,7 +1,10 @@
 //! Runs cargo and counts tests.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crate::skips::{LEDGER, Skips};
 
@@ -48,41 +51,121 @@ impl Totals {
         say(&format!("{passed} passed, {} failed, {skipped} skipped\n", self.failed));
     }
 
-    /// Runs tests and adds their counts and skips; `run` says which run it is. True if cargo succeeded.
+    /// Builds tests, runs their binaries, as many at once as there are cores, and adds their counts and skips; `run` says which run
+    /// it is. True if all succeeded.
     fn add_run(
         &mut self,
         run: &str,
-        arguments: &[&str],
+        selection: &[&str],
         environment: &[(&str, &str)],
     ) -> Result<bool, String> {
         let ledger = Skips::open()?;
         let path = ledger.display().to_string();
         let environment = [&[(LEDGER, path.as_str())], environment].concat();
-        let status = cargo_with(arguments, &environment, |line| self.add_line(line))?;
-        self.skips.add(run, &ledger)?;
+        let (binaries, mut status) = build_tests(selection)?;
+        let next = AtomicUsize::new(0);
+        let shared = Mutex::new((self, &mut status));
+        let worker_count = std::thread::available_parallelism().map_or(1, usize::from);
+        std::thread::scope(|scope| {
+            for _ in 0..worker_count.min(MOST_AT_ONCE) {
+                scope.spawn(|| {
+                    while let Some(binary) = binaries.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let ended = binary.run(&environment);
+                        let mut shared = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                        let (totals, status) = &mut *shared;
+                        **status &= totals.add_binary(binary, ended);
+                    }
+                });
+            }
+        });
+        let (totals, _) = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+        totals.skips.add(run, &ledger)?;
         Ok(status)
+    }
+
+    /// Prints and counts what a test binary wrote; true if it succeeded.
+    fn add_binary(&mut self, binary: &TestBinary, ended: std::io::Result<Output>) -> bool {
+        say(&format!("\n     Running {}\n", binary.program.display()));
+        let failed_before = self.failed;
+        let is_success = match ended {
+            Ok(output) => {
+                let text = String::from_utf8_lossy(&output.stdout);
+                text.lines().for_each(|line| self.add_line(line));
+                say(&text);
+                say(&String::from_utf8_lossy(&output.stderr));
+                output.status.success()
+            }
+            Err(error) => {
+                say(&format!("{error}\n"));
+                false
+            }
+        };
+        if !is_success && self.failed == failed_before {
+            // It did not get as far as its own count.
+            self.failed += 1;
+            self.failures.push(binary.name.clone());
+        }
+        is_success
     }
 }
 
-/// The tests whose results an adapter decides: kernels against their mirrors, and the measured cases.
-const ADAPTER_TESTS: [&str; 9] = [
-    "test",
-    "--workspace",
-    "--no-fail-fast",
-    "--test",
-    "mirror",
-    "--test",
-    "reference_cases",
-    "--test",
-    "engine",
-];
+/// Most test binaries at once: each has threads of its own.
+const MOST_AT_ONCE: usize = 4;
 
-/// Every test of the workspace, then the kernels' on SwiftShader where it is installed.
-pub(crate) fn test() -> Result<Totals, String> {
+/// Tests that take longest, which begin first.
+const LONGEST: [&str; 5] = ["mirror", "cli", "lifecycle", "engine", "reference_cases"];
+
+/// A built test binary.
+struct TestBinary {
+    name: String,
+    program: PathBuf,
+    /// Of its package, in which cargo too runs its tests.
+    folder: PathBuf,
+}
+
+impl TestBinary {
+    /// The test that a message of cargo says was built, if it is one.
+    fn of_message(message: &str) -> Option<Self> {
+        let message: serde_json::Value = serde_json::from_str(message).ok()?;
+        let is_test = message["profile"]["test"] == true;
+        let program = message["executable"].as_str().filter(|_| is_test)?;
+        Some(Self {
+            name: message["target"]["name"].as_str()?.to_owned(),
+            program: program.into(),
+            folder: Path::new(message["manifest_path"].as_str()?).parent()?.to_owned(),
+        })
+    }
+
+    fn run(&self, environment: &[(&str, &str)]) -> std::io::Result<Output> {
+        let environment = environment.iter().copied();
+        Command::new(&self.program).current_dir(&self.folder).envs(environment).output()
+    }
+}
+
+/// Builds tests; those that take longest come first. False if something did not build.
+fn build_tests(selection: &[&str]) -> Result<(Vec<TestBinary>, bool), String> {
+    let arguments =
+        [&["test", "--no-run", "--message-format", "json-render-diagnostics"], selection].concat();
+    let mut binaries = Vec::new();
+    let status =
+        cargo_quietly(&arguments, &[], |line| binaries.extend(TestBinary::of_message(line)))?;
+    binaries.sort_by_key(|binary: &TestBinary| {
+        LONGEST.iter().position(|name| *name == binary.name).unwrap_or(LONGEST.len())
+    });
+    Ok((binaries, status))
+}
+
+/// The tests whose results an adapter decides: kernels against their mirrors, and the measured cases.
+const ADAPTER_TESTS: [&str; 7] =
+    ["--workspace", "--test", "mirror", "--test", "reference_cases", "--test", "engine"];
+
+/// Every test of the workspace, then where `second_adapter` is asked for the kernels' on SwiftShader, where it is installed.
+pub(crate) fn test(second_adapter: bool) -> Result<Totals, String> {
     let mut totals = Totals::default();
-    let mut status =
-        totals.add_run("on the first adapter", &["test", "--workspace", "--no-fail-fast"], &[])?;
+    let mut status = totals.add_run("on the first adapter", &["--workspace"], &[])?;
+    status &= cargo(&["test", "--workspace", "--doc"], |line| totals.add_line(line))?;
     match crate::adapter::swiftshader() {
+        _ if !second_adapter => {}
         Some(driver) => {
             say(&format!("\nAgain on SwiftShader ({driver})\n"));
             let environment = [("VK_DRIVER_FILES", driver.as_str())];
@@ -105,7 +188,7 @@ pub(crate) fn test() -> Result<Totals, String> {
 
 /// Everything that a change must pass.
 pub(crate) fn ci() -> Result<Totals, String> {
-    let totals = test()?;
+    let totals = test(true)?;
     for arguments in [
         ["fmt", "--all", "--check"].as_slice(),
         &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
@@ -200,6 +283,18 @@ pub(crate) fn cargo_with(
     environment: &[(&str, &str)],
     mut see: impl FnMut(&str),
 ) -> Result<bool, String> {
+    cargo_quietly(arguments, environment, |line| {
+        say(&format!("{line}\n"));
+        see(line);
+    })
+}
+
+/// As [`cargo_with`], but what it writes to standard output is only passed on.
+fn cargo_quietly(
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+    mut see: impl FnMut(&str),
+) -> Result<bool, String> {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let explain = |error: std::io::Error| format!("cargo {}: {error}", arguments.join(" "));
     let mut child = Command::new(program)
@@ -211,9 +306,7 @@ pub(crate) fn cargo_with(
         .map_err(explain)?;
     if let Some(output) = child.stdout.take() {
         for line in BufReader::new(output).split(b'\n') {
-            let line = String::from_utf8_lossy(&line.map_err(explain)?).into_owned();
-            say(&format!("{line}\n"));
-            see(&line);
+            see(&String::from_utf8_lossy(&line.map_err(explain)?));
         }
     }
     Ok(child.wait().map_err(explain)?.success())
@@ -233,6 +326,36 @@ pub(crate) fn complain(text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_of_cargo_name_the_tests_that_it_built() {
+        let message = |is_test: bool, executable: &str| {
+            format!(
+                r#"{{"reason":"compiler-artifact","manifest_path":"/a/b/Cargo.toml","target":{{"name":"mirror"}},
+                "profile":{{"test":{is_test}}},"executable":{executable}}}"#
+            )
+        };
+        let binary = TestBinary::of_message(&message(true, r#""/t/mirror-1""#)).unwrap();
+        assert_eq!((binary.name.as_str(), binary.folder.as_path()), ("mirror", Path::new("/a/b")));
+        assert!(TestBinary::of_message(&message(false, r#""/t/poplin""#)).is_none());
+        assert!(TestBinary::of_message(&message(true, "null")).is_none());
+        assert!(TestBinary::of_message("   Compiling poplin").is_none());
+    }
+
+    #[test]
+    fn a_binary_that_ends_without_a_count_is_a_failure() {
+        let binary = |program: &str| TestBinary {
+            name: "mirror".to_owned(),
+            program: program.into(),
+            folder: ".".into(),
+        };
+        for program in ["false", "/no/such/program"] {
+            let (mut totals, binary) = (Totals::default(), binary(program));
+            let ended = binary.run(&[]);
+            assert!(!totals.add_binary(&binary, ended), "{program}");
+            assert_eq!((totals.failed, totals.failures), (1, vec!["mirror".to_owned()]));
+        }
+    }
 
     #[test]
     fn totals_add_up_over_test_binaries() {
