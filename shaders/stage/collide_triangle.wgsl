@@ -73,12 +73,74 @@ fn store_nearby(i: u32, nearby: Nearby) {
     scratch[row + 1u] = vec4<u32>(bitcast<u32>(nearby.clearance), 0u, 0u, 0u);
 }
 
-/// The exit of x from the mesh: up to the plane of the nearest triangle, if x is behind it.
+/// The triangle nearest to x among those that do not face away from `side`, of equally near ones the first. The search begins with
+/// triangle `guess`; what it finds does not depend on that.
+fn nearest_triangle(x: vec3<f32>, guess: u32, side: vec3<f32>, touch: ptr<function, TriangleTouch>) -> u32 {
+    let tree = cloth_parameters[cloth_slot].colliders.triangle_tree_begin;
+    *touch = TriangleTouch(3.0e38, 0.0, vec3<f32>(0.0), vec2<f32>(0.0));
+    var nearest = 0u;
+    var candidate = 1u + min(guess, cloth_parameters[cloth_slot].colliders.triangle_count - 1u);
+    var node = 0u;
+    while (candidate > 0u || node < cloth_parameters[cloth_slot].colliders.triangle_tree_count) {
+        if (candidate > 0u) {
+            let triangle = candidate - 1u;
+            let other = touch_triangle(triangle, x);
+            let is_nearer = other.square < (*touch).square || (other.square == (*touch).square && triangle < nearest);
+            if (is_nearer && dot3(other.normal, side) >= 0.0) {
+                *touch = other;
+                nearest = triangle;
+            }
+            candidate = 0u;
+        } else {
+            let row = tree + 2u * node;
+            if (square_to_node(row, x) <= (*touch).square) {
+                candidate = node_item(row);
+                node += 1u;
+            } else {
+                node = node_escape(row);
+            }
+        }
+    }
+    return nearest;
+}
+
+/// The triangle by whose plane x leaves the mesh, which `touch` is to become.
+///
+/// Beyond the middle of a thin part the nearest is one on the far side, by which the cloth would be pulled through. So if the
+/// particle was at `before` one iteration ago, half as far again behind that triangle, and not as deep behind one that faces away
+/// from it, then the nearest of those that face there is taken.
+fn exit_triangle(x: vec3<f32>, before: vec3<f32>, guess: u32, touch: ptr<function, TriangleTouch>) -> u32 {
+    var exit = guess;
+    var point = x;
+    var side = vec3<f32>(0.0);
+    // Nearest to x, nearest to `before`, nearest to x of that side: one loop, so that a driver inlines the search once.
+    for (var search = 0u; search < 3u; search++) {
+        var found: TriangleTouch;
+        let triangle = nearest_triangle(point, exit, side, &found);
+        if (search == 1u) {
+            side = found.normal;
+            point = x;
+            if (found.height <= (*touch).height || dot3((*touch).normal, side) >= 0.0) {
+                break;
+            }
+        } else if (search == 0u || found.height < 0.0) {
+            *touch = found;
+            exit = triangle;
+            let height_before = found.height + dot3(found.normal, before - x);
+            if (found.height >= 0.0 || height_before >= 1.5 * found.height) {
+                break;
+            }
+            point = before;
+        }
+    }
+    return exit;
+}
+
+/// The exit of x from the mesh: up to the plane of the nearest triangle, if x is behind it, but see `exit_triangle`.
 ///
 /// `i` is the particle. A closed mesh cannot be entered by a displacement shorter than the distance to it: as long as particle and
 /// mesh together
-/// have not moved that far since the last search, nothing is searched. A search begins with the triangle that was nearest last
-/// time; what it finds does not depend on that: the nearest triangle, of equally near ones the first.
+/// have not moved that far since the last search, nothing is searched.
 fn touch_mesh(i: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     let tree = cloth_parameters[cloth_slot].colliders.triangle_tree_begin;
     let is_closed = cloth_parameters[cloth_slot].colliders.is_mesh_closed != 0u;
@@ -88,35 +150,14 @@ fn touch_mesh(i: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     nearby.position = x;
     let is_clear = is_closed && (nearby.clearance > 0.0 || !meets_node(tree, x, x));
     if (!is_clear) {
-        var nearest = 0u;
-        var touch = TriangleTouch(3.0e38, 0.0, vec3<f32>(0.0), vec2<f32>(0.0));
-        var candidate = 1u + min(nearby.triangle, cloth_parameters[cloth_slot].colliders.triangle_count - 1u);
-        var node = 0u;
-        while (candidate > 0u || node < cloth_parameters[cloth_slot].colliders.triangle_tree_count) {
-            if (candidate > 0u) {
-                let triangle = candidate - 1u;
-                let other = touch_triangle(triangle, x);
-                if (other.square < touch.square || (other.square == touch.square && triangle < nearest)) {
-                    touch = other;
-                    nearest = triangle;
-                }
-                candidate = 0u;
-            } else {
-                let row = tree + 2u * node;
-                if (square_to_node(row, x) <= touch.square) {
-                    candidate = node_item(row);
-                    node += 1u;
-                } else {
-                    node = node_escape(row);
-                }
-            }
-        }
-        nearby.triangle = nearest;
+        var touch: TriangleTouch;
+        let exit = exit_triangle(x, load_previous(i).xyz, nearby.triangle, &touch);
+        nearby.triangle = exit;
         // A little less than computed, for rounding.
         nearby.clearance = select(0.0, 0.999 * sqrt(touch.square), touch.height > 0.0);
         if (touch.height < 0.0) {
-            add_contact(contacts, triangle_shape(nearest), -touch.normal * touch.height);
-            (*contacts).travel += triangle_move(nearest, touch.barycentric);
+            add_contact(contacts, triangle_shape(exit), -touch.normal * touch.height);
+            (*contacts).travel += triangle_move(exit, touch.barycentric);
         }
     }
     store_nearby(i, nearby);

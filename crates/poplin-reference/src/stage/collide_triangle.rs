@@ -83,6 +83,64 @@ fn store_nearby(memory: &mut ClothMemory<'_>, i: u32, nearby: &Nearby) {
     memory.scratch[row + 1].set([nearby.clearance.to_bits(), 0, 0, 0]);
 }
 
+/// The triangle nearest to x among those that do not face away from `side`; see the shader.
+fn nearest_triangle(
+    memory: &ClothMemory<'_>,
+    x: Vec3,
+    guess: u32,
+    side: Vec3,
+) -> (u32, TriangleTouch) {
+    let tree = memory.cloth.colliders.triangle_tree_begin;
+    let mut nearest = 0;
+    let mut touch =
+        TriangleTouch { square: 3.0e38, height: 0.0, normal: Vec3::ZERO, barycentric: Vec2::ZERO };
+    let mut candidate = 1 + guess.min(memory.cloth.colliders.triangle_count - 1);
+    let mut node = 0;
+    while candidate > 0 || node < memory.cloth.colliders.triangle_tree_count {
+        if candidate > 0 {
+            let triangle = candidate - 1;
+            let other = touch_triangle(memory, triangle, x);
+            let is_nearer =
+                other.square < touch.square || (other.square == touch.square && triangle < nearest);
+            if is_nearer && dot3(other.normal, side) >= 0.0 {
+                touch = other;
+                nearest = triangle;
+            }
+            candidate = 0;
+        } else {
+            let row = tree + 2 * node;
+            if square_to_node(memory, row, x) <= touch.square {
+                candidate = memory.node_item(row);
+                node += 1;
+            } else {
+                node = memory.node_escape(row);
+            }
+        }
+    }
+    (nearest, touch)
+}
+
+/// The triangle by whose plane x leaves the mesh; see the shader.
+fn exit_triangle(
+    memory: &ClothMemory<'_>,
+    x: Vec3,
+    before: Vec3,
+    guess: u32,
+) -> (u32, TriangleTouch) {
+    let (nearest, touch) = nearest_triangle(memory, x, guess, Vec3::ZERO);
+    let height_before = touch.height + dot3(touch.normal, before - x);
+    if touch.height < 0.0 && height_before < 1.5 * touch.height {
+        let (_, entered) = nearest_triangle(memory, before, nearest, Vec3::ZERO);
+        if entered.height > touch.height && dot3(touch.normal, entered.normal) < 0.0 {
+            let (of_side, other) = nearest_triangle(memory, x, nearest, entered.normal);
+            if other.height < 0.0 {
+                return (of_side, other);
+            }
+        }
+    }
+    (nearest, touch)
+}
+
 /// The exit of x from the mesh: up to the plane of the nearest triangle, if x is behind it; see the shader.
 pub(crate) fn touch_mesh(memory: &mut ClothMemory<'_>, i: u32, x: Vec3, contacts: &mut Contacts) {
     let tree = memory.cloth.colliders.triangle_tree_begin;
@@ -93,45 +151,13 @@ pub(crate) fn touch_mesh(memory: &mut ClothMemory<'_>, i: u32, x: Vec3, contacts
     nearby.position = x;
     let is_clear = is_closed && (nearby.clearance > 0.0 || !memory.meets_node(tree, x, x));
     if !is_clear {
-        let mut nearest = 0;
-        let mut touch = TriangleTouch {
-            square: 3.0e38,
-            height: 0.0,
-            normal: Vec3::ZERO,
-            barycentric: Vec2::ZERO,
-        };
-        let mut candidate = 1 + nearby.triangle.min(memory.cloth.colliders.triangle_count - 1);
-        let mut node = 0;
-        while candidate > 0 || node < memory.cloth.colliders.triangle_tree_count {
-            if candidate > 0 {
-                let triangle = candidate - 1;
-                let other = touch_triangle(memory, triangle, x);
-                if other.square < touch.square
-                    || (other.square == touch.square && triangle < nearest)
-                {
-                    touch = other;
-                    nearest = triangle;
-                }
-                candidate = 0;
-            } else {
-                let row = tree + 2 * node;
-                if square_to_node(memory, row, x) <= touch.square {
-                    candidate = memory.node_item(row);
-                    node += 1;
-                } else {
-                    node = memory.node_escape(row);
-                }
-            }
-        }
-        nearby.triangle = nearest;
+        let before = xyz(memory.load_previous(i));
+        let (exit, touch) = exit_triangle(memory, x, before, nearby.triangle);
+        nearby.triangle = exit;
         nearby.clearance = if touch.height > 0.0 { 0.999 * touch.square.sqrt() } else { 0.0 };
         if touch.height < 0.0 {
-            memory.add_contact(
-                contacts,
-                memory.triangle_shape(nearest),
-                -touch.normal * touch.height,
-            );
-            contacts.travel += triangle_move(memory, nearest, touch.barycentric);
+            memory.add_contact(contacts, memory.triangle_shape(exit), -touch.normal * touch.height);
+            contacts.travel += triangle_move(memory, exit, touch.barycentric);
         }
     }
     store_nearby(memory, i, &nearby);
