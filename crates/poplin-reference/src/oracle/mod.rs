@@ -3,6 +3,7 @@
 mod bend;
 mod contact;
 mod distance;
+pub mod implicit;
 mod integrate;
 mod polyhedron;
 mod round_cone;
