@@ -138,7 +138,7 @@ impl ImplicitSimulation {
     }
 
     /// Sets all velocities [m/s], of pinned particles too.
-    pub fn set_velocities(&mut self, velocity: impl Fn(usize) -> [f64; 3]) {
+    pub fn set_velocities(&mut self, mut velocity: impl FnMut(usize) -> [f64; 3]) {
         for (i, displacement) in self.displacements.iter_mut().enumerate() {
             *displacement = velocity(i).map(|v| v * self.last_step);
         }
