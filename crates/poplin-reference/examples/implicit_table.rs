@@ -1,84 +1,184 @@
-//! scratch
-#![allow(clippy::print_stdout)]
-use poplin_reference::oracle::implicit::*;
+//! What the implicit solver takes on a sheet that swings: `cargo run --release -p poplin-reference --features oracle --example
+//! implicit_table [frame|newton [SIDE]]`.
+//!
+//! `frame` prints CSV of strains, steps and iterations a frame by step control, over 2 s: the table of section 5 of the design.
+//! `newton` prints CSV of one step of states of that swing: iterations and times of conjugate gradients, and of Newton's method
+//! preconditioned by blocks and by fibers, to a tenth of a step of gravity.
 
-fn sheet(side: usize, k: f64, pins: bool) -> ImplicitSimulation {
+#![expect(clippy::print_stdout, reason = "the table is what it is for")]
+
+use std::time::Instant;
+
+use poplin_reference::oracle::implicit::{
+    BendModel, GridSheet, ImplicitCloth, ImplicitFeedback, ImplicitSettings, ImplicitSimulation,
+    Law, Objective, Preconditioner, StepControl, bends, minimize, minimize_by_newton,
+    triangle_masses,
+};
+
+/// A level sheet of 1 m and 0.2 kg that two corners hold, of springs of K and G [N/m] and face angles of 1e-5 N m.
+fn hung_sheet(side: usize, stretch: f64, shear: f64) -> ImplicitSimulation {
     let grid = GridSheet::square(side);
-    let (x, t) = (grid.positions(), grid.triangles());
-    let mut w: Vec<f64> = triangle_masses(&x, &t, 0.2).iter().map(|m| 1.0 / m).collect();
-    if pins {
-        w[0] = 0.0;
-        w[side - 1] = 0.0;
-    }
+    let (rest, triangles) = (grid.positions(), grid.triangles());
+    let masses = triangle_masses(&rest, &triangles, 0.2);
+    let mut inverse_masses: Vec<f64> = masses.iter().map(|m| 1.0 / m).collect();
+    (inverse_masses[0], inverse_masses[side - 1]) = (0.0, 0.0);
     let cloth = ImplicitCloth {
-        inverse_masses: w,
-        stretch: grid.springs([k; 2], 0.3 * k, 1.0),
-        bends: bends(&x, &t, 1e-5, BendModel::FaceAngle),
-        ..Default::default()
+        inverse_masses,
+        stretch: grid.springs([stretch; 2], shear, 1.0),
+        bends: bends(&rest, &triangles, 1e-5, BendModel::FaceAngle),
+        ..ImplicitCloth::default()
     };
-    ImplicitSimulation::new(cloth, &x, x.clone())
+    ImplicitSimulation::new(cloth, &rest, rest.clone())
 }
 
-fn strains(sim: &ImplicitSimulation, out: &mut Vec<f64>) {
-    for e in &sim.cloth.stretch {
-        if let Law::Spring(s) = e.law {
-            let [a, b] = [e.particles[0], e.particles[1]];
-            let d: f64 = (0..3).map(|k| (sim.positions[a][k] - sim.positions[b][k]).powi(2)).sum();
-            out.push((d.sqrt() / s.rest_length - 1.0).abs());
-        }
+fn fixed(substeps: u32, iterations: usize) -> ImplicitSettings {
+    let control = StepControl::Fixed { substeps };
+    ImplicitSettings { control, iterations, ..ImplicitSettings::default() }
+}
+
+/// Strains of the springs along threads and across them, appended.
+fn append_strains(simulation: &ImplicitSimulation, side: usize, strains: &mut [Vec<f64>; 2]) {
+    for element in &simulation.cloth.stretch {
+        let Law::Spring(spring) = element.law else { continue };
+        let [a, b] = [0, 1].map(|i| element.particles[i]);
+        let [p, q] = [a, b].map(|i| simulation.positions[i]);
+        let square: f64 = (0..3).map(|k| (p[k] - q[k]).powi(2)).sum();
+        let is_thread = b == a + 1 || b == a + side;
+        strains[usize::from(!is_thread)].push((square.sqrt() / spring.rest_length - 1.0).abs());
     }
 }
 
-fn row(name: &str, side: usize, k: f64, rate: f64, settings: ImplicitSettings) {
-    let mut sim = sheet(side, k, true);
-    sim.settings = settings;
-    let frames = (2.0 * rate) as usize;
-    let mut all = Vec::new();
-    let (mut its, mut second, mut grads, mut rej, mut steps, mut unc) = (0, 0, 0, 0, 0, 0);
-    let mut max = 0;
-    for f in 0..frames {
-        let fb = sim.run_frame(1.0 / rate);
-        its += fb.iterations;
-        grads += fb.gradients;
-        rej += fb.rejections;
-        steps += fb.steps;
-        unc += fb.unconverged;
-        max = max.max(fb.iterations);
-        if f >= frames / 2 {
-            second += fb.iterations;
-            strains(&sim, &mut all);
+/// The 99th percentile in per cent.
+fn percentile(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    100.0 * values[values.len() * 99 / 100]
+}
+
+fn print_frames(name: &str, side: usize, stretch: f64, rate: u32, settings: ImplicitSettings) {
+    let mut simulation = hung_sheet(side, stretch, 0.3 * stretch);
+    simulation.settings = settings;
+    let (mut sum, mut strains) = (ImplicitFeedback::default(), [Vec::new(), Vec::new()]);
+    for frame in 0..2 * rate {
+        let feedback = simulation.run_frame(1.0 / f64::from(rate));
+        sum.steps += feedback.steps;
+        sum.iterations += feedback.iterations;
+        sum.gradients += feedback.gradients;
+        sum.rejections += feedback.rejections;
+        sum.unconverged += feedback.unconverged;
+        if frame >= rate {
+            append_strains(&simulation, side, &mut strains);
         }
     }
-    all.sort_by(f64::total_cmp);
-    let n = frames as f64;
+    let mean = |count: usize| count as f64 / f64::from(2 * rate);
+    let [mut along, mut across] = strains;
     println!(
-        "{side} K {k} {rate}/s {name}: p99 {:.2} % p50 {:.2} max {:.2}, its {:.1} (2nd s {:.1}, max {max}), grads {:.1}, steps {:.2}, rej {rej}, unconv {unc}",
-        100.0 * all[all.len() * 99 / 100],
-        100.0 * all[all.len() / 2],
-        100.0 * all[all.len() - 1],
-        its as f64 / n,
-        2.0 * second as f64 / n,
-        grads as f64 / n,
-        steps as f64 / n
+        "{side},{stretch},{rate},{name},{:.2},{:.2},{:.2},{:.1},{:.1},{},{}",
+        percentile(&mut along),
+        percentile(&mut across),
+        mean(sum.steps),
+        mean(sum.iterations),
+        mean(sum.gradients),
+        sum.rejections,
+        sum.unconverged
     );
 }
 
+fn print_frame_table(sides: &[usize]) {
+    println!(
+        "side,K,frames/s,control,p99 along [%],p99 across [%],steps,iterations,gradients,rejections,unconverged"
+    );
+    for &side in sides {
+        for substeps in [1, 2, 4, 8] {
+            let settings = fixed(substeps, 4000);
+            let each = ImplicitSettings { interval: 1, ..settings };
+            print_frames(&format!("{substeps} steps"), side, 1000.0, 60, settings);
+            print_frames(&format!("{substeps} steps tested each"), side, 1000.0, 60, each);
+        }
+        let adaptive = ImplicitSettings::default();
+        print_frames("adaptive", side, 1000.0, 60, adaptive);
+        let each = ImplicitSettings { interval: 1, ..adaptive };
+        print_frames("adaptive tested each", side, 1000.0, 60, each);
+        print_frames("1 step", side, 1000.0, 30, fixed(1, 4000));
+        for (substeps, iterations) in
+            [(2, 80), (4, 40), (8, 20), (1, 80), (4, 20), (1, 40), (2, 20)]
+        {
+            let name = format!("{substeps} x {iterations}");
+            print_frames(&name, side, 1000.0, 60, fixed(substeps, iterations));
+        }
+        print_frames("1 step", side, 5000.0, 60, fixed(1, 4000));
+    }
+}
+
+/// Least and largest.
+fn range<T: PartialOrd + Copy + std::fmt::Display>(values: &[T]) -> String {
+    let least = values.iter().copied().reduce(|a, b| if b < a { b } else { a });
+    let largest = values.iter().copied().reduce(|a, b| if b > a { b } else { a });
+    least.zip(largest).map_or_else(String::new, |(a, b)| format!("{a:.0}-{b:.0}"))
+}
+
+fn print_newton(side: usize, stretch: f64, shear_ratio: f64, frames: u32) {
+    let mut simulation = hung_sheet(side, stretch, shear_ratio * stretch);
+    let budget = side as f64 * 5.0 * (stretch / 1000.0).sqrt();
+    simulation.settings = fixed(2, budget as usize / 2);
+    let fibers = GridSheet::square(side).fibers();
+    let step = 1.0 / 60.0;
+    let (mut counts, mut times) = (vec![Vec::new(); 4], vec![Vec::new(); 3]);
+    for frame in 1..=frames {
+        simulation.run_frame(step);
+        if frame % 15 != 0 {
+            continue;
+        }
+        let prediction = simulation.prediction(step);
+        let objective =
+            Objective::new(&simulation.cloth, &simulation.positions, &prediction, step, &[]);
+        let mut options = simulation.minimize_options(step, false);
+        options.iterations = 4000;
+        let begin = Instant::now();
+        counts[0].push(minimize(&objective, &options).iterations);
+        times[0].push(1e3 * begin.elapsed().as_secs_f64());
+        let preconditioners = [Preconditioner::Jacobi, Preconditioner::Fibers(&fibers)];
+        for (k, preconditioner) in preconditioners.into_iter().enumerate() {
+            let begin = Instant::now();
+            let found = minimize_by_newton(
+                &objective,
+                &prediction,
+                preconditioner,
+                options.tolerance,
+                20_000,
+            );
+            times[1 + k].push(1e3 * begin.elapsed().as_secs_f64());
+            counts[1 + k].push(found.iterations);
+            counts[3].push(found.systems);
+        }
+    }
+    let [ncg, jacobi, by_fibers, systems] = [0, 1, 2, 3].map(|k| range(&counts[k]));
+    let [ncg_time, jacobi_time, fiber_time] = [0, 1, 2].map(|k| range(&times[k]));
+    println!(
+        "{side},{stretch},{shear_ratio},{ncg},{jacobi},{by_fibers},{systems},{ncg_time},{jacobi_time},{fiber_time}"
+    );
+}
+
+fn print_newton_table(sides: &[usize]) {
+    println!(
+        "side,K,G/K,NCG,PCG blocks,PCG fibers,systems,NCG [ms],PCG blocks [ms],PCG fibers [ms]"
+    );
+    for &side in sides {
+        for stretch in [1000.0, 5000.0] {
+            for shear_ratio in [0.3, 0.1, 0.03] {
+                print_newton(side, stretch, shear_ratio, 60);
+            }
+        }
+    }
+}
+
 fn main() {
-    let fixed = |substeps, growth| ImplicitSettings {
-        control: StepControl::Fixed { substeps },
-        iterations: 2000,
-        growth,
-        ..Default::default()
-    };
-    for g in [8.0, 4.0, 2.0, 1.5] {
-        row(&format!("growth {g}"), 16, 1000.0, 60.0, fixed(1, g));
-        row(&format!("growth {g} x 4"), 16, 1000.0, 60.0, fixed(4, g));
-        row(
-            &format!("growth {g} adaptive"),
-            16,
-            1000.0,
-            60.0,
-            ImplicitSettings { growth: g, ..Default::default() },
-        );
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let table = arguments.first().map_or("", String::as_str);
+    let side = arguments.get(1).and_then(|side| side.parse().ok());
+    if table != "newton" {
+        print_frame_table(&side.map_or(vec![16, 32], |side| vec![side]));
+    }
+    if table != "frame" {
+        print_newton_table(&side.map_or(vec![16, 32, 64], |side| vec![side]));
     }
 }

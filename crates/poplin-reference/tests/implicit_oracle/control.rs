@@ -1,6 +1,6 @@
 //! Step control: levels, rejections, budgets, holds.
 
-use super::common::{G, hung_sheet, length};
+use super::common::{G, hung_sheet};
 use poplin_reference::oracle::implicit::{ImplicitSettings, ImplicitSimulation, StepControl};
 
 const DT: f64 = 1.0 / 60.0;

@@ -23,8 +23,8 @@ fn laws() -> Vec<Law> {
         Law::Trispring(Trispring::new(corners, 250.0, 0.3)),
         Law::Trispring(Trispring::new(corners, 250.0, -0.5)),
         Law::FaceAngle(FaceAngle { stiffness: 2.0, rest_angle: 0.4 }),
-        Law::PlaneProjection(PlaneProjection::new(FLAT, 2.0, 0.4).unwrap()),
-        Law::Isometric(Isometric::new(FLAT, 2.0).unwrap()),
+        Law::PlaneProjection(PlaneProjection::new(FLAT, 2.0, 0.4).expect("FLAT has heights")),
+        Law::Isometric(Isometric::new(FLAT, 2.0).expect("FLAT has heights")),
     ]
 }
 

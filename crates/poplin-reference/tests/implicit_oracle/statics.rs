@@ -280,7 +280,7 @@ fn particle_on_plane(growth: f64) -> (ImplicitSimulation, ContactPlane) {
     let normal = [0.6, 0.0, 0.8];
     let y = [0.3, 0.1, -0.02];
     let push = normal.map(|n| 1e-4 * n);
-    let plane = ContactPlane::from_push(y, push, CONTACT_STIFFNESS).unwrap();
+    let plane = ContactPlane::from_push(y, push, CONTACT_STIFFNESS).expect("it is pushed");
     assert_near("offset", plane.offset, dot(normal, y) + 1e-4, 1e-12);
     let mut simulation = ImplicitSimulation::new(cloth, &[y], vec![y]);
     simulation.settings = fixed(1);

@@ -97,8 +97,7 @@ pub fn minimize(objective: &Objective<'_>, options: &MinimizeOptions) -> Minimum
     }
     let mut last = first;
     for k in 1..=options.iterations {
-        // Not `rd <= 0`: what is not a number restarts too.
-        if !(rd > 0.0) {
+        if rd <= 0.0 || rd.is_nan() {
             d.clone_from(&r);
             rd = rr;
         }

@@ -91,7 +91,8 @@ pub fn minimize_by_newton(
 
 /// `m/h^2 + H` in blocks, with the identity for particles that do not move.
 struct System {
-    rows: Vec<BTreeMap<usize, Block>>,
+    /// Columns and blocks of each row.
+    rows: Vec<Vec<(usize, Block)>>,
     /// `m/h^2`, 0 for particles that do not move [kg/s^2].
     inertias: Vec<f64>,
 }
@@ -136,18 +137,18 @@ impl System {
             let block = rows[i].entry(i).or_default();
             *block = sum(block, &n.map(|a| n.map(|b| a * b)), plane.stiffness);
         }
-        Self { rows, inertias }
+        Self { rows: rows.into_iter().map(|row| row.into_iter().collect()).collect(), inertias }
     }
 
     fn product(&self, v: &[[f64; 3]]) -> Vec<[f64; 3]> {
-        let row = |row: &BTreeMap<usize, Block>| {
-            row.iter().fold([0.0; 3], |sum, (&j, block)| along(sum, times(block, v[j]), 1.0))
+        let row = |row: &Vec<(usize, Block)>| {
+            row.iter().fold([0.0; 3], |sum, (j, block)| along(sum, times(block, v[*j]), 1.0))
         };
         self.rows.iter().map(row).collect()
     }
 
     fn block(&self, i: usize, j: usize) -> Block {
-        self.rows[i].get(&j).copied().unwrap_or_default()
+        self.rows[i].iter().find(|entry| entry.0 == j).map_or_else(Block::default, |entry| entry.1)
     }
 
     fn factor(&self, preconditioner: Preconditioner<'_>) -> Factors {
