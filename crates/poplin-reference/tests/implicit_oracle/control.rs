@@ -124,15 +124,17 @@ fn what_is_not_finite_is_held_and_in_the_end_frozen() {
         assert_eq!(simulation.is_frozen, frame >= 7);
         assert_eq!(simulation.positions, good);
     }
-    // A single one does not freeze it, and it goes on from a standstill.
+    // Four in a row do not freeze it, and it goes on from a standstill.
     let mut simulation = hung_sheet(8, 1000.0);
     simulation.settings.control = StepControl::Adaptive { finest: 2 };
     (0..5).for_each(|_| _ = simulation.run_frame(DT));
-    simulation.gravity = [0.0, 0.0, f64::INFINITY];
-    assert_eq!(simulation.run_frame(DT).held, 4);
-    simulation.gravity = [0.0, 0.0, -G];
-    assert_eq!(simulation.run_frame(DT).held, 0);
-    assert!(!simulation.is_frozen);
+    for _ in 0..3 {
+        simulation.gravity = [0.0, 0.0, f64::INFINITY];
+        assert_eq!(simulation.run_frame(DT).held, 4);
+        simulation.gravity = [0.0, 0.0, -G];
+        assert_eq!(simulation.run_frame(DT).held, 0);
+        assert!(!simulation.is_frozen);
+    }
 }
 
 #[test]

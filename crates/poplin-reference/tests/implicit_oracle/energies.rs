@@ -184,6 +184,28 @@ fn the_angle_of_a_hinge_is_that_around_its_edge() {
 }
 
 #[test]
+fn the_error_of_an_angle_is_the_shorter_rotation() {
+    let mut x = FLAT;
+    // p3 folded by 3 rad about the edge from p0 to p1, relative to a rest angle of -3: 6 rad, or 6 - 2 pi.
+    let axis = FLAT[1].map(|e| e / length(FLAT[1]));
+    let foot = axis.map(|a| a * dot(FLAT[3], axis));
+    let arm = minus(FLAT[3], foot);
+    let up = cross(axis, arm);
+    x[3] = [0, 1, 2].map(|k| foot[k] + 3f64.cos() * arm[k] + 3f64.sin() * up[k]);
+    let angle = bend_angle(x);
+    assert_near("angle", angle.abs(), 3.0, 1e-12);
+    let law = FaceAngle { stiffness: 2.0, rest_angle: -angle };
+    assert_near("energy", law.energy(x), (std::f64::consts::TAU - 6.0).powi(2), 1e-12);
+    let damped = law.damped(x, 1.0);
+    assert_near(
+        "rest",
+        (damped.rest_angle + angle).abs(),
+        0.5 * (std::f64::consts::TAU - 6.0),
+        1e-12,
+    );
+}
+
+#[test]
 fn below_its_length_a_spring_has_the_fraction_of_compression() {
     let law = |compression| Spring { stiffness: 10.0, rest_length: 1.0, compression };
     let at = |length: f64| [[0.0; 3], [length, 0.0, 0.0]];

@@ -70,7 +70,7 @@ const EXHAUSTED: f64 = 1e-14;
 /// residual is taken as linear along d, `r' = (1 - f) r + f r1` with `f = a/s`, and so are all products; each
 /// [`interval`](MinimizeOptions::interval) it is evaluated. Deviations from the seed: starts at the prediction, restarts where
 /// `<r, d>` is not positive, tries the last step in place of 1, and never steps further than 1, as no eigenvalue of the metric
-/// `m/h^2` is below 1. Deviation from the design: where the recurrence has taken away all but [`EXHAUSTED`] of the first residual the
+/// `m/h^2` is below 1. Deviation from the design: where the recurrence has taken away all but 1e-7 of the first residual the
 /// true one is evaluated too, as the next quotient of the two would be one of roundings, or not finite.
 pub fn minimize(objective: &Objective<'_>, options: &MinimizeOptions) -> Minimum {
     let mut u = objective.prediction.to_vec();

@@ -37,15 +37,11 @@ const FORCING: f64 = 0.1;
 /// Most linear systems.
 const SYSTEM_LIMIT: usize = 400;
 
-/// Rounding of `Phi`, as a fraction of it.
-const ROUNDING: f64 = 1e-13;
-
-/// Halvings of a step before it is taken as it is.
-const HALVING_LIMIT: usize = 12;
-
 /// Minimises by Newton's method with the positive semi-definite Hessian, from the displacements `start` \[m\], until no residual is
-/// longer than `tolerance` \[m\]; at most `iterations` of conjugate gradients (Hestenes, Stiefel, 1952). Steps are halved until `Phi` does not
-/// rise (Armijo, 1966, without a slope).
+/// longer than `tolerance` \[m\]; at most `iterations` of conjugate gradients (Hestenes, Stiefel, 1952).
+///
+/// Steps are whole: the positive semi-definite Hessian of a spring bounds its energy from above, and with it no halving was ever
+/// needed.
 pub fn minimize_by_newton(
     objective: &Objective<'_>,
     start: &[[f64; 3]],
@@ -76,16 +72,7 @@ pub fn minimize_by_newton(
         let (step, count) = system.solve(&r, &system.factor(preconditioner), goal, left);
         found.systems += 1;
         found.iterations += count;
-        let before = objective.value(&u);
-        let highest = before + ROUNDING * before.abs();
-        let mut factor = 1.0;
-        for _ in 0..HALVING_LIMIT {
-            if objective.value(&add(&u, &step, factor)) <= highest {
-                break;
-            }
-            factor *= 0.5;
-        }
-        u = add(&u, &step, factor);
+        u = add(&u, &step, 1.0);
     }
 }
 
