@@ -3,9 +3,9 @@
 use super::common::{G, Rng, assert_near, fixed, hung_sheet, length, minus};
 use poplin_reference::oracle::implicit::{
     BendModel, ContactPlane, Element, GridSheet, ImplicitCloth, ImplicitSettings,
-    ImplicitSimulation, Law, Minimum, Mixing, NewtonMinimum, Objective, Outcome, Preconditioner,
-    SeedLoop, SeedOutcome, Spring, bends, minimize, minimize_by_newton, run_seed_loop,
-    stretch_shear, trisprings,
+    ImplicitSimulation, Law, MinimizeOptions, Minimum, Mixing, NewtonMinimum, Objective, Outcome,
+    Preconditioner, SeedLoop, SeedOutcome, Spring, bends, minimize, minimize_by_newton,
+    run_seed_loop, stretch_shear, trisprings,
 };
 
 /// Mean iterations of a frame of 1/60 s after half a second of falling, for which 80 iterations a frame do.
@@ -190,6 +190,54 @@ fn the_residual_is_the_gradient_of_what_a_step_minimises() {
             assert_near("residual", residual[i][axis], expected, 1e-7);
         }
     }
+}
+
+/// A step of a shaken sheet of 8 x 8 with bends of `h omega_b = reach`, whose forces are held between true residuals or not.
+fn step_with_bends(reach: f64, lags_bends: bool) -> Minimum {
+    let h = 1.0 / 60.0;
+    let grid = GridSheet::square(8);
+    let (rest, triangles) = (grid.positions(), grid.triangles());
+    let mut cloth = hung_sheet(8, 1000.0).cloth;
+    let of_rigidity = |rigidity| bends(&rest, &triangles, rigidity, BendModel::FaceAngle);
+    cloth.bends = of_rigidity(1.0);
+    cloth.bends = of_rigidity((reach / (h * cloth.bend_rate(&rest))).powi(2));
+    assert_near("h omega_b", h * cloth.bend_rate(&rest), reach, 1e-9);
+    let mut rng = Rng(8);
+    let mut state = ImplicitSimulation::new(cloth, &rest, rest.clone());
+    state.set_velocities(|i| if i == 0 || i == 7 { [0.0; 3] } else { rng.point(0.3) });
+    assert_eq!(state.minimize_options(h, true).lags_bends, reach <= 1.0);
+    let prediction = state.prediction(h);
+    let objective = Objective::new(&state.cloth, &state.positions, &prediction, h, &[]);
+    let options =
+        MinimizeOptions { lags_bends, iterations: 500, ..state.minimize_options(h, true) };
+    minimize(&objective, &options)
+}
+
+#[test]
+fn bends_may_lag_up_to_a_reach_of_1_and_not_beyond_2() {
+    for reach in [0.3, 0.95, 2.5, 4.0] {
+        let [direct, lagged] = [false, true].map(|lags_bends| step_with_bends(reach, lags_bends));
+        assert_eq!(direct.outcome, Outcome::Converged);
+        assert_eq!(lagged.outcome == Outcome::Converged, reach < 1.0, "{reach}: {lagged:?}");
+        if reach < 1.0 {
+            assert!(lagged.iterations <= direct.iterations + 10, "{reach}: {}", lagged.iterations);
+        }
+    }
+}
+
+#[test]
+fn a_residual_that_grows_a_thousandfold_has_diverged() {
+    let state = &swing(8, 5, 5)[0];
+    let h = 1.0 / 60.0;
+    let limits = [true, false].map(|may_reject| state.minimize_options(h, may_reject).divergence);
+    assert_eq!(limits, [1e3, f64::INFINITY]);
+    let prediction = state.prediction(h);
+    let objective = Objective::new(&state.cloth, &state.positions, &prediction, h, &[]);
+    // What is left after ten iterations is above a billionth of the first residual, if not above a thousand times as much.
+    let options =
+        MinimizeOptions { divergence: 1e-9, tolerance: 0.0, ..state.minimize_options(h, true) };
+    let found = minimize(&objective, &options);
+    assert_eq!((found.outcome, found.iterations), (Outcome::Diverged, 10));
 }
 
 #[test]
