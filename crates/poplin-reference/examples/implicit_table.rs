@@ -1,18 +1,19 @@
 //! What the implicit solver takes on a sheet that swings: `cargo run --release -p poplin-reference --features oracle --example
-//! implicit_table [frame|newton [SIDE]]`.
+//! implicit_table [frame|newton|contact [SIDE]]`.
 //!
 //! `frame` prints CSV of strains, steps and iterations a frame by step control, over 2 s: the table of section 5 of the design.
 //! `newton` prints CSV of one step of states of that swing: iterations and times of conjugate gradients, and of Newton's method
-//! preconditioned by blocks and by fibers, to a tenth of a step of gravity.
+//! preconditioned by blocks and by fibers, to a tenth of a step of gravity. `contact` prints CSV of a free sheet that falls onto a
+//! sphere with and without planes in the potential, by steps and by the largest growth of a step.
 
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 
 use std::time::Instant;
 
 use poplin_reference::oracle::implicit::{
-    BendModel, GridSheet, ImplicitCloth, ImplicitFeedback, ImplicitSettings, ImplicitSimulation,
-    Law, Objective, Preconditioner, StepControl, bends, minimize, minimize_by_newton,
-    triangle_masses,
+    BendModel, ContactPlane, GridSheet, ImplicitCloth, ImplicitFeedback, ImplicitSettings,
+    ImplicitSimulation, Law, Objective, Preconditioner, StepControl, bends, minimize,
+    minimize_by_newton, triangle_masses,
 };
 
 /// A level sheet of 1 m and 0.2 kg that two corners hold, of springs of K and G [N/m] and face angles of 1e-5 N m.
@@ -171,14 +172,96 @@ fn print_newton_table(sides: &[usize]) {
     }
 }
 
+/// Radius \[m\] and friction of the sphere below the middle of the sheet.
+const SPHERE: (f64, f64) = (0.3, 0.5);
+
+fn print_contact(side: usize, rate: u32, has_planes: bool, growth: f64) {
+    let (radius, friction) = SPHERE;
+    let mut simulation = hung_sheet(side, 1000.0, 300.0);
+    let w = simulation.cloth.inverse_masses[side * (side - 1)];
+    (simulation.cloth.inverse_masses[0], simulation.cloth.inverse_masses[side - 1]) = (w, w);
+    simulation.settings = ImplicitSettings { growth, ..fixed(1, 2000) };
+    let center = [0.5, 0.5, -radius - 0.02];
+    let step = 1.0 / f64::from(rate);
+    // What a particle at x is to be moved by.
+    let push = |x: [f64; 3]| {
+        let d: [f64; 3] = [0, 1, 2].map(|k| x[k] - center[k]);
+        let length = d.iter().map(|d| d * d).sum::<f64>().sqrt();
+        d.map(|d| d * (radius / length - 1.0).max(0.0))
+    };
+    let (mut iterations, mut unconverged, mut frames) = (0, 0, 0u32);
+    let (mut strains, mut pushes) = ([Vec::new(), Vec::new()], Vec::new());
+    for tick in 0..2 * rate {
+        let y = simulation.prediction(step);
+        let planes = simulation.positions.iter().zip(&y).map(|(x, u)| {
+            let y = [0, 1, 2].map(|k| x[k] + u[k]);
+            ContactPlane::from_push(y, push(y), 1000.0).filter(|_| has_planes)
+        });
+        simulation.planes = planes.collect();
+        let feedback = simulation.run_frame(step);
+        for i in 0..simulation.positions.len() {
+            let x = simulation.positions[i];
+            let delta = push(x);
+            let depth = delta.iter().map(|d| d * d).sum::<f64>().sqrt();
+            let plane = simulation.planes[i];
+            let w = simulation.cloth.inverse_masses[i];
+            let reaction = depth + plane.map_or(0.0, |plane| plane.push(x, w, step));
+            if reaction == 0.0 {
+                continue;
+            }
+            let outward: [f64; 3] = [0, 1, 2].map(|k| (x[k] - center[k]) / radius);
+            let u = simulation.displacements[i];
+            let along: f64 = (0..3).map(|k| u[k] * outward[k]).sum();
+            let slide: [f64; 3] = [0, 1, 2].map(|k| u[k] - along * outward[k]);
+            let speed = slide.iter().map(|s| s * s).sum::<f64>().sqrt();
+            let kept = 1.0 - (friction * reaction / speed.max(1e-12)).min(1.0);
+            // Friction slows down what follows; the push moves the particle and its displacement.
+            simulation.positions[i] = [0, 1, 2].map(|k| x[k] + delta[k]);
+            simulation.displacements[i] =
+                [0, 1, 2].map(|k| kept * slide[k] + along * outward[k] + delta[k]);
+            if tick >= rate {
+                pushes.push(1e3 * depth);
+            }
+        }
+        if tick >= rate {
+            frames += 1;
+            iterations += feedback.iterations;
+            unconverged += feedback.unconverged;
+            append_strains(&simulation, side, &mut strains);
+        }
+    }
+    let per_frame = iterations as f64 / f64::from(frames) * f64::from(rate) / 60.0;
+    let [mut along, _] = strains;
+    let push = percentile(&mut pushes) / 100.0;
+    println!(
+        "{side},{rate},{has_planes},{growth},{:.2},{push:.2},{per_frame:.1},{unconverged}",
+        percentile(&mut along)
+    );
+}
+
+fn print_contact_table(sides: &[usize]) {
+    println!("side,steps/s,planes,growth,p99 along [%],p99 push [mm],iterations,unconverged");
+    for &side in sides {
+        for rate in [60, 240] {
+            for (has_planes, growth) in [(false, 8.0), (true, 8.0), (true, 4.0), (true, 2.0)] {
+                print_contact(side, rate, has_planes, growth);
+            }
+        }
+    }
+}
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let table = arguments.first().map_or("", String::as_str);
     let side = arguments.get(1).and_then(|side| side.parse().ok());
-    if table != "newton" {
+    let is_wanted = |name: &str| table.is_empty() || table == name;
+    if is_wanted("contact") {
+        print_contact_table(&side.map_or(vec![16], |side| vec![side]));
+    }
+    if is_wanted("frame") {
         print_frame_table(&side.map_or(vec![16, 32], |side| vec![side]));
     }
-    if table != "frame" {
+    if is_wanted("newton") {
         print_newton_table(&side.map_or(vec![16, 32, 64], |side| vec![side]));
     }
 }
