@@ -120,8 +120,8 @@ fn an_irregular_patch_held_by_an_affine_border_is_affine() {
 // ---- strips that bend ----
 
 /// A strip of square cells, one wide, with bends by either diagonal, half each: with one diagonal alone it
-/// twists as it bends. Its cells resist shear, without which plane projections fold it by shearing (drops of 0.75 and 0.66 in
-/// place of 0.70). Its first two rows are clamped, and it is `segments + 1/2` cells long from the middle of the second
+/// twists as it bends. Its cells resist shear, without which plane projections fold it by shearing (drops of 0.75 and 0.66, not
+/// 0.70). Its first two rows are clamped, and it is `segments + 1/2` cells long from the middle of the second
 /// hinge on: see `tests/xpbd.rs`.
 struct Beam {
     grid: GridSheet,
