@@ -17,6 +17,11 @@ struct TriangleTouch {
     barycentric: Vec2,
 }
 
+impl TriangleTouch {
+    const FAR: Self =
+        Self { square: 3.0e38, height: 0.0, normal: Vec3::ZERO, barycentric: Vec2::ZERO };
+}
+
 fn triangle_corners(memory: &ClothMemory<'_>, t: u32) -> [u32; 3] {
     let [a, b, c, _] = memory.input_pool[(memory.cloth.colliders.triangle_begin + t) as usize];
     [a, b, c]
@@ -42,8 +47,7 @@ fn touch_triangle(memory: &ClothMemory<'_>, t: u32, x: Vec3) -> TriangleTouch {
     let p = x - a;
     let normal = cross3(ab, ac);
     let normal_square = dot3(normal, normal);
-    let mut touch =
-        TriangleTouch { square: 3.0e38, height: 0.0, normal: Vec3::ZERO, barycentric: Vec2::ZERO };
+    let mut touch = TriangleTouch::FAR;
     if normal_square > MIN_NORMAL_SQUARE {
         touch.normal = normal / normal_square.sqrt();
         touch.height = dot3(touch.normal, p);
@@ -92,8 +96,7 @@ fn nearest_triangle(
 ) -> (u32, TriangleTouch) {
     let tree = memory.cloth.colliders.triangle_tree_begin;
     let mut nearest = 0;
-    let mut touch =
-        TriangleTouch { square: 3.0e38, height: 0.0, normal: Vec3::ZERO, barycentric: Vec2::ZERO };
+    let mut touch = TriangleTouch::FAR;
     let mut candidate = 1 + guess.min(memory.cloth.colliders.triangle_count - 1);
     let mut node = 0;
     while candidate > 0 || node < memory.cloth.colliders.triangle_tree_count {

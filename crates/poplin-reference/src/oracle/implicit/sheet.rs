@@ -174,14 +174,9 @@ pub fn stretch_shear(
     stretch: [f64; 2],
     shear: f64,
 ) -> Vec<Element> {
-    let law = |&[a, b, c]: &[usize; 3]| {
-        let corners = [a, b, c].map(|i| coordinates[i]);
-        Element {
-            particles: [a, b, c, c],
-            law: Law::StretchShear(StretchShear::new(corners, stretch, shear)),
-        }
-    };
-    triangles.iter().map(law).collect()
+    of_triangles(coordinates, triangles, |corners| {
+        Law::StretchShear(StretchShear::new(corners, stretch, shear))
+    })
 }
 
 /// A trispring for each triangle.
@@ -191,14 +186,22 @@ pub fn trisprings(
     stretch: f64,
     poisson_ratio: f64,
 ) -> Vec<Element> {
-    let law = |&[a, b, c]: &[usize; 3]| {
-        let corners = [a, b, c].map(|i| rest[i]);
-        Element {
-            particles: [a, b, c, c],
-            law: Law::Trispring(Trispring::new(corners, stretch, poisson_ratio)),
-        }
+    of_triangles(rest, triangles, |corners| {
+        Law::Trispring(Trispring::new(corners, stretch, poisson_ratio))
+    })
+}
+
+/// An element for each triangle, from its corners at rest.
+fn of_triangles<P: Copy>(
+    rest: &[P],
+    triangles: &[[usize; 3]],
+    law: impl Fn([P; 3]) -> Law,
+) -> Vec<Element> {
+    let element = |&[a, b, c]: &[usize; 3]| Element {
+        particles: [a, b, c, c],
+        law: law([a, b, c].map(|i| rest[i])),
     };
-    triangles.iter().map(law).collect()
+    triangles.iter().map(element).collect()
 }
 
 /// A bending energy of two triangles that is calibrated in N m.
