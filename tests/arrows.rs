@@ -34,6 +34,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("poplin-cli", &["poplin", "poplin-model", "poplin-cook", "poplin-io", "poplin-measure"]),
     ("poplin-gpu-stats", &["poplin-host", "poplin-layout", "poplin-shaders", "naga"]),
+    ("poplin-examples", &[]),
     ("xtask", &["poplin-layout"]),
 ];
 

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::run::must_pass;
 
 /// Packages that are never published.
-const UNPUBLISHED: [&str; 3] = ["poplin-suite", "poplin-testkit", "xtask"];
+const UNPUBLISHED: [&str; 4] = ["poplin-examples", "poplin-suite", "poplin-testkit", "xtask"];
 
 /// The crate that is built from its package and the crates of the workspace that it needs: it embeds files of another folder.
 const BUILT: [&str; 3] = ["poplin-shaders", "poplin-layout", "poplin-model"];

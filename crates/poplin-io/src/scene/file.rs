@@ -341,7 +341,21 @@ impl Scene {
     /// # Errors
     /// [`SceneError`] for the first fault, with its line.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, SceneError> {
-        let path = path.as_ref();
+        Self::load_at(path.as_ref())
+    }
+
+    /// Checks the text of a scene. `path` names it in errors, and mesh paths count from its folder.
+    ///
+    /// # Errors
+    /// [`SceneError`] for the first fault, with its line.
+    pub fn parse(text: &str, path: impl AsRef<Path>) -> Result<Self, SceneError> {
+        Self::parse_at(text, path.as_ref())
+    }
+
+    // Without type parameters, so that the deserialisation of a scene is compiled here once and not in every crate
+    // that reads one.
+
+    fn load_at(path: &Path) -> Result<Self, SceneError> {
         let file = std::fs::File::open(path).map_err(IoError::open(path))?;
         let mut bytes = Vec::new();
         file.take(MAX_SCENE_BYTES as u64 + 1)
@@ -364,15 +378,11 @@ impl Scene {
             let at = Source::new(&valid, path).location_of(valid.len());
             SceneError::Syntax { at, message: "this is not UTF-8 text".into() }
         })?;
-        Self::parse(&text, path)
+        Self::parse_at(&text, path)
     }
 
-    /// Checks the text of a scene. `path` names it in errors, and mesh paths count from its folder.
-    ///
-    /// # Errors
-    /// [`SceneError`] for the first fault, with its line.
-    pub fn parse(text: &str, path: impl AsRef<Path>) -> Result<Self, SceneError> {
-        let source = Source::new(text, path.as_ref());
+    fn parse_at(text: &str, path: &Path) -> Result<Self, SceneError> {
+        let source = Source::new(text, path);
         let file: SceneFile = toml::from_str(text).map_err(|error| toml_error(&error, &source))?;
         let stem = source.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
         if let Some(wind) = &file.wind {

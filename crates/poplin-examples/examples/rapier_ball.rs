@@ -4,7 +4,7 @@
 //! frame and reports the impulses on the ball; rapier takes them and steps. The total momentum of both is that before, apart
 //! from what pins, floor and gravity add.
 //!
-//! `cargo run --release -p poplin --example rapier_ball`
+//! `cargo run --release -p poplin-examples --example rapier_ball`
 
 #![expect(clippy::print_stdout, reason = "an example talks")]
 
