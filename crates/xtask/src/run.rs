@@ -164,7 +164,8 @@ const TESTED: [&str; 3] = ["--workspace", "--exclude", "poplin-examples"];
 pub(crate) fn test(second_adapter: bool) -> Result<Totals, String> {
     let mut totals = Totals::default();
     let mut status = totals.add_run("on the first adapter", &TESTED, &[])?;
-    status &= cargo(&[&["test", "--doc"], TESTED.as_slice()].concat(), |line| totals.add_line(line))?;
+    status &=
+        cargo(&[&["test", "--doc"], TESTED.as_slice()].concat(), |line| totals.add_line(line))?;
     match crate::adapter::swiftshader() {
         _ if !second_adapter => {}
         Some(driver) => {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use poplin_io::scene::BuiltCollider;
 use poplin_io::{MAX_RESOLUTION, TwistedFaces};
 use poplin_measure::depth::Depth;
 use poplin_measure::strain::LongEdges;
@@ -74,6 +75,8 @@ pub(super) enum Warning {
     Coincident { cloth: String, copies: usize },
     /// Cloth is so far from the origin that its positions are coarse.
     Coarse { cloth: String, farthest_m: f32, resolution_m: f32, mean_edge_m: f32 },
+    /// All of a collider's mesh is so far from where positions count from that they are coarse.
+    CoarseCollider { collider: String, nearest_m: f32, resolution_m: f32, mean_edge_m: f32 },
     /// Faces were left out.
     LostFaces { cloth: String, faces: usize, all_faces: usize, welded_vertices: usize },
     /// Faces of a file that have a flipped triangle.
@@ -122,8 +125,24 @@ impl Warning {
 
     /// What is doubtful about the meshes of colliders.
     pub(super) fn of_colliders(job: &Job) -> impl Iterator<Item = Self> {
-        job.colliders.iter().filter_map(|collider| {
-            Self::of_faces(|| format!("collider `{}`", collider.name), collider.twisted)
+        let edges = job.garments.iter().map(|it| mean_rest_length(&it.cloth.fabric));
+        let mean_edge_m = edges.filter(|&edge| edge > 0.0).fold(f32::INFINITY, f32::min);
+        job.colliders.iter().flat_map(move |collider| {
+            let twisted =
+                Self::of_faces(|| format!("collider `{}`", collider.name), collider.twisted);
+            twisted.into_iter().chain(Self::of_far_collider(collider, mean_edge_m))
+        })
+    }
+
+    fn of_far_collider(collider: &BuiltCollider, mean_edge_m: f32) -> Option<Self> {
+        let Shape::TriangleMesh(mesh) = &collider.shape else { return None };
+        let farthest_axis =
+            |vertex: &[f32; 3]| vertex.map(f32::abs).into_iter().fold(0.0, f32::max);
+        let nearest_m = mesh.vertices.iter().map(farthest_axis).fold(f32::INFINITY, f32::min);
+        let resolution_m = nearest_m * f32::EPSILON;
+        (resolution_m.is_finite() && resolution_m > MAX_RESOLUTION * mean_edge_m).then(|| {
+            let collider = collider.name.clone();
+            Self::CoarseCollider { collider, nearest_m, resolution_m, mean_edge_m }
         })
     }
 
@@ -358,6 +377,13 @@ impl fmt::Display for Warning {
                 f,
                 "cloth `{cloth}` is {farthest_m:.0} m from the origin: positions are multiples of {} there, with edges of {}; move \
                  it near the origin",
+                short_length(*resolution_m),
+                short_length(*mean_edge_m)
+            ),
+            Self::CoarseCollider { collider, nearest_m, resolution_m, mean_edge_m } => write!(
+                f,
+                "collider `{collider}` is {nearest_m:.0} m from where positions count from: they are multiples of {} there, with edges \
+                 of cloth of {}; move cloth and collider near each other",
                 short_length(*resolution_m),
                 short_length(*mean_edge_m)
             ),

@@ -178,6 +178,16 @@ fn a_mesh_far_from_the_origin_is_simulated_as_if_it_were_there() {
             "{there:?} {here:?}"
         );
     }
+    // A collider that stayed behind is no longer where it was to a micrometre, and is never met.
+    let [_, cube] = far_meshes([0.0; 3]);
+    bench.write("left.obj", &cube);
+    let mesh =
+        ["run", "--mesh", "sheet.obj", "--pin", "indices:0", "--frames", "1", "--backend", "cpu"];
+    let ended = bench.poplin(&[&mesh[..], &["--collider", "left.obj"]].concat());
+    let said = "collider `left` is 20000000 m from where positions count from: they are multiples of 2.38 m there";
+    assert!(ended.succeeds().stderr.contains(said), "{}", ended.stderr);
+    let ended = bench.poplin(&[&mesh[..], &["--collider", "cube.obj"]].concat());
+    assert!(!ended.succeeds().stderr.contains("count from"), "{}", ended.stderr);
     // So is one that is moved away, or back.
     let [sheet, _] = far_meshes(far);
     bench.write("sheet.obj", &sheet);
