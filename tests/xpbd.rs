@@ -209,6 +209,97 @@ fn a_heavy_cantilever_is_the_elastica() {
     }
 }
 
+// ---- strip and sheet on end ----
+
+/// `w L^3 / B` above which a strip clamped upright buckles under its own weight (Greenhill, 1881).
+const GREENHILL: f64 = 7.837;
+
+/// Length of an edge of what stands on end: `segments + 1/2` of them are 1 m, from the middle of the second hinge on, as in [`cantilever`].
+fn edge_on_end(segments: u32) -> f64 {
+    1.0 / (f64::from(segments) + 0.5)
+}
+
+/// How far what stands on end is out of line `along` from its lower edge, at first.
+fn bowed(along: f64, edge: f64) -> f64 {
+    1e-3 * (along - 1.5 * edge).max(0.0).powi(2)
+}
+
+/// A strip on end, its two lowest rows clamped.
+fn strip_on_end(segments: u32) -> Cloth {
+    let edge = edge_on_end(segments);
+    strip(segments + 1, edge, |along, side| [bowed(along, edge), along - edge - 0.5, side], 2)
+}
+
+/// A sheet on end of 8 columns as users cook it, all diagonals one way.
+fn sheet_on_end(segments: u32) -> Cloth {
+    let (columns, edge) = (8, edge_on_end(segments));
+    let mut mesh = Mesh::grid(columns + 1, segments + 2, (f64::from(columns) * edge) as f32, 1.0);
+    for (row, positions) in mesh.positions.chunks_mut(columns as usize + 1).enumerate() {
+        let along = row as f64 * edge;
+        for position in positions {
+            let side = position[0];
+            *position = [bowed(along, edge) as f32, (along - edge - 0.5) as f32, side];
+        }
+    }
+    let options = CookOptions {
+        density: SIGMA as f32,
+        pins: (0..2 * (columns + 1)).collect(),
+        max_fiber_length: Some(1 << 20),
+        bending: false,
+        tethers: Tethers::None,
+        bends: true,
+        ..CookOptions::default()
+    };
+    cook(&mesh, &options).unwrap().into_cloth()
+}
+
+/// How far the top of a cloth on end is out of line after 8 s, over how far it was, with a load `w L^3 / B` and steps of this fraction
+/// of `a^2 sqrt(sigma / B)`.
+fn bow(mut cloth: Cloth, segments: u32, load: f64, step: f64) -> f64 {
+    let (edge, rigidity) = (edge_on_end(segments), SIGMA * G / load);
+    Arc::make_mut(&mut cloth.fabric).bends.iter_mut().for_each(|bend| bend.rest_angle = 0.0);
+    let longest = step * edge * edge * (SIGMA / rigidity).sqrt();
+    let substeps = (1.0 / 60.0 / longest).ceil() as u32;
+    let bending_rigidity = rigidity as f32;
+    cloth.config = ClothConfig {
+        solver: Xpbd { substeps, bending_rigidity, ..Xpbd::default() }.into(),
+        damping: damping(1.0),
+        ..ClothConfig::default()
+    };
+    let state = run(cloth, 1.0 / 60.0, 8.0);
+    let top = f64::from(state.current(nth_cloth(0)).last().unwrap().position[0]);
+    (top / bowed(1.0 + edge, edge)).abs()
+}
+
+#[test]
+fn a_strip_on_end_buckles_under_the_load_of_theory() {
+    for (segments, steps) in [(10, vec![0.5, 0.25]), (20, vec![0.5, 0.25]), (40, vec![0.5])] {
+        for step in steps {
+            let [holds, falls] = [0.95, 1.05]
+                .map(|part| bow(strip_on_end(segments), segments, part * GREENHILL, step));
+            eprintln!("{segments} segments, step {step}: {holds:.3} at 0.95, {falls:.1} at 1.05");
+            assert!(holds < 0.5 && falls > 5.0, "{segments}, {step}: {holds}, {falls}");
+        }
+    }
+    // See it fail: twice the step that holds a strip.
+    assert!(bow(strip_on_end(20), 20, 0.7 * GREENHILL, 1.0) > 5.0);
+}
+
+#[test]
+fn a_sheet_on_end_wants_half_the_step_of_a_strip() {
+    // The mesh itself is soft: with one diagonal a cell, it buckles at 0.87 of theory in `f64` too (`implicit_oracle`).
+    for segments in [10, 20] {
+        for step in [0.25, 0.125] {
+            let [holds, falls] = [0.76, 0.92]
+                .map(|part| bow(sheet_on_end(segments), segments, part * GREENHILL, step));
+            eprintln!("{segments} segments, step {step}: {holds:.3} at 0.76, {falls:.1} at 0.92");
+            assert!(holds < 0.5 && falls > 5.0, "{segments}, {step}: {holds}, {falls}");
+        }
+        // See it fail: the step of a strip.
+        assert!(bow(sheet_on_end(segments), segments, 0.76 * GREENHILL, 0.5) > 5.0, "{segments}");
+    }
+}
+
 // ---- damping ----
 
 /// The largest deviation of `x(t)` from a damped oscillation from 1 at rest with `omega^2 = k/m` and the rate `c/(2 m)`.

@@ -87,6 +87,8 @@ pub(super) enum Warning {
     Fast { what: String, speed_m_per_s: f32, frame: u32 },
     /// A step in which gravity moves the cloth by more than an edge.
     LongStep { cloth: String, step_s: f32, fall_m: f32, mean_edge_m: f32 },
+    /// A step in which bends of XPBD are softer than their rigidity.
+    SoftBends { cloth: String, step_s: f32, longest_step_s: f32, substeps: u32 },
     /// Whole iterations do not fit a frame.
     OtherFrequency { cloth: String, asked_hz: f32, frequency_hz: f32 },
 }
@@ -230,11 +232,38 @@ impl Warning {
             (gravity * step_s * step_s, mean_rest_length(&garment.cloth.fabric));
         let is_long = iterations > 0.0 && mean_edge_m > 0.0 && fall_m > mean_edge_m;
         let long = is_long.then(|| Self::LongStep { cloth: cloth(), step_s, fall_m, mean_edge_m });
+        let soft = Self::of_bends(garment, frame_rate, step_s);
         let asked = config.solver.as_pbd().map(|pbd| pbd.frequency);
         let other = asked
             .filter(|asked| iterations > 0.0 && (frequency_hz / asked - 1.0).abs() > MAX_RATE_ERROR)
             .map(|asked_hz| Self::OtherFrequency { cloth: cloth(), asked_hz, frequency_hz });
-        long.into_iter().chain(other)
+        long.into_iter().chain(other).chain(soft)
+    }
+
+    /// Whether bends have their rigidity B: up to a step of `a^2 sqrt(sigma / (16 B))` (`tests/xpbd.rs`), with the mean stretch edge a and,
+    /// of the free particles, the mean mass `sigma a^2`.
+    fn of_bends(garment: &Garment, frame_rate: f32, step_s: f32) -> Option<Self> {
+        let (fabric, rigidity) =
+            (&garment.cloth.fabric, garment.cloth.config.solver.bending_rigidity());
+        let free = garment.cloth.particles.iter().filter(|particle| !particle.is_pinned());
+        let (mass, count) = free.fold((0.0, 0.0f32), |(mass, count), particle| {
+            (mass + particle.inverse_mass.recip(), count + 1.0)
+        });
+        let edges = fabric.edge_kinds().into_iter().zip(&fabric.rest_lengths);
+        let (length, edge_count) = edges
+            .filter(|(kind, _)| kind.is_stretch())
+            .fold((0.0, 0.0f32), |(sum, count), (_, length)| (sum + length, count + 1.0));
+        let longest_step_s = length / edge_count * (mass / (16.0 * rigidity * count)).sqrt();
+        let is_soft = !fabric.bends.is_empty()
+            && rigidity > 0.0
+            && longest_step_s > 0.0
+            && step_s > longest_step_s;
+        is_soft.then(|| Self::SoftBends {
+            cloth: garment.name.clone(),
+            step_s,
+            longest_step_s,
+            substeps: (longest_step_s * frame_rate).recip().ceil() as u32,
+        })
     }
 }
 
@@ -419,6 +448,13 @@ impl fmt::Display for Warning {
                 1e3 * step_s,
                 1e3 * fall_m,
                 1e3 * mean_edge_m
+            ),
+            Self::SoftBends { cloth, step_s, longest_step_s, substeps } => write!(
+                f,
+                "cloth `{cloth}` bends more easily than its rigidity says: that holds to a step of {:.2} ms on its mesh, and it has {:.2} \
+                 ms; take {substeps} substeps, a coarser mesh or less rigidity",
+                1e3 * longest_step_s,
+                1e3 * step_s
             ),
             Self::OtherFrequency { cloth, asked_hz, frequency_hz } => write!(
                 f,

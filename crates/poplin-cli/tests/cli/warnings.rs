@@ -84,6 +84,11 @@ fn settings_and_motions_that_a_step_cannot_follow_are_reported() {
              {{ time = 1, translation = [{speed}, 0, 0] }}]\n"
         )
     };
+    let bent = |substeps: u32, rigidity: f32| {
+        format!(
+            "{SHEET}solver = {{ xpbd = {{ substeps = {substeps}, bending_rigidity = {rigidity} }} }}\n"
+        )
+    };
     let far = |by: f32| format!("{SHEET}transform = {{ translation = [{by}, 0, 0] }}\n");
     for (kind, words, doubtful, sound) in [
         ("other_frequency", "60 times a second in place of 80", solver(80.0), solver(62.0)),
@@ -100,6 +105,7 @@ fn settings_and_motions_that_a_step_cannot_follow_are_reported() {
             collider(50.0),
         ),
         ("coarse", " m from the origin: positions are multiples of 12 mm", far(1e5), far(100.0)),
+        ("soft_bends", "that holds to a step of", bent(4, 10.0), bent(20, 1e-3)),
         (
             "long_step",
             "in which it falls by 2725.0 mm",

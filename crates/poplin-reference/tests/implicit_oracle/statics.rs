@@ -271,6 +271,33 @@ fn a_strip_on_end_buckles_under_the_load_of_theory() {
     }
 }
 
+#[test]
+fn a_sheet_of_one_diagonal_a_cell_buckles_early() {
+    // Each hinge sees the twist of the cells beside it, and the sheet twists a little to bend more easily.
+    let (columns, segments) = (9, 10);
+    let spacing = [1.0 / (segments as f64 + 0.5); 2];
+    let bow = |load: f64| {
+        let diagonals = Diagonals::Forward;
+        let grid = GridSheet { columns, rows: segments + 2, spacing, diagonals };
+        let rest = grid.positions();
+        let mut inverse_masses: Vec<f64> = grid.masses(SIGMA).iter().map(|m| 1.0 / m).collect();
+        inverse_masses[..2 * columns].fill(0.0);
+        let cloth = ImplicitCloth {
+            inverse_masses,
+            stretch: grid.springs([5e3; 2], 1.5e3, 1.0),
+            bends: bends(&rest, &grid.triangles(), SIGMA * G / load, BendModel::FaceAngle),
+            ..ImplicitCloth::default()
+        };
+        let mut start = rest;
+        start.iter_mut().skip(2 * columns).for_each(|x| x[2] = 1e-3 * x[1] * x[1]);
+        let x = settle(&cloth, &start, [0.0, -G, 0.0], &grid.fibers(), 0.1, 40);
+        x[x.len() - 1][2] / start[x.len() - 1][2]
+    };
+    let [below, above] = [0.82, 0.92].map(|part| bow(part * BUCKLING));
+    eprintln!("{below:.2} at 0.82 of theory, {above:.2} at 0.92");
+    assert!(below < 0.8 && above > 1.1, "{below}, {above}");
+}
+
 // ---- contact ----
 
 const CONTACT_STIFFNESS: f64 = 500.0;
