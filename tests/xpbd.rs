@@ -21,6 +21,19 @@ const G: f64 = 9.81;
 /// Mass per area of all strips [kg/m^2].
 const SIGMA: f64 = 0.2;
 
+/// How strips and sheets are cooked: the first particles pinned, fibers whole, bends by angles alone.
+fn beam_options(pin_count: u32) -> CookOptions {
+    CookOptions {
+        density: SIGMA as f32,
+        pins: (0..pin_count).collect(),
+        max_fiber_length: Some(1 << 20),
+        bending: false,
+        tethers: Tethers::None,
+        bends: true,
+        ..CookOptions::default()
+    }
+}
+
 /// A strip of one column of quads, each `edge` m by `edge` m, of `segments` rows, from x = 0 or y = 0 on; only edges along and across.
 ///
 /// Particles `2 i` and `2 i + 1` are row i. Half the mass of a quad is on each of its four corners times 1/2: rows inside
@@ -41,15 +54,7 @@ fn strip(
             mesh.quads.push([k - 2, k - 1, k + 1, k]);
         }
     }
-    let options = CookOptions {
-        density: SIGMA as f32,
-        pins: (0..2 * pinned_rows).collect(),
-        max_fiber_length: Some(1 << 20),
-        bending: false,
-        tethers: Tethers::None,
-        bends: true,
-        ..CookOptions::default()
-    };
+    let options = beam_options(2 * pinned_rows);
     let mut cooked = cook(&mesh, &options).unwrap();
     // With all diagonals one way a single column twists when it bends, which no beam does: half of the bends have the others.
     mesh.quads.iter_mut().for_each(|quad| quad.rotate_left(1));
@@ -241,16 +246,7 @@ fn sheet_on_end(segments: u32) -> Cloth {
             *position = [bowed(along, edge) as f32, (along - edge - 0.5) as f32, side];
         }
     }
-    let options = CookOptions {
-        density: SIGMA as f32,
-        pins: (0..2 * (columns + 1)).collect(),
-        max_fiber_length: Some(1 << 20),
-        bending: false,
-        tethers: Tethers::None,
-        bends: true,
-        ..CookOptions::default()
-    };
-    cook(&mesh, &options).unwrap().into_cloth()
+    cook(&mesh, &beam_options(2 * (columns + 1))).unwrap().into_cloth()
 }
 
 /// How far the top of a cloth on end is out of line after 8 s, over how far it was, with a load `w L^3 / B` and steps of this fraction

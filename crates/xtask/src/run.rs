@@ -154,10 +154,11 @@ fn build_tests(selection: &[&str]) -> Result<(Vec<TestBinary>, bool), String> {
 }
 
 /// The tests whose results an adapter decides: kernels against their mirrors, and the measured cases.
-const ADAPTER_TESTS: [&str; 7] =
-    ["--workspace", "--test", "mirror", "--test", "reference_cases", "--test", "engine"];
+const ADAPTER_TESTS: [&str; 6] =
+    ["--test", "mirror", "--test", "reference_cases", "--test", "engine"];
 
-/// What has tests: the examples with other engines have none, and building those takes 45 s of CPU.
+/// What has tests: the examples with other engines have none, and building those takes 45 s of CPU. Every run selects from the same
+/// packages: with others cargo unifies other features and builds wgpu again.
 const TESTED: [&str; 3] = ["--workspace", "--exclude", "poplin-examples"];
 
 /// Every test of the workspace, then where `second_adapter` is asked for the kernels' on SwiftShader, where it is installed.
@@ -170,8 +171,9 @@ pub(crate) fn test(second_adapter: bool) -> Result<Totals, String> {
         _ if !second_adapter => {}
         Some(driver) => {
             say(&format!("\nAgain on SwiftShader ({driver})\n"));
+            let selection = [TESTED.as_slice(), &ADAPTER_TESTS].concat();
             let environment = [("VK_DRIVER_FILES", driver.as_str())];
-            status &= totals.add_run("on SwiftShader", &ADAPTER_TESTS, &environment)?;
+            status &= totals.add_run("on SwiftShader", &selection, &environment)?;
         }
         None => totals
             .skips
