@@ -360,7 +360,12 @@ fn a_bend_swings_and_calms_down_as_its_rigidity_and_damping_say() {
         fiber_edge_begin: vec![0, 1],
         fiber_vertices: vec![4, 3],
         rest_lengths: vec![0.5],
-        bends: vec![Bend { particles: [0, 1, 2, 3], rest_angle: 0.0, weight: 3.0 }],
+        bends: vec![Bend {
+            particles: [0, 1, 2, 3],
+            rest_angle: 0.0,
+            weight: 3.0,
+            wings: Default::default(),
+        }],
         bend_set_ends: vec![1],
         ..Fabric::default()
     };
@@ -541,7 +546,10 @@ fn settings_that_the_fabric_does_not_go_with_are_refused() {
     let mut without_bends = xpbd.clone();
     let fabric = Arc::make_mut(&mut without_bends.fabric);
     (fabric.bends, fabric.bend_set_ends) = Default::default();
-    assert_eq!(without_bends.validate(), Err(ModelError::NoBends { rigidity: 1e-3 }));
+    assert_eq!(
+        without_bends.validate(),
+        Err(ModelError::NoBends { solver: "xpbd", rigidity: 1e-3 })
+    );
     let mut stiffness_per_edge = xpbd.clone();
     let fabric = Arc::make_mut(&mut stiffness_per_edge.fabric);
     fabric.edge_stiffness_log2 = vec![-1.0; fabric.edge_count()];

@@ -3,6 +3,7 @@
 #import stage/wind
 #import stage/motion
 #import stage/tether
+#import stage/implicit
 #import stage/gauss_seidel
 #import stage/semi_implicit
 #import stage/cyclic_reduction
@@ -33,7 +34,10 @@ fn fetch_counters(is_frame_start: bool) {
     }
     shared_sleep_pass_count = pass_count;
     shared_sleep_time = select(report.sleep_time, 0u, is_woken);
-    shared_is_idle = u32(is_asleep || report.fault_count != 0u);
+    shared_is_done = u32(is_asleep || report.fault_count != 0u);
+    if ((STAGES & STAGE_IMPLICIT) != 0u) {
+        store_scratch(solve_state(4u), vec4<f32>(0.0));
+    }
     atomicStore(&shared_restless, 0u);
     atomicStore(&shared_fault_count, report.fault_count);
     atomicStore(&shared_fault_particle, report.fault_particle);
@@ -51,6 +55,13 @@ fn flush_counters(iteration_count: u32) {
     feedback[cloth.cloth].sleep_time = shared_sleep_time;
     feedback[cloth.cloth].sleep_pass_count = shared_sleep_pass_count;
     feedback[cloth.cloth].wake_count = cloth_parameters[cloth_slot].sleep.wake_count;
+    if ((STAGES & STAGE_IMPLICIT) != 0u) {
+        let counters = vec4<u32>(load_scratch(solve_state(4u)));
+        feedback[cloth.cloth].implicit_steps += counters.x;
+        feedback[cloth.cloth].implicit_iterations += counters.y;
+        feedback[cloth.cloth].implicit_unconverged += counters.z;
+        feedback[cloth.cloth].implicit_held += counters.w;
+    }
 }
 
 /// Simulates a range of iterations of one frame of one cloth per workgroup.
@@ -78,7 +89,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
     if (lane == 0u && is_inside) {
         fetch_counters(iteration_begin == 0u);
     }
-    let is_idle = workgroupUniformLoad(&shared_is_idle) != 0u;
+    let is_idle = workgroupUniformLoad(&shared_is_done) != 0u;
     let is_busy = is_inside && !is_idle;
     let iteration_end = select(0u, min(cloth_parameters[cloth_index].iteration_count, dispatch_parameters.iteration_end), is_busy);
     let particle_count = select(0u, cloth.particle_count, is_busy);
@@ -150,6 +161,64 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                 }
             }
             if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // tethers -> fabric
+        }
+        if ((STAGES & STAGE_IMPLICIT) != 0u) {
+            if (is_alive) {
+                for (var i = lane; i < particle_count; i += LANES) {
+                    begin_solve(i);
+                }
+            }
+            workgroupBarrier();
+            storageBarrier(); // predictions -> elements
+            // The first, and one and a check for each iteration.
+            let evaluation_end = 1u + 2u * frame_pool[phases].w;
+            for (var evaluation = 0u; evaluation < evaluation_end; evaluation++) {
+                if (is_alive) {
+                    for (var t = lane; t < cloth.fabric.triangle_count; t += LANES) {
+                        stretch_triangle(t);
+                    }
+                    let taken_count = select(0u, bend_count(), takes_bends());
+                    for (var bend = lane; bend < taken_count; bend += LANES) {
+                        fold_bend(bend);
+                    }
+                }
+                storageBarrier(); // elements -> residuals
+                if (is_alive) {
+                    for (var part = lane; part < SOLVE_PARTS; part += LANES) {
+                        sum_part(part);
+                    }
+                }
+                storageBarrier(); // parts -> sums
+                if (is_alive) {
+                    for (var sum = lane; sum < SOLVE_SUMS; sum += LANES) {
+                        sum_parts(sum);
+                    }
+                }
+                storageBarrier(); // sums -> step
+                if (lane == 0u) {
+                    shared_is_done = 1u;
+                    if (is_alive) {
+                        choose_step(0u);
+                    }
+                }
+                storageBarrier(); // step -> particles
+                if (workgroupUniformLoad(&shared_is_done) != 0u) {
+                    break;
+                }
+                if (is_alive) {
+                    for (var i = lane; i < particle_count; i += LANES) {
+                        take_step(i);
+                    }
+                }
+                workgroupBarrier();
+                storageBarrier(); // trials -> elements
+            }
+            if (is_alive) {
+                for (var i = lane; i < particle_count; i += LANES) {
+                    end_solve(i);
+                }
+            }
+            if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // solve -> next stage
         }
         if ((STAGES & STAGES_OF_FIBERS) != 0u) {
             for (var constants = phase_begin; constants < phase_end; constants += PHASE_ROWS) {

@@ -23,7 +23,7 @@ fn has_height(hinge: f32, side: f32, normal: f32) -> bool {
 /// eq. 18 as it stands a cantilever of N segments is too soft by 3 N^4 g h^2/(G L), which only steps so small that gravity is
 /// lost in the rounding of f32 positions make up for.
 fn solve_bend(bend: u32) {
-    let row = cloth.fabric.bend_begin + 6u * bend;
+    let row = cloth.fabric.bend_begin + BEND_WORDS * bend;
     let stiffness = cloth_parameters[cloth_slot].bending.rigidity * bitcast<f32>(fabric_pool[row + 5u]);
     let p0 = load_current(fabric_pool[row]);
     let p1 = load_current(fabric_pool[row + 1u]);

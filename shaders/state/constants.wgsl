@@ -9,6 +9,9 @@ const ITERATION_ROWS: u32 = 4u;
 /// Rows of `PhaseConstants` in `frame_pool`.
 const PHASE_ROWS: u32 = 3u;
 
+/// Rows of `ImplicitConstants` in `frame_pool`.
+const IMPLICIT_ROWS: u32 = 4u;
+
 /// `PhaseConstants.fiber_solver`: one edge after the other.
 const SOLVER_GAUSS_SEIDEL: u32 = 0u;
 
@@ -78,6 +81,84 @@ const MIN_HINGE_SQUARE: f32 = 1e-24;
 /// Stiffness over the squared step below which a bend is left alone [N m s^2].
 const MIN_BEND_STIFFNESS: f32 = 1e-30;
 
+/// Words of a bend in `fabric_pool`.
+const BEND_WORDS: u32 = 9u;
+
+/// Words of a triangle's rest shape in `fabric_pool`.
+const SHAPE_WORDS: u32 = 5u;
+
+/// `ImplicitConstants.stretch_model`: threads and the angle between them.
+const STRETCH_THREADS: u32 = 0u;
+
+/// `ImplicitConstants.stretch_model`: three coupled springs a triangle.
+const STRETCH_TRISPRING: u32 = 1u;
+
+/// `ImplicitConstants.bend_model`: the angle between two triangles.
+const BEND_FACE_ANGLE: u32 = 0u;
+
+/// `ImplicitConstants.bend_model`: the distance of a corner from the plane of the other triangle.
+const BEND_PLANE_PROJECTION: u32 = 1u;
+
+/// Parts into which an implicit solve cuts its sums over particles: one of every so many particles each.
+const SOLVE_PARTS: u32 = 256u;
+
+/// Sums of parts, of as many parts each.
+const SOLVE_SUMS: u32 = 16u;
+
+/// Rows of the state of an implicit solve.
+const SOLVE_STATE_ROWS: u32 = 5u;
+
+/// Arrays of a row a particle of an implicit solve.
+const SOLVE_PARTICLE_ARRAYS: u32 = 6u;
+
+/// Arrays of an implicit solve: displacements without forces of the cloth [m], inverse masses.
+const SOLVE_PREDICTIONS: u32 = 0u;
+
+/// Displacements [m], masses.
+const SOLVE_MOVES: u32 = 1u;
+
+/// Residuals [m].
+const SOLVE_RESIDUALS: u32 = 2u;
+
+/// Residuals of the trial [m].
+const SOLVE_TRIALS: u32 = 3u;
+
+/// Directions [m].
+const SOLVE_DIRECTIONS: u32 = 4u;
+
+/// Gradients of bending that are held between checks [N].
+const SOLVE_FORCES: u32 = 5u;
+
+/// An implicit solve begins with what is left at the prediction.
+const SOLVE_START: f32 = 0.0;
+
+/// It looks along a direction.
+const SOLVE_LINE: f32 = 1.0;
+
+/// It takes what is left where it is.
+const SOLVE_CHECK: f32 = 2.0;
+
+/// It is done.
+const SOLVE_DONE: f32 = 3.0;
+
+/// Iterations of an implicit solve between checks.
+const SOLVE_CHECK_INTERVAL: u32 = 10u;
+
+/// Largest step along a direction over the trial that measured it.
+const SOLVE_GROWTH: f32 = 4.0;
+
+/// Fraction of the last squared residual below which the next one, by recurrence, is rounding.
+const SOLVE_EXHAUSTED: f32 = 1e-5;
+
+/// Relative rounding of a force's terms.
+const SOLVE_ROUNDING: f32 = 2.4e-7;
+
+/// Largest squared rate times squared step.
+const SOLVE_MAX_REACH: f32 = 1e30;
+
+/// Largest sum of an implicit solve that counts as finite.
+const SOLVE_MAX: f32 = 1e37;
+
 /// Stride of a cell's y in the index of its bucket. The 27 cells around a point have 27 different buckets for every power
 /// of two of buckets from 256 on, so that no particle is met twice.
 const CELL_STRIDE_Y: u32 = 89u;
@@ -141,7 +222,7 @@ const CONTACT_MAX_CELL: f32 = 1e9;
 const MIN_SQUARE: f32 = 1e-30;
 
 /// Words of a cloth's report in `feedback`.
-const REPORT_WORDS: u32 = 9u;
+const REPORT_WORDS: u32 = 13u;
 
 /// Word of `fault_count` in a report.
 const REPORT_FAULT_COUNT: u32 = 0u;
@@ -164,56 +245,59 @@ const STAGE_MOTION: u32 = 0x4u;
 /// Bit of the stage `tether` in `STAGES`.
 const STAGE_TETHER: u32 = 0x8u;
 
+/// Bit of the stage `implicit` in `STAGES`.
+const STAGE_IMPLICIT: u32 = 0x10u;
+
 /// Bit of the stage `gauss_seidel` in `STAGES`.
-const STAGE_GAUSS_SEIDEL: u32 = 0x10u;
+const STAGE_GAUSS_SEIDEL: u32 = 0x20u;
 
 /// Bit of the stage `semi_implicit` in `STAGES`.
-const STAGE_SEMI_IMPLICIT: u32 = 0x20u;
+const STAGE_SEMI_IMPLICIT: u32 = 0x40u;
 
 /// Bit of the stage `cyclic_reduction` in `STAGES`.
-const STAGE_CYCLIC_REDUCTION: u32 = 0x40u;
+const STAGE_CYCLIC_REDUCTION: u32 = 0x80u;
 
 /// Bit of the stage `bend` in `STAGES`.
-const STAGE_BEND: u32 = 0x80u;
+const STAGE_BEND: u32 = 0x100u;
 
 /// Bit of the stage `separation` in `STAGES`.
-const STAGE_SEPARATION: u32 = 0x100u;
+const STAGE_SEPARATION: u32 = 0x200u;
 
 /// Bit of the stage `self_collide` in `STAGES`.
-const STAGE_SELF_COLLIDE: u32 = 0x200u;
+const STAGE_SELF_COLLIDE: u32 = 0x400u;
 
 /// Bit of the stage `collide_convex` in `STAGES`.
-const STAGE_COLLIDE_CONVEX: u32 = 0x400u;
+const STAGE_COLLIDE_CONVEX: u32 = 0x800u;
 
 /// Bit of the stage `collide_box` in `STAGES`.
-const STAGE_COLLIDE_BOX: u32 = 0x800u;
+const STAGE_COLLIDE_BOX: u32 = 0x1000u;
 
 /// Bit of the stage `collide_triangle` in `STAGES`.
-const STAGE_COLLIDE_TRIANGLE: u32 = 0x1000u;
+const STAGE_COLLIDE_TRIANGLE: u32 = 0x2000u;
 
 /// Bit of the stage `mass` in `STAGES`.
-const STAGE_MASS: u32 = 0x2000u;
+const STAGE_MASS: u32 = 0x4000u;
 
 /// Bit of the stage `collide_shape` in `STAGES`.
-const STAGE_COLLIDE_SHAPE: u32 = 0x4000u;
+const STAGE_COLLIDE_SHAPE: u32 = 0x8000u;
 
 /// Bit of the stage `collide_continuous` in `STAGES`.
-const STAGE_COLLIDE_CONTINUOUS: u32 = 0x8000u;
+const STAGE_COLLIDE_CONTINUOUS: u32 = 0x10000u;
 
 /// Bit of the stage `collide_body` in `STAGES`.
-const STAGE_COLLIDE_BODY: u32 = 0x10000u;
+const STAGE_COLLIDE_BODY: u32 = 0x20000u;
 
 /// Bit of the stage `virtual_particles` in `STAGES`.
-const STAGE_VIRTUAL_PARTICLES: u32 = 0x20000u;
+const STAGE_VIRTUAL_PARTICLES: u32 = 0x40000u;
 
 /// Bit of the stage `limit_speed` in `STAGES`.
-const STAGE_LIMIT_SPEED: u32 = 0x40000u;
+const STAGE_LIMIT_SPEED: u32 = 0x80000u;
 
 /// Bit of the stage `sleep` in `STAGES`.
-const STAGE_SLEEP: u32 = 0x80000u;
+const STAGE_SLEEP: u32 = 0x100000u;
 
 /// Bits of the stages that solve fibers.
-const STAGES_OF_FIBERS: u32 = 0x70u;
+const STAGES_OF_FIBERS: u32 = 0xe0u;
 
 /// Bits of the stages that read prepared shapes.
-const STAGES_OF_SHAPES: u32 = 0x3dc00u;
+const STAGES_OF_SHAPES: u32 = 0x7b800u;

@@ -54,8 +54,8 @@ var<workgroup> shared_sleep_pass_count: u32;
 /// Particles that moved too far for rest since the last test began.
 var<workgroup> shared_restless: atomic<u32>;
 
-/// 1 if the cloth has a fault or sleeps: nothing is to be done for it.
-var<workgroup> shared_is_idle: u32;
+/// 1 if nothing more is to be done: for the cloth when it has a fault or sleeps, then in the running implicit solve.
+var<workgroup> shared_is_done: u32;
 
 /// The cloth of this workgroup: what every iteration of every cloth reads is in registers. Settings of single features are read from
 /// `cloth_parameters[cloth_slot]` where they are used: they would take half of the registers.
@@ -187,6 +187,17 @@ fn load_interpolated(start: u32, destination: u32, i: u32) -> vec4<f32> {
 /// Rest length of an edge [m].
 fn rest_length_of(edge: u32) -> f32 {
     return bitcast<f32>(fabric_pool[cloth.fabric.edge_begin + edge]);
+}
+
+/// Constants of the implicit solver.
+fn load_implicit() -> ImplicitConstants {
+    let models = frame_pool[cloth.phase_begin];
+    let stretch = frame_row(cloth.phase_begin + 1u);
+    let bend = frame_row(cloth.phase_begin + 2u);
+    let step = frame_row(cloth.phase_begin + 3u);
+    return ImplicitConstants(
+        models.x, models.y, models.z, models.w, stretch.x, stretch.y, stretch.z, stretch.w, bend.x, bend.y, bend.z, bend.w, step.x, step.y, step.z, 0u,
+    );
 }
 
 /// Constants whose first vec4 is at `begin` in `frame_pool`.

@@ -12,7 +12,7 @@ struct ClothParameters {
     iteration_count: u32,
     /// First `IterationConstants` in `frame_pool` [vec4].
     iteration_begin: u32,
-    /// First `PhaseConstants` in `frame_pool` [vec4].
+    /// First `PhaseConstants` in `frame_pool` [vec4]; with the implicit solver, which has none, its `ImplicitConstants`.
     phase_begin: u32,
     /// Number of phases to solve.
     phase_count: u32,
@@ -42,14 +42,12 @@ struct ClothParameters {
     sleep: SleepParameters,
     /// Its resistance to bending.
     bending: BendingParameters,
-    /// What it collides with.
-    colliders: ColliderParameters,
     /// How it collides with itself.
     self_collision: SelfCollisionParameters,
+    /// What it collides with.
+    colliders: ColliderParameters,
     /// Fills the struct to a multiple of 16 bytes.
     padding_0: u32,
-    /// As `padding_0`.
-    padding_1: u32,
 }
 
 /// Where a packed fabric lies in `fabric_pool`.
@@ -78,8 +76,14 @@ struct FabricOffsets {
     triangle_begin: u32,
     /// Number of triangles.
     triangle_count: u32,
-    /// First triangle of each particle, `[particle_count + 1]`, then the triangles.
+    /// First corner of each particle, `[particle_count + 1]`, then the corners: four times the triangle plus which of its three.
     corner_begin: u32,
+    /// For an implicit solve. Rest shape of each triangle (bit-cast f32): how its derivatives by u and by v weigh its second and third
+    /// corner [1/m], four numbers, then its area [m^2]. Then what stiffnesses are multiplied with at each particle, four numbers:
+    /// for rates of stretch along u and along v, of bending [1/m^2], and the mean length of the edges of its triangles [m].
+    /// Then the first bend end of each particle, `[particle_count + 1]`, and these: four times the bend plus which of its
+    /// particles.
+    element_begin: u32,
     /// First bundle of virtual particles of each set, `[virtual_set_count + 1]`.
     virtual_set_begin: u32,
     /// Number of sets of virtual particles.
@@ -94,7 +98,8 @@ struct FabricOffsets {
     bend_set_begin: u32,
     /// Number of sets of bends.
     bend_set_count: u32,
-    /// Each bend: its four particles, its rest angle [rad] and its weight (bit-cast f32).
+    /// Each bend: its four particles, its rest angle [rad], its weight, the heights of its third and fourth particle at rest
+    /// [m], and the sine of its rest angle (bit-cast f32).
     bend_begin: u32,
 }
 
@@ -322,6 +327,42 @@ struct PhaseConstants {
     padding_0: u32,
 }
 
+/// Constants of an implicit solver in one frame, rows of `frame_pool`. Stiffnesses are those with their damping.
+struct ImplicitConstants {
+    /// First row of the solve in the cloth's scratch: behind those of the stages before it.
+    solve_begin: u32,
+    /// What resists stretch: one of the `STRETCH` constants.
+    stretch_model: u32,
+    /// What resists bending: one of the `BEND` constants.
+    bend_model: u32,
+    /// Iterations after which a step is taken as it is.
+    max_iterations: u32,
+    /// Stiffness along u, or lambda of Lamé of a trispring [N/m].
+    stiffness_u: f32,
+    /// Stiffness along v, or mu of Lamé of a trispring [N/m].
+    stiffness_v: f32,
+    /// Stiffness of shear [N/m].
+    shear_stiffness: f32,
+    /// What the rate along u counts [N/m].
+    rate_u: f32,
+    /// What the rate along v counts [N/m].
+    rate_v: f32,
+    /// Bending rigidity [N m].
+    rigidity: f32,
+    /// Share of the shape one step ago in the one that stretch and shear resist a change of.
+    stretch_memory: f32,
+    /// Share of the shape at rest: the rest.
+    stretch_share: f32,
+    /// The same of bending.
+    bend_memory: f32,
+    /// Squared step [s^2].
+    step_square: f32,
+    /// What may be left of a residual [m].
+    tolerance: f32,
+    /// Fills the struct to a multiple of 16 bytes.
+    padding_0: u32,
+}
+
 /// The uniform of one dispatch: which cloths and which iterations.
 struct DispatchParameters {
     /// Entries of `cloth_parameters` in `fabric_pool`, one per cloth.
@@ -374,4 +415,12 @@ struct Feedback {
     wake_count: u32,
     /// 1 if the cloth slept through the last frame.
     is_asleep: u32,
+    /// Implicit steps since the cloth was added.
+    implicit_steps: u32,
+    /// Iterations of all of them.
+    implicit_iterations: u32,
+    /// Those that were taken as they were after the most iterations.
+    implicit_unconverged: u32,
+    /// Those in which nothing moved, as nothing finite was found.
+    implicit_held: u32,
 }

@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use poplin_model::{Bend, FirstFitSets};
+use poplin_model::{Bend, FirstFitSets, Wing};
 
 use crate::surface::{Surface, has_area};
 use crate::topology::{key_pair, pair_key};
@@ -76,10 +76,15 @@ fn bend(
     let angle = (m.cross(n).dot(edge) / length).atan2(m.dot(n)).clamp(-PI, PI);
     // |m| = length * height
     let mean_height = 0.5 * (m.length() + n.length()) / length;
+    let wing = |normal: glam::DVec3, third: glam::DVec3| Wing {
+        height: (normal.length() / length) as f32,
+        foot: ((third - pa).dot(edge) / edge.length_squared()) as f32,
+    };
     Some(Bend {
         particles,
         rest_angle: angle as f32,
         weight: (length / mean_height).min(1e9) as f32,
+        wings: [wing(m, pc), wing(n, pd)],
     })
 }
 

@@ -22,7 +22,8 @@ pub enum Weld {
     Relative(f32),
 }
 
-/// What "vertical" means: it sorts chains of stretch edges into vertical and horizontal by their course.
+/// What "vertical" means: it sorts chains of stretch edges into vertical and horizontal by their course, and is the v axis of
+/// [`poplin_model::Fabric::triangle_shapes`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(

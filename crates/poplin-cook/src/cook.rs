@@ -15,6 +15,7 @@ use crate::surface::Surface;
 use crate::tethers::TetherTable;
 use crate::thread::thread_fibers;
 use crate::topology::Topology;
+use crate::triangle_shapes::triangle_shapes;
 use crate::virtual_particles::spread_virtual_particles;
 use crate::{CookError, CookOptions, CookReport};
 
@@ -81,7 +82,7 @@ pub fn cook(mesh: &Mesh, options: &CookOptions) -> Result<Cooked, CookError> {
     Ok(Cooked { fabric, particles, vertex_to_particle: surface.vertex_to_particle, report })
 }
 
-/// Everything but tethers: edges on fibers in sets, phases in the order of [`PhaseKind::ALL`], and triangles.
+/// Everything but tethers: edges on fibers in sets, phases in the order of [`PhaseKind::ALL`], and triangles with their shapes.
 fn thread_fabric(
     mesh: &Mesh,
     options: &CookOptions,
@@ -98,6 +99,7 @@ fn thread_fabric(
         set_fiber_begin: vec![0],
         fiber_edge_begin: vec![0],
         triangles: surface.triangles().collect(),
+        triangle_shapes: triangle_shapes(surface, &verticals),
         ..Fabric::default()
     };
     let ground = Ground { positions: &surface.positions, normals: &normals, inverse_masses };

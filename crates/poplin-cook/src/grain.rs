@@ -34,8 +34,10 @@ pub(crate) fn face_verticals(surface: &Surface, mesh: &Mesh, options: &CookOptio
         .collect()
 }
 
-fn tangent(gravity: DVec3, normal: DVec3) -> DVec3 {
-    [gravity, DVec3::Z, DVec3::X, DVec3::Y]
+/// Unit tangent along a unit `axis`, or along the first of z, x, y that lies well within the plane of `normal` where the axis
+/// does not.
+pub(crate) fn tangent(axis: DVec3, normal: DVec3) -> DVec3 {
+    [axis, DVec3::Z, DVec3::X, DVec3::Y]
         .into_iter()
         .map(|axis| axis - normal * normal.dot(axis))
         .find(|tangent| tangent.length() >= MIN_TANGENT_PART)

@@ -8,6 +8,7 @@
 //! | connect | `topology` | edges, rims, connected parts |
 //! | pair | `quadify` | which triangles are really one quad |
 //! | type | `edges`, `bending` | stretch, shearing or bending |
+//! | measure | `triangle_shapes` | what each triangle is like at rest, along the vertical and across |
 //! | chain | `straight`, `chains` | which edges continue each other |
 //! | thread | `grain`, `runs`, `fibers`, `thread` | what is vertical or horizontal, and pieces for one lane each |
 //! | colour | `sets` | which fibers run at the same time |
@@ -54,6 +55,7 @@ mod surface;
 mod tethers;
 mod thread;
 mod topology;
+mod triangle_shapes;
 mod virtual_particles;
 mod weld;
 

@@ -192,6 +192,30 @@ fn rest_lengths_are_distances_and_tethers_no_shorter_than_them() {
 }
 
 #[test]
+fn shapes_of_triangles_have_the_lengths_of_their_sides_or_are_zero_without_area() {
+    for_random_meshes(|seed, _, _, cooked| {
+        let at = |particle: u32| glam::Vec3::from(cooked.particles[particle as usize].position);
+        assert_eq!(cooked.fabric.triangle_shapes.len(), cooked.fabric.triangles.len());
+        for (corners, shape) in cooked.fabric.triangles.iter().zip(&cooked.fabric.triangle_shapes) {
+            let [a, b, c] = corners.map(|corner| at(corner).as_dvec3());
+            let sides = [b - a, c - b, a - c].map(|side| side.length());
+            let longest = sides.into_iter().fold(0.0, f64::max);
+            let height = (b - a).cross(c - a).length() / longest.max(f64::MIN_POSITIVE);
+            if *shape == [0.0; 4] {
+                assert!(height <= 1e-6 * longest, "seed {seed}: {corners:?} has an area");
+                continue;
+            }
+            let [u1, v1, u2, v2] = shape.map(f64::from);
+            let of_shape = [u1.hypot(v1), (u2 - u1).hypot(v2 - v1), u2.hypot(v2)];
+            for (side, expected) in of_shape.into_iter().zip(sides) {
+                assert!((side - expected).abs() < 1e-6 * longest, "seed {seed}: {corners:?}");
+            }
+            assert!(u1 * v2 - u2 * v1 > 0.0, "seed {seed}: {corners:?} runs clockwise");
+        }
+    });
+}
+
+#[test]
 fn every_kept_vertex_lies_at_its_particle() {
     for_random_meshes(|seed, mesh, options, cooked| {
         let tolerance = if let Weld::Distance(distance) = options.weld { distance } else { 1e-5 };

@@ -477,6 +477,7 @@ struct BatchWalk<'a, 'm> {
     location: Location,
     /// Iterations that were begun.
     begun: u32,
+    stages: StageMask,
     team: &'a mut WideTeam,
 }
 
@@ -549,7 +550,7 @@ impl BatchWalk<'_, '_> {
     /// Reports of the cloths that are simulated on, after some whole iterations.
     fn flush(&mut self, ran: u32) {
         for Member { memory, feedback, .. } in self.batch.live() {
-            flush_counters(memory, feedback, ran);
+            flush_counters(memory, feedback, ran, self.stages);
         }
     }
 }
@@ -637,7 +638,7 @@ pub(crate) fn simulate(
         ClothMemory { cells: first.cells, ..ClothMemory::new(first.cloth, pools, state) };
     let columns = std::mem::take(&mut team.columns);
     let batch = Batch { members, columns, alive };
-    let mut walk = BatchWalk { batch, location: Location::Rows, begun: 0, team };
+    let mut walk = BatchWalk { batch, location: Location::Rows, begun: 0, stages, team };
     let ran = run_iterations(&mut lead, iterations, stages, &mut walk);
     if walk.batch.alive != 0 {
         walk.locate(Location::Rows, &mut lead);

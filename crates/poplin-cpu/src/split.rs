@@ -71,6 +71,13 @@ fn is_splittable(task: Task) -> bool {
         | Task::SortMember
         | Task::CountContacts
         | Task::PushApart => false,
+        Task::BeginSolve
+        | Task::StretchTriangle
+        | Task::FoldBend
+        | Task::SumPart
+        | Task::TakeStep
+        | Task::EndSolve => true,
+        Task::SumParts | Task::ChooseStep => false,
         Task::CountSleep => false,
         Task::PrepareShape | Task::SumChunks => false,
         Task::FetchParticle | Task::FlushParticle => false,

@@ -187,7 +187,8 @@ impl Workers for WideTeam {
         iterations: Range<u32>,
         stages: StageMask,
     ) {
-        if members.len() >= MIN_BATCH {
+        // Implicit solves of several cloths differ in how many iterations they take.
+        if members.len() >= MIN_BATCH && !stages.contains(Stage::Implicit) {
             return cloths::simulate(self, members, iterations, stages);
         }
         simulate_in_order(self, members, iterations, stages);

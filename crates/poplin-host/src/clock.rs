@@ -19,6 +19,7 @@ pub(crate) fn iteration_count(dt: f32, config: &ClothConfig) -> u32 {
             ((dt * pbd.frequency + 0.5).floor().max(1.0) as u32).min(MAX_ITERATIONS_PER_FRAME)
         }
         Solver::Xpbd(xpbd) => xpbd.substeps,
+        Solver::Implicit(implicit) => implicit.substeps,
     }
 }
 
@@ -38,7 +39,8 @@ impl FrameClock {
     /// Divides a frame of `dt` seconds into iterations, or `None` for `dt = 0`: nothing is simulated.
     ///
     /// `n = max(1, floor(dt * frequency + 0.5))`, `h = dt / n`. Gravity uses the square of the [`average_step`] of
-    /// the past, taken before this frame's steps enter it. With [`Solver::Xpbd`] `n = substeps`, and gravity uses `h^2`.
+    /// the past, taken before this frame's steps enter it. With any other solver than [`Solver::Pbd`] `n = substeps`, and
+    /// gravity uses `h^2`.
     pub fn begin_frame(&mut self, dt: f32, config: &ClothConfig) -> Option<FrameSteps> {
         let iteration_count = iteration_count(dt, config);
         if iteration_count == 0 {

@@ -5,7 +5,8 @@ use std::sync::OnceLock;
 
 use poplin_layout::{
     BODY_ROWS, ClothParameters, ClothPlacement, Feedback, FrameArrays, FrameSteps, InputOffsets,
-    NO_OFFSET, STAGES, Stage, StageMask, pack_cloth_parameters, stage_scratch_len,
+    NO_OFFSET, STAGES, Stage, StageMask, pack_cloth_parameters, solve_scratch_len,
+    stage_scratch_len,
 };
 use poplin_model::{
     Cloth, ColliderSet, FiberSolver, Frame, ModelError, Particle, Phase, Pose, Solver,
@@ -44,8 +45,8 @@ pub struct HostCloth {
     input_lens: [u32; 3],
     live: LiveCloth,
     clock: FrameClock,
-    /// Scratch of the stages before the colliders.
-    stage_scratch_len: u32,
+    /// Scratch of the stages before the colliders, and what an implicit solve needs besides.
+    stage_scratch_lens: [u32; 2],
     /// Of each phase of the fabric; found on first use.
     whole_fibers: OnceLock<Vec<WholeFibers>>,
     /// Settings have changed since the constants were packed.
@@ -93,7 +94,10 @@ impl HostCloth {
         Ok(Self {
             clock: FrameClock::default(),
             input_lens: [0; 3],
-            stage_scratch_len: stage_scratch_len(&cloth.fabric),
+            stage_scratch_lens: [
+                stage_scratch_len(&cloth.fabric),
+                solve_scratch_len(&cloth.fabric),
+            ],
             whole_fibers: OnceLock::new(),
             sleep_pass_count: 0,
             wake_count: 0,
@@ -192,7 +196,7 @@ impl HostCloth {
 
     /// Where the kernel writes the impulses on bodies in the cloth's scratch; [`FrameBodies::impulses`] reads them.
     pub fn body_rows(&self) -> std::ops::Range<u32> {
-        let begin = self.stage_scratch_len
+        let begin = self.stage_scratch_len()
             + self.live.colliders.impulse_begin(self.live.cloth.particle_count() as u32);
         begin..begin + BODY_ROWS * self.live.colliders.body_count()
     }
@@ -244,10 +248,17 @@ impl HostCloth {
         [0, particles, particles + own]
     }
 
+    /// Scratch of the stages before the colliders.
+    fn stage_scratch_len(&self) -> u32 {
+        let [stages, solve] = self.stage_scratch_lens;
+        let is_implicit = self.live.cloth.config.solver.as_implicit().is_some();
+        if is_implicit { stages + solve } else { stages }
+    }
+
     /// Where the scratch of the colliders and of self collision begins.
     fn scratch_begins(&self) -> [u32; 2] {
         let colliders = self.live.colliders.scratch_len(self.live.cloth.particle_count() as u32);
-        [self.stage_scratch_len, self.stage_scratch_len + colliders]
+        [self.stage_scratch_len(), self.stage_scratch_len() + colliders]
     }
 
     /// Rows of the scratch that a frame finds as the last one left them: what particles remember of a mesh, impulses on bodies.
@@ -399,10 +410,11 @@ impl HostCloth {
 
     /// Lanes that the widest set of its phases keeps busy.
     pub fn fiber_width(&self) -> u32 {
-        let of_phase = |&phase: &u32| {
-            self.live.cloth.fabric.width_of_phase(phase as usize, self.fiber_solver(phase).0)
-        };
-        self.live.cloth.phase_order.iter().map(of_phase).max().unwrap_or(0) as u32
+        let fabric = &self.live.cloth.fabric;
+        let widths = self
+            .solved_phases()
+            .map(|(phase, (solver, _))| fabric.width_of_phase(phase as usize, solver));
+        widths.max().unwrap_or(0) as u32
     }
 
     /// The stages that this cloth needs in its kernel; call after [`HostCloth::input_len`].
@@ -421,7 +433,11 @@ impl HostCloth {
             Stage::GaussSeidel => has_fibers(FiberSolver::GaussSeidel),
             Stage::SemiImplicit => has_fibers(FiberSolver::SemiImplicit),
             Stage::CyclicReduction => has_fibers(FiberSolver::CyclicReduction),
-            Stage::Bend => config.solver.bending_rigidity() > 0.0 && !fabric.bends.is_empty(),
+            Stage::Implicit => config.solver.as_implicit().is_some(),
+            Stage::Bend => {
+                let rigidity = config.solver.as_xpbd().map_or(0.0, |xpbd| xpbd.bending_rigidity);
+                rigidity > 0.0 && !fabric.bends.is_empty()
+            }
             Stage::Wind => config.air.acts(),
             Stage::Motion => live.motion_spheres.is_set() && config.motion.stiffness > 0.0,
             Stage::Tether => fabric.tethers_per_particle > 0 && config.tethers.stiffness > 0.0,
@@ -615,7 +631,7 @@ impl HostCloth {
                 steps.as_ref(),
                 placement.particle_count,
                 input_begin,
-                self.stage_scratch_len,
+                self.stage_scratch_len(),
             );
             self.is_settled = self.live.colliders.is_settled();
             self.live.colliders.end_frame(steps.is_some());
@@ -697,6 +713,7 @@ impl HostCloth {
             motion: halves(&self.live.motion_spheres, slots.motion()),
             separation: halves(&self.live.separation_spheres, slots.separation()),
             wake_count: self.wake_count,
+            solve_begin: self.stage_scratch_lens[0],
             self_collision: self.live.self_collision.frame(
                 &self.live.cloth,
                 steps,
@@ -709,7 +726,7 @@ impl HostCloth {
                 steps,
                 placement.particle_count,
                 placement.input_begin.wrapping_add(self.input_begins()[2]),
-                self.stage_scratch_len,
+                self.stage_scratch_len(),
             ),
         }
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use poplin_layout::Feedback;
-use poplin_model::{BodyId, BodyImpulse, Particle};
+use poplin_model::{BodyId, BodyImpulse, ImplicitReport, Particle};
 
 use crate::{ClothId, ClothImpulses, NoSuchCloth};
 
@@ -138,6 +138,17 @@ impl State {
     /// Iterations run since the cloth was added or reset.
     pub fn iteration_total(&self, id: ClothId) -> u32 {
         self.feedback(id).iteration_total
+    }
+
+    /// What the implicit solver took for a cloth since it was added.
+    pub fn implicit_report(&self, id: ClothId) -> ImplicitReport {
+        let feedback = self.feedback(id);
+        ImplicitReport {
+            steps: feedback.implicit_steps,
+            iterations: feedback.implicit_iterations,
+            unconverged: feedback.implicit_unconverged,
+            held: feedback.implicit_held,
+        }
     }
 
     /// Tests for rest passed in a row; the cloth sleeps from `sleep_after_count` on.

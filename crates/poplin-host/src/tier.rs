@@ -1,7 +1,7 @@
 //! Memory tiers and lane counts: how a cloth maps onto a workgroup.
 
-use poplin_layout::{GRID_PARTS, MIN_GRID_CELLS, MemoryPlan, MemoryTier};
-use poplin_model::{Fabric, FiberSolver, Phase};
+use poplin_layout::{GRID_PARTS, MIN_GRID_CELLS, MemoryPlan, MemoryTier, SOLVE_PARTS, SOLVE_SUMS};
+use poplin_model::{Fabric, FiberSolver, Phase, Solver};
 
 use crate::HostCloth;
 
@@ -147,6 +147,8 @@ pub struct LoopTrips {
     /// The same by cyclic reduction.
     per_cyclic_phase: Vec<u64>,
     bends: u64,
+    /// Of an evaluation of an implicit solve.
+    per_evaluation: u64,
 }
 
 impl LoopTrips {
@@ -183,6 +185,14 @@ impl LoopTrips {
             .zip(&fabric.bend_set_ends)
             .map(|(&begin, &end)| 1 + rounds(u64::from(end - begin)))
             .sum();
+        // Elements; parts of sums over a particle's triangles and bends, about six and twelve; their sums; particles.
+        let part_rounds = rounds(u64::from(SOLVE_PARTS));
+        let per_part = u64::from(fabric.particle_count.div_ceil(SOLVE_PARTS)) * (1 + 6 + 12);
+        let per_evaluation = rounds(fabric.triangles.len() as u64)
+            + rounds(fabric.bends.len() as u64)
+            + part_rounds * (1 + per_part)
+            + 2 * u64::from(SOLVE_SUMS)
+            + particle_rounds;
         Self {
             rounds: particle_rounds,
             virtual_rounds,
@@ -190,6 +200,7 @@ impl LoopTrips {
             per_phase,
             per_cyclic_phase,
             bends,
+            per_evaluation,
         }
     }
 
@@ -205,8 +216,15 @@ impl LoopTrips {
             }
             FiberSolver::CyclicReduction => self.per_cyclic_phase[phase as usize],
         };
-        let bends = if host.cloth().config.solver.is_xpbd() { self.bends } else { 0 };
-        self.per_particle + collisions + phase_order.iter().map(of_phase).sum::<u64>() + bends
+        let phases = || phase_order.iter().map(of_phase).sum::<u64>();
+        let constraints = match &host.cloth().config.solver {
+            Solver::Pbd(_) => phases(),
+            Solver::Xpbd(_) => phases() + self.bends,
+            Solver::Implicit(implicit) => {
+                self.per_evaluation * (1 + 2 * u64::from(implicit.max_iterations))
+            }
+        };
+        self.per_particle + collisions + constraints
     }
 }
 

@@ -15,10 +15,10 @@ gpu_struct! {
     }
 }
 
-/// The parameters of a frame; a solver without bends has a rigidity of 0.
+/// The parameters of a frame; a solver without this stage has a rigidity of 0.
 pub(crate) fn bending_parameters(solver: &Solver, scale: &StepScale) -> BendingParameters {
     let (rigidity, damping) = match solver {
-        Solver::Pbd(_) => (0.0, 0.0),
+        Solver::Pbd(_) | Solver::Implicit(_) => (0.0, 0.0),
         Solver::Xpbd(xpbd) => (xpbd.bending_rigidity, xpbd.bending_damping),
     };
     BendingParameters {

@@ -2,10 +2,10 @@
 
 use std::mem::offset_of;
 
-use poplin_model::FiberSolver;
+use poplin_model::{BendModel, FiberSolver, StretchModel};
 
 use crate::gpu_struct::shared_constants;
-use crate::{Feedback, IterationConstants, PhaseConstants};
+use crate::{Feedback, ImplicitConstants, IterationConstants, PhaseConstants};
 
 /// Size of one row of a pool of `vec4<f32>` \[bytes\].
 const ROW_BYTES: usize = size_of::<[f32; 4]>();
@@ -22,6 +22,8 @@ shared_constants! {
     pub const ITERATION_ROWS: u32 = (size_of::<IterationConstants>() / ROW_BYTES) as u32;
     /// Rows of [`PhaseConstants`] in `frame_pool`.
     pub const PHASE_ROWS: u32 = (size_of::<PhaseConstants>() / ROW_BYTES) as u32;
+    /// Rows of [`ImplicitConstants`] in `frame_pool`.
+    pub const IMPLICIT_ROWS: u32 = (size_of::<ImplicitConstants>() / ROW_BYTES) as u32;
     /// `PhaseConstants.fiber_solver`: one edge after the other.
     pub const SOLVER_GAUSS_SEIDEL: u32 = FiberSolver::GaussSeidel as u32;
     /// `PhaseConstants.fiber_solver`: all edges of a fiber at once.
@@ -74,6 +76,59 @@ shared_constants! {
     pub const MIN_HINGE_SQUARE: f32 = 1.0e-24;
     /// Stiffness over the squared step below which a bend is left alone [N m s^2].
     pub const MIN_BEND_STIFFNESS: f32 = 1.0e-30;
+
+    /// Words of a bend in `fabric_pool`.
+    pub const BEND_WORDS: u32 = 9;
+    /// Words of a triangle's rest shape in `fabric_pool`.
+    pub const SHAPE_WORDS: u32 = 5;
+    /// `ImplicitConstants.stretch_model`: threads and the angle between them.
+    pub const STRETCH_THREADS: u32 = StretchModel::StretchShear as u32;
+    /// `ImplicitConstants.stretch_model`: three coupled springs a triangle.
+    pub const STRETCH_TRISPRING: u32 = StretchModel::Trispring as u32;
+    /// `ImplicitConstants.bend_model`: the angle between two triangles.
+    pub const BEND_FACE_ANGLE: u32 = BendModel::FaceAngle as u32;
+    /// `ImplicitConstants.bend_model`: the distance of a corner from the plane of the other triangle.
+    pub const BEND_PLANE_PROJECTION: u32 = BendModel::PlaneProjection as u32;
+    /// Parts into which an implicit solve cuts its sums over particles: one of every so many particles each.
+    pub const SOLVE_PARTS: u32 = 256;
+    /// Sums of parts, of as many parts each.
+    pub const SOLVE_SUMS: u32 = 16;
+    /// Rows of the state of an implicit solve.
+    pub const SOLVE_STATE_ROWS: u32 = 5;
+    /// Arrays of a row a particle of an implicit solve.
+    pub const SOLVE_PARTICLE_ARRAYS: u32 = 6;
+    /// Arrays of an implicit solve: displacements without forces of the cloth \[m\], inverse masses.
+    pub const SOLVE_PREDICTIONS: u32 = 0;
+    /// Displacements \[m\], masses.
+    pub const SOLVE_MOVES: u32 = 1;
+    /// Residuals \[m\].
+    pub const SOLVE_RESIDUALS: u32 = 2;
+    /// Residuals of the trial \[m\].
+    pub const SOLVE_TRIALS: u32 = 3;
+    /// Directions \[m\].
+    pub const SOLVE_DIRECTIONS: u32 = 4;
+    /// Gradients of bending that are held between checks \[N\].
+    pub const SOLVE_FORCES: u32 = 5;
+    /// An implicit solve begins with what is left at the prediction.
+    pub const SOLVE_START: f32 = 0.0;
+    /// It looks along a direction.
+    pub const SOLVE_LINE: f32 = 1.0;
+    /// It takes what is left where it is.
+    pub const SOLVE_CHECK: f32 = 2.0;
+    /// It is done.
+    pub const SOLVE_DONE: f32 = 3.0;
+    /// Iterations of an implicit solve between checks.
+    pub const SOLVE_CHECK_INTERVAL: u32 = 10;
+    /// Largest step along a direction over the trial that measured it.
+    pub const SOLVE_GROWTH: f32 = 4.0;
+    /// Fraction of the last squared residual below which the next one, by recurrence, is rounding.
+    pub const SOLVE_EXHAUSTED: f32 = 1.0e-5;
+    /// Relative rounding of a force's terms.
+    pub const SOLVE_ROUNDING: f32 = 2.4e-7;
+    /// Largest squared rate times squared step.
+    pub const SOLVE_MAX_REACH: f32 = 1.0e30;
+    /// Largest sum of an implicit solve that counts as finite.
+    pub const SOLVE_MAX: f32 = 1.0e37;
 
     /// Stride of a cell's y in the index of its bucket. The 27 cells around a point have 27 different buckets for every power
     /// of two of buckets from 256 on, so that no particle is met twice.

@@ -4,7 +4,8 @@ use bytemuck::cast_slice;
 use poplin_model::{Bend, Fabric, FirstFitSets};
 
 use crate::gpu_struct::gpu_struct;
-use crate::{END_OF_FIBER, NO_OFFSET};
+use crate::implicit::{TriangleShape, rates};
+use crate::{BEND_WORDS, END_OF_FIBER, NO_OFFSET};
 
 gpu_struct! {
     /// Where a packed fabric lies in `fabric_pool`.
@@ -33,8 +34,14 @@ gpu_struct! {
         pub triangle_begin: u32,
         /// Number of triangles.
         pub triangle_count: u32,
-        /// First triangle of each particle, `[particle_count + 1]`, then the triangles.
+        /// First corner of each particle, `[particle_count + 1]`, then the corners: four times the triangle plus which of its three.
         pub corner_begin: u32,
+        /// For an implicit solve. Rest shape of each triangle (bit-cast f32): how its derivatives by u and by v weigh its second and third
+        /// corner [1/m], four numbers, then its area [m^2]. Then what stiffnesses are multiplied with at each particle, four numbers:
+        /// for rates of stretch along u and along v, of bending [1/m^2], and the mean length of the edges of its triangles \[m\].
+        /// Then the first bend end of each particle, `[particle_count + 1]`, and these: four times the bend plus which of its
+        /// particles.
+        pub element_begin: u32,
         /// First bundle of virtual particles of each set, `[virtual_set_count + 1]`.
         pub virtual_set_begin: u32,
         /// Number of sets of virtual particles.
@@ -49,7 +56,8 @@ gpu_struct! {
         pub bend_set_begin: u32,
         /// Number of sets of bends.
         pub bend_set_count: u32,
-        /// Each bend: its four particles, its rest angle \[rad\] and its weight (bit-cast f32).
+        /// Each bend: its four particles, its rest angle \[rad\], its weight, the heights of its third and fourth particle at rest
+        /// \[m\], and the sine of its rest angle (bit-cast f32).
         pub bend_begin: u32,
     }
 }
@@ -112,6 +120,7 @@ impl FabricOffsets {
             anchor_begin: moved(self.anchor_begin),
             triangle_begin: moved(self.triangle_begin),
             corner_begin: moved(self.corner_begin),
+            element_begin: moved(self.element_begin),
             virtual_set_begin: moved(self.virtual_set_begin),
             virtual_bundle_begin: moved(self.virtual_bundle_begin),
             virtual_weight_begin: moved(self.virtual_weight_begin),
@@ -150,7 +159,15 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
     append(cast_slice(&fabric.tether_lengths));
     let anchor_begin = append(&anchors);
     let triangle_begin = append(fabric.triangles.as_flattened());
-    let corner_begin = append(&groups_by_member(fabric.particle_count as usize, &fabric.triangles));
+    let particle_count = fabric.particle_count as usize;
+    let corner_begin = append(&corners_by_member(particle_count, &fabric.triangles));
+    let shapes: Vec<TriangleShape> =
+        fabric.triangle_shapes.iter().map(TriangleShape::new).collect();
+    let shape_rows: Vec<_> = shapes.iter().map(TriangleShape::row).collect();
+    let element_begin = append(cast_slice(shape_rows.as_flattened()));
+    append(cast_slice(rates(fabric, &shapes).as_flattened()));
+    let bend_particles: Vec<_> = fabric.bends.iter().map(|bend| bend.particles).collect();
+    append(&corners_by_member(particle_count, &bend_particles));
     let VirtualSets { set_begin: sets, bundles } = virtual_sets(fabric);
     let virtual_set_begin = append(&sets);
     let virtual_bundle_begin = append(bundles.as_flattened());
@@ -159,11 +176,16 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
     ));
     let bend_set_begin = append(&[0]);
     append(&fabric.bend_set_ends);
-    let bend_row = |bend: &Bend| -> [u32; 6] {
+    let bend_row = |bend: &Bend| -> [u32; BEND_WORDS as usize] {
         let [a, b, c, d] = bend.particles;
-        [a, b, c, d, bend.rest_angle.to_bits(), bend.weight.to_bits()]
+        let [second, third] = bend.wings.map(|wing| wing.height);
+        let sine = f64::from(bend.rest_angle).sin() as f32;
+        let [rest, weight, second, third, sine] =
+            [bend.rest_angle, bend.weight, second, third, sine].map(f32::to_bits);
+        [a, b, c, d, rest, weight, second, third, sine]
     };
-    let bend_begin = append(fabric.bends.iter().map(bend_row).collect::<Vec<_>>().as_flattened());
+    let bend_rows: Vec<_> = fabric.bends.iter().map(bend_row).collect();
+    let bend_begin = append(bend_rows.as_flattened());
     FabricOffsets {
         set_begin,
         fiber_begin,
@@ -178,6 +200,7 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
         triangle_begin,
         triangle_count: fabric.triangles.len() as u32,
         corner_begin,
+        element_begin,
         virtual_set_begin,
         virtual_set_count: sets.len() as u32 - 1,
         virtual_bundle_begin,
@@ -218,9 +241,17 @@ fn virtual_sets(fabric: &Fabric) -> VirtualSets {
     VirtualSets { set_begin, bundles: sets.concat() }
 }
 
-/// First entry of each member, `[member_count + 1]`, then the groups of every member in ascending order: of particles their
-/// triangles, so that vertices gather from triangles and no order of lanes can matter; of spheres their capsules.
+/// First entry of each member, `[member_count + 1]`, then the groups of every member in ascending order: of spheres their
+/// capsules.
 pub fn groups_by_member<const N: usize>(member_count: usize, groups: &[[u32; N]]) -> Vec<u32> {
+    let mut table = corners_by_member(member_count, groups);
+    table[member_count + 1..].iter_mut().for_each(|corner| *corner /= 4);
+    table
+}
+
+/// The same with which of its members each is of its group: four times the group plus that. Particles gather from their triangles
+/// and bends in this order, so that no order of lanes can matter.
+fn corners_by_member<const N: usize>(member_count: usize, groups: &[[u32; N]]) -> Vec<u32> {
     let mut table = vec![0; member_count + 1];
     for &member in groups.as_flattened() {
         table[member as usize + 1] += 1;
@@ -232,8 +263,8 @@ pub fn groups_by_member<const N: usize>(member_count: usize, groups: &[[u32; N]]
     let begin = table.len();
     table.resize(begin + N * groups.len(), 0);
     for (group, members) in groups.iter().enumerate() {
-        for &member in members {
-            table[begin + next[member as usize] as usize] = group as u32;
+        for (corner, &member) in members.iter().enumerate() {
+            table[begin + next[member as usize] as usize] = (4 * group + corner) as u32;
             next[member as usize] += 1;
         }
     }
@@ -304,6 +335,8 @@ mod tests {
 
     #[test]
     fn particles_know_their_triangles_in_ascending_order() {
-        assert_eq!(groups_by_member(4, &[[0, 1, 2], [2, 1, 3]]), [0, 1, 3, 5, 6, 0, 0, 1, 0, 1, 1]);
+        let triangles = [[0, 1, 2], [2, 1, 3]];
+        assert_eq!(groups_by_member(4, &triangles), [0, 1, 3, 5, 6, 0, 0, 1, 0, 1, 1]);
+        assert_eq!(corners_by_member(4, &triangles), [0, 1, 3, 5, 6, 0, 1, 5, 2, 4, 6]);
     }
 }

@@ -54,6 +54,8 @@ pub struct InputOffsets {
     pub separation: [u32; 2],
     /// How often an input has changed.
     pub wake_count: u32,
+    /// First row of an implicit solve in the cloth's scratch.
+    pub solve_begin: u32,
     /// What the cloth collides with.
     pub colliders: ColliderParameters,
     /// How it collides with itself.

@@ -6,6 +6,7 @@ use poplin_model::{Cloth, FiberSolver};
 
 use crate::air::air_parameters;
 use crate::bending::bending_parameters;
+use crate::implicit::implicit_constants;
 use crate::iterations::{iteration_constants, row};
 use crate::motion::motion_parameters;
 use crate::phases::phase_constants;
@@ -94,6 +95,12 @@ pub fn pack_cloth_parameters(
     for (phase, solver) in phases {
         pool.extend_from_slice(cast_slice(&[phase_constants(cloth, phase, solver, &scale)]));
     }
+    let phase_count = (pool.len() as u32 - phase_begin) / PHASE_ROWS;
+    if let Some(implicit) = config.solver.as_implicit() {
+        let solve_begin = inputs.solve_begin;
+        let constants = implicit_constants(implicit, config.gravity, solve_begin, &scale);
+        pool.extend_from_slice(cast_slice(&[constants]));
+    }
     let mut parameters = ClothParameters {
         cloth: placement.cloth,
         particle_begin: placement.particle_begin,
@@ -101,7 +108,7 @@ pub fn pack_cloth_parameters(
         iteration_count: timing.map_or(0, |(steps, _)| steps.iteration_count),
         iteration_begin,
         phase_begin,
-        phase_count: (pool.len() as u32 - phase_begin) / PHASE_ROWS,
+        phase_count,
         rotation_begin,
         scratch_begin: placement.scratch_begin,
         acceleration_begin: NO_OFFSET,
@@ -115,10 +122,9 @@ pub fn pack_cloth_parameters(
         separation: Zeroable::zeroed(),
         sleep: sleep_parameters(&config.sleep, &scale),
         bending: bending_parameters(&config.solver, &scale),
-        colliders: Zeroable::zeroed(),
         self_collision: Zeroable::zeroed(),
+        colliders: Zeroable::zeroed(),
         padding_0: 0,
-        padding_1: 0,
     };
     parameters.set_inputs(inputs);
     arrays.cloth_parameters.push(parameters);

@@ -54,6 +54,8 @@ pub(crate) fn phase_constants(
             (pbd, XpbdPhase::default(), scale.effective(pbd.stiffness))
         }
         Solver::Xpbd(solver) => (PbdPhase::default(), *solver.phases.of(index, phase.kind), 1.0),
+        // None of its phases is solved.
+        Solver::Implicit(_) => (PbdPhase::default(), XpbdPhase::default(), 0.0),
     };
     // multiplier^exponent = 2^(log2(multiplier) * exponent) = 1 - effective(log2(1 - (1 - multiplier)))
     let multiplier =

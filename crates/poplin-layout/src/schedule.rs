@@ -118,6 +118,12 @@ pub enum Items {
     Bodies,
     /// Bundles of virtual particles of the running set.
     Bundles,
+    /// Bends whose forces the running evaluation of an implicit solve takes.
+    TakenBends,
+    /// Parts of the sums of an implicit solve.
+    SolveParts,
+    /// Sums of these.
+    SolveSums,
     /// One item.
     One,
 }
@@ -141,6 +147,8 @@ pub enum Repeat {
     BodyVisits,
     /// For each set of bundles.
     BundleSets,
+    /// For each evaluation of an implicit solve.
+    Evaluations,
 }
 
 /// One step of the schedule.
@@ -154,6 +162,8 @@ pub enum Step {
     Work(Items, &'static [Task]),
     /// Lanes wait for each other.
     Barrier(Barrier),
+    /// The innermost repetition ends once an implicit solve is done; lanes wait for each other.
+    LeaveIfSolved,
     /// Nothing more is done in this frame if a particle has left the coordinate range.
     StopAtFault,
 }
@@ -189,6 +199,32 @@ pub const ITERATION: &[Step] = {
                 Step::Work(Anchors, &[GatherAnchor]),
                 FOR_ALL,
                 Step::Work(Particles, &[ConstrainTethers]),
+                FOR_CURRENT,
+            ],
+        ),
+        stage(
+            Stage::Implicit,
+            &[
+                Step::Work(Particles, &[BeginSolve]),
+                FOR_ALL,
+                Step::Repeat(
+                    Repeat::Evaluations,
+                    &[
+                        Step::Work(Triangles, &[StretchTriangle]),
+                        Step::Work(TakenBends, &[FoldBend]),
+                        FOR_SCRATCH,
+                        Step::Work(SolveParts, &[SumPart]),
+                        FOR_SCRATCH,
+                        Step::Work(SolveSums, &[SumParts]),
+                        FOR_SCRATCH,
+                        Step::Work(One, &[ChooseStep]),
+                        FOR_SCRATCH,
+                        Step::LeaveIfSolved,
+                        Step::Work(Particles, &[TakeStep]),
+                        FOR_ALL,
+                    ],
+                ),
+                Step::Work(Particles, &[EndSolve]),
                 FOR_CURRENT,
             ],
         ),
@@ -330,6 +366,8 @@ pub enum ScheduleEvent {
     Repeat,
     /// Ends the innermost of these.
     End,
+    /// The innermost repetition may be left, by all lanes or none.
+    Leave,
     /// A function is called for items.
     Call(String),
     /// Lanes wait for each other.
@@ -368,6 +406,7 @@ pub fn schedule_events(steps: &[Step]) -> Vec<ScheduleEvent> {
                 }
             }
             Step::Barrier(barrier) => events.push(ScheduleEvent::Barrier(*barrier)),
+            Step::LeaveIfSolved => events.push(ScheduleEvent::Leave),
             Step::StopAtFault => {}
         }
     }

@@ -125,6 +125,25 @@ stage_table! {
         writes: [Current, Scratch],
         oracle: Oracle::Functions(&[("tether", "constrain_to_anchors")]),
     }
+    /// Stretch, shear and bending of the whole cloth at once, by backward Euler.
+    Implicit {
+        name: "implicit",
+        tasks: [
+            BeginSolve = "begin_solve",
+            StretchTriangle = "stretch_triangle",
+            FoldBend = "fold_bend",
+            SumPart = "sum_part",
+            SumParts = "sum_parts",
+            ChooseStep = "choose_step",
+            TakeStep = "take_step",
+            EndSolve = "end_solve",
+        ],
+        writes: [Current, Scratch, Workgroup],
+        oracle: Oracle::Functions(&[
+            ("implicit/conjugate_gradients", "minimize"),
+            ("implicit/objective", "residual"),
+        ]),
+    }
     /// Fabric phases: fibers of edges by Gauss-Seidel.
     GaussSeidel {
         name: "gauss_seidel",

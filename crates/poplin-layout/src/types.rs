@@ -2,9 +2,9 @@
 
 use crate::gpu_struct::gpu_struct;
 use crate::{
-    AirParameters, BendingParameters, FabricOffsets, IterationConstants, MotionParameters,
-    NO_OFFSET, PhaseConstants, SeparationParameters, SleepParameters, StructDescription,
-    TetherParameters,
+    AirParameters, BendingParameters, FabricOffsets, ImplicitConstants, IterationConstants,
+    MotionParameters, NO_OFFSET, PhaseConstants, SeparationParameters, SleepParameters,
+    StructDescription, TetherParameters,
 };
 
 /// The structs of the solver, in the order of `shaders/state/types.wgsl`.
@@ -21,6 +21,7 @@ pub const SOLVER_STRUCTS: &[StructDescription] = &[
     SelfCollisionParameters::DESCRIPTION,
     IterationConstants::DESCRIPTION,
     PhaseConstants::DESCRIPTION,
+    ImplicitConstants::DESCRIPTION,
     DispatchParameters::DESCRIPTION,
     ScatterParameters::DESCRIPTION,
     Feedback::DESCRIPTION,
@@ -39,7 +40,7 @@ gpu_struct! {
         pub iteration_count: u32,
         /// First [`IterationConstants`] in `frame_pool` \[vec4\].
         pub iteration_begin: u32,
-        /// First [`PhaseConstants`] in `frame_pool` \[vec4\].
+        /// First [`PhaseConstants`] in `frame_pool` \[vec4\]; with the implicit solver, which has none, its [`ImplicitConstants`].
         pub phase_begin: u32,
         /// Number of phases to solve.
         pub phase_count: u32,
@@ -69,14 +70,12 @@ gpu_struct! {
         pub sleep: SleepParameters,
         /// Its resistance to bending.
         pub bending: BendingParameters,
-        /// What it collides with.
-        pub colliders: ColliderParameters,
         /// How it collides with itself.
         pub self_collision: SelfCollisionParameters,
+        /// What it collides with.
+        pub colliders: ColliderParameters,
         /// Fills the struct to a multiple of 16 bytes.
         pub padding_0: u32,
-        /// As `padding_0`.
-        pub padding_1: u32,
     }
 }
 
@@ -261,6 +260,14 @@ gpu_struct! {
         pub wake_count: u32,
         /// 1 if the cloth slept through the last frame.
         pub is_asleep: u32,
+        /// Implicit steps since the cloth was added.
+        pub implicit_steps: u32,
+        /// Iterations of all of them.
+        pub implicit_iterations: u32,
+        /// Those that were taken as they were after the most iterations.
+        pub implicit_unconverged: u32,
+        /// Those in which nothing moved, as nothing finite was found.
+        pub implicit_held: u32,
     }
 }
 

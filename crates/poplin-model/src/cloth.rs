@@ -3,7 +3,13 @@
 use std::sync::Arc;
 
 use crate::error::{ModelError, check_finite, check_indices, check_range};
-use crate::{ClothConfig, ColliderSet, Fabric, FiberSolver, InteractionGroups, Particle, Pose};
+use crate::{
+    Bend, BendModel, ClothConfig, ColliderSet, Fabric, FiberSolver, InteractionGroups, Particle,
+    Pose,
+};
+
+/// Largest rest angle of [`BendModel::PlaneProjection`] \[rad\]: at a right angle it has no hold.
+const MAX_PROJECTED_REST_ANGLE: f32 = 1.2;
 
 /// One simulated cloth. Cloths cut from one [`Fabric`] share it.
 #[derive(Debug, Clone, PartialEq)]
@@ -191,7 +197,8 @@ impl Cloth {
     }
 
     /// Checks settings by themselves and against this cloth's fabric: single phases must exist, a stiffness per edge needs
-    /// [`crate::Pbd`] and fibers solved by [`FiberSolver::GaussSeidel`], a bending rigidity needs bends.
+    /// [`crate::Pbd`] and fibers solved by [`FiberSolver::GaussSeidel`], a bending rigidity needs bends, [`crate::Implicit`]
+    /// shapes of triangles.
     ///
     /// # Errors
     /// [`ModelError`] that names the field.
@@ -200,9 +207,9 @@ impl Cloth {
         let (solver, fabric) = (&config.solver, &self.fabric);
         solver.validate_indices(fabric.phases.len())?;
         if !fabric.edge_stiffness_log2.is_empty() {
-            if solver.is_xpbd() {
+            if solver.as_pbd().is_none() {
                 return Err(ModelError::EdgeStiffness {
-                    setting: "solver.xpbd".into(),
+                    setting: format!("solver.{}", solver.name()),
                     needed: "solver.pbd",
                 });
             }
@@ -218,7 +225,23 @@ impl Cloth {
         }
         let rigidity = solver.bending_rigidity();
         if rigidity > 0.0 && fabric.bends.is_empty() {
-            return Err(ModelError::NoBends { rigidity });
+            return Err(ModelError::NoBends { solver: solver.name(), rigidity });
+        }
+        let Some(implicit) = solver.as_implicit() else { return Ok(()) };
+        if fabric.triangle_shapes.is_empty() {
+            return Err(ModelError::NoTriangleShapes);
+        }
+        let bends: &[Bend] = if rigidity > 0.0 { &fabric.bends } else { &[] };
+        let (limit, projects) =
+            (MAX_PROJECTED_REST_ANGLE, implicit.bend == BendModel::PlaneProjection);
+        for (index, bend) in bends.iter().enumerate() {
+            let heights = bend.wings.map(|wing| wing.height);
+            if heights.contains(&0.0) {
+                return Err(ModelError::BendWithoutWings { index, heights });
+            }
+            if projects && bend.rest_angle.abs() > limit {
+                return Err(ModelError::RestAngle { index, angle: bend.rest_angle, limit });
+            }
         }
         Ok(())
     }
@@ -342,7 +365,10 @@ mod tests {
     fn a_bending_rigidity_needs_bends() {
         let mut cloth = cloth();
         cloth.config.solver = crate::Xpbd { bending_rigidity: 2.0, ..Default::default() }.into();
-        assert_eq!(cloth.validate().unwrap_err(), ModelError::NoBends { rigidity: 2.0 });
+        assert_eq!(
+            cloth.validate().unwrap_err(),
+            ModelError::NoBends { solver: "xpbd", rigidity: 2.0 }
+        );
     }
 
     #[test]

@@ -156,11 +156,43 @@ pub enum ModelError {
     },
     /// A bending rigidity for a fabric that has no bends.
     #[error(
-        "solver.xpbd.bending_rigidity = {rigidity} N m acts on bends, of which the fabric has 0; cook it with `bends`"
+        "solver.{solver}.bending_rigidity = {rigidity} N m acts on bends, of which the fabric has 0; cook it with `bends`"
     )]
     NoBends {
+        /// The solver.
+        solver: &'static str,
         /// The bending rigidity [N m].
         rigidity: f32,
+    },
+    /// The implicit solver for a fabric without shapes of its triangles.
+    #[error(
+        "solver.implicit acts on the rest shapes of triangles (triangle_shapes), of which the fabric has 0; cook it from a mesh, \
+         or use solver.xpbd"
+    )]
+    NoTriangleShapes,
+    /// A bend of a cloth with the implicit solver whose triangles have no height at rest.
+    #[error(
+        "bend {index} of the fabric has triangles of the heights {heights:?} m at rest (wings), which must be above 0 with \
+         solver.implicit"
+    )]
+    BendWithoutWings {
+        /// The bend.
+        index: usize,
+        /// The heights \[m\].
+        heights: [f32; 2],
+    },
+    /// A bend whose rest angle is too large for the model of bending.
+    #[error(
+        "solver.implicit.bend = plane_projection holds rest angles up to {limit} rad; bend {index} of the fabric has {angle} rad; \
+         use face_angle"
+    )]
+    RestAngle {
+        /// The bend.
+        index: usize,
+        /// Its rest angle \[rad\].
+        angle: f32,
+        /// The largest \[rad\].
+        limit: f32,
     },
     /// A handle of something that was removed, or of another set.
     #[error("no such {what}: it was removed, or the handle is of another set")]

@@ -83,6 +83,17 @@ pub struct Bend {
     /// area; its diagonals stay flat. Grinspun et al., "Discrete Shells", 2003, have `3 |e|^2 / area` (the area of both
     /// triangles) in place of `weight / 2`, six times as much, and leave it to a constant.
     pub weight: f32,
+    /// The two triangles at rest, in the order of their third corners; for [`crate::Implicit`] alone.
+    pub wings: [Wing; 2],
+}
+
+/// A triangle over the edge of a [`Bend`], at rest.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Wing {
+    /// How far its third corner is from the line of the edge \[m\].
+    pub height: f32,
+    /// Where the foot of that height is: 0 at the first end of the edge, 1 at the second.
+    pub foot: f32,
 }
 
 /// Constraints of a cloth: phases of sets of fibers of edges, and tethers.
@@ -115,6 +126,12 @@ pub struct Fabric {
     pub tether_lengths: Vec<f32>,
     /// Surface triangles, for wind, normals and pictures.
     pub triangles: Vec<[u32; 3]>,
+    /// Rest shape of each triangle, shape `[triangle_count]`, or empty: the coordinates `[u1, v1, u2, v2]` \[m\] of its second
+    /// and third corner relative to its first, u along the horizontal threads (weft) and v along the vertical ones (warp).
+    ///
+    /// `u1 v2 - u2 v1` is twice the area at rest, positive if the corners run counterclockwise in (u, v); a triangle with 0
+    /// there resists nothing.
+    pub triangle_shapes: Vec<[f32; 4]>,
     /// Points of triangles that collide too, in any order. Those of one triangle should be adjacent: one lane
     /// processes them in this order.
     pub virtual_particles: Vec<VirtualParticle>,
@@ -189,9 +206,16 @@ impl Fabric {
         self.set_fiber_begin.windows(2).map(|w| (w[1] - w[0]) as usize).max().unwrap_or(0)
     }
 
-    /// Multiplies every rest length, for cloth that shrinks or grows after cooking.
+    /// Multiplies every rest length and the shape of every triangle, for cloth that shrinks or grows after cooking.
     pub fn scale_rest_lengths(&mut self, factor: f32) {
-        self.rest_lengths.iter_mut().for_each(|length| *length *= factor);
+        let coordinates = self.triangle_shapes.as_flattened_mut();
+        let wings = self.bends.iter_mut().flat_map(|bend| &mut bend.wings);
+        let heights = wings.map(|wing| &mut wing.height);
+        self.rest_lengths
+            .iter_mut()
+            .chain(coordinates)
+            .chain(heights)
+            .for_each(|length| *length *= factor);
     }
 
     /// Multiplies every tether length.
@@ -266,6 +290,7 @@ impl Fabric {
             self.triangles.iter().flatten().copied(),
             particles,
         )?;
+        self.validate_triangle_shapes()?;
         let corners = self.virtual_particles.iter().flat_map(|point| point.corners);
         check_indices("fabric virtual_particles corner", corners, particles)?;
         for (index, point) in self.virtual_particles.iter().enumerate() {
@@ -284,6 +309,18 @@ impl Fabric {
             check_range("sum of a virtual particle's squared weights", square, 1e-6, 192.0)?;
         }
         self.validate_bends()
+    }
+
+    fn validate_triangle_shapes(&self) -> Result<(), ModelError> {
+        let (len, expected) = (self.triangle_shapes.len(), self.triangles.len());
+        if len != 0 && len != expected {
+            return Err(ModelError::Length { what: "fabric triangle_shapes", len, expected });
+        }
+        let limit = crate::MAX_COORDINATE;
+        self.triangle_shapes
+            .as_flattened()
+            .iter()
+            .try_for_each(|&value| check_range("fabric triangle_shapes", value, -limit, limit))
     }
 
     fn validate_bends(&self) -> Result<(), ModelError> {
@@ -305,6 +342,10 @@ impl Fabric {
                 std::f32::consts::PI,
             )?;
             check_range("fabric bends weight", bend.weight, 0.0, 1e9)?;
+            for Wing { height, foot } in bend.wings {
+                check_range("fabric bends wing height", height, 0.0, crate::MAX_COORDINATE)?;
+                check_range("fabric bends wing foot", foot, -1e9, 1e9)?;
+            }
         }
         Ok(())
     }
@@ -395,6 +436,8 @@ mod tests {
             fiber_edge_begin: vec![0, 2, 3],
             fiber_vertices: vec![0, 1, 2, 3, 4],
             rest_lengths: vec![1.0; 3],
+            triangles: vec![[0, 1, 2], [2, 3, 4]],
+            triangle_shapes: vec![[1.0, 0.0, 1.0, -2.0]; 2],
             ..Default::default()
         }
     }
@@ -420,7 +463,7 @@ mod tests {
 
     #[test]
     fn broken_arrays_are_refused() {
-        let broken: [fn(&mut Fabric); 9] = [
+        let broken: [fn(&mut Fabric); 13] = [
             |f| {
                 f.virtual_particles =
                     vec![VirtualParticle { corners: [0, 1, 5], weights: [0.5, 0.3, 0.2] }]
@@ -436,11 +479,30 @@ mod tests {
             |f| f.rest_lengths[1] = f32::NAN,
             |f| f.tethers_per_particle = 1,
             |f| f.phases[0].set_end = 2,
+            |f| f.triangle_shapes.truncate(1),
+            |f| f.triangles.clear(),
+            |f| f.triangle_shapes[1][3] = f32::NAN,
+            |f| f.triangle_shapes[1][2] = -2.0 * crate::MAX_COORDINATE,
         ];
         for (index, damage) in broken.iter().enumerate() {
             let mut fabric = two_fibers();
             damage(&mut fabric);
             assert!(fabric.validate().is_err(), "damage {index} went unnoticed");
         }
+    }
+
+    #[test]
+    fn a_fabric_may_have_triangles_without_shapes() {
+        let mut fabric = two_fibers();
+        fabric.triangle_shapes.clear();
+        fabric.validate().unwrap();
+    }
+
+    #[test]
+    fn rest_lengths_and_shapes_scale_together() {
+        let mut fabric = two_fibers();
+        fabric.scale_rest_lengths(0.5);
+        assert_eq!(fabric.rest_lengths, [0.5; 3]);
+        assert_eq!(fabric.triangle_shapes, [[0.5, 0.0, 0.5, -1.0]; 2]);
     }
 }

@@ -31,12 +31,13 @@ pub use collider_set::{
     MAX_SHAPES, ShapeKind,
 };
 pub use config::{
-    Air, ClothCollision, ClothConfig, Contact, FiberSolver, Inertia, MAX_SUBSTEPS,
-    MotionConstraints, Pbd, PbdPhase, Phases, SELF_COLLISION_REST_FRACTION, SelfCollision, Sleep,
-    Solver, Tethers, Xpbd, XpbdPhase,
+    Air, BendModel, ClothCollision, ClothConfig, Contact, FiberSolver, Implicit, ImplicitReport,
+    Inertia, MAX_SOLVER_ITERATIONS, MAX_SUBSTEPS, MotionConstraints, Pbd, PbdPhase, Phases,
+    SELF_COLLISION_REST_FRACTION, SelfCollision, Sleep, Solver, StretchModel, Tethers, Xpbd,
+    XpbdPhase,
 };
 pub use error::{ModelError, check_finite, parse_name};
-pub use fabric::{Bend, Fabric, Phase, PhaseKind, VirtualParticle};
+pub use fabric::{Bend, Fabric, Phase, PhaseKind, VirtualParticle, Wing};
 pub use first_fit::FirstFitSets;
 pub use frame::Frame;
 pub use interaction_groups::InteractionGroups;

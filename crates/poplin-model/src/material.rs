@@ -1,6 +1,6 @@
 //! Cloth by name: measured densities, stiffnesses and friction.
 
-use crate::{Cloth, ClothConfig, Contact, PhaseKind, Solver, Xpbd};
+use crate::{Cloth, ClothConfig, Contact, Implicit, PhaseKind, Solver, Xpbd};
 
 /// What a cloth is made of, in units that depend on neither mesh nor step.
 ///
@@ -118,9 +118,9 @@ impl Material {
 
     /// Sets what a cloth of this material has, where the settings are at their defaults: friction with colliders, thickness,
     /// and the solver, which becomes [`Xpbd`] with this bending rigidity. What else the settings say stays, a solver as well:
-    /// [`crate::Pbd`] has no stiffness in N/m.
+    /// [`crate::Implicit`] gets all stiffnesses, and bending damped; [`crate::Pbd`] has none in N/m.
     ///
-    /// The density goes into cooking, and stretch and shear follow once the cloth is cooked ([`Cloth::set_membrane`]).
+    /// The density goes into cooking, and stretch and shear of XPBD follow once the cloth is cooked ([`Cloth::set_membrane`]).
     pub fn fill(&self, config: &mut ClothConfig) {
         let default = ClothConfig::default();
         if config.contact.friction == Contact::default().friction {
@@ -140,6 +140,20 @@ impl Material {
                 xpbd.bending_damping = self.damping_time * xpbd.bending_rigidity;
             }
         }
+        if let Solver::Implicit(implicit) = &mut config.solver {
+            let plain = Implicit::default();
+            let fill = |value: &mut f32, default: f32, own: f32| {
+                if *value == default {
+                    *value = own;
+                }
+            };
+            if implicit.stretch_stiffness == plain.stretch_stiffness {
+                implicit.stretch_stiffness = self.stretch;
+            }
+            fill(&mut implicit.shear_stiffness, plain.shear_stiffness, self.shear);
+            fill(&mut implicit.bending_rigidity, plain.bending_rigidity, self.bending);
+            fill(&mut implicit.bending_damping, plain.bending_damping, self.damping_time);
+        }
     }
 }
 
@@ -151,7 +165,7 @@ impl Cloth {
     /// compliance is `c = sum(L^2) / (K A)` for a cloth of area A; diagonals lengthen by half the angle of shear, so theirs is
     /// `sum(L^2) / (4 G A)`. Diagonals hold against stretch too, and K is less by that, so that a strip pulled along warp or weft, its
     /// sides free, lengthens as the material says. Edges count as if they ran exactly along the direction of their phase.
-    /// Does nothing with [`crate::Pbd`].
+    /// Does nothing with any other solver.
     pub fn set_membrane(&mut self, material: &Material) {
         let kinds = self.fabric.edge_kinds();
         let squares = |kind: PhaseKind| -> f64 {
@@ -232,6 +246,15 @@ mod tests {
             material.fill(&mut config);
             config.validate().unwrap();
             assert_eq!(config.solver.bending_rigidity(), material.bending);
+            let mut config = ClothConfig { solver: Solver::implicit(3), ..ClothConfig::default() };
+            material.fill(&mut config);
+            config.validate().unwrap();
+            let implicit = config.solver.as_implicit().unwrap();
+            assert_eq!((implicit.substeps, implicit.stretch_stiffness), (3, material.stretch));
+            assert_eq!(
+                (implicit.shear_stiffness, implicit.bending_rigidity),
+                (material.shear, material.bending)
+            );
         }
         assert_eq!(Material::named("tweed"), None);
     }

@@ -4,8 +4,8 @@ use std::cell::Cell;
 
 use glam::Vec3;
 use poplin_layout::{
-    ClothParameters, Feedback, GRID_PARTS, ITERATION_ROWS, IterationConstants, MIN_GRID_CELLS,
-    PHASE_ROWS, PhaseConstants,
+    ClothParameters, Feedback, GRID_PARTS, IMPLICIT_ROWS, ITERATION_ROWS, ImplicitConstants,
+    IterationConstants, MIN_GRID_CELLS, PHASE_ROWS, PhaseConstants,
 };
 
 use crate::math::xyz;
@@ -279,6 +279,14 @@ impl<'a> ClothMemory<'a> {
     #[inline]
     pub fn load_interpolated(&self, start: u32, target: u32, i: u32) -> [f32; 4] {
         self.load_at(start, target, i, self.iteration.velocity_scale[3])
+    }
+
+    /// Constants of the implicit solver.
+    #[inline]
+    pub fn load_implicit(&self) -> ImplicitConstants {
+        let rows: [[u32; 4]; IMPLICIT_ROWS as usize] =
+            std::array::from_fn(|k| self.frame_pool[self.cloth.phase_begin as usize + k]);
+        bytemuck::cast(rows)
     }
 
     /// Constants whose first vec4 is at `begin` in `frame_pool`.

@@ -1,5 +1,7 @@
 //! The schedule of a kernel, read from its IR, to compare with the one that the mirror runs.
 
+use std::cell::Cell;
+
 use naga::{Block, Expression, Function, Handle, Literal, Module, Statement};
 use poplin_layout::{Barrier, Fence, Location, ScheduleEvent, StageMask};
 
@@ -10,7 +12,12 @@ use poplin_layout::{Barrier, Fence, Location, ScheduleEvent, StageMask};
 pub fn kernel_events(module: &Module, is_counted: impl Fn(&str) -> bool) -> Vec<ScheduleEvent> {
     let mut events = Vec::new();
     if let Some(entry) = module.entry_points.first() {
-        let reader = Reader { module, function: &entry.function, is_counted: &is_counted };
+        let reader = Reader {
+            module,
+            function: &entry.function,
+            is_counted: &is_counted,
+            depth: Cell::new(0),
+        };
         reader.read(&entry.function.body, &mut events);
     }
     events
@@ -20,6 +27,8 @@ struct Reader<'a> {
     module: &'a Module,
     function: &'a Function,
     is_counted: &'a dyn Fn(&str) -> bool,
+    /// Repetitions around what is being read.
+    depth: Cell<u32>,
 }
 
 impl Reader<'_> {
@@ -51,13 +60,19 @@ impl Reader<'_> {
                 Statement::Loop { body, continuing, .. } => {
                     let is_repeat = has_barrier(body) || has_barrier(continuing);
                     if is_repeat {
+                        self.depth.update(|depth| depth + 1);
                         events.push(ScheduleEvent::Repeat);
                     }
                     self.read(body, events);
                     self.read(continuing, events);
                     if is_repeat {
+                        self.depth.update(|depth| depth - 1);
                         events.push(ScheduleEvent::End);
                     }
+                }
+                // Of what all lanes decide alike only leaving a repetition counts.
+                Statement::WorkGroupUniformLoad { .. } if self.depth.get() > 0 => {
+                    events.push(ScheduleEvent::Leave);
                 }
                 _ => {}
             }

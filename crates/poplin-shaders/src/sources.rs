@@ -21,6 +21,7 @@ embed![
     "stage/wind",
     "stage/motion",
     "stage/tether",
+    "stage/implicit",
     "stage/gauss_seidel",
     "stage/semi_implicit",
     "stage/cyclic_reduction",

@@ -6,8 +6,9 @@ use poplin_model::{Cloth, Particle};
 
 use crate::rng::Rng;
 use crate::scenes::{
-    degenerate_cloth, degenerate_xpbd_cloth, equip, hanging_sheet, loose_particles, random_cloth,
-    random_ropes, random_xpbd_cloth,
+    degenerate_cloth, degenerate_implicit_cloth, degenerate_xpbd_cloth, equip, hanging_sheet,
+    implicit_sheet, loose_particles, random_cloth, random_implicit_cloth, random_ropes,
+    random_xpbd_cloth,
 };
 
 /// Random and degenerate cloths with their names.
@@ -24,6 +25,13 @@ pub fn cloths() -> Vec<(String, Cloth)> {
     cloths.extend(
         (0..4).map(|seed| (format!("ropes {seed}"), random_ropes(seed, 150 + 4 * seed as u32))),
     );
+    cloths.extend((0..8).map(|seed| {
+        (format!("implicit {seed}"), random_implicit_cloth(seed, 22 + 4 * seed as u32))
+    }));
+    cloths.extend(
+        [0, 7].map(|seed| (format!("degenerate implicit {seed}"), degenerate_implicit_cloth(seed))),
+    );
+    cloths.push(("implicit sheet".to_owned(), implicit_sheet(14, 13)));
     cloths
 }
 

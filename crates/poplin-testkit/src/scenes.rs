@@ -6,8 +6,9 @@ use poplin::LiveCloth;
 use poplin_cook::{CookOptions, Tethers, cook};
 use poplin_measure::shape_arrays::{ArrayBody, ShapeArrays};
 use poplin_model::{
-    Bend, Cloth, Fabric, FiberSolver, Mesh, Parallelepiped, Pbd, PbdPhase, Phase, PhaseKind,
-    Phases, Pose, RigidBody, Sphere, VirtualParticle, Xpbd, XpbdPhase,
+    Bend, BendModel, Cloth, Fabric, FiberSolver, Implicit, Mesh, Parallelepiped, Pbd, PbdPhase,
+    Phase, PhaseKind, Phases, Pose, RigidBody, Sphere, StretchModel, VirtualParticle, Wing, Xpbd,
+    XpbdPhase,
 };
 
 use crate::rng::Rng;
@@ -370,6 +371,8 @@ pub fn random_xpbd_cloth(seed: u64, particle_count: u32) -> Cloth {
             particles,
             rest_angle: rng.range(-3.1, 3.1),
             weight: rng.range(0.1, 5.0),
+            wings:
+                [(); 2].map(|()| Wing { height: rng.range(0.01, 2.0), foot: rng.range(-1.0, 2.0) }),
         }));
         fabric.bend_set_ends.push(fabric.bends.len() as u32);
     }
@@ -383,6 +386,90 @@ pub fn random_xpbd_cloth(seed: u64, particle_count: u32) -> Cloth {
     let xpbd = use_xpbd(&mut cloth, Phases { single, ..Phases::default() });
     (xpbd.bending_rigidity, xpbd.bending_damping) = (rng.range(0.1, 1e3), [0.0, 1.0][rng.index(2)]);
     cloth.validate().expect("random cloths are valid");
+    cloth
+}
+
+/// The cloth of [`random_xpbd_cloth`] with random shapes of its triangles, by the implicit solver in one step; models, damping
+/// and how many iterations it has depend on the seed.
+///
+/// # Panics
+/// If the cloth is not valid, which would be a fault of this function.
+pub fn random_implicit_cloth(seed: u64, particle_count: u32) -> Cloth {
+    let mut cloth = random_xpbd_cloth(seed, particle_count);
+    let mut rng = Rng::new(seed ^ 0x1A);
+    let fabric = Arc::make_mut(&mut cloth.fabric);
+    fabric.triangle_shapes = fabric
+        .triangles
+        .iter()
+        .map(|_| match rng.index(8) {
+            0 => [0.0; 4],
+            _ => [
+                rng.range(0.3, 1.0),
+                rng.range(-0.2, 0.2),
+                rng.range(-0.2, 0.2),
+                rng.range(0.3, 1.0),
+            ],
+        })
+        .collect();
+    use_implicit(&mut cloth, seed);
+    cloth.validate().expect("random cloths are valid");
+    cloth
+}
+
+/// Every combination of models and damping for eight seeds in a row.
+fn use_implicit(cloth: &mut Cloth, seed: u64) {
+    let mut rng = Rng::new(seed ^ 0x1B);
+    let damping = if seed & 4 == 0 { 0.0 } else { 1e-3 };
+    cloth.config.solver = Implicit {
+        substeps: 1,
+        stretch: StretchModel::ALL[(seed & 1) as usize],
+        stretch_stiffness: [rng.range(10.0, 1e3), rng.range(10.0, 1e3)],
+        shear_stiffness: rng.range(0.0, 300.0),
+        poisson_ratio: rng.range(-0.5, 0.45),
+        bend: BendModel::ALL[(seed >> 1 & 1) as usize],
+        bending_rigidity: [0.0, 1e-3, 1.0][rng.index(3)],
+        stretch_damping: damping,
+        bending_damping: damping,
+        tolerance: 0.01,
+        max_iterations: 1 + rng.index(12) as u32,
+    }
+    .into();
+    let fabric = Arc::make_mut(&mut cloth.fabric);
+    for bend in &mut fabric.bends {
+        bend.rest_angle = bend.rest_angle.clamp(-1.1, 1.1);
+    }
+}
+
+/// The degenerate cloth of [`degenerate_xpbd_cloth`] by the implicit solver, with shapes of its triangles without area, huge
+/// and tiny.
+///
+/// # Panics
+/// If the cloth is not valid, which would be a fault of this function.
+pub fn degenerate_implicit_cloth(seed: u64) -> Cloth {
+    let mut cloth = degenerate_xpbd_cloth();
+    let fabric = Arc::make_mut(&mut cloth.fabric);
+    let shapes = [[1.0, 0.0, 0.0, 1.0], [0.0; 4], [1e-9, 0.0, 0.0, 1e-9], [1e6, 0.0, 1e6, 1e6]];
+    fabric.triangles = fabric
+        .bends
+        .iter()
+        .flat_map(|bend| {
+            let [a, b, c, d] = bend.particles;
+            [[a, b, c], [b, a, d]]
+        })
+        .collect();
+    fabric.triangle_shapes = (0..fabric.triangles.len()).map(|k| shapes[k % 4]).collect();
+    use_implicit(&mut cloth, seed);
+    cloth.validate().expect("the degenerate cloth is valid");
+    cloth
+}
+
+/// A sheet of [`hanging_sheet`] by the implicit solver, four steps a frame.
+pub fn implicit_sheet(columns: u32, rows: u32) -> Cloth {
+    let depth = (rows - 1) as f32 / (columns - 1) as f32;
+    let options = CookOptions { pins: vec![0, columns - 1], bends: true, ..CookOptions::default() };
+    let cooked = cook(&Mesh::grid(columns, rows, 1.0, depth), &options).expect("a grid cooks");
+    let mut cloth = cooked.into_cloth();
+    cloth.config.solver = Implicit { bending_rigidity: 1e-5, ..Implicit::default() }.into();
     cloth
 }
 
@@ -482,6 +569,7 @@ pub fn degenerate_xpbd_cloth() -> Cloth {
                 particles: [0, 1, 2, 3].map(|k| begin + k),
                 rest_angle,
                 weight: 2.0,
+                wings: [Wing { height: size, foot: 0.5 }; 2],
             });
             let corners = [edge[0], edge[1], wing[0], wing[1]];
             let chain_particles =

@@ -4,7 +4,8 @@ use anyhow::anyhow;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use poplin::model::{
-    Chosen, ClothConfig, FiberSolver, Material, Pbd, PbdPhase, Solver, Xpbd, XpbdPhase,
+    BendModel, Chosen, ClothConfig, FiberSolver, Implicit, Material, Pbd, PbdPhase, Solver,
+    StretchModel, Xpbd, XpbdPhase,
 };
 use poplin_cook::{Direction, Tethers};
 use poplin_io::scene::SceneCloth;
@@ -52,15 +53,21 @@ pub(crate) struct SolverArgs {
     /// Fraction of the velocity lost every tenth of a second, 0 to 1 [default: 0; 0.2 with --mesh]
     #[arg(long, value_name = "FRACTION", value_parser = fraction, allow_negative_numbers = true)]
     damping: Option<f32>,
-    /// Solver; xpbd has compliances in place of stiffnesses, which go back to their defaults [default: pbd]
+    /// Solver; xpbd and implicit have stiffnesses of their own, which go back to their defaults [default: pbd]
     #[arg(long, value_enum, value_name = "KIND")]
     solver: Option<SolverKind>,
-    /// Iterations of a frame with xpbd, 1 to 20000 [default: 20]
+    /// Iterations of a frame with xpbd, steps with implicit, 1 to 20000 [default: 20; 4 with implicit]
     #[arg(long, value_name = "COUNT", value_parser = whole(1..=20_000), allow_negative_numbers = true)]
     substeps: Option<u32>,
-    /// Bending rigidity with xpbd [N m], 0 to 1e6; 0 = off [default: 1e-5, cotton]
+    /// Bending rigidity with xpbd and implicit [N m], 0 to 1e6; 0 = off [default: 1e-5, cotton]
     #[arg(long, value_name = "RIGIDITY", value_parser = rigidity, allow_negative_numbers = true)]
     pub(crate) bending_rigidity: Option<f32>,
+    /// What resists stretch and shear with implicit [default: stretch-shear]
+    #[arg(long, value_parser = stretch(), value_name = "MODEL")]
+    stretch: Option<StretchModel>,
+    /// What resists bending with implicit [default: face-angle]
+    #[arg(long, value_parser = bend(), value_name = "MODEL")]
+    bend: Option<BendModel>,
     /// How fibers are solved [default: semi-implicit where the frequency is chosen, else mixed]
     #[arg(long, value_parser = fiber_solver(), value_name = "KIND")]
     fiber_solver: Option<MixedOr>,
@@ -82,6 +89,8 @@ enum SolverKind {
     Pbd,
     /// Extended position-based with small steps: as stiff as its compliances say
     Xpbd,
+    /// Backward Euler: as stiff as the cloth at any step and mesh, and slower
+    Implicit,
 }
 
 /// A fiber solver; `None` is `mixed`.
@@ -132,6 +141,24 @@ fn fiber_solver() -> impl TypedValueParser<Value = MixedOr> {
         .try_map(|name| if name == "mixed" { Ok(None) } else { name.parse().map(Some) })
 }
 
+fn stretch() -> impl TypedValueParser<Value = StretchModel> {
+    let help = |model| match model {
+        StretchModel::StretchShear => "Threads along warp and weft, and the angle between them",
+        StretchModel::Trispring => "The same in all directions, narrowing as it is pulled",
+    };
+    named(StretchModel::ALL.map(|model| (model.name(), help(model)))).try_map(|name| name.parse())
+}
+
+fn bend() -> impl TypedValueParser<Value = BendModel> {
+    let help = |model| match model {
+        BendModel::FaceAngle => "The angle between two triangles",
+        BendModel::PlaneProjection => {
+            "How far a corner is from the plane beside it, up to 90 degrees"
+        }
+    };
+    named(BendModel::ALL.map(|model| (model.name(), help(model)))).try_map(|name| name.parse())
+}
+
 impl FabricArgs {
     /// Overrides the cloth's settings with those passed.
     pub(crate) fn apply(&self, cloth: &mut SceneCloth) {
@@ -149,11 +176,8 @@ impl FabricArgs {
     /// With --no-bending, or `fabric.bends = false` in a scene, takes away a bending rigidity that no option states.
     pub(crate) fn drop_bends(&self, cloth: &mut SceneCloth, stated_rigidity: Option<f32>) {
         let without_bends = self.no_bending || cloth.without_bends;
-        if let Some(xpbd) = cloth.config.solver.as_xpbd_mut()
-            && without_bends
-            && stated_rigidity.is_none()
-        {
-            xpbd.bending_rigidity = 0.0;
+        if without_bends && stated_rigidity.is_none() {
+            cloth.config.solver.set_bending_rigidity(0.0);
         }
     }
 }
@@ -162,11 +186,12 @@ impl SolverArgs {
     /// Overrides the cloth's settings with those passed.
     ///
     /// # Errors
-    /// [`Failure::BadInput`] for an option of one solver and a cloth that is solved by the other.
+    /// [`Failure::BadInput`] for an option of one solver and a cloth that is solved by another.
     pub(crate) fn apply(&self, cloth: &mut SceneCloth) -> Result<(), Failure> {
         match self.solver {
             Some(SolverKind::Pbd) => use_pbd(cloth),
             Some(SolverKind::Xpbd) => use_xpbd(cloth),
+            Some(SolverKind::Implicit) => use_implicit(cloth),
             None => {}
         }
         if self.solver_frequency.is_some() {
@@ -175,23 +200,34 @@ impl SolverArgs {
         cloth.chosen.fiber_solver &= self.fiber_solver.is_none();
         let config = &mut cloth.config;
         let name = config.solver.name();
-        let (option, needed) = match &mut config.solver {
-            Solver::Pbd(pbd) => {
-                pbd.frequency = self.solver_frequency.unwrap_or(pbd.frequency);
-                let rigidity = self.bending_rigidity.and(Some("--bending-rigidity"));
-                (self.substeps.and(Some("--substeps")).or(rigidity), "xpbd")
+        let options = [
+            (self.solver_frequency.is_some(), "--solver-frequency", &["pbd"][..]),
+            (self.fiber_solver.is_some(), "--fiber-solver", &["pbd", "xpbd"]),
+            (self.substeps.is_some(), "--substeps", &["xpbd", "implicit"]),
+            (self.bending_rigidity.is_some(), "--bending-rigidity", &["xpbd", "implicit"]),
+            (self.stretch.is_some(), "--stretch", &["implicit"]),
+            (self.bend.is_some(), "--bend", &["implicit"]),
+        ];
+        for (is_passed, option, needed) in options {
+            if is_passed && !needed.contains(&name) {
+                return Err(Failure::BadInput(anyhow!(
+                    "{option} goes with the solver {}, but the cloth `{}` is solved by {name}",
+                    needed.join(" or "),
+                    cloth.name
+                )));
             }
-            Solver::Xpbd(xpbd) => {
-                xpbd.substeps = self.substeps.unwrap_or(xpbd.substeps);
-                xpbd.bending_rigidity = self.bending_rigidity.unwrap_or(xpbd.bending_rigidity);
-                (self.solver_frequency.and(Some("--solver-frequency")), "pbd")
+        }
+        if let Some(rigidity) = self.bending_rigidity {
+            config.solver.set_bending_rigidity(rigidity);
+        }
+        match &mut config.solver {
+            Solver::Pbd(pbd) => pbd.frequency = self.solver_frequency.unwrap_or(pbd.frequency),
+            Solver::Xpbd(xpbd) => xpbd.substeps = self.substeps.unwrap_or(xpbd.substeps),
+            Solver::Implicit(implicit) => {
+                implicit.substeps = self.substeps.unwrap_or(implicit.substeps);
+                implicit.stretch = self.stretch.unwrap_or(implicit.stretch);
+                implicit.bend = self.bend.unwrap_or(implicit.bend);
             }
-        };
-        if let Some(option) = option {
-            return Err(Failure::BadInput(anyhow!(
-                "{option} goes with the solver {needed}, but the cloth `{}` is solved by {name}",
-                cloth.name
-            )));
         }
         if let Some(fiber_solver) = self.fiber_solver {
             config.solver.set_fiber_solver(fiber_solver);
@@ -208,7 +244,7 @@ impl SolverArgs {
     }
 }
 
-/// Replaces what a material has by that of this one; of XPBD, the substeps stay.
+/// Replaces what a material has by that of this one; how XPBD and the implicit solver solve stays.
 fn use_material(cloth: &mut SceneCloth, material: Material) {
     let SceneCloth { config, fabric, .. } = cloth;
     fabric.density = material.density;
@@ -216,17 +252,27 @@ fn use_material(cloth: &mut SceneCloth, material: Material) {
     let default = ClothConfig::default();
     config.contact.friction = default.contact.friction;
     config.thickness = default.thickness;
-    let substeps = config.solver.as_xpbd().map(|xpbd| xpbd.substeps);
-    config.solver = match substeps {
-        Some(substeps) => Solver::xpbd(substeps),
-        None => default.solver,
+    config.solver = match &config.solver {
+        Solver::Pbd(_) => default.solver,
+        Solver::Xpbd(xpbd) => Solver::xpbd(xpbd.substeps),
+        Solver::Implicit(implicit) => Implicit {
+            stretch_stiffness: Implicit::default().stretch_stiffness,
+            shear_stiffness: Implicit::default().shear_stiffness,
+            bending_rigidity: Implicit::default().bending_rigidity,
+            bending_damping: Implicit::default().bending_damping,
+            ..implicit.clone()
+        }
+        .into(),
     };
     material.fill(config);
     cloth.material = Some(material);
 }
 
-/// PBD as by default in place of XPBD; fibers are solved as they were.
+/// PBD as by default in place of another solver; fibers are solved as they were.
 fn use_pbd(cloth: &mut SceneCloth) {
+    if let Solver::Implicit(_) = &cloth.config.solver {
+        cloth.config.solver = Pbd::default().into();
+    }
     if let Solver::Xpbd(xpbd) = &cloth.config.solver {
         let phase = |phase: &XpbdPhase| PbdPhase {
             fiber_solver: phase.fiber_solver,
@@ -237,8 +283,12 @@ fn use_pbd(cloth: &mut SceneCloth) {
     }
 }
 
-/// XPBD of cotton in place of PBD, and bends in place of two-ring edges; fibers are solved as they were.
+/// XPBD of cotton in place of another solver, and bends in place of two-ring edges; fibers are solved as they were.
 fn use_xpbd(cloth: &mut SceneCloth) {
+    if let Solver::Implicit(Implicit { bending_rigidity, .. }) = cloth.config.solver {
+        cloth.config.solver = Xpbd { bending_rigidity, ..Xpbd::default() }.into();
+        fill_solver(cloth);
+    }
     if let Solver::Pbd(pbd) = &cloth.config.solver {
         let phase = |phase: &PbdPhase| XpbdPhase {
             fiber_solver: phase.fiber_solver,
@@ -247,5 +297,25 @@ fn use_xpbd(cloth: &mut SceneCloth) {
         let phases = pbd.phases.map(phase);
         cloth.config.solver = Xpbd { bending_rigidity: 1e-5, phases, ..Xpbd::default() }.into();
         cloth.fabric.bending = false;
+    }
+}
+
+/// The implicit solver in place of another one, with the stiffnesses of the material if there is one, and bends in place of
+/// two-ring edges.
+fn use_implicit(cloth: &mut SceneCloth) {
+    if cloth.config.solver.as_implicit().is_none() {
+        cloth.config.solver = Implicit::default().into();
+        fill_solver(cloth);
+        if cloth.config.solver.bending_rigidity() == 0.0 {
+            cloth.config.solver.set_bending_rigidity(1e-5);
+        }
+        cloth.fabric.bending = false;
+    }
+}
+
+/// Stiffnesses of the cloth's material, if it has one.
+fn fill_solver(cloth: &mut SceneCloth) {
+    if let Some(material) = cloth.material {
+        material.fill(&mut cloth.config);
     }
 }

@@ -158,7 +158,7 @@ impl Warning {
         let cloth = || garment.name.clone();
         let (all, config) = (&garment.cloth.particles, &garment.cloth.config);
         let wind = garment.has_idle_wind.then(|| Self::IdleWind { cloth: cloth() });
-        let unread = garment.material.filter(|_| !config.solver.is_xpbd());
+        let unread = garment.material.filter(|_| config.solver.as_pbd().is_some());
         let material =
             unread.map(|material| Self::IdleMaterial { cloth: cloth(), material: material.name });
         let pinned = all

@@ -497,11 +497,27 @@ impl ClothFile {
                     filled.bending_damping = stated.bending_damping;
                 }
             }
+            if let (Some(filled), Some(stated)) =
+                (config.solver.as_implicit_mut(), stated.solver.as_implicit())
+            {
+                if states("solver.implicit.stretch_stiffness") {
+                    filled.stretch_stiffness = stated.stretch_stiffness;
+                }
+                if states("solver.implicit.shear_stiffness") {
+                    filled.shear_stiffness = stated.shear_stiffness;
+                }
+                if states("solver.implicit.bending_rigidity") {
+                    filled.bending_rigidity = stated.bending_rigidity;
+                }
+                if states("solver.implicit.bending_damping") {
+                    filled.bending_damping = stated.bending_damping;
+                }
+            }
         }
         let mut fabric = CookOptions { density, ..self.fabric };
         let bends = format!("{field}.fabric.bends");
         let without_bends = !fabric.bends && source.states(&bends);
-        let stated_rigidity = format!("{field}.solver.xpbd.bending_rigidity");
+        let stated_rigidity = format!("{field}.solver.{}.bending_rigidity", config.solver.name());
         if without_bends
             && config.solver.bending_rigidity() > 0.0
             && source.states(&stated_rigidity)
@@ -515,10 +531,8 @@ impl ClothFile {
         {
             fabric.bending = false;
         }
-        if let Some(xpbd) = config.solver.as_xpbd_mut()
-            && without_bends
-        {
-            xpbd.bending_rigidity = 0.0;
+        if without_bends {
+            config.solver.set_bending_rigidity(0.0);
         }
         Ok(SceneCloth {
             name: self.name.unwrap_or_else(|| format!("cloth {index}")),

@@ -1,6 +1,6 @@
 //! How the constraints of a cloth are solved.
 
-use super::{FiberSolver, Pbd, Xpbd};
+use super::{FiberSolver, Implicit, Pbd, Xpbd};
 use crate::PhaseKind;
 use crate::error::{Context, ModelError};
 
@@ -17,6 +17,8 @@ pub enum Solver {
     Pbd(Pbd),
     /// Extended position-based dynamics with small steps.
     Xpbd(Xpbd),
+    /// Backward Euler.
+    Implicit(Implicit),
 }
 
 impl Default for Solver {
@@ -34,6 +36,11 @@ impl Solver {
     /// Extended position-based dynamics with this many iterations per frame, the rest at defaults.
     pub fn xpbd(substeps: u32) -> Self {
         Self::Xpbd(Xpbd { substeps, ..Xpbd::default() })
+    }
+
+    /// Backward Euler with this many steps per frame, the rest at defaults.
+    pub fn implicit(substeps: u32) -> Self {
+        Self::Implicit(Implicit { substeps, ..Implicit::default() })
     }
 
     /// Whether it is [`Solver::Xpbd`].
@@ -61,9 +68,32 @@ impl Solver {
         if let Self::Xpbd(xpbd) = self { Some(xpbd) } else { None }
     }
 
+    /// The settings of [`Solver::Implicit`], if it is one.
+    pub fn as_implicit(&self) -> Option<&Implicit> {
+        if let Self::Implicit(implicit) = self { Some(implicit) } else { None }
+    }
+
+    /// The settings of [`Solver::Implicit`], to change them, if it is one.
+    pub fn as_implicit_mut(&mut self) -> Option<&mut Implicit> {
+        if let Self::Implicit(implicit) = self { Some(implicit) } else { None }
+    }
+
     /// Bending rigidity of the cloth [N m], 0 where it has none.
     pub fn bending_rigidity(&self) -> f32 {
-        self.as_xpbd().map_or(0.0, |xpbd| xpbd.bending_rigidity)
+        match self {
+            Self::Pbd(_) => 0.0,
+            Self::Xpbd(xpbd) => xpbd.bending_rigidity,
+            Self::Implicit(implicit) => implicit.bending_rigidity,
+        }
+    }
+
+    /// Sets the bending rigidity [N m]; nothing with [`Solver::Pbd`].
+    pub fn set_bending_rigidity(&mut self, rigidity: f32) {
+        match self {
+            Self::Pbd(_) => {}
+            Self::Xpbd(xpbd) => xpbd.bending_rigidity = rigidity,
+            Self::Implicit(implicit) => implicit.bending_rigidity = rigidity,
+        }
     }
 
     /// How the fibers of phase `index` of a fabric, which is of this kind, are to be solved, if that is set.
@@ -71,10 +101,12 @@ impl Solver {
         match self {
             Self::Pbd(pbd) => pbd.phases.of(index, kind).fiber_solver,
             Self::Xpbd(xpbd) => xpbd.phases.of(index, kind).fiber_solver,
+            Self::Implicit(_) => None,
         }
     }
 
-    /// Sets how the fibers of all phases are solved; `None`: [`crate::Cloth::fiber_solver`] decides.
+    /// Sets how the fibers of all phases are solved; `None`: [`crate::Cloth::fiber_solver`] decides. Nothing with
+    /// [`Solver::Implicit`], which solves none.
     pub fn set_fiber_solver(&mut self, fiber_solver: Option<FiberSolver>) {
         match self {
             Self::Pbd(pbd) => {
@@ -83,12 +115,18 @@ impl Solver {
             Self::Xpbd(xpbd) => {
                 xpbd.phases.iter_mut().for_each(|phase| phase.fiber_solver = fiber_solver);
             }
+            Self::Implicit(_) => {}
         }
     }
 
-    /// Whether the phase `index` of a fabric, which is of this kind, is solved at all: not with a stiffness of 0.
+    /// Whether the phase `index` of a fabric, which is of this kind, is solved at all: not with a stiffness of 0, and none with
+    /// [`Solver::Implicit`].
     pub fn solves(&self, index: u32, kind: PhaseKind) -> bool {
-        self.as_pbd().is_none_or(|pbd| pbd.phases.of(index, kind).stiffness > 0.0)
+        match self {
+            Self::Pbd(pbd) => pbd.phases.of(index, kind).stiffness > 0.0,
+            Self::Xpbd(_) => true,
+            Self::Implicit(_) => false,
+        }
     }
 
     /// Checks the ranges given in the field docs.
@@ -99,14 +137,16 @@ impl Solver {
         match self {
             Self::Pbd(pbd) => pbd.validate().within(self.name()),
             Self::Xpbd(xpbd) => xpbd.validate().within(self.name()),
+            Self::Implicit(implicit) => implicit.validate().within(self.name()),
         }
     }
 
-    /// `pbd` or `xpbd`, as in scene files.
+    /// `pbd`, `xpbd` or `implicit`, as in scene files.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Pbd(_) => "pbd",
             Self::Xpbd(_) => "xpbd",
+            Self::Implicit(_) => "implicit",
         }
     }
 
@@ -115,6 +155,7 @@ impl Solver {
         match self {
             Self::Pbd(pbd) => pbd.phases.validate_indices(phase_count),
             Self::Xpbd(xpbd) => xpbd.phases.validate_indices(phase_count),
+            Self::Implicit(_) => Ok(()),
         }
     }
 }
@@ -128,5 +169,11 @@ impl From<Pbd> for Solver {
 impl From<Xpbd> for Solver {
     fn from(xpbd: Xpbd) -> Self {
         Self::Xpbd(xpbd)
+    }
+}
+
+impl From<Implicit> for Solver {
+    fn from(implicit: Implicit) -> Self {
+        Self::Implicit(implicit)
     }
 }

@@ -3,11 +3,12 @@
 use std::ops::Range;
 
 use poplin_layout::{
-    Feedback, GRID_PARTS, ITERATION, Items, PHASE_ROWS, Repeat, Stage, StageMask, Step, Task,
-    chunk_count,
+    Feedback, GRID_PARTS, ITERATION, Items, PHASE_ROWS, Repeat, SOLVE_PARTS, SOLVE_SUMS, Stage,
+    StageMask, Step, Task, chunk_count,
 };
 use poplin_model::FiberSolver;
 
+use crate::stage::implicit::{bend_count, evaluation_count, is_solved, solve_state, takes_bends};
 use crate::stage::sleep::is_sleep_test;
 use crate::{ClothMemory, Work, Workers};
 
@@ -30,11 +31,19 @@ pub fn fetch_counters(
     memory.sleep_time = if is_woken { 0 } else { report.sleep_time };
     memory.fault_count = report.fault_count;
     memory.fault_particle = report.fault_particle;
+    if stages.contains(Stage::Implicit) {
+        memory.store_scratch(solve_state(memory, 4), [0.0; 4]);
+    }
     report.is_asleep == 0 && report.fault_count == 0
 }
 
 /// Reports faults and sleep counters after `iteration_count` whole iterations.
-pub fn flush_counters(memory: &ClothMemory<'_>, report: &mut Feedback, iteration_count: u32) {
+pub fn flush_counters(
+    memory: &ClothMemory<'_>,
+    report: &mut Feedback,
+    iteration_count: u32,
+    stages: StageMask,
+) {
     let total = report.iteration_total + iteration_count;
     if report.fault_count == 0 && memory.fault_count != 0 {
         report.fault_count = memory.fault_count;
@@ -45,6 +54,14 @@ pub fn flush_counters(memory: &ClothMemory<'_>, report: &mut Feedback, iteration
     report.sleep_time = memory.sleep_time;
     report.sleep_pass_count = memory.sleep_pass_count;
     report.wake_count = memory.cloth.sleep.wake_count;
+    if stages.contains(Stage::Implicit) {
+        let [steps, iterations, unconverged, held] =
+            memory.load_scratch(solve_state(memory, 4)).map(|count| count as u32);
+        report.implicit_steps += steps;
+        report.implicit_iterations += iterations;
+        report.implicit_unconverged += unconverged;
+        report.implicit_held += held;
+    }
 }
 
 /// Simulates a range of iterations of one frame of one cloth.
@@ -57,7 +74,7 @@ pub fn simulate_cloth(
 ) {
     if fetch_counters(memory, feedback, iterations.start == 0, stages) {
         let ran = run_iterations(memory, iterations, stages, team);
-        flush_counters(memory, feedback, ran);
+        flush_counters(memory, feedback, ran, stages);
     }
 }
 
@@ -75,7 +92,7 @@ pub fn run_iterations(
     let mut ran = 0;
     for k in iterations.start..iteration_end {
         team.begin_iteration(memory, k);
-        if !run_steps(ITERATION, memory, stages, team) {
+        if run_steps(ITERATION, memory, stages, team) == Flow::Stop {
             break;
         }
         ran += 1;
@@ -83,23 +100,39 @@ pub fn run_iterations(
     ran
 }
 
-/// Runs some steps; false if a particle has left the range of f32.
+/// What follows steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    /// The next step.
+    Continue,
+    /// What is behind the innermost repetition.
+    Leave,
+    /// Nothing: a particle has left the range of f32.
+    Stop,
+}
+
+/// Runs some steps.
 fn run_steps(
     steps: &'static [Step],
     memory: &mut ClothMemory<'_>,
     stages: StageMask,
     team: &mut (impl Workers + ?Sized),
-) -> bool {
+) -> Flow {
     for step in steps {
-        let is_alive = match step {
+        let flow = match step {
             Step::Stages(mask, steps) if stages.intersects(*mask) => {
                 run_steps(steps, memory, stages, team)
             }
-            Step::Stages(..) => true,
-            Step::Repeat(repeat, steps) => (0..repeat_count(memory, *repeat)).all(|k| {
-                begin_repeat(memory, *repeat, k);
-                run_steps(steps, memory, stages, team)
-            }),
+            Step::Stages(..) => Flow::Continue,
+            Step::Repeat(repeat, steps) => {
+                let mut repetitions = 0..repeat_count(memory, *repeat);
+                let flow = repetitions.find_map(|k| {
+                    begin_repeat(memory, *repeat, k);
+                    let flow = run_steps(steps, memory, stages, team);
+                    (flow != Flow::Continue).then_some(flow)
+                });
+                if flow == Some(Flow::Stop) { Flow::Stop } else { Flow::Continue }
+            }
             Step::Work(items, tasks) => {
                 let [begin, end] = range_of(memory, *items);
                 let is_due = |task: &Task| {
@@ -109,19 +142,24 @@ fn run_steps(
                     let work = Work::new(begin..end, tasks.iter().copied().filter(is_due), memory);
                     team.work(work, memory);
                 }
-                true
+                Flow::Continue
             }
             Step::Barrier(_) => {
                 team.barrier(memory);
-                true
+                Flow::Continue
             }
-            Step::StopAtFault => team.goes_on(memory),
+            Step::LeaveIfSolved => {
+                team.barrier(memory);
+                if is_solved(memory) { Flow::Leave } else { Flow::Continue }
+            }
+            Step::StopAtFault if team.goes_on(memory) => Flow::Continue,
+            Step::StopAtFault => Flow::Stop,
         };
-        if !is_alive {
-            return false;
+        if flow != Flow::Continue {
+            return flow;
         }
     }
-    true
+    Flow::Continue
 }
 
 /// How often steps are repeated.
@@ -139,6 +177,7 @@ fn repeat_count(memory: &ClothMemory<'_>, repeat: Repeat) -> u32 {
         Repeat::BendSets => fabric.bend_set_count,
         Repeat::BodyVisits => 2,
         Repeat::BundleSets => fabric.virtual_set_count,
+        Repeat::Evaluations => evaluation_count(memory),
     }
 }
 
@@ -148,7 +187,7 @@ fn begin_repeat(memory: &mut ClothMemory<'_>, repeat: Repeat, k: u32) {
     let range =
         |memory: &ClothMemory<'_>, begin: u32| [memory.fabric(begin), memory.fabric(begin + 1)];
     match repeat {
-        Repeat::Iterations | Repeat::WholeFibers => {}
+        Repeat::Iterations | Repeat::WholeFibers | Repeat::Evaluations => {}
         Repeat::Phases => {
             memory.registers.phase = memory.load_phase(memory.cloth.phase_begin + PHASE_ROWS * k);
         }
@@ -188,6 +227,9 @@ fn range_of(memory: &ClothMemory<'_>, items: Items) -> [u32; 2] {
         Items::Chunks => [0, chunk_count(cloth.particle_count)],
         Items::Bodies => [0, cloth.colliders.body_count],
         Items::Bundles => memory.registers.bundles,
+        Items::TakenBends => [0, if takes_bends(memory) { bend_count(memory) } else { 0 }],
+        Items::SolveParts => [0, SOLVE_PARTS],
+        Items::SolveSums => [0, SOLVE_SUMS],
         Items::One => [0, 1],
     }
 }

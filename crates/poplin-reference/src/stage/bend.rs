@@ -2,20 +2,20 @@
 
 use glam::Vec3;
 use poplin_layout::{
-    MIN_BEND_STIFFNESS, MIN_HEIGHT_SQUARE, MIN_HINGE_SQUARE, MIN_NORMAL_SQUARE, PI, TAU,
+    BEND_WORDS, MIN_BEND_STIFFNESS, MIN_HEIGHT_SQUARE, MIN_HINGE_SQUARE, MIN_NORMAL_SQUARE, PI, TAU,
 };
 
 use crate::ClothMemory;
 use crate::math::{atan2_portable, cross3, dot3, particle as pack, xyz};
 
 /// Whether the triangle over an edge has a usable height; see the shader.
-fn has_height(hinge: f32, side: f32, normal: f32) -> bool {
+pub(super) fn has_height(hinge: f32, side: f32, normal: f32) -> bool {
     normal > MIN_NORMAL_SQUARE && normal > MIN_HEIGHT_SQUARE * hinge * hinge.max(side)
 }
 
 /// Solves the angle of one bend, with stiffness and damping; see the shader.
 pub fn solve_bend(memory: &mut ClothMemory<'_>, bend: u32) {
-    let row = memory.cloth.fabric.bend_begin + 6 * bend;
+    let row = memory.cloth.fabric.bend_begin + BEND_WORDS * bend;
     let stiffness = memory.cloth.bending.rigidity * memory.fabric_f32(row + 5);
     let [p0, p1, p2, p3] = [0, 1, 2, 3].map(|k| memory.load_current(memory.fabric(row + k)));
     let edge = xyz(p1) - xyz(p0);

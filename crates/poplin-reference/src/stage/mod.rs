@@ -9,6 +9,7 @@ pub mod collide_shape;
 pub mod collide_triangle;
 pub mod cyclic_reduction;
 pub mod gauss_seidel;
+pub mod implicit;
 pub mod integrate;
 pub mod limit_speed;
 pub mod mass;
@@ -35,6 +36,14 @@ pub fn twin(task: Task) -> StageFunction {
         Task::ConstrainMotion => motion::constrain_motion,
         Task::GatherAnchor => tether::gather_anchor,
         Task::ConstrainTethers => tether::constrain_tethers,
+        Task::BeginSolve => implicit::begin_solve,
+        Task::StretchTriangle => implicit::stretch_triangle,
+        Task::FoldBend => implicit::fold_bend,
+        Task::SumPart => implicit::sum_part,
+        Task::SumParts => implicit::sum_parts,
+        Task::ChooseStep => implicit::choose_step,
+        Task::TakeStep => implicit::take_step,
+        Task::EndSolve => implicit::end_solve,
         Task::ProjectFiber => gauss_seidel::project_fiber,
         Task::BuildEquation => semi_implicit::build_equation,
         Task::SolveFiber => semi_implicit::solve_fiber,

@@ -49,10 +49,10 @@ pub fn gather_wind(memory: &mut ClothMemory<'_>, i: u32) {
     let particle = memory.load_current(i);
     let begin = memory.fabric(memory.cloth.fabric.corner_begin + i);
     let end = memory.fabric(memory.cloth.fabric.corner_begin + i + 1);
-    let triangles = memory.cloth.fabric.corner_begin + memory.cloth.particle_count + 1;
+    let corners = memory.cloth.fabric.corner_begin + memory.cloth.particle_count + 1;
     let mut impulse = Vec3::ZERO;
     for k in begin..end {
-        impulse += xyz(memory.load_scratch(memory.fabric(triangles + k)));
+        impulse += xyz(memory.load_scratch(memory.fabric(corners + k) / 4));
     }
     if particle[3] > 0.0 {
         memory.store_current(i, pack(xyz(particle) - impulse * particle[3], particle[3]));

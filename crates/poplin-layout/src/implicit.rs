@@ -1,0 +1,218 @@
+//! The implicit solver: its constants in a frame, the elements of a fabric, and where it keeps its rows.
+
+use glam::{DVec2, dvec2};
+use poplin_model::{Fabric, Implicit, StretchModel};
+
+use crate::gpu_struct::gpu_struct;
+use crate::{SOLVE_PARTICLE_ARRAYS, SOLVE_PARTS, SOLVE_STATE_ROWS, SOLVE_SUMS, StepScale};
+
+gpu_struct! {
+    /// Constants of an implicit solver in one frame, rows of `frame_pool`. Stiffnesses are those with their damping.
+    pub struct ImplicitConstants {
+        /// First row of the solve in the cloth's scratch: behind those of the stages before it.
+        pub solve_begin: u32,
+        /// What resists stretch: one of the `STRETCH` constants.
+        pub stretch_model: u32,
+        /// What resists bending: one of the `BEND` constants.
+        pub bend_model: u32,
+        /// Iterations after which a step is taken as it is.
+        pub max_iterations: u32,
+        /// Stiffness along u, or lambda of Lamé of a trispring [N/m].
+        pub stiffness_u: f32,
+        /// Stiffness along v, or mu of Lamé of a trispring [N/m].
+        pub stiffness_v: f32,
+        /// Stiffness of shear [N/m].
+        pub shear_stiffness: f32,
+        /// What the rate along u counts [N/m].
+        pub rate_u: f32,
+        /// What the rate along v counts [N/m].
+        pub rate_v: f32,
+        /// Bending rigidity [N m].
+        pub rigidity: f32,
+        /// Share of the shape one step ago in the one that stretch and shear resist a change of.
+        pub stretch_memory: f32,
+        /// Share of the shape at rest: the rest.
+        pub stretch_share: f32,
+        /// The same of bending.
+        pub bend_memory: f32,
+        /// Squared step [s^2].
+        pub step_square: f32,
+        /// What may be left of a residual \[m\].
+        pub tolerance: f32,
+        /// Fills the struct to a multiple of 16 bytes.
+        pub padding_0: u32,
+    }
+}
+
+/// The constants of a frame whose solve begins at this row of the cloth's scratch.
+pub(crate) fn implicit_constants(
+    implicit: &Implicit,
+    gravity: [f32; 3],
+    solve_begin: u32,
+    scale: &StepScale,
+) -> ImplicitConstants {
+    let step = f64::from(scale.step);
+    // k* = k (1 + beta/h), C* = (C0 + beta/h C_n) / (1 + beta/h)
+    let memory = |damping: f32| {
+        let damping = f64::from(damping);
+        if damping > 0.0 && step > 0.0 { damping / (step + damping) } else { 0.0 }
+    };
+    let [stretch_memory, bend_memory] =
+        [implicit.stretch_damping, implicit.bending_damping].map(memory);
+    let damped = |stiffness: f64| (stiffness / (1.0 - stretch_memory)).min(1e20) as f32;
+    let [u, v, shear] = stiffnesses(implicit);
+    let [rate_u, rate_v] = match implicit.stretch {
+        StretchModel::StretchShear => [u + shear, v + shear],
+        StretchModel::Trispring => [u + 3.0 * v; 2],
+    };
+    let gravity = glam::Vec3::from(gravity).as_dvec3().length();
+    let gravity = if gravity > 0.0 { gravity } else { STANDARD_GRAVITY };
+    ImplicitConstants {
+        solve_begin,
+        stretch_model: implicit.stretch as u32,
+        bend_model: implicit.bend as u32,
+        max_iterations: implicit.max_iterations,
+        stiffness_u: damped(u),
+        stiffness_v: damped(v),
+        shear_stiffness: damped(shear),
+        rate_u: damped(rate_u),
+        rate_v: damped(rate_v),
+        rigidity: (f64::from(implicit.bending_rigidity) / (1.0 - bend_memory)).min(1e20) as f32,
+        stretch_memory: stretch_memory as f32,
+        stretch_share: (1.0 - stretch_memory) as f32,
+        bend_memory: bend_memory as f32,
+        step_square: (step * step) as f32,
+        tolerance: (f64::from(implicit.tolerance) * gravity * step * step) as f32,
+        padding_0: 0,
+    }
+}
+
+/// What a tolerance refers to where there is no gravity [m/s^2].
+const STANDARD_GRAVITY: f64 = 9.81;
+
+/// Stiffness along u (weft) and v (warp) and of shear, or lambda and mu [N/m].
+fn stiffnesses(implicit: &Implicit) -> [f64; 3] {
+    let [warp, weft] = implicit.stretch_stiffness.map(f64::from);
+    match implicit.stretch {
+        StretchModel::StretchShear => [weft, warp, f64::from(implicit.shear_stiffness)],
+        StretchModel::Trispring => {
+            let ratio = f64::from(implicit.poisson_ratio);
+            [warp * ratio / (1.0 - ratio * ratio), warp / (2.0 * (1.0 + ratio)), 0.0]
+        }
+    }
+}
+
+/// Vec4 of scratch that an implicit solve needs: state, sums of parts, sums of these, particles, triangles, bends.
+pub fn solve_scratch_len(fabric: &Fabric) -> u32 {
+    SOLVE_STATE_ROWS
+        + 2 * (SOLVE_PARTS + SOLVE_SUMS)
+        + SOLVE_PARTICLE_ARRAYS * fabric.particle_count
+        + 2 * fabric.triangles.len() as u32
+        + 3 * fabric.bends.len() as u32
+}
+
+/// Height of a triangle over its longest side up to which it has no area.
+const MIN_FLATNESS: f64 = 1e-6;
+
+/// Largest rate factor, which keeps products with masses from being no number.
+const MAX_RATE: f64 = 1e30;
+
+/// A triangle at rest as elements read it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct TriangleShape {
+    /// Weights of the second and third corner in the derivatives of the position by u and by v [1/m]; the first has minus
+    /// their sum.
+    weights: [DVec2; 2],
+    area: f64,
+    corners: [DVec2; 2],
+}
+
+impl TriangleShape {
+    /// From a row of [`Fabric::triangle_shapes`]; without area it resists nothing.
+    pub(crate) fn new(&[u1, v1, u2, v2]: &[f32; 4]) -> Self {
+        let corners = [dvec2(u1.into(), v1.into()), dvec2(u2.into(), v2.into())];
+        let [p, q] = corners;
+        let double_area = p.perp_dot(q);
+        // wu = (v2 p - v1 q) / D, wv = (u1 q - u2 p) / D
+        let longest = p.length_squared().max(q.length_squared()).max(p.distance_squared(q));
+        if double_area.abs() <= MIN_FLATNESS * longest {
+            return Self { weights: [DVec2::ZERO; 2], area: 0.0, corners };
+        }
+        let weights = [dvec2(q.y, -q.x), dvec2(-p.y, p.x)].map(|weight| weight / double_area);
+        Self { weights, area: 0.5 * double_area.abs(), corners }
+    }
+
+    /// As [`crate::FabricOffsets::shape_begin`] has it.
+    pub(crate) fn row(&self) -> [f32; 5] {
+        let [second, third] = self.weights;
+        [second.x, third.x, second.y, third.y, self.area]
+            .map(|number| number.clamp(-MAX_RATE, MAX_RATE) as f32)
+    }
+
+    /// Squared weights of each corner times the area, and the mean length of its two edges \[m\].
+    fn rates(&self) -> [(DVec2, f64); 3] {
+        let [second, third] = self.weights;
+        let [p, q] = self.corners;
+        let across = (q - p).length();
+        [
+            (-second - third, 0.5 * (p.length() + q.length())),
+            (second, 0.5 * (p.length() + across)),
+            (third, 0.5 * (q.length() + across)),
+        ]
+        .map(|(weight, reach)| (weight * weight * self.area, reach))
+    }
+}
+
+/// What stiffnesses are multiplied with at each particle; see [`crate::FabricOffsets::rate_begin`].
+///
+/// `omega_G^2 = 2 w (rate_u a + rate_v b)` is at least 1.6 times the square of the highest frequency of a sheet's stretch, with a
+/// and b the sums of area times squared weights: traces of the blocks of the Hessian at rest. `omega_b^2 = w B c` is a bound of the
+/// frequencies of bending, with c the sum of `weight |g_i| sum_j |g_j|`, g the gradient of the angle.
+pub(crate) fn rates(fabric: &Fabric, shapes: &[TriangleShape]) -> Vec<[f32; 4]> {
+    if shapes.is_empty() {
+        return Vec::new();
+    }
+    let mut sums = vec![[0.0f64; 5]; fabric.particle_count as usize];
+    for (triangle, shape) in fabric.triangles.iter().zip(shapes) {
+        for (&particle, (stretch, reach)) in triangle.iter().zip(shape.rates()) {
+            let [a, b, _, length, count] = &mut sums[particle as usize];
+            *a += stretch.x;
+            *b += stretch.y;
+            *length += reach;
+            *count += 1.0;
+        }
+    }
+    for bend in &fabric.bends {
+        let [c, d] = bend.wings.map(|wing| 1.0 / f64::from(wing.height));
+        let [at_c, at_d] = bend.wings.map(|wing| f64::from(wing.foot));
+        let ends =
+            [(1.0 - at_c).abs() * c + (1.0 - at_d).abs() * d, at_c.abs() * c + at_d.abs() * d];
+        let gradients = [ends[0], ends[1], c, d];
+        let sum: f64 = gradients.iter().sum();
+        for (particle, gradient) in bend.particles.iter().zip(gradients) {
+            sums[*particle as usize][2] += f64::from(bend.weight) * gradient * sum;
+        }
+    }
+    let row = |[a, b, c, length, count]: [f64; 5]| [a, b, c, length / count.max(1.0)];
+    sums.into_iter().map(|sums| row(sums).map(|number| number.min(MAX_RATE) as f32)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn weights_yield_the_derivatives_of_a_triangle() {
+        let shape = [0.3, 0.1, -0.2, 0.5];
+        let [u_second, u_third, v_second, v_third, area] = TriangleShape::new(&shape).row();
+        let [u1, v1, u2, v2] = shape;
+        // The position is (u, v) itself: derivatives (1, 0) and (0, 1).
+        let derivative = |second: f32, third: f32| {
+            [second * u1 + third * u2, second * v1 + third * v2].map(|x| (x * 1e6).round() / 1e6)
+        };
+        assert_eq!(derivative(u_second, u_third), [1.0, 0.0]);
+        assert_eq!(derivative(v_second, v_third), [0.0, 1.0]);
+        assert!((area - 0.085).abs() < 1e-7);
+        assert_eq!(TriangleShape::new(&[0.1, 0.2, 0.2, 0.4]).row(), [0.0; 5], "no area");
+    }
+}

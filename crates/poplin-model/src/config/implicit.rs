@@ -1,0 +1,185 @@
+//! Settings of the implicit solver.
+
+use std::str::FromStr;
+
+use super::xpbd::MAX_SUBSTEPS;
+use crate::error::{ModelError, check_range, parse_name};
+
+/// Most iterations of a step of [`Implicit`].
+pub const MAX_SOLVER_ITERATIONS: u32 = 1000;
+
+/// Backward Euler: each step finds the positions where inertia, stretch and bending balance, by non-linear conjugate gradients.
+/// Stiffnesses are those of the cloth, in N/m and N m, and mean the same at any step and any mesh.
+///
+/// A step minimises `sum m/(2 h^2) |x - y|^2 + E(x)`, y where the particle would be without forces of the cloth (Martin et al.,
+/// "Example-Based Elastic Materials", 2011; Gast et al., "Optimization Integrator for Large Time Steps", 2015), with directions by
+/// Polak, Ribière, 1969, and Powell, 1986. Long steps damp fast motion, as backward Euler does.
+///
+/// It needs a fabric with [`crate::Fabric::triangle_shapes`], and phases of edges take no part.
+#[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(default, deny_unknown_fields)
+)]
+pub struct Implicit {
+    /// Steps of a frame, whatever its length, `1..=20_000` (default 4). Contact with colliders wants steps of 1/240 s and less.
+    pub substeps: u32,
+    /// What resists stretch and shear (default: threads).
+    pub stretch: StretchModel,
+    /// Membrane stiffness along warp (vertical) and weft (horizontal), force per width over strain [N/m], `0..=1e9` (default 1000
+    /// each). [`StretchModel::Trispring`] has the first in all directions.
+    pub stretch_stiffness: [f32; 2],
+    /// Shear stiffness, force per width over the angle of shear [N/m], `0..=1e9` (default 300). [`StretchModel::Trispring`] has
+    /// that of its Poisson ratio instead.
+    pub shear_stiffness: f32,
+    /// How much of a strain the cloth narrows by across it, `-0.9..=0.49` (default 0.3), with [`StretchModel::Trispring`] alone:
+    /// threads do not narrow.
+    pub poisson_ratio: f32,
+    /// What resists bending (default: the angle between triangles).
+    pub bend: BendModel,
+    /// Bending rigidity B of the cloth [N m], `0..=1e6` (default 0 = off): the moment per width that bends it to a curvature
+    /// of 1/m. Cotton has about 1e-5. Needs a fabric with [`crate::Fabric::bends`].
+    pub bending_rigidity: f32,
+    /// Damping of stretch and shear, viscosity over stiffness \[s\], `0..=1e6` (default 0).
+    pub stretch_damping: f32,
+    /// Damping of bending, viscosity over rigidity \[s\], `0..=1e6` (default 0).
+    pub bending_damping: f32,
+    /// What may be left of a particle's acceleration in a solved step, as a fraction of gravity (9.81 m/s^2 where there is
+    /// none), `1e-4..=0.9` (default 0.1). Rounding to f32 may leave more in stiff cloth of fine meshes: no less is asked for.
+    pub tolerance: f32,
+    /// Iterations after which a step is taken as it is, `1..=1000` (default 96). [`ImplicitReport`] counts such steps.
+    pub max_iterations: u32,
+}
+
+/// What resists stretch and shear in [`Implicit`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
+#[repr(u32)]
+pub enum StretchModel {
+    /// Threads along warp and weft and the angle between them, for woven cloth (Baraff, Witkin, "Large Steps in Cloth
+    /// Simulation", 1998; weighted by area where they have its square).
+    #[default]
+    StretchShear,
+    /// The same in all directions, with a Poisson ratio, for films and felt: three coupled springs a triangle, which are a
+    /// St. Venant-Kirchhoff membrane (Delingette, "Triangular Springs for Modeling Nonlinear Membranes", 2008).
+    Trispring,
+}
+
+/// What resists bending in [`Implicit`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
+#[repr(u32)]
+pub enum BendModel {
+    /// The angle between two triangles (Grinspun et al., "Discrete Shells", 2003).
+    #[default]
+    FaceAngle,
+    /// How far the corner of a triangle is from the plane of the other: no trigonometry. It holds up to 90 degrees between
+    /// triangles and is softer than the angle from half of that on. Rest angles beyond 1.2 rad are refused.
+    PlaneProjection,
+}
+
+impl StretchModel {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::StretchShear, Self::Trispring];
+
+    /// The name in scenes and options.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::StretchShear => "stretch_shear",
+            Self::Trispring => "trispring",
+        }
+    }
+}
+
+impl BendModel {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::FaceAngle, Self::PlaneProjection];
+
+    /// The name in scenes and options.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::FaceAngle => "face_angle",
+            Self::PlaneProjection => "plane_projection",
+        }
+    }
+}
+
+impl FromStr for StretchModel {
+    type Err = ModelError;
+
+    fn from_str(name: &str) -> Result<Self, ModelError> {
+        parse_name("stretch model", &Self::ALL, Self::name, name)
+    }
+}
+
+impl FromStr for BendModel {
+    type Err = ModelError;
+
+    fn from_str(name: &str) -> Result<Self, ModelError> {
+        parse_name("bend model", &Self::ALL, Self::name, name)
+    }
+}
+
+impl Default for Implicit {
+    fn default() -> Self {
+        Self {
+            substeps: 4,
+            stretch: StretchModel::default(),
+            stretch_stiffness: [1000.0; 2],
+            shear_stiffness: 300.0,
+            poisson_ratio: 0.3,
+            bend: BendModel::default(),
+            bending_rigidity: 0.0,
+            stretch_damping: 0.0,
+            bending_damping: 0.0,
+            tolerance: 0.1,
+            max_iterations: 96,
+        }
+    }
+}
+
+impl Implicit {
+    /// Checks the ranges given in the field docs.
+    ///
+    /// # Errors
+    /// [`ModelError`] that names the first field out of range.
+    pub fn validate(&self) -> Result<(), ModelError> {
+        check_range("substeps", self.substeps as f32, 1.0, MAX_SUBSTEPS as f32)?;
+        for stiffness in self.stretch_stiffness {
+            check_range("stretch_stiffness", stiffness, 0.0, 1e9)?;
+        }
+        check_range("shear_stiffness", self.shear_stiffness, 0.0, 1e9)?;
+        check_range("poisson_ratio", self.poisson_ratio, -0.9, 0.49)?;
+        check_range("bending_rigidity", self.bending_rigidity, 0.0, 1e6)?;
+        check_range("stretch_damping", self.stretch_damping, 0.0, 1e6)?;
+        check_range("bending_damping", self.bending_damping, 0.0, 1e6)?;
+        check_range("tolerance", self.tolerance, 1e-4, 0.9)?;
+        let most = MAX_SOLVER_ITERATIONS as f32;
+        check_range("max_iterations", self.max_iterations as f32, 1.0, most)
+    }
+}
+
+/// What the implicit solver took since the cloth was added.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ImplicitReport {
+    /// Steps.
+    pub steps: u32,
+    /// Iterations of all of them.
+    pub iterations: u32,
+    /// Steps that were taken as they were after [`Implicit::max_iterations`].
+    pub unconverged: u32,
+    /// Steps in which nothing moved, as nothing finite was found.
+    pub held: u32,
+}

@@ -1,0 +1,503 @@
+#import lib/math
+#import state/shared
+#import stage/bend
+
+/// Row k of the state:
+///   0: factors of the direction in the displacement; of residual and trial residual in the residual; of the residual in the direction,
+///   1: factor of the last direction in the direction, of the direction in the trial; what is evaluated; whether bends are taken,
+///   2: <r, r>, <r, d>, trial step of the next line, trial step of the first,
+///   3: iterations, squared tolerance [m^2], whether bends are held between checks, whether nothing finite was found,
+///   4: counters of the dispatch: steps, iterations, unconverged steps, held steps.
+fn solve_state(k: u32) -> u32 {
+    return load_implicit().solve_begin + k;
+}
+
+/// First of the two rows of the sums of a part.
+fn part_row(part: u32) -> u32 {
+    return load_implicit().solve_begin + SOLVE_STATE_ROWS + 2u * part;
+}
+
+/// First of the two rows of a sum of parts.
+fn sum_row(sum: u32) -> u32 {
+    return part_row(SOLVE_PARTS + sum);
+}
+
+/// Row of particle i in an array of the solve.
+fn solve_row(array: u32, i: u32) -> u32 {
+    return part_row(SOLVE_PARTS + SOLVE_SUMS) + array * cloth.particle_count + i;
+}
+
+/// First of the two rows of a triangle: the gradient of its energy at the second and third corner [N].
+fn triangle_row(triangle: u32) -> u32 {
+    return solve_row(SOLVE_PARTICLE_ARRAYS, 2u * triangle);
+}
+
+/// First of the three rows of a bend: the gradient of its energy at all particles but the first [N].
+fn bend_row(bend: u32) -> u32 {
+    return triangle_row(cloth.fabric.triangle_count) + 3u * bend;
+}
+
+/// Where the rates of particle i are in `fabric_pool`; behind those of the last one the lists of bend ends.
+fn rate_row(i: u32) -> u32 {
+    return cloth.fabric.element_begin + SHAPE_WORDS * cloth.fabric.triangle_count + 4u * i;
+}
+
+/// Number of bends.
+fn bend_count() -> u32 {
+    return fabric_pool[cloth.fabric.bend_set_begin + cloth.fabric.bend_set_count];
+}
+
+/// -1 + |d|^2. The constant stands first: drivers pull constants out of sums (Mesa does), and this order survives that.
+fn excess_square(d: vec3<f32>) -> f32 {
+    return -1.0 + d.x * d.x + d.y * d.y + d.z * d.z;
+}
+
+/// Begins a step at the prediction of particle i. From here to the end of the solve the current position is a displacement from the
+/// previous one: differences of small numbers keep the digits that forces of stiff cloth are made of.
+fn begin_solve(i: u32) {
+    let particle = load_current(i);
+    let predicted = particle.xyz - load_previous(i).xyz;
+    var mass = 0.0;
+    if (particle.w > 0.0) {
+        mass = 1.0 / particle.w;
+    }
+    store_current(i, vec4<f32>(predicted, particle.w));
+    store_scratch(solve_row(SOLVE_PREDICTIONS, i), vec4<f32>(predicted, particle.w));
+    store_scratch(solve_row(SOLVE_MOVES, i), vec4<f32>(predicted, mass));
+    store_scratch(solve_row(SOLVE_RESIDUALS, i), vec4<f32>(0.0));
+    store_scratch(solve_row(SOLVE_DIRECTIONS, i), vec4<f32>(0.0));
+    store_scratch(solve_row(SOLVE_FORCES, i), vec4<f32>(0.0));
+    if (i == 0u) {
+        let has_bends = load_implicit().rigidity > 0.0;
+        store_scratch(solve_state(1u), vec4<f32>(0.0, 0.0, SOLVE_START, select(0.0, 1.0, has_bends)));
+        store_scratch(solve_state(3u), vec4<f32>(0.0));
+    }
+}
+
+/// Edge from particle a to particle b of the trial [m].
+fn trial_edge(a: u32, b: u32) -> vec3<f32> {
+    return load_previous(b).xyz - load_previous(a).xyz + (load_current(b).xyz - load_current(a).xyz);
+}
+
+/// Edge from particle a to particle b one step ago [m].
+fn previous_edge(a: u32, b: u32) -> vec3<f32> {
+    return load_previous(b).xyz - load_previous(a).xyz;
+}
+
+/// Gradient of the energy of triangle t at its second and third corner, to scratch.
+///
+/// With wu and wv the derivatives of its position by its rest coordinates u and v, and A its area,
+///   threads: A/2 (Ku (|wu| - 1)^2 + Kv (|wv| - 1)^2 + G (wu . wv)^2) (Baraff, Witkin, "Large Steps in Cloth Simulation", 1998, eqs. 9
+///   to 11, with A once in place of squared),
+///   trispring: A (mu |E|^2 + lambda/2 tr(E)^2), E the strain of Green: the quadratic springs of Delingette, "Triangular Springs for
+///   Modeling Nonlinear Membranes", 2008.
+/// Damping resists the change of |wu|, |wv|, wu . wv, or E, since the last step: stiffer by beta/h against a shape between that at rest
+/// and the last one.
+fn stretch_triangle(t: u32) {
+    let corners = cloth.fabric.triangle_begin + 3u * t;
+    let i0 = fabric_pool[corners];
+    let i1 = fabric_pool[corners + 1u];
+    let i2 = fabric_pool[corners + 2u];
+    let shape = cloth.fabric.element_begin + SHAPE_WORDS * t;
+    let by_u = vec2<f32>(bitcast<f32>(fabric_pool[shape]), bitcast<f32>(fabric_pool[shape + 1u]));
+    let by_v = vec2<f32>(bitcast<f32>(fabric_pool[shape + 2u]), bitcast<f32>(fabric_pool[shape + 3u]));
+    let area = bitcast<f32>(fabric_pool[shape + 4u]);
+    let p = trial_edge(i0, i1);
+    let q = trial_edge(i0, i2);
+    let wu = p * by_u.x + q * by_u.y;
+    let wv = p * by_v.x + q * by_v.y;
+    let stiffness_u = load_implicit().stiffness_u;
+    let stiffness_v = load_implicit().stiffness_v;
+    let memory = load_implicit().stretch_memory;
+    var last_u = vec3<f32>(0.0);
+    var last_v = vec3<f32>(0.0);
+    if (memory > 0.0) {
+        let last_p = previous_edge(i0, i1);
+        let last_q = previous_edge(i0, i2);
+        last_u = last_p * by_u.x + last_q * by_u.y;
+        last_v = last_p * by_v.x + last_q * by_v.y;
+    }
+    let last_shear = dot3(last_u, last_v) * memory;
+    var pu = vec3<f32>(0.0);
+    var pv = vec3<f32>(0.0);
+    if (load_implicit().stretch_model == STRETCH_THREADS) {
+        let share = load_implicit().stretch_share;
+        let shear = load_implicit().shear_stiffness * (dot3(wu, wv) - last_shear);
+        let rest_u = share + sqrt(dot3(last_u, last_u)) * memory;
+        let rest_v = share + sqrt(dot3(last_v, last_v)) * memory;
+        pu = wu * (stiffness_u * slack(wu, rest_u)) + wv * shear;
+        pv = wv * (stiffness_v * slack(wv, rest_v)) + wu * shear;
+    } else {
+        var strain_u = excess_square(wu);
+        var strain_v = excess_square(wv);
+        if (memory > 0.0) {
+            strain_u -= excess_square(last_u) * memory;
+            strain_v -= excess_square(last_v) * memory;
+        }
+        // Strains are twice those of Green.
+        let pressure = stiffness_u * 0.5 * (strain_u + strain_v);
+        let shear = stiffness_v * (dot3(wu, wv) - last_shear);
+        pu = wu * (stiffness_v * strain_u + pressure) + wv * shear;
+        pv = wv * (stiffness_v * strain_v + pressure) + wu * shear;
+    }
+    store_scratch(triangle_row(t), vec4<f32>((pu * by_u.x + pv * by_v.x) * area, 0.0));
+    store_scratch(triangle_row(t) + 1u, vec4<f32>((pu * by_u.y + pv * by_v.y) * area, 0.0));
+}
+
+/// 1 - rest/|w|, 0 without a length.
+fn slack(w: vec3<f32>, rest: f32) -> f32 {
+    let square = dot3(w, w);
+    if (square > MIN_EDGE_SQUARE) {
+        return 1.0 - rest / sqrt(square);
+    }
+    return 0.0;
+}
+
+/// What two triangles at an edge have in common for energies of bending; see `solve_bend`.
+struct Fold {
+    /// Whether both triangles have a height.
+    is_usable: bool,
+    /// Normal of the third particle's triangle [m^2].
+    normal_2: vec3<f32>,
+    /// Normal of the fourth particle's triangle [m^2].
+    normal_3: vec3<f32>,
+    /// Squared length of the edge [m^2].
+    edge_square: f32,
+    /// Squared lengths of the normals [m^4].
+    squares: vec2<f32>,
+}
+
+/// The fold of an edge and the sides from its first end to the third and fourth particle.
+fn fold_of(edge: vec3<f32>, side_2: vec3<f32>, side_3: vec3<f32>) -> Fold {
+    let normal_2 = cross3(edge, side_2);
+    let normal_3 = cross3(side_3, edge);
+    let edge_square = dot3(edge, edge);
+    let squares = vec2<f32>(dot3(normal_2, normal_2), dot3(normal_3, normal_3));
+    let is_usable = edge_square > MIN_HINGE_SQUARE && has_height(edge_square, dot3(side_2, side_2), squares.x)
+        && has_height(edge_square, dot3(side_3, side_3), squares.y);
+    return Fold(is_usable, normal_2, normal_3, edge_square, squares);
+}
+
+/// Angle of a fold less that at rest [rad], in -PI..PI.
+fn angle_error(fold: Fold, edge: vec3<f32>, rest: f32) -> f32 {
+    let unit_2 = fold.normal_2 / sqrt(fold.squares.x);
+    let unit_3 = fold.normal_3 / sqrt(fold.squares.y);
+    let angle = atan2_portable(dot3(cross3(unit_2, unit_3), edge / sqrt(fold.edge_square)), dot3(unit_2, unit_3));
+    var error = angle - rest;
+    if (error > PI) {
+        error -= TAU;
+    } else if (error <= -PI) {
+        error += TAU;
+    }
+    return error;
+}
+
+/// How far the third and the fourth particle are behind the plane of the other's triangle, over their heights at rest, less the sine
+/// of the rest angle.
+fn depth_errors(fold: Fold, side_2: vec3<f32>, side_3: vec3<f32>, heights: vec2<f32>, sine: f32) -> vec2<f32> {
+    let depth_2 = dot3(side_2, fold.normal_3) / sqrt(fold.squares.y);
+    let depth_3 = dot3(side_3, fold.normal_2) / sqrt(fold.squares.x);
+    return vec2<f32>(-depth_2 / heights.x - sine, -depth_3 / heights.y - sine);
+}
+
+/// Gradient of the energy of a bend at all its particles but the first, to scratch.
+///
+/// Face angle: k/2 (angle - rest)^2, with the gradient of `solve_bend`. Plane projection: k/4 ((d2/H2 - sin rest)^2 + (d3/H3 - sin rest)^2)
+/// with d the distance of the third and fourth particle behind the plane of the other's triangle and H their heights at rest. The
+/// gradient of d3 is -m/|m| at the fourth particle and m/|m| times the barycentric coordinates of its foot at the others. Damping as
+/// in `stretch_triangle`.
+fn fold_bend(bend: u32) {
+    let row = cloth.fabric.bend_begin + BEND_WORDS * bend;
+    let i0 = fabric_pool[row];
+    let i1 = fabric_pool[row + 1u];
+    let i2 = fabric_pool[row + 2u];
+    let i3 = fabric_pool[row + 3u];
+    let stiffness = load_implicit().rigidity * bitcast<f32>(fabric_pool[row + 5u]);
+    let memory = load_implicit().bend_memory;
+    let edge = trial_edge(i0, i1);
+    let side_2 = trial_edge(i0, i2);
+    let side_3 = trial_edge(i0, i3);
+    let fold = fold_of(edge, side_2, side_3);
+    var gradient_1 = vec3<f32>(0.0);
+    var gradient_2 = vec3<f32>(0.0);
+    var gradient_3 = vec3<f32>(0.0);
+    if (fold.is_usable) {
+        let last_edge = previous_edge(i0, i1);
+        let last_2 = previous_edge(i0, i2);
+        let last_3 = previous_edge(i0, i3);
+        var last = Fold(false, vec3<f32>(0.0), vec3<f32>(0.0), 0.0, vec2<f32>(0.0));
+        if (memory > 0.0) {
+            last = fold_of(last_edge, last_2, last_3);
+        }
+        if (load_implicit().bend_model == BEND_FACE_ANGLE) {
+            let rest = bitcast<f32>(fabric_pool[row + 4u]);
+            var error = angle_error(fold, edge, rest);
+            if (last.is_usable) {
+                error -= angle_error(last, last_edge, rest) * memory;
+            }
+            let moment = stiffness * error * sqrt(fold.edge_square);
+            gradient_2 = fold.normal_2 * (-moment / fold.squares.x);
+            gradient_3 = fold.normal_3 * (-moment / fold.squares.y);
+            gradient_1 = gradient_2 * -(dot3(side_2, edge) / fold.edge_square) - gradient_3 * (dot3(side_3, edge) / fold.edge_square);
+        } else {
+            let heights = vec2<f32>(bitcast<f32>(fabric_pool[row + 6u]), bitcast<f32>(fabric_pool[row + 7u]));
+            let sine = bitcast<f32>(fabric_pool[row + 8u]);
+            var errors = depth_errors(fold, side_2, side_3, heights, sine);
+            if (last.is_usable) {
+                errors -= depth_errors(last, last_2, last_3, heights, sine) * memory;
+            }
+            let force_2 = 0.5 * stiffness * errors.x / heights.x;
+            let force_3 = 0.5 * stiffness * errors.y / heights.y;
+            let push_2 = fold.normal_3 * (force_2 / sqrt(fold.squares.y));
+            let push_3 = fold.normal_2 * (force_3 / sqrt(fold.squares.x));
+            let at_2 = dot3(cross3(edge, side_3), fold.normal_2) / fold.squares.x;
+            let at_3 = -dot3(cross3(edge, side_2), fold.normal_3) / fold.squares.y;
+            let foot_3 = dot3(cross3(side_3, side_2), fold.normal_2) / fold.squares.x;
+            let foot_2 = -dot3(cross3(side_2, side_3), fold.normal_3) / fold.squares.y;
+            gradient_1 = push_3 * foot_3 + push_2 * foot_2;
+            gradient_2 = push_3 * at_2 - push_2;
+            gradient_3 = push_2 * at_3 - push_3;
+        }
+    }
+    store_scratch(bend_row(bend), vec4<f32>(gradient_1, 0.0));
+    store_scratch(bend_row(bend) + 1u, vec4<f32>(gradient_2, 0.0));
+    store_scratch(bend_row(bend) + 2u, vec4<f32>(gradient_3, 0.0));
+}
+
+/// Gradient of the energy of the triangles of particle i [N], in ascending order.
+fn stretch_gradient(i: u32) -> vec3<f32> {
+    let begin = fabric_pool[cloth.fabric.corner_begin + i];
+    let end = fabric_pool[cloth.fabric.corner_begin + i + 1u];
+    let corners = cloth.fabric.corner_begin + cloth.particle_count + 1u;
+    var gradient = vec3<f32>(0.0);
+    for (var k = begin; k < end; k++) {
+        let corner = fabric_pool[corners + k];
+        let row = triangle_row(corner / 4u);
+        if (corner % 4u == 0u) {
+            gradient -= load_scratch(row).xyz + load_scratch(row + 1u).xyz;
+        } else {
+            gradient += load_scratch(row + corner % 4u - 1u).xyz;
+        }
+    }
+    return gradient;
+}
+
+/// Gradient of the energy of the bends of particle i [N], in ascending order.
+fn bend_gradient(i: u32) -> vec3<f32> {
+    let begins = rate_row(cloth.particle_count);
+    let begin = fabric_pool[begins + i];
+    let end = fabric_pool[begins + i + 1u];
+    let ends = begins + cloth.particle_count + 1u;
+    var gradient = vec3<f32>(0.0);
+    for (var k = begin; k < end; k++) {
+        let corner = fabric_pool[ends + k];
+        let row = bend_row(corner / 4u);
+        if (corner % 4u == 0u) {
+            gradient -= load_scratch(row).xyz + load_scratch(row + 1u).xyz + load_scratch(row + 2u).xyz;
+        } else {
+            gradient += load_scratch(row + corner % 4u - 1u).xyz;
+        }
+    }
+    return gradient;
+}
+
+/// Whether forces of bends are taken in this evaluation.
+fn takes_bends() -> bool {
+    return load_scratch(solve_state(1u)).w > 0.0;
+}
+
+/// Residuals r1 of the trial of every SOLVE_PARTS-th particle from `part` on, and their sums: m r1 . d, m r1 . r, m r1 . r1, largest
+/// r1 . r1; at the start also the largest squared rate of stretch [1/s^2], of bending, and of stretch times edge length [m/s^2].
+///
+/// r(u) = y - u - h^2 w grad E, the gradient of m/(2 h^2) |u - y|^2 + E(x + u) in the metric m/h^2.
+fn sum_part(part: u32) {
+    let takes = takes_bends();
+    let is_start = load_scratch(solve_state(1u)).z == SOLVE_START;
+    let step_square = load_implicit().step_square;
+    var sums = vec4<f32>(0.0);
+    var rates = vec4<f32>(0.0);
+    for (var i = part; i < cloth.particle_count; i += SOLVE_PARTS) {
+        let prediction = load_scratch(solve_row(SOLVE_PREDICTIONS, i));
+        if (prediction.w > 0.0) {
+            var force = load_scratch(solve_row(SOLVE_FORCES, i)).xyz;
+            if (takes) {
+                force = bend_gradient(i);
+                store_scratch(solve_row(SOLVE_FORCES, i), vec4<f32>(force, 0.0));
+            }
+            force = stretch_gradient(i) + force;
+            let trial = prediction.xyz - load_current(i).xyz - force * (step_square * prediction.w);
+            store_scratch(solve_row(SOLVE_TRIALS, i), vec4<f32>(trial, 0.0));
+            let mass = load_scratch(solve_row(SOLVE_MOVES, i)).w;
+            let square = dot3(trial, trial);
+            sums.x += mass * dot3(trial, load_scratch(solve_row(SOLVE_DIRECTIONS, i)).xyz);
+            sums.y += mass * dot3(trial, load_scratch(solve_row(SOLVE_RESIDUALS, i)).xyz);
+            sums.z += mass * square;
+            sums.w = max(sums.w, square);
+            if (is_start) {
+                rates = max(rates, particle_rates(i, prediction.w));
+            }
+        }
+    }
+    store_scratch(part_row(part), sums);
+    store_scratch(part_row(part) + 1u, rates);
+}
+
+/// Squared rates of particle i: of stretch [1/s^2], of bending, and of stretch times the length of its edges [m/s^2].
+fn particle_rates(i: u32, inverse_mass: f32) -> vec4<f32> {
+    let row = rate_row(i);
+    let along_u = load_implicit().rate_u * bitcast<f32>(fabric_pool[row]);
+    let along_v = load_implicit().rate_v * bitcast<f32>(fabric_pool[row + 1u]);
+    let stretch = (along_u + along_v) * inverse_mass;
+    let bend = load_implicit().rigidity * bitcast<f32>(fabric_pool[row + 2u]) * inverse_mass;
+    return vec4<f32>(stretch, bend, stretch * bitcast<f32>(fabric_pool[row + 3u]), 0.0);
+}
+
+/// Adds sums of parts from row `begin` on, in order, as `sum_part` has them.
+fn add_sums(begin: u32, count: u32) -> array<vec4<f32>, 2> {
+    var sums = vec4<f32>(0.0);
+    var rates = vec4<f32>(0.0);
+    for (var k = 0u; k < count; k++) {
+        let part = load_scratch(begin + 2u * k);
+        sums = vec4<f32>(sums.xyz + part.xyz, max(sums.w, part.w));
+        rates = max(rates, load_scratch(begin + 2u * k + 1u));
+    }
+    return array<vec4<f32>, 2>(sums, rates);
+}
+
+/// Adds as many parts as there are in a sum.
+fn sum_parts(sum: u32) {
+    let count = SOLVE_PARTS / SOLVE_SUMS;
+    let sums = add_sums(part_row(sum * count), count);
+    store_scratch(sum_row(sum), sums[0]);
+    store_scratch(sum_row(sum) + 1u, sums[1]);
+}
+
+/// Decides by the sums over all particles how the solve continues.
+///
+/// Non-linear conjugate gradients (Polak, Ribiere, 1969; Powell, 1986) with one evaluation an iteration: the secant of <r, d> between
+/// the displacement and the trial u + s d yields the step a, and as the residual is taken as linear along d, the residual there is
+/// (1 - f) r + f r1 with f = a/s, and so are all products. Each SOLVE_CHECK_INTERVAL it is evaluated, and the bends, whose forces are
+/// held between where they change slowly enough. Deviations from Shewchuk, "An Introduction to the Conjugate Gradient Method Without
+/// the Agonizing Pain", 1994, B4: it starts at the prediction, and again where <r, d> is not positive; it tries the last step; it never
+/// steps further than 1, as no eigenvalue of the metric is below 1, nor further than SOLVE_GROWTH trials; where a residual all but vanishes
+/// it is evaluated, as what is left of the recurrence is rounding.
+fn choose_step(_item: u32) {
+    let parts = add_sums(sum_row(0u), SOLVE_SUMS);
+    let sums = parts[0];
+    let rates = parts[1];
+    let mode = load_scratch(solve_state(1u)).z;
+    let products = load_scratch(solve_state(2u));
+    let last = load_scratch(solve_state(3u));
+    let has_bends = load_implicit().rigidity > 0.0;
+    let step_square = load_implicit().step_square;
+    // NaN fails too.
+    let is_sane = abs(sums.x + sums.y + sums.z) <= SOLVE_MAX;
+    var iterations = last.x;
+    var tolerance_square = last.y;
+    var holds_bends = last.z > 0.0;
+    var first_trial = products.w;
+    var next_mode = SOLVE_LINE;
+    var step = 0.0;
+    var kept = 0.0;
+    var taken = 1.0;
+    // Products of the next residual with itself, with the last one, and with the direction.
+    var rr = sums.z;
+    var overlap = sums.y;
+    var rd = sums.x;
+    var trial = products.z;
+    if (mode == SOLVE_START) {
+        let tolerance = max(load_implicit().tolerance, SOLVE_ROUNDING * rates.z * step_square);
+        tolerance_square = tolerance * tolerance;
+        holds_bends = rates.y * step_square <= 1.0;
+        let reach = min(2.0 * rates.x * step_square, SOLVE_MAX_REACH);
+        first_trial = 1.0;
+        if (reach > 4.0) {
+            first_trial = 4.0 / reach;
+        }
+        trial = first_trial;
+    }
+    if (mode == SOLVE_LINE) {
+        iterations += 1.0;
+        step = 2.0 * products.z;
+        if (sums.x < products.y) {
+            step = products.z * products.y / (products.y - sums.x);
+        }
+        step = min(min(step, SOLVE_GROWTH * products.z), 1.0);
+        taken = step / products.z;
+        kept = 1.0 - taken;
+        rr = kept * kept * products.x + 2.0 * (taken * kept) * sums.y + taken * taken * sums.z;
+        overlap = kept * products.x + taken * sums.y;
+        rd = kept * products.y + taken * sums.x;
+        trial = max(step, 0.25 * first_trial);
+        let is_due = u32(iterations) % SOLVE_CHECK_INTERVAL == 0u;
+        let is_last = u32(iterations) >= load_implicit().max_iterations;
+        let is_exhausted = rr <= SOLVE_EXHAUSTED * products.x;
+        if (is_due || is_last || is_exhausted) {
+            next_mode = SOLVE_CHECK;
+        }
+    }
+    let is_check = mode != SOLVE_LINE;
+    let is_solved = is_sane && is_check && sums.w <= tolerance_square;
+    let is_over = is_check && u32(iterations) >= load_implicit().max_iterations;
+    if (!is_sane || is_solved || is_over) {
+        let counters = load_scratch(solve_state(4u));
+        let unconverged = select(0.0, 1.0, is_sane && !is_solved);
+        let held = select(1.0, 0.0, is_sane);
+        store_scratch(solve_state(4u), counters + vec4<f32>(1.0, iterations, unconverged, held));
+        store_scratch(solve_state(3u), vec4<f32>(iterations, tolerance_square, 0.0, held));
+        store_scratch(solve_state(1u), vec4<f32>(0.0, 0.0, SOLVE_DONE, 0.0));
+        shared_is_done = 1u;
+    } else {
+        let takes = has_bends && (next_mode == SOLVE_CHECK || !holds_bends);
+        let takes_number = select(0.0, 1.0, takes);
+        if (next_mode == SOLVE_CHECK) {
+            // Residual and direction stay until the true residual is known.
+            store_scratch(solve_state(0u), vec4<f32>(step, 1.0, 0.0, 0.0));
+            store_scratch(solve_state(1u), vec4<f32>(1.0, 0.0, SOLVE_CHECK, takes_number));
+            store_scratch(solve_state(2u), vec4<f32>(products.x, products.y, trial, first_trial));
+        } else {
+            var mixed = 0.0;
+            if (mode != SOLVE_START) {
+                mixed = max(0.0, (rr - overlap) / products.x);
+            }
+            var descent = rr + mixed * rd;
+            if (!(descent > 0.0)) {
+                mixed = 0.0;
+                descent = rr;
+            }
+            store_scratch(solve_state(0u), vec4<f32>(step, kept, taken, 1.0));
+            store_scratch(solve_state(1u), vec4<f32>(mixed, trial, SOLVE_LINE, takes_number));
+            store_scratch(solve_state(2u), vec4<f32>(rr, descent, trial, first_trial));
+        }
+        store_scratch(solve_state(3u), vec4<f32>(iterations, tolerance_square, select(0.0, 1.0, holds_bends), 0.0));
+        shared_is_done = 0u;
+    }
+}
+
+/// Moves particle i along the direction, updates its residual and direction, and makes the next trial.
+fn take_step(i: u32) {
+    let factors = load_scratch(solve_state(0u));
+    let next = load_scratch(solve_state(1u));
+    let displacement = load_scratch(solve_row(SOLVE_MOVES, i));
+    let direction = load_scratch(solve_row(SOLVE_DIRECTIONS, i)).xyz;
+    let inverse_mass = load_scratch(solve_row(SOLVE_PREDICTIONS, i)).w;
+    if (inverse_mass > 0.0) {
+        let moved = displacement.xyz + direction * factors.x;
+        let residual = load_scratch(solve_row(SOLVE_RESIDUALS, i)).xyz * factors.y + load_scratch(solve_row(SOLVE_TRIALS, i)).xyz * factors.z;
+        let next_direction = residual * factors.w + direction * next.x;
+        store_scratch(solve_row(SOLVE_MOVES, i), vec4<f32>(moved, displacement.w));
+        store_scratch(solve_row(SOLVE_RESIDUALS, i), vec4<f32>(residual, 0.0));
+        store_scratch(solve_row(SOLVE_DIRECTIONS, i), vec4<f32>(next_direction, 0.0));
+        store_current(i, vec4<f32>(moved + next_direction * next.y, inverse_mass));
+    }
+}
+
+/// Moves particle i to where the solve has found it to be, or leaves it where it was if nothing finite was found.
+fn end_solve(i: u32) {
+    let prediction = load_scratch(solve_row(SOLVE_PREDICTIONS, i));
+    var displacement = load_scratch(solve_row(SOLVE_MOVES, i)).xyz;
+    if (prediction.w > 0.0 && load_scratch(solve_state(3u)).w > 0.0) {
+        displacement = vec3<f32>(0.0);
+    }
+    store_current(i, vec4<f32>(load_previous(i).xyz + displacement, prediction.w));
+}
