@@ -27,14 +27,14 @@ fn solve_row(array: u32, i: u32) -> u32 {
     return part_row(SOLVE_PARTS + SOLVE_SUMS) + array * cloth.particle_count + i;
 }
 
-/// First of the two rows of a triangle: the gradient of its energy at the second and third corner [N].
-fn triangle_row(triangle: u32) -> u32 {
-    return solve_row(SOLVE_PARTICLE_ARRAYS, 2u * triangle);
+/// Row of a corner of a triangle (`FabricOffsets.corner_begin`): the gradient of its energy there [N].
+fn corner_row(corner: u32) -> u32 {
+    return solve_row(SOLVE_PARTICLE_ARRAYS, corner);
 }
 
-/// First of the three rows of a bend: the gradient of its energy at all particles but the first [N].
-fn bend_row(bend: u32) -> u32 {
-    return triangle_row(cloth.fabric.triangle_count) + 3u * bend;
+/// Row of a bend end (`FabricOffsets.element_begin`): the gradient of its energy there [N].
+fn bend_end_row(end: u32) -> u32 {
+    return corner_row(3u * cloth.fabric.triangle_count + end);
 }
 
 /// Where the rates of particle i are in `fabric_pool`; behind those of the last one the lists of bend ends.
@@ -65,6 +65,7 @@ fn begin_solve(i: u32) {
     store_scratch(solve_row(SOLVE_PREDICTIONS, i), vec4<f32>(predicted, particle.w));
     store_scratch(solve_row(SOLVE_MOVES, i), vec4<f32>(predicted, mass));
     store_scratch(solve_row(SOLVE_RESIDUALS, i), vec4<f32>(0.0));
+    store_scratch(solve_row(SOLVE_TRIALS, i), vec4<f32>(0.0));
     store_scratch(solve_row(SOLVE_DIRECTIONS, i), vec4<f32>(0.0));
     store_scratch(solve_row(SOLVE_FORCES, i), vec4<f32>(0.0));
     if (i == 0u) {
@@ -84,7 +85,7 @@ fn previous_edge(a: u32, b: u32) -> vec3<f32> {
     return load_previous(b).xyz - load_previous(a).xyz;
 }
 
-/// Gradient of the energy of triangle t at its second and third corner, to scratch.
+/// Gradient of the energy of triangle t at its corners, to scratch.
 ///
 /// With wu and wv the derivatives of its position by its rest coordinates u and v, and A its area,
 ///   threads: A/2 (Ku (|wu| - 1)^2 + Kv (|wv| - 1)^2 + G (wu . wv)^2) (Baraff, Witkin, "Large Steps in Cloth Simulation", 1998, eqs. 9
@@ -98,10 +99,9 @@ fn stretch_triangle(t: u32) {
     let i0 = fabric_pool[corners];
     let i1 = fabric_pool[corners + 1u];
     let i2 = fabric_pool[corners + 2u];
-    let shape = cloth.fabric.element_begin + SHAPE_WORDS * t;
-    let by_u = vec2<f32>(bitcast<f32>(fabric_pool[shape]), bitcast<f32>(fabric_pool[shape + 1u]));
-    let by_v = vec2<f32>(bitcast<f32>(fabric_pool[shape + 2u]), bitcast<f32>(fabric_pool[shape + 3u]));
-    let area = bitcast<f32>(fabric_pool[shape + 4u]);
+    let by_u = vec2<f32>(shape_number(0u, t), shape_number(1u, t));
+    let by_v = vec2<f32>(shape_number(2u, t), shape_number(3u, t));
+    let area = shape_number(4u, t);
     let p = trial_edge(i0, i1);
     let q = trial_edge(i0, i2);
     let wu = p * by_u.x + q * by_u.y;
@@ -140,8 +140,18 @@ fn stretch_triangle(t: u32) {
         pu = wu * (stiffness_v * strain_u + pressure) + wv * shear;
         pv = wv * (stiffness_v * strain_v + pressure) + wu * shear;
     }
-    store_scratch(triangle_row(t), vec4<f32>((pu * by_u.x + pv * by_v.x) * area, 0.0));
-    store_scratch(triangle_row(t) + 1u, vec4<f32>((pu * by_u.y + pv * by_v.y) * area, 0.0));
+    // Not multiplied with the area at the end: drivers factor that out of the sum of both (Mesa does).
+    let gradient_1 = pu * (by_u.x * area) + pv * (by_v.x * area);
+    let gradient_2 = pu * (by_u.y * area) + pv * (by_v.y * area);
+    let row = corner_row(3u * t);
+    store_scratch(row, vec4<f32>(-(gradient_1 + gradient_2), 0.0));
+    store_scratch(row + 1u, vec4<f32>(gradient_1, 0.0));
+    store_scratch(row + 2u, vec4<f32>(gradient_2, 0.0));
+}
+
+/// Number k of the rest shape of triangle t.
+fn shape_number(k: u32, t: u32) -> f32 {
+    return bitcast<f32>(fabric_pool[cloth.fabric.element_begin + k * cloth.fabric.triangle_count + t]);
 }
 
 /// 1 - rest/|w|, 0 without a length.
@@ -200,7 +210,7 @@ fn depth_errors(fold: Fold, side_2: vec3<f32>, side_3: vec3<f32>, heights: vec2<
     return vec2<f32>(-depth_2 / heights.x - sine, -depth_3 / heights.y - sine);
 }
 
-/// Gradient of the energy of a bend at all its particles but the first, to scratch.
+/// Gradient of the energy of a bend at its particles, to scratch.
 ///
 /// Face angle: k/2 (angle - rest)^2, with the gradient of `solve_bend`. Plane projection: k/4 ((d2/H2 - sin rest)^2 + (d3/H3 - sin rest)^2)
 /// with d the distance of the third and fourth particle behind the plane of the other's triangle and H their heights at rest. The
@@ -259,9 +269,11 @@ fn fold_bend(bend: u32) {
             gradient_3 = push_2 * at_3 - push_3;
         }
     }
-    store_scratch(bend_row(bend), vec4<f32>(gradient_1, 0.0));
-    store_scratch(bend_row(bend) + 1u, vec4<f32>(gradient_2, 0.0));
-    store_scratch(bend_row(bend) + 2u, vec4<f32>(gradient_3, 0.0));
+    let first = bend_end_row(4u * bend);
+    store_scratch(first, vec4<f32>(-(gradient_1 + gradient_2 + gradient_3), 0.0));
+    store_scratch(first + 1u, vec4<f32>(gradient_1, 0.0));
+    store_scratch(first + 2u, vec4<f32>(gradient_2, 0.0));
+    store_scratch(first + 3u, vec4<f32>(gradient_3, 0.0));
 }
 
 /// Gradient of the energy of the triangles of particle i [N], in ascending order.
@@ -271,13 +283,7 @@ fn stretch_gradient(i: u32) -> vec3<f32> {
     let corners = cloth.fabric.corner_begin + cloth.particle_count + 1u;
     var gradient = vec3<f32>(0.0);
     for (var k = begin; k < end; k++) {
-        let corner = fabric_pool[corners + k];
-        let row = triangle_row(corner / 4u);
-        if (corner % 4u == 0u) {
-            gradient -= load_scratch(row).xyz + load_scratch(row + 1u).xyz;
-        } else {
-            gradient += load_scratch(row + corner % 4u - 1u).xyz;
-        }
+        gradient += load_scratch(corner_row(fabric_pool[corners + k])).xyz;
     }
     return gradient;
 }
@@ -290,13 +296,7 @@ fn bend_gradient(i: u32) -> vec3<f32> {
     let ends = begins + cloth.particle_count + 1u;
     var gradient = vec3<f32>(0.0);
     for (var k = begin; k < end; k++) {
-        let corner = fabric_pool[ends + k];
-        let row = bend_row(corner / 4u);
-        if (corner % 4u == 0u) {
-            gradient -= load_scratch(row).xyz + load_scratch(row + 1u).xyz + load_scratch(row + 2u).xyz;
-        } else {
-            gradient += load_scratch(row + corner % 4u - 1u).xyz;
-        }
+        gradient += load_scratch(bend_end_row(fabric_pool[ends + k])).xyz;
     }
     return gradient;
 }
@@ -474,22 +474,20 @@ fn choose_step(_item: u32) {
     }
 }
 
-/// Moves particle i along the direction, updates its residual and direction, and makes the next trial.
+/// Moves particle i along the direction, which is 0 without mass, updates its residual and direction, and makes the next trial.
 fn take_step(i: u32) {
     let factors = load_scratch(solve_state(0u));
     let next = load_scratch(solve_state(1u));
     let displacement = load_scratch(solve_row(SOLVE_MOVES, i));
     let direction = load_scratch(solve_row(SOLVE_DIRECTIONS, i)).xyz;
     let inverse_mass = load_scratch(solve_row(SOLVE_PREDICTIONS, i)).w;
-    if (inverse_mass > 0.0) {
-        let moved = displacement.xyz + direction * factors.x;
-        let residual = load_scratch(solve_row(SOLVE_RESIDUALS, i)).xyz * factors.y + load_scratch(solve_row(SOLVE_TRIALS, i)).xyz * factors.z;
-        let next_direction = residual * factors.w + direction * next.x;
-        store_scratch(solve_row(SOLVE_MOVES, i), vec4<f32>(moved, displacement.w));
-        store_scratch(solve_row(SOLVE_RESIDUALS, i), vec4<f32>(residual, 0.0));
-        store_scratch(solve_row(SOLVE_DIRECTIONS, i), vec4<f32>(next_direction, 0.0));
-        store_current(i, vec4<f32>(moved + next_direction * next.y, inverse_mass));
-    }
+    let moved = displacement.xyz + direction * factors.x;
+    let residual = load_scratch(solve_row(SOLVE_RESIDUALS, i)).xyz * factors.y + load_scratch(solve_row(SOLVE_TRIALS, i)).xyz * factors.z;
+    let next_direction = residual * factors.w + direction * next.x;
+    store_scratch(solve_row(SOLVE_MOVES, i), vec4<f32>(moved, displacement.w));
+    store_scratch(solve_row(SOLVE_RESIDUALS, i), vec4<f32>(residual, 0.0));
+    store_scratch(solve_row(SOLVE_DIRECTIONS, i), vec4<f32>(next_direction, 0.0));
+    store_current(i, vec4<f32>(moved + next_direction * next.y, inverse_mass));
 }
 
 /// Moves particle i to where the solve has found it to be, or leaves it where it was if nothing finite was found.

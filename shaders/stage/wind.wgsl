@@ -54,7 +54,7 @@ fn gather_wind(i: u32) {
     let corners = cloth.fabric.corner_begin + cloth.particle_count + 1u;
     var impulse = vec3<f32>(0.0);
     for (var k = begin; k < end; k++) {
-        impulse += load_scratch(fabric_pool[corners + k] / 4u).xyz;
+        impulse += load_scratch(fabric_pool[corners + k] / 3u).xyz;
     }
     if (particle.w > 0.0) {
         store_current(i, vec4<f32>(particle.xyz - impulse * particle.w, particle.w));

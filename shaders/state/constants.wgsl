@@ -84,7 +84,7 @@ const MIN_BEND_STIFFNESS: f32 = 1e-30;
 /// Words of a bend in `fabric_pool`.
 const BEND_WORDS: u32 = 9u;
 
-/// Words of a triangle's rest shape in `fabric_pool`.
+/// Numbers of a triangle's rest shape in `fabric_pool`.
 const SHAPE_WORDS: u32 = 5u;
 
 /// `ImplicitConstants.stretch_model`: threads and the angle between them.

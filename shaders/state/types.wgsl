@@ -76,13 +76,13 @@ struct FabricOffsets {
     triangle_begin: u32,
     /// Number of triangles.
     triangle_count: u32,
-    /// First corner of each particle, `[particle_count + 1]`, then the corners: four times the triangle plus which of its three.
+    /// First corner of each particle, `[particle_count + 1]`, then the corners: three times the triangle plus which of its three.
     corner_begin: u32,
-    /// For an implicit solve. Rest shape of each triangle (bit-cast f32): how its derivatives by u and by v weigh its second and third
-    /// corner [1/m], four numbers, then its area [m^2]. Then what stiffnesses are multiplied with at each particle, four numbers:
+    /// For an implicit solve. Rest shapes of the triangles (bit-cast f32), five arrays of a number a triangle: how derivatives by u
+    /// weigh the second and the third corner, how those by v do [1/m], and areas [m^2]. Then what stiffnesses are multiplied with at each particle, four numbers:
     /// for rates of stretch along u and along v, of bending [1/m^2], and the mean length of the edges of its triangles [m].
     /// Then the first bend end of each particle, `[particle_count + 1]`, and these: four times the bend plus which of its
-    /// particles.
+    /// four.
     element_begin: u32,
     /// First bundle of virtual particles of each set, `[virtual_set_count + 1]`.
     virtual_set_begin: u32,

@@ -3,14 +3,14 @@
 use std::ops::Range;
 
 use fearless_simd::{Level, dispatch, prelude::*};
-use poplin_layout::{NO_OFFSET, Stage, StageMask, Task};
+use poplin_layout::{NO_OFFSET, SOLVE_PARTS, Stage, StageMask, Task};
 use poplin_reference::stage::twin;
 use poplin_reference::{ClothMemory, Member, Parts, Work, Workers, simulate_in_order};
 
 use crate::cloths::{self, Columns};
 use crate::split::{Threads, with_threads};
 use crate::stage::{
-    gauss_seidel, integrate, particles, self_collide, semi_implicit, shapes, tether, wind,
+    gauss_seidel, implicit, integrate, particles, self_collide, semi_implicit, shapes, tether, wind,
 };
 use crate::{ContactLists, Neighbors};
 
@@ -112,6 +112,9 @@ fn time_of(task: Task, memory: &ClothMemory<'_>) -> f32 {
             40.0
         }
         Task::VisitChunk => 1000.0,
+        Task::StretchTriangle | Task::FoldBend => 10.0,
+        // Several particles each, with all of their triangles.
+        Task::SumPart => 20.0 * memory.cloth.particle_count as f32 / SOLVE_PARTS as f32,
         Task::BuildRow | Task::ReduceRow => 10.0,
         Task::BuildEquation | Task::PushEdge => 0.0,
         Task::BlowTriangle | Task::GatherWind | Task::CollideShape => 10.0,
@@ -279,6 +282,9 @@ fn run_wide(
         // A lane has a fiber here, which it builds, solves and moves at once.
         Task::BuildEquation | Task::PushEdge => {}
         Task::SolveFiber => wide!(semi_implicit::solve_fibers, rows),
+        Task::StretchTriangle => wide!(implicit::stretch_triangles),
+        Task::SumPart => wide!(implicit::sum_parts),
+        Task::TakeStep => wide!(implicit::take_steps),
         Task::IntegrateParticle => wide!(integrate::integrate_particles),
         Task::BlowTriangle => wide!(wind::blow_triangles),
         Task::ConstrainMotion => wide!(particles::constrain_motion),

@@ -5,7 +5,7 @@ use poplin_model::{Bend, Fabric, FirstFitSets};
 
 use crate::gpu_struct::gpu_struct;
 use crate::implicit::{TriangleShape, rates};
-use crate::{BEND_WORDS, END_OF_FIBER, NO_OFFSET};
+use crate::{BEND_WORDS, END_OF_FIBER, NO_OFFSET, SHAPE_WORDS};
 
 gpu_struct! {
     /// Where a packed fabric lies in `fabric_pool`.
@@ -34,13 +34,13 @@ gpu_struct! {
         pub triangle_begin: u32,
         /// Number of triangles.
         pub triangle_count: u32,
-        /// First corner of each particle, `[particle_count + 1]`, then the corners: four times the triangle plus which of its three.
+        /// First corner of each particle, `[particle_count + 1]`, then the corners: three times the triangle plus which of its three.
         pub corner_begin: u32,
-        /// For an implicit solve. Rest shape of each triangle (bit-cast f32): how its derivatives by u and by v weigh its second and third
-        /// corner [1/m], four numbers, then its area [m^2]. Then what stiffnesses are multiplied with at each particle, four numbers:
+        /// For an implicit solve. Rest shapes of the triangles (bit-cast f32), five arrays of a number a triangle: how derivatives by u
+        /// weigh the second and the third corner, how those by v do [1/m], and areas [m^2]. Then what stiffnesses are multiplied with at each particle, four numbers:
         /// for rates of stretch along u and along v, of bending [1/m^2], and the mean length of the edges of its triangles \[m\].
         /// Then the first bend end of each particle, `[particle_count + 1]`, and these: four times the bend plus which of its
-        /// particles.
+        /// four.
         pub element_begin: u32,
         /// First bundle of virtual particles of each set, `[virtual_set_count + 1]`.
         pub virtual_set_begin: u32,
@@ -164,7 +164,9 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
     let shapes: Vec<TriangleShape> =
         fabric.triangle_shapes.iter().map(TriangleShape::new).collect();
     let shape_rows: Vec<_> = shapes.iter().map(TriangleShape::row).collect();
-    let element_begin = append(cast_slice(shape_rows.as_flattened()));
+    let numbers: Vec<f32> =
+        (0..SHAPE_WORDS as usize).flat_map(|k| shape_rows.iter().map(move |row| row[k])).collect();
+    let element_begin = append(cast_slice(&numbers));
     append(cast_slice(rates(fabric, &shapes).as_flattened()));
     let bend_particles: Vec<_> = fabric.bends.iter().map(|bend| bend.particles).collect();
     append(&corners_by_member(particle_count, &bend_particles));
@@ -245,11 +247,11 @@ fn virtual_sets(fabric: &Fabric) -> VirtualSets {
 /// capsules.
 pub fn groups_by_member<const N: usize>(member_count: usize, groups: &[[u32; N]]) -> Vec<u32> {
     let mut table = corners_by_member(member_count, groups);
-    table[member_count + 1..].iter_mut().for_each(|corner| *corner /= 4);
+    table[member_count + 1..].iter_mut().for_each(|corner| *corner /= N as u32);
     table
 }
 
-/// The same with which of its members each is of its group: four times the group plus that. Particles gather from their triangles
+/// The same with which of its N members each is of its group: N times the group plus that. Particles gather from their triangles
 /// and bends in this order, so that no order of lanes can matter.
 fn corners_by_member<const N: usize>(member_count: usize, groups: &[[u32; N]]) -> Vec<u32> {
     let mut table = vec![0; member_count + 1];
@@ -264,7 +266,7 @@ fn corners_by_member<const N: usize>(member_count: usize, groups: &[[u32; N]]) -
     table.resize(begin + N * groups.len(), 0);
     for (group, members) in groups.iter().enumerate() {
         for (corner, &member) in members.iter().enumerate() {
-            table[begin + next[member as usize] as usize] = (4 * group + corner) as u32;
+            table[begin + next[member as usize] as usize] = (N * group + corner) as u32;
             next[member as usize] += 1;
         }
     }
@@ -337,6 +339,6 @@ mod tests {
     fn particles_know_their_triangles_in_ascending_order() {
         let triangles = [[0, 1, 2], [2, 1, 3]];
         assert_eq!(groups_by_member(4, &triangles), [0, 1, 3, 5, 6, 0, 0, 1, 0, 1, 1]);
-        assert_eq!(corners_by_member(4, &triangles), [0, 1, 3, 5, 6, 0, 1, 5, 2, 4, 6]);
+        assert_eq!(corners_by_member(4, &triangles), [0, 1, 3, 5, 6, 0, 1, 4, 2, 3, 5]);
     }
 }

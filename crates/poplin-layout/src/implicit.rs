@@ -107,8 +107,8 @@ pub fn solve_scratch_len(fabric: &Fabric) -> u32 {
     SOLVE_STATE_ROWS
         + 2 * (SOLVE_PARTS + SOLVE_SUMS)
         + SOLVE_PARTICLE_ARRAYS * fabric.particle_count
-        + 2 * fabric.triangles.len() as u32
-        + 3 * fabric.bends.len() as u32
+        + 3 * fabric.triangles.len() as u32
+        + 4 * fabric.bends.len() as u32
 }
 
 /// Height of a triangle over its longest side up to which it has no area.

@@ -3,6 +3,7 @@
 pub(crate) mod contacts;
 pub(crate) mod fibers;
 pub(crate) mod gauss_seidel;
+pub(crate) mod implicit;
 pub(crate) mod integrate;
 pub(crate) mod particles;
 pub(crate) mod self_collide;

@@ -109,6 +109,12 @@ impl<V> Block<V> {
         self.begin + lane.min(self.count - 1) as u32
     }
 
+    /// Items.
+    #[inline(always)]
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
     /// A bit for every lane with an item of its own.
     #[inline(always)]
     pub(super) fn bits(&self) -> u64 {

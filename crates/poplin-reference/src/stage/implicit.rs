@@ -33,14 +33,14 @@ pub fn solve_row(memory: &ClothMemory<'_>, array: u32, i: u32) -> u32 {
     part_row(memory, SOLVE_PARTS + SOLVE_SUMS) + array * memory.cloth.particle_count + i
 }
 
-/// First of the two rows of a triangle: the gradient of its energy at the second and third corner \[N\].
-pub fn triangle_row(memory: &ClothMemory<'_>, triangle: u32) -> u32 {
-    solve_row(memory, SOLVE_PARTICLE_ARRAYS, 2 * triangle)
+/// Row of a corner of a triangle: the gradient of its energy there \[N\].
+pub fn corner_row(memory: &ClothMemory<'_>, corner: u32) -> u32 {
+    solve_row(memory, SOLVE_PARTICLE_ARRAYS, corner)
 }
 
-/// First of the three rows of a bend: the gradient of its energy at all particles but the first \[N\].
-pub fn bend_row(memory: &ClothMemory<'_>, bend: u32) -> u32 {
-    triangle_row(memory, memory.cloth.fabric.triangle_count) + 3 * bend
+/// Row of a bend end: the gradient of its energy there \[N\].
+pub fn bend_end_row(memory: &ClothMemory<'_>, end: u32) -> u32 {
+    corner_row(memory, 3 * memory.cloth.fabric.triangle_count + end)
 }
 
 /// Where the rates of particle i are in `fabric_pool`; behind those of the last one the lists of bend ends.
@@ -75,6 +75,7 @@ pub fn begin_solve(memory: &mut ClothMemory<'_>, i: u32) {
         (SOLVE_PREDICTIONS, pack(predicted, particle[3])),
         (SOLVE_MOVES, pack(predicted, mass)),
         (SOLVE_RESIDUALS, [0.0; 4]),
+        (SOLVE_TRIALS, [0.0; 4]),
         (SOLVE_DIRECTIONS, [0.0; 4]),
         (SOLVE_FORCES, [0.0; 4]),
     ] {
@@ -98,13 +99,13 @@ fn previous_edge(memory: &ClothMemory<'_>, a: u32, b: u32) -> Vec3 {
     xyz(memory.load_previous(b)) - xyz(memory.load_previous(a))
 }
 
-/// Gradient of the energy of triangle t at its second and third corner, to scratch; see the shader.
+/// Gradient of the energy of triangle t at its corners, to scratch; see the shader.
 pub fn stretch_triangle(memory: &mut ClothMemory<'_>, t: u32) {
     let corners = memory.cloth.fabric.triangle_begin + 3 * t;
     let [i0, i1, i2] = [0, 1, 2].map(|k| memory.fabric(corners + k));
-    let shape = memory.cloth.fabric.element_begin + SHAPE_WORDS * t;
-    let [u_second, u_third, v_second, v_third, area] =
-        [0, 1, 2, 3, 4].map(|k| memory.fabric_f32(shape + k));
+    let fabric = &memory.cloth.fabric;
+    let [u_second, u_third, v_second, v_third, area] = [0, 1, 2, 3, 4]
+        .map(|k| memory.fabric_f32(fabric.element_begin + k * fabric.triangle_count + t));
     let p = trial_edge(memory, i0, i1);
     let q = trial_edge(memory, i0, i2);
     let wu = p * u_second + q * u_third;
@@ -138,9 +139,12 @@ pub fn stretch_triangle(memory: &mut ClothMemory<'_>, t: u32) {
         pu = wu * (implicit.stiffness_v * strain_u + pressure) + wv * shear;
         pv = wv * (implicit.stiffness_v * strain_v + pressure) + wu * shear;
     }
-    let row = triangle_row(memory, t);
-    memory.store_scratch(row, pack((pu * u_second + pv * v_second) * area, 0.0));
-    memory.store_scratch(row + 1, pack((pu * u_third + pv * v_third) * area, 0.0));
+    let gradient_1 = pu * (u_second * area) + pv * (v_second * area);
+    let gradient_2 = pu * (u_third * area) + pv * (v_third * area);
+    let row = corner_row(memory, 3 * t);
+    memory.store_scratch(row, pack(-(gradient_1 + gradient_2), 0.0));
+    memory.store_scratch(row + 1, pack(gradient_1, 0.0));
+    memory.store_scratch(row + 2, pack(gradient_2, 0.0));
 }
 
 /// 1 - rest/|w|, 0 without a length.
@@ -195,7 +199,7 @@ impl Fold {
     }
 }
 
-/// Gradient of the energy of a bend at all its particles but the first, to scratch; see the shader.
+/// Gradient of the energy of a bend at its particles, to scratch; see the shader.
 pub fn fold_bend(memory: &mut ClothMemory<'_>, bend: u32) {
     let row = memory.cloth.fabric.bend_begin + BEND_WORDS * bend;
     let [i0, i1, i2, i3] = [0, 1, 2, 3].map(|k| memory.fabric(row + k));
@@ -242,10 +246,11 @@ pub fn fold_bend(memory: &mut ClothMemory<'_>, bend: u32) {
             gradient_3 = push_2 * at_3 - push_3;
         }
     }
-    let row = bend_row(memory, bend);
-    memory.store_scratch(row, pack(gradient_1, 0.0));
-    memory.store_scratch(row + 1, pack(gradient_2, 0.0));
-    memory.store_scratch(row + 2, pack(gradient_3, 0.0));
+    let first = bend_end_row(memory, 4 * bend);
+    memory.store_scratch(first, pack(-(gradient_1 + gradient_2 + gradient_3), 0.0));
+    memory.store_scratch(first + 1, pack(gradient_1, 0.0));
+    memory.store_scratch(first + 2, pack(gradient_2, 0.0));
+    memory.store_scratch(first + 3, pack(gradient_3, 0.0));
 }
 
 /// Gradient of the energy of the triangles of particle i \[N\], in ascending order.
@@ -255,13 +260,7 @@ fn stretch_gradient(memory: &ClothMemory<'_>, i: u32) -> Vec3 {
     let corners = memory.cloth.fabric.corner_begin + memory.cloth.particle_count + 1;
     let mut gradient = Vec3::ZERO;
     for k in begin..end {
-        let corner = memory.fabric(corners + k);
-        let row = triangle_row(memory, corner / 4);
-        if corner.is_multiple_of(4) {
-            gradient -= xyz(memory.load_scratch(row)) + xyz(memory.load_scratch(row + 1));
-        } else {
-            gradient += xyz(memory.load_scratch(row + corner % 4 - 1));
-        }
+        gradient += xyz(memory.load_scratch(corner_row(memory, memory.fabric(corners + k))));
     }
     gradient
 }
@@ -274,15 +273,7 @@ fn bend_gradient(memory: &ClothMemory<'_>, i: u32) -> Vec3 {
     let ends = begins + memory.cloth.particle_count + 1;
     let mut gradient = Vec3::ZERO;
     for k in begin..end {
-        let corner = memory.fabric(ends + k);
-        let row = bend_row(memory, corner / 4);
-        if corner.is_multiple_of(4) {
-            gradient -= xyz(memory.load_scratch(row))
-                + xyz(memory.load_scratch(row + 1))
-                + xyz(memory.load_scratch(row + 2));
-        } else {
-            gradient += xyz(memory.load_scratch(row + corner % 4 - 1));
-        }
+        gradient += xyz(memory.load_scratch(bend_end_row(memory, memory.fabric(ends + k))));
     }
     gradient
 }
@@ -473,18 +464,15 @@ pub fn take_step(memory: &mut ClothMemory<'_>, i: u32) {
     let displacement = load(SOLVE_MOVES);
     let direction = xyz(load(SOLVE_DIRECTIONS));
     let inverse_mass = load(SOLVE_PREDICTIONS)[3];
-    if inverse_mass > 0.0 {
-        let moved = xyz(displacement) + direction * step;
-        let residual = xyz(load(SOLVE_RESIDUALS)) * kept + xyz(load(SOLVE_TRIALS)) * taken;
-        let next_direction = residual * renewed + direction * mixed;
-        let row = |array| solve_row(memory, array, i);
-        let [moves, residuals, directions] =
-            [SOLVE_MOVES, SOLVE_RESIDUALS, SOLVE_DIRECTIONS].map(row);
-        memory.store_scratch(moves, pack(moved, displacement[3]));
-        memory.store_scratch(residuals, pack(residual, 0.0));
-        memory.store_scratch(directions, pack(next_direction, 0.0));
-        memory.store_current(i, pack(moved + next_direction * trial, inverse_mass));
-    }
+    let moved = xyz(displacement) + direction * step;
+    let residual = xyz(load(SOLVE_RESIDUALS)) * kept + xyz(load(SOLVE_TRIALS)) * taken;
+    let next_direction = residual * renewed + direction * mixed;
+    let row = |array| solve_row(memory, array, i);
+    let [moves, residuals, directions] = [SOLVE_MOVES, SOLVE_RESIDUALS, SOLVE_DIRECTIONS].map(row);
+    memory.store_scratch(moves, pack(moved, displacement[3]));
+    memory.store_scratch(residuals, pack(residual, 0.0));
+    memory.store_scratch(directions, pack(next_direction, 0.0));
+    memory.store_current(i, pack(moved + next_direction * trial, inverse_mass));
 }
 
 /// Moves particle i to where the solve has found it to be; see the shader.

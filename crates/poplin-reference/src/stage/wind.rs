@@ -52,7 +52,7 @@ pub fn gather_wind(memory: &mut ClothMemory<'_>, i: u32) {
     let corners = memory.cloth.fabric.corner_begin + memory.cloth.particle_count + 1;
     let mut impulse = Vec3::ZERO;
     for k in begin..end {
-        impulse += xyz(memory.load_scratch(memory.fabric(corners + k) / 4));
+        impulse += xyz(memory.load_scratch(memory.fabric(corners + k) / 3));
     }
     if particle[3] > 0.0 {
         memory.store_current(i, pack(xyz(particle) - impulse * particle[3], particle[3]));
