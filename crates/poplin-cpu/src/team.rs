@@ -283,6 +283,7 @@ fn run_wide(
         Task::BuildEquation | Task::PushEdge => {}
         Task::SolveFiber => wide!(semi_implicit::solve_fibers, rows),
         Task::StretchTriangle => wide!(implicit::stretch_triangles),
+        Task::FoldBend => wide!(implicit::fold_bends),
         Task::SumPart => wide!(implicit::sum_parts),
         Task::TakeStep => wide!(implicit::take_steps),
         Task::IntegrateParticle => wide!(integrate::integrate_particles),

@@ -46,6 +46,18 @@ pub fn exp2_portable(x: f32) -> f32 {
     series * f32::from_bits(((whole as i32 + 127) as u32) << 23)
 }
 
+/// Magnitudes of the coefficients of [`atan2_portable`], the highest first; their signs alternate.
+pub const ARCTAN: [f32; 8] = [
+    0.002_866_225_8,
+    0.016_165_737,
+    0.042_909_615,
+    0.075_289_64,
+    0.106_562_64,
+    0.142_089,
+    0.199_935_51,
+    0.333_331_47,
+];
+
 /// Angle of the point (x, y) in -PI..=PI, 0 at the origin; see the shader for the derivation.
 #[inline]
 pub fn atan2_portable(y: f32, x: f32) -> f32 {
@@ -55,14 +67,14 @@ pub fn atan2_portable(y: f32, x: f32) -> f32 {
     }
     let slope = x.abs().min(y.abs()) / far;
     let square = slope * slope;
-    let mut series = 0.002_866_225_8;
-    series = series * square - 0.016_165_737;
-    series = series * square + 0.042_909_615;
-    series = series * square - 0.075_289_64;
-    series = series * square + 0.106_562_64;
-    series = series * square - 0.142_089;
-    series = series * square + 0.199_935_51;
-    series = series * square - 0.333_331_47;
+    let mut series = ARCTAN[0];
+    series = series * square - ARCTAN[1];
+    series = series * square + ARCTAN[2];
+    series = series * square - ARCTAN[3];
+    series = series * square + ARCTAN[4];
+    series = series * square - ARCTAN[5];
+    series = series * square + ARCTAN[6];
+    series = series * square - ARCTAN[7];
     let cube = square * slope;
     let mut angle = slope + cube * series;
     if y.abs() > x.abs() {

@@ -4,16 +4,19 @@ use std::ops::Range;
 
 use fearless_simd::prelude::*;
 use poplin_layout::{
-    ImplicitConstants, MIN_EDGE_SQUARE, SOLVE_DIRECTIONS, SOLVE_FORCES, SOLVE_MOVES, SOLVE_PARTS,
-    SOLVE_PREDICTIONS, SOLVE_RESIDUALS, SOLVE_START, SOLVE_TRIALS, STRETCH_THREADS,
+    BEND_FACE_ANGLE, BEND_WORDS, ImplicitConstants, MIN_EDGE_SQUARE, MIN_HEIGHT_SQUARE,
+    MIN_HINGE_SQUARE, MIN_NORMAL_SQUARE, PI, SOLVE_DIRECTIONS, SOLVE_FORCES, SOLVE_MOVES,
+    SOLVE_PARTS, SOLVE_PREDICTIONS, SOLVE_RESIDUALS, SOLVE_START, SOLVE_TRIALS, STRETCH_THREADS,
+    TAU,
 };
 use poplin_reference::ClothMemory;
+use poplin_reference::math::ARCTAN;
 use poplin_reference::stage::implicit::{
     bend_end_row, corner_row, part_row, rate_row, solve_row, solve_state, takes_bends,
 };
 
 use super::particles::{Block, blocks};
-use crate::lanes::{Lanes, MAX_LANES, gather, max, scatter};
+use crate::lanes::{Lanes, MAX_LANES, gather, max, min, scatter};
 use crate::vector::Vec3;
 
 /// Gradients of the energies of triangles, to scratch.
@@ -329,5 +332,177 @@ pub(crate) fn take_steps<S: Simd, V: Lanes<S>>(
         memory.store_scratch(directions + i, rows[2]);
         let [x, y, z, _] = rows[3];
         memory.store_current(i, [x, y, z, inverse_mass]);
+    }
+}
+
+/// What two triangles at an edge have in common.
+#[derive(Clone, Copy)]
+struct Fold<S: Simd, V: Lanes<S>> {
+    is_usable: V::Mask,
+    normal_2: Vec3<S, V>,
+    normal_3: Vec3<S, V>,
+    edge_square: V,
+    squares: [V; 2],
+}
+
+/// The edge of a fold and the sides from its first end.
+#[derive(Clone, Copy)]
+struct Hinge<S: Simd, V: Lanes<S>> {
+    edge: Vec3<S, V>,
+    side_2: Vec3<S, V>,
+    side_3: Vec3<S, V>,
+}
+
+impl<S: Simd, V: Lanes<S>> Hinge<S, V> {
+    #[inline(always)]
+    fn fold(self, simd: S) -> Fold<S, V> {
+        let Self { edge, side_2, side_3 } = self;
+        let normal_2 = edge.cross(side_2);
+        let normal_3 = side_3.cross(edge);
+        let edge_square = edge.dot(edge);
+        let squares = [normal_2.dot(normal_2), normal_3.dot(normal_3)];
+        let is_usable = V::splat(simd, MIN_HINGE_SQUARE).simd_lt(edge_square)
+            & has_height(simd, edge_square, side_2.dot(side_2), squares[0])
+            & has_height(simd, edge_square, side_3.dot(side_3), squares[1]);
+        Fold { is_usable, normal_2, normal_3, edge_square, squares }
+    }
+}
+
+/// Whether the triangle over an edge has a usable height.
+#[inline(always)]
+fn has_height<S: Simd, V: Lanes<S>>(simd: S, hinge: V, side: V, normal: V) -> V::Mask {
+    V::splat(simd, MIN_NORMAL_SQUARE).simd_lt(normal)
+        & (V::splat(simd, MIN_HEIGHT_SQUARE) * hinge * max(hinge, side)).simd_lt(normal)
+}
+
+/// `poplin_reference::math::atan2_portable`.
+#[inline(always)]
+fn atan2<S: Simd, V: Lanes<S>>(simd: S, y: V, x: V) -> V {
+    let splat = |value: f32| V::splat(simd, value);
+    let (across, along) = (y.abs(), x.abs());
+    let far = max(along, across);
+    let slope = min(along, across) / far;
+    let square = slope * slope;
+    let mut series = splat(ARCTAN[0]);
+    series = series * square - splat(ARCTAN[1]);
+    series = series * square + splat(ARCTAN[2]);
+    series = series * square - splat(ARCTAN[3]);
+    series = series * square + splat(ARCTAN[4]);
+    series = series * square - splat(ARCTAN[5]);
+    series = series * square + splat(ARCTAN[6]);
+    series = series * square - splat(ARCTAN[7]);
+    let cube = square * slope;
+    let mut angle = slope + cube * series;
+    angle = along.simd_lt(across).select(splat(0.5 * PI) - angle, angle);
+    angle = x.simd_lt(splat(0.0)).select(splat(PI) - angle, angle);
+    angle = y.simd_lt(splat(0.0)).select(-angle, angle);
+    far.simd_eq(splat(0.0)).select(splat(0.0), angle)
+}
+
+impl<S: Simd, V: Lanes<S>> Fold<S, V> {
+    /// Angle less that at rest.
+    #[inline(always)]
+    fn angle_error(&self, simd: S, edge: Vec3<S, V>, rest: V) -> V {
+        let splat = |value: f32| V::splat(simd, value);
+        let unit_2 = self.normal_2.div(self.squares[0].sqrt());
+        let unit_3 = self.normal_3.div(self.squares[1].sqrt());
+        let sine = unit_2.cross(unit_3).dot(edge.div(self.edge_square.sqrt()));
+        let error = atan2(simd, sine, unit_2.dot(unit_3)) - rest;
+        let is_low = error.simd_le(splat(-PI));
+        let wrapped = is_low.select(error + splat(TAU), error);
+        splat(PI).simd_lt(error).select(error - splat(TAU), wrapped)
+    }
+
+    /// Depths over heights less the sine of the rest angle.
+    #[inline(always)]
+    fn depth_errors(&self, hinge: Hinge<S, V>, heights: [V; 2], sine: V) -> [V; 2] {
+        let depth_2 = hinge.side_2.dot(self.normal_3) / self.squares[1].sqrt();
+        let depth_3 = hinge.side_3.dot(self.normal_2) / self.squares[0].sqrt();
+        [-depth_2 / heights[0] - sine, -depth_3 / heights[1] - sine]
+    }
+}
+
+/// Gradients of the energies of bends, to scratch.
+#[inline(always)]
+pub(crate) fn fold_bends<S: Simd, V: Lanes<S>>(
+    simd: S,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+) {
+    let constants = memory.load_implicit();
+    let rows = bend_end_row(memory, 0);
+    let splat = |value: f32| V::splat(simd, value);
+    let (zero, nothing) = (splat(0.0), Vec3::splat(simd, [0.0; 3]));
+    let share = splat(constants.bend_memory);
+    for block in blocks::<V, S>(items) {
+        let word = |lane: usize, k: u32| {
+            memory.fabric(memory.cloth.fabric.bend_begin + BEND_WORDS * block.index(lane) + k)
+        };
+        let number = |k: u32| V::from_fn(simd, |lane| f32::from_bits(word(lane, k)));
+        let move_of = |k: u32| Vec3::xyz(gather(simd, |lane| memory.load_current(word(lane, k))));
+        let start_of = |k: u32| Vec3::xyz(gather(simd, |lane| memory.load_previous(word(lane, k))));
+        let (start, moved) = (start_of(0), move_of(0));
+        let last = Hinge {
+            edge: start_of(1).sub(start),
+            side_2: start_of(2).sub(start),
+            side_3: start_of(3).sub(start),
+        };
+        let hinge = Hinge {
+            edge: last.edge.add(move_of(1).sub(moved)),
+            side_2: last.side_2.add(move_of(2).sub(moved)),
+            side_3: last.side_3.add(move_of(3).sub(moved)),
+        };
+        let Hinge { edge, side_2, side_3 } = hinge;
+        let stiffness = splat(constants.rigidity) * number(5);
+        let fold = hinge.fold(simd);
+        let [square_2, square_3] = fold.squares;
+        let has_memory = constants.bend_memory > 0.0;
+        let (gradient_1, gradient_2, gradient_3);
+        if constants.bend_model == BEND_FACE_ANGLE {
+            let rest = number(4);
+            let mut error = fold.angle_error(simd, edge, rest);
+            if has_memory {
+                let before = last.fold(simd);
+                let damped = error - before.angle_error(simd, last.edge, rest) * share;
+                error = before.is_usable.select(damped, error);
+            }
+            let moment = stiffness * error * fold.edge_square.sqrt();
+            gradient_2 = fold.normal_2.mul(-moment / square_2);
+            gradient_3 = fold.normal_3.mul(-moment / square_3);
+            gradient_1 = gradient_2
+                .mul(-(side_2.dot(edge) / fold.edge_square))
+                .sub(gradient_3.mul(side_3.dot(edge) / fold.edge_square));
+        } else {
+            let (heights, sine) = ([number(6), number(7)], number(8));
+            let [mut error_2, mut error_3] = fold.depth_errors(hinge, heights, sine);
+            if has_memory {
+                let before = last.fold(simd);
+                let [before_2, before_3] = before.depth_errors(last, heights, sine);
+                error_2 = before.is_usable.select(error_2 - before_2 * share, error_2);
+                error_3 = before.is_usable.select(error_3 - before_3 * share, error_3);
+            }
+            let half = splat(0.5);
+            let force_2 = half * stiffness * error_2 / heights[0];
+            let force_3 = half * stiffness * error_3 / heights[1];
+            let push_2 = fold.normal_3.mul(force_2 / square_3.sqrt());
+            let push_3 = fold.normal_2.mul(force_3 / square_2.sqrt());
+            let at_2 = edge.cross(side_3).dot(fold.normal_2) / square_2;
+            let at_3 = -edge.cross(side_2).dot(fold.normal_3) / square_3;
+            let foot_3 = side_3.cross(side_2).dot(fold.normal_2) / square_2;
+            let foot_2 = -side_2.cross(side_3).dot(fold.normal_3) / square_3;
+            gradient_1 = push_3.mul(foot_3).add(push_2.mul(foot_2));
+            gradient_2 = push_3.mul(at_2).sub(push_2);
+            gradient_3 = push_2.mul(at_3).sub(push_3);
+        }
+        let [gradient_1, gradient_2, gradient_3] = [gradient_1, gradient_2, gradient_3]
+            .map(|gradient| gradient.or(fold.is_usable, nothing));
+        let gradient_0 = gradient_1.add(gradient_2).add(gradient_3).neg();
+        for (end, gradient) in (0..).zip([gradient_0, gradient_1, gradient_2, gradient_3]) {
+            scatter(gradient.with(zero), |lane, row| {
+                if lane < block.len() {
+                    memory.store_scratch(rows + 4 * block.index(lane) + end, row);
+                }
+            });
+        }
     }
 }
