@@ -7,7 +7,7 @@ use poplin::{ClothId, Simulation, State};
 use poplin_measure::depth::{Depth, DepthField, TriangleDepth};
 use poplin_measure::strain::{Strain, StretchEdges, max_speed};
 use poplin_measure::tangle::{Tangle, TangleField, kept_distance};
-use poplin_model::Particle;
+use poplin_model::{ImplicitReport, Particle};
 
 use super::files::ClothFiles;
 use super::moments::Moments;
@@ -52,6 +52,8 @@ pub(super) struct Findings {
     pub(super) iterations: u32,
     /// Frames slept through, of all copies together.
     pub(super) slept_frames: u64,
+    /// What the implicit solver took for all copies together.
+    pub(super) implicit: ImplicitReport,
     /// Faults of each faulted copy.
     pub(super) faults: Vec<Fault>,
     /// Edges longer than those of any cloth.
@@ -100,6 +102,7 @@ impl<'a> Recorder<'a> {
             is_finite: true,
             iterations: 0,
             slept_frames: 0,
+            implicit: ImplicitReport::default(),
             faults: Vec::new(),
             overstretch: None,
         };
@@ -283,7 +286,8 @@ impl Findings {
         let squashed =
             is_squashed.then(|| Warning::Squashed { cloth: cloth(), p99_strain, shortest_strain });
         let stretchy = stretchy.into_iter().chain(squashed);
-        let of_step = Warning::of_step(garment, job.frame_rate, iterations);
+        let of_step = Warning::of_step(garment, job.frame_rate, iterations)
+            .chain(Warning::of_solves(garment, &self.implicit));
         let of_settings = Warning::of_mesh(garment).chain(Warning::of_motion(job, garment));
         let doubts = starts_inside.into_iter().chain(overstretched).chain(stretchy);
         doubts.chain(of_step).chain(of_settings)
@@ -299,6 +303,7 @@ impl Findings {
     ) {
         (self.last_strain, self.last_speed) = (Strain::default(), 0.0);
         self.slept_frames = 0;
+        self.implicit = ImplicitReport::default();
         self.faults.clear();
         for (copy, &id) in ids.iter().enumerate() {
             let (current, previous) = (state.current(id), state.previous(id));
@@ -306,6 +311,7 @@ impl Findings {
             self.iterations = state.iteration_total(id);
             let slept_frames = state.slept_frames(id);
             self.slept_frames += u64::from(slept_frames);
+            self.implicit = self.implicit.with(state.implicit_report(id));
             // Sleepers do not iterate.
             if frame > slept_frames {
                 let iterations_per_frame = self.iterations as f32 / (frame - slept_frames) as f32;

@@ -8,7 +8,7 @@ use poplin::BackendChoice;
 use poplin_measure::depth::{Depth, TriangleDepth, VISIBLE_DEPTH};
 use poplin_measure::strain::Strain;
 use poplin_measure::tangle::Tangle;
-use poplin_model::{Hold, SolverChoice};
+use poplin_model::{Hold, ImplicitReport, SolverChoice};
 use serde::Serialize;
 
 use super::record::{Findings, Outcome};
@@ -129,6 +129,9 @@ struct ClothSummary {
     iterations: u32,
     /// Of all copies together.
     slept_frames: u64,
+    /// Of all copies together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    implicit: Option<ImplicitSummary>,
     strain: Strain,
     worst_strain: Strain,
     max_speed_m_per_s: f32,
@@ -387,6 +390,22 @@ impl Summary {
     }
 }
 
+/// What the implicit solver took.
+#[derive(Debug, Serialize)]
+struct ImplicitSummary {
+    steps: u32,
+    iterations: u32,
+    unconverged: u32,
+    held: u32,
+}
+
+impl ImplicitSummary {
+    fn new(report: ImplicitReport) -> Self {
+        let ImplicitReport { steps, iterations, unconverged, held } = report;
+        Self { steps, iterations, unconverged, held }
+    }
+}
+
 impl ClothSummary {
     fn new(garment: &Garment, findings: &Findings) -> Self {
         let faults = findings.faults.iter();
@@ -400,6 +419,12 @@ impl ClothSummary {
             copies: garment.offsets.len(),
             iterations: findings.iterations,
             slept_frames: findings.slept_frames,
+            implicit: garment
+                .cloth
+                .config
+                .solver
+                .as_implicit()
+                .map(|_| ImplicitSummary::new(findings.implicit)),
             strain: findings.last_strain,
             worst_strain: findings.worst_strain,
             max_speed_m_per_s: findings.max_speed,

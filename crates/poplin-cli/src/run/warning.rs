@@ -6,7 +6,7 @@ use poplin_io::scene::BuiltCollider;
 use poplin_io::{MAX_RESOLUTION, TwistedFaces};
 use poplin_measure::depth::Depth;
 use poplin_measure::strain::LongEdges;
-use poplin_model::Shape;
+use poplin_model::{ImplicitReport, Shape};
 use serde::Serialize;
 
 use crate::garment::{Garment, mean_rest_length};
@@ -34,6 +34,9 @@ const MAX_THICKNESS: f32 = 5.0;
 
 /// Shortening of 99 % of the edges beyond which a cloth is reported: cloth folds before it is compressed.
 pub(super) const MAX_SQUASH: f32 = 0.3;
+
+/// Of all steps of an implicit solver, how many may use up their iterations without a word.
+const MAX_UNCONVERGED: f64 = 0.1;
 
 /// How far the iterations of a second may be from those asked for.
 const MAX_RATE_ERROR: f32 = 0.1;
@@ -89,6 +92,10 @@ pub(super) enum Warning {
     LongStep { cloth: String, step_s: f32, fall_m: f32, mean_edge_m: f32 },
     /// A step in which bends of XPBD are softer than their rigidity.
     SoftBends { cloth: String, step_s: f32, longest_step_s: f32, substeps: u32 },
+    /// Many implicit steps were taken as they were when the iterations were used up.
+    Unconverged { cloth: String, steps: u32, unconverged: u32, max_iterations: u32 },
+    /// Implicit steps in which nothing finite was found.
+    Held { cloth: String, steps: u32, held: u32 },
     /// Whole iterations do not fit a frame.
     OtherFrequency { cloth: String, asked_hz: f32, frequency_hz: f32 },
 }
@@ -240,11 +247,11 @@ impl Warning {
         long.into_iter().chain(other).chain(soft)
     }
 
-    /// Whether bends have their rigidity B: up to a step of `a^2 sqrt(sigma / (16 B))` (`tests/xpbd.rs`), with the mean stretch edge a and,
+    /// Whether bends of XPBD have their rigidity B: up to a step of `a^2 sqrt(sigma / (16 B))` (`tests/xpbd.rs`), with the mean stretch edge a and,
     /// of the free particles, the mean mass `sigma a^2`.
     fn of_bends(garment: &Garment, frame_rate: f32, step_s: f32) -> Option<Self> {
-        let (fabric, rigidity) =
-            (&garment.cloth.fabric, garment.cloth.config.solver.bending_rigidity());
+        let rigidity = garment.cloth.config.solver.as_xpbd()?.bending_rigidity;
+        let fabric = &garment.cloth.fabric;
         let free = garment.cloth.particles.iter().filter(|particle| !particle.is_pinned());
         let (mass, count) = free.fold((0.0, 0.0f32), |(mass, count), particle| {
             (mass + particle.inverse_mass.recip(), count + 1.0)
@@ -264,6 +271,28 @@ impl Warning {
             longest_step_s,
             substeps: (longest_step_s * frame_rate).recip().ceil() as u32,
         })
+    }
+}
+
+impl Warning {
+    /// What is doubtful about the steps of an implicit solver.
+    pub(super) fn of_solves(
+        garment: &Garment,
+        report: &ImplicitReport,
+    ) -> impl Iterator<Item = Self> + use<> {
+        let cloth = || garment.name.clone();
+        let ImplicitReport { steps, unconverged, held, .. } = *report;
+        let solver = garment.cloth.config.solver.as_implicit();
+        let unsolved = solver
+            .filter(|_| f64::from(unconverged) > MAX_UNCONVERGED * f64::from(steps))
+            .map(|solver| Self::Unconverged {
+                cloth: cloth(),
+                steps,
+                unconverged,
+                max_iterations: solver.max_iterations,
+            });
+        let held = (held > 0).then(|| Self::Held { cloth: cloth(), steps, held });
+        unsolved.into_iter().chain(held)
     }
 }
 
@@ -354,7 +383,7 @@ impl fmt::Display for Warning {
             Self::Stretchy { cloth, p99_strain, frequency_hz } => write!(
                 f,
                 "cloth `{cloth}` is as stretchy as a knit: 99 % of its edges are within {:.1} % at the end; more than the {:.0} \
-                 iterations a second that it had make it stiffer (--solver-frequency, or --substeps with xpbd)",
+                 iterations a second that it had make it stiffer (--solver-frequency, or --substeps with xpbd and implicit)",
                 100.0 * p99_strain,
                 frequency_hz
             ),
@@ -455,6 +484,21 @@ impl fmt::Display for Warning {
                  ms; take {substeps} substeps, a coarser mesh or less rigidity",
                 1e3 * longest_step_s,
                 1e3 * step_s
+            ),
+            Self::Unconverged { cloth, steps, unconverged, max_iterations } => write!(
+                f,
+                "cloth `{cloth}` is softer than its stiffness says: {} of its {} steps were taken as they were after \
+                 {max_iterations} iterations; take more substeps (--substeps), more iterations (solver.implicit.max_iterations), a coarser \
+                 mesh or less stiffness",
+                grouped(*unconverged as usize),
+                grouped(*steps as usize),
+            ),
+            Self::Held { cloth, steps, held } => write!(
+                f,
+                "cloth `{cloth}` stood still in {} of its {} steps, in which its solver found nothing finite; look for pins and \
+                 colliders that jump, and for masses or stiffnesses that differ by many orders",
+                grouped(*held as usize),
+                grouped(*steps as usize),
             ),
             Self::OtherFrequency { cloth, asked_hz, frequency_hz } => write!(
                 f,

@@ -183,3 +183,16 @@ pub struct ImplicitReport {
     /// Steps in which nothing moved, as nothing finite was found.
     pub held: u32,
 }
+
+impl ImplicitReport {
+    /// That of both, up to the largest number.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            steps: self.steps.saturating_add(other.steps),
+            iterations: self.iterations.saturating_add(other.iterations),
+            unconverged: self.unconverged.saturating_add(other.unconverged),
+            held: self.held.saturating_add(other.held),
+        }
+    }
+}
