@@ -18,7 +18,9 @@ use poplin_testkit::fused::{fuse, fused_texts};
 use poplin_testkit::inputs::{cloths, equip_with_masses, fast_particles, inputs_of};
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
-use poplin_testkit::scenes::{equip, hanging_sheet, loose_particles, random_cloth};
+use poplin_testkit::scenes::{
+    equip, hanging_sheet, implicit_sheet, loose_particles, random_cloth, random_implicit_cloth,
+};
 
 /// Allowance of a real GPU after one stage: a chain of up to 8 edges, each some ten roundings.
 const FACTOR: f32 = 256.0;
@@ -282,8 +284,9 @@ fn in_tier(cloth: &Cloth, options: EngineOptions) -> Option<State> {
 fn tiers_and_lane_counts_and_split_dispatches_give_identical_bits() {
     // Cloths with many stages compile for seconds in each tier and lane count: the second one has other lanes than the kernel that
     // it is compared with, the third split dispatches only.
-    let cases: [(Cloth, &[u32], &[u64]); 3] = [
+    let cases: [(Cloth, &[u32], &[u64]); 4] = [
         (hanging_sheet(14, 13), &[32, 128], &[u64::MAX, 1]),
+        (implicit_sheet(9, 8), &[128], &[u64::MAX, 1]),
         (random_cloth(3, 62), &[128], &[u64::MAX, 1]),
         (random_cloth(4, 60), &[32], &[1]),
     ];
@@ -323,8 +326,12 @@ fn a_cloth_gives_the_same_bits_alone_and_in_a_batch() {
     let options = EngineOptions { lane_count: Some(64), ..EngineOptions::default() };
     let Some(mut gpu) = headless(options.clone()) else { return };
     // Two sets of stages, all and those without colliders: kernels compile for seconds on a software adapter.
-    let cloths: Vec<Cloth> =
-        (0..64).map(|seed| random_cloth(seed, 34 + 2 * (seed as u32 % 15))).collect();
+    let cloths: Vec<Cloth> = (0..64)
+        .map(|seed| match seed % 16 {
+            5 => random_implicit_cloth(seed, 34),
+            _ => random_cloth(seed, 34 + 2 * (seed as u32 % 15)),
+        })
+        .collect();
     let ids: Vec<_> = cloths.iter().map(|cloth| gpu.add(cloth.clone()).unwrap()).collect();
     for (id, cloth) in ids.iter().zip(&cloths) {
         equip(gpu.engine_mut().cloth_mut(*id).unwrap(), seed_of(cloth));
@@ -333,7 +340,7 @@ fn a_cloth_gives_the_same_bits_alone_and_in_a_batch() {
         gpu.step(&Frame::default()).unwrap();
     }
     let batch = gpu.state().unwrap();
-    for index in [0, 17, 63] {
+    for index in [0, 5, 17, 37, 63] {
         let mut alone = headless(options.clone()).unwrap();
         let id = alone.add(cloths[index].clone()).unwrap();
         equip(alone.engine_mut().cloth_mut(id).unwrap(), seed_of(&cloths[index]));
@@ -409,6 +416,12 @@ fn the_lane_order_check_sees_a_dropped_barrier() {
         Task::SortMember,
         Task::CountContacts,
         Task::PushApart,
+        Task::BeginSolve,
+        Task::FoldBend,
+        Task::SumPart,
+        Task::SumParts,
+        Task::TakeStep,
+        Task::ChooseStep,
         Task::BuildEquation,
         Task::SolveFiber,
         Task::PushEdge,
@@ -460,6 +473,14 @@ fn a_flipped_gradient_and_a_wrong_coupling_are_seen() {
             Stage::SemiImplicit,
             "values.x, -(1.0 + phase.damping)",
             "values.x, (1.0 + phase.damping)",
+        ),
+        (Stage::Implicit, "force * (step_square * prediction.w)", "force * step_square"),
+        (Stage::Implicit, "1.0 - rest / sqrt(square)", "1.0 - 1.0 / sqrt(square)"),
+        (Stage::Implicit, "max(0.0, (rr - overlap) / products.x)", "rr / products.x"),
+        (
+            Stage::Implicit,
+            "- gradient_3 * (dot3(side_3, edge)",
+            "+ gradient_3 * (dot3(side_3, edge)",
         ),
         (Stage::CyclicReduction, "row.y = -scale * pb.w", "row.y = scale * pb.w"),
         (Stage::CyclicReduction, "- row.y * high.z", "- row.y * low.z"),

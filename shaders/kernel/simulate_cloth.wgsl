@@ -170,8 +170,8 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             }
             workgroupBarrier();
             storageBarrier(); // predictions -> elements
-            // The first, and one and a check for each iteration.
-            let evaluation_end = 1u + 2u * frame_pool[phases].w;
+            // The first, one for each iteration, and checks.
+            let evaluation_end = 2u + frame_pool[phases].w + frame_pool[phases].w / SOLVE_CHECK_INTERVAL;
             for (var evaluation = 0u; evaluation < evaluation_end; evaluation++) {
                 if (is_alive) {
                     for (var t = lane; t < cloth.fabric.triangle_count; t += LANES) {
@@ -218,7 +218,6 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                     end_solve(i);
                 }
             }
-            if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // solve -> next stage
         }
         if ((STAGES & STAGES_OF_FIBERS) != 0u) {
             for (var constants = phase_begin; constants < phase_end; constants += PHASE_ROWS) {

@@ -435,6 +435,10 @@ fn choose_step(_item: u32) {
         if (is_due || is_last || is_exhausted) {
             next_mode = SOLVE_CHECK;
         }
+        // Checks that come by themselves count as iterations, so that there are no more evaluations than the kernel has.
+        if (is_exhausted && !is_due && !is_last) {
+            iterations += 1.0;
+        }
     }
     let is_check = mode != SOLVE_LINE;
     let is_solved = is_sane && is_check && sums.w <= tolerance_square;

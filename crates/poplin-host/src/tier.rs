@@ -1,6 +1,8 @@
 //! Memory tiers and lane counts: how a cloth maps onto a workgroup.
 
-use poplin_layout::{GRID_PARTS, MIN_GRID_CELLS, MemoryPlan, MemoryTier, SOLVE_PARTS, SOLVE_SUMS};
+use poplin_layout::{
+    GRID_PARTS, MIN_GRID_CELLS, MemoryPlan, MemoryTier, SOLVE_PARTS, SOLVE_SUMS, max_evaluations,
+};
 use poplin_model::{Fabric, FiberSolver, Phase, Solver};
 
 use crate::HostCloth;
@@ -221,7 +223,7 @@ impl LoopTrips {
             Solver::Pbd(_) => phases(),
             Solver::Xpbd(_) => phases() + self.bends,
             Solver::Implicit(implicit) => {
-                self.per_evaluation * (1 + 2 * u64::from(implicit.max_iterations))
+                self.per_evaluation * u64::from(max_evaluations(implicit.max_iterations))
             }
         };
         self.per_particle + collisions + constraints

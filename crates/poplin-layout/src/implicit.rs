@@ -4,7 +4,10 @@ use glam::{DVec2, dvec2};
 use poplin_model::{Fabric, Implicit, StretchModel};
 
 use crate::gpu_struct::gpu_struct;
-use crate::{SOLVE_PARTICLE_ARRAYS, SOLVE_PARTS, SOLVE_STATE_ROWS, SOLVE_SUMS, StepScale};
+use crate::{
+    SOLVE_CHECK_INTERVAL, SOLVE_PARTICLE_ARRAYS, SOLVE_PARTS, SOLVE_STATE_ROWS, SOLVE_SUMS,
+    StepScale,
+};
 
 gpu_struct! {
     /// Constants of an implicit solver in one frame, rows of `frame_pool`. Stiffnesses are those with their damping.
@@ -109,6 +112,11 @@ pub fn solve_scratch_len(fabric: &Fabric) -> u32 {
         + SOLVE_PARTICLE_ARRAYS * fabric.particle_count
         + 3 * fabric.triangles.len() as u32
         + 4 * fabric.bends.len() as u32
+}
+
+/// Most evaluations of a step of so many iterations: the first, one for each, and checks.
+pub const fn max_evaluations(iterations: u32) -> u32 {
+    2 + iterations + iterations / SOLVE_CHECK_INTERVAL
 }
 
 /// Height of a triangle over its longest side up to which it has no area.

@@ -54,7 +54,7 @@ pub use fabric_pool::{
 pub use frame_inputs::{FrameSteps, InputOffsets, MotionConstants, RotationConstants};
 pub use frame_pool::{ClothPlacement, FrameArrays, pack_cloth_parameters};
 pub use gpu_struct::{ConstantDescription, ConstantValue, FieldDescription, StructDescription};
-pub use implicit::{ImplicitConstants, solve_scratch_len};
+pub use implicit::{ImplicitConstants, max_evaluations, solve_scratch_len};
 pub use iterations::IterationConstants;
 pub use memory_tier::{MIN_GRID_CELLS, MemoryPlan, MemoryTier};
 pub use motion::{MotionParameters, SeparationParameters};

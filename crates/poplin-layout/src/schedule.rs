@@ -224,8 +224,8 @@ pub const ITERATION: &[Step] = {
                         FOR_ALL,
                     ],
                 ),
+                // No stage behind it reads another particle before its first barrier; fibers and bends do, of other solvers.
                 Step::Work(Particles, &[EndSolve]),
-                FOR_CURRENT,
             ],
         ),
         Step::Stages(

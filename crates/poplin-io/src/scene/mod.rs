@@ -14,7 +14,7 @@
 //! damping = [0.1, 0.1, 0.1]     # every setting of a cloth is a key or a table of the cloth
 //! fabric = { tethers = "geodesic" }   # options of cooking, `poplin_cook::CookOptions`
 //!
-//! [cloth.solver.pbd]            # or [cloth.solver.xpbd]
+//! [cloth.solver.pbd]            # or [cloth.solver.xpbd], [cloth.solver.implicit]
 //! frequency = 300               # [1/s]
 //! phases.bending.stiffness = 0.2
 //! ```

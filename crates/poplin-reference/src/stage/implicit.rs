@@ -6,7 +6,7 @@ use poplin_layout::{
     SOLVE_CHECK_INTERVAL, SOLVE_DIRECTIONS, SOLVE_DONE, SOLVE_EXHAUSTED, SOLVE_FORCES,
     SOLVE_GROWTH, SOLVE_LINE, SOLVE_MAX, SOLVE_MAX_REACH, SOLVE_MOVES, SOLVE_PARTICLE_ARRAYS,
     SOLVE_PARTS, SOLVE_PREDICTIONS, SOLVE_RESIDUALS, SOLVE_ROUNDING, SOLVE_START, SOLVE_STATE_ROWS,
-    SOLVE_SUMS, SOLVE_TRIALS, STRETCH_THREADS, TAU,
+    SOLVE_SUMS, SOLVE_TRIALS, STRETCH_THREADS, TAU, max_evaluations,
 };
 
 use super::bend::has_height;
@@ -55,9 +55,9 @@ pub fn bend_count(memory: &ClothMemory<'_>) -> u32 {
     memory.fabric(fabric.bend_set_begin + fabric.bend_set_count)
 }
 
-/// Most evaluations of a step: the first, and one and a check for each iteration.
+/// Most evaluations of a step.
 pub fn evaluation_count(memory: &ClothMemory<'_>) -> u32 {
-    1 + 2 * memory.load_implicit().max_iterations
+    max_evaluations(memory.load_implicit().max_iterations)
 }
 
 /// -1 + |d|^2; see the shader.
@@ -405,6 +405,9 @@ pub fn choose_step(memory: &mut ClothMemory<'_>, _item: u32) {
         let is_exhausted = rr <= SOLVE_EXHAUSTED * products[0];
         if is_due || is_last || is_exhausted {
             next_mode = SOLVE_CHECK;
+        }
+        if is_exhausted && !is_due && !is_last {
+            iterations += 1.0;
         }
     }
     let is_check = mode != SOLVE_LINE;
