@@ -3,6 +3,9 @@
 //! All on the CPU backend; `mirror.rs` holds the GPU to the same bits. `cargo xtask tables` writes the rows of
 //! the guide.
 
+use poplin_testkit::beams::{
+    G, GREENHILL, SIGMA, beam_options, bowed, damping, edge_on_end, strip, strip_on_end,
+};
 use poplin_testkit::nth_cloth;
 use std::sync::Arc;
 
@@ -15,71 +18,6 @@ use poplin::{Backend, Simulation, State};
 use poplin_testkit::compare::same_bits;
 use poplin_testkit::generated::{assert_block, markdown_table};
 
-/// Gravity [m/s^2].
-const G: f64 = 9.81;
-
-/// Mass per area of all strips [kg/m^2].
-const SIGMA: f64 = 0.2;
-
-/// How strips and sheets are cooked: the first particles pinned, fibers whole, bends by angles alone.
-fn beam_options(pin_count: u32) -> CookOptions {
-    CookOptions {
-        density: SIGMA as f32,
-        pins: (0..pin_count).collect(),
-        max_fiber_length: Some(1 << 20),
-        bending: false,
-        tethers: Tethers::None,
-        bends: true,
-        ..CookOptions::default()
-    }
-}
-
-/// A strip of one column of quads, each `edge` m by `edge` m, of `segments` rows, from x = 0 or y = 0 on; only edges along and across.
-///
-/// Particles `2 i` and `2 i + 1` are row i. Half the mass of a quad is on each of its four corners times 1/2: rows inside
-/// weigh `SIGMA * edge^2`, those at the ends half of it.
-fn strip(
-    segments: u32,
-    edge: f64,
-    position: impl Fn(f64, f64) -> [f64; 3],
-    pinned_rows: u32,
-) -> Cloth {
-    let mut mesh = Mesh { positions: Vec::new(), ..Mesh::default() };
-    for row in 0..=segments {
-        for side in [0.0, edge] {
-            mesh.positions.push(position(f64::from(row) * edge, side).map(|x| x as f32));
-        }
-        if row > 0 {
-            let k = 2 * row;
-            mesh.quads.push([k - 2, k - 1, k + 1, k]);
-        }
-    }
-    let options = beam_options(2 * pinned_rows);
-    let mut cooked = cook(&mesh, &options).unwrap();
-    // With all diagonals one way a single column twists when it bends, which no beam does: half of the bends have the others.
-    mesh.quads.iter_mut().for_each(|quad| quad.rotate_left(1));
-    let others = cook(&mesh, &options).unwrap().fabric;
-    let fabric = &mut cooked.fabric;
-    fabric
-        .bend_set_ends
-        .extend(others.bend_set_ends.iter().map(|end| end + fabric.bends.len() as u32));
-    fabric.bends.extend(others.bends);
-    fabric.bends.iter_mut().for_each(|bend| bend.weight *= 0.5);
-    // Lumped by quads, so that the sums of the discrete strip are those of the beam.
-    let row_mass = SIGMA * edge * edge;
-    for (index, particle) in
-        cooked.particles.iter_mut().enumerate().filter(|(_, particle)| particle.inverse_mass > 0.0)
-    {
-        let is_end = index as u32 / 2 == segments;
-        particle.inverse_mass = (1.0 / (row_mass * if is_end { 0.25 } else { 0.5 })) as f32;
-    }
-    let mut cloth = cooked.into_cloth();
-    let phases =
-        (0..).zip(&cloth.fabric.phases).filter(|(_, phase)| phase.kind != PhaseKind::Shearing);
-    cloth.phase_order = phases.map(|(index, _)| index).collect();
-    cloth
-}
-
 fn run(cloth: Cloth, dt: f64, seconds: f64) -> State {
     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
     simulation.add(cloth).unwrap();
@@ -87,11 +25,6 @@ fn run(cloth: Cloth, dt: f64, seconds: f64) -> State {
         simulation.step(&Frame { dt: dt as f32 }).unwrap();
     }
     simulation.state().unwrap()
-}
-
-/// `damping` of a config that takes the fraction `rate` per second of a velocity, roughly.
-fn damping(rate: f64) -> [f32; 3] {
-    [(1.0 - (-rate / 10.0).exp()) as f32; 3]
 }
 
 // ---- hanging strip ----
@@ -215,25 +148,6 @@ fn a_heavy_cantilever_is_the_elastica() {
 }
 
 // ---- strip and sheet on end ----
-
-/// `w L^3 / B` above which a strip clamped upright buckles under its own weight (Greenhill, 1881).
-const GREENHILL: f64 = 7.837;
-
-/// Length of an edge of what stands on end: `segments + 1/2` of them are 1 m, from the middle of the second hinge on, as in [`cantilever`].
-fn edge_on_end(segments: u32) -> f64 {
-    1.0 / (f64::from(segments) + 0.5)
-}
-
-/// How far what stands on end is out of line `along` from its lower edge, at first.
-fn bowed(along: f64, edge: f64) -> f64 {
-    1e-3 * (along - 1.5 * edge).max(0.0).powi(2)
-}
-
-/// A strip on end, its two lowest rows clamped.
-fn strip_on_end(segments: u32) -> Cloth {
-    let edge = edge_on_end(segments);
-    strip(segments + 1, edge, |along, side| [bowed(along, edge), along - edge - 0.5, side], 2)
-}
 
 /// A sheet on end of 8 columns as users cook it, all diagonals one way.
 fn sheet_on_end(segments: u32) -> Cloth {

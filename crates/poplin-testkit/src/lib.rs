@@ -1,6 +1,7 @@
 //! Test tools of poplin: adapters, comparators, seeded scenes. Nothing here is shipped.
 
 pub mod adapter;
+pub mod beams;
 pub mod compare;
 pub mod fibers;
 pub mod fused;

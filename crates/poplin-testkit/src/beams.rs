@@ -1,0 +1,93 @@
+//! Strips of cloth as beams: clamped level or on end, for every solver that has a bending rigidity in N m.
+
+use poplin_cook::{CookOptions, Tethers, cook};
+use poplin_model::{Cloth, Mesh, PhaseKind};
+
+/// Gravity [m/s^2].
+pub const G: f64 = 9.81;
+
+/// Mass per area of all strips [kg/m^2].
+pub const SIGMA: f64 = 0.2;
+
+/// How strips and sheets are cooked: the first particles pinned, fibers whole, bends by angles alone.
+pub fn beam_options(pin_count: u32) -> CookOptions {
+    CookOptions {
+        density: SIGMA as f32,
+        pins: (0..pin_count).collect(),
+        max_fiber_length: Some(1 << 20),
+        bending: false,
+        tethers: Tethers::None,
+        bends: true,
+        ..CookOptions::default()
+    }
+}
+
+/// A strip of one column of quads, each `edge` m by `edge` m, of `segments` rows, from x = 0 or y = 0 on; only edges along and across.
+///
+/// Particles `2 i` and `2 i + 1` are row i. Half the mass of a quad is on each of its four corners times 1/2: rows inside
+/// weigh `SIGMA * edge^2`, those at the ends half of it.
+pub fn strip(
+    segments: u32,
+    edge: f64,
+    position: impl Fn(f64, f64) -> [f64; 3],
+    pinned_rows: u32,
+) -> Cloth {
+    let mut mesh = Mesh { positions: Vec::new(), ..Mesh::default() };
+    for row in 0..=segments {
+        for side in [0.0, edge] {
+            mesh.positions.push(position(f64::from(row) * edge, side).map(|x| x as f32));
+        }
+        if row > 0 {
+            let k = 2 * row;
+            mesh.quads.push([k - 2, k - 1, k + 1, k]);
+        }
+    }
+    let options = beam_options(2 * pinned_rows);
+    let mut cooked = cook(&mesh, &options).expect("a strip cooks");
+    // With all diagonals one way a single column twists when it bends, which no beam does: half of the bends have the others.
+    mesh.quads.iter_mut().for_each(|quad| quad.rotate_left(1));
+    let others = cook(&mesh, &options).expect("a strip cooks").fabric;
+    let fabric = &mut cooked.fabric;
+    fabric
+        .bend_set_ends
+        .extend(others.bend_set_ends.iter().map(|end| end + fabric.bends.len() as u32));
+    fabric.bends.extend(others.bends);
+    fabric.bends.iter_mut().for_each(|bend| bend.weight *= 0.5);
+    // Lumped by quads, so that the sums of the discrete strip are those of the beam.
+    let row_mass = SIGMA * edge * edge;
+    for (index, particle) in
+        cooked.particles.iter_mut().enumerate().filter(|(_, particle)| particle.inverse_mass > 0.0)
+    {
+        let is_end = index as u32 / 2 == segments;
+        particle.inverse_mass = (1.0 / (row_mass * if is_end { 0.25 } else { 0.5 })) as f32;
+    }
+    let mut cloth = cooked.into_cloth();
+    let phases =
+        (0..).zip(&cloth.fabric.phases).filter(|(_, phase)| phase.kind != PhaseKind::Shearing);
+    cloth.phase_order = phases.map(|(index, _)| index).collect();
+    cloth
+}
+
+/// `damping` of a config that takes the fraction `rate` per second of a velocity, roughly.
+pub fn damping(rate: f64) -> [f32; 3] {
+    [(1.0 - (-rate / 10.0).exp()) as f32; 3]
+}
+
+/// `w L^3 / B` above which a strip clamped upright buckles under its own weight (Greenhill, 1881).
+pub const GREENHILL: f64 = 7.837;
+
+/// Length of an edge of what stands on end: `segments + 1/2` of them are 1 m, from the middle of the second hinge on.
+pub fn edge_on_end(segments: u32) -> f64 {
+    1.0 / (f64::from(segments) + 0.5)
+}
+
+/// How far what stands on end is out of line `along` from its lower edge, at first.
+pub fn bowed(along: f64, edge: f64) -> f64 {
+    1e-3 * (along - 1.5 * edge).max(0.0).powi(2)
+}
+
+/// A strip on end, its two lowest rows clamped.
+pub fn strip_on_end(segments: u32) -> Cloth {
+    let edge = edge_on_end(segments);
+    strip(segments + 1, edge, |along, side| [bowed(along, edge), along - edge - 0.5, side], 2)
+}
