@@ -5,11 +5,16 @@ use poplin_host::{Engine as _, LiveCloth};
 use poplin_testkit::nth_cloth;
 use std::sync::Arc;
 
+use poplin_cook::{CookOptions, cook};
 use poplin_host::FramePart;
 use poplin_layout::{Stage, StageMask, effective_stiffness, stiffness_to_log2};
 use poplin_model::{
-    Bend, Cloth, Fabric, FiberSolver, Frame, Particle, Pbd, PbdPhase, Phase, PhaseKind, Phases,
-    Pose, Solver, Sphere, Xpbd, XpbdPhase,
+    Bend, BendModel, Cloth, Fabric, FiberSolver, Frame, Implicit, Mesh, Particle, Pbd, PbdPhase,
+    Phase, PhaseKind, Phases, Pose, Solver, Sphere, StretchModel, Xpbd, XpbdPhase,
+};
+use poplin_reference::oracle::implicit::{
+    Element, FaceAngle, ImplicitCloth, Law, MinimizeOptions, Mixing, Objective, PlaneProjection,
+    StretchShear, Trispring, minimize,
 };
 use poplin_reference::oracle::{
     Air, BendStep, Chain, ChainSolution, SoftRange, air_impulse, bend_angle, bend_gradient,
@@ -94,6 +99,129 @@ fn first_phase(cloth: &Cloth) -> (PbdPhase, XpbdPhase) {
         Solver::Pbd(solver) => (*solver.phases.of(0, kind), XpbdPhase::default()),
         Solver::Xpbd(solver) => (PbdPhase::default(), *solver.phases.of(0, kind)),
         Solver::Implicit(_) => panic!("it has no phases"),
+    }
+}
+
+/// The function that the implicit solver minimises, in `f64`.
+fn implicit_oracle(cloth: &Cloth, implicit: &Implicit) -> ImplicitCloth {
+    let fabric = &cloth.fabric;
+    let [warp, weft] = implicit.stretch_stiffness.map(f64::from);
+    let of_triangle = |(triangle, shape): (&[u32; 3], &[f32; 4])| {
+        let [a, b, c] = triangle.map(|i| i as usize);
+        let [u1, v1, u2, v2] = shape.map(f64::from);
+        let law = match implicit.stretch {
+            StretchModel::StretchShear => Law::StretchShear(StretchShear::new(
+                [[0.0; 2], [u1, v1], [u2, v2]],
+                [weft, warp],
+                implicit.shear_stiffness.into(),
+            )),
+            StretchModel::Trispring => Law::Trispring(Trispring::new(
+                [[0.0; 3], [u1, v1, 0.0], [u2, v2, 0.0]],
+                warp,
+                implicit.poisson_ratio.into(),
+            )),
+        };
+        Element { particles: [a, b, c, c], law }
+    };
+    let of_bend = |bend: &Bend| {
+        let stiffness = f64::from(implicit.bending_rigidity) * f64::from(bend.weight);
+        let rest_angle = f64::from(bend.rest_angle);
+        let law = match implicit.bend {
+            BendModel::FaceAngle => Law::FaceAngle(FaceAngle { stiffness, rest_angle }),
+            BendModel::PlaneProjection => Law::PlaneProjection(PlaneProjection {
+                stiffness,
+                heights: bend.wings.map(|wing| f64::from(wing.height)),
+                rest: [rest_angle.sin(); 2],
+            }),
+        };
+        Element { particles: bend.particles.map(|i| i as usize), law }
+    };
+    ImplicitCloth {
+        inverse_masses: cloth.particles.iter().map(|p| f64::from(p.inverse_mass)).collect(),
+        stretch: fabric.triangles.iter().zip(&fabric.triangle_shapes).map(of_triangle).collect(),
+        bends: fabric.bends.iter().map(of_bend).collect(),
+        stretch_damping: implicit.stretch_damping.into(),
+        bend_damping: implicit.bending_damping.into(),
+    }
+}
+
+/// A sheet whose particles are thrown about, and where they were a step before.
+fn thrown_sheet(rng: &mut Rng) -> Cloth {
+    let options = CookOptions { pins: vec![0, 4], bends: true, ..CookOptions::default() };
+    let mut cloth = cook(&Mesh::grid(5, 6, 0.4, 0.5), &options).unwrap().into_cloth();
+    let noise = |rng: &mut Rng, size: f32| rng.point(-size, size);
+    for bend in &mut Arc::make_mut(&mut cloth.fabric).bends {
+        bend.rest_angle = rng.range(-0.5, 0.5);
+    }
+    for particle in &mut cloth.particles {
+        let noise = noise(rng, 0.01);
+        (0..3).for_each(|k| particle.position[k] += noise[k]);
+    }
+    cloth.previous_positions = cloth
+        .particles
+        .iter()
+        .map(|particle| {
+            let noise = noise(rng, 0.005);
+            std::array::from_fn(|k| particle.position[k] + noise[k])
+        })
+        .collect();
+    cloth
+}
+
+#[test]
+fn an_implicit_step_ends_at_the_minimum_in_f64() {
+    let mut rng = Rng::new(21);
+    for seed in 0..8u32 {
+        let mut cloth = thrown_sheet(&mut rng);
+        let damping = if seed & 4 == 0 { 0.0 } else { 2e-3 };
+        let implicit = Implicit {
+            substeps: 1,
+            stretch: StretchModel::ALL[(seed & 1) as usize],
+            bend: BendModel::ALL[(seed >> 1 & 1) as usize],
+            stretch_stiffness: [80.0, 30.0],
+            shear_stiffness: 20.0,
+            bending_rigidity: 1e-3,
+            stretch_damping: damping,
+            bending_damping: damping,
+            tolerance: 1e-4,
+            max_iterations: 1000,
+            ..Implicit::default()
+        };
+        cloth.config.solver = implicit.clone().into();
+        cloth.validate().unwrap();
+        let previous: Vec<_> = cloth.previous_positions.iter().map(|p| p.map(f64::from)).collect();
+        let predicted: Vec<[f64; 3]> = cloth
+            .particles
+            .iter()
+            .zip(&previous)
+            .map(|(p, old)| std::array::from_fn(|k| f64::from(p.position[k]) - old[k]))
+            .collect();
+        let oracle = implicit_oracle(&cloth, &implicit);
+        let objective = Objective::new(&oracle, &previous, &predicted, STEP, &[]);
+        let minimum = minimize(
+            &objective,
+            &MinimizeOptions {
+                tolerance: 1e-13,
+                iterations: 20_000,
+                first_step: 0.01,
+                growth: 4.0,
+                divergence: f64::INFINITY,
+                interval: 10,
+                lags_bends: false,
+                mixing: Mixing::PolakRibierePlus,
+            },
+        );
+        let got = after_stage(&cloth, Stage::Implicit);
+        let mut moved = 0.0f64;
+        for (i, got) in got.iter().enumerate() {
+            for k in 0..3 {
+                let expected = previous[i][k] + minimum.displacements[i][k];
+                let error = (f64::from(got[k]) - expected).abs();
+                assert!(error < 1e-6, "seed {seed}, particle {i}: {got:?}, {error:e}");
+                moved = moved.max((minimum.displacements[i][k] - predicted[i][k]).abs());
+            }
+        }
+        assert!(moved > 1e-3, "seed {seed}: the cloth moved nothing by more than {moved}");
     }
 }
 

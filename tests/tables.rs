@@ -72,6 +72,12 @@ fn oracle_functions() -> Vec<(String, String)> {
         .collect()
 }
 
+/// Public functions of a file.
+fn functions_of(file: &str) -> impl Iterator<Item = String> + use<> {
+    let text = read(file);
+    functions(&text, "pub fn ").map(str::to_owned).collect::<Vec<_>>().into_iter()
+}
+
 #[test]
 fn table_of_stages() {
     let row = |row: &StageRow| {
@@ -93,7 +99,6 @@ fn table_of_stages() {
 #[test]
 fn every_row_of_the_table_of_stages_names_what_is_there() {
     let kernel_text = read("shaders/kernel/simulate_cloth.wgsl");
-    let known = oracle_functions();
     for row in STAGES {
         let name = row.name;
         let (source, mirror) = (
@@ -113,10 +118,8 @@ fn every_row_of_the_table_of_stages_names_what_is_there() {
         let Oracle::Functions(functions) = row.oracle else { continue };
         for (file, function) in functions {
             let file = format!("{ORACLE_FOLDER}/{file}.rs");
-            assert!(
-                known.contains(&((*function).to_owned(), file.clone())),
-                "{file} has no `pub fn {function}`"
-            );
+            let has_function = functions_of(&file).any(|known| known == *function);
+            assert!(has_function, "{file} has no `pub fn {function}`");
             let tests = ["tests/oracle.rs", "tests/collision.rs", "tests/self_collision.rs"];
             let is_called = tests.iter().any(|file| read(file).contains(&format!("{function}(")));
             assert!(is_called, "none of {tests:?} calls `{function}`");

@@ -99,9 +99,9 @@ fn stretch_triangle(t: u32) {
     let i0 = fabric_pool[corners];
     let i1 = fabric_pool[corners + 1u];
     let i2 = fabric_pool[corners + 2u];
-    let by_u = vec2<f32>(shape_number(0u, t), shape_number(1u, t));
-    let by_v = vec2<f32>(shape_number(2u, t), shape_number(3u, t));
-    let area = shape_number(4u, t);
+    let by_u = vec2<f32>(shape_value(0u, t), shape_value(1u, t));
+    let by_v = vec2<f32>(shape_value(2u, t), shape_value(3u, t));
+    let area = shape_value(4u, t);
     let p = trial_edge(i0, i1);
     let q = trial_edge(i0, i2);
     let wu = p * by_u.x + q * by_u.y;
@@ -121,7 +121,7 @@ fn stretch_triangle(t: u32) {
     var pu = vec3<f32>(0.0);
     var pv = vec3<f32>(0.0);
     if (load_implicit().stretch_model == STRETCH_THREADS) {
-        let share = load_implicit().stretch_share;
+        let share = load_implicit().rest_fraction;
         let shear = load_implicit().shear_stiffness * (dot3(wu, wv) - last_shear);
         let rest_u = share + sqrt(dot3(last_u, last_u)) * memory;
         let rest_v = share + sqrt(dot3(last_v, last_v)) * memory;
@@ -150,7 +150,7 @@ fn stretch_triangle(t: u32) {
 }
 
 /// Number k of the rest shape of triangle t.
-fn shape_number(k: u32, t: u32) -> f32 {
+fn shape_value(k: u32, t: u32) -> f32 {
     return bitcast<f32>(fabric_pool[cloth.fabric.element_begin + k * cloth.fabric.triangle_count + t]);
 }
 
@@ -379,7 +379,8 @@ fn sum_parts(sum: u32) {
 /// (1 - f) r + f r1 with f = a/s, and so are all products. Each SOLVE_CHECK_INTERVAL it is evaluated, and the bends, whose forces are
 /// held between where they change slowly enough. Deviations from Shewchuk, "An Introduction to the Conjugate Gradient Method Without
 /// the Agonizing Pain", 1994, B4: it starts at the prediction, and again where <r, d> is not positive; it tries the last step; it never
-/// steps further than 1, as no eigenvalue of the metric is below 1, nor further than SOLVE_GROWTH trials; where a residual all but vanishes
+/// steps further than 1, as no eigenvalue of the metric is below 1, nor further than SOLVE_GROWTH trials; trials go down to a 64th of
+/// the first, so that energies of fourth order are measured where they are steep; where a residual all but vanishes
 /// it is evaluated, as what is left of the recurrence is rounding.
 fn choose_step(_item: u32) {
     let parts = add_sums(sum_row(0u), SOLVE_SUMS);
@@ -428,7 +429,7 @@ fn choose_step(_item: u32) {
         rr = kept * kept * products.x + 2.0 * (taken * kept) * sums.y + taken * taken * sums.z;
         overlap = kept * products.x + taken * sums.y;
         rd = kept * products.y + taken * sums.x;
-        trial = max(step, 0.25 * first_trial);
+        trial = max(step, 0.015625 * first_trial);
         let is_due = u32(iterations) % SOLVE_CHECK_INTERVAL == 0u;
         let is_last = u32(iterations) >= load_implicit().max_iterations;
         let is_exhausted = rr <= SOLVE_EXHAUSTED * products.x;
@@ -453,11 +454,11 @@ fn choose_step(_item: u32) {
         shared_is_done = 1u;
     } else {
         let takes = has_bends && (next_mode == SOLVE_CHECK || !holds_bends);
-        let takes_number = select(0.0, 1.0, takes);
+        let takes_flag = select(0.0, 1.0, takes);
         if (next_mode == SOLVE_CHECK) {
             // Residual and direction stay until the true residual is known.
             store_scratch(solve_state(0u), vec4<f32>(step, 1.0, 0.0, 0.0));
-            store_scratch(solve_state(1u), vec4<f32>(1.0, 0.0, SOLVE_CHECK, takes_number));
+            store_scratch(solve_state(1u), vec4<f32>(1.0, 0.0, SOLVE_CHECK, takes_flag));
             store_scratch(solve_state(2u), vec4<f32>(products.x, products.y, trial, first_trial));
         } else {
             var mixed = 0.0;
@@ -470,7 +471,7 @@ fn choose_step(_item: u32) {
                 descent = rr;
             }
             store_scratch(solve_state(0u), vec4<f32>(step, kept, taken, 1.0));
-            store_scratch(solve_state(1u), vec4<f32>(mixed, trial, SOLVE_LINE, takes_number));
+            store_scratch(solve_state(1u), vec4<f32>(mixed, trial, SOLVE_LINE, takes_flag));
             store_scratch(solve_state(2u), vec4<f32>(rr, descent, trial, first_trial));
         }
         store_scratch(solve_state(3u), vec4<f32>(iterations, tolerance_square, select(0.0, 1.0, holds_bends), 0.0));

@@ -84,7 +84,7 @@ const MIN_BEND_STIFFNESS: f32 = 1e-30;
 /// Words of a bend in `fabric_pool`.
 const BEND_WORDS: u32 = 9u;
 
-/// Numbers of a triangle's rest shape in `fabric_pool`.
+/// Values of a rest shape of a triangle in `fabric_pool`.
 const SHAPE_WORDS: u32 = 5u;
 
 /// `ImplicitConstants.stretch_model`: threads and the angle between them.

@@ -349,10 +349,10 @@ struct ImplicitConstants {
     rate_v: f32,
     /// Bending rigidity [N m].
     rigidity: f32,
-    /// Share of the shape one step ago in the one that stretch and shear resist a change of.
+    /// Fraction of the last step in the shape that stretch and shear resist a change of.
     stretch_memory: f32,
-    /// Share of the shape at rest: the rest.
-    stretch_share: f32,
+    /// Fraction of the shape at rest in it: what is left.
+    rest_fraction: f32,
     /// The same of bending.
     bend_memory: f32,
     /// Squared step [s^2].

@@ -51,6 +51,7 @@ fn sets() -> Vec<(&'static str, StageMask)> {
             "cyclic reduction",
             with(StageMask::only(Stage::Integrate), &[Stage::CyclicReduction, Stage::Mass]),
         ),
+        ("implicit", with(StageMask::only(Stage::Integrate), &[Stage::Implicit, Stage::Mass])),
         ("shapes", shapes),
         ("game", with(shapes, &[Stage::Wind, Stage::Motion, Stage::Sleep])),
         ("self collision", with(shapes, &[Stage::SelfCollide])),

@@ -79,7 +79,7 @@ shared_constants! {
 
     /// Words of a bend in `fabric_pool`.
     pub const BEND_WORDS: u32 = 9;
-    /// Numbers of a triangle's rest shape in `fabric_pool`.
+    /// Values of a rest shape of a triangle in `fabric_pool`.
     pub const SHAPE_WORDS: u32 = 5;
     /// `ImplicitConstants.stretch_model`: threads and the angle between them.
     pub const STRETCH_THREADS: u32 = StretchModel::StretchShear as u32;

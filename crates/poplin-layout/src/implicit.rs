@@ -32,10 +32,10 @@ gpu_struct! {
         pub rate_v: f32,
         /// Bending rigidity [N m].
         pub rigidity: f32,
-        /// Share of the shape one step ago in the one that stretch and shear resist a change of.
+        /// Fraction of the last step in the shape that stretch and shear resist a change of.
         pub stretch_memory: f32,
-        /// Share of the shape at rest: the rest.
-        pub stretch_share: f32,
+        /// Fraction of the shape at rest in it: what is left.
+        pub rest_fraction: f32,
         /// The same of bending.
         pub bend_memory: f32,
         /// Squared step [s^2].
@@ -82,7 +82,7 @@ pub(crate) fn implicit_constants(
         rate_v: damped(rate_v),
         rigidity: (f64::from(implicit.bending_rigidity) / (1.0 - bend_memory)).min(1e20) as f32,
         stretch_memory: stretch_memory as f32,
-        stretch_share: (1.0 - stretch_memory) as f32,
+        rest_fraction: (1.0 - stretch_memory) as f32,
         bend_memory: bend_memory as f32,
         step_square: (step * step) as f32,
         tolerance: (f64::from(implicit.tolerance) * gravity * step * step) as f32,

@@ -139,10 +139,7 @@ stage_table! {
             EndSolve = "end_solve",
         ],
         writes: [Current, Scratch, Workgroup],
-        oracle: Oracle::Functions(&[
-            ("implicit/conjugate_gradients", "minimize"),
-            ("implicit/objective", "residual"),
-        ]),
+        oracle: Oracle::Functions(&[("implicit/conjugate_gradients", "minimize")]),
     }
     /// Fabric phases: fibers of edges by Gauss-Seidel.
     GaussSeidel {

@@ -463,13 +463,15 @@ pub fn degenerate_implicit_cloth(seed: u64) -> Cloth {
     cloth
 }
 
-/// A sheet of [`hanging_sheet`] by the implicit solver, four steps a frame.
+/// A sheet of [`hanging_sheet`] by the implicit solver, two steps a frame of few iterations.
 pub fn implicit_sheet(columns: u32, rows: u32) -> Cloth {
     let depth = (rows - 1) as f32 / (columns - 1) as f32;
     let options = CookOptions { pins: vec![0, columns - 1], bends: true, ..CookOptions::default() };
     let cooked = cook(&Mesh::grid(columns, rows, 1.0, depth), &options).expect("a grid cooks");
     let mut cloth = cooked.into_cloth();
-    cloth.config.solver = Implicit { bending_rigidity: 1e-5, ..Implicit::default() }.into();
+    cloth.config.solver =
+        Implicit { substeps: 2, bending_rigidity: 1e-5, max_iterations: 24, ..Implicit::default() }
+            .into();
     cloth
 }
 

@@ -125,7 +125,7 @@ fn stretch_gradients<S: Simd, V: Lanes<S>>(
     let (pu, pv);
     if constants.stretch_model == STRETCH_THREADS {
         let shear = splat(constants.shear_stiffness) * (wu.dot(wv) - last_shear);
-        let share = splat(constants.stretch_share);
+        let share = splat(constants.rest_fraction);
         let (mut rest_u, mut rest_v) = (share, share);
         if has_memory {
             rest_u = share + last_u.dot(last_u).sqrt() * memory;

@@ -123,8 +123,8 @@ pub fn stretch_triangle(memory: &mut ClothMemory<'_>, t: u32) {
     let (pu, pv);
     if implicit.stretch_model == STRETCH_THREADS {
         let shear = implicit.shear_stiffness * (dot3(wu, wv) - last_shear);
-        let rest_u = implicit.stretch_share + dot3(last_u, last_u).sqrt() * share;
-        let rest_v = implicit.stretch_share + dot3(last_v, last_v).sqrt() * share;
+        let rest_u = implicit.rest_fraction + dot3(last_u, last_u).sqrt() * share;
+        let rest_v = implicit.rest_fraction + dot3(last_v, last_v).sqrt() * share;
         pu = wu * (implicit.stiffness_u * slack(wu, rest_u)) + wv * shear;
         pv = wv * (implicit.stiffness_v * slack(wv, rest_v)) + wu * shear;
     } else {
@@ -324,7 +324,7 @@ pub fn sum_part(memory: &mut ClothMemory<'_>, part: u32) {
     memory.store_scratch(part_row(memory, part) + 1, rates);
 }
 
-/// The larger of both, number by number.
+/// The larger of both, coordinate by coordinate.
 fn largest(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
     std::array::from_fn(|k| a[k].max(b[k]))
 }
@@ -399,7 +399,7 @@ pub fn choose_step(memory: &mut ClothMemory<'_>, _item: u32) {
         rr = kept * kept * products[0] + 2.0 * (taken * kept) * sums[1] + taken * taken * sums[2];
         overlap = kept * products[0] + taken * sums[1];
         rd = kept * products[1] + taken * sums[0];
-        trial = step.max(0.25 * first_trial);
+        trial = step.max(0.015625 * first_trial);
         let is_due = (iterations as u32).is_multiple_of(SOLVE_CHECK_INTERVAL);
         let is_last = iterations as u32 >= implicit.max_iterations;
         let is_exhausted = rr <= SOLVE_EXHAUSTED * products[0];
