@@ -274,7 +274,7 @@ fn what_a_solver_does_not_read_is_no_key_of_it() {
         ),
         (
             "solver.pbd = { bending_rigidity = 1e-5 }",
-            "scene.toml:3:16: `bending_rigidity` is no key in [[cloth]]; write `solver.xpbd.bending_rigidity` in [[cloth]]",
+            "scene.toml:3:16: `bending_rigidity` is no key in [[cloth]]; write `solver.xpbd.bending_rigidity` or `solver.implicit.bending_rigidity` in [[cloth]]",
         ),
         (
             "[cloth.solver.xpbd]\nphases.vertical.stiffness = 0.5",

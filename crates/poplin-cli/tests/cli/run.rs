@@ -64,18 +64,26 @@ fn a_scene_runs_with_either_solver() {
     assert_eq!(run(&["--solver", "xpbd"]), 100);
     assert_eq!(run(&["--solver", "xpbd", "--substeps", "7", "--bending-rigidity", "0"]), 35);
     assert_eq!(run(&["--solver", "pbd"]), 25);
+    let implicit = ["--solver", "implicit", "--stretch", "trispring", "--bend", "plane-projection"];
+    assert_eq!(run(&implicit), 20);
+    let report = &bench.json("out/scene/summary.json")["cloths"][0]["implicit"];
+    assert_eq!((&report["steps"], &report["held"]), (&20.into(), &0.into()), "{report}");
     for (options, expected) in [
         (
             ["--solver", "xpbd", "--solver-frequency", "600"],
             "--solver-frequency goes with the solver pbd, but the cloth `sheet` is solved by xpbd",
         ),
         (
+            ["--solver", "xpbd", "--stretch", "trispring"],
+            "--stretch goes with the solver implicit, but the cloth `sheet` is solved by xpbd",
+        ),
+        (
             ["--solver", "pbd", "--substeps", "7"],
-            "--substeps goes with the solver xpbd, but the cloth `sheet` is solved by pbd",
+            "--substeps goes with the solver xpbd or implicit, but the cloth `sheet` is solved by pbd",
         ),
         (
             ["--damping", "0.1", "--bending-rigidity", "1"],
-            "--bending-rigidity goes with the solver xpbd, but the cloth `sheet` is solved by pbd",
+            "--bending-rigidity goes with the solver xpbd or implicit, but the cloth `sheet` is solved by pbd",
         ),
     ] {
         let refused = bench.poplin(&[&["run", "scene.toml"], &options[..]].concat());
