@@ -3,84 +3,23 @@
 //! All on the CPU backend; `mirror.rs` holds the GPU to the same bits, and the solver in `f64` is tested in
 //! `crates/poplin-reference/tests/implicit_oracle`.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use poplin::cook::{CookOptions, Tethers, cook};
+use poplin::State;
 use poplin::model::{
-    BendModel, Cloth, ClothConfig, Frame, Implicit, ImplicitReport, Mesh, Particle, StretchModel,
+    BendModel, Cloth, Frame, Implicit, ImplicitReport, Particle, Preconditioner, StretchModel,
 };
-use poplin::{Backend, Simulation, State};
-use poplin_testkit::beams::{
-    G, GREENHILL, SIGMA, bowed, damping, edge_on_end, strip, strip_on_end,
+use poplin_testkit::beams::{G, GREENHILL, strip_on_end};
+use poplin_testkit::implicit::{
+    Measured, beam, bow, cantilever, elongation, energies, energy_kept, hung_settings,
+    implicit_oracle, positions, report, shear_force, sheet, simulate, simulation, solved,
+    spin_left, swing_error, thrown, width_ratio,
 };
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 
-/// A grid in the plane of x and z, cooked for the implicit solver.
-fn sheet(columns: u32, rows: u32, width: f32, depth: f32, pins: Vec<u32>) -> Cloth {
-    let options = CookOptions {
-        density: SIGMA as f32,
-        pins,
-        tethers: Tethers::None,
-        bending: false,
-        bends: true,
-        ..CookOptions::default()
-    };
-    cook(&Mesh::grid(columns, rows, width, depth), &options).unwrap().into_cloth()
-}
-
-fn solved(mut cloth: Cloth, implicit: Implicit) -> Cloth {
-    cloth.config.solver = implicit.into();
-    cloth
-}
-
-/// Particles after some frames.
-fn simulate(cloth: Cloth, frames: u32, dt: f32) -> State {
-    let mut simulation = Simulation::new(Backend::Cpu).unwrap();
-    simulation.add(cloth).unwrap();
-    for _ in 0..frames {
-        simulation.step(&Frame { dt }).unwrap();
-    }
-    simulation.state().unwrap()
-}
-
-fn report(state: &State) -> ImplicitReport {
-    state.implicit_report(nth_cloth(0))
-}
-
-fn positions(state: &State) -> Vec<[f64; 3]> {
-    state.current(nth_cloth(0)).iter().map(|p| p.position.map(f64::from)).collect()
-}
-
 // ---- stretch ----
-
-/// A strip of 1 m by 0.1 m and 41 rows that hangs by its upper end, K 100 N/m.
-fn hung(implicit: Implicit, columns: u32, width: f32) -> State {
-    let mut cloth = sheet(columns, 41, width, 1.0, (0..columns).collect());
-    // Hung up: z becomes down.
-    for particle in &mut cloth.particles {
-        let [x, y, z] = particle.position;
-        particle.position = [x, -z, y];
-    }
-    cloth.config.damping = [0.6; 3];
-    let state = simulate(solved(cloth, implicit), 180, 1.0 / 60.0);
-    assert_eq!(report(&state).unconverged, 0, "{:?}", report(&state));
-    state
-}
-
-const HUNG: Implicit = Implicit {
-    substeps: 1,
-    stretch: StretchModel::StretchShear,
-    stretch_stiffness: [100.0; 2],
-    shear_stiffness: 0.0,
-    poisson_ratio: 0.0,
-    bend: BendModel::FaceAngle,
-    bending_rigidity: 0.0,
-    stretch_damping: 0.0,
-    bending_damping: 0.0,
-    tolerance: 0.01,
-    max_iterations: 400,
-};
 
 #[test]
 fn a_strip_hangs_as_long_as_its_stiffness_says_at_any_step() {
@@ -89,9 +28,8 @@ fn a_strip_hangs_as_long_as_its_stiffness_says_at_any_step() {
         [(StretchModel::StretchShear, 9.810e-3), (StretchModel::Trispring, 9.625e-3)]
     {
         for substeps in [1, 4] {
-            let state = hung(Implicit { substeps, stretch, ..HUNG }, 5, 0.1);
-            let lowest = positions(&state).iter().map(|p| p[1]).fold(f64::MAX, f64::min);
-            let found = -1.0 - lowest;
+            let Measured { value: found, report } = elongation(hung_settings(stretch, substeps));
+            assert_eq!(report.unconverged, 0, "{report:?}");
             eprintln!("{stretch:?}, {substeps} steps: {found:.6} of {expected}");
             assert!((found / expected - 1.0).abs() < 2e-3, "{stretch:?}: {found} of {expected}");
         }
@@ -99,12 +37,22 @@ fn a_strip_hangs_as_long_as_its_stiffness_says_at_any_step() {
 }
 
 #[test]
+fn a_sheared_square_pulls_as_its_stiffness_says() {
+    // G gamma and what its threads are drawn out by; K / (2 (1 + nu)) gamma and the same of a St. Venant-Kirchhoff membrane.
+    for (stretch, expected) in
+        [(StretchModel::StretchShear, 30.496), (StretchModel::Trispring, 39.011)]
+    {
+        let force = shear_force(Implicit { stretch, ..Implicit::default() });
+        eprintln!("{stretch:?}: {force:.3} N of {expected}");
+        assert!((force / expected - 1.0).abs() < 1e-3, "{stretch:?}: {force} of {expected}");
+    }
+}
+
+#[test]
 fn a_trispring_narrows_by_its_poisson_ratio() {
-    let stretch = StretchModel::Trispring;
     let width = |poisson_ratio| {
-        let state = hung(Implicit { stretch, poisson_ratio, ..HUNG }, 9, 0.2);
-        let row: Vec<_> = positions(&state)[9 * 20..9 * 21].iter().map(|p| p[0]).collect();
-        (row[8] - row[0]) / 0.2
+        let settings = hung_settings(StretchModel::Trispring, 1);
+        width_ratio(Implicit { poisson_ratio, ..settings }).value
     };
     // w L / 2 K of strain at half height, times the ratio.
     let widths = [0.0, 0.3].map(width);
@@ -113,33 +61,6 @@ fn a_trispring_narrows_by_its_poisson_ratio() {
 }
 
 // ---- bending ----
-
-/// A beam of 1 m whose threads hardly yield.
-fn beam(load: f64, substeps: u32, bend: BendModel) -> Implicit {
-    Implicit {
-        substeps,
-        bend,
-        stretch_stiffness: [1000.0; 2],
-        shear_stiffness: 300.0,
-        bending_rigidity: (SIGMA * G / load) as f32,
-        tolerance: 0.003,
-        max_iterations: 1000,
-        ..Implicit::default()
-    }
-}
-
-/// Drop over length of a strip of `segments` segments clamped level, at rest; as in `tests/xpbd.rs`.
-fn cantilever(segments: u32, load: f64, substeps: u32, bend: BendModel) -> f64 {
-    let edge = 1.0 / (f64::from(segments) + 0.5);
-    let mut cloth = strip(segments + 1, edge, |along, side| [along - edge - 0.5, 0.0, side], 2);
-    cloth.config = ClothConfig {
-        solver: beam(load, substeps, bend).into(),
-        damping: damping(8.0),
-        ..ClothConfig::default()
-    };
-    let state = simulate(cloth, 100, 1.0 / 60.0);
-    -positions(&state).last().unwrap()[1]
-}
 
 #[test]
 fn a_heavy_cantilever_drops_alike_at_any_step_and_mesh() {
@@ -155,25 +76,11 @@ fn a_heavy_cantilever_drops_alike_at_any_step_and_mesh() {
         (plane, 20, 1),
         (plane, 40, 4),
     ] {
-        let error = cantilever(segments, load, substeps, bend) / expected - 1.0;
+        let error = cantilever(segments, beam(load, substeps, bend), 100).value / expected - 1.0;
         let name = bend.name();
         eprintln!("{name}, {segments} segments, {substeps} steps: {:+.2} %", 100.0 * error);
         assert!(error.abs() < 0.02, "{name}, {segments}, {substeps}: {error}");
     }
-}
-
-/// How far the top of a strip on end is out of line after 6 s, over how far it was.
-fn bow(segments: u32, load: f64, substeps: u32, bend: BendModel) -> f64 {
-    let mut cloth = strip_on_end(segments);
-    Arc::make_mut(&mut cloth.fabric).bends.iter_mut().for_each(|bend| bend.rest_angle = 0.0);
-    cloth.config = ClothConfig {
-        solver: beam(load, substeps, bend).into(),
-        damping: damping(1.0),
-        ..ClothConfig::default()
-    };
-    let edge = edge_on_end(segments);
-    let state = simulate(cloth, 360, 1.0 / 60.0);
-    (positions(&state).last().unwrap()[0] / bowed(1.0 + edge, edge)).abs()
 }
 
 #[test]
@@ -183,29 +90,42 @@ fn a_strip_on_end_buckles_under_the_load_of_theory_at_any_step() {
         (20, 4, BendModel::PlaneProjection),
         (40, 4, BendModel::FaceAngle),
     ] {
-        let [holds, falls] =
-            [0.95, 1.05].map(|part| bow(segments, part * GREENHILL, substeps, bend));
+        let [holds, falls] = [0.95, 1.05].map(|part| {
+            let beam = beam(part * GREENHILL, substeps, bend);
+            bow(strip_on_end(segments), segments, beam.into(), 360).value
+        });
         eprintln!("{}, {segments} segments, {substeps} steps: {holds:.3}, {falls:.1}", bend.name());
-        // It starts unloaded, so it sags further than it was bowed: near the load of theory by 1 / (1 - 0.95).
-        assert!(holds < 25.0 && falls > 3.0 * holds, "{segments}, {substeps}: {holds}, {falls}");
+        // Near its load it leans by what the tolerance leaves: 0.003 of its weight sideways alone are 6 cm at 0.95.
+        assert!(holds < 6.0 && falls > 5.0 * holds, "{segments}, {substeps}: {holds}, {falls}");
+    }
+}
+
+// ---- preconditioning ----
+
+#[test]
+fn fibers_take_a_fraction_of_the_iterations_where_shear_is_soft() {
+    let swung = |preconditioner, shear_stiffness| {
+        let implicit = Implicit {
+            stretch_stiffness: [4000.0; 2],
+            shear_stiffness,
+            preconditioner,
+            max_iterations: 1000,
+            ..Implicit::default()
+        };
+        let mut cloth = solved(sheet(24, 24, 1.0, 1.0, vec![0, 23]), implicit);
+        cloth.config.damping = [0.3; 3];
+        report(&simulate(cloth, 20, 1.0 / 60.0))
+    };
+    for (shear_stiffness, most) in [(1200.0, 0.6), (120.0, 0.3)] {
+        let [mass, fibers] = Preconditioner::ALL.map(|kind| swung(kind, shear_stiffness));
+        assert_eq!((mass.unconverged, fibers.unconverged), (0, 0), "{mass:?}, {fibers:?}");
+        let fraction = f64::from(fibers.iterations) / f64::from(mass.iterations);
+        eprintln!("{shear_stiffness} N/m: {fraction:.2}, {mass:?}, {fibers:?}");
+        assert!(fraction < most, "{shear_stiffness} N/m: {fraction}");
     }
 }
 
 // ---- momentum and energy ----
-
-/// A free square of 8 x 8 particles with random velocities, without gravity.
-fn thrown(speed: f32, implicit: Implicit) -> Cloth {
-    let mut cloth = sheet(8, 8, 0.5, 0.5, Vec::new());
-    let mut rng = Rng::new(5);
-    let h = 1.0 / 60.0 / implicit.substeps as f32;
-    let mut back = |particle: &Particle| {
-        let velocity = rng.point(-speed, speed);
-        std::array::from_fn(|k| particle.position[k] - velocity[k] * h)
-    };
-    cloth.previous_positions = cloth.particles.iter().map(&mut back).collect();
-    cloth.config.gravity = [0.0; 3];
-    solved(cloth, implicit)
-}
 
 /// Sum of mass times displacement of the last step, and the same of its length.
 fn momentum(state: &State) -> ([f64; 3], f64) {
@@ -258,85 +178,93 @@ fn a_sheet_in_free_fall_needs_no_iteration() {
 
 #[test]
 fn a_spinning_sheet_slows_down_as_backward_euler_says() {
-    let omega = std::f64::consts::TAU;
+    let (omega, h) = (std::f64::consts::TAU, 1.0 / 240.0);
     let implicit =
         Implicit { substeps: 4, tolerance: 0.001, max_iterations: 400, ..Implicit::default() };
-    let mut cloth = solved(sheet(5, 5, 0.4, 0.4, Vec::new()), implicit);
-    let h = 1.0 / 240.0;
-    for k in 0..3 {
-        let center = cloth.particles.iter().map(|p| p.position[k]).sum::<f32>() / 25.0;
-        cloth.particles.iter_mut().for_each(|particle| particle.position[k] -= center);
-    }
-    let back = |particle: &Particle| {
-        let [x, y, z] = particle.position.map(f64::from);
-        [(x - omega * h * z) as f32, y as f32, (z + omega * h * x) as f32]
-    };
-    cloth.previous_positions = cloth.particles.iter().map(back).collect();
-    cloth.config.gravity = [0.0; 3];
-    let spin = |state: &State| -> f64 {
-        let pairs = state.current(nth_cloth(0)).iter().zip(state.previous(nth_cloth(0)));
-        pairs
-            .map(|(now, before)| {
-                let [[x, _, z], [a, _, b]] =
-                    [now, before].map(|particle| particle.position.map(f64::from));
-                (a * z - b * x) / f64::from(now.inverse_mass)
-            })
-            .sum()
-    };
-    let [start, end] = [0, 60].map(|frames| spin(&simulate(cloth.clone(), frames, 1.0 / 60.0)));
+    let left = spin_left(implicit).value;
     let expected = (1.0 + 2.0 * omega * omega * h).powf(-0.5);
-    eprintln!("{} of {expected}", end / start);
-    assert!((end / start / expected - 1.0).abs() < 0.01, "{} of {expected}", end / start);
+    eprintln!("{left} of {expected}");
+    assert!((left / expected - 1.0).abs() < 0.01, "{left} of {expected}");
 }
 
 #[test]
 fn a_stiff_mode_keeps_as_much_energy_as_backward_euler_leaves() {
-    // One free row below a pinned one: it swings on its threads with omega^2 = K / (sigma L^2 / 2) as a whole.
-    for (reach, expected) in [(0.5f64, 0.8f64), (1.0, 0.5), (2.0, 0.2)] {
-        let (stiffness, h) = (SIGMA * 0.25 / 2.0 * (reach * 60.0).powi(2), 1.0 / 60.0);
-        let implicit = Implicit {
-            substeps: 1,
-            stretch_stiffness: [stiffness as f32; 2],
-            shear_stiffness: 0.0,
-            tolerance: 1e-4,
-            max_iterations: 400,
-            ..Implicit::default()
-        };
-        let mut cloth = sheet(2, 2, 0.5, 0.5, vec![0, 1]);
-        cloth.config.gravity = [0.0; 3];
-        let mass = SIGMA * 0.25 / 4.0;
-        for particle in &mut cloth.particles[2..] {
-            particle.inverse_mass = (1.0 / mass) as f32;
-            particle.position[2] += 1e-3;
-        }
-        let mut simulation = Simulation::new(Backend::Cpu).unwrap();
-        simulation.add(solved(cloth, implicit)).unwrap();
-        let omega_square = (reach / h).powi(2);
-        let mut energies = Vec::new();
-        for _ in 0..4 {
-            simulation.step(&Frame { dt: h as f32 }).unwrap();
-            let state = simulation.state().unwrap();
-            let [now, before] = [state.current(nth_cloth(0))[2], state.previous(nth_cloth(0))[2]]
-                .map(|particle| f64::from(particle.position[2]) - 0.5);
-            energies.push(((now - before) / h).powi(2) + omega_square * now * now);
-        }
-        let kept = (energies[3] / energies[0]).powf(1.0 / 3.0);
+    for (reach, expected) in [(0.5, 0.8), (1.0, 0.5), (2.0, 0.2)] {
+        let kept = energy_kept(reach);
         eprintln!("omega h {reach}: {kept:.3} of {expected}");
         assert!((kept / expected - 1.0).abs() < 0.03, "{reach}: {kept} of {expected}");
     }
 }
 
+#[test]
+fn the_error_of_a_swing_halves_with_the_step() {
+    let errors = [50, 100, 200].map(swing_error);
+    let ratios = [errors[0] / errors[1], errors[1] / errors[2]];
+    eprintln!("errors {errors:.5?}, ratios {ratios:.3?}");
+    assert!(ratios.iter().all(|ratio| (ratio - 2.0).abs() < 0.1), "{errors:?}");
+}
+
+/// Total energy of a thrown sheet frame by frame \[J\], and by how much it rises at most from one to the next.
+fn thrown_energies(implicit: Implicit) -> (Vec<f64>, f64) {
+    let h = 1.0 / 60.0 / f64::from(implicit.substeps);
+    let cloth = thrown(1.0, implicit.clone());
+    let oracle = implicit_oracle(&cloth, &implicit);
+    let mut simulation = simulation(cloth);
+    let mut total = || {
+        let state = simulation.state().unwrap();
+        simulation.step(&Frame::default()).unwrap();
+        energies(&oracle, &state, h).iter().sum::<f64>()
+    };
+    let found: Vec<_> = (0..30).map(|_| total()).collect();
+    let rise = found.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::MIN, f64::max);
+    (found, rise)
+}
+
+#[test]
+fn the_energy_of_a_free_sheet_never_rises() {
+    let settings = Implicit {
+        bending_rigidity: 1e-4,
+        tolerance: 1e-3,
+        max_iterations: 1000,
+        ..Implicit::default()
+    };
+    for stretch in StretchModel::ALL {
+        for bend in BendModel::ALL {
+            for substeps in [1, 4] {
+                let implicit = Implicit { substeps, stretch, bend, ..settings.clone() };
+                let (found, rise) = thrown_energies(implicit);
+                let what = format!("{}, {}, {substeps} steps", stretch.name(), bend.name());
+                eprintln!("{what}: {:.3e} to {:.3e} J, by {rise:e} at most", found[0], found[29]);
+                assert!(rise < 0.0 && found[29] > 0.02 * found[0], "{what}: {found:?}");
+            }
+        }
+    }
+    // See it fail: steps that are taken long before they are solved.
+    let (found, rise) = thrown_energies(Implicit { substeps: 1, max_iterations: 3, ..settings });
+    eprintln!("3 iterations: {:.3e} to {:.3e} J, by {rise:e} at most", found[0], found[29]);
+    assert!(rise > 0.0, "{found:?}");
+}
+
 // ---- violent starts ----
 
-/// Fraction of the edges that are beyond a strain of 5 %.
+/// Fraction of the edges of triangles that are beyond a strain of 5 %.
+///
+/// Not of the other diagonals: where a cell lies folded over along its own, they are as short as can be, and nothing is strained.
 fn strained(cloth: &Cloth, positions: &[[f64; 3]]) -> f64 {
+    let triangles = &cloth.fabric.triangles;
+    let sides = |t: &[u32; 3]| [[t[0], t[1]], [t[1], t[2]], [t[2], t[0]]];
+    let sides: HashSet<_> =
+        triangles.iter().flat_map(sides).map(|[a, b]| [a.min(b), a.max(b)]).collect();
     let of_edge = |(edge, [a, b]): (usize, [u32; 2])| {
+        if !sides.contains(&[a.min(b), a.max(b)]) {
+            return None;
+        }
         let [a, b] = [a, b].map(|i| positions[i as usize]);
         let length = (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>().sqrt();
-        (length / f64::from(cloth.fabric.rest_lengths[edge]) - 1.0).abs()
+        Some((length / f64::from(cloth.fabric.rest_lengths[edge]) - 1.0).abs())
     };
-    let strained = cloth.fabric.edges().map(of_edge).filter(|strain| *strain > 0.05).count();
-    strained as f64 / cloth.fabric.edge_count() as f64
+    let strains: Vec<_> = cloth.fabric.edges().filter_map(of_edge).collect();
+    strains.iter().filter(|strain| **strain > 0.05).count() as f64 / strains.len() as f64
 }
 
 #[test]
@@ -380,9 +308,37 @@ fn violent_starts_are_survived_and_forgotten() {
             let strained = strained(&cloth, &positions(&state));
             eprintln!("{what}, {stretch:?}: {:.1} %, {:?}", 100.0 * strained, report(&state));
             assert_eq!((state.fault_count(nth_cloth(0)), report(&state).held), (0, 0), "{what}");
-            // It comes out of such starts in folds that go through one another: here and there one stays.
-            assert!(strained < 0.15, "{what}, {stretch:?}: {strained}");
+            assert!(strained < 1e-3, "{what}, {stretch:?}: {strained}");
         }
+    }
+}
+
+#[test]
+fn pins_that_dash_off_at_10_m_per_s_are_followed() {
+    for stretch in StretchModel::ALL {
+        let implicit = Implicit { stretch, bending_rigidity: 1e-5, ..Implicit::default() };
+        let mut cloth = solved(sheet(10, 10, 1.0, 1.0, vec![0, 9]), implicit);
+        cloth.config.damping = [0.3; 3];
+        let pins = [0, 9].map(|i| cloth.particles[i as usize]);
+        let mut simulation = simulation(cloth.clone());
+        let mut worst = 0.0f64;
+        // A sixth of a second, then they stop.
+        for frame in 1..=180 {
+            let shift = 10.0 / 60.0 * frame.min(10) as f32;
+            let moved = pins.map(|mut pin| {
+                pin.position[0] += shift;
+                pin
+            });
+            simulation.cloth_mut(nth_cloth(0)).unwrap().write_particles(&[0, 9], &moved).unwrap();
+            simulation.step(&Frame::default()).unwrap();
+            worst = worst.max(strained(&cloth, &positions(&simulation.state().unwrap())));
+        }
+        let state = simulation.state().unwrap();
+        let strained = strained(&cloth, &positions(&state));
+        eprintln!("{stretch:?}: {worst:.3} at worst, {strained:.3}, {:?}", report(&state));
+        assert_eq!((state.fault_count(nth_cloth(0)), report(&state).held), (0, 0));
+        assert!(positions(&state).iter().flatten().all(|x| x.abs() < 3.0));
+        assert!(worst > 0.05 && strained < 1e-3, "{stretch:?}: {worst}, {strained}");
     }
 }
 

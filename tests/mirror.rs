@@ -15,7 +15,9 @@ use poplin_shaders::Kernel;
 use poplin_testkit::adapter::{Rounding, devices, headless, roundings};
 use poplin_testkit::compare::{same_bits, within};
 use poplin_testkit::fused::{fuse, fused_texts};
-use poplin_testkit::inputs::{cloths, equip_with_masses, fast_particles, inputs_of};
+use poplin_testkit::inputs::{
+    cloths, equip_with_masses, fast_particles, implicit_cloths_among_shapes, inputs_of,
+};
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::{
@@ -158,7 +160,7 @@ fn the_limit_of_velocity_agrees() {
         "position = particle.xyz + displacement * (max_move / sqrt(displacement_square));",
         "position = particle.xyz;",
         &fast_particles(),
-        Stage::Integrate,
+        integrate,
     );
 }
 
@@ -215,6 +217,23 @@ fn a_whole_iteration_agrees() {
         assert_eq!(disagreements(&cloths, StageMask::ALL, &lane), Vec::<String>::new());
         // Where there are two, the second kernel gets the family with the fewest stages: all of them compile for a minute.
         cloths.retain(|(_, cloth)| cloth.particle_count() % 4 == 2);
+    }
+}
+
+#[test]
+fn an_implicit_solve_agrees_with_the_shapes_that_it_looks_for() {
+    // Kernels with all of them compile for ten seconds.
+    let by = |shapes: StageMask| shapes.with(Stage::Implicit);
+    let few = by(StageMask::only(Stage::CollideShape));
+    let cloths = implicit_cloths_among_shapes();
+    for lane in roundings(&of_stages()) {
+        assert_eq!(disagreements(&cloths, by(StageMask::PROBES), &lane), Vec::<String>::new());
+    }
+    for (from, to) in [
+        ("force -= plane.xyz", "force += plane.xyz"),
+        ("1.0 + borne_push(i, push)", "borne_push(i, push)"),
+    ] {
+        assert_seen(from, to, &cloths, few);
     }
 }
 
@@ -441,7 +460,7 @@ fn the_lane_order_check_sees_a_dropped_barrier() {
 }
 
 /// Damages the kernel, as shipped and fused, by replacing a text: each must be seen to disagree with the mirror.
-fn assert_seen(from: &str, to: &str, cloths: &[(String, Cloth)], stage: Stage) {
+fn assert_seen(from: &str, to: &str, cloths: &[(String, Cloth)], stages: StageMask) {
     let text = poplin_shaders::compose("kernel/simulate_cloth").unwrap().text;
     assert!(text.contains(from), "the kernel no longer contains `{from}`");
     let damaged = text.replacen(from, to, 1);
@@ -449,8 +468,8 @@ fn assert_seen(from: &str, to: &str, cloths: &[(String, Cloth)], stage: Stage) {
         let is_fused = !options.shader_texts.is_empty();
         let text = if is_fused { fuse(&damaged) } else { damaged.clone() };
         options.shader_texts.insert(Kernel::SimulateCloth, text);
-        let found = disagreements(cloths, StageMask::only(stage), &(options, rounding));
-        assert!(!found.is_empty(), "{stage:?} with `{to}` passes, {rounding:?}");
+        let found = disagreements(cloths, stages, &(options, rounding));
+        assert!(!found.is_empty(), "{stages:?} with `{to}` passes, {rounding:?}");
     }
 }
 
@@ -458,7 +477,7 @@ fn assert_seen(from: &str, to: &str, cloths: &[(String, Cloth)], stage: Stage) {
 fn a_flipped_sign_is_seen() {
     let (from, to) =
         ("pb.xyz - delta * (correction * pb.w)", "pb.xyz + delta * (correction * pb.w)");
-    assert_seen(from, to, &cloths(), Stage::GaussSeidel);
+    assert_seen(from, to, &cloths(), StageMask::only(Stage::GaussSeidel));
 }
 
 #[test]
@@ -474,7 +493,13 @@ fn a_flipped_gradient_and_a_wrong_coupling_are_seen() {
             "values.x, -(1.0 + phase.damping)",
             "values.x, (1.0 + phase.damping)",
         ),
-        (Stage::Implicit, "force * (step_square * prediction.w)", "force * step_square"),
+        (
+            Stage::Implicit,
+            "(load_implicit().step_square * prediction.w)",
+            "load_implicit().step_square",
+        ),
+        (Stage::Implicit, ") - carried;", ") + carried;"),
+        (Stage::Implicit, "own_diagonal * scale - (l0", "own_diagonal * scale + (l0"),
         (Stage::Implicit, "1.0 - rest / sqrt(square)", "1.0 - 1.0 / sqrt(square)"),
         (Stage::Implicit, "max(0.0, (rr - overlap) / products.x)", "rr / products.x"),
         (
@@ -486,7 +511,7 @@ fn a_flipped_gradient_and_a_wrong_coupling_are_seen() {
         (Stage::CyclicReduction, "- row.y * high.z", "- row.y * low.z"),
         (Stage::CyclicReduction, "(pull - push) * pb.w", "pull * pb.w"),
     ] {
-        assert_seen(from, to, &cloths(), stage);
+        assert_seen(from, to, &cloths(), StageMask::only(stage));
     }
 }
 
@@ -494,5 +519,5 @@ fn a_flipped_gradient_and_a_wrong_coupling_are_seen() {
 fn a_swapped_index_is_seen() {
     let (from, to) =
         ("k * cloth.particle_count + i;", "i * cloth.fabric.tethers_per_particle + k;");
-    assert_seen(from, to, &cloths(), Stage::Tether);
+    assert_seen(from, to, &cloths(), StageMask::only(Stage::Tether));
 }

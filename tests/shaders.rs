@@ -159,7 +159,7 @@ fn each_step_missing_in_the_kernel_and_each_stage_without_its_guard_is_seen() {
         let without = format!("{head}{} _ = lane{}", &kernel[..begin], &kernel[end..]);
         assert_ne!(schedule_of(&without), expected, "without {}", task.name());
     }
-    let leave = "workgroupUniformLoad(&shared_is_done) != 0u) {\n                    break;";
+    let leave = "verdict == 1u) {\n                    break;";
     assert!(kernel.contains(leave));
     let without = kernel.replacen(leave, "lane > LANES) {\n                    break;", 1);
     assert_ne!(schedule_of(&format!("{head}{without}")), expected, "without leaving a solve");

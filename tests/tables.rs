@@ -475,6 +475,9 @@ const MEASURED: &[(&str, &str)] = &[
     ("fibers", "fibers_iteration_time"),
     ("fibers", "fibers_at_rest"),
     ("fibers", "fibers_time_to_one_percent"),
+    ("validation", "implicit_theory"),
+    ("validation", "implicit_cantilever"),
+    ("validation", "buckling"),
 ];
 
 #[test]

@@ -13,7 +13,9 @@ use poplin_reference::{
     ClothMemory, LaneEngine, LaneOrder, Parts, ReferenceEngine, Team, Work, Workers,
 };
 use poplin_testkit::compare::same_bits;
-use poplin_testkit::inputs::{cloths, equip_with_masses, equip_with_masses_by_seed, inputs_of};
+use poplin_testkit::inputs::{
+    cloths, equip_with_masses, equip_with_masses_by_seed, implicit_cloths_among_shapes, inputs_of,
+};
 use poplin_testkit::rng::Rng;
 use poplin_testkit::scenes::{hanging_sheet, loose_particles};
 use rayon::ThreadPoolBuilder;
@@ -97,7 +99,7 @@ fn every_stage_has_the_mirrors_bits_at_every_width() {
 
 #[test]
 fn whole_frames_have_the_mirrors_bits_at_every_width() {
-    for (name, cloth) in cloths() {
+    for (name, cloth) in cloths().into_iter().chain(implicit_cloths_among_shapes()) {
         assert_same(&name, &cloth, &SOME, StageMask::ALL);
     }
 }

@@ -4,7 +4,7 @@
 //! the guide.
 
 use poplin_testkit::beams::{
-    G, GREENHILL, SIGMA, beam_options, bowed, damping, edge_on_end, strip, strip_on_end,
+    G, GREENHILL, SIGMA, bowed, damping, edge_on_end, sheet_on_end, strip, strip_on_end,
 };
 use poplin_testkit::nth_cloth;
 use std::sync::Arc;
@@ -148,20 +148,6 @@ fn a_heavy_cantilever_is_the_elastica() {
 }
 
 // ---- strip and sheet on end ----
-
-/// A sheet on end of 8 columns as users cook it, all diagonals one way.
-fn sheet_on_end(segments: u32) -> Cloth {
-    let (columns, edge) = (8, edge_on_end(segments));
-    let mut mesh = Mesh::grid(columns + 1, segments + 2, (f64::from(columns) * edge) as f32, 1.0);
-    for (row, positions) in mesh.positions.chunks_mut(columns as usize + 1).enumerate() {
-        let along = row as f64 * edge;
-        for position in positions {
-            let side = position[0];
-            *position = [bowed(along, edge) as f32, (along - edge - 0.5) as f32, side];
-        }
-    }
-    cook(&mesh, &beam_options(2 * (columns + 1))).unwrap().into_cloth()
-}
 
 /// How far the top of a cloth on end is out of line after 8 s, over how far it was, with a load `w L^3 / B` and steps of this fraction
 /// of `a^2 sqrt(sigma / B)`.

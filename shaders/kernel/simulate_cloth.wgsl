@@ -171,9 +171,16 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             workgroupBarrier();
             storageBarrier(); // predictions -> elements
             // The first, one for each iteration, and checks.
-            let evaluation_end = 2u + frame_pool[phases].w + frame_pool[phases].w / SOLVE_CHECK_INTERVAL;
+            let search = frame_pool[phases + 4u];
+            let evaluation_end = 2u + frame_pool[phases].w + frame_pool[phases].w / max(search.y, 1u);
+            let chain_passes = select(0u, 1u, search.x == PRECONDITIONER_FIBERS);
+            var factor_passes = 1u;
             for (var evaluation = 0u; evaluation < evaluation_end; evaluation++) {
                 if (is_alive) {
+                    let probed_count = select(0u, particle_count, probes_contacts());
+                    for (var i = lane; i < probed_count; i += LANES) {
+                        probe_contacts(i);
+                    }
                     for (var t = lane; t < cloth.fabric.triangle_count; t += LANES) {
                         stretch_triangle(t);
                     }
@@ -183,6 +190,35 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                     }
                 }
                 storageBarrier(); // elements -> residuals
+                for (var chain_pass = 0u; chain_pass < chain_passes; chain_pass++) {
+                    if (is_alive) {
+                        for (var i = lane; i < particle_count; i += LANES) {
+                            find_residual(i);
+                        }
+                    }
+                    storageBarrier(); // residuals -> chains
+                    for (var factor_pass = 0u; factor_pass < factor_passes; factor_pass++) {
+                        if (is_alive) {
+                            for (var t = lane; t < cloth.fabric.triangle_count; t += LANES) {
+                                direct_triangle(t);
+                            }
+                        }
+                        storageBarrier(); // directions -> factors
+                        if (is_alive) {
+                            let chain_count = chain_end();
+                            for (var chain = lane; chain < chain_count; chain += LANES) {
+                                factor_chain(chain);
+                            }
+                        }
+                    }
+                    if (is_alive) {
+                        let chain_count = chain_end();
+                        for (var chain = lane; chain < chain_count; chain += LANES) {
+                            solve_chain(chain);
+                        }
+                    }
+                    storageBarrier(); // chains -> sums
+                }
                 if (is_alive) {
                     for (var part = lane; part < SOLVE_PARTS; part += LANES) {
                         sum_part(part);
@@ -202,9 +238,11 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                     }
                 }
                 storageBarrier(); // step -> particles
-                if (workgroupUniformLoad(&shared_is_done) != 0u) {
+                let verdict = workgroupUniformLoad(&shared_is_done);
+                if (verdict == 1u) {
                     break;
                 }
+                factor_passes = select(0u, 1u, verdict == 2u);
                 if (is_alive) {
                     for (var i = lane; i < particle_count; i += LANES) {
                         take_step(i);

@@ -38,13 +38,18 @@ fn touch_box(b: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     }
 }
 
+/// The exits of x from all boxes that belong to no body.
+fn touch_boxes(x: vec3<f32>, contacts: ptr<function, Contacts>) {
+    let end = cloth_parameters[cloth_slot].colliders.free_box_begin + cloth_parameters[cloth_slot].colliders.free_box_count;
+    for (var k = cloth_parameters[cloth_slot].colliders.free_box_begin; k < end; k++) {
+        touch_box(load_index(k), x, contacts);
+    }
+}
+
 /// Pushes particle i out of the boxes.
 fn collide_box(i: u32) {
     let particle = load_current(i);
     var contacts = no_contacts();
-    let end = cloth_parameters[cloth_slot].colliders.free_box_begin + cloth_parameters[cloth_slot].colliders.free_box_count;
-    for (var k = cloth_parameters[cloth_slot].colliders.free_box_begin; k < end; k++) {
-        touch_box(load_index(k), particle.xyz, &contacts);
-    }
+    touch_boxes(particle.xyz, &contacts);
     resolve_contacts(i, particle.xyz, particle.w, contacts);
 }

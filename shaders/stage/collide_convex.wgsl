@@ -25,13 +25,18 @@ fn touch_convex(c: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
     }
 }
 
+/// The exits of x from all convexes that belong to no body.
+fn touch_convexes(x: vec3<f32>, contacts: ptr<function, Contacts>) {
+    let end = cloth_parameters[cloth_slot].colliders.free_convex_begin + cloth_parameters[cloth_slot].colliders.free_convex_count;
+    for (var k = cloth_parameters[cloth_slot].colliders.free_convex_begin; k < end; k++) {
+        touch_convex(load_index(k), x, contacts);
+    }
+}
+
 /// Pushes particle i out of the convexes.
 fn collide_convex(i: u32) {
     let particle = load_current(i);
     var contacts = no_contacts();
-    let end = cloth_parameters[cloth_slot].colliders.free_convex_begin + cloth_parameters[cloth_slot].colliders.free_convex_count;
-    for (var k = cloth_parameters[cloth_slot].colliders.free_convex_begin; k < end; k++) {
-        touch_convex(load_index(k), particle.xyz, &contacts);
-    }
+    touch_convexes(particle.xyz, &contacts);
     resolve_contacts(i, particle.xyz, particle.w, contacts);
 }

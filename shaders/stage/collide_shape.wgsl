@@ -50,15 +50,14 @@ fn touch_sphere(s: u32, x: vec3<f32>, contacts: ptr<function, Contacts>) {
 }
 
 /// The exits of x from all capsules and spheres that belong to no body.
-fn touch_shapes(x: vec3<f32>) -> Contacts {
-    var contacts = no_contacts();
+fn touch_shapes(x: vec3<f32>, contacts: ptr<function, Contacts>) {
     var node = 0u;
     loop {
         let item = next_item(cloth_parameters[cloth_slot].colliders.capsule_tree_begin, cloth_parameters[cloth_slot].colliders.capsule_tree_count, &node, x, x);
         if (item == 0u) {
             break;
         }
-        touch_capsule(load_index(cloth_parameters[cloth_slot].colliders.free_capsule_begin + item - 1u), x, &contacts);
+        touch_capsule(load_index(cloth_parameters[cloth_slot].colliders.free_capsule_begin + item - 1u), x, contacts);
     }
     node = 0u;
     loop {
@@ -66,9 +65,8 @@ fn touch_shapes(x: vec3<f32>) -> Contacts {
         if (item == 0u) {
             break;
         }
-        touch_sphere(load_index(cloth_parameters[cloth_slot].colliders.free_sphere_begin + item - 1u), x, &contacts);
+        touch_sphere(load_index(cloth_parameters[cloth_slot].colliders.free_sphere_begin + item - 1u), x, contacts);
     }
-    return contacts;
 }
 
 /// Inverse mass of a particle that shapes have pushed: smaller, so that its neighbours give way.
@@ -79,6 +77,7 @@ fn scaled_mass(w: f32, push: vec3<f32>) -> f32 {
 /// Pushes particle i out of spheres and capsules.
 fn collide_shape(i: u32) {
     let particle = load_current(i);
-    let contacts = touch_shapes(particle.xyz);
+    var contacts = no_contacts();
+    touch_shapes(particle.xyz, &contacts);
     resolve_contacts(i, particle.xyz, scaled_mass(particle.w, contacts.push), contacts);
 }

@@ -1,31 +1,11 @@
 #import lib/math
 #import state/shared
+#import state/solve
 #import stage/bend
-
-/// Row k of the state:
-///   0: factors of the direction in the displacement; of residual and trial residual in the residual; of the residual in the direction,
-///   1: factor of the last direction in the direction, of the direction in the trial; what is evaluated; whether bends are taken,
-///   2: <r, r>, <r, d>, trial step of the next line, trial step of the first,
-///   3: iterations, squared tolerance [m^2], whether bends are held between checks, whether nothing finite was found,
-///   4: counters of the dispatch: steps, iterations, unconverged steps, held steps.
-fn solve_state(k: u32) -> u32 {
-    return load_implicit().solve_begin + k;
-}
-
-/// First of the two rows of the sums of a part.
-fn part_row(part: u32) -> u32 {
-    return load_implicit().solve_begin + SOLVE_STATE_ROWS + 2u * part;
-}
-
-/// First of the two rows of a sum of parts.
-fn sum_row(sum: u32) -> u32 {
-    return part_row(SOLVE_PARTS + sum);
-}
-
-/// Row of particle i in an array of the solve.
-fn solve_row(array: u32, i: u32) -> u32 {
-    return part_row(SOLVE_PARTS + SOLVE_SUMS) + array * cloth.particle_count + i;
-}
+#import stage/collide_convex
+#import stage/collide_box
+#import stage/collide_triangle
+#import stage/collide_shape
 
 /// Row of a corner of a triangle (`FabricOffsets.corner_begin`): the gradient of its energy there [N].
 fn corner_row(corner: u32) -> u32 {
@@ -35,6 +15,41 @@ fn corner_row(corner: u32) -> u32 {
 /// Row of a bend end (`FabricOffsets.element_begin`): the gradient of its energy there [N].
 fn bend_end_row(end: u32) -> u32 {
     return corner_row(3u * cloth.fabric.triangle_count + end);
+}
+
+/// First row of link k of the chains.
+fn link_row(k: u32) -> u32 {
+    return bend_end_row(4u * bend_count()) + SOLVE_CHAIN_ROWS * k;
+}
+
+/// Row of what the chain of a family solves for particle i: entry `family * particle_count + i`.
+fn chain_value_row(entry: u32) -> u32 {
+    return link_row(2u * cloth.particle_count) + entry;
+}
+
+/// Where the chains are in `fabric_pool`: their number, the first link of each and one past the last, particles.
+fn chain_list() -> u32 {
+    return rate_row(cloth.particle_count) + cloth.particle_count + 1u + 4u * bend_count();
+}
+
+/// Number of chains.
+fn chain_end() -> u32 {
+    return fabric_pool[chain_list()];
+}
+
+/// First link of a chain.
+fn chain_begin(chain: u32) -> u32 {
+    return fabric_pool[chain_list() + 1u + chain];
+}
+
+/// Particle of link k.
+fn link_particle(k: u32) -> u32 {
+    return fabric_pool[chain_list() + 2u + chain_end() + k];
+}
+
+/// Whether residuals become directions by chains.
+fn is_preconditioned() -> bool {
+    return load_implicit().preconditioner == PRECONDITIONER_FIBERS;
 }
 
 /// Where the rates of particle i are in `fabric_pool`; behind those of the last one the lists of bend ends.
@@ -68,11 +83,62 @@ fn begin_solve(i: u32) {
     store_scratch(solve_row(SOLVE_TRIALS, i), vec4<f32>(0.0));
     store_scratch(solve_row(SOLVE_DIRECTIONS, i), vec4<f32>(0.0));
     store_scratch(solve_row(SOLVE_FORCES, i), vec4<f32>(0.0));
+    store_scratch(solve_row(SOLVE_PLANES, i), vec4<f32>(0.0));
     if (i == 0u) {
         let has_bends = load_implicit().rigidity > 0.0;
         store_scratch(solve_state(1u), vec4<f32>(0.0, 0.0, SOLVE_START, select(0.0, 1.0, has_bends)));
         store_scratch(solve_state(3u), vec4<f32>(0.0));
     }
+}
+
+/// Whether this evaluation looks for contacts: where forces are taken as they are.
+fn probes_contacts() -> bool {
+    var is_due = false;
+    if ((STAGES & STAGES_OF_PROBES) != 0u) {
+        is_due = load_scratch(solve_state(1u)).z != SOLVE_LINE;
+    }
+    return is_due;
+}
+
+/// Looks whether the trial has particle i in shapes. If so, it is kept out from here on by the plane of its mean exit, with the energy
+/// kc/2 max(0, o - n . u)^2, u its displacement.
+///
+/// A plane never moves a particle outwards that was behind it one step ago, other than with the shape: the stages behind the solve do. It
+/// is kept as long as it explains half of how deep the particle is, so that rounding of positions does not disturb the solve.
+fn probe_contacts(i: u32) {
+    let particle = load_current(i);
+    if (particle.w > 0.0) {
+        let x = load_previous(i).xyz + particle.xyz;
+        var contacts = no_contacts();
+        if ((STAGES & STAGE_COLLIDE_CONVEX) != 0u) {
+            touch_convexes(x, &contacts);
+        }
+        if ((STAGES & STAGE_COLLIDE_BOX) != 0u) {
+            touch_boxes(x, &contacts);
+        }
+        if ((STAGES & STAGE_COLLIDE_TRIANGLE) != 0u) {
+            touch_mesh(i, x, &contacts);
+        }
+        if ((STAGES & STAGES_OF_SPHERES) != 0u) {
+            touch_shapes(x, &contacts);
+        }
+        if (contacts.count > 0.0) {
+            let push = contacts.push / contacts.count;
+            let depth = sqrt(dot3(push, push));
+            let plane = load_scratch(solve_row(SOLVE_PLANES, i));
+            if (depth > SOLVE_PLANE_DEPTH * plane_depth(plane, particle.xyz)) {
+                let normal = push / depth;
+                let advance = contacts.approach / contacts.count + dot3(contacts.travel, normal) / contacts.count;
+                let reach = min(dot3(normal, particle.xyz) + depth, max(advance, 0.0));
+                store_scratch(solve_row(SOLVE_PLANES, i), vec4<f32>(normal, reach));
+            }
+        }
+    }
+}
+
+/// How far a particle that moves by u is behind a plane of contact [m].
+fn plane_depth(plane: vec4<f32>, u: vec3<f32>) -> f32 {
+    return max(plane.w - dot3(plane.xyz, u), 0.0);
 }
 
 /// Edge from particle a to particle b of the trial [m].
@@ -306,35 +372,244 @@ fn takes_bends() -> bool {
     return load_scratch(solve_state(1u)).w > 0.0;
 }
 
-/// Residuals r1 of the trial of every SOLVE_PARTS-th particle from `part` on, and their sums: m r1 . d, m r1 . r, m r1 . r1, largest
-/// r1 . r1; at the start also the largest squared rate of stretch [1/s^2], of bending, and of stretch times edge length [m/s^2].
-///
-/// r(u) = y - u - h^2 w grad E, the gradient of m/(2 h^2) |u - y|^2 + E(x + u) in the metric m/h^2.
-fn sum_part(part: u32) {
-    let takes = takes_bends();
-    let is_start = load_scratch(solve_state(1u)).z == SOLVE_START;
+/// Residual r1 of the trial of particle i with inverse mass: y - u - h^2 w grad E, the gradient of m/(2 h^2) |u - y|^2 + E(x + u) in the
+/// metric m/h^2 [m].
+fn trial_residual(i: u32) -> vec3<f32> {
+    let prediction = load_scratch(solve_row(SOLVE_PREDICTIONS, i));
+    var force = load_scratch(solve_row(SOLVE_FORCES, i)).xyz;
+    if (takes_bends()) {
+        force = bend_gradient(i);
+        store_scratch(solve_row(SOLVE_FORCES, i), vec4<f32>(force, 0.0));
+    }
+    force = stretch_gradient(i) + force;
+    let plane = load_scratch(solve_row(SOLVE_PLANES, i));
+    force -= plane.xyz * (load_implicit().contact_stiffness * plane_depth(plane, load_current(i).xyz));
+    return prediction.xyz - load_current(i).xyz - force * (load_implicit().step_square * prediction.w);
+}
+
+/// Residual of the trial of particle i, to scratch, where chains read it; 0 without inverse mass.
+fn find_residual(i: u32) {
+    var trial = vec3<f32>(0.0);
+    if (load_scratch(solve_row(SOLVE_PREDICTIONS, i)).w > 0.0) {
+        trial = trial_residual(i);
+    }
+    store_scratch(solve_row(SOLVE_TRIALS, i), vec4<f32>(trial, 0.0));
+}
+
+/// What the Hessian of triangle t is made of, to the rows of its corners: derivatives by u and v of the trial with how much of the
+/// stiffness along each acts in all directions, 1 - 1/|w| where that is positive; what the rest is over |w|^2.
+fn direct_triangle(t: u32) {
+    let corners = cloth.fabric.triangle_begin + 3u * t;
+    let i0 = fabric_pool[corners];
+    let p = trial_edge(i0, fabric_pool[corners + 1u]);
+    let q = trial_edge(i0, fabric_pool[corners + 2u]);
+    let wu = p * shape_value(0u, t) + q * shape_value(1u, t);
+    let wv = p * shape_value(2u, t) + q * shape_value(3u, t);
+    let all_u = max(slack(wu, 1.0), 0.0);
+    let all_v = max(slack(wv, 1.0), 0.0);
+    let row = corner_row(3u * t);
+    store_scratch(row, vec4<f32>(wu, all_u));
+    store_scratch(row + 1u, vec4<f32>(wv, all_v));
+    store_scratch(row + 2u, vec4<f32>(remainder_over_square(wu, all_u), remainder_over_square(wv, all_v), 0.0, 0.0));
+}
+
+/// (1 - all) / |w|^2, 0 without a length.
+fn remainder_over_square(w: vec3<f32>, all: f32) -> f32 {
+    let square = dot3(w, w);
+    if (square > MIN_EDGE_SQUARE) {
+        return (1.0 - all) / square;
+    }
+    return 0.0;
+}
+
+/// A matrix of three by three.
+struct Block {
+    /// First column.
+    x: vec3<f32>,
+    /// Second column.
+    y: vec3<f32>,
+    /// Third column.
+    z: vec3<f32>,
+}
+
+/// Weights of a corner of triangle t in the derivatives by u and v.
+fn corner_weights(t: u32, corner: u32) -> vec2<f32> {
+    let second = vec2<f32>(shape_value(0u, t), shape_value(2u, t));
+    let third = vec2<f32>(shape_value(1u, t), shape_value(3u, t));
+    if (corner == 0u) {
+        return -(second + third);
+    }
+    return select(third, second, corner == 1u);
+}
+
+/// Stiffness along u and v and of shear [N/m], of a trispring those of its small strains, without what narrows it.
+fn chain_stiffness() -> vec3<f32> {
+    let implicit = load_implicit();
+    if (implicit.stretch_model == STRETCH_THREADS) {
+        return vec3<f32>(implicit.stiffness_u, implicit.stiffness_v, implicit.shear_stiffness);
+    }
+    let along = implicit.stiffness_u + 2.0 * implicit.stiffness_v;
+    return vec3<f32>(along, along, implicit.stiffness_v);
+}
+
+/// Columns of the Hessian of triangle t between two of its corners, positive semi-definite for one of them: along u A Ku ci cj
+/// (all I + rest w w^T), likewise along v, of shear A G gi gj^T with g = cu wv + cv wu.
+fn corner_block(t: u32, a: vec2<f32>, b: vec2<f32>) -> Block {
+    let row = corner_row(3u * t);
+    let wu = load_scratch(row);
+    let wv = load_scratch(row + 1u);
+    let remainders = load_scratch(row + 2u).xy;
+    let stiffness = chain_stiffness() * shape_value(4u, t);
+    let along_u = stiffness.x * (a.x * b.x);
+    let along_v = stiffness.y * (a.y * b.y);
+    let all = along_u * wu.w + along_v * wv.w;
+    let in_u = wu.xyz * (along_u * remainders.x);
+    let in_v = wv.xyz * (along_v * remainders.y);
+    let ga = (wv.xyz * a.x + wu.xyz * a.y) * stiffness.z;
+    let gb = wv.xyz * b.x + wu.xyz * b.y;
+    return Block(
+        vec3<f32>(all, 0.0, 0.0) + in_u * wu.x + in_v * wv.x + ga * gb.x,
+        vec3<f32>(0.0, all, 0.0) + in_u * wu.y + in_v * wv.y + ga * gb.y,
+        vec3<f32>(0.0, 0.0, all) + in_u * wu.z + in_v * wv.z + ga * gb.z,
+    );
+}
+
+/// Factors the part of I + h^2 M^-1/2 H M^-1/2 along a chain, L D L^T in blocks, H the Hessian of stretch, shear and contact at the start of
+/// the solve and of bending the bound of its rate in all directions. What it resists outside the chain is in the pivots alone.
+fn factor_chain(chain: u32) {
     let step_square = load_implicit().step_square;
+    let corners = cloth.fabric.corner_begin + cloth.particle_count + 1u;
+    let end = chain_begin(chain + 1u);
+    var previous = NO_OFFSET;
+    var root_before = 0.0;
+    // Of the last pivot: diagonal; xy, xz, yz.
+    var diagonal = vec3<f32>(0.0);
+    var beside = vec3<f32>(0.0);
+    for (var k = chain_begin(chain); k < end; k++) {
+        let i = link_particle(k);
+        let inverse_mass = load_scratch(solve_row(SOLVE_PREDICTIONS, i)).w;
+        let root = sqrt(max(inverse_mass, 0.0));
+        var pivot = Block(vec3<f32>(0.0), vec3<f32>(0.0), vec3<f32>(0.0));
+        var coupling = pivot;
+        let corner_end = fabric_pool[cloth.fabric.corner_begin + i + 1u];
+        for (var c = fabric_pool[cloth.fabric.corner_begin + i]; c < corner_end; c++) {
+            let entry = fabric_pool[corners + c];
+            let t = entry / 3u;
+            let own = corner_weights(t, entry % 3u);
+            let block = corner_block(t, own, own);
+            pivot = Block(pivot.x + block.x, pivot.y + block.y, pivot.z + block.z);
+            for (var other = 0u; other < 3u; other++) {
+                if (fabric_pool[cloth.fabric.triangle_begin + 3u * t + other] == previous) {
+                    let beyond = corner_block(t, own, corner_weights(t, other));
+                    coupling = Block(coupling.x + beyond.x, coupling.y + beyond.y, coupling.z + beyond.z);
+                }
+            }
+        }
+        let plane = load_scratch(solve_row(SOLVE_PLANES, i)).xyz;
+        let held = plane * load_implicit().contact_stiffness;
+        let bend = load_implicit().rigidity * bitcast<f32>(fabric_pool[rate_row(i) + 2u]);
+        let scale = step_square * inverse_mass;
+        let own_diagonal = vec3<f32>(pivot.x.x, pivot.y.y, pivot.z.z) + held * plane + bend;
+        let own_beside = vec3<f32>(pivot.y.x, pivot.z.x, pivot.z.y) + held.xxy * plane.yzz;
+        let between = step_square * (root * root_before);
+        let c0 = coupling.x * between;
+        let c1 = coupling.y * between;
+        let c2 = coupling.z * between;
+        let l0 = c0 * diagonal.x + c1 * beside.x + c2 * beside.y;
+        let l1 = c0 * beside.x + c1 * diagonal.y + c2 * beside.z;
+        let l2 = c0 * beside.y + c1 * beside.z + c2 * diagonal.z;
+        let d = 1.0 + own_diagonal * scale - (l0 * c0 + l1 * c1 + l2 * c2);
+        let o = own_beside * scale - (l0.xxy * c0.yzz + l1.xxy * c1.yzz + l2.xxy * c2.yzz);
+        let cofactors = vec3<f32>(d.y * d.z - o.z * o.z, d.x * d.z - o.y * o.y, d.x * d.y - o.x * o.x);
+        let minors = vec3<f32>(o.y * o.z - o.x * d.z, o.x * o.z - o.y * d.y, o.x * o.y - d.x * o.z);
+        let determinant = d.x * cofactors.x + o.x * minors.x + o.y * minors.y;
+        if (determinant >= MIN_DETERMINANT) {
+            diagonal = cofactors / determinant;
+            beside = minors / determinant;
+        } else {
+            diagonal = 1.0 / (1.0 + own_diagonal * scale);
+            beside = vec3<f32>(0.0);
+        }
+        let row = link_row(k);
+        store_scratch(row, vec4<f32>(l0, diagonal.x));
+        store_scratch(row + 1u, vec4<f32>(l1, diagonal.y));
+        store_scratch(row + 2u, vec4<f32>(l2, diagonal.z));
+        store_scratch(row + 3u, vec4<f32>(beside, root));
+        previous = i;
+        root_before = root;
+    }
+}
+
+/// Solves a chain for the residuals of its particles, over the roots of their inverse masses.
+fn solve_chain(chain: u32) {
+    let begin = chain_begin(chain);
+    let end = chain_begin(chain + 1u);
+    // Chains of the second family begin behind those of all particles.
+    let values = select(0u, cloth.particle_count, begin >= cloth.particle_count);
+    var last = vec3<f32>(0.0);
+    for (var k = begin; k < end; k++) {
+        let i = link_particle(k);
+        let row = link_row(k);
+        let root = load_scratch(row + 3u).w;
+        var value = vec3<f32>(0.0);
+        if (root > 0.0) {
+            value = load_scratch(solve_row(SOLVE_TRIALS, i)).xyz / root;
+        }
+        value -= load_scratch(row).xyz * last.x + load_scratch(row + 1u).xyz * last.y + load_scratch(row + 2u).xyz * last.z;
+        store_scratch(chain_value_row(values + i), vec4<f32>(value, 0.0));
+        last = value;
+    }
+    var carried = vec3<f32>(0.0);
+    for (var k = end; k > begin; k--) {
+        let i = link_particle(k - 1u);
+        let row = link_row(k - 1u);
+        let l0 = load_scratch(row);
+        let l1 = load_scratch(row + 1u);
+        let l2 = load_scratch(row + 2u);
+        let beside = load_scratch(row + 3u);
+        let entry = chain_value_row(values + i);
+        let value = load_scratch(entry).xyz;
+        let solved = vec3<f32>(
+            l0.w * value.x + beside.x * value.y + beside.y * value.z,
+            beside.x * value.x + l1.w * value.y + beside.z * value.z,
+            beside.y * value.x + beside.z * value.y + l2.w * value.z,
+        ) - carried;
+        store_scratch(entry, vec4<f32>(solved, 0.0));
+        carried = vec3<f32>(dot3(l0.xyz, solved), dot3(l1.xyz, solved), dot3(l2.xyz, solved));
+    }
+}
+
+/// Residuals r1 of the trial of every SOLVE_PARTS-th particle from `part` on, to scratch as they are preconditioned, z1, and sums:
+/// m r1 . d, m r1 . z, m r1 . z1, largest r1 . r1; at the start also the largest squared rate of stretch [1/s^2], of bending, and of stretch
+/// times edge length [m/s^2]. By the mass alone z is r.
+fn sum_part(part: u32) {
+    let is_start = load_scratch(solve_state(1u)).z == SOLVE_START;
     var sums = vec4<f32>(0.0);
     var rates = vec4<f32>(0.0);
     for (var i = part; i < cloth.particle_count; i += SOLVE_PARTS) {
         let prediction = load_scratch(solve_row(SOLVE_PREDICTIONS, i));
         if (prediction.w > 0.0) {
-            var force = load_scratch(solve_row(SOLVE_FORCES, i)).xyz;
-            if (takes) {
-                force = bend_gradient(i);
-                store_scratch(solve_row(SOLVE_FORCES, i), vec4<f32>(force, 0.0));
+            var trial = vec3<f32>(0.0);
+            var conditioned = vec3<f32>(0.0);
+            if (is_preconditioned()) {
+                trial = load_scratch(solve_row(SOLVE_TRIALS, i)).xyz;
+                let both = load_scratch(chain_value_row(i)).xyz + load_scratch(chain_value_row(cloth.particle_count + i)).xyz;
+                conditioned = both * (0.5 * sqrt(prediction.w));
+            } else {
+                trial = trial_residual(i);
+                conditioned = trial;
             }
-            force = stretch_gradient(i) + force;
-            let trial = prediction.xyz - load_current(i).xyz - force * (step_square * prediction.w);
-            store_scratch(solve_row(SOLVE_TRIALS, i), vec4<f32>(trial, 0.0));
+            store_scratch(solve_row(SOLVE_TRIALS, i), vec4<f32>(conditioned, 0.0));
             let mass = load_scratch(solve_row(SOLVE_MOVES, i)).w;
             let square = dot3(trial, trial);
             sums.x += mass * dot3(trial, load_scratch(solve_row(SOLVE_DIRECTIONS, i)).xyz);
             sums.y += mass * dot3(trial, load_scratch(solve_row(SOLVE_RESIDUALS, i)).xyz);
-            sums.z += mass * square;
+            sums.z += mass * dot3(trial, conditioned);
             sums.w = max(sums.w, square);
             if (is_start) {
-                rates = max(rates, particle_rates(i, prediction.w));
+                let plane = load_scratch(solve_row(SOLVE_PLANES, i));
+                let has_plane = any(plane.xyz != vec3<f32>(0.0));
+                rates = max(rates, particle_rates(i, prediction.w, has_plane));
             }
         }
     }
@@ -342,14 +617,15 @@ fn sum_part(part: u32) {
     store_scratch(part_row(part) + 1u, rates);
 }
 
-/// Squared rates of particle i: of stretch [1/s^2], of bending, and of stretch times the length of its edges [m/s^2].
-fn particle_rates(i: u32, inverse_mass: f32) -> vec4<f32> {
+/// Squared rates of particle i: of stretch and contact [1/s^2], of bending, and of stretch times the length of its edges [m/s^2].
+fn particle_rates(i: u32, inverse_mass: f32, has_plane: bool) -> vec4<f32> {
     let row = rate_row(i);
     let along_u = load_implicit().rate_u * bitcast<f32>(fabric_pool[row]);
     let along_v = load_implicit().rate_v * bitcast<f32>(fabric_pool[row + 1u]);
     let stretch = (along_u + along_v) * inverse_mass;
     let bend = load_implicit().rigidity * bitcast<f32>(fabric_pool[row + 2u]) * inverse_mass;
-    return vec4<f32>(stretch, bend, stretch * bitcast<f32>(fabric_pool[row + 3u]), 0.0);
+    let contact = select(0.0, load_implicit().contact_stiffness * inverse_mass, has_plane);
+    return vec4<f32>(stretch + contact, bend, stretch * bitcast<f32>(fabric_pool[row + 3u]), 0.0);
 }
 
 /// Adds sums of parts from row `begin` on, in order, as `sum_part` has them.
@@ -376,7 +652,7 @@ fn sum_parts(sum: u32) {
 ///
 /// Non-linear conjugate gradients (Polak, Ribiere, 1969; Powell, 1986) with one evaluation an iteration: the secant of <r, d> between
 /// the displacement and the trial u + s d yields the step a, and as the residual is taken as linear along d, the residual there is
-/// (1 - f) r + f r1 with f = a/s, and so are all products. Each SOLVE_CHECK_INTERVAL it is evaluated, and the bends, whose forces are
+/// (1 - f) r + f r1 with f = a/s, and so are all products. At checks it is evaluated, and the bends, whose forces are
 /// held between where they change slowly enough. Deviations from Shewchuk, "An Introduction to the Conjugate Gradient Method Without
 /// the Agonizing Pain", 1994, B4: it starts at the prediction, and again where <r, d> is not positive; it tries the last step; it never
 /// steps further than 1, as no eigenvalue of the metric is below 1, nor further than SOLVE_GROWTH trials; trials go down to a 64th of
@@ -412,7 +688,7 @@ fn choose_step(_item: u32) {
         holds_bends = rates.y * step_square <= 1.0;
         let reach = min(2.0 * rates.x * step_square, SOLVE_MAX_REACH);
         first_trial = 1.0;
-        if (reach > 4.0) {
+        if (reach > 4.0 && !is_preconditioned()) {
             first_trial = 4.0 / reach;
         }
         trial = first_trial;
@@ -423,14 +699,14 @@ fn choose_step(_item: u32) {
         if (sums.x < products.y) {
             step = products.z * products.y / (products.y - sums.x);
         }
-        step = min(min(step, SOLVE_GROWTH * products.z), 1.0);
+        step = min(min(step, SOLVE_GROWTH * products.z), load_implicit().max_step);
         taken = step / products.z;
         kept = 1.0 - taken;
         rr = kept * kept * products.x + 2.0 * (taken * kept) * sums.y + taken * taken * sums.z;
         overlap = kept * products.x + taken * sums.y;
         rd = kept * products.y + taken * sums.x;
         trial = max(step, 0.015625 * first_trial);
-        let is_due = u32(iterations) % SOLVE_CHECK_INTERVAL == 0u;
+        let is_due = u32(iterations) % load_implicit().check_interval == 0u;
         let is_last = u32(iterations) >= load_implicit().max_iterations;
         let is_exhausted = rr <= SOLVE_EXHAUSTED * products.x;
         if (is_due || is_last || is_exhausted) {
@@ -475,7 +751,8 @@ fn choose_step(_item: u32) {
             store_scratch(solve_state(2u), vec4<f32>(rr, descent, trial, first_trial));
         }
         store_scratch(solve_state(3u), vec4<f32>(iterations, tolerance_square, select(0.0, 1.0, holds_bends), 0.0));
-        shared_is_done = 0u;
+        let factors = next_mode == SOLVE_CHECK && u32(iterations) % SOLVE_FACTOR_INTERVAL == 0u;
+        shared_is_done = select(0u, 2u, factors);
     }
 }
 
@@ -502,5 +779,8 @@ fn end_solve(i: u32) {
     if (prediction.w > 0.0 && load_scratch(solve_state(3u)).w > 0.0) {
         displacement = vec3<f32>(0.0);
     }
+    let plane = load_scratch(solve_row(SOLVE_PLANES, i));
+    let strength = load_implicit().contact_stiffness * load_implicit().step_square * prediction.w;
+    store_scratch(solve_row(SOLVE_PLANES, i), vec4<f32>(plane.xyz, strength * plane_depth(plane, displacement)));
     store_current(i, vec4<f32>(load_previous(i).xyz + displacement, prediction.w));
 }

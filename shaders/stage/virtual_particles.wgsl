@@ -19,7 +19,8 @@ fn collide_bundle(bundle: u32) {
             before += load_previous(corner).xyz * weight;
             weight_square += weight * weight;
         }
-        var contacts = touch_shapes(x);
+        var contacts = no_contacts();
+        touch_shapes(x, &contacts);
         if (contacts.count > 0.0) {
             let push = contacts.push / contacts.count;
             var fractions = vec2<f32>(1.0, 0.0);

@@ -1,5 +1,6 @@
 #import lib/geometry
 #import state/shared
+#import state/solve
 
 /// Contacts of one particle with some shapes in one stage.
 struct Contacts {
@@ -201,7 +202,7 @@ fn next_item(begin: u32, count: u32, node: ptr<function, u32>, low: vec3<f32>, h
 /// Friction moves the particle back by its slide, or its previous position forward by it: both take the slide off its velocity, but
 /// only the first holds it where it is. It takes at most `friction * |push|` off the tangential displacement over the shapes
 /// in this iteration, times the factor of the shapes, and never reverses it (Coulomb's law for positions, Mueller et al., "Position Based Dynamics", 2006,
-/// section 3.4). Pushes and displacements shorter than `friction_slop` count less.
+/// section 3.4). Pushes and displacements shorter than `friction_slop` count less; what an implicit solve has pushed counts too.
 fn resolve_contacts(i: u32, x: vec3<f32>, w: f32, contacts: Contacts) {
     if (contacts.count > 0.0) {
         let push = contacts.push / contacts.count;
@@ -220,6 +221,9 @@ fn resolve_contacts(i: u32, x: vec3<f32>, w: f32, contacts: Contacts) {
                 before += push * fractions.y;
             }
             if (has_friction) {
+                if ((STAGES & STAGE_IMPLICIT) != 0u) {
+                    made.push *= 1.0 + borne_push(i, push) / sqrt(guarded_square(push));
+                }
                 let slide = friction_slide(displacement, made);
                 if (cloth_parameters[cloth_slot].colliders.friction_holds != 0u) {
                     position -= slide;

@@ -10,7 +10,7 @@ const ITERATION_ROWS: u32 = 4u;
 const PHASE_ROWS: u32 = 3u;
 
 /// Rows of `ImplicitConstants` in `frame_pool`.
-const IMPLICIT_ROWS: u32 = 4u;
+const IMPLICIT_ROWS: u32 = 5u;
 
 /// `PhaseConstants.fiber_solver`: one edge after the other.
 const SOLVER_GAUSS_SEIDEL: u32 = 0u;
@@ -109,7 +109,7 @@ const SOLVE_SUMS: u32 = 16u;
 const SOLVE_STATE_ROWS: u32 = 5u;
 
 /// Arrays of a row a particle of an implicit solve.
-const SOLVE_PARTICLE_ARRAYS: u32 = 6u;
+const SOLVE_PARTICLE_ARRAYS: u32 = 7u;
 
 /// Arrays of an implicit solve: displacements without forces of the cloth [m], inverse masses.
 const SOLVE_PREDICTIONS: u32 = 0u;
@@ -129,6 +129,27 @@ const SOLVE_DIRECTIONS: u32 = 4u;
 /// Gradients of bending that are held between checks [N].
 const SOLVE_FORCES: u32 = 5u;
 
+/// Planes of contact: normals, largest displacements along them [m]; after the solve the pushes that it bore [m].
+const SOLVE_PLANES: u32 = 6u;
+
+/// Rows of a link of a chain: columns of its coupling, diagonal of the pivot's inverse; the rest of that.
+const SOLVE_CHAIN_ROWS: u32 = 4u;
+
+/// Iterations of an implicit solve after which its chains are factored again, a multiple of those between checks.
+const SOLVE_FACTOR_INTERVAL: u32 = 20u;
+
+/// Determinant below which a pivot is taken as its diagonal. Without rounding none is below 1.
+const MIN_DETERMINANT: f32 = 0.5;
+
+/// Depth in a shape over that under the plane of contact beyond which there is a new plane.
+const SOLVE_PLANE_DEPTH: f32 = 2.0;
+
+/// `ImplicitConstants.preconditioner`: none but the mass.
+const PRECONDITIONER_MASS: u32 = 0u;
+
+/// `ImplicitConstants.preconditioner`: the Hessian along chains.
+const PRECONDITIONER_FIBERS: u32 = 1u;
+
 /// An implicit solve begins with what is left at the prediction.
 const SOLVE_START: f32 = 0.0;
 
@@ -141,7 +162,7 @@ const SOLVE_CHECK: f32 = 2.0;
 /// It is done.
 const SOLVE_DONE: f32 = 3.0;
 
-/// Iterations of an implicit solve between checks.
+/// Iterations of an implicit solve between checks, by the mass.
 const SOLVE_CHECK_INTERVAL: u32 = 10u;
 
 /// Largest step along a direction over the trial that measured it.
@@ -301,3 +322,9 @@ const STAGES_OF_FIBERS: u32 = 0xe0u;
 
 /// Bits of the stages that read prepared shapes.
 const STAGES_OF_SHAPES: u32 = 0x7b800u;
+
+/// Bits of the stages that touch spheres and capsules.
+const STAGES_OF_SPHERES: u32 = 0x18000u;
+
+/// Bits of the stages that have contacts that an implicit solve looks for.
+const STAGES_OF_PROBES: u32 = 0x1b800u;

@@ -195,8 +195,10 @@ fn load_implicit() -> ImplicitConstants {
     let stretch = frame_row(cloth.phase_begin + 1u);
     let bend = frame_row(cloth.phase_begin + 2u);
     let step = frame_row(cloth.phase_begin + 3u);
+    let search = frame_pool[cloth.phase_begin + 4u];
     return ImplicitConstants(
-        models.x, models.y, models.z, models.w, stretch.x, stretch.y, stretch.z, stretch.w, bend.x, bend.y, bend.z, bend.w, step.x, step.y, step.z, 0u,
+        models.x, models.y, models.z, models.w, stretch.x, stretch.y, stretch.z, stretch.w, bend.x, bend.y, bend.z, bend.w, step.x, step.y, step.z, step.w,
+        search.x, search.y, bitcast<f32>(search.z), search.w,
     );
 }
 

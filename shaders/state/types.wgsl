@@ -359,6 +359,14 @@ struct ImplicitConstants {
     step_square: f32,
     /// What may be left of a residual [m].
     tolerance: f32,
+    /// Stiffness of contact with colliders [N/m].
+    contact_stiffness: f32,
+    /// What directions are improved by: one of the `PRECONDITIONER` constants.
+    preconditioner: u32,
+    /// Iterations between checks.
+    check_interval: u32,
+    /// Largest step along a direction.
+    max_step: f32,
     /// Fills the struct to a multiple of 16 bytes.
     padding_0: u32,
 }

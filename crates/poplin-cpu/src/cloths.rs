@@ -193,6 +193,12 @@ impl<S: Simd, V: Lanes<S>> Particles<S, V> for View<'_, '_, '_, '_> {
         gather(simd, |lane| particles::collision_of(self.cloth(lane)))
     }
 
+    /// Cloths side by side have other solvers.
+    #[inline(always)]
+    fn planes(&self, _: S, _: Self::Block) -> Option<[V; 4]> {
+        None
+    }
+
     #[inline(always)]
     fn depenetration_step(&self, simd: S) -> V {
         V::from_fn(simd, |lane| self.cloth(lane).cloth.colliders.depenetration_step)

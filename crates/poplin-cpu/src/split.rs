@@ -72,8 +72,13 @@ fn is_splittable(task: Task) -> bool {
         | Task::CountContacts
         | Task::PushApart => false,
         Task::BeginSolve
+        | Task::ProbeContacts
         | Task::StretchTriangle
         | Task::FoldBend
+        | Task::FindResidual
+        | Task::DirectTriangle
+        | Task::FactorChain
+        | Task::SolveChain
         | Task::SumPart
         | Task::TakeStep
         | Task::EndSolve => true,

@@ -112,7 +112,9 @@ fn time_of(task: Task, memory: &ClothMemory<'_>) -> f32 {
             40.0
         }
         Task::VisitChunk => 1000.0,
-        Task::StretchTriangle | Task::FoldBend => 10.0,
+        Task::StretchTriangle | Task::FoldBend | Task::FindResidual => 10.0,
+        Task::SolveChain => 500.0,
+        Task::FactorChain => 10_000.0,
         // Several particles each, with all of their triangles.
         Task::SumPart => 20.0 * memory.cloth.particle_count as f32 / SOLVE_PARTS as f32,
         Task::BuildRow | Task::ReduceRow => 10.0,
@@ -284,6 +286,8 @@ fn run_wide(
         Task::SolveFiber => wide!(semi_implicit::solve_fibers, rows),
         Task::StretchTriangle => wide!(implicit::stretch_triangles),
         Task::FoldBend => wide!(implicit::fold_bends),
+        Task::FindResidual => wide!(implicit::find_residuals),
+        Task::SolveChain => wide!(implicit::solve_chains),
         Task::SumPart => wide!(implicit::sum_parts),
         Task::TakeStep => wide!(implicit::take_steps),
         Task::IntegrateParticle => wide!(integrate::integrate_particles),

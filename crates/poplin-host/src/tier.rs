@@ -1,9 +1,10 @@
 //! Memory tiers and lane counts: how a cloth maps onto a workgroup.
 
 use poplin_layout::{
-    GRID_PARTS, MIN_GRID_CELLS, MemoryPlan, MemoryTier, SOLVE_PARTS, SOLVE_SUMS, max_evaluations,
+    Chains, GRID_PARTS, MIN_GRID_CELLS, MemoryPlan, MemoryTier, SOLVE_PARTS, SOLVE_SUMS,
+    max_evaluations,
 };
-use poplin_model::{Fabric, FiberSolver, Phase, Solver};
+use poplin_model::{Fabric, FiberSolver, Implicit, Phase, Preconditioner, Solver};
 
 use crate::HostCloth;
 
@@ -151,6 +152,8 @@ pub struct LoopTrips {
     bends: u64,
     /// Of an evaluation of an implicit solve.
     per_evaluation: u64,
+    /// Of solving its chains.
+    per_chains: u64,
 }
 
 impl LoopTrips {
@@ -195,6 +198,10 @@ impl LoopTrips {
             + part_rounds * (1 + per_part)
             + 2 * u64::from(SOLVE_SUMS)
             + particle_rounds;
+        // Forward and back; building the factors takes as long as about ten of these, once a step.
+        let chains = Chains::new(fabric);
+        let per_chains =
+            particle_rounds + 2 * u64::from(chains.longest()) * rounds(chains.begins.len() as u64);
         Self {
             rounds: particle_rounds,
             virtual_rounds,
@@ -203,6 +210,15 @@ impl LoopTrips {
             per_cyclic_phase,
             bends,
             per_evaluation,
+            per_chains,
+        }
+    }
+
+    /// Of what precedes the sums of an evaluation.
+    fn per_chain_pass(&self, implicit: &Implicit) -> u64 {
+        match implicit.preconditioner {
+            Preconditioner::Mass => 0,
+            Preconditioner::Fibers => self.per_chains,
         }
     }
 
@@ -223,7 +239,8 @@ impl LoopTrips {
             Solver::Pbd(_) => phases(),
             Solver::Xpbd(_) => phases() + self.bends,
             Solver::Implicit(implicit) => {
-                self.per_evaluation * u64::from(max_evaluations(implicit.max_iterations))
+                (self.per_evaluation + self.per_chain_pass(implicit))
+                    * u64::from(max_evaluations(implicit))
             }
         };
         self.per_particle + collisions + constraints

@@ -96,7 +96,7 @@ shared_constants! {
     /// Rows of the state of an implicit solve.
     pub const SOLVE_STATE_ROWS: u32 = 5;
     /// Arrays of a row a particle of an implicit solve.
-    pub const SOLVE_PARTICLE_ARRAYS: u32 = 6;
+    pub const SOLVE_PARTICLE_ARRAYS: u32 = 7;
     /// Arrays of an implicit solve: displacements without forces of the cloth \[m\], inverse masses.
     pub const SOLVE_PREDICTIONS: u32 = 0;
     /// Displacements \[m\], masses.
@@ -109,6 +109,20 @@ shared_constants! {
     pub const SOLVE_DIRECTIONS: u32 = 4;
     /// Gradients of bending that are held between checks \[N\].
     pub const SOLVE_FORCES: u32 = 5;
+    /// Planes of contact: normals, largest displacements along them \[m\]; after the solve the pushes that it bore \[m\].
+    pub const SOLVE_PLANES: u32 = 6;
+    /// Rows of a link of a chain: columns of its coupling, diagonal of the pivot's inverse; the rest of that.
+    pub const SOLVE_CHAIN_ROWS: u32 = 4;
+    /// Iterations of an implicit solve after which its chains are factored again, a multiple of those between checks.
+    pub const SOLVE_FACTOR_INTERVAL: u32 = 20;
+    /// Determinant below which a pivot is taken as its diagonal. Without rounding none is below 1.
+    pub const MIN_DETERMINANT: f32 = 0.5;
+    /// Depth in a shape over that under the plane of contact beyond which there is a new plane.
+    pub const SOLVE_PLANE_DEPTH: f32 = 2.0;
+    /// `ImplicitConstants.preconditioner`: none but the mass.
+    pub const PRECONDITIONER_MASS: u32 = poplin_model::Preconditioner::Mass as u32;
+    /// `ImplicitConstants.preconditioner`: the Hessian along chains.
+    pub const PRECONDITIONER_FIBERS: u32 = poplin_model::Preconditioner::Fibers as u32;
     /// An implicit solve begins with what is left at the prediction.
     pub const SOLVE_START: f32 = 0.0;
     /// It looks along a direction.
@@ -117,7 +131,7 @@ shared_constants! {
     pub const SOLVE_CHECK: f32 = 2.0;
     /// It is done.
     pub const SOLVE_DONE: f32 = 3.0;
-    /// Iterations of an implicit solve between checks.
+    /// Iterations of an implicit solve between checks, by the mass.
     pub const SOLVE_CHECK_INTERVAL: u32 = 10;
     /// Largest step along a direction over the trial that measured it.
     pub const SOLVE_GROWTH: f32 = 4.0;

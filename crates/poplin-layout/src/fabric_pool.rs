@@ -3,6 +3,7 @@
 use bytemuck::cast_slice;
 use poplin_model::{Bend, Fabric, FirstFitSets};
 
+use crate::chains::Chains;
 use crate::gpu_struct::gpu_struct;
 use crate::implicit::{TriangleShape, rates};
 use crate::{BEND_WORDS, END_OF_FIBER, NO_OFFSET, SHAPE_WORDS};
@@ -170,6 +171,9 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
     append(cast_slice(rates(fabric, &shapes).as_flattened()));
     let bend_particles: Vec<_> = fabric.bends.iter().map(|bend| bend.particles).collect();
     append(&corners_by_member(particle_count, &bend_particles));
+    if !shapes.is_empty() {
+        append(&Chains::new(fabric).words());
+    }
     let VirtualSets { set_begin: sets, bundles } = virtual_sets(fabric);
     let virtual_set_begin = append(&sets);
     let virtual_bundle_begin = append(bundles.as_flattened());

@@ -1,12 +1,13 @@
 //! The implicit solver: its constants in a frame, the elements of a fabric, and where it keeps its rows.
 
 use glam::{DVec2, dvec2};
-use poplin_model::{Fabric, Implicit, StretchModel};
+use poplin_model::{Fabric, Implicit, Preconditioner, StretchModel};
 
+use crate::chains::CHAIN_FAMILIES;
 use crate::gpu_struct::gpu_struct;
 use crate::{
-    SOLVE_CHECK_INTERVAL, SOLVE_PARTICLE_ARRAYS, SOLVE_PARTS, SOLVE_STATE_ROWS, SOLVE_SUMS,
-    StepScale,
+    SOLVE_CHAIN_ROWS, SOLVE_CHECK_INTERVAL, SOLVE_PARTICLE_ARRAYS, SOLVE_PARTS, SOLVE_STATE_ROWS,
+    SOLVE_SUMS, StepScale,
 };
 
 gpu_struct! {
@@ -42,6 +43,14 @@ gpu_struct! {
         pub step_square: f32,
         /// What may be left of a residual \[m\].
         pub tolerance: f32,
+        /// Stiffness of contact with colliders [N/m].
+        pub contact_stiffness: f32,
+        /// What directions are improved by: one of the `PRECONDITIONER` constants.
+        pub preconditioner: u32,
+        /// Iterations between checks.
+        pub check_interval: u32,
+        /// Largest step along a direction.
+        pub max_step: f32,
         /// Fills the struct to a multiple of 16 bytes.
         pub padding_0: u32,
     }
@@ -86,8 +95,21 @@ pub(crate) fn implicit_constants(
         bend_memory: bend_memory as f32,
         step_square: (step * step) as f32,
         tolerance: (f64::from(implicit.tolerance) * gravity * step * step) as f32,
+        contact_stiffness: contact_stiffness(implicit) as f32,
+        preconditioner: implicit.preconditioner as u32,
+        check_interval: check_interval(implicit.preconditioner),
+        // No eigenvalue of the metric is below 1, and that of a Hessian is at hand along fibers alone.
+        max_step: match implicit.preconditioner {
+            Preconditioner::Mass => 1.0,
+            Preconditioner::Fibers => MAX_FIBER_STEP,
+        },
         padding_0: 0,
     }
+}
+
+/// Stiffness of contact with colliders, per particle [N/m]: as stiff as cloth, so that it hardly takes more iterations.
+fn contact_stiffness(implicit: &Implicit) -> f64 {
+    implicit.stretch_stiffness.map(f64::from).into_iter().fold(0.0, f64::max)
 }
 
 /// What a tolerance refers to where there is no gravity [m/s^2].
@@ -105,18 +127,31 @@ fn stiffnesses(implicit: &Implicit) -> [f64; 3] {
     }
 }
 
-/// Vec4 of scratch that an implicit solve needs: state, sums of parts, sums of these, particles, triangles, bends.
+/// Vec4 of scratch that an implicit solve needs: state, sums of parts, sums of these, particles, triangles, bends, chains.
 pub fn solve_scratch_len(fabric: &Fabric) -> u32 {
     SOLVE_STATE_ROWS
         + 2 * (SOLVE_PARTS + SOLVE_SUMS)
         + SOLVE_PARTICLE_ARRAYS * fabric.particle_count
         + 3 * fabric.triangles.len() as u32
         + 4 * fabric.bends.len() as u32
+        + (SOLVE_CHAIN_ROWS + 1) * CHAIN_FAMILIES * fabric.particle_count
 }
 
-/// Most evaluations of a step of so many iterations: the first, one for each, and checks.
-pub const fn max_evaluations(iterations: u32) -> u32 {
-    2 + iterations + iterations / SOLVE_CHECK_INTERVAL
+/// Largest step along a preconditioned direction.
+const MAX_FIBER_STEP: f32 = 16.0;
+
+/// Iterations between checks.
+const fn check_interval(preconditioner: Preconditioner) -> u32 {
+    match preconditioner {
+        Preconditioner::Mass => SOLVE_CHECK_INTERVAL,
+        Preconditioner::Fibers => SOLVE_CHECK_INTERVAL / 2,
+    }
+}
+
+/// Most evaluations of a step: the first, one for each iteration, and checks.
+pub const fn max_evaluations(implicit: &Implicit) -> u32 {
+    let iterations = implicit.max_iterations;
+    2 + iterations + iterations / check_interval(implicit.preconditioner)
 }
 
 /// Height of a triangle over its longest side up to which it has no area.

@@ -6,6 +6,7 @@
 mod air;
 mod bending;
 mod body_rows;
+mod chains;
 mod constants;
 mod contact_types;
 mod fabric_pool;
@@ -46,6 +47,7 @@ pub mod pools {
 pub use air::AirParameters;
 pub use bending::BendingParameters;
 pub use body_rows::chunk_count;
+pub use chains::Chains;
 pub use constants::*;
 pub use contact_types::{CONTACT_STRUCTS, ContactCloth, ContactParameters};
 pub use fabric_pool::{

@@ -118,8 +118,12 @@ pub enum Items {
     Bodies,
     /// Bundles of virtual particles of the running set.
     Bundles,
+    /// Particles in an evaluation of an implicit solve that looks for contacts, else nothing.
+    ProbedParticles,
     /// Bends whose forces the running evaluation of an implicit solve takes.
     TakenBends,
+    /// Chains of particles.
+    Chains,
     /// Parts of the sums of an implicit solve.
     SolveParts,
     /// Sums of these.
@@ -149,6 +153,10 @@ pub enum Repeat {
     BundleSets,
     /// For each evaluation of an implicit solve.
     Evaluations,
+    /// Once if it is preconditioned by chains, else not at all.
+    Chains,
+    /// Once in an evaluation of a solve that factors chains, else not at all.
+    Factors,
 }
 
 /// One step of the schedule.
@@ -210,9 +218,27 @@ pub const ITERATION: &[Step] = {
                 Step::Repeat(
                     Repeat::Evaluations,
                     &[
+                        Step::Work(ProbedParticles, &[ProbeContacts]),
                         Step::Work(Triangles, &[StretchTriangle]),
                         Step::Work(TakenBends, &[FoldBend]),
                         FOR_SCRATCH,
+                        Step::Repeat(
+                            Repeat::Chains,
+                            &[
+                                Step::Work(Particles, &[FindResidual]),
+                                FOR_SCRATCH,
+                                Step::Repeat(
+                                    Repeat::Factors,
+                                    &[
+                                        Step::Work(Triangles, &[DirectTriangle]),
+                                        FOR_SCRATCH,
+                                        Step::Work(Items::Chains, &[FactorChain]),
+                                    ],
+                                ),
+                                Step::Work(Items::Chains, &[SolveChain]),
+                                FOR_SCRATCH,
+                            ],
+                        ),
                         Step::Work(SolveParts, &[SumPart]),
                         FOR_SCRATCH,
                         Step::Work(SolveSums, &[SumParts]),

@@ -130,8 +130,13 @@ stage_table! {
         name: "implicit",
         tasks: [
             BeginSolve = "begin_solve",
+            ProbeContacts = "probe_contacts",
             StretchTriangle = "stretch_triangle",
             FoldBend = "fold_bend",
+            FindResidual = "find_residual",
+            DirectTriangle = "direct_triangle",
+            FactorChain = "factor_chain",
+            SolveChain = "solve_chain",
             SumPart = "sum_part",
             SumParts = "sum_parts",
             ChooseStep = "choose_step",
@@ -320,6 +325,15 @@ impl StageMask {
         .with(Stage::CollideContinuous)
         .with(Stage::CollideBody)
         .with(Stage::VirtualParticles);
+
+    /// The stages that touch spheres and capsules of no body.
+    pub const SPHERES: Self = Self::only(Stage::CollideShape).with(Stage::CollideContinuous);
+
+    /// The stages whose contacts an implicit solve looks for.
+    pub const PROBES: Self = Self::SPHERES
+        .with(Stage::CollideConvex)
+        .with(Stage::CollideBox)
+        .with(Stage::CollideTriangle);
 
     /// Whether the sets have a stage in common.
     pub const fn intersects(self, other: Self) -> bool {

@@ -72,6 +72,8 @@ fn stage_bits() -> String {
     for (name, doc, mask) in [
         ("FIBERS", "solve fibers", StageMask::FIBERS),
         ("SHAPES", "read prepared shapes", StageMask::SHAPES),
+        ("SPHERES", "touch spheres and capsules", StageMask::SPHERES),
+        ("PROBES", "have contacts that an implicit solve looks for", StageMask::PROBES),
     ] {
         let bits = mask.0;
         let _ = writeln!(

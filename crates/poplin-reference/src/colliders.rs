@@ -1,11 +1,14 @@
 //! Twin of `shaders/state/colliders.wgsl`.
 
 use glam::Vec3;
-use poplin_layout::{BOX_ROWS, CAPSULE_ROWS, MIN_NORMAL_SQUARE, NO_OFFSET, SPHERE_ROWS};
+use poplin_layout::{
+    BOX_ROWS, CAPSULE_ROWS, MIN_NORMAL_SQUARE, NO_OFFSET, SPHERE_ROWS, Stage, StageMask,
+};
 
 use crate::ClothMemory;
 use crate::geometry::{Cone, cone_between};
-use crate::math::{cross3, dot3, particle as pack, xyz};
+use crate::math::{cross3, dot3, guarded_square, particle as pack, xyz};
+use crate::stage::implicit::borne_push;
 
 /// Contacts of one particle with some shapes in one stage.
 #[derive(Debug, Clone, Copy, Default)]
@@ -18,6 +21,11 @@ pub(crate) struct Contacts {
 }
 
 impl ClothMemory<'_> {
+    /// Whether a stage runs.
+    pub fn runs(&self, stage: Stage) -> bool {
+        StageMask(self.registers.stages).contains(stage)
+    }
+
     /// Adds the exit from a shape; indices count spheres, then capsules, convexes, boxes, triangles.
     #[inline]
     pub(crate) fn add_contact(&self, contacts: &mut Contacts, shape: u32, exit: Vec3) {
@@ -246,6 +254,9 @@ pub(crate) fn resolve_contacts(
                 before += push * lost;
             }
             if has_friction {
+                if memory.runs(Stage::Implicit) {
+                    made.push *= 1.0 + borne_push(memory, i, push) / guarded_square(push).sqrt();
+                }
                 let slide = friction_slide(memory, displacement, &made);
                 if memory.cloth.colliders.friction_holds != 0 {
                     position -= slide;

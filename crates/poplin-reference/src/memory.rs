@@ -46,6 +46,8 @@ pub struct Registers {
     pub bundles: [u32; 2],
     /// Whether contacts with bodies are only counted in the running visit.
     pub is_counting: bool,
+    /// Bits of the stages that run: the override `STAGES` of the kernel.
+    pub stages: u32,
 }
 
 /// Buffers and state of the workgroup that simulates one cloth.

@@ -17,6 +17,7 @@ embed![
     "state/bindings",
     "state/shared",
     "state/colliders",
+    "state/solve",
     "stage/integrate",
     "stage/wind",
     "stage/motion",

@@ -35,6 +35,8 @@ fn condition(line: &str) -> Option<StageMask> {
     match name {
         "STAGES_OF_FIBERS" => Some(StageMask::FIBERS),
         "STAGES_OF_SHAPES" => Some(StageMask::SHAPES),
+        "STAGES_OF_SPHERES" => Some(StageMask::SPHERES),
+        "STAGES_OF_PROBES" => Some(StageMask::PROBES),
         _ => {
             let name = name.strip_prefix("STAGE_")?.to_lowercase();
             let row = STAGES.iter().find(|row| row.name == name)?;

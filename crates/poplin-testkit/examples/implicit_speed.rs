@@ -1,5 +1,5 @@
 //! What the implicit solver takes on one core beside XPBD: `RAYON_NUM_THREADS=1 cargo run --release -p poplin-testkit --example
-//! implicit_speed [SCENE [SIDE [SUBSTEPS ITERATIONS]]]`.
+//! implicit_speed [SCENE [SIDE [SUBSTEPS ITERATIONS [fibers]]]]`.
 //!
 //! Prints CSV: medians of milliseconds a frame, strains of the edges along the threads over the second half, and what the solver
 //! reports. A sheet of 1 m and 0.2 kg, equal masses, B 1e-5 N m, held by two corners. Scenes: `swing` (K 1000 N/m, G 300; free of
@@ -11,7 +11,9 @@ use std::time::Instant;
 
 use poplin::{Backend, Simulation};
 use poplin_cook::{CookOptions, Tethers, cook};
-use poplin_model::{Cloth, Frame, Implicit, Material, Mesh, Plane, Shape, Solver, Sphere, Xpbd};
+use poplin_model::{
+    Cloth, Frame, Implicit, Material, Mesh, Plane, Preconditioner, Shape, Solver, Sphere, Xpbd,
+};
 
 /// A level sheet of `side` x `side` particles of equal mass.
 fn sheet(side: u32, is_held: bool) -> Cloth {
@@ -117,9 +119,13 @@ fn main() {
             bending_rigidity: 1e-5,
             ..Implicit::default()
         };
-        if let [_, _, substeps, iterations, ..] = &arguments[..] {
+        if let [_, _, substeps, iterations, rest @ ..] = &arguments[..] {
             let numbers = [substeps, iterations].map(|number| number.parse().expect("a number"));
-            let solver = implicit(numbers[0], numbers[1]);
+            let preconditioner = match rest {
+                [] => Preconditioner::Mass,
+                _ => Preconditioner::Fibers,
+            };
+            let solver = Implicit { preconditioner, ..implicit(numbers[0], numbers[1]) };
             run(scene, side, &format!("implicit {substeps}x{iterations}"), solver.into(), true);
             continue;
         }

@@ -91,3 +91,17 @@ pub fn strip_on_end(segments: u32) -> Cloth {
     let edge = edge_on_end(segments);
     strip(segments + 1, edge, |along, side| [bowed(along, edge), along - edge - 0.5, side], 2)
 }
+
+/// A sheet on end of 8 columns as users cook it, all diagonals one way.
+pub fn sheet_on_end(segments: u32) -> Cloth {
+    let (columns, edge) = (8, edge_on_end(segments));
+    let mut mesh = Mesh::grid(columns + 1, segments + 2, (f64::from(columns) * edge) as f32, 1.0);
+    for (row, positions) in mesh.positions.chunks_mut(columns as usize + 1).enumerate() {
+        let along = row as f64 * edge;
+        for position in positions {
+            let side = position[0];
+            *position = [bowed(along, edge) as f32, (along - edge - 0.5) as f32, side];
+        }
+    }
+    cook(&mesh, &beam_options(2 * (columns + 1))).expect("a grid cooks").into_cloth()
+}

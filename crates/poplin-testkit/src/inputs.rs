@@ -65,6 +65,12 @@ pub fn inputs_of(stage: Stage) -> Vec<(String, Cloth)> {
     }
 }
 
+/// Cloths by the implicit solver that [`equip`] puts among shapes of all kinds; those of [`cloths`] have none.
+pub fn implicit_cloths_among_shapes() -> Vec<(String, Cloth)> {
+    let cloth = |seed| random_implicit_cloth(seed, 24 + 4 * seed as u32);
+    (0..8).map(|seed| (format!("implicit among shapes {seed}"), cloth(seed))).collect()
+}
+
 /// Sets every kind of input of a cloth; a few particles are lighter than the user said, as a stage of the last frame leaves them.
 ///
 /// # Panics

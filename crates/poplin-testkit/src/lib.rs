@@ -7,6 +7,7 @@ pub mod fibers;
 pub mod fused;
 pub mod generated;
 mod ids;
+pub mod implicit;
 pub mod inputs;
 pub mod rng;
 pub mod scenes;

@@ -7,8 +7,8 @@ use poplin_cook::{CookOptions, Tethers, cook};
 use poplin_measure::shape_arrays::{ArrayBody, ShapeArrays};
 use poplin_model::{
     Bend, BendModel, Cloth, Fabric, FiberSolver, Implicit, Mesh, Parallelepiped, Pbd, PbdPhase,
-    Phase, PhaseKind, Phases, Pose, RigidBody, Sphere, StretchModel, VirtualParticle, Wing, Xpbd,
-    XpbdPhase,
+    Phase, PhaseKind, Phases, Pose, Preconditioner, RigidBody, Sphere, StretchModel,
+    VirtualParticle, Wing, Xpbd, XpbdPhase,
 };
 
 use crate::rng::Rng;
@@ -432,6 +432,7 @@ fn use_implicit(cloth: &mut Cloth, seed: u64) {
         bending_damping: damping,
         tolerance: 0.01,
         max_iterations: 1 + rng.index(12) as u32,
+        preconditioner: Preconditioner::ALL[rng.index(2)],
     }
     .into();
     let fabric = Arc::make_mut(&mut cloth.fabric);

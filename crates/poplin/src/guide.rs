@@ -65,4 +65,4 @@ page!(performance, "performance.md");
 page!(scenes, "scenes.md");
 page!(solvers, "solvers.md");
 page!(testing, "testing.md");
-page!(validation, "validation.md");
+page!(validation, "validation.md", "flag_energy.svg");

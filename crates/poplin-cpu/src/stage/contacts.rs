@@ -125,6 +125,12 @@ impl<S: Simd, V: Lanes<S>> Contacts<S, V> {
                 sum = sum.mul(made).or(is_deep, sum);
             }
             if slides.any_true() {
+                if let Some(plane) = particles.planes(simd, block) {
+                    let is_borne = zero.simd_lt(Vec3::xyz(plane).dot(push));
+                    let borne = is_borne.select(plane[3], zero);
+                    let length = push.guarded_square(simd).sqrt();
+                    sum = sum.mul(V::splat(simd, 1.0) + borne / length).or(touches, sum);
+                }
                 let slide = self.slide(simd, sum, displacement, [friction, slop]);
                 let is_held = zero.simd_lt(holds);
                 position = position.sub(slide).or(slides & is_held, position);

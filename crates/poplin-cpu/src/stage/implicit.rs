@@ -5,14 +5,15 @@ use std::ops::Range;
 use fearless_simd::prelude::*;
 use poplin_layout::{
     BEND_FACE_ANGLE, BEND_WORDS, ImplicitConstants, MIN_EDGE_SQUARE, MIN_HEIGHT_SQUARE,
-    MIN_HINGE_SQUARE, MIN_NORMAL_SQUARE, PI, SOLVE_DIRECTIONS, SOLVE_FORCES, SOLVE_MOVES,
-    SOLVE_PARTS, SOLVE_PREDICTIONS, SOLVE_RESIDUALS, SOLVE_START, SOLVE_TRIALS, STRETCH_THREADS,
-    TAU,
+    MIN_HINGE_SQUARE, MIN_NORMAL_SQUARE, PI, SOLVE_CHAIN_ROWS, SOLVE_DIRECTIONS, SOLVE_FORCES,
+    SOLVE_MOVES, SOLVE_PARTS, SOLVE_PLANES, SOLVE_PREDICTIONS, SOLVE_RESIDUALS, SOLVE_TRIALS,
+    STRETCH_THREADS, TAU,
 };
 use poplin_reference::ClothMemory;
 use poplin_reference::math::ARCTAN;
 use poplin_reference::stage::implicit::{
-    bend_end_row, corner_row, part_row, rate_row, solve_row, solve_state, takes_bends,
+    bend_end_row, chain_begin, chain_value_row, corner_row, is_preconditioned, is_start, link_list,
+    link_row, part_row, rate_row, solve_row, solve_state, takes_bends,
 };
 
 use super::particles::{Block, blocks};
@@ -183,81 +184,287 @@ fn gradient<S: Simd>(
     sum
 }
 
-/// Residuals of the trial, and their sums, of as many parts as there are lanes.
+/// First rows of the arrays over particles, the lists and the rows that gradients are gathered by.
+#[derive(Clone, Copy)]
+struct Arrays {
+    predictions: u32,
+    moves: u32,
+    residuals: u32,
+    trials: u32,
+    directions: u32,
+    forces: u32,
+    planes: u32,
+    chain_values: u32,
+    corners: u32,
+    corner_rows: u32,
+    bend_ends: u32,
+    bend_end_rows: u32,
+}
+
+impl Arrays {
+    fn new(memory: &ClothMemory<'_>) -> Self {
+        let array = |array: u32| solve_row(memory, array, 0);
+        Self {
+            predictions: array(SOLVE_PREDICTIONS),
+            moves: array(SOLVE_MOVES),
+            residuals: array(SOLVE_RESIDUALS),
+            trials: array(SOLVE_TRIALS),
+            directions: array(SOLVE_DIRECTIONS),
+            forces: array(SOLVE_FORCES),
+            planes: array(SOLVE_PLANES),
+            chain_values: chain_value_row(memory, 0),
+            corners: memory.cloth.fabric.corner_begin,
+            corner_rows: corner_row(memory, 0),
+            bend_ends: rate_row(memory, memory.cloth.particle_count),
+            bend_end_rows: bend_end_row(memory, 0),
+        }
+    }
+}
+
+/// Rows of an array of the particles from `first` on; lanes behind `len` have those of the last.
+#[inline(always)]
+fn rows_of<S: Simd, V: Lanes<S>>(
+    simd: S,
+    memory: &ClothMemory<'_>,
+    array: u32,
+    first: u32,
+    len: usize,
+) -> [V; 4] {
+    gather(simd, |lane| memory.load_scratch(array + first + lane.min(len - 1) as u32))
+}
+
+/// Residuals of the trial of the particles from `first` on; 0 without inverse mass.
+#[inline(always)]
+fn trial_residuals<S: Simd, V: Lanes<S>>(
+    simd: S,
+    memory: &mut ClothMemory<'_>,
+    constants: &ImplicitConstants,
+    arrays: &Arrays,
+    (first, len, takes): (u32, usize, bool),
+) -> Vec3<S, V> {
+    let count = memory.cloth.particle_count;
+    let zero = V::splat(simd, 0.0);
+    let mut force_rows = [[0.0; 4]; MAX_LANES];
+    for (lane, row) in (0..len).zip(&mut force_rows) {
+        let i = first + lane as u32;
+        let list = arrays.corners + count + 1;
+        let stretch = gradient(simd, memory, arrays.corners + i, list, arrays.corner_rows);
+        let bend = if takes {
+            let list = arrays.bend_ends + count + 1;
+            let bend = gradient(simd, memory, arrays.bend_ends + i, list, arrays.bend_end_rows);
+            let mut row = [0.0; 4];
+            bend.store_slice(&mut row);
+            memory.store_scratch(arrays.forces + i, row);
+            bend
+        } else {
+            fearless_simd::f32x4::from_slice(simd, &memory.load_scratch(arrays.forces + i))
+        };
+        (stretch + bend).store_slice(row);
+    }
+    let force = Vec3::xyz(V::columns(simd, &force_rows));
+    let prediction = rows_of::<S, V>(simd, memory, arrays.predictions, first, len);
+    let moved =
+        Vec3::xyz(gather(simd, |lane| memory.load_current(first + lane.min(len - 1) as u32)));
+    let scale = V::splat(simd, constants.step_square) * prediction[3];
+    let plane = rows_of::<S, V>(simd, memory, arrays.planes, first, len);
+    let normal = Vec3::xyz(plane);
+    let depth = max(plane[3] - normal.dot(moved), zero);
+    let force = force.sub(normal.mul(V::splat(simd, constants.contact_stiffness) * depth));
+    let trial = Vec3::xyz(prediction).sub(moved).sub(force.mul(scale));
+    trial.or(zero.simd_lt(prediction[3]), Vec3::splat(simd, [0.0; 3]))
+}
+
+/// Residuals of the trial, to scratch.
+#[inline(always)]
+pub(crate) fn find_residuals<S: Simd, V: Lanes<S>>(
+    simd: S,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+) {
+    let (takes, constants) = (takes_bends(memory), memory.load_implicit());
+    let arrays = Arrays::new(memory);
+    let zero = V::splat(simd, 0.0);
+    for block in blocks::<V, S>(items) {
+        let range = (block.index(0), block.len(), takes);
+        let trial = trial_residuals::<S, V>(simd, memory, &constants, &arrays, range);
+        scatter(trial.with(zero), |lane, row| {
+            if lane < block.len() {
+                memory.store_scratch(arrays.trials + block.index(lane), row);
+            }
+        });
+    }
+}
+
+/// The chains of a block: first link and number of links of each.
+struct Chains {
+    begins: [u32; MAX_LANES],
+    lens: [u32; MAX_LANES],
+    longest: u32,
+}
+
+impl Chains {
+    #[inline(always)]
+    fn new<V>(memory: &ClothMemory<'_>, block: &Block<V>) -> Self {
+        let mut chains = Self { begins: [0; MAX_LANES], lens: [0; MAX_LANES], longest: 0 };
+        for lane in 0..block.len() {
+            let begin = chain_begin(memory, block.index(lane));
+            let len = chain_begin(memory, block.index(lane) + 1) - begin;
+            (chains.begins[lane], chains.lens[lane]) = (begin, len);
+            chains.longest = chains.longest.max(len);
+        }
+        chains
+    }
+
+    /// Link k of each chain; the first one of all chains where there is none.
+    #[inline(always)]
+    fn links(&self, k: u32) -> [u32; MAX_LANES] {
+        std::array::from_fn(|lane| if k < self.lens[lane] { self.begins[lane] + k } else { 0 })
+    }
+
+    /// 1 where there is a link k.
+    #[inline(always)]
+    fn has<S: Simd, V: Lanes<S>>(&self, simd: S, k: u32) -> V::Mask {
+        let flags = V::from_fn(simd, |lane| if k < self.lens[lane] { 1.0 } else { 0.0 });
+        V::splat(simd, 0.0).simd_lt(flags)
+    }
+}
+
+/// Particles of links.
+#[inline(always)]
+fn particles_of(
+    memory: &ClothMemory<'_>,
+    begin: u32,
+    links: &[u32; MAX_LANES],
+) -> [u32; MAX_LANES] {
+    links.map(|link| memory.fabric_pool[(begin + link) as usize])
+}
+
+/// Solves chains for the residuals of their particles, a chain per lane.
+#[inline(always)]
+pub(crate) fn solve_chains<S: Simd, V: Lanes<S>>(
+    simd: S,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+) {
+    let count = memory.cloth.particle_count;
+    let (first_link, first_value) = (link_row(memory, 0), chain_value_row(memory, 0));
+    let trials = solve_row(memory, SOLVE_TRIALS, 0);
+    let list = link_list(memory);
+    let zero = V::splat(simd, 0.0);
+    let nothing = Vec3::splat(simd, [0.0; 3]);
+    for block in blocks::<V, S>(items) {
+        let chains = Chains::new(memory, &block);
+        // Chains of the second family begin behind those of all particles.
+        let families = chains.begins.map(|begin| if begin >= count { count } else { 0 });
+        let mut last = nothing;
+        for k in 0..chains.longest {
+            let links = chains.links(k);
+            let particles = particles_of(memory, list, &links);
+            let rows = links.map(|link| first_link + SOLVE_CHAIN_ROWS * link);
+            let column = |column: u32| -> [V; 4] {
+                gather(simd, |lane| memory.load_scratch(rows[lane] + column))
+            };
+            let (l0, l1) = (Vec3::xyz(column(0)), Vec3::xyz(column(1)));
+            let l2 = Vec3::xyz(column(2));
+            let [.., root] = column(3);
+            let residual =
+                Vec3::xyz(gather(simd, |lane| memory.load_scratch(trials + particles[lane])));
+            let value = residual.div(root).or(zero.simd_lt(root), nothing);
+            let value = value.sub(l0.mul(last.x).add(l1.mul(last.y)).add(l2.mul(last.z)));
+            scatter(value.with(zero), |lane, row| {
+                if k < chains.lens[lane] {
+                    memory.store_scratch(first_value + families[lane] + particles[lane], row);
+                }
+            });
+            last = value;
+        }
+        let mut carried = nothing;
+        for k in (0..chains.longest).rev() {
+            let links = chains.links(k);
+            let particles = particles_of(memory, list, &links);
+            let rows = links.map(|link| first_link + SOLVE_CHAIN_ROWS * link);
+            let column = |column: u32| -> [V; 4] {
+                gather(simd, |lane| memory.load_scratch(rows[lane] + column))
+            };
+            let (l0, l1, l2, beside) = (column(0), column(1), column(2), column(3));
+            let entry = |lane: usize| first_value + families[lane] + particles[lane];
+            let value: Vec3<S, V> =
+                Vec3::xyz(gather(simd, |lane| memory.load_scratch(entry(lane))));
+            let solved = Vec3::new(
+                l0[3] * value.x + beside[0] * value.y + beside[1] * value.z,
+                beside[0] * value.x + l1[3] * value.y + beside[2] * value.z,
+                beside[1] * value.x + beside[2] * value.y + l2[3] * value.z,
+            )
+            .sub(carried);
+            scatter(solved.with(zero), |lane, row| {
+                if k < chains.lens[lane] {
+                    memory.store_scratch(first_value + families[lane] + particles[lane], row);
+                }
+            });
+            let next = Vec3::new(
+                Vec3::xyz(l0).dot(solved),
+                Vec3::xyz(l1).dot(solved),
+                Vec3::xyz(l2).dot(solved),
+            );
+            carried = next.or(chains.has::<S, V>(simd, k), nothing);
+        }
+    }
+}
+
+/// Residuals of the trial as they are preconditioned, and sums, of as many parts as there are lanes.
 #[inline(always)]
 pub(crate) fn sum_parts<S: Simd, V: Lanes<S>>(
     simd: S,
     memory: &mut ClothMemory<'_>,
     items: Range<u32>,
 ) {
-    let takes = takes_bends(memory);
-    let is_start = memory.load_scratch(solve_state(memory, 1))[2] == SOLVE_START;
-    let constants = memory.load_implicit();
+    let (takes, constants) = (takes_bends(memory), memory.load_implicit());
+    let is_start = is_start(memory);
+    let by_chains = is_preconditioned(memory);
     let count = memory.cloth.particle_count;
-    let array = |array: u32| solve_row(memory, array, 0);
-    let [predictions, moves, residuals, trials, directions, forces] = [
-        SOLVE_PREDICTIONS,
-        SOLVE_MOVES,
-        SOLVE_RESIDUALS,
-        SOLVE_TRIALS,
-        SOLVE_DIRECTIONS,
-        SOLVE_FORCES,
-    ]
-    .map(array);
-    let corners = memory.cloth.fabric.corner_begin;
-    let ends = rate_row(memory, count);
-    let (corner_rows, end_rows) = (corner_row(memory, 0), bend_end_row(memory, 0));
+    let arrays = Arrays::new(memory);
     let zero = V::splat(simd, 0.0);
     for block in blocks::<V, S>(items) {
         let (mut along, mut overlap, mut square_sum, mut longest) = (zero, zero, zero, zero);
         let mut rates = [zero; 4];
         for first in (block.index(0)..count).step_by(SOLVE_PARTS as usize) {
             let len = block.len().min((count - first) as usize);
-            let mut force_rows = [[0.0; 4]; MAX_LANES];
-            for (lane, row) in (0..len).zip(&mut force_rows) {
-                let i = first + lane as u32;
-                let stretch = gradient(simd, memory, corners + i, corners + count + 1, corner_rows);
-                let bend = if takes {
-                    let bend = gradient(simd, memory, ends + i, ends + count + 1, end_rows);
-                    let mut row = [0.0; 4];
-                    bend.store_slice(&mut row);
-                    memory.store_scratch(forces + i, row);
-                    bend
-                } else {
-                    fearless_simd::f32x4::from_slice(simd, &memory.load_scratch(forces + i))
-                };
-                (stretch + bend).store_slice(row);
+            let load = |array: u32| rows_of::<S, V>(simd, memory, array, first, len);
+            let [.., inverse_mass] = load(arrays.predictions);
+            let (trial, conditioned);
+            if by_chains {
+                trial = Vec3::xyz(load(arrays.trials));
+                let (one, other) = (load(arrays.chain_values), load(arrays.chain_values + count));
+                let root = V::splat(simd, 0.5) * inverse_mass.sqrt();
+                conditioned = Vec3::xyz(one).add(Vec3::xyz(other)).mul(root);
+            } else {
+                let range = (first, len, takes);
+                trial = trial_residuals::<S, V>(simd, memory, &constants, &arrays, range);
+                conditioned = trial;
             }
-            let row = |lane: usize| first + lane.min(len - 1) as u32;
-            let load = |begin: u32| -> [V; 4] {
-                gather(simd, |lane| memory.load_scratch(begin + row(lane)))
-            };
-            let force = Vec3::xyz(V::columns(simd, &force_rows));
-            let prediction = load(predictions);
-            let inverse_mass = prediction[3];
-            let moved = Vec3::xyz(gather(simd, |lane| memory.load_current(row(lane))));
-            let scale = V::splat(simd, constants.step_square) * inverse_mass;
-            let trial = Vec3::xyz(prediction).sub(moved).sub(force.mul(scale));
+            let load = |array: u32| rows_of::<S, V>(simd, memory, array, first, len);
             // Pinned particles have no residual, and lanes without a particle count for nothing.
             let moves_mask = zero.simd_lt(inverse_mass);
-            let trial = trial.or(moves_mask, Vec3::splat(simd, [0.0; 3]));
-            let [.., mass] = load(moves);
-            let square = trial.dot(trial);
+            let conditioned = conditioned.or(moves_mask, Vec3::splat(simd, [0.0; 3]));
+            let [.., mass] = load(arrays.moves);
             let counts = V::from_fn(simd, |lane| if lane < len { 1.0 } else { 0.0 });
             let counted = zero.simd_lt(counts) & moves_mask;
-            along += counted.select(mass * trial.dot(Vec3::xyz(load(directions))), zero);
-            overlap += counted.select(mass * trial.dot(Vec3::xyz(load(residuals))), zero);
-            square_sum += counted.select(mass * square, zero);
-            longest = counted.select(max(longest, square), longest);
+            let of_direction = mass * trial.dot(Vec3::xyz(load(arrays.directions)));
+            along += counted.select(of_direction, zero);
+            overlap += counted.select(mass * trial.dot(Vec3::xyz(load(arrays.residuals))), zero);
+            square_sum += counted.select(mass * trial.dot(conditioned), zero);
+            longest = counted.select(max(longest, trial.dot(trial)), longest);
             if is_start {
-                let own = particle_rates(simd, memory, &constants, inverse_mass, row);
+                let row = |lane: usize| first + lane.min(len - 1) as u32;
+                let plane = load(arrays.planes);
+                let own = particle_rates(simd, memory, &constants, inverse_mass, plane, row);
                 for (rate, own) in rates.iter_mut().zip(own) {
                     *rate = counted.select(max(*rate, own), *rate);
                 }
             }
-            scatter(trial.with(zero), |lane, row| {
+            scatter(conditioned.with(zero), |lane, row| {
                 if lane < len {
-                    memory.store_scratch(trials + first + lane as u32, row);
+                    memory.store_scratch(arrays.trials + first + lane as u32, row);
                 }
             });
         }
@@ -282,6 +489,7 @@ fn particle_rates<S: Simd, V: Lanes<S>>(
     memory: &ClothMemory<'_>,
     constants: &ImplicitConstants,
     inverse_mass: V,
+    [x, y, z, _]: [V; 4],
     particle: impl Fn(usize) -> u32,
 ) -> [V; 4] {
     let begin = rate_row(memory, 0);
@@ -294,7 +502,10 @@ fn particle_rates<S: Simd, V: Lanes<S>>(
     let along_v = V::splat(simd, constants.rate_v) * along_v;
     let stretch = (along_u + along_v) * inverse_mass;
     let bend = V::splat(simd, constants.rigidity) * bend * inverse_mass;
-    [stretch, bend, stretch * length, V::splat(simd, 0.0)]
+    let zero = V::splat(simd, 0.0);
+    let has_plane = !(x.simd_eq(zero) & y.simd_eq(zero) & z.simd_eq(zero));
+    let contact = V::splat(simd, constants.contact_stiffness) * inverse_mass;
+    [stretch + has_plane.select(contact, zero), bend, stretch * length, zero]
 }
 
 /// Moves particles along the direction, and makes the next trial; the row of a particle is a vector.

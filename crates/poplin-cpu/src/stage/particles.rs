@@ -5,8 +5,9 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use fearless_simd::prelude::*;
-use poplin_layout::IterationConstants;
+use poplin_layout::{IterationConstants, SOLVE_PLANES, Stage};
 use poplin_reference::ClothMemory;
+use poplin_reference::stage::implicit::solve_row;
 
 use crate::lanes::{Lanes, MAX_LANES, gather, max, scatter};
 use crate::vector::Vec3;
@@ -51,6 +52,9 @@ pub(crate) trait Particles<S: Simd, V: Lanes<S>> {
 
     /// Friction of shapes, its slop, whether it holds, and the scale of masses.
     fn collision(&self, simd: S) -> [V; 4];
+
+    /// Planes of contact of an implicit solve, and how far they have pushed; `None` by other solvers.
+    fn planes(&self, simd: S, block: Self::Block) -> Option<[V; 4]>;
 
     /// How far particles come out of a shape that they were in before, in one iteration.
     fn depenetration_step(&self, simd: S) -> V;
@@ -251,6 +255,12 @@ impl<S: Simd, V: Lanes<S>> Particles<S, V> for ClothMemory<'_> {
             V::splat(simd, holds),
             V::splat(simd, mass_scale),
         ]
+    }
+
+    #[inline(always)]
+    fn planes(&self, simd: S, block: Block<V>) -> Option<[V; 4]> {
+        let row = |lane| self.load_scratch(solve_row(self, SOLVE_PLANES, block.index(lane)));
+        self.runs(Stage::Implicit).then(|| gather(simd, row))
     }
 
     #[inline(always)]

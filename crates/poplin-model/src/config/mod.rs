@@ -19,7 +19,9 @@ pub use air::Air;
 pub use cloth_collision::ClothCollision;
 pub use contact::Contact;
 pub use fiber_solver::FiberSolver;
-pub use implicit::{BendModel, Implicit, ImplicitReport, MAX_SOLVER_ITERATIONS, StretchModel};
+pub use implicit::{
+    BendModel, Implicit, ImplicitReport, MAX_SOLVER_ITERATIONS, Preconditioner, StretchModel,
+};
 pub use inertia::Inertia;
 pub use motion::MotionConstraints;
 pub use pbd::{Pbd, PbdPhase};

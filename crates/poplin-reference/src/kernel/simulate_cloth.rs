@@ -8,7 +8,10 @@ use poplin_layout::{
 };
 use poplin_model::FiberSolver;
 
-use crate::stage::implicit::{bend_count, evaluation_count, is_solved, solve_state, takes_bends};
+use crate::stage::implicit::{
+    bend_count, chain_end, evaluation_count, is_factored, is_preconditioned, is_solved,
+    probes_contacts, solve_state, takes_bends,
+};
 use crate::stage::sleep::is_sleep_test;
 use crate::{ClothMemory, Work, Workers};
 
@@ -86,6 +89,7 @@ pub fn run_iterations(
     team: &mut (impl Workers + ?Sized),
 ) -> u32 {
     let iteration_end = memory.cloth.iteration_count.min(iterations.end);
+    memory.registers.stages = stages.0;
     if stages.contains(Stage::SelfCollide) {
         team.open_grid(memory);
     }
@@ -178,6 +182,8 @@ fn repeat_count(memory: &ClothMemory<'_>, repeat: Repeat) -> u32 {
         Repeat::BodyVisits => 2,
         Repeat::BundleSets => fabric.virtual_set_count,
         Repeat::Evaluations => evaluation_count(memory),
+        Repeat::Chains => u32::from(is_preconditioned(memory)),
+        Repeat::Factors => u32::from(is_factored(memory)),
     }
 }
 
@@ -187,7 +193,11 @@ fn begin_repeat(memory: &mut ClothMemory<'_>, repeat: Repeat, k: u32) {
     let range =
         |memory: &ClothMemory<'_>, begin: u32| [memory.fabric(begin), memory.fabric(begin + 1)];
     match repeat {
-        Repeat::Iterations | Repeat::WholeFibers | Repeat::Evaluations => {}
+        Repeat::Iterations
+        | Repeat::WholeFibers
+        | Repeat::Evaluations
+        | Repeat::Chains
+        | Repeat::Factors => {}
         Repeat::Phases => {
             memory.registers.phase = memory.load_phase(memory.cloth.phase_begin + PHASE_ROWS * k);
         }
@@ -227,7 +237,11 @@ fn range_of(memory: &ClothMemory<'_>, items: Items) -> [u32; 2] {
         Items::Chunks => [0, chunk_count(cloth.particle_count)],
         Items::Bodies => [0, cloth.colliders.body_count],
         Items::Bundles => memory.registers.bundles,
+        Items::ProbedParticles => {
+            [0, if probes_contacts(memory) { cloth.particle_count } else { 0 }]
+        }
         Items::TakenBends => [0, if takes_bends(memory) { bend_count(memory) } else { 0 }],
+        Items::Chains => [0, chain_end(memory)],
         Items::SolveParts => [0, SOLVE_PARTS],
         Items::SolveSums => [0, SOLVE_SUMS],
         Items::One => [0, 1],

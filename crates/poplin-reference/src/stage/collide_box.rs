@@ -42,13 +42,18 @@ pub(crate) fn touch_box(memory: &ClothMemory<'_>, b: u32, x: Vec3, contacts: &mu
     }
 }
 
+/// The exits of x from all boxes that belong to no body.
+pub(crate) fn touch_boxes(memory: &ClothMemory<'_>, x: Vec3, contacts: &mut Contacts) {
+    let begin = memory.cloth.colliders.free_box_begin;
+    for k in begin..begin + memory.cloth.colliders.free_box_count {
+        touch_box(memory, memory.load_index(k), x, contacts);
+    }
+}
+
 /// Pushes particle i out of the boxes.
 pub fn collide_box(memory: &mut ClothMemory<'_>, i: u32) {
     let particle = memory.load_current(i);
     let mut contacts = Contacts::default();
-    let begin = memory.cloth.colliders.free_box_begin;
-    for k in begin..begin + memory.cloth.colliders.free_box_count {
-        touch_box(memory, memory.load_index(k), xyz(particle), &mut contacts);
-    }
+    touch_boxes(memory, xyz(particle), &mut contacts);
     resolve_contacts(memory, i, xyz(particle), particle[3], &contacts);
 }

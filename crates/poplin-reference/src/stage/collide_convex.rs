@@ -34,13 +34,18 @@ pub(crate) fn touch_convex(memory: &ClothMemory<'_>, c: u32, x: Vec3, contacts: 
     }
 }
 
+/// The exits of x from all convexes that belong to no body.
+pub(crate) fn touch_convexes(memory: &ClothMemory<'_>, x: Vec3, contacts: &mut Contacts) {
+    let begin = memory.cloth.colliders.free_convex_begin;
+    for k in begin..begin + memory.cloth.colliders.free_convex_count {
+        touch_convex(memory, memory.load_index(k), x, contacts);
+    }
+}
+
 /// Pushes particle i out of the convexes.
 pub fn collide_convex(memory: &mut ClothMemory<'_>, i: u32) {
     let particle = memory.load_current(i);
     let mut contacts = Contacts::default();
-    let begin = memory.cloth.colliders.free_convex_begin;
-    for k in begin..begin + memory.cloth.colliders.free_convex_count {
-        touch_convex(memory, memory.load_index(k), xyz(particle), &mut contacts);
-    }
+    touch_convexes(memory, xyz(particle), &mut contacts);
     resolve_contacts(memory, i, xyz(particle), particle[3], &contacts);
 }

@@ -51,9 +51,8 @@ pub(crate) fn touch_sphere(memory: &ClothMemory<'_>, s: u32, x: Vec3, contacts: 
 }
 
 /// The exits of x from all capsules and spheres that belong to no body.
-pub(crate) fn touch_shapes(memory: &ClothMemory<'_>, x: Vec3) -> Contacts {
+pub(crate) fn touch_shapes(memory: &ClothMemory<'_>, x: Vec3, contacts: &mut Contacts) {
     let shapes = &memory.cloth.colliders;
-    let mut contacts = Contacts::default();
     let mut node = 0;
     loop {
         let item =
@@ -61,12 +60,7 @@ pub(crate) fn touch_shapes(memory: &ClothMemory<'_>, x: Vec3) -> Contacts {
         if item == 0 {
             break;
         }
-        touch_capsule(
-            memory,
-            memory.load_index(shapes.free_capsule_begin + item - 1),
-            x,
-            &mut contacts,
-        );
+        touch_capsule(memory, memory.load_index(shapes.free_capsule_begin + item - 1), x, contacts);
     }
     node = 0;
     loop {
@@ -75,14 +69,8 @@ pub(crate) fn touch_shapes(memory: &ClothMemory<'_>, x: Vec3) -> Contacts {
         if item == 0 {
             break;
         }
-        touch_sphere(
-            memory,
-            memory.load_index(shapes.free_sphere_begin + item - 1),
-            x,
-            &mut contacts,
-        );
+        touch_sphere(memory, memory.load_index(shapes.free_sphere_begin + item - 1), x, contacts);
     }
-    contacts
 }
 
 /// Inverse mass of a particle that shapes have pushed: smaller, so that its neighbours give way.
@@ -93,7 +81,8 @@ pub(crate) fn scaled_mass(memory: &ClothMemory<'_>, w: f32, push: Vec3) -> f32 {
 /// Pushes particle i out of spheres and capsules.
 pub fn collide_shape(memory: &mut ClothMemory<'_>, i: u32) {
     let particle = memory.load_current(i);
-    let contacts = touch_shapes(memory, xyz(particle));
+    let mut contacts = Contacts::default();
+    touch_shapes(memory, xyz(particle), &mut contacts);
     let w = scaled_mass(memory, particle[3], contacts.push);
     resolve_contacts(memory, i, xyz(particle), w, &contacts);
 }

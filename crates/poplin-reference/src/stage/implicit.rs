@@ -1,16 +1,22 @@
 //! Twin of `shaders/stage/implicit.wgsl`.
 
-use glam::{Vec2, Vec3, vec2};
+use glam::{Vec2, Vec3, Vec3Swizzles, vec2};
 use poplin_layout::{
-    BEND_FACE_ANGLE, BEND_WORDS, MIN_EDGE_SQUARE, MIN_HINGE_SQUARE, PI, SHAPE_WORDS, SOLVE_CHECK,
-    SOLVE_CHECK_INTERVAL, SOLVE_DIRECTIONS, SOLVE_DONE, SOLVE_EXHAUSTED, SOLVE_FORCES,
-    SOLVE_GROWTH, SOLVE_LINE, SOLVE_MAX, SOLVE_MAX_REACH, SOLVE_MOVES, SOLVE_PARTICLE_ARRAYS,
-    SOLVE_PARTS, SOLVE_PREDICTIONS, SOLVE_RESIDUALS, SOLVE_ROUNDING, SOLVE_START, SOLVE_STATE_ROWS,
-    SOLVE_SUMS, SOLVE_TRIALS, STRETCH_THREADS, TAU, max_evaluations,
+    BEND_FACE_ANGLE, BEND_WORDS, MIN_DETERMINANT, MIN_EDGE_SQUARE, MIN_HINGE_SQUARE, NO_OFFSET, PI,
+    PRECONDITIONER_FIBERS, SHAPE_WORDS, SOLVE_CHAIN_ROWS, SOLVE_CHECK, SOLVE_DIRECTIONS,
+    SOLVE_DONE, SOLVE_EXHAUSTED, SOLVE_FACTOR_INTERVAL, SOLVE_FORCES, SOLVE_GROWTH, SOLVE_LINE,
+    SOLVE_MAX, SOLVE_MAX_REACH, SOLVE_MOVES, SOLVE_PARTICLE_ARRAYS, SOLVE_PARTS, SOLVE_PLANE_DEPTH,
+    SOLVE_PLANES, SOLVE_PREDICTIONS, SOLVE_RESIDUALS, SOLVE_ROUNDING, SOLVE_START,
+    SOLVE_STATE_ROWS, SOLVE_SUMS, SOLVE_TRIALS, STRETCH_THREADS, Stage, StageMask, TAU,
 };
 
 use super::bend::has_height;
+use super::collide_box::touch_boxes;
+use super::collide_convex::touch_convexes;
+use super::collide_shape::touch_shapes;
+use super::collide_triangle::touch_mesh;
 use crate::ClothMemory;
+use crate::colliders::Contacts;
 use crate::math::{atan2_portable, cross3, dot3, particle as pack, xyz};
 
 /// Row k of the state; see the shader.
@@ -43,6 +49,59 @@ pub fn bend_end_row(memory: &ClothMemory<'_>, end: u32) -> u32 {
     corner_row(memory, 3 * memory.cloth.fabric.triangle_count + end)
 }
 
+/// First row of link k of the chains.
+pub fn link_row(memory: &ClothMemory<'_>, k: u32) -> u32 {
+    bend_end_row(memory, 4 * bend_count(memory)) + SOLVE_CHAIN_ROWS * k
+}
+
+/// Row of what the chain of a family solves for particle i: entry `family * particle_count + i`.
+pub fn chain_value_row(memory: &ClothMemory<'_>, entry: u32) -> u32 {
+    link_row(memory, 2 * memory.cloth.particle_count) + entry
+}
+
+/// Where the chains are in `fabric_pool`.
+fn chain_list(memory: &ClothMemory<'_>) -> u32 {
+    let count = memory.cloth.particle_count;
+    rate_row(memory, count) + count + 1 + 4 * bend_count(memory)
+}
+
+/// Number of chains.
+pub fn chain_end(memory: &ClothMemory<'_>) -> u32 {
+    memory.fabric(chain_list(memory))
+}
+
+/// First link of a chain.
+pub fn chain_begin(memory: &ClothMemory<'_>, chain: u32) -> u32 {
+    memory.fabric(chain_list(memory) + 1 + chain)
+}
+
+/// Where the particles of links are in `fabric_pool`.
+pub fn link_list(memory: &ClothMemory<'_>) -> u32 {
+    chain_list(memory) + 2 + chain_end(memory)
+}
+
+/// Particle of link k.
+pub fn link_particle(memory: &ClothMemory<'_>, k: u32) -> u32 {
+    memory.fabric(link_list(memory) + k)
+}
+
+/// Whether residuals become directions by chains.
+pub fn is_preconditioned(memory: &ClothMemory<'_>) -> bool {
+    memory.load_implicit().preconditioner == PRECONDITIONER_FIBERS
+}
+
+/// Whether the running evaluation factors chains: the first, and each check after another [`SOLVE_FACTOR_INTERVAL`] iterations.
+pub fn is_factored(memory: &ClothMemory<'_>) -> bool {
+    let mode = memory.load_scratch(solve_state(memory, 1))[2];
+    let iterations = memory.load_scratch(solve_state(memory, 3))[0] as u32;
+    mode == SOLVE_START || (mode == SOLVE_CHECK && iterations.is_multiple_of(SOLVE_FACTOR_INTERVAL))
+}
+
+/// Whether this is the first evaluation of a solve.
+pub fn is_start(memory: &ClothMemory<'_>) -> bool {
+    memory.load_scratch(solve_state(memory, 1))[2] == SOLVE_START
+}
+
 /// Where the rates of particle i are in `fabric_pool`; behind those of the last one the lists of bend ends.
 pub fn rate_row(memory: &ClothMemory<'_>, i: u32) -> u32 {
     let fabric = &memory.cloth.fabric;
@@ -57,7 +116,8 @@ pub fn bend_count(memory: &ClothMemory<'_>) -> u32 {
 
 /// Most evaluations of a step.
 pub fn evaluation_count(memory: &ClothMemory<'_>) -> u32 {
-    max_evaluations(memory.load_implicit().max_iterations)
+    let implicit = memory.load_implicit();
+    2 + implicit.max_iterations + implicit.max_iterations / implicit.check_interval.max(1)
 }
 
 /// -1 + |d|^2; see the shader.
@@ -78,6 +138,7 @@ pub fn begin_solve(memory: &mut ClothMemory<'_>, i: u32) {
         (SOLVE_TRIALS, [0.0; 4]),
         (SOLVE_DIRECTIONS, [0.0; 4]),
         (SOLVE_FORCES, [0.0; 4]),
+        (SOLVE_PLANES, [0.0; 4]),
     ] {
         memory.store_scratch(solve_row(memory, array, i), row);
     }
@@ -87,6 +148,57 @@ pub fn begin_solve(memory: &mut ClothMemory<'_>, i: u32) {
         memory.store_scratch(solve_state(memory, 1), [0.0, 0.0, SOLVE_START, takes]);
         memory.store_scratch(solve_state(memory, 3), [0.0; 4]);
     }
+}
+
+/// Whether this evaluation looks for contacts: where forces are taken as they are.
+pub fn probes_contacts(memory: &ClothMemory<'_>) -> bool {
+    StageMask(memory.registers.stages).intersects(StageMask::PROBES)
+        && memory.load_scratch(solve_state(memory, 1))[2] != SOLVE_LINE
+}
+
+/// Looks whether the trial has particle i in shapes; see the shader.
+pub fn probe_contacts(memory: &mut ClothMemory<'_>, i: u32) {
+    let particle = memory.load_current(i);
+    if particle[3] > 0.0 {
+        let x = xyz(memory.load_previous(i)) + xyz(particle);
+        let mut contacts = Contacts::default();
+        if memory.runs(Stage::CollideConvex) {
+            touch_convexes(memory, x, &mut contacts);
+        }
+        if memory.runs(Stage::CollideBox) {
+            touch_boxes(memory, x, &mut contacts);
+        }
+        if memory.runs(Stage::CollideTriangle) {
+            touch_mesh(memory, i, x, &mut contacts);
+        }
+        if StageMask(memory.registers.stages).intersects(StageMask::SPHERES) {
+            touch_shapes(memory, x, &mut contacts);
+        }
+        if contacts.count > 0.0 {
+            let push = contacts.push / contacts.count;
+            let depth = dot3(push, push).sqrt();
+            let row = solve_row(memory, SOLVE_PLANES, i);
+            let plane = memory.load_scratch(row);
+            if depth > SOLVE_PLANE_DEPTH * plane_depth(plane, xyz(particle)) {
+                let normal = push / depth;
+                let advance = contacts.approach / contacts.count
+                    + dot3(contacts.travel, normal) / contacts.count;
+                let reach = (dot3(normal, xyz(particle)) + depth).min(advance.max(0.0));
+                memory.store_scratch(row, pack(normal, reach));
+            }
+        }
+    }
+}
+
+/// How far a particle that moves by u is behind a plane of contact \[m\].
+fn plane_depth(plane: [f32; 4], u: Vec3) -> f32 {
+    (plane[3] - dot3(xyz(plane), u)).max(0.0)
+}
+
+/// How far the plane of contact of particle i has pushed it in the solve, if shapes push it to the same side \[m\].
+pub(crate) fn borne_push(memory: &ClothMemory<'_>, i: u32, push: Vec3) -> f32 {
+    let plane = memory.load_scratch(solve_row(memory, SOLVE_PLANES, i));
+    if dot3(xyz(plane), push) > 0.0 { plane[3] } else { 0.0 }
 }
 
 /// Edge from particle a to particle b of the trial \[m\].
@@ -288,35 +400,236 @@ pub fn is_solved(memory: &ClothMemory<'_>) -> bool {
     memory.load_scratch(solve_state(memory, 1))[2] == SOLVE_DONE
 }
 
-/// Residuals of the trial of every `SOLVE_PARTS`-th particle, and their sums; see the shader.
+/// Residual of the trial of particle i with inverse mass; see the shader.
+fn trial_residual(memory: &mut ClothMemory<'_>, i: u32) -> Vec3 {
+    let load = |memory: &ClothMemory<'_>, array| memory.load_scratch(solve_row(memory, array, i));
+    let prediction = load(memory, SOLVE_PREDICTIONS);
+    let mut force = xyz(load(memory, SOLVE_FORCES));
+    if takes_bends(memory) {
+        force = bend_gradient(memory, i);
+        memory.store_scratch(solve_row(memory, SOLVE_FORCES, i), pack(force, 0.0));
+    }
+    force = stretch_gradient(memory, i) + force;
+    let plane = load(memory, SOLVE_PLANES);
+    let moved = xyz(memory.load_current(i));
+    let implicit = memory.load_implicit();
+    force -= xyz(plane) * (implicit.contact_stiffness * plane_depth(plane, moved));
+    xyz(prediction) - moved - force * (implicit.step_square * prediction[3])
+}
+
+/// Residual of the trial of particle i, to scratch; see the shader.
+pub fn find_residual(memory: &mut ClothMemory<'_>, i: u32) {
+    let mut trial = Vec3::ZERO;
+    if memory.load_scratch(solve_row(memory, SOLVE_PREDICTIONS, i))[3] > 0.0 {
+        trial = trial_residual(memory, i);
+    }
+    memory.store_scratch(solve_row(memory, SOLVE_TRIALS, i), pack(trial, 0.0));
+}
+
+/// What the Hessian of triangle t is made of, to the rows of its corners; see the shader.
+pub fn direct_triangle(memory: &mut ClothMemory<'_>, t: u32) {
+    let corners = memory.cloth.fabric.triangle_begin + 3 * t;
+    let i0 = memory.fabric(corners);
+    let p = trial_edge(memory, i0, memory.fabric(corners + 1));
+    let q = trial_edge(memory, i0, memory.fabric(corners + 2));
+    let wu = p * shape_value(memory, 0, t) + q * shape_value(memory, 1, t);
+    let wv = p * shape_value(memory, 2, t) + q * shape_value(memory, 3, t);
+    let [all_u, all_v] = [wu, wv].map(|w| slack(w, 1.0).max(0.0));
+    let remainders = [remainder_over_square(wu, all_u), remainder_over_square(wv, all_v), 0.0, 0.0];
+    let row = corner_row(memory, 3 * t);
+    memory.store_scratch(row, pack(wu, all_u));
+    memory.store_scratch(row + 1, pack(wv, all_v));
+    memory.store_scratch(row + 2, remainders);
+}
+
+/// (1 - all) / |w|^2, 0 without a length.
+fn remainder_over_square(w: Vec3, all: f32) -> f32 {
+    let square = dot3(w, w);
+    if square > MIN_EDGE_SQUARE { (1.0 - all) / square } else { 0.0 }
+}
+
+/// Number k of the rest shape of triangle t.
+fn shape_value(memory: &ClothMemory<'_>, k: u32, t: u32) -> f32 {
+    let fabric = &memory.cloth.fabric;
+    memory.fabric_f32(fabric.element_begin + k * fabric.triangle_count + t)
+}
+
+/// Weights of a corner of triangle t in the derivatives by u and v.
+fn corner_weights(memory: &ClothMemory<'_>, t: u32, corner: u32) -> Vec2 {
+    let second = vec2(shape_value(memory, 0, t), shape_value(memory, 2, t));
+    let third = vec2(shape_value(memory, 1, t), shape_value(memory, 3, t));
+    match corner {
+        0 => -(second + third),
+        1 => second,
+        _ => third,
+    }
+}
+
+/// Stiffness along u and v and of shear; see the shader.
+fn chain_stiffness(memory: &ClothMemory<'_>) -> Vec3 {
+    let implicit = memory.load_implicit();
+    if implicit.stretch_model == STRETCH_THREADS {
+        return Vec3::new(implicit.stiffness_u, implicit.stiffness_v, implicit.shear_stiffness);
+    }
+    let along = implicit.stiffness_u + 2.0 * implicit.stiffness_v;
+    Vec3::new(along, along, implicit.stiffness_v)
+}
+
+/// Columns of the Hessian of triangle t between two of its corners; see the shader.
+fn corner_block(memory: &ClothMemory<'_>, t: u32, a: Vec2, b: Vec2) -> [Vec3; 3] {
+    let row = corner_row(memory, 3 * t);
+    let [u, v, remainders] = [0, 1, 2].map(|k| memory.load_scratch(row + k));
+    let (wu, wv) = (xyz(u), xyz(v));
+    let stiffness = chain_stiffness(memory) * shape_value(memory, 4, t);
+    let along_u = stiffness.x * (a.x * b.x);
+    let along_v = stiffness.y * (a.y * b.y);
+    let all = along_u * u[3] + along_v * v[3];
+    let in_u = wu * (along_u * remainders[0]);
+    let in_v = wv * (along_v * remainders[1]);
+    let ga = (wv * a.x + wu * a.y) * stiffness.z;
+    let gb = wv * b.x + wu * b.y;
+    [
+        Vec3::new(all, 0.0, 0.0) + in_u * wu.x + in_v * wv.x + ga * gb.x,
+        Vec3::new(0.0, all, 0.0) + in_u * wu.y + in_v * wv.y + ga * gb.y,
+        Vec3::new(0.0, 0.0, all) + in_u * wu.z + in_v * wv.z + ga * gb.z,
+    ]
+}
+
+/// Sum of blocks.
+fn add_block(sum: &mut [Vec3; 3], block: [Vec3; 3]) {
+    sum.iter_mut().zip(block).for_each(|(sum, column)| *sum += column);
+}
+
+/// Factors the part of the Hessian along a chain; see the shader.
+pub fn factor_chain(memory: &mut ClothMemory<'_>, chain: u32) {
+    let implicit = memory.load_implicit();
+    let step_square = implicit.step_square;
+    let fabric = memory.cloth.fabric;
+    let corners = fabric.corner_begin + memory.cloth.particle_count + 1;
+    let mut previous = NO_OFFSET;
+    let mut root_before = 0.0;
+    let (mut diagonal, mut beside) = (Vec3::ZERO, Vec3::ZERO);
+    for k in chain_begin(memory, chain)..chain_begin(memory, chain + 1) {
+        let i = link_particle(memory, k);
+        let inverse_mass = memory.load_scratch(solve_row(memory, SOLVE_PREDICTIONS, i))[3];
+        let root = inverse_mass.max(0.0).sqrt();
+        let (mut pivot, mut coupling) = ([Vec3::ZERO; 3], [Vec3::ZERO; 3]);
+        let begin = memory.fabric(fabric.corner_begin + i);
+        for c in begin..memory.fabric(fabric.corner_begin + i + 1) {
+            let entry = memory.fabric(corners + c);
+            let t = entry / 3;
+            let own = corner_weights(memory, t, entry % 3);
+            add_block(&mut pivot, corner_block(memory, t, own, own));
+            for other in 0..3 {
+                if memory.fabric(fabric.triangle_begin + 3 * t + other) == previous {
+                    let beyond = corner_weights(memory, t, other);
+                    add_block(&mut coupling, corner_block(memory, t, own, beyond));
+                }
+            }
+        }
+        let plane = xyz(memory.load_scratch(solve_row(memory, SOLVE_PLANES, i)));
+        let held = plane * implicit.contact_stiffness;
+        let bend = implicit.rigidity * memory.fabric_f32(rate_row(memory, i) + 2);
+        let scale = step_square * inverse_mass;
+        let [x, y, z] = pivot;
+        let own_diagonal = Vec3::new(x.x, y.y, z.z) + held * plane + bend;
+        let own_beside = Vec3::new(y.x, z.x, z.y) + held.xxy() * plane.yzz();
+        let between = step_square * (root * root_before);
+        let [c0, c1, c2] = coupling.map(|column| column * between);
+        let l0 = c0 * diagonal.x + c1 * beside.x + c2 * beside.y;
+        let l1 = c0 * beside.x + c1 * diagonal.y + c2 * beside.z;
+        let l2 = c0 * beside.y + c1 * beside.z + c2 * diagonal.z;
+        let d = 1.0 + own_diagonal * scale - (l0 * c0 + l1 * c1 + l2 * c2);
+        let o =
+            own_beside * scale - (l0.xxy() * c0.yzz() + l1.xxy() * c1.yzz() + l2.xxy() * c2.yzz());
+        let cofactors =
+            Vec3::new(d.y * d.z - o.z * o.z, d.x * d.z - o.y * o.y, d.x * d.y - o.x * o.x);
+        let minors = Vec3::new(o.y * o.z - o.x * d.z, o.x * o.z - o.y * d.y, o.x * o.y - d.x * o.z);
+        let determinant = d.x * cofactors.x + o.x * minors.x + o.y * minors.y;
+        if determinant >= MIN_DETERMINANT {
+            diagonal = cofactors / determinant;
+            beside = minors / determinant;
+        } else {
+            diagonal = 1.0 / (1.0 + own_diagonal * scale);
+            beside = Vec3::ZERO;
+        }
+        let row = link_row(memory, k);
+        memory.store_scratch(row, pack(l0, diagonal.x));
+        memory.store_scratch(row + 1, pack(l1, diagonal.y));
+        memory.store_scratch(row + 2, pack(l2, diagonal.z));
+        memory.store_scratch(row + 3, pack(beside, root));
+        previous = i;
+        root_before = root;
+    }
+}
+
+/// Solves a chain for the residuals of its particles; see the shader.
+pub fn solve_chain(memory: &mut ClothMemory<'_>, chain: u32) {
+    let begin = chain_begin(memory, chain);
+    let end = chain_begin(memory, chain + 1);
+    let particle_count = memory.cloth.particle_count;
+    let values = if begin >= particle_count { particle_count } else { 0 };
+    let mut last = Vec3::ZERO;
+    for k in begin..end {
+        let i = link_particle(memory, k);
+        let row = link_row(memory, k);
+        let root = memory.load_scratch(row + 3)[3];
+        let mut value = Vec3::ZERO;
+        if root > 0.0 {
+            value = xyz(memory.load_scratch(solve_row(memory, SOLVE_TRIALS, i))) / root;
+        }
+        let [l0, l1, l2] = [0, 1, 2].map(|column| xyz(memory.load_scratch(row + column)));
+        value -= l0 * last.x + l1 * last.y + l2 * last.z;
+        memory.store_scratch(chain_value_row(memory, values + i), pack(value, 0.0));
+        last = value;
+    }
+    let mut carried = Vec3::ZERO;
+    for k in (begin..end).rev() {
+        let i = link_particle(memory, k);
+        let row = link_row(memory, k);
+        let [l0, l1, l2, beside] = [0, 1, 2, 3].map(|column| memory.load_scratch(row + column));
+        let entry = chain_value_row(memory, values + i);
+        let value = xyz(memory.load_scratch(entry));
+        let solved = Vec3::new(
+            l0[3] * value.x + beside[0] * value.y + beside[1] * value.z,
+            beside[0] * value.x + l1[3] * value.y + beside[2] * value.z,
+            beside[1] * value.x + beside[2] * value.y + l2[3] * value.z,
+        ) - carried;
+        memory.store_scratch(entry, pack(solved, 0.0));
+        carried = Vec3::from_array([l0, l1, l2].map(|column| dot3(xyz(column), solved)));
+    }
+}
+
+/// Residuals of the trial of every `SOLVE_PARTS`-th particle, as they are preconditioned, and sums; see the shader.
 pub fn sum_part(memory: &mut ClothMemory<'_>, part: u32) {
-    let takes = takes_bends(memory);
     let is_start = memory.load_scratch(solve_state(memory, 1))[2] == SOLVE_START;
-    let step_square = memory.load_implicit().step_square;
+    let particle_count = memory.cloth.particle_count;
     let mut sums = [0.0f32; 4];
     let mut rates = [0.0f32; 4];
-    for i in (part..memory.cloth.particle_count).step_by(SOLVE_PARTS as usize) {
+    for i in (part..particle_count).step_by(SOLVE_PARTS as usize) {
         let prediction = memory.load_scratch(solve_row(memory, SOLVE_PREDICTIONS, i));
         if prediction[3] > 0.0 {
-            let mut force = xyz(memory.load_scratch(solve_row(memory, SOLVE_FORCES, i)));
-            if takes {
-                force = bend_gradient(memory, i);
-                memory.store_scratch(solve_row(memory, SOLVE_FORCES, i), pack(force, 0.0));
+            let (trial, conditioned);
+            if is_preconditioned(memory) {
+                trial = xyz(memory.load_scratch(solve_row(memory, SOLVE_TRIALS, i)));
+                let [first, second] = [i, particle_count + i]
+                    .map(|entry| xyz(memory.load_scratch(chain_value_row(memory, entry))));
+                conditioned = (first + second) * (0.5 * prediction[3].sqrt());
+            } else {
+                trial = trial_residual(memory, i);
+                conditioned = trial;
             }
-            force = stretch_gradient(memory, i) + force;
-            let trial = xyz(prediction)
-                - xyz(memory.load_current(i))
-                - force * (step_square * prediction[3]);
-            memory.store_scratch(solve_row(memory, SOLVE_TRIALS, i), pack(trial, 0.0));
+            memory.store_scratch(solve_row(memory, SOLVE_TRIALS, i), pack(conditioned, 0.0));
             let load = |array| memory.load_scratch(solve_row(memory, array, i));
             let mass = load(SOLVE_MOVES)[3];
             let square = dot3(trial, trial);
             sums[0] += mass * dot3(trial, xyz(load(SOLVE_DIRECTIONS)));
             sums[1] += mass * dot3(trial, xyz(load(SOLVE_RESIDUALS)));
-            sums[2] += mass * square;
+            sums[2] += mass * dot3(trial, conditioned);
             sums[3] = sums[3].max(square);
             if is_start {
-                rates = largest(rates, particle_rates(memory, i, prediction[3]));
+                let has_plane = xyz(load(SOLVE_PLANES)) != Vec3::ZERO;
+                rates = largest(rates, particle_rates(memory, i, prediction[3], has_plane));
             }
         }
     }
@@ -330,14 +643,20 @@ fn largest(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
 }
 
 /// Squared rates of particle i; see the shader.
-fn particle_rates(memory: &ClothMemory<'_>, i: u32, inverse_mass: f32) -> [f32; 4] {
+fn particle_rates(
+    memory: &ClothMemory<'_>,
+    i: u32,
+    inverse_mass: f32,
+    has_plane: bool,
+) -> [f32; 4] {
     let row = rate_row(memory, i);
     let implicit = memory.load_implicit();
     let along_u = implicit.rate_u * memory.fabric_f32(row);
     let along_v = implicit.rate_v * memory.fabric_f32(row + 1);
     let stretch = (along_u + along_v) * inverse_mass;
     let bend = implicit.rigidity * memory.fabric_f32(row + 2) * inverse_mass;
-    [stretch, bend, stretch * memory.fabric_f32(row + 3), 0.0]
+    let contact = if has_plane { implicit.contact_stiffness * inverse_mass } else { 0.0 };
+    [stretch + contact, bend, stretch * memory.fabric_f32(row + 3), 0.0]
 }
 
 /// Adds sums of parts from row `begin` on, in order.
@@ -384,7 +703,7 @@ pub fn choose_step(memory: &mut ClothMemory<'_>, _item: u32) {
         tolerance_square = tolerance * tolerance;
         holds_bends = rates[1] * step_square <= 1.0;
         let reach = (2.0 * rates[0] * step_square).min(SOLVE_MAX_REACH);
-        first_trial = if reach > 4.0 { 4.0 / reach } else { 1.0 };
+        first_trial = if reach > 4.0 && !is_preconditioned(memory) { 4.0 / reach } else { 1.0 };
         trial = first_trial;
     }
     if mode == SOLVE_LINE {
@@ -393,14 +712,14 @@ pub fn choose_step(memory: &mut ClothMemory<'_>, _item: u32) {
         if sums[0] < products[1] {
             step = products[2] * products[1] / (products[1] - sums[0]);
         }
-        step = step.min(SOLVE_GROWTH * products[2]).min(1.0);
+        step = step.min(SOLVE_GROWTH * products[2]).min(implicit.max_step);
         taken = step / products[2];
         kept = 1.0 - taken;
         rr = kept * kept * products[0] + 2.0 * (taken * kept) * sums[1] + taken * taken * sums[2];
         overlap = kept * products[0] + taken * sums[1];
         rd = kept * products[1] + taken * sums[0];
         trial = step.max(0.015625 * first_trial);
-        let is_due = (iterations as u32).is_multiple_of(SOLVE_CHECK_INTERVAL);
+        let is_due = (iterations as u32).is_multiple_of(implicit.check_interval);
         let is_last = iterations as u32 >= implicit.max_iterations;
         let is_exhausted = rr <= SOLVE_EXHAUSTED * products[0];
         if is_due || is_last || is_exhausted {
@@ -486,6 +805,11 @@ pub fn end_solve(memory: &mut ClothMemory<'_>, i: u32) {
     if prediction[3] > 0.0 && is_held {
         displacement = Vec3::ZERO;
     }
+    let row = solve_row(memory, SOLVE_PLANES, i);
+    let plane = memory.load_scratch(row);
+    let implicit = memory.load_implicit();
+    let strength = implicit.contact_stiffness * implicit.step_square * prediction[3];
+    memory.store_scratch(row, pack(xyz(plane), strength * plane_depth(plane, displacement)));
     let position = xyz(memory.load_previous(i)) + displacement;
     memory.store_current(i, pack(position, prediction[3]));
 }

@@ -3,7 +3,7 @@
 use glam::Vec3;
 
 use crate::ClothMemory;
-use crate::colliders::{friction_slide, is_deep, push_fractions};
+use crate::colliders::{Contacts, friction_slide, is_deep, push_fractions};
 use crate::math::{dot3, particle as pack, xyz};
 use crate::stage::collide_shape::touch_shapes;
 
@@ -22,7 +22,8 @@ pub fn collide_bundle(memory: &mut ClothMemory<'_>, bundle: u32) {
             before += xyz(memory.load_previous(corner)) * weight;
             weight_square += weight * weight;
         }
-        let mut contacts = touch_shapes(memory, x);
+        let mut contacts = Contacts::default();
+        touch_shapes(memory, x, &mut contacts);
         if contacts.count > 0.0 {
             let push = contacts.push / contacts.count;
             let mut fractions = [1.0, 0.0];

@@ -1,0 +1,32 @@
+#import state/shared
+
+/// Row k of the state:
+///   0: factors of the direction in the displacement; of residual and trial residual in the residual; of the residual in the direction,
+///   1: factor of the last direction in the direction, of the direction in the trial; what is evaluated; whether bends are taken,
+///   2: <r, r>, <r, d>, trial step of the next line, trial step of the first,
+///   3: iterations, squared tolerance [m^2], whether bends are held between checks, whether nothing finite was found,
+///   4: counters of the dispatch: steps, iterations, unconverged steps, held steps.
+fn solve_state(k: u32) -> u32 {
+    return load_implicit().solve_begin + k;
+}
+
+/// First of the two rows of the sums of a part.
+fn part_row(part: u32) -> u32 {
+    return load_implicit().solve_begin + SOLVE_STATE_ROWS + 2u * part;
+}
+
+/// First of the two rows of a sum of parts.
+fn sum_row(sum: u32) -> u32 {
+    return part_row(SOLVE_PARTS + sum);
+}
+
+/// Row of particle i in an array of the solve.
+fn solve_row(array: u32, i: u32) -> u32 {
+    return part_row(SOLVE_PARTS + SOLVE_SUMS) + array * cloth.particle_count + i;
+}
+
+/// How far the plane of contact of particle i has pushed it in the solve, if shapes push it to the same side [m].
+fn borne_push(i: u32, push: vec3<f32>) -> f32 {
+    let plane = load_scratch(solve_row(SOLVE_PLANES, i));
+    return select(0.0, plane.w, dot3(plane.xyz, push) > 0.0);
+}
