@@ -51,6 +51,14 @@ impl Reader<'_> {
                     }
                 }
                 Statement::Block(inner) => self.read(inner, events),
+                // Of what all lanes decide alike only leaving a repetition counts.
+                Statement::If { condition, accept, .. }
+                    if self.depth.get() > 0
+                        && matches!(accept[..], [Statement::Break])
+                        && self.is_decided_alike(*condition) =>
+                {
+                    events.push(ScheduleEvent::Leave);
+                }
                 Statement::If { condition, accept, reject } => {
                     self.read_condition(*condition, accept, reject, events);
                 }
@@ -69,10 +77,6 @@ impl Reader<'_> {
                         self.depth.update(|depth| depth - 1);
                         events.push(ScheduleEvent::End);
                     }
-                }
-                // Of what all lanes decide alike only leaving a repetition counts.
-                Statement::WorkGroupUniformLoad { .. } if self.depth.get() > 0 => {
-                    events.push(ScheduleEvent::Leave);
                 }
                 _ => {}
             }
@@ -105,6 +109,15 @@ impl Reader<'_> {
             self.read(accept, events);
             self.read(reject, events);
         }
+    }
+
+    /// Whether a condition compares a value that all lanes of a workgroup loaded together.
+    fn is_decided_alike(&self, condition: Handle<Expression>) -> bool {
+        let expressions = &self.function.expressions;
+        let Expression::Binary { left, .. } = expressions[condition] else {
+            return false;
+        };
+        matches!(expressions[left], Expression::WorkGroupUniformLoadResult { .. })
     }
 
     fn override_name(&self, expression: Handle<Expression>) -> Option<&str> {
