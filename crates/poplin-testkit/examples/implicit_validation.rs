@@ -228,7 +228,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = Path::new(arguments.first().ok_or("which folder?")?);
     std::fs::create_dir_all(folder)?;
     let part = arguments.get(1).map_or("", String::as_str);
-    let parts: [(&str, &str, fn() -> Csv); 3] = [
+    type Part = (&'static str, &'static str, fn() -> Csv);
+    let parts: [Part; 3] = [
         ("theory", "implicit_theory.csv", theory),
         ("cantilever", "implicit_cantilever.csv", cantilevers),
         ("buckling", "buckling.csv", buckling),

@@ -128,7 +128,7 @@ pub fn width_ratio(implicit: Implicit) -> Measured {
     Measured::new(&state, (row[8] - row[0]) / 0.2)
 }
 
-/// The force along x that holds the far edge of a square of 1 m sheared by 0.1 [N]: what moves that edge in a step of 1/600 s.
+/// The force along x that holds the far edge of a square of 1 m sheared by 0.1, in N: what moves that edge in a step of 1/600 s.
 ///
 /// Its five particles are so heavy that they move by a few tenths of a millimetre; from two masses it follows what they would
 /// be moved by at no displacement at all.
@@ -231,7 +231,7 @@ pub fn critical_load(cloth: &Cloth, segments: u32, solver: impl Fn(f64) -> Solve
         let middle = 0.5 * (holds + falls);
         *(if buckles(middle) { &mut falls } else { &mut holds }) = middle;
     }
-    (falls > 0.03).then(|| 0.5 * (holds + falls))
+    (falls > 0.03).then_some(0.5 * (holds + falls))
 }
 
 // ---- momentum and energy ----
