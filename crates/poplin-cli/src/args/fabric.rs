@@ -4,8 +4,8 @@ use anyhow::anyhow;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use poplin::model::{
-    BendModel, Chosen, ClothConfig, FiberSolver, Implicit, Material, Pbd, PbdPhase, Solver,
-    StretchModel, Xpbd, XpbdPhase,
+    BendModel, Chosen, ClothConfig, FiberSolver, Implicit, Material, Pbd, PbdPhase, Preconditioner,
+    Solver, StretchModel, Xpbd, XpbdPhase,
 };
 use poplin_cook::{Direction, Tethers};
 use poplin_io::scene::SceneCloth;
@@ -68,6 +68,12 @@ pub(crate) struct SolverArgs {
     /// What resists bending with implicit [default: face-angle]
     #[arg(long, value_parser = bend(), value_name = "MODEL")]
     bend: Option<BendModel>,
+    /// What directions of implicit are improved by [default: mass]
+    #[arg(long, value_parser = preconditioner(), value_name = "KIND")]
+    preconditioner: Option<Preconditioner>,
+    /// Iterations after which implicit takes a step as it is, 1 to 1000 [default: 96]
+    #[arg(long, value_name = "COUNT", value_parser = whole(1..=1000), allow_negative_numbers = true)]
+    max_iterations: Option<u32>,
     /// How fibers are solved [default: semi-implicit where the frequency is chosen, else mixed]
     #[arg(long, value_parser = fiber_solver(), value_name = "KIND")]
     fiber_solver: Option<MixedOr>,
@@ -159,6 +165,16 @@ fn bend() -> impl TypedValueParser<Value = BendModel> {
     named(BendModel::ALL.map(|model| (model.name(), help(model)))).try_map(|name| name.parse())
 }
 
+fn preconditioner() -> impl TypedValueParser<Value = Preconditioner> {
+    let help = |kind| match kind {
+        Preconditioner::Mass => "Cheap iterations; keeps momentum, however few there are",
+        Preconditioner::Fibers => {
+            "Chains of warp and weft as a whole: for fine, stiff sheets with soft shear"
+        }
+    };
+    named(Preconditioner::ALL.map(|kind| (kind.name(), help(kind)))).try_map(|name| name.parse())
+}
+
 impl FabricArgs {
     /// Overrides the cloth's settings with those passed.
     pub(crate) fn apply(&self, cloth: &mut SceneCloth) {
@@ -207,6 +223,8 @@ impl SolverArgs {
             (self.bending_rigidity.is_some(), "--bending-rigidity", &["xpbd", "implicit"]),
             (self.stretch.is_some(), "--stretch", &["implicit"]),
             (self.bend.is_some(), "--bend", &["implicit"]),
+            (self.preconditioner.is_some(), "--preconditioner", &["implicit"]),
+            (self.max_iterations.is_some(), "--max-iterations", &["implicit"]),
         ];
         for (is_passed, option, needed) in options {
             if is_passed && !needed.contains(&name) {
@@ -227,6 +245,8 @@ impl SolverArgs {
                 implicit.substeps = self.substeps.unwrap_or(implicit.substeps);
                 implicit.stretch = self.stretch.unwrap_or(implicit.stretch);
                 implicit.bend = self.bend.unwrap_or(implicit.bend);
+                implicit.preconditioner = self.preconditioner.unwrap_or(implicit.preconditioner);
+                implicit.max_iterations = self.max_iterations.unwrap_or(implicit.max_iterations);
             }
         }
         if let Some(fiber_solver) = self.fiber_solver {

@@ -488,8 +488,8 @@ impl fmt::Display for Warning {
             Self::Unconverged { cloth, steps, unconverged, max_iterations } => write!(
                 f,
                 "cloth `{cloth}` is softer than its stiffness says: {} of its {} steps were taken as they were after \
-                 {max_iterations} iterations; take more substeps (--substeps), more iterations (solver.implicit.max_iterations), a coarser \
-                 mesh or less stiffness",
+                 {max_iterations} iterations; take more substeps (--substeps), more iterations (--max-iterations), a coarser mesh \
+                 or less stiffness",
                 grouped(*unconverged as usize),
                 grouped(*steps as usize),
             ),

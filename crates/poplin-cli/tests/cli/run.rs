@@ -64,10 +64,17 @@ fn a_scene_runs_with_either_solver() {
     assert_eq!(run(&["--solver", "xpbd"]), 100);
     assert_eq!(run(&["--solver", "xpbd", "--substeps", "7", "--bending-rigidity", "0"]), 35);
     assert_eq!(run(&["--solver", "pbd"]), 25);
-    let implicit = ["--solver", "implicit", "--stretch", "trispring", "--bend", "plane-projection"];
-    assert_eq!(run(&implicit), 20);
-    let report = &bench.json("out/scene/summary.json")["cloths"][0]["implicit"];
-    assert_eq!((&report["steps"], &report["held"]), (&20.into(), &0.into()), "{report}");
+    let solve = |options: &[&str]| {
+        assert_eq!(run(&[&["--solver", "implicit"], options].concat()), 20);
+        let report = bench.json("out/scene/summary.json")["cloths"][0]["implicit"].clone();
+        assert_eq!((&report["steps"], &report["held"]), (&20.into(), &0.into()), "{report}");
+        report
+    };
+    solve(&["--stretch", "trispring", "--bend", "plane-projection"]);
+    let by_mass = solve(&["--max-iterations", "1000"])["iterations"].as_u64().unwrap();
+    let by_fibers = solve(&["--max-iterations", "1000", "--preconditioner", "fibers"]);
+    assert!(by_fibers["iterations"].as_u64().unwrap() < by_mass, "{by_mass} {by_fibers}");
+    assert_eq!(solve(&["--max-iterations", "2"])["unconverged"], 20);
     for (options, expected) in [
         (
             ["--solver", "xpbd", "--solver-frequency", "600"],
@@ -76,6 +83,14 @@ fn a_scene_runs_with_either_solver() {
         (
             ["--solver", "xpbd", "--stretch", "trispring"],
             "--stretch goes with the solver implicit, but the cloth `sheet` is solved by xpbd",
+        ),
+        (
+            ["--solver", "xpbd", "--max-iterations", "9"],
+            "--max-iterations goes with the solver implicit, but the cloth `sheet` is solved by xpbd",
+        ),
+        (
+            ["--damping", "0.1", "--preconditioner", "fibers"],
+            "--preconditioner goes with the solver implicit, but the cloth `sheet` is solved by pbd",
         ),
         (
             ["--solver", "pbd", "--substeps", "7"],

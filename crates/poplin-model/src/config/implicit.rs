@@ -115,7 +115,7 @@ impl Preconditioner {
     /// All of them.
     pub const ALL: [Self; 2] = [Self::Mass, Self::Fibers];
 
-    /// The name in scenes.
+    /// The name in scenes and options.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mass => "mass",
@@ -155,6 +155,14 @@ impl FromStr for StretchModel {
 
     fn from_str(name: &str) -> Result<Self, ModelError> {
         parse_name("stretch model", &Self::ALL, Self::name, name)
+    }
+}
+
+impl FromStr for Preconditioner {
+    type Err = ModelError;
+
+    fn from_str(name: &str) -> Result<Self, ModelError> {
+        parse_name("preconditioner", &Self::ALL, Self::name, name)
     }
 }
 
