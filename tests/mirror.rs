@@ -459,18 +459,19 @@ fn the_lane_order_check_sees_a_dropped_barrier() {
     }
 }
 
-/// Damages the kernel, as shipped and fused, by replacing a text: each must be seen to disagree with the mirror.
+/// Damages the kernel by replacing a text: it must be seen to disagree with the mirror by the comparison that allows most, that of
+/// fused kernels where there are two.
 fn assert_seen(from: &str, to: &str, cloths: &[(String, Cloth)], stages: StageMask) {
     let text = poplin_shaders::compose("kernel/simulate_cloth").unwrap().text;
     assert!(text.contains(from), "the kernel no longer contains `{from}`");
     let damaged = text.replacen(from, to, 1);
-    for (mut options, rounding) in roundings(&of_stages()) {
-        let is_fused = !options.shader_texts.is_empty();
-        let text = if is_fused { fuse(&damaged) } else { damaged.clone() };
-        options.shader_texts.insert(Kernel::SimulateCloth, text);
-        let found = disagreements(cloths, stages, &(options, rounding));
-        assert!(!found.is_empty(), "{stages:?} with `{to}` passes, {rounding:?}");
-    }
+    let Some((mut options, rounding)) = roundings(&of_stages()).pop() else { return };
+    let is_fused = !options.shader_texts.is_empty();
+    options
+        .shader_texts
+        .insert(Kernel::SimulateCloth, if is_fused { fuse(&damaged) } else { damaged });
+    let found = disagreements(cloths, stages, &(options, rounding));
+    assert!(!found.is_empty(), "{stages:?} with `{to}` passes, {rounding:?}");
 }
 
 #[test]
