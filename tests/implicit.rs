@@ -245,6 +245,70 @@ fn the_energy_of_a_free_sheet_never_rises() {
     assert!(rise > 0.0, "{found:?}");
 }
 
+// ---- step control ----
+
+/// A sheet of 16 x 16 that swings on two corners for a second, a step a frame.
+fn swing(implicit: Implicit) -> State {
+    let implicit = Implicit { substeps: 1, bending_rigidity: 1e-5, ..implicit };
+    simulate(solved(sheet(16, 16, 1.0, 1.0, vec![0, 15]), implicit), 60, 1.0 / 60.0)
+}
+
+#[test]
+fn steps_that_are_not_solved_are_made_in_halves() {
+    let few = Implicit { max_iterations: 24, ..Implicit::default() };
+    for preconditioner in Preconditioner::ALL {
+        let fixed = report(&swing(Implicit { preconditioner, ..few.clone() }));
+        let halved = report(&swing(Implicit { preconditioner, max_halvings: 6, ..few.clone() }));
+        eprintln!("{preconditioner:?}: {fixed:?}, {halved:?}");
+        assert!(fixed.unconverged > 30 && fixed.rejections == 0, "{fixed:?}");
+        assert_eq!((halved.unconverged, halved.held), (0, 0), "{halved:?}");
+        assert!(halved.halvings > 0 && halved.steps > 2 * fixed.steps, "{halved:?}");
+    }
+}
+
+#[test]
+fn a_step_in_parts_moves_cloth_as_shorter_steps_do() {
+    let settings = Implicit { max_iterations: 24, tolerance: 0.01, ..Implicit::default() };
+    let cut = swing(Implicit { max_halvings: 3, ..settings.clone() });
+    let parts = f64::from(report(&cut).steps) / 60.0;
+    let of = |substeps| {
+        let implicit = Implicit { substeps, max_iterations: 400, ..settings.clone() };
+        let cloth = sheet(16, 16, 1.0, 1.0, vec![0, 15]);
+        let implicit = Implicit { bending_rigidity: 1e-5, ..implicit };
+        simulate(solved(cloth, implicit), 60, 1.0 / 60.0)
+    };
+    let distance = |state: &State| {
+        let pairs = positions(state).into_iter().zip(positions(&cut));
+        pairs.map(|(a, b)| (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f64>().sqrt()).sum::<f64>()
+            / 256.0
+    };
+    let distances = [1, 4, 8, 16].map(|substeps| distance(&of(substeps)));
+    eprintln!("{parts} parts, {:?}: {distances:?}", report(&cut));
+    assert!((parts - 8.0).abs() < 0.5, "{parts}");
+    for k in [0, 1, 3] {
+        assert!(distances[2] < 0.1 * distances[k], "{distances:?}");
+    }
+}
+
+#[test]
+fn a_step_ends_however_hard_it_is() {
+    for preconditioner in Preconditioner::ALL {
+        let implicit = Implicit {
+            substeps: 1,
+            stretch_stiffness: [1e6; 2],
+            max_iterations: 1,
+            max_halvings: 8,
+            preconditioner,
+            ..Implicit::default()
+        };
+        let state = simulate(thrown(1.0, implicit), 10, 1.0 / 60.0);
+        let report = report(&state);
+        eprintln!("{report:?}");
+        assert_eq!(state.fault_count(nth_cloth(0)), 0);
+        assert!(report.steps == 2560 && report.unconverged > 0, "{report:?}");
+    }
+}
+
 // ---- violent starts ----
 
 /// Fraction of the edges of triangles that are beyond a strain of 5 %.
@@ -298,9 +362,12 @@ fn violent_starts_are_survived_and_forgotten() {
             }
         }),
     ];
+    let mut rejections = 0;
     for (what, start) in starts {
         for stretch in StretchModel::ALL {
-            let implicit = Implicit { stretch, bending_rigidity: 1e-5, ..Implicit::default() };
+            let max_halvings = if stretch == StretchModel::Trispring { 6 } else { 0 };
+            let implicit =
+                Implicit { stretch, bending_rigidity: 1e-5, max_halvings, ..Implicit::default() };
             let mut cloth = solved(sheet(10, 10, 1.0, 1.0, vec![0, 9]), implicit);
             cloth.config.damping = [0.3; 3];
             start(&mut cloth, &mut Rng::new(3), edge);
@@ -308,9 +375,11 @@ fn violent_starts_are_survived_and_forgotten() {
             let strained = strained(&cloth, &positions(&state));
             eprintln!("{what}, {stretch:?}: {:.1} %, {:?}", 100.0 * strained, report(&state));
             assert_eq!((state.fault_count(nth_cloth(0)), report(&state).held), (0, 0), "{what}");
+            rejections += report(&state).rejections;
             assert!(strained < 1e-3, "{what}, {stretch:?}: {strained}");
         }
     }
+    assert!(rejections > 0, "steps were taken back");
 }
 
 #[test]
@@ -360,7 +429,7 @@ fn settings_out_of_range_and_fabrics_without_shapes_are_refused() {
     );
     cloth.validate().unwrap();
     type Damage = fn(&mut Cloth);
-    let damages: [(Damage, &str); 13] = [
+    let damages: [(Damage, &str); 14] = [
         (
             |c| set(c).stretch_stiffness[1] = -1.0,
             "solver.implicit.stretch_stiffness = -1 is outside",
@@ -375,6 +444,7 @@ fn settings_out_of_range_and_fabrics_without_shapes_are_refused() {
         (|c| set(c).tolerance = 0.0, "solver.implicit.tolerance = 0 is outside 0.0001..=0.9"),
         (|c| set(c).tolerance = 1.0, "solver.implicit.tolerance = 1 is outside"),
         (|c| set(c).max_iterations = 0, "solver.implicit.max_iterations = 0 is outside 1..=1000"),
+        (|c| set(c).max_halvings = 9, "solver.implicit.max_halvings = 9 is outside 0..=8"),
         (|c| set(c).substeps = 0, "solver.implicit.substeps = 0 is outside 1..=20000"),
         (|c| fabric(c).triangle_shapes.clear(), "rest shapes of triangles (triangle_shapes)"),
         (

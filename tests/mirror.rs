@@ -157,7 +157,7 @@ fn the_limit_of_velocity_agrees() {
         assert_eq!(disagreements(&fast_particles(), integrate, &lane), Vec::<String>::new());
     }
     assert_seen(
-        "position = particle.xyz + displacement * (max_move / sqrt(displacement_square));",
+        "position = particle.xyz + displacement * limit;",
         "position = particle.xyz;",
         &fast_particles(),
         integrate,

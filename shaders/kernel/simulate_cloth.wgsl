@@ -37,6 +37,9 @@ fn fetch_counters(is_frame_start: bool) {
     shared_is_done = u32(is_asleep || report.fault_count != 0u);
     if ((STAGES & STAGE_IMPLICIT) != 0u) {
         store_scratch(solve_state(4u), vec4<f32>(0.0));
+        let halvings = min(report.implicit_halvings, load_implicit().max_halvings);
+        let is_first = select(0.0, 1.0, report.implicit_steps == 0u);
+        store_scratch(solve_state(5u), vec4<f32>(f32(halvings), f32(report.implicit_quick), 0.0, is_first));
     }
     atomicStore(&shared_restless, 0u);
     atomicStore(&shared_fault_count, report.fault_count);
@@ -61,6 +64,10 @@ fn flush_counters(iteration_count: u32) {
         feedback[cloth.cloth].implicit_iterations += counters.y;
         feedback[cloth.cloth].implicit_unconverged += counters.z;
         feedback[cloth.cloth].implicit_held += counters.w;
+        let control = vec4<u32>(load_scratch(solve_state(5u)));
+        feedback[cloth.cloth].implicit_rejections += control.z;
+        feedback[cloth.cloth].implicit_halvings = control.x;
+        feedback[cloth.cloth].implicit_quick = control.y;
     }
 }
 
@@ -86,6 +93,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
 
     cloth_slot = cloth_index;
     cloth = cloth_parameters[cloth_slot];
+    var next_halvings = feedback[cloth.cloth].implicit_halvings;
     if (lane == 0u && is_inside) {
         fetch_counters(iteration_begin == 0u);
     }
@@ -163,6 +171,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // tethers -> fabric
         }
         if ((STAGES & STAGE_IMPLICIT) != 0u) {
+            solve_halvings = min(next_halvings, frame_pool[phases + 5u].x);
             if (is_alive) {
                 for (var i = lane; i < particle_count; i += LANES) {
                     begin_solve(i);
@@ -170,10 +179,8 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             }
             workgroupBarrier();
             storageBarrier(); // predictions -> elements
-            // The first, one for each iteration, and checks.
-            let search = frame_pool[phases + 4u];
-            let evaluation_end = 2u + frame_pool[phases].w + frame_pool[phases].w / max(search.y, 1u);
-            let chain_passes = select(0u, 1u, search.x == PRECONDITIONER_FIBERS);
+            let evaluation_end = frame_pool[phases + 4u].w;
+            let chain_passes = select(0u, 1u, frame_pool[phases + 4u].x == PRECONDITIONER_FIBERS);
             var factor_passes = 1u;
             for (var evaluation = 0u; evaluation < evaluation_end; evaluation++) {
                 if (is_alive) {
@@ -242,7 +249,8 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                 if (verdict == 1u) {
                     break;
                 }
-                factor_passes = select(0u, 1u, verdict == 2u);
+                factor_passes = verdict & 1u;
+                solve_halvings = (verdict >> 1u) - 1u;
                 if (is_alive) {
                     for (var i = lane; i < particle_count; i += LANES) {
                         take_step(i);
@@ -256,6 +264,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                     end_solve(i);
                 }
             }
+            next_halvings = u32(load_scratch(solve_state(5u)).x);
         }
         if ((STAGES & STAGES_OF_FIBERS) != 0u) {
             for (var constants = phase_begin; constants < phase_end; constants += PHASE_ROWS) {

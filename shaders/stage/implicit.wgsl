@@ -69,26 +69,46 @@ fn excess_square(d: vec3<f32>) -> f32 {
 
 /// Begins a step at the prediction of particle i. From here to the end of the solve the current position is a displacement from the
 /// previous one: differences of small numbers keep the digits that forces of stiff cloth are made of.
+///
+/// A step may be made in 2^j equal parts, steps of their own of backward Euler. What acts besides inertia adds as much speed to each
+/// of them: (y - x - inertia) / 4^j is added to the displacement of each over that of the part before.
 fn begin_solve(i: u32) {
     let particle = load_current(i);
     let predicted = particle.xyz - load_previous(i).xyz;
-    var mass = 0.0;
-    if (particle.w > 0.0) {
-        mass = 1.0 / particle.w;
+    var inertia = predicted;
+    if ((STAGES & STAGE_INTEGRATE) != 0u) {
+        inertia = select(predicted, load_scratch(solve_row(SOLVE_INERTIA, i)).xyz, particle.w > 0.0);
     }
-    store_current(i, vec4<f32>(predicted, particle.w));
-    store_scratch(solve_row(SOLVE_PREDICTIONS, i), vec4<f32>(predicted, particle.w));
-    store_scratch(solve_row(SOLVE_MOVES, i), vec4<f32>(predicted, mass));
+    let fraction = load_implicit().fraction;
+    let added = (predicted - inertia) * (fraction * fraction);
+    store_scratch(solve_row(SOLVE_INERTIA, i), vec4<f32>(added, 0.0));
+    var start = predicted;
+    if (fraction < 1.0) {
+        start = inertia * fraction + added;
+    }
+    start_at(i, start, particle.w);
+    if (i == 0u) {
+        let has_bends = load_implicit().rigidity > 0.0;
+        store_scratch(solve_state(1u), vec4<f32>(0.0, 0.0, SOLVE_START, select(0.0, 1.0, has_bends)));
+        store_scratch(solve_state(3u), vec4<f32>(0.0));
+        store_scratch(solve_state(6u), vec4<f32>(0.0));
+    }
+}
+
+/// Begins a solve for particle i with this prediction and inverse mass.
+fn start_at(i: u32, prediction: vec3<f32>, inverse_mass: f32) {
+    var mass = 0.0;
+    if (inverse_mass > 0.0) {
+        mass = 1.0 / inverse_mass;
+    }
+    store_current(i, vec4<f32>(prediction, inverse_mass));
+    store_scratch(solve_row(SOLVE_PREDICTIONS, i), vec4<f32>(prediction, inverse_mass));
+    store_scratch(solve_row(SOLVE_MOVES, i), vec4<f32>(prediction, mass));
     store_scratch(solve_row(SOLVE_RESIDUALS, i), vec4<f32>(0.0));
     store_scratch(solve_row(SOLVE_TRIALS, i), vec4<f32>(0.0));
     store_scratch(solve_row(SOLVE_DIRECTIONS, i), vec4<f32>(0.0));
     store_scratch(solve_row(SOLVE_FORCES, i), vec4<f32>(0.0));
     store_scratch(solve_row(SOLVE_PLANES, i), vec4<f32>(0.0));
-    if (i == 0u) {
-        let has_bends = load_implicit().rigidity > 0.0;
-        store_scratch(solve_state(1u), vec4<f32>(0.0, 0.0, SOLVE_START, select(0.0, 1.0, has_bends)));
-        store_scratch(solve_state(3u), vec4<f32>(0.0));
-    }
 }
 
 /// Whether this evaluation looks for contacts: where forces are taken as they are.
@@ -658,6 +678,10 @@ fn sum_parts(sum: u32) {
 /// steps further than 1, as no eigenvalue of the metric is below 1, nor further than SOLVE_GROWTH trials; trials go down to a 64th of
 /// the first, so that energies of fourth order are measured where they are steep; where a residual all but vanishes
 /// it is evaluated, as what is left of the recurrence is rounding.
+///
+/// A step that is not solved, or far from it, is taken back and made in halves. Where a part took more than three quarters of the
+/// iterations the next one is half as long, and where two in a row took no more than three eighths it is twice as long, if that
+/// ends where a part of that length does. The very first step is cut by the rate of stretch.
 fn choose_step(_item: u32) {
     let parts = add_sums(sum_row(0u), SOLVE_SUMS);
     let sums = parts[0];
@@ -682,7 +706,16 @@ fn choose_step(_item: u32) {
     var overlap = sums.y;
     var rd = sums.x;
     var trial = products.z;
+    let control = load_scratch(solve_state(5u));
+    let halvings = control.x;
+    let ticks = load_scratch(solve_state(6u)).x;
+    let spent = load_scratch(solve_state(6u)).y;
+    var start_square = load_scratch(solve_state(6u)).z;
+    let most = f32(load_implicit().max_halvings);
+    var next = halvings;
+    var ratio = 1.0;
     if (mode == SOLVE_START) {
+        start_square = sums.w;
         let tolerance = max(load_implicit().tolerance, SOLVE_ROUNDING * rates.z * step_square);
         tolerance_square = tolerance * tolerance;
         holds_bends = rates.y * step_square <= 1.0;
@@ -692,6 +725,14 @@ fn choose_step(_item: u32) {
             first_trial = 4.0 / reach;
         }
         trial = first_trial;
+        var square = reach;
+        let limit = f32(load_implicit().max_iterations);
+        let first_reach = SOLVE_FIRST_REACH * limit * limit;
+        while (control.w > 0.0 && square > first_reach && next < most) {
+            square *= 0.25;
+            ratio *= 0.5;
+            next += 1.0;
+        }
     }
     if (mode == SOLVE_LINE) {
         iterations += 1.0;
@@ -719,15 +760,50 @@ fn choose_step(_item: u32) {
     }
     let is_check = mode != SOLVE_LINE;
     let is_solved = is_sane && is_check && sums.w <= tolerance_square;
-    let is_over = is_check && u32(iterations) >= load_implicit().max_iterations;
-    if (!is_sane || is_solved || is_over) {
+    let iteration_limit = load_implicit().max_iterations;
+    let is_late = most > 0.0 && spent + iterations > f32(SOLVE_BUDGET);
+    let is_last_check = u32(iterations) >= iteration_limit || (is_late && mode != SOLVE_START);
+    let is_over = is_check && !is_solved && is_last_check;
+    let may_halve = halvings < most && !is_late;
+    let is_worse = is_check && sums.w > SOLVE_WORSE * max(start_square, tolerance_square);
+    let has_failed = !is_sane || is_over || (is_worse && may_halve);
+    if (next > halvings || has_failed || is_solved) {
+        let is_first_cut = next > halvings;
+        let is_rejected = !is_first_cut && has_failed && may_halve;
+        let is_taken = !is_first_cut && !is_rejected;
+        let tick_count = load_implicit().tick_count;
+        var ticks_done = ticks;
+        var quick_steps = 0.0;
+        if (is_taken) {
+            ticks_done += f32(tick_count);
+            if (4.0 * iterations > 3.0 * f32(iteration_limit) && may_halve) {
+                next = halvings + 1.0;
+                ratio = 0.5;
+            } else if (is_solved && 8.0 * iterations <= 3.0 * f32(iteration_limit)) {
+                quick_steps = 1.0;
+                if (control.y > 0.0 && u32(ticks_done) % (2u * tick_count) == 0u && halvings > 0.0) {
+                    next = halvings - 1.0;
+                    ratio = 2.0;
+                    quick_steps = 0.0;
+                }
+            }
+        } else if (is_rejected) {
+            next = halvings + 1.0;
+            ratio = 0.5;
+        }
+        let is_done = is_taken && u32(ticks_done) >= 1u << load_implicit().max_halvings;
+        let taken_flag = select(0.0, 1.0, is_taken);
+        let held = select(0.0, 1.0, is_taken && !is_sane);
+        let unconverged = select(0.0, 1.0, is_taken && is_sane && !is_solved);
         let counters = load_scratch(solve_state(4u));
-        let unconverged = select(0.0, 1.0, is_sane && !is_solved);
-        let held = select(1.0, 0.0, is_sane);
-        store_scratch(solve_state(4u), counters + vec4<f32>(1.0, iterations, unconverged, held));
-        store_scratch(solve_state(3u), vec4<f32>(iterations, tolerance_square, 0.0, held));
-        store_scratch(solve_state(1u), vec4<f32>(0.0, 0.0, SOLVE_DONE, 0.0));
-        shared_is_done = 1u;
+        store_scratch(solve_state(0u), vec4<f32>(taken_flag, ratio, 0.0, 0.0));
+        store_scratch(solve_state(1u), vec4<f32>(0.0, 0.0, select(SOLVE_START, SOLVE_DONE, is_done), select(0.0, 1.0, has_bends)));
+        store_scratch(solve_state(2u), vec4<f32>(0.0));
+        store_scratch(solve_state(3u), vec4<f32>(0.0, 0.0, 0.0, held));
+        store_scratch(solve_state(4u), counters + vec4<f32>(taken_flag, iterations, unconverged, held));
+        store_scratch(solve_state(5u), vec4<f32>(next, quick_steps, control.z + select(0.0, 1.0, is_rejected), 0.0));
+        store_scratch(solve_state(6u), vec4<f32>(ticks_done, spent + iterations, 0.0, 0.0));
+        shared_is_done = select(2u * u32(next) + 3u, 1u, is_done);
     } else {
         let takes = has_bends && (next_mode == SOLVE_CHECK || !holds_bends);
         let takes_flag = select(0.0, 1.0, takes);
@@ -751,8 +827,9 @@ fn choose_step(_item: u32) {
             store_scratch(solve_state(2u), vec4<f32>(rr, descent, trial, first_trial));
         }
         store_scratch(solve_state(3u), vec4<f32>(iterations, tolerance_square, select(0.0, 1.0, holds_bends), 0.0));
+        store_scratch(solve_state(6u), vec4<f32>(ticks, spent, start_square, 0.0));
         let factors = next_mode == SOLVE_CHECK && u32(iterations) % SOLVE_FACTOR_INTERVAL == 0u;
-        shared_is_done = select(0u, 2u, factors);
+        shared_is_done = 2u * u32(halvings) + 2u + select(0u, 1u, factors);
     }
 }
 
@@ -760,6 +837,10 @@ fn choose_step(_item: u32) {
 fn take_step(i: u32) {
     let factors = load_scratch(solve_state(0u));
     let next = load_scratch(solve_state(1u));
+    if (next.z == SOLVE_START) {
+        begin_part(i, factors.x > 0.0, factors.y);
+        return;
+    }
     let displacement = load_scratch(solve_row(SOLVE_MOVES, i));
     let direction = load_scratch(solve_row(SOLVE_DIRECTIONS, i)).xyz;
     let inverse_mass = load_scratch(solve_row(SOLVE_PREDICTIONS, i)).w;
@@ -772,15 +853,42 @@ fn take_step(i: u32) {
     store_current(i, vec4<f32>(moved + next_direction * next.y, inverse_mass));
 }
 
-/// Moves particle i to where the solve has found it to be, or leaves it where it was if nothing finite was found.
+/// Begins the next part of a step for particle i, `ratio` as long as the one that was solved last: behind that one, or again where that
+/// began.
+fn begin_part(i: u32, is_taken: bool, ratio: f32) {
+    let prediction = load_scratch(solve_row(SOLVE_PREDICTIONS, i));
+    let added = load_scratch(solve_row(SOLVE_INERTIA, i)).xyz;
+    var inertia = prediction.xyz - added;
+    if (is_taken) {
+        inertia = solved_move(i, prediction.w);
+        let before = load_previous(i);
+        store_previous(i, vec4<f32>(before.xyz + inertia, before.w));
+    }
+    let next_added = added * (ratio * ratio);
+    store_scratch(solve_row(SOLVE_INERTIA, i), vec4<f32>(next_added, 0.0));
+    start_at(i, inertia * ratio + next_added, prediction.w);
+}
+
+/// What the solve moves particle i by: nothing where nothing finite was found, unless it is pinned.
+fn solved_move(i: u32, inverse_mass: f32) -> vec3<f32> {
+    if (inverse_mass > 0.0 && load_scratch(solve_state(3u)).w > 0.0) {
+        return vec3<f32>(0.0);
+    }
+    return load_scratch(solve_row(SOLVE_MOVES, i)).xyz;
+}
+
+/// Moves particle i to where the solve has found it to be. Behind a step in parts it has the speed of the last one: it was that far back
+/// for each part one step ago.
 fn end_solve(i: u32) {
     let prediction = load_scratch(solve_row(SOLVE_PREDICTIONS, i));
-    var displacement = load_scratch(solve_row(SOLVE_MOVES, i)).xyz;
-    if (prediction.w > 0.0 && load_scratch(solve_state(3u)).w > 0.0) {
-        displacement = vec3<f32>(0.0);
-    }
+    let displacement = solved_move(i, prediction.w);
+    let split = load_implicit().split;
     let plane = load_scratch(solve_row(SOLVE_PLANES, i));
     let strength = load_implicit().contact_stiffness * load_implicit().step_square * prediction.w;
-    store_scratch(solve_row(SOLVE_PLANES, i), vec4<f32>(plane.xyz, strength * plane_depth(plane, displacement)));
-    store_current(i, vec4<f32>(load_previous(i).xyz + displacement, prediction.w));
+    store_scratch(solve_row(SOLVE_PLANES, i), vec4<f32>(plane.xyz, strength * plane_depth(plane, displacement) * (split * split)));
+    let before = load_previous(i);
+    if (split > 1.0) {
+        store_previous(i, vec4<f32>(before.xyz - displacement * (split - 1.0), before.w));
+    }
+    store_current(i, vec4<f32>(before.xyz + displacement, prediction.w));
 }

@@ -1,9 +1,11 @@
 #import lib/math
 #import state/shared
+#import state/solve
 
 /// Verlet step of particle i: x' = x + (x - x_previous) * s + bias (+ a h^2), with s = (1 - damping)^(f h) * h / h_last.
 ///
-/// In a rotating local space x' = x + A x_previous + B x + bias with the matrices of the frame.
+/// In a rotating local space x' = x + A x_previous + B x + bias with the matrices of the frame. An implicit solve is left what inertia
+/// alone adds, to make the step in parts.
 /// Clears a working mass of 0 left by the last iteration. A particle that would leave the range of f32 stays where it is
 /// and is counted as a fault. Source: Jakobsen, "Advanced Character Physics", 2001, with the damped, step-corrected
 /// velocity of a changing step and gravity by the mean of past steps (`poplin-layout`, `clock`). With a largest move the step is
@@ -15,11 +17,11 @@ fn integrate_particle(i: u32) {
         particle.w = before.w;
     }
     if (before.w > 0.0) {
-        var position = particle.xyz + (particle.xyz - before.xyz) * iteration.velocity_scale.xyz + iteration.bias.xyz;
+        var inertia = (particle.xyz - before.xyz) * iteration.velocity_scale.xyz;
         if (cloth.rotation_begin != NO_OFFSET) {
-            let rotated = multiply_columns(rotation_columns, before.xyz) + multiply_columns(rotation_columns + 3u, particle.xyz);
-            position = particle.xyz + rotated + iteration.bias.xyz;
+            inertia = multiply_columns(rotation_columns, before.xyz) + multiply_columns(rotation_columns + 3u, particle.xyz);
         }
+        var position = particle.xyz + inertia + iteration.bias.xyz;
         if (cloth.acceleration_begin != NO_OFFSET) {
             position += input_row(cloth.acceleration_begin + i).xyz * cloth.acceleration_scale;
         }
@@ -27,7 +29,12 @@ fn integrate_particle(i: u32) {
         let displacement = position - particle.xyz;
         let displacement_square = dot3(displacement, displacement);
         if (max_move > 0.0 && displacement_square > max_move * max_move) {
-            position = particle.xyz + displacement * (max_move / sqrt(displacement_square));
+            let limit = max_move / sqrt(displacement_square);
+            position = particle.xyz + displacement * limit;
+            inertia *= limit;
+        }
+        if ((STAGES & STAGE_IMPLICIT) != 0u) {
+            store_scratch(solve_row(SOLVE_INERTIA, i), vec4<f32>(inertia, 0.0));
         }
         if (is_faulty(position)) {
             atomicAdd(&shared_fault_count, 1u);

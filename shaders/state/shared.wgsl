@@ -54,9 +54,12 @@ var<workgroup> shared_sleep_pass_count: u32;
 /// Particles that moved too far for rest since the last test began.
 var<workgroup> shared_restless: atomic<u32>;
 
-/// 1 if nothing more is to be done: for the cloth when it has a fault or sleeps, then in the running implicit solve.
+/// 1 if nothing more is to be done: for the cloth when it has a fault or sleeps, then in the running implicit solve, where else it is
+/// twice one more than how often the next part of a step is halved, and one more if chains are factored.
 var<workgroup> shared_is_done: u32;
 
+/// How often steps of the running implicit solve are halved.
+var<private> solve_halvings: u32;
 /// The cloth of this workgroup: what every iteration of every cloth reads is in registers. Settings of single features are read from
 /// `cloth_parameters[cloth_slot]` where they are used: they would take half of the registers.
 var<private> cloth: ClothParameters;
@@ -189,16 +192,18 @@ fn rest_length_of(edge: u32) -> f32 {
     return bitcast<f32>(fabric_pool[cloth.fabric.edge_begin + edge]);
 }
 
-/// Constants of the implicit solver.
+/// Constants of the implicit solver for steps that are halved as often as the running one.
 fn load_implicit() -> ImplicitConstants {
-    let models = frame_pool[cloth.phase_begin];
-    let stretch = frame_row(cloth.phase_begin + 1u);
-    let bend = frame_row(cloth.phase_begin + 2u);
-    let step = frame_row(cloth.phase_begin + 3u);
-    let search = frame_pool[cloth.phase_begin + 4u];
+    let begin = cloth.phase_begin + IMPLICIT_ROWS * solve_halvings;
+    let models = frame_pool[begin];
+    let stretch = frame_row(begin + 1u);
+    let bend = frame_row(begin + 2u);
+    let step = frame_row(begin + 3u);
+    let search = frame_pool[begin + 4u];
+    let control = frame_pool[begin + 5u];
     return ImplicitConstants(
         models.x, models.y, models.z, models.w, stretch.x, stretch.y, stretch.z, stretch.w, bend.x, bend.y, bend.z, bend.w, step.x, step.y, step.z, step.w,
-        search.x, search.y, bitcast<f32>(search.z), search.w,
+        search.x, search.y, bitcast<f32>(search.z), search.w, control.x, control.y, bitcast<f32>(control.z), bitcast<f32>(control.w),
     );
 }
 

@@ -5,7 +5,10 @@
 ///   1: factor of the last direction in the direction, of the direction in the trial; what is evaluated; whether bends are taken,
 ///   2: <r, r>, <r, d>, trial step of the next line, trial step of the first,
 ///   3: iterations, squared tolerance [m^2], whether bends are held between checks, whether nothing finite was found,
-///   4: counters of the dispatch: steps, iterations, unconverged steps, held steps.
+///   4: counters of the dispatch: steps, iterations, unconverged steps, held steps,
+///   5: how often the next step is halved, whether the last one was quick, rejected steps, whether none was made yet,
+///   6: of the whole step: parts that are done, iterations of solves that have ended; largest squared residual that the solve began with.
+/// Where the next part of a step begins, 0 has whether the last one is taken and how long the next one is over that.
 fn solve_state(k: u32) -> u32 {
     return load_implicit().solve_begin + k;
 }

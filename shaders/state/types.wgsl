@@ -327,7 +327,8 @@ struct PhaseConstants {
     padding_0: u32,
 }
 
-/// Constants of an implicit solver in one frame, rows of `frame_pool`. Stiffnesses are those with their damping.
+/// Constants of an implicit solver in one frame, rows of `frame_pool`: those of whole steps, of half steps and so on. Stiffnesses
+/// are those with their damping.
 struct ImplicitConstants {
     /// First row of the solve in the cloth's scratch: behind those of the stages before it.
     solve_begin: u32,
@@ -335,7 +336,7 @@ struct ImplicitConstants {
     stretch_model: u32,
     /// What resists bending: one of the `BEND` constants.
     bend_model: u32,
-    /// Iterations after which a step is taken as it is.
+    /// Iterations in which a step must be solved.
     max_iterations: u32,
     /// Stiffness along u, or lambda of Lamé of a trispring [N/m].
     stiffness_u: f32,
@@ -367,8 +368,16 @@ struct ImplicitConstants {
     check_interval: u32,
     /// Largest step along a direction.
     max_step: f32,
-    /// Fills the struct to a multiple of 16 bytes.
-    padding_0: u32,
+    /// Most evaluations of a whole step.
+    evaluation_count: u32,
+    /// How often a step may be halved.
+    max_halvings: u32,
+    /// Parts of a whole step that a step has, of `2^max_halvings`.
+    tick_count: u32,
+    /// Fraction of a whole step.
+    fraction: f32,
+    /// Steps in a whole one.
+    split: f32,
 }
 
 /// The uniform of one dispatch: which cloths and which iterations.
@@ -431,4 +440,10 @@ struct Feedback {
     implicit_unconverged: u32,
     /// Those in which nothing moved, as nothing finite was found.
     implicit_held: u32,
+    /// Those that were taken back and halved.
+    implicit_rejections: u32,
+    /// How often steps are halved.
+    implicit_halvings: u32,
+    /// Steps in a row that were solved in few iterations, 0 or 1.
+    implicit_quick: u32,
 }

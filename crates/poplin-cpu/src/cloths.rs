@@ -178,6 +178,10 @@ impl<S: Simd, V: Lanes<S>> Particles<S, V> for View<'_, '_, '_, '_> {
         store(&mut self.batch.columns.previous, i, particles);
     }
 
+    /// Cloths side by side have other solvers.
+    #[inline(always)]
+    fn set_inertia(&mut self, _: u32, _: [V; 4]) {}
+
     #[inline(always)]
     fn set_some(&mut self, simd: S, i: u32, particles: [V; 4], mask: V::Mask) {
         store_some(simd, &mut self.batch.columns.current, i, particles, mask);

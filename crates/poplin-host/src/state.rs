@@ -148,6 +148,8 @@ impl State {
             iterations: feedback.implicit_iterations,
             unconverged: feedback.implicit_unconverged,
             held: feedback.implicit_held,
+            rejections: feedback.implicit_rejections,
+            halvings: feedback.implicit_halvings,
         }
     }
 

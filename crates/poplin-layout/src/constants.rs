@@ -94,9 +94,9 @@ shared_constants! {
     /// Sums of parts, of as many parts each.
     pub const SOLVE_SUMS: u32 = 16;
     /// Rows of the state of an implicit solve.
-    pub const SOLVE_STATE_ROWS: u32 = 5;
+    pub const SOLVE_STATE_ROWS: u32 = 7;
     /// Arrays of a row a particle of an implicit solve.
-    pub const SOLVE_PARTICLE_ARRAYS: u32 = 7;
+    pub const SOLVE_PARTICLE_ARRAYS: u32 = 8;
     /// Arrays of an implicit solve: displacements without forces of the cloth \[m\], inverse masses.
     pub const SOLVE_PREDICTIONS: u32 = 0;
     /// Displacements \[m\], masses.
@@ -111,6 +111,15 @@ shared_constants! {
     pub const SOLVE_FORCES: u32 = 5;
     /// Planes of contact: normals, largest displacements along them \[m\]; after the solve the pushes that it bore \[m\].
     pub const SOLVE_PLANES: u32 = 6;
+    /// What inertia alone moves them by \[m\]; in the solve what is added to that in each step \[m\].
+    pub const SOLVE_INERTIA: u32 = 7;
+    /// Iterations of a whole step behind which no part of it is halved, and each is taken as it is at its first check.
+    pub const SOLVE_BUDGET: u32 = 1024;
+    /// Squared rate times squared step up to which the very first step is not halved, over the squared number of its iterations: a sheet
+    /// takes about 1.75 times the root of the former.
+    pub const SOLVE_FIRST_REACH: f32 = 0.174;
+    /// Factor on its squared residual at the start from which a step is halved.
+    pub const SOLVE_WORSE: f32 = 1.0e6;
     /// Rows of a link of a chain: columns of its coupling, diagonal of the pivot's inverse; the rest of that.
     pub const SOLVE_CHAIN_ROWS: u32 = 4;
     /// Iterations of an implicit solve after which its chains are factored again, a multiple of those between checks.

@@ -98,8 +98,11 @@ pub fn pack_cloth_parameters(
     let phase_count = (pool.len() as u32 - phase_begin) / PHASE_ROWS;
     if let Some(implicit) = config.solver.as_implicit() {
         let solve_begin = inputs.solve_begin;
-        let constants = implicit_constants(implicit, config.gravity, solve_begin, &scale);
-        pool.extend_from_slice(cast_slice(&[constants]));
+        for halvings in 0..=implicit.max_halvings {
+            let constants =
+                implicit_constants(implicit, config.gravity, solve_begin, &scale, halvings);
+            pool.extend_from_slice(cast_slice(&[constants]));
+        }
     }
     let mut parameters = ClothParameters {
         cloth: placement.cloth,

@@ -6,12 +6,13 @@ use poplin_model::{Fabric, Implicit, Preconditioner, StretchModel};
 use crate::chains::CHAIN_FAMILIES;
 use crate::gpu_struct::gpu_struct;
 use crate::{
-    SOLVE_CHAIN_ROWS, SOLVE_CHECK_INTERVAL, SOLVE_PARTICLE_ARRAYS, SOLVE_PARTS, SOLVE_STATE_ROWS,
-    SOLVE_SUMS, StepScale,
+    SOLVE_BUDGET, SOLVE_CHAIN_ROWS, SOLVE_CHECK_INTERVAL, SOLVE_PARTICLE_ARRAYS, SOLVE_PARTS,
+    SOLVE_STATE_ROWS, SOLVE_SUMS, StepScale,
 };
 
 gpu_struct! {
-    /// Constants of an implicit solver in one frame, rows of `frame_pool`. Stiffnesses are those with their damping.
+    /// Constants of an implicit solver in one frame, rows of `frame_pool`: those of whole steps, of half steps and so on. Stiffnesses
+    /// are those with their damping.
     pub struct ImplicitConstants {
         /// First row of the solve in the cloth's scratch: behind those of the stages before it.
         pub solve_begin: u32,
@@ -19,7 +20,7 @@ gpu_struct! {
         pub stretch_model: u32,
         /// What resists bending: one of the `BEND` constants.
         pub bend_model: u32,
-        /// Iterations after which a step is taken as it is.
+        /// Iterations in which a step must be solved.
         pub max_iterations: u32,
         /// Stiffness along u, or lambda of Lamé of a trispring [N/m].
         pub stiffness_u: f32,
@@ -51,19 +52,29 @@ gpu_struct! {
         pub check_interval: u32,
         /// Largest step along a direction.
         pub max_step: f32,
-        /// Fills the struct to a multiple of 16 bytes.
-        pub padding_0: u32,
+        /// Most evaluations of a whole step.
+        pub evaluation_count: u32,
+        /// How often a step may be halved.
+        pub max_halvings: u32,
+        /// Parts of a whole step that a step has, of `2^max_halvings`.
+        pub tick_count: u32,
+        /// Fraction of a whole step.
+        pub fraction: f32,
+        /// Steps in a whole one.
+        pub split: f32,
     }
 }
 
-/// The constants of a frame whose solve begins at this row of the cloth's scratch.
+/// The constants of steps that are halved so often, in a frame whose solve begins at this row of the cloth's scratch.
 pub(crate) fn implicit_constants(
     implicit: &Implicit,
     gravity: [f32; 3],
     solve_begin: u32,
     scale: &StepScale,
+    halvings: u32,
 ) -> ImplicitConstants {
-    let step = f64::from(scale.step);
+    let split = f64::from(1u32 << halvings);
+    let step = f64::from(scale.step) / split;
     // k* = k (1 + beta/h), C* = (C0 + beta/h C_n) / (1 + beta/h)
     let memory = |damping: f32| {
         let damping = f64::from(damping);
@@ -103,7 +114,11 @@ pub(crate) fn implicit_constants(
             Preconditioner::Mass => 1.0,
             Preconditioner::Fibers => MAX_FIBER_STEP,
         },
-        padding_0: 0,
+        evaluation_count: max_evaluations(implicit),
+        max_halvings: implicit.max_halvings,
+        tick_count: 1 << (implicit.max_halvings - halvings),
+        fraction: split.recip() as f32,
+        split: split as f32,
     }
 }
 
@@ -148,10 +163,20 @@ const fn check_interval(preconditioner: Preconditioner) -> u32 {
     }
 }
 
-/// Most evaluations of a step: the first, one for each iteration, and checks.
+/// Most evaluations of a whole step: for each solve the first and the last, one for each iteration, and checks.
+///
+/// Behind [`SOLVE_BUDGET`] iterations a solve ends at its first check, and a step is halved again only after two others have been joined.
 pub const fn max_evaluations(implicit: &Implicit) -> u32 {
-    let iterations = implicit.max_iterations;
-    2 + iterations + iterations / check_interval(implicit.preconditioner)
+    let interval = check_interval(implicit.preconditioner);
+    let ticks = 1 << implicit.max_halvings;
+    let (solves, budget) = if implicit.max_halvings == 0 {
+        (1, implicit.max_iterations)
+    } else {
+        (ticks + ticks / 2 + implicit.max_halvings + 1, SOLVE_BUDGET + interval * (1 + ticks))
+    };
+    let all = solves * implicit.max_iterations;
+    let iterations = if all < budget { all } else { budget };
+    2 * solves + iterations + iterations / interval
 }
 
 /// Height of a triangle over its longest side up to which it has no area.

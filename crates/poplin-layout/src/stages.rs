@@ -101,7 +101,7 @@ stage_table! {
     Integrate {
         name: "integrate",
         tasks: [IntegrateParticle = "integrate_particle"],
-        writes: [Current, Previous, Workgroup],
+        writes: [Current, Previous, Scratch, Workgroup],
         oracle: Oracle::Functions(&[("integrate", "integrate")]),
     }
     /// Drag and lift of the air.
@@ -143,7 +143,7 @@ stage_table! {
             TakeStep = "take_step",
             EndSolve = "end_solve",
         ],
-        writes: [Current, Scratch, Workgroup],
+        writes: [Current, Previous, Scratch, Workgroup],
         oracle: Oracle::Functions(&[("implicit/conjugate_gradients", "minimize")]),
     }
     /// Fabric phases: fibers of edges by Gauss-Seidel.

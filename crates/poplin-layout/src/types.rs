@@ -268,6 +268,12 @@ gpu_struct! {
         pub implicit_unconverged: u32,
         /// Those in which nothing moved, as nothing finite was found.
         pub implicit_held: u32,
+        /// Those that were taken back and halved.
+        pub implicit_rejections: u32,
+        /// How often steps are halved.
+        pub implicit_halvings: u32,
+        /// Steps in a row that were solved in few iterations, 0 or 1.
+        pub implicit_quick: u32,
     }
 }
 

@@ -32,9 +32,9 @@ pub use collider_set::{
 };
 pub use config::{
     Air, BendModel, ClothCollision, ClothConfig, Contact, FiberSolver, Implicit, ImplicitReport,
-    Inertia, MAX_SOLVER_ITERATIONS, MAX_SUBSTEPS, MotionConstraints, Pbd, PbdPhase, Phases,
-    Preconditioner, SELF_COLLISION_REST_FRACTION, SelfCollision, Sleep, Solver, StretchModel,
-    Tethers, Xpbd, XpbdPhase,
+    Inertia, MAX_HALVINGS, MAX_SOLVER_ITERATIONS, MAX_SUBSTEPS, MotionConstraints, Pbd, PbdPhase,
+    Phases, Preconditioner, SELF_COLLISION_REST_FRACTION, SelfCollision, Sleep, Solver,
+    StretchModel, Tethers, Xpbd, XpbdPhase,
 };
 pub use error::{ModelError, check_finite, parse_name};
 pub use fabric::{Bend, Fabric, Phase, PhaseKind, VirtualParticle, Wing};

@@ -46,6 +46,8 @@ pub struct Registers {
     pub bundles: [u32; 2],
     /// Whether contacts with bodies are only counted in the running visit.
     pub is_counting: bool,
+    /// How often steps of the running implicit solve are halved.
+    pub halvings: u32,
     /// Bits of the stages that run: the override `STAGES` of the kernel.
     pub stages: u32,
 }
@@ -283,11 +285,12 @@ impl<'a> ClothMemory<'a> {
         self.load_at(start, target, i, self.iteration.velocity_scale[3])
     }
 
-    /// Constants of the implicit solver.
+    /// Constants of the implicit solver for steps that are halved as often as the running one.
     #[inline]
     pub fn load_implicit(&self) -> ImplicitConstants {
+        let begin = self.cloth.phase_begin + IMPLICIT_ROWS * self.registers.halvings;
         let rows: [[u32; 4]; IMPLICIT_ROWS as usize] =
-            std::array::from_fn(|k| self.frame_pool[self.cloth.phase_begin as usize + k]);
+            std::array::from_fn(|k| self.frame_pool[begin as usize + k]);
         bytemuck::cast(rows)
     }
 

@@ -433,6 +433,7 @@ fn use_implicit(cloth: &mut Cloth, seed: u64) {
         tolerance: 0.01,
         max_iterations: 1 + rng.index(12) as u32,
         preconditioner: Preconditioner::ALL[rng.index(2)],
+        max_halvings: (seed % 3) as u32,
     }
     .into();
     let fabric = Arc::make_mut(&mut cloth.fabric);
@@ -464,15 +465,20 @@ pub fn degenerate_implicit_cloth(seed: u64) -> Cloth {
     cloth
 }
 
-/// A sheet of [`hanging_sheet`] by the implicit solver, two steps a frame of few iterations.
+/// A sheet of [`hanging_sheet`] by the implicit solver, two steps a frame of few iterations, in up to four parts each.
 pub fn implicit_sheet(columns: u32, rows: u32) -> Cloth {
     let depth = (rows - 1) as f32 / (columns - 1) as f32;
     let options = CookOptions { pins: vec![0, columns - 1], bends: true, ..CookOptions::default() };
     let cooked = cook(&Mesh::grid(columns, rows, 1.0, depth), &options).expect("a grid cooks");
     let mut cloth = cooked.into_cloth();
-    cloth.config.solver =
-        Implicit { substeps: 2, bending_rigidity: 1e-5, max_iterations: 24, ..Implicit::default() }
-            .into();
+    cloth.config.solver = Implicit {
+        substeps: 2,
+        bending_rigidity: 1e-5,
+        max_iterations: 12,
+        max_halvings: 2,
+        ..Implicit::default()
+    }
+    .into();
     cloth
 }
 

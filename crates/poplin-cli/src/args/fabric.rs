@@ -71,9 +71,12 @@ pub(crate) struct SolverArgs {
     /// What directions of implicit are improved by [default: mass]
     #[arg(long, value_parser = preconditioner(), value_name = "KIND")]
     preconditioner: Option<Preconditioner>,
-    /// Iterations after which implicit takes a step as it is, 1 to 1000 [default: 96]
+    /// Iterations in which implicit must solve a step, 1 to 1000 [default: 96]
     #[arg(long, value_name = "COUNT", value_parser = whole(1..=1000), allow_negative_numbers = true)]
     max_iterations: Option<u32>,
+    /// How often a step of implicit that is not solved in these iterations is halved, 0 to 8 [default: 0]
+    #[arg(long, value_name = "COUNT", value_parser = whole(0..=8), allow_negative_numbers = true)]
+    max_halvings: Option<u32>,
     /// How fibers are solved [default: semi-implicit where the frequency is chosen, else mixed]
     #[arg(long, value_parser = fiber_solver(), value_name = "KIND")]
     fiber_solver: Option<MixedOr>,
@@ -225,6 +228,7 @@ impl SolverArgs {
             (self.bend.is_some(), "--bend", &["implicit"]),
             (self.preconditioner.is_some(), "--preconditioner", &["implicit"]),
             (self.max_iterations.is_some(), "--max-iterations", &["implicit"]),
+            (self.max_halvings.is_some(), "--max-halvings", &["implicit"]),
         ];
         for (is_passed, option, needed) in options {
             if is_passed && !needed.contains(&name) {
@@ -247,6 +251,7 @@ impl SolverArgs {
                 implicit.bend = self.bend.unwrap_or(implicit.bend);
                 implicit.preconditioner = self.preconditioner.unwrap_or(implicit.preconditioner);
                 implicit.max_iterations = self.max_iterations.unwrap_or(implicit.max_iterations);
+                implicit.max_halvings = self.max_halvings.unwrap_or(implicit.max_halvings);
             }
         }
         if let Some(fiber_solver) = self.fiber_solver {

@@ -397,12 +397,14 @@ struct ImplicitSummary {
     iterations: u32,
     unconverged: u32,
     held: u32,
+    rejections: u32,
+    halvings: u32,
 }
 
 impl ImplicitSummary {
     fn new(report: ImplicitReport) -> Self {
-        let ImplicitReport { steps, iterations, unconverged, held } = report;
-        Self { steps, iterations, unconverged, held }
+        let ImplicitReport { steps, iterations, unconverged, held, rejections, halvings } = report;
+        Self { steps, iterations, unconverged, held, rejections, halvings }
     }
 }
 

@@ -92,8 +92,14 @@ pub(super) enum Warning {
     LongStep { cloth: String, step_s: f32, fall_m: f32, mean_edge_m: f32 },
     /// A step in which bends of XPBD are softer than their rigidity.
     SoftBends { cloth: String, step_s: f32, longest_step_s: f32, substeps: u32 },
-    /// Many implicit steps were taken as they were when the iterations were used up.
-    Unconverged { cloth: String, steps: u32, unconverged: u32, max_iterations: u32 },
+    /// Many implicit steps were taken as they were when the iterations and halvings were used up.
+    Unconverged {
+        cloth: String,
+        steps: u32,
+        unconverged: u32,
+        max_iterations: u32,
+        max_halvings: u32,
+    },
     /// Implicit steps in which nothing finite was found.
     Held { cloth: String, steps: u32, held: u32 },
     /// Whole iterations do not fit a frame.
@@ -290,6 +296,7 @@ impl Warning {
                 steps,
                 unconverged,
                 max_iterations: solver.max_iterations,
+                max_halvings: solver.max_halvings,
             });
         let held = (held > 0).then(|| Self::Held { cloth: cloth(), steps, held });
         unsolved.into_iter().chain(held)
@@ -485,14 +492,20 @@ impl fmt::Display for Warning {
                 1e3 * longest_step_s,
                 1e3 * step_s
             ),
-            Self::Unconverged { cloth, steps, unconverged, max_iterations } => write!(
-                f,
-                "cloth `{cloth}` is softer than its stiffness says: {} of its {} steps were taken as they were after \
-                 {max_iterations} iterations; take more substeps (--substeps), more iterations (--max-iterations), a coarser mesh \
-                 or less stiffness",
-                grouped(*unconverged as usize),
-                grouped(*steps as usize),
-            ),
+            Self::Unconverged { cloth, steps, unconverged, max_iterations, max_halvings } => {
+                let (halved, more) = match max_halvings {
+                    0 => (String::new(), "halves of such steps (--max-halvings 6), "),
+                    count => (format!(", halved up to {}", counted(*count as usize, "time")), ""),
+                };
+                write!(
+                    f,
+                    "cloth `{cloth}` is softer than its stiffness says: {} of its {} steps were not solved in {max_iterations} \
+                     iterations{halved}; take {more}more substeps (--substeps), more iterations (--max-iterations), a coarser mesh \
+                     or less stiffness",
+                    grouped(*unconverged as usize),
+                    grouped(*steps as usize),
+                )
+            }
             Self::Held { cloth, steps, held } => write!(
                 f,
                 "cloth `{cloth}` stood still in {} of its {} steps, in which its solver found nothing finite; look for pins and \

@@ -13,7 +13,7 @@ use poplin_reference::ClothMemory;
 use poplin_reference::math::ARCTAN;
 use poplin_reference::stage::implicit::{
     bend_end_row, chain_begin, chain_value_row, corner_row, is_preconditioned, is_start, link_list,
-    link_row, part_row, rate_row, solve_row, solve_state, takes_bends,
+    link_row, part_row, rate_row, solve_row, solve_state, take_step, takes_bends,
 };
 
 use super::particles::{Block, blocks};
@@ -516,6 +516,11 @@ pub(crate) fn take_steps<S: Simd, V: Lanes<S>>(
     items: Range<u32>,
 ) {
     use fearless_simd::f32x4;
+    if is_start(memory) {
+        // The next part of a step begins.
+        items.for_each(|i| take_step(memory, i));
+        return;
+    }
     let splat = |value: f32| f32x4::splat(simd, value);
     let [step, kept, taken, renewed] = memory.load_scratch(solve_state(memory, 0)).map(splat);
     let [mixed, trial, ..] = memory.load_scratch(solve_state(memory, 1)).map(splat);

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use fearless_simd::prelude::*;
-use poplin_layout::{MAX_COORDINATE, NO_OFFSET};
+use poplin_layout::{MAX_COORDINATE, NO_OFFSET, Stage};
 
 use super::particles::{Particles, blocks_of};
 use crate::lanes::Lanes;
@@ -27,18 +27,20 @@ pub(crate) fn integrate_particles<S: Simd, V: Lanes<S>>(
     let accelerations = lead.cloth.acceleration_begin;
     let acceleration_scale = splat(lead.cloth.acceleration_scale);
     let max_move = lead.cloth.self_collision.max_move;
+    let is_implicit = lead.runs(Stage::Implicit);
     for block in blocks_of(particles, items) {
         let particle = particles.current(simd, block);
         let before = particles.previous(simd, block);
         let (here, last) = (Vec3::xyz(particle), Vec3::xyz(before));
         let w = particle[3].simd_eq(zero).select(before[3], particle[3]);
-        let mut position = if is_rotating {
+        let mut inertia = if is_rotating {
             let of_last = last.transformed(particles.matrix(simd, columns));
             let of_here = here.transformed(particles.matrix(simd, columns + 3));
-            here.add(of_last.add(of_here)).add(bias)
+            of_last.add(of_here)
         } else {
-            here.add(here.sub(last).scale(velocity_scale)).add(bias)
+            here.sub(last).scale(velocity_scale)
         };
+        let mut position = here.add(inertia).add(bias);
         if accelerations != NO_OFFSET {
             let rows = particles.input(simd, accelerations, block);
             position = position.add(Vec3::xyz(rows).mul(acceleration_scale));
@@ -46,8 +48,13 @@ pub(crate) fn integrate_particles<S: Simd, V: Lanes<S>>(
         if max_move > 0.0 {
             let displacement = position.sub(here);
             let square = displacement.dot(displacement);
-            let limited = here.add(displacement.mul(splat(max_move) / square.sqrt()));
-            position = limited.or(splat(max_move * max_move).simd_lt(square), position);
+            let limit = splat(max_move) / square.sqrt();
+            let is_limited = splat(max_move * max_move).simd_lt(square);
+            position = here.add(displacement.mul(limit)).or(is_limited, position);
+            inertia = inertia.mul(limit).or(is_limited, inertia);
+        }
+        if is_implicit {
+            particles.set_inertia(block, inertia.with(zero));
         }
         let is_free = zero.simd_lt(before[3]);
         let is_sane =

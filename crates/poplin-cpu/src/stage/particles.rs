@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use fearless_simd::prelude::*;
-use poplin_layout::{IterationConstants, SOLVE_PLANES, Stage};
+use poplin_layout::{IterationConstants, SOLVE_INERTIA, SOLVE_PLANES, Stage};
 use poplin_reference::ClothMemory;
 use poplin_reference::stage::implicit::solve_row;
 
@@ -43,6 +43,9 @@ pub(crate) trait Particles<S: Simd, V: Lanes<S>> {
 
     /// Writes previous particles.
     fn set_previous(&mut self, block: Self::Block, particles: [V; 4]);
+
+    /// Writes what inertia alone moves particles by, for an implicit solve.
+    fn set_inertia(&mut self, block: Self::Block, moves: [V; 4]);
 
     /// Writes current particles where the mask is set.
     fn set_some(&mut self, simd: S, block: Self::Block, particles: [V; 4], mask: V::Mask);
@@ -234,6 +237,16 @@ impl<S: Simd, V: Lanes<S>> Particles<S, V> for ClothMemory<'_> {
     #[inline(always)]
     fn set_previous(&mut self, block: Block<V>, particles: [V; 4]) {
         block.store(self.previous, particles);
+    }
+
+    #[inline(always)]
+    fn set_inertia(&mut self, block: Self::Block, moves: [V; 4]) {
+        let begin = solve_row(self, SOLVE_INERTIA, 0);
+        scatter(moves, |lane, row| {
+            if lane < block.len() {
+                self.store_scratch(begin + block.index(lane), row);
+            }
+        });
     }
 
     #[inline(always)]

@@ -8,6 +8,9 @@ use crate::error::{ModelError, check_range, parse_name};
 /// Most iterations of a step of [`Implicit`].
 pub const MAX_SOLVER_ITERATIONS: u32 = 1000;
 
+/// Largest [`Implicit::max_halvings`].
+pub const MAX_HALVINGS: u32 = 8;
+
 /// Backward Euler: each step finds the positions where inertia, stretch and bending balance, by non-linear conjugate gradients.
 /// Stiffnesses are those of the cloth, in N/m and N m, and mean the same at any step and any mesh.
 ///
@@ -51,8 +54,14 @@ pub struct Implicit {
     /// What may be left of a particle's acceleration in a solved step, as a fraction of gravity (9.81 m/s^2 where there is
     /// none), `1e-4..=0.9` (default 0.1). Rounding to f32 may leave more in stiff cloth of fine meshes: no less is asked for.
     pub tolerance: f32,
-    /// Iterations after which a step is taken as it is, `1..=1000` (default 96). [`ImplicitReport`] counts such steps.
+    /// Iterations in which a step must be solved, `1..=1000` (default 96). A step that is not is halved, or taken as it is after
+    /// [`Self::max_halvings`]; [`ImplicitReport`] counts both.
     pub max_iterations: u32,
+    /// How often a step may be halved, `0..=8` (default 0: steps have a fixed length, for games). Step control by the effort of
+    /// the solve, with 6 as a good value where steps must be solved: a step that is not is taken back and made in halves; steps
+    /// that are solved in few iterations become twice as long again, up to [`Self::substeps`] a frame; the rest of a step that has
+    /// taken 1024 iterations is taken as it is. The parts of a step share its wind, tethers and collisions.
+    pub max_halvings: u32,
 }
 
 /// What resists stretch and shear in [`Implicit`].
@@ -189,6 +198,7 @@ impl Default for Implicit {
             preconditioner: Preconditioner::default(),
             tolerance: 0.1,
             max_iterations: 96,
+            max_halvings: 0,
         }
     }
 }
@@ -210,25 +220,30 @@ impl Implicit {
         check_range("bending_damping", self.bending_damping, 0.0, 1e6)?;
         check_range("tolerance", self.tolerance, 1e-4, 0.9)?;
         let most = MAX_SOLVER_ITERATIONS as f32;
-        check_range("max_iterations", self.max_iterations as f32, 1.0, most)
+        check_range("max_iterations", self.max_iterations as f32, 1.0, most)?;
+        check_range("max_halvings", self.max_halvings as f32, 0.0, MAX_HALVINGS as f32)
     }
 }
 
 /// What the implicit solver took since the cloth was added.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ImplicitReport {
-    /// Steps.
+    /// Steps, parts of halved ones each.
     pub steps: u32,
-    /// Iterations of all of them.
+    /// Iterations of all of them, rejected ones included.
     pub iterations: u32,
-    /// Steps that were taken as they were after [`Implicit::max_iterations`].
+    /// Steps that were not solved and taken as they were.
     pub unconverged: u32,
     /// Steps in which nothing moved, as nothing finite was found.
     pub held: u32,
+    /// Steps that were taken back and halved.
+    pub rejections: u32,
+    /// How often steps are halved now.
+    pub halvings: u32,
 }
 
 impl ImplicitReport {
-    /// That of both, up to the largest number.
+    /// That of both, up to the largest number; of both halvings the larger.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self {
@@ -236,6 +251,8 @@ impl ImplicitReport {
             iterations: self.iterations.saturating_add(other.iterations),
             unconverged: self.unconverged.saturating_add(other.unconverged),
             held: self.held.saturating_add(other.held),
+            rejections: self.rejections.saturating_add(other.rejections),
+            halvings: self.halvings.max(other.halvings),
         }
     }
 }

@@ -20,7 +20,8 @@ pub use cloth_collision::ClothCollision;
 pub use contact::Contact;
 pub use fiber_solver::FiberSolver;
 pub use implicit::{
-    BendModel, Implicit, ImplicitReport, MAX_SOLVER_ITERATIONS, Preconditioner, StretchModel,
+    BendModel, Implicit, ImplicitReport, MAX_HALVINGS, MAX_SOLVER_ITERATIONS, Preconditioner,
+    StretchModel,
 };
 pub use inertia::Inertia;
 pub use motion::MotionConstraints;

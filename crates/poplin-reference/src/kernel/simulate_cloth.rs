@@ -36,6 +36,10 @@ pub fn fetch_counters(
     memory.fault_particle = report.fault_particle;
     if stages.contains(Stage::Implicit) {
         memory.store_scratch(solve_state(memory, 4), [0.0; 4]);
+        let halvings = report.implicit_halvings.min(memory.load_implicit().max_halvings);
+        let is_first = if report.implicit_steps == 0 { 1.0 } else { 0.0 };
+        let control = [halvings as f32, report.implicit_quick as f32, 0.0, is_first];
+        memory.store_scratch(solve_state(memory, 5), control);
     }
     report.is_asleep == 0 && report.fault_count == 0
 }
@@ -64,6 +68,11 @@ pub fn flush_counters(
         report.implicit_iterations += iterations;
         report.implicit_unconverged += unconverged;
         report.implicit_held += held;
+        let [halvings, quick, rejections, _] =
+            memory.load_scratch(solve_state(memory, 5)).map(|count| count as u32);
+        report.implicit_rejections += rejections;
+        report.implicit_halvings = halvings;
+        report.implicit_quick = quick;
     }
 }
 
@@ -96,12 +105,20 @@ pub fn run_iterations(
     let mut ran = 0;
     for k in iterations.start..iteration_end {
         team.begin_iteration(memory, k);
+        if stages.contains(Stage::Implicit) {
+            begin_halvings(memory);
+        }
         if run_steps(ITERATION, memory, stages, team) == Flow::Stop {
             break;
         }
         ran += 1;
     }
     ran
+}
+
+/// Takes over how often the next part of a step is halved.
+fn begin_halvings(memory: &mut ClothMemory<'_>) {
+    memory.registers.halvings = memory.load_scratch(solve_state(memory, 5))[0] as u32;
 }
 
 /// What follows steps.
@@ -193,11 +210,8 @@ fn begin_repeat(memory: &mut ClothMemory<'_>, repeat: Repeat, k: u32) {
     let range =
         |memory: &ClothMemory<'_>, begin: u32| [memory.fabric(begin), memory.fabric(begin + 1)];
     match repeat {
-        Repeat::Iterations
-        | Repeat::WholeFibers
-        | Repeat::Evaluations
-        | Repeat::Chains
-        | Repeat::Factors => {}
+        Repeat::Iterations | Repeat::WholeFibers | Repeat::Chains | Repeat::Factors => {}
+        Repeat::Evaluations => begin_halvings(memory),
         Repeat::Phases => {
             memory.registers.phase = memory.load_phase(memory.cloth.phase_begin + PHASE_ROWS * k);
         }

@@ -3,11 +3,12 @@
 use glam::{Vec2, Vec3, Vec3Swizzles, vec2};
 use poplin_layout::{
     BEND_FACE_ANGLE, BEND_WORDS, MIN_DETERMINANT, MIN_EDGE_SQUARE, MIN_HINGE_SQUARE, NO_OFFSET, PI,
-    PRECONDITIONER_FIBERS, SHAPE_WORDS, SOLVE_CHAIN_ROWS, SOLVE_CHECK, SOLVE_DIRECTIONS,
-    SOLVE_DONE, SOLVE_EXHAUSTED, SOLVE_FACTOR_INTERVAL, SOLVE_FORCES, SOLVE_GROWTH, SOLVE_LINE,
-    SOLVE_MAX, SOLVE_MAX_REACH, SOLVE_MOVES, SOLVE_PARTICLE_ARRAYS, SOLVE_PARTS, SOLVE_PLANE_DEPTH,
-    SOLVE_PLANES, SOLVE_PREDICTIONS, SOLVE_RESIDUALS, SOLVE_ROUNDING, SOLVE_START,
-    SOLVE_STATE_ROWS, SOLVE_SUMS, SOLVE_TRIALS, STRETCH_THREADS, Stage, StageMask, TAU,
+    PRECONDITIONER_FIBERS, SHAPE_WORDS, SOLVE_BUDGET, SOLVE_CHAIN_ROWS, SOLVE_CHECK,
+    SOLVE_DIRECTIONS, SOLVE_DONE, SOLVE_EXHAUSTED, SOLVE_FACTOR_INTERVAL, SOLVE_FIRST_REACH,
+    SOLVE_FORCES, SOLVE_GROWTH, SOLVE_INERTIA, SOLVE_LINE, SOLVE_MAX, SOLVE_MAX_REACH, SOLVE_MOVES,
+    SOLVE_PARTICLE_ARRAYS, SOLVE_PARTS, SOLVE_PLANE_DEPTH, SOLVE_PLANES, SOLVE_PREDICTIONS,
+    SOLVE_RESIDUALS, SOLVE_ROUNDING, SOLVE_START, SOLVE_STATE_ROWS, SOLVE_SUMS, SOLVE_TRIALS,
+    SOLVE_WORSE, STRETCH_THREADS, Stage, StageMask, TAU,
 };
 
 use super::bend::has_height;
@@ -114,10 +115,9 @@ pub fn bend_count(memory: &ClothMemory<'_>) -> u32 {
     memory.fabric(fabric.bend_set_begin + fabric.bend_set_count)
 }
 
-/// Most evaluations of a step.
+/// Most evaluations of a whole step.
 pub fn evaluation_count(memory: &ClothMemory<'_>) -> u32 {
-    let implicit = memory.load_implicit();
-    2 + implicit.max_iterations + implicit.max_iterations / implicit.check_interval.max(1)
+    memory.load_implicit().evaluation_count
 }
 
 /// -1 + |d|^2; see the shader.
@@ -129,11 +129,31 @@ fn excess_square(d: Vec3) -> f32 {
 pub fn begin_solve(memory: &mut ClothMemory<'_>, i: u32) {
     let particle = memory.load_current(i);
     let predicted = xyz(particle) - xyz(memory.load_previous(i));
-    let mass = if particle[3] > 0.0 { 1.0 / particle[3] } else { 0.0 };
-    memory.store_current(i, pack(predicted, particle[3]));
+    let mut inertia = predicted;
+    if memory.runs(Stage::Integrate) && particle[3] > 0.0 {
+        inertia = xyz(memory.load_scratch(solve_row(memory, SOLVE_INERTIA, i)));
+    }
+    let fraction = memory.load_implicit().fraction;
+    let added = (predicted - inertia) * (fraction * fraction);
+    memory.store_scratch(solve_row(memory, SOLVE_INERTIA, i), pack(added, 0.0));
+    let start = if fraction < 1.0 { inertia * fraction + added } else { predicted };
+    start_at(memory, i, start, particle[3]);
+    if i == 0 {
+        let has_bends = memory.load_implicit().rigidity > 0.0;
+        let takes = if has_bends { 1.0 } else { 0.0 };
+        memory.store_scratch(solve_state(memory, 1), [0.0, 0.0, SOLVE_START, takes]);
+        memory.store_scratch(solve_state(memory, 3), [0.0; 4]);
+        memory.store_scratch(solve_state(memory, 6), [0.0; 4]);
+    }
+}
+
+/// Begins a solve for particle i with this prediction and inverse mass.
+fn start_at(memory: &mut ClothMemory<'_>, i: u32, prediction: Vec3, inverse_mass: f32) {
+    let mass = if inverse_mass > 0.0 { 1.0 / inverse_mass } else { 0.0 };
+    memory.store_current(i, pack(prediction, inverse_mass));
     for (array, row) in [
-        (SOLVE_PREDICTIONS, pack(predicted, particle[3])),
-        (SOLVE_MOVES, pack(predicted, mass)),
+        (SOLVE_PREDICTIONS, pack(prediction, inverse_mass)),
+        (SOLVE_MOVES, pack(prediction, mass)),
         (SOLVE_RESIDUALS, [0.0; 4]),
         (SOLVE_TRIALS, [0.0; 4]),
         (SOLVE_DIRECTIONS, [0.0; 4]),
@@ -141,12 +161,6 @@ pub fn begin_solve(memory: &mut ClothMemory<'_>, i: u32) {
         (SOLVE_PLANES, [0.0; 4]),
     ] {
         memory.store_scratch(solve_row(memory, array, i), row);
-    }
-    if i == 0 {
-        let has_bends = memory.load_implicit().rigidity > 0.0;
-        let takes = if has_bends { 1.0 } else { 0.0 };
-        memory.store_scratch(solve_state(memory, 1), [0.0, 0.0, SOLVE_START, takes]);
-        memory.store_scratch(solve_state(memory, 3), [0.0; 4]);
     }
 }
 
@@ -698,13 +712,26 @@ pub fn choose_step(memory: &mut ClothMemory<'_>, _item: u32) {
     let (mut step, mut kept, mut taken) = (0.0f32, 0.0f32, 1.0f32);
     let [mut rd, mut overlap, mut rr, _] = sums;
     let mut trial = products[2];
+    let [halvings, quick, rejections, is_first] = state(5);
+    let [ticks, spent, mut start_square, _] = state(6);
+    let most = implicit.max_halvings as f32;
+    let (mut next, mut ratio) = (halvings, 1.0f32);
     if mode == SOLVE_START {
+        start_square = sums[3];
         let tolerance = implicit.tolerance.max(SOLVE_ROUNDING * rates[2] * step_square);
         tolerance_square = tolerance * tolerance;
         holds_bends = rates[1] * step_square <= 1.0;
         let reach = (2.0 * rates[0] * step_square).min(SOLVE_MAX_REACH);
         first_trial = if reach > 4.0 && !is_preconditioned(memory) { 4.0 / reach } else { 1.0 };
         trial = first_trial;
+        let mut square = reach;
+        let limit = implicit.max_iterations as f32;
+        let first_reach = SOLVE_FIRST_REACH * limit * limit;
+        while is_first > 0.0 && square > first_reach && next < most {
+            square *= 0.25;
+            ratio *= 0.5;
+            next += 1.0;
+        }
     }
     if mode == SOLVE_LINE {
         iterations += 1.0;
@@ -731,20 +758,56 @@ pub fn choose_step(memory: &mut ClothMemory<'_>, _item: u32) {
     }
     let is_check = mode != SOLVE_LINE;
     let is_solved = is_sane && is_check && sums[3] <= tolerance_square;
-    let is_over = is_check && iterations as u32 >= implicit.max_iterations;
+    let is_late = most > 0.0 && spent + iterations > SOLVE_BUDGET as f32;
+    let is_last_check =
+        iterations as u32 >= implicit.max_iterations || (is_late && mode != SOLVE_START);
+    let is_over = is_check && !is_solved && is_last_check;
+    let may_halve = halvings < most && !is_late;
+    let is_worse = is_check && sums[3] > SOLVE_WORSE * start_square.max(tolerance_square);
+    let has_failed = !is_sane || is_over || (is_worse && may_halve);
     let number = |is_set: bool| if is_set { 1.0 } else { 0.0 };
-    if !is_sane || is_solved || is_over {
+    if next > halvings || has_failed || is_solved {
+        let is_first_cut = next > halvings;
+        let is_rejected = !is_first_cut && has_failed && may_halve;
+        let is_taken = !is_first_cut && !is_rejected;
+        let ticks_of_step = implicit.tick_count as f32;
+        let mut ticks_done = ticks;
+        let mut quick_steps = 0.0;
+        let iteration_limit = implicit.max_iterations as f32;
+        if is_taken {
+            ticks_done += ticks_of_step;
+            if 4.0 * iterations > 3.0 * iteration_limit && may_halve {
+                (next, ratio) = (halvings + 1.0, 0.5);
+            } else if is_solved && 8.0 * iterations <= 3.0 * iteration_limit {
+                quick_steps = 1.0;
+                let is_even = (ticks_done as u32).is_multiple_of(2 * implicit.tick_count);
+                if quick > 0.0 && is_even && halvings > 0.0 {
+                    (next, ratio, quick_steps) = (halvings - 1.0, 2.0, 0.0);
+                }
+            }
+        } else if is_rejected {
+            (next, ratio) = (halvings + 1.0, 0.5);
+        }
+        let is_done = is_taken && ticks_done as u32 >= 1 << implicit.max_halvings;
+        let is_held = is_taken && !is_sane;
         let [steps, total, unconverged, held] = state(4);
-        let counters = [
-            steps + 1.0,
-            total + iterations,
-            unconverged + number(is_sane && !is_solved),
-            held + number(!is_sane),
+        let rows = [
+            [number(is_taken), ratio, 0.0, 0.0],
+            [0.0, 0.0, if is_done { SOLVE_DONE } else { SOLVE_START }, number(has_bends)],
+            [0.0; 4],
+            [0.0, 0.0, 0.0, number(is_held)],
+            [
+                steps + number(is_taken),
+                total + iterations,
+                unconverged + number(is_taken && is_sane && !is_solved),
+                held + number(is_held),
+            ],
+            [next, quick_steps, rejections + number(is_rejected), 0.0],
+            [ticks_done, spent + iterations, 0.0, 0.0],
         ];
-        memory.store_scratch(solve_state(memory, 4), counters);
-        let outcome = [iterations, tolerance_square, 0.0, number(!is_sane)];
-        memory.store_scratch(solve_state(memory, 3), outcome);
-        memory.store_scratch(solve_state(memory, 1), [0.0, 0.0, SOLVE_DONE, 0.0]);
+        for (k, row) in (0..).zip(rows) {
+            memory.store_scratch(solve_state(memory, k), row);
+        }
     } else {
         let takes = number(has_bends && (next_mode == SOLVE_CHECK || !holds_bends));
         let rows = if next_mode == SOLVE_CHECK {
@@ -775,13 +838,17 @@ pub fn choose_step(memory: &mut ClothMemory<'_>, _item: u32) {
         }
         let next = [iterations, tolerance_square, number(holds_bends), 0.0];
         memory.store_scratch(solve_state(memory, 3), next);
+        memory.store_scratch(solve_state(memory, 6), [ticks, spent, start_square, 0.0]);
     }
 }
 
 /// Moves particle i along the direction, updates its residual and direction, and makes the next trial.
 pub fn take_step(memory: &mut ClothMemory<'_>, i: u32) {
     let [step, kept, taken, renewed] = memory.load_scratch(solve_state(memory, 0));
-    let [mixed, trial, ..] = memory.load_scratch(solve_state(memory, 1));
+    let [mixed, trial, mode, _] = memory.load_scratch(solve_state(memory, 1));
+    if mode == SOLVE_START {
+        return begin_part(memory, i, step > 0.0, kept);
+    }
     let load = |array| memory.load_scratch(solve_row(memory, array, i));
     let displacement = load(SOLVE_MOVES);
     let direction = xyz(load(SOLVE_DIRECTIONS));
@@ -797,19 +864,46 @@ pub fn take_step(memory: &mut ClothMemory<'_>, i: u32) {
     memory.store_current(i, pack(moved + next_direction * trial, inverse_mass));
 }
 
+/// Begins the next part of a step for particle i, `ratio` as long as the one that was solved last; see the shader.
+fn begin_part(memory: &mut ClothMemory<'_>, i: u32, is_taken: bool, ratio: f32) {
+    let prediction = memory.load_scratch(solve_row(memory, SOLVE_PREDICTIONS, i));
+    let row = solve_row(memory, SOLVE_INERTIA, i);
+    let added = xyz(memory.load_scratch(row));
+    let mut inertia = xyz(prediction) - added;
+    if is_taken {
+        inertia = solved_move(memory, i, prediction[3]);
+        let before = memory.load_previous(i);
+        memory.store_previous(i, pack(xyz(before) + inertia, before[3]));
+    }
+    let next_added = added * (ratio * ratio);
+    memory.store_scratch(row, pack(next_added, 0.0));
+    start_at(memory, i, inertia * ratio + next_added, prediction[3]);
+}
+
+/// What the solve moves particle i by: nothing where nothing finite was found, unless it is pinned.
+fn solved_move(memory: &ClothMemory<'_>, i: u32, inverse_mass: f32) -> Vec3 {
+    let is_held = memory.load_scratch(solve_state(memory, 3))[3] > 0.0;
+    if inverse_mass > 0.0 && is_held {
+        return Vec3::ZERO;
+    }
+    xyz(memory.load_scratch(solve_row(memory, SOLVE_MOVES, i)))
+}
+
 /// Moves particle i to where the solve has found it to be; see the shader.
 pub fn end_solve(memory: &mut ClothMemory<'_>, i: u32) {
     let prediction = memory.load_scratch(solve_row(memory, SOLVE_PREDICTIONS, i));
-    let mut displacement = xyz(memory.load_scratch(solve_row(memory, SOLVE_MOVES, i)));
-    let is_held = memory.load_scratch(solve_state(memory, 3))[3] > 0.0;
-    if prediction[3] > 0.0 && is_held {
-        displacement = Vec3::ZERO;
-    }
+    debug_assert_eq!(memory.load_scratch(solve_state(memory, 1))[2], SOLVE_DONE);
+    let displacement = solved_move(memory, i, prediction[3]);
     let row = solve_row(memory, SOLVE_PLANES, i);
     let plane = memory.load_scratch(row);
     let implicit = memory.load_implicit();
     let strength = implicit.contact_stiffness * implicit.step_square * prediction[3];
-    memory.store_scratch(row, pack(xyz(plane), strength * plane_depth(plane, displacement)));
-    let position = xyz(memory.load_previous(i)) + displacement;
-    memory.store_current(i, pack(position, prediction[3]));
+    let push = strength * plane_depth(plane, displacement) * (implicit.split * implicit.split);
+    memory.store_scratch(row, pack(xyz(plane), push));
+    let before = memory.load_previous(i);
+    if implicit.split > 1.0 {
+        let start = xyz(before) - displacement * (implicit.split - 1.0);
+        memory.store_previous(i, pack(start, before[3]));
+    }
+    memory.store_current(i, pack(xyz(before) + displacement, prediction[3]));
 }

@@ -1,8 +1,9 @@
 //! Twin of `shaders/stage/integrate.wgsl`.
 
 use glam::Vec3;
-use poplin_layout::NO_OFFSET;
+use poplin_layout::{NO_OFFSET, SOLVE_INERTIA, Stage};
 
+use super::implicit::solve_row;
 use crate::ClothMemory;
 use crate::math::{dot3, is_faulty, particle as pack, xyz};
 
@@ -16,14 +17,13 @@ pub fn integrate_particle(memory: &mut ClothMemory<'_>, i: u32) {
     if before[3] > 0.0 {
         let iteration = memory.iteration;
         let here = xyz(particle);
-        let mut position =
-            here + (here - xyz(before)) * xyz(iteration.velocity_scale) + xyz(iteration.bias);
+        let mut inertia = (here - xyz(before)) * xyz(iteration.velocity_scale);
         if memory.cloth.rotation_begin != NO_OFFSET {
             let columns = memory.rotation_columns;
-            let rotated = memory.multiply_columns(columns, xyz(before))
+            inertia = memory.multiply_columns(columns, xyz(before))
                 + memory.multiply_columns(columns + 3, here);
-            position = here + rotated + xyz(iteration.bias);
         }
+        let mut position = here + inertia + xyz(iteration.bias);
         if memory.cloth.acceleration_begin != NO_OFFSET {
             let acceleration: Vec3 = xyz(memory.input_row(memory.cloth.acceleration_begin + i));
             position += acceleration * memory.cloth.acceleration_scale;
@@ -32,7 +32,12 @@ pub fn integrate_particle(memory: &mut ClothMemory<'_>, i: u32) {
         let displacement = position - here;
         let displacement_square = dot3(displacement, displacement);
         if max_move > 0.0 && displacement_square > max_move * max_move {
-            position = here + displacement * (max_move / displacement_square.sqrt());
+            let limit = max_move / displacement_square.sqrt();
+            position = here + displacement * limit;
+            inertia *= limit;
+        }
+        if memory.runs(Stage::Implicit) {
+            memory.store_scratch(solve_row(memory, SOLVE_INERTIA, i), pack(inertia, 0.0));
         }
         if is_faulty(position) {
             memory.fault_count += 1;
