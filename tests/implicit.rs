@@ -13,8 +13,8 @@ use poplin::model::{
 use poplin_testkit::beams::{G, GREENHILL, strip_on_end};
 use poplin_testkit::implicit::{
     Measured, beam, bow, cantilever, elongation, energies, energy_kept, hung_settings,
-    implicit_oracle, positions, report, shear_force, sheet, simulate, simulation, solved,
-    spin_left, swing_error, thrown, width_ratio,
+    implicit_oracle, positions, report, shear_force, sheared_springs, sheet, simulate, simulation,
+    solved, spin_left, swing_error, thrown, width_ratio,
 };
 use poplin_testkit::nth_cloth;
 use poplin_testkit::rng::Rng;
@@ -23,10 +23,12 @@ use poplin_testkit::rng::Rng;
 
 #[test]
 fn a_strip_hangs_as_long_as_its_stiffness_says_at_any_step() {
-    // w L^2 / 2 K of threads; a trispring stiffens as it is pulled.
-    for (stretch, expected) in
-        [(StretchModel::StretchShear, 9.810e-3), (StretchModel::Trispring, 9.625e-3)]
-    {
+    // w L^2 / 2 K of threads and springs; a trispring stiffens as it is pulled.
+    for (stretch, expected) in [
+        (StretchModel::StretchShear, 9.810e-3),
+        (StretchModel::Trispring, 9.625e-3),
+        (StretchModel::Springs, 9.810e-3),
+    ] {
         for substeps in [1, 4] {
             let Measured { value: found, report } = elongation(hung_settings(stretch, substeps));
             assert_eq!(report.unconverged, 0, "{report:?}");
@@ -38,10 +40,13 @@ fn a_strip_hangs_as_long_as_its_stiffness_says_at_any_step() {
 
 #[test]
 fn a_sheared_square_pulls_as_its_stiffness_says() {
-    // G gamma and what its threads are drawn out by; K / (2 (1 + nu)) gamma and the same of a St. Venant-Kirchhoff membrane.
-    for (stretch, expected) in
-        [(StretchModel::StretchShear, 30.496), (StretchModel::Trispring, 39.011)]
-    {
+    // G gamma and what its threads are drawn out by; K / (2 (1 + nu)) gamma and the same of a St. Venant-Kirchhoff membrane; diagonals
+    // of springs that turn and lengthen (by hand, `sheared_springs`).
+    for (stretch, expected) in [
+        (StretchModel::StretchShear, 30.496),
+        (StretchModel::Trispring, 39.011),
+        (StretchModel::Springs, sheared_springs(0.1)),
+    ] {
         let force = shear_force(Implicit { stretch, ..Implicit::default() });
         eprintln!("{stretch:?}: {force:.3} N of {expected}");
         assert!((force / expected - 1.0).abs() < 1e-3, "{stretch:?}: {force} of {expected}");
@@ -75,12 +80,36 @@ fn a_heavy_cantilever_drops_alike_at_any_step_and_mesh() {
         (plane, 10, 4),
         (plane, 20, 1),
         (plane, 40, 4),
+        (BendModel::Isometric, 10, 16),
+        (BendModel::Isometric, 20, 4),
+        (BendModel::Isometric, 40, 1),
     ] {
         let error = cantilever(segments, beam(load, substeps, bend), 100).value / expected - 1.0;
         let name = bend.name();
         eprintln!("{name}, {segments} segments, {substeps} steps: {:+.2} %", 100.0 * error);
         assert!(error.abs() < 0.02, "{name}, {segments}, {substeps}: {error}");
     }
+}
+
+/// How far the end of a strip of 1 m and so many rows hangs down that is held level by its first two, `w L^3 / B = 10`.
+fn strip_drop(rows: u32, bend: BendModel) -> f64 {
+    let edge = 1.0 / (f64::from(rows) - 1.5);
+    let (columns, length) = (rows / 5 + 1, edge * f64::from(rows - 1));
+    let mut cloth = sheet(columns, rows, 0.2, length as f32, (0..2 * columns).collect());
+    cloth.config.damping = [0.5; 3];
+    let implicit = Implicit { tolerance: 0.01, ..beam(10.0, 4, bend) };
+    let state = simulate(solved(cloth, implicit), 120, 1.0 / 60.0);
+    -positions(&state).last().unwrap()[1]
+}
+
+#[test]
+fn springs_across_two_edges_are_no_bending_rigidity() {
+    let drops = |bend| [11, 21].map(|rows| strip_drop(rows, bend));
+    let (angles, springs) = (drops(BendModel::FaceAngle), drops(BendModel::Springs));
+    eprintln!("11 and 21 rows: angles {angles:.3?}, springs {springs:.3?}");
+    assert!((angles[1] / angles[0] - 1.0).abs() < 0.02, "{angles:?}");
+    // What folds by less than half a radian an edge is softer, and a finer mesh folds by less.
+    assert!(springs[0] > 1.1 * angles[0] && springs[1] > 1.05 * springs[0], "{springs:?}");
 }
 
 #[test]

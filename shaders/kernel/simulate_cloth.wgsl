@@ -188,10 +188,11 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                     for (var i = lane; i < probed_count; i += LANES) {
                         probe_contacts(i);
                     }
-                    for (var t = lane; t < cloth.fabric.triangle_count; t += LANES) {
+                    let stretched_count = select(cloth.fabric.triangle_count, 0u, stretches_springs());
+                    for (var t = lane; t < stretched_count; t += LANES) {
                         stretch_triangle(t);
                     }
-                    let taken_count = select(0u, bend_count(), takes_bends());
+                    let taken_count = select(0u, bend_count(), takes_bends() && !bends_springs());
                     for (var bend = lane; bend < taken_count; bend += LANES) {
                         fold_bend(bend);
                     }
@@ -206,7 +207,8 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                     storageBarrier(); // residuals -> chains
                     for (var factor_pass = 0u; factor_pass < factor_passes; factor_pass++) {
                         if (is_alive) {
-                            for (var t = lane; t < cloth.fabric.triangle_count; t += LANES) {
+                            let stretched_count = select(cloth.fabric.triangle_count, 0u, stretches_springs());
+                            for (var t = lane; t < stretched_count; t += LANES) {
                                 direct_triangle(t);
                             }
                         }

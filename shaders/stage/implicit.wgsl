@@ -62,6 +62,90 @@ fn bend_count() -> u32 {
     return fabric_pool[cloth.fabric.bend_set_begin + cloth.fabric.bend_set_count];
 }
 
+/// Whether springs resist stretch and shear, in place of triangles.
+fn stretches_springs() -> bool {
+    return load_implicit().stretch_model == STRETCH_SPRINGS;
+}
+
+/// Whether springs resist bending, in place of bends.
+fn bends_springs() -> bool {
+    return load_implicit().bend_model == BEND_SPRINGS;
+}
+
+/// Where the springs of particles are in `fabric_pool`, those of stretch and shear or those of bending: the first of each particle and one
+/// past the last, `[particle_count + 1]`, then two words each: SPRING_KINDS times the edge plus its kind, and what its stiffness is
+/// multiplied with.
+fn spring_list(of_bends: bool) -> u32 {
+    let first = chain_list() + 2u + chain_end() + 2u * cloth.particle_count;
+    var list = first;
+    if (of_bends) {
+        list = first + cloth.particle_count + 1u + 2u * fabric_pool[first + cloth.particle_count];
+    }
+    return list;
+}
+
+/// Words of the springs of a list.
+fn spring_words(list: u32) -> u32 {
+    return list + cloth.particle_count + 1u;
+}
+
+/// Particle at the other end of a spring of particle i.
+fn spring_end(spring: u32, i: u32) -> u32 {
+    let ends = cloth.fabric.ends_begin + 2u * (fabric_pool[spring] / SPRING_KINDS);
+    return (fabric_pool[ends] ^ fabric_pool[ends + 1u] ^ i) & ~END_OF_FIBER;
+}
+
+/// Stiffness of a spring [N/m].
+fn spring_stiffness(spring: u32) -> f32 {
+    let kind = fabric_pool[spring] % SPRING_KINDS;
+    var stiffness = load_implicit().rigidity;
+    if (kind == SPRING_VERTICAL) {
+        stiffness = load_implicit().stiffness_v;
+    } else if (kind == SPRING_HORIZONTAL) {
+        stiffness = load_implicit().stiffness_u;
+    } else if (kind == SPRING_SHEARING) {
+        stiffness = load_implicit().shear_stiffness;
+    }
+    return stiffness * bitcast<f32>(fabric_pool[spring + 1u]);
+}
+
+/// Sum of the stiffnesses of the springs of particle i [N/m].
+fn spring_sum(i: u32, of_bends: bool) -> f32 {
+    let list = spring_list(of_bends);
+    let end = fabric_pool[list + i + 1u];
+    var sum = 0.0;
+    for (var k = fabric_pool[list + i]; k < end; k++) {
+        sum += spring_stiffness(spring_words(list) + 2u * k);
+    }
+    return sum;
+}
+
+/// Gradient of the energy of the springs of particle i [N], k/2 (l - L)^2 each, in ascending order. Those of stretch and shear have a
+/// fraction of their stiffness where they are shorter than at rest; damping as in `stretch_triangle`.
+fn spring_gradient(i: u32, of_bends: bool) -> vec3<f32> {
+    let list = spring_list(of_bends);
+    let end = fabric_pool[list + i + 1u];
+    let memory = select(load_implicit().stretch_memory, load_implicit().bend_memory, of_bends);
+    let share = select(load_implicit().rest_fraction, load_implicit().bend_rest_fraction, of_bends);
+    var gradient = vec3<f32>(0.0);
+    for (var k = fabric_pool[list + i]; k < end; k++) {
+        let spring = spring_words(list) + 2u * k;
+        let other = spring_end(spring, i);
+        let edge = trial_edge(i, other);
+        var rest = rest_length_of(fabric_pool[spring] / SPRING_KINDS) * share;
+        if (memory > 0.0) {
+            let last = previous_edge(i, other);
+            rest += sqrt(dot3(last, last)) * memory;
+        }
+        var pull = slack(edge, rest) * spring_stiffness(spring);
+        if (pull < 0.0 && !of_bends) {
+            pull *= load_implicit().compression;
+        }
+        gradient -= edge * pull;
+    }
+    return gradient;
+}
+
 /// -1 + |d|^2. The constant stands first: drivers pull constants out of sums (Mesa does), and this order survives that.
 fn excess_square(d: vec3<f32>) -> f32 {
     return -1.0 + d.x * d.x + d.y * d.y + d.z * d.z;
@@ -300,8 +384,9 @@ fn depth_errors(fold: Fold, side_2: vec3<f32>, side_3: vec3<f32>, heights: vec2<
 ///
 /// Face angle: k/2 (angle - rest)^2, with the gradient of `solve_bend`. Plane projection: k/4 ((d2/H2 - sin rest)^2 + (d3/H3 - sin rest)^2)
 /// with d the distance of the third and fourth particle behind the plane of the other's triangle and H their heights at rest. The
-/// gradient of d3 is -m/|m| at the fourth particle and m/|m| times the barycentric coordinates of its foot at the others. Damping as
-/// in `stretch_triangle`.
+/// gradient of d3 is -m/|m| at the fourth particle and m/|m| times the barycentric coordinates of its foot at the others. Isometric:
+/// k/2 |sum c_i x_i|^2 with the cotangent weights c of a flat rest shape: that of the third particle is -1/H2, of the fourth -1/H3
+/// (Bergou et al., "A Quadratic Bending Model for Inextensible Surfaces", 2006). Damping as in `stretch_triangle`.
 fn fold_bend(bend: u32) {
     let row = cloth.fabric.bend_begin + BEND_WORDS * bend;
     let i0 = fabric_pool[row];
@@ -317,7 +402,19 @@ fn fold_bend(bend: u32) {
     var gradient_1 = vec3<f32>(0.0);
     var gradient_2 = vec3<f32>(0.0);
     var gradient_3 = vec3<f32>(0.0);
-    if (fold.is_usable) {
+    if (load_implicit().bend_model == BEND_ISOMETRIC) {
+        let heights = vec2<f32>(bitcast<f32>(fabric_pool[row + 6u]), bitcast<f32>(fabric_pool[row + 7u]));
+        let weight = bitcast<f32>(fabric_pool[row + 9u]);
+        var curvature = edge * weight - side_2 / heights.x - side_3 / heights.y;
+        if (memory > 0.0) {
+            let last = previous_edge(i0, i1) * weight - previous_edge(i0, i2) / heights.x - previous_edge(i0, i3) / heights.y;
+            curvature -= last * memory;
+        }
+        let moment = curvature * stiffness;
+        gradient_1 = moment * weight;
+        gradient_2 = -moment / heights.x;
+        gradient_3 = -moment / heights.y;
+    } else if (fold.is_usable) {
         let last_edge = previous_edge(i0, i1);
         let last_2 = previous_edge(i0, i2);
         let last_3 = previous_edge(i0, i3);
@@ -362,8 +459,11 @@ fn fold_bend(bend: u32) {
     store_scratch(first + 3u, vec4<f32>(gradient_3, 0.0));
 }
 
-/// Gradient of the energy of the triangles of particle i [N], in ascending order.
+/// Gradient of the energy of the triangles of particle i [N], in ascending order, or of its springs.
 fn stretch_gradient(i: u32) -> vec3<f32> {
+    if (stretches_springs()) {
+        return spring_gradient(i, false);
+    }
     let begin = fabric_pool[cloth.fabric.corner_begin + i];
     let end = fabric_pool[cloth.fabric.corner_begin + i + 1u];
     let corners = cloth.fabric.corner_begin + cloth.particle_count + 1u;
@@ -374,8 +474,11 @@ fn stretch_gradient(i: u32) -> vec3<f32> {
     return gradient;
 }
 
-/// Gradient of the energy of the bends of particle i [N], in ascending order.
+/// Gradient of the energy of the bends of particle i [N], in ascending order, or of its springs.
 fn bend_gradient(i: u32) -> vec3<f32> {
+    if (bends_springs()) {
+        return spring_gradient(i, true);
+    }
     let begins = rate_row(cloth.particle_count);
     let begin = fabric_pool[begins + i];
     let end = fabric_pool[begins + i + 1u];
@@ -494,6 +597,20 @@ fn corner_block(t: u32, a: vec2<f32>, b: vec2<f32>) -> Block {
     );
 }
 
+/// Columns of the Hessian of a spring of particle i there, positive semi-definite: k (all I + rest d d^T), as those of triangles are.
+fn spring_block(spring: u32, i: u32) -> Block {
+    let edge = trial_edge(i, spring_end(spring, i));
+    let all = max(slack(edge, rest_length_of(fabric_pool[spring] / SPRING_KINDS)), 0.0);
+    let stiffness = spring_stiffness(spring);
+    let along = edge * (stiffness * remainder_over_square(edge, all));
+    let beside = stiffness * all;
+    return Block(
+        vec3<f32>(beside, 0.0, 0.0) + along * edge.x,
+        vec3<f32>(0.0, beside, 0.0) + along * edge.y,
+        vec3<f32>(0.0, 0.0, beside) + along * edge.z,
+    );
+}
+
 /// Factors the part of I + h^2 M^-1/2 H M^-1/2 along a chain, L D L^T in blocks, H the Hessian of stretch, shear and contact at the start of
 /// the solve and of bending the bound of its rate in all directions. What it resists outside the chain is in the pivots alone.
 fn factor_chain(chain: u32) {
@@ -511,7 +628,19 @@ fn factor_chain(chain: u32) {
         let root = sqrt(max(inverse_mass, 0.0));
         var pivot = Block(vec3<f32>(0.0), vec3<f32>(0.0), vec3<f32>(0.0));
         var coupling = pivot;
-        let corner_end = fabric_pool[cloth.fabric.corner_begin + i + 1u];
+        if (stretches_springs()) {
+            let list = spring_list(false);
+            let spring_end_of_i = fabric_pool[list + i + 1u];
+            for (var s = fabric_pool[list + i]; s < spring_end_of_i; s++) {
+                let spring = spring_words(list) + 2u * s;
+                let block = spring_block(spring, i);
+                pivot = Block(pivot.x + block.x, pivot.y + block.y, pivot.z + block.z);
+                if (spring_end(spring, i) == previous) {
+                    coupling = Block(coupling.x - block.x, coupling.y - block.y, coupling.z - block.z);
+                }
+            }
+        }
+        let corner_end = select(fabric_pool[cloth.fabric.corner_begin + i + 1u], 0u, stretches_springs());
         for (var c = fabric_pool[cloth.fabric.corner_begin + i]; c < corner_end; c++) {
             let entry = fabric_pool[corners + c];
             let t = entry / 3u;
@@ -527,7 +656,7 @@ fn factor_chain(chain: u32) {
         }
         let plane = load_scratch(solve_row(SOLVE_PLANES, i)).xyz;
         let held = plane * load_implicit().contact_stiffness;
-        let bend = load_implicit().rigidity * bitcast<f32>(fabric_pool[rate_row(i) + 2u]);
+        let bend = bend_rate(i);
         let scale = step_square * inverse_mass;
         let own_diagonal = vec3<f32>(pivot.x.x, pivot.y.y, pivot.z.z) + held * plane + bend;
         let own_beside = vec3<f32>(pivot.y.x, pivot.z.x, pivot.z.y) + held.xxy * plane.yzz;
@@ -637,15 +766,30 @@ fn sum_part(part: u32) {
     store_scratch(part_row(part) + 1u, rates);
 }
 
+/// What bends and springs of bending resist particle i with at most [N/m].
+fn bend_rate(i: u32) -> f32 {
+    if (bends_springs()) {
+        return 2.0 * spring_sum(i, true);
+    }
+    return load_implicit().rigidity * bitcast<f32>(fabric_pool[rate_row(i) + 2u]);
+}
+
+/// What triangles resist particle i with at rest, or its springs drawn straight [N/m].
+fn stretch_rate(i: u32) -> f32 {
+    if (stretches_springs()) {
+        return spring_sum(i, false);
+    }
+    let along_u = load_implicit().rate_u * bitcast<f32>(fabric_pool[rate_row(i)]);
+    let along_v = load_implicit().rate_v * bitcast<f32>(fabric_pool[rate_row(i) + 1u]);
+    return along_u + along_v;
+}
+
 /// Squared rates of particle i: of stretch and contact [1/s^2], of bending, and of stretch times the length of its edges [m/s^2].
 fn particle_rates(i: u32, inverse_mass: f32, has_plane: bool) -> vec4<f32> {
-    let row = rate_row(i);
-    let along_u = load_implicit().rate_u * bitcast<f32>(fabric_pool[row]);
-    let along_v = load_implicit().rate_v * bitcast<f32>(fabric_pool[row + 1u]);
-    let stretch = (along_u + along_v) * inverse_mass;
-    let bend = load_implicit().rigidity * bitcast<f32>(fabric_pool[row + 2u]) * inverse_mass;
+    let stretch = stretch_rate(i) * inverse_mass;
+    let bend = bend_rate(i) * inverse_mass;
     let contact = select(0.0, load_implicit().contact_stiffness * inverse_mass, has_plane);
-    return vec4<f32>(stretch + contact, bend, stretch * bitcast<f32>(fabric_pool[row + 3u]), 0.0);
+    return vec4<f32>(stretch + contact, bend, stretch * bitcast<f32>(fabric_pool[rate_row(i) + 3u]), 0.0);
 }
 
 /// Adds sums of parts from row `begin` on, in order, as `sum_part` has them.

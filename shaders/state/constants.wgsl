@@ -10,7 +10,7 @@ const ITERATION_ROWS: u32 = 4u;
 const PHASE_ROWS: u32 = 3u;
 
 /// Rows of `ImplicitConstants` in `frame_pool`.
-const IMPLICIT_ROWS: u32 = 6u;
+const IMPLICIT_ROWS: u32 = 7u;
 
 /// `PhaseConstants.fiber_solver`: one edge after the other.
 const SOLVER_GAUSS_SEIDEL: u32 = 0u;
@@ -82,7 +82,7 @@ const MIN_HINGE_SQUARE: f32 = 1e-24;
 const MIN_BEND_STIFFNESS: f32 = 1e-30;
 
 /// Words of a bend in `fabric_pool`.
-const BEND_WORDS: u32 = 9u;
+const BEND_WORDS: u32 = 10u;
 
 /// Values of a rest shape of a triangle in `fabric_pool`.
 const SHAPE_WORDS: u32 = 5u;
@@ -93,11 +93,32 @@ const STRETCH_THREADS: u32 = 0u;
 /// `ImplicitConstants.stretch_model`: three coupled springs a triangle.
 const STRETCH_TRISPRING: u32 = 1u;
 
+/// `ImplicitConstants.stretch_model`: springs along edges.
+const STRETCH_SPRINGS: u32 = 2u;
+
 /// `ImplicitConstants.bend_model`: the angle between two triangles.
 const BEND_FACE_ANGLE: u32 = 0u;
 
 /// `ImplicitConstants.bend_model`: the distance of a corner from the plane of the other triangle.
 const BEND_PLANE_PROJECTION: u32 = 1u;
+
+/// `ImplicitConstants.bend_model`: the mean curvature vector.
+const BEND_ISOMETRIC: u32 = 2u;
+
+/// `ImplicitConstants.bend_model`: springs along two-ring edges.
+const BEND_SPRINGS: u32 = 3u;
+
+/// Kinds of springs of an implicit solve.
+const SPRING_KINDS: u32 = 4u;
+
+/// Spring along the warp.
+const SPRING_VERTICAL: u32 = 0u;
+
+/// Spring along the weft.
+const SPRING_HORIZONTAL: u32 = 1u;
+
+/// Spring along a diagonal.
+const SPRING_SHEARING: u32 = 2u;
 
 /// Parts into which an implicit solve cuts its sums over particles: one of every so many particles each.
 const SOLVE_PARTS: u32 = 256u;

@@ -60,6 +60,7 @@ var<workgroup> shared_is_done: u32;
 
 /// How often steps of the running implicit solve are halved.
 var<private> solve_halvings: u32;
+
 /// The cloth of this workgroup: what every iteration of every cloth reads is in registers. Settings of single features are read from
 /// `cloth_parameters[cloth_slot]` where they are used: they would take half of the registers.
 var<private> cloth: ClothParameters;
@@ -201,9 +202,11 @@ fn load_implicit() -> ImplicitConstants {
     let step = frame_row(begin + 3u);
     let search = frame_pool[begin + 4u];
     let control = frame_pool[begin + 5u];
+    let springs = frame_pool[begin + 6u];
     return ImplicitConstants(
         models.x, models.y, models.z, models.w, stretch.x, stretch.y, stretch.z, stretch.w, bend.x, bend.y, bend.z, bend.w, step.x, step.y, step.z, step.w,
         search.x, search.y, bitcast<f32>(search.z), search.w, control.x, control.y, bitcast<f32>(control.z), bitcast<f32>(control.w),
+        bitcast<f32>(springs.x), bitcast<f32>(springs.y), springs.z, springs.w,
     );
 }
 

@@ -82,7 +82,7 @@ struct FabricOffsets {
     /// weigh the second and the third corner, how those by v do [1/m], and areas [m^2]. Then what stiffnesses are multiplied with at each particle, four numbers:
     /// for rates of stretch along u and along v, of bending [1/m^2], and the mean length of the edges of its triangles [m].
     /// Then the first bend end of each particle, `[particle_count + 1]`, and these: four times the bend plus which of its
-    /// four.
+    /// four. Then chains and springs.
     element_begin: u32,
     /// First bundle of virtual particles of each set, `[virtual_set_count + 1]`.
     virtual_set_begin: u32,
@@ -99,7 +99,8 @@ struct FabricOffsets {
     /// Number of sets of bends.
     bend_set_count: u32,
     /// Each bend: its four particles, its rest angle [rad], its weight, the heights of its third and fourth particle at rest
-    /// [m], and the sine of its rest angle (bit-cast f32).
+    /// [m], the sine of its rest angle, and what its second particle weighs in its mean curvature vector [1/m] (bit-cast
+    /// f32).
     bend_begin: u32,
 }
 
@@ -378,6 +379,14 @@ struct ImplicitConstants {
     fraction: f32,
     /// Steps in a whole one.
     split: f32,
+    /// Fraction of their stiffness that springs have where they are shorter than at rest.
+    compression: f32,
+    /// Fraction of the shape at rest in the shape that bends resist a change of.
+    bend_rest_fraction: f32,
+    /// Fills the struct to a multiple of 16 bytes.
+    padding_0: u32,
+    /// Fills the struct to a multiple of 16 bytes.
+    padding_1: u32,
 }
 
 /// The uniform of one dispatch: which cloths and which iterations.

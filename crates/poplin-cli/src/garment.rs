@@ -314,7 +314,8 @@ fn cook_options(scene: &SceneCloth, pins: Vec<u32>) -> CookOptions {
         gravity: if config.gravity == [0.0; 3] { fabric.gravity } else { config.gravity },
         // XPBD solves all fibers as a whole, the longer the better.
         max_fiber_length: fabric.max_fiber_length.or(config.solver.is_xpbd().then_some(1024)),
-        bends: fabric.bends || config.solver.bending_rigidity() > 0.0,
+        bends: fabric.bends || config.solver.needs_bends(),
+        bending: fabric.bending || config.solver.needs_two_ring_edges(),
         ..fabric.clone()
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use poplin_model::{Cloth, Fabric, Mesh, Particle, Phase, PhaseKind};
 
 use crate::bends::Bends;
+use crate::breadths::edge_breadths;
 use crate::chains::Ground;
 use crate::edges::Edges;
 use crate::grain::{face_verticals, vertex_normals};
@@ -117,6 +118,7 @@ fn thread_fabric(
         report.phases.push(PhaseReport::new(kind, &fibers, &sets));
     }
     report.read_fabric(&edges.stretch, &fabric);
+    fabric.edge_breadths = edge_breadths(&fabric);
     if !options.vertex_stiffness.is_empty() {
         let stiffness = particle_stiffness_log2(surface, &options.vertex_stiffness);
         // log2(1 - stiffness) falls with stiffness: the smaller stiffness is the larger value.

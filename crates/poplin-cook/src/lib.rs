@@ -33,6 +33,7 @@
 
 mod bending;
 mod bends;
+mod breadths;
 mod chains;
 mod choices;
 mod cook;

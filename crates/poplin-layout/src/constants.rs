@@ -2,7 +2,7 @@
 
 use std::mem::offset_of;
 
-use poplin_model::{BendModel, FiberSolver, StretchModel};
+use poplin_model::{BendModel, FiberSolver, PhaseKind, StretchModel};
 
 use crate::gpu_struct::shared_constants;
 use crate::{Feedback, ImplicitConstants, IterationConstants, PhaseConstants};
@@ -78,17 +78,31 @@ shared_constants! {
     pub const MIN_BEND_STIFFNESS: f32 = 1.0e-30;
 
     /// Words of a bend in `fabric_pool`.
-    pub const BEND_WORDS: u32 = 9;
+    pub const BEND_WORDS: u32 = 10;
     /// Values of a rest shape of a triangle in `fabric_pool`.
     pub const SHAPE_WORDS: u32 = 5;
     /// `ImplicitConstants.stretch_model`: threads and the angle between them.
     pub const STRETCH_THREADS: u32 = StretchModel::StretchShear as u32;
     /// `ImplicitConstants.stretch_model`: three coupled springs a triangle.
     pub const STRETCH_TRISPRING: u32 = StretchModel::Trispring as u32;
+    /// `ImplicitConstants.stretch_model`: springs along edges.
+    pub const STRETCH_SPRINGS: u32 = StretchModel::Springs as u32;
     /// `ImplicitConstants.bend_model`: the angle between two triangles.
     pub const BEND_FACE_ANGLE: u32 = BendModel::FaceAngle as u32;
     /// `ImplicitConstants.bend_model`: the distance of a corner from the plane of the other triangle.
     pub const BEND_PLANE_PROJECTION: u32 = BendModel::PlaneProjection as u32;
+    /// `ImplicitConstants.bend_model`: the mean curvature vector.
+    pub const BEND_ISOMETRIC: u32 = BendModel::Isometric as u32;
+    /// `ImplicitConstants.bend_model`: springs along two-ring edges.
+    pub const BEND_SPRINGS: u32 = BendModel::Springs as u32;
+    /// Kinds of springs of an implicit solve.
+    pub const SPRING_KINDS: u32 = PhaseKind::ALL.len() as u32;
+    /// Spring along the warp.
+    pub const SPRING_VERTICAL: u32 = PhaseKind::Vertical as u32;
+    /// Spring along the weft.
+    pub const SPRING_HORIZONTAL: u32 = PhaseKind::Horizontal as u32;
+    /// Spring along a diagonal.
+    pub const SPRING_SHEARING: u32 = PhaseKind::Shearing as u32;
     /// Parts into which an implicit solve cuts its sums over particles: one of every so many particles each.
     pub const SOLVE_PARTS: u32 = 256;
     /// Sums of parts, of as many parts each.

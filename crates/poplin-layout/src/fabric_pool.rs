@@ -5,7 +5,7 @@ use poplin_model::{Bend, Fabric, FirstFitSets};
 
 use crate::chains::Chains;
 use crate::gpu_struct::gpu_struct;
-use crate::implicit::{TriangleShape, rates};
+use crate::implicit::{TriangleShape, rates, spring_words};
 use crate::{BEND_WORDS, END_OF_FIBER, NO_OFFSET, SHAPE_WORDS};
 
 gpu_struct! {
@@ -41,7 +41,7 @@ gpu_struct! {
         /// weigh the second and the third corner, how those by v do [1/m], and areas [m^2]. Then what stiffnesses are multiplied with at each particle, four numbers:
         /// for rates of stretch along u and along v, of bending [1/m^2], and the mean length of the edges of its triangles \[m\].
         /// Then the first bend end of each particle, `[particle_count + 1]`, and these: four times the bend plus which of its
-        /// four.
+        /// four. Then chains and springs.
         pub element_begin: u32,
         /// First bundle of virtual particles of each set, `[virtual_set_count + 1]`.
         pub virtual_set_begin: u32,
@@ -58,7 +58,8 @@ gpu_struct! {
         /// Number of sets of bends.
         pub bend_set_count: u32,
         /// Each bend: its four particles, its rest angle \[rad\], its weight, the heights of its third and fourth particle at rest
-        /// \[m\], and the sine of its rest angle (bit-cast f32).
+        /// \[m\], the sine of its rest angle, and what its second particle weighs in its mean curvature vector [1/m] (bit-cast
+        /// f32).
         pub bend_begin: u32,
     }
 }
@@ -132,6 +133,9 @@ impl FabricOffsets {
     }
 }
 
+/// Largest weight of a particle in a mean curvature vector [1/m].
+const MAX_CURVING: f64 = 1e15;
+
 /// Appends `fabric` to `pool`. The fabric must have passed [`Fabric::validate`].
 ///
 /// Tethers name *anchor slots*, not particles: the kernel copies the anchors' positions to scratch before the tether stage,
@@ -173,6 +177,9 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
     append(&corners_by_member(particle_count, &bend_particles));
     if !shapes.is_empty() {
         append(&Chains::new(fabric).words());
+        if !fabric.edge_breadths.is_empty() {
+            append(&spring_words(fabric));
+        }
     }
     let VirtualSets { set_begin: sets, bundles } = virtual_sets(fabric);
     let virtual_set_begin = append(&sets);
@@ -186,9 +193,12 @@ pub fn pack_fabric(fabric: &Fabric, pool: &mut Vec<u32>) -> FabricOffsets {
         let [a, b, c, d] = bend.particles;
         let [second, third] = bend.wings.map(|wing| wing.height);
         let sine = f64::from(bend.rest_angle).sin() as f32;
-        let [rest, weight, second, third, sine] =
-            [bend.rest_angle, bend.weight, second, third, sine].map(f32::to_bits);
-        [a, b, c, d, rest, weight, second, third, sine]
+        // Cotangents at the first end over the length of the edge.
+        let curving = bend.wings.map(|wing| f64::from(wing.foot) / f64::from(wing.height));
+        let curving = curving.into_iter().sum::<f64>().clamp(-MAX_CURVING, MAX_CURVING) as f32;
+        let [rest, weight, second, third, sine, curving] =
+            [bend.rest_angle, bend.weight, second, third, sine, curving].map(f32::to_bits);
+        [a, b, c, d, rest, weight, second, third, sine, curving]
     };
     let bend_rows: Vec<_> = fabric.bends.iter().map(bend_row).collect();
     let bend_begin = append(bend_rows.as_flattened());

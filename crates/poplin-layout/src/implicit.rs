@@ -1,13 +1,13 @@
 //! The implicit solver: its constants in a frame, the elements of a fabric, and where it keeps its rows.
 
 use glam::{DVec2, dvec2};
-use poplin_model::{Fabric, Implicit, Preconditioner, StretchModel};
+use poplin_model::{Fabric, Implicit, PhaseKind, Preconditioner, StretchModel};
 
 use crate::chains::CHAIN_FAMILIES;
 use crate::gpu_struct::gpu_struct;
 use crate::{
     SOLVE_BUDGET, SOLVE_CHAIN_ROWS, SOLVE_CHECK_INTERVAL, SOLVE_PARTICLE_ARRAYS, SOLVE_PARTS,
-    SOLVE_STATE_ROWS, SOLVE_SUMS, StepScale,
+    SOLVE_STATE_ROWS, SOLVE_SUMS, SPRING_KINDS, StepScale,
 };
 
 gpu_struct! {
@@ -62,6 +62,14 @@ gpu_struct! {
         pub fraction: f32,
         /// Steps in a whole one.
         pub split: f32,
+        /// Fraction of their stiffness that springs have where they are shorter than at rest.
+        pub compression: f32,
+        /// Fraction of the shape at rest in the shape that bends resist a change of.
+        pub bend_rest_fraction: f32,
+        /// Fills the struct to a multiple of 16 bytes.
+        pub padding_0: u32,
+        /// Fills the struct to a multiple of 16 bytes.
+        pub padding_1: u32,
     }
 }
 
@@ -85,7 +93,7 @@ pub(crate) fn implicit_constants(
     let damped = |stiffness: f64| (stiffness / (1.0 - stretch_memory)).min(1e20) as f32;
     let [u, v, shear] = stiffnesses(implicit);
     let [rate_u, rate_v] = match implicit.stretch {
-        StretchModel::StretchShear => [u + shear, v + shear],
+        StretchModel::StretchShear | StretchModel::Springs => [u + shear, v + shear],
         StretchModel::Trispring => [u + 3.0 * v; 2],
     };
     let gravity = glam::Vec3::from(gravity).as_dvec3().length();
@@ -119,6 +127,10 @@ pub(crate) fn implicit_constants(
         tick_count: 1 << (implicit.max_halvings - halvings),
         fraction: split.recip() as f32,
         split: split as f32,
+        compression: implicit.compression,
+        bend_rest_fraction: (1.0 - bend_memory) as f32,
+        padding_0: 0,
+        padding_1: 0,
     }
 }
 
@@ -134,7 +146,9 @@ const STANDARD_GRAVITY: f64 = 9.81;
 fn stiffnesses(implicit: &Implicit) -> [f64; 3] {
     let [warp, weft] = implicit.stretch_stiffness.map(f64::from);
     match implicit.stretch {
-        StretchModel::StretchShear => [weft, warp, f64::from(implicit.shear_stiffness)],
+        StretchModel::StretchShear | StretchModel::Springs => {
+            [weft, warp, f64::from(implicit.shear_stiffness)]
+        }
         StretchModel::Trispring => {
             let ratio = f64::from(implicit.poisson_ratio);
             [warp * ratio / (1.0 - ratio * ratio), warp / (2.0 * (1.0 + ratio)), 0.0]
@@ -150,6 +164,45 @@ pub fn solve_scratch_len(fabric: &Fabric) -> u32 {
         + 3 * fabric.triangles.len() as u32
         + 4 * fabric.bends.len() as u32
         + (SOLVE_CHAIN_ROWS + 1) * CHAIN_FAMILIES * fabric.particle_count
+}
+
+/// Angle between triangles \[rad\] at which [`poplin_model::BendModel::Springs`] have the energy of its rigidity.
+const SPRING_ANGLE: f64 = 0.5;
+
+/// Springs of every particle, those of stretch and shear and then those of bending: the first of each particle and one past the last,
+/// `[particle_count + 1]`, then two words each, in ascending order of edges: `SPRING_KINDS` times the edge plus its kind, and what its
+/// stiffness is multiplied with.
+///
+/// That is breadth over length. Two-ring edges of a cylinder of squares that folds by t at edges of length a = L/2 have the energy
+/// `k/2 (a t^2/4)^2`, and the hinges of breadth b below them `B b t^2/(2 a)`: alike at t with `k = 16 B b/(a^3 t^2)`.
+pub(crate) fn spring_words(fabric: &Fabric) -> Vec<u32> {
+    let kinds = fabric.edge_kinds();
+    let springs_of = |of_bends: bool| {
+        let mut lists = vec![Vec::new(); fabric.particle_count as usize];
+        let chosen =
+            fabric.edges().filter(|&(edge, _)| (kinds[edge] == PhaseKind::Bending) == of_bends);
+        for (edge, ends) in chosen {
+            let (length, breadth) =
+                (f64::from(fabric.rest_lengths[edge]), f64::from(fabric.edge_breadths[edge]));
+            let factor = if of_bends {
+                16.0 * breadth / ((0.5 * length).powi(3) * SPRING_ANGLE.powi(2))
+            } else {
+                breadth / length
+            };
+            let factor = if factor.is_finite() { factor.min(MAX_RATE) as f32 } else { 0.0 };
+            let words = [SPRING_KINDS * edge as u32 + kinds[edge] as u32, factor.to_bits()];
+            for particle in ends {
+                lists[particle as usize].extend(words);
+            }
+        }
+        let mut words = vec![0];
+        for list in &lists {
+            words.push(words[words.len() - 1] + list.len() as u32 / 2);
+        }
+        words.extend(lists.concat());
+        words
+    };
+    [springs_of(false), springs_of(true)].concat()
 }
 
 /// Largest step along a preconditioned direction.

@@ -120,6 +120,8 @@ pub enum Items {
     Bundles,
     /// Particles in an evaluation of an implicit solve that looks for contacts, else nothing.
     ProbedParticles,
+    /// Triangles, where these resist stretch in an implicit solve, else nothing.
+    StretchedTriangles,
     /// Bends whose forces the running evaluation of an implicit solve takes.
     TakenBends,
     /// Chains of particles.
@@ -219,7 +221,7 @@ pub const ITERATION: &[Step] = {
                     Repeat::Evaluations,
                     &[
                         Step::Work(ProbedParticles, &[ProbeContacts]),
-                        Step::Work(Triangles, &[StretchTriangle]),
+                        Step::Work(StretchedTriangles, &[StretchTriangle]),
                         Step::Work(TakenBends, &[FoldBend]),
                         FOR_SCRATCH,
                         Step::Repeat(
@@ -230,7 +232,7 @@ pub const ITERATION: &[Step] = {
                                 Step::Repeat(
                                     Repeat::Factors,
                                     &[
-                                        Step::Work(Triangles, &[DirectTriangle]),
+                                        Step::Work(StretchedTriangles, &[DirectTriangle]),
                                         FOR_SCRATCH,
                                         Step::Work(Items::Chains, &[FactorChain]),
                                     ],

@@ -4,12 +4,9 @@ use std::sync::Arc;
 
 use crate::error::{ModelError, check_finite, check_indices, check_range};
 use crate::{
-    Bend, BendModel, ClothConfig, ColliderSet, Fabric, FiberSolver, InteractionGroups, Particle,
-    Pose,
+    Bend, ClothConfig, ColliderSet, Fabric, FiberSolver, InteractionGroups, Particle, PhaseKind,
+    Pose, StretchModel,
 };
-
-/// Largest rest angle of [`BendModel::PlaneProjection`] \[rad\]: at a right angle it has no hold.
-const MAX_PROJECTED_REST_ANGLE: f32 = 1.2;
 
 /// One simulated cloth. Cloths cut from one [`Fabric`] share it.
 #[derive(Debug, Clone, PartialEq)]
@@ -224,23 +221,32 @@ impl Cloth {
             }
         }
         let rigidity = solver.bending_rigidity();
-        if rigidity > 0.0 && fabric.bends.is_empty() {
+        if solver.needs_bends() && fabric.bends.is_empty() {
             return Err(ModelError::NoBends { solver: solver.name(), rigidity });
         }
         let Some(implicit) = solver.as_implicit() else { return Ok(()) };
         if fabric.triangle_shapes.is_empty() {
             return Err(ModelError::NoTriangleShapes);
         }
-        let bends: &[Bend] = if rigidity > 0.0 { &fabric.bends } else { &[] };
-        let (limit, projects) =
-            (MAX_PROJECTED_REST_ANGLE, implicit.bend == BendModel::PlaneProjection);
+        let has_springs =
+            implicit.stretch == StretchModel::Springs || solver.needs_two_ring_edges();
+        if has_springs && fabric.edge_breadths.is_empty() {
+            return Err(ModelError::NoEdgeBreadths);
+        }
+        let has_two_ring_edges = || fabric.edge_kinds().contains(&PhaseKind::Bending);
+        if solver.needs_two_ring_edges() && !has_two_ring_edges() {
+            return Err(ModelError::NoTwoRingEdges { rigidity });
+        }
+        let bends: &[Bend] = if solver.needs_bends() { &fabric.bends } else { &[] };
+        let limit = implicit.bend.max_rest_angle();
         for (index, bend) in bends.iter().enumerate() {
             let heights = bend.wings.map(|wing| wing.height);
             if heights.contains(&0.0) {
                 return Err(ModelError::BendWithoutWings { index, heights });
             }
-            if projects && bend.rest_angle.abs() > limit {
-                return Err(ModelError::RestAngle { index, angle: bend.rest_angle, limit });
+            if bend.rest_angle.abs() > limit {
+                let (model, angle) = (implicit.bend.name(), bend.rest_angle);
+                return Err(ModelError::RestAngle { model, index, angle, limit });
             }
         }
         Ok(())

@@ -170,6 +170,21 @@ pub enum ModelError {
          or use solver.xpbd"
     )]
     NoTriangleShapes,
+    /// Springs for a fabric that does not say what breadth of cloth its edges stand for.
+    #[error(
+        "springs of solver.implicit act on edges and their breadths (edge_breadths), of which the fabric has 0; cook it from a mesh, \
+         or use stretch_shear and face_angle"
+    )]
+    NoEdgeBreadths,
+    /// A bending rigidity by springs for a fabric without edges that they could be.
+    #[error(
+        "solver.implicit.bend = springs has its bending_rigidity = {rigidity} N m by two-ring edges, of which the fabric has 0; cook \
+         it with `bending`"
+    )]
+    NoTwoRingEdges {
+        /// The bending rigidity [N m].
+        rigidity: f32,
+    },
     /// A bend of a cloth with the implicit solver whose triangles have no height at rest.
     #[error(
         "bend {index} of the fabric has triangles of the heights {heights:?} m at rest (wings), which must be above 0 with \
@@ -183,10 +198,12 @@ pub enum ModelError {
     },
     /// A bend whose rest angle is too large for the model of bending.
     #[error(
-        "solver.implicit.bend = plane_projection holds rest angles up to {limit} rad; bend {index} of the fabric has {angle} rad; \
-         use face_angle"
+        "solver.implicit.bend = {model} holds rest angles up to {limit} rad; bend {index} of the fabric has {angle} rad; use \
+         face_angle"
     )]
     RestAngle {
+        /// The model.
+        model: &'static str,
         /// The bend.
         index: usize,
         /// Its rest angle \[rad\].

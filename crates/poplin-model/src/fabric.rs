@@ -116,6 +116,10 @@ pub struct Fabric {
     pub fiber_vertices: Vec<u32>,
     /// Rest length of each edge \[m\], shape `[edge_count]`.
     pub rest_lengths: Vec<f32>,
+    /// Breadth of the cloth that each edge stands for \[m\], shape `[edge_count]`, or empty: with it, springs of stiffness
+    /// `K breadth / length` are a membrane of K \[N/m\]. Of a side of triangles it is their area over its length, of a diagonal of a
+    /// cell its cubed length over twice the area of the cell, of a two-ring edge twice the area of a particle over its length.
+    pub edge_breadths: Vec<f32>,
     /// `log2(1 - stiffness)` of each edge, shape `[edge_count]`, or empty: then the phase's stiffness applies.
     pub edge_stiffness_log2: Vec<f32>,
     /// Tethers of every particle (0 = none).
@@ -213,6 +217,7 @@ impl Fabric {
         let heights = wings.map(|wing| &mut wing.height);
         self.rest_lengths
             .iter_mut()
+            .chain(&mut self.edge_breadths)
             .chain(coordinates)
             .chain(heights)
             .for_each(|length| *length *= factor);
@@ -291,6 +296,11 @@ impl Fabric {
             particles,
         )?;
         self.validate_triangle_shapes()?;
+        let (len, expected) = (self.edge_breadths.len(), self.edge_count());
+        if len != 0 && len != expected {
+            return Err(ModelError::Length { what: "fabric edge_breadths", len, expected });
+        }
+        check_lengths("fabric edge_breadths", &self.edge_breadths)?;
         let corners = self.virtual_particles.iter().flat_map(|point| point.corners);
         check_indices("fabric virtual_particles corner", corners, particles)?;
         for (index, point) in self.virtual_particles.iter().enumerate() {
@@ -463,7 +473,7 @@ mod tests {
 
     #[test]
     fn broken_arrays_are_refused() {
-        let broken: [fn(&mut Fabric); 13] = [
+        let broken: [fn(&mut Fabric); 15] = [
             |f| {
                 f.virtual_particles =
                     vec![VirtualParticle { corners: [0, 1, 5], weights: [0.5, 0.3, 0.2] }]
@@ -480,6 +490,8 @@ mod tests {
             |f| f.tethers_per_particle = 1,
             |f| f.phases[0].set_end = 2,
             |f| f.triangle_shapes.truncate(1),
+            |f| f.edge_breadths = vec![1.0; 2],
+            |f| f.edge_breadths = vec![-1.0; 3],
             |f| f.triangles.clear(),
             |f| f.triangle_shapes[1][3] = f32::NAN,
             |f| f.triangle_shapes[1][2] = -2.0 * crate::MAX_COORDINATE,
@@ -501,8 +513,9 @@ mod tests {
     #[test]
     fn rest_lengths_and_shapes_scale_together() {
         let mut fabric = two_fibers();
+        fabric.edge_breadths = vec![3.0; 3];
         fabric.scale_rest_lengths(0.5);
-        assert_eq!(fabric.rest_lengths, [0.5; 3]);
+        assert_eq!((fabric.rest_lengths, fabric.edge_breadths), (vec![0.5; 3], vec![1.5; 3]));
         assert_eq!(fabric.triangle_shapes, [[0.5, 0.0, 0.5, -1.0]; 2]);
     }
 }

@@ -66,7 +66,7 @@ fn strain(cloth: &Cloth, x: &[[f64; 3]]) -> f64 {
 fn drapes(path: &Path) -> Result<(), Box<dyn Error>> {
     let ball = Sphere { center: [0.0, 0.2, 0.0], radius: 0.2 };
     let mut picture =
-        ContactSheet::new((StretchModel::ALL.len() * BendModel::ALL.len()) as u32, 1, 400)?;
+        ContactSheet::new(BendModel::ALL.len() as u32, StretchModel::ALL.len() as u32, 300)?;
     println!(
         "stretch,bend,ms a frame,unsolved steps [%],shadow [m^2],mean height [m],p99 strain [%]"
     );

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use poplin::{Backend, Simulation, State};
 use poplin_cook::{CookOptions, Tethers, cook};
 use poplin_model::{
-    Bend, BendModel, Cloth, ClothConfig, Frame, Implicit, ImplicitReport, Mesh, Particle, Solver,
-    StretchModel,
+    Bend, BendModel, Cloth, ClothConfig, Frame, Implicit, ImplicitReport, Mesh, Particle,
+    PhaseKind, Solver, StretchModel,
 };
 use poplin_reference::oracle::implicit::{
-    Element, FaceAngle, ImplicitCloth, Law, PlaneProjection, StretchShear, Trispring,
+    Element, FaceAngle, ImplicitCloth, Isometric, Law, PlaneProjection, Spring, StretchShear,
+    Trispring,
 };
 
 use crate::beams::{G, GREENHILL, SIGMA, bowed, damping, edge_on_end, strip};
@@ -27,7 +28,8 @@ pub fn sheet(columns: u32, rows: u32, width: f32, depth: f32, pins: Vec<u32>) ->
         density: SIGMA as f32,
         pins,
         tethers: Tethers::None,
-        bending: false,
+        // Two-ring edges take part with springs alone.
+        bending: true,
         bends: true,
         ..CookOptions::default()
     };
@@ -151,6 +153,20 @@ pub fn shear_force(implicit: Implicit) -> f64 {
         moved.sum::<f64>() / (f64::from(h).powi(2) * f64::from(inverse_mass))
     };
     2.0 * force(15.0) - force(30.0)
+}
+
+/// The force along x of springs of K 1000 and G 300 N/m in cells of 0.25 m by 1 m that are sheared by `gamma`.
+pub fn sheared_springs(gamma: f64) -> f64 {
+    let (width, height) = (0.25f64, 1.0f64);
+    let energy = |gamma: f64| {
+        let spring =
+            |k: f64, x: f64, y: f64| 0.5 * k * ((x + gamma * y).hypot(y) - x.hypot(y)).powi(2);
+        let diagonal = 300.0 * (width.powi(2) + height.powi(2)) / (2.0 * width * height);
+        let of_cell = spring(diagonal, width, height) + spring(diagonal, -width, height);
+        4.0 * (of_cell + spring(1000.0 * width / height, 0.0, height))
+    };
+    let step = 1e-5;
+    (energy(gamma + step) - energy(gamma - step)) / (2.0 * step)
 }
 
 // ---- bending ----
@@ -329,10 +345,34 @@ pub fn swing_error(substeps: u32) -> f64 {
 pub fn implicit_oracle(cloth: &Cloth, implicit: &Implicit) -> ImplicitCloth {
     let fabric = &cloth.fabric;
     let [warp, weft] = implicit.stretch_stiffness.map(f64::from);
+    let kinds = fabric.edge_kinds();
+    let springs = |of_bends: bool| -> Vec<Element> {
+        let chosen =
+            fabric.edges().filter(|&(edge, _)| (kinds[edge] == PhaseKind::Bending) == of_bends);
+        let spring = |(edge, [a, b]): (usize, [u32; 2])| {
+            let rest_length = f64::from(fabric.rest_lengths[edge]);
+            let share = f64::from(fabric.edge_breadths[edge]) / rest_length;
+            // Alike with hinges at 0.5 rad: k = 16 B b/(a^3 t^2), a = L/2.
+            let stiffness = match kinds[edge] {
+                PhaseKind::Vertical => warp * share,
+                PhaseKind::Horizontal => weft * share,
+                PhaseKind::Shearing => f64::from(implicit.shear_stiffness) * share,
+                PhaseKind::Bending => {
+                    512.0 * f64::from(implicit.bending_rigidity) * share / rest_length.powi(2)
+                }
+            };
+            let compression = if of_bends { 1.0 } else { implicit.compression.into() };
+            let [a, b] = [a, b].map(|i| i as usize);
+            let law = Law::Spring(Spring { stiffness, rest_length, compression });
+            Element { particles: [a, b, b, b], law }
+        };
+        chosen.map(spring).collect()
+    };
     let of_triangle = |(triangle, shape): (&[u32; 3], &[f32; 4])| {
         let [a, b, c] = triangle.map(|i| i as usize);
         let [u1, v1, u2, v2] = shape.map(f64::from);
         let law = match implicit.stretch {
+            StretchModel::Springs => unreachable!("springs are no triangles"),
             StretchModel::StretchShear => Law::StretchShear(StretchShear::new(
                 [[0.0; 2], [u1, v1], [u2, v2]],
                 [weft, warp],
@@ -356,13 +396,26 @@ pub fn implicit_oracle(cloth: &Cloth, implicit: &Implicit) -> ImplicitCloth {
                 heights: bend.wings.map(|wing| f64::from(wing.height)),
                 rest: [rest_angle.sin(); 2],
             }),
+            BendModel::Isometric => {
+                let [c, d] = bend.wings.map(|wing| 1.0 / f64::from(wing.height));
+                let [at_c, at_d] = bend.wings.map(|wing| f64::from(wing.foot));
+                let weights = [(1.0 - at_c) * c + (1.0 - at_d) * d, at_c * c + at_d * d, -c, -d];
+                Law::Isometric(Isometric { stiffness, weights, rest: [0.0; 3] })
+            }
+            BendModel::Springs => unreachable!("springs are no bends"),
         };
         Element { particles: bend.particles.map(|i| i as usize), law }
     };
     ImplicitCloth {
         inverse_masses: cloth.particles.iter().map(|p| f64::from(p.inverse_mass)).collect(),
-        stretch: fabric.triangles.iter().zip(&fabric.triangle_shapes).map(of_triangle).collect(),
-        bends: fabric.bends.iter().map(of_bend).collect(),
+        stretch: match implicit.stretch {
+            StretchModel::Springs => springs(false),
+            _ => fabric.triangles.iter().zip(&fabric.triangle_shapes).map(of_triangle).collect(),
+        },
+        bends: match implicit.bend {
+            BendModel::Springs => springs(true),
+            _ => fabric.bends.iter().map(of_bend).collect(),
+        },
         stretch_damping: implicit.stretch_damping.into(),
         bend_damping: implicit.bending_damping.into(),
     }

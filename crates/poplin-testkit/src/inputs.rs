@@ -25,7 +25,7 @@ pub fn cloths() -> Vec<(String, Cloth)> {
     cloths.extend(
         (0..4).map(|seed| (format!("ropes {seed}"), random_ropes(seed, 150 + 4 * seed as u32))),
     );
-    cloths.extend((0..8).map(|seed| {
+    cloths.extend((0..12).map(|seed| {
         (format!("implicit {seed}"), random_implicit_cloth(seed, 22 + 4 * seed as u32))
     }));
     cloths.extend(
@@ -68,7 +68,7 @@ pub fn inputs_of(stage: Stage) -> Vec<(String, Cloth)> {
 /// Cloths by the implicit solver that [`equip`] puts among shapes of all kinds; those of [`cloths`] have none.
 pub fn implicit_cloths_among_shapes() -> Vec<(String, Cloth)> {
     let cloth = |seed| random_implicit_cloth(seed, 24 + 4 * seed as u32);
-    (0..8).map(|seed| (format!("implicit among shapes {seed}"), cloth(seed))).collect()
+    (0..12).map(|seed| (format!("implicit among shapes {seed}"), cloth(seed))).collect()
 }
 
 /// Sets every kind of input of a cloth; a few particles are lighter than the user said, as a stage of the last frame leaves them.

@@ -416,18 +416,20 @@ pub fn random_implicit_cloth(seed: u64, particle_count: u32) -> Cloth {
     cloth
 }
 
-/// Every combination of models and damping for eight seeds in a row.
+/// Every model without and with damping for eight seeds in a row, every combination of models for twelve.
 fn use_implicit(cloth: &mut Cloth, seed: u64) {
     let mut rng = Rng::new(seed ^ 0x1B);
     let damping = if seed & 4 == 0 { 0.0 } else { 1e-3 };
+    let bend = BendModel::ALL[(seed % 4) as usize];
     cloth.config.solver = Implicit {
         substeps: 1,
-        stretch: StretchModel::ALL[(seed & 1) as usize],
+        stretch: StretchModel::ALL[(seed % 3) as usize],
         stretch_stiffness: [rng.range(10.0, 1e3), rng.range(10.0, 1e3)],
         shear_stiffness: rng.range(0.0, 300.0),
         poisson_ratio: rng.range(-0.5, 0.45),
-        bend: BendModel::ALL[(seed >> 1 & 1) as usize],
-        bending_rigidity: [0.0, 1e-3, 1.0][rng.index(3)],
+        compression: rng.range(0.0, 1.0),
+        bend,
+        bending_rigidity: [0.0, 1e-3, 1e-2, 1.0][rng.index(4)],
         stretch_damping: damping,
         bending_damping: damping,
         tolerance: 0.01,
@@ -437,8 +439,17 @@ fn use_implicit(cloth: &mut Cloth, seed: u64) {
     }
     .into();
     let fabric = Arc::make_mut(&mut cloth.fabric);
+    let limit = bend.max_rest_angle().min(1.1);
     for bend in &mut fabric.bends {
-        bend.rest_angle = bend.rest_angle.clamp(-1.1, 1.1);
+        bend.rest_angle = bend.rest_angle.clamp(-limit, limit);
+    }
+    fabric.edge_breadths = fabric
+        .rest_lengths
+        .iter()
+        .map(|_| if rng.index(8) == 0 { 0.0 } else { rng.range(0.1, 1.0) })
+        .collect();
+    if bend == BendModel::Springs {
+        fabric.phases[0].kind = PhaseKind::Bending;
     }
 }
 

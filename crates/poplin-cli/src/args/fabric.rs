@@ -154,6 +154,7 @@ fn stretch() -> impl TypedValueParser<Value = StretchModel> {
     let help = |model| match model {
         StretchModel::StretchShear => "Threads along warp and weft, and the angle between them",
         StretchModel::Trispring => "The same in all directions, narrowing as it is pulled",
+        StretchModel::Springs => "Springs along edges; narrowing as shear is stiff",
     };
     named(StretchModel::ALL.map(|model| (model.name(), help(model)))).try_map(|name| name.parse())
 }
@@ -164,6 +165,8 @@ fn bend() -> impl TypedValueParser<Value = BendModel> {
         BendModel::PlaneProjection => {
             "How far a corner is from the plane beside it, up to 90 degrees"
         }
+        BendModel::Isometric => "The mean curvature vector: cheap, for cloth that is flat at rest",
+        BendModel::Springs => "Springs along two-ring edges: no modulus, weak where cloth is flat",
     };
     named(BendModel::ALL.map(|model| (model.name(), help(model)))).try_map(|name| name.parse())
 }

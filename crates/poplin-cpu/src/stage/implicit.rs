@@ -4,16 +4,17 @@ use std::ops::Range;
 
 use fearless_simd::prelude::*;
 use poplin_layout::{
-    BEND_FACE_ANGLE, BEND_WORDS, ImplicitConstants, MIN_EDGE_SQUARE, MIN_HEIGHT_SQUARE,
-    MIN_HINGE_SQUARE, MIN_NORMAL_SQUARE, PI, SOLVE_CHAIN_ROWS, SOLVE_DIRECTIONS, SOLVE_FORCES,
-    SOLVE_MOVES, SOLVE_PARTS, SOLVE_PLANES, SOLVE_PREDICTIONS, SOLVE_RESIDUALS, SOLVE_TRIALS,
-    STRETCH_THREADS, TAU,
+    BEND_FACE_ANGLE, BEND_ISOMETRIC, BEND_SPRINGS, BEND_WORDS, ImplicitConstants, MIN_EDGE_SQUARE,
+    MIN_HEIGHT_SQUARE, MIN_HINGE_SQUARE, MIN_NORMAL_SQUARE, PI, SOLVE_CHAIN_ROWS, SOLVE_DIRECTIONS,
+    SOLVE_FORCES, SOLVE_MOVES, SOLVE_PARTS, SOLVE_PLANES, SOLVE_PREDICTIONS, SOLVE_RESIDUALS,
+    SOLVE_TRIALS, STRETCH_SPRINGS, STRETCH_THREADS, TAU,
 };
 use poplin_reference::ClothMemory;
 use poplin_reference::math::ARCTAN;
 use poplin_reference::stage::implicit::{
-    bend_end_row, chain_begin, chain_value_row, corner_row, is_preconditioned, is_start, link_list,
-    link_row, part_row, rate_row, solve_row, solve_state, take_step, takes_bends,
+    bend_end_row, bend_rate, chain_begin, chain_value_row, corner_row, is_preconditioned, is_start,
+    link_list, link_row, part_row, rate_row, solve_row, solve_state, spring_end, spring_list,
+    spring_rest, spring_stiffness, stretch_rate, take_step, takes_bends,
 };
 
 use super::particles::{Block, blocks};
@@ -233,6 +234,83 @@ fn rows_of<S: Simd, V: Lanes<S>>(
     gather(simd, |lane| memory.load_scratch(array + first + lane.min(len - 1) as u32))
 }
 
+/// Sums of rows as [`gradient`] has them, of the particles from `first` on.
+#[inline(always)]
+fn gradients<S: Simd, V: Lanes<S>>(
+    simd: S,
+    memory: &ClothMemory<'_>,
+    begins: u32,
+    list: u32,
+    rows: u32,
+    (first, len): (u32, usize),
+) -> Vec3<S, V> {
+    let mut sums = [[0.0; 4]; MAX_LANES];
+    for (lane, sum) in (0..len).zip(&mut sums) {
+        gradient(simd, memory, begins + first + lane as u32, list, rows).store_slice(sum);
+    }
+    Vec3::xyz(V::columns(simd, &sums))
+}
+
+/// Gradients of the energies of the springs of the particles from `first` on, a particle per lane.
+#[inline(always)]
+fn spring_gradients<S: Simd, V: Lanes<S>>(
+    simd: S,
+    memory: &ClothMemory<'_>,
+    constants: &ImplicitConstants,
+    (first, len): (u32, usize),
+    of_bends: bool,
+) -> Vec3<S, V> {
+    let splat = |value: f32| V::splat(simd, value);
+    let (share, rest_fraction) = if of_bends {
+        (constants.bend_memory, constants.bend_rest_fraction)
+    } else {
+        (constants.stretch_memory, constants.rest_fraction)
+    };
+    let list = spring_list(memory, of_bends);
+    let begin_of = |lane: usize| memory.fabric(list + first + lane.min(len - 1) as u32);
+    let (mut begins, mut counts, mut longest) = ([0; MAX_LANES], [0; MAX_LANES], 0);
+    for lane in 0..len {
+        let end = memory.fabric(list + first + lane as u32 + 1);
+        begins[lane] = begin_of(lane);
+        counts[lane] = end - begins[lane];
+        longest = longest.max(counts[lane]);
+    }
+    let words = list + memory.cloth.particle_count + 1;
+    let own = |lane: usize| first + lane.min(len - 1) as u32;
+    let start: Vec3<S, V> = Vec3::xyz(gather(simd, |lane| memory.load_previous(own(lane))));
+    let moved: Vec3<S, V> = Vec3::xyz(gather(simd, |lane| memory.load_current(own(lane))));
+    let zero = splat(0.0);
+    let nothing = Vec3::splat(simd, [0.0; 3]);
+    let mut sum = nothing;
+    for k in 0..longest {
+        // Lanes without a spring k have one of no length to themselves.
+        let (mut others, mut rests, mut stiffnesses) =
+            ([0; MAX_LANES], [0.0; MAX_LANES], [0.0; MAX_LANES]);
+        for lane in 0..V::LEN {
+            others[lane] = own(lane);
+            if k < counts[lane] {
+                let spring = words + 2 * (begins[lane] + k);
+                others[lane] = spring_end(memory, spring, own(lane));
+                rests[lane] = spring_rest(memory, spring);
+                stiffnesses[lane] = spring_stiffness(memory, constants, spring);
+            }
+        }
+        let last = Vec3::xyz(gather(simd, |lane| memory.load_previous(others[lane]))).sub(start);
+        let now = Vec3::xyz(gather(simd, |lane| memory.load_current(others[lane])));
+        let edge = last.add(now.sub(moved));
+        let mut rest = V::from_slice(simd, &rests[..V::LEN]) * splat(rest_fraction);
+        if share > 0.0 {
+            rest += last.dot(last).sqrt() * splat(share);
+        }
+        let mut pull = slack(simd, edge, rest) * V::from_slice(simd, &stiffnesses[..V::LEN]);
+        if !of_bends {
+            pull = pull.simd_lt(zero).select(pull * splat(constants.compression), pull);
+        }
+        sum = sum.sub(edge.mul(pull));
+    }
+    sum
+}
+
 /// Residuals of the trial of the particles from `first` on; 0 without inverse mass.
 #[inline(always)]
 fn trial_residuals<S: Simd, V: Lanes<S>>(
@@ -244,24 +322,30 @@ fn trial_residuals<S: Simd, V: Lanes<S>>(
 ) -> Vec3<S, V> {
     let count = memory.cloth.particle_count;
     let zero = V::splat(simd, 0.0);
-    let mut force_rows = [[0.0; 4]; MAX_LANES];
-    for (lane, row) in (0..len).zip(&mut force_rows) {
-        let i = first + lane as u32;
+    let particles = (first, len);
+    let stretch: Vec3<S, V> = if constants.stretch_model == STRETCH_SPRINGS {
+        spring_gradients(simd, memory, constants, particles, false)
+    } else {
         let list = arrays.corners + count + 1;
-        let stretch = gradient(simd, memory, arrays.corners + i, list, arrays.corner_rows);
-        let bend = if takes {
-            let list = arrays.bend_ends + count + 1;
-            let bend = gradient(simd, memory, arrays.bend_ends + i, list, arrays.bend_end_rows);
-            let mut row = [0.0; 4];
-            bend.store_slice(&mut row);
-            memory.store_scratch(arrays.forces + i, row);
-            bend
+        gradients(simd, memory, arrays.corners, list, arrays.corner_rows, particles)
+    };
+    let bend: Vec3<S, V> = if takes {
+        let bend: Vec3<S, V> = if constants.bend_model == BEND_SPRINGS {
+            spring_gradients(simd, memory, constants, particles, true)
         } else {
-            fearless_simd::f32x4::from_slice(simd, &memory.load_scratch(arrays.forces + i))
+            let list = arrays.bend_ends + count + 1;
+            gradients(simd, memory, arrays.bend_ends, list, arrays.bend_end_rows, particles)
         };
-        (stretch + bend).store_slice(row);
-    }
-    let force = Vec3::xyz(V::columns(simd, &force_rows));
+        scatter(bend.with(zero), |lane, row| {
+            if lane < len {
+                memory.store_scratch(arrays.forces + first + lane as u32, row);
+            }
+        });
+        bend
+    } else {
+        Vec3::xyz(rows_of::<S, V>(simd, memory, arrays.forces, first, len))
+    };
+    let force = stretch.add(bend);
     let prediction = rows_of::<S, V>(simd, memory, arrays.predictions, first, len);
     let moved =
         Vec3::xyz(gather(simd, |lane| memory.load_current(first + lane.min(len - 1) as u32)));
@@ -494,14 +578,12 @@ fn particle_rates<S: Simd, V: Lanes<S>>(
 ) -> [V; 4] {
     let begin = rate_row(memory, 0);
     let row = |lane: usize| {
-        let row = begin + 4 * particle(lane);
-        [0, 1, 2, 3].map(|k| memory.fabric_f32(row + k))
+        let i = particle(lane);
+        let length = memory.fabric_f32(begin + 4 * i + 3);
+        [stretch_rate(memory, i), bend_rate(memory, i), length, 0.0]
     };
-    let [along_u, along_v, bend, length]: [V; 4] = gather(simd, row);
-    let along_u = V::splat(simd, constants.rate_u) * along_u;
-    let along_v = V::splat(simd, constants.rate_v) * along_v;
-    let stretch = (along_u + along_v) * inverse_mass;
-    let bend = V::splat(simd, constants.rigidity) * bend * inverse_mass;
+    let [stretch, bend, length, _]: [V; 4] = gather(simd, row);
+    let (stretch, bend) = (stretch * inverse_mass, bend * inverse_mass);
     let zero = V::splat(simd, 0.0);
     let has_plane = !(x.simd_eq(zero) & y.simd_eq(zero) & z.simd_eq(zero));
     let contact = V::splat(simd, constants.contact_stiffness) * inverse_mass;
@@ -638,6 +720,24 @@ impl<S: Simd, V: Lanes<S>> Fold<S, V> {
     }
 }
 
+/// Writes the gradients at the four ends of a block of bends.
+#[inline(always)]
+fn store_bend_ends<S: Simd, V: Lanes<S>>(
+    simd: S,
+    memory: &mut ClothMemory<'_>,
+    rows: u32,
+    block: &Block<V>,
+    gradients: [Vec3<S, V>; 4],
+) {
+    for (end, gradient) in (0..).zip(gradients) {
+        scatter(gradient.with(V::splat(simd, 0.0)), |lane, row| {
+            if lane < block.len() {
+                memory.store_scratch(rows + 4 * block.index(lane) + end, row);
+            }
+        });
+    }
+}
+
 /// Gradients of the energies of bends, to scratch.
 #[inline(always)]
 pub(crate) fn fold_bends<S: Simd, V: Lanes<S>>(
@@ -648,7 +748,7 @@ pub(crate) fn fold_bends<S: Simd, V: Lanes<S>>(
     let constants = memory.load_implicit();
     let rows = bend_end_row(memory, 0);
     let splat = |value: f32| V::splat(simd, value);
-    let (zero, nothing) = (splat(0.0), Vec3::splat(simd, [0.0; 3]));
+    let nothing = Vec3::splat(simd, [0.0; 3]);
     let share = splat(constants.bend_memory);
     for block in blocks::<V, S>(items) {
         let word = |lane: usize, k: u32| {
@@ -670,6 +770,30 @@ pub(crate) fn fold_bends<S: Simd, V: Lanes<S>>(
         };
         let Hinge { edge, side_2, side_3 } = hinge;
         let stiffness = splat(constants.rigidity) * number(5);
+        if constants.bend_model == BEND_ISOMETRIC {
+            let [height_2, height_3, weight] = [number(6), number(7), number(9)];
+            let curvature = |hinge: Hinge<S, V>| {
+                let ahead = hinge.edge.mul(weight).sub(hinge.side_2.div(height_2));
+                ahead.sub(hinge.side_3.div(height_3))
+            };
+            let mut vector = curvature(hinge);
+            if constants.bend_memory > 0.0 {
+                vector = vector.sub(curvature(last).mul(share));
+            }
+            let moment = vector.mul(stiffness);
+            let gradient_1 = moment.mul(weight);
+            let gradient_2 = moment.neg().div(height_2);
+            let gradient_3 = moment.neg().div(height_3);
+            let gradient_0 = gradient_1.add(gradient_2).add(gradient_3).neg();
+            store_bend_ends(
+                simd,
+                memory,
+                rows,
+                &block,
+                [gradient_0, gradient_1, gradient_2, gradient_3],
+            );
+            continue;
+        }
         let fold = hinge.fold(simd);
         let [square_2, square_3] = fold.squares;
         let has_memory = constants.bend_memory > 0.0;
@@ -713,12 +837,12 @@ pub(crate) fn fold_bends<S: Simd, V: Lanes<S>>(
         let [gradient_1, gradient_2, gradient_3] = [gradient_1, gradient_2, gradient_3]
             .map(|gradient| gradient.or(fold.is_usable, nothing));
         let gradient_0 = gradient_1.add(gradient_2).add(gradient_3).neg();
-        for (end, gradient) in (0..).zip([gradient_0, gradient_1, gradient_2, gradient_3]) {
-            scatter(gradient.with(zero), |lane, row| {
-                if lane < block.len() {
-                    memory.store_scratch(rows + 4 * block.index(lane) + end, row);
-                }
-            });
-        }
+        store_bend_ends(
+            simd,
+            memory,
+            rows,
+            &block,
+            [gradient_0, gradient_1, gradient_2, gradient_3],
+        );
     }
 }

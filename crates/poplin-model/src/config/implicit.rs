@@ -45,6 +45,9 @@ pub struct Implicit {
     /// Bending rigidity B of the cloth [N m], `0..=1e6` (default 0 = off): the moment per width that bends it to a curvature
     /// of 1/m. Cotton has about 1e-5. Needs a fabric with [`crate::Fabric::bends`].
     pub bending_rigidity: f32,
+    /// Fraction of their stiffness that springs have where they are shorter than at rest, `0..=1` (default 1), with
+    /// [`StretchModel::Springs`] alone: cloth that buckles between particles resists compression less.
+    pub compression: f32,
     /// Damping of stretch and shear, viscosity over stiffness \[s\], `0..=1e6` (default 0).
     pub stretch_damping: f32,
     /// Damping of bending, viscosity over rigidity \[s\], `0..=1e6` (default 0).
@@ -81,6 +84,10 @@ pub enum StretchModel {
     /// The same in all directions, with a Poisson ratio, for films and felt: three coupled springs a triangle, which are a
     /// St. Venant-Kirchhoff membrane (Delingette, "Triangular Springs for Modeling Nonlinear Membranes", 2008).
     Trispring,
+    /// Springs along the edges of the fabric, `k = K breadth / length` with [`crate::Fabric::edge_breadths`]: cheap, without
+    /// degenerate triangles. Diagonals hold along the threads too, which are as stiff as K + G, and narrow cloth that is pulled
+    /// as far as shear is stiff (Provot, "Deformation Constraints in a Mass-Spring Model", 1995).
+    Springs,
 }
 
 /// What resists bending in [`Implicit`].
@@ -99,6 +106,14 @@ pub enum BendModel {
     /// How far the corner of a triangle is from the plane of the other: no trigonometry. It holds up to 90 degrees between
     /// triangles and is softer than the angle from half of that on. Rest angles beyond 1.2 rad are refused.
     PlaneProjection,
+    /// The mean curvature vector, quadratic in positions: the energy of `2 sin(angle / 2)` (Bergou, Wardetzky, Harmon, Zorin,
+    /// Grinspun, "A Quadratic Bending Model for Inextensible Surfaces", 2006). The cheapest and never degenerate; for cloth that is
+    /// flat at rest and hardly stretches. Rest angles beyond 0.01 rad are refused.
+    Isometric,
+    /// Springs along the two-ring edges of a fabric that was cooked with `bending`. Flat, they resist only in fourth order of the
+    /// angle, so that no rigidity is theirs: they have the energy of [`Self::FaceAngle`] where cloth of squares folds by 0.5 rad
+    /// an edge, and a quarter of it at 0.25 rad.
+    Springs,
 }
 
 /// What the residual of [`Implicit`] is multiplied by before it becomes a direction: an approximate inverse of the Hessian.
@@ -135,26 +150,39 @@ impl Preconditioner {
 
 impl StretchModel {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::StretchShear, Self::Trispring];
+    pub const ALL: [Self; 3] = [Self::StretchShear, Self::Trispring, Self::Springs];
 
     /// The name in scenes and options.
     pub fn name(self) -> &'static str {
         match self {
             Self::StretchShear => "stretch_shear",
             Self::Trispring => "trispring",
+            Self::Springs => "springs",
         }
     }
 }
 
 impl BendModel {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::FaceAngle, Self::PlaneProjection];
+    pub const ALL: [Self; 4] =
+        [Self::FaceAngle, Self::PlaneProjection, Self::Isometric, Self::Springs];
+
+    /// Largest rest angle that it can hold \[rad\].
+    pub fn max_rest_angle(self) -> f32 {
+        match self {
+            Self::FaceAngle | Self::Springs => std::f32::consts::PI,
+            Self::PlaneProjection => 1.2,
+            Self::Isometric => 0.01,
+        }
+    }
 
     /// The name in scenes and options.
     pub fn name(self) -> &'static str {
         match self {
             Self::FaceAngle => "face_angle",
             Self::PlaneProjection => "plane_projection",
+            Self::Isometric => "isometric",
+            Self::Springs => "springs",
         }
     }
 }
@@ -193,6 +221,7 @@ impl Default for Implicit {
             poisson_ratio: 0.3,
             bend: BendModel::default(),
             bending_rigidity: 0.0,
+            compression: 1.0,
             stretch_damping: 0.0,
             bending_damping: 0.0,
             preconditioner: Preconditioner::default(),
@@ -216,6 +245,7 @@ impl Implicit {
         check_range("shear_stiffness", self.shear_stiffness, 0.0, 1e9)?;
         check_range("poisson_ratio", self.poisson_ratio, -0.9, 0.49)?;
         check_range("bending_rigidity", self.bending_rigidity, 0.0, 1e6)?;
+        check_range("compression", self.compression, 0.0, 1.0)?;
         check_range("stretch_damping", self.stretch_damping, 0.0, 1e6)?;
         check_range("bending_damping", self.bending_damping, 0.0, 1e6)?;
         check_range("tolerance", self.tolerance, 1e-4, 0.9)?;

@@ -87,6 +87,17 @@ impl Solver {
         }
     }
 
+    /// Whether its bending rigidity is that of [`crate::Fabric::bends`], the angles between triangles.
+    pub fn needs_bends(&self) -> bool {
+        self.bending_rigidity() > 0.0 && !self.needs_two_ring_edges()
+    }
+
+    /// Whether its bending rigidity is that of two-ring edges ([`PhaseKind::Bending`]).
+    pub fn needs_two_ring_edges(&self) -> bool {
+        let bends_by_springs = |implicit: &Implicit| implicit.bend == super::BendModel::Springs;
+        self.bending_rigidity() > 0.0 && self.as_implicit().is_some_and(bends_by_springs)
+    }
+
     /// Sets the bending rigidity [N m]; nothing with [`Solver::Pbd`].
     pub fn set_bending_rigidity(&mut self, rigidity: f32) {
         match self {

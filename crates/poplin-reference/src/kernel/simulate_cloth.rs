@@ -9,8 +9,8 @@ use poplin_layout::{
 use poplin_model::FiberSolver;
 
 use crate::stage::implicit::{
-    bend_count, chain_end, evaluation_count, is_factored, is_preconditioned, is_solved,
-    probes_contacts, solve_state, takes_bends,
+    bend_count, bends_springs, chain_end, evaluation_count, is_factored, is_preconditioned,
+    is_solved, probes_contacts, solve_state, stretches_springs, takes_bends,
 };
 use crate::stage::sleep::is_sleep_test;
 use crate::{ClothMemory, Work, Workers};
@@ -254,7 +254,13 @@ fn range_of(memory: &ClothMemory<'_>, items: Items) -> [u32; 2] {
         Items::ProbedParticles => {
             [0, if probes_contacts(memory) { cloth.particle_count } else { 0 }]
         }
-        Items::TakenBends => [0, if takes_bends(memory) { bend_count(memory) } else { 0 }],
+        Items::StretchedTriangles => {
+            [0, if stretches_springs(memory) { 0 } else { cloth.fabric.triangle_count }]
+        }
+        Items::TakenBends => {
+            let is_folding = takes_bends(memory) && !bends_springs(memory);
+            [0, if is_folding { bend_count(memory) } else { 0 }]
+        }
         Items::Chains => [0, chain_end(memory)],
         Items::SolveParts => [0, SOLVE_PARTS],
         Items::SolveSums => [0, SOLVE_SUMS],

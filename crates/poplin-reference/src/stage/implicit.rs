@@ -2,13 +2,15 @@
 
 use glam::{Vec2, Vec3, Vec3Swizzles, vec2};
 use poplin_layout::{
-    BEND_FACE_ANGLE, BEND_WORDS, MIN_DETERMINANT, MIN_EDGE_SQUARE, MIN_HINGE_SQUARE, NO_OFFSET, PI,
-    PRECONDITIONER_FIBERS, SHAPE_WORDS, SOLVE_BUDGET, SOLVE_CHAIN_ROWS, SOLVE_CHECK,
-    SOLVE_DIRECTIONS, SOLVE_DONE, SOLVE_EXHAUSTED, SOLVE_FACTOR_INTERVAL, SOLVE_FIRST_REACH,
-    SOLVE_FORCES, SOLVE_GROWTH, SOLVE_INERTIA, SOLVE_LINE, SOLVE_MAX, SOLVE_MAX_REACH, SOLVE_MOVES,
-    SOLVE_PARTICLE_ARRAYS, SOLVE_PARTS, SOLVE_PLANE_DEPTH, SOLVE_PLANES, SOLVE_PREDICTIONS,
-    SOLVE_RESIDUALS, SOLVE_ROUNDING, SOLVE_START, SOLVE_STATE_ROWS, SOLVE_SUMS, SOLVE_TRIALS,
-    SOLVE_WORSE, STRETCH_THREADS, Stage, StageMask, TAU,
+    BEND_FACE_ANGLE, BEND_ISOMETRIC, BEND_SPRINGS, BEND_WORDS, END_OF_FIBER, ImplicitConstants,
+    MIN_DETERMINANT, MIN_EDGE_SQUARE, MIN_HINGE_SQUARE, NO_OFFSET, PI, PRECONDITIONER_FIBERS,
+    SHAPE_WORDS, SOLVE_BUDGET, SOLVE_CHAIN_ROWS, SOLVE_CHECK, SOLVE_DIRECTIONS, SOLVE_DONE,
+    SOLVE_EXHAUSTED, SOLVE_FACTOR_INTERVAL, SOLVE_FIRST_REACH, SOLVE_FORCES, SOLVE_GROWTH,
+    SOLVE_INERTIA, SOLVE_LINE, SOLVE_MAX, SOLVE_MAX_REACH, SOLVE_MOVES, SOLVE_PARTICLE_ARRAYS,
+    SOLVE_PARTS, SOLVE_PLANE_DEPTH, SOLVE_PLANES, SOLVE_PREDICTIONS, SOLVE_RESIDUALS,
+    SOLVE_ROUNDING, SOLVE_START, SOLVE_STATE_ROWS, SOLVE_SUMS, SOLVE_TRIALS, SOLVE_WORSE,
+    SPRING_HORIZONTAL, SPRING_KINDS, SPRING_SHEARING, SPRING_VERTICAL, STRETCH_SPRINGS,
+    STRETCH_THREADS, Stage, StageMask, TAU,
 };
 
 use super::bend::has_height;
@@ -118,6 +120,101 @@ pub fn bend_count(memory: &ClothMemory<'_>) -> u32 {
 /// Most evaluations of a whole step.
 pub fn evaluation_count(memory: &ClothMemory<'_>) -> u32 {
     memory.load_implicit().evaluation_count
+}
+
+/// Whether springs resist stretch and shear, in place of triangles.
+pub fn stretches_springs(memory: &ClothMemory<'_>) -> bool {
+    memory.load_implicit().stretch_model == STRETCH_SPRINGS
+}
+
+/// Whether springs resist bending, in place of bends.
+pub fn bends_springs(memory: &ClothMemory<'_>) -> bool {
+    memory.load_implicit().bend_model == BEND_SPRINGS
+}
+
+/// Where the springs of particles are in `fabric_pool`; see the shader.
+pub fn spring_list(memory: &ClothMemory<'_>, of_bends: bool) -> u32 {
+    let count = memory.cloth.particle_count;
+    let first = link_list(memory) + 2 * count;
+    if of_bends { first + count + 1 + 2 * memory.fabric(first + count) } else { first }
+}
+
+/// Where the words of the springs of particle i are.
+pub fn springs_of(
+    memory: &ClothMemory<'_>,
+    list: u32,
+    i: u32,
+) -> impl Iterator<Item = u32> + use<> {
+    let words = list + memory.cloth.particle_count + 1;
+    let [begin, end] = [list + i, list + i + 1].map(|entry| memory.fabric(entry));
+    (begin..end).map(move |k| words + 2 * k)
+}
+
+/// Edge of a spring.
+pub fn spring_edge(memory: &ClothMemory<'_>, spring: u32) -> u32 {
+    memory.fabric(spring) / SPRING_KINDS
+}
+
+/// Particle at the other end of a spring of particle i.
+pub fn spring_end(memory: &ClothMemory<'_>, spring: u32, i: u32) -> u32 {
+    let ends = memory.cloth.fabric.ends_begin + 2 * spring_edge(memory, spring);
+    (memory.fabric(ends) ^ memory.fabric(ends + 1) ^ i) & !END_OF_FIBER
+}
+
+/// Stiffness of a spring [N/m].
+pub fn spring_stiffness(
+    memory: &ClothMemory<'_>,
+    implicit: &ImplicitConstants,
+    spring: u32,
+) -> f32 {
+    let stiffness = match memory.fabric(spring) % SPRING_KINDS {
+        SPRING_VERTICAL => implicit.stiffness_v,
+        SPRING_HORIZONTAL => implicit.stiffness_u,
+        SPRING_SHEARING => implicit.shear_stiffness,
+        _ => implicit.rigidity,
+    };
+    stiffness * memory.fabric_f32(spring + 1)
+}
+
+/// Rest length of a spring \[m\].
+pub fn spring_rest(memory: &ClothMemory<'_>, spring: u32) -> f32 {
+    memory.rest_length_of(spring_edge(memory, spring))
+}
+
+/// Sum of the stiffnesses of the springs of particle i [N/m].
+fn spring_sum(memory: &ClothMemory<'_>, i: u32, of_bends: bool) -> f32 {
+    let implicit = memory.load_implicit();
+    let mut sum = 0.0;
+    for spring in springs_of(memory, spring_list(memory, of_bends), i) {
+        sum += spring_stiffness(memory, &implicit, spring);
+    }
+    sum
+}
+
+/// Gradient of the energy of the springs of particle i \[N\]; see the shader.
+fn spring_gradient(memory: &ClothMemory<'_>, i: u32, of_bends: bool) -> Vec3 {
+    let implicit = memory.load_implicit();
+    let (share, rest_fraction) = if of_bends {
+        (implicit.bend_memory, implicit.bend_rest_fraction)
+    } else {
+        (implicit.stretch_memory, implicit.rest_fraction)
+    };
+    let mut gradient = Vec3::ZERO;
+    for spring in springs_of(memory, spring_list(memory, of_bends), i) {
+        let other = spring_end(memory, spring, i);
+        let edge = trial_edge(memory, i, other);
+        let mut rest = spring_rest(memory, spring) * rest_fraction;
+        if share > 0.0 {
+            let last = previous_edge(memory, i, other);
+            rest += dot3(last, last).sqrt() * share;
+        }
+        let mut pull = slack(edge, rest) * spring_stiffness(memory, &implicit, spring);
+        if pull < 0.0 && !of_bends {
+            pull *= implicit.compression;
+        }
+        gradient -= edge * pull;
+    }
+    gradient
 }
 
 /// -1 + |d|^2; see the shader.
@@ -336,7 +433,21 @@ pub fn fold_bend(memory: &mut ClothMemory<'_>, bend: u32) {
     let side_2 = trial_edge(memory, i0, i2);
     let side_3 = trial_edge(memory, i0, i3);
     let (mut gradient_1, mut gradient_2, mut gradient_3) = (Vec3::ZERO, Vec3::ZERO, Vec3::ZERO);
-    if let Some(fold) = Fold::new(edge, side_2, side_3) {
+    if implicit.bend_model == BEND_ISOMETRIC {
+        let heights = vec2(memory.fabric_f32(row + 6), memory.fabric_f32(row + 7));
+        let weight = memory.fabric_f32(row + 9);
+        let mut curvature = edge * weight - side_2 / heights.x - side_3 / heights.y;
+        if share > 0.0 {
+            let last = previous_edge(memory, i0, i1) * weight
+                - previous_edge(memory, i0, i2) / heights.x
+                - previous_edge(memory, i0, i3) / heights.y;
+            curvature -= last * share;
+        }
+        let moment = curvature * stiffness;
+        gradient_1 = moment * weight;
+        gradient_2 = -moment / heights.x;
+        gradient_3 = -moment / heights.y;
+    } else if let Some(fold) = Fold::new(edge, side_2, side_3) {
         let last_edge = previous_edge(memory, i0, i1);
         let last_2 = previous_edge(memory, i0, i2);
         let last_3 = previous_edge(memory, i0, i3);
@@ -379,8 +490,11 @@ pub fn fold_bend(memory: &mut ClothMemory<'_>, bend: u32) {
     memory.store_scratch(first + 3, pack(gradient_3, 0.0));
 }
 
-/// Gradient of the energy of the triangles of particle i \[N\], in ascending order.
+/// Gradient of the energy of the triangles of particle i \[N\], in ascending order, or of its springs.
 fn stretch_gradient(memory: &ClothMemory<'_>, i: u32) -> Vec3 {
+    if stretches_springs(memory) {
+        return spring_gradient(memory, i, false);
+    }
     let begin = memory.fabric(memory.cloth.fabric.corner_begin + i);
     let end = memory.fabric(memory.cloth.fabric.corner_begin + i + 1);
     let corners = memory.cloth.fabric.corner_begin + memory.cloth.particle_count + 1;
@@ -391,8 +505,11 @@ fn stretch_gradient(memory: &ClothMemory<'_>, i: u32) -> Vec3 {
     gradient
 }
 
-/// Gradient of the energy of the bends of particle i \[N\], in ascending order.
+/// Gradient of the energy of the bends of particle i \[N\], in ascending order, or of its springs.
 fn bend_gradient(memory: &ClothMemory<'_>, i: u32) -> Vec3 {
+    if bends_springs(memory) {
+        return spring_gradient(memory, i, true);
+    }
     let begins = rate_row(memory, memory.cloth.particle_count);
     let begin = memory.fabric(begins + i);
     let end = memory.fabric(begins + i + 1);
@@ -509,6 +626,25 @@ fn corner_block(memory: &ClothMemory<'_>, t: u32, a: Vec2, b: Vec2) -> [Vec3; 3]
     ]
 }
 
+/// Columns of the Hessian of a spring of particle i there; see the shader.
+fn spring_block(
+    memory: &ClothMemory<'_>,
+    implicit: &ImplicitConstants,
+    spring: u32,
+    i: u32,
+) -> [Vec3; 3] {
+    let edge = trial_edge(memory, i, spring_end(memory, spring, i));
+    let all = slack(edge, spring_rest(memory, spring)).max(0.0);
+    let stiffness = spring_stiffness(memory, implicit, spring);
+    let along = edge * (stiffness * remainder_over_square(edge, all));
+    let beside = stiffness * all;
+    [
+        Vec3::new(beside, 0.0, 0.0) + along * edge.x,
+        Vec3::new(0.0, beside, 0.0) + along * edge.y,
+        Vec3::new(0.0, 0.0, beside) + along * edge.z,
+    ]
+}
+
 /// Sum of blocks.
 fn add_block(sum: &mut [Vec3; 3], block: [Vec3; 3]) {
     sum.iter_mut().zip(block).for_each(|(sum, column)| *sum += column);
@@ -528,8 +664,19 @@ pub fn factor_chain(memory: &mut ClothMemory<'_>, chain: u32) {
         let inverse_mass = memory.load_scratch(solve_row(memory, SOLVE_PREDICTIONS, i))[3];
         let root = inverse_mass.max(0.0).sqrt();
         let (mut pivot, mut coupling) = ([Vec3::ZERO; 3], [Vec3::ZERO; 3]);
+        let has_springs = stretches_springs(memory);
+        if has_springs {
+            for spring in springs_of(memory, spring_list(memory, false), i) {
+                let block = spring_block(memory, &implicit, spring, i);
+                add_block(&mut pivot, block);
+                if spring_end(memory, spring, i) == previous {
+                    add_block(&mut coupling, block.map(|column| -column));
+                }
+            }
+        }
         let begin = memory.fabric(fabric.corner_begin + i);
-        for c in begin..memory.fabric(fabric.corner_begin + i + 1) {
+        let end = if has_springs { 0 } else { memory.fabric(fabric.corner_begin + i + 1) };
+        for c in begin..end {
             let entry = memory.fabric(corners + c);
             let t = entry / 3;
             let own = corner_weights(memory, t, entry % 3);
@@ -543,7 +690,7 @@ pub fn factor_chain(memory: &mut ClothMemory<'_>, chain: u32) {
         }
         let plane = xyz(memory.load_scratch(solve_row(memory, SOLVE_PLANES, i)));
         let held = plane * implicit.contact_stiffness;
-        let bend = implicit.rigidity * memory.fabric_f32(rate_row(memory, i) + 2);
+        let bend = bend_rate(memory, i);
         let scale = step_square * inverse_mass;
         let [x, y, z] = pivot;
         let own_diagonal = Vec3::new(x.x, y.y, z.z) + held * plane + bend;
@@ -656,6 +803,23 @@ fn largest(a: [f32; 4], b: [f32; 4]) -> [f32; 4] {
     std::array::from_fn(|k| a[k].max(b[k]))
 }
 
+/// What bends and springs of bending resist particle i with at most [N/m].
+pub fn bend_rate(memory: &ClothMemory<'_>, i: u32) -> f32 {
+    if bends_springs(memory) {
+        return 2.0 * spring_sum(memory, i, true);
+    }
+    memory.load_implicit().rigidity * memory.fabric_f32(rate_row(memory, i) + 2)
+}
+
+/// What triangles resist particle i with at rest, or its springs drawn straight [N/m].
+pub fn stretch_rate(memory: &ClothMemory<'_>, i: u32) -> f32 {
+    if stretches_springs(memory) {
+        return spring_sum(memory, i, false);
+    }
+    let (row, implicit) = (rate_row(memory, i), memory.load_implicit());
+    implicit.rate_u * memory.fabric_f32(row) + implicit.rate_v * memory.fabric_f32(row + 1)
+}
+
 /// Squared rates of particle i; see the shader.
 fn particle_rates(
     memory: &ClothMemory<'_>,
@@ -663,14 +827,11 @@ fn particle_rates(
     inverse_mass: f32,
     has_plane: bool,
 ) -> [f32; 4] {
-    let row = rate_row(memory, i);
     let implicit = memory.load_implicit();
-    let along_u = implicit.rate_u * memory.fabric_f32(row);
-    let along_v = implicit.rate_v * memory.fabric_f32(row + 1);
-    let stretch = (along_u + along_v) * inverse_mass;
-    let bend = implicit.rigidity * memory.fabric_f32(row + 2) * inverse_mass;
+    let stretch = stretch_rate(memory, i) * inverse_mass;
+    let bend = bend_rate(memory, i) * inverse_mass;
     let contact = if has_plane { implicit.contact_stiffness * inverse_mass } else { 0.0 };
-    [stretch + contact, bend, stretch * memory.fabric_f32(row + 3), 0.0]
+    [stretch + contact, bend, stretch * memory.fabric_f32(rate_row(memory, i) + 3), 0.0]
 }
 
 /// Adds sums of parts from row `begin` on, in order.
