@@ -71,8 +71,9 @@ fn is_splittable(task: Task) -> bool {
         | Task::SortMember
         | Task::CountContacts
         | Task::PushApart => false,
+        Task::ProbeContacts => true,
+        // An implicit solve adds up gradients at particles, in an order.
         Task::BeginSolve
-        | Task::ProbeContacts
         | Task::StretchTriangle
         | Task::FoldBend
         | Task::FindResidual
@@ -81,7 +82,7 @@ fn is_splittable(task: Task) -> bool {
         | Task::SolveChain
         | Task::SumPart
         | Task::TakeStep
-        | Task::EndSolve => true,
+        | Task::EndSolve => false,
         Task::SumParts | Task::ChooseStep => false,
         Task::CountSleep => false,
         Task::PrepareShape | Task::SumChunks => false,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use fearless_simd::{Level, dispatch, prelude::*};
-use poplin_layout::{NO_OFFSET, SOLVE_PARTS, Stage, StageMask, Task};
+use poplin_layout::{NO_OFFSET, Stage, StageMask, Task};
 use poplin_reference::stage::twin;
 use poplin_reference::{ClothMemory, Member, Parts, Work, Workers, simulate_in_order};
 
@@ -12,6 +12,7 @@ use crate::split::{Threads, with_threads};
 use crate::stage::{
     gauss_seidel, implicit, integrate, particles, self_collide, semi_implicit, shapes, tether, wind,
 };
+use crate::stage::implicit::Solve;
 use crate::{ContactLists, Neighbors};
 
 /// Fewer cloths than these are simulated one after the other.
@@ -31,6 +32,8 @@ pub struct WideTeam {
     pub(crate) columns: Columns,
     /// Which particles of the cloth may touch.
     neighbors: Neighbors,
+    /// The running implicit solve.
+    solve: Solve,
 }
 
 impl Default for WideTeam {
@@ -56,6 +59,7 @@ impl WideTeam {
             always_splits: false,
             columns: Columns::default(),
             neighbors: Neighbors::default(),
+            solve: Solve::default(),
         }
     }
 
@@ -112,11 +116,6 @@ fn time_of(task: Task, memory: &ClothMemory<'_>) -> f32 {
             40.0
         }
         Task::VisitChunk => 1000.0,
-        Task::StretchTriangle | Task::FoldBend | Task::FindResidual => 10.0,
-        Task::SolveChain => 500.0,
-        Task::FactorChain => 10_000.0,
-        // Several particles each, with all of their triangles.
-        Task::SumPart => 20.0 * memory.cloth.particle_count as f32 / SOLVE_PARTS as f32,
         Task::BuildRow | Task::ReduceRow => 10.0,
         Task::BuildEquation | Task::PushEdge => 0.0,
         Task::BlowTriangle | Task::GatherWind | Task::CollideShape => 10.0,
@@ -179,7 +178,7 @@ impl Workers for WideTeam {
     }
 
     fn size(&self) -> usize {
-        self.columns.size() + self.threads.size()
+        self.columns.size() + self.threads.size() + self.solve.size()
     }
 
     fn cloths_at_once(&self) -> usize {
@@ -203,6 +202,12 @@ impl Workers for WideTeam {
         if work.tasks().any(is_of_self_collision) {
             for task in work.tasks() {
                 run_self_collision(self.level, task, memory, work.items(), &mut self.neighbors);
+            }
+            return;
+        }
+        if work.tasks().any(implicit::is_of_solve) {
+            for task in work.tasks() {
+                run_solve(self.level, task, memory, work.items(), &mut self.solve);
             }
             return;
         }
@@ -263,6 +268,34 @@ fn run_self_collision(
     }
 }
 
+/// Runs a task of an implicit solve.
+fn run_solve(
+    level: Level,
+    task: Task,
+    memory: &mut ClothMemory<'_>,
+    items: Range<u32>,
+    solve: &mut Solve,
+) {
+    macro_rules! wide {
+        ($($stage:ident)::+) => {
+            in_lanes!(level, $($stage)::+, memory: ClothMemory<'_>, items, solve: Solve)
+        };
+    }
+    match task {
+        Task::BeginSolve => wide!(implicit::begin_solves),
+        Task::StretchTriangle => wide!(implicit::stretch_triangles),
+        Task::FoldBend => wide!(implicit::fold_bends),
+        Task::FindResidual => wide!(implicit::find_residuals),
+        Task::DirectTriangle => wide!(implicit::direct_triangles),
+        Task::FactorChain => wide!(implicit::factor_chains),
+        Task::SolveChain => wide!(implicit::solve_chains),
+        Task::SumPart => wide!(implicit::sum_parts),
+        Task::TakeStep => wide!(implicit::take_steps),
+        Task::EndSolve => wide!(implicit::end_solves),
+        _ => {}
+    }
+}
+
 /// Runs the wide form of a task for some items; false if it has none for this cloth.
 fn run_wide(
     level: Level,
@@ -284,12 +317,6 @@ fn run_wide(
         // A lane has a fiber here, which it builds, solves and moves at once.
         Task::BuildEquation | Task::PushEdge => {}
         Task::SolveFiber => wide!(semi_implicit::solve_fibers, rows),
-        Task::StretchTriangle => wide!(implicit::stretch_triangles),
-        Task::FoldBend => wide!(implicit::fold_bends),
-        Task::FindResidual => wide!(implicit::find_residuals),
-        Task::SolveChain => wide!(implicit::solve_chains),
-        Task::SumPart => wide!(implicit::sum_parts),
-        Task::TakeStep => wide!(implicit::take_steps),
         Task::IntegrateParticle => wide!(integrate::integrate_particles),
         Task::BlowTriangle => wide!(wind::blow_triangles),
         Task::ConstrainMotion => wide!(particles::constrain_motion),

@@ -1,5 +1,5 @@
 //! What the implicit solver takes on one core beside XPBD: `RAYON_NUM_THREADS=1 cargo run --release -p poplin-testkit --example
-//! implicit_speed [SCENE [SIDE [SUBSTEPS ITERATIONS [fibers]]]]`.
+//! implicit_speed [SCENE [SIDE [SUBSTEPS ITERATIONS [PRECONDITIONER [K G B TOLERANCE]]]]]`.
 //!
 //! Prints CSV: medians of milliseconds a frame, strains of the edges along the threads over the second half, and what the solver
 //! reports. A sheet of 1 m and 0.2 kg, equal masses, B 1e-5 N m, held by two corners. Scenes: `swing` (K 1000 N/m, G 300; free of
@@ -121,11 +121,21 @@ fn main() {
         };
         if let [_, _, substeps, iterations, rest @ ..] = &arguments[..] {
             let numbers = [substeps, iterations].map(|number| number.parse().expect("a number"));
-            let preconditioner = match rest {
-                [] => Preconditioner::Mass,
-                _ => Preconditioner::Fibers,
+            let preconditioner = match rest.first() {
+                Some(name) => name.parse().expect("a preconditioner"),
+                None => Preconditioner::Mass,
             };
-            let solver = Implicit { preconditioner, ..implicit(numbers[0], numbers[1]) };
+            let mut solver = Implicit { preconditioner, ..implicit(numbers[0], numbers[1]) };
+            let moduli = rest.iter().skip(1).map(|number| number.parse().expect("a stiffness"));
+            if let [stretch, shear, bending_rigidity, tolerance] = moduli.collect::<Vec<f32>>()[..] {
+                solver = Implicit {
+                    stretch_stiffness: [stretch; 2],
+                    shear_stiffness: shear,
+                    bending_rigidity,
+                    tolerance,
+                    ..solver
+                };
+            }
             run(scene, side, &format!("implicit {substeps}x{iterations}"), solver.into(), true);
             continue;
         }
