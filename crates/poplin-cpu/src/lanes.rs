@@ -13,6 +13,9 @@ pub(crate) trait Lanes<S: Simd>: SimdFloat<S, Element = f32> {
     /// The four columns of as many rows as there are lanes.
     fn columns(simd: S, rows: &[[f32; 4]]) -> [Self; 4];
 
+    /// The four columns of these rows of an array.
+    fn gathered(simd: S, rows: &[[f32; 4]], indices: &[u32; MAX_LANES]) -> [Self; 4];
+
     /// Writes the row of every lane.
     fn rows(columns: [Self; 4], rows: &mut [[f32; 4]]);
 }
@@ -60,6 +63,16 @@ impl<S: Simd> Lanes<S> for f32x4<S> {
     }
 
     #[inline(always)]
+    fn gathered(simd: S, rows: &[[f32; 4]], indices: &[u32; MAX_LANES]) -> [Self; 4] {
+        transpose([
+            Self::from_slice(simd, &rows[indices[0] as usize]),
+            Self::from_slice(simd, &rows[indices[1] as usize]),
+            Self::from_slice(simd, &rows[indices[2] as usize]),
+            Self::from_slice(simd, &rows[indices[3] as usize]),
+        ])
+    }
+
+    #[inline(always)]
     fn rows(columns: [Self; 4], rows: &mut [[f32; 4]]) {
         let [a, b, c, d] = transpose(columns);
         a.store_slice(&mut rows[0]);
@@ -86,13 +99,28 @@ fn two_rows<S: Simd>(simd: S, rows: &[[f32; 4]], first: usize, second: usize) ->
     simd.combine_f32x4(f32x4::from_slice(simd, first), f32x4::from_slice(simd, second))
 }
 
+/// The columns of eight rows: the first and the fifth, the second and the sixth, and so on.
+#[inline(always)]
+fn columns_of_pairs<S: Simd>(simd: S, [a, b, c, d]: [f32x8<S>; 4]) -> [f32x8<S>; 4] {
+    let ([xy, zw], [xy_odd, zw_odd]) = (unpack(simd, a, c), unpack(simd, b, d));
+    let ([x, y], [z, w]) = (unpack(simd, xy, xy_odd), unpack(simd, zw, zw_odd));
+    [x, y, z, w]
+}
+
 impl<S: Simd> Lanes<S> for f32x8<S> {
     #[inline(always)]
     fn columns(simd: S, rows: &[[f32; 4]]) -> [Self; 4] {
-        let [xy, zw] = unpack(simd, two_rows(simd, rows, 0, 4), two_rows(simd, rows, 2, 6));
-        let [xy_odd, zw_odd] = unpack(simd, two_rows(simd, rows, 1, 5), two_rows(simd, rows, 3, 7));
-        let ([x, y], [z, w]) = (unpack(simd, xy, xy_odd), unpack(simd, zw, zw_odd));
-        [x, y, z, w]
+        let (a, b) = (two_rows(simd, rows, 0, 4), two_rows(simd, rows, 1, 5));
+        let (c, d) = (two_rows(simd, rows, 2, 6), two_rows(simd, rows, 3, 7));
+        columns_of_pairs(simd, [a, b, c, d])
+    }
+
+    #[inline(always)]
+    fn gathered(simd: S, rows: &[[f32; 4]], indices: &[u32; MAX_LANES]) -> [Self; 4] {
+        let at = indices.map(|index| index as usize);
+        let (a, b) = (two_rows(simd, rows, at[0], at[4]), two_rows(simd, rows, at[1], at[5]));
+        let (c, d) = (two_rows(simd, rows, at[2], at[6]), two_rows(simd, rows, at[3], at[7]));
+        columns_of_pairs(simd, [a, b, c, d])
     }
 
     #[inline(always)]
@@ -118,20 +146,38 @@ impl<S: Simd> Lanes<S> for f32x8<S> {
 
 /// Four rows one after the other.
 #[inline(always)]
-fn four_rows<S: Simd>(simd: S, rows: &[[f32; 4]]) -> f32x16<S> {
-    simd.combine_f32x8(two_rows(simd, rows, 0, 1), two_rows(simd, rows, 2, 3))
+fn four_rows<S: Simd>(simd: S, rows: &[[f32; 4]], [a, b, c, d]: [usize; 4]) -> f32x16<S> {
+    simd.combine_f32x8(two_rows(simd, rows, a, b), two_rows(simd, rows, c, d))
+}
+
+/// The columns of sixteen rows, four after four.
+#[inline(always)]
+fn columns_of_fours<S: Simd>(simd: S, [a, b, c, d]: [f32x16<S>; 4]) -> [f32x16<S>; 4] {
+    let (xz, yw) = simd.deinterleave_f32x16(a, b);
+    let (xz_high, yw_high) = simd.deinterleave_f32x16(c, d);
+    let (x, z) = simd.deinterleave_f32x16(xz, xz_high);
+    let (y, w) = simd.deinterleave_f32x16(yw, yw_high);
+    [x, y, z, w]
 }
 
 impl<S: Simd> Lanes<S> for f32x16<S> {
     #[inline(always)]
     fn columns(simd: S, rows: &[[f32; 4]]) -> [Self; 4] {
-        let (a, b) = (four_rows(simd, &rows[..4]), four_rows(simd, &rows[4..8]));
-        let (c, d) = (four_rows(simd, &rows[8..12]), four_rows(simd, &rows[12..16]));
-        let (xz, yw) = simd.deinterleave_f32x16(a, b);
-        let (xz_high, yw_high) = simd.deinterleave_f32x16(c, d);
-        let (x, z) = simd.deinterleave_f32x16(xz, xz_high);
-        let (y, w) = simd.deinterleave_f32x16(yw, yw_high);
-        [x, y, z, w]
+        let a = four_rows(simd, rows, [0, 1, 2, 3]);
+        let b = four_rows(simd, rows, [4, 5, 6, 7]);
+        let c = four_rows(simd, rows, [8, 9, 10, 11]);
+        let d = four_rows(simd, rows, [12, 13, 14, 15]);
+        columns_of_fours(simd, [a, b, c, d])
+    }
+
+    #[inline(always)]
+    fn gathered(simd: S, rows: &[[f32; 4]], indices: &[u32; MAX_LANES]) -> [Self; 4] {
+        let at = indices.map(|index| index as usize);
+        let a = four_rows(simd, rows, [at[0], at[1], at[2], at[3]]);
+        let b = four_rows(simd, rows, [at[4], at[5], at[6], at[7]]);
+        let c = four_rows(simd, rows, [at[8], at[9], at[10], at[11]]);
+        let d = four_rows(simd, rows, [at[12], at[13], at[14], at[15]]);
+        columns_of_fours(simd, [a, b, c, d])
     }
 
     #[inline(always)]

@@ -11,7 +11,7 @@ use poplin_reference::stage::implicit::{
 };
 
 use super::energy::slack;
-use super::{PLANE, PREDICTION, Solve, remainder_over_square};
+use super::{PLANE, PREDICTION, Solve, nth_vector, remainder_over_square};
 use crate::lanes::{Lanes, MAX_LANES, gather, max, scatter};
 use crate::vector::Vec3;
 
@@ -134,13 +134,15 @@ impl Chains {
         k: usize,
     ) -> Factors<S, V> {
         let factors = &self.factors[(block.begin + k) * FACTORS * V::LEN..][..FACTORS * V::LEN];
-        let of = |n: usize| V::from_slice(simd, &factors[n * V::LEN..][..V::LEN]);
-        let vector = |n: usize| Vec3::new(of(n), of(n + 1), of(n + 2));
         Factors {
-            lower: [vector(0), vector(3), vector(6)],
-            diagonal: vector(9),
-            beside: vector(12),
-            root: of(15),
+            lower: [
+                nth_vector(simd, factors, 0),
+                nth_vector(simd, factors, 1),
+                nth_vector(simd, factors, 2),
+            ],
+            diagonal: nth_vector(simd, factors, 3),
+            beside: nth_vector(simd, factors, 4),
+            root: V::from_slice(simd, &factors[15 * V::LEN..]),
         }
     }
 
@@ -186,9 +188,9 @@ pub(crate) fn solve_chains<S: Simd, V: Lanes<S>>(
         let mut last: Vec3<S, V> = nothing;
         for k in 0..block.longest {
             let Factors { lower: [l0, l1, l2], root, .. } = chains.load_factors(simd, &block, k);
-            let particles = chains.particles_of::<S, V>(&block, k);
-            let row = |lane: usize| chains.residuals[particles[lane] as usize];
-            let residual = Vec3::xyz(gather(simd, row));
+            let mut particles = [0; MAX_LANES];
+            particles[..V::LEN].copy_from_slice(chains.particles_of::<S, V>(&block, k));
+            let residual = Vec3::xyz(V::gathered(simd, &chains.residuals, &particles));
             let value = residual.div(root).or(zero.simd_lt(root), nothing);
             let value = value.sub(l0.mul(last.x).add(l1.mul(last.y)).add(l2.mul(last.z)));
             let slots = &mut chains.values[3 * k * V::LEN..][..3 * V::LEN];
@@ -201,10 +203,7 @@ pub(crate) fn solve_chains<S: Simd, V: Lanes<S>>(
         for k in (0..block.longest).rev() {
             let Factors { lower: [l0, l1, l2], diagonal, beside, .. } =
                 chains.load_factors(simd, &block, k);
-            let of = |axis: usize| {
-                V::from_slice(simd, &chains.values[(3 * k + axis) * V::LEN..][..V::LEN])
-            };
-            let (x, y, z): (V, V, V) = (of(0), of(1), of(2));
+            let Vec3 { x, y, z, .. }: Vec3<S, V> = nth_vector(simd, &chains.values, k);
             let solved = Vec3::new(
                 diagonal.x * x + beside.x * y + beside.y * z,
                 beside.x * x + diagonal.y * y + beside.z * z,

@@ -40,10 +40,17 @@ pub(super) fn shapes_of<S: Simd, V: Lanes<S>>(simd: S, memory: &ClothMemory<'_>,
     let numbers: &[f32] = bytemuck::cast_slice(memory.fabric_pool);
     let mut shapes = [V::splat(simd, 0.0); 5];
     for (k, shape) in shapes.iter_mut().enumerate() {
-        let numbers = &numbers[begin + k * fabric.triangle_count as usize..][..block.len()];
-        let mut padded = [0.0; MAX_LANES];
-        padded[..numbers.len()].copy_from_slice(numbers);
-        *shape = V::from_slice(simd, &padded[..V::LEN]);
+        let first = begin + k * fabric.triangle_count as usize;
+        // The last block reads on: a lane without a triangle of its own is not used.
+        if let Some(all) = numbers.get(first..first + V::LEN) {
+            *shape = V::from_slice(simd, all);
+        } else {
+            let mut padded = [0.0; MAX_LANES];
+            for (slot, number) in padded.iter_mut().zip(&numbers[first..][..block.len()]) {
+                *slot = *number;
+            }
+            *shape = V::from_slice(simd, &padded[..V::LEN]);
+        }
     }
     shapes
 }
@@ -199,6 +206,24 @@ struct Hinge<S: Simd, V: Lanes<S>> {
 }
 
 impl<S: Simd, V: Lanes<S>> Hinge<S, V> {
+    /// Differences of the rows of four particles.
+    #[inline(always)]
+    fn between(simd: S, rows: &[[f32; 4]], ends: &[[u32; MAX_LANES]; 4]) -> Self {
+        let first = Vec3::xyz(V::gathered(simd, rows, &ends[0]));
+        Self {
+            edge: Vec3::xyz(V::gathered(simd, rows, &ends[1])).sub(first),
+            side_2: Vec3::xyz(V::gathered(simd, rows, &ends[2])).sub(first),
+            side_3: Vec3::xyz(V::gathered(simd, rows, &ends[3])).sub(first),
+        }
+    }
+
+    /// Mean curvature vector over its length.
+    #[inline(always)]
+    fn curvature(self, weight: V, [height_2, height_3]: [V; 2]) -> Vec3<S, V> {
+        let ahead = self.edge.mul(weight).sub(self.side_2.div(height_2));
+        ahead.sub(self.side_3.div(height_3))
+    }
+
     #[inline(always)]
     fn fold(self, simd: S) -> Fold<S, V> {
         let Self { edge, side_2, side_3 } = self;
@@ -289,38 +314,36 @@ pub(super) fn bend_gradients<S: Simd, V: Lanes<S>>(
     constants: &ImplicitConstants,
     block: &Block<V>,
     ends: &[[u32; MAX_LANES]; 4],
+    [starts, trials]: [&[[f32; 4]]; 2],
 ) -> [Vec3<S, V>; 4] {
     let splat = |value: f32| V::splat(simd, value);
     let nothing = Vec3::splat(simd, [0.0; 3]);
     let share = splat(constants.bend_memory);
-    let word = |lane: usize, k: u32| {
-        memory.fabric(memory.cloth.fabric.bend_begin + BEND_WORDS * block.index(lane) + k)
-    };
-    let number = |k: u32| V::from_fn(simd, |lane| f32::from_bits(word(lane, k)));
-    let move_of = |k: usize| Vec3::xyz(gather(simd, |lane| memory.load_current(ends[k][lane])));
-    let start_of = |k: usize| Vec3::xyz(gather(simd, |lane| memory.load_previous(ends[k][lane])));
-    let (start, moved) = (start_of(0), move_of(0));
-    let last = Hinge {
-        edge: start_of(1).sub(start),
-        side_2: start_of(2).sub(start),
-        side_3: start_of(3).sub(start),
-    };
+    let last = Hinge::between(simd, starts, ends);
+    let moved = Hinge::between(simd, trials, ends);
     let hinge = Hinge {
-        edge: last.edge.add(move_of(1).sub(moved)),
-        side_2: last.side_2.add(move_of(2).sub(moved)),
-        side_3: last.side_3.add(move_of(3).sub(moved)),
+        edge: last.edge.add(moved.edge),
+        side_2: last.side_2.add(moved.side_2),
+        side_3: last.side_3.add(moved.side_3),
     };
     let Hinge { edge, side_2, side_3 } = hinge;
+    // Numbers of the bends from the fifth word on.
+    let mut words = [[0.0; MAX_LANES]; BEND_WORDS as usize - 4];
+    for lane in 0..V::LEN {
+        let row = (memory.cloth.fabric.bend_begin + BEND_WORDS * block.index(lane)) as usize;
+        let numbers = &memory.fabric_pool[row..][..BEND_WORDS as usize];
+        for (slots, &number) in words.iter_mut().zip(&numbers[4..]) {
+            slots[lane] = f32::from_bits(number);
+        }
+    }
+    let number = |k: usize| V::from_slice(simd, &words[k - 4][..V::LEN]);
     let stiffness = splat(constants.rigidity) * number(5);
     if constants.bend_model == BEND_ISOMETRIC {
         let [height_2, height_3, weight] = [number(6), number(7), number(9)];
-        let curvature = |hinge: Hinge<S, V>| {
-            let ahead = hinge.edge.mul(weight).sub(hinge.side_2.div(height_2));
-            ahead.sub(hinge.side_3.div(height_3))
-        };
-        let mut vector = curvature(hinge);
+        let mut vector = hinge.curvature(weight, [height_2, height_3]);
         if constants.bend_memory > 0.0 {
-            vector = vector.sub(curvature(last).mul(share));
+            let before = last.curvature(weight, [height_2, height_3]);
+            vector = vector.sub(before.mul(share));
         }
         let moment = vector.mul(stiffness);
         let gradient_1 = moment.mul(weight);

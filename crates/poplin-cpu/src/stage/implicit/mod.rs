@@ -16,8 +16,8 @@ use poplin_layout::{
 };
 use poplin_reference::ClothMemory;
 use poplin_reference::stage::implicit::{
-    bend_rate, corner_row, is_preconditioned, is_start, part_row, probes_contacts, rate_row, solve_row,
-    solve_state, stretch_rate, takes_bends,
+    bend_rate, bends_springs, corner_row, is_preconditioned, is_start, part_row, probes_contacts,
+    rate_row, solve_row, solve_state, stretch_rate, stretches_springs, takes_bends,
 };
 
 use self::chains::Chains;
@@ -50,6 +50,9 @@ pub(crate) struct Solve {
     len: usize,
     /// Column after column.
     columns: Vec<f32>,
+    /// Where particles were one step ago, and displacements of the trial, as rows \[m\].
+    starts: Vec<[f32; 4]>,
+    trials: Vec<[f32; 4]>,
     /// Gradients of stretch at particles \[N\].
     stretch: Vec<[f32; 4]>,
     /// Gradients of bending, as they were taken last.
@@ -81,7 +84,7 @@ impl Solve {
     /// Bytes of working memory.
     pub(crate) fn size(&self) -> usize {
         size_of::<f32>() * (self.columns.capacity() + self.edges.capacity())
-            + size_of::<[f32; 4]>() * (self.stretch.capacity() + self.bends.capacity())
+            + size_of::<[f32; 4]>() * (2 * self.starts.capacity() + 2 * self.stretch.capacity())
             + self.chains.size()
     }
 
@@ -94,8 +97,11 @@ impl Solve {
     /// Three columns of some rows.
     #[inline(always)]
     fn vector<S: Simd, V: Lanes<S>>(&self, simd: S, column: usize, first: usize) -> Vec3<S, V> {
-        let of = |k: usize| self.column(simd, column + k, first);
-        Vec3::new(of(0), of(1), of(2))
+        Vec3::new(
+            self.column(simd, column, first),
+            self.column(simd, column + 1, first),
+            self.column(simd, column + 2, first),
+        )
     }
 
     #[inline(always)]
@@ -169,13 +175,11 @@ impl Solve {
             self.set_column(column, first, zero);
         }
         let planes = solve_row(memory, SOLVE_PLANES, 0);
-        scatter(prediction.with(inverse_mass), |lane, row| {
-            let i = first + lane;
-            if i < count {
-                memory.store_current(i as u32, row);
-                memory.store_scratch(planes + i as u32, [0.0; 4]);
-            }
-        });
+        V::rows(prediction.with(inverse_mass), &mut self.trials[first..][..V::LEN]);
+        for i in first..count.min(first + V::LEN) {
+            memory.store_current(i as u32, self.trials[i]);
+            memory.store_scratch(planes + i as u32, [0.0; 4]);
+        }
     }
 
     /// What the solve moves the particles from `first` on by: nothing where nothing finite was found, unless they are pinned.
@@ -198,13 +202,13 @@ impl Solve {
         }
         self.is_loaded = true;
         self.bends.fill([0.0; 4]);
+        for (row, before) in self.starts.iter_mut().zip(memory.previous) {
+            *row = before.get();
+        }
         self.edges.clear();
         for block in blocks::<V, S>(0..memory.cloth.fabric.triangle_count) {
             let corners = corners_of::<S, V>(memory, memory.cloth.fabric.triangle_begin, &block);
-            let start_of =
-                |k: usize| Vec3::xyz(gather(simd, |lane| memory.load_previous(corners[k][lane])));
-            let start: Vec3<S, V> = start_of(0);
-            let (p, q) = (start_of(1).sub(start), start_of(2).sub(start));
+            let [p, q] = edges_of::<S, V>(simd, &self.starts, &corners);
             let begin = self.edges.len();
             self.edges.resize(begin + 6 * V::LEN, 0.0);
             let edges = &mut self.edges[begin..];
@@ -230,8 +234,7 @@ impl Solve {
     #[inline(always)]
     fn last_edges<S: Simd, V: Lanes<S>>(&self, simd: S, first: u32) -> [Vec3<S, V>; 2] {
         let edges = &self.edges[6 * first as usize..][..6 * V::LEN];
-        let of = |k: usize| V::from_slice(simd, &edges[k * V::LEN..][..V::LEN]);
-        [Vec3::new(of(0), of(1), of(2)), Vec3::new(of(3), of(4), of(5))]
+        [nth_vector(simd, edges, 0), nth_vector(simd, edges, 1)]
     }
 
     /// Residuals of the trial of the particles from `first` on; 0 without inverse mass.
@@ -295,9 +298,10 @@ pub(crate) fn begin_solves<S: Simd, V: Lanes<S>>(
     solve.len = count.next_multiple_of(SOLVE_PARTS as usize);
     solve.columns.clear();
     solve.columns.resize(COLUMNS * solve.len, 0.0);
-    for rows in [&mut solve.stretch, &mut solve.bends] {
+    let len = solve.len;
+    for rows in [&mut solve.stretch, &mut solve.bends, &mut solve.starts, &mut solve.trials] {
         rows.clear();
-        rows.resize(solve.len, [0.0; 4]);
+        rows.resize(len, [0.0; 4]);
     }
     let constants = memory.load_implicit();
     let has_inertia = memory.runs(Stage::Integrate);
@@ -384,6 +388,30 @@ fn add_to_previous<S: Simd, V: Lanes<S>>(
     });
 }
 
+/// Vector number k of three after three.
+#[inline(always)]
+fn nth_vector<S: Simd, V: Lanes<S>>(simd: S, numbers: &[f32], k: usize) -> Vec3<S, V> {
+    let numbers = &numbers[3 * k * V::LEN..][..3 * V::LEN];
+    Vec3::new(
+        V::from_slice(simd, &numbers[..V::LEN]),
+        V::from_slice(simd, &numbers[V::LEN..2 * V::LEN]),
+        V::from_slice(simd, &numbers[2 * V::LEN..]),
+    )
+}
+
+/// From the first corners of triangles to the second and third.
+#[inline(always)]
+fn edges_of<S: Simd, V: Lanes<S>>(
+    simd: S,
+    rows: &[[f32; 4]],
+    corners: &[[u32; MAX_LANES]; 3],
+) -> [Vec3<S, V>; 2] {
+    let first = Vec3::xyz(V::gathered(simd, rows, &corners[0]));
+    let second = Vec3::xyz(V::gathered(simd, rows, &corners[1]));
+    let third = Vec3::xyz(V::gathered(simd, rows, &corners[2]));
+    [second.sub(first), third.sub(first)]
+}
+
 /// Adds rows to those of their particles, lane by lane.
 #[inline(always)]
 fn add_rows<S: Simd, V: Lanes<S>, const N: usize>(
@@ -421,11 +449,8 @@ pub(crate) fn stretch_triangles<S: Simd, V: Lanes<S>>(
     solve.stretch.fill([0.0; 4]);
     for block in blocks::<V, S>(items) {
         let corners = corners_of::<S, V>(memory, memory.cloth.fabric.triangle_begin, &block);
-        let move_of =
-            |k: usize| Vec3::xyz(gather(simd, |lane| memory.load_current(corners[k][lane])));
-        let moved: Vec3<S, V> = move_of(0);
+        let [p, q] = edges_of::<S, V>(simd, &solve.trials, &corners);
         let [last_p, last_q] = solve.last_edges(simd, block.index(0));
-        let (p, q) = (move_of(1).sub(moved), move_of(2).sub(moved));
         let shape = shapes_of::<S, V>(simd, memory, &block);
         let edges = Edges { last_p, last_q, p, q };
         let gradients = stretch_gradients(simd, &constants, edges, shape);
@@ -446,7 +471,8 @@ pub(crate) fn fold_bends<S: Simd, V: Lanes<S>>(
     solve.bends.fill([0.0; 4]);
     for block in blocks::<V, S>(items) {
         let ends = bend_ends(memory, &block);
-        let gradients = bend_gradients::<S, V>(simd, memory, &constants, &block, &ends);
+        let rows: [&[_]; 2] = [&solve.starts, &solve.trials];
+        let gradients = bend_gradients::<S, V>(simd, memory, &constants, &block, &ends, rows);
         add_rows(simd, &mut solve.bends, &ends, gradients, block.len());
     }
 }
@@ -484,11 +510,9 @@ pub(crate) fn direct_triangles<S: Simd, V: Lanes<S>>(
     let (zero, one) = (V::splat(simd, 0.0), V::splat(simd, 1.0));
     for block in blocks::<V, S>(items) {
         let corners = corners_of::<S, V>(memory, memory.cloth.fabric.triangle_begin, &block);
-        let move_of =
-            |k: usize| Vec3::xyz(gather(simd, |lane| memory.load_current(corners[k][lane])));
-        let moved: Vec3<S, V> = move_of(0);
+        let [p, q] = edges_of::<S, V>(simd, &solve.trials, &corners);
         let [last_p, last_q] = solve.last_edges(simd, block.index(0));
-        let (p, q) = (last_p.add(move_of(1).sub(moved)), last_q.add(move_of(2).sub(moved)));
+        let (p, q) = (last_p.add(p), last_q.add(q));
         let [u_second, u_third, v_second, v_third, _] = shapes_of::<S, V>(simd, memory, &block);
         let wu = p.mul(u_second).add(q.mul(u_third));
         let wv = p.mul(v_second).add(q.mul(v_third));
@@ -621,6 +645,9 @@ pub(crate) fn take_steps<S: Simd, V: Lanes<S>>(
     let [step, kept, taken, renewed] = memory.load_scratch(solve_state(memory, 0)).map(splat);
     let [mixed, trial, ..] = memory.load_scratch(solve_state(memory, 1)).map(splat);
     let count = items.end as usize;
+    // Where the twins that look for contacts, or springs, read the trial.
+    let has_springs = stretches_springs(memory) || bends_springs(memory);
+    let is_read = has_springs || probes_contacts(memory);
     for first in (0..count).step_by(V::LEN) {
         let direction: Vec3<S, V> = solve.vector(simd, DIRECTION, first);
         let moved = solve.vector(simd, MOVE, first).add(direction.mul(step));
@@ -633,11 +660,12 @@ pub(crate) fn take_steps<S: Simd, V: Lanes<S>>(
         solve.set_vector(DIRECTION, first, next_direction);
         solve.set_vector(TRIAL, first, next);
         let inverse_mass = solve.column(simd, PREDICTION + 3, first);
-        scatter(next.with(inverse_mass), |lane, row| {
-            if first + lane < count {
-                memory.store_current((first + lane) as u32, row);
+        V::rows(next.with(inverse_mass), &mut solve.trials[first..][..V::LEN]);
+        if is_read {
+            for i in first..count.min(first + V::LEN) {
+                memory.store_current(i as u32, solve.trials[i]);
             }
-        });
+        }
     }
 }
 
