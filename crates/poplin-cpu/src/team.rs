@@ -9,10 +9,10 @@ use poplin_reference::{ClothMemory, Member, Parts, Work, Workers, simulate_in_or
 
 use crate::cloths::{self, Columns};
 use crate::split::{Threads, with_threads};
+use crate::stage::implicit::Solve;
 use crate::stage::{
     gauss_seidel, implicit, integrate, particles, self_collide, semi_implicit, shapes, tether, wind,
 };
-use crate::stage::implicit::Solve;
 use crate::{ContactLists, Neighbors};
 
 /// Fewer cloths than these are simulated one after the other.

@@ -127,7 +127,8 @@ fn main() {
             };
             let mut solver = Implicit { preconditioner, ..implicit(numbers[0], numbers[1]) };
             let moduli = rest.iter().skip(1).map(|number| number.parse().expect("a stiffness"));
-            if let [stretch, shear, bending_rigidity, tolerance] = moduli.collect::<Vec<f32>>()[..] {
+            if let [stretch, shear, bending_rigidity, tolerance] = moduli.collect::<Vec<f32>>()[..]
+            {
                 solver = Implicit {
                     stretch_stiffness: [stretch; 2],
                     shear_stiffness: shear,

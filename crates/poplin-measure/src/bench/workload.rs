@@ -3,8 +3,8 @@
 use poplin::cook::{CookOptions, Tethers, cook};
 use poplin::{ClothId, Error, Simulation, SimulationOptions};
 use poplin_model::{
-    Capsule, Chosen, Cloth, ColliderId, FiberSolver, Frame, Mesh, Pbd, PbdPhase, PhaseKind, Phases,
-    Plane, Shape, Solver, Sphere,
+    Capsule, Chosen, Cloth, ColliderId, FiberSolver, Frame, Implicit, Mesh, Pbd, PbdPhase,
+    PhaseKind, Phases, Plane, Preconditioner, Shape, Solver, Sphere,
 };
 
 /// Frames per second [1/s].
@@ -25,6 +25,9 @@ const FRICTIONS: [f32; 8] = [0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5];
 
 /// Thickness of the dropped sheet \[m\].
 const THICKNESS: f32 = 0.01;
+
+/// Bending rigidity of cloth that the implicit solver solves [N m].
+const BENDING: f32 = 1e-6;
 
 /// Longer than any fiber here: fibers from border to border.
 const WHOLE: u32 = 1 << 12;
@@ -104,6 +107,17 @@ pub enum Method {
     SemiImplicitFully,
     /// XPBD without compliance over fibers from border to border.
     Xpbd,
+    /// The implicit solver, with so many steps in place of iterations.
+    Implicit {
+        /// Membrane stiffness [N/m].
+        stretch: u16,
+        /// Shear stiffness [N/m].
+        shear: u16,
+        /// What directions are improved by.
+        preconditioner: Preconditioner,
+        /// Most iterations of a step.
+        most: u16,
+    },
 }
 
 impl Workload {
@@ -190,6 +204,8 @@ fn small_swings() -> Vec<Setup> {
         (Method::SemiImplicitFully, 300, true),
         (Method::Xpbd, 480, false),
         (Method::Chosen, 300, true),
+        (Method::by_mass(2000, 600, 96), 4 * FRAME_RATE, false),
+        (Method::by_fibers(10_000, 100, 8), 8 * FRAME_RATE, false),
     ];
     swings(16, &settings)
 }
@@ -202,6 +218,9 @@ fn medium_swings() -> Vec<Setup> {
         (Method::SemiImplicitFully, 300, true),
         (Method::SemiImplicitFully, 360, false),
         (Method::Chosen, 300, true),
+        (Method::by_mass(2000, 600, 1000), 8 * FRAME_RATE, false),
+        (Method::by_mass(3000, 300, 35), 6 * FRAME_RATE, false),
+        (Method::by_fibers(10_000, 100, 8), 8 * FRAME_RATE, false),
     ];
     swings(64, &settings)
 }
@@ -211,6 +230,7 @@ fn large_swings() -> Vec<Setup> {
         (Method::Default, 300, true),
         (Method::SemiImplicitFully, 480, true),
         (Method::Chosen, 480, true),
+        (Method::by_mass(4000, 400, 48), 8 * FRAME_RATE, false),
     ];
     swings(128, &settings)
 }
@@ -222,6 +242,7 @@ fn drops() -> Vec<Setup> {
         (Method::SemiImplicitFully, 10),
         (Method::Xpbd, 12),
         (Method::Chosen, 7),
+        (Method::by_mass(1000, 300, 40), 20),
     ];
     settings.map(|(method, iterations)| drop(FRICTION, method, iterations)).to_vec()
 }
@@ -243,11 +264,21 @@ fn drop(friction: f32, method: Method, iterations: u32) -> Setup {
 }
 
 impl Method {
+    /// The implicit solver preconditioned by mass.
+    const fn by_mass(stretch: u16, shear: u16, most: u16) -> Self {
+        Self::Implicit { stretch, shear, preconditioner: Preconditioner::Mass, most }
+    }
+
+    /// The implicit solver preconditioned by fibers.
+    const fn by_fibers(stretch: u16, shear: u16, most: u16) -> Self {
+        Self::Implicit { stretch, shear, preconditioner: Preconditioner::Fibers, most }
+    }
+
     /// The longest fiber, in edges; `None`: as the cooker chooses.
     fn max_fiber_length(self) -> Option<u32> {
         match self {
             Self::SingleEdges => Some(1),
-            Self::Default | Self::Chosen => None,
+            Self::Default | Self::Chosen | Self::Implicit { .. } => None,
             Self::WholeFibers | Self::SemiImplicit | Self::SemiImplicitFully | Self::Xpbd => {
                 Some(WHOLE)
             }
@@ -261,6 +292,18 @@ impl Method {
             Self::Default | Self::Chosen | Self::WholeFibers => None,
             Self::SemiImplicit | Self::SemiImplicitFully => Some(FiberSolver::SemiImplicit),
             Self::Xpbd => return Solver::xpbd(iterations),
+            Self::Implicit { stretch, shear, preconditioner, most } => {
+                return Implicit {
+                    substeps: iterations,
+                    stretch_stiffness: [stretch.into(); 2],
+                    shear_stiffness: shear.into(),
+                    bending_rigidity: BENDING,
+                    preconditioner,
+                    max_iterations: most.into(),
+                    ..Implicit::default()
+                }
+                .into();
+            }
         };
         let mut phases = Phases::default();
         for kind in PhaseKind::ALL {
@@ -283,6 +326,8 @@ impl Method {
             Self::SemiImplicit => "all semi-implicit, whole fibers",
             Self::SemiImplicitFully => "all semi-implicit, whole fibers, full stiffness",
             Self::Xpbd => "XPBD, whole fibers",
+            Self::Implicit { preconditioner: Preconditioner::Mass, .. } => "implicit by mass",
+            Self::Implicit { preconditioner: Preconditioner::Fibers, .. } => "implicit by fibers",
         }
     }
 }
@@ -293,6 +338,11 @@ impl Setup {
         let Self { scene, method, iterations } = self;
         let effort = match method {
             Method::Xpbd => format!("{iterations} substeps"),
+            Method::Implicit { stretch, shear, most, .. } => {
+                format!(
+                    "{stretch} and {shear} N/m, {iterations} steps of at most {most} iterations"
+                )
+            }
             _ => format!("{} Hz", iterations * FRAME_RATE),
         };
         let method = format!("{}, {effort}", method.name());
@@ -322,6 +372,7 @@ impl Setup {
             max_fiber_length: method.max_fiber_length(),
             tethers,
             gravity: scene.down(),
+            bends: matches!(method, Method::Implicit { .. }),
             ..CookOptions::default()
         };
         let mut cloth = cook(&mesh, &options).expect("a grid cooks").into_cloth();

@@ -6,8 +6,8 @@ use fearless_simd::prelude::*;
 use poplin_layout::{MIN_DETERMINANT, NO_OFFSET, STRETCH_SPRINGS, STRETCH_THREADS};
 use poplin_reference::ClothMemory;
 use poplin_reference::stage::implicit::{
-    bend_rate, chain_begin, chain_end, corner_row, link_particle, spring_end, spring_list, spring_rest,
-    spring_stiffness, springs_of,
+    bend_rate, chain_begin, chain_end, corner_row, link_particle, spring_end, spring_list,
+    spring_rest, spring_stiffness, springs_of,
 };
 
 use super::energy::slack;
@@ -74,12 +74,8 @@ impl Chains {
         let mut begin = 0;
         for first in (0..chain_end(memory)).step_by(V::LEN) {
             let chains = first..(first + V::LEN as u32).min(chain_end(memory));
-            let mut block = ChainBlock {
-                lens: [0; MAX_LANES],
-                families: [0; MAX_LANES],
-                longest: 0,
-                begin,
-            };
+            let mut block =
+                ChainBlock { lens: [0; MAX_LANES], families: [0; MAX_LANES], longest: 0, begin };
             for (lane, chain) in chains.clone().enumerate() {
                 let links = chain_begin(memory, chain)..chain_begin(memory, chain + 1);
                 block.lens[lane] = links.end - links.start;
@@ -284,16 +280,10 @@ pub(crate) fn factor_chains<S: Simd, V: Lanes<S>>(
             let d = all_ones.add(scaled).sub(l0.scale(c0).add(l1.scale(c1)).add(l2.scale(c2)));
             let products = xxy(l0).scale(yzz(c0)).add(xxy(l1).scale(yzz(c1)));
             let o = own_beside.mul(scale).sub(products.add(xxy(l2).scale(yzz(c2))));
-            let cofactors = Vec3::new(
-                d.y * d.z - o.z * o.z,
-                d.x * d.z - o.y * o.y,
-                d.x * d.y - o.x * o.x,
-            );
-            let minors = Vec3::new(
-                o.y * o.z - o.x * d.z,
-                o.x * o.z - o.y * d.y,
-                o.x * o.y - d.x * o.z,
-            );
+            let cofactors =
+                Vec3::new(d.y * d.z - o.z * o.z, d.x * d.z - o.y * o.y, d.x * d.y - o.x * o.x);
+            let minors =
+                Vec3::new(o.y * o.z - o.x * d.z, o.x * o.z - o.y * d.y, o.x * o.y - d.x * o.z);
             let determinant = d.x * cofactors.x + o.x * minors.x + o.y * minors.y;
             let is_regular = splat(MIN_DETERMINANT).simd_le(determinant);
             let plain = all_ones.add(scaled);
@@ -403,7 +393,8 @@ fn corner_blocks<S: Simd, V: Lanes<S>>(
             for lane in 0..V::LEN {
                 let t = triangles[lane];
                 let is_there = t != NO_OFFSET && previous[lane] != NO_OFFSET;
-                if is_there && memory.fabric(fabric.triangle_begin + 3 * t + other) == previous[lane]
+                if is_there
+                    && memory.fabric(fabric.triangle_begin + 3 * t + other) == previous[lane]
                 {
                     flags[lane] = 1.0;
                 }

@@ -34,7 +34,11 @@ pub(super) fn corners_of<S: Simd, V: Lanes<S>>(
 
 /// The rest shapes of a block of triangles.
 #[inline(always)]
-pub(super) fn shapes_of<S: Simd, V: Lanes<S>>(simd: S, memory: &ClothMemory<'_>, block: &Block<V>) -> [V; 5] {
+pub(super) fn shapes_of<S: Simd, V: Lanes<S>>(
+    simd: S,
+    memory: &ClothMemory<'_>,
+    block: &Block<V>,
+) -> [V; 5] {
     let fabric = &memory.cloth.fabric;
     let begin = (fabric.element_begin + block.index(0)) as usize;
     let numbers: &[f32] = bytemuck::cast_slice(memory.fabric_pool);
@@ -392,8 +396,8 @@ pub(super) fn bend_gradients<S: Simd, V: Lanes<S>>(
         gradient_2 = push_3.mul(at_2).sub(push_2);
         gradient_3 = push_2.mul(at_3).sub(push_3);
     }
-    let [gradient_1, gradient_2, gradient_3] = [gradient_1, gradient_2, gradient_3]
-        .map(|gradient| gradient.or(fold.is_usable, nothing));
+    let [gradient_1, gradient_2, gradient_3] =
+        [gradient_1, gradient_2, gradient_3].map(|gradient| gradient.or(fold.is_usable, nothing));
     let gradient_0 = gradient_1.add(gradient_2).add(gradient_3).neg();
     [gradient_0, gradient_1, gradient_2, gradient_3]
 }

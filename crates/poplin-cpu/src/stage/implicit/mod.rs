@@ -110,12 +110,7 @@ impl Solve {
     }
 
     #[inline(always)]
-    fn set_vector<S: Simd, V: Lanes<S>>(
-        &mut self,
-        column: usize,
-        first: usize,
-        value: Vec3<S, V>,
-    ) {
+    fn set_vector<S: Simd, V: Lanes<S>>(&mut self, column: usize, first: usize, value: Vec3<S, V>) {
         self.set_column(column, first, value.x);
         self.set_column(column + 1, first, value.y);
         self.set_column(column + 2, first, value.z);
@@ -184,7 +179,12 @@ impl Solve {
 
     /// What the solve moves the particles from `first` on by: nothing where nothing finite was found, unless they are pinned.
     #[inline(always)]
-    fn solved_moves<S: Simd, V: Lanes<S>>(&self, simd: S, is_held: bool, first: usize) -> Vec3<S, V> {
+    fn solved_moves<S: Simd, V: Lanes<S>>(
+        &self,
+        simd: S,
+        is_held: bool,
+        first: usize,
+    ) -> Vec3<S, V> {
         let moves = self.vector(simd, MOVE, first);
         if !is_held {
             return moves;
@@ -271,7 +271,6 @@ impl Solve {
         let residual = prediction.sub(moved).sub(force.mul(scale));
         residual.or(zero.simd_lt(inverse_mass), Vec3::splat(simd, [0.0; 3]))
     }
-
 }
 
 /// The rows of the particles from `first` on, as far as there are any.
