@@ -1,15 +1,17 @@
 //! The implicit solver against analytic results: stiffnesses in N/m and N m mean the same at any step and mesh.
 //!
-//! All on the CPU backend; `mirror.rs` holds the GPU to the same bits, and the solver in `f64` is tested in
+//! Nearly all on the CPU backend; `mirror.rs` holds the GPU to the same bits, and the solver in `f64` is tested in
 //! `crates/poplin-reference/tests/implicit_oracle`.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use poplin::State;
+use poplin::gpu::EngineOptions;
 use poplin::model::{
     BendModel, Cloth, Frame, Implicit, ImplicitReport, Particle, Preconditioner, StretchModel,
 };
+use poplin::{Engine as _, State};
+use poplin_testkit::adapter::devices;
 use poplin_testkit::beams::{G, GREENHILL, strip_on_end};
 use poplin_testkit::implicit::{
     Measured, beam, bow, cantilever, elongation, energies, energy_kept, hung_settings,
@@ -126,6 +128,54 @@ fn a_strip_on_end_buckles_under_the_load_of_theory_at_any_step() {
         eprintln!("{}, {segments} segments, {substeps} steps: {holds:.3}, {falls:.1}", bend.name());
         // Near its load it leans by what the tolerance leaves: 0.003 of its weight sideways alone are 6 cm at 0.95.
         assert!(holds < 6.0 && falls > 5.0 * holds, "{segments}, {substeps}: {holds}, {falls}");
+    }
+}
+
+#[test]
+fn eighty_segments_at_one_step_a_frame_drop_alike_once_steps_are_halved() {
+    let settings = beam(10.0, 1, BendModel::FaceAngle);
+    let whole = cantilever(80, settings.clone(), 100);
+    assert!(whole.unsolved() > 0.9, "{:?}", whole.report);
+    let halved = cantilever(80, Implicit { max_halvings: 6, max_iterations: 400, ..settings }, 100);
+    let errors = [whole.value, halved.value].map(|drop| 100.0 * (drop / 0.70020 - 1.0));
+    eprintln!("whole {:+.2} %, halved {:+.2} %, {:?}", errors[0], errors[1], halved.report);
+    assert!(errors[1].abs() < 2.0 && errors[0] > 2.0, "{errors:?}");
+}
+
+// ---- on the GPU ----
+
+#[test]
+fn strips_and_beams_of_all_models_end_alike_on_both_backends() {
+    let cloths: Vec<Cloth> = (0..12)
+        .map(|k| {
+            let mut cloth = sheet(3, 7, 0.2, 0.6, vec![0, 1, 2, 3, 4, 5]);
+            cloth.config.damping = [0.3; 3];
+            let damping = if k % 2 == 0 { 0.0 } else { 1e-3 };
+            let implicit = Implicit {
+                substeps: 2,
+                stretch: StretchModel::ALL[k % 3],
+                bend: BendModel::ALL[k % 4],
+                bending_rigidity: 1e-2,
+                stretch_damping: damping,
+                bending_damping: damping,
+                preconditioner: Preconditioner::ALL[k / 6],
+                max_iterations: 24,
+                max_halvings: (k % 3) as u32,
+                ..Implicit::default()
+            };
+            solved(cloth, implicit)
+        })
+        .collect();
+    for (mut gpu, rounding) in devices(&EngineOptions::default()) {
+        let ids: Vec<_> = cloths.iter().map(|cloth| gpu.add(cloth.clone()).unwrap()).collect();
+        (0..30).for_each(|_| gpu.step(&Frame::default()).unwrap());
+        let state = gpu.state().unwrap();
+        for (k, (cloth, id)) in cloths.iter().zip(ids).enumerate() {
+            let expected = simulate(cloth.clone(), 30, 1.0 / 60.0);
+            let (own, cpu) = (state.current(id), expected.current(nth_cloth(0)));
+            assert!(own[20].position[1] < -0.01, "{k}: it hangs by {:?}", own[20]);
+            rounding.agree_on_average(&format!("cloth {k}"), own, cpu, 1e-3).unwrap();
+        }
     }
 }
 

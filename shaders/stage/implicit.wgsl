@@ -905,7 +905,7 @@ fn choose_step(_item: u32) {
     let is_check = mode != SOLVE_LINE;
     let is_solved = is_sane && is_check && sums.w <= tolerance_square;
     let iteration_limit = load_implicit().max_iterations;
-    let is_late = most > 0.0 && spent + iterations > f32(SOLVE_BUDGET);
+    let is_late = most > 0.0 && spent + iterations > f32(load_implicit().iteration_budget);
     let is_last_check = u32(iterations) >= iteration_limit || (is_late && mode != SOLVE_START);
     let is_over = is_check && !is_solved && is_last_check;
     let may_halve = halvings < most && !is_late;

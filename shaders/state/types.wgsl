@@ -383,10 +383,10 @@ struct ImplicitConstants {
     compression: f32,
     /// Fraction of the shape at rest in the shape that bends resist a change of.
     bend_rest_fraction: f32,
+    /// Iterations of a whole step behind which no part of it is halved, and each is taken as it is at its first check.
+    iteration_budget: u32,
     /// Fills the struct to a multiple of 16 bytes.
     padding_0: u32,
-    /// Fills the struct to a multiple of 16 bytes.
-    padding_1: u32,
 }
 
 /// The uniform of one dispatch: which cloths and which iterations.

@@ -127,8 +127,6 @@ shared_constants! {
     pub const SOLVE_PLANES: u32 = 6;
     /// What inertia alone moves them by \[m\]; in the solve what is added to that in each step \[m\].
     pub const SOLVE_INERTIA: u32 = 7;
-    /// Iterations of a whole step behind which no part of it is halved, and each is taken as it is at its first check.
-    pub const SOLVE_BUDGET: u32 = 1024;
     /// Squared rate times squared step up to which the very first step is not halved, over the squared number of its iterations: a sheet
     /// takes about 1.75 times the root of the former.
     pub const SOLVE_FIRST_REACH: f32 = 0.174;

@@ -6,8 +6,8 @@ use poplin_model::{Fabric, Implicit, PhaseKind, Preconditioner, StretchModel};
 use crate::chains::CHAIN_FAMILIES;
 use crate::gpu_struct::gpu_struct;
 use crate::{
-    SOLVE_BUDGET, SOLVE_CHAIN_ROWS, SOLVE_CHECK_INTERVAL, SOLVE_PARTICLE_ARRAYS, SOLVE_PARTS,
-    SOLVE_STATE_ROWS, SOLVE_SUMS, SPRING_KINDS, StepScale,
+    SOLVE_CHAIN_ROWS, SOLVE_CHECK_INTERVAL, SOLVE_PARTICLE_ARRAYS, SOLVE_PARTS, SOLVE_STATE_ROWS,
+    SOLVE_SUMS, SPRING_KINDS, StepScale,
 };
 
 gpu_struct! {
@@ -66,10 +66,10 @@ gpu_struct! {
         pub compression: f32,
         /// Fraction of the shape at rest in the shape that bends resist a change of.
         pub bend_rest_fraction: f32,
+        /// Iterations of a whole step behind which no part of it is halved, and each is taken as it is at its first check.
+        pub iteration_budget: u32,
         /// Fills the struct to a multiple of 16 bytes.
         pub padding_0: u32,
-        /// Fills the struct to a multiple of 16 bytes.
-        pub padding_1: u32,
     }
 }
 
@@ -129,8 +129,8 @@ pub(crate) fn implicit_constants(
         split: split as f32,
         compression: implicit.compression,
         bend_rest_fraction: (1.0 - bend_memory) as f32,
+        iteration_budget: iteration_budget(implicit),
         padding_0: 0,
-        padding_1: 0,
     }
 }
 
@@ -216,16 +216,28 @@ const fn check_interval(preconditioner: Preconditioner) -> u32 {
     }
 }
 
+/// Iterations of a whole step behind which no part of it is halved.
+const fn iteration_budget(implicit: &Implicit) -> u32 {
+    let solves = 4 * implicit.max_iterations;
+    if solves > MIN_BUDGET { solves } else { MIN_BUDGET }
+}
+
+/// The least of them.
+const MIN_BUDGET: u32 = 1024;
+
 /// Most evaluations of a whole step: for each solve the first and the last, one for each iteration, and checks.
 ///
-/// Behind [`SOLVE_BUDGET`] iterations a solve ends at its first check, and a step is halved again only after two others have been joined.
+/// Behind [`iteration_budget`] iterations a solve ends at its first check, and a step is halved again only after two others have been joined.
 pub const fn max_evaluations(implicit: &Implicit) -> u32 {
     let interval = check_interval(implicit.preconditioner);
     let ticks = 1 << implicit.max_halvings;
     let (solves, budget) = if implicit.max_halvings == 0 {
         (1, implicit.max_iterations)
     } else {
-        (ticks + ticks / 2 + implicit.max_halvings + 1, SOLVE_BUDGET + interval * (1 + ticks))
+        (
+            ticks + ticks / 2 + implicit.max_halvings + 1,
+            iteration_budget(implicit) + interval * (1 + ticks),
+        )
     };
     let all = solves * implicit.max_iterations;
     let iterations = if all < budget { all } else { budget };

@@ -18,7 +18,8 @@ pub const MAX_HALVINGS: u32 = 8;
 /// "Example-Based Elastic Materials", 2011; Gast et al., "Optimization Integrator for Large Time Steps", 2015), with directions by
 /// Polak, Ribière, 1969, and Powell, 1986, preconditioned. Long steps damp fast motion, as backward Euler does.
 ///
-/// It needs a fabric with [`crate::Fabric::triangle_shapes`], and phases of edges take no part.
+/// It needs a fabric with [`crate::Fabric::triangle_shapes`]. Edges of its phases take part as springs alone, which need
+/// [`crate::Fabric::edge_breadths`].
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
@@ -43,7 +44,8 @@ pub struct Implicit {
     /// What resists bending (default: the angle between triangles).
     pub bend: BendModel,
     /// Bending rigidity B of the cloth [N m], `0..=1e6` (default 0 = off): the moment per width that bends it to a curvature
-    /// of 1/m. Cotton has about 1e-5. Needs a fabric with [`crate::Fabric::bends`].
+    /// of 1/m. Cotton has about 1e-5. Needs a fabric with [`crate::Fabric::bends`], or with two-ring edges for
+    /// [`BendModel::Springs`].
     pub bending_rigidity: f32,
     /// Fraction of their stiffness that springs have where they are shorter than at rest, `0..=1` (default 1), with
     /// [`StretchModel::Springs`] alone: cloth that buckles between particles resists compression less.
@@ -63,7 +65,7 @@ pub struct Implicit {
     /// How often a step may be halved, `0..=8` (default 0: steps have a fixed length, for games). Step control by the effort of
     /// the solve, with 6 as a good value where steps must be solved: a step that is not is taken back and made in halves; steps
     /// that are solved in few iterations become twice as long again, up to [`Self::substeps`] a frame; the rest of a step that has
-    /// taken 1024 iterations is taken as it is. The parts of a step share its wind, tethers and collisions.
+    /// taken 1024 iterations, or four times [`Self::max_iterations`], is taken as it is. The parts of a step share its wind, tethers and collisions.
     pub max_halvings: u32,
 }
 
