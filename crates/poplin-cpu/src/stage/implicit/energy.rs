@@ -299,12 +299,11 @@ impl<S: Simd, V: Lanes<S>> Fold<S, V> {
 /// The four particles of a block of bends.
 #[inline(always)]
 pub(super) fn bend_ends<V>(memory: &ClothMemory<'_>, block: &Block<V>) -> [[u32; MAX_LANES]; 4] {
+    let begin = memory.cloth.fabric.bend_begin;
     let mut ends = [[0; MAX_LANES]; 4];
-    for lane in 0..MAX_LANES {
-        let row = (memory.cloth.fabric.bend_begin + BEND_WORDS * block.index(lane)) as usize;
-        let particles = &memory.fabric_pool[row..][..4];
-        for k in 0..4 {
-            ends[k][lane] = particles[k];
+    for (k, ends) in (0..).zip(&mut ends) {
+        for (lane, end) in ends.iter_mut().enumerate() {
+            *end = memory.fabric(begin + BEND_WORDS * block.index(lane) + k);
         }
     }
     ends
