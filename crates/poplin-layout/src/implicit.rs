@@ -227,7 +227,7 @@ const MIN_BUDGET: u32 = 1024;
 
 /// Most evaluations of a whole step: for each solve the first and the last, one for each iteration, and checks.
 ///
-/// Behind [`iteration_budget`] iterations a solve ends at its first check, and a step is halved again only after two others have been joined.
+/// Behind `ImplicitConstants::iteration_budget` iterations a solve ends at its first check, and a step is halved again only after two others have been joined.
 pub const fn max_evaluations(implicit: &Implicit) -> u32 {
     let interval = check_interval(implicit.preconditioner);
     let ticks = 1 << implicit.max_halvings;
