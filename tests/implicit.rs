@@ -43,7 +43,7 @@ fn a_strip_hangs_as_long_as_its_stiffness_says_at_any_step() {
 #[test]
 fn a_sheared_square_pulls_as_its_stiffness_says() {
     // G gamma and what its threads are drawn out by; K / (2 (1 + nu)) gamma and the same of a St. Venant-Kirchhoff membrane; diagonals
-    // of springs that turn and lengthen (by hand, `sheared_springs`).
+    // of springs that rotate and lengthen (by hand, `sheared_springs`).
     for (stretch, expected) in [
         (StretchModel::StretchShear, 30.496),
         (StretchModel::Trispring, 39.011),
@@ -133,13 +133,14 @@ fn a_strip_on_end_buckles_under_the_load_of_theory_at_any_step() {
 
 #[test]
 fn eighty_segments_at_one_step_a_frame_drop_alike_once_steps_are_halved() {
-    let settings = beam(10.0, 1, BendModel::FaceAngle);
-    let whole = cantilever(80, settings.clone(), 100);
-    assert!(whole.unsolved() > 0.9, "{:?}", whole.report);
-    let halved = cantilever(80, Implicit { max_halvings: 6, max_iterations: 400, ..settings }, 100);
-    let errors = [whole.value, halved.value].map(|drop| 100.0 * (drop / 0.70020 - 1.0));
-    eprintln!("whole {:+.2} %, halved {:+.2} %, {:?}", errors[0], errors[1], halved.report);
-    assert!(errors[1].abs() < 2.0 && errors[0] > 2.0, "{errors:?}");
+    let drop_error = |max_halvings, max_iterations, frames| {
+        let settings = beam(10.0, 1, BendModel::FaceAngle);
+        let found = cantilever(80, Implicit { max_halvings, max_iterations, ..settings }, frames);
+        eprintln!("{max_halvings}: {found:?}");
+        100.0 * (found.value / 0.70020 - 1.0)
+    };
+    let (whole, halved) = (drop_error(0, 1000, 100), drop_error(6, 400, 100));
+    assert!(whole > 2.0 && halved.abs() < 2.0, "{whole}, {halved}");
 }
 
 // ---- on the GPU ----
@@ -166,7 +167,8 @@ fn strips_and_beams_of_all_models_end_alike_on_both_backends() {
             solved(cloth, implicit)
         })
         .collect();
-    for (mut gpu, rounding) in devices(&EngineOptions::default()) {
+    // As the mirror rounds: its tests have both.
+    for (mut gpu, rounding) in devices(&EngineOptions::default()).take(1) {
         let ids: Vec<_> = cloths.iter().map(|cloth| gpu.add(cloth.clone()).unwrap()).collect();
         (0..30).for_each(|_| gpu.step(&Frame::default()).unwrap());
         let state = gpu.state().unwrap();
@@ -307,16 +309,15 @@ fn the_energy_of_a_free_sheet_never_rises() {
         max_iterations: 1000,
         ..Implicit::default()
     };
-    for stretch in StretchModel::ALL {
-        for bend in BendModel::ALL {
-            for substeps in [1, 4] {
-                let implicit = Implicit { substeps, stretch, bend, ..settings.clone() };
-                let (found, rise) = thrown_energies(implicit);
-                let what = format!("{}, {}, {substeps} steps", stretch.name(), bend.name());
-                eprintln!("{what}: {:.3e} to {:.3e} J, by {rise:e} at most", found[0], found[29]);
-                assert!(rise < 0.0 && found[29] > 0.02 * found[0], "{what}: {found:?}");
-            }
-        }
+    // Every model at both steps, every pair of models at one.
+    for k in 0..12 {
+        let (stretch, bend, substeps) =
+            (StretchModel::ALL[k % 3], BendModel::ALL[k % 4], [1, 4][k / 4 % 2]);
+        let implicit = Implicit { substeps, stretch, bend, ..settings.clone() };
+        let (found, rise) = thrown_energies(implicit);
+        let what = format!("{}, {}, {substeps} steps", stretch.name(), bend.name());
+        eprintln!("{what}: {:.3e} to {:.3e} J, by {rise:e} at most", found[0], found[29]);
+        assert!(rise < 0.0 && found[29] > 0.02 * found[0], "{what}: {found:?}");
     }
     // See it fail: steps that are taken long before they are solved.
     let (found, rise) = thrown_energies(Implicit { substeps: 1, max_iterations: 3, ..settings });

@@ -1,6 +1,6 @@
 //! What breadth of cloth each edge stands for.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use poplin_model::{Fabric, PhaseKind};
 
@@ -13,7 +13,7 @@ use crate::topology::pair_key;
 /// `G L^2 / (2 A)` (Provot, 1995): b = L^3 / (2 A), or twice that for a single one. A two-ring edge is as broad as the cloth of a particle at
 /// one of its ends, the more of both, over half its length.
 pub(crate) fn edge_breadths(fabric: &Fabric) -> Vec<f32> {
-    let mut sides: HashMap<u64, Side> = HashMap::new();
+    let mut sides: BTreeMap<u64, Side> = BTreeMap::new();
     let mut particle_areas = vec![0.0f64; fabric.particle_count as usize];
     for (triangle, shape) in fabric.triangles.iter().zip(&fabric.triangle_shapes) {
         let [u1, v1, u2, v2] = shape.map(f64::from);
@@ -27,18 +27,18 @@ pub(crate) fn edge_breadths(fabric: &Fabric) -> Vec<f32> {
         }
     }
     let kinds = fabric.edge_kinds();
-    let shearing: HashMap<u64, ()> = fabric
+    let shearing: BTreeSet<u64> = fabric
         .edges()
         .filter(|&(edge, _)| kinds[edge] == PhaseKind::Shearing)
-        .map(|(_, pair)| (pair_key(pair), ()))
+        .map(|(_, pair)| pair_key(pair))
         .collect();
     // Cells by their diagonals that are no side of triangles: area, and whether the other one is an edge as well.
-    let cells: HashMap<u64, (f64, bool)> = sides
+    let cells: BTreeMap<u64, (f64, bool)> = sides
         .iter()
         .filter(|(_, side)| side.far.len() == 2)
         .map(|(key, side)| {
             let across = pair_key([side.far[0], side.far[1]]);
-            (across, (side.area, shearing.contains_key(key)))
+            (across, (side.area, shearing.contains(key)))
         })
         .collect();
     let breadth = |(edge, pair): (usize, [u32; 2])| {
@@ -51,7 +51,7 @@ pub(crate) fn edge_breadths(fabric: &Fabric) -> Vec<f32> {
             (PhaseKind::Shearing, side) => {
                 let of_side = side.map(|side| {
                     let is_crossed =
-                        matches!(side.far[..], [c, d] if shearing.contains_key(&pair_key([c, d])));
+                        matches!(side.far[..], [c, d] if shearing.contains(&pair_key([c, d])));
                     (side.area, is_crossed)
                 });
                 let cell = of_side.or_else(|| cells.get(&key).copied());

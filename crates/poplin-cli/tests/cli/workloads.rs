@@ -31,7 +31,7 @@ fn a_workload_is_printed_as_a_table_and_written_as_json_and_csv() {
     assert!(on.contains("cpu backend on 1 CPU thread, ") && on.contains("; commit "), "{on}");
     assert!(w1.starts_with("w1: ") && w4.starts_with("w4: "), "{}", ended.stdout);
     // A head, a rule and the rows; what no row has is no column.
-    assert_eq!((swings.lines().count(), drops.trim_end().lines().count()), (7, 7));
+    assert_eq!((swings.lines().count(), drops.trim_end().lines().count()), (9, 8));
     assert!(!swings.contains("crossings") && drops.contains("crossings"), "{}", ended.stdout);
 
     let json = bench.json("bench.json");
@@ -42,7 +42,7 @@ fn a_workload_is_printed_as_a_table_and_written_as_json_and_csv() {
     assert_eq!(json["date"].as_str().unwrap().len(), "2026-11-22".len());
     assert_eq!(json["repeat"], 2);
     let rows = json["rows"].as_array().unwrap();
-    assert_eq!(rows.len(), 10);
+    assert_eq!(rows.len(), 13);
     for row in rows {
         let frames_of_scene = if row["workload"] == "w1" { 120 } else { 180 };
         assert_eq!([&row["frames"], &row["frames_of_scene"]], [3, frames_of_scene]);

@@ -15,7 +15,7 @@ use super::{PLANE, PREDICTION, Solve, nth_vector, remainder_over_square};
 use crate::lanes::{Lanes, MAX_LANES, gather, max, scatter};
 use crate::vector::Vec3;
 
-/// Numbers of a link: three columns of the coupling, the inverse of the pivot in two vectors, and the root of the inverse mass.
+/// Floats a link: three columns of the coupling, the inverse of the pivot in two vectors, and the root of the inverse mass.
 const FACTORS: usize = 16;
 
 /// The chains of a cloth, as many side by side as there are lanes.

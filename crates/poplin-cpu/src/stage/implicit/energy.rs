@@ -330,7 +330,7 @@ pub(super) fn bend_gradients<S: Simd, V: Lanes<S>>(
         side_3: last.side_3.add(moved.side_3),
     };
     let Hinge { edge, side_2, side_3 } = hinge;
-    // Numbers of the bends from the fifth word on.
+    // What the bends have from the fifth word on.
     let mut words = [[0.0; MAX_LANES]; BEND_WORDS as usize - 4];
     for lane in 0..V::LEN {
         let row = (memory.cloth.fabric.bend_begin + BEND_WORDS * block.index(lane)) as usize;

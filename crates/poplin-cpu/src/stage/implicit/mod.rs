@@ -133,7 +133,7 @@ impl Solve {
         }
     }
 
-    /// Numbers of a column, those of some particles.
+    /// What some particles have in a column.
     #[inline(always)]
     fn gather_column<S: Simd, V: Lanes<S>>(
         &self,
