@@ -61,7 +61,7 @@ fn a_workload_is_printed_as_a_table_and_written_as_json_and_csv() {
         assert!(remark.starts_with(&format!("# {name}: ")), "{remark}");
     }
     assert_eq!(csv.lines().filter(|line| line.starts_with("w1,\"default, ")).count(), 2);
-    assert_eq!(csv.lines().count(), 4 + 1 + 10);
+    assert_eq!(csv.lines().count(), 4 + 1 + 13);
 }
 
 #[test]
