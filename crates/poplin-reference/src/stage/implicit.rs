@@ -33,7 +33,7 @@ pub fn part_row(memory: &ClothMemory<'_>, part: u32) -> u32 {
 }
 
 /// First of the two rows of a sum of parts.
-pub fn sum_row(memory: &ClothMemory<'_>, sum: u32) -> u32 {
+fn sum_row(memory: &ClothMemory<'_>, sum: u32) -> u32 {
     part_row(memory, SOLVE_PARTS + sum)
 }
 
@@ -48,17 +48,17 @@ pub fn corner_row(memory: &ClothMemory<'_>, corner: u32) -> u32 {
 }
 
 /// Row of a bend end: the gradient of its energy there \[N\].
-pub fn bend_end_row(memory: &ClothMemory<'_>, end: u32) -> u32 {
+fn bend_end_row(memory: &ClothMemory<'_>, end: u32) -> u32 {
     corner_row(memory, 3 * memory.cloth.fabric.triangle_count + end)
 }
 
 /// First row of link k of the chains.
-pub fn link_row(memory: &ClothMemory<'_>, k: u32) -> u32 {
+fn link_row(memory: &ClothMemory<'_>, k: u32) -> u32 {
     bend_end_row(memory, 4 * bend_count(memory)) + SOLVE_CHAIN_ROWS * k
 }
 
 /// Row of what the chain of a family solves for particle i: entry `family * particle_count + i`.
-pub fn chain_value_row(memory: &ClothMemory<'_>, entry: u32) -> u32 {
+fn chain_value_row(memory: &ClothMemory<'_>, entry: u32) -> u32 {
     link_row(memory, 2 * memory.cloth.particle_count) + entry
 }
 
@@ -79,7 +79,7 @@ pub fn chain_begin(memory: &ClothMemory<'_>, chain: u32) -> u32 {
 }
 
 /// Where the particles of links are in `fabric_pool`.
-pub fn link_list(memory: &ClothMemory<'_>) -> u32 {
+fn link_list(memory: &ClothMemory<'_>) -> u32 {
     chain_list(memory) + 2 + chain_end(memory)
 }
 
@@ -151,7 +151,7 @@ pub fn springs_of(
 }
 
 /// Edge of a spring.
-pub fn spring_edge(memory: &ClothMemory<'_>, spring: u32) -> u32 {
+fn spring_edge(memory: &ClothMemory<'_>, spring: u32) -> u32 {
     memory.fabric(spring) / SPRING_KINDS
 }
 

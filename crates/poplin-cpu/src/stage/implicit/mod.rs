@@ -63,7 +63,7 @@ pub(crate) struct Solve {
     chains: Chains,
 }
 
-/// Whether a task is run by [`run`].
+/// Whether a task is one of a solve that runs here.
 pub(crate) fn is_of_solve(task: Task) -> bool {
     matches!(
         task,
@@ -114,23 +114,6 @@ impl Solve {
         self.set_column(column, first, value.x);
         self.set_column(column + 1, first, value.y);
         self.set_column(column + 2, first, value.z);
-    }
-
-    /// Four columns from the rows of an array.
-    #[inline(always)]
-    fn load_rows<S: Simd, V: Lanes<S>>(
-        &mut self,
-        simd: S,
-        column: usize,
-        count: usize,
-        row: impl Fn(usize) -> [f32; 4],
-    ) {
-        for first in (0..count).step_by(V::LEN) {
-            let row = |lane: usize| if first + lane < count { row(first + lane) } else { [0.0; 4] };
-            let [x, y, z, w]: [V; 4] = gather(simd, row);
-            self.set_vector(column, first, Vec3::new(x, y, z));
-            self.set_column(column + 3, first, w);
-        }
     }
 
     /// What some particles have in a column.
@@ -226,8 +209,12 @@ impl Solve {
     fn load_planes<S: Simd, V: Lanes<S>>(&mut self, simd: S, memory: &ClothMemory<'_>) {
         let begin = solve_row(memory, SOLVE_PLANES, 0);
         let count = memory.cloth.particle_count as usize;
-        let row = |i: usize| memory.load_scratch(begin + i as u32);
-        self.load_rows::<S, V>(simd, PLANE, count, row);
+        for first in (0..count).step_by(V::LEN) {
+            let [x, y, z, reach]: [V; 4] =
+                rows_of(simd, first, count, |i| memory.load_scratch(begin + i));
+            self.set_vector(PLANE, first, Vec3::new(x, y, z));
+            self.set_column(PLANE + 3, first, reach);
+        }
     }
 
     /// The edges of a block of triangles one step ago.
