@@ -171,7 +171,9 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // tethers -> fabric
         }
         if ((STAGES & STAGE_IMPLICIT) != 0u) {
-            solve_halvings = min(next_halvings, frame_pool[phases + 5u].x);
+            if ((STAGES & IMPLICIT_HALVINGS) != 0u) {
+                solve_halvings = min(next_halvings, frame_pool[phases + 5u].x);
+            }
             if (is_alive) {
                 for (var i = lane; i < particle_count; i += LANES) {
                     begin_solve(i);
@@ -188,45 +190,53 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                     for (var i = lane; i < probed_count; i += LANES) {
                         probe_contacts(i);
                     }
-                    let stretched_count = select(cloth.fabric.triangle_count, 0u, stretches_springs());
-                    for (var t = lane; t < stretched_count; t += LANES) {
-                        stretch_triangle(t);
+                    if ((STAGES & IMPLICIT_TRIANGLES) != 0u) {
+                        let stretched_count = select(cloth.fabric.triangle_count, 0u, stretches_springs());
+                        for (var t = lane; t < stretched_count; t += LANES) {
+                            stretch_triangle(t);
+                        }
                     }
-                    let taken_count = select(0u, bend_count(), takes_bends() && !bends_springs());
-                    for (var bend = lane; bend < taken_count; bend += LANES) {
-                        fold_bend(bend);
+                    if ((STAGES & IMPLICIT_BENDS) != 0u) {
+                        let taken_count = select(0u, bend_count(), takes_bends() && !bends_springs());
+                        for (var bend = lane; bend < taken_count; bend += LANES) {
+                            fold_bend(bend);
+                        }
                     }
                 }
                 storageBarrier(); // elements -> residuals
-                for (var chain_pass = 0u; chain_pass < chain_passes; chain_pass++) {
-                    if (is_alive) {
-                        for (var i = lane; i < particle_count; i += LANES) {
-                            find_residual(i);
-                        }
-                    }
-                    storageBarrier(); // residuals -> chains
-                    for (var factor_pass = 0u; factor_pass < factor_passes; factor_pass++) {
+                if ((STAGES & IMPLICIT_CHAINS) != 0u) {
+                    for (var chain_pass = 0u; chain_pass < chain_passes; chain_pass++) {
                         if (is_alive) {
-                            let stretched_count = select(cloth.fabric.triangle_count, 0u, stretches_springs());
-                            for (var t = lane; t < stretched_count; t += LANES) {
-                                direct_triangle(t);
+                            for (var i = lane; i < particle_count; i += LANES) {
+                                find_residual(i);
                             }
                         }
-                        storageBarrier(); // directions -> factors
+                        storageBarrier(); // residuals -> chains
+                        for (var factor_pass = 0u; factor_pass < factor_passes; factor_pass++) {
+                            if (is_alive) {
+                                if ((STAGES & IMPLICIT_TRIANGLES) != 0u) {
+                                    let stretched_count = select(cloth.fabric.triangle_count, 0u, stretches_springs());
+                                    for (var t = lane; t < stretched_count; t += LANES) {
+                                        direct_triangle(t);
+                                    }
+                                }
+                            }
+                            storageBarrier(); // directions -> factors
+                            if (is_alive) {
+                                let chain_count = chain_end();
+                                for (var chain = lane; chain < chain_count; chain += LANES) {
+                                    factor_chain(chain);
+                                }
+                            }
+                        }
                         if (is_alive) {
                             let chain_count = chain_end();
                             for (var chain = lane; chain < chain_count; chain += LANES) {
-                                factor_chain(chain);
+                                solve_chain(chain);
                             }
                         }
+                        storageBarrier(); // chains -> sums
                     }
-                    if (is_alive) {
-                        let chain_count = chain_end();
-                        for (var chain = lane; chain < chain_count; chain += LANES) {
-                            solve_chain(chain);
-                        }
-                    }
-                    storageBarrier(); // chains -> sums
                 }
                 if (is_alive) {
                     for (var part = lane; part < SOLVE_PARTS; part += LANES) {
@@ -252,7 +262,9 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                     break;
                 }
                 factor_passes = verdict & 1u;
-                solve_halvings = (verdict >> 1u) - 1u;
+                if ((STAGES & IMPLICIT_HALVINGS) != 0u) {
+                    solve_halvings = (verdict >> 1u) - 1u;
+                }
                 if (is_alive) {
                     for (var i = lane; i < particle_count; i += LANES) {
                         take_step(i);

@@ -49,7 +49,11 @@ fn link_particle(k: u32) -> u32 {
 
 /// Whether residuals become directions by chains.
 fn is_preconditioned() -> bool {
-    return load_implicit().preconditioner == PRECONDITIONER_FIBERS;
+    var does = false;
+    if ((STAGES & IMPLICIT_CHAINS) != 0u) {
+        does = load_implicit().preconditioner == PRECONDITIONER_FIBERS;
+    }
+    return does;
 }
 
 /// Where the rates of particle i are in `fabric_pool`; behind those of the last one the lists of bend ends.
@@ -64,12 +68,20 @@ fn bend_count() -> u32 {
 
 /// Whether springs resist stretch and shear, in place of triangles.
 fn stretches_springs() -> bool {
-    return load_implicit().stretch_model == STRETCH_SPRINGS;
+    var does = false;
+    if ((STAGES & IMPLICIT_SPRINGS) != 0u) {
+        does = load_implicit().stretch_model == STRETCH_SPRINGS;
+    }
+    return does;
 }
 
 /// Whether springs resist bending, in place of bends.
 fn bends_springs() -> bool {
-    return load_implicit().bend_model == BEND_SPRINGS;
+    var does = false;
+    if ((STAGES & IMPLICIT_SPRINGS) != 0u) {
+        does = load_implicit().bend_model == BEND_SPRINGS;
+    }
+    return does;
 }
 
 /// Where the springs of particles are in `fabric_pool`, those of stretch and shear or those of bending: the first of each particle and one
@@ -461,8 +473,10 @@ fn fold_bend(bend: u32) {
 
 /// Gradient of the energy of the triangles of particle i [N], in ascending order, or of its springs.
 fn stretch_gradient(i: u32) -> vec3<f32> {
-    if (stretches_springs()) {
-        return spring_gradient(i, false);
+    if ((STAGES & IMPLICIT_SPRINGS) != 0u) {
+        if (stretches_springs()) {
+            return spring_gradient(i, false);
+        }
     }
     let begin = fabric_pool[cloth.fabric.corner_begin + i];
     let end = fabric_pool[cloth.fabric.corner_begin + i + 1u];
@@ -476,8 +490,10 @@ fn stretch_gradient(i: u32) -> vec3<f32> {
 
 /// Gradient of the energy of the bends of particle i [N], in ascending order, or of its springs.
 fn bend_gradient(i: u32) -> vec3<f32> {
-    if (bends_springs()) {
-        return spring_gradient(i, true);
+    if ((STAGES & IMPLICIT_SPRINGS) != 0u) {
+        if (bends_springs()) {
+            return spring_gradient(i, true);
+        }
     }
     let begins = rate_row(cloth.particle_count);
     let begin = fabric_pool[begins + i];
@@ -628,29 +644,33 @@ fn factor_chain(chain: u32) {
         let root = sqrt(max(inverse_mass, 0.0));
         var pivot = Block(vec3<f32>(0.0), vec3<f32>(0.0), vec3<f32>(0.0));
         var coupling = pivot;
-        if (stretches_springs()) {
-            let list = spring_list(false);
-            let spring_end_of_i = fabric_pool[list + i + 1u];
-            for (var s = fabric_pool[list + i]; s < spring_end_of_i; s++) {
-                let spring = spring_words(list) + 2u * s;
-                let block = spring_block(spring, i);
-                pivot = Block(pivot.x + block.x, pivot.y + block.y, pivot.z + block.z);
-                if (spring_end(spring, i) == previous) {
-                    coupling = Block(coupling.x - block.x, coupling.y - block.y, coupling.z - block.z);
+        if ((STAGES & IMPLICIT_SPRINGS) != 0u) {
+            if (stretches_springs()) {
+                let list = spring_list(false);
+                let spring_end_of_i = fabric_pool[list + i + 1u];
+                for (var s = fabric_pool[list + i]; s < spring_end_of_i; s++) {
+                    let spring = spring_words(list) + 2u * s;
+                    let block = spring_block(spring, i);
+                    pivot = Block(pivot.x + block.x, pivot.y + block.y, pivot.z + block.z);
+                    if (spring_end(spring, i) == previous) {
+                        coupling = Block(coupling.x - block.x, coupling.y - block.y, coupling.z - block.z);
+                    }
                 }
             }
         }
-        let corner_end = select(fabric_pool[cloth.fabric.corner_begin + i + 1u], 0u, stretches_springs());
-        for (var c = fabric_pool[cloth.fabric.corner_begin + i]; c < corner_end; c++) {
-            let entry = fabric_pool[corners + c];
-            let t = entry / 3u;
-            let own = corner_weights(t, entry % 3u);
-            let block = corner_block(t, own, own);
-            pivot = Block(pivot.x + block.x, pivot.y + block.y, pivot.z + block.z);
-            for (var other = 0u; other < 3u; other++) {
-                if (fabric_pool[cloth.fabric.triangle_begin + 3u * t + other] == previous) {
-                    let beyond = corner_block(t, own, corner_weights(t, other));
-                    coupling = Block(coupling.x + beyond.x, coupling.y + beyond.y, coupling.z + beyond.z);
+        if ((STAGES & IMPLICIT_TRIANGLES) != 0u) {
+            let corner_end = select(fabric_pool[cloth.fabric.corner_begin + i + 1u], 0u, stretches_springs());
+            for (var c = fabric_pool[cloth.fabric.corner_begin + i]; c < corner_end; c++) {
+                let entry = fabric_pool[corners + c];
+                let t = entry / 3u;
+                let own = corner_weights(t, entry % 3u);
+                let block = corner_block(t, own, own);
+                pivot = Block(pivot.x + block.x, pivot.y + block.y, pivot.z + block.z);
+                for (var other = 0u; other < 3u; other++) {
+                    if (fabric_pool[cloth.fabric.triangle_begin + 3u * t + other] == previous) {
+                        let beyond = corner_block(t, own, corner_weights(t, other));
+                        coupling = Block(coupling.x + beyond.x, coupling.y + beyond.y, coupling.z + beyond.z);
+                    }
                 }
             }
         }
@@ -768,16 +788,20 @@ fn sum_part(part: u32) {
 
 /// What bends and springs of bending resist particle i with at most [N/m].
 fn bend_rate(i: u32) -> f32 {
-    if (bends_springs()) {
-        return 2.0 * spring_sum(i, true);
+    if ((STAGES & IMPLICIT_SPRINGS) != 0u) {
+        if (bends_springs()) {
+            return 2.0 * spring_sum(i, true);
+        }
     }
     return load_implicit().rigidity * bitcast<f32>(fabric_pool[rate_row(i) + 2u]);
 }
 
 /// What triangles resist particle i with at rest, or its springs drawn straight [N/m].
 fn stretch_rate(i: u32) -> f32 {
-    if (stretches_springs()) {
-        return spring_sum(i, false);
+    if ((STAGES & IMPLICIT_SPRINGS) != 0u) {
+        if (stretches_springs()) {
+            return spring_sum(i, false);
+        }
     }
     let along_u = load_implicit().rate_u * bitcast<f32>(fabric_pool[rate_row(i)]);
     let along_v = load_implicit().rate_v * bitcast<f32>(fabric_pool[rate_row(i) + 1u]);
@@ -869,13 +893,15 @@ fn choose_step(_item: u32) {
             first_trial = 4.0 / reach;
         }
         trial = first_trial;
-        var square = reach;
-        let limit = f32(load_implicit().max_iterations);
-        let first_reach = SOLVE_FIRST_REACH * limit * limit;
-        while (control.w > 0.0 && square > first_reach && next < most) {
-            square *= 0.25;
-            ratio *= 0.5;
-            next += 1.0;
+        if ((STAGES & IMPLICIT_HALVINGS) != 0u) {
+            var square = reach;
+            let limit = f32(load_implicit().max_iterations);
+            let first_reach = SOLVE_FIRST_REACH * limit * limit;
+            while (control.w > 0.0 && square > first_reach && next < most) {
+                square *= 0.25;
+                ratio *= 0.5;
+                next += 1.0;
+            }
         }
     }
     if (mode == SOLVE_LINE) {
@@ -905,10 +931,16 @@ fn choose_step(_item: u32) {
     let is_check = mode != SOLVE_LINE;
     let is_solved = is_sane && is_check && sums.w <= tolerance_square;
     let iteration_limit = load_implicit().max_iterations;
-    let is_late = most > 0.0 && spent + iterations > f32(load_implicit().iteration_budget);
+    var is_late = false;
+    if ((STAGES & IMPLICIT_HALVINGS) != 0u) {
+        is_late = most > 0.0 && spent + iterations > f32(load_implicit().iteration_budget);
+    }
     let is_last_check = u32(iterations) >= iteration_limit || (is_late && mode != SOLVE_START);
     let is_over = is_check && !is_solved && is_last_check;
-    let may_halve = halvings < most && !is_late;
+    var may_halve = false;
+    if ((STAGES & IMPLICIT_HALVINGS) != 0u) {
+        may_halve = halvings < most && !is_late;
+    }
     let is_worse = is_check && sums.w > SOLVE_WORSE * max(start_square, tolerance_square);
     let has_failed = !is_sane || is_over || (is_worse && may_halve);
     if (next > halvings || has_failed || is_solved) {
@@ -981,9 +1013,11 @@ fn choose_step(_item: u32) {
 fn take_step(i: u32) {
     let factors = load_scratch(solve_state(0u));
     let next = load_scratch(solve_state(1u));
-    if (next.z == SOLVE_START) {
-        begin_part(i, factors.x > 0.0, factors.y);
-        return;
+    if ((STAGES & IMPLICIT_HALVINGS) != 0u) {
+        if (next.z == SOLVE_START) {
+            begin_part(i, factors.x > 0.0, factors.y);
+            return;
+        }
     }
     let displacement = load_scratch(solve_row(SOLVE_MOVES, i));
     let direction = load_scratch(solve_row(SOLVE_DIRECTIONS, i)).xyz;

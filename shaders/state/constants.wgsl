@@ -357,5 +357,20 @@ const STAGES_OF_SHAPES: u32 = 0x7b800u;
 /// Bits of the stages that touch spheres and capsules.
 const STAGES_OF_SPHERES: u32 = 0x18000u;
 
-/// Bits of the stages that have contacts that an implicit solve looks for.
+/// Bits of the stages whose contacts an implicit solve looks for.
 const STAGES_OF_PROBES: u32 = 0x1b800u;
+
+/// Bits of triangles that resist stretch in an implicit solve.
+const IMPLICIT_TRIANGLES: u32 = 0x8000000u;
+
+/// Bits of bends that resist bending in it.
+const IMPLICIT_BENDS: u32 = 0x10000000u;
+
+/// Bits of springs that resist stretch or bending in it.
+const IMPLICIT_SPRINGS: u32 = 0x20000000u;
+
+/// Bits of chains that precondition it.
+const IMPLICIT_CHAINS: u32 = 0x40000000u;
+
+/// Bits of steps of it that may be halved.
+const IMPLICIT_HALVINGS: u32 = 0x80000000u;

@@ -41,6 +41,7 @@ fn sets() -> Vec<(&'static str, StageMask)> {
         &[Stage::Tether, Stage::GaussSeidel, Stage::SemiImplicit, Stage::Mass],
     );
     let shapes = with(plain, &[Stage::CollideShape]);
+    let implicit = with(StageMask::only(Stage::Integrate), &[Stage::Implicit, Stage::Mass]);
     vec![
         ("plain", plain),
         (
@@ -51,7 +52,16 @@ fn sets() -> Vec<(&'static str, StageMask)> {
             "cyclic reduction",
             with(StageMask::only(Stage::Integrate), &[Stage::CyclicReduction, Stage::Mass]),
         ),
-        ("implicit", with(StageMask::only(Stage::Integrate), &[Stage::Implicit, Stage::Mass])),
+        ("implicit", implicit.union(StageMask::TRIANGLES).union(StageMask::BENDS)),
+        (
+            "implicit by fibers",
+            implicit
+                .union(StageMask::TRIANGLES)
+                .union(StageMask::BENDS)
+                .union(StageMask::CHAINS)
+                .union(StageMask::HALVINGS),
+        ),
+        ("implicit springs", implicit.union(StageMask::SPRINGS)),
         ("shapes", shapes),
         ("game", with(shapes, &[Stage::Wind, Stage::Motion, Stage::Sleep])),
         ("self collision", with(shapes, &[Stage::SelfCollide])),

@@ -9,7 +9,8 @@ use poplin_layout::{
     stage_scratch_len,
 };
 use poplin_model::{
-    Cloth, ColliderSet, FiberSolver, Frame, ModelError, Particle, Phase, Pose, Solver,
+    BendModel, Cloth, ColliderSet, FiberSolver, Frame, ModelError, Particle, Phase, Pose,
+    Preconditioner, Solver, StretchModel,
 };
 
 use crate::colliders::{FrameBodies, Halves, SpaceMotion};
@@ -420,7 +421,29 @@ impl HostCloth {
     /// The stages that this cloth needs in its kernel; call after [`HostCloth::input_len`].
     pub fn stages(&self) -> StageMask {
         let needed = STAGES.iter().map(|row| row.stage).filter(|stage| self.needs(*stage));
-        needed.fold(StageMask(0), StageMask::with)
+        needed.fold(self.implicit_parts(), StageMask::with)
+    }
+
+    /// The parts of [`Stage::Implicit`] that it needs.
+    fn implicit_parts(&self) -> StageMask {
+        let Cloth { config, fabric, .. } = &self.live.cloth;
+        let Some(implicit) = config.solver.as_implicit() else {
+            return StageMask(0);
+        };
+        let bends = implicit.bending_rigidity > 0.0;
+        let has_springs = [
+            implicit.stretch == StretchModel::Springs,
+            bends && implicit.bend == BendModel::Springs,
+        ];
+        let parts = [
+            (!has_springs[0], StageMask::TRIANGLES),
+            (bends && !has_springs[1] && !fabric.bends.is_empty(), StageMask::BENDS),
+            (has_springs.contains(&true), StageMask::SPRINGS),
+            (implicit.preconditioner == Preconditioner::Fibers, StageMask::CHAINS),
+            (implicit.max_halvings > 0, StageMask::HALVINGS),
+        ];
+        let needed = parts.into_iter().filter_map(|(is_needed, part)| is_needed.then_some(part));
+        needed.fold(StageMask(0), StageMask::union)
     }
 
     /// Whether a stage would do anything to this cloth.

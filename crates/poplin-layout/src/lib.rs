@@ -66,7 +66,7 @@ pub use schedule::{
     schedule_events,
 };
 pub use sleep::SleepParameters;
-pub use stages::{Memory, Oracle, STAGES, Stage, StageMask, StageRow, TASKS, Task};
+pub use stages::{Memory, Oracle, STAGE_SETS, STAGES, Stage, StageMask, StageRow, TASKS, Task};
 pub use step_scale::StepScale;
 pub use tethers::TetherParameters;
 pub use types::{

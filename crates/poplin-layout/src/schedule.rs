@@ -164,7 +164,7 @@ pub enum Repeat {
 /// One step of the schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Steps that are left out without any of these stages.
+    /// Steps that are left out without any of these stages or parts.
     Stages(StageMask, &'static [Step]),
     /// Steps that are repeated.
     Repeat(Repeat, &'static [Step]),
@@ -182,6 +182,25 @@ pub enum Step {
 const fn stage(stage: Stage, steps: &'static [Step]) -> Step {
     Step::Stages(StageMask::only(stage), steps)
 }
+
+/// Preconditions the residuals of an implicit solve by its chains.
+const SOLVE_CHAINS: &[Step] = &[
+    Step::Work(Items::Particles, &[Task::FindResidual]),
+    FOR_SCRATCH,
+    Step::Repeat(
+        Repeat::Factors,
+        &[
+            Step::Stages(
+                StageMask::TRIANGLES,
+                &[Step::Work(Items::StretchedTriangles, &[Task::DirectTriangle])],
+            ),
+            FOR_SCRATCH,
+            Step::Work(Items::Chains, &[Task::FactorChain]),
+        ],
+    ),
+    Step::Work(Items::Chains, &[Task::SolveChain]),
+    FOR_SCRATCH,
+];
 
 /// The steps of one iteration.
 pub const ITERATION: &[Step] = {
@@ -221,25 +240,15 @@ pub const ITERATION: &[Step] = {
                     Repeat::Evaluations,
                     &[
                         Step::Work(ProbedParticles, &[ProbeContacts]),
-                        Step::Work(StretchedTriangles, &[StretchTriangle]),
-                        Step::Work(TakenBends, &[FoldBend]),
+                        Step::Stages(
+                            StageMask::TRIANGLES,
+                            &[Step::Work(StretchedTriangles, &[StretchTriangle])],
+                        ),
+                        Step::Stages(StageMask::BENDS, &[Step::Work(TakenBends, &[FoldBend])]),
                         FOR_SCRATCH,
-                        Step::Repeat(
-                            Repeat::Chains,
-                            &[
-                                Step::Work(Particles, &[FindResidual]),
-                                FOR_SCRATCH,
-                                Step::Repeat(
-                                    Repeat::Factors,
-                                    &[
-                                        Step::Work(StretchedTriangles, &[DirectTriangle]),
-                                        FOR_SCRATCH,
-                                        Step::Work(Items::Chains, &[FactorChain]),
-                                    ],
-                                ),
-                                Step::Work(Items::Chains, &[SolveChain]),
-                                FOR_SCRATCH,
-                            ],
+                        Step::Stages(
+                            StageMask::CHAINS,
+                            &[Step::Repeat(Repeat::Chains, SOLVE_CHAINS)],
                         ),
                         Step::Work(SolveParts, &[SumPart]),
                         FOR_SCRATCH,

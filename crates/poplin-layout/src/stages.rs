@@ -302,7 +302,8 @@ impl Stage {
     }
 }
 
-/// A set of stages: bit `stage as u32` per [`Stage`]; the WGSL override `STAGES`.
+/// A set of stages: bit `stage as u32` per [`Stage`], behind them those of the parts of [`Stage::Implicit`] that not every cloth has;
+/// the WGSL override `STAGES`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StageMask(pub u32);
 
@@ -335,6 +336,33 @@ impl StageMask {
         .with(Stage::CollideBox)
         .with(Stage::CollideTriangle);
 
+    /// Triangles that resist stretch in an implicit solve.
+    pub const TRIANGLES: Self = Self(1 << 27);
+
+    /// Bends that resist bending in it.
+    pub const BENDS: Self = Self(1 << 28);
+
+    /// Springs that resist stretch or bending in it.
+    pub const SPRINGS: Self = Self(1 << 29);
+
+    /// Chains that precondition it.
+    pub const CHAINS: Self = Self(1 << 30);
+
+    /// Steps of it that may be halved.
+    pub const HALVINGS: Self = Self(1 << 31);
+
+    /// All parts of [`Stage::Implicit`].
+    pub const IMPLICIT_PARTS: Self = Self(
+        Self::TRIANGLES.0 | Self::BENDS.0 | Self::SPRINGS.0 | Self::CHAINS.0 | Self::HALVINGS.0,
+    );
+
+    /// What it has in common with `other`; the parts of [`Stage::Implicit`] as they are here, if that is left.
+    pub const fn restrict(self, other: Self) -> Self {
+        let stages = self.0 & other.0 & !Self::IMPLICIT_PARTS.0;
+        let has_parts = Self(stages).contains(Stage::Implicit);
+        Self(if has_parts { stages | self.0 & Self::IMPLICIT_PARTS.0 } else { stages })
+    }
+
     /// Whether the sets have a stage in common.
     pub const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -359,7 +387,33 @@ impl StageMask {
     pub const fn with(self, stage: Stage) -> Self {
         Self(self.0 | (1 << stage as u32))
     }
+
+    /// What is in either.
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
 }
+
+/// Sets that the shaders ask for: name of the constant, its meaning, the set.
+pub const STAGE_SETS: &[(&str, &str, StageMask)] = &[
+    ("STAGES_OF_FIBERS", "the stages that solve fibers", StageMask::FIBERS),
+    ("STAGES_OF_SHAPES", "the stages that read prepared shapes", StageMask::SHAPES),
+    ("STAGES_OF_SPHERES", "the stages that touch spheres and capsules", StageMask::SPHERES),
+    (
+        "STAGES_OF_PROBES",
+        "the stages whose contacts an implicit solve looks for",
+        StageMask::PROBES,
+    ),
+    (
+        "IMPLICIT_TRIANGLES",
+        "triangles that resist stretch in an implicit solve",
+        StageMask::TRIANGLES,
+    ),
+    ("IMPLICIT_BENDS", "bends that resist bending in it", StageMask::BENDS),
+    ("IMPLICIT_SPRINGS", "springs that resist stretch or bending in it", StageMask::SPRINGS),
+    ("IMPLICIT_CHAINS", "chains that precondition it", StageMask::CHAINS),
+    ("IMPLICIT_HALVINGS", "steps of it that may be halved", StageMask::HALVINGS),
+];
 
 #[cfg(test)]
 mod tests {
@@ -372,6 +426,17 @@ mod tests {
             assert_eq!(row.stage.row(), row);
             assert!(row.tasks.iter().all(|task| task.stage() == Some(row.stage)));
         }
-        assert!(STAGES.len() <= 32, "the mask has 32 bits");
+        let bits = STAGES.iter().map(|row| StageMask::only(row.stage));
+        let stages = bits.fold(StageMask(0), StageMask::union);
+        assert!(!stages.intersects(StageMask::IMPLICIT_PARTS), "the mask has 32 bits");
+    }
+
+    #[test]
+    fn a_restricted_set_has_the_parts_of_the_implicit_stage_with_it_alone() {
+        let set = StageMask::only(Stage::Implicit).with(Stage::Wind).union(StageMask::CHAINS);
+        let implicit = StageMask::only(Stage::Implicit);
+        assert_eq!(set.restrict(implicit), implicit.union(StageMask::CHAINS));
+        assert_eq!(set.restrict(StageMask::only(Stage::Wind)), StageMask::only(Stage::Wind));
+        assert_eq!(implicit.restrict(StageMask::ALL), implicit);
     }
 }

@@ -3,7 +3,9 @@
 
 use std::fmt::Write as _;
 
-use crate::{ConstantDescription, ConstantValue, STAGES, StageMask, StageRow, StructDescription};
+use crate::{
+    ConstantDescription, ConstantValue, STAGE_SETS, STAGES, StageMask, StageRow, StructDescription,
+};
 
 /// First lines of a generated file.
 const HEADER: &str = "// Written by `cargo xtask generate` from crates/poplin-layout: change the declaration there.\n";
@@ -69,17 +71,9 @@ fn stage_bits() -> String {
             "\n/// Bit of the stage `{name}` in `STAGES`.\nconst STAGE_{constant}: u32 = {bits:#x}u;"
         );
     }
-    for (name, doc, mask) in [
-        ("FIBERS", "solve fibers", StageMask::FIBERS),
-        ("SHAPES", "read prepared shapes", StageMask::SHAPES),
-        ("SPHERES", "touch spheres and capsules", StageMask::SPHERES),
-        ("PROBES", "have contacts that an implicit solve looks for", StageMask::PROBES),
-    ] {
+    for (name, doc, mask) in STAGE_SETS {
         let bits = mask.0;
-        let _ = writeln!(
-            text,
-            "\n/// Bits of the stages that {doc}.\nconst STAGES_OF_{name}: u32 = {bits:#x}u;"
-        );
+        let _ = writeln!(text, "\n/// Bits of {doc}.\nconst {name}: u32 = {bits:#x}u;");
     }
     text
 }

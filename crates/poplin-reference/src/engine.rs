@@ -140,7 +140,7 @@ impl<K> CpuCloth<K> {
 
     /// The stages that it runs of a part of the frame.
     fn stages(&self, part: &FramePart) -> StageMask {
-        StageMask(self.host.stages().0 & part.stages.0)
+        self.host.stages().restrict(part.stages)
     }
 
     #[cfg(feature = "testing")]

@@ -1,6 +1,6 @@
 //! Leaves out of the cloth kernel what a set of stages never runs.
 
-use poplin_layout::{STAGES, StageMask};
+use poplin_layout::{STAGE_SETS, STAGES, StageMask};
 
 /// The text of [`Kernel::SimulateCloth`](crate::Kernel) without the blocks `if ((STAGES & ...) != 0u) { ... }` of which no bit is in
 /// `stages`.
@@ -32,17 +32,12 @@ pub fn specialise(text: &str, stages: StageMask) -> String {
 /// The stages of which a line that opens a block wants one; `None` of any other line.
 fn condition(line: &str) -> Option<StageMask> {
     let name = line.trim_start().strip_prefix("if ((STAGES & ")?.strip_suffix(") != 0u) {")?;
-    match name {
-        "STAGES_OF_FIBERS" => Some(StageMask::FIBERS),
-        "STAGES_OF_SHAPES" => Some(StageMask::SHAPES),
-        "STAGES_OF_SPHERES" => Some(StageMask::SPHERES),
-        "STAGES_OF_PROBES" => Some(StageMask::PROBES),
-        _ => {
-            let name = name.strip_prefix("STAGE_")?.to_lowercase();
-            let row = STAGES.iter().find(|row| row.name == name)?;
-            Some(StageMask::only(row.stage))
-        }
+    if let Some((_, _, set)) = STAGE_SETS.iter().find(|(set, _, _)| *set == name) {
+        return Some(*set);
     }
+    let name = name.strip_prefix("STAGE_")?.to_lowercase();
+    let row = STAGES.iter().find(|row| row.name == name)?;
+    Some(StageMask::only(row.stage))
 }
 
 #[cfg(test)]

@@ -341,7 +341,7 @@ impl Engine {
             return;
         }
         for (bucket_values, bucket) in buckets.iter().filter(|(_, bucket)| bucket.is_active()) {
-            let stages = StageMask(bucket_values.stages.0 & part.stages.0);
+            let stages = bucket_values.stages.restrict(part.stages);
             let mut memory = bucket_values.memory;
             if !stages.contains(Stage::SelfCollide) {
                 memory.grid_cells = 1;
