@@ -39,6 +39,15 @@ const ROW_OF_INPUTS: u32 = 2147483648u;
 /// Its target: `current`.
 const ROW_OF_PARTICLES: u32 = 3221225472u;
 
+/// Lanes of a workgroup that makes render vertices; also items of a chunk.
+const RENDER_LANES: u32 = 64u;
+
+/// Words of a `VertexBinding` in `render_meshes`.
+const BINDING_WORDS: u32 = 7u;
+
+/// Squared sum of the cross products around a vertex below which it has no normal [m^4].
+const MIN_SHADED_SQUARE: f32 = 1e-36;
+
 /// Set at an end of an edge (`FabricOffsets.ends_begin`) where its fiber ends.
 const END_OF_FIBER: u32 = 2147483648u;
 

@@ -117,4 +117,16 @@ pub enum CookError {
         /// Largest mass \[kg\].
         max: f64,
     },
+    /// A vertex of a mesh that is to follow a cloth is too far from it.
+    #[error(
+        "mesh vertex {vertex} is {distance:.3} m from the cloth; at most {limit:.3} m are allowed (max_distance)"
+    )]
+    FarFromCloth {
+        /// The mesh vertex that is furthest away.
+        vertex: u32,
+        /// Its distance \[m\].
+        distance: f64,
+        /// The limit \[m\].
+        limit: f64,
+    },
 }

@@ -156,7 +156,7 @@ fn as_written(value: impl Display) -> f64 {
 }
 
 /// Refuses a value outside `min..=max`; NaN is outside every range.
-fn check_option(
+pub(crate) fn check_option(
     field: &'static str,
     value: impl Display,
     [min, max]: [f64; 2],

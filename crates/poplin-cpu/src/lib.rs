@@ -16,7 +16,7 @@ mod team;
 mod vector;
 
 pub use contact::ContactLists;
-pub use poplin_reference::thread_count;
+pub use poplin_reference::{DrawnParticles, render_vertices, thread_count};
 pub use stage::self_collide::Neighbors;
 pub use team::WideTeam;
 

@@ -4,8 +4,6 @@ use std::num::NonZeroU64;
 
 use bytemuck::Pod;
 
-use crate::growable::GrowableBuffer;
-
 /// Dynamic offsets of uniform buffers are multiples of this on every adapter \[bytes\].
 pub(crate) const UNIFORM_STRIDE: u64 = 256;
 
@@ -40,13 +38,14 @@ pub(crate) fn bind_group<T>(
     device: &wgpu::Device,
     label: &str,
     layout: &wgpu::BindGroupLayout,
-    uniforms: &GrowableBuffer,
-    storage: &[&GrowableBuffer],
+    uniforms: &wgpu::Buffer,
+    storage: &[&wgpu::Buffer],
 ) -> wgpu::BindGroup {
-    let (buffer, size) = (uniforms.buffer(), NonZeroU64::new(size_of::<T>() as u64));
-    let uniform = wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset: 0, size });
-    let resources = std::iter::once(uniform)
-        .chain(storage.iter().map(|buffer| buffer.buffer().as_entire_binding()));
+    let size = NonZeroU64::new(size_of::<T>() as u64);
+    let binding = wgpu::BufferBinding { buffer: uniforms, offset: 0, size };
+    let uniform = wgpu::BindingResource::Buffer(binding);
+    let resources =
+        std::iter::once(uniform).chain(storage.iter().map(|buffer| buffer.as_entire_binding()));
     let entries: Vec<_> = (0..)
         .zip(resources)
         .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource })

@@ -88,6 +88,19 @@ pub enum GpuError {
     /// No cloth has this handle.
     #[error(transparent)]
     NoSuchCloth(#[from] NoSuchCloth),
+    /// No render mesh has this handle: it was removed.
+    #[error("there is no such render mesh; it was removed")]
+    NoSuchRenderMesh,
+    /// A buffer of the application is too short.
+    #[error("{buffer} has {bytes} bytes; it needs {needed}")]
+    ShortBuffer {
+        /// The buffer.
+        buffer: &'static str,
+        /// Its size \[bytes\].
+        bytes: u64,
+        /// What is needed \[bytes\].
+        needed: u64,
+    },
 }
 
 /// Which adapter was looked for when there was none.

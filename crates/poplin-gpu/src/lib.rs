@@ -15,6 +15,7 @@ mod headless;
 mod pipelines;
 mod pool;
 mod readback;
+mod render;
 mod requirements;
 mod timer;
 
@@ -29,5 +30,6 @@ pub use headless::{Headless, HeadlessOptions, Reading};
 pub use poplin_host::{ClothId, FramePart, State};
 pub use poplin_layout::MemoryTier;
 pub use readback::Readback;
+pub use render::{RenderId, RenderMeshes, RenderOptions};
 pub use requirements::{required_features, required_limits, tier_limits};
 pub use wgpu;

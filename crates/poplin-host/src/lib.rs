@@ -18,7 +18,7 @@ mod part;
 mod particle_motion;
 mod ranges;
 mod self_collision;
-mod shared_fabrics;
+mod shared;
 mod state;
 mod tier;
 
@@ -35,6 +35,6 @@ pub use part::FramePart;
 pub use particle_motion::ParticleMotion;
 pub use poplin_layout::Feedback;
 pub use ranges::{Full, Ranges};
-pub use shared_fabrics::SharedFabrics;
+pub use shared::{Shared, SharedFabrics};
 pub use state::{ClothState, State, StatePart};
 pub use tier::{LANE_COUNTS, LoopTrips, MemoryNeeds, TierLimits, choose_lane_count};

@@ -2,7 +2,7 @@
 
 use std::mem::offset_of;
 
-use poplin_model::{BendModel, FiberSolver, PhaseKind, StretchModel};
+use poplin_model::{BendModel, FiberSolver, PhaseKind, StretchModel, VertexBinding};
 
 use crate::gpu_struct::shared_constants;
 use crate::{Feedback, ImplicitConstants, IterationConstants, PhaseConstants};
@@ -43,6 +43,13 @@ shared_constants! {
     pub const ROW_OF_INPUTS: u32 = 2 << 30;
     /// Its target: `current`.
     pub const ROW_OF_PARTICLES: u32 = 3 << 30;
+
+    /// Lanes of a workgroup that makes render vertices; also items of a chunk.
+    pub const RENDER_LANES: u32 = 64;
+    /// Words of a `VertexBinding` in `render_meshes`.
+    pub const BINDING_WORDS: u32 = (size_of::<VertexBinding>() / WORD_BYTES) as u32;
+    /// Squared sum of the cross products around a vertex below which it has no normal [m^4].
+    pub const MIN_SHADED_SQUARE: f32 = 1.0e-36;
 
     /// Set at an end of an edge (`FabricOffsets.ends_begin`) where its fiber ends.
     pub const END_OF_FIBER: u32 = 1 << 31;

@@ -18,6 +18,7 @@ mod iterations;
 mod memory_tier;
 mod motion;
 mod phases;
+mod render;
 mod schedule;
 mod sleep;
 mod stages;
@@ -61,6 +62,7 @@ pub use iterations::IterationConstants;
 pub use memory_tier::{MIN_GRID_CELLS, MemoryPlan, MemoryTier};
 pub use motion::{MotionParameters, SeparationParameters};
 pub use phases::PhaseConstants;
+pub use render::{RENDER_STRUCTS, RenderInstance, RenderParameters, pack_render_mesh};
 pub use schedule::{
     Barrier, Fence, ITERATION, Items, Location, Repeat, SIMULATION, ScheduleEvent, Step,
     schedule_events,

@@ -4,7 +4,7 @@ use glam::{DQuat, DVec3};
 use poplin_model::{Parallelepiped, Particle, Plane, Pose, Shape, Sphere};
 use serde::Serialize;
 
-use crate::triangle_tree::TriangleTree;
+use poplin::cook::TriangleTree;
 
 /// Depth \[m\] up to which a particle lies on a surface: rounding of `f32` and of the contact itself.
 const SKIN: f64 = 1e-5;
@@ -97,7 +97,7 @@ impl DepthField {
                 }
             }
         }
-        Self { capsules, convexes, boxes, mesh: TriangleTree::new(triangles.into_iter()) }
+        Self { capsules, convexes, boxes, mesh: TriangleTree::new(triangles) }
     }
 
     /// Measures particles in the local space at `pose`, inverse mass 0 = pinned.

@@ -16,4 +16,3 @@ pub mod stage_runner;
 pub mod strain;
 pub mod table;
 pub mod tangle;
-mod triangle_tree;

@@ -16,6 +16,7 @@ pub mod math;
 pub mod memory;
 #[cfg(feature = "oracle")]
 pub mod oracle;
+mod render;
 pub mod stage;
 pub mod team;
 
@@ -25,4 +26,5 @@ pub use grid::bucket_of_cell;
 pub use memory::{ClothMemory, Counters};
 pub use poplin_host::{FramePart, HostCloth};
 pub use poplin_layout::{Stage, StageMask};
+pub use render::{DrawnParticles, render_vertices};
 pub use team::{LaneOrder, Member, Parts, StageFunction, Team, Work, Workers, simulate_in_order};

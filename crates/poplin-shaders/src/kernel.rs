@@ -27,6 +27,12 @@ pub enum Kernel {
     ContactTouch,
     /// Collision of cloths: pushes.
     ContactPush,
+    /// Render meshes: normals of the particles that vertices are offset along.
+    RenderNormals,
+    /// Render meshes: positions of vertices.
+    RenderPlace,
+    /// Render meshes: normals and tangents of vertices.
+    RenderShade,
     /// Counts long loops.
     CanaryLoop,
     /// Tests for NaN and infinities.
@@ -39,7 +45,7 @@ pub enum Kernel {
 
 impl Kernel {
     /// Every kernel.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 18] = [
         Self::SimulateCloth,
         Self::ScatterRows,
         Self::ContactGather,
@@ -51,6 +57,9 @@ impl Kernel {
         Self::ContactRank,
         Self::ContactTouch,
         Self::ContactPush,
+        Self::RenderNormals,
+        Self::RenderPlace,
+        Self::RenderShade,
         Self::CanaryLoop,
         Self::CanaryNan,
         Self::CanaryBarrier,
@@ -70,6 +79,9 @@ impl Kernel {
         Self::ContactPush,
     ];
 
+    /// The kernels that make render vertices, in order.
+    pub const RENDER: [Self; 3] = [Self::RenderNormals, Self::RenderPlace, Self::RenderShade];
+
     /// The file stem and the name of the entry point.
     pub fn name(self) -> &'static str {
         match self {
@@ -84,6 +96,9 @@ impl Kernel {
             Self::ContactRank => "contact_rank",
             Self::ContactTouch => "contact_touch",
             Self::ContactPush => "contact_push",
+            Self::RenderNormals => "render_normals",
+            Self::RenderPlace => "render_place",
+            Self::RenderShade => "render_shade",
             Self::CanaryLoop => "canary_loop",
             Self::CanaryNan => "canary_nan",
             Self::CanaryBarrier => "canary_barrier",

@@ -178,7 +178,7 @@ impl Engine {
     ) -> OverrideValues {
         let memory =
             self.tier_limits.plan(host.memory_needs(fabric.fiber_row_count), self.options.tier);
-        OverrideValues { lane_count, stages: host.stages(), memory }
+        OverrideValues { lane_count, stages: self.options.compiled(host.stages()), memory }
     }
 
     /// Puts a cloth into its bucket, in the order of adding. Cloths are known by their index.

@@ -329,7 +329,13 @@ impl Engine {
         slot.bind_group.get_or_insert_with(|| {
             let label = "poplin.contact.bind_group";
             let (layout, uniforms) = (&contacts.layout, &slot.parameters);
-            bind_group::<ContactParameters>(&self.device, label, layout, uniforms, &storage)
+            bind_group::<ContactParameters>(
+                &self.device,
+                label,
+                layout,
+                uniforms.buffer(),
+                &storage.map(GrowableBuffer::buffer),
+            )
         });
         Ok(())
     }

@@ -5,6 +5,7 @@ use super::packer::{PARAMETER_ROWS, changed_rows, push_rows};
 use super::rows::RowTarget;
 use super::{Bucket, Dispatch, Engine};
 use crate::binding::{UNIFORM_STRIDE, bind_group, push_uniform};
+use crate::growable::GrowableBuffer;
 use crate::{Compilation, EngineOptions, GpuError};
 use bytemuck::cast_slice;
 use poplin_host::{FramePart, State, takes_part};
@@ -398,8 +399,8 @@ impl Engine {
                 device,
                 label,
                 layout,
-                &slot.dispatches,
-                &storage,
+                slot.dispatches.buffer(),
+                &storage.map(GrowableBuffer::buffer),
             ));
         }
         self.upload_rows()

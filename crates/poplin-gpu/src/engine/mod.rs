@@ -23,7 +23,7 @@ use poplin_host::{
 };
 use poplin_layout::{
     ClothParameters, ClothPlacement, DispatchParameters, FabricOffsets, Feedback, FrameArrays,
-    MemoryTier,
+    MemoryTier, StageMask,
 };
 use poplin_model::{ColliderSet, ColliderStamps};
 use poplin_shaders::{Kernel, OverrideValues};
@@ -64,6 +64,10 @@ pub struct EngineOptions {
     /// Replaces the composed text of these kernels, for tests of other rounding and of damage. Default: none.
     pub shader_texts: HashMap<Kernel, String>,
     #[cfg(feature = "testing")]
+    /// Compiles all parts of the implicit stage into every kernel that has it, for tests of many models: one kernel compiles faster than one
+    /// for each. Default: false.
+    pub all_implicit_parts: bool,
+    #[cfg(feature = "testing")]
     /// No pipeline of cloths is compiled in the background while a test holds it. Default: none.
     pub compile_gate: Option<std::sync::Arc<std::sync::Mutex<()>>>,
 }
@@ -83,6 +87,8 @@ impl Default for EngineOptions {
             #[cfg(feature = "testing")]
             shader_texts: HashMap::new(),
             #[cfg(feature = "testing")]
+            all_implicit_parts: false,
+            #[cfg(feature = "testing")]
             compile_gate: None,
         }
     }
@@ -92,6 +98,15 @@ impl EngineOptions {
     #[cfg(feature = "testing")]
     pub(crate) fn replaced_text(&self, kernel: Kernel) -> Option<String> {
         self.shader_texts.get(&kernel).cloned()
+    }
+
+    /// The stages that are compiled for a cloth that needs these.
+    pub(crate) fn compiled(&self, stages: StageMask) -> StageMask {
+        #[cfg(feature = "testing")]
+        if self.all_implicit_parts && stages.contains(poplin_layout::Stage::Implicit) {
+            return stages.union(StageMask::IMPLICIT_PARTS);
+        }
+        stages
     }
 
     #[cfg(not(feature = "testing"))]

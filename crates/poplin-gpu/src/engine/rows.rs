@@ -192,8 +192,8 @@ impl Engine {
                 &self.device,
                 "poplin.scatter_rows.bind_group",
                 &self.scatter.layout,
-                &slot.parameters,
-                &storage,
+                slot.parameters.buffer(),
+                &storage.map(GrowableBuffer::buffer),
             ));
         }
         self.rows.clear();

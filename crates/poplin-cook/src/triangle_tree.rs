@@ -10,7 +10,7 @@ const TIE: f64 = 1e-9;
 
 /// A bounding volume hierarchy over the triangles that have an area.
 #[derive(Debug)]
-pub(crate) struct TriangleTree {
+pub struct TriangleTree {
     /// Depth first: the first child of a node follows it.
     nodes: Vec<Node>,
     triangles: Vec<Triangle>,
@@ -29,9 +29,22 @@ struct Node {
 
 #[derive(Debug, Clone, Copy)]
 struct Triangle {
+    /// Its position among all that the tree was made of.
+    index: u32,
     corners: [DVec3; 3],
     /// Of unit length.
     normal: DVec3,
+}
+
+/// The triangle nearest to a point.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NearestTriangle {
+    /// Its position among all that the tree was made of.
+    pub triangle: u32,
+    /// The point of it \[m\].
+    pub point: DVec3,
+    /// Squared distance to that \[m^2\].
+    pub square: f64,
 }
 
 /// The best triangle so far.
@@ -43,10 +56,11 @@ struct Nearest {
 
 impl TriangleTree {
     /// The tree of these triangles, corners \[m\]; those without area are left out.
-    pub(crate) fn new(triangles: impl Iterator<Item = [DVec3; 3]>) -> Self {
-        let usable = triangles.filter_map(|corners| {
+    pub fn new(triangles: impl IntoIterator<Item = [DVec3; 3]>) -> Self {
+        let usable = (0..).zip(triangles).filter_map(|(index, corners)| {
             let [a, b, c] = corners;
-            (b - a).cross(c - a).try_normalize().map(|normal| Triangle { corners, normal })
+            let normal = (b - a).cross(c - a).try_normalize()?;
+            Some(Triangle { index, corners, normal })
         });
         let mut tree = Self { nodes: Vec::new(), triangles: usable.collect() };
         if !tree.triangles.is_empty() {
@@ -79,19 +93,62 @@ impl TriangleTree {
     ///
     /// Where an edge or a corner is nearest, several triangles are equally near. Of these the one whose plane is furthest
     /// from the point decides the side: the planes of the others may be met far outside their triangles.
-    pub(crate) fn depth(&self, point: DVec3) -> Option<f64> {
+    pub fn depth(&self, point: DVec3) -> Option<f64> {
         let mut nearest = Nearest { square: f64::INFINITY, height: 0.0 };
+        self.search(point, |triangle| {
+            nearest.consider(triangle, point);
+            nearest.square * (1.0 + TIE)
+        });
+        let is_found = nearest.square.is_finite();
+        is_found.then(|| {
+            if nearest.height < 0.0 { nearest.square.sqrt() } else { -nearest.square.sqrt() }
+        })
+    }
+
+    /// The nearest of those triangles whose normal of unit length is accepted, the first of several equally near; `None` if there is
+    /// none.
+    pub fn nearest(
+        &self,
+        point: DVec3,
+        accepts: impl Fn(DVec3) -> bool,
+    ) -> Option<NearestTriangle> {
+        let mut nearest: Option<NearestTriangle> = None;
+        self.search(point, |triangle| {
+            if accepts(triangle.normal) {
+                let foot = triangle.nearest_to(point);
+                let found = NearestTriangle {
+                    triangle: triangle.index,
+                    point: foot,
+                    square: point.distance_squared(foot),
+                };
+                let is_better = nearest.is_none_or(|best| {
+                    found.square < best.square * (1.0 - TIE)
+                        || found.square <= best.square * (1.0 + TIE)
+                            && found.triangle < best.triangle
+                });
+                if is_better && found.square.is_finite() {
+                    nearest = Some(found);
+                }
+            }
+            nearest.map_or(f64::INFINITY, |best| best.square * (1.0 + TIE))
+        });
+        nearest
+    }
+
+    /// Shows `consider` the triangles of every leaf that is no further than the squared distance that it returned last.
+    fn search(&self, point: DVec3, mut consider: impl FnMut(&Triangle) -> f64) {
+        let mut limit = f64::INFINITY;
         let mut stack = Vec::with_capacity(64);
         stack.extend((!self.nodes.is_empty()).then_some(0));
         while let Some(index) = stack.pop() {
             let node: &Node = &self.nodes[index];
-            if node.square_distance(point) > nearest.square * (1.0 + TIE) {
+            if node.square_distance(point) > limit {
                 continue;
             }
             if node.second == 0 {
-                self.triangles[node.begin..node.end]
-                    .iter()
-                    .for_each(|triangle| nearest.consider(triangle, point));
+                for triangle in &self.triangles[node.begin..node.end] {
+                    limit = consider(triangle);
+                }
             } else {
                 // The nearer child last: it is taken first.
                 let mut children = [node.second, index + 1];
@@ -103,10 +160,6 @@ impl TriangleTree {
                 stack.extend(children);
             }
         }
-        let is_found = nearest.square.is_finite();
-        is_found.then(|| {
-            if nearest.height < 0.0 { nearest.square.sqrt() } else { -nearest.square.sqrt() }
-        })
     }
 }
 
@@ -173,7 +226,22 @@ impl Nearest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use poplin_testkit::rng::Rng;
+
+    /// Numbers in -1..1 (Vigna's splitmix64).
+    struct Rng(u64);
+
+    impl Rng {
+        fn next(&mut self) -> f64 {
+            self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+            let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+            ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 52) as f64 - 1.0
+        }
+
+        fn point(&mut self, size: f64) -> DVec3 {
+            DVec3::from_array(std::array::from_fn(|_| size * self.next()))
+        }
+    }
 
     /// An octahedron whose front is outside.
     fn octahedron() -> TriangleTree {
@@ -189,9 +257,9 @@ mod tests {
 
     #[test]
     fn the_depth_in_an_octahedron_is_that_to_its_nearest_side() {
-        let (tree, mut rng) = (octahedron(), Rng::new(5));
+        let (tree, mut rng) = (octahedron(), Rng(5));
         for _ in 0..2000 {
-            let point = DVec3::from_array(std::array::from_fn(|_| f64::from(rng.range(-1.0, 1.0))));
+            let point = rng.point(1.0);
             let sum = point.abs().element_sum();
             let depth = tree.depth(point).unwrap();
             assert_eq!(depth > 0.0, sum < 1.0, "{point}");
@@ -214,10 +282,8 @@ mod tests {
 
     #[test]
     fn the_tree_finds_what_a_search_of_all_finds() {
-        let mut rng = Rng::new(11);
-        let mut position = |size: f32| {
-            DVec3::from_array(std::array::from_fn(|_| f64::from(rng.range(-size, size))))
-        };
+        let mut rng = Rng(11);
+        let mut position = |size: f64| rng.point(size);
         let triangles: Vec<_> = (0..300)
             .map(|_| (position(1.0), [position(0.1), position(0.1), position(0.1)]))
             .collect();
@@ -234,7 +300,7 @@ mod tests {
 
     #[test]
     fn without_area_there_is_no_side() {
-        assert_eq!(TriangleTree::new([[DVec3::ONE; 3]].into_iter()).depth(DVec3::ZERO), None);
+        assert_eq!(TriangleTree::new([[DVec3::ONE; 3]]).depth(DVec3::ZERO), None);
         assert_eq!(octahedron().depth(DVec3::NAN), None);
     }
 }

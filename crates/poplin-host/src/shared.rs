@@ -1,85 +1,88 @@
-//! Packed fabrics, each kept once for all the cloths that share it.
+//! What engines make of shared data, each kept once for all that share it.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use poplin_model::Fabric;
 
-/// What an engine keeps for each fabric, counted by the cloths that use it. Cloths with the same `Arc` share it.
+/// What an engine keeps for each `T`, counted by those that use it: they share it by having the same `Arc`.
 #[derive(Debug)]
-pub struct SharedFabrics<P> {
-    /// By the address of the fabric, which the entry holds on to.
-    entries: HashMap<usize, Entry<P>>,
+pub struct Shared<T, P> {
+    /// By the address of the source, which the entry holds on to.
+    entries: HashMap<usize, Entry<T, P>>,
 }
 
+/// What an engine keeps for each fabric, counted by the cloths that use it.
+pub type SharedFabrics<P> = Shared<Fabric, P>;
+
 #[derive(Debug)]
-struct Entry<P> {
-    _source: Arc<Fabric>,
+struct Entry<T, P> {
+    _source: Arc<T>,
     packed: P,
     user_count: usize,
 }
 
-impl<P> Default for SharedFabrics<P> {
+impl<T, P> Default for Shared<T, P> {
     fn default() -> Self {
         Self { entries: HashMap::new() }
     }
 }
 
-fn key(fabric: &Arc<Fabric>) -> usize {
-    Arc::as_ptr(fabric).addr()
+fn key<T>(source: &Arc<T>) -> usize {
+    Arc::as_ptr(source).addr()
 }
 
-impl<P> SharedFabrics<P> {
-    /// Count of different fabrics.
+impl<T, P> Shared<T, P> {
+    /// Count of different sources.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is no fabric.
+    /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// What is kept for each fabric, in no order.
+    /// What is kept for each source, in no order.
     pub fn values(&self) -> impl Iterator<Item = &P> {
         self.entries.values().map(|entry| &entry.packed)
     }
 
-    /// What is kept for a fabric, if a cloth uses it.
-    pub fn get(&self, fabric: &Arc<Fabric>) -> Option<&P> {
-        self.entries.get(&key(fabric)).map(|entry| &entry.packed)
+    /// What is kept for a source, if it is used.
+    pub fn get(&self, source: &Arc<T>) -> Option<&P> {
+        self.entries.get(&key(source)).map(|entry| &entry.packed)
     }
 
-    /// Counts one more cloth of a fabric; `pack` is called for the first.
+    /// Counts one more user of a source; `pack` is called for the first.
     ///
     /// # Errors
     /// Those of `pack`; then nothing is counted.
     pub fn acquire<E>(
         &mut self,
-        fabric: &Arc<Fabric>,
+        source: &Arc<T>,
         pack: impl FnOnce() -> Result<P, E>,
     ) -> Result<&P, E> {
-        let entry = match self.entries.entry(key(fabric)) {
+        let entry = match self.entries.entry(key(source)) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
             std::collections::hash_map::Entry::Vacant(entry) => {
-                entry.insert(Entry { _source: fabric.clone(), packed: pack()?, user_count: 0 })
+                entry.insert(Entry { _source: source.clone(), packed: pack()?, user_count: 0 })
             }
         };
         entry.user_count += 1;
         Ok(&entry.packed)
     }
 
-    /// Counts one cloth of a fabric less; after the last one returns what was kept for it.
-    pub fn release(&mut self, fabric: &Arc<Fabric>) -> Option<P> {
-        let entry = self.entries.get_mut(&key(fabric))?;
+    /// Counts one user of a source less; after the last one returns what was kept for it.
+    pub fn release(&mut self, source: &Arc<T>) -> Option<P> {
+        let entry = self.entries.get_mut(&key(source))?;
         entry.user_count -= 1;
         if entry.user_count > 0 {
             return None;
         }
-        self.entries.remove(&key(fabric)).map(|entry| entry.packed)
+        self.entries.remove(&key(source)).map(|entry| entry.packed)
     }
 
-    /// Removes all fabrics.
+    /// Removes everything.
     pub fn clear(&mut self) {
         self.entries.clear();
     }

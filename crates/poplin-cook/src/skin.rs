@@ -1,0 +1,286 @@
+//! A fine mesh that follows a coarse cloth.
+
+use glam::{DMat3, DVec3};
+use poplin_model::{Corners, Mesh, RenderMesh, VertexBinding};
+
+use crate::grain::vertex_normals;
+use crate::options::check_option;
+use crate::render_mesh::Drawn;
+use crate::surface::Surface;
+use crate::triangle_tree::{NearestTriangle, TriangleTree};
+use crate::{CookError, Cooked, RenderMeshOptions, Weld};
+
+/// A vertex takes a triangle that faces away from it where one that faces as it does is this many times as far.
+const FACING: f64 = 4.0;
+
+/// Rounds in which weights and normal of a vertex are brought together.
+const ROUNDS: usize = 16;
+
+/// Weights may be this far outside the triangle.
+const MAX_OVERHANG: f64 = 1.0;
+
+/// How a fine mesh is bound.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SkinOptions {
+    /// Furthest that a vertex may be from the cloth \[m\], above 0. Default: as far as the longest side of a triangle of the cloth.
+    pub max_distance: Option<f32>,
+    /// Which vertices of the fine mesh coincide and share a normal. Default: that of cooking.
+    pub weld: Weld,
+    /// How its vertices are split.
+    pub drawn: RenderMeshOptions,
+}
+
+impl Default for SkinOptions {
+    fn default() -> Self {
+        let drawn = RenderMeshOptions::default();
+        Self { max_distance: None, weld: Weld::Relative(1e-6), drawn }
+    }
+}
+
+/// A fine mesh bound to a cloth.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Skin {
+    /// What to draw.
+    pub mesh: RenderMesh,
+    /// How well it is bound.
+    pub report: SkinReport,
+}
+
+/// How well a fine mesh is bound, at rest.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct SkinReport {
+    /// Furthest that a vertex is from the cloth \[m\].
+    pub max_distance: f64,
+    /// Furthest that a bound vertex is from where the mesh has it \[m\]: where the cloth bends too sharply for its distance.
+    pub max_error: f64,
+    /// Vertices that are more than a thousandth of the mesh's size from there.
+    pub inexact_count: usize,
+}
+
+impl Cooked {
+    /// Binds a fine mesh to the cloth at rest: every vertex to a point of a triangle of particles at an offset along the normal there,
+    /// interpolated between those of the particles, so that it passes over edges without a step.
+    ///
+    /// A vertex takes the nearest triangle that faces as the mesh does there, so that the two layers of a fold or a lining keep apart;
+    /// one that faces away only if the others are four times as far, as for the inner side of a mesh with thickness. It is chosen once,
+    /// at rest: nothing jumps when the cloth folds. Beyond the rim of the cloth the outermost triangle is continued.
+    ///
+    /// # Errors
+    /// [`CookError`] if the mesh or an option is out of range, or [`CookError::FarFromCloth`] with the vertex that is furthest away.
+    pub fn skin(&self, mesh: &Mesh, options: &SkinOptions) -> Result<Skin, CookError> {
+        mesh.validate()?;
+        options.drawn.validate()?;
+        let fine = Surface::new(mesh, options.weld)?;
+        let cloth = Cloth::new(self);
+        let limit = options.max_distance.map_or(cloth.longest_side, f64::from);
+        let range = [f32::MIN_POSITIVE.into(), poplin_model::MAX_COORDINATE.into()];
+        check_option("max_distance", limit as f32, range, "m")?;
+        let normals = vertex_normals(&fine);
+        let mut report = SkinReport::default();
+        let mut furthest = None;
+        let size = fine
+            .positions
+            .iter()
+            .fold([DVec3::INFINITY, DVec3::NEG_INFINITY], |[l, h], p| [l.min(*p), h.max(*p)]);
+        let tolerance = 1e-3 * (size[1] - size[0]).length();
+        let bindings: Vec<VertexBinding> = fine
+            .positions
+            .iter()
+            .zip(&normals)
+            .enumerate()
+            .map(|(site, (&position, &normal))| {
+                let Some(nearest) = cloth.nearest(position, normal) else {
+                    furthest.get_or_insert((site, f64::INFINITY));
+                    return VertexBinding::default();
+                };
+                let distance = nearest.square.sqrt();
+                if distance > report.max_distance {
+                    report.max_distance = distance;
+                    furthest = Some((site, distance));
+                }
+                let (binding, error) = cloth.bind(position, nearest);
+                report.max_error = report.max_error.max(error);
+                report.inexact_count += usize::from(error > tolerance);
+                binding
+            })
+            .collect();
+        if let Some((site, distance)) = furthest.filter(|&(_, distance)| distance > limit) {
+            let vertex = fine.particle_to_vertex[site];
+            return Err(CookError::FarFromCloth { vertex, distance, limit });
+        }
+        let drawn = Drawn { mesh, sites: &fine.vertex_to_particle, options: &options.drawn };
+        let bind = |vertex: u32| {
+            let site = fine.vertex_to_particle[vertex as usize].unwrap_or_default();
+            bindings[site as usize]
+        };
+        let mut mesh = drawn.render_mesh(self.fabric.particle_count, bind)?;
+        mesh.surface = Corners::of_triangles(&self.fabric.triangles, self.particles.len());
+        Ok(Skin { mesh, report })
+    }
+}
+
+/// The cloth at rest.
+struct Cloth<'a> {
+    triangles: &'a [[u32; 3]],
+    positions: Vec<DVec3>,
+    normals: Vec<DVec3>,
+    tree: TriangleTree,
+    /// \[m\]
+    longest_side: f64,
+}
+
+impl<'a> Cloth<'a> {
+    fn new(cooked: &'a Cooked) -> Self {
+        let triangles = cooked.fabric.triangles.as_slice();
+        let positions: Vec<DVec3> = cooked
+            .particles
+            .iter()
+            .map(|particle| glam::Vec3::from(particle.position).as_dvec3())
+            .collect();
+        let corners = |triangle: &[u32; 3]| triangle.map(|particle| positions[particle as usize]);
+        let mut normals = vec![DVec3::ZERO; positions.len()];
+        let mut longest_side: f64 = 0.0;
+        for triangle in triangles {
+            let [a, b, c] = corners(triangle);
+            let normal = (b - a).cross(c - a);
+            triangle.iter().for_each(|&particle| normals[particle as usize] += normal);
+            for side in [b - a, c - b, a - c] {
+                longest_side = longest_side.max(side.length());
+            }
+        }
+        let normals = normals.into_iter().map(|sum| sum.normalize_or(DVec3::Y)).collect();
+        let tree = TriangleTree::new(triangles.iter().map(corners));
+        Self { triangles, positions, normals, tree, longest_side }
+    }
+
+    fn nearest(&self, position: DVec3, normal: DVec3) -> Option<NearestTriangle> {
+        let any = self.tree.nearest(position, |_| true)?;
+        let facing = self.tree.nearest(position, |own| own.dot(normal) > 0.0);
+        let is_near = |found: &NearestTriangle| found.square <= FACING * FACING * any.square;
+        Some(facing.filter(is_near).unwrap_or(any))
+    }
+
+    /// The binding of a point to its triangle, and how far that is from the point \[m\].
+    ///
+    /// Weights and offset are the point's coordinates along two sides and the interpolated normal; the normal depends on the weights, so
+    /// they are found by iteration from the nearest point on.
+    fn bind(&self, position: DVec3, nearest: NearestTriangle) -> (VertexBinding, f64) {
+        let particles = self.triangles[nearest.triangle as usize];
+        let [a, b, c] = particles.map(|particle| self.positions[particle as usize]);
+        let [na, nb, nc] = particles.map(|particle| self.normals[particle as usize]);
+        let normal_at =
+            |[v, w]: [f64; 2]| (na * (1.0 - v - w) + nb * v + nc * w).normalize_or_zero();
+        let place = |[v, w]: [f64; 2], offset: f64| {
+            a + (b - a) * v + (c - a) * w + normal_at([v, w]) * offset
+        };
+        // The nearest point, with the offset along the normal there.
+        let flat = (b - a).cross(c - a).normalize_or_zero();
+        let coordinates = |point: DVec3, normal: DVec3| {
+            let solved = DMat3::from_cols(b - a, c - a, normal).inverse() * (point - a);
+            ([solved.x, solved.y], solved.z)
+        };
+        let (start, _) = coordinates(nearest.point, flat);
+        let mut best = (start, (position - nearest.point).dot(normal_at(start)));
+        let error_of =
+            |(weights, offset): ([f64; 2], f64)| place(weights, offset).distance(position);
+        let mut best_error = error_of(best);
+        let mut weights = start;
+        for _ in 0..ROUNDS {
+            let found = coordinates(position, normal_at(weights));
+            let ([v, w], _) = found;
+            let is_near = [v, w, 1.0 - v - w].iter().all(|part| *part >= -MAX_OVERHANG);
+            // NaN fails too.
+            if !is_near {
+                break;
+            }
+            let error = error_of(found);
+            if error < best_error {
+                (best, best_error) = (found, error);
+            }
+            weights = found.0;
+        }
+        let ([v, w], offset) = best;
+        let weights = [1.0 - v - w, v, w].map(|weight| weight as f32);
+        (VertexBinding { particles, weights, offset: offset as f32 }, best_error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CookOptions, cook};
+
+    fn cooked(mesh: &Mesh) -> Cooked {
+        cook(mesh, &CookOptions { pins: vec![0], ..CookOptions::default() }).unwrap()
+    }
+
+    #[test]
+    fn a_finer_grid_keeps_its_place_and_its_overhang() {
+        let coarse = cooked(&Mesh::grid(5, 5, 1.0, 1.0));
+        let mut fine = Mesh::grid(41, 41, 1.02, 1.02);
+        for position in &mut fine.positions {
+            *position =
+                [position[0] - 0.01, 0.005 * (20.0 * position[0]).sin(), position[2] - 0.01];
+        }
+        let Skin { mesh, report } = coarse.skin(&fine, &SkinOptions::default()).unwrap();
+        mesh.validate().unwrap();
+        assert!(report.max_error < 1e-9 && report.inexact_count == 0, "{report:?}");
+        assert!(report.max_distance > 0.01 && report.max_distance < 0.02, "{report:?}");
+    }
+
+    #[test]
+    fn a_sphere_around_a_coarse_tube_is_bound_exactly_where_the_tube_is_smooth() {
+        let coarse = cooked(&Mesh::tube(12, 8, 0.3, 0.3, 0.7));
+        let fine = Mesh::tube(120, 60, 0.31, 0.31, 0.7);
+        let report = coarse.skin(&fine, &SkinOptions::default()).unwrap().report;
+        assert!(report.max_error < 1e-6, "{report:?}");
+    }
+
+    #[test]
+    fn layers_of_a_fold_keep_apart() {
+        // Two sheets that face away from each other, a centimetre apart, each a tenth of its cells.
+        let sheet = |columns: u32, height: f32, is_up: bool| {
+            let mut mesh = Mesh::grid(columns, columns, 1.0, 1.0);
+            mesh.positions.iter_mut().for_each(|position| position[1] = height);
+            if !is_up {
+                mesh.quads.iter_mut().for_each(|quad| quad.reverse());
+            }
+            mesh
+        };
+        let join = |mut a: Mesh, b: Mesh| {
+            let count = a.positions.len() as u32;
+            a.positions.extend(b.positions);
+            a.uvs.extend(b.uvs);
+            a.quads.extend(b.quads.into_iter().map(|quad| quad.map(|corner| corner + count)));
+            a
+        };
+        let up = Mesh::grid(2, 2, 1.0, 1.0).quads[0];
+        let positions = Mesh::grid(2, 2, 1.0, 1.0).positions;
+        let at = |k: usize| glam::Vec3::from(positions[up[k] as usize]);
+        let faces_up = (at(1) - at(0)).cross(at(2) - at(0)).y > 0.0;
+        let coarse = cooked(&join(sheet(5, 0.01, faces_up), sheet(5, 0.0, !faces_up)));
+        // The fine layers are nearer to the other one than to their own.
+        let fine = join(sheet(9, 0.004, faces_up), sheet(9, 0.006, !faces_up));
+        let skin = coarse.skin(&fine, &SkinOptions::default()).unwrap().mesh;
+        for (binding, &source) in skin.bindings.iter().zip(&skin.source_vertices) {
+            let layer = u32::from(source >= 81);
+            assert!(binding.particles.iter().all(|&particle| particle / 25 == layer), "{source}");
+        }
+    }
+
+    #[test]
+    fn a_mesh_far_from_the_cloth_is_refused_with_its_furthest_vertex() {
+        let coarse = cooked(&Mesh::grid(5, 5, 1.0, 1.0));
+        let mut fine = Mesh::grid(9, 9, 1.0, 1.0);
+        fine.positions[40] = [0.5, 2.0, 0.5];
+        let error = coarse.skin(&fine, &SkinOptions::default()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "mesh vertex 40 is 2.000 m from the cloth; at most 0.354 m are allowed (max_distance)"
+        );
+        let options = SkinOptions { max_distance: Some(3.0), ..SkinOptions::default() };
+        assert!(coarse.skin(&fine, &options).is_ok());
+        let options = SkinOptions { max_distance: Some(f32::NAN), ..SkinOptions::default() };
+        assert!(coarse.skin(&fine, &options).is_err());
+    }
+}

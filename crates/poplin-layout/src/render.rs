@@ -1,0 +1,116 @@
+//! What the kernels that make render vertices read.
+
+use bytemuck::cast;
+use poplin_model::RenderMesh;
+
+use crate::gpu_struct::gpu_struct;
+use crate::{BINDING_WORDS, NO_OFFSET, StructDescription};
+
+/// The structs of render meshes, in the order of `shaders/render/types.wgsl`.
+pub const RENDER_STRUCTS: &[StructDescription] =
+    &[RenderInstance::DESCRIPTION, RenderParameters::DESCRIPTION];
+
+gpu_struct! {
+    /// One render mesh with the particles of one cloth. Offsets of its mesh are words of `render_meshes`.
+    pub struct RenderInstance {
+        /// First particle in the buffer of particles.
+        pub particle_begin: u32,
+        /// Number of particles.
+        pub particle_count: u32,
+        /// First vertex in `render_vertices`.
+        pub vertex_begin: u32,
+        /// Number of vertices.
+        pub vertex_count: u32,
+        /// First vertex in `render_tangents`; NO_OFFSET for a mesh without tangents.
+        pub tangent_begin: u32,
+        /// First particle in `render_normals`; NO_OFFSET for a mesh that follows particles without offset.
+        pub normal_begin: u32,
+        /// What each vertex follows: three particles, three weights, offset.
+        pub binding_begin: u32,
+        /// Where the corners of each vertex begin in their list, and one past the last.
+        pub corner_begin: u32,
+        /// How many of them are its own.
+        pub own_begin: u32,
+        /// The list of corners: two vertices each.
+        pub following_begin: u32,
+        /// Texture coordinates.
+        pub uv_begin: u32,
+        /// Where the corners of each particle begin in their list, and one past the last.
+        pub surface_begin: u32,
+        /// The list of corners of particles.
+        pub surface_following_begin: u32,
+        /// Fills the struct to a multiple of 16 bytes.
+        pub padding_0: u32,
+        /// Likewise.
+        pub padding_1: u32,
+        /// Likewise.
+        pub padding_2: u32,
+    }
+}
+
+gpu_struct! {
+    /// The uniform of a dispatch over chunks of vertices or of particles.
+    pub struct RenderParameters {
+        /// What is drawn lies between the kept particles at 0 and those of now at 1.
+        pub alpha: f32,
+        /// 1 - alpha.
+        pub kept_share: f32,
+        /// First of its chunks in `render_chunks`.
+        pub chunk_begin: u32,
+        /// Number of chunks.
+        pub chunk_count: u32,
+    }
+}
+
+impl RenderInstance {
+    /// The same with its mesh from word `begin` on.
+    #[must_use]
+    pub fn moved_by(self, begin: u32) -> Self {
+        let moved = |offset: u32| if offset == NO_OFFSET { NO_OFFSET } else { offset + begin };
+        Self {
+            binding_begin: moved(self.binding_begin),
+            corner_begin: moved(self.corner_begin),
+            own_begin: moved(self.own_begin),
+            following_begin: moved(self.following_begin),
+            uv_begin: moved(self.uv_begin),
+            surface_begin: moved(self.surface_begin),
+            surface_following_begin: moved(self.surface_following_begin),
+            ..self
+        }
+    }
+}
+
+/// Appends a valid render mesh to `words`; returns where its parts are, from the begin of `words` on, of an instance that is nowhere yet.
+pub fn pack_render_mesh(mesh: &RenderMesh, words: &mut Vec<u32>) -> RenderInstance {
+    let mut append = |part: &mut dyn Iterator<Item = u32>| {
+        let begin = words.len() as u32;
+        words.extend(part);
+        begin
+    };
+    let bindings = mesh.bindings.iter().flat_map(|binding| {
+        let [a, b, c] = binding.particles;
+        let [u, v, w] = binding.weights.map(f32::to_bits);
+        let words: [u32; BINDING_WORDS as usize] = [a, b, c, u, v, w, binding.offset.to_bits()];
+        words
+    });
+    let uvs = mesh.uvs.iter().flat_map(|&uv| cast::<_, [u32; 2]>(uv));
+    let flat = |pairs: &[[u32; 2]]| pairs.iter().copied().flatten().collect::<Vec<_>>();
+    RenderInstance {
+        particle_begin: NO_OFFSET,
+        particle_count: mesh.particle_count,
+        vertex_begin: NO_OFFSET,
+        vertex_count: mesh.vertex_count() as u32,
+        tangent_begin: NO_OFFSET,
+        normal_begin: NO_OFFSET,
+        binding_begin: append(&mut bindings.into_iter()),
+        corner_begin: append(&mut mesh.corners.begin.iter().copied()),
+        own_begin: append(&mut mesh.own_corner_counts.iter().copied()),
+        following_begin: append(&mut flat(&mesh.corners.following).into_iter()),
+        uv_begin: append(&mut uvs.into_iter()),
+        surface_begin: append(&mut mesh.surface.begin.iter().copied()),
+        surface_following_begin: append(&mut flat(&mesh.surface.following).into_iter()),
+        padding_0: 0,
+        padding_1: 0,
+        padding_2: 0,
+    }
+}
