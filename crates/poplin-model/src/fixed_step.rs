@@ -67,7 +67,7 @@ impl FixedStep {
     pub fn advance(&mut self, seconds: f64) -> Steps {
         let dt = f64::from(self.frame.dt);
         // A maximum with NaN is the other number.
-        let total = self.rest + seconds.max(0.0).min(f64::MAX);
+        let total = (self.rest + seconds.max(0.0)).min(f64::MAX);
         // Remainders are exact.
         self.rest = total % dt;
         let used = total - self.rest;
