@@ -58,6 +58,7 @@
 
 mod backend;
 mod error;
+mod grab;
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 pub mod guide;
 mod pick;
@@ -66,6 +67,7 @@ mod simulation;
 
 pub use backend::{Backend, BackendChoice};
 pub use error::Error;
+pub use grab::{Grab, GrabOptions};
 pub use pick::{Hit, Ray, TriangleHit, pick_cloth, pick_triangles};
 pub use reading::Reading;
 pub use simulation::{Simulation, SimulationOptions};
