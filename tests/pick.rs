@@ -398,9 +398,10 @@ fn a_reset_lets_go_and_a_copy_is_not_held() {
     grab.move_to([0.0, 1.0, 0.0]).unwrap();
     (0..10).for_each(|_| drop(step(&mut simulation, id, &mut grab)));
     let copy = simulation.clone_cloth(id, 1).unwrap()[0];
+    let copied = position(&mut simulation, copy, particle);
     (0..20).for_each(|_| drop(step(&mut simulation, id, &mut grab)));
     let [held, let_go] = [id, copy].map(|id| position(&mut simulation, id, particle));
-    assert!(held[1] > -0.2 && let_go[1] < held[1] - 0.2, "{held:?} {let_go:?}");
+    assert!(held[1] > -0.2 && let_go[1] < copied[1] - 0.1, "{held:?} {let_go:?} {copied:?}");
 
     simulation.reset(id).unwrap();
     let state = simulation.read(id).unwrap();
