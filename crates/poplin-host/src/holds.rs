@@ -71,7 +71,8 @@ impl Holds {
         *self = Self { next_id: self.next_id, ..Self::default() };
     }
 
-    /// Puts the holds over `spheres`, which act as `settings` say; without these other particles may be everywhere.
+    /// Puts the holds over the user's spheres, which act by the settings beside them; without those, other particles may be
+    /// everywhere.
     pub(crate) fn merge(
         &mut self,
         under: Option<(&InterpolatedArray, &MotionConstraints)>,
@@ -82,7 +83,7 @@ impl Holds {
             match under {
                 Some((spheres, settings)) => {
                     let spheres = if half == 0 { spheres.start() } else { spheres.target() };
-                    // What the kernel would do; it is told scale 1 and bias 0.
+                    // What the kernel would do, which gets scale 1 and bias 0.
                     let scaled =
                         |&[x, y, z, r]: &[f32; 4]| [x, y, z, r * settings.scale + settings.bias];
                     rows.extend(spheres.iter().map(scaled));

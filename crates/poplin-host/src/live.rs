@@ -202,10 +202,9 @@ impl LiveCloth {
         Ok(())
     }
 
-    /// Gives some particles motion spheres of their own, in place of those of [`LiveCloth::set_motion_spheres`] and of earlier
-    /// holds: a soft or hard pin for as long as the hold lasts. They act at once, on pinned particles too, with radii as they
-    /// are, without scale and bias of the settings; where these switch motion spheres off, with all stiffness. Radius and center as
-    /// there: 0 or less holds the particle at the center.
+    /// Sets motion spheres of some particles alone, over those of [`LiveCloth::set_motion_spheres`] and of earlier holds, for as
+    /// long as the hold lasts. They act at once, on pinned particles too. A radius of 0 or less holds the particle at the center;
+    /// radii are not changed by scale and bias of the settings. The stiffness is that of the settings, or 1 where motion spheres are off.
     ///
     /// [`LiveCloth::release`] ends the hold, and so does what sets all particles of the cloth, such as a reset. A copy of the cloth
     /// is not held. On a GPU the first hold of a cloth without motion spheres brings another kernel, which may have to be compiled.

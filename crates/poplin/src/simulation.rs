@@ -311,7 +311,7 @@ impl Simulation {
 
     /// The cloth that a ray in the world hits first, as the cloths were when `state` was read, in their present poses. Equally far
     /// away, the one added first counts. Cloths that were removed or added since are left out. Every triangle is visited: see
-    /// [`pick_triangles`] for the time that takes.
+    /// [`pick_triangles`](crate::pick_triangles) for the time that takes.
     ///
     /// # Errors
     /// [`Error::Model`] if the ray is not valid, [`Ray::validate`].
