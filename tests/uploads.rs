@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use poplin_cpu::CpuEngine;
 use poplin_gpu::{ClothId, Engine, EngineOptions, FramePart, wgpu};
-use poplin_host::{Engine as _, LiveCloth};
+use poplin_host::{Engine as _, HoldId, LiveCloth};
 use poplin_model::{Cloth, ColliderId, Frame, Particle, Pose, Shape, Sphere};
 use poplin_testkit::adapter::{devices, noop_device};
 use poplin_testkit::compare::same_bits;
@@ -17,6 +17,7 @@ struct Scene {
     queue: wgpu::Queue,
     ids: Vec<ClothId>,
     colliders: Vec<Vec<ColliderId>>,
+    holds: Vec<Option<HoldId>>,
     shared: Option<ColliderId>,
     image: HashMap<u32, [u32; 4]>,
     /// Rows of the last frame.
@@ -33,6 +34,7 @@ impl Scene {
             queue,
             ids: Vec::new(),
             colliders: Vec::new(),
+            holds: Vec::new(),
             shared: None,
             image: HashMap::new(),
             row_count: 0,
@@ -42,6 +44,7 @@ impl Scene {
     fn add(&mut self, cloth: Cloth) {
         self.ids.push(self.engine.add(cloth).unwrap());
         self.colliders.push(Vec::new());
+        self.holds.push(None);
     }
 
     fn step(&mut self, frame: &Frame) {
@@ -118,6 +121,18 @@ impl Scene {
             }
             13 => cloth.set_pose(at).unwrap(),
             14 => cloth.teleport([x, 0.0, 0.0]).unwrap(),
+            15 => {
+                let sphere = [Sphere { center: [x, 0.0, 0.0], radius: 0.0 }];
+                let hold = &mut self.holds[index];
+                match *hold {
+                    Some(id) if x > 0.3 => {
+                        cloth.release(id);
+                        *hold = None;
+                    }
+                    Some(id) => cloth.move_hold(id, &sphere).unwrap(),
+                    None => *hold = Some(cloth.hold(&[3], &sphere).unwrap()),
+                }
+            }
             _ => {
                 let sphere = Sphere { center: [x, 0.0, 0.0], radius: 9.0 };
                 let spheres = vec![sphere; if x > 0.2 { 0 } else { count }];
@@ -129,7 +144,7 @@ impl Scene {
 
 #[test]
 fn what_changed_is_uploaded_as_if_every_cloth_were_packed_anew() {
-    let all: Vec<_> = (0..16).collect();
+    let all: Vec<_> = (0..17).collect();
     // Spheres and pins alone, for which there is a shorter path.
     for kinds in [&all[..], &[1, 4, 4, 4, 7, 10]] {
         compare(kinds);

@@ -66,6 +66,7 @@ mod weld;
 pub use choices::{Direction, Tethers, VirtualParticles, Weld};
 pub use cook::{Cooked, cook};
 pub use error::CookError;
+pub use geodesic::path_lengths;
 pub use lengths::FiberLengths;
 pub use options::CookOptions;
 pub use render_mesh::RenderMeshOptions;

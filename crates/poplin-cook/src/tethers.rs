@@ -70,7 +70,7 @@ fn geodesic(surface: &Surface, topology: &Topology, island: &[u32], limit: usize
     pins.sort_unstable();
     // The paths of particle i, nearest first, at i * limit ..; an infinite length is an empty slot.
     let mut paths = vec![Path { pin: 0, length: f64::INFINITY }; particle_count * limit];
-    let mut march = March::new(surface);
+    let mut march = March::new(&surface.positions, surface.triangles());
     let mut reached = Vec::new();
     // A straight path crosses triangles whose corners are at most one edge h off it. If it leads to one of the nearest
     // islands, then at such a corner that island is at most 2 h further than the last of the nearest.

@@ -121,6 +121,7 @@ impl HostCloth {
         copy.live.accelerations_changed = true;
         copy.live.changes = Changes::Anything;
         (copy.live.has_new_plan, copy.is_settled, copy.is_still) = (true, false, false);
+        copy.live.forget_holds();
         copy
     }
 
@@ -217,7 +218,7 @@ impl HostCloth {
     }
 
     fn has_particle_inputs(&self) -> bool {
-        self.live.motion_spheres.is_set()
+        self.live.has_motion_spheres()
             || self.live.separation_spheres.is_set()
             || !self.live.cloth.particle_accelerations.is_empty()
     }
@@ -236,6 +237,7 @@ impl HostCloth {
         if self.input_lens != before {
             self.live.accelerations_changed = true;
             self.live.motion_spheres.mark_all();
+            self.live.holds.spheres_mut().mark_all();
             self.live.separation_spheres.mark_all();
             self.live.self_collision.mark_all();
             self.live.colliders.mark_all();
@@ -292,7 +294,7 @@ impl HostCloth {
             }
         }
         self.live
-            .motion_spheres
+            .merge_spheres()
             .take_changed(|offset, values| upload(slots.motion() + offset, cast_slice(values)));
         self.live
             .separation_spheres
@@ -392,7 +394,7 @@ impl HostCloth {
         {
             WholeFibers::Knotted => (FiberSolver::GaussSeidel, 0),
             WholeFibers::Free { rounds }
-                if solver == FiberSolver::CyclicReduction && !self.live.motion_spheres.is_set() =>
+                if solver == FiberSolver::CyclicReduction && !self.live.has_motion_spheres() =>
             {
                 (solver, rounds)
             }
@@ -462,7 +464,7 @@ impl HostCloth {
                 rigidity > 0.0 && !fabric.bends.is_empty()
             }
             Stage::Wind => config.air.acts(),
-            Stage::Motion => live.motion_spheres.is_set() && config.motion.stiffness > 0.0,
+            Stage::Motion => !live.holds.is_empty() || live.acting_spheres().is_some(),
             Stage::Tether => fabric.tethers_per_particle > 0 && config.tethers.stiffness > 0.0,
             Stage::Separation => live.separation_spheres.is_set(),
             Stage::SelfCollide => {
@@ -715,6 +717,16 @@ impl HostCloth {
             steps.as_ref().zip(motion.as_ref()),
             arrays,
         );
+        if let Some(parameters) =
+            arrays.cloth_parameters.last_mut().filter(|_| !self.live.holds.is_empty())
+        {
+            // Merged spheres are scaled already.
+            let motion = &mut parameters.motion;
+            (motion.scale, motion.bias) = (1.0, 0.0);
+            if self.live.acting_spheres().is_none() {
+                motion.stiffness = 1.0;
+            }
+        }
         (self.has_new_constants, self.has_still_constants) = (false, was_still);
         self.packed_for = Some((steps, self.live.pose()));
     }
@@ -733,7 +745,7 @@ impl HostCloth {
                 !self.live.cloth.particle_accelerations.is_empty(),
                 slots.accelerations(),
             ),
-            motion: halves(&self.live.motion_spheres, slots.motion()),
+            motion: halves(self.live.frame_spheres(), slots.motion()),
             separation: halves(&self.live.separation_spheres, slots.separation()),
             wake_count: self.wake_count,
             solve_begin: self.stage_scratch_lens[0],
@@ -757,13 +769,14 @@ impl HostCloth {
     /// What moved over the frame has arrived.
     fn end_frame(&mut self, is_simulated: bool, was_still: bool) {
         let live = &mut self.live;
-        let arrays = [&live.motion_spheres, &live.separation_spheres];
+        let arrays = [&live.motion_spheres, live.holds.spheres(), &live.separation_spheres];
         live.changes = Changes::Nothing;
         self.is_still = self.clock.is_settled()
             && was_still
             && !arrays.into_iter().any(InterpolatedArray::has_target);
         self.is_settled = self.is_still && live.colliders.is_settled();
         live.motion_spheres.end_frame();
+        live.holds.end_frame();
         live.separation_spheres.end_frame();
         live.colliders.end_frame(is_simulated);
         live.cloth.colliders.end_frame();

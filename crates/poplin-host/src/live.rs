@@ -2,12 +2,14 @@
 
 use bytemuck::cast_slice;
 use poplin_model::{
-    Cloth, ClothConfig, ColliderSet, InteractionGroups, ModelError, Particle, Pose, Sphere,
+    Cloth, ClothConfig, ColliderSet, InteractionGroups, ModelError, MotionConstraints, Particle,
+    Pose, Sphere,
 };
 
 use crate::colliders::HostColliders;
+use crate::holds::Holds;
 use crate::self_collision::HostSelfCollision;
-use crate::{FrameMotion, InterpolatedArray};
+use crate::{FrameMotion, HoldId, InterpolatedArray};
 
 /// Settings, inputs and pose of a cloth in simulation. All changes act from the next frame on; one that really changes
 /// something wakes a sleeping cloth.
@@ -25,6 +27,7 @@ pub struct LiveCloth {
     pub(crate) cloth: Cloth,
     pub(crate) motion: FrameMotion,
     pub(crate) motion_spheres: InterpolatedArray,
+    pub(crate) holds: Holds,
     pub(crate) separation_spheres: InterpolatedArray,
     pub(crate) self_collision: HostSelfCollision,
     pub(crate) accelerations_changed: bool,
@@ -48,6 +51,7 @@ impl LiveCloth {
             changes: Changes::Anything,
             motion: FrameMotion::new(cloth.pose),
             motion_spheres: InterpolatedArray::default(),
+            holds: Holds::default(),
             separation_spheres: InterpolatedArray::default(),
             colliders: HostColliders::default(),
             self_collision: HostSelfCollision::new(&cloth),
@@ -60,13 +64,53 @@ impl LiveCloth {
         }
     }
 
-    /// Discards writes for the next frame and wakes the cloth.
+    /// Discards holds and writes for the next frame, and wakes the cloth.
     pub(crate) fn forget_writes(&mut self) {
         self.changes = Changes::Anything;
+        self.forget_holds();
         self.writes.clear();
         self.last_write.0.clear();
         self.last_write.1.clear();
         self.is_woken = true;
+    }
+
+    /// Lets go of all particles.
+    pub(crate) fn forget_holds(&mut self) {
+        if !self.holds.is_empty() {
+            self.holds.clear();
+            self.end_holds();
+        }
+    }
+
+    /// The user's own motion spheres act alone again.
+    fn end_holds(&mut self) {
+        self.motion_spheres.mark_all();
+        self.has_new_plan = true;
+    }
+
+    /// The user's own motion spheres and how they act; `None` if they do not.
+    pub(crate) fn acting_spheres(&self) -> Option<(&InterpolatedArray, &MotionConstraints)> {
+        acting(&self.motion_spheres, &self.cloth)
+    }
+
+    /// Whether any particle has a motion sphere.
+    pub(crate) fn has_motion_spheres(&self) -> bool {
+        self.motion_spheres.is_set() || !self.holds.is_empty()
+    }
+
+    /// The motion spheres of the next frame, once holds are merged.
+    pub(crate) fn frame_spheres(&self) -> &InterpolatedArray {
+        if self.holds.is_empty() { &self.motion_spheres } else { self.holds.spheres() }
+    }
+
+    /// Brings the motion spheres of the next frame up to date.
+    pub(crate) fn merge_spheres(&mut self) -> &mut InterpolatedArray {
+        if self.holds.is_empty() {
+            return &mut self.motion_spheres;
+        }
+        let Self { holds, motion_spheres, cloth, .. } = self;
+        holds.merge(acting(motion_spheres, cloth), cloth.particle_count());
+        self.holds.spheres_mut()
     }
 
     /// Checks new values of all particles.
@@ -156,6 +200,58 @@ impl LiveCloth {
         self.is_woken |= self.motion_spheres.set(cast_slice(spheres));
         self.has_new_plan |= was_set != self.motion_spheres.is_set();
         Ok(())
+    }
+
+    /// Sets motion spheres of some particles alone, over those of [`LiveCloth::set_motion_spheres`] and of earlier holds, for as
+    /// long as the hold lasts. They act at once, on pinned particles too. A radius of 0 or less holds the particle at the center;
+    /// radii are not changed by scale and bias of the settings. The stiffness is that of the settings, or 1 where motion spheres are off.
+    ///
+    /// [`LiveCloth::release`] ends the hold, and so does what sets all particles of the cloth, such as a reset. A copy of the cloth
+    /// is not held. On a GPU the first hold of a cloth without motion spheres brings another kernel, which may have to be compiled.
+    ///
+    /// # Errors
+    /// [`ModelError`] if the lengths differ, an index is out of range, or a value is not finite; nothing is held.
+    pub fn hold(&mut self, particles: &[u32], spheres: &[Sphere]) -> Result<HoldId, ModelError> {
+        let (what, expected) = ("held particles", particles.len());
+        if spheres.len() != expected {
+            return Err(ModelError::Length { what, len: spheres.len(), expected });
+        }
+        let count = self.cloth.particle_count();
+        let is_out = |&index: &u32| index as usize >= count;
+        if let Some(position) = particles.iter().position(is_out) {
+            let index = particles[position];
+            return Err(ModelError::IndexOutOfRange { what, position, index, count });
+        }
+        poplin_model::check_finite::<4>(what, cast_slice(spheres))?;
+        self.changes = Changes::Anything;
+        self.is_woken = true;
+        self.has_new_plan |= self.holds.is_empty();
+        Ok(self.holds.add(particles, cast_slice(spheres)))
+    }
+
+    /// Moves the spheres of a hold over the next frame.
+    ///
+    /// # Errors
+    /// [`ModelError::StaleHandle`] if the hold has ended; [`ModelError`] if the length is not that of the held particles, or a value
+    /// is not finite; the old spheres stay.
+    pub fn move_hold(&mut self, hold: HoldId, spheres: &[Sphere]) -> Result<(), ModelError> {
+        poplin_model::check_finite::<4>("held particles", cast_slice(spheres))?;
+        if self.holds.lead(hold, cast_slice(spheres))? {
+            self.changes = Changes::Anything;
+            self.is_woken = true;
+        }
+        Ok(())
+    }
+
+    /// Lets go of the particles of a hold: they go on with the velocity that they have. Nothing happens if it has ended.
+    pub fn release(&mut self, hold: HoldId) {
+        if self.holds.remove(hold) {
+            self.changes = Changes::Anything;
+            self.is_woken = true;
+            if self.holds.is_empty() {
+                self.end_holds();
+            }
+        }
     }
 
     /// Sets a sphere for each particle that it may not enter, shape `[particle_count]`; empty switches them off.
@@ -302,4 +398,13 @@ impl LiveCloth {
         self.check_length(what, spheres.len())?;
         poplin_model::check_finite::<4>(what, cast_slice(spheres))
     }
+}
+
+/// See [`LiveCloth::acting_spheres`].
+fn acting<'a>(
+    spheres: &'a InterpolatedArray,
+    cloth: &'a Cloth,
+) -> Option<(&'a InterpolatedArray, &'a MotionConstraints)> {
+    let settings = &cloth.config.motion;
+    (spheres.is_set() && settings.stiffness > 0.0).then_some((spheres, settings))
 }

@@ -2,6 +2,9 @@
 
 use crate::error::{ModelError, check_range};
 
+/// Longest frame \[s\].
+pub(crate) const MAX_DT: f32 = 10.0;
+
 /// One simulated frame.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Frame {
@@ -21,6 +24,6 @@ impl Frame {
     /// # Errors
     /// [`ModelError::OutOfRange`] if `dt` is NaN, negative or above 10 s.
     pub fn validate(&self) -> Result<(), ModelError> {
-        check_range("frame dt", self.dt, 0.0, 10.0)
+        check_range("frame dt", self.dt, 0.0, MAX_DT)
     }
 }

@@ -12,6 +12,7 @@ mod config;
 mod error;
 mod fabric;
 mod first_fit;
+mod fixed_step;
 mod frame;
 mod interaction_groups;
 mod lane_cost;
@@ -40,6 +41,7 @@ pub use config::{
 pub use error::{ModelError, check_finite, parse_name};
 pub use fabric::{Bend, Fabric, Phase, PhaseKind, VirtualParticle, Wing};
 pub use first_fit::FirstFitSets;
+pub use fixed_step::{FixedStep, Steps};
 pub use frame::Frame;
 pub use interaction_groups::InteractionGroups;
 pub use lane_cost::LaneCost;

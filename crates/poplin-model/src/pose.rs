@@ -40,6 +40,14 @@ impl Pose {
             glam::Quat::from_array(self.rotation).normalize() * glam::Vec3::from_array(local);
         (rotated + glam::Vec3::from_array(self.translation)).to_array()
     }
+
+    /// A point of the world in the local space \[m\]; rounded once, far from the origin too.
+    pub fn to_local(&self, world: [f32; 3]) -> [f32; 3] {
+        let widen = |point: [f32; 3]| glam::DVec3::from_array(point.map(f64::from));
+        let rotation = glam::DQuat::from_array(self.rotation.map(f64::from)).normalize();
+        let local = rotation.conjugate() * (widen(world) - widen(self.translation));
+        local.as_vec3().to_array()
+    }
 }
 
 #[cfg(test)]
@@ -52,6 +60,15 @@ mod tests {
         let pose = Pose { translation: [1.0, 2.0, 3.0], rotation: [0.0, half, 0.0, half] };
         let [x, y, z] = pose.apply([1.0, 0.0, 0.0]);
         assert!((x - 1.0).abs() < 1e-6 && (y - 2.0).abs() < 1e-6 && (z - 2.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_point_of_the_world_is_local_where_apply_puts_it() {
+        let rotation = glam::Quat::from_euler(glam::EulerRot::XYZ, 0.3, -1.2, 2.0).to_array();
+        let pose = Pose { translation: [4.0, -2.0, 0.5], rotation };
+        let local = pose.to_local(pose.apply([0.25, -1.0, 3.0]));
+        let error = glam::Vec3::from(local).distance(glam::vec3(0.25, -1.0, 3.0));
+        assert!(error < 2e-6, "{local:?}");
     }
 
     #[test]

@@ -58,13 +58,17 @@
 
 mod backend;
 mod error;
+mod grab;
 #[cfg(all(feature = "cpu", feature = "gpu"))]
 pub mod guide;
+mod pick;
 mod reading;
 mod simulation;
 
 pub use backend::{Backend, BackendChoice};
 pub use error::Error;
+pub use grab::{Grab, GrabOptions};
+pub use pick::{Hit, Ray, TriangleHit, pick_cloth, pick_triangles};
 pub use reading::Reading;
 pub use simulation::{Simulation, SimulationOptions};
 
@@ -77,7 +81,8 @@ pub use poplin_cpu as cpu;
 #[doc(inline)]
 pub use poplin_gpu as gpu;
 pub use poplin_host::{
-    ClothId, ClothState, Engine, Feedback, HostError, LiveCloth, NoSuchCloth, ParticleMotion, State,
+    ClothId, ClothState, Engine, Feedback, HoldId, HostError, LiveCloth, NoSuchCloth,
+    ParticleMotion, State,
 };
 #[doc(inline)]
 pub use poplin_model as model;

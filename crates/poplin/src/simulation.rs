@@ -7,7 +7,7 @@ use poplin_gpu::{Headless, HeadlessOptions, wgpu};
 use poplin_host::{ClothId, Engine, LiveCloth, ParticleMotion, State};
 use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Frame, Particle};
 
-use crate::{Backend, BackendChoice, Error, Reading};
+use crate::{Backend, BackendChoice, Error, Hit, Ray, Reading, TriangleHit, pick_cloth};
 
 /// Choices at the simulation's creation.
 #[derive(Debug, Clone, Default)]
@@ -307,6 +307,27 @@ impl Simulation {
     /// [`Error::NoSuchCloth`].
     pub fn cloth_mut(&mut self, id: ClothId) -> Result<&mut LiveCloth, Error> {
         on!(&mut self.engine, engine => Ok(engine.cloth_mut(id)?))
+    }
+
+    /// The cloth that a ray in the world hits first, as the cloths were when `state` was read, in their present poses. Equally far
+    /// away, the one added first counts. Cloths that were removed or added since are left out. Every triangle is visited: see
+    /// [`pick_triangles`](crate::pick_triangles) for the time that takes.
+    ///
+    /// # Errors
+    /// [`Error::Model`] if the ray is not valid, [`Ray::validate`].
+    pub fn pick(&self, state: &State, ray: &Ray) -> Result<Option<Hit>, Error> {
+        ray.validate()?;
+        let mut nearest: Option<Hit> = None;
+        for &cloth in self.ids() {
+            let Ok(known) = state.cloth(cloth) else { continue };
+            let hit = pick_cloth(self.cloth(cloth)?, known.current, ray)?;
+            let is_nearer =
+                |at: &TriangleHit| nearest.is_none_or(|nearest| at.distance < nearest.at.distance);
+            if let Some(at) = hit.filter(is_nearer) {
+                nearest = Some(Hit { cloth, at });
+            }
+        }
+        Ok(nearest)
     }
 
     /// Memory that the backend holds for the cloths \[bytes\], used or kept for later.

@@ -1,0 +1,195 @@
+//! What a ray hits.
+
+use poplin_host::{ClothId, LiveCloth};
+use poplin_model::{ModelError, Particle, Pose, check_finite};
+
+/// A ray, such as the one from the eye through a pixel.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ray {
+    /// Where it begins \[m\].
+    pub origin: [f32; 3],
+    /// Where it goes, of any length of `1.2e-38` and more.
+    pub direction: [f32; 3],
+}
+
+/// Where a ray hits a cloth.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hit {
+    /// The cloth.
+    pub cloth: ClothId,
+    /// Where on the cloth, in the world.
+    pub at: TriangleHit,
+}
+
+/// Where a ray hits triangles, in the space of the ray.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TriangleHit {
+    /// Index of the triangle.
+    pub triangle: u32,
+    /// Barycentric coordinates: the weights of the triangle's corners, of the sum 1.
+    pub weights: [f32; 3],
+    /// The particle of the largest weight.
+    pub particle: u32,
+    /// Distance from the ray's origin \[m\].
+    pub distance: f32,
+    /// The point \[m\].
+    pub point: [f32; 3],
+    /// Whether the ray comes from the side from which the corners are counterclockwise.
+    pub is_front: bool,
+}
+
+impl Ray {
+    /// Checks that it is finite and goes somewhere.
+    ///
+    /// # Errors
+    /// [`ModelError`] that names the field.
+    pub fn validate(&self) -> Result<(), ModelError> {
+        check_finite("ray origin", &[self.origin])?;
+        check_finite("ray direction", &[self.direction])?;
+        let (value, min) = (self.length() as f32, f32::MIN_POSITIVE);
+        if value < min {
+            let (field, max) = ("ray direction length".into(), f32::MAX);
+            return Err(ModelError::OutOfRange { field, value, min, max });
+        }
+        Ok(())
+    }
+
+    /// The ray of the world in a local space.
+    fn to_local(self, pose: &Pose) -> Self {
+        let axes = Pose { translation: [0.0; 3], ..*pose };
+        let direction = axes.to_local(self.unit().map(|x| x as f32));
+        Self { origin: pose.to_local(self.origin), direction }
+    }
+
+    /// Length of the direction.
+    fn length(&self) -> f64 {
+        self.direction.map(|x| f64::from(x).powi(2)).iter().sum::<f64>().sqrt()
+    }
+
+    /// The unit direction.
+    fn unit(&self) -> [f64; 3] {
+        let length = self.length();
+        self.direction.map(|x| f64::from(x) / length)
+    }
+
+    /// The point at a distance \[m\].
+    fn at(&self, distance: f64) -> [f32; 3] {
+        let unit = self.unit();
+        std::array::from_fn(|k| (f64::from(self.origin[k]) + distance * unit[k]) as f32)
+    }
+}
+
+/// What a ray of the world hits of one cloth first, with its `particles` as they were read last, `State::current`, and the pose
+/// that it has now. For engines other than a [`Simulation`](crate::Simulation), which does it for all cloths.
+///
+/// # Errors
+/// [`ModelError`] if the ray is not valid or `particles` are not those of the cloth.
+pub fn pick_cloth(
+    cloth: &LiveCloth,
+    particles: &[Particle],
+    ray: &Ray,
+) -> Result<Option<TriangleHit>, ModelError> {
+    ray.validate()?;
+    let hit =
+        pick_triangles(&cloth.cloth().fabric.triangles, particles, &ray.to_local(&cloth.pose()))?;
+    Ok(hit.map(|hit| TriangleHit { point: ray.at(hit.distance.into()), ..hit }))
+}
+
+/// What a ray hits first of triangles, `particles` and ray being in one space. Equally far away, the lowest triangle counts. A
+/// ray through a common edge or corner of triangles hits one of them; triangles without area, and those with a corner that is not
+/// finite, are never hit.
+///
+/// Every triangle is visited: some 15 ns each in a release build, 1.5 ms for 100,000.
+///
+/// Source: Woop, Benthin, Wald, "Watertight Ray/Triangle Intersection", 2013; in `f64`, which leaves rays that an edge or
+/// corner is exactly on to both triangles.
+///
+/// # Errors
+/// [`ModelError`] if the ray is not valid, or a triangle has a corner that is no particle.
+pub fn pick_triangles(
+    triangles: &[[u32; 3]],
+    particles: &[Particle],
+    ray: &Ray,
+) -> Result<Option<TriangleHit>, ModelError> {
+    ray.validate()?;
+    let shear = Shear::new(ray);
+    let mut nearest: Option<(f64, u32, [f64; 3], bool)> = None;
+    for (triangle, corners) in triangles.iter().enumerate() {
+        let mut points = [[0.0; 3]; 3];
+        for (point, &index) in points.iter_mut().zip(corners) {
+            let particle = particles.get(index as usize).ok_or(ModelError::IndexOutOfRange {
+                what: "triangle corners",
+                position: triangle,
+                index,
+                count: particles.len(),
+            })?;
+            *point = shear.apply(particle.position);
+        }
+        if let Some((distance, weights, is_front)) = hit(points)
+            && nearest.is_none_or(|(other, ..)| distance < other)
+        {
+            nearest = Some((distance, triangle as u32, weights, is_front));
+        }
+    }
+    Ok(nearest.map(|(distance, triangle, weights, is_front)| {
+        let largest = (1..3).fold(0, |best, k| if weights[k] > weights[best] { k } else { best });
+        TriangleHit {
+            triangle,
+            weights: weights.map(|weight| weight as f32),
+            particle: triangles[triangle as usize][largest],
+            distance: distance as f32,
+            point: ray.at(distance),
+            is_front,
+        }
+    }))
+}
+
+/// Takes the ray to the z axis: x' = x - s_x z and y' = y - s_y z about the origin, with z the axis that the ray follows most.
+struct Shear {
+    origin: [f64; 3],
+    /// Which coordinates become x, y and z, a rotation.
+    axes: [usize; 3],
+    shear: [f64; 2],
+    /// Distance along the ray for each metre of z.
+    scale: f64,
+}
+
+impl Shear {
+    fn new(ray: &Ray) -> Self {
+        let unit = ray.unit();
+        let z = (1..3).fold(0, |z, k| if unit[k].abs() > unit[z].abs() { k } else { z });
+        let (mut x, mut y) = ((z + 1) % 3, (z + 2) % 3);
+        if unit[z] < 0.0 {
+            // Triangles keep their sense of rotation as the ray sees them.
+            (x, y) = (y, x);
+        }
+        Self {
+            origin: ray.origin.map(f64::from),
+            axes: [x, y, z],
+            shear: [unit[x] / unit[z], unit[y] / unit[z]],
+            scale: 1.0 / unit[z],
+        }
+    }
+
+    /// A point as the ray sees it; z is the distance along the ray.
+    fn apply(&self, point: [f32; 3]) -> [f64; 3] {
+        let [x, y, z] = self.axes.map(|k| f64::from(point[k]) - self.origin[k]);
+        [x - self.shear[0] * z, y - self.shear[1] * z, self.scale * z]
+    }
+}
+
+/// Distance, weights of the corners and side of a triangle that the z axis hits.
+fn hit([a, b, c]: [[f64; 3]; 3]) -> Option<(f64, [f64; 3], bool)> {
+    // The same products for both triangles of an edge: one is the other's negative, to the bit.
+    let across = |p: [f64; 3], q: [f64; 3]| p[0] * q[1] - p[1] * q[0];
+    let areas = [across(c, b), across(a, c), across(b, a)];
+    let is_front = areas.iter().all(|&area| area >= 0.0);
+    if !is_front && !areas.iter().all(|&area| area <= 0.0) {
+        return None;
+    }
+    let area: f64 = areas.iter().sum();
+    let weights = areas.map(|part| part / area);
+    let distance = weights[0] * a[2] + weights[1] * b[2] + weights[2] * c[2];
+    // Of a triangle without area the weights are not finite.
+    (distance >= 0.0 && distance.is_finite()).then_some((distance, weights, is_front))
+}
