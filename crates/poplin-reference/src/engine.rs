@@ -842,13 +842,13 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
     }
 
     fn save(&mut self) -> Result<Snapshot, HostError> {
-        let cloth = |cloth: &Box<CpuCloth<W::Kept>>| SnapshotCloth {
+        let cloth = |cloth: &CpuCloth<W::Kept>| SnapshotCloth {
             host: cloth.host.copy(),
             current: Particle::from_rows(&cloth.current).to_vec(),
             previous: Particle::from_rows(&cloth.previous).to_vec(),
             feedback: cloth.feedback,
         };
-        let cloths = self.cloths.values().iter().map(cloth).collect();
+        let cloths = self.cloths.values().iter().map(|it| cloth(it)).collect();
         Ok(Snapshot::new(cloths, self.colliders.clone(), self.cloth_collision))
     }
 

@@ -1,6 +1,6 @@
 //! Cloths taken down with what the device has of them, and brought back.
 
-use super::{Engine, GpuCloth};
+use super::Engine;
 use crate::{GpuError, Readback};
 use poplin_host::{ClothId, HostCloth, Snapshot, SnapshotCloth, State};
 use poplin_model::{ClothContactSolver, ColliderSet};
@@ -64,10 +64,10 @@ impl Engine {
         let mut readback = Readback::new();
         let ids = self.cloths.ids().to_vec();
         readback.encode(self, &ids, encoder)?;
-        let host = |cloth: &Box<GpuCloth>| cloth.copied_host(self.timed_frames);
+        let cloths = self.cloths.values();
         Ok(PendingSnapshot {
             readback,
-            hosts: self.cloths.values().iter().map(host).collect(),
+            hosts: cloths.iter().map(|cloth| cloth.copied_host(self.timed_frames)).collect(),
             colliders: self.colliders.clone(),
             cloth_contact_solver: self.cloth_contact_solver(),
         })
