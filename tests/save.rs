@@ -133,8 +133,8 @@ impl Scene {
         let set = simulation.colliders_mut();
         for (k, &bone) in self.chain.iter().enumerate() {
             // Some leave their neighbours, so that trees are fitted and built anew.
-            let turn = 0.3 * t * (1 + k % 3) as f32;
-            set.set_pose(bone, at([0.05 * turn.sin(), 0.0, 0.04 * turn.cos()])).unwrap();
+            let angle = 0.3 * t * (1 + k % 3) as f32;
+            set.set_pose(bone, at([0.05 * angle.sin(), 0.0, 0.04 * angle.cos()])).unwrap();
         }
         set.set_pose(self.mesh, at([0.2, -0.3 - 0.01 * t, 0.6])).unwrap();
         if frame == SAVED {
@@ -143,10 +143,10 @@ impl Scene {
         if frame == SAVED + 3 {
             set.set_pose(self.hidden, at([0.0, 5.0, 0.3])).unwrap();
         }
-        let turn = 0.02 * t;
+        let angle = 0.02 * t;
         let pose = Pose {
             translation: [0.03 * t, 0.01 * t * t, 0.0],
-            rotation: [0.0, turn.sin(), 0.0, turn.cos()],
+            rotation: [0.0, angle.sin(), 0.0, angle.cos()],
         };
         let equipped = simulation.cloth_mut(ids[EQUIPPED]).unwrap();
         equipped.set_pose(pose).unwrap();
@@ -395,10 +395,10 @@ fn a_pinned_particle_stays_pinned_whatever_the_bytes_say() {
     let good = simulation.save().unwrap().to_bytes().unwrap();
     let row = [1.0f32, 2.0, 3.0, 0.0].map(f32::to_le_bytes).concat();
     // As added, then now.
-    let places: Vec<_> = (0..good.len() - 15).filter(|&k| good[k..k + 16] == row[..]).collect();
-    assert_eq!(places.len(), 2);
+    let positions: Vec<_> = (0..good.len() - 15).filter(|&k| good[k..k + 16] == row[..]).collect();
+    assert_eq!(positions.len(), 2);
     let mut bytes = good;
-    bytes[places[1] + 12..][..4].copy_from_slice(&1.0f32.to_le_bytes());
+    bytes[positions[1] + 12..][..4].copy_from_slice(&1.0f32.to_le_bytes());
     let error = Snapshot::from_bytes(&sealed(bytes)).unwrap_err();
     let source = ModelError::PinnedParticle { particle: 0, inverse_mass: 1.0 };
     assert_eq!(error, SaveError::Cloth { cloth: 0, source });
@@ -409,7 +409,7 @@ fn the_bytes_of_a_version_are_always_the_same() {
     let bytes = |simulation: &mut Simulation| simulation.save().unwrap().to_bytes().unwrap();
     let mut full = Simulation::new(Backend::Cpu).unwrap();
     Scene::build(&mut full);
-    // No sine or root is in it, which machines may round in different ways.
+    // No sine or root is in it, which machines may round differently.
     let mut plain = Simulation::new(Backend::Cpu).unwrap();
     plain.add(sleeper()).unwrap();
     plain.colliders_mut().add(tetrahedron()).unwrap();

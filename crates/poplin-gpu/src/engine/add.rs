@@ -46,7 +46,7 @@ impl Engine {
     pub fn add(&mut self, cloth: Cloth) -> Result<ClothId, GpuError> {
         let mut host = HostCloth::new(cloth)?;
         host.update_colliders(&self.colliders, 0.0)?;
-        self.place(SnapshotCloth {
+        self.add_as(SnapshotCloth {
             current: host.initial_current().to_vec(),
             previous: host.initial_previous(),
             feedback: Feedback::default(),
@@ -55,7 +55,7 @@ impl Engine {
     }
 
     /// Adds a cloth with its particles and report.
-    pub(super) fn place(&mut self, cloth: SnapshotCloth) -> Result<ClothId, GpuError> {
+    pub(super) fn add_as(&mut self, cloth: SnapshotCloth) -> Result<ClothId, GpuError> {
         let SnapshotCloth { mut host, current, previous, feedback } = cloth;
         host.input_len();
         let particle_count = host.cloth().particle_count() as u32;

@@ -82,7 +82,7 @@ impl Engine {
         let old = self.cloths.ids().to_vec();
         let mut new = Vec::with_capacity(snapshot.cloths().len());
         for cloth in snapshot.cloths() {
-            match self.place(cloth.clone()) {
+            match self.add_as(cloth.clone()) {
                 Ok(id) => new.push(id),
                 Err(error) => {
                     new.into_iter().try_for_each(|id| self.remove(id))?;
