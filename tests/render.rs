@@ -279,7 +279,9 @@ fn a_skinned_garment_of_100k_vertices_has_no_inverted_triangle_of_its_own() {
         };
         let mut around = vec![Vec::new(); particles.len()];
         for &triangle in &fabric.triangles {
-            triangle.map(|particle| around[particle as usize].push(normal_of(triangle)));
+            for particle in triangle {
+                around[particle as usize].push(normal_of(triangle));
+            }
         }
         let mut inverted = 0;
         for triangle in &skin.mesh.triangles {

@@ -171,9 +171,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
             if (CURRENT_SHARED) { workgroupBarrier(); } else { storageBarrier(); } // tethers -> fabric
         }
         if ((STAGES & STAGE_IMPLICIT) != 0u) {
-            if ((STAGES & IMPLICIT_HALVINGS) != 0u) {
-                solve_halvings = min(next_halvings, frame_pool[phases + 5u].x);
-            }
+            set_halvings(min(next_halvings, frame_pool[phases + 5u].x));
             if (is_alive) {
                 for (var i = lane; i < particle_count; i += LANES) {
                     begin_solve(i);
@@ -262,9 +260,7 @@ fn simulate_cloth(@builtin(workgroup_id) workgroup: vec3<u32>, @builtin(local_in
                     break;
                 }
                 factor_passes = verdict & 1u;
-                if ((STAGES & IMPLICIT_HALVINGS) != 0u) {
-                    solve_halvings = (verdict >> 1u) - 1u;
-                }
+                set_halvings((verdict >> 1u) - 1u);
                 if (is_alive) {
                     for (var i = lane; i < particle_count; i += LANES) {
                         take_step(i);

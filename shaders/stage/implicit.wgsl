@@ -66,6 +66,13 @@ fn bend_count() -> u32 {
     return fabric_pool[cloth.fabric.bend_set_begin + cloth.fabric.bend_set_count];
 }
 
+/// Sets how often the step is halved that is solved from here on.
+fn set_halvings(halvings: u32) {
+    if ((STAGES & IMPLICIT_HALVINGS) != 0u) {
+        solve_halvings = halvings;
+    }
+}
+
 /// Whether springs resist stretch and shear, in place of triangles.
 fn stretches_springs() -> bool {
     var does = false;

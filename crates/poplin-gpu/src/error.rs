@@ -151,7 +151,7 @@ pub struct WrongValue {
 #[non_exhaustive]
 pub enum ReadbackError {
     /// The buffer could not be mapped: the device was lost.
-    #[error("{0}")]
+    #[error("{0}; the device may be lost")]
     NotMapped(#[from] wgpu::BufferAsyncError),
     /// The mapped bytes could not be reached.
     #[error("{0}")]

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use poplin_host::{ClothId, LiveCloth, NoSuchCloth, ParticleMotion, State};
+use poplin_host::{ClothId, LiveCloth, NoSuchCloth, ParticleMotion, Snapshot, State};
 use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Frame, Particle};
 
 use crate::adapters::{is_software, list_adapters, may_have_gpu};
@@ -367,6 +367,20 @@ impl poplin_host::Engine for Headless {
 
     fn set_cloth_contact_solver(&mut self, settings: ClothContactSolver) -> Result<(), GpuError> {
         self.engine.set_cloth_contact_solver(settings)
+    }
+
+    fn save(&mut self) -> Result<Snapshot, GpuError> {
+        let mut encoder = self.encoder();
+        let mut pending = self.engine.encode_save(&mut encoder)?;
+        self.queue.submit([encoder.finish()]);
+        pending.request();
+        self.wait()?;
+        pollster::block_on(pending.receive())
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot) -> Result<Vec<ClothId>, GpuError> {
+        let ids = self.engine.restore(snapshot)?;
+        self.check_errors().map(|()| ids)
     }
 
     fn memory_bytes(&self) -> u64 {

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 
 use poplin_layout::FrameSteps;
+#[cfg(feature = "save")]
+use poplin_model::ModelError;
 use poplin_model::{ClothConfig, Frame, Solver};
 
 /// Most iterations of one frame: a typing error in a frequency must not look like a hang.
@@ -25,13 +27,16 @@ pub(crate) fn iteration_count(dt: f32, config: &ClothConfig) -> u32 {
 
 /// What a cloth keeps of past frames to divide the next one into iterations.
 #[derive(Debug, Clone, Default)]
+#[cfg_attr(feature = "save", derive(serde::Serialize, serde::Deserialize))]
 pub struct FrameClock {
     past_steps: VecDeque<f32>,
     last_step: Option<f32>,
     last_frequency: f32,
-    /// How many past steps in a row are equal, at the end.
+    /// How many past steps in a row are equal, at the end; fewer cost time alone.
+    #[cfg_attr(feature = "save", serde(skip))]
     equal_steps: usize,
     /// How the last frame was divided, if the clock was left as it was.
+    #[cfg_attr(feature = "save", serde(skip))]
     settled: Option<FrameSteps>,
 }
 
@@ -103,6 +108,15 @@ impl FrameClock {
     pub fn last_step(&self, config: &ClothConfig) -> f32 {
         let dt = Frame::default().dt;
         self.last_step.unwrap_or_else(|| dt / iteration_count(dt, config) as f32)
+    }
+
+    /// Checks a clock that was read.
+    ///
+    /// # Errors
+    /// [`ModelError`] if a step is no length of a part of a frame.
+    #[cfg(feature = "save")]
+    pub(crate) fn validate(&self) -> Result<(), ModelError> {
+        self.past_steps.iter().chain(&self.last_step).try_for_each(|&dt| Frame { dt }.validate())
     }
 
     /// Takes velocities that were converted to displacements over one step of this length \[s\].

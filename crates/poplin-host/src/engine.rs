@@ -5,7 +5,7 @@ use std::future::Future;
 use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Frame, ModelError, Particle};
 use thiserror::Error;
 
-use crate::{ClothId, LiveCloth, NoSuchCloth, ParticleMotion, State};
+use crate::{ClothId, LiveCloth, NoSuchCloth, ParticleMotion, Snapshot, State};
 
 /// Cloths on one device, stepped together: implemented by the CPU backend and by the GPU backend with its own device.
 ///
@@ -119,6 +119,23 @@ pub trait Engine {
     /// [`ModelError`] if a field is out of range; the old settings stay.
     fn set_cloth_contact_solver(&mut self, settings: ClothContactSolver)
     -> Result<(), Self::Error>;
+
+    /// Waits for and takes down all that the next frames depend on: cloths with their particles, clocks, counters, settings, inputs
+    /// and colliders, the shared colliders, how cloths collide. Impulses on bodies, which are of the last frame, are not in it.
+    ///
+    /// # Errors
+    /// If the device failed or does not answer.
+    fn save(&mut self) -> Result<Snapshot, Self::Error>;
+
+    /// Replaces all cloths, the shared colliders and how cloths collide by those of a snapshot, whichever engine it is of. The next
+    /// frames have the bits that they would have had there, where both round alike.
+    ///
+    /// Returns new handles of the cloths, in the order in which the other engine had them ([`Engine::ids`]); all old ones are stale.
+    /// Handles of colliders and bodies mean what they meant when the snapshot was taken.
+    ///
+    /// # Errors
+    /// If there is no room for the cloths beside those that they replace; nothing changes.
+    fn restore(&mut self, snapshot: &Snapshot) -> Result<Vec<ClothId>, Self::Error>;
 
     /// Memory that the engine holds for its cloths \[bytes\], used or kept for later.
     fn memory_bytes(&self) -> u64;

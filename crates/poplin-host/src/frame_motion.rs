@@ -5,10 +5,13 @@ use glam::{DMat3, DQuat, DVec3};
 use poplin_layout::{
     FrameSteps, MotionConstants, RotationConstants, effective_stiffness, stiffness_to_log2,
 };
+#[cfg(feature = "save")]
+use poplin_model::check_finite;
 use poplin_model::{ClothConfig, ModelError, Pose};
 
 /// Pose of the local space, its target, and its last velocities.
 #[derive(Debug, Clone)]
+#[cfg_attr(feature = "save", derive(serde::Serialize, serde::Deserialize))]
 pub struct FrameMotion {
     current: Pose,
     target: Pose,
@@ -42,6 +45,15 @@ impl FrameMotion {
             spin: DVec3::ZERO,
             keep_velocity: false,
         }
+    }
+
+    /// Checks a motion that was read.
+    #[cfg(feature = "save")]
+    pub(crate) fn validate(&self) -> Result<(), ModelError> {
+        self.current.validate()?;
+        self.target.validate()?;
+        let narrow = |v: DVec3| v.as_vec3().to_array();
+        check_finite("velocity, spin of a local space", &[self.velocity, self.spin].map(narrow))
     }
 
     /// Pose of the local space after the last simulated frame.

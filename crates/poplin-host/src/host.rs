@@ -1,5 +1,8 @@
 //! The host side of a cloth, the same for both backends: its settings, inputs, frame and clock.
 
+#[cfg(feature = "save")]
+mod stored;
+
 use bytemuck::cast_slice;
 use std::sync::OnceLock;
 
@@ -12,6 +15,9 @@ use poplin_model::{
     BendModel, Cloth, ColliderSet, FiberSolver, Frame, ModelError, Particle, Phase, Pose,
     Preconditioner, Solver, StretchModel,
 };
+
+#[cfg(feature = "save")]
+pub(crate) use stored::StoredCloth;
 
 use crate::colliders::{FrameBodies, Halves, SpaceMotion};
 use crate::live::Changes;
@@ -120,6 +126,8 @@ impl HostCloth {
         copy.input_lens = [0; 3];
         copy.live.accelerations_changed = true;
         copy.live.changes = Changes::Anything;
+        // The scratch does not come along.
+        copy.live.colliders.forget_nearby();
         (copy.live.has_new_plan, copy.is_settled, copy.is_still) = (true, false, false);
         copy.live.forget_holds();
         copy
@@ -528,7 +536,7 @@ impl HostCloth {
 
     /// Counts frames in which it was not dispatched.
     pub fn count_skipped(&mut self, frames: u32) {
-        self.skipped_frames += frames;
+        self.skipped_frames = self.skipped_frames.wrapping_add(frames);
     }
 
     /// Frames in which the cloth was not dispatched because it slept.

@@ -1,13 +1,18 @@
 //! Arrays that are interpolated from a start to a target over a frame, such as motion spheres.
 
+#[cfg(feature = "save")]
+use poplin_model::{ModelError, check_finite};
+
 /// An interpolated array. The first array ever set is the start, without interpolation; every later one is the target that
 /// the frame ends at and the next frame starts from.
 #[derive(Debug, Clone, Default, PartialEq)]
+#[cfg_attr(feature = "save", derive(serde::Serialize, serde::Deserialize))]
 pub struct InterpolatedArray {
     halves: [Vec<[f32; 4]>; 2],
     start: usize,
     has_target: bool,
     /// Halves that have not been passed on.
+    #[cfg_attr(feature = "save", serde(skip))]
     changed: [bool; 2],
 }
 
@@ -56,6 +61,27 @@ impl InterpolatedArray {
         values.clone_into(&mut self.halves[half]);
         self.mark(half);
         is_changed
+    }
+
+    /// Checks an array that was read, which may have `len` entries or none.
+    #[cfg(feature = "save")]
+    pub(crate) fn validate(&self, what: &'static str, len: usize) -> Result<(), ModelError> {
+        let count = self.halves.len();
+        let start = self.halves.get(self.start).ok_or(ModelError::IndexOutOfRange {
+            what,
+            position: 0,
+            index: self.start.min(u32::MAX as usize) as u32,
+            count,
+        })?;
+        let expected = if start.is_empty() { 0 } else { len };
+        for (half, values) in self.halves.iter().enumerate() {
+            let may_miss = half != self.start && !self.has_target;
+            if values.len() != expected && !(may_miss && values.is_empty()) {
+                return Err(ModelError::Length { what, len: values.len(), expected });
+            }
+            check_finite(what, values)?;
+        }
+        Ok(())
     }
 
     /// Makes the next frame go from `start` to `target`, arrays of equal length. Unchanged halves are not uploaded again.

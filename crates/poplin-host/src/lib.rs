@@ -18,8 +18,11 @@ mod live;
 mod part;
 mod particle_motion;
 mod ranges;
+#[cfg(feature = "save")]
+mod save;
 mod self_collision;
 mod shared;
+mod snapshot;
 mod state;
 mod tier;
 
@@ -37,6 +40,9 @@ pub use part::FramePart;
 pub use particle_motion::ParticleMotion;
 pub use poplin_layout::Feedback;
 pub use ranges::{Full, Ranges};
+#[cfg(feature = "save")]
+pub use save::{SAVE_VERSION, SaveError};
 pub use shared::{Shared, SharedFabrics};
+pub use snapshot::{Snapshot, SnapshotCloth};
 pub use state::{ClothState, State, StatePart};
 pub use tier::{LANE_COUNTS, LoopTrips, MemoryNeeds, TierLimits, choose_lane_count};

@@ -22,7 +22,7 @@ pub struct LiveCloth {
     /// Something has changed on which more depends than where inputs are: stages, layouts, constants.
     pub(crate) has_new_plan: bool,
     pub(crate) writes: Vec<(u32, Particle)>,
-    last_write: (Vec<u32>, Vec<Particle>),
+    pub(crate) last_write: (Vec<u32>, Vec<Particle>),
     pub(crate) colliders: HostColliders,
     pub(crate) cloth: Cloth,
     pub(crate) motion: FrameMotion,

@@ -99,7 +99,7 @@ impl State {
             current: &self.current[part.particles.clone()],
             previous: self.previous.get(part.particles.clone()).unwrap_or(&[]),
             feedback: &part.feedback,
-            slept_frames: part.feedback.sleep_frame_count + part.skipped_frames,
+            slept_frames: part.feedback.sleep_frame_count.wrapping_add(part.skipped_frames),
             body_impulses: &part.body_impulses,
         })
     }

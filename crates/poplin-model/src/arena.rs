@@ -1,13 +1,18 @@
 //! Values under generational handles: a handle never refers to another value.
 
+#[cfg(feature = "serde")]
+use crate::ModelError;
+
 /// Things in slots. A slot whose thing was removed is used again under a new generation.
 #[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(crate) struct Arena<T> {
     slots: Vec<Slot<T>>,
     free: Vec<u32>,
 }
 
 #[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Slot<T> {
     generation: u32,
     value: Option<T>,
@@ -69,6 +74,25 @@ impl<T> Arena<T> {
         self.slots.iter_mut().filter_map(|slot| slot.value.as_mut())
     }
 
+    /// Checks that the free slots, which errors call `what`, are those without a thing, each once.
+    #[cfg(feature = "serde")]
+    pub(crate) fn validate(&self, what: &'static str) -> Result<(), ModelError> {
+        let mut is_free = vec![false; self.slots.len()];
+        for (position, &index) in self.free.iter().enumerate() {
+            match self.slots.get(index as usize) {
+                Some(Slot { value: None, .. }) => {}
+                _ => {
+                    let count = self.slots.len();
+                    return Err(ModelError::IndexOutOfRange { what, position, index, count });
+                }
+            }
+            if std::mem::replace(&mut is_free[index as usize], true) {
+                return Err(ModelError::Repeated { what, position, index });
+            }
+        }
+        Ok(())
+    }
+
     /// Removes everything; old handles stay stale.
     pub(crate) fn clear(&mut self) {
         let keys: Vec<Key> = self.iter().map(|(key, _)| key).collect();
@@ -92,5 +116,19 @@ mod tests {
         arena.clear();
         assert_eq!((arena.len(), arena.get(second)), (0, None));
         assert_eq!([arena.insert('d')[0], arena.insert('e')[0]], [0, 1]);
+    }
+
+    #[test]
+    #[cfg(feature = "serde")]
+    fn free_slots_are_empty_and_named_once() {
+        let mut arena = Arena::default();
+        arena.insert('a');
+        let removed = arena.insert('b');
+        arena.remove(removed);
+        assert_eq!(arena.validate("slots"), Ok(()));
+        for free in [vec![0], vec![2], vec![1, 1]] {
+            let broken = Arena { free, ..arena.clone() };
+            assert!(broken.validate("slots").is_err(), "{:?}", broken.free);
+        }
     }
 }

@@ -1,5 +1,8 @@
 //! What cloths collide with.
 
+#[cfg(feature = "serde")]
+mod stored;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -7,6 +10,9 @@ use crate::arena::{Arena, Key};
 use crate::error::{ModelError, check_range};
 use crate::shape::check_count;
 use crate::{InteractionGroups, MAX_PARTICLES, Pose, RigidBody, Shape};
+
+#[cfg(feature = "serde")]
+pub use stored::StoredColliders;
 
 /// Most spheres, capsules, boxes, and planes with convexes of a set, each counted on its own.
 pub const MAX_SHAPES: usize = 1 << 16;
@@ -20,10 +26,12 @@ pub struct ColliderId(Key);
 
 /// Handle of a rigid body in its set. A handle of a removed body never refers to another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct BodyId(Key);
 
 /// A shape that cloths collide with.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Collider {
     /// What particles are kept out of.
     pub shape: Shape,
@@ -101,6 +109,7 @@ pub struct ColliderMotion<'a> {
 }
 
 #[derive(Debug, Clone)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 struct Entry {
     collider: Collider,
     start: Start,
@@ -108,6 +117,7 @@ struct Entry {
 
 /// What a collider is at the start of the next frame.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 enum Start {
     /// What it is at its end.
     Same,

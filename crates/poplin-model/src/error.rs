@@ -211,6 +211,14 @@ pub enum ModelError {
         /// The largest \[rad\].
         limit: f32,
     },
+    /// A collider whose shape at the start of the next frame is not one that its shape can come from.
+    #[error(
+        "collider {index} cannot go from its shape at the start of the frame to the one at its end"
+    )]
+    OtherShape {
+        /// Its position in the set.
+        index: usize,
+    },
     /// A handle of something that was removed, or of another set.
     #[error("no such {what}: it was removed, or the handle is of another set")]
     StaleHandle {

@@ -45,6 +45,7 @@ impl PhaseKind {
 
 /// A run of sets solved with one configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Phase {
     /// What its edges are.
     pub kind: PhaseKind,
@@ -59,6 +60,7 @@ pub struct Phase {
 /// It is at `sum(weights[k] * corner[k])`; a push goes back to the corners in proportion to their weights, so that the
 /// point ends up where the push moved it (Kim, "Character Clothing in PhysX-3", 2011).
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct VirtualParticle {
     /// Particles at the corners.
     pub corners: [u32; 3],
@@ -72,6 +74,7 @@ pub struct VirtualParticle {
 /// `(edge, third corner)` runs counterclockwise. A bend of stiffness `k = weight * bending_rigidity` [N m/rad] has the energy
 /// `k/2 (angle - rest_angle)^2`.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Bend {
     /// The two ends of the edge, then the third corner of each triangle.
     pub particles: [u32; 4],
@@ -89,6 +92,7 @@ pub struct Bend {
 
 /// A triangle over the edge of a [`Bend`], at rest.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Wing {
     /// How far its third corner is from the line of the edge \[m\].
     pub height: f32,
@@ -103,6 +107,7 @@ pub struct Wing {
 /// of one edge. Fiber `f` has edges `fiber_edge_begin[f] .. fiber_edge_begin[f + 1]` and one vertex more than edges:
 /// `fiber_vertices[fiber_edge_begin[f] + f ..= fiber_edge_begin[f + 1] + f]` (Kim, "Character Clothing in PhysX-3", 2011).
 #[derive(Debug, Clone, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Fabric {
     /// Particles that the fabric holds together.
     pub particle_count: u32,

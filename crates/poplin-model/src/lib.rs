@@ -28,6 +28,8 @@ mod solver_choice;
 
 pub use cloth::Cloth;
 pub use cloth_contact_solver::ClothContactSolver;
+#[cfg(feature = "serde")]
+pub use collider_set::StoredColliders;
 pub use collider_set::{
     BodyId, Collider, ColliderId, ColliderMotion, ColliderSet, ColliderStamps, MAX_BODIES,
     MAX_SHAPES, ShapeKind,

@@ -5,6 +5,7 @@ use bytemuck::{Pod, Zeroable};
 /// A particle of a cloth. In memory it is a row of four numbers, the `vec4<f32>` of shaders.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Pod, Zeroable)]
 #[repr(C)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Particle {
     /// Position \[m\], magnitude at most [`MAX_COORDINATE`](crate::MAX_COORDINATE).
     pub position: [f32; 3],

@@ -12,6 +12,7 @@ use crate::{BodyId, MAX_COORDINATE};
 ///
 /// Cloths do not feel within a frame what others do to the body; the reports of all cloths add up.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RigidBody {
     /// Inverse mass [1/kg], `>= 0`; 0 = the cloth cannot move it.
     pub inverse_mass: f32,

@@ -9,6 +9,7 @@ use crate::{MAX_COORDINATE, MAX_PARTICLES, Placement};
 
 /// The volume of a collider, in the coordinates of its pose. Particles are points and are kept out of it.
 #[derive(Debug, Clone, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Shape {
     /// A ball.
     Sphere(Sphere),
@@ -27,6 +28,7 @@ pub enum Shape {
 /// A ball. In memory it is a row of four numbers, the `vec4<f32>` of shaders.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Pod, Zeroable)]
 #[repr(C)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Sphere {
     /// Center \[m\].
     pub center: [f32; 3],
@@ -39,6 +41,7 @@ pub struct Sphere {
 /// Capsules whose ends are equal to the last bit, at the start and at the end of the frame, share that ball: a particle in a
 /// joint of a chain collides with it once.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Capsule {
     /// The two balls.
     pub ends: [Sphere; 2],
@@ -46,6 +49,7 @@ pub struct Capsule {
 
 /// A half-space: the points x with `normal . x < offset` are behind the plane.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Plane {
     /// Direction of the free side, of length 1 within a hundredth.
     pub normal: [f32; 3],
@@ -55,6 +59,7 @@ pub struct Plane {
 
 /// A box in any position, rotation and skew: a corner and the three edges from it. A flat one has no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Parallelepiped {
     /// One corner \[m\].
     pub corner: [f32; 3],
@@ -65,6 +70,7 @@ pub struct Parallelepiped {
 /// A triangle mesh. A particle behind the triangle nearest to it is pushed out along that triangle's normal. The front is
 /// where the corners appear counter-clockwise. Triangles without area are ignored.
 #[derive(Debug, Clone, PartialEq, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TriangleMesh {
     /// Vertices \[m\].
     pub vertices: Arc<[[f32; 3]]>,

@@ -10,8 +10,8 @@ use arrayvec::ArrayVec;
 use bytemuck::cast_vec;
 use poplin_host::{
     ClothId, ClothImpulses, Cloths, ContactFrame, Engine, FrameBodies, FramePart, HostCloth,
-    HostError, LiveCloth, NoSuchCloth, ParticleMotion, Ready, SharedFabrics, State, StatePart,
-    takes_part,
+    HostError, LiveCloth, NoSuchCloth, ParticleMotion, Ready, SharedFabrics, Snapshot,
+    SnapshotCloth, State, StatePart, takes_part,
 };
 use poplin_layout::{
     ClothParameters, ClothPlacement, ContactCloth, FabricOffsets, Feedback, FrameArrays, NO_OFFSET,
@@ -659,6 +659,34 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
         self.cloths.get(id).map_or_else(|_| Feedback::default(), |cloth| cloth.feedback)
     }
 
+    /// Adds a cloth with its particles and report.
+    fn insert(&mut self, cloth: SnapshotCloth) -> ClothId {
+        let SnapshotCloth { host, current, previous, feedback } = cloth;
+        let fabric = self.acquire_fabric(&host.cloth().fabric);
+        let placement = ClothPlacement {
+            cloth: 0,
+            particle_begin: 0,
+            particle_count: host.cloth().particle_count() as u32,
+            scratch_begin: 0,
+            input_begin: 0,
+            fabric: fabric.offsets,
+        };
+        self.cloths.insert(CpuCloth {
+            current: cast_vec(current),
+            previous: cast_vec(previous),
+            remembered: Vec::new(),
+            kept: W::Kept::default(),
+            arrays: FrameArrays::default(),
+            feedback,
+            is_simulated: false,
+            bodies: FrameBodies::default(),
+            host,
+            fabric,
+            placement,
+            inputs: Vec::new(),
+        })
+    }
+
     fn state_of(&self, ids: &[ClothId]) -> Result<State, NoSuchCloth> {
         let cloths =
             ids.iter().map(|&id| self.cloths.get(id)).collect::<Result<Vec<_>, NoSuchCloth>>()?;
@@ -687,28 +715,11 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
 
     fn add(&mut self, cloth: Cloth) -> Result<ClothId, HostError> {
         let host = HostCloth::new(cloth)?;
-        let fabric = self.acquire_fabric(&host.cloth().fabric);
-        let placement = ClothPlacement {
-            cloth: 0,
-            particle_begin: 0,
-            particle_count: host.cloth().particle_count() as u32,
-            scratch_begin: 0,
-            input_begin: 0,
-            fabric: fabric.offsets,
-        };
-        Ok(self.cloths.insert(CpuCloth {
-            current: Particle::rows(host.initial_current()).to_vec(),
-            previous: cast_vec(host.initial_previous()),
-            remembered: Vec::new(),
-            kept: W::Kept::default(),
-            arrays: FrameArrays::default(),
+        Ok(self.insert(SnapshotCloth {
+            current: host.initial_current().to_vec(),
+            previous: host.initial_previous(),
             feedback: Feedback::default(),
-            is_simulated: false,
-            bodies: FrameBodies::default(),
             host,
-            fabric,
-            placement,
-            inputs: Vec::new(),
         }))
     }
 
@@ -828,6 +839,24 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
         settings.validate()?;
         self.cloth_collision = settings;
         Ok(())
+    }
+
+    fn save(&mut self) -> Result<Snapshot, HostError> {
+        let cloth = |cloth: &CpuCloth<W::Kept>| SnapshotCloth {
+            host: cloth.host.copy(),
+            current: Particle::from_rows(&cloth.current).to_vec(),
+            previous: Particle::from_rows(&cloth.previous).to_vec(),
+            feedback: cloth.feedback,
+        };
+        let cloths = self.cloths.values().iter().map(|it| cloth(it)).collect();
+        Ok(Snapshot::new(cloths, self.colliders.clone(), self.cloth_collision))
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot) -> Result<Vec<ClothId>, HostError> {
+        self.clear();
+        self.colliders = snapshot.colliders().clone();
+        self.cloth_collision = snapshot.cloth_contact_solver();
+        Ok(snapshot.cloths().iter().map(|cloth| self.insert(cloth.clone())).collect())
     }
 
     fn memory_bytes(&self) -> u64 {

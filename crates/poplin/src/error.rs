@@ -23,6 +23,10 @@ pub enum Error {
         /// Its cargo feature.
         feature: &'static str,
     },
+    /// Bytes are no snapshot, or a snapshot could not be written.
+    #[cfg(feature = "save")]
+    #[error(transparent)]
+    Save(#[from] poplin_host::SaveError),
     /// No cloth has this handle.
     #[error(transparent)]
     NoSuchCloth(#[from] NoSuchCloth),

@@ -40,10 +40,11 @@
 //!
 //! # Features
 //!
-//! Both are on by default; each builds alone.
+//! All are on by default; each backend builds alone.
 //!
 //! - `gpu`: the wgpu backend ([`gpu`]).
 //! - `cpu`: the CPU backend ([`mod@cpu`]).
+//! - `save`: a [`Snapshot`] as bytes.
 //!
 //! Off by default: `serde` lets settings be written and read; `testing` holds hooks of the tests and is no part of the API.
 #![cfg_attr(
@@ -82,7 +83,9 @@ pub use poplin_cpu as cpu;
 pub use poplin_gpu as gpu;
 pub use poplin_host::{
     ClothId, ClothState, Engine, Feedback, HoldId, HostError, LiveCloth, NoSuchCloth,
-    ParticleMotion, State,
+    ParticleMotion, Snapshot, State,
 };
+#[cfg(feature = "save")]
+pub use poplin_host::{SAVE_VERSION, SaveError};
 #[doc(inline)]
 pub use poplin_model as model;

@@ -4,7 +4,7 @@
 use poplin_cpu::{CpuEngine, WideTeam, thread_count};
 #[cfg(feature = "gpu")]
 use poplin_gpu::{Headless, HeadlessOptions, wgpu};
-use poplin_host::{ClothId, Engine, LiveCloth, ParticleMotion, State};
+use poplin_host::{ClothId, Engine, LiveCloth, ParticleMotion, Snapshot, State};
 use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Frame, Particle};
 
 use crate::{Backend, BackendChoice, Error, Hit, Ray, Reading, TriangleHit, pick_cloth};
@@ -328,6 +328,28 @@ impl Simulation {
             }
         }
         Ok(nearest)
+    }
+
+    /// Waits for and takes down all that the next frames depend on, to go on from there after [`Simulation::restore`]: cloths with
+    /// their particles, clocks, counters, settings, inputs and colliders, the shared colliders, how cloths collide.
+    /// `Snapshot::to_bytes` makes bytes of it (feature `save`). Impulses on bodies, which are of the last frame, are not in it.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] if the GPU failed or does not answer.
+    pub fn save(&mut self) -> Result<Snapshot, Error> {
+        on!(&mut self.engine, engine => Ok(engine.save()?))
+    }
+
+    /// Replaces all cloths, the shared colliders and how cloths collide by those of a snapshot, of this simulation or of another one
+    /// on either backend. The next frames have the bits that they would have had there, where both round alike.
+    ///
+    /// Returns new handles of the cloths, in the order in which the other simulation had them ([`Simulation::ids`]); all old ones are
+    /// stale. Handles of colliders and bodies mean what they meant when the snapshot was taken.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`] if there is no room for the cloths beside those that they replace, or the GPU failed; nothing changes.
+    pub fn restore(&mut self, snapshot: &Snapshot) -> Result<Vec<ClothId>, Error> {
+        on!(&mut self.engine, engine => Ok(engine.restore(snapshot)?))
     }
 
     /// Memory that the backend holds for the cloths \[bytes\], used or kept for later.

@@ -4,7 +4,7 @@ use super::changes::Target;
 use super::{Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::GpuError;
 use bytemuck::{Zeroable, bytes_of, cast_slice};
-use poplin_host::{ClothId, FrameBodies, HostCloth, takes_part};
+use poplin_host::{ClothId, FrameBodies, HostCloth, SnapshotCloth, takes_part};
 use poplin_layout::{
     ClothParameters, ClothPlacement, FabricOffsets, Feedback, NO_OFFSET, pack_fabric,
 };
@@ -46,6 +46,17 @@ impl Engine {
     pub fn add(&mut self, cloth: Cloth) -> Result<ClothId, GpuError> {
         let mut host = HostCloth::new(cloth)?;
         host.update_colliders(&self.colliders, 0.0)?;
+        self.add_as(SnapshotCloth {
+            current: host.initial_current().to_vec(),
+            previous: host.initial_previous(),
+            feedback: Feedback::default(),
+            host,
+        })
+    }
+
+    /// Adds a cloth with its particles and report.
+    pub(super) fn add_as(&mut self, cloth: SnapshotCloth) -> Result<ClothId, GpuError> {
+        let SnapshotCloth { mut host, current, previous, feedback } = cloth;
         host.input_len();
         let particle_count = host.cloth().particle_count() as u32;
         self.check_tier(particle_count)?;
@@ -57,8 +68,8 @@ impl Engine {
             .acquire_fabric(&host.cloth().fabric)
             .inspect_err(|_| self.free_parts(parts.clone()))?;
         let placement = parts.placement(offsets);
-        self.write_particles(&placement, host.initial_current(), &host.initial_previous());
-        self.write_feedback(&placement);
+        self.write_particles(&placement, &current, &previous);
+        self.write_feedback(&placement, &feedback);
         let bucket = self.override_values(&host, &offsets, lanes.count);
         Ok(self.insert(GpuCloth {
             host,
@@ -150,10 +161,10 @@ impl Engine {
         self.changes.write(Target::Previous, offset, cast_slice(previous));
     }
 
-    /// Sets the report of a cloth to that of a new one before the next commands.
-    pub(super) fn write_feedback(&mut self, placement: &ClothPlacement) {
+    /// Replaces the report of a cloth before the next commands.
+    pub(super) fn write_feedback(&mut self, placement: &ClothPlacement, feedback: &Feedback) {
         let offset = FEEDBACK_BYTES * u64::from(placement.cloth);
-        self.changes.write(Target::Feedback, offset, bytes_of(&Feedback::default()));
+        self.changes.write(Target::Feedback, offset, bytes_of(feedback));
     }
 
     /// Refuses a cloth that does not fit into the tier that is forced.

@@ -8,7 +8,7 @@ use super::{Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::GpuError;
 use bytemuck::{Zeroable, bytes_of};
 use poplin_host::{ClothId, FrameBodies, ParticleMotion};
-use poplin_layout::{ClothPlacement, NO_OFFSET};
+use poplin_layout::{ClothPlacement, Feedback, NO_OFFSET};
 use poplin_model::Particle;
 
 impl Engine {
@@ -37,10 +37,8 @@ impl Engine {
         for (parts, placement) in copies.into_iter().zip(&placements) {
             self.acquire_fabric(&fabric)?;
             let source = self.cloths.get(id)?;
-            let mut host = source.host.copy();
-            host.count_skipped(source.skipped_frames(self.timed_frames) - host.skipped_frames());
             let cloth = GpuCloth {
-                host,
+                host: source.copied_host(self.timed_frames),
                 placement: *placement,
                 parameters: Zeroable::zeroed(),
                 parts,
@@ -123,7 +121,7 @@ impl Engine {
             (cloth.host.initial_current().to_vec(), cloth.host.initial_previous());
         self.drop_writes(&placement);
         self.write_particles(&placement, &current, &previous);
-        self.write_feedback(&placement);
+        self.write_feedback(&placement, &Feedback::default());
         Ok(())
     }
 
@@ -157,7 +155,7 @@ impl Engine {
     }
 
     /// Cloths of a begun frame may be gone, and others have another index: nothing of it is recorded any more.
-    fn drop_begun_frame(&mut self) {
+    pub(super) fn drop_begun_frame(&mut self) {
         self.is_begun = false;
         self.contacts.frame.clear();
         self.visits.restart();

@@ -8,6 +8,7 @@ mod lanes;
 mod lifecycle;
 mod packer;
 mod rows;
+mod save;
 mod visits;
 
 use crate::Compilation;
@@ -27,6 +28,7 @@ use poplin_layout::{
 };
 use poplin_model::{ColliderSet, ColliderStamps};
 use poplin_shaders::{Kernel, OverrideValues};
+pub use save::PendingSnapshot;
 use std::collections::BTreeMap;
 #[cfg(feature = "testing")]
 use std::collections::HashMap;
@@ -154,6 +156,14 @@ impl GpuCloth {
     fn skipped_frames(&self, timed_frames: u32) -> u32 {
         let resting = self.rest_begin.map_or(0, |begin| timed_frames.wrapping_sub(begin));
         self.host.skipped_frames().wrapping_add(resting)
+    }
+
+    /// What the host has of it, for another location in the buffers.
+    fn copied_host(&self, timed_frames: u32) -> HostCloth {
+        let mut host = self.host.copy();
+        let skipped_frames = self.skipped_frames(timed_frames);
+        host.count_skipped(skipped_frames.wrapping_sub(host.skipped_frames()));
+        host
     }
 }
 

@@ -131,6 +131,10 @@ impl Seen {
     }
 }
 
+/// See [`HostColliders::stored_trees`].
+#[cfg(feature = "save")]
+pub(crate) type StoredTrees = (f32, [tree::StoredTree; 2]);
+
 /// What a cloth collides with, in its local space, as arrays, lists and trees.
 #[derive(Debug, Clone, Default)]
 // What is read of every cloth whose spheres move comes first.
@@ -430,6 +434,35 @@ impl HostColliders {
 
     pub(crate) fn has_free_shapes(&self) -> bool {
         self.free.free_spheres[1] + self.free.free_capsules[1] > 0
+    }
+
+    /// Makes the next frame find what particles remember of the mesh anew.
+    pub(crate) fn forget_nearby(&mut self) {
+        self.has_new_mesh = !self.triangles.is_empty();
+    }
+
+    /// How long the frame was for which it was brought up to date last \[s\].
+    #[cfg(feature = "save")]
+    pub(crate) fn last_dt(&self) -> f32 {
+        self.seen.map_or(0.0, |seen| seen.motion.dt)
+    }
+
+    /// What follows from the past alone: how much room the trees of spheres and capsules have left, and the trees.
+    #[cfg(feature = "save")]
+    pub(crate) fn stored_trees(&self) -> StoredTrees {
+        (self.shape_slack, [&self.sphere_tree, &self.capsule_tree].map(Tree::stored))
+    }
+
+    /// Takes over what [`Self::stored_trees`] has returned for the same colliders, once they are up to date.
+    #[cfg(feature = "save")]
+    pub(crate) fn set_trees(&mut self, (slack, trees): StoredTrees) -> Result<(), ModelError> {
+        let [spheres, capsules] = trees;
+        let spheres = spheres.tree(self.free_spheres.len())?;
+        self.capsule_tree = capsules.tree(self.free_capsules.len())?;
+        (self.shape_slack, self.sphere_tree) = (slack, spheres);
+        self.sphere_tree_rows.fit(&self.sphere_tree);
+        self.capsule_tree_rows.fit(&self.capsule_tree);
+        Ok(())
     }
 
     /// Brings lists and trees up to date.

@@ -4,6 +4,8 @@ use glam::Vec3A;
 use obvhs::BvhBuildParams;
 use obvhs::aabb::Aabb;
 use obvhs::bvh2::builder::build_bvh2;
+#[cfg(feature = "save")]
+use poplin_model::ModelError;
 
 /// Added to every box in relation to its coordinates, for the rounding of what the kernel computes.
 const MARGIN: f32 = 1e-5;
@@ -131,6 +133,17 @@ impl Tree {
         inner.map(|node| node.bounds.half_area()).sum::<f32>() / whole.max(f32::MIN_POSITIVE)
     }
 
+    /// The tree as it is written.
+    #[cfg(feature = "save")]
+    pub(super) fn stored(&self) -> StoredTree {
+        let node = |node: &Node| StoredNode {
+            bounds: [node.bounds.min, node.bounds.max].map(|corner| corner.to_array()),
+            escape: node.escape,
+            item: node.item,
+        };
+        StoredTree { nodes: self.nodes.iter().map(node).collect(), looseness: self.looseness }
+    }
+
     /// Count of nodes.
     pub(super) fn node_count(&self) -> u32 {
         self.nodes.len() as u32
@@ -145,6 +158,63 @@ impl Tree {
             let item = node.item.map_or(0, |item| item + 1);
             [[x, y, z, node.escape], [u, v, w, item]]
         }));
+    }
+}
+
+/// A tree as it is written. Where its boxes are and which items are its neighbours is of the past: a new one would meet items in
+/// another order.
+#[cfg(feature = "save")]
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(crate) struct StoredTree {
+    nodes: Vec<StoredNode>,
+    looseness: f32,
+}
+
+#[cfg(feature = "save")]
+#[derive(Debug, Clone, Copy, serde::Serialize, serde::Deserialize)]
+struct StoredNode {
+    bounds: [[f32; 3]; 2],
+    escape: u32,
+    item: Option<u32>,
+}
+
+#[cfg(feature = "save")]
+impl StoredTree {
+    /// The tree, if it is one of `item_count` items: each in one leaf, subtrees within one another.
+    pub(super) fn tree(self, item_count: usize) -> Result<Tree, ModelError> {
+        let node_count = self.nodes.len() as u32;
+        let mut is_met = vec![false; item_count.min(self.nodes.len())];
+        let mut ends = Vec::new();
+        for (index, node) in (0..).zip(&self.nodes) {
+            while ends.last() == Some(&index) {
+                ends.pop();
+            }
+            let end = ends.last().copied().unwrap_or(node_count);
+            let fits = match node.item {
+                None => (index + 2..=end).contains(&node.escape),
+                Some(item) => {
+                    let met = is_met.get_mut(item as usize);
+                    node.escape == index + 1 && met.is_some_and(|met| !std::mem::replace(met, true))
+                }
+            };
+            if !fits {
+                let (what, position) = ("nodes of a tree", index as usize);
+                let (index, count) = (node.item.unwrap_or(node.escape), item_count);
+                return Err(ModelError::IndexOutOfRange { what, position, index, count });
+            }
+            ends.push(node.escape);
+        }
+        let len = is_met.into_iter().filter(|&is_met| is_met).count();
+        if len != item_count {
+            let what = "items of a tree";
+            return Err(ModelError::Length { what, len, expected: item_count });
+        }
+        let node = |StoredNode { bounds, escape, item }| {
+            let [min, max] = bounds.map(Vec3A::from_array);
+            Node { bounds: Bounds::new(min, max), escape, item }
+        };
+        let nodes = self.nodes.into_iter().map(node).collect();
+        Ok(Tree { nodes, looseness: self.looseness })
     }
 }
 
@@ -240,5 +310,40 @@ mod tests {
         tree.refit(&bounds);
         assert_eq!(items(&tree), built, "it is only fitted");
         assert_ne!(items(&tree_of(&bounds)), built);
+    }
+
+    #[test]
+    #[cfg(feature = "save")]
+    fn a_stored_tree_is_the_same_tree_or_refused() {
+        for count in [0, 1, 2, 9, 100] {
+            let bounds = row_of_points(count);
+            let tree = tree_of(&bounds);
+            let rows = |tree: &Tree| {
+                let mut rows = Vec::new();
+                tree.rows(&mut rows);
+                rows
+            };
+            let read = tree.stored().tree(count as usize).unwrap();
+            assert_eq!((rows(&read), read.looseness), (rows(&tree), tree.looseness));
+            assert!(tree.stored().tree(count as usize + 1).is_err());
+            for index in 0..tree.nodes.len() {
+                let damages: [fn(&mut StoredNode); 4] = [
+                    |node| node.escape += 1,
+                    |node| node.escape -= 1,
+                    |node| node.item = node.item.map_or(Some(0), |item| Some(item + 1)),
+                    |node| node.item = node.item.map_or(Some(0), |_| None),
+                ];
+                for (number, damage) in damages.iter().enumerate() {
+                    let mut stored = tree.stored();
+                    damage(&mut stored.nodes[index]);
+                    // An inner node that ends elsewhere may be one of another tree.
+                    let may_fit = number < 2 && stored.nodes[index].item.is_none();
+                    if let Ok(mut tree) = stored.tree(count as usize) {
+                        assert!(may_fit, "{count}: damage {number} of {index}");
+                        tree.refit(&bounds);
+                    }
+                }
+            }
+        }
     }
 }

@@ -28,7 +28,8 @@ pub fn fetch_counters(
         let is_asleep =
             stages.contains(Stage::Sleep) && pass_count >= memory.cloth.sleep.after_count;
         report.is_asleep = u32::from(is_asleep);
-        report.sleep_frame_count += u32::from(is_asleep && memory.cloth.iteration_count > 0);
+        let slept = u32::from(is_asleep && memory.cloth.iteration_count > 0);
+        report.sleep_frame_count = report.sleep_frame_count.wrapping_add(slept);
     }
     memory.sleep_pass_count = pass_count;
     memory.sleep_time = if is_woken { 0 } else { report.sleep_time };
@@ -51,7 +52,8 @@ pub fn flush_counters(
     iteration_count: u32,
     stages: StageMask,
 ) {
-    let total = report.iteration_total + iteration_count;
+    // Counters wrap, as those of the shader do.
+    let total = report.iteration_total.wrapping_add(iteration_count);
     if report.fault_count == 0 && memory.fault_count != 0 {
         report.fault_count = memory.fault_count;
         report.fault_particle = memory.fault_particle;
@@ -64,13 +66,17 @@ pub fn flush_counters(
     if stages.contains(Stage::Implicit) {
         let [steps, iterations, unconverged, held] =
             memory.load_scratch(solve_state(memory, 4)).map(|count| count as u32);
-        report.implicit_steps += steps;
-        report.implicit_iterations += iterations;
-        report.implicit_unconverged += unconverged;
-        report.implicit_held += held;
+        for (count, more) in [
+            (&mut report.implicit_steps, steps),
+            (&mut report.implicit_iterations, iterations),
+            (&mut report.implicit_unconverged, unconverged),
+            (&mut report.implicit_held, held),
+        ] {
+            *count = count.wrapping_add(more);
+        }
         let [halvings, quick, rejections, _] =
             memory.load_scratch(solve_state(memory, 5)).map(|count| count as u32);
-        report.implicit_rejections += rejections;
+        report.implicit_rejections = report.implicit_rejections.wrapping_add(rejections);
         report.implicit_halvings = halvings;
         report.implicit_quick = quick;
     }

@@ -1,0 +1,99 @@
+//! Cloths taken down with what the device has of them, and brought back.
+
+use super::Engine;
+use crate::{GpuError, Readback};
+use poplin_host::{ClothId, HostCloth, Snapshot, SnapshotCloth, State};
+use poplin_model::{ClothContactSolver, ColliderSet};
+
+/// A snapshot whose particles are in transfer from the device: see [`Engine::encode_save`].
+#[derive(Debug)]
+pub struct PendingSnapshot {
+    readback: Readback,
+    hosts: Vec<HostCloth>,
+    colliders: ColliderSet,
+    cloth_contact_solver: ClothContactSolver,
+}
+
+impl PendingSnapshot {
+    /// The snapshot if the submitted copy has arrived and the device has been polled since, and only once; never blocks.
+    ///
+    /// # Errors
+    /// [`GpuError::Readback`] if the device was lost.
+    pub fn poll(&mut self) -> Result<Option<Snapshot>, GpuError> {
+        Ok(self.readback.poll()?.map(|state| self.with(&state)))
+    }
+
+    /// The snapshot, once the submitted copy has arrived and the device has been polled; call it in place of
+    /// [`PendingSnapshot::poll`], not after it.
+    ///
+    /// # Errors
+    /// [`GpuError::Readback`] if the device was lost.
+    pub async fn receive(mut self) -> Result<Snapshot, GpuError> {
+        let state = self.readback.read().await?;
+        Ok(self.with(&state))
+    }
+
+    /// Asks for the copy, which must have been submitted.
+    pub(crate) fn request(&mut self) {
+        self.readback.request();
+    }
+
+    fn with(&mut self, state: &State) -> Snapshot {
+        let cloths =
+            state.ids().iter().zip(self.hosts.drain(..)).map(|(&id, host)| SnapshotCloth {
+                host,
+                current: state.current(id).to_vec(),
+                previous: state.previous(id).to_vec(),
+                feedback: state.feedback(id),
+            });
+        Snapshot::new(cloths.collect(), self.colliders.clone(), self.cloth_contact_solver)
+    }
+}
+
+impl Engine {
+    /// Takes down all that the next frames depend on, once all frames recorded so far are simulated, as
+    /// [`poplin_host::Engine::save`] does: the host's part now, the device's by a copy that it records. Not between
+    /// [`Engine::begin_frame`] and [`Engine::encode_part`].
+    ///
+    /// # Errors
+    /// [`GpuError::TooLarge`] if the device cannot make a buffer for the copy.
+    pub fn encode_save(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<PendingSnapshot, GpuError> {
+        let mut readback = Readback::new();
+        let ids = self.cloths.ids().to_vec();
+        readback.encode(self, &ids, encoder)?;
+        let cloths = self.cloths.values();
+        Ok(PendingSnapshot {
+            readback,
+            hosts: cloths.iter().map(|cloth| cloth.copied_host(self.timed_frames)).collect(),
+            colliders: self.colliders.clone(),
+            cloth_contact_solver: self.cloth_contact_solver(),
+        })
+    }
+
+    /// Replaces all cloths, the shared colliders and how cloths collide by those of a snapshot, from the next recorded frame on; see
+    /// [`poplin_host::Engine::restore`].
+    ///
+    /// # Errors
+    /// [`GpuError`] if there is no room for the cloths beside those that they replace; nothing changes.
+    pub fn restore(&mut self, snapshot: &Snapshot) -> Result<Vec<ClothId>, GpuError> {
+        let old = self.cloths.ids().to_vec();
+        let mut new = Vec::with_capacity(snapshot.cloths().len());
+        for cloth in snapshot.cloths() {
+            match self.add_as(cloth.clone()) {
+                Ok(id) => new.push(id),
+                Err(error) => {
+                    new.into_iter().try_for_each(|id| self.remove(id))?;
+                    return Err(error);
+                }
+            }
+        }
+        self.set_cloth_contact_solver(snapshot.cloth_contact_solver())?;
+        old.into_iter().try_for_each(|id| self.remove(id))?;
+        self.drop_begun_frame();
+        self.colliders = snapshot.colliders().clone();
+        Ok(new)
+    }
+}

@@ -1,0 +1,182 @@
+//! A cloth in simulation as it is written and read.
+
+use std::sync::Arc;
+
+use poplin_layout::Feedback;
+use poplin_model::{
+    Cloth, ClothConfig, ColliderSet, Fabric, Frame, InteractionGroups, ModelError, Particle, Pose,
+    StoredColliders,
+};
+use serde::{Deserialize, Serialize};
+
+use super::HostCloth;
+use crate::colliders::StoredTrees;
+use crate::live::LiveCloth;
+use crate::{FrameClock, FrameMotion, InterpolatedArray, SnapshotCloth};
+
+/// Words of a report.
+const FEEDBACK_LEN: usize = size_of::<Feedback>() / size_of::<u32>();
+
+/// A cloth of a snapshot without its fabric. What follows from the rest is not in it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct StoredCloth {
+    particles: Vec<Particle>,
+    previous_positions: Vec<[f32; 3]>,
+    particle_accelerations: Vec<[f32; 3]>,
+    rest_positions: Vec<[f32; 3]>,
+    self_collision_indices: Vec<u32>,
+    pose: Pose,
+    config: ClothConfig,
+    phase_order: Vec<u32>,
+    colliders: StoredColliders,
+    collider_groups: InteractionGroups,
+    clock: FrameClock,
+    motion: FrameMotion,
+    motion_spheres: InterpolatedArray,
+    separation_spheres: InterpolatedArray,
+    writes: Vec<(u32, Particle)>,
+    last_write: (Vec<u32>, Vec<Particle>),
+    is_woken: bool,
+    can_sleep: bool,
+    wake_count: u32,
+    skipped_frames: u32,
+    collider_dt: f32,
+    trees: StoredTrees,
+    current: Vec<Particle>,
+    /// Of the particles one iteration ago; their inverse masses are those that they were added with.
+    previous: Vec<[f32; 3]>,
+    feedback: [u32; FEEDBACK_LEN],
+}
+
+impl StoredCloth {
+    /// What is written of a cloth that meets the colliders `world`.
+    ///
+    /// # Errors
+    /// [`ModelError::MeshesOfBodies`], for which the next frame would be refused.
+    pub(crate) fn new(cloth: &SnapshotCloth, world: &ColliderSet) -> Result<Self, ModelError> {
+        let SnapshotCloth { host, current, previous, feedback } = cloth;
+        // What has changed since the last frame is taken over as the next frame would: whether it wakes the cloth is lost else.
+        let mut host = host.clone();
+        let collider_dt = host.live.colliders.last_dt();
+        host.update_colliders(world, collider_dt)?;
+        let HostCloth { live, clock, can_sleep, wake_count, skipped_frames, .. } = host;
+        let LiveCloth { cloth, motion, motion_spheres, separation_spheres, .. } = live;
+        Ok(Self {
+            colliders: StoredColliders::from(&cloth.colliders),
+            particles: cloth.particles,
+            previous_positions: cloth.previous_positions,
+            particle_accelerations: cloth.particle_accelerations,
+            rest_positions: cloth.rest_positions,
+            self_collision_indices: cloth.self_collision_indices,
+            pose: cloth.pose,
+            config: cloth.config,
+            phase_order: cloth.phase_order,
+            collider_groups: cloth.collider_groups,
+            clock,
+            motion,
+            motion_spheres,
+            separation_spheres,
+            writes: live.writes,
+            last_write: live.last_write,
+            is_woken: live.is_woken,
+            can_sleep,
+            wake_count,
+            skipped_frames,
+            collider_dt,
+            trees: live.colliders.stored_trees(),
+            current: current.clone(),
+            previous: previous.iter().map(|particle| particle.position).collect(),
+            feedback: bytemuck::cast(*feedback),
+        })
+    }
+
+    /// The cloth that was written, of this fabric and among the colliders `world`.
+    ///
+    /// # Errors
+    /// The first [`ModelError`] found: everything is checked as what a user sets.
+    pub(crate) fn cloth(
+        self,
+        fabric: Arc<Fabric>,
+        world: &ColliderSet,
+    ) -> Result<SnapshotCloth, ModelError> {
+        let mut host = HostCloth::new(Cloth {
+            fabric,
+            particles: self.particles,
+            previous_positions: self.previous_positions,
+            particle_accelerations: self.particle_accelerations,
+            rest_positions: self.rest_positions,
+            self_collision_indices: self.self_collision_indices,
+            pose: self.pose,
+            config: self.config,
+            phase_order: self.phase_order,
+            colliders: self.colliders.try_into()?,
+            collider_groups: self.collider_groups,
+        })?;
+        let count = host.cloth().particle_count();
+        self.clock.validate()?;
+        self.motion.validate()?;
+        self.motion_spheres.validate("motion_spheres", count)?;
+        self.separation_spheres.validate("separation_spheres", count)?;
+        for (index, particle) in &self.writes {
+            host.cloth().validate_write(&[*index], &[*particle])?;
+        }
+        host.cloth().validate_write(&self.last_write.0, &self.last_write.1)?;
+        Frame { dt: self.collider_dt }.validate()?;
+        let feedback: Feedback = bytemuck::cast(self.feedback);
+        check_counters(&feedback)?;
+        let previous = check_state(host.cloth(), &self.current, &self.previous)?;
+
+        (host.clock, host.can_sleep) = (self.clock, self.can_sleep);
+        (host.wake_count, host.skipped_frames) = (self.wake_count, self.skipped_frames);
+        host.note_feedback(&feedback);
+        let live = &mut host.live;
+        live.motion = self.motion;
+        live.motion_spheres = self.motion_spheres;
+        live.separation_spheres = self.separation_spheres;
+        (live.writes, live.last_write) = (self.writes, self.last_write);
+        host.update_colliders(world, self.collider_dt)?;
+        host.live.colliders.set_trees(self.trees)?;
+        // They are as they were, and new to the host alone.
+        host.live.is_woken = self.is_woken;
+        Ok(SnapshotCloth { host, current: self.current, previous, feedback })
+    }
+}
+
+/// Checks the particles of a cloth and completes those of one iteration ago. Positions may be any: a cloth that leaves the range of
+/// `f32` is frozen by the next frame. A pinned particle must stay pinned, which loops in parallel rely on.
+fn check_state(
+    cloth: &Cloth,
+    current: &[Particle],
+    previous: &[[f32; 3]],
+) -> Result<Vec<Particle>, ModelError> {
+    let expected = cloth.particle_count();
+    for (what, len) in [("current particles", current.len()), ("previous", previous.len())] {
+        if len != expected {
+            return Err(ModelError::Length { what, len, expected });
+        }
+    }
+    let at_origin =
+        |&Particle { inverse_mass, .. }: &Particle| Particle { position: [0.0; 3], inverse_mass };
+    let indices: Vec<u32> = (0..expected as u32).collect();
+    cloth.validate_write(&indices, &current.iter().map(at_origin).collect::<Vec<_>>())?;
+    let masses = cloth.particles.iter().map(|particle| particle.inverse_mass);
+    let particle = |(&position, inverse_mass)| Particle { position, inverse_mass };
+    Ok(previous.iter().zip(masses).map(particle).collect())
+}
+
+/// Checks the counters that others are added to or compared with.
+fn check_counters(feedback: &Feedback) -> Result<(), ModelError> {
+    const LIMIT: usize = 1 << 30;
+    for (what, count) in [
+        ("time since the last test for rest (sleep_time)", feedback.sleep_time),
+        ("passed tests for rest (sleep_pass_count)", feedback.sleep_pass_count),
+        ("halvings of steps (implicit_halvings)", feedback.implicit_halvings),
+        ("solved steps in a row (implicit_quick)", feedback.implicit_quick),
+    ] {
+        let count = count as usize;
+        if count > LIMIT {
+            return Err(ModelError::TooMany { what, count, limit: LIMIT });
+        }
+    }
+    Ok(())
+}
