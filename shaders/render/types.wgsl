@@ -47,3 +47,39 @@ struct RenderParameters {
     /// Number of chunks.
     chunk_count: u32,
 }
+
+/// A line between two points, each beside a particle or in local space.
+struct DebugLine {
+    /// Where it starts beside its particle [m]; w unused.
+    start: vec4<f32>,
+    /// Where it ends beside its particle [m]; w unused.
+    end: vec4<f32>,
+    /// Particle that it starts at; NO_OFFSET for none.
+    start_particle: u32,
+    /// Particle that it ends at; NO_OFFSET for none.
+    end_particle: u32,
+    /// Red, green, blue, opacity from the lowest byte on.
+    colour: u32,
+    /// Length at which its strain is 0, by which it is coloured then [m]; 0 for its colour.
+    rest_length: f32,
+}
+
+/// The uniform of a list of lines.
+struct DebugParameters {
+    /// First column of the matrix from local to clip space.
+    clip_x: vec4<f32>,
+    /// Second column.
+    clip_y: vec4<f32>,
+    /// Third column.
+    clip_z: vec4<f32>,
+    /// Fourth column.
+    clip_w: vec4<f32>,
+    /// First particle of the cloth in the buffer of particles.
+    particle_begin: u32,
+    /// Strain that is drawn red.
+    strain_limit: f32,
+    /// Fills the struct to a multiple of 16 bytes.
+    padding_0: u32,
+    /// Likewise.
+    padding_1: u32,
+}

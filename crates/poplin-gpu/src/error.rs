@@ -91,6 +91,16 @@ pub enum GpuError {
     /// No render mesh has this handle: it was removed.
     #[error("there is no such render mesh; it was removed")]
     NoSuchRenderMesh,
+    /// A target that lines cannot be drawn into.
+    #[error("cannot draw into {format:?} with {sample_count} samples: {why}")]
+    Target {
+        /// Its format.
+        format: wgpu::TextureFormat,
+        /// Its samples.
+        sample_count: u32,
+        /// What is wrong.
+        why: &'static str,
+    },
     /// A buffer of the application is too short.
     #[error("{buffer} has {bytes} bytes; it needs {needed}")]
     ShortBuffer {

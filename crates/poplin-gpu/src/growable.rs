@@ -3,6 +3,7 @@
 use crate::GpuError;
 
 /// A buffer with spare capacity. Lengths are bytes.
+#[derive(Debug)]
 pub(crate) struct GrowableBuffer {
     name: &'static str,
     usage: wgpu::BufferUsages,

@@ -62,7 +62,9 @@ pub use iterations::IterationConstants;
 pub use memory_tier::{MIN_GRID_CELLS, MemoryPlan, MemoryTier};
 pub use motion::{MotionParameters, SeparationParameters};
 pub use phases::PhaseConstants;
-pub use render::{RENDER_STRUCTS, RenderInstance, RenderParameters, pack_render_mesh};
+pub use render::{
+    DebugLine, DebugParameters, RENDER_STRUCTS, RenderInstance, RenderParameters, pack_render_mesh,
+};
 pub use schedule::{
     Barrier, Fence, ITERATION, Items, Location, Repeat, SIMULATION, ScheduleEvent, Step,
     schedule_events,

@@ -7,8 +7,12 @@ use crate::gpu_struct::gpu_struct;
 use crate::{BINDING_WORDS, NO_OFFSET, StructDescription};
 
 /// The structs of render meshes, in the order of `shaders/render/types.wgsl`.
-pub const RENDER_STRUCTS: &[StructDescription] =
-    &[RenderInstance::DESCRIPTION, RenderParameters::DESCRIPTION];
+pub const RENDER_STRUCTS: &[StructDescription] = &[
+    RenderInstance::DESCRIPTION,
+    RenderParameters::DESCRIPTION,
+    DebugLine::DESCRIPTION,
+    DebugParameters::DESCRIPTION,
+];
 
 gpu_struct! {
     /// One render mesh with the particles of one cloth. Offsets of its mesh are words of `render_meshes`.
@@ -59,6 +63,46 @@ gpu_struct! {
         pub chunk_begin: u32,
         /// Number of chunks.
         pub chunk_count: u32,
+    }
+}
+
+gpu_struct! {
+    /// A line between two points, each beside a particle or in local space.
+    pub struct DebugLine {
+        /// Where it starts beside its particle \[m\]; w unused.
+        pub start: [f32; 4],
+        /// Where it ends beside its particle \[m\]; w unused.
+        pub end: [f32; 4],
+        /// Particle that it starts at; NO_OFFSET for none.
+        pub start_particle: u32,
+        /// Particle that it ends at; NO_OFFSET for none.
+        pub end_particle: u32,
+        /// Red, green, blue, opacity from the lowest byte on.
+        pub colour: u32,
+        /// Length at which its strain is 0, by which it is coloured then \[m\]; 0 for its colour.
+        pub rest_length: f32,
+    }
+}
+
+gpu_struct! {
+    /// The uniform of a list of lines.
+    pub struct DebugParameters {
+        /// First column of the matrix from local to clip space.
+        pub clip_x: [f32; 4],
+        /// Second column.
+        pub clip_y: [f32; 4],
+        /// Third column.
+        pub clip_z: [f32; 4],
+        /// Fourth column.
+        pub clip_w: [f32; 4],
+        /// First particle of the cloth in the buffer of particles.
+        pub particle_begin: u32,
+        /// Strain that is drawn red.
+        pub strain_limit: f32,
+        /// Fills the struct to a multiple of 16 bytes.
+        pub padding_0: u32,
+        /// Likewise.
+        pub padding_1: u32,
     }
 }
 

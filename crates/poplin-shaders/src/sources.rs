@@ -47,6 +47,7 @@ embed![
     "render/types",
     "render/buffers",
     "render/vertices",
+    "draw/debug_lines",
     "kernel/simulate_cloth",
     "kernel/contact_gather",
     "kernel/contact_meet",

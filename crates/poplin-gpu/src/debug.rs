@@ -1,0 +1,465 @@
+//! Lines that show what a cloth is made of, drawn straight from its particles.
+
+use bytemuck::{Zeroable, bytes_of, cast_slice};
+use glam::{Mat3, Quat, Vec3};
+use poplin_layout::{DebugLine, DebugParameters, NO_OFFSET};
+use poplin_model::{ColliderSet, Fabric, Parallelepiped, Particle, Pose, Shape, Sphere};
+use poplin_shaders::compose;
+
+use crate::GpuError;
+use crate::growable::GrowableBuffer;
+
+/// Sides of a circle.
+const CIRCLE: usize = 24;
+
+/// Opaque colours that are far from one another, one after the other for sets.
+const PALETTE: [[u8; 4]; 10] = [
+    [230, 25, 75, 255],
+    [60, 180, 75, 255],
+    [255, 225, 25, 255],
+    [0, 130, 200, 255],
+    [245, 130, 48, 255],
+    [145, 30, 180, 255],
+    [70, 240, 240, 255],
+    [240, 50, 230, 255],
+    [170, 255, 195, 255],
+    [170, 110, 40, 255],
+];
+
+/// Lines in the local space of a cloth, between its particles, beside them or where they are said to be. Those between particles follow these
+/// without being made anew.
+#[derive(Debug, Clone, Default)]
+pub struct DebugLines {
+    lines: Vec<DebugLine>,
+}
+
+impl DebugLines {
+    /// No lines.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Number of lines.
+    pub fn len(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// A line between two points \[m\], in a colour: red, green, blue, opacity.
+    pub fn line(&mut self, [from, to]: [[f32; 3]; 2], colour: [u8; 4]) -> &mut Self {
+        self.push([from, to], [NO_OFFSET; 2], colour, 0.0)
+    }
+
+    /// The edges of a fabric, each set in a colour of its own: sets of one colour may be solved in turn, but no two fibers of a set meet.
+    pub fn fibers(&mut self, fabric: &Fabric) -> &mut Self {
+        for (set, colour) in (0..fabric.set_count()).zip(PALETTE.iter().cycle()) {
+            for fiber in fabric.fibers_of_set(set) {
+                for pair in fabric.fiber_vertices(fiber).windows(2) {
+                    self.between([pair[0], pair[1]], *colour);
+                }
+            }
+        }
+        self
+    }
+
+    /// The stretch edges of a fabric, coloured by their strain: blue for shorter than at rest, grey, yellow, red for longer by
+    /// [`DebugView::strain_limit`] or more.
+    pub fn strain(&mut self, fabric: &Fabric) -> &mut Self {
+        let kinds = fabric.edge_kinds();
+        for ((edge, ends), rest) in fabric.edges().zip(&fabric.rest_lengths) {
+            if kinds[edge].is_stretch() && *rest > 0.0 {
+                self.push([[0.0; 3]; 2], ends, [255; 4], *rest);
+            }
+        }
+        self
+    }
+
+    /// A cross of this size \[m\] at every pinned particle.
+    pub fn pins(&mut self, particles: &[Particle], size: f32, colour: [u8; 4]) -> &mut Self {
+        for (particle, _) in (0..).zip(particles).filter(|(_, particle)| particle.is_pinned()) {
+            for axis in [Vec3::X, Vec3::Y, Vec3::Z] {
+                let half = axis * (0.5 * size);
+                self.push([(-half).to_array(), half.to_array()], [particle; 2], colour, 0.0);
+            }
+        }
+        self
+    }
+
+    /// A line from every particle to each of its anchors.
+    pub fn tethers(&mut self, fabric: &Fabric, colour: [u8; 4]) -> &mut Self {
+        let count = fabric.particle_count;
+        for (index, &anchor) in (0..).zip(&fabric.tether_anchors) {
+            let particle = index % count.max(1);
+            if anchor != particle && anchor < count {
+                self.between([particle, anchor], colour);
+            }
+        }
+        self
+    }
+
+    /// A line of this length \[m\] along the normal of every triangle as it is now, from the middle of its corners.
+    pub fn normals(
+        &mut self,
+        triangles: &[[u32; 3]],
+        particles: &[Particle],
+        length: f32,
+        colour: [u8; 4],
+    ) -> &mut Self {
+        for triangle in triangles {
+            let [Some(a), Some(b), Some(c)] = triangle.map(|corner| {
+                particles.get(corner as usize).map(|particle| Vec3::from(particle.position))
+            }) else {
+                continue;
+            };
+            let (middle, normal) = ((a + b + c) / 3.0, (b - a).cross(c - a).normalize_or_zero());
+            self.line([middle.to_array(), (middle + normal * length).to_array()], colour);
+        }
+        self
+    }
+
+    /// Three circles around each of some spheres, as of [`poplin_host::LiveCloth::set_motion_spheres`].
+    pub fn spheres(&mut self, spheres: &[Sphere], colour: [u8; 4]) -> &mut Self {
+        for sphere in spheres {
+            self.circles(sphere, colour);
+        }
+        self
+    }
+
+    /// The outlines of colliders: circles and lines of spheres and capsules, a square metre of a plane, edges of boxes and meshes, and the
+    /// square metres of the planes of a convex.
+    pub fn colliders(&mut self, colliders: &ColliderSet, colour: [u8; 4]) -> &mut Self {
+        for (_, collider) in colliders.iter() {
+            self.shape(&collider.shape, collider.pose, colour);
+        }
+        self
+    }
+
+    fn shape(&mut self, shape: &Shape, pose: Pose, colour: [u8; 4]) {
+        let rotation = Quat::from_array(pose.rotation);
+        let at = |point: [f32; 3]| rotation * Vec3::from(point) + Vec3::from(pose.translation);
+        let mut line = |ends: [Vec3; 2]| {
+            self.line(ends.map(|end| end.to_array()), colour);
+        };
+        match shape {
+            Shape::Sphere(sphere) => {
+                let center = at(sphere.center).to_array();
+                self.circles(&Sphere { center, ..*sphere }, colour);
+            }
+            Shape::Capsule(capsule) => {
+                let [a, b] = capsule.ends.map(|end| at(end.center));
+                let radii = capsule.ends.map(|end| end.radius);
+                let (u, v) = (b - a).normalize_or(Vec3::Y).any_orthonormal_pair();
+                for side in [u, -u, v, -v] {
+                    line([a + side * radii[0], b + side * radii[1]]);
+                }
+                for (center, radius) in [a, b].into_iter().zip(radii) {
+                    self.circles(&Sphere { center: center.to_array(), radius }, colour);
+                }
+            }
+            Shape::Plane(plane) => {
+                let normal = rotation * Vec3::from(plane.normal);
+                let foot = at((Vec3::from(plane.normal) * plane.offset).to_array());
+                let (u, v) = normal.normalize_or(Vec3::Y).any_orthonormal_pair();
+                for k in -2..=2 {
+                    let shift = 0.25 * k as f32;
+                    line([foot + u * shift - v * 0.5, foot + u * shift + v * 0.5]);
+                    line([foot + v * shift - u * 0.5, foot + v * shift + u * 0.5]);
+                }
+            }
+            Shape::Convex(planes) => {
+                for plane in planes.iter() {
+                    self.shape(&Shape::Plane(*plane), pose, colour);
+                }
+            }
+            Shape::Parallelepiped(Parallelepiped { corner, edges }) => {
+                let edges = Mat3::from_cols_array_2d(edges);
+                let corner = Vec3::from(*corner);
+                for axis in 0..3 {
+                    for k in 0..4 {
+                        let mut parts = Vec3::ZERO;
+                        parts[(axis + 1) % 3] = (k & 1) as f32;
+                        parts[(axis + 2) % 3] = (k >> 1) as f32;
+                        let from = corner + edges * parts;
+                        line([from, from + edges.col(axis)].map(|end| at(end.to_array())));
+                    }
+                }
+            }
+            Shape::TriangleMesh(mesh) => {
+                for [a, b, c] in mesh.triangles.iter() {
+                    for ends in [[a, b], [b, c], [c, a]] {
+                        let [Some(from), Some(to)] =
+                            ends.map(|&end| mesh.vertices.get(end as usize))
+                        else {
+                            continue;
+                        };
+                        line([at(*from), at(*to)]);
+                    }
+                }
+            }
+        }
+    }
+
+    fn circles(&mut self, sphere: &Sphere, colour: [u8; 4]) {
+        let center = Vec3::from(sphere.center);
+        for (u, v) in [(Vec3::X, Vec3::Y), (Vec3::Y, Vec3::Z), (Vec3::Z, Vec3::X)] {
+            let at = |k: usize| {
+                let (sine, cosine) = (std::f32::consts::TAU * k as f32 / CIRCLE as f32).sin_cos();
+                (center + (u * cosine + v * sine) * sphere.radius).to_array()
+            };
+            for k in 0..CIRCLE {
+                self.line([at(k), at(k + 1)], colour);
+            }
+        }
+    }
+
+    fn between(&mut self, ends: [u32; 2], colour: [u8; 4]) {
+        self.push([[0.0; 3]; 2], ends, colour, 0.0);
+    }
+
+    fn push(
+        &mut self,
+        [[a, b, c], [d, e, f]]: [[f32; 3]; 2],
+        [start_particle, end_particle]: [u32; 2],
+        colour: [u8; 4],
+        rest_length: f32,
+    ) -> &mut Self {
+        self.lines.push(DebugLine {
+            start: [a, b, c, 0.0],
+            end: [d, e, f, 0.0],
+            start_particle,
+            end_particle,
+            colour: u32::from_le_bytes(colour),
+            rest_length,
+        });
+        self
+    }
+}
+
+/// What a [`DebugPass`] draws into.
+#[derive(Debug, Clone)]
+pub struct DebugTarget {
+    /// Format of the colour attachment: one that a fragment writes floats to.
+    pub format: wgpu::TextureFormat,
+    /// Format of the depth attachment and how lines are compared with it; `None` for a pass without one.
+    pub depth: Option<wgpu::DepthStencilState>,
+    /// Samples of both attachments.
+    pub sample_count: u32,
+}
+
+/// How some lines are looked at.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DebugView {
+    /// From the local space of the cloth to clip space, column by column.
+    pub clip_from_local: [[f32; 4]; 4],
+    /// The first particle of the cloth in the buffer of particles, [`crate::Engine::particle_range`].
+    pub particle_begin: u32,
+    /// The strain that is drawn red, above 0: 0.05 is 5 %.
+    pub strain_limit: f32,
+}
+
+/// Lines on the device.
+#[derive(Debug)]
+pub struct DebugList {
+    lines: GrowableBuffer,
+    line_count: u32,
+    /// The last particle that they need.
+    particle_end: u32,
+    uniform: wgpu::Buffer,
+    bind_group: Option<(wgpu::Buffer, wgpu::BindGroup)>,
+}
+
+/// Draws [`DebugLines`] into a render pass of the application.
+#[derive(Debug)]
+pub struct DebugPass {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    layout: wgpu::BindGroupLayout,
+    pipeline: wgpu::RenderPipeline,
+}
+
+impl DebugPass {
+    /// A pass for targets of this kind.
+    ///
+    /// # Errors
+    /// [`GpuError::Target`] if nothing can be drawn into such a target on this device.
+    pub fn new(
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        target: &DebugTarget,
+    ) -> Result<Self, GpuError> {
+        check_target(device, target)?;
+        let text = compose("draw/debug_lines")
+            .expect("the embedded shaders compose; a test holds it")
+            .text;
+        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some("poplin.debug"),
+            source: wgpu::ShaderSource::Wgsl(text.into()),
+        });
+        let entry = |binding: u32, ty: wgpu::BufferBindingType| wgpu::BindGroupLayoutEntry {
+            binding,
+            visibility: wgpu::ShaderStages::VERTEX,
+            ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None },
+            count: None,
+        };
+        let storage = wgpu::BufferBindingType::Storage { read_only: true };
+        let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: Some("poplin.debug.layout"),
+            entries: &[
+                entry(0, wgpu::BufferBindingType::Uniform),
+                entry(1, storage),
+                entry(2, storage),
+            ],
+        });
+        let whole =
+            crate::pipelines::pipeline_layout(device, "poplin.debug.pipeline_layout", &layout);
+        let pipeline = device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+            label: Some("poplin.debug"),
+            layout: Some(&whole),
+            vertex: wgpu::VertexState {
+                module: &module,
+                entry_point: Some("debug_line"),
+                compilation_options: wgpu::PipelineCompilationOptions::default(),
+                buffers: &[],
+            },
+            primitive: wgpu::PrimitiveState {
+                topology: wgpu::PrimitiveTopology::LineList,
+                ..wgpu::PrimitiveState::default()
+            },
+            depth_stencil: target.depth.clone(),
+            multisample: wgpu::MultisampleState {
+                count: target.sample_count,
+                ..wgpu::MultisampleState::default()
+            },
+            fragment: Some(wgpu::FragmentState {
+                module: &module,
+                entry_point: Some("debug_colour"),
+                compilation_options: wgpu::PipelineCompilationOptions::default(),
+                targets: &[Some(target.format.into())],
+            }),
+            multiview_mask: None,
+            cache: None,
+        });
+        Ok(Self { device: device.clone(), queue: queue.clone(), layout, pipeline })
+    }
+
+    /// A list without lines.
+    pub fn list(&self) -> DebugList {
+        DebugList {
+            lines: GrowableBuffer::new(
+                &self.device,
+                "poplin.debug.lines",
+                wgpu::BufferUsages::STORAGE,
+            ),
+            line_count: 0,
+            particle_end: 0,
+            uniform: self.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("poplin.debug.parameters"),
+                size: size_of::<DebugParameters>() as u64,
+                usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            }),
+            bind_group: None,
+        }
+    }
+
+    /// Replaces the lines of a list, before the next submission.
+    ///
+    /// # Errors
+    /// [`GpuError::TooLarge`] if they are more than the device binds; the list keeps its lines.
+    pub fn set(&self, list: &mut DebugList, lines: &DebugLines) -> Result<(), GpuError> {
+        if list.lines.upload(&self.device, &self.queue, cast_slice(&lines.lines))? {
+            list.bind_group = None;
+        }
+        list.line_count = lines.lines.len() as u32;
+        let particles =
+            lines.lines.iter().flat_map(|line| [line.start_particle, line.end_particle]);
+        let ends = particles.filter(|&particle| particle != NO_OFFSET).map(|particle| particle + 1);
+        list.particle_end = ends.max().unwrap_or(0);
+        Ok(())
+    }
+
+    /// Draws the lines of a list over a buffer of particles, [`crate::Engine::particle_buffer`]; a list once a submission.
+    ///
+    /// # Errors
+    /// [`GpuError::ShortBuffer`] if the buffer has not the particles of the lines; nothing is drawn.
+    pub fn draw(
+        &self,
+        pass: &mut wgpu::RenderPass<'_>,
+        list: &mut DebugList,
+        particles: &wgpu::Buffer,
+        view: &DebugView,
+    ) -> Result<(), GpuError> {
+        if list.line_count == 0 {
+            return Ok(());
+        }
+        let needed = 16 * (u64::from(view.particle_begin) + u64::from(list.particle_end));
+        if particles.size() < needed {
+            let (buffer, bytes) = ("the buffer of particles", particles.size());
+            return Err(GpuError::ShortBuffer { buffer, bytes, needed });
+        }
+        let [clip_x, clip_y, clip_z, clip_w] = view.clip_from_local;
+        let parameters = DebugParameters {
+            clip_x,
+            clip_y,
+            clip_z,
+            clip_w,
+            particle_begin: view.particle_begin,
+            strain_limit: view.strain_limit.max(f32::MIN_POSITIVE),
+            ..DebugParameters::zeroed()
+        };
+        self.queue.write_buffer(&list.uniform, 0, bytes_of(&parameters));
+        if list.bind_group.as_ref().is_none_or(|(bound, _)| bound != particles) {
+            let group = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+                label: Some("poplin.debug.bind_group"),
+                layout: &self.layout,
+                entries: &[
+                    wgpu::BindGroupEntry { binding: 0, resource: list.uniform.as_entire_binding() },
+                    wgpu::BindGroupEntry {
+                        binding: 1,
+                        resource: list.lines.buffer().as_entire_binding(),
+                    },
+                    wgpu::BindGroupEntry { binding: 2, resource: particles.as_entire_binding() },
+                ],
+            });
+            list.bind_group = Some((particles.clone(), group));
+        }
+        if let Some((_, group)) = &list.bind_group {
+            pass.set_pipeline(&self.pipeline);
+            pass.set_bind_group(0, group, &[]);
+            pass.draw(0..2, 0..list.line_count);
+        }
+        Ok(())
+    }
+}
+
+fn check_target(device: &wgpu::Device, target: &DebugTarget) -> Result<(), GpuError> {
+    let refuse = |format: wgpu::TextureFormat, why: &'static str| {
+        Err(GpuError::Target { format, sample_count: target.sample_count, why })
+    };
+    let format = target.format;
+    let is_float = matches!(
+        format.sample_type(None, Some(device.features())),
+        Some(wgpu::TextureSampleType::Float { .. })
+    );
+    if !is_float {
+        return refuse(format, "a fragment does not write floats to it");
+    }
+    let depth = target.depth.as_ref().map(|depth| depth.format);
+    for format in [Some(format), depth].into_iter().flatten() {
+        let features = format.guaranteed_format_features(device.features());
+        if !features.allowed_usages.contains(wgpu::TextureUsages::RENDER_ATTACHMENT) {
+            return refuse(format, "it cannot be drawn into on this device");
+        }
+        if !features.flags.sample_count_supported(target.sample_count) {
+            return refuse(format, "it has no such number of samples on this device");
+        }
+    }
+    match depth {
+        Some(depth) if !depth.is_depth_stencil_format() => refuse(depth, "it has no depth"),
+        _ => Ok(()),
+    }
+}

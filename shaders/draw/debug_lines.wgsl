@@ -1,0 +1,57 @@
+#import state/constants
+#import render/types
+
+/// Where lines are drawn.
+@group(0) @binding(0) var<uniform> debug: DebugParameters;
+/// The lines.
+@group(0) @binding(1) var<storage, read> debug_lines_of: array<DebugLine>;
+/// Position [m] of each particle of all cloths, and something else.
+@group(0) @binding(2) var<storage, read> debug_particles: array<vec4<f32>>;
+
+/// An end of a line.
+struct DebugVertex {
+    /// In clip space.
+    @builtin(position) position: vec4<f32>,
+    /// Colour, not premultiplied.
+    @location(0) colour: vec4<f32>,
+}
+
+/// Position of an end [m]: of its particle, if it has one, and beside it.
+fn end_position(beside: vec3<f32>, particle: u32) -> vec3<f32> {
+    if (particle == NO_OFFSET) {
+        return beside;
+    }
+    return debug_particles[debug.particle_begin + particle].xyz + beside;
+}
+
+/// Blue for shorter than at rest, grey, green, then yellow and red for longer by the whole limit.
+fn strain_colour(strain: f32) -> vec4<f32> {
+    let part = clamp(strain / debug.strain_limit, -1.0, 1.0);
+    if (part < 0.0) {
+        return vec4<f32>(mix(vec3<f32>(0.55, 0.6, 0.6), vec3<f32>(0.1, 0.25, 1.0), -part), 1.0);
+    }
+    let low = mix(vec3<f32>(0.55, 0.6, 0.6), vec3<f32>(0.95, 0.85, 0.1), min(2.0 * part, 1.0));
+    return vec4<f32>(mix(low, vec3<f32>(0.95, 0.1, 0.05), max(2.0 * part - 1.0, 0.0)), 1.0);
+}
+
+/// An end of a line per vertex, a line per instance.
+@vertex
+fn debug_line(@builtin(vertex_index) end: u32, @builtin(instance_index) index: u32) -> DebugVertex {
+    let line = debug_lines_of[index];
+    let start = end_position(line.start.xyz, line.start_particle);
+    let last = end_position(line.end.xyz, line.end_particle);
+    let local = vec4<f32>(select(start, last, end == 1u), 1.0);
+    var vertex: DebugVertex;
+    vertex.position = debug.clip_x * local.x + debug.clip_y * local.y + debug.clip_z * local.z + debug.clip_w;
+    vertex.colour = unpack4x8unorm(line.colour);
+    if (line.rest_length > 0.0) {
+        vertex.colour = strain_colour(length(last - start) / line.rest_length - 1.0);
+    }
+    return vertex;
+}
+
+/// The line's colour.
+@fragment
+fn debug_colour(vertex: DebugVertex) -> @location(0) vec4<f32> {
+    return vertex.colour;
+}
