@@ -39,10 +39,23 @@ fn tint(name: &str, text: &str) -> Option<Result<(), String>> {
 }
 
 #[test]
+fn what_draws_lines_is_valid_and_documented() {
+    let composed = compose(LINES).unwrap();
+    let module = parse(&composed).unwrap();
+    validate(&composed, &module).unwrap();
+    assert_eq!(undocumented(&module), Vec::<String>::new());
+}
+
+/// The shaders that draw lines.
+const LINES: &str = "draw/debug_lines";
+
+#[test]
 fn every_kernel_passes_tint_where_it_is_installed() {
-    for kernel in Kernel::ALL {
-        match tint(kernel.name(), &compose(&kernel.path()).unwrap().text) {
-            Some(verdict) => assert_eq!(verdict, Ok(()), "{}", kernel.name()),
+    let paths = Kernel::ALL.map(Kernel::path).into_iter().chain([LINES.to_owned()]);
+    for path in paths {
+        let name = path.replace('/', "-");
+        match tint(&name, &compose(&path).unwrap().text) {
+            Some(verdict) => assert_eq!(verdict, Ok(()), "{name}"),
             None => {
                 return poplin_testkit::skip::skip(
                     "no `tint` on this machine: browsers' uniformity rules are not checked",
