@@ -1,16 +1,17 @@
 //! `poplin view`: shows a scene in a window, or draws it into a picture.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use poplin::{Simulation, SimulationOptions};
 use poplin_io::picture::View;
+use poplin_io::scene::Scene;
 use poplin_model::Shape;
-use poplin_view::{Scenes, Screenshot, Show, ShowError, ShownCloth, ViewError, open_window};
+use poplin_view::{Scenes, Screenshot, Show, ShowError, ShownCloth, open_window};
 
-use crate::args::{PictureArgs, ViewArgs};
+use crate::args::{HELD_BY, PictureArgs, ViewArgs};
 use crate::failure::{Exit, Failure, OrFail};
 use crate::job::Job;
 use crate::output::say;
@@ -81,12 +82,15 @@ impl Scenes for Repertoire {
             wind: garment.wind,
         });
         let cloths = cloths.collect();
-        Ok(Box::new(Performance { job, stage, cloths, frame: 0, recording: None }))
+        let source = scene.to_path_buf();
+        Ok(Box::new(Performance { source, job, stage, cloths, frame: 0, recording: None }))
     }
 }
 
 /// A job in simulation.
 struct Performance {
+    /// Its name or file.
+    source: PathBuf,
     job: Arc<Job>,
     stage: Stage,
     cloths: Vec<ShownCloth>,
@@ -180,9 +184,6 @@ impl Show for Performance {
     }
 
     fn save(&mut self) -> Result<String, ShowError> {
-        let Some(scene) = &self.job.scene else {
-            return Err(ViewError::NotAScene.into());
-        };
         let mut tuned = Vec::with_capacity(self.cloths.len());
         for (cloth, garment) in self.cloths.iter().zip(&self.job.garments) {
             let first = cloth.ids.first().copied();
@@ -192,8 +193,11 @@ impl Show for Performance {
                 config.as_ref() != Some(&garment.cloth.config) || cloth.wind != garment.wind;
             tuned.push(config.filter(|_| is_tuned).map(|config| (config, cloth.wind)));
         }
-        let text = scene.with_settings(&tuned)?;
-        let path = Path::new(&format!("{}-tuned.toml", self.job.name)).to_path_buf();
+        let text = match &self.job.scene {
+            Some(scene) => scene.with_settings(&tuned)?,
+            None => Scene::of_mesh(&self.job.name, &self.source, HELD_BY)?.with_settings(&tuned)?,
+        };
+        let path = PathBuf::from(format!("{}-tuned.toml", self.job.name));
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
         Ok(format!("wrote {}", path.display()))
     }

@@ -15,13 +15,21 @@ pub(crate) struct Instance {
     back: [f32; 4],
 }
 
+/// What an instance is of; the shaders know the number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Cloth = 0,
+    Solid = 1,
+    Ground = 2,
+}
+
 impl Instance {
     /// In its place in the world, with linear colours of front and back.
-    pub(crate) fn new(world_from_local: Mat4, [front, back]: [Vec3; 2], is_solid: bool) -> Self {
+    pub(crate) fn new(world_from_local: Mat4, [front, back]: [Vec3; 2], kind: Kind) -> Self {
         let rows = world_from_local.transpose();
         Self {
             rows: [rows.x_axis, rows.y_axis, rows.z_axis].map(|row| row.to_array()),
-            front: front.extend(if is_solid { 1.0 } else { 0.0 }).to_array(),
+            front: front.extend(kind as u32 as f32).to_array(),
             back: back.extend(0.0).to_array(),
         }
     }
@@ -49,7 +57,7 @@ pub(crate) struct Body {
     pub(crate) world_from_local: Mat4,
     /// Linear colours of front and back.
     pub(crate) colors: [Vec3; 2],
-    pub(crate) is_solid: bool,
+    pub(crate) kind: Kind,
 }
 
 impl Body {
@@ -93,12 +101,12 @@ impl Body {
             edge_groups,
             world_from_local: Mat4::IDENTITY,
             colors: [Vec3::ONE; 2],
-            is_solid: false,
+            kind: Kind::Cloth,
         }
     }
 
     /// As it is drawn.
     pub(crate) fn instance(&self) -> Instance {
-        Instance::new(self.world_from_local, self.colors, self.is_solid)
+        Instance::new(self.world_from_local, self.colors, self.kind)
     }
 }

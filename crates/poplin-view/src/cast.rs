@@ -9,7 +9,7 @@ use poplin_io::picture::{Surface, View, cloth_color, line_color};
 use poplin_measure::strain::{Strain, StretchEdges};
 use poplin_model::{Fabric, Particle, Pose, Shape};
 
-use crate::body::{Body, EdgeGroup};
+use crate::body::{Body, EdgeGroup, Kind};
 use crate::render_meshes::{self, Vertex};
 use crate::renderer::Dot;
 use crate::{Show, ViewError, strain};
@@ -73,7 +73,8 @@ impl Cast {
             let pinned = pinned.map(|(index, _)| index).collect();
             cloths.push(CastCloth::new(device, index, id, cloth.fabric.clone(), pinned, &state));
         }
-        let surfaces = cloths.iter().map(|cloth| cloth.surface(show)).collect::<Result<_, _>>()?;
+        let surfaces: Vec<_> =
+            cloths.iter().map(|cloth| cloth.surface(show)).collect::<Result<_, _>>()?;
         let bounds = bounds_of(&surfaces);
         let margin = DVec3::splat((bounds[1] - bounds[0]).length() * REACH);
         let reach = [bounds[0] - margin, bounds[1] + margin];
@@ -223,12 +224,12 @@ fn solid_body(device: &wgpu::Device, surface: &Surface) -> Body {
     let triangles: Vec<_> = surface.triangles.iter().filter(is_known).copied().collect();
     let mut body = Body::new(device, &vertices, &triangles, &[], Vec::new());
     body.colors = studio::sides(surface.color);
-    body.is_solid = true;
+    body.kind = Kind::Solid;
     body
 }
 
 /// The box of all finite positions; a metre around the origin without any.
-fn bounds_of(surfaces: &Vec<Surface>) -> [DVec3; 2] {
+fn bounds_of(surfaces: &[Surface]) -> [DVec3; 2] {
     let positions = surfaces.iter().flat_map(|surface| &surface.positions);
     let points = positions.map(|position| DVec3::from(position.map(f64::from)));
     let none = [DVec3::INFINITY, DVec3::NEG_INFINITY];

@@ -43,9 +43,6 @@ pub enum ViewError {
         /// Most pixels on a side.
         limit: u32,
     },
-    /// The settings of a mesh without a scene cannot be saved as one.
-    #[error("only the settings of a scene can be saved: this is a mesh without one")]
-    NotAScene,
     /// A picture could not be written.
     #[error(transparent)]
     Picture(#[from] poplin_io::IoError),

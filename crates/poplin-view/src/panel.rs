@@ -12,7 +12,7 @@ use crate::tuning;
 const WIDTH: f32 = 320.0;
 
 /// Height of a plot \[points\].
-const PLOT_HEIGHT: f32 = 84.0;
+const PLOT_HEIGHT: f32 = 72.0;
 
 /// What is shown beside the cloths in their colours.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Default for Panel {
     fn default() -> Self {
         let layers = Layers {
             has_edges: false,
-            has_pins: true,
+            has_pins: false,
             has_solids: true,
             has_strain: false,
             strain_percent: 5.0,
@@ -246,6 +246,7 @@ fn plots(ui: &mut egui::Ui, history: &History) {
             .height(PLOT_HEIGHT)
             .show_x(false)
             .show_axes([false, true])
+            .y_axis_min_width(28.0)
             .include_y(0.0)
             .allow_drag(false)
             .allow_zoom(false)

@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 use glam::{Mat4, Vec3};
 
-use crate::body::{Body, Instance};
+use crate::body::{Body, Instance, Kind};
 use crate::pipelines::{DEPTH, Pipelines, SAMPLES};
 use crate::render_meshes::of_surface;
 use crate::uniform::{LIGHTS, Place, ViewUniform};
@@ -225,10 +225,10 @@ impl Renderer {
         self.queue.write_buffer(&self.view, 0, bytemuck::bytes_of(&view));
         let ground = Mat4::from_translation(place.ground().as_vec3())
             * Mat4::from_scale(Vec3::splat(place.ground_radius() as f32));
-        let mut instances = vec![Instance::new(ground, [Vec3::ONE; 2], false)];
+        let mut instances = vec![Instance::new(ground, [Vec3::ONE; 2], Kind::Ground)];
         instances.extend(bodies.iter().map(|body| body.instance()));
         for body in bodies {
-            let of_group = |color| Instance::new(body.world_from_local, [color; 2], false);
+            let of_group = |color| Instance::new(body.world_from_local, [color; 2], Kind::Cloth);
             instances.extend(body.edge_groups.iter().map(|group| of_group(group.color)));
         }
         self.instances.write(&self.device, &self.queue, &instances);

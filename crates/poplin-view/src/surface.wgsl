@@ -5,6 +5,10 @@ const LIFT: f32 = 1.6;
 /// Texels between the 5 x 5 look-ups of the key light's shadow.
 const KEY_SPREAD: f32 = 1.5;
 
+/// Texels between the look-ups of a light of the sky, on bodies and on the ground, where single shadows would show.
+const SKY_SPREAD: f32 = 0.8;
+const GROUND_SPREAD: f32 = 7.0;
+
 struct Vertex {
     @location(0) position: vec4<f32>,
     @location(1) normal: vec4<f32>,
@@ -31,20 +35,24 @@ fn in_map(light: Light, point: vec3<f32>, normal: vec3<f32>, lift: f32) -> vec3<
     return vec3<f32>(at.x * 0.5 + 0.5, 0.5 - at.y * 0.5, min(at.z, 1.0));
 }
 
-/// Fraction of the surrounding that reaches a side, a mean over the lights that shine on it.
-fn sky_visibility(point: vec3<f32>, normal: vec3<f32>) -> f32 {
+/// Fraction of the surrounding that reaches a side, a mean over the lights that shine on it, each of 3 x 3 filtered look-ups that are
+/// `spread` texels apart.
+fn sky_visibility(point: vec3<f32>, normal: vec3<f32>, spread: f32) -> f32 {
+    let step = spread / f32(textureDimensions(sky_maps).x);
     var sum = 0.0;
     var total = 0.0;
     for (var k = 1u; k < LIGHTS; k++) {
         let weight = max(dot(normal, view.lights[k].direction), 0.0);
-        let at = in_map(view.lights[k], point, normal, LIFT);
-        let step = 1.5 / f32(textureDimensions(sky_maps).x);
-        var seen = 0.0;
-        for (var tap = 0u; tap < 4u; tap++) {
-            let offset = (vec2<f32>(f32(tap & 1u), f32(tap >> 1u)) - 0.5) * step;
-            seen += textureSampleCompareLevel(sky_maps, compare, at.xy + offset, k - 1u, at.z) * 0.25;
+        if (weight == 0.0) {
+            continue;
         }
-        sum += weight * seen;
+        let at = in_map(view.lights[k], point, normal, LIFT);
+        for (var y = -1; y <= 1; y++) {
+            for (var x = -1; x <= 1; x++) {
+                let offset = vec2<f32>(f32(x), f32(y)) * step;
+                sum += weight * textureSampleCompareLevel(sky_maps, compare, at.xy + offset, k - 1u, at.z) / 9.0;
+            }
+        }
         total += weight;
     }
     return select(1.0, sum / total, total > 0.0);
@@ -53,6 +61,9 @@ fn sky_visibility(point: vec3<f32>, normal: vec3<f32>) -> f32 {
 /// Fraction of the key light that reaches a side: the mean of 5 x 5 filtered look-ups.
 fn key_visibility(point: vec3<f32>, normal: vec3<f32>) -> f32 {
     let at = in_map(view.lights[0], point, normal, LIFT * 2.5);
+    if (any(abs(at.xy - 0.5) > vec2<f32>(0.5))) {
+        return 1.0;
+    }
     let step = KEY_SPREAD / f32(textureDimensions(key_map).x);
     var sum = 0.0;
     for (var y = -2; y <= 2; y++) {
@@ -72,7 +83,8 @@ fn place(vertex: Vertex, instance: Instance) -> Surface {
     out.clip = view.clip_from_world * vec4<f32>(view.eye + (position - view.eye) * distance, 1.0);
     out.position = position;
     out.normal = normal;
-    out.sky = vec2<f32>(sky_visibility(position, normal), sky_visibility(position, -normal));
+    let spread = select(SKY_SPREAD, GROUND_SPREAD, instance.front.w > 1.5);
+    out.sky = vec2<f32>(sky_visibility(position, normal, spread), sky_visibility(position, -normal, spread));
     out.strain = vertex.strain;
     out.front = instance.front;
     out.back = instance.back.xyz;
@@ -83,7 +95,7 @@ fn place(vertex: Vertex, instance: Instance) -> Surface {
 fn strain_color(strain: f32) -> vec3<f32> {
     let part = clamp(strain / view.strain_limit, -1.0, 1.0);
     let end = select(vec3<f32>(0.03, 0.13, 0.55), vec3<f32>(0.62, 0.04, 0.03), part > 0.0);
-    return mix(vec3<f32>(0.72, 0.70, 0.66), end, sqrt(abs(part)));
+    return mix(vec3<f32>(0.56, 0.55, 0.52), end, sqrt(abs(part)));
 }
 
 @fragment
@@ -122,6 +134,9 @@ fn shade_ground(in: Surface) -> @location(0) vec4<f32> {
     let fade = smoothstep(0.0, 1.0, 1.0 - length(in.position - view.ground_center) / view.ground_radius);
     let lines = max(line_cover(in.position.x, extent.x), line_cover(in.position.z, extent.y));
     let floor = mix(view.ground, view.grid_line, lines);
+    if (fade == 0.0) {
+        return vec4<f32>();
+    }
     let hidden = 0.6 * (1.0 - key_visibility(in.position, vec3<f32>(0.0, 1.0, 0.0))) + 1.1 * (1.0 - in.sky.x);
     let dark = min(hidden, 1.0) * view.shadow_fraction * fade;
     let cover = fade * 0.8;

@@ -59,7 +59,7 @@ struct Instance {
     @location(3) row_0: vec4<f32>,
     @location(4) row_1: vec4<f32>,
     @location(5) row_2: vec4<f32>,
-    /// Linear colour of the front, and 1 for a solid.
+    /// Linear colour of the front, and 0 for a cloth, 1 for a solid, 2 for the ground.
     @location(6) front: vec4<f32>,
     /// Linear colour of the back.
     @location(7) back: vec4<f32>,

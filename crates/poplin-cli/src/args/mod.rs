@@ -103,13 +103,17 @@ pub(crate) struct RunArgs {
     pub(crate) solver: SolverArgs,
 }
 
+/// What holds a mesh that is shown.
+#[cfg(feature = "view")]
+pub(crate) const HELD_BY: &str = "top:3%";
+
 #[cfg(feature = "view")]
 impl RunArgs {
     /// Those of `poplin run --mesh FILE --pin top:3%`.
     pub(crate) fn of_hung_mesh(path: &std::path::Path) -> Self {
         let mut mesh = std::ffi::OsString::from("--mesh=");
         mesh.push(path);
-        let words = ["poplin", "run", "--pin=top:3%"].map(std::ffi::OsString::from);
+        let words = ["poplin", "run", "--pin", HELD_BY].map(std::ffi::OsString::from);
         let words = words.into_iter().chain([mesh]);
         match Cli::try_parse_from(words).map(|cli| cli.command) {
             Ok(Command::Run(args)) => *args,

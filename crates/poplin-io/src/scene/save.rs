@@ -10,6 +10,23 @@ use super::locate::Source;
 use super::{Scene, SceneError, Wind};
 
 impl Scene {
+    /// A scene of one cloth, a mesh file pinned by a rule.
+    ///
+    /// # Errors
+    /// [`SceneError`] if a scene cannot say that.
+    pub fn of_mesh(name: &str, mesh: &Path, pins: &str) -> Result<Self, SceneError> {
+        let mesh = std::path::absolute(mesh).unwrap_or_else(|_| mesh.to_path_buf());
+        let keys = [("name", name.to_owned()), ("mesh", mesh.display().to_string())];
+        let keys = keys.into_iter().chain([("pins", pins.to_owned())]);
+        let cloth = keys.map(|(key, text)| (key.to_owned(), Value::String(text))).collect();
+        let cloths = Value::Array(vec![Value::Table(cloth)]);
+        let scene = Table::from_iter([("cloth".to_owned(), cloths)]);
+        Self::parse(
+            &toml::to_string(&scene).map_err(SceneError::Save)?,
+            mesh.with_extension("toml"),
+        )
+    }
+
     /// The text of this scene with other settings of some cloths, by index, and other winds. What those cloths state of their settings
     /// is replaced by what differs from the defaults; everything else stays, without comments. Paths of meshes become absolute,
     /// so that the text may be saved anywhere.
@@ -123,6 +140,16 @@ mod tests {
         assert_eq!(read.cloths[0].wind, Some(wind));
         assert_eq!(read.cloths[1].config, scene.cloths[1].config);
         assert_eq!(read.frames, 7);
+    }
+
+    #[test]
+    fn a_mesh_becomes_a_scene_whatever_its_name() {
+        let scene = Scene::of_mesh("it's \"it\"", Path::new("/a/'b\".obj"), "top:3%").unwrap();
+        let crate::scene::Shape::Mesh(path) = &scene.cloths[0].shape else { panic!() };
+        assert_eq!((path.as_path(), scene.cloths[0].pins.len()), (Path::new("/a/'b\".obj"), 1));
+        let tuned = ClothConfig { thickness: 0.02, ..ClothConfig::default() };
+        let text = scene.with_settings(&[Some((tuned.clone(), None))]).unwrap();
+        assert_eq!(Scene::parse(&text, "scene.toml").unwrap().cloths[0].config, tuned);
     }
 
     #[test]
