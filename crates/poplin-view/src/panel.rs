@@ -72,6 +72,11 @@ impl Panel {
         }
     }
 
+    /// What failed last.
+    pub(crate) fn fault(&self) -> Option<&str> {
+        self.message.as_ref()?.as_ref().err().map(String::as_str)
+    }
+
     /// Begins with another scene.
     pub(crate) fn open(&mut self) {
         (self.cloth, self.message, self.is_playing) = (0, None, true);

@@ -46,7 +46,10 @@ impl Screenshot {
         let target = texture(&gpu.device, self.size);
         for frame in 0..self.frames {
             let is_last = frame + 1 == self.frames;
-            viewer.frame(self.input(frame), is_last.then_some(&target))?;
+            viewer.frame(self.input(frame), is_last.then_some(&target));
+            if let Some(fault) = viewer.fault() {
+                return Err(ViewError::Show(fault.into()));
+            }
         }
         read(&gpu, &target)
     }

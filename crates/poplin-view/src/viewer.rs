@@ -103,6 +103,11 @@ impl Viewer {
         &self.context
     }
 
+    /// Why the scene stands still, if something failed.
+    pub fn fault(&self) -> Option<&str> {
+        self.panel.fault()
+    }
+
     /// The device and its queue.
     pub(crate) fn gpu(&self) -> &Gpu {
         &self.gpu
@@ -115,15 +120,12 @@ impl Viewer {
     }
 
     /// Reacts to input, simulates up to a frame, and draws if there is something to draw into. Returns what the panel wants of the
-    /// window.
-    ///
-    /// # Errors
-    /// [`ViewError`] if the scene cannot go on; what can be said in the panel is.
+    /// window; the panel says what fails.
     pub fn frame(
         &mut self,
         input: egui::RawInput,
         target: Option<&wgpu::Texture>,
-    ) -> Result<egui::PlatformOutput, ViewError> {
+    ) -> egui::PlatformOutput {
         let now = input.time.unwrap_or_default();
         let dropped: Vec<_> =
             input.dropped_files.iter().map(|it| it.path().to_path_buf()).collect();
@@ -141,7 +143,8 @@ impl Viewer {
         }
         let freed = std::mem::take(&mut textures.free);
         textures.clear();
-        self.cast.update(device, queue, self.show.as_mut())?;
+        let seen = self.cast.update(device, queue, self.show.as_mut());
+        self.panel.report(seen.map(|()| None));
         self.history.push_strain(&self.cast.strain);
         if let Some(target) = target {
             self.paint(&output, target);
@@ -157,7 +160,7 @@ impl Viewer {
             });
             self.panel.report(written.map(|path| Some(format!("wrote {path}"))));
         }
-        Ok(output.platform_output)
+        output.platform_output
     }
 
     /// Replaces the scene; if it cannot be opened, the old one stays and the panel says why.
@@ -241,14 +244,17 @@ impl Viewer {
             Command::Reset => {
                 self.let_go()?;
                 self.show.reset()?;
-                self.due = None;
+                self.recast()?;
             }
             Command::Record if self.show.is_recording() => {
                 return Ok(Some(self.show.stop_recording()?));
             }
             Command::Record => {
                 self.let_go()?;
-                self.show.record()?;
+                // What went back to the start is new, even if it is not recorded.
+                let begun = self.show.record();
+                self.recast()?;
+                begun?;
                 self.panel.is_playing = true;
             }
             Command::Screenshot => self.wants_screenshot = true,
@@ -256,6 +262,13 @@ impl Viewer {
             Command::Frame => self.is_unframed = true,
         }
         Ok(None)
+    }
+
+    /// Takes the cloths of a scene that went back to its start, which are others.
+    fn recast(&mut self) -> Result<(), ViewError> {
+        self.cast = Cast::new(&self.gpu.device, self.show.as_mut())?;
+        self.due = None;
+        Ok(())
     }
 
     /// Drags the cloth with the first button, the camera with the others or beside the cloth.

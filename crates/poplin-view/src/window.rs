@@ -19,7 +19,7 @@ const SIZE: [u32; 2] = [1280, 800];
 /// Shows a scene in a window until it is closed.
 ///
 /// # Errors
-/// [`ViewError`] if there is no display or no adapter, or the scene cannot be shown or go on.
+/// [`ViewError`] if there is no display or no adapter, or the scene cannot be shown.
 pub fn open_window(scenes: Box<dyn Scenes>, scene: &Path) -> Result<(), ViewError> {
     let event_loop = EventLoop::new().map_err(window_error)?;
     let first = First { scenes, scene: scene.to_path_buf() };
@@ -88,9 +88,7 @@ impl ApplicationHandler for App {
             WindowEvent::CloseRequested => event_loop.exit(),
             WindowEvent::Resized(size) => open.resize([size.width, size.height]),
             WindowEvent::RedrawRequested => {
-                if let Err(fault) = open.draw() {
-                    self.fail(event_loop, fault);
-                }
+                open.draw();
             }
             _ => {}
         }
@@ -140,21 +138,19 @@ impl Open {
         }
     }
 
-    fn draw(&mut self) -> Result<(), ViewError> {
+    fn draw(&mut self) {
         self.window.request_redraw();
         let texture = match self.surface.get_current_texture() {
             wgpu::CurrentSurfaceTexture::Success(texture)
             | wgpu::CurrentSurfaceTexture::Suboptimal(texture) => texture,
             wgpu::CurrentSurfaceTexture::Outdated | wgpu::CurrentSurfaceTexture::Lost => {
-                self.surface.configure(&self.viewer.gpu().device, &self.config);
-                return Ok(());
+                return self.surface.configure(&self.viewer.gpu().device, &self.config);
             }
-            _ => return Ok(()),
+            _ => return,
         };
         let input = self.input.take_egui_input(&self.window);
-        let output = self.viewer.frame(input, Some(&texture.texture))?;
+        let output = self.viewer.frame(input, Some(&texture.texture));
         self.input.handle_platform_output(&self.window, output);
         self.viewer.gpu().queue.present(texture);
-        Ok(())
     }
 }

@@ -57,7 +57,8 @@ impl Scene {
             table.extend(if is_whole { own } else { difference(own, &defaults) });
             if let Some(pbd) = config.solver.as_pbd() {
                 // Without one it would be chosen anew.
-                let frequency = Value::Float(pbd.frequency.into());
+                let mut frequency = Value::Float(pbd.frequency.into());
+                shorten(&mut frequency);
                 set(table, &["solver", "pbd", "frequency"], frequency);
             }
             if let Some(wind) = wind {
@@ -89,8 +90,23 @@ fn resolve_mesh(table: &mut Table, folder: &Path) {
     }
 }
 
+/// Settings as a table.
 fn to_table(value: &impl serde::Serialize) -> Result<Table, SceneError> {
-    Table::try_from(value).map_err(SceneError::Save)
+    let mut table = Table::try_from(value).map_err(SceneError::Save)?;
+    table.iter_mut().for_each(|(_, value)| shorten(value));
+    Ok(table)
+}
+
+/// Settings are `f32`: of the numbers that read as the same one the shortest, 0.3 and not 0.30000001192092896.
+fn shorten(value: &mut Value) {
+    match value {
+        Value::Float(number) => {
+            *number = (*number as f32).to_string().parse().unwrap_or(*number);
+        }
+        Value::Array(values) => values.iter_mut().for_each(shorten),
+        Value::Table(table) => table.iter_mut().for_each(|(_, value)| shorten(value)),
+        _ => {}
+    }
 }
 
 /// What differs from the defaults. A table with one key that the default has not, such as another solver, is taken as it is.
@@ -140,16 +156,22 @@ mod tests {
         assert_eq!(read.cloths[0].wind, Some(wind));
         assert_eq!(read.cloths[1].config, scene.cloths[1].config);
         assert_eq!(read.frames, 7);
+        assert!(text.contains("thickness = 0.01\n"), "{text}");
     }
 
     #[test]
     fn a_mesh_becomes_a_scene_whatever_its_name() {
-        let scene = Scene::of_mesh("it's \"it\"", Path::new("/a/'b\".obj"), "top:3%").unwrap();
+        let name = format!("poplin-io it's \"{}\".obj", std::process::id());
+        let mesh = std::env::temp_dir().join(name);
+        std::fs::write(&mesh, "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n").unwrap();
+        let scene = Scene::of_mesh("it's \"it\"", &mesh, "top:3%").unwrap();
         let crate::scene::Shape::Mesh(path) = &scene.cloths[0].shape else { panic!() };
-        assert_eq!((path.as_path(), scene.cloths[0].pins.len()), (Path::new("/a/'b\".obj"), 1));
+        assert_eq!((path, scene.cloths[0].pins.len()), (&mesh, 1));
         let tuned = ClothConfig { thickness: 0.02, ..ClothConfig::default() };
         let text = scene.with_settings(&[Some((tuned.clone(), None))]).unwrap();
-        assert_eq!(Scene::parse(&text, "scene.toml").unwrap().cloths[0].config, tuned);
+        let read = Scene::parse(&text, "scene.toml");
+        std::fs::remove_file(&mesh).unwrap();
+        assert_eq!(read.unwrap().cloths[0].config, tuned);
     }
 
     #[test]
