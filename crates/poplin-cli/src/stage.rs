@@ -64,7 +64,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Simulates the frame of this number, the first is 1.
+    /// Simulates the next frame, whose index is `frame`, from 1.
     pub(crate) fn advance(&mut self, job: &Job, frame: u32) -> Result<(), Failure> {
         let rate = f64::from(job.frame_rate);
         let time = f64::from(frame) / rate;

@@ -24,7 +24,7 @@ pub(crate) enum Kind {
 }
 
 impl Instance {
-    /// In its place in the world, with linear colours of front and back.
+    /// At its position in the world, with linear colours of front and back.
     pub(crate) fn new(world_from_local: Mat4, [front, back]: [Vec3; 2], kind: Kind) -> Self {
         let rows = world_from_local.transpose();
         Self {

@@ -38,15 +38,15 @@ fn place_edge(@location(0) position: vec4<f32>, instance: Instance) -> Mark {
 
 /// A dot: position in the world and radius [pixels], linear colour.
 struct Dot {
-    @location(0) place: vec4<f32>,
+    @location(0) position: vec4<f32>,
     @location(1) color: vec4<f32>,
 }
 
 @vertex
 fn place_dot(@builtin(vertex_index) index: u32, dot: Dot) -> Mark {
     let corner = vec2<f32>(f32(index & 1u), f32(index >> 1u)) * 2.0 - 1.0;
-    let clip = view.clip_from_world * vec4<f32>(mix(dot.place.xyz, view.eye, AHEAD), 1.0);
-    let offset = corner * dot.place.w * 2.0 / view.size * clip.w;
+    let clip = view.clip_from_world * vec4<f32>(mix(dot.position.xyz, view.eye, AHEAD), 1.0);
+    let offset = corner * dot.position.w * 2.0 / view.size * clip.w;
     return Mark(vec4<f32>(clip.xy + offset, clip.zw), dot.color, corner);
 }
 

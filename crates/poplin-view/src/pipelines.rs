@@ -13,7 +13,7 @@ pub(crate) const DEPTH: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
 const SURFACE: &str = concat!(include_str!("view.wgsl"), include_str!("surface.wgsl"));
 const MARKS: &str = concat!(include_str!("view.wgsl"), include_str!("marks.wgsl"));
 
-/// Two rows: of a vertex, position and normal; of a dot, place and colour.
+/// Two rows: of a vertex, position and normal; of a dot, position and colour.
 const VERTEX: [wgpu::VertexAttribute; 2] = wgpu::vertex_attr_array![0 => Float32x4, 1 => Float32x4];
 const STRAIN: [wgpu::VertexAttribute; 1] = wgpu::vertex_attr_array![2 => Float32];
 const INSTANCE: [wgpu::VertexAttribute; 5] = wgpu::vertex_attr_array![
@@ -105,7 +105,7 @@ impl Pipelines {
             name: "poplin.view.surface",
             module: &surface,
             layout: &drawn,
-            entries: ("place", Some("shade")),
+            entries: ("place_vertex", Some("shade")),
             buffers: &mesh,
             topology: wgpu::PrimitiveTopology::TriangleList,
             cull: None,
@@ -130,7 +130,7 @@ impl Pipelines {
             }),
             ground: create(&Kind {
                 name: "poplin.view.ground",
-                entries: ("place", Some("shade_ground")),
+                entries: ("place_vertex", Some("shade_ground")),
                 cull: Some(wgpu::Face::Back),
                 is_deep: false,
                 ..shaded

@@ -6,7 +6,7 @@ use glam::{Mat4, Vec3};
 use crate::body::{Body, Instance, Kind};
 use crate::pipelines::{DEPTH, Pipelines, SAMPLES};
 use crate::render_meshes::of_surface;
-use crate::uniform::{LIGHTS, Place, ViewUniform};
+use crate::uniform::{LIGHTS, Surroundings, ViewUniform};
 use crate::{Orbit, Vertex};
 
 /// Texels of the key light's map on each side.
@@ -38,7 +38,7 @@ pub(crate) struct Dot {
 #[derive(Debug)]
 pub(crate) struct Picture<'a> {
     pub(crate) orbit: &'a Orbit,
-    pub(crate) place: &'a Place,
+    pub(crate) surroundings: &'a Surroundings,
     /// Width and height of the target in pixels.
     pub(crate) size: [u32; 2],
     /// The part of it that shows the scene: left, top, width, height.
@@ -219,12 +219,13 @@ impl Renderer {
     /// Writes what changes from frame to frame. Instances: the ground, every body, then every group of edges.
     fn upload(&mut self, picture: &Picture<'_>) {
         let texels = [KEY_TEXELS, SKY_TEXELS];
-        let Picture { orbit, place, area: [_, _, width, height], strain_limit, bodies, .. } =
-            *picture;
-        let view = ViewUniform::new(orbit, place, [width, height], strain_limit, texels);
+        let Picture {
+            orbit, surroundings, area: [_, _, width, height], strain_limit, bodies, ..
+        } = *picture;
+        let view = ViewUniform::new(orbit, surroundings, [width, height], strain_limit, texels);
         self.queue.write_buffer(&self.view, 0, bytemuck::bytes_of(&view));
-        let ground = Mat4::from_translation(place.ground().as_vec3())
-            * Mat4::from_scale(Vec3::splat(place.ground_radius() as f32));
+        let ground = Mat4::from_translation(surroundings.ground().as_vec3())
+            * Mat4::from_scale(Vec3::splat(surroundings.ground_radius() as f32));
         let mut instances = vec![Instance::new(ground, [Vec3::ONE; 2], Kind::Ground)];
         instances.extend(bodies.iter().map(|body| body.instance()));
         for body in bodies {

@@ -75,7 +75,7 @@ fn key_visibility(point: vec3<f32>, normal: vec3<f32>) -> f32 {
 }
 
 @vertex
-fn place(vertex: Vertex, instance: Instance) -> Surface {
+fn place_vertex(vertex: Vertex, instance: Instance) -> Surface {
     let position = to_world(instance, vec4<f32>(vertex.position.xyz, 1.0));
     let normal = to_world(instance, vec4<f32>(vertex.normal.xyz, 0.0));
     let distance = select(1.0, view.solid_distance, instance.front.w > 0.5);

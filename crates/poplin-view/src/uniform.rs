@@ -52,9 +52,9 @@ pub(crate) struct ViewUniform {
     lights: [LightUniform; LIGHTS],
 }
 
-/// The place of what is shown: ground and lights follow it.
+/// What is around what is shown: ground and lights follow it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct Surroundings {
     /// Middle of what casts shadows \[m\].
     pub(crate) center: DVec3,
     /// Its half diagonal \[m\].
@@ -65,7 +65,7 @@ pub(crate) struct Place {
     pub(crate) key: DVec3,
 }
 
-impl Place {
+impl Surroundings {
     /// Of a box \[m\] on the ground, lit as the first look at it asks for: the light does not follow the camera.
     pub(crate) fn new([low, high]: [DVec3; 2], floor: f64, first_look: &Orbit) -> Self {
         let [right, up, ahead] = first_look.axes();
@@ -105,7 +105,7 @@ impl Place {
 impl ViewUniform {
     pub(crate) fn new(
         orbit: &Orbit,
-        place: &Place,
+        surroundings: &Surroundings,
         size: [u32; 2],
         strain_limit: f32,
         [key_texels, sky_texels]: [u32; 2],
@@ -114,7 +114,7 @@ impl ViewUniform {
         let fill = studio::FILL_DIRECTION.normalize();
         let color = studio::to_linear;
         let sky = LIGHTS - 1;
-        let spacing = studio::round_length(place.ground_radius() / studio::LINES_PER_RADIUS);
+        let spacing = studio::round_length(surroundings.ground_radius() / studio::LINES_PER_RADIUS);
         Self {
             clip_from_world: orbit.clip_from_world(size.map(f64::from)),
             eye: orbit.eye().as_vec3(),
@@ -134,18 +134,18 @@ impl ViewUniform {
             paper_bottom: color(studio::PAPER_BOTTOM),
             line_width: studio::LINE_WIDTH as f32,
             ground: color(studio::GROUND),
-            ground_radius: place.ground_radius() as f32,
+            ground_radius: surroundings.ground_radius() as f32,
             grid_line: color(studio::GRID_LINE),
             shadow_fraction: studio::SHADOW_FRACTION,
             shadow: color(studio::SHADOW),
             unused_0: 0.0,
-            ground_center: place.ground().as_vec3(),
+            ground_center: surroundings.ground().as_vec3(),
             unused_1: 0.0,
             size: size.map(|side| side as f32),
             unused_2: [0.0; 2],
             lights: std::array::from_fn(|index| match index.checked_sub(1) {
-                None => place.light(place.key, key_texels),
-                Some(index) => place.light(studio::sphere_direction(index, sky), sky_texels),
+                None => surroundings.light(surroundings.key, key_texels),
+                Some(index) => surroundings.light(studio::sphere_direction(index, sky), sky_texels),
             }),
         }
     }

@@ -11,7 +11,7 @@ use crate::grab::Grab;
 use crate::history::History;
 use crate::panel::{self, Command, Panel};
 use crate::renderer::{Dot, Picture, Renderer};
-use crate::uniform::Place;
+use crate::uniform::Surroundings;
 use crate::{Gpu, Orbit, Scenes, Show, ViewError};
 
 /// What the pointer holds.
@@ -32,8 +32,8 @@ pub struct Viewer {
     scene: PathBuf,
     cast: Cast,
     orbit: Orbit,
-    place: Place,
-    /// The camera is still to be placed for the picture's size.
+    surroundings: Surroundings,
+    /// The camera is still to be positioned for the picture's size.
     is_unframed: bool,
     panel: Panel,
     history: History,
@@ -72,7 +72,7 @@ impl Viewer {
         let mut show = scenes.open(scene)?;
         let cast = Cast::new(device, show.as_mut())?;
         let orbit = Orbit::framing(cast.framed, cast.view, [1.0, 1.0]);
-        let place = Place::new(cast.framed, cast.floor, &orbit);
+        let surroundings = Surroundings::new(cast.framed, cast.floor, &orbit);
         let context = egui::Context::default();
         context.set_theme(egui::Theme::Light);
         Ok(Self {
@@ -84,7 +84,7 @@ impl Viewer {
             scene: scene.to_path_buf(),
             cast,
             orbit,
-            place,
+            surroundings,
             is_unframed: true,
             panel: Panel::default(),
             history: History::default(),
@@ -232,7 +232,7 @@ impl Viewer {
             let size = self.area.size();
             let size = [f64::from(size.x), f64::from(size.y)];
             self.orbit = Orbit::framing(self.cast.framed, self.cast.view, size);
-            self.place = Place::new(self.cast.framed, self.cast.floor, &self.orbit);
+            self.surroundings = Surroundings::new(self.cast.framed, self.cast.floor, &self.orbit);
         }
         let done = self.point(ui).map(|()| None);
         self.panel.report(done);
@@ -335,7 +335,7 @@ impl Viewer {
         };
         let picture = Picture {
             orbit: &self.orbit,
-            place: &self.place,
+            surroundings: &self.surroundings,
             size,
             area: pixels(self.area, points, size),
             bodies: &self.cast.bodies(layers.has_solids),

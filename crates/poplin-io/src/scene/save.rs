@@ -80,7 +80,7 @@ fn set(table: &mut Table, path: &[&str], value: Value) {
     let [key, rest @ ..] = path else { return };
     match table.entry(*key).or_insert_with(|| Value::Table(Table::new())) {
         Value::Table(inner) if !rest.is_empty() => set(inner, rest, value),
-        place => *place = value,
+        old => *old = value,
     }
 }
 
