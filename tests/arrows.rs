@@ -32,7 +32,11 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "naga",
         ],
     ),
-    ("poplin-cli", &["poplin", "poplin-model", "poplin-cook", "poplin-io", "poplin-measure"]),
+    ("poplin-view", &["poplin", "poplin-model", "poplin-io", "poplin-measure", "wgpu"]),
+    (
+        "poplin-cli",
+        &["poplin", "poplin-model", "poplin-cook", "poplin-io", "poplin-measure", "poplin-view"],
+    ),
     ("poplin-gpu-stats", &["poplin-host", "poplin-layout", "poplin-shaders", "naga"]),
     ("poplin-examples", &[]),
     ("xtask", &["poplin-layout"]),
@@ -49,6 +53,7 @@ const NEVER: &[(&str, &[&str])] = &[
     ("poplin-host", &["wgpu", "naga"]),
     ("poplin-io", &["poplin-gpu", "poplin-reference"]),
     ("poplin-measure", &["poplin-testkit"]),
+    ("poplin-view", &["poplin-testkit"]),
     ("poplin-cli", &["poplin-testkit"]),
 ];
 

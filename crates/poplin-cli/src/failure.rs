@@ -59,6 +59,15 @@ impl From<poplin::Error> for Failure {
     }
 }
 
+/// That this build has no window.
+#[cfg(not(feature = "view"))]
+pub(crate) fn no_view() -> Failure {
+    Failure::BadInput(anyhow!(
+        "this build has no `poplin view`: build it with the cargo feature `view`, for example `cargo run --release -p poplin-cli \
+         --features view -- view flag`"
+    ))
+}
+
 /// What is wrong with a GPU. Where there are adapters, only none of the name that was asked for, no driver is missing.
 pub(crate) fn gpu_message(error: &GpuError) -> String {
     misnamed(error).unwrap_or_else(|| error.to_string())

@@ -43,6 +43,12 @@ pub(crate) struct Job {
     pub(crate) origin: [f64; 3],
     /// What was chosen where nobody says, in words.
     pub(crate) choices: Vec<String>,
+    /// The scene, if it is one.
+    #[cfg_attr(
+        not(feature = "view"),
+        expect(dead_code, reason = "only `poplin view` saves scenes")
+    )]
+    pub(crate) scene: Option<Scene>,
 }
 
 /// Frames, if nobody says how many: the default of scene files.
@@ -110,6 +116,18 @@ impl Job {
         Ok(job)
     }
 
+    /// A scene as it is.
+    #[cfg(feature = "view")]
+    pub(crate) fn of_shown_scene(path: &Path) -> Result<Self, Failure> {
+        Self::of_scene(path, &[], |_| Ok(()))
+    }
+
+    /// A mesh alone, held at its top as `poplin run --mesh FILE --pin top:3%` does.
+    #[cfg(feature = "view")]
+    pub(crate) fn of_hung_mesh(path: &Path) -> Result<Self, Failure> {
+        Self::of_run(&RunArgs::of_hung_mesh(path))
+    }
+
     /// The job of `poplin cook`.
     pub(crate) fn of_cook(args: &CookArgs) -> Result<Self, Failure> {
         let change = |cloth: &mut SceneCloth| {
@@ -143,8 +161,10 @@ impl Job {
             (0..scene.cloths.len()).map(|index| scene_garment(&scene, index, &colliders));
         let garments = garments.collect::<Result<_, _>>()?;
         let choices = choices::repairs(&colliders).collect();
-        let Scene { title, frames, frame_rate, formats, view, cloth_contact_solver, .. } = scene;
+        let Scene { title, frames, frame_rate, formats, view, cloth_contact_solver, .. } =
+            scene.clone();
         Ok(Self {
+            scene: Some(scene),
             title,
             name: stem(path),
             frames,
@@ -215,6 +235,7 @@ impl Job {
             cloth_contact_solver: ClothContactSolver::default(),
             origin: [0.0; 3],
             choices: Vec::new(),
+            scene: None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The command line of poplin: `run` simulates, `cook` reports on a mesh, `scenes` shows what a scene may say, `info` reports
+//! The command line of poplin: `run` simulates, `view` shows, `cook` reports on a mesh, `scenes` shows what a scene may say, `info` reports
 //! on the machine, `conform` and `bench` on the engine.
 
 mod args;
@@ -17,6 +17,9 @@ mod output;
 mod run;
 mod scenes;
 mod shipped;
+mod stage;
+#[cfg(feature = "view")]
+mod view;
 
 use std::process::ExitCode;
 
@@ -29,6 +32,10 @@ fn main() -> ExitCode {
     logging::init(cli.verbose);
     let ended = match &cli.command {
         Command::Run(args) => run::run(args),
+        #[cfg(feature = "view")]
+        Command::View(args) => view::view(args),
+        #[cfg(not(feature = "view"))]
+        Command::View(_) => Err(failure::no_view()),
         Command::Cook(args) => cook::cook(args),
         Command::Scenes(args) => scenes::scenes(args),
         Command::Info => info::info(),

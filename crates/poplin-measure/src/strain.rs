@@ -92,6 +92,11 @@ impl StretchEdges {
         Self { strains: Vec::with_capacity(edges.len()), edges }
     }
 
+    /// The particles of each edge.
+    pub fn ends(&self) -> impl Iterator<Item = [u32; 2]> {
+        self.edges.iter().map(|&(ends, _)| ends)
+    }
+
     /// The strain of each edge with its sign.
     pub fn strains(&self, particles: &[Particle]) -> impl Iterator<Item = f32> {
         self.edges.iter().map(|&([a, b], inverse_rest)| {

@@ -157,9 +157,11 @@ fn build_tests(selection: &[&str]) -> Result<(Vec<TestBinary>, bool), String> {
 const ADAPTER_TESTS: [&str; 6] =
     ["--test", "mirror", "--test", "reference_cases", "--test", "engine"];
 
-/// What has tests: the examples with other engines have none, and building those takes 45 s of CPU. Every run selects from the same
-/// packages: with others cargo unifies other features and builds wgpu again.
-const TESTED: [&str; 3] = ["--workspace", "--exclude", "poplin-examples"];
+/// What is tested everywhere: the examples with other engines have no tests, and building those takes 45 s of CPU; the window has few, and
+/// building it takes 4 min ([`ci`] runs them). Every run selects from the same packages: with others cargo unifies other features and
+/// builds wgpu again.
+const TESTED: [&str; 5] =
+    ["--workspace", "--exclude", "poplin-examples", "--exclude", "poplin-view"];
 
 /// Every test of the workspace, then where `second_adapter` is asked for the kernels' on SwiftShader, where it is installed.
 pub(crate) fn test(second_adapter: bool) -> Result<Totals, String> {
@@ -196,6 +198,18 @@ pub(crate) fn ci() -> Result<Totals, String> {
     for arguments in [
         ["fmt", "--all", "--check"].as_slice(),
         &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"],
+        &[
+            "clippy",
+            "-p",
+            "poplin-cli",
+            "--features",
+            "view",
+            "--all-targets",
+            "--",
+            "-D",
+            "warnings",
+        ],
+        &["test", "-p", "poplin-view"],
         &["doc", "--workspace", "--no-deps"],
         &["bench", "--workspace", "--bench", "*", "--", "--test"],
     ] {

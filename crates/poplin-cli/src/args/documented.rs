@@ -19,8 +19,9 @@ fn documented_commands() -> Vec<(String, String)> {
         let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
         for line in blocks.flat_map(str::lines) {
             let line = line.split(" # ").next().unwrap_or_default().trim();
-            let through_cargo = "cargo run --release -p poplin-cli -- ";
-            let command = line.strip_prefix(through_cargo).or(line.strip_prefix("poplin "));
+            let through_cargo = line.strip_prefix("cargo run --release -p poplin-cli ");
+            let through_cargo = through_cargo.and_then(|rest| rest.split_once("-- "));
+            let command = through_cargo.map(|(_, words)| words).or(line.strip_prefix("poplin "));
             commands.extend(command.map(|words| (path.display().to_string(), words.to_owned())));
         }
     }
@@ -85,6 +86,7 @@ fn table_of_options() {
     let head = ["option", "meaning"];
     for (command, name) in [
         ("run", "options_run"),
+        ("view", "options_view"),
         ("cook", "options_cook"),
         ("scenes", "options_scenes"),
         ("conform", "options_conform"),

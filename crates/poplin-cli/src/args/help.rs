@@ -10,6 +10,7 @@ pub(super) const POPLIN: &str = "\
 Examples:
   poplin run flag                                  simulate a shipped scene, write to out/flag
   poplin run --mesh shirt.obj --pin top:3%         hang up a mesh by its top
+  poplin view flag                                 watch and grab it in a window, in a build with the feature `view`
   poplin scenes --keys                             everything that a scene file may say
   poplin info                                      which GPU would be used, and why
   poplin run --help                                more about a command
@@ -19,6 +20,20 @@ Exit codes:
   1    the run failed (no adapter, output not writable), a cloth faulted, a case failed, or with --strict a warning
   2    usage or bad input: an option, a scene, a mesh
   130  interrupted (Ctrl-C); what was done until then is written";
+
+/// Below `poplin view --help`.
+pub(super) const VIEW: &str = "\
+Only in a build with the cargo feature `view`: cargo run --release -p poplin-cli --features view -- view flag
+
+Drag the cloth, or beside it to orbit; with shift or the middle button to pan; the wheel zooms. Space plays and pauses, the
+arrow to the right is one frame, R goes back to the start, F to the first camera. An OBJ mesh or a scene file that is dropped
+on the window is opened. Record goes back to the start and writes what `poplin run` does to out/NAME.
+
+Examples:
+  poplin view flag                                 a window
+  poplin view --mesh shirt.obj                     a mesh, held at its top
+  poplin view ball --frames 90 --screenshot ball.png
+                                                   no window, a picture after 90 frames";
 
 /// Below `poplin cook --help`.
 pub(super) const COOK: &str = "\

@@ -20,7 +20,7 @@ use poplin_measure::bench::Workload;
 pub(crate) use fabric::{FabricArgs, SolverArgs};
 pub(crate) use picture::{PictureArgs, PictureKind};
 pub(crate) use position::{Ground, PositionArgs};
-use ranges::{frame_rate, whole, workload};
+use ranges::{drag, frame_rate, whole, workload};
 
 /// GPU compute cloth: simulates, cooks and checks cloth from the command line.
 #[derive(Debug, Parser)]
@@ -40,6 +40,9 @@ pub(crate) enum Command {
     /// Simulate a scene or a mesh; write frames, meshes, a summary and a picture
     #[command(after_help = help::run())]
     Run(Box<RunArgs>),
+    /// Show a scene or a mesh in a window: watch it, grab it, tune it; or draw it into a picture
+    #[command(after_help = help::VIEW)]
+    View(ViewArgs),
     /// Cook a mesh or the cloths of a scene and print what cooking found
     #[command(after_help = help::COOK)]
     Cook(CookArgs),
@@ -98,6 +101,54 @@ pub(crate) struct RunArgs {
     pub(crate) fabric: FabricArgs,
     #[command(flatten)]
     pub(crate) solver: SolverArgs,
+}
+
+/// What holds a mesh that is shown.
+#[cfg(feature = "view")]
+pub(crate) const HELD_BY: &str = "top:3%";
+
+#[cfg(feature = "view")]
+impl RunArgs {
+    /// Those of `poplin run --mesh FILE --pin top:3%`.
+    pub(crate) fn of_hung_mesh(path: &std::path::Path) -> Self {
+        let mut mesh = std::ffi::OsString::from("--mesh=");
+        mesh.push(path);
+        let words = ["poplin", "run", "--pin", HELD_BY].map(std::ffi::OsString::from);
+        let words = words.into_iter().chain([mesh]);
+        match Cli::try_parse_from(words).map(|cli| cli.command) {
+            Ok(Command::Run(args)) => *args,
+            // The path is all that is not known here, and any words after `=` are one.
+            other => unreachable!("{other:?}"),
+        }
+    }
+}
+
+/// Arguments of `poplin view`.
+#[derive(Debug, Args)]
+pub(crate) struct ViewArgs {
+    /// Scene file (TOML), or the name of a shipped scene
+    #[arg(conflicts_with = "mesh")]
+    pub(crate) scene: Option<PathBuf>,
+    /// Show this OBJ mesh instead of a scene, held at its top
+    #[arg(long, value_name = "FILE.obj")]
+    pub(crate) mesh: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) backend: BackendArgs,
+    /// Write a picture of 1280 x 800 pixels and open no window
+    #[arg(long, value_name = "FILE.png")]
+    pub(crate) screenshot: Option<PathBuf>,
+    /// Frames to simulate before the picture, 1 to 1000000 [default: 60]
+    #[arg(long, value_name = "N", value_parser = whole(1..=1_000_000), allow_negative_numbers = true, requires = "screenshot")]
+    pub(crate) frames: Option<u32>,
+    /// Drag the pointer from one pixel to another in the last two thirds of the frames: what it meets first is grabbed
+    #[arg(long, value_name = "X0,Y0,X1,Y1", value_parser = drag, allow_hyphen_values = true, requires = "screenshot")]
+    pub(crate) drag: Option<[f32; 4]>,
+    /// Show strain as colour
+    #[arg(long)]
+    pub(crate) strain: bool,
+    /// Show edges, coloured by phase
+    #[arg(long)]
+    pub(crate) edges: bool,
 }
 
 /// Arguments of `poplin cook`.

@@ -30,6 +30,9 @@ pub(crate) enum ValueError {
     /// Not three numbers.
     #[error("these are not three numbers with commas between them, such as `0,0.5,0`")]
     NotAVector,
+    /// Not four numbers.
+    #[error("these are not four numbers with commas between them, such as `600,300,700,200`")]
+    NotADrag,
     /// A number outside its range.
     #[error("{value} is outside {min}..={max}{unit}")]
     OutOfRange {
@@ -112,6 +115,13 @@ pub(crate) fn vector(text: &str) -> Result<[f32; 3], ValueError> {
         *value = in_range(word, [-MAX_COORDINATE, MAX_COORDINATE], "")?;
     }
     words.next().is_none().then_some(vector).ok_or(ValueError::NotAVector)
+}
+
+/// From one pixel to another, each `0..=16384`.
+pub(crate) fn drag(text: &str) -> Result<[f32; 4], ValueError> {
+    let values = text.split(',').map(|word| in_range(word, [0.0, 16_384.0], " pixels"));
+    let values = values.collect::<Result<Vec<_>, _>>()?;
+    values.try_into().map_err(|_| ValueError::NotADrag)
 }
 
 /// Height of a floor \[m\], or `none`.

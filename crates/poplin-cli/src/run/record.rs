@@ -1,6 +1,7 @@
 //! What is kept of every frame that is read back: files, moments, measurements.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
 use poplin::{ClothId, Simulation, State};
@@ -18,10 +19,9 @@ use crate::garment::Garment;
 use crate::job::Job;
 
 /// Records a run into a folder.
-pub(super) struct Recorder<'a> {
-    garments: &'a [Garment],
+pub(super) struct Recorder {
+    job: Arc<Job>,
     folder: PathBuf,
-    frame_rate: f32,
     has_frames: bool,
     files: Vec<ClothFiles>,
     moments: Moments,
@@ -87,10 +87,10 @@ pub(super) struct Outcome {
     pub(super) fault: Result<(), Failure>,
 }
 
-impl<'a> Recorder<'a> {
+impl Recorder {
     /// Opens the files of frames.
     pub(super) fn create(
-        job: &'a Job,
+        job: Arc<Job>,
         picture: &PictureArgs,
         folder: &Path,
     ) -> Result<Self, Failure> {
@@ -107,9 +107,7 @@ impl<'a> Recorder<'a> {
             overstretch: None,
         };
         Ok(Self {
-            garments: &job.garments,
             folder: folder.to_path_buf(),
-            frame_rate: job.frame_rate,
             has_frames: !job.formats.is_empty(),
             files: ClothFiles::create(&job.garments, folder, &job.formats)?,
             moments: Moments::new(&job.garments, job.frames, picture, job.view),
@@ -126,6 +124,7 @@ impl<'a> Recorder<'a> {
                 .iter()
                 .map(|garment| Vec::with_capacity(garment.vertex_count()))
                 .collect(),
+            job,
         })
     }
 
@@ -142,7 +141,7 @@ impl<'a> Recorder<'a> {
         ids: &[Vec<ClothId>],
     ) -> Result<(), Failure> {
         let state = simulation.state()?;
-        for (index, (garment, ids)) in self.garments.iter().zip(ids).enumerate() {
+        for (index, (garment, ids)) in self.job.garments.iter().zip(ids).enumerate() {
             let vertices = &mut self.vertices[index];
             vertices.clear();
             let (findings, edges) = (&mut self.findings[index], &mut self.edges[index]);
@@ -157,11 +156,11 @@ impl<'a> Recorder<'a> {
                 }
             }
             Overstretch::follow(&mut findings.overstretch, overstretch);
-            findings.update(frame, self.frame_rate, &state, ids, edges);
+            findings.update(frame, self.job.frame_rate, &state, ids, edges);
         }
         self.files.iter_mut().try_for_each(|files| files.push(&self.vertices))?;
         if frame == 0 || !self.has_frames || self.moments.wants(frame) {
-            self.moments.keep(frame, self.garments, &self.vertices);
+            self.moments.keep(frame, &self.job.garments, &self.vertices);
         }
         Ok(())
     }
@@ -173,13 +172,13 @@ impl<'a> Recorder<'a> {
         simulation: &mut Simulation,
         ids: &[Vec<ClothId>],
     ) -> Result<(), Failure> {
-        if !self.garments.iter().any(Garment::has_colliders) {
+        if !self.job.garments.iter().any(Garment::has_colliders) {
             return Ok(());
         }
         let state = simulation.state()?;
         let (mut depth, mut of_triangles) = (Depth::default(), TriangleDepth::default());
-        let time = f64::from(frame) / f64::from(self.frame_rate);
-        for ((garment, vertices), ids) in self.garments.iter().zip(&self.vertices).zip(ids) {
+        let time = f64::from(frame) / f64::from(self.job.frame_rate);
+        for ((garment, vertices), ids) in self.job.garments.iter().zip(&self.vertices).zip(ids) {
             if !garment.has_colliders() {
                 continue;
             }
@@ -202,13 +201,13 @@ impl<'a> Recorder<'a> {
         ids: &[Vec<ClothId>],
     ) -> Result<(), Failure> {
         let distances: Vec<_> =
-            self.garments.iter().map(|garment| kept_distance(&garment.cloth)).collect();
+            self.job.garments.iter().map(|garment| kept_distance(&garment.cloth)).collect();
         if distances.iter().all(Option::is_none) {
             return Ok(());
         }
         let state = simulation.state()?;
         let mut field = TangleField::default();
-        for ((garment, distance), ids) in self.garments.iter().zip(distances).zip(ids) {
+        for ((garment, distance), ids) in self.job.garments.iter().zip(distances).zip(ids) {
             let Some(distance) = distance else { continue };
             for &id in ids {
                 field.add(
@@ -225,7 +224,8 @@ impl<'a> Recorder<'a> {
 
     /// Completes the files of frames and writes the meshes and the picture. One file that cannot be written does not stop
     /// the others.
-    pub(super) fn finish(mut self, job: &Job, frames: u32) -> Outcome {
+    pub(super) fn finish(mut self, frames: u32) -> Outcome {
+        let job = &self.job;
         let mut files = Vec::new();
         let mut fault: Result<(), anyhow::Error> = Ok(());
         for own_files in self.files {
@@ -234,9 +234,9 @@ impl<'a> Recorder<'a> {
                 Err(error) => fault = fault.and(Err(error)),
             }
         }
-        self.moments.keep(frames, self.garments, &self.vertices);
+        self.moments.keep(frames, &self.job.garments, &self.vertices);
         log::info!("drawing the picture");
-        let omission = self.moments.omission(self.garments);
+        let omission = self.moments.omission(&self.job.garments);
         match self.moments.write_picture(&self.folder, job, frames) {
             Ok(name) => files.extend(name.map(str::to_owned)),
             Err(error) => fault = fault.and(Err(error.into())),

@@ -4,21 +4,11 @@ use glam::{DVec3, Vec3};
 
 use super::color::to_linear;
 use super::shadow::Shadow;
-use super::{Camera, Color, Surface};
-
-const PAPER_TOP: Color = [246, 245, 242];
-const PAPER_BOTTOM: Color = [232, 229, 223];
-const GROUND: Color = [226, 222, 214];
-const GRID_LINE: Color = [186, 181, 171];
-const SHADOW: Color = [92, 88, 92];
-/// Strength of the darkest shadow.
-const SHADOW_FRACTION: f32 = 0.62;
-/// Width of a grid line in pixels.
-const LINE_WIDTH: f64 = 1.1;
-/// Radius of the ground, in half diagonals of what is framed.
-const GROUND_RADIUS: f64 = 2.2;
-/// Grid lines across the ground's radius, at most.
-const LINES_PER_RADIUS: f64 = 6.0;
+use super::studio::{
+    GRID_LINE, GROUND, GROUND_RADIUS, LINE_WIDTH, LINES_PER_RADIUS, PAPER_BOTTOM, PAPER_TOP,
+    SHADOW, SHADOW_FRACTION, round_length,
+};
+use super::{Camera, Surface};
 
 /// The floor under everything that is framed.
 pub(super) struct Ground {
@@ -104,25 +94,9 @@ impl Ground {
     }
 }
 
-/// The largest of 1, 2 or 5 times a power of ten that is not above `length`.
-fn round_length(length: f64) -> f64 {
-    let power = 10_f64.powf(length.log10().floor());
-    let step = [5.0, 2.0].into_iter().find(|step| step * power <= length).unwrap_or(1.0);
-    step * power
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn grid_lines_stand_at_round_lengths() {
-        for (length, expected) in
-            [(0.9, 0.5), (1.0, 1.0), (2.4, 2.0), (73.0, 50.0), (0.0012, 0.001)]
-        {
-            assert!((round_length(length) / expected - 1.0).abs() < 1e-9, "{length}");
-        }
-    }
 
     #[test]
     fn a_camera_below_the_floor_sees_paper_only() {

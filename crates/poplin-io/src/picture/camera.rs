@@ -8,7 +8,7 @@ use super::Surface;
 use super::surface::is_drawable;
 
 /// Half the vertical field of view: the tangent of 15 degrees, a portrait lens with little distortion.
-pub(super) const TAN_HALF_FIELD: f64 = 0.268;
+pub const TAN_HALF_FIELD: f64 = 0.268;
 
 /// Fraction of the picture's half-width that the cloths may fill; the rest is margin for the label.
 const FILL: f64 = 0.86;

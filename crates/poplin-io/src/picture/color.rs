@@ -44,7 +44,7 @@ pub fn line_color(index: usize) -> Color {
 }
 
 /// Linear light of an sRGB colour (IEC 61966-2-1).
-pub(super) fn to_linear(color: Color) -> Vec3 {
+pub fn to_linear(color: Color) -> Vec3 {
     Vec3::from_array(color.map(|channel| {
         let value = f32::from(channel) / 255.0;
         if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }

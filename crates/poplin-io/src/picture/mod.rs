@@ -21,6 +21,7 @@ mod shading;
 mod shadow;
 mod sheet;
 mod solid;
+pub mod studio;
 mod surface;
 mod tile;
 mod visibility;

@@ -2,31 +2,15 @@
 
 use glam::{DVec3, Vec2, Vec3};
 
-use super::color::to_linear;
+use super::studio::{
+    BOUNCE, FILL, FILL_DIRECTION, FLOOR, KEY, KEY_DIRECTION, SHEEN, SKY, TRANSMISSION, WRAP, sides,
+};
 use super::{Camera, Color};
-
-/// Linear light of the key light.
-const KEY: Vec3 = Vec3::new(0.96, 0.93, 0.87);
-/// Linear light of the fill light from the other side, cooler.
-const FILL: Vec3 = Vec3::new(0.13, 0.16, 0.22);
-/// Light from straight above and straight below.
-const SKY: Vec3 = Vec3::new(0.38, 0.40, 0.44);
-const FLOOR: Vec3 = Vec3::new(0.19, 0.18, 0.17);
-/// How far light reaches around the terminator, as cloth scatters it.
-const WRAP: f32 = 0.2;
-/// Part of the key light that still arrives in its shadow: cloth lets light through.
-const TRANSMISSION: f32 = 0.2;
-/// Part of the light from all around that reaches the deepest fold, from cloth to cloth.
-const BOUNCE: f32 = 0.34;
-/// Strength of the sheen at the silhouette.
-const SHEEN: f32 = 0.10;
-/// The lining: what the back of a cloth is mixed with, and its fraction.
-const LINING: Color = [236, 224, 204];
-const LINING_FRACTION: f32 = 0.5;
 
 /// Unit vector to the key light, world axes: it moves with the camera, to the upper left.
 pub(super) fn key_direction(camera: &Camera) -> DVec3 {
-    (camera.right * -0.66 + camera.up * 0.62 - camera.forward * 0.52).normalize()
+    let [right, up, ahead] = KEY_DIRECTION.to_array();
+    (camera.right * right + camera.up * up + camera.forward * ahead).normalize()
 }
 
 /// The lights of one picture, in camera axes (right, up, ahead).
@@ -42,7 +26,7 @@ impl Lights {
         let axes = |direction: DVec3| camera.to_axes(direction).as_vec3();
         Self {
             key: axes(key_direction(camera)),
-            fill: Vec3::new(0.85, 0.05, -0.5).normalize(),
+            fill: FILL_DIRECTION.normalize(),
             up: axes(DVec3::Y),
         }
     }
@@ -77,8 +61,8 @@ pub(super) struct Material {
 
 impl Material {
     pub(super) fn new(color: Color) -> Self {
-        let front = to_linear(color);
-        Self { front, back: front.lerp(to_linear(LINING), LINING_FRACTION) }
+        let [front, back] = sides(color);
+        Self { front, back }
     }
 }
 

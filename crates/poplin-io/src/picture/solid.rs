@@ -3,10 +3,8 @@
 use glam::{DVec3, Vec3};
 use poplin_model::{Parallelepiped, Shape, Sphere};
 
-use super::{Color, Surface};
-
-/// Plaster: neither cloth nor paper.
-const COLOR: Color = [172, 170, 166];
+use super::Surface;
+use super::studio::SOLID;
 
 /// Pieces around a ball or capsule.
 const SEGMENTS: u32 = 40;
@@ -55,7 +53,7 @@ pub(super) fn collider_surface(shapes: &[Shape], reach: [DVec3; 2]) -> (Surface,
     }
     let framed = solid.positions.iter().map(|&position| Vec3::from(position).as_dvec3()).collect();
     endless.iter().for_each(|polygon| solid.add_polygon(polygon));
-    (Surface::new(solid.positions, solid.triangles, COLOR), framed)
+    (Surface::new(solid.positions, solid.triangles, SOLID), framed)
 }
 
 /// Heights of the level planes that face up \[m\].

@@ -9,15 +9,12 @@ use super::line::draw_line;
 use super::normals::vertex_normals;
 use super::raster::{Canvas, Corner};
 use super::shading::{Lights, Material};
+use super::studio::SOLID_DISTANCE;
 use super::visibility::vertex_visibility;
 use super::{Camera, Color, Line, Surface};
 
 /// Samples per pixel on each axis.
 const SAMPLES: usize = 2;
-
-/// How much farther from the eye colliders are drawn than they are: cloth that lies on them, whose particles are on their
-/// surface and whose triangles cut into it, then covers them.
-const SOLID_DISTANCE: f64 = 1.003;
 
 /// Draws surfaces, colliders from index `solid_begin` on, and lines, shape `[size * size]`, rows from the top.
 pub(super) fn draw_tile(

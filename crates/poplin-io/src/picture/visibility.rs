@@ -82,8 +82,9 @@ fn for_each_side(
     }
 }
 
-/// Evenly spread unit vectors: the Fibonacci lattice on the sphere (Gonzalez, "Measurement of areas on a sphere", 2010).
-fn sphere_direction(index: usize, count: usize) -> DVec3 {
+/// Evenly spread unit vectors, number `index` of `count`: the Fibonacci lattice on the sphere (Gonzalez, "Measurement of areas on a
+/// sphere", 2010).
+pub fn sphere_direction(index: usize, count: usize) -> DVec3 {
     let golden_angle = std::f64::consts::PI * (3.0 - 5.0_f64.sqrt());
     let height = 1.0 - (2.0 * index as f64 + 1.0) / count as f64;
     let (sin, cos) = (golden_angle * index as f64).sin_cos();

@@ -41,6 +41,9 @@ pub enum SceneError {
         /// What the TOML parser said.
         message: String,
     },
+    /// Settings that cannot be written as TOML.
+    #[error("the settings cannot be saved: {0}")]
+    Save(toml::ser::Error),
     /// A key, a named value or a cloth that does not exist.
     #[error("{at}: unknown {kind} `{name}` {}{}", in_table(table), suggest(suggestion, known))]
     Unknown {

@@ -636,7 +636,7 @@ fn parse_rules(rules: Rules, field: &str, source: &Source<'_>) -> Result<Vec<Pin
 }
 
 /// Makes serde's message about an unknown name into one with a suggestion; others keep their text.
-fn toml_error(error: &toml::de::Error, source: &Source<'_>) -> SceneError {
+pub(super) fn toml_error(error: &toml::de::Error, source: &Source<'_>) -> SceneError {
     let offset = error.span().map_or(0, |span| span.start);
     let at = source.location_of(offset);
     let message = error.message();

@@ -99,6 +99,7 @@ mod keys;
 mod locate;
 mod moved;
 mod pin;
+mod save;
 mod shape;
 mod surface;
 mod validate;

@@ -9,10 +9,10 @@
 
 use glam::DVec3;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// Wind, the same everywhere around a cloth. Acts only with a drag or lift coefficient above 0 in its settings.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Wind {
     /// Mean velocity, world axes \[m/s\], each `-1000..=1000` (default 0).
@@ -22,7 +22,7 @@ pub struct Wind {
 }
 
 /// How a wind changes in time.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Gust {
     /// Largest change along the wind \[m/s\], `0..=1000` (default 0: none).

@@ -1,0 +1,204 @@
+//! `poplin view`: shows a scene in a window, or draws it into a picture.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, anyhow};
+use poplin::{Simulation, SimulationOptions};
+use poplin_io::picture::View;
+use poplin_io::scene::Scene;
+use poplin_model::Shape;
+use poplin_view::{Scenes, Screenshot, Show, ShowError, ShownCloth, open_window};
+
+use crate::args::{HELD_BY, PictureArgs, ViewArgs};
+use crate::failure::{Exit, Failure, OrFail};
+use crate::job::Job;
+use crate::output::say;
+use crate::run::Recording;
+use crate::shipped;
+use crate::stage::Stage;
+
+/// Width and height of a picture without a window \[pixels\].
+const SIZE: [u32; 2] = [1280, 800];
+
+/// Frames before a picture, if nobody says how many.
+const FRAMES: u32 = 60;
+
+/// Shows a scene until its window is closed, or writes a picture of it.
+pub(crate) fn view(args: &ViewArgs) -> Result<Exit, Failure> {
+    let options = args.backend.options().or_bad_input()?;
+    let scene = args.mesh.as_ref().or(args.scene.as_ref()).ok_or_else(|| {
+        let names = shipped::names();
+        Failure::BadInput(anyhow!(
+            "nothing to show: pass a scene (a TOML file, or one of the shipped: {names}) or --mesh"
+        ))
+    })?;
+    // What is wrong with the first scene is said before a window opens.
+    let job = open(scene)?;
+    drop(job);
+    let repertoire = Box::new(Repertoire { options });
+    let shown = match &args.screenshot {
+        None => open_window(repertoire, scene),
+        Some(path) => {
+            let (frames, drag) = (args.frames.unwrap_or(FRAMES), args.drag);
+            let screenshot = Screenshot {
+                scene: scene.clone(),
+                frames,
+                size: SIZE,
+                drag,
+                has_strain: args.strain,
+                has_edges: args.edges,
+            };
+            screenshot.write(repertoire, path).inspect(|()| say!("wrote {}", path.display()))
+        }
+    };
+    shown.map(|()| Exit::Success).or_failed()
+}
+
+/// The job of a scene by its name, a scene file, or a mesh.
+fn open(scene: &Path) -> Result<Job, Failure> {
+    if shipped::is_mesh(scene) { Job::of_hung_mesh(scene) } else { Job::of_shown_scene(scene) }
+}
+
+/// The scenes of this program.
+struct Repertoire {
+    options: SimulationOptions,
+}
+
+impl Scenes for Repertoire {
+    fn names(&self) -> Vec<&'static str> {
+        shipped::list().map(|(name, _)| name).collect()
+    }
+
+    fn open(&self, scene: &Path) -> Result<Box<dyn Show>, ShowError> {
+        let job = Arc::new(open(scene).map_err(told)?);
+        let simulation = Simulation::new(self.options.clone())?;
+        let stage = Stage::new(simulation, &job).map_err(told)?;
+        let cloths = job.garments.iter().zip(&stage.ids);
+        let cloths = cloths.map(|(garment, ids)| ShownCloth {
+            name: garment.name.clone(),
+            ids: ids.clone(),
+            wind: garment.wind,
+        });
+        let cloths = cloths.collect();
+        let source = scene.to_path_buf();
+        Ok(Box::new(Performance { source, job, stage, cloths, frame: 0, recording: None }))
+    }
+}
+
+/// A job in simulation.
+struct Performance {
+    /// Its name or file.
+    source: PathBuf,
+    job: Arc<Job>,
+    stage: Stage,
+    cloths: Vec<ShownCloth>,
+    frame: u32,
+    /// A recording, and when it began.
+    recording: Option<(Recording, Instant)>,
+}
+
+/// An error of the command as one of a scene.
+fn told(failure: Failure) -> ShowError {
+    match failure {
+        Failure::BadInput(error) | Failure::Failed(error) => error.into(),
+    }
+}
+
+impl Show for Performance {
+    fn title(&self) -> &str {
+        &self.job.title
+    }
+
+    fn frame_rate(&self) -> f32 {
+        self.job.frame_rate
+    }
+
+    fn view(&self) -> Option<View> {
+        self.job.view
+    }
+
+    fn frame(&self) -> u32 {
+        self.frame
+    }
+
+    fn cloths(&self) -> &[ShownCloth] {
+        &self.cloths
+    }
+
+    fn cloths_mut(&mut self) -> &mut [ShownCloth] {
+        &mut self.cloths
+    }
+
+    fn shapes(&self) -> Vec<Shape> {
+        let time = f64::from(self.frame) / f64::from(self.job.frame_rate);
+        self.job.colliders.iter().map(|collider| collider.shape_at(time)).collect()
+    }
+
+    fn simulation(&mut self) -> &mut Simulation {
+        &mut self.stage.simulation
+    }
+
+    fn step(&mut self) -> Result<(), ShowError> {
+        self.stage.winds = self.cloths.iter().map(|cloth| cloth.wind).collect();
+        let begin = Instant::now();
+        self.stage.advance(&self.job, self.frame + 1).map_err(told)?;
+        self.frame += 1;
+        if let Some((recording, _)) = &mut self.recording {
+            recording.count(begin.elapsed());
+            recording.record(self.frame, &mut self.stage).map_err(told)?;
+        }
+        Ok(())
+    }
+
+    fn reset(&mut self) -> Result<(), ShowError> {
+        if self.is_recording() {
+            self.stop_recording()?;
+        }
+        self.stage.reset(&self.job).map_err(told)?;
+        for (cloth, ids) in self.cloths.iter_mut().zip(&self.stage.ids) {
+            cloth.ids.clone_from(ids);
+        }
+        self.frame = 0;
+        Ok(())
+    }
+
+    fn record(&mut self) -> Result<(), ShowError> {
+        self.reset()?;
+        let picture = PictureArgs::default();
+        let mut recording = Recording::begin(self.job.clone(), None, &picture).map_err(told)?;
+        recording.record(0, &mut self.stage).map_err(told)?;
+        self.recording = Some((recording, Instant::now()));
+        Ok(())
+    }
+
+    fn is_recording(&self) -> bool {
+        self.recording.is_some()
+    }
+
+    fn stop_recording(&mut self) -> Result<String, ShowError> {
+        let Some((recording, begin)) = self.recording.take() else { return Ok(String::new()) };
+        let folder = recording.close(&mut self.stage, begin.elapsed()).map_err(told)?;
+        Ok(format!("recorded {} frames into {}", self.frame, folder.display()))
+    }
+
+    fn save(&mut self) -> Result<String, ShowError> {
+        let mut tuned = Vec::with_capacity(self.cloths.len());
+        for (cloth, garment) in self.cloths.iter().zip(&self.job.garments) {
+            let first = cloth.ids.first().copied();
+            let config = first.map(|id| self.stage.simulation.cloth(id)).transpose()?;
+            let config = config.map(|live| live.cloth().config.clone());
+            let is_tuned =
+                config.as_ref() != Some(&garment.cloth.config) || cloth.wind != garment.wind;
+            tuned.push(config.filter(|_| is_tuned).map(|config| (config, cloth.wind)));
+        }
+        let text = match &self.job.scene {
+            Some(scene) => scene.with_settings(&tuned)?,
+            None => Scene::of_mesh(&self.job.name, &self.source, HELD_BY)?.with_settings(&tuned)?,
+        };
+        let path = PathBuf::from(format!("{}-tuned.toml", self.job.name));
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(format!("wrote {}", path.display()))
+    }
+}

@@ -1,0 +1,112 @@
+//! Meshes on the GPU: cloths, solids, the ground.
+
+use bytemuck::{Pod, Zeroable};
+use glam::{Mat4, Vec3};
+use wgpu::util::DeviceExt;
+
+use crate::Vertex;
+
+/// What `view.wgsl` calls an `Instance`.
+#[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Instance {
+    rows: [[f32; 4]; 3],
+    front: [f32; 4],
+    back: [f32; 4],
+}
+
+/// What an instance is of; the shaders know the number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Cloth = 0,
+    Solid = 1,
+    Ground = 2,
+}
+
+impl Instance {
+    /// At its position in the world, with linear colours of front and back.
+    pub(crate) fn new(world_from_local: Mat4, [front, back]: [Vec3; 2], kind: Kind) -> Self {
+        let rows = world_from_local.transpose();
+        Self {
+            rows: [rows.x_axis, rows.y_axis, rows.z_axis].map(|row| row.to_array()),
+            front: front.extend(kind as u32 as f32).to_array(),
+            back: back.extend(0.0).to_array(),
+        }
+    }
+}
+
+/// Edges of one colour, as indices of vertices in a body's list.
+#[derive(Debug, Clone)]
+pub(crate) struct EdgeGroup {
+    /// Their part of the body's edge indices.
+    pub(crate) indices: std::ops::Range<u32>,
+    /// Linear colour.
+    pub(crate) color: Vec3,
+}
+
+/// A mesh on the GPU.
+#[derive(Debug)]
+pub(crate) struct Body {
+    pub(crate) vertices: wgpu::Buffer,
+    /// Strain at each vertex.
+    pub(crate) strains: wgpu::Buffer,
+    pub(crate) triangles: wgpu::Buffer,
+    pub(crate) index_count: u32,
+    pub(crate) edges: wgpu::Buffer,
+    pub(crate) edge_groups: Vec<EdgeGroup>,
+    pub(crate) world_from_local: Mat4,
+    /// Linear colours of front and back.
+    pub(crate) colors: [Vec3; 2],
+    pub(crate) kind: Kind,
+}
+
+impl Body {
+    /// A body of triangles, and of edges in groups.
+    pub(crate) fn new(
+        device: &wgpu::Device,
+        vertices: &[Vertex],
+        triangles: &[[u32; 3]],
+        edges: &[[u32; 2]],
+        edge_groups: Vec<EdgeGroup>,
+    ) -> Self {
+        let buffer = |name: &str, contents: &[u8], usage| {
+            // Some drivers take no empty buffers.
+            let contents = if contents.is_empty() { &[0; 32] } else { contents };
+            let label = format!("poplin.view.{name}");
+            device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+                label: Some(&label),
+                contents,
+                usage,
+            })
+        };
+        let written = wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::COPY_DST;
+        Self {
+            vertices: buffer("vertices", bytemuck::cast_slice(vertices), written),
+            strains: buffer(
+                "strains",
+                bytemuck::cast_slice(&vec![0.0_f32; vertices.len()]),
+                written,
+            ),
+            triangles: buffer(
+                "triangles",
+                bytemuck::cast_slice(triangles.as_flattened()),
+                wgpu::BufferUsages::INDEX,
+            ),
+            index_count: triangles.len() as u32 * 3,
+            edges: buffer(
+                "edges",
+                bytemuck::cast_slice(edges.as_flattened()),
+                wgpu::BufferUsages::INDEX,
+            ),
+            edge_groups,
+            world_from_local: Mat4::IDENTITY,
+            colors: [Vec3::ONE; 2],
+            kind: Kind::Cloth,
+        }
+    }
+
+    /// As it is drawn.
+    pub(crate) fn instance(&self) -> Instance {
+        Instance::new(self.world_from_local, self.colors, self.kind)
+    }
+}

@@ -1,0 +1,240 @@
+//! The bodies of a scene: what its cloths and colliders look like now.
+
+use std::sync::Arc;
+
+use glam::{DVec3, Mat4, Quat, Vec3};
+use poplin::{ClothId, State};
+use poplin_io::picture::studio::{self, to_linear};
+use poplin_io::picture::{Surface, View, cloth_color, line_color};
+use poplin_measure::strain::{Strain, StretchEdges};
+use poplin_model::{Fabric, Particle, Pose, Shape};
+
+use crate::body::{Body, EdgeGroup, Kind};
+use crate::render_meshes::{self, Vertex};
+use crate::renderer::Dot;
+use crate::{Show, ViewError, strain};
+
+/// How far around the cloths endless colliders are drawn, in diagonals of what the cloths take up at first.
+const REACH: f64 = 0.6;
+
+/// A pin: radius in pixels, colour and opacity.
+const PIN_RADIUS: f32 = 2.5;
+const PIN_COLOR: [f32; 4] = [0.75, 0.05, 0.03, 1.0];
+
+/// A copy of a cloth.
+#[derive(Debug)]
+pub(crate) struct CastCloth {
+    pub(crate) id: ClothId,
+    pub(crate) pose: Pose,
+    fabric: Arc<Fabric>,
+    particles: Vec<Particle>,
+    pinned: Vec<u32>,
+    vertices: Vec<Vertex>,
+    strains: Vec<f32>,
+    edges: StretchEdges,
+    body: Body,
+}
+
+/// Everything on the stage.
+#[derive(Debug)]
+pub(crate) struct Cast {
+    pub(crate) cloths: Vec<CastCloth>,
+    solid: Option<Body>,
+    shapes: Vec<Shape>,
+    /// The box in which endless colliders end \[m\].
+    reach: [DVec3; 2],
+    /// What should be in the frame at first \[m\].
+    pub(crate) framed: [DVec3; 2],
+    /// Height of the ground \[m\].
+    pub(crate) floor: f64,
+    /// From where it is best seen.
+    pub(crate) view: View,
+    /// The worst strain of all cloths.
+    pub(crate) strain: Strain,
+}
+
+/// From a local space to the world.
+pub(crate) fn world_from_local(pose: Pose) -> Mat4 {
+    let rotation = Quat::from_array(pose.rotation).normalize();
+    Mat4::from_rotation_translation(rotation, Vec3::from(pose.translation))
+}
+
+impl Cast {
+    /// The cloths and colliders of a scene as they are now.
+    pub(crate) fn new(device: &wgpu::Device, show: &mut dyn Show) -> Result<Self, ViewError> {
+        let ids: Vec<_> =
+            show.cloths().iter().flat_map(|cloth| cloth.ids.iter().copied()).collect();
+        let state = show.simulation().state()?;
+        let mut cloths = Vec::with_capacity(ids.len());
+        for (index, id) in ids.into_iter().enumerate() {
+            let live = show.simulation().cloth(id)?;
+            let cloth = live.cloth();
+            let pinned = (0..).zip(&cloth.particles).filter(|(_, particle)| particle.is_pinned());
+            let pinned = pinned.map(|(index, _)| index).collect();
+            cloths.push(CastCloth::new(device, index, id, cloth.fabric.clone(), pinned, &state));
+        }
+        let surfaces: Vec<_> =
+            cloths.iter().map(|cloth| cloth.surface(show)).collect::<Result<_, _>>()?;
+        let bounds = bounds_of(&surfaces);
+        let margin = DVec3::splat((bounds[1] - bounds[0]).length() * REACH);
+        let reach = [bounds[0] - margin, bounds[1] + margin];
+        let shapes = show.shapes();
+        let (_, solid_points) = studio::collider_surface(&shapes, reach.map(Into::into));
+        let near = solid_points
+            .into_iter()
+            .map(DVec3::from)
+            .filter(|point| point.cmpge(reach[0]).all() && point.cmple(reach[1]).all());
+        let mut framed = near.fold(bounds, |[low, high], p| [low.min(p), high.max(p)]);
+        let floor = studio::floors(&shapes).filter(|floor| *floor > reach[0].y).reduce(f64::max);
+        if let Some(floor) = floor {
+            framed[0].y = framed[0].y.min(floor);
+        }
+        Ok(Self {
+            cloths,
+            solid: None,
+            shapes: Vec::new(),
+            reach,
+            framed,
+            floor: floor.unwrap_or(framed[0].y),
+            view: show.view().unwrap_or_else(|| View::fitting(&[surfaces])),
+            strain: Strain::default(),
+        })
+    }
+
+    /// Follows the scene to where it is now.
+    pub(crate) fn update(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        show: &mut dyn Show,
+    ) -> Result<(), ViewError> {
+        let shapes = show.shapes();
+        if shapes != self.shapes || self.solid.is_none() {
+            let (surface, _) = studio::collider_surface(&shapes, self.reach.map(Into::into));
+            self.solid = Some(solid_body(device, &surface));
+            self.shapes = shapes;
+        }
+        let state = show.simulation().state()?;
+        self.strain = Strain::default();
+        for cloth in &mut self.cloths {
+            cloth.pose = show.simulation().cloth(cloth.id)?.pose();
+            cloth.follow(queue, &state);
+            self.strain = self.strain.worse(cloth.edges.measure(&cloth.particles));
+        }
+        Ok(())
+    }
+
+    /// What is drawn, with or without the colliders.
+    pub(crate) fn bodies(&self, has_solids: bool) -> Vec<&Body> {
+        let solid = self.solid.iter().filter(|_| has_solids);
+        self.cloths.iter().map(|cloth| &cloth.body).chain(solid).collect()
+    }
+
+    /// The pins.
+    pub(crate) fn pins(&self) -> Vec<Dot> {
+        let of_cloth = |cloth: &CastCloth| {
+            let pins = cloth.pinned.iter().filter_map(|&pin| cloth.particles.get(pin as usize));
+            let dot = |particle: &Particle| Dot {
+                position: cloth.pose.apply(particle.position),
+                radius: PIN_RADIUS,
+                color: PIN_COLOR,
+            };
+            pins.map(dot).collect::<Vec<_>>()
+        };
+        self.cloths.iter().flat_map(of_cloth).collect()
+    }
+}
+
+impl CastCloth {
+    fn new(
+        device: &wgpu::Device,
+        index: usize,
+        id: ClothId,
+        fabric: Arc<Fabric>,
+        pinned: Vec<u32>,
+        state: &State,
+    ) -> Self {
+        let particles = state.current(id).to_vec();
+        let mut vertices = Vec::new();
+        render_meshes::fill(&mut vertices, &particles, &fabric.triangles);
+        let mut edges: Vec<[u32; 2]> = Vec::with_capacity(fabric.edge_count());
+        let mut edge_groups = Vec::with_capacity(fabric.phases.len());
+        for (number, phase) in fabric.phases.iter().enumerate() {
+            let begin = edges.len() as u32 * 2;
+            for fiber in fabric.fibers_of_phase(phase) {
+                edges
+                    .extend(fabric.fiber_vertices(fiber).windows(2).map(|pair| [pair[0], pair[1]]));
+            }
+            let color = to_linear(line_color(number));
+            edge_groups.push(EdgeGroup { indices: begin..edges.len() as u32 * 2, color });
+        }
+        let mut body = Body::new(device, &vertices, &fabric.triangles, &edges, edge_groups);
+        body.colors = studio::sides(cloth_color(index));
+        Self {
+            id,
+            pose: Pose::default(),
+            edges: StretchEdges::new(&fabric),
+            fabric,
+            particles,
+            pinned,
+            vertices,
+            strains: Vec::new(),
+            body,
+        }
+    }
+
+    /// Takes the particles of a state.
+    fn follow(&mut self, queue: &wgpu::Queue, state: &State) {
+        let current = state.current(self.id);
+        // Every buffer was made for so many.
+        if current.len() != self.particles.len() {
+            return;
+        }
+        self.particles.copy_from_slice(current);
+        self.body.world_from_local = world_from_local(self.pose);
+        render_meshes::fill(&mut self.vertices, current, &self.fabric.triangles);
+        queue.write_buffer(&self.body.vertices, 0, bytemuck::cast_slice(&self.vertices));
+        strain::fill(&mut self.strains, &self.edges, current);
+        queue.write_buffer(&self.body.strains, 0, bytemuck::cast_slice(&self.strains));
+    }
+
+    /// As pictures know it, in the world.
+    fn surface(&self, show: &mut dyn Show) -> Result<Surface, ViewError> {
+        let pose = show.simulation().cloth(self.id)?.pose();
+        let positions = self.particles.iter().map(|particle| pose.apply(particle.position));
+        Ok(Surface::new(positions.collect(), self.fabric.triangles.clone(), [0; 3]))
+    }
+
+    /// The particles, in the local space.
+    pub(crate) fn particles(&self) -> &[Particle] {
+        &self.particles
+    }
+
+    /// The triangles, as indices of particles.
+    pub(crate) fn triangles(&self) -> &[[u32; 3]] {
+        &self.fabric.triangles
+    }
+}
+
+fn solid_body(device: &wgpu::Device, surface: &Surface) -> Body {
+    let vertices = render_meshes::of_surface(&surface.positions, &surface.triangles);
+    let is_known = |triangle: &&[u32; 3]| {
+        triangle.iter().all(|&corner| (corner as usize) < surface.positions.len())
+    };
+    let triangles: Vec<_> = surface.triangles.iter().filter(is_known).copied().collect();
+    let mut body = Body::new(device, &vertices, &triangles, &[], Vec::new());
+    body.colors = studio::sides(surface.color);
+    body.kind = Kind::Solid;
+    body
+}
+
+/// The box of all finite positions; a metre around the origin without any.
+fn bounds_of(surfaces: &[Surface]) -> [DVec3; 2] {
+    let positions = surfaces.iter().flat_map(|surface| &surface.positions);
+    let points = positions.map(|position| DVec3::from(position.map(f64::from)));
+    let none = [DVec3::INFINITY, DVec3::NEG_INFINITY];
+    let [low, high] = points
+        .filter(|point| point.is_finite())
+        .fold(none, |[low, high], point| [low.min(point), high.max(point)]);
+    if low.cmple(high).all() { [low, high] } else { [DVec3::splat(-0.5), DVec3::splat(0.5)] }
+}

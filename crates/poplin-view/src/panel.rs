@@ -1,0 +1,266 @@
+//! The panel beside the picture.
+
+use std::path::{Path, PathBuf};
+
+use egui_plot::{Legend, Line, Plot, PlotPoints};
+
+use crate::Show;
+use crate::history::History;
+use crate::tuning;
+
+/// Width of the panel \[points\].
+const WIDTH: f32 = 320.0;
+
+/// Height of a plot \[points\].
+const PLOT_HEIGHT: f32 = 72.0;
+
+/// What is shown beside the cloths in their colours.
+#[derive(Debug)]
+pub(crate) struct Layers {
+    pub(crate) has_edges: bool,
+    pub(crate) has_pins: bool,
+    pub(crate) has_solids: bool,
+    pub(crate) has_strain: bool,
+    /// Strain of the strongest colour \[%\].
+    strain_percent: f32,
+}
+
+impl Layers {
+    /// Strain of the strongest colour; 0 if strain is not shown.
+    pub(crate) fn strain_limit(&self) -> f32 {
+        if self.has_strain { self.strain_percent * 0.01 } else { 0.0 }
+    }
+}
+
+/// What the panel remembers.
+#[derive(Debug)]
+pub(crate) struct Panel {
+    pub(crate) is_playing: bool,
+    /// One frame is to be simulated.
+    pub(crate) is_stepping: bool,
+    pub(crate) layers: Layers,
+    /// The cloth that is tuned.
+    cloth: usize,
+    /// What was done last, or why it was not.
+    message: Option<Result<String, String>>,
+}
+
+impl Default for Panel {
+    fn default() -> Self {
+        let layers = Layers {
+            has_edges: false,
+            has_pins: false,
+            has_solids: true,
+            has_strain: false,
+            strain_percent: 5.0,
+        };
+        Self { is_playing: true, is_stepping: false, layers, cloth: 0, message: None }
+    }
+}
+
+impl Panel {
+    /// Says what was done, or why it was not.
+    pub(crate) fn report<E: std::error::Error>(&mut self, done: Result<Option<String>, E>) {
+        match done {
+            Ok(None) => {}
+            Ok(Some(text)) => self.message = Some(Ok(text)),
+            Err(error) => {
+                // What fails once fails every frame.
+                self.is_playing = false;
+                self.message = Some(Err(error.to_string()));
+            }
+        }
+    }
+
+    /// What failed last.
+    pub(crate) fn fault(&self) -> Option<&str> {
+        self.message.as_ref()?.as_ref().err().map(String::as_str)
+    }
+
+    /// Begins with another scene.
+    pub(crate) fn open(&mut self) {
+        (self.cloth, self.message, self.is_playing) = (0, None, true);
+    }
+}
+
+/// What the user wants, beside settings.
+#[derive(Debug)]
+pub(crate) enum Command {
+    /// Another scene, or a mesh.
+    Open(PathBuf),
+    /// Back to the start.
+    Reset,
+    /// Begin or end a recording.
+    Record,
+    /// The picture as a file.
+    Screenshot,
+    /// The settings as a file.
+    Save,
+    /// The first camera.
+    Frame,
+}
+
+/// What the panel shows.
+pub(crate) struct Shown<'a> {
+    pub(crate) names: &'a [&'static str],
+    pub(crate) scene: &'a Path,
+    pub(crate) history: &'a History,
+}
+
+/// Lays the panel out and says what the user wants.
+pub(crate) fn show(
+    ui: &mut egui::Ui,
+    panel: &mut Panel,
+    show: &mut dyn Show,
+    shown: &Shown<'_>,
+) -> Vec<Command> {
+    let mut commands = Vec::new();
+    keys(ui, panel, &mut commands);
+    egui::Panel::right("panel").exact_size(WIDTH).resizable(false).show(ui, |ui| {
+        egui::ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
+            ui.add_space(6.0);
+            head(ui, show, shown, &mut commands);
+            play(ui, panel, show, &mut commands);
+            message(ui, panel);
+            ui.separator();
+            layers(ui, &mut panel.layers);
+            ui.separator();
+            let tuned = tuning::show(ui, &mut panel.cloth, show);
+            panel.report(tuned.map(|()| None));
+            ui.separator();
+            plots(ui, shown.history);
+            ui.add_space(8.0);
+            ui.weak("Drag the cloth, or beside it to orbit; shift or the middle button pans, the wheel zooms. Drop an OBJ or a scene here.");
+        });
+    });
+    commands
+}
+
+fn keys(ui: &egui::Ui, panel: &mut Panel, commands: &mut Vec<Command>) {
+    if ui.ctx().egui_wants_keyboard_input() {
+        return;
+    }
+    ui.input(|input| {
+        if input.key_pressed(egui::Key::Space) {
+            panel.is_playing = !panel.is_playing;
+        }
+        if input.key_pressed(egui::Key::ArrowRight) {
+            (panel.is_playing, panel.is_stepping) = (false, true);
+        }
+        if input.key_pressed(egui::Key::R) {
+            commands.push(Command::Reset);
+        }
+        if input.key_pressed(egui::Key::F) {
+            commands.push(Command::Frame);
+        }
+    });
+}
+
+/// Title and the menu of scenes.
+fn head(ui: &mut egui::Ui, show: &dyn Show, shown: &Shown<'_>, commands: &mut Vec<Command>) {
+    ui.horizontal(|ui| {
+        ui.heading(show.title());
+        ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+            let present = shown.scene.display().to_string();
+            egui::ComboBox::from_id_salt("scenes").selected_text("Scenes").width(90.0).show_ui(
+                ui,
+                |ui| {
+                    for name in shown.names {
+                        if ui.selectable_label(present == *name, *name).clicked() {
+                            commands.push(Command::Open(PathBuf::from(name)));
+                        }
+                    }
+                },
+            );
+        });
+    });
+}
+
+fn play(ui: &mut egui::Ui, panel: &mut Panel, show: &mut dyn Show, commands: &mut Vec<Command>) {
+    let frame = show.frame();
+    let time = frame as f32 / show.frame_rate();
+    ui.label(format!("frame {frame}, {time:.2} s"));
+    ui.weak(show.simulation().backend().adapter.clone());
+    ui.horizontal(|ui| {
+        if ui
+            .button(if panel.is_playing { "Pause" } else { "Play" })
+            .on_hover_text("space")
+            .clicked()
+        {
+            panel.is_playing = !panel.is_playing;
+        }
+        if ui.button("Step").on_hover_text("arrow to the right").clicked() {
+            (panel.is_playing, panel.is_stepping) = (false, true);
+        }
+        let mut button = |ui: &mut egui::Ui, name: &str, about: &str, command: Command| {
+            if ui.button(name).on_hover_text(about).clicked() {
+                commands.push(command);
+            }
+        };
+        button(ui, "Reset", "R: back to the start, with the settings as they are", Command::Reset);
+        button(ui, "Frame", "F: the first camera", Command::Frame);
+    });
+    ui.horizontal(|ui| {
+        let mut button = |ui: &mut egui::Ui, name: &str, about: &str, command: Command| {
+            if ui.button(name).on_hover_text(about).clicked() {
+                commands.push(command);
+            }
+        };
+        let record = if show.is_recording() { "Stop" } else { "Record" };
+        let about = "from the start, into the files of `poplin run`";
+        button(ui, record, about, Command::Record);
+        button(ui, "Screenshot", "a PNG in the working folder", Command::Screenshot);
+        button(ui, "Save settings", "as a scene file in the working folder", Command::Save);
+    });
+}
+
+fn message(ui: &mut egui::Ui, panel: &mut Panel) {
+    match &panel.message {
+        None => {}
+        Some(Ok(text)) => {
+            ui.label(text);
+        }
+        Some(Err(text)) => {
+            ui.colored_label(ui.visuals().error_fg_color, text);
+        }
+    }
+}
+
+fn layers(ui: &mut egui::Ui, layers: &mut Layers) {
+    ui.horizontal(|ui| {
+        ui.checkbox(&mut layers.has_edges, "edges");
+        ui.checkbox(&mut layers.has_pins, "pins");
+        ui.checkbox(&mut layers.has_solids, "colliders");
+        ui.checkbox(&mut layers.has_strain, "strain");
+    });
+    if layers.has_strain {
+        let limit = egui::Slider::new(&mut layers.strain_percent, 0.1..=50.0);
+        ui.add(limit.logarithmic(true).suffix(" %").text("strongest colour"));
+    }
+}
+
+fn plots(ui: &mut egui::Ui, history: &History) {
+    let line = |name: &str, values: &std::collections::VecDeque<f32>| {
+        let points: PlotPoints<'static> =
+            values.iter().enumerate().map(|(x, y)| [x as f64, f64::from(*y)]).collect();
+        Line::new(name.to_owned(), points)
+    };
+    let plot = |ui: &mut egui::Ui, name: &str, lines: Vec<Line<'static>>| {
+        ui.label(name);
+        Plot::new(name.to_owned())
+            .height(PLOT_HEIGHT)
+            .show_x(false)
+            .show_axes([false, true])
+            .y_axis_min_width(28.0)
+            .include_y(0.0)
+            .allow_drag(false)
+            .allow_zoom(false)
+            .allow_scroll(false)
+            .legend(Legend::default().position(egui_plot::Corner::LeftTop))
+            .show(ui, |plot| lines.into_iter().for_each(|line| plot.line(line)));
+    };
+    plot(ui, "Strain [%]", vec![line("p99", &history.p99), line("longest", &history.longest)]);
+    let last = history.times.back().copied().unwrap_or_default();
+    ui.add_space(4.0);
+    plot(ui, &format!("Frame time [ms], now {last:.1}"), vec![line("simulation", &history.times)]);
+}

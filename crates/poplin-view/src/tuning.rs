@@ -1,0 +1,151 @@
+//! Sliders for the settings that one tunes.
+
+use std::ops::RangeInclusive;
+
+use egui::{CollapsingHeader, ComboBox, Slider, Ui};
+use poplin_io::scene::Wind;
+use poplin_model::{ClothConfig, PhaseKind, Solver};
+
+use crate::{Show, ViewError};
+
+/// Most iterations per second of a slider [1/s]: the range of settings goes on, where nothing runs in real time.
+const MAX_FREQUENCY: f32 = 3000.0;
+
+/// Width of a slider \[points\].
+const SLIDER_WIDTH: f32 = 110.0;
+
+/// Most substeps of a slider.
+const MAX_SUBSTEPS: u32 = 60;
+
+/// Lays out the settings of one cloth; what the user changes acts from the next frame on.
+///
+/// # Errors
+/// [`ViewError`] if the cloth refuses a setting; the old ones stay.
+pub(crate) fn show(ui: &mut Ui, cloth: &mut usize, show: &mut dyn Show) -> Result<(), ViewError> {
+    choose(ui, cloth, show);
+    let Some(shown) = show.cloths().get(*cloth) else { return Ok(()) };
+    let (ids, old_wind) = (shown.ids.clone(), shown.wind);
+    let Some(&first) = ids.first() else { return Ok(()) };
+    let old = show.simulation().cloth(first)?.cloth().config.clone();
+    let (mut config, mut wind) = (old.clone(), old_wind);
+    ui.spacing_mut().slider_width = SLIDER_WIDTH;
+    CollapsingHeader::new("Solver")
+        .default_open(true)
+        .show(ui, |ui| solver(ui, &mut config.solver));
+    CollapsingHeader::new("Motion").default_open(true).show(ui, |ui| motion(ui, &mut config));
+    CollapsingHeader::new("Contact").default_open(true).show(ui, |ui| contact(ui, &mut config));
+    CollapsingHeader::new("Wind")
+        .default_open(false)
+        .show(ui, |ui| air(ui, &mut config, &mut wind));
+    if wind != old_wind {
+        show.cloths_mut()[*cloth].wind = wind;
+    }
+    if config != old {
+        for id in ids {
+            show.simulation().cloth_mut(id)?.set_config(config.clone())?;
+        }
+    }
+    Ok(())
+}
+
+/// The cloth to tune, if there are several.
+fn choose(ui: &mut Ui, cloth: &mut usize, show: &dyn Show) {
+    let cloths = show.cloths();
+    if cloths.len() < 2 {
+        return;
+    }
+    let name = cloths.get(*cloth).map_or("", |cloth| cloth.name.as_str());
+    ComboBox::from_label("cloth").selected_text(name).show_ui(ui, |ui| {
+        for (index, shown) in cloths.iter().enumerate() {
+            ui.selectable_value(cloth, index, &shown.name);
+        }
+    });
+}
+
+fn slide(ui: &mut Ui, name: &str, value: &mut f32, range: RangeInclusive<f32>) {
+    ui.add(Slider::new(value, range).text(name));
+}
+
+/// A slider over powers of ten; 0 is at its left end.
+fn slide_powers(ui: &mut Ui, name: &str, value: &mut f32, range: RangeInclusive<f32>, least: f64) {
+    let slider = Slider::new(value, range).logarithmic(true).smallest_positive(least);
+    ui.add(slider.text(name).custom_formatter(|value, _| match value {
+        0.0 => "0".into(),
+        value if !(1e-3..1e4).contains(&value) => format!("{value:.1e}"),
+        value => format!("{value:.3}"),
+    }));
+}
+
+fn solver(ui: &mut Ui, solver: &mut Solver) {
+    match solver {
+        Solver::Pbd(pbd) => {
+            let most = MAX_FREQUENCY.max(pbd.frequency);
+            let frequency = Slider::new(&mut pbd.frequency, 30.0..=most);
+            ui.add(frequency.logarithmic(true).integer().text("iterations [1/s]"));
+            for kind in PhaseKind::ALL {
+                slide(ui, kind.name(), &mut pbd.phases.kind_mut(kind).stiffness, 0.0..=1.0);
+            }
+        }
+        Solver::Xpbd(xpbd) => {
+            let most = MAX_SUBSTEPS.max(xpbd.substeps);
+            ui.add(Slider::new(&mut xpbd.substeps, 1..=most).text("substeps"));
+            ui.weak("compliance [m/N]");
+            for kind in PhaseKind::ALL {
+                let compliance = &mut xpbd.phases.kind_mut(kind).compliance;
+                slide_powers(ui, kind.name(), compliance, 0.0..=1.0, 1e-6);
+            }
+            slide_powers(ui, "bending [N m]", &mut xpbd.bending_rigidity, 0.0..=1e-2, 1e-7);
+        }
+        Solver::Implicit(implicit) => {
+            let most = MAX_SUBSTEPS.max(implicit.substeps);
+            ui.add(Slider::new(&mut implicit.substeps, 1..=most).text("steps"));
+            for (name, value) in
+                ["warp [N/m]", "weft [N/m]"].iter().zip(&mut implicit.stretch_stiffness)
+            {
+                slide_powers(ui, name, value, 1.0..=1e5, 1.0);
+            }
+            slide_powers(ui, "shear [N/m]", &mut implicit.shear_stiffness, 0.0..=1e5, 0.1);
+            slide_powers(ui, "bending [N m]", &mut implicit.bending_rigidity, 0.0..=1e-2, 1e-7);
+        }
+    }
+}
+
+fn motion(ui: &mut Ui, config: &mut ClothConfig) {
+    let old = config.damping.iter().copied().fold(0.0, f32::max);
+    let mut damping = old;
+    slide(ui, "damping", &mut damping, 0.0..=1.0);
+    if damping != old {
+        config.damping = [damping; 3];
+    }
+    slide(ui, "gravity [m/s^2]", &mut config.gravity[1], -20.0..=20.0);
+}
+
+fn contact(ui: &mut Ui, config: &mut ClothConfig) {
+    slide(ui, "friction", &mut config.contact.friction, 0.0..=2.0);
+    slide_powers(ui, "thickness [m]", &mut config.thickness, 0.0..=0.1, 1e-4);
+    let own = &mut config.self_collision;
+    let mut is_stated = own.distance.is_some();
+    ui.checkbox(&mut is_stated, "own distance of self collision");
+    if is_stated != own.distance.is_some() {
+        own.distance = is_stated.then_some(config.thickness);
+    }
+    if let Some(distance) = &mut own.distance {
+        slide_powers(ui, "distance [m]", distance, 0.0..=0.1, 1e-4);
+    }
+    slide(ui, "self friction", &mut own.friction, 0.0..=1.0);
+}
+
+fn air(ui: &mut Ui, config: &mut ClothConfig, wind: &mut Option<Wind>) {
+    slide_powers(ui, "drag", &mut config.air.drag, 0.0..=1.0, 1e-3);
+    slide_powers(ui, "lift", &mut config.air.lift, 0.0..=1.0, 1e-3);
+    let velocity = match wind {
+        Some(wind) => &mut wind.velocity,
+        None => &mut config.air.wind_velocity,
+    };
+    for (axis, value) in ["x [m/s]", "y [m/s]", "z [m/s]"].iter().zip(velocity) {
+        slide(ui, axis, value, -20.0..=20.0);
+    }
+    if let Some(wind) = wind {
+        slide(ui, "gusts [m/s]", &mut wind.gust.strength, 0.0..=20.0);
+    }
+}

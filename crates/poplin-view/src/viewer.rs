@@ -1,0 +1,380 @@
+//! A scene on the screen: simulation, camera, panel and picture, whatever they are drawn into.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use egui_wgpu::ScreenDescriptor;
+use glam::DVec3;
+
+use crate::cast::Cast;
+use crate::grab::Grab;
+use crate::history::History;
+use crate::panel::{self, Command, Panel};
+use crate::renderer::{Dot, Picture, Renderer};
+use crate::uniform::Surroundings;
+use crate::{Gpu, Orbit, Scenes, Show, ViewError};
+
+/// What the pointer holds.
+const HELD: Dot = Dot { position: [0.0; 3], radius: 6.0, color: [0.9, 0.45, 0.05, 1.0] };
+
+/// The format of pictures: as the panel wants it. The scene is drawn through its sRGB form, which the texture must allow a view in.
+pub const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
+
+/// Shows one scene after another.
+pub struct Viewer {
+    gpu: Gpu,
+    format: wgpu::TextureFormat,
+    renderer: Renderer,
+    painter: egui_wgpu::Renderer,
+    context: egui::Context,
+    scenes: Box<dyn Scenes>,
+    show: Box<dyn Show>,
+    scene: PathBuf,
+    cast: Cast,
+    orbit: Orbit,
+    surroundings: Surroundings,
+    /// The camera is still to be positioned for the picture's size.
+    is_unframed: bool,
+    panel: Panel,
+    history: History,
+    grab: Option<Grab>,
+    /// Where the held patch is drawn to, in the picture \[points\].
+    pointer: egui::Pos2,
+    /// Where the scene is drawn \[points\].
+    area: egui::Rect,
+    /// When the next frame is due, in the time of the input \[s\].
+    due: Option<f64>,
+    /// The next picture is written to a file.
+    wants_screenshot: bool,
+}
+
+impl std::fmt::Debug for Viewer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Viewer").field("scene", &self.scene).finish_non_exhaustive()
+    }
+}
+
+impl Viewer {
+    /// Opens a scene. Textures to draw into have this format, one without sRGB, and allow views in its sRGB form.
+    ///
+    /// # Errors
+    /// [`ViewError`] if the scene cannot be opened or read.
+    pub fn new(
+        gpu: Gpu,
+        format: wgpu::TextureFormat,
+        scenes: Box<dyn Scenes>,
+        scene: &Path,
+    ) -> Result<Self, ViewError> {
+        let Gpu { device, queue, .. } = &gpu;
+        let renderer = Renderer::new(device, queue, format.add_srgb_suffix());
+        let painter =
+            egui_wgpu::Renderer::new(device, format, egui_wgpu::RendererOptions::default());
+        let mut show = scenes.open(scene)?;
+        let cast = Cast::new(device, show.as_mut())?;
+        let orbit = Orbit::framing(cast.framed, cast.view, [1.0, 1.0]);
+        let surroundings = Surroundings::new(cast.framed, cast.floor, &orbit);
+        let context = egui::Context::default();
+        context.set_theme(egui::Theme::Light);
+        Ok(Self {
+            renderer,
+            painter,
+            context,
+            scenes,
+            show,
+            scene: scene.to_path_buf(),
+            cast,
+            orbit,
+            surroundings,
+            is_unframed: true,
+            panel: Panel::default(),
+            history: History::default(),
+            grab: None,
+            pointer: egui::Pos2::ZERO,
+            area: egui::Rect::NOTHING,
+            due: None,
+            wants_screenshot: false,
+            gpu,
+            format,
+        })
+    }
+
+    /// What reads input and lays the panel out.
+    pub fn context(&self) -> &egui::Context {
+        &self.context
+    }
+
+    /// Why the scene stands still, if something failed.
+    pub fn fault(&self) -> Option<&str> {
+        self.panel.fault()
+    }
+
+    /// The device and its queue.
+    pub(crate) fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// Shows strain as colour, edges coloured by phase, or neither.
+    pub fn show_layers(&mut self, has_strain: bool, has_edges: bool) {
+        let layers = &mut self.panel.layers;
+        (layers.has_strain, layers.has_edges) = (has_strain, has_edges);
+    }
+
+    /// Reacts to input, simulates up to a frame, and draws if there is something to draw into. Returns what the panel wants of the
+    /// window; the panel says what fails.
+    pub fn frame(
+        &mut self,
+        input: egui::RawInput,
+        target: Option<&wgpu::Texture>,
+    ) -> egui::PlatformOutput {
+        let now = input.time.unwrap_or_default();
+        let dropped: Vec<_> =
+            input.dropped_files.iter().map(|it| it.path().to_path_buf()).collect();
+        for path in dropped {
+            self.open(&path);
+        }
+        let simulated = self.advance(now);
+        self.panel.report(simulated);
+        let context = self.context.clone();
+        let mut output = context.run_ui(input, |ui| self.lay_out(ui));
+        let Gpu { device, queue, .. } = &self.gpu;
+        let mut textures = std::mem::take(&mut output.textures_delta);
+        for (id, deltas) in &textures.set {
+            deltas.iter().for_each(|delta| self.painter.update_texture(device, queue, *id, delta));
+        }
+        let freed = std::mem::take(&mut textures.free);
+        textures.clear();
+        let seen = self.cast.update(device, queue, self.show.as_mut());
+        self.panel.report(seen.map(|()| None));
+        self.history.push_strain(&self.cast.strain);
+        if let Some(target) = target {
+            self.paint(&output, target);
+        }
+        freed.iter().for_each(|id| self.painter.free_texture(id));
+        if let Some(target) = target
+            && std::mem::take(&mut self.wants_screenshot)
+        {
+            let path = self.free_name("png");
+            let written = crate::picture::read(&self.gpu, target).and_then(|image| {
+                image.write_png(&path)?;
+                Ok(path.display().to_string())
+            });
+            self.panel.report(written.map(|path| Some(format!("wrote {path}"))));
+        }
+        output.platform_output
+    }
+
+    /// Replaces the scene; if it cannot be opened, the old one stays and the panel says why.
+    fn open(&mut self, path: &Path) {
+        let opened = self.scenes.open(path).map_err(ViewError::from).and_then(|mut show| {
+            let cast = Cast::new(&self.gpu.device, show.as_mut())?;
+            Ok((show, cast))
+        });
+        match opened {
+            Ok((show, cast)) => {
+                (self.show, self.cast) = (show, cast);
+                (self.grab, self.due) = (None, None);
+                self.scene = path.to_path_buf();
+                self.is_unframed = true;
+                self.history = History::default();
+                self.panel.open();
+            }
+            Err(error) => self.panel.report::<ViewError>(Err(error)),
+        }
+    }
+
+    /// Simulates a frame if one is due.
+    fn advance(&mut self, now: f64) -> Result<Option<String>, ViewError> {
+        let period = 1.0 / f64::from(self.show.frame_rate());
+        let due = *self.due.get_or_insert(now);
+        let is_due = self.panel.is_playing && now >= due - 0.25 * period;
+        if !is_due && !std::mem::take(&mut self.panel.is_stepping) {
+            return Ok(None);
+        }
+        self.panel.is_stepping = false;
+        // A simulation that cannot keep up runs slower; it does not catch up.
+        self.due = Some((due + period).max(now - period));
+        if let Some(grab) = &self.grab {
+            let [eye, ray, ahead] = self.ray(self.pointer);
+            let point = eye + ray * (grab.depth / ray.dot(ahead));
+            let cloth = self.show.simulation().cloth_mut(grab.cloth)?;
+            grab.hold(cloth, point)?;
+        }
+        let begin = Instant::now();
+        self.show.step()?;
+        self.show.simulation().wait()?;
+        self.history.push_time(begin.elapsed());
+        Ok(None)
+    }
+
+    /// Eye, direction through a point of the picture, and where the camera looks.
+    fn ray(&self, point: egui::Pos2) -> [DVec3; 3] {
+        let offset = point - self.area.min;
+        let size = self.area.size();
+        let [at, size] = [offset, size].map(|it| [f64::from(it.x), f64::from(it.y)]);
+        [self.orbit.eye(), self.orbit.ray(at, size), self.orbit.axes()[2]]
+    }
+
+    /// The panel, and what pointer and keys do beside it.
+    fn lay_out(&mut self, ui: &mut egui::Ui) {
+        let names = self.scenes.names();
+        let commands = panel::show(
+            ui,
+            &mut self.panel,
+            self.show.as_mut(),
+            &panel::Shown { names: &names, scene: &self.scene, history: &self.history },
+        );
+        self.area = ui.available_rect_before_wrap();
+        for command in commands {
+            let done = self.obey(command);
+            self.panel.report(done);
+        }
+        if std::mem::take(&mut self.is_unframed) {
+            let size = self.area.size();
+            let size = [f64::from(size.x), f64::from(size.y)];
+            self.orbit = Orbit::framing(self.cast.framed, self.cast.view, size);
+            self.surroundings = Surroundings::new(self.cast.framed, self.cast.floor, &self.orbit);
+        }
+        let done = self.point(ui).map(|()| None);
+        self.panel.report(done);
+    }
+
+    fn obey(&mut self, command: Command) -> Result<Option<String>, ViewError> {
+        match command {
+            Command::Open(path) => self.open(&path),
+            Command::Reset => {
+                self.let_go()?;
+                self.show.reset()?;
+                self.recast()?;
+            }
+            Command::Record if self.show.is_recording() => {
+                return Ok(Some(self.show.stop_recording()?));
+            }
+            Command::Record => {
+                self.let_go()?;
+                // What went back to the start is new, even if it is not recorded.
+                let begun = self.show.record();
+                self.recast()?;
+                begun?;
+                self.panel.is_playing = true;
+            }
+            Command::Screenshot => self.wants_screenshot = true,
+            Command::Save => return Ok(Some(self.show.save()?)),
+            Command::Frame => self.is_unframed = true,
+        }
+        Ok(None)
+    }
+
+    /// Takes the cloths of a scene that went back to its start, which are others.
+    fn recast(&mut self) -> Result<(), ViewError> {
+        self.cast = Cast::new(&self.gpu.device, self.show.as_mut())?;
+        self.due = None;
+        Ok(())
+    }
+
+    /// Drags the cloth with the first button, the camera with the others or beside the cloth.
+    fn point(&mut self, ui: &egui::Ui) -> Result<(), ViewError> {
+        let response =
+            ui.interact(self.area, egui::Id::unique("picture"), egui::Sense::click_and_drag());
+        let (is_shifted, scroll, zoom) = ui.input(|input| {
+            (input.modifiers.shift, input.smooth_scroll_delta().y, input.zoom_delta())
+        });
+        if let Some(pointer) = response.interact_pointer_pos() {
+            self.pointer = pointer;
+        }
+        let origin = ui.input(|input| input.pointer.press_origin());
+        if response.drag_started_by(egui::PointerButton::Primary)
+            && !is_shifted
+            && let Some(origin) = origin
+        {
+            let [eye, ray, ahead] = self.ray(origin);
+            self.grab = Grab::pick(&self.cast, eye, ray, ahead);
+        }
+        if response.drag_stopped_by(egui::PointerButton::Primary) {
+            self.let_go()?;
+        }
+        let delta = response.drag_delta();
+        let delta = [f64::from(delta.x), f64::from(delta.y)];
+        if response.dragged() && self.grab.is_none() {
+            let is_panning = is_shifted || response.dragged_by(egui::PointerButton::Middle);
+            match is_panning {
+                true => self.orbit.pan(delta, f64::from(self.area.height())),
+                false => self.orbit.rotate(delta),
+            }
+        }
+        if response.hovered() {
+            self.orbit.zoom(f64::from(zoom) * (f64::from(scroll) * 0.003).exp());
+        }
+        Ok(())
+    }
+
+    fn let_go(&mut self) -> Result<(), ViewError> {
+        if let Some(grab) = self.grab.take() {
+            grab.release(self.show.simulation().cloth_mut(grab.cloth)?)?;
+        }
+        Ok(())
+    }
+
+    fn paint(&mut self, output: &egui::FullOutput, target: &wgpu::Texture) {
+        let Gpu { device, queue, .. } = &self.gpu;
+        let size = [target.width(), target.height()];
+        let points = output.pixels_per_point;
+        let mut encoder = device
+            .create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("poplin.view") });
+        let layers = &self.panel.layers;
+        let mut dots = if layers.has_pins { self.cast.pins() } else { Vec::new() };
+        if let Some(grab) = &self.grab {
+            let [eye, ray, ahead] = self.ray(self.pointer);
+            let held = eye + ray * (grab.depth / ray.dot(ahead));
+            dots.push(Dot { position: held.as_vec3().to_array(), ..HELD });
+        }
+        let view = |format| {
+            target.create_view(&wgpu::TextureViewDescriptor {
+                format: Some(format),
+                ..wgpu::TextureViewDescriptor::default()
+            })
+        };
+        let picture = Picture {
+            orbit: &self.orbit,
+            surroundings: &self.surroundings,
+            size,
+            area: pixels(self.area, points, size),
+            bodies: &self.cast.bodies(layers.has_solids),
+            strain_limit: layers.strain_limit(),
+            has_edges: layers.has_edges,
+            dots: &dots,
+        };
+        self.renderer.draw(&mut encoder, &view(self.format.add_srgb_suffix()), &picture);
+        let screen = ScreenDescriptor { size_in_pixels: size, pixels_per_point: points };
+        let primitives = self.context.tessellate(output.shapes.clone(), points);
+        let more = self.painter.update_buffers(device, queue, &mut encoder, &primitives, &screen);
+        let panel = view(self.format);
+        let pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+            label: Some("poplin.view.panel"),
+            color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+                view: &panel,
+                depth_slice: None,
+                resolve_target: None,
+                ops: wgpu::Operations { load: wgpu::LoadOp::Load, store: wgpu::StoreOp::Store },
+            })],
+            ..wgpu::RenderPassDescriptor::default()
+        });
+        self.painter.render(&mut pass.forget_lifetime(), &primitives, &screen);
+        queue.submit(more.into_iter().chain([encoder.finish()]));
+    }
+
+    /// A file beside the program's working folder that is not there yet.
+    fn free_name(&self, extension: &str) -> PathBuf {
+        let stem = self.scene.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let numbered = (1u32..).map(|number| PathBuf::from(format!("{stem}-{number}.{extension}")));
+        numbered.into_iter().find(|path| !path.exists()).unwrap_or_default()
+    }
+}
+
+/// A part of the screen in whole pixels, within the picture: left, top, width, height.
+fn pixels(area: egui::Rect, points: f32, [width, height]: [u32; 2]) -> [u32; 4] {
+    let [left, top] = [(area.min.x, width), (area.min.y, height)]
+        .map(|(at, side)| ((at * points).round().max(0.0) as u32).min(side.saturating_sub(1)));
+    let [right, bottom] = [(area.max.x, width), (area.max.y, height)]
+        .map(|(at, side)| ((at * points).round().max(0.0) as u32).min(side));
+    [left, top, right.saturating_sub(left).max(1), bottom.saturating_sub(top).max(1)]
+}
