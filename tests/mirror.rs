@@ -545,14 +545,16 @@ fn a_flipped_gradient_and_a_wrong_coupling_are_seen() {
     }
 }
 
-/// Damages, and which cloths may show them. Kernels of an implicit solve compile for long on a software adapter: several tests, so that
+/// What a damage replaces, with what, and which cloths may show it.
+type Damage<'a> = (&'a str, &'a str, fn(&Implicit) -> bool);
+
+/// Kernels of an implicit solve compile for long on a software adapter: several tests, so that
 /// several compile at once.
-fn assert_implicit_seen(damages: &[(&str, &str, fn(&Implicit) -> bool)]) {
+fn assert_implicit_seen(damages: &[Damage<'_>]) {
     let cloths = simplest_first(cloths());
     for (from, to, may_show) in damages {
-        let is_shown = |(_, cloth): &&(String, Cloth)| {
-            cloth.config.solver.as_implicit().is_some_and(|implicit| may_show(implicit))
-        };
+        let is_shown =
+            |(_, cloth): &&(String, Cloth)| cloth.config.solver.as_implicit().is_some_and(may_show);
         let cloths: Vec<_> = cloths.iter().filter(is_shown).cloned().collect();
         assert_seen(from, to, &cloths, StageMask::only(Stage::Implicit));
     }

@@ -170,7 +170,7 @@ impl<'a> Cloth<'a> {
         let [na, nb, nc] = particles.map(|particle| self.normals[particle as usize]);
         let normal_at =
             |[v, w]: [f64; 2]| (na * (1.0 - v - w) + nb * v + nc * w).normalize_or_zero();
-        let place = |[v, w]: [f64; 2], offset: f64| {
+        let point_at = |[v, w]: [f64; 2], offset: f64| {
             a + (b - a) * v + (c - a) * w + normal_at([v, w]) * offset
         };
         // The nearest point, with the offset along the normal there.
@@ -182,7 +182,7 @@ impl<'a> Cloth<'a> {
         let (start, _) = coordinates(nearest.point, flat);
         let mut best = (start, (position - nearest.point).dot(normal_at(start)));
         let error_of =
-            |(weights, offset): ([f64; 2], f64)| place(weights, offset).distance(position);
+            |(weights, offset): ([f64; 2], f64)| point_at(weights, offset).distance(position);
         let mut best_error = error_of(best);
         let mut weights = start;
         for _ in 0..ROUNDS {
