@@ -246,7 +246,7 @@ impl RenderMeshes {
             return Err(ModelError::Empty { what: "render mesh uvs" }.into());
         }
         self.acquire(mesh)?;
-        let instance = self.place(mesh, particles, has_tangents).inspect_err(|_| {
+        let instance = self.allocate(mesh, particles, has_tangents).inspect_err(|_| {
             self.release(mesh);
         })?;
         let id = RenderId(self.next_id);
@@ -259,7 +259,7 @@ impl RenderMeshes {
     }
 
     /// Ranges for a new instance, or none of them.
-    fn place(
+    fn allocate(
         &mut self,
         mesh: &Arc<RenderMesh>,
         particles: Range<u32>,
