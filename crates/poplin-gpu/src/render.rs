@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytemuck::cast_slice;
 use poplin_host::{Ranges, Shared};
 use poplin_layout::{NO_OFFSET, RENDER_LANES, RenderInstance, RenderParameters, pack_render_mesh};
-use poplin_model::{ModelError, RenderMesh, RenderVertex};
+use poplin_model::{Frame, ModelError, RenderMesh, RenderVertex};
 use poplin_shaders::Kernel;
 
 use crate::binding::{UNIFORM_STRIDE, bind_group, bind_group_layout, push_uniform};
@@ -16,7 +16,7 @@ use crate::growable::GrowableBuffer;
 use crate::pipelines::{kernel_pipeline, pipeline_layout};
 use crate::pool::Pool;
 use crate::requirements::check_device;
-use crate::{EngineOptions, GpuError};
+use crate::{Engine, EngineOptions, GpuError};
 
 /// Bytes of a particle.
 const PARTICLE_BYTES: u64 = 16;
@@ -77,9 +77,7 @@ struct Instance {
 /// # fn frame(engine: &mut Engine, meshes: &mut RenderMeshes, encoder: &mut wgpu::CommandEncoder, steps: u32, alpha: f32)
 /// # -> Result<(), GpuError> {
 /// for _ in 0..steps {
-///     engine.encode_changes(encoder); // what was added or set anew does not move there from where it was
-///     meshes.keep(encoder, engine.particle_buffer())?;
-///     engine.encode_frame(encoder, &Frame { dt: 1.0 / 60.0 })?;
+///     meshes.encode_frame(engine, encoder, &Frame { dt: 1.0 / 60.0 })?;
 /// }
 /// meshes.encode(encoder, engine.particle_buffer(), alpha)?;
 /// # Ok(())
@@ -367,8 +365,24 @@ impl RenderMeshes {
         Ok(())
     }
 
-    /// Records that the particles as they are now become those that alpha 0 draws: before every frame, as [`RenderMeshes`] shows. An
-    /// application that does not interpolate has no need of it.
+    /// Records a frame of the engine and [`RenderMeshes::keep`] before it, for an application that interpolates. What was added or set
+    /// anew does not move there from where it was. Several frames a submission need [`EngineOptions::frames_per_submit`].
+    ///
+    /// # Errors
+    /// As [`crate::Engine::encode_frame`] and [`RenderMeshes::keep`].
+    pub fn encode_frame(
+        &mut self,
+        engine: &mut Engine,
+        encoder: &mut wgpu::CommandEncoder,
+        frame: &Frame,
+    ) -> Result<(), GpuError> {
+        engine.encode_changes(encoder);
+        self.keep(encoder, engine.particle_buffer())?;
+        engine.encode_frame(encoder, frame)
+    }
+
+    /// Records that the particles as they are now become those that alpha 0 draws: before every frame, as [`RenderMeshes::encode_frame`]
+    /// does. An application that does not interpolate has no need of it.
     ///
     /// # Errors
     /// [`GpuError::ShortBuffer`] if the buffer has not the particles of all meshes, [`GpuError::TooLarge`].
