@@ -218,7 +218,7 @@ fn a_damaged_kernel_is_seen() {
 
 #[test]
 fn normals_and_tangents_are_those_of_the_surface() {
-    // A wave whose normal is known, its texture turned by an angle.
+    // A wave whose normal is known, its texture rotated.
     let mut mesh = Mesh::grid(81, 41, 2.0, 1.0);
     for ([x, y, z], uv) in mesh.positions.iter_mut().zip(&mut mesh.uvs) {
         *y = 0.1 * (3.0 * *x).sin();
@@ -295,7 +295,7 @@ fn a_skinned_garment_of_100k_vertices_has_no_inverted_triangle_of_its_own() {
             if bound.iter().any(|&bound| normal.dot(normal_of(bound)) > 0.0) {
                 continue;
             }
-            // The cloth itself turns over there.
+            // The cloth itself is folded there.
             let near: Vec<_> =
                 bound.iter().flatten().flat_map(|&particle| &around[particle as usize]).collect();
             let is_folded = near.iter().any(|m| near.iter().any(|n| m.dot(**n) < 0.0));

@@ -29,8 +29,8 @@ fn drawn_position(particle: u32) -> vec3<f32> {
     let row = render_instances[instance].particle_begin + particle;
     var x = render_particles[row].xyz;
     if (render.alpha < 1.0) {
-        // Not kept + (x - kept) * alpha: drivers know that as their own way to mix (Mesa does).
-        x = render_kept[row].xyz * render.kept_share + x * render.alpha;
+        // Not kept + (x - kept) * alpha: drivers take that for their own mix (Mesa does).
+        x = render_kept[row].xyz * render.kept_fraction + x * render.alpha;
     }
     return x;
 }

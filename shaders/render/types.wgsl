@@ -41,7 +41,7 @@ struct RenderParameters {
     /// What is drawn lies between the kept particles at 0 and those of now at 1.
     alpha: f32,
     /// 1 - alpha.
-    kept_share: f32,
+    kept_fraction: f32,
     /// First of its chunks in `render_chunks`.
     chunk_begin: u32,
     /// Number of chunks.

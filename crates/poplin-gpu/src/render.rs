@@ -403,8 +403,8 @@ impl RenderMeshes {
         Ok(())
     }
 
-    /// Records that all vertices are made from the particles: `alpha` of the way from those that were kept, `0..=1`; 1 draws them as they
-    /// are. A mesh that was added since is drawn as it is until [`RenderMeshes::keep`] is called next.
+    /// Records that all vertices are made from the particles: `alpha` 0 draws those that were kept, 1 those of now, what is between them
+    /// something in between. A mesh that was added since is drawn as it is until [`RenderMeshes::keep`] is called next.
     ///
     /// # Errors
     /// As [`RenderMeshes::keep`]; then nothing is recorded.
@@ -430,7 +430,7 @@ impl RenderMeshes {
         for (chunk_begin, chunk_count) in [(0, particle_chunks), (particle_chunks, vertex_chunks)] {
             push_uniform(
                 &mut bytes,
-                &RenderParameters { alpha, kept_share: 1.0 - alpha, chunk_begin, chunk_count },
+                &RenderParameters { alpha, kept_fraction: 1.0 - alpha, chunk_begin, chunk_count },
             );
         }
         let offset = self.slot as u64 * bytes.len() as u64;

@@ -58,7 +58,7 @@ gpu_struct! {
         /// What is drawn lies between the kept particles at 0 and those of now at 1.
         pub alpha: f32,
         /// 1 - alpha.
-        pub kept_share: f32,
+        pub kept_fraction: f32,
         /// First of its chunks in `render_chunks`.
         pub chunk_begin: u32,
         /// Number of chunks.
