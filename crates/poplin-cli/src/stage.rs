@@ -66,13 +66,24 @@ impl Stage {
 
     /// Simulates the next frame, whose index is `frame`, from 1.
     pub(crate) fn advance(&mut self, job: &Job, frame: u32) -> Result<(), Failure> {
+        let frame = self.prepare(job, frame)?;
+        self.step(&frame)
+    }
+
+    /// Sets what the job moves over the next frame, whose index is `frame`, from 1.
+    pub(crate) fn prepare(&mut self, job: &Job, frame: u32) -> Result<Frame, Failure> {
         let rate = f64::from(job.frame_rate);
         let time = f64::from(frame) / rate;
         self.move_pins(job, time as f32)?;
         self.move_frames(job, time)?;
         self.move_colliders(job, f64::from(frame - 1) / rate, time)?;
         self.blow(time)?;
-        self.simulation.step(&Frame { dt: job.frame_rate.recip() })?;
+        Ok(Frame { dt: job.frame_rate.recip() })
+    }
+
+    /// Simulates the frame that was prepared.
+    pub(crate) fn step(&mut self, frame: &Frame) -> Result<(), Failure> {
+        self.simulation.step(frame)?;
         Ok(self.simulation.wait()?)
     }
 

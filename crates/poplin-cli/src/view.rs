@@ -8,7 +8,7 @@ use anyhow::{Context, anyhow};
 use poplin::{Simulation, SimulationOptions};
 use poplin_io::picture::View;
 use poplin_io::scene::Scene;
-use poplin_model::Shape;
+use poplin_model::{Frame, Shape};
 use poplin_view::{Scenes, Screenshot, Show, ShowError, ShownCloth, open_window};
 
 use crate::args::{HELD_BY, PictureArgs, ViewArgs};
@@ -140,10 +140,14 @@ impl Show for Performance {
         &mut self.stage.simulation
     }
 
-    fn step(&mut self) -> Result<(), ShowError> {
+    fn prepare(&mut self) -> Result<Frame, ShowError> {
         self.stage.winds = self.cloths.iter().map(|cloth| cloth.wind).collect();
+        self.stage.prepare(&self.job, self.frame + 1).map_err(told)
+    }
+
+    fn step(&mut self, frame: &Frame) -> Result<(), ShowError> {
         let begin = Instant::now();
-        self.stage.advance(&self.job, self.frame + 1).map_err(told)?;
+        self.stage.step(frame).map_err(told)?;
         self.frame += 1;
         if let Some((recording, _)) = &mut self.recording {
             recording.count(begin.elapsed());

@@ -24,10 +24,9 @@ const PIN_COLOR: [f32; 4] = [0.75, 0.05, 0.03, 1.0];
 /// A copy of a cloth.
 #[derive(Debug)]
 pub(crate) struct CastCloth {
-    pub(crate) id: ClothId,
-    pub(crate) pose: Pose,
+    id: ClothId,
+    pose: Pose,
     fabric: Arc<Fabric>,
-    particles: Vec<Particle>,
     pinned: Vec<u32>,
     vertices: Vec<Vertex>,
     strains: Vec<f32>,
@@ -38,7 +37,9 @@ pub(crate) struct CastCloth {
 /// Everything on the stage.
 #[derive(Debug)]
 pub(crate) struct Cast {
-    pub(crate) cloths: Vec<CastCloth>,
+    cloths: Vec<CastCloth>,
+    /// The cloths as they were read last.
+    state: State,
     solid: Option<Body>,
     shapes: Vec<Shape>,
     /// The box in which endless colliders end \[m\].
@@ -54,7 +55,7 @@ pub(crate) struct Cast {
 }
 
 /// From a local space to the world.
-pub(crate) fn world_from_local(pose: Pose) -> Mat4 {
+fn world_from_local(pose: Pose) -> Mat4 {
     let rotation = Quat::from_array(pose.rotation).normalize();
     Mat4::from_rotation_translation(rotation, Vec3::from(pose.translation))
 }
@@ -74,7 +75,7 @@ impl Cast {
             cloths.push(CastCloth::new(device, index, id, cloth.fabric.clone(), pinned, &state));
         }
         let surfaces: Vec<_> =
-            cloths.iter().map(|cloth| cloth.surface(show)).collect::<Result<_, _>>()?;
+            cloths.iter().map(|cloth| cloth.surface(show, &state)).collect::<Result<_, _>>()?;
         let bounds = bounds_of(&surfaces);
         let margin = DVec3::splat((bounds[1] - bounds[0]).length() * REACH);
         let reach = [bounds[0] - margin, bounds[1] + margin];
@@ -91,6 +92,7 @@ impl Cast {
         }
         Ok(Self {
             cloths,
+            state,
             solid: None,
             shapes: Vec::new(),
             reach,
@@ -114,14 +116,20 @@ impl Cast {
             self.solid = Some(solid_body(device, &surface));
             self.shapes = shapes;
         }
-        let state = show.simulation().state()?;
+        self.state = show.simulation().state()?;
         self.strain = Strain::default();
         for cloth in &mut self.cloths {
             cloth.pose = show.simulation().cloth(cloth.id)?.pose();
-            cloth.follow(queue, &state);
-            self.strain = self.strain.worse(cloth.edges.measure(&cloth.particles));
+            let particles = self.state.current(cloth.id);
+            cloth.follow(queue, particles);
+            self.strain = self.strain.worse(cloth.edges.measure(particles));
         }
         Ok(())
+    }
+
+    /// The cloths as they were read last.
+    pub(crate) fn state(&self) -> &State {
+        &self.state
     }
 
     /// What is drawn, with or without the colliders.
@@ -133,7 +141,8 @@ impl Cast {
     /// The pins.
     pub(crate) fn pins(&self) -> Vec<Dot> {
         let of_cloth = |cloth: &CastCloth| {
-            let pins = cloth.pinned.iter().filter_map(|&pin| cloth.particles.get(pin as usize));
+            let particles = self.state.current(cloth.id);
+            let pins = cloth.pinned.iter().filter_map(|&pin| particles.get(pin as usize));
             let dot = |particle: &Particle| Dot {
                 position: cloth.pose.apply(particle.position),
                 radius: PIN_RADIUS,
@@ -154,9 +163,8 @@ impl CastCloth {
         pinned: Vec<u32>,
         state: &State,
     ) -> Self {
-        let particles = state.current(id).to_vec();
         let mut vertices = Vec::new();
-        render_meshes::fill(&mut vertices, &particles, &fabric.triangles);
+        render_meshes::fill(&mut vertices, state.current(id), &fabric.triangles);
         let mut edges: Vec<[u32; 2]> = Vec::with_capacity(fabric.edge_count());
         let mut edge_groups = Vec::with_capacity(fabric.phases.len());
         for (number, phase) in fabric.phases.iter().enumerate() {
@@ -175,7 +183,6 @@ impl CastCloth {
             pose: Pose::default(),
             edges: StretchEdges::new(&fabric),
             fabric,
-            particles,
             pinned,
             vertices,
             strains: Vec::new(),
@@ -183,14 +190,12 @@ impl CastCloth {
         }
     }
 
-    /// Takes the particles of a state.
-    fn follow(&mut self, queue: &wgpu::Queue, state: &State) {
-        let current = state.current(self.id);
+    /// Takes the particles as they are now.
+    fn follow(&mut self, queue: &wgpu::Queue, current: &[Particle]) {
         // Every buffer was made for so many.
-        if current.len() != self.particles.len() {
+        if current.len() != self.vertices.len() {
             return;
         }
-        self.particles.copy_from_slice(current);
         self.body.world_from_local = world_from_local(self.pose);
         render_meshes::fill(&mut self.vertices, current, &self.fabric.triangles);
         queue.write_buffer(&self.body.vertices, 0, bytemuck::cast_slice(&self.vertices));
@@ -199,20 +204,10 @@ impl CastCloth {
     }
 
     /// As pictures know it, in the world.
-    fn surface(&self, show: &mut dyn Show) -> Result<Surface, ViewError> {
+    fn surface(&self, show: &mut dyn Show, state: &State) -> Result<Surface, ViewError> {
         let pose = show.simulation().cloth(self.id)?.pose();
-        let positions = self.particles.iter().map(|particle| pose.apply(particle.position));
+        let positions = state.positions(self.id).map(|position| pose.apply(position));
         Ok(Surface::new(positions.collect(), self.fabric.triangles.clone(), [0; 3]))
-    }
-
-    /// The particles, in the local space.
-    pub(crate) fn particles(&self) -> &[Particle] {
-        &self.particles
-    }
-
-    /// The triangles, as indices of particles.
-    pub(crate) fn triangles(&self) -> &[[u32; 3]] {
-        &self.fabric.triangles
     }
 }
 

@@ -8,7 +8,7 @@ mod body;
 mod cast;
 mod error;
 mod gpu;
-mod grab;
+mod held;
 mod history;
 mod orbit;
 mod panel;

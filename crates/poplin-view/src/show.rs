@@ -6,7 +6,7 @@ use std::path::Path;
 use poplin::{ClothId, Simulation};
 use poplin_io::picture::View;
 use poplin_io::scene::Wind;
-use poplin_model::Shape;
+use poplin_model::{Frame, Shape};
 
 /// What a scene reports if something fails.
 pub type ShowError = Box<dyn Error + Send + Sync>;
@@ -48,11 +48,17 @@ pub trait Show {
     /// The simulation, to read and tune it.
     fn simulation(&mut self) -> &mut Simulation;
 
-    /// Simulates a frame.
+    /// Sets what the scene moves over the next frame, and says which frame that is.
+    ///
+    /// # Errors
+    /// What the simulation says.
+    fn prepare(&mut self) -> Result<Frame, ShowError>;
+
+    /// Simulates the frame that was prepared.
     ///
     /// # Errors
     /// What the simulation or a recording says.
-    fn step(&mut self) -> Result<(), ShowError>;
+    fn step(&mut self, frame: &Frame) -> Result<(), ShowError>;
 
     /// Goes back to the start, with the settings as they are now; a recording ends.
     ///

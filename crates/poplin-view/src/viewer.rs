@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use egui_wgpu::ScreenDescriptor;
-use glam::DVec3;
 
 use crate::cast::Cast;
-use crate::grab::Grab;
+use crate::held::{Held, Sight};
 use crate::history::History;
 use crate::panel::{self, Command, Panel};
 use crate::renderer::{Dot, Picture, Renderer};
@@ -37,8 +36,8 @@ pub struct Viewer {
     is_unframed: bool,
     panel: Panel,
     history: History,
-    grab: Option<Grab>,
-    /// Where the held patch is drawn to, in the picture \[points\].
+    held: Option<Held>,
+    /// Where the held cloth is drawn to, in the picture \[points\].
     pointer: egui::Pos2,
     /// Where the scene is drawn \[points\].
     area: egui::Rect,
@@ -88,7 +87,7 @@ impl Viewer {
             is_unframed: true,
             panel: Panel::default(),
             history: History::default(),
-            grab: None,
+            held: None,
             pointer: egui::Pos2::ZERO,
             area: egui::Rect::NOTHING,
             due: None,
@@ -172,7 +171,7 @@ impl Viewer {
         match opened {
             Ok((show, cast)) => {
                 (self.show, self.cast) = (show, cast);
-                (self.grab, self.due) = (None, None);
+                (self.held, self.due) = (None, None);
                 self.scene = path.to_path_buf();
                 self.is_unframed = true;
                 self.history = History::default();
@@ -193,25 +192,26 @@ impl Viewer {
         self.panel.is_stepping = false;
         // A simulation that cannot keep up runs slower; it does not catch up.
         self.due = Some((due + period).max(now - period));
-        if let Some(grab) = &self.grab {
-            let [eye, ray, ahead] = self.ray(self.pointer);
-            let point = eye + ray * (grab.depth / ray.dot(ahead));
-            let cloth = self.show.simulation().cloth_mut(grab.cloth)?;
-            grab.hold(cloth, point)?;
-        }
         let begin = Instant::now();
-        self.show.step()?;
+        let frame = self.show.prepare()?;
+        let sight = self.sight(self.pointer);
+        if let Some(held) = &mut self.held
+            && !held.follow(self.show.simulation(), self.cast.state(), &frame, sight)?
+        {
+            self.held = None;
+        }
+        self.show.step(&frame)?;
         self.show.simulation().wait()?;
         self.history.push_time(begin.elapsed());
         Ok(None)
     }
 
-    /// Eye, direction through a point of the picture, and where the camera looks.
-    fn ray(&self, point: egui::Pos2) -> [DVec3; 3] {
+    fn sight(&self, point: egui::Pos2) -> Sight {
         let offset = point - self.area.min;
         let size = self.area.size();
         let [at, size] = [offset, size].map(|it| [f64::from(it.x), f64::from(it.y)]);
-        [self.orbit.eye(), self.orbit.ray(at, size), self.orbit.axes()[2]]
+        let [.., ahead] = self.orbit.axes();
+        Sight { eye: self.orbit.eye(), ray: self.orbit.ray(at, size), ahead }
     }
 
     /// The panel, and what pointer and keys do beside it.
@@ -242,7 +242,7 @@ impl Viewer {
         match command {
             Command::Open(path) => self.open(&path),
             Command::Reset => {
-                self.let_go()?;
+                self.let_go();
                 self.show.reset()?;
                 self.recast()?;
             }
@@ -250,7 +250,7 @@ impl Viewer {
                 return Ok(Some(self.show.stop_recording()?));
             }
             Command::Record => {
-                self.let_go()?;
+                self.let_go();
                 // What went back to the start is new, even if it is not recorded.
                 let begun = self.show.record();
                 self.recast()?;
@@ -286,15 +286,16 @@ impl Viewer {
             && !is_shifted
             && let Some(origin) = origin
         {
-            let [eye, ray, ahead] = self.ray(origin);
-            self.grab = Grab::pick(&self.cast, eye, ray, ahead);
+            self.let_go();
+            let sight = self.sight(origin);
+            self.held = Held::pick(self.show.simulation(), sight)?;
         }
-        if response.drag_stopped_by(egui::PointerButton::Primary) {
-            self.let_go()?;
+        if !ui.input(|input| input.pointer.primary_down()) {
+            self.let_go();
         }
         let delta = response.drag_delta();
         let delta = [f64::from(delta.x), f64::from(delta.y)];
-        if response.dragged() && self.grab.is_none() {
+        if response.dragged() && self.held.is_none() {
             let is_panning = is_shifted || response.dragged_by(egui::PointerButton::Middle);
             match is_panning {
                 true => self.orbit.pan(delta, f64::from(self.area.height())),
@@ -307,11 +308,10 @@ impl Viewer {
         Ok(())
     }
 
-    fn let_go(&mut self) -> Result<(), ViewError> {
-        if let Some(grab) = self.grab.take() {
-            grab.release(self.show.simulation().cloth_mut(grab.cloth)?)?;
+    fn let_go(&mut self) {
+        if let Some(held) = self.held.take() {
+            held.release(self.show.simulation());
         }
-        Ok(())
     }
 
     fn paint(&mut self, output: &egui::FullOutput, target: &wgpu::Texture) {
@@ -322,10 +322,9 @@ impl Viewer {
             .create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("poplin.view") });
         let layers = &self.panel.layers;
         let mut dots = if layers.has_pins { self.cast.pins() } else { Vec::new() };
-        if let Some(grab) = &self.grab {
-            let [eye, ray, ahead] = self.ray(self.pointer);
-            let held = eye + ray * (grab.depth / ray.dot(ahead));
-            dots.push(Dot { position: held.as_vec3().to_array(), ..HELD });
+        if let Some(held) = &self.held {
+            let point = held.point(self.sight(self.pointer));
+            dots.push(Dot { position: point.as_vec3().to_array(), ..HELD });
         }
         let view = |format| {
             target.create_view(&wgpu::TextureViewDescriptor {

@@ -60,9 +60,12 @@ impl Show for Sheet {
     fn simulation(&mut self) -> &mut Simulation {
         &mut self.simulation
     }
-    fn step(&mut self) -> Result<(), ShowError> {
+    fn prepare(&mut self) -> Result<Frame, ShowError> {
+        Ok(Frame::default())
+    }
+    fn step(&mut self, frame: &Frame) -> Result<(), ShowError> {
         self.frame += 1;
-        Ok(self.simulation.step(&Frame::default())?)
+        Ok(self.simulation.step(frame)?)
     }
     fn reset(&mut self) -> Result<(), ShowError> {
         Ok(())

@@ -1,0 +1,178 @@
+//! Cloth that follows the pointer.
+
+use glam::DVec3;
+use poplin::{ClothId, Error, Grab, GrabOptions, Ray, Simulation, State};
+use poplin_model::{Frame, ModelError};
+
+/// A point of the picture: where the eye is \[m\], the unit direction through the point, and the one that the camera looks in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sight {
+    pub(crate) eye: DVec3,
+    pub(crate) ray: DVec3,
+    pub(crate) ahead: DVec3,
+}
+
+/// Cloth that the pointer holds as far ahead of the eye as it was met.
+#[derive(Debug)]
+pub(crate) struct Held {
+    cloth: ClothId,
+    grab: Grab,
+    /// How far ahead of the eye \[m\].
+    depth: f64,
+    /// From the point that was met to the particle that is grabbed, in the world \[m\].
+    offset: DVec3,
+}
+
+impl Held {
+    /// Grabs the cloth that is met first.
+    pub(crate) fn pick(simulation: &mut Simulation, sight: Sight) -> Result<Option<Self>, Error> {
+        let state = simulation.state()?;
+        let [origin, direction] = [sight.eye, sight.ray].map(|it| it.as_vec3().to_array());
+        let Some(hit) = simulation.pick(&state, &Ray { origin, direction })? else {
+            return Ok(None);
+        };
+        let (particles, particle) = (state.current(hit.cloth), hit.at.particle);
+        let cloth = simulation.cloth_mut(hit.cloth)?;
+        let grab = Grab::new(cloth, particles, particle, GrabOptions::default())?;
+        let at = cloth.pose().apply(particles[particle as usize].position);
+        let [at, met] = [at, hit.at.point].map(|point| DVec3::from(point.map(f64::from)));
+        let depth = f64::from(hit.at.distance) * sight.ray.dot(sight.ahead);
+        Ok(Some(Self { cloth: hit.cloth, grab, depth, offset: at - met }))
+    }
+
+    /// Where the pointer holds it \[m\].
+    pub(crate) fn point(&self, sight: Sight) -> DVec3 {
+        sight.eye + sight.ray * (self.depth / sight.ray.dot(sight.ahead))
+    }
+
+    /// Has it follow the pointer over the next frame; false if it slipped away: its cloth was removed or reset. `state` is the
+    /// one that was read last.
+    pub(crate) fn follow(
+        &mut self,
+        simulation: &mut Simulation,
+        state: &State,
+        frame: &Frame,
+        sight: Sight,
+    ) -> Result<bool, Error> {
+        let Ok(cloth) = simulation.cloth_mut(self.cloth) else { return Ok(false) };
+        self.grab.move_to((self.point(sight) + self.offset).as_vec3().to_array())?;
+        match self.grab.apply(cloth, state.current(self.cloth), frame) {
+            Err(ModelError::StaleHandle { .. }) => Ok(false),
+            followed => Ok(followed.map(|()| true)?),
+        }
+    }
+
+    /// Lets go.
+    pub(crate) fn release(self, simulation: &mut Simulation) {
+        if let Ok(cloth) = simulation.cloth_mut(self.cloth) {
+            self.grab.release(cloth);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use poplin::Backend;
+    use poplin::cook::{CookOptions, cook};
+    use poplin::model::{Mesh, Sphere};
+
+    use super::*;
+
+    /// The middle of the sheet, and a corner that is pinned.
+    const MIDDLE: u32 = 40;
+    const PIN: u32 = 0;
+
+    /// A sheet of 9 x 9 particles that hangs at two corners, whose own motion spheres hold a third one.
+    fn sheet() -> (Simulation, ClothId) {
+        let options = CookOptions { pins: vec![PIN, 8], ..CookOptions::default() };
+        let cloth = cook(&Mesh::grid(9, 9, 1.0, 1.0), &options).unwrap().into_cloth();
+        let mut simulation = Simulation::new(Backend::Cpu).unwrap();
+        let mut spheres: Vec<_> =
+            cloth.particles.iter().map(|it| Sphere { center: it.position, radius: 5.0 }).collect();
+        spheres[80].radius = 0.0;
+        let id = simulation.add(cloth).unwrap();
+        simulation.cloth_mut(id).unwrap().set_motion_spheres(&spheres).unwrap();
+        (simulation, id)
+    }
+
+    fn position(simulation: &mut Simulation, id: ClothId, particle: u32) -> DVec3 {
+        let position = simulation.state().unwrap().current(id)[particle as usize].position;
+        DVec3::from(position.map(f64::from))
+    }
+
+    /// From 2 m above a point.
+    fn above(point: DVec3) -> Sight {
+        Sight { eye: point + 2.0 * DVec3::Y, ray: -DVec3::Y, ahead: -DVec3::Y }
+    }
+
+    /// Grabs a particle a little beside it.
+    fn pick(simulation: &mut Simulation, id: ClothId, particle: u32) -> Held {
+        let inward = DVec3::new(0.5, 0.0, 0.5) - position(simulation, id, particle);
+        let beside = position(simulation, id, particle) + inward * 0.02 + 0.01 * DVec3::X;
+        Held::pick(simulation, above(beside)).unwrap().expect("the sheet is there")
+    }
+
+    fn step(simulation: &mut Simulation, held: &mut Held, sight: Sight) -> bool {
+        let (state, frame) = (simulation.state().unwrap(), Frame::default());
+        let is_held = held.follow(simulation, &state, &frame, sight).unwrap();
+        simulation.step(&frame).unwrap();
+        is_held
+    }
+
+    /// Draws a particle by `displacement`, and says how far from there it is.
+    fn draw(simulation: &mut Simulation, id: ClothId, particle: u32, displacement: DVec3) -> f64 {
+        let begin = position(simulation, id, particle);
+        let mut held = pick(simulation, id, particle);
+        let sight = above(begin - held.offset + displacement);
+        for _ in 0..20 {
+            assert!(step(simulation, &mut held, sight));
+        }
+        held.release(simulation);
+        position(simulation, id, particle).distance(begin + displacement)
+    }
+
+    #[test]
+    fn cloth_follows_the_pointer_and_the_spheres_of_the_scene_stay() {
+        let (mut simulation, id) = sheet();
+        let corner = position(&mut simulation, id, 80);
+        let displacement = 0.1 * DVec3::Y;
+        assert!(
+            draw(&mut simulation, id, MIDDLE, displacement) < 0.01,
+            "the cloth pulls back a little"
+        );
+        for _ in 0..20 {
+            simulation.step(&Frame::default()).unwrap();
+        }
+        let strayed = position(&mut simulation, id, 80).distance(corner);
+        assert!(strayed < 0.02, "{strayed}");
+    }
+
+    #[test]
+    fn a_pin_stays_where_it_is_let_go() {
+        let (mut simulation, id) = sheet();
+        let displacement = DVec3::new(0.1, 0.05, 0.1);
+        let end = position(&mut simulation, id, PIN) + displacement;
+        assert!(draw(&mut simulation, id, PIN, displacement) < 1e-3);
+        simulation.step(&Frame::default()).unwrap();
+        assert!(position(&mut simulation, id, PIN).distance(end) < 1e-3);
+    }
+
+    #[test]
+    fn a_cloth_that_was_reset_or_removed_slips_away() {
+        let (mut simulation, id) = sheet();
+        let sight = above(DVec3::ZERO);
+        let mut held = pick(&mut simulation, id, MIDDLE);
+        simulation.reset(id).unwrap();
+        assert!(!step(&mut simulation, &mut held, sight));
+        let mut held = pick(&mut simulation, id, MIDDLE);
+        simulation.remove(id).unwrap();
+        assert!(!step(&mut simulation, &mut held, sight));
+        held.release(&mut simulation);
+    }
+
+    #[test]
+    fn beside_the_cloth_there_is_nothing_to_hold() {
+        let (mut simulation, _) = sheet();
+        assert!(Held::pick(&mut simulation, above(5.0 * DVec3::X)).unwrap().is_none());
+    }
+}
