@@ -214,9 +214,7 @@ mod tests {
         let mut mesh = Mesh::grid(40, 30, 2.0, 1.0);
         assert!(worst(&lengths(&mesh, &[0]), &straight(&mesh, &[0])) < 1e-9);
         assert!(worst(&lengths(&mesh, &[617]), &straight(&mesh, &[617])) < 1e-9);
-        let split = |&[a, b, c, d]: &[u32; 4]| [[a, b, c], [c, d, a]];
-        let triangles: Vec<_> = mesh.quads.iter().flat_map(split).collect();
-        let lengths_from_0 = path_lengths(&triangles, &mesh.positions, 0);
+        let lengths_from_0 = path_lengths(&mesh.triangulated(), &mesh.positions, 0);
         assert!(worst(&lengths_from_0, &straight(&mesh, &[0])) < 1e-9);
         assert!(worst(&lengths(&mesh, &[0, 39]), &straight(&mesh, &[0, 39])) < 1e-9);
         assert!(worst(&lengths(&mesh, &[0, 39, 600]), &straight(&mesh, &[0, 39, 600])) < 1e-9);

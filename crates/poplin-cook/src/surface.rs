@@ -1,7 +1,7 @@
 //! The mesh that is really cooked: welded, without degenerate or repeated faces and unused vertices.
 
 use glam::DVec3;
-use poplin_model::Mesh;
+use poplin_model::{Mesh, halves_of_quad};
 
 use crate::weld::{weld_tolerance, weld_vertices};
 use crate::{CookError, Weld};
@@ -44,11 +44,9 @@ impl Face {
             .map(move |k| [face.particles[k], face.particles[(k + 1) % face.corner_count]])
     }
 
-    /// One or two triangles: a quad `[a, b, c, d]` as `[a, b, c]` and `[c, d, a]`.
+    /// One or two triangles, of a quad as [`halves_of_quad`] has them.
     pub(crate) fn triangles(&self) -> impl Iterator<Item = [u32; 3]> + Clone {
-        let [a, b, c, d] = self.particles;
-        let second = self.is_quad().then_some([c, d, a]);
-        std::iter::once([a, b, c]).chain(second)
+        halves_of_quad(self.particles).into_iter().take(self.corner_count - 2)
     }
 }
 

@@ -48,7 +48,7 @@ pub use frame::Frame;
 pub use interaction_groups::InteractionGroups;
 pub use lane_cost::LaneCost;
 pub use material::Material;
-pub use mesh::{CornerUvs, Mesh};
+pub use mesh::{CornerUvs, Mesh, halves_of_quad};
 pub use particle::Particle;
 pub use placement::{Placement, Rigid};
 pub use pose::Pose;

@@ -28,6 +28,11 @@ pub struct CornerUvs {
     pub quads: Vec<[u32; 4]>,
 }
 
+/// The two triangles of a quad, or what belongs to their corners: `[a, b, c]` and `[c, d, a]` of `[a, b, c, d]`.
+pub fn halves_of_quad<T: Copy>([a, b, c, d]: [T; 4]) -> [[T; 3]; 2] {
+    [[a, b, c], [c, d, a]]
+}
+
 impl CornerUvs {
     /// A corner without texture coordinate.
     pub const NONE: u32 = u32::MAX;
@@ -100,7 +105,7 @@ impl Mesh {
     /// All faces as triangles: `triangles`, then every quad `[a, b, c, d]` as `[a, b, c]` and `[c, d, a]`.
     pub fn triangulated(&self) -> Vec<[u32; 3]> {
         let mut triangles = self.triangles.clone();
-        triangles.extend(self.quads.iter().flat_map(|&[a, b, c, d]| [[a, b, c], [c, d, a]]));
+        triangles.extend(self.quads.iter().flat_map(|&quad| halves_of_quad(quad)));
         triangles
     }
 

@@ -2,9 +2,8 @@
 
 use bytemuck::{Pod, Zeroable};
 use glam::{Mat4, Vec3};
+use poplin_model::RenderVertex;
 use wgpu::util::DeviceExt;
-
-use crate::Vertex;
 
 /// What `view.wgsl` calls an `Instance`.
 #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
@@ -64,7 +63,7 @@ impl Body {
     /// A body of triangles, and of edges in groups.
     pub(crate) fn new(
         device: &wgpu::Device,
-        vertices: &[Vertex],
+        vertices: &[RenderVertex],
         triangles: &[[u32; 3]],
         edges: &[[u32; 2]],
         edge_groups: Vec<EdgeGroup>,

@@ -7,10 +7,10 @@ use poplin::{ClothId, State};
 use poplin_io::picture::studio::{self, to_linear};
 use poplin_io::picture::{Surface, View, cloth_color, line_color};
 use poplin_measure::strain::{Strain, StretchEdges};
-use poplin_model::{Fabric, Particle, Pose, Shape};
+use poplin_model::{Fabric, Particle, Pose, RenderVertex, Shape};
 
 use crate::body::{Body, EdgeGroup, Kind};
-use crate::render_meshes::{self, Vertex};
+use crate::render_meshes;
 use crate::renderer::Dot;
 use crate::{Show, ViewError, strain};
 
@@ -28,7 +28,7 @@ pub(crate) struct CastCloth {
     pose: Pose,
     fabric: Arc<Fabric>,
     pinned: Vec<u32>,
-    vertices: Vec<Vertex>,
+    vertices: Vec<RenderVertex>,
     strains: Vec<f32>,
     edges: StretchEdges,
     body: Body,

@@ -27,7 +27,6 @@ pub use error::ViewError;
 pub use gpu::Gpu;
 pub use orbit::Orbit;
 pub use picture::Screenshot;
-pub use render_meshes::Vertex;
 pub use show::{Scenes, Show, ShowError, ShownCloth};
 pub use viewer::{FORMAT, Viewer};
 pub use window::open_window;

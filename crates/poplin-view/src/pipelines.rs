@@ -1,6 +1,7 @@
 //! The render pipelines.
 
-use crate::Vertex;
+use poplin_model::RenderVertex;
+
 use crate::body::Instance;
 use crate::renderer::Dot;
 
@@ -95,7 +96,7 @@ impl Pipelines {
 
         let per_vertex = wgpu::VertexStepMode::Vertex;
         let per_instance = wgpu::VertexStepMode::Instance;
-        let vertex = buffer_layout::<Vertex>(per_vertex, &VERTEX);
+        let vertex = buffer_layout::<RenderVertex>(per_vertex, &VERTEX);
         let strain = buffer_layout::<f32>(per_vertex, &STRAIN);
         let instance = buffer_layout::<Instance>(per_instance, &INSTANCE);
         let dot = buffer_layout::<Dot>(per_instance, &VERTEX);

@@ -1,40 +1,37 @@
 //! The vertices of a cloth: positions as read back, normals computed here.
 //!
-//! Everything else of the viewer knows only the layout of [`Vertex`] and the buffer of them.
+//! Everything else of the viewer knows only the layout of [`RenderVertex`], of which it does not read the last components, and the buffer of
+//! them. A normal is zero where there is no triangle of positive area.
 
-use bytemuck::{Pod, Zeroable};
 use glam::Vec3;
-use poplin_model::Particle;
-
-/// A vertex of what is drawn, in its local space.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Pod, Zeroable)]
-#[repr(C)]
-pub struct Vertex {
-    /// Position \[m\]; the last component is not read.
-    pub position: [f32; 4],
-    /// Unit normal, or zero without a triangle of positive area; the last component is not read.
-    pub normal: [f32; 4],
-}
+use poplin_model::{Particle, RenderVertex};
 
 /// Positions and area-weighted normals of the particles of a cloth, into `vertices`.
-pub(crate) fn fill(vertices: &mut Vec<Vertex>, particles: &[Particle], triangles: &[[u32; 3]]) {
+pub(crate) fn fill(
+    vertices: &mut Vec<RenderVertex>,
+    particles: &[Particle],
+    triangles: &[[u32; 3]],
+) {
     vertices.clear();
     vertices.extend(
-        particles.iter().map(|&particle| Vertex { position: particle.into(), normal: [0.0; 4] }),
+        particles
+            .iter()
+            .map(|&particle| RenderVertex { position: particle.into(), normal: [0.0; 4] }),
     );
     add_normals(vertices, triangles);
 }
 
 /// Vertices of a surface that stands still.
-pub(crate) fn of_surface(positions: &[[f32; 3]], triangles: &[[u32; 3]]) -> Vec<Vertex> {
-    let vertex = |&[x, y, z]: &[f32; 3]| Vertex { position: [x, y, z, 1.0], normal: [0.0; 4] };
+pub(crate) fn of_surface(positions: &[[f32; 3]], triangles: &[[u32; 3]]) -> Vec<RenderVertex> {
+    let vertex =
+        |&[x, y, z]: &[f32; 3]| RenderVertex { position: [x, y, z, 1.0], normal: [0.0; 4] };
     let mut vertices: Vec<_> = positions.iter().map(vertex).collect();
     add_normals(&mut vertices, triangles);
     vertices
 }
 
 /// Adds the normals; triangles of vertices that do not exist are left out.
-fn add_normals(vertices: &mut [Vertex], triangles: &[[u32; 3]]) {
+fn add_normals(vertices: &mut [RenderVertex], triangles: &[[u32; 3]]) {
     for triangle in triangles {
         let corners = triangle.map(|corner| vertices.get(corner as usize).map(|it| it.position));
         let [Some(a), Some(b), Some(c)] = corners else { continue };

@@ -2,12 +2,13 @@
 
 use bytemuck::{Pod, Zeroable};
 use glam::{Mat4, Vec3};
+use poplin_model::RenderVertex;
 
+use crate::Orbit;
 use crate::body::{Body, Instance, Kind};
 use crate::pipelines::{DEPTH, Pipelines, SAMPLES};
 use crate::render_meshes::of_surface;
 use crate::uniform::{LIGHTS, Surroundings, ViewUniform};
-use crate::{Orbit, Vertex};
 
 /// Texels of the key light's map on each side.
 const KEY_TEXELS: u32 = 1024;
@@ -357,7 +358,7 @@ fn uniform_buffer(device: &wgpu::Device, label: &'static str, size: u64) -> wgpu
 }
 
 /// A disc of radius 1 that faces up, finer towards its middle, where shadows are.
-fn ground_mesh() -> (Vec<Vertex>, Vec<[u32; 3]>) {
+fn ground_mesh() -> (Vec<RenderVertex>, Vec<[u32; 3]>) {
     let mut positions = Vec::new();
     let mut triangles = Vec::new();
     for ring in 0..=GROUND_RINGS {
