@@ -9,7 +9,9 @@ use poplin_gpu::{
 use poplin_host::{Engine as _, HostCloth, LiveCloth, LoopTrips, ParticleMotion};
 use poplin_layout::MemoryTier;
 use poplin_measure::shape_arrays::ShapeArrays;
-use poplin_model::{Cloth, ClothConfig, Frame, Pbd, PbdPhase, Phases, Shape, Sphere, Tethers};
+use poplin_model::{
+    Cloth, ClothConfig, FixedStep, Frame, Pbd, PbdPhase, Phases, Shape, Sphere, Tethers,
+};
 use poplin_reference::ReferenceEngine;
 use poplin_shaders::Kernel;
 use poplin_testkit::adapter::{devices, headless};
@@ -208,6 +210,30 @@ fn the_default_limits_suffice_and_frames_recorded_together_equal_frames_one_by_o
     };
     let (three, six) = (run(3), run(6));
     same_bits("six frames in one submission", &six, &three).unwrap();
+}
+
+#[test]
+fn all_frames_that_a_clock_asks_for_at_once_fit_into_one_submission() {
+    let Some((device, queue)) = device() else { return };
+    let count = FixedStep::default().advance(1.0).count;
+    assert!(count > 1);
+    let run = |per_submission: u32| {
+        let mut engine = Engine::new(&device, &queue, EngineOptions::default()).unwrap();
+        let id = engine.add(hanging_sheet(6, 6)).unwrap();
+        let numbers: Vec<_> = (0..2 * count).collect();
+        for numbers in numbers.chunks(per_submission as usize) {
+            let mut encoder = device.create_command_encoder(&Default::default());
+            for &number in numbers {
+                let cloth = engine.cloth_mut(id).unwrap();
+                let gravity = [number as f32, -9.8, 0.0];
+                cloth.set_config(ClothConfig { gravity, ..cloth.cloth().config.clone() }).unwrap();
+                engine.encode_frame(&mut encoder, &Frame::default()).unwrap();
+            }
+            queue.submit([encoder.finish()]);
+        }
+        read(&device, &queue, &mut engine).current(id).to_vec()
+    };
+    same_bits("one submission", &run(count), &run(1)).unwrap();
 }
 
 #[test]

@@ -45,7 +45,9 @@ pub struct EngineOptions {
     pub lane_count: Option<u32>,
     /// More usages of the particle buffer than STORAGE, VERTEX, COPY_SRC and COPY_DST. Default: none.
     pub particle_usages: wgpu::BufferUsages,
-    /// Frames that may be recorded before one of them is submitted, `1..=64`. Default: 1.
+    /// Frames that may be recorded before one of them is submitted, `1..=64`. Default: 4, as many as a default
+    /// [`poplin_model::FixedStep`] asks for at once. With more, frames run with the constants of later ones, and a cloth whose
+    /// settings change may stand still for good.
     ///
     /// Encoders must be submitted in the order of recording, each once. Cloths may be added, changed and removed in between:
     /// what was recorded keeps its own buffers and its own part of them until it has run.
@@ -80,7 +82,7 @@ impl Default for EngineOptions {
             tier: None,
             lane_count: None,
             particle_usages: wgpu::BufferUsages::empty(),
-            frames_per_submit: 1,
+            frames_per_submit: 4,
             trips_per_dispatch: 300_000,
             loop_limit: None,
             threads: 1,
