@@ -531,6 +531,35 @@ fn lines_follow_the_particles_and_show_strain() {
     let drawn = draw_lines(&gpu, &sets, &stretched(1.0), view);
     let pink = count(&drawn, &|texel| texel[0] > 100 && texel[1] < 60 && texel[2] > 100);
     assert!(pink >= 2, "the pin has {pink} texels");
+
+    // Seen from the side, x to the right and y upwards, the sheet is a line at the height 0: what is above it are normals.
+    let side = DebugView {
+        clip_from_local: [
+            [scale, 0.0, 0.0, 0.0],
+            [0.0, scale, 0.0, 0.0],
+            [0.0, 0.0, 0.5, 0.0],
+            [-2.0 / 3.0, 0.0, 0.25, 1.0],
+        ],
+        ..view
+    };
+    let green = [0, 255, 0, 255];
+    let mut normals = DebugLines::new();
+    normals.normals(&cooked.fabric.triangles, 0.3, green);
+    let drawn = draw_lines(&gpu, &normals, &stretched(1.0), side);
+    let rows: Vec<_> = drawn.chunks(64).map(|row| count(row, &|texel| texel[1] > 100)).collect();
+    // A normal is 0.3 m of the 1.5 m that 64 texels show.
+    assert!(rows[20..31].iter().all(|&texels| texels >= 4), "{rows:?}");
+    assert_eq!(rows[..18].iter().chain(&rows[33..]).sum::<usize>(), 0, "{rows:?}");
+    let flat = draw_lines(&gpu, &normals, &stretched(0.0), side);
+    assert_eq!(count(&flat, &|texel| texel[1] > 100), 0, "triangles of no area have no normal");
+    let mut contacts = DebugLines::new();
+    contacts.vectors([(12, [0.0, -0.4, 0.0]), (24, [0.0, -0.2, 0.0])], green);
+    let drawn = draw_lines(&gpu, &contacts, &stretched(1.0), side);
+    let rows: Vec<_> = drawn.chunks(64).map(|row| count(row, &|texel| texel[1] > 40)).collect();
+    assert!(rows[33..40].iter().all(|&texels| texels >= 2), "{rows:?}");
+    assert!(rows[42..48].iter().all(|&texels| (1..=2).contains(&texels)), "{rows:?}");
+    assert_eq!(rows[..31].iter().chain(&rows[51..]).sum::<usize>(), 0, "{rows:?}");
+
     let mut colliders = poplin_model::ColliderSet::new();
     colliders.add(poplin_model::Shape::sphere(0.4)).unwrap();
     colliders.add(poplin_model::Shape::cuboid([0.2; 3])).unwrap();

@@ -38,8 +38,15 @@ fn strain_colour(strain: f32) -> vec4<f32> {
 @vertex
 fn debug_line(@builtin(vertex_index) end: u32, @builtin(instance_index) index: u32) -> DebugVertex {
     let line = debug_lines_of[index];
-    let start = end_position(line.start.xyz, line.start_particle);
-    let last = end_position(line.end.xyz, line.end_particle);
+    var start = end_position(line.start.xyz, line.start_particle);
+    var last = end_position(line.end.xyz, line.end_particle);
+    if (line.third_particle != NO_OFFSET) {
+        let third = end_position(vec3<f32>(), line.third_particle);
+        let normal = cross(last - start, third - start);
+        let size = length(normal);
+        start = (start + last + third) / 3.0;
+        last = start + normal * select(0.0, line.normal_length / size, size > 0.0);
+    }
     let local = vec4<f32>(select(start, last, end == 1u), 1.0);
     var vertex: DebugVertex;
     vertex.position = debug.clip_x * local.x + debug.clip_y * local.y + debug.clip_z * local.z + debug.clip_w;

@@ -62,6 +62,14 @@ struct DebugLine {
     colour: u32,
     /// Length at which its strain is 0, by which it is coloured then [m]; 0 for its colour.
     rest_length: f32,
+    /// Third corner of a triangle, of which this is the normal, from the middle on; NO_OFFSET for another line.
+    third_particle: u32,
+    /// Length of the normal [m].
+    normal_length: f32,
+    /// Fills the struct to a multiple of 16 bytes.
+    padding_0: u32,
+    /// Likewise.
+    padding_1: u32,
 }
 
 /// The uniform of a list of lines.

@@ -124,8 +124,8 @@ impl Job {
 
     /// A mesh alone, held at its top as `poplin run --mesh FILE --pin top:3%` does.
     #[cfg(feature = "view")]
-    pub(crate) fn of_hung_mesh(path: &Path) -> Result<Self, Failure> {
-        Self::of_run(&RunArgs::of_hung_mesh(path))
+    pub(crate) fn of_hung_mesh(path: &Path, pins: &[PinRule]) -> Result<Self, Failure> {
+        Self::of_run(&RunArgs::of_hung_mesh(path, pins))
     }
 
     /// The job of `poplin cook`.

@@ -7,11 +7,11 @@ use std::time::Instant;
 use anyhow::{Context, anyhow};
 use poplin::{Simulation, SimulationOptions};
 use poplin_io::picture::View;
-use poplin_io::scene::Scene;
+use poplin_io::scene::{PinRule, Scene};
 use poplin_model::{Frame, Shape};
-use poplin_view::{Scenes, Screenshot, Show, ShowError, ShownCloth, open_window};
+use poplin_view::{LineLayers, Scenes, Screenshot, Show, ShowError, ShownCloth, open_window};
 
-use crate::args::{HELD_BY, PictureArgs, ViewArgs};
+use crate::args::{Layer, PictureArgs, ViewArgs};
 use crate::failure::{Exit, Failure, OrFail};
 use crate::job::Job;
 use crate::output::say;
@@ -35,20 +35,27 @@ pub(crate) fn view(args: &ViewArgs) -> Result<Exit, Failure> {
         ))
     })?;
     // What is wrong with the first scene is said before a window opens.
-    let job = open(scene)?;
+    let job = open(scene, &args.pins)?;
     drop(job);
-    let repertoire = Box::new(Repertoire { options });
+    let repertoire = Box::new(Repertoire { options, pins: args.pins.clone() });
     let shown = match &args.screenshot {
         None => open_window(repertoire, scene),
         Some(path) => {
             let (frames, drag) = (args.frames.unwrap_or(FRAMES), args.drag);
+            let shows = |layer| args.show.contains(&layer);
             let screenshot = Screenshot {
                 scene: scene.clone(),
                 frames,
                 size: SIZE,
                 drag,
-                has_strain: args.strain,
-                has_edges: args.edges,
+                has_strain: shows(Layer::Strain),
+                lines: LineLayers {
+                    edges: shows(Layer::Edges),
+                    normals: shows(Layer::Normals),
+                    tethers: shows(Layer::Tethers),
+                    spheres: shows(Layer::Spheres),
+                    contacts: shows(Layer::Contacts),
+                },
             };
             screenshot.write(repertoire, path).inspect(|()| say!("wrote {}", path.display()))
         }
@@ -57,13 +64,19 @@ pub(crate) fn view(args: &ViewArgs) -> Result<Exit, Failure> {
 }
 
 /// The job of a scene by its name, a scene file, or a mesh.
-fn open(scene: &Path) -> Result<Job, Failure> {
-    if shipped::is_mesh(scene) { Job::of_hung_mesh(scene) } else { Job::of_shown_scene(scene) }
+fn open(scene: &Path, pins: &[PinRule]) -> Result<Job, Failure> {
+    if shipped::is_mesh(scene) {
+        Job::of_hung_mesh(scene, pins)
+    } else {
+        Job::of_shown_scene(scene)
+    }
 }
 
 /// The scenes of this program.
 struct Repertoire {
     options: SimulationOptions,
+    /// What holds a mesh.
+    pins: Vec<PinRule>,
 }
 
 impl Scenes for Repertoire {
@@ -72,7 +85,7 @@ impl Scenes for Repertoire {
     }
 
     fn open(&self, scene: &Path) -> Result<Box<dyn Show>, ShowError> {
-        let job = Arc::new(open(scene).map_err(told)?);
+        let job = Arc::new(open(scene, &self.pins).map_err(told)?);
         let simulation = Simulation::new(self.options.clone())?;
         let stage = Stage::new(simulation, &job).map_err(told)?;
         let cloths = job.garments.iter().zip(&stage.ids);
@@ -82,8 +95,8 @@ impl Scenes for Repertoire {
             wind: garment.wind,
         });
         let cloths = cloths.collect();
-        let source = scene.to_path_buf();
-        Ok(Box::new(Performance { source, job, stage, cloths, frame: 0, recording: None }))
+        let (source, pins) = (scene.to_path_buf(), self.pins.clone());
+        Ok(Box::new(Performance { source, pins, job, stage, cloths, frame: 0, recording: None }))
     }
 }
 
@@ -91,6 +104,8 @@ impl Scenes for Repertoire {
 struct Performance {
     /// Its name or file.
     source: PathBuf,
+    /// What holds it, if it is a mesh.
+    pins: Vec<PinRule>,
     job: Arc<Job>,
     stage: Stage,
     cloths: Vec<ShownCloth>,
@@ -199,7 +214,9 @@ impl Show for Performance {
         }
         let text = match &self.job.scene {
             Some(scene) => scene.with_settings(&tuned)?,
-            None => Scene::of_mesh(&self.job.name, &self.source, HELD_BY)?.with_settings(&tuned)?,
+            None => {
+                Scene::of_mesh(&self.job.name, &self.source, &self.pins)?.with_settings(&tuned)?
+            }
         };
         let path = PathBuf::from(format!("{}-tuned.toml", self.job.name));
         std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;

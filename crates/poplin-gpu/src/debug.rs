@@ -101,22 +101,26 @@ impl DebugLines {
         self
     }
 
-    /// A line of this length \[m\] along the normal of every triangle as it is now, from the middle of its corners.
-    pub fn normals(
+    /// A line of this length \[m\] along the normal of every triangle as it is when drawn, from the middle of its corners.
+    pub fn normals(&mut self, triangles: &[[u32; 3]], length: f32, colour: [u8; 4]) -> &mut Self {
+        self.lines.extend(triangles.iter().map(|&[a, b, third_particle]| DebugLine {
+            start_particle: a,
+            end_particle: b,
+            third_particle,
+            normal_length: length,
+            ..line(colour)
+        }));
+        self
+    }
+
+    /// A line from each of some particles along a vector \[m\] of the cloth's local space: normals of contacts, velocities, pushes.
+    pub fn vectors(
         &mut self,
-        triangles: &[[u32; 3]],
-        particles: &[Particle],
-        length: f32,
+        vectors: impl IntoIterator<Item = (u32, [f32; 3])>,
         colour: [u8; 4],
     ) -> &mut Self {
-        for triangle in triangles {
-            let [Some(a), Some(b), Some(c)] = triangle.map(|corner| {
-                particles.get(corner as usize).map(|particle| Vec3::from(particle.position))
-            }) else {
-                continue;
-            };
-            let (middle, normal) = ((a + b + c) / 3.0, (b - a).cross(c - a).normalize_or_zero());
-            self.line([middle.to_array(), (middle + normal * length).to_array()], colour);
+        for (particle, vector) in vectors {
+            self.push([[0.0; 3], vector], [particle; 2], colour, 0.0);
         }
         self
     }
@@ -232,10 +236,21 @@ impl DebugLines {
             end: [d, e, f, 0.0],
             start_particle,
             end_particle,
-            colour: u32::from_le_bytes(colour),
             rest_length,
+            ..line(colour)
         });
         self
+    }
+}
+
+/// A line that is nowhere yet.
+fn line(colour: [u8; 4]) -> DebugLine {
+    DebugLine {
+        start_particle: NO_OFFSET,
+        end_particle: NO_OFFSET,
+        colour: u32::from_le_bytes(colour),
+        third_particle: NO_OFFSET,
+        ..DebugLine::zeroed()
     }
 }
 
@@ -375,8 +390,10 @@ impl DebugPass {
             list.bind_group = None;
         }
         list.line_count = lines.lines.len() as u32;
-        let particles =
-            lines.lines.iter().flat_map(|line| [line.start_particle, line.end_particle]);
+        let particles = lines
+            .lines
+            .iter()
+            .flat_map(|line| [line.start_particle, line.end_particle, line.third_particle]);
         let ends = particles.filter(|&particle| particle != NO_OFFSET).map(|particle| particle + 1);
         list.particle_end = ends.max().unwrap_or(0);
         Ok(())

@@ -202,6 +202,11 @@ impl LiveCloth {
         Ok(())
     }
 
+    /// The motion spheres that were set last; empty if there are none. Those of [`LiveCloth::hold`] are not among them.
+    pub fn motion_spheres(&self) -> &[Sphere] {
+        cast_slice(self.motion_spheres.target())
+    }
+
     /// Sets motion spheres of some particles alone, over those of [`LiveCloth::set_motion_spheres`] and of earlier holds, for as
     /// long as the hold lasts. They act at once, on pinned particles too. A radius of 0 or less holds the particle at the center;
     /// radii are not changed by scale and bias of the settings. The stiffness is that of the settings, or 1 where motion spheres are off.
@@ -266,6 +271,11 @@ impl LiveCloth {
         self.is_woken |= self.separation_spheres.set(cast_slice(spheres));
         self.has_new_plan |= was_set != self.separation_spheres.is_set();
         Ok(())
+    }
+
+    /// The separation spheres that were set last; empty if there are none.
+    pub fn separation_spheres(&self) -> &[Sphere] {
+        cast_slice(self.separation_spheres.target())
     }
 
     /// Replaces the positions at rest \[m\] by which self collision spares neighbours, shape `[particle_count]`; empty: the

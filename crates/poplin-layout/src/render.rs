@@ -81,6 +81,14 @@ gpu_struct! {
         pub colour: u32,
         /// Length at which its strain is 0, by which it is coloured then \[m\]; 0 for its colour.
         pub rest_length: f32,
+        /// Third corner of a triangle, of which this is the normal, from the middle on; NO_OFFSET for another line.
+        pub third_particle: u32,
+        /// Length of the normal \[m\].
+        pub normal_length: f32,
+        /// Fills the struct to a multiple of 16 bytes.
+        pub padding_0: u32,
+        /// Likewise.
+        pub padding_1: u32,
     }
 }
 

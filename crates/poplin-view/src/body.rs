@@ -34,15 +34,6 @@ impl Instance {
     }
 }
 
-/// Edges of one colour, as indices of vertices in a body's list.
-#[derive(Debug, Clone)]
-pub(crate) struct EdgeGroup {
-    /// Their part of the body's edge indices.
-    pub(crate) indices: std::ops::Range<u32>,
-    /// Linear colour.
-    pub(crate) color: Vec3,
-}
-
 /// A mesh on the GPU.
 #[derive(Debug)]
 pub(crate) struct Body {
@@ -51,8 +42,6 @@ pub(crate) struct Body {
     pub(crate) strains: wgpu::Buffer,
     pub(crate) triangles: wgpu::Buffer,
     pub(crate) index_count: u32,
-    pub(crate) edges: wgpu::Buffer,
-    pub(crate) edge_groups: Vec<EdgeGroup>,
     pub(crate) world_from_local: Mat4,
     /// Linear colours of front and back.
     pub(crate) colors: [Vec3; 2],
@@ -60,13 +49,11 @@ pub(crate) struct Body {
 }
 
 impl Body {
-    /// A body of triangles, and of edges in groups.
+    /// A body of triangles.
     pub(crate) fn new(
         device: &wgpu::Device,
         vertices: &[RenderVertex],
         triangles: &[[u32; 3]],
-        edges: &[[u32; 2]],
-        edge_groups: Vec<EdgeGroup>,
     ) -> Self {
         let buffer = |name: &str, contents: &[u8], usage| {
             // Some drivers take no empty buffers.
@@ -92,12 +79,6 @@ impl Body {
                 wgpu::BufferUsages::INDEX,
             ),
             index_count: triangles.len() as u32 * 3,
-            edges: buffer(
-                "edges",
-                bytemuck::cast_slice(edges.as_flattened()),
-                wgpu::BufferUsages::INDEX,
-            ),
-            edge_groups,
             world_from_local: Mat4::IDENTITY,
             colors: [Vec3::ONE; 2],
             kind: Kind::Cloth,

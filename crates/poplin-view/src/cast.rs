@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use glam::{DVec3, Mat4, Quat, Vec3};
 use poplin::{ClothId, State};
-use poplin_io::picture::studio::{self, to_linear};
-use poplin_io::picture::{Surface, View, cloth_color, line_color};
+use poplin_io::picture::studio;
+use poplin_io::picture::{Surface, View, cloth_color};
 use poplin_measure::strain::{Strain, StretchEdges};
 use poplin_model::{Fabric, Particle, Pose, RenderVertex, Shape};
 
-use crate::body::{Body, EdgeGroup, Kind};
+use crate::body::{Body, Kind};
+use crate::lines::Lined;
 use crate::render_meshes;
 use crate::renderer::Dot;
 use crate::{Show, ViewError, strain};
@@ -138,6 +139,20 @@ impl Cast {
         self.cloths.iter().map(|cloth| &cloth.body).chain(solid).collect()
     }
 
+    /// The cloths, to draw lines over them.
+    pub(crate) fn lined(&self) -> impl Iterator<Item = Lined<'_>> {
+        self.cloths.iter().map(|cloth| Lined {
+            id: cloth.id,
+            particles: self.state.current(cloth.id),
+            world_from_local: cloth.body.world_from_local,
+        })
+    }
+
+    /// What the cloths collide with.
+    pub(crate) fn shapes(&self) -> &[Shape] {
+        &self.shapes
+    }
+
     /// The pins.
     pub(crate) fn pins(&self) -> Vec<Dot> {
         let of_cloth = |cloth: &CastCloth| {
@@ -165,18 +180,7 @@ impl CastCloth {
     ) -> Self {
         let mut vertices = Vec::new();
         render_meshes::fill(&mut vertices, state.current(id), &fabric.triangles);
-        let mut edges: Vec<[u32; 2]> = Vec::with_capacity(fabric.edge_count());
-        let mut edge_groups = Vec::with_capacity(fabric.phases.len());
-        for (number, phase) in fabric.phases.iter().enumerate() {
-            let begin = edges.len() as u32 * 2;
-            for fiber in fabric.fibers_of_phase(phase) {
-                edges
-                    .extend(fabric.fiber_vertices(fiber).windows(2).map(|pair| [pair[0], pair[1]]));
-            }
-            let color = to_linear(line_color(number));
-            edge_groups.push(EdgeGroup { indices: begin..edges.len() as u32 * 2, color });
-        }
-        let mut body = Body::new(device, &vertices, &fabric.triangles, &edges, edge_groups);
+        let mut body = Body::new(device, &vertices, &fabric.triangles);
         body.colors = studio::sides(cloth_color(index));
         Self {
             id,
@@ -217,7 +221,7 @@ fn solid_body(device: &wgpu::Device, surface: &Surface) -> Body {
         triangle.iter().all(|&corner| (corner as usize) < surface.positions.len())
     };
     let triangles: Vec<_> = surface.triangles.iter().filter(is_known).copied().collect();
-    let mut body = Body::new(device, &vertices, &triangles, &[], Vec::new());
+    let mut body = Body::new(device, &vertices, &triangles);
     body.colors = studio::sides(surface.color);
     body.kind = Kind::Solid;
     body

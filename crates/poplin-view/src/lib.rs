@@ -10,6 +10,7 @@ mod error;
 mod gpu;
 mod held;
 mod history;
+mod lines;
 mod orbit;
 mod panel;
 mod picture;
@@ -25,6 +26,7 @@ mod window;
 
 pub use error::ViewError;
 pub use gpu::Gpu;
+pub use lines::LineLayers;
 pub use orbit::Orbit;
 pub use picture::Screenshot;
 pub use show::{Scenes, Show, ShowError, ShownCloth};

@@ -1,10 +1,7 @@
-// What lies behind, and what is drawn on top: paper, edges, pins.
+// What lies behind, and what is drawn on top: paper, pins.
 
-/// How far edges and pins are drawn in front of the cloth, as a fraction of their distance from the eye.
+/// How far pins are drawn in front of the cloth, as a fraction of their distance from the eye.
 const AHEAD: f32 = 0.002;
-
-/// Opacity of edges.
-const EDGE_OPACITY: f32 = 0.7;
 
 struct Paper {
     @builtin(position) clip: vec4<f32>,
@@ -27,13 +24,6 @@ struct Mark {
     @location(0) @interpolate(flat) color: vec4<f32>,
     /// From the center, in radii.
     @location(1) offset: vec2<f32>,
-}
-
-@vertex
-fn place_edge(@location(0) position: vec4<f32>, instance: Instance) -> Mark {
-    let world = to_world(instance, vec4<f32>(position.xyz, 1.0));
-    let clip = view.clip_from_world * vec4<f32>(mix(world, view.eye, AHEAD), 1.0);
-    return Mark(clip, vec4<f32>(instance.front.xyz, EDGE_OPACITY), vec2<f32>());
 }
 
 /// A dot: position in the world and radius [pixels], linear colour.

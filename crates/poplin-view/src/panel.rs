@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use egui_plot::{Legend, Line, Plot, PlotPoints};
 
+use crate::LineLayers;
 use crate::Show;
 use crate::history::History;
 use crate::tuning;
@@ -17,7 +18,7 @@ const PLOT_HEIGHT: f32 = 72.0;
 /// What is shown beside the cloths in their colours.
 #[derive(Debug)]
 pub(crate) struct Layers {
-    pub(crate) has_edges: bool,
+    pub(crate) lines: LineLayers,
     pub(crate) has_pins: bool,
     pub(crate) has_solids: bool,
     pub(crate) has_strain: bool,
@@ -48,7 +49,7 @@ pub(crate) struct Panel {
 impl Default for Panel {
     fn default() -> Self {
         let layers = Layers {
-            has_edges: false,
+            lines: LineLayers::default(),
             has_pins: false,
             has_solids: true,
             has_strain: false,
@@ -228,10 +229,21 @@ fn message(ui: &mut egui::Ui, panel: &mut Panel) {
 
 fn layers(ui: &mut egui::Ui, layers: &mut Layers) {
     ui.horizontal(|ui| {
-        ui.checkbox(&mut layers.has_edges, "edges");
         ui.checkbox(&mut layers.has_pins, "pins");
         ui.checkbox(&mut layers.has_solids, "colliders");
         ui.checkbox(&mut layers.has_strain, "strain");
+    });
+    ui.horizontal_wrapped(|ui| {
+        let lines = &mut layers.lines;
+        for (name, about, is_shown) in [
+            ("edges", "coloured by set", &mut lines.edges),
+            ("normals", "of triangles", &mut lines.normals),
+            ("tethers", "to what particles are tethered to", &mut lines.tethers),
+            ("spheres", "green: motion; orange: separation", &mut lines.spheres),
+            ("contacts", "normals where particles touch colliders", &mut lines.contacts),
+        ] {
+            ui.checkbox(is_shown, name).on_hover_text(about);
+        }
     });
     if layers.has_strain {
         let limit = egui::Slider::new(&mut layers.strain_percent, 0.1..=50.0);

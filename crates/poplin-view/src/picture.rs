@@ -7,7 +7,7 @@ use std::time::Duration;
 use poplin_io::picture::Image;
 
 use crate::viewer::FORMAT;
-use crate::{Gpu, Scenes, ViewError, Viewer};
+use crate::{Gpu, LineLayers, Scenes, ViewError, Viewer};
 
 /// How long a picture may take.
 const WAIT: Duration = Duration::from_secs(120);
@@ -25,8 +25,8 @@ pub struct Screenshot {
     pub drag: Option<[f32; 4]>,
     /// Whether cloths have the colours of their strain.
     pub has_strain: bool,
-    /// Whether edges are drawn, coloured by phase.
-    pub has_edges: bool,
+    /// Lines over the cloths.
+    pub lines: LineLayers,
 }
 
 impl Screenshot {
@@ -42,7 +42,7 @@ impl Screenshot {
             return Err(ViewError::Size { width, height, limit });
         }
         let mut viewer = Viewer::new(gpu.clone(), FORMAT, scenes, &self.scene)?;
-        viewer.show_layers(self.has_strain, self.has_edges);
+        viewer.show_layers(self.has_strain, self.lines);
         let target = texture(&gpu.device, self.size);
         for frame in 0..self.frames {
             let is_last = frame + 1 == self.frames;

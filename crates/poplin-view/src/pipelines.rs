@@ -34,7 +34,6 @@ pub(crate) struct Pipelines {
     pub(crate) paper: wgpu::RenderPipeline,
     pub(crate) ground: wgpu::RenderPipeline,
     pub(crate) surface: wgpu::RenderPipeline,
-    pub(crate) edge: wgpu::RenderPipeline,
     pub(crate) dot: wgpu::RenderPipeline,
 }
 
@@ -136,14 +135,6 @@ impl Pipelines {
                 is_deep: false,
                 ..shaded
             }),
-            edge: create(&Kind {
-                name: "poplin.view.edge",
-                module: &marks,
-                entries: ("place_edge", Some("shade_mark")),
-                buffers: &bare,
-                topology: wgpu::PrimitiveTopology::LineList,
-                ..shaded
-            }),
             dot: create(&Kind {
                 name: "poplin.view.dot",
                 module: &marks,
@@ -157,6 +148,19 @@ impl Pipelines {
             map_view_layout,
             light_layout,
         }
+    }
+}
+
+/// How depths are compared by what hides what is behind it, and by what does not.
+pub(crate) fn depth_state(is_deep: bool) -> wgpu::DepthStencilState {
+    let compare =
+        if is_deep { wgpu::CompareFunction::LessEqual } else { wgpu::CompareFunction::Always };
+    wgpu::DepthStencilState {
+        format: DEPTH,
+        depth_write_enabled: Some(is_deep),
+        depth_compare: Some(compare),
+        stencil: wgpu::StencilState::default(),
+        bias: wgpu::DepthBiasState::default(),
     }
 }
 
@@ -177,8 +181,6 @@ fn create(
         targets: &target,
     });
     let samples = if fragment.is_some() { SAMPLES } else { 1 };
-    let compare =
-        if kind.is_deep { wgpu::CompareFunction::LessEqual } else { wgpu::CompareFunction::Always };
     device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
         label: Some(kind.name),
         layout: Some(kind.layout),
@@ -193,13 +195,7 @@ fn create(
             cull_mode: kind.cull,
             ..wgpu::PrimitiveState::default()
         },
-        depth_stencil: Some(wgpu::DepthStencilState {
-            format: DEPTH,
-            depth_write_enabled: Some(kind.is_deep),
-            depth_compare: Some(compare),
-            stencil: wgpu::StencilState::default(),
-            bias: wgpu::DepthBiasState::default(),
-        }),
+        depth_stencil: Some(depth_state(kind.is_deep)),
         multisample: wgpu::MultisampleState { count: samples, ..wgpu::MultisampleState::default() },
         fragment,
         multiview_mask: None,

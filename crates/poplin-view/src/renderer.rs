@@ -2,13 +2,15 @@
 
 use bytemuck::{Pod, Zeroable};
 use glam::{Mat4, Vec3};
+use poplin::gpu::DebugTarget;
 use poplin_model::RenderVertex;
 
-use crate::Orbit;
 use crate::body::{Body, Instance, Kind};
-use crate::pipelines::{DEPTH, Pipelines, SAMPLES};
+use crate::lines::Lines;
+use crate::pipelines::{DEPTH, Pipelines, SAMPLES, depth_state};
 use crate::render_meshes::of_surface;
 use crate::uniform::{LIGHTS, Surroundings, ViewUniform};
+use crate::{Orbit, ViewError};
 
 /// Texels of the key light's map on each side.
 const KEY_TEXELS: u32 = 1024;
@@ -18,6 +20,9 @@ const SKY_TEXELS: u32 = 256;
 
 /// Dynamic offsets of uniforms are multiples of this on every adapter.
 const UNIFORM_ALIGNMENT: u64 = 256;
+
+/// How far lines are drawn in front of the cloth, as a fraction of their distance from the eye.
+const AHEAD: f32 = 0.002;
 
 /// Rings and sectors of the ground.
 const GROUND_RINGS: u32 = 40;
@@ -47,7 +52,6 @@ pub(crate) struct Picture<'a> {
     pub(crate) bodies: &'a [&'a Body],
     /// Strain of the strongest colour; 0 shows the colours of cloths.
     pub(crate) strain_limit: f32,
-    pub(crate) has_edges: bool,
     pub(crate) dots: &'a [Dot],
 }
 
@@ -180,18 +184,28 @@ impl Renderer {
             maps,
             instances: Rows::new(device, "poplin.view.instances", 4096),
             dots: Rows::new(device, "poplin.view.dots", 4096),
-            ground: Body::new(device, &vertices, &triangles, &[], Vec::new()),
+            ground: Body::new(device, &vertices, &triangles),
             targets: None,
         }
     }
 
+    /// What lines over the cloths are drawn into.
+    pub(crate) fn line_target(&self) -> DebugTarget {
+        let depth = Some(depth_state(true));
+        DebugTarget { format: self.format, depth, sample_count: SAMPLES }
+    }
+
     /// Records a picture into `target`, which has the size and the format of it.
+    ///
+    /// # Errors
+    /// [`ViewError`] if lines cannot be drawn; everything else is.
     pub(crate) fn draw(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         target: &wgpu::TextureView,
         picture: &Picture<'_>,
-    ) {
+        lines: &mut Lines,
+    ) -> Result<(), ViewError> {
         self.upload(picture);
         self.draw_maps(encoder, picture.bodies);
         let targets = match self.targets.take() {
@@ -212,12 +226,13 @@ impl Renderer {
             depth_stencil_attachment: Some(cleared(&targets.depth, wgpu::StoreOp::Discard)),
             ..wgpu::RenderPassDescriptor::default()
         });
-        self.draw_picture(&mut pass, picture);
+        let drawn = self.draw_picture(&mut pass, picture, lines);
         drop(pass);
         self.targets = Some(targets);
+        drawn
     }
 
-    /// Writes what changes from frame to frame. Instances: the ground, every body, then every group of edges.
+    /// Writes what changes from frame to frame. Instances: the ground, then every body.
     fn upload(&mut self, picture: &Picture<'_>) {
         let texels = [KEY_TEXELS, SKY_TEXELS];
         let Picture {
@@ -229,10 +244,6 @@ impl Renderer {
             * Mat4::from_scale(Vec3::splat(surroundings.ground_radius() as f32));
         let mut instances = vec![Instance::new(ground, [Vec3::ONE; 2], Kind::Ground)];
         instances.extend(bodies.iter().map(|body| body.instance()));
-        for body in bodies {
-            let of_group = |color| Instance::new(body.world_from_local, [color; 2], Kind::Cloth);
-            instances.extend(body.edge_groups.iter().map(|group| of_group(group.color)));
-        }
         self.instances.write(&self.device, &self.queue, &instances);
         self.dots.write(&self.device, &self.queue, picture.dots);
     }
@@ -257,7 +268,12 @@ impl Renderer {
         }
     }
 
-    fn draw_picture(&self, pass: &mut wgpu::RenderPass<'_>, picture: &Picture<'_>) {
+    fn draw_picture(
+        &self,
+        pass: &mut wgpu::RenderPass<'_>,
+        picture: &Picture<'_>,
+        lines: &mut Lines,
+    ) -> Result<(), ViewError> {
         let [left, top, width, height] = picture.area.map(|it| it as f32);
         pass.set_viewport(left, top, width, height, 0.0, 1.0);
         pass.set_bind_group(0, &self.view_group, &[]);
@@ -270,23 +286,17 @@ impl Renderer {
         for (instance, body) in (1..).zip(picture.bodies) {
             draw_body(pass, body, instance);
         }
-        if picture.has_edges {
-            pass.set_pipeline(&self.pipelines.edge);
-            let mut instance = 1 + picture.bodies.len() as u32;
-            for body in picture.bodies.iter().filter(|body| !body.edge_groups.is_empty()) {
-                pass.set_vertex_buffer(0, body.vertices.slice(..));
-                pass.set_index_buffer(body.edges.slice(..), wgpu::IndexFormat::Uint32);
-                for group in &body.edge_groups {
-                    pass.draw_indexed(group.indices.clone(), 0, instance..instance + 1);
-                    instance += 1;
-                }
-            }
-        }
+        let eye = picture.orbit.eye().as_vec3();
+        let ahead =
+            Mat4::from_translation(eye * AHEAD) * Mat4::from_scale(Vec3::splat(1.0 - AHEAD));
+        let [_, _, width, height] = picture.area.map(f64::from);
+        lines.draw(pass, picture.orbit.clip_from_world([width, height]) * ahead)?;
         if !picture.dots.is_empty() {
             pass.set_pipeline(&self.pipelines.dot);
             pass.set_vertex_buffer(0, self.dots.buffer.slice(..));
             pass.draw(0..4, 0..picture.dots.len() as u32);
         }
+        Ok(())
     }
 }
 

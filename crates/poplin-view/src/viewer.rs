@@ -8,10 +8,11 @@ use egui_wgpu::ScreenDescriptor;
 use crate::cast::Cast;
 use crate::held::{Held, Sight};
 use crate::history::History;
+use crate::lines::Lines;
 use crate::panel::{self, Command, Panel};
 use crate::renderer::{Dot, Picture, Renderer};
 use crate::uniform::Surroundings;
-use crate::{Gpu, Orbit, Scenes, Show, ViewError};
+use crate::{Gpu, LineLayers, Orbit, Scenes, Show, ViewError};
 
 /// What the pointer holds.
 const HELD: Dot = Dot { position: [0.0; 3], radius: 6.0, color: [0.9, 0.45, 0.05, 1.0] };
@@ -24,6 +25,7 @@ pub struct Viewer {
     gpu: Gpu,
     format: wgpu::TextureFormat,
     renderer: Renderer,
+    lines: Lines,
     painter: egui_wgpu::Renderer,
     context: egui::Context,
     scenes: Box<dyn Scenes>,
@@ -75,6 +77,7 @@ impl Viewer {
         let context = egui::Context::default();
         context.set_theme(egui::Theme::Light);
         Ok(Self {
+            lines: Lines::new(&gpu, &renderer.line_target())?,
             renderer,
             painter,
             context,
@@ -107,15 +110,25 @@ impl Viewer {
         self.panel.fault()
     }
 
+    /// The scene that is shown: its name, its file, or a mesh.
+    pub fn scene(&self) -> &Path {
+        &self.scene
+    }
+
+    /// The camera.
+    pub fn orbit(&self) -> &Orbit {
+        &self.orbit
+    }
+
     /// The device and its queue.
     pub(crate) fn gpu(&self) -> &Gpu {
         &self.gpu
     }
 
-    /// Shows strain as colour, edges coloured by phase, or neither.
-    pub fn show_layers(&mut self, has_strain: bool, has_edges: bool) {
+    /// Shows strain as colour or not, and lines over the cloths.
+    pub fn show_layers(&mut self, has_strain: bool, lines: LineLayers) {
         let layers = &mut self.panel.layers;
-        (layers.has_strain, layers.has_edges) = (has_strain, has_edges);
+        (layers.has_strain, layers.lines) = (has_strain, lines);
     }
 
     /// Reacts to input, simulates up to a frame, and draws if there is something to draw into. Returns what the panel wants of the
@@ -315,6 +328,10 @@ impl Viewer {
     }
 
     fn paint(&mut self, output: &egui::FullOutput, target: &wgpu::Texture) {
+        let (cast, show) = (&self.cast, self.show.as_mut());
+        let lines = self.panel.layers.lines;
+        let lined = self.lines.update(&self.gpu, lines, show, cast.shapes(), cast.lined());
+        self.panel.report(lined.map(|()| None));
         let Gpu { device, queue, .. } = &self.gpu;
         let size = [target.width(), target.height()];
         let points = output.pixels_per_point;
@@ -339,10 +356,11 @@ impl Viewer {
             area: pixels(self.area, points, size),
             bodies: &self.cast.bodies(layers.has_solids),
             strain_limit: layers.strain_limit(),
-            has_edges: layers.has_edges,
             dots: &dots,
         };
-        self.renderer.draw(&mut encoder, &view(self.format.add_srgb_suffix()), &picture);
+        let scene = view(self.format.add_srgb_suffix());
+        let drawn = self.renderer.draw(&mut encoder, &scene, &picture, &mut self.lines);
+        self.panel.report(drawn.map(|()| None));
         let screen = ScreenDescriptor { size_in_pixels: size, pixels_per_point: points };
         let primitives = self.context.tessellate(output.shapes.clone(), points);
         let more = self.painter.update_buffers(device, queue, &mut encoder, &primitives, &screen);

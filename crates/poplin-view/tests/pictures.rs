@@ -1,13 +1,17 @@
 //! A picture shows the cloth in its colour, its shadow, and its strain.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use egui::{Event, PointerButton, Pos2, RawInput, Rect};
 use poplin::cook::{CookOptions, cook};
 use poplin::model::{Frame, Mesh, Plane, Shape};
 use poplin::{Backend, Simulation};
 use poplin_io::picture::{Image, View};
 use poplin_testkit::skip::{is_gpu_off, skip};
-use poplin_view::{Gpu, Scenes, Screenshot, Show, ShowError, ShownCloth, ViewError};
+use poplin_view::{
+    FORMAT, Gpu, LineLayers, Scenes, Screenshot, Show, ShowError, ShownCloth, ViewError, Viewer,
+};
 
 /// Width of the picture without the panel, and its height \[pixels\].
 const SIDE: u32 = 300;
@@ -90,8 +94,11 @@ impl Scenes for Sheets {
     fn names(&self) -> Vec<&'static str> {
         vec!["sheet"]
     }
-    fn open(&self, _: &Path) -> Result<Box<dyn Show>, ShowError> {
-        Ok(Box::new(Sheet::new()?))
+    fn open(&self, scene: &Path) -> Result<Box<dyn Show>, ShowError> {
+        match scene.extension() {
+            None => Ok(Box::new(Sheet::new()?)),
+            Some(_) => Err(format!("{} is broken", scene.display()).into()),
+        }
     }
 }
 
@@ -108,7 +115,7 @@ fn take(has_strain: bool) -> Result<Image, ViewError> {
         size: [SIDE + 320, SIDE],
         drag: None,
         has_strain,
-        has_edges: false,
+        lines: LineLayers::default(),
     };
     screenshot.take(Box::new(Sheets))
 }
@@ -150,4 +157,99 @@ fn a_picture_shows_the_cloth_its_shadow_and_its_strain() {
     let strained = take(true).unwrap();
     let (before, after) = (fraction(&plain, is_red), fraction(&strained, is_red));
     assert!(after > 0.1 && before < 0.05, "{before} of the picture was red, {after} is");
+}
+
+/// A file of a name.
+#[derive(Debug)]
+struct Dropped(PathBuf);
+
+impl egui::DroppedFile for Dropped {
+    fn path(&self) -> &Path {
+        &self.0
+    }
+    fn bytes(&self) -> Result<Vec<u8>, String> {
+        Err("only its name is known".into())
+    }
+}
+
+/// Shows some input, a picture after the other.
+fn act(viewer: &mut Viewer, time: &mut f64, events: Vec<Vec<Event>>) {
+    for events in events {
+        *time += 1.0;
+        let screen = egui::vec2((SIDE + 320) as f32, SIDE as f32);
+        let input = RawInput {
+            screen_rect: Some(Rect::from_min_size(Pos2::ZERO, screen)),
+            time: Some(*time),
+            events,
+            ..RawInput::default()
+        };
+        viewer.frame(input, None);
+    }
+}
+
+/// A drag with a button from one point to another.
+fn drag(button: PointerButton, from: Pos2, to: Pos2) -> Vec<Vec<Event>> {
+    let press = |pos, pressed| Event::PointerButton {
+        pos,
+        button,
+        pressed,
+        modifiers: egui::Modifiers::default(),
+    };
+    vec![
+        vec![Event::PointerMoved(from), press(from, true)],
+        vec![Event::PointerMoved(from.lerp(to, 0.5))],
+        vec![Event::PointerMoved(to)],
+        vec![press(to, false)],
+    ]
+}
+
+#[test]
+fn the_pointer_moves_the_camera_and_what_is_dropped_is_opened() {
+    if is_gpu_off() {
+        return;
+    }
+    let Ok(gpu) = Gpu::new() else {
+        skip("input of the viewer: there is no adapter");
+        return;
+    };
+    let mut viewer = Viewer::new(gpu, FORMAT, Box::new(Sheets), Path::new("sheet")).unwrap();
+    let time = &mut 0.0;
+    act(&mut viewer, time, vec![vec![]; 2]);
+    let first = *viewer.orbit();
+    // Beside the cloth, in a corner.
+    let (corner, beside) = (egui::pos2(8.0, 8.0), egui::pos2(48.0, 18.0));
+    act(&mut viewer, time, drag(PointerButton::Primary, corner, beside));
+    let rotated = *viewer.orbit();
+    assert!(rotated.view.azimuth != first.view.azimuth);
+    assert_eq!((rotated.target, rotated.distance), (first.target, first.distance));
+    act(&mut viewer, time, drag(PointerButton::Middle, corner, beside));
+    let panned = *viewer.orbit();
+    assert!(panned.target != rotated.target);
+    assert_eq!((panned.view, panned.distance), (rotated.view, rotated.distance));
+    let unit = egui::MouseWheelUnit::Line;
+    let (delta, modifiers) = (egui::vec2(0.0, 3.0), egui::Modifiers::default());
+    let (phase, source) = (egui::TouchPhase::Move, egui::MouseWheelSource::Wheel);
+    let wheel = vec![Event::MouseWheel { unit, delta, phase, source, modifiers }];
+    act(&mut viewer, time, [vec![wheel], vec![vec![]; 8]].concat());
+    let zoomed = *viewer.orbit();
+    assert!(zoomed.distance < 0.95 * panned.distance, "{} m", zoomed.distance);
+    // The first camera again.
+    let key = |pressed| Event::Key {
+        key: egui::Key::F,
+        physical_key: None,
+        pressed,
+        repeat: false,
+        modifiers,
+    };
+    act(&mut viewer, time, vec![vec![key(true)], vec![key(false)]]);
+    assert_eq!(*viewer.orbit(), first);
+
+    let mut drop = |file: &str| {
+        let dropped_files: Vec<egui::DroppedFileHandle> = vec![Arc::new(Dropped(file.into()))];
+        *time += 1.0;
+        viewer.frame(RawInput { dropped_files, time: Some(*time), ..RawInput::default() }, None);
+        (viewer.scene().to_path_buf(), viewer.fault().map(str::to_owned))
+    };
+    assert_eq!(drop("broken.obj"), ("sheet".into(), Some("broken.obj is broken".into())));
+    assert_eq!(drop("other"), ("other".into(), None));
 }

@@ -33,7 +33,8 @@ Examples:
   poplin view flag                                 a window
   poplin view --mesh shirt.obj                     a mesh, held at its top
   poplin view ball --frames 90 --screenshot ball.png
-                                                   no window, a picture after 90 frames";
+                                                   no window, a picture after 90 frames
+  poplin view ball --screenshot lines.png --show edges,contacts";
 
 /// Below `poplin cook --help`.
 pub(super) const COOK: &str = "\

@@ -103,20 +103,19 @@ pub(crate) struct RunArgs {
     pub(crate) solver: SolverArgs,
 }
 
-/// What holds a mesh that is shown.
-#[cfg(feature = "view")]
-pub(crate) const HELD_BY: &str = "top:3%";
-
 #[cfg(feature = "view")]
 impl RunArgs {
-    /// Those of `poplin run --mesh FILE --pin top:3%`.
-    pub(crate) fn of_hung_mesh(path: &std::path::Path) -> Self {
+    /// Those of `poplin run --mesh FILE --pin RULE ..`.
+    pub(crate) fn of_hung_mesh(path: &std::path::Path, pins: &[PinRule]) -> Self {
         let mut mesh = std::ffi::OsString::from("--mesh=");
         mesh.push(path);
-        let words = ["poplin", "run", "--pin", HELD_BY].map(std::ffi::OsString::from);
+        let words = ["poplin", "run"].map(std::ffi::OsString::from);
         let words = words.into_iter().chain([mesh]);
         match Cli::try_parse_from(words).map(|cli| cli.command) {
-            Ok(Command::Run(args)) => *args,
+            Ok(Command::Run(mut args)) => {
+                args.pins = pins.to_vec();
+                *args
+            }
             // The path is all that is not known here, and any words after `=` are one.
             other => unreachable!("{other:?}"),
         }
@@ -132,6 +131,9 @@ pub(crate) struct ViewArgs {
     /// Show this OBJ mesh instead of a scene, held at its top
     #[arg(long, value_name = "FILE.obj")]
     pub(crate) mesh: Option<PathBuf>,
+    /// Vertices of the mesh to pin, as of `poplin run`; may be repeated
+    #[arg(long = "pin", value_name = "RULE", default_value = "top:3%", requires = "mesh")]
+    pub(crate) pins: Vec<PinRule>,
     #[command(flatten)]
     pub(crate) backend: BackendArgs,
     /// Write a picture of 1280 x 800 pixels and open no window
@@ -143,12 +145,26 @@ pub(crate) struct ViewArgs {
     /// Drag the pointer from one pixel to another in the last two thirds of the frames: what it meets first is grabbed
     #[arg(long, value_name = "X0,Y0,X1,Y1", value_parser = drag, allow_hyphen_values = true, requires = "screenshot")]
     pub(crate) drag: Option<[f32; 4]>,
-    /// Show strain as colour
-    #[arg(long)]
-    pub(crate) strain: bool,
-    /// Show edges, coloured by phase
-    #[arg(long)]
-    pub(crate) edges: bool,
+    /// What to show beside the cloths, separated by commas
+    #[arg(long, value_name = "LAYERS", value_enum, value_delimiter = ',', requires = "screenshot")]
+    pub(crate) show: Vec<Layer>,
+}
+
+/// What `poplin view --show` shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Layer {
+    /// Strain as colour
+    Strain,
+    /// Edges, coloured by set
+    Edges,
+    /// Normals of triangles
+    Normals,
+    /// Lines to what particles are tethered to
+    Tethers,
+    /// Motion spheres, green, and separation spheres, orange
+    Spheres,
+    /// Normals where particles touch colliders
+    Contacts,
 }
 
 /// Arguments of `poplin cook`.

@@ -7,18 +7,19 @@ use toml::{Table, Value};
 
 use super::file::toml_error;
 use super::locate::Source;
-use super::{Scene, SceneError, Wind};
+use super::{PinRule, Scene, SceneError, Wind};
 
 impl Scene {
-    /// A scene of one cloth, a mesh file pinned by a rule.
+    /// A scene of one cloth, a mesh file pinned by rules.
     ///
     /// # Errors
     /// [`SceneError`] if a scene cannot say that.
-    pub fn of_mesh(name: &str, mesh: &Path, pins: &str) -> Result<Self, SceneError> {
+    pub fn of_mesh(name: &str, mesh: &Path, pins: &[PinRule]) -> Result<Self, SceneError> {
         let mesh = std::path::absolute(mesh).unwrap_or_else(|_| mesh.to_path_buf());
         let keys = [("name", name.to_owned()), ("mesh", mesh.display().to_string())];
-        let keys = keys.into_iter().chain([("pins", pins.to_owned())]);
-        let cloth = keys.map(|(key, text)| (key.to_owned(), Value::String(text))).collect();
+        let keys = keys.into_iter().map(|(key, text)| (key.to_owned(), Value::String(text)));
+        let pins = pins.iter().map(|rule| Value::String(rule.to_string())).collect();
+        let cloth = keys.chain([("pins".to_owned(), Value::Array(pins))]).collect();
         let cloths = Value::Array(vec![Value::Table(cloth)]);
         let scene = Table::from_iter([("cloth".to_owned(), cloths)]);
         Self::parse(
@@ -164,7 +165,7 @@ mod tests {
         let name = format!("poplin-io it's \"{}\".obj", std::process::id());
         let mesh = std::env::temp_dir().join(name);
         std::fs::write(&mesh, "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n").unwrap();
-        let scene = Scene::of_mesh("it's \"it\"", &mesh, "top:3%").unwrap();
+        let scene = Scene::of_mesh("it's \"it\"", &mesh, &["top:3%".parse().unwrap()]).unwrap();
         let crate::scene::Shape::Mesh(path) = &scene.cloths[0].shape else { panic!() };
         assert_eq!((path, scene.cloths[0].pins.len()), (&mesh, 1));
         let tuned = ClothConfig { thickness: 0.02, ..ClothConfig::default() };

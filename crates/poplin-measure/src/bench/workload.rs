@@ -571,9 +571,8 @@ impl Stage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::depth::DepthField;
-    use glam::DVec3;
     use poplin::Backend;
+    use poplin::cook::Solids;
 
     /// Depth to which a particle on a surface may be outside \[m\].
     const SKIN: f64 = 1e-4;
@@ -603,9 +602,8 @@ mod tests {
                 stage.step().unwrap();
                 let state = stage.simulation.state().unwrap();
                 for (index, &id) in stage.cloths.iter().enumerate() {
-                    let field = DepthField::new(&setup.scene.solids(index, stage.time()));
-                    let depth =
-                        |position: [f32; 3]| field.depth_of(DVec3::from(position.map(f64::from)));
+                    let solids = Solids::new(&setup.scene.solids(index, stage.time()));
+                    let depth = |position: [f32; 3]| solids.depth(position.map(f64::from));
                     touching +=
                         state.positions(id).filter(|&position| depth(position) > -SKIN).count();
                 }

@@ -1,0 +1,264 @@
+//! How deep points are inside shapes.
+
+use glam::{DQuat, DVec3};
+use poplin_model::{
+    ColliderSet, Parallelepiped, Particle, Placement, Plane, Pose, Rigid, Shape, Sphere,
+};
+
+use crate::TriangleTree;
+
+/// Shapes that know how deep a point is in them, in double precision.
+#[derive(Debug)]
+pub struct Solids {
+    capsules: Vec<[Sphere; 2]>,
+    convexes: Vec<Vec<Plane>>,
+    boxes: Vec<Slabs>,
+    mesh: TriangleTree,
+}
+
+/// A particle at the surface of a solid.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Contact {
+    /// The particle.
+    pub particle: u32,
+    /// Unit vector out of the solid, in the local space of the cloth.
+    pub normal: [f32; 3],
+    /// How deep it is inside \[m\], negative outside.
+    pub depth: f32,
+}
+
+/// A box as three pairs of planes: inside `0 <= normal . (x - corner) <= width` for each.
+#[derive(Debug)]
+struct Slabs {
+    corner: DVec3,
+    sides: [(DVec3, f64); 3],
+}
+
+impl Solids {
+    /// Of valid shapes in the world.
+    pub fn new(shapes: &[Shape]) -> Self {
+        let (mut capsules, mut convexes, mut boxes) = (Vec::new(), Vec::new(), Vec::new());
+        let mut triangles = Vec::new();
+        for shape in shapes {
+            match shape {
+                Shape::Sphere(sphere) => capsules.push([*sphere; 2]),
+                Shape::Capsule(capsule) => capsules.push(capsule.ends),
+                Shape::Plane(plane) => convexes.push(vec![*plane]),
+                Shape::Convex(planes) => convexes.push(planes.to_vec()),
+                Shape::Parallelepiped(shape) => boxes.extend(Slabs::new(shape)),
+                Shape::TriangleMesh(mesh) => {
+                    let position = |corner: u32| vector(mesh.vertices[corner as usize]);
+                    triangles.extend(mesh.triangles.iter().map(|corners| corners.map(position)));
+                }
+            }
+        }
+        Self { capsules, convexes, boxes, mesh: TriangleTree::new(triangles) }
+    }
+
+    /// Of colliders as they are at the end of the next frame.
+    pub fn of(colliders: &ColliderSet) -> Self {
+        let shapes = colliders.iter().map(|(_, collider)| {
+            collider.shape.transformed(&Placement::new(1.0, Rigid::new(collider.pose)))
+        });
+        Self::new(&shapes.collect::<Vec<_>>())
+    }
+
+    /// The free particles of a cloth at `pose` that are less than `reach` metres outside of a solid, or inside: the solid that holds each
+    /// deepest. What is not finite is in no contact, nor is anything on a flat spot of the depth, such as the middle of a ball.
+    pub fn contacts(&self, pose: Pose, particles: &[Particle], reach: f32) -> Vec<Contact> {
+        let rotation = DQuat::from_array(pose.rotation.map(f64::from)).normalize();
+        let contact = |(particle, &Particle { position, inverse_mass }): (u32, &Particle)| {
+            let point = rotation * vector(position) + vector(pose.translation);
+            if inverse_mass <= 0.0 || !point.is_finite() {
+                return None;
+            }
+            let depth = self.depth(point.to_array());
+            // False for a reach that is not a number.
+            let is_near = depth > -f64::from(reach);
+            if !is_near {
+                return None;
+            }
+            // Central differences: depth falls fastest along the normal.
+            let step = 1e-6 * point.abs().max_element().max(1.0);
+            let slope = |axis: DVec3| {
+                let at = |side: f64| self.depth((point + axis * side).to_array());
+                at(-step) - at(step)
+            };
+            let normal = DVec3::new(slope(DVec3::X), slope(DVec3::Y), slope(DVec3::Z));
+            let normal = rotation.conjugate() * normal.try_normalize()?;
+            Some(Contact { particle, normal: normal.as_vec3().to_array(), depth: depth as f32 })
+        };
+        (0..).zip(particles).filter_map(contact).collect()
+    }
+
+    /// Depth of a point in the shape that holds it deepest \[m\], negative or 0 outside of all; minus infinity without any.
+    pub fn depth(&self, point: [f64; 3]) -> f64 {
+        let point = DVec3::from(point);
+        let capsules = self.capsules.iter().map(|ends| capsule_depth(point, *ends));
+        let plane_depth = |plane: &Plane| f64::from(plane.offset) - vector(plane.normal).dot(point);
+        let convexes = self
+            .convexes
+            .iter()
+            .map(|sides| sides.iter().map(plane_depth).fold(f64::INFINITY, f64::min));
+        let boxes = self.boxes.iter().map(|slabs| slabs.depth(point));
+        capsules
+            .chain(convexes)
+            .chain(boxes)
+            .chain(self.mesh.depth(point))
+            .fold(f64::NEG_INFINITY, f64::max)
+    }
+}
+
+/// Depth in the hull of two balls, center and radius.
+fn capsule_depth(point: DVec3, ends: [Sphere; 2]) -> f64 {
+    let [(a, from_radius), (b, to_radius)] =
+        ends.map(|end| (vector(end.center), f64::from(end.radius)));
+    if ends[0] == ends[1] {
+        return from_radius - point.distance(a);
+    }
+    let length = a.distance(b);
+    let slope = (to_radius - from_radius) / length;
+    let fraction = if slope.abs() < 1.0 {
+        // The hull is the union of the balls along the axis. In axial coordinate y and distance x from the axis the depth in
+        // ball s is f(s) = r0 + k s - sqrt(x^2 + (y - s)^2), concave, with f'(s) = 0 at s = y + x k / sqrt(1 - k^2).
+        let axis = (b - a) / length;
+        let along = (point - a).dot(axis);
+        let across = (point - a - axis * along).length();
+        ((along + across * slope / (1.0 - slope * slope).sqrt()) / length).clamp(0.0, 1.0)
+    } else {
+        // One ball holds the other.
+        if from_radius >= to_radius { 0.0 } else { 1.0 }
+    };
+    from_radius + (to_radius - from_radius) * fraction - point.distance(a.lerp(b, fraction))
+}
+
+impl Slabs {
+    /// `None` for a flat box, which keeps nothing out.
+    fn new(shape: &Parallelepiped) -> Option<Self> {
+        let [corner, a, b, c] = shape.rows().map(vector);
+        let side = |edge: DVec3, [u, v]: [DVec3; 2]| {
+            let normal = u.cross(v).try_normalize()?;
+            let width = normal.dot(edge);
+            (width != 0.0).then(|| (normal * width.signum(), width.abs()))
+        };
+        Some(Self { corner, sides: [side(a, [b, c])?, side(b, [c, a])?, side(c, [a, b])?] })
+    }
+
+    fn depth(&self, point: DVec3) -> f64 {
+        let of_side = |&(normal, width): &(DVec3, f64)| {
+            let height = normal.dot(point - self.corner);
+            height.min(width - height)
+        };
+        self.sides.iter().map(of_side).fold(f64::INFINITY, f64::min)
+    }
+}
+
+fn vector(value: [f32; 3]) -> DVec3 {
+    DVec3::from(value.map(f64::from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use poplin_model::{Capsule, Mesh, TriangleMesh};
+
+    fn depth(shape: impl Into<Shape>, point: [f64; 3]) -> f64 {
+        let shape = shape.into();
+        shape.validate().unwrap();
+        Solids::new(&[shape]).depth(point)
+    }
+
+    fn near(a: f64, b: f64) {
+        assert!((a - b).abs() < 1e-6, "{a} is not {b}");
+    }
+
+    fn ball(x: f32, radius: f32) -> Sphere {
+        Sphere { center: [x, 0.0, 0.0], radius }
+    }
+
+    #[test]
+    fn every_shape_knows_its_depth() {
+        assert_eq!(Solids::new(&[]).depth([0.0; 3]), f64::NEG_INFINITY);
+        near(depth(ball(1.0, 0.5), [1.0, 0.2, 0.0]), 0.3);
+        near(depth(ball(1.0, 0.5), [3.0, 0.0, 0.0]), -1.5);
+        let floor = Plane { normal: [0.0, 1.0, 0.0], offset: 1.0 };
+        near(depth(floor, [7.0, 0.75, 3.0]), 0.25);
+        let side = |normal| Plane { normal, offset: 0.0 };
+        let wedge = Shape::Convex([side([0.0, 1.0, 0.0]), side([1.0, 0.0, 0.0])].into());
+        near(depth(wedge.clone(), [-0.5, -0.25, 0.0]), 0.25);
+        near(depth(wedge, [-0.5, 0.25, 0.0]), -0.25);
+    }
+
+    #[test]
+    fn a_tapered_capsule_is_the_hull_of_its_ends() {
+        let capsule = Capsule { ends: [ball(0.0, 0.5), ball(2.0, 0.2)] };
+        near(depth(capsule, [-0.4, 0.0, 0.0]), 0.1);
+        near(depth(capsule, [2.1, 0.0, 0.0]), 0.1);
+        // The cone touches the balls where n . axis = 0.15; its surface there has depth 0.
+        let (sin, cos) = (0.15, (1.0 - 0.15_f64 * 0.15).sqrt());
+        for fraction in [0.0, 0.3, 0.8, 1.0] {
+            let radius = 0.5 - 0.3 * fraction;
+            near(depth(capsule, [2.0 * fraction + sin * radius, cos * radius, 0.0]), 0.0);
+            near(
+                depth(capsule, [2.0 * fraction + sin * (radius - 0.1), 0.0, cos * (radius - 0.1)]),
+                0.1,
+            );
+        }
+        let inside = Capsule { ends: [ball(0.0, 0.5), ball(0.1, 0.2)] };
+        near(depth(inside, [0.0, 0.4, 0.0]), 0.1);
+    }
+
+    #[test]
+    fn boxes_and_skewed_boxes_keep_their_sides() {
+        let mut shape = Parallelepiped::cuboid([0.5, 0.2, 0.5]);
+        shape.corner[1] += 1.0;
+        near(depth(shape, [0.3, 1.1, 0.0]), 0.1);
+        assert!(depth(shape, [0.3, 1.3, 0.0]) < 0.0);
+        let skewed = Parallelepiped {
+            corner: [0.0; 3],
+            edges: [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, -1.0]],
+        };
+        near(depth(skewed, [0.6, 0.5, -0.5]), 0.1 * 0.5_f64.sqrt());
+        let flat = Parallelepiped { edges: [[1.0, 0.0, 0.0]; 3], ..skewed };
+        assert_eq!(depth(flat, [0.5, 0.0, 0.0]), f64::NEG_INFINITY);
+    }
+
+    #[test]
+    fn a_mesh_is_solid_behind_its_front() {
+        let tube = Mesh::tube(64, 33, 0.5, 0.5, 4.0);
+        let triangles = tube.triangulated().into();
+        let mesh = TriangleMesh { vertices: tube.positions.into(), triangles };
+        assert!((depth(mesh.clone(), [0.3, -2.0, 0.0]) - 0.2).abs() < 2e-3);
+        assert!((depth(mesh, [0.0, -2.0, 0.7]) + 0.2).abs() < 2e-3);
+    }
+
+    #[test]
+    fn contacts_are_free_particles_near_a_surface_with_its_normal() {
+        let floor = Shape::from(Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 });
+        let solids = Solids::new(&[floor, ball(0.0, 0.5).into()]);
+        // Turned by 90 degrees about x: what is up in the world is -z here.
+        let pose = Pose { rotation: [0.5_f32.sqrt(), 0.0, 0.0, 0.5_f32.sqrt()], ..Pose::default() };
+        let particles: Vec<_> = [
+            ([2.0, 0.0005, 0.0], 1.0),
+            ([2.0, 0.002, 0.0], 1.0),
+            ([2.0, 0.0, 0.0], 0.0),
+            ([0.0, 0.48, 0.0], 1.0),
+            ([f32::NAN; 3], 1.0),
+        ]
+        .map(|(point, inverse_mass)| Particle { position: pose.to_local(point), inverse_mass })
+        .into();
+        let contacts = solids.contacts(pose, &particles, 0.001);
+        let found: Vec<_> = contacts.iter().map(|contact| contact.particle).collect();
+        assert_eq!(found, [0, 3]);
+        near(contacts[0].depth.into(), -0.0005);
+        near(contacts[1].depth.into(), 0.02);
+        for contact in contacts {
+            let [x, y, z] = contact.normal.map(f64::from);
+            near(x, 0.0);
+            near(y, 0.0);
+            near(z, -1.0);
+        }
+        assert!(solids.contacts(pose, &particles, f32::NAN).is_empty());
+        assert!(Solids::new(&[]).contacts(pose, &particles, f32::MAX).is_empty());
+    }
+}
