@@ -1,4 +1,4 @@
-//! Keeps the clothes of the example of a character right: on the skin where they are painted so, and nowhere inside it.
+//! Keeps the clothes of the example of a character right: on the skin where they are painted so, and nowhere inside the body.
 
 #[path = "../crates/poplin-examples/examples/character/body.rs"]
 mod body;
@@ -11,46 +11,44 @@ use glam::Vec3;
 use poplin::model::Frame;
 use poplin::{Backend, Simulation};
 
-use body::{BONES, Body};
-use clothes::{Garment, cape, skirt};
+use body::Body;
+use clothes::{COLLIDER_MARGIN, cape, skirt};
 
-/// The worst of a garment over all frames \[m\].
+/// The worst of all frames and particles \[m\].
 #[derive(Debug, Default)]
 struct Worst {
-    name: &'static str,
     /// From the skin, of particles with max distance 0.
     off_skin: f32,
     /// From the skin, beyond the max distance of the others.
     excess: f32,
     /// From the skin, of any particle.
     moved: f32,
-    /// Inside a capsule of the body.
+    /// Inside the capsule of a bone as it collides.
     depth: f32,
 }
 
-/// A walk, a wave and a whirl: seven and a half seconds.
-static WORST: LazyLock<Vec<Worst>> = LazyLock::new(|| {
+/// Cape and skirt over a walk, a wave and a whirl: seven and a half seconds.
+static WORST: LazyLock<[(&str, Worst); 2]> = LazyLock::new(|| {
     let body = Body::new();
     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
-    let mut worn = Vec::new();
-    let mut worst = Vec::new();
-    for (name, garment) in [("cape", cape(&body)), ("skirt", skirt(&body))] {
-        let Garment { cloth, worn: garment, .. } = garment.unwrap();
-        let id = simulation.add(cloth).unwrap();
-        garment.follow(&body.pose(0.0), simulation.cloth_mut(id).unwrap()).unwrap();
-        worn.push((id, garment));
-        worst.push(Worst { name, ..Worst::default() });
-    }
+    let garments = [cape(&body), skirt(&body)].map(|garment| {
+        let garment = garment.unwrap();
+        assert_eq!(garment.render_mesh.particle_count as usize, garment.worn.skin.len());
+        let id = simulation.add(garment.cloth).unwrap();
+        garment.worn.follow(&body.pose(0.0), simulation.cloth_mut(id).unwrap()).unwrap();
+        (id, garment.worn)
+    });
+    let mut worsts = [("cape", Worst::default()), ("skirt", Worst::default())];
     let frame = Frame::default();
     for number in 1..=450 {
         let pose = body.pose(f64::from(number) * f64::from(frame.dt));
-        for (id, worn) in &worn {
+        for (id, worn) in &garments {
             worn.follow(&pose, simulation.cloth_mut(*id).unwrap()).unwrap();
         }
         simulation.step(&frame).unwrap();
         let state = simulation.state().unwrap();
-        let rests = pose.bones.map(|bone| bone.inverse());
-        for ((id, worn), worst) in worn.iter().zip(&mut worst) {
+        let rest_from_pose = pose.bones.map(|bone| bone.inverse());
+        for ((id, worn), (_, worst)) in garments.iter().zip(&mut worsts) {
             let points = worn.skin.iter().zip(worn.skinned(&pose));
             for (position, (point, (skin, _))) in state.positions(*id).zip(points) {
                 let position = Vec3::from(position);
@@ -60,35 +58,37 @@ static WORST: LazyLock<Vec<Worst>> = LazyLock::new(|| {
                 }
                 worst.excess = worst.excess.max(moved - point.max_distance);
                 worst.moved = worst.moved.max(moved);
-                for (bone, rest) in (0..BONES).zip(rests) {
-                    let distance = body.bone_distance(bone, rest.transform_point3(position));
-                    worst.depth = worst.depth.max(-distance);
+                for (bone, rest_from_pose) in rest_from_pose.iter().enumerate() {
+                    let rest = rest_from_pose.transform_point3(position);
+                    let depth = COLLIDER_MARGIN - body.bone_distance(bone, rest);
+                    worst.depth = worst.depth.max(depth);
                 }
             }
         }
     }
-    println!("{worst:#?}");
-    worst
+    worsts
 });
 
 #[test]
 fn particles_of_max_distance_0_stay_on_the_skin() {
-    for worst in WORST.iter() {
-        assert!(worst.off_skin < 1e-4, "{worst:?}");
+    for (name, worst) in WORST.iter() {
+        assert!(worst.off_skin < 1e-4, "{name}: {worst:?}");
     }
 }
 
+/// A substep stretches or pushes them beyond it once more after it has pulled them back: by 8 mm at most while the character whirls.
 #[test]
-fn the_others_move_no_farther_than_their_max_distance() {
-    for worst in WORST.iter() {
-        assert!(worst.moved > 0.1, "{worst:?}");
-        assert!(worst.excess < 0.01, "{worst:?}");
+fn the_others_move_but_not_beyond_their_max_distance() {
+    for (name, worst) in WORST.iter() {
+        assert!(worst.moved > 0.1, "{name}: {worst:?}");
+        assert!(worst.excess < 0.012, "{name}: {worst:?}");
     }
 }
 
+/// Cape and skirt, pushed apart, go 2 mm into the capsules at most, which are 10 mm thicker than the body.
 #[test]
 fn no_particle_is_inside_the_body() {
-    for worst in WORST.iter() {
-        assert!(worst.depth < 0.005, "{worst:?}");
+    for (name, worst) in WORST.iter() {
+        assert!(worst.depth < 0.4 * COLLIDER_MARGIN, "{name}: {worst:?}");
     }
 }

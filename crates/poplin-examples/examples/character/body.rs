@@ -17,12 +17,12 @@ pub(crate) const BONES: usize = 18;
 
 // Where there are two, this is the left one and the right one follows.
 pub(crate) const HIPS: usize = 0;
-const SPINE: usize = 1;
+pub(crate) const SPINE: usize = 1;
 const CHEST: usize = 2;
 const SHOULDERS: usize = 3;
 const NECK: usize = 4;
 const HEAD: usize = 5;
-const UPPER_ARM: usize = 6;
+pub(crate) const UPPER_ARM: usize = 6;
 const FOREARM: usize = 8;
 pub(crate) const THIGH: usize = 12;
 const SHIN: usize = 14;
@@ -106,12 +106,14 @@ impl Body {
         (along - center).hypot(across) - radii[0] + taper * center
     }
 
-    /// Distance from the body of some bones in the rest pose \[m\], below 0 inside: they run into each other smoothly.
+    /// Distance from the body of some bones in the rest pose \[m\], below 0 inside. Each runs smoothly into those before it, within half
+    /// of its radius.
     pub(crate) fn distance(&self, point: Vec3, bones: Range<usize>) -> f32 {
-        const BLEND: f32 = 0.045;
-        bones.map(|bone| self.bone_distance(bone, point)).fold(f32::MAX, |a, b| {
-            let overlap = (1.0 - (a - b).abs() / BLEND).max(0.0);
-            a.min(b) - overlap * overlap * BLEND / 4.0
+        bones.fold(f32::MAX, |before, bone| {
+            let distance = self.bone_distance(bone, point);
+            let blend = 0.5 * self.bones[bone].radii[1];
+            let overlap = (1.0 - (before - distance).abs() / blend).max(0.0);
+            before.min(distance) - overlap * overlap * blend / 4.0
         })
     }
 
@@ -148,18 +150,6 @@ impl Body {
             (weights.bones[slot], weights.weights[slot]) = (bone as u32, weight / sum);
         }
         weights
-    }
-
-    /// Weights of a point of the skin: of the nearest bone and those that are jointed to it, no other leg or arm.
-    pub(crate) fn skin_weights(&self, point: Vec3) -> Weights {
-        let distance = |bone: &usize| self.bone_distance(*bone, point);
-        let nearest = (0..BONES).min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(HIPS);
-        let joins = |&bone: &usize| {
-            bone == nearest
-                || self.bones[bone].parent == Some(nearest)
-                || self.bones[nearest].parent == Some(bone)
-        };
-        self.weights(point, (0..BONES).filter(joins), 0.02)
     }
 
     /// The pose at a time \[s\]: again and again it walks, waves and whirls around once.

@@ -11,11 +11,13 @@ use poplin::model::{
     Air, Capsule, Cloth, ColliderId, Inertia, Mesh, ModelError, Pose, RenderMesh, Sphere, Xpbd,
 };
 
-use crate::body::{BONES, Body, BodyPose, HIPS, THIGH, TORSO, TRUNK, Weights};
+use crate::body::{BONES, Body, BodyPose, HIPS, SPINE, THIGH, TORSO, TRUNK, Weights};
 
 /// Distance of clothes from the skin that they lie on, and of colliders from the capsules of the body \[m\].
-const MARGIN: f32 = 0.018;
-const COLLIDER_MARGIN: f32 = 0.012;
+const MARGIN: f32 = 0.016;
+pub(crate) const COLLIDER_MARGIN: f32 = 0.01;
+
+const SUBSTEPS: u32 = 10;
 
 /// What a particle knows of the skin.
 pub(crate) struct SkinPoint {
@@ -51,13 +53,14 @@ pub(crate) fn cape(body: &Body) -> Result<Garment, Box<dyn Error>> {
     let mut mesh = Mesh::grid(COLUMNS, ROWS, 1.0, 1.0);
     for column in 0..COLUMNS {
         // From the left front around the back to the right.
-        let (sin, cos) = ((column as f32 / (COLUMNS - 1) as f32 - 0.5) * 2.7).sin_cos();
+        let (sin, cos) = ((column as f32 / (COLUMNS - 1) as f32 - 0.5) * 3.1).sin_cos();
         let outward = vec3(-sin, 0.0, -cos);
-        let down = (0.25 * outward - Vec3::Y).normalize();
         let mut point = body.outside(vec3(0.0, 1.46, -0.01) + 0.07 * outward, TORSO, MARGIN);
         for row in 0..ROWS {
             mesh.positions[(row * COLUMNS + column) as usize] = point.to_array();
-            // Down along the body, or freely.
+            // Outwards along the shoulders, then down along the body or freely.
+            let slope = if row < 5 { 2.5 } else { 0.38 };
+            let down = (slope * outward - Vec3::Y).normalize();
             let next = body.outside(point + STEP * down, TORSO, MARGIN);
             let next = point + STEP * (next - point).normalize();
             point = body.outside(next, TORSO, MARGIN);
@@ -65,9 +68,9 @@ pub(crate) fn cape(body: &Body) -> Result<Garment, Box<dyn Error>> {
     }
     let max_distance = |vertex: u32| {
         let length = (vertex / COLUMNS) as f32 * STEP;
-        (0.7 * (length - 0.1)).clamp(0.0, 0.5)
+        (0.7 * (length - 0.07)).clamp(0.0, 0.5)
     };
-    Garment::new(body, &mesh, TRUNK.collect(), max_distance, 0.25)
+    Garment::new(body, &mesh, (TRUNK.collect(), 0.06), max_distance, 0.25)
 }
 
 /// A skirt from the waist to the knees.
@@ -97,7 +100,7 @@ pub(crate) fn skirt(body: &Body) -> Result<Garment, Box<dyn Error>> {
         let length = (vertex / SEGMENTS) as f32 * STEP;
         (1.0 * (length - 0.03)).clamp(0.0, 0.4)
     };
-    Garment::new(body, &mesh, vec![HIPS, THIGH, THIGH + 1], max_distance, 0.15)
+    Garment::new(body, &mesh, (vec![HIPS, SPINE, THIGH, THIGH + 1], 0.03), max_distance, 0.15)
 }
 
 impl Garment {
@@ -105,7 +108,7 @@ impl Garment {
     fn new(
         body: &Body,
         mesh: &Mesh,
-        bones: Vec<usize>,
+        (bones, reach): (Vec<usize>, f32),
         max_distance: impl Fn(u32) -> f32,
         density: f32,
     ) -> Result<Self, Box<dyn Error>> {
@@ -114,7 +117,7 @@ impl Garment {
             SkinPoint {
                 rest,
                 normal: body.normal(rest, 0..BONES),
-                weights: body.weights(rest, bones.iter().copied(), 0.06),
+                weights: body.weights(rest, bones.iter().copied(), reach),
                 max_distance: max_distance(vertex as u32),
                 clearance: body.distance(rest, 0..BONES),
             }
@@ -131,15 +134,18 @@ impl Garment {
         let cooked = cook(mesh, &options)?;
         let render_mesh = Arc::new(cooked.render_mesh(mesh, &Default::default())?);
         let mut cloth = cooked.into_cloth();
-        let mut xpbd = Xpbd { substeps: 10, bending_rigidity: 3e-5, ..Xpbd::default() };
+        let mut xpbd = Xpbd { substeps: SUBSTEPS, bending_rigidity: 3e-5, ..Xpbd::default() };
         xpbd.phases.shearing.compliance = 0.02;
         cloth.config.solver = xpbd.into();
         cloth.config.damping = [0.2; 3];
         cloth.config.contact.friction = 0.2;
         cloth.config.air = Air { drag: 0.02, lift: 0.01, ..Air::default() };
+        cloth.config.cloth_collision.distance = Some(0.03);
         // Characters accelerate as nothing real does: the cloth feels half of it.
         cloth.config.inertia =
             Inertia { linear: [0.5; 3], angular: [0.5; 3], ..Inertia::default() };
+        // What is fully stiff, as motion spheres are, takes a whole error away in every substep of a sixtieth of a second.
+        cloth.config.set_stiffness_frequency(60.0 * SUBSTEPS as f32);
         let mut limbs = Vec::new();
         for bone in &body.bones {
             let ball = |end: usize| Sphere {

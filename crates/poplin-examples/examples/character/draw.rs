@@ -290,7 +290,7 @@ impl Uniform {
         let direction = Quat::from_rotation_y(camera.yaw) * Quat::from_rotation_x(-camera.pitch);
         let eye = target + direction * vec3(0.0, 0.0, camera.distance);
         let clip_from_eye = perspective(0.6, aspect, 0.1, 50.0);
-        let sun = vec3(0.55, 0.75, 0.45).normalize();
+        let sun = vec3(0.7, 0.8, -0.35).normalize();
         let map_from_sun = orthographic(-1.5, 1.5, -1.5, 1.5, 0.0, 6.0);
         let view = |from, to| look_at_mat4(from, to, Vec3::Y);
         Self {

@@ -116,7 +116,7 @@ impl ApplicationHandler for App {
 
 /// Draws the picture after some frames into a file.
 fn take_screenshot(path: &str, frames: u64, camera: &Camera) -> Outcome {
-    const SIZE: [u32; 2] = [960, 768];
+    const SIZE: [u32; 2] = [896, 800];
     let adapter = pollster::block_on(Instance::default().request_adapter(&Default::default()))?;
     let mut renderer = Renderer::new(&adapter, TextureFormat::Rgba8UnormSrgb)?;
     let usage = TextureUsages::RENDER_ATTACHMENT | TextureUsages::COPY_SRC;
@@ -145,7 +145,7 @@ fn take_screenshot(path: &str, frames: u64, camera: &Camera) -> Outcome {
 
 fn main() -> Outcome {
     let (mut left, mut screenshot) = (u64::MAX, None);
-    let mut camera = Camera { yaw: 0.6, pitch: 0.12, distance: 3.6 };
+    let mut camera = Camera { yaw: 2.4, pitch: 0.12, distance: 3.3 };
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or(format!("{name} needs a value"))?;

@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 use glam::{IVec3, Vec3, ivec3, vec3};
 use poplin::gpu::wgpu::{VertexAttribute, VertexBufferLayout, VertexStepMode, vertex_attr_array};
 
-use crate::body::{BONES, Body};
+use crate::body::{BONES, Body, UPPER_ARM, Weights};
 
 /// A vertex of the body, in the rest pose.
 #[derive(Clone, Copy, Pod, Zeroable)]
@@ -53,12 +53,12 @@ pub(crate) fn body_mesh(body: &Body) -> (Vec<BodyVertex>, Vec<u32>) {
             for _ in 0..4 {
                 position -= body.distance(position, 0..BONES) * body.normal(position, 0..BONES);
             }
-            let weights = body.skin_weights(position);
+            let Weights { bones, weights } = skin_weights(body, position);
             vertices.push(BodyVertex {
                 position: position.to_array(),
                 normal: body.normal(position, 0..BONES).to_array(),
-                bones: weights.bones,
-                weights: weights.weights,
+                bones,
+                weights,
             });
             vertices.len() as u32 - 1
         })
@@ -75,4 +75,11 @@ pub(crate) fn body_mesh(body: &Body) -> (Vec<BodyVertex>, Vec<u32>) {
         }
     }
     (vertices, indices)
+}
+
+/// Weights of all bones but the limbs of the other side.
+fn skin_weights(body: &Body, point: Vec3) -> Weights {
+    let is_left = point.x > 0.0;
+    let is_near = |bone: &usize| *bone < UPPER_ARM || bone.is_multiple_of(2) == is_left;
+    body.weights(point, (0..BONES).filter(is_near), 0.025)
 }
