@@ -25,7 +25,7 @@ pub(crate) struct SkinPoint {
     rest: Vec3,
     normal: Vec3,
     weights: Weights,
-    /// How far the particle may be from its place on the skin \[m\]; 0 keeps it there.
+    /// How far the particle may be from there \[m\]; 0 keeps it there.
     pub(crate) max_distance: f32,
     /// Distance from the body in the rest pose, how far it may go against the normal \[m\].
     clearance: f32,

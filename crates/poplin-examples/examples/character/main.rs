@@ -88,7 +88,7 @@ impl ApplicationHandler for App {
                 if let Some(view) = view {
                     view.draw(camera).expect("a picture");
                 }
-                *left -= 1;
+                *left = left.saturating_sub(1);
                 if *left == 0 {
                     events.exit();
                 }

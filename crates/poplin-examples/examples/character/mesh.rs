@@ -49,10 +49,13 @@ pub(crate) fn body_mesh(body: &Body) -> (Vec<BodyVertex>, Vec<u32>) {
     let (mut vertices, mut indices, mut of_cell) = (Vec::new(), Vec::new(), HashMap::new());
     let mut vertex = |cell: IVec3| {
         *of_cell.entry(cell).or_insert_with(|| {
-            let mut position = point(cell.as_vec3() + 0.5);
+            let corner = cell.as_vec3();
+            let mut position = point(corner + 0.5);
             for _ in 0..4 {
                 position -= body.distance(position, 0..BONES) * body.normal(position, 0..BONES);
             }
+            // In its own cell, no triangle is flipped.
+            position = position.clamp(point(corner), point(corner + 1.0));
             let Weights { bones, weights } = skin_weights(body, position);
             vertices.push(BodyVertex {
                 position: position.to_array(),
