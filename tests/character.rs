@@ -23,6 +23,8 @@ struct Worst {
     excess: f32,
     /// From the skin, of any particle.
     moved: f32,
+    /// Inside its separation sphere.
+    breach: f32,
     /// Inside the capsule of a bone as it collides.
     depth: f32,
 }
@@ -33,7 +35,8 @@ static WORST: LazyLock<[(&str, Worst); 2]> = LazyLock::new(|| {
     let mut simulation = Simulation::new(Backend::Cpu).unwrap();
     let garments = [cape(&body), skirt(&body)].map(|garment| {
         let garment = garment.unwrap();
-        assert_eq!(garment.render_mesh.particle_count as usize, garment.worn.skin.len());
+        let count = garment.worn.spheres(&body.pose(0.0)).count();
+        assert_eq!(garment.render_mesh.particle_count as usize, count);
         let id = simulation.add(garment.cloth).unwrap();
         garment.worn.follow(&body.pose(0.0), simulation.cloth_mut(id).unwrap()).unwrap();
         (id, garment.worn)
@@ -49,15 +52,16 @@ static WORST: LazyLock<[(&str, Worst); 2]> = LazyLock::new(|| {
         let state = simulation.state().unwrap();
         let rest_from_pose = pose.bones.map(|bone| bone.inverse());
         for ((id, worn), (_, worst)) in garments.iter().zip(&mut worsts) {
-            let points = worn.skin.iter().zip(worn.skinned(&pose));
-            for (position, (point, (skin, _))) in state.positions(*id).zip(points) {
+            for (position, (skin, backstop)) in state.positions(*id).zip(worn.spheres(&pose)) {
                 let position = Vec3::from(position);
-                let moved = position.distance(skin);
-                if point.max_distance == 0.0 {
+                let moved = position.distance(skin.center.into());
+                if skin.radius == 0.0 {
                     worst.off_skin = worst.off_skin.max(moved);
                 }
-                worst.excess = worst.excess.max(moved - point.max_distance);
+                worst.excess = worst.excess.max(moved - skin.radius);
                 worst.moved = worst.moved.max(moved);
+                let breach = backstop.radius - position.distance(backstop.center.into());
+                worst.breach = worst.breach.max(breach);
                 for (bone, rest_from_pose) in rest_from_pose.iter().enumerate() {
                     let rest = rest_from_pose.transform_point3(position);
                     let depth = COLLIDER_MARGIN - body.bone_distance(bone, rest);
@@ -82,6 +86,13 @@ fn the_others_move_but_not_beyond_their_max_distance() {
     for (name, worst) in WORST.iter() {
         assert!(worst.moved > 0.1, "{name}: {worst:?}");
         assert!(worst.excess < 0.012, "{name}: {worst:?}");
+    }
+}
+
+#[test]
+fn no_particle_passes_its_backstop() {
+    for (name, worst) in WORST.iter() {
+        assert!(worst.breach < 1e-3, "{name}: {worst:?}");
     }
 }
 

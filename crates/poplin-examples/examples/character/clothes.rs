@@ -20,13 +20,13 @@ pub(crate) const COLLIDER_MARGIN: f32 = 0.01;
 const SUBSTEPS: u32 = 10;
 
 /// What a particle knows of the skin.
-pub(crate) struct SkinPoint {
+struct SkinPoint {
     /// On the skin in the rest pose, \[m\], with the direction away from the body.
     rest: Vec3,
     normal: Vec3,
     weights: Weights,
     /// How far the particle may be from there \[m\]; 0 keeps it there.
-    pub(crate) max_distance: f32,
+    max_distance: f32,
     /// Distance from the body in the rest pose, how far it may go against the normal \[m\].
     clearance: f32,
 }
@@ -40,7 +40,8 @@ pub(crate) struct Garment {
 
 /// How a garment follows the body.
 pub(crate) struct Worn {
-    pub(crate) skin: Vec<SkinPoint>,
+    /// Of each particle.
+    skin: Vec<SkinPoint>,
     /// The capsule of each bone.
     limbs: Vec<ColliderId>,
 }
@@ -98,7 +99,7 @@ pub(crate) fn skirt(body: &Body) -> Result<Garment, Box<dyn Error>> {
     }
     let max_distance = |vertex: u32| {
         let length = (vertex / SEGMENTS) as f32 * STEP;
-        (1.0 * (length - 0.03)).clamp(0.0, 0.4)
+        (length - 0.03).clamp(0.0, 0.4)
     };
     Garment::new(body, &mesh, (vec![HIPS, SPINE, THIGH, THIGH + 1], 0.03), max_distance, 0.15)
 }
@@ -131,6 +132,7 @@ impl Garment {
             bends: true,
             ..CookOptions::default()
         };
+        // No two vertices coincide, so each is a particle.
         let cooked = cook(mesh, &options)?;
         let render_mesh = Arc::new(cooked.render_mesh(mesh, &Default::default())?);
         let mut cloth = cooked.into_cloth();
@@ -158,8 +160,8 @@ impl Garment {
         // It starts where the character does.
         let pose = body.pose(0.0);
         cloth.pose = pose_of(&pose.root);
-        for (particle, (skin, _)) in cloth.particles.iter_mut().zip(worn.skinned(&pose)) {
-            particle.position = skin.to_array();
+        for (particle, (skin, _)) in cloth.particles.iter_mut().zip(worn.spheres(&pose)) {
+            particle.position = skin.center;
         }
         for (&limb, bone) in worn.limbs.iter().zip(&pose.bones) {
             cloth.colliders.teleport(limb, pose_of(bone))?;
@@ -169,26 +171,23 @@ impl Garment {
 }
 
 impl Worn {
-    /// Points of the skin in a pose, and the directions away from it.
-    pub(crate) fn skinned(&self, pose: &BodyPose) -> impl Iterator<Item = (Vec3, Vec3)> {
+    /// Where each particle may be in a pose, and where not: motion and separation spheres.
+    pub(crate) fn spheres(&self, pose: &BodyPose) -> impl Iterator<Item = (Sphere, Sphere)> {
+        const BACKSTOP_RADIUS: f32 = 0.15;
         self.skin.iter().map(|point| {
             let moved = point.weights.blend(pose);
-            let normal = moved.transform_vector3(point.normal).normalize_or_zero();
-            (moved.transform_point3(point.rest), normal)
+            let center = moved.transform_point3(point.rest).to_array();
+            let normal = moved.transform_vector3(point.normal).normalize_or_zero().to_array();
+            // Where the cloth rests far from the body, limbs pass between: that is for colliders.
+            let radius = if point.clearance < 0.05 { BACKSTOP_RADIUS } else { 0.0 };
+            let motion = Sphere { center, radius: point.max_distance };
+            (motion, Sphere::backstop(center, normal, point.clearance, radius))
         })
     }
 
     /// Leads a cloth to a pose of the body, which it reaches at the end of the next frame.
     pub(crate) fn follow(&self, pose: &BodyPose, cloth: &mut LiveCloth) -> Result<(), ModelError> {
-        const BACKSTOP_RADIUS: f32 = 0.15;
-        let spheres = self.skin.iter().zip(self.skinned(pose)).map(|(point, (skin, normal))| {
-            let center = skin.to_array();
-            let motion = Sphere { center, radius: point.max_distance };
-            // Where the cloth rests far from the body, limbs pass between: that is for colliders.
-            let radius = if point.clearance < 0.05 { BACKSTOP_RADIUS } else { 0.0 };
-            (motion, Sphere::backstop(center, normal.to_array(), point.clearance, radius))
-        });
-        let (motion, separation): (Vec<_>, Vec<_>) = spheres.unzip();
+        let (motion, separation): (Vec<_>, Vec<_>) = self.spheres(pose).unzip();
         cloth.set_pose(pose_of(&pose.root))?;
         cloth.set_motion_spheres(&motion)?;
         cloth.set_separation_spheres(&separation)?;
