@@ -79,6 +79,15 @@ pub struct TriangleMesh {
 }
 
 impl Sphere {
+    /// The ball whose nearest point lies `offset` \[m\] behind a point of a surface, against its unit `normal`. As a separation
+    /// sphere it is a backstop: the particle that rests at the point goes no deeper than `offset`. A larger radius \[m\] covers more of
+    /// what is beside it, as far as the surface is that flat.
+    #[must_use]
+    pub fn backstop(point: [f32; 3], normal: [f32; 3], offset: f32, radius: f32) -> Self {
+        let depth = offset + radius;
+        Self { center: std::array::from_fn(|k| point[k] - depth * normal[k]), radius }
+    }
+
     fn validate(&self) -> Result<(), ModelError> {
         check_finite("sphere (center, radius)", &[(*self).into()])?;
         check_range("sphere radius", self.radius, 0.0, MAX_COORDINATE)
@@ -314,6 +323,15 @@ mod tests {
 
     fn near<const N: usize>(a: [f32; N], b: [f32; N]) {
         assert!((0..N).all(|k| (a[k] - b[k]).abs() < 1e-6), "{a:?} is not {b:?}");
+    }
+
+    #[test]
+    fn a_backstop_ends_behind_its_point() {
+        let ball = Sphere::backstop([1.0, 2.0, 3.0], [0.0, 0.6, -0.8], 0.25, 0.5);
+        near(ball.center, [1.0, 1.55, 3.6]);
+        // From there along the normal: 0.5 m in the ball, 0.25 m to the point.
+        let surface = std::array::from_fn(|k| ball.center[k] + ball.radius * [0.0, 0.6, -0.8][k]);
+        near(surface, [1.0, 1.85, 3.2]);
     }
 
     #[test]
