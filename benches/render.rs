@@ -39,7 +39,7 @@ fn vertices(criterion: &mut Criterion) {
     let mut meshes = RenderMeshes::new(gpu.device(), gpu.queue(), RenderOptions::default())
         .expect("the engine's device suffices");
     let range = gpu.engine().particle_range(id).expect("it was added");
-    meshes.add(&mesh, range, false).expect("it is the cloth's");
+    meshes.add(&mesh, range).expect("it is the cloth's");
     group.bench_function("gpu_vertices", |bencher| {
         bencher.iter(|| {
             let descriptor = wgpu::CommandEncoderDescriptor::default();

@@ -68,9 +68,13 @@ fn on_gpu(
         own_corner_counts: vec![1; 3],
         ..RenderMesh::default()
     };
-    meshes.add(&Arc::new(other), 0..3, false).unwrap();
+    meshes.add(&Arc::new(other), 0..3).unwrap();
     let range = 3..3 + mesh.particle_count;
-    let id = meshes.add(&mesh, range, !mesh.uvs.is_empty()).unwrap();
+    let added = match mesh.uvs.is_empty() {
+        true => meshes.add(&mesh, range),
+        false => meshes.add_with_tangents(&mesh, range),
+    };
+    let id = added.unwrap();
     submit(gpu, |encoder| meshes.keep(encoder, &kept).unwrap());
     submit(gpu, |encoder| meshes.encode(encoder, &now, drawn.alpha).unwrap());
     let vertices = gpu.read_buffer(meshes.vertex_buffer()).unwrap();
@@ -314,7 +318,8 @@ fn meshes_come_and_go_with_their_cloths_and_nothing_is_made_in_between() {
         RenderMeshes::new(gpu.device(), gpu.queue(), poplin_gpu::RenderOptions::default()).unwrap();
     let cloths: Vec<_> = (0..3).map(|_| gpu.add(cloth.clone()).unwrap()).collect();
     let range = |gpu: &Headless, k: usize| gpu.engine().particle_range(cloths[k]).unwrap();
-    let ids: Vec<_> = (0..3).map(|k| meshes.add(&mesh, range(&gpu, k), true).unwrap()).collect();
+    let ids: Vec<_> =
+        (0..3).map(|k| meshes.add_with_tangents(&mesh, range(&gpu, k)).unwrap()).collect();
     let frame = |gpu: &mut Headless, meshes: &mut RenderMeshes| {
         let mut encoder =
             gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
@@ -349,7 +354,7 @@ fn meshes_come_and_go_with_their_cloths_and_nothing_is_made_in_between() {
     meshes.remove(ids[1]).unwrap();
     assert!(matches!(meshes.remove(ids[1]), Err(GpuError::NoSuchRenderMesh)));
     assert!(matches!(meshes.vertex_range(ids[1]), Err(GpuError::NoSuchRenderMesh)));
-    let again = meshes.add(&mesh, range(&gpu, 1), true).unwrap();
+    let again = meshes.add_with_tangents(&mesh, range(&gpu, 1)).unwrap();
     assert_ne!(again, ids[1]);
     frame(&mut gpu, &mut meshes);
     assert_eq!(rows(&gpu, &meshes, 0), rows(&gpu, &meshes, 2));
@@ -368,7 +373,7 @@ fn what_cannot_be_drawn_is_refused() {
     let count = mesh.particle_count;
     let arc = |mesh: &RenderMesh| Arc::new(mesh.clone());
     assert_eq!(
-        error_of(meshes.add(&arc(&mesh), 0..count - 1, false)),
+        error_of(meshes.add(&arc(&mesh), 0..count - 1)),
         format!("render particles has {} entries; expected {count}", count - 1)
     );
     let damaged = |damage: &dyn Fn(&mut RenderMesh)| {
@@ -390,13 +395,13 @@ fn what_cannot_be_drawn_is_refused() {
         (damaged(&|mesh| mesh.uvs.truncate(1)), "render mesh uvs has 1"),
         (damaged(&|mesh| mesh.triangles.clear()), "render mesh is empty"),
     ] {
-        let error = error_of(meshes.add(&bad, 0..count, false));
+        let error = error_of(meshes.add(&bad, 0..count));
         assert!(error.starts_with(message), "{error}");
     }
     let bare = damaged(&|mesh| mesh.uvs.clear());
-    assert_eq!(error_of(meshes.add(&bare, 0..count, true)), "render mesh uvs is empty");
+    assert_eq!(error_of(meshes.add_with_tangents(&bare, 0..count)), "render mesh uvs is empty");
     assert!(meshes.is_empty());
-    meshes.add(&arc(&mesh), 4..count + 4, false).unwrap();
+    meshes.add(&arc(&mesh), 4..count + 4).unwrap();
     let short = particle_buffer(&gpu, &cooked.particles);
     submit(&gpu, |encoder| {
         let message = error_of(meshes.encode(encoder, &short, 1.0));

@@ -58,7 +58,7 @@ fn set_up(window: Arc<Window>, end: u64) -> Outcome<Draw> {
     let mut engine = Engine::new(&device, &queue, Default::default())?;
     let flag = engine.add(cloth)?;
     let mut meshes = RenderMeshes::new(&device, &queue, Default::default())?;
-    let drawn = meshes.add(&shown, engine.particle_range(flag)?, false)?;
+    let drawn = meshes.add(&shown, engine.particle_range(flag)?)?;
     let (mut clock, mut last, mut depth, mut number) =
         (FixedStep::default(), Instant::now(), None, 0);
     Ok(Box::new(move |events| {

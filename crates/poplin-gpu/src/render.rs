@@ -224,13 +224,32 @@ impl RenderMeshes {
         })
     }
 
-    /// Adds a render mesh of the cloth whose particles are these ([`crate::Engine::particle_range`]), with tangents if wanted. Cloths with the
-    /// same `Arc` share its indices and texture coordinates. Remove it when the cloth is removed: its particles will be others'.
+    /// Adds a render mesh of the cloth whose particles are these ([`crate::Engine::particle_range`]). Cloths with the same `Arc` share its
+    /// indices and texture coordinates. Remove it when the cloth is removed: its particles will be others'.
     ///
     /// # Errors
-    /// [`GpuError`] if the mesh is not valid, has not so many particles, has no texture coordinates for tangents, or is too large for the
-    /// device; then nothing is added.
+    /// [`GpuError`] if the mesh is not valid, has not so many particles, or is too large for the device; then nothing is added.
     pub fn add(
+        &mut self,
+        mesh: &Arc<RenderMesh>,
+        particles: Range<u32>,
+    ) -> Result<RenderId, GpuError> {
+        self.add_with(mesh, particles, false)
+    }
+
+    /// The same with tangents.
+    ///
+    /// # Errors
+    /// As [`RenderMeshes::add`], and if the mesh has no texture coordinates.
+    pub fn add_with_tangents(
+        &mut self,
+        mesh: &Arc<RenderMesh>,
+        particles: Range<u32>,
+    ) -> Result<RenderId, GpuError> {
+        self.add_with(mesh, particles, true)
+    }
+
+    fn add_with(
         &mut self,
         mesh: &Arc<RenderMesh>,
         particles: Range<u32>,

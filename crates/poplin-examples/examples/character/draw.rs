@@ -90,7 +90,7 @@ impl Renderer {
         for garment in [cape(&body)?, skirt(&body)?] {
             let cloth = engine.add(garment.cloth)?;
             garment.worn.follow(&body.pose(0.0), engine.cloth_mut(cloth)?)?;
-            let drawn = meshes.add(&garment.render_mesh, engine.particle_range(cloth)?, false)?;
+            let drawn = meshes.add(&garment.render_mesh, engine.particle_range(cloth)?)?;
             garments.push((garment.worn, cloth, drawn));
         }
 

@@ -31,7 +31,7 @@ pub(crate) fn draw(side: u32) -> Result<Vec<u8>, Box<dyn Error>> {
 
     let (device, queue, engine) = (headless.device(), headless.queue(), headless.engine());
     let mut meshes = RenderMeshes::new(device, queue, Default::default())?;
-    let skirt = meshes.add(&skin, engine.particle_range(id)?, false)?;
+    let skirt = meshes.add(&skin, engine.particle_range(id)?)?;
     let texture = |width, format, usage| TextureDescriptor {
         label: None,
         size: Extent3d { width, height: width, depth_or_array_layers: 1 },
