@@ -1,6 +1,6 @@
 //! A flag in the wind and a ball that swings through it, drawn by Bevy's PBR with shadows.
 //!
-//! `cargo run --release --example flag`; with `-- --screenshot flag.png --frames 120` it saves that picture and ends.
+//! `cargo run --release --example flag`; with `-- --screenshot flag.png --frames 150` it saves that picture and ends.
 
 use std::error::Error;
 use std::f32::consts::PI;
@@ -35,7 +35,7 @@ struct Picture {
 struct Ball;
 
 fn read_arguments() -> Result<Picture, Box<dyn Error>> {
-    let mut picture = Picture { frame: 120, ..Picture::default() };
+    let mut picture = Picture { frame: 150, ..Picture::default() };
     let mut arguments = std::env::args().skip(1);
     while let Some(name) = arguments.next() {
         let value = arguments.next().ok_or_else(|| format!("{name} needs a value"))?;
@@ -43,7 +43,9 @@ fn read_arguments() -> Result<Picture, Box<dyn Error>> {
             "--screenshot" => picture.file = Some(value.into()),
             "--frames" => picture.frame = value.parse()?,
             _ => {
-                return Err(format!("{name}: there are --screenshot FILE and --frames COUNT").into());
+                return Err(
+                    format!("{name}: there are --screenshot FILE and --frames COUNT").into()
+                );
             }
         }
     }
@@ -109,13 +111,13 @@ fn spawn_flag(
 /// Three stripes and a disc.
 fn stripes() -> Image {
     let (width, height) = (384, 256);
-    let (red, white, blue) = ([170, 40, 45, 255], [235, 230, 220, 255], [35, 65, 125, 255]);
+    let (teal, cream, ochre) = ([20, 95, 100, 255], [235, 228, 210, 255], [205, 130, 45, 255]);
     let texel = |x: u32, y: u32| {
         let is_disc = (x as f32 - 192.0).hypot(y as f32 - 128.0) < 36.0;
         match 3 * y / height {
-            1 if !is_disc => white,
-            2 => blue,
-            _ => red,
+            1 if !is_disc => cream,
+            2 => ochre,
+            _ => teal,
         }
     };
     let texels = (0..height).flat_map(|y| (0..width).flat_map(move |x| texel(x, y))).collect();
@@ -142,7 +144,7 @@ fn spawn_scene(
         })
     };
     commands.spawn((
-        Mesh3d(meshes.add(Plane3d::default().mesh().size(40.0, 40.0))),
+        Mesh3d(meshes.add(Plane3d::default().mesh().size(400.0, 400.0))),
         MeshMaterial3d(matte(Color::srgb(0.42, 0.46, 0.36))),
         ClothCollider::new(Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 }),
     ));
@@ -154,7 +156,7 @@ fn spawn_scene(
     commands.spawn((
         Ball,
         Mesh3d(meshes.add(Sphere::new(BALL_RADIUS))),
-        MeshMaterial3d(matte(Color::srgb(0.85, 0.55, 0.2))),
+        MeshMaterial3d(matte(Color::srgb(0.6, 0.12, 0.1))),
         ClothCollider::new(Shape::sphere(BALL_RADIUS + 0.015)),
     ));
     commands.spawn((
@@ -165,7 +167,7 @@ fn spawn_scene(
     commands.spawn((
         Camera3d::default(),
         Tonemapping::AcesFitted,
-        Transform::from_xyz(1.6, 1.9, 3.4).looking_at(Vec3::new(0.7, 1.25, 0.0), Vec3::Y),
+        Transform::from_xyz(1.5, 1.8, 3.1).looking_at(Vec3::new(0.7, 1.2, 0.0), Vec3::Y),
     ));
 }
 
@@ -187,7 +189,7 @@ fn swing(time: Res<Time>, mut ball: Single<&mut Transform, With<Ball>>) {
 fn take_picture(mut commands: Commands, picture: Res<Picture>, mut frame: Local<u32>) {
     *frame += 1;
     if let (Some(file), true) = (&picture.file, *frame == picture.frame) {
-        commands.spawn(Screenshot::primary_window()).observe(save_to_disk(file)).observe(
+        commands.spawn(Screenshot::primary_window()).observe(save_to_disk(file.clone())).observe(
             |_: On<ScreenshotCaptured>, mut exit: MessageWriter<AppExit>| {
                 exit.write(AppExit::Success);
             },

@@ -45,7 +45,7 @@ pub struct ClothSimulation {
 #[derive(Debug)]
 struct Entry<S, T> {
     source: S,
-    /// None if it was refused: not tried again until its entity changes.
+    /// None if it was refused: not tried again until its component changes.
     simulated: Option<T>,
     motion: Motion,
     /// The last extraction that has seen the entity.
@@ -163,15 +163,15 @@ impl ClothSimulation {
             && Arc::ptr_eq(&entry.source, &cloth.source)
         {
             entry.seen = seen;
-            entry.motion.set_target(pose)?;
+            let moved = entry.motion.set_target(pose);
             if let Some(simulated) = &mut entry.simulated {
                 simulated.mesh = mesh;
                 if cloth.is_changed() {
                     self.engine.cloth_mut(simulated.id)?.set_config(cloth.config.clone())?;
                 }
-                return Ok(());
-            } else if !cloth.is_changed() {
-                return Ok(());
+            }
+            if entry.simulated.is_some() || !cloth.is_changed() {
+                return moved.map_err(GpuError::from);
             }
         }
         let old = self.cloths.remove(&entity);
@@ -199,14 +199,14 @@ impl ClothSimulation {
         let ClothCollider { shape, friction, groups } = &**collider;
         if let Some(entry) = self.colliders.get_mut(&entity) {
             entry.seen = seen;
-            entry.motion.set_target(pose)?;
-            if !collider.is_changed() {
-                return Ok(());
-            }
-            if let Some(id) = entry.simulated {
+            let moved = entry.motion.set_target(pose);
+            if let (Some(id), true) = (entry.simulated, collider.is_changed()) {
                 colliders.set_shape(id, shape.clone())?;
                 colliders.set_friction(id, *friction)?;
-                return colliders.set_groups(id, *groups);
+                colliders.set_groups(id, *groups)?;
+            }
+            if entry.simulated.is_some() || !collider.is_changed() {
+                return moved;
             }
         }
         warn_of_scale(entity, transform);
