@@ -214,6 +214,8 @@ fn what_is_refused_changes_nothing_else() {
     let live = held.engine().cloth(id).expect("live");
     assert_eq!((live.cloth().config.damping, live.pose().translation), ([0.0; 3], [0.0; 3]));
     assert_eq!(mesh_vertices(&app, good), mesh_vertices(&app, untouched));
+    let height = middle_height(&app, good);
+    assert!(height < -0.02, "both fall, to {height} m");
 }
 
 #[test]
