@@ -299,6 +299,7 @@ pub(crate) fn start(
 }
 
 /// Takes over from the main world what has changed.
+#[expect(clippy::type_complexity, reason = "a query names its components")]
 pub(crate) fn extract(
     simulation: Option<ResMut<ClothSimulation>>,
     time: Extract<Res<Time>>,
