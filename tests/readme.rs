@@ -33,10 +33,15 @@ fn stems(folder: &str, extension: &str) -> Vec<String> {
         .collect()
 }
 
-/// README, contribution guide, change log and the pages of the guide: path and text.
+/// READMEs, contribution guide, change log and the pages of the guide: path and text.
 fn pages() -> Vec<(String, String)> {
     let guide = stems(GUIDE, ".md").into_iter().map(|stem| format!("{GUIDE}/{stem}.md"));
-    let others = ["README.md", ".github/CONTRIBUTING.md", "crates/poplin/CHANGELOG.md"];
+    let others = [
+        "README.md",
+        ".github/CONTRIBUTING.md",
+        "bevy_poplin/README.md",
+        "crates/poplin/CHANGELOG.md",
+    ];
     guide
         .chain(others.map(str::to_owned))
         .map(|path| {
@@ -112,7 +117,9 @@ fn the_commands_for_cargo_name_what_there_is() {
             count += 1;
             let words: Vec<_> = line.split_whitespace().take_while(|word| *word != "#").collect();
             let after = |flag: &str| words.windows(2).find(|w| w[0] == flag).map(|w| w[1]);
-            let package = after("-p").map_or(String::new(), |name| format!("crates/{name}/"));
+            let member = after("-p").map(|name| format!("crates/{name}/"));
+            let other = after("--manifest-path").and_then(|path| path.strip_suffix("Cargo.toml"));
+            let package = member.or(other.map(str::to_owned)).unwrap_or_default();
             assert!(root().join(&package).exists(), "{path}: `{line}`: no {package}");
             for (flag, folder) in
                 [("--test", "tests"), ("--bench", "benches"), ("--example", "examples")]

@@ -15,7 +15,18 @@ use poplin_testkit::generated::root;
 const LIST: &str = include_str!("words.txt");
 
 /// Files and folders that are searched.
-const SEARCHED: &[&str] = &["README.md", ".github", "benches", "crates", "shaders", "tests"];
+const SEARCHED: &[&str] = &[
+    "README.md",
+    ".github",
+    "benches",
+    "bevy_poplin/README.md",
+    "bevy_poplin/examples",
+    "bevy_poplin/src",
+    "bevy_poplin/tests",
+    "crates",
+    "shaders",
+    "tests",
+];
 
 /// Files that name retired words: the list, its test, the glossary, and what was renamed.
 const EXEMPT: &[&str] = &[

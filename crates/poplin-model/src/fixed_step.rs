@@ -63,6 +63,11 @@ impl FixedStep {
         self.frame
     }
 
+    /// The most frames that [`FixedStep::advance`] asks for at once.
+    pub fn max_steps(&self) -> u32 {
+        self.max_steps
+    }
+
     /// Takes over that `seconds` of real time have passed since the last call. NaN and what is below 0 count as 0.
     pub fn advance(&mut self, seconds: f64) -> Steps {
         let dt = f64::from(self.frame.dt);
