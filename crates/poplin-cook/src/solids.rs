@@ -236,7 +236,7 @@ mod tests {
     fn contacts_are_free_particles_near_a_surface_with_its_normal() {
         let floor = Shape::from(Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 });
         let solids = Solids::new(&[floor, ball(0.0, 0.5).into()]);
-        // Turned by 90 degrees about x: what is up in the world is -z here.
+        // Rotated by 90 degrees about x: up in the world is -z here.
         let pose = Pose { rotation: [0.5_f32.sqrt(), 0.0, 0.0, 0.5_f32.sqrt()], ..Pose::default() };
         let particles: Vec<_> = [
             ([2.0, 0.0005, 0.0], 1.0),
