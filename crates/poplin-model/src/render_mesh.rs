@@ -122,6 +122,28 @@ pub struct RenderMesh {
 }
 
 impl RenderMesh {
+    /// A vertex for each of so many particles, smooth everywhere: what a fabric's triangles ([`crate::Fabric::triangles`]) are drawn as
+    /// where the mesh that they were cooked from is not at hand.
+    ///
+    /// # Errors
+    /// [`ModelError::IndexOutOfRange`] if a triangle names another particle.
+    pub fn of_particles(particle_count: u32, triangles: &[[u32; 3]]) -> Result<Self, ModelError> {
+        let named = triangles.iter().copied().flatten();
+        check_indices("render mesh triangles", named, particle_count as usize)?;
+        let corners = Corners::of_triangles(triangles, particle_count as usize);
+        let own_corner_counts =
+            (0..particle_count as usize).map(|vertex| corners.of(vertex).len() as u32).collect();
+        Ok(Self {
+            particle_count,
+            bindings: (0..particle_count).map(VertexBinding::particle).collect(),
+            triangles: triangles.to_vec(),
+            source_vertices: (0..particle_count).collect(),
+            corners,
+            own_corner_counts,
+            ..Self::default()
+        })
+    }
+
     /// Number of vertices.
     pub fn vertex_count(&self) -> usize {
         self.bindings.len()

@@ -7,7 +7,7 @@ use poplin::{ClothId, State};
 use poplin_io::picture::studio;
 use poplin_io::picture::{Surface, View, cloth_color};
 use poplin_measure::strain::{Strain, StretchEdges};
-use poplin_model::{Fabric, Particle, Pose, RenderVertex, Shape};
+use poplin_model::{Fabric, Particle, Pose, RenderMesh, RenderVertex, Shape};
 
 use crate::body::{Body, Kind};
 use crate::lines::Lined;
@@ -29,6 +29,7 @@ pub(crate) struct CastCloth {
     pose: Pose,
     fabric: Arc<Fabric>,
     pinned: Vec<u32>,
+    mesh: RenderMesh,
     vertices: Vec<RenderVertex>,
     strains: Vec<f32>,
     edges: StretchEdges,
@@ -73,7 +74,7 @@ impl Cast {
             let cloth = live.cloth();
             let pinned = (0..).zip(&cloth.particles).filter(|(_, particle)| particle.is_pinned());
             let pinned = pinned.map(|(index, _)| index).collect();
-            cloths.push(CastCloth::new(device, index, id, cloth.fabric.clone(), pinned, &state));
+            cloths.push(CastCloth::new(device, index, id, cloth.fabric.clone(), pinned, &state)?);
         }
         let surfaces: Vec<_> =
             cloths.iter().map(|cloth| cloth.surface(show, &state)).collect::<Result<_, _>>()?;
@@ -114,7 +115,7 @@ impl Cast {
         let shapes = show.shapes();
         if shapes != self.shapes || self.solid.is_none() {
             let (surface, _) = studio::collider_surface(&shapes, self.reach.map(Into::into));
-            self.solid = Some(solid_body(device, &surface));
+            self.solid = Some(solid_body(device, &surface)?);
             self.shapes = shapes;
         }
         self.state = show.simulation().state()?;
@@ -122,7 +123,7 @@ impl Cast {
         for cloth in &mut self.cloths {
             cloth.pose = show.simulation().cloth(cloth.id)?.pose();
             let particles = self.state.current(cloth.id);
-            cloth.follow(queue, particles);
+            cloth.follow(queue, particles)?;
             self.strain = self.strain.worse(cloth.edges.measure(particles));
         }
         Ok(())
@@ -177,34 +178,34 @@ impl CastCloth {
         fabric: Arc<Fabric>,
         pinned: Vec<u32>,
         state: &State,
-    ) -> Self {
+    ) -> Result<Self, ViewError> {
         let mut vertices = Vec::new();
-        render_meshes::fill(&mut vertices, state.current(id), &fabric.triangles);
+        let particles = state.current(id);
+        let mesh = RenderMesh::of_particles(particles.len() as u32, &fabric.triangles)?;
+        render_meshes::fill(&mut vertices, &mesh, particles)?;
         let mut body = Body::new(device, &vertices, &fabric.triangles);
         body.colors = studio::sides(cloth_color(index));
-        Self {
+        Ok(Self {
             id,
             pose: Pose::default(),
             edges: StretchEdges::new(&fabric),
             fabric,
             pinned,
+            mesh,
             vertices,
             strains: Vec::new(),
             body,
-        }
+        })
     }
 
     /// Takes the particles as they are now.
-    fn follow(&mut self, queue: &wgpu::Queue, current: &[Particle]) {
-        // Every buffer was made for so many.
-        if current.len() != self.vertices.len() {
-            return;
-        }
+    fn follow(&mut self, queue: &wgpu::Queue, current: &[Particle]) -> Result<(), ViewError> {
         self.body.world_from_local = world_from_local(self.pose);
-        render_meshes::fill(&mut self.vertices, current, &self.fabric.triangles);
+        render_meshes::fill(&mut self.vertices, &self.mesh, current)?;
         queue.write_buffer(&self.body.vertices, 0, bytemuck::cast_slice(&self.vertices));
         strain::fill(&mut self.strains, &self.edges, current);
         queue.write_buffer(&self.body.strains, 0, bytemuck::cast_slice(&self.strains));
+        Ok(())
     }
 
     /// As pictures know it, in the world.
@@ -215,16 +216,12 @@ impl CastCloth {
     }
 }
 
-fn solid_body(device: &wgpu::Device, surface: &Surface) -> Body {
-    let vertices = render_meshes::of_surface(&surface.positions, &surface.triangles);
-    let is_known = |triangle: &&[u32; 3]| {
-        triangle.iter().all(|&corner| (corner as usize) < surface.positions.len())
-    };
-    let triangles: Vec<_> = surface.triangles.iter().filter(is_known).copied().collect();
-    let mut body = Body::new(device, &vertices, &triangles);
+fn solid_body(device: &wgpu::Device, surface: &Surface) -> Result<Body, ViewError> {
+    let vertices = render_meshes::of_surface(&surface.positions, &surface.triangles)?;
+    let mut body = Body::new(device, &vertices, &surface.triangles);
     body.colors = studio::sides(surface.color);
     body.kind = Kind::Solid;
-    body
+    Ok(body)
 }
 
 /// The box of all finite positions; a metre around the origin without any.

@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 use glam::{Mat4, Vec3};
 use poplin::gpu::DebugTarget;
-use poplin_model::RenderVertex;
+use poplin_model::{ModelError, RenderVertex};
 
 use crate::body::{Body, Instance, Kind};
 use crate::lines::Lines;
@@ -112,7 +112,7 @@ impl Renderer {
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         format: wgpu::TextureFormat,
-    ) -> Self {
+    ) -> Result<Self, ViewError> {
         let pipelines = Pipelines::new(device, format);
         let [key_map, sky_maps] = [(KEY_TEXELS, 1), (SKY_TEXELS, LIGHTS as u32 - 1)]
             .map(|(texels, layers)| depth_texture(device, [texels; 2], layers, 1));
@@ -171,8 +171,8 @@ impl Renderer {
             wgpu::BufferBinding { buffer: &lights, offset: 0, size: std::num::NonZeroU64::new(16) };
         let light_group =
             group(&pipelines.light_layout, vec![wgpu::BindingResource::Buffer(one_light)]);
-        let (vertices, triangles) = ground_mesh();
-        Self {
+        let (vertices, triangles) = ground_mesh()?;
+        Ok(Self {
             device: device.clone(),
             queue: queue.clone(),
             format,
@@ -186,7 +186,7 @@ impl Renderer {
             dots: Rows::new(device, "poplin.view.dots", 4096),
             ground: Body::new(device, &vertices, &triangles),
             targets: None,
-        }
+        })
     }
 
     /// What lines over the cloths are drawn into.
@@ -368,7 +368,7 @@ fn uniform_buffer(device: &wgpu::Device, label: &'static str, size: u64) -> wgpu
 }
 
 /// A disc of radius 1 that faces up, finer towards its middle, where shadows are.
-fn ground_mesh() -> (Vec<RenderVertex>, Vec<[u32; 3]>) {
+fn ground_mesh() -> Result<(Vec<RenderVertex>, Vec<[u32; 3]>), ModelError> {
     let mut positions = Vec::new();
     let mut triangles = Vec::new();
     for ring in 0..=GROUND_RINGS {
@@ -386,5 +386,5 @@ fn ground_mesh() -> (Vec<RenderVertex>, Vec<[u32; 3]>) {
             triangles.extend([[a, b, c], [c, d, a]]);
         }
     }
-    (of_surface(&positions, &triangles), triangles)
+    Ok((of_surface(&positions, &triangles)?, triangles))
 }

@@ -67,7 +67,7 @@ impl Viewer {
         scene: &Path,
     ) -> Result<Self, ViewError> {
         let Gpu { device, queue, .. } = &gpu;
-        let renderer = Renderer::new(device, queue, format.add_srgb_suffix());
+        let renderer = Renderer::new(device, queue, format.add_srgb_suffix())?;
         let painter =
             egui_wgpu::Renderer::new(device, format, egui_wgpu::RendererOptions::default());
         let mut show = scenes.open(scene)?;
