@@ -10,7 +10,6 @@ mod error;
 mod gpu;
 mod held;
 mod history;
-mod orbit;
 mod panel;
 mod picture;
 mod pipelines;
@@ -25,8 +24,8 @@ mod window;
 
 pub use error::ViewError;
 pub use gpu::Gpu;
-pub use orbit::Orbit;
 pub use picture::Screenshot;
+pub use poplin_io::picture::Orbit;
 pub use show::{Scenes, Show, ShowError, ShownCloth};
 pub use viewer::{FORMAT, Viewer};
 pub use window::open_window;
