@@ -21,7 +21,7 @@ impl TierLimits {
     /// WebGPU's default limits: every adapter has at least these.
     pub const DEFAULT: Self = Self { workgroup_bytes: 16_384, invocations: 256 };
 
-    /// Workgroup bytes that the kernel uses besides a [`MemoryPlan`]: six flags and four arrays of one element in place of those that are
+    /// Workgroup bytes that the kernel uses besides a [`MemoryPlan`]: six flags and four arrays of one element that stand for those that are
     /// not used. WebGPU rounds each variable up to 16 bytes ("maxComputeWorkgroupStorageSize").
     pub const FIXED_BYTES: u32 = 160;
 

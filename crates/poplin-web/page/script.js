@@ -114,10 +114,9 @@ class Page {
     let [begin, count, frames] = [last, 0, this.stage.frame];
     for (;;) {
       const now = await picture();
-      this.stage.play(this.isPaused ? 0 : (now - last) / 1000);
+      if (this.stage.play(this.isPaused ? 0 : (now - last) / 1000)) count += 1;
       last = now;
-      count += 1;
-      if (now - begin > 500) {
+      if (now - begin > 500 && count > 0) {
         const simulated = Math.max(0, this.stage.frame - frames);
         const rate = Math.round((simulated * 1000) / (now - begin));
         element("time").textContent = `${((now - begin) / count).toFixed(1)} ms a picture, ${rate} frames/s simulated`;

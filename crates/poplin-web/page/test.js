@@ -1,7 +1,10 @@
 // What `cargo xtask web` has the page do: it posts what it finds to its server.
-import { scenes } from "./poplin_web.js";
+import { kernels, scenes } from "./poplin_web.js";
 
 const FRAMES = 60;
+/// A barrier under a condition of the lane, which no browser may take.
+const DIVERGENT = "@compute @workgroup_size(4) fn k(@builtin(local_invocation_index) lane: u32) "
+  + "{ if (lane == 0u) { workgroupBarrier(); } }";
 const canvas = document.getElementById("canvas");
 const post = (name, body) => fetch(`/result/${name}`, { method: "POST", body });
 const picture = () => new Promise(requestAnimationFrame);
@@ -12,9 +15,23 @@ const screenshot = () => new Promise((done) => canvas.toBlob(done, "image/png"))
 const pointer = (type, [x, y]) => canvas.dispatchEvent(
   new PointerEvent(type, { pointerId: 1, button: 0, clientX: x, clientY: y, bubbles: true }));
 
+/// What the browser's compiler says against any kernel: scenes do not use all of them.
+async function complaints() {
+  const device = await (await navigator.gpu.requestAdapter()).requestDevice();
+  device.pushErrorScope("validation");
+  const errors = async (code) => (await device.createShaderModule({ code }).getCompilationInfo()).messages
+    .filter(({ type }) => type === "error").map(({ lineNum, message }) => `line ${lineNum}: ${message}`);
+  if ((await errors(DIVERGENT)).length === 0) throw new Error("the compiler takes a divergent barrier");
+  const found = (await Promise.all(kernels().map(errors))).flat();
+  await device.popErrorScope();
+  device.destroy();
+  return found;
+}
+
 /// Runs every scene, and drags the cloth of the first one by events of the pointer.
 async function run(page) {
   const { stage } = page;
+  await post("kernels.txt", (await complaints()).join("\n"));
   for (const scene of scenes()) {
     const begin = performance.now();
     page.open(scene);
@@ -33,8 +50,9 @@ async function run(page) {
   const middle = [canvas.clientWidth / 2, canvas.clientHeight / 2];
   for (let frame = 0; frame < FRAMES; frame++) {
     await picture();
+    // A slow device is frames behind. Once this has arrived, so has what the stage reads itself, by which it picks.
+    if (frame === 20) await stage.particles();
     stage.step();
-    // By then the particles have been read: a cloth that is not known cannot be picked.
     if (frame === 20) pointer("pointerdown", middle);
     if (frame >= 20) pointer("pointermove", [middle[0], middle[1] - 5 * (frame - 20)]);
   }

@@ -38,8 +38,8 @@ pub enum WebError {
         #[from]
         source: wgpu::RequestAdapterError,
     },
-    /// The adapter gives no device.
-    #[error("the WebGPU adapter gives no device: {source}")]
+    /// The adapter yields no device.
+    #[error("the WebGPU adapter yields no device: {source}")]
     NoDevice {
         /// What wgpu said.
         #[from]

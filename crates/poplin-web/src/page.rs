@@ -1,6 +1,7 @@
 //! What the page's script calls.
 
 use poplin::gpu::wgpu;
+use poplin_shaders::{Kernel, compose};
 use wasm_bindgen::prelude::*;
 use web_sys::HtmlCanvasElement;
 
@@ -17,6 +18,17 @@ fn start() {
 #[expect(unreachable_pub, reason = "the script reaches it")]
 pub fn scenes() -> Vec<String> {
     NAMES.map(str::to_owned).into()
+}
+
+/// The text of every kernel, for the test of the page: which of them a browser refuses.
+///
+/// # Errors
+/// An `Error` if one does not compose.
+#[wasm_bindgen]
+#[expect(unreachable_pub, reason = "the script reaches it")]
+pub fn kernels() -> Result<Vec<String>, JsError> {
+    let paths = Kernel::ALL.map(Kernel::path).into_iter().chain(["draw/debug_lines".to_owned()]);
+    paths.map(|path| Ok(compose(&path)?.text)).collect()
 }
 
 /// A canvas with a scene.
@@ -84,12 +96,16 @@ impl Stage {
         self.player.frame()
     }
 
-    /// Simulates what is due after so many seconds of real time, and draws.
+    /// Simulates what is due after so many more seconds of real time, and draws, unless the device is still busy; returns whether it did.
     ///
     /// # Errors
     /// An `Error` if the engine or the device failed.
-    pub fn play(&mut self, seconds: f64) -> Result<(), JsError> {
-        Ok(self.draw(|player, target| player.play(seconds, target))?)
+    pub fn play(&mut self, seconds: f64) -> Result<bool, JsError> {
+        let is_free = self.player.advance(seconds);
+        if is_free {
+            self.draw(Player::play)?;
+        }
+        Ok(is_free)
     }
 
     /// Simulates a frame, and draws.

@@ -1,6 +1,7 @@
 //! A scene in simulation, its camera, and what the pointer holds.
 
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use glam::{DVec3, Quat};
@@ -19,6 +20,12 @@ use crate::{FRAME_RATE, Scene, WebError};
 /// Frames simulated for one picture at most: a slow device shows the scene slower.
 const MAX_STEPS: u32 = 2;
 
+/// Pictures that the device has not finished at most: more would only make the pointer lag.
+const MAX_PENDING: usize = 2;
+
+/// Lowest elevation of the camera \[degrees\]: the ground is drawn from above.
+const LOWEST: f64 = 1.0;
+
 /// Plays one scene after another on one device.
 pub struct Player {
     device: wgpu::Device,
@@ -34,6 +41,9 @@ pub struct Player {
     cloth: ClothId,
     drawn: RenderId,
     clock: FixedStep,
+    /// Real time that no picture has shown \[s\].
+    seconds: f64,
+    pending: Arc<AtomicUsize>,
     /// Frames simulated so far.
     frame: u32,
     /// Of the cloth, before the last frame and after it.
@@ -99,6 +109,8 @@ impl Player {
             cloth,
             drawn,
             clock: FixedStep::new(1.0 / FRAME_RATE, MAX_STEPS)?,
+            seconds: 0.0,
+            pending: Arc::default(),
             frame: 0,
             readback: Readback::of_current(),
             is_reading: false,
@@ -145,12 +157,19 @@ impl Player {
         self.frame
     }
 
-    /// Simulates what is due after so many seconds of real time, and draws.
+    /// So many seconds of real time have passed. Returns whether to call [`Player::play`]: the device is not still busy with earlier
+    /// pictures.
+    pub fn advance(&mut self, seconds: f64) -> bool {
+        self.seconds += seconds;
+        self.pending.load(Ordering::Relaxed) < MAX_PENDING
+    }
+
+    /// Simulates what is due in the time that has passed, and draws.
     ///
     /// # Errors
     /// [`WebError`] if the engine or the device failed.
-    pub fn play(&mut self, seconds: f64, target: &wgpu::TextureView) -> Result<(), WebError> {
-        let steps = self.clock.advance(seconds);
+    pub fn play(&mut self, target: &wgpu::TextureView) -> Result<(), WebError> {
+        let steps = self.clock.advance(std::mem::take(&mut self.seconds));
         self.show(steps.count, steps.alpha, target)
     }
 
@@ -191,6 +210,11 @@ impl Player {
         };
         self.renderer.draw(&mut encoder, target, &picture)?;
         self.queue.submit([encoder.finish()]);
+        self.pending.fetch_add(1, Ordering::Relaxed);
+        let pending = self.pending.clone();
+        self.queue.on_submitted_work_done(move || {
+            pending.fetch_sub(1, Ordering::Relaxed);
+        });
         if is_copied {
             self.readback.request();
             self.is_reading = true;
@@ -248,6 +272,7 @@ impl Player {
         self.pointer = pixel;
         if self.held.is_none() {
             self.orbit.rotate([x, y]);
+            self.orbit.view.elevation = self.orbit.view.elevation.max(LOWEST);
         }
     }
 

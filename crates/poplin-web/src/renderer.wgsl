@@ -111,7 +111,7 @@ fn shade(in: Surface, @builtin(front_facing) is_front: bool) -> @location(0) vec
     let key = max(wrapped.x, 0.0) * mix(view.transmission, 1.0, visible);
     let around = view.fill * max(wrapped.y, 0.0) + mix(view.floor, view.sky, normal.y * 0.5 + 0.5);
     // Where the key light does not come, a part of what is around does not either.
-    let light = view.key * key + around * mix(view.bounce, 1.0, 0.5 + 0.5 * visible);
+    let light = view.key * key + around * mix(view.bounce, 1.0, 0.7 + 0.3 * visible);
     let grazing = 1.0 - min(abs(dot(normal, to_eye)), 1.0);
     return vec4<f32>((albedo + view.sheen * grazing * grazing * grazing) * light, 1.0);
 }

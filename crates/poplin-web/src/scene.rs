@@ -96,6 +96,7 @@ impl Scene {
         config.self_collision = SelfCollision { friction: 0.5, ..SelfCollision::default() };
         scene.shapes.push(Shape::Sphere(Sphere { center: [0.0, 0.22, 0.0], radius: 0.22 }));
         scene.framed = [[-0.5, 0.0, -0.5], [0.5, 0.6, 0.5]];
+        scene.color = 1;
         Ok(scene)
     }
 
@@ -112,7 +113,6 @@ impl Scene {
         scene.shapes.push(capsule([[-0.025, 0.0, 0.0], [-0.025, 2.12, 0.0]], 0.02));
         scene.shapes.push(Shape::Sphere(Sphere { center: [-0.025, 2.15, 0.0], radius: 0.035 }));
         scene.framed = [[-0.1, 0.3, -0.6], [1.6, 2.2, 0.6]];
-        scene.color = 1;
         // As strong across the wind as along it: that makes the flag swing.
         let gust = Gust { strength: 6.0, period: 0.3, seed: 3, direction_spread: 1.0 };
         scene.wind = Wind { velocity: [8.0, 0.0, 0.0], gust };
@@ -131,10 +131,10 @@ impl Scene {
         (config.air.drag, config.air.lift) = (0.02, 0.01);
         // In its local space: they move with it.
         for shape in [
-            capsule([[0.0, -0.05, 0.0], [0.0, 0.25, 0.0]], 0.1),
+            capsule([[0.0, -0.05, 0.0], [0.0, 0.25, 0.0]], 0.115),
             capsule([[-0.06, -0.15, 0.0], [0.06, -0.15, 0.0]], 0.11),
-            capsule([[-0.09, -0.2, 0.0], [-0.09, -0.9, 0.0]], 0.06),
-            capsule([[0.09, -0.2, 0.0], [0.09, -0.9, 0.0]], 0.06),
+            capsule([[-0.09, -0.2, 0.0], [-0.09, -0.94, 0.0]], 0.06),
+            capsule([[0.09, -0.2, 0.0], [0.09, -0.94, 0.0]], 0.06),
         ] {
             scene.cloth.colliders.add(shape)?;
         }
