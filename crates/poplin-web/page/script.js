@@ -24,6 +24,8 @@ async function hasWebGpu() {
       + "from version 113, Safari from 26, Firefox from 141 on Windows and 145 on macOS.", ...secure);
     return false;
   }
+  // While the browser's GPU process starts there is none yet.
+  for (let trial = 0; trial < 10 && !(await navigator.gpu.requestAdapter()); trial++) await pause(200);
   if (!(await navigator.gpu.requestAdapter())) {
     explain("WebGPU finds no graphics card", "The browser knows WebGPU, but offers no adapter. Switch hardware acceleration on in its "
       + "settings and update the graphics driver. chrome://gpu says what is blocked; on Linux, start Chrome with "
@@ -33,6 +35,7 @@ async function hasWebGpu() {
   return true;
 }
 
+const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
 const pixels = () => [canvas.clientWidth, canvas.clientHeight].map((side) => Math.max(1, Math.round(side * devicePixelRatio)));
 const at = (event) => [event.offsetX * devicePixelRatio, event.offsetY * devicePixelRatio];
 

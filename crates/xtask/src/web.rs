@@ -106,6 +106,11 @@ fn compare(results: &BTreeMap<String, Vec<u8>>, reference: &Path) -> Result<(), 
     if done != "passed" {
         return Err(format!("the page failed: {done}"));
     }
+    let complaints = text(results, "kernels.txt")?;
+    if !complaints.is_empty() {
+        return Err(format!("the browser refuses kernels:\n{complaints}"));
+    }
+    say("the browser compiles every kernel\n");
     let entries =
         reference.read_dir().map_err(|error| format!("{}: {error}", reference.display()))?;
     let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
@@ -148,11 +153,14 @@ fn compare(results: &BTreeMap<String, Vec<u8>>, reference: &Path) -> Result<(), 
     Ok(())
 }
 
-/// Most by which a coordinate differs.
+/// Most by which a coordinate of any particle differs \[m\].
 fn distance(a: &[u8], b: &[u8]) -> f32 {
     let value = |bytes: &[u8]| f32::from_le_bytes(bytes.try_into().unwrap_or_default());
-    let pairs = a.chunks_exact(4).zip(b.chunks_exact(4));
-    pairs.map(|(a, b)| (value(a) - value(b)).abs()).fold(0.0, f32::max)
+    let positions = |particles: &[u8]| -> Vec<f32> {
+        particles.chunks_exact(16).flat_map(|row| row[..12].chunks_exact(4).map(value)).collect()
+    };
+    let pairs = positions(a).into_iter().zip(positions(b));
+    pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
 }
 
 fn text(results: &BTreeMap<String, Vec<u8>>, name: &str) -> Result<String, String> {
@@ -169,7 +177,7 @@ fn open(
 ) -> Result<BTreeMap<String, Vec<u8>>, String> {
     let (address, results) = serve(page, 0)?;
     // A new profile: no other one is touched, nothing is restored.
-    let profile = folder("profile")?;
+    let profile = folder("profile")?.join(address.port().to_string());
     let mut child = Command::new(browser)
         .args(["--headless=new", "--no-sandbox", "--disable-gpu-sandbox", "--no-first-run"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
