@@ -38,6 +38,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["poplin", "poplin-model", "poplin-cook", "poplin-io", "poplin-measure", "poplin-view"],
     ),
     ("poplin-gpu-stats", &["poplin-host", "poplin-layout", "poplin-shaders", "naga"]),
+    ("poplin-web", &["poplin", "poplin-io", "poplin-shaders"]),
     ("poplin-examples", &[]),
     ("xtask", &["poplin-layout"]),
 ];

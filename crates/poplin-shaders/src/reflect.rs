@@ -70,7 +70,8 @@ pub fn struct_layouts(module: &Module) -> Vec<StructLayout> {
     module.types.iter().filter_map(layout).collect()
 }
 
-/// Bytes of workgroup memory of the first entry point once the overrides have these values.
+/// Bytes of workgroup memory of the first entry point once the overrides have these values, each variable rounded up to 16 as WebGPU
+/// counts them ("maxComputeWorkgroupStorageSize").
 ///
 /// # Errors
 /// [`ShaderError::Invalid`] if the overrides do not resolve.
@@ -92,7 +93,7 @@ pub fn workgroup_bytes(
         .global_variables
         .iter()
         .filter(|(_, variable)| variable.space == AddressSpace::WorkGroup);
-    Ok(workgroup.map(|(_, variable)| layouter[variable.ty].size).sum())
+    Ok(workgroup.map(|(_, variable)| layouter[variable.ty].size.next_multiple_of(16)).sum())
 }
 
 /// Structs, functions, constants, overrides and globals without a doc comment.

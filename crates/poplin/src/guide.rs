@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`scenes`] | scene files, the command `poplin` and its options |
 //! | [`keys`] | every key of a scene file, which are the settings of a cloth, with units, ranges and defaults |
-//! | [`embedding`] | cloth in a program: without a window, in a renderer, with a rigid-body engine |
+//! | [`embedding`] | cloth in a program: without a window, in a renderer, in a browser, with a rigid-body engine |
 //! | [`formats`] | files in and out |
 //! | [`limits`] | what does not work, and what to do about it |
 //! | [`architecture`] | crates, buckets, memory tiers, stages |

@@ -1,8 +1,9 @@
 //! Makes sure that the machine has something for wgpu to run on.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
+use crate::install::{answers, install};
 use crate::run::say;
 
 /// Where Vulkan drivers announce themselves on Linux.
@@ -41,10 +42,7 @@ pub(crate) fn ensure_second() -> Result<(), String> {
     let is_wanted = is_ci() && cfg!(target_os = "linux") && answers("apt-get", &["--version"]);
     if is_wanted && swiftshader().is_none() && std::env::var_os("POPLIN_GPU").is_none() {
         say("Installing Chromium for SwiftShader, the second adapter of the tests (100 MB)\n");
-        if let Err(message) = apt(&[], &["update"]) {
-            say(&format!("{message}; trying to install all the same\n"));
-        }
-        apt(&[], &["install", "--yes", "--no-install-recommends", "chromium"])?;
+        install(&["chromium"], "install Chromium, or set POPLIN_GPU")?;
     }
     Ok(())
 }
@@ -63,25 +61,7 @@ pub(crate) fn ensure() -> Result<(), String> {
     let how = "install a Vulkan driver (Debian, Ubuntu: apt install mesa-vulkan-drivers libvulkan1; Fedora: dnf install \
                mesa-vulkan-drivers vulkan-loader; Arch: pacman -S vulkan-swrast vulkan-icd-loader), or set POPLIN_GPU=off to \
                leave the GPU backend untested";
-    if !answers("apt-get", &["--version"]) {
-        return Err(format!("no apt-get on this machine: {how}"));
-    }
-    let is_root = Command::new("id")
-        .arg("-u")
-        .output()
-        .is_ok_and(|output| output.stdout.trim_ascii() == b"0");
-    let prefix: &[&str] = if is_root {
-        &[]
-    } else if answers("sudo", &["-n", "true"]) {
-        &["sudo", "-n"]
-    } else {
-        return Err(format!("neither root nor password-less sudo: {how}"));
-    };
-    // One dead third-party list must not stop it: the installation itself decides.
-    if let Err(message) = apt(prefix, &["update"]) {
-        say(&format!("{message}; trying to install all the same\n"));
-    }
-    apt(prefix, &[&["install", "--yes", "--no-install-recommends"], PACKAGES.as_slice()].concat())?;
+    install(&PACKAGES, how)?;
     if has_driver() { Ok(()) } else { Err(format!("apt-get installed no Vulkan driver: {how}")) }
 }
 
@@ -104,27 +84,4 @@ fn has_loader() -> bool {
         .or_else(|_| Command::new("/sbin/ldconfig").arg("-p").output());
     // Without ldconfig (musl, NixOS) the tests themselves will show.
     listed.map_or(true, |output| String::from_utf8_lossy(&output.stdout).contains("libvulkan.so.1"))
-}
-
-fn answers(program: &str, arguments: &[&str]) -> bool {
-    let status =
-        Command::new(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    status.is_ok_and(|status| status.success())
-}
-
-fn apt(prefix: &[&str], arguments: &[&str]) -> Result<(), String> {
-    let mut words = prefix.to_vec();
-    words.push("apt-get");
-    words.extend(arguments);
-    let (program, rest) = words.split_first().ok_or("no command")?;
-    let status = Command::new(program)
-        .args(rest)
-        .env("DEBIAN_FRONTEND", "noninteractive")
-        .stdout(Stdio::null())
-        .status();
-    match status {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("`{}` ended with {status}", words.join(" "))),
-        Err(error) => Err(format!("`{}`: {error}", words.join(" "))),
-    }
 }

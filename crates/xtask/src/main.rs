@@ -1,12 +1,15 @@
-//! Project tasks: `cargo xtask test`, `ci`, `generate`, `tables`, `words`, `bench-table`, `gpu-stats`.
+//! Project tasks: `cargo xtask test`, `ci`, `generate`, `tables`, `words`, `bench-table`, `gpu-stats`, `web`.
 
 mod adapter;
 mod bench_table;
 mod generate;
 mod gpu_stats;
+mod install;
 mod package;
 mod run;
+mod serve;
 mod skips;
+mod web;
 
 use std::process::ExitCode;
 
@@ -25,6 +28,10 @@ const HELP: &str = "Usage: cargo xtask <TASK>
   gpu-stats            compiles every kernel for four families of AMD GPUs with Mesa's driver, no GPU needed, and writes
                        registers, spills, workgroup memory, occupancy and code size as benches/results/radv/gpu_stats.csv;
                        fails if a kernel of a common set of stages spills vector registers
+  web                  builds the page of poplin-web into target/web/page, plays its scenes in headless Chromium, compares
+                       their particles with the CPU backend bit by bit and leaves pictures in target/web/pictures; what is
+                       missing (Rust's target for browsers, wasm-bindgen, Chromium) it installs as test does
+  web serve            builds the page and serves it on this machine
 ";
 
 fn main() -> ExitCode {
@@ -43,6 +50,8 @@ fn main() -> ExitCode {
         ["bench-table", "-"] => bench_table::write(bench_table::Target::Stdout),
         ["bench-table", folder] => bench_table::write(bench_table::Target::Folder(folder.into())),
         ["gpu-stats"] => gpu_stats::write(),
+        ["web"] => web::test(),
+        ["web", "serve"] => web::show(),
         [] | ["help" | "-h" | "--help"] => {
             run::say(HELP);
             return ExitCode::SUCCESS;

@@ -1,10 +1,11 @@
-//! The camera: it looks at a point from a distance.
+//! A camera for renderers that show scenes while they run: it looks at a point from a distance.
 
 use glam::camera::rh::proj::directx::perspective;
 use glam::camera::rh::view::look_to_mat4;
 use glam::{DVec3, Mat4, Vec3};
-use poplin_io::picture::View;
-use poplin_io::picture::studio::TAN_HALF_FIELD;
+
+use super::View;
+use super::camera::TAN_HALF_FIELD;
 
 /// Largest elevation \[degrees\]: above it, up would be undefined.
 const STEEPEST: f64 = 89.0;

@@ -1,0 +1,339 @@
+//! A scene in simulation, its camera, and what the pointer holds.
+
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use glam::{DVec3, Quat};
+use poplin::ClothId;
+use poplin::gpu::{
+    Engine, EngineOptions, Readback, RenderId, RenderMeshes, RenderOptions, required_features,
+    required_limits, wgpu,
+};
+use poplin::model::{FixedStep, Particle, Pose};
+use poplin_io::picture::Orbit;
+
+use crate::held::{Held, Sight};
+use crate::renderer::{Picture, Renderer};
+use crate::{FRAME_RATE, Scene, WebError};
+
+/// Frames simulated for one picture at most: a slow device shows the scene slower.
+const MAX_STEPS: u32 = 2;
+
+/// Pictures that the device has not finished at most: more would only make the pointer lag.
+const MAX_PENDING: usize = 2;
+
+/// Lowest elevation of the camera \[degrees\]: the ground is drawn from above.
+const LOWEST: f64 = 1.0;
+
+/// Plays one scene after another on one device.
+pub struct Player {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    /// What the device complained about first.
+    complaint: Arc<Mutex<Option<String>>>,
+    renderer: Renderer,
+    size: [u32; 2],
+    orbit: Orbit,
+    engine: Engine,
+    meshes: RenderMeshes,
+    scene: Scene,
+    cloth: ClothId,
+    drawn: RenderId,
+    clock: FixedStep,
+    /// Real time that no picture has shown \[s\].
+    seconds: f64,
+    pending: Arc<AtomicUsize>,
+    /// Frames simulated so far.
+    frame: u32,
+    /// Of the cloth, before the last frame and after it.
+    poses: [Pose; 2],
+    readback: Readback,
+    is_reading: bool,
+    /// As they were read last; none before.
+    particles: Vec<Particle>,
+    held: Option<Held>,
+    /// In the picture \[pixels\].
+    pointer: [f64; 2],
+}
+
+impl fmt::Debug for Player {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Player").field("frame", &self.frame).field("engine", &self.engine).finish()
+    }
+}
+
+impl Player {
+    /// A player on a device of its own, that draws pictures of this format, an sRGB one, and of so many pixels.
+    ///
+    /// # Errors
+    /// [`WebError`] if there is no such scene, or the adapter cannot run it.
+    pub async fn new(
+        adapter: &wgpu::Adapter,
+        format: wgpu::TextureFormat,
+        size: [u32; 2],
+        scene: &str,
+    ) -> Result<Self, WebError> {
+        let (device, queue) = adapter
+            .request_device(&wgpu::DeviceDescriptor {
+                label: Some("poplin.web"),
+                required_features: required_features(adapter),
+                required_limits: required_limits(adapter),
+                ..Default::default()
+            })
+            .await?;
+        let complaint = Arc::new(Mutex::new(None));
+        let first = complaint.clone();
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+            if let Ok(mut first) = first.lock() {
+                first.get_or_insert(error.to_string());
+            }
+        }));
+        let options =
+            EngineOptions { frames_per_submit: MAX_STEPS as usize, ..EngineOptions::default() };
+        let mut engine = Engine::new(&device, &queue, options)?;
+        let mut meshes = RenderMeshes::new(&device, &queue, RenderOptions::default())?;
+        let scene = Scene::new(scene)?;
+        let (cloth, drawn) = add(&mut engine, &mut meshes, &scene)?;
+        let mut player = Self {
+            renderer: Renderer::new(&device, &queue, format),
+            device,
+            queue,
+            complaint,
+            size,
+            orbit: Orbit::framing(scene.framed.map(DVec3::from), scene.view, [1.0; 2]),
+            engine,
+            meshes,
+            poses: [scene.cloth.pose; 2],
+            scene,
+            cloth,
+            drawn,
+            clock: FixedStep::new(1.0 / FRAME_RATE, MAX_STEPS)?,
+            seconds: 0.0,
+            pending: Arc::default(),
+            frame: 0,
+            readback: Readback::of_current(),
+            is_reading: false,
+            particles: Vec::new(),
+            held: None,
+            pointer: [0.0; 2],
+        };
+        player.frame_scene();
+        Ok(player)
+    }
+
+    /// The device that everything runs on.
+    pub fn device(&self) -> &wgpu::Device {
+        &self.device
+    }
+
+    /// Replaces the scene; or starts it anew.
+    ///
+    /// # Errors
+    /// [`WebError::NoSuchScene`]; the old scene stays.
+    pub fn open(&mut self, scene: &str) -> Result<(), WebError> {
+        let scene = Scene::new(scene)?;
+        self.engine.clear();
+        self.meshes.remove(self.drawn)?;
+        (self.cloth, self.drawn) = add(&mut self.engine, &mut self.meshes, &scene)?;
+        self.poses = [scene.cloth.pose; 2];
+        self.scene = scene;
+        self.clock = FixedStep::new(1.0 / FRAME_RATE, MAX_STEPS)?;
+        self.frame = 0;
+        (self.readback, self.is_reading) = (Readback::of_current(), false);
+        self.particles.clear();
+        self.held = None;
+        self.frame_scene();
+        Ok(())
+    }
+
+    /// Draws pictures of so many pixels from now on.
+    pub fn resize(&mut self, size: [u32; 2]) {
+        self.size = size;
+    }
+
+    /// Frames simulated so far.
+    pub fn frame(&self) -> u32 {
+        self.frame
+    }
+
+    /// So many seconds of real time have passed. Returns whether to call [`Player::play`]: the device is not still busy with earlier
+    /// pictures.
+    pub fn advance(&mut self, seconds: f64) -> bool {
+        self.seconds += seconds;
+        self.pending.load(Ordering::Relaxed) < MAX_PENDING
+    }
+
+    /// Simulates what is due in the time that has passed, and draws.
+    ///
+    /// # Errors
+    /// [`WebError`] if the engine or the device failed.
+    pub fn play(&mut self, target: &wgpu::TextureView) -> Result<(), WebError> {
+        let steps = self.clock.advance(std::mem::take(&mut self.seconds));
+        self.show(steps.count, steps.alpha, target)
+    }
+
+    /// Simulates so many frames, up to two, and draws the last one.
+    ///
+    /// # Errors
+    /// [`WebError`] if the engine or the device failed.
+    pub fn step(&mut self, count: u32, target: &wgpu::TextureView) -> Result<(), WebError> {
+        self.show(count.min(MAX_STEPS), 1.0, target)
+    }
+
+    fn show(&mut self, count: u32, alpha: f32, target: &wgpu::TextureView) -> Result<(), WebError> {
+        self.check_device()?;
+        self.take_particles()?;
+        let label = Some("poplin.web");
+        let mut encoder =
+            self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label });
+        for _ in 0..count {
+            self.follow_pointer()?;
+            let cloth = self.engine.cloth_mut(self.cloth)?;
+            self.scene.prepare(cloth, self.frame)?;
+            self.meshes.encode_frame(&mut self.engine, &mut encoder, &self.clock.frame())?;
+            self.frame += 1;
+            let pose = self.engine.cloth(self.cloth)?.pose();
+            self.poses = [self.poses[1], pose];
+        }
+        self.meshes.encode(&mut encoder, self.engine.particle_buffer(), alpha)?;
+        let is_copied = !self.is_reading;
+        if is_copied {
+            self.readback.encode(&mut self.engine, &[self.cloth], &mut encoder)?;
+        }
+        let picture = Picture {
+            orbit: &self.orbit,
+            size: self.size,
+            meshes: &self.meshes,
+            cloth: self.drawn,
+            world_from_cloth: between(self.poses, alpha),
+        };
+        self.renderer.draw(&mut encoder, target, &picture)?;
+        self.queue.submit([encoder.finish()]);
+        self.pending.fetch_add(1, Ordering::Relaxed);
+        let pending = self.pending.clone();
+        self.queue.on_submitted_work_done(move || {
+            pending.fetch_sub(1, Ordering::Relaxed);
+        });
+        if is_copied {
+            self.readback.request();
+            self.is_reading = true;
+        }
+        self.check_device()
+    }
+
+    /// Fails with what the device has complained about since; it says why what was asked of it does not arrive.
+    fn check_device(&self) -> Result<(), WebError> {
+        let complaint = self.complaint.lock().ok().and_then(|mut first| first.take());
+        complaint.map_or(Ok(()), |message| Err(WebError::Device { message }))
+    }
+
+    /// Takes the particles over that have arrived since.
+    fn take_particles(&mut self) -> Result<(), WebError> {
+        if self.is_reading
+            && let Some(state) = self.readback.poll()?
+        {
+            self.is_reading = false;
+            self.particles = state.current(self.cloth).to_vec();
+        }
+        Ok(())
+    }
+
+    /// The particles as they are now. In a browser this alone takes time to arrive; elsewhere the device must be polled.
+    ///
+    /// # Errors
+    /// [`WebError`] if the device was lost.
+    pub async fn read(&mut self) -> Result<Vec<Particle>, WebError> {
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        let mut readback = Readback::of_current();
+        readback.encode(&mut self.engine, &[self.cloth], &mut encoder)?;
+        self.queue.submit([encoder.finish()]);
+        Ok(readback.read().await?.current(self.cloth).to_vec())
+    }
+
+    /// The pointer is pressed at a pixel: grabs the cloth there, if there is any.
+    ///
+    /// # Errors
+    /// [`WebError`] if the scene has lost its cloth.
+    pub fn press(&mut self, pixel: [f64; 2]) -> Result<bool, WebError> {
+        self.release();
+        self.pointer = pixel;
+        let sight = self.sight();
+        let cloth = self.engine.cloth_mut(self.cloth)?;
+        if !self.particles.is_empty() {
+            self.held = Held::pick(cloth, &self.particles, sight)?;
+        }
+        Ok(self.held.is_some())
+    }
+
+    /// The pressed pointer has moved to a pixel: cloth follows it, or else the camera rotates.
+    pub fn drag(&mut self, pixel: [f64; 2]) {
+        let [x, y] = [pixel[0] - self.pointer[0], pixel[1] - self.pointer[1]];
+        self.pointer = pixel;
+        if self.held.is_none() {
+            self.orbit.rotate([x, y]);
+            self.orbit.view.elevation = self.orbit.view.elevation.max(LOWEST);
+        }
+    }
+
+    /// The pointer is released.
+    pub fn release(&mut self) {
+        if let (Some(held), Ok(cloth)) = (self.held.take(), self.engine.cloth_mut(self.cloth)) {
+            held.release(cloth);
+        }
+    }
+
+    /// Comes nearer by a factor.
+    pub fn zoom(&mut self, factor: f64) {
+        self.orbit.zoom(factor);
+    }
+
+    fn follow_pointer(&mut self) -> Result<(), WebError> {
+        let sight = self.sight();
+        if let Some(held) = &mut self.held {
+            let cloth = self.engine.cloth_mut(self.cloth)?;
+            if !held.follow(cloth, &self.particles, &self.clock.frame(), sight)? {
+                self.held = None;
+            }
+        }
+        Ok(())
+    }
+
+    fn sight(&self) -> Sight {
+        let [_, _, ahead] = self.orbit.axes();
+        let ray = self.orbit.ray(self.pointer, self.size.map(f64::from));
+        Sight { eye: self.orbit.eye(), ray, ahead }
+    }
+
+    /// Puts the camera and the lights where the scene is best seen.
+    fn frame_scene(&mut self) {
+        let framed = self.scene.framed.map(DVec3::from);
+        self.orbit = Orbit::framing(framed, self.scene.view, self.size.map(f64::from));
+        self.renderer.set_scene(&self.scene, &self.orbit);
+    }
+}
+
+/// Adds the cloth of a scene and its colliders to an engine without any.
+fn add(
+    engine: &mut Engine,
+    meshes: &mut RenderMeshes,
+    scene: &Scene,
+) -> Result<(ClothId, RenderId), WebError> {
+    engine.colliders_mut().clear();
+    for shape in &scene.shapes {
+        engine.colliders_mut().add(shape.clone())?;
+    }
+    let cloth = engine.add(scene.cloth.clone())?;
+    let drawn = meshes.add(&Arc::new(scene.drawn.clone()), engine.particle_range(cloth)?)?;
+    Ok((cloth, drawn))
+}
+
+/// The pose between two.
+fn between([before, after]: [Pose; 2], alpha: f32) -> Pose {
+    let [from, to] = [before, after].map(|pose| Quat::from_array(pose.rotation).normalize());
+    let rotation = from.slerp(to, alpha).to_array();
+    let translation = std::array::from_fn(|k| {
+        before.translation[k] + alpha * (after.translation[k] - before.translation[k])
+    });
+    Pose { translation, rotation }
+}

@@ -1,0 +1,52 @@
+//! Installs packages of Debian and Ubuntu.
+
+use std::process::{Command, Stdio};
+
+use crate::run::say;
+
+/// Whether a program is there and succeeds with these arguments.
+pub(crate) fn answers(program: &str, arguments: &[&str]) -> bool {
+    let status =
+        Command::new(program).args(arguments).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.is_ok_and(|status| status.success())
+}
+
+/// Installs packages with apt as root or sudo; `how` is what the user is to do where that cannot be done.
+pub(crate) fn install(packages: &[&str], how: &str) -> Result<(), String> {
+    if !answers("apt-get", &["--version"]) {
+        return Err(format!("no apt-get on this machine: {how}"));
+    }
+    let is_root = Command::new("id")
+        .arg("-u")
+        .output()
+        .is_ok_and(|output| output.stdout.trim_ascii() == b"0");
+    let prefix: &[&str] = if is_root {
+        &[]
+    } else if answers("sudo", &["-n", "true"]) {
+        &["sudo", "-n"]
+    } else {
+        return Err(format!("neither root nor password-less sudo: {how}"));
+    };
+    // One dead third-party list must not stop it: the installation itself decides.
+    if let Err(message) = apt(prefix, &["update"]) {
+        say(&format!("{message}; trying to install all the same\n"));
+    }
+    apt(prefix, &[&["install", "--yes", "--no-install-recommends"], packages].concat())
+}
+
+fn apt(prefix: &[&str], arguments: &[&str]) -> Result<(), String> {
+    let mut words = prefix.to_vec();
+    words.push("apt-get");
+    words.extend(arguments);
+    let (program, rest) = words.split_first().ok_or("no command")?;
+    let status = Command::new(program)
+        .args(rest)
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .stdout(Stdio::null())
+        .status();
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{}` ended with {status}", words.join(" "))),
+        Err(error) => Err(format!("`{}`: {error}", words.join(" "))),
+    }
+}

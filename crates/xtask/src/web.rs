@@ -1,0 +1,367 @@
+//! Builds the page of `poplin-web` and tests it in a browser.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use crate::install::{answers, install};
+use crate::run::{must_pass, say};
+use crate::serve::serve;
+
+const TARGET: &str = "wasm32-unknown-unknown";
+
+/// Frames after which the page posts its particles; `page/test.js` knows it too.
+const FRAMES: &str = "60";
+
+/// Most time that the browser may take for one run.
+const TIME_LIMIT: Duration = Duration::from_secs(600);
+
+/// Least distance by which the drag of the test moves some particle \[m\].
+const DRAGGED: f32 = 0.05;
+
+/// Names of Chromium and its kin.
+const BROWSERS: [&str; 4] =
+    ["chromium", "chromium-browser", "google-chrome-stable", "google-chrome"];
+
+/// Switches for WebGPU on a machine without a GPU: by SwiftShader, which has to draw the rest of the page too.
+const SWIFTSHADER: [&str; 5] = [
+    "--enable-unsafe-webgpu",
+    "--enable-features=Vulkan",
+    "--use-angle=vulkan",
+    "--use-vulkan=swiftshader",
+    "--disable-vulkan-surface",
+];
+
+/// Where pages may use WebGPU.
+const LOCAL: &str = "127.0.0.1";
+
+/// Host and switch that leave no adapter, and no WebGPU at all, as a host without https does; what the page says.
+const WITHOUT_WEBGPU: [(&str, &str, &str); 2] = [
+    (LOCAL, "--disable-features=WebGPUService", "WebGPU finds no graphics card"),
+    (
+        "poplin.test",
+        "--host-resolver-rules=MAP poplin.test 127.0.0.1",
+        "This browser has no WebGPU",
+    ),
+];
+
+const NO_TARGET: &str = "Rust has no wasm32-unknown-unknown here: rustup target add wasm32-unknown-unknown; on Debian without \
+                         rustup: apt install rustc-web rust-web-src";
+const NO_BROWSER: &str = "no Chromium: apt install chromium on Debian, snap install chromium on Ubuntu, or set CHROME to the \
+                          browser's program";
+
+/// Builds the page and tests it in Chromium.
+pub(crate) fn test() -> Result<(), String> {
+    let page = build()?;
+    let browser = browser()?;
+    let reference = folder("reference")?;
+    let to = reference.to_string_lossy();
+    must_pass(&[
+        "run",
+        "--quiet",
+        "--package",
+        "poplin-web",
+        "--example",
+        "reference",
+        "--",
+        &to,
+        FRAMES,
+    ])?;
+
+    let results = open(&browser, &page, LOCAL, &SWIFTSHADER)?;
+    let pictures = folder("pictures")?;
+    for (name, picture) in results.iter().filter(|(name, _)| name.ends_with(".png")) {
+        std::fs::write(pictures.join(name), picture).map_err(|error| format!("{name}: {error}"))?;
+    }
+    let passed = compare(&results, &reference);
+    say(&format!("pictures are in {}\n", pictures.display()));
+    passed?;
+
+    for (host, switch, expected) in WITHOUT_WEBGPU {
+        let results = open(&browser, &page, host, &[switch])?;
+        let said = text(&results, "done")?;
+        if !said.starts_with(expected) {
+            return Err(format!("with {switch} the page says `{said}`, not `{expected}`"));
+        }
+        say(&format!("without WebGPU the page says: {expected}\n"));
+    }
+    Ok(())
+}
+
+/// Builds the page and serves it until the command is interrupted.
+pub(crate) fn show() -> Result<(), String> {
+    let page = build()?;
+    let (address, results) = serve(&page, 8080)?;
+    say(&format!("the page is at http://{address}/; Ctrl-C ends\n"));
+    results.iter().for_each(drop);
+    Ok(())
+}
+
+/// Whether every scene has the bits of the CPU backend, and the drag has moved the cloth.
+fn compare(results: &BTreeMap<String, Vec<u8>>, reference: &Path) -> Result<(), String> {
+    let done = text(results, "done")?;
+    if done != "passed" {
+        return Err(format!("the page failed: {done}"));
+    }
+    let complaints = text(results, "kernels.txt")?;
+    if !complaints.is_empty() {
+        return Err(format!("the browser refuses kernels:\n{complaints}"));
+    }
+    say("the browser compiles every kernel\n");
+    let entries =
+        reference.read_dir().map_err(|error| format!("{}: {error}", reference.display()))?;
+    let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    let mut failed = Vec::new();
+    for path in paths {
+        let scene = path.file_stem().unwrap_or_default().to_string_lossy();
+        let expected =
+            std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let got =
+            results.get(&format!("{scene}.bin")).ok_or_else(|| format!("{scene}: no particles"))?;
+        let pairs = expected.chunks(16).zip(got.chunks(16));
+        let differing = pairs.filter(|(expected, got)| expected != got).count();
+        if differing > 0 || expected.len() != got.len() {
+            let distance = distance(&expected, got);
+            failed.push(format!(
+                "{scene}: {differing} of {} particles differ from the CPU backend after {FRAMES} frames, by {distance} m at most",
+                expected.len() / 16
+            ));
+            continue;
+        }
+        let time = text(results, &format!("{scene}.txt"))?;
+        let count = expected.len() / 16;
+        say(&format!(
+            "{scene}: {count} particles have the bits of the CPU backend after {FRAMES} frames; {time}\n"
+        ));
+    }
+    if !failed.is_empty() {
+        return Err(failed.join("\n"));
+    }
+    let [begin, end] = ["ball.bin", "drag.bin"].map(|name| results.get(name));
+    let moved = begin.zip(end).map_or(0.0, |(begin, end)| distance(begin, end));
+    let drag = text(results, "drag.txt")?;
+    if drag != "held and released" || moved.is_nan() || moved < DRAGGED {
+        return Err(format!(
+            "drag: {drag}; the cloth has moved by {moved} m, not by {DRAGGED} m or more"
+        ));
+    }
+    say(&format!("drag: {drag}, moved by {moved:.2} m\n"));
+    Ok(())
+}
+
+/// Most by which a coordinate of any particle differs \[m\].
+fn distance(a: &[u8], b: &[u8]) -> f32 {
+    let value = |bytes: &[u8]| f32::from_le_bytes(bytes.try_into().unwrap_or_default());
+    let positions = |particles: &[u8]| -> Vec<f32> {
+        particles.chunks_exact(16).flat_map(|row| row[..12].chunks_exact(4).map(value)).collect()
+    };
+    let pairs = positions(a).into_iter().zip(positions(b));
+    pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+}
+
+fn text(results: &BTreeMap<String, Vec<u8>>, name: &str) -> Result<String, String> {
+    let bytes = results.get(name).ok_or_else(|| format!("the page has posted no `{name}`"))?;
+    Ok(String::from_utf8_lossy(bytes).into_owned())
+}
+
+/// Opens the page's test at this machine's name `host` in a browser of its own and returns what it posts.
+fn open(
+    browser: &str,
+    page: &Path,
+    host: &str,
+    switches: &[&str],
+) -> Result<BTreeMap<String, Vec<u8>>, String> {
+    let (address, results) = serve(page, 0)?;
+    // A new profile: no other one is touched, nothing is restored.
+    let profile = folder("profile")?.join(address.port().to_string());
+    let mut child = Command::new(browser)
+        .args(["--headless=new", "--no-sandbox", "--disable-gpu-sandbox", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .args(["--disable-dev-shm-usage", "--window-size=1280,800"])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .args(switches)
+        .arg(format!("http://{host}:{}/?test", address.port()))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| format!("{browser}: {error}"))?;
+    let outcome = wait(&mut child, &results);
+    // It may have ended by itself.
+    let _ = child.kill();
+    let _ = child.wait();
+    let _ = std::fs::remove_dir_all(&profile);
+    outcome.map_err(|error| format!("{browser}: {error}"))
+}
+
+/// Collects results until the page is done, the browser has ended, or it took too long.
+fn wait(
+    child: &mut Child,
+    results: &Receiver<(String, Vec<u8>)>,
+) -> Result<BTreeMap<String, Vec<u8>>, String> {
+    let end = Instant::now() + TIME_LIMIT;
+    let mut found = BTreeMap::new();
+    while !found.contains_key("done") {
+        match results.recv_timeout(Duration::from_secs(1)) {
+            Ok((name, bytes)) => {
+                found.insert(name, bytes);
+            }
+            Err(RecvTimeoutError::Disconnected) => return Err("the server has ended".to_owned()),
+            Err(RecvTimeoutError::Timeout) => {
+                if let Some(status) = child.try_wait().map_err(|error| error.to_string())? {
+                    return Err(format!("it ended with {status} before the page was done"));
+                }
+                if Instant::now() > end {
+                    let seen: Vec<_> = found.keys().map(String::as_str).collect();
+                    return Err(format!(
+                        "not done after {} s, only {}",
+                        TIME_LIMIT.as_secs(),
+                        seen.join(", ")
+                    ));
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// Builds the page, and returns its folder.
+fn build() -> Result<PathBuf, String> {
+    let bindgen = bindgen()?;
+    let build = root().join("target/web/build");
+    let mut command = Command::new(cargo());
+    command.current_dir(root()).args([
+        "build",
+        "--package",
+        "poplin-web",
+        "--lib",
+        "--profile",
+        "web",
+    ]);
+    command.args(["--target", TARGET, "--target-dir"]).arg(&build);
+    compiler(&mut command)?;
+    pass(&mut command)?;
+    let page = folder("page")?;
+    let module = build.join(TARGET).join("web/poplin_web.wasm");
+    pass(
+        Command::new(bindgen)
+            .args(["--target", "web", "--no-typescript", "--out-dir"])
+            .arg(&page)
+            .arg(module),
+    )?;
+    let sources = root().join("crates/poplin-web/page");
+    for entry in sources.read_dir().map_err(|error| format!("{}: {error}", sources.display()))? {
+        let path = entry.map_err(|error| error.to_string())?.path();
+        let to = page.join(path.file_name().unwrap_or_default());
+        std::fs::copy(&path, to).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(page)
+}
+
+/// Has a command use a compiler that knows the target: the ordinary one, with a target that rustup adds if need be, or Debian's
+/// `rustc-web`, which brings the sources of the standard library instead of a build of it.
+fn compiler(command: &mut Command) -> Result<(), String> {
+    let libraries = |rustc: &str| {
+        let output = Command::new(rustc)
+            .args(["--print", "target-libdir", "--target", TARGET])
+            .output()
+            .ok()?;
+        let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
+        path.exists().then_some(path)
+    };
+    let has_target = || libraries("rustc").is_some();
+    if has_target() || (answers("rustup", &["target", "add", TARGET]) && has_target()) {
+        return Ok(());
+    }
+    let sources = Path::new("/usr/lib/rustlib/src/rust/library/Cargo.lock");
+    if !sources.exists() {
+        say("Installing rustc-web, which compiles for browsers (600 MB)\n");
+        install(&["rustc-web", "rust-web-src"], NO_TARGET)?;
+    }
+    let output = Command::new("rustc").args(["--print", "target-libdir"]).output();
+    let output = output.map_err(|error| format!("rustc: {error}"))?;
+    let linker = Path::new(String::from_utf8_lossy(&output.stdout).trim()).join("../bin/rust-lld");
+    command.env("RUSTC", "/usr/bin/rustc").env("RUSTC_BOOTSTRAP", "1");
+    command.env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker);
+    command.arg("-Zbuild-std=std,panic_abort");
+    Ok(())
+}
+
+/// The `wasm-bindgen` of the version that the crate has, which cargo builds if need be.
+fn bindgen() -> Result<PathBuf, String> {
+    let lock = std::fs::read_to_string(root().join("Cargo.lock"))
+        .map_err(|error| format!("Cargo.lock: {error}"))?;
+    let (_, rest) = lock
+        .split_once("name = \"wasm-bindgen\"\nversion = \"")
+        .ok_or("Cargo.lock has no wasm-bindgen")?;
+    let (version, _) = rest.split_once('"').unwrap_or_default();
+    let has_version = |program: &Path| {
+        let output = Command::new(program).arg("--version").output();
+        output.is_ok_and(|output| {
+            output.stdout.trim_ascii_end() == format!("wasm-bindgen {version}").as_bytes()
+        })
+    };
+    let tools = root().join("target/web/tools");
+    let own = tools.join("bin/wasm-bindgen");
+    if let Some(program) =
+        [PathBuf::from("wasm-bindgen"), own.clone()].into_iter().find(|it| has_version(it))
+    {
+        return Ok(program);
+    }
+    say(&format!("Building wasm-bindgen {version}, once; it takes minutes\n"));
+    pass(
+        Command::new(cargo())
+            .args([
+                "install",
+                "--quiet",
+                "wasm-bindgen-cli",
+                "--version",
+                version,
+                "--force",
+                "--root",
+            ])
+            .arg(&tools),
+    )?;
+    Ok(own)
+}
+
+/// The program of the browser, which is installed if need be.
+fn browser() -> Result<String, String> {
+    let find = || {
+        let named = std::env::var("CHROME").ok();
+        let mut programs = named.into_iter().chain(BROWSERS.map(str::to_owned));
+        programs.find(|program| answers(program, &["--version"]))
+    };
+    if let Some(program) = find() {
+        return Ok(program);
+    }
+    say("Installing Chromium (100 MB)\n");
+    install(&["chromium"], NO_BROWSER)?;
+    find().ok_or_else(|| NO_BROWSER.to_owned())
+}
+
+fn pass(command: &mut Command) -> Result<(), String> {
+    let status = command.status().map_err(|error| format!("{command:?}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?} ended with {status}")) }
+}
+
+fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// An empty folder under `target/web`.
+fn folder(name: &str) -> Result<PathBuf, String> {
+    let path = root().join("target/web").join(name);
+    // It may not be there.
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))
+}
