@@ -108,14 +108,14 @@ fn pixels(image: &Image) -> impl Iterator<Item = [f32; 3]> {
     rows.flat_map(|row| &row[..SIDE as usize]).map(|pixel| pixel.map(f32::from))
 }
 
-fn take(has_strain: bool) -> Result<Image, ViewError> {
+fn take(has_strain: bool, lines: LineLayers) -> Result<Image, ViewError> {
     let screenshot = Screenshot {
         scene: "sheet".into(),
         frames: 3,
         size: [SIDE + 320, SIDE],
         drag: None,
         has_strain,
-        lines: LineLayers::default(),
+        lines,
     };
     screenshot.take(Box::new(Sheets))
 }
@@ -132,6 +132,10 @@ fn is_red([red, _, blue]: [f32; 3]) -> bool {
     red > 1.5 * blue
 }
 
+fn is_green_or_yellow([_, green, blue]: [f32; 3]) -> bool {
+    green > 1.3 * blue
+}
+
 /// Ground and paper have no colour of their own.
 fn is_grey([red, _, blue]: [f32; 3]) -> bool {
     (red - blue).abs() < 16.0
@@ -146,7 +150,8 @@ fn a_picture_shows_the_cloth_its_shadow_and_its_strain() {
         skip("a picture of the viewer: there is no adapter");
         return;
     }
-    let plain = take(false).unwrap();
+    let none = LineLayers::default();
+    let plain = take(false, none).unwrap();
     let cloth = fraction(&plain, is_blue);
     assert!((0.1..0.7).contains(&cloth), "{cloth} of the picture is cloth");
     let grey: Vec<f32> =
@@ -154,9 +159,13 @@ fn a_picture_shows_the_cloth_its_shadow_and_its_strain() {
     let brightest = grey.iter().copied().fold(0.0, f32::max);
     let shadow = grey.iter().filter(|value| **value < 0.8 * brightest).count();
     assert!(shadow > 500, "{shadow} pixels of the ground are in the shadow");
-    let strained = take(true).unwrap();
+    let strained = take(true, none).unwrap();
     let (before, after) = (fraction(&plain, is_red), fraction(&strained, is_red));
     assert!(after > 0.1 && before < 0.05, "{before} of the picture was red, {after} is");
+    // Sets are yellow and green too.
+    let lined = take(false, LineLayers { edges: true, ..none }).unwrap();
+    let [before, after] = [&plain, &lined].map(|image| fraction(image, is_green_or_yellow));
+    assert!(after > 0.01 && before < 0.001, "{before} of the picture had lines, {after} has");
 }
 
 /// A file of a name.
