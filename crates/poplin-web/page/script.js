@@ -24,9 +24,13 @@ async function hasWebGpu() {
       + "from version 113, Safari from 26, Firefox from 141 on Windows and 145 on macOS.", ...secure);
     return false;
   }
-  // While the browser's GPU process starts there is none yet.
-  for (let trial = 0; trial < 10 && !(await navigator.gpu.requestAdapter()); trial++) await pause(200);
-  if (!(await navigator.gpu.requestAdapter())) {
+  // While the browser's GPU process starts there is none yet, for seconds on a busy machine.
+  let adapter = await navigator.gpu.requestAdapter();
+  for (let trial = 0; trial < 40 && !adapter; trial++) {
+    await pause(250);
+    adapter = await navigator.gpu.requestAdapter();
+  }
+  if (!adapter) {
     explain("WebGPU finds no graphics card", "The browser knows WebGPU, but offers no adapter. Switch hardware acceleration on in its "
       + "settings and update the graphics driver. chrome://gpu says what is blocked; on Linux, start Chrome with "
       + "--enable-unsafe-webgpu --enable-features=Vulkan.");
