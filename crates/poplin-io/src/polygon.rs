@@ -1,6 +1,7 @@
 //! Polygons into triangles.
 
 use glam::DVec3;
+use poplin_model::Mesh;
 
 /// Most corners of a polygon that is no fan: the time to cut one grows with more than their square.
 pub(crate) const MAX_CORNERS: usize = 1024;
@@ -76,6 +77,29 @@ pub(crate) fn cut(corners: &[DVec3]) -> Cut {
     } else {
         Cut::Twisted
     }
+}
+
+/// Adds a face of three corners or more, all of them vertices of the mesh, whose positions these are. Quads stay quads; a concave one
+/// begins at a corner from which its diagonal is inside. Returns whether a triangle of it is flipped.
+pub(crate) fn add_face(mesh: &mut Mesh, positions: &[DVec3], corners: &[u32]) -> bool {
+    if let [a, b, c] = *corners {
+        mesh.triangles.push([a, b, c]);
+        return false;
+    }
+    let around: Vec<_> = corners.iter().map(|&corner| positions[corner as usize]).collect();
+    let parts = cut(&around);
+    match (corners, &parts) {
+        (&[a, b, c, d], Cut::Ears(_)) => mesh.quads.push([b, c, d, a]),
+        (&[a, b, c, d], _) => mesh.quads.push([a, b, c, d]),
+        (_, Cut::Ears(ears)) => {
+            mesh.triangles.extend(ears.iter().map(|ear| ear.map(|corner| corners[corner])));
+        }
+        (&[first, ref others @ ..], _) => {
+            mesh.triangles.extend(others.windows(2).map(|pair| [first, pair[0], pair[1]]));
+        }
+        ([], _) => {}
+    }
+    parts == Cut::Twisted
 }
 
 #[cfg(test)]
