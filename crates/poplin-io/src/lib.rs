@@ -10,15 +10,13 @@
 
 mod error;
 mod far;
-mod frame_format;
+mod frames;
 #[cfg(test)]
 mod fuzz;
 mod mesh_file;
-mod npy;
 mod obj;
 pub mod picture;
 mod ply;
-mod point_cache;
 mod polygon;
 pub mod scene;
 mod stl;
@@ -27,7 +25,9 @@ mod weld;
 
 pub use error::{FilePosition, IoError};
 pub use far::MAX_RESOLUTION;
-pub use frame_format::{CreateFrameSink, FRAME_FORMATS, FrameFormat, FrameSink};
+pub use frames::{
+    CreateFrameSink, FRAME_FORMATS, FrameFormat, FrameSink, FrameSource, PointCache,
+    PointCacheWriter, remove_frames,
+};
 pub use mesh_file::{MAX_MESH_FILE, MESH_FORMATS, MeshFile, MeshFormat, TwistedFaces, load_mesh};
 pub use obj::{read_obj, write_joined_obj, write_obj};
-pub use point_cache::{PointCache, PointCacheWriter};

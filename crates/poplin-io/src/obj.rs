@@ -14,6 +14,7 @@ use glam::DVec3;
 use poplin_model::{CornerUvs, MAX_COORDINATE, MAX_PARTICLES, Mesh};
 
 use crate::IoError;
+use crate::frames::faces;
 use crate::mesh_file::{MeshFormat, Parsed, TwistedFaces};
 use crate::polygon::{Cut, cut};
 
@@ -94,7 +95,7 @@ pub fn write_joined_obj<'a>(
     write_text(BufWriter::new(file), &parts, origin).map_err(IoError::write(path))
 }
 
-fn write_text(
+pub(crate) fn write_text(
     mut out: impl Write,
     parts: &[(&Mesh, &[[f32; 3]])],
     origin: [f64; 3],
@@ -131,17 +132,7 @@ fn write_faces(
     mesh: &Mesh,
     [first_vertex, first_uv]: [u64; 2],
 ) -> std::io::Result<()> {
-    let corner_uvs = &mesh.corner_uvs;
-    let has_uvs = !mesh.uvs.is_empty();
-    let quads = mesh.quads.iter().enumerate().map(|(k, quad)| {
-        let own = corner_uvs.quads.get(k).map(|corners| &corners[..]);
-        (&quad[..], own.or(has_uvs.then_some(&quad[..])))
-    });
-    let triangles = mesh.triangles.iter().enumerate().map(|(k, triangle)| {
-        let own = corner_uvs.triangles.get(k).map(|corners| &corners[..]);
-        (&triangle[..], own.or(has_uvs.then_some(&triangle[..])))
-    });
-    for (face, uvs) in quads.chain(triangles) {
+    for (face, uvs) in faces(mesh) {
         // A face has a coordinate at all of its corners or at none.
         let uvs = uvs.filter(|uvs| uvs.iter().all(|&uv| uv != CornerUvs::NONE));
         write!(out, "f")?;
