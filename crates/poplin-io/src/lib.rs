@@ -13,6 +13,7 @@ mod far;
 mod frames;
 #[cfg(test)]
 mod fuzz;
+mod gltf;
 mod mesh_file;
 mod obj;
 pub mod picture;

@@ -8,9 +8,9 @@ use glam::DVec3;
 use poplin_model::Mesh;
 
 use crate::far::origin_of;
-use crate::{IoError, obj, ply, stl};
+use crate::{IoError, gltf, obj, ply, stl};
 
-/// Most bytes of a mesh file that is read as a whole (PLY, STL): 21 million triangles of STL. What a reader
+/// Most bytes of a mesh file that is read as a whole (all but OBJ): 21 million triangles of STL. What a reader
 /// allocates beside the file is a small multiple of this at most, as counts are checked against the bytes that are left.
 pub const MAX_MESH_FILE: u64 = 1 << 30;
 
@@ -25,7 +25,8 @@ pub struct MeshFormat {
 }
 
 /// Every format that is read.
-pub const MESH_FORMATS: &[MeshFormat] = &[obj::MESH_FORMAT, ply::MESH_FORMAT, stl::MESH_FORMAT];
+pub const MESH_FORMATS: &[MeshFormat] =
+    &[obj::MESH_FORMAT, ply::MESH_FORMAT, stl::MESH_FORMAT, gltf::GLTF, gltf::GLB];
 
 impl MeshFormat {
     /// The format whose extension a path has.

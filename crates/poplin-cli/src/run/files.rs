@@ -94,8 +94,8 @@ impl ClothFiles {
                 "{what} have {count} vertices; a file of frames takes {MAX_PARTICLES}: use --no-cache"
             )));
         }
-        let part = |garment: &'_ Garment| (&garment.mesh, garment.offsets.len());
-        let parts: Vec<_> = garments.iter().map(part).collect();
+        let parts: Vec<_> =
+            garments.iter().map(|garment| (&garment.mesh, garment.offsets.len())).collect();
         let (frame_rate, frame_count) = (job.frame_rate, job.frames.saturating_add(1));
         (format.create)(path, &FrameSource { parts: &parts, frame_rate, frame_count }).or_failed()
     }
