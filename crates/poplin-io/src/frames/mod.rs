@@ -10,6 +10,8 @@ mod point_cache;
 mod sequence;
 mod source;
 mod spool;
+#[cfg(test)]
+mod tests;
 mod usd;
 
 pub use format::{CreateFrameSink, FRAME_FORMATS, FrameFormat, FrameSink};

@@ -1,7 +1,7 @@
 //! PLY meshes in, ASCII and binary of either byte order (Greg Turk, "The PLY Polygon File Format", 1994).
 //!
 //! Of the element `vertex`, `x y z` and texture coordinates (`s t`, `u v` or `texture_u texture_v`) are read, of `face` the list
-//! `vertex_indices` or `vertex_index`; all else is left out. The order of vertices is kept.
+//! `vertex_indices` or `vertex_index` and the texture coordinates of its corners, `texcoord`, as MeshLab has them; all else is left out. The order of vertices is kept.
 
 mod header;
 mod values;
@@ -9,9 +9,9 @@ mod values;
 use std::path::Path;
 
 use glam::DVec3;
-use poplin_model::{MAX_COORDINATE, MAX_PARTICLES, Mesh};
+use poplin_model::{CornerUvs, MAX_COORDINATE, MAX_PARTICLES, Mesh};
 
-use self::header::{Element, Header, Kind};
+use self::header::{Element, Header, Kind, Scalar};
 use self::values::Values;
 use crate::mesh_file::{MeshFormat, Parsed, TwistedFaces, read_bytes};
 use crate::obj::MAX_FACES;
@@ -51,10 +51,22 @@ pub(crate) fn parse(bytes: &[u8], path: &Path) -> Result<Parsed, IoError> {
 #[derive(Default)]
 struct Faces {
     corners: Vec<u32>,
-    /// Count of corners of each, and its line, 0 if it has none.
-    lengths: Vec<[u32; 2]>,
+    /// Of each.
+    faces: Vec<Face>,
+    /// Texture coordinates of corners.
+    uvs: Vec<[f32; 2]>,
     /// The line of the header that says how many they are.
     header_line: usize,
+}
+
+/// A polygon.
+struct Face {
+    /// Count of its corners.
+    length: u32,
+    /// Its line, 0 if it has none.
+    line: u32,
+    /// The first of its texture coordinates, if every corner has one.
+    first_uv: Option<u32>,
 }
 
 struct Reader<'a> {
@@ -113,39 +125,72 @@ impl Reader<'_> {
             return Err(element.unexpected(self.path, found, "one in the element `face`"));
         }
         self.faces.header_line = element.line;
-        self.faces.lengths.reserve(element.count);
+        self.faces.faces.reserve(element.count);
         for _ in 0..element.count {
+            let (mut length, mut uvs) = (0, self.faces.uvs.len()..self.faces.uvs.len());
             for (k, property) in element.properties.iter().enumerate() {
                 match property.kind {
                     Kind::One(scalar) => drop(values.next(scalar)?),
-                    Kind::List(length, scalar) if Some(k) == column => {
-                        let count = values.length(length, scalar)?;
-                        if count < 3 {
-                            let found = format!("a face of {count} corners");
-                            return Err(values.unexpected(found, "3 or more".to_owned()));
-                        }
-                        self.limit(
-                            "corners of faces",
-                            self.faces.corners.len() + count,
-                            4 * MAX_FACES,
-                        )?;
-                        self.faces.corners.reserve(count);
-                        for _ in 0..count {
-                            let corner = values.next(scalar)?;
-                            if corner < 0.0
-                                || corner >= MAX_PARTICLES as f64
-                                || corner.fract() != 0.0
-                            {
-                                let found = format!("the vertex {corner} of a face");
-                                let expected = format!("an index below {MAX_PARTICLES}");
-                                return Err(values.unexpected(found, expected));
-                            }
-                            self.faces.corners.push(corner as u32);
-                        }
-                        self.faces.lengths.push([count as u32, values.line() as u32]);
+                    Kind::List(count, scalar) if Some(k) == column => {
+                        length =
+                            self.read_corners(values.length(count, scalar)?, scalar, values)?;
                     }
-                    Kind::List(length, scalar) => values.skip_list(length, scalar)?,
+                    Kind::List(count, scalar) if property.name == "texcoord" => {
+                        let count = values.length(count, scalar)?;
+                        self.read_uvs(count, scalar, values)?;
+                        uvs.end = self.faces.uvs.len();
+                    }
+                    Kind::List(count, scalar) => values.skip_list(count, scalar)?,
                 }
+            }
+            let first_uv = (uvs.len() == length).then_some(uvs.start as u32);
+            let line = values.line() as u32;
+            self.faces.faces.push(Face { length: length as u32, line, first_uv });
+        }
+        Ok(())
+    }
+
+    fn read_corners(
+        &mut self,
+        count: usize,
+        scalar: Scalar,
+        values: &mut Values<'_>,
+    ) -> Result<usize, IoError> {
+        if count < 3 {
+            let found = format!("a face of {count} corners");
+            return Err(values.unexpected(found, "3 or more".to_owned()));
+        }
+        self.limit("corners of faces", self.faces.corners.len() + count, 4 * MAX_FACES)?;
+        self.faces.corners.reserve(count);
+        for _ in 0..count {
+            let corner = values.next(scalar)?;
+            if corner < 0.0 || corner >= MAX_PARTICLES as f64 || corner.fract() != 0.0 {
+                let found = format!("the vertex {corner} of a face");
+                let expected = format!("an index below {MAX_PARTICLES}");
+                return Err(values.unexpected(found, expected));
+            }
+            self.faces.corners.push(corner as u32);
+        }
+        Ok(count)
+    }
+
+    fn read_uvs(
+        &mut self,
+        count: usize,
+        scalar: Scalar,
+        values: &mut Values<'_>,
+    ) -> Result<(), IoError> {
+        self.limit("mesh texture coordinates", self.faces.uvs.len() + count / 2, 4 * MAX_FACES)?;
+        let mut uv = [0.0; 2];
+        for k in 0..count {
+            let x = values.next(scalar)?;
+            if x.is_nan() || x.abs() > f64::from(MAX_COORDINATE) {
+                let expected = format!("a finite number below {MAX_COORDINATE:e}");
+                return Err(values.unexpected(format!("{x} in texcoord"), expected));
+            }
+            uv[k % 2] = x as f32;
+            if k % 2 == 1 {
+                self.faces.uvs.push(uv);
             }
         }
         Ok(())
@@ -156,7 +201,7 @@ impl Reader<'_> {
         if self.positions.is_empty() {
             return Err(IoError::Empty { path, what: "vertices" });
         }
-        if self.faces.lengths.is_empty() {
+        if self.faces.faces.is_empty() {
             return Err(IoError::Empty { path, what: "faces" });
         }
         let singles = self.positions.iter().map(|position| position.as_vec3().to_array()).collect();
@@ -164,7 +209,7 @@ impl Reader<'_> {
         let mut twisted = TwistedFaces::default();
         let mut rest = self.faces.corners.as_slice();
         let count = self.positions.len();
-        for (face, [length, line]) in self.faces.lengths.into_iter().enumerate() {
+        for (face, Face { length, line, first_uv }) in self.faces.faces.into_iter().enumerate() {
             let (corners, after) = rest.split_at(length as usize);
             rest = after;
             if let Some(corner) = corners.iter().find(|&&corner| corner as usize >= count) {
@@ -179,9 +224,15 @@ impl Reader<'_> {
                 });
                 return Err(IoError::Unexpected { path, position, found, expected });
             }
-            if add_face(&mut mesh, &self.positions, corners) {
+            let uv = |k: usize| first_uv.map_or(CornerUvs::NONE, |first| first + k as u32);
+            if add_face(&mut mesh, &self.positions, corners, uv) {
                 twisted.add(line as usize);
             }
+        }
+        if mesh.uvs.is_empty() && !self.faces.uvs.is_empty() {
+            mesh.corner_uvs.coordinates = self.faces.uvs;
+        } else {
+            mesh.corner_uvs = CornerUvs::default();
         }
         mesh.validate().map_err(|source| IoError::Mesh { path, source })?;
         Ok(Parsed { mesh, positions: self.positions, twisted })

@@ -18,7 +18,7 @@ pub enum Shape {
     Grid(GridShape),
     /// A tube, or a sector of one, of quads.
     Tube(TubeShape),
-    /// An OBJ file, its path resolved against the scene file.
+    /// A mesh file ([`crate::MESH_FORMATS`]), its path resolved against the scene file.
     Mesh(PathBuf),
 }
 
