@@ -11,8 +11,12 @@ const PACKAGES: [&[&str]; 2] = [&["numpy<2", "usd-core==26.11"], &["bpy==5.0.1"]
 /// Python that Blender as a module needs.
 const PYTHON: &str = "python3.11";
 
-/// Scenes that are run: texture coordinates and one cloth, copies in one file, cloths in files of their own.
-const SCENES: [&str; 3] = ["flag", "layers", "dress"];
+/// What is run: texture coordinates of vertices, several cloths, and a mesh with a seam.
+const SCENES: [(&str, &[&str]); 3] = [
+    ("flag", &["flag"]),
+    ("dress", &["dress"]),
+    ("seam", &["--mesh", "crates/xtask/blender/seam.obj", "--pin", "top:3%"]),
+];
 
 /// Frames of each.
 const FRAMES: &str = "30";
@@ -26,14 +30,16 @@ pub(crate) fn check() -> Result<(), String> {
     let scripts = root.join("crates/xtask/blender");
     let folder = root.join("target/blender");
     let mut failed = Vec::new();
-    let folders: Vec<_> = SCENES.iter().map(|scene| folder.join("out").join(scene)).collect();
-    for (scene, out) in SCENES.iter().zip(&folders) {
+    let folders: Vec<_> = SCENES.iter().map(|(name, _)| folder.join("out").join(name)).collect();
+    for ((name, scene), out) in SCENES.iter().zip(&folders) {
         let out = out.display().to_string();
         let mut arguments = vec!["run", "--release", "--quiet", "--package", "poplin-cli", "--"];
-        arguments.extend(["run", scene, "--frames", FRAMES, "--backend", "cpu", "--out", &out]);
+        arguments.push("run");
+        arguments.extend(*scene);
+        arguments.extend(["--frames", FRAMES, "--backend", "cpu", "--out", &out]);
         arguments.extend(FORMATS.iter().flat_map(|format| ["--format", format]));
         if !cargo_with(&arguments, &[], |_| ())? {
-            return Err(format!("the scene {scene} could not be run"));
+            return Err(format!("{name} could not be run"));
         }
     }
     let python = folder.join("venv/bin/python");

@@ -1,6 +1,7 @@
 //! The bytes of a glTF file: the chunks of a GLB and buffers inside or next to the text.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
@@ -67,31 +68,26 @@ pub(super) struct Buffers<'a> {
     root: Json<'a>,
     binary: Option<&'a [u8]>,
     path: &'a Path,
-    loaded: Vec<Option<Rc<[u8]>>>,
+    loaded: HashMap<usize, Rc<[u8]>>,
     total: usize,
 }
 
 impl<'a> Buffers<'a> {
     pub(super) fn new(root: Json<'a>, binary: Option<&'a [u8]>, path: &'a Path) -> Self {
-        Self { root, binary, path, loaded: Vec::new(), total: 0 }
+        Self { root, binary, path, loaded: HashMap::new(), total: 0 }
     }
 
     /// The description of the accessor of an index, or of a buffer view.
     pub(super) fn item(&self, list: &str, index: &Json<'_>) -> Result<Json<'a>, IoError> {
-        let mut items = self.root.list(list)?;
-        let index = index.index(items.len(), list)?;
-        Ok(items.swap_remove(index))
+        self.root.item(list, index).map(|(_, item)| item)
     }
 
     /// The bytes of a buffer.
     pub(super) fn bytes(&mut self, index: &Json<'_>) -> Result<Rc<[u8]>, IoError> {
-        let buffers = self.root.list("buffers")?;
-        let k = index.index(buffers.len(), "buffers")?;
-        self.loaded.resize(buffers.len(), None);
-        if let Some(known) = &self.loaded[k] {
+        let (k, buffer) = self.root.item("buffers", index)?;
+        if let Some(known) = self.loaded.get(&k) {
             return Ok(known.clone());
         }
-        let buffer = &buffers[k];
         let bytes: Cow<'_, [u8]> = match buffer.get("uri") {
             None => match self.binary {
                 Some(binary) if k == 0 => binary.into(),
@@ -123,7 +119,7 @@ impl<'a> Buffers<'a> {
             return Err(IoError::TooMany { path, what, count, limit });
         }
         let bytes: Rc<[u8]> = bytes[..declared].into();
-        self.loaded[k] = Some(bytes.clone());
+        self.loaded.insert(k, bytes.clone());
         Ok(bytes)
     }
 

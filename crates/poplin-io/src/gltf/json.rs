@@ -58,6 +58,14 @@ impl<'a> Json<'a> {
         Ok(items.iter().enumerate().map(item).collect())
     }
 
+    /// The item of a list that an index leads to; without a pass over the list, which may be long.
+    pub(super) fn item(&self, key: &str, index: &Json<'_>) -> Result<(usize, Self), IoError> {
+        let json = self.field(key)?;
+        let items = json.value.as_array().ok_or_else(|| json.fault_of_kind("a list"))?;
+        let k = index.index(items.len(), key)?;
+        Ok((k, Self { value: &items[k], path: format!("{key}[{k}]"), file: self.file }))
+    }
+
     pub(super) fn text(&self) -> Result<&'a str, IoError> {
         self.value.as_str().ok_or_else(|| self.fault_of_kind("a string"))
     }

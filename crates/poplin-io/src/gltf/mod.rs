@@ -36,6 +36,9 @@ pub(crate) const GLTF: MeshFormat = MeshFormat {
 pub(crate) const GLB: MeshFormat =
     MeshFormat { extension: "glb", doc: "glTF 2.0 in one binary file: the same", ..GLTF };
 
+/// Vertices that take as long to read as a primitive of none.
+const PRIMITIVE_COST: usize = 1000;
+
 /// Extensions that change nothing of what is read, or are read.
 const KNOWN_EXTENSIONS: [&str; 5] =
     ["KHR_materials_", "KHR_texture_", "KHR_lights_", "EXT_texture_", "KHR_mesh_quantization"];
@@ -144,6 +147,7 @@ impl Reader<'_> {
         let first = self.positions.len() as u32;
         let mut weld = Weld::default();
         for primitive in mesh.list("primitives")? {
+            self.count(PRIMITIVE_COST)?;
             let mode = primitive.get("mode").map_or(Ok(4), |mode| mode.integer())?;
             // 0 to 3 are points and lines.
             if (4..=6).contains(&mode) {
@@ -169,7 +173,7 @@ impl Reader<'_> {
         let mut vertices = Vec::with_capacity(positions.count);
         for k in 0..positions.count {
             let moved = matrix.transform_point3(positions.vector::<3>(k).into());
-            if !(moved.abs().max_element() <= f64::from(MAX_COORDINATE)) || moved.is_nan() {
+            if moved.is_nan() || moved.abs().max_element() > f64::from(MAX_COORDINATE) {
                 let expected = format!("finite numbers below {MAX_COORDINATE:e} in the scene");
                 return Err(position.fault(format!("vertex {k} at {moved}"), &expected));
             }

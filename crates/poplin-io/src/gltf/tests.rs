@@ -142,6 +142,26 @@ fn faults_name_the_path_and_the_limit() {
 }
 
 #[test]
+fn a_small_file_that_names_the_same_mesh_very_often_is_refused_soon() {
+    let list = |item: &str, count: usize| vec![item; count].join(",");
+    let text = format!(
+        r#"{{ "asset": {{ "version": "2.0" }}, "nodes": [{}], "meshes": [{{ "primitives": [{}] }}],
+        "accessors": [{{ "bufferView": 0, "componentType": 5126, "count": 0, "type": "VEC3" }}],
+        "bufferViews": [{{ "buffer": 0, "byteLength": 0 }}], "buffers": [{{ "byteLength": 0, "uri": "data:;base64," }}] }}"#,
+        list(r#"{"mesh":0}"#, 50_000),
+        list(r#"{"attributes":{"POSITION":0}}"#, 50_000)
+    );
+    let message = read(text.as_bytes()).unwrap_err().to_string();
+    assert!(message.starts_with("test.glb: vertices and corners of all nodes: "), "{message}");
+    let many = format!("[{}]", list("0", 2_000_000));
+    let message = read(many.as_bytes()).unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "test.glb: values in the JSON text: 2000000 is more than the limit 1048576"
+    );
+}
+
+#[test]
 fn mutated_files_never_panic() {
     let samples = [text().into_bytes(), glb().1];
     fuzz::run(&samples, 4000, |bytes| read(bytes).map(|mesh| mesh.validate().unwrap()).is_ok());
