@@ -11,6 +11,7 @@ use crate::fiber_picture::write_fiber_picture;
 use crate::garment::Garment;
 use crate::job::Job;
 use crate::output::say;
+use crate::run::in_line;
 
 /// Cooking of one cloth, as JSON.
 #[derive(Debug, Serialize)]
@@ -177,8 +178,9 @@ fn print_reports(job: &Job) {
         let TwistedFaces { count, first_line } = garment.twisted;
         if count > 0 {
             say!(
-                "{:<12}{count:>12}  faces with a flipped triangle, the first in line {first_line}",
-                "twisted"
+                "{:<12}{count:>12}  faces with a flipped triangle{}",
+                "twisted",
+                in_line(first_line)
             );
         }
     }

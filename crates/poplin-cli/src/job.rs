@@ -10,7 +10,7 @@ use poplin_io::scene::{
     BuiltCloth, BuiltCollider, ColliderShape, DEFAULT_PERTURBATION, PinRule, Scene, SceneCloth,
     SceneCollider, Shape, Transform,
 };
-use poplin_io::{FRAME_FORMATS, FrameFormat, ObjMesh, load_obj};
+use poplin_io::{FRAME_FORMATS, FrameFormat, MeshFile, load_mesh};
 use poplin_model::{Chosen, ClothConfig, ClothContactSolver, Contact, Pbd, PbdPhase, Phases};
 
 use crate::args::{CookArgs, PositionArgs, RunArgs};
@@ -247,7 +247,7 @@ fn placed_mesh(
     pins: &[PinRule],
     transform: Transform,
 ) -> Result<(SceneCloth, BuiltCloth, [f64; 3]), Failure> {
-    let mut file = load_obj(path).or_bad_input()?;
+    let mut file = load_mesh(path).or_bad_input()?;
     let mut pinned = Vec::new();
     for rule in pins {
         let found = rule
@@ -256,7 +256,7 @@ fn placed_mesh(
         pinned.extend(found.or_bad_input()?);
     }
     transform.apply_to(&mut file);
-    let ObjMesh { mesh, origin, twisted } = file;
+    let MeshFile { mesh, origin, twisted } = file;
     Ok((mesh_cloth(path), BuiltCloth { mesh, pinned, moving: Vec::new(), twisted }, origin))
 }
 

@@ -73,7 +73,7 @@ pub(crate) fn load_scene(name: &Path) -> Result<Scene, Failure> {
 
 /// Whether the file's name says that it is a mesh.
 pub(crate) fn is_mesh(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("obj"))
+    poplin_io::MeshFormat::of(path).is_some()
 }
 
 #[cfg(test)]

@@ -1,9 +1,31 @@
 //! What can go wrong with mesh files, point caches and pictures.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use poplin_model::ModelError;
 use thiserror::Error;
+
+/// Where in a file something is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FilePosition {
+    /// A line of a text, from 1.
+    Line(usize),
+    /// A byte of a binary file, from 0.
+    Byte(usize),
+    /// A value of a JSON text, such as `meshes[0].primitives[1]`.
+    Json(String),
+}
+
+impl fmt::Display for FilePosition {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => write!(out, ":{line}"),
+            Self::Byte(byte) => write!(out, ", byte {byte}"),
+            Self::Json(path) => write!(out, ", {path}"),
+        }
+    }
+}
 
 /// Why a file could not be read or written. Each message says what, where and the limit.
 #[derive(Debug, Error)]
@@ -76,6 +98,18 @@ pub enum IoError {
         index: i64,
         /// How many there are.
         count: usize,
+    },
+    /// Something in a mesh file that is not as its format has it.
+    #[error("{}{position}: {found}; expected {expected}", path.display())]
+    Unexpected {
+        /// The file.
+        path: PathBuf,
+        /// Where in it.
+        position: FilePosition,
+        /// What is there.
+        found: String,
+        /// What would be right.
+        expected: String,
     },
     /// A coordinate that is NaN, infinite, or beyond [`poplin_model::MAX_COORDINATE`].
     #[error("{}:{line}: {element} {index} has the coordinate {value:?}, which is not a finite number below {:e}", path.display(), poplin_model::MAX_COORDINATE)]

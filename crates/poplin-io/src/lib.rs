@@ -1,25 +1,34 @@
-//! Files of the poplin cloth engine: OBJ meshes in, frames and contact-sheet pictures out, and scene files.
+//! Files of the poplin cloth engine: meshes in, frames and contact-sheet pictures out, and scene files.
 //!
-//! - [`read_obj`] and [`write_obj`] exchange meshes with modelling tools.
+//! - [`load_mesh`] reads meshes of every format of [`MESH_FORMATS`]; [`read_obj`] and [`write_obj`] exchange OBJ with modelling tools.
 //! - [`FRAME_FORMATS`] are the formats of simulated frames; each yields a [`FrameSink`].
 //! - [`PointCacheWriter`] streams a simulation to a cache that Blender and others play back; [`PointCache`] reads it.
 //! - [`picture`] draws moments of a simulation into one PNG without a GPU.
 //! - [`scene`] reads TOML scene files: cloths, pins, settings, colliders, animation.
 //!
-//! Units are SI. Nothing here trusts a file: every error names the file, the line or field, and the limit.
+//! Units are SI. Nothing here trusts a file: every error names the file, the line, byte or field, and the limit.
 
 mod error;
 mod far;
-mod frame_format;
-mod npy;
+mod frames;
+#[cfg(test)]
+mod fuzz;
+mod gltf;
+mod mesh_file;
 mod obj;
 pub mod picture;
-mod point_cache;
+mod ply;
 mod polygon;
 pub mod scene;
+mod stl;
+mod text;
+mod weld;
 
-pub use error::IoError;
+pub use error::{FilePosition, IoError};
 pub use far::MAX_RESOLUTION;
-pub use frame_format::{CreateFrameSink, FRAME_FORMATS, FrameFormat, FrameSink};
-pub use obj::{ObjMesh, TwistedFaces, load_obj, read_obj, write_joined_obj, write_obj};
-pub use point_cache::{PointCache, PointCacheWriter};
+pub use frames::{
+    CreateFrameSink, FRAME_FORMATS, FrameFormat, FrameSink, FrameSource, PointCache,
+    PointCacheWriter, remove_frames,
+};
+pub use mesh_file::{MAX_MESH_FILE, MESH_FORMATS, MeshFile, MeshFormat, TwistedFaces, load_mesh};
+pub use obj::{read_obj, write_joined_obj, write_obj};

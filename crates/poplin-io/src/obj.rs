@@ -14,45 +14,25 @@ use glam::DVec3;
 use poplin_model::{CornerUvs, MAX_COORDINATE, MAX_PARTICLES, Mesh};
 
 use crate::IoError;
-use crate::far::origin_of;
+use crate::frames::faces;
+use crate::mesh_file::{MeshFormat, Parsed, TwistedFaces};
 use crate::polygon::{Cut, cut};
 
 /// Longest line that is read, with those that continue it \[bytes\]; a face of three million corners fits.
 const MAX_LINE: usize = 64 << 20;
 
 /// Most faces after triangulation, and most texture coordinates; meshes have about two triangles per vertex.
-const MAX_FACES: usize = 4 * MAX_PARTICLES;
+pub(crate) const MAX_FACES: usize = 4 * MAX_PARTICLES;
 
 /// Characters of a faulty line that an error shows.
-const EXCERPT_LENGTH: usize = 60;
+pub(crate) const EXCERPT_LENGTH: usize = 60;
 
-/// A mesh from an OBJ file, far from the origin or not.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ObjMesh {
-    /// The mesh; its positions count from `origin`.
-    pub mesh: Mesh,
-    /// Whole metres in the world, 0 along each axis where `f32` resolves the mesh well enough ([`crate::MAX_RESOLUTION`]) \[m\].
-    pub origin: [f64; 3],
-    /// Faces that have a flipped triangle.
-    pub twisted: TwistedFaces,
-}
-
-/// Faces of a mesh file that could not be cut into triangles without flipping one: their sides cross, or they are concave and have
-/// more than 1024 corners. They are fans.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct TwistedFaces {
-    /// How many there are.
-    pub count: usize,
-    /// Line of the first one, from 1; 0 if there is none.
-    pub first_line: usize,
-}
-
-impl TwistedFaces {
-    fn add(&mut self, line: usize) {
-        self.first_line = if self.count == 0 { line } else { self.first_line.min(line) };
-        self.count += 1;
-    }
-}
+/// OBJ in the table of formats.
+pub(crate) const MESH_FORMAT: MeshFormat = MeshFormat {
+    extension: "obj",
+    doc: "Wavefront OBJ: triangles, quads and polygons, texture coordinates",
+    read,
+};
 
 /// Reads the surface of an OBJ file as one mesh, vertices in the file's order.
 ///
@@ -67,27 +47,6 @@ impl TwistedFaces {
 /// [`poplin_model::MAX_PARTICLES`] vertices.
 pub fn read_obj(path: impl AsRef<Path>) -> Result<Mesh, IoError> {
     read(path.as_ref()).map(|parsed| parsed.mesh)
-}
-
-/// The same as [`read_obj`] with what there is to say about it, and so that a mesh far from the origin keeps its shape.
-///
-/// # Errors
-/// As [`read_obj`].
-pub fn load_obj(path: impl AsRef<Path>) -> Result<ObjMesh, IoError> {
-    let Parsed { mut mesh, positions, twisted } = read(path.as_ref())?;
-    let origin = origin_of(&mesh, &positions);
-    if origin != DVec3::ZERO {
-        mesh.positions = positions.iter().map(|p| (p - origin).as_vec3().to_array()).collect();
-    }
-    Ok(ObjMesh { mesh, origin: origin.to_array(), twisted })
-}
-
-/// What a file holds.
-struct Parsed {
-    mesh: Mesh,
-    /// Of every vertex, in double precision.
-    positions: Vec<DVec3>,
-    twisted: TwistedFaces,
 }
 
 fn read(path: &Path) -> Result<Parsed, IoError> {
@@ -136,7 +95,7 @@ pub fn write_joined_obj<'a>(
     write_text(BufWriter::new(file), &parts, origin).map_err(IoError::write(path))
 }
 
-fn write_text(
+pub(crate) fn write_text(
     mut out: impl Write,
     parts: &[(&Mesh, &[[f32; 3]])],
     origin: [f64; 3],
@@ -173,17 +132,7 @@ fn write_faces(
     mesh: &Mesh,
     [first_vertex, first_uv]: [u64; 2],
 ) -> std::io::Result<()> {
-    let corner_uvs = &mesh.corner_uvs;
-    let has_uvs = !mesh.uvs.is_empty();
-    let quads = mesh.quads.iter().enumerate().map(|(k, quad)| {
-        let own = corner_uvs.quads.get(k).map(|corners| &corners[..]);
-        (&quad[..], own.or(has_uvs.then_some(&quad[..])))
-    });
-    let triangles = mesh.triangles.iter().enumerate().map(|(k, triangle)| {
-        let own = corner_uvs.triangles.get(k).map(|corners| &corners[..]);
-        (&triangle[..], own.or(has_uvs.then_some(&triangle[..])))
-    });
-    for (face, uvs) in quads.chain(triangles) {
+    for (face, uvs) in faces(mesh) {
         // A face has a coordinate at all of its corners or at none.
         let uvs = uvs.filter(|uvs| uvs.iter().all(|&uv| uv != CornerUvs::NONE));
         write!(out, "f")?;
@@ -537,6 +486,7 @@ fn corners_of_fan(fan: &[[u32; 3]]) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{fuzz, load_mesh};
 
     fn parse(text: impl AsRef<[u8]>) -> Result<Mesh, IoError> {
         parse_obj(text.as_ref(), Path::new("test.obj")).map(|parsed| parsed.mesh)
@@ -615,7 +565,7 @@ mod tests {
         };
         for (by, origin) in [(0.0, 0.0), (1000.0, 0.0), (1e7, 10_000_001.0), (-1e7, -9_999_999.0)] {
             write(by);
-            let far = load_obj(&path).unwrap();
+            let far = load_mesh(&path).unwrap();
             assert_eq!(far.origin, [origin, 0.0, 0.0]);
             let shift = (by - origin) as f32;
             let expected: Vec<_> =
@@ -623,7 +573,7 @@ mod tests {
             assert_eq!(far.mesh.positions, expected, "{by}");
             // There and back.
             write_joined_obj(&path, [(&far.mesh, &far.mesh.positions[..])], far.origin).unwrap();
-            assert_eq!(load_obj(&path).unwrap(), far);
+            assert_eq!(load_mesh(&path).unwrap(), far);
         }
         std::fs::remove_file(path).unwrap();
     }
@@ -749,35 +699,13 @@ mod tests {
 
     #[test]
     fn mutated_files_never_panic() {
-        let mut random = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut next = move |bound: usize| {
-            // xorshift64 (Marsaglia, "Xorshift RNGs", 2003)
-            random ^= random << 13;
-            random ^= random >> 7;
-            random ^= random << 17;
-            (random % bound as u64) as usize
-        };
-        let alphabet = b"0123456789-/. \nvfte#\\\0\xffnai";
-        let mut accepted = 0;
-        for _ in 0..5000 {
-            let mut bytes = SQUARE.as_bytes().to_vec();
-            for _ in 0..1 + next(6) {
-                let at = next(bytes.len());
-                match next(3) {
-                    0 => bytes[at] = alphabet[next(alphabet.len())],
-                    1 => bytes.insert(at, alphabet[next(alphabet.len())]),
-                    _ => drop(bytes.remove(at)),
-                }
-            }
-            if let Ok(mesh) = parse(&bytes) {
-                mesh.validate().unwrap();
-                accepted += 1;
-            }
-        }
-        assert!(
-            (1..5000).contains(&accepted),
-            "{accepted} mutants were accepted: the mutations test nothing"
-        );
+        let samples = [
+            SQUARE.as_bytes().to_vec(),
+            format!("f 1 2 3 4 5 6\n{CONCAVE}f -1 -2 -3\n").into_bytes(),
+        ];
+        fuzz::run(&samples, 5000, |bytes| {
+            parse(bytes).map(|mesh| mesh.validate().unwrap()).is_ok()
+        });
     }
 
     #[test]

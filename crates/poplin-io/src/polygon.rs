@@ -1,6 +1,7 @@
 //! Polygons into triangles.
 
 use glam::DVec3;
+use poplin_model::Mesh;
 
 /// Most corners of a polygon that is no fan: the time to cut one grows with more than their square.
 pub(crate) const MAX_CORNERS: usize = 1024;
@@ -76,6 +77,33 @@ pub(crate) fn cut(corners: &[DVec3]) -> Cut {
     } else {
         Cut::Twisted
     }
+}
+
+/// Adds a face of three corners or more, all of them vertices of the mesh, whose positions these are, with the texture coordinates of
+/// its corners, as many. Quads stay quads; a concave one begins at a corner from which its diagonal is inside. Returns whether a
+/// triangle of it is flipped.
+pub(crate) fn add_face(
+    mesh: &mut Mesh,
+    positions: &[DVec3],
+    corners: &[u32],
+    uvs: impl Fn(usize) -> u32,
+) -> bool {
+    let around: Vec<_> = corners.iter().map(|&corner| positions[corner as usize]).collect();
+    let parts = if corners.len() > 3 { cut(&around) } else { Cut::Fan };
+    if corners.len() == 4 {
+        let first = usize::from(matches!(parts, Cut::Ears(_)));
+        let ring: [usize; 4] = std::array::from_fn(|k| (first + k) % 4);
+        mesh.quads.push(ring.map(|k| corners[k]));
+        mesh.corner_uvs.quads.push(ring.map(uvs));
+    } else {
+        let triangles = match &parts {
+            Cut::Ears(ears) => ears.clone(),
+            _ => (2..corners.len()).map(|k| [0, k - 1, k]).collect(),
+        };
+        mesh.triangles.extend(triangles.iter().map(|it| it.map(|k| corners[k])));
+        mesh.corner_uvs.triangles.extend(triangles.iter().map(|it| it.map(&uvs)));
+    }
+    parts == Cut::Twisted
 }
 
 #[cfg(test)]

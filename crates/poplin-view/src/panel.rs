@@ -131,7 +131,7 @@ pub(crate) fn show(
             ui.separator();
             plots(ui, shown.history);
             ui.add_space(8.0);
-            ui.weak("Drag the cloth, or beside it to orbit; shift or the middle button pans, the wheel zooms. Drop an OBJ or a scene here.");
+            ui.weak("Drag the cloth, or beside it to orbit; shift or the middle button pans, the wheel zooms. Drop a mesh or a scene here.");
         });
     });
     commands

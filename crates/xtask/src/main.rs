@@ -1,7 +1,8 @@
-//! Project tasks: `cargo xtask test`, `ci`, `generate`, `tables`, `words`, `bench-table`, `gpu-stats`, `web`.
+//! Project tasks: `cargo xtask test`, `ci`, `generate`, `tables`, `words`, `bench-table`, `blender`, `gpu-stats`, `web`.
 
 mod adapter;
 mod bench_table;
+mod blender;
 mod generate;
 mod gpu_stats;
 mod install;
@@ -25,6 +26,9 @@ const HELP: &str = "Usage: cargo xtask <TASK>
   words                prints every use of a retired word (tests/words.txt), and counts
   bench-table [DIR]    writes the criterion results under target/criterion as DIR/bench.csv, with machine, date and
                        commit (default: benches/results/MACHINE; - for standard output)
+  blender              runs scenes with every format of frames and compares each vertex of each frame with what NumPy, OpenUSD
+                       and Blender read, which it installs into target/blender with pip (Python 3.11), and GLB with Khronos's
+                       validator (npm); says what cannot be installed
   gpu-stats            compiles every kernel for four families of AMD GPUs with Mesa's driver, no GPU needed, and writes
                        registers, spills, workgroup memory, occupancy and code size as benches/results/radv/gpu_stats.csv;
                        fails if a kernel of a common set of stages spills vector registers
@@ -49,6 +53,7 @@ fn main() -> ExitCode {
         ["bench-table"] => bench_table::write(bench_table::Target::Results),
         ["bench-table", "-"] => bench_table::write(bench_table::Target::Stdout),
         ["bench-table", folder] => bench_table::write(bench_table::Target::Folder(folder.into())),
+        ["blender"] => blender::check(),
         ["gpu-stats"] => gpu_stats::write(),
         ["web"] => web::test(),
         ["web", "serve"] => web::show(),

@@ -26,7 +26,7 @@ pub(super) const VIEW: &str = "\
 Only in a build with the cargo feature `view`: cargo run --release -p poplin-cli --features view -- view flag
 
 Drag the cloth, or beside it to orbit; with shift or the middle button to pan; the wheel zooms. Space plays and pauses, the
-arrow to the right is one frame, R goes back to the start, F to the first camera. An OBJ mesh or a scene file that is dropped
+arrow to the right is one frame, R goes back to the start, F to the first camera. A mesh or a scene file that is dropped
 on the window is opened. Record goes back to the start and writes what `poplin run` does to out/NAME.
 
 Examples:
@@ -102,7 +102,7 @@ pub(super) fn format() -> String {
 /// Every format of frames, a line each.
 fn formats() -> String {
     let line =
-        |format: &FrameFormat| format!("                       {:<5}{}", format.name, format.doc);
+        |format: &FrameFormat| format!("                       {:<6}{}", format.name, format.doc);
     FRAME_FORMATS.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
@@ -120,7 +120,7 @@ Pin rules:
   all, none              every vertex, no vertex
 
 Files written (NAME is the name of each cloth of the scene):
-  NAME.FORMAT        the start and every frame, for the vertices of the source mesh in their order; copies of a
+  NAME.FORMAT        the start and every frame (obj and ply: a folder NAME-FORMAT), for the vertices of the source mesh in their order; copies of a
                      cloth follow one another in one file. World space, here and in the mesh, also for cloths in
                      a moving local space. Formats:
 {formats}

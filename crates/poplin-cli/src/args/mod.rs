@@ -65,14 +65,14 @@ pub(crate) struct RunArgs {
     /// Scene file (TOML), or the name of a shipped scene
     #[arg(conflicts_with = "mesh")]
     pub(crate) scene: Option<PathBuf>,
-    /// Simulate this OBJ mesh instead of a scene; needs --pin or --collider
-    #[arg(long, value_name = "FILE.obj")]
+    /// Simulate this mesh (OBJ, PLY, STL, glTF, GLB) instead of a scene; needs --pin or --collider
+    #[arg(long, value_name = "MESH")]
     pub(crate) mesh: Option<PathBuf>,
     /// Vertices of the mesh to pin; may be repeated. `none` lets it fall
     #[arg(long = "pin", value_name = "RULE")]
     pub(crate) pins: Vec<PinRule>,
-    /// Closed OBJ mesh that stands still and keeps the cloth of --mesh out of its inside
-    #[arg(long, value_name = "FILE.obj")]
+    /// Closed mesh that stands still and keeps the cloth of --mesh out of its inside
+    #[arg(long, value_name = "MESH")]
     pub(crate) collider: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) backend: BackendArgs,
@@ -128,8 +128,8 @@ pub(crate) struct ViewArgs {
     /// Scene file (TOML), or the name of a shipped scene
     #[arg(conflicts_with = "mesh")]
     pub(crate) scene: Option<PathBuf>,
-    /// Show this OBJ mesh instead of a scene, held at its top
-    #[arg(long, value_name = "FILE.obj")]
+    /// Show this mesh (OBJ, PLY, STL, glTF, GLB) instead of a scene, held at its top
+    #[arg(long, value_name = "MESH")]
     pub(crate) mesh: Option<PathBuf>,
     /// Vertices of the mesh to pin, as of `poplin run`; may be repeated
     #[arg(long = "pin", value_name = "RULE", default_value = "top:3%", requires = "mesh")]
@@ -170,7 +170,7 @@ pub(crate) enum Layer {
 /// Arguments of `poplin cook`.
 #[derive(Debug, Args)]
 pub(crate) struct CookArgs {
-    /// OBJ mesh, scene file (TOML), or the name of a shipped scene
+    /// Mesh (OBJ, PLY, STL, glTF, GLB), scene file (TOML), or the name of a shipped scene
     pub(crate) file: PathBuf,
     /// Vertices of the mesh to pin; may be repeated. For a mesh, not for a scene
     #[arg(long = "pin", value_name = "RULE")]

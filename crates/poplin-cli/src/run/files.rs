@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use anyhow::Context;
-use poplin_io::{FrameFormat, FrameSink, write_joined_obj};
+use poplin_io::{FrameFormat, FrameSink, FrameSource, write_joined_obj};
 use poplin_model::MAX_PARTICLES;
 use serde::Serialize;
 
@@ -53,19 +53,15 @@ struct IndexEntry {
 
 impl ClothFiles {
     /// Opens the files of every cloth.
-    pub(super) fn create(
-        garments: &[Garment],
-        folder: &Path,
-        formats: &[FrameFormat],
-    ) -> Result<Vec<Self>, Failure> {
+    pub(super) fn create(job: &Job, folder: &Path) -> Result<Vec<Self>, Failure> {
+        let garments = &job.garments;
         let open = |(stem, members): (String, Range<usize>)| {
             let sink = |format: &FrameFormat| {
-                let name = format!("{stem}.{format}");
-                let sink =
-                    Self::create_sink(&garments[members.clone()], *format, &folder.join(&name))?;
+                let name = format.file_name(&stem);
+                let sink = Self::create_sink(job, members.clone(), *format, &folder.join(&name))?;
                 Ok::<_, Failure>((name, sink))
             };
-            let sinks = formats.iter().map(sink).collect::<Result<_, _>>()?;
+            let sinks = job.formats.iter().map(sink).collect::<Result<_, _>>()?;
             Ok(Self { stem, garments: members, sinks, joined: Vec::new() })
         };
         groups(garments).into_iter().map(open).collect()
@@ -74,19 +70,20 @@ impl ClothFiles {
     /// The names of the files that will be written.
     pub(super) fn names(garments: &[Garment], formats: &[FrameFormat]) -> Vec<String> {
         let names = groups(garments).into_iter().flat_map(|(stem, members)| {
-            let frames = formats.iter().map(|format| format.to_string());
-            let index = (members.len() > 1).then(|| "json".to_owned());
-            let kinds: Vec<_> = frames.chain(["obj".to_owned()]).chain(index).collect();
-            kinds.into_iter().map(move |kind| format!("{stem}.{kind}"))
+            let frames = formats.iter().map(|format| format.file_name(&stem));
+            let index = (members.len() > 1).then(|| format!("{stem}.json"));
+            frames.chain([format!("{stem}.obj")]).chain(index).collect::<Vec<_>>()
         });
         names.collect()
     }
 
     fn create_sink(
-        garments: &[Garment],
+        job: &Job,
+        members: Range<usize>,
         format: FrameFormat,
         path: &Path,
     ) -> Result<Box<dyn FrameSink>, Failure> {
+        let garments = &job.garments[members];
         let count: usize = garments.iter().map(Garment::vertex_count).sum();
         if count > MAX_PARTICLES {
             let what = match garments {
@@ -97,7 +94,10 @@ impl ClothFiles {
                 "{what} have {count} vertices; a file of frames takes {MAX_PARTICLES}: use --no-cache"
             )));
         }
-        (format.create)(path, count).or_failed()
+        let parts: Vec<_> =
+            garments.iter().map(|garment| (&garment.mesh, garment.offsets.len())).collect();
+        let (frame_rate, frame_count) = (job.frame_rate, job.frames.saturating_add(1));
+        (format.create)(path, &FrameSource { parts: &parts, frame_rate, frame_count }).or_failed()
     }
 
     /// Appends a frame to every file of frames. `vertices`: of all cloths of the run.

@@ -85,7 +85,7 @@ impl OutputFolder {
             let is_plain = Path::new(name).file_name().is_some_and(|plain| plain == name.as_str());
             is_plain
                 && !written.contains(name)
-                && std::fs::remove_file(self.path.join(name)).is_ok()
+                && poplin_io::remove_frames(self.path.join(name)).is_ok()
         });
         names
     }

@@ -24,6 +24,7 @@ use crate::output::{counted, grouped, say};
 use crate::stage::Stage;
 use recording::Recorded;
 pub(crate) use recording::Recording;
+pub(crate) use warning::in_line;
 
 /// Most names of files on a line.
 const MAX_NAMES: usize = 16;

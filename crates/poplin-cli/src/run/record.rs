@@ -109,7 +109,7 @@ impl Recorder {
         Ok(Self {
             folder: folder.to_path_buf(),
             has_frames: !job.formats.is_empty(),
-            files: ClothFiles::create(&job.garments, folder, &job.formats)?,
+            files: ClothFiles::create(&job, folder)?,
             moments: Moments::new(&job.garments, job.frames, picture, job.view),
             edges: job
                 .garments

@@ -465,9 +465,10 @@ impl fmt::Display for Warning {
             ),
             Self::TwistedFaces { what, faces, first_line } => write!(
                 f,
-                "{what} has {} in its file that cannot be cut into triangles without flipping one, the first in line {first_line}: \
+                "{what} has {} in its file that cannot be cut into triangles without flipping one{}: \
                  sides cross, or it is concave with more than 1024 corners; cut such faces before",
-                counted(*faces, "face")
+                counted(*faces, "face"),
+                in_line(*first_line)
             ),
             Self::NoSpeed { cloth } => write!(
                 f,
@@ -519,5 +520,12 @@ impl fmt::Display for Warning {
                  iterations, and so has another stiffness; choose a multiple of the frame rate"
             ),
         }
+    }
+}
+/// Where the first of some faces is, if its file has lines.
+pub(crate) fn in_line(first_line: usize) -> String {
+    match first_line {
+        0 => String::new(),
+        line => format!(", the first in line {line}"),
     }
 }

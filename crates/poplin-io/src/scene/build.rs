@@ -7,7 +7,7 @@ use super::animation::translation_at;
 use super::locate::Source;
 use super::validate::{check_particles, validate_shape};
 use super::{Keyframe, MAX_SCENE_PARTICLES, PinRule, Scene, SceneError, Shape};
-use crate::{IoError, ObjMesh, TwistedFaces, load_obj};
+use crate::{IoError, MeshFile, TwistedFaces, load_mesh};
 
 /// A cloth of a scene, ready for cooking.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,11 +52,12 @@ impl Scene {
         let source = Source::new(&self.text, &self.path);
         // The fields are public: they may have changed since the file was checked.
         validate_shape(&cloth.shape, &field, &source)?;
-        let generated = |mesh| ObjMesh { mesh, origin: [0.0; 3], twisted: TwistedFaces::default() };
+        let generated =
+            |mesh| MeshFile { mesh, origin: [0.0; 3], twisted: TwistedFaces::default() };
         let mut file = match &cloth.shape {
             Shape::Grid(grid) => generated(grid.mesh()),
             Shape::Tube(tube) => generated(tube.mesh()),
-            Shape::Mesh(path) => load_obj(path)?,
+            Shape::Mesh(path) => load_mesh(path)?,
         };
         let count = file.mesh.positions.len() as u128 * u128::from(cloth.count);
         check_particles(
@@ -95,7 +96,7 @@ impl Scene {
             let moved = |p: [f32; 3]| DVec3::from(p.map(f64::from)) + DVec3::from(file.origin);
             file.mesh.positions.iter_mut().for_each(|p| *p = moved(*p).as_vec3().to_array());
         }
-        let ObjMesh { mesh, twisted, .. } = file;
+        let MeshFile { mesh, twisted, .. } = file;
         // A mesh file near the limit may leave it by its transform.
         let path = match &cloth.shape {
             Shape::Mesh(path) => path.clone(),
@@ -109,7 +110,7 @@ impl Scene {
 /// The vertices that any of the rules picks, rising.
 fn select(
     rules: &[PinRule],
-    file: &ObjMesh,
+    file: &MeshFile,
     field: &str,
     source: &Source<'_>,
 ) -> Result<Vec<u32>, SceneError> {

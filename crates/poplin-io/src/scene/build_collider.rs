@@ -12,7 +12,7 @@ use super::locate::Source;
 use super::surface::{OpenSurface, Repairs, close_surface};
 use super::validate::validate_collider;
 use super::{ColliderShape, FrameKey, PlaneShape, Scene, SceneCollider, SceneError, Transform};
-use crate::{IoError, ObjMesh, TwistedFaces, load_obj};
+use crate::{IoError, MeshFile, TwistedFaces, load_mesh};
 
 /// A collider of a scene, its mesh read, ready to be put in position.
 #[derive(Debug, Clone, PartialEq)]
@@ -142,7 +142,7 @@ impl ColliderShape {
                 )
             }
             Self::Mesh(path) => {
-                let ObjMesh { mesh, origin, twisted } = load_obj(path)?;
+                let MeshFile { mesh, origin, twisted } = load_mesh(path)?;
                 let triangles = mesh.triangulated().into();
                 let mesh = TriangleMesh { vertices: mesh.positions.into(), triangles };
                 return Ok((mesh.into(), origin, twisted));

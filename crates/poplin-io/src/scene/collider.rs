@@ -43,7 +43,7 @@ pub enum ColliderShape {
     Cylinder(CylinderShape),
     /// What is behind several planes: each plane is a side.
     Convex(Vec<PlaneShape>),
-    /// The inside of a closed surface from an OBJ file, its path resolved against the scene file; see [`super::close_surface`].
+    /// The inside of a closed surface from a mesh file ([`crate::MESH_FORMATS`]), its path resolved against the scene file; see [`super::close_surface`].
     Mesh(PathBuf),
 }
 

@@ -95,7 +95,7 @@ struct ClothFile {
     grid: Option<GridShape>,
     /// The mesh is a tube of quads, or a sector of one.
     tube: Option<TubeShape>,
-    /// The mesh is this OBJ file; its path counts from the folder of the scene file.
+    /// The mesh is this file (OBJ, PLY, STL, glTF, GLB); its path counts from the folder of the scene file.
     mesh: Option<PathBuf>,
     /// Its pose and scale in its local space; in the world, if that does not move.
     #[serde(default)]
@@ -239,7 +239,7 @@ struct ColliderFile {
     cylinder: Option<CylinderShape>,
     /// What is behind several planes: each plane is a side.
     convex: Option<ConvexFile>,
-    /// The inside of a closed surface: an OBJ file, its path counts from the folder of the scene file.
+    /// The inside of a closed surface: a file (OBJ, PLY, STL, glTF, GLB), its path counts from the folder of the scene file.
     mesh: Option<PathBuf>,
     /// Its pose before `keys` move it; in the world, if there are none.
     #[serde(default)]

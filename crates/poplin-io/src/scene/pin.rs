@@ -6,7 +6,7 @@ use std::str::FromStr;
 use poplin_model::Mesh;
 
 use super::PinError;
-use crate::ObjMesh;
+use crate::MeshFile;
 
 /// Vertices count as lying on a boundary within this fraction of the mesh's extent: rounding of the mesh file.
 const BOUNDARY_TOLERANCE: f32 = 1e-5;
@@ -167,7 +167,7 @@ impl PinRule {
     ///
     /// # Errors
     /// As [`PinRule::select`].
-    pub fn select_in_file(&self, file: &ObjMesh) -> Result<Vec<u32>, PinError> {
+    pub fn select_in_file(&self, file: &MeshFile) -> Result<Vec<u32>, PinError> {
         self.select_in_near(&file.mesh, file.origin)
     }
 

@@ -8,7 +8,7 @@ use poplin_model::Mesh;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::ObjMesh;
+use crate::MeshFile;
 use crate::far::origin_of;
 
 /// Where the mesh of a cloth comes from.
@@ -18,7 +18,7 @@ pub enum Shape {
     Grid(GridShape),
     /// A tube, or a sector of one, of quads.
     Tube(TubeShape),
-    /// An OBJ file, its path resolved against the scene file.
+    /// A mesh file ([`crate::MESH_FORMATS`]), its path resolved against the scene file.
     Mesh(PathBuf),
 }
 
@@ -101,7 +101,7 @@ impl Transform {
     }
 
     /// Moves a mesh from its file into the world, in double precision if it is far from the origin in either.
-    pub fn apply_to(&self, file: &mut ObjMesh) {
+    pub fn apply_to(&self, file: &mut MeshFile) {
         let (from, rotation) = (DVec3::from(file.origin), self.precise_rotation());
         let translation = DVec3::from(self.translation.map(f64::from));
         let moved = |p: &[f32; 3]| {

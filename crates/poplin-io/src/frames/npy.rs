@@ -8,17 +8,44 @@ use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use crate::{FrameFormat, FrameSink, IoError};
+use super::{FrameFormat, FrameSink};
+use crate::IoError;
 
 /// NPY in the table of formats.
-pub(crate) const FORMAT: FrameFormat = FrameFormat {
+pub(super) const FORMAT: FrameFormat = FrameFormat {
     name: "npy",
     doc: "NumPy array of f32, shape [frame, vertex, 3] (numpy.load)",
-    create: |path, vertex_count| Ok(Box::new(NpyWriter::create(path, vertex_count)?)),
+    is_sequence: false,
+    create: |path, source| Ok(Box::new(NpyWriter::create(path, source.vertex_count())?)),
 };
 
 /// Bytes before the first position: the dict with the largest counts fits, and 128 is a multiple of 64.
 const HEADER_LENGTH: usize = 128;
+
+/// What the elements of an array are, little-endian.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum ElementType {
+    F32,
+    I32,
+}
+
+/// What stands before the elements of an array of up to three axes.
+pub(super) fn header(element: ElementType, shape: &[usize]) -> Vec<u8> {
+    let descr = match element {
+        ElementType::F32 => "<f4",
+        ElementType::I32 => "<i4",
+    };
+    // A tuple of one has a comma too.
+    let axes: Vec<_> = shape.iter().map(usize::to_string).collect();
+    let shape = format!("({}{})", axes.join(", "), if axes.len() == 1 { "," } else { "" });
+    let dict = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
+    // 10 bytes come before the dict, a line break ends it.
+    let padded = format!("{dict:<width$}\n", width = HEADER_LENGTH - 11);
+    let mut header = b"\x93NUMPY\x01\x00".to_vec();
+    header.extend((padded.len() as u16).to_le_bytes());
+    header.extend(padded.as_bytes());
+    header
+}
 
 /// Writes an array frame by frame; the shape in the header is rewritten after each.
 #[derive(Debug)]
@@ -38,13 +65,7 @@ impl NpyWriter {
     }
 
     fn write_header(&mut self, frame_count: u32) -> std::io::Result<()> {
-        let shape = format!("({frame_count}, {}, 3)", self.vertex_count);
-        let dict = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}");
-        // 10 bytes come before the dict, a line break ends it.
-        let padded = format!("{dict:<width$}\n", width = HEADER_LENGTH - 11);
-        let mut header = b"\x93NUMPY\x01\x00".to_vec();
-        header.extend((padded.len() as u16).to_le_bytes());
-        header.extend(padded.as_bytes());
+        let header = header(ElementType::F32, &[frame_count as usize, self.vertex_count, 3]);
         self.file.seek(SeekFrom::Start(0))?;
         self.file.write_all(&header)
     }
@@ -84,9 +105,9 @@ mod tests {
     fn an_array_reads_back() {
         let path = std::env::temp_dir().join(format!("poplin-io-{}.npy", std::process::id()));
         let frames = [[[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]], [[-1.0, 0.5, 1e-20], [7.0, 8.0, 9.0]]];
-        let mut sink = (FORMAT.create)(&path, 2).unwrap();
+        let mut sink = NpyWriter::create(&path, 2).unwrap();
         frames.iter().for_each(|frame| sink.push(frame).unwrap());
-        sink.finish().unwrap();
+        Box::new(sink).finish().unwrap();
         let bytes = std::fs::read(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
         assert_eq!(bytes[..8], *b"\x93NUMPY\x01\x00");

@@ -9,14 +9,16 @@ use std::path::{Path, PathBuf};
 
 use poplin_model::MAX_PARTICLES;
 
-use crate::{FrameFormat, FrameSink, IoError};
+use super::{FrameFormat, FrameSink};
+use crate::IoError;
 
 /// PC2 in the table of formats.
-pub(crate) const FORMAT: FrameFormat = FrameFormat {
+pub(super) const FORMAT: FrameFormat = FrameFormat {
     name: "pc2",
     doc: "PC2 point cache (Blender: Mesh Cache modifier; Houdini, 3ds Max)",
-    create: |path, vertex_count| {
-        Ok(Box::new(PointCacheWriter::create(path, vertex_count, 0.0, 1.0)?))
+    is_sequence: false,
+    create: |path, source| {
+        Ok(Box::new(PointCacheWriter::create(path, source.vertex_count(), 0.0, 1.0)?))
     },
 };
 

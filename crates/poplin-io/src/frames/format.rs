@@ -8,12 +8,13 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Deserialize, Deserializer, Error as _};
 
-use crate::{IoError, npy, point_cache};
+use super::{FrameSource, glb, mdd, npy, npz, point_cache, sequence, usd};
+use crate::IoError;
 
-/// Takes the frames of a cloth, one after another, into a file.
+/// Takes the frames of a cloth, one after another, into a file or a folder of files.
 ///
-/// A sink that is dropped without [`FrameSink::finish`] leaves a valid file of the frames that were
-/// pushed: a run may be stopped at any time.
+/// A sink that is dropped without [`FrameSink::finish`] leaves valid files of the frames that were
+/// pushed, or none: a run may be stopped at any time.
 pub trait FrameSink {
     /// Appends a frame: positions \[m\] in world space, shape `[vertex_count]`.
     ///
@@ -29,22 +30,41 @@ pub trait FrameSink {
     fn finish(self: Box<Self>) -> Result<(), IoError>;
 }
 
-/// Creates (or empties) a file for frames of so many vertices.
-pub type CreateFrameSink = fn(&Path, usize) -> Result<Box<dyn FrameSink>, IoError>;
+/// Creates (or empties) a file, or a folder, for frames.
+pub type CreateFrameSink = fn(&Path, &FrameSource<'_>) -> Result<Box<dyn FrameSink>, IoError>;
 
 /// A format of frames. Two are equal if their names are.
 #[derive(Debug, Clone, Copy)]
 pub struct FrameFormat {
-    /// Name in options and scene files; also the extension of its files.
+    /// Name in options and scene files; see [`FrameFormat::file_name`].
     pub name: &'static str,
     /// What it is and what reads it, in a line.
     pub doc: &'static str,
-    /// Creates (or empties) a file for frames of so many vertices.
+    /// Whether it is a folder of a file for each frame.
+    pub is_sequence: bool,
+    /// Creates (or empties) a file, or a folder, for frames.
     pub create: CreateFrameSink,
 }
 
 /// Every format.
-pub const FRAME_FORMATS: &[FrameFormat] = &[point_cache::FORMAT, npy::FORMAT];
+pub const FRAME_FORMATS: &[FrameFormat] = &[
+    point_cache::FORMAT,
+    mdd::FORMAT,
+    npy::FORMAT,
+    npz::FORMAT,
+    glb::FORMAT,
+    usd::FORMAT,
+    sequence::OBJ,
+    sequence::PLY,
+];
+
+impl FrameFormat {
+    /// The name of the file `STEM.NAME`, or of the folder `STEM-NAME`.
+    pub fn file_name(&self, stem: &str) -> String {
+        let separator = if self.is_sequence { '-' } else { '.' };
+        format!("{stem}{separator}{}", self.name)
+    }
+}
 
 impl PartialEq for FrameFormat {
     fn eq(&self, other: &Self) -> bool {
@@ -91,7 +111,10 @@ impl<'de> Deserialize<'de> for FrameFormat {
 
 #[cfg(test)]
 mod tests {
+    use poplin_model::Mesh;
+
     use super::*;
+    use crate::remove_frames;
 
     #[test]
     fn formats_are_found_by_name() {
@@ -106,22 +129,33 @@ mod tests {
     }
 
     #[test]
-    fn every_format_keeps_what_was_pushed_and_refuses_other_lengths() {
+    fn every_format_refuses_other_lengths_and_leaves_whole_files_or_none() {
+        let folder = std::env::temp_dir().join(format!("poplin-io-formats-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mesh = Mesh::grid(2, 2, 1.0, 1.0);
+        let source = FrameSource { parts: &[(&mesh, 1)], frame_rate: 60.0, frame_count: 2 };
         for format in FRAME_FORMATS {
-            let name = format!("poplin-io-format-{}.{format}", std::process::id());
-            let path = std::env::temp_dir().join(name);
-            let mut sink = (format.create)(&path, 2).unwrap();
-            sink.push(&[[1.5, 2.0, 3.0], [4.0, 5.0, 6.0]]).unwrap();
-            let refused = sink.push(&[[0.0; 3]]).unwrap_err();
-            assert!(
-                matches!(refused, IoError::FrameLength { frame: 1, .. }),
-                "{format}: {refused}"
-            );
-            drop(sink);
-            let bytes = std::fs::read(&path).unwrap();
-            std::fs::remove_file(&path).unwrap();
-            let frame = [1.5_f32, 2.0, 3.0, 4.0, 5.0, 6.0].map(f32::to_le_bytes).concat();
-            assert!(bytes.ends_with(&frame), "{format}: the frame is not at the end of the file");
+            let path = folder.join(format.file_name("cloth"));
+            for is_finished in [false, true] {
+                let mut sink = (format.create)(&path, &source).unwrap();
+                sink.push(&mesh.positions).unwrap();
+                let refused = sink.push(&[[0.0; 3]]).unwrap_err();
+                assert!(
+                    matches!(refused, IoError::FrameLength { frame: 1, .. }),
+                    "{format}: {refused}"
+                );
+                match is_finished {
+                    true => sink.finish().unwrap(),
+                    false => drop(sink),
+                }
+                let names: Vec<_> =
+                    std::fs::read_dir(&folder).unwrap().map(|it| it.unwrap().path()).collect();
+                assert!(names.iter().all(|name| *name == path), "{format}: {names:?}");
+                assert!(!is_finished || path.exists(), "{format}");
+            }
+            remove_frames(&path).unwrap();
+            assert!(!path.exists(), "{format}");
         }
+        std::fs::remove_dir(folder).unwrap();
     }
 }

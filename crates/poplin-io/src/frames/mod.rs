@@ -1,0 +1,21 @@
+//! Simulated frames out, in every format of [`FRAME_FORMATS`].
+
+mod format;
+mod glb;
+mod mdd;
+mod normals;
+mod npy;
+mod npz;
+mod point_cache;
+mod sequence;
+mod source;
+mod spool;
+#[cfg(test)]
+mod tests;
+mod usd;
+
+pub use format::{CreateFrameSink, FRAME_FORMATS, FrameFormat, FrameSink};
+pub use point_cache::{PointCache, PointCacheWriter};
+pub use sequence::remove_frames;
+pub use source::FrameSource;
+pub(crate) use source::faces;

@@ -1,0 +1,139 @@
+//! A mesh file for every frame, numbered, in a folder.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use poplin_model::{CornerUvs, Mesh};
+
+use super::source::faces;
+use super::spool::write_whole;
+use super::{FrameFormat, FrameSink, FrameSource};
+use crate::IoError;
+use crate::obj::write_text;
+
+/// OBJ files in the table of formats.
+pub(super) const OBJ: FrameFormat = FrameFormat {
+    name: "obj",
+    doc: "a folder NAME-obj of an OBJ file per frame, with faces and texture coordinates",
+    is_sequence: true,
+    create: |path, source| {
+        Sequence::create(path, source, "obj", |mesh, positions, out| {
+            write_text(out, &[(mesh, positions)], [0.0; 3])
+        })
+    },
+};
+
+/// PLY files in the table of formats.
+pub(super) const PLY: FrameFormat = FrameFormat {
+    name: "ply",
+    doc: "a folder NAME-ply of a binary PLY file per frame, with faces and texture coordinates",
+    is_sequence: true,
+    create: |path, source| Sequence::create(path, source, "ply", write_ply),
+};
+
+/// Digits of the index of a frame.
+const DIGITS: usize = 6;
+
+type WriteFrame = fn(&Mesh, &[[f32; 3]], &mut BufWriter<File>) -> io::Result<()>;
+
+/// Writes each frame as a file of its own, under a temporary name until it is whole.
+#[derive(Debug)]
+struct Sequence {
+    folder: PathBuf,
+    extension: &'static str,
+    mesh: Mesh,
+    frame_count: u32,
+    write: WriteFrame,
+}
+
+impl Sequence {
+    fn create(
+        folder: &Path,
+        source: &FrameSource<'_>,
+        extension: &'static str,
+        write: WriteFrame,
+    ) -> Result<Box<dyn FrameSink>, IoError> {
+        // Of a longer run before, frames would be left.
+        remove_frames(folder).or_else(|fault| match fault.kind() {
+            io::ErrorKind::NotFound => Ok(()),
+            _ => Err(IoError::Write { path: folder.to_path_buf(), source: fault }),
+        })?;
+        std::fs::create_dir_all(folder).map_err(IoError::write(folder))?;
+        let (folder, mesh) = (folder.to_path_buf(), source.joined());
+        Ok(Box::new(Self { folder, extension, mesh, frame_count: 0, write }))
+    }
+}
+
+impl FrameSink for Sequence {
+    fn push(&mut self, positions: &[[f32; 3]]) -> Result<(), IoError> {
+        let (vertex_count, expected) = (positions.len(), self.mesh.positions.len());
+        if vertex_count != expected {
+            let (path, frame) = (self.folder.clone(), self.frame_count);
+            return Err(IoError::FrameLength { path, frame, vertex_count, expected });
+        }
+        let name = format!("{:0DIGITS$}.{}", self.frame_count, self.extension);
+        write_whole(&self.folder.join(name), |out| (self.write)(&self.mesh, positions, out))?;
+        self.frame_count += 1;
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), IoError> {
+        Ok(())
+    }
+}
+
+/// Removes frames that were written here: the file, or of a folder the numbered files, and the folder itself if nothing else is in it.
+///
+/// # Errors
+/// As [`std::fs::remove_file`].
+pub fn remove_frames(path: impl AsRef<Path>) -> io::Result<()> {
+    let path = path.as_ref();
+    if !path.symlink_metadata()?.is_dir() {
+        return std::fs::remove_file(path);
+    }
+    for entry in std::fs::read_dir(path)? {
+        let own = entry?.path();
+        let stem = own.file_stem().unwrap_or_default().to_string_lossy();
+        let is_numbered = stem.len() >= DIGITS && stem.bytes().all(|byte| byte.is_ascii_digit());
+        let is_mesh = own.extension().is_some_and(|it| it == OBJ.name || it == PLY.name);
+        if is_numbered && is_mesh {
+            std::fs::remove_file(&own)?;
+        }
+    }
+    // What a user has put there stays, and the folder with it.
+    let _ = std::fs::remove_dir(path);
+    Ok(())
+}
+
+/// Binary PLY, little-endian; texture coordinates of corners as MeshLab has them.
+fn write_ply(mesh: &Mesh, positions: &[[f32; 3]], out: &mut BufWriter<File>) -> io::Result<()> {
+    let (has_uvs, corner_uvs) = (!mesh.uvs.is_empty(), &mesh.corner_uvs.coordinates);
+    let uv = if has_uvs { "property float s\nproperty float t\n" } else { "" };
+    let texcoord = if corner_uvs.is_empty() { "" } else { "property list uchar float texcoord\n" };
+    write!(
+        out,
+        "ply\nformat binary_little_endian 1.0\nelement vertex {}\nproperty float x\nproperty float y\nproperty float z\n{uv}\
+         element face {}\nproperty list uchar int vertex_indices\n{texcoord}end_header\n",
+        positions.len(),
+        mesh.quads.len() + mesh.triangles.len()
+    )?;
+    let floats = |out: &mut BufWriter<File>, values: &[f32]| {
+        values.iter().try_for_each(|x| out.write_all(&x.to_le_bytes()))
+    };
+    for (k, position) in positions.iter().enumerate() {
+        floats(out, position)?;
+        floats(out, mesh.uvs.get(k).map_or(&[], |uv| &uv[..]))?;
+    }
+    for (corners, uvs) in faces(mesh) {
+        out.write_all(&[corners.len() as u8])?;
+        corners.iter().try_for_each(|corner| out.write_all(&corner.to_le_bytes()))?;
+        if !corner_uvs.is_empty() {
+            let uvs =
+                uvs.filter(|uvs| uvs.iter().all(|&uv| uv != CornerUvs::NONE)).unwrap_or_default();
+            out.write_all(&[2 * uvs.len() as u8])?;
+            uvs.iter().try_for_each(|&uv| floats(out, &corner_uvs[uv as usize]))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! Frames that wait in a temporary file for formats that must know how many there are before the first.
+
+use std::fs::File;
+use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use poplin_model::{MAX_PARTICLES, Mesh};
+
+use super::{FrameSink, FrameSource};
+use crate::IoError;
+
+/// What a format is written from when all frames are there.
+#[derive(Debug)]
+pub(super) struct Film<'a> {
+    /// The surface, at rest.
+    pub(super) mesh: &'a Mesh,
+    /// Frames per second \[1/s\].
+    pub(super) frame_rate: f32,
+    pub(super) frame_count: u32,
+    frames: &'a File,
+}
+
+impl Film<'_> {
+    /// Visits every frame: its index and its positions, shape `[vertex_count]`.
+    pub(super) fn visit(
+        &self,
+        mut visit: impl FnMut(u32, &[[f32; 3]]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut frames = self.frames;
+        frames.rewind()?;
+        let mut reader = BufReader::with_capacity(1 << 16, frames);
+        let mut bytes = vec![0; self.mesh.positions.len() * 12];
+        let mut positions = Vec::with_capacity(self.mesh.positions.len());
+        for index in 0..self.frame_count {
+            reader.read_exact(&mut bytes)?;
+            let (words, _) = bytes.as_chunks::<4>();
+            let (triples, _) = words.as_chunks::<3>();
+            positions.clear();
+            positions.extend(triples.iter().map(|triple| triple.map(f32::from_le_bytes)));
+            visit(index, &positions)?;
+        }
+        Ok(())
+    }
+
+    /// The time of a frame \[s\].
+    pub(super) fn time(&self, frame: u32) -> f32 {
+        (f64::from(frame) / f64::from(self.frame_rate)) as f32
+    }
+}
+
+/// Writes a whole file.
+pub(super) type WriteFilm = fn(&Film<'_>, &mut BufWriter<File>) -> io::Result<()>;
+
+/// Collects frames in a temporary file next to the one that is written from them at the end: that one is there whole or not at all.
+#[derive(Debug)]
+pub(super) struct Spool {
+    path: PathBuf,
+    frames: Temporary,
+    mesh: Mesh,
+    frame_rate: f32,
+    frame_count: u32,
+    max_frames: u32,
+    write: WriteFilm,
+}
+
+impl Spool {
+    /// A sink for at most so many frames.
+    pub(super) fn create(
+        path: &Path,
+        source: &FrameSource<'_>,
+        max_frames: u32,
+        write: WriteFilm,
+    ) -> Result<Box<dyn FrameSink>, IoError> {
+        let mesh = source.joined();
+        let count = mesh.positions.len();
+        let fault =
+            |what, count, limit| IoError::TooMany { path: path.to_path_buf(), what, count, limit };
+        if count > MAX_PARTICLES {
+            return Err(fault("vertices of a frame", count, MAX_PARTICLES));
+        }
+        if source.frame_count > max_frames {
+            let what = "frames for this format and these vertices";
+            return Err(fault(what, source.frame_count as usize, max_frames as usize));
+        }
+        if path.exists() {
+            std::fs::remove_file(path).map_err(IoError::write(path))?;
+        }
+        let frames = Temporary::create(path, "frames")?;
+        let (path, frame_rate) = (path.to_path_buf(), source.frame_rate);
+        Ok(Box::new(Self { path, frames, mesh, frame_rate, frame_count: 0, max_frames, write }))
+    }
+}
+
+impl FrameSink for Spool {
+    fn push(&mut self, positions: &[[f32; 3]]) -> Result<(), IoError> {
+        let (vertex_count, expected) = (positions.len(), self.mesh.positions.len());
+        if vertex_count != expected {
+            let (path, frame) = (self.path.clone(), self.frame_count);
+            return Err(IoError::FrameLength { path, frame, vertex_count, expected });
+        }
+        if self.frame_count >= self.max_frames {
+            let (path, limit) = (self.path.clone(), self.max_frames as usize);
+            return Err(IoError::TooMany { path, what: "frames", count: limit + 1, limit });
+        }
+        let bytes: Vec<u8> = positions.iter().flatten().flat_map(|x| x.to_le_bytes()).collect();
+        let end = u64::from(self.frame_count) * bytes.len() as u64;
+        let mut file = &self.frames.file;
+        let written = file.seek(io::SeekFrom::Start(end)).and_then(|_| file.write_all(&bytes));
+        written.map_err(IoError::write(&self.path))?;
+        self.frame_count += 1;
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), IoError> {
+        let film = Film {
+            mesh: &self.mesh,
+            frame_rate: self.frame_rate,
+            frame_count: self.frame_count,
+            frames: &self.frames.file,
+        };
+        write_whole(&self.path, |out| (self.write)(&film, out))
+    }
+}
+
+/// Writes a file under a temporary name and renames it once it is on the disk.
+pub(super) fn write_whole(
+    path: &Path,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), IoError> {
+    let part = Temporary::create(path, "part")?;
+    let file = part.file.try_clone().map_err(IoError::write(path))?;
+    let mut out = BufWriter::with_capacity(1 << 16, file);
+    let written = write(&mut out)
+        .and_then(|()| out.flush())
+        .and_then(|()| part.file.sync_all())
+        .and_then(|()| std::fs::rename(&part.path, path));
+    written.map_err(IoError::write(path))
+}
+
+/// A hidden file next to another one, removed unless it is renamed.
+#[derive(Debug)]
+struct Temporary {
+    file: File,
+    path: PathBuf,
+}
+
+impl Temporary {
+    fn create(of: &Path, extension: &str) -> Result<Self, IoError> {
+        let name = of.file_name().unwrap_or_default().to_string_lossy();
+        let path = of.with_file_name(format!(".{name}.{extension}"));
+        let mut options = File::options();
+        let file = options.read(true).write(true).create(true).truncate(true).open(&path);
+        Ok(Self { file: file.map_err(IoError::write(&path))?, path })
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}

@@ -1,0 +1,120 @@
+//! Damaged files for tests: readers must refuse them or read a valid mesh, and never panic.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Numbers that follow from a seed (xorshift64; Marsaglia, "Xorshift RNGs", 2003).
+#[derive(Debug)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    /// A number below the bound, which is above 0.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % bound as u64) as usize
+    }
+}
+
+/// Damages a file in one to six positions: bytes, words, pieces that are gone or stand twice, the end cut off.
+pub(crate) fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
+    const ALPHABET: &[u8] = b"0123456789-+./ \n\r\t\"{}[],:#\\\0\xff\x80\x7fvfetnaixsoldulp=";
+    const NUMBERS: &[&[u8]] = &[
+        b"0",
+        b"-1",
+        b"4294967295",
+        b"4294967296",
+        b"18446744073709551615",
+        b"-9223372036854775808",
+        b"2147483648",
+        b"1e30",
+        b"1e400",
+        b"nan",
+        b"inf",
+        b"16777217",
+        b"65536",
+        b"255",
+        b"\xff\xff\xff\xff",
+        b"\0\0\0\x80",
+        b"\0\0\xc0\x7f",
+        b"\0\0\0\0",
+        b"\x01\0\0\0",
+    ];
+    for _ in 0..1 + random.below(6) {
+        if bytes.is_empty() {
+            return;
+        }
+        let at = random.below(bytes.len());
+        let until = at + random.below(bytes.len() - at + 1).min(64);
+        match random.below(8) {
+            0 => bytes[at] = ALPHABET[random.below(ALPHABET.len())],
+            1 => bytes[at] ^= 1 << random.below(8),
+            2 => bytes.insert(at, ALPHABET[random.below(ALPHABET.len())]),
+            3 => drop(bytes.remove(at)),
+            4 => drop(bytes.drain(at..until)),
+            5 => {
+                let piece = bytes[at..until].to_vec();
+                bytes.splice(at..at, piece);
+            }
+            6 => {
+                let number = NUMBERS[random.below(NUMBERS.len())];
+                // In place of a number of a text, or of as many bytes.
+                let is_digit = |byte: &&u8| byte.is_ascii_digit() || b"-.+eE".contains(byte);
+                let digits = bytes[at..].iter().take_while(is_digit).count();
+                let length = if digits > 0 { digits } else { number.len().min(bytes.len() - at) };
+                bytes.splice(at..at + length, number.iter().copied());
+            }
+            _ if random.below(8) == 0 => bytes.truncate(at),
+            _ => {}
+        }
+    }
+}
+
+/// Runs a reader on damaged copies of good files: `read` returns whether it took the file, and panics if what it made of it is not valid.
+/// The variable `POPLIN_FUZZ` states another count of files and another seed than 1, as `1000000` or `1000000,7`.
+///
+/// # Panics
+/// If a good file is refused, `read` panics, with what it read, or the mutants are all refused or all taken.
+pub(crate) fn run(samples: &[Vec<u8>], count: usize, read: impl Fn(&[u8]) -> bool) {
+    let stated = std::env::var("POPLIN_FUZZ").unwrap_or_default();
+    let (stated_count, seed) = stated.split_once(',').unwrap_or((&stated, "1"));
+    let count = stated_count.parse().unwrap_or(count);
+    let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ seed.parse().unwrap_or(1_u64));
+    samples.iter().enumerate().for_each(|(k, bytes)| assert!(read(bytes), "sample {k} is refused"));
+    let mut taken = 0;
+    for k in 0..count {
+        let mut bytes = samples[k % samples.len()].clone();
+        mutate(&mut bytes, &mut random);
+        match catch_unwind(AssertUnwindSafe(|| read(&bytes))) {
+            Ok(is_taken) => taken += usize::from(is_taken),
+            Err(_) => panic!("file {k} panics: {:?}\n{bytes:?}", String::from_utf8_lossy(&bytes)),
+        }
+    }
+    assert!((1..count).contains(&taken), "{taken} of {count} were taken: the damage tests nothing");
+}
+
+mod tests {
+    use super::*;
+    use crate::scene::Scene;
+
+    #[test]
+    #[should_panic(expected = "panics:")]
+    fn a_reader_that_trusts_an_index_is_caught() {
+        let careless = |bytes: &[u8]| bytes[usize::from(bytes[0] - b'0')] == b'x';
+        run(&[b"1x".to_vec()], 4000, careless);
+    }
+
+    #[test]
+    fn mutated_scenes_never_panic() {
+        let samples = ["flag", "legs", "cape"].map(|name| {
+            std::fs::read(format!(
+                "{}/../poplin-cli/scenes/{name}.toml",
+                env!("CARGO_MANIFEST_DIR")
+            ))
+            .unwrap()
+        });
+        run(&samples, 1500, |bytes| {
+            Scene::parse(&String::from_utf8_lossy(bytes), "x.toml").is_ok()
+        });
+    }
+}

@@ -1,0 +1,183 @@
+//! The bytes of a glTF file: the chunks of a GLB and buffers inside or next to the text.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
+
+use super::json::Json;
+use crate::mesh_file::{MAX_MESH_FILE, read_bytes};
+use crate::{FilePosition, IoError};
+
+/// The text of a file and the bytes after it.
+pub(super) struct Container<'a> {
+    pub(super) text: &'a [u8],
+    pub(super) binary: Option<&'a [u8]>,
+}
+
+impl<'a> Container<'a> {
+    /// Takes a GLB apart; any other file is all text.
+    pub(super) fn open(bytes: &'a [u8], path: &Path) -> Result<Self, IoError> {
+        if !bytes.starts_with(b"glTF") {
+            return Ok(Self { text: bytes.trim_ascii_start(), binary: None });
+        }
+        let fault = |byte, found: String, expected: &str| IoError::Unexpected {
+            path: path.to_path_buf(),
+            position: FilePosition::Byte(byte),
+            found,
+            expected: expected.to_owned(),
+        };
+        let version = word(bytes, 4);
+        if version != Some(2) {
+            let found =
+                version.map_or("the end of the file".to_owned(), |it| format!("version {it}"));
+            return Err(fault(4, found, "version 2 of GLB"));
+        }
+        let (mut text, mut binary) = (None, None);
+        let mut at = 12;
+        while let (Some(length), Some(kind)) = (word(bytes, at), word(bytes, at + 4)) {
+            let chunk = bytes[at + 8..].get(..length as usize);
+            let chunk = chunk.ok_or_else(|| {
+                let left = bytes.len() - at - 8;
+                fault(
+                    at,
+                    format!("a chunk of {length} bytes"),
+                    &format!("no more than the {left} bytes that are left"),
+                )
+            })?;
+            match &kind.to_le_bytes() {
+                b"JSON" => text = text.or(Some(chunk)),
+                b"BIN\0" => binary = binary.or(Some(chunk)),
+                _ => {}
+            }
+            at += 8 + length as usize;
+        }
+        let text =
+            text.ok_or_else(|| fault(12, "no chunk of JSON".to_owned(), "one after the header"))?;
+        Ok(Self { text, binary })
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    let raw = bytes.get(at..)?.first_chunk::<4>()?;
+    Some(u32::from_le_bytes(*raw))
+}
+
+/// The buffers, each read when it is first needed.
+pub(super) struct Buffers<'a> {
+    root: Json<'a>,
+    binary: Option<&'a [u8]>,
+    path: &'a Path,
+    loaded: HashMap<usize, Rc<[u8]>>,
+    total: usize,
+}
+
+impl<'a> Buffers<'a> {
+    pub(super) fn new(root: Json<'a>, binary: Option<&'a [u8]>, path: &'a Path) -> Self {
+        Self { root, binary, path, loaded: HashMap::new(), total: 0 }
+    }
+
+    /// The description of the accessor of an index, or of a buffer view.
+    pub(super) fn item(&self, list: &str, index: &Json<'_>) -> Result<Json<'a>, IoError> {
+        self.root.item(list, index).map(|(_, item)| item)
+    }
+
+    /// The bytes of a buffer.
+    pub(super) fn bytes(&mut self, index: &Json<'_>) -> Result<Rc<[u8]>, IoError> {
+        let (k, buffer) = self.root.item("buffers", index)?;
+        if let Some(known) = self.loaded.get(&k) {
+            return Ok(known.clone());
+        }
+        let bytes: Cow<'_, [u8]> = match buffer.get("uri") {
+            None => match self.binary {
+                Some(binary) if k == 0 => binary.into(),
+                _ => {
+                    return Err(
+                        buffer.fault("no \"uri\"".to_owned(), "one, or the binary chunk of a GLB")
+                    );
+                }
+            },
+            Some(uri) => match uri.text()?.split_once(";base64,") {
+                Some((kind, data)) if kind.starts_with("data:") => {
+                    let decoded = decode_base64(data.as_bytes());
+                    decoded
+                        .ok_or_else(|| uri.fault("a byte that is not base64".to_owned(), "base64"))?
+                        .into()
+                }
+                _ => read_bytes(&self.file_of(&uri)?)?.into(),
+            },
+        };
+        let declared = buffer.field("byteLength")?.size()?;
+        if declared > bytes.len() {
+            let expected = format!("no more than the {} bytes that it has", bytes.len());
+            return Err(buffer.fault(format!("a buffer of {declared} bytes"), &expected));
+        }
+        self.total += declared;
+        let limit = MAX_MESH_FILE as usize;
+        if self.total > limit {
+            let (path, what, count) = (self.path.to_path_buf(), "bytes of buffers", self.total);
+            return Err(IoError::TooMany { path, what, count, limit });
+        }
+        let bytes: Rc<[u8]> = bytes[..declared].into();
+        self.loaded.insert(k, bytes.clone());
+        Ok(bytes)
+    }
+
+    /// The file that a relative reference names, in the folder of the glTF file or below.
+    fn file_of(&self, uri: &Json<'_>) -> Result<PathBuf, IoError> {
+        let name = decode_percent(uri.text()?);
+        let relative = Path::new(&name);
+        let is_below = relative
+            .components()
+            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        let file = self.path.parent().unwrap_or(Path::new("")).join(relative);
+        if is_below && !name.contains(':') && file.is_file() {
+            return Ok(file);
+        }
+        let shown: String = name.chars().take(crate::obj::EXCERPT_LENGTH).collect();
+        Err(uri.fault(format!("{shown:?}"), "a file in the folder of this one, or data in base64"))
+    }
+}
+
+/// `None` for a character that is not of the alphabet (RFC 4648); padding ends the data.
+fn decode_base64(text: &[u8]) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 3);
+    let (mut bits, mut count) = (0_u32, 0);
+    for &byte in text.iter().take_while(|&&byte| byte != b'=') {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(value);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count) as u8);
+        }
+    }
+    Some(bytes)
+}
+
+fn decode_percent(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        let digits = after.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
+        let decoded = digits.and_then(|pair| u8::from_str_radix(pair, 16).ok());
+        match decoded {
+            Some(byte) if *first == b'%' => {
+                bytes.push(byte);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

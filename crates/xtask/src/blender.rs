@@ -1,0 +1,106 @@
+//! Files of frames as other programs read them: NumPy, OpenUSD, Blender and Khronos's validator of glTF.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::run::{cargo_with, say};
+
+/// What is installed into `target/blender`. Blender 5.0 as a module is built for Python 3.11 and NumPy 1.
+const PACKAGES: [&[&str]; 2] = [&["numpy<2", "usd-core==26.11"], &["bpy==5.0.1"]];
+
+/// Python that Blender as a module needs.
+const PYTHON: &str = "python3.11";
+
+/// What is run: texture coordinates of vertices, several cloths, and a mesh with a seam.
+const SCENES: [(&str, &[&str]); 3] = [
+    ("flag", &["flag"]),
+    ("dress", &["dress"]),
+    ("seam", &["--mesh", "crates/xtask/blender/seam.obj", "--pin", "top:3%"]),
+];
+
+/// Frames of each.
+const FRAMES: &str = "30";
+
+/// Every format of frames.
+const FORMATS: [&str; 8] = ["pc2", "mdd", "npy", "npz", "glb", "usda", "obj", "ply"];
+
+/// Runs the scenes with every format and compares each file with the NPZ, in every program that can be installed; says which cannot.
+pub(crate) fn check() -> Result<(), String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let scripts = root.join("crates/xtask/blender");
+    let folder = root.join("target/blender");
+    let mut failed = Vec::new();
+    let folders: Vec<_> = SCENES.iter().map(|(name, _)| folder.join("out").join(name)).collect();
+    for ((name, scene), out) in SCENES.iter().zip(&folders) {
+        let out = out.display().to_string();
+        let mut arguments = vec!["run", "--release", "--quiet", "--package", "poplin-cli", "--"];
+        arguments.push("run");
+        arguments.extend(*scene);
+        arguments.extend(["--frames", FRAMES, "--backend", "cpu", "--out", &out]);
+        arguments.extend(FORMATS.iter().flat_map(|format| ["--format", format]));
+        if !cargo_with(&arguments, &[], |_| ())? {
+            return Err(format!("{name} could not be run"));
+        }
+    }
+    let python = folder.join("venv/bin/python");
+    for (packages, programs) in PACKAGES.iter().zip([&["numpy", "usd"][..], &["blender"]]) {
+        if let Err(missing) = install(&folder, &python, packages) {
+            say(&format!("not checked with {}: {missing}\n", programs.join(" and ")));
+            continue;
+        }
+        for program in programs {
+            for out in &folders {
+                let mut command = Command::new(&python);
+                command.arg(scripts.join("check.py")).arg(program).arg(out);
+                if run(&mut command).is_err() {
+                    failed.push(format!("{program} of {}", out.display()));
+                }
+            }
+        }
+    }
+    match validate(&scripts, &folder, &folders) {
+        Ok(true) => {}
+        Ok(false) => failed.push("the validator of glTF".to_owned()),
+        Err(missing) => say(&format!("not checked with the validator of glTF: {missing}\n")),
+    }
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(format!("files differ: {}", failed.join(", "))),
+    }
+}
+
+/// Installs packages into an environment of their own, which is made if it is not there.
+fn install(folder: &Path, python: &Path, packages: &[&str]) -> Result<(), String> {
+    if !python.exists() {
+        run(Command::new(PYTHON).arg("-m").arg("venv").arg(folder.join("venv")))?;
+    }
+    run(Command::new(python)
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+        .args(packages))
+}
+
+/// Whether the validator, which is installed with npm, finds neither errors nor warnings.
+fn validate(scripts: &Path, folder: &Path, outs: &[PathBuf]) -> Result<bool, String> {
+    run(Command::new("npm")
+        .args(["install", "--silent", "--prefix"])
+        .arg(folder)
+        .arg("gltf-validator"))?;
+    let mut command = Command::new("node");
+    command.env("NODE_PATH", folder.join("node_modules")).arg(scripts.join("validate.js"));
+    for out in outs {
+        let entries = out.read_dir().map_err(|error| format!("{}: {error}", out.display()))?;
+        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        command.args(paths.filter(|path| path.extension().is_some_and(|it| it == "glb")));
+    }
+    Ok(run(&mut command).is_ok())
+}
+
+/// Runs a program to its end.
+fn run(command: &mut Command) -> Result<(), String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let status = command.status().map_err(|error| format!("{name}: {error}"))?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(format!("{name} ended with {status}")),
+    }
+}
