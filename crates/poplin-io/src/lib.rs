@@ -8,6 +8,7 @@
 //!
 //! Units are SI. Nothing here trusts a file: every error names the file, the line or field, and the limit.
 
+mod array_file;
 mod error;
 mod far;
 mod frame_format;
@@ -17,7 +18,9 @@ pub mod picture;
 mod point_cache;
 mod polygon;
 pub mod scene;
+mod split_mix;
 
+pub use array_file::{ArrayFile, Precision};
 pub use error::IoError;
 pub use far::MAX_RESOLUTION;
 pub use frame_format::{CreateFrameSink, FRAME_FORMATS, FrameFormat, FrameSink};
