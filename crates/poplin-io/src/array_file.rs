@@ -16,7 +16,7 @@ use crate::IoError;
 /// Bytes before the first value: the dict with the largest counts fits.
 const HEADER_LENGTH: usize = 128;
 
-/// How exact the numbers of an array are.
+/// How exact the values of an array are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {

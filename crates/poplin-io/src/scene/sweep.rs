@@ -66,7 +66,7 @@ pub enum SweepError {
         /// The field.
         field: String,
         /// What is wrong.
-        source: PathError,
+        source: Box<PathError>,
     },
     /// A key that scenes do not have.
     #[error("{at}: {field}: `{key}`: {reason}")]
@@ -319,7 +319,7 @@ impl Sweep {
             let key: KeyPath = vary.key.parse().map_err(|error| SweepError::Path {
                 at: at("key"),
                 field: format!("{field}.key"),
-                source: error,
+                source: Box::new(error),
             })?;
             let values = values(vary, &field, &source)?;
             match (&values, zip) {
@@ -376,7 +376,11 @@ impl Sweep {
         for index in 0..parameters.len() {
             let field = format!("{}.key", parameters[index].field);
             let at = || source.location(&field);
-            let path_error = |source| SweepError::Path { at: at(), field: field.clone(), source };
+            let path_error = |error| SweepError::Path {
+                at: at(),
+                field: field.clone(),
+                source: Box::new(error),
+            };
             let key = parameters[index].key.clone().resolved(scene).map_err(path_error)?;
             if parameters[..index].iter().any(|known| known.key.is_same(&key)) {
                 let key = key.to_string();
