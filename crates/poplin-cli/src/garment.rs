@@ -12,7 +12,8 @@ use poplin_io::scene::{
 };
 use poplin_measure::depth::{Depth, DepthField};
 use poplin_model::{
-    Cloth, Contact, Fabric, Material, Mesh, Particle, Pose, Shape as SolidShape, SolverChoice,
+    Cloth, ColliderId, Contact, Fabric, Material, Mesh, ModelError, Particle, Pose,
+    Shape as SolidShape, SolverChoice,
 };
 
 use crate::choices;
@@ -40,6 +41,8 @@ pub(crate) struct Garment {
     frame: Option<LocalFrame>,
     /// What the cloth collides with.
     colliders: Vec<Arc<BuiltCollider>>,
+    /// The same in the set of the cloth, if they are not in that of the simulation.
+    pub(crate) own_colliders: Vec<ColliderId>,
     /// The wind that the cloth feels and that the settings do not hold.
     pub(crate) wind: Option<Wind>,
     /// Whether it has a wind that it does not feel.
@@ -143,6 +146,7 @@ impl Garment {
             moving,
             frame,
             colliders,
+            own_colliders: Vec::new(),
             wind,
             has_idle_wind,
             material: scene.material,
@@ -203,6 +207,20 @@ impl Garment {
     /// The box of the particles before the first frame, in local space \[m\].
     pub(crate) fn bounds(&self) -> [Vec3; 2] {
         choices::bounds(self.cloth.particles.iter().map(|particle| &particle.position))
+    }
+
+    /// Whether the local space of every copy is the world.
+    pub(crate) fn is_in_the_world(&self) -> bool {
+        self.frame.is_none() && self.offsets.iter().all(|offset| *offset == [0.0; 3])
+    }
+
+    /// Puts what the copies collide with into the set of each, in place of that of the simulation. Their local space must be the
+    /// world.
+    pub(crate) fn own_colliders(&mut self) -> Result<(), ModelError> {
+        let set = &mut self.cloth.colliders;
+        let ids = self.colliders.iter().map(|collider| set.add(collider.collider_at(0.0)));
+        self.own_colliders = ids.collect::<Result<_, _>>()?;
+        Ok(())
     }
 
     /// Whether there is anything to collide with.

@@ -155,8 +155,16 @@ impl Job {
             ));
         }
         scene.cloths.iter_mut().try_for_each(change)?;
-        let colliders: Vec<_> =
-            scene.build_colliders().or_bad_input()?.into_iter().map(Arc::new).collect();
+        let colliders = built_colliders(&scene)?;
+        Self::of_built_scene(scene, stem(path), colliders)
+    }
+
+    /// A scene whose colliders are built.
+    pub(crate) fn of_built_scene(
+        scene: Scene,
+        name: String,
+        colliders: Vec<Arc<BuiltCollider>>,
+    ) -> Result<Self, Failure> {
         let garments =
             (0..scene.cloths.len()).map(|index| scene_garment(&scene, index, &colliders));
         let garments = garments.collect::<Result<_, _>>()?;
@@ -166,7 +174,7 @@ impl Job {
         Ok(Self {
             scene: Some(scene),
             title,
-            name: stem(path),
+            name,
             frames,
             frame_rate,
             formats,
@@ -258,6 +266,11 @@ fn placed_mesh(
     transform.apply_to(&mut file);
     let MeshFile { mesh, origin, twisted } = file;
     Ok((mesh_cloth(path), BuiltCloth { mesh, pinned, moving: Vec::new(), twisted }, origin))
+}
+
+/// The colliders of a scene, their meshes read.
+pub(crate) fn built_colliders(scene: &Scene) -> Result<Vec<Arc<BuiltCollider>>, Failure> {
+    Ok(scene.build_colliders().or_bad_input()?.into_iter().map(Arc::new).collect())
 }
 
 fn scene_garment(

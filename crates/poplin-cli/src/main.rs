@@ -1,7 +1,8 @@
-//! The command line of poplin: `run` simulates, `view` shows, `cook` reports on a mesh, `scenes` shows what a scene may say, `info` reports
+//! The command line of poplin: `run` simulates, `batch` simulates many variants, `view` shows, `cook` reports on a mesh, `scenes` shows what a scene may say, `info` reports
 //! on the machine, `conform` and `bench` on the engine.
 
 mod args;
+mod batch;
 mod bench;
 mod choices;
 mod conform;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Command::View(args) => view::view(args),
         #[cfg(not(feature = "view"))]
         Command::View(_) => Err(failure::no_view()),
+        Command::Batch(args) => batch::batch(args),
         Command::Cook(args) => cook::cook(args),
         Command::Scenes(args) => scenes::scenes(args),
         Command::Info => info::info(),

@@ -131,6 +131,18 @@ impl Stage {
                 set.set_shape(*id, collider.shape_at(to)).map_err(poplin::Error::from)?;
             }
         }
+        for (garment, ids) in job.garments.iter().zip(&self.ids) {
+            for (collider, &own) in garment.colliders().zip(&garment.own_colliders) {
+                if collider.pose(from) == collider.pose(to) {
+                    continue;
+                }
+                let shape = collider.shape_at(to);
+                for &id in ids {
+                    let set = self.simulation.cloth_mut(id)?.colliders_mut();
+                    set.set_shape(own, shape.clone()).map_err(poplin::Error::from)?;
+                }
+            }
+        }
         Ok(())
     }
 

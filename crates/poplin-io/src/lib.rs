@@ -8,6 +8,7 @@
 //!
 //! Units are SI. Nothing here trusts a file: every error names the file, the line, byte or field, and the limit.
 
+mod array_file;
 mod error;
 mod far;
 mod frames;
@@ -20,10 +21,12 @@ pub mod picture;
 mod ply;
 mod polygon;
 pub mod scene;
+mod split_mix;
 mod stl;
 mod text;
 mod weld;
 
+pub use array_file::{ArrayFile, Precision};
 pub use error::{FilePosition, IoError};
 pub use far::MAX_RESOLUTION;
 pub use frames::{

@@ -86,6 +86,7 @@ fn table_of_options() {
     let head = ["option", "meaning"];
     for (command, name) in [
         ("run", "options_run"),
+        ("batch", "options_batch"),
         ("view", "options_view"),
         ("cook", "options_cook"),
         ("scenes", "options_scenes"),

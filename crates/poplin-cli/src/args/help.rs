@@ -17,9 +17,42 @@ Examples:
 
 Exit codes:
   0    all is well
-  1    the run failed (no adapter, output not writable), a cloth faulted, a case failed, or with --strict a warning
+  1    the run failed (no adapter, output not writable), a cloth faulted, a case or a job of a sweep failed, or with --strict a
+       warning
   2    usage or bad input: an option, a scene, a mesh
   130  interrupted (Ctrl-C); what was done until then is written";
+
+/// Below `poplin batch --help`.
+pub(super) const BATCH: &str = "\
+A sweep:
+  scene = \"flag\"                       a scene file beside it, or a shipped scene
+  frames = 60                          default: the scene's
+  seed = 1                             of random values
+  count = 10                           jobs of each combination of the other values
+  [[vary]]
+  key = \"cloth.flag.density\"           or \"cloth[0].damping[1]\", \"wind.velocity[0]\", \"collider.ball.keys[1].translation\"
+  values = [0.1, 0.2, 0.4]             or linear or log = { from = 0.1, to = 1, count = 4 }, glob = \"meshes/*.obj\",
+                                       uniform or log_uniform = [0.1, 0.5], normal = { mean = 0.2, deviation = 0.05 }
+  zip = \"a\"                            of keys that advance together; others are crossed, the first changing slowest
+  whole = true                         rounds
+  [output]
+  arrays = [\"positions\"]               and normals, velocities: NPY files, shape [frame, vertex, 3]
+  every = 10                           frames 0, 10, 20, ... [default: the last]
+  precision = \"f16\"                    [default: f32]
+  final_obj = true                     the last frame as OBJ
+  picture = true                       a contact sheet
+
+Files written: job-NNNNNNN, a folder for each job, whole or not there; manifest-WRITER.jsonl, a row for each job with its
+values, strain, depth, warnings, a hash of the particles and why it failed; sweep.json, which sweep it is. Parts of a sweep
+may write to one folder at once. A job that fails changes no other, and none of its files are written.
+
+Examples:
+  poplin batch sweep.toml --dry-run                the jobs
+  poplin batch sweep.toml --out /data/sweep        all of them
+  poplin batch sweep.toml --out /data/sweep --resume
+                                                   go on after it was stopped, however
+  poplin batch sweep.toml --out /data/sweep --shard 0/8
+                                                   one of eight machines";
 
 /// Below `poplin view --help`.
 pub(super) const VIEW: &str = "\

@@ -20,7 +20,8 @@ use poplin_measure::bench::Workload;
 pub(crate) use fabric::{FabricArgs, SolverArgs};
 pub(crate) use picture::{PictureArgs, PictureKind};
 pub(crate) use position::{Ground, PositionArgs};
-use ranges::{drag, frame_rate, whole, workload};
+pub(crate) use ranges::Part;
+use ranges::{drag, frame_rate, jobs, shard, whole, workload};
 
 /// GPU compute cloth: simulates, cooks and checks cloth from the command line.
 #[derive(Debug, Parser)]
@@ -40,6 +41,9 @@ pub(crate) enum Command {
     /// Simulate a scene or a mesh; write frames, meshes, a summary and a picture
     #[command(after_help = help::run())]
     Run(Box<RunArgs>),
+    /// Simulate many variants of a scene, many at once, and go on where it was stopped
+    #[command(after_help = help::BATCH)]
+    Batch(BatchArgs),
     /// Show a scene or a mesh in a window: watch it, grab it, tune it; or draw it into a picture
     #[command(after_help = help::VIEW)]
     View(ViewArgs),
@@ -119,6 +123,48 @@ impl RunArgs {
             // The path is all that is not known here, and any words after `=` are one.
             other => unreachable!("{other:?}"),
         }
+    }
+}
+
+/// Arguments of `poplin batch`.
+#[derive(Debug, Args)]
+pub(crate) struct BatchArgs {
+    /// Sweep file (TOML): a scene, the keys that vary, and what is written
+    #[arg(value_name = "SWEEP.toml")]
+    pub(crate) sweep: PathBuf,
+    /// Folder to write to; made if it is not there [default: out/NAME, after the sweep]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) part: PartArgs,
+    /// Go on in a folder with results: jobs that are done are left out, failed ones too
+    #[arg(long)]
+    pub(crate) resume: bool,
+    #[command(flatten)]
+    pub(crate) backend: BackendArgs,
+    /// Print the jobs with their values, and simulate nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Print the jobs of --dry-run as JSON, a line each
+    #[arg(long, requires = "dry_run")]
+    pub(crate) json: bool,
+}
+
+/// Which jobs of a sweep.
+#[derive(Debug, Args)]
+pub(crate) struct PartArgs {
+    /// Only the jobs from A on and before B, counted from 0
+    #[arg(long, value_name = "A..B", value_parser = jobs, conflicts_with = "shard")]
+    jobs: Option<Part>,
+    /// Only the jobs whose remainder by N is I, `0..N`
+    #[arg(long, value_name = "I/N", value_parser = shard)]
+    shard: Option<Part>,
+}
+
+impl PartArgs {
+    /// The part that is asked for; `None` is all.
+    pub(crate) fn part(&self) -> Option<Part> {
+        self.jobs.or(self.shard)
     }
 }
 

@@ -45,6 +45,14 @@ pub(crate) enum ValueError {
         /// The unit with a blank before it, or empty.
         unit: &'static str,
     },
+    /// No range of jobs.
+    #[error("this is no range of jobs such as `0..100`, from one on and before another")]
+    NotARange,
+    /// No shard.
+    #[error(
+        "this is no part such as `0/4`, counted from 0: it is one of `0/4`, `1/4`, `2/4`, `3/4`"
+    )]
+    NotAShard,
     /// What cooking does not take.
     #[error(transparent)]
     Option(#[from] CookError),
@@ -57,6 +65,31 @@ pub(crate) enum ValueError {
     /// An adapter was named for the CPU backend.
     #[error("--adapter names a GPU adapter; it does not go with --backend cpu")]
     AdapterOnCpu,
+}
+
+/// A part of the jobs of a sweep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// From one on and before another.
+    Jobs { begin: usize, end: usize },
+    /// Every one that leaves this remainder.
+    Shard { index: usize, count: usize },
+}
+
+/// Some jobs in a row.
+pub(crate) fn jobs(text: &str) -> Result<Part, ValueError> {
+    let (begin, end) = text.split_once("..").ok_or(ValueError::NotARange)?;
+    let number = |text: &str| text.trim().parse::<usize>().map_err(|_| ValueError::NotARange);
+    let (begin, end) = (number(begin)?, number(end)?);
+    if begin < end { Ok(Part::Jobs { begin, end }) } else { Err(ValueError::NotARange) }
+}
+
+/// One of several equal parts.
+pub(crate) fn shard(text: &str) -> Result<Part, ValueError> {
+    let (index, count) = text.split_once('/').ok_or(ValueError::NotAShard)?;
+    let number = |text: &str| text.trim().parse::<usize>().map_err(|_| ValueError::NotAShard);
+    let (index, count) = (number(index)?, number(count)?);
+    if index < count { Ok(Part::Shard { index, count }) } else { Err(ValueError::NotAShard) }
 }
 
 fn number(text: &str) -> Result<f32, ValueError> {

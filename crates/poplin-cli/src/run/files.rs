@@ -160,7 +160,7 @@ fn write_index(garments: &[Garment], path: &Path) -> Result<(), anyhow::Error> {
 }
 
 /// A file name for each cloth name: harmless characters only, no two alike even where case does not count.
-fn file_stems(names: &[&str]) -> Vec<String> {
+pub(crate) fn file_stems(names: &[&str]) -> Vec<String> {
     let mut stems: Vec<String> = Vec::with_capacity(names.len());
     for name in names {
         let harmless = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' };

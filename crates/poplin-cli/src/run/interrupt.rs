@@ -4,12 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether the user wants to stop.
-pub(super) struct Interrupt(Arc<AtomicBool>);
+pub(crate) struct Interrupt(Arc<AtomicBool>);
 
 impl Interrupt {
     /// Watches from now on. The first signal is answered by the frame loop, a second one ends the process at once: point
     /// caches are valid at any time.
-    pub(super) fn watch() -> Self {
+    pub(crate) fn watch() -> Self {
         let asked = Arc::new(AtomicBool::new(false));
         let flag = asked.clone();
         let handler = move || {
@@ -24,7 +24,7 @@ impl Interrupt {
     }
 
     /// Whether a signal came.
-    pub(super) fn is_asked(&self) -> bool {
+    pub(crate) fn is_asked(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }

@@ -1,13 +1,13 @@
 //! `poplin run`: simulates a job and writes the results.
 
-mod files;
+pub(crate) mod files;
 mod folder;
-mod interrupt;
-mod moments;
-mod record;
+pub(crate) mod interrupt;
+pub(crate) mod moments;
+pub(crate) mod record;
 mod recording;
 mod summary;
-mod warning;
+pub(crate) mod warning;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use poplin_io::IoError;
 use poplin_io::picture::{ContactSheet, Surface, View, cloth_color};
+use poplin_io::scene::BuiltCollider;
 
 use super::copy_count;
 use crate::args::{PictureArgs, PictureKind};
 use crate::garment::Garment;
-use crate::job::Job;
 
 /// Moments of a contact sheet.
 const TILE_COUNT: u32 = 8;
@@ -28,7 +28,7 @@ const DRAWN_COPIES: usize = 8;
 const DRAWN_VERTICES: usize = 500_000;
 
 /// Kept moments of a run.
-pub(super) struct Moments {
+pub(crate) struct Moments {
     planned: BTreeSet<u32>,
     /// Distance of the spare moments in frames; it doubles when there are too many.
     stride: u32,
@@ -64,7 +64,7 @@ fn wanted(kind: PictureKind, frames: u32) -> BTreeSet<u32> {
 
 impl Moments {
     /// Plans for a run of so many frames.
-    pub(super) fn new(
+    pub(crate) fn new(
         garments: &[Garment],
         frames: u32,
         picture: &PictureArgs,
@@ -89,6 +89,11 @@ impl Moments {
         }
     }
 
+    /// Whether the frame is one of the picture, if the run goes to its end.
+    pub(crate) fn is_planned(&self, frame: u32) -> bool {
+        self.planned.contains(&frame)
+    }
+
     /// Whether the frame is worth keeping.
     pub(super) fn wants(&self, frame: u32) -> bool {
         self.planned.contains(&frame)
@@ -96,7 +101,7 @@ impl Moments {
     }
 
     /// Keeps a frame. `vertices`: of each garment the mesh vertices \[m\] of all copies, one copy after another.
-    pub(super) fn keep(&mut self, frame: u32, garments: &[Garment], vertices: &[Vec<[f32; 3]>]) {
+    pub(crate) fn keep(&mut self, frame: u32, garments: &[Garment], vertices: &[Vec<[f32; 3]>]) {
         if self.kind == PictureKind::None {
             return;
         }
@@ -120,10 +125,11 @@ impl Moments {
     }
 
     /// Draws the moments of a run of `frames` frames into the folder. Returns the name of the file, if there is one.
-    pub(super) fn write_picture(
+    pub(crate) fn write_picture(
         mut self,
         folder: &Path,
-        job: &Job,
+        (garments, colliders): (&[Garment], &[Arc<BuiltCollider>]),
+        frame_rate: f32,
         frames: u32,
     ) -> Result<Option<&'static str>, IoError> {
         let Some(name) = self.kind.file() else { return Ok(None) };
@@ -134,7 +140,7 @@ impl Moments {
         if let Some(view) = self.view {
             sheet = sheet.with_view(view);
         }
-        let meshes = job.garments.iter().zip(&self.drawn).flat_map(|(garment, &drawn)| {
+        let meshes = garments.iter().zip(&self.drawn).flat_map(|(garment, &drawn)| {
             let triangles: Arc<[[u32; 3]]> = garment.mesh.triangulated().into();
             std::iter::repeat_n(triangles, drawn)
         });
@@ -145,8 +151,8 @@ impl Moments {
             let surfaces = surfaces.map(|((index, triangles), part)| {
                 Surface::new(part, triangles.clone(), cloth_color(*index))
             });
-            let time = f64::from(frame) / f64::from(job.frame_rate);
-            let colliders = job.colliders.iter().map(|collider| collider.shape_at(time)).collect();
+            let time = f64::from(frame) / f64::from(frame_rate);
+            let colliders = colliders.iter().map(|collider| collider.shape_at(time)).collect();
             sheet.add_with_colliders(
                 format!("frame {frame}  {time:.2} s"),
                 surfaces.collect(),

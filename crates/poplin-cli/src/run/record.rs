@@ -8,7 +8,7 @@ use poplin::{ClothId, Simulation, State};
 use poplin_measure::depth::{Depth, DepthField, TriangleDepth};
 use poplin_measure::strain::{Strain, StretchEdges, max_speed};
 use poplin_measure::tangle::{Tangle, TangleField, kept_distance};
-use poplin_model::{ImplicitReport, Particle};
+use poplin_model::{ImplicitReport, Particle, Pose};
 
 use super::files::ClothFiles;
 use super::moments::Moments;
@@ -37,38 +37,38 @@ pub(super) struct Recorder {
 
 /// What the records report of one garment, all copies together.
 #[derive(Debug, Clone)]
-pub(super) struct Findings {
+pub(crate) struct Findings {
     /// Strain at the last recorded frame, of the worst copy.
-    pub(super) last_strain: Strain,
+    pub(crate) last_strain: Strain,
     /// Worst strain of all recorded frames and copies.
-    pub(super) worst_strain: Strain,
+    pub(crate) worst_strain: Strain,
     /// Largest speed at the last recorded frame, in local space [m/s].
-    pub(super) last_speed: f32,
+    pub(crate) last_speed: f32,
     /// Largest speed of all recorded frames [m/s].
-    pub(super) max_speed: f32,
+    pub(crate) max_speed: f32,
     /// Whether every recorded coordinate was finite.
-    pub(super) is_finite: bool,
+    pub(crate) is_finite: bool,
     /// Iterations of a copy.
-    pub(super) iterations: u32,
+    pub(crate) iterations: u32,
     /// Frames slept through, of all copies together.
-    pub(super) slept_frames: u64,
+    pub(crate) slept_frames: u64,
     /// What the implicit solver took for all copies together.
-    pub(super) implicit: ImplicitReport,
+    pub(crate) implicit: ImplicitReport,
     /// Faults of each faulted copy.
-    pub(super) faults: Vec<Fault>,
+    pub(crate) faults: Vec<Fault>,
     /// Edges longer than those of any cloth.
     overstretch: Option<Overstretch>,
 }
 
 /// A cloth that was frozen.
 #[derive(Debug, Clone)]
-pub(super) struct Fault {
+pub(crate) struct Fault {
     /// The copy, from 0.
-    pub(super) copy: usize,
+    pub(crate) copy: usize,
     /// Particles at fault.
-    pub(super) count: u32,
+    pub(crate) count: u32,
     /// The lowest of them.
-    pub(super) particle: Option<u32>,
+    pub(crate) particle: Option<u32>,
 }
 
 /// The result of a recording.
@@ -94,18 +94,6 @@ impl Recorder {
         picture: &PictureArgs,
         folder: &Path,
     ) -> Result<Self, Failure> {
-        let nothing = Findings {
-            last_strain: Strain::default(),
-            worst_strain: Strain::default(),
-            last_speed: 0.0,
-            max_speed: 0.0,
-            is_finite: true,
-            iterations: 0,
-            slept_frames: 0,
-            implicit: ImplicitReport::default(),
-            faults: Vec::new(),
-            overstretch: None,
-        };
         Ok(Self {
             folder: folder.to_path_buf(),
             has_frames: !job.formats.is_empty(),
@@ -116,7 +104,7 @@ impl Recorder {
                 .iter()
                 .map(|garment| StretchEdges::new(&garment.cloth.fabric))
                 .collect(),
-            findings: vec![nothing; job.garments.len()],
+            findings: vec![Findings::default(); job.garments.len()],
             depth: None,
             tangle: None,
             vertices: job
@@ -144,19 +132,13 @@ impl Recorder {
         for (index, (garment, ids)) in self.job.garments.iter().zip(ids).enumerate() {
             let vertices = &mut self.vertices[index];
             vertices.clear();
-            let (findings, edges) = (&mut self.findings[index], &mut self.edges[index]);
-            let mut overstretch = None;
-            for (copy, &id) in ids.iter().enumerate() {
-                let (pose, current) = (simulation.cloth(id)?.pose(), state.current(id));
-                garment.append_vertices(pose, current, vertices);
-                if let Some(long) = edges.longer(current, MAX_STRETCH) {
-                    Overstretch::add(&mut overstretch, long, [frame as usize, copy], |particle| {
-                        pose.apply(current[particle as usize].position)
-                    });
-                }
+            let poses = poses(simulation, ids)?;
+            for (&id, &pose) in ids.iter().zip(&poses) {
+                garment.append_vertices(pose, state.current(id), vertices);
             }
-            Overstretch::follow(&mut findings.overstretch, overstretch);
-            findings.update(frame, self.job.frame_rate, &state, ids, edges);
+            let edges = &mut self.edges[index];
+            let rate = self.job.frame_rate;
+            self.findings[index].update(frame, rate, &state, ids, &poses, edges);
         }
         self.files.iter_mut().try_for_each(|files| files.push(&self.vertices))?;
         if frame == 0 || !self.has_frames || self.moments.wants(frame) {
@@ -237,7 +219,8 @@ impl Recorder {
         self.moments.keep(frames, &self.job.garments, &self.vertices);
         log::info!("drawing the picture");
         let omission = self.moments.omission(&self.job.garments);
-        match self.moments.write_picture(&self.folder, job, frames) {
+        let drawn = (job.garments.as_slice(), job.colliders.as_slice());
+        match self.moments.write_picture(&self.folder, drawn, job.frame_rate, frames) {
             Ok(name) => files.extend(name.map(str::to_owned)),
             Err(error) => fault = fault.and(Err(error.into())),
         }
@@ -253,9 +236,31 @@ impl Recorder {
     }
 }
 
+/// The poses of local spaces.
+pub(crate) fn poses(simulation: &Simulation, ids: &[ClothId]) -> Result<Vec<Pose>, Failure> {
+    ids.iter().map(|&id| Ok(simulation.cloth(id)?.pose())).collect()
+}
+
+impl Default for Findings {
+    fn default() -> Self {
+        Self {
+            last_strain: Strain::default(),
+            worst_strain: Strain::default(),
+            last_speed: 0.0,
+            max_speed: 0.0,
+            is_finite: true,
+            iterations: 0,
+            slept_frames: 0,
+            implicit: ImplicitReport::default(),
+            faults: Vec::new(),
+            overstretch: None,
+        }
+    }
+}
+
 impl Findings {
     /// What makes a garment doubtful.
-    pub(super) fn warnings(
+    pub(crate) fn warnings(
         &self,
         job: &Job,
         garment: &Garment,
@@ -293,14 +298,26 @@ impl Findings {
         doubts.chain(of_step).chain(of_settings)
     }
 
-    fn update(
+    /// Takes in a frame: the copies of a garment, in these poses.
+    pub(crate) fn update(
         &mut self,
         frame: u32,
         frame_rate: f32,
         state: &State,
         ids: &[ClothId],
+        poses: &[Pose],
         edges: &mut StretchEdges,
     ) {
+        let mut overstretch = None;
+        for (copy, (&id, pose)) in ids.iter().zip(poses).enumerate() {
+            let current = state.current(id);
+            if let Some(long) = edges.longer(current, MAX_STRETCH) {
+                Overstretch::add(&mut overstretch, long, [frame as usize, copy], |particle| {
+                    pose.apply(current[particle as usize].position)
+                });
+            }
+        }
+        Overstretch::follow(&mut self.overstretch, overstretch);
         (self.last_strain, self.last_speed) = (Strain::default(), 0.0);
         self.slept_frames = 0;
         self.implicit = ImplicitReport::default();

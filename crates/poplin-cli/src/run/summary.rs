@@ -217,7 +217,7 @@ impl Summary {
                 .iter()
                 .zip(findings)
                 .flat_map(|(garment, findings)| findings.warnings(job, garment, course.frames))
-                .chain(Warning::of_colliders(job))
+                .chain(Warning::of_colliders(&job.garments, &job.colliders))
                 .map(|warning| WarningSummary { message: warning.to_string(), warning })
                 .collect(),
             cloths: job

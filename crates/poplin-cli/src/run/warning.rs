@@ -1,6 +1,7 @@
 //! What makes the result of a run doubtful: on stderr at the end, and as data in `summary.json`.
 
 use std::fmt;
+use std::sync::Arc;
 
 use poplin_io::scene::BuiltCollider;
 use poplin_io::{MAX_RESOLUTION, TwistedFaces};
@@ -44,7 +45,7 @@ const MAX_RATE_ERROR: f32 = 0.1;
 /// A reason to doubt the result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub(super) enum Warning {
+pub(crate) enum Warning {
     /// Free particles are inside colliders before the first frame.
     StartsInside {
         cloth: String,
@@ -139,10 +140,13 @@ impl Warning {
     }
 
     /// What is doubtful about the meshes of colliders.
-    pub(super) fn of_colliders(job: &Job) -> impl Iterator<Item = Self> {
-        let edges = job.garments.iter().map(|it| mean_rest_length(&it.cloth.fabric));
+    pub(crate) fn of_colliders(
+        garments: &[Garment],
+        colliders: &[Arc<BuiltCollider>],
+    ) -> impl Iterator<Item = Self> {
+        let edges = garments.iter().map(|it| mean_rest_length(&it.cloth.fabric));
         let mean_edge_m = edges.filter(|&edge| edge > 0.0).fold(f32::INFINITY, f32::min);
-        job.colliders.iter().flat_map(move |collider| {
+        colliders.iter().flat_map(move |collider| {
             let twisted =
                 Self::of_faces(|| format!("collider `{}`", collider.name), collider.twisted);
             twisted.into_iter().chain(Self::of_far_collider(collider, mean_edge_m))
@@ -305,7 +309,7 @@ impl Warning {
 
 /// Edges of a cloth beyond [`MAX_STRETCH`], in all frames that were read back.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(super) struct Overstretch {
+pub(crate) struct Overstretch {
     /// The first such frame.
     pub(super) first_frame: usize,
     /// Edges beyond it in the last frame.

@@ -92,9 +92,11 @@ mod build;
 mod build_collider;
 mod cloth;
 mod collider;
+mod distribution;
 mod error;
 mod file;
 mod frame;
+mod key_path;
 mod keys;
 mod locate;
 mod moved;
@@ -102,6 +104,7 @@ mod pin;
 mod save;
 mod shape;
 mod surface;
+mod sweep;
 mod validate;
 mod wind;
 
@@ -114,10 +117,12 @@ pub use collider::{
 };
 pub use error::{Location, PinError, SceneError};
 pub use frame::{FrameKey, LocalFrame};
+pub use key_path::PathError;
 pub use keys::{SceneKey, keys_like, scene_keys, scene_schema};
 pub use pin::{Corner, PinRule, Side};
 pub use shape::{GridPlane, GridShape, Shape, Transform, TubeShape};
 pub use surface::{OpenSurface, Repairs, close_surface};
+pub use sweep::{ArrayKind, MAX_JOBS, Sweep, SweepError, SweepJobError, SweepJobs, SweepOutput};
 pub use wind::{Gust, Wind};
 
 /// Most particles of a whole scene, all copies of all cloths together: 4 GiB of positions and inverse masses.

@@ -99,7 +99,7 @@ fn to_table(value: &impl serde::Serialize) -> Result<Table, SceneError> {
 }
 
 /// Settings are `f32`: of the numbers that read as the same one the shortest, 0.3 and not 0.30000001192092896.
-fn shorten(value: &mut Value) {
+pub(super) fn shorten(value: &mut Value) {
     match value {
         Value::Float(number) => {
             *number = (*number as f32).to_string().parse().unwrap_or(*number);

@@ -3,13 +3,14 @@
 //! The gust of a wind of direction `a` at time `t` is `strength * (n0(t) a + direction_spread * (m(t) - (m(t) . a) a))`, with
 //! `m = (n1, n2, n3)`. Each `n` is value noise of two octaves, `(2 v(t/period) + v(2 t/period)) / 3`; `v` joins one random
 //! number of each interval, uniform in `-1..1`, to the next by the cubic `3 s^2 - 2 s^3`. So a gust has mean zero, has no
-//! steps or kinks, and along the wind never exceeds its strength. The random numbers are SplitMix64 (Steele, Lea and
-//! Flood, "Fast splittable pseudorandom number generators", 2014) of seed, channel and interval. Nothing but
-//! correctly rounded arithmetic is used: the same scene has the same wind to the last bit on every machine.
+//! steps or kinks, and along the wind never exceeds its strength. The random numbers are SplitMix64 of seed, channel and
+//! interval. Nothing but correctly rounded arithmetic is used: the same scene has the same wind to the last bit on every machine.
 
 use glam::DVec3;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::split_mix::split_mix;
 
 /// Wind, the same everywhere around a cloth. Acts only with a drag or lift coefficient above 0 in its settings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -93,14 +94,6 @@ fn random(seed: u64, channel: u64, interval: u64) -> f64 {
     let stream = split_mix(split_mix(seed, channel), interval);
     // 52 random bits and a half: (2 k + 1) / 2^52 - 1 is exact.
     ((stream >> 12) as f64 + 0.5) / (1_u64 << 51) as f64 - 1.0
-}
-
-/// Element `index` of the SplitMix64 sequence of `seed`.
-fn split_mix(seed: u64, index: u64) -> u64 {
-    let mut z = seed.wrapping_add(index.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

@@ -1,0 +1,212 @@
+//! The files of a job while it is simulated.
+
+use std::path::{Path, PathBuf};
+
+use glam::{DVec3, Quat, Vec3};
+use poplin::{ClothId, State};
+use poplin_io::scene::{ArrayKind, SweepOutput};
+use poplin_io::{ArrayFile, write_joined_obj};
+use poplin_model::{Particle, Pose};
+
+use crate::args::PictureArgs;
+use crate::failure::{Failure, OrFail};
+use crate::garment::Garment;
+use crate::job::Job;
+use crate::run::files::file_stems;
+use crate::run::moments::Moments;
+
+/// Files of one job.
+pub(super) struct Artifacts {
+    folder: PathBuf,
+    cloths: Vec<ClothArtifacts>,
+    every: Option<u32>,
+    moments: Option<Moments>,
+    has_obj: bool,
+    /// Mesh vertices of all copies of each cloth at the last frame taken in, in the world \[m\].
+    vertices: Vec<Vec<[f32; 3]>>,
+}
+
+/// Files of one cloth of a job.
+struct ClothArtifacts {
+    stem: String,
+    arrays: Vec<(ArrayKind, ArrayFile)>,
+}
+
+/// A cloth at a frame.
+pub(super) struct Moment<'a> {
+    pub(super) garment: &'a Garment,
+    pub(super) ids: &'a [ClothId],
+    pub(super) poses: &'a [Pose],
+}
+
+impl Artifacts {
+    /// Creates the files in an empty folder.
+    pub(super) fn create(
+        folder: PathBuf,
+        output: &SweepOutput,
+        job: &Job,
+        garments: &[Garment],
+    ) -> Result<Self, Failure> {
+        let every = output.every.map(std::num::NonZero::get);
+        let frame_count = every.map_or(1, |every| job.frames / every + 1) as usize;
+        let names: Vec<&str> = garments.iter().map(|garment| garment.name.as_str()).collect();
+        let mut cloths = Vec::with_capacity(garments.len());
+        for (garment, stem) in garments.iter().zip(file_stems(&names)) {
+            let mut arrays: Vec<(ArrayKind, ArrayFile)> = Vec::new();
+            for &kind in &output.arrays {
+                if arrays.iter().any(|(known, _)| *known == kind) {
+                    continue;
+                }
+                let path = folder.join(format!("{stem}-{}.npy", kind.name()));
+                let (count, precision) = (garment.vertex_count(), output.precision);
+                let array = ArrayFile::create(path, frame_count, count, precision);
+                arrays.push((kind, array.or_failed()?));
+            }
+            cloths.push(ClothArtifacts { stem, arrays });
+        }
+        let moments = output
+            .picture
+            .then(|| Moments::new(garments, job.frames, &PictureArgs::default(), job.view));
+        let (has_obj, vertices) = (output.final_obj, Vec::new());
+        Ok(Self { folder, cloths, every, moments, has_obj, vertices })
+    }
+
+    /// Whether a frame before the last goes into a file.
+    pub(super) fn wants(&self, frame: u32) -> bool {
+        self.is_in_arrays(frame) || self.moments.as_ref().is_some_and(|it| it.is_planned(frame))
+    }
+
+    fn is_in_arrays(&self, frame: u32) -> bool {
+        self.every.is_some_and(|every| frame.is_multiple_of(every))
+    }
+
+    /// Takes in a frame that is wanted, or the last. `garments`: those of the job.
+    pub(super) fn take(
+        &mut self,
+        frame: u32,
+        job: &Job,
+        garments: &[Garment],
+        moments: &[Moment<'_>],
+        state: &State,
+    ) -> Result<(), Failure> {
+        let is_last = frame == job.frames;
+        self.vertices = moments.iter().map(|moment| moment.positions(state)).collect();
+        let is_in_arrays = self.is_in_arrays(frame) || self.every.is_none() && is_last;
+        if is_in_arrays {
+            for ((cloth, moment), positions) in
+                self.cloths.iter_mut().zip(moments).zip(&self.vertices)
+            {
+                for (kind, array) in &mut cloth.arrays {
+                    let values = match kind {
+                        ArrayKind::Positions => array.append(positions),
+                        ArrayKind::Normals => array.append(&moment.normals(state)),
+                        ArrayKind::Velocities => {
+                            array.append(&moment.velocities(state, frame, job.frame_rate))
+                        }
+                    };
+                    values.or_failed()?;
+                }
+            }
+        }
+        if let Some(kept) = self.moments.as_mut().filter(|kept| kept.is_planned(frame)) {
+            kept.keep(frame, garments, &self.vertices);
+        }
+        Ok(())
+    }
+
+    /// Completes the files and waits until they are on the disk. Returns their names.
+    pub(super) fn finish(
+        self,
+        job: &Job,
+        garments: &[Garment],
+        colliders: &[std::sync::Arc<poplin_io::scene::BuiltCollider>],
+    ) -> Result<Vec<String>, Failure> {
+        let mut names = Vec::new();
+        let vertices = self.vertices;
+        for ((cloth, garment), vertices) in self.cloths.into_iter().zip(garments).zip(&vertices) {
+            for (_, array) in cloth.arrays {
+                names.extend(
+                    array.path().file_name().map(|name| name.to_string_lossy().into_owned()),
+                );
+                array.finish().or_failed()?;
+            }
+            if self.has_obj {
+                let name = format!("{}.obj", cloth.stem);
+                let copies = vertices.chunks(garment.mesh.positions.len().max(1));
+                let parts = copies.map(|copy| (&garment.mesh, copy));
+                write_joined_obj(self.folder.join(&name), parts, job.origin).or_failed()?;
+                sync(&self.folder.join(&name))?;
+                names.push(name);
+            }
+        }
+        if let Some(moments) = self.moments {
+            let drawn = (garments, colliders);
+            let name = moments.write_picture(&self.folder, drawn, job.frame_rate, job.frames);
+            if let Some(name) = name.or_failed()? {
+                sync(&self.folder.join(name))?;
+                names.push(name.to_owned());
+            }
+        }
+        Ok(names)
+    }
+}
+
+impl Moment<'_> {
+    /// The vertices of all copies in the world.
+    fn positions(&self, state: &State) -> Vec<[f32; 3]> {
+        let mut vertices = Vec::with_capacity(self.garment.vertex_count());
+        for (&id, &pose) in self.ids.iter().zip(self.poses) {
+            self.garment.append_vertices(pose, state.current(id), &mut vertices);
+        }
+        vertices
+    }
+
+    /// Area-weighted unit normals of particles for the vertices of all copies.
+    fn normals(&self, state: &State) -> Vec<[f32; 3]> {
+        self.of_vertices(|id| {
+            let particles = state.current(id);
+            let position = |k: u32| DVec3::from(particles[k as usize].position.map(f64::from));
+            let mut normals = vec![DVec3::ZERO; particles.len()];
+            for triangle in &self.garment.cloth.fabric.triangles {
+                let [a, b, c] = triangle.map(position);
+                // The cross product is twice the area long: summing it weights by area.
+                let normal = (b - a).cross(c - a);
+                triangle.iter().for_each(|&corner| normals[corner as usize] += normal);
+            }
+            normals.into_iter().map(|normal| normal.normalize_or_zero().as_vec3()).collect()
+        })
+    }
+
+    /// Velocities of the last iteration for the vertices of all copies.
+    fn velocities(&self, state: &State, frame: u32, frame_rate: f32) -> Vec<[f32; 3]> {
+        self.of_vertices(|id| {
+            let (current, previous) = (state.current(id), state.previous(id));
+            let awake = frame.saturating_sub(state.slept_frames(id));
+            let iterations = state.iteration_total(id) as f32 / awake.max(1) as f32;
+            let rate = if awake == 0 { 0.0 } else { frame_rate * iterations };
+            let difference = |(now, before): (&Particle, &Particle)| {
+                (Vec3::from(now.position) - Vec3::from(before.position)) * rate
+            };
+            current.iter().zip(previous).map(difference).collect()
+        })
+    }
+
+    /// Vectors of particles in local axes as those of vertices in world axes.
+    fn of_vertices(&self, of_particles: impl Fn(ClothId) -> Vec<Vec3>) -> Vec<[f32; 3]> {
+        let mut all = Vec::with_capacity(self.garment.vertex_count());
+        for (&id, pose) in self.ids.iter().zip(self.poses) {
+            let (vectors, rotation) = (of_particles(id), Quat::from_array(pose.rotation));
+            let vector = |particle: &Option<u32>| {
+                let vector = particle.and_then(|particle| vectors.get(particle as usize));
+                vector.map_or([0.0; 3], |&vector| (rotation * vector).to_array())
+            };
+            all.extend(self.garment.vertex_to_particle.iter().map(vector));
+        }
+        all
+    }
+}
+
+/// Waits until a file is on the disk.
+fn sync(path: &Path) -> Result<(), Failure> {
+    std::fs::File::open(path).and_then(|file| file.sync_all()).or_failed()
+}

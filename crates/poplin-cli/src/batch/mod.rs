@@ -1,0 +1,253 @@
+//! `poplin batch`: many variants of one scene, many of them at once, in a folder that says which are done.
+
+mod artifacts;
+mod hash;
+mod prepare;
+mod row;
+mod simulate;
+mod store;
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::anyhow;
+use indicatif::{ProgressBar, ProgressStyle};
+use poplin_io::scene::{Sweep, SweepJobs};
+use poplin_measure::table::Table;
+use rayon::prelude::*;
+use serde_json::Map;
+
+use crate::args::{BatchArgs, Part};
+use crate::failure::{Exit, Failure, OrFail, complain};
+use crate::output::{counted, grouped, say};
+use crate::shipped;
+use hash::Fnv;
+use prepare::{Group, Prepared, Workshop};
+use row::Row;
+use simulate::{Ended, Runner};
+use store::{Status, Store};
+
+/// Particles of the jobs that are in memory at once: on a CPU so many that its threads are busy, on a GPU so many that it is.
+const PARTICLES: [usize; 2] = [1 << 17, 1 << 20];
+
+/// Most jobs that are in memory at once.
+const MAX_TOGETHER: usize = 4096;
+
+/// Failed jobs that are named at the end; the manifests have all.
+const MAX_NAMED: usize = 5;
+
+/// Runs the jobs of a sweep that are asked for.
+pub(crate) fn batch(args: &BatchArgs) -> Result<Exit, Failure> {
+    let sweep = Sweep::load(&args.sweep).or_bad_input()?;
+    let scene = shipped::load_scene(&scene_path(&args.sweep, &sweep.scene))?;
+    let jobs = sweep.of_scene(&scene).or_bad_input()?;
+    let wanted = wanted(args.part.part(), jobs.count())?;
+    if args.dry_run {
+        print_jobs(&jobs, &wanted, args.json);
+        return Ok(Exit::Success);
+    }
+    let workshop = Workshop::new(jobs);
+    let jobs = workshop.jobs();
+    let folder = args.out.clone().unwrap_or_else(|| {
+        Path::new("out").join(args.sweep.file_stem().unwrap_or("sweep".as_ref()))
+    });
+    let options = args.backend.options().or_bad_input()?;
+    let mut runner = Runner::new(options, jobs.output())?;
+    let mut store =
+        Store::claim(&folder, &writer(args.part.part()), &fingerprint(jobs), jobs.count())?;
+    let pending: Vec<usize> =
+        wanted.iter().copied().filter(|&job| store.status(job).is_none()).collect();
+    if pending.len() < wanted.len() && !args.resume {
+        let done = counted(wanted.len() - pending.len(), "job");
+        return Err(Failure::BadInput(anyhow!(
+            "{} has results of {done} of this sweep: go on with --resume, or choose another folder with --out",
+            folder.display()
+        )));
+    }
+    let limit = PARTICLES[usize::from(runner.is_on_gpu())];
+    let begin = Instant::now();
+    let is_interrupted = run_all(&workshop, &pending, limit, &mut runner, &mut store)?;
+    let seconds = begin.elapsed().as_secs_f64();
+    let count = |jobs: &[usize], status| {
+        jobs.iter().filter(|&&job| store.status(job) == Some(status)).count()
+    };
+    let [done, failed] = [Status::Done, Status::Failed].map(|status| count(&wanted, status));
+    let ran = count(&pending, Status::Done) + count(&pending, Status::Failed);
+    let before = wanted.len() - pending.len();
+    let before =
+        if before > 0 { format!(", {} from before", grouped(before)) } else { String::new() };
+    say!(
+        "jobs   {} of {}: {} done, {} failed{before}",
+        grouped(done + failed),
+        grouped(wanted.len()),
+        grouped(done),
+        grouped(failed)
+    );
+    if ran > 0 {
+        say!("time   {seconds:.1} s, {:.1} jobs a second", ran as f64 / seconds.max(1e-9));
+    }
+    say!("files  {}", folder.display());
+    if failed > 0 {
+        let failures = wanted.iter().filter(|&&job| store.status(job) == Some(Status::Failed));
+        let names: Vec<_> = failures.take(MAX_NAMED).map(ToString::to_string).collect();
+        let more = if failed > names.len() { ", ..." } else { "" };
+        let all = grouped(wanted.len());
+        complain(&format!(
+            "{} of {all} failed ({}{more}); the manifests in {} say why",
+            counted(failed, "job"),
+            names.join(", "),
+            folder.display()
+        ));
+    }
+    Ok(match (is_interrupted, failed > 0) {
+        (true, _) => Exit::Interrupted,
+        (false, true) => Exit::Failure,
+        (false, false) => Exit::Success,
+    })
+}
+
+/// Runs jobs, as many at once as are within the limit of particles; so the memory they take does not depend on their count.
+/// True if it was interrupted.
+fn run_all(
+    workshop: &Workshop,
+    pending: &[usize],
+    limit: usize,
+    runner: &mut Runner<'_>,
+    store: &mut Store,
+) -> Result<bool, Failure> {
+    let progress = progress_bar(pending.len());
+    let tick = |frame: u32, group: &Group| {
+        let jobs = counted(group.members.len(), "job");
+        progress.set_message(format!("frame {frame}/{} of {jobs}", group.job.frames));
+        progress.tick();
+    };
+    let mut rest = pending;
+    // Of the largest job so far: the next ones may be as large.
+    let mut largest = limit;
+    while !rest.is_empty() {
+        let (mut prepared, mut rows, mut particles) = (Vec::new(), Vec::new(), 0);
+        let mut count = 0;
+        while count < rest.len() && particles < limit && count < MAX_TOGETHER {
+            let room = ((limit - particles) / largest).clamp(1, MAX_TOGETHER - count);
+            let next = &rest[count..(count + room).min(rest.len())];
+            let made: Vec<_> = next.par_iter().map(|&job| (job, workshop.prepare(job))).collect();
+            count += next.len();
+            for (job, made) in made {
+                match made {
+                    Ok(one) => {
+                        let own = Prepared::particle_count(&one).max(1);
+                        largest = if largest == limit { own } else { largest.max(own) };
+                        particles += own;
+                        prepared.push(one);
+                    }
+                    Err(failure) => {
+                        let result = Err(prepare::reason(failure));
+                        rows.push(row(workshop.jobs(), Ended { index: job, result }));
+                    }
+                }
+            }
+            if runner.is_interrupted() {
+                return Ok(true);
+            }
+        }
+        record(&rows, store, &progress)?;
+        for group in Group::sorted(prepared) {
+            let Some(ended) = runner.run(group, store, &tick)? else {
+                progress.finish_and_clear();
+                return Ok(true);
+            };
+            let rows: Vec<_> = ended.into_iter().map(|it| row(workshop.jobs(), it)).collect();
+            record(&rows, store, &progress)?;
+        }
+        rest = &rest[count..];
+    }
+    progress.finish_and_clear();
+    Ok(false)
+}
+
+fn record(rows: &[Row], store: &mut Store, progress: &ProgressBar) -> Result<(), Failure> {
+    if !rows.is_empty() {
+        store.record(rows)?;
+        progress.inc(rows.len() as u64);
+    }
+    Ok(())
+}
+
+fn row(jobs: &SweepJobs, ended: Ended) -> Row {
+    let Ended { index, result } = ended;
+    let (status, message, result) = match result {
+        Ok(result) => (Status::Done, None, Some(result)),
+        Err(message) => (Status::Failed, Some(message), None),
+    };
+    let parameters: Map<_, _> = jobs.keys().zip(jobs.values(index)).collect();
+    Row { job: index, status, parameters, seed: jobs.seed(), message, result }
+}
+
+/// The scene of a sweep: a file counts from the sweep's folder, any other name is that of a shipped scene.
+fn scene_path(sweep: &Path, scene: &Path) -> PathBuf {
+    let beside = sweep.parent().unwrap_or(Path::new("")).join(scene);
+    let is_bare_name = scene.extension().is_none() && scene.components().count() == 1;
+    if beside.is_file() || !is_bare_name { beside } else { scene.to_path_buf() }
+}
+
+/// The jobs that are asked for, rising.
+fn wanted(part: Option<Part>, count: usize) -> Result<Vec<usize>, Failure> {
+    match part {
+        None => Ok((0..count).collect()),
+        Some(Part::Shard { index, count: shards }) => Ok((index..count).step_by(shards).collect()),
+        Some(Part::Jobs { end, .. }) if end > count => Err(Failure::BadInput(anyhow!(
+            "the sweep has no job {}: it has {}, counted from 0 (--jobs)",
+            end - 1,
+            grouped(count)
+        ))),
+        Some(Part::Jobs { begin, end }) => Ok((begin..end).collect()),
+    }
+}
+
+/// The name of who writes these jobs.
+fn writer(part: Option<Part>) -> String {
+    match part {
+        None => "all".to_owned(),
+        Some(Part::Shard { index, count }) => format!("shard-{index}-of-{count}"),
+        Some(Part::Jobs { begin, end }) => format!("jobs-{begin}-{end}"),
+    }
+}
+
+/// Of everything that says what the jobs are, but for meshes that a scene names.
+fn fingerprint(jobs: &SweepJobs) -> String {
+    let mut hash = Fnv::new();
+    for text in jobs.texts().chain([env!("CARGO_PKG_VERSION")]) {
+        hash.add((text.len() as u64).to_le_bytes());
+        hash.add(text.bytes());
+    }
+    hash.hex()
+}
+
+/// Prints jobs as a table, or as JSON lines.
+fn print_jobs(jobs: &SweepJobs, wanted: &[usize], is_json: bool) {
+    if is_json {
+        for &job in wanted {
+            let parameters: Map<_, _> = jobs.keys().zip(jobs.values(job)).collect();
+            say!("{}", serde_json::json!({ "job": job, "parameters": parameters }));
+        }
+        return;
+    }
+    let cell = |value: serde_json::Value| match value {
+        serde_json::Value::String(text) => text,
+        value => value.to_string(),
+    };
+    let line = |&job: &usize| {
+        std::iter::once(job.to_string()).chain(jobs.values(job).into_iter().map(cell)).collect()
+    };
+    let head = std::iter::once("job".to_owned()).chain(jobs.keys()).collect();
+    let table = Table { head, rows: wanted.iter().map(line).collect() };
+    say!("{}", table.markdown().trim_end());
+}
+
+/// A bar on stderr if that is a terminal, else nothing.
+fn progress_bar(jobs: usize) -> ProgressBar {
+    let template = "{bar:40} job {pos}/{len}, {per_sec}, {eta} left; {msg}";
+    let style =
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    ProgressBar::new(jobs as u64).with_style(style)
+}

@@ -1,0 +1,200 @@
+//! From jobs of a sweep to groups that one simulation runs.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use poplin_io::scene::{BuiltCollider, Scene, SweepJobs};
+
+use crate::failure::{Failure, OrFail};
+use crate::garment::Garment;
+use crate::job::{Job, built_colliders};
+
+/// A job that is read and cooked.
+pub(super) struct Prepared {
+    /// Its index in the sweep.
+    pub(super) index: usize,
+    job: Job,
+    kind: Kind,
+}
+
+/// Jobs of the same kind can be in one simulation. It follows from a job and the sweep alone, so that a job has the same bits in
+/// any group.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Kind {
+    frames: u32,
+    frame_rate: f32,
+    solids: Solids,
+    /// The job, if its cloths collide with one another: no other may be beside them.
+    only: Option<usize>,
+}
+
+/// Where colliders are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Solids {
+    /// In the set of the simulation: those of the scene, which the sweep does not vary.
+    Shared,
+    /// In the set of each cloth, whose local space is the world.
+    Own,
+    /// In the set of the simulation, as those of this job.
+    Of(usize),
+}
+
+/// Makes jobs of a sweep.
+pub(super) struct Workshop {
+    jobs: SweepJobs,
+    /// The colliders of the scene as it is; `None` where they cannot be built.
+    colliders: Option<Vec<Arc<BuiltCollider>>>,
+}
+
+impl Workshop {
+    pub(super) fn new(jobs: SweepJobs) -> Self {
+        let colliders = built_colliders(jobs.scene()).ok();
+        Self { jobs, colliders }
+    }
+
+    /// The sweep.
+    pub(super) fn jobs(&self) -> &SweepJobs {
+        &self.jobs
+    }
+
+    /// Reads and cooks a job.
+    pub(super) fn prepare(&self, index: usize) -> Result<Prepared, Failure> {
+        let scene = self.jobs.scene_of(index).or_bad_input()?;
+        let (frames, frame_rate) = (scene.frames, scene.frame_rate);
+        let (colliders, mut solids) = self.colliders(&scene, index)?;
+        let name = format!("job-{index}");
+        let mut job = Job::of_built_scene(scene, name, colliders)?;
+        let garments = &mut job.garments;
+        if solids != Solids::Shared && garments.iter().all(Garment::is_in_the_world) {
+            solids = Solids::Own;
+            garments.iter_mut().try_for_each(Garment::own_colliders).or_bad_input()?;
+        }
+        let collides = |garment: &Garment| garment.cloth.contact_distances()[1] > 0.0;
+        let of_one = |garment: &Garment| if collides(garment) { garment.offsets.len() } else { 0 };
+        let only = (garments.iter().map(of_one).sum::<usize>() > 1).then_some(index);
+        if only.is_none() {
+            // There is nothing to collide with but other jobs.
+            for garment in garments {
+                garment.cloth.config.cloth_collision.distance = Some(0.0);
+            }
+        }
+        job.garments.iter().try_for_each(|garment| garment.cloth.validate()).or_bad_input()?;
+        let kind = Kind { frames, frame_rate, solids, only };
+        Ok(Prepared { index, job, kind })
+    }
+
+    fn colliders(
+        &self,
+        scene: &Scene,
+        index: usize,
+    ) -> Result<(Vec<Arc<BuiltCollider>>, Solids), Failure> {
+        match &self.colliders {
+            Some(shared) if scene.colliders == self.jobs.scene().colliders => {
+                Ok((shared.clone(), Solids::Shared))
+            }
+            _ => Ok((built_colliders(scene)?, Solids::Of(index))),
+        }
+    }
+}
+
+impl Prepared {
+    /// Particles of all cloths.
+    pub(super) fn particle_count(&self) -> usize {
+        self.job.garments.iter().map(Garment::particle_count).sum()
+    }
+}
+
+/// Jobs that are simulated together.
+pub(super) struct Group {
+    /// The cloths of all members, one member after another.
+    pub(super) job: Job,
+    /// The members.
+    pub(super) members: Vec<Member>,
+}
+
+/// A job of a group.
+pub(super) struct Member {
+    /// Its index in the sweep.
+    pub(super) index: usize,
+    /// Its cloths in those of the group.
+    pub(super) garments: Range<usize>,
+    /// Everything that any of them collides with.
+    pub(super) colliders: Vec<Arc<BuiltCollider>>,
+}
+
+impl Group {
+    /// Sorts jobs into groups, each in order.
+    pub(super) fn sorted(prepared: Vec<Prepared>) -> Vec<Self> {
+        let mut groups: Vec<(Kind, Self)> = Vec::new();
+        for Prepared { index, job, kind } in prepared {
+            match groups.iter_mut().find(|(known, _)| *known == kind) {
+                Some((_, group)) => group.push(index, job),
+                None => groups.push((kind, Self::of_one(index, job, kind.solids))),
+            }
+        }
+        groups.into_iter().map(|(_, group)| group).collect()
+    }
+
+    fn of_one(index: usize, mut job: Job, solids: Solids) -> Self {
+        let colliders = job.colliders.clone();
+        if solids == Solids::Own {
+            job.colliders.clear();
+        }
+        let members = vec![Member { index, garments: 0..job.garments.len(), colliders }];
+        Self { job, members }
+    }
+
+    fn push(&mut self, index: usize, job: Job) {
+        let begin = self.job.garments.len();
+        self.job.garments.extend(job.garments);
+        // A fabric that is kept once is packed once.
+        share_fabrics(&mut self.job.garments, begin);
+        let garments = begin..self.job.garments.len();
+        self.members.push(Member { index, garments, colliders: job.colliders });
+    }
+
+    /// Each member as a group of its own.
+    pub(super) fn split(self) -> impl Iterator<Item = Self> {
+        let Self { job, members } = self;
+        let Job { frames, frame_rate, view, colliders, cloth_contact_solver, mut garments, .. } =
+            job;
+        members.into_iter().map(move |Member { index, garments: range, colliders: own }| {
+            let garments: Vec<_> = garments.drain(..range.len()).collect();
+            let members = vec![Member { index, garments: 0..garments.len(), colliders: own }];
+            let job = Job {
+                title: String::new(),
+                name: String::new(),
+                frames,
+                frame_rate,
+                formats: Vec::new(),
+                view,
+                garments,
+                colliders: colliders.clone(),
+                cloth_contact_solver,
+                origin: [0.0; 3],
+                choices: Vec::new(),
+                scene: None,
+            };
+            Self { job, members }
+        })
+    }
+}
+
+/// Lets garments from `begin` on have the fabric of the same garment of the job before where it is the same.
+fn share_fabrics(garments: &mut [Garment], begin: usize) {
+    let (known, new) = garments.split_at_mut(begin);
+    let count = new.len();
+    for (index, garment) in new.iter_mut().enumerate() {
+        let before = (begin + index).checked_sub(count).and_then(|before| known.get(before));
+        let Some(before) = before else { continue };
+        if before.cloth.fabric == garment.cloth.fabric {
+            garment.cloth.fabric = before.cloth.fabric.clone();
+        }
+    }
+}
+
+/// What a failure says, for the row of a job.
+pub(super) fn reason(failure: Failure) -> String {
+    let (Failure::BadInput(error) | Failure::Failed(error)) = failure;
+    crate::failure::message(&error)
+}

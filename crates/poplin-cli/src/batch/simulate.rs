@@ -1,0 +1,314 @@
+//! A group of jobs in one simulation.
+
+use std::time::Instant;
+
+use poplin::{ClothId, Simulation, SimulationOptions, State};
+use poplin_measure::depth::{Depth, DepthField};
+use poplin_measure::strain::StretchEdges;
+use poplin_measure::tangle::{Tangle, TangleField, kept_distance};
+use poplin_model::{Particle, Pose};
+use rayon::prelude::*;
+
+use super::artifacts::{Artifacts, Moment};
+use super::hash::Fnv;
+use super::prepare::{Group, Member};
+use super::row::JobResult;
+use super::store::Store;
+use crate::failure::Failure;
+use crate::garment::Garment;
+use crate::output::counted;
+use crate::run::interrupt::Interrupt;
+use crate::run::record::{Findings, poses};
+use crate::run::warning::Warning;
+use crate::stage::Stage;
+use poplin_io::scene::SweepOutput;
+
+/// How a job of a group ended.
+pub(super) struct Ended {
+    /// Its index in the sweep.
+    pub(super) index: usize,
+    /// What came of it, or why it failed.
+    pub(super) result: Result<JobResult, String>,
+}
+
+/// Runs groups, one after another.
+pub(super) struct Runner<'a> {
+    options: SimulationOptions,
+    simulation: Option<Simulation>,
+    output: &'a SweepOutput,
+    interrupt: Interrupt,
+}
+
+/// A job while it is simulated.
+struct Running<'a> {
+    member: &'a Member,
+    garments: &'a [Garment],
+    ids: &'a [Vec<ClothId>],
+    /// Of each cloth.
+    edges: Vec<StretchEdges>,
+    findings: Vec<Findings>,
+    /// `None` if nothing is written of jobs.
+    artifacts: Option<Artifacts>,
+}
+
+impl<'a> Runner<'a> {
+    pub(super) fn new(
+        options: SimulationOptions,
+        output: &'a SweepOutput,
+    ) -> Result<Self, Failure> {
+        let simulation = Some(Simulation::new(options.clone())?);
+        Ok(Self { options, simulation, output, interrupt: Interrupt::watch() })
+    }
+
+    /// Whether the jobs are simulated on a GPU.
+    pub(super) fn is_on_gpu(&self) -> bool {
+        self.simulation.as_ref().is_some_and(|simulation| simulation.gpu().is_some())
+    }
+
+    /// Whether the user wants to stop.
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.interrupt.is_asked()
+    }
+
+    /// Runs a group; the folders of its jobs are published, their rows are not yet written. `None` if it was interrupted.
+    /// A job that the simulation refuses fails, and the others of its group go on without it.
+    pub(super) fn run(
+        &mut self,
+        group: Group,
+        store: &Store,
+        tick: &dyn Fn(u32, &Group),
+    ) -> Result<Option<Vec<Ended>>, Failure> {
+        match self.run_once(&group, store, tick) {
+            Ok(ended) => Ok(ended),
+            Err(Failure::Failed(error)) => Err(Failure::Failed(error)),
+            Err(Failure::BadInput(error)) if group.members.len() == 1 => {
+                let index = group.members[0].index;
+                store.discard(index);
+                let result = Err(super::prepare::reason(Failure::BadInput(error)));
+                Ok(Some(vec![Ended { index, result }]))
+            }
+            Err(Failure::BadInput(error)) => {
+                log::info!("the jobs of a group run one by one: {error}");
+                let mut all = Vec::new();
+                for single in group.split() {
+                    match self.run(single, store, tick)? {
+                        Some(ended) => all.extend(ended),
+                        None => return Ok(None),
+                    }
+                }
+                Ok(Some(all))
+            }
+        }
+    }
+
+    fn run_once(
+        &mut self,
+        group: &Group,
+        store: &Store,
+        tick: &dyn Fn(u32, &Group),
+    ) -> Result<Option<Vec<Ended>>, Failure> {
+        let begin = Instant::now();
+        let mut simulation = match self.simulation.take() {
+            Some(simulation) => simulation,
+            None => Simulation::new(self.options.clone())?,
+        };
+        simulation.clear();
+        simulation.colliders_mut().clear();
+        let backend = simulation.backend().backend.name();
+        let job = &group.job;
+        let mut stage = Stage::new(simulation, job)?;
+        let ids = stage.ids.clone();
+        let begun = group.members.par_iter().map(|member| self.begin(member, group, &ids, store));
+        let mut running = begun.collect::<Result<Vec<_>, _>>()?;
+        for frame in 0..=job.frames {
+            if frame > 0 {
+                stage.advance(job, frame)?;
+            }
+            if self.is_interrupted() {
+                group.members.iter().for_each(|member| store.discard(member.index));
+                self.simulation = Some(stage.simulation);
+                return Ok(None);
+            }
+            let is_last = frame == job.frames;
+            let is_wanted = running.iter().any(|job| job.wants(frame));
+            if is_last || is_wanted {
+                let state = stage.simulation.state()?;
+                let poses: Vec<Vec<Pose>> = ids
+                    .iter()
+                    .map(|ids| poses(&stage.simulation, ids))
+                    .collect::<Result<_, _>>()?;
+                running
+                    .par_iter_mut()
+                    .try_for_each(|running| running.take(frame, group, &poses, &state))?;
+            }
+            tick(frame, group);
+        }
+        let state = stage.simulation.state()?;
+        let poses: Vec<Vec<Pose>> =
+            ids.iter().map(|ids| poses(&stage.simulation, ids)).collect::<Result<_, _>>()?;
+        let ended = running
+            .into_par_iter()
+            .map(|running| running.end(group, &poses, &state, store, backend))
+            .collect::<Result<Vec<_>, Failure>>();
+        self.simulation = Some(stage.simulation);
+        let mut ended = ended?;
+        let seconds = begin.elapsed().as_secs_f64() / group.members.len() as f64;
+        for result in ended.iter_mut().filter_map(|ended| ended.result.as_mut().ok()) {
+            result.seconds = seconds;
+        }
+        Ok(Some(ended))
+    }
+
+    fn begin<'b>(
+        &self,
+        member: &'b Member,
+        group: &'b Group,
+        ids: &'b [Vec<ClothId>],
+        store: &Store,
+    ) -> Result<Running<'b>, Failure> {
+        let garments = &group.job.garments[member.garments.clone()];
+        let SweepOutput { arrays, final_obj, picture, .. } = self.output;
+        let writes = !arrays.is_empty() || *final_obj || *picture;
+        let create = || {
+            let folder = store.begin(member.index)?;
+            Artifacts::create(folder, self.output, &group.job, garments)
+        };
+        Ok(Running {
+            member,
+            garments,
+            ids: &ids[member.garments.clone()],
+            edges: garments.iter().map(|it| StretchEdges::new(&it.cloth.fabric)).collect(),
+            findings: vec![Findings::default(); garments.len()],
+            artifacts: writes.then(create).transpose()?,
+        })
+    }
+}
+
+impl Running<'_> {
+    fn wants(&self, frame: u32) -> bool {
+        self.artifacts.as_ref().is_some_and(|artifacts| artifacts.wants(frame))
+    }
+
+    /// Takes in a frame. `poses`: of all cloths of the group.
+    fn take(
+        &mut self,
+        frame: u32,
+        group: &Group,
+        poses: &[Vec<Pose>],
+        state: &State,
+    ) -> Result<(), Failure> {
+        let poses = &poses[self.member.garments.clone()];
+        let rate = group.job.frame_rate;
+        for (((findings, edges), ids), poses) in
+            self.findings.iter_mut().zip(&mut self.edges).zip(self.ids).zip(poses)
+        {
+            findings.update(frame, rate, state, ids, poses, edges);
+        }
+        let Some(artifacts) = &mut self.artifacts else { return Ok(()) };
+        let moments = self.garments.iter().zip(self.ids).zip(poses);
+        let moments: Vec<_> =
+            moments.map(|((garment, ids), poses)| Moment { garment, ids, poses }).collect();
+        artifacts.take(frame, &group.job, self.garments, &moments, state)
+    }
+
+    /// Measures the last frame, completes the files and publishes them; those of a faulty job are discarded.
+    fn end(
+        self,
+        group: &Group,
+        poses: &[Vec<Pose>],
+        state: &State,
+        store: &Store,
+        backend: &'static str,
+    ) -> Result<Ended, Failure> {
+        let (job, index) = (&group.job, self.member.index);
+        if let Some(fault) = self.fault() {
+            store.discard(index);
+            return Ok(Ended { index, result: Err(fault) });
+        }
+        let poses = &poses[self.member.garments.clone()];
+        let (collider_depth, tangle) = (self.depth(job, poses, state), self.tangle(poses, state));
+        let last = self.findings.iter().map(|findings| findings.last_strain);
+        let strain = last.fold(Default::default(), poplin_measure::strain::Strain::worse);
+        let speeds = self.findings.iter().map(|findings| findings.last_speed);
+        let warnings = self.garments.iter().zip(&self.findings);
+        let warnings = warnings
+            .flat_map(|(garment, findings)| findings.warnings(job, garment, job.frames))
+            .chain(Warning::of_colliders(self.garments, &self.member.colliders))
+            .map(|warning| warning.to_string())
+            .collect();
+        let mut result = JobResult {
+            frames: job.frames,
+            particle_count: self.garments.iter().map(Garment::particle_count).sum(),
+            max_edge_strain: strain.max,
+            p99_edge_strain: strain.p99,
+            max_speed_m_per_s: speeds.fold(0.0, f32::max),
+            collider_depth,
+            tangle,
+            warnings,
+            particle_hash: self.hash(state),
+            files: Vec::new(),
+            seconds: 0.0,
+            group: group.members.len(),
+            backend,
+        };
+        if let Some(artifacts) = self.artifacts {
+            result.files = artifacts.finish(job, self.garments, &self.member.colliders)?;
+            store.publish(index)?;
+        }
+        Ok(Ended { index, result: Ok(result) })
+    }
+
+    /// Why the result is none, in words.
+    fn fault(&self) -> Option<String> {
+        self.garments.iter().zip(&self.findings).find_map(|(garment, findings)| {
+            let name = &garment.name;
+            let frozen = findings.faults.first().map(|fault| {
+                let particles = counted(fault.count as usize, "particle");
+                let copy =
+                    if fault.copy > 0 { format!(", copy {},", fault.copy) } else { String::new() };
+                format!(
+                    "cloth `{name}`{copy} is frozen: {particles} would have become NaN, infinite or too far away"
+                )
+            });
+            frozen.or_else(|| (!findings.is_finite).then(|| format!("cloth `{name}` is not finite")))
+        })
+    }
+
+    fn depth(&self, job: &crate::job::Job, poses: &[Vec<Pose>], state: &State) -> Option<Depth> {
+        let time = f64::from(job.frames) / f64::from(job.frame_rate);
+        let mut all = None;
+        for ((garment, ids), poses) in self.garments.iter().zip(self.ids).zip(poses) {
+            if !garment.has_colliders() {
+                continue;
+            }
+            let field = DepthField::new(&garment.shapes_at(time));
+            for (&id, &pose) in ids.iter().zip(poses) {
+                let depth = field.measure(pose, state.current(id));
+                all = Some(all.map_or(depth, |all: Depth| all.and(depth)));
+            }
+        }
+        all
+    }
+
+    fn tangle(&self, poses: &[Vec<Pose>], state: &State) -> Option<Tangle> {
+        let mut field = TangleField::default();
+        let mut is_empty = true;
+        for ((garment, ids), poses) in self.garments.iter().zip(self.ids).zip(poses) {
+            let Some(distance) = kept_distance(&garment.cloth) else { continue };
+            for (&id, &pose) in ids.iter().zip(poses) {
+                field.add(&garment.cloth, distance, pose, state.current(id));
+                is_empty = false;
+            }
+        }
+        if is_empty { None } else { field.measure() }
+    }
+
+    fn hash(&self, state: &State) -> String {
+        let mut hash = Fnv::new();
+        for &id in self.ids.iter().flatten() {
+            let values = Particle::rows(state.current(id)).iter().flatten();
+            hash.add(values.flat_map(|value| value.to_le_bytes()));
+        }
+        hash.hex()
+    }
+}

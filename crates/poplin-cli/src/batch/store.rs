@@ -1,0 +1,283 @@
+//! The folder of a sweep: what sweep it is of, the jobs that are done, and theirs.
+//!
+//! A job is a folder that appears whole, by a rename; then a row is appended to the manifest of its writer. A job without a row is not
+//! done, whatever there is of it. Each writer, the whole sweep or a part of it, has a manifest of its own, so that parts of a
+//! sweep can be in one folder.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use serde::{Deserialize, Serialize};
+
+use super::row::Row;
+use crate::failure::{Failure, OrFail, warn};
+
+/// What `sweep.json` begins with.
+const FORMAT: &str = "poplin-sweep/1";
+/// Which sweep the folder is of.
+const SWEEP_NAME: &str = "sweep.json";
+/// Names of manifests begin and end with these.
+const MANIFEST: [&str; 2] = ["manifest-", ".jsonl"];
+
+/// The folder of a sweep, claimed by one writer.
+pub(super) struct Store {
+    folder: PathBuf,
+    writer: String,
+    manifest: File,
+    /// Of every job of the sweep, whether it is done and failed.
+    known: Vec<Option<Status>>,
+}
+
+/// How a job ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Status {
+    /// Its files are there.
+    Done,
+    /// It has none, and its row says why.
+    Failed,
+}
+
+/// `sweep.json`.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+struct SweepMark {
+    format: String,
+    poplin_version: String,
+    /// Of sweep, scene, files of globs and version.
+    fingerprint: String,
+    jobs: usize,
+}
+
+/// What is read of a row.
+#[derive(Deserialize)]
+struct KnownRow {
+    job: usize,
+    status: Status,
+}
+
+impl Store {
+    /// Claims the folder for a writer and finds out what is done.
+    ///
+    /// # Errors
+    /// [`Failure::BadInput`] if it is that of another sweep, [`Failure::Failed`] if it cannot be written or another process is this
+    /// writer.
+    pub(super) fn claim(
+        folder: &Path,
+        writer: &str,
+        fingerprint: &str,
+        jobs: usize,
+    ) -> Result<Self, Failure> {
+        let cannot_write = || format!("cannot write to the output folder {}", folder.display());
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make the output folder {}", folder.display()))
+            .or_failed()?;
+        mark(folder, writer, fingerprint, jobs)?;
+        let path = folder.join(format!("{}{writer}{}", MANIFEST[0], MANIFEST[1]));
+        let manifest =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let mut manifest = manifest.with_context(cannot_write).or_failed()?;
+        match manifest.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(Failure::Failed(anyhow!(
+                    "another process writes {}: wait until it has ended",
+                    path.display()
+                )));
+            }
+            // As on some network file systems.
+            Err(TryLockError::Error(error)) => {
+                log::info!("cannot lock {}: {error}", path.display());
+            }
+        }
+        cut_torn_row(&mut manifest).with_context(cannot_write).or_failed()?;
+        let mut store = Self {
+            folder: folder.to_path_buf(),
+            writer: writer.to_owned(),
+            manifest,
+            known: vec![None; jobs],
+        };
+        store
+            .read_manifests()
+            .with_context(|| format!("cannot read {}", folder.display()))
+            .or_failed()?;
+        Ok(store)
+    }
+
+    /// How a job ended, if it is done.
+    pub(super) fn status(&self, job: usize) -> Option<Status> {
+        self.known[job]
+    }
+
+    /// A new, empty folder for the files of a job, which nobody sees yet.
+    pub(super) fn begin(&self, job: usize) -> Result<PathBuf, Failure> {
+        let path = self.unfinished(job);
+        let made = remove(&path).and_then(|()| std::fs::create_dir(&path));
+        made.with_context(|| format!("cannot make {}", path.display())).or_failed()?;
+        Ok(path)
+    }
+
+    /// Lets the folder of a job appear; its files must be on the disk.
+    pub(super) fn publish(&self, job: usize) -> Result<(), Failure> {
+        let (from, to) = (self.unfinished(job), self.folder.join(job_name(job)));
+        let published = sync(&from)
+            // Of a process that ended before the row was written.
+            .and_then(|()| remove(&to))
+            .and_then(|()| std::fs::rename(&from, &to));
+        published.with_context(|| format!("cannot write {}", to.display())).or_failed()
+    }
+
+    /// Forgets what was begun of a job.
+    pub(super) fn discard(&self, job: usize) {
+        if let Err(error) = remove(&self.unfinished(job)) {
+            log::info!("cannot remove what was begun of job {job}: {error}");
+        }
+    }
+
+    /// Appends the rows of jobs whose folders are there, and waits until they are on the disk.
+    pub(super) fn record(&mut self, rows: &[Row]) -> Result<(), Failure> {
+        let mut text = String::new();
+        for row in rows {
+            text += &serde_json::to_string(row).or_failed()?;
+            text.push('\n');
+        }
+        let written = sync(&self.folder)
+            .and_then(|()| self.manifest.write_all(text.as_bytes()))
+            .and_then(|()| self.manifest.sync_all());
+        written
+            .with_context(|| format!("cannot write to the manifest in {}", self.folder.display()))
+            .or_failed()?;
+        rows.iter().for_each(|row| self.known[row.job] = Some(row.status));
+        Ok(())
+    }
+
+    /// Jobs whose rows say so, and whose folders are there.
+    fn read_manifests(&mut self) -> std::io::Result<()> {
+        for entry in self.folder.read_dir()? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            // What this writer has begun and not ended.
+            if is_unfinished(&name, &self.writer) {
+                remove(&entry.path())?;
+            }
+            if !(name.starts_with(MANIFEST[0]) && name.ends_with(MANIFEST[1])) {
+                continue;
+            }
+            let text = std::fs::read(entry.path())?;
+            // The last row of a writer at work may not be whole.
+            let end = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+            for (index, line) in text[..end].split_inclusive(|&byte| byte == b'\n').enumerate() {
+                match serde_json::from_slice::<KnownRow>(line) {
+                    Ok(KnownRow { job, status }) if job < self.known.len() => {
+                        self.known[job] = Some(status);
+                    }
+                    _ => warn(&format!(
+                        "{}:{}: this is no row of a job, and counts as none",
+                        entry.path().display(),
+                        index + 1
+                    )),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn unfinished(&self, job: usize) -> PathBuf {
+        self.folder.join(format!(".{}.{}.tmp", job_name(job), self.writer))
+    }
+}
+
+/// The name of the folder of a job.
+pub(super) fn job_name(job: usize) -> String {
+    format!("job-{job:07}")
+}
+
+fn is_unfinished(name: &str, writer: &str) -> bool {
+    let job =
+        name.strip_prefix(".job-").and_then(|rest| rest.strip_suffix(&format!(".{writer}.tmp")));
+    job.is_some_and(|job| job.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Writes which sweep the folder is of, or checks it.
+fn mark(folder: &Path, writer: &str, fingerprint: &str, jobs: usize) -> Result<(), Failure> {
+    let path = folder.join(SWEEP_NAME);
+    let mark = SweepMark {
+        format: FORMAT.to_owned(),
+        poplin_version: env!("CARGO_PKG_VERSION").to_owned(),
+        fingerprint: fingerprint.to_owned(),
+        jobs,
+    };
+    let known = match std::fs::read(&path) {
+        Ok(text) => serde_json::from_slice::<SweepMark>(&text).ok(),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let temporary = folder.join(format!(".{SWEEP_NAME}.{writer}.tmp"));
+            let mut text = serde_json::to_string_pretty(&mark).or_failed()?;
+            text.push('\n');
+            let written = File::create(&temporary)
+                .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
+                .and_then(|()| std::fs::rename(&temporary, &path))
+                .and_then(|()| sync(folder));
+            written
+                .with_context(|| format!("cannot write to the output folder {}", folder.display()))
+                .or_failed()?;
+            return Ok(());
+        }
+        Err(error) => {
+            return Err(error)
+                .with_context(|| format!("cannot read {}", path.display()))
+                .or_failed();
+        }
+    };
+    if known.as_ref() == Some(&mark) {
+        return Ok(());
+    }
+    let differs = match known {
+        None => "it is no mark of a sweep".to_owned(),
+        Some(known) if known.poplin_version != mark.poplin_version => format!(
+            "it was begun by poplin {}, this is {}",
+            known.poplin_version, mark.poplin_version
+        ),
+        Some(known) => format!(
+            "sweep, scene or the files of a glob were others (fingerprint {}, now {fingerprint})",
+            known.fingerprint
+        ),
+    };
+    Err(Failure::BadInput(anyhow!(
+        "{} is of another sweep: {differs}; choose another folder with --out",
+        path.display()
+    )))
+}
+
+/// Cuts off a last row that is not whole, and leaves the file at its end.
+fn cut_torn_row(manifest: &mut File) -> std::io::Result<()> {
+    let mut text = Vec::new();
+    manifest.read_to_end(&mut text)?;
+    let end = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    if end < text.len() {
+        log::info!("cut off a row that was not written to its end");
+        manifest.set_len(end as u64)?;
+    }
+    manifest.seek(SeekFrom::Start(end as u64)).map(|_| ())
+}
+
+/// Removes a folder, if it is there.
+fn remove(folder: &Path) -> std::io::Result<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Waits until what a folder lists is on the disk.
+#[cfg(unix)]
+fn sync(folder: &Path) -> std::io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Folders cannot be opened here.
+#[cfg(not(unix))]
+fn sync(_folder: &Path) -> std::io::Result<()> {
+    Ok(())
+}

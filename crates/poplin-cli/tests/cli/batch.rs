@@ -1,0 +1,339 @@
+//! `poplin batch`: the same bytes however it is cut, stopped and resumed.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use super::bench::{Bench, Ended};
+
+/// Sheets that fall onto a ball which the sweep moves.
+const SCENE: &str = "\
+[[cloth]]
+name = \"sheet\"
+grid = { columns = 9, rows = 9, width = 1.0, height = 1.0, plane = \"xz\" }
+pins = [\"corner:top-left\"]
+damping = [0.1, 0.1, 0.1]
+[[collider]]
+name = \"ball\"
+sphere = { radius = 0.2 }
+keys = [{ time = 0.0, translation = [0.5, -0.4, 0.5] }, { time = 1.0, translation = [0.5, 0.2, 0.5] }]
+";
+
+/// 3 x 2 x 2 jobs.
+const SWEEP: &str = "\
+scene = \"scene.toml\"
+frames = 12
+seed = 7
+count = 2
+[[vary]]
+key = \"cloth.sheet.density\"
+log = { from = 0.1, to = 0.4, count = 3 }
+[[vary]]
+key = \"cloth[0].damping[1]\"
+uniform = [0.0, 0.3]
+[[vary]]
+key = \"collider.ball.sphere.radius\"
+values = [0.15, 0.25]
+[output]
+arrays = [\"positions\", \"velocities\", \"normals\"]
+every = 6
+";
+
+fn bench(name: &str, sweep: &str) -> Bench {
+    let bench = Bench::new(name);
+    bench.write("scene.toml", SCENE);
+    bench.write("sweep.toml", sweep);
+    bench
+}
+
+fn batch(bench: &Bench, out: &str, more: &[&str]) -> Ended {
+    let args = ["batch", "sweep.toml", "--backend", "cpu", "--out", out];
+    bench.poplin(&[&args, more].concat())
+}
+
+fn ok(ended: &Ended) {
+    assert_eq!(ended.code, Some(0), "{}{}", ended.stdout, ended.stderr);
+}
+
+/// The files of jobs, by job and name.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for job in folder.read_dir().unwrap().map(|entry| entry.unwrap().path()) {
+        let name = job.file_name().unwrap().to_string_lossy().into_owned();
+        assert!(!name.starts_with('.'), "{name} was left behind");
+        for file in job.read_dir().into_iter().flatten().map(|entry| entry.unwrap().path()) {
+            let name = format!("{name}/{}", file.file_name().unwrap().to_string_lossy());
+            files.insert(name, std::fs::read(file).unwrap());
+        }
+    }
+    files
+}
+
+/// The rows of all manifests, by job, but for what time and grouping change. No job has two.
+fn rows(folder: &Path) -> BTreeMap<u64, serde_json::Value> {
+    let mut rows = BTreeMap::new();
+    for path in folder.read_dir().unwrap().map(|entry| entry.unwrap().path()) {
+        if path.extension().is_none_or(|extension| extension != "jsonl") {
+            continue;
+        }
+        for line in std::fs::read_to_string(path).unwrap().lines() {
+            let mut row: serde_json::Value = serde_json::from_str(line).unwrap();
+            let fields = row.as_object_mut().unwrap();
+            fields.remove("seconds");
+            fields.remove("group");
+            let job = row["job"].as_u64().unwrap();
+            assert!(rows.insert(job, row).is_none(), "job {job} has two rows");
+        }
+    }
+    rows
+}
+
+fn assert_same(bench: &Bench, a: &str, b: &str) {
+    assert_eq!(rows(&bench.path(a)), rows(&bench.path(b)));
+    assert!(files(&bench.path(a)) == files(&bench.path(b)), "the files of {a} and {b} differ");
+}
+
+#[test]
+fn a_dry_run_shows_the_jobs_and_writes_nothing() {
+    let bench = bench("batch-dry", SWEEP);
+    let ended = batch(&bench, "out", &["--dry-run", "--jobs", "0..3"]);
+    ok(&ended);
+    assert!(!bench.path("out").exists());
+    let lines: Vec<_> = ended.stdout.lines().collect();
+    assert_eq!(
+        lines[0],
+        "| job | cloth.sheet.density | cloth[0].damping[1] | collider.ball.sphere.radius |"
+    );
+    assert_eq!(lines.len(), 5);
+    assert!(
+        lines[4].starts_with("| 2 | 0.1 | ") && lines[4].ends_with(" | 0.25 |"),
+        "{}",
+        lines[4]
+    );
+    let json = batch(&bench, "out", &["--dry-run", "--json"]);
+    assert_eq!(json.stdout.lines().count(), 12);
+    let last: serde_json::Value =
+        serde_json::from_str(json.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!(last["parameters"]["cloth.sheet.density"], 0.4);
+}
+
+#[test]
+fn shards_and_single_jobs_have_the_bytes_of_the_whole() {
+    let bench = bench("batch-shards", SWEEP);
+    ok(&batch(&bench, "whole", &[]));
+    assert_eq!(rows(&bench.path("whole")).len(), 12);
+    assert_eq!(files(&bench.path("whole")).len(), 36);
+    for shard in ["0/2", "1/2"] {
+        ok(&batch(&bench, "shards", &["--shard", shard]));
+    }
+    assert_same(&bench, "whole", "shards");
+    for job in 0..12 {
+        ok(&batch(&bench, "single", &["--jobs", &format!("{job}..{}", job + 1)]));
+    }
+    assert_same(&bench, "whole", "single");
+}
+
+#[test]
+fn a_job_has_the_bits_of_a_run() {
+    let sweep = SWEEP.replace("arrays", "final_obj = true\narrays");
+    let bench = bench("batch-run", &sweep);
+    ok(&batch(&bench, "out", &["--jobs", "6..7"]));
+    let values = &rows(&bench.path("out"))[&6]["parameters"];
+    let damping = values["cloth[0].damping[1]"].to_string();
+    let scene = SCENE
+        .replace(
+            "damping = [0.1, 0.1, 0.1]",
+            &format!(
+                "density = {}\ndamping = [0.1, {damping}, 0.1]",
+                values["cloth.sheet.density"]
+            ),
+        )
+        .replace("radius = 0.2", &format!("radius = {}", values["collider.ball.sphere.radius"]));
+    bench.write("job.toml", &scene);
+    ok(&bench.poplin(&["run", "job.toml", "--frames", "12", "--backend", "cpu", "--out", "run"]));
+    let [own, run] = ["out/job-0000006/sheet.obj", "run/sheet.obj"]
+        .map(|name| std::fs::read_to_string(bench.path(name)).unwrap());
+    assert!(own.lines().count() > 81 && own == run);
+}
+
+#[test]
+fn broken_jobs_fail_alone() {
+    let mesh = "v 0 0 0\nv 1 0 0\nv 1 0 1\nv 0 0 1\nf 1 2 3 4\n";
+    let sweep = "\
+scene = \"mesh.toml\"
+frames = 5
+[[vary]]
+key = \"cloth[0].mesh\"
+glob = \"meshes/*.obj\"
+[[vary]]
+key = \"cloth[0].gravity[1]\"
+values = [-9.81, 0.0, VALUE]
+";
+    let bench = bench("batch-broken", &sweep.replace("VALUE", "-1e30"));
+    bench.write("mesh.toml", "[[cloth]]\nname = \"a\"\nmesh = \"meshes/a.obj\"\ngravity = [0, 0, 0]\npins = \"indices:0\"\n");
+    std::fs::create_dir(bench.path("meshes")).unwrap();
+    bench.write("meshes/a.obj", mesh);
+    bench.write("meshes/b.obj", "v 0 0 nonsense\n");
+    bench.write("meshes/c.obj", mesh);
+    let ended = batch(&bench, "broken", &[]);
+    assert_eq!(ended.code, Some(1), "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stderr.contains("5 jobs of 9 failed (2, 3, 4, 5, 8)"), "{}", ended.stderr);
+    let broken = rows(&bench.path("broken"));
+    let message = |job: u64| broken[&job]["message"].as_str().unwrap_or_default().to_owned();
+    assert!(message(3).contains("b.obj:1: cannot read"), "{}", message(3));
+    assert!(!message(2).is_empty(), "{}", broken[&2]);
+    assert!(!bench.path("broken/job-0000002").exists());
+    bench.write("sweep.toml", &sweep.replace("VALUE", "-1.0"));
+    ok(&batch(&bench, "well", &["--jobs", "0..2"]));
+    let well = rows(&bench.path("well"));
+    for job in [0, 1] {
+        assert_eq!(well[&job]["particle_hash"], broken[&job]["particle_hash"]);
+    }
+}
+
+#[test]
+fn a_cloth_that_explodes_fails_alone() {
+    let sweep = "\
+scene = \"far.toml\"
+frames = 4
+[[vary]]
+key = \"cloth[0].gravity[1]\"
+values = [-1.0, -1e15, -2.0]
+";
+    let bench = bench("batch-explodes", sweep);
+    bench.write(
+        "far.toml",
+        "\
+frame_rate = 0.1
+[[cloth]]
+name = \"sheet\"
+grid = { columns = 9, rows = 9, width = 1.0, height = 1.0 }
+gravity = [0, -1, 0]
+solver.pbd.frequency = 300
+",
+    );
+    let ended = batch(&bench, "out", &[]);
+    assert_eq!(ended.code, Some(1), "{}{}", ended.stdout, ended.stderr);
+    let rows = rows(&bench.path("out"));
+    let message = rows[&1]["message"].as_str().unwrap();
+    assert!(message.starts_with("cloth `sheet` is frozen: 81 particles"), "{message}");
+    assert!(!bench.path("out/job-0000001").exists());
+    bench.write("sweep.toml", &sweep.replace("-1e15, ", ""));
+    ok(&batch(&bench, "well", &[]));
+    let well = self::rows(&bench.path("well"));
+    assert_eq!(well[&0]["particle_hash"], rows[&0]["particle_hash"]);
+    assert_eq!(well[&1]["particle_hash"], rows[&2]["particle_hash"]);
+}
+
+#[test]
+fn a_folder_is_of_one_sweep_and_goes_on_only_when_asked_to() {
+    let bench = bench("batch-resume", SWEEP);
+    ok(&batch(&bench, "out", &["--shard", "1/3"]));
+    let ended = batch(&bench, "out", &["--shard", "1/3"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("has results of 4 jobs") && ended.stderr.contains("--resume"));
+    ok(&batch(&bench, "out", &["--resume"]));
+    ok(&batch(&bench, "whole", &[]));
+    assert_same(&bench, "out", "whole");
+    for (name, text) in [
+        ("sweep.toml", SWEEP.replace("seed = 7", "seed = 8")),
+        ("scene.toml", SCENE.replace("9,", "10,")),
+    ] {
+        let before = std::fs::read_to_string(bench.path(name)).unwrap();
+        bench.write(name, &text);
+        let ended = batch(&bench, "out", &["--resume"]);
+        assert_eq!(ended.code, Some(2));
+        assert!(ended.stderr.contains("is of another sweep"), "{}", ended.stderr);
+        bench.write(name, &before);
+    }
+}
+
+#[test]
+fn what_a_crash_leaves_at_any_stage_is_made_good() {
+    let bench = bench("batch-crash", SWEEP);
+    ok(&batch(&bench, "whole", &[]));
+    let manifest = std::fs::read_to_string(bench.path("whole/manifest-all.jsonl")).unwrap();
+    let rows: Vec<_> = manifest.split_inclusive('\n').collect();
+    // Begun and not published; published without a row; a row torn anywhere.
+    for torn in [0, 1, 20, rows[4].len() - 1] {
+        let out = format!("out-{torn}");
+        ok(&batch(&bench, &out, &[]));
+        let path = |name: &str| bench.path(&format!("{out}/{name}"));
+        std::fs::create_dir(path(".job-0000007.all.tmp")).unwrap();
+        std::fs::write(path(".job-0000007.all.tmp/sheet-positions.npy"), "half").unwrap();
+        std::fs::remove_dir_all(path("job-0000007")).unwrap();
+        std::fs::write(path("job-0000006/sheet-positions.npy"), "of another time").unwrap();
+        let text = rows[..4].concat() + &rows[4][..torn];
+        std::fs::write(path("manifest-all.jsonl"), text).unwrap();
+        ok(&batch(&bench, &out, &["--resume"]));
+        assert_same(&bench, "whole", &out);
+    }
+}
+
+#[test]
+fn a_batch_that_is_killed_again_and_again_ends_up_the_same() {
+    // Alone in groups, so that there is something to interrupt: cloths that collide with one another.
+    let scene =
+        SCENE.replace("damping", "thickness = 0.05\ncount = 2\nspacing = [0, 0.2, 0]\ndamping");
+    let bench = bench("batch-killed", &SWEEP.replace("count = 2", "count = 4"));
+    bench.write("scene.toml", &scene);
+    ok(&batch(&bench, "whole", &[]));
+    let args = ["batch", "sweep.toml", "--backend", "cpu", "--out", "out", "--resume"];
+    let mut kills = 0;
+    for attempt in 0..200u64 {
+        let mut child =
+            bench.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        // Of no pattern: a multiple of a large odd number.
+        std::thread::sleep(Duration::from_millis(30 + attempt.wrapping_mul(2_654_435_761) % 170));
+        match child.try_wait().unwrap() {
+            Some(status) => {
+                assert!(status.success());
+                break;
+            }
+            None => {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                kills += 1;
+            }
+        }
+    }
+    assert!(kills > 1, "it was over before it could be killed");
+    ok(&batch(&bench, "out", &["--resume"]));
+    assert_same(&bench, "whole", "out");
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_an_error() {
+    let bench = bench("batch-unwritable", SWEEP);
+    bench.write("file", "");
+    let ended = batch(&bench, "file/out", &[]);
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.stderr.contains("cannot make the output folder"), "{}", ended.stderr);
+}
+
+#[test]
+fn mistakes_in_a_sweep_are_bad_input_with_what_is_meant() {
+    let bench = bench("batch-mistakes", SWEEP);
+    let refused = |sweep: String, expected: &str| {
+        bench.write("sweep.toml", &sweep);
+        let ended = batch(&bench, "out", &[]);
+        assert_eq!(ended.code, Some(2), "{}", ended.stderr);
+        assert!(ended.stderr.contains(expected), "{}", ended.stderr);
+        assert!(!bench.path("out").exists());
+    };
+    refused(
+        SWEEP.replace("sheet.density", "sheet.densty"),
+        "sweep.toml:6:1: vary[0].key: `cloth.sheet.densty`: unknown key `densty` in [[cloth]]; did you mean `density`?",
+    );
+    refused(
+        SWEEP.replace("cloth.sheet", "cloth.shet"),
+        "the scene has no cloth `shet`, did you mean `sheet`?",
+    );
+    refused(SWEEP.replace("damping[1]", "damping[3]"), "cloth[0].damping has only 3");
+    refused(SWEEP.replace("\"scene.toml\"", "\"flg\""), "no shipped scene `flg`");
+    refused(SWEEP.replace("uniform", "unifrom"), "did you mean `uniform`?");
+    let ended = bench.poplin(&["batch", "sweep.toml", "--shard", "2/2"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("counted from 0"), "{}", ended.stderr);
+}

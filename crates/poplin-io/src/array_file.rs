@@ -1,0 +1,143 @@
+//! An NPY array of frames of three numbers a vertex whose count of frames is known before: appended to without an open file in
+//! between, so that any number of arrays grow side by side.
+//!
+//! The layout is that of NumPy's enhancement proposal 1, format version 1.0: `"\x93NUMPY"`, version 1, 0, header length (u16,
+//! little-endian), a Python dict padded to a multiple of 64 bytes, the values.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use half::f16;
+use serde::Deserialize;
+
+use crate::IoError;
+
+/// Bytes before the first value: the dict with the largest counts fits.
+const HEADER_LENGTH: usize = 128;
+
+/// How exact the values of an array are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Precision {
+    /// 24 bits.
+    #[default]
+    F32,
+    /// 11 bits, rounded to nearest, up to 65504; half the size.
+    F16,
+}
+
+/// An array of shape `[frame_count, vertex_count, 3]` in a file.
+#[derive(Debug)]
+pub struct ArrayFile {
+    path: PathBuf,
+    frame_count: usize,
+    vertex_count: usize,
+    precision: Precision,
+    /// Frames appended so far.
+    appended: usize,
+}
+
+impl ArrayFile {
+    /// Creates (or empties) the file for so many frames.
+    ///
+    /// # Errors
+    /// [`IoError::Write`] if the file cannot be written.
+    pub fn create(
+        path: impl Into<PathBuf>,
+        frame_count: usize,
+        vertex_count: usize,
+        precision: Precision,
+    ) -> Result<Self, IoError> {
+        let path = path.into();
+        let kind = match precision {
+            Precision::F32 => "<f4",
+            Precision::F16 => "<f2",
+        };
+        let shape = format!("({frame_count}, {vertex_count}, 3)");
+        let dict = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}");
+        // 10 bytes come before the dict, a line break ends it.
+        let padded = format!("{dict:<width$}\n", width = HEADER_LENGTH - 11);
+        let mut header = b"\x93NUMPY\x01\x00".to_vec();
+        header.extend((padded.len() as u16).to_le_bytes());
+        header.extend(padded.as_bytes());
+        std::fs::write(&path, header).map_err(IoError::write(&path))?;
+        Ok(Self { path, frame_count, vertex_count, precision, appended: 0 })
+    }
+
+    /// Appends a frame, shape `[vertex_count]`.
+    ///
+    /// # Errors
+    /// [`IoError::FrameLength`] for another count of values, [`IoError::TooMany`] for more frames than announced,
+    /// [`IoError::Write`] if the file cannot be written.
+    pub fn append(&mut self, values: &[[f32; 3]]) -> Result<(), IoError> {
+        let (path, vertex_count, expected) = (&self.path, values.len(), self.vertex_count);
+        if vertex_count != expected {
+            let (path, frame) = (path.clone(), self.appended as u32);
+            return Err(IoError::FrameLength { path, frame, vertex_count, expected });
+        }
+        if self.appended == self.frame_count {
+            let (path, what) = (path.clone(), "frames of an array");
+            let (count, limit) = (self.appended + 1, self.frame_count);
+            return Err(IoError::TooMany { path, what, count, limit });
+        }
+        let values = values.iter().flatten();
+        let bytes: Vec<u8> = match self.precision {
+            Precision::F32 => values.flat_map(|value| value.to_le_bytes()).collect(),
+            Precision::F16 => {
+                values.flat_map(|&value| f16::from_f32(value).to_le_bytes()).collect()
+            }
+        };
+        let appended = OpenOptions::new().append(true).open(path);
+        appended.and_then(|mut file| file.write_all(&bytes)).map_err(IoError::write(path))?;
+        self.appended += 1;
+        Ok(())
+    }
+
+    /// Waits until the file is on the disk.
+    ///
+    /// # Errors
+    /// [`IoError::Write`] if the disk reports a late fault.
+    pub fn finish(self) -> Result<(), IoError> {
+        let Self { path, .. } = self;
+        File::open(&path).and_then(|file| file.sync_all()).map_err(IoError::write(&path))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(precision: Precision, frames: &[[[f32; 3]; 2]]) -> Vec<u8> {
+        let name = format!("poplin-array-{precision:?}-{}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        let mut array = ArrayFile::create(&path, frames.len(), 2, precision).unwrap();
+        frames.iter().for_each(|frame| array.append(frame).unwrap());
+        assert!(array.append(&frames[0]).is_err(), "one frame more than announced");
+        array.finish().unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn frames_follow_the_header() {
+        let frames = [[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [[-1.0, 0.0, 0.5], [7.0, 8.0, 9.0]]];
+        let bytes = written(Precision::F32, &frames);
+        let (header, values) = bytes.split_at(HEADER_LENGTH);
+        assert!(
+            String::from_utf8_lossy(header)
+                .contains("'<f4', 'fortran_order': False, 'shape': (2, 2, 3)")
+        );
+        assert_eq!(values.len(), 48);
+        assert_eq!(values[24..28], (-1.0f32).to_le_bytes());
+        let halves = written(Precision::F16, &frames);
+        assert_eq!(halves.len(), HEADER_LENGTH + 24);
+        assert_eq!(halves[HEADER_LENGTH..HEADER_LENGTH + 2], [0x00, 0x3c]);
+    }
+}
