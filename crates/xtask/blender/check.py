@@ -6,6 +6,7 @@ FOLDER is what `poplin run` wrote with every format. Each vertex of each frame m
 within 1e-6, faces the same. Prints a line for each file; exits with 1 if one differs.
 """
 
+import json
 import pathlib
 import struct
 import sys
@@ -78,6 +79,34 @@ def check_numpy(run):
     assert np.allclose(times, np.arange(frames) / run.frame_rate)
     read = np.frombuffer(mdd, ">f4", offset=8 + 4 * frames).reshape(frames, count, 3)
     report(run.file("mdd").name, "numpy", run.difference(read), frames)
+    check_glb(run)
+
+
+def check_glb(run):
+    """What the weights of each frame make of the targets, normals too, as a viewer adds them up."""
+    frames, count, _ = run.positions.shape
+    glb = run.file("glb").read_bytes()
+    length = struct.unpack("<I", glb[12:16])[0]
+    root, binary = json.loads(glb[20 : 20 + length]), glb[28 + length :]
+
+    def array(index):
+        accessor = root["accessors"][index]
+        view = root["bufferViews"][accessor["bufferView"]]
+        width = {"SCALAR": 1, "VEC2": 2, "VEC3": 3}[accessor["type"]]
+        offset = view["byteOffset"] + accessor["byteOffset"]
+        return np.frombuffer(binary, "<f4", width * accessor["count"], offset).reshape(-1, width).astype(np.float64)
+
+    primitive = root["meshes"][0]["primitives"][0]
+    sampler = root["animations"][0]["samplers"][0]
+    assert np.allclose(array(sampler["input"])[:, 0], np.arange(frames) / run.frame_rate)
+    weights = array(sampler["output"]).reshape(frames, -1)
+    shapes = {}
+    for name in ["POSITION", "NORMAL"]:
+        targets = np.array([array(target[name]) for target in primitive["targets"]])
+        shapes[name] = array(primitive["attributes"][name]) + np.tensordot(weights, targets, axes=1)
+    lengths = np.linalg.norm(shapes["NORMAL"], axis=2)
+    assert np.allclose(lengths, 1, atol=1e-6), (lengths.min(), lengths.max())
+    report(run.file("glb").name, "numpy", run.difference(shapes["POSITION"][:, :count]), frames, ", normals of length 1")
 
 
 def check_usd(run):

@@ -1,6 +1,6 @@
 //! `poplin run` writes what it promises.
 
-use poplin_io::{FRAME_FORMATS, PointCache, read_obj};
+use poplin_io::{FRAME_FORMATS, FrameFormat, PointCache, load_mesh, read_obj};
 use poplin_testkit::skip::is_gpu_off;
 
 use crate::bench::{Bench, SHEET, SQUARE};
@@ -258,10 +258,33 @@ fn every_format_holds_the_same_frames() {
     assert_eq!(cache.frame_count(), 4);
     let frames: Vec<u8> =
         cache.positions.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();
+    let big: Vec<u8> =
+        cache.positions.iter().flatten().flat_map(|value| value.to_be_bytes()).collect();
     for format in FRAME_FORMATS {
-        let bytes = std::fs::read(bench.path(&format!("out/sheet.{format}"))).unwrap();
-        assert!(bytes.ends_with(&frames), "{format} does not end with the frames");
+        let path = bench.path("out").join(format.file_name("sheet"));
+        let frame = |k| cache.frame(k).unwrap();
+        let is_same =
+            |k, file: &std::path::Path| load_mesh(file).unwrap().mesh.positions == frame(k);
+        let holds_them = match format.name {
+            "obj" | "ply" => (0..4).all(|k| is_same(k, &path.join(format!("{k:06}.{format}")))),
+            "glb" => is_same(0, &path),
+            "usda" => {
+                std::fs::read_to_string(&path).unwrap().matches("\n        3: [").count() == 3
+            }
+            "mdd" => std::fs::read(&path).unwrap().ends_with(&big),
+            // Other arrays come after them.
+            "npz" => std::fs::read(&path).unwrap().windows(frames.len()).any(|part| part == frames),
+            _ => std::fs::read(&path).unwrap().ends_with(&frames),
+        };
+        assert!(holds_them, "{format} does not hold the frames");
     }
+    bench
+        .poplin(&["run", "scene.toml", "--backend", "cpu", "--frames", "1", "--out", "out"])
+        .succeeds();
+    let is_left =
+        |format: &&FrameFormat| bench.path("out").join(format.file_name("sheet")).exists();
+    let left: Vec<_> = FRAME_FORMATS.iter().filter(is_left).map(|format| format.name).collect();
+    assert_eq!(left, ["pc2"], "the others are those of the run before");
     bench
         .poplin(&["run", "scene.toml", "--format", "pc3"])
         .says(2, &["there is no frame format `pc3`; expected one of pc2"]);

@@ -5,7 +5,7 @@
 //! differ along a seam become those of corners. Skins, morph targets and animations are not read: a skinned mesh is in its bind
 //! pose.
 //!
-//! Read here and not with the `gltf` crate, which panics on damaged files.
+//! Read here and not with the `gltf` crate, so that damaged files end in an error with its path, and never in a panic.
 
 mod accessor;
 mod buffers;
