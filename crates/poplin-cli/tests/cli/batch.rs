@@ -34,7 +34,7 @@ key = \"cloth[0].damping[1]\"
 uniform = [0.0, 0.3]
 [[vary]]
 key = \"collider.ball.sphere.radius\"
-values = [0.15, 0.25]
+values = [0.25, 0.15]
 [output]
 arrays = [\"positions\", \"velocities\", \"normals\"]
 every = 6
@@ -107,7 +107,7 @@ fn a_dry_run_shows_the_jobs_and_writes_nothing() {
     );
     assert_eq!(lines.len(), 5);
     assert!(
-        lines[4].starts_with("| 2 | 0.1 | ") && lines[4].ends_with(" | 0.25 |"),
+        lines[4].starts_with("| 2 | 0.1 | ") && lines[4].ends_with(" | 0.15 |"),
         "{}",
         lines[4]
     );
@@ -132,6 +132,21 @@ fn shards_and_single_jobs_have_the_bytes_of_the_whole() {
         ok(&batch(&bench, "single", &["--jobs", &format!("{job}..{}", job + 1)]));
     }
     assert_same(&bench, "whole", "single");
+}
+
+#[test]
+fn cloths_of_different_jobs_do_not_meet() {
+    // All jobs are in the same spot; with two cloths they meet each other.
+    for count in [1, 2] {
+        let bench = bench(&format!("batch-thick-{count}"), SWEEP);
+        let thick = format!("thickness = 0.05\ncount = {count}\nspacing = [0, 0.05, 0]\ndamping");
+        bench.write("scene.toml", &SCENE.replace("damping", &thick));
+        ok(&batch(&bench, "whole", &[]));
+        for job in 0..12 {
+            ok(&batch(&bench, "single", &["--jobs", &format!("{job}..{}", job + 1)]));
+        }
+        assert_same(&bench, "whole", "single");
+    }
 }
 
 #[test]
