@@ -1,8 +1,5 @@
 //! An NPY array of frames of three numbers a vertex whose count of frames is known before: appended to without an open file in
 //! between, so that any number of arrays grow side by side.
-//!
-//! The layout is that of NumPy's enhancement proposal 1, format version 1.0: `"\x93NUMPY"`, version 1, 0, header length (u16,
-//! little-endian), a Python dict padded to a multiple of 64 bytes, the values.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -12,9 +9,7 @@ use half::f16;
 use serde::Deserialize;
 
 use crate::IoError;
-
-/// Bytes before the first value: the dict with the largest counts fits.
-const HEADER_LENGTH: usize = 128;
+use crate::frames::npy::{ElementType, header};
 
 /// How exact the values of an array are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -50,17 +45,11 @@ impl ArrayFile {
         precision: Precision,
     ) -> Result<Self, IoError> {
         let path = path.into();
-        let kind = match precision {
-            Precision::F32 => "<f4",
-            Precision::F16 => "<f2",
+        let element = match precision {
+            Precision::F32 => ElementType::F32,
+            Precision::F16 => ElementType::F16,
         };
-        let shape = format!("({frame_count}, {vertex_count}, 3)");
-        let dict = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}");
-        // 10 bytes come before the dict, a line break ends it.
-        let padded = format!("{dict:<width$}\n", width = HEADER_LENGTH - 11);
-        let mut header = b"\x93NUMPY\x01\x00".to_vec();
-        header.extend((padded.len() as u16).to_le_bytes());
-        header.extend(padded.as_bytes());
+        let header = header(element, &[frame_count, vertex_count, 3]);
         std::fs::write(&path, header).map_err(IoError::write(&path))?;
         Ok(Self { path, frame_count, vertex_count, precision, appended: 0 })
     }
@@ -129,7 +118,7 @@ mod tests {
     fn frames_follow_the_header() {
         let frames = [[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [[-1.0, 0.0, 0.5], [7.0, 8.0, 9.0]]];
         let bytes = written(Precision::F32, &frames);
-        let (header, values) = bytes.split_at(HEADER_LENGTH);
+        let (header, values) = bytes.split_at(128);
         assert!(
             String::from_utf8_lossy(header)
                 .contains("'<f4', 'fortran_order': False, 'shape': (2, 2, 3)")
@@ -137,7 +126,7 @@ mod tests {
         assert_eq!(values.len(), 48);
         assert_eq!(values[24..28], (-1.0f32).to_le_bytes());
         let halves = written(Precision::F16, &frames);
-        assert_eq!(halves.len(), HEADER_LENGTH + 24);
-        assert_eq!(halves[HEADER_LENGTH..HEADER_LENGTH + 2], [0x00, 0x3c]);
+        assert_eq!(halves.len(), 128 + 24);
+        assert_eq!(halves[128..130], [0x00, 0x3c]);
     }
 }

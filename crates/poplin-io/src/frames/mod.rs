@@ -4,7 +4,7 @@ mod format;
 mod glb;
 mod mdd;
 mod normals;
-mod npy;
+pub(crate) mod npy;
 mod npz;
 mod point_cache;
 mod sequence;

@@ -24,14 +24,16 @@ const HEADER_LENGTH: usize = 128;
 
 /// What the elements of an array are, little-endian.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum ElementType {
+pub(crate) enum ElementType {
+    F16,
     F32,
     I32,
 }
 
 /// What stands before the elements of an array of up to three axes.
-pub(super) fn header(element: ElementType, shape: &[usize]) -> Vec<u8> {
+pub(crate) fn header(element: ElementType, shape: &[usize]) -> Vec<u8> {
     let descr = match element {
+        ElementType::F16 => "<f2",
         ElementType::F32 => "<f4",
         ElementType::I32 => "<i4",
     };
