@@ -58,9 +58,11 @@ pub(crate) fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
             }
             6 => {
                 let number = NUMBERS[random.below(NUMBERS.len())];
-                // In place of a number of a text, or of as many bytes.
-                let is_digit = |byte: &&u8| byte.is_ascii_digit() || b"-.+eE".contains(byte);
-                let digits = bytes[at..].iter().take_while(is_digit).count();
+                // In place of the next number of a text, or of as many bytes.
+                let is_digit = |byte: &u8| byte.is_ascii_digit() || b"-.+eE".contains(byte);
+                let next = bytes[at..].iter().position(u8::is_ascii_digit).unwrap_or(0);
+                let at = at + if random.below(2) == 0 { next } else { 0 };
+                let digits = bytes[at..].iter().take_while(|byte| is_digit(byte)).count();
                 let length = if digits > 0 { digits } else { number.len().min(bytes.len() - at) };
                 bytes.splice(at..at + length, number.iter().copied());
             }

@@ -148,6 +148,38 @@ fn an_archive_has_whole_members_with_their_checksums() {
 }
 
 #[test]
+fn a_target_of_glb_is_the_difference_of_its_frame_and_has_its_weight() {
+    let folder = Folder::new("glb");
+    let mesh = seam(&folder.0);
+    let bytes = std::fs::read(write("glb", &folder.0, &mesh)).unwrap();
+    let length = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
+    let root: serde_json::Value = serde_json::from_slice(&bytes[20..20 + length]).unwrap();
+    let array = |index: &serde_json::Value, width: usize| {
+        let accessor = &root["accessors"][index.as_u64().unwrap() as usize];
+        let view = &root["bufferViews"][accessor["bufferView"].as_u64().unwrap() as usize];
+        let size = |value: &serde_json::Value| value.as_u64().unwrap() as usize;
+        let begin = 28 + length + size(&view["byteOffset"]) + size(&accessor["byteOffset"]);
+        let words = bytes[begin..].as_chunks::<4>().0;
+        let count = width * size(&accessor["count"]);
+        words[..count].iter().map(|word| f32::from_le_bytes(*word)).collect::<Vec<_>>()
+    };
+    let primitive = &root["meshes"][0]["primitives"][0];
+    let base = array(&primitive["attributes"]["POSITION"], 3);
+    assert_eq!(primitive["targets"].as_array().unwrap().len(), 2);
+    for (k, frame) in frames(&mesh).iter().enumerate().skip(1) {
+        let target = array(&primitive["targets"][k - 1]["POSITION"], 3);
+        let sum: Vec<_> = base.iter().zip(&target).map(|(a, b)| a + b).collect();
+        // Vertices along the seam are listed once more at the end.
+        let own = frame.as_flattened();
+        assert!(sum.len() > own.len());
+        assert!(sum.iter().zip(own).all(|(a, b)| (a - b).abs() < 1e-6), "{k}: {sum:?}");
+    }
+    let sampler = &root["animations"][0]["samplers"][0];
+    assert_eq!(array(&sampler["input"], 1), [0.0, 0.02, 0.04]);
+    assert_eq!(array(&sampler["output"], 1), [0.0, 0.0, 1.0, 0.0, 0.0, 1.0]);
+}
+
+#[test]
 fn usd_has_a_sample_of_every_frame() {
     let folder = Folder::new("usd");
     let mesh = seam(&folder.0);

@@ -354,8 +354,8 @@ mod tests {
             ),
             (
                 "4 0 1 2 3 0",
-                "4 0 1 2 9 0",
-                "test.ply:21: face 0 with vertex 9; expected an index below 5",
+                "4 0 1 2 5 0",
+                "test.ply:21: face 0 with vertex 5; expected an index below 5",
             ),
             (
                 "4 0 1 2 3 0",
