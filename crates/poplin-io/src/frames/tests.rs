@@ -168,6 +168,14 @@ fn a_target_of_glb_is_the_difference_of_its_frame_and_has_its_weight() {
     assert_eq!(primitive["targets"].as_array().unwrap().len(), 2);
     for (k, frame) in frames(&mesh).iter().enumerate().skip(1) {
         let target = array(&primitive["targets"][k - 1]["POSITION"], 3);
+        let index = primitive["targets"][k - 1]["POSITION"].as_u64().unwrap() as usize;
+        let least = |axis: usize| {
+            target.iter().skip(axis).step_by(3).copied().fold(f32::INFINITY, f32::min)
+        };
+        assert_eq!(
+            root["accessors"][index]["min"],
+            serde_json::json!([least(0), least(1), least(2)])
+        );
         let sum: Vec<_> = base.iter().zip(&target).map(|(a, b)| a + b).collect();
         // Vertices along the seam are listed once more at the end.
         let own = frame.as_flattened();
