@@ -60,11 +60,8 @@ impl ArrayFile {
     /// [`IoError::FrameLength`] for another count of values, [`IoError::TooMany`] for more frames than announced,
     /// [`IoError::Write`] if the file cannot be written.
     pub fn append(&mut self, values: &[[f32; 3]]) -> Result<(), IoError> {
-        let (path, vertex_count, expected) = (&self.path, values.len(), self.vertex_count);
-        if vertex_count != expected {
-            let (path, frame) = (path.clone(), self.appended as u32);
-            return Err(IoError::FrameLength { path, frame, vertex_count, expected });
-        }
+        let path = &self.path;
+        IoError::check_frame(path, self.appended as u32, [values.len(), self.vertex_count])?;
         if self.appended == self.frame_count {
             let (path, what) = (path.clone(), "frames of an array");
             let (count, limit) = (self.appended + 1, self.frame_count);

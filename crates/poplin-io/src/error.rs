@@ -236,6 +236,18 @@ pub enum IoError {
 }
 
 impl IoError {
+    /// Refuses a frame of another vertex count than the file's.
+    pub(crate) fn check_frame(
+        path: &Path,
+        frame: u32,
+        [vertex_count, expected]: [usize; 2],
+    ) -> Result<(), Self> {
+        if vertex_count == expected {
+            return Ok(());
+        }
+        Err(Self::FrameLength { path: path.to_path_buf(), frame, vertex_count, expected })
+    }
+
     /// Makes a closure for `map_err` that adds the path to a write error.
     pub(crate) fn write(path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::Write { path: path.to_path_buf(), source }

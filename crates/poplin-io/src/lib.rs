@@ -16,6 +16,7 @@ mod frames;
 mod fuzz;
 mod gltf;
 mod mesh_file;
+mod normals;
 mod obj;
 pub mod picture;
 mod ply;
@@ -34,4 +35,5 @@ pub use frames::{
     PointCacheWriter, remove_frames,
 };
 pub use mesh_file::{MAX_MESH_FILE, MESH_FORMATS, MeshFile, MeshFormat, TwistedFaces, load_mesh};
+pub use normals::vertex_normals;
 pub use obj::{read_obj, write_joined_obj, write_obj};

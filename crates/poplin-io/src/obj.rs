@@ -81,15 +81,7 @@ pub fn write_joined_obj<'a>(
     let path = path.as_ref();
     let parts: Vec<_> = parts.into_iter().collect();
     for (mesh, positions) in &parts {
-        let (vertex_count, expected) = (positions.len(), mesh.positions.len());
-        if vertex_count != expected {
-            return Err(IoError::FrameLength {
-                path: path.to_path_buf(),
-                frame: 0,
-                vertex_count,
-                expected,
-            });
-        }
+        IoError::check_frame(path, 0, [positions.len(), mesh.positions.len()])?;
     }
     let file = File::create(path).map_err(IoError::write(path))?;
     write_text(BufWriter::new(file), &parts, origin).map_err(IoError::write(path))

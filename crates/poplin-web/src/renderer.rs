@@ -341,18 +341,12 @@ impl Instance {
 
 impl Solid {
     fn new(device: &wgpu::Device, shapes: &[Shape]) -> Self {
-        let (Surface { positions, triangles, .. }, _) =
-            studio::collider_surface(shapes, [[-REACH; 3], [REACH; 3]]);
-        let mut normals = vec![Vec3::ZERO; positions.len()];
-        for corners in triangles.iter() {
-            let [a, b, c] = corners.map(|corner| Vec3::from(positions[corner as usize]));
-            // The cross product is twice the area long: summing it weights by area.
-            let normal = (b - a).cross(c - a);
-            corners.iter().for_each(|&corner| normals[corner as usize] += normal);
-        }
-        let vertex = |(&[x, y, z], normal): (&[f32; 3], Vec3)| RenderVertex {
+        let (surface, _) = studio::collider_surface(shapes, [[-REACH; 3], [REACH; 3]]);
+        let normals = surface.normals();
+        let Surface { positions, triangles, .. } = surface;
+        let vertex = |(&[x, y, z], normal): (&[f32; 3], DVec3)| RenderVertex {
             position: [x, y, z, 1.0],
-            normal: normal.normalize_or_zero().extend(0.0).to_array(),
+            normal: normal.as_vec3().extend(0.0).to_array(),
         };
         let vertices: Vec<_> = positions.iter().zip(normals).map(vertex).collect();
         let buffer = |contents: &[u8], usage| {

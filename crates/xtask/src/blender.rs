@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::run::{cargo_with, say};
+use crate::run::{cargo_with, root, run_program, say};
 
 /// What is installed into `target/blender`. Blender 5.0 as a module is built for Python 3.11 and NumPy 1.
 const PACKAGES: [&[&str]; 2] = [&["numpy<2", "usd-core==26.11"], &["bpy==5.0.1"]];
@@ -26,9 +26,8 @@ const FORMATS: [&str; 8] = ["pc2", "mdd", "npy", "npz", "glb", "usda", "obj", "p
 
 /// Runs the scenes with every format and compares each file with the NPZ, in every program that can be installed; says which cannot.
 pub(crate) fn check() -> Result<(), String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let scripts = root.join("crates/xtask/blender");
-    let folder = root.join("target/blender");
+    let scripts = root().join("crates/xtask/blender");
+    let folder = root().join("target/blender");
     let mut failed = Vec::new();
     let folders: Vec<_> = SCENES.iter().map(|(name, _)| folder.join("out").join(name)).collect();
     for ((name, scene), out) in SCENES.iter().zip(&folders) {
@@ -52,7 +51,7 @@ pub(crate) fn check() -> Result<(), String> {
             for out in &folders {
                 let mut command = Command::new(&python);
                 command.arg(scripts.join("check.py")).arg(program).arg(out);
-                if run(&mut command).is_err() {
+                if run_program(&mut command).is_err() {
                     failed.push(format!("{program} of {}", out.display()));
                 }
             }
@@ -72,19 +71,23 @@ pub(crate) fn check() -> Result<(), String> {
 /// Installs packages into an environment of their own, which is made if it is not there.
 fn install(folder: &Path, python: &Path, packages: &[&str]) -> Result<(), String> {
     if !python.exists() {
-        run(Command::new(PYTHON).arg("-m").arg("venv").arg(folder.join("venv")))?;
+        run_program(Command::new(PYTHON).arg("-m").arg("venv").arg(folder.join("venv")))?;
     }
-    run(Command::new(python)
-        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-        .args(packages))
+    run_program(
+        Command::new(python)
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+            .args(packages),
+    )
 }
 
 /// Whether the validator, which is installed with npm, finds neither errors nor warnings.
 fn validate(scripts: &Path, folder: &Path, outs: &[PathBuf]) -> Result<bool, String> {
-    run(Command::new("npm")
-        .args(["install", "--silent", "--prefix"])
-        .arg(folder)
-        .arg("gltf-validator"))?;
+    run_program(
+        Command::new("npm")
+            .args(["install", "--silent", "--prefix"])
+            .arg(folder)
+            .arg("gltf-validator"),
+    )?;
     let mut command = Command::new("node");
     command.env("NODE_PATH", folder.join("node_modules")).arg(scripts.join("validate.js"));
     for out in outs {
@@ -92,15 +95,5 @@ fn validate(scripts: &Path, folder: &Path, outs: &[PathBuf]) -> Result<bool, Str
         let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
         command.args(paths.filter(|path| path.extension().is_some_and(|it| it == "glb")));
     }
-    Ok(run(&mut command).is_ok())
-}
-
-/// Runs a program to its end.
-fn run(command: &mut Command) -> Result<(), String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let status = command.status().map_err(|error| format!("{name}: {error}"))?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(format!("{name} ended with {status}")),
-    }
+    Ok(run_program(&mut command).is_ok())
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::run::{cargo_with, say};
+use crate::run::{cargo_with, root, say};
 
 /// One of each generation: GCN 5, RDNA 1, 2 and 3.
 const FAMILIES: [&str; 4] = ["vega10", "navi10", "navi21", "gfx1100"];
@@ -54,7 +54,7 @@ pub(crate) fn write() -> Result<(), String> {
             failed.push(family);
         }
     }
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(TABLE);
+    let path = root().join(TABLE);
     let folder = path.parent().map_or(Ok(()), std::fs::create_dir_all);
     folder
         .and_then(|()| std::fs::write(&path, &table))

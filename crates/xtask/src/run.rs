@@ -1,11 +1,13 @@
 //! Runs cargo and counts tests.
 
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use crate::install::answers;
 use crate::skips::{LEDGER, Skips};
 
 /// Tests of a run.
@@ -235,12 +237,27 @@ fn check_features() -> Result<(), String> {
 fn check_dependencies() -> Result<(), String> {
     let deny = ["deny", "--offline", "--config", ".config/deny.toml"];
     let checks = ["check", "licenses", "bans", "sources"];
-    let version = Command::new("cargo-deny").arg("--version").output();
-    if !version.is_ok_and(|output| output.status.success()) {
+    if !answers("cargo-deny", &["--version"]) {
         say("\nSKIPPED cargo deny: not installed (cargo install cargo-deny)\n");
         return Ok(());
     }
     must_pass(&[deny, checks].concat())
+}
+
+/// The folder of the workspace.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Runs a program to its end.
+pub(crate) fn run_program(command: &mut Command) -> Result<(), String> {
+    let status = command.status().map_err(|error| format!("{command:?}: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{command:?} ended with {status}")) }
+}
+
+/// The cargo that runs this.
+pub(crate) fn cargo_program() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
 /// Runs cargo, which must succeed.
@@ -313,9 +330,8 @@ fn cargo_quietly(
     environment: &[(&str, &str)],
     mut see: impl FnMut(&str),
 ) -> Result<bool, String> {
-    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let explain = |error: std::io::Error| format!("cargo {}: {error}", arguments.join(" "));
-    let mut child = Command::new(program)
+    let mut child = Command::new(cargo_program())
         .args(arguments)
         .env("RUSTDOCFLAGS", "-D warnings")
         .envs(environment.iter().copied())

@@ -1,14 +1,13 @@
 //! Builds the page of `poplin-web` and tests it in a browser.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use crate::install::{answers, install};
-use crate::run::{must_pass, say};
+use crate::run::{cargo_program, must_pass, root, run_program, say};
 use crate::serve::serve;
 
 const TARGET: &str = "wasm32-unknown-unknown";
@@ -233,7 +232,7 @@ fn wait(
 fn build() -> Result<PathBuf, String> {
     let bindgen = bindgen()?;
     let build = root().join("target/web/build");
-    let mut command = Command::new(cargo());
+    let mut command = Command::new(cargo_program());
     command.current_dir(root()).args([
         "build",
         "--package",
@@ -244,10 +243,10 @@ fn build() -> Result<PathBuf, String> {
     ]);
     command.args(["--target", TARGET, "--target-dir"]).arg(&build);
     compiler(&mut command)?;
-    pass(&mut command)?;
+    run_program(&mut command)?;
     let page = folder("page")?;
     let module = build.join(TARGET).join("web/poplin_web.wasm");
-    pass(
+    run_program(
         Command::new(bindgen)
             .args(["--target", "web", "--no-typescript", "--out-dir"])
             .arg(&page)
@@ -313,8 +312,8 @@ fn bindgen() -> Result<PathBuf, String> {
         return Ok(program);
     }
     say(&format!("Building wasm-bindgen {version}, once; it takes minutes\n"));
-    pass(
-        Command::new(cargo())
+    run_program(
+        Command::new(cargo_program())
             .args([
                 "install",
                 "--quiet",
@@ -342,19 +341,6 @@ fn browser() -> Result<String, String> {
     say("Installing Chromium (100 MB)\n");
     install(&["chromium"], NO_BROWSER)?;
     find().ok_or_else(|| NO_BROWSER.to_owned())
-}
-
-fn pass(command: &mut Command) -> Result<(), String> {
-    let status = command.status().map_err(|error| format!("{command:?}: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("{command:?} ended with {status}")) }
-}
-
-fn cargo() -> OsString {
-    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// An empty folder under `target/web`.

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use glam::{DVec3, Quat, Vec3};
+use glam::{Quat, Vec3};
 use poplin::{ClothId, State};
 use poplin_io::scene::{ArrayKind, SweepOutput};
-use poplin_io::{ArrayFile, write_joined_obj};
+use poplin_io::{ArrayFile, vertex_normals, write_joined_obj};
 use poplin_model::{Particle, Pose};
 
 use crate::args::PictureArgs;
@@ -164,16 +164,9 @@ impl Moment<'_> {
     /// Area-weighted unit normals of particles for the vertices of all copies.
     fn normals(&self, state: &State) -> Vec<[f32; 3]> {
         self.of_vertices(|id| {
-            let particles = state.current(id);
-            let position = |k: u32| DVec3::from(particles[k as usize].position.map(f64::from));
-            let mut normals = vec![DVec3::ZERO; particles.len()];
-            for triangle in &self.garment.cloth.fabric.triangles {
-                let [a, b, c] = triangle.map(position);
-                // The cross product is twice the area long: summing it weights by area.
-                let normal = (b - a).cross(c - a);
-                triangle.iter().for_each(|&corner| normals[corner as usize] += normal);
-            }
-            normals.into_iter().map(|normal| normal.normalize_or_zero().as_vec3()).collect()
+            let positions: Vec<_> = state.positions(id).collect();
+            let triangles = self.garment.cloth.fabric.triangles.iter().copied();
+            vertex_normals(&positions, triangles).into_iter().map(|it| it.as_vec3()).collect()
         })
     }
 

@@ -120,6 +120,8 @@ impl<'a> Runner<'a> {
         let ids = stage.ids.clone();
         let begun = group.members.par_iter().map(|member| self.begin(member, group, &ids, store));
         let mut running = begun.collect::<Result<Vec<_>, _>>()?;
+        // As of the frame that was read last.
+        let mut read = None;
         for frame in 0..=job.frames {
             if frame > 0 {
                 stage.advance(job, frame)?;
@@ -140,12 +142,12 @@ impl<'a> Runner<'a> {
                 running
                     .par_iter_mut()
                     .try_for_each(|running| running.take(frame, group, &poses, &state))?;
+                read = Some((poses, state));
             }
             tick(frame, group);
         }
-        let state = stage.simulation.state()?;
-        let poses: Vec<Vec<Pose>> =
-            ids.iter().map(|ids| poses(&stage.simulation, ids)).collect::<Result<_, _>>()?;
+        // The last frame always is.
+        let Some((poses, state)) = read else { return Ok(Some(Vec::new())) };
         let ended = running
             .into_par_iter()
             .map(|running| running.end(group, &poses, &state, store, backend))

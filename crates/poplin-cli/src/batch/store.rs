@@ -166,9 +166,9 @@ impl Store {
                 continue;
             }
             let text = std::fs::read(entry.path())?;
-            // The last row of a writer at work may not be whole.
-            let end = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-            for (index, line) in text[..end].split_inclusive(|&byte| byte == b'\n').enumerate() {
+            for (index, line) in
+                text[..whole_rows(&text)].split_inclusive(|&byte| byte == b'\n').enumerate()
+            {
                 match serde_json::from_slice::<KnownRow>(line) {
                     Ok(KnownRow { job, status }) if job < self.known.len() => {
                         self.known[job] = Some(status);
@@ -250,11 +250,16 @@ fn mark(folder: &Path, writer: &str, fingerprint: &str, jobs: usize) -> Result<(
     )))
 }
 
+/// Length of the rows that are whole: the last one of a writer at work, or of one that was killed, may not be.
+fn whole_rows(text: &[u8]) -> usize {
+    text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1)
+}
+
 /// Cuts off a last row that is not whole, and leaves the file at its end.
 fn cut_torn_row(manifest: &mut File) -> std::io::Result<()> {
     let mut text = Vec::new();
     manifest.read_to_end(&mut text)?;
-    let end = text.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    let end = whole_rows(&text);
     if end < text.len() {
         log::info!("cut off a row that was not written to its end");
         manifest.set_len(end as u64)?;

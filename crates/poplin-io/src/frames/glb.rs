@@ -12,8 +12,7 @@ use poplin_model::{CornerUvs, Mesh, halves_of_quad};
 use serde_json::{Value, json};
 
 use super::FrameFormat;
-use super::normals::normals;
-use super::spool::{Film, Spool};
+use super::spool::{Film, Spool, bounds, normals, write_floats};
 
 /// GLB in the table of formats.
 pub(super) const FORMAT: FrameFormat = FrameFormat {
@@ -153,17 +152,12 @@ impl Shape {
     }
 
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        floats(out, self.positions.as_flattened())?;
-        floats(out, self.normals.as_flattened())
+        write_floats(out, self.positions.as_flattened())?;
+        write_floats(out, self.normals.as_flattened())
     }
 
     fn bounds(&self) -> [Value; 2] {
-        let fold = |start: f32, pick: fn(f32, f32) -> f32| {
-            self.positions
-                .iter()
-                .fold([start; 3], |end, p| std::array::from_fn(|k| pick(end[k], p[k])))
-        };
-        [json!(fold(f32::INFINITY, f32::min)), json!(fold(f32::NEG_INFINITY, f32::max))]
+        bounds(&self.positions).map(|end| json!(end))
     }
 }
 
@@ -253,22 +247,18 @@ fn write(film: &Film<'_>, out: &mut BufWriter<File>) -> io::Result<()> {
         .iter()
         .flatten()
         .try_for_each(|corner| out.write_all(&corner.to_le_bytes()))?;
-    floats(out, corners.uvs.as_flattened())?;
+    write_floats(out, corners.uvs.as_flattened())?;
     first.write(out)?;
     film.visit(|frame, positions| match frame {
         0 => Ok(()),
         _ => Shape::new(&corners, &triangles, positions).minus(&first).write(out),
     })?;
     if !targets.is_empty() {
-        (0..film.frame_count).try_for_each(|frame| floats(out, &[film.time(frame)]))?;
+        (0..film.frame_count).try_for_each(|frame| write_floats(out, &[film.time(frame)]))?;
         for frame in 0..frames {
             let weight = |target: usize| if target + 1 == frame { 1.0 } else { 0.0 };
-            (0..targets.len()).try_for_each(|target| floats(out, &[weight(target)]))?;
+            (0..targets.len()).try_for_each(|target| write_floats(out, &[weight(target)]))?;
         }
     }
     Ok(())
-}
-
-fn floats(out: &mut impl Write, values: &[f32]) -> io::Result<()> {
-    values.iter().try_for_each(|x| out.write_all(&x.to_le_bytes()))
 }

@@ -3,7 +3,6 @@
 mod format;
 mod glb;
 mod mdd;
-mod normals;
 pub(crate) mod npy;
 mod npz;
 mod point_cache;

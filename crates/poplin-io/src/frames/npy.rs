@@ -84,11 +84,7 @@ impl NpyWriter {
 
 impl FrameSink for NpyWriter {
     fn push(&mut self, positions: &[[f32; 3]]) -> Result<(), IoError> {
-        let (vertex_count, expected) = (positions.len(), self.vertex_count);
-        if vertex_count != expected {
-            let (path, frame) = (self.path.clone(), self.frame_count);
-            return Err(IoError::FrameLength { path, frame, vertex_count, expected });
-        }
+        IoError::check_frame(&self.path, self.frame_count, [positions.len(), self.vertex_count])?;
         self.append(positions).map_err(IoError::write(&self.path))?;
         self.frame_count += 1;
         Ok(())

@@ -11,7 +11,7 @@ use poplin_model::Mesh;
 use super::FrameFormat;
 use super::npy::{ElementType, header};
 use super::source::faces;
-use super::spool::{Film, Spool};
+use super::spool::{Film, Spool, write_floats};
 
 /// NPZ in the table of formats.
 pub(super) const FORMAT: FrameFormat = FrameFormat {
@@ -50,10 +50,6 @@ fn write(film: &Film<'_>, out: &mut BufWriter<File>) -> io::Result<()> {
     }
     zip.member("frame_rate", ElementType::F32, &[], |out| write_floats(out, &[film.frame_rate]))?;
     zip.finish()
-}
-
-fn write_floats(out: &mut dyn Write, floats: &[f32]) -> io::Result<()> {
-    floats.iter().try_for_each(|x| out.write_all(&x.to_le_bytes()))
 }
 
 /// NaN where a corner has none.

@@ -79,15 +79,7 @@ impl PointCacheWriter {
     /// [`IoError::FrameLength`] for another count of positions, [`IoError::Write`] if the disk is full or gone; the
     /// frames before stay valid, and the push may be tried again.
     pub fn push(&mut self, positions: &[[f32; 3]]) -> Result<(), IoError> {
-        let (vertex_count, expected) = (positions.len(), self.vertex_count);
-        if vertex_count != expected {
-            return Err(IoError::FrameLength {
-                path: self.path.clone(),
-                frame: self.frame_count,
-                vertex_count,
-                expected,
-            });
-        }
+        IoError::check_frame(&self.path, self.frame_count, [positions.len(), self.vertex_count])?;
         if self.frame_count == i32::MAX as u32 {
             let limit = i32::MAX as usize;
             return Err(IoError::TooMany {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use poplin_model::{CornerUvs, Mesh};
 
 use super::source::faces;
-use super::spool::write_whole;
+use super::spool::{write_floats, write_whole};
 use super::{FrameFormat, FrameSink, FrameSource};
 use crate::IoError;
 use crate::obj::write_text;
@@ -67,11 +67,8 @@ impl Sequence {
 
 impl FrameSink for Sequence {
     fn push(&mut self, positions: &[[f32; 3]]) -> Result<(), IoError> {
-        let (vertex_count, expected) = (positions.len(), self.mesh.positions.len());
-        if vertex_count != expected {
-            let (path, frame) = (self.folder.clone(), self.frame_count);
-            return Err(IoError::FrameLength { path, frame, vertex_count, expected });
-        }
+        let counts = [positions.len(), self.mesh.positions.len()];
+        IoError::check_frame(&self.folder, self.frame_count, counts)?;
         let name = format!("{:0DIGITS$}.{}", self.frame_count, self.extension);
         write_whole(&self.folder.join(name), |out| (self.write)(&self.mesh, positions, out))?;
         self.frame_count += 1;
@@ -118,12 +115,9 @@ fn write_ply(mesh: &Mesh, positions: &[[f32; 3]], out: &mut BufWriter<File>) -> 
         positions.len(),
         mesh.quads.len() + mesh.triangles.len()
     )?;
-    let floats = |out: &mut BufWriter<File>, values: &[f32]| {
-        values.iter().try_for_each(|x| out.write_all(&x.to_le_bytes()))
-    };
     for (k, position) in positions.iter().enumerate() {
-        floats(out, position)?;
-        floats(out, mesh.uvs.get(k).map_or(&[], |uv| &uv[..]))?;
+        write_floats(out, position)?;
+        write_floats(out, mesh.uvs.get(k).map_or(&[], |uv| &uv[..]))?;
     }
     for (corners, uvs) in faces(mesh) {
         out.write_all(&[corners.len() as u8])?;
@@ -132,7 +126,7 @@ fn write_ply(mesh: &Mesh, positions: &[[f32; 3]], out: &mut BufWriter<File>) -> 
             let uvs =
                 uvs.filter(|uvs| uvs.iter().all(|&uv| uv != CornerUvs::NONE)).unwrap_or_default();
             out.write_all(&[2 * uvs.len() as u8])?;
-            uvs.iter().try_for_each(|&uv| floats(out, &corner_uvs[uv as usize]))?;
+            uvs.iter().try_for_each(|&uv| write_floats(out, &corner_uvs[uv as usize]))?;
         }
     }
     Ok(())

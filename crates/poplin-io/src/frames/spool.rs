@@ -4,10 +4,11 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
+use glam::DVec3;
 use poplin_model::{MAX_PARTICLES, Mesh};
 
 use super::{FrameSink, FrameSource};
-use crate::IoError;
+use crate::{IoError, vertex_normals};
 
 /// What a format is written from when all frames are there.
 #[derive(Debug)]
@@ -93,11 +94,8 @@ impl Spool {
 
 impl FrameSink for Spool {
     fn push(&mut self, positions: &[[f32; 3]]) -> Result<(), IoError> {
-        let (vertex_count, expected) = (positions.len(), self.mesh.positions.len());
-        if vertex_count != expected {
-            let (path, frame) = (self.path.clone(), self.frame_count);
-            return Err(IoError::FrameLength { path, frame, vertex_count, expected });
-        }
+        let counts = [positions.len(), self.mesh.positions.len()];
+        IoError::check_frame(&self.path, self.frame_count, counts)?;
         if self.frame_count >= self.max_frames {
             let (path, limit) = (self.path.clone(), self.max_frames as usize);
             return Err(IoError::TooMany { path, what: "frames", count: limit + 1, limit });
@@ -120,6 +118,26 @@ impl FrameSink for Spool {
         };
         write_whole(&self.path, |out| (self.write)(&film, out))
     }
+}
+
+/// Area-weighted unit normals; up for a vertex without a triangle of positive area.
+pub(super) fn normals(triangles: &[[u32; 3]], positions: &[[f32; 3]]) -> Vec<[f32; 3]> {
+    let upright = |normal| if normal == DVec3::ZERO { DVec3::Y } else { normal };
+    let normals = vertex_normals(positions, triangles.iter().copied());
+    normals.into_iter().map(|normal| upright(normal).as_vec3().to_array()).collect()
+}
+
+/// Writes numbers, little-endian.
+pub(super) fn write_floats(out: &mut (impl Write + ?Sized), values: &[f32]) -> io::Result<()> {
+    values.iter().try_for_each(|x| out.write_all(&x.to_le_bytes()))
+}
+
+/// The box around positions, least and most; infinite if there are none.
+pub(super) fn bounds(positions: &[[f32; 3]]) -> [[f32; 3]; 2] {
+    let none = [[f32::INFINITY; 3], [f32::NEG_INFINITY; 3]];
+    positions.iter().fold(none, |[low, high], p| {
+        [std::array::from_fn(|k| low[k].min(p[k])), std::array::from_fn(|k| high[k].max(p[k]))]
+    })
 }
 
 /// Writes a file under a temporary name and renames it once it is on the disk.

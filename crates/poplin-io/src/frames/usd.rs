@@ -6,9 +6,8 @@ use std::io::{self, BufWriter, Write};
 use poplin_model::CornerUvs;
 
 use super::FrameFormat;
-use super::normals::normals;
 use super::source::faces;
-use super::spool::{Film, Spool};
+use super::spool::{Film, Spool, bounds, normals};
 
 /// USD in the table of formats.
 pub(super) const FORMAT: FrameFormat = FrameFormat {
@@ -46,18 +45,7 @@ fn write(film: &Film<'_>, out: &mut BufWriter<File>) -> io::Result<()> {
         write_list(out, "int[] primvars:st:indices", indices, "")?;
     }
     writeln!(out, "    float3[] extent.timeSamples = {{")?;
-    film.visit(|frame, positions| {
-        let ends = positions.iter().fold(
-            [[f32::INFINITY; 3], [f32::NEG_INFINITY; 3]],
-            |[low, high], p| {
-                let each = |of: [f32; 3], pick: fn(f32, f32) -> f32| {
-                    std::array::from_fn(|k| pick(of[k], p[k]))
-                };
-                [each(low, f32::min), each(high, f32::max)]
-            },
-        );
-        write_sample(out, frame, &ends)
-    })?;
+    film.visit(|frame, positions| write_sample(out, frame, &bounds(positions)))?;
     writeln!(out, "    }}\n    point3f[] points.timeSamples = {{")?;
     film.visit(|frame, positions| write_sample(out, frame, positions))?;
     writeln!(out, "    }}\n    normal3f[] normals (\n        interpolation = \"vertex\"\n    )")?;

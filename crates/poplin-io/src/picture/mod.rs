@@ -15,7 +15,6 @@ mod color;
 mod curve;
 mod label;
 mod line;
-mod normals;
 mod orbit;
 mod raster;
 mod shading;

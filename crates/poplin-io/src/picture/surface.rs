@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use glam::DVec3;
+
 use super::Color;
+use crate::vertex_normals;
 
 /// A triangle surface in one colour.
 #[derive(Debug, Clone)]
@@ -35,6 +38,12 @@ impl Surface {
                 })
             },
         )
+    }
+
+    /// Smooth unit normals of the vertices; zero for one without a drawable triangle of positive area.
+    pub fn normals(&self) -> Vec<DVec3> {
+        let triangles = self.drawable_triangles();
+        vertex_normals(&self.positions, triangles.map(|it| it.map(|corner| corner as u32)))
     }
 }
 

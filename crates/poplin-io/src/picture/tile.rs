@@ -6,7 +6,6 @@ use super::background::Ground;
 use super::color::to_srgb;
 use super::curve::{for_each_piece, pieces};
 use super::line::draw_line;
-use super::normals::vertex_normals;
 use super::raster::{Canvas, Corner};
 use super::shading::{Lights, Material};
 use super::studio::SOLID_DISTANCE;
@@ -34,7 +33,7 @@ pub(super) fn draw_tile(
         }
     });
     let lights = Lights::new(camera);
-    let normals: Vec<_> = surfaces.iter().map(vertex_normals).collect();
+    let normals: Vec<_> = surfaces.iter().map(Surface::normals).collect();
     let visibility = vertex_visibility(surfaces, &normals, camera);
     for (index, ((surface, normals), visibility)) in
         surfaces.iter().zip(&normals).zip(&visibility).enumerate()

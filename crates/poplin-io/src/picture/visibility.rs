@@ -178,7 +178,6 @@ impl DepthMap {
 mod tests {
     use super::*;
     use crate::picture::View;
-    use crate::picture::normals::vertex_normals;
 
     fn sheet(height: f32, size: f32) -> Surface {
         let mesh = poplin_model::Mesh::grid(9, 9, size, size);
@@ -191,7 +190,7 @@ mod tests {
     fn a_sheet_in_the_open_is_fully_lit_and_one_under_a_roof_is_not() {
         let surfaces = vec![sheet(0.0, 1.0), sheet(0.3, 2.0)];
         let camera = Camera::framing(std::slice::from_ref(&surfaces), View::default());
-        let normals: Vec<_> = surfaces.iter().map(vertex_normals).collect();
+        let normals: Vec<_> = surfaces.iter().map(Surface::normals).collect();
         let visibility = vertex_visibility(&surfaces, &normals, &camera);
         let middle = 4 * 9 + 4;
         assert!(visibility[1][middle].front.x > 0.99, "{:?}", visibility[1][middle]);

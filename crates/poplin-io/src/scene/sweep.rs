@@ -299,14 +299,7 @@ impl Sweep {
         let (text, path) = (text.into(), path.into());
         let source = Source::new(&text, &path);
         let file: SweepFile = toml::from_str(&text).map_err(|error| toml_error(&error, &source))?;
-        let range = |is_met: bool, field: &str, requirement| match is_met {
-            true => Ok(()),
-            false => Err(SweepError::Range {
-                at: source.location(field),
-                field: field.into(),
-                requirement,
-            }),
-        };
+        let range = |is_met, field: &str, requirement| require(&source, is_met, field, requirement);
         range(file.count > 0, "count", "must be 1 or more")?;
         let frames = file.frames.is_none_or(|frames| (1..=1_000_000).contains(&frames));
         range(frames, "frames", "must be in 1..=1000000")?;
@@ -512,12 +505,23 @@ impl Parameter {
     }
 }
 
+/// Refuses a field that does not meet what is required of it.
+fn require(
+    source: &Source<'_>,
+    is_met: bool,
+    field: &str,
+    requirement: &'static str,
+) -> Result<(), SweepError> {
+    if is_met {
+        return Ok(());
+    }
+    Err(SweepError::Range { at: source.location(field), field: field.into(), requirement })
+}
+
 /// The values of a parameter.
 fn values(vary: VaryFile, field: &str, source: &Source<'_>) -> Result<Values, SweepError> {
-    let range = |is_met: bool, name: &str, requirement| {
-        let field = format!("{field}.{name}");
-        let at = source.location(&field);
-        if is_met { Ok(()) } else { Err(SweepError::Range { at, field, requirement }) }
+    let range = |is_met, name: &str, requirement| {
+        require(source, is_met, &format!("{field}.{name}"), requirement)
     };
     let ordered = |name, [min, max]: [f64; 2]| {
         range(min <= max && min.is_finite() && max.is_finite(), name, "must be [least, most]")

@@ -1,0 +1,40 @@
+//! Smooth vertex normals.
+
+use glam::DVec3;
+
+/// Area-weighted unit normals of vertices at these positions; zero for a vertex without a triangle of positive area. Triangles are
+/// those of the vertices; one whose normal is not finite counts as none.
+pub fn vertex_normals(
+    positions: &[[f32; 3]],
+    triangles: impl IntoIterator<Item = [u32; 3]>,
+) -> Vec<DVec3> {
+    let position = |vertex: u32| DVec3::from(positions[vertex as usize].map(f64::from));
+    let mut normals = vec![DVec3::ZERO; positions.len()];
+    for triangle in triangles {
+        let [a, b, c] = triangle.map(position);
+        // The cross product is twice the area long: summing it weights by area.
+        let normal = (b - a).cross(c - a);
+        if normal.is_finite() {
+            triangle.iter().for_each(|&vertex| normals[vertex as usize] += normal);
+        }
+    }
+    normals.into_iter().map(|normal| normal.normalize_or_zero()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_triangle_outweighs_a_small_one() {
+        let positions = vec![[0.0; 3], [10.0, 0.0, 0.0], [0.0, 10.0, 0.0], [0.0, 0.0, 0.1]];
+        let normals = vertex_normals(&positions, [[0, 1, 2], [0, 2, 3]]);
+        assert!(normals[0].z > 0.99, "{}", normals[0]);
+        assert_eq!(normals[1], DVec3::Z);
+    }
+
+    #[test]
+    fn a_triangle_without_area_gives_no_normal() {
+        assert_eq!(vertex_normals(&[[1.0; 3]; 3], [[0, 1, 2]]), [DVec3::ZERO; 3]);
+    }
+}
