@@ -10,7 +10,7 @@ mod store;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 use poplin_io::scene::{Sweep, SweepJobs};
 use poplin_measure::table::Table;
@@ -54,7 +54,7 @@ pub(crate) fn batch(args: &BatchArgs) -> Result<Exit, Failure> {
     let options = args.backend.options().or_bad_input()?;
     let mut runner = Runner::new(options, jobs.output())?;
     let mut store =
-        Store::claim(&folder, &writer(args.part.part()), &fingerprint(jobs), jobs.count())?;
+        Store::claim(&folder, &writer(args.part.part()), &fingerprint(jobs)?, jobs.count())?;
     let pending: Vec<usize> =
         wanted.iter().copied().filter(|&job| store.status(job).is_none()).collect();
     if pending.len() < wanted.len() && !args.resume {
@@ -213,14 +213,20 @@ fn writer(part: Option<Part>) -> String {
     }
 }
 
-/// Of everything that says what the jobs are, but for meshes that a scene names.
-fn fingerprint(jobs: &SweepJobs) -> String {
+/// Of everything that says what the jobs are: texts, and what is in the files that they name, but for buffers of their own that glTF
+/// files have beside them.
+fn fingerprint(jobs: &SweepJobs) -> Result<String, Failure> {
     let mut hash = Fnv::new();
-    for text in jobs.texts().chain([env!("CARGO_PKG_VERSION")]) {
-        hash.add((text.len() as u64).to_le_bytes());
-        hash.add(text.bytes());
+    let mut add = |bytes: &[u8]| {
+        hash.add((bytes.len() as u64).to_le_bytes());
+        hash.add(bytes.iter().copied());
+    };
+    jobs.texts().chain([env!("CARGO_PKG_VERSION")]).for_each(|text| add(text.as_bytes()));
+    for file in jobs.files() {
+        let bytes = std::fs::read(&file);
+        add(&bytes.with_context(|| format!("cannot read {}", file.display())).or_bad_input()?);
     }
-    hash.hex()
+    Ok(hash.hex())
 }
 
 /// Prints jobs as a table, or as JSON lines.

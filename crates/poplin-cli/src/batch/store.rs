@@ -45,7 +45,7 @@ pub(super) enum Status {
 struct SweepMark {
     format: String,
     poplin_version: String,
-    /// Of sweep, scene, files of globs and version.
+    /// Of sweep, scene, the files that they name and version.
     fingerprint: String,
     jobs: usize,
 }
@@ -240,7 +240,7 @@ fn mark(folder: &Path, writer: &str, fingerprint: &str, jobs: usize) -> Result<(
             known.poplin_version, mark.poplin_version
         ),
         Some(known) => format!(
-            "sweep, scene or the files of a glob were others (fingerprint {}, now {fingerprint})",
+            "sweep, scene or the files that they name were others (fingerprint {}, now {fingerprint})",
             known.fingerprint
         ),
     };

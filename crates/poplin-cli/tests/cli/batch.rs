@@ -265,6 +265,40 @@ fn a_folder_is_of_one_sweep_and_goes_on_only_when_asked_to() {
 }
 
 #[test]
+fn a_mesh_that_has_changed_is_noticed() {
+    let square = "v 0 0 0\nv 1 0 0\nv 1 0 1\nv 0 0 1\nf 1 4 3 2\n";
+    let folded = square.replace("v 1 0 1", "v 1 0.5 1");
+    let of_scene = "scene = \"scene.toml\"\nframes = 2\n";
+    // Named by the scene, for a cloth and for a collider; by values of the sweep; by a glob.
+    let varied = |values: &str| format!("{of_scene}[[vary]]\nkey = \"cloth[0].mesh\"\n{values}\n");
+    let cloth = "[[cloth]]\nmesh = \"a.obj\"\n";
+    let collider = "[[cloth]]\ngrid = { columns = 2, rows = 2, width = 1.0, height = 1.0 }\n\
+        [[collider]]\nmesh = \"a.obj\"\n";
+    for (number, (scene, sweep)) in [
+        (cloth, of_scene.to_owned()),
+        (collider, of_scene.to_owned()),
+        (cloth, varied("values = [\"b.obj\"]")),
+        (cloth, varied("glob = \"b*.obj\"")),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let bench = bench(&format!("batch-mesh-{number}"), &sweep);
+        bench.write("scene.toml", scene);
+        ["a.obj", "b.obj"].iter().for_each(|name| bench.write(name, square));
+        // Closed or not, the collider is read.
+        let first = batch(&bench, "out", &[]);
+        assert!(matches!(first.code, Some(0 | 1)), "{}{}", first.stdout, first.stderr);
+        let again = batch(&bench, "out", &["--resume"]);
+        assert_eq!(again.code, first.code, "{}", again.stderr);
+        bench.write(if number < 2 { "a.obj" } else { "b.obj" }, &folded);
+        let ended = batch(&bench, "out", &["--resume"]);
+        assert_eq!(ended.code, Some(2), "{number}");
+        assert!(ended.stderr.contains("is of another sweep"), "{number}: {}", ended.stderr);
+    }
+}
+
+#[test]
 fn what_a_crash_leaves_at_any_stage_is_made_good() {
     let bench = bench("batch-crash", SWEEP);
     ok(&batch(&bench, "whole", &[]));

@@ -32,7 +32,7 @@ use super::file::toml_error;
 use super::key_path::{KeyPath, PathError};
 use super::locate::Source;
 use super::save::shorten;
-use super::{Location, Scene, SceneError};
+use super::{ColliderShape, Location, Scene, SceneError, Shape};
 use crate::{IoError, Precision};
 
 /// Most jobs of a sweep.
@@ -451,13 +451,38 @@ impl SweepJobs {
             .map_err(|error| SweepJobError::Scene(without_location(&error, &self.scene.path)))
     }
 
-    /// Texts that together say what the jobs are: the sweep, the scene, the files of globs.
+    /// Texts that together say what the jobs are, with [`SweepJobs::files`]: the sweep, the scene, the files of globs.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
+        [self.sweep.text.as_str(), self.scene.text.as_str()].into_iter().chain(self.words())
+    }
+
+    /// The files that jobs read: meshes of the scene, and values that name a file beside it. Each once, in the order of their
+    /// names; one that is not there is left out.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let cloths = self.scene.cloths.iter().filter_map(|cloth| match &cloth.shape {
+            Shape::Mesh(path) => Some(path.clone()),
+            _ => None,
+        });
+        let colliders = self.scene.colliders.iter().filter_map(|collider| match &collider.shape {
+            ColliderShape::Mesh(path) => Some(path.clone()),
+            _ => None,
+        });
+        let folder = self.scene.path.parent().unwrap_or(Path::new(""));
+        let named = self.words().map(|word| folder.join(word));
+        let mut files: Vec<_> =
+            cloths.chain(colliders).chain(named).filter(|path| path.is_file()).collect();
+        files.sort_unstable();
+        files.dedup();
+        files
+    }
+
+    /// Values of lists that are texts.
+    fn words(&self) -> impl Iterator<Item = &str> {
         let lists = self.sweep.parameters.iter().filter_map(|parameter| match &parameter.values {
             Values::List(values) => Some(values.iter().filter_map(Value::as_str)),
             Values::Random(_) => None,
         });
-        [self.sweep.text.as_str(), self.scene.text.as_str()].into_iter().chain(lists.flatten())
+        lists.flatten()
     }
 
     fn toml_values(&self, job: usize) -> Vec<Value> {
