@@ -1,48 +1,28 @@
 //! Cloth that follows the pointer.
 
-use glam::DVec3;
-use poplin::{ClothId, Error, Grab, GrabOptions, Ray, Simulation, State};
-use poplin_model::{Frame, ModelError};
+use poplin::{ClothId, Drag, Error, Sight, Simulation, State};
+use poplin_model::Frame;
 
-/// A point of the picture: where the eye is \[m\], the unit direction through the point, and the one that the camera looks in.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Sight {
-    pub(crate) eye: DVec3,
-    pub(crate) ray: DVec3,
-    pub(crate) ahead: DVec3,
-}
-
-/// Cloth that the pointer holds as far ahead of the eye as it was met.
+/// Cloth that the pointer holds.
 #[derive(Debug)]
 pub(crate) struct Held {
     cloth: ClothId,
-    grab: Grab,
-    /// How far ahead of the eye \[m\].
-    depth: f64,
-    /// From the point that was met to the particle that is grabbed, in the world \[m\].
-    offset: DVec3,
+    drag: Drag,
 }
 
 impl Held {
     /// Grabs the cloth that is met first.
     pub(crate) fn pick(simulation: &mut Simulation, sight: Sight) -> Result<Option<Self>, Error> {
         let state = simulation.state()?;
-        let [origin, direction] = [sight.eye, sight.ray].map(|it| it.as_vec3().to_array());
-        let Some(hit) = simulation.pick(&state, &Ray { origin, direction })? else {
-            return Ok(None);
-        };
-        let (particles, particle) = (state.current(hit.cloth), hit.at.particle);
+        let Some(hit) = simulation.pick(&state, &sight.ray())? else { return Ok(None) };
         let cloth = simulation.cloth_mut(hit.cloth)?;
-        let grab = Grab::new(cloth, particles, particle, GrabOptions::default())?;
-        let at = cloth.pose().apply(particles[particle as usize].position);
-        let [at, met] = [at, hit.at.point].map(|point| DVec3::from(point.map(f64::from)));
-        let depth = f64::from(hit.at.distance) * sight.ray.dot(sight.ahead);
-        Ok(Some(Self { cloth: hit.cloth, grab, depth, offset: at - met }))
+        let drag = Drag::new(cloth, state.current(hit.cloth), &hit.at, &sight)?;
+        Ok(Some(Self { cloth: hit.cloth, drag }))
     }
 
     /// Where the pointer holds it \[m\].
-    pub(crate) fn point(&self, sight: Sight) -> DVec3 {
-        sight.eye + sight.ray * (self.depth / sight.ray.dot(sight.ahead))
+    pub(crate) fn point(&self, sight: Sight) -> [f64; 3] {
+        self.drag.point(&sight)
     }
 
     /// Has it follow the pointer over the next frame; false if it slipped away: its cloth was removed or reset. `state` is the
@@ -55,23 +35,20 @@ impl Held {
         sight: Sight,
     ) -> Result<bool, Error> {
         let Ok(cloth) = simulation.cloth_mut(self.cloth) else { return Ok(false) };
-        self.grab.move_to((self.point(sight) + self.offset).as_vec3().to_array())?;
-        match self.grab.apply(cloth, state.current(self.cloth), frame) {
-            Err(ModelError::StaleHandle { .. }) => Ok(false),
-            followed => Ok(followed.map(|()| true)?),
-        }
+        Ok(self.drag.apply(cloth, state.current(self.cloth), frame, &sight)?)
     }
 
     /// Lets go.
     pub(crate) fn release(self, simulation: &mut Simulation) {
         if let Ok(cloth) = simulation.cloth_mut(self.cloth) {
-            self.grab.release(cloth);
+            self.drag.release(cloth);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use glam::DVec3;
     use poplin::Backend;
     use poplin::cook::{CookOptions, cook};
     use poplin::model::{Mesh, Sphere};
@@ -102,7 +79,8 @@ mod tests {
 
     /// From 2 m above a point.
     fn above(point: DVec3) -> Sight {
-        Sight { eye: point + 2.0 * DVec3::Y, ray: -DVec3::Y, ahead: -DVec3::Y }
+        let [eye, down] = [point + 2.0 * DVec3::Y, -DVec3::Y].map(|it| it.to_array());
+        Sight { eye, ray: down, ahead: down }
     }
 
     /// Grabs a particle a little beside it.
@@ -123,7 +101,9 @@ mod tests {
     fn draw(simulation: &mut Simulation, id: ClothId, particle: u32, displacement: DVec3) -> f64 {
         let begin = position(simulation, id, particle);
         let mut held = pick(simulation, id, particle);
-        let sight = above(begin - held.offset + displacement);
+        let over = above(begin);
+        let offset = DVec3::from(held.drag.target(&over)) - DVec3::from(held.drag.point(&over));
+        let sight = above(begin - offset + displacement);
         for _ in 0..20 {
             assert!(step(simulation, &mut held, sight));
         }

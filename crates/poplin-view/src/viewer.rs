@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use egui_wgpu::ScreenDescriptor;
+use poplin::Sight;
 
 use crate::cast::Cast;
-use crate::held::{Held, Sight};
+use crate::held::Held;
 use crate::history::History;
 use crate::lines::Lines;
 use crate::panel::{self, Command, Panel};
@@ -224,7 +225,9 @@ impl Viewer {
         let size = self.area.size();
         let [at, size] = [offset, size].map(|it| [f64::from(it.x), f64::from(it.y)]);
         let [.., ahead] = self.orbit.axes();
-        Sight { eye: self.orbit.eye(), ray: self.orbit.ray(at, size), ahead }
+        let [eye, ray, ahead] =
+            [self.orbit.eye(), self.orbit.ray(at, size), ahead].map(|it| it.to_array());
+        Sight { eye, ray, ahead }
     }
 
     /// The panel, and what pointer and keys do beside it.
@@ -341,7 +344,7 @@ impl Viewer {
         let mut dots = if layers.has_pins { self.cast.pins() } else { Vec::new() };
         if let Some(held) = &self.held {
             let point = held.point(self.sight(self.pointer));
-            dots.push(Dot { position: point.as_vec3().to_array(), ..HELD });
+            dots.push(Dot { position: point.map(|x| x as f32), ..HELD });
         }
         let view = |format| {
             target.create_view(&wgpu::TextureViewDescriptor {

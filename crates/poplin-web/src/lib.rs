@@ -6,7 +6,6 @@
 //! - [`Player`]: a scene in simulation, its camera and what the pointer holds.
 
 mod error;
-mod held;
 #[cfg(target_family = "wasm")]
 mod page;
 mod player;

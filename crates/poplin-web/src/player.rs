@@ -5,15 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use glam::{DVec3, Quat};
-use poplin::ClothId;
 use poplin::gpu::{
     Engine, EngineOptions, Readback, RenderId, RenderMeshes, RenderOptions, required_features,
     required_limits, wgpu,
 };
 use poplin::model::{FixedStep, Particle, Pose};
+use poplin::{ClothId, Drag, Sight, pick_cloth};
 use poplin_io::picture::Orbit;
 
-use crate::held::{Held, Sight};
 use crate::renderer::{Picture, Renderer};
 use crate::{FRAME_RATE, Scene, WebError};
 
@@ -52,7 +51,7 @@ pub struct Player {
     is_reading: bool,
     /// As they were read last; none before.
     particles: Vec<Particle>,
-    held: Option<Held>,
+    held: Option<Drag>,
     /// In the picture \[pixels\].
     pointer: [f64; 2],
 }
@@ -260,8 +259,10 @@ impl Player {
         self.pointer = pixel;
         let sight = self.sight();
         let cloth = self.engine.cloth_mut(self.cloth)?;
-        if !self.particles.is_empty() {
-            self.held = Held::pick(cloth, &self.particles, sight)?;
+        if !self.particles.is_empty()
+            && let Some(hit) = pick_cloth(cloth, &self.particles, &sight.ray())?
+        {
+            self.held = Some(Drag::new(cloth, &self.particles, &hit, &sight)?);
         }
         Ok(self.held.is_some())
     }
@@ -292,7 +293,7 @@ impl Player {
         let sight = self.sight();
         if let Some(held) = &mut self.held {
             let cloth = self.engine.cloth_mut(self.cloth)?;
-            if !held.follow(cloth, &self.particles, &self.clock.frame(), sight)? {
+            if !held.apply(cloth, &self.particles, &self.clock.frame(), &sight)? {
                 self.held = None;
             }
         }
@@ -302,7 +303,8 @@ impl Player {
     fn sight(&self) -> Sight {
         let [_, _, ahead] = self.orbit.axes();
         let ray = self.orbit.ray(self.pointer, self.size.map(f64::from));
-        Sight { eye: self.orbit.eye(), ray, ahead }
+        let [eye, ray, ahead] = [self.orbit.eye(), ray, ahead].map(|it| it.to_array());
+        Sight { eye, ray, ahead }
     }
 
     /// Puts the camera and the lights where the scene is best seen.

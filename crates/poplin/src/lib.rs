@@ -58,6 +58,7 @@
 )]
 
 mod backend;
+mod drag;
 mod error;
 mod grab;
 #[cfg(all(feature = "cpu", feature = "gpu"))]
@@ -67,6 +68,7 @@ mod reading;
 mod simulation;
 
 pub use backend::{Backend, BackendChoice};
+pub use drag::{Drag, Sight};
 pub use error::Error;
 pub use grab::{Grab, GrabOptions};
 pub use pick::{Hit, Ray, TriangleHit, pick_cloth, pick_triangles};
