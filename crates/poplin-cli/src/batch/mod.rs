@@ -18,7 +18,7 @@ use rayon::prelude::*;
 use serde_json::Map;
 
 use crate::args::{BatchArgs, Part};
-use crate::failure::{Exit, Failure, OrFail, complain};
+use crate::failure::{Exit, Failure, OrFail, complain, warn};
 use crate::output::{counted, grouped, say};
 use crate::shipped;
 use hash::Fnv;
@@ -33,7 +33,7 @@ const PARTICLES: [usize; 2] = [1 << 17, 1 << 20];
 /// Most jobs that are in memory at once.
 const MAX_TOGETHER: usize = 4096;
 
-/// Failed jobs that are named at the end; the manifests have all.
+/// Failed or doubtful jobs that are named at the end; the manifests have all.
 const MAX_NAMED: usize = 5;
 
 /// Runs the jobs of a sweep that are asked for.
@@ -87,16 +87,20 @@ pub(crate) fn batch(args: &BatchArgs) -> Result<Exit, Failure> {
         say!("time   {seconds:.1} s, {:.1} jobs a second", ran as f64 / seconds.max(1e-9));
     }
     say!("files  {}", folder.display());
+    let all = grouped(wanted.len());
+    let manifests = format!("the manifests in {} say why", folder.display());
+    let doubtful: Vec<_> = wanted.iter().copied().filter(|&job| store.has_warnings(job)).collect();
+    if !doubtful.is_empty() {
+        let count = counted(doubtful.len(), "job");
+        warn(&format!("{count} of {all} may not be trusted{}; {manifests}", named(&doubtful)));
+    }
     if failed > 0 {
-        let failures = wanted.iter().filter(|&&job| store.status(job) == Some(Status::Failed));
-        let names: Vec<_> = failures.take(MAX_NAMED).map(ToString::to_string).collect();
-        let more = if failed > names.len() { ", ..." } else { "" };
-        let all = grouped(wanted.len());
+        let is_failed = |job: &usize| store.status(*job) == Some(Status::Failed);
+        let failures: Vec<_> = wanted.iter().copied().filter(is_failed).collect();
         complain(&format!(
-            "{} of {all} failed ({}{more}); the manifests in {} say why",
+            "{} of {all} failed{}; {manifests}",
             counted(failed, "job"),
-            names.join(", "),
-            folder.display()
+            named(&failures)
         ));
     }
     Ok(match (is_interrupted, failed > 0) {
@@ -104,6 +108,13 @@ pub(crate) fn batch(args: &BatchArgs) -> Result<Exit, Failure> {
         (false, true) => Exit::Failure,
         (false, false) => Exit::Success,
     })
+}
+
+/// The first of some jobs, in brackets.
+fn named(jobs: &[usize]) -> String {
+    let names: Vec<_> = jobs.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+    let more = if jobs.len() > names.len() { ", ..." } else { "" };
+    format!(" ({}{more})", names.join(", "))
 }
 
 /// Runs jobs, as many at once as are within the limit of particles; so the memory they take does not depend on their count.

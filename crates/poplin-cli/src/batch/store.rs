@@ -9,6 +9,7 @@ use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
 use super::row::Row;
@@ -26,8 +27,8 @@ pub(super) struct Store {
     folder: PathBuf,
     writer: String,
     manifest: File,
-    /// Of every job of the sweep, whether it is done and failed.
-    known: Vec<Option<Status>>,
+    /// What there is of every job of the sweep, if it is done.
+    known: Vec<Option<Known>>,
 }
 
 /// How a job ended.
@@ -55,6 +56,15 @@ struct SweepMark {
 struct KnownRow {
     job: usize,
     status: Status,
+    #[serde(default)]
+    warnings: Vec<IgnoredAny>,
+}
+
+/// What is known of a job that is done.
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    status: Status,
+    has_warnings: bool,
 }
 
 impl Store {
@@ -107,7 +117,12 @@ impl Store {
 
     /// How a job ended, if it is done.
     pub(super) fn status(&self, job: usize) -> Option<Status> {
-        self.known[job]
+        self.known[job].map(|known| known.status)
+    }
+
+    /// Whether the result of a job is doubtful.
+    pub(super) fn has_warnings(&self, job: usize) -> bool {
+        self.known[job].is_some_and(|known| known.has_warnings)
     }
 
     /// A new, empty folder for the files of a job, which nobody sees yet.
@@ -148,7 +163,10 @@ impl Store {
         written
             .with_context(|| format!("cannot write to the manifest in {}", self.folder.display()))
             .or_failed()?;
-        rows.iter().for_each(|row| self.known[row.job] = Some(row.status));
+        for row in rows {
+            let has_warnings = row.result.as_ref().is_some_and(|it| !it.warnings.is_empty());
+            self.known[row.job] = Some(Known { status: row.status, has_warnings });
+        }
         Ok(())
     }
 
@@ -170,8 +188,9 @@ impl Store {
                 text[..whole_rows(&text)].split_inclusive(|&byte| byte == b'\n').enumerate()
             {
                 match serde_json::from_slice::<KnownRow>(line) {
-                    Ok(KnownRow { job, status }) if job < self.known.len() => {
-                        self.known[job] = Some(status);
+                    Ok(KnownRow { job, status, warnings }) if job < self.known.len() => {
+                        let has_warnings = !warnings.is_empty();
+                        self.known[job] = Some(Known { status, has_warnings });
                     }
                     _ => warn(&format!(
                         "{}:{}: this is no row of a job, and counts as none",

@@ -265,6 +265,28 @@ fn a_folder_is_of_one_sweep_and_goes_on_only_when_asked_to() {
 }
 
 #[test]
+fn doubtful_jobs_are_named_when_they_are_done_and_when_they_were() {
+    // Far too heavy to hang from a corner with so few iterations: stretched as no cloth is.
+    let scene =
+        SCENE.replace("damping", "gravity = [0, -9.8, 0]\nsolver.pbd.frequency = 60\ndamping");
+    let sweep = "scene = \"scene.toml\"\nframes = 60\n[[vary]]\nkey = \"cloth[0].gravity[1]\"\nvalues = [0, -500]\n";
+    let bench = bench("batch-doubtful", sweep);
+    bench.write("scene.toml", &scene);
+    for more in [&[][..], &["--resume"]] {
+        let ended = batch(&bench, "out", more);
+        ok(&ended);
+        assert!(
+            ended.stderr.contains("1 job of 2 may not be trusted (1); the manifests in"),
+            "{}",
+            ended.stderr
+        );
+    }
+    let rows = rows(&bench.path("out"));
+    assert_eq!(rows[&0]["warnings"].as_array().unwrap().len(), 0);
+    assert!(!rows[&1]["warnings"].as_array().unwrap().is_empty());
+}
+
+#[test]
 fn a_mesh_that_has_changed_is_noticed() {
     let square = "v 0 0 0\nv 1 0 0\nv 1 0 1\nv 0 0 1\nf 1 4 3 2\n";
     let folded = square.replace("v 1 0 1", "v 1 0.5 1");
