@@ -1,7 +1,6 @@
 //! How a command ends: exit codes and the message on stderr.
 
 use std::io::Write;
-use std::process::ExitCode;
 
 use anyhow::anyhow;
 use poplin::gpu::{GpuError, WantedAdapter};
@@ -87,16 +86,16 @@ fn misnamed(error: &GpuError) -> Option<String> {
 }
 
 /// The exit code of a command; says on stderr why it failed.
-pub(crate) fn exit_code(ended: Result<Exit, Failure>) -> ExitCode {
+pub(crate) fn exit_code(ended: Result<Exit, Failure>) -> u8 {
     let (error, code) = match ended {
-        Ok(Exit::Success) => return ExitCode::SUCCESS,
-        Ok(Exit::Failure) => return ExitCode::from(1),
-        Ok(Exit::Interrupted) => return ExitCode::from(130),
+        Ok(Exit::Success) => return 0,
+        Ok(Exit::Failure) => return 1,
+        Ok(Exit::Interrupted) => return 130,
         Err(Failure::Failed(error)) => (error, 1),
         Err(Failure::BadInput(error)) => (error, 2),
     };
     complain(&message(&error));
-    ExitCode::from(code)
+    code
 }
 
 /// Writes an error line to stderr; a failure of that cannot be reported.

@@ -18,5 +18,7 @@ pub(crate) fn init(verbosity: u8) {
         .filter_module("poplin", own)
         .filter_module("poplin_gpu::headless", devices)
         .parse_default_env()
-        .init();
+        .try_init()
+        // A second command of one process logs as the first one said.
+        .unwrap_or_default();
 }

@@ -1,48 +1,7 @@
-//! The command line of poplin: `run` simulates, `batch` simulates many variants, `view` shows, `cook` reports on a mesh, `scenes` shows what a scene may say, `info` reports
-//! on the machine, `conform` and `bench` on the engine.
-
-mod args;
-mod batch;
-mod bench;
-mod choices;
-mod conform;
-mod cook;
-mod failure;
-mod fiber_picture;
-mod garment;
-mod info;
-mod job;
-mod logging;
-mod memory;
-mod output;
-mod run;
-mod scenes;
-mod shipped;
-mod stage;
-#[cfg(feature = "view")]
-mod view;
+//! The command `poplin`.
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use args::{Cli, Command};
-
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    logging::init(cli.verbose);
-    let ended = match &cli.command {
-        Command::Run(args) => run::run(args),
-        #[cfg(feature = "view")]
-        Command::View(args) => view::view(args),
-        #[cfg(not(feature = "view"))]
-        Command::View(_) => Err(failure::no_view()),
-        Command::Batch(args) => batch::batch(args),
-        Command::Cook(args) => cook::cook(args),
-        Command::Scenes(args) => scenes::scenes(args),
-        Command::Info => info::info(),
-        Command::Conform(args) => conform::conform(args, cli.verbose > 0),
-        Command::Bench(args) => bench::bench(args),
-    };
-    failure::exit_code(ended.and_then(output::check))
+    ExitCode::from(poplin_cli::command(std::env::args_os()))
 }

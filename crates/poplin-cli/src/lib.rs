@@ -1,0 +1,58 @@
+//! The command line of poplin as a library, for the command `poplin` and for `python -m poplin`: `run` simulates, `batch` simulates
+//! many variants, `view` shows, `cook` reports on a mesh, `scenes` shows what a scene may say, `info` reports on the machine, `conform`
+//! and `bench` on the engine.
+
+mod args;
+mod batch;
+mod bench;
+mod choices;
+mod conform;
+mod cook;
+mod failure;
+mod fiber_picture;
+mod garment;
+mod info;
+mod job;
+mod logging;
+mod memory;
+mod output;
+mod run;
+mod scenes;
+mod shipped;
+mod stage;
+#[cfg(feature = "view")]
+mod view;
+
+use std::ffi::OsString;
+
+use clap::Parser;
+
+use args::{Cli, Command};
+
+/// Does what a command line says, its first word the name of the program. Returns the code to exit with: 0, 1 for a failure, 2 for bad
+/// input, 130 if it was interrupted.
+pub fn command(words: impl IntoIterator<Item = OsString>) -> u8 {
+    let cli = match Cli::try_parse_from(words) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are answers; nothing is left to do if they cannot be written.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).unwrap_or(2);
+        }
+    };
+    logging::init(cli.verbose);
+    let ended = match &cli.command {
+        Command::Run(args) => run::run(args),
+        #[cfg(feature = "view")]
+        Command::View(args) => view::view(args),
+        #[cfg(not(feature = "view"))]
+        Command::View(_) => Err(failure::no_view()),
+        Command::Batch(args) => batch::batch(args),
+        Command::Cook(args) => cook::cook(args),
+        Command::Scenes(args) => scenes::scenes(args),
+        Command::Info => info::info(),
+        Command::Conform(args) => conform::conform(args, cli.verbose > 0),
+        Command::Bench(args) => bench::bench(args),
+    };
+    failure::exit_code(ended.and_then(output::check))
+}
