@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use glam::Vec3;
-use poplin_cook::{CookOptions, CookReport, cook};
+use poplin_cook::{CookOptions, CookReport};
 use poplin_io::TwistedFaces;
 use poplin_io::scene::{
     BuiltCloth, BuiltCollider, LocalFrame, MovingPins, SceneCloth, Shape, Wind, groups_of_cloth,
@@ -17,6 +17,7 @@ use poplin_model::{
 };
 
 use crate::choices;
+use crate::cook_cache::CookCache;
 use crate::failure::{Failure, OrFail};
 use crate::memory;
 
@@ -75,12 +76,14 @@ impl Garment {
         scene: &SceneCloth,
         built: BuiltCloth,
         colliders: &[Arc<BuiltCollider>],
+        cache: &CookCache,
     ) -> Result<Self, Failure> {
         memory::check(&scene.name, built.mesh.positions.len(), scene.count as usize)?;
         let pins = built.pinned.len();
         let options = cook_options(scene, built.pinned);
         let begin = Instant::now();
-        let cooked = cook(&built.mesh, &options)
+        let cooked = cache
+            .cook(&built.mesh, &options)
             .with_context(|| format!("cannot cook {}", described(scene)))
             .or_bad_input()?;
         let cook_time = begin.elapsed();
@@ -108,7 +111,7 @@ impl Garment {
                 }
             )));
         }
-        let mut cloth = cooked.into_cloth();
+        let mut cloth = cooked.cloth.clone();
         cloth.config = scene.config.clone();
         perturb(&mut cloth, scene.perturbation);
         if !scene.phase_order.is_empty() {
@@ -357,7 +360,13 @@ mod tests {
         let scene = Scene::parse(&text, "scene.toml").unwrap();
         let colliders: Vec<_> =
             scene.build_colliders().unwrap().into_iter().map(Arc::new).collect();
-        Garment::cook(&scene.cloths[0], scene.build_cloth(0).unwrap(), &colliders).unwrap()
+        Garment::cook(
+            &scene.cloths[0],
+            scene.build_cloth(0).unwrap(),
+            &colliders,
+            &CookCache::default(),
+        )
+        .unwrap()
     }
 
     const KEYS: &str = "keys = [{ time = 0 }, { time = 1, translation = [0, 2, 0] }, { time = 2, translation = [0, 2, 0] }]";

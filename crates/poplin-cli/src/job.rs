@@ -15,6 +15,7 @@ use poplin_model::{Chosen, ClothConfig, ClothContactSolver, Contact, Pbd, PbdPha
 
 use crate::args::{CookArgs, PositionArgs, RunArgs};
 use crate::choices::{self, mean_edge};
+use crate::cook_cache::CookCache;
 use crate::failure::{Failure, OrFail};
 use crate::garment::Garment;
 use crate::shipped;
@@ -156,7 +157,7 @@ impl Job {
         }
         scene.cloths.iter_mut().try_for_each(change)?;
         let colliders = built_colliders(&scene)?;
-        Self::of_built_scene(scene, stem(path), colliders)
+        Self::of_built_scene(scene, stem(path), colliders, &CookCache::default())
     }
 
     /// A scene whose colliders are built.
@@ -164,9 +165,10 @@ impl Job {
         scene: Scene,
         name: String,
         colliders: Vec<Arc<BuiltCollider>>,
+        cache: &CookCache,
     ) -> Result<Self, Failure> {
         let garments =
-            (0..scene.cloths.len()).map(|index| scene_garment(&scene, index, &colliders));
+            (0..scene.cloths.len()).map(|index| scene_garment(&scene, index, &colliders, cache));
         let garments = garments.collect::<Result<_, _>>()?;
         let choices = choices::repairs(&colliders).collect();
         let Scene { title, frames, frame_rate, formats, view, cloth_contact_solver, .. } =
@@ -214,7 +216,7 @@ impl Job {
         choices.extend(line.flatten());
         let colliders: Vec<_> = body.into_iter().chain(floor).map(Arc::new).collect();
         choices.extend(choices::repairs(&colliders));
-        let garment = Garment::cook(&cloth, built, &colliders)?;
+        let garment = Garment::cook(&cloth, built, &colliders, &CookCache::default())?;
         Ok(Self { origin, choices, ..Self::of_garment(cloth.name, garment, colliders) })
     }
 
@@ -225,7 +227,7 @@ impl Job {
     ) -> Result<Self, Failure> {
         let (mut cloth, built, origin) = placed_mesh(path, pins, Transform::default())?;
         change(&mut cloth)?;
-        let garment = Garment::cook(&cloth, built, &[])?;
+        let garment = Garment::cook(&cloth, built, &[], &CookCache::default())?;
         Ok(Self { origin, ..Self::of_garment(cloth.name, garment, Vec::new()) })
     }
 
@@ -277,9 +279,10 @@ fn scene_garment(
     scene: &Scene,
     index: usize,
     colliders: &[Arc<BuiltCollider>],
+    cache: &CookCache,
 ) -> Result<Garment, Failure> {
     let built = scene.build_cloth(index).or_bad_input()?;
-    Garment::cook(&scene.cloths[index], built, colliders)
+    Garment::cook(&scene.cloths[index], built, colliders, cache)
 }
 
 /// A mesh at rest for another to fall on.

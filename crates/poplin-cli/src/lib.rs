@@ -8,6 +8,7 @@ mod bench;
 mod choices;
 mod conform;
 mod cook;
+mod cook_cache;
 mod failure;
 mod fiber_picture;
 mod garment;

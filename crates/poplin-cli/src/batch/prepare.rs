@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use poplin_io::scene::{BuiltCollider, Scene, SweepJobs};
 
+use crate::cook_cache::CookCache;
 use crate::failure::{Failure, OrFail};
 use crate::garment::Garment;
 use crate::job::{Job, built_colliders};
@@ -44,12 +45,13 @@ pub(super) struct Workshop {
     jobs: SweepJobs,
     /// The colliders of the scene as it is; `None` where they cannot be built.
     colliders: Option<Vec<Arc<BuiltCollider>>>,
+    cache: CookCache,
 }
 
 impl Workshop {
     pub(super) fn new(jobs: SweepJobs) -> Self {
         let colliders = built_colliders(jobs.scene()).ok();
-        Self { jobs, colliders }
+        Self { jobs, colliders, cache: CookCache::default() }
     }
 
     /// The sweep.
@@ -63,7 +65,7 @@ impl Workshop {
         let (frames, frame_rate) = (scene.frames, scene.frame_rate);
         let (colliders, mut solids) = self.colliders(&scene, index)?;
         let name = format!("job-{index}");
-        let mut job = Job::of_built_scene(scene, name, colliders)?;
+        let mut job = Job::of_built_scene(scene, name, colliders, &self.cache)?;
         let garments = &mut job.garments;
         if solids != Solids::Shared && garments.iter().all(Garment::is_in_the_world) {
             solids = Solids::Own;
@@ -187,7 +189,9 @@ fn share_fabrics(garments: &mut [Garment], begin: usize) {
     for (index, garment) in new.iter_mut().enumerate() {
         let before = (begin + index).checked_sub(count).and_then(|before| known.get(before));
         let Some(before) = before else { continue };
-        if before.cloth.fabric == garment.cloth.fabric {
+        if !Arc::ptr_eq(&before.cloth.fabric, &garment.cloth.fabric)
+            && before.cloth.fabric == garment.cloth.fabric
+        {
             garment.cloth.fabric = before.cloth.fabric.clone();
         }
     }

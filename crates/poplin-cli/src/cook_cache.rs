@@ -1,0 +1,102 @@
+//! Cooked meshes that are kept: jobs of a sweep mostly differ in settings that cooking does not read.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use poplin_cook::{CookError, CookOptions, CookReport, cook};
+use poplin_model::{Cloth, Mesh};
+
+/// Most mesh vertices that are kept, all meshes together.
+const MAX_VERTICES: usize = 1 << 18;
+
+/// Most meshes that are kept: each is compared with what is asked for.
+const MAX_MESHES: usize = 16;
+
+/// What cooking has made lately.
+#[derive(Debug, Default)]
+pub(crate) struct CookCache(Mutex<VecDeque<Arc<CookedCloth>>>);
+
+/// A mesh that was cooked.
+#[derive(Debug)]
+pub(crate) struct CookedCloth {
+    mesh: Mesh,
+    options: CookOptions,
+    /// At rest, with default settings.
+    pub(crate) cloth: Cloth,
+    /// Particle of every mesh vertex, shape `[vertex_count]`; `None` where no face is left.
+    pub(crate) vertex_to_particle: Vec<Option<u32>>,
+    /// What cooking found.
+    pub(crate) report: CookReport,
+}
+
+impl CookCache {
+    /// Cooks a mesh, or finds what came of the same mesh and options before; cloths that come of it share a fabric.
+    pub(crate) fn cook(
+        &self,
+        mesh: &Mesh,
+        options: &CookOptions,
+    ) -> Result<Arc<CookedCloth>, CookError> {
+        let is_asked = |kept: &&Arc<CookedCloth>| kept.options == *options && kept.mesh == *mesh;
+        // What a thread that panicked has kept is whole: it is pushed as a whole.
+        let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept().iter().find(is_asked) {
+            return Ok(known.clone());
+        }
+        let cooked = cook(mesh, options)?;
+        let (report, vertex_to_particle) =
+            (cooked.report.clone(), cooked.vertex_to_particle.clone());
+        let (mesh, options, cloth) = (mesh.clone(), options.clone(), cooked.into_cloth());
+        let made = Arc::new(CookedCloth { mesh, options, cloth, vertex_to_particle, report });
+        let mut kept = kept();
+        kept.push_front(made.clone());
+        let mut vertices = 0;
+        let is_within = |kept: &&Arc<CookedCloth>| {
+            vertices += kept.mesh.positions.len();
+            vertices <= MAX_VERTICES
+        };
+        let count = kept.iter().take_while(is_within).count();
+        kept.truncate(count.min(MAX_MESHES));
+        Ok(made)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_mesh_and_options_are_cooked_once_and_others_anew() {
+        let (cache, mesh, options) =
+            (CookCache::default(), Mesh::grid(3, 3, 1.0, 1.0), CookOptions::default());
+        let first = cache.cook(&mesh, &options).unwrap();
+        assert!(Arc::ptr_eq(&first, &cache.cook(&mesh.clone(), &options).unwrap()));
+        let heavier = CookOptions { density: 0.4, ..options.clone() };
+        let second = cache.cook(&mesh, &heavier).unwrap();
+        assert_eq!(second.cloth, cook(&mesh, &heavier).unwrap().into_cloth());
+        let mut moved = mesh.clone();
+        moved.positions[0][1] += 0.1;
+        assert_ne!(cache.cook(&moved, &options).unwrap().cloth, first.cloth);
+        assert!(Arc::ptr_eq(&first, &cache.cook(&mesh, &options).unwrap()));
+    }
+
+    #[test]
+    fn only_so_many_are_kept() {
+        let (cache, mesh) = (CookCache::default(), Mesh::grid(2, 2, 1.0, 1.0));
+        for index in 1..=MAX_MESHES + 3 {
+            let options = CookOptions { density: index as f32, ..CookOptions::default() };
+            cache.cook(&mesh, &options).unwrap();
+        }
+        let kept = cache.0.lock().unwrap();
+        assert_eq!(kept.len(), MAX_MESHES);
+        assert_eq!(kept[0].options.density, (MAX_MESHES + 3) as f32);
+    }
+
+    #[test]
+    fn a_mesh_that_is_too_large_is_not_kept() {
+        let cache = CookCache::default();
+        let mesh = Mesh::grid(513, 513, 1.0, 1.0);
+        let options = CookOptions::default();
+        cache.cook(&mesh, &options).unwrap();
+        assert!(cache.0.lock().unwrap().is_empty());
+    }
+}
