@@ -233,6 +233,14 @@ pub enum IoError {
         /// What the encoder said.
         source: png::EncodingError,
     },
+    /// A picture that cannot be read.
+    #[error("cannot read {}: {reason}", path.display())]
+    PngRead {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
 }
 
 impl IoError {

@@ -44,6 +44,11 @@ impl PictureKind {
 }
 
 impl PictureArgs {
+    /// A picture of the last frame alone, of so many pixels a side.
+    pub(crate) fn of_last_frame(size: u32) -> Self {
+        Self { picture: PictureKind::Last, picture_size: Some(size), camera: None }
+    }
+
     /// Side of the picture, or of a tile of the sheet \[pixels\].
     pub(crate) fn size(&self) -> u32 {
         self.picture_size.unwrap_or(if self.picture == PictureKind::Last { 1024 } else { 400 })

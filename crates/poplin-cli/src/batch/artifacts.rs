@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use glam::{Quat, Vec3};
 use poplin::{ClothId, State};
 use poplin_io::scene::{ArrayKind, SweepOutput};
-use poplin_io::{ArrayFile, vertex_normals, write_joined_obj};
+use poplin_io::{ArrayFile, FrameSink, FrameSource, vertex_normals, write_joined_obj};
 use poplin_model::{Particle, Pose};
 
+use super::overview;
 use crate::args::PictureArgs;
 use crate::failure::{Failure, OrFail};
 use crate::garment::Garment;
@@ -21,6 +22,8 @@ pub(super) struct Artifacts {
     cloths: Vec<ClothArtifacts>,
     every: Option<u32>,
     moments: Option<Moments>,
+    /// The picture of the last frame.
+    tile: Option<Moments>,
     has_obj: bool,
     /// Mesh vertices of all copies of each cloth at the last frame taken in, in the world \[m\].
     vertices: Vec<Vec<[f32; 3]>>,
@@ -30,6 +33,8 @@ pub(super) struct Artifacts {
 struct ClothArtifacts {
     stem: String,
     arrays: Vec<(ArrayKind, ArrayFile)>,
+    /// What takes the frames, with the name of its file.
+    sinks: Vec<(String, Box<dyn FrameSink>)>,
 }
 
 /// A cloth at a frame.
@@ -62,18 +67,32 @@ impl Artifacts {
                 let array = ArrayFile::create(path, frame_count, count, precision);
                 arrays.push((kind, array.or_failed()?));
             }
-            cloths.push(ClothArtifacts { stem, arrays });
+            let sinks = sinks(&folder, &stem, output, job, garment)?;
+            cloths.push(ClothArtifacts { stem, arrays, sinks });
         }
-        let moments = output
-            .picture
-            .then(|| Moments::new(garments, job.frames, &PictureArgs::default(), job.view));
+        let moments = |picture: &PictureArgs| Moments::new(garments, job.frames, picture, job.view);
         let (has_obj, vertices) = (output.final_obj, Vec::new());
-        Ok(Self { folder, cloths, every, moments, has_obj, vertices })
+        Ok(Self {
+            folder,
+            cloths,
+            every,
+            moments: output.picture.then(|| moments(&PictureArgs::default())),
+            tile: output.overview.then(|| moments(&overview::tile())),
+            has_obj,
+            vertices,
+        })
     }
 
     /// Whether a frame before the last goes into a file.
     pub(super) fn wants(&self, frame: u32) -> bool {
-        self.is_in_arrays(frame) || self.moments.as_ref().is_some_and(|it| it.is_planned(frame))
+        self.is_in_arrays(frame)
+            || self.is_in_formats(frame)
+            || self.moments.as_ref().is_some_and(|it| it.is_planned(frame))
+    }
+
+    fn is_in_formats(&self, frame: u32) -> bool {
+        let has_formats = self.cloths.iter().any(|cloth| !cloth.sinks.is_empty());
+        has_formats && frame.is_multiple_of(self.every.unwrap_or(1))
     }
 
     fn is_in_arrays(&self, frame: u32) -> bool {
@@ -108,8 +127,17 @@ impl Artifacts {
                 }
             }
         }
-        if let Some(kept) = self.moments.as_mut().filter(|kept| kept.is_planned(frame)) {
-            kept.keep(frame, garments, &self.vertices);
+        if self.is_in_formats(frame) {
+            for (cloth, positions) in self.cloths.iter_mut().zip(&self.vertices) {
+                for (_, sink) in &mut cloth.sinks {
+                    sink.push(positions).or_failed()?;
+                }
+            }
+        }
+        for kept in self.moments.iter_mut().chain(&mut self.tile) {
+            if kept.is_planned(frame) {
+                kept.keep(frame, garments, &self.vertices);
+            }
         }
         Ok(())
     }
@@ -130,6 +158,10 @@ impl Artifacts {
                 );
                 array.finish().or_failed()?;
             }
+            for (name, sink) in cloth.sinks {
+                sink.finish().or_failed()?;
+                names.push(name);
+            }
             if self.has_obj {
                 let name = format!("{}.obj", cloth.stem);
                 let copies = vertices.chunks(garment.mesh.positions.len().max(1));
@@ -139,7 +171,7 @@ impl Artifacts {
                 names.push(name);
             }
         }
-        if let Some(moments) = self.moments {
+        for moments in self.moments.into_iter().chain(self.tile) {
             let drawn = (garments, colliders);
             let name = moments.write_picture(&self.folder, drawn, job.frame_rate, job.frames);
             if let Some(name) = name.or_failed()? {
@@ -197,6 +229,29 @@ impl Moment<'_> {
         }
         all
     }
+}
+
+/// Opens the files of frames of a cloth.
+fn sinks(
+    folder: &Path,
+    stem: &str,
+    output: &SweepOutput,
+    job: &Job,
+    garment: &Garment,
+) -> Result<Vec<(String, Box<dyn FrameSink>)>, Failure> {
+    let every = output.every.map_or(1, std::num::NonZero::get);
+    let parts = [(&garment.mesh, garment.offsets.len())];
+    let frame_rate = job.frame_rate / every as f32;
+    let source = FrameSource { parts: &parts, frame_rate, frame_count: job.frames / every + 1 };
+    let mut sinks: Vec<(String, Box<dyn FrameSink>)> = Vec::new();
+    for format in &output.formats {
+        let name = format.file_name(stem);
+        if sinks.iter().all(|(known, _)| *known != name) {
+            let sink = (format.create)(&folder.join(&name), &source).or_failed()?;
+            sinks.push((name, sink));
+        }
+    }
+    Ok(sinks)
 }
 
 /// Waits until a file is on the disk.

@@ -2,6 +2,7 @@
 
 mod artifacts;
 mod hash;
+mod overview;
 mod prepare;
 mod row;
 mod simulate;
@@ -33,6 +34,9 @@ const PARTICLES: [usize; 2] = [1 << 17, 1 << 20];
 /// Most jobs that are in memory at once.
 const MAX_TOGETHER: usize = 4096;
 
+/// Most files of frames that are open at once: half of what some systems allow.
+const MAX_OPEN: usize = 128;
+
 /// Failed or doubtful jobs that are named at the end; the manifests have all.
 const MAX_NAMED: usize = 5;
 
@@ -53,8 +57,9 @@ pub(crate) fn batch(args: &BatchArgs) -> Result<Exit, Failure> {
     });
     let options = args.backend.options().or_bad_input()?;
     let mut runner = Runner::new(options, jobs.output())?;
-    let mut store =
-        Store::claim(&folder, &writer(args.part.part()), &fingerprint(jobs)?, jobs.count())?;
+    let identity = fingerprint(jobs)?;
+    let identity = (identity.as_str(), runner.backend());
+    let mut store = Store::claim(&folder, &writer(args.part.part()), identity, jobs.count())?;
     let pending: Vec<usize> =
         wanted.iter().copied().filter(|&job| store.status(job).is_none()).collect();
     if pending.len() < wanted.len() && !args.resume {
@@ -64,7 +69,11 @@ pub(crate) fn batch(args: &BatchArgs) -> Result<Exit, Failure> {
             folder.display()
         )));
     }
-    let limit = PARTICLES[usize::from(runner.is_on_gpu())];
+    let formats = jobs.output().formats.len() * jobs.scene().cloths.len();
+    let limit = Limit {
+        particles: PARTICLES[usize::from(runner.is_on_gpu())],
+        jobs: MAX_OPEN.checked_div(formats).map_or(MAX_TOGETHER, |jobs| jobs.max(1)),
+    };
     let begin = Instant::now();
     let is_interrupted = run_all(&workshop, &pending, limit, &mut runner, &mut store)?;
     let seconds = begin.elapsed().as_secs_f64();
@@ -86,7 +95,10 @@ pub(crate) fn batch(args: &BatchArgs) -> Result<Exit, Failure> {
     if ran > 0 {
         say!("time   {seconds:.1} s, {:.1} jobs a second", ran as f64 / seconds.max(1e-9));
     }
-    say!("files  {}", folder.display());
+    match overview::write(&folder, jobs.output(), &store, jobs.count())? {
+        Some(name) => say!("files  {}, {name}", folder.display()),
+        None => say!("files  {}", folder.display()),
+    }
     let all = grouped(wanted.len());
     let manifests = format!("the manifests in {} say why", folder.display());
     let doubtful: Vec<_> = wanted.iter().copied().filter(|&job| store.has_warnings(job)).collect();
@@ -117,12 +129,19 @@ fn named(jobs: &[usize]) -> String {
     format!(" ({}{more})", names.join(", "))
 }
 
+/// What may be in memory at once.
+#[derive(Debug, Clone, Copy)]
+struct Limit {
+    particles: usize,
+    jobs: usize,
+}
+
 /// Runs jobs, as many at once as are within the limit of particles; so the memory they take does not depend on their count.
 /// True if it was interrupted.
 fn run_all(
     workshop: &Workshop,
     pending: &[usize],
-    limit: usize,
+    limit: Limit,
     runner: &mut Runner<'_>,
     store: &mut Store,
 ) -> Result<bool, Failure> {
@@ -134,12 +153,12 @@ fn run_all(
     };
     let mut rest = pending;
     // Of the largest job so far: the next ones may be as large.
-    let mut largest = limit;
+    let mut largest = limit.particles;
     while !rest.is_empty() {
         let (mut prepared, mut rows, mut particles) = (Vec::new(), Vec::new(), 0);
         let mut count = 0;
-        while count < rest.len() && particles < limit && count < MAX_TOGETHER {
-            let room = ((limit - particles) / largest).clamp(1, MAX_TOGETHER - count);
+        while count < rest.len() && particles < limit.particles && count < limit.jobs {
+            let room = ((limit.particles - particles) / largest).clamp(1, limit.jobs - count);
             let next = &rest[count..(count + room).min(rest.len())];
             let made: Vec<_> = next.par_iter().map(|&job| (job, workshop.prepare(job))).collect();
             count += next.len();
@@ -147,7 +166,7 @@ fn run_all(
                 match made {
                     Ok(one) => {
                         let own = Prepared::particle_count(&one).max(1);
-                        largest = if largest == limit { own } else { largest.max(own) };
+                        largest = if largest == limit.particles { own } else { largest.max(own) };
                         particles += own;
                         prepared.push(one);
                     }
@@ -224,8 +243,7 @@ fn writer(part: Option<Part>) -> String {
     }
 }
 
-/// Of everything that says what the jobs are: texts, and what is in the files that they name, but for buffers of their own that glTF
-/// files have beside them.
+/// Of everything that says what the jobs are: texts, and what is in the files that they name.
 fn fingerprint(jobs: &SweepJobs) -> Result<String, Failure> {
     let mut hash = Fnv::new();
     let mut add = |bytes: &[u8]| {

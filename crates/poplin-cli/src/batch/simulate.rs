@@ -65,6 +65,15 @@ impl<'a> Runner<'a> {
         self.simulation.as_ref().is_some_and(|simulation| simulation.gpu().is_some())
     }
 
+    /// Where the jobs are simulated.
+    pub(super) fn backend(&self) -> &'static str {
+        poplin::Backend::name(if self.is_on_gpu() {
+            poplin::Backend::Gpu
+        } else {
+            poplin::Backend::Cpu
+        })
+    }
+
     /// Whether the user wants to stop.
     pub(super) fn is_interrupted(&self) -> bool {
         self.interrupt.is_asked()
@@ -169,8 +178,6 @@ impl<'a> Runner<'a> {
         store: &Store,
     ) -> Result<Running<'b>, Failure> {
         let garments = &group.job.garments[member.garments.clone()];
-        let SweepOutput { arrays, final_obj, picture, .. } = self.output;
-        let writes = !arrays.is_empty() || *final_obj || *picture;
         let create = || {
             let folder = store.begin(member.index)?;
             Artifacts::create(folder, self.output, &group.job, garments)
@@ -181,7 +188,7 @@ impl<'a> Runner<'a> {
             ids: &ids[member.garments.clone()],
             edges: garments.iter().map(|it| StretchEdges::new(&it.cloth.fabric)).collect(),
             findings: vec![Findings::default(); garments.len()],
-            artifacts: writes.then(create).transpose()?,
+            artifacts: self.output.is_any().then(create).transpose()?,
         })
     }
 }

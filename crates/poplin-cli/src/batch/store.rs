@@ -48,6 +48,8 @@ struct SweepMark {
     poplin_version: String,
     /// Of sweep, scene, the files that they name and version.
     fingerprint: String,
+    /// Where its jobs are simulated: the two backends may round differently.
+    backend: String,
     jobs: usize,
 }
 
@@ -76,14 +78,14 @@ impl Store {
     pub(super) fn claim(
         folder: &Path,
         writer: &str,
-        fingerprint: &str,
+        (fingerprint, backend): (&str, &str),
         jobs: usize,
     ) -> Result<Self, Failure> {
         let cannot_write = || format!("cannot write to the output folder {}", folder.display());
         std::fs::create_dir_all(folder)
             .with_context(|| format!("cannot make the output folder {}", folder.display()))
             .or_failed()?;
-        mark(folder, writer, fingerprint, jobs)?;
+        mark(folder, writer, (fingerprint, backend), jobs)?;
         let path = folder.join(format!("{}{writer}{}", MANIFEST[0], MANIFEST[1]));
         let manifest =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
@@ -203,8 +205,13 @@ impl Store {
         Ok(())
     }
 
+    /// The name of a file of this writer while it is not whole.
+    pub(super) fn temporary(&self, name: &str) -> String {
+        format!(".{name}.{}.tmp", self.writer)
+    }
+
     fn unfinished(&self, job: usize) -> PathBuf {
-        self.folder.join(format!(".{}.{}.tmp", job_name(job), self.writer))
+        self.folder.join(self.temporary(&job_name(job)))
     }
 }
 
@@ -220,12 +227,18 @@ fn is_unfinished(name: &str, writer: &str) -> bool {
 }
 
 /// Writes which sweep the folder is of, or checks it.
-fn mark(folder: &Path, writer: &str, fingerprint: &str, jobs: usize) -> Result<(), Failure> {
+fn mark(
+    folder: &Path,
+    writer: &str,
+    (fingerprint, backend): (&str, &str),
+    jobs: usize,
+) -> Result<(), Failure> {
     let path = folder.join(SWEEP_NAME);
     let mark = SweepMark {
         format: FORMAT.to_owned(),
         poplin_version: env!("CARGO_PKG_VERSION").to_owned(),
         fingerprint: fingerprint.to_owned(),
+        backend: backend.to_owned(),
         jobs,
     };
     let known = match std::fs::read(&path) {
@@ -258,6 +271,15 @@ fn mark(folder: &Path, writer: &str, fingerprint: &str, jobs: usize) -> Result<(
             "it was begun by poplin {}, this is {}",
             known.poplin_version, mark.poplin_version
         ),
+        Some(known) if known.fingerprint == mark.fingerprint && known.jobs == mark.jobs => {
+            return Err(Failure::BadInput(anyhow!(
+                "{} was begun on the {} backend, this is the {}, which may round differently: go on with --backend {}",
+                folder.display(),
+                known.backend,
+                mark.backend,
+                known.backend
+            )));
+        }
         Some(known) => format!(
             "sweep, scene or the files that they name were others (fingerprint {}, now {fingerprint})",
             known.fingerprint

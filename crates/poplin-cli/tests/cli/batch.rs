@@ -321,6 +321,94 @@ fn a_mesh_that_has_changed_is_noticed() {
 }
 
 #[test]
+fn a_buffer_beside_a_gltf_file_is_part_of_it() {
+    let gltf = r#"{ "asset": { "version": "2.0" }, "buffers": [{ "uri": "a%20b.bin", "byteLength": 36 }],
+        "bufferViews": [{ "buffer": 0, "byteLength": 36 }],
+        "accessors": [{ "bufferView": 0, "componentType": 5126, "count": 3, "type": "VEC3", "min": [0, 0, 0], "max": [1, 1, 1] }],
+        "meshes": [{ "primitives": [{ "attributes": { "POSITION": 0 } }] }], "nodes": [{ "mesh": 0 }] }"#;
+    let bench = bench("batch-gltf", "scene = \"scene.toml\"\nframes = 2\n");
+    bench.write("scene.toml", "[[cloth]]\nmesh = \"a.gltf\"\n");
+    bench.write("a.gltf", gltf);
+    let corners = |x: f32| {
+        let corners = [[0.0, 0.0, 0.0], [x, 0.0, 0.0], [0.0, 1.0, 0.0f32]];
+        corners.as_flattened().iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<_>>()
+    };
+    std::fs::write(bench.path("a b.bin"), corners(1.0)).unwrap();
+    ok(&batch(&bench, "out", &[]));
+    ok(&batch(&bench, "out", &["--resume"]));
+    std::fs::write(bench.path("a b.bin"), corners(0.5)).unwrap();
+    let ended = batch(&bench, "out", &["--resume"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("is of another sweep"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_folder_begun_on_one_backend_is_not_gone_on_with_on_the_other() {
+    let bench = bench("batch-backend", SWEEP);
+    ok(&batch(&bench, "out", &["--jobs", "0..1"]));
+    let mark = std::fs::read_to_string(bench.path("out/sweep.json")).unwrap();
+    assert!(mark.contains("\"backend\": \"cpu\""), "{mark}");
+    bench.write("out/sweep.json", &mark.replace("\"cpu\"", "\"gpu\""));
+    let ended = batch(&bench, "out", &["--jobs", "1..2"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(
+        ended.stderr.contains("was begun on the gpu backend, this is the cpu, which may round differently: go on with --backend gpu"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn caches_and_an_overview_are_the_same_in_one_go_and_in_parts() {
+    let output = "[output]\narrays = []\nformats = [\"pc2\", \"npz\", \"pc2\"]\nevery = 4\noverview = true\n";
+    let sweep = SWEEP.split("[output]").next().unwrap().to_owned() + output;
+    let bench = bench("batch-overview", &sweep);
+    let ended = batch(&bench, "whole", &[]);
+    ok(&ended);
+    assert!(ended.stdout.contains("whole, overview.png"), "{}", ended.stdout);
+    let names: Vec<_> =
+        files(&bench.path("whole")).into_keys().filter(|it| it.contains("0000003/")).collect();
+    let names: Vec<_> = names.iter().map(|name| name.rsplit('/').next().unwrap()).collect();
+    assert_eq!(names, ["picture.png", "sheet.npz", "sheet.pc2"]);
+    let cache = poplin_io::PointCache::read(bench.path("whole/job-0000003/sheet.pc2")).unwrap();
+    assert_eq!((cache.frame_count(), cache.frame(0).unwrap().len()), (4, 81));
+    ok(&batch(&bench, "parts", &["--shard", "1/2"]));
+    assert!(!bench.path("parts/overview.png").exists(), "half of the jobs are not done");
+    ok(&batch(&bench, "parts", &["--shard", "0/2"]));
+    assert_same(&bench, "whole", "parts");
+    let overview =
+        |folder: &str| std::fs::read(bench.path(&format!("{folder}/overview.png"))).unwrap();
+    assert!(overview("whole") == overview("parts"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_disk_that_is_full_is_an_error_and_what_was_written_is_gone_on_with() {
+    let bench = bench("batch-full", SWEEP);
+    ok(&batch(&bench, "whole", &[]));
+    // A limit of the size of files, which the arrays and the manifest reach, in place of a small disk.
+    let limited = |blocks: u32| {
+        let line = format!("ulimit -f {blocks}; trap '' XFSZ; exec \"$@\"");
+        let words = ["batch", "sweep.toml", "--backend", "cpu", "--out", "out", "--resume"];
+        let ended = std::process::Command::new("bash")
+            .args(["-c", &line, "bash", env!("CARGO_BIN_EXE_poplin")])
+            .args(words)
+            .current_dir(bench.path(""))
+            .output()
+            .unwrap();
+        (ended.status.code(), String::from_utf8_lossy(&ended.stderr).into_owned())
+    };
+    // Arrays do not fit; then they do, but not all rows.
+    for blocks in [1, 4] {
+        let (code, message) = limited(blocks);
+        assert_eq!(code, Some(1), "{message}");
+        assert!(message.contains("too large"), "{message}");
+    }
+    ok(&batch(&bench, "out", &["--resume"]));
+    assert_same(&bench, "whole", "out");
+}
+
+#[test]
 fn what_a_crash_leaves_at_any_stage_is_made_good() {
     let bench = bench("batch-crash", SWEEP);
     ok(&batch(&bench, "whole", &[]));

@@ -15,7 +15,7 @@ use crate::IoError;
 ///
 /// A sink that is dropped without [`FrameSink::finish`] leaves valid files of the frames that were
 /// pushed, or none: a run may be stopped at any time.
-pub trait FrameSink {
+pub trait FrameSink: Send {
     /// Appends a frame: positions \[m\] in world space, shape `[vertex_count]`.
     ///
     /// # Errors

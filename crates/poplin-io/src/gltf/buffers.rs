@@ -124,7 +124,7 @@ impl<'a> Buffers<'a> {
     }
 
     /// The file that a relative reference names, in the folder of the glTF file or below.
-    fn file_of(&self, uri: &Json<'_>) -> Result<PathBuf, IoError> {
+    pub(super) fn file_of(&self, uri: &Json<'_>) -> Result<PathBuf, IoError> {
         let name = decode_percent(uri.text()?);
         let relative = Path::new(&name);
         let is_below = relative

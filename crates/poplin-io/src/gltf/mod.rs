@@ -11,7 +11,7 @@ mod accessor;
 mod buffers;
 mod json;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use glam::{DMat4, DQuat, DVec3};
 use poplin_model::{CornerUvs, MAX_COORDINATE, MAX_PARTICLES, Mesh};
@@ -60,6 +60,19 @@ pub(crate) fn parse(bytes: Vec<u8>, path: &Path) -> Result<Parsed, IoError> {
     };
     reader.read_scene()?;
     reader.finish()
+}
+
+/// The files beside a glTF file that hold its buffers; none of a file that is none or is damaged.
+pub(crate) fn buffer_files(path: &Path) -> Vec<PathBuf> {
+    let found = || {
+        let bytes = read_bytes(path)?;
+        let value = json::parse(Container::open(&bytes, path)?.text, path)?;
+        let root = Json::root(&value, path);
+        let buffers = Buffers::new(root.clone(), None, path);
+        let uris = root.list("buffers")?.into_iter().filter_map(|buffer| buffer.get("uri"));
+        Ok::<_, IoError>(uris.filter_map(|uri| buffers.file_of(&uri).ok()).collect())
+    };
+    found().unwrap_or_default()
 }
 
 fn check_asset(root: &Json<'_>) -> Result<(), IoError> {

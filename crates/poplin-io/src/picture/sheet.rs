@@ -47,7 +47,7 @@ pub struct Image {
 }
 
 impl Image {
-    fn filled(width: u32, height: u32, color: Color) -> Self {
+    pub(super) fn filled(width: u32, height: u32, color: Color) -> Self {
         Self { width, height, pixels: vec![color; width as usize * height as usize] }
     }
 

@@ -33,7 +33,8 @@ use super::key_path::{KeyPath, PathError};
 use super::locate::Source;
 use super::save::shorten;
 use super::{ColliderShape, Location, Scene, SceneError, Shape};
-use crate::{IoError, Precision};
+use crate::gltf::buffer_files;
+use crate::{FrameFormat, IoError, Precision};
 
 /// Most jobs of a sweep.
 pub const MAX_JOBS: usize = 10_000_000;
@@ -188,7 +189,9 @@ fn one() -> u32 {
 pub struct SweepOutput {
     /// Arrays of each cloth (default positions).
     pub arrays: Vec<ArrayKind>,
-    /// Of which frames: 0, `every`, 2 `every`, ... (default: the last alone).
+    /// Formats in which the frames are written, too (default none).
+    pub formats: Vec<FrameFormat>,
+    /// Of which frames: 0, `every`, 2 `every`, ... (default: of arrays the last alone, of formats all).
     pub every: Option<std::num::NonZero<u32>>,
     /// How exact they are (default `f32`).
     pub precision: Precision,
@@ -196,6 +199,16 @@ pub struct SweepOutput {
     pub final_obj: bool,
     /// Whether a contact sheet is drawn (default false).
     pub picture: bool,
+    /// Whether the last frame is drawn, and when all jobs are done, all of them side by side (default false).
+    pub overview: bool,
+}
+
+impl SweepOutput {
+    /// Whether there are files of each job.
+    pub fn is_any(&self) -> bool {
+        let Self { arrays, formats, final_obj, picture, overview, .. } = self;
+        !arrays.is_empty() || !formats.is_empty() || *final_obj || *picture || *overview
+    }
 }
 
 /// What an array holds, three numbers for each vertex of the mesh.
@@ -225,10 +238,12 @@ impl Default for SweepOutput {
     fn default() -> Self {
         Self {
             arrays: vec![ArrayKind::Positions],
+            formats: Vec::new(),
             every: None,
             precision: Precision::default(),
             final_obj: false,
             picture: false,
+            overview: false,
         }
     }
 }
@@ -471,6 +486,11 @@ impl SweepJobs {
         let named = self.words().map(|word| folder.join(word));
         let mut files: Vec<_> =
             cloths.chain(colliders).chain(named).filter(|path| path.is_file()).collect();
+        let is_gltf =
+            |path: &&PathBuf| path.extension().is_some_and(|it| it.eq_ignore_ascii_case("gltf"));
+        let buffers: Vec<_> =
+            files.iter().filter(is_gltf).flat_map(|path| buffer_files(path)).collect();
+        files.extend(buffers);
         files.sort_unstable();
         files.dedup();
         files

@@ -1,0 +1,128 @@
+//! Pictures that were drawn apart, side by side.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use super::label::{TEXT_HEIGHT, draw_text};
+use super::{Color, Image};
+use crate::IoError;
+
+const INK: Color = [58, 56, 60];
+const EMPTY: Color = [226, 222, 215];
+
+/// Most pixels along a side of a tile.
+const MAX_SIDE: u32 = 4096;
+
+/// Distance of a label from the sides of its tile in pixels.
+const INSET: u32 = 8;
+
+/// A picture of a mosaic.
+#[derive(Debug, Clone)]
+pub struct MosaicTile {
+    /// What it is of, written at its bottom.
+    pub label: String,
+    /// The picture; `None` is left grey.
+    pub image: Option<Image>,
+}
+
+impl Image {
+    /// Reads an RGB picture as [`Image::write_png`] writes it.
+    ///
+    /// # Errors
+    /// [`IoError::Open`] if there is none, [`IoError::PngRead`] if it is damaged, of other colours, or has more than 4096 pixels along a
+    /// side.
+    pub fn read_png(path: impl AsRef<Path>) -> Result<Self, IoError> {
+        let path = path.as_ref();
+        let file = File::open(path).map_err(IoError::open(path))?;
+        let refused = |reason: String| IoError::PngRead { path: path.to_path_buf(), reason };
+        let mut reader = png::Decoder::new(BufReader::new(file))
+            .read_info()
+            .map_err(|error| refused(error.to_string()))?;
+        let info = reader.info();
+        let (width, height) = (info.width, info.height);
+        if (info.color_type, info.bit_depth) != (png::ColorType::Rgb, png::BitDepth::Eight)
+            || width.max(height) > MAX_SIDE
+        {
+            return Err(refused(format!(
+                "{width} x {height} pixels of {:?}; wanted 8 bits of RGB, at most {MAX_SIDE} pixels along a side",
+                info.color_type
+            )));
+        }
+        let mut pixels = vec![[0; 3]; width as usize * height as usize];
+        let read = reader.next_frame(pixels.as_flattened_mut());
+        read.map_err(|error| refused(error.to_string()))?;
+        Ok(Self { width, height, pixels })
+    }
+
+    /// Draws pictures in rows of nearly as many as there are rows, each in a square of `side` pixels, those that are larger cut off.
+    pub fn mosaic(side: u32, tiles: &[MosaicTile]) -> Self {
+        let columns = (tiles.len() as f64).sqrt().ceil().max(1.0) as u32;
+        let rows = (tiles.len() as u32).div_ceil(columns).max(1);
+        let mut mosaic = Self::filled(columns * side, rows * side, EMPTY);
+        for (index, MosaicTile { label, image }) in (0..).zip(tiles) {
+            let [left, top] = [index % columns * side, index / columns * side];
+            if let Some(image) = image {
+                let width = image.width.min(side) as usize;
+                let lines = image.pixels.chunks_exact(image.width.max(1) as usize);
+                for (y, line) in (top..top + side).zip(lines) {
+                    let begin = y as usize * mosaic.width as usize + left as usize;
+                    mosaic.pixels[begin..begin + width].copy_from_slice(&line[..width]);
+                }
+            }
+            let bottom = top + side.saturating_sub(TEXT_HEIGHT + INSET);
+            draw_text(&mut mosaic, label, left + INSET, bottom, left + side, INK);
+        }
+        mosaic
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RED: Color = [200, 10, 10];
+
+    fn tile(color: Color) -> MosaicTile {
+        let image = Image::filled(40, 40, color);
+        MosaicTile { label: String::new(), image: Some(image) }
+    }
+
+    #[test]
+    fn tiles_follow_one_another_in_rows() {
+        let none = MosaicTile { label: "failed".into(), image: None };
+        let mosaic = Image::mosaic(40, &[tile(RED), none, tile([0, 0, 200])]);
+        assert_eq!((mosaic.width, mosaic.height), (80, 80));
+        let at = |x: usize, y: usize| mosaic.pixels[y * 80 + x];
+        assert_eq!([at(3, 3), at(43, 3), at(3, 43), at(43, 43)], [RED, EMPTY, [0, 0, 200], EMPTY]);
+        assert!((40..80).any(|x| at(x, 25) != EMPTY), "the label is written");
+        assert_eq!(Image::mosaic(16, &[]).pixels, vec![EMPTY; 256]);
+    }
+
+    #[test]
+    fn a_larger_picture_is_cut_off_and_a_smaller_one_leaves_a_rim() {
+        let large = Image::mosaic(32, &[tile(RED)]);
+        assert_eq!(large.pixels, vec![RED; 32 * 32]);
+        let small = Image::mosaic(48, &[tile(RED)]);
+        assert_eq!(
+            [small.pixels[39], small.pixels[40], small.pixels[40 * 48]],
+            [RED, EMPTY, EMPTY]
+        );
+    }
+
+    #[test]
+    fn pictures_come_back_and_damaged_ones_are_refused() {
+        let path = std::env::temp_dir().join(format!("poplin-mosaic-{}.png", std::process::id()));
+        let image = Image::mosaic(40, &[tile(RED), tile(EMPTY)]);
+        image.write_png(&path).unwrap();
+        assert_eq!(Image::read_png(&path).unwrap(), image);
+        let bytes = std::fs::read(&path).unwrap();
+        for end in [0, 20, bytes.len() / 2] {
+            std::fs::write(&path, &bytes[..end]).unwrap();
+            let error = Image::read_png(&path).unwrap_err().to_string();
+            assert!(error.contains("poplin-mosaic"), "{error}");
+        }
+        std::fs::remove_file(&path).unwrap();
+        assert!(Image::read_png(&path).is_err());
+    }
+}
