@@ -37,6 +37,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "poplin-cli",
         &["poplin", "poplin-model", "poplin-cook", "poplin-io", "poplin-measure", "poplin-view"],
     ),
+    ("poplin-python", &["poplin", "poplin-cli", "poplin-io", "poplin-model"]),
     ("poplin-gpu-stats", &["poplin-host", "poplin-layout", "poplin-shaders", "naga"]),
     ("poplin-web", &["poplin", "poplin-io", "poplin-shaders"]),
     ("poplin-examples", &[]),

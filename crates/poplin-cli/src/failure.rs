@@ -4,6 +4,7 @@ use std::io::Write;
 
 use anyhow::anyhow;
 use poplin::gpu::{GpuError, WantedAdapter};
+use thiserror::Error;
 
 /// How a command that did its work ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,11 +18,13 @@ pub(crate) enum Exit {
 }
 
 /// Why a command could not do its work.
-#[derive(Debug)]
-pub(crate) enum Failure {
+#[derive(Debug, Error)]
+pub enum Failure {
     /// The user can fix the input: an option, a scene, a mesh.
+    #[error("{}", message(.0))]
     BadInput(anyhow::Error),
     /// The run itself failed: no adapter, a full disk, a lost device.
+    #[error("{}", message(.0))]
     Failed(anyhow::Error),
 }
 
@@ -87,15 +90,17 @@ fn misnamed(error: &GpuError) -> Option<String> {
 
 /// The exit code of a command; says on stderr why it failed.
 pub(crate) fn exit_code(ended: Result<Exit, Failure>) -> u8 {
-    let (error, code) = match ended {
+    let failure = match ended {
         Ok(Exit::Success) => return 0,
         Ok(Exit::Failure) => return 1,
         Ok(Exit::Interrupted) => return 130,
-        Err(Failure::Failed(error)) => (error, 1),
-        Err(Failure::BadInput(error)) => (error, 2),
+        Err(failure) => failure,
     };
-    complain(&message(&error));
-    code
+    complain(&failure.to_string());
+    match failure {
+        Failure::Failed(_) => 1,
+        Failure::BadInput(_) => 2,
+    }
 }
 
 /// Writes an error line to stderr; a failure of that cannot be reported.
@@ -109,7 +114,7 @@ pub(crate) fn warn(text: &str) {
 }
 
 /// The error and its causes. The libraries' messages mostly hold their cause already; it is not repeated.
-pub(crate) fn message(error: &anyhow::Error) -> String {
+fn message(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if text.is_empty() {

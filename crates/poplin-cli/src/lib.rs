@@ -1,4 +1,4 @@
-//! The command line of poplin as a library, for the command `poplin` and for `python -m poplin`: `run` simulates, `batch` simulates
+//! The command line of poplin as a library, for the command `poplin` and for the Python package: `run` simulates, `batch` simulates
 //! many variants, `view` shows, `cook` reports on a mesh, `scenes` shows what a scene may say, `info` reports on the machine, `conform`
 //! and `bench` on the engine.
 
@@ -27,8 +27,12 @@ mod view;
 use std::ffi::OsString;
 
 use clap::Parser;
+use poplin::SimulationOptions;
 
-use args::{Cli, Command};
+use args::{BackendArgs, Cli, Command};
+pub use batch::{Batch, BatchOptions, Part, run_batch, sweep_jobs};
+pub use failure::Failure;
+use failure::OrFail;
 
 /// Does what a command line says, its first word the name of the program. Returns the code to exit with: 0, 1 for a failure, 2 for bad
 /// input, 130 if it was interrupted.
@@ -56,4 +60,15 @@ pub fn command(words: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Bench(args) => bench::bench(args),
     };
     failure::exit_code(ended.and_then(output::check))
+}
+
+/// Where to simulate, by the words of the options `--backend` (`auto`, `gpu`, `cpu`) and `--adapter`.
+///
+/// # Errors
+/// [`Failure::BadInput`] if there is no such backend, or an adapter is named for the CPU.
+pub fn simulation_options(
+    backend: &str,
+    adapter: Option<String>,
+) -> Result<SimulationOptions, Failure> {
+    BackendArgs::named(backend, adapter).and_then(|args| args.options()).or_bad_input()
 }

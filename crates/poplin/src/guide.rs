@@ -5,6 +5,7 @@
 //! | [`scenes`] | scene files, the command `poplin` and its options |
 //! | [`keys`] | every key of a scene file, which are the settings of a cloth, with units, ranges and defaults |
 //! | [`embedding`] | cloth in a program: without a window, in a renderer, in a browser, with a rigid-body engine |
+//! | [`python`] | the Python package: cloths as NumPy arrays, sweeps, many environments at once |
 //! | [`formats`] | files in and out |
 //! | [`limits`] | what does not work, and what to do about it |
 //! | [`architecture`] | crates, buckets, memory tiers, stages |
@@ -36,6 +37,7 @@ macro_rules! page {
 [keys]: crate::guide::keys
 [limits]: crate::guide::limits
 [performance]: crate::guide::performance
+[python]: crate::guide::python
 [scenes]: crate::guide::scenes
 [solvers]: crate::guide::solvers
 [testing]: crate::guide::testing
@@ -62,6 +64,7 @@ page!(glossary, "glossary.md");
 page!(keys, "keys.md");
 page!(limits, "limits.md");
 page!(performance, "performance.md");
+page!(python, "python.md");
 page!(scenes, "scenes.md");
 page!(solvers, "solvers.md");
 page!(testing, "testing.md");

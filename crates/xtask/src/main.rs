@@ -1,4 +1,4 @@
-//! Project tasks: `cargo xtask test`, `ci`, `generate`, `tables`, `words`, `bench-table`, `blender`, `gpu-stats`, `web`.
+//! Project tasks: `cargo xtask test`, `ci`, `generate`, `tables`, `words`, `bench-table`, `blender`, `gpu-stats`, `python`, `web`.
 
 mod adapter;
 mod bench_table;
@@ -7,6 +7,7 @@ mod generate;
 mod gpu_stats;
 mod install;
 mod package;
+mod python;
 mod run;
 mod serve;
 mod skips;
@@ -32,6 +33,9 @@ const HELP: &str = "Usage: cargo xtask <TASK>
   gpu-stats            compiles every kernel for four families of AMD GPUs with Mesa's driver, no GPU needed, and writes
                        registers, spills, workgroup memory, occupancy and code size as benches/results/radv/gpu_stats.csv;
                        fails if a kernel of a common set of stages spills vector registers
+  python               builds the wheel of poplin-python into target/python/wheels, installs it into an environment of its own
+                       outside the sources, and runs its tests there; needs Python 3.10 or later and pip
+  python build         builds the wheel alone
   web                  builds the page of poplin-web into target/web/page, plays its scenes in headless Chromium, compares
                        their particles with the CPU backend bit by bit and leaves pictures in target/web/pictures; what is
                        missing (Rust's target for browsers, wasm-bindgen, Chromium) it installs as test does
@@ -55,6 +59,8 @@ fn main() -> ExitCode {
         ["bench-table", folder] => bench_table::write(bench_table::Target::Folder(folder.into())),
         ["blender"] => blender::check(),
         ["gpu-stats"] => gpu_stats::write(),
+        ["python"] => python::test(),
+        ["python", "build"] => python::build().map(|_| ()),
         ["web"] => web::test(),
         ["web", "serve"] => web::show(),
         [] | ["help" | "-h" | "--help"] => {

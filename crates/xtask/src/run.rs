@@ -159,11 +159,19 @@ fn build_tests(selection: &[&str]) -> Result<(Vec<TestBinary>, bool), String> {
 const ADAPTER_TESTS: [&str; 6] =
     ["--test", "mirror", "--test", "reference_cases", "--test", "engine"];
 
-/// What is tested everywhere: the examples with other engines have no tests, and building those takes 45 s of CPU; the window has few, and
+/// What is tested everywhere: the examples with other engines have no tests, and building those takes 45 s of CPU; the Python package has
+/// its own (`cargo xtask python`); the window has few, and
 /// building it takes 4 min ([`ci`] runs them). Every run selects from the same packages: with others cargo unifies other features and
 /// builds wgpu again.
-const TESTED: [&str; 5] =
-    ["--workspace", "--exclude", "poplin-examples", "--exclude", "poplin-view"];
+const TESTED: [&str; 7] = [
+    "--workspace",
+    "--exclude",
+    "poplin-examples",
+    "--exclude",
+    "poplin-python",
+    "--exclude",
+    "poplin-view",
+];
 
 /// Every test of the workspace, then where `second_adapter` is asked for the kernels' on SwiftShader, where it is installed.
 pub(crate) fn test(second_adapter: bool) -> Result<Totals, String> {

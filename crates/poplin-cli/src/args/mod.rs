@@ -17,10 +17,11 @@ use poplin_io::FrameFormat;
 use poplin_io::scene::PinRule;
 use poplin_measure::bench::Workload;
 
+use crate::batch::Part;
 pub(crate) use fabric::{FabricArgs, SolverArgs};
 pub(crate) use picture::{PictureArgs, PictureKind};
 pub(crate) use position::{Ground, PositionArgs};
-pub(crate) use ranges::Part;
+pub(crate) use ranges::ValueError;
 use ranges::{drag, frame_rate, jobs, shard, whole, workload};
 
 /// GPU compute cloth: simulates, cooks and checks cloth from the command line.
@@ -322,10 +323,17 @@ enum Backend {
 }
 
 impl BackendArgs {
+    /// Of the words that the options take.
+    pub(crate) fn named(backend: &str, adapter: Option<String>) -> Result<Self, ValueError> {
+        let unknown = |_| ValueError::NoSuchBackend { name: backend.to_owned() };
+        let backend = Backend::from_str(backend, false).map_err(unknown)?;
+        Ok(Self { backend: Some(backend).filter(|it| *it != Backend::Auto), adapter })
+    }
+
     /// Choices for the simulation. A named adapter asks for the GPU.
-    pub(crate) fn options(&self) -> Result<SimulationOptions, ranges::ValueError> {
+    pub(crate) fn options(&self) -> Result<SimulationOptions, ValueError> {
         let backend = match (self.backend, &self.adapter) {
-            (Some(Backend::Cpu), Some(_)) => return Err(ranges::ValueError::AdapterOnCpu),
+            (Some(Backend::Cpu), Some(_)) => return Err(ValueError::AdapterOnCpu),
             (Some(Backend::Cpu), None) => poplin::Backend::Cpu,
             (Some(Backend::Gpu), _) | (_, Some(_)) => poplin::Backend::Gpu,
             (Some(Backend::Auto) | None, None) => poplin::Backend::Auto,

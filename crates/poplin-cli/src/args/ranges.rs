@@ -8,6 +8,7 @@ use poplin_model::MAX_COORDINATE;
 use thiserror::Error;
 
 use super::position::Ground;
+use crate::batch::Part;
 
 /// Why the value of an option was rejected.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -62,18 +63,15 @@ pub(crate) enum ValueError {
         /// The name.
         name: String,
     },
+    /// No backend has this name.
+    #[error("there is no backend `{name}`; there are auto, gpu, cpu")]
+    NoSuchBackend {
+        /// The name.
+        name: String,
+    },
     /// An adapter was named for the CPU backend.
     #[error("--adapter names a GPU adapter; it does not go with --backend cpu")]
     AdapterOnCpu,
-}
-
-/// A part of the jobs of a sweep.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
-    /// From one on and before another.
-    Jobs { begin: usize, end: usize },
-    /// Every one that leaves this remainder.
-    Shard { index: usize, count: usize },
 }
 
 /// Some jobs in a row.

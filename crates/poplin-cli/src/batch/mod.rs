@@ -13,14 +13,15 @@ use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
+use poplin::SimulationOptions;
 use poplin_io::scene::{Sweep, SweepJobs};
 use poplin_measure::table::Table;
 use rayon::prelude::*;
-use serde_json::Map;
 
-use crate::args::{BatchArgs, Part};
+use crate::args::{BatchArgs, ValueError};
 use crate::failure::{Exit, Failure, OrFail, complain, warn};
 use crate::output::{counted, grouped, say};
+use crate::run::interrupt::Interrupt;
 use crate::shipped;
 use hash::Fnv;
 use prepare::{Group, Prepared, Workshop};
@@ -44,29 +45,100 @@ const MAX_OPEN: usize = 128;
 /// Failed or doubtful jobs that are named at the end; the manifests have all.
 const MAX_NAMED: usize = 5;
 
-/// Runs the jobs of a sweep that are asked for.
-pub(crate) fn batch(args: &BatchArgs) -> Result<Exit, Failure> {
-    let sweep = Sweep::load(&args.sweep).or_bad_input()?;
-    let scene = shipped::load_scene(&scene_path(&args.sweep, &sweep.scene))?;
-    let jobs = sweep.of_scene(&scene).or_bad_input()?;
-    let wanted = wanted(args.part.part(), jobs.count())?;
-    if args.dry_run {
-        print_jobs(&jobs, &wanted, args.json);
-        return Ok(Exit::Success);
-    }
+/// What is wanted of a sweep.
+#[derive(Debug, Clone, Default)]
+pub struct BatchOptions {
+    /// Which jobs (default all).
+    pub part: Option<Part>,
+    /// Whether to go on in a folder with results (default false: they are an error). Jobs that are done are left out, failed ones too.
+    pub resume: bool,
+    /// Where to simulate.
+    pub simulation: SimulationOptions,
+    /// Whether a bar on stderr shows how far it is, if that is a terminal (default false).
+    pub progress_bar: bool,
+}
+
+/// Which jobs of a sweep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// From one on and before another.
+    Jobs {
+        /// The first.
+        begin: usize,
+        /// The one after the last, above `begin`.
+        end: usize,
+    },
+    /// Every one that leaves this remainder.
+    Shard {
+        /// The remainder, below `count`.
+        index: usize,
+        /// What is divided by.
+        count: usize,
+    },
+}
+
+/// How the jobs of a sweep that were wanted are now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch {
+    /// Jobs that were wanted.
+    pub wanted: usize,
+    /// Of those, how many this run did.
+    pub ran: usize,
+    /// Those that are done, failed ones not among them.
+    pub done: usize,
+    /// Those that failed, rising; the manifests say why.
+    pub failed: Vec<usize>,
+    /// Those whose results may not be trusted, rising; the manifests say why.
+    pub doubtful: Vec<usize>,
+    /// How long this run took \[s\].
+    pub seconds: f64,
+    /// Whether it was interrupted; the folder can be resumed.
+    pub is_interrupted: bool,
+    /// The file in the folder that shows all jobs, if it is wanted and all of them are done, by whomever.
+    pub overview: Option<&'static str>,
+}
+
+/// The jobs of a sweep file, of which nothing is simulated.
+///
+/// # Errors
+/// [`Failure::BadInput`] if sweep or scene cannot be read or are not valid.
+pub fn sweep_jobs(sweep: &Path) -> Result<SweepJobs, Failure> {
+    let (path, sweep) = (sweep, Sweep::load(sweep).or_bad_input()?);
+    let scene = shipped::load_scene(&scene_path(path, &sweep.scene))?;
+    sweep.of_scene(&scene).or_bad_input()
+}
+
+/// Runs the jobs of a sweep file that are wanted, and writes them into a folder, which is made if it is not there. `is_interrupted` is
+/// asked after every frame, on this thread or another one.
+///
+/// # Errors
+/// [`Failure::BadInput`] if sweep, scene or options are not valid, or the folder is that of another sweep or has results; [`Failure::Failed`]
+/// if the folder cannot be written or the backend fails. A job that fails is no error.
+pub fn run_batch(
+    sweep: &Path,
+    folder: &Path,
+    options: &BatchOptions,
+    is_interrupted: &(dyn Fn() -> bool + Sync),
+) -> Result<Batch, Failure> {
+    run_jobs(sweep_jobs(sweep)?, folder, options, is_interrupted)
+}
+
+fn run_jobs(
+    jobs: SweepJobs,
+    folder: &Path,
+    options: &BatchOptions,
+    is_interrupted: &(dyn Fn() -> bool + Sync),
+) -> Result<Batch, Failure> {
+    let wanted = wanted(options.part, jobs.count())?;
     let workshop = Workshop::new(jobs);
     let jobs = workshop.jobs();
-    let folder = args.out.clone().unwrap_or_else(|| {
-        Path::new("out").join(args.sweep.file_stem().unwrap_or("sweep".as_ref()))
-    });
-    let options = args.backend.options().or_bad_input()?;
-    let mut runner = Runner::new(options, jobs.output())?;
+    let mut runner = Runner::new(options.simulation.clone(), jobs.output(), is_interrupted)?;
     let identity = fingerprint(jobs)?;
     let identity = (identity.as_str(), runner.backend());
-    let mut store = Store::claim(&folder, &writer(args.part.part()), identity, jobs.count())?;
+    let mut store = Store::claim(folder, &writer(options.part), identity, jobs.count())?;
     let pending: Vec<usize> =
         wanted.iter().copied().filter(|&job| store.status(job).is_none()).collect();
-    if pending.len() < wanted.len() && !args.resume {
+    if pending.len() < wanted.len() && !options.resume {
         let done = counted(wanted.len() - pending.len(), "job");
         return Err(Failure::BadInput(anyhow!(
             "{} has results of {done} of this sweep: go on with --resume, or choose another folder with --out",
@@ -82,50 +154,68 @@ pub(crate) fn batch(args: &BatchArgs) -> Result<Exit, Failure> {
         jobs: MAX_OPEN.checked_div(formats).map_or(MAX_TOGETHER, |jobs| jobs.max(1)),
     };
     let begin = Instant::now();
-    let is_interrupted = run_all(&workshop, &pending, limit, &mut runner, &mut store)?;
-    let seconds = begin.elapsed().as_secs_f64();
-    let count = |jobs: &[usize], status| {
-        jobs.iter().filter(|&&job| store.status(job) == Some(status)).count()
+    let progress = match options.progress_bar {
+        true => progress_bar(pending.len()),
+        false => ProgressBar::hidden(),
     };
-    let [done, failed] = [Status::Done, Status::Failed].map(|status| count(&wanted, status));
-    let ran = count(&pending, Status::Done) + count(&pending, Status::Failed);
-    let before = wanted.len() - pending.len();
+    let is_interrupted = run_all(&workshop, &pending, limit, &mut runner, &mut store, &progress)?;
+    let seconds = begin.elapsed().as_secs_f64();
+    let with_status = |jobs: &[usize], status| -> Vec<usize> {
+        jobs.iter().copied().filter(|&job| store.status(job) == Some(status)).collect()
+    };
+    let [done, failed] = [Status::Done, Status::Failed].map(|status| with_status(&wanted, status));
+    let ran = pending.iter().filter(|&&job| store.status(job).is_some()).count();
+    let doubtful = wanted.iter().copied().filter(|&job| store.has_warnings(job)).collect();
+    let (wanted, done) = (wanted.len(), done.len());
+    let overview = overview::write(folder, jobs.output(), &mut store, jobs.count())?;
+    Ok(Batch { wanted, ran, done, failed, doubtful, seconds, is_interrupted, overview })
+}
+
+/// Runs the jobs of a sweep that are asked for, and says how they are.
+pub(crate) fn batch(args: &BatchArgs) -> Result<Exit, Failure> {
+    let jobs = sweep_jobs(&args.sweep)?;
+    let part = args.part.part();
+    if args.dry_run {
+        print_jobs(&jobs, &wanted(part, jobs.count())?, args.json);
+        return Ok(Exit::Success);
+    }
+    let folder = args.out.clone().unwrap_or_else(|| {
+        Path::new("out").join(args.sweep.file_stem().unwrap_or("sweep".as_ref()))
+    });
+    let simulation = args.backend.options().or_bad_input()?;
+    let options = BatchOptions { part, resume: args.resume, simulation, progress_bar: true };
+    let interrupt = Interrupt::watch();
+    let Batch { wanted, ran, done, failed, doubtful, seconds, is_interrupted, overview } =
+        run_jobs(jobs, &folder, &options, &|| interrupt.is_asked())?;
+    let before = done + failed.len() - ran;
     let before =
         if before > 0 { format!(", {} from before", grouped(before)) } else { String::new() };
     say!(
         "jobs   {} of {}: {} done, {} failed{before}",
-        grouped(done + failed),
-        grouped(wanted.len()),
+        grouped(done + failed.len()),
+        grouped(wanted),
         grouped(done),
-        grouped(failed)
+        grouped(failed.len())
     );
     if ran > 0 {
         say!("time   {seconds:.1} s, {:.1} jobs a second", ran as f64 / seconds.max(1e-9));
     }
-    match overview::write(&folder, jobs.output(), &store, jobs.count())? {
-        Some(name) => say!("files  {}, {name}", folder.display()),
-        None => say!("files  {}", folder.display()),
-    }
-    let all = grouped(wanted.len());
+    let overview = overview.map(|name| format!(", {name}")).unwrap_or_default();
+    say!("files  {}{overview}", folder.display());
+    let all = grouped(wanted);
     let manifests = format!("the manifests in {} say why", folder.display());
-    let doubtful: Vec<_> = wanted.iter().copied().filter(|&job| store.has_warnings(job)).collect();
     if !doubtful.is_empty() {
         let count = counted(doubtful.len(), "job");
         warn(&format!("{count} of {all} may not be trusted{}; {manifests}", named(&doubtful)));
     }
-    if failed > 0 {
-        let is_failed = |job: &usize| store.status(*job) == Some(Status::Failed);
-        let failures: Vec<_> = wanted.iter().copied().filter(is_failed).collect();
-        complain(&format!(
-            "{} of {all} failed{}; {manifests}",
-            counted(failed, "job"),
-            named(&failures)
-        ));
+    if !failed.is_empty() {
+        let count = counted(failed.len(), "job");
+        complain(&format!("{count} of {all} failed{}; {manifests}", named(&failed)));
     }
-    Ok(match (is_interrupted, failed > 0) {
+    Ok(match (is_interrupted, failed.is_empty()) {
         (true, _) => Exit::Interrupted,
-        (false, true) => Exit::Failure,
-        (false, false) => Exit::Success,
+        (false, false) => Exit::Failure,
+        (false, true) => Exit::Success,
     })
 }
 
@@ -151,8 +241,8 @@ fn run_all(
     limit: Limit,
     runner: &mut Runner<'_>,
     store: &mut Store,
+    progress: &ProgressBar,
 ) -> Result<bool, Failure> {
-    let progress = progress_bar(pending.len());
     let tick = |frame: u32, group: &Group| {
         let jobs = counted(group.members.len(), "job");
         progress.set_message(format!("frame {frame}/{} of {jobs}", group.job.frames));
@@ -178,7 +268,7 @@ fn run_all(
                         prepared.push(one);
                     }
                     Err(failure) => {
-                        let result = Err(prepare::reason(failure));
+                        let result = Err(failure.to_string());
                         rows.push(row(workshop.jobs(), Ended { index: job, result }));
                     }
                 }
@@ -187,14 +277,14 @@ fn run_all(
                 return Ok(true);
             }
         }
-        record(&rows, store, &progress)?;
+        record(&rows, store, progress)?;
         for group in Group::sorted(prepared) {
             let Some(ended) = runner.run(group, store, &tick)? else {
                 progress.finish_and_clear();
                 return Ok(true);
             };
             let rows: Vec<_> = ended.into_iter().map(|it| row(workshop.jobs(), it)).collect();
-            record(&rows, store, &progress)?;
+            record(&rows, store, progress)?;
         }
         rest = &rest[count..];
     }
@@ -216,7 +306,7 @@ fn row(jobs: &SweepJobs, ended: Ended) -> Row {
         Ok(result) => (Status::Done, None, Some(result)),
         Err(message) => (Status::Failed, Some(message), None),
     };
-    let parameters: Map<_, _> = jobs.keys().zip(jobs.values(index)).collect();
+    let parameters = jobs.parameters(index);
     Row { job: index, status, parameters, seed: jobs.seed(), message, result }
 }
 
@@ -231,6 +321,12 @@ fn scene_path(sweep: &Path, scene: &Path) -> PathBuf {
 fn wanted(part: Option<Part>, count: usize) -> Result<Vec<usize>, Failure> {
     match part {
         None => Ok((0..count).collect()),
+        Some(Part::Shard { index, count }) if index >= count => {
+            Err(ValueError::NotAShard).or_bad_input()
+        }
+        Some(Part::Jobs { begin, end }) if begin >= end => {
+            Err(ValueError::NotARange).or_bad_input()
+        }
         Some(Part::Shard { index, count: shards }) => Ok((index..count).step_by(shards).collect()),
         Some(Part::Jobs { end, .. }) if end > count => Err(Failure::BadInput(anyhow!(
             "the sweep has no job {}: it has {}, counted from 0 (--jobs)",
@@ -269,7 +365,7 @@ fn fingerprint(jobs: &SweepJobs) -> Result<String, Failure> {
 fn print_jobs(jobs: &SweepJobs, wanted: &[usize], is_json: bool) {
     if is_json {
         for &job in wanted {
-            let parameters: Map<_, _> = jobs.keys().zip(jobs.values(job)).collect();
+            let parameters = jobs.parameters(job);
             say!("{}", serde_json::json!({ "job": job, "parameters": parameters }));
         }
         return;

@@ -30,10 +30,15 @@ pub(super) fn tile() -> PictureArgs {
 pub(super) fn write(
     folder: &Path,
     output: &SweepOutput,
-    store: &Store,
+    store: &mut Store,
     count: usize,
 ) -> Result<Option<&'static str>, Failure> {
-    if !output.overview || count == 0 || (0..count).any(|job| store.status(job).is_none()) {
+    if !output.overview || count == 0 {
+        return Ok(None);
+    }
+    // Others may have been at work in the folder. Whoever has written the last row finds all of them.
+    store.refresh()?;
+    if (0..count).any(|job| store.status(job).is_none()) {
         return Ok(None);
     }
     let shown = count.min(MAX_TILES);

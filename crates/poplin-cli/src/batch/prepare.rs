@@ -196,9 +196,3 @@ fn share_fabrics(garments: &mut [Garment], begin: usize) {
         }
     }
 }
-
-/// What a failure says, for the row of a job.
-pub(super) fn reason(failure: Failure) -> String {
-    let (Failure::BadInput(error) | Failure::Failed(error)) = failure;
-    crate::failure::message(&error)
-}

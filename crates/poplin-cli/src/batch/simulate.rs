@@ -17,7 +17,6 @@ use super::store::Store;
 use crate::failure::Failure;
 use crate::garment::Garment;
 use crate::output::counted;
-use crate::run::interrupt::Interrupt;
 use crate::run::record::{Findings, poses};
 use crate::run::warning::Warning;
 use crate::stage::Stage;
@@ -36,7 +35,8 @@ pub(super) struct Runner<'a> {
     options: SimulationOptions,
     simulation: Option<Simulation>,
     output: &'a SweepOutput,
-    interrupt: Interrupt,
+    /// Asked after every frame.
+    interrupt: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// A job while it is simulated.
@@ -55,9 +55,10 @@ impl<'a> Runner<'a> {
     pub(super) fn new(
         options: SimulationOptions,
         output: &'a SweepOutput,
+        interrupt: &'a (dyn Fn() -> bool + Sync),
     ) -> Result<Self, Failure> {
         let simulation = Some(Simulation::new(options.clone())?);
-        Ok(Self { options, simulation, output, interrupt: Interrupt::watch() })
+        Ok(Self { options, simulation, output, interrupt })
     }
 
     /// Whether the jobs are simulated on a GPU.
@@ -76,7 +77,7 @@ impl<'a> Runner<'a> {
 
     /// Whether the user wants to stop.
     pub(super) fn is_interrupted(&self) -> bool {
-        self.interrupt.is_asked()
+        (self.interrupt)()
     }
 
     /// Runs a group; the folders of its jobs are published, their rows are not yet written. `None` if it was interrupted.
@@ -93,7 +94,7 @@ impl<'a> Runner<'a> {
             Err(Failure::BadInput(error)) if group.members.len() == 1 => {
                 let index = group.members[0].index;
                 store.discard(index);
-                let result = Err(super::prepare::reason(Failure::BadInput(error)));
+                let result = Err(Failure::BadInput(error).to_string());
                 Ok(Some(vec![Ended { index, result }]))
             }
             Err(Failure::BadInput(error)) => {

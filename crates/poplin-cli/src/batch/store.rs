@@ -110,11 +110,14 @@ impl Store {
             manifest,
             known: vec![None; jobs],
         };
-        store
-            .read_manifests()
-            .with_context(|| format!("cannot read {}", folder.display()))
-            .or_failed()?;
+        store.refresh()?;
         Ok(store)
+    }
+
+    /// Finds out what is done, by whomever, and removes what this writer has begun and not ended.
+    pub(super) fn refresh(&mut self) -> Result<(), Failure> {
+        let read = self.read_manifests();
+        read.with_context(|| format!("cannot read {}", self.folder.display())).or_failed()
     }
 
     /// How a job ended, if it is done.

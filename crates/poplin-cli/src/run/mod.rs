@@ -22,6 +22,7 @@ use crate::garment::Garment;
 use crate::job::Job;
 use crate::output::{counted, grouped, say};
 use crate::stage::Stage;
+use interrupt::Interrupt;
 use recording::Recorded;
 pub(crate) use recording::Recording;
 pub(crate) use warning::in_line;
@@ -69,7 +70,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         let (gigabytes, frames) = (bytes as f64 / 1e9, grouped(job.frames as usize + 1));
         say!("size   {gigabytes:.1} GB: {frames} frames will be written; --no-cache writes none");
     }
-    let is_interrupted = simulate(&job, &mut stage, &mut recording)?;
+    let interrupt = Interrupt::watch();
+    let is_interrupted = simulate(&job, &mut stage, &mut recording, &interrupt)?;
     let Recorded { summary, folder, stale, fault } =
         recording.end(&mut stage, is_interrupted, begin.elapsed())?;
     summary.print(&folder);
@@ -90,8 +92,12 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
 }
 
 /// Simulates every frame, or until Ctrl-C, and records as it goes. True if it was Ctrl-C.
-fn simulate(job: &Job, stage: &mut Stage, recording: &mut Recording) -> Result<bool, Failure> {
-    let interrupt = interrupt::Interrupt::watch();
+fn simulate(
+    job: &Job,
+    stage: &mut Stage,
+    recording: &mut Recording,
+    interrupt: &Interrupt,
+) -> Result<bool, Failure> {
     let progress = progress_bar(job.frames);
     let mut is_interrupted = false;
     recording.record(0, stage)?;

@@ -376,9 +376,18 @@ fn caches_and_an_overview_are_the_same_in_one_go_and_in_parts() {
     assert!(!bench.path("parts/overview.png").exists(), "half of the jobs are not done");
     ok(&batch(&bench, "parts", &["--shard", "0/2"]));
     assert_same(&bench, "whole", "parts");
+    // At once, neither knows of the other's jobs when it begins.
+    let shard = |shard: &str| {
+        let args =
+            ["batch", "sweep.toml", "--backend", "cpu", "--out", "at-once", "--shard", shard];
+        bench.command(&args).stdout(Stdio::null()).spawn().unwrap()
+    };
+    for mut child in [shard("0/2"), shard("1/2")] {
+        assert!(child.wait().unwrap().success());
+    }
     let overview =
         |folder: &str| std::fs::read(bench.path(&format!("{folder}/overview.png"))).unwrap();
-    assert!(overview("whole") == overview("parts"));
+    assert!(overview("whole") == overview("parts") && overview("whole") == overview("at-once"));
 }
 
 #[cfg(target_os = "linux")]

@@ -453,6 +453,11 @@ impl SweepJobs {
         self.toml_values(job).into_iter().map(json).collect()
     }
 
+    /// The keys that are varied with the values of a job, below [`SweepJobs::count`].
+    pub fn parameters(&self, job: usize) -> serde_json::Map<String, serde_json::Value> {
+        self.keys().zip(self.values(job)).collect()
+    }
+
     /// The scene of a job.
     ///
     /// # Errors

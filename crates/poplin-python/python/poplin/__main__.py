@@ -1,0 +1,11 @@
+"""The command `poplin`: python -m poplin run flag."""
+
+import signal
+import sys
+
+from . import _poplin
+
+if __name__ == "__main__":
+    # poplin answers Ctrl-C itself; until it does, the process ends.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    sys.exit(_poplin.command(["poplin", *sys.argv[1:]]))

@@ -1,0 +1,29 @@
+//! Values of JSON as Python's.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use serde_json::Value;
+
+/// Dicts, lists, strings, numbers, booleans and `None`.
+pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::Null => py.None().into_bound(py),
+        Value::Bool(value) => value.into_pyobject(py)?.to_owned().into_any(),
+        Value::String(text) => text.into_pyobject(py)?.into_any(),
+        Value::Number(number) => match (number.as_i64(), number.as_u64()) {
+            (Some(whole), _) => whole.into_pyobject(py)?.into_any(),
+            (None, Some(whole)) => whole.into_pyobject(py)?.into_any(),
+            (None, None) => number.as_f64().into_pyobject(py)?.into_any(),
+        },
+        Value::Array(values) => {
+            let list = PyList::empty(py);
+            values.iter().try_for_each(|value| list.append(to_python(py, value)?))?;
+            list.into_any()
+        }
+        Value::Object(map) => {
+            let dict = PyDict::new(py);
+            map.iter().try_for_each(|(key, value)| dict.set_item(key, to_python(py, value)?))?;
+            dict.into_any()
+        }
+    })
+}

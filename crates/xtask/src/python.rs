@@ -1,0 +1,75 @@
+//! Builds the wheel of `poplin-python` and tests it where the sources are not.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::run::{root, run_program, say};
+
+/// What the tests need beside the wheel.
+const PACKAGES: [&str; 2] = ["pytest", "mypy"];
+
+/// What is copied to where the tests run.
+const SOURCES: [&str; 3] = [
+    "crates/poplin-python/tests",
+    "crates/poplin-python/examples",
+    "crates/poplin/guide/python.md",
+];
+
+/// Builds the wheel, installs it into an environment of its own outside the sources, and runs the tests there.
+pub(crate) fn test() -> Result<(), String> {
+    let wheel = build()?;
+    let folder = std::env::temp_dir().join(format!("poplin-python-{}", std::process::id()));
+    let tested = test_in(&folder, &wheel);
+    // It is only in the way.
+    let _ = std::fs::remove_dir_all(&folder);
+    tested?;
+    say(&format!("{}\n", wheel.display()));
+    Ok(())
+}
+
+/// Builds the wheel alone, and returns its path.
+pub(crate) fn build() -> Result<PathBuf, String> {
+    let folder = root().join("target/python");
+    let python = environment(&folder.join("tools"), &["maturin>=1.9.4,<2"])?;
+    let wheels = folder.join("wheels");
+    // Those of other versions.
+    let _ = std::fs::remove_dir_all(&wheels);
+    run_program(
+        Command::new(python)
+            .args(["-m", "maturin", "build", "--release", "--locked", "--manifest-path"])
+            .arg(root().join("crates/poplin-python/Cargo.toml"))
+            .arg("--out")
+            .arg(&wheels),
+    )?;
+    let entries = wheels.read_dir().map_err(|error| format!("{}: {error}", wheels.display()))?;
+    let mut paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    paths.next().ok_or_else(|| format!("maturin has left no wheel in {}", wheels.display()))
+}
+
+fn test_in(folder: &Path, wheel: &Path) -> Result<(), String> {
+    let wheel = wheel.to_string_lossy();
+    let python = environment(&folder.join("venv"), &[&[&*wheel], PACKAGES.as_slice()].concat())?;
+    for source in SOURCES {
+        let from = root().join(source);
+        run_program(Command::new("cp").arg("-r").arg(&from).arg(folder))?;
+    }
+    let run =
+        |arguments: &[&str]| run_program(Command::new(&python).current_dir(folder).args(arguments));
+    run(&["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"])?;
+    run(&["-m", "mypy.stubtest", "poplin", "--ignore-missing-stub"])
+}
+
+/// An environment with packages, made if it is not there; returns its Python.
+fn environment(folder: &Path, packages: &[&str]) -> Result<PathBuf, String> {
+    let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    if !python.exists() {
+        let program = if cfg!(windows) { "python" } else { "python3" };
+        run_program(Command::new(program).args(["-m", "venv"]).arg(folder))?;
+    }
+    run_program(
+        Command::new(&python)
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+            .args(packages),
+    )?;
+    Ok(python)
+}
