@@ -64,9 +64,12 @@ impl Artifacts {
             }
             cloths.push(ClothArtifacts { stem, arrays });
         }
+        let (length, picture) = ((job.frames, job.frame_rate), PictureArgs::default());
         let moments = output
             .picture
-            .then(|| Moments::new(garments, job.frames, &PictureArgs::default(), job.view));
+            .then(|| Moments::new(garments, length, &picture, job.view, &folder))
+            .transpose()
+            .or_failed()?;
         let (has_obj, vertices) = (output.final_obj, Vec::new());
         Ok(Self { folder, cloths, every, moments, has_obj, vertices })
     }
@@ -109,7 +112,7 @@ impl Artifacts {
             }
         }
         if let Some(kept) = self.moments.as_mut().filter(|kept| kept.is_planned(frame)) {
-            kept.keep(frame, garments, &self.vertices);
+            kept.keep(frame, garments, &self.vertices).or_failed()?;
         }
         Ok(())
     }
