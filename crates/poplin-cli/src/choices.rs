@@ -143,6 +143,7 @@ pub(crate) fn floor(
         friction: 1.0,
         cloths: None,
         is_open: false,
+        motion: None,
     };
     Ok(Some((floor.build().or_bad_input()?, line)))
 }

@@ -12,8 +12,8 @@ use poplin_io::scene::{
 };
 use poplin_measure::depth::{Depth, DepthField};
 use poplin_model::{
-    Cloth, ColliderId, Contact, Fabric, Material, Mesh, ModelError, Particle, Pose,
-    Shape as SolidShape, SolverChoice,
+    Cloth, ColliderId, Contact, Fabric, Material, Mesh, Particle, Pose, Shape as SolidShape,
+    SolverChoice,
 };
 
 use crate::choices;
@@ -159,7 +159,7 @@ impl Garment {
             start_depth: Depth::default(),
             offsets,
         };
-        garment.start_depth = garment.depth_at_start();
+        garment.start_depth = garment.depth_at_start()?;
         let speed = &mut garment.cloth.config.contact.depenetration_speed;
         if garment.start_depth.particles_inside > 0
             && *speed == Contact::default().depenetration_speed
@@ -169,13 +169,13 @@ impl Garment {
         Ok(garment)
     }
 
-    fn depth_at_start(&self) -> Depth {
+    fn depth_at_start(&self) -> Result<Depth, Failure> {
         if !self.has_colliders() {
-            return Depth::default();
+            return Ok(Depth::default());
         }
-        let field = DepthField::new(&self.shapes_at(0.0));
+        let field = DepthField::new(&self.shapes_at(0.0)?);
         let of_copy = |copy| field.measure(self.pose_at(copy, 0.0), &self.cloth.particles);
-        (0..self.offsets.len()).map(of_copy).fold(Depth::default(), Depth::and)
+        Ok((0..self.offsets.len()).map(of_copy).fold(Depth::default(), Depth::and))
     }
 
     /// The cloth of a copy, its local space in place; all copies share one fabric.
@@ -184,8 +184,8 @@ impl Garment {
     }
 
     /// The shapes that the copies collide with in the world at a time \[s\].
-    pub(crate) fn shapes_at(&self, time: f64) -> Vec<SolidShape> {
-        self.colliders.iter().map(|collider| collider.shape_at(time)).collect()
+    pub(crate) fn shapes_at(&self, time: f64) -> Result<Vec<SolidShape>, Failure> {
+        self.colliders.iter().map(|collider| collider.shape_at(time).or_bad_input()).collect()
     }
 
     /// Triangles of the mesh with free corners alone, of all copies, as indices of [`Garment::append_vertices`].
@@ -219,10 +219,12 @@ impl Garment {
 
     /// Puts what the copies collide with into the set of each, in place of that of the simulation. Their local space must be the
     /// world.
-    pub(crate) fn own_colliders(&mut self) -> Result<(), ModelError> {
+    pub(crate) fn own_colliders(&mut self) -> Result<(), Failure> {
         let set = &mut self.cloth.colliders;
-        let ids = self.colliders.iter().map(|collider| set.add(collider.collider_at(0.0)));
-        self.own_colliders = ids.collect::<Result<_, _>>()?;
+        let add = |collider: &Arc<BuiltCollider>| {
+            set.add(collider.collider_at(0.0).or_bad_input()?).or_bad_input()
+        };
+        self.own_colliders = self.colliders.iter().map(add).collect::<Result<_, _>>()?;
         Ok(())
     }
 
@@ -376,12 +378,12 @@ mod tests {
         let garment = garment(&format!("count = 2\nspacing = [5, 0, 0]\nframe = {{ {KEYS} }}"), "");
         assert_eq!(garment.copy(1).pose.translation, [5.0, 0.0, 0.0]);
         assert_eq!(garment.pose_at(1, 0.5).translation, [5.0, 1.0, 0.0]);
-        assert_eq!(garment.shapes_at(0.5), [SolidShape::sphere(1.0)]);
+        assert_eq!(garment.shapes_at(0.5).unwrap(), [SolidShape::sphere(1.0)]);
     }
 
     #[test]
     fn the_shapes_are_those_of_the_time() {
-        let moved = garment("", KEYS).shapes_at(0.5);
+        let moved = garment("", KEYS).shapes_at(0.5).unwrap();
         let center = [0.0, 1.0, 0.0];
         assert_eq!(moved, [poplin_model::Sphere { center, radius: 1.0 }.into()]);
     }

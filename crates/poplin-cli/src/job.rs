@@ -293,9 +293,17 @@ fn mesh_collider(
 ) -> Result<BuiltCollider, Failure> {
     let (transform, is_open) = (position.collider_transform(), position.open_collider);
     let (name, shape) = (stem(path), ColliderShape::Mesh(path.to_path_buf()));
-    SceneCollider { name, shape, transform, keys: Vec::new(), friction: 1.0, cloths: None, is_open }
-        .build_near(origin)
-        .or_bad_input()
+    let collider = SceneCollider {
+        name,
+        shape,
+        transform,
+        keys: Vec::new(),
+        friction: 1.0,
+        cloths: None,
+        is_open,
+        motion: None,
+    };
+    collider.build_near(origin).or_bad_input()
 }
 
 /// A mesh as a cloth of light cotton: stiff threads that give way to shearing and folding. The solver's own default, every

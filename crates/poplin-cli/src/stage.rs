@@ -1,10 +1,12 @@
 //! A simulation with the cloths of a job in it, and how it goes from frame to frame.
 
+use std::sync::Arc;
+
 use poplin::{ClothId, Simulation};
-use poplin_io::scene::Wind;
+use poplin_io::scene::{BuiltCollider, Wind};
 use poplin_model::{ColliderId, Frame, Particle};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFail};
 use crate::job::Job;
 
 /// A simulation with the cloths of a job in it.
@@ -31,8 +33,11 @@ impl Stage {
     fn fill(&mut self, job: &Job) -> Result<(), Failure> {
         self.simulation.set_cloth_contact_solver(job.cloth_contact_solver)?;
         let set = self.simulation.colliders_mut();
-        let colliders = job.colliders.iter().map(|collider| set.add(collider.collider_at(0.0)));
-        self.colliders = colliders.collect::<Result<_, _>>().map_err(poplin::Error::from)?;
+        let add = |collider: &Arc<BuiltCollider>| {
+            let collider = collider.collider_at(0.0).or_bad_input()?;
+            Ok::<_, Failure>(set.add(collider).map_err(poplin::Error::from)?)
+        };
+        self.colliders = job.colliders.iter().map(add).collect::<Result<_, _>>()?;
         self.ids.clear();
         for garment in &job.garments {
             let copies =
@@ -127,16 +132,17 @@ impl Stage {
     fn move_colliders(&mut self, job: &Job, from: f64, to: f64) -> Result<(), Failure> {
         let set = self.simulation.colliders_mut();
         for (collider, id) in job.colliders.iter().zip(&self.colliders) {
-            if collider.pose(from) != collider.pose(to) {
-                set.set_shape(*id, collider.shape_at(to)).map_err(poplin::Error::from)?;
+            if !collider.rests(from, to) {
+                let shape = collider.shape_at(to).or_bad_input()?;
+                set.set_shape(*id, shape).map_err(poplin::Error::from)?;
             }
         }
         for (garment, ids) in job.garments.iter().zip(&self.ids) {
             for (collider, &own) in garment.colliders().zip(&garment.own_colliders) {
-                if collider.pose(from) == collider.pose(to) {
+                if collider.rests(from, to) {
                     continue;
                 }
-                let shape = collider.shape_at(to);
+                let shape = collider.shape_at(to).or_bad_input()?;
                 for &id in ids {
                     let set = self.simulation.cloth_mut(id)?.colliders_mut();
                     set.set_shape(own, shape.clone()).map_err(poplin::Error::from)?;

@@ -146,9 +146,9 @@ impl Show for Performance {
         &mut self.cloths
     }
 
-    fn shapes(&self) -> Vec<Shape> {
+    fn shapes(&self) -> Result<Vec<Shape>, ShowError> {
         let time = f64::from(self.frame) / f64::from(self.job.frame_rate);
-        self.job.colliders.iter().map(|collider| collider.shape_at(time)).collect()
+        self.job.colliders.iter().map(|collider| Ok(collider.shape_at(time)?)).collect()
     }
 
     fn simulation(&mut self) -> &mut Simulation {

@@ -193,6 +193,30 @@ pub enum IoError {
         /// Whole frames in the file.
         held: u64,
     },
+    /// A position of a point cache that is NaN, infinite or beyond [`poplin_model::MAX_COORDINATE`].
+    #[error("{}: sample {sample}, vertex {vertex} is at {position:?}; expected finite numbers below {:e}", path.display(), poplin_model::MAX_COORDINATE)]
+    CachePosition {
+        /// The file.
+        path: PathBuf,
+        /// The sample, from 0.
+        sample: usize,
+        /// The vertex, from 0.
+        vertex: usize,
+        /// Its position.
+        position: [f32; 3],
+    },
+    /// A point cache of other vertices than the mesh that it is to move.
+    #[error("{}: the point cache has {vertex_count} vertices; {} has {expected}", path.display(), mesh.display())]
+    CacheVertices {
+        /// The file.
+        path: PathBuf,
+        /// Vertices of each of its samples.
+        vertex_count: usize,
+        /// The file of the mesh.
+        mesh: PathBuf,
+        /// Vertices of the mesh.
+        expected: usize,
+    },
     /// A format of frames that is not known.
     #[error("there is no frame format `{name}`; expected one of {known}")]
     UnknownFormat {

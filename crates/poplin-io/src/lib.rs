@@ -34,6 +34,7 @@ pub use frames::{
     CreateFrameSink, FRAME_FORMATS, FrameFormat, FrameSink, FrameSource, PointCache,
     PointCacheWriter, remove_frames,
 };
+pub use gltf::AnimationChoice;
 pub use mesh_file::{MAX_MESH_FILE, MESH_FORMATS, MeshFile, MeshFormat, TwistedFaces, load_mesh};
 pub use normals::vertex_normals;
 pub use obj::{read_obj, write_joined_obj, write_obj};

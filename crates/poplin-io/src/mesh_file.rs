@@ -74,6 +74,15 @@ pub(crate) struct Parsed {
     pub(crate) twisted: TwistedFaces,
 }
 
+/// How the vertices of a mesh move.
+pub(crate) trait VertexMotion: std::fmt::Debug + Send + Sync {
+    /// Time of the first and of the last pose that is known \[s\].
+    fn span(&self) -> [f64; 2];
+
+    /// Where all vertices are at a time \[s\]; held before the first pose and after the last.
+    fn positions(&self, time: f64) -> Result<Vec<DVec3>, IoError>;
+}
+
 /// Reads a mesh in the format that the file's extension states, OBJ if it states none of [`MESH_FORMATS`], with what there is to
 /// say about it, and so that a mesh far from the origin keeps its shape.
 ///
@@ -84,12 +93,18 @@ pub(crate) struct Parsed {
 pub fn load_mesh(path: impl AsRef<Path>) -> Result<MeshFile, IoError> {
     let path = path.as_ref();
     let format = MeshFormat::of(path).unwrap_or(obj::MESH_FORMAT);
-    let Parsed { mut mesh, positions, twisted } = (format.read)(path)?;
-    let origin = origin_of(&mesh, &positions);
-    if origin != DVec3::ZERO {
-        mesh.positions = positions.iter().map(|p| (p - origin).as_vec3().to_array()).collect();
+    (format.read)(path).map(MeshFile::from)
+}
+
+impl From<Parsed> for MeshFile {
+    /// Counts positions from an origin near them, if they are far from the world's.
+    fn from(Parsed { mut mesh, positions, twisted }: Parsed) -> Self {
+        let origin = origin_of(&mesh, &positions);
+        if origin != DVec3::ZERO {
+            mesh.positions = positions.iter().map(|p| (p - origin).as_vec3().to_array()).collect();
+        }
+        Self { mesh, origin: origin.to_array(), twisted }
     }
-    Ok(MeshFile { mesh, origin: origin.to_array(), twisted })
 }
 
 /// Reads a whole file of no more than [`MAX_MESH_FILE`] bytes.

@@ -81,7 +81,7 @@ impl Cast {
         let bounds = bounds_of(&surfaces);
         let margin = DVec3::splat((bounds[1] - bounds[0]).length() * REACH);
         let reach = [bounds[0] - margin, bounds[1] + margin];
-        let shapes = show.shapes();
+        let shapes = show.shapes()?;
         let (_, solid_points) = studio::collider_surface(&shapes, reach.map(Into::into));
         let near = solid_points
             .into_iter()
@@ -112,7 +112,7 @@ impl Cast {
         queue: &wgpu::Queue,
         show: &mut dyn Show,
     ) -> Result<(), ViewError> {
-        let shapes = show.shapes();
+        let shapes = show.shapes()?;
         if shapes != self.shapes || self.solid.is_none() {
             let (surface, _) = studio::collider_surface(&shapes, self.reach.map(Into::into));
             self.solid = Some(solid_body(device, &surface)?);

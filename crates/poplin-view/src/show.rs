@@ -43,7 +43,10 @@ pub trait Show {
     fn cloths_mut(&mut self) -> &mut [ShownCloth];
 
     /// What the cloths collide with, where it is now.
-    fn shapes(&self) -> Vec<Shape>;
+    ///
+    /// # Errors
+    /// That a file which moves it cannot be read.
+    fn shapes(&self) -> Result<Vec<Shape>, ShowError>;
 
     /// The simulation, to read and tune it.
     fn simulation(&mut self) -> &mut Simulation;

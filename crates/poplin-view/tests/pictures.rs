@@ -58,8 +58,8 @@ impl Show for Sheet {
     fn cloths_mut(&mut self) -> &mut [ShownCloth] {
         &mut self.cloths
     }
-    fn shapes(&self) -> Vec<Shape> {
-        vec![Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 }.into()]
+    fn shapes(&self) -> Result<Vec<Shape>, ShowError> {
+        Ok(vec![Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 }.into()])
     }
     fn simulation(&mut self) -> &mut Simulation {
         &mut self.simulation

@@ -1,8 +1,9 @@
-//! Project tasks: `cargo xtask test`, `ci`, `generate`, `tables`, `words`, `bench-table`, `blender`, `gpu-stats`, `python`, `web`.
+//! Project tasks: `cargo xtask test`, `ci`, `generate`, `tables`, `words`, `bench-table`, `blender`, `figure`, `gpu-stats`, `python`, `web`.
 
 mod adapter;
 mod bench_table;
 mod blender;
+mod figure;
 mod generate;
 mod gpu_stats;
 mod install;
@@ -30,6 +31,7 @@ const HELP: &str = "Usage: cargo xtask <TASK>
   blender              runs scenes with every format of frames and compares each vertex of each frame with what NumPy, OpenUSD
                        and Blender read, which it installs into target/blender with pip (Python 3.11), and GLB with Khronos's
                        validator (npm); says what cannot be installed
+  figure               writes the figure that walks in scenes/meshes/walk.toml, a skinned GLB
   gpu-stats            compiles every kernel for four families of AMD GPUs with Mesa's driver, no GPU needed, and writes
                        registers, spills, workgroup memory, occupancy and code size as benches/results/radv/gpu_stats.csv;
                        fails if a kernel of a common set of stages spills vector registers
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         ["bench-table", "-"] => bench_table::write(bench_table::Target::Stdout),
         ["bench-table", folder] => bench_table::write(bench_table::Target::Folder(folder.into())),
         ["blender"] => blender::check(),
+        ["figure"] => figure::write(),
         ["gpu-stats"] => gpu_stats::write(),
         ["python"] => python::test(),
         ["python", "build"] => python::build().map(|_| ()),

@@ -1,9 +1,11 @@
 //! What is drawn of a run.
 
+use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use poplin_io::picture::View;
 
-use super::ranges::whole;
+use super::ranges::{degrees, whole};
+use crate::failure::Failure;
 
 /// The picture of a run.
 #[derive(Debug, Default, Args)]
@@ -18,6 +20,12 @@ pub(crate) struct PictureArgs {
     /// From where it is seen: front, side, top, or AZIMUTH,ELEVATION in degrees [default: the scene's, or as suits the cloth]
     #[arg(long, value_name = "VIEW", allow_hyphen_values = true)]
     pub(crate) camera: Option<View>,
+    /// How far the camera goes around in an animation, in degrees, -3600 to 3600; 360 is once around [default: 0]
+    #[arg(long, value_name = "DEGREES", value_parser = degrees, allow_negative_numbers = true)]
+    orbit: Option<f32>,
+    /// Pictures per second of an animation, 1 to 60; of a long run fewer, 600 at most [default: 25]
+    #[arg(long, value_name = "RATE", value_parser = whole(1..=60), allow_negative_numbers = true)]
+    picture_rate: Option<u32>,
 }
 
 /// Kinds of pictures.
@@ -27,6 +35,8 @@ pub(crate) enum PictureKind {
     None,
     /// The last frame, picture.png
     Last,
+    /// The whole run, at the speed that it has, animation.png (APNG: browsers play it)
+    Animation,
     /// Eight moments from the first frame to the last, contact-sheet.png
     #[default]
     Sheet,
@@ -38,6 +48,7 @@ impl PictureKind {
         match self {
             Self::None => None,
             Self::Last => Some("picture.png"),
+            Self::Animation => Some("animation.png"),
             Self::Sheet => Some("contact-sheet.png"),
         }
     }
@@ -46,7 +57,29 @@ impl PictureKind {
 impl PictureArgs {
     /// A picture of the last frame alone, of so many pixels a side.
     pub(crate) fn of_last_frame(size: u32) -> Self {
-        Self { picture: PictureKind::Last, picture_size: Some(size), camera: None }
+        Self { picture: PictureKind::Last, picture_size: Some(size), ..Self::default() }
+    }
+
+    /// Refuses options of an animation where there is none.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        let stated =
+            [("--orbit", self.orbit.is_some()), ("--picture-rate", self.picture_rate.is_some())];
+        match stated.iter().find(|(_, is_stated)| *is_stated) {
+            Some((option, _)) if self.picture != PictureKind::Animation => {
+                Err(Failure::BadInput(anyhow!("{option} goes with --picture animation")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How far the camera goes around \[degrees\].
+    pub(crate) fn orbit(&self) -> f64 {
+        self.orbit.unwrap_or(0.0).into()
+    }
+
+    /// Pictures per second of an animation \[1/s\].
+    pub(crate) fn rate(&self) -> u32 {
+        self.picture_rate.unwrap_or(25)
     }
 
     /// Side of the picture, or of a tile of the sheet \[pixels\].

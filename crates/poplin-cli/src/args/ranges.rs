@@ -137,6 +137,11 @@ pub(crate) fn scale(text: &str) -> Result<f32, ValueError> {
     in_range(text, [1e-6, 1e6], "")
 }
 
+/// An angle of up to ten revolutions \[degrees\].
+pub(crate) fn degrees(text: &str) -> Result<f32, ValueError> {
+    in_range(text, [-3600.0, 3600.0], " degrees")
+}
+
 /// Three numbers, as of positions \[m\] or angles \[degrees\].
 pub(crate) fn vector(text: &str) -> Result<[f32; 3], ValueError> {
     let mut vector = [0.0; 3];

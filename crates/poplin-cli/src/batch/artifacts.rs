@@ -21,9 +21,8 @@ pub(super) struct Artifacts {
     folder: PathBuf,
     cloths: Vec<ClothArtifacts>,
     every: Option<u32>,
-    moments: Option<Moments>,
-    /// The picture of the last frame.
-    tile: Option<Moments>,
+    /// Moments of each picture.
+    pictures: Vec<Moments>,
     has_obj: bool,
     /// Mesh vertices of all copies of each cloth at the last frame taken in, in the world \[m\].
     vertices: Vec<Vec<[f32; 3]>>,
@@ -70,14 +69,20 @@ impl Artifacts {
             let sinks = sinks(&folder, &stem, output, job, garment)?;
             cloths.push(ClothArtifacts { stem, arrays, sinks });
         }
-        let moments = |picture: &PictureArgs| Moments::new(garments, job.frames, picture, job.view);
+        let length = (job.frames, job.frame_rate);
+        let moments = |picture: &PictureArgs| {
+            Moments::new(garments, length, picture, job.view, &folder).or_failed()
+        };
+        let moments = [
+            output.picture.then(|| moments(&PictureArgs::default())).transpose()?,
+            output.overview.then(|| moments(&overview::tile())).transpose()?,
+        ];
         let (has_obj, vertices) = (output.final_obj, Vec::new());
         Ok(Self {
             folder,
             cloths,
             every,
-            moments: output.picture.then(|| moments(&PictureArgs::default())),
-            tile: output.overview.then(|| moments(&overview::tile())),
+            pictures: moments.into_iter().flatten().collect(),
             has_obj,
             vertices,
         })
@@ -87,7 +92,7 @@ impl Artifacts {
     pub(super) fn wants(&self, frame: u32) -> bool {
         self.is_in_arrays(frame)
             || self.is_in_formats(frame)
-            || self.moments.as_ref().is_some_and(|it| it.is_planned(frame))
+            || self.pictures.iter().any(|it| it.is_planned(frame))
     }
 
     fn is_in_formats(&self, frame: u32) -> bool {
@@ -134,9 +139,9 @@ impl Artifacts {
                 }
             }
         }
-        for kept in self.moments.iter_mut().chain(&mut self.tile) {
+        for kept in &mut self.pictures {
             if kept.is_planned(frame) {
-                kept.keep(frame, garments, &self.vertices);
+                kept.keep(frame, garments, &self.vertices).or_failed()?;
             }
         }
         Ok(())
@@ -171,7 +176,7 @@ impl Artifacts {
                 names.push(name);
             }
         }
-        for moments in self.moments.into_iter().chain(self.tile) {
+        for moments in self.pictures {
             let drawn = (garments, colliders);
             let name = moments.write_picture(&self.folder, drawn, job.frame_rate, job.frames);
             if let Some(name) = name.or_failed()? {

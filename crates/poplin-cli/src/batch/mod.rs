@@ -8,6 +8,8 @@ mod row;
 mod simulate;
 mod store;
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -349,14 +351,23 @@ fn writer(part: Option<Part>) -> String {
 /// Of everything that says what the jobs are: texts, and what is in the files that they name.
 fn fingerprint(jobs: &SweepJobs) -> Result<String, Failure> {
     let mut hash = Fnv::new();
-    let mut add = |bytes: &[u8]| {
-        hash.add((bytes.len() as u64).to_le_bytes());
-        hash.add(bytes.iter().copied());
-    };
-    jobs.texts().chain([env!("CARGO_PKG_VERSION")]).for_each(|text| add(text.as_bytes()));
+    for text in jobs.texts().chain([env!("CARGO_PKG_VERSION")]) {
+        hash.add((text.len() as u64).to_le_bytes());
+        hash.add(text.bytes());
+    }
     for file in jobs.files() {
-        let bytes = std::fs::read(&file);
-        add(&bytes.with_context(|| format!("cannot read {}", file.display())).or_bad_input()?);
+        // Piece by piece: a point cache may be larger than the memory.
+        let read = File::open(&file).and_then(|mut open| {
+            hash.add(open.metadata()?.len().to_le_bytes());
+            let mut bytes = vec![0; 1 << 16];
+            loop {
+                match open.read(&mut bytes)? {
+                    0 => return Ok(()),
+                    count => hash.add(bytes[..count].iter().copied()),
+                }
+            }
+        });
+        read.with_context(|| format!("cannot read {}", file.display())).or_bad_input()?;
     }
     Ok(hash.hex())
 }

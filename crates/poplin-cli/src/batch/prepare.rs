@@ -69,7 +69,7 @@ impl Workshop {
         let garments = &mut job.garments;
         if solids != Solids::Shared && garments.iter().all(Garment::is_in_the_world) {
             solids = Solids::Own;
-            garments.iter_mut().try_for_each(Garment::own_colliders).or_bad_input()?;
+            garments.iter_mut().try_for_each(Garment::own_colliders)?;
         }
         let collides = |garment: &Garment| garment.cloth.contact_distances()[1] > 0.0;
         let of_one = |garment: &Garment| if collides(garment) { garment.offsets.len() } else { 0 };

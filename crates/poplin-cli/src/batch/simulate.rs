@@ -236,7 +236,7 @@ impl Running<'_> {
             return Ok(Ended { index, result: Err(fault) });
         }
         let poses = &poses[self.member.garments.clone()];
-        let (collider_depth, tangle) = (self.depth(job, poses, state), self.tangle(poses, state));
+        let (collider_depth, tangle) = (self.depth(job, poses, state)?, self.tangle(poses, state));
         let last = self.findings.iter().map(|findings| findings.last_strain);
         let strain = last.fold(Default::default(), poplin_measure::strain::Strain::worse);
         let speeds = self.findings.iter().map(|findings| findings.last_speed);
@@ -284,20 +284,25 @@ impl Running<'_> {
         })
     }
 
-    fn depth(&self, job: &crate::job::Job, poses: &[Vec<Pose>], state: &State) -> Option<Depth> {
+    fn depth(
+        &self,
+        job: &crate::job::Job,
+        poses: &[Vec<Pose>],
+        state: &State,
+    ) -> Result<Option<Depth>, Failure> {
         let time = f64::from(job.frames) / f64::from(job.frame_rate);
         let mut all = None;
         for ((garment, ids), poses) in self.garments.iter().zip(self.ids).zip(poses) {
             if !garment.has_colliders() {
                 continue;
             }
-            let field = DepthField::new(&garment.shapes_at(time));
+            let field = DepthField::new(&garment.shapes_at(time)?);
             for (&id, &pose) in ids.iter().zip(poses) {
                 let depth = field.measure(pose, state.current(id));
                 all = Some(all.map_or(depth, |all: Depth| all.and(depth)));
             }
         }
-        all
+        Ok(all)
     }
 
     fn tangle(&self, poses: &[Vec<Pose>], state: &State) -> Option<Tangle> {

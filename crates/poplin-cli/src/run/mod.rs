@@ -54,10 +54,11 @@ struct Course {
 pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let begin = Instant::now();
     let options = args.backend.options().or_bad_input()?;
+    args.picture.check()?;
     let job = Job::of_run(args)?;
     log::info!("read and cooked in {:.2} s", begin.elapsed().as_secs_f64());
     for collider in &job.colliders {
-        log::info!("collider `{}`: {}", collider.name, kind(&collider.shape_at(0.0)));
+        log::info!("collider `{}`: {}", collider.name, kind(&collider.shape));
     }
     let job = Arc::new(job);
     let mut stage = Stage::new(Simulation::new(options)?, &job)?;

@@ -1,11 +1,11 @@
-//! The moments of the picture: spread evenly over the run, however long it turns out to be, or the last alone.
+//! The moments of the picture: spread evenly over the run, however long it turns out to be, the last alone, or one after another.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use poplin_io::IoError;
-use poplin_io::picture::{ContactSheet, Surface, View, cloth_color};
+use poplin_io::picture::{ContactSheet, Reel, ReelLook, Surface, View, cloth_color};
 use poplin_io::scene::BuiltCollider;
 
 use super::copy_count;
@@ -20,6 +20,9 @@ const COLUMNS: u32 = 4;
 
 /// Most moments kept in case the run ends early, beside those planned.
 const SPARE_COUNT: usize = 16;
+
+/// Most pictures of an animation.
+const MAX_PICTURES: u32 = 600;
 
 /// Most copies of a cloth drawn: more would be too small to see anything.
 const DRAWN_COPIES: usize = 8;
@@ -41,6 +44,12 @@ pub(crate) struct Moments {
     tile_size: u32,
     /// From where they are seen, if that is stated.
     view: Option<View>,
+    /// Where the moments of an animation are kept, and their frames.
+    reel: Option<(Reel, Vec<u32>)>,
+    /// How far the camera of an animation goes around \[degrees\].
+    orbit: f64,
+    /// How long each picture of an animation is shown \[s\].
+    seconds: f64,
 }
 
 /// The frames of the tiles for a run of so many frames, first and last among them.
@@ -53,23 +62,31 @@ fn spread(frames: u32) -> BTreeSet<u32> {
         .collect()
 }
 
-/// The frames that a picture of this kind shows of a run of so many.
+/// Frames from one picture of an animation to the next: as many as there are between so many a second, or more where there would be
+/// too many pictures.
+fn frames_apart(frames: u32, frame_rate: f32, rate: u32) -> f64 {
+    let apart = (f64::from(frame_rate) / f64::from(rate)).max(1.0);
+    apart.max(f64::from(frames) / f64::from(MAX_PICTURES - 1))
+}
+
+/// The frames that a picture of this kind shows of a run of so many. Those of an animation are another matter.
 fn wanted(kind: PictureKind, frames: u32) -> BTreeSet<u32> {
     match kind {
-        PictureKind::None => BTreeSet::new(),
+        PictureKind::None | PictureKind::Animation => BTreeSet::new(),
         PictureKind::Last => BTreeSet::from([frames]),
         PictureKind::Sheet => spread(frames),
     }
 }
 
 impl Moments {
-    /// Plans for a run of so many frames.
+    /// Plans for a run of so many frames, so many a second.
     pub(crate) fn new(
         garments: &[Garment],
-        frames: u32,
+        (frames, frame_rate): (u32, f32),
         picture: &PictureArgs,
         view: Option<View>,
-    ) -> Self {
+        folder: &Path,
+    ) -> Result<Self, IoError> {
         let mut budget = DRAWN_VERTICES;
         let drawn = garments.iter().map(|garment| {
             let fitting = (budget / garment.mesh.positions.len().max(1)).min(DRAWN_COPIES);
@@ -77,16 +94,30 @@ impl Moments {
             budget = budget.saturating_sub(count * garment.mesh.positions.len());
             count
         });
+        let drawn: Vec<_> = drawn.collect();
         let kind = picture.picture;
-        Self {
-            planned: wanted(kind, frames),
+        let mut planned = wanted(kind, frames);
+        let (mut reel, mut seconds) = (None, 0.0);
+        if let (PictureKind::Animation, Some(name)) = (kind, kind.file()) {
+            let apart = frames_apart(frames, frame_rate, picture.rate());
+            let pictures = (f64::from(frames) / apart).floor() as u32;
+            planned = (0..=pictures).map(|k| (f64::from(k) * apart).round() as u32).collect();
+            seconds = apart / f64::from(frame_rate);
+            let meshes = meshes(garments, &drawn).map(|(k, mesh)| (mesh, cloth_color(k)));
+            reel = Some((Reel::create(folder.join(name), meshes.collect())?, Vec::new()));
+        }
+        Ok(Self {
+            planned,
             stride: 1,
             kept: BTreeMap::new(),
-            drawn: drawn.collect(),
+            drawn,
             kind,
             tile_size: picture.size(),
             view: picture.camera.or(view),
-        }
+            reel,
+            orbit: picture.orbit(),
+            seconds,
+        })
     }
 
     /// Whether the frame is one of the picture, if the run goes to its end.
@@ -101,20 +132,35 @@ impl Moments {
     }
 
     /// Keeps a frame. `vertices`: of each garment the mesh vertices \[m\] of all copies, one copy after another.
-    pub(crate) fn keep(&mut self, frame: u32, garments: &[Garment], vertices: &[Vec<[f32; 3]>]) {
+    pub(crate) fn keep(
+        &mut self,
+        frame: u32,
+        garments: &[Garment],
+        vertices: &[Vec<[f32; 3]>],
+    ) -> Result<(), IoError> {
         if self.kind == PictureKind::None {
-            return;
+            return Ok(());
         }
         let parts = garments.iter().zip(vertices).zip(&self.drawn);
         let surfaces = parts.flat_map(|((garment, vertices), &drawn)| {
             vertices.chunks(garment.mesh.positions.len().max(1)).take(drawn).map(<[_]>::to_vec)
         });
-        self.kept.insert(frame, surfaces.collect());
+        let surfaces = surfaces.collect();
+        if let Some((reel, frames)) = &mut self.reel {
+            // The last frame of a run is kept twice, and is planned or not.
+            if self.planned.contains(&frame) && frames.last() != Some(&frame) {
+                frames.push(frame);
+                reel.push(surfaces)?;
+            }
+            return Ok(());
+        }
+        self.kept.insert(frame, surfaces);
         while self.kept.len() > SPARE_COUNT + self.planned.len() {
             self.stride *= 2;
             let (planned, stride) = (&self.planned, self.stride);
             self.kept.retain(|frame, _| planned.contains(frame) || frame.is_multiple_of(stride));
         }
+        Ok(())
     }
 
     /// The kept frames nearest to an even spread over the frames done.
@@ -131,8 +177,23 @@ impl Moments {
         (garments, colliders): (&[Garment], &[Arc<BuiltCollider>]),
         frame_rate: f32,
         frames: u32,
-    ) -> Result<Option<&'static str>, IoError> {
+    ) -> Result<Option<&'static str>, anyhow::Error> {
         let Some(name) = self.kind.file() else { return Ok(None) };
+        let label = |frame: u32| {
+            let time = f64::from(frame) / f64::from(frame_rate);
+            (format!("frame {frame}  {time:.2} s"), time)
+        };
+        let shapes_at = |time: f64| {
+            colliders.iter().map(|collider| collider.shape_at(time)).collect::<Result<Vec<_>, _>>()
+        };
+        if let Some((reel, frames)) = self.reel {
+            let Self { tile_size: size, view, orbit, seconds, .. } = self;
+            reel.write(ReelLook { size, view, orbit, seconds }, |k| {
+                let (text, time) = label(frames[k]);
+                Ok::<_, anyhow::Error>((text, shapes_at(time)?))
+            })?;
+            return Ok(Some(name));
+        }
         let chosen = self.chosen(frames);
         let count = chosen.len().max(1) as u32;
         let columns = count.min(COLUMNS);
@@ -140,24 +201,15 @@ impl Moments {
         if let Some(view) = self.view {
             sheet = sheet.with_view(view);
         }
-        let meshes = garments.iter().zip(&self.drawn).flat_map(|(garment, &drawn)| {
-            let triangles: Arc<[[u32; 3]]> = garment.mesh.triangulated().into();
-            std::iter::repeat_n(triangles, drawn)
-        });
-        let meshes: Vec<_> = meshes.enumerate().collect();
+        let meshes: Vec<_> = meshes(garments, &self.drawn).collect();
         for frame in chosen {
             let Some(parts) = self.kept.remove(&frame) else { continue };
             let surfaces = meshes.iter().zip(parts);
             let surfaces = surfaces.map(|((index, triangles), part)| {
                 Surface::new(part, triangles.clone(), cloth_color(*index))
             });
-            let time = f64::from(frame) / f64::from(frame_rate);
-            let colliders = colliders.iter().map(|collider| collider.shape_at(time)).collect();
-            sheet.add_with_colliders(
-                format!("frame {frame}  {time:.2} s"),
-                surfaces.collect(),
-                colliders,
-            )?;
+            let (text, time) = label(frame);
+            sheet.add_with_colliders(text, surfaces.collect(), shapes_at(time)?)?;
         }
         sheet.write_png(folder.join(name))?;
         Ok(Some(name))
@@ -171,15 +223,25 @@ impl Moments {
     }
 }
 
+/// Triangles of every drawn copy of the garments, counted.
+fn meshes(garments: &[Garment], drawn: &[usize]) -> impl Iterator<Item = (usize, Arc<[[u32; 3]]>)> {
+    let meshes = garments.iter().zip(drawn).flat_map(|(garment, &drawn)| {
+        let triangles: Arc<[[u32; 3]]> = garment.mesh.triangulated().into();
+        std::iter::repeat_n(triangles, drawn)
+    });
+    meshes.enumerate()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn run(planned: u32, done: u32) -> Vec<u32> {
-        let mut moments = Moments::new(&[], planned, &PictureArgs::default(), None);
+        let (picture, folder) = (PictureArgs::default(), Path::new(""));
+        let mut moments = Moments::new(&[], (planned, 60.0), &picture, None, folder).unwrap();
         for frame in 0..=done {
             if frame == done || moments.wants(frame) {
-                moments.keep(frame, &[], &[]);
+                moments.keep(frame, &[], &[]).unwrap();
             }
             assert!(moments.kept.len() <= SPARE_COUNT + TILE_COUNT as usize);
         }
@@ -192,6 +254,20 @@ mod tests {
         assert_eq!(run(7, 7), [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(run(2, 2), [0, 1, 2]);
         assert_eq!(run(1_000_000, 1_000_000).len(), 8);
+    }
+
+    #[test]
+    fn an_animation_has_the_speed_of_the_run_and_no_more_than_600_pictures() {
+        for (frames, frame_rate, rate, apart) in [
+            (120, 60.0, 25, 2.4),
+            (120, 60.0, 30, 2.0),
+            (120, 20.0, 25, 1.0),
+            (12_000, 60.0, 60, 20.03),
+        ] {
+            let own = frames_apart(frames, frame_rate, rate);
+            assert!((own - apart).abs() < 0.01, "{own}");
+            assert!(f64::from(frames) / own <= 599.0 + 1e-9);
+        }
     }
 
     #[test]

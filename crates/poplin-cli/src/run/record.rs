@@ -98,7 +98,14 @@ impl Recorder {
             folder: folder.to_path_buf(),
             has_frames: !job.formats.is_empty(),
             files: ClothFiles::create(&job, folder)?,
-            moments: Moments::new(&job.garments, job.frames, picture, job.view),
+            moments: Moments::new(
+                &job.garments,
+                (job.frames, job.frame_rate),
+                picture,
+                job.view,
+                folder,
+            )
+            .or_failed()?,
             edges: job
                 .garments
                 .iter()
@@ -142,7 +149,7 @@ impl Recorder {
         }
         self.files.iter_mut().try_for_each(|files| files.push(&self.vertices))?;
         if frame == 0 || !self.has_frames || self.moments.wants(frame) {
-            self.moments.keep(frame, &self.job.garments, &self.vertices);
+            self.moments.keep(frame, &self.job.garments, &self.vertices).or_failed()?;
         }
         Ok(())
     }
@@ -164,7 +171,7 @@ impl Recorder {
             if !garment.has_colliders() {
                 continue;
             }
-            let field = DepthField::new(&garment.shapes_at(time));
+            let field = DepthField::new(&garment.shapes_at(time)?);
             for &id in ids {
                 let pose = simulation.cloth(id)?.pose();
                 depth = depth.and(field.measure(pose, state.current(id)));
@@ -216,13 +223,14 @@ impl Recorder {
                 Err(error) => fault = fault.and(Err(error)),
             }
         }
-        self.moments.keep(frames, &self.job.garments, &self.vertices);
+        let kept = self.moments.keep(frames, &self.job.garments, &self.vertices);
+        fault = fault.and(kept.map_err(Into::into));
         log::info!("drawing the picture");
         let omission = self.moments.omission(&self.job.garments);
         let drawn = (job.garments.as_slice(), job.colliders.as_slice());
         match self.moments.write_picture(&self.folder, drawn, job.frame_rate, frames) {
             Ok(name) => files.extend(name.map(str::to_owned)),
-            Err(error) => fault = fault.and(Err(error.into())),
+            Err(error) => fault = fault.and(Err(error)),
         }
         let fault = fault.context("not every file could be written").or_failed();
         Outcome {

@@ -131,8 +131,9 @@ impl Warning {
             are_many.then(|| Self::LostFaces { cloth: cloth(), faces, all_faces, welded_vertices });
         let is_round = |shape: &Shape| matches!(shape, Shape::Sphere(_) | Shape::Capsule(_));
         let has_points = !garment.cloth.fabric.virtual_particles.is_empty();
-        let are_idle =
-            has_points && garment.has_colliders() && !garment.shapes_at(0.0).iter().any(is_round);
+        let are_idle = has_points
+            && garment.has_colliders()
+            && !garment.colliders().any(|it| is_round(&it.shape));
         let idle = are_idle.then(|| Self::IdlePoints { cloth: cloth() });
         let twisted = Self::of_faces(|| format!("cloth `{}`", garment.name), garment.twisted);
         let of_mesh = coarse.into_iter().chain(lost).chain(twisted).chain(idle);

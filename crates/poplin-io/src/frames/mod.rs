@@ -1,5 +1,6 @@
 //! Simulated frames out, in every format of [`FRAME_FORMATS`].
 
+pub(crate) mod cache_motion;
 mod format;
 mod glb;
 mod mdd;
@@ -18,3 +19,4 @@ pub use point_cache::{PointCache, PointCacheWriter};
 pub use sequence::remove_frames;
 pub use source::FrameSource;
 pub(crate) use source::faces;
+pub(crate) use spool::Temporary;

@@ -29,7 +29,7 @@ const HEADER_LENGTH: u64 = 32;
 /// Where the frame count is in the header.
 const FRAME_COUNT_OFFSET: u64 = 28;
 /// Bytes of one position.
-const POSITION_LENGTH: u64 = 12;
+pub(super) const POSITION_LENGTH: u64 = 12;
 
 /// Writes a point cache frame by frame.
 ///
@@ -136,6 +136,49 @@ impl FrameSink for PointCacheWriter {
     }
 }
 
+/// What stands before the positions.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Header {
+    pub(super) vertex_count: usize,
+    /// Frame index of the first sample.
+    pub(super) start_frame: f32,
+    /// Frames between two samples.
+    pub(super) sample_rate: f32,
+    /// Count of samples; the file holds as many.
+    pub(super) frame_count: u32,
+}
+
+impl Header {
+    /// Its bytes.
+    pub(super) const LENGTH: u64 = HEADER_LENGTH;
+
+    /// Reads and checks it. `length`: bytes of the file.
+    pub(super) fn read(path: &Path, file: &mut File, length: u64) -> Result<Self, IoError> {
+        let mut header = [0; HEADER_LENGTH as usize];
+        let is_cache = length >= HEADER_LENGTH
+            && file.read_exact(&mut header).is_ok()
+            && header.starts_with(SIGNATURE);
+        if !is_cache {
+            return Err(IoError::NotACache { path: path.to_path_buf() });
+        }
+        let word = |at: usize| [header[at], header[at + 1], header[at + 2], header[at + 3]];
+        let (version, vertex_count) = (i32::from_le_bytes(word(12)), i32::from_le_bytes(word(16)));
+        let (start_frame, sample_rate) =
+            (f32::from_le_bytes(word(20)), f32::from_le_bytes(word(24)));
+        let frame_count = i32::from_le_bytes(word(28));
+        check_field(path, "version", version.into(), version == VERSION, "1")?;
+        check_field(path, "frame count", frame_count.into(), frame_count >= 0, "0 or more")?;
+        check_header(path, vertex_count.into(), start_frame, sample_rate)?;
+        let frame_length = vertex_count as u64 * POSITION_LENGTH;
+        let (declared, held) = (frame_count as u32, (length - HEADER_LENGTH) / frame_length);
+        if u64::from(declared) > held {
+            return Err(IoError::CacheTruncated { path: path.to_path_buf(), declared, held });
+        }
+        let vertex_count = vertex_count as usize;
+        Ok(Self { vertex_count, start_frame, sample_rate, frame_count: declared })
+    }
+}
+
 /// A point cache in memory.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PointCache {
@@ -159,34 +202,17 @@ impl PointCache {
         let path = path.as_ref();
         let mut file = File::open(path).map_err(IoError::open(path))?;
         let length = file.metadata().map_err(IoError::read(path))?.len();
-        let mut header = [0; HEADER_LENGTH as usize];
-        let is_cache = length >= HEADER_LENGTH
-            && file.read_exact(&mut header).is_ok()
-            && header.starts_with(SIGNATURE);
-        if !is_cache {
-            return Err(IoError::NotACache { path: path.to_path_buf() });
-        }
-        let word = |at: usize| [header[at], header[at + 1], header[at + 2], header[at + 3]];
-        let (version, vertex_count) = (i32::from_le_bytes(word(12)), i32::from_le_bytes(word(16)));
-        let (start_frame, sample_rate) =
-            (f32::from_le_bytes(word(20)), f32::from_le_bytes(word(24)));
-        let frame_count = i32::from_le_bytes(word(28));
-        check_field(path, "version", version.into(), version == VERSION, "1")?;
-        check_field(path, "frame count", frame_count.into(), frame_count >= 0, "0 or more")?;
-        check_header(path, vertex_count.into(), start_frame, sample_rate)?;
+        let Header { vertex_count, start_frame, sample_rate, frame_count } =
+            Header::read(path, &mut file, length)?;
         let frame_length = vertex_count as u64 * POSITION_LENGTH;
-        let (declared, held) = (frame_count as u32, (length - HEADER_LENGTH) / frame_length);
-        if u64::from(declared) > held {
-            return Err(IoError::CacheTruncated { path: path.to_path_buf(), declared, held });
-        }
         let mut bytes = Vec::new();
-        file.take(u64::from(declared) * frame_length)
+        file.take(u64::from(frame_count) * frame_length)
             .read_to_end(&mut bytes)
             .map_err(IoError::read(path))?;
         let (words, _) = bytes.as_chunks::<4>();
         let (positions, _) = words.as_chunks::<3>();
         let positions = positions.iter().map(|position| position.map(f32::from_le_bytes)).collect();
-        Ok(Self { vertex_count: vertex_count as usize, start_frame, sample_rate, positions })
+        Ok(Self { vertex_count, start_frame, sample_rate, positions })
     }
 
     /// Count of frames.
@@ -219,7 +245,7 @@ fn check_header(
     check_field(path, "sample rate", sample_rate.into(), fits, "a finite number above 0")
 }
 
-fn check_field(
+pub(super) fn check_field(
     path: &Path,
     field: &'static str,
     value: f64,

@@ -148,27 +148,35 @@ pub(super) fn write_whole(
     let part = Temporary::create(path, "part")?;
     let file = part.file.try_clone().map_err(IoError::write(path))?;
     let mut out = BufWriter::with_capacity(1 << 16, file);
-    let written = write(&mut out)
-        .and_then(|()| out.flush())
-        .and_then(|()| part.file.sync_all())
-        .and_then(|()| std::fs::rename(&part.path, path));
-    written.map_err(IoError::write(path))
+    write(&mut out).and_then(|()| out.flush()).map_err(IoError::write(path))?;
+    part.rename(path)
 }
 
 /// A hidden file next to another one, removed unless it is renamed.
 #[derive(Debug)]
-struct Temporary {
+pub(crate) struct Temporary {
     file: File,
     path: PathBuf,
 }
 
 impl Temporary {
-    fn create(of: &Path, extension: &str) -> Result<Self, IoError> {
+    pub(crate) fn create(of: &Path, extension: &str) -> Result<Self, IoError> {
         let name = of.file_name().unwrap_or_default().to_string_lossy();
         let path = of.with_file_name(format!(".{name}.{extension}"));
         let mut options = File::options();
         let file = options.read(true).write(true).create(true).truncate(true).open(&path);
         Ok(Self { file: file.map_err(IoError::write(&path))?, path })
+    }
+
+    /// The file, to be read and written.
+    pub(crate) fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Gives it the name that it was made for, once it is on the disk.
+    pub(crate) fn rename(self, path: &Path) -> Result<(), IoError> {
+        let renamed = self.file.sync_all().and_then(|()| std::fs::rename(&self.path, path));
+        renamed.map_err(IoError::write(path))
     }
 }
 

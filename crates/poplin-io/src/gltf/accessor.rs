@@ -1,6 +1,6 @@
 //! Accessors: lists of numbers in the buffers of a glTF file.
 
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::buffers::Buffers;
 use super::json::Json;
@@ -12,6 +12,8 @@ pub(super) enum Width {
     Scalar,
     Vec2,
     Vec3,
+    Vec4,
+    Mat4,
 }
 
 impl Width {
@@ -20,46 +22,53 @@ impl Width {
             Self::Scalar => "SCALAR",
             Self::Vec2 => "VEC2",
             Self::Vec3 => "VEC3",
+            Self::Vec4 => "VEC4",
+            Self::Mat4 => "MAT4",
+        }
+    }
+
+    fn count(self) -> usize {
+        match self {
+            Self::Scalar => 1,
+            Self::Vec2 => 2,
+            Self::Vec3 => 3,
+            Self::Vec4 => 4,
+            Self::Mat4 => 16,
         }
     }
 }
 
-/// A list whose items are all in its buffer.
+/// A component type of 4-byte floats.
+pub(super) const FLOAT: u64 = 5126;
+
+/// A list whose items are all in memory.
+#[derive(Debug, Clone)]
 pub(super) struct Accessor {
     pub(super) count: usize,
-    bytes: Rc<[u8]>,
-    begin: usize,
-    stride: usize,
-    component: u64,
+    items: Items,
+    /// The component type, as the file has it.
+    pub(super) component: u64,
     is_normalized: bool,
 }
 
-impl Accessor {
-    /// The accessor of an index, checked.
-    pub(super) fn read(
-        index: &Json<'_>,
-        width: Width,
+/// Where items are.
+#[derive(Debug, Clone)]
+struct Items {
+    bytes: Arc<[u8]>,
+    begin: usize,
+    stride: usize,
+}
+
+impl Items {
+    /// So many items of a size in the buffer view that `json` names, checked. `owner` is what has the count.
+    fn read(
+        json: &Json<'_>,
+        owner: &Json<'_>,
+        [count, item]: [usize; 2],
         buffers: &mut Buffers<'_>,
     ) -> Result<Self, IoError> {
-        let accessor = buffers.item("accessors", index)?;
-        let kind = accessor.field("type")?;
-        if kind.text()? != width.name() {
-            return Err(kind.fault(format!("{:?}", kind.text()?), width.name()));
-        }
-        if let Some(sparse) = accessor.get("sparse") {
-            return Err(sparse.fault("a sparse accessor".to_owned(), "one without"));
-        }
-        let component = accessor.field("componentType")?;
-        let size = match component.integer()? {
-            5120 | 5121 => 1,
-            5122 | 5123 => 2,
-            5125 | 5126 => 4,
-            other => return Err(component.fault(other.to_string(), "5120 to 5123, 5125 or 5126")),
-        };
-        let item = size * (width as usize + 1);
         let size_of = |json: &Json<'_>, key| json.get(key).map_or(Ok(0), |it| it.size());
-        let count = accessor.field("count")?.size()?;
-        let view = buffers.item("bufferViews", &accessor.field("bufferView")?)?;
+        let view = buffers.item("bufferViews", &json.field("bufferView")?)?;
         let bytes = buffers.bytes(&view.field("buffer")?)?;
         let (view_begin, view_length) =
             (size_of(&view, "byteOffset")?, view.field("byteLength")?.size()?);
@@ -78,26 +87,67 @@ impl Accessor {
             }
             stride => stride,
         };
-        let offset = size_of(&accessor, "byteOffset")?;
+        let offset = size_of(json, "byteOffset")?;
         // Sizes are below 2^32: no overflow in 64 bits but of the product.
         let length =
             count.checked_sub(1).map_or(Some(0), |last| Some(stride.checked_mul(last)? + item));
         if length.and_then(|length| length.checked_add(offset)).is_none_or(|end| end > view_length)
         {
             let found = format!("{count} items of {stride} bytes from byte {offset}");
-            return Err(accessor.fault(
+            return Err(owner.fault(
                 found,
                 &format!("no more than the {view_length} bytes of the buffer view"),
             ));
         }
+        Ok(Self { bytes, begin: view_begin + offset, stride })
+    }
+
+    /// An item and what follows it.
+    fn at(&self, index: usize) -> &[u8] {
+        &self.bytes[self.begin + index * self.stride..]
+    }
+}
+
+/// Bytes of a component type.
+fn size_of(component: &Json<'_>) -> Result<usize, IoError> {
+    match component.integer()? {
+        5120 | 5121 => Ok(1),
+        5122 | 5123 => Ok(2),
+        5125 | FLOAT => Ok(4),
+        other => Err(component.fault(other.to_string(), "5120 to 5123, 5125 or 5126")),
+    }
+}
+
+impl Accessor {
+    /// The accessor of an index, checked.
+    pub(super) fn read(
+        index: &Json<'_>,
+        width: Width,
+        buffers: &mut Buffers<'_>,
+    ) -> Result<Self, IoError> {
+        let accessor = buffers.item("accessors", index)?;
+        let kind = accessor.field("type")?;
+        if kind.text()? != width.name() {
+            return Err(kind.fault(format!("{:?}", kind.text()?), width.name()));
+        }
+        let component = accessor.field("componentType")?;
+        let item = size_of(&component)? * width.count();
+        let count = accessor.field("count")?.size()?;
+        let given = match accessor.get("bufferView") {
+            Some(_) => Some(Items::read(&accessor, &accessor, [count, item], buffers)?),
+            None => None,
+        };
+        let items = match (given, accessor.get("sparse")) {
+            (Some(items), None) => items,
+            (given, sparse) => dense(given, sparse, [count, item], buffers)?,
+        };
         let is_normalized = accessor.get("normalized").is_some_and(|it| it.is_true());
-        let (component, begin) = (component.integer()?, view_begin + offset);
-        Ok(Self { count, bytes, begin, stride, component, is_normalized })
+        Ok(Self { count, items, component: component.integer()?, is_normalized })
     }
 
     /// An item; its index is below the count, and it has this many numbers.
     pub(super) fn vector<const N: usize>(&self, index: usize) -> [f64; N] {
-        let item = &self.bytes[self.begin + index * self.stride..];
+        let item = self.items.at(index);
         std::array::from_fn(|k| {
             let bytes = |size: usize| &item[k * size..];
             let one = || bytes(1)[0];
@@ -111,11 +161,51 @@ impl Accessor {
                 5125 => (f64::from(u32::from_le_bytes(four())), f64::from(u32::MAX)),
                 _ => (f64::from(f32::from_le_bytes(four())), 1.0),
             };
-            if self.is_normalized && self.component != 5126 {
+            if self.is_normalized && self.component != FLOAT {
                 (value / most).max(-1.0)
             } else {
                 value
             }
         })
     }
+}
+
+/// Items of a list that its buffer view alone does not hold: zeros without one, and some replaced.
+fn dense(
+    given: Option<Items>,
+    sparse: Option<Json<'_>>,
+    [count, item]: [usize; 2],
+    buffers: &mut Buffers<'_>,
+) -> Result<Items, IoError> {
+    let length = count.saturating_mul(item);
+    buffers.take(length)?;
+    let mut bytes = vec![0; length];
+    if let Some(given) = given {
+        for (k, own) in bytes.chunks_exact_mut(item).enumerate() {
+            own.copy_from_slice(&given.at(k)[..item]);
+        }
+    }
+    if let Some(sparse) = sparse {
+        let replaced = sparse.field("count")?.size()?;
+        let (indices, values) = (sparse.field("indices")?, sparse.field("values")?);
+        let component = indices.field("componentType")?;
+        let size = size_of(&component)?;
+        let list = Accessor {
+            count: replaced,
+            items: Items::read(&indices, &sparse, [replaced, size], buffers)?,
+            component: component.integer()?,
+            is_normalized: false,
+        };
+        let values = Items::read(&values, &sparse, [replaced, item], buffers)?;
+        for k in 0..replaced {
+            let [index] = list.vector::<1>(k);
+            if index < 0.0 || index >= count as f64 || index.fract() != 0.0 {
+                let expected = format!("an index below {count}, the items of the accessor");
+                return Err(indices.fault(format!("{index} in item {k}"), &expected));
+            }
+            let begin = index as usize * item;
+            bytes[begin..begin + item].copy_from_slice(&values.at(k)[..item]);
+        }
+    }
+    Ok(Items { bytes: bytes.into(), begin: 0, stride: item })
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
-use std::rc::Rc;
+use std::sync::Arc;
 
 use super::json::Json;
 use crate::mesh_file::{MAX_MESH_FILE, read_bytes};
@@ -68,7 +68,7 @@ pub(super) struct Buffers<'a> {
     root: Json<'a>,
     binary: Option<&'a [u8]>,
     path: &'a Path,
-    loaded: HashMap<usize, Rc<[u8]>>,
+    loaded: HashMap<usize, Arc<[u8]>>,
     total: usize,
 }
 
@@ -83,7 +83,7 @@ impl<'a> Buffers<'a> {
     }
 
     /// The bytes of a buffer.
-    pub(super) fn bytes(&mut self, index: &Json<'_>) -> Result<Rc<[u8]>, IoError> {
+    pub(super) fn bytes(&mut self, index: &Json<'_>) -> Result<Arc<[u8]>, IoError> {
         let (k, buffer) = self.root.item("buffers", index)?;
         if let Some(known) = self.loaded.get(&k) {
             return Ok(known.clone());
@@ -112,15 +112,23 @@ impl<'a> Buffers<'a> {
             let expected = format!("no more than the {} bytes that it has", bytes.len());
             return Err(buffer.fault(format!("a buffer of {declared} bytes"), &expected));
         }
-        self.total += declared;
-        let limit = MAX_MESH_FILE as usize;
-        if self.total > limit {
-            let (path, what, count) = (self.path.to_path_buf(), "bytes of buffers", self.total);
-            return Err(IoError::TooMany { path, what, count, limit });
-        }
-        let bytes: Rc<[u8]> = bytes[..declared].into();
+        self.take(declared)?;
+        let bytes: Arc<[u8]> = bytes[..declared].into();
         self.loaded.insert(k, bytes.clone());
         Ok(bytes)
+    }
+
+    /// Notes that so many bytes of items go into memory.
+    pub(super) fn take(&mut self, bytes: usize) -> Result<(), IoError> {
+        self.total = self.total.saturating_add(bytes);
+        let limit = MAX_MESH_FILE as usize;
+        match self.total > limit {
+            true => {
+                let (path, what, count) = (self.path.to_path_buf(), "bytes of buffers", self.total);
+                Err(IoError::TooMany { path, what, count, limit })
+            }
+            false => Ok(()),
+        }
     }
 
     /// The file that a relative reference names, in the folder of the glTF file or below.

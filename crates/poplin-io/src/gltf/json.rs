@@ -98,6 +98,10 @@ impl<'a> Json<'a> {
         }
     }
 
+    pub(super) fn number(&self) -> Result<f64, IoError> {
+        self.value.as_f64().ok_or_else(|| self.fault_of_kind("a number"))
+    }
+
     pub(super) fn numbers<const N: usize>(&self) -> Result<[f64; N], IoError> {
         let items = self.value.as_array().filter(|items| items.len() == N);
         let numbers: Option<Vec<f64>> =

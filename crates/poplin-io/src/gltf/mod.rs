@@ -1,35 +1,42 @@
 //! glTF 2.0 meshes in: `.gltf` with its buffers and `.glb`.
 //!
-//! The triangles of all meshes of the scene, each where its node puts it. Exporters list a vertex once for each normal and texture
-//! coordinate: within a node, those at exactly the same position become one, in the order of their first use, and coordinates that
-//! differ along a seam become those of corners. Skins, morph targets and animations are not read: a skinned mesh is in its bind
-//! pose.
+//! The triangles of all meshes of the scene, each where its node, the joints of its skin and the weights of its morph targets put it:
+//! as every viewer shows the file at rest, or at a time of one of its animations. Exporters list a vertex once for each normal and
+//! texture coordinate: within a node, those at exactly the same position become one, in the order of their first use, which moves as
+//! the first of them, and coordinates that differ along a seam become those of corners.
 //!
 //! Read here and not with the `gltf` crate, so that damaged files end in an error with its path, and never in a panic.
 
 mod accessor;
 mod buffers;
+mod clip;
 mod json;
+mod nodes;
+mod rig;
 
 use std::path::{Path, PathBuf};
 
-use glam::{DMat4, DQuat, DVec3};
+use glam::DMat4;
 use poplin_model::{CornerUvs, MAX_COORDINATE, MAX_PARTICLES, Mesh};
 use serde_json::Value;
 
 use self::accessor::{Accessor, Width};
 use self::buffers::{Buffers, Container};
+pub use self::clip::AnimationChoice;
+use self::clip::Clip;
 use self::json::Json;
+use self::nodes::Nodes;
+use self::rig::{Morph, Part, Rig, Skin};
 use crate::IoError;
-use crate::mesh_file::{MeshFormat, Parsed, TwistedFaces, read_bytes};
+use crate::mesh_file::{MeshFormat, Parsed, TwistedFaces, VertexMotion, read_bytes};
 use crate::obj::MAX_FACES;
 use crate::weld::Weld;
 
 /// glTF in the table of formats.
 pub(crate) const GLTF: MeshFormat = MeshFormat {
     extension: "gltf",
-    doc: "glTF 2.0: triangles of all meshes of the scene, texture coordinates; no skins or animations",
-    read: |path| parse(read_bytes(path)?, path),
+    doc: "glTF 2.0: triangles of all meshes of the scene, texture coordinates, skins and morph targets at rest",
+    read: |path| parse(read_bytes(path)?, path, None).map(|(parsed, _)| parsed),
 };
 
 /// Binary glTF in the table of formats.
@@ -39,26 +46,56 @@ pub(crate) const GLB: MeshFormat =
 /// Vertices that take as long to read as a primitive of none.
 const PRIMITIVE_COST: usize = 1000;
 
+/// Most vertices of all morph targets together: a minute at 60 Hz of 18,000 vertices.
+const MAX_MORPHED: usize = 1 << 26;
+
+/// Most joints of all vertices together.
+const MAX_INFLUENCES: usize = 1 << 26;
+
 /// Extensions that change nothing of what is read, or are read.
 const KNOWN_EXTENSIONS: [&str; 5] =
     ["KHR_materials_", "KHR_texture_", "KHR_lights_", "EXT_texture_", "KHR_mesh_quantization"];
 
-/// Reads a file; buffers of their own count from the folder of `path`.
-pub(crate) fn parse(bytes: Vec<u8>, path: &Path) -> Result<Parsed, IoError> {
+/// Reads a file, and one of its animations if one is chosen; buffers of their own count from the folder of `path`.
+fn parse(
+    bytes: Vec<u8>,
+    path: &Path,
+    choice: Option<&AnimationChoice>,
+) -> Result<(Parsed, Rig), IoError> {
     let Container { text, binary } = Container::open(&bytes, path)?;
     let value: Value = json::parse(text, path)?;
     let root = Json::root(&value, path);
     check_asset(&root)?;
+    let mut buffers = Buffers::new(root.clone(), binary, path);
+    let (nodes, meshes) = (root.list("nodes")?, root.list("meshes")?);
+    let hierarchy = Nodes::read(&nodes)?;
+    let clip = match choice {
+        None => None,
+        Some(choice) => {
+            let counts = target_counts(&nodes, &meshes)?;
+            Some(Clip::read(&root, choice, (&hierarchy, &counts), &mut buffers, path.into())?)
+        }
+    };
+    let mut is_morphed = vec![false; nodes.len()];
+    clip.iter().flat_map(Clip::morphed).for_each(|node| is_morphed[node] = true);
+    let skins = root.list("skins")?;
+    let read_skins = skins.iter().map(|_| None).collect();
+    let path = path.to_path_buf();
     let mut reader = Reader {
-        path,
-        root: root.clone(),
-        buffers: Buffers::new(root, binary, path),
+        nodes,
+        meshes,
+        skins,
+        is_morphed,
+        buffers,
         mesh: Mesh::default(),
-        positions: Vec::new(),
+        vertex_count: 0,
+        influence_count: 0,
+        morphed_count: 0,
         corners_read: 0,
         vertex_uvs: Vec::new(),
+        rig: Rig { path, nodes: hierarchy, skins: read_skins, parts: Vec::new(), clip },
     };
-    reader.read_scene()?;
+    reader.read_scene(&root)?;
     reader.finish()
 }
 
@@ -73,6 +110,15 @@ pub(crate) fn buffer_files(path: &Path) -> Vec<PathBuf> {
         Ok::<_, IoError>(uris.filter_map(|uri| buffers.file_of(&uri).ok()).collect())
     };
     found().unwrap_or_default()
+}
+
+/// A mesh at rest, and how its vertices move in one of the animations of the file.
+pub(crate) fn load_animated(
+    path: &Path,
+    choice: &AnimationChoice,
+) -> Result<(Parsed, Box<dyn VertexMotion>), IoError> {
+    let (parsed, rig) = parse(read_bytes(path)?, path, Some(choice))?;
+    Ok((parsed, Box::new(rig)))
 }
 
 fn check_asset(root: &Json<'_>) -> Result<(), IoError> {
@@ -90,16 +136,37 @@ fn check_asset(root: &Json<'_>) -> Result<(), IoError> {
     Ok(())
 }
 
+/// Of every node, how many morph targets its mesh has.
+fn target_counts(nodes: &[Json<'_>], meshes: &[Json<'_>]) -> Result<Vec<usize>, IoError> {
+    let of_mesh = |mesh: &Json<'_>| {
+        let first = mesh.list("primitives")?.into_iter().next();
+        first.map_or(Ok(0), |primitive| Ok(primitive.list("targets")?.len()))
+    };
+    let of_meshes = meshes.iter().map(of_mesh).collect::<Result<Vec<usize>, IoError>>()?;
+    let of_node = |node: &Json<'_>| match node.get("mesh") {
+        Some(mesh) => Ok(of_meshes[mesh.index(meshes.len(), "meshes")?]),
+        None => Ok(0),
+    };
+    nodes.iter().map(of_node).collect()
+}
+
 struct Reader<'a> {
-    path: &'a Path,
-    root: Json<'a>,
+    nodes: Vec<Json<'a>>,
+    meshes: Vec<Json<'a>>,
+    skins: Vec<Json<'a>>,
+    /// Whether the animation moves morph targets of the node.
+    is_morphed: Vec<bool>,
     buffers: Buffers<'a>,
+    /// All but its positions.
     mesh: Mesh,
-    positions: Vec<DVec3>,
+    vertex_count: usize,
+    influence_count: usize,
+    morphed_count: usize,
     /// Vertices and corners read so far, those that were welded too.
     corners_read: usize,
     /// Texture coordinate of each vertex that a triangle has used.
     vertex_uvs: Vec<VertexUv>,
+    rig: Rig,
 }
 
 /// What is known of a vertex.
@@ -110,90 +177,152 @@ enum VertexUv {
     Mixed,
 }
 
+/// The part that is being read.
+struct Drawn {
+    part: Part,
+    weld: Weld,
+    /// Whether its triangles are mirrored.
+    is_mirrored: bool,
+    has_morphs: bool,
+}
+
 impl Reader<'_> {
-    fn read_scene(&mut self) -> Result<(), IoError> {
-        let root = self.root.clone();
-        let nodes = root.list("nodes")?;
-        let mut is_visited = vec![false; nodes.len()];
+    fn read_scene(&mut self, root: &Json<'_>) -> Result<(), IoError> {
+        let matrices = self.rig.nodes.matrices(&self.rig.nodes.locals);
+        let count = self.nodes.len();
+        let mut is_visited = vec![false; count];
         let scenes = root.list("scenes")?;
-        let mut waiting: Vec<(Json<'_>, DMat4)> = Vec::new();
+        let mut waiting: Vec<usize> = Vec::new();
         if scenes.is_empty() {
-            let mut is_child = vec![false; nodes.len()];
-            for node in &nodes {
-                for child in node.list("children")? {
-                    is_child[child.index(nodes.len(), "nodes")?] = true;
-                }
-            }
-            let roots =
-                nodes.iter().zip(is_child).enumerate().filter(|(_, (_, is_child))| !is_child);
-            for (k, (node, _)) in roots {
-                is_visited[k] = true;
-                waiting.push((node.clone(), DMat4::IDENTITY));
-            }
+            waiting.extend(self.rig.nodes.roots());
+            waiting.iter().for_each(|&node| is_visited[node] = true);
         } else {
             let scene =
                 root.get("scene").map_or(Ok(0), |scene| scene.index(scenes.len(), "scenes"))?;
             for node in scenes[scene].list("nodes")? {
-                let index = visit(&node, &mut is_visited)?;
-                waiting.push((nodes[index].clone(), DMat4::IDENTITY));
+                waiting.push(visit(&node, &mut is_visited)?);
             }
         }
         waiting.reverse();
-        let meshes = root.list("meshes")?;
-        while let Some((node, parent)) = waiting.pop() {
-            let matrix = parent * local_matrix(&node)?;
+        while let Some(index) = waiting.pop() {
+            let node = self.nodes[index].clone();
             if let Some(mesh) = node.get("mesh") {
-                let mesh = &meshes[mesh.index(meshes.len(), "meshes")?];
-                // The joints alone move a skinned mesh.
-                let matrix = if node.get("skin").is_some() { DMat4::IDENTITY } else { matrix };
-                self.read_mesh(mesh, matrix)?;
+                let mesh = self.meshes[mesh.index(self.meshes.len(), "meshes")?].clone();
+                self.read_mesh(&node, index, &mesh, matrices[index])?;
             }
             for child in node.list("children")?.iter().rev() {
-                let index = visit(child, &mut is_visited)?;
-                waiting.push((nodes[index].clone(), matrix));
+                waiting.push(visit(child, &mut is_visited)?);
             }
         }
         Ok(())
     }
 
-    fn read_mesh(&mut self, mesh: &Json<'_>, matrix: DMat4) -> Result<(), IoError> {
-        let first = self.positions.len() as u32;
-        let mut weld = Weld::default();
-        for primitive in mesh.list("primitives")? {
+    fn read_mesh(
+        &mut self,
+        node: &Json<'_>,
+        index: usize,
+        mesh: &Json<'_>,
+        matrix: DMat4,
+    ) -> Result<(), IoError> {
+        let skin = node.get("skin").map(|skin| self.skin(&skin)).transpose()?;
+        let weights = match node.get("weights") {
+            Some(_) => node.list("weights")?,
+            None => mesh.list("weights")?,
+        };
+        let weights: Vec<f64> = weights.iter().map(Json::number).collect::<Result<_, _>>()?;
+        let has_morphs = self.is_morphed[index] || weights.iter().any(|&weight| weight != 0.0);
+        let part = Part {
+            node: index,
+            skin,
+            vertices: Vec::new(),
+            influences: Vec::new(),
+            influence_ends: Vec::new(),
+            weights,
+            morphs: Vec::new(),
+        };
+        // The joints alone move a skinned mesh.
+        let is_mirrored = skin.is_none() && matrix.determinant() < 0.0;
+        let mut drawn = Drawn { part, weld: Weld::default(), is_mirrored, has_morphs };
+        let primitives = mesh.list("primitives")?;
+        let mut target_count = None;
+        for primitive in &primitives {
             self.count(PRIMITIVE_COST)?;
             let mode = primitive.get("mode").map_or(Ok(4), |mode| mode.integer())?;
             // 0 to 3 are points and lines.
             if (4..=6).contains(&mode) {
-                self.read_primitive(&primitive, mode, matrix, &mut weld, first)?;
+                self.read_primitive(primitive, mode, &mut drawn, &mut target_count)?;
             }
         }
-        self.positions.append(&mut weld.positions);
+        let Drawn { mut part, weld, .. } = drawn;
+        self.vertex_count += weld.positions.len();
+        part.vertices = weld.positions;
+        self.rig.parts.push(part);
         Ok(())
+    }
+
+    /// The index of a skin, which is read when it is first needed.
+    fn skin(&mut self, index: &Json<'_>) -> Result<usize, IoError> {
+        let index = index.index(self.skins.len(), "skins")?;
+        if self.rig.skins[index].is_none() {
+            let skin = Skin::read(&self.skins[index], self.nodes.len(), &mut self.buffers)?;
+            self.rig.skins[index] = Some(skin);
+        }
+        Ok(index)
     }
 
     fn read_primitive(
         &mut self,
         primitive: &Json<'_>,
         mode: u64,
-        matrix: DMat4,
-        weld: &mut Weld,
-        first: u32,
+        drawn: &mut Drawn,
+        target_count: &mut Option<usize>,
     ) -> Result<(), IoError> {
+        let first = self.vertex_count as u32;
         let attributes = primitive.field("attributes")?;
         let Some(position) = attributes.get("POSITION") else { return Ok(()) };
         let positions = Accessor::read(&position, Width::Vec3, &mut self.buffers)?;
         self.count(positions.count)?;
+        let known = drawn.weld.positions.len();
         let mut vertices = Vec::with_capacity(positions.count);
+        // Of every new vertex, the item that it is.
+        let mut items: Vec<u32> = Vec::new();
         for k in 0..positions.count {
-            let moved = matrix.transform_point3(positions.vector::<3>(k).into());
-            if moved.is_nan() || moved.abs().max_element() > f64::from(MAX_COORDINATE) {
-                let expected = format!("finite numbers below {MAX_COORDINATE:e} in the scene");
-                return Err(position.fault(format!("vertex {k} at {moved}"), &expected));
+            let own = positions.vector::<3>(k).into();
+            let vertex = drawn.weld.vertex(own);
+            if vertex as usize == known + items.len() {
+                items.push(k as u32);
             }
-            vertices.push(first + weld.vertex(moved));
-            self.limit("mesh vertices", first as usize + weld.positions.len(), MAX_PARTICLES)?;
+            vertices.push(first + vertex);
+            let count = first as usize + drawn.weld.positions.len();
+            self.limit("mesh vertices", count, MAX_PARTICLES)?;
         }
-        self.vertex_uvs.resize(first as usize + weld.positions.len(), VertexUv::Unset);
+        if drawn.part.skin.is_some() {
+            self.read_influences(&attributes, positions.count, &items, &mut drawn.part)?;
+        }
+        let targets = primitive.list("targets")?;
+        if *target_count.get_or_insert(targets.len()) != targets.len() {
+            let found = format!("{} morph targets", targets.len());
+            return Err(primitive.fault(found, "as many as the first primitive of the mesh"));
+        }
+        if drawn.has_morphs {
+            let mut read = Vec::with_capacity(targets.len());
+            for target in &targets {
+                self.count(PRIMITIVE_COST)?;
+                self.morphed_count = self.morphed_count.saturating_add(items.len());
+                self.limit("vertices of morph targets", self.morphed_count, MAX_MORPHED)?;
+                read.push(match target.get("POSITION") {
+                    None => None,
+                    Some(json) => {
+                        let moved = Accessor::read(&json, Width::Vec3, &mut self.buffers)?;
+                        check_count(&json, moved.count, positions.count)?;
+                        Some(moved)
+                    }
+                });
+            }
+            drawn.part.morphs.push(Morph { first: known, items, targets: read });
+        }
+        let count = first as usize + drawn.weld.positions.len();
+        self.vertex_uvs.resize(count, VertexUv::Unset);
         let uvs = match attributes.get("TEXCOORD_0") {
             None => None,
             Some(uv) => {
@@ -235,7 +364,6 @@ impl Reader<'_> {
             }
         };
         self.limit("mesh faces", self.mesh.triangles.len() + indices.len(), MAX_FACES)?;
-        let is_mirrored = matrix.determinant() < 0.0;
         let count = if mode == 4 { indices.len() / 3 } else { indices.len().saturating_sub(2) };
         for k in 0..count {
             let mut corners = match mode {
@@ -243,7 +371,7 @@ impl Reader<'_> {
                 5 => [k, k + 1 + k % 2, k + 2 - k % 2],
                 _ => [k + 1, k + 2, 0],
             };
-            if is_mirrored {
+            if drawn.is_mirrored {
                 corners.swap(1, 2);
             }
             let corners = corners.map(|corner| indices[corner]);
@@ -264,24 +392,84 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn finish(self) -> Result<Parsed, IoError> {
-        let (path, mut mesh) = (self.path.to_path_buf(), self.mesh);
+    /// Joints and weights of the vertices that are these items.
+    fn read_influences(
+        &mut self,
+        attributes: &Json<'_>,
+        count: usize,
+        items: &[u32],
+        part: &mut Part,
+    ) -> Result<(), IoError> {
+        let joint_count = part.skin.and_then(|skin| self.rig.skins[skin].as_ref());
+        let joint_count = joint_count.map_or(0, |skin| skin.joints.len());
+        let mut sets = Vec::new();
+        for (joints, weights) in [("JOINTS_0", "WEIGHTS_0"), ("JOINTS_1", "WEIGHTS_1")] {
+            let Some(json) = attributes.get(joints) else { break };
+            let weights_json = attributes.field(weights)?;
+            let joints = Accessor::read(&json, Width::Vec4, &mut self.buffers)?;
+            let weights = Accessor::read(&weights_json, Width::Vec4, &mut self.buffers)?;
+            check_count(&json, joints.count, count)?;
+            check_count(&weights_json, weights.count, count)?;
+            sets.push((json, joints, weights_json, weights));
+        }
+        if sets.is_empty() {
+            return Err(attributes.fault("no \"JOINTS_0\"".to_owned(), "one, for the skin"));
+        }
+        for &item in items {
+            let begin = part.influences.len();
+            for (json, joints, weights_json, weights) in &sets {
+                let (joints, weights) =
+                    (joints.vector::<4>(item as usize), weights.vector::<4>(item as usize));
+                for (joint, weight) in joints.into_iter().zip(weights) {
+                    if !(weight >= 0.0 && weight.is_finite()) {
+                        let found = format!("weight {weight} of vertex {item}");
+                        return Err(weights_json.fault(found, "finite numbers of 0 or more"));
+                    }
+                    if !(joint >= 0.0 && joint < joint_count as f64) {
+                        if weight == 0.0 {
+                            continue;
+                        }
+                        let found = format!("joint {joint} of vertex {item}");
+                        let expected = format!("joints below {joint_count}, as of its skin");
+                        return Err(json.fault(found, &expected));
+                    }
+                    if weight as f32 > 0.0 {
+                        part.influences.push((joint as u16, weight as f32));
+                    }
+                }
+            }
+            if part.influences.len() == begin {
+                // A vertex that nothing moves would be nowhere.
+                part.influences.push((0, 1.0));
+            }
+            let own = part.influences.len() - begin;
+            self.influence_count += own;
+            self.limit("joints of all vertices", self.influence_count, MAX_INFLUENCES)?;
+            part.influence_ends.push(part.influences.len() as u32);
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<(Parsed, Rig), IoError> {
+        let Self { mut mesh, rig, vertex_uvs, .. } = self;
+        let path = rig.path.clone();
         if mesh.triangles.is_empty() {
             return Err(IoError::Empty { path, what: "triangles" });
         }
-        mesh.positions = self.positions.iter().map(|p| p.as_vec3().to_array()).collect();
+        let positions = rig.pose(&rig.rest())?;
+        mesh.positions = positions.iter().map(|p| p.as_vec3().to_array()).collect();
         let one = |uv: &VertexUv| match uv {
             VertexUv::One(uv) => Some(*uv),
             // No triangle uses it.
             VertexUv::Unset => Some([0.0; 2]),
             VertexUv::Mixed => None,
         };
-        mesh.uvs = self.vertex_uvs.iter().map(one).collect::<Option<_>>().unwrap_or_default();
+        mesh.uvs = vertex_uvs.iter().map(one).collect::<Option<_>>().unwrap_or_default();
         if !mesh.uvs.is_empty() || mesh.corner_uvs.coordinates.is_empty() {
             mesh.corner_uvs = CornerUvs::default();
         }
         mesh.validate().map_err(|source| IoError::Mesh { path, source })?;
-        Ok(Parsed { mesh, positions: self.positions, twisted: TwistedFaces::default() })
+        Ok((Parsed { mesh, positions, twisted: TwistedFaces::default() }, rig))
     }
 
     /// Notes that so many vertices or corners are read: a small file may name the same ones very often.
@@ -292,9 +480,17 @@ impl Reader<'_> {
 
     fn limit(&self, what: &'static str, count: usize, limit: usize) -> Result<(), IoError> {
         match count > limit {
-            true => Err(IoError::TooMany { path: self.path.to_path_buf(), what, count, limit }),
+            true => Err(IoError::TooMany { path: self.rig.path.clone(), what, count, limit }),
             false => Ok(()),
         }
+    }
+}
+
+/// Rejects a list of another length than that of positions.
+fn check_count(list: &Json<'_>, count: usize, expected: usize) -> Result<(), IoError> {
+    match count == expected {
+        true => Ok(()),
+        false => Err(list.fault(format!("{count} items"), &format!("{expected}, as of POSITION"))),
     }
 }
 
@@ -307,20 +503,7 @@ fn visit(node: &Json<'_>, is_visited: &mut [bool]) -> Result<usize, IoError> {
     }
 }
 
-fn local_matrix(node: &Json<'_>) -> Result<DMat4, IoError> {
-    if let Some(matrix) = node.get("matrix") {
-        return Ok(DMat4::from_cols_array(&matrix.numbers::<16>()?));
-    }
-    let scale = node.get("scale").map_or(Ok([1.0; 3]), |it| it.numbers())?;
-    let rotation = node.get("rotation").map_or(Ok([0.0, 0.0, 0.0, 1.0]), |it| it.numbers())?;
-    let translation = node.get("translation").map_or(Ok([0.0; 3]), |it| it.numbers())?;
-    let length = rotation.iter().map(|x: &f64| x * x).sum::<f64>().sqrt();
-    let rotation = match length > 1e-6 && length < 1e6 {
-        true => DQuat::from_array(rotation.map(|x| x / length)),
-        false => DQuat::IDENTITY,
-    };
-    Ok(DMat4::from_scale_rotation_translation(scale.into(), rotation, translation.into()))
-}
-
+#[cfg(test)]
+mod motion_tests;
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use super::*;
 use crate::{FRAME_FORMATS, FrameSource, fuzz};
 
 fn read(bytes: &[u8]) -> Result<Mesh, IoError> {
-    parse(bytes.to_vec(), Path::new("test.glb")).map(|parsed| parsed.mesh)
+    parse(bytes.to_vec(), Path::new("test.glb"), None).map(|(parsed, _)| parsed.mesh)
 }
 
 /// Two nodes of one mesh, one below the other: a square of two triangles, whose vertices are listed twice along the diagonal, with

@@ -46,7 +46,11 @@ impl View {
     /// The view that shows these moments best: [`View::ABOVE`] if they stay flatter than a quarter of their width, else
     /// [`View::THREE_QUARTER`].
     pub fn fitting(moments: &[Vec<Surface>]) -> Self {
-        let [low, high] = bounds(framed_points(moments).concat().into_iter());
+        Self::of_box(bounds(framed_points(moments).concat().into_iter()))
+    }
+
+    /// The same for what is in this box \[m\].
+    pub(super) fn of_box([low, high]: [DVec3; 2]) -> Self {
         let extent = high - low;
         if extent.y < 0.25 * extent.x.max(extent.z) { Self::ABOVE } else { Self::THREE_QUARTER }
     }
@@ -170,6 +174,29 @@ impl Camera {
         Self { eye, right, up, forward, near, distance, bounds, floor }
     }
 
+    /// Cameras in these directions, as far from the middle of the box of all points as each other, so that everything is in the
+    /// frame of each.
+    pub(super) fn around_from(points: &[DVec3], views: &[View]) -> Vec<Self> {
+        let [low, high] = box_around(points);
+        let center = (low + high) * 0.5;
+        let mut cameras: Vec<_> =
+            views.iter().map(|&view| Self::around(points.to_vec(), &[], 0.0, view)).collect();
+        let t = TAN_HALF_FIELD * FILL;
+        let needed = |camera: &Self| {
+            let needed = |&point: &DVec3| {
+                let DVec3 { x, y, z } = camera.to_axes(point - center);
+                x.abs().max(y.abs()) / t - z
+            };
+            points.iter().map(needed).fold(camera.distance, f64::max)
+        };
+        let distance = cameras.iter().map(needed).fold(0.0, f64::max);
+        for camera in &mut cameras {
+            camera.eye = center - camera.forward * distance;
+            camera.distance = distance;
+        }
+        cameras
+    }
+
     /// The same, no nearer than this \[m\].
     pub(super) fn no_nearer_than(self, distance: f64) -> Self {
         let back = (distance - self.distance).max(0.0);
@@ -248,6 +275,32 @@ pub(super) fn framed_points(moments: &[Vec<Surface>]) -> Vec<Vec<DVec3>> {
         points.retain(|&point| (point - middle).abs().cmple(reach).all());
     }
     points
+}
+
+/// Directions in which points are outermost: along the axes, and between two and three of them.
+const DIRECTIONS: [[f64; 3]; 13] = [
+    [1.0, 0.0, 0.0],
+    [0.0, 1.0, 0.0],
+    [0.0, 0.0, 1.0],
+    [1.0, 1.0, 0.0],
+    [1.0, -1.0, 0.0],
+    [1.0, 0.0, 1.0],
+    [1.0, 0.0, -1.0],
+    [0.0, 1.0, 1.0],
+    [0.0, 1.0, -1.0],
+    [1.0, 1.0, 1.0],
+    [1.0, 1.0, -1.0],
+    [1.0, -1.0, 1.0],
+    [-1.0, 1.0, 1.0],
+];
+
+/// The outermost of some points in 26 directions: they stand for all where a camera is to have these in its frame.
+pub(super) fn extremes(points: &[DVec3]) -> Vec<DVec3> {
+    let both = DIRECTIONS.iter().flat_map(|&it| [DVec3::from(it), -DVec3::from(it)]);
+    let outermost = |direction: DVec3| {
+        points.iter().copied().max_by(|a, b| a.dot(direction).total_cmp(&b.dot(direction)))
+    };
+    both.filter_map(outermost).collect()
 }
 
 /// Box of the points without the outermost fraction on each side.

@@ -18,21 +18,21 @@ use super::{Camera, Color, Line, Surface, View};
 use crate::IoError;
 
 const MAX_TILES: u32 = 32;
-const MIN_TILE: u32 = 32;
-const MAX_TILE: u32 = 2048;
+pub(super) const MIN_TILE: u32 = 32;
+pub(super) const MAX_TILE: u32 = 2048;
 
 /// How far around the cloths endless colliders are drawn, in diagonals of all moments; more than the camera counts.
-const SOLID_REACH: f64 = 0.6;
+pub(super) const SOLID_REACH: f64 = 0.6;
 
 /// How far from the cloths scenery stays in the frame, in diagonals of the largest moment.
-const SCENERY_REACH: f64 = 0.4;
+pub(super) const SCENERY_REACH: f64 = 0.4;
 
 /// How near a camera comes to its moment, as a fraction of the distance of the farthest.
 const NEAREST: f64 = 0.6;
 
 const PAGE: Color = [252, 251, 249];
 const BORDER: Color = [212, 207, 198];
-const INK: Color = [58, 56, 60];
+pub(super) const INK: Color = [58, 56, 60];
 const FAINT_INK: Color = [150, 145, 138];
 
 /// A picture in memory.

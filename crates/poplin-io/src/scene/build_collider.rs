@@ -1,5 +1,7 @@
 //! From a scene's collider to a shape for the solver.
 
+use std::sync::Arc;
+
 use glam::{DQuat, DVec3};
 use poplin_model::{
     Capsule, Collider, InteractionGroups, Parallelepiped, Placement, Plane, Pose, Rigid, Shape,
@@ -9,9 +11,11 @@ use poplin_model::{
 use super::collider::acts_on;
 use super::frame::{pose_at, rigid_at};
 use super::locate::Source;
-use super::surface::{OpenSurface, Repairs, close_surface};
+use super::mesh_motion::MovingMesh;
+use super::surface::{OpenSurface, Repairs, mended};
 use super::validate::validate_collider;
 use super::{ColliderShape, FrameKey, PlaneShape, Scene, SceneCollider, SceneError, Transform};
+use crate::mesh_file::VertexMotion;
 use crate::{IoError, MeshFile, TwistedFaces, load_mesh};
 
 /// A collider of a scene, its mesh read, ready to be put in position.
@@ -19,8 +23,10 @@ use crate::{IoError, MeshFile, TwistedFaces, load_mesh};
 pub struct BuiltCollider {
     /// Name in the scene.
     pub name: String,
-    /// Its shape, in the space of the body that it is fixed to.
+    /// Its shape at the start, in the space of the body that it is fixed to.
     pub shape: Shape,
+    /// What it becomes, if it moves vertex by vertex.
+    moving: Option<Arc<MovingMesh>>,
     /// Path of that body, rising in time; empty for one at rest at the world's origin.
     pub keys: Vec<FrameKey>,
     /// Factor on the friction of the cloths that touch it.
@@ -41,18 +47,34 @@ impl BuiltCollider {
         pose_at(&self.keys, time)
     }
 
+    /// Whether it is the same at two times \[s\].
+    pub fn rests(&self, from: f64, to: f64) -> bool {
+        self.pose(from) == self.pose(to)
+            && self.moving.as_ref().is_none_or(|moving| moving.rests(from, to))
+    }
+
     /// Its shape in the world at a time \[s\], put there in double precision.
-    pub fn shape_at(&self, time: f64) -> Shape {
+    ///
+    /// # Errors
+    /// [`SceneError`] if a point cache cannot be read any more, or an animation leads out of the range of coordinates.
+    pub fn shape_at(&self, time: f64) -> Result<Shape, SceneError> {
+        let shape = match &self.moving {
+            Some(moving) => moving.shape_at(time)?,
+            None => self.shape.clone(),
+        };
         if self.keys.is_empty() {
-            return self.shape.clone();
+            return Ok(shape);
         }
-        self.shape.transformed(&Placement::new(1.0, rigid_at(&self.keys, time)))
+        Ok(shape.transformed(&Placement::new(1.0, rigid_at(&self.keys, time))))
     }
 
     /// The collider as it is in the world at a time \[s\].
-    pub fn collider_at(&self, time: f64) -> Collider {
+    ///
+    /// # Errors
+    /// As [`BuiltCollider::shape_at`].
+    pub fn collider_at(&self, time: f64) -> Result<Collider, SceneError> {
         let groups = InteractionGroups { memberships: 1 << self.group, ..Default::default() };
-        Collider { groups, friction: self.friction, ..Collider::from(self.shape_at(time)) }
+        Ok(Collider { groups, friction: self.friction, ..Collider::from(self.shape_at(time)?) })
     }
 
     /// Whether the cloth of this name feels it.
@@ -75,20 +97,55 @@ impl SceneCollider {
     /// # Errors
     /// As [`SceneCollider::build`].
     pub fn build_near(&self, origin: [f64; 3]) -> Result<BuiltCollider, SceneError> {
-        let (shape, from, twisted) = self.shape.shape()?;
-        let (shape, repairs) = self.closed(shape, from)?;
-        let shape = shape.transformed(&placement(&self.transform, from, origin));
+        let Solid { shape, from, twisted, motion } = match (&self.shape, &self.motion) {
+            (ColliderShape::Mesh(path), Some(play)) => {
+                let (file, motion) = play.load(path)?;
+                Solid { motion: Some(motion), ..Solid::from(file) }
+            }
+            _ => self.shape.solid()?,
+        };
+        let placement = placement(&self.transform, from, origin);
+        let (shape, repairs, holes) = self.closed(shape, from)?;
+        let moving = match (&self.motion, motion, &shape) {
+            (Some(play), Some(motion), Shape::TriangleMesh(mesh)) => Some(Arc::new(MovingMesh {
+                play: play.clone(),
+                motion,
+                origin: from.into(),
+                triangles: mesh.triangles.clone(),
+                holes,
+                placement,
+            })),
+            _ => None,
+        };
+        let shape = match &moving {
+            Some(moving) => moving.shape_at(0.0)?,
+            None => shape.transformed(&placement),
+        };
         shape.validate().map_err(|source| match &self.shape {
             // A mesh file near the limit may leave it by its transform.
             ColliderShape::Mesh(path) => IoError::Mesh { path: path.clone(), source }.into(),
             _ => SceneError::Collider { name: self.name.clone(), source },
         })?;
         let Self { name, keys, friction, cloths, .. } = self.clone();
-        Ok(BuiltCollider { name, shape, keys, friction, cloths, group: 0, repairs, twisted })
+        Ok(BuiltCollider {
+            name,
+            shape,
+            moving,
+            keys,
+            friction,
+            cloths,
+            group: 0,
+            repairs,
+            twisted,
+        })
     }
 
-    /// The shape with its mesh, if it is one, mended.
-    fn closed(&self, shape: Shape, from: [f64; 3]) -> Result<(Shape, Repairs), SceneError> {
+    /// The shape with its mesh, if it is one, mended, and the vertices around the holes that were filled.
+    fn closed(
+        &self,
+        shape: Shape,
+        from: [f64; 3],
+    ) -> Result<(Shape, Repairs, Vec<Vec<u32>>), SceneError> {
         match (&self.shape, shape) {
             (ColliderShape::Mesh(path), Shape::TriangleMesh(mesh)) if !self.is_open => {
                 let open = |mut surface: OpenSurface| {
@@ -98,10 +155,31 @@ impl SceneCollider {
                     let (name, path) = (self.name.clone(), path.clone());
                     SceneError::OpenCollider { name, path, surface }
                 };
-                close_surface(&mesh).map(|(mesh, repairs)| (mesh.into(), repairs)).map_err(open)
+                mended(&mesh)
+                    .map(|(mesh, repairs, holes)| (mesh.into(), repairs, holes))
+                    .map_err(open)
             }
-            (_, shape) => Ok((shape, Repairs::default())),
+            (_, shape) => Ok((shape, Repairs::default(), Vec::new())),
         }
+    }
+}
+
+/// A shape before its transform.
+struct Solid {
+    shape: Shape,
+    /// The point of the file that its positions count from \[m\].
+    from: [f64; 3],
+    /// Faces that have a flipped triangle.
+    twisted: TwistedFaces,
+    /// How its vertices move, if they do.
+    motion: Option<Box<dyn VertexMotion>>,
+}
+
+impl From<MeshFile> for Solid {
+    fn from(MeshFile { mesh, origin, twisted }: MeshFile) -> Self {
+        let triangles = mesh.triangulated().into();
+        let mesh = TriangleMesh { vertices: mesh.positions.into(), triangles };
+        Self { shape: mesh.into(), from: origin, twisted, motion: None }
     }
 }
 
@@ -114,8 +192,8 @@ fn placement(transform: &Transform, from: [f64; 3], origin: [f64; 3]) -> Placeme
 }
 
 impl ColliderShape {
-    /// The shape before its transform, the point that its positions count from, and its faces that have a flipped triangle.
-    fn shape(&self) -> Result<(Shape, [f64; 3], TwistedFaces), SceneError> {
+    /// The shape before its transform.
+    fn solid(&self) -> Result<Solid, SceneError> {
         let shape = match self {
             Self::Sphere(sphere) => Sphere { center: sphere.center, radius: sphere.radius }.into(),
             Self::Capsule(capsule) => {
@@ -141,14 +219,9 @@ impl ColliderShape {
                     &Placement::new(1.0, Rigid { translation, rotation: DQuat::IDENTITY }),
                 )
             }
-            Self::Mesh(path) => {
-                let MeshFile { mesh, origin, twisted } = load_mesh(path)?;
-                let triangles = mesh.triangulated().into();
-                let mesh = TriangleMesh { vertices: mesh.positions.into(), triangles };
-                return Ok((mesh.into(), origin, twisted));
-            }
+            Self::Mesh(path) => return Ok(load_mesh(path)?.into()),
         };
-        Ok((shape, [0.0; 3], TwistedFaces::default()))
+        Ok(Solid { shape, from: [0.0; 3], twisted: TwistedFaces::default(), motion: None })
     }
 }
 
@@ -161,8 +234,13 @@ impl Scene {
         let source = Source::new(&self.text, &self.path);
         let build = |(index, collider): (usize, &SceneCollider)| {
             // The fields are public: they may have changed since the file was checked.
-            validate_collider(collider, &self.cloths, &format!("collider[{index}]"), &source)?;
-            collider.build()
+            let field = format!("collider[{index}]");
+            validate_collider(collider, &self.cloths, &field, &source)?;
+            collider.build().map_err(|error| match (error, &collider.motion) {
+                // A file that is good in itself may not be what the scene asks of it.
+                (SceneError::File(error), Some(motion)) => motion.error(error, &field, &source),
+                (error, _) => error,
+            })
         };
         let mut built: Vec<BuiltCollider> =
             self.colliders.iter().enumerate().map(build).collect::<Result<_, _>>()?;
@@ -221,6 +299,7 @@ mod tests {
             friction: 1.0,
             cloths: None,
             is_open: false,
+            motion: None,
         }
     }
 
@@ -271,7 +350,7 @@ mod tests {
         let sphere =
             collider(ColliderShape::Sphere(SphereShape { radius: 0.5, center: [1.0, 0.0, 0.0] }));
         let built = SceneCollider { keys, ..sphere }.build().unwrap();
-        near(sphere_of(built.shape_at(0.5)), [2.0, 0.0, -1.0, 0.5]);
+        near(sphere_of(built.shape_at(0.5).unwrap()), [2.0, 0.0, -1.0, 0.5]);
         let at = |time| {
             sphere_of(
                 Shape::sphere(0.5).transformed(&Placement::new(1.0, Rigid::new(built.pose(time)))),
@@ -287,8 +366,8 @@ mod tests {
         let shape = ColliderShape::Sphere(SphereShape { radius: 0.5, center: [1.0, 0.1, 0.2] });
         let built =
             SceneCollider { keys: vec![key(0.0), key(1.0)], ..collider(shape) }.build().unwrap();
-        assert_eq!(built.shape_at(0.0), built.shape_at(0.37));
-        assert_eq!(built.shape_at(0.0), built.shape_at(5.0));
+        assert_eq!(built.shape_at(0.0).unwrap(), built.shape_at(0.37).unwrap());
+        assert_eq!(built.shape_at(0.0).unwrap(), built.shape_at(5.0).unwrap());
     }
 
     #[test]
@@ -302,7 +381,7 @@ mod tests {
         assert_eq!(built.iter().map(|it| it.group).collect::<Vec<_>>(), [0, 1, 2, 1]);
         let met = |cloth| -> Vec<bool> {
             let groups = groups_of_cloth(&built, cloth);
-            built.iter().map(|it| it.collider_at(0.0).groups.meets(groups)).collect()
+            built.iter().map(|it| it.collider_at(0.0).unwrap().groups.meets(groups)).collect()
         };
         assert_eq!(met("a"), [true, true, false, true]);
         assert_eq!(met("b"), [true, false, true, false]);

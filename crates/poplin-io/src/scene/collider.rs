@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{FrameKey, Transform};
+use super::{FrameKey, MeshMotion, Transform};
 
 /// One `[[collider]]` of a scene: a shape in the world, still or moving.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +26,8 @@ pub struct SceneCollider {
     /// Takes a mesh that is not closed as it is: everything behind its nearest triangle is inside, however far (default: such a
     /// mesh is refused, but for small holes).
     pub is_open: bool,
+    /// How the vertices of its mesh move (default: they do not).
+    pub motion: Option<MeshMotion>,
 }
 
 /// What a collider is.

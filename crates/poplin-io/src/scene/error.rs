@@ -227,6 +227,26 @@ pub enum SceneError {
         /// Where it is open.
         surface: OpenSurface,
     },
+    /// A file that moves a mesh cannot be used, or not as the scene asks.
+    #[error("{at}: {field}: {source}")]
+    Motion {
+        /// Where in the scene file.
+        at: Box<Location>,
+        /// The key that asks for it.
+        field: String,
+        /// What is wrong with it.
+        source: Box<IoError>,
+    },
+    /// A key that means nothing without another one.
+    #[error("{at}: {field} goes with {needed}")]
+    Lone {
+        /// Where in the scene file.
+        at: Box<Location>,
+        /// The key.
+        field: String,
+        /// What it needs.
+        needed: &'static str,
+    },
     /// More different lists of cloths than there are collision groups.
     #[error("{at}: {field}: colliders may name at most {limit} different lists of cloths")]
     TooManyGroups {

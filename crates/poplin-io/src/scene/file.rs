@@ -14,12 +14,13 @@ use serde::{Deserialize, Deserializer, de};
 
 use super::keys::{keys_elsewhere, keys_that_mean};
 use super::locate::Source;
+use super::mesh_motion::AnimationKey;
 use super::moved::refuse_keys_of_the_cloth;
 use super::validate::{validate, validate_wind};
 use super::{
     AnimatedPins, BoxShape, CapsuleShape, ColliderShape, CylinderShape, DEFAULT_PERTURBATION,
-    FrameKey, GridShape, Keyframe, LocalFrame, PinRule, PlaneShape, Scene, SceneCloth,
-    SceneCollider, SceneError, Shape, SphereShape, Transform, TubeShape, Wind,
+    FrameKey, GridShape, Keyframe, LocalFrame, MeshMotion, MotionSource, PinRule, PlaneShape,
+    Scene, SceneCloth, SceneCollider, SceneError, Shape, SphereShape, Transform, TubeShape, Wind,
 };
 use crate::picture::View;
 use crate::{FRAME_FORMATS, FrameFormat, IoError};
@@ -241,6 +242,21 @@ struct ColliderFile {
     convex: Option<ConvexFile>,
     /// The inside of a closed surface: a file (OBJ, PLY, STL, glTF, GLB), its path counts from the folder of the scene file.
     mesh: Option<PathBuf>,
+    /// The animation that moves a mesh in glTF, by its name or index: nodes, skins and morph targets (default none: it is
+    /// as at rest).
+    animation: Option<AnimationKey>,
+    /// A point cache (PC2, MDD) that moves a mesh, of as many vertices; its path counts from the folder of the scene file
+    /// (default none).
+    cache: Option<PathBuf>,
+    /// Frames per second of a PC2 cache [1/s], `0.1..=10_000` (default: `frame_rate`); MDD has seconds.
+    cache_rate: Option<f32>,
+    /// When the animation or cache begins [s], `-1e6..=1e6` (default: at the time of its first key or sample).
+    start: Option<f32>,
+    /// How fast the animation or cache is played, `0.001..=1000` (default 1).
+    speed: Option<f32>,
+    /// Whether the animation or cache begins anew at its end (default false: it stays as it is there).
+    #[serde(rename = "loop")]
+    is_looped: Option<bool>,
     /// Its pose before `keys` move it; in the world, if there are none.
     #[serde(default)]
     transform: Transform,
@@ -397,7 +413,7 @@ impl Scene {
             .collider
             .into_iter()
             .enumerate()
-            .map(|(index, collider)| collider.convert(index, &source));
+            .map(|(index, collider)| collider.convert(index, file.frame_rate, &source));
         let scene = Scene {
             title: file.title.unwrap_or(stem),
             frames: file.frames,
@@ -556,8 +572,14 @@ impl ClothFile {
 }
 
 impl ColliderFile {
-    fn convert(self, index: usize, source: &Source<'_>) -> Result<SceneCollider, SceneError> {
+    fn convert(
+        mut self,
+        index: usize,
+        frame_rate: f32,
+        source: &Source<'_>,
+    ) -> Result<SceneCollider, SceneError> {
         let field = format!("collider[{index}]");
+        let motion = self.motion(&field, frame_rate, source)?;
         let found = present(&[
             ("sphere", self.sphere.is_some()),
             ("capsule", self.capsule.is_some()),
@@ -591,7 +613,55 @@ impl ColliderFile {
             friction: self.friction.unwrap_or(1.0),
             cloths: self.cloths,
             is_open: self.open,
+            motion,
         })
+    }
+
+    /// How the vertices of its mesh move.
+    fn motion(
+        &mut self,
+        field: &str,
+        frame_rate: f32,
+        source: &Source<'_>,
+    ) -> Result<Option<MeshMotion>, SceneError> {
+        let lone = |key: &str, needed| {
+            let field = format!("{field}.{key}");
+            SceneError::Lone { at: source.location(&field), field, needed }
+        };
+        let (animation, cache) = (self.animation.take(), self.cache.take());
+        let key = if animation.is_some() { "animation" } else { "cache" };
+        if self.cache_rate.is_some() && cache.is_none() {
+            return Err(lone("cache_rate", "`cache`"));
+        }
+        let from = match (animation, cache) {
+            (None, None) => {
+                let stated = [
+                    ("start", self.start.is_some()),
+                    ("speed", self.speed.is_some()),
+                    ("loop", self.is_looped.is_some()),
+                ];
+                return match present(&stated).first() {
+                    Some(key) => Err(lone(key, "`animation` or `cache`")),
+                    None => Ok(None),
+                };
+            }
+            (Some(_), Some(_)) => return Err(lone("cache", "no `animation` beside it")),
+            (Some(AnimationKey(choice)), None) => MotionSource::Animation(choice),
+            (None, Some(path)) => {
+                let path = beside(source, path);
+                let rate = self.cache_rate.unwrap_or(frame_rate);
+                MotionSource::Cache { path, rate }
+            }
+        };
+        if self.mesh.is_none() {
+            return Err(lone(key, "`mesh`"));
+        }
+        Ok(Some(MeshMotion {
+            source: from,
+            start: self.start,
+            speed: self.speed.unwrap_or(1.0),
+            is_looped: self.is_looped.unwrap_or(false),
+        }))
     }
 }
 

@@ -69,6 +69,22 @@
 //! cloths = ["sheet"]                            # default: all
 //! ```
 //!
+//! Meshes of colliders move vertex by vertex where they have an animation or a point cache:
+//!
+//! ```text
+//! [[collider]]
+//! mesh = "character.glb"                        # glTF or GLB
+//! animation = "Walk"                            # or its index: skins, nodes, morph targets
+//! start = 0.5                                   # [s]; default: the time of its first key
+//! speed = 1.0
+//! loop = true                                   # default: it stays as it is at its end
+//!
+//! [[collider]]
+//! mesh = "body.obj"
+//! cache = "body.pc2"                            # or MDD, of as many vertices
+//! cache_rate = 24.0                             # [1/s] of PC2 (default: frame_rate)
+//! ```
+//!
 //! Cloths with a thickness collide with themselves and with one another:
 //!
 //! ```toml
@@ -99,6 +115,7 @@ mod frame;
 mod key_path;
 mod keys;
 mod locate;
+mod mesh_motion;
 mod moved;
 mod pin;
 mod save;
@@ -119,6 +136,7 @@ pub use error::{Location, PinError, SceneError};
 pub use frame::{FrameKey, LocalFrame};
 pub use key_path::PathError;
 pub use keys::{SceneKey, keys_like, scene_keys, scene_schema};
+pub use mesh_motion::{MeshMotion, MotionSource};
 pub use pin::{Corner, PinRule, Side};
 pub use shape::{GridPlane, GridShape, Shape, Transform, TubeShape};
 pub use surface::{OpenSurface, Repairs, close_surface};

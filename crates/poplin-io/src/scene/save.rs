@@ -44,7 +44,7 @@ impl Scene {
         let folder = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
         let folder = folder.parent().unwrap_or(Path::new(""));
         for key in ["cloth", "collider"] {
-            tables(&mut scene, key).for_each(|table| resolve_mesh(table, folder));
+            tables(&mut scene, key).for_each(|table| resolve_files(table, folder));
         }
         let defaults = to_table(&ClothConfig::default())?;
         for (table, settings) in tables(&mut scene, "cloth").zip(settings) {
@@ -85,9 +85,11 @@ fn set(table: &mut Table, path: &[&str], value: Value) {
     }
 }
 
-fn resolve_mesh(table: &mut Table, folder: &Path) {
-    if let Some(Value::String(path)) = table.get_mut("mesh") {
-        *path = folder.join(&path).display().to_string();
+fn resolve_files(table: &mut Table, folder: &Path) {
+    for key in ["mesh", "cache"] {
+        if let Some(Value::String(path)) = table.get_mut(key) {
+            *path = folder.join(&path).display().to_string();
+        }
     }
 }
 

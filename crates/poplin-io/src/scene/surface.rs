@@ -90,10 +90,20 @@ struct Side {
 /// # Errors
 /// [`OpenSurface`] if the triangles enclose nothing even so.
 pub fn close_surface(mesh: &TriangleMesh) -> Result<(TriangleMesh, Repairs), OpenSurface> {
+    let (mesh, repairs, _) = mended(mesh)?;
+    Ok((mesh, repairs))
+}
+
+/// The same with the vertices around each hole that was filled; in its middle is a vertex after all others.
+pub(super) fn mended(
+    mesh: &TriangleMesh,
+) -> Result<(TriangleMesh, Repairs, Vec<Vec<u32>>), OpenSurface> {
     let mut surface = Surface::new(mesh);
-    let mut repairs = Repairs { flipped_triangles: surface.orient(), filled_holes: 0 };
-    repairs.filled_holes = surface.fill_holes()?;
-    if repairs.is_any() { Ok((surface.into_mesh(), repairs)) } else { Ok((mesh.clone(), repairs)) }
+    let flipped_triangles = surface.orient();
+    let holes = surface.fill_holes()?;
+    let repairs = Repairs { flipped_triangles, filled_holes: holes.len() };
+    let mesh = if repairs.is_any() { surface.into_mesh() } else { mesh.clone() };
+    Ok((mesh, repairs, holes))
 }
 
 struct Surface {
@@ -227,8 +237,8 @@ impl Surface {
         part.iter().for_each(|&triangle| self.triangles[triangle].swap(1, 2));
     }
 
-    /// Fills small holes; returns how many.
-    fn fill_holes(&mut self) -> Result<usize, OpenSurface> {
+    /// Fills small holes; returns the vertices around each.
+    fn fill_holes(&mut self) -> Result<Vec<Vec<u32>>, OpenSurface> {
         // The sides that nothing faces, and what follows each.
         let mut next: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         let mut branching: Vec<[u32; 2]> = Vec::new();
@@ -297,7 +307,7 @@ impl Surface {
                 self.triangles.push([hole[(k + 1) % hole.len()], a, vertex]);
             }
         }
-        Ok(holes.len())
+        Ok(holes)
     }
 }
 

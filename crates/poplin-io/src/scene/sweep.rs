@@ -32,7 +32,7 @@ use super::file::toml_error;
 use super::key_path::{KeyPath, PathError};
 use super::locate::Source;
 use super::save::shorten;
-use super::{ColliderShape, Location, Scene, SceneError, Shape};
+use super::{ColliderShape, Location, MotionSource, Scene, SceneError, Shape};
 use crate::gltf::buffer_files;
 use crate::{FrameFormat, IoError, Precision};
 
@@ -476,7 +476,7 @@ impl SweepJobs {
         [self.sweep.text.as_str(), self.scene.text.as_str()].into_iter().chain(self.words())
     }
 
-    /// The files that jobs read: meshes of the scene, and values that name a file beside it. Each once, in the order of their
+    /// The files that jobs read: meshes and point caches of the scene, and values that name a file beside it. Each once, in the order of their
     /// names; one that is not there is left out.
     pub fn files(&self) -> Vec<PathBuf> {
         let cloths = self.scene.cloths.iter().filter_map(|cloth| match &cloth.shape {
@@ -487,10 +487,20 @@ impl SweepJobs {
             ColliderShape::Mesh(path) => Some(path.clone()),
             _ => None,
         });
+        let caches = self.scene.colliders.iter().filter_map(|collider| {
+            match &collider.motion.as_ref()?.source {
+                MotionSource::Cache { path, .. } => Some(path.clone()),
+                MotionSource::Animation(_) => None,
+            }
+        });
         let folder = self.scene.path.parent().unwrap_or(Path::new(""));
         let named = self.words().map(|word| folder.join(word));
-        let mut files: Vec<_> =
-            cloths.chain(colliders).chain(named).filter(|path| path.is_file()).collect();
+        let mut files: Vec<_> = cloths
+            .chain(colliders)
+            .chain(caches)
+            .chain(named)
+            .filter(|path| path.is_file())
+            .collect();
         let is_gltf =
             |path: &&PathBuf| path.extension().is_some_and(|it| it.eq_ignore_ascii_case("gltf"));
         let buffers: Vec<_> =

@@ -9,9 +9,11 @@ use super::build_collider::plane;
 use super::file::nearest;
 use super::locate::{Source, shortest};
 use super::{
-    AnimatedPins, ColliderShape, FrameKey, LocalFrame, MAX_SCENE_PARTICLES, PlaneShape, Scene,
-    SceneCloth, SceneCollider, SceneError, Shape, Transform, Wind,
+    AnimatedPins, ColliderShape, FrameKey, LocalFrame, MAX_SCENE_PARTICLES, MeshMotion,
+    MotionSource, PlaneShape, Scene, SceneCloth, SceneCollider, SceneError, Shape, Transform, Wind,
 };
+use crate::MeshFormat;
+use crate::frames::cache_motion::is_mdd;
 use crate::picture::{View, is_empty_convex};
 
 /// Largest length and displacement of a scene \[m\]; beyond it `f32` has no millimetres left by far.
@@ -236,6 +238,9 @@ pub(super) fn validate_collider(
     source: &Source<'_>,
 ) -> Result<(), SceneError> {
     validate_collider_shape(&collider.shape, field, source)?;
+    if let Some(motion) = &collider.motion {
+        validate_motion(motion, &collider.shape, field, source)?;
+    }
     validate_transform(&collider.transform, &format!("{field}.transform"), source)?;
     validate_frame_keys(&collider.keys, field, source)?;
     let friction = shortest(collider.friction);
@@ -313,6 +318,48 @@ fn validate_collider_shape(
         }
         ColliderShape::Mesh(mesh) => validate_mesh(mesh, &at("mesh"), source),
     }
+}
+
+/// Rejects a motion of a mesh that is out of range, or whose file is of another kind.
+fn validate_motion(
+    motion: &MeshMotion,
+    shape: &ColliderShape,
+    field: &str,
+    source: &Source<'_>,
+) -> Result<(), SceneError> {
+    let lone = |key: &str, needed| {
+        let field = format!("{field}.{key}");
+        SceneError::Lone { at: source.location(&field), field, needed }
+    };
+    let ColliderShape::Mesh(mesh) = shape else {
+        return Err(lone("mesh", "what moves it"));
+    };
+    match &motion.source {
+        MotionSource::Animation(_) => {
+            let is_gltf =
+                MeshFormat::of(mesh).is_some_and(|it| ["gltf", "glb"].contains(&it.extension));
+            if !is_gltf {
+                return Err(lone("animation", "a `mesh` in glTF or GLB"));
+            }
+        }
+        MotionSource::Cache { path, rate } => {
+            let at_cache = format!("{field}.cache");
+            validate_mesh(path, &at_cache, source)?;
+            match is_mdd(path) {
+                None => return Err(lone("cache", "a file named *.pc2 or *.mdd")),
+                Some(true) if source.states(&format!("{field}.cache_rate")) => {
+                    return Err(lone("cache_rate", "a cache in PC2; MDD has seconds"));
+                }
+                Some(_) => {}
+            }
+            let at_rate = format!("{field}.cache_rate");
+            source.check_range(&at_rate, shortest(*rate), [0.1, 1e4], "1/s")?;
+        }
+    }
+    if let Some(start) = motion.start {
+        source.check_range(&format!("{field}.start"), shortest(start), [-1e6, 1e6], "s")?;
+    }
+    source.check_range(&format!("{field}.speed"), shortest(motion.speed), [1e-3, 1e3], "")
 }
 
 fn validate_plane(plane: &PlaneShape, field: &str, source: &Source<'_>) -> Result<(), SceneError> {

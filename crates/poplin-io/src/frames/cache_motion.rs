@@ -1,0 +1,339 @@
+//! PC2 and MDD point caches as the motion of a mesh. Samples are read when they are needed: a cache may be larger than memory.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use glam::DVec3;
+use poplin_model::{MAX_COORDINATE, MAX_PARTICLES};
+
+use super::point_cache::{Header, POSITION_LENGTH, check_field};
+use crate::IoError;
+use crate::mesh_file::VertexMotion;
+
+/// Most samples of a cache: their times are kept.
+const MAX_SAMPLES: usize = 1 << 24;
+
+/// Samples of the cache that are kept in memory: those around a time.
+const KEPT: usize = 2;
+
+/// The positions of a sample \[m\], shape `[vertex_count]`.
+type Sample = Arc<[[f32; 3]]>;
+
+/// When the samples are \[s\].
+#[derive(Debug)]
+enum Times {
+    /// All the same step apart.
+    Even { first: f64, step: f64, count: usize },
+    /// As the file lists them.
+    Listed(Vec<f32>),
+}
+
+impl Times {
+    fn count(&self) -> usize {
+        match self {
+            Self::Even { count, .. } => *count,
+            Self::Listed(times) => times.len(),
+        }
+    }
+
+    fn at(&self, sample: usize) -> f64 {
+        match self {
+            Self::Even { first, step, .. } => first + step * sample as f64,
+            Self::Listed(times) => f64::from(times[sample]),
+        }
+    }
+
+    /// The first sample after a time.
+    fn after(&self, time: f64) -> usize {
+        let (mut low, mut high) = (0, self.count());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.at(middle) <= time { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+}
+
+/// A cache that is open.
+#[derive(Debug)]
+pub(crate) struct CacheMotion {
+    path: PathBuf,
+    vertex_count: usize,
+    times: Times,
+    /// Where the first position is in the file.
+    begin: u64,
+    is_big_endian: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    file: File,
+    /// The samples read last, the newest at the end.
+    kept: Vec<(usize, Sample)>,
+}
+
+/// Whether the name of a file says that it is an MDD cache, and not PC2; `None` if it is neither.
+pub(crate) fn is_mdd(path: &Path) -> Option<bool> {
+    let extension = path.extension()?.to_str()?;
+    let is = |known: &str| extension.eq_ignore_ascii_case(known);
+    (is("mdd") || is("pc2")).then(|| is("mdd"))
+}
+
+impl CacheMotion {
+    /// Opens a cache and checks all of it. `rate`: frames per second of a PC2 cache \[1/s\].
+    pub(crate) fn open(path: &Path, rate: f64) -> Result<Self, IoError> {
+        let file = File::open(path).map_err(IoError::open(path))?;
+        let length = file.metadata().map_err(IoError::read(path))?.len();
+        let cache = match is_mdd(path) {
+            Some(true) => Self::open_mdd(path, file, length)?,
+            _ => Self::open_pc2(path, file, length, rate)?,
+        };
+        cache.check()?;
+        Ok(cache)
+    }
+
+    fn open_pc2(path: &Path, mut file: File, length: u64, rate: f64) -> Result<Self, IoError> {
+        let Header { vertex_count, start_frame, sample_rate, frame_count } =
+            Header::read(path, &mut file, length)?;
+        let count = check_samples(path, frame_count)?;
+        let [first, step] = [start_frame, sample_rate].map(|frames| f64::from(frames) / rate);
+        let times = Times::Even { first, step, count };
+        let state = Mutex::new(State { file, kept: Vec::new() });
+        let (path, begin) = (path.to_path_buf(), Header::LENGTH);
+        Ok(Self { path, vertex_count, times, begin, is_big_endian: false, state })
+    }
+
+    fn open_mdd(path: &Path, file: File, length: u64) -> Result<Self, IoError> {
+        let mut reader = BufReader::new(file);
+        let mut word = || {
+            let mut bytes = [0; 4];
+            reader.read_exact(&mut bytes).map(|()| bytes).map_err(IoError::read(path))
+        };
+        let (frames, vertices) = (i32::from_be_bytes(word()?), i32::from_be_bytes(word()?));
+        check_field(path, "frame count", frames.into(), frames >= 0, "0 or more")?;
+        let fits = (1..=MAX_PARTICLES as i64).contains(&vertices.into());
+        check_field(path, "vertex count", vertices.into(), fits, "1 to 16777216 (2^24)")?;
+        let declared = frames as u32;
+        let begin = 8 + 4 * u64::from(declared);
+        let held = length.saturating_sub(begin) / (vertices as u64 * POSITION_LENGTH);
+        if u64::from(declared) > held {
+            return Err(IoError::CacheTruncated { path: path.to_path_buf(), declared, held });
+        }
+        let count = check_samples(path, declared)?;
+        let mut times: Vec<f32> = Vec::with_capacity(count);
+        for _ in 0..count {
+            let time = f32::from_be_bytes(word()?);
+            let rises = time.is_finite() && times.last().is_none_or(|&before| before <= time);
+            check_field(path, "time", time.into(), rises, "finite times that rise")?;
+            times.push(time);
+        }
+        let state = Mutex::new(State { file: reader.into_inner(), kept: Vec::new() });
+        Ok(Self {
+            path: path.to_path_buf(),
+            vertex_count: vertices as usize,
+            times: Times::Listed(times),
+            begin,
+            is_big_endian: true,
+            state,
+        })
+    }
+
+    /// Vertices of each sample.
+    pub(crate) fn vertex_count(&self) -> usize {
+        self.vertex_count
+    }
+
+    /// Reads every sample once.
+    fn check(&self) -> Result<(), IoError> {
+        let mut state = self.state.lock().unwrap_or_else(|poison| poison.into_inner());
+        (0..self.times.count()).try_for_each(|sample| self.read(&mut state.file, sample).map(drop))
+    }
+
+    fn read(&self, file: &mut File, sample: usize) -> Result<Sample, IoError> {
+        let length = self.vertex_count * POSITION_LENGTH as usize;
+        let mut bytes = vec![0; length];
+        let begin = self.begin + sample as u64 * length as u64;
+        file.seek(SeekFrom::Start(begin))
+            .and_then(|_| file.read_exact(&mut bytes))
+            .map_err(IoError::read(&self.path))?;
+        let number = if self.is_big_endian { f32::from_be_bytes } else { f32::from_le_bytes };
+        let (words, _) = bytes.as_chunks::<4>();
+        let (triples, _) = words.as_chunks::<3>();
+        let positions: Sample = triples.iter().map(|triple| triple.map(number)).collect();
+        let fits = |p: &[f32; 3]| p.iter().all(|x| x.abs() <= MAX_COORDINATE);
+        match positions.iter().position(|p| !fits(p)) {
+            None => Ok(positions),
+            Some(vertex) => {
+                let (path, position) = (self.path.clone(), positions[vertex]);
+                Err(IoError::CachePosition { path, sample, vertex, position })
+            }
+        }
+    }
+
+    fn sample(&self, sample: usize) -> Result<Sample, IoError> {
+        let mut state = self.state.lock().unwrap_or_else(|poison| poison.into_inner());
+        if let Some((_, known)) = state.kept.iter().find(|(index, _)| *index == sample) {
+            return Ok(known.clone());
+        }
+        let read = self.read(&mut state.file, sample)?;
+        if state.kept.len() == KEPT {
+            state.kept.remove(0);
+        }
+        state.kept.push((sample, read.clone()));
+        Ok(read)
+    }
+}
+
+/// The count of samples of a cache, if it is in range.
+fn check_samples(path: &Path, count: u32) -> Result<usize, IoError> {
+    let (path, what) = (path.to_path_buf(), "samples of a point cache");
+    match count as usize {
+        0 => Err(IoError::Empty { path, what: "samples" }),
+        count if count > MAX_SAMPLES => {
+            Err(IoError::TooMany { path, what, count, limit: MAX_SAMPLES })
+        }
+        count => Ok(count),
+    }
+}
+
+impl VertexMotion for CacheMotion {
+    fn span(&self) -> [f64; 2] {
+        [self.times.at(0), self.times.at(self.times.count() - 1)]
+    }
+
+    fn positions(&self, time: f64) -> Result<Vec<DVec3>, IoError> {
+        let wide = |p: &[f32; 3]| DVec3::from(p.map(f64::from));
+        let after = self.times.after(time);
+        let before = after.saturating_sub(1);
+        let from = self.sample(before)?;
+        if after == 0 || after == self.times.count() || self.times.at(before) == time {
+            return Ok(from.iter().map(wide).collect());
+        }
+        let to = self.sample(after)?;
+        let t = (time - self.times.at(before)) / (self.times.at(after) - self.times.at(before));
+        Ok(from.iter().zip(to.iter()).map(|(a, b)| wide(a).lerp(wide(b), t)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{FRAME_FORMATS, FrameSource, PointCacheWriter, fuzz};
+    use poplin_model::Mesh;
+
+    /// A file that is gone at the end.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            Self(std::env::temp_dir().join(format!("poplin-io-{}-{name}", std::process::id())))
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_file(&self.0);
+        }
+    }
+
+    /// Vertex 0 along x, vertex 1 up, as `frame` squared.
+    fn frame(k: usize) -> [[f32; 3]; 2] {
+        let k = k as f32;
+        [[k * k, 0.0, 0.0], [0.0, 1.0 + k * k, -1.0]]
+    }
+
+    fn pc2(name: &str) -> Scratch {
+        let file = Scratch::new(name);
+        let mut writer = PointCacheWriter::create(&file.0, 2, 1.0, 2.0).unwrap();
+        (0..4).for_each(|k| writer.push(&frame(k)).unwrap());
+        writer.finish().unwrap();
+        file
+    }
+
+    fn mdd(name: &str) -> Scratch {
+        let file = Scratch::new(name);
+        let mesh = Mesh { positions: frame(0).to_vec(), ..Mesh::default() };
+        let source = FrameSource { parts: &[(&mesh, 1)], frame_rate: 10.0, frame_count: 4 };
+        let format = FRAME_FORMATS.iter().find(|format| format.name == "mdd").unwrap();
+        let mut sink = (format.create)(&file.0, &source).unwrap();
+        (0..4).for_each(|k| sink.push(&frame(k)).unwrap());
+        sink.finish().unwrap();
+        file
+    }
+
+    #[test]
+    fn samples_are_at_their_times_linear_between_them_and_held_at_the_ends() {
+        let (pc2, mdd) = (pc2("ends.pc2"), mdd("ends.mdd"));
+        // Frames 1, 3, 5, 7 of 20 a second; 0, 1, 2, 3 of 10 a second.
+        let caches = [(&pc2, [0.05, 0.35]), (&mdd, [0.0, 0.3])];
+        for (file, [begin, end]) in caches {
+            let cache = CacheMotion::open(&file.0, 20.0).unwrap();
+            assert_eq!(cache.vertex_count(), 2);
+            let near = |a: f64, b: f64| (a - b).abs() < 1e-6;
+            let [from, to] = cache.span();
+            assert!(near(from, begin) && near(to, end), "{from} {to}");
+            for (time, x) in
+                [(-1.0, 0.0), (0.0, 0.0), (0.1, 1.0), (0.175, 3.25), (0.3, 9.0), (5.0, 9.0)]
+            {
+                let positions = cache.positions(begin + time).unwrap();
+                assert!(near(positions[0].x, x), "at {time} s: {}", positions[0]);
+                assert!(near(positions[1].y, 1.0 + x), "at {time} s: {}", positions[1]);
+            }
+        }
+    }
+
+    #[test]
+    fn damaged_caches_say_what_is_wrong() {
+        let (pc2, mdd) = (pc2("damaged.pc2"), mdd("damaged.mdd"));
+        let message = |file: &Scratch, at: usize, bytes: &[u8]| {
+            let good = std::fs::read(&file.0).unwrap();
+            let mut damaged = good.clone();
+            damaged[at..at + bytes.len()].copy_from_slice(bytes);
+            std::fs::write(&file.0, damaged).unwrap();
+            let message = CacheMotion::open(&file.0, 24.0).unwrap_err().to_string();
+            std::fs::write(&file.0, good).unwrap();
+            message.split_once(": ").unwrap().1.to_owned()
+        };
+        let nan = f32::NAN.to_le_bytes();
+        assert_eq!(
+            message(&pc2, 32 + 24 + 16, &nan),
+            "sample 1, vertex 1 is at [0.0, NaN, -1.0]; expected finite numbers below 1e15"
+        );
+        assert_eq!(message(&pc2, 28, &[0; 4]), "the file has no samples");
+        assert_eq!(message(&mdd, 0, &[0; 4]), "the file has no samples");
+        assert_eq!(
+            message(&mdd, 0, &[127, 0, 0, 0]),
+            "the header announces 2130706432 frames, but the file holds 0"
+        );
+        assert_eq!(
+            message(&mdd, 4, &[0; 4]),
+            "point cache vertex count is 0; expected 1 to 16777216 (2^24)"
+        );
+        assert_eq!(
+            message(&mdd, 12, &(-1.0_f32).to_be_bytes()),
+            "point cache time is -1; expected finite times that rise"
+        );
+    }
+
+    #[test]
+    fn mutated_caches_never_panic() {
+        let (pc2, mdd) = (pc2("mutated.pc2"), mdd("mutated.mdd"));
+        for file in [pc2, mdd] {
+            let good = std::fs::read(&file.0).unwrap();
+            fuzz::run(&[good], 2000, |bytes| {
+                std::fs::write(&file.0, bytes).unwrap();
+                let Ok(cache) = CacheMotion::open(&file.0, 30.0) else { return false };
+                let [begin, end] = cache.span();
+                for time in [begin - 1.0, 0.7 * begin + 0.3 * end, end, f64::NAN] {
+                    let positions = cache.positions(time).unwrap();
+                    assert_eq!(positions.len(), cache.vertex_count());
+                    assert!(positions.iter().all(|p| p.is_finite()));
+                }
+                true
+            });
+        }
+    }
+}

@@ -1,0 +1,357 @@
+//! Moments of a simulation one after another: an animated PNG.
+
+use std::io::{BufReader, BufWriter, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use glam::DVec3;
+use poplin_model::Shape;
+
+use super::background::{Ground, grid_spacing};
+use super::camera::{box_around, extremes, framed_points};
+use super::label::draw_text;
+use super::sheet::{INK, Image, MAX_TILE, MIN_TILE, SCENERY_REACH, SOLID_REACH};
+use super::solid::{collider_surface, floors};
+use super::tile::draw_tile;
+use super::{Camera, Color, Surface, View};
+use crate::IoError;
+use crate::frames::Temporary;
+
+/// Pictures of which the colliders are looked at before the first is drawn.
+const SCOUTED: usize = 8;
+
+/// Resolution of the time that a picture is shown: parts of a second.
+const TICKS: f64 = 10_000.0;
+
+/// How a reel is drawn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ReelLook {
+    /// Side of the square pictures \[pixels\], `32..=2048`.
+    pub size: u32,
+    /// From where the first is seen (default [`View::fitting`]).
+    pub view: Option<View>,
+    /// How far the camera goes around the vertical from the first to where the last is followed by the first \[degrees\]; 0
+    /// stands still, 360 goes once around to the left.
+    pub orbit: f64,
+    /// How long each is shown \[s\], `0.0001..=6`.
+    pub seconds: f64,
+}
+
+/// Moments that wait in a temporary file for their pictures: how large these are in the frame is known when all are there.
+#[derive(Debug)]
+pub struct Reel {
+    path: PathBuf,
+    frames: Temporary,
+    meshes: Vec<(Arc<[[u32; 3]]>, Color)>,
+    /// Vertices of each mesh.
+    counts: Vec<usize>,
+    /// The first moment: what flies off farther than it reaches does not count for the frame.
+    first: Vec<Surface>,
+    /// The outermost points of all moments.
+    points: Vec<DVec3>,
+    moment_count: usize,
+}
+
+impl Reel {
+    /// An empty reel that will be drawn into a file, of surfaces with these triangles and colours.
+    ///
+    /// # Errors
+    /// [`IoError::Write`] if there can be no file next to that one.
+    pub fn create(
+        path: impl AsRef<Path>,
+        meshes: Vec<(Arc<[[u32; 3]]>, Color)>,
+    ) -> Result<Self, IoError> {
+        let path = path.as_ref().to_path_buf();
+        let frames = Temporary::create(&path, "frames")?;
+        let (counts, first, points) = Default::default();
+        Ok(Self { path, frames, meshes, counts, first, points, moment_count: 0 })
+    }
+
+    /// Moments so far.
+    pub fn moment_count(&self) -> usize {
+        self.moment_count
+    }
+
+    /// Appends a moment: vertex positions \[m\] of every surface, each time as many.
+    ///
+    /// # Errors
+    /// [`IoError::Write`] if the disk is full, [`IoError::FrameLength`] for another count of vertices.
+    pub fn push(&mut self, parts: Vec<Vec<[f32; 3]>>) -> Result<(), IoError> {
+        let counts: Vec<_> = parts.iter().map(Vec::len).collect();
+        if self.moment_count == 0 {
+            self.counts = counts;
+        } else if self.counts != counts {
+            let totals = [counts.iter().sum(), self.counts.iter().sum()];
+            IoError::check_frame(&self.path, self.moment_count as u32, totals)?;
+        }
+        let bytes: Vec<u8> =
+            parts.iter().flatten().flatten().flat_map(|x| x.to_le_bytes()).collect();
+        let mut file = self.frames.file();
+        let end = self.moment_count as u64 * bytes.len() as u64;
+        let written = file.seek(std::io::SeekFrom::Start(end)).and_then(|_| file.write_all(&bytes));
+        written.map_err(IoError::write(&self.path))?;
+        let moment = self.surfaces(parts);
+        let points = match self.moment_count {
+            0 => framed_points(std::slice::from_ref(&moment)),
+            _ => framed_points(&[self.first.clone(), moment.clone()]),
+        };
+        self.points.extend(points.last().into_iter().flat_map(|points| extremes(points)));
+        if self.moment_count == 0 {
+            self.first = moment;
+        }
+        self.moment_count += 1;
+        Ok(())
+    }
+
+    fn surfaces(&self, parts: Vec<Vec<[f32; 3]>>) -> Vec<Surface> {
+        let meshes = self.meshes.iter().zip(parts);
+        meshes.map(|((mesh, color), part)| Surface::new(part, mesh.clone(), *color)).collect()
+    }
+
+    /// Draws all moments and writes the file, which is there whole or not at all. `scene` has the label of a moment and what its
+    /// cloths collide with, in the world \[m\].
+    ///
+    /// # Errors
+    /// What `scene` says, [`IoError::SheetSize`] for a size out of range, [`IoError::Empty`] without a moment,
+    /// [`IoError::Write`] or [`IoError::Png`] if the file cannot be written.
+    pub fn write<E: From<IoError>>(
+        self,
+        look: ReelLook,
+        mut scene: impl FnMut(usize) -> Result<(String, Vec<Shape>), E>,
+    ) -> Result<(), E> {
+        if !(MIN_TILE..=MAX_TILE).contains(&look.size) {
+            let (tile_size, min_tile, max_tile) = (look.size, MIN_TILE, MAX_TILE);
+            let (columns, rows, max_tiles) = (1, 1, 1);
+            let error =
+                IoError::SheetSize { columns, rows, tile_size, max_tiles, min_tile, max_tile };
+            return Err(error.into());
+        }
+        if self.moment_count == 0 {
+            return Err(IoError::Empty { path: self.path.clone(), what: "moments" }.into());
+        }
+        let [low, high] = box_around(&self.points);
+        let diagonal = (high - low).length();
+        let around = |reach: f64| [low - DVec3::splat(reach), high + DVec3::splat(reach)];
+        let [reach, near] = [SOLID_REACH, SCENERY_REACH].map(|part| around(part * diagonal));
+        // What cloth falls on belongs in the picture, the ends of the world do not.
+        let (mut points, mut floor) = (self.points.clone(), None);
+        for k in 0..SCOUTED.min(self.moment_count) {
+            let last = self.moment_count - 1;
+            let (_, shapes) = scene(k * last / (SCOUTED - 1).min(last.max(1)))?;
+            let height = floors(&shapes).filter(|height| (near[0].y..=high.y).contains(height));
+            floor = height.chain(floor).reduce(f64::max);
+            let (_, scenery) = collider_surface(&shapes, reach);
+            let is_near = |p: &DVec3| p.cmpge(near[0]).all() && p.cmple(near[1]).all();
+            points.extend(extremes(&scenery.into_iter().filter(is_near).collect::<Vec<_>>()));
+        }
+        let [middle, bottom] = [(low + high) * 0.5, DVec3::splat(floor.unwrap_or(low.y))];
+        points.extend(floor.map(|_| DVec3::new(middle.x, bottom.y, middle.z)));
+        let view = look.view.unwrap_or_else(|| View::of_box([low, high]));
+        let views: Vec<_> = (0..self.moment_count)
+            .map(|k| {
+                let part = k as f64 / self.moment_count as f64;
+                View { azimuth: view.azimuth - look.orbit * part, ..view }
+            })
+            .collect();
+        let mut cameras = Camera::around_from(&points, &views);
+        cameras.iter_mut().for_each(|camera| camera.floor = floor.unwrap_or(camera.floor));
+        let spacing = grid_spacing(&cameras);
+
+        let failed = |source| IoError::Write { path: self.path.clone(), source };
+        let png_failed = |source| IoError::Png { path: self.path.clone(), source };
+        let part = Temporary::create(&self.path, "part")?;
+        let mut out = BufWriter::new(part.file());
+        let mut encoder = png::Encoder::new(&mut out, look.size, look.size);
+        encoder.set_color(png::ColorType::Rgb);
+        encoder.set_depth(png::BitDepth::Eight);
+        encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
+        encoder.set_animated(self.moment_count as u32, 0).map_err(png_failed)?;
+        let ticks = (look.seconds * TICKS).round().clamp(1.0, f64::from(u16::MAX)) as u16;
+        encoder.set_frame_delay(ticks, TICKS as u16).map_err(png_failed)?;
+        let mut writer = encoder.write_header().map_err(png_failed)?;
+        let mut frames = self.frames.file();
+        frames.rewind().map_err(failed)?;
+        let mut reader = BufReader::new(frames);
+        let at_once = std::thread::available_parallelism().map_or(1, usize::from);
+        for begin in (0..self.moment_count).step_by(at_once) {
+            let mut moments = Vec::with_capacity(at_once);
+            for (k, camera) in cameras.iter().enumerate().skip(begin).take(at_once) {
+                let (label, shapes) = scene(k)?;
+                let surfaces = self.surfaces(self.read(&mut reader).map_err(failed)?);
+                let solid = collider_surface(&shapes, reach).0;
+                moments.push((label, surfaces, solid, camera));
+            }
+            let draw =
+                |(label, mut surfaces, solid, camera): (String, Vec<Surface>, _, &Camera)| {
+                    let solid_begin = surfaces.len();
+                    surfaces.push(solid);
+                    let ground = Ground::new(camera, spacing);
+                    let size = look.size as usize;
+                    let pixels = draw_tile(&surfaces, solid_begin, &[], camera, &ground, size);
+                    let mut image = Image { width: look.size, height: look.size, pixels };
+                    draw_text(&mut image, &label, 10, 10, look.size - 2, INK);
+                    image
+                };
+            let images: Vec<_> = std::thread::scope(|threads| {
+                let running: Vec<_> =
+                    moments.into_iter().map(|moment| threads.spawn(|| draw(moment))).collect();
+                running.into_iter().filter_map(|thread| thread.join().ok()).collect()
+            });
+            for image in images {
+                writer.write_image_data(image.pixels.as_flattened()).map_err(png_failed)?;
+            }
+        }
+        writer.finish().map_err(png_failed)?;
+        out.flush().map_err(failed)?;
+        drop(out);
+        Ok(part.rename(&self.path)?)
+    }
+
+    /// The positions of the next moment.
+    fn read(&self, reader: &mut impl Read) -> std::io::Result<Vec<Vec<[f32; 3]>>> {
+        let part = |&count: &usize| {
+            let mut bytes = vec![0; count * 12];
+            reader.read_exact(&mut bytes)?;
+            let (words, _) = bytes.as_chunks::<4>();
+            let (triples, _) = words.as_chunks::<3>();
+            Ok(triples.iter().map(|triple| triple.map(f32::from_le_bytes)).collect())
+        };
+        self.counts.iter().map(part).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use poplin_model::{Mesh, Plane};
+
+    const LOOK: ReelLook = ReelLook { size: 64, view: None, orbit: 0.0, seconds: 0.04 };
+
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Self {
+            let path =
+                std::env::temp_dir().join(format!("poplin-io-{name}-{}", std::process::id()));
+            std::fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+
+        fn names(&self) -> Vec<String> {
+            let entries = std::fs::read_dir(&self.0).unwrap();
+            entries.map(|it| it.unwrap().file_name().to_string_lossy().into_owned()).collect()
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    /// A sheet that falls by 2 m in so many moments.
+    fn reel(path: &Path, count: usize) -> Reel {
+        let mesh = Mesh::grid(5, 5, 1.0, 1.0);
+        let meshes = vec![(mesh.triangulated().into(), [200, 0, 0])];
+        let mut reel = Reel::create(path, meshes).unwrap();
+        for k in 0..count {
+            let fallen = 2.0 * k as f32 / count as f32;
+            let positions = mesh.positions.iter().map(|p| [-p[0], p[2] - fallen, p[1]]).collect();
+            reel.push(vec![positions]).unwrap();
+        }
+        reel
+    }
+
+    /// The pictures of a file, and how long each is shown \[s\].
+    fn pictures(path: &Path) -> Vec<(Vec<u8>, f64)> {
+        let file = std::io::BufReader::new(std::fs::File::open(path).unwrap());
+        let mut reader = png::Decoder::new(file).read_info().unwrap();
+        let count = reader.info().animation_control().unwrap().num_frames;
+        let read = |_| {
+            let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+            reader.next_frame(&mut pixels).unwrap();
+            let control = *reader.info().frame_control().unwrap();
+            (pixels, f64::from(control.delay_num) / f64::from(control.delay_den))
+        };
+        (0..count).map(read).collect()
+    }
+
+    /// The mean row of what is red.
+    fn red_row(pixels: &[u8]) -> f64 {
+        let rows = pixels.as_chunks::<3>().0.iter().enumerate();
+        let red = rows.filter(|(_, pixel)| pixel[0] / 2 > pixel[2]).map(|(k, _)| (k / 64) as f64);
+        let red: Vec<_> = red.collect();
+        assert!(red.len() > 40, "only {} pixels are red", red.len());
+        red.iter().sum::<f64>() / red.len() as f64
+    }
+
+    #[test]
+    fn every_moment_is_a_picture_of_one_camera_that_has_them_all() {
+        let folder = Scratch::new("reel");
+        let path = folder.0.join("fall.png");
+        let floor = Shape::from(Plane { normal: [0.0, 1.0, 0.0], offset: -2.5 });
+        let scene = |k| Ok::<_, IoError>((format!("frame {k}"), vec![floor.clone()]));
+        reel(&path, 11).write(LOOK, scene).unwrap();
+        assert_eq!(folder.names(), ["fall.png"], "nothing else is left");
+        let pictures = pictures(&path);
+        assert_eq!(pictures.len(), 11);
+        assert!(pictures.iter().all(|(_, seconds)| *seconds == 0.04));
+        let rows: Vec<_> = pictures.iter().map(|(pixels, _)| red_row(pixels)).collect();
+        assert!(rows.windows(2).all(|pair| pair[1] > pair[0] + 1.0), "it falls: {rows:?}");
+    }
+
+    #[test]
+    fn a_camera_that_goes_once_around_ends_where_it_began() {
+        let folder = Scratch::new("orbit");
+        let scene = |_| Ok::<_, IoError>((String::new(), Vec::new()));
+        // It stands still: what changes is the view.
+        let draw = |name: &str, orbit: f64| {
+            let path = folder.0.join(name);
+            let mesh = Mesh::grid(5, 5, 1.0, 0.4);
+            let upright: Vec<_> = mesh.positions.iter().map(|p| [-p[0], p[2], p[1]]).collect();
+            let meshes = vec![(mesh.triangulated().into(), [200, 0, 0])];
+            let mut reel = Reel::create(&path, meshes).unwrap();
+            (0..4).for_each(|_| reel.push(vec![upright.clone()]).unwrap());
+            let view = Some(View { azimuth: 20.0, elevation: 10.0 });
+            reel.write(ReelLook { orbit, view, ..LOOK }, scene).unwrap();
+            pictures(&path)
+        };
+        let still = draw("still.png", 0.0);
+        assert!(still.iter().all(|picture| *picture == still[0]));
+        let [once, twice] = [draw("once.png", 360.0), draw("twice.png", 720.0)];
+        assert!(once[0] != once[1] && once[1] != once[3]);
+        assert_eq!((&twice[0], &twice[1]), (&twice[2], &twice[3]));
+        assert_eq!(twice[1], once[2], "half around");
+    }
+
+    #[test]
+    fn what_cannot_be_written_leaves_what_was_there() {
+        let folder = Scratch::new("failed");
+        let path = folder.0.join("fall.png");
+        std::fs::write(&path, "before").unwrap();
+        let scene = |k: usize| match k {
+            5 => Err(IoError::Empty { path: "body.pc2".into(), what: "samples" }),
+            _ => Ok((String::new(), Vec::new())),
+        };
+        let error = reel(&path, 20).write(LOOK, scene).unwrap_err();
+        assert_eq!(error.to_string(), "body.pc2: the file has no samples");
+        assert_eq!(std::fs::read(&path).unwrap(), b"before");
+        assert_eq!(folder.names(), ["fall.png"]);
+        let good = |_| Ok::<_, IoError>((String::new(), Vec::new()));
+        let error = reel(&path, 0).write(LOOK, good).unwrap_err();
+        assert!(error.to_string().ends_with("fall.png: the file has no moments"), "{error}");
+        assert!(reel(&path, 1).write(ReelLook { size: 4, ..LOOK }, good).is_err());
+    }
+
+    #[test]
+    fn moments_of_another_length_and_of_nothing_finite_are_no_panic() {
+        let folder = Scratch::new("lengths");
+        let path = folder.0.join("none.png");
+        let mut reel = reel(&path, 2);
+        assert!(reel.push(vec![vec![[0.0; 3]; 3]]).is_err());
+        reel.push(vec![vec![[f32::NAN; 3]; 25]]).unwrap();
+        assert_eq!(reel.moment_count(), 3);
+        reel.write(LOOK, |_| Ok::<_, IoError>((String::new(), Vec::new()))).unwrap();
+        assert_eq!(pictures(&path).len(), 3);
+    }
+}
