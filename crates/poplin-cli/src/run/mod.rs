@@ -56,7 +56,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let job = Job::of_run(args)?;
     log::info!("read and cooked in {:.2} s", begin.elapsed().as_secs_f64());
     for collider in &job.colliders {
-        log::info!("collider `{}`: {}", collider.name, kind(&collider.shape_at(0.0)));
+        log::info!("collider `{}`: {}", collider.name, kind(&collider.shape));
     }
     let job = Arc::new(job);
     let mut stage = Stage::new(Simulation::new(options)?, &job)?;

@@ -10,6 +10,7 @@ use poplin_io::scene::BuiltCollider;
 
 use super::copy_count;
 use crate::args::{PictureArgs, PictureKind};
+use crate::bodies::Scenery;
 use crate::garment::Garment;
 
 /// Moments of a contact sheet.
@@ -32,8 +33,8 @@ pub(crate) struct Moments {
     planned: BTreeSet<u32>,
     /// Distance of the spare moments in frames; it doubles when there are too many.
     stride: u32,
-    /// Vertex positions of every drawn copy, by frame.
-    kept: BTreeMap<u32, Vec<Vec<[f32; 3]>>>,
+    /// By frame.
+    kept: BTreeMap<u32, Moment>,
     /// Copies drawn of each garment.
     drawn: Vec<usize>,
     kind: PictureKind,
@@ -41,6 +42,14 @@ pub(crate) struct Moments {
     tile_size: u32,
     /// From where they are seen, if that is stated.
     view: Option<View>,
+}
+
+/// A kept moment.
+struct Moment {
+    /// Vertex positions of every drawn copy.
+    parts: Vec<Vec<[f32; 3]>>,
+    /// Where colliders are.
+    scenery: Scenery,
 }
 
 /// The frames of the tiles for a run of so many frames, first and last among them.
@@ -101,7 +110,13 @@ impl Moments {
     }
 
     /// Keeps a frame. `vertices`: of each garment the mesh vertices \[m\] of all copies, one copy after another.
-    pub(crate) fn keep(&mut self, frame: u32, garments: &[Garment], vertices: &[Vec<[f32; 3]>]) {
+    pub(crate) fn keep(
+        &mut self,
+        frame: u32,
+        garments: &[Garment],
+        vertices: &[Vec<[f32; 3]>],
+        scenery: &Scenery,
+    ) {
         if self.kind == PictureKind::None {
             return;
         }
@@ -109,7 +124,8 @@ impl Moments {
         let surfaces = parts.flat_map(|((garment, vertices), &drawn)| {
             vertices.chunks(garment.mesh.positions.len().max(1)).take(drawn).map(<[_]>::to_vec)
         });
-        self.kept.insert(frame, surfaces.collect());
+        let moment = Moment { parts: surfaces.collect(), scenery: scenery.clone() };
+        self.kept.insert(frame, moment);
         while self.kept.len() > SPARE_COUNT + self.planned.len() {
             self.stride *= 2;
             let (planned, stride) = (&self.planned, self.stride);
@@ -146,13 +162,13 @@ impl Moments {
         });
         let meshes: Vec<_> = meshes.enumerate().collect();
         for frame in chosen {
-            let Some(parts) = self.kept.remove(&frame) else { continue };
+            let Some(Moment { parts, scenery }) = self.kept.remove(&frame) else { continue };
             let surfaces = meshes.iter().zip(parts);
             let surfaces = surfaces.map(|((index, triangles), part)| {
                 Surface::new(part, triangles.clone(), cloth_color(*index))
             });
             let time = f64::from(frame) / f64::from(frame_rate);
-            let colliders = colliders.iter().map(|collider| collider.shape_at(time)).collect();
+            let colliders = scenery.shapes(colliders);
             sheet.add_with_colliders(
                 format!("frame {frame}  {time:.2} s"),
                 surfaces.collect(),
@@ -179,7 +195,7 @@ mod tests {
         let mut moments = Moments::new(&[], planned, &PictureArgs::default(), None);
         for frame in 0..=done {
             if frame == done || moments.wants(frame) {
-                moments.keep(frame, &[], &[]);
+                moments.keep(frame, &[], &[], &Scenery::start());
             }
             assert!(moments.kept.len() <= SPARE_COUNT + TILE_COUNT as usize);
         }

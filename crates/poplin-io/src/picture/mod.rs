@@ -31,5 +31,5 @@ pub use color::{Color, cloth_color, line_color};
 pub use line::Line;
 pub use orbit::Orbit;
 pub use sheet::{ContactSheet, Image};
-pub(crate) use solid::is_empty_convex;
+pub(crate) use solid::{convex_polygons, is_empty_convex};
 pub use surface::Surface;

@@ -2,16 +2,18 @@
 
 use glam::{DQuat, DVec3};
 use poplin_model::{
-    Capsule, Collider, InteractionGroups, Parallelepiped, Placement, Plane, Pose, Rigid, Shape,
-    Sphere, TriangleMesh,
+    Capsule, Collider, InteractionGroups, Parallelepiped, Placement, Plane, Rigid, Shape, Sphere,
+    TriangleMesh,
 };
 
 use super::collider::acts_on;
-use super::frame::{pose_at, rigid_at};
+use super::frame::rigid_at;
 use super::locate::Source;
 use super::surface::{OpenSurface, Repairs, close_surface};
 use super::validate::validate_collider;
-use super::{ColliderShape, FrameKey, PlaneShape, Scene, SceneCollider, SceneError, Transform};
+use super::{
+    BuiltBody, ColliderShape, FrameKey, PlaneShape, Scene, SceneCollider, SceneError, Transform,
+};
 use crate::{IoError, MeshFile, TwistedFaces, load_mesh};
 
 /// A collider of a scene, its mesh read, ready to be put in position.
@@ -23,6 +25,8 @@ pub struct BuiltCollider {
     pub shape: Shape,
     /// Path of that body, rising in time; empty for one at rest at the world's origin.
     pub keys: Vec<FrameKey>,
+    /// What it is as a rigid body, if it is one. Where it is then follows from the simulation.
+    pub body: Option<BuiltBody>,
     /// Factor on the friction of the cloths that touch it.
     pub friction: f32,
     /// Names of the cloths that feel it, or `None` for all.
@@ -36,23 +40,23 @@ pub struct BuiltCollider {
 }
 
 impl BuiltCollider {
-    /// Where its body is at a time \[s\], as [`super::LocalFrame::pose_at`].
-    pub fn pose(&self, time: f64) -> Pose {
-        pose_at(&self.keys, time)
+    /// How its path has moved it at a time \[s\], as [`super::LocalFrame::pose_at`].
+    pub fn rigid_at(&self, time: f64) -> Rigid {
+        rigid_at(&self.keys, time)
     }
 
-    /// Its shape in the world at a time \[s\], put there in double precision.
-    pub fn shape_at(&self, time: f64) -> Shape {
-        if self.keys.is_empty() {
+    /// Its shape in the world where it is moved so, put there in double precision.
+    pub fn shape_at(&self, at: Rigid) -> Shape {
+        if at == NOT_MOVED {
             return self.shape.clone();
         }
-        self.shape.transformed(&Placement::new(1.0, rigid_at(&self.keys, time)))
+        self.shape.transformed(&Placement::new(1.0, at))
     }
 
-    /// The collider as it is in the world at a time \[s\].
-    pub fn collider_at(&self, time: f64) -> Collider {
+    /// The collider in the world where it is moved so, without its body.
+    pub fn collider_at(&self, at: Rigid) -> Collider {
         let groups = InteractionGroups { memberships: 1 << self.group, ..Default::default() };
-        Collider { groups, friction: self.friction, ..Collider::from(self.shape_at(time)) }
+        Collider { groups, friction: self.friction, ..Collider::from(self.shape_at(at)) }
     }
 
     /// Whether the cloth of this name feels it.
@@ -60,6 +64,9 @@ impl BuiltCollider {
         acts_on(&self.cloths, cloth)
     }
 }
+
+/// No rotation and no displacement.
+const NOT_MOVED: Rigid = Rigid { translation: DVec3::ZERO, rotation: DQuat::IDENTITY };
 
 impl SceneCollider {
     /// Reads its mesh, if it is one, and applies the transform.
@@ -84,7 +91,12 @@ impl SceneCollider {
             _ => SceneError::Collider { name: self.name.clone(), source },
         })?;
         let Self { name, keys, friction, cloths, .. } = self.clone();
-        Ok(BuiltCollider { name, shape, keys, friction, cloths, group: 0, repairs, twisted })
+        let body = self.body.map(|body| {
+            let built = BuiltBody::new(body, &shape);
+            built.ok_or_else(|| SceneError::NoVolume { name: self.name.clone() })
+        });
+        let body = body.transpose()?;
+        Ok(BuiltCollider { name, shape, keys, body, friction, cloths, group: 0, repairs, twisted })
     }
 
     /// The shape with its mesh, if it is one, mended.
@@ -161,11 +173,12 @@ impl Scene {
         let source = Source::new(&self.text, &self.path);
         let build = |(index, collider): (usize, &SceneCollider)| {
             // The fields are public: they may have changed since the file was checked.
-            validate_collider(collider, &self.cloths, &format!("collider[{index}]"), &source)?;
-            collider.build()
+            validate_collider(collider, &self.cloths, &format!("collider[{index}]"), &source);
+            if source.fault_count() == 0 { collider.build().map(Some) } else { Ok(None) }
         };
-        let mut built: Vec<BuiltCollider> =
+        let built: Vec<Option<BuiltCollider>> =
             self.colliders.iter().enumerate().map(build).collect::<Result<_, _>>()?;
+        let mut built: Vec<_> = built.into_iter().flatten().collect();
         let mut groups: Vec<Option<Vec<String>>> = Vec::new();
         for (index, collider) in built.iter_mut().enumerate() {
             let known = groups.iter().position(|cloths| *cloths == collider.cloths);
@@ -176,11 +189,12 @@ impl Scene {
             if group >= MAX_GROUPS {
                 let field = format!("collider[{index}].cloths");
                 let at = source.location(&field);
-                return Err(SceneError::TooManyGroups { at, field, limit: MAX_GROUPS });
+                source.refuse(SceneError::TooManyGroups { at, field, limit: MAX_GROUPS });
+                break;
             }
             collider.group = group as u32;
         }
-        Ok(built)
+        source.verdict().map(|()| built)
     }
 }
 
@@ -218,6 +232,7 @@ mod tests {
             shape,
             transform: Transform::default(),
             keys: Vec::new(),
+            body: None,
             friction: 1.0,
             cloths: None,
             is_open: false,
@@ -271,13 +286,10 @@ mod tests {
         let sphere =
             collider(ColliderShape::Sphere(SphereShape { radius: 0.5, center: [1.0, 0.0, 0.0] }));
         let built = SceneCollider { keys, ..sphere }.build().unwrap();
-        near(sphere_of(built.shape_at(0.5)), [2.0, 0.0, -1.0, 0.5]);
-        let at = |time| {
-            sphere_of(
-                Shape::sphere(0.5).transformed(&Placement::new(1.0, Rigid::new(built.pose(time)))),
-            )
-        };
-        near(at(0.25), [1.0, 0.0, 0.0, 0.5]);
+        let at = |time| sphere_of(built.shape_at(built.rigid_at(time)));
+        near(at(0.5), [2.0, 0.0, -1.0, 0.5]);
+        let angle = 0.25 * std::f32::consts::PI;
+        near(at(0.25), [1.0 + angle.cos(), 0.0, -angle.sin(), 0.5]);
     }
 
     #[test]
@@ -287,8 +299,9 @@ mod tests {
         let shape = ColliderShape::Sphere(SphereShape { radius: 0.5, center: [1.0, 0.1, 0.2] });
         let built =
             SceneCollider { keys: vec![key(0.0), key(1.0)], ..collider(shape) }.build().unwrap();
-        assert_eq!(built.shape_at(0.0), built.shape_at(0.37));
-        assert_eq!(built.shape_at(0.0), built.shape_at(5.0));
+        let at = |time| built.shape_at(built.rigid_at(time));
+        assert_eq!(at(0.0), at(0.37));
+        assert_eq!(at(0.0), at(5.0));
     }
 
     #[test]
@@ -302,7 +315,7 @@ mod tests {
         assert_eq!(built.iter().map(|it| it.group).collect::<Vec<_>>(), [0, 1, 2, 1]);
         let met = |cloth| -> Vec<bool> {
             let groups = groups_of_cloth(&built, cloth);
-            built.iter().map(|it| it.collider_at(0.0).groups.meets(groups)).collect()
+            built.iter().map(|it| it.collider_at(it.rigid_at(0.0)).groups.meets(groups)).collect()
         };
         assert_eq!(met("a"), [true, true, false, true]);
         assert_eq!(met("b"), [true, false, true, false]);
