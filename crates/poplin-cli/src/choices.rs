@@ -140,6 +140,7 @@ pub(crate) fn floor(
         shape,
         transform,
         keys: Vec::new(),
+        body: None,
         friction: 1.0,
         cloths: None,
         is_open: false,

@@ -8,14 +8,16 @@ use glam::Vec3;
 use poplin_cook::{CookOptions, CookReport};
 use poplin_io::TwistedFaces;
 use poplin_io::scene::{
-    BuiltCloth, BuiltCollider, LocalFrame, MovingPins, SceneCloth, Shape, Wind, groups_of_cloth,
+    BuiltCloth, BuiltCollider, LocalFrame, MovingPins, SceneCloth, Shape, VertexAcceleration, Wind,
+    groups_of_cloth,
 };
 use poplin_measure::depth::{Depth, DepthField};
 use poplin_model::{
-    Cloth, ColliderId, Contact, Fabric, Material, Mesh, Particle, Pose, Shape as SolidShape,
-    SolverChoice,
+    Cloth, ColliderId, Contact, Fabric, MAX_COORDINATE, Material, Mesh, Particle, Pose,
+    Shape as SolidShape, SolverChoice, Sphere,
 };
 
+use crate::bodies::Scenery;
 use crate::choices;
 use crate::cook_cache::CookCache;
 use crate::failure::{Failure, OrFail};
@@ -38,6 +40,12 @@ pub(crate) struct Garment {
     pub(crate) solver_choice: Option<SolverChoice>,
     /// Pins that move.
     pub(crate) moving: Vec<MovingParticles>,
+    /// The motion sphere of each particle, in its local space; empty without.
+    pub(crate) motion_spheres: Vec<Sphere>,
+    /// The separation sphere of each particle, likewise.
+    pub(crate) separation_spheres: Vec<Sphere>,
+    /// Accelerations on top of gravity, by particle instead of vertex.
+    accelerations: Vec<VertexAcceleration>,
     /// The path of the local space, if it moves.
     frame: Option<LocalFrame>,
     /// What the cloth collides with.
@@ -131,6 +139,16 @@ impl Garment {
             .into_iter()
             .map(|path| MovingParticles::new(path, &vertex_to_particle))
             .collect();
+        let of_particles = |spheres: &[Option<Sphere>], none: Sphere| {
+            spheres_of(spheres, none, &vertex_to_particle, cloth.particle_count())
+        };
+        let motion_spheres = of_particles(&built.motion_spheres, EVERYWHERE);
+        let separation_spheres = of_particles(&built.separation_spheres, NOWHERE);
+        let accelerations = built.accelerations.into_iter().map(|pull| VertexAcceleration {
+            vertices: particles_of(&pull.vertices, &vertex_to_particle),
+            ..pull
+        });
+        let accelerations = accelerations.collect();
         let offsets = (0..scene.count).map(|copy| scene.copy_offset(copy)).collect();
         // A wind that nobody feels would only keep the cloth from sleeping.
         let feels_wind = scene.config.air.feels_wind();
@@ -147,6 +165,9 @@ impl Garment {
             cloth,
             solver_choice,
             moving,
+            motion_spheres,
+            separation_spheres,
+            accelerations,
             frame,
             colliders,
             own_colliders: Vec::new(),
@@ -159,6 +180,7 @@ impl Garment {
             start_depth: Depth::default(),
             offsets,
         };
+        garment.cloth.particle_accelerations = garment.accelerations_at(0.0);
         garment.start_depth = garment.depth_at_start()?;
         let speed = &mut garment.cloth.config.contact.depenetration_speed;
         if garment.start_depth.particles_inside > 0
@@ -173,7 +195,7 @@ impl Garment {
         if !self.has_colliders() {
             return Ok(Depth::default());
         }
-        let field = DepthField::new(&self.shapes_at(0.0)?);
+        let field = DepthField::new(&self.shapes_in(&Scenery::start())?);
         let of_copy = |copy| field.measure(self.pose_at(copy, 0.0), &self.cloth.particles);
         Ok((0..self.offsets.len()).map(of_copy).fold(Depth::default(), Depth::and))
     }
@@ -183,9 +205,30 @@ impl Garment {
         Cloth { pose: self.pose_at(copy, 0.0), ..self.cloth.clone() }
     }
 
-    /// The shapes that the copies collide with in the world at a time \[s\].
-    pub(crate) fn shapes_at(&self, time: f64) -> Result<Vec<SolidShape>, Failure> {
-        self.colliders.iter().map(|collider| collider.shape_at(time).or_bad_input()).collect()
+    /// The shapes that the copies collide with in the world.
+    pub(crate) fn shapes_in(&self, scenery: &Scenery) -> Result<Vec<SolidShape>, Failure> {
+        scenery.shapes(&self.colliders).or_bad_input()
+    }
+
+    /// Whether accelerations on top of gravity change in time.
+    pub(crate) fn has_changing_accelerations(&self) -> bool {
+        self.accelerations.iter().any(|pull| pull.keys.len() > 1)
+    }
+
+    /// The acceleration of each particle on top of gravity at a time \[s\] [m/s^2]; empty if nothing accelerates any.
+    pub(crate) fn accelerations_at(&self, time: f32) -> Vec<[f32; 3]> {
+        if self.accelerations.is_empty() {
+            return Vec::new();
+        }
+        let mut all = vec![[0.0; 3]; self.cloth.particle_count()];
+        for pull in &self.accelerations {
+            let more = pull.at(time);
+            for &particle in &pull.vertices {
+                let sum = &mut all[particle as usize];
+                *sum = std::array::from_fn(|k| sum[k] + more[k]);
+            }
+        }
+        all
     }
 
     /// Triangles of the mesh with free corners alone, of all copies, as indices of [`Garment::append_vertices`].
@@ -281,15 +324,42 @@ impl Garment {
 
 impl MovingParticles {
     fn new(path: MovingPins, vertex_to_particle: &[Option<u32>]) -> Self {
-        let mut particles: Vec<u32> = path
-            .vertices
-            .iter()
-            .filter_map(|&vertex| *vertex_to_particle.get(vertex as usize)?)
-            .collect();
-        particles.sort_unstable();
-        particles.dedup();
-        Self { particles, path }
+        Self { particles: particles_of(&path.vertices, vertex_to_particle), path }
     }
+}
+
+/// A sphere that every particle is in.
+const EVERYWHERE: Sphere = Sphere { center: [0.0; 3], radius: MAX_COORDINATE };
+
+/// A sphere that no particle is in.
+const NOWHERE: Sphere = Sphere { center: [0.0; 3], radius: 0.0 };
+
+/// The particles of some vertices, rising.
+fn particles_of(vertices: &[u32], vertex_to_particle: &[Option<u32>]) -> Vec<u32> {
+    let particle = |&vertex: &u32| *vertex_to_particle.get(vertex as usize)?;
+    let mut particles: Vec<u32> = vertices.iter().filter_map(particle).collect();
+    particles.sort_unstable();
+    particles.dedup();
+    particles
+}
+
+/// The spheres of vertices as those of particles, with `none` for one without; empty without any.
+fn spheres_of(
+    spheres: &[Option<Sphere>],
+    none: Sphere,
+    vertex_to_particle: &[Option<u32>],
+    count: usize,
+) -> Vec<Sphere> {
+    if spheres.is_empty() {
+        return Vec::new();
+    }
+    let mut all = vec![none; count];
+    for (sphere, particle) in spheres.iter().zip(vertex_to_particle) {
+        if let (Some(sphere), Some(particle)) = (sphere, particle) {
+            all[*particle as usize] = *sphere;
+        }
+    }
+    all
 }
 
 /// Moves the free particles of a flat cloth off its plane, by up to this fraction of its mean edge.
@@ -373,17 +443,22 @@ mod tests {
 
     const KEYS: &str = "keys = [{ time = 0 }, { time = 1, translation = [0, 2, 0] }, { time = 2, translation = [0, 2, 0] }]";
 
+    /// Where colliders are at a time \[s\].
+    fn at(time: f64) -> Scenery {
+        crate::bodies::Bodies::default().scenery(time)
+    }
+
     #[test]
     fn copies_stand_apart_and_share_their_colliders() {
         let garment = garment(&format!("count = 2\nspacing = [5, 0, 0]\nframe = {{ {KEYS} }}"), "");
         assert_eq!(garment.copy(1).pose.translation, [5.0, 0.0, 0.0]);
         assert_eq!(garment.pose_at(1, 0.5).translation, [5.0, 1.0, 0.0]);
-        assert_eq!(garment.shapes_at(0.5).unwrap(), [SolidShape::sphere(1.0)]);
+        assert_eq!(garment.shapes_in(&at(0.5)).unwrap(), [SolidShape::sphere(1.0)]);
     }
 
     #[test]
     fn the_shapes_are_those_of_the_time() {
-        let moved = garment("", KEYS).shapes_at(0.5).unwrap();
+        let moved = garment("", KEYS).shapes_in(&at(0.5)).unwrap();
         let center = [0.0, 1.0, 0.0];
         assert_eq!(moved, [poplin_model::Sphere { center, radius: 1.0 }.into()]);
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::anyhow;
+use poplin::{ClothId, State};
 use poplin_cook::CookOptions;
 use poplin_io::picture::View;
 use poplin_io::scene::{
@@ -14,6 +15,7 @@ use poplin_io::{FRAME_FORMATS, FrameFormat, MeshFile, load_mesh};
 use poplin_model::{Chosen, ClothConfig, ClothContactSolver, Contact, Pbd, PbdPhase, Phases};
 
 use crate::args::{CookArgs, PositionArgs, RunArgs};
+use crate::bodies;
 use crate::choices::{self, mean_edge};
 use crate::cook_cache::CookCache;
 use crate::failure::{Failure, OrFail};
@@ -30,6 +32,8 @@ pub(crate) struct Job {
     pub(crate) frames: u32,
     /// Frames per second [1/s].
     pub(crate) frame_rate: f32,
+    /// Steps that a frame is simulated in: 1, or more where rigid bodies move.
+    pub(crate) steps: u32,
     /// Formats to write the frames in.
     pub(crate) formats: Vec<FrameFormat>,
     /// From where its pictures are seen, if the scene says so.
@@ -73,6 +77,12 @@ impl Job {
                     "--collider goes with --mesh; a scene has `[[collider]]` tables".into(),
                 );
             }
+            (Some(_), _) if args.wind.stated().is_some() => {
+                return bad_input(format!(
+                    "{} goes with --mesh; a scene has `[wind]`, and its cloths `air = {{ drag = ..., lift = ... }}`",
+                    args.wind.stated().unwrap_or_default()
+                ));
+            }
             (Some(scene), _) => match args.position.stated() {
                 Some(option) => {
                     return bad_input(format!(
@@ -80,7 +90,7 @@ impl Job {
                          ..., rotation = ..., scale = ... }}`"
                     ));
                 }
-                None => Self::of_scene(scene, &args.pins, change)?,
+                None => Self::of_scene(scene, &args.pins, args.frame_rate, change)?,
             },
             (None, Some(mesh)) if args.pins.is_empty() && args.collider.is_none() => {
                 let mesh = mesh.display();
@@ -117,10 +127,15 @@ impl Job {
         Ok(job)
     }
 
+    /// Frames that a cloth slept through, as far as whole ones.
+    pub(crate) fn slept_frames(&self, state: &State, id: ClothId) -> u32 {
+        state.slept_frames(id) / self.steps
+    }
+
     /// A scene as it is.
     #[cfg(feature = "view")]
     pub(crate) fn of_shown_scene(path: &Path) -> Result<Self, Failure> {
-        Self::of_scene(path, &[], |_| Ok(()))
+        Self::of_scene(path, &[], None, |_| Ok(()))
     }
 
     /// A mesh alone, held at its top as `poplin run --mesh FILE --pin top:3%` does.
@@ -139,16 +154,18 @@ impl Job {
         if shipped::is_mesh(&args.file) {
             Self::of_cooked_mesh(&args.file, &args.pins, change)
         } else {
-            Self::of_scene(&args.file, &args.pins, change)
+            Self::of_scene(&args.file, &args.pins, None, change)
         }
     }
 
     fn of_scene(
         path: &Path,
         pins: &[PinRule],
+        frame_rate: Option<f32>,
         change: impl Fn(&mut SceneCloth) -> Result<(), Failure>,
     ) -> Result<Self, Failure> {
         let mut scene = shipped::load_scene(path)?;
+        scene.frame_rate = frame_rate.unwrap_or(scene.frame_rate);
         if !pins.is_empty() {
             return bad_input(format!(
                 "--pin goes with a mesh; the scene {} has pins of its own",
@@ -169,16 +186,21 @@ impl Job {
     ) -> Result<Self, Failure> {
         let garments =
             (0..scene.cloths.len()).map(|index| scene_garment(&scene, index, &colliders, cache));
-        let garments = garments.collect::<Result<_, _>>()?;
+        let mut garments: Vec<Garment> = garments.collect::<Result<_, _>>()?;
         let choices = choices::repairs(&colliders).collect();
         let Scene { title, frames, frame_rate, formats, view, cloth_contact_solver, .. } =
             scene.clone();
+        let steps = bodies::steps(&colliders, frame_rate);
+        for garment in &mut garments {
+            bodies::split_frames(&mut garment.cloth.config.solver, steps);
+        }
         Ok(Self {
             scene: Some(scene),
             title,
             name,
             frames,
             frame_rate,
+            steps,
             formats,
             view,
             garments,
@@ -200,6 +222,15 @@ impl Job {
         let BuiltCloth { mesh, pinned, .. } = &mut built;
         let mean_edge = mean_edge(mesh);
         let mut choices: Vec<_> = choices::origin(origin).into_iter().collect();
+        if args.wind.stated().is_some() {
+            let Some((air, line)) = args.wind.air() else {
+                return bad_input(
+                    "--wind acts by drag and lift, and --drag and --lift are 0: leave one out, or raise it".into(),
+                );
+            };
+            cloth.config.air = air;
+            choices.extend(line);
+        }
         if args.solver.thickness.is_none() && cloth.material.is_none() {
             let (thickness, line) = choices::thickness(mean_edge);
             cloth.config.thickness = thickness;
@@ -238,6 +269,7 @@ impl Job {
             name,
             frames: DEFAULT_FRAMES,
             frame_rate: DEFAULT_FRAME_RATE,
+            steps: 1,
             formats: FRAME_FORMATS[..1].to_vec(),
             view: None,
             garments: vec![garment],
@@ -267,7 +299,8 @@ fn placed_mesh(
     }
     transform.apply_to(&mut file);
     let MeshFile { mesh, origin, twisted } = file;
-    Ok((mesh_cloth(path), BuiltCloth { mesh, pinned, moving: Vec::new(), twisted }, origin))
+    let built = BuiltCloth { mesh, pinned, twisted, ..BuiltCloth::default() };
+    Ok((mesh_cloth(path), built, origin))
 }
 
 /// The colliders of a scene, their meshes read.
@@ -298,6 +331,7 @@ fn mesh_collider(
         shape,
         transform,
         keys: Vec::new(),
+        body: None,
         friction: 1.0,
         cloths: None,
         is_open,
@@ -318,6 +352,9 @@ fn mesh_cloth(path: &Path) -> SceneCloth {
         transform: Transform::default(),
         pins: Vec::new(),
         animated_pins: Vec::new(),
+        motion_spheres: Vec::new(),
+        separation_spheres: Vec::new(),
+        accelerations: Vec::new(),
         frame: None,
         wind: None,
         config: ClothConfig {

@@ -1,10 +1,13 @@
 //! The command line of poplin as a library, for the command `poplin` and for the Python package: `run` simulates, `batch` simulates
-//! many variants, `view` shows, `cook` reports on a mesh, `scenes` shows what a scene may say, `info` reports on the machine, `conform`
+//! many variants, `view` shows, `cook` reports on a mesh, `scenes` shows what a scene may say, `check` what is wrong with one, `info`
+//! reports on the machine, `conform`
 //! and `bench` on the engine.
 
 mod args;
 mod batch;
 mod bench;
+mod bodies;
+mod check;
 mod choices;
 mod conform;
 mod cook;
@@ -55,6 +58,7 @@ pub fn command(words: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Batch(args) => batch::batch(args),
         Command::Cook(args) => cook::cook(args),
         Command::Scenes(args) => scenes::scenes(args),
+        Command::Check(args) => check::check(args),
         Command::Info => info::info(),
         Command::Conform(args) => conform::conform(args, cli.verbose > 0),
         Command::Bench(args) => bench::bench(args),

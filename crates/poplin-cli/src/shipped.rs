@@ -47,12 +47,22 @@ pub(crate) fn list() -> impl Iterator<Item = (&'static str, String)> {
 
 /// The scene of a file, or the shipped scene of this name. A file wins over a shipped scene.
 pub(crate) fn load_scene(name: &Path) -> Result<Scene, Failure> {
+    let path = if shipped(name).is_some() { name.with_extension("toml") } else { name.into() };
+    Scene::parse(&scene_text(name)?, path).or_bad_input()
+}
+
+/// The text of the shipped scene of this name, unless there is a file of it.
+fn shipped(name: &Path) -> Option<&'static str> {
+    let found = SCENES.into_iter().find(|(shipped, _)| name == Path::new(shipped));
+    found.filter(|_| !name.is_file()).map(|(_, text)| text)
+}
+
+/// The text of [`load_scene`].
+pub(crate) fn scene_text(name: &Path) -> Result<String, Failure> {
+    if let Some(text) = shipped(name) {
+        return Ok(text.to_owned());
+    }
     if !name.is_file() {
-        if let Some((shipped, text)) =
-            SCENES.into_iter().find(|(shipped, _)| name == Path::new(shipped))
-        {
-            return Scene::parse(text, format!("{shipped}.toml")).or_bad_input();
-        }
         let is_bare_name = name.extension().is_none() && name.components().count() == 1;
         if is_bare_name {
             let name = name.display();
@@ -68,7 +78,7 @@ pub(crate) fn load_scene(name: &Path) -> Result<Scene, Failure> {
             "{path} is a mesh, not a scene: try `poplin run --mesh {path} --pin top:3%`"
         )));
     }
-    Scene::load(name).or_bad_input()
+    poplin_io::scene::read_scene_text(name).or_bad_input()
 }
 
 /// Whether the file's name says that it is a mesh.

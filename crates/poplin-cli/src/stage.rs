@@ -6,6 +6,7 @@ use poplin::{ClothId, Simulation};
 use poplin_io::scene::{BuiltCollider, Wind};
 use poplin_model::{ColliderId, Frame, Particle};
 
+use crate::bodies::{Bodies, Scenery};
 use crate::failure::{Failure, OrFail};
 use crate::job::Job;
 
@@ -19,13 +20,20 @@ pub(crate) struct Stage {
     pub(crate) winds: Vec<Option<Wind>>,
     /// The colliders of the job.
     colliders: Vec<ColliderId>,
+    /// Those of them that are rigid bodies.
+    bodies: Bodies,
+    /// The last step, from 1, or the one that is prepared; a frame has [`Job::steps`].
+    step: u64,
+    /// Time at its end \[s\].
+    time: f64,
 }
 
 impl Stage {
     /// Fills an empty simulation.
     pub(crate) fn new(simulation: Simulation, job: &Job) -> Result<Self, Failure> {
         let winds = job.garments.iter().map(|garment| garment.wind).collect();
-        let mut stage = Self { simulation, ids: Vec::new(), winds, colliders: Vec::new() };
+        let (ids, colliders, bodies) = (Vec::new(), Vec::new(), Bodies::default());
+        let mut stage = Self { simulation, ids, winds, colliders, bodies, step: 0, time: 0.0 };
         stage.fill(job)?;
         Ok(stage)
     }
@@ -33,16 +41,25 @@ impl Stage {
     fn fill(&mut self, job: &Job) -> Result<(), Failure> {
         self.simulation.set_cloth_contact_solver(job.cloth_contact_solver)?;
         let set = self.simulation.colliders_mut();
-        let add = |collider: &Arc<BuiltCollider>| {
-            let collider = collider.collider_at(0.0).or_bad_input()?;
-            Ok::<_, Failure>(set.add(collider).map_err(poplin::Error::from)?)
+        self.bodies = Bodies::default();
+        (self.step, self.time) = (0, 0.0);
+        let add = |collider: &Arc<BuiltCollider>| match collider.body {
+            Some(body) => self.bodies.add(collider, body, set),
+            None => set.add(collider.collider_at(0.0).or_bad_input()?).or_bad_input(),
         };
         self.colliders = job.colliders.iter().map(add).collect::<Result<_, _>>()?;
         self.ids.clear();
         for garment in &job.garments {
             let copies =
                 (0..garment.offsets.len()).map(|copy| self.simulation.add(garment.copy(copy)));
-            self.ids.push(copies.collect::<Result<_, _>>()?);
+            let copies = copies.collect::<Result<Vec<_>, _>>()?;
+            for &id in &copies {
+                let live = self.simulation.cloth_mut(id)?;
+                live.set_motion_spheres(&garment.motion_spheres).map_err(poplin::Error::from)?;
+                live.set_separation_spheres(&garment.separation_spheres)
+                    .map_err(poplin::Error::from)?;
+            }
+            self.ids.push(copies);
         }
         Ok(())
     }
@@ -71,36 +88,69 @@ impl Stage {
 
     /// Simulates the next frame, whose index is `frame`, from 1.
     pub(crate) fn advance(&mut self, job: &Job, frame: u32) -> Result<(), Failure> {
-        let frame = self.prepare(job, frame)?;
-        self.step(&frame)
+        let step = self.prepare(job, frame)?;
+        self.step(job, &step)
     }
 
-    /// Sets what the job moves over the next frame, whose index is `frame`, from 1.
+    /// Sets what the job moves over the first step of the next frame, whose index is `frame`, from 1. Returns that step.
     pub(crate) fn prepare(&mut self, job: &Job, frame: u32) -> Result<Frame, Failure> {
-        let rate = f64::from(job.frame_rate);
-        let time = f64::from(frame) / rate;
-        self.move_pins(job, time as f32)?;
-        self.move_frames(job, time)?;
-        self.move_colliders(job, f64::from(frame - 1) / rate, time)?;
-        self.blow(time)?;
-        Ok(Frame { dt: job.frame_rate.recip() })
+        self.prepare_step(job, u64::from(frame - 1) * u64::from(job.steps) + 1)
     }
 
-    /// Simulates the frame that was prepared.
-    pub(crate) fn step(&mut self, frame: &Frame) -> Result<(), Failure> {
-        self.simulation.step(frame)?;
-        Ok(self.simulation.wait()?)
+    /// The same for the step of this index, from 1.
+    fn prepare_step(&mut self, job: &Job, step: u64) -> Result<Frame, Failure> {
+        let rate = f64::from(job.frame_rate) * f64::from(job.steps);
+        let [before, time] = [step - 1, step].map(|step| step as f64 / rate);
+        self.step = step;
+        self.move_pins(job, time)?;
+        self.move_frames(job, time)?;
+        self.move_colliders(job, before, time)?;
+        self.bodies
+            .lead(self.simulation.colliders_mut(), rate.recip())
+            .map_err(poplin::Error::from)?;
+        self.blow(time)?;
+        self.accelerate(job, time as f32)?;
+        self.time = time;
+        Ok(Frame { dt: (job.frame_rate * job.steps as f32).recip() })
+    }
+
+    /// Simulates the frame whose first step was prepared.
+    pub(crate) fn step(&mut self, job: &Job, step: &Frame) -> Result<(), Failure> {
+        self.simulate(step)?;
+        for _ in 1..job.steps {
+            let step = self.prepare_step(job, self.step + 1)?;
+            self.simulate(&step)?;
+        }
+        Ok(())
+    }
+
+    fn simulate(&mut self, step: &Frame) -> Result<(), Failure> {
+        self.simulation.step(step)?;
+        self.simulation.wait()?;
+        if !self.bodies.is_empty() {
+            self.bodies.take(&self.simulation.state()?);
+        }
+        Ok(())
+    }
+
+    /// Where colliders are after the last frame.
+    pub(crate) fn scenery(&self) -> Scenery {
+        self.bodies.scenery(self.time)
+    }
+
+    /// What has come of rigid bodies.
+    pub(crate) fn bodies(&self) -> &Bodies {
+        &self.bodies
     }
 
     /// Moves animated pins to where they are in their local spaces at a time \[s\].
-    fn move_pins(&mut self, job: &Job, time: f32) -> Result<(), Failure> {
+    fn move_pins(&mut self, job: &Job, time: f64) -> Result<(), Failure> {
         for (garment, ids) in job.garments.iter().zip(&self.ids) {
             for moving in &garment.moving {
-                let step = moving.path.translation(time);
+                let motion = moving.path.motion(time);
                 let position = |&particle: &u32| {
-                    let [x, y, z] = garment.cloth.particles[particle as usize].position;
-                    let position = [x + step[0], y + step[1], z + step[2]];
-                    Particle { position, inverse_mass: 0.0 }
+                    let start = garment.cloth.particles[particle as usize].position;
+                    Particle { position: motion.apply(start), inverse_mass: 0.0 }
                 };
                 let positions: Vec<_> = moving.particles.iter().map(position).collect();
                 for &id in ids {
@@ -147,6 +197,21 @@ impl Stage {
                     let set = self.simulation.cloth_mut(id)?.colliders_mut();
                     set.set_shape(own, shape.clone()).map_err(poplin::Error::from)?;
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets accelerations that change to those of a time \[s\].
+    fn accelerate(&mut self, job: &Job, time: f32) -> Result<(), Failure> {
+        for (garment, ids) in job.garments.iter().zip(&self.ids) {
+            if !garment.has_changing_accelerations() {
+                continue;
+            }
+            let all = garment.accelerations_at(time);
+            for &id in ids {
+                let live = self.simulation.cloth_mut(id)?;
+                live.set_particle_accelerations(&all).map_err(poplin::Error::from)?;
             }
         }
         Ok(())

@@ -12,6 +12,7 @@ use poplin_model::{Frame, Shape};
 use poplin_view::{LineLayers, Scenes, Screenshot, Show, ShowError, ShownCloth, open_window};
 
 use crate::args::{Layer, PictureArgs, ViewArgs};
+use crate::bodies;
 use crate::failure::{Exit, Failure, OrFail};
 use crate::job::Job;
 use crate::output::say;
@@ -147,8 +148,7 @@ impl Show for Performance {
     }
 
     fn shapes(&self) -> Result<Vec<Shape>, ShowError> {
-        let time = f64::from(self.frame) / f64::from(self.job.frame_rate);
-        self.job.colliders.iter().map(|collider| Ok(collider.shape_at(time)?)).collect()
+        Ok(self.stage.scenery().shapes(&self.job.colliders)?)
     }
 
     fn simulation(&mut self) -> &mut Simulation {
@@ -162,7 +162,7 @@ impl Show for Performance {
 
     fn step(&mut self, frame: &Frame) -> Result<(), ShowError> {
         let begin = Instant::now();
-        self.stage.step(frame).map_err(told)?;
+        self.stage.step(&self.job, frame).map_err(told)?;
         self.frame += 1;
         if let Some((recording, _)) = &mut self.recording {
             recording.count(begin.elapsed());
@@ -210,7 +210,13 @@ impl Show for Performance {
             let config = config.map(|live| live.cloth().config.clone());
             let is_tuned =
                 config.as_ref() != Some(&garment.cloth.config) || cloth.wind != garment.wind;
-            tuned.push(config.filter(|_| is_tuned).map(|config| (config, cloth.wind)));
+            let mut config = config.filter(|_| is_tuned);
+            let stated = self.job.scene.as_ref().and_then(|scene| scene.cloths.get(tuned.len()));
+            if let (Some(config), Some(stated)) = (&mut config, stated) {
+                let steps = self.job.steps;
+                bodies::joined_frames(&mut config.solver, &stated.config.solver, steps);
+            }
+            tuned.push(config.map(|config| (config, cloth.wind)));
         }
         let text = match &self.job.scene {
             Some(scene) => scene.with_settings(&tuned)?,

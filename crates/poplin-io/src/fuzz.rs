@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn mutated_scenes_never_panic() {
-        let samples = ["flag", "legs", "cape"].map(|name| {
+        let samples = ["flag", "legs", "cape", "curtain", "ball"].map(|name| {
             std::fs::read(format!(
                 "{}/../poplin-cli/scenes/{name}.toml",
                 env!("CARGO_MANIFEST_DIR")
@@ -116,7 +116,14 @@ mod tests {
             .unwrap()
         });
         run(&samples, 1500, |bytes| {
-            Scene::parse(&String::from_utf8_lossy(bytes), "x.toml").is_ok()
+            let text = String::from_utf8_lossy(bytes);
+            let check = Scene::check_text(&text, "x.toml");
+            for at in check.faults.iter().filter_map(|fault| fault.location()) {
+                assert!(text.get(at.span.clone()).is_some(), "{:?} are no characters", at.span);
+            }
+            let parsed = Scene::parse(&text, "x.toml").is_ok();
+            assert_eq!(parsed, check.faults.is_empty(), "{:?}", check.faults);
+            parsed
         });
     }
 }

@@ -75,7 +75,7 @@ fn the_curtain_hangs_on_nine_hooks_that_all_move() {
     let built = Scene::load(shipped().join("curtain.toml")).unwrap().build_cloth(0).unwrap();
     assert_eq!(built.moving.len(), 9);
     assert!(built.moving.iter().all(|hook| hook.vertices.len() > 3), "a spike at each");
-    assert_eq!(built.moving[8].translation(10.0), [-1.2, 0.0, -0.08]);
+    assert_eq!(built.moving[8].motion(10.0).apply([0.0; 3]), [-1.2, 0.0, -0.08]);
 }
 
 #[test]
@@ -792,7 +792,7 @@ fn colliders_follow_their_keys_and_act_on_the_cloths_they_name() {
         "friction = 0.5\nsphere = {{ radius = 1 }}\ntransform = {{ translation = [0, 1, 0] }}\n{keys}\ncloths = ['sheet']"
     );
     let built = parse(&with_collider(&lines)).unwrap().build_colliders().unwrap();
-    assert_eq!(built[0].pose(1.0).translation, [2.0, 0.0, 0.0]);
+    assert_eq!(built[0].rigid_at(1.0).translation.to_array(), [2.0, 0.0, 0.0]);
     let ball = |center| poplin_model::Shape::from(poplin_model::Sphere { center, radius: 1.0 });
     assert_eq!(built[0].shape_at(1.0).unwrap(), ball([2.0, 1.0, 0.0]));
     assert_eq!(built[0].collider_at(1.0).unwrap().friction, 0.5);

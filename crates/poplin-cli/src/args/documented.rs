@@ -90,6 +90,7 @@ fn table_of_options() {
         ("view", "options_view"),
         ("cook", "options_cook"),
         ("scenes", "options_scenes"),
+        ("check", "options_check"),
         ("conform", "options_conform"),
         ("bench", "options_bench"),
     ] {

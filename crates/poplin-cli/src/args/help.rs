@@ -85,6 +85,20 @@ Examples:
   poplin scenes --keys cloth.contact               what a table may hold
   poplin scenes --schema > scene.schema.json       for `#:schema ./scene.schema.json` in the first line of a scene";
 
+/// Below `poplin check --help`.
+pub(super) const CHECK: &str = "\
+Every error is said with its line, not only the first: of TOML, unknown keys, types and ranges; then meshes that cannot be read,
+rules that pick no vertex and what cannot be cooked. Warnings are those of `poplin run` that are known before it simulates.
+
+Each line of --json has path, line, column, end_column (from 1, in characters), severity (error or warning) and message.
+
+Examples:
+  poplin check my-scene.toml                       one scene
+  poplin check scenes/*.toml sweep.toml            several, a sweep with its scene and its jobs
+  poplin check my-scene.toml --json                for other programs
+
+Exit code 0 if there is no error, 2 if there is one.";
+
 /// Below `poplin conform --help`.
 pub(super) const CONFORM: &str = "\
 Examples:

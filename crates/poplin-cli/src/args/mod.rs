@@ -7,6 +7,7 @@ mod help;
 mod picture;
 mod position;
 mod ranges;
+mod wind;
 
 use std::path::PathBuf;
 
@@ -23,6 +24,7 @@ pub(crate) use picture::{PictureArgs, PictureKind};
 pub(crate) use position::{Ground, PositionArgs};
 pub(crate) use ranges::ValueError;
 use ranges::{drag, frame_rate, jobs, shard, whole, workload};
+pub(crate) use wind::WindArgs;
 
 /// GPU compute cloth: simulates, cooks and checks cloth from the command line.
 #[derive(Debug, Parser)]
@@ -54,6 +56,9 @@ pub(crate) enum Command {
     /// List the shipped scenes, print one to start from, or every key that a scene file may have
     #[command(after_help = help::SCENES)]
     Scenes(ScenesArgs),
+    /// Say everything that is wrong or doubtful with scenes and sweeps, without simulating
+    #[command(after_help = help::CHECK)]
+    Check(CheckArgs),
     /// Show the adapters of this machine, their limits, and what poplin would use
     Info,
     /// Run reference cases and compare with the measured trajectories
@@ -102,6 +107,8 @@ pub(crate) struct RunArgs {
     pub(crate) picture: PictureArgs,
     #[command(flatten)]
     pub(crate) position: PositionArgs,
+    #[command(flatten)]
+    pub(crate) wind: WindArgs,
     #[command(flatten)]
     pub(crate) fabric: FabricArgs,
     #[command(flatten)]
@@ -245,6 +252,17 @@ pub(crate) struct ScenesArgs {
     /// Print the format as JSON Schema, for editors that check and complete TOML
     #[arg(long, conflicts_with = "keys")]
     pub(crate) schema: bool,
+}
+
+/// Arguments of `poplin check`.
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// Scene files and sweeps (TOML), or names of shipped scenes
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Print what is found as JSON, a line each, for editors
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Arguments of `poplin conform`.

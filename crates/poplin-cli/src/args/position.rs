@@ -96,6 +96,9 @@ impl PositionArgs {
     }
 }
 
-fn first_stated(options: impl IntoIterator<Item = (bool, &'static str)>) -> Option<&'static str> {
+/// The first of some options that is stated.
+pub(super) fn first_stated(
+    options: impl IntoIterator<Item = (bool, &'static str)>,
+) -> Option<&'static str> {
     options.into_iter().find(|(is_stated, _)| *is_stated).map(|(_, name)| name)
 }

@@ -153,6 +153,18 @@ pub(crate) fn vector(text: &str) -> Result<[f32; 3], ValueError> {
     words.next().is_none().then_some(vector).ok_or(ValueError::NotAVector)
 }
 
+/// Wind [m/s], the range of scene files.
+pub(crate) fn wind(text: &str) -> Result<[f32; 3], ValueError> {
+    let wind = vector(text)?;
+    match wind.into_iter().find(|speed| speed.abs() > 1000.0) {
+        Some(value) => {
+            let [min, max] = [-1000.0, 1000.0];
+            Err(ValueError::OutOfRange { value, min, max, unit: " m/s" })
+        }
+        None => Ok(wind),
+    }
+}
+
 /// From one pixel to another, each `0..=16384`.
 pub(crate) fn drag(text: &str) -> Result<[f32; 4], ValueError> {
     let values = text.split(',').map(|word| in_range(word, [0.0, 16_384.0], " pixels"));

@@ -10,6 +10,7 @@ use poplin_model::{Particle, Pose};
 
 use super::overview;
 use crate::args::PictureArgs;
+use crate::bodies::Scenery;
 use crate::failure::{Failure, OrFail};
 use crate::garment::Garment;
 use crate::job::Job;
@@ -112,6 +113,7 @@ impl Artifacts {
         garments: &[Garment],
         moments: &[Moment<'_>],
         state: &State,
+        scenery: &Scenery,
     ) -> Result<(), Failure> {
         let is_last = frame == job.frames;
         self.vertices = moments.iter().map(|moment| moment.positions(state)).collect();
@@ -125,7 +127,7 @@ impl Artifacts {
                         ArrayKind::Positions => array.append(positions),
                         ArrayKind::Normals => array.append(&moment.normals(state)),
                         ArrayKind::Velocities => {
-                            array.append(&moment.velocities(state, frame, job.frame_rate))
+                            array.append(&moment.velocities(state, frame, job))
                         }
                     };
                     values.or_failed()?;
@@ -141,7 +143,7 @@ impl Artifacts {
         }
         for kept in &mut self.pictures {
             if kept.is_planned(frame) {
-                kept.keep(frame, garments, &self.vertices).or_failed()?;
+                kept.keep(frame, garments, &self.vertices, scenery).or_failed()?;
             }
         }
         Ok(())
@@ -208,12 +210,12 @@ impl Moment<'_> {
     }
 
     /// Velocities of the last iteration for the vertices of all copies.
-    fn velocities(&self, state: &State, frame: u32, frame_rate: f32) -> Vec<[f32; 3]> {
+    fn velocities(&self, state: &State, frame: u32, job: &Job) -> Vec<[f32; 3]> {
         self.of_vertices(|id| {
             let (current, previous) = (state.current(id), state.previous(id));
-            let awake = frame.saturating_sub(state.slept_frames(id));
+            let awake = frame.saturating_sub(job.slept_frames(state, id));
             let iterations = state.iteration_total(id) as f32 / awake.max(1) as f32;
-            let rate = if awake == 0 { 0.0 } else { frame_rate * iterations };
+            let rate = if awake == 0 { 0.0 } else { job.frame_rate * iterations };
             let difference = |(now, before): (&Particle, &Particle)| {
                 (Vec3::from(now.position) - Vec3::from(before.position)) * rate
             };

@@ -313,7 +313,7 @@ fn row(jobs: &SweepJobs, ended: Ended) -> Row {
 }
 
 /// The scene of a sweep: a file counts from the sweep's folder, any other name is that of a shipped scene.
-fn scene_path(sweep: &Path, scene: &Path) -> PathBuf {
+pub(crate) fn scene_path(sweep: &Path, scene: &Path) -> PathBuf {
     let beside = sweep.parent().unwrap_or(Path::new("")).join(scene);
     let is_bare_name = scene.extension().is_none() && scene.components().count() == 1;
     if beside.is_file() || !is_bare_name { beside } else { scene.to_path_buf() }

@@ -25,7 +25,7 @@ struct Kind {
     frames: u32,
     frame_rate: f32,
     solids: Solids,
-    /// The job, if its cloths collide with one another: no other may be beside them.
+    /// The job, if its cloths collide with one another or move rigid bodies: no other may be beside them.
     only: Option<usize>,
 }
 
@@ -66,19 +66,26 @@ impl Workshop {
         let (colliders, mut solids) = self.colliders(&scene, index)?;
         let name = format!("job-{index}");
         let mut job = Job::of_built_scene(scene, name, colliders, &self.cache)?;
+        // What the cloths of several jobs do to a body would add up.
+        let has_bodies = job.colliders.iter().any(|collider| collider.body.is_some());
         let garments = &mut job.garments;
-        if solids != Solids::Shared && garments.iter().all(Garment::is_in_the_world) {
+        if has_bodies {
+            solids = Solids::Of(index);
+        } else if solids != Solids::Shared && garments.iter().all(Garment::is_in_the_world) {
             solids = Solids::Own;
             garments.iter_mut().try_for_each(Garment::own_colliders)?;
         }
         let collides = |garment: &Garment| garment.cloth.contact_distances()[1] > 0.0;
         let of_one = |garment: &Garment| if collides(garment) { garment.offsets.len() } else { 0 };
-        let only = (garments.iter().map(of_one).sum::<usize>() > 1).then_some(index);
+        let mut only = (garments.iter().map(of_one).sum::<usize>() > 1).then_some(index);
         if only.is_none() {
             // There is nothing to collide with but other jobs.
             for garment in garments {
                 garment.cloth.config.cloth_collision.distance = Some(0.0);
             }
+        }
+        if has_bodies {
+            only = Some(index);
         }
         job.garments.iter().try_for_each(|garment| garment.cloth.validate()).or_bad_input()?;
         let kind = Kind { frames, frame_rate, solids, only };
@@ -158,8 +165,16 @@ impl Group {
     /// Each member as a group of its own.
     pub(super) fn split(self) -> impl Iterator<Item = Self> {
         let Self { job, members } = self;
-        let Job { frames, frame_rate, view, colliders, cloth_contact_solver, mut garments, .. } =
-            job;
+        let Job {
+            frames,
+            frame_rate,
+            steps,
+            view,
+            colliders,
+            cloth_contact_solver,
+            mut garments,
+            ..
+        } = job;
         members.into_iter().map(move |Member { index, garments: range, colliders: own }| {
             let garments: Vec<_> = garments.drain(..range.len()).collect();
             let members = vec![Member { index, garments: 0..garments.len(), colliders: own }];
@@ -168,6 +183,7 @@ impl Group {
                 name: String::new(),
                 frames,
                 frame_rate,
+                steps,
                 formats: Vec::new(),
                 view,
                 garments,

@@ -14,6 +14,7 @@ use super::hash::Fnv;
 use super::prepare::{Group, Member};
 use super::row::JobResult;
 use super::store::Store;
+use crate::bodies::Scenery;
 use crate::failure::Failure;
 use crate::garment::Garment;
 use crate::output::counted;
@@ -144,23 +145,24 @@ impl<'a> Runner<'a> {
             let is_last = frame == job.frames;
             let is_wanted = running.iter().any(|job| job.wants(frame));
             if is_last || is_wanted {
-                let state = stage.simulation.state()?;
+                let (state, scenery) = (stage.simulation.state()?, stage.scenery());
                 let poses: Vec<Vec<Pose>> = ids
                     .iter()
                     .map(|ids| poses(&stage.simulation, ids))
                     .collect::<Result<_, _>>()?;
                 running
                     .par_iter_mut()
-                    .try_for_each(|running| running.take(frame, group, &poses, &state))?;
+                    .try_for_each(|running| running.take(frame, group, &poses, &state, &scenery))?;
                 read = Some((poses, state));
             }
             tick(frame, group);
         }
         // The last frame always is.
         let Some((poses, state)) = read else { return Ok(Some(Vec::new())) };
+        let scenery = stage.scenery();
         let ended = running
             .into_par_iter()
-            .map(|running| running.end(group, &poses, &state, store, backend))
+            .map(|running| running.end(group, (&poses, &scenery), &state, store, backend))
             .collect::<Result<Vec<_>, Failure>>();
         self.simulation = Some(stage.simulation);
         let mut ended = ended?;
@@ -206,26 +208,26 @@ impl Running<'_> {
         group: &Group,
         poses: &[Vec<Pose>],
         state: &State,
+        scenery: &Scenery,
     ) -> Result<(), Failure> {
         let poses = &poses[self.member.garments.clone()];
-        let rate = group.job.frame_rate;
         for (((findings, edges), ids), poses) in
             self.findings.iter_mut().zip(&mut self.edges).zip(self.ids).zip(poses)
         {
-            findings.update(frame, rate, state, ids, poses, edges);
+            findings.update(frame, &group.job, state, ids, poses, edges);
         }
         let Some(artifacts) = &mut self.artifacts else { return Ok(()) };
         let moments = self.garments.iter().zip(self.ids).zip(poses);
         let moments: Vec<_> =
             moments.map(|((garment, ids), poses)| Moment { garment, ids, poses }).collect();
-        artifacts.take(frame, &group.job, self.garments, &moments, state)
+        artifacts.take(frame, &group.job, self.garments, &moments, state, scenery)
     }
 
     /// Measures the last frame, completes the files and publishes them; those of a faulty job are discarded.
     fn end(
         self,
         group: &Group,
-        poses: &[Vec<Pose>],
+        (poses, scenery): (&[Vec<Pose>], &Scenery),
         state: &State,
         store: &Store,
         backend: &'static str,
@@ -236,7 +238,8 @@ impl Running<'_> {
             return Ok(Ended { index, result: Err(fault) });
         }
         let poses = &poses[self.member.garments.clone()];
-        let (collider_depth, tangle) = (self.depth(job, poses, state)?, self.tangle(poses, state));
+        let (collider_depth, tangle) =
+            (self.depth(poses, state, scenery)?, self.tangle(poses, state));
         let last = self.findings.iter().map(|findings| findings.last_strain);
         let strain = last.fold(Default::default(), poplin_measure::strain::Strain::worse);
         let speeds = self.findings.iter().map(|findings| findings.last_speed);
@@ -286,17 +289,16 @@ impl Running<'_> {
 
     fn depth(
         &self,
-        job: &crate::job::Job,
         poses: &[Vec<Pose>],
         state: &State,
+        scenery: &Scenery,
     ) -> Result<Option<Depth>, Failure> {
-        let time = f64::from(job.frames) / f64::from(job.frame_rate);
         let mut all = None;
         for ((garment, ids), poses) in self.garments.iter().zip(self.ids).zip(poses) {
             if !garment.has_colliders() {
                 continue;
             }
-            let field = DepthField::new(&garment.shapes_at(time)?);
+            let field = DepthField::new(&garment.shapes_in(scenery)?);
             for (&id, &pose) in ids.iter().zip(poses) {
                 let depth = field.measure(pose, state.current(id));
                 all = Some(all.map_or(depth, |all: Depth| all.and(depth)));

@@ -10,6 +10,7 @@ use poplin_io::scene::BuiltCollider;
 
 use super::copy_count;
 use crate::args::{PictureArgs, PictureKind};
+use crate::bodies::Scenery;
 use crate::garment::Garment;
 
 /// Moments of a contact sheet.
@@ -35,8 +36,8 @@ pub(crate) struct Moments {
     planned: BTreeSet<u32>,
     /// Distance of the spare moments in frames; it doubles when there are too many.
     stride: u32,
-    /// Vertex positions of every drawn copy, by frame.
-    kept: BTreeMap<u32, Vec<Vec<[f32; 3]>>>,
+    /// By frame.
+    kept: BTreeMap<u32, Moment>,
     /// Copies drawn of each garment.
     drawn: Vec<usize>,
     kind: PictureKind,
@@ -44,12 +45,20 @@ pub(crate) struct Moments {
     tile_size: u32,
     /// From where they are seen, if that is stated.
     view: Option<View>,
-    /// Where the moments of an animation are kept, and their frames.
-    reel: Option<(Reel, Vec<u32>)>,
+    /// Where the moments of an animation are kept, and their frames, with where colliders are.
+    reel: Option<(Reel, Vec<(u32, Scenery)>)>,
     /// How far the camera of an animation goes around \[degrees\].
     orbit: f64,
     /// How long each picture of an animation is shown \[s\].
     seconds: f64,
+}
+
+/// A kept moment.
+struct Moment {
+    /// Vertex positions of every drawn copy.
+    parts: Vec<Vec<[f32; 3]>>,
+    /// Where colliders are.
+    scenery: Scenery,
 }
 
 /// The frames of the tiles for a run of so many frames, first and last among them.
@@ -137,6 +146,7 @@ impl Moments {
         frame: u32,
         garments: &[Garment],
         vertices: &[Vec<[f32; 3]>],
+        scenery: &Scenery,
     ) -> Result<(), IoError> {
         if self.kind == PictureKind::None {
             return Ok(());
@@ -145,16 +155,17 @@ impl Moments {
         let surfaces = parts.flat_map(|((garment, vertices), &drawn)| {
             vertices.chunks(garment.mesh.positions.len().max(1)).take(drawn).map(<[_]>::to_vec)
         });
-        let surfaces = surfaces.collect();
+        let parts: Vec<_> = surfaces.collect();
         if let Some((reel, frames)) = &mut self.reel {
             // The last frame of a run is kept twice, and is planned or not.
-            if self.planned.contains(&frame) && frames.last() != Some(&frame) {
-                frames.push(frame);
-                reel.push(surfaces)?;
+            if self.planned.contains(&frame) && frames.last().is_none_or(|(last, _)| *last != frame)
+            {
+                frames.push((frame, scenery.clone()));
+                reel.push(parts)?;
             }
             return Ok(());
         }
-        self.kept.insert(frame, surfaces);
+        self.kept.insert(frame, Moment { parts, scenery: scenery.clone() });
         while self.kept.len() > SPARE_COUNT + self.planned.len() {
             self.stride *= 2;
             let (planned, stride) = (&self.planned, self.stride);
@@ -181,16 +192,13 @@ impl Moments {
         let Some(name) = self.kind.file() else { return Ok(None) };
         let label = |frame: u32| {
             let time = f64::from(frame) / f64::from(frame_rate);
-            (format!("frame {frame}  {time:.2} s"), time)
-        };
-        let shapes_at = |time: f64| {
-            colliders.iter().map(|collider| collider.shape_at(time)).collect::<Result<Vec<_>, _>>()
+            format!("frame {frame}  {time:.2} s")
         };
         if let Some((reel, frames)) = self.reel {
             let Self { tile_size: size, view, orbit, seconds, .. } = self;
             reel.write(ReelLook { size, view, orbit, seconds }, |k| {
-                let (text, time) = label(frames[k]);
-                Ok::<_, anyhow::Error>((text, shapes_at(time)?))
+                let (frame, scenery) = &frames[k];
+                Ok::<_, anyhow::Error>((label(*frame), scenery.shapes(colliders)?))
             })?;
             return Ok(Some(name));
         }
@@ -203,13 +211,16 @@ impl Moments {
         }
         let meshes: Vec<_> = meshes(garments, &self.drawn).collect();
         for frame in chosen {
-            let Some(parts) = self.kept.remove(&frame) else { continue };
+            let Some(Moment { parts, scenery }) = self.kept.remove(&frame) else { continue };
             let surfaces = meshes.iter().zip(parts);
             let surfaces = surfaces.map(|((index, triangles), part)| {
                 Surface::new(part, triangles.clone(), cloth_color(*index))
             });
-            let (text, time) = label(frame);
-            sheet.add_with_colliders(text, surfaces.collect(), shapes_at(time)?)?;
+            sheet.add_with_colliders(
+                label(frame),
+                surfaces.collect(),
+                scenery.shapes(colliders)?,
+            )?;
         }
         sheet.write_png(folder.join(name))?;
         Ok(Some(name))
@@ -241,7 +252,7 @@ mod tests {
         let mut moments = Moments::new(&[], (planned, 60.0), &picture, None, folder).unwrap();
         for frame in 0..=done {
             if frame == done || moments.wants(frame) {
-                moments.keep(frame, &[], &[]).unwrap();
+                moments.keep(frame, &[], &[], &Scenery::start()).unwrap();
             }
             assert!(moments.kept.len() <= SPARE_COUNT + TILE_COUNT as usize);
         }

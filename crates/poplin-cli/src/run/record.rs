@@ -14,9 +14,11 @@ use super::files::ClothFiles;
 use super::moments::Moments;
 use super::warning::{MAX_SQUASH, MAX_STRETCH, MAX_USUAL_STRETCH, Overstretch, Warning};
 use crate::args::PictureArgs;
+use crate::bodies::Scenery;
 use crate::failure::{Failure, OrFail};
 use crate::garment::Garment;
 use crate::job::Job;
+use crate::stage::Stage;
 
 /// Records a run into a folder.
 pub(super) struct Recorder {
@@ -33,6 +35,8 @@ pub(super) struct Recorder {
     tangle: Option<Tangle>,
     /// Mesh vertices of all copies of each garment at the last recorded frame, in the world \[m\].
     vertices: Vec<Vec<[f32; 3]>>,
+    /// Where colliders were then.
+    scenery: Scenery,
 }
 
 /// What the records report of one garment, all copies together.
@@ -119,6 +123,7 @@ impl Recorder {
                 .iter()
                 .map(|garment| Vec::with_capacity(garment.vertex_count()))
                 .collect(),
+            scenery: Scenery::start(),
             job,
         })
     }
@@ -128,15 +133,12 @@ impl Recorder {
         self.has_frames || self.moments.wants(frame)
     }
 
-    /// Reads a frame back and records it. `ids`: the copies of each garment.
-    pub(super) fn record(
-        &mut self,
-        frame: u32,
-        simulation: &mut Simulation,
-        ids: &[Vec<ClothId>],
-    ) -> Result<(), Failure> {
+    /// Reads a frame back and records it.
+    pub(super) fn record(&mut self, frame: u32, stage: &mut Stage) -> Result<(), Failure> {
+        self.scenery = stage.scenery();
+        let Stage { simulation, ids, .. } = stage;
         let state = simulation.state()?;
-        for (index, (garment, ids)) in self.job.garments.iter().zip(ids).enumerate() {
+        for (index, (garment, ids)) in self.job.garments.iter().zip(ids.iter()).enumerate() {
             let vertices = &mut self.vertices[index];
             vertices.clear();
             let poses = poses(simulation, ids)?;
@@ -144,34 +146,33 @@ impl Recorder {
                 garment.append_vertices(pose, state.current(id), vertices);
             }
             let edges = &mut self.edges[index];
-            let rate = self.job.frame_rate;
-            self.findings[index].update(frame, rate, &state, ids, &poses, edges);
+            self.findings[index].update(frame, &self.job, &state, ids, &poses, edges);
         }
         self.files.iter_mut().try_for_each(|files| files.push(&self.vertices))?;
         if frame == 0 || !self.has_frames || self.moments.wants(frame) {
-            self.moments.keep(frame, &self.job.garments, &self.vertices).or_failed()?;
+            self.moments
+                .keep(frame, &self.job.garments, &self.vertices, &self.scenery)
+                .or_failed()?;
         }
         Ok(())
     }
 
     /// Reads a frame back and measures how deep particles are in colliders.
-    pub(super) fn measure_depth(
-        &mut self,
-        frame: u32,
-        simulation: &mut Simulation,
-        ids: &[Vec<ClothId>],
-    ) -> Result<(), Failure> {
+    pub(super) fn measure_depth(&mut self, stage: &mut Stage) -> Result<(), Failure> {
+        let scenery = stage.scenery();
+        let Stage { simulation, ids, .. } = stage;
         if !self.job.garments.iter().any(Garment::has_colliders) {
             return Ok(());
         }
         let state = simulation.state()?;
         let (mut depth, mut of_triangles) = (Depth::default(), TriangleDepth::default());
-        let time = f64::from(frame) / f64::from(self.job.frame_rate);
-        for ((garment, vertices), ids) in self.job.garments.iter().zip(&self.vertices).zip(ids) {
+        for ((garment, vertices), ids) in
+            self.job.garments.iter().zip(&self.vertices).zip(ids.iter())
+        {
             if !garment.has_colliders() {
                 continue;
             }
-            let field = DepthField::new(&garment.shapes_at(time)?);
+            let field = DepthField::new(&garment.shapes_in(&scenery)?);
             for &id in ids {
                 let pose = simulation.cloth(id)?.pose();
                 depth = depth.and(field.measure(pose, state.current(id)));
@@ -223,7 +224,7 @@ impl Recorder {
                 Err(error) => fault = fault.and(Err(error)),
             }
         }
-        let kept = self.moments.keep(frames, &self.job.garments, &self.vertices);
+        let kept = self.moments.keep(frames, &self.job.garments, &self.vertices, &self.scenery);
         fault = fault.and(kept.map_err(Into::into));
         log::info!("drawing the picture");
         let omission = self.moments.omission(&self.job.garments);
@@ -275,13 +276,6 @@ impl Findings {
         frames: u32,
     ) -> impl Iterator<Item = Warning> {
         let cloth = || garment.name.clone();
-        let depenetration_speed_m_per_s = garment.cloth.config.contact.depenetration_speed;
-        let depth = (garment.start_depth.particles_inside > 0).then_some(garment.start_depth);
-        let starts_inside = depth.map(|depth| Warning::StartsInside {
-            cloth: cloth(),
-            depth,
-            depenetration_speed_m_per_s,
-        });
         let stretch = self.overstretch;
         let overstretched =
             stretch.map(|stretch| Warning::Overstretched { cloth: cloth(), stretch });
@@ -301,16 +295,17 @@ impl Findings {
         let stretchy = stretchy.into_iter().chain(squashed);
         let of_step = Warning::of_step(garment, job.frame_rate, iterations)
             .chain(Warning::of_solves(garment, &self.implicit));
-        let of_settings = Warning::of_mesh(garment).chain(Warning::of_motion(job, garment));
-        let doubts = starts_inside.into_iter().chain(overstretched).chain(stretchy);
-        doubts.chain(of_step).chain(of_settings)
+        let start = Warning::of_start(garment).into_iter();
+        let of_motion = Warning::of_motion(job.frames, job.frame_rate, garment);
+        let doubts = start.chain(overstretched).chain(stretchy).chain(of_step);
+        doubts.chain(Warning::of_mesh(garment)).chain(of_motion)
     }
 
     /// Takes in a frame: the copies of a garment, in these poses.
     pub(crate) fn update(
         &mut self,
         frame: u32,
-        frame_rate: f32,
+        job: &Job,
         state: &State,
         ids: &[ClothId],
         poses: &[Pose],
@@ -334,13 +329,13 @@ impl Findings {
             let (current, previous) = (state.current(id), state.previous(id));
             self.last_strain = self.last_strain.worse(edges.measure(current));
             self.iterations = state.iteration_total(id);
-            let slept_frames = state.slept_frames(id);
+            let slept_frames = job.slept_frames(state, id);
             self.slept_frames += u64::from(slept_frames);
             self.implicit = self.implicit.with(state.implicit_report(id));
             // Sleepers do not iterate.
             if frame > slept_frames {
                 let iterations_per_frame = self.iterations as f32 / (frame - slept_frames) as f32;
-                let step = (frame_rate * iterations_per_frame.max(1.0)).recip();
+                let step = (job.frame_rate * iterations_per_frame.max(1.0)).recip();
                 self.last_speed = self.last_speed.max(max_speed(current, previous, step));
             }
             self.is_finite &=

@@ -63,7 +63,7 @@ impl Recording {
 
     /// Reads a frame back and records it.
     pub(crate) fn record(&mut self, frame: u32, stage: &mut Stage) -> Result<(), Failure> {
-        self.recorder.record(frame, &mut stage.simulation, &stage.ids)
+        self.recorder.record(frame, stage)
     }
 
     /// Measures the last frame and writes what is still to be written.
@@ -73,13 +73,11 @@ impl Recording {
         is_interrupted: bool,
         elapsed: Duration,
     ) -> Result<Recorded, Failure> {
-        let Stage { simulation, ids, .. } = stage;
         self.course.is_interrupted = is_interrupted;
-        self.recorder.measure_depth(self.course.frames, simulation, ids)?;
-        self.recorder.measure_tangle(simulation, ids)?;
+        self.recorder.measure_depth(stage)?;
+        self.recorder.measure_tangle(&mut stage.simulation, &stage.ids)?;
         let outcome = self.recorder.finish(self.course.frames);
-        let backend = simulation.backend();
-        let summary = Summary::new(&self.job, backend, &self.course, &outcome, elapsed);
+        let summary = Summary::new(&self.job, stage, &self.course, &outcome, elapsed);
         let stale = self.folder.remove_stale(summary.files());
         summary.write(self.folder.path())?;
         let folder = self.folder.path().to_path_buf();

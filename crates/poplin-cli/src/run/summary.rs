@@ -4,7 +4,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context;
-use poplin::BackendChoice;
 use poplin_measure::depth::{Depth, TriangleDepth, VISIBLE_DEPTH};
 use poplin_measure::strain::Strain;
 use poplin_measure::tangle::Tangle;
@@ -14,11 +13,13 @@ use serde::Serialize;
 use super::record::{Findings, Outcome};
 use super::warning::Warning;
 use super::{Course, copy_count};
+use crate::bodies::BodySummary;
 use crate::cook::CookSummary;
 use crate::failure::{Failure, OrFail, complain, warn};
 use crate::garment::Garment;
 use crate::job::Job;
 use crate::output::{counted, grouped, say};
+use crate::stage::Stage;
 
 /// Most lines of one kind that are printed; the file has all.
 const MAX_LINES: usize = 8;
@@ -77,6 +78,9 @@ pub(super) struct Summary {
     /// Of all cloths that collide with themselves, at the last frame.
     #[serde(skip_serializing_if = "Option::is_none")]
     tangle: Option<Tangle>,
+    /// Colliders that cloths and gravity move, at the last frame.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    bodies: Vec<BodySummary>,
     /// What positions in files and warnings count from, but for those of an OBJ; for a mesh far from the world's origin.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin_m: Option<[f64; 3]>,
@@ -166,11 +170,12 @@ impl Summary {
     /// Summarizes a run.
     pub(super) fn new(
         job: &Job,
-        backend: &BackendChoice,
+        stage: &Stage,
         course: &Course,
         outcome: &Outcome,
         elapsed: Duration,
     ) -> Self {
+        let backend = stage.simulation.backend();
         let findings = &outcome.findings;
         let strain = |pick: fn(&Findings) -> Strain| {
             findings.iter().map(pick).fold(Strain::default(), Strain::worse)
@@ -210,6 +215,7 @@ impl Summary {
             collider_depth: outcome.depth.map(|(depth, _)| depth),
             triangle_depth: outcome.depth.map(|(_, depth)| depth),
             tangle: outcome.tangle,
+            bodies: stage.bodies().summaries().collect(),
             origin_m: (job.origin != [0.0; 3]).then_some(job.origin),
             choices: job.choices.clone(),
             warnings: job

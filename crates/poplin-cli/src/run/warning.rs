@@ -11,7 +11,6 @@ use poplin_model::{ImplicitReport, Shape};
 use serde::Serialize;
 
 use crate::garment::{Garment, mean_rest_length};
-use crate::job::Job;
 use crate::output::{counted, grouped, short_length};
 
 /// Strain beyond which an edge is reported: woven cloth breaks at 10 to 30 %, knits give up to 100 %, but not in one place.
@@ -108,6 +107,42 @@ pub(crate) enum Warning {
 }
 
 impl Warning {
+    /// What is doubtful about a cloth of a job of so many frames before it is simulated.
+    pub(crate) fn before_run(
+        garment: &Garment,
+        frames: u32,
+        frame_rate: f32,
+    ) -> impl Iterator<Item = Self> {
+        let start = Self::of_start(garment).into_iter();
+        start.chain(Self::of_mesh(garment)).chain(Self::of_motion(frames, frame_rate, garment))
+    }
+
+    /// Whether a cloth starts inside colliders.
+    pub(super) fn of_start(garment: &Garment) -> Option<Self> {
+        let depenetration_speed_m_per_s = garment.cloth.config.contact.depenetration_speed;
+        let depth = (garment.start_depth.particles_inside > 0).then_some(garment.start_depth);
+        depth.map(|depth| Self::StartsInside {
+            cloth: garment.name.clone(),
+            depth,
+            depenetration_speed_m_per_s,
+        })
+    }
+
+    /// The key of a cloth that it is about; empty if it is none alone.
+    pub(crate) fn key(&self) -> &'static str {
+        match self {
+            Self::IdlePoints { .. } => "fabric.virtual_particles",
+            Self::IdleWind { .. } => "wind",
+            Self::IdleMaterial { .. } => "material",
+            Self::AllPinned { .. } => "pins",
+            Self::Thick { .. } => "thickness",
+            Self::Coincident { .. } => "count",
+            Self::NoSpeed { .. } => "max_speed",
+            Self::LostFaces { .. } | Self::TwistedFaces { .. } => "mesh",
+            _ => "",
+        }
+    }
+
     /// What is doubtful about a mesh.
     pub(super) fn of_mesh(garment: &Garment) -> impl Iterator<Item = Self> {
         let cloth = || garment.name.clone();
@@ -129,11 +164,13 @@ impl Warning {
         let welded_vertices = report.welded_vertex_count;
         let lost =
             are_many.then(|| Self::LostFaces { cloth: cloth(), faces, all_faces, welded_vertices });
-        let is_round = |shape: &Shape| matches!(shape, Shape::Sphere(_) | Shape::Capsule(_));
+        // What is a body meets none of them.
+        let is_round = |collider: &BuiltCollider| {
+            collider.body.is_none()
+                && matches!(collider.shape, Shape::Sphere(_) | Shape::Capsule(_))
+        };
         let has_points = !garment.cloth.fabric.virtual_particles.is_empty();
-        let are_idle = has_points
-            && garment.has_colliders()
-            && !garment.colliders().any(|it| is_round(&it.shape));
+        let are_idle = has_points && garment.has_colliders() && !garment.colliders().any(is_round);
         let idle = are_idle.then(|| Self::IdlePoints { cloth: cloth() });
         let twisted = Self::of_faces(|| format!("cloth `{}`", garment.name), garment.twisted);
         let of_mesh = coarse.into_iter().chain(lost).chain(twisted).chain(idle);
@@ -200,15 +237,19 @@ impl Warning {
     }
 
     /// What is doubtful about how pins and colliders of a garment move.
-    pub(super) fn of_motion(job: &Job, garment: &Garment) -> impl Iterator<Item = Self> {
+    pub(super) fn of_motion(
+        frames: u32,
+        frame_rate: f32,
+        garment: &Garment,
+    ) -> impl Iterator<Item = Self> + use<> {
         let fastest = |what: String, position: &dyn Fn(f64) -> [f32; 3]| {
-            let time = |frame: u32| f64::from(frame) / f64::from(job.frame_rate);
+            let time = |frame: u32| f64::from(frame) / f64::from(frame_rate);
             let mut fastest = (0.0, 0);
             let mut before = position(0.0);
-            for frame in 1..=job.frames {
+            for frame in 1..=frames {
                 let now = position(time(frame));
                 let square = (0..3).map(|axis| (now[axis] - before[axis]).powi(2)).sum::<f32>();
-                let speed = square.sqrt() * job.frame_rate;
+                let speed = square.sqrt() * frame_rate;
                 if speed > fastest.0 {
                     fastest = (speed, frame);
                 }
@@ -219,8 +260,15 @@ impl Warning {
         };
         let name = &garment.name;
         let pins = garment.moving.iter().filter_map(|moving| {
+            // The fastest of those that rotate is the one farthest out.
+            let pins = moving.particles.iter();
+            let pins = pins.map(|&particle| garment.cloth.particles[particle as usize].position);
+            let arm = |pin: &[f32; 3]| -> f32 {
+                (0..3).map(|k| (pin[k] - moving.path.pivot[k]).powi(2)).sum()
+            };
+            let farthest = pins.max_by(|a, b| arm(a).total_cmp(&arm(b)))?;
             fastest(format!("a pin of cloth `{name}`"), &|time| {
-                moving.path.translation(time as f32)
+                moving.path.motion(time).apply(farthest)
             })
         });
         let frame = garment.has_moving_frame().then(|| {
@@ -230,7 +278,7 @@ impl Warning {
         });
         let colliders = garment.colliders().filter_map(|collider| {
             let what = format!("collider `{}` of cloth `{name}`", collider.name);
-            fastest(what, &|time| collider.pose(time).translation)
+            fastest(what, &|time| collider.rigid_at(time).translation.as_vec3().to_array())
         });
         pins.chain(frame.flatten()).chain(colliders).collect::<Vec<_>>().into_iter()
     }

@@ -35,5 +35,5 @@ pub use mosaic::MosaicTile;
 pub use orbit::Orbit;
 pub use reel::{Reel, ReelLook};
 pub use sheet::{ContactSheet, Image};
-pub(crate) use solid::is_empty_convex;
+pub(crate) use solid::{convex_polygons, is_empty_convex};
 pub use surface::Surface;

@@ -216,6 +216,22 @@ pub(crate) fn is_empty_convex(planes: &[poplin_model::Plane]) -> bool {
     convex_sides(&planes, [-reach, reach]).all(|side| side.len() < 3)
 }
 
+/// The sides of a convex with an end in every direction, their corners counter-clockwise as seen from outside; `None` of another. What is
+/// farther away than ten thousand times its planes' distance from the origin is taken to have no end.
+pub(crate) fn convex_polygons(planes: &[poplin_model::Plane]) -> Option<Vec<Vec<DVec3>>> {
+    let planes: Vec<_> = planes.iter().map(Plane::new).collect();
+    let farthest = planes.iter().map(|plane| plane.distance.abs()).fold(0.0, f64::max);
+    let reach = DVec3::splat(1e4 * if farthest > 0.0 { farthest } else { 1.0 });
+    let [mut low, mut high] = [DVec3::INFINITY, DVec3::NEG_INFINITY];
+    for corner in convex_sides(&planes, [-reach, reach]).flatten() {
+        (low, high) = (low.min(corner), high.max(corner));
+    }
+    let has_end = low.cmpgt(-reach).all() && high.cmplt(reach).all() && low.cmplt(high).all();
+    // Again from near by: corners are as exact as the reach is short.
+    let margin = (high - low) * 0.1;
+    has_end.then(|| convex_sides(&planes, [low - margin, high + margin]).collect())
+}
+
 /// The planes of a box, their fronts outside.
 fn walls([low, high]: [DVec3; 2]) -> [Plane; 6] {
     let wall = |normal: DVec3, point: DVec3| Plane { normal, distance: -normal.dot(point) };

@@ -1,50 +1,59 @@
 //! Pins that move by keyframes.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
+use glam::DVec3;
+use poplin_model::Rigid;
 
-use super::PinRule;
+use super::frame::rigid_at;
+use super::{FrameKey, PinRule};
 
-/// Pins that move together along a path, linear between keyframes.
+/// Pins that move together along a path, as a rigid body does.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AnimatedPins {
     /// The vertices; they are pinned.
     pub pins: Vec<PinRule>,
-    /// Displacements from the first position, at least one, rising in time.
-    pub keys: Vec<Keyframe>,
+    /// Point that they rotate about, in the local space, before it is moved \[m\] (default: the middle of the box that the vertices
+    /// are in at the start).
+    pub pivot: Option<[f32; 3]>,
+    /// Poses from the first position, at least one, rising in time. A vertex that starts at x is at
+    /// `pivot + rotation (x - pivot) + translation`, in the axes of the local space.
+    pub keys: Vec<FrameKey>,
 }
 
-/// Where animated pins are at one time.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Keyframe {
-    /// Time since the first frame \[s\], 0 or more.
-    pub time: f32,
-    /// Displacement from the position in the mesh, world axes \[m\].
-    pub translation: [f32; 3],
+/// Pinned vertices that move together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MovingPins {
+    /// The vertices, rising.
+    pub vertices: Vec<u32>,
+    /// Point that they rotate about, in the local space \[m\].
+    pub pivot: [f32; 3],
+    /// Poses from the first position, rising in time.
+    pub keys: Vec<FrameKey>,
 }
 
-/// Displacement \[m\] at a time \[s\]: linear between keyframes, held before the first and after the last.
-pub(super) fn translation_at(keys: &[Keyframe], time: f32) -> [f32; 3] {
-    let next = keys.partition_point(|key| key.time <= time);
-    let (before, after) = (keys.get(next.wrapping_sub(1)), keys.get(next));
-    match (before, after) {
-        (Some(before), Some(after)) => {
-            let fraction = (time - before.time) / (after.time - before.time);
-            [0, 1, 2].map(|axis| {
-                before.translation[axis]
-                    + (after.translation[axis] - before.translation[axis]) * fraction
-            })
+impl MovingPins {
+    /// How the pins are moved at a time \[s\]: between keyframes the pivot moves linearly and the pins rotate steadily around one axis,
+    /// so that they stay on circles about it; held before the first and after the last.
+    pub fn motion(&self, time: f64) -> PinMotion {
+        PinMotion {
+            pivot: DVec3::from(self.pivot.map(f64::from)),
+            rigid: rigid_at(&self.keys, time),
         }
-        (Some(key), None) | (None, Some(key)) => key.translation,
-        (None, None) => [0.0; 3],
     }
 }
 
-impl AnimatedPins {
-    /// Displacement of the pins \[m\] at a time \[s\]: linear between keyframes, held before the first and after the last.
-    pub fn translation(&self, time: f32) -> [f32; 3] {
-        translation_at(&self.keys, time)
+/// How moving pins are displaced at one time.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PinMotion {
+    pivot: DVec3,
+    rigid: Rigid,
+}
+
+impl PinMotion {
+    /// Where a pin is that starts at this position of the local space \[m\].
+    pub fn apply(&self, start: [f32; 3]) -> [f32; 3] {
+        let Rigid { translation, rotation } = self.rigid;
+        let start = DVec3::from(start.map(f64::from));
+        (self.pivot + rotation * (start - self.pivot) + translation).as_vec3().to_array()
     }
 }
 
@@ -52,22 +61,36 @@ impl AnimatedPins {
 mod tests {
     use super::*;
 
+    fn key(time: f32, x: f32, angle: f32) -> FrameKey {
+        FrameKey { time, translation: [x, 0.0, 1.0], rotation: [angle, 0.0, 0.0] }
+    }
+
     #[test]
     fn pins_move_linearly_between_keys_and_hold_at_the_ends() {
-        let keys = [(1.0, 2.0), (2.0, 4.0), (4.0, 0.0)]
-            .map(|(time, x)| Keyframe { time, translation: [x, 0.0, 1.0] });
-        for (time, x) in [
-            (-1.0, 2.0),
-            (1.0, 2.0),
-            (1.5, 3.0),
-            (2.0, 4.0),
-            (3.0, 2.0),
-            (4.0, 0.0),
-            (9.0, 0.0),
-            (f32::NAN, 2.0),
-        ] {
-            assert_eq!(translation_at(&keys, time), [x, 0.0, 1.0], "at {time} s");
+        let keys = vec![key(1.0, 2.0, 0.0), key(2.0, 4.0, 0.0), key(4.0, 0.0, 0.0)];
+        let pins = MovingPins { vertices: vec![0], pivot: [9.0, 9.0, 9.0], keys };
+        for (time, x) in [(-1.0, 2.0), (1.0, 2.0), (1.5, 3.0), (2.0, 4.0), (3.0, 2.0), (9.0, 0.0)] {
+            assert_eq!(
+                pins.motion(time).apply([0.5, 0.1, 0.0]),
+                [0.5 + x, 0.1, 1.0],
+                "at {time} s"
+            );
         }
-        assert_eq!(translation_at(&[], 1.0), [0.0; 3]);
+        let none = MovingPins { keys: Vec::new(), ..pins };
+        assert_eq!(none.motion(1.0).apply([0.5, 0.1, 0.2]), [0.5, 0.1, 0.2]);
+    }
+
+    #[test]
+    fn pins_rotate_on_circles_about_their_pivot() {
+        let keys = vec![key(0.0, 0.0, 0.0), key(1.0, 0.0, 90.0)];
+        let pins = MovingPins { vertices: vec![0], pivot: [0.0, 2.0, 0.0], keys };
+        for step in 0..=20 {
+            let time = f64::from(step) / 20.0;
+            let [x, y, z] = pins.motion(time).apply([5.0, 3.0, 0.0]);
+            let angle = (90.0 * time).to_radians() as f32;
+            let (sin, cos) = angle.sin_cos();
+            let error = (y - 2.0 - cos).abs().max((z - 1.0 - sin).abs());
+            assert!(x == 5.0 && error < 1e-6, "at {time} s: {:?}", [x, y, z]);
+        }
     }
 }

@@ -4,17 +4,19 @@ use std::sync::Arc;
 
 use glam::{DQuat, DVec3};
 use poplin_model::{
-    Capsule, Collider, InteractionGroups, Parallelepiped, Placement, Plane, Pose, Rigid, Shape,
-    Sphere, TriangleMesh,
+    Capsule, Collider, InteractionGroups, Parallelepiped, Placement, Plane, Rigid, Shape, Sphere,
+    TriangleMesh,
 };
 
 use super::collider::acts_on;
-use super::frame::{pose_at, rigid_at};
+use super::frame::rigid_at;
 use super::locate::Source;
 use super::mesh_motion::MovingMesh;
 use super::surface::{OpenSurface, Repairs, mended};
 use super::validate::validate_collider;
-use super::{ColliderShape, FrameKey, PlaneShape, Scene, SceneCollider, SceneError, Transform};
+use super::{
+    BuiltBody, ColliderShape, FrameKey, PlaneShape, Scene, SceneCollider, SceneError, Transform,
+};
 use crate::mesh_file::VertexMotion;
 use crate::{IoError, MeshFile, TwistedFaces, load_mesh};
 
@@ -29,6 +31,8 @@ pub struct BuiltCollider {
     moving: Option<Arc<MovingMesh>>,
     /// Path of that body, rising in time; empty for one at rest at the world's origin.
     pub keys: Vec<FrameKey>,
+    /// What it is as a rigid body, if it is one. Where it is then follows from the simulation.
+    pub body: Option<BuiltBody>,
     /// Factor on the friction of the cloths that touch it.
     pub friction: f32,
     /// Names of the cloths that feel it, or `None` for all.
@@ -42,18 +46,18 @@ pub struct BuiltCollider {
 }
 
 impl BuiltCollider {
-    /// Where its body is at a time \[s\], as [`super::LocalFrame::pose_at`].
-    pub fn pose(&self, time: f64) -> Pose {
-        pose_at(&self.keys, time)
+    /// How its path has moved it at a time \[s\], as [`super::LocalFrame::pose_at`].
+    pub fn rigid_at(&self, time: f64) -> Rigid {
+        rigid_at(&self.keys, time)
     }
 
-    /// Whether it is the same at two times \[s\].
+    /// Whether its path and its mesh are the same at two times \[s\].
     pub fn rests(&self, from: f64, to: f64) -> bool {
-        self.pose(from) == self.pose(to)
+        self.rigid_at(from) == self.rigid_at(to)
             && self.moving.as_ref().is_none_or(|moving| moving.rests(from, to))
     }
 
-    /// Its shape in the world at a time \[s\], put there in double precision.
+    /// Its shape in the world at a time \[s\], put there in double precision; of a body, where it starts.
     ///
     /// # Errors
     /// [`SceneError`] if a point cache cannot be read any more, or an animation leads out of the range of coordinates.
@@ -62,13 +66,15 @@ impl BuiltCollider {
             Some(moving) => moving.shape_at(time)?,
             None => self.shape.clone(),
         };
-        if self.keys.is_empty() {
-            return Ok(shape);
-        }
-        Ok(shape.transformed(&Placement::new(1.0, rigid_at(&self.keys, time))))
+        Ok(moved(shape, self.rigid_at(time)))
     }
 
-    /// The collider as it is in the world at a time \[s\].
+    /// The shape that it starts with, moved so: that of a body, which the simulation moves.
+    pub fn shape_moved(&self, by: Rigid) -> Shape {
+        moved(self.shape.clone(), by)
+    }
+
+    /// The collider as it is in the world at a time \[s\], without its body.
     ///
     /// # Errors
     /// As [`BuiltCollider::shape_at`].
@@ -82,6 +88,17 @@ impl BuiltCollider {
         acts_on(&self.cloths, cloth)
     }
 }
+
+/// A shape moved in double precision, or as it is.
+fn moved(shape: Shape, by: Rigid) -> Shape {
+    match by == NOT_MOVED {
+        true => shape,
+        false => shape.transformed(&Placement::new(1.0, by)),
+    }
+}
+
+/// No rotation and no displacement.
+const NOT_MOVED: Rigid = Rigid { translation: DVec3::ZERO, rotation: DQuat::IDENTITY };
 
 impl SceneCollider {
     /// Reads its mesh, if it is one, and applies the transform.
@@ -127,11 +144,17 @@ impl SceneCollider {
             _ => SceneError::Collider { name: self.name.clone(), source },
         })?;
         let Self { name, keys, friction, cloths, .. } = self.clone();
+        let body = self.body.map(|body| {
+            let built = BuiltBody::new(body, &shape);
+            built.ok_or_else(|| SceneError::NoVolume { name: self.name.clone() })
+        });
+        let body = body.transpose()?;
         Ok(BuiltCollider {
             name,
             shape,
             moving,
             keys,
+            body,
             friction,
             cloths,
             group: 0,
@@ -235,15 +258,20 @@ impl Scene {
         let build = |(index, collider): (usize, &SceneCollider)| {
             // The fields are public: they may have changed since the file was checked.
             let field = format!("collider[{index}]");
-            validate_collider(collider, &self.cloths, &field, &source)?;
-            collider.build().map_err(|error| match (error, &collider.motion) {
+            validate_collider(collider, &self.cloths, &field, &source);
+            if source.fault_count() > 0 {
+                return Ok(None);
+            }
+            let built = collider.build().map_err(|error| match (error, &collider.motion) {
                 // A file that is good in itself may not be what the scene asks of it.
                 (SceneError::File(error), Some(motion)) => motion.error(error, &field, &source),
                 (error, _) => error,
-            })
+            });
+            built.map(Some)
         };
-        let mut built: Vec<BuiltCollider> =
+        let built: Vec<Option<BuiltCollider>> =
             self.colliders.iter().enumerate().map(build).collect::<Result<_, _>>()?;
+        let mut built: Vec<_> = built.into_iter().flatten().collect();
         let mut groups: Vec<Option<Vec<String>>> = Vec::new();
         for (index, collider) in built.iter_mut().enumerate() {
             let known = groups.iter().position(|cloths| *cloths == collider.cloths);
@@ -254,11 +282,12 @@ impl Scene {
             if group >= MAX_GROUPS {
                 let field = format!("collider[{index}].cloths");
                 let at = source.location(&field);
-                return Err(SceneError::TooManyGroups { at, field, limit: MAX_GROUPS });
+                source.refuse(SceneError::TooManyGroups { at, field, limit: MAX_GROUPS });
+                break;
             }
             collider.group = group as u32;
         }
-        Ok(built)
+        source.verdict().map(|()| built)
     }
 }
 
@@ -296,6 +325,7 @@ mod tests {
             shape,
             transform: Transform::default(),
             keys: Vec::new(),
+            body: None,
             friction: 1.0,
             cloths: None,
             is_open: false,
@@ -350,13 +380,10 @@ mod tests {
         let sphere =
             collider(ColliderShape::Sphere(SphereShape { radius: 0.5, center: [1.0, 0.0, 0.0] }));
         let built = SceneCollider { keys, ..sphere }.build().unwrap();
-        near(sphere_of(built.shape_at(0.5).unwrap()), [2.0, 0.0, -1.0, 0.5]);
-        let at = |time| {
-            sphere_of(
-                Shape::sphere(0.5).transformed(&Placement::new(1.0, Rigid::new(built.pose(time)))),
-            )
-        };
-        near(at(0.25), [1.0, 0.0, 0.0, 0.5]);
+        let at = |time| sphere_of(built.shape_at(time).unwrap());
+        near(at(0.5), [2.0, 0.0, -1.0, 0.5]);
+        let angle = 0.25 * std::f32::consts::PI;
+        near(at(0.25), [1.0 + angle.cos(), 0.0, -angle.sin(), 0.5]);
     }
 
     #[test]
@@ -366,8 +393,9 @@ mod tests {
         let shape = ColliderShape::Sphere(SphereShape { radius: 0.5, center: [1.0, 0.1, 0.2] });
         let built =
             SceneCollider { keys: vec![key(0.0), key(1.0)], ..collider(shape) }.build().unwrap();
-        assert_eq!(built.shape_at(0.0).unwrap(), built.shape_at(0.37).unwrap());
-        assert_eq!(built.shape_at(0.0).unwrap(), built.shape_at(5.0).unwrap());
+        let at = |time| built.shape_at(time).unwrap();
+        assert_eq!(at(0.0), at(0.37));
+        assert_eq!(at(0.0), at(5.0));
     }
 
     #[test]

@@ -3,7 +3,10 @@
 use poplin_cook::CookOptions;
 use poplin_model::{Chosen, ClothConfig, ClothContactSolver, Material, PhaseKind};
 
-use super::{AnimatedPins, LocalFrame, PinRule, SceneCollider, Shape, Transform, Wind};
+use super::{
+    AnimatedPins, LocalFrame, PinRule, SceneAcceleration, SceneCollider, SceneSpheres, Shape,
+    Transform, Wind,
+};
 use crate::FrameFormat;
 use crate::picture::View;
 
@@ -48,6 +51,12 @@ pub struct SceneCloth {
     pub pins: Vec<PinRule>,
     /// Vertices that move by keyframes (default none).
     pub animated_pins: Vec<AnimatedPins>,
+    /// Spheres around rest positions that particles may not leave (default none).
+    pub motion_spheres: Vec<SceneSpheres>,
+    /// Spheres behind rest positions that particles may not enter (default none).
+    pub separation_spheres: Vec<SceneSpheres>,
+    /// Accelerations on top of gravity (default none).
+    pub accelerations: Vec<SceneAcceleration>,
     /// The path of the local space (default: none, it is at the world's origin).
     pub frame: Option<LocalFrame>,
     /// The wind: the cloth's own, else the scene's, else `None`: steadily `config.air.wind_velocity`.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{FrameKey, MeshMotion, Transform};
+use super::{FrameKey, MeshMotion, SceneBody, Transform};
 
 /// One `[[collider]]` of a scene: a shape in the world, still or moving.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +19,8 @@ pub struct SceneCollider {
     /// Path of the body that the shape is fixed to, rising in time (default none: it is at rest). Keys are those of
     /// [`super::LocalFrame`].
     pub keys: Vec<FrameKey>,
+    /// Makes a rigid body of it, which cloths and gravity move (default none).
+    pub body: Option<SceneBody>,
     /// Factor on the friction of the cloths that touch it, `0..=100` (default 1).
     pub friction: f32,
     /// Names of the cloths that feel it, at least one (default: all).

@@ -1,6 +1,7 @@
 //! What can be wrong with a scene file and its pins.
 
 use std::fmt;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use poplin_model::ModelError;
@@ -18,6 +19,8 @@ pub struct Location {
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
+    /// The bytes of the file that are meant, all on this line.
+    pub span: Range<usize>,
 }
 
 impl fmt::Display for Location {
@@ -213,6 +216,14 @@ pub enum SceneError {
         /// What is wrong with it.
         source: ModelError,
     },
+    /// A rigid body without a volume.
+    #[error(
+        "collider `{name}`: its shape encloses no volume that a `body` could have its `center` and `inertia` of; state both"
+    )]
+    NoVolume {
+        /// Its name.
+        name: String,
+    },
     /// The mesh of a collider encloses nothing that cloth could be kept out of.
     #[error(
         "collider `{name}`: {} is not closed: {surface}; close it, make a solid of it, or take it as it is, everything \
@@ -247,6 +258,16 @@ pub enum SceneError {
         /// What it needs.
         needed: &'static str,
     },
+    /// A rigid body that cannot be one.
+    #[error("{at}: {field} {reason}")]
+    Body {
+        /// Where in the scene file.
+        at: Box<Location>,
+        /// The table.
+        field: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
     /// More different lists of cloths than there are collision groups.
     #[error("{at}: {field}: colliders may name at most {limit} different lists of cloths")]
     TooManyGroups {
@@ -275,6 +296,50 @@ pub enum SceneError {
         /// The vertex, from 0.
         vertex: u32,
     },
+}
+
+impl SceneError {
+    /// Where in the scene file it is, if it is about something there.
+    pub fn location(&self) -> Option<&Location> {
+        match self {
+            Self::Syntax { at, .. }
+            | Self::Unknown { at, .. }
+            | Self::Elsewhere { at, .. }
+            | Self::OutOfRange { at, .. }
+            | Self::TooManyParticles { at, .. }
+            | Self::Shape { at, .. }
+            | Self::MissingMesh { at, .. }
+            | Self::Pin { at, .. }
+            | Self::Empty { at, .. }
+            | Self::KeyOrder { at, .. }
+            | Self::NoNormal { at, .. }
+            | Self::EmptyConvex { at, .. }
+            | Self::SameName { at, .. }
+            | Self::NoBends { at, .. }
+            | Self::Body { at, .. }
+            | Self::Motion { at, .. }
+            | Self::Lone { at, .. }
+            | Self::TooManyGroups { at, .. }
+            | Self::TwoWinds { at, .. }
+            | Self::PinMovedTwice { at, .. } => Some(at),
+            Self::File(_)
+            | Self::Save(_)
+            | Self::Collider { .. }
+            | Self::NoVolume { .. }
+            | Self::OpenCollider { .. } => None,
+        }
+    }
+
+    /// What is wrong, without where.
+    pub fn reason(&self) -> String {
+        without_place(self.to_string(), self.location())
+    }
+}
+
+/// A message without the location that it begins with.
+pub(super) fn without_place(text: String, at: Option<&Location>) -> String {
+    let at = at.map(|at| format!("{at}: ")).unwrap_or_default();
+    text.strip_prefix(&at).map(str::to_owned).unwrap_or(text)
 }
 
 /// Why a pin rule was refused.

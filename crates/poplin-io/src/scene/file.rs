@@ -13,14 +13,17 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
 
 use super::keys::{keys_elsewhere, keys_that_mean};
-use super::locate::Source;
+use super::locate::{Source, in_order};
+use super::mend::read_file;
 use super::mesh_motion::AnimationKey;
 use super::moved::refuse_keys_of_the_cloth;
-use super::validate::{validate, validate_wind};
+use super::pin::Side;
+use super::validate::{validate, validate_cloth, validate_collider, validate_wind};
 use super::{
-    AnimatedPins, BoxShape, CapsuleShape, ColliderShape, CylinderShape, DEFAULT_PERTURBATION,
-    FrameKey, GridShape, Keyframe, LocalFrame, MeshMotion, MotionSource, PinRule, PlaneShape,
-    Scene, SceneCloth, SceneCollider, SceneError, Shape, SphereShape, Transform, TubeShape, Wind,
+    AccelerationKey, AnimatedPins, BoxShape, CapsuleShape, ColliderShape, CylinderShape,
+    DEFAULT_PERTURBATION, FrameKey, GridPlane, GridShape, LocalFrame, Location, MeshMotion,
+    MotionSource, PinRule, PlaneShape, Scene, SceneAcceleration, SceneBody, SceneCloth,
+    SceneCollider, SceneError, SceneSpheres, Shape, SphereShape, Transform, TubeShape, Wind,
 };
 use crate::picture::View;
 use crate::{FRAME_FORMATS, FrameFormat, IoError};
@@ -111,9 +114,20 @@ struct ClothFile {
     /// `front`, `back`), `corner:top-left`, `box:x0,y0,z0,x1,y1,z1`, `indices:0,5,7-12`, `all`, `none`.
     #[serde(default)]
     pins: Rules,
-    /// Pins that move along a path: `[[cloth.animated_pins]]` (default none).
+    /// Pins that move and rotate along a path: `[[cloth.animated_pins]]` (default none).
     #[serde(default)]
     animated_pins: Vec<AnimatedPinsFile>,
+    /// Spheres around the rest positions of vertices that they may not leave: `[[cloth.motion_spheres]]` (default none). They move with the
+    /// local space; `motion` says how they act.
+    #[serde(default)]
+    motion_spheres: Vec<MotionSpheresFile>,
+    /// Spheres behind the rest positions of vertices that they may not enter, known as backstops: `[[cloth.separation_spheres]]` (default
+    /// none). They move with the local space.
+    #[serde(default)]
+    separation_spheres: Vec<SeparationSpheresFile>,
+    /// Accelerations of vertices on top of gravity: `[[cloth.accelerations]]` (default none).
+    #[serde(default)]
+    accelerations: Vec<AccelerationFile>,
     /// The path of the local space, that of the body that wears the cloth (default: it is the world). Pins move with it, and
     /// `inertia` says how much of the motion the cloth feels. Copies have local spaces of their own, `spacing` apart.
     frame: Option<LocalFrame>,
@@ -143,7 +157,7 @@ struct ClothFile {
     /// What the cloth feels of the motion of its local space.
     #[serde(default)]
     inertia: Inertia,
-    /// Motion constraints, for programs that set spheres around particles.
+    /// How motion spheres act.
     #[serde(default)]
     motion: MotionConstraints,
     /// Contact with colliders.
@@ -217,8 +231,55 @@ const fn names() -> [&'static str; Material::ALL.len()] {
 struct AnimatedPinsFile {
     /// Rules for the vertices, as `pins` of a cloth.
     pins: Rules,
-    /// Displacements from the first position, at least one, rising in time; linear between them.
-    keys: Vec<Keyframe>,
+    /// Point that they rotate about, in the local space after `transform` [m] (default: the middle of the box that they are in).
+    pivot: Option<[f32; 3]>,
+    /// Poses from the first position, at least one, rising in time, in the axes of the local space: rotated about the pivot, then
+    /// moved. Between them the pivot moves linearly and the pins rotate steadily around one axis, by the smaller angle.
+    keys: Vec<FrameKey>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "MotionSpheres")]
+struct MotionSpheresFile {
+    /// Rules for the vertices, as `pins` of a cloth. A vertex in several lists has the sphere of the last.
+    vertices: Rules,
+    /// Radius [m], `0..=1e6`: as far a vertex may go. 0 holds it. It needs one of `radius` and `radii`.
+    radius: Option<f32>,
+    /// Radius at a side of the box that the vertices are in, and at the side opposite [m], `0..=1e6`; between them it changes evenly.
+    radii: Option<[f32; 2]>,
+    /// The side that the first of `radii` is at, before the transform (default `top`).
+    from: Option<Side>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "SeparationSpheres")]
+struct SeparationSpheresFile {
+    /// Rules for the vertices, as `pins` of a cloth. A vertex in several lists has the sphere of the last.
+    vertices: Rules,
+    /// Radius [m], `0..=1e6`: the larger, the more of what is beside the vertex is covered. 0 is none. It needs one of `radius` and
+    /// `radii`.
+    radius: Option<f32>,
+    /// Radius at a side of the box that the vertices are in, and at the side opposite [m], `0..=1e6`; between them it changes evenly.
+    radii: Option<[f32; 2]>,
+    /// The side that the first of `radii` is at, before the transform (default `top`).
+    from: Option<Side>,
+    /// How far behind its rest position, against the normal of the cloth there, a vertex may go [m], `-1e6..=1e6` (default 0).
+    #[serde(default)]
+    offset: f32,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Acceleration")]
+struct AccelerationFile {
+    /// Rules for the vertices, as `pins` of a cloth. What several lists say of a vertex adds up.
+    vertices: Rules,
+    /// Acceleration in the axes of the local space [m/s^2], each `-1e6..=1e6`. It needs one of `acceleration` and `keys`.
+    acceleration: Option<[f32; 3]>,
+    /// Accelerations at least at one time, rising; linear between them.
+    keys: Option<Vec<AccelerationKey>>,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -263,6 +324,9 @@ struct ColliderFile {
     /// Path of the body that the shape is fixed to, rising in time (default none: it is at rest).
     #[serde(default)]
     keys: Vec<FrameKey>,
+    /// Makes a rigid body of it, which cloths and gravity move (default none). It feels nothing else: other colliders, bodies too, it
+    /// passes through.
+    body: Option<SceneBody>,
     /// Factor on the friction of the cloths that touch it, `0..=100` (default 1).
     friction: Option<f32>,
     /// Names of the cloths that feel it, at least one (default: all).
@@ -351,6 +415,22 @@ impl<'de> Deserialize<'de> for Rules {
     }
 }
 
+impl Default for SceneFile {
+    fn default() -> Self {
+        Self {
+            title: None,
+            frames: default_frames(),
+            frame_rate: default_frame_rate(),
+            formats: default_formats(),
+            wind: None,
+            camera: None,
+            cloth_contact_solver: ClothContactSolver::default(),
+            cloth: Vec::new(),
+            collider: Vec::new(),
+        }
+    }
+}
+
 impl Scene {
     /// Reads and checks a scene file. Mesh paths in it count from its folder.
     ///
@@ -372,72 +452,129 @@ impl Scene {
     // that reads one.
 
     fn load_at(path: &Path) -> Result<Self, SceneError> {
-        let file = std::fs::File::open(path).map_err(IoError::open(path))?;
-        let mut bytes = Vec::new();
-        file.take(MAX_SCENE_BYTES as u64 + 1)
-            .read_to_end(&mut bytes)
-            .map_err(IoError::read(path))?;
-        let (count, limit) = (bytes.len(), MAX_SCENE_BYTES);
-        if count > limit {
-            return Err(IoError::TooMany {
-                path: path.into(),
-                what: "bytes of a scene file",
-                count,
-                limit,
-            }
-            .into());
-        }
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let valid =
-                String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()])
-                    .into_owned();
-            let at = Source::new(&valid, path).location_of(valid.len());
-            SceneError::Syntax { at, message: "this is not UTF-8 text".into() }
-        })?;
-        Self::parse_at(&text, path)
+        Self::parse_at(&read_scene_text(path)?, path)
     }
 
     fn parse_at(text: &str, path: &Path) -> Result<Self, SceneError> {
-        let source = Source::new(text, path);
-        let file: SceneFile = toml::from_str(text).map_err(|error| toml_error(&error, &source))?;
-        let stem = source.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        if let Some(wind) = &file.wind {
-            validate_wind(wind, "wind", &source)?;
-        }
-        let cloths = file
-            .cloth
-            .into_iter()
-            .enumerate()
-            .map(|(index, cloth)| cloth.convert(index, file.wind, &source));
-        let colliders = file
-            .collider
-            .into_iter()
-            .enumerate()
-            .map(|(index, collider)| collider.convert(index, file.frame_rate, &source));
-        let scene = Scene {
-            title: file.title.unwrap_or(stem),
-            frames: file.frames,
-            frame_rate: file.frame_rate,
-            formats: file.formats,
-            view: file.camera.map(|CameraFile { azimuth, elevation }| View { azimuth, elevation }),
-            cloths: cloths.collect::<Result<_, _>>()?,
-            colliders: colliders.collect::<Result<_, _>>()?,
-            cloth_contact_solver: file.cloth_contact_solver,
-            path: source.path().into(),
-            text: text.to_owned(),
-        };
-        validate(&scene, &source)?;
-        Ok(scene)
+        let SceneCheck { scene, faults, .. } = check(text, path);
+        faults.into_iter().next().map_or(Ok(scene), Err)
+    }
+
+    /// Reads a scene file to its end, whatever is wrong with it.
+    ///
+    /// # Errors
+    /// [`SceneError`] if the file cannot be read.
+    pub fn check(path: impl AsRef<Path>) -> Result<SceneCheck, SceneError> {
+        let path = path.as_ref();
+        Ok(check(&read_scene_text(path)?, path))
+    }
+
+    /// As [`Scene::check`] for the text of a scene.
+    pub fn check_text(text: &str, path: impl AsRef<Path>) -> SceneCheck {
+        check(text, path.as_ref())
+    }
+
+    /// Where a field such as `cloth[0].density` is in the file, or the nearest table above it that is there.
+    pub fn location(&self, field: &str) -> Location {
+        *Source::new(&self.text, &self.path).location(field)
+    }
+
+    /// The text that it was read from.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 }
 
+/// The text of a scene file, or of a sweep.
+///
+/// # Errors
+/// [`SceneError`] if it cannot be read, is longer than any scene or not UTF-8.
+pub fn read_scene_text(path: &Path) -> Result<String, SceneError> {
+    let file = std::fs::File::open(path).map_err(IoError::open(path))?;
+    let mut bytes = Vec::new();
+    file.take(MAX_SCENE_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(IoError::read(path))?;
+    let (count, limit) = (bytes.len(), MAX_SCENE_BYTES);
+    if count > limit {
+        return Err(IoError::TooMany {
+            path: path.into(),
+            what: "bytes of a scene file",
+            count,
+            limit,
+        }
+        .into());
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()])
+            .into_owned();
+        let at = Source::new(&valid, path).location_of(valid.len()..valid.len());
+        SceneError::Syntax { at, message: "this is not UTF-8 text".into() }
+    })
+}
+
+/// A scene with all that is wrong with its file.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct SceneCheck {
+    /// The scene, with something else in place of what is wrong.
+    pub scene: Scene,
+    /// What is wrong, in the order of the file. Meshes are looked for, but not read.
+    pub faults: Vec<SceneError>,
+    /// The cloths that nothing is wrong with, by index.
+    pub sound_cloths: Vec<usize>,
+    /// The colliders that nothing is wrong with, by index.
+    pub sound_colliders: Vec<usize>,
+}
+
+/// Reads and checks a scene to its end, whatever is wrong with it.
+fn check(text: &str, path: &Path) -> SceneCheck {
+    let source = Source::new(text, path);
+    let (file, damaged) = read_file(&source);
+    let unread = source.take_faults();
+    let stem = source.path().file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    if let Some(wind) = &file.wind {
+        validate_wind(wind, "wind", &source);
+    }
+    let (mut sound_cloths, mut sound_colliders) = (Vec::new(), Vec::new());
+    let mut cloths: Vec<SceneCloth> = Vec::with_capacity(file.cloth.len());
+    for (index, cloth) in file.cloth.into_iter().enumerate() {
+        let (field, before) = (format!("cloth[{index}]"), source.fault_count());
+        let cloth = cloth.convert(index, file.wind, &source);
+        validate_cloth(&cloth, &field, &source);
+        if source.fault_count() == before && !damaged.has(&field) {
+            sound_cloths.push(index);
+        }
+        cloths.push(cloth);
+    }
+    let mut colliders: Vec<SceneCollider> = Vec::with_capacity(file.collider.len());
+    for (index, collider) in file.collider.into_iter().enumerate() {
+        let (field, before) = (format!("collider[{index}]"), source.fault_count());
+        let collider = collider.convert(index, file.frame_rate, &source);
+        validate_collider(&collider, &cloths, &field, &source);
+        if source.fault_count() == before && !damaged.has(&field) {
+            sound_colliders.push(index);
+        }
+        colliders.push(collider);
+    }
+    let scene = Scene {
+        title: file.title.unwrap_or(stem),
+        frames: file.frames,
+        frame_rate: file.frame_rate,
+        formats: file.formats,
+        view: file.camera.map(|CameraFile { azimuth, elevation }| View { azimuth, elevation }),
+        cloths,
+        colliders,
+        cloth_contact_solver: file.cloth_contact_solver,
+        path: source.path().into(),
+        text: text.to_owned(),
+    };
+    validate(&scene, &source);
+    let own = source.take_faults().into_iter().filter(|fault| !damaged.explains(fault));
+    let faults = in_order(unread.into_iter().chain(own).collect());
+    SceneCheck { scene, faults, sound_cloths, sound_colliders }
+}
+
 impl ClothFile {
-    fn convert(
-        self,
-        index: usize,
-        scene_wind: Option<Wind>,
-        source: &Source<'_>,
-    ) -> Result<SceneCloth, SceneError> {
+    fn convert(self, index: usize, scene_wind: Option<Wind>, source: &Source<'_>) -> SceneCloth {
         let field = format!("cloth[{index}]");
         let shape = match (self.grid, self.tube, self.mesh) {
             (Some(grid), None, None) => Shape::Grid(grid),
@@ -447,24 +584,31 @@ impl ClothFile {
                 let found =
                     [("grid", grid.is_some()), ("tube", tube.is_some()), ("mesh", mesh.is_some())];
                 let found = present(&found);
-                let at = source.location(&field);
-                return Err(SceneError::Shape {
-                    at,
-                    field,
-                    known: "`grid`, `tube` and `mesh`",
-                    found,
-                });
+                refuse_shape(source, &field, "`grid`, `tube` and `mesh`", found);
+                Shape::Grid(NO_SHAPE)
             }
         };
         let animated_pins =
             self.animated_pins.into_iter().enumerate().map(|(position, animated)| {
                 let field = format!("{field}.animated_pins[{position}].pins");
-                Ok(AnimatedPins {
-                    pins: parse_rules(animated.pins, &field, source)?,
-                    keys: animated.keys,
-                })
+                let AnimatedPinsFile { pins, pivot, keys } = animated;
+                AnimatedPins { pins: parse_rules(pins, &field, source), pivot, keys }
             });
-        refuse_keys_of_the_cloth(&self.fabric, &format!("{field}.fabric"), source)?;
+        let animated_pins = animated_pins.collect();
+        let motion_spheres = self.motion_spheres.into_iter().enumerate().map(|(position, file)| {
+            file.convert(&format!("{field}.motion_spheres[{position}]"), source)
+        });
+        let motion_spheres = motion_spheres.collect();
+        let separation_spheres = self.separation_spheres.into_iter().enumerate();
+        let separation_spheres = separation_spheres.map(|(position, file)| {
+            file.convert(&format!("{field}.separation_spheres[{position}]"), source)
+        });
+        let separation_spheres = separation_spheres.collect();
+        let accelerations = self.accelerations.into_iter().enumerate().map(|(position, file)| {
+            file.convert(&format!("{field}.accelerations[{position}]"), source)
+        });
+        let accelerations = accelerations.collect();
+        refuse_keys_of_the_cloth(&self.fabric, &format!("{field}.fabric"), source);
         let material = self.material.map(|MaterialName(material)| material);
         let density = self.density.or(material.map(|material| material.density));
         let density = density.unwrap_or(self.fabric.density);
@@ -538,8 +682,8 @@ impl ClothFile {
             && config.solver.bending_rigidity() > 0.0
             && source.states(&stated_rigidity)
         {
-            let at = source.location(&bends);
-            return Err(SceneError::NoBends { at, bends, rigidity: stated_rigidity });
+            let (at, bends) = (source.location(&bends), bends.clone());
+            source.refuse(SceneError::NoBends { at, bends, rigidity: stated_rigidity });
         }
         // Bends do what two-ring edges would, in N m: beside edges that do not yield they would show nothing.
         if config.solver.bending_rigidity() > 0.0
@@ -550,12 +694,15 @@ impl ClothFile {
         if without_bends {
             config.solver.set_bending_rigidity(0.0);
         }
-        Ok(SceneCloth {
+        SceneCloth {
             name: self.name.unwrap_or_else(|| format!("cloth {index}")),
             shape,
             transform: self.transform,
-            pins: parse_rules(self.pins, &format!("{field}.pins"), source)?,
-            animated_pins: animated_pins.collect::<Result<_, SceneError>>()?,
+            pins: parse_rules(self.pins, &format!("{field}.pins"), source),
+            animated_pins,
+            motion_spheres,
+            separation_spheres,
+            accelerations,
             frame: self.frame,
             wind: self.wind.or(scene_wind),
             config,
@@ -567,19 +714,62 @@ impl ClothFile {
             count: self.count,
             spacing: self.spacing,
             perturbation: self.perturbation.unwrap_or(DEFAULT_PERTURBATION),
-        })
+        }
+    }
+}
+
+/// In place of a shape that is not stated.
+const NO_SHAPE: GridShape =
+    GridShape { columns: 2, rows: 2, width: 1.0, height: 1.0, plane: GridPlane::Xy };
+
+impl MotionSpheresFile {
+    fn convert(self, field: &str, source: &Source<'_>) -> SceneSpheres {
+        let Self { vertices, radius, radii, from } = self;
+        let offset = 0.0;
+        SeparationSpheresFile { vertices, radius, radii, from, offset }.convert(field, source)
+    }
+}
+
+impl SeparationSpheresFile {
+    fn convert(self, field: &str, source: &Source<'_>) -> SceneSpheres {
+        let Self { vertices, radius, radii, from, offset } = self;
+        if let (Some(_), Some(_), None) = (from, radius, radii) {
+            let field = format!("{field}.from");
+            let message = format!("{field} goes with `radii`: a `radius` is the same everywhere");
+            source.refuse(SceneError::Syntax { at: source.location(&field), message });
+        }
+        SceneSpheres {
+            vertices: parse_rules(vertices, &format!("{field}.vertices"), source),
+            radii: one_or_two(radius, radii, field, source),
+            from: from.unwrap_or_default(),
+            offset,
+        }
+    }
+}
+
+impl AccelerationFile {
+    fn convert(self, field: &str, source: &Source<'_>) -> SceneAcceleration {
+        let keys = match (self.acceleration, self.keys) {
+            (Some(acceleration), None) => vec![AccelerationKey { time: 0.0, acceleration }],
+            (None, Some(keys)) => keys,
+            (acceleration, keys) => {
+                let found = [("acceleration", acceleration.is_some()), ("keys", keys.is_some())];
+                refuse_shape(source, field, "`acceleration` and `keys`", present(&found));
+                vec![AccelerationKey { time: 0.0, acceleration: [0.0; 3] }]
+            }
+        };
+        let vertices = parse_rules(self.vertices, &format!("{field}.vertices"), source);
+        SceneAcceleration { vertices, keys }
     }
 }
 
 impl ColliderFile {
-    fn convert(
-        mut self,
-        index: usize,
-        frame_rate: f32,
-        source: &Source<'_>,
-    ) -> Result<SceneCollider, SceneError> {
+    fn convert(mut self, index: usize, frame_rate: f32, source: &Source<'_>) -> SceneCollider {
         let field = format!("collider[{index}]");
-        let motion = self.motion(&field, frame_rate, source)?;
+        let motion = self.motion(&field, frame_rate, source).unwrap_or_else(|error| {
+            source.refuse(error);
+            None
+        });
         let found = present(&[
             ("sphere", self.sphere.is_some()),
             ("capsule", self.capsule.is_some()),
@@ -590,31 +780,34 @@ impl ColliderFile {
             ("mesh", self.mesh.is_some()),
         ]);
         let mut shapes = self.sphere.map(ColliderShape::Sphere).into_iter().collect::<Vec<_>>();
-        if let Some(capsule) = self.capsule {
-            shapes.push(ColliderShape::Capsule(
-                capsule.convert(&format!("{field}.capsule"), source)?,
-            ));
+        if let Some(CapsuleFile { from, to, radius, radii }) = self.capsule {
+            let radii = one_or_two(radius, radii, &format!("{field}.capsule"), source);
+            shapes.push(ColliderShape::Capsule(CapsuleShape { from, to, radii }));
         }
         shapes.extend(self.plane.map(ColliderShape::Plane));
         shapes.extend(self.cuboid.map(ColliderShape::Box));
         shapes.extend(self.cylinder.map(ColliderShape::Cylinder));
         shapes.extend(self.convex.map(|convex| ColliderShape::Convex(convex.planes)));
         shapes.extend(self.mesh.map(|mesh| ColliderShape::Mesh(beside(source, mesh))));
-        let (Some(shape), 1) = (shapes.pop(), found.len()) else {
-            let at = source.location(&field);
-            let known = "`sphere`, `capsule`, `plane`, `box`, `cylinder`, `convex` and `mesh`";
-            return Err(SceneError::Shape { at, field, known, found });
+        let shape = match (shapes.pop(), found.len()) {
+            (Some(shape), 1) => shape,
+            _ => {
+                let known = "`sphere`, `capsule`, `plane`, `box`, `cylinder`, `convex` and `mesh`";
+                refuse_shape(source, &field, known, found);
+                ColliderShape::Sphere(SphereShape { radius: 1.0, center: [0.0; 3] })
+            }
         };
-        Ok(SceneCollider {
+        SceneCollider {
             name: self.name.unwrap_or_else(|| format!("collider {index}")),
             shape,
             transform: self.transform,
             keys: self.keys,
+            body: self.body,
             friction: self.friction.unwrap_or(1.0),
             cloths: self.cloths,
             is_open: self.open,
             motion,
-        })
+        }
     }
 
     /// How the vertices of its mesh move.
@@ -665,23 +858,28 @@ impl ColliderFile {
     }
 }
 
-impl CapsuleFile {
-    fn convert(self, field: &str, source: &Source<'_>) -> Result<CapsuleShape, SceneError> {
-        let Self { from, to, .. } = self;
-        match (self.radius, self.radii) {
-            (Some(radius), None) => Ok(CapsuleShape { from, to, radii: [radius; 2] }),
-            (None, Some(radii)) => Ok(CapsuleShape { from, to, radii }),
-            (radius, radii) => {
-                let found = present(&[("radius", radius.is_some()), ("radii", radii.is_some())]);
-                Err(SceneError::Shape {
-                    at: source.location(field),
-                    field: field.into(),
-                    known: "`radius` and `radii`",
-                    found,
-                })
-            }
+/// One radius for both ends, or one for each.
+fn one_or_two(
+    radius: Option<f32>,
+    radii: Option<[f32; 2]>,
+    field: &str,
+    source: &Source<'_>,
+) -> [f32; 2] {
+    match (radius, radii) {
+        (Some(radius), None) => [radius; 2],
+        (None, Some(radii)) => radii,
+        (radius, radii) => {
+            let found = present(&[("radius", radius.is_some()), ("radii", radii.is_some())]);
+            refuse_shape(source, field, "`radius` and `radii`", found);
+            [1.0; 2]
         }
     }
+}
+
+/// Notes that a table has none or several of the keys that it needs one of.
+fn refuse_shape(source: &Source<'_>, field: &str, known: &'static str, found: Vec<&'static str>) {
+    let at = source.location(field);
+    source.refuse(SceneError::Shape { at, field: field.into(), known, found });
 }
 
 /// A path that counts from the folder of the scene file.
@@ -694,12 +892,15 @@ fn present(keys: &[(&'static str, bool)]) -> Vec<&'static str> {
     keys.iter().filter(|(_, is_there)| *is_there).map(|(name, _)| *name).collect()
 }
 
-fn parse_rules(rules: Rules, field: &str, source: &Source<'_>) -> Result<Vec<PinRule>, SceneError> {
+/// The rules that can be read; others are refused.
+fn parse_rules(rules: Rules, field: &str, source: &Source<'_>) -> Vec<PinRule> {
     let parse = |(position, rule): (usize, &String)| {
-        rule.parse().map_err(|error| {
+        rule.parse().unwrap_or_else(|error| {
             let field = format!("{field}[{position}]");
             let at = source.location(&field);
-            SceneError::Pin { at, field, source: error }
+            source.refuse(SceneError::Pin { at, field, source: error });
+            // That there are no rules would be another fault.
+            PinRule::None
         })
     };
     rules.0.iter().enumerate().map(parse).collect()
@@ -707,8 +908,8 @@ fn parse_rules(rules: Rules, field: &str, source: &Source<'_>) -> Result<Vec<Pin
 
 /// Makes serde's message about an unknown name into one with a suggestion; others keep their text.
 pub(super) fn toml_error(error: &toml::de::Error, source: &Source<'_>) -> SceneError {
-    let offset = error.span().map_or(0, |span| span.start);
-    let at = source.location_of(offset);
+    let span = error.span().unwrap_or(0..0);
+    let (offset, at) = (span.start, source.location_of(span));
     let message = error.message();
     let kinds = [("unknown field `", "key"), ("unknown variant `", "value")];
     let Some((_, kind)) = kinds.into_iter().find(|(begin, _)| message.starts_with(begin)) else {

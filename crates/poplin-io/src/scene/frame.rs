@@ -17,13 +17,13 @@ pub struct LocalFrame {
     pub keys: Vec<FrameKey>,
 }
 
-/// The pose of a local space, or of the body of a collider, at one time.
+/// The pose of a local space, of the body of a collider or of animated pins at one time.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FrameKey {
     /// Time since the first frame \[s\], 0 or more.
     pub time: f32,
-    /// Origin of the space in the world \[m\] (default 0).
+    /// Displacement \[m\] (default 0).
     #[serde(default)]
     pub translation: [f32; 3],
     /// Rotations \[degrees\] (default 0) around the world's x axis first, then y, then z, as in `transform`, `-36000..=36000`.

@@ -18,7 +18,7 @@ pub(super) struct KeyPath {
 
 /// A step from a table or list to what is in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
+pub(super) enum Step {
     /// A key of a table, or the name of a cloth or collider.
     Key(String),
     /// A position in a list, from 0.
@@ -216,7 +216,8 @@ fn kind(value: &Value) -> &'static str {
     }
 }
 
-fn described(steps: &[Step]) -> String {
+/// Steps as a text, `cloth[0].density`.
+pub(super) fn described(steps: &[Step]) -> String {
     let mut text = String::new();
     for step in steps {
         match step {

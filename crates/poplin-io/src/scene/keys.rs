@@ -294,7 +294,8 @@ mod tests {
                 text = format!("{name} = {open} {text} {close}");
                 table = rest;
             }
-            let message = Scene::parse(&text, "scene.toml").unwrap_err().to_string();
+            let faults = Scene::check_text(&text, "scene.toml").faults;
+            let message = faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
             assert!(
                 message.contains("nvalid type") || message.contains("wanted"),
                 "{text}: {message}"

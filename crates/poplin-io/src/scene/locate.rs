@@ -1,6 +1,8 @@
-//! Lines and columns of the fields of a TOML text.
+//! Lines and columns of the fields of a TOML text, and what is wrong with them.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::HashSet;
+use std::ops::Range;
 use std::path::Path;
 
 use poplin_cook::CookError;
@@ -10,18 +12,44 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use super::{Location, SceneError};
 
-/// The scene text while it is checked; finds the locations of fields for errors.
+/// The scene text while it is checked; finds the locations of fields, and collects all that is wrong with them.
 pub(super) struct Source<'a> {
     text: &'a str,
     path: &'a Path,
-    /// The text with the offsets of its keys, once one is looked for; `None` if it is not TOML.
-    document: OnceCell<Option<Spanned<DeTable<'a>>>>,
+    /// The text with the offsets of its keys, once one is looked for, and why it is not TOML.
+    document: OnceCell<(Spanned<DeTable<'a>>, Vec<toml::de::Error>)>,
+    faults: RefCell<Vec<SceneError>>,
 }
 
 impl<'a> Source<'a> {
     /// A text, and the path that names it.
     pub(super) fn new(text: &'a str, path: &'a Path) -> Self {
-        Self { text, path, document: OnceCell::new() }
+        Self { text, path, document: OnceCell::new(), faults: RefCell::default() }
+    }
+
+    /// The text with the offsets of its keys, as far as it is TOML, and why it is not.
+    pub(super) fn document(&self) -> &(Spanned<DeTable<'a>>, Vec<toml::de::Error>) {
+        self.document.get_or_init(|| DeTable::parse_recoverable(self.text))
+    }
+
+    /// Notes that something is wrong.
+    pub(super) fn refuse(&self, fault: SceneError) {
+        self.faults.borrow_mut().push(fault);
+    }
+
+    /// How much is wrong until now.
+    pub(super) fn fault_count(&self) -> usize {
+        self.faults.borrow().len()
+    }
+
+    /// All that is wrong, which is forgotten.
+    pub(super) fn take_faults(&self) -> Vec<SceneError> {
+        self.faults.take()
+    }
+
+    /// The first thing that is wrong, if anything is.
+    pub(super) fn verdict(self) -> Result<(), SceneError> {
+        in_order(self.take_faults()).into_iter().next().map_or(Ok(()), Err)
     }
 
     /// The text.
@@ -37,48 +65,53 @@ impl<'a> Source<'a> {
     /// The location of a field such as `cloth[0].air.drag`: that of its key, or of the nearest table above it that is
     /// in the file.
     pub(super) fn location(&self, field: &str) -> Box<Location> {
-        self.location_of(self.find(field).map_or(0, |(offset, _)| offset))
+        self.location_of(self.find(field).0)
     }
 
     /// Whether the file states a field such as `cloth[0].air.drag`.
     pub(super) fn states(&self, field: &str) -> bool {
-        self.find(field).is_some_and(|(_, is_stated)| is_stated)
+        self.find(field).1
     }
 
-    /// The location of a byte offset.
-    pub(super) fn location_of(&self, offset: usize) -> Box<Location> {
-        let before = &self.text.as_bytes()[..offset.min(self.text.len())];
+    /// The location of a range of bytes, which ends with its first line.
+    pub(super) fn location_of(&self, span: Range<usize>) -> Box<Location> {
+        let start = span.start.min(self.text.len());
+        let (before, after) = self.text.as_bytes().split_at(start);
         let begin = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
         let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
         let column = String::from_utf8_lossy(&before[begin..]).chars().count() + 1;
-        Box::new(Location { path: self.path.into(), line, column })
+        let rest = after.iter().position(|&byte| byte == b'\n').unwrap_or(after.len());
+        let length = span.end.saturating_sub(start).min(rest);
+        Box::new(Location { path: self.path.into(), line, column, span: start..start + length })
     }
 
-    /// The offset of a field, or of the nearest table above it that is in the file, and whether it is the field.
-    fn find(&self, field: &str) -> Option<(usize, bool)> {
-        let root = self.document.get_or_init(|| DeTable::parse(self.text).ok()).as_ref()?;
-        let mut table = Some(root.get_ref());
+    /// The bytes of a field, or of the nearest table above it that is in the file, and whether it is the field.
+    fn find(&self, field: &str) -> (Range<usize>, bool) {
+        let mut table = Some(self.document().0.get_ref());
         let mut array: Option<&DeArray<'_>> = None;
-        let mut offset = 0;
+        let mut span = 0..0;
         for step in field.split(['.', '[', ']']).filter(|step| !step.is_empty()) {
             let value = match (table, array) {
                 (Some(entries), _) => {
                     let Some((key, value)) = entries.iter().find(|(key, _)| key.get_ref() == step)
                     else {
-                        return Some((offset, false));
+                        return (span, false);
                     };
-                    offset = key.span().start;
+                    span = match value.get_ref() {
+                        DeValue::Table(_) => key.span(),
+                        _ => key.span().start..value.span().end,
+                    };
                     value
                 }
                 (None, Some(items)) => {
                     let Some(item) = step.parse().ok().and_then(|index: usize| items.get(index))
                     else {
-                        return Some((offset, false));
+                        return (span, false);
                     };
-                    offset = item.span().start;
+                    span = item.span();
                     item
                 }
-                (None, None) => return Some((offset, false)),
+                (None, None) => return (span, false),
             };
             (table, array) = match value.get_ref() {
                 DeValue::Table(entries) => (Some(entries), None),
@@ -86,22 +119,20 @@ impl<'a> Source<'a> {
                 _ => (None, None),
             };
         }
-        Some((offset, true))
+        (span, true)
     }
 
-    /// Rejects a value outside `min..=max`; NaN is outside every range.
+    /// Refuses a value outside `min..=max`; NaN is outside every range.
     pub(super) fn check_range(
         &self,
         field: &str,
         value: impl Into<f64>,
         [min, max]: [f64; 2],
         unit: &'static str,
-    ) -> Result<(), SceneError> {
+    ) {
         let value = value.into();
-        if value >= min && value <= max {
-            Ok(())
-        } else {
-            Err(self.out_of_range(field, value, [min, max], unit))
+        if !(value >= min && value <= max) {
+            self.refuse(self.out_of_range(field, value, [min, max], unit));
         }
     }
 
@@ -112,10 +143,10 @@ impl<'a> Source<'a> {
         value: [f32; 3],
         limit: f64,
         unit: &'static str,
-    ) -> Result<(), SceneError> {
-        value.into_iter().try_for_each(|component| {
-            self.check_range(field, shortest(component), [-limit, limit], unit)
-        })
+    ) {
+        for component in value {
+            self.check_range(field, shortest(component), [-limit, limit], unit);
+        }
     }
 
     fn out_of_range(
@@ -169,6 +200,17 @@ impl<'a> Source<'a> {
     }
 }
 
+/// Faults, each once, in the order of the text; last those that are nowhere in it.
+pub(super) fn in_order(mut faults: Vec<SceneError>) -> Vec<SceneError> {
+    faults.sort_by_key(|fault| match fault.location() {
+        Some(at) if at.span != (0..0) => at.span.start,
+        _ => usize::MAX,
+    });
+    let mut known = HashSet::new();
+    faults.retain(|fault| known.insert(fault.to_string()));
+    faults
+}
+
 /// The `f64` that reads like the `f32`: 0.1 stays 0.1 in messages and comparisons with written limits.
 pub(super) fn shortest(value: f32) -> f64 {
     value.to_string().parse().unwrap_or_else(|_| value.into())
@@ -199,6 +241,6 @@ mod tests {
     #[test]
     fn columns_count_characters() {
         let source = Source::new("ä = 1\nöö x", Path::new("x.toml"));
-        assert_eq!(source.location_of(12).to_string(), "x.toml:2:4");
+        assert_eq!(source.location_of(12..13).to_string(), "x.toml:2:4");
     }
 }

@@ -104,6 +104,7 @@
 //! unknown keys are errors.
 
 mod animation;
+mod body;
 mod build;
 mod build_collider;
 mod cloth;
@@ -115,30 +116,35 @@ mod frame;
 mod key_path;
 mod keys;
 mod locate;
+mod mend;
 mod mesh_motion;
 mod moved;
 mod pin;
 mod save;
 mod shape;
+mod spheres;
 mod surface;
 mod sweep;
 mod validate;
 mod wind;
 
-pub use animation::{AnimatedPins, Keyframe};
-pub use build::{BuiltCloth, MovingPins};
+pub use animation::{AnimatedPins, MovingPins, PinMotion};
+pub use body::{BuiltBody, SceneBody};
+pub use build::BuiltCloth;
 pub use build_collider::{BuiltCollider, groups_of_cloth};
 pub use cloth::{DEFAULT_PERTURBATION, Scene, SceneCloth};
 pub use collider::{
     BoxShape, CapsuleShape, ColliderShape, CylinderShape, PlaneShape, SceneCollider, SphereShape,
 };
 pub use error::{Location, PinError, SceneError};
+pub use file::{SceneCheck, read_scene_text};
 pub use frame::{FrameKey, LocalFrame};
 pub use key_path::PathError;
 pub use keys::{SceneKey, keys_like, scene_keys, scene_schema};
 pub use mesh_motion::{MeshMotion, MotionSource};
 pub use pin::{Corner, PinRule, Side};
 pub use shape::{GridPlane, GridShape, Shape, Transform, TubeShape};
+pub use spheres::{AccelerationKey, SceneAcceleration, SceneSpheres, VertexAcceleration};
 pub use surface::{OpenSurface, Repairs, close_surface};
 pub use sweep::{ArrayKind, MAX_JOBS, Sweep, SweepError, SweepJobError, SweepJobs, SweepOutput};
 pub use wind::{Gust, Wind};

@@ -7,24 +7,19 @@ use super::keys::KEYS_OF_THE_CLOTH;
 use super::locate::Source;
 
 /// Refuses options of cooking that the cloth itself has a key for.
-pub(super) fn refuse_keys_of_the_cloth(
-    fabric: &CookOptions,
-    field: &str,
-    source: &Source<'_>,
-) -> Result<(), SceneError> {
+pub(super) fn refuse_keys_of_the_cloth(fabric: &CookOptions, field: &str, source: &Source<'_>) {
     let default = CookOptions::default();
     let is_set = [
         fabric.density != default.density,
         fabric.gravity != default.gravity,
         fabric.pins != default.pins,
     ];
-    match KEYS_OF_THE_CLOTH.into_iter().zip(is_set).find(|(_, is_set)| *is_set) {
-        Some((name, _)) => Err(SceneError::Elsewhere {
+    for (name, _) in KEYS_OF_THE_CLOTH.into_iter().zip(is_set).filter(|(_, is_set)| *is_set) {
+        source.refuse(SceneError::Elsewhere {
             at: source.location(&format!("{field}.{name}")),
             name: name.into(),
             table: "[cloth.fabric]".into(),
             instead: vec![name.into()],
-        }),
-        None => Ok(()),
+        });
     }
 }

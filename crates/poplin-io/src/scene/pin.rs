@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use poplin_model::Mesh;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use super::PinError;
 use crate::MeshFile;
@@ -12,9 +14,11 @@ use crate::MeshFile;
 const BOUNDARY_TOLERANCE: f32 = 1e-5;
 
 /// A side of the mesh's bounding box.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Side {
     /// Largest y.
+    #[default]
     Top,
     /// Smallest y.
     Bottom,
@@ -83,6 +87,14 @@ impl Side {
             Self::Back => (2, false),
             Self::Front => (2, true),
         }
+    }
+
+    /// Of some vertices, how far each is from this side of the box that they are in, as a fraction of it.
+    pub(super) fn fractions(self, vertices: &[u32], positions: &[[f32; 3]]) -> Vec<(u32, f32)> {
+        let picked: Vec<_> = vertices.iter().map(|&vertex| positions[vertex as usize]).collect();
+        let bounds = bounds(&picked);
+        let fraction = |&vertex: &u32| (vertex, self.fraction(positions[vertex as usize], bounds));
+        vertices.iter().map(fraction).collect()
     }
 
     /// Distance of a position from this side, as a fraction of the box; 0 if the box is flat.

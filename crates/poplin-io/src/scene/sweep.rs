@@ -28,6 +28,7 @@ use thiserror::Error;
 use toml::{Table, Value};
 
 use super::distribution::{Distribution, Normal};
+use super::error::without_place;
 use super::file::toml_error;
 use super::key_path::{KeyPath, PathError};
 use super::locate::Source;
@@ -288,7 +289,36 @@ struct Axis {
     parameters: Vec<usize>,
 }
 
+impl SweepError {
+    /// Where in the sweep it is, if it is about something there.
+    pub fn location(&self) -> Option<&Location> {
+        match self {
+            Self::Scene(error) => error.location(),
+            Self::Kind { at, .. }
+            | Self::Path { at, .. }
+            | Self::Key { at, .. }
+            | Self::Twice { at, .. }
+            | Self::Range { at, .. }
+            | Self::Glob { at, .. }
+            | Self::Zip { at, .. } => Some(at),
+            Self::TooMany { .. } => None,
+        }
+    }
+
+    /// What is wrong, without where.
+    pub fn reason(&self) -> String {
+        without_place(self.to_string(), self.location())
+    }
+}
+
 impl Sweep {
+    /// Whether a text is a sweep rather than a scene: it names a scene or what varies, and no cloth.
+    pub fn is_sweep(text: &str) -> bool {
+        let (table, _) = toml::de::DeTable::parse_recoverable(text);
+        let has = |key: &str| table.get_ref().contains_key(key);
+        (has("scene") || has("vary")) && !has("cloth")
+    }
+
     /// Reads a sweep.
     ///
     /// # Errors
@@ -456,6 +486,11 @@ impl SweepJobs {
     /// The keys that are varied with the values of a job, below [`SweepJobs::count`].
     pub fn parameters(&self, job: usize) -> serde_json::Map<String, serde_json::Value> {
         self.keys().zip(self.values(job)).collect()
+    }
+
+    /// Where a field of the sweep such as `vary[0].key` is in its file.
+    pub fn location(&self, field: &str) -> Location {
+        *Source::new(&self.sweep.text, &self.sweep.path).location(field)
     }
 
     /// The scene of a job.

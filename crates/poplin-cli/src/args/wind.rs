@@ -1,0 +1,55 @@
+//! Wind on the mesh of `--mesh`.
+
+use clap::Args;
+use poplin_model::Air;
+
+use super::position::first_stated;
+use super::ranges::{fraction, wind};
+
+/// Drag and lift that make a wind felt where nobody states them: those of the shipped flag.
+const FELT: f32 = 0.04;
+
+/// Density of air [kg/m^3].
+const AIR_DENSITY: f32 = 1.2;
+
+/// The air around the cloth.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Air (around --mesh)")]
+pub(crate) struct WindArgs {
+    /// Steady wind in metres per second, each -1000 to 1000 [default: still air]
+    #[arg(long, value_name = "X,Y,Z", value_parser = wind, allow_hyphen_values = true)]
+    pub(crate) wind: Option<[f32; 3]>,
+    /// Drag of the cloth in the air, 0 to 1 [default: 0; 0.04 with --wind]
+    #[arg(long, value_name = "FRACTION", value_parser = fraction, allow_negative_numbers = true)]
+    pub(crate) drag: Option<f32>,
+    /// Lift of the cloth in the air, 0 to 1 [default: 0; 0.04 with --wind]
+    #[arg(long, value_name = "FRACTION", value_parser = fraction, allow_negative_numbers = true)]
+    pub(crate) lift: Option<f32>,
+}
+
+impl WindArgs {
+    /// The first option that is stated.
+    pub(crate) fn stated(&self) -> Option<&'static str> {
+        first_stated([
+            (self.wind.is_some(), "--wind"),
+            (self.drag.is_some(), "--drag"),
+            (self.lift.is_some(), "--lift"),
+        ])
+    }
+
+    /// The air, and a line about what nobody states; `None` for a wind that could not act.
+    pub(crate) fn air(&self) -> Option<(Air, Option<String>)> {
+        let usual = if self.wind.is_some() { FELT } else { 0.0 };
+        let air = Air {
+            wind_velocity: self.wind.unwrap_or_default(),
+            drag: self.drag.unwrap_or(usual),
+            lift: self.lift.unwrap_or(usual),
+            density: AIR_DENSITY,
+            ..Air::default()
+        };
+        let is_chosen = self.wind.is_some() && (self.drag.is_none() || self.lift.is_none());
+        let line = is_chosen
+            .then(|| format!("air    drag {}, lift {} (--drag, --lift)", air.drag, air.lift));
+        (self.wind.is_none() || air.feels_wind()).then_some((air, line))
+    }
+}

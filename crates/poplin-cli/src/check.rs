@@ -1,0 +1,255 @@
+//! `poplin check`: everything that is wrong or doubtful with scenes and sweeps, without simulating.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
+use anyhow::anyhow;
+use poplin_io::scene::{
+    BuiltCollider, ColliderShape, Location, Scene, SceneCheck, SceneError, Shape, Sweep, SweepError,
+};
+use serde::Serialize;
+
+use crate::args::CheckArgs;
+use crate::batch::scene_path;
+use crate::cook_cache::CookCache;
+use crate::failure::{Exit, Failure, message};
+use crate::garment::Garment;
+use crate::output::{counted, say};
+use crate::run::warning::Warning;
+use crate::shipped;
+
+/// Most jobs of a sweep that are checked, from the first on.
+const MAX_JOBS: usize = 1000;
+
+/// Most jobs that are named: more say nothing.
+const MAX_NAMED_JOBS: usize = 10;
+
+/// Something that was found.
+struct Finding {
+    is_error: bool,
+    /// Where; `None` for a file that cannot be read.
+    at: Option<Location>,
+    message: String,
+}
+
+/// A finding as data.
+#[derive(Serialize)]
+struct Row<'a> {
+    path: String,
+    line: Option<usize>,
+    column: Option<usize>,
+    end_column: Option<usize>,
+    severity: &'static str,
+    message: &'a str,
+}
+
+/// A file that was checked.
+struct CheckedFile {
+    path: PathBuf,
+    text: String,
+    findings: Vec<Finding>,
+}
+
+/// Checks every file.
+pub(crate) fn check(args: &CheckArgs) -> Result<Exit, Failure> {
+    // A scene that several sweeps name is checked once.
+    let mut checked: BTreeMap<PathBuf, CheckedFile> = BTreeMap::new();
+    for path in &args.files {
+        for file in files_of(path) {
+            checked.entry(file.path.clone()).or_insert(file);
+        }
+    }
+    let mut counts = [0, 0];
+    for file in checked.values() {
+        for finding in &file.findings {
+            counts[usize::from(!finding.is_error)] += 1;
+            match args.json {
+                true => say!("{}", json(file, finding)),
+                false => say!("{}\n", report(file, finding)),
+            }
+        }
+    }
+    let [errors, warnings] = counts;
+    let found = match counts {
+        [_, 0] => counted(errors, "error"),
+        [0, _] => counted(warnings, "warning"),
+        _ => format!("{} and {}", counted(errors, "error"), counted(warnings, "warning")),
+    };
+    let all = format!("{found} in {}", counted(checked.len(), "file"));
+    if errors > 0 {
+        return Err(Failure::BadInput(anyhow!(all)));
+    }
+    if !args.json {
+        say!(
+            "{}",
+            if warnings > 0 { all } else { format!("{} in order", counted(checked.len(), "file")) }
+        );
+    }
+    Ok(Exit::Success)
+}
+
+/// A finding with its line, as compilers show it.
+fn report(file: &CheckedFile, Finding { is_error, at, message }: &Finding) -> String {
+    let level = if *is_error { Level::ERROR } else { Level::WARNING };
+    let Some(at) = at else {
+        let kind = if *is_error { "error" } else { "warning" };
+        return format!("{kind}: {message}");
+    };
+    let path = at.path.display().to_string();
+    let mark = AnnotationKind::Primary.span(at.span.clone());
+    let snippet = Snippet::source(file.text.as_str()).path(path).annotation(mark);
+    Renderer::plain().render(&[level.primary_title(message.as_str()).element(snippet)]).to_string()
+}
+
+/// A finding as a line of JSON.
+fn json(file: &CheckedFile, Finding { is_error, at, message }: &Finding) -> String {
+    let width =
+        |at: &Location| file.text.get(at.span.clone()).map_or(0, |text| text.chars().count());
+    let row = Row {
+        path: file.path.display().to_string(),
+        line: at.as_ref().map(|at| at.line),
+        column: at.as_ref().map(|at| at.column),
+        end_column: at.as_ref().map(|at| at.column + width(at)),
+        severity: if *is_error { "error" } else { "warning" },
+        message,
+    };
+    serde_json::to_string(&row).unwrap_or_default()
+}
+
+/// A file and what it names, checked.
+fn files_of(path: &Path) -> Vec<CheckedFile> {
+    let text = match shipped::scene_text(path) {
+        Ok(text) => text,
+        Err(error) => {
+            let (Failure::BadInput(error) | Failure::Failed(error)) = error;
+            let finding = Finding { is_error: true, at: None, message: message(&error) };
+            return vec![CheckedFile {
+                path: path.into(),
+                text: String::new(),
+                findings: vec![finding],
+            }];
+        }
+    };
+    if Sweep::is_sweep(&text) {
+        return files_of_sweep(path, text);
+    }
+    let findings = findings_of_scene(&Scene::check_text(&text, path));
+    vec![CheckedFile { path: path.into(), text, findings }]
+}
+
+/// A sweep and its scene.
+fn files_of_sweep(path: &Path, text: String) -> Vec<CheckedFile> {
+    let of_error = |error: &SweepError| Finding {
+        is_error: true,
+        at: error.location().cloned(),
+        message: error.reason(),
+    };
+    let mut findings = Vec::new();
+    let mut files = Vec::new();
+    match Sweep::parse(text.clone(), path) {
+        Err(error) => findings.push(of_error(&error)),
+        Ok(sweep) => {
+            files = files_of(&scene_path(path, &sweep.scene));
+            let is_sound = files.iter().flat_map(|file| &file.findings).all(|it| !it.is_error);
+            let scene = is_sound.then(|| shipped::load_scene(&scene_path(path, &sweep.scene)).ok());
+            if let Some(scene) = scene.flatten() {
+                match sweep.of_scene(&scene) {
+                    Err(error) => findings.push(of_error(&error)),
+                    Ok(jobs) => {
+                        let job = |index: usize| Some((index, jobs.scene_of(index).err()?));
+                        let faulty = (0..jobs.count().min(MAX_JOBS)).filter_map(job);
+                        findings.extend(faulty.take(MAX_NAMED_JOBS).map(|(index, error)| {
+                            Finding {
+                                is_error: true,
+                                at: Some(jobs.location("vary")),
+                                message: format!("job {index}: {error}"),
+                            }
+                        }));
+                    }
+                }
+            }
+        }
+    }
+    files.insert(0, CheckedFile { path: path.into(), text, findings });
+    files
+}
+
+/// What is wrong or doubtful with a scene, in the order of the file.
+fn findings_of_scene(check: &SceneCheck) -> Vec<Finding> {
+    let scene = &check.scene;
+    let of_fault = |fault: &SceneError, field: &str| Finding {
+        is_error: true,
+        at: Some(fault.location().cloned().unwrap_or_else(|| scene.location(field))),
+        message: fault.reason(),
+    };
+    let mut findings: Vec<_> = check.faults.iter().map(|fault| of_fault(fault, "")).collect();
+    let colliders = built_colliders(check, |index, fault| {
+        let key = match scene.colliders[index].shape {
+            ColliderShape::Mesh(_) => ".mesh",
+            _ => "",
+        };
+        findings.push(of_fault(fault, &format!("collider[{index}]{key}")));
+    });
+    let (mut garments, cache) = (Vec::new(), CookCache::default());
+    for &index in &check.sound_cloths {
+        let cloth = &scene.cloths[index];
+        let key = if matches!(cloth.shape, Shape::Mesh(_)) { ".mesh" } else { "" };
+        let field = format!("cloth[{index}]{key}");
+        match scene.check_cloth(index) {
+            Err(faults) => findings.extend(faults.iter().map(|fault| of_fault(fault, &field))),
+            Ok(built) => match Garment::cook(cloth, built, &colliders, &cache) {
+                Ok(garment) => garments.push((index, garment)),
+                Err(Failure::BadInput(error) | Failure::Failed(error)) => findings.push(Finding {
+                    is_error: true,
+                    at: Some(scene.location(&field)),
+                    message: message(&error),
+                }),
+            },
+        }
+    }
+    for (index, garment) in &garments {
+        let warnings = Warning::before_run(garment, scene.frames, scene.frame_rate);
+        findings.extend(warnings.map(|warning| Finding {
+            is_error: false,
+            at: Some(scene.location(&format!("cloth[{index}].{}", warning.key()))),
+            message: warning.to_string(),
+        }));
+    }
+    let garments: Vec<_> = garments.into_iter().map(|(_, garment)| garment).collect();
+    findings.extend(Warning::of_colliders(&garments, &colliders).map(|warning| Finding {
+        is_error: false,
+        at: Some(scene.location("collider")),
+        message: warning.to_string(),
+    }));
+    findings.sort_by_key(|finding| finding.at.as_ref().map(|at| at.span.start));
+    findings
+}
+
+/// The colliders of a scene, if all can be built; what is wrong with each of the sound ones is passed on.
+fn built_colliders(
+    check: &SceneCheck,
+    mut refuse: impl FnMut(usize, &SceneError),
+) -> Vec<Arc<BuiltCollider>> {
+    let scene = &check.scene;
+    let are_sound = check.sound_colliders.len() == scene.colliders.len();
+    if are_sound && let Ok(built) = scene.build_colliders() {
+        return built.into_iter().map(Arc::new).collect();
+    }
+    let mut is_refused = false;
+    for &index in &check.sound_colliders {
+        if let Err(fault) = scene.colliders[index].build() {
+            refuse(index, &fault);
+            is_refused = true;
+        }
+    }
+    // Too many groups: what none of them is to blame for alone.
+    if are_sound
+        && !is_refused
+        && let Err(fault) = scene.build_colliders()
+    {
+        refuse(0, &fault);
+    }
+    Vec::new()
+}
