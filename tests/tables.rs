@@ -6,14 +6,16 @@ use std::path::Path;
 use poplin::Backend;
 use poplin_host::TierLimits;
 use poplin_io::FRAME_FORMATS;
-use poplin_io::scene::scene_keys;
+use poplin_io::scene::{scene_keys, scene_schema, sweep_schema};
 use poplin_layout::{MemoryTier, Oracle, STAGES, StageRow};
 use poplin_measure::bench::Workload;
 use poplin_measure::case::Case;
 use poplin_measure::conform::run_case;
 use poplin_measure::table::Table;
 use poplin_model::Material;
-use poplin_testkit::generated::{assert_block, block, block_names, markdown_table, root};
+use poplin_testkit::generated::{
+    assert_block, assert_file, block, block_names, markdown_table, root,
+};
 
 /// Where the pages of the guide are.
 const GUIDE: &str = "crates/poplin/guide";
@@ -227,6 +229,16 @@ fn table_of_scene_keys() {
         format!("**{table}**\n\n{}", markdown_table(&["key", "value", "meaning"], &rows))
     });
     assert_guide("keys", "scene_keys", &tables.collect::<Vec<_>>().join("\n"));
+}
+
+/// Where the schemas for editors are.
+const SCHEMAS: &str = "crates/poplin-cli/scenes";
+
+#[test]
+fn table_of_schemas() {
+    for (name, schema) in [("scene", scene_schema()), ("sweep", sweep_schema())] {
+        assert_file(&format!("{SCHEMAS}/{name}.schema.json"), &format!("{schema:#}\n"));
+    }
 }
 
 /// A text whose brackets are no link. In code, every second piece, they never are.

@@ -8,7 +8,7 @@ use poplin_io::scene::Scene;
 use crate::failure::{Failure, OrFail};
 
 /// Names and texts of the shipped scenes.
-const SCENES: [(&str, &str); 11] = [
+const SCENES: [(&str, &str); 12] = [
     ("flag", include_str!("../scenes/flag.toml")),
     ("curtain", include_str!("../scenes/curtain.toml")),
     ("cape", include_str!("../scenes/cape.toml")),
@@ -19,6 +19,7 @@ const SCENES: [(&str, &str); 11] = [
     ("layers", include_str!("../scenes/layers.toml")),
     ("dress", include_str!("../scenes/dress.toml")),
     ("tablecloth", include_str!("../scenes/tablecloth.toml")),
+    ("catch", include_str!("../scenes/catch.toml")),
     ("handkerchiefs", include_str!("../scenes/handkerchiefs.toml")),
 ];
 

@@ -109,7 +109,8 @@ impl Stage {
             .lead(self.simulation.colliders_mut(), rate.recip())
             .map_err(poplin::Error::from)?;
         self.blow(time)?;
-        self.accelerate(job, time as f32)?;
+        // Over a step it is that of its middle: the velocity at its end is then right.
+        self.accelerate(job, (0.5 * (before + time)) as f32)?;
         self.time = time;
         Ok(Frame { dt: (job.frame_rate * job.steps as f32).recip() })
     }

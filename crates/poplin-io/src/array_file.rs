@@ -6,13 +6,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use half::f16;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::IoError;
 use crate::frames::npy::{ElementType, header};
 
 /// How exact the values of an array are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Precision {
     /// 24 bits.

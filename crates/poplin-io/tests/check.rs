@@ -236,6 +236,9 @@ fn cloths_that_colliders_name_are_looked_for() {
         &collider("sphere = { radius = 1 }\ncloths = ['a', 'b', 'c']"),
         &["6:16 unknown cloth `b`", "6:21 unknown cloth `c`"],
     );
+    let text =
+        collider("sphere = { radius = 1 }\ncloths = ['b']").replace("name = 'a'", "count = 'x'");
+    finds(&text, &["2:9 invalid type", "6:11 unknown cloth `b`"]);
     // That there is no `a` would follow from its name.
     let text = format!(
         "[[cloth]]\nname = 3\n{GRID}[[collider]]\nsphere = {{ radius = 1 }}\ncloths = ['a']\n"

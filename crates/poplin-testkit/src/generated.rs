@@ -43,6 +43,23 @@ pub fn assert_block(path: &str, name: &str, text: &str) {
     }
 }
 
+/// The file `path` (from the root of the repository) must be `text`, which programs write.
+///
+/// # Panics
+/// If it is not, with the first line that differs; if, under `POPLIN_TABLES=write`, it cannot be written.
+#[track_caller]
+pub fn assert_file(path: &str, text: &str) {
+    let file = root().join(path);
+    if std::env::var(WRITE_VARIABLE).is_ok_and(|value| value == "write") {
+        return write(&file, text);
+    }
+    let found = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("{path}: {error}"));
+    if found != text {
+        let difference = first_difference(&found, text);
+        panic!("{path} has drifted, run `cargo xtask tables`\n{difference}");
+    }
+}
+
 /// Names of the blocks of a page, in order.
 pub fn block_names(page: &str) -> Vec<&str> {
     let named = |line: &str| line.starts_with("<!-- begin generated: ");

@@ -4,12 +4,14 @@
 mod bad_input;
 mod batch;
 mod bench;
+mod check;
 mod colliders;
 mod conform;
 mod folder;
 mod interrupt;
 mod machine;
 mod motion;
+mod moved;
 mod output;
 mod placing;
 mod run;

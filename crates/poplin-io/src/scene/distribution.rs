@@ -1,5 +1,6 @@
 //! Random values of a sweep, each found by its index alone.
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::split_mix::split_mix;
@@ -16,7 +17,7 @@ pub(super) enum Distribution {
 }
 
 /// A normal distribution.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Normal {
     /// Mean.

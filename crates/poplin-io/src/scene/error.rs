@@ -332,12 +332,12 @@ impl SceneError {
 
     /// What is wrong, without where.
     pub fn reason(&self) -> String {
-        without_place(self.to_string(), self.location())
+        without_prefix(self.to_string(), self.location())
     }
 }
 
 /// A message without the location that it begins with.
-pub(super) fn without_place(text: String, at: Option<&Location>) -> String {
+pub(super) fn without_prefix(text: String, at: Option<&Location>) -> String {
     let at = at.map(|at| format!("{at}: ")).unwrap_or_default();
     text.strip_prefix(&at).map(str::to_owned).unwrap_or(text)
 }

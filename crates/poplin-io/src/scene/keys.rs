@@ -6,6 +6,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 use super::file::{SceneFile, nearest};
+use super::sweep::SweepFile;
 
 /// A key of a scene file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +44,14 @@ pub fn scene_schema() -> Value {
     {
         KEYS_OF_THE_CLOTH.iter().for_each(|key| drop(fabric.remove(*key)));
     }
+    clean(&mut schema);
+    schema
+}
+
+/// The format of sweeps as JSON Schema, likewise.
+pub fn sweep_schema() -> Value {
+    let generator = SchemaSettings::draft2020_12().into_generator();
+    let mut schema = generator.into_root_schema_for::<SweepFile>().to_value();
     clean(&mut schema);
     schema
 }

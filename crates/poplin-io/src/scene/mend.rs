@@ -51,11 +51,21 @@ impl Damaged {
         self.is_lost
             || spans.any(is_at)
             || match fault {
-                SceneError::Unknown { kind: "cloth", .. } => self.has("cloth"),
+                SceneError::Unknown { kind: "cloth", .. } => self.has_names(),
                 SceneError::Empty { field, .. } => field == "cloth" && self.has("cloth"),
                 SceneError::Shape { field, .. } => self.has_key_of(field),
                 _ => false,
             }
+    }
+
+    /// Whether the name of a cloth could not be read.
+    fn has_names(&self) -> bool {
+        let is_name = |field: &str| {
+            let rest =
+                field.strip_prefix("cloth").map(|rest| rest.trim_start_matches(|c| c != ']'));
+            field == "cloth" || matches!(rest, Some("]" | "].name"))
+        };
+        self.is_lost || !self.tables.is_empty() || self.fields.iter().any(|(name, _)| is_name(name))
     }
 
     /// Whether a key of this table itself could not be read.

@@ -85,6 +85,25 @@
 //! cache_rate = 24.0                             # [1/s] of PC2 (default: frame_rate)
 //! ```
 //!
+//! Vertices may be led, kept near or off where they rest, or pulled, and colliders may be rigid bodies:
+//!
+//! ```toml
+//! [[cloth]]
+//! name = "sheet"
+//! grid = { columns = 41, rows = 41, width = 1.0, height = 1.0, plane = "xz" }
+//! motion_spheres = [{ vertices = "right:50%", radii = [0.2, 0.0], from = "right" }]   # or radius = 0.1 [m]
+//! separation_spheres = [{ vertices = "all", radius = 0.5, offset = 0.02 }]            # [m]
+//! accelerations = [{ vertices = "front:10%", acceleration = [0, 5, 0] }]              # or keys [m/s^2]
+//! animated_pins = [{ pins = "left:2%", pivot = [0, 0, 0.5], keys = [
+//!   { time = 0.0 },
+//!   { time = 1.0, translation = [0.1, 0, 0], rotation = [90, 0, 0] },
+//! ] }]
+//!
+//! [[collider]]
+//! sphere = { radius = 0.1, center = [0.5, 0.5, 0.5] }
+//! body = { mass = 0.3 }         # [kg]
+//! ```
+//!
 //! Cloths with a thickness collide with themselves and with one another:
 //!
 //! ```toml
@@ -99,7 +118,7 @@
 //! spacing = [0.0, 0.1, 0.0]
 //! ```
 //!
-//! [`Scene::load`] reads one, [`Scene::build_cloth`] makes the mesh and the pins of a cloth, [`Scene::build_colliders`] the
+//! [`Scene::load`] reads one, [`Scene::check`] says everything that is wrong with one, [`Scene::build_cloth`] makes the mesh and the pins of a cloth, [`Scene::build_colliders`] the
 //! shapes that it collides with, and [`BuiltCollider::collider_at`] puts these in position. Every key is a field of the types here;
 //! unknown keys are errors.
 
@@ -140,7 +159,7 @@ pub use error::{Location, PinError, SceneError};
 pub use file::{SceneCheck, read_scene_text};
 pub use frame::{FrameKey, LocalFrame};
 pub use key_path::PathError;
-pub use keys::{SceneKey, keys_like, scene_keys, scene_schema};
+pub use keys::{SceneKey, keys_like, scene_keys, scene_schema, sweep_schema};
 pub use mesh_motion::{MeshMotion, MotionSource};
 pub use pin::{Corner, PinRule, Side};
 pub use shape::{GridPlane, GridShape, Shape, Transform, TubeShape};

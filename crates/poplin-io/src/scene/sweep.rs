@@ -23,12 +23,13 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 use thiserror::Error;
 use toml::{Table, Value};
 
 use super::distribution::{Distribution, Normal};
-use super::error::without_place;
+use super::error::without_prefix;
 use super::file::toml_error;
 use super::key_path::{KeyPath, PathError};
 use super::locate::Source;
@@ -140,43 +141,68 @@ pub enum SweepError {
     },
 }
 
-#[derive(Deserialize)]
+/// A sweep of poplin: one scene with many values of some of its keys.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct SweepFile {
+#[schemars(rename = "Sweep")]
+pub(super) struct SweepFile {
+    /// The scene that is varied: a file beside the sweep, or the name of a shipped scene.
     scene: PathBuf,
+    /// Frames to simulate, `1..=1_000_000` (default: the scene's).
     frames: Option<u32>,
+    /// Seed of random values (default 0).
     #[serde(default)]
     seed: u64,
+    /// Jobs of each combination of the other values, 1 or more (default 1).
     #[serde(default = "one")]
     count: u32,
+    /// A key that varies: `[[vary]]`.
     #[serde(default)]
     vary: Vec<VaryFile>,
+    /// What is written of each job.
     #[serde(default)]
     output: SweepOutput,
 }
 
-#[derive(Deserialize)]
+/// A key with its values. It needs exactly one of the keys from `values` to `normal`.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Vary")]
 struct VaryFile {
+    /// Path of the key: `cloth[0].density`, `cloth.flag.damping[1]`.
     key: String,
+    /// A list of values.
+    #[schemars(with = "Option<Vec<serde_json::Value>>")]
     values: Option<Vec<Value>>,
+    /// Numbers at even distances.
     linear: Option<RangeFile>,
+    /// Numbers above 0 at even ratios.
     log: Option<RangeFile>,
+    /// Files that match a pattern, from the folder of the sweep.
     glob: Option<String>,
+    /// Random numbers, as probable everywhere from the least to the most.
     uniform: Option<[f64; 2]>,
+    /// Random numbers above 0 whose logarithms are.
     log_uniform: Option<[f64; 2]>,
+    /// Random numbers of the normal distribution.
     normal: Option<Normal>,
+    /// Whether numbers are rounded to whole ones (default false).
     #[serde(default)]
     whole: bool,
+    /// A name: keys of the same advance together (default: all are crossed).
     zip: Option<String>,
 }
 
 /// Numbers from one to another, both included.
-#[derive(Clone, Copy, Deserialize)]
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Range")]
 struct RangeFile {
+    /// The first.
     from: f64,
+    /// The last.
     to: f64,
+    /// How many, 1 or more.
     count: u32,
 }
 
@@ -185,7 +211,7 @@ fn one() -> u32 {
 }
 
 /// What is written of each job.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct SweepOutput {
     /// Arrays of each cloth (default positions).
@@ -213,7 +239,7 @@ impl SweepOutput {
 }
 
 /// What an array holds, three numbers for each vertex of the mesh.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ArrayKind {
     /// Positions in the world \[m\].
@@ -307,7 +333,7 @@ impl SweepError {
 
     /// What is wrong, without where.
     pub fn reason(&self) -> String {
-        without_place(self.to_string(), self.location())
+        without_prefix(self.to_string(), self.location())
     }
 }
 

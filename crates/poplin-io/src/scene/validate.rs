@@ -92,7 +92,7 @@ fn refuse_bodies_beside_others(scene: &Scene, source: &Source<'_>) {
         if meshes.clone().any(|(other, collider)| other != index && meets_both(collider)) {
             refuse(
                 index,
-                "is a mesh, and a cloth that it acts on has another mesh beside it: give one of them other `cloths`, or a \
+                "is a mesh, and a cloth that it acts on has another mesh beside it: one of them needs other `cloths`, or a \
                  shape that is no mesh",
             );
         }

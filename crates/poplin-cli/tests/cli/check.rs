@@ -1,0 +1,149 @@
+//! `poplin check`: every error and every doubt with its line, for people and for editors.
+
+use crate::bench::{Bench, SHEET};
+
+/// Two cloths and a collider, each with something wrong in what lies behind the file.
+const BEHIND: &str = "\
+[[cloth]]
+name = \"a\"
+grid = { columns = 3, rows = 3, width = 1.0, height = 1.0 }
+pins = [\"indices:77\", \"box:9,9,9,10,10,10\"]
+[[cloth]]
+name = \"b\"
+mesh = \"broken.obj\"
+[[collider]]
+mesh = \"open.obj\"
+";
+
+/// The lines of --json.
+fn rows(stdout: &str) -> Vec<serde_json::Value> {
+    stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_sound_scene_is_in_order() {
+    let bench = Bench::new("check-sound");
+    bench.write("scene.toml", SHEET);
+    let ended = bench.poplin(&["check", "scene.toml", "flag", "drape"]);
+    assert_eq!(ended.succeeds().stdout, "3 files in order\n");
+    assert_eq!(bench.poplin(&["check", "scene.toml", "--json"]).succeeds().stdout, "");
+}
+
+#[test]
+fn errors_are_shown_under_their_lines() {
+    let bench = Bench::new("check-errors");
+    bench.write("scene.toml", &format!("{SHEET}densty = 3\ndamping = [2, 0, 0]\n"));
+    let ended = bench.poplin(&["check", "scene.toml"]);
+    ended.says(2, &["error: 2 errors in 1 file"]);
+    let expected = "error: unknown key `densty` in [[cloth]]; did you mean `density`?\n --> scene.toml:7:1\n  |\n\
+        7 | densty = 3\n  | ^^^^^^\n";
+    assert!(ended.stdout.contains(expected), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("8 | damping = [2, 0, 0]\n  | ^^^^^^^^^^^^^^^^^^^"),
+        "{}",
+        ended.stdout
+    );
+}
+
+#[test]
+fn json_has_a_line_for_each() {
+    let bench = Bench::new("check-json");
+    bench.write("scene.toml", &format!("{SHEET}densty = 3\nwind = {{ velocity = [1, 0, 0] }}\n"));
+    let ended = bench.poplin(&["check", "scene.toml", "--json"]);
+    assert_eq!(ended.code, Some(2));
+    let rows = rows(&ended.stdout);
+    assert_eq!(rows.len(), 1, "the cloth is not cooked: {}", ended.stdout);
+    assert_eq!(rows[0]["path"], "scene.toml");
+    let columns = ["line", "column", "end_column"].map(|key| rows[0][key].as_u64().unwrap());
+    assert_eq!((columns, rows[0]["severity"].as_str()), ([7, 1, 7], Some("error")));
+}
+
+#[test]
+fn doubts_are_warnings_at_their_key() {
+    let bench = Bench::new("check-warnings");
+    let wind = "wind = { velocity = [1, 0, 0] }\nmax_speed = 0\n";
+    bench.write(
+        "scene.toml",
+        &format!(
+            "{SHEET}{wind}[[collider]]\nsphere = {{ radius = 0.3, center = [0.5, -0.5, 0] }}\n"
+        ),
+    );
+    let ended = bench.poplin(&["check", "scene.toml", "--json"]);
+    let rows = rows(&ended.succeeds().stdout);
+    let found: Vec<_> = rows
+        .iter()
+        .map(|row| (row["line"].as_u64().unwrap(), row["message"].as_str().unwrap()))
+        .collect();
+    assert!(rows.iter().all(|row| row["severity"] == "warning"));
+    for (line, words) in
+        [(3, "starts inside a collider"), (7, "does not feel its wind"), (8, "max_speed")]
+    {
+        assert!(
+            found.iter().any(|(at, text)| *at == line && text.contains(words)),
+            "{line} {words}: {found:?}"
+        );
+    }
+    let ended = bench.poplin(&["check", "scene.toml"]);
+    assert!(ended.succeeds().stdout.ends_with("3 warnings in 1 file\n"), "{}", ended.stdout);
+}
+
+#[test]
+fn what_lies_behind_the_file_is_checked_too() {
+    let bench = Bench::new("check-behind");
+    bench.write("broken.obj", "v 0 0 x\n");
+    bench.write("open.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+    bench.write("scene.toml", BEHIND);
+    let ended = bench.poplin(&["check", "scene.toml", "--json"]);
+    ended.says(2, &["4 errors in 1 file"]);
+    let rows = rows(&ended.stdout);
+    let found: Vec<_> = rows
+        .iter()
+        .map(|row| (row["line"].as_u64().unwrap(), row["message"].as_str().unwrap()))
+        .collect();
+    for (line, words) in
+        [(4, "vertex 77"), (4, "selects none"), (7, "broken.obj:1"), (9, "is not closed")]
+    {
+        assert!(
+            found.iter().any(|(at, text)| *at == line && text.contains(words)),
+            "{line} {words}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn cloths_that_are_sound_are_built_beside_faulty_ones() {
+    let bench = Bench::new("check-beside");
+    bench.write("scene.toml", &format!("{SHEET}density = -1\n[[cloth]]\ngrid = {{ columns = 3, rows = 3, width = 1, height = 1 }}\npins = \"indices:9\"\n"));
+    let ended = bench.poplin(&["check", "scene.toml"]);
+    ended.says(2, &["2 errors in 1 file"]);
+    assert!(ended.stdout.contains("names vertex 9"), "{}", ended.stdout);
+}
+
+#[test]
+fn sweeps_are_checked_with_their_scene_and_jobs() {
+    let bench = Bench::new("check-sweep");
+    bench.write("scene.toml", SHEET);
+    let sweep =
+        "scene = \"scene.toml\"\n[[vary]]\nkey = \"cloth[0].density\"\nvalues = [1, -1, 2, -2]\n";
+    bench.write("sweep.toml", sweep);
+    let ended = bench.poplin(&["check", "sweep.toml"]);
+    ended.says(2, &["2 errors in 2 files"]);
+    assert!(ended.stdout.contains("job 1: cloth[0].density = -1 is outside"), "{}", ended.stdout);
+    bench.write("sweep.toml", &sweep.replace("density", "densty"));
+    bench.poplin(&["check", "sweep.toml"]).says(2, &["1 error in 2 files"]);
+    bench.write("sweep.toml", &sweep.replace("-1, 2, -2", "2"));
+    assert_eq!(bench.poplin(&["check", "sweep.toml"]).succeeds().stdout, "2 files in order\n");
+    bench.write("scene.toml", &format!("{SHEET}densty = 1\n"));
+    bench.poplin(&["check", "sweep.toml"]).says(2, &["1 error in 2 files"]);
+}
+
+#[test]
+fn files_that_are_no_scenes_are_errors() {
+    let bench = Bench::new("check-no-file");
+    std::fs::write(bench.path("bytes.toml"), b"title = '\xff'\n").unwrap();
+    let ended = bench.poplin(&["check", "no.toml", "bytes.toml", "nosuch"]);
+    ended.says(2, &["3 errors in 3 files"]);
+    for words in ["no.toml", "this is not UTF-8 text", "no shipped scene `nosuch`"] {
+        assert!(ended.stdout.contains(words), "{words}: {}", ended.stdout);
+    }
+}
