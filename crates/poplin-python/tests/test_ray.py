@@ -98,13 +98,14 @@ def assert_same(out: Path, sweep: Path) -> None:
     assert left == {"sweep.json", "ray.json"}
 
 
-def workers() -> list[int]:
-    """The processes under this one that run a part of a sweep."""
+def workers(jobs: str = "") -> list[int]:
+    """The processes under this one that run a part of a sweep, or this part."""
+    title = f"ray::poplin jobs {jobs}".encode()
     parents, at_work = {}, []
     for path in Path("/proc").glob("[0-9]*"):
         try:
             parents[int(path.name)] = int((path / "stat").read_text().rpartition(")")[2].split()[1])
-            if (path / "cmdline").read_bytes().startswith(b"ray::poplin jobs"):
+            if (path / "cmdline").read_bytes().startswith(title):
                 at_work.append(int(path.name))
         except OSError:
             pass
@@ -213,7 +214,7 @@ def test_a_driver_that_is_killed_is_run_again(tmp_path):
     script = f"""
 import ray, poplin.ray
 ray.init(**{INIT})
-print(poplin.ray.run({str(sweep)!r}, {str(out)!r}).ran)
+print(poplin.ray.run({str(sweep)!r}, {str(out)!r}, batch_size=20).ran)
 """
     before = 0
     for rows in (8, 20):
@@ -238,6 +239,7 @@ def test_what_is_left_of_a_run_keeps_the_next_one_out_of_its_part(cluster, tmp_p
         run = threading.Thread(target=poplin.ray.run, args=(sweep, out), kwargs={"batch_size": 4, "max_retries": 0})
         run.start()
         wait_until(lambda: count_rows(out) == 4)
+        wait_until(lambda: workers("0..4"))
         time.sleep(1.5)
         assert run.is_alive() and {row["job"] for row in manifest_rows(out)} == {4, 5, 6, 7}
     run.join()
