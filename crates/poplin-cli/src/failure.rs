@@ -26,6 +26,9 @@ pub enum Failure {
     /// The run itself failed: no adapter, a full disk, a lost device.
     #[error("{}", message(.0))]
     Failed(anyhow::Error),
+    /// Another process is at the same work; it can be done when that has ended.
+    #[error("{}", message(.0))]
+    Busy(anyhow::Error),
 }
 
 /// Sorts errors into the two kinds of [`Failure`].
@@ -98,7 +101,7 @@ pub(crate) fn exit_code(ended: Result<Exit, Failure>) -> u8 {
     };
     complain(&failure.to_string());
     match failure {
-        Failure::Failed(_) => 1,
+        Failure::Failed(_) | Failure::Busy(_) => 1,
         Failure::BadInput(_) => 2,
     }
 }

@@ -118,7 +118,7 @@ struct Performance {
 /// An error of the command as one of a scene.
 fn told(failure: Failure) -> ShowError {
     match failure {
-        Failure::BadInput(error) | Failure::Failed(error) => error.into(),
+        Failure::BadInput(error) | Failure::Failed(error) | Failure::Busy(error) => error.into(),
     }
 }
 

@@ -1,7 +1,8 @@
-//! poplin's errors as Python's: `ValueError` where the caller can do something about it, else `RuntimeError`, with the same words.
+//! poplin's errors as Python's: `ValueError` where the caller can do something about it, `BlockingIOError` where another process is at
+//! it, else `RuntimeError`, with the same words.
 
 use poplin_cli::Failure;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyBlockingIOError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 
 /// An error as Python's.
@@ -18,6 +19,7 @@ impl<T, E: Into<Failure>> OrRaise<T> for Result<T, E> {
             match failure {
                 Failure::BadInput(_) => PyValueError::new_err(text),
                 Failure::Failed(_) => PyRuntimeError::new_err(text),
+                Failure::Busy(_) => PyBlockingIOError::new_err(text),
             }
         })
     }

@@ -36,7 +36,8 @@ const HELP: &str = "Usage: cargo xtask <TASK>
                        registers, spills, workgroup memory, occupancy and code size as benches/results/radv/gpu_stats.csv;
                        fails if a kernel of a common set of stages spills vector registers
   python               builds the wheel of poplin-python into target/python/wheels, installs it into an environment of its own
-                       outside the sources, and runs its tests there; needs Python 3.10 or later and pip
+                       outside the sources, with Ray (70 MB) where that has a package for this Python, and runs its tests
+                       there; needs Python 3.10 or later and pip
   python build         builds the wheel alone
   web                  builds the page of poplin-web into target/web/page, plays its scenes in headless Chromium, compares
                        their particles with the CPU backend bit by bit and leaves pictures in target/web/pictures; what is

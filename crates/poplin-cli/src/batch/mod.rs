@@ -115,7 +115,8 @@ pub fn sweep_jobs(sweep: &Path) -> Result<SweepJobs, Failure> {
 ///
 /// # Errors
 /// [`Failure::BadInput`] if sweep, scene or options are not valid, or the folder is that of another sweep or has results; [`Failure::Failed`]
-/// if the folder cannot be written or the backend fails. A job that fails is no error.
+/// if the folder cannot be written or the backend fails; [`Failure::Busy`] if another process writes the same part of the sweep. A job
+/// that fails is no error.
 pub fn run_batch(
     sweep: &Path,
     folder: &Path,

@@ -91,7 +91,7 @@ impl<'a> Runner<'a> {
     ) -> Result<Option<Vec<Ended>>, Failure> {
         match self.run_once(&group, store, tick) {
             Ok(ended) => Ok(ended),
-            Err(Failure::Failed(error)) => Err(Failure::Failed(error)),
+            Err(failure @ (Failure::Failed(_) | Failure::Busy(_))) => Err(failure),
             Err(Failure::BadInput(error)) if group.members.len() == 1 => {
                 let index = group.members[0].index;
                 store.discard(index);

@@ -73,8 +73,8 @@ impl Store {
     /// Claims the folder for a writer and finds out what is done.
     ///
     /// # Errors
-    /// [`Failure::BadInput`] if it is that of another sweep, [`Failure::Failed`] if it cannot be written or another process is this
-    /// writer.
+    /// [`Failure::BadInput`] if it is that of another sweep, [`Failure::Failed`] if it cannot be written, [`Failure::Busy`] if another
+    /// process is this writer.
     pub(super) fn claim(
         folder: &Path,
         writer: &str,
@@ -93,7 +93,7 @@ impl Store {
         match manifest.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(Failure::Failed(anyhow!(
+                return Err(Failure::Busy(anyhow!(
                     "another process writes {}: wait until it has ended",
                     path.display()
                 )));

@@ -55,6 +55,6 @@ def batch(
     fails is no error: its row in the manifest says why.
 
     Raises ValueError for bad input, such as a folder with results of another sweep, RuntimeError if the folder cannot be
-    written or the backend fails.
+    written or the backend fails, BlockingIOError if another process writes the same part of the sweep.
     """
     return BatchResult(**_poplin.batch(sweep, out, jobs, shard, resume, backend, adapter))
