@@ -198,9 +198,9 @@ fn a_skinned_cylinder_bends_as_the_formula_says() {
             let moved = |p: &[f32; 3]| {
                 let weight = f64::from(upper(p[1]));
                 let [x, y, z] = p.map(f64::from);
-                let turned =
+                let rotated =
                     DVec3::new(cos * x - sin * (y - 1.0), 1.0 + sin * x + cos * (y - 1.0), z);
-                DVec3::new(x, y, z).lerp(turned, weight) + DVec3::new(2.0 * t, 0.0, 0.0)
+                DVec3::new(x, y, z).lerp(rotated, weight) + DVec3::new(2.0 * t, 0.0, 0.0)
             };
             let expected: Vec<_> = vertices.iter().map(moved).collect();
             assert_near(&rig.positions(time).unwrap(), &expected, &format!("at {time} s"));
