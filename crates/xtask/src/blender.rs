@@ -1,4 +1,5 @@
-//! Files of frames as other programs read them: NumPy, OpenUSD, Blender and Khronos's validator of glTF.
+//! Files of frames as other programs read them: NumPy, OpenUSD, Blender and Khronos's validator of glTF; and a character of Blender as
+//! a collider.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -55,6 +56,9 @@ pub(crate) fn check() -> Result<(), String> {
                     failed.push(format!("{program} of {}", out.display()));
                 }
             }
+            if *program == "blender" && !character(&scripts, &folder, &python)? {
+                failed.push("the character of Blender".to_owned());
+            }
         }
     }
     match validate(&scripts, &folder, &folders) {
@@ -66,6 +70,24 @@ pub(crate) fn check() -> Result<(), String> {
         true => Ok(()),
         false => Err(format!("files differ: {}", failed.join(", "))),
     }
+}
+
+/// Whether a character that Blender makes and animates is played as Blender shows it.
+fn character(scripts: &Path, folder: &Path, python: &Path) -> Result<bool, String> {
+    let folder = folder.join("out/character");
+    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let script = |task: &str| {
+        let mut command = Command::new(python);
+        command.arg(scripts.join("character.py")).arg(task).arg(&folder);
+        run_program(&mut command)
+    };
+    script("make")?;
+    let [scene, played] =
+        ["scene.toml", "played.pc2"].map(|name| folder.join(name).display().to_string());
+    let play = ["--example", "play_collider", "--", &scene, &played];
+    let arguments = ["run", "--release", "--quiet", "--package", "poplin-io"];
+    let is_played = cargo_with(&[&arguments[..], &play].concat(), &[], |_| ())?;
+    Ok(is_played && script("compare").is_ok())
 }
 
 /// Installs packages into an environment of their own, which is made if it is not there.

@@ -30,7 +30,7 @@ const HELP: &str = "Usage: cargo xtask <TASK>
                        commit (default: benches/results/MACHINE; - for standard output)
   blender              runs scenes with every format of frames and compares each vertex of each frame with what NumPy, OpenUSD
                        and Blender read, which it installs into target/blender with pip (Python 3.11), and GLB with Khronos's
-                       validator (npm); says what cannot be installed
+                       validator (npm); plays a character that Blender animates; says what cannot be installed
   figure               writes the figure that walks in scenes/meshes/walk.toml, a skinned GLB
   gpu-stats            compiles every kernel for four families of AMD GPUs with Mesa's driver, no GPU needed, and writes
                        registers, spills, workgroup memory, occupancy and code size as benches/results/radv/gpu_stats.csv;

@@ -290,7 +290,7 @@ pub(crate) enum Tables {
 /// Runs the tests that compute the tables of README and guide: those whose names begin with `table`.
 pub(crate) fn tables(mode: Tables) -> Result<(), String> {
     let arguments = [
-        ["test", "-p", "poplin-suite", "-p", "poplin-cli", "--bins", "--no-fail-fast"].as_slice(),
+        ["test", "-p", "poplin-suite", "-p", "poplin-cli", "--lib", "--no-fail-fast"].as_slice(),
         &["--test", "tables", "--test", "readme", "--test", "physics", "--test", "xpbd"],
         &["--", "table"],
     ];

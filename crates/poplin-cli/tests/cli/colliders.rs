@@ -188,3 +188,127 @@ fn a_collider_that_shows_through_a_triangle_is_reported() {
         assert_eq!(summary["collider_depth"]["particles_inside"], 0);
     }
 }
+
+/// A closed tetrahedron as a point cache that rises by so many metres a second, at 10 samples a second.
+fn rising(bench: &Bench, speed: f32) {
+    bench.write("body.obj", TETRAHEDRON);
+    let corners = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0_f32]];
+    let mut writer =
+        poplin_io::PointCacheWriter::create(bench.path("body.pc2"), 4, 0.0, 1.0).unwrap();
+    for sample in 0..=10 {
+        let up = speed * sample as f32 / 10.0;
+        writer.push(&corners.map(|[x, y, z]| [x, y + up, z])).unwrap();
+    }
+    writer.finish().unwrap();
+}
+
+/// A sheet above the tetrahedron, and the body that a cache lifts into it.
+const LIFTED: &str = "frames = 30\n[[cloth]]\nname = \"sheet\"\n\
+    grid = { columns = 21, rows = 21, width = 0.4, height = 0.4, plane = \"xz\" }\n\
+    transform = { translation = [0.1, 1.2, 0.1] }\ngravity = [0, 0, 0]\n\
+    [[collider]]\nname = \"body\"\nmesh = \"body.obj\"\ncache = \"body.pc2\"\ncache_rate = 10\n";
+
+#[test]
+fn a_body_that_a_cache_moves_pushes_the_cloth_and_is_in_picture_depth_and_sweep() {
+    let bench = Bench::new("cache");
+    rising(&bench, 2.0);
+    run(&bench, "lifted", LIFTED);
+    let summary = bench.json("out/lifted/summary.json");
+    assert_eq!(summary["collider_depth"]["particles_inside"], 0, "{summary}");
+    let highest = |name: &str| {
+        let text = std::fs::read_to_string(bench.path(name)).unwrap();
+        let heights = text.lines().filter_map(|line| {
+            line.strip_prefix("v ")?.split_whitespace().nth(1)?.parse::<f64>().ok()
+        });
+        heights.fold(0.0, f64::max)
+    };
+    // The top of the body rises by 1 m, beside and below the sheet.
+    let height = highest("out/lifted/sheet.obj");
+    assert!(height > 1.4, "the sheet is at {height} m");
+    let read = |name: &str| std::fs::read(bench.path(name)).unwrap();
+    let moved = read("out/lifted/contact-sheet.png");
+    rising(&bench, 0.0);
+    run(&bench, "still", LIFTED);
+    let height = highest("out/still/sheet.obj");
+    assert!((height - 1.2).abs() < 0.01, "the sheet is at {height} m");
+    assert!(moved != read("out/still/contact-sheet.png"));
+    // Jobs of a sweep that vary how it is played.
+    rising(&bench, 2.0);
+    let sweep = "scene = 'lifted.toml'\n[[vary]]\nkey = 'collider.body.speed'\nvalues = [0.001, 1]\n\
+        [output]\nfinal_obj = true\n";
+    bench.write("sweep.toml", sweep);
+    bench.write("lifted.toml", &format!("{LIFTED}speed = 1\n"));
+    bench.poplin(&["batch", "sweep.toml", "--backend", "cpu"]).succeeds();
+    assert!((highest("out/sweep/job-0000000/sheet.obj") - 1.2).abs() < 0.01);
+    let last = |name: &str| {
+        read(name).split(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect::<Vec<_>>()
+    };
+    let corners = |name: &str| -> Vec<_> {
+        last(name).into_iter().filter(|line| line.starts_with(b"v ")).collect()
+    };
+    assert_eq!(corners("out/sweep/job-0000001/sheet.obj"), corners("out/lifted/sheet.obj"));
+}
+
+#[test]
+fn the_figure_of_the_guide_walks_in_its_skirt() {
+    let bench = Bench::new("figure");
+    bench.write("walk.toml", include_str!("../../scenes/meshes/walk.toml"));
+    let figure = include_bytes!("../../scenes/meshes/figure.glb");
+    std::fs::write(bench.path("figure.glb"), figure).unwrap();
+    let ended = bench.poplin(&[
+        "run",
+        "walk.toml",
+        "--backend",
+        "cpu",
+        "--no-cache",
+        "--picture",
+        "none",
+        "--frames",
+        "24",
+        "-v",
+    ]);
+    let output = &ended.succeeds().stdout;
+    assert!(output.contains("0 of 3,072 free particles inside colliders"), "{output}");
+    assert!(
+        !ended.stderr.contains("warning") && !output.contains("mended"),
+        "{output}{}",
+        ended.stderr
+    );
+    assert!(
+        ended.stderr.contains("collider `figure`: mesh of 5,624 triangles"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn an_animation_plays_the_run_and_goes_around_it() {
+    let bench = Bench::new("animation");
+    bench.write("sheet.toml", &SHEET.replace("frames = 10", "frames = 60"));
+    let run = |options: &[&str]| {
+        let fixed = ["run", "sheet.toml", "--backend", "cpu", "--no-cache"];
+        bench.poplin(&[&fixed, options].concat())
+    };
+    let count = |name: &str| {
+        let bytes = std::fs::read(bench.path(name)).unwrap();
+        let at = bytes.windows(4).position(|it| it == b"acTL").unwrap() + 4;
+        u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+    };
+    let size = ["--picture", "animation", "--picture-size", "64"];
+    let ended = run(&[&size[..], &["--out", "still"]].concat());
+    assert!(ended.succeeds().stdout.contains("animation.png"), "{}", ended.stdout);
+    assert_eq!(count("still/animation.png"), 26, "60 frames are a second, and the first");
+    run(&[&size[..], &["--picture-rate", "60", "--orbit", "90", "--out", "around"]].concat())
+        .succeeds();
+    assert_eq!(count("around/animation.png"), 61);
+    let mut files: Vec<_> = std::fs::read_dir(bench.path("around"))
+        .unwrap()
+        .map(|it| it.unwrap().file_name().into_string().unwrap())
+        .collect();
+    files.sort();
+    assert_eq!(files, [".poplin.lock", "animation.png", "sheet.obj", "summary.json"]);
+    run(&["--orbit", "90"]).says(2, &["--orbit goes with --picture animation"]);
+    run(&["--picture", "last", "--picture-rate", "9"])
+        .says(2, &["--picture-rate goes with --picture animation"]);
+    run(&["--picture", "animation", "--orbit", "nan"]).says(2, &["--orbit"]);
+}

@@ -146,10 +146,35 @@ impl CacheMotion {
         self.vertex_count
     }
 
-    /// Reads every sample once.
+    /// Reads every position once.
     fn check(&self) -> Result<(), IoError> {
-        let mut state = self.state.lock().unwrap_or_else(|poison| poison.into_inner());
-        (0..self.times.count()).try_for_each(|sample| self.read(&mut state.file, sample).map(drop))
+        let state = self.state.lock().unwrap_or_else(|poison| poison.into_inner());
+        let mut file = &state.file;
+        file.seek(SeekFrom::Start(self.begin)).map_err(IoError::read(&self.path))?;
+        let mut reader = BufReader::with_capacity(1 << 20, file);
+        let mut bytes = [0; POSITION_LENGTH as usize];
+        for sample in 0..self.times.count() {
+            for vertex in 0..self.vertex_count {
+                reader.read_exact(&mut bytes).map_err(IoError::read(&self.path))?;
+                self.position(&bytes, [sample, vertex])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The position of a sample and vertex in its bytes, checked.
+    fn position(
+        &self,
+        bytes: &[u8; POSITION_LENGTH as usize],
+        [sample, vertex]: [usize; 2],
+    ) -> Result<[f32; 3], IoError> {
+        let number = if self.is_big_endian { f32::from_be_bytes } else { f32::from_le_bytes };
+        let (words, _) = bytes.as_chunks::<4>();
+        let position = [words[0], words[1], words[2]].map(number);
+        if position.iter().all(|x| x.abs() <= MAX_COORDINATE) {
+            return Ok(position);
+        }
+        Err(IoError::CachePosition { path: self.path.clone(), sample, vertex, position })
     }
 
     fn read(&self, file: &mut File, sample: usize) -> Result<Sample, IoError> {
@@ -159,18 +184,9 @@ impl CacheMotion {
         file.seek(SeekFrom::Start(begin))
             .and_then(|_| file.read_exact(&mut bytes))
             .map_err(IoError::read(&self.path))?;
-        let number = if self.is_big_endian { f32::from_be_bytes } else { f32::from_le_bytes };
-        let (words, _) = bytes.as_chunks::<4>();
-        let (triples, _) = words.as_chunks::<3>();
-        let positions: Sample = triples.iter().map(|triple| triple.map(number)).collect();
-        let fits = |p: &[f32; 3]| p.iter().all(|x| x.abs() <= MAX_COORDINATE);
-        match positions.iter().position(|p| !fits(p)) {
-            None => Ok(positions),
-            Some(vertex) => {
-                let (path, position) = (self.path.clone(), positions[vertex]);
-                Err(IoError::CachePosition { path, sample, vertex, position })
-            }
-        }
+        let (positions, _) = bytes.as_chunks::<{ POSITION_LENGTH as usize }>();
+        let position = |(vertex, bytes)| self.position(bytes, [sample, vertex]);
+        positions.iter().enumerate().map(position).collect()
     }
 
     fn sample(&self, sample: usize) -> Result<Sample, IoError> {

@@ -173,7 +173,7 @@ impl Temporary {
         &self.file
     }
 
-    /// Gives it the name that it was made for, once it is on the disk.
+    /// Renames it to what it was made for, once it is on the disk.
     pub(crate) fn rename(self, path: &Path) -> Result<(), IoError> {
         let renamed = self.file.sync_all().and_then(|()| std::fs::rename(&self.path, path));
         renamed.map_err(IoError::write(path))

@@ -178,7 +178,7 @@ fn dense(
     buffers: &mut Buffers<'_>,
 ) -> Result<Items, IoError> {
     let length = count.saturating_mul(item);
-    buffers.take(length)?;
+    buffers.make(length)?;
     let mut bytes = vec![0; length];
     if let Some(given) = given {
         for (k, own) in bytes.chunks_exact_mut(item).enumerate() {

@@ -9,6 +9,9 @@ use super::json::Json;
 use crate::mesh_file::{MAX_MESH_FILE, read_bytes};
 use crate::{FilePosition, IoError};
 
+/// Most bytes of items that no buffer holds as they are: 22 million positions.
+const MAX_MADE: usize = 1 << 28;
+
 /// The text of a file and the bytes after it.
 pub(super) struct Container<'a> {
     pub(super) text: &'a [u8],
@@ -69,12 +72,15 @@ pub(super) struct Buffers<'a> {
     binary: Option<&'a [u8]>,
     path: &'a Path,
     loaded: HashMap<usize, Arc<[u8]>>,
+    /// Bytes of all buffers.
     total: usize,
+    /// Bytes of items that no buffer holds as they are.
+    made: usize,
 }
 
 impl<'a> Buffers<'a> {
     pub(super) fn new(root: Json<'a>, binary: Option<&'a [u8]>, path: &'a Path) -> Self {
-        Self { root, binary, path, loaded: HashMap::new(), total: 0 }
+        Self { root, binary, path, loaded: HashMap::new(), total: 0, made: 0 }
     }
 
     /// The description of the accessor of an index, or of a buffer view.
@@ -112,21 +118,22 @@ impl<'a> Buffers<'a> {
             let expected = format!("no more than the {} bytes that it has", bytes.len());
             return Err(buffer.fault(format!("a buffer of {declared} bytes"), &expected));
         }
-        self.take(declared)?;
+        self.total += declared;
+        self.limit("bytes of buffers", self.total, MAX_MESH_FILE as usize)?;
         let bytes: Arc<[u8]> = bytes[..declared].into();
         self.loaded.insert(k, bytes.clone());
         Ok(bytes)
     }
 
-    /// Notes that so many bytes of items go into memory.
-    pub(super) fn take(&mut self, bytes: usize) -> Result<(), IoError> {
-        self.total = self.total.saturating_add(bytes);
-        let limit = MAX_MESH_FILE as usize;
-        match self.total > limit {
-            true => {
-                let (path, what, count) = (self.path.to_path_buf(), "bytes of buffers", self.total);
-                Err(IoError::TooMany { path, what, count, limit })
-            }
+    /// Notes that so many bytes of items are made: a small file may ask for many.
+    pub(super) fn make(&mut self, bytes: usize) -> Result<(), IoError> {
+        self.made = self.made.saturating_add(bytes);
+        self.limit("bytes of sparse items", self.made, MAX_MADE)
+    }
+
+    fn limit(&self, what: &'static str, count: usize, limit: usize) -> Result<(), IoError> {
+        match count > limit {
+            true => Err(IoError::TooMany { path: self.path.to_path_buf(), what, count, limit }),
             false => Ok(()),
         }
     }

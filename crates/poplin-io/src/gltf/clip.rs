@@ -11,7 +11,7 @@ use super::nodes::{Nodes, unit};
 use super::rig::Pose;
 use crate::{FilePosition, IoError};
 
-/// Most numbers of the keys of an animation, counted once for each channel that has them: a minute at 60 Hz of a thousand joints.
+/// Most numbers in the keys of an animation, counted once for each channel that has them: a minute at 60 Hz of a thousand joints.
 const MAX_KEY_NUMBERS: usize = 1 << 26;
 
 /// Which animation of a file.
@@ -45,7 +45,7 @@ enum Interpolation {
 struct Track {
     node: usize,
     target: Target,
-    /// Numbers of a key.
+    /// How many numbers a key has.
     width: usize,
     interpolation: Interpolation,
     times: Accessor,
@@ -157,7 +157,7 @@ impl Clip {
             }
             numbers = numbers.saturating_add(times.count.saturating_mul(1 + parts * width));
             if numbers > MAX_KEY_NUMBERS {
-                let (what, count, limit) = ("numbers of animation keys", numbers, MAX_KEY_NUMBERS);
+                let (what, count, limit) = ("numbers in animation keys", numbers, MAX_KEY_NUMBERS);
                 return Err(IoError::TooMany { path, what, count, limit });
             }
             let track =

@@ -423,7 +423,7 @@ impl Reader<'_> {
                 for (joint, weight) in joints.into_iter().zip(weights) {
                     if !(weight >= 0.0 && weight.is_finite()) {
                         let found = format!("weight {weight} of vertex {item}");
-                        return Err(weights_json.fault(found, "finite numbers of 0 or more"));
+                        return Err(weights_json.fault(found, "finite values, 0 or more"));
                     }
                     if !(joint >= 0.0 && joint < joint_count as f64) {
                         if weight == 0.0 {

@@ -59,6 +59,15 @@ impl File {
         self.accessors.len() - 1
     }
 
+    /// The file as GLB, a mesh of this accessor alone.
+    fn glb_of(mut self, positions: Value) -> Vec<u8> {
+        self.accessors.push(positions);
+        self.glb(json!({
+            "nodes": [{ "mesh": 0 }],
+            "meshes": [{ "primitives": [{ "attributes": { "POSITION": 0 } }] }],
+        }))
+    }
+
     /// The file as GLB, with what else it has.
     fn glb(self, mut root: Value) -> Vec<u8> {
         root["asset"] = json!({ "version": "2.0" });
@@ -189,9 +198,9 @@ fn a_skinned_cylinder_bends_as_the_formula_says() {
             let moved = |p: &[f32; 3]| {
                 let weight = f64::from(upper(p[1]));
                 let [x, y, z] = p.map(f64::from);
-                let turned =
+                let rotated =
                     DVec3::new(cos * x - sin * (y - 1.0), 1.0 + sin * x + cos * (y - 1.0), z);
-                DVec3::new(x, y, z).lerp(turned, weight) + DVec3::new(2.0 * t, 0.0, 0.0)
+                DVec3::new(x, y, z).lerp(rotated, weight) + DVec3::new(2.0 * t, 0.0, 0.0)
             };
             let expected: Vec<_> = vertices.iter().map(moved).collect();
             assert_near(&rig.positions(time).unwrap(), &expected, &format!("at {time} s"));
@@ -445,6 +454,20 @@ fn faults_of_animations_name_the_path_and_the_limit() {
         message.contains("nodes[1]: vertex 0 at") && message.contains("below 1e15"),
         "{message}"
     );
+}
+
+#[test]
+fn a_small_file_that_asks_for_many_zeros_is_refused() {
+    let zeros = |count: u32| {
+        File::default().glb_of(json!({ "componentType": FLOAT, "count": count, "type": "VEC3" }))
+    };
+    let message = parse(zeros(30_000_000), Path::new("test.glb"), None).unwrap_err().to_string();
+    assert_eq!(
+        message,
+        "test.glb: bytes of sparse items: 360000000 is more than the limit 268435456"
+    );
+    let message = parse(zeros(300), Path::new("test.glb"), None).unwrap_err().to_string();
+    assert_eq!(message, "test.glb: the file has no triangles", "all vertices are one");
 }
 
 #[test]

@@ -157,8 +157,8 @@ impl MovingMesh {
             sum / hole.len() as f64
         };
         let centers: Vec<_> = self.holes.iter().map(middle).collect();
-        let placed = |p: &DVec3| self.placement.point((*p - self.origin).as_vec3().to_array());
-        let vertices = positions.iter().chain(&centers).map(placed).collect();
+        let put = |p: &DVec3| self.placement.point((*p - self.origin).as_vec3().to_array());
+        let vertices = positions.iter().chain(&centers).map(put).collect();
         Ok(TriangleMesh { vertices, triangles: self.triangles.clone() }.into())
     }
 }
