@@ -16,7 +16,7 @@ use super::locate::Source;
 const MAX_FAULTS: usize = 100;
 
 /// Most text that is read in all \[bytes\]: each fault takes a few more readings.
-const MAX_WORK: usize = 256 << 20;
+const MAX_WORK: usize = 64 << 20;
 
 /// Least count of readings, however long the text is.
 const MIN_ROUNDS: usize = 16;
