@@ -142,7 +142,7 @@ pub(super) fn read_file(source: &Source<'_>) -> (SceneFile, Damaged) {
         if !is_known && !is_meant && !is_tried(&steps) {
             source.refuse(fault);
         }
-        // What is in its place does not help: the table or list around it is at fault.
+        // A stand-in does not help: the table or list around it is at fault.
         while is_tried(&steps) {
             steps.pop();
         }
