@@ -152,8 +152,9 @@ fn lines_of(
         lines.tethers(fabric, TETHER_COLOR);
     }
     if layers.spheres {
-        // A sphere without a radius has nothing to show.
-        let has_radius = |sphere: &&Sphere| sphere.radius > 0.0;
+        // A sphere without a radius has nothing to show, and one that holds nothing no end.
+        let has_radius =
+            |sphere: &&Sphere| sphere.radius > 0.0 && sphere.radius < poplin_model::MAX_COORDINATE;
         let spheres =
             |spheres: &[Sphere]| -> Vec<_> { spheres.iter().filter(has_radius).copied().collect() };
         lines.spheres(&spheres(live.motion_spheres()), MOTION_COLOR);

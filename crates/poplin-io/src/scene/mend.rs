@@ -16,7 +16,7 @@ use super::locate::Source;
 const MAX_FAULTS: usize = 100;
 
 /// Most text that is read in all \[bytes\]: each fault takes a few more readings.
-const MAX_WORK: usize = 256 << 20;
+const MAX_WORK: usize = 64 << 20;
 
 /// Least count of readings, however long the text is.
 const MIN_ROUNDS: usize = 16;
@@ -142,7 +142,7 @@ pub(super) fn read_file(source: &Source<'_>) -> (SceneFile, Damaged) {
         if !is_known && !is_meant && !is_tried(&steps) {
             source.refuse(fault);
         }
-        // What is in its place does not help: the table or list around it is at fault.
+        // A stand-in does not help: the table or list around it is at fault.
         while is_tried(&steps) {
             steps.pop();
         }

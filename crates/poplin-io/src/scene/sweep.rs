@@ -184,7 +184,7 @@ struct VaryFile {
     uniform: Option<[f64; 2]>,
     /// Random numbers above 0 whose logarithms are.
     log_uniform: Option<[f64; 2]>,
-    /// Random numbers of the normal distribution.
+    /// Random numbers, normally distributed.
     normal: Option<Normal>,
     /// Whether numbers are rounded to whole ones (default false).
     #[serde(default)]
