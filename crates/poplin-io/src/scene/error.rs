@@ -1,7 +1,7 @@
 //! What can be wrong with a scene file and its pins.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use poplin_model::ModelError;
 use thiserror::Error;
@@ -255,6 +255,20 @@ pub enum SceneError {
         /// The vertex, from 0.
         vertex: u32,
     },
+}
+
+impl SceneError {
+    /// The error without its location in a text that is not the file of this path.
+    pub(super) fn without_location(&self, path: &Path) -> String {
+        let text = self.to_string();
+        let after = text.strip_prefix(&format!("{}:", path.display())).and_then(|rest| {
+            let (line, rest) = rest.split_once(':')?;
+            let (column, rest) = rest.split_once(": ")?;
+            let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+            (is_number(line) && is_number(column)).then(|| rest.to_owned())
+        });
+        after.unwrap_or(text)
+    }
 }
 
 /// Why a pin rule was refused.
