@@ -73,7 +73,7 @@ for index, positions in enumerate(moments):
     axes.set_box_aspect((1.5, 1.6, 1.6), zoom=1.3)
     axes.view_init(elev=12, azim=-60)
     axes.set_axis_off()
-    axes.set_title(f"{(30, 90, 180)[index] / 60:.1f} s")
+    axes.set_title(f"{(30, 90, 180)[index] / 60:.1f} s", y=0.85)
 figure.tight_layout()
 figure.savefig("flag.png", dpi=100)
 print("flag.png")

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::run::{root, run_program, say};
 
 /// What the tests need beside the wheel.
-const PACKAGES: [&str; 2] = ["pytest", "mypy"];
+const PACKAGES: [&str; 4] = ["pytest", "mypy", "gymnasium", "matplotlib"];
 
 /// What is copied to where the tests run.
 const SOURCES: [&str; 3] = [
@@ -56,7 +56,9 @@ fn test_in(folder: &Path, wheel: &Path) -> Result<(), String> {
     let run =
         |arguments: &[&str]| run_program(Command::new(&python).current_dir(folder).args(arguments));
     run(&["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"])?;
-    run(&["-m", "mypy.stubtest", "poplin", "--ignore-missing-stub"])
+    run(&["examples/flag.py"])?;
+    run(&["-m", "mypy", "--strict", "examples"])?;
+    run(&["-m", "mypy.stubtest", "poplin"])
 }
 
 /// An environment with packages, made if it is not there; returns its Python.

@@ -1,9 +1,19 @@
 import os
 from typing import Any, Sequence, final
 
-__all__: list[str]
+__all__ = [
+    "Cooked",
+    "Simulation",
+    "StateRead",
+    "View",
+    "batch",
+    "command",
+    "load_mesh",
+    "shape_mesh",
+    "sweep_jobs",
+]
 
-Arrays = tuple[bytes, bytes, bytes, bytes]
+_Arrays = tuple[bytes, bytes, bytes, bytes]
 
 @final
 class View:
@@ -12,7 +22,7 @@ class View:
 
 @final
 class Cooked:
-    def __new__(cls, mesh: Arrays, pinned: bytes, keys: str) -> Cooked: ...
+    def __new__(cls, mesh: _Arrays, pinned: bytes, keys: str) -> Cooked: ...
     def particles(self) -> bytes: ...
     def triangles(self) -> bytes: ...
     def vertex_to_particle(self) -> bytes: ...
@@ -46,7 +56,7 @@ class Simulation:
     def set_pins(self, ids: bytes, particles: bytes, targets: bytes) -> None: ...
     def release_pins(self, ids: bytes) -> None: ...
     def set_particles(self, id: int, particles: bytes, velocities: bytes | None) -> None: ...
-    def add_collider(self, keys: str, mesh: tuple[Arrays, bool] | None, cloths: bytes | None) -> bytes: ...
+    def add_collider(self, keys: str, mesh: tuple[_Arrays, bool] | None, cloths: bytes | None) -> bytes: ...
     def move_collider(
         self, colliders: bytes, cloths: bytes | None, poses: bytes, teleport: bool
     ) -> None: ...
