@@ -37,7 +37,7 @@ enum Owner {
 }
 
 impl View {
-    /// The first `width` of the four numbers of particles from `begin` on: one cloth's of shape `[n, width]`, or those of `cloths` of
+    /// The first `width` of position and inverse mass of particles from `begin` on: one cloth's of shape `[n, width]`, or those of `cloths` of
     /// `n` particles each, one after another.
     pub(crate) fn of_state(
         state: Arc<State>,

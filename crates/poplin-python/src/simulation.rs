@@ -212,7 +212,7 @@ impl Simulation {
         })
     }
 
-    /// Simulates frames; between two of them other threads and handlers of signals have their turn.
+    /// Simulates frames; between two of them come other threads and handlers of signals.
     fn step(&self, py: Python<'_>, frames: u32, frame_rate: f32) -> PyResult<()> {
         process::enter()?;
         let signals = Signals::new();

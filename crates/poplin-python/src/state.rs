@@ -49,7 +49,7 @@ impl StateRead {
             let other = count(index)?;
             if other != first {
                 return Err(PyValueError::new_err(format!(
-                    "the cloths have different numbers of particles, {first} and {other}, so that no array holds them all: name \
+                    "the cloths have different particle counts, {first} and {other}, so that no array holds them all: name \
                      one cloth, or those of one fabric"
                 )));
             }

@@ -20,7 +20,7 @@ pub(crate) fn test() -> Result<(), String> {
     let wheel = build()?;
     let folder = std::env::temp_dir().join(format!("poplin-python-{}", std::process::id()));
     let tested = test_in(&folder, &wheel);
-    // It is only in the way.
+    // Nobody needs it any more.
     let _ = std::fs::remove_dir_all(&folder);
     tested?;
     say(&format!("{}\n", wheel.display()));

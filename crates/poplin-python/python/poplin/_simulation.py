@@ -80,7 +80,7 @@ class State:
 
         world: in the world; by default in the cloth's local space, which is the world unless the cloth was given a pose.
 
-        Raises ValueError if the cloths have different numbers of particles.
+        Raises ValueError if the cloths have different particle counts.
         """
         index = None if cloth is None else self._index(cloth)
         native = self._native
@@ -383,7 +383,7 @@ class Simulation:
 
         colliders, cloths: as `add_collider` returned and took them.
         translation: [m], shape [3] or [k, 3] (default 0). rotation: unit quaternion x y z w, shape [4] or [k, 4] (default none).
-        teleport: at once, without a velocity, touching nothing on the way.
+        teleport: at once, without a velocity, touching nothing between the poses.
         """
         handles, own = self._colliders(colliders, cloths)
         placed = poses(translation, rotation, len(handles))
