@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::args::CheckArgs;
 use crate::batch::scene_path;
 use crate::cook_cache::CookCache;
-use crate::failure::{Exit, Failure, message};
+use crate::failure::{Exit, Failure};
 use crate::garment::Garment;
 use crate::output::{counted, say};
 use crate::run::warning::Warning;
@@ -123,8 +123,7 @@ fn files_of(path: &Path) -> Vec<CheckedFile> {
     let text = match shipped::scene_text(path) {
         Ok(text) => text,
         Err(error) => {
-            let (Failure::BadInput(error) | Failure::Failed(error)) = error;
-            let finding = Finding { is_error: true, at: None, message: message(&error) };
+            let finding = Finding { is_error: true, at: None, message: error.to_string() };
             return vec![CheckedFile {
                 path: path.into(),
                 text: String::new(),
@@ -201,10 +200,10 @@ fn findings_of_scene(check: &SceneCheck) -> Vec<Finding> {
             Err(faults) => findings.extend(faults.iter().map(|fault| of_fault(fault, &field))),
             Ok(built) => match Garment::cook(cloth, built, &colliders, &cache) {
                 Ok(garment) => garments.push((index, garment)),
-                Err(Failure::BadInput(error) | Failure::Failed(error)) => findings.push(Finding {
+                Err(failure) => findings.push(Finding {
                     is_error: true,
                     at: Some(scene.location(&field)),
-                    message: message(&error),
+                    message: failure.to_string(),
                 }),
             },
         }

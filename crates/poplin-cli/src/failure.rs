@@ -117,7 +117,7 @@ pub(crate) fn warn(text: &str) {
 }
 
 /// The error and its causes. The libraries' messages mostly hold their cause already; it is not repeated.
-pub(crate) fn message(error: &anyhow::Error) -> String {
+fn message(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if text.is_empty() {

@@ -12,6 +12,7 @@ mod choices;
 mod conform;
 mod cook;
 mod cook_cache;
+mod cook_cloth;
 mod failure;
 mod fiber_picture;
 mod garment;
@@ -34,6 +35,7 @@ use poplin::SimulationOptions;
 
 use args::{BackendArgs, Cli, Command};
 pub use batch::{Batch, BatchOptions, Part, run_batch, sweep_jobs};
+pub use cook_cloth::{CookedCloth, cook_cloth};
 pub use failure::Failure;
 use failure::OrFail;
 

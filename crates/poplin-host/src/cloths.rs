@@ -2,13 +2,25 @@
 
 use std::fmt;
 
-use slotmap::{DefaultKey, Key, SlotMap};
+use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 use thiserror::Error;
 
 /// Handle of a cloth in its engine. The handle of a removed cloth never refers to another cloth of that engine: every use of
 /// it is [`NoSuchCloth`]. Handles of different engines are not distinguished.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClothId(DefaultKey);
+
+impl ClothId {
+    /// The handle as a number, for languages that have no other handles.
+    pub fn to_bits(self) -> u64 {
+        self.0.data().as_ffi()
+    }
+
+    /// The handle of a number. One that [`ClothId::to_bits`] has not given is that of no cloth, or of any.
+    pub fn from_bits(bits: u64) -> Self {
+        Self(KeyData::from_ffi(bits).into())
+    }
+}
 
 impl fmt::Display for ClothId {
     /// Slot and generation, such as `3v1`.

@@ -355,7 +355,7 @@ impl HostCloth {
 
     /// Iterations of the next frame, 0 if it simulates nothing.
     pub fn iteration_count(&self, frame: &Frame) -> u32 {
-        crate::clock::iteration_count(frame.dt, &self.live.cloth.config)
+        self.live.iteration_count(frame)
     }
 
     /// Loop trips of one particle in one iteration that its colliders and self collision take.

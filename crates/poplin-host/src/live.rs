@@ -2,8 +2,8 @@
 
 use bytemuck::cast_slice;
 use poplin_model::{
-    Cloth, ClothConfig, ColliderSet, InteractionGroups, ModelError, MotionConstraints, Particle,
-    Pose, Sphere,
+    Cloth, ClothConfig, ColliderSet, Frame, InteractionGroups, ModelError, MotionConstraints,
+    Particle, Pose, Sphere,
 };
 
 use crate::colliders::HostColliders;
@@ -117,6 +117,11 @@ impl LiveCloth {
     pub(crate) fn check_particles(&self, particles: &[Particle]) -> Result<(), ModelError> {
         let indices: Vec<u32> = (0..self.cloth.particle_count() as u32).collect();
         self.cloth.validate_write(&indices, particles)
+    }
+
+    /// Iterations of a frame with the present settings, 0 if it simulates nothing.
+    pub fn iteration_count(&self, frame: &Frame) -> u32 {
+        crate::clock::iteration_count(frame.dt, &self.cloth.config)
     }
 
     /// The cloth as it was added, with its present settings and colliders.

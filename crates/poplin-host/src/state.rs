@@ -89,6 +89,12 @@ impl State {
         &self.ids
     }
 
+    /// Position \[m\] and working inverse mass [1/kg] of every particle of all cloths, in the order of [`State::ids`], one cloth after
+    /// another.
+    pub fn particles(&self) -> &[Particle] {
+        &self.current
+    }
+
     /// Everything about one cloth. The shorter methods below return nothing, or zeros, for a cloth that is not in the state.
     ///
     /// # Errors

@@ -24,6 +24,19 @@ pub const MAX_BODIES: usize = 256;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ColliderId(Key);
 
+impl ColliderId {
+    /// The handle as a number, for languages that have no other handles.
+    pub fn to_bits(self) -> u64 {
+        let [slot, generation] = self.0;
+        u64::from(generation) << 32 | u64::from(slot)
+    }
+
+    /// The handle of a number. One that [`ColliderId::to_bits`] has not given is that of no collider, or of any.
+    pub fn from_bits(bits: u64) -> Self {
+        Self([bits as u32, (bits >> 32) as u32])
+    }
+}
+
 /// Handle of a rigid body in its set. A handle of a removed body never refers to another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -11,10 +11,9 @@ pub(crate) trait OrRaise<T> {
     fn or_raise(self) -> PyResult<T>;
 }
 
-impl<T, E: Into<Failure>> OrRaise<T> for Result<T, E> {
+impl<T> OrRaise<T> for Result<T, Failure> {
     fn or_raise(self) -> PyResult<T> {
-        self.map_err(|error| {
-            let failure = error.into();
+        self.map_err(|failure| {
             let text = failure.to_string();
             match failure {
                 Failure::BadInput(_) => PyValueError::new_err(text),
@@ -22,5 +21,37 @@ impl<T, E: Into<Failure>> OrRaise<T> for Result<T, E> {
                 Failure::Busy(_) => PyBlockingIOError::new_err(text),
             }
         })
+    }
+}
+
+impl<T> OrRaise<T> for Result<T, poplin::Error> {
+    fn or_raise(self) -> PyResult<T> {
+        match self {
+            // Here handles are numbers.
+            Err(poplin::Error::NoSuchCloth(error)) => Err(PyValueError::new_err(format!(
+                "no cloth {}: it was removed, or belongs to another simulation",
+                error.id.to_bits()
+            ))),
+            Err(poplin::Error::Save(error)) => Err(PyValueError::new_err(error.to_string())),
+            other => other.map_err(Failure::from).or_raise(),
+        }
+    }
+}
+
+impl<T> OrRaise<T> for Result<T, poplin::model::ModelError> {
+    fn or_raise(self) -> PyResult<T> {
+        self.map_err(poplin::Error::from).or_raise()
+    }
+}
+
+impl<T> OrRaise<T> for Result<T, poplin_io::scene::KeysError> {
+    fn or_raise(self) -> PyResult<T> {
+        self.map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+}
+
+impl<T> OrRaise<T> for Result<T, poplin_io::IoError> {
+    fn or_raise(self) -> PyResult<T> {
+        self.map_err(|error| PyValueError::new_err(error.to_string()))
     }
 }

@@ -1,8 +1,9 @@
 //! Values of JSON as Python's.
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// Dicts, lists, strings, numbers, booleans and `None`.
 pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
@@ -26,4 +27,9 @@ pub(crate) fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
             dict.into_any()
         }
     })
+}
+
+/// The keys of a JSON object, which the Python half has written.
+pub(crate) fn to_keys(text: &str) -> PyResult<Map<String, Value>> {
+    serde_json::from_str(text).map_err(|error| PyValueError::new_err(error.to_string()))
 }

@@ -1,10 +1,15 @@
 //! The native half of the Python package `poplin`, whose other half, with documentation and types, is under `python/poplin`.
 
+mod arrays;
 mod batch;
+mod cooked;
 mod errors;
 mod json;
 mod process;
+mod settings;
 mod signals;
+mod simulation;
+mod state;
 
 use std::ffi::OsString;
 
@@ -14,9 +19,17 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _poplin {
     #[pymodule_export]
+    use super::arrays::View;
+    #[pymodule_export]
     use super::batch::{batch, sweep_jobs};
     #[pymodule_export]
     use super::command;
+    #[pymodule_export]
+    use super::cooked::{Cooked, load_mesh, shape_mesh};
+    #[pymodule_export]
+    use super::simulation::Simulation;
+    #[pymodule_export]
+    use super::state::StateRead;
 }
 
 /// Does what a command line says, its first word the name of the program; returns the exit code.

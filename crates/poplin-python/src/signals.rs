@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
-/// Time between two looks: each may wait for another thread's turn with the interpreter, 5 ms.
+/// Time between two looks: each may wait until another thread leaves the interpreter, 5 ms.
 const PERIOD: Duration = Duration::from_millis(100);
 
 /// Asks Python now and then whether a handler wants to end the work.

@@ -1,10 +1,8 @@
 """Sweeps from Python: the files of the command, errors as exceptions, and Ctrl-C."""
 
 import json
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -92,7 +90,7 @@ def test_bad_input_is_a_value_error(tmp_path):
         poplin.batch(sweep, sweep / "out", backend="cpu")
 
 
-def test_ctrl_c_leaves_a_folder_that_can_be_resumed(tmp_path):
+def test_ctrl_c_leaves_a_folder_that_can_be_resumed(tmp_path, start, interrupt):
     sweep, out = write(tmp_path, frames=100_000), tmp_path / "out"
     script = f"""
 import poplin
@@ -101,17 +99,14 @@ try:
 except KeyboardInterrupt:
     print("interrupted")
 """
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-    while not (out / "sweep.json").exists():
-        assert process.poll() is None
-        time.sleep(0.05)
-    time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
-    assert process.communicate(timeout=30)[0] == "interrupted\n"
-    assert rows(out) == []
-    write(tmp_path)
+    process = start("-c", script)
+    assert interrupt(process, (out / "sweep.json").exists) == "interrupted\n"
+    assert rows(out) == [] and not list(out.glob("job-*"))
     with pytest.raises(ValueError, match="another sweep"):
-        poplin.batch(sweep, out, resume=True, backend="cpu")
+        poplin.batch(write(tmp_path), out, resume=True, backend="cpu")
+    write(tmp_path, frames=100_000)
+    process = start("-c", script.replace("backend", "resume=True, backend"))
+    assert interrupt(process, lambda: bool(list(out.glob(".job-*")))) == "interrupted\n"
 
 
 def test_the_command_runs_through_python():
@@ -121,18 +116,14 @@ def test_the_command_runs_through_python():
     assert wrong.returncode == 2 and "no shipped scene `nosuch`" in wrong.stderr
 
 
-def test_the_command_answers_ctrl_c(tmp_path):
-    words = [sys.executable, "-m", "poplin", "run", "flag", "--backend", "cpu", "--frames", "1000000"]
-    process = subprocess.Popen([*words, "--no-cache", "--out", tmp_path / "out"])
-    while not (tmp_path / "out").exists():
-        assert process.poll() is None
-        time.sleep(0.05)
-    time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=30) == 130
+def test_the_command_answers_ctrl_c(tmp_path, start, interrupt):
+    words = ["-m", "poplin", "run", "flag", "--backend", "cpu", "--frames", "1000000", "--no-cache"]
+    process = start(*words, "--out", tmp_path / "out")
+    said = interrupt(process, (tmp_path / "out").exists)
+    assert process.returncode == 130 and "flag" in said
 
 
-def test_a_second_command_of_a_process_answers_ctrl_c(tmp_path):
+def test_a_second_command_of_a_process_answers_ctrl_c(tmp_path, start, interrupt):
     script = f"""
 import signal
 from poplin import _poplin
@@ -142,10 +133,4 @@ codes = [_poplin.command([*run, "2", "--out", {str(tmp_path / "a")!r}])]
 codes.append(_poplin.command([*run, "1000000", "--out", {str(tmp_path / "b")!r}]))
 print("codes", codes)
 """
-    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
-    while not (tmp_path / "b").exists():
-        assert process.poll() is None
-        time.sleep(0.05)
-    time.sleep(0.5)
-    process.send_signal(signal.SIGINT)
-    assert "codes [0, 130]" in process.communicate(timeout=30)[0]
+    assert "codes [0, 130]" in interrupt(start("-c", script), (tmp_path / "b").exists)

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::run::{root, run_program, say};
 
 /// What the tests need beside the wheel.
-const PACKAGES: [&str; 2] = ["pytest", "mypy"];
+const PACKAGES: [&str; 4] = ["pytest", "mypy", "gymnasium", "matplotlib"];
 
 /// What is copied to where the tests run.
 const SOURCES: [&str; 3] = [
@@ -20,7 +20,7 @@ pub(crate) fn test() -> Result<(), String> {
     let wheel = build()?;
     let folder = std::env::temp_dir().join(format!("poplin-python-{}", std::process::id()));
     let tested = test_in(&folder, &wheel);
-    // It is only in the way.
+    // Nobody needs it any more.
     let _ = std::fs::remove_dir_all(&folder);
     tested?;
     say(&format!("{}\n", wheel.display()));
@@ -68,6 +68,8 @@ fn test_in(folder: &Path, wheel: &Path) -> Result<(), String> {
         |arguments: &[&str]| run_program(Command::new(&python).current_dir(folder).args(arguments));
     let tests = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"];
     run(&tests.into_iter().chain(left_out).collect::<Vec<_>>())?;
+    run(&["examples/flag.py"])?;
+    run(&["-m", "mypy", "--strict", "examples"])?;
     run(&["-m", "mypy.stubtest", "poplin", "--ignore-missing-stub"])
 }
 

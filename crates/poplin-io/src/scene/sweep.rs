@@ -458,7 +458,7 @@ impl Sweep {
                 error @ (SceneError::Unknown { kind: "key", .. } | SceneError::Elsewhere { .. }),
             ) = parsed(&probe, scene)
             {
-                let (key, reason) = (key.to_string(), without_location(&error, &scene.path));
+                let (key, reason) = (key.to_string(), error.reason());
                 return Err(SweepError::Key { at: at(), field, key, reason });
             }
             parameters[index].key = key;
@@ -528,8 +528,7 @@ impl SweepJobs {
         for (parameter, value) in self.sweep.parameters.iter().zip(self.toml_values(job)) {
             parameter.key.set(&mut table, value).map_err(SweepJobError::Path)?;
         }
-        parsed(&table, &self.scene)
-            .map_err(|error| SweepJobError::Scene(without_location(&error, &self.scene.path)))
+        parsed(&table, &self.scene).map_err(|error| SweepJobError::Scene(error.reason()))
     }
 
     /// Texts that together say what the jobs are, with [`SweepJobs::files`]: the sweep, the scene, the files of globs.
@@ -737,18 +736,6 @@ fn files(pattern: &str, field: &str, source: &Source<'_>) -> Result<Vec<String>,
 /// The scene that a table says.
 fn parsed(table: &Table, scene: &Scene) -> Result<Scene, SceneError> {
     Scene::parse(&toml::to_string(table).map_err(SceneError::Save)?, &scene.path)
-}
-
-/// An error without the line of the text it is about, which is not that of the file.
-fn without_location(error: &SceneError, path: &Path) -> String {
-    let text = error.to_string();
-    let after = text.strip_prefix(&format!("{}:", path.display())).and_then(|rest| {
-        let (line, rest) = rest.split_once(':')?;
-        let (column, rest) = rest.split_once(": ")?;
-        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        (is_number(line) && is_number(column)).then(|| rest.to_owned())
-    });
-    after.unwrap_or(text)
 }
 
 #[cfg(test)]

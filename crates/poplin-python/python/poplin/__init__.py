@@ -1,8 +1,32 @@
 """poplin: GPU compute cloth, with a CPU backend that computes the same result.
 
+    import poplin
+
+    sheet = poplin.cook(poplin.grid(16, 16, 1.0, 1.0), pins="corner:top-left")
+    simulation = poplin.Simulation(backend="cpu")
+    cloth = simulation.add(sheet)
+    simulation.step(frames=60)
+    simulation.positions(cloth)  # float32, shape [256, 3]
+
 Units are SI throughout: metres, seconds, kilograms. Gravity points along -y unless you say otherwise.
 """
 
 from ._batch import BatchResult, batch, sweep_jobs
+from ._mesh import Cooked, Mesh, cook, grid, load_mesh, tube
+from ._simulation import Backend, Hit, Simulation, State
 
-__all__ = ["BatchResult", "batch", "sweep_jobs"]
+__all__ = [
+    "Backend",
+    "BatchResult",
+    "Cooked",
+    "Hit",
+    "Mesh",
+    "Simulation",
+    "State",
+    "batch",
+    "cook",
+    "grid",
+    "load_mesh",
+    "sweep_jobs",
+    "tube",
+]

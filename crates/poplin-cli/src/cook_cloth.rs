@@ -1,0 +1,47 @@
+//! Cooking for programs that bring a mesh of their own.
+
+use poplin_io::scene::{BuiltCloth, PinRule, SceneCloth};
+use poplin_model::{Cloth, InteractionGroups, Mesh};
+use serde_json::Value;
+
+use crate::cook::CookSummary;
+use crate::cook_cache::CookCache;
+use crate::failure::{Failure, OrFail};
+use crate::garment::Garment;
+
+/// A mesh cooked as a cloth.
+#[derive(Debug, Clone)]
+pub struct CookedCloth {
+    /// The cloth with its settings.
+    pub cloth: Cloth,
+    /// Particle of every mesh vertex, shape `[vertex_count]`; `None` where no face is left.
+    pub vertex_to_particle: Vec<Option<u32>>,
+    /// What cooking found, as `poplin cook --json` writes it.
+    pub report: Value,
+}
+
+/// Cooks a mesh with the keys of a scene's cloth, as a scene with that mesh would be: of `scene` the shape and what moves are left out.
+/// `pinned` are vertices beside those that its rules pick.
+///
+/// # Errors
+/// [`Failure::BadInput`] if mesh, pins or settings are not valid.
+pub fn cook_cloth(
+    scene: &SceneCloth,
+    mesh: Mesh,
+    mut pinned: Vec<u32>,
+) -> Result<CookedCloth, Failure> {
+    mesh.validate().or_bad_input()?;
+    for rule in &scene.pins {
+        pinned.extend(PinRule::select_in(rule, &mesh).or_bad_input()?);
+    }
+    pinned.sort_unstable();
+    pinned.dedup();
+    let built = BuiltCloth { mesh, pinned, ..BuiltCloth::default() };
+    let garment = Garment::cook(scene, built, &[], &CookCache::default())?;
+    let report = serde_json::to_value(CookSummary::new(&garment)).or_failed()?;
+    garment.cloth.validate().or_bad_input()?;
+    let Garment { mut cloth, vertex_to_particle, .. } = garment;
+    // Colliders that come later count as well.
+    cloth.collider_groups = InteractionGroups::default();
+    Ok(CookedCloth { cloth, vertex_to_particle, report })
+}

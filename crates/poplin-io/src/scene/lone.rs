@@ -1,0 +1,159 @@
+//! A cloth or a collider by its keys alone, for programs that have no scene file.
+
+use poplin_model::Collider;
+use serde_json::{Map, Value};
+use thiserror::Error;
+use toml::Table;
+
+use super::{BuiltCloth, Scene, SceneCloth, SceneCollider, SceneError};
+
+/// What the text made of the keys is called; nobody sees it.
+const NAME: &str = "keys";
+
+/// Keys of a collider that move it.
+const MOVERS: [&str; 4] = ["keys", "body", "animation", "cache"];
+
+/// Why keys were refused, in the words of a scene file.
+#[derive(Debug, Error)]
+#[error("{message}")]
+pub struct KeysError {
+    message: String,
+}
+
+impl From<SceneError> for KeysError {
+    fn from(error: SceneError) -> Self {
+        Self { message: error.reason() }
+    }
+}
+
+impl SceneCloth {
+    /// A cloth with these keys of `[[cloth]]`; one that is null counts as not stated. Its shape, which programs bring themselves, is
+    /// any.
+    ///
+    /// # Errors
+    /// [`KeysError`] as a scene file would have it.
+    pub fn of_keys(keys: &Map<String, Value>) -> Result<Self, KeysError> {
+        let mut scene = parsed([("cloth", with_shape(keys.clone()))])?;
+        Ok(scene.cloths.remove(0))
+    }
+}
+
+impl BuiltCloth {
+    /// The mesh of a cloth with these keys of `[[cloth]]`, of which one is `grid`, `tube` or `mesh`; a mesh file counts from the current
+    /// folder.
+    ///
+    /// # Errors
+    /// [`KeysError`] as a scene file would have it, or if a mesh file cannot be used.
+    pub fn of_keys(keys: &Map<String, Value>) -> Result<Self, KeysError> {
+        Ok(parsed([("cloth", keys.clone())])?.build_cloth(0)?)
+    }
+}
+
+impl SceneCollider {
+    /// A collider with these keys of `[[collider]]` where it starts; one that is null counts as not stated. A mesh file counts from the
+    /// current folder. What would move it is refused: programs move colliders themselves.
+    ///
+    /// # Errors
+    /// [`KeysError`] as a scene file would have it, or if a mesh file cannot be used.
+    pub fn of_keys(keys: &Map<String, Value>) -> Result<Collider, KeysError> {
+        let is_stated = |key: &&&str| keys.get(**key).is_some_and(|value| !value.is_null());
+        if let Some(key) = MOVERS.iter().find(is_stated) {
+            let message = format!("`{key}` goes with scene files; a program moves its colliders");
+            return Err(KeysError { message });
+        }
+        let scene = parsed([("cloth", with_shape(Map::new())), ("collider", keys.clone())])?;
+        Ok(scene.build_colliders()?.remove(0).collider_at(0.0)?)
+    }
+}
+
+/// A shape beside keys that have none.
+fn with_shape(mut keys: Map<String, Value>) -> Map<String, Value> {
+    let grid = serde_json::json!({ "columns": 2, "rows": 2, "width": 1, "height": 1 });
+    keys.insert("grid".to_owned(), grid);
+    keys
+}
+
+/// A scene of one table of each name.
+fn parsed<const N: usize>(tables: [(&str, Map<String, Value>); N]) -> Result<Scene, KeysError> {
+    let mut all = Table::new();
+    for (name, keys) in tables {
+        let table = stated(Value::Object(keys)).unwrap_or_else(|| Table::new().into());
+        all.insert(name.to_owned(), vec![table].into());
+    }
+    let text = toml::to_string(&all).map_err(SceneError::Save)?;
+    Ok(Scene::parse(&text, NAME)?)
+}
+
+/// The same as TOML, which has no null.
+fn stated(value: Value) -> Option<toml::Value> {
+    Some(match value {
+        Value::Null => return None,
+        Value::Bool(value) => value.into(),
+        Value::String(text) => text.into(),
+        Value::Number(number) => match number.as_i64() {
+            Some(whole) => whole.into(),
+            None => number.as_f64()?.into(),
+        },
+        Value::Array(values) => toml::Value::Array(values.into_iter().filter_map(stated).collect()),
+        Value::Object(map) => {
+            let pairs = map.into_iter().filter_map(|(key, value)| Some((key, stated(value)?)));
+            toml::Value::Table(pairs.collect())
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(json: Value) -> Map<String, Value> {
+        json.as_object().cloned().unwrap()
+    }
+
+    #[test]
+    fn keys_mean_what_they_mean_in_a_scene_file() {
+        let json = serde_json::json!({ "damping": [0.1, 0, 0.3], "max_speed": null, "contact": { "friction": 0.4 } });
+        let cloth = SceneCloth::of_keys(&keys(json)).unwrap();
+        assert_eq!(cloth.config.damping, [0.1, 0.0, 0.3]);
+        assert_eq!((cloth.config.contact.friction, cloth.config.max_speed), (0.4, None));
+        let json =
+            serde_json::json!({ "sphere": { "center": [0, 1, 0], "radius": 2 }, "friction": 0.5 });
+        let collider = SceneCollider::of_keys(&keys(json)).unwrap();
+        assert_eq!(
+            collider.shape,
+            poplin_model::Sphere { center: [0.0, 1.0, 0.0], radius: 2.0 }.into()
+        );
+        assert_eq!(collider.friction, 0.5);
+    }
+
+    #[test]
+    fn faults_are_told_without_a_line() {
+        let cloth = |json| SceneCloth::of_keys(&keys(json)).unwrap_err().to_string();
+        let mesh = |json| BuiltCloth::of_keys(&keys(json)).unwrap_err().to_string();
+        let collider = |json| SceneCollider::of_keys(&keys(json)).unwrap_err().to_string();
+        let said = [
+            cloth(serde_json::json!({ "contact": { "frictoin": 1 } })),
+            cloth(serde_json::json!({ "damping": 1 })),
+            cloth(serde_json::json!({ "contact": { "friction": -1 } })),
+            collider(serde_json::json!({ "sphere": { "radius": -1 } })),
+            collider(serde_json::json!({})),
+            collider(
+                serde_json::json!({ "sphere": { "radius": 1 }, "body": { "mass": 1 }, "keys": null }),
+            ),
+            mesh(
+                serde_json::json!({ "grid": { "columns": 1, "rows": 2, "width": 1, "height": 1 } }),
+            ),
+        ];
+        for (said, expected) in said.iter().zip([
+            "unknown key `frictoin` in [cloth.contact]; did you mean `friction`?",
+            "invalid type: integer `1`, expected an array of length 3",
+            "cloth[0].contact.friction = -1 is outside 0..=100",
+            "collider[0].sphere.radius = -1 is outside 1e-6..=1000000 m",
+            "collider[0] needs exactly one of `sphere`",
+            "`body` goes with scene files",
+            "cloth[0].grid.columns",
+        ]) {
+            assert!(said.starts_with(expected) && !said.contains(NAME), "{said}");
+        }
+    }
+}

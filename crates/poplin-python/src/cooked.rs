@@ -1,0 +1,104 @@
+//! Meshes that are cooked as cloths.
+
+use std::path::PathBuf;
+
+use poplin::model::{Cloth, Mesh};
+use poplin_cli::{CookedCloth, cook_cloth};
+use poplin_io::scene::{BuiltCloth, SceneCloth};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::arrays::{bytes, rows};
+use crate::errors::OrRaise;
+use crate::json::{to_keys, to_python};
+
+/// A cloth before it is added.
+#[pyclass(frozen, module = "poplin._poplin")]
+pub(crate) struct Cooked(CookedCloth);
+
+impl Cooked {
+    /// The cloth, whose copies share its fabric.
+    pub(crate) fn cloth(&self) -> &Cloth {
+        &self.0.cloth
+    }
+}
+
+/// The bytes of positions, texture coordinates, triangles and quads of a mesh.
+pub(crate) type MeshBytes<'a> = (&'a [u8], &'a [u8], &'a [u8], &'a [u8]);
+
+/// A mesh of the bytes of its arrays.
+pub(crate) fn mesh_of((positions, uvs, triangles, quads): MeshBytes<'_>) -> Mesh {
+    Mesh {
+        positions: rows(positions),
+        uvs: rows(uvs),
+        triangles: rows(triangles),
+        quads: rows(quads),
+        ..Mesh::default()
+    }
+}
+
+#[pymethods]
+impl Cooked {
+    /// Cooks a mesh with keys of `[[cloth]]` as JSON, and pinned vertices beside those of its pin rules.
+    #[new]
+    fn new(py: Python<'_>, mesh: MeshBytes<'_>, pinned: &[u8], keys: &str) -> PyResult<Self> {
+        crate::process::enter()?;
+        let (mesh, pinned, keys) = (mesh_of(mesh), rows(pinned), to_keys(keys)?);
+        py.detach(|| {
+            let scene = SceneCloth::of_keys(&keys).or_raise()?;
+            cook_cloth(&scene, mesh, pinned).or_raise().map(Self)
+        })
+    }
+
+    /// Position and inverse mass of every particle at rest.
+    fn particles<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        bytes(py, poplin::model::Particle::rows(&self.0.cloth.particles))
+    }
+
+    /// Triangles of particles.
+    fn triangles<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        bytes(py, &self.0.cloth.fabric.triangles)
+    }
+
+    /// Particle of every vertex, -1 for none.
+    fn vertex_to_particle<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let index = |particle: &Option<u32>| particle.map_or(-1, |particle| particle as i32);
+        bytes(py, &self.0.vertex_to_particle.iter().map(index).collect::<Vec<_>>())
+    }
+
+    /// What cooking found.
+    fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        to_python(py, &self.0.report)
+    }
+
+    /// The settings.
+    fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        crate::settings::to_dict(py, &self.0.cloth.config)
+    }
+}
+
+/// The bytes of positions, texture coordinates, triangles and quads.
+type Arrays<'py> = [Bound<'py, PyBytes>; 4];
+
+fn arrays<'py>(py: Python<'py>, mesh: &Mesh) -> Arrays<'py> {
+    [
+        bytes(py, &mesh.positions),
+        bytes(py, &mesh.uvs),
+        bytes(py, &mesh.triangles),
+        bytes(py, &mesh.quads),
+    ]
+}
+
+/// The mesh of a file, and the point in the world that its positions count from.
+#[pyfunction]
+pub(crate) fn load_mesh(py: Python<'_>, path: PathBuf) -> PyResult<(Arrays<'_>, [f64; 3])> {
+    let file = py.detach(|| poplin_io::load_mesh(&path)).or_raise()?;
+    Ok((arrays(py, &file.mesh), file.origin))
+}
+
+/// The mesh of a shape by its keys.
+#[pyfunction]
+pub(crate) fn shape_mesh<'py>(py: Python<'py>, keys: &str) -> PyResult<Arrays<'py>> {
+    let built = BuiltCloth::of_keys(&to_keys(keys)?).or_raise()?;
+    Ok(arrays(py, &built.mesh))
+}

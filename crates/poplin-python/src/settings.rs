@@ -1,0 +1,51 @@
+//! Settings of cloths as dicts with the keys of `[[cloth]]`.
+
+use poplin::model::ClothConfig;
+use poplin_io::scene::SceneCloth;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use serde_json::{Map, Value};
+
+use crate::errors::OrRaise;
+use crate::json::{to_keys, to_python};
+
+/// The settings as a dict.
+pub(crate) fn to_dict<'py>(py: Python<'py>, config: &ClothConfig) -> PyResult<Bound<'py, PyAny>> {
+    to_python(py, &to_value(config)?)
+}
+
+/// Settings with some keys, as JSON, set anew; others stay.
+pub(crate) fn changed(config: &ClothConfig, keys: &str) -> PyResult<ClothConfig> {
+    let keys = to_keys(keys)?;
+    let mut settings = to_value(config)?;
+    // Names, types and ranges in the words of a scene file.
+    SceneCloth::of_keys(&keys).or_raise()?;
+    if let Some(key) = keys.keys().find(|key| settings.get(key.as_str()).is_none()) {
+        return Err(PyValueError::new_err(format!(
+            "`{key}` is an option of cooking: pass it to cook(), it cannot change afterwards"
+        )));
+    }
+    merge(&mut settings, Value::Object(keys));
+    serde_json::from_value(settings).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+fn to_value(config: &ClothConfig) -> PyResult<Value> {
+    serde_json::to_value(config).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// Puts values over others. A choice, which is a table of one key, replaces another one.
+fn merge(under: &mut Value, over: Value) {
+    match (under, over) {
+        (Value::Object(under), Value::Object(over)) if !is_other_choice(under, &over) => {
+            for (key, value) in over {
+                merge(under.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (under, over) => *under = over,
+    }
+}
+
+/// Whether both are choices, and not the same one.
+fn is_other_choice(under: &Map<String, Value>, over: &Map<String, Value>) -> bool {
+    under.len() == 1 && over.len() == 1 && !over.keys().all(|key| under.contains_key(key))
+}

@@ -1,0 +1,524 @@
+//! Cloths in simulation.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+
+use poplin::model::{
+    Collider, ColliderId, ColliderSet, Frame, ModelError, Particle, Pose, Sphere, TriangleMesh,
+};
+use poplin::{ClothId, HoldId, ParticleMotion, Ray, Snapshot};
+use poplin_cli::simulation_options;
+use poplin_io::scene::{SceneCollider, close_surface};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::arrays::{bytes, rows};
+use crate::cooked::{Cooked, MeshBytes, mesh_of};
+use crate::errors::OrRaise;
+use crate::json::to_keys;
+use crate::process;
+use crate::signals::Signals;
+use crate::state::StateRead;
+
+/// Cloths on one backend. Handles are numbers; arrays of rows come and go as bytes.
+///
+/// The interpreter's lock is never held while the simulation's is waited for: whoever has this one may want that one.
+#[pyclass(frozen, module = "poplin._poplin")]
+pub(crate) struct Simulation(Mutex<Stage>);
+
+/// A simulation and what its user has set that it does not keep.
+struct Stage {
+    simulation: poplin::Simulation,
+    /// Length of the last frame \[s\].
+    dt: f32,
+    /// The particles of each cloth that follow targets.
+    pins: HashMap<ClothId, (Vec<u32>, HoldId)>,
+}
+
+/// Translation and rotation.
+type PoseRow = [f32; 7];
+
+fn pose_of([x, y, z, rotation @ ..]: PoseRow) -> Pose {
+    Pose { translation: [x, y, z], rotation }
+}
+
+fn ids_of(bytes: &[u8]) -> Vec<ClothId> {
+    rows(bytes).into_iter().map(ClothId::from_bits).collect()
+}
+
+/// The only row for all, or each its own.
+fn row<T: Copy>(rows: &[T], index: usize) -> T {
+    if rows.len() == 1 { rows[0] } else { rows[index] }
+}
+
+impl Simulation {
+    /// Does something without the interpreter's lock.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        action: impl FnOnce(&mut Stage) -> PyResult<T> + Send,
+    ) -> PyResult<T> {
+        process::enter()?;
+        py.detach(|| action(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+impl Stage {
+    /// The live cloth of a handle.
+    fn live(&mut self, id: ClothId) -> PyResult<&mut poplin::LiveCloth> {
+        self.simulation.cloth_mut(id).or_raise()
+    }
+
+    /// Checks that there are these cloths, each once, before anything is done to any of them.
+    fn check(&self, ids: &[ClothId]) -> PyResult<()> {
+        let mut known = HashSet::with_capacity(ids.len());
+        for &id in ids {
+            self.simulation.cloth(id).or_raise()?;
+            if !known.insert(id) {
+                return Err(PyValueError::new_err(format!(
+                    "cloth {} is named twice",
+                    id.to_bits()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The colliders of a cloth, or those that all share.
+    fn colliders(&mut self, cloth: Option<u64>) -> PyResult<&mut ColliderSet> {
+        match cloth {
+            None => Ok(self.simulation.colliders_mut()),
+            Some(bits) => Ok(self.live(ClothId::from_bits(bits))?.colliders_mut()),
+        }
+    }
+
+    /// Does something to the colliders of each cloth with the number of that cloth's collider, or to shared ones.
+    fn each_collider(
+        &mut self,
+        colliders: &[u64],
+        cloths: Option<&[u64]>,
+        mut action: impl FnMut(&mut ColliderSet, usize, ColliderId) -> Result<(), ModelError>,
+    ) -> PyResult<()> {
+        for (index, &collider) in colliders.iter().enumerate() {
+            let set = self.colliders(cloths.map(|cloths| row(cloths, index)))?;
+            action(set, index, ColliderId::from_bits(collider)).or_raise()?;
+        }
+        Ok(())
+    }
+
+    /// Has particles of a cloth follow targets.
+    fn pin(&mut self, id: ClothId, particles: &[u32], targets: &[[f32; 3]]) -> PyResult<()> {
+        let spheres: Vec<_> =
+            targets.iter().map(|&center| Sphere { center, radius: 0.0 }).collect();
+        let known = self.pins.remove(&id);
+        let live = self.live(id)?;
+        if let Some((of, hold)) = known {
+            if of == particles && live.move_hold(hold, &spheres).is_ok() {
+                self.pins.insert(id, (of, hold));
+                return Ok(());
+            }
+            live.release(hold);
+        }
+        let hold = live.hold(particles, &spheres).or_raise()?;
+        self.pins.insert(id, (particles.to_vec(), hold));
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl Simulation {
+    #[new]
+    fn new(py: Python<'_>, backend: &str, adapter: Option<String>) -> PyResult<Self> {
+        process::enter()?;
+        let options = simulation_options(backend, adapter).or_raise()?;
+        let simulation = py.detach(|| poplin::Simulation::new(options)).or_raise()?;
+        let dt = Frame::default().dt;
+        Ok(Self(Mutex::new(Stage { simulation, dt, pins: HashMap::new() })))
+    }
+
+    /// Name, adapter and reason.
+    fn backend(&self, py: Python<'_>) -> PyResult<(String, String, String)> {
+        self.with(py, |stage| {
+            let choice = stage.simulation.backend();
+            let name = choice.backend.name().to_lowercase();
+            Ok((name, choice.adapter.clone(), choice.reason.clone()))
+        })
+    }
+
+    fn memory_bytes(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |stage| Ok(stage.simulation.memory_bytes()))
+    }
+
+    /// The cloths in the order of adding.
+    fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bits = |id: &ClothId| id.to_bits();
+        let ids: Vec<_> =
+            self.with(py, |stage| Ok(stage.simulation.ids().iter().map(bits).collect::<Vec<_>>()))?;
+        Ok(bytes(py, &ids))
+    }
+
+    /// Adds a copy for each pose; all or none.
+    fn add<'py>(
+        &self,
+        py: Python<'py>,
+        cooked: &Bound<'py, Cooked>,
+        keys: &str,
+        poses: &[u8],
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let poses: Vec<PoseRow> = rows(poses);
+        let cooked = cooked.get();
+        let ids = self.with(py, |stage| {
+            let mut cloth = cooked.cloth().clone();
+            cloth.config = crate::settings::changed(&cloth.config, keys)?;
+            let mut ids = Vec::with_capacity(poses.len());
+            for pose in poses {
+                let copy = poplin::model::Cloth { pose: pose_of(pose), ..cloth.clone() };
+                match stage.simulation.add(copy) {
+                    Ok(id) => ids.push(id),
+                    Err(error) => {
+                        for id in ids {
+                            stage.simulation.remove(id).or_raise()?;
+                        }
+                        return Err(error).or_raise();
+                    }
+                }
+            }
+            Ok(ids.into_iter().map(ClothId::to_bits).collect::<Vec<_>>())
+        })?;
+        Ok(bytes(py, &ids))
+    }
+
+    fn remove(&self, py: Python<'_>, ids: &[u8]) -> PyResult<()> {
+        let ids = ids_of(ids);
+        self.with(py, |stage| {
+            stage.check(&ids)?;
+            ids.iter().try_for_each(|id| {
+                stage.pins.remove(id);
+                stage.simulation.remove(*id).or_raise()
+            })
+        })
+    }
+
+    fn reset(&self, py: Python<'_>, ids: &[u8]) -> PyResult<()> {
+        let ids = ids_of(ids);
+        self.with(py, |stage| {
+            stage.check(&ids)?;
+            ids.iter().try_for_each(|id| {
+                // A reset lets go of all particles.
+                stage.pins.remove(id);
+                stage.simulation.reset(*id).or_raise()
+            })
+        })
+    }
+
+    /// Simulates frames; between two of them come other threads and handlers of signals.
+    fn step(&self, py: Python<'_>, frames: u32, frame_rate: f32) -> PyResult<()> {
+        process::enter()?;
+        let signals = Signals::new();
+        // As the command has it.
+        let frame = Frame { dt: frame_rate.recip() };
+        frame.validate().or_raise()?;
+        py.detach(|| -> PyResult<()> {
+            for _ in 0..frames {
+                let mut stage = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                stage.dt = frame.dt;
+                stage.simulation.step(&frame).or_raise()?;
+                drop(stage);
+                if signals.is_raised() {
+                    break;
+                }
+            }
+            Ok(())
+        })?;
+        signals.check()
+    }
+
+    /// Reads all cloths, or some.
+    fn read(&self, py: Python<'_>, ids: Option<&[u8]>) -> PyResult<StateRead> {
+        let ids = ids.map(ids_of);
+        self.with(py, |stage| {
+            let simulation = &mut stage.simulation;
+            let state = match ids.as_deref() {
+                None => simulation.state().or_raise()?,
+                Some([id]) => simulation.read(*id).or_raise()?,
+                Some(ids) => {
+                    stage.check(ids)?;
+                    let simulation = &mut stage.simulation;
+                    let mut reading = simulation.begin_read(ids).or_raise()?;
+                    simulation.wait().or_raise()?;
+                    reading.poll().or_raise()?.unwrap_or_default()
+                }
+            };
+            StateRead::new(state, &stage.simulation, stage.dt)
+        })
+    }
+
+    /// Settings of a cloth.
+    fn settings<'py>(&self, py: Python<'py>, id: u64) -> PyResult<Bound<'py, PyAny>> {
+        let config =
+            self.with(py, |stage| Ok(stage.live(ClothId::from_bits(id))?.cloth().config.clone()))?;
+        crate::settings::to_dict(py, &config)
+    }
+
+    /// Sets some settings of cloths; of all or none.
+    fn set_settings(&self, py: Python<'_>, ids: &[u8], keys: &str) -> PyResult<()> {
+        let ids = ids_of(ids);
+        self.with(py, |stage| {
+            stage.check(&ids)?;
+            let mut changed = Vec::with_capacity(ids.len());
+            for &id in &ids {
+                let cloth = stage.live(id)?.cloth();
+                let config = crate::settings::changed(&cloth.config, keys)?;
+                cloth.validate_config(&config).or_raise()?;
+                changed.push(config);
+            }
+            for (&id, config) in ids.iter().zip(changed) {
+                stage.live(id)?.set_config(config).or_raise()?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Sets the wind of cloths, one row for all or one each.
+    fn set_wind(&self, py: Python<'_>, ids: &[u8], velocities: &[u8]) -> PyResult<()> {
+        let (ids, velocities) = (ids_of(ids), rows::<[f32; 3]>(velocities));
+        self.with(py, |stage| {
+            stage.check(&ids)?;
+            for (index, &id) in ids.iter().enumerate() {
+                let live = stage.live(id)?;
+                let wind_velocity = row(&velocities, index);
+                if live.cloth().config.air.wind_velocity != wind_velocity {
+                    let mut config = live.cloth().config.clone();
+                    config.air.wind_velocity = wind_velocity;
+                    live.set_config(config).or_raise()?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Moves local spaces over the next frame, or teleports them.
+    fn set_pose(&self, py: Python<'_>, ids: &[u8], poses: &[u8], teleport: bool) -> PyResult<()> {
+        let (ids, poses) = (ids_of(ids), rows::<PoseRow>(poses));
+        self.with(py, |stage| {
+            stage.check(&ids)?;
+            poses.iter().try_for_each(|&pose| pose_of(pose).validate()).or_raise()?;
+            for (index, &id) in ids.iter().enumerate() {
+                let pose = pose_of(row(&poses, index));
+                let live = stage.live(id)?;
+                let set = if teleport { live.teleport_to(pose) } else { live.set_pose(pose) };
+                set.or_raise()?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Poses of local spaces after the last frame.
+    fn poses<'py>(&self, py: Python<'py>, ids: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+        let ids = ids_of(ids);
+        let poses = self.with(py, |stage| {
+            let pose = |&id: &ClothId| {
+                let Pose { translation: [x, y, z], rotation: [a, b, c, w] } =
+                    stage.live(id)?.pose();
+                Ok([x, y, z, a, b, c, w])
+            };
+            ids.iter().map(pose).collect::<PyResult<Vec<PoseRow>>>()
+        })?;
+        Ok(bytes(py, &poses))
+    }
+
+    /// Has some particles of each cloth follow targets in its local space: rows for all cloths, one after another.
+    fn set_pins(
+        &self,
+        py: Python<'_>,
+        ids: &[u8],
+        particles: &[u8],
+        targets: &[u8],
+    ) -> PyResult<()> {
+        let (ids, particles) = (ids_of(ids), rows::<u32>(particles));
+        let targets: Vec<[f32; 3]> = rows(targets);
+        self.with(py, |stage| {
+            stage.check(&ids)?;
+            poplin::model::check_finite("pin target", &targets).or_raise()?;
+            for &id in &ids {
+                let count = stage.live(id)?.cloth().particle_count();
+                if let Some(particle) = particles.iter().find(|&&it| it as usize >= count) {
+                    let id = id.to_bits();
+                    return Err(PyValueError::new_err(format!(
+                        "there is no particle {particle} to pin: cloth {id} has {count}"
+                    )));
+                }
+            }
+            for (&id, targets) in ids.iter().zip(targets.chunks(particles.len().max(1))) {
+                stage.pin(id, &particles, targets)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Lets the pins of cloths go.
+    fn release_pins(&self, py: Python<'_>, ids: &[u8]) -> PyResult<()> {
+        let ids = ids_of(ids);
+        self.with(py, |stage| {
+            stage.check(&ids)?;
+            for id in ids {
+                if let Some((_, hold)) = stage.pins.remove(&id) {
+                    stage.live(id)?.release(hold);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Sets all particles of a cloth, at rest or with velocities.
+    fn set_particles(
+        &self,
+        py: Python<'_>,
+        id: u64,
+        particles: &[u8],
+        velocities: Option<&[u8]>,
+    ) -> PyResult<()> {
+        let id = ClothId::from_bits(id);
+        let particles: Vec<[f32; 4]> = rows(particles);
+        let velocities: Option<Vec<[f32; 3]>> = velocities.map(rows);
+        self.with(py, |stage| {
+            let motion =
+                velocities.as_deref().map_or(ParticleMotion::Rest, ParticleMotion::Velocities);
+            stage
+                .simulation
+                .set_particles(id, Particle::from_rows(&particles), motion)
+                .or_raise()?;
+            stage.pins.remove(&id);
+            Ok(())
+        })
+    }
+
+    /// Adds a collider to all cloths' set, or one to the set of each cloth; all or none.
+    fn add_collider<'py>(
+        &self,
+        py: Python<'py>,
+        keys: &str,
+        mesh: Option<(MeshBytes<'py>, bool)>,
+        cloths: Option<&[u8]>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let keys = to_keys(keys)?;
+        let mesh = mesh.map(|(arrays, is_open)| (mesh_of(arrays), is_open));
+        let cloths: Option<Vec<u64>> = cloths.map(rows);
+        let ids = self.with(py, |stage| {
+            let mut collider = SceneCollider::of_keys(&keys).or_raise()?;
+            if let Some((mesh, is_open)) = mesh {
+                mesh.validate().or_raise()?;
+                let mesh = TriangleMesh {
+                    triangles: mesh.triangulated().into(),
+                    vertices: mesh.positions.into(),
+                };
+                let mesh = match (close_surface(&mesh), is_open) {
+                    (_, true) => mesh,
+                    (Ok((mesh, _)), false) => mesh,
+                    (Err(surface), false) => {
+                        return Err(PyValueError::new_err(format!(
+                            "the mesh of the collider is not closed: {surface}; close it, make a solid of it, or take it as it \
+                             is, everything behind a triangle as inside (open=True)"
+                        )));
+                    }
+                };
+                collider.shape = mesh.into();
+            }
+            let Some(cloths) = cloths else {
+                return Ok(vec![stage.colliders(None)?.add(collider).or_raise()?.to_bits()]);
+            };
+            let ids: Vec<_> = cloths.iter().copied().map(ClothId::from_bits).collect();
+            stage.check(&ids)?;
+            let mut added: Vec<u64> = Vec::with_capacity(cloths.len());
+            for &cloth in &cloths {
+                match stage.colliders(Some(cloth))?.add(Collider::clone(&collider)) {
+                    Ok(id) => added.push(id.to_bits()),
+                    Err(error) => {
+                        stage.each_collider(&added, Some(&cloths), |set, _, id| {
+                            set.remove(id).map(drop)
+                        })?;
+                        return Err(error).or_raise();
+                    }
+                }
+            }
+            Ok(added)
+        })?;
+        Ok(bytes(py, &ids))
+    }
+
+    /// Moves colliders over the next frame, or teleports them.
+    fn move_collider(
+        &self,
+        py: Python<'_>,
+        colliders: &[u8],
+        cloths: Option<&[u8]>,
+        poses: &[u8],
+        teleport: bool,
+    ) -> PyResult<()> {
+        let (colliders, cloths) = (rows::<u64>(colliders), cloths.map(rows::<u64>));
+        let poses: Vec<PoseRow> = rows(poses);
+        self.with(py, |stage| {
+            stage.each_collider(&colliders, cloths.as_deref(), |set, index, id| {
+                let pose = pose_of(row(&poses, index));
+                if teleport { set.teleport(id, pose) } else { set.set_pose(id, pose) }
+            })
+        })
+    }
+
+    fn remove_collider(
+        &self,
+        py: Python<'_>,
+        colliders: &[u8],
+        cloths: Option<&[u8]>,
+    ) -> PyResult<()> {
+        let (colliders, cloths) = (rows::<u64>(colliders), cloths.map(rows::<u64>));
+        self.with(py, |stage| {
+            stage
+                .each_collider(&colliders, cloths.as_deref(), |set, _, id| set.remove(id).map(drop))
+        })
+    }
+
+    /// What a ray hits first.
+    fn pick<'py>(
+        &self,
+        py: Python<'py>,
+        origin: [f32; 3],
+        direction: [f32; 3],
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let hit = self.with(py, |stage| {
+            let state = stage.simulation.state().or_raise()?;
+            stage.simulation.pick(&state, &Ray { origin, direction }).or_raise()
+        })?;
+        let Some(hit) = hit else { return Ok(None) };
+        let dict = PyDict::new(py);
+        dict.set_item("cloth", hit.cloth.to_bits())?;
+        dict.set_item("triangle", hit.at.triangle)?;
+        dict.set_item("weights", hit.at.weights)?;
+        dict.set_item("particle", hit.at.particle)?;
+        dict.set_item("distance", hit.at.distance)?;
+        dict.set_item("point", hit.at.point)?;
+        dict.set_item("is_front", hit.at.is_front)?;
+        Ok(Some(dict))
+    }
+
+    /// Everything that the next frames depend on.
+    fn save<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let saved = self.with(py, |stage| {
+            let snapshot = stage.simulation.save().or_raise()?;
+            snapshot.to_bytes().map_err(poplin::Error::from).or_raise()
+        })?;
+        Ok(PyBytes::new(py, &saved))
+    }
+
+    /// Goes back to a snapshot; the cloths have new handles.
+    fn restore<'py>(&self, py: Python<'py>, saved: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+        let ids = self.with(py, |stage| {
+            let snapshot = Snapshot::from_bytes(saved).map_err(poplin::Error::from).or_raise()?;
+            let ids = stage.simulation.restore(&snapshot).or_raise()?;
+            stage.pins.clear();
+            Ok(ids.into_iter().map(ClothId::to_bits).collect::<Vec<_>>())
+        })?;
+        Ok(bytes(py, &ids))
+    }
+}

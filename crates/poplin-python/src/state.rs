@@ -1,0 +1,121 @@
+//! What was read of cloths.
+
+use std::sync::Arc;
+
+use poplin::model::{Frame, Pose};
+use poplin::{ClothId, ClothState, State};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::arrays::{View, bytes};
+use crate::errors::OrRaise;
+
+/// Cloths as they were when they were read.
+#[pyclass(frozen, module = "poplin._poplin")]
+pub(crate) struct StateRead {
+    state: Arc<State>,
+    /// Of each cloth in the order of the state: its pose, and iterations per second of the last frame [1/s].
+    cloths: Vec<(Pose, f32)>,
+}
+
+impl StateRead {
+    /// A state with what its simulation, whose last frame took `dt` seconds, knows besides.
+    pub(crate) fn new(state: State, simulation: &poplin::Simulation, dt: f32) -> PyResult<Self> {
+        let cloth = |&id: &ClothId| {
+            let live = simulation.cloth(id).or_raise()?;
+            let iterations = live.iteration_count(&Frame { dt }) as f32;
+            Ok((live.pose(), if dt > 0.0 { iterations / dt } else { 0.0 }))
+        };
+        let cloths = state.ids().iter().map(cloth).collect::<PyResult<_>>()?;
+        Ok(Self { state: Arc::new(state), cloths })
+    }
+
+    /// Everything of the cloth at an index of the state.
+    fn cloth(&self, index: usize) -> PyResult<ClothState<'_>> {
+        self.state.cloth(self.state.ids()[index]).map_err(poplin::Error::from).or_raise()
+    }
+
+    /// First particle, cloths if all are meant, and particles of each.
+    fn range(&self, index: Option<usize>) -> PyResult<(usize, Option<usize>, usize)> {
+        let count = |index| self.cloth(index).map(|cloth| cloth.current.len());
+        if let Some(index) = index {
+            let before = (0..index).map(count).sum::<PyResult<usize>>()?;
+            return Ok((before, None, count(index)?));
+        }
+        let all = self.state.cloth_count();
+        let first = if all == 0 { 0 } else { count(0)? };
+        for index in 1..all {
+            let other = count(index)?;
+            if other != first {
+                return Err(PyValueError::new_err(format!(
+                    "the cloths have different particle counts, {first} and {other}, so that no array holds them all: name \
+                     one cloth, or those of one fabric"
+                )));
+            }
+        }
+        Ok((0, Some(all), first))
+    }
+
+    /// A row for each particle of one cloth, or of all.
+    fn made(
+        &self,
+        index: Option<usize>,
+        append: impl Fn(&ClothState<'_>, Pose, f32, &mut Vec<[f32; 3]>),
+    ) -> PyResult<View> {
+        let (_, cloths, count) = self.range(index)?;
+        let indices = index.map_or(0..self.cloths.len(), |index| index..index + 1);
+        let mut rows = Vec::with_capacity(count * indices.len());
+        for index in indices {
+            let (pose, rate) = self.cloths[index];
+            append(&self.cloth(index)?, pose, rate, &mut rows);
+        }
+        Ok(View::of_rows(rows, cloths, count))
+    }
+}
+
+#[pymethods]
+impl StateRead {
+    fn ids<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let ids: Vec<_> = self.state.ids().iter().map(|id| id.to_bits()).collect();
+        bytes(py, &ids)
+    }
+
+    /// The first `width` of position and inverse mass, of one cloth or all: memory of the state.
+    fn particles(&self, index: Option<usize>, width: usize) -> PyResult<View> {
+        let (begin, cloths, count) = self.range(index)?;
+        Ok(View::of_state(self.state.clone(), begin, cloths, count, width.min(4)))
+    }
+
+    /// Positions in the world.
+    fn world_positions(&self, index: Option<usize>) -> PyResult<View> {
+        self.made(index, |cloth, pose, _, rows| {
+            rows.extend(cloth.current.iter().map(|particle| pose.apply(particle.position)));
+        })
+    }
+
+    /// Velocities in the last iteration, in local or world axes.
+    fn velocities(&self, index: Option<usize>, world: bool) -> PyResult<View> {
+        self.made(index, |cloth, pose, rate, rows| {
+            let axes = Pose { translation: [0.0; 3], ..pose };
+            rows.extend(cloth.current.iter().zip(cloth.previous).map(|(now, before)| {
+                let velocity =
+                    [0, 1, 2].map(|axis| (now.position[axis] - before.position[axis]) * rate);
+                if world { axes.apply(velocity) } else { velocity }
+            }));
+        })
+    }
+
+    /// Counters of every cloth.
+    fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let ids = self.state.ids();
+        let of = |value: &dyn Fn(ClothId) -> u32| {
+            bytes(py, &ids.iter().map(|&id| value(id)).collect::<Vec<_>>())
+        };
+        let dict = PyDict::new(py);
+        dict.set_item("fault_count", of(&|id| self.state.fault_count(id)))?;
+        dict.set_item("iteration_total", of(&|id| self.state.iteration_total(id)))?;
+        dict.set_item("slept_frames", of(&|id| self.state.slept_frames(id)))?;
+        Ok(dict)
+    }
+}
