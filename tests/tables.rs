@@ -524,15 +524,26 @@ fn table_of_workloads() {
     assert_guide("performance", "workloads", &escaped(&machines.join("\n")));
 }
 
-#[test]
-fn table_of_host_time() {
+/// A file of results as a table of a page, for each machine that has it.
+#[track_caller]
+fn whole_table(page: &str, name: &str) {
     let of_machine = |(machine, measured): (String, Measurements)| {
         let (date, commit) = (measured.remark("date"), measured.remark("commit"));
         let remark = format!("*{machine}, {date}, commit {commit}: {}*\n", measured.remark("how"));
         Table { head: measured.head, rows: measured.rows }.markdown() + "\n" + &remark
     };
-    let machines: Vec<_> = machines("host.csv").into_iter().map(of_machine).collect();
-    assert_guide("performance", "host", &escaped(&machines.join("\n")));
+    let machines: Vec<_> = machines(&format!("{name}.csv")).into_iter().map(of_machine).collect();
+    assert_guide(page, name, &escaped(&machines.join("\n")));
+}
+
+#[test]
+fn table_of_host_time() {
+    whole_table("performance", "host");
+}
+
+#[test]
+fn table_of_ray() {
+    whole_table("python", "ray");
 }
 
 /// The family of which the guide has the table.
