@@ -92,6 +92,7 @@ fn arrays<'py>(py: Python<'py>, mesh: &Mesh) -> Arrays<'py> {
 /// The mesh of a file, and the point in the world that its positions count from.
 #[pyfunction]
 pub(crate) fn load_mesh(py: Python<'_>, path: PathBuf) -> PyResult<(Arrays<'_>, [f64; 3])> {
+    crate::process::enter()?;
     let file = py.detach(|| poplin_io::load_mesh(&path)).or_raise()?;
     Ok((arrays(py, &file.mesh), file.origin))
 }
