@@ -1,4 +1,5 @@
 //! The schemas that editors complete and check scenes and sweeps by take what the parser takes, and refuse what it refuses.
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use std::path::{Path, PathBuf};
 
