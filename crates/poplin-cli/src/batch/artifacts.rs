@@ -33,9 +33,12 @@ pub(super) struct Artifacts {
 struct ClothArtifacts {
     stem: String,
     arrays: Vec<(ArrayKind, ArrayFile)>,
-    /// What takes the frames, with the name of its file.
-    sinks: Vec<(String, Box<dyn FrameSink>)>,
+    /// What takes the frames.
+    sinks: Vec<NamedSink>,
 }
+
+/// What takes frames, with the name of its file.
+type NamedSink = (String, Box<dyn FrameSink>);
 
 /// A cloth at a frame.
 pub(super) struct Moment<'a> {
@@ -245,12 +248,12 @@ fn sinks(
     output: &SweepOutput,
     job: &Job,
     garment: &Garment,
-) -> Result<Vec<(String, Box<dyn FrameSink>)>, Failure> {
+) -> Result<Vec<NamedSink>, Failure> {
     let every = output.every.map_or(1, std::num::NonZero::get);
     let parts = [(&garment.mesh, garment.offsets.len())];
     let frame_rate = job.frame_rate / every as f32;
     let source = FrameSource { parts: &parts, frame_rate, frame_count: job.frames / every + 1 };
-    let mut sinks: Vec<(String, Box<dyn FrameSink>)> = Vec::new();
+    let mut sinks: Vec<NamedSink> = Vec::new();
     for format in &output.formats {
         let name = format.file_name(stem);
         if sinks.iter().all(|(known, _)| *known != name) {
