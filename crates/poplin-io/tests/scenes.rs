@@ -1009,7 +1009,7 @@ fn the_scenes_of_the_documentation_are_valid() {
         scene.build_colliders().unwrap();
         blocks += 1;
     }
-    assert_eq!(blocks, 4);
+    assert_eq!(blocks, 5);
 }
 
 #[test]
