@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use glam::Vec3;
-use poplin_io::scene::{BuiltCollider, ColliderShape, PlaneShape, SceneCollider, Transform};
+use poplin_io::scene::{BuiltCollider, ColliderShape, PlaneShape, SceneCollider};
 use poplin_measure::depth::DepthField;
 use poplin_model::{Mesh, Particle, Pose, Shape};
 
@@ -134,17 +134,6 @@ pub(crate) fn floor(
         }
     };
     let shape = ColliderShape::Plane(PlaneShape { normal: [0.0, 1.0, 0.0], offset });
-    let (name, transform) = ("ground".into(), Transform::default());
-    let floor = SceneCollider {
-        name,
-        shape,
-        transform,
-        keys: Vec::new(),
-        body: None,
-        friction: 1.0,
-        cloths: None,
-        is_open: false,
-        motion: None,
-    };
+    let floor = SceneCollider::new("ground", shape);
     Ok(Some((floor.build().or_bad_input()?, line)))
 }

@@ -325,18 +325,8 @@ fn mesh_collider(
     origin: [f64; 3],
 ) -> Result<BuiltCollider, Failure> {
     let (transform, is_open) = (position.collider_transform(), position.open_collider);
-    let (name, shape) = (stem(path), ColliderShape::Mesh(path.to_path_buf()));
-    let collider = SceneCollider {
-        name,
-        shape,
-        transform,
-        keys: Vec::new(),
-        body: None,
-        friction: 1.0,
-        cloths: None,
-        is_open,
-        motion: None,
-    };
+    let shape = ColliderShape::Mesh(path.to_path_buf());
+    let collider = SceneCollider { transform, is_open, ..SceneCollider::new(stem(path), shape) };
     collider.build_near(origin).or_bad_input()
 }
 

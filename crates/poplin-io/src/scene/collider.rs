@@ -118,6 +118,21 @@ fn default_sides() -> u32 {
 }
 
 impl SceneCollider {
+    /// A shape at rest in the world, which all cloths feel.
+    pub fn new(name: impl Into<String>, shape: ColliderShape) -> Self {
+        Self {
+            name: name.into(),
+            shape,
+            transform: Transform::default(),
+            keys: Vec::new(),
+            body: None,
+            friction: 1.0,
+            cloths: None,
+            is_open: false,
+            motion: None,
+        }
+    }
+
     /// Whether the cloth of this name feels it.
     pub fn acts_on(&self, cloth: &str) -> bool {
         acts_on(&self.cloths, cloth)
