@@ -47,7 +47,16 @@ impl CookCache {
             (cooked.report.clone(), cooked.vertex_to_particle.clone());
         let (mesh, options, cloth) = (mesh.clone(), options.clone(), cooked.into_cloth());
         let made = Arc::new(CookedCloth { mesh, options, cloth, vertex_to_particle, report });
+        if made.mesh.positions.len() > MAX_VERTICES {
+            return Ok(made);
+        }
         let mut kept = kept();
+        // Another thread may have been at the same.
+        if let Some(known) =
+            kept.iter().find(|it| it.options == made.options && it.mesh == made.mesh)
+        {
+            return Ok(known.clone());
+        }
         kept.push_front(made.clone());
         let mut vertices = 0;
         let is_within = |kept: &&Arc<CookedCloth>| {
