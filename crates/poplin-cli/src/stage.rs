@@ -73,9 +73,8 @@ impl Stage {
             configs.push(ids.iter().map(of_copy).collect::<Result<Vec<_>, poplin::Error>>()?);
         }
         self.simulation.clear();
-        for id in std::mem::take(&mut self.colliders) {
-            self.simulation.colliders_mut().remove(id).map_err(poplin::Error::from)?;
-        }
+        // Bodies too, which are no colliders.
+        self.simulation.colliders_mut().clear();
         self.fill(job)?;
         for (ids, configs) in self.ids.iter().zip(configs) {
             for (&id, config) in ids.iter().zip(configs) {
