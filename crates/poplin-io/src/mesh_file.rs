@@ -35,6 +35,11 @@ impl MeshFormat {
         let has_it = |format: &&Self| extension.eq_ignore_ascii_case(format.extension);
         MESH_FORMATS.iter().find(has_it).copied()
     }
+
+    /// Whether it is glTF, as text or binary.
+    pub(crate) fn is_gltf(self) -> bool {
+        [gltf::GLTF, gltf::GLB].iter().any(|gltf| gltf.extension == self.extension)
+    }
 }
 
 /// A mesh from a file, far from the origin or not.

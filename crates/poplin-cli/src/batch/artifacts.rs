@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use glam::{Quat, Vec3};
 use poplin::{ClothId, State};
 use poplin_io::scene::{ArrayKind, SweepOutput};
-use poplin_io::{ArrayFile, FrameSink, FrameSource, vertex_normals, write_joined_obj};
+use poplin_io::{ArrayFile, FrameSink, FrameSource, IoError, vertex_normals, write_joined_obj};
 use poplin_model::{Particle, Pose};
 
 use super::overview;
@@ -257,7 +257,12 @@ fn sinks(
     for format in &output.formats {
         let name = format.file_name(stem);
         if sinks.iter().all(|(known, _)| *known != name) {
-            let sink = (format.create)(&folder.join(&name), &source).or_failed()?;
+            // What a format cannot take is the job's fault, not the disk's.
+            let sink =
+                (format.create)(&folder.join(&name), &source).map_err(|error| match error {
+                    IoError::TooMany { .. } => Failure::BadInput(error.into()),
+                    error => Failure::Failed(error.into()),
+                })?;
             sinks.push((name, sink));
         }
     }

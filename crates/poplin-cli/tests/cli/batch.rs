@@ -340,6 +340,31 @@ fn a_buffer_beside_a_gltf_file_is_part_of_it() {
     let ended = batch(&bench, "out", &["--resume"]);
     assert_eq!(ended.code, Some(2));
     assert!(ended.stderr.contains("is of another sweep"), "{}", ended.stderr);
+    // A binary file may have one beside it as well.
+    let mut text = gltf.as_bytes().to_vec();
+    text.resize(text.len().next_multiple_of(4), b' ');
+    let words = [2, 20 + text.len() as u32, text.len() as u32];
+    let [version, length, chunk] = words.map(u32::to_le_bytes);
+    let glb = [b"glTF", &version[..], &length, &chunk, b"JSON", &text].concat();
+    std::fs::write(bench.path("a.glb"), glb).unwrap();
+    bench.write("scene.toml", "[[cloth]]\nmesh = \"a.glb\"\n");
+    ok(&batch(&bench, "binary", &[]));
+    std::fs::write(bench.path("a b.bin"), corners(1.0)).unwrap();
+    let ended = batch(&bench, "binary", &["--resume"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("is of another sweep"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_job_that_a_format_cannot_take_fails_alone() {
+    let sweep = "scene = \"scene.toml\"\n[[vary]]\nkey = \"frames\"\nvalues = [2, 2048]\n\
+        [output]\narrays = []\nformats = [\"glb\"]\n";
+    let bench = bench("batch-format", sweep);
+    let ended = batch(&bench, "out", &[]);
+    assert_eq!(ended.code, Some(1), "{}{}", ended.stdout, ended.stderr);
+    let rows = rows(&bench.path("out"));
+    assert_eq!((&rows[&0]["status"], &rows[&1]["status"]), (&"done".into(), &"failed".into()));
+    assert!(rows[&1]["message"].as_str().unwrap().contains("2048"), "{}", rows[&1]);
 }
 
 #[test]

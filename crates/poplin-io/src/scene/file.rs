@@ -460,16 +460,7 @@ impl Scene {
         faults.into_iter().next().map_or(Ok(scene), Err)
     }
 
-    /// Reads a scene file to its end, whatever is wrong with it.
-    ///
-    /// # Errors
-    /// [`SceneError`] if the file cannot be read.
-    pub fn check(path: impl AsRef<Path>) -> Result<SceneCheck, SceneError> {
-        let path = path.as_ref();
-        Ok(check(&read_scene_text(path)?, path))
-    }
-
-    /// As [`Scene::check`] for the text of a scene.
+    /// Checks the text of a scene to its end, whatever is wrong with it; `path` as that of [`Scene::parse`].
     pub fn check_text(text: &str, path: impl AsRef<Path>) -> SceneCheck {
         check(text, path.as_ref())
     }
@@ -766,7 +757,7 @@ impl AccelerationFile {
 impl ColliderFile {
     fn convert(mut self, index: usize, frame_rate: f32, source: &Source<'_>) -> SceneCollider {
         let field = format!("collider[{index}]");
-        let motion = self.motion(&field, frame_rate, source).unwrap_or_else(|error| {
+        let mut motion = self.motion(&field, frame_rate, source).unwrap_or_else(|error| {
             source.refuse(error);
             None
         });
@@ -794,6 +785,8 @@ impl ColliderFile {
             _ => {
                 let known = "`sphere`, `capsule`, `plane`, `box`, `cylinder`, `convex` and `mesh`";
                 refuse_shape(source, &field, known, found);
+                // What it moves is not known.
+                motion = None;
                 ColliderShape::Sphere(SphereShape { radius: 1.0, center: [0.0; 3] })
             }
         };

@@ -30,19 +30,16 @@ use toml::{Table, Value};
 
 use super::distribution::{Distribution, Normal};
 use super::error::without_prefix;
-use super::file::toml_error;
+use super::file::{read_scene_text, toml_error};
 use super::key_path::{KeyPath, PathError};
 use super::locate::Source;
 use super::save::shorten;
 use super::{ColliderShape, Location, MotionSource, Scene, SceneError, Shape};
 use crate::gltf::buffer_files;
-use crate::{FrameFormat, IoError, Precision};
+use crate::{FrameFormat, MeshFormat, Precision};
 
 /// Most jobs of a sweep.
 pub const MAX_JOBS: usize = 10_000_000;
-
-/// Longest sweep file \[bytes\].
-const MAX_BYTES: u64 = 16 << 20;
 
 /// Why a sweep was refused.
 #[derive(Debug, Error)]
@@ -351,15 +348,7 @@ impl Sweep {
     /// [`SweepError`].
     pub fn load(path: impl AsRef<Path>) -> Result<Self, SweepError> {
         let path = path.as_ref();
-        let length = path.metadata().map_err(IoError::open(path)).map_err(SceneError::from)?.len();
-        if length > MAX_BYTES {
-            let (count, limit) = (length as usize, MAX_BYTES as usize);
-            let error =
-                IoError::TooMany { path: path.into(), what: "bytes of a sweep", count, limit };
-            return Err(SceneError::from(error).into());
-        }
-        let text = std::fs::read_to_string(path).map_err(IoError::read(path));
-        Self::parse(text.map_err(SceneError::from)?, path)
+        Self::parse(read_scene_text(path)?, path)
     }
 
     /// Checks the text of a sweep; globs count from the folder of `path`, and are expanded here.
@@ -561,8 +550,7 @@ impl SweepJobs {
             .chain(named)
             .filter(|path| path.is_file())
             .collect();
-        let is_gltf =
-            |path: &&PathBuf| path.extension().is_some_and(|it| it.eq_ignore_ascii_case("gltf"));
+        let is_gltf = |path: &&PathBuf| MeshFormat::of(path).is_some_and(MeshFormat::is_gltf);
         let buffers: Vec<_> =
             files.iter().filter(is_gltf).flat_map(|path| buffer_files(path)).collect();
         files.extend(buffers);

@@ -483,9 +483,7 @@ fn validate_motion(motion: &MeshMotion, shape: &ColliderShape, field: &str, sour
     };
     match &motion.source {
         MotionSource::Animation(_) => {
-            let is_gltf =
-                MeshFormat::of(mesh).is_some_and(|it| ["gltf", "glb"].contains(&it.extension));
-            if !is_gltf {
+            if !MeshFormat::of(mesh).is_some_and(MeshFormat::is_gltf) {
                 lone("animation", "a `mesh` in glTF or GLB");
             }
         }
