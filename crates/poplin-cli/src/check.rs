@@ -7,7 +7,7 @@ use std::sync::Arc;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use anyhow::anyhow;
 use poplin_io::scene::{
-    BuiltCollider, ColliderShape, Location, Scene, SceneCheck, SceneError, Shape, Sweep, SweepError,
+    ColliderShape, Location, Scene, SceneCheck, SceneError, Shape, Sweep, SweepError, SweepJobs,
 };
 use serde::Serialize;
 
@@ -122,20 +122,25 @@ fn json(file: &CheckedFile, Finding { is_error, at, message }: &Finding) -> Stri
 fn files_of(path: &Path) -> Vec<CheckedFile> {
     let text = match shipped::scene_text(path) {
         Ok(text) => text,
-        Err(error) => {
-            let finding = Finding { is_error: true, at: None, message: error.to_string() };
-            return vec![CheckedFile {
-                path: path.into(),
-                text: String::new(),
-                findings: vec![finding],
-            }];
-        }
+        Err(error) => return vec![unread(path, &error)],
     };
     if Sweep::is_sweep(&text) {
         return files_of_sweep(path, text);
     }
-    let findings = findings_of_scene(&Scene::check_text(&text, path));
-    vec![CheckedFile { path: path.into(), text, findings }]
+    vec![scene_of(path, text).0]
+}
+
+/// A scene, checked and as it is.
+fn scene_of(path: &Path, text: String) -> (CheckedFile, Scene) {
+    let check = Scene::check_text(&text, path);
+    let findings = findings_of_scene(&check);
+    (CheckedFile { path: path.into(), text, findings }, check.scene)
+}
+
+/// A file that cannot be read.
+fn unread(path: &Path, failure: &Failure) -> CheckedFile {
+    let finding = Finding { is_error: true, at: None, message: failure.to_string() };
+    CheckedFile { path: path.into(), text: String::new(), findings: vec![finding] }
 }
 
 /// A sweep and its scene.
@@ -150,29 +155,46 @@ fn files_of_sweep(path: &Path, text: String) -> Vec<CheckedFile> {
     match Sweep::parse(text.clone(), path) {
         Err(error) => findings.push(of_error(&error)),
         Ok(sweep) => {
-            files = files_of(&scene_path(path, &sweep.scene));
-            let is_sound = files.iter().flat_map(|file| &file.findings).all(|it| !it.is_error);
-            let scene = is_sound.then(|| shipped::load_scene(&scene_path(path, &sweep.scene)).ok());
-            if let Some(scene) = scene.flatten() {
-                match sweep.of_scene(&scene) {
-                    Err(error) => findings.push(of_error(&error)),
-                    Ok(jobs) => {
-                        let job = |index: usize| Some((index, jobs.scene_of(index).err()?));
-                        let faulty = (0..jobs.count().min(MAX_JOBS)).filter_map(job);
-                        findings.extend(faulty.take(MAX_NAMED_JOBS).map(|(index, error)| {
-                            Finding {
-                                is_error: true,
-                                at: Some(jobs.location("vary")),
-                                message: format!("job {index}: {error}"),
-                            }
-                        }));
+            let scene_path = scene_path(path, &sweep.scene);
+            // Not whatever is there: a sweep may name itself.
+            let checked = shipped::scene_text(&scene_path).map(|text| scene_of(&scene_path, text));
+            match checked {
+                Err(error) => files.push(unread(&scene_path, &error)),
+                Ok((file, scene)) => {
+                    if file.findings.iter().all(|it| !it.is_error) {
+                        match sweep.of_scene(&scene) {
+                            Err(error) => findings.push(of_error(&error)),
+                            Ok(jobs) => findings.extend(findings_of_jobs(&jobs)),
+                        }
                     }
+                    files.push(file);
                 }
             }
         }
     }
     files.insert(0, CheckedFile { path: path.into(), text, findings });
     files
+}
+
+/// What is wrong with jobs of a sweep, and how many of them were looked at.
+fn findings_of_jobs(jobs: &SweepJobs) -> Vec<Finding> {
+    let finding =
+        |is_error, message| Finding { is_error, at: Some(jobs.location("vary")), message };
+    let checked = jobs.count().min(MAX_JOBS);
+    let faulty = (0..checked).filter_map(|index| Some((index, jobs.scene_of(index).err()?)));
+    let faulty: Vec<_> = faulty.collect();
+    let named = faulty.iter().take(MAX_NAMED_JOBS);
+    let named = named.map(|(index, error)| finding(true, format!("job {index}: {error}")));
+    let mut findings: Vec<_> = named.collect();
+    if faulty.len() > MAX_NAMED_JOBS {
+        let more = counted(faulty.len() - MAX_NAMED_JOBS, "more job");
+        findings.push(finding(true, format!("{more} cannot be made either")));
+    }
+    if checked < jobs.count() {
+        let all = counted(jobs.count(), "job");
+        findings.push(finding(false, format!("only the first {MAX_JOBS} of {all} were checked")));
+    }
+    findings
 }
 
 /// What is wrong or doubtful with a scene, in the order of the file.
@@ -184,13 +206,22 @@ fn findings_of_scene(check: &SceneCheck) -> Vec<Finding> {
         message: fault.reason(),
     };
     let mut findings: Vec<_> = check.faults.iter().map(|fault| of_fault(fault, "")).collect();
-    let colliders = built_colliders(check, |index, fault| {
-        let key = match scene.colliders[index].shape {
-            ColliderShape::Mesh(_) => ".mesh",
-            _ => "",
-        };
-        findings.push(of_fault(fault, &format!("collider[{index}]{key}")));
+    let built = scene.check_colliders(&check.sound_colliders).map(|built| {
+        // Without one of them, nothing is known of depth.
+        let are_all = built.len() == scene.colliders.len();
+        if are_all { built } else { Vec::new() }
     });
+    let colliders = built.unwrap_or_else(|faults| {
+        findings.extend(faults.iter().map(|(index, fault)| {
+            let key = match scene.colliders[*index].shape {
+                ColliderShape::Mesh(_) => ".mesh",
+                _ => "",
+            };
+            of_fault(fault, &format!("collider[{index}]{key}"))
+        }));
+        Vec::new()
+    });
+    let colliders: Vec<_> = colliders.into_iter().map(Arc::new).collect();
     let (mut garments, cache) = (Vec::new(), CookCache::default());
     for &index in &check.sound_cloths {
         let cloth = &scene.cloths[index];
@@ -224,31 +255,4 @@ fn findings_of_scene(check: &SceneCheck) -> Vec<Finding> {
     }));
     findings.sort_by_key(|finding| finding.at.as_ref().map(|at| at.span.start));
     findings
-}
-
-/// The colliders of a scene, if all can be built; what is wrong with each of the sound ones is passed on.
-fn built_colliders(
-    check: &SceneCheck,
-    mut refuse: impl FnMut(usize, &SceneError),
-) -> Vec<Arc<BuiltCollider>> {
-    let scene = &check.scene;
-    let are_sound = check.sound_colliders.len() == scene.colliders.len();
-    if are_sound && let Ok(built) = scene.build_colliders() {
-        return built.into_iter().map(Arc::new).collect();
-    }
-    let mut is_refused = false;
-    for &index in &check.sound_colliders {
-        if let Err(fault) = scene.colliders[index].build() {
-            refuse(index, &fault);
-            is_refused = true;
-        }
-    }
-    // Too many groups: what none of them is to blame for alone.
-    if are_sound
-        && !is_refused
-        && let Err(fault) = scene.build_colliders()
-    {
-        refuse(0, &fault);
-    }
-    Vec::new()
 }

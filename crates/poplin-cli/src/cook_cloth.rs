@@ -39,7 +39,6 @@ pub fn cook_cloth(
     let built = BuiltCloth { mesh, pinned, ..BuiltCloth::default() };
     let garment = Garment::cook(scene, built, &[], &CookCache::default())?;
     let report = serde_json::to_value(CookSummary::new(&garment)).or_failed()?;
-    garment.cloth.validate().or_bad_input()?;
     let Garment { mut cloth, vertex_to_particle, .. } = garment;
     // Colliders that come later count as well.
     cloth.collider_groups = InteractionGroups::default();

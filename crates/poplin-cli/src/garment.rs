@@ -188,6 +188,7 @@ impl Garment {
         {
             *speed = GENTLE_SPEED;
         }
+        garment.cloth.validate().or_bad_input()?;
         Ok(garment)
     }
 

@@ -147,3 +147,62 @@ fn files_that_are_no_scenes_are_errors() {
         assert!(ended.stdout.contains(words), "{words}: {}", ended.stdout);
     }
 }
+
+#[test]
+fn a_sweep_of_itself_ends_in_errors() {
+    let bench = Bench::new("check-itself");
+    bench.write("a.toml", "scene = \"b.toml\"\n[[vary]]\nkey = \"frames\"\nvalues = [1]\n");
+    bench.write("b.toml", "scene = \"a.toml\"\n");
+    for name in ["a.toml", "b.toml"] {
+        let ended = bench.poplin(&["check", name]);
+        assert_eq!(ended.code, Some(2), "{}{}", ended.stdout, ended.stderr);
+        assert!(ended.stdout.contains("unknown key `scene`"), "{}", ended.stdout);
+    }
+}
+
+#[test]
+fn what_a_run_refuses_of_a_cooked_cloth_is_found() {
+    let bench = Bench::new("check-cooked");
+    let phases = "[cloth.solver.pbd]\nphases.single = [[77, {}]]\n";
+    bench.write("scene.toml", &format!("{SHEET}{phases}"));
+    let ended = bench.poplin(&["check", "scene.toml"]);
+    ended.says(2, &["1 error in 1 file"]);
+    let run = bench.poplin(&["run", "scene.toml", "--backend", "cpu"]);
+    assert_eq!(run.code, Some(2), "{}", run.stderr);
+    for text in [&ended.stdout, &run.stderr] {
+        assert!(text.contains("phases.single[0] is 77"), "{text}");
+    }
+}
+
+#[test]
+fn a_cache_that_is_broken_is_found_at_its_key() {
+    let bench = Bench::new("check-cache");
+    let tetrahedron = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n";
+    bench.write("body.obj", tetrahedron);
+    bench.write("body.pc2", "no cache");
+    bench.write(
+        "scene.toml",
+        &format!("{SHEET}[[collider]]\nmesh = \"body.obj\"\ncache = \"body.pc2\"\n"),
+    );
+    let ended = bench.poplin(&["check", "scene.toml"]);
+    ended.says(2, &["1 error in 1 file"]);
+    let run = bench.poplin(&["run", "scene.toml", "--backend", "cpu"]);
+    for text in [&ended.stdout, &run.stderr] {
+        assert!(text.contains("collider[0].cache: "), "{text}");
+    }
+}
+
+#[test]
+fn jobs_that_are_not_looked_at_are_said_and_faulty_ones_counted() {
+    let bench = Bench::new("check-many");
+    bench.write("scene.toml", SHEET);
+    let sweep = "scene = \"scene.toml\"\n[[vary]]\nkey = \"cloth[0].density\"\nlinear = { from = 1, to = LAST, count = 1200 }\n";
+    bench.write("sweep.toml", &sweep.replace("LAST", "2"));
+    let ended = bench.poplin(&["check", "sweep.toml"]);
+    assert_eq!(ended.code, Some(0), "{}", ended.stdout);
+    assert!(ended.stdout.contains("only the first 1000 of 1,200 jobs"), "{}", ended.stdout);
+    bench.write("sweep.toml", &sweep.replace("LAST", "-1"));
+    let ended = bench.poplin(&["check", "sweep.toml"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stdout.contains("more jobs cannot be made either"), "{}", ended.stdout);
+}

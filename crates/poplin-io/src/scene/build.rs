@@ -39,10 +39,7 @@ impl Scene {
     /// # Panics
     /// If there is no cloth `index`.
     pub fn build_cloth(&self, index: usize) -> Result<BuiltCloth, SceneError> {
-        let source = Source::new(&self.text, &self.path);
-        let built = self.try_cloth(index, &source);
-        source.verdict()?;
-        built
+        self.check_cloth(index).map_err(|mut faults| faults.remove(0))
     }
 
     /// As [`Scene::build_cloth`], with all that is wrong.

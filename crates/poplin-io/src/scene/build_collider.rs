@@ -255,39 +255,60 @@ impl Scene {
     /// [`SceneError`] if a mesh file is not usable.
     pub fn build_colliders(&self) -> Result<Vec<BuiltCollider>, SceneError> {
         let source = Source::new(&self.text, &self.path);
-        let build = |(index, collider): (usize, &SceneCollider)| {
-            // The fields are public: they may have changed since the file was checked.
-            let field = format!("collider[{index}]");
-            validate_collider(collider, &self.cloths, &field, &source);
-            if source.fault_count() > 0 {
-                return Ok(None);
-            }
-            let built = collider.build().map_err(|error| match (error, &collider.motion) {
-                // A file that is good in itself may not be what the scene asks of it.
-                (SceneError::File(error), Some(motion)) => motion.error(error, &field, &source),
-                (error, _) => error,
-            });
-            built.map(Some)
-        };
-        let built: Vec<Option<BuiltCollider>> =
-            self.colliders.iter().enumerate().map(build).collect::<Result<_, _>>()?;
-        let mut built: Vec<_> = built.into_iter().flatten().collect();
+        // The fields are public: they may have changed since the file was checked.
+        for (index, collider) in self.colliders.iter().enumerate() {
+            validate_collider(collider, &self.cloths, &format!("collider[{index}]"), &source);
+        }
+        source.verdict()?;
+        let all: Vec<_> = (0..self.colliders.len()).collect();
+        self.check_colliders(&all).map_err(|mut faults| faults.remove(0).1)
+    }
+
+    /// As [`Scene::build_colliders`] for some colliders whose fields are in range, with all that is wrong, each with the index of its
+    /// collider.
+    ///
+    /// # Errors
+    /// Every [`SceneError`], at least one.
+    ///
+    /// # Panics
+    /// If there is no collider of an index.
+    pub fn check_colliders(
+        &self,
+        indices: &[usize],
+    ) -> Result<Vec<BuiltCollider>, Vec<(usize, SceneError)>> {
+        let source = Source::new(&self.text, &self.path);
+        let (mut built, mut faults) = (Vec::with_capacity(indices.len()), Vec::new());
         let mut groups: Vec<Option<Vec<String>>> = Vec::new();
-        for (index, collider) in built.iter_mut().enumerate() {
+        for &index in indices {
+            let (scene, field) = (&self.colliders[index], format!("collider[{index}]"));
+            let mut collider = match scene.build() {
+                Ok(collider) => collider,
+                Err(error) => {
+                    // A file that is good in itself may not be what the scene asks of it.
+                    faults.push(match (error, &scene.motion) {
+                        (SceneError::File(error), Some(motion)) => {
+                            (index, motion.error(error, &field, &source))
+                        }
+                        (error, _) => (index, error),
+                    });
+                    continue;
+                }
+            };
             let known = groups.iter().position(|cloths| *cloths == collider.cloths);
             let group = known.unwrap_or_else(|| {
                 groups.push(collider.cloths.clone());
                 groups.len() - 1
             });
             if group >= MAX_GROUPS {
-                let field = format!("collider[{index}].cloths");
+                let field = format!("{field}.cloths");
                 let at = source.location(&field);
-                source.refuse(SceneError::TooManyGroups { at, field, limit: MAX_GROUPS });
+                faults.push((index, SceneError::TooManyGroups { at, field, limit: MAX_GROUPS }));
                 break;
             }
             collider.group = group as u32;
+            built.push(collider);
         }
-        source.verdict().map(|()| built)
+        if faults.is_empty() { Ok(built) } else { Err(faults) }
     }
 }
 
@@ -320,17 +341,7 @@ mod tests {
     use crate::scene::{BoxShape, CapsuleShape, SphereShape};
 
     fn collider(shape: ColliderShape) -> SceneCollider {
-        SceneCollider {
-            name: "it".into(),
-            shape,
-            transform: Transform::default(),
-            keys: Vec::new(),
-            body: None,
-            friction: 1.0,
-            cloths: None,
-            is_open: false,
-            motion: None,
-        }
+        SceneCollider::new("it", shape)
     }
 
     fn near<const N: usize>(a: [f32; N], b: [f32; N]) {

@@ -54,6 +54,9 @@ impl Damaged {
                 SceneError::Unknown { kind: "cloth", .. } => self.has_names(),
                 SceneError::Empty { field, .. } => field == "cloth" && self.has("cloth"),
                 SceneError::Shape { field, .. } => self.has_key_of(field),
+                SceneError::Lone { field, .. } => {
+                    field.rsplit_once('.').is_some_and(|(table, _)| self.has_key_of(table))
+                }
                 _ => false,
             }
     }
