@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import run_python
 
 import poplin
 
@@ -422,11 +423,6 @@ def test_one_simulation_is_used_from_several_threads(simulation, sheet):
     assert simulation.read().iteration_totals.min() > 0
 
 
-def run(script: str) -> subprocess.CompletedProcess:
-    """A Python of its own."""
-    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
-
-
 FORKED = """
 import multiprocessing, os, sys
 import poplin
@@ -460,7 +456,7 @@ if __name__ == "__main__":
         print(pool.map(use, [0])[0])
     simulation.step()
 """
-    done = run(script)
+    done = run_python(script, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [str(["spawn"] * 4)] * 2
 
@@ -479,7 +475,7 @@ if os.fork() == 0:
 os.wait()
 poplin.Simulation(backend="cpu").step()
 """
-    done = run(script)
+    done = run_python(script, timeout=60)
     assert (done.returncode, done.stdout) == (0, "worked\n"), done.stderr
 
 
