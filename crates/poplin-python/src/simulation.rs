@@ -30,8 +30,6 @@ pub(crate) struct Simulation(Mutex<Stage>);
 /// A simulation and what its user has set that it does not keep.
 struct Stage {
     simulation: poplin::Simulation,
-    /// Length of the last frame \[s\].
-    dt: f32,
     /// The particles of each cloth that follow targets.
     pins: HashMap<ClothId, (Vec<u32>, HoldId)>,
 }
@@ -133,8 +131,7 @@ impl Simulation {
         process::enter()?;
         let options = simulation_options(backend, adapter).or_raise()?;
         let simulation = py.detach(|| poplin::Simulation::new(options)).or_raise()?;
-        let dt = Frame::default().dt;
-        Ok(Self(Mutex::new(Stage { simulation, dt, pins: HashMap::new() })))
+        Ok(Self(Mutex::new(Stage { simulation, pins: HashMap::new() })))
     }
 
     /// Name, adapter and reason.
@@ -222,7 +219,6 @@ impl Simulation {
         py.detach(|| -> PyResult<()> {
             for _ in 0..frames {
                 let mut stage = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                stage.dt = frame.dt;
                 stage.simulation.step(&frame).or_raise()?;
                 drop(stage);
                 if signals.is_raised() {
@@ -250,7 +246,7 @@ impl Simulation {
                     reading.poll().or_raise()?.unwrap_or_default()
                 }
             };
-            StateRead::new(state, &stage.simulation, stage.dt)
+            StateRead::new(state, &stage.simulation)
         })
     }
 

@@ -111,6 +111,26 @@ def test_velocities_are_those_of_free_fall(simulation):
     assert np.allclose(fall[:, 1], -9.81 * 0.5, rtol=0.02) and np.abs(fall[:, [0, 2]]).max() < 1e-2
 
 
+def test_velocities_are_those_of_the_step_that_was_simulated(simulation):
+    cooked = poplin.cook(poplin.grid(4, 4, 1.0, 1.0), settings={"solver": {"pbd": {"frequency": 300}}})
+    cloth = simulation.add(cooked)
+    simulation.step(30)
+    fall = simulation.velocities(cloth)
+    simulation.set_settings(cloth, {"solver": {"pbd": {"frequency": 600}}})
+    assert np.array_equal(simulation.velocities(cloth), fall)
+    simulation.set_settings(cloth, {"solver": {"xpbd": {"substeps": 4}}})
+    assert np.array_equal(simulation.velocities(cloth), fall)
+    simulation.step(30, frame_rate=120)
+    fall = simulation.velocities(cloth)
+    other = poplin.Simulation(**CPU)
+    [restored] = other.restore(simulation.save())
+    assert np.array_equal(other.velocities(restored), fall)
+    velocities = np.full((16, 3), [0, 0, 1])
+    late = simulation.add(cooked)
+    simulation.set_particles(late, simulation.positions(late), velocities)
+    assert np.allclose(simulation.velocities(late), velocities, atol=1e-3)
+
+
 def test_a_mask_resets_what_it_names(simulation, sheet):
     ids = simulation.add(sheet, count=4)
     start = simulation.positions()
