@@ -141,6 +141,18 @@ def test_objects_are_the_files_of_a_batch(cluster, temporary, tmp_path):
     assert list(temporary.iterdir()) == []
 
 
+def test_folders_of_files_are_read_by_their_entries(cluster, tmp_path):
+    sweep, alone = write(tmp_path, count=2), tmp_path / "alone"
+    sweep.write_text(sweep.read_text().partition("[output]")[0] + '[output]\nformats = ["obj"]\n')
+    poplin.batch(sweep, alone, backend="cpu")
+    known = {path.relative_to(alone / "job-0000001").as_posix(): path for path in alone.glob("job-0000001/*/*.obj")}
+    assert len(known) > 10 and all(name.startswith("sheet-obj/") for name in known)
+    for result in (poplin.ray.run(sweep), poplin.ray.run(sweep, tmp_path / "out")):
+        files = result.files(1)
+        assert files.pop("sheet-positions.npy").shape == (1, 64, 3)
+        assert files == {name: path.read_bytes() for name, path in known.items()}
+
+
 def test_a_folder_that_a_batch_began_is_gone_on_with(cluster, tmp_path):
     sweep, out = write(tmp_path), tmp_path / "out"
     poplin.batch(sweep, out, jobs=(2, 5), backend="cpu")
