@@ -524,5 +524,10 @@ def test_meshes_come_from_files_and_shapes(tmp_path):
     assert len(tube.points) == 24 and len(tube.quads) == 16
     cooked = poplin.cook(tube, pins=np.arange(8))
     assert cooked.report["pinned"] == 8 and cooked.particle_count == 24
+    assert not mesh.origin.any() and not tube.origin.any() and not poplin.Mesh(mesh.points, mesh.quads).origin.any()
+    (tmp_path / "far.obj").write_text("v 5e5 0 -4e6\nv 500001.25 0 -4e6\nv 500001.25 1 -4e6\nv 5e5 1 -4e6\nf 1 2 3 4\n")
+    far = poplin.load_mesh(tmp_path / "far.obj")
+    assert far.origin.shape == (3,) and far.origin.dtype == np.float64 and np.abs(far.points).max() < 100
+    assert np.array_equal((far.points + far.origin)[:2], [[5e5, 0, -4e6], [500001.25, 0, -4e6]])
     unused = poplin.Mesh(np.vstack([[[5, 5, 5]], mesh.points]), mesh.quads + 1)
     assert poplin.cook(unused).vertex_to_particle.tolist() == [-1, 0, 1, 2, 3]
