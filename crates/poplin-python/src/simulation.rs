@@ -18,6 +18,7 @@ use crate::cooked::{Cooked, MeshBytes, mesh_of};
 use crate::errors::OrRaise;
 use crate::json::to_keys;
 use crate::process;
+use crate::settings::SettingChanges;
 use crate::signals::Signals;
 use crate::state::StateRead;
 
@@ -164,10 +165,11 @@ impl Simulation {
         poses: &[u8],
     ) -> PyResult<Bound<'py, PyBytes>> {
         let poses: Vec<PoseRow> = rows(poses);
+        let changes = SettingChanges::new(keys)?;
         let cooked = cooked.get();
         let ids = self.with(py, |stage| {
             let mut cloth = cooked.cloth().clone();
-            cloth.config = crate::settings::changed(&cloth.config, keys)?;
+            cloth.config = changes.applied_to(&cloth.config)?;
             let mut ids = Vec::with_capacity(poses.len());
             for pose in poses {
                 let copy = poplin::model::Cloth { pose: pose_of(pose), ..cloth.clone() };
@@ -259,13 +261,13 @@ impl Simulation {
 
     /// Sets some settings of cloths; of all or none.
     fn set_settings(&self, py: Python<'_>, ids: &[u8], keys: &str) -> PyResult<()> {
-        let ids = ids_of(ids);
+        let (ids, changes) = (ids_of(ids), SettingChanges::new(keys)?);
         self.with(py, |stage| {
             stage.check(&ids)?;
             let mut changed = Vec::with_capacity(ids.len());
             for &id in &ids {
                 let cloth = stage.live(id)?.cloth();
-                let config = crate::settings::changed(&cloth.config, keys)?;
+                let config = changes.applied_to(&cloth.config)?;
                 cloth.validate_config(&config).or_raise()?;
                 changed.push(config);
             }
