@@ -92,13 +92,32 @@ impl Stage {
         }
     }
 
-    /// Does something to the colliders of each cloth with the number of that cloth's collider, or to shared ones.
+    /// Checks that there are these colliders of these cloths, or shared ones, each once, before anything is done to any of them.
+    fn check_colliders(&self, colliders: &[u64], cloths: Option<&[u64]>) -> PyResult<()> {
+        let mut known = HashSet::with_capacity(colliders.len());
+        for (index, &collider) in colliders.iter().enumerate() {
+            let cloth = cloths.map(|cloths| ClothId::from_bits(row(cloths, index)));
+            let set = match cloth {
+                None => self.simulation.colliders(),
+                Some(cloth) => self.simulation.cloth(cloth).or_raise()?.colliders(),
+            };
+            set.get(ColliderId::from_bits(collider)).or_raise()?;
+            if !known.insert((cloth, collider)) {
+                return Err(PyValueError::new_err(format!("collider {collider} is named twice")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Does something to the colliders of each cloth with the number of that cloth's collider, or to shared ones. All are there, or
+    /// nothing is done.
     fn each_collider(
         &mut self,
         colliders: &[u64],
         cloths: Option<&[u64]>,
         mut action: impl FnMut(&mut ColliderSet, usize, ColliderId) -> Result<(), ModelError>,
     ) -> PyResult<()> {
+        self.check_colliders(colliders, cloths)?;
         for (index, &collider) in colliders.iter().enumerate() {
             let set = self.colliders(cloths.map(|cloths| row(cloths, index)))?;
             action(set, index, ColliderId::from_bits(collider)).or_raise()?;
@@ -118,6 +137,9 @@ impl Stage {
                 return Ok(());
             }
             live.release(hold);
+        }
+        if particles.is_empty() {
+            return Ok(());
         }
         let hold = live.hold(particles, &spheres).or_raise()?;
         self.pins.insert(id, (particles.to_vec(), hold));
@@ -348,8 +370,9 @@ impl Simulation {
                     )));
                 }
             }
-            for (&id, targets) in ids.iter().zip(targets.chunks(particles.len().max(1))) {
-                stage.pin(id, &particles, targets)?;
+            let count = particles.len();
+            for (index, &id) in ids.iter().enumerate() {
+                stage.pin(id, &particles, &targets[index * count..][..count])?;
             }
             Ok(())
         })
@@ -411,17 +434,15 @@ impl Simulation {
                     triangles: mesh.triangulated().into(),
                     vertices: mesh.positions.into(),
                 };
-                let mesh = match (close_surface(&mesh), is_open) {
-                    (_, true) => mesh,
-                    (Ok((mesh, _)), false) => mesh,
-                    (Err(surface), false) => {
-                        return Err(PyValueError::new_err(format!(
+                let closed = || {
+                    close_surface(&mesh).map(|(mesh, _)| mesh).map_err(|surface| {
+                        PyValueError::new_err(format!(
                             "the mesh of the collider is not closed: {surface}; close it, make a solid of it, or take it as it \
                              is, everything behind a triangle as inside (open=True)"
-                        )));
-                    }
+                        ))
+                    })
                 };
-                collider.shape = mesh.into();
+                collider.shape = if is_open { mesh } else { closed()? }.into();
             }
             let Some(cloths) = cloths else {
                 return Ok(vec![stage.colliders(None)?.add(collider).or_raise()?.to_bits()]);
@@ -457,6 +478,7 @@ impl Simulation {
         let (colliders, cloths) = (rows::<u64>(colliders), cloths.map(rows::<u64>));
         let poses: Vec<PoseRow> = rows(poses);
         self.with(py, |stage| {
+            poses.iter().try_for_each(|&pose| pose_of(pose).validate()).or_raise()?;
             stage.each_collider(&colliders, cloths.as_deref(), |set, index, id| {
                 let pose = pose_of(row(&poses, index));
                 if teleport { set.teleport(id, pose) } else { set.set_pose(id, pose) }

@@ -180,6 +180,15 @@ def test_pins_reach_their_targets_and_let_go(simulation, sheet):
     assert np.linalg.norm(simulation.positions()[:, 63] - targets[:, 1], axis=1).min() > 0.1
 
 
+def test_no_pins_replace_those_of_the_call_before(simulation, sheet):
+    cloth = simulation.add(sheet)
+    simulation.set_pins(cloth, [63], [[0.9, -0.8, 0.2]])
+    simulation.step(2)
+    simulation.set_pins(cloth, [], np.zeros((0, 3)))
+    simulation.step(10)
+    assert np.linalg.norm(simulation.positions(cloth)[63] - [0.9, -0.8, 0.2]) > 0.1
+
+
 def test_settings_change_what_they_name(simulation, sheet):
     cloth = simulation.add(sheet, settings={"damping": [0.1, 0.1, 0.1]})
     before = simulation.settings(cloth)
@@ -236,6 +245,30 @@ def test_colliders_are_shared_or_of_each_cloth(simulation):
         simulation.remove_collider(floor)
 
 
+def test_colliders_change_all_or_none(simulation, sheet):
+    ids = simulation.add(sheet, count=2)
+    shared = [simulation.add_collider(sphere={"radius": radius}) for radius in (0.1, 0.2)]
+    own = simulation.add_collider(ids, sphere={"radius": 0.1})
+    # Of two sets they may have the same handle.
+    simulation.move_collider(own, [[1, 0, 0], [2, 0, 0]], cloths=ids)
+    before = simulation.save()
+    rotations = [[0, 0, 0, 1], [0, 0, 0, 2]]
+    for call, words in [
+        (lambda: simulation.move_collider([shared[0], shared[1] + 99], [1, 1, 1]), "collider"),
+        (lambda: simulation.move_collider(shared, [1, 1, 1], rotations), "rotation"),
+        (lambda: simulation.move_collider([shared[0]] * 2, [1, 1, 1]), "twice"),
+        (lambda: simulation.move_collider(own, [1, 1, 1], cloths=[ids[0], ids[1] + 99]), "no cloth"),
+        (lambda: simulation.remove_collider([shared[0], shared[1] + 99]), "collider"),
+        (lambda: simulation.remove_collider([shared[0]] * 2), "twice"),
+        (lambda: simulation.remove_collider([own[0]] * 2, cloths=ids[0]), "twice"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            call()
+        assert simulation.save() == before
+    simulation.remove_collider(own, cloths=ids)
+    simulation.remove_collider(shared)
+
+
 def test_meshes_are_colliders(simulation):
     cube = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float64)
     quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
@@ -246,6 +279,9 @@ def test_meshes_are_colliders(simulation):
     with pytest.raises(ValueError, match="not closed"):
         simulation.add_collider(mesh=poplin.Mesh(cube, quads[:4]))
     simulation.add_collider(mesh=poplin.Mesh(cube, quads[:4]), open=True)
+    for shape in [{"sphere": {"radius": 1}}, {"box": {"size": [1, 1, 1]}}]:
+        with pytest.raises(ValueError, match="exactly one of"):
+            simulation.add_collider(mesh=poplin.Mesh(cube, quads), **shape)
 
 
 def test_a_saved_simulation_goes_on_with_the_same_bits(simulation, sheet):

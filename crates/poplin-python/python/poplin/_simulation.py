@@ -362,6 +362,8 @@ class Simulation:
             if keys.get("transform") is not None:
                 raise ValueError("transform: put the points of the mesh where they belong")
             arrays = (mesh._bytes(), bool(keys.pop("open", False)))
+            if keys.get("sphere") is not None:
+                raise ValueError("a collider has exactly one of sphere and mesh")
             # What the mesh replaces.
             keys["mesh"], keys["sphere"] = None, {"radius": 1}
         for key, instead in [("keys", "Simulation.move_collider()"), ("cloths", "the argument cloths")]:
