@@ -155,6 +155,7 @@ def test_some_cloths_come_in_the_order_they_were_asked_for(simulation, sheet):
     state = simulation.read(order)
     assert np.array_equal(state.ids, order)
     assert np.allclose(state.positions()[:, 63], targets[[2, 0], 0], atol=0.02)
+    assert not state.positions().flags.owndata and not state.positions().flags.writeable
     assert state.fault_counts.shape == (2,)
 
 
