@@ -372,6 +372,22 @@ print(poplin.ray.run("sweep.toml").rows[0]["frames"])
     assert said == "12\n"
 
 
+def test_workers_that_see_more_jobs_are_found_out(tmp_path):
+    write(tmp_path / "a", count=8)
+    write(tmp_path / "b", count=4)
+    script = f"""
+import os, ray, poplin.ray
+ray.init(**{INIT}, runtime_env={{"working_dir": {str(tmp_path / "a")!r}}})
+os.chdir({str(tmp_path / "b")!r})
+try:
+    poplin.ray.run("sweep.toml")
+except ValueError as error:
+    print(error)
+"""
+    said = run_python(script, check=True).stdout
+    assert said == "sweep.toml has 4 jobs here and 8 on the workers\n"
+
+
 def test_the_examples_of_the_guide_run(tmp_path):
     examples = guide_examples("py")
     for example in examples:

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ._batch import batch, sweep_jobs
+from . import _poplin
+from ._batch import batch
 
 __all__ = ["Result", "run"]
 
@@ -117,7 +118,7 @@ def run(
     _check(backend, num_cpus, batch_size, max_retries)
     if backend == "auto":
         backend = "gpu" if num_gpus > 0 else "cpu"
-    count = len(sweep_jobs(sweep))
+    count = _poplin.sweep_job_count(sweep)
     folder = None if out is None else Path(out).absolute()
     rows = {} if folder is None else _rows(folder.glob(MANIFESTS))
     known = len(rows)
@@ -153,6 +154,8 @@ def run(
                 raise ValueError(
                     f"{sweep}, what it names or poplin is not the same on all machines: {mark} and {own_mark}"
                 )
+            if own_mark["jobs"] != count:
+                raise ValueError(f"{sweep} has {count} jobs here and {own_mark['jobs']} on the workers")
             mark = own_mark
             rows.update(own_rows)
             objects[part.start // size] = files
