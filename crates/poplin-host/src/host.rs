@@ -19,6 +19,7 @@ use poplin_model::{
 #[cfg(feature = "save")]
 pub(crate) use stored::StoredCloth;
 
+use crate::clock::iteration_count;
 use crate::colliders::{FrameBodies, Halves, SpaceMotion};
 use crate::live::Changes;
 use crate::self_collision::member_count;
@@ -34,8 +35,8 @@ pub struct MovedSpheres(Halves);
 /// Writes that are compared with one another, in place of sorting them.
 const FEW_WRITES: usize = 16;
 
-/// A validated cloth in simulation, as its engine sees it: what its user sets is in the [`LiveCloth`]; clock, sleep and the
-/// plan of its inputs are here.
+/// A validated cloth in simulation, as its engine sees it: what its user sets and sees is in the [`LiveCloth`]; sleep and
+/// the plan of its inputs are here.
 #[derive(Debug, Clone)]
 // As LiveCloth: what is read of every changed cloth comes first.
 #[repr(C)]
@@ -51,7 +52,6 @@ pub struct HostCloth {
     /// Vec4 of the inputs: per particle, of self collision, of the colliders.
     input_lens: [u32; 3],
     live: LiveCloth,
-    clock: FrameClock,
     /// Scratch of the stages before the colliders, and what an implicit solve needs besides.
     stage_scratch_lens: [u32; 2],
     /// Of each phase of the fabric; found on first use.
@@ -99,7 +99,6 @@ impl HostCloth {
     pub fn new(cloth: Cloth) -> Result<Self, ModelError> {
         cloth.validate()?;
         Ok(Self {
-            clock: FrameClock::default(),
             input_lens: [0; 3],
             stage_scratch_lens: [
                 stage_scratch_len(&cloth.fabric),
@@ -151,7 +150,7 @@ impl HostCloth {
     /// Resets clock, local space and counters to what they were when the cloth was added, and discards writes to particles.
     /// Settings and inputs stay.
     pub fn reset(&mut self) {
-        self.clock = FrameClock::default();
+        self.live.clock = FrameClock::default();
         self.live.motion = FrameMotion::new(self.live.cloth.pose);
         self.live.forget_writes();
         (self.sleep_pass_count, self.skipped_frames) = (0, 0);
@@ -167,12 +166,12 @@ impl HostCloth {
         particles: &[Particle],
         motion: ParticleMotion<'_>,
     ) -> Result<Vec<Particle>, ModelError> {
-        let step = self.clock.last_step(&self.live.cloth.config);
+        let step = self.live.last_step();
         let masses = self.live.cloth.particles.iter().map(|particle| particle.inverse_mass);
         self.live.check_particles(particles)?;
         let previous = motion.previous(particles, masses, step)?;
         if matches!(motion, ParticleMotion::Velocities(_)) {
-            self.clock.assume_step(step);
+            self.live.clock.assume_step(step);
         }
         self.live.forget_writes();
         Ok(previous)
@@ -355,7 +354,7 @@ impl HostCloth {
 
     /// Iterations of the next frame, 0 if it simulates nothing.
     pub fn iteration_count(&self, frame: &Frame) -> u32 {
-        self.live.iteration_count(frame)
+        iteration_count(frame.dt, &self.live.cloth.config)
     }
 
     /// Loop trips of one particle in one iteration that its colliders and self collision take.
@@ -515,8 +514,8 @@ impl HostCloth {
     /// Begins a frame in which the resting cloth is not dispatched; [`HostCloth::is_settled`] says whether frames like it change
     /// nothing more.
     pub fn rest(&mut self, frame: &Frame) {
-        self.clock.begin_frame(frame.dt, &self.live.cloth.config);
-        self.is_settled = self.clock.is_settled();
+        self.live.clock.begin_frame(frame.dt, &self.live.cloth.config);
+        self.is_settled = self.live.clock.is_settled();
         self.is_still = false;
     }
 
@@ -701,7 +700,7 @@ impl HostCloth {
             self.wake();
         }
         self.can_sleep = can_sleep;
-        self.clock.begin_frame(frame.dt, &self.live.cloth.config)
+        self.live.clock.begin_frame(frame.dt, &self.live.cloth.config)
     }
 
     /// Packs parameters and rows; the local space moves on.
@@ -779,7 +778,7 @@ impl HostCloth {
         let live = &mut self.live;
         let arrays = [&live.motion_spheres, live.holds.spheres(), &live.separation_spheres];
         live.changes = Changes::Nothing;
-        self.is_still = self.clock.is_settled()
+        self.is_still = live.clock.is_settled()
             && was_still
             && !arrays.into_iter().any(InterpolatedArray::has_target);
         self.is_settled = self.is_still && live.colliders.is_settled();

@@ -1,7 +1,7 @@
 //! The host side of poplin, the same for both backends: what a cloth is between its frames, and what each frame is planned from.
 //!
-//! An [`Engine`] keeps cloths under generational [`ClothId`]s. Of each cloth its user sees the [`LiveCloth`], with settings, inputs
-//! and pose; the [`HostCloth`] around it adds the clock and packs its constants with `poplin-layout`;
+//! An [`Engine`] keeps cloths under generational [`ClothId`]s. Of each cloth its user sees the [`LiveCloth`], with settings, inputs,
+//! pose and clock; the [`HostCloth`] around it adds sleep and packs its constants with `poplin-layout`;
 //! [`ContactFrame`] cuts a frame into slices between which cloths collide; [`TierLimits`] and [`LoopTrips`] say how a cloth maps
 //! onto a workgroup. Nothing here knows a GPU.
 

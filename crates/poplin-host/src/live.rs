@@ -2,14 +2,14 @@
 
 use bytemuck::cast_slice;
 use poplin_model::{
-    Cloth, ClothConfig, ColliderSet, Frame, InteractionGroups, ModelError, MotionConstraints,
-    Particle, Pose, Sphere,
+    Cloth, ClothConfig, ColliderSet, InteractionGroups, ModelError, MotionConstraints, Particle,
+    Pose, Sphere,
 };
 
 use crate::colliders::HostColliders;
 use crate::holds::Holds;
 use crate::self_collision::HostSelfCollision;
-use crate::{FrameMotion, HoldId, InterpolatedArray};
+use crate::{FrameClock, FrameMotion, HoldId, InterpolatedArray};
 
 /// Settings, inputs and pose of a cloth in simulation. All changes act from the next frame on; one that really changes
 /// something wakes a sleeping cloth.
@@ -31,6 +31,7 @@ pub struct LiveCloth {
     pub(crate) separation_spheres: InterpolatedArray,
     pub(crate) self_collision: HostSelfCollision,
     pub(crate) accelerations_changed: bool,
+    pub(crate) clock: FrameClock,
 }
 
 /// What may have changed since the last frame, besides particles.
@@ -60,6 +61,7 @@ impl LiveCloth {
             last_write: (Vec::new(), Vec::new()),
             is_woken: false,
             has_new_plan: true,
+            clock: FrameClock::default(),
             cloth,
         }
     }
@@ -119,9 +121,10 @@ impl LiveCloth {
         self.cloth.validate_write(&indices, particles)
     }
 
-    /// Iterations of a frame with the present settings, 0 if it simulates nothing.
-    pub fn iteration_count(&self, frame: &Frame) -> u32 {
-        crate::clock::iteration_count(frame.dt, &self.cloth.config)
+    /// Step of the last iteration \[s\], by which the last two positions of a particle are its velocity; before the first frame that of
+    /// a frame of the default length.
+    pub fn last_step(&self) -> f32 {
+        self.clock.last_step(&self.cloth.config)
     }
 
     /// The cloth as it was added, with its present settings and colliders.

@@ -84,7 +84,7 @@ impl State {
         self.ids.len()
     }
 
-    /// The cloths, in the order of adding.
+    /// The cloths, in the order in which they were asked for; if all were, in that of adding.
     pub fn ids(&self) -> &[ClothId] {
         &self.ids
     }

@@ -11,6 +11,12 @@ use crate::errors::OrRaise;
 use crate::process;
 use crate::signals::Signals;
 
+/// How many jobs a sweep has.
+#[pyfunction]
+pub(crate) fn sweep_job_count(py: Python<'_>, sweep: PathBuf) -> PyResult<usize> {
+    py.detach(|| poplin_cli::sweep_jobs(&sweep)).or_raise().map(|jobs| jobs.count())
+}
+
 /// The values of the varied keys of every job.
 #[pyfunction]
 pub(crate) fn sweep_jobs<'py>(py: Python<'py>, sweep: PathBuf) -> PyResult<Bound<'py, PyList>> {

@@ -21,7 +21,7 @@ mod _poplin {
     #[pymodule_export]
     use super::arrays::View;
     #[pymodule_export]
-    use super::batch::{batch, sweep_jobs};
+    use super::batch::{batch, sweep_job_count, sweep_jobs};
     #[pymodule_export]
     use super::command;
     #[pymodule_export]

@@ -14,19 +14,29 @@ pub(crate) fn to_dict<'py>(py: Python<'py>, config: &ClothConfig) -> PyResult<Bo
     to_python(py, &to_value(config)?)
 }
 
-/// Settings with some keys, as JSON, set anew; others stay.
-pub(crate) fn changed(config: &ClothConfig, keys: &str) -> PyResult<ClothConfig> {
-    let keys = to_keys(keys)?;
-    let mut settings = to_value(config)?;
-    // Names, types and ranges in the words of a scene file.
-    SceneCloth::of_keys(&keys).or_raise()?;
-    if let Some(key) = keys.keys().find(|key| settings.get(key.as_str()).is_none()) {
-        return Err(PyValueError::new_err(format!(
-            "`{key}` is an option of cooking: pass it to cook(), it cannot change afterwards"
-        )));
+/// Settings that are set anew in any number of cloths.
+pub(crate) struct SettingChanges(Value);
+
+impl SettingChanges {
+    /// Those of keys as JSON. Names, types and ranges are checked in the words of a scene file.
+    pub(crate) fn new(keys: &str) -> PyResult<Self> {
+        let keys = to_keys(keys)?;
+        SceneCloth::of_keys(&keys).or_raise()?;
+        let known = to_value(&ClothConfig::default())?;
+        if let Some(key) = keys.keys().find(|key| known.get(key.as_str()).is_none()) {
+            return Err(PyValueError::new_err(format!(
+                "`{key}` is an option of cooking: pass it to cook(), it cannot change afterwards"
+            )));
+        }
+        Ok(Self(keys.into()))
     }
-    merge(&mut settings, Value::Object(keys));
-    serde_json::from_value(settings).map_err(|error| PyValueError::new_err(error.to_string()))
+
+    /// The settings of a cloth after them; others stay.
+    pub(crate) fn applied_to(&self, config: &ClothConfig) -> PyResult<ClothConfig> {
+        let mut settings = to_value(config)?;
+        merge(&mut settings, &self.0);
+        serde_json::from_value(settings).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
 }
 
 fn to_value(config: &ClothConfig) -> PyResult<Value> {
@@ -34,14 +44,14 @@ fn to_value(config: &ClothConfig) -> PyResult<Value> {
 }
 
 /// Puts values over others. A choice, which is a table of one key, replaces another one.
-fn merge(under: &mut Value, over: Value) {
+fn merge(under: &mut Value, over: &Value) {
     match (under, over) {
-        (Value::Object(under), Value::Object(over)) if !is_other_choice(under, &over) => {
+        (Value::Object(under), Value::Object(over)) if !is_other_choice(under, over) => {
             for (key, value) in over {
-                merge(under.entry(key).or_insert(Value::Null), value);
+                merge(under.entry(key.as_str()).or_insert(Value::Null), value);
             }
         }
-        (under, over) => *under = over,
+        (under, over) => *under = over.clone(),
     }
 }
 

@@ -18,6 +18,7 @@ use crate::cooked::{Cooked, MeshBytes, mesh_of};
 use crate::errors::OrRaise;
 use crate::json::to_keys;
 use crate::process;
+use crate::settings::SettingChanges;
 use crate::signals::Signals;
 use crate::state::StateRead;
 
@@ -30,8 +31,6 @@ pub(crate) struct Simulation(Mutex<Stage>);
 /// A simulation and what its user has set that it does not keep.
 struct Stage {
     simulation: poplin::Simulation,
-    /// Length of the last frame \[s\].
-    dt: f32,
     /// The particles of each cloth that follow targets.
     pins: HashMap<ClothId, (Vec<u32>, HoldId)>,
 }
@@ -93,13 +92,32 @@ impl Stage {
         }
     }
 
-    /// Does something to the colliders of each cloth with the number of that cloth's collider, or to shared ones.
+    /// Checks that there are these colliders of these cloths, or shared ones, each once, before anything is done to any of them.
+    fn check_colliders(&self, colliders: &[u64], cloths: Option<&[u64]>) -> PyResult<()> {
+        let mut known = HashSet::with_capacity(colliders.len());
+        for (index, &collider) in colliders.iter().enumerate() {
+            let cloth = cloths.map(|cloths| ClothId::from_bits(row(cloths, index)));
+            let set = match cloth {
+                None => self.simulation.colliders(),
+                Some(cloth) => self.simulation.cloth(cloth).or_raise()?.colliders(),
+            };
+            set.get(ColliderId::from_bits(collider)).or_raise()?;
+            if !known.insert((cloth, collider)) {
+                return Err(PyValueError::new_err(format!("collider {collider} is named twice")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Does something to the colliders of each cloth with the number of that cloth's collider, or to shared ones. All are there, or
+    /// nothing is done.
     fn each_collider(
         &mut self,
         colliders: &[u64],
         cloths: Option<&[u64]>,
         mut action: impl FnMut(&mut ColliderSet, usize, ColliderId) -> Result<(), ModelError>,
     ) -> PyResult<()> {
+        self.check_colliders(colliders, cloths)?;
         for (index, &collider) in colliders.iter().enumerate() {
             let set = self.colliders(cloths.map(|cloths| row(cloths, index)))?;
             action(set, index, ColliderId::from_bits(collider)).or_raise()?;
@@ -120,6 +138,9 @@ impl Stage {
             }
             live.release(hold);
         }
+        if particles.is_empty() {
+            return Ok(());
+        }
         let hold = live.hold(particles, &spheres).or_raise()?;
         self.pins.insert(id, (particles.to_vec(), hold));
         Ok(())
@@ -133,8 +154,7 @@ impl Simulation {
         process::enter()?;
         let options = simulation_options(backend, adapter).or_raise()?;
         let simulation = py.detach(|| poplin::Simulation::new(options)).or_raise()?;
-        let dt = Frame::default().dt;
-        Ok(Self(Mutex::new(Stage { simulation, dt, pins: HashMap::new() })))
+        Ok(Self(Mutex::new(Stage { simulation, pins: HashMap::new() })))
     }
 
     /// Name, adapter and reason.
@@ -167,10 +187,11 @@ impl Simulation {
         poses: &[u8],
     ) -> PyResult<Bound<'py, PyBytes>> {
         let poses: Vec<PoseRow> = rows(poses);
+        let changes = SettingChanges::new(keys)?;
         let cooked = cooked.get();
         let ids = self.with(py, |stage| {
             let mut cloth = cooked.cloth().clone();
-            cloth.config = crate::settings::changed(&cloth.config, keys)?;
+            cloth.config = changes.applied_to(&cloth.config)?;
             let mut ids = Vec::with_capacity(poses.len());
             for pose in poses {
                 let copy = poplin::model::Cloth { pose: pose_of(pose), ..cloth.clone() };
@@ -222,7 +243,6 @@ impl Simulation {
         py.detach(|| -> PyResult<()> {
             for _ in 0..frames {
                 let mut stage = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                stage.dt = frame.dt;
                 stage.simulation.step(&frame).or_raise()?;
                 drop(stage);
                 if signals.is_raised() {
@@ -250,7 +270,7 @@ impl Simulation {
                     reading.poll().or_raise()?.unwrap_or_default()
                 }
             };
-            StateRead::new(state, &stage.simulation, stage.dt)
+            StateRead::new(state, &stage.simulation)
         })
     }
 
@@ -263,13 +283,13 @@ impl Simulation {
 
     /// Sets some settings of cloths; of all or none.
     fn set_settings(&self, py: Python<'_>, ids: &[u8], keys: &str) -> PyResult<()> {
-        let ids = ids_of(ids);
+        let (ids, changes) = (ids_of(ids), SettingChanges::new(keys)?);
         self.with(py, |stage| {
             stage.check(&ids)?;
             let mut changed = Vec::with_capacity(ids.len());
             for &id in &ids {
                 let cloth = stage.live(id)?.cloth();
-                let config = crate::settings::changed(&cloth.config, keys)?;
+                let config = changes.applied_to(&cloth.config)?;
                 cloth.validate_config(&config).or_raise()?;
                 changed.push(config);
             }
@@ -350,8 +370,9 @@ impl Simulation {
                     )));
                 }
             }
-            for (&id, targets) in ids.iter().zip(targets.chunks(particles.len().max(1))) {
-                stage.pin(id, &particles, targets)?;
+            let count = particles.len();
+            for (index, &id) in ids.iter().enumerate() {
+                stage.pin(id, &particles, &targets[index * count..][..count])?;
             }
             Ok(())
         })
@@ -413,17 +434,15 @@ impl Simulation {
                     triangles: mesh.triangulated().into(),
                     vertices: mesh.positions.into(),
                 };
-                let mesh = match (close_surface(&mesh), is_open) {
-                    (_, true) => mesh,
-                    (Ok((mesh, _)), false) => mesh,
-                    (Err(surface), false) => {
-                        return Err(PyValueError::new_err(format!(
+                let closed = || {
+                    close_surface(&mesh).map(|(mesh, _)| mesh).map_err(|surface| {
+                        PyValueError::new_err(format!(
                             "the mesh of the collider is not closed: {surface}; close it, make a solid of it, or take it as it \
                              is, everything behind a triangle as inside (open=True)"
-                        )));
-                    }
+                        ))
+                    })
                 };
-                collider.shape = mesh.into();
+                collider.shape = if is_open { mesh } else { closed()? }.into();
             }
             let Some(cloths) = cloths else {
                 return Ok(vec![stage.colliders(None)?.add(collider).or_raise()?.to_bits()]);
@@ -459,6 +478,7 @@ impl Simulation {
         let (colliders, cloths) = (rows::<u64>(colliders), cloths.map(rows::<u64>));
         let poses: Vec<PoseRow> = rows(poses);
         self.with(py, |stage| {
+            poses.iter().try_for_each(|&pose| pose_of(pose).validate()).or_raise()?;
             stage.each_collider(&colliders, cloths.as_deref(), |set, index, id| {
                 let pose = pose_of(row(&poses, index));
                 if teleport { set.teleport(id, pose) } else { set.set_pose(id, pose) }

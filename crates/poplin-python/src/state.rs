@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use poplin::model::{Frame, Pose};
+use poplin::model::Pose;
 use poplin::{ClothId, ClothState, State};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -15,17 +15,16 @@ use crate::errors::OrRaise;
 #[pyclass(frozen, module = "poplin._poplin")]
 pub(crate) struct StateRead {
     state: Arc<State>,
-    /// Of each cloth in the order of the state: its pose, and iterations per second of the last frame [1/s].
+    /// Of each cloth in the order of the state: its pose, and the step of the last iteration \[s\].
     cloths: Vec<(Pose, f32)>,
 }
 
 impl StateRead {
-    /// A state with what its simulation, whose last frame took `dt` seconds, knows besides.
-    pub(crate) fn new(state: State, simulation: &poplin::Simulation, dt: f32) -> PyResult<Self> {
+    /// A state with what its simulation knows besides.
+    pub(crate) fn new(state: State, simulation: &poplin::Simulation) -> PyResult<Self> {
         let cloth = |&id: &ClothId| {
             let live = simulation.cloth(id).or_raise()?;
-            let iterations = live.iteration_count(&Frame { dt }) as f32;
-            Ok((live.pose(), if dt > 0.0 { iterations / dt } else { 0.0 }))
+            Ok((live.pose(), live.last_step()))
         };
         let cloths = state.ids().iter().map(cloth).collect::<PyResult<_>>()?;
         Ok(Self { state: Arc::new(state), cloths })
@@ -67,8 +66,8 @@ impl StateRead {
         let indices = index.map_or(0..self.cloths.len(), |index| index..index + 1);
         let mut rows = Vec::with_capacity(count * indices.len());
         for index in indices {
-            let (pose, rate) = self.cloths[index];
-            append(&self.cloth(index)?, pose, rate, &mut rows);
+            let (pose, step) = self.cloths[index];
+            append(&self.cloth(index)?, pose, step, &mut rows);
         }
         Ok(View::of_rows(rows, cloths, count))
     }
@@ -96,11 +95,11 @@ impl StateRead {
 
     /// Velocities in the last iteration, in local or world axes.
     fn velocities(&self, index: Option<usize>, world: bool) -> PyResult<View> {
-        self.made(index, |cloth, pose, rate, rows| {
+        self.made(index, |cloth, pose, step, rows| {
             let axes = Pose { translation: [0.0; 3], ..pose };
             rows.extend(cloth.current.iter().zip(cloth.previous).map(|(now, before)| {
                 let velocity =
-                    [0, 1, 2].map(|axis| (now.position[axis] - before.position[axis]) * rate);
+                    [0, 1, 2].map(|axis| (now.position[axis] - before.position[axis]) / step);
                 if world { axes.apply(velocity) } else { velocity }
             }));
         })

@@ -1,13 +1,42 @@
-"""What tests of processes share."""
+"""What the tests share."""
 
+import json
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+
+SCENE = """
+frames = 10
+[[cloth]]
+name = "sheet"
+damping = [0.0, 0.0, 0.0]
+grid = { columns = 8, rows = 8, width = 1, height = 1 }
+pins = ["corner:top-left"]
+"""
+
+
+def manifest_rows(folder: Path) -> list[dict]:
+    """All rows of all manifests, in the order of their jobs."""
+    lines = [line for path in folder.glob("manifest-*.jsonl") for line in path.read_text().splitlines()]
+    return sorted((json.loads(line) for line in lines), key=lambda row: row["job"])
+
+
+def guide_examples(language: str) -> list[str]:
+    """The examples of the guide's page about Python that are marked as this language."""
+    page = next(path for folder in Path(__file__).parents for path in [folder / "python.md"] if path.exists())
+    return re.findall(rf"^```{language}\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def run_python(script: str, **options: Any) -> subprocess.CompletedProcess:
+    """Runs a program in a Python of its own."""
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, **options)
 
 
 @pytest.fixture

@@ -1,22 +1,13 @@
 """Sweeps from Python: the files of the command, errors as exceptions, and Ctrl-C."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from conftest import SCENE, manifest_rows
 
 import poplin
-
-SCENE = """
-frames = 10
-[[cloth]]
-name = "sheet"
-damping = [0.0, 0.0, 0.0]
-grid = { columns = 8, rows = 8, width = 1, height = 1 }
-pins = ["corner:top-left"]
-"""
 
 SWEEP = """
 scene = "scene.toml"
@@ -31,12 +22,6 @@ def write(folder: Path, frames: int = 10) -> Path:
     (folder / "scene.toml").write_text(SCENE.replace("10", str(frames), 1))
     (folder / "sweep.toml").write_text(SWEEP)
     return folder / "sweep.toml"
-
-
-def rows(folder: Path) -> list[dict]:
-    """The rows of all manifests, in the order of their jobs."""
-    lines = [line for path in folder.glob("manifest-*.jsonl") for line in path.read_text().splitlines()]
-    return sorted((json.loads(line) for line in lines), key=lambda row: row["job"])
 
 
 def command(*words: object) -> subprocess.CompletedProcess:
@@ -55,7 +40,7 @@ def test_a_batch_has_the_results_of_the_command(tmp_path):
     result = poplin.batch(sweep, tmp_path / "a", backend="cpu")
     assert result[:5] == (3, 3, 3, [], [])
     assert command("batch", sweep, "--out", tmp_path / "b", "--backend", "cpu").returncode == 0
-    hashes = [[row["particle_hash"] for row in rows(tmp_path / name)] for name in "ab"]
+    hashes = [[row["particle_hash"] for row in manifest_rows(tmp_path / name)] for name in "ab"]
     assert hashes[0] == hashes[1] and len(set(hashes[0])) == 3
     assert poplin.batch(sweep, tmp_path / "a", resume=True, backend="cpu").ran == 0
 
@@ -64,7 +49,7 @@ def test_parts_of_a_sweep_share_a_folder(tmp_path):
     sweep, out = write(tmp_path), tmp_path / "out"
     assert poplin.batch(sweep, out, jobs=(0, 1), backend="cpu").done == 1
     assert poplin.batch(sweep, out, shard=(1, 3), backend="cpu").done == 1
-    assert [row["job"] for row in rows(out)] == [0, 1]
+    assert [row["job"] for row in manifest_rows(out)] == [0, 1]
     assert poplin.batch(sweep, out, resume=True, backend="cpu").ran == 1
 
 
@@ -101,7 +86,7 @@ except KeyboardInterrupt:
 """
     process = start("-c", script)
     assert interrupt(process, (out / "sweep.json").exists) == "interrupted\n"
-    assert rows(out) == [] and not list(out.glob("job-*"))
+    assert manifest_rows(out) == [] and not list(out.glob("job-*"))
     with pytest.raises(ValueError, match="another sweep"):
         poplin.batch(write(tmp_path), out, resume=True, backend="cpu")
     write(tmp_path, frames=100_000)

@@ -1,9 +1,7 @@
 """Sweeps by Ray, here on one machine with two workers: the files of poplin.batch, whoever is killed."""
 
 import fcntl
-import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -13,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import SCENE, guide_examples, manifest_rows, run_python
 
 # Ray otherwise writes a token into the home folder.
 os.environ["RAY_AUTH_MODE"] = "disabled"
@@ -23,15 +22,6 @@ import poplin
 import poplin.ray
 
 INIT = {"num_cpus": 2, "include_dashboard": False, "log_to_driver": False}
-
-SCENE = """
-frames = 10
-[[cloth]]
-name = "sheet"
-damping = [0.0, 0.0, 0.0]
-grid = { columns = 8, rows = 8, width = 1, height = 1 }
-pins = ["corner:top-left"]
-"""
 
 # Jobs of other frames are in other groups, each with a row as soon as it is done.
 SWEEP = """
@@ -74,12 +64,6 @@ def write(folder: Path, count: int = 8, first: int = 10) -> Path:
 def lasting(row: dict) -> dict:
     """What does not depend on the run."""
     return {key: value for key, value in row.items() if key not in ("seconds", "group")}
-
-
-def manifest_rows(folder: Path) -> list[dict]:
-    """All rows of all manifests, in the order of their jobs."""
-    lines = [line for path in folder.glob("manifest-*.jsonl") for line in path.read_text().splitlines()]
-    return sorted((json.loads(line) for line in lines), key=lambda row: row["job"])
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -157,6 +141,18 @@ def test_objects_are_the_files_of_a_batch(cluster, temporary, tmp_path):
     assert list(temporary.iterdir()) == []
 
 
+def test_folders_of_files_are_read_by_their_entries(cluster, tmp_path):
+    sweep, alone = write(tmp_path, count=2), tmp_path / "alone"
+    sweep.write_text(sweep.read_text().partition("[output]")[0] + '[output]\nformats = ["obj"]\n')
+    poplin.batch(sweep, alone, backend="cpu")
+    known = {path.relative_to(alone / "job-0000001").as_posix(): path for path in alone.glob("job-0000001/*/*.obj")}
+    assert len(known) > 10 and all(name.startswith("sheet-obj/") for name in known)
+    for result in (poplin.ray.run(sweep), poplin.ray.run(sweep, tmp_path / "out")):
+        files = result.files(1)
+        assert files.pop("sheet-positions.npy").shape == (1, 64, 3)
+        assert files == {name: path.read_bytes() for name, path in known.items()}
+
+
 def test_a_folder_that_a_batch_began_is_gone_on_with(cluster, tmp_path):
     sweep, out = write(tmp_path), tmp_path / "out"
     poplin.batch(sweep, out, jobs=(2, 5), backend="cpu")
@@ -229,7 +225,7 @@ print(poplin.ray.run({str(sweep)!r}, {str(out)!r}, batch_size=20).ran)
         driver.wait()
         assert before < count_rows(out) < 40
         before = count_rows(out)
-    last = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    last = run_python(script, check=True)
     assert 0 < int(last.stdout) <= 40 - before
     assert_same(out, sweep)
 
@@ -358,7 +354,7 @@ try:
 except ImportError as error:
     print(error)
 """
-    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    said = run_python(script, check=True).stdout
     assert 'pip install "poplin[ray]"' in said
 
 
@@ -372,14 +368,29 @@ ray.init(**{INIT}, runtime_env={{"working_dir": {str(tmp_path / "a")!r}}})
 os.chdir({str(tmp_path / "b")!r})
 print(poplin.ray.run("sweep.toml").rows[0]["frames"])
 """
-    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    said = run_python(script, check=True).stdout
     assert said == "12\n"
 
 
+def test_workers_that_see_more_jobs_are_found_out(tmp_path):
+    write(tmp_path / "a", count=8)
+    write(tmp_path / "b", count=4)
+    script = f"""
+import os, ray, poplin.ray
+ray.init(**{INIT}, runtime_env={{"working_dir": {str(tmp_path / "a")!r}}})
+os.chdir({str(tmp_path / "b")!r})
+try:
+    poplin.ray.run("sweep.toml")
+except ValueError as error:
+    print(error)
+"""
+    said = run_python(script, check=True).stdout
+    assert said == "sweep.toml has 4 jobs here and 8 on the workers\n"
+
+
 def test_the_examples_of_the_guide_run(tmp_path):
-    page = next(path for folder in Path(__file__).parents for path in [folder / "python.md"] if path.exists())
-    examples = re.findall(r"^```py\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL)
+    examples = guide_examples("py")
     for example in examples:
-        done = subprocess.run([sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True)
+        done = run_python(example, cwd=tmp_path)
         assert done.returncode == 0 and done.stdout.count("(1, 2501, 3)") == 20, done.stderr + done.stdout
     assert examples

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import run_python
 
 import poplin
 
@@ -110,6 +111,26 @@ def test_velocities_are_those_of_free_fall(simulation):
     assert np.allclose(fall[:, 1], -9.81 * 0.5, rtol=0.02) and np.abs(fall[:, [0, 2]]).max() < 1e-2
 
 
+def test_velocities_are_those_of_the_step_that_was_simulated(simulation):
+    cooked = poplin.cook(poplin.grid(4, 4, 1.0, 1.0), settings={"solver": {"pbd": {"frequency": 300}}})
+    cloth = simulation.add(cooked)
+    simulation.step(30)
+    fall = simulation.velocities(cloth)
+    simulation.set_settings(cloth, {"solver": {"pbd": {"frequency": 600}}})
+    assert np.array_equal(simulation.velocities(cloth), fall)
+    simulation.set_settings(cloth, {"solver": {"xpbd": {"substeps": 4}}})
+    assert np.array_equal(simulation.velocities(cloth), fall)
+    simulation.step(30, frame_rate=120)
+    fall = simulation.velocities(cloth)
+    other = poplin.Simulation(**CPU)
+    [restored] = other.restore(simulation.save())
+    assert np.array_equal(other.velocities(restored), fall)
+    velocities = np.full((16, 3), [0, 0, 1])
+    late = simulation.add(cooked)
+    simulation.set_particles(late, simulation.positions(late), velocities)
+    assert np.allclose(simulation.velocities(late), velocities, atol=1e-3)
+
+
 def test_a_mask_resets_what_it_names(simulation, sheet):
     ids = simulation.add(sheet, count=4)
     start = simulation.positions()
@@ -134,6 +155,7 @@ def test_some_cloths_come_in_the_order_they_were_asked_for(simulation, sheet):
     state = simulation.read(order)
     assert np.array_equal(state.ids, order)
     assert np.allclose(state.positions()[:, 63], targets[[2, 0], 0], atol=0.02)
+    assert not state.positions().flags.owndata and not state.positions().flags.writeable
     assert state.fault_counts.shape == (2,)
 
 
@@ -157,6 +179,15 @@ def test_pins_reach_their_targets_and_let_go(simulation, sheet):
     simulation.step(10)
     assert np.allclose(simulation.positions()[:, 0], targets[:, 0], atol=1e-6), "pins stay pins"
     assert np.linalg.norm(simulation.positions()[:, 63] - targets[:, 1], axis=1).min() > 0.1
+
+
+def test_no_pins_replace_those_of_the_call_before(simulation, sheet):
+    cloth = simulation.add(sheet)
+    simulation.set_pins(cloth, [63], [[0.9, -0.8, 0.2]])
+    simulation.step(2)
+    simulation.set_pins(cloth, [], np.zeros((0, 3)))
+    simulation.step(10)
+    assert np.linalg.norm(simulation.positions(cloth)[63] - [0.9, -0.8, 0.2]) > 0.1
 
 
 def test_settings_change_what_they_name(simulation, sheet):
@@ -215,6 +246,30 @@ def test_colliders_are_shared_or_of_each_cloth(simulation):
         simulation.remove_collider(floor)
 
 
+def test_colliders_change_all_or_none(simulation, sheet):
+    ids = simulation.add(sheet, count=2)
+    shared = [simulation.add_collider(sphere={"radius": radius}) for radius in (0.1, 0.2)]
+    own = simulation.add_collider(ids, sphere={"radius": 0.1})
+    # Of two sets they may have the same handle.
+    simulation.move_collider(own, [[1, 0, 0], [2, 0, 0]], cloths=ids)
+    before = simulation.save()
+    rotations = [[0, 0, 0, 1], [0, 0, 0, 2]]
+    for call, words in [
+        (lambda: simulation.move_collider([shared[0], shared[1] + 99], [1, 1, 1]), "collider"),
+        (lambda: simulation.move_collider(shared, [1, 1, 1], rotations), "rotation"),
+        (lambda: simulation.move_collider([shared[0]] * 2, [1, 1, 1]), "twice"),
+        (lambda: simulation.move_collider(own, [1, 1, 1], cloths=[ids[0], ids[1] + 99]), "no cloth"),
+        (lambda: simulation.remove_collider([shared[0], shared[1] + 99]), "collider"),
+        (lambda: simulation.remove_collider([shared[0]] * 2), "twice"),
+        (lambda: simulation.remove_collider([own[0]] * 2, cloths=ids[0]), "twice"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            call()
+        assert simulation.save() == before
+    simulation.remove_collider(own, cloths=ids)
+    simulation.remove_collider(shared)
+
+
 def test_meshes_are_colliders(simulation):
     cube = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], np.float64)
     quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
@@ -225,6 +280,9 @@ def test_meshes_are_colliders(simulation):
     with pytest.raises(ValueError, match="not closed"):
         simulation.add_collider(mesh=poplin.Mesh(cube, quads[:4]))
     simulation.add_collider(mesh=poplin.Mesh(cube, quads[:4]), open=True)
+    for shape in [{"sphere": {"radius": 1}}, {"box": {"size": [1, 1, 1]}}]:
+        with pytest.raises(ValueError, match="exactly one of"):
+            simulation.add_collider(mesh=poplin.Mesh(cube, quads), **shape)
 
 
 def test_a_saved_simulation_goes_on_with_the_same_bits(simulation, sheet):
@@ -422,11 +480,6 @@ def test_one_simulation_is_used_from_several_threads(simulation, sheet):
     assert simulation.read().iteration_totals.min() > 0
 
 
-def run(script: str) -> subprocess.CompletedProcess:
-    """A Python of its own."""
-    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
-
-
 FORKED = """
 import multiprocessing, os, sys
 import poplin
@@ -460,7 +513,7 @@ if __name__ == "__main__":
         print(pool.map(use, [0])[0])
     simulation.step()
 """
-    done = run(script)
+    done = run_python(script, timeout=60)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [str(["spawn"] * 4)] * 2
 
@@ -479,7 +532,7 @@ if os.fork() == 0:
 os.wait()
 poplin.Simulation(backend="cpu").step()
 """
-    done = run(script)
+    done = run_python(script, timeout=60)
     assert (done.returncode, done.stdout) == (0, "worked\n"), done.stderr
 
 
@@ -508,5 +561,10 @@ def test_meshes_come_from_files_and_shapes(tmp_path):
     assert len(tube.points) == 24 and len(tube.quads) == 16
     cooked = poplin.cook(tube, pins=np.arange(8))
     assert cooked.report["pinned"] == 8 and cooked.particle_count == 24
+    assert not mesh.origin.any() and not tube.origin.any() and not poplin.Mesh(mesh.points, mesh.quads).origin.any()
+    (tmp_path / "far.obj").write_text("v 5e5 0 -4e6\nv 500001.25 0 -4e6\nv 500001.25 1 -4e6\nv 5e5 1 -4e6\nf 1 2 3 4\n")
+    far = poplin.load_mesh(tmp_path / "far.obj")
+    assert far.origin.shape == (3,) and far.origin.dtype == np.float64 and np.abs(far.points).max() < 100
+    assert np.array_equal((far.points + far.origin)[:2], [[5e5, 0, -4e6], [500001.25, 0, -4e6]])
     unused = poplin.Mesh(np.vstack([[[5, 5, 5]], mesh.points]), mesh.quads + 1)
     assert poplin.cook(unused).vertex_to_particle.tolist() == [-1, 0, 1, 2, 3]

@@ -59,8 +59,8 @@ impl StoredCloth {
         let mut host = host.clone();
         let collider_dt = host.live.colliders.last_dt();
         host.update_colliders(world, collider_dt)?;
-        let HostCloth { live, clock, can_sleep, wake_count, skipped_frames, .. } = host;
-        let LiveCloth { cloth, motion, motion_spheres, separation_spheres, .. } = live;
+        let HostCloth { live, can_sleep, wake_count, skipped_frames, .. } = host;
+        let LiveCloth { cloth, clock, motion, motion_spheres, separation_spheres, .. } = live;
         Ok(Self {
             colliders: StoredColliders::from(&cloth.colliders),
             particles: cloth.particles,
@@ -126,7 +126,7 @@ impl StoredCloth {
         check_counters(&feedback)?;
         let previous = check_state(host.cloth(), &self.current, &self.previous)?;
 
-        (host.clock, host.can_sleep) = (self.clock, self.can_sleep);
+        (host.live.clock, host.can_sleep) = (self.clock, self.can_sleep);
         (host.wake_count, host.skipped_frames) = (self.wake_count, self.skipped_frames);
         host.note_feedback(&feedback);
         let live = &mut host.live;

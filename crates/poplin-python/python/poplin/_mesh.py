@@ -48,6 +48,8 @@ class Mesh:
     """Shape [quads, 4]. The sides of a quad are threads, its diagonals shear."""
     uvs: Floats
     """Shape [vertices, 2], or [0, 2]."""
+    origin: npt.NDArray[np.float64]
+    """The point in the world that the points count from [m], shape [3]: 0 unless the file of `load_mesh` is far away."""
 
     def __init__(self, points: npt.ArrayLike, faces: npt.ArrayLike, uvs: npt.ArrayLike | None = None) -> None:
         self.points = floats("points", points, None, 3)
@@ -63,14 +65,16 @@ class Mesh:
         self.triangles, self.quads = (checked, none) if corners == 3 else (none, checked)
         empty = np.zeros((0, 2), np.float32)
         self.uvs = empty if uvs is None else floats("uvs", uvs, len(self.points), 2)
+        self.origin = np.zeros(3)
 
     @classmethod
-    def _of(cls, arrays: Bytes4) -> Mesh:
+    def _of(cls, arrays: Bytes4, origin: Sequence[float] = (0, 0, 0)) -> Mesh:
         mesh = cls.__new__(cls)
         mesh.points = np.frombuffer(arrays[0], np.float32).reshape(-1, 3)
         mesh.uvs = np.frombuffer(arrays[1], np.float32).reshape(-1, 2)
         mesh.triangles = np.frombuffer(arrays[2], np.uint32).reshape(-1, 3)
         mesh.quads = np.frombuffer(arrays[3], np.uint32).reshape(-1, 4)
+        mesh.origin = np.array(origin, np.float64)
         return mesh
 
     def _bytes(self) -> tuple[bytes, bytes, bytes, bytes]:
@@ -86,11 +90,12 @@ class Mesh:
 def load_mesh(path: str | os.PathLike[str]) -> Mesh:
     """Reads a mesh file: OBJ, PLY, STL, glTF, GLB.
 
-    A mesh far from the origin, where float32 does not resolve it, is moved by whole metres to near it.
+    A mesh far from the origin, where float32 does not resolve it, is moved by whole metres to near it: `Mesh.origin` says
+    by how many, `mesh.points + mesh.origin` is where it was.
 
     Raises ValueError if the file cannot be used.
     """
-    return Mesh._of(_poplin.load_mesh(path)[0])
+    return Mesh._of(*_poplin.load_mesh(path))
 
 
 def grid(

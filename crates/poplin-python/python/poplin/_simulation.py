@@ -49,31 +49,23 @@ class State:
     """Cloths as they were when they were read: nothing that happens later changes it.
 
     Arrays are read-only float32. `positions` and `particles` are views into the state, without a copy, whatever
-    the backend; an array keeps the state alive. World axes, velocities, and some of the cloths that were read are copies.
+    the backend; an array keeps the state alive. World axes and velocities are copies.
     """
 
-    def __init__(self, native: _poplin.StateRead, ids: Ids | None = None) -> None:
+    ids: Ids
+    """The cloths in the order in which they were asked for, shape [cloths]; arrays of all cloths have their order."""
+
+    def __init__(self, native: _poplin.StateRead) -> None:
         self._native = native
-        self._own = np.frombuffer(native.ids(), np.uint64)
-        self._ids = self._own if ids is None else ids
+        self.ids = np.frombuffer(native.ids(), np.uint64)
 
-    @property
-    def ids(self) -> Ids:
-        """The cloths, shape [cloths]; arrays of all cloths have their order."""
-        return self._ids
-
-    def _index(self, cloth: int) -> int:
-        found = np.flatnonzero(self._own == np.uint64(cloth))
+    def _index(self, cloth: int | None) -> int | None:
+        if cloth is None:
+            return None
+        found = np.flatnonzero(self.ids == np.uint64(cloth))
         if not found.size:
             raise ValueError(f"no cloth {cloth} was read")
         return int(found[0])
-
-    def _array(self, view: _poplin.View, of_all: bool) -> Floats:
-        array = cast(Floats, np.asarray(view))
-        if of_all and self._ids is not self._own and not np.array_equal(self._ids, self._own):
-            array = array[[self._index(int(cloth)) for cloth in self._ids]]
-            array.flags.writeable = False
-        return array
 
     def positions(self, cloth: int | None = None, world: bool = False) -> Floats:
         """Positions of particles [m]: of one cloth, shape [n, 3], or of all, shape [cloths, n, 3].
@@ -82,29 +74,22 @@ class State:
 
         Raises ValueError if the cloths have different particle counts.
         """
-        index = None if cloth is None else self._index(cloth)
-        native = self._native
-        view = native.world_positions(index) if world else native.particles(index, 3)
-        return self._array(view, cloth is None)
+        index, native = self._index(cloth), self._native
+        return np.asarray(native.world_positions(index) if world else native.particles(index, 3))
 
     def particles(self, cloth: int | None = None) -> Floats:
         """Position [m] in the local space and working inverse mass [1/kg], shape [n, 4] or [cloths, n, 4]."""
-        index = None if cloth is None else self._index(cloth)
-        return self._array(self._native.particles(index, 4), cloth is None)
+        return np.asarray(self._native.particles(self._index(cloth), 4))
 
     def velocities(self, cloth: int | None = None, world: bool = False) -> Floats:
         """Velocities in the last iteration of the last frame [m/s], relative to the local space, shape [n, 3] or [cloths, n, 3].
 
         world: in the axes of the world; by default in those of the local space.
         """
-        index = None if cloth is None else self._index(cloth)
-        return self._array(self._native.velocities(index, world), cloth is None)
+        return np.asarray(self._native.velocities(self._index(cloth), world))
 
     def _counter(self, name: str) -> Ints:
-        counts = np.frombuffer(self._native.counters()[name], np.uint32)
-        if self._ids is self._own:
-            return counts
-        return counts[[self._index(int(cloth)) for cloth in self._ids]]
+        return np.frombuffer(self._native.counters()[name], np.uint32)
 
     @property
     def fault_counts(self) -> Ints:
@@ -247,10 +232,8 @@ class Simulation:
 
     def read(self, cloths: Which = None) -> State:
         """Waits for and reads cloths. The backend's state is copied once, here; arrays of it are views."""
-        if cloths is None:
-            return State(self._native.read(None))
-        ids = self._select(cloths)
-        return State(self._native.read(ids.tobytes()), ids)
+        ids = None if cloths is None else self._select(cloths).tobytes()
+        return State(self._native.read(ids))
 
     def positions(self, cloths: Which = None, world: bool = False) -> Floats:
         """Positions of particles [m], read-only: of one handle, shape [n, 3], else [cloths, n, 3]. See `State.positions`."""
@@ -362,6 +345,8 @@ class Simulation:
             if keys.get("transform") is not None:
                 raise ValueError("transform: put the points of the mesh where they belong")
             arrays = (mesh._bytes(), bool(keys.pop("open", False)))
+            if keys.get("sphere") is not None:
+                raise ValueError("a collider has exactly one of sphere and mesh")
             # What the mesh replaces.
             keys["mesh"], keys["sphere"] = None, {"radius": 1}
         for key, instead in [("keys", "Simulation.move_collider()"), ("cloths", "the argument cloths")]:

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ._batch import batch, sweep_jobs
+from . import _poplin
+from ._batch import batch
 
 __all__ = ["Result", "run"]
 
@@ -43,7 +44,7 @@ MARK = "ray.json"
 """Which parts the folder has: {"batch_size": N}."""
 
 Files = dict[str, "np.ndarray[Any, Any] | bytes"]
-"""The files of a job by name: arrays, and what is none as it is."""
+"""The files of a job by name, those of a folder as "folder/file": arrays, and what is none as it is."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,8 @@ class Result:
         return [row["job"] for row in self.rows if row.get("warnings")]
 
     def files(self, job: int) -> Files:
-        """The files of a job by name: arrays (.npy), shape [frame, vertex, 3], read-only; all others as bytes. None of a job that failed.
+        """The files of a job by name: arrays (.npy), shape [frame, vertex, 3], read-only; all others as bytes, those of a
+        folder (formats = ["obj"]) as "folder/file". None of a job that failed.
 
         They are read, or fetched from the worker that has them, when they are asked for; in rising order each is so once.
         """
@@ -116,7 +118,7 @@ def run(
     _check(backend, num_cpus, batch_size, max_retries)
     if backend == "auto":
         backend = "gpu" if num_gpus > 0 else "cpu"
-    count = len(sweep_jobs(sweep))
+    count = _poplin.sweep_job_count(sweep)
     folder = None if out is None else Path(out).absolute()
     rows = {} if folder is None else _rows(folder.glob(MANIFESTS))
     known = len(rows)
@@ -152,6 +154,8 @@ def run(
                 raise ValueError(
                     f"{sweep}, what it names or poplin is not the same on all machines: {mark} and {own_mark}"
                 )
+            if own_mark["jobs"] != count:
+                raise ValueError(f"{sweep} has {count} jobs here and {own_mark['jobs']} on the workers")
             mark = own_mark
             rows.update(own_rows)
             objects[part.start // size] = files
@@ -257,12 +261,15 @@ def _rows(manifests: Iterable[Path]) -> dict[int, dict[str, Any]]:
 
 
 def _files(folder: Path, row: dict[str, Any], whole: bool = False) -> Files:
-    """The files of a job; whole: in memory."""
+    """The files of a job, those of a folder as "folder/file"; whole: in memory."""
     files: Files = {}
+    job_folder = folder / f"job-{row['job']:07}"
     for name in row.get("files", []):
-        path = folder / f"job-{row['job']:07}" / name
-        is_array = path.suffix == ".npy"
-        files[name] = np.load(path, mmap_mode=None if whole else "r") if is_array else path.read_bytes()
+        named = job_folder / name
+        for path in sorted(named.iterdir()) if named.is_dir() else [named]:
+            is_array = path.suffix == ".npy"
+            file = np.load(path, mmap_mode=None if whole else "r") if is_array else path.read_bytes()
+            files[path.relative_to(job_folder).as_posix()] = file
     return files
 
 
