@@ -56,7 +56,7 @@ impl Times {
     }
 }
 
-/// A cache that is open.
+/// A cache whose file is opened for each sample that is not kept: thousands of caches would be more files than may be open.
 #[derive(Debug)]
 pub(crate) struct CacheMotion {
     path: PathBuf,
@@ -65,14 +65,8 @@ pub(crate) struct CacheMotion {
     /// Where the first position is in the file.
     begin: u64,
     is_big_endian: bool,
-    state: Mutex<State>,
-}
-
-#[derive(Debug)]
-struct State {
-    file: File,
     /// The samples read last, the newest at the end.
-    kept: Vec<(usize, Sample)>,
+    kept: Mutex<Vec<(usize, Sample)>>,
 }
 
 /// Whether the name of a file says that it is an MDD cache, and not PC2; `None` if it is neither.
@@ -85,28 +79,27 @@ pub(crate) fn is_mdd(path: &Path) -> Option<bool> {
 impl CacheMotion {
     /// Opens a cache and checks all of it. `rate`: frames per second of a PC2 cache \[1/s\].
     pub(crate) fn open(path: &Path, rate: f64) -> Result<Self, IoError> {
-        let file = File::open(path).map_err(IoError::open(path))?;
+        let mut file = File::open(path).map_err(IoError::open(path))?;
         let length = file.metadata().map_err(IoError::read(path))?.len();
         let cache = match is_mdd(path) {
-            Some(true) => Self::open_mdd(path, file, length)?,
-            _ => Self::open_pc2(path, file, length, rate)?,
+            Some(true) => Self::open_mdd(path, &file, length)?,
+            _ => Self::open_pc2(path, &mut file, length, rate)?,
         };
-        cache.check()?;
+        cache.check(file)?;
         Ok(cache)
     }
 
-    fn open_pc2(path: &Path, mut file: File, length: u64, rate: f64) -> Result<Self, IoError> {
+    fn open_pc2(path: &Path, file: &mut File, length: u64, rate: f64) -> Result<Self, IoError> {
         let Header { vertex_count, start_frame, sample_rate, frame_count } =
-            Header::read(path, &mut file, length)?;
+            Header::read(path, file, length)?;
         let count = check_samples(path, frame_count)?;
         let [first, step] = [start_frame, sample_rate].map(|frames| f64::from(frames) / rate);
         let times = Times::Even { first, step, count };
-        let state = Mutex::new(State { file, kept: Vec::new() });
         let (path, begin) = (path.to_path_buf(), Header::LENGTH);
-        Ok(Self { path, vertex_count, times, begin, is_big_endian: false, state })
+        Ok(Self { path, vertex_count, times, begin, is_big_endian: false, kept: Mutex::default() })
     }
 
-    fn open_mdd(path: &Path, file: File, length: u64) -> Result<Self, IoError> {
+    fn open_mdd(path: &Path, file: &File, length: u64) -> Result<Self, IoError> {
         let mut reader = BufReader::new(file);
         let mut word = || {
             let mut bytes = [0; 4];
@@ -130,14 +123,13 @@ impl CacheMotion {
             check_field(path, "time", time.into(), rises, "finite times that rise")?;
             times.push(time);
         }
-        let state = Mutex::new(State { file: reader.into_inner(), kept: Vec::new() });
         Ok(Self {
             path: path.to_path_buf(),
             vertex_count: vertices as usize,
             times: Times::Listed(times),
             begin,
             is_big_endian: true,
-            state,
+            kept: Mutex::default(),
         })
     }
 
@@ -147,9 +139,7 @@ impl CacheMotion {
     }
 
     /// Reads every position once.
-    fn check(&self) -> Result<(), IoError> {
-        let state = self.state.lock().unwrap_or_else(|poison| poison.into_inner());
-        let mut file = &state.file;
+    fn check(&self, mut file: File) -> Result<(), IoError> {
         file.seek(SeekFrom::Start(self.begin)).map_err(IoError::read(&self.path))?;
         let mut reader = BufReader::with_capacity(1 << 20, file);
         let mut bytes = [0; POSITION_LENGTH as usize];
@@ -177,7 +167,8 @@ impl CacheMotion {
         Err(IoError::CachePosition { path: self.path.clone(), sample, vertex, position })
     }
 
-    fn read(&self, file: &mut File, sample: usize) -> Result<Sample, IoError> {
+    fn read(&self, sample: usize) -> Result<Sample, IoError> {
+        let mut file = File::open(&self.path).map_err(IoError::open(&self.path))?;
         let length = self.vertex_count * POSITION_LENGTH as usize;
         let mut bytes = vec![0; length];
         let begin = self.begin + sample as u64 * length as u64;
@@ -190,15 +181,15 @@ impl CacheMotion {
     }
 
     fn sample(&self, sample: usize) -> Result<Sample, IoError> {
-        let mut state = self.state.lock().unwrap_or_else(|poison| poison.into_inner());
-        if let Some((_, known)) = state.kept.iter().find(|(index, _)| *index == sample) {
+        let mut kept = self.kept.lock().unwrap_or_else(|poison| poison.into_inner());
+        if let Some((_, known)) = kept.iter().find(|(index, _)| *index == sample) {
             return Ok(known.clone());
         }
-        let read = self.read(&mut state.file, sample)?;
-        if state.kept.len() == KEPT {
-            state.kept.remove(0);
+        let read = self.read(sample)?;
+        if kept.len() == KEPT {
+            kept.remove(0);
         }
-        state.kept.push((sample, read.clone()));
+        kept.push((sample, read.clone()));
         Ok(read)
     }
 }
@@ -298,6 +289,25 @@ mod tests {
                 assert!(near(positions[0].x, x), "at {time} s: {}", positions[0]);
                 assert!(near(positions[1].y, 1.0 + x), "at {time} s: {}", positions[1]);
             }
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_cache_holds_no_open_file_between_its_samples() {
+        for file in [pc2("closed.pc2"), mdd("closed.mdd")] {
+            let cache = CacheMotion::open(&file.0, 20.0).unwrap();
+            let own = file.0.canonicalize().unwrap();
+            let open_count = || {
+                let all = std::fs::read_dir("/proc/self/fd").unwrap();
+                let targets = all.filter_map(|it| std::fs::read_link(it.ok()?.path()).ok());
+                targets.filter(|target| *target == own).count()
+            };
+            assert_eq!(open_count(), 0);
+            cache.positions(0.12).unwrap();
+            assert_eq!(open_count(), 0);
+            let _held = File::open(&own).unwrap();
+            assert_eq!(open_count(), 1, "files that are open are counted");
         }
     }
 
