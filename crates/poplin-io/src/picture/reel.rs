@@ -20,7 +20,7 @@ use crate::frames::Temporary;
 /// Pictures of which the colliders are looked at before the first is drawn.
 const SCOUTED: usize = 8;
 
-/// Resolution of the time that a picture is shown: parts of a second.
+/// Finest parts of a second in which the time that a picture is shown is counted.
 const TICKS: f64 = 10_000.0;
 
 /// How a reel is drawn.
@@ -33,7 +33,7 @@ pub struct ReelLook {
     /// How far the camera goes around the vertical from the first to where the last is followed by the first \[degrees\]; 0
     /// stands still, 360 goes once around to the left.
     pub orbit: f64,
-    /// How long each is shown \[s\], `0.0001..=6`.
+    /// How long each is shown \[s\], `0.0001..=65535`.
     pub seconds: f64,
 }
 
@@ -166,8 +166,11 @@ impl Reel {
         encoder.set_depth(png::BitDepth::Eight);
         encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
         encoder.set_animated(self.moment_count as u32, 0).map_err(png_failed)?;
-        let ticks = (look.seconds * TICKS).round().clamp(1.0, f64::from(u16::MAX)) as u16;
-        encoder.set_frame_delay(ticks, TICKS as u16).map_err(png_failed)?;
+        // As fine as the count of parts, a 16-bit number, allows.
+        let most = f64::from(u16::MAX);
+        let parts = (most / look.seconds).floor().clamp(1.0, TICKS);
+        let shown = (look.seconds * parts).round().clamp(1.0, most);
+        encoder.set_frame_delay(shown as u16, parts as u16).map_err(png_failed)?;
         let mut writer = encoder.write_header().map_err(png_failed)?;
         let mut frames = self.frames.file();
         frames.rewind().map_err(failed)?;
@@ -298,6 +301,19 @@ mod tests {
         assert!(pictures.iter().all(|(_, seconds)| *seconds == 0.04));
         let rows: Vec<_> = pictures.iter().map(|(pixels, _)| red_row(pixels)).collect();
         assert!(rows.windows(2).all(|pair| pair[1] > pair[0] + 1.0), "it falls: {rows:?}");
+    }
+
+    #[test]
+    fn pictures_are_shown_as_long_as_they_are_to_be() {
+        let folder = Scratch::new("delays");
+        let path = folder.0.join("slow.png");
+        let scene = |_| Ok::<_, IoError>((String::new(), Vec::new()));
+        for seconds in [1e-4, 1.0 / 24.0, 6.5535, 7.0, 1000.0 / 3.0, 65535.0] {
+            reel(&path, 2).write(ReelLook { seconds, ..LOOK }, scene).unwrap();
+            let (_, shown) = pictures(&path)[0];
+            let most = (0.5e-4_f64).max(1e-4 * seconds);
+            assert!((shown - seconds).abs() <= most, "{shown} s is not {seconds} s");
+        }
     }
 
     #[test]
