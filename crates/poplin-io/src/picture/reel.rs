@@ -8,7 +8,7 @@ use glam::DVec3;
 use poplin_model::Shape;
 
 use super::background::{Ground, grid_spacing};
-use super::camera::{box_around, extremes, framed_points};
+use super::camera::{box_around, drawn_points, extremes, keep_near, reach_of};
 use super::label::draw_text;
 use super::sheet::{INK, Image, MAX_TILE, MIN_TILE, SCENERY_REACH, SOLID_REACH};
 use super::solid::{collider_surface, floors};
@@ -45,8 +45,8 @@ pub struct Reel {
     meshes: Vec<(Arc<[[u32; 3]]>, Color)>,
     /// Vertices of each mesh.
     counts: Vec<usize>,
-    /// The first moment: what flies off farther than it reaches does not count for the frame.
-    first: Vec<Surface>,
+    /// How far the first moment with a point reaches: what flies off farther does not count for the frame.
+    reach: Option<DVec3>,
     /// The outermost points of all moments.
     points: Vec<DVec3>,
     moment_count: usize,
@@ -63,13 +63,8 @@ impl Reel {
     ) -> Result<Self, IoError> {
         let path = path.as_ref().to_path_buf();
         let frames = Temporary::create(&path, "frames")?;
-        let (counts, first, points) = Default::default();
-        Ok(Self { path, frames, meshes, counts, first, points, moment_count: 0 })
-    }
-
-    /// Moments so far.
-    pub fn moment_count(&self) -> usize {
-        self.moment_count
+        let (counts, reach, points) = Default::default();
+        Ok(Self { path, frames, meshes, counts, reach, points, moment_count: 0 })
     }
 
     /// Appends a moment: vertex positions \[m\] of every surface, each time as many.
@@ -90,15 +85,12 @@ impl Reel {
         let end = self.moment_count as u64 * bytes.len() as u64;
         let written = file.seek(std::io::SeekFrom::Start(end)).and_then(|_| file.write_all(&bytes));
         written.map_err(IoError::write(&self.path))?;
-        let moment = self.surfaces(parts);
-        let points = match self.moment_count {
-            0 => framed_points(std::slice::from_ref(&moment)),
-            _ => framed_points(&[self.first.clone(), moment.clone()]),
-        };
-        self.points.extend(points.last().into_iter().flat_map(|points| extremes(points)));
-        if self.moment_count == 0 {
-            self.first = moment;
+        let mut points = drawn_points(&self.surfaces(parts));
+        self.reach = self.reach.or_else(|| reach_of(&points));
+        if let Some(reach) = self.reach {
+            keep_near(&mut points, reach);
         }
+        self.points.extend(extremes(&points));
         self.moment_count += 1;
         Ok(())
     }
@@ -366,7 +358,6 @@ mod tests {
         let mut reel = reel(&path, 2);
         assert!(reel.push(vec![vec![[0.0; 3]; 3]]).is_err());
         reel.push(vec![vec![[f32::NAN; 3]; 25]]).unwrap();
-        assert_eq!(reel.moment_count(), 3);
         reel.write(LOOK, |_| Ok::<_, IoError>((String::new(), Vec::new()))).unwrap();
         assert_eq!(pictures(&path).len(), 3);
     }
