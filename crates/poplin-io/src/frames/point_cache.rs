@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use poplin_model::MAX_PARTICLES;
 
-use super::{FrameFormat, FrameSink};
+use super::{FrameFormat, FrameSink, triples};
 use crate::IoError;
 
 /// PC2 in the table of formats.
@@ -209,9 +209,7 @@ impl PointCache {
         file.take(u64::from(frame_count) * frame_length)
             .read_to_end(&mut bytes)
             .map_err(IoError::read(path))?;
-        let (words, _) = bytes.as_chunks::<4>();
-        let (positions, _) = words.as_chunks::<3>();
-        let positions = positions.iter().map(|position| position.map(f32::from_le_bytes)).collect();
+        let positions = triples(&bytes).collect();
         Ok(Self { vertex_count, start_frame, sample_rate, positions })
     }
 

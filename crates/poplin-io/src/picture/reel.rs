@@ -15,7 +15,7 @@ use super::solid::{collider_surface, floors};
 use super::tile::draw_tile;
 use super::{Camera, Color, Surface, View};
 use crate::IoError;
-use crate::frames::Temporary;
+use crate::frames::{Temporary, triples};
 
 /// Pictures of which the colliders are looked at before the first is drawn.
 const SCOUTED: usize = 8;
@@ -79,12 +79,7 @@ impl Reel {
             let totals = [counts.iter().sum(), self.counts.iter().sum()];
             IoError::check_frame(&self.path, self.moment_count as u32, totals)?;
         }
-        let bytes: Vec<u8> =
-            parts.iter().flatten().flatten().flat_map(|x| x.to_le_bytes()).collect();
-        let mut file = self.frames.file();
-        let end = self.moment_count as u64 * bytes.len() as u64;
-        let written = file.seek(std::io::SeekFrom::Start(end)).and_then(|_| file.write_all(&bytes));
-        written.map_err(IoError::write(&self.path))?;
+        self.frames.append(parts.iter().flatten()).map_err(IoError::write(&self.path))?;
         let mut points = drawn_points(&self.surfaces(parts));
         self.reach = self.reach.or_else(|| reach_of(&points));
         if let Some(reach) = self.reach {
@@ -207,9 +202,7 @@ impl Reel {
         let part = |&count: &usize| {
             let mut bytes = vec![0; count * 12];
             reader.read_exact(&mut bytes)?;
-            let (words, _) = bytes.as_chunks::<4>();
-            let (triples, _) = words.as_chunks::<3>();
-            Ok(triples.iter().map(|triple| triple.map(f32::from_le_bytes)).collect())
+            Ok(triples(&bytes).collect())
         };
         self.counts.iter().map(part).collect()
     }
