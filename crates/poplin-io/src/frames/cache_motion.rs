@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use glam::DVec3;
-use poplin_model::{MAX_COORDINATE, MAX_PARTICLES};
+use poplin_model::MAX_COORDINATE;
 
-use super::point_cache::{Header, POSITION_LENGTH, check_field};
+use super::point_cache::{Header, POSITION_LENGTH, check_counts, check_field};
 use crate::IoError;
 use crate::mesh_file::VertexMotion;
 
@@ -105,17 +105,10 @@ impl CacheMotion {
             let mut bytes = [0; 4];
             reader.read_exact(&mut bytes).map(|()| bytes).map_err(IoError::read(path))
         };
-        let (frames, vertices) = (i32::from_be_bytes(word()?), i32::from_be_bytes(word()?));
-        check_field(path, "frame count", frames.into(), frames >= 0, "0 or more")?;
-        let fits = (1..=MAX_PARTICLES as i64).contains(&vertices.into());
-        check_field(path, "vertex count", vertices.into(), fits, "1 to 16777216 (2^24)")?;
-        let declared = frames as u32;
-        let begin = 8 + 4 * u64::from(declared);
-        let held = length.saturating_sub(begin) / (vertices as u64 * POSITION_LENGTH);
-        if u64::from(declared) > held {
-            return Err(IoError::CacheTruncated { path: path.to_path_buf(), declared, held });
-        }
-        let count = check_samples(path, declared)?;
+        let counts = [i32::from_be_bytes(word()?), i32::from_be_bytes(word()?)];
+        let begin = |frames: u64| 8 + 4 * frames;
+        let (frame_count, vertex_count) = check_counts(path, counts, length, begin)?;
+        let count = check_samples(path, frame_count)?;
         let mut times: Vec<f32> = Vec::with_capacity(count);
         for _ in 0..count {
             let time = f32::from_be_bytes(word()?);
@@ -125,9 +118,9 @@ impl CacheMotion {
         }
         Ok(Self {
             path: path.to_path_buf(),
-            vertex_count: vertices as usize,
+            vertex_count,
             times: Times::Listed(times),
-            begin,
+            begin: begin(frame_count.into()),
             is_big_endian: true,
             kept: Mutex::default(),
         })

@@ -59,7 +59,8 @@ impl PointCacheWriter {
         sample_rate: f32,
     ) -> Result<Self, IoError> {
         let path = path.as_ref();
-        check_header(path, vertex_count as i64, start_frame, sample_rate)?;
+        check_vertex_count(path, vertex_count as i64)?;
+        check_times(path, start_frame, sample_rate)?;
         let mut header = Vec::with_capacity(HEADER_LENGTH as usize);
         header.extend(SIGNATURE);
         header.extend(VERSION.to_le_bytes());
@@ -167,15 +168,10 @@ impl Header {
             (f32::from_le_bytes(word(20)), f32::from_le_bytes(word(24)));
         let frame_count = i32::from_le_bytes(word(28));
         check_field(path, "version", version.into(), version == VERSION, "1")?;
-        check_field(path, "frame count", frame_count.into(), frame_count >= 0, "0 or more")?;
-        check_header(path, vertex_count.into(), start_frame, sample_rate)?;
-        let frame_length = vertex_count as u64 * POSITION_LENGTH;
-        let (declared, held) = (frame_count as u32, (length - HEADER_LENGTH) / frame_length);
-        if u64::from(declared) > held {
-            return Err(IoError::CacheTruncated { path: path.to_path_buf(), declared, held });
-        }
-        let vertex_count = vertex_count as usize;
-        Ok(Self { vertex_count, start_frame, sample_rate, frame_count: declared })
+        let (frame_count, vertex_count) =
+            check_counts(path, [frame_count, vertex_count], length, |_| HEADER_LENGTH)?;
+        check_times(path, start_frame, sample_rate)?;
+        Ok(Self { vertex_count, start_frame, sample_rate, frame_count })
     }
 }
 
@@ -224,14 +220,30 @@ impl PointCache {
     }
 }
 
-fn check_header(
+/// The counts of frames and vertices of a cache, if they are in range and the file, of `length` bytes, holds as many. `begin`: the first
+/// byte of the positions of so many frames.
+pub(super) fn check_counts(
     path: &Path,
-    vertex_count: i64,
-    start_frame: f32,
-    sample_rate: f32,
-) -> Result<(), IoError> {
-    let fits = (1..=MAX_PARTICLES as i64).contains(&vertex_count);
-    check_field(path, "vertex count", vertex_count as f64, fits, "1 to 16777216 (2^24)")?;
+    [frame_count, vertex_count]: [i32; 2],
+    length: u64,
+    begin: impl Fn(u64) -> u64,
+) -> Result<(u32, usize), IoError> {
+    check_field(path, "frame count", frame_count.into(), frame_count >= 0, "0 or more")?;
+    check_vertex_count(path, vertex_count.into())?;
+    let (declared, frame_length) = (frame_count as u32, vertex_count as u64 * POSITION_LENGTH);
+    let held = length.saturating_sub(begin(declared.into())) / frame_length;
+    if u64::from(declared) > held {
+        return Err(IoError::CacheTruncated { path: path.to_path_buf(), declared, held });
+    }
+    Ok((declared, vertex_count as usize))
+}
+
+fn check_vertex_count(path: &Path, count: i64) -> Result<(), IoError> {
+    let fits = (1..=MAX_PARTICLES as i64).contains(&count);
+    check_field(path, "vertex count", count as f64, fits, "1 to 16777216 (2^24)")
+}
+
+fn check_times(path: &Path, start_frame: f32, sample_rate: f32) -> Result<(), IoError> {
     check_field(
         path,
         "start frame",
