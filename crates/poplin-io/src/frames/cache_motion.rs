@@ -221,23 +221,9 @@ impl VertexMotion for CacheMotion {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::Scratch;
     use crate::{FRAME_FORMATS, FrameSource, PointCacheWriter, fuzz};
     use poplin_model::Mesh;
-
-    /// A file that is gone at the end.
-    struct Scratch(PathBuf);
-
-    impl Scratch {
-        fn new(name: &str) -> Self {
-            Self(std::env::temp_dir().join(format!("poplin-io-{}-{name}", std::process::id())))
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_file(&self.0);
-        }
-    }
 
     /// Vertex 0 along x, vertex 1 up, as `frame` squared.
     fn frame(k: usize) -> [[f32; 3]; 2] {
@@ -245,20 +231,20 @@ mod tests {
         [[k * k, 0.0, 0.0], [0.0, 1.0 + k * k, -1.0]]
     }
 
-    fn pc2(name: &str) -> Scratch {
-        let file = Scratch::new(name);
-        let mut writer = PointCacheWriter::create(&file.0, 2, 1.0, 2.0).unwrap();
+    fn pc2(folder: &Scratch) -> PathBuf {
+        let file = folder.path("cache.pc2");
+        let mut writer = PointCacheWriter::create(&file, 2, 1.0, 2.0).unwrap();
         (0..4).for_each(|k| writer.push(&frame(k)).unwrap());
         writer.finish().unwrap();
         file
     }
 
-    fn mdd(name: &str) -> Scratch {
-        let file = Scratch::new(name);
+    fn mdd(folder: &Scratch) -> PathBuf {
+        let file = folder.path("cache.mdd");
         let mesh = Mesh { positions: frame(0).to_vec(), ..Mesh::default() };
         let source = FrameSource { parts: &[(&mesh, 1)], frame_rate: 10.0, frame_count: 4 };
         let format = FRAME_FORMATS.iter().find(|format| format.name == "mdd").unwrap();
-        let mut sink = (format.create)(&file.0, &source).unwrap();
+        let mut sink = (format.create)(&file, &source).unwrap();
         (0..4).for_each(|k| sink.push(&frame(k)).unwrap());
         sink.finish().unwrap();
         file
@@ -266,11 +252,12 @@ mod tests {
 
     #[test]
     fn samples_are_at_their_times_linear_between_them_and_held_at_the_ends() {
-        let (pc2, mdd) = (pc2("ends.pc2"), mdd("ends.mdd"));
+        let folder = Scratch::new("cache-ends");
+        let (pc2, mdd) = (pc2(&folder), mdd(&folder));
         // Frames 1, 3, 5, 7 of 20 a second; 0, 1, 2, 3 of 10 a second.
         let caches = [(&pc2, [0.05, 0.35]), (&mdd, [0.0, 0.3])];
         for (file, [begin, end]) in caches {
-            let cache = CacheMotion::open(&file.0, 20.0).unwrap();
+            let cache = CacheMotion::open(file, 20.0).unwrap();
             assert_eq!(cache.vertex_count(), 2);
             let near = |a: f64, b: f64| (a - b).abs() < 1e-6;
             let [from, to] = cache.span();
@@ -288,9 +275,10 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_cache_holds_no_open_file_between_its_samples() {
-        for file in [pc2("closed.pc2"), mdd("closed.mdd")] {
-            let cache = CacheMotion::open(&file.0, 20.0).unwrap();
-            let own = file.0.canonicalize().unwrap();
+        let folder = Scratch::new("cache-closed");
+        for file in [pc2(&folder), mdd(&folder)] {
+            let cache = CacheMotion::open(&file, 20.0).unwrap();
+            let own = file.canonicalize().unwrap();
             let open_count = || {
                 let all = std::fs::read_dir("/proc/self/fd").unwrap();
                 let targets = all.filter_map(|it| std::fs::read_link(it.ok()?.path()).ok());
@@ -306,14 +294,15 @@ mod tests {
 
     #[test]
     fn damaged_caches_say_what_is_wrong() {
-        let (pc2, mdd) = (pc2("damaged.pc2"), mdd("damaged.mdd"));
-        let message = |file: &Scratch, at: usize, bytes: &[u8]| {
-            let good = std::fs::read(&file.0).unwrap();
+        let folder = Scratch::new("cache-damaged");
+        let (pc2, mdd) = (pc2(&folder), mdd(&folder));
+        let message = |file: &Path, at: usize, bytes: &[u8]| {
+            let good = std::fs::read(file).unwrap();
             let mut damaged = good.clone();
             damaged[at..at + bytes.len()].copy_from_slice(bytes);
-            std::fs::write(&file.0, damaged).unwrap();
-            let message = CacheMotion::open(&file.0, 24.0).unwrap_err().to_string();
-            std::fs::write(&file.0, good).unwrap();
+            std::fs::write(file, damaged).unwrap();
+            let message = CacheMotion::open(file, 24.0).unwrap_err().to_string();
+            std::fs::write(file, good).unwrap();
             message.split_once(": ").unwrap().1.to_owned()
         };
         let nan = f32::NAN.to_le_bytes();
@@ -339,12 +328,13 @@ mod tests {
 
     #[test]
     fn mutated_caches_never_panic() {
-        let (pc2, mdd) = (pc2("mutated.pc2"), mdd("mutated.mdd"));
+        let folder = Scratch::new("cache-mutated");
+        let (pc2, mdd) = (pc2(&folder), mdd(&folder));
         for file in [pc2, mdd] {
-            let good = std::fs::read(&file.0).unwrap();
+            let good = std::fs::read(&file).unwrap();
             fuzz::run(&[good], 2000, |bytes| {
-                std::fs::write(&file.0, bytes).unwrap();
-                let Ok(cache) = CacheMotion::open(&file.0, 30.0) else { return false };
+                std::fs::write(&file, bytes).unwrap();
+                let Ok(cache) = CacheMotion::open(&file, 30.0) else { return false };
                 let [begin, end] = cache.span();
                 for time in [begin - 1.0, 0.7 * begin + 0.3 * end, end, f64::NAN] {
                     let positions = cache.positions(time).unwrap();

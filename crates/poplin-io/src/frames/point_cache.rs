@@ -272,20 +272,7 @@ pub(super) fn check_field(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    struct TemporaryFile(PathBuf);
-
-    impl TemporaryFile {
-        fn new(name: &str) -> Self {
-            Self(std::env::temp_dir().join(format!("poplin-io-{name}-{}.pc2", std::process::id())))
-        }
-    }
-
-    impl Drop for TemporaryFile {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_file(&self.0);
-        }
-    }
+    use crate::scratch::Scratch;
 
     const FRAMES: [[[f32; 3]; 2]; 3] = [
         [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]],
@@ -301,9 +288,10 @@ mod tests {
 
     #[test]
     fn a_cache_reads_back_bit_for_bit() {
-        let file = TemporaryFile::new("round-trip");
-        write_frames(&file.0);
-        let cache = PointCache::read(&file.0).unwrap();
+        let folder = Scratch::new("pc2-round-trip");
+        let file = folder.path("cache.pc2");
+        write_frames(&file);
+        let cache = PointCache::read(&file).unwrap();
         assert_eq!(
             (cache.vertex_count, cache.start_frame, cache.sample_rate, cache.frame_count()),
             (2, 1.0, 1.0, 3)
@@ -316,9 +304,10 @@ mod tests {
 
     #[test]
     fn the_bytes_are_the_published_layout() {
-        let file = TemporaryFile::new("layout");
-        write_frames(&file.0);
-        let bytes = std::fs::read(&file.0).unwrap();
+        let folder = Scratch::new("pc2-layout");
+        let file = folder.path("cache.pc2");
+        write_frames(&file);
+        let bytes = std::fs::read(&file).unwrap();
         let mut expected = b"POINTCACHE2\0".to_vec();
         expected.extend([1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0x80, 0x3f, 0, 0, 0x80, 0x3f, 3, 0, 0, 0]);
         assert_eq!(bytes[..32], expected);
@@ -328,19 +317,21 @@ mod tests {
 
     #[test]
     fn an_abandoned_cache_holds_every_pushed_frame() {
-        let file = TemporaryFile::new("abandoned");
-        let mut writer = PointCacheWriter::create(&file.0, 2, 0.0, 1.0).unwrap();
-        assert_eq!(PointCache::read(&file.0).unwrap().frame_count(), 0);
+        let folder = Scratch::new("pc2-abandoned");
+        let file = folder.path("cache.pc2");
+        let mut writer = PointCacheWriter::create(&file, 2, 0.0, 1.0).unwrap();
+        assert_eq!(PointCache::read(&file).unwrap().frame_count(), 0);
         for done in 1..=3 {
             writer.push(&FRAMES[done - 1]).unwrap();
-            assert_eq!(PointCache::read(&file.0).unwrap().frame_count(), done);
+            assert_eq!(PointCache::read(&file).unwrap().frame_count(), done);
         }
     }
 
     #[test]
     fn a_frame_of_another_length_is_refused() {
-        let file = TemporaryFile::new("length");
-        let mut writer = PointCacheWriter::create(&file.0, 2, 0.0, 1.0).unwrap();
+        let folder = Scratch::new("pc2-length");
+        let file = folder.path("cache.pc2");
+        let mut writer = PointCacheWriter::create(&file, 2, 0.0, 1.0).unwrap();
         let error = writer.push(&[[0.0; 3]]).unwrap_err();
         assert!(
             matches!(error, IoError::FrameLength { frame: 0, vertex_count: 1, expected: 2, .. }),
@@ -350,7 +341,8 @@ mod tests {
 
     #[test]
     fn impossible_headers_are_refused_before_the_file_is_touched() {
-        let file = TemporaryFile::new("header");
+        let folder = Scratch::new("pc2-header");
+        let file = folder.path("cache.pc2");
         for (vertices, start, rate) in [
             (0, 0.0, 1.0),
             (MAX_PARTICLES + 1, 0.0, 1.0),
@@ -358,10 +350,10 @@ mod tests {
             (1, 0.0, 0.0),
             (1, 0.0, f32::INFINITY),
         ] {
-            let error = PointCacheWriter::create(&file.0, vertices, start, rate).unwrap_err();
+            let error = PointCacheWriter::create(&file, vertices, start, rate).unwrap_err();
             assert!(matches!(error, IoError::CacheField { .. }), "{error}");
         }
-        assert!(!file.0.exists());
+        assert!(!file.exists());
     }
 
     #[cfg(target_os = "linux")]
@@ -376,14 +368,15 @@ mod tests {
 
     #[test]
     fn a_lying_header_is_caught_without_allocating_for_it() {
-        let file = TemporaryFile::new("lying");
-        write_frames(&file.0);
-        let good = std::fs::read(&file.0).unwrap();
+        let folder = Scratch::new("pc2-lying");
+        let file = folder.path("cache.pc2");
+        write_frames(&file);
+        let good = std::fs::read(&file).unwrap();
         let damage = |at: usize, value: i32| {
             let mut bytes = good.clone();
             bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
-            std::fs::write(&file.0, bytes).unwrap();
-            PointCache::read(&file.0).unwrap_err()
+            std::fs::write(&file, bytes).unwrap();
+            PointCache::read(&file).unwrap_err()
         };
         assert!(matches!(damage(28, i32::MAX), IoError::CacheTruncated { held: 3, .. }));
         assert!(matches!(damage(16, 1 << 24), IoError::CacheTruncated { held: 0, .. }));
@@ -396,12 +389,13 @@ mod tests {
 
     #[test]
     fn any_truncation_is_an_error_and_no_panic() {
-        let file = TemporaryFile::new("truncated");
-        write_frames(&file.0);
-        let good = std::fs::read(&file.0).unwrap();
+        let folder = Scratch::new("pc2-truncated");
+        let file = folder.path("cache.pc2");
+        write_frames(&file);
+        let good = std::fs::read(&file).unwrap();
         for length in 0..good.len() {
-            std::fs::write(&file.0, &good[..length]).unwrap();
-            assert!(PointCache::read(&file.0).is_err(), "{length} bytes were accepted");
+            std::fs::write(&file, &good[..length]).unwrap();
+            assert!(PointCache::read(&file).is_err(), "{length} bytes were accepted");
         }
     }
 }

@@ -211,30 +211,14 @@ impl Reel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::Scratch;
     use poplin_model::{Mesh, Plane};
 
     const LOOK: ReelLook = ReelLook { size: 64, view: None, orbit: 0.0, seconds: 0.04 };
 
-    struct Scratch(PathBuf);
-
-    impl Scratch {
-        fn new(name: &str) -> Self {
-            let path =
-                std::env::temp_dir().join(format!("poplin-io-{name}-{}", std::process::id()));
-            std::fs::create_dir_all(&path).unwrap();
-            Self(path)
-        }
-
-        fn names(&self) -> Vec<String> {
-            let entries = std::fs::read_dir(&self.0).unwrap();
-            entries.map(|it| it.unwrap().file_name().to_string_lossy().into_owned()).collect()
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
+    fn names(folder: &Scratch) -> Vec<String> {
+        let entries = std::fs::read_dir(folder.path("")).unwrap();
+        entries.map(|it| it.unwrap().file_name().to_string_lossy().into_owned()).collect()
     }
 
     /// A sheet that falls by 2 m in so many moments.
@@ -276,11 +260,11 @@ mod tests {
     #[test]
     fn every_moment_is_a_picture_of_one_camera_that_has_them_all() {
         let folder = Scratch::new("reel");
-        let path = folder.0.join("fall.png");
+        let path = folder.path("fall.png");
         let floor = Shape::from(Plane { normal: [0.0, 1.0, 0.0], offset: -2.5 });
         let scene = |k| Ok::<_, IoError>((format!("frame {k}"), vec![floor.clone()]));
         reel(&path, 11).write(LOOK, scene).unwrap();
-        assert_eq!(folder.names(), ["fall.png"], "nothing else is left");
+        assert_eq!(names(&folder), ["fall.png"], "nothing else is left");
         let pictures = pictures(&path);
         assert_eq!(pictures.len(), 11);
         assert!(pictures.iter().all(|(_, seconds)| *seconds == 0.04));
@@ -291,7 +275,7 @@ mod tests {
     #[test]
     fn pictures_are_shown_as_long_as_they_are_to_be() {
         let folder = Scratch::new("delays");
-        let path = folder.0.join("slow.png");
+        let path = folder.path("slow.png");
         let scene = |_| Ok::<_, IoError>((String::new(), Vec::new()));
         for seconds in [1e-4, 1.0 / 24.0, 6.5535, 7.0, 1000.0 / 3.0, 65535.0] {
             reel(&path, 2).write(ReelLook { seconds, ..LOOK }, scene).unwrap();
@@ -307,7 +291,7 @@ mod tests {
         let scene = |_| Ok::<_, IoError>((String::new(), Vec::new()));
         // It stands still: what changes is the view.
         let draw = |name: &str, orbit: f64| {
-            let path = folder.0.join(name);
+            let path = folder.path(name);
             let mesh = Mesh::grid(5, 5, 1.0, 0.4);
             let upright: Vec<_> = mesh.positions.iter().map(|p| [-p[0], p[2], p[1]]).collect();
             let meshes = vec![(mesh.triangulated().into(), [200, 0, 0])];
@@ -328,7 +312,7 @@ mod tests {
     #[test]
     fn what_cannot_be_written_leaves_what_was_there() {
         let folder = Scratch::new("failed");
-        let path = folder.0.join("fall.png");
+        let path = folder.path("fall.png");
         std::fs::write(&path, "before").unwrap();
         let scene = |k: usize| match k {
             5 => Err(IoError::Empty { path: "body.pc2".into(), what: "samples" }),
@@ -337,7 +321,7 @@ mod tests {
         let error = reel(&path, 20).write(LOOK, scene).unwrap_err();
         assert_eq!(error.to_string(), "body.pc2: the file has no samples");
         assert_eq!(std::fs::read(&path).unwrap(), b"before");
-        assert_eq!(folder.names(), ["fall.png"]);
+        assert_eq!(names(&folder), ["fall.png"]);
         let good = |_| Ok::<_, IoError>((String::new(), Vec::new()));
         let error = reel(&path, 0).write(LOOK, good).unwrap_err();
         assert!(error.to_string().ends_with("fall.png: the file has no moments"), "{error}");
@@ -347,7 +331,7 @@ mod tests {
     #[test]
     fn moments_of_another_length_and_of_nothing_finite_are_no_panic() {
         let folder = Scratch::new("lengths");
-        let path = folder.0.join("none.png");
+        let path = folder.path("none.png");
         let mut reel = reel(&path, 2);
         assert!(reel.push(vec![vec![[0.0; 3]; 3]]).is_err());
         reel.push(vec![vec![[f32::NAN; 3]; 25]]).unwrap();
