@@ -10,7 +10,7 @@ use poplin_model::MAX_COORDINATE;
 
 use super::point_cache::{Header, POSITION_LENGTH, check_counts, check_field};
 use crate::IoError;
-use crate::mesh_file::VertexMotion;
+use crate::mesh_file::{VertexMotion, first_after};
 
 /// Most samples of a cache: their times are kept.
 const MAX_SAMPLES: usize = 1 << 24;
@@ -43,16 +43,6 @@ impl Times {
             Self::Even { first, step, .. } => first + step * sample as f64,
             Self::Listed(times) => f64::from(times[sample]),
         }
-    }
-
-    /// The first sample after a time.
-    fn after(&self, time: f64) -> usize {
-        let (mut low, mut high) = (0, self.count());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.at(middle) <= time { low = middle + 1 } else { high = middle }
-        }
-        low
     }
 }
 
@@ -206,7 +196,7 @@ impl VertexMotion for CacheMotion {
 
     fn positions(&self, time: f64) -> Result<Vec<DVec3>, IoError> {
         let wide = |p: &[f32; 3]| DVec3::from(p.map(f64::from));
-        let after = self.times.after(time);
+        let after = first_after(time, self.times.count(), |sample| self.times.at(sample));
         let before = after.saturating_sub(1);
         let from = self.sample(before)?;
         if after == 0 || after == self.times.count() || self.times.at(before) == time {
