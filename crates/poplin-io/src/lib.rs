@@ -22,6 +22,8 @@ pub mod picture;
 mod ply;
 mod polygon;
 pub mod scene;
+#[cfg(test)]
+mod scratch;
 mod split_mix;
 mod stl;
 mod text;

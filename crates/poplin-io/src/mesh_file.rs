@@ -88,6 +88,16 @@ pub(crate) trait VertexMotion: std::fmt::Debug + Send + Sync {
     fn positions(&self, time: f64) -> Result<Vec<DVec3>, IoError>;
 }
 
+/// The first of so many keys, at rising times \[s\], that is after a time; their count if none is.
+pub(crate) fn first_after(time: f64, count: usize, time_of: impl Fn(usize) -> f64) -> usize {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if time_of(middle) <= time { low = middle + 1 } else { high = middle }
+    }
+    low
+}
+
 /// Reads a mesh in the format that the file's extension states, OBJ if it states none of [`MESH_FORMATS`], with what there is to
 /// say about it, and so that a mesh far from the origin keeps its shape.
 ///

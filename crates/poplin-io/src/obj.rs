@@ -17,15 +17,13 @@ use crate::IoError;
 use crate::frames::faces;
 use crate::mesh_file::{MeshFormat, Parsed, TwistedFaces};
 use crate::polygon::{Cut, cut};
+use crate::text::shortened;
 
 /// Longest line that is read, with those that continue it \[bytes\]; a face of three million corners fits.
 const MAX_LINE: usize = 64 << 20;
 
 /// Most faces after triangulation, and most texture coordinates; meshes have about two triangles per vertex.
 pub(crate) const MAX_FACES: usize = 4 * MAX_PARTICLES;
-
-/// Characters of a faulty line that an error shows.
-pub(crate) const EXCERPT_LENGTH: usize = 60;
 
 /// OBJ in the table of formats.
 pub(crate) const MESH_FORMAT: MeshFormat = MeshFormat {
@@ -454,7 +452,7 @@ impl Parser<'_> {
     }
 
     fn malformed(&self, text: &str, expected: &'static str) -> IoError {
-        let text = text.chars().take(EXCERPT_LENGTH).collect();
+        let text = shortened(text);
         IoError::Malformed { path: self.path.to_path_buf(), line: self.line, text, expected }
     }
 

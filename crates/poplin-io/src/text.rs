@@ -1,7 +1,14 @@
-//! Words of text files.
+//! Words of text files, and what errors show of them.
 
 use crate::FilePosition;
-use crate::obj::EXCERPT_LENGTH;
+
+/// Characters of a faulty text that an error shows.
+const EXCERPT_LENGTH: usize = 60;
+
+/// The begin of a text of a file, for an error.
+pub(crate) fn shortened(text: &str) -> String {
+    text.chars().take(EXCERPT_LENGTH).collect()
+}
 
 /// The words of a text and the line that each is in.
 #[derive(Debug)]
@@ -62,11 +69,7 @@ impl<'a> Words<'a> {
     pub(crate) fn show(word: &[u8]) -> String {
         match word {
             [] => "the end of the file".to_owned(),
-            word => {
-                let text: String =
-                    String::from_utf8_lossy(word).chars().take(EXCERPT_LENGTH).collect();
-                format!("`{}`", text.escape_debug())
-            }
+            word => format!("`{}`", shortened(&String::from_utf8_lossy(word)).escape_debug()),
         }
     }
 }

@@ -1,26 +1,18 @@
 //! Colliders whose meshes move vertex by vertex: animations and point caches, from the scene file to the shape at a time.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
-use std::path::{Path, PathBuf};
+#[path = "../src/scratch.rs"]
+mod scratch;
+
+use std::path::Path;
 
 use poplin_io::scene::{BuiltCollider, Scene};
 use poplin_io::{FRAME_FORMATS, FrameSource, PointCacheWriter, write_obj};
 use poplin_model::{Mesh, Shape};
 
-/// A folder that is gone at the end.
-struct Folder(PathBuf);
+use self::scratch::Scratch;
 
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("poplin-io-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
+impl Scratch {
     fn scene(&self, collider: &str) -> String {
         let text = format!(
             "frame_rate = 20\n[[cloth]]\ngrid = {{ columns = 3, rows = 3, width = 1, height = 1 }}\n[[collider]]\n{collider}\n"
@@ -38,14 +30,8 @@ impl Folder {
 
     /// The message without the folder.
     fn fault(&self, collider: &str) -> String {
-        let folder = format!("{}/", self.0.display());
+        let folder = self.path("").display().to_string();
         self.build(collider).unwrap_err().replace(&folder, "")
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -93,7 +79,7 @@ fn assert_near(a: [f32; 3], b: [f32; 3]) {
 
 #[test]
 fn a_mesh_follows_its_animation_or_cache_and_so_do_its_filled_holes() {
-    let folder = Folder::new("follows");
+    let folder = Scratch::new("follows");
     write_obj(folder.path("body.obj"), &frustum(), &frustum().positions).unwrap();
     write_frames(&folder.path("body.glb"), "glb");
     write_frames(&folder.path("body.mdd"), "mdd");
@@ -137,7 +123,7 @@ fn a_mesh_follows_its_animation_or_cache_and_so_do_its_filled_holes() {
 
 #[test]
 fn keys_move_the_body_of_a_moving_mesh_and_loops_begin_anew() {
-    let folder = Folder::new("loops");
+    let folder = Scratch::new("loops");
     write_frames(&folder.path("body.glb"), "glb");
     let keys = "keys = [{ time = 0 }, { time = 1, translation = [0, 0, 8] }]";
     let built =
@@ -150,7 +136,7 @@ fn keys_move_the_body_of_a_moving_mesh_and_loops_begin_anew() {
 
 #[test]
 fn faults_have_the_location_of_their_key() {
-    let folder = Folder::new("faults");
+    let folder = Scratch::new("faults");
     write_obj(folder.path("body.obj"), &frustum(), &frustum().positions).unwrap();
     write_frames(&folder.path("body.glb"), "glb");
     write_frames(&folder.path("body.mdd"), "mdd");
@@ -217,7 +203,7 @@ fn faults_have_the_location_of_their_key() {
 
 #[test]
 fn a_cache_that_is_cut_off_while_it_is_used_is_an_error_at_that_time() {
-    let folder = Folder::new("cut");
+    let folder = Scratch::new("cut");
     write_obj(folder.path("body.obj"), &frustum(), &frustum().positions).unwrap();
     write_frames(&folder.path("body.mdd"), "mdd");
     let built = folder.build("mesh = 'body.obj'\ncache = 'body.mdd'").unwrap();

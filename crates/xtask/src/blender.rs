@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::install::environment;
 use crate::run::{cargo_with, root, run_program, say};
 
 /// What is installed into `target/blender`. Blender 5.0 as a module is built for Python 3.11 and NumPy 1.
@@ -42,12 +43,14 @@ pub(crate) fn check() -> Result<(), String> {
             return Err(format!("{name} could not be run"));
         }
     }
-    let python = folder.join("venv/bin/python");
     for (packages, programs) in PACKAGES.iter().zip([&["numpy", "usd"][..], &["blender"]]) {
-        if let Err(missing) = install(&folder, &python, packages) {
-            say(&format!("not checked with {}: {missing}\n", programs.join(" and ")));
-            continue;
-        }
+        let python = match environment(PYTHON, &folder.join("venv"), packages) {
+            Ok(python) => python,
+            Err(missing) => {
+                say(&format!("not checked with {}: {missing}\n", programs.join(" and ")));
+                continue;
+            }
+        };
         for program in programs {
             for out in &folders {
                 let mut command = Command::new(&python);
@@ -56,8 +59,10 @@ pub(crate) fn check() -> Result<(), String> {
                     failed.push(format!("{program} of {}", out.display()));
                 }
             }
-            if *program == "blender" && !character(&scripts, &folder, &python)? {
-                failed.push("the character of Blender".to_owned());
+            if *program == "blender"
+                && let Err(fault) = character(&scripts, &folder, &python)
+            {
+                failed.push(format!("the character of Blender ({fault})"));
             }
         }
     }
@@ -72,8 +77,8 @@ pub(crate) fn check() -> Result<(), String> {
     }
 }
 
-/// Whether a character that Blender makes and animates is played as Blender shows it.
-fn character(scripts: &Path, folder: &Path, python: &Path) -> Result<bool, String> {
+/// Checks that a character that Blender makes and animates is played as Blender shows it.
+fn character(scripts: &Path, folder: &Path, python: &Path) -> Result<(), String> {
     let folder = folder.join("out/character");
     std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let script = |task: &str| {
@@ -86,20 +91,10 @@ fn character(scripts: &Path, folder: &Path, python: &Path) -> Result<bool, Strin
         ["scene.toml", "played.pc2"].map(|name| folder.join(name).display().to_string());
     let play = ["--example", "play_collider", "--", &scene, &played];
     let arguments = ["run", "--release", "--quiet", "--package", "poplin-io"];
-    let is_played = cargo_with(&[&arguments[..], &play].concat(), &[], |_| ())?;
-    Ok(is_played && script("compare").is_ok())
-}
-
-/// Installs packages into an environment of their own, which is made if it is not there.
-fn install(folder: &Path, python: &Path, packages: &[&str]) -> Result<(), String> {
-    if !python.exists() {
-        run_program(Command::new(PYTHON).arg("-m").arg("venv").arg(folder.join("venv")))?;
+    if !cargo_with(&[&arguments[..], &play].concat(), &[], |_| ())? {
+        return Err("it could not be played".to_owned());
     }
-    run_program(
-        Command::new(python)
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-            .args(packages),
-    )
+    script("compare")
 }
 
 /// Whether the validator, which is installed with npm, finds neither errors nor warnings.

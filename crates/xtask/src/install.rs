@@ -1,8 +1,9 @@
-//! Installs packages of Debian and Ubuntu.
+//! Installs packages of Debian and Ubuntu, and of Python.
 
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::run::say;
+use crate::run::{run_program, say};
 
 /// Whether a program is there and succeeds with these arguments.
 pub(crate) fn answers(program: &str, arguments: &[&str]) -> bool {
@@ -49,4 +50,22 @@ fn apt(prefix: &[&str], arguments: &[&str]) -> Result<(), String> {
         Ok(status) => Err(format!("`{}` ended with {status}", words.join(" "))),
         Err(error) => Err(format!("`{}`: {error}", words.join(" "))),
     }
+}
+
+/// An environment of this Python with packages, made if it is not there; returns its Python.
+pub(crate) fn environment(
+    program: &str,
+    folder: &Path,
+    packages: &[&str],
+) -> Result<PathBuf, String> {
+    let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    if !python.exists() {
+        run_program(Command::new(program).args(["-m", "venv"]).arg(folder))?;
+    }
+    run_program(
+        Command::new(&python)
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+            .args(packages),
+    )?;
+    Ok(python)
 }

@@ -3,7 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::install::environment;
 use crate::run::{root, run_program, say};
+
+/// Python of the environments.
+const PYTHON: &str = if cfg!(windows) { "python" } else { "python3" };
 
 /// What the tests need beside the wheel.
 const PACKAGES: [&str; 4] = ["pytest", "mypy", "gymnasium", "matplotlib"];
@@ -30,7 +34,7 @@ pub(crate) fn test() -> Result<(), String> {
 /// Builds the wheel alone, and returns its path.
 pub(crate) fn build() -> Result<PathBuf, String> {
     let folder = root().join("target/python");
-    let python = environment(&folder.join("tools"), &["maturin>=1.9.4,<2"])?;
+    let python = environment(PYTHON, &folder.join("tools"), &["maturin>=1.9.4,<2"])?;
     let wheels = folder.join("wheels");
     // Those of other versions.
     let _ = std::fs::remove_dir_all(&wheels);
@@ -48,8 +52,9 @@ pub(crate) fn build() -> Result<PathBuf, String> {
 
 fn test_in(folder: &Path, wheel: &Path) -> Result<(), String> {
     let wheel = wheel.to_string_lossy();
-    let install =
-        |wheel: &str| environment(&folder.join("venv"), &[&[wheel], PACKAGES.as_slice()].concat());
+    let install = |wheel: &str| {
+        environment(PYTHON, &folder.join("venv"), &[&[wheel], PACKAGES.as_slice()].concat())
+    };
     // Its tests kill processes that they find under /proc.
     let with_ray = cfg!(target_os = "linux").then(|| install(&format!("{wheel}[ray]")));
     let (python, left_out) = match with_ray {
@@ -71,19 +76,4 @@ fn test_in(folder: &Path, wheel: &Path) -> Result<(), String> {
     run(&["examples/flag.py"])?;
     run(&["-m", "mypy", "--strict", "examples"])?;
     run(&["-m", "mypy.stubtest", "poplin", "--ignore-missing-stub"])
-}
-
-/// An environment with packages, made if it is not there; returns its Python.
-fn environment(folder: &Path, packages: &[&str]) -> Result<PathBuf, String> {
-    let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
-    if !python.exists() {
-        let program = if cfg!(windows) { "python" } else { "python3" };
-        run_program(Command::new(program).args(["-m", "venv"]).arg(folder))?;
-    }
-    run_program(
-        Command::new(&python)
-            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-            .args(packages),
-    )?;
-    Ok(python)
 }

@@ -148,7 +148,14 @@ impl Moments {
         vertices: &[Vec<[f32; 3]>],
         scenery: &Scenery,
     ) -> Result<(), IoError> {
-        if self.kind == PictureKind::None {
+        let is_left_out = match &self.reel {
+            // The last frame of a run is kept twice, and is planned or not.
+            Some((_, frames)) => {
+                !self.planned.contains(&frame) || frames.last().is_some_and(|it| it.0 == frame)
+            }
+            None => self.kind == PictureKind::None,
+        };
+        if is_left_out {
             return Ok(());
         }
         let parts = garments.iter().zip(vertices).zip(&self.drawn);
@@ -157,13 +164,8 @@ impl Moments {
         });
         let parts: Vec<_> = surfaces.collect();
         if let Some((reel, frames)) = &mut self.reel {
-            // The last frame of a run is kept twice, and is planned or not.
-            if self.planned.contains(&frame) && frames.last().is_none_or(|(last, _)| *last != frame)
-            {
-                frames.push((frame, scenery.clone()));
-                reel.push(parts)?;
-            }
-            return Ok(());
+            frames.push((frame, scenery.clone()));
+            return reel.push(parts);
         }
         self.kept.insert(frame, Moment { parts, scenery: scenery.clone() });
         while self.kept.len() > SPARE_COUNT + self.planned.len() {

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use glam::DVec3;
-use poplin_model::{MAX_COORDINATE, MAX_PARTICLES};
+use poplin_model::MAX_COORDINATE;
 
-use super::point_cache::{Header, POSITION_LENGTH, check_field};
+use super::point_cache::{Header, POSITION_LENGTH, check_counts, check_field};
 use crate::IoError;
-use crate::mesh_file::VertexMotion;
+use crate::mesh_file::{VertexMotion, first_after};
 
 /// Most samples of a cache: their times are kept.
 const MAX_SAMPLES: usize = 1 << 24;
@@ -44,19 +44,9 @@ impl Times {
             Self::Listed(times) => f64::from(times[sample]),
         }
     }
-
-    /// The first sample after a time.
-    fn after(&self, time: f64) -> usize {
-        let (mut low, mut high) = (0, self.count());
-        while low < high {
-            let middle = low + (high - low) / 2;
-            if self.at(middle) <= time { low = middle + 1 } else { high = middle }
-        }
-        low
-    }
 }
 
-/// A cache that is open.
+/// A cache whose file is opened for each sample that is not kept: thousands of caches would be more files than may be open.
 #[derive(Debug)]
 pub(crate) struct CacheMotion {
     path: PathBuf,
@@ -65,14 +55,8 @@ pub(crate) struct CacheMotion {
     /// Where the first position is in the file.
     begin: u64,
     is_big_endian: bool,
-    state: Mutex<State>,
-}
-
-#[derive(Debug)]
-struct State {
-    file: File,
     /// The samples read last, the newest at the end.
-    kept: Vec<(usize, Sample)>,
+    kept: Mutex<Vec<(usize, Sample)>>,
 }
 
 /// Whether the name of a file says that it is an MDD cache, and not PC2; `None` if it is neither.
@@ -85,44 +69,36 @@ pub(crate) fn is_mdd(path: &Path) -> Option<bool> {
 impl CacheMotion {
     /// Opens a cache and checks all of it. `rate`: frames per second of a PC2 cache \[1/s\].
     pub(crate) fn open(path: &Path, rate: f64) -> Result<Self, IoError> {
-        let file = File::open(path).map_err(IoError::open(path))?;
+        let mut file = File::open(path).map_err(IoError::open(path))?;
         let length = file.metadata().map_err(IoError::read(path))?.len();
         let cache = match is_mdd(path) {
-            Some(true) => Self::open_mdd(path, file, length)?,
-            _ => Self::open_pc2(path, file, length, rate)?,
+            Some(true) => Self::open_mdd(path, &file, length)?,
+            _ => Self::open_pc2(path, &mut file, length, rate)?,
         };
-        cache.check()?;
+        cache.check(file)?;
         Ok(cache)
     }
 
-    fn open_pc2(path: &Path, mut file: File, length: u64, rate: f64) -> Result<Self, IoError> {
+    fn open_pc2(path: &Path, file: &mut File, length: u64, rate: f64) -> Result<Self, IoError> {
         let Header { vertex_count, start_frame, sample_rate, frame_count } =
-            Header::read(path, &mut file, length)?;
+            Header::read(path, file, length)?;
         let count = check_samples(path, frame_count)?;
         let [first, step] = [start_frame, sample_rate].map(|frames| f64::from(frames) / rate);
         let times = Times::Even { first, step, count };
-        let state = Mutex::new(State { file, kept: Vec::new() });
         let (path, begin) = (path.to_path_buf(), Header::LENGTH);
-        Ok(Self { path, vertex_count, times, begin, is_big_endian: false, state })
+        Ok(Self { path, vertex_count, times, begin, is_big_endian: false, kept: Mutex::default() })
     }
 
-    fn open_mdd(path: &Path, file: File, length: u64) -> Result<Self, IoError> {
+    fn open_mdd(path: &Path, file: &File, length: u64) -> Result<Self, IoError> {
         let mut reader = BufReader::new(file);
         let mut word = || {
             let mut bytes = [0; 4];
             reader.read_exact(&mut bytes).map(|()| bytes).map_err(IoError::read(path))
         };
-        let (frames, vertices) = (i32::from_be_bytes(word()?), i32::from_be_bytes(word()?));
-        check_field(path, "frame count", frames.into(), frames >= 0, "0 or more")?;
-        let fits = (1..=MAX_PARTICLES as i64).contains(&vertices.into());
-        check_field(path, "vertex count", vertices.into(), fits, "1 to 16777216 (2^24)")?;
-        let declared = frames as u32;
-        let begin = 8 + 4 * u64::from(declared);
-        let held = length.saturating_sub(begin) / (vertices as u64 * POSITION_LENGTH);
-        if u64::from(declared) > held {
-            return Err(IoError::CacheTruncated { path: path.to_path_buf(), declared, held });
-        }
-        let count = check_samples(path, declared)?;
+        let counts = [i32::from_be_bytes(word()?), i32::from_be_bytes(word()?)];
+        let begin = |frames: u64| 8 + 4 * frames;
+        let (frame_count, vertex_count) = check_counts(path, counts, length, begin)?;
+        let count = check_samples(path, frame_count)?;
         let mut times: Vec<f32> = Vec::with_capacity(count);
         for _ in 0..count {
             let time = f32::from_be_bytes(word()?);
@@ -130,14 +106,13 @@ impl CacheMotion {
             check_field(path, "time", time.into(), rises, "finite times that rise")?;
             times.push(time);
         }
-        let state = Mutex::new(State { file: reader.into_inner(), kept: Vec::new() });
         Ok(Self {
             path: path.to_path_buf(),
-            vertex_count: vertices as usize,
+            vertex_count,
             times: Times::Listed(times),
-            begin,
+            begin: begin(frame_count.into()),
             is_big_endian: true,
-            state,
+            kept: Mutex::default(),
         })
     }
 
@@ -147,9 +122,7 @@ impl CacheMotion {
     }
 
     /// Reads every position once.
-    fn check(&self) -> Result<(), IoError> {
-        let state = self.state.lock().unwrap_or_else(|poison| poison.into_inner());
-        let mut file = &state.file;
+    fn check(&self, mut file: File) -> Result<(), IoError> {
         file.seek(SeekFrom::Start(self.begin)).map_err(IoError::read(&self.path))?;
         let mut reader = BufReader::with_capacity(1 << 20, file);
         let mut bytes = [0; POSITION_LENGTH as usize];
@@ -177,7 +150,8 @@ impl CacheMotion {
         Err(IoError::CachePosition { path: self.path.clone(), sample, vertex, position })
     }
 
-    fn read(&self, file: &mut File, sample: usize) -> Result<Sample, IoError> {
+    fn read(&self, sample: usize) -> Result<Sample, IoError> {
+        let mut file = File::open(&self.path).map_err(IoError::open(&self.path))?;
         let length = self.vertex_count * POSITION_LENGTH as usize;
         let mut bytes = vec![0; length];
         let begin = self.begin + sample as u64 * length as u64;
@@ -190,15 +164,15 @@ impl CacheMotion {
     }
 
     fn sample(&self, sample: usize) -> Result<Sample, IoError> {
-        let mut state = self.state.lock().unwrap_or_else(|poison| poison.into_inner());
-        if let Some((_, known)) = state.kept.iter().find(|(index, _)| *index == sample) {
+        let mut kept = self.kept.lock().unwrap_or_else(|poison| poison.into_inner());
+        if let Some((_, known)) = kept.iter().find(|(index, _)| *index == sample) {
             return Ok(known.clone());
         }
-        let read = self.read(&mut state.file, sample)?;
-        if state.kept.len() == KEPT {
-            state.kept.remove(0);
+        let read = self.read(sample)?;
+        if kept.len() == KEPT {
+            kept.remove(0);
         }
-        state.kept.push((sample, read.clone()));
+        kept.push((sample, read.clone()));
         Ok(read)
     }
 }
@@ -222,7 +196,7 @@ impl VertexMotion for CacheMotion {
 
     fn positions(&self, time: f64) -> Result<Vec<DVec3>, IoError> {
         let wide = |p: &[f32; 3]| DVec3::from(p.map(f64::from));
-        let after = self.times.after(time);
+        let after = first_after(time, self.times.count(), |sample| self.times.at(sample));
         let before = after.saturating_sub(1);
         let from = self.sample(before)?;
         if after == 0 || after == self.times.count() || self.times.at(before) == time {
@@ -237,23 +211,9 @@ impl VertexMotion for CacheMotion {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::Scratch;
     use crate::{FRAME_FORMATS, FrameSource, PointCacheWriter, fuzz};
     use poplin_model::Mesh;
-
-    /// A file that is gone at the end.
-    struct Scratch(PathBuf);
-
-    impl Scratch {
-        fn new(name: &str) -> Self {
-            Self(std::env::temp_dir().join(format!("poplin-io-{}-{name}", std::process::id())))
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_file(&self.0);
-        }
-    }
 
     /// Vertex 0 along x, vertex 1 up, as `frame` squared.
     fn frame(k: usize) -> [[f32; 3]; 2] {
@@ -261,20 +221,20 @@ mod tests {
         [[k * k, 0.0, 0.0], [0.0, 1.0 + k * k, -1.0]]
     }
 
-    fn pc2(name: &str) -> Scratch {
-        let file = Scratch::new(name);
-        let mut writer = PointCacheWriter::create(&file.0, 2, 1.0, 2.0).unwrap();
+    fn pc2(folder: &Scratch) -> PathBuf {
+        let file = folder.path("cache.pc2");
+        let mut writer = PointCacheWriter::create(&file, 2, 1.0, 2.0).unwrap();
         (0..4).for_each(|k| writer.push(&frame(k)).unwrap());
         writer.finish().unwrap();
         file
     }
 
-    fn mdd(name: &str) -> Scratch {
-        let file = Scratch::new(name);
+    fn mdd(folder: &Scratch) -> PathBuf {
+        let file = folder.path("cache.mdd");
         let mesh = Mesh { positions: frame(0).to_vec(), ..Mesh::default() };
         let source = FrameSource { parts: &[(&mesh, 1)], frame_rate: 10.0, frame_count: 4 };
         let format = FRAME_FORMATS.iter().find(|format| format.name == "mdd").unwrap();
-        let mut sink = (format.create)(&file.0, &source).unwrap();
+        let mut sink = (format.create)(&file, &source).unwrap();
         (0..4).for_each(|k| sink.push(&frame(k)).unwrap());
         sink.finish().unwrap();
         file
@@ -282,11 +242,12 @@ mod tests {
 
     #[test]
     fn samples_are_at_their_times_linear_between_them_and_held_at_the_ends() {
-        let (pc2, mdd) = (pc2("ends.pc2"), mdd("ends.mdd"));
+        let folder = Scratch::new("cache-ends");
+        let (pc2, mdd) = (pc2(&folder), mdd(&folder));
         // Frames 1, 3, 5, 7 of 20 a second; 0, 1, 2, 3 of 10 a second.
         let caches = [(&pc2, [0.05, 0.35]), (&mdd, [0.0, 0.3])];
         for (file, [begin, end]) in caches {
-            let cache = CacheMotion::open(&file.0, 20.0).unwrap();
+            let cache = CacheMotion::open(file, 20.0).unwrap();
             assert_eq!(cache.vertex_count(), 2);
             let near = |a: f64, b: f64| (a - b).abs() < 1e-6;
             let [from, to] = cache.span();
@@ -301,16 +262,37 @@ mod tests {
         }
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_cache_holds_no_open_file_between_its_samples() {
+        let folder = Scratch::new("cache-closed");
+        for file in [pc2(&folder), mdd(&folder)] {
+            let cache = CacheMotion::open(&file, 20.0).unwrap();
+            let own = file.canonicalize().unwrap();
+            let open_count = || {
+                let all = std::fs::read_dir("/proc/self/fd").unwrap();
+                let targets = all.filter_map(|it| std::fs::read_link(it.ok()?.path()).ok());
+                targets.filter(|target| *target == own).count()
+            };
+            assert_eq!(open_count(), 0);
+            cache.positions(0.12).unwrap();
+            assert_eq!(open_count(), 0);
+            let _held = File::open(&own).unwrap();
+            assert_eq!(open_count(), 1, "files that are open are counted");
+        }
+    }
+
     #[test]
     fn damaged_caches_say_what_is_wrong() {
-        let (pc2, mdd) = (pc2("damaged.pc2"), mdd("damaged.mdd"));
-        let message = |file: &Scratch, at: usize, bytes: &[u8]| {
-            let good = std::fs::read(&file.0).unwrap();
+        let folder = Scratch::new("cache-damaged");
+        let (pc2, mdd) = (pc2(&folder), mdd(&folder));
+        let message = |file: &Path, at: usize, bytes: &[u8]| {
+            let good = std::fs::read(file).unwrap();
             let mut damaged = good.clone();
             damaged[at..at + bytes.len()].copy_from_slice(bytes);
-            std::fs::write(&file.0, damaged).unwrap();
-            let message = CacheMotion::open(&file.0, 24.0).unwrap_err().to_string();
-            std::fs::write(&file.0, good).unwrap();
+            std::fs::write(file, damaged).unwrap();
+            let message = CacheMotion::open(file, 24.0).unwrap_err().to_string();
+            std::fs::write(file, good).unwrap();
             message.split_once(": ").unwrap().1.to_owned()
         };
         let nan = f32::NAN.to_le_bytes();
@@ -336,12 +318,13 @@ mod tests {
 
     #[test]
     fn mutated_caches_never_panic() {
-        let (pc2, mdd) = (pc2("mutated.pc2"), mdd("mutated.mdd"));
+        let folder = Scratch::new("cache-mutated");
+        let (pc2, mdd) = (pc2(&folder), mdd(&folder));
         for file in [pc2, mdd] {
-            let good = std::fs::read(&file.0).unwrap();
+            let good = std::fs::read(&file).unwrap();
             fuzz::run(&[good], 2000, |bytes| {
-                std::fs::write(&file.0, bytes).unwrap();
-                let Ok(cache) = CacheMotion::open(&file.0, 30.0) else { return false };
+                std::fs::write(&file, bytes).unwrap();
+                let Ok(cache) = CacheMotion::open(&file, 30.0) else { return false };
                 let [begin, end] = cache.span();
                 for time in [begin - 1.0, 0.7 * begin + 0.3 * end, end, f64::NAN] {
                     let positions = cache.positions(time).unwrap();

@@ -19,4 +19,4 @@ pub use point_cache::{PointCache, PointCacheWriter};
 pub use sequence::remove_frames;
 pub use source::FrameSource;
 pub(crate) use source::faces;
-pub(crate) use spool::Temporary;
+pub(crate) use spool::{Temporary, triples};

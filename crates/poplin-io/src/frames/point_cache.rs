@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use poplin_model::MAX_PARTICLES;
 
-use super::{FrameFormat, FrameSink};
+use super::{FrameFormat, FrameSink, triples};
 use crate::IoError;
 
 /// PC2 in the table of formats.
@@ -59,7 +59,8 @@ impl PointCacheWriter {
         sample_rate: f32,
     ) -> Result<Self, IoError> {
         let path = path.as_ref();
-        check_header(path, vertex_count as i64, start_frame, sample_rate)?;
+        check_vertex_count(path, vertex_count as i64)?;
+        check_times(path, start_frame, sample_rate)?;
         let mut header = Vec::with_capacity(HEADER_LENGTH as usize);
         header.extend(SIGNATURE);
         header.extend(VERSION.to_le_bytes());
@@ -167,15 +168,10 @@ impl Header {
             (f32::from_le_bytes(word(20)), f32::from_le_bytes(word(24)));
         let frame_count = i32::from_le_bytes(word(28));
         check_field(path, "version", version.into(), version == VERSION, "1")?;
-        check_field(path, "frame count", frame_count.into(), frame_count >= 0, "0 or more")?;
-        check_header(path, vertex_count.into(), start_frame, sample_rate)?;
-        let frame_length = vertex_count as u64 * POSITION_LENGTH;
-        let (declared, held) = (frame_count as u32, (length - HEADER_LENGTH) / frame_length);
-        if u64::from(declared) > held {
-            return Err(IoError::CacheTruncated { path: path.to_path_buf(), declared, held });
-        }
-        let vertex_count = vertex_count as usize;
-        Ok(Self { vertex_count, start_frame, sample_rate, frame_count: declared })
+        let (frame_count, vertex_count) =
+            check_counts(path, [frame_count, vertex_count], length, |_| HEADER_LENGTH)?;
+        check_times(path, start_frame, sample_rate)?;
+        Ok(Self { vertex_count, start_frame, sample_rate, frame_count })
     }
 }
 
@@ -209,9 +205,7 @@ impl PointCache {
         file.take(u64::from(frame_count) * frame_length)
             .read_to_end(&mut bytes)
             .map_err(IoError::read(path))?;
-        let (words, _) = bytes.as_chunks::<4>();
-        let (positions, _) = words.as_chunks::<3>();
-        let positions = positions.iter().map(|position| position.map(f32::from_le_bytes)).collect();
+        let positions = triples(&bytes).collect();
         Ok(Self { vertex_count, start_frame, sample_rate, positions })
     }
 
@@ -226,14 +220,30 @@ impl PointCache {
     }
 }
 
-fn check_header(
+/// The counts of frames and vertices of a cache, if they are in range and the file, of `length` bytes, holds as many. `begin`: the first
+/// byte of the positions of so many frames.
+pub(super) fn check_counts(
     path: &Path,
-    vertex_count: i64,
-    start_frame: f32,
-    sample_rate: f32,
-) -> Result<(), IoError> {
-    let fits = (1..=MAX_PARTICLES as i64).contains(&vertex_count);
-    check_field(path, "vertex count", vertex_count as f64, fits, "1 to 16777216 (2^24)")?;
+    [frame_count, vertex_count]: [i32; 2],
+    length: u64,
+    begin: impl Fn(u64) -> u64,
+) -> Result<(u32, usize), IoError> {
+    check_field(path, "frame count", frame_count.into(), frame_count >= 0, "0 or more")?;
+    check_vertex_count(path, vertex_count.into())?;
+    let (declared, frame_length) = (frame_count as u32, vertex_count as u64 * POSITION_LENGTH);
+    let held = length.saturating_sub(begin(declared.into())) / frame_length;
+    if u64::from(declared) > held {
+        return Err(IoError::CacheTruncated { path: path.to_path_buf(), declared, held });
+    }
+    Ok((declared, vertex_count as usize))
+}
+
+fn check_vertex_count(path: &Path, count: i64) -> Result<(), IoError> {
+    let fits = (1..=MAX_PARTICLES as i64).contains(&count);
+    check_field(path, "vertex count", count as f64, fits, "1 to 16777216 (2^24)")
+}
+
+fn check_times(path: &Path, start_frame: f32, sample_rate: f32) -> Result<(), IoError> {
     check_field(
         path,
         "start frame",
@@ -262,20 +272,7 @@ pub(super) fn check_field(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    struct TemporaryFile(PathBuf);
-
-    impl TemporaryFile {
-        fn new(name: &str) -> Self {
-            Self(std::env::temp_dir().join(format!("poplin-io-{name}-{}.pc2", std::process::id())))
-        }
-    }
-
-    impl Drop for TemporaryFile {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_file(&self.0);
-        }
-    }
+    use crate::scratch::Scratch;
 
     const FRAMES: [[[f32; 3]; 2]; 3] = [
         [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]],
@@ -291,9 +288,10 @@ mod tests {
 
     #[test]
     fn a_cache_reads_back_bit_for_bit() {
-        let file = TemporaryFile::new("round-trip");
-        write_frames(&file.0);
-        let cache = PointCache::read(&file.0).unwrap();
+        let folder = Scratch::new("pc2-round-trip");
+        let file = folder.path("cache.pc2");
+        write_frames(&file);
+        let cache = PointCache::read(&file).unwrap();
         assert_eq!(
             (cache.vertex_count, cache.start_frame, cache.sample_rate, cache.frame_count()),
             (2, 1.0, 1.0, 3)
@@ -306,9 +304,10 @@ mod tests {
 
     #[test]
     fn the_bytes_are_the_published_layout() {
-        let file = TemporaryFile::new("layout");
-        write_frames(&file.0);
-        let bytes = std::fs::read(&file.0).unwrap();
+        let folder = Scratch::new("pc2-layout");
+        let file = folder.path("cache.pc2");
+        write_frames(&file);
+        let bytes = std::fs::read(&file).unwrap();
         let mut expected = b"POINTCACHE2\0".to_vec();
         expected.extend([1, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0x80, 0x3f, 0, 0, 0x80, 0x3f, 3, 0, 0, 0]);
         assert_eq!(bytes[..32], expected);
@@ -318,19 +317,21 @@ mod tests {
 
     #[test]
     fn an_abandoned_cache_holds_every_pushed_frame() {
-        let file = TemporaryFile::new("abandoned");
-        let mut writer = PointCacheWriter::create(&file.0, 2, 0.0, 1.0).unwrap();
-        assert_eq!(PointCache::read(&file.0).unwrap().frame_count(), 0);
+        let folder = Scratch::new("pc2-abandoned");
+        let file = folder.path("cache.pc2");
+        let mut writer = PointCacheWriter::create(&file, 2, 0.0, 1.0).unwrap();
+        assert_eq!(PointCache::read(&file).unwrap().frame_count(), 0);
         for done in 1..=3 {
             writer.push(&FRAMES[done - 1]).unwrap();
-            assert_eq!(PointCache::read(&file.0).unwrap().frame_count(), done);
+            assert_eq!(PointCache::read(&file).unwrap().frame_count(), done);
         }
     }
 
     #[test]
     fn a_frame_of_another_length_is_refused() {
-        let file = TemporaryFile::new("length");
-        let mut writer = PointCacheWriter::create(&file.0, 2, 0.0, 1.0).unwrap();
+        let folder = Scratch::new("pc2-length");
+        let file = folder.path("cache.pc2");
+        let mut writer = PointCacheWriter::create(&file, 2, 0.0, 1.0).unwrap();
         let error = writer.push(&[[0.0; 3]]).unwrap_err();
         assert!(
             matches!(error, IoError::FrameLength { frame: 0, vertex_count: 1, expected: 2, .. }),
@@ -340,7 +341,8 @@ mod tests {
 
     #[test]
     fn impossible_headers_are_refused_before_the_file_is_touched() {
-        let file = TemporaryFile::new("header");
+        let folder = Scratch::new("pc2-header");
+        let file = folder.path("cache.pc2");
         for (vertices, start, rate) in [
             (0, 0.0, 1.0),
             (MAX_PARTICLES + 1, 0.0, 1.0),
@@ -348,10 +350,10 @@ mod tests {
             (1, 0.0, 0.0),
             (1, 0.0, f32::INFINITY),
         ] {
-            let error = PointCacheWriter::create(&file.0, vertices, start, rate).unwrap_err();
+            let error = PointCacheWriter::create(&file, vertices, start, rate).unwrap_err();
             assert!(matches!(error, IoError::CacheField { .. }), "{error}");
         }
-        assert!(!file.0.exists());
+        assert!(!file.exists());
     }
 
     #[cfg(target_os = "linux")]
@@ -366,14 +368,15 @@ mod tests {
 
     #[test]
     fn a_lying_header_is_caught_without_allocating_for_it() {
-        let file = TemporaryFile::new("lying");
-        write_frames(&file.0);
-        let good = std::fs::read(&file.0).unwrap();
+        let folder = Scratch::new("pc2-lying");
+        let file = folder.path("cache.pc2");
+        write_frames(&file);
+        let good = std::fs::read(&file).unwrap();
         let damage = |at: usize, value: i32| {
             let mut bytes = good.clone();
             bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
-            std::fs::write(&file.0, bytes).unwrap();
-            PointCache::read(&file.0).unwrap_err()
+            std::fs::write(&file, bytes).unwrap();
+            PointCache::read(&file).unwrap_err()
         };
         assert!(matches!(damage(28, i32::MAX), IoError::CacheTruncated { held: 3, .. }));
         assert!(matches!(damage(16, 1 << 24), IoError::CacheTruncated { held: 0, .. }));
@@ -386,12 +389,13 @@ mod tests {
 
     #[test]
     fn any_truncation_is_an_error_and_no_panic() {
-        let file = TemporaryFile::new("truncated");
-        write_frames(&file.0);
-        let good = std::fs::read(&file.0).unwrap();
+        let folder = Scratch::new("pc2-truncated");
+        let file = folder.path("cache.pc2");
+        write_frames(&file);
+        let good = std::fs::read(&file).unwrap();
         for length in 0..good.len() {
-            std::fs::write(&file.0, &good[..length]).unwrap();
-            assert!(PointCache::read(&file.0).is_err(), "{length} bytes were accepted");
+            std::fs::write(&file, &good[..length]).unwrap();
+            assert!(PointCache::read(&file).is_err(), "{length} bytes were accepted");
         }
     }
 }

@@ -34,10 +34,8 @@ impl Film<'_> {
         let mut positions = Vec::with_capacity(self.mesh.positions.len());
         for index in 0..self.frame_count {
             reader.read_exact(&mut bytes)?;
-            let (words, _) = bytes.as_chunks::<4>();
-            let (triples, _) = words.as_chunks::<3>();
             positions.clear();
-            positions.extend(triples.iter().map(|triple| triple.map(f32::from_le_bytes)));
+            positions.extend(triples(&bytes));
             visit(index, &positions)?;
         }
         Ok(())
@@ -100,11 +98,7 @@ impl FrameSink for Spool {
             let (path, limit) = (self.path.clone(), self.max_frames as usize);
             return Err(IoError::TooMany { path, what: "frames", count: limit + 1, limit });
         }
-        let bytes: Vec<u8> = positions.iter().flatten().flat_map(|x| x.to_le_bytes()).collect();
-        let end = u64::from(self.frame_count) * bytes.len() as u64;
-        let mut file = &self.frames.file;
-        let written = file.seek(io::SeekFrom::Start(end)).and_then(|_| file.write_all(&bytes));
-        written.map_err(IoError::write(&self.path))?;
+        self.frames.append(positions).map_err(IoError::write(&self.path))?;
         self.frame_count += 1;
         Ok(())
     }
@@ -118,6 +112,13 @@ impl FrameSink for Spool {
         };
         write_whole(&self.path, |out| (self.write)(&film, out))
     }
+}
+
+/// The positions that these bytes are, little-endian.
+pub(crate) fn triples(bytes: &[u8]) -> impl Iterator<Item = [f32; 3]> {
+    let (words, _) = bytes.as_chunks::<4>();
+    let (triples, _) = words.as_chunks::<3>();
+    triples.iter().map(|triple| triple.map(f32::from_le_bytes))
 }
 
 /// Area-weighted unit normals; up for a vertex without a triangle of positive area.
@@ -157,6 +158,8 @@ pub(super) fn write_whole(
 pub(crate) struct Temporary {
     file: File,
     path: PathBuf,
+    /// Bytes that are appended.
+    length: u64,
 }
 
 impl Temporary {
@@ -165,12 +168,25 @@ impl Temporary {
         let path = of.with_file_name(format!(".{name}.{extension}"));
         let mut options = File::options();
         let file = options.read(true).write(true).create(true).truncate(true).open(&path);
-        Ok(Self { file: file.map_err(IoError::write(&path))?, path })
+        Ok(Self { file: file.map_err(IoError::write(&path))?, path, length: 0 })
     }
 
     /// The file, to be read and written.
     pub(crate) fn file(&self) -> &File {
         &self.file
+    }
+
+    /// Writes positions behind those that are there, for [`triples`]; the next ones replace what a failure has left.
+    pub(crate) fn append<'a>(
+        &mut self,
+        positions: impl IntoIterator<Item = &'a [f32; 3]>,
+    ) -> io::Result<()> {
+        let numbers = positions.into_iter().flatten();
+        let bytes: Vec<u8> = numbers.flat_map(|x| x.to_le_bytes()).collect();
+        self.file.seek(io::SeekFrom::Start(self.length))?;
+        self.file.write_all(&bytes)?;
+        self.length += bytes.len() as u64;
+        Ok(())
     }
 
     /// Renames it to what it was made for, once it is on the disk.

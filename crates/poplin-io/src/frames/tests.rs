@@ -1,39 +1,23 @@
 //! Files of frames, read back.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use poplin_model::Mesh;
 
 use super::*;
+use crate::scratch::Scratch;
 use crate::{IoError, load_mesh, read_obj};
-
-/// A folder that is removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("poplin-io-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 
 fn format(name: &str) -> FrameFormat {
     name.parse().unwrap()
 }
 
 /// Two quads and two triangles, with a seam and a face without coordinates.
-fn seam(folder: &Path) -> Mesh {
+fn seam(folder: &Scratch) -> Mesh {
     let text = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 2 0 0\nv 2 1 0\nv 0 2 0\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\nvt 0.5 0\n\
                 f 1/1 2/2 3/3 4/4\nf 2/1 5/2 6/3 3/4\nf 4/5 3/2 7/3\nf 3 6 7\n";
-    std::fs::write(folder.join("seam.obj"), text).unwrap();
-    read_obj(folder.join("seam.obj")).unwrap()
+    std::fs::write(folder.path("seam.obj"), text).unwrap();
+    read_obj(folder.path("seam.obj")).unwrap()
 }
 
 fn frames(mesh: &Mesh) -> Vec<Vec<[f32; 3]>> {
@@ -44,8 +28,8 @@ fn frames(mesh: &Mesh) -> Vec<Vec<[f32; 3]>> {
 }
 
 /// Writes three frames.
-fn write(name: &str, folder: &Path, mesh: &Mesh) -> PathBuf {
-    let path = folder.join(format(name).file_name("cloth"));
+fn write(name: &str, folder: &Scratch, mesh: &Mesh) -> PathBuf {
+    let path = folder.path(format(name).file_name("cloth"));
     let source = FrameSource { parts: &[(mesh, 1)], frame_rate: 50.0, frame_count: 3 };
     let mut sink = (format(name).create)(&path, &source).unwrap();
     frames(mesh).iter().for_each(|frame| sink.push(frame).unwrap());
@@ -55,9 +39,9 @@ fn write(name: &str, folder: &Path, mesh: &Mesh) -> PathBuf {
 
 #[test]
 fn mdd_is_the_published_layout() {
-    let folder = Folder::new("mdd");
-    let mesh = seam(&folder.0);
-    let bytes = std::fs::read(write("mdd", &folder.0, &mesh)).unwrap();
+    let folder = Scratch::new("mdd");
+    let mesh = seam(&folder);
+    let bytes = std::fs::read(write("mdd", &folder, &mesh)).unwrap();
     assert_eq!(bytes[..8], [0, 0, 0, 3, 0, 0, 0, 7]);
     let (words, _) = bytes[8..].as_chunks::<4>();
     let floats: Vec<_> = words.iter().map(|word| f32::from_be_bytes(*word)).collect();
@@ -67,10 +51,10 @@ fn mdd_is_the_published_layout() {
 
 #[test]
 fn sequences_read_back_with_their_texture_coordinates() {
-    let folder = Folder::new("sequence");
-    for mesh in [seam(&folder.0), Mesh::grid(4, 3, 1.0, 1.0)] {
+    let folder = Scratch::new("sequence");
+    for mesh in [seam(&folder), Mesh::grid(4, 3, 1.0, 1.0)] {
         for name in ["obj", "ply"] {
-            let path = write(name, &folder.0, &mesh);
+            let path = write(name, &folder, &mesh);
             for (k, frame) in frames(&mesh).into_iter().enumerate() {
                 let read = load_mesh(path.join(format!("00000{k}.{name}"))).unwrap().mesh;
                 assert_eq!(read.positions, frame, "{name}");
@@ -93,14 +77,14 @@ fn sequences_read_back_with_their_texture_coordinates() {
 
 #[test]
 fn frames_of_a_longer_run_before_are_gone_and_other_files_stay() {
-    let folder = Folder::new("stale");
+    let folder = Scratch::new("stale");
     let mesh = Mesh::grid(2, 2, 1.0, 1.0);
-    let path = folder.0.join("cloth-obj");
+    let path = folder.path("cloth-obj");
     std::fs::create_dir_all(&path).unwrap();
     for name in ["000007.obj", "notes.txt", "shirt.obj"] {
         std::fs::write(path.join(name), "").unwrap();
     }
-    write("obj", &folder.0, &mesh);
+    write("obj", &folder, &mesh);
     let exists = |name: &str| path.join(name).exists();
     assert!(
         !exists("000007.obj") && exists("notes.txt") && exists("shirt.obj") && exists("000002.obj")
@@ -111,9 +95,9 @@ fn frames_of_a_longer_run_before_are_gone_and_other_files_stay() {
 
 #[test]
 fn an_archive_has_whole_members_with_their_checksums() {
-    let folder = Folder::new("npz");
-    let mesh = seam(&folder.0);
-    let bytes = std::fs::read(write("npz", &folder.0, &mesh)).unwrap();
+    let folder = Scratch::new("npz");
+    let mesh = seam(&folder);
+    let bytes = std::fs::read(write("npz", &folder, &mesh)).unwrap();
     let u16_at = |at: usize| usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]));
     let u64_at = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
     // The record at the end leads to the directory.
@@ -149,9 +133,9 @@ fn an_archive_has_whole_members_with_their_checksums() {
 
 #[test]
 fn a_target_of_glb_is_the_difference_of_its_frame_and_has_its_weight() {
-    let folder = Folder::new("glb");
-    let mesh = seam(&folder.0);
-    let bytes = std::fs::read(write("glb", &folder.0, &mesh)).unwrap();
+    let folder = Scratch::new("glb");
+    let mesh = seam(&folder);
+    let bytes = std::fs::read(write("glb", &folder, &mesh)).unwrap();
     let length = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
     let root: serde_json::Value = serde_json::from_slice(&bytes[20..20 + length]).unwrap();
     let array = |index: &serde_json::Value, width: usize| {
@@ -189,9 +173,9 @@ fn a_target_of_glb_is_the_difference_of_its_frame_and_has_its_weight() {
 
 #[test]
 fn usd_has_a_sample_of_every_frame() {
-    let folder = Folder::new("usd");
-    let mesh = seam(&folder.0);
-    let text = std::fs::read_to_string(write("usda", &folder.0, &mesh)).unwrap();
+    let folder = Scratch::new("usd");
+    let mesh = seam(&folder);
+    let text = std::fs::read_to_string(write("usda", &folder, &mesh)).unwrap();
     for part in [
         "#usda 1.0\n",
         "endTimeCode = 2\n",
@@ -233,19 +217,19 @@ fn a_run_that_is_too_long_for_a_format_is_refused_before_it_begins() {
 
 #[test]
 fn a_file_that_cannot_be_written_is_named_and_nothing_is_left() {
-    let folder = Folder::new("fails");
+    let folder = Scratch::new("fails");
     let mesh = Mesh::grid(2, 2, 1.0, 1.0);
     let source = FrameSource { parts: &[(&mesh, 1)], frame_rate: 60.0, frame_count: 1 };
     for format in FRAME_FORMATS.iter().filter(|format| !format.is_sequence) {
-        let path = folder.0.join("no/such/folder").join(format.file_name("cloth"));
+        let path = folder.path("no/such/folder").join(format.file_name("cloth"));
         let message = (format.create)(&path, &source).map(drop).unwrap_err().to_string();
         assert!(message.starts_with("cannot write "), "{message}");
     }
     // A folder is in the position of the file when it is to be renamed.
-    let path = folder.0.join("cloth.mdd");
+    let path = folder.path("cloth.mdd");
     let mut sink = (format("mdd").create)(&path, &source).unwrap();
     sink.push(&mesh.positions).unwrap();
     std::fs::create_dir_all(path.join("inside")).unwrap();
     assert!(sink.finish().unwrap_err().to_string().starts_with("cannot write "));
-    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 1, "temporary files are left");
+    assert_eq!(std::fs::read_dir(folder.path("")).unwrap().count(), 1, "temporary files are left");
 }

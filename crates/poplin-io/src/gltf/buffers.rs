@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::json::Json;
 use crate::mesh_file::{MAX_MESH_FILE, read_bytes};
+use crate::text::shortened;
 use crate::{FilePosition, IoError};
 
 /// Most bytes of items that no buffer holds as they are: 22 million positions.
@@ -149,8 +150,8 @@ impl<'a> Buffers<'a> {
         if is_below && !name.contains(':') && file.is_file() {
             return Ok(file);
         }
-        let shown: String = name.chars().take(crate::obj::EXCERPT_LENGTH).collect();
-        Err(uri.fault(format!("{shown:?}"), "a file in the folder of this one, or data in base64"))
+        let expected = "a file in the folder of this one, or data in base64";
+        Err(uri.fault(format!("{:?}", shortened(&name)), expected))
     }
 }
 

@@ -9,6 +9,8 @@ use super::buffers::Buffers;
 use super::json::Json;
 use super::nodes::{Nodes, unit};
 use super::rig::Pose;
+use crate::mesh_file::first_after;
+use crate::text::shortened;
 use crate::{FilePosition, IoError};
 
 /// Most numbers in the keys of an animation, counted once for each channel that has them: a minute at 60 Hz of a thousand joints.
@@ -38,6 +40,13 @@ enum Interpolation {
     Step,
     Linear,
     Cubic,
+}
+
+impl Interpolation {
+    /// How many values a key has: a spline has tangents beside its own.
+    fn parts(self) -> usize {
+        if self == Self::Cubic { 3 } else { 1 }
+    }
 }
 
 /// What a node does.
@@ -146,7 +155,7 @@ impl Clip {
             if times.component != FLOAT {
                 return Err(input.fault(format!("component type {}", times.component), "5126"));
             }
-            let parts = if interpolation == Interpolation::Cubic { 3 } else { 1 };
+            let parts = interpolation.parts();
             let of_key = if kind == Target::Weights { parts * width } else { parts };
             if times.count == 0 {
                 return Err(input.fault("no keys".to_owned(), "at least one"));
@@ -202,11 +211,6 @@ fn name_of<'a>(animation: &Json<'a>) -> Option<&'a str> {
 /// Most animations that an error names.
 const MAX_NAMES: usize = 16;
 
-/// The begin of a text of the file.
-fn shortened(text: &str) -> String {
-    text.chars().take(crate::obj::EXCERPT_LENGTH).collect()
-}
-
 impl Track {
     /// The time of a key \[s\].
     fn time(&self, key: usize) -> f64 {
@@ -215,8 +219,7 @@ impl Track {
 
     /// Number `k` of a key; `part` 0 is its value, or its in-tangent, value and out-tangent are 0 to 2.
     fn number(&self, key: usize, part: usize, k: usize) -> f64 {
-        let parts = if self.interpolation == Interpolation::Cubic { 3 } else { 1 };
-        let slot = key * parts + part;
+        let slot = key * self.interpolation.parts() + part;
         match self.target {
             Target::Weights => self.values.vector::<1>(slot * self.width + k)[0],
             Target::Rotation => self.values.vector::<4>(slot)[k],
@@ -234,9 +237,8 @@ impl Track {
                 return Err(input.fault(found, "times that rise"));
             }
             before = time;
-            let parts = if self.interpolation == Interpolation::Cubic { 3 } else { 1 };
             let is_finite = |part| (0..self.width).all(|k| self.number(key, part, k).is_finite());
-            if !(0..parts).all(is_finite) {
+            if !(0..self.interpolation.parts()).all(is_finite) {
                 return Err(output.fault(format!("key {key}"), "finite numbers"));
             }
         }
@@ -247,12 +249,7 @@ impl Track {
     fn sample(&self, time: f64) -> Vec<f64> {
         let value = usize::from(self.interpolation == Interpolation::Cubic);
         let at = |key| (0..self.width).map(move |k| self.number(key, value, k)).collect();
-        // The first key after the time.
-        let (mut low, mut next) = (0, self.times.count);
-        while low < next {
-            let middle = low + (next - low) / 2;
-            if self.time(middle) <= time { low = middle + 1 } else { next = middle }
-        }
+        let next = first_after(time, self.times.count, |key| self.time(key));
         if next == 0 || next == self.times.count {
             return at(next.saturating_sub(1));
         }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::text::shortened;
 use crate::{FilePosition, IoError};
 
 /// Most values of the text: 100 MB in memory, and nodes, meshes and accessors of a hundred thousand meshes.
@@ -111,10 +112,10 @@ impl<'a> Json<'a> {
     }
 
     fn fault_of_kind(&self, expected: &str) -> IoError {
-        let shown: String = match self.value {
+        let shown = match self.value {
             Value::Array(items) => format!("a list of {} items", items.len()),
             Value::Object(_) => "an object".to_owned(),
-            value => value.to_string().chars().take(crate::obj::EXCERPT_LENGTH).collect(),
+            value => shortened(&value.to_string()),
         };
         self.fault(shown, expected)
     }

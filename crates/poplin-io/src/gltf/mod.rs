@@ -403,9 +403,9 @@ impl Reader<'_> {
         let joint_count = part.skin.and_then(|skin| self.rig.skins[skin].as_ref());
         let joint_count = joint_count.map_or(0, |skin| skin.joints.len());
         let mut sets = Vec::new();
-        for (joints, weights) in [("JOINTS_0", "WEIGHTS_0"), ("JOINTS_1", "WEIGHTS_1")] {
-            let Some(json) = attributes.get(joints) else { break };
-            let weights_json = attributes.field(weights)?;
+        while let Some(json) = attributes.get(&format!("JOINTS_{}", sets.len())) {
+            self.count(PRIMITIVE_COST + count)?;
+            let weights_json = attributes.field(&format!("WEIGHTS_{}", sets.len()))?;
             let joints = Accessor::read(&json, Width::Vec4, &mut self.buffers)?;
             let weights = Accessor::read(&weights_json, Width::Vec4, &mut self.buffers)?;
             check_count(&json, joints.count, count)?;

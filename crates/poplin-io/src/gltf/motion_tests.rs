@@ -124,9 +124,9 @@ fn upper(y: f32) -> f32 {
     t * t * (3.0 - 2.0 * t)
 }
 
-/// A cylinder on two bones, the upper one bent by 90 degrees and the lower one moved by 2 m in a second. With `eight`, the upper
-/// bone is named in both sets of joints.
-fn bent(eight: bool) -> Vec<u8> {
+/// A cylinder on two bones, the upper one bent by 90 degrees and the lower one moved by 2 m in a second. Each of so many
+/// sets of joints names the upper bone.
+fn bent(sets: usize) -> Vec<u8> {
     let mut file = File::default();
     let (vertices, triangles) = cylinder();
     let count = vertices.len();
@@ -134,16 +134,17 @@ fn bent(eight: bool) -> Vec<u8> {
     let indices: Vec<u8> = triangles.iter().flatten().flat_map(|k| k.to_le_bytes()).collect();
     let indices = file.list("SCALAR", 5123, 3 * triangles.len(), &indices);
     let joints = file.list("VEC4", 5121, count, &[0, 1, 0, 0].repeat(count));
-    let part = if eight { 0.5 } else { 1.0 };
+    let part = 1.0 / sets as f32;
     let weights: Vec<_> =
         vertices.iter().map(|p| [1.0 - upper(p[1]), part * upper(p[1]), 0.0, 0.0]).collect();
     let weights = file.floats(&weights);
     let mut attributes = json!({ "POSITION": position, "JOINTS_0": joints, "WEIGHTS_0": weights });
-    if eight {
+    for set in 1..sets {
         let joints = file.list("VEC4", 5121, count, &[9, 9, 9, 1].repeat(count));
-        let weights: Vec<_> = vertices.iter().map(|p| [0.0, 0.0, 0.0, 0.5 * upper(p[1])]).collect();
-        attributes["JOINTS_1"] = json!(joints);
-        attributes["WEIGHTS_1"] = json!(file.floats(&weights));
+        let weights: Vec<_> =
+            vertices.iter().map(|p| [0.0, 0.0, 0.0, part * upper(p[1])]).collect();
+        attributes[format!("JOINTS_{set}")] = json!(joints);
+        attributes[format!("WEIGHTS_{set}")] = json!(file.floats(&weights));
     }
     let bind =
         |y: f32| [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, -y, 0.0, 1.0];
@@ -187,8 +188,8 @@ fn assert_near(a: &[DVec3], b: &[DVec3], what: &str) {
 
 #[test]
 fn a_skinned_cylinder_bends_as_the_formula_says() {
-    for eight in [false, true] {
-        let (mesh, rig) = load(&bent(eight), "Bend").unwrap();
+    for sets in 1..=4 {
+        let (mesh, rig) = load(&bent(sets), "Bend").unwrap();
         let (vertices, triangles) = cylinder();
         assert_eq!((mesh.positions, mesh.triangles.len()), (vertices.clone(), triangles.len()));
         assert_eq!(rig.span(), [0.5, 1.5]);
@@ -210,7 +211,7 @@ fn a_skinned_cylinder_bends_as_the_formula_says() {
 
 #[test]
 fn a_file_at_rest_has_the_pose_of_its_nodes() {
-    let bytes = bent(false);
+    let bytes = bent(1);
     let text = String::from_utf8_lossy(&bytes).into_owned();
     assert!(text.contains(r#""translation":[0,1,0]"#));
     let moved = replaced(&bytes, br#""translation":[0,1,0]"#, br#""translation":[0,3,0]"#);
@@ -382,7 +383,7 @@ fn the_frames_of_our_own_glb_are_played_back() {
 
 #[test]
 fn faults_of_animations_name_the_path_and_the_limit() {
-    let bytes = bent(false);
+    let bytes = bent(1);
     let cases = [
         (
             r#""sampler":1"#,
@@ -471,6 +472,32 @@ fn a_small_file_that_asks_for_many_zeros_is_refused() {
 }
 
 #[test]
+fn a_small_file_that_names_its_joints_very_often_is_refused() {
+    let count = 1 << 16;
+    let mut file = File::default();
+    let joints = file.list("VEC4", 5121, count, &vec![0; 4 * count]);
+    let weights = file.list("VEC4", 5121, count, &vec![0; 4 * count]);
+    let positions = json!({ "componentType": FLOAT, "count": count, "type": "VEC3" });
+    file.accessors.push(positions);
+    let mut attributes = json!({ "POSITION": 2 });
+    for set in 0..5000 {
+        attributes[format!("JOINTS_{set}")] = json!(joints);
+        attributes[format!("WEIGHTS_{set}")] = json!(weights);
+    }
+    let bytes = file.glb(json!({
+        "nodes": [{ "mesh": 0, "skin": 0 }],
+        "meshes": [{ "primitives": [{ "attributes": attributes }] }],
+        "skins": [{ "joints": [0] }],
+    }));
+    let message = parse(bytes, Path::new("test.glb"), None).unwrap_err().to_string();
+    assert!(
+        message.starts_with("test.glb: vertices and corners of all nodes: ")
+            && message.ends_with(" is more than the limit 268435456"),
+        "{message}"
+    );
+}
+
+#[test]
 fn mutated_animations_never_panic() {
     let half = std::f32::consts::FRAC_1_SQRT_2;
     let quarter = [0.0, half, 0.0, half];
@@ -478,7 +505,7 @@ fn mutated_animations_never_panic() {
         (0, "rotation", "LINEAR", vec![quarter; 3]),
         (1, "translation", "CUBICSPLINE", vec![[1.0; 4]; 9]),
     ]);
-    let samples = [bent(false), bent(true), nodes];
+    let samples = [bent(1), bent(2), nodes];
     fuzz::run(&samples, 6000, |bytes| {
         let choice = AnimationChoice::Index(0);
         let Ok((parsed, rig)) = parse(bytes.to_vec(), Path::new("test.glb"), Some(&choice)) else {

@@ -249,7 +249,7 @@ pub(super) fn box_around(points: &[DVec3]) -> [DVec3; 2] {
 }
 
 /// Drawable positions of all corners of triangles.
-fn drawn_points(surfaces: &[Surface]) -> Vec<DVec3> {
+pub(super) fn drawn_points(surfaces: &[Surface]) -> Vec<DVec3> {
     let mut points = Vec::new();
     for surface in surfaces {
         let mut is_drawn = vec![false; surface.positions.len()];
@@ -267,14 +267,23 @@ fn drawn_points(surfaces: &[Surface]) -> Vec<DVec3> {
 /// The points of each moment that count for its frame: those near enough to its middle.
 pub(super) fn framed_points(moments: &[Vec<Surface>]) -> Vec<Vec<DVec3>> {
     let mut points: Vec<_> = moments.iter().map(|moment| drawn_points(moment)).collect();
-    let Some(first) = points.iter().find(|points| !points.is_empty()) else { return points };
-    let [low, high] = inner_bounds(first, OUTLIER_FRACTION);
-    let reach = (high - low) * 0.5 + DVec3::splat((high - low).length() * REACH + 1e-3);
-    for points in &mut points {
-        let [middle, _] = inner_bounds(points, 0.5);
-        points.retain(|&point| (point - middle).abs().cmple(reach).all());
+    if let Some(reach) = points.iter().find_map(|points| reach_of(points)) {
+        points.iter_mut().for_each(|points| keep_near(points, reach));
     }
     points
+}
+
+/// How far from its middle, along each axis, every moment is framed if the first one has these points \[m\]; `None` without a point.
+pub(super) fn reach_of(points: &[DVec3]) -> Option<DVec3> {
+    let [low, high] = inner_bounds(points, OUTLIER_FRACTION);
+    let reach = (high - low) * 0.5 + DVec3::splat((high - low).length() * REACH + 1e-3);
+    (!points.is_empty()).then_some(reach)
+}
+
+/// Drops the points of a moment that are farther from its middle than this.
+pub(super) fn keep_near(points: &mut Vec<DVec3>, reach: DVec3) {
+    let [middle, _] = inner_bounds(points, 0.5);
+    points.retain(|&point| (point - middle).abs().cmple(reach).all());
 }
 
 /// Directions in which points are outermost: along the axes, and between two and three of them.

@@ -5,10 +5,10 @@ use std::io::BufReader;
 use std::path::Path;
 
 use super::label::{TEXT_HEIGHT, draw_text};
+use super::sheet::INK;
 use super::{Color, Image};
 use crate::IoError;
 
-const INK: Color = [58, 56, 60];
 const EMPTY: Color = [226, 222, 215];
 
 /// Most pixels along a side of a tile.
@@ -63,12 +63,7 @@ impl Image {
         for (index, MosaicTile { label, image }) in (0..).zip(tiles) {
             let [left, top] = [index % columns * side, index / columns * side];
             if let Some(image) = image {
-                let width = image.width.min(side) as usize;
-                let lines = image.pixels.chunks_exact(image.width.max(1) as usize);
-                for (y, line) in (top..top + side).zip(lines) {
-                    let begin = y as usize * mosaic.width as usize + left as usize;
-                    mosaic.pixels[begin..begin + width].copy_from_slice(&line[..width]);
-                }
+                mosaic.paste(image, [left, top], side);
             }
             let bottom = top + side.saturating_sub(TEXT_HEIGHT + INSET);
             draw_text(&mut mosaic, label, left + INSET, bottom, left + side, INK);

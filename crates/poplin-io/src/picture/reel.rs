@@ -8,19 +8,19 @@ use glam::DVec3;
 use poplin_model::Shape;
 
 use super::background::{Ground, grid_spacing};
-use super::camera::{box_around, extremes, framed_points};
+use super::camera::{box_around, drawn_points, extremes, keep_near, reach_of};
 use super::label::draw_text;
 use super::sheet::{INK, Image, MAX_TILE, MIN_TILE, SCENERY_REACH, SOLID_REACH};
 use super::solid::{collider_surface, floors};
 use super::tile::draw_tile;
 use super::{Camera, Color, Surface, View};
 use crate::IoError;
-use crate::frames::Temporary;
+use crate::frames::{Temporary, triples};
 
 /// Pictures of which the colliders are looked at before the first is drawn.
 const SCOUTED: usize = 8;
 
-/// Resolution of the time that a picture is shown: parts of a second.
+/// Finest parts of a second in which the time that a picture is shown is counted.
 const TICKS: f64 = 10_000.0;
 
 /// How a reel is drawn.
@@ -33,7 +33,7 @@ pub struct ReelLook {
     /// How far the camera goes around the vertical from the first to where the last is followed by the first \[degrees\]; 0
     /// stands still, 360 goes once around to the left.
     pub orbit: f64,
-    /// How long each is shown \[s\], `0.0001..=6`.
+    /// How long each is shown \[s\], `0.0001..=65535`.
     pub seconds: f64,
 }
 
@@ -45,8 +45,8 @@ pub struct Reel {
     meshes: Vec<(Arc<[[u32; 3]]>, Color)>,
     /// Vertices of each mesh.
     counts: Vec<usize>,
-    /// The first moment: what flies off farther than it reaches does not count for the frame.
-    first: Vec<Surface>,
+    /// How far the first moment with a point reaches: what flies off farther does not count for the frame.
+    reach: Option<DVec3>,
     /// The outermost points of all moments.
     points: Vec<DVec3>,
     moment_count: usize,
@@ -63,13 +63,8 @@ impl Reel {
     ) -> Result<Self, IoError> {
         let path = path.as_ref().to_path_buf();
         let frames = Temporary::create(&path, "frames")?;
-        let (counts, first, points) = Default::default();
-        Ok(Self { path, frames, meshes, counts, first, points, moment_count: 0 })
-    }
-
-    /// Moments so far.
-    pub fn moment_count(&self) -> usize {
-        self.moment_count
+        let (counts, reach, points) = Default::default();
+        Ok(Self { path, frames, meshes, counts, reach, points, moment_count: 0 })
     }
 
     /// Appends a moment: vertex positions \[m\] of every surface, each time as many.
@@ -84,21 +79,13 @@ impl Reel {
             let totals = [counts.iter().sum(), self.counts.iter().sum()];
             IoError::check_frame(&self.path, self.moment_count as u32, totals)?;
         }
-        let bytes: Vec<u8> =
-            parts.iter().flatten().flatten().flat_map(|x| x.to_le_bytes()).collect();
-        let mut file = self.frames.file();
-        let end = self.moment_count as u64 * bytes.len() as u64;
-        let written = file.seek(std::io::SeekFrom::Start(end)).and_then(|_| file.write_all(&bytes));
-        written.map_err(IoError::write(&self.path))?;
-        let moment = self.surfaces(parts);
-        let points = match self.moment_count {
-            0 => framed_points(std::slice::from_ref(&moment)),
-            _ => framed_points(&[self.first.clone(), moment.clone()]),
-        };
-        self.points.extend(points.last().into_iter().flat_map(|points| extremes(points)));
-        if self.moment_count == 0 {
-            self.first = moment;
+        self.frames.append(parts.iter().flatten()).map_err(IoError::write(&self.path))?;
+        let mut points = drawn_points(&self.surfaces(parts));
+        self.reach = self.reach.or_else(|| reach_of(&points));
+        if let Some(reach) = self.reach {
+            keep_near(&mut points, reach);
         }
+        self.points.extend(extremes(&points));
         self.moment_count += 1;
         Ok(())
     }
@@ -166,8 +153,11 @@ impl Reel {
         encoder.set_depth(png::BitDepth::Eight);
         encoder.set_source_srgb(png::SrgbRenderingIntent::Perceptual);
         encoder.set_animated(self.moment_count as u32, 0).map_err(png_failed)?;
-        let ticks = (look.seconds * TICKS).round().clamp(1.0, f64::from(u16::MAX)) as u16;
-        encoder.set_frame_delay(ticks, TICKS as u16).map_err(png_failed)?;
+        // As fine as the count of parts, a 16-bit number, allows.
+        let most = f64::from(u16::MAX);
+        let parts = (most / look.seconds).floor().clamp(1.0, TICKS);
+        let shown = (look.seconds * parts).round().clamp(1.0, most);
+        encoder.set_frame_delay(shown as u16, parts as u16).map_err(png_failed)?;
         let mut writer = encoder.write_header().map_err(png_failed)?;
         let mut frames = self.frames.file();
         frames.rewind().map_err(failed)?;
@@ -212,9 +202,7 @@ impl Reel {
         let part = |&count: &usize| {
             let mut bytes = vec![0; count * 12];
             reader.read_exact(&mut bytes)?;
-            let (words, _) = bytes.as_chunks::<4>();
-            let (triples, _) = words.as_chunks::<3>();
-            Ok(triples.iter().map(|triple| triple.map(f32::from_le_bytes)).collect())
+            Ok(triples(&bytes).collect())
         };
         self.counts.iter().map(part).collect()
     }
@@ -223,30 +211,14 @@ impl Reel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scratch::Scratch;
     use poplin_model::{Mesh, Plane};
 
     const LOOK: ReelLook = ReelLook { size: 64, view: None, orbit: 0.0, seconds: 0.04 };
 
-    struct Scratch(PathBuf);
-
-    impl Scratch {
-        fn new(name: &str) -> Self {
-            let path =
-                std::env::temp_dir().join(format!("poplin-io-{name}-{}", std::process::id()));
-            std::fs::create_dir_all(&path).unwrap();
-            Self(path)
-        }
-
-        fn names(&self) -> Vec<String> {
-            let entries = std::fs::read_dir(&self.0).unwrap();
-            entries.map(|it| it.unwrap().file_name().to_string_lossy().into_owned()).collect()
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
+    fn names(folder: &Scratch) -> Vec<String> {
+        let entries = std::fs::read_dir(folder.path("")).unwrap();
+        entries.map(|it| it.unwrap().file_name().to_string_lossy().into_owned()).collect()
     }
 
     /// A sheet that falls by 2 m in so many moments.
@@ -288,11 +260,11 @@ mod tests {
     #[test]
     fn every_moment_is_a_picture_of_one_camera_that_has_them_all() {
         let folder = Scratch::new("reel");
-        let path = folder.0.join("fall.png");
+        let path = folder.path("fall.png");
         let floor = Shape::from(Plane { normal: [0.0, 1.0, 0.0], offset: -2.5 });
         let scene = |k| Ok::<_, IoError>((format!("frame {k}"), vec![floor.clone()]));
         reel(&path, 11).write(LOOK, scene).unwrap();
-        assert_eq!(folder.names(), ["fall.png"], "nothing else is left");
+        assert_eq!(names(&folder), ["fall.png"], "nothing else is left");
         let pictures = pictures(&path);
         assert_eq!(pictures.len(), 11);
         assert!(pictures.iter().all(|(_, seconds)| *seconds == 0.04));
@@ -301,12 +273,25 @@ mod tests {
     }
 
     #[test]
+    fn pictures_are_shown_as_long_as_they_are_to_be() {
+        let folder = Scratch::new("delays");
+        let path = folder.path("slow.png");
+        let scene = |_| Ok::<_, IoError>((String::new(), Vec::new()));
+        for seconds in [1e-4, 1.0 / 24.0, 6.5535, 7.0, 1000.0 / 3.0, 65535.0] {
+            reel(&path, 2).write(ReelLook { seconds, ..LOOK }, scene).unwrap();
+            let (_, shown) = pictures(&path)[0];
+            let most = (0.5e-4_f64).max(1e-4 * seconds);
+            assert!((shown - seconds).abs() <= most, "{shown} s is not {seconds} s");
+        }
+    }
+
+    #[test]
     fn a_camera_that_goes_once_around_ends_where_it_began() {
         let folder = Scratch::new("orbit");
         let scene = |_| Ok::<_, IoError>((String::new(), Vec::new()));
         // It stands still: what changes is the view.
         let draw = |name: &str, orbit: f64| {
-            let path = folder.0.join(name);
+            let path = folder.path(name);
             let mesh = Mesh::grid(5, 5, 1.0, 0.4);
             let upright: Vec<_> = mesh.positions.iter().map(|p| [-p[0], p[2], p[1]]).collect();
             let meshes = vec![(mesh.triangulated().into(), [200, 0, 0])];
@@ -327,7 +312,7 @@ mod tests {
     #[test]
     fn what_cannot_be_written_leaves_what_was_there() {
         let folder = Scratch::new("failed");
-        let path = folder.0.join("fall.png");
+        let path = folder.path("fall.png");
         std::fs::write(&path, "before").unwrap();
         let scene = |k: usize| match k {
             5 => Err(IoError::Empty { path: "body.pc2".into(), what: "samples" }),
@@ -336,7 +321,7 @@ mod tests {
         let error = reel(&path, 20).write(LOOK, scene).unwrap_err();
         assert_eq!(error.to_string(), "body.pc2: the file has no samples");
         assert_eq!(std::fs::read(&path).unwrap(), b"before");
-        assert_eq!(folder.names(), ["fall.png"]);
+        assert_eq!(names(&folder), ["fall.png"]);
         let good = |_| Ok::<_, IoError>((String::new(), Vec::new()));
         let error = reel(&path, 0).write(LOOK, good).unwrap_err();
         assert!(error.to_string().ends_with("fall.png: the file has no moments"), "{error}");
@@ -346,11 +331,10 @@ mod tests {
     #[test]
     fn moments_of_another_length_and_of_nothing_finite_are_no_panic() {
         let folder = Scratch::new("lengths");
-        let path = folder.0.join("none.png");
+        let path = folder.path("none.png");
         let mut reel = reel(&path, 2);
         assert!(reel.push(vec![vec![[0.0; 3]; 3]]).is_err());
         reel.push(vec![vec![[f32::NAN; 3]; 25]]).unwrap();
-        assert_eq!(reel.moment_count(), 3);
         reel.write(LOOK, |_| Ok::<_, IoError>((String::new(), Vec::new()))).unwrap();
         assert_eq!(pictures(&path).len(), 3);
     }

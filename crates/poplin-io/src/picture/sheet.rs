@@ -63,6 +63,16 @@ impl Image {
         }
     }
 
+    /// Copies a picture into a square, which is inside this one; what is larger is cut off.
+    pub(super) fn paste(&mut self, image: &Self, [left, top]: [u32; 2], side: u32) {
+        let width = image.width.min(side) as usize;
+        let lines = image.pixels.chunks_exact(image.width.max(1) as usize);
+        for (y, line) in (top..top + side).zip(lines) {
+            let begin = y as usize * self.width as usize + left as usize;
+            self.pixels[begin..begin + width].copy_from_slice(&line[..width]);
+        }
+    }
+
     fn frame(&mut self, left: u32, top: u32, size: u32, color: Color) {
         for step in 0..size {
             for (x, y) in [
@@ -207,14 +217,12 @@ impl ContactSheet {
         let gap = (self.tile_size / 40).max(2);
         let side = |count: u32| count * (self.tile_size + gap) + gap;
         let mut image = Image::filled(side(self.columns), side(self.rows), PAGE);
-        for (index, tile) in self.draw_tiles(&cameras, spacing, &solids).iter().enumerate() {
+        for (index, pixels) in self.draw_tiles(&cameras, spacing, &solids).into_iter().enumerate() {
             let (column, row) = (index as u32 % self.columns, index as u32 / self.columns);
             let (left, top) =
                 (gap + column * (self.tile_size + gap), gap + row * (self.tile_size + gap));
-            for (y, line) in tile.chunks_exact(self.tile_size as usize).enumerate() {
-                let begin = (top as usize + y) * image.width as usize + left as usize;
-                image.pixels[begin..begin + line.len()].copy_from_slice(line);
-            }
+            let tile = Image { width: self.tile_size, height: self.tile_size, pixels };
+            image.paste(&tile, [left, top], self.tile_size);
             image.frame(left, top, self.tile_size, BORDER);
             let (inset, right) = (gap.max(6), left + self.tile_size - 2);
             draw_text(&mut image, &self.labels[index], left + inset, top + inset, right, INK);

@@ -207,12 +207,17 @@ fn convex_sides(planes: &[Plane], reach: [DVec3; 2]) -> impl Iterator<Item = Vec
     planes.iter().enumerate().map(side)
 }
 
+/// Half the box in which a convex is looked at: ten thousand times the distance of its farthest plane from the origin.
+fn far_reach(planes: &[Plane]) -> DVec3 {
+    let farthest = planes.iter().map(|plane| plane.distance.abs()).fold(0.0, f64::max);
+    DVec3::splat(1e4 * if farthest > 0.0 { farthest } else { 1.0 })
+}
+
 /// Whether planes exclude each other, so that no point is behind them all. What is farther away than ten thousand times their distance
 /// from the origin does not count.
 pub(crate) fn is_empty_convex(planes: &[poplin_model::Plane]) -> bool {
     let planes: Vec<_> = planes.iter().map(Plane::new).collect();
-    let farthest = planes.iter().map(|plane| plane.distance.abs()).fold(0.0, f64::max);
-    let reach = DVec3::splat(1e4 * if farthest > 0.0 { farthest } else { 1.0 });
+    let reach = far_reach(&planes);
     convex_sides(&planes, [-reach, reach]).all(|side| side.len() < 3)
 }
 
@@ -220,8 +225,7 @@ pub(crate) fn is_empty_convex(planes: &[poplin_model::Plane]) -> bool {
 /// farther away than ten thousand times its planes' distance from the origin is taken to have no end.
 pub(crate) fn convex_polygons(planes: &[poplin_model::Plane]) -> Option<Vec<Vec<DVec3>>> {
     let planes: Vec<_> = planes.iter().map(Plane::new).collect();
-    let farthest = planes.iter().map(|plane| plane.distance.abs()).fold(0.0, f64::max);
-    let reach = DVec3::splat(1e4 * if farthest > 0.0 { farthest } else { 1.0 });
+    let reach = far_reach(&planes);
     let [mut low, mut high] = [DVec3::INFINITY, DVec3::NEG_INFINITY];
     for corner in convex_sides(&planes, [-reach, reach]).flatten() {
         (low, high) = (low.min(corner), high.max(corner));
