@@ -118,8 +118,9 @@
 //! spacing = [0.0, 0.1, 0.0]
 //! ```
 //!
-//! [`Scene::load`] reads one, [`Scene::check`] says everything that is wrong with one, [`Scene::build_cloth`] makes the mesh and the pins of a cloth, [`Scene::build_colliders`] the
-//! shapes that it collides with, and [`BuiltCollider::collider_at`] puts these in position. Every key is a field of the types here;
+//! [`Scene::load`] reads one, [`Scene::check_text`] says everything that is wrong with one, [`Scene::build_cloth`] makes the mesh
+//! and the pins of a cloth, [`Scene::build_colliders`] the shapes that it collides with, and [`BuiltCollider::collider_at`] puts
+//! these in position. Every key is a field of the types here;
 //! unknown keys are errors.
 
 mod animation;
