@@ -1,9 +1,9 @@
 //! Collision between cloths: which cloths take part in a frame, when they collide, and where their local spaces are then.
 
 use bytemuck::Zeroable;
-use glam::{DMat3, DQuat, DVec3};
+use glam::{DMat3, DQuat, DVec3, Vec3};
 use poplin_layout::{ClothPlacement, ContactCloth, ContactParameters, SCAN_BLOCK};
-use poplin_model::{ClothContactSolver, Frame, Pose};
+use poplin_model::{ClothContactSolver, ContactMode, Frame, Pose};
 
 use crate::HostCloth;
 
@@ -88,7 +88,9 @@ impl ContactFrame {
     pub fn finish(&mut self, settings: &ClothContactSolver) {
         self.largest_count =
             self.members.iter().map(|member| member.iteration_count).max().unwrap_or(0);
-        if self.members.len() < 2 || self.largest_count == 0 || !collides(settings) {
+        // One cloth may meet itself and colliders by its triangles.
+        let is_alone = self.members.len() < 2 && settings.contact == ContactMode::Particles;
+        if self.members.is_empty() || is_alone || self.largest_count == 0 || !collides(settings) {
             return self.clear();
         }
         self.every = if settings.every == 0 { self.largest_count } else { settings.every };
@@ -130,6 +132,17 @@ impl ContactFrame {
             .saturating_mul(u64::from(self.every))
             .min(u64::from(self.largest_count));
         (u64::from(iteration_count) * end).div_ceil(u64::from(self.largest_count.max(1))) as u32
+    }
+
+    /// The part of the frame that is over after a slice.
+    pub fn slice_fraction(&self, slice: u32) -> f32 {
+        let end = self.slice_end(self.largest_count, slice);
+        (f64::from(end) / f64::from(self.largest_count.max(1))) as f32
+    }
+
+    /// Most iterations of a cloth that takes part.
+    pub fn largest_count(&self) -> u32 {
+        self.largest_count
     }
 
     /// Particles of all cloths that take part.
@@ -190,6 +203,24 @@ impl Member {
             shift: row(origin - origin_before),
             ..self.row
         }
+    }
+}
+
+/// Axes and origin of a local space in the world.
+#[derive(Debug, Clone, Copy)]
+pub struct SpaceAxes(DMat3, DVec3);
+
+impl SpaceAxes {
+    /// Those of a pose.
+    pub fn of(pose: Pose) -> Self {
+        let (axes, origin) = pose_at(&pose, &pose, 0.0);
+        Self(axes, origin)
+    }
+
+    /// The axes, then the origin \[m\].
+    pub fn columns(&self) -> ([Vec3; 3], Vec3) {
+        let axes = [self.0.x_axis, self.0.y_axis, self.0.z_axis];
+        (axes.map(|axis| axis.as_vec3()), self.1.as_vec3())
     }
 }
 

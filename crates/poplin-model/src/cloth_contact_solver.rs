@@ -2,6 +2,23 @@
 
 use crate::error::{ModelError, check_range};
 
+/// What of a cloth collides with itself and with others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(rename_all = "snake_case")
+)]
+pub enum ContactMode {
+    /// Particles keep a distance from particles: cheap, on every backend. Triangles may pass between them.
+    #[default]
+    Particles,
+    /// Vertices and faces, edges and edges keep the thickness of the cloth, of one cloth, of several and of colliders; what did not
+    /// cross at the start never does. On the CPU backend alone so far.
+    Triangles,
+}
+
 /// How the contacts between the cloths of a simulation are solved, particle against particle. Which cloths take part, and at
 /// what distance, is a setting of each cloth: [`crate::ClothCollision`].
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -12,6 +29,8 @@ use crate::error::{ModelError, check_range};
     serde(default, deny_unknown_fields)
 )]
 pub struct ClothContactSolver {
+    /// What meets what (default particles).
+    pub contact: ContactMode,
     /// Fraction of an overlap removed per pass, `0..=1` (default 1). With 0 and no friction nothing collides.
     pub stiffness: f32,
     /// Fraction of the tangential motion since the last iteration that a pass removes where particles touch, `0..=1`
@@ -26,7 +45,7 @@ pub struct ClothContactSolver {
 
 impl Default for ClothContactSolver {
     fn default() -> Self {
-        Self { stiffness: 1.0, friction: 0.0, iterations: 2, every: 1 }
+        Self { contact: ContactMode::Particles, stiffness: 1.0, friction: 0.0, iterations: 2, every: 1 }
     }
 }
 

@@ -27,7 +27,7 @@ mod shape;
 mod solver_choice;
 
 pub use cloth::Cloth;
-pub use cloth_contact_solver::ClothContactSolver;
+pub use cloth_contact_solver::{ClothContactSolver, ContactMode};
 #[cfg(feature = "serde")]
 pub use collider_set::StoredColliders;
 pub use collider_set::{

@@ -17,10 +17,11 @@ use poplin_layout::{
     ClothParameters, ClothPlacement, ContactCloth, FabricOffsets, Feedback, FrameArrays, NO_OFFSET,
     PHASE_ROWS, SleepParameters, Stage, StageMask, pack_fabric,
 };
-use poplin_model::{Cloth, ClothContactSolver, ColliderSet, Fabric, Frame, ModelError, Particle};
+use poplin_model::{Cloth, ClothContactSolver, ColliderSet, ContactMode, Fabric, Frame, ModelError, Particle};
 use rayon::prelude::*;
 
 use crate::contact::{ContactBody, ContactPasses as _};
+use crate::triangle_contact::{ClothInput, TriangleContact};
 #[cfg(feature = "testing")]
 use crate::kernel::simulate_cloth;
 use crate::memory;
@@ -339,6 +340,7 @@ impl<W: Workers + Clone + Send + Sync> Crew<W> {
         cloths: &mut [Box<CpuCloth<W::Kept>>],
         order: &mut Vec<&'static mut CpuCloth<W::Kept>>,
         split: Split,
+        stages: StageMask,
         iterations_of: impl Fn(&CpuCloth<W::Kept>) -> Range<u32> + Sync,
     ) {
         let begun = |cloth: &&mut Box<CpuCloth<W::Kept>>| !cloth.arrays.cloth_parameters.is_empty();
@@ -353,7 +355,7 @@ impl<W: Workers + Clone + Send + Sync> Crew<W> {
             if iterations.is_empty() {
                 return;
             }
-            let part = FramePart { iterations, ..FramePart::WHOLE };
+            let part = FramePart { iterations, stages, ..FramePart::WHOLE };
             let is_split = split.parts::<W>(first).count() > 1;
             let is_small = !is_split && first.current.len() <= MAX_BATCH_PARTICLES;
             // A batch for every thread, if there are so many threads.
@@ -393,6 +395,7 @@ pub struct LaneEngine<W: Workers> {
     cloth_collision: ClothContactSolver,
     contacts: ContactFrame,
     contact_memory: Box<W::Contacts>,
+    triangles: Box<TriangleContact>,
     crew: Crew<W>,
     /// Empty between frames: memory for the cloths of a frame in the order in which they are simulated.
     order: Vec<&'static mut CpuCloth<W::Kept>>,
@@ -404,6 +407,14 @@ pub struct LaneEngine<W: Workers> {
 
 /// The mirror as an engine: every cloth by a [`Team`] of one lane, or of any in a test.
 pub type ReferenceEngine = LaneEngine<Team>;
+
+/// Whether a cloth takes part in contact outside its kernel.
+fn meets(host: &HostCloth, mode: ContactMode) -> bool {
+    match mode {
+        ContactMode::Particles => takes_part(host),
+        ContactMode::Triangles => host.cloth().config.thickness > 0.0,
+    }
+}
 
 impl<W: Workers + Default> Default for LaneEngine<W> {
     fn default() -> Self {
@@ -421,6 +432,7 @@ impl<W: Workers> LaneEngine<W> {
             cloth_collision: ClothContactSolver::default(),
             contacts: ContactFrame::default(),
             contact_memory: Box::default(),
+            triangles: Box::default(),
             crew: Crew { idle: Mutex::default(), first: workers },
             order: Vec::new(),
             bodies: Vec::new(),
@@ -461,6 +473,11 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
         packed
     }
 
+    /// What contact of triangles did in the last slice of the last frame.
+    pub fn triangle_contact(&self) -> &TriangleContact {
+        &self.triangles
+    }
+
     #[cfg(feature = "testing")]
     /// State after the last pass of collision between cloths, for tests.
     pub fn contact_memory(&self) -> &W::Contacts {
@@ -487,7 +504,8 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
     fn find_contacts(&mut self, frame: &Frame) {
         self.contacts.clear();
         let cloths = self.cloths.values().iter().enumerate();
-        for (index, cloth) in cloths.filter(|(_, cloth)| takes_part(&cloth.host)) {
+        let mode = self.cloth_collision.contact;
+        for (index, cloth) in cloths.filter(|(_, cloth)| meets(&cloth.host, mode)) {
             self.contacts.add(index, &cloth.host, frame, &cloth.placement);
         }
         self.contacts.finish(&self.cloth_collision);
@@ -495,17 +513,32 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
 
     /// Simulates a frame in slices with a collision of cloths after each.
     fn step_in_slices(&mut self, frame: &Frame) {
+        let mode = self.cloth_collision.contact;
+        let has_triangles = self.cloth_collision.contact == ContactMode::Triangles;
+        if has_triangles {
+            let Self { contacts, triangles, colliders, cloths, .. } = &mut *self;
+            let cloths = cloths.values();
+            let input = |index: usize| ClothInput {
+                host: &cloths[index].host,
+                current: &cloths[index].current,
+            };
+            let inputs: Vec<_> = contacts.indices().map(input).collect();
+            triangles.begin_frame(&inputs, colliders);
+        }
         // Cloths that collide may wake one another: they sleep in their kernel.
         self.cloths
             .values_mut()
             .par_iter_mut()
-            .for_each(|cloth| cloth.begin_frame(frame, !takes_part(&cloth.host)));
+            .for_each(|cloth| cloth.begin_frame(frame, !meets(&cloth.host, mode)));
         let split = self.split();
-        let Self { contacts, contact_memory, cloth_collision, crew, order, .. } = self;
+        let Self { contacts, contact_memory, triangles, cloth_collision, crew, order, .. } = self;
+        let step = frame.dt / contacts.largest_count().max(1) as f32;
+        // Triangles that meet need no particles that do.
+        let stages = if has_triangles { StageMask::ALL.without(Stage::SelfCollide) } else { StageMask::ALL };
         let cloths = self.cloths.values_mut();
         for (slice, parameters) in contacts.parameters.iter().enumerate() {
             let slice = slice as u32;
-            crew.simulate(cloths, order, split, |cloth| {
+            crew.simulate(cloths, order, split, stages, |cloth| {
                 let count = cloth.host.iteration_count(frame);
                 let begin = if slice == 0 { 0 } else { contacts.slice_end(count, slice - 1) };
                 begin..contacts.slice_end(count, slice)
@@ -518,13 +551,19 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
             for (index, cloth) in cloths.iter_mut().enumerate() {
                 if members.next_if_eq(&index).is_some() {
                     let (current, previous) =
-                        (cloth.current.as_mut_slice(), cloth.previous.as_slice());
+                        (cloth.current.as_mut_slice(), cloth.previous.as_mut_slice());
                     bodies.push(ContactBody { current, previous, feedback: &mut cloth.feedback });
                 }
             }
-            for _ in 0..cloth_collision.iterations {
-                if !contact_memory.pass(&crew.first, parameters, rows, &mut bodies) {
-                    break;
+            if has_triangles {
+                triangles.set_targets(rows, &bodies, contacts.slice_fraction(slice));
+                triangles.advance(step, cloth_collision.iterations);
+                triangles.write_back(rows, &mut bodies);
+            } else {
+                for _ in 0..cloth_collision.iterations {
+                    if !contact_memory.pass(&crew.first, parameters, rows, &mut bodies) {
+                        break;
+                    }
                 }
             }
             self.bodies = reuse(bodies);
@@ -752,6 +791,7 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
         self.cloths.clear();
         self.crew.dismiss();
         self.fabrics.clear();
+        self.triangles.forget();
     }
 
     fn reset(&mut self, id: ClothId) -> Result<(), HostError> {
@@ -761,6 +801,7 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
         cloth.previous = cast_vec(cloth.host.initial_previous());
         cloth.feedback = Feedback::default();
         cloth.is_simulated = false;
+        self.triangles.forget();
         Ok(())
     }
 
@@ -774,6 +815,7 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
         cloth.previous = cast_vec(cloth.host.set_particles(particles, motion)?);
         cloth.current.copy_from_slice(Particle::rows(particles));
         (cloth.feedback.fault_count, cloth.feedback.fault_particle) = (0, NO_OFFSET);
+        self.triangles.forget();
         Ok(())
     }
 
@@ -788,7 +830,8 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
             cloths.par_iter_mut().for_each(|cloth| cloth.begin_frame(frame, true));
             let split = self.split();
             let Self { cloths, crew, order, .. } = self;
-            crew.simulate(cloths.values_mut(), order, split, |_| FramePart::WHOLE.iterations);
+            let (all, whole) = (StageMask::ALL, FramePart::WHOLE.iterations);
+            crew.simulate(cloths.values_mut(), order, split, all, |_| whole.clone());
         }
         self.colliders.end_frame();
         Ok(())
@@ -868,6 +911,6 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
             .map(|fabric| (Arc::as_ptr(fabric), size_of_val(fabric.pool.as_slice())))
             .collect();
         let fabrics: usize = fabrics.values().sum();
-        (cloths + fabrics + self.contact_memory.size() + self.crew.size()) as u64
+        (cloths + fabrics + self.contact_memory.size() + self.triangles.size() + self.crew.size()) as u64
     }
 }

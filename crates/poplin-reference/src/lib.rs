@@ -19,6 +19,7 @@ pub mod oracle;
 mod render;
 pub mod stage;
 pub mod team;
+pub mod triangle_contact;
 
 pub use engine::{LaneEngine, ReferenceEngine, thread_count};
 pub use geometry::Cone;

@@ -13,7 +13,7 @@ pub struct ContactBody<'a> {
     /// Position \[m\] and working inverse mass [1/kg] of each particle.
     pub current: &'a mut [[f32; 4]],
     /// Position one iteration ago \[m\].
-    pub previous: &'a [[f32; 4]],
+    pub previous: &'a mut [[f32; 4]],
     /// Its report.
     pub feedback: &'a mut Feedback,
 }

@@ -1,0 +1,117 @@
+//! What takes part in contact of triangles: surfaces of cloths and colliders.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use glam::Vec3;
+
+use super::tree::Tree;
+
+/// Vertices, edges and faces of a surface, which do not change. A ball is a vertex with a radius, a capsule an edge.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Surface {
+    /// Positions at rest \[m\].
+    pub rest: Vec<Vec3>,
+    /// Corners of the faces.
+    pub faces: Vec<[u32; 3]>,
+    /// Ends of the edges, each once.
+    pub edges: Vec<[u32; 2]>,
+    /// The vertices that collide.
+    pub vertices: Vec<[u32; 1]>,
+}
+
+impl Surface {
+    /// The surface of a triangle mesh. Triangles with a corner twice are left out, vertices without a triangle do not collide.
+    pub fn of_triangles(rest: Vec<Vec3>, triangles: &[[u32; 3]]) -> Self {
+        let has_three = |&&[a, b, c]: &&[u32; 3]| a != b && b != c && c != a;
+        let faces: Vec<[u32; 3]> = triangles.iter().filter(has_three).copied().collect();
+        let sides = faces.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
+        let mut edges: Vec<[u32; 2]> = sides.map(|[a, b]| [a.min(b), a.max(b)]).collect();
+        edges.sort_unstable();
+        edges.dedup();
+        let mut vertices: Vec<[u32; 1]> = faces.iter().flatten().map(|&corner| [corner]).collect();
+        vertices.sort_unstable();
+        vertices.dedup();
+        Self { rest, faces, edges, vertices }
+    }
+}
+
+/// How a body takes part.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Role {
+    /// A cloth: groups that it belongs to and collides with, whether it collides with itself.
+    Cloth {
+        /// Groups that it belongs to.
+        group: u32,
+        /// Groups that it collides with.
+        mask: u32,
+        /// Groups of colliders that it meets, and is in for them.
+        colliders: [u32; 2],
+    },
+    /// A collider; of one cloth only, or of all that its groups let.
+    Collider {
+        /// The body of the cloth whose it is.
+        owner: Option<u32>,
+        /// Groups that it is in, and that it meets.
+        groups: [u32; 2],
+    },
+}
+
+/// A surface with its rows and its trees.
+#[derive(Debug, Clone)]
+pub struct Body {
+    /// Its topology.
+    pub surface: Arc<Surface>,
+    /// How it takes part.
+    pub role: Role,
+    /// Coefficient of friction of a cloth, factor of a collider.
+    pub friction: f32,
+    /// Its rows.
+    pub rows: Range<usize>,
+    /// Whether it is a plane: a row for a point of it, the rest position of which is the normal.
+    pub is_plane: bool,
+    pub(super) faces: Tree<3>,
+    pub(super) edges: Tree<2>,
+    pub(super) vertices: Tree<1>,
+    /// Lowest and highest corner of what it sweeps in this round.
+    pub(super) swept: [Vec3; 2],
+}
+
+impl Body {
+    /// A body whose rows are added by the memory of the passes.
+    pub fn new(surface: Arc<Surface>, role: Role, friction: f32) -> Self {
+        let rows = 0..0;
+        let rest = &surface.rest;
+        let faces = Tree::new(&surface.faces, rest);
+        let edges = Tree::new(&surface.edges, rest);
+        let vertices = Tree::new(&surface.vertices, rest);
+        let (is_plane, swept) = (false, [Vec3::ZERO; 2]);
+        Self { role, friction, rows, is_plane, faces, edges, vertices, swept, surface }
+    }
+
+    pub(super) fn is_cloth(&self) -> bool {
+        matches!(self.role, Role::Cloth { .. })
+    }
+
+    /// Whether two different bodies collide: each must want the other, and one must be a cloth.
+    pub(super) fn wants(&self, own: u32, other: &Self, others: u32) -> bool {
+        match (self.role, other.role) {
+            (Role::Cloth { group, mask, .. }, Role::Cloth { group: g, mask: m, .. }) => {
+                group & m != 0 && g & mask != 0
+            }
+            (Role::Cloth { colliders, .. }, Role::Collider { owner, groups }) => {
+                owner.is_none_or(|owner| owner == own)
+                    && colliders[0] & groups[1] != 0
+                    && groups[0] & colliders[1] != 0
+            }
+            (Role::Collider { .. }, Role::Cloth { .. }) => other.wants(others, self, own),
+            (Role::Collider { .. }, Role::Collider { .. }) => false,
+        }
+    }
+
+    /// Coefficient of friction between two bodies: the geometric mean of two cloths, that of a cloth times the factor of a collider.
+    pub(super) fn friction_with(&self, other: &Self) -> f32 {
+        let product = self.friction * other.friction;
+        if self.is_cloth() && other.is_cloth() { product.sqrt() } else { product }
+    }
+}

@@ -1,0 +1,16 @@
+//! Contact of triangles: vertices against faces and edges against edges, of cloths and of the surfaces of colliders.
+
+mod body;
+mod closest;
+mod memory;
+mod pairs;
+mod scene;
+mod solve;
+mod tree;
+
+pub use body::{Body, Role, Surface};
+pub use closest::{Closest, edge_edge, vertex_face};
+pub use memory::{Report, TriangleContact};
+pub use pairs::{Candidate, Kind};
+pub use scene::ClothInput;
+pub use tree::Tree;
