@@ -14,6 +14,9 @@ pub struct Surface {
     pub rest: Vec<Vec3>,
     /// Corners of the faces.
     pub faces: Vec<[u32; 3]>,
+    /// Which of their sides (a to b first) and corners a face answers for: bits 0 to 2 and 3 to 5. Every side and corner of the
+    /// surface has one face.
+    pub owned: Vec<u8>,
     /// Ends of the edges, each once.
     pub edges: Vec<[u32; 2]>,
     /// The vertices that collide.
@@ -32,7 +35,22 @@ impl Surface {
         let mut vertices: Vec<[u32; 1]> = faces.iter().flatten().map(|&corner| [corner]).collect();
         vertices.sort_unstable();
         vertices.dedup();
-        Self { rest, faces, edges, vertices }
+        let mut owned = vec![0; faces.len()];
+        let mut seen_corners = vec![false; rest.len()];
+        let mut seen_edges = vec![false; edges.len()];
+        for (face, owned) in faces.iter().zip(&mut owned) {
+            for k in 0..3 {
+                let (a, b) = (face[k], face[(k + 1) % 3]);
+                let edge = edges.binary_search(&[a.min(b), a.max(b)]).unwrap_or_default();
+                if !std::mem::replace(&mut seen_edges[edge], true) {
+                    *owned |= 1 << k;
+                }
+                if !std::mem::replace(&mut seen_corners[a as usize], true) {
+                    *owned |= 8 << k;
+                }
+            }
+        }
+        Self { rest, faces, owned, edges, vertices }
     }
 }
 

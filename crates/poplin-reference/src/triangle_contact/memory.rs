@@ -8,6 +8,8 @@ use super::pairs::{BodyPair, Candidate};
 
 /// How far rows may move on, in thicknesses, before pairs are searched again.
 const SLACK: f32 = 0.5;
+/// What contact may add to the length of a move, in thicknesses; what is more waits for the next round.
+const RESERVE: f32 = 0.5;
 /// Most of the rounds that a slice is cut into because colliders are fast, or because pairs held rows back.
 const MAX_ROUNDS: u32 = 64;
 /// Rounds after the colliders have arrived.
@@ -30,6 +32,8 @@ pub struct Report {
     pub contacts: u32,
     /// The smallest gap in relation to the thickness, of those that are kept apart; infinite if none is near.
     pub least_gap: f32,
+    /// Rows that were held back in the last round.
+    pub held: u32,
     /// Pairs that no move of a particle could keep from being crossed: pins or colliders force it.
     pub forced: u32,
 }
@@ -63,7 +67,10 @@ pub struct TriangleContact {
     pub(super) keys: Vec<super::scene::Key>,
     /// Where the pairs were searched, and how far rows may be from there \[m\].
     pub(super) anchors: Vec<Vec3>,
-    pub(super) slack: f32,
+    pub(super) slack: Vec<f32>,
+    /// How far rows may be from their anchors after their moves \[m\].
+    pub(super) spread: Vec<f32>,
+    pub(super) reserve: f32,
     pub(super) near: Vec<BodyPair>,
     /// Pairs that may touch.
     pub candidates: Vec<Candidate>,
@@ -152,6 +159,8 @@ impl TriangleContact {
             if let Some(anchors) = self.anchors.get_mut(rows) {
                 anchors.iter_mut().for_each(|anchor| *anchor += mean);
             }
+            // What was known of it and others is of where it was.
+            self.near.retain(|pair| !pair.contains(&(index as u32)));
         }
     }
 
@@ -211,27 +220,36 @@ impl TriangleContact {
     /// One round: pairs are searched if they must be, solved, and moves are cut to what keeps all pairs apart.
     fn round(&mut self, thickness: f32, iterations: u32, is_first: bool) {
         self.sweep(false);
-        let near = self.near_bodies(2.0 * self.slack);
+        let margin = SLACK * thickness;
+        let near = self.near_bodies(RESERVE * thickness);
         let has_all = near.iter().all(|pair| self.near.contains(pair));
-        let is_kept = self.anchors.len() == self.start.len()
-            && has_all
-            && self.anchors.iter().zip(&self.start).zip(&self.work.moves).all(
-                |((anchor, start), step)| {
-                    (*start + *step - *anchor).length_squared()
-                        <= (0.75 * self.slack) * (0.75 * self.slack)
-                },
-            );
+        let is_kept = self.anchors.len() == self.start.len() && has_all && {
+            let rows = self.anchors.iter().zip(&self.start).zip(&self.work.moves).zip(&self.slack);
+            let mut rows = rows.map(|(((anchor, start), step), slack)| {
+                (*start + *step - *anchor).length_squared() <= 0.8 * slack * (0.8 * slack)
+            });
+            rows.all(|is_near| is_near)
+        };
         if !is_kept {
-            let longest = self.work.moves.iter().map(|step| step.length_squared()).fold(0.0, f32::max);
-            self.slack = (SLACK * thickness).max(2.0 * longest.sqrt());
             self.anchors.clone_from(&self.start);
-            let near = self.near_bodies(2.0 * self.slack);
+            let moves = self.work.moves.iter();
+            self.slack.clear();
+            self.slack.extend(moves.map(|step| margin.max(step.length() + RESERVE * thickness)));
+            let near = self.near_bodies(2.0 * margin);
             self.search(&near);
             self.near = near;
             self.report.searches += 1;
         }
+        let rows = self.anchors.iter().zip(&self.start).zip(&self.work.moves);
+        self.spread.clear();
+        self.spread.extend(
+            rows.map(|((anchor, start), step)| (*start - *anchor).length() + step.length()),
+        );
+        self.reserve = RESERVE * thickness;
+        self.work.limits.clear();
+        self.work.limits.extend(self.work.moves.iter().map(|step| step.length() + self.reserve));
         self.solve(iterations, is_first);
-        self.truncate();
+        self.truncate(thickness);
     }
 
     /// What was held back of the moves stays velocity, but for what is against the pair that held it.

@@ -1,9 +1,12 @@
 //! Pairs of a vertex and a face or of two edges that may come close.
 
+use std::ops::Range;
+
 use glam::Vec3;
 use rayon::prelude::*;
 
 use super::closest::{Closest, edge_edge, vertex_face};
+use super::body::Body;
 use super::memory::TriangleContact;
 use crate::math::dot3;
 
@@ -25,10 +28,16 @@ pub struct Candidate {
     pub rows: [u32; 4],
     /// What its corners are.
     pub kind: Kind,
+    /// Of a face: the sides and corners that it answers for, see [`Surface::owned`](super::Surface::owned).
+    pub owned: u8,
     /// Coefficient of friction.
     pub friction: f32,
-    /// The least thickness of the pair, of what rests closer than it is thick \[m\]; else infinite.
-    pub rest: f32,
+    /// Most that it is kept apart \[m\]: by its radii, or less because it rests so close.
+    pub most: f32,
+    /// How far apart it was when it was found \[m\].
+    pub distance: f32,
+    /// Its rank in the search: what is the same pair in another list has the same.
+    pub rank: [u32; 3],
     /// Multiplier of the push \[kg m\] of the last slice, and that of friction in its plane.
     pub push: f32,
     /// See `push`.
@@ -36,14 +45,34 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// Order and identity: what is the same pair in another list.
-    pub(super) fn key(&self) -> (Kind, [u32; 4]) {
-        (self.kind, self.rows)
-    }
-
     /// Corners of its first simplex.
     pub(super) fn first_count(&self) -> usize {
         if self.kind == Kind::EdgeEdge { 2 } else { 1 }
+    }
+
+    /// Whether this pair is the one that speaks for its closest points: those on a side or corner of a face belong to several, and those
+    /// at the end of an edge to a vertex.
+    pub(super) fn speaks(&self, closest: &Closest) -> bool {
+        let has = closest.weights.map(|weight| weight.abs() > BORDER);
+        if self.kind != Kind::VertexFace || has == [true; 4] {
+            return self.kind == Kind::VertexPlane || has == [true; 4];
+        }
+        let [_, a, b, c] = has;
+        let feature = match [a, b, c] {
+            [true, true, _] => 1,
+            [_, true, true] => 2,
+            [true, _, true] => 4,
+            [true, _, _] => 8,
+            [_, true, _] => 16,
+            _ => 32,
+        };
+        self.owned & feature != 0
+    }
+
+    /// The largest value of a field at the corners of each of its simplices.
+    pub(super) fn most(&self, field: &[f32]) -> [f32; 2] {
+        let [a, b, c, d] = self.rows.map(|row| field[row as usize]);
+        if self.first_count() == 1 { [a, b.max(c).max(d)] } else { [a.max(b), c.max(d)] }
     }
 
     /// Its closest points with these corners.
@@ -58,17 +87,46 @@ impl Candidate {
     }
 }
 
+/// Part of its distance at rest that a pair keeps which rests closer than it is thick.
+const REST: f32 = 0.9;
+
+/// Weight of a corner below which closest points count as on the side, or at the end, without it.
+const BORDER: f32 = 1e-3;
+
+/// Vertices or edges of a search that a thread does at once.
+const BLOCK: usize = 512;
+
+/// Some vertices of the first body against the faces of the second (kind 0), the other way round (1), or edges (2).
+struct Task {
+    pair: BodyPair,
+    kind: u32,
+    items: Range<usize>,
+}
+
+/// What the pairs of two bodies have in common.
+#[derive(Clone, Copy)]
+struct Note {
+    rank: [u32; 3],
+    owned: u8,
+    friction: f32,
+    is_own: bool,
+}
+
 /// Two bodies that may meet, or one with itself.
 pub(super) type BodyPair = [u32; 2];
 
 impl TriangleContact {
-    /// The bodies that may meet in this round if rows move by `slack` \[m\] more than they do.
-    pub(super) fn near_bodies(&self, slack: f32) -> Vec<BodyPair> {
+    /// The bodies that may meet in this round if rows move by `more` \[m\] than they do.
+    pub(super) fn near_bodies(&self, more: f32) -> Vec<BodyPair> {
         let mut found = Vec::new();
         for (a, first) in self.bodies.iter().enumerate() {
             for (b, second) in self.bodies.iter().enumerate().skip(a + 1) {
-                let is_near = (first.swept[0] - slack).cmple(second.swept[1] + slack).all()
-                    && (second.swept[0] - slack).cmple(first.swept[1] + slack).all();
+                let is_near = match (first.is_plane, second.is_plane) {
+                    (true, _) => self.reaches(first, second, more),
+                    (_, true) => self.reaches(second, first, more),
+                    _ => (first.swept[0] - more).cmple(second.swept[1] + more).all()
+                    && (second.swept[0] - more).cmple(first.swept[1] + more).all(),
+                };
                 if is_near && first.wants(a as u32, second, b as u32) {
                     found.push([a as u32, b as u32]);
                 }
@@ -77,106 +135,145 @@ impl TriangleContact {
         found
     }
 
+    /// Whether what a body sweeps may reach a plane.
+    fn reaches(&self, plane: &Body, body: &Body, more: f32) -> bool {
+        let (row, [low, high]) = (plane.rows.start, body.swept);
+        let normal = self.rest[row];
+        let height = self.start[row].dot(normal).max(self.target[row].dot(normal));
+        let lowest = low.min(high) * normal.max(Vec3::ZERO) + high * normal.min(Vec3::ZERO);
+        lowest.element_sum() <= height + 2.0 * more
+    }
+
     /// All pairs that may touch while no row leaves the ball of the list's slack around its anchor. Multipliers of the old list
     /// are kept.
     pub(super) fn search(&mut self, near: &[BodyPair]) {
-        let Self { bodies, start, radius, .. } = self;
+        let Self { bodies, start, radius, slack, .. } = self;
+        let reach: Vec<f32> = radius.iter().zip(slack).map(|(radius, slack)| radius + *slack).collect();
         for body in bodies.iter_mut() {
             let rows = body.rows.clone();
-            let (positions, radii) = (&start[rows.clone()], &radius[rows]);
+            let (positions, radii) = (&start[rows.clone()], &reach[rows]);
             body.faces.refit(positions, radii);
             body.edges.refit(positions, radii);
             body.vertices.refit(positions, radii);
         }
         let own = (0..self.bodies.len() as u32).filter(|&a| self.bodies[a as usize].is_cloth());
-        let all: Vec<BodyPair> = own.map(|a| [a, a]).chain(near.iter().copied()).collect();
-        let mut found: Vec<Candidate> =
-            all.par_iter().flat_map_iter(|&pair| self.search_bodies(pair)).collect();
-        found.par_sort_unstable_by_key(Candidate::key);
+        let mut all: Vec<BodyPair> = own.map(|a| [a, a]).chain(near.iter().copied()).collect();
+        all.sort_unstable();
+        let tasks = all.iter().flat_map(|&pair| self.tasks(pair)).collect::<Vec<_>>();
+        let lists: Vec<Vec<Candidate>> = tasks.into_par_iter().map(|task| self.run(task)).collect();
+        let mut found = lists.concat();
         // Both lists are in order: what is in both keeps its multipliers.
-        let mut old = self.candidates.iter().peekable();
+        let mut old = self.candidates.iter().filter(|old| old.push > 0.0).peekable();
         for candidate in &mut found {
-            while old.next_if(|old| old.key() < candidate.key()).is_some() {}
-            if let Some(old) = old.next_if(|old| old.key() == candidate.key()) {
+            while old.next_if(|old| old.rank < candidate.rank).is_some() {}
+            if let Some(old) = old.next_if(|old| old.rank == candidate.rank) {
                 (candidate.push, candidate.drag) = (old.push, old.drag);
             }
         }
         self.candidates = found;
     }
 
-    /// Those of two bodies, or of one with itself.
-    fn search_bodies(&self, [a, b]: BodyPair) -> Vec<Candidate> {
+    /// The searches of two bodies, or of one with itself.
+    fn tasks(&self, pair: BodyPair) -> impl Iterator<Item = Task> + use<> {
+        let bodies = pair.map(|index| &self.bodies[index as usize]);
+        let count = |way: u32| match way {
+            0 => bodies[0].surface.vertices.len(),
+            1 if pair[0] == pair[1] => 0,
+            1 => bodies[1].surface.vertices.len(),
+            _ => bodies[0].surface.edges.len(),
+        };
+        let counts = [0, 1, 2].map(count);
+        (0..3).flat_map(move |kind| {
+            let count = counts[kind as usize];
+            (0..count).step_by(BLOCK).map(move |begin| Task {
+                pair,
+                kind,
+                items: begin..(begin + BLOCK).min(count),
+            })
+        })
+    }
+
+    /// The candidates of one.
+    fn run(&self, Task { pair: [a, b], kind, items }: Task) -> Vec<Candidate> {
         let mut found = Vec::new();
-        let (first, second) = (&self.bodies[a as usize], &self.bodies[b as usize]);
+        let (mut first, mut second) = (&self.bodies[a as usize], &self.bodies[b as usize]);
         let friction = first.friction_with(second);
-        let sides = if a == b { &[(first, second)][..] } else { &[(first, second), (second, first)] };
-        for (points, faces) in sides {
-            let (p, f) = (points.rows.start as u32, faces.rows.start as u32);
-            for &[vertex] in &points.surface.vertices {
-                let row = (p + vertex) as usize;
-                let reach = self.radius[row] + 2.0 * self.slack;
-                let (low, high) = (self.start[row] - reach, self.start[row] + reach);
-                faces.faces.visit(low, high, |_, corners| {
-                    if a == b && corners.contains(&vertex) {
-                        return;
-                    }
-                    let [x, y, z] = corners.map(|corner| f + corner);
-                    self.note(&mut found, [row as u32, x, y, z], Kind::VertexFace, friction, a == b);
-                });
-            }
-        }
-        for (points, plane) in sides.iter().filter(|(_, plane)| plane.is_plane) {
-            for &[vertex] in &points.surface.vertices {
-                let (row, point) = (points.rows.start as u32 + vertex, plane.rows.start as u32);
-                let rows = [row, point, point, point];
-                self.note(&mut found, rows, Kind::VertexPlane, friction, false);
-            }
+        if kind == 1 {
+            std::mem::swap(&mut first, &mut second);
         }
         let (p, q) = (first.rows.start as u32, second.rows.start as u32);
-        for &[i, j] in &first.surface.edges {
-            let rows = [(p + i) as usize, (p + j) as usize];
-            let ends = rows.map(|row| self.start[row]);
-            let reach = rows.map(|row| self.radius[row] + 2.0 * self.slack);
-            let low = (ends[0] - reach[0]).min(ends[1] - reach[1]);
-            let high = (ends[0] + reach[0]).max(ends[1] + reach[1]);
-            second.edges.visit(low, high, |_, &[k, l]| {
-                let shares = i == k || i == l || j == k || j == l;
-                if a == b && (shares || [k, l] < [i, j]) {
-                    return;
+        let note = Note { rank: [a << 16 | b, 0, 0], owned: 0, friction, is_own: a == b };
+        if kind == 2 {
+            for item in items {
+                let [i, j] = first.surface.edges[item];
+                let rows = [(p + i) as usize, (p + j) as usize];
+                let ends = rows.map(|row| self.start[row]);
+                let reach = rows.map(|row| self.radius[row] + self.slack[row]);
+                let low = (ends[0] - reach[0]).min(ends[1] - reach[1]);
+                let high = (ends[0] + reach[0]).max(ends[1] + reach[1]);
+                second.edges.visit(low, high, |leaf, &[k, l]| {
+                    let shares = i == k || i == l || j == k || j == l;
+                    if a == b && (shares || [k, l] < [i, j]) {
+                        return;
+                    }
+                    let note = Note { rank: [note.rank[0], 2 << 28 | item as u32, leaf], ..note };
+                    self.note(&mut found, [p + i, p + j, q + k, q + l], Kind::EdgeEdge, note);
+                });
+            }
+            return found;
+        }
+        for item in items {
+            let [vertex] = first.surface.vertices[item];
+            let row = (p + vertex) as usize;
+            let rank = |leaf| [note.rank[0], kind << 28 | item as u32, leaf];
+            if second.is_plane {
+                let rows = [row as u32, q, q, q];
+                self.note(&mut found, rows, Kind::VertexPlane, Note { rank: rank(0), ..note });
+                continue;
+            }
+            let reach = self.radius[row] + self.slack[row];
+            let (low, high) = (self.start[row] - reach, self.start[row] + reach);
+            second.faces.visit(low, high, |leaf, corners| {
+                if a != b || !corners.contains(&vertex) {
+                    let [x, y, z] = corners.map(|corner| q + corner);
+                    let rows = [row as u32, x, y, z];
+                    let owned = second.surface.owned[second.faces.item(leaf)];
+                    let note = Note { rank: rank(leaf), owned, ..note };
+                    self.note(&mut found, rows, Kind::VertexFace, note);
                 }
-                self.note(&mut found, [p + i, p + j, q + k, q + l], Kind::EdgeEdge, friction, a == b);
             });
         }
         found
     }
 
     /// Adds a pair if it is near enough.
-    fn note(
-        &self,
-        found: &mut Vec<Candidate>,
-        rows: [u32; 4],
-        kind: Kind,
-        friction: f32,
-        is_own: bool,
-    ) {
-        let mut candidate = Candidate {
-            rows,
-            kind,
-            friction,
-            rest: f32::INFINITY,
-            push: 0.0,
-            drag: Vec3::ZERO,
-        };
+    fn note(&self, found: &mut Vec<Candidate>, rows: [u32; 4], kind: Kind, note: Note) {
+        let Note { rank, owned, friction, is_own } = note;
         if rows.iter().all(|&row| self.inverse_mass[row as usize] == 0.0) {
             return;
         }
+        let mut candidate = Candidate {
+            rows,
+            kind,
+            owned,
+            friction,
+            most: 0.0,
+            distance: 0.0,
+            rank,
+            push: 0.0,
+            drag: Vec3::ZERO,
+        };
         let at = rows.map(|row| self.start[row as usize]);
         let closest = candidate.closest(at);
-        let limit = self.thickness(&rows, &closest.weights) + 2.0 * self.slack;
-        if self.apart(&candidate, &closest).1 < limit {
+        candidate.distance = self.apart(&candidate, &closest).1;
+        let thickness = self.thickness(&rows, &closest.weights);
+        let [x, y] = candidate.most(&self.slack);
+        if candidate.distance < thickness + x + y {
+            let radii = candidate.most(&self.radius);
+            candidate.most = radii[0] + radii[1];
             if is_own {
                 let rest = rows.map(|row| self.rest[row as usize]);
-                candidate.rest = 0.9 * candidate.closest(rest).delta.length();
+                candidate.most = candidate.most.min(rest_distance(&candidate, rest, thickness));
             }
             found.push(candidate);
         }
@@ -204,3 +301,19 @@ impl TriangleContact {
         each(0) + each(1) + each(2) + each(3)
     }
 }
+
+/// What a pair keeps at most because it rests so close; infinite if it rests farther apart than it is thick.
+fn rest_distance(candidate: &Candidate, rest: [Vec3; 4], thickness: f32) -> f32 {
+    let count = candidate.first_count();
+    let (mut low, mut high) = ([Vec3::INFINITY; 2], [Vec3::NEG_INFINITY; 2]);
+    for (k, corner) in rest.iter().enumerate() {
+        let side = usize::from(k >= count);
+        (low[side], high[side]) = (low[side].min(*corner), high[side].max(*corner));
+    }
+    let between = (low[0] - high[1]).max(low[1] - high[0]).max_element();
+    if between > thickness / REST {
+        return f32::INFINITY;
+    }
+    REST * candidate.closest(rest).delta.length()
+}
+

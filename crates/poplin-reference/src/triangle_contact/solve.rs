@@ -12,15 +12,16 @@ use glam::Vec3;
 use rayon::prelude::*;
 
 use super::memory::TriangleContact;
-use super::pairs::Kind;
 use crate::math::dot3;
 
 /// Part of an overlap that a slice removes, without velocity.
 const RECOVERY: f32 = 0.2;
+/// Iterations that are added while pins or colliders come too near.
+const MORE_ITERATIONS: u32 = 64;
 /// Part of a gap that a round may take.
 const APPROACH: f32 = 0.5;
-/// Gaps that rounding could close \[m\].
-const LEAST_GAP: f32 = 1e-6;
+/// Gap that no move may close, in thicknesses: what is left for rounding.
+const LEAST_GAP: f32 = 0.002;
 
 /// A pair in reach, with what a round keeps constant.
 #[derive(Debug, Clone, Copy, Default)]
@@ -53,6 +54,8 @@ pub(super) struct Pair {
 pub(super) struct Work {
     /// Where each row moves in this round \[m\].
     pub(super) moves: Vec<Vec3>,
+    /// How long the move of each row may become \[m\].
+    pub(super) limits: Vec<f32>,
     /// Direction of the pair that held a row back most; 0 if none did.
     pub(super) blocks: Vec<Vec3>,
     pairs: Vec<Pair>,
@@ -67,6 +70,7 @@ pub(super) struct Work {
 impl Work {
     pub(super) fn size(&self) -> usize {
         size_of::<Vec3>() * (self.moves.capacity() + self.blocks.capacity())
+            + 4 * self.limits.capacity()
             + size_of::<Pair>() * self.pairs.capacity()
             + 4 * (self.begins.capacity() + self.corners.capacity() + self.fractions.capacity() + self.pressed.capacity())
     }
@@ -83,19 +87,21 @@ impl TriangleContact {
     fn narrow(&mut self, is_first: bool) {
         let mut pairs = std::mem::take(&mut self.work.pairs);
         let moves = &self.work.moves;
-        let reach = |row: u32| moves[row as usize].length();
         pairs.clear();
         pairs.par_extend(self.candidates.par_iter().enumerate().with_min_len(512).filter_map(
             |(index, candidate)| {
+                let [x, y] = candidate.most(&self.spread).map(|spread| spread + self.reserve);
+                if candidate.distance > candidate.most + x + y && candidate.push == 0.0 {
+                    return None;
+                }
                 let at = candidate.rows.map(|row| self.start[row as usize]);
                 let closest = candidate.closest(at);
                 let (normal, distance) = self.apart(candidate, &closest);
                 let thickness = self.thickness(&candidate.rows, &closest.weights);
-                let thickness = thickness.min(candidate.rest);
+                let thickness = thickness.min(candidate.most);
                 let count = candidate.first_count();
-                let [a, b, c, d] = candidate.rows.map(reach);
-                let moved = if count == 1 { a + b.max(c).max(d) } else { a.max(b) + c.max(d) };
-                if distance >= thickness + 2.0 * moved && candidate.push == 0.0 {
+                let [x, y] = candidate.most(&self.work.limits);
+                if distance >= thickness + x + y && candidate.push == 0.0 {
                     return None;
                 }
                 let closing = (distance - thickness).max(0.0);
@@ -112,15 +118,13 @@ impl TriangleContact {
                     first_count: count as u32,
                     ..Pair::default()
                 };
-                // Where an edge ends the vertex there and the faces of the other edge say the same.
-                let says_more = closest.is_inside || candidate.kind != Kind::EdgeEdge;
                 let change = dot3(normal, mix(&pair, moves));
                 if is_first && candidate.push > 0.0 {
                     pair.push = candidate.push;
                     let drag = candidate.drag - normal * dot3(candidate.drag, normal);
                     pair.drag = drag.clamp_length_max(pair.friction * pair.push);
                 }
-                pair.is_active = says_more
+                pair.is_active = candidate.speaks(&closest)
                     && normal != Vec3::ZERO
                     && (pair.push > 0.0 || pair.overlap > 0.0 || closing + change < 0.1 * thickness);
                 Some(pair)
@@ -200,7 +204,10 @@ impl TriangleContact {
             pair.change = pair.normal * pair.push + pair.drag;
         }
         self.gather(|row, push| total[row] += push);
-        for _ in 0..iterations {
+        for iteration in 0..iterations + MORE_ITERATIONS {
+            if iteration >= iterations && !self.is_pressed() {
+                break;
+            }
             let Work { pairs, moves, .. } = &mut self.work;
             let moves = &*moves;
             pairs.par_iter_mut().with_min_len(256).filter(|pair| pair.is_active).for_each(|pair| {
@@ -230,6 +237,16 @@ impl TriangleContact {
         report.contacts = work.pairs.iter().filter(|pair| pair.push > 0.0).count() as u32;
     }
 
+    /// Whether pins or colliders come nearer to a pair's other side than moves may.
+    fn is_pressed(&self) -> bool {
+        let Work { pairs, moves, .. } = &self.work;
+        pairs.par_iter().with_min_len(1024).any(|pair| {
+            pair.is_active
+                && pair.rows.iter().any(|&row| self.inverse_mass[row as usize] == 0.0)
+                && dot3(pair.normal, mix(pair, moves)) < -APPROACH * pair.gap
+        })
+    }
+
     /// Takes a part of overlaps away, which becomes no velocity.
     fn recover(&mut self, total: &mut [Vec3]) {
         let Work { pairs, moves, .. } = &mut self.work;
@@ -256,14 +273,15 @@ impl TriangleContact {
     /// Cuts every move so that each pair keeps a part of its gap, whatever the others do, and makes it. On a straight path between
     /// positions on one side of a plane a corner stays on that side: so a plane between both simplices, which the start leaves
     /// room for and the ends respect, is never crossed.
-    pub(super) fn truncate(&mut self) {
+    pub(super) fn truncate(&mut self, thickness: f32) {
         let row_count = self.start.len();
-        let Work { pairs, moves, blocks, fractions, pressed, .. } = &mut self.work;
+        let Work { pairs, moves, limits, blocks, fractions, pressed, .. } = &mut self.work;
         fractions.clear();
         fractions.resize(row_count, 1.0f32);
         blocks.resize(row_count, Vec3::ZERO);
         blocks.iter_mut().for_each(|block| *block = Vec3::ZERO);
         pressed.clear();
+        let least = LEAST_GAP * thickness;
         let (mut forced, mut least_gap) = (0, self.report.least_gap);
         for (index, pair) in pairs.iter().enumerate() {
             let normal = pair.normal;
@@ -291,7 +309,7 @@ impl TriangleContact {
             let by_force = [most(0..count, false), most(count..4, false)];
             let wanted = [most(0..count, true), most(count..4, true)];
             let more = [0, 1].map(|side: usize| (wanted[side] - by_force[side]).max(0.0));
-            let room = (APPROACH * pair.gap).min(pair.gap - LEAST_GAP).max(0.0);
+            let room = (APPROACH * pair.gap).min(pair.gap - least).max(0.0);
             let left = room - by_force[0] - by_force[1];
             if more[0] + more[1] <= left {
                 continue;
@@ -316,9 +334,10 @@ impl TriangleContact {
         for (row, fraction) in fractions.iter_mut().enumerate() {
             if self.inverse_mass[row] == 0.0 {
                 *fraction = 1.0;
-            } else if *fraction == 1.0 || moves[row].length_squared() > 0.0 {
-                // Nobody leaves the ball in which the search knows all pairs.
-                let room = self.slack - (self.start[row] - self.anchors[row]).length();
+            } else {
+                // Nobody leaves the ball in which the search knows all pairs, nor that in which they were looked at.
+                let room = self.slack[row] - (self.start[row] - self.anchors[row]).length();
+                let room = room.min(limits[row]);
                 let length = moves[row].length() * *fraction;
                 if length > room {
                     *fraction *= (room / length).max(0.0);
@@ -341,6 +360,7 @@ impl TriangleContact {
         for (row, fraction) in fractions.iter().enumerate() {
             self.start[row] += moves[row] * *fraction;
         }
+        self.report.held = fractions.iter().filter(|&&fraction| fraction < 1.0).count() as u32;
         self.report.forced += forced;
         self.report.least_gap = least_gap;
     }

@@ -22,9 +22,10 @@ const LEAF: usize = 2;
 #[derive(Debug, Clone, Default)]
 pub struct Tree<const N: usize> {
     nodes: Vec<Node>,
-    /// Simplices in the order of the leaves, and their corners.
-    items: Vec<u32>,
+    /// Corners of the simplices in the order of the leaves.
     corners: Vec<[u32; N]>,
+    /// Which simplices they are.
+    items: Vec<u32>,
 }
 
 fn build<const N: usize>(
@@ -77,7 +78,7 @@ impl<const N: usize> Tree<N> {
             build::<N>(&mut nodes, &mut items, all, &centers);
         }
         let corners = items.iter().map(|&item| simplices[item as usize]).collect();
-        Self { nodes, items, corners }
+        Self { nodes, corners, items }
     }
 
     /// Fits the boxes to the corners: a ball of its radius around each.
@@ -102,18 +103,23 @@ impl<const N: usize> Tree<N> {
         }
     }
 
+    /// Index of the simplex of a rank.
+    pub fn item(&self, rank: u32) -> usize {
+        self.items[rank as usize] as usize
+    }
+
     /// The box around everything; nothing if there is nothing.
     pub fn bounds(&self) -> Option<[Vec3; 2]> {
         self.nodes.first().map(|root| [root.low, root.high])
     }
 
-    /// Visits the simplices, with their corners, in leaves whose boxes meet another box.
+    /// Visits the simplices, by their rank in the tree and with their corners, in leaves whose boxes meet another box.
     pub fn visit(&self, low: Vec3, high: Vec3, mut found: impl FnMut(u32, &[u32; N])) {
         let mut index = 0;
         while let Some(node) = self.nodes.get(index) {
             if node.low.cmple(high).all() && low.cmple(node.high).all() {
                 for item in node.begin..node.begin + node.count {
-                    found(self.items[item as usize], &self.corners[item as usize]);
+                    found(item, &self.corners[item as usize]);
                 }
                 index += 1;
             } else {
