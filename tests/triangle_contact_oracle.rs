@@ -220,8 +220,13 @@ fn assert_visits<const N: usize>(
             // A box that meets one of them in a point.
             let simplex = simplices[rng.index(simplices.len())];
             let balls = simplex.map(|corner| (positions[corner as usize], radii[corner as usize]));
-            low = balls.iter().fold(Vec3::NEG_INFINITY, |low, (x, radius)| low.max(x + radius));
-            high = low + 1.0;
+            if round < 2 {
+                low = balls.iter().fold(Vec3::NEG_INFINITY, |low, (x, radius)| low.max(x + radius));
+                high = low + 1.0;
+            } else {
+                high = balls.iter().fold(Vec3::INFINITY, |high, (x, radius)| high.min(x - radius));
+                low = high - 1.0;
+            }
         }
         let mut visits = vec![0; simplices.len()];
         tree.visit(low, high, |item, corners| {
