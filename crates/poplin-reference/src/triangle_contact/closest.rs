@@ -1,11 +1,15 @@
 //! Closest points of two simplices of triangles: vertex and face, edge and edge.
 //!
-//! Ericson, Real-Time Collision Detection (2005), 5.1.5 and 5.1.9; the regions are found with the same signs, degenerate
-//! triangles and edges fall back to what they have collapsed to.
+//! As Ericson, Real-Time Collision Detection (2005), 5.1.5 and 5.1.9, but with cross products: products of lengths cancel in a
+//! sliver. Degenerate triangles and edges fall back to what they have collapsed to. All is relative to a corner, so that it is
+//! as exact far from the origin as near it.
 
 use glam::Vec3;
 
-use crate::math::dot3;
+use crate::math::{cross3, dot3};
+
+/// Square of the sine of the angle below which two sides of a triangle, or two edges, count as parallel.
+const SLIVER: f32 = 1e-9;
 
 /// The closest points of two simplices.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,53 +32,59 @@ fn on_segment(p: Vec3, a: Vec3, b: Vec3) -> f32 {
 
 /// Closest point of the border of a triangle to a point.
 fn on_border(p: Vec3, [a, b, c]: [Vec3; 3]) -> [f32; 3] {
-    let (s, t, u) = (on_segment(p, a, b), on_segment(p, b, c), on_segment(p, c, a));
-    let sides = [[1.0 - s, s, 0.0], [0.0, 1.0 - t, t], [u, 0.0, 1.0 - u]];
-    let square = |w: &[f32; 3]| (p - (a * w[0] + b * w[1] + c * w[2])).length_squared();
-    let mut best = sides[0];
-    for side in &sides[1..] {
-        if square(side) < square(&best) {
-            best = *side;
-        }
+    let on_side = |from: Vec3, to: Vec3| {
+        let parameter = on_segment(p, from, to);
+        (parameter, ((p - from) - (to - from) * parameter).length_squared())
+    };
+    let ((s, at_s), (t, at_t), (u, at_u)) = (on_side(a, b), on_side(b, c), on_side(c, a));
+    if at_s <= at_t && at_s <= at_u {
+        [1.0 - s, s, 0.0]
+    } else if at_t <= at_u {
+        [0.0, 1.0 - t, t]
+    } else {
+        [u, 0.0, 1.0 - u]
     }
-    best
 }
 
 /// Closest points of a vertex and a face.
 pub fn vertex_face(p: Vec3, face: [Vec3; 3]) -> Closest {
     let [a, b, c] = face;
     let (ab, ac, ap) = (b - a, c - a, p - a);
-    let (bb, bc, cc) = (dot3(ab, ab), dot3(ab, ac), dot3(ac, ac));
-    let (pb, pc) = (dot3(ap, ab), dot3(ap, ac));
-    let area = bb * cc - bc * bc;
-    let (v, w) = (cc * pb - bc * pc, bb * pc - bc * pb);
+    let normal = cross3(ab, ac);
+    let square = dot3(normal, normal);
+    let (mut v, mut w) = (0.0, 0.0);
+    let mut is_inside = false;
     // A sliver has no inside that could be told from its border.
-    let is_inside = v > 0.0 && w > 0.0 && v + w < area && area > 1e-6 * bb * cc;
-    let on_face = if is_inside {
-        let (v, w) = (v / area, w / area);
-        [1.0 - v - w, v, w]
-    } else {
-        on_border(p, face)
-    };
+    if square > SLIVER * dot3(ab, ab) * dot3(ac, ac) {
+        // p - a = v ab + w ac + h normal. Twice, from what is left: in a sliver rounding is large in comparison to its area.
+        for _ in 0..2 {
+            let left = ap - (ab * v + ac * w);
+            v += dot3(normal, cross3(left, ac)) / square;
+            w += dot3(normal, cross3(ab, left)) / square;
+        }
+        is_inside = v > 0.0 && w > 0.0 && v + w < 1.0;
+    }
+    let on_face = if is_inside { [1.0 - v - w, v, w] } else { on_border(p, face) };
     let [x, y, z] = on_face;
-    Closest { weights: [1.0, -x, -y, -z], delta: p - (a * x + b * y + c * z), is_inside }
+    Closest { weights: [1.0, -x, -y, -z], delta: ap - (ab * y + ac * z), is_inside }
 }
 
 /// Closest points of two edges.
 pub fn edge_edge(first: [Vec3; 2], second: [Vec3; 2]) -> Closest {
     let ([a, b], [c, d]) = (first, second);
     let (along, across, between) = (b - a, d - c, a - c);
-    let (aa, cc, ac) = (dot3(along, along), dot3(across, across), dot3(along, across));
-    let (ab, cb) = (dot3(along, between), dot3(across, between));
-    let area = aa * cc - ac * ac;
-    let (mut s, mut t);
+    let normal = cross3(along, across);
+    let square = dot3(normal, normal);
+    let (mut s, mut t) = (0.0, 0.0);
     let mut is_inside = false;
-    if area > 1e-6 * aa * cc {
-        s = (ac * cb - cc * ab) / area;
-        t = (ac * s + cb) / cc;
+    if square > SLIVER * dot3(along, along) * dot3(across, across) {
+        // a + s along + h normal = c + t across. Twice, as above.
+        for _ in 0..2 {
+            let left = across * t - along * s - between;
+            s += dot3(normal, cross3(left, across)) / square;
+            t += dot3(normal, cross3(left, along)) / square;
+        }
         is_inside = s > 0.0 && s < 1.0 && t > 0.0 && t < 1.0;
-    } else {
-        (s, t) = (0.0, 0.0);
     }
     if !is_inside {
         // An end of one of them is closest: the best of four.
@@ -84,7 +94,7 @@ pub fn edge_edge(first: [Vec3; 2], second: [Vec3; 2]) -> Closest {
             (on_segment(c, a, b), 0.0),
             (on_segment(d, a, b), 1.0),
         ];
-        let square = |(s, t): (f32, f32)| (a + along * s - (c + across * t)).length_squared();
+        let square = |(s, t): (f32, f32)| (between + along * s - across * t).length_squared();
         let mut best = ends[0];
         for &end in &ends[1..] {
             if square(end) < square(best) {
@@ -95,7 +105,7 @@ pub fn edge_edge(first: [Vec3; 2], second: [Vec3; 2]) -> Closest {
     }
     Closest {
         weights: [1.0 - s, s, t - 1.0, -t],
-        delta: a + along * s - (c + across * t),
+        delta: between + along * s - across * t,
         is_inside,
     }
 }

@@ -1,0 +1,569 @@
+//! Contact of triangles against its oracle and its guarantee: closest points, trees, the pairs it finds, that nothing is crossed
+//! however rows move, and momentum.
+
+use std::sync::Arc;
+
+use glam::{Quat, Vec3};
+use poplin_measure::entanglement::EntanglementCounter;
+use poplin_reference::oracle::{NearPairs, near_pairs, point_triangle, segment_segment};
+use poplin_reference::triangle_contact::{
+    Body, Closest, Kind, Role, Surface, Tree, TriangleContact, edge_edge, vertex_face,
+};
+use poplin_testkit::rng::Rng;
+use rayon::prelude::*;
+
+/// Length of a solver iteration \[s\]; multipliers are scaled by it and nothing else depends on it.
+const STEP: f32 = 1.0 / 300.0;
+/// Allowance of a sum of weights times corners, in units of `f32::EPSILON` times the largest coordinate.
+const SUM_FACTOR: f64 = 4.0;
+/// Allowance of distances, in units of `f32::EPSILON` times the largest difference of coordinates: what a sliver that counts as
+/// its border is wide.
+const DISTANCE_FACTOR: f64 = 160.0;
+
+fn wide(x: Vec3) -> [f64; 3] {
+    x.to_array().map(f64::from)
+}
+
+/// `10^exponent` for a random exponent.
+fn power(rng: &mut Rng, low: f32, high: f32) -> f32 {
+    10.0_f32.powf(rng.range(low, high))
+}
+
+fn point(rng: &mut Rng, size: f32) -> Vec3 {
+    rng.point(-size, size).into()
+}
+
+/// A point near the origin, smaller than `size` by up to so many powers of ten.
+fn speck(rng: &mut Rng, size: f32, least: f32) -> Vec3 {
+    let size = size * power(rng, least, -1.0);
+    point(rng, size)
+}
+
+fn direction(rng: &mut Rng) -> Vec3 {
+    point(rng, 1.0).try_normalize().unwrap_or(Vec3::X)
+}
+
+fn rotation(rng: &mut Rng) -> Quat {
+    Quat::from_axis_angle(direction(rng), rng.range(0.0, std::f32::consts::TAU))
+}
+
+/// Moves corners as one, up to 100 m from the origin.
+fn far<const N: usize>(rng: &mut Rng, corners: [Vec3; N]) -> [Vec3; N] {
+    let distance = [0.0, 1.0, 100.0][rng.index(3)];
+    let offset = point(rng, distance);
+    corners.map(|corner| corner + offset)
+}
+
+/// A point and a triangle, of every degenerate kind.
+fn random_vertex_face(rng: &mut Rng) -> [Vec3; 4] {
+    let size = power(rng, -3.0, 0.5);
+    let [p, a, b, mut c] = [(); 4].map(|()| point(rng, size));
+    let mut b = b;
+    match rng.index(8) {
+        0 => c = a + (b - a) * rng.range(-2.0, 2.0),
+        1 => b = a,
+        2 => (b, c) = (a, a),
+        3 => b = a + speck(rng, size, -6.0),
+        4 => c = (a + b) / 2.0 + speck(rng, size, -6.0),
+        _ => {}
+    }
+    let in_plane = a + (b - a) * rng.range(-1.0, 2.0) + (c - a) * rng.range(-1.0, 2.0);
+    let p = match rng.index(6) {
+        0 => [a, b, c][rng.index(3)],
+        1 => a + (b - a) * rng.range(-0.5, 1.5),
+        2 => in_plane,
+        3 => in_plane + direction(rng) * size * power(rng, -6.0, 0.0),
+        _ => p,
+    };
+    far(rng, [p, a, b, c])
+}
+
+/// Two edges, of every degenerate kind.
+fn random_edge_edge(rng: &mut Rng) -> [Vec3; 4] {
+    let size = power(rng, -3.0, 0.5);
+    let [mut a, mut b, mut c, mut d] = [(); 4].map(|()| point(rng, size));
+    let along = b - a;
+    match rng.index(10) {
+        0 => d = c + along * rng.range(-2.0, 2.0),
+        1 => d = c + along * rng.range(-2.0, 2.0) + speck(rng, size, -6.0),
+        2 => (c, d) = (a + along * rng.range(-3.0, 3.0), a + along * rng.range(-3.0, 3.0)),
+        3 => d = c,
+        4 => (b, d) = (a, c),
+        5 => b = a + speck(rng, size, -7.0),
+        6 => c = [a, b][rng.index(2)],
+        7 => d = a + along * rng.range(0.0, 1.0) - (c - a) * rng.range(0.0, 2.0),
+        _ => {}
+    }
+    if rng.index(2) == 0 {
+        (a, b, c, d) = (c, d, b, a);
+    }
+    far(rng, [a, b, c, d])
+}
+
+/// Checks everything that closest points promise, for a first simplex of so many corners.
+#[track_caller]
+fn assert_closest(closest: &Closest, corners: [Vec3; 4], first: usize, distance: f64) {
+    let scale = corners.iter().map(|corner| corner.abs().max_element()).fold(0.0, f32::max);
+    let rounding = f64::from(f32::EPSILON * scale);
+    let report = || format!("{corners:?}: {closest:?}, distance {distance:e}");
+    for (k, &weight) in closest.weights.iter().enumerate() {
+        let part = if k < first { weight } else { -weight };
+        assert!((-4.0 * f32::EPSILON..=1.0 + 4.0 * f32::EPSILON).contains(&part), "{}", report());
+        assert!(!closest.is_inside || first == 1 && k == 0 || part > 0.0, "{}", report());
+    }
+    let (ones, others) = closest.weights.split_at(first);
+    assert!((ones.iter().sum::<f32>() - 1.0).abs() <= 4.0 * f32::EPSILON, "{}", report());
+    assert!((others.iter().sum::<f32>() + 1.0).abs() <= 4.0 * f32::EPSILON, "{}", report());
+    let terms = corners.iter().zip(closest.weights);
+    let sum: glam::DVec3 = terms.map(|(x, weight)| x.as_dvec3() * f64::from(weight)).sum();
+    let error = (sum - closest.delta.as_dvec3()).abs().max_element();
+    assert!(error <= SUM_FACTOR * rounding, "{}: sum of weights off by {error:e}", report());
+    let size = corners.iter().map(|corner| (*corner - corners[0]).abs().max_element());
+    let rounding = f64::from(f32::EPSILON * size.fold(0.0, f32::max));
+    let error = (closest.delta.as_dvec3().length() - distance).abs();
+    assert!(error <= DISTANCE_FACTOR * rounding, "{}: {:.1} roundings", report(), error / rounding);
+}
+
+#[test]
+fn a_vertex_and_a_face_are_as_far_apart_as_in_the_oracle() {
+    let mut rng = Rng::new(1);
+    for _ in 0..100_000 {
+        let corners = random_vertex_face(&mut rng);
+        let [p, a, b, c] = corners;
+        let distance = point_triangle(wide(p), [a, b, c].map(wide));
+        assert_closest(&vertex_face(p, [a, b, c]), corners, 1, distance);
+    }
+}
+
+#[test]
+fn two_edges_are_as_far_apart_as_in_the_oracle() {
+    let mut rng = Rng::new(2);
+    for _ in 0..100_000 {
+        let corners = random_edge_edge(&mut rng);
+        let [a, b, c, d] = corners;
+        let distance = segment_segment([a, b].map(wide), [c, d].map(wide));
+        assert_closest(&edge_edge([a, b], [c, d]), corners, 2, distance);
+    }
+}
+
+/// A sheet of `columns` by `rows` vertices around the origin, waved and rough, the edges of which are some `edge` long \[m\].
+fn random_sheet(rng: &mut Rng, columns: usize, rows: usize, edge: f32) -> Surface {
+    let (wave, rough) = (edge * rng.range(0.0, 0.5), rng.range(0.0, 0.3));
+    let mut rest = Vec::new();
+    for row in 0..rows {
+        for column in 0..columns {
+            let [x, y] = [(column, columns), (row, rows)]
+                .map(|(index, count)| edge * (index as f32 - (count - 1) as f32 / 2.0));
+            let bump = wave * (2.0 * x / edge).sin() * (1.3 * y / edge).cos();
+            rest.push(Vec3::new(x, y, bump) + point(rng, rough * edge));
+        }
+    }
+    let mut triangles = Vec::new();
+    for row in 0..rows - 1 {
+        for column in 0..columns - 1 {
+            let [a, b] = [row, row + 1].map(|row| (row * columns + column) as u32);
+            triangles.extend(match rng.index(2) {
+                0 => [[a, a + 1, b], [a + 1, b + 1, b]],
+                _ => [[a, a + 1, b + 1], [a, b + 1, b]],
+            });
+        }
+    }
+    Surface::of_triangles(rest, &triangles)
+}
+
+/// Triangles without a common vertex.
+fn random_triangles(rng: &mut Rng, count: usize, size: f32) -> Surface {
+    let mut rest = Vec::new();
+    for _ in 0..count {
+        let center = point(rng, size);
+        let thin = power(rng, -3.0, 0.0);
+        let [a, b, c] = [(); 3].map(|()| point(rng, size / 2.0));
+        rest.extend([center + a, center + b, center + a + (c - a) * thin]);
+    }
+    let triangles: Vec<_> = (0..count as u32).map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect();
+    Surface::of_triangles(rest, &triangles)
+}
+
+#[test]
+fn a_tree_visits_what_meets_a_box() {
+    let mut rng = Rng::new(3);
+    for _ in 0..300 {
+        let count = 1 + rng.index(40);
+        let surface = random_triangles(&mut rng, count, 1.0);
+        let moved: Vec<Vec3> = surface.rest.iter().map(|_| point(&mut rng, 1.5)).collect();
+        let radii: Vec<f32> = surface.rest.iter().map(|_| rng.range(0.0, 0.1)).collect();
+        assert_visits(&mut rng, &surface.faces, &surface.rest, &moved, &radii);
+        assert_visits(&mut rng, &surface.edges, &surface.rest, &moved, &radii);
+        assert_visits(&mut rng, &surface.vertices, &surface.rest, &moved, &radii);
+    }
+    let mut empty = Tree::<3>::new(&[], &[]);
+    empty.refit(&[], &[]);
+    assert_eq!(empty.bounds(), None);
+    empty.visit(Vec3::NEG_INFINITY, Vec3::INFINITY, |_, _| panic!("nothing is there"));
+}
+
+/// Checks that a tree built at rest visits each simplex that meets a box once, with its corners, wherever the corners are now.
+fn assert_visits<const N: usize>(
+    rng: &mut Rng,
+    simplices: &[[u32; N]],
+    rest: &[Vec3],
+    positions: &[Vec3],
+    radii: &[f32],
+) {
+    let mut tree = Tree::new(simplices, rest);
+    tree.refit(positions, radii);
+    let [lowest, highest] = tree.bounds().unwrap();
+    for round in 0..20 {
+        let (a, b) = (point(rng, 2.0), point(rng, 2.0));
+        let (mut low, mut high) = (a.min(b), a.max(b));
+        if round < 4 {
+            // A box that meets one of them in a point.
+            let simplex = simplices[rng.index(simplices.len())];
+            let balls = simplex.map(|corner| (positions[corner as usize], radii[corner as usize]));
+            if round < 2 {
+                low = balls.iter().fold(Vec3::NEG_INFINITY, |low, (x, radius)| low.max(x + radius));
+                high = low + 1.0;
+            } else {
+                high = balls.iter().fold(Vec3::INFINITY, |high, (x, radius)| high.min(x - radius));
+                low = high - 1.0;
+            }
+        }
+        let mut visits = vec![0; simplices.len()];
+        tree.visit(low, high, |item, corners| {
+            assert_eq!(*corners, simplices[item as usize]);
+            visits[item as usize] += 1;
+        });
+        for (simplex, visits) in simplices.iter().zip(visits) {
+            let corners = simplex.map(|corner| corner as usize);
+            let meets = (0..3).all(|axis| {
+                let least = corners.map(|k| positions[k][axis] - radii[k]);
+                let most = corners.map(|k| positions[k][axis] + radii[k]);
+                assert!(least.iter().all(|&least| least >= lowest[axis]));
+                assert!(most.iter().all(|&most| most <= highest[axis]));
+                least.iter().any(|&least| least <= high[axis])
+                    && most.iter().any(|&most| most >= low[axis])
+            });
+            assert!(visits <= 1 && (visits == 1 || !meets), "{simplex:?} in {low} to {high}");
+        }
+    }
+}
+
+/// Cloths that move at random.
+#[derive(Debug)]
+struct Cloths {
+    contact: TriangleContact,
+    /// Corners of the triangles of all, by row.
+    triangles: Vec<[u32; 3]>,
+    counter: EntanglementCounter,
+    /// The least thickness \[m\].
+    thickness: f32,
+}
+
+impl Cloths {
+    /// Cloths of these surfaces and radii \[m\], with random masses and friction.
+    fn new(rng: &mut Rng, surfaces: Vec<(Surface, f32)>) -> Self {
+        let mut contact = TriangleContact::default();
+        let mut triangles = Vec::new();
+        let mut thickness = f32::INFINITY;
+        for (surface, radius) in surfaces {
+            let begin = contact.start.len() as u32;
+            triangles.extend(surface.faces.iter().map(|face| face.map(|corner| begin + corner)));
+            let role = Role::Cloth { group: 1, mask: 1, colliders: [0; 2] };
+            let friction = [0.0, rng.range(0.0, 1.0)][rng.index(2)];
+            contact.add(Body::new(Arc::new(surface), role, friction), radius, 0.0);
+            thickness = thickness.min(2.0 * radius);
+        }
+        let masses = contact.start.iter().map(|_| 1.0 / rng.range(0.001, 0.01));
+        contact.inverse_mass = masses.collect();
+        contact.target.clone_from(&contact.start);
+        let rest: Vec<_> = contact.start.iter().map(|x| x.to_array()).collect();
+        let counter = EntanglementCounter::new(&rest, &triangles, &[]);
+        Self { contact, triangles, counter, thickness }
+    }
+
+    /// Two to four cloths among each other that cross nothing: sheets over each other, or loose triangles.
+    fn random(rng: &mut Rng) -> Self {
+        loop {
+            let thickness = power(rng, -2.7, -1.7);
+            let edge = thickness * rng.range(0.5, 5.0);
+            let rotation = rotation(rng);
+            let is_dense = rng.index(3) > 0;
+            let mut height = 0.0;
+            let mut surfaces = Vec::new();
+            for _ in 0..2 + rng.index(3) {
+                let mut surface = match rng.index(4) {
+                    0 => {
+                        let count = 1 + rng.index(6);
+                        random_triangles(rng, count, 2.0 * edge)
+                    }
+                    _ => {
+                        let [columns, rows] = [(); 2].map(|()| 2 + rng.index(5));
+                        random_sheet(rng, columns, rows, edge)
+                    }
+                };
+                height +=
+                    thickness * if is_dense { rng.range(0.1, 3.0) } else { power(rng, -1.0, 1.5) };
+                let offset = point(rng, edge).with_z(height);
+                let spin = Quat::from_rotation_z(rng.range(0.0, 6.0));
+                let put = |x: &mut Vec3| *x = rotation * (spin * *x + offset);
+                surface.rest.iter_mut().for_each(put);
+                surfaces.push((surface, 0.5 * thickness * rng.range(1.0, 1.5)));
+            }
+            let cloths = Self::new(rng, surfaces);
+            if cloths.crossings() == 0 {
+                return cloths;
+            }
+        }
+    }
+
+    /// Edges through triangles, counted exactly.
+    fn crossings(&self) -> usize {
+        let positions: Vec<_> = self.contact.start.iter().map(|x| x.to_array()).collect();
+        self.counter.crossings(&positions)
+    }
+
+    /// What lies within thickness by trying all.
+    fn near(&self) -> NearPairs {
+        let positions: Vec<_> = self.contact.start.iter().map(|&x| wide(x)).collect();
+        let radius = |row: u32| f64::from(self.contact.radius[row as usize]);
+        near_pairs(&positions, &self.triangles, |a, b| radius(a) + radius(b))
+    }
+
+    /// Random targets: each row on its own, bodies as a whole, all to a point, a plane or the other side.
+    fn aim(&mut self, rng: &mut Rng) {
+        let size = self.thickness * power(rng, -2.0, 2.0);
+        let TriangleContact { bodies, start, target, .. } = &mut self.contact;
+        target.clone_from(start);
+        let noise = if rng.index(2) == 0 { size } else { 0.0 };
+        let all = target.len() as f32;
+        let middle = start.iter().sum::<Vec3>() / all;
+        let (kind, axis, point_of_all) = (rng.index(5), direction(rng), point(rng, size));
+        for body in bodies {
+            let rows = body.rows.clone();
+            let center = start[rows.clone()].iter().sum::<Vec3>() / rows.len() as f32;
+            let offset = point(rng, size);
+            let spin = Quat::from_axis_angle(direction(rng), rng.range(-2.0, 2.0));
+            for target in &mut target[rows] {
+                let from_middle = *target - middle;
+                *target = match kind {
+                    0 => *target + offset,
+                    1 => center + spin * (*target - center) + offset,
+                    2 => middle + point_of_all,
+                    3 => *target - axis * axis.dot(from_middle) * rng.range(0.0, 2.0),
+                    _ => *target + point(rng, size),
+                } + point(rng, noise * 0.3);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_candidates_hold_every_pair_within_thickness() {
+    let failure = (0..60_u64).into_par_iter().find_map_any(|seed| {
+        let mut rng = Rng::new(1000 + seed);
+        let mut cloths = Cloths::random(&mut rng);
+        for advance in 0..4 {
+            cloths.aim(&mut rng);
+            cloths.contact.advance(STEP, 4);
+            let all = cloths.contact.candidates.iter();
+            let all: Vec<_> = all.map(|pair| (pair.kind, pair.rows)).collect();
+            let near = cloths.near();
+            let faces = near.vertex_face.iter().map(|&rows| (Kind::VertexFace, rows));
+            let mut missing =
+                faces.chain(near.edge_edge.iter().map(|&rows| (Kind::EdgeEdge, rows)));
+            if let Some(pair) = missing.find(|pair| !all.contains(pair)) {
+                return Some(format!("seed {seed}, advance {advance}: {pair:?} is no candidate"));
+            }
+        }
+        None
+    });
+    assert_eq!(failure, None);
+}
+
+/// Crossings after random motion of one seed, and the moves of rows that it took.
+fn move_at_random(seed: u64) -> (Option<String>, usize) {
+    const ADVANCES: usize = 8;
+    let mut rng = Rng::new(seed);
+    let mut cloths = Cloths::random(&mut rng);
+    let mut moves = 0;
+    for advance in 0..ADVANCES {
+        cloths.aim(&mut rng);
+        cloths.contact.advance(STEP, 4);
+        let report = cloths.contact.report;
+        moves += report.rounds as usize * cloths.contact.start.len();
+        let crossings = cloths.crossings();
+        if crossings > 0 {
+            let found =
+                format!("seed {seed}, advance {advance}: {crossings} crossings, {report:?}");
+            return (Some(found), moves);
+        }
+    }
+    (None, moves)
+}
+
+#[test]
+fn random_motion_crosses_nothing() {
+    const SEEDS: std::ops::Range<u64> = 2000..2400;
+    let trials: Vec<_> = SEEDS.into_par_iter().map(move_at_random).collect();
+    let failures: Vec<_> = trials.iter().filter_map(|(failure, _)| failure.as_ref()).collect();
+    assert!(failures.is_empty(), "{} trials: {:#?}", failures.len(), failures);
+    let moves: usize = trials.iter().map(|(_, moves)| moves).sum();
+    assert!(moves > 700_000, "only {moves} moves of rows");
+}
+
+/// Times that a closed surface winds around a point: 1 inside, 0 outside (van Oosterom, Strackee, 1983).
+fn winding(point: Vec3, positions: &[Vec3], triangles: &[[u32; 3]]) -> f64 {
+    let solid_angle = |corners: &[u32; 3]| {
+        let [a, b, c] =
+            corners.map(|corner| positions[corner as usize].as_dvec3() - point.as_dvec3());
+        let [x, y, z] = [a, b, c].map(|corner| corner.length());
+        let below = x * y * z + a.dot(b) * z + b.dot(c) * x + c.dot(a) * y;
+        2.0 * a.dot(b.cross(c)).atan2(below)
+    };
+    triangles.iter().map(solid_angle).sum::<f64>() / (4.0 * std::f64::consts::PI)
+}
+
+#[test]
+fn what_is_in_a_closed_surface_stays_in_it() {
+    let failure = (0..60_u64).into_par_iter().find_map_any(|seed| {
+        let mut rng = Rng::new(5000 + seed);
+        let thickness = power(&mut rng, -2.7, -1.7);
+        let size = thickness * rng.range(2.0, 8.0);
+        let corners = [[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1]];
+        let hull: Vec<_> = corners.map(|x| size * Vec3::from(x.map(|x| x as f32))).into();
+        let hull = Surface::of_triangles(hull, &[[0, 1, 2], [0, 3, 1], [0, 2, 3], [1, 3, 2]]);
+        let inside = random_sheet(&mut rng, 2, 2, 0.2 * size);
+        let mut cloths =
+            Cloths::new(&mut rng, vec![(hull, 0.5 * thickness), (inside, 0.5 * thickness)]);
+        for advance in 0..6 {
+            cloths.aim(&mut rng);
+            cloths.contact.advance(STEP, 4);
+            let positions = &cloths.contact.start;
+            for row in 4..8 {
+                let winding = winding(positions[row], positions, &cloths.triangles[..4]).abs();
+                if (winding - 1.0).abs() > 0.01 {
+                    return Some(format!("seed {seed}, advance {advance}: row {row}, {winding}"));
+                }
+            }
+        }
+        None
+    });
+    assert_eq!(failure, None);
+}
+
+#[test]
+fn contact_keeps_momentum() {
+    let mut largest = 0.0_f64;
+    for seed in 0..40 {
+        let mut rng = Rng::new(7000 + seed);
+        let thickness = 0.01;
+        let edge = rng.range(1.5, 3.0) * thickness;
+        let mut surfaces =
+            vec![random_sheet(&mut rng, 4, 4, edge), random_sheet(&mut rng, 3, 5, edge)];
+        for (layer, surface) in surfaces.iter_mut().enumerate() {
+            // Flat, and a little closer than they are thick.
+            surface.rest.iter_mut().for_each(|x| x.z = 0.95 * thickness * layer as f32);
+        }
+        let surfaces = surfaces.into_iter().map(|surface| (surface, 0.5 * thickness)).collect();
+        let mut cloths = Cloths::new(&mut rng, surfaces);
+        let contact = &mut cloths.contact;
+        for (row, target) in contact.target.iter_mut().enumerate() {
+            let toward = [0.1, -0.1][usize::from(row >= 16)] * thickness;
+            *target += Vec3::new(0.0, 0.0, toward) + point(&mut rng, 0.02 * thickness);
+        }
+        let targets = contact.target.clone();
+        contact.advance(STEP, 8);
+        let changes: Vec<_> = (0..targets.len())
+            .map(|row| {
+                let change = (contact.start[row] - targets[row]).as_dvec3();
+                change / f64::from(contact.inverse_mass[row])
+            })
+            .collect();
+        let sum = changes.iter().sum::<glam::DVec3>().length();
+        let all: f64 = changes.iter().map(|change| change.length()).sum();
+        assert!(contact.report.contacts > 0 && all > 0.0, "{:?}", contact.report);
+        largest = largest.max(sum / all);
+    }
+    assert!(largest < 1e-5, "{largest:e} of what contact moves is momentum from nowhere");
+}
+
+/// A flat sheet of `columns` by `rows` vertices, 0.05 m apart, from a corner along two axes.
+fn flat_sheet(corner: Vec3, axes: [Vec3; 2], columns: u32, rows: u32) -> Surface {
+    let at = |i: u32| axes[0] * (i % columns) as f32 + axes[1] * (i / columns) as f32;
+    let rest = (0..columns * rows).map(|i| corner + 0.05 * at(i)).collect();
+    let corners = (0..columns * (rows - 1)).filter(|i| i % columns + 1 < columns);
+    let triangles: Vec<_> = corners
+        .flat_map(|i| [[i, i + 1, i + columns], [i + 1, i + columns + 1, i + columns]])
+        .collect();
+    Surface::of_triangles(rest, &triangles)
+}
+
+#[test]
+fn a_sheet_that_is_pushed_by_one_does_not_cross_another() {
+    let thickness = 0.01;
+    let axes = [Vec3::X, Vec3::Y];
+    let sheet = |z: f32| flat_sheet(Vec3::new(0.0, 0.0, z * thickness), axes, 4, 4);
+    let surfaces = [0.0, 1.05, 2.1].map(|z| (sheet(z), 0.5 * thickness)).into();
+    let mut cloths = Cloths::new(&mut Rng::new(0), surfaces);
+    cloths.contact.inverse_mass = (0..48).map(|row| if row < 16 { 0.1 } else { 100.0 }).collect();
+    for _ in 0..4 {
+        for row in 0..16 {
+            cloths.contact.target[row].z += 2.0 * thickness;
+        }
+        cloths.contact.advance(STEP, 8);
+        let height = |row: usize| cloths.contact.start[row].z;
+        for row in 0..16 {
+            let heights = [row, row + 16, row + 32].map(height);
+            assert!(heights.is_sorted(), "row {row}: {heights:?}");
+        }
+        assert_eq!(cloths.crossings(), 0);
+    }
+}
+
+#[test]
+fn a_strip_that_shrinks_does_not_cross_what_is_beyond_it() {
+    let strip = flat_sheet(Vec3::ZERO, [Vec3::X, Vec3::Y], 6, 2);
+    let wall = flat_sheet(Vec3::new(0.29, -0.1, -0.1), [Vec3::Y, Vec3::Z], 6, 6);
+    let mut cloths = Cloths::new(&mut Rng::new(0), vec![(strip, 0.005), (wall, 0.005)]);
+    // One end moves by 0.15 m to the other, which is 0.04 m from the wall and stays.
+    for target in &mut cloths.contact.target[..12] {
+        target.x = target.x.max(0.15);
+    }
+    cloths.contact.advance(STEP, 4);
+    let farthest = cloths.contact.start[..12].iter().map(|x| x.x).fold(0.0, f32::max);
+    assert!(farthest < 0.29, "{farthest} m, the wall is at 0.29 m");
+    assert_eq!(cloths.crossings(), 0);
+}
+
+#[test]
+fn cloths_that_drift_alone_and_meet_later_cross_nothing() {
+    let thickness = 0.01;
+    let sheet =
+        |z: f32| (flat_sheet(Vec3::new(0.0, 0.0, z), [Vec3::X, Vec3::Y], 3, 3), 0.5 * thickness);
+    let mut cloths = Cloths::new(&mut Rng::new(0), vec![sheet(0.0), sheet(0.14)]);
+    // First they shear and back, so that pairs are searched far around; then one drifts alone, then they meet.
+    let moves = [
+        [0.02, 0.0, 0.0],
+        [-0.02, 0.0, 0.0],
+        [0.0, 0.105, 0.0],
+        [0.0, 0.014, 0.0],
+        [0.0, 0.014, -0.014],
+    ];
+    for [shear, first, second] in moves {
+        for row in 0..18 {
+            let shear = shear * [1.0, -1.0, 1.0][row % 9 / 3];
+            cloths.contact.target[row] += Vec3::new(shear, 0.0, [first, second][row / 9]);
+        }
+        cloths.contact.advance(STEP, 4);
+        let height = |row: usize| cloths.contact.start[row].z;
+        for row in 0..9 {
+            assert!(
+                height(row) < height(row + 9),
+                "row {row}: {} {}",
+                height(row),
+                height(row + 9)
+            );
+        }
+        assert_eq!(cloths.crossings(), 0);
+    }
+}
