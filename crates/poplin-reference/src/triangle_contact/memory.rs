@@ -146,18 +146,32 @@ impl TriangleContact {
     /// Bodies that are near no other move by the mean of their rows at once: what a whole body does crosses nothing of itself.
     fn drift(&mut self, thickness: f32) {
         self.sweep(true);
-        let near = self.near_bodies(thickness);
-        for (index, body) in self.bodies.iter().enumerate() {
+        let Self { bodies, start, target, radius, inverse_mass, work, .. } = self;
+        work.means.clear();
+        work.means.resize(bodies.len(), Vec3::ZERO);
+        for (body, mean) in bodies.iter_mut().zip(&mut work.means) {
             let rows = body.rows.clone();
-            let is_alone = !near.iter().flatten().any(|&other| other as usize == index);
-            if !body.is_cloth() || !is_alone || self.inverse_mass[rows.clone()].contains(&0.0) {
+            if !body.is_cloth() || inverse_mass[rows.clone()].contains(&0.0) {
                 continue;
             }
-            let moves = self.target[rows.clone()].iter().zip(&self.start[rows.clone()]);
-            let mean = moves.map(|(target, start)| *target - *start).sum::<Vec3>() / rows.len() as f32;
-            self.start[rows.clone()].iter_mut().for_each(|start| *start += mean);
+            let moves = target[rows.clone()].iter().zip(&start[rows.clone()]);
+            *mean = moves.map(|(target, start)| *target - *start).sum::<Vec3>() / rows.len() as f32;
+            // A row may leave what it sweeps on its own.
+            for row in rows {
+                body.swept[0] = body.swept[0].min(start[row] + *mean - radius[row]);
+                body.swept[1] = body.swept[1].max(start[row] + *mean + radius[row]);
+            }
+        }
+        let near = self.near_bodies(thickness);
+        for (index, mean) in self.work.means.iter().enumerate() {
+            let is_alone = !near.iter().flatten().any(|&other| other as usize == index);
+            if !is_alone || *mean == Vec3::ZERO {
+                continue;
+            }
+            let rows = self.bodies[index].rows.clone();
+            self.start[rows.clone()].iter_mut().for_each(|start| *start += *mean);
             if let Some(anchors) = self.anchors.get_mut(rows) {
-                anchors.iter_mut().for_each(|anchor| *anchor += mean);
+                anchors.iter_mut().for_each(|anchor| *anchor += *mean);
             }
             // What was known of it and others is of where it was.
             self.near.retain(|pair| !pair.contains(&(index as u32)));

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::closest::{Closest, edge_edge, vertex_face};
 use super::body::Body;
 use super::memory::TriangleContact;
-use crate::math::dot3;
+use crate::math::{cross3, dot3};
 
 /// What the corners of a pair are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -176,7 +176,7 @@ impl TriangleContact {
     /// The searches of two bodies, or of one with itself.
     fn tasks(&self, pair: BodyPair) -> impl Iterator<Item = Task> + use<> {
         let bodies = pair.map(|index| &self.bodies[index as usize]);
-        let count = |way: u32| match way {
+        let count = |kind: u32| match kind {
             0 => bodies[0].surface.vertices.len(),
             1 if pair[0] == pair[1] => 0,
             1 => bodies[1].surface.vertices.len(),
@@ -286,7 +286,34 @@ impl TriangleContact {
             return (normal, dot3(normal, closest.delta));
         }
         let length = closest.delta.length();
-        (if length > 0.0 { closest.delta / length } else { Vec3::ZERO }, length)
+        if length == 0.0 {
+            return (Vec3::ZERO, 0.0);
+        }
+        // Over a face, and inside both edges, what the directions of the sides say is as exact as they are long; a small delta is not.
+        let [a, b, c, d] = candidate.rows.map(|row| self.start[row as usize]);
+        let direction = closest.delta / length;
+        let normal = if closest.is_inside {
+            let cross = match candidate.kind {
+                Kind::VertexFace => cross3(c - b, d - b),
+                _ => cross3(b - a, d - c),
+            };
+            cross * dot3(cross, direction).signum()
+        } else {
+            // At right angles to the edge that holds one of the closest points between its ends.
+            let [p, q, r, s] = closest.weights.map(|weight| weight != 0.0);
+            let along = match (candidate.kind, [p, q, r, s]) {
+                (Kind::VertexFace, [_, true, true, false]) => c - b,
+                (Kind::VertexFace, [_, false, true, true]) => d - c,
+                (Kind::VertexFace, [_, true, false, true]) => d - b,
+                (Kind::EdgeEdge, [true, true, _, _]) => b - a,
+                (Kind::EdgeEdge, [_, _, true, true]) => d - c,
+                _ => Vec3::ZERO,
+            };
+            let square = dot3(along, along);
+            let part = if square > 0.0 { dot3(direction, along) / square } else { 0.0 };
+            direction - along * part
+        };
+        (normal.try_normalize().unwrap_or(direction), length)
     }
 
     /// How far two simplices are kept apart: the radii at their closest points \[m\].

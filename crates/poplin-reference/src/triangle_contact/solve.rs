@@ -56,6 +56,8 @@ pub(super) struct Work {
     pub(super) moves: Vec<Vec3>,
     /// How long the move of each row may become \[m\].
     pub(super) limits: Vec<f32>,
+    /// Mean move of each body \[m\].
+    pub(super) means: Vec<Vec3>,
     /// Direction of the pair that held a row back most; 0 if none did.
     pub(super) blocks: Vec<Vec3>,
     pairs: Vec<Pair>,
@@ -294,11 +296,16 @@ impl TriangleContact {
             let sign = |k: usize| if k < count { 1.0 } else { -1.0 };
             let is_free = |k: usize| self.inverse_mass[pair.rows[k] as usize] > 0.0;
             // How far each corner is behind the nearest of its side, and how far it comes towards the other side.
-            let heights: [f32; 4] =
-                std::array::from_fn(|k| dot3(normal, self.start[pair.rows[k] as usize]) * sign(k));
+            let origin = self.start[pair.rows[0] as usize];
+            let heights: [f32; 4] = std::array::from_fn(|k| {
+                dot3(normal, self.start[pair.rows[k] as usize] - origin) * sign(k)
+            });
             let nearest = |range: Range<usize>| heights[range].iter().copied().fold(f32::INFINITY, f32::min);
             let nearest = [nearest(0..count), nearest(count..4)];
             let behind = |k: usize| heights[k] - nearest[usize::from(k >= count)];
+            // The normal is rounded: what it leaves between all corners is less, if anything.
+            let hard = pair.thickness + pair.closing - pair.overlap - pair.gap;
+            let gap = pair.gap.min(nearest[0] + nearest[1] - hard);
             let coming = |k: usize| -dot3(normal, moves[pair.rows[k] as usize]) * sign(k);
             let most = |range: Range<usize>, wants_free: bool| {
                 range
@@ -309,7 +316,7 @@ impl TriangleContact {
             let by_force = [most(0..count, false), most(count..4, false)];
             let wanted = [most(0..count, true), most(count..4, true)];
             let more = [0, 1].map(|side: usize| (wanted[side] - by_force[side]).max(0.0));
-            let room = (APPROACH * pair.gap).min(pair.gap - least).max(0.0);
+            let room = (APPROACH * gap).min(gap - least).max(0.0);
             let left = room - by_force[0] - by_force[1];
             if more[0] + more[1] <= left {
                 continue;
