@@ -1,7 +1,8 @@
 //! Long scenes of contact of triangles: a stack on a slope, a strip over a cylinder, a twisted ribbon, a sheet pulled through a ring, a shirt on a
 //! bunny, 512 handkerchiefs in a box. Each also with half the particles and with steps twice as long.
 //!
-//! `cargo run --release -p poplin-testkit --example triangle_trials [-- NAME ...]`; with `KIND=full`, `half` or `steps` only those.
+//! `cargo run --release -p poplin-testkit --example triangle_trials [-- NAME ...]`; with `KIND=full`, `half` or `steps` only
+//! those, with `LIMIT=60` each for at most 60 s.
 
 #![expect(clippy::print_stdout, reason = "an example talks")]
 
@@ -320,6 +321,8 @@ fn run(case: Case, kind: &str) {
     let (mut worst, mut first, mut least, mut forced, mut rounds) = (0, None, f32::INFINITY, 0, 0);
     let (mut p99, mut times, mut speed) = (0.0f32, Vec::new(), 0.0f32);
     let mut previous = rest.clone();
+    let limit = std::env::var("LIMIT").ok().and_then(|it| it.parse().ok()).unwrap_or(f64::INFINITY);
+    let (begun, mut cut) = (Instant::now(), String::new());
     for frame in 1..=(seconds * 60.0).round() as u32 {
         let time = frame as f32 / 60.0;
         if let Some(pins) = &pins {
@@ -333,6 +336,9 @@ fn run(case: Case, kind: &str) {
         let begin = Instant::now();
         engine.step(&Frame::default()).expect("in range");
         times.push(begin.elapsed().as_secs_f64() * 1e3);
+        if begun.elapsed().as_secs_f64() > limit {
+            cut = format!(" cut at {time:.2} s");
+        }
         let mut positions: Vec<[f32; 3]> = Vec::new();
         for &id in &ids {
             positions.extend(engine.current(id).iter().map(|particle| particle.position));
@@ -355,17 +361,20 @@ fn run(case: Case, kind: &str) {
             .zip(&previous)
             .map(|(a, b)| 60.0 * distance(*a, *b))
             .fold(0.0, f32::max);
-        previous = positions;
         if frame % 5 == 0 {
             for (&id, cloth) in ids.iter().zip(&cloths) {
                 p99 = p99.max(stretch_strain(&cloth.fabric, engine.current(id)).p99);
             }
         }
+        previous = positions;
+        if !cut.is_empty() {
+            break;
+        }
     }
     let mean = times.iter().sum::<f64>() / times.len() as f64;
     times.sort_by(f64::total_cmp);
     println!(
-        "{name:14} {kind:5} {particle_count:6} particles, crossings {worst:4} (at start {at_start}, first in frame {first:?}), least gap {:8.4} mm, p99 {:5.2} %, ms mean {mean:7.2} max {:8.2}, forced {forced}, rounds {rounds}, last speed {:.4} m/s",
+        "{name:14} {kind:5} {particle_count:6} particles, crossings {worst:4} (at start {at_start}, first in frame {first:?}), least gap {:8.4} mm, p99 {:5.2} %, ms mean {mean:7.2} max {:8.2}, forced {forced}, rounds {rounds}, last speed {:.4} m/s{cut}",
         least * 1e3,
         p99 * 100.0,
         times[times.len() - 1],
