@@ -229,9 +229,10 @@ fn assert_visits<const N: usize>(
             }
         }
         let mut visits = vec![0; simplices.len()];
-        tree.visit(low, high, |item, corners| {
-            assert_eq!(*corners, simplices[item as usize]);
-            visits[item as usize] += 1;
+        tree.visit(low, high, |rank, corners| {
+            let item = tree.item(rank);
+            assert_eq!(*corners, simplices[item]);
+            visits[item] += 1;
         });
         for (simplex, visits) in simplices.iter().zip(visits) {
             let corners = simplex.map(|corner| corner as usize);

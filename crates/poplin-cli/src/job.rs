@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::anyhow;
-use poplin::{ClothId, State};
+use poplin::{Backend, ClothId, Simulation, SimulationOptions, State};
 use poplin_cook::CookOptions;
 use poplin_io::picture::View;
 use poplin_io::scene::{
@@ -12,7 +12,9 @@ use poplin_io::scene::{
     SceneCollider, Shape, Transform,
 };
 use poplin_io::{FRAME_FORMATS, FrameFormat, MeshFile, load_mesh};
-use poplin_model::{Chosen, ClothConfig, ClothContactSolver, Contact, Pbd, PbdPhase, Phases};
+use poplin_model::{
+    Chosen, ClothConfig, ClothContactSolver, Contact, ContactMode, Pbd, PbdPhase, Phases,
+};
 
 use crate::args::{CookArgs, PositionArgs, RunArgs};
 use crate::bodies;
@@ -113,6 +115,9 @@ impl Job {
             }
         };
         job.frames = args.frames.unwrap_or(job.frames);
+        if let Some(contact) = args.solver.contact {
+            job.cloth_contact_solver.contact = contact.into();
+        }
         job.frame_rate = args.frame_rate.unwrap_or(job.frame_rate);
         if args.no_cache || !args.formats.is_empty() {
             job.formats.clone_from(&args.formats);
@@ -125,6 +130,15 @@ impl Job {
             is_new
         });
         Ok(job)
+    }
+
+    /// An empty simulation for it: on the CPU if nothing else was asked for and only that has what it needs.
+    pub(crate) fn simulation(&self, mut options: SimulationOptions) -> Result<Simulation, Failure> {
+        let has_triangles = self.cloth_contact_solver.contact == ContactMode::Triangles;
+        if has_triangles && options.backend == Backend::Auto {
+            options.backend = Backend::Cpu;
+        }
+        Ok(Simulation::new(options)?)
     }
 
     /// Frames that a cloth slept through, as far as whole ones.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
-use poplin::{Simulation, SimulationOptions};
+use poplin::SimulationOptions;
 use poplin_io::picture::View;
 use poplin_io::scene::{PinRule, Scene};
 use poplin_model::{Frame, Shape};
@@ -87,7 +87,7 @@ impl Scenes for Repertoire {
 
     fn open(&self, scene: &Path) -> Result<Box<dyn Show>, ShowError> {
         let job = Arc::new(open(scene, &self.pins).map_err(told)?);
-        let simulation = Simulation::new(self.options.clone())?;
+        let simulation = job.simulation(self.options.clone()).map_err(told)?;
         let stage = Stage::new(simulation, &job).map_err(told)?;
         let cloths = job.garments.iter().zip(&stage.ids);
         let cloths = cloths.map(|(garment, ids)| ShownCloth {

@@ -45,7 +45,13 @@ pub struct ClothContactSolver {
 
 impl Default for ClothContactSolver {
     fn default() -> Self {
-        Self { contact: ContactMode::Particles, stiffness: 1.0, friction: 0.0, iterations: 2, every: 1 }
+        Self {
+            contact: ContactMode::Particles,
+            stiffness: 1.0,
+            friction: 0.0,
+            iterations: 2,
+            every: 1,
+        }
     }
 }
 

@@ -17,15 +17,17 @@ use poplin_layout::{
     ClothParameters, ClothPlacement, ContactCloth, FabricOffsets, Feedback, FrameArrays, NO_OFFSET,
     PHASE_ROWS, SleepParameters, Stage, StageMask, pack_fabric,
 };
-use poplin_model::{Cloth, ClothContactSolver, ColliderSet, ContactMode, Fabric, Frame, ModelError, Particle};
+use poplin_model::{
+    Cloth, ClothContactSolver, ColliderSet, ContactMode, Fabric, Frame, ModelError, Particle,
+};
 use rayon::prelude::*;
 
 use crate::contact::{ContactBody, ContactPasses as _};
-use crate::triangle_contact::{ClothInput, TriangleContact};
 #[cfg(feature = "testing")]
 use crate::kernel::simulate_cloth;
 use crate::memory;
 use crate::team::MAX_CLOTHS_AT_ONCE;
+use crate::triangle_contact::{ClothInput, TriangleContact};
 use crate::{ClothMemory, Member, Parts, Team, Workers};
 
 #[derive(Debug)]
@@ -534,7 +536,8 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
         let Self { contacts, contact_memory, triangles, cloth_collision, crew, order, .. } = self;
         let step = frame.dt / contacts.largest_count().max(1) as f32;
         // Triangles that meet need no particles that do.
-        let stages = if has_triangles { StageMask::ALL.without(Stage::SelfCollide) } else { StageMask::ALL };
+        let stages =
+            if has_triangles { StageMask::ALL.without(Stage::SelfCollide) } else { StageMask::ALL };
         let cloths = self.cloths.values_mut();
         for (slice, parameters) in contacts.parameters.iter().enumerate() {
             let slice = slice as u32;
@@ -911,6 +914,7 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
             .map(|fabric| (Arc::as_ptr(fabric), size_of_val(fabric.pool.as_slice())))
             .collect();
         let fabrics: usize = fabrics.values().sum();
-        (cloths + fabrics + self.contact_memory.size() + self.triangles.size() + self.crew.size()) as u64
+        (cloths + fabrics + self.contact_memory.size() + self.triangles.size() + self.crew.size())
+            as u64
     }
 }

@@ -6,14 +6,14 @@ use std::time::Instant;
 
 use poplin::cook::{CookOptions, cook};
 use poplin::cpu::CpuEngine;
+use poplin::model::ColliderId;
 use poplin::model::{
     Capsule, Cloth, ClothContactSolver, Collider, ContactMode, Frame, Mesh, Parallelepiped, Plane,
     Pose, Shape, Solver, Sphere, TriangleMesh,
 };
 use poplin::{ClothId, Engine as _};
-use poplin::model::ColliderId;
-use poplin_measure::entanglement::EntanglementCounter;
 use poplin_measure::bench::{Method, Scene, Setup};
+use poplin_measure::entanglement::EntanglementCounter;
 use poplin_measure::metrics::stretch_strain;
 
 type Update = Box<dyn Fn(&mut CpuEngine, &[ClothId], &[ColliderId], f32)>;
@@ -101,7 +101,11 @@ fn spike(tip: [f32; 3], height: f32, radius: f32, top: f32) -> Collider {
 
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
-    let mut case = |name: &str, cloths: Vec<Cloth>, colliders: Vec<Collider>, frames: u32, update: Option<Update>| {
+    let mut case = |name: &str,
+                    cloths: Vec<Cloth>,
+                    colliders: Vec<Collider>,
+                    frames: u32,
+                    update: Option<Update>| {
         cases.push(Case { name: name.to_owned(), cloths, colliders, frames, update });
     };
     for thickness in [2, 5, 10] {
@@ -115,17 +119,42 @@ fn cases() -> Vec<Case> {
         }
     }
     let drop = || sheet(32, 32, 1.0, 1.0, 0.2, 0.005);
-    case("spike", vec![moved(drop(), [0.0, 0.45, 0.0])], vec![spike([0.0, 0.4, 0.0], 0.4, 0.1, 0.001), floor(0.0)], 180, None);
+    case(
+        "spike",
+        vec![moved(drop(), [0.0, 0.45, 0.0])],
+        vec![spike([0.0, 0.4, 0.0], 0.4, 0.1, 0.001), floor(0.0)],
+        180,
+        None,
+    );
     let needles = (0..49).map(|k| {
         let (x, z) = ((k % 7) as f32 - 3.0, (k / 7) as f32 - 3.0);
         spike([0.12 * x, 0.3, 0.12 * z], 0.3, 0.01, 0.001)
     });
-    case("needles", vec![moved(drop(), [0.0, 0.4, 0.0])], needles.chain([floor(0.0)]).collect(), 180, None);
+    case(
+        "needles",
+        vec![moved(drop(), [0.0, 0.4, 0.0])],
+        needles.chain([floor(0.0)]).collect(),
+        180,
+        None,
+    );
     let table: Collider = Shape::from(Parallelepiped::cuboid([0.3, 0.02, 0.3])).into();
-    let table_at = |y: f32| Collider { pose: Pose { translation: [0.2, y, 0.0], ..Pose::default() }, ..table.clone() };
+    let table_at = |y: f32| Collider {
+        pose: Pose { translation: [0.2, y, 0.0], ..Pose::default() },
+        ..table.clone()
+    };
     case("table", vec![moved(drop(), [0.0, 0.6, 0.0])], vec![table_at(0.5), floor(0.0)], 180, None);
-    let layers = |count: usize, gap: f32, y: f32| (0..count).map(move |k| moved(sheet(32, 32, 0.6, 0.6, 0.2, 0.005), [0.0, y + gap * k as f32, 0.0]));
-    let cylinder: Collider = Shape::from(Capsule { ends: [Sphere { center: [0.0, 0.3, -1.0], radius: 0.1 }, Sphere { center: [0.0, 0.3, 1.0], radius: 0.1 }] }).into();
+    let layers = |count: usize, gap: f32, y: f32| {
+        (0..count).map(move |k| {
+            moved(sheet(32, 32, 0.6, 0.6, 0.2, 0.005), [0.0, y + gap * k as f32, 0.0])
+        })
+    };
+    let cylinder: Collider = Shape::from(Capsule {
+        ends: [
+            Sphere { center: [0.0, 0.3, -1.0], radius: 0.1 },
+            Sphere { center: [0.0, 0.3, 1.0], radius: 0.1 },
+        ],
+    })
+    .into();
     case("layers", layers(10, 0.01, 0.45).collect(), vec![cylinder.clone(), floor(0.0)], 240, None);
     case("one", layers(1, 0.007, 0.01).collect(), vec![floor(0.0)], 120, None);
     case("pile", layers(4, 0.007, 0.01).collect(), vec![floor(0.0)], 600, None);
@@ -143,7 +172,10 @@ fn cases() -> Vec<Case> {
         let pose = Pose { translation: [0.0, 0.0, 1.0 - 50.0 * time], ..Pose::default() };
         engine.colliders_mut().set_pose(colliders[0], pose).unwrap();
     });
-    let bullet = Collider { pose: Pose { translation: [0.0, 0.0, 1.0], ..Pose::default() }, ..ball([0.0; 3], 0.05) };
+    let bullet = Collider {
+        pose: Pose { translation: [0.0, 0.0, 1.0], ..Pose::default() },
+        ..ball([0.0; 3], 0.05)
+    };
     case("shot", vec![pinned], vec![bullet], 3, Some(shot));
     let halves = [0.3, -0.3].map(|x| {
         let mut cloth = moved(upright(sheet(16, 16, 0.5, 0.5, 0.2, 0.005)), [x, 0.0, 0.0013 * x]);
@@ -159,7 +191,9 @@ fn run(case: Case, iterations: u32) {
     let mut engine = CpuEngine::default();
     let mode = std::env::var("MODE").unwrap_or_default();
     let contact = if mode == "particles" { ContactMode::Particles } else { ContactMode::Triangles };
-    engine.set_cloth_contact_solver(ClothContactSolver { contact, iterations, ..Default::default() }).unwrap();
+    engine
+        .set_cloth_contact_solver(ClothContactSolver { contact, iterations, ..Default::default() })
+        .unwrap();
     let (mut rest, mut triangles, mut ends) = (Vec::new(), Vec::new(), Vec::new());
     let mut ids = Vec::new();
     for cloth in &cloths {
@@ -173,12 +207,20 @@ fn run(case: Case, iterations: u32) {
         for (k, (&id, cloth)) in ids.iter().zip(&cloths).enumerate() {
             let speed = [-20.0, 20.0][k];
             let velocities = vec![[speed, 0.0, 0.0]; cloth.particles.len()];
-            engine.set_particles(id, &cloth.particles, poplin::ParticleMotion::Velocities(&velocities)).unwrap();
+            engine
+                .set_particles(
+                    id,
+                    &cloth.particles,
+                    poplin::ParticleMotion::Velocities(&velocities),
+                )
+                .unwrap();
         }
     }
-    let handles: Vec<ColliderId> = colliders.into_iter().map(|it| engine.colliders_mut().add(it).unwrap()).collect();
+    let handles: Vec<ColliderId> =
+        colliders.into_iter().map(|it| engine.colliders_mut().add(it).unwrap()).collect();
     let counter = EntanglementCounter::new(&rest, &triangles, &ends);
-    let (mut worst, mut least, mut forced, mut rounds, mut searches, mut pairs) = (0, f32::INFINITY, 0, 0, 0, 0);
+    let (mut worst, mut least, mut forced, mut rounds, mut searches, mut pairs) =
+        (0, f32::INFINITY, 0, 0, 0, 0);
     let mut p99 = 0.0f32;
     let verbose = std::env::var("VERBOSE").is_ok();
     let mut times = Vec::new();
@@ -191,15 +233,27 @@ fn run(case: Case, iterations: u32) {
         let begin = Instant::now();
         engine.step(&Frame { dt: 1.0 / 60.0, ..Frame::default() }).unwrap();
         times.push(begin.elapsed().as_secs_f64() * 1e3);
-        let positions: Vec<[f32; 3]> = ids.iter().flat_map(|&id| engine.current(id).iter().map(|p| p.position).collect::<Vec<_>>()).collect();
+        let positions: Vec<[f32; 3]> = ids
+            .iter()
+            .flat_map(|&id| engine.current(id).iter().map(|p| p.position).collect::<Vec<_>>())
+            .collect();
         let crossings = counter.crossings(&positions);
         let report = engine.triangle_contact().report;
-        let speed = positions.iter().zip(&previous).map(|(a, b)| (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f32>().sqrt() * 60.0).fold(0.0, f32::max);
+        let speed = positions
+            .iter()
+            .zip(&previous)
+            .map(|(a, b)| (0..3).map(|k| (a[k] - b[k]).powi(2)).sum::<f32>().sqrt() * 60.0)
+            .fold(0.0, f32::max);
         let high = positions.iter().map(|p| p[1]).fold(f32::NEG_INFINITY, f32::max);
         if verbose {
-            println!("{frame:4} {:7.2} ms crossings {crossings} speed {speed:.5} high {high:.4} {report:?}", times[frame as usize]);
+            println!(
+                "{frame:4} {:7.2} ms crossings {crossings} speed {speed:.5} high {high:.4} {report:?}",
+                times[frame as usize]
+            );
         }
-        if frame + 60 >= frames { fastest = fastest.max(speed); }
+        if frame + 60 >= frames {
+            fastest = fastest.max(speed);
+        }
         previous = positions;
         worst = worst.max(crossings);
         least = least.min(report.least_gap);
@@ -213,8 +267,13 @@ fn run(case: Case, iterations: u32) {
     }
     let mean = times.iter().sum::<f64>() / times.len() as f64;
     times.sort_by(f64::total_cmp);
-    println!("{name:18} crossings {worst:4} least gap {:7.4} mm p99 {:5.2} % ms mean {mean:7.2} median {:7.2} max {:7.2} forced {forced} rounds {rounds} searches {searches} pairs {pairs} last-second speed {fastest:.4}",
-        least * 1e3, p99 * 100.0, times[times.len() / 2], times[times.len() - 1]);
+    println!(
+        "{name:18} crossings {worst:4} least gap {:7.4} mm p99 {:5.2} % ms mean {mean:7.2} median {:7.2} max {:7.2} forced {forced} rounds {rounds} searches {searches} pairs {pairs} last-second speed {fastest:.4}",
+        least * 1e3,
+        p99 * 100.0,
+        times[times.len() / 2],
+        times[times.len() - 1]
+    );
 }
 
 fn main() {

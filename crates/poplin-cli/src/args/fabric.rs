@@ -4,8 +4,8 @@ use anyhow::anyhow;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use poplin::model::{
-    BendModel, Chosen, ClothConfig, FiberSolver, Implicit, Material, Pbd, PbdPhase, Preconditioner,
-    Solver, StretchModel, Xpbd, XpbdPhase,
+    BendModel, Chosen, ClothConfig, ContactMode, FiberSolver, Implicit, Material, Pbd, PbdPhase,
+    Preconditioner, Solver, StretchModel, Xpbd, XpbdPhase,
 };
 use poplin_cook::{Direction, Tethers};
 use poplin_io::scene::SceneCloth;
@@ -86,10 +86,31 @@ pub(crate) struct SolverArgs {
     /// Thickness [m], 0 to 1000; above 0 cloth collides with itself and with other cloth [default: 0; the mean edge with --mesh]
     #[arg(long, value_name = "METRES", value_parser = thickness, allow_negative_numbers = true)]
     pub(crate) thickness: Option<f32>,
+    /// What collides of cloth with a thickness [default: particles]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) contact: Option<ContactKind>,
     /// How far particles of a flat mesh are moved off its plane at the start, in mean edges, 0 to 0.1; 0 = not at all, and it may never
     /// fold [default: 0.001]
     #[arg(long, value_name = "FRACTION", value_parser = perturbation, allow_negative_numbers = true)]
     perturbation: Option<f32>,
+}
+
+/// What of a cloth collides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ContactKind {
+    /// Particles with particles: cheap, on every backend
+    Particles,
+    /// Vertices with faces and edges with edges, of cloths and of colliders: what has not crossed does not; on the CPU alone
+    Triangles,
+}
+
+impl From<ContactKind> for ContactMode {
+    fn from(kind: ContactKind) -> Self {
+        match kind {
+            ContactKind::Particles => Self::Particles,
+            ContactKind::Triangles => Self::Triangles,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

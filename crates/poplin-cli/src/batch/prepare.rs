@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use poplin_io::scene::{BuiltCollider, Scene, SweepJobs};
+use poplin_model::ContactMode;
 
 use crate::cook_cache::CookCache;
 use crate::failure::{Failure, OrFail};
@@ -84,7 +85,9 @@ impl Workshop {
                 garment.cloth.config.cloth_collision.distance = Some(0.0);
             }
         }
-        if has_bodies {
+        // Contact of triangles goes in rounds for all cloths of a simulation: what is in it has a say in the bits.
+        let has_triangles = job.cloth_contact_solver.contact == ContactMode::Triangles;
+        if has_bodies || has_triangles {
             only = Some(index);
         }
         job.garments.iter().try_for_each(|garment| garment.cloth.validate()).or_bad_input()?;

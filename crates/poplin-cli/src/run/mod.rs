@@ -13,7 +13,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use poplin::Simulation;
 use poplin_model::Shape;
 
 use crate::args::RunArgs;
@@ -61,7 +60,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<Exit, Failure> {
         log::info!("collider `{}`: {}", collider.name, kind(&collider.shape));
     }
     let job = Arc::new(job);
-    let mut stage = Stage::new(Simulation::new(options)?, &job)?;
+    let mut stage = Stage::new(job.simulation(options)?, &job)?;
     let choice = stage.simulation.backend();
     log::info!("{} backend on {}: {}", choice.backend.name(), choice.adapter, choice.reason);
     // Nothing is written before everything that can be rejected has been rejected.

@@ -312,3 +312,19 @@ fn an_animation_plays_the_run_and_goes_around_it() {
         .says(2, &["--picture-rate goes with --picture animation"]);
     run(&["--picture", "animation", "--orbit", "nan"]).says(2, &["--orbit"]);
 }
+
+#[test]
+fn contact_of_triangles_is_chosen_by_a_scene_or_an_option_and_needs_the_cpu() {
+    let bench = Bench::new("triangles");
+    let scene =
+        format!("{SHEET}thickness = 0.02\n[cloth_contact_solver]\ncontact = \"triangles\"\n");
+    bench.write("sheet.toml", &scene);
+    let run = |args: &[&str]| bench.poplin(&[&["run", "sheet.toml", "--no-cache"], args].concat());
+    let chosen = run(&[]).succeeds().stdout.clone();
+    assert!(chosen.starts_with("cpu backend"), "{chosen}");
+    assert!(chosen.contains("0 edge-triangle crossings"), "{chosen}");
+    let other = run(&["--contact", "particles", "--backend", "gpu"]).succeeds().stdout.clone();
+    assert!(other.starts_with("gpu backend"), "{other}");
+    run(&["--backend", "gpu"]).says(1, &["contact of triangles needs the CPU backend"]);
+    run(&["--contact", "cubes"]).says(2, &["particles", "triangles"]);
+}

@@ -10,7 +10,7 @@ use crate::pipelines::{kernel_pipeline, pipeline_layout};
 use bytemuck::cast_slice;
 use poplin_host::{ContactFrame, FramePart};
 use poplin_layout::{CONTACT_LANES, ContactParameters, SCAN_BLOCK};
-use poplin_model::{ClothContactSolver, Frame};
+use poplin_model::{ClothContactSolver, ContactMode, Frame};
 use poplin_shaders::Kernel;
 
 /// Bindings 1.. of the contact kernels: whether they only read them.
@@ -211,12 +211,15 @@ impl Engine {
     /// `cloth_collision.distance`; a frame recorded in parts ([`Engine::encode_part`]) leaves it out.
     ///
     /// # Errors
-    /// [`GpuError::Model`] if a field is out of range; the old settings stay.
+    /// [`GpuError::Model`] if a field is out of range, [`GpuError::NotOnGpu`] for contact of triangles; the old settings stay.
     pub fn set_cloth_contact_solver(
         &mut self,
         settings: ClothContactSolver,
     ) -> Result<(), GpuError> {
         settings.validate()?;
+        if settings.contact == ContactMode::Triangles {
+            return Err(GpuError::NotOnGpu { what: "contact of triangles" });
+        }
         self.contacts.settings = settings;
         Ok(())
     }

@@ -86,6 +86,8 @@ pub struct Body {
     pub friction: f32,
     /// Its rows.
     pub rows: Range<usize>,
+    /// Whether it collides with itself.
+    pub meets_itself: bool,
     /// Whether it is a plane: a row for a point of it, the rest position of which is the normal.
     pub is_plane: bool,
     pub(super) faces: Tree<3>,
@@ -103,8 +105,18 @@ impl Body {
         let faces = Tree::new(&surface.faces, rest);
         let edges = Tree::new(&surface.edges, rest);
         let vertices = Tree::new(&surface.vertices, rest);
-        let (is_plane, swept) = (false, [Vec3::ZERO; 2]);
-        Self { role, friction, rows, is_plane, faces, edges, vertices, swept, surface }
+        Self {
+            meets_itself: matches!(role, Role::Cloth { .. }),
+            is_plane: false,
+            swept: [Vec3::ZERO; 2],
+            role,
+            friction,
+            rows,
+            faces,
+            edges,
+            vertices,
+            surface,
+        }
     }
 
     pub(super) fn is_cloth(&self) -> bool {

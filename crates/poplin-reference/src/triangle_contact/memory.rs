@@ -9,7 +9,9 @@ use super::pairs::{BodyPair, Candidate};
 /// How far rows may move on, in thicknesses, before pairs are searched again.
 const SLACK: f32 = 0.5;
 /// What contact may add to the length of a move, in thicknesses; what is more waits for the next round.
-const RESERVE: f32 = 0.5;
+const RESERVE: f32 = 0.25;
+/// Longest move of a round, in thicknesses: the shorter, the fewer pairs can meet.
+const REACH: f32 = 0.5;
 /// Most of the rounds that a slice is cut into because colliders are fast, or because pairs held rows back.
 const MAX_ROUNDS: u32 = 64;
 /// Rounds after the colliders have arrived.
@@ -192,9 +194,9 @@ impl TriangleContact {
         met.chain(cloths).map(forced).fold(0.0, f32::max).sqrt()
     }
 
-    /// Where rows go in this round: those that nothing stops to a fraction of their way, others at most two thicknesses.
+    /// Where rows go in this round: those that nothing stops to a fraction of their path, others a part of a thickness.
     fn aim(&mut self, fraction: f32, thickness: f32) {
-        let most = 2.0 * thickness;
+        let most = REACH * thickness;
         let Self { start, target, begun, inverse_mass, work, .. } = self;
         let rows = start.par_iter().zip(target).zip(begun).zip(inverse_mass).with_min_len(1024);
         rows.map(|(((start, target), begun), inverse_mass)| {
@@ -213,7 +215,7 @@ impl TriangleContact {
         rows.map(|(start, target)| (*target - *start).length_squared()).fold(0.0, f32::max).sqrt()
     }
 
-    /// Fits the boxes of what bodies sweep, on the whole way or in this round.
+    /// Fits the boxes of what bodies sweep, on the whole path or in this round.
     fn sweep(&mut self, is_whole: bool) {
         let Self { bodies, start, target, radius, work, .. } = self;
         for body in bodies {
@@ -281,7 +283,8 @@ impl TriangleContact {
         let rows = [&self.start, &self.target, &self.begun, &self.rest, &self.carry, &self.anchors];
         let more = [&self.wanted, &self.frame_start, &self.ends].map(Vec::capacity);
         let values = [&self.inverse_mass, &self.radius, &self.hard].map(Vec::capacity);
-        (rows.map(Vec::capacity).iter().sum::<usize>() + more.iter().sum::<usize>()) * size_of::<Vec3>()
+        (rows.map(Vec::capacity).iter().sum::<usize>() + more.iter().sum::<usize>())
+            * size_of::<Vec3>()
             + 4 * values.iter().sum::<usize>()
             + self.candidates.capacity() * size_of::<Candidate>()
             + self.work.size()

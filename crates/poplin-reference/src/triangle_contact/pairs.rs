@@ -5,8 +5,8 @@ use std::ops::Range;
 use glam::Vec3;
 use rayon::prelude::*;
 
-use super::closest::{Closest, edge_edge, vertex_face};
 use super::body::Body;
+use super::closest::{Closest, edge_edge, vertex_face};
 use super::memory::TriangleContact;
 use crate::math::{cross3, dot3};
 
@@ -47,7 +47,7 @@ pub struct Candidate {
 impl Candidate {
     /// Corners of its first simplex.
     pub(super) fn first_count(&self) -> usize {
-        if self.kind == Kind::EdgeEdge { 2 } else { 1 }
+        first_count(self.kind)
     }
 
     /// Whether this pair is the one that speaks for its closest points: those on a side or corner of a face belong to several, and those
@@ -71,8 +71,7 @@ impl Candidate {
 
     /// The largest value of a field at the corners of each of its simplices.
     pub(super) fn most(&self, field: &[f32]) -> [f32; 2] {
-        let [a, b, c, d] = self.rows.map(|row| field[row as usize]);
-        if self.first_count() == 1 { [a, b.max(c).max(d)] } else { [a.max(b), c.max(d)] }
+        most(self.kind, &self.rows, field)
     }
 
     /// Its closest points with these corners.
@@ -119,20 +118,38 @@ impl TriangleContact {
     /// The bodies that may meet in this round if rows move by `more` \[m\] than they do.
     pub(super) fn near_bodies(&self, more: f32) -> Vec<BodyPair> {
         let mut found = Vec::new();
-        for (a, first) in self.bodies.iter().enumerate() {
-            for (b, second) in self.bodies.iter().enumerate().skip(a + 1) {
-                let is_near = match (first.is_plane, second.is_plane) {
-                    (true, _) => self.reaches(first, second, more),
-                    (_, true) => self.reaches(second, first, more),
-                    _ => (first.swept[0] - more).cmple(second.swept[1] + more).all()
-                    && (second.swept[0] - more).cmple(first.swept[1] + more).all(),
-                };
-                if is_near && first.wants(a as u32, second, b as u32) {
+        let mut order: Vec<usize> = (0..self.bodies.len()).collect();
+        order.sort_unstable_by(|&a, &b| {
+            let low = |index: usize| self.bodies[index].swept[0].x;
+            low(a).total_cmp(&low(b)).then(a.cmp(&b))
+        });
+        for (rank, &first) in order.iter().enumerate() {
+            let end = self.bodies[first].swept[1].x + 2.0 * more;
+            for &second in &order[rank + 1..] {
+                if self.bodies[second].swept[0].x > end {
+                    break;
+                }
+                let (a, b) = (first.min(second), first.max(second));
+                if self.are_near(&self.bodies[a], &self.bodies[b], more)
+                    && self.bodies[a].wants(a as u32, &self.bodies[b], b as u32)
+                {
                     found.push([a as u32, b as u32]);
                 }
             }
         }
+        found.sort_unstable();
         found
+    }
+
+    fn are_near(&self, first: &Body, second: &Body, more: f32) -> bool {
+        match (first.is_plane, second.is_plane) {
+            (true, _) => self.reaches(first, second, more),
+            (_, true) => self.reaches(second, first, more),
+            _ => {
+                (first.swept[0] - more).cmple(second.swept[1] + more).all()
+                    && (second.swept[0] - more).cmple(first.swept[1] + more).all()
+            }
+        }
     }
 
     /// Whether what a body sweeps may reach a plane.
@@ -148,7 +165,8 @@ impl TriangleContact {
     /// are kept.
     pub(super) fn search(&mut self, near: &[BodyPair]) {
         let Self { bodies, start, radius, slack, .. } = self;
-        let reach: Vec<f32> = radius.iter().zip(slack).map(|(radius, slack)| radius + *slack).collect();
+        let reach: Vec<f32> =
+            radius.iter().zip(slack).map(|(radius, slack)| radius + *slack).collect();
         for body in bodies.iter_mut() {
             let rows = body.rows.clone();
             let (positions, radii) = (&start[rows.clone()], &reach[rows]);
@@ -156,7 +174,7 @@ impl TriangleContact {
             body.edges.refit(positions, radii);
             body.vertices.refit(positions, radii);
         }
-        let own = (0..self.bodies.len() as u32).filter(|&a| self.bodies[a as usize].is_cloth());
+        let own = (0..self.bodies.len() as u32).filter(|&a| self.bodies[a as usize].meets_itself);
         let mut all: Vec<BodyPair> = own.map(|a| [a, a]).chain(near.iter().copied()).collect();
         all.sort_unstable();
         let tasks = all.iter().flat_map(|&pair| self.tasks(pair)).collect::<Vec<_>>();
@@ -249,7 +267,12 @@ impl TriangleContact {
     /// Adds a pair if it is near enough.
     fn note(&self, found: &mut Vec<Candidate>, rows: [u32; 4], kind: Kind, note: Note) {
         let Note { rank, owned, friction, is_own } = note;
-        if rows.iter().all(|&row| self.inverse_mass[row as usize] == 0.0) {
+        let at = rows.map(|row| self.start[row as usize]);
+        let ([x, y], [u, v]) = (most(kind, &rows, &self.slack), most(kind, &rows, &self.radius));
+        let reach = x + y + u + v;
+        if kind != Kind::VertexPlane && box_square(kind, &at) >= reach * reach
+            || rows.iter().all(|&row| self.inverse_mass[row as usize] == 0.0)
+        {
             return;
         }
         let mut candidate = Candidate {
@@ -263,14 +286,14 @@ impl TriangleContact {
             push: 0.0,
             drag: Vec3::ZERO,
         };
-        let at = rows.map(|row| self.start[row as usize]);
         let closest = candidate.closest(at);
-        candidate.distance = self.apart(&candidate, &closest).1;
+        candidate.distance = match kind {
+            Kind::VertexPlane => self.apart(&candidate, &closest).1,
+            _ => closest.delta.length(),
+        };
         let thickness = self.thickness(&rows, &closest.weights);
-        let [x, y] = candidate.most(&self.slack);
         if candidate.distance < thickness + x + y {
-            let radii = candidate.most(&self.radius);
-            candidate.most = radii[0] + radii[1];
+            candidate.most = u + v;
             if is_own {
                 let rest = rows.map(|row| self.rest[row as usize]);
                 candidate.most = candidate.most.min(rest_distance(&candidate, rest, thickness));
@@ -331,16 +354,31 @@ impl TriangleContact {
 
 /// What a pair keeps at most because it rests so close; infinite if it rests farther apart than it is thick.
 fn rest_distance(candidate: &Candidate, rest: [Vec3; 4], thickness: f32) -> f32 {
-    let count = candidate.first_count();
-    let (mut low, mut high) = ([Vec3::INFINITY; 2], [Vec3::NEG_INFINITY; 2]);
-    for (k, corner) in rest.iter().enumerate() {
-        let side = usize::from(k >= count);
-        (low[side], high[side]) = (low[side].min(*corner), high[side].max(*corner));
-    }
-    let between = (low[0] - high[1]).max(low[1] - high[0]).max_element();
-    if between > thickness / REST {
+    let beyond = thickness / REST;
+    if box_square(candidate.kind, &rest) > beyond * beyond {
         return f32::INFINITY;
     }
     REST * candidate.closest(rest).delta.length()
 }
 
+/// Corners of the first simplex.
+fn first_count(kind: Kind) -> usize {
+    if kind == Kind::EdgeEdge { 2 } else { 1 }
+}
+
+/// The largest value of a field at the corners of each simplex.
+fn most(kind: Kind, rows: &[u32; 4], field: &[f32]) -> [f32; 2] {
+    let [a, b, c, d] = rows.map(|row| field[row as usize]);
+    if first_count(kind) == 1 { [a, b.max(c).max(d)] } else { [a.max(b), c.max(d)] }
+}
+
+/// Square of the distance of the boxes around both simplices \[m^2\].
+fn box_square(kind: Kind, [a, b, c, d]: &[Vec3; 4]) -> f32 {
+    let (first, second) = if first_count(kind) == 1 {
+        ([*a, *a], [b.min(*c).min(*d), b.max(*c).max(*d)])
+    } else {
+        ([a.min(*b), a.max(*b)], [c.min(*d), c.max(*d)])
+    };
+    let between = (first[0] - second[1]).max(second[0] - first[1]).max(Vec3::ZERO);
+    between.length_squared()
+}

@@ -87,8 +87,18 @@ fn convex_surface(planes: &[Plane]) -> Surface {
 
 /// The faces of a box whose corner k lies along edge i if bit i of k is set.
 const BOX_TRIANGLES: [[u32; 3]; 12] = [
-    [0, 2, 3], [0, 3, 1], [4, 5, 7], [4, 7, 6], [0, 1, 5], [0, 5, 4],
-    [2, 6, 7], [2, 7, 3], [0, 4, 6], [0, 6, 2], [1, 3, 7], [1, 7, 5],
+    [0, 2, 3],
+    [0, 3, 1],
+    [4, 5, 7],
+    [4, 7, 6],
+    [0, 1, 5],
+    [0, 5, 4],
+    [2, 6, 7],
+    [2, 7, 3],
+    [0, 4, 6],
+    [0, 6, 2],
+    [1, 3, 7],
+    [1, 7, 5],
 ];
 
 fn key_of(shape: &Shape) -> Key {
@@ -137,7 +147,7 @@ fn box_corners(shape: &Shape) -> [Vec3; 8] {
 }
 
 /// The vertices of a shape in the world; of a plane a point.
-fn place(shape: &Shape, surface: &Surface, at: &Placement, rows: &mut [Vec3]) {
+fn set_vertices(shape: &Shape, surface: &Surface, at: &Placement, rows: &mut [Vec3]) {
     match shape {
         Shape::Sphere(ball) => rows[0] = point(at, ball.center),
         Shape::Capsule(capsule) => {
@@ -195,9 +205,8 @@ fn entries<'a>(
     std::iter::once((world, None, none)).chain(sets).flat_map(|(set, owner, spaces)| {
         set.motions().map(move |motion| {
             let ends = [motion.start_pose, motion.collider.pose];
-            let pose = |k: usize| {
-                Placement::new(1.0, Rigid::new(spaces[k]).after(Rigid::new(ends[k])))
-            };
+            let pose =
+                |k: usize| Placement::new(1.0, Rigid::new(spaces[k]).after(Rigid::new(ends[k])));
             Entry {
                 collider: motion.collider,
                 start_shape: motion.start_shape,
@@ -243,8 +252,11 @@ impl TriangleContact {
             let config = &host.cloth().config;
             self.radius[rows].fill(0.5 * config.thickness);
             let groups = host.cloth().collider_groups;
+            // Nobody wants a cloth that keeps no distance from others.
+            let is_apart = host.cloth_collision_distance() == 0.0;
+            self.bodies[body].meets_itself = host.has_self_collision();
             self.bodies[body].role = Role::Cloth {
-                group: config.cloth_collision.group,
+                group: if is_apart { 0 } else { config.cloth_collision.group },
                 mask: config.cloth_collision.mask,
                 colliders: [groups.memberships, groups.filter],
             };
@@ -258,8 +270,8 @@ impl TriangleContact {
             let rows = it.rows.clone();
             let is_same = key_of(start_shape) == key_of(&collider.shape);
             let first = if is_same { start_shape } else { &collider.shape };
-            place(first, &it.surface, &poses[0], &mut self.start[rows.clone()]);
-            place(&collider.shape, &it.surface, &poses[1], &mut self.ends[rows.clone()]);
+            set_vertices(first, &it.surface, &poses[0], &mut self.start[rows.clone()]);
+            set_vertices(&collider.shape, &it.surface, &poses[1], &mut self.ends[rows.clone()]);
             let (before, after) = (radii_of(first), radii_of(&collider.shape));
             for (k, row) in rows.clone().enumerate().take(2) {
                 let radius = if it.is_plane { 0.0 } else { before[k].max(after[k]) };
@@ -297,7 +309,7 @@ impl TriangleContact {
         }
     }
 
-    /// Where the rows would be at a fraction of the frame: particles where the solver has put them, colliders on their ways.
+    /// Where the rows would be at a fraction of the frame: particles where the solver has put them, colliders on their paths.
     pub fn set_targets(
         &mut self,
         cloths: &[ContactCloth],
@@ -311,14 +323,15 @@ impl TriangleContact {
                 let axes = [cloth.axis_x, cloth.axis_y, cloth.axis_z].map(xyz);
                 for (row, particle) in rows.zip(member.current.iter()) {
                     let [x, y, z, w] = *particle;
-                    let place = axes[0] * x + axes[1] * y + axes[2] * z + xyz(cloth.origin);
-                    self.target[row] = if is_held { self.start[row] } else { place };
+                    let position = axes[0] * x + axes[1] * y + axes[2] * z + xyz(cloth.origin);
+                    self.target[row] = if is_held { self.start[row] } else { position };
                     self.inverse_mass[row] = if is_held { 0.0 } else { w };
                 }
             } else {
                 for row in rows {
                     let (start, end) = (self.frame_start[row], self.ends[row]);
-                    self.target[row] = if fraction < 1.0 { start + (end - start) * fraction } else { end };
+                    self.target[row] =
+                        if fraction < 1.0 { start + (end - start) * fraction } else { end };
                 }
             }
         }

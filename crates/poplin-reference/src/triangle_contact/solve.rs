@@ -74,7 +74,10 @@ impl Work {
         size_of::<Vec3>() * (self.moves.capacity() + self.blocks.capacity())
             + 4 * self.limits.capacity()
             + size_of::<Pair>() * self.pairs.capacity()
-            + 4 * (self.begins.capacity() + self.corners.capacity() + self.fractions.capacity() + self.pressed.capacity())
+            + 4 * (self.begins.capacity()
+                + self.corners.capacity()
+                + self.fractions.capacity()
+                + self.pressed.capacity())
     }
 }
 
@@ -128,7 +131,9 @@ impl TriangleContact {
                 }
                 pair.is_active = candidate.speaks(&closest)
                     && normal != Vec3::ZERO
-                    && (pair.push > 0.0 || pair.overlap > 0.0 || closing + change < 0.1 * thickness);
+                    && (pair.push > 0.0
+                        || pair.overlap > 0.0
+                        || closing + change < 0.1 * thickness);
                 Some(pair)
             },
         ));
@@ -217,7 +222,8 @@ impl TriangleContact {
                 let along = dot3(pair.normal, relative);
                 let push = (pair.push - (along + pair.closing) * pair.compliance).max(0.0);
                 let slide = relative - pair.normal * along;
-                let drag = (pair.drag - slide * pair.compliance).clamp_length_max(pair.friction * push);
+                let drag =
+                    (pair.drag - slide * pair.compliance).clamp_length_max(pair.friction * push);
                 pair.change = pair.normal * (push - pair.push) + drag - pair.drag;
                 (pair.push, pair.drag) = (push, drag);
             });
@@ -300,7 +306,8 @@ impl TriangleContact {
             let heights: [f32; 4] = std::array::from_fn(|k| {
                 dot3(normal, self.start[pair.rows[k] as usize] - origin) * sign(k)
             });
-            let nearest = |range: Range<usize>| heights[range].iter().copied().fold(f32::INFINITY, f32::min);
+            let nearest =
+                |range: Range<usize>| heights[range].iter().copied().fold(f32::INFINITY, f32::min);
             let nearest = [nearest(0..count), nearest(count..4)];
             let behind = |k: usize| heights[k] - nearest[usize::from(k >= count)];
             // The normal is rounded: what it leaves between all corners is less, if anything.
@@ -327,7 +334,8 @@ impl TriangleContact {
             let left = left.max(0.0);
             for k in 0..4 {
                 let side = usize::from(k >= count);
-                let part = if more[side] > 0.0 { left * more[side] / (more[0] + more[1]) } else { 0.0 };
+                let part =
+                    if more[side] > 0.0 { left * more[side] / (more[0] + more[1]) } else { 0.0 };
                 let allowed = by_force[side] + part + behind(k);
                 if is_free(k) && coming(k) > allowed {
                     let (row, fraction) = (pair.rows[k] as usize, allowed / coming(k));
