@@ -2,21 +2,24 @@
 //!
 //! `cargo run --release -p poplin-testkit --example triangle_scenes [-- NAME ...]`
 
+#![expect(clippy::print_stdout, reason = "the table is what it is for")]
+
+use std::error::Error;
 use std::time::Instant;
 
 use poplin::cook::{CookOptions, cook};
 use poplin::cpu::CpuEngine;
 use poplin::model::ColliderId;
 use poplin::model::{
-    Capsule, Cloth, ClothContactSolver, Collider, ContactMode, Frame, Mesh, Parallelepiped, Plane,
-    Pose, Shape, Solver, Sphere, TriangleMesh,
+    Capsule, Cloth, ClothContactSolver, Collider, ContactMode, Frame, Mesh, ModelError,
+    Parallelepiped, Plane, Pose, Shape, Solver, Sphere, TriangleMesh,
 };
 use poplin::{ClothId, Engine as _};
 use poplin_measure::bench::{Method, Scene, Setup};
 use poplin_measure::entanglement::EntanglementCounter;
 use poplin_measure::metrics::stretch_strain;
 
-type Update = Box<dyn Fn(&mut CpuEngine, &[ClothId], &[ColliderId], f32)>;
+type Update = Box<dyn Fn(&mut CpuEngine, &[ColliderId], f32) -> Result<(), ModelError>>;
 
 struct Case {
     name: String,
@@ -51,8 +54,8 @@ fn frequency(cloth: &mut Cloth, value: f32) {
 
 fn moved(mut cloth: Cloth, by: [f32; 3]) -> Cloth {
     for particle in &mut cloth.particles {
-        for k in 0..3 {
-            particle.position[k] += by[k];
+        for (x, by) in particle.position.iter_mut().zip(by) {
+            *x += by;
         }
     }
     cloth
@@ -64,10 +67,6 @@ fn upright(mut cloth: Cloth) -> Cloth {
         particle.position = [x, z, y];
     }
     cloth
-}
-
-fn thrown(cloth: Cloth, velocity: [f32; 3]) -> (Cloth, [f32; 3]) {
-    (cloth, velocity)
 }
 
 fn ball(center: [f32; 3], radius: f32) -> Collider {
@@ -168,9 +167,9 @@ fn cases() -> Vec<Case> {
         }
         cloth
     };
-    let shot: Update = Box::new(|engine, _, colliders, time| {
+    let shot: Update = Box::new(|engine, colliders, time| {
         let pose = Pose { translation: [0.0, 0.0, 1.0 - 50.0 * time], ..Pose::default() };
-        engine.colliders_mut().set_pose(colliders[0], pose).unwrap();
+        engine.colliders_mut().set_pose(colliders[0], pose)
     });
     let bullet = Collider {
         pose: Pose { translation: [0.0, 0.0, 1.0], ..Pose::default() },
@@ -186,14 +185,16 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-fn run(case: Case, iterations: u32) {
+fn run(case: Case, iterations: u32) -> Result<(), Box<dyn Error>> {
     let Case { name, cloths, colliders, frames, update } = case;
     let mut engine = CpuEngine::default();
     let mode = std::env::var("MODE").unwrap_or_default();
     let contact = if mode == "particles" { ContactMode::Particles } else { ContactMode::Triangles };
-    engine
-        .set_cloth_contact_solver(ClothContactSolver { contact, iterations, ..Default::default() })
-        .unwrap();
+    engine.set_cloth_contact_solver(ClothContactSolver {
+        contact,
+        iterations,
+        ..Default::default()
+    })?;
     let (mut rest, mut triangles, mut ends) = (Vec::new(), Vec::new(), Vec::new());
     let mut ids = Vec::new();
     for cloth in &cloths {
@@ -201,23 +202,21 @@ fn run(case: Case, iterations: u32) {
         rest.extend(cloth.particles.iter().map(|particle| particle.position));
         triangles.extend(cloth.fabric.triangles.iter().map(|t| t.map(|i| base + i)));
         ends.push(rest.len());
-        ids.push(engine.add(cloth.clone()).unwrap());
+        ids.push(engine.add(cloth.clone())?);
     }
     if name == "edge-on" {
         for (k, (&id, cloth)) in ids.iter().zip(&cloths).enumerate() {
             let speed = [-20.0, 20.0][k];
             let velocities = vec![[speed, 0.0, 0.0]; cloth.particles.len()];
-            engine
-                .set_particles(
-                    id,
-                    &cloth.particles,
-                    poplin::ParticleMotion::Velocities(&velocities),
-                )
-                .unwrap();
+            engine.set_particles(
+                id,
+                &cloth.particles,
+                poplin::ParticleMotion::Velocities(&velocities),
+            )?;
         }
     }
     let handles: Vec<ColliderId> =
-        colliders.into_iter().map(|it| engine.colliders_mut().add(it).unwrap()).collect();
+        colliders.into_iter().map(|it| engine.colliders_mut().add(it)).collect::<Result<_, _>>()?;
     let counter = EntanglementCounter::new(&rest, &triangles, &ends);
     let (mut worst, mut least, mut forced, mut rounds, mut searches, mut pairs) =
         (0, f32::INFINITY, 0, 0, 0, 0);
@@ -228,10 +227,10 @@ fn run(case: Case, iterations: u32) {
     let mut previous: Vec<[f32; 3]> = rest.clone();
     for frame in 0..frames {
         if let Some(update) = &update {
-            update(&mut engine, &ids, &handles, (frame + 1) as f32 / 60.0);
+            update(&mut engine, &handles, (frame + 1) as f32 / 60.0)?;
         }
         let begin = Instant::now();
-        engine.step(&Frame { dt: 1.0 / 60.0, ..Frame::default() }).unwrap();
+        engine.step(&Frame { dt: 1.0 / 60.0 })?;
         times.push(begin.elapsed().as_secs_f64() * 1e3);
         let positions: Vec<[f32; 3]> = ids
             .iter()
@@ -274,15 +273,16 @@ fn run(case: Case, iterations: u32) {
         times[times.len() / 2],
         times[times.len() - 1]
     );
+    Ok(())
 }
 
-fn main() {
+fn main() -> Result<(), Box<dyn Error>> {
     let names: Vec<String> = std::env::args().skip(1).collect();
     let iterations = std::env::var("ITERATIONS").ok().and_then(|it| it.parse().ok()).unwrap_or(4);
     for case in cases() {
         if names.is_empty() || names.iter().any(|name| case.name.starts_with(name.as_str())) {
-            run(case, iterations);
+            run(case, iterations)?;
         }
     }
-    let _ = thrown;
+    Ok(())
 }

@@ -28,6 +28,6 @@ pub use semi_implicit::{Chain, ChainSolution, solve_chain};
 pub use sphere::{keep_inside, keep_outside};
 pub use sweep::{SideSweep, Sweep, sweep_side, sweep_sphere};
 pub use tether::constrain_to_anchors;
-pub use triangle_contact::{NearPairs, near_pairs, point_segment, point_triangle, segment_segment};
+pub use triangle_contact::{NearPairs, near_pairs, point_triangle, segment_segment};
 pub use triangle_mesh::{NearTriangle, nearest_triangle};
 pub use wind::{Air, air_impulse};

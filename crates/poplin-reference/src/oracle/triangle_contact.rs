@@ -17,7 +17,7 @@ fn point_point(p: [f64; 3], q: [f64; 3]) -> f64 {
 }
 
 /// Distance of a point and a segment \[m\], which may have no length: the least of its ends and the foot, if that is between them.
-pub fn point_segment(p: [f64; 3], [a, b]: [[f64; 3]; 2]) -> f64 {
+fn point_segment(p: [f64; 3], [a, b]: [[f64; 3]; 2]) -> f64 {
     let ab = minus(b, a);
     let ends = point_point(p, a).min(point_point(p, b));
     let parameter = dot(minus(p, a), ab) / dot(ab, ab);
