@@ -2,7 +2,8 @@
 //! bunny, 512 handkerchiefs in a box. Each also with half the particles and with steps twice as long.
 //!
 //! `cargo run --release -p poplin-testkit --example triangle_trials [-- NAME ...]`; with `KIND=full`, `half` or `steps` only
-//! those, with `LIMIT=60` each for at most 60 s.
+//! those, with `LIMIT=60` each for at most 60 s, with
+//! `VERBOSE=1` frame by frame.
 
 #![expect(clippy::print_stdout, reason = "an example talks")]
 
@@ -321,6 +322,7 @@ fn run(case: Case, kind: &str) {
     let (mut worst, mut first, mut least, mut forced, mut rounds) = (0, None, f32::INFINITY, 0, 0);
     let (mut p99, mut times, mut speed) = (0.0f32, Vec::new(), 0.0f32);
     let mut previous = rest.clone();
+    let is_verbose = std::env::var("VERBOSE").is_ok();
     let limit = std::env::var("LIMIT").ok().and_then(|it| it.parse().ok()).unwrap_or(f64::INFINITY);
     let (begun, mut cut) = (Instant::now(), String::new());
     for frame in 1..=(seconds * 60.0).round() as u32 {
@@ -353,6 +355,12 @@ fn run(case: Case, kind: &str) {
             first = Some(frame);
         }
         let report = engine.triangle_contact().report;
+        if is_verbose {
+            println!(
+                "{frame:4} {:8.2} ms, crossings {crossings}, {report:?}",
+                times[times.len() - 1]
+            );
+        }
         least = least.min(report.least_gap);
         forced += report.forced;
         rounds = rounds.max(report.rounds);
