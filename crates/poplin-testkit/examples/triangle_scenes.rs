@@ -7,6 +7,7 @@
 use std::error::Error;
 use std::time::Instant;
 
+use poplin::Engine as _;
 use poplin::cook::{CookOptions, cook};
 use poplin::cpu::CpuEngine;
 use poplin::model::ColliderId;
@@ -14,7 +15,6 @@ use poplin::model::{
     Capsule, Cloth, ClothContactSolver, Collider, ContactMode, Frame, Mesh, ModelError,
     Parallelepiped, Plane, Pose, Shape, Solver, Sphere, TriangleMesh,
 };
-use poplin::{ClothId, Engine as _};
 use poplin_measure::bench::{Method, Scene, Setup};
 use poplin_measure::entanglement::EntanglementCounter;
 use poplin_measure::metrics::stretch_strain;
