@@ -82,7 +82,8 @@ fn clouds() -> Vec<Setup> {
         setups.push(Setup { name: "random", cloths, settings: friction, frames: vec![STEP] });
     }
     let mut rng = Rng::new(9);
-    let settings = ClothContactSolver { friction: 1.0, stiffness: 0.7, iterations: 3, every: 1 };
+    let settings =
+        ClothContactSolver { friction: 1.0, stiffness: 0.7, iterations: 3, ..Default::default() };
     let mut add = |name, cloths: Vec<Cloth>| {
         setups.push(Setup { name, cloths, settings, frames: vec![STEP; 2] })
     };
@@ -497,7 +498,8 @@ fn a_pass_is_what_trying_all_pairs_gives() {
         cloths.push(cloud(vec![[0.1, 0.1, 0.1, 3.0]; 4], 0.2));
         cloths[1].config.cloth_collision.mask = 2;
         cloths[2].config.cloth_collision.group = 3;
-        let settings = ClothContactSolver { friction, stiffness, iterations: 1, every: 1 };
+        let settings =
+            ClothContactSolver { friction, stiffness, iterations: 1, ..Default::default() };
         let setup = Setup { name: "oracle", cloths, settings, frames: vec![STEP] };
         let engine = on_mirror(&setup);
         let memory = engine.contact_memory();

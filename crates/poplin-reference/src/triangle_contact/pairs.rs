@@ -36,8 +36,8 @@ pub struct Candidate {
     pub most: f32,
     /// How far apart it was when it was found \[m\].
     pub distance: f32,
-    /// Its rank in the search: what is the same pair in another list has the same.
-    pub rank: [u32; 3],
+    /// Its rank in the search, bodies first: what is the same pair in another list has the same.
+    pub rank: [u32; 4],
     /// Multiplier of the push \[kg m\] of the last slice, and that of friction in its plane.
     pub push: f32,
     /// See `push`.
@@ -105,7 +105,7 @@ struct Task {
 /// What the pairs of two bodies have in common.
 #[derive(Clone, Copy)]
 struct Note {
-    rank: [u32; 3],
+    rank: [u32; 4],
     owned: u8,
     friction: f32,
     is_own: bool,
@@ -220,7 +220,7 @@ impl TriangleContact {
             std::mem::swap(&mut first, &mut second);
         }
         let (p, q) = (first.rows.start as u32, second.rows.start as u32);
-        let note = Note { rank: [a << 16 | b, 0, 0], owned: 0, friction, is_own: a == b };
+        let note = Note { rank: [a, b, 0, 0], owned: 0, friction, is_own: a == b };
         if kind == 2 {
             for item in items {
                 let [i, j] = first.surface.edges[item];
@@ -234,7 +234,7 @@ impl TriangleContact {
                     if a == b && (shares || [k, l] < [i, j]) {
                         return;
                     }
-                    let note = Note { rank: [note.rank[0], 2 << 28 | item as u32, leaf], ..note };
+                    let note = Note { rank: [a, b, 2 << 28 | item as u32, leaf], ..note };
                     self.note(&mut found, [p + i, p + j, q + k, q + l], Kind::EdgeEdge, note);
                 });
             }
@@ -243,7 +243,7 @@ impl TriangleContact {
         for item in items {
             let [vertex] = first.surface.vertices[item];
             let row = (p + vertex) as usize;
-            let rank = |leaf| [note.rank[0], kind << 28 | item as u32, leaf];
+            let rank = |leaf| [a, b, kind << 28 | item as u32, leaf];
             if second.is_plane {
                 let rows = [row as u32, q, q, q];
                 self.note(&mut found, rows, Kind::VertexPlane, Note { rank: rank(0), ..note });

@@ -9,6 +9,7 @@ use poplin_model::{Collider, ColliderSet, Placement, Plane, Pose, Rigid, Shape};
 
 use super::body::{Body, Role, Surface};
 use super::memory::TriangleContact;
+use super::pairs::Candidate;
 use crate::contact::ContactBody;
 use crate::math::xyz;
 
@@ -226,6 +227,26 @@ fn key_of_cloth(cloth: &ClothInput<'_>) -> Key {
     }
 }
 
+/// What pushes of the pairs of bodies that are still there, ranked by their new indices; the first search takes it over.
+fn kept(candidates: &[Candidate], old: &[Key], new: &[Key]) -> Vec<Candidate> {
+    let mut from = 0;
+    let indices: Vec<Option<u32>> = old
+        .iter()
+        .map(|key| {
+            let found = new[from..].iter().position(|other| other == key)?;
+            from += found + 1;
+            Some((from - 1) as u32)
+        })
+        .collect();
+    let renamed = |candidate: &Candidate| {
+        let [a, b, item, leaf] = candidate.rank;
+        let index = |body: u32| indices.get(body as usize).copied().flatten();
+        let (a, b) = (index(a)?, index(b)?);
+        (candidate.push > 0.0).then_some(Candidate { rank: [a, b, item, leaf], ..*candidate })
+    };
+    candidates.iter().filter_map(renamed).collect()
+}
+
 impl TriangleContact {
     /// Forgets everybody: what is not where it was is no motion.
     pub fn forget(&mut self) {
@@ -238,9 +259,12 @@ impl TriangleContact {
         let keys: Vec<Key> =
             keys.chain(entries(cloths, world).map(|entry| key_of(&entry.collider.shape))).collect();
         if keys != self.keys {
+            // Who is still there keeps its multipliers: a stack does not move because something else came or went.
+            let (step, candidates) = (self.step, kept(&self.candidates, &self.keys, &keys));
             self.forget();
             self.keys = keys;
             self.add_all(cloths, world);
+            (self.step, self.candidates) = (step, candidates);
         }
         let mut body = 0;
         for cloth in cloths {

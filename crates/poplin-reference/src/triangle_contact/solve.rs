@@ -341,7 +341,10 @@ impl TriangleContact {
                     let (row, fraction) = (pair.rows[k] as usize, allowed / coming(k));
                     if fraction < fractions[row] {
                         fractions[row] = fraction;
-                        blocks[row] = normal;
+                        // Two sides that move lose nothing: the next slice pushes both alike, and momentum stays.
+                        let is_stopped =
+                            pair.rows.iter().any(|&row| self.inverse_mass[row as usize] == 0.0);
+                        blocks[row] = if is_stopped { normal } else { Vec3::ZERO };
                     }
                 }
             }
