@@ -186,7 +186,10 @@ fn cases() -> Vec<Case> {
 }
 
 fn run(case: Case, iterations: u32) -> Result<(), Box<dyn Error>> {
-    let Case { name, cloths, colliders, frames, update } = case;
+    let Case { name, cloths, colliders, mut frames, update } = case;
+    if let Some(count) = std::env::var("FRAMES").ok().and_then(|it| it.parse().ok()) {
+        frames = count;
+    }
     let mut engine = CpuEngine::default();
     let mode = std::env::var("MODE").unwrap_or_default();
     let contact = if mode == "particles" { ContactMode::Particles } else { ContactMode::Triangles };

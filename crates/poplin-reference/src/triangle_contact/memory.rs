@@ -7,11 +7,11 @@ use super::body::Body;
 use super::pairs::{BodyPair, Candidate};
 
 /// How far rows may move on, in thicknesses, before pairs are searched again.
-const SLACK: f32 = 0.5;
+const SLACK: f32 = 0.3;
 /// What contact may add to the length of a move, in thicknesses; what is more waits for the next round.
 const RESERVE: f32 = 0.25;
 /// Longest move of a round, in thicknesses: the shorter, the fewer pairs can meet.
-const REACH: f32 = 0.5;
+const REACH: f32 = 1.0;
 /// Most of the rounds that a slice is cut into because colliders are fast, or because pairs held rows back.
 const MAX_ROUNDS: u32 = 64;
 /// Rounds after the colliders have arrived.
