@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
-use poplin::SimulationOptions;
+use poplin::{Simulation, SimulationOptions};
 use poplin_io::picture::View;
 use poplin_io::scene::{PinRule, Scene};
 use poplin_model::{Frame, Shape};
