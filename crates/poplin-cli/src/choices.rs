@@ -5,7 +5,7 @@ use std::sync::Arc;
 use glam::Vec3;
 use poplin_io::scene::{BuiltCollider, ColliderShape, PlaneShape, SceneCollider};
 use poplin_measure::depth::DepthField;
-use poplin_model::{Mesh, Particle, Pose, Shape};
+use poplin_model::{ContactMode, Mesh, Particle, Pose, Shape};
 
 use crate::args::{Ground, PositionArgs};
 use crate::failure::{Failure, OrFail};
@@ -17,6 +17,8 @@ const THICKNESS: f32 = 1.0;
 /// A mesh is moved if it starts deeper in the collider than so many of its mean edges or such a fraction of the collider's smallest
 /// side; what is less comes out by itself.
 const DEEP: [f32; 2] = [3.0, 0.1];
+/// Thickness of a mesh whose triangles collide, in mean edges.
+const TRIANGLE_THICKNESS: f32 = 1.0 / 3.0;
 /// Room between mesh and collider or floor, in mean edges.
 const ROOM: f32 = 1.0;
 
@@ -36,12 +38,17 @@ pub(crate) fn mean_edge(mesh: &Mesh) -> f32 {
     if count > 0.0 { (sum / count) as f32 } else { 0.0 }
 }
 
-/// The thickness of a mesh with edges of this mean length \[m\], and the line that says so.
-pub(crate) fn thickness(mean_edge: f32) -> (f32, String) {
+/// The thickness of a mesh with edges of this mean length \[m\], and the line that says so. Triangles keep any; particles one at which
+/// no edge slips between them.
+pub(crate) fn thickness(mean_edge: f32, contact: ContactMode) -> (f32, String) {
+    let (fraction, words) = match contact {
+        ContactMode::Particles => (THICKNESS, "the mean edge"),
+        ContactMode::Triangles => (TRIANGLE_THICKNESS, "a third of the mean edge"),
+    };
     // No more than a setting may be; a mesh so large has a warning of its own.
-    let thickness = (THICKNESS * mean_edge).min(1000.0);
+    let thickness = (fraction * mean_edge).min(1000.0);
     let line = format!(
-        "thick  {:.1} mm, the mean edge, so that it does not pass through itself (--thickness)",
+        "thick  {:.1} mm, {words}, so that it does not pass through itself (--thickness)",
         1e3 * thickness
     );
     (thickness, line)

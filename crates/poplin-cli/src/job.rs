@@ -115,8 +115,8 @@ impl Job {
             }
         };
         job.frames = args.frames.unwrap_or(job.frames);
-        if let Some(contact) = args.solver.contact {
-            job.cloth_contact_solver.contact = contact.into();
+        if args.solver.contact.is_some() {
+            job.cloth_contact_solver.contact = args.contact();
         }
         job.frame_rate = args.frame_rate.unwrap_or(job.frame_rate);
         if args.no_cache || !args.formats.is_empty() {
@@ -246,7 +246,7 @@ impl Job {
             choices.extend(line);
         }
         if args.solver.thickness.is_none() && cloth.material.is_none() {
-            let (thickness, line) = choices::thickness(mean_edge);
+            let (thickness, line) = choices::thickness(mean_edge, args.contact());
             cloth.config.thickness = thickness;
             choices.push(line);
         }

@@ -17,6 +17,7 @@ use poplin::gpu::HeadlessOptions;
 use poplin_io::FrameFormat;
 use poplin_io::scene::PinRule;
 use poplin_measure::bench::Workload;
+use poplin_model::ContactMode;
 
 use crate::batch::Part;
 pub(crate) use fabric::{FabricArgs, SolverArgs};
@@ -113,6 +114,13 @@ pub(crate) struct RunArgs {
     pub(crate) fabric: FabricArgs,
     #[command(flatten)]
     pub(crate) solver: SolverArgs,
+}
+
+impl RunArgs {
+    /// What collides, if nobody says otherwise particles.
+    pub(crate) fn contact(&self) -> ContactMode {
+        self.solver.contact.map(Into::into).unwrap_or_default()
+    }
 }
 
 #[cfg(feature = "view")]
