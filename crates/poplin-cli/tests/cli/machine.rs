@@ -185,7 +185,7 @@ fn help_shows_examples_scenes_rules_and_exit_codes() {
 fn a_table_that_is_none_is_answered_with_the_one_that_is_meant() {
     let bench = Bench::new("tables");
     let keys = |table: &str| bench.poplin(&["scenes", "--keys", table]);
-    let said = "a scene has no table or key `contact`; did you mean `cloth.contact`?";
+    let said = "a scene has no table or key `contact`; did you mean `cloth_contact_solver.contact` or `cloth.contact`?";
     keys("contact").says(2, &[said]);
     keys("[cloth.contct]").says(2, &["`cloth.contct`; did you mean `cloth.contact`?"]);
     keys("hats").says(2, &["`hats`; tables are camera, cloth, "]);

@@ -271,9 +271,9 @@ mod tests {
     #[test]
     fn a_name_that_is_no_key_is_answered_with_those_that_it_could_mean() {
         for (name, meant) in [
-            ("contact", &["cloth.contact"][..]),
-            ("contacts", &["cloth.contact"]),
-            ("contct", &["cloth.contact"]),
+            ("contact", &["cloth_contact_solver.contact", "cloth.contact"][..]),
+            ("contacts", &["cloth_contact_solver.contact", "cloth.contact"]),
+            ("contct", &["cloth_contact_solver.contact", "cloth.contact"]),
             ("cloth.contct", &["cloth.contact"]),
             ("colider", &["collider"]),
             ("hats", &[]),

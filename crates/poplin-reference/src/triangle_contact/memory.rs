@@ -32,7 +32,7 @@ pub struct Report {
     pub pairs: u32,
     /// Pairs that push.
     pub contacts: u32,
-    /// The smallest gap in relation to the thickness, of those that are kept apart; infinite if none is near.
+    /// The smallest gap \[m\], between surfaces without thickness; infinite if none is near.
     pub least_gap: f32,
     /// Rows that were held back in the last round.
     pub held: u32,
