@@ -21,22 +21,6 @@ const FREQUENCY: f32 = 600.0;
 /// Gravity of a default cloth \[m/s^2\].
 const GRAVITY: f64 = 9.81;
 const FRICTION: f32 = 0.5;
-/// The faces of a box whose corner k lies along edge i if bit i of k is set.
-const BOX_TRIANGLES: [[u32; 3]; 12] = [
-    [0, 2, 3],
-    [0, 3, 1],
-    [4, 5, 7],
-    [4, 7, 6],
-    [0, 1, 5],
-    [0, 5, 4],
-    [2, 6, 7],
-    [2, 7, 3],
-    [0, 4, 6],
-    [0, 6, 2],
-    [1, 3, 7],
-    [1, 7, 5],
-];
-
 /// A square sheet around the origin in the plane of x and z.
 fn sheet(columns: u32, width: f32) -> Cloth {
     let mut mesh = Mesh::grid(columns, columns, width, width);
@@ -108,14 +92,7 @@ fn spike(height: f32) -> TriangleMesh {
 fn surface(shape: &Shape) -> (Vec<[f32; 3]>, Vec<[u32; 3]>) {
     match shape {
         Shape::TriangleMesh(mesh) => (mesh.vertices.to_vec(), mesh.triangles.to_vec()),
-        Shape::Parallelepiped(it) => {
-            let [corner, x, y, z] = it.rows().map(Vec3::from);
-            let corners = (0..8).map(|k| {
-                let part = |bit: u32, edge: Vec3| if k >> bit & 1 == 1 { edge } else { Vec3::ZERO };
-                (corner + part(0, x) + part(1, y) + part(2, z)).into()
-            });
-            (corners.collect(), BOX_TRIANGLES.to_vec())
-        }
+        Shape::Parallelepiped(it) => (it.corners().to_vec(), Parallelepiped::TRIANGLES.to_vec()),
         _ => Default::default(),
     }
 }

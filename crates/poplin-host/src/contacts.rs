@@ -206,22 +206,10 @@ impl Member {
     }
 }
 
-/// Axes and origin of a local space in the world.
-#[derive(Debug, Clone, Copy)]
-pub struct SpaceAxes(DMat3, DVec3);
-
-impl SpaceAxes {
-    /// Those of a pose.
-    pub fn of(pose: Pose) -> Self {
-        let (axes, origin) = pose_at(&pose, &pose, 0.0);
-        Self(axes, origin)
-    }
-
-    /// The axes, then the origin \[m\].
-    pub fn columns(&self) -> ([Vec3; 3], Vec3) {
-        let axes = [self.0.x_axis, self.0.y_axis, self.0.z_axis];
-        (axes.map(|axis| axis.as_vec3()), self.1.as_vec3())
-    }
+/// Axes and origin \[m\] in the world of a local space with this pose.
+pub fn space_axes(pose: Pose) -> ([Vec3; 3], Vec3) {
+    let (axes, origin) = pose_at(&pose, &pose, 0.0);
+    ([axes.x_axis, axes.y_axis, axes.z_axis].map(|axis| axis.as_vec3()), origin.as_vec3())
 }
 
 /// Axes and origin of a local space at a fraction of its path over the frame.

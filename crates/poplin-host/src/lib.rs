@@ -29,7 +29,7 @@ mod tier;
 pub use clock::{FrameClock, MAX_ITERATIONS_PER_FRAME, average_step};
 pub use cloths::{ClothId, Cloths, NoSuchCloth};
 pub use colliders::{BodyRef, ClothImpulses, FrameBodies};
-pub use contacts::{ContactFrame, ContactLens, SpaceAxes, collides, takes_part};
+pub use contacts::{ContactFrame, ContactLens, collides, space_axes, takes_part};
 pub use engine::{Engine, HostError, Reading, Ready};
 pub use frame_motion::{FrameMotion, FrameVelocities, motion_constants};
 pub use holds::HoldId;

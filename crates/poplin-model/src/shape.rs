@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
+use glam::Vec3;
 
 use crate::error::{ModelError, check_finite, check_indices, check_range};
 use crate::{MAX_COORDINATE, MAX_PARTICLES, Placement};
@@ -120,6 +121,31 @@ impl Parallelepiped {
         let [a, b, c] = half_extents;
         let edges = [[2.0 * a, 0.0, 0.0], [0.0, 2.0 * b, 0.0], [0.0, 0.0, 2.0 * c]];
         Self { corner: [-a, -b, -c], edges }
+    }
+
+    /// Its sides as triangles of [`Self::corners`], fronts outside unless the edges are left-handed.
+    pub const TRIANGLES: [[u32; 3]; 12] = [
+        [0, 2, 3],
+        [0, 3, 1],
+        [4, 5, 7],
+        [4, 7, 6],
+        [0, 1, 5],
+        [0, 5, 4],
+        [2, 6, 7],
+        [2, 7, 3],
+        [0, 4, 6],
+        [0, 6, 2],
+        [1, 3, 7],
+        [1, 7, 5],
+    ];
+
+    /// Its corners \[m\]: corner k lies along edge i if bit i of k is set.
+    pub fn corners(&self) -> [[f32; 3]; 8] {
+        let [corner, edges @ ..] = self.rows().map(Vec3::from);
+        std::array::from_fn(|k| {
+            let part = |i: usize| if k >> i & 1 == 1 { edges[i] } else { Vec3::ZERO };
+            (corner + part(0) + part(1) + part(2)).to_array()
+        })
     }
 
     /// Its four rows: corner and edges.

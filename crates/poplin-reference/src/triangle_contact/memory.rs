@@ -126,8 +126,8 @@ impl TriangleContact {
         }
         self.step = step;
         self.begun.clone_from(&self.start);
-        self.drift(thickness);
-        let fastest = self.fastest_forced();
+        let near = self.drift(thickness);
+        let fastest = self.fastest_forced(&near);
         let strides = (fastest / (STRIDE * thickness)).ceil().clamp(1.0, MAX_ROUNDS as f32) as u32;
         let mut late = 0;
         for round in 0.. {
@@ -145,8 +145,9 @@ impl TriangleContact {
         self.finish();
     }
 
-    /// Bodies that are near no other move by the mean of their rows at once: what a whole body does crosses nothing of itself.
-    fn drift(&mut self, thickness: f32) {
+    /// Bodies that are near no other move by the mean of their rows at once: what a whole body does crosses nothing of itself. Returns
+    /// those that are near.
+    fn drift(&mut self, thickness: f32) -> Vec<BodyPair> {
         self.sweep(true);
         let Self { bodies, start, target, radius, inverse_mass, work, .. } = self;
         work.means.clear();
@@ -178,11 +179,11 @@ impl TriangleContact {
             // What was known of it and others is of where it was.
             self.near.retain(|pair| !pair.contains(&(index as u32)));
         }
+        near
     }
 
     /// How far the fastest row that nothing stops moves, of bodies that others are near \[m\].
-    fn fastest_forced(&self) -> f32 {
-        let near = self.near_bodies(self.least_thickness());
+    fn fastest_forced(&self, near: &[BodyPair]) -> f32 {
         let forced = |index: u32| {
             let rows = self.bodies[index as usize].rows.clone();
             rows.filter(|&row| self.inverse_mass[row] == 0.0)

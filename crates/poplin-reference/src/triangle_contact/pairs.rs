@@ -291,7 +291,7 @@ impl TriangleContact {
             Kind::VertexPlane => self.apart(&candidate, &closest).1,
             _ => closest.delta.length(),
         };
-        let thickness = self.thickness(&rows, &closest.weights);
+        let thickness = weighted(&self.radius, &rows, &closest.weights);
         if candidate.distance < thickness + x + y {
             candidate.most = u + v;
             if is_own {
@@ -338,18 +338,13 @@ impl TriangleContact {
         };
         (normal.try_normalize().unwrap_or(direction), length)
     }
+}
 
-    /// How far two simplices are kept apart: the radii at their closest points \[m\].
-    pub(super) fn thickness(&self, rows: &[u32; 4], weights: &[f32; 4]) -> f32 {
-        let each = |k: usize| self.radius[rows[k] as usize] * weights[k].abs();
-        each(0) + each(1) + each(2) + each(3)
-    }
-
-    /// What of that is the volume of a collider \[m\]: closer, its surface is crossed.
-    pub(super) fn hard(&self, rows: &[u32; 4], weights: &[f32; 4]) -> f32 {
-        let each = |k: usize| self.hard[rows[k] as usize] * weights[k].abs();
-        each(0) + each(1) + each(2) + each(3)
-    }
+/// Sum of a field of the corners by the size of their weights: of the radii how far two simplices are kept apart \[m\], of
+/// [`TriangleContact::hard`] what of that is the volume of a collider.
+pub(super) fn weighted(field: &[f32], rows: &[u32; 4], weights: &[f32; 4]) -> f32 {
+    let each = |k: usize| field[rows[k] as usize] * weights[k].abs();
+    each(0) + each(1) + each(2) + each(3)
 }
 
 /// What a pair keeps at most because it rests so close; infinite if it rests farther apart than it is thick.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use glam::{DMat3, Vec3};
-use poplin_host::{HostCloth, SpaceAxes};
+use poplin_host::{HostCloth, space_axes};
 use poplin_layout::{ContactCloth, Feedback};
-use poplin_model::{Collider, ColliderSet, Placement, Plane, Pose, Rigid, Shape};
+use poplin_model::{Collider, ColliderSet, Parallelepiped, Placement, Plane, Pose, Rigid, Shape};
 
 use super::body::{Body, Role, Surface};
 use super::memory::TriangleContact;
@@ -86,22 +86,6 @@ fn convex_surface(planes: &[Plane]) -> Surface {
     Surface::of_triangles(corners.iter().map(|corner| corner.as_vec3()).collect(), &triangles)
 }
 
-/// The faces of a box whose corner k lies along edge i if bit i of k is set.
-const BOX_TRIANGLES: [[u32; 3]; 12] = [
-    [0, 2, 3],
-    [0, 3, 1],
-    [4, 5, 7],
-    [4, 7, 6],
-    [0, 1, 5],
-    [0, 5, 4],
-    [2, 6, 7],
-    [2, 7, 3],
-    [0, 4, 6],
-    [0, 6, 2],
-    [1, 3, 7],
-    [1, 7, 5],
-];
-
 fn key_of(shape: &Shape) -> Key {
     match shape {
         Shape::Sphere(_) => Key::Ball,
@@ -127,8 +111,9 @@ fn surface_of(shape: &Shape) -> Surface {
             ..Surface::default()
         },
         Shape::Plane(_) => Surface { rest: zeros(1), ..Surface::default() },
-        Shape::Parallelepiped(_) => {
-            Surface::of_triangles(box_corners(shape).to_vec(), &BOX_TRIANGLES)
+        Shape::Parallelepiped(it) => {
+            let corners = it.corners().map(Vec3::from).to_vec();
+            Surface::of_triangles(corners, &Parallelepiped::TRIANGLES)
         }
         Shape::Convex(planes) => convex_surface(planes),
         Shape::TriangleMesh(mesh) => {
@@ -136,15 +121,6 @@ fn surface_of(shape: &Shape) -> Surface {
             Surface::of_triangles(rest, &mesh.triangles)
         }
     }
-}
-
-fn box_corners(shape: &Shape) -> [Vec3; 8] {
-    let Shape::Parallelepiped(it) = shape else { return [Vec3::ZERO; 8] };
-    let [corner, x, y, z] = it.rows().map(Vec3::from);
-    std::array::from_fn(|k| {
-        let part = |bit: usize, edge: Vec3| if k >> bit & 1 == 1 { edge } else { Vec3::ZERO };
-        corner + part(0, x) + part(1, y) + part(2, z)
-    })
 }
 
 /// The vertices of a shape in the world; of a plane a point.
@@ -160,9 +136,9 @@ fn set_vertices(shape: &Shape, surface: &Surface, at: &Placement, rows: &mut [Ve
             let (normal, offset) = at.plane(plane.normal, plane.offset);
             rows[0] = Vec3::from(normal) * offset;
         }
-        Shape::Parallelepiped(_) => {
-            for (row, corner) in rows.iter_mut().zip(box_corners(shape)) {
-                *row = point(at, corner.to_array());
+        Shape::Parallelepiped(it) => {
+            for (row, corner) in rows.iter_mut().zip(it.corners()) {
+                *row = point(at, corner);
             }
         }
         Shape::Convex(_) => {
@@ -269,7 +245,7 @@ impl TriangleContact {
         let mut body = 0;
         for cloth in cloths {
             let (host, rows) = (cloth.host, self.bodies[body].rows.clone());
-            let (axes, origin) = SpaceAxes::of(host.live().pose()).columns();
+            let (axes, origin) = space_axes(host.live().pose());
             for (start, row) in self.start[rows.clone()].iter_mut().zip(cloth.current) {
                 *start = axes[0] * row[0] + axes[1] * row[1] + axes[2] * row[2] + origin;
             }

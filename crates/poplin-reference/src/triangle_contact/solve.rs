@@ -12,6 +12,7 @@ use glam::Vec3;
 use rayon::prelude::*;
 
 use super::memory::TriangleContact;
+use super::pairs::weighted;
 use crate::math::dot3;
 
 /// Part of an overlap that a slice removes, without velocity.
@@ -34,9 +35,10 @@ pub(super) struct Pair {
     gap: f32,
     /// What the distance along the normal changes by at most: down to the thickness, or not at all \[m\].
     closing: f32,
-    /// How much nearer than its thickness it is \[m\], and its thickness.
+    /// The volume of a collider in that distance \[m\].
+    hard: f32,
+    /// How much nearer than its thickness it is \[m\].
     overlap: f32,
-    thickness: f32,
     friction: f32,
     first_count: u32,
     /// Whether it pushes; others only limit moves.
@@ -102,7 +104,7 @@ impl TriangleContact {
                 let at = candidate.rows.map(|row| self.start[row as usize]);
                 let closest = candidate.closest(at);
                 let (normal, distance) = self.apart(candidate, &closest);
-                let thickness = self.thickness(&candidate.rows, &closest.weights);
+                let thickness = weighted(&self.radius, &candidate.rows, &closest.weights);
                 let thickness = thickness.min(candidate.most);
                 let count = candidate.first_count();
                 let [x, y] = candidate.most(&self.work.limits);
@@ -110,15 +112,16 @@ impl TriangleContact {
                     return None;
                 }
                 let closing = (distance - thickness).max(0.0);
+                let hard = weighted(&self.hard, &candidate.rows, &closest.weights);
                 let mut pair = Pair {
                     candidate: index as u32,
                     rows: candidate.rows,
                     weights: closest.weights,
                     normal,
-                    gap: distance - self.hard(&candidate.rows, &closest.weights),
+                    gap: distance - hard,
+                    hard,
                     closing,
                     overlap: (thickness - distance).max(0.0),
-                    thickness,
                     friction: candidate.friction,
                     first_count: count as u32,
                     ..Pair::default()
@@ -311,8 +314,7 @@ impl TriangleContact {
             let nearest = [nearest(0..count), nearest(count..4)];
             let behind = |k: usize| heights[k] - nearest[usize::from(k >= count)];
             // The normal is rounded: what it leaves between all corners is less, if anything.
-            let hard = pair.thickness + pair.closing - pair.overlap - pair.gap;
-            let gap = pair.gap.min(nearest[0] + nearest[1] - hard);
+            let gap = pair.gap.min(nearest[0] + nearest[1] - pair.hard);
             let coming = |k: usize| -dot3(normal, moves[pair.rows[k] as usize]) * sign(k);
             let most = |range: Range<usize>, wants_free: bool| {
                 range
@@ -350,10 +352,9 @@ impl TriangleContact {
             }
         }
         for (row, fraction) in fractions.iter_mut().enumerate() {
-            if self.inverse_mass[row] == 0.0 {
-                *fraction = 1.0;
-            } else {
-                // Nobody leaves the ball in which the search knows all pairs, nor that in which they were looked at.
+            // Nothing stops a row without mass. No other leaves the ball in which the search knows all pairs, nor that in which they
+            // were looked at.
+            if self.inverse_mass[row] > 0.0 {
                 let room = self.slack[row] - (self.start[row] - self.anchors[row]).length();
                 let room = room.min(limits[row]);
                 let length = moves[row].length() * *fraction;
@@ -372,8 +373,7 @@ impl TriangleContact {
             });
             let first = ends[..count].iter().copied().fold(f32::INFINITY, f32::min);
             let second = ends[count..].iter().copied().fold(f32::NEG_INFINITY, f32::max);
-            let hard = pair.closing + pair.thickness - pair.overlap - pair.gap;
-            forced += u32::from(first - second <= hard);
+            forced += u32::from(first - second <= pair.hard);
         }
         for (row, fraction) in fractions.iter().enumerate() {
             self.start[row] += moves[row] * *fraction;
