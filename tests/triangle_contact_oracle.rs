@@ -7,7 +7,7 @@ use glam::{Quat, Vec3};
 use poplin_measure::entanglement::EntanglementCounter;
 use poplin_reference::oracle::{NearPairs, near_pairs, point_triangle, segment_segment};
 use poplin_reference::triangle_contact::{
-    Body, Closest, Kind, Role, Surface, Tree, TriangleContact, edge_edge, vertex_face,
+    Body, Closest, Kind, Path, Role, Surface, Tree, TriangleContact, edge_edge, vertex_face,
 };
 use poplin_testkit::rng::Rng;
 use rayon::prelude::*;
@@ -197,12 +197,19 @@ fn a_tree_visits_what_meets_a_box() {
         assert_visits(&mut rng, &surface.vertices, &surface.rest, &moved, &radii);
     }
     let mut empty = Tree::<3>::new(&[], &[]);
-    empty.refit(&[], &[]);
-    assert_eq!(empty.bounds(), None);
-    empty.visit(Vec3::NEG_INFINITY, Vec3::INFINITY, |_, _| panic!("nothing is there"));
+    empty.refit(&[]);
+    assert_eq!(empty.bounds(), Path::NOTHING);
+    let everywhere = Path { low: [Vec3::NEG_INFINITY; 2], high: [Vec3::INFINITY; 2] };
+    empty.visit(&everywhere, |_, _| panic!("nothing is there"));
 }
 
-/// Checks that a tree built at rest visits each simplex that meets a box once, with its corners, wherever the corners are now.
+/// The path of a ball.
+fn path(ends: [Vec3; 2], radius: f32) -> Path {
+    Path { low: ends.map(|at| at - radius), high: ends.map(|at| at + radius) }
+}
+
+/// Checks that a tree built at rest visits each simplex once that no axis keeps apart from a path at both of its ends, with its
+/// corners, wherever they are now.
 fn assert_visits<const N: usize>(
     rng: &mut Rng,
     simplices: &[[u32; N]],
@@ -211,40 +218,57 @@ fn assert_visits<const N: usize>(
     radii: &[f32],
 ) {
     let mut tree = Tree::new(simplices, rest);
-    tree.refit(positions, radii);
-    let [lowest, highest] = tree.bounds().unwrap();
+    // Half of them stay.
+    let size = [0.0, 1.0][rng.index(2)];
+    let paths: Vec<Path> =
+        positions.iter().zip(radii).map(|(&at, &r)| path([at, at + point(rng, size)], r)).collect();
+    tree.refit(&paths);
+    let bounds = tree.bounds();
     for round in 0..20 {
-        let (a, b) = (point(rng, 2.0), point(rng, 2.0));
-        let (mut low, mut high) = (a.min(b), a.max(b));
+        let ends = [(); 2].map(|()| [point(rng, 2.0), point(rng, 2.0)]);
+        let mut low = ends.map(|[a, b]| a.min(b));
+        let mut high = ends.map(|[a, b]| a.max(b));
         if round < 4 {
-            // A box that meets one of them in a point.
-            let simplex = simplices[rng.index(simplices.len())];
-            let balls = simplex.map(|corner| (positions[corner as usize], radii[corner as usize]));
-            if round < 2 {
-                low = balls.iter().fold(Vec3::NEG_INFINITY, |low, (x, radius)| low.max(x + radius));
-                high = low + 1.0;
-            } else {
-                high = balls.iter().fold(Vec3::INFINITY, |high, (x, radius)| high.min(x - radius));
-                low = high - 1.0;
+            // Boxes that meet one of them in a point.
+            let simplex =
+                simplices[rng.index(simplices.len())].map(|corner| paths[corner as usize]);
+            for end in 0..2 {
+                if round < 2 {
+                    let top = |sum: Vec3, path: &Path| sum.max(path.high[end]);
+                    low[end] = simplex.iter().fold(Vec3::NEG_INFINITY, top);
+                    high[end] = low[end] + 1.0;
+                } else {
+                    let bottom = |sum: Vec3, path: &Path| sum.min(path.low[end]);
+                    high[end] = simplex.iter().fold(Vec3::INFINITY, bottom);
+                    low[end] = high[end] - 1.0;
+                }
             }
         }
+        let query = Path { low, high };
         let mut visits = vec![0; simplices.len()];
-        tree.visit(low, high, |rank, corners| {
-            let item = tree.item(rank);
-            assert_eq!(*corners, simplices[item]);
-            visits[item] += 1;
+        tree.visit(&query, |item, corners| {
+            assert_eq!(*corners, simplices[item as usize]);
+            visits[item as usize] += 1;
         });
         for (simplex, visits) in simplices.iter().zip(visits) {
-            let corners = simplex.map(|corner| corner as usize);
-            let meets = (0..3).all(|axis| {
-                let least = corners.map(|k| positions[k][axis] - radii[k]);
-                let most = corners.map(|k| positions[k][axis] + radii[k]);
-                assert!(least.iter().all(|&least| least >= lowest[axis]));
-                assert!(most.iter().all(|&most| most <= highest[axis]));
-                least.iter().any(|&least| least <= high[axis])
-                    && most.iter().any(|&most| most >= low[axis])
+            let corners = simplex.map(|corner| paths[corner as usize]);
+            let least =
+                |end: usize, axis| corners.map(|k| k.low[end][axis]).into_iter().reduce(f32::min);
+            let most =
+                |end: usize, axis| corners.map(|k| k.high[end][axis]).into_iter().reduce(f32::max);
+            let is_apart = (0..3).any(|axis| {
+                let (least, most) = (
+                    [0, 1].map(|end| least(end, axis).unwrap()),
+                    [0, 1].map(|end| most(end, axis).unwrap()),
+                );
+                for end in 0..2 {
+                    assert!(bounds.low[end][axis] <= least[end]);
+                    assert!(bounds.high[end][axis] >= most[end]);
+                }
+                (0..2).all(|end| least[end] > high[end][axis])
+                    || (0..2).all(|end| most[end] < low[end][axis])
             });
-            assert!(visits <= 1 && (visits == 1 || !meets), "{simplex:?} in {low} to {high}");
+            assert_eq!(visits, u32::from(!is_apart), "{simplex:?} and {query:?}");
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use glam::Vec3;
 
-use super::tree::Tree;
+use super::tree::{Path, Tree};
 
 /// Vertices, edges and faces of a surface, which do not change. A ball is a vertex with a radius, a capsule an edge.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -93,8 +93,6 @@ pub struct Body {
     pub(super) faces: Tree<3>,
     pub(super) edges: Tree<2>,
     pub(super) vertices: Tree<1>,
-    /// Lowest and highest corner of what it sweeps in this round.
-    pub(super) swept: [Vec3; 2],
 }
 
 impl Body {
@@ -108,7 +106,6 @@ impl Body {
         Self {
             meets_itself: matches!(role, Role::Cloth { .. }),
             is_plane: false,
-            swept: [Vec3::ZERO; 2],
             role,
             friction,
             rows,
@@ -117,6 +114,14 @@ impl Body {
             vertices,
             surface,
         }
+    }
+
+    /// Around the paths to which its trees were fitted; a plane is everywhere.
+    pub(super) fn bounds(&self) -> Path {
+        if self.is_plane {
+            return Path { low: [Vec3::NEG_INFINITY; 2], high: [Vec3::INFINITY; 2] };
+        }
+        self.faces.bounds().with(&self.edges.bounds()).with(&self.vertices.bounds())
     }
 
     pub(super) fn is_cloth(&self) -> bool {

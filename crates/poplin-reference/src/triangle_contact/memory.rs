@@ -4,20 +4,24 @@ use glam::Vec3;
 use rayon::prelude::*;
 
 use super::body::Body;
-use super::pairs::{BodyPair, Candidate};
+use super::pairs::Candidate;
+use super::solve::Held;
+use super::tree::Path;
 
-/// How far rows may move on, in thicknesses, before pairs are searched again.
-const SLACK: f32 = 0.3;
-/// What contact may add to the length of a move, in thicknesses; what is more waits for the next round.
+/// How far rows may be from the paths of the lists, in thicknesses, before pairs are searched again.
+const SLACK: f32 = 0.2;
+/// Slices that the lists look ahead.
+const HORIZON: f32 = 8.0;
+/// How far contact may take a row off its path in a round, in thicknesses; what is more waits for the next one.
 const RESERVE: f32 = 0.25;
-/// Longest move of a round, in thicknesses: the shorter, the fewer pairs can meet.
+/// Longest move of a round, in thicknesses: the longer, the less its end is what was seen at its start.
 const REACH: f32 = 1.0;
-/// Most of the rounds that a slice is cut into because colliders are fast, or because pairs held rows back.
-const MAX_ROUNDS: u32 = 64;
+/// Most of the rounds that a slice is cut into because rows are fast.
+const MAX_ROUNDS: u32 = 128;
 /// Rounds after the colliders have arrived.
 const MAX_LATE_ROUNDS: u32 = 8;
 /// How far a collider moves in a round, in thicknesses.
-const STRIDE: f32 = 0.25;
+const STRIDE: f32 = 0.2;
 /// What rows may still be away from where they go when a slice ends, in thicknesses, without another round.
 const ARRIVED: f32 = 0.02;
 
@@ -30,6 +34,8 @@ pub struct Report {
     pub searches: u32,
     /// Pairs in reach, in the last round.
     pub pairs: u32,
+    /// Pairs in the lists.
+    pub candidates: u32,
     /// Pairs that push.
     pub contacts: u32,
     /// The smallest gap \[m\], between surfaces without thickness; infinite if none is near.
@@ -67,15 +73,20 @@ pub struct TriangleContact {
     pub(super) frame_start: Vec<Vec3>,
     pub(super) ends: Vec<Vec3>,
     pub(super) keys: Vec<super::scene::Key>,
-    /// Where the pairs were searched, and how far rows may be from there \[m\].
-    pub(super) anchors: Vec<Vec3>,
-    pub(super) slack: Vec<f32>,
-    /// How far rows may be from their anchors after their moves \[m\].
-    pub(super) spread: Vec<f32>,
+    /// Paths on which the lists were made: where each row was, how far it goes in a slice, how far it may be from that \[m\], and the
+    /// boxes around what is in reach there.
+    anchors: Vec<Vec3>,
+    speeds: Vec<Vec3>,
+    slack: Vec<f32>,
+    pub(super) paths: Vec<Path>,
+    /// Slices since then.
+    clock: f32,
+    /// How far contact may take a row off its path in this round \[m\].
     pub(super) reserve: f32,
-    pub(super) near: Vec<BodyPair>,
     /// Pairs that may touch.
     pub candidates: Vec<Candidate>,
+    /// Multipliers of the last slice.
+    pub(super) held: Vec<Held>,
     pub(super) work: super::solve::Work,
     /// The multipliers are of steps of this length \[s\].
     pub(super) step: f32,
@@ -119,21 +130,19 @@ impl TriangleContact {
         }
         if self.step > 0.0 && self.step != step {
             let factor = (step / self.step) * (step / self.step);
-            for candidate in &mut self.candidates {
-                candidate.push *= factor;
-                candidate.drag *= factor;
+            for held in &mut self.held {
+                held.push *= factor;
+                held.drag *= factor;
             }
         }
         self.step = step;
         self.begun.clone_from(&self.start);
-        let near = self.drift(thickness);
-        let fastest = self.fastest_forced(&near);
-        let strides = (fastest / (STRIDE * thickness)).ceil().clamp(1.0, MAX_ROUNDS as f32) as u32;
+        let strides = self.strides(thickness);
         let mut late = 0;
         for round in 0.. {
-            let fraction = ((round + 1) as f32 / strides as f32).min(1.0);
-            self.aim(fraction, thickness);
-            self.round(thickness, iterations, round == 0);
+            self.aim(round, strides);
+            let part = if round < strides { 1.0 / strides as f32 } else { 0.0 };
+            self.round(thickness, part, iterations);
             self.report.rounds = round + 1;
             if round + 1 >= strides {
                 late += 1;
@@ -145,66 +154,51 @@ impl TriangleContact {
         self.finish();
     }
 
-    /// Bodies that are near no other move by the mean of their rows at once: what a whole body does crosses nothing of itself. Returns
-    /// those that are near.
-    fn drift(&mut self, thickness: f32) -> Vec<BodyPair> {
-        self.sweep(true);
-        let Self { bodies, start, target, radius, inverse_mass, work, .. } = self;
-        work.means.clear();
-        work.means.resize(bodies.len(), Vec3::ZERO);
-        for (body, mean) in bodies.iter_mut().zip(&mut work.means) {
+    /// Rounds in which the fastest row makes its move: of those that nothing stops only where something is near.
+    fn strides(&self, thickness: f32) -> u32 {
+        let around = |body: &Body| {
             let rows = body.rows.clone();
-            if !body.is_cloth() || inverse_mass[rows.clone()].contains(&0.0) {
-                continue;
-            }
-            let moves = target[rows.clone()].iter().zip(&start[rows.clone()]);
-            *mean = moves.map(|(target, start)| *target - *start).sum::<Vec3>() / rows.len() as f32;
-            // A row may leave what it sweeps on its own.
-            for row in rows {
-                body.swept[0] = body.swept[0].min(start[row] + *mean - radius[row]);
-                body.swept[1] = body.swept[1].max(start[row] + *mean + radius[row]);
-            }
-        }
-        let near = self.near_bodies(thickness);
-        for (index, mean) in self.work.means.iter().enumerate() {
-            let is_alone = !near.iter().flatten().any(|&other| other as usize == index);
-            if !is_alone || *mean == Vec3::ZERO {
-                continue;
-            }
-            let rows = self.bodies[index].rows.clone();
-            self.start[rows.clone()].iter_mut().for_each(|start| *start += *mean);
-            if let Some(anchors) = self.anchors.get_mut(rows) {
-                anchors.iter_mut().for_each(|anchor| *anchor += *mean);
-            }
-            // What was known of it and others is of where it was.
-            self.near.retain(|pair| !pair.contains(&(index as u32)));
-        }
-        near
-    }
-
-    /// How far the fastest row that nothing stops moves, of bodies that others are near \[m\].
-    fn fastest_forced(&self, near: &[BodyPair]) -> f32 {
-        let forced = |index: u32| {
-            let rows = self.bodies[index as usize].rows.clone();
-            rows.filter(|&row| self.inverse_mass[row] == 0.0)
-                .map(|row| (self.target[row] - self.start[row]).length_squared())
-                .fold(0.0, f32::max)
+            let at = |from: &[Vec3]| {
+                let (from, radius) = (&from[rows.clone()], &self.radius[rows.clone()]);
+                let rows =
+                    from.iter().zip(radius).map(|(at, radius)| (*at - *radius, *at + *radius));
+                let none = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+                rows.fold(none, |(low, high), row| (low.min(row.0), high.max(row.1)))
+            };
+            let (start, end) = (at(&self.start), at(&self.target));
+            let (low, high) = (start.0.min(end.0) - thickness, start.1.max(end.1) + thickness);
+            let everywhere = (Vec3::NEG_INFINITY, Vec3::INFINITY);
+            let (low, high) = if body.is_plane { everywhere } else { (low, high) };
+            Path { low: [low; 2], high: [high; 2] }
         };
-        let cloths = (0..self.bodies.len() as u32).filter(|&a| self.bodies[a as usize].is_cloth());
-        let met = near.iter().flatten().copied();
-        met.chain(cloths).map(forced).fold(0.0, f32::max).sqrt()
+        let paths: Vec<Path> = self.bodies.iter().map(around).collect();
+        let mut is_met: Vec<bool> = self.bodies.iter().map(Body::is_cloth).collect();
+        for index in self.near_bodies(&paths).into_iter().flatten() {
+            is_met[index as usize] = true;
+        }
+        let mut most = [0.0_f32; 2];
+        for (body, is_met) in self.bodies.iter().zip(is_met) {
+            for row in body.rows.clone().filter(|_| is_met) {
+                let most = &mut most[usize::from(self.inverse_mass[row] > 0.0)];
+                *most = most.max((self.target[row] - self.start[row]).length_squared());
+            }
+        }
+        let [forced, free] = most.map(f32::sqrt);
+        let strides = (forced / (STRIDE * thickness)).max(free / (REACH * thickness));
+        strides.ceil().clamp(1.0, MAX_ROUNDS as f32) as u32
     }
 
-    /// Where rows go in this round: those that nothing stops to a fraction of their path, others a part of a thickness.
-    fn aim(&mut self, fraction: f32, thickness: f32) {
-        let most = REACH * thickness;
+    /// Where rows go in this round: a part of what is left of their paths, so that all arrive together.
+    fn aim(&mut self, round: u32, strides: u32) {
+        let part = 1.0 / strides.saturating_sub(round).max(1) as f32;
+        let fraction = ((round + 1) as f32 / strides as f32).min(1.0);
         let Self { start, target, begun, inverse_mass, work, .. } = self;
         let rows = start.par_iter().zip(target).zip(begun).zip(inverse_mass).with_min_len(1024);
         rows.map(|(((start, target), begun), inverse_mass)| {
             if *inverse_mass == 0.0 {
                 *begun + (*target - *begun) * fraction - *start
             } else {
-                (*target - *start).clamp_length_max(most)
+                (*target - *start) * part
             }
         })
         .collect_into_vec(&mut work.moves);
@@ -216,57 +210,74 @@ impl TriangleContact {
         rows.map(|(start, target)| (*target - *start).length_squared()).fold(0.0, f32::max).sqrt()
     }
 
-    /// Fits the boxes of what bodies sweep, on the whole path or in this round.
-    fn sweep(&mut self, is_whole: bool) {
-        let Self { bodies, start, target, radius, work, .. } = self;
-        for body in bodies {
-            if body.is_plane {
-                body.swept = [Vec3::NEG_INFINITY, Vec3::INFINITY];
-                continue;
-            }
-            let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
-            for row in body.rows.clone() {
-                let end = if is_whole { target[row] } else { start[row] + work.moves[row] };
-                low = low.min(start[row].min(end) - radius[row]);
-                high = high.max(start[row].max(end) + radius[row]);
-            }
-            body.swept = [low, high];
-        }
-    }
-
-    /// One round: pairs are searched if they must be, solved, and moves are cut to what keeps all pairs apart.
-    fn round(&mut self, thickness: f32, iterations: u32, is_first: bool) {
-        self.sweep(false);
-        let margin = SLACK * thickness;
-        let near = self.near_bodies(RESERVE * thickness);
-        let has_all = near.iter().all(|pair| self.near.contains(pair));
-        let is_kept = self.anchors.len() == self.start.len() && has_all && {
-            let rows = self.anchors.iter().zip(&self.start).zip(&self.work.moves).zip(&self.slack);
-            let mut rows = rows.map(|(((anchor, start), step), slack)| {
-                (*start + *step - *anchor).length_squared() <= 0.8 * slack * (0.8 * slack)
-            });
-            rows.all(|is_near| is_near)
-        };
-        if !is_kept {
-            self.anchors.clone_from(&self.start);
-            let moves = self.work.moves.iter();
-            self.slack.clear();
-            self.slack.extend(moves.map(|step| margin.max(step.length() + RESERVE * thickness)));
-            let near = self.near_bodies(2.0 * margin);
-            self.search(&near);
-            self.near = near;
+    /// One round, of a part of a slice: pairs are searched if they must be, solved, and moves are cut to what keeps all pairs apart.
+    fn round(&mut self, thickness: f32, part: f32, iterations: u32) {
+        if !self.has_lists(part) {
+            self.follow(thickness, part);
+            self.search();
             self.report.searches += 1;
         }
-        let rows = self.anchors.iter().zip(&self.start).zip(&self.work.moves);
-        self.spread.clear();
-        self.spread.extend(
-            rows.map(|((anchor, start), step)| (*start - *anchor).length() + step.length()),
-        );
+        self.clock += part;
         self.reserve = RESERVE * thickness;
-        self.work.limits.clear();
-        self.work.limits.extend(self.work.moves.iter().map(|step| step.length() + self.reserve));
-        self.solve(iterations, is_first);
+        let Self { start, radius, hard, reserve, work, .. } = self;
+        work.aims.clone_from(&work.moves);
+        let rows = start.par_iter().zip(radius).zip(hard).zip(&work.moves).with_min_len(1024);
+        rows.map(|(((start, radius), hard), step)| {
+            let [low, high] = [-*step, *step]
+                .map(|step| *reserve + (*hard + step.max(Vec3::ZERO)).max(Vec3::splat(*radius)));
+            let (end, around) = (*start + *step, *reserve + *radius);
+            Path { low: [*start - low, end - around], high: [*start + high, end + around] }
+        })
+        .collect_into_vec(&mut work.steps);
+        self.solve(iterations, part);
         self.truncate(thickness);
+    }
+
+    /// Whoever takes part does so otherwise than when the lists were made.
+    pub(super) fn drop_lists(&mut self) {
+        self.anchors.clear();
+    }
+
+    /// Whether all rows are near the paths of the lists before and after a part of a slice.
+    fn has_lists(&self, part: f32) -> bool {
+        if self.anchors.len() != self.start.len() || self.clock + part > HORIZON {
+            return false;
+        }
+        let (clock, end) = (self.clock, self.clock + part);
+        (0..self.start.len()).all(|row| {
+            let (anchor, speed) = (self.anchors[row], self.speeds[row]);
+            let off = self.start[row] - (anchor + speed * clock);
+            let end = self.start[row] + self.work.moves[row] - (anchor + speed * end);
+            // Rounded down: what is near must be.
+            let slack = 0.99 * self.slack[row];
+            off.length_squared().max(end.length_squared()) <= slack * slack
+        })
+    }
+
+    /// Follows each row on the path that it takes in this part of a slice. In reach of it is, as in a round, what the row may get to
+    /// or may push: [`Work::steps`](super::solve::Work::steps), with room for what it may be off its path.
+    fn follow(&mut self, thickness: f32, part: f32) {
+        let (reserve, least) = (RESERVE * thickness, SLACK * thickness);
+        self.speeds.resize(self.start.len(), Vec3::ZERO);
+        self.anchors.clone_from(&self.start);
+        self.slack.clear();
+        self.paths.clear();
+        self.clock = 0.0;
+        for (row, step) in self.work.moves.iter().enumerate() {
+            let slack = if part > 0.0 { least } else { least.max(1.02 * step.length()) };
+            if part > 0.0 {
+                self.speeds[row] = *step / part;
+            }
+            let (start, speed) = (self.start[row], self.speeds[row]);
+            let [low, high] = [-speed, speed].map(|speed| {
+                let most = speed.max(Vec3::ZERO) + (self.hard[row] + 2.0 * slack);
+                most.max(Vec3::splat(self.radius[row])) + (slack + reserve)
+            });
+            let end = start + speed * HORIZON;
+            self.paths
+                .push(Path { low: [start - low, end - low], high: [start + high, end + high] });
+            self.slack.push(slack);
+        }
     }
 
     /// What was held back of the moves stays velocity, but for what is against the pair that held it.

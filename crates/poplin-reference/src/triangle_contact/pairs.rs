@@ -5,9 +5,9 @@ use std::ops::Range;
 use glam::Vec3;
 use rayon::prelude::*;
 
-use super::body::Body;
 use super::closest::{Closest, edge_edge, vertex_face};
 use super::memory::TriangleContact;
+use super::tree::Path;
 use crate::math::{cross3, dot3};
 
 /// What the corners of a pair are.
@@ -32,16 +32,10 @@ pub struct Candidate {
     pub owned: u8,
     /// Coefficient of friction.
     pub friction: f32,
-    /// Most that it is kept apart \[m\]: by its radii, or less because it rests so close.
-    pub most: f32,
-    /// How far apart it was when it was found \[m\].
-    pub distance: f32,
-    /// Its rank in the search, bodies first: what is the same pair in another list has the same.
+    /// Whether both simplices are of one body.
+    pub is_own: bool,
+    /// Both bodies, the kind and the first simplex, and the second: pairs are in this order.
     pub rank: [u32; 4],
-    /// Multiplier of the push \[kg m\] of the last slice, and that of friction in its plane.
-    pub push: f32,
-    /// See `push`.
-    pub drag: Vec3,
 }
 
 impl Candidate {
@@ -67,11 +61,6 @@ impl Candidate {
             _ => 32,
         };
         self.owned & feature != 0
-    }
-
-    /// The largest value of a field at the corners of each of its simplices.
-    pub(super) fn most(&self, field: &[f32]) -> [f32; 2] {
-        most(self.kind, &self.rows, field)
     }
 
     /// Its closest points with these corners.
@@ -111,26 +100,32 @@ struct Note {
     is_own: bool,
 }
 
+impl Note {
+    fn candidate(self, rows: [u32; 4], kind: Kind) -> Candidate {
+        let Self { rank, owned, friction, is_own } = self;
+        Candidate { rows, kind, owned, friction, is_own, rank }
+    }
+}
+
 /// Two bodies that may meet, or one with itself.
 pub(super) type BodyPair = [u32; 2];
 
 impl TriangleContact {
-    /// The bodies that may meet in this round if rows move by `more` \[m\] than they do.
-    pub(super) fn near_bodies(&self, more: f32) -> Vec<BodyPair> {
+    /// The bodies that may meet on these paths of theirs.
+    pub(super) fn near_bodies(&self, paths: &[Path]) -> Vec<BodyPair> {
         let mut found = Vec::new();
         let mut order: Vec<usize> = (0..self.bodies.len()).collect();
-        order.sort_unstable_by(|&a, &b| {
-            let low = |index: usize| self.bodies[index].swept[0].x;
-            low(a).total_cmp(&low(b)).then(a.cmp(&b))
-        });
+        let low = |index: usize| paths[index].low[0].x.min(paths[index].low[1].x);
+        let high = |index: usize| paths[index].high[0].x.max(paths[index].high[1].x);
+        order.sort_unstable_by(|&a, &b| low(a).total_cmp(&low(b)).then(a.cmp(&b)));
         for (rank, &first) in order.iter().enumerate() {
-            let end = self.bodies[first].swept[1].x + 2.0 * more;
+            let end = high(first);
             for &second in &order[rank + 1..] {
-                if self.bodies[second].swept[0].x > end {
+                if low(second) > end {
                     break;
                 }
                 let (a, b) = (first.min(second), first.max(second));
-                if self.are_near(&self.bodies[a], &self.bodies[b], more)
+                if !paths[a].misses(&paths[b])
                     && self.bodies[a].wants(a as u32, &self.bodies[b], b as u32)
                 {
                     found.push([a as u32, b as u32]);
@@ -141,54 +136,24 @@ impl TriangleContact {
         found
     }
 
-    fn are_near(&self, first: &Body, second: &Body, more: f32) -> bool {
-        match (first.is_plane, second.is_plane) {
-            (true, _) => self.reaches(first, second, more),
-            (_, true) => self.reaches(second, first, more),
-            _ => {
-                (first.swept[0] - more).cmple(second.swept[1] + more).all()
-                    && (second.swept[0] - more).cmple(first.swept[1] + more).all()
-            }
-        }
-    }
-
-    /// Whether what a body sweeps may reach a plane.
-    fn reaches(&self, plane: &Body, body: &Body, more: f32) -> bool {
-        let (row, [low, high]) = (plane.rows.start, body.swept);
-        let normal = self.rest[row];
-        let height = self.start[row].dot(normal).max(self.target[row].dot(normal));
-        let lowest = low.min(high) * normal.max(Vec3::ZERO) + high * normal.min(Vec3::ZERO);
-        lowest.element_sum() <= height + 2.0 * more
-    }
-
-    /// All pairs that may touch while no row leaves the ball of the list's slack around its anchor. Multipliers of the old list
-    /// are kept.
-    pub(super) fn search(&mut self, near: &[BodyPair]) {
-        let Self { bodies, start, radius, slack, .. } = self;
-        let reach: Vec<f32> =
-            radius.iter().zip(slack).map(|(radius, slack)| radius + *slack).collect();
+    /// All pairs that may be in reach while rows are near these paths.
+    pub(super) fn search(&mut self) {
+        let Self { bodies, paths, .. } = self;
+        let mut bounds = Vec::with_capacity(bodies.len());
         for body in bodies.iter_mut() {
-            let rows = body.rows.clone();
-            let (positions, radii) = (&start[rows.clone()], &reach[rows]);
-            body.faces.refit(positions, radii);
-            body.edges.refit(positions, radii);
-            body.vertices.refit(positions, radii);
+            let paths = &paths[body.rows.clone()];
+            body.faces.refit(paths);
+            body.edges.refit(paths);
+            body.vertices.refit(paths);
+            bounds.push(body.bounds());
         }
         let own = (0..self.bodies.len() as u32).filter(|&a| self.bodies[a as usize].meets_itself);
-        let mut all: Vec<BodyPair> = own.map(|a| [a, a]).chain(near.iter().copied()).collect();
+        let near = self.near_bodies(&bounds);
+        let mut all: Vec<BodyPair> = own.map(|a| [a, a]).chain(near).collect();
         all.sort_unstable();
         let tasks = all.iter().flat_map(|&pair| self.tasks(pair)).collect::<Vec<_>>();
         let lists: Vec<Vec<Candidate>> = tasks.into_par_iter().map(|task| self.run(task)).collect();
-        let mut found = lists.concat();
-        // Both lists are in order: what is in both keeps its multipliers.
-        let mut old = self.candidates.iter().filter(|old| old.push > 0.0).peekable();
-        for candidate in &mut found {
-            while old.next_if(|old| old.rank < candidate.rank).is_some() {}
-            if let Some(old) = old.next_if(|old| old.rank == candidate.rank) {
-                (candidate.push, candidate.drag) = (old.push, old.drag);
-            }
-        }
-        self.candidates = found;
+        self.candidates = lists.concat();
     }
 
     /// The searches of two bodies, or of one with itself.
@@ -221,85 +186,55 @@ impl TriangleContact {
         }
         let (p, q) = (first.rows.start as u32, second.rows.start as u32);
         let note = Note { rank: [a, b, 0, 0], owned: 0, friction, is_own: a == b };
-        if kind == 2 {
-            for item in items {
+        let rank = |item: usize, other| [a, b, kind << 28 | item as u32, other];
+        for item in items {
+            let begin = found.len();
+            if kind == 2 {
                 let [i, j] = first.surface.edges[item];
-                let rows = [(p + i) as usize, (p + j) as usize];
-                let ends = rows.map(|row| self.start[row]);
-                let reach = rows.map(|row| self.radius[row] + self.slack[row]);
-                let low = (ends[0] - reach[0]).min(ends[1] - reach[1]);
-                let high = (ends[0] + reach[0]).max(ends[1] + reach[1]);
-                second.edges.visit(low, high, |leaf, &[k, l]| {
+                let rows = [p + i, p + j];
+                second.edges.visit(&Path::around(&rows, &self.paths), |other, &[k, l]| {
                     let shares = i == k || i == l || j == k || j == l;
-                    if a == b && (shares || [k, l] < [i, j]) {
+                    if a == b && (shares || other as usize <= item) {
                         return;
                     }
-                    let note = Note { rank: [a, b, 2 << 28 | item as u32, leaf], ..note };
-                    self.note(&mut found, [p + i, p + j, q + k, q + l], Kind::EdgeEdge, note);
+                    let note = Note { rank: rank(item, other), ..note };
+                    let rows = [p + i, p + j, q + k, q + l];
+                    found.push(note.candidate(rows, Kind::EdgeEdge));
+                });
+            } else {
+                let [vertex] = first.surface.vertices[item];
+                let row = p + vertex;
+                if second.is_plane {
+                    let note = Note { rank: rank(item, 0), ..note };
+                    found.push(note.candidate([row, q, q, q], Kind::VertexPlane));
+                    continue;
+                }
+                second.faces.visit(&self.paths[row as usize], |other, corners| {
+                    if a != b || !corners.contains(&vertex) {
+                        let [x, y, z] = corners.map(|corner| q + corner);
+                        let owned = second.surface.owned[other as usize];
+                        let note = Note { rank: rank(item, other), owned, ..note };
+                        found.push(note.candidate([row, x, y, z], Kind::VertexFace));
+                    }
                 });
             }
-            return found;
-        }
-        for item in items {
-            let [vertex] = first.surface.vertices[item];
-            let row = (p + vertex) as usize;
-            let rank = |leaf| [a, b, kind << 28 | item as u32, leaf];
-            if second.is_plane {
-                let rows = [row as u32, q, q, q];
-                self.note(&mut found, rows, Kind::VertexPlane, Note { rank: rank(0), ..note });
-                continue;
-            }
-            let reach = self.radius[row] + self.slack[row];
-            let (low, high) = (self.start[row] - reach, self.start[row] + reach);
-            second.faces.visit(low, high, |leaf, corners| {
-                if a != b || !corners.contains(&vertex) {
-                    let [x, y, z] = corners.map(|corner| q + corner);
-                    let rows = [row as u32, x, y, z];
-                    let owned = second.surface.owned[second.faces.item(leaf)];
-                    let note = Note { rank: rank(leaf), owned, ..note };
-                    self.note(&mut found, rows, Kind::VertexFace, note);
-                }
-            });
+            found[begin..].sort_unstable_by_key(|candidate| candidate.rank[3]);
         }
         found
     }
 
-    /// Adds a pair if it is near enough.
-    fn note(&self, found: &mut Vec<Candidate>, rows: [u32; 4], kind: Kind, note: Note) {
-        let Note { rank, owned, friction, is_own } = note;
-        let at = rows.map(|row| self.start[row as usize]);
-        let ([x, y], [u, v]) = (most(kind, &rows, &self.slack), most(kind, &rows, &self.radius));
-        let reach = x + y + u + v;
-        if kind != Kind::VertexPlane && box_square(kind, &at) >= reach * reach
-            || rows.iter().all(|&row| self.inverse_mass[row as usize] == 0.0)
-        {
-            return;
+    /// How far apart a pair is kept where its closest points have these weights \[m\]: by the radii, or less because it rests closer.
+    pub(super) fn thickness(&self, candidate: &Candidate, weights: &[f32; 4]) -> f32 {
+        let thickness = weighted(&self.radius, &candidate.rows, weights);
+        if !candidate.is_own {
+            return thickness;
         }
-        let mut candidate = Candidate {
-            rows,
-            kind,
-            owned,
-            friction,
-            most: 0.0,
-            distance: 0.0,
-            rank,
-            push: 0.0,
-            drag: Vec3::ZERO,
-        };
-        let closest = candidate.closest(at);
-        candidate.distance = match kind {
-            Kind::VertexPlane => self.apart(&candidate, &closest).1,
-            _ => closest.delta.length(),
-        };
-        let thickness = weighted(&self.radius, &rows, &closest.weights);
-        if candidate.distance < thickness + x + y {
-            candidate.most = u + v;
-            if is_own {
-                let rest = rows.map(|row| self.rest[row as usize]);
-                candidate.most = candidate.most.min(rest_distance(&candidate, rest, thickness));
-            }
-            found.push(candidate);
+        let rest = candidate.rows.map(|row| self.rest[row as usize]);
+        let beyond = thickness / REST;
+        if box_square(candidate.kind, &rest) > beyond * beyond {
+            return thickness;
         }
+        thickness.min(REST * candidate.closest(rest).delta.length())
     }
 
     /// The direction in which a pair is apart, and how far \[m\]: below 0 behind a plane.
@@ -347,24 +282,9 @@ pub(super) fn weighted(field: &[f32], rows: &[u32; 4], weights: &[f32; 4]) -> f3
     each(0) + each(1) + each(2) + each(3)
 }
 
-/// What a pair keeps at most because it rests so close; infinite if it rests farther apart than it is thick.
-fn rest_distance(candidate: &Candidate, rest: [Vec3; 4], thickness: f32) -> f32 {
-    let beyond = thickness / REST;
-    if box_square(candidate.kind, &rest) > beyond * beyond {
-        return f32::INFINITY;
-    }
-    REST * candidate.closest(rest).delta.length()
-}
-
 /// Corners of the first simplex.
 fn first_count(kind: Kind) -> usize {
     if kind == Kind::EdgeEdge { 2 } else { 1 }
-}
-
-/// The largest value of a field at the corners of each simplex.
-fn most(kind: Kind, rows: &[u32; 4], field: &[f32]) -> [f32; 2] {
-    let [a, b, c, d] = rows.map(|row| field[row as usize]);
-    if first_count(kind) == 1 { [a, b.max(c).max(d)] } else { [a.max(b), c.max(d)] }
 }
 
 /// Square of the distance of the boxes around both simplices \[m^2\].

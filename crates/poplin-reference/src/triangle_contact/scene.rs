@@ -9,7 +9,7 @@ use poplin_model::{Collider, ColliderSet, Parallelepiped, Placement, Plane, Pose
 
 use super::body::{Body, Role, Surface};
 use super::memory::TriangleContact;
-use super::pairs::Candidate;
+use super::solve::Held;
 use crate::contact::ContactBody;
 use crate::math::xyz;
 
@@ -203,8 +203,14 @@ fn key_of_cloth(cloth: &ClothInput<'_>) -> Key {
     }
 }
 
-/// What pushes of the pairs of bodies that are still there, ranked by their new indices; the first search takes it over.
-fn kept(candidates: &[Candidate], old: &[Key], new: &[Key]) -> Vec<Candidate> {
+/// Sets a value of a body, and whether everything has remained the same.
+fn set<T: PartialEq>(is_same: &mut bool, slot: &mut T, value: T) {
+    *is_same &= *slot == value;
+    *slot = value;
+}
+
+/// The multipliers of the bodies that are still there, ranked by their new indices.
+fn kept(all: &[Held], old: &[Key], new: &[Key]) -> Vec<Held> {
     let mut from = 0;
     let indices: Vec<Option<u32>> = old
         .iter()
@@ -214,13 +220,13 @@ fn kept(candidates: &[Candidate], old: &[Key], new: &[Key]) -> Vec<Candidate> {
             Some((from - 1) as u32)
         })
         .collect();
-    let renamed = |candidate: &Candidate| {
-        let [a, b, item, leaf] = candidate.rank;
+    let renamed = |held: &Held| {
+        let [a, b, first, second] = held.rank;
         let index = |body: u32| indices.get(body as usize).copied().flatten();
         let (a, b) = (index(a)?, index(b)?);
-        (candidate.push > 0.0).then_some(Candidate { rank: [a, b, item, leaf], ..*candidate })
+        Some(Held { rank: [a, b, first, second], ..*held })
     };
-    candidates.iter().filter_map(renamed).collect()
+    all.iter().filter_map(renamed).collect()
 }
 
 impl TriangleContact {
@@ -236,13 +242,14 @@ impl TriangleContact {
             keys.chain(entries(cloths, world).map(|entry| key_of(&entry.collider.shape))).collect();
         if keys != self.keys {
             // Who is still there keeps its multipliers: a stack does not move because something else came or went.
-            let (step, candidates) = (self.step, kept(&self.candidates, &self.keys, &keys));
+            let (step, held) = (self.step, kept(&self.held, &self.keys, &keys));
             self.forget();
             self.keys = keys;
             self.add_all(cloths, world);
-            (self.step, self.candidates) = (step, candidates);
+            (self.step, self.held) = (step, held);
         }
         let mut body = 0;
+        let mut is_same = true;
         for cloth in cloths {
             let (host, rows) = (cloth.host, self.bodies[body].rows.clone());
             let (axes, origin) = space_axes(host.live().pose());
@@ -250,17 +257,20 @@ impl TriangleContact {
                 *start = axes[0] * row[0] + axes[1] * row[1] + axes[2] * row[2] + origin;
             }
             let config = &host.cloth().config;
-            self.radius[rows].fill(0.5 * config.thickness);
+            let radius = 0.5 * config.thickness;
+            self.radius[rows].iter_mut().for_each(|it| set(&mut is_same, it, radius));
             let groups = host.cloth().collider_groups;
             // Nobody wants a cloth that keeps no distance from others.
             let is_apart = host.cloth_collision_distance() == 0.0;
-            self.bodies[body].meets_itself = host.has_self_collision();
-            self.bodies[body].role = Role::Cloth {
+            let role = Role::Cloth {
                 group: if is_apart { 0 } else { config.cloth_collision.group },
                 mask: config.cloth_collision.mask,
                 colliders: [groups.memberships, groups.filter],
             };
-            self.bodies[body].friction = config.contact.friction;
+            let it = &mut self.bodies[body];
+            set(&mut is_same, &mut it.meets_itself, host.has_self_collision());
+            set(&mut is_same, &mut it.role, role);
+            set(&mut is_same, &mut it.friction, config.contact.friction);
             body += 1;
         }
         self.ends.clear();
@@ -268,22 +278,28 @@ impl TriangleContact {
         for Entry { collider, start_shape, poses, owner } in entries(cloths, world) {
             let it = &mut self.bodies[body];
             let rows = it.rows.clone();
-            let is_same = key_of(start_shape) == key_of(&collider.shape);
-            let first = if is_same { start_shape } else { &collider.shape };
+            let is_one = key_of(start_shape) == key_of(&collider.shape);
+            let first = if is_one { start_shape } else { &collider.shape };
             set_vertices(first, &it.surface, &poses[0], &mut self.start[rows.clone()]);
             set_vertices(&collider.shape, &it.surface, &poses[1], &mut self.ends[rows.clone()]);
             let (before, after) = (radii_of(first), radii_of(&collider.shape));
             for (k, row) in rows.clone().enumerate().take(2) {
                 let radius = if it.is_plane { 0.0 } else { before[k].max(after[k]) };
-                (self.radius[row], self.hard[row]) = (radius, radius);
+                set(&mut is_same, &mut self.radius[row], radius);
+                set(&mut is_same, &mut self.hard[row], radius);
             }
             if let Shape::Plane(plane) = &collider.shape {
-                self.rest[rows.start] = Vec3::from(poses[1].plane(plane.normal, plane.offset).0);
+                let normal = Vec3::from(poses[1].plane(plane.normal, plane.offset).0);
+                set(&mut is_same, &mut self.rest[rows.start], normal);
             }
             let groups = collider.groups;
-            it.role = Role::Collider { owner, groups: [groups.memberships, groups.filter] };
-            it.friction = collider.friction;
+            let role = Role::Collider { owner, groups: [groups.memberships, groups.filter] };
+            set(&mut is_same, &mut it.role, role);
+            set(&mut is_same, &mut it.friction, collider.friction);
             body += 1;
+        }
+        if !is_same {
+            self.drop_lists();
         }
         self.frame_start.clone_from(&self.start);
     }

@@ -12,13 +12,16 @@ use glam::Vec3;
 use rayon::prelude::*;
 
 use super::memory::TriangleContact;
-use super::pairs::weighted;
+use super::pairs::{Kind, weighted};
+use super::tree::Path;
 use crate::math::dot3;
 
 /// Part of an overlap that a slice removes, without velocity.
 const RECOVERY: f32 = 0.2;
 /// Iterations that are added while pins or colliders come too near.
 const MORE_ITERATIONS: u32 = 64;
+/// Distance beyond its thickness at which a pair is solved even if nothing pushes it yet, as a part of the reserve.
+const EAGER: f32 = 0.2;
 /// Part of a gap that a round may take.
 const APPROACH: f32 = 0.5;
 /// Gap that no move may close, in thicknesses: what is left for rounding.
@@ -51,15 +54,26 @@ pub(super) struct Pair {
     change: Vec3,
 }
 
+/// Multipliers of a pair of the last slice.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Held {
+    /// See [`Candidate::rank`].
+    pub(super) rank: [u32; 4],
+    /// Of the push \[kg m\].
+    pub(super) push: f32,
+    /// Of friction \[kg m\], in the plane of contact.
+    pub(super) drag: Vec3,
+}
+
 /// Working memory.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Work {
     /// Where each row moves in this round \[m\].
     pub(super) moves: Vec<Vec3>,
-    /// How long the move of each row may become \[m\].
-    pub(super) limits: Vec<f32>,
-    /// Mean move of each body \[m\].
-    pub(super) means: Vec<Vec3>,
+    /// Where it would move without contact \[m\].
+    pub(super) aims: Vec<Vec3>,
+    /// Boxes around what is in reach of each row: at its start what it may get to, and at both ends what it may push.
+    pub(super) steps: Vec<Path>,
     /// Direction of the pair that held a row back most; 0 if none did.
     pub(super) blocks: Vec<Vec3>,
     pairs: Vec<Pair>,
@@ -74,7 +88,8 @@ pub(super) struct Work {
 impl Work {
     pub(super) fn size(&self) -> usize {
         size_of::<Vec3>() * (self.moves.capacity() + self.blocks.capacity())
-            + 4 * self.limits.capacity()
+            + size_of::<Vec3>() * self.aims.capacity()
+            + size_of::<Path>() * self.steps.capacity()
             + size_of::<Pair>() * self.pairs.capacity()
             + 4 * (self.begins.capacity()
                 + self.corners.capacity()
@@ -90,56 +105,70 @@ fn mix(pair: &Pair, field: &[Vec3]) -> Vec3 {
 }
 
 impl TriangleContact {
-    /// The pairs in reach of this round.
-    fn narrow(&mut self, is_first: bool) {
+    /// A pair, if it is in reach in this round: if it pushes, if its corners may come as near as they are thick, or if they could
+    /// cross as long as each moves some part of its move and no more than the reserve off it.
+    fn in_reach(&self, index: usize) -> Option<Pair> {
+        let (candidate, Work { moves, steps, .. }) = (&self.candidates[index], &self.work);
+        let rows = candidate.rows;
+        let count = candidate.first_count();
+        let is_plane = candidate.kind == Kind::VertexPlane;
+        let (first, second) = rows.split_at(count);
+        if !is_plane && Path::around(first, steps).misses(&Path::around(second, steps))
+            || rows.iter().all(|&row| self.inverse_mass[row as usize] == 0.0)
+        {
+            return None;
+        }
+        let closest = candidate.closest(rows.map(|row| self.start[row as usize]));
+        let (normal, distance) = self.apart(candidate, &closest);
+        let thickness = self.thickness(candidate, &closest.weights);
+        let hard = weighted(&self.hard, &rows, &closest.weights);
+        let closing = (distance - thickness).max(0.0);
+        let pair = Pair {
+            candidate: index as u32,
+            rows,
+            weights: closest.weights,
+            normal,
+            gap: distance - hard,
+            hard,
+            closing,
+            overlap: (thickness - distance).max(0.0),
+            friction: candidate.friction,
+            first_count: count as u32,
+            ..Pair::default()
+        };
+        let approach = |rows: &[u32], sign: f32| {
+            let each = rows.iter().map(|&row| sign * dot3(normal, moves[row as usize]));
+            each.fold(0.0, f32::max)
+        };
+        let room = 2.0 * self.reserve;
+        let may_push = closing + dot3(normal, mix(&pair, moves)) < room;
+        let may_cross = pair.gap < approach(first, -1.0) + approach(second, 1.0) + room;
+        let is_active = candidate.speaks(&closest) && normal != Vec3::ZERO;
+        (normal == Vec3::ZERO || may_push || may_cross).then_some(Pair { is_active, ..pair })
+    }
+
+    /// The pairs in reach of this round, and which of them push.
+    fn narrow(&mut self, part: f32) {
         let mut pairs = std::mem::take(&mut self.work.pairs);
-        let moves = &self.work.moves;
         pairs.clear();
-        pairs.par_extend(self.candidates.par_iter().enumerate().with_min_len(512).filter_map(
-            |(index, candidate)| {
-                let [x, y] = candidate.most(&self.spread).map(|spread| spread + self.reserve);
-                if candidate.distance > candidate.most + x + y && candidate.push == 0.0 {
-                    return None;
-                }
-                let at = candidate.rows.map(|row| self.start[row as usize]);
-                let closest = candidate.closest(at);
-                let (normal, distance) = self.apart(candidate, &closest);
-                let thickness = weighted(&self.radius, &candidate.rows, &closest.weights);
-                let thickness = thickness.min(candidate.most);
-                let count = candidate.first_count();
-                let [x, y] = candidate.most(&self.work.limits);
-                if distance >= thickness + x + y && candidate.push == 0.0 {
-                    return None;
-                }
-                let closing = (distance - thickness).max(0.0);
-                let hard = weighted(&self.hard, &candidate.rows, &closest.weights);
-                let mut pair = Pair {
-                    candidate: index as u32,
-                    rows: candidate.rows,
-                    weights: closest.weights,
-                    normal,
-                    gap: distance - hard,
-                    hard,
-                    closing,
-                    overlap: (thickness - distance).max(0.0),
-                    friction: candidate.friction,
-                    first_count: count as u32,
-                    ..Pair::default()
-                };
-                let change = dot3(normal, mix(&pair, moves));
-                if is_first && candidate.push > 0.0 {
-                    pair.push = candidate.push;
-                    let drag = candidate.drag - normal * dot3(candidate.drag, normal);
-                    pair.drag = drag.clamp_length_max(pair.friction * pair.push);
-                }
-                pair.is_active = candidate.speaks(&closest)
-                    && normal != Vec3::ZERO
-                    && (pair.push > 0.0
-                        || pair.overlap > 0.0
-                        || closing + change < 0.1 * thickness);
-                Some(pair)
-            },
-        ));
+        let all = (0..self.candidates.len()).into_par_iter().with_min_len(512);
+        pairs.par_extend(all.filter_map(|index| self.in_reach(index)));
+        // Both are in the order of ranks.
+        let mut held = self.held.iter().filter(|_| part > 0.0).peekable();
+        for pair in &mut pairs {
+            let rank = self.candidates[pair.candidate as usize].rank;
+            while held.next_if(|held| held.rank < rank).is_some() {}
+            let normal = pair.normal;
+            if let Some(held) = held.next_if(|held| held.rank == rank) {
+                pair.push = held.push * part;
+                let drag = (held.drag - normal * dot3(held.drag, normal)) * part;
+                pair.drag = drag.clamp_length_max(pair.friction * pair.push);
+            }
+            let change = dot3(normal, mix(pair, &self.work.moves));
+            pair.is_active &= pair.push > 0.0
+                || pair.overlap > 0.0
+                || pair.closing + change < EAGER * self.reserve;
+        }
         self.work.pairs = pairs;
     }
 
@@ -205,9 +234,9 @@ impl TriangleContact {
         }
     }
 
-    /// Pushes pairs apart by changing the moves of this round.
-    pub(super) fn solve(&mut self, iterations: u32, is_first: bool) {
-        self.narrow(is_first);
+    /// Pushes pairs apart by changing the moves of this round, which is a part of a slice.
+    pub(super) fn solve(&mut self, iterations: u32, part: f32) {
+        self.narrow(part);
         self.tie();
         let mut total = std::mem::take(&mut self.target);
         for pair in self.work.pairs.iter_mut() {
@@ -234,16 +263,15 @@ impl TriangleContact {
         }
         self.recover(&mut total);
         self.target = total;
-        let Self { candidates, work, report, .. } = self;
-        if is_first {
-            for candidate in candidates.iter_mut() {
-                (candidate.push, candidate.drag) = (0.0, Vec3::ZERO);
-            }
-            for pair in &work.pairs {
-                let candidate = &mut candidates[pair.candidate as usize];
-                (candidate.push, candidate.drag) = (pair.push, pair.drag);
-            }
+        let Self { candidates, held, work, report, .. } = self;
+        if part > 0.0 {
+            held.clear();
+            held.extend(work.pairs.iter().filter(|pair| pair.push > 0.0).map(|pair| {
+                let rank = candidates[pair.candidate as usize].rank;
+                Held { rank, push: pair.push / part, drag: pair.drag / part }
+            }));
         }
+        report.candidates = candidates.len() as u32;
         report.pairs = work.pairs.len() as u32;
         report.contacts = work.pairs.iter().filter(|pair| pair.push > 0.0).count() as u32;
     }
@@ -286,7 +314,7 @@ impl TriangleContact {
     /// room for and the ends respect, is never crossed.
     pub(super) fn truncate(&mut self, thickness: f32) {
         let row_count = self.start.len();
-        let Work { pairs, moves, limits, blocks, fractions, pressed, .. } = &mut self.work;
+        let Work { pairs, moves, aims, blocks, fractions, pressed, .. } = &mut self.work;
         fractions.clear();
         fractions.resize(row_count, 1.0f32);
         blocks.resize(row_count, Vec3::ZERO);
@@ -352,14 +380,15 @@ impl TriangleContact {
             }
         }
         for (row, fraction) in fractions.iter_mut().enumerate() {
-            // Nothing stops a row without mass. No other leaves the ball in which the search knows all pairs, nor that in which they
-            // were looked at.
+            // Nothing stops a row without mass. No other goes farther off its path than what is in reach was looked for.
             if self.inverse_mass[row] > 0.0 {
-                let room = self.slack[row] - (self.start[row] - self.anchors[row]).length();
-                let room = room.min(limits[row]);
-                let length = moves[row].length() * *fraction;
-                if length > room {
-                    *fraction *= (room / length).max(0.0);
+                let (step, aim) = (moves[row], aims[row]);
+                let square = dot3(aim, aim);
+                let part =
+                    if square > 0.0 { (dot3(step, aim) / square).clamp(0.0, 1.0) } else { 0.0 };
+                let off = (step - aim * part).length() * *fraction;
+                if off > self.reserve {
+                    *fraction *= self.reserve / off;
                 }
             }
         }

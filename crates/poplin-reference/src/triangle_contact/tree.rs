@@ -1,67 +1,125 @@
-//! Boxes around the triangles or edges of a body, in a tree that keeps its shape while the body moves.
-
-use std::ops::Range;
+//! Boxes around the simplices of a body, in a tree that keeps its shape while the body moves.
+//!
+//! A simplex is followed along a straight path, by a box around where its corners are at the start and one around where they are
+//! at the end. Two simplices can meet only if no axis keeps them apart at both: on straight paths that are walked at the same
+//! time, what is on one side at both ends is there all the time. So a sheet that falls as a whole is not near itself because it
+//! is fast.
 
 use glam::Vec3;
 
-/// A node: in preorder, so that the one after it is its first child and `skip` is where the search goes on without it.
-#[derive(Debug, Clone, Copy, Default)]
-struct Node {
-    low: Vec3,
-    high: Vec3,
-    skip: u32,
-    /// Items of a leaf; an inner node has none.
-    begin: u32,
-    count: u32,
+/// Boxes around the start and the end of a path.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Path {
+    /// Lowest corners.
+    pub low: [Vec3; 2],
+    /// Highest corners.
+    pub high: [Vec3; 2],
 }
 
-/// Most items of a leaf.
-const LEAF: usize = 2;
+impl Path {
+    /// Around nothing.
+    pub const NOTHING: Self = Self { low: [Vec3::INFINITY; 2], high: [Vec3::NEG_INFINITY; 2] };
 
-/// A tree over simplices of `N` corners, whose boxes are fitted to the corners' positions and radii.
+    /// Around both.
+    #[must_use]
+    pub fn with(&self, other: &Self) -> Self {
+        Self {
+            low: [self.low[0].min(other.low[0]), self.low[1].min(other.low[1])],
+            high: [self.high[0].max(other.high[0]), self.high[1].max(other.high[1])],
+        }
+    }
+
+    /// Around the paths of some rows.
+    pub(super) fn around(rows: &[u32], paths: &[Self]) -> Self {
+        let all = rows.iter().map(|&row| &paths[row as usize]);
+        all.fold(Self::NOTHING, |sum, path| sum.with(path))
+    }
+
+    /// Whether an axis keeps them apart all the time.
+    pub fn misses(&self, other: &Self) -> bool {
+        let below = |a: &Self, b: &Self| a.high[0].cmplt(b.low[0]) & a.high[1].cmplt(b.low[1]);
+        (below(self, other) | below(other, self)).any()
+    }
+}
+
+/// Children of a node.
+const LANES: usize = 8;
+
+/// The boxes of the children of a node, coordinate by coordinate: at the start x, y, z, then at the end.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    low: [[f32; LANES]; 6],
+    high: [[f32; LANES]; 6],
+}
+
+impl Node {
+    const EMPTY: Self =
+        Self { low: [[f32::INFINITY; LANES]; 6], high: [[f32::NEG_INFINITY; LANES]; 6] };
+
+    fn set(&mut self, lane: usize, path: &Path) {
+        for (k, (low, high)) in self.low.iter_mut().zip(&mut self.high).enumerate() {
+            (low[lane], high[lane]) = (path.low[k / 3][k % 3], path.high[k / 3][k % 3]);
+        }
+    }
+
+    /// Around all children.
+    fn union(&self) -> Path {
+        let low = self.low.map(|lanes| lanes.into_iter().fold(f32::INFINITY, f32::min));
+        let high = self.high.map(|lanes| lanes.into_iter().fold(f32::NEG_INFINITY, f32::max));
+        let halves = |it: [f32; 6]| [Vec3::from_slice(&it[..3]), Vec3::from_slice(&it[3..])];
+        Path { low: halves(low), high: halves(high) }
+    }
+
+    /// Which children a path may meet: a bit for each.
+    #[inline]
+    fn meets(&self, low: &[f32; 6], high: &[f32; 6]) -> u32 {
+        let mut misses = [0u32; LANES];
+        for k in 0..3 {
+            let (start, end) = (k, k + 3);
+            for (lane, misses) in misses.iter_mut().enumerate() {
+                let above =
+                    (low[start] > self.high[start][lane]) & (low[end] > self.high[end][lane]);
+                let below =
+                    (high[start] < self.low[start][lane]) & (high[end] < self.low[end][lane]);
+                *misses |= u32::from(above | below);
+            }
+        }
+        misses.iter().enumerate().fold(0, |mask, (lane, misses)| mask | (misses ^ 1) << lane)
+    }
+}
+
+/// A tree over simplices of `N` corners.
 #[derive(Debug, Clone, Default)]
 pub struct Tree<const N: usize> {
-    nodes: Vec<Node>,
-    /// Corners of the simplices in the order of the leaves.
+    /// Nodes of each level, those of the simplices first. Child k of node j is node 8 j + k of the level below.
+    levels: Vec<Vec<Node>>,
+    /// Corners of the simplices in the order of the tree.
     corners: Vec<[u32; N]>,
     /// Which simplices they are.
     items: Vec<u32>,
 }
 
-fn build<const N: usize>(
-    nodes: &mut Vec<Node>,
-    order: &mut [u32],
-    range: Range<usize>,
-    centers: &[Vec3],
-) {
-    let index = nodes.len();
-    nodes.push(Node::default());
-    let items = &mut order[range.clone()];
-    if items.len() <= LEAF {
-        (nodes[index].begin, nodes[index].count) = (range.start as u32, items.len() as u32);
-    } else {
-        let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
-        for &item in items.iter() {
-            (low, high) = (low.min(centers[item as usize]), high.max(centers[item as usize]));
+/// Brings items into an order in which those of each node are near each other. `unit` is how many a child may have.
+fn arrange(items: &mut [u32], mut unit: usize, centers: &[Vec3]) {
+    while items.len() <= unit {
+        if unit == 1 {
+            return;
         }
-        let size = high - low;
-        let axis = if size.x >= size.y && size.x >= size.z {
-            0
-        } else if size.y >= size.z {
-            1
-        } else {
-            2
-        };
-        let middle = items.len() / 2;
-        items.select_nth_unstable_by(middle, |&a, &b| {
-            let key = |item: u32| centers[item as usize][axis];
-            key(a).total_cmp(&key(b)).then(a.cmp(&b))
-        });
-        let middle = range.start + middle;
-        build::<N>(nodes, order, range.start..middle, centers);
-        build::<N>(nodes, order, middle..range.end, centers);
+        unit /= LANES;
     }
-    nodes[index].skip = nodes.len() as u32;
+    let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+    for &item in items.iter() {
+        (low, high) = (low.min(centers[item as usize]), high.max(centers[item as usize]));
+    }
+    let axis = (high - low).max_position();
+    let middle = items.len().div_ceil(unit) / 2 * unit;
+    items.select_nth_unstable_by(middle, |&a, &b| {
+        let key = |item: u32| centers[item as usize][axis];
+        key(a).total_cmp(&key(b)).then(a.cmp(&b))
+    });
+    let (first, second) = items.split_at_mut(middle);
+    arrange(first, unit, centers);
+    arrange(second, unit, centers);
 }
 
 impl<const N: usize> Tree<N> {
@@ -72,58 +130,67 @@ impl<const N: usize> Tree<N> {
         };
         let centers: Vec<Vec3> = simplices.iter().map(center).collect();
         let mut items: Vec<u32> = (0..simplices.len() as u32).collect();
-        let mut nodes = Vec::new();
-        if !items.is_empty() {
-            let all = 0..items.len();
-            build::<N>(&mut nodes, &mut items, all, &centers);
-        }
-        let corners = items.iter().map(|&item| simplices[item as usize]).collect();
-        Self { nodes, corners, items }
-    }
-
-    /// Fits the boxes to the corners: a ball of its radius around each.
-    pub fn refit(&mut self, positions: &[Vec3], radii: &[f32]) {
-        for index in (0..self.nodes.len()).rev() {
-            let node = self.nodes[index];
-            let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
-            if node.count > 0 {
-                for item in node.begin..node.begin + node.count {
-                    for &corner in &self.corners[item as usize] {
-                        let corner = corner as usize;
-                        low = low.min(positions[corner] - radii[corner]);
-                        high = high.max(positions[corner] + radii[corner]);
-                    }
-                }
-            } else {
-                let first = self.nodes[index + 1];
-                let second = self.nodes[first.skip as usize];
-                (low, high) = (first.low.min(second.low), first.high.max(second.high));
+        let (mut levels, mut unit, mut count) = (Vec::new(), 1, items.len());
+        while count > 0 {
+            let nodes = count.div_ceil(LANES);
+            levels.push(vec![Node::EMPTY; nodes]);
+            if nodes == 1 {
+                break;
             }
-            (self.nodes[index].low, self.nodes[index].high) = (low, high);
+            (unit, count) = (unit * LANES, nodes);
+        }
+        arrange(&mut items, unit, &centers);
+        let corners = items.iter().map(|&item| simplices[item as usize]).collect();
+        Self { levels, corners, items }
+    }
+
+    /// Fits the boxes to the paths of the corners.
+    pub fn refit(&mut self, paths: &[Path]) {
+        for (index, corners) in self.corners.iter().enumerate() {
+            self.levels[0][index / LANES].set(index % LANES, &Path::around(corners, paths));
+        }
+        for level in 1..self.levels.len() {
+            let (below, above) = self.levels.split_at_mut(level);
+            for (index, node) in below[level - 1].iter().enumerate() {
+                above[0][index / LANES].set(index % LANES, &node.union());
+            }
         }
     }
 
-    /// Index of the simplex of a rank.
-    pub fn item(&self, rank: u32) -> usize {
-        self.items[rank as usize] as usize
+    /// The boxes around everything; around nothing if there is nothing.
+    pub fn bounds(&self) -> Path {
+        self.levels.last().map_or(Path::NOTHING, |level| level[0].union())
     }
 
-    /// The box around everything; nothing if there is nothing.
-    pub fn bounds(&self) -> Option<[Vec3; 2]> {
-        self.nodes.first().map(|root| [root.low, root.high])
-    }
-
-    /// Visits the simplices, by their rank in the tree and with their corners, in leaves whose boxes meet another box.
-    pub fn visit(&self, low: Vec3, high: Vec3, mut found: impl FnMut(u32, &[u32; N])) {
-        let mut index = 0;
-        while let Some(node) = self.nodes.get(index) {
-            if node.low.cmple(high).all() && low.cmple(node.high).all() {
-                for item in node.begin..node.begin + node.count {
-                    found(item, &self.corners[item as usize]);
+    /// Visits the simplices whose boxes a path may meet, by their index and with their corners.
+    pub fn visit(&self, path: &Path, mut found: impl FnMut(u32, &[u32; N])) {
+        let flat = |[a, b]: [Vec3; 2]| [a.x, a.y, a.z, b.x, b.y, b.z];
+        let (low, high) = (flat(path.low), flat(path.high));
+        let Some(top) = self.levels.len().checked_sub(1) else { return };
+        // A path that is no number meets even the children that a node has not.
+        let meets = |level: usize, node: usize| {
+            self.levels[level].get(node).map_or(0, |node| node.meets(&low, &high))
+        };
+        // The children that are left to visit of the node on each level.
+        let mut open = [(0usize, 0u32); 12];
+        open[top] = (0, meets(top, 0));
+        let mut level = top;
+        loop {
+            let (node, children) = open[level];
+            if children == 0 {
+                if level == top {
+                    return;
                 }
-                index += 1;
-            } else {
-                index = node.skip as usize;
+                level += 1;
+                continue;
+            }
+            open[level].1 = children & (children - 1);
+            let child = node * LANES + children.trailing_zeros() as usize;
+            if level > 0 {
+                level -= 1;
+                open[level] = (child, meets(level, child));
+            } else if let Some(corners) = self.corners.get(child) {
+                found(self.items[child], corners);
             }
         }
     }
