@@ -1,13 +1,14 @@
 //! Contact of triangles against its oracle and its guarantee: closest points, trees, the pairs it finds, that nothing is crossed
 //! however rows move, and momentum.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use glam::{Quat, Vec3};
 use poplin_measure::entanglement::EntanglementCounter;
 use poplin_reference::oracle::{NearPairs, near_pairs, point_triangle, segment_segment};
 use poplin_reference::triangle_contact::{
-    Body, Closest, Kind, Path, Role, Surface, Tree, TriangleContact, edge_edge, vertex_face,
+    Body, Closest, Kind, Path, Reach, Role, Surface, Tree, TriangleContact, edge_edge, vertex_face,
 };
 use poplin_testkit::rng::Rng;
 use rayon::prelude::*;
@@ -199,17 +200,16 @@ fn a_tree_visits_what_meets_a_box() {
     let mut empty = Tree::<3>::new(&[], &[]);
     empty.refit(&[]);
     assert_eq!(empty.bounds(), Path::NOTHING);
-    let everywhere = Path { low: [Vec3::NEG_INFINITY; 2], high: [Vec3::INFINITY; 2] };
-    empty.visit(&everywhere, |_, _| panic!("nothing is there"));
+    empty.visit(&Path::EVERYTHING, |_, _| panic!("nothing is there"));
 }
 
-/// The path of a ball.
-fn path(ends: [Vec3; 2], radius: f32) -> Path {
-    Path { low: ends.map(|at| at - radius), high: ends.map(|at| at + radius) }
+/// A ball on a path, or a box around two.
+fn path(rng: &mut Rng, ends: [Vec3; 2], radius: f32) -> Path {
+    Path::new(ends, [Vec3::ZERO; 2], &Reach { radius, hard: 0.0, more: rng.range(0.0, 0.1) })
 }
 
 /// Checks that a tree built at rest visits each simplex once that no axis keeps apart from a path at both of its ends, with its
-/// corners, wherever they are now.
+/// corners, wherever they are now and if some of them have moved on.
 fn assert_visits<const N: usize>(
     rng: &mut Rng,
     simplices: &[[u32; N]],
@@ -220,53 +220,50 @@ fn assert_visits<const N: usize>(
     let mut tree = Tree::new(simplices, rest);
     // Half of them stay.
     let size = [0.0, 1.0][rng.index(2)];
-    let paths: Vec<Path> =
-        positions.iter().zip(radii).map(|(&at, &r)| path([at, at + point(rng, size)], r)).collect();
+    let random_path = |rng: &mut Rng, row: usize| {
+        let at = positions[row];
+        let end = at + point(rng, size);
+        path(rng, [at, end], radii[row])
+    };
+    let mut paths: Vec<Path> = (0..rest.len()).map(|row| random_path(rng, row)).collect();
     tree.refit(&paths);
-    let bounds = tree.bounds();
     for round in 0..20 {
-        let ends = [(); 2].map(|()| [point(rng, 2.0), point(rng, 2.0)]);
-        let mut low = ends.map(|[a, b]| a.min(b));
-        let mut high = ends.map(|[a, b]| a.max(b));
+        if round % 5 == 4 {
+            let row = simplices[rng.index(simplices.len())][0] as usize;
+            paths[row] = random_path(rng, row);
+            tree.refit_touching(&[row as u32], &paths);
+        }
+        let ends = [point(rng, 2.0), point(rng, 2.0)];
+        let mut query = path(rng, ends, 0.1);
+        let other = [point(rng, 2.0), point(rng, 2.0)];
+        query.include(&path(rng, other, 0.1));
         if round < 4 {
-            // Boxes that meet one of them in a point.
+            // What meets one of them in a point, along all axes.
             let simplex =
                 simplices[rng.index(simplices.len())].map(|corner| paths[corner as usize]);
-            for end in 0..2 {
-                if round < 2 {
-                    let top = |sum: Vec3, path: &Path| sum.max(path.high[end]);
-                    low[end] = simplex.iter().fold(Vec3::NEG_INFINITY, top);
-                    high[end] = low[end] + 1.0;
-                } else {
-                    let bottom = |sum: Vec3, path: &Path| sum.min(path.low[end]);
-                    high[end] = simplex.iter().fold(Vec3::INFINITY, bottom);
-                    low[end] = high[end] - 1.0;
-                }
+            let mut all = Path::NOTHING;
+            simplex.iter().for_each(|path| all.include(path));
+            if round < 2 {
+                query = Path { low: all.high, high: all.high.map(|end| end.map(|it| it + 1.0)) };
+            } else {
+                query = Path { low: all.low.map(|end| end.map(|it| it - 1.0)), high: all.low };
             }
         }
-        let query = Path { low, high };
         let mut visits = vec![0; simplices.len()];
         tree.visit(&query, |item, corners| {
             assert_eq!(*corners, simplices[item as usize]);
             visits[item as usize] += 1;
         });
+        let bounds = tree.bounds();
         for (simplex, visits) in simplices.iter().zip(visits) {
-            let corners = simplex.map(|corner| paths[corner as usize]);
-            let least =
-                |end: usize, axis| corners.map(|k| k.low[end][axis]).into_iter().reduce(f32::min);
-            let most =
-                |end: usize, axis| corners.map(|k| k.high[end][axis]).into_iter().reduce(f32::max);
-            let is_apart = (0..3).any(|axis| {
-                let (least, most) = (
-                    [0, 1].map(|end| least(end, axis).unwrap()),
-                    [0, 1].map(|end| most(end, axis).unwrap()),
-                );
-                for end in 0..2 {
-                    assert!(bounds.low[end][axis] <= least[end]);
-                    assert!(bounds.high[end][axis] >= most[end]);
-                }
-                (0..2).all(|end| least[end] > high[end][axis])
-                    || (0..2).all(|end| most[end] < low[end][axis])
+            let mut all = Path::NOTHING;
+            simplex.iter().for_each(|&corner| all.include(&paths[corner as usize]));
+            let mut together = bounds;
+            together.include(&all);
+            assert_eq!(together, bounds);
+            let is_apart = (0..all.low[0].len()).any(|axis| {
+                (0..2).all(|end| all.low[end][axis] > query.high[end][axis])
+                    || (0..2).all(|end| all.high[end][axis] < query.low[end][axis])
             });
             assert_eq!(visits, u32::from(!is_apart), "{simplex:?} and {query:?}");
         }
@@ -391,7 +388,7 @@ fn the_candidates_hold_every_pair_within_thickness() {
             cloths.aim(&mut rng);
             cloths.contact.advance(STEP, 4);
             let all = cloths.contact.candidates.iter();
-            let all: Vec<_> = all.map(|pair| (pair.kind, pair.rows)).collect();
+            let all: BTreeSet<_> = all.map(|pair| (pair.kind, pair.rows)).collect();
             let near = cloths.near();
             let faces = near.vertex_face.iter().map(|&rows| (Kind::VertexFace, rows));
             let mut missing =
@@ -434,6 +431,70 @@ fn random_motion_crosses_nothing() {
     assert!(failures.is_empty(), "{} trials: {:#?}", failures.len(), failures);
     let moves: usize = trials.iter().map(|(_, moves)| moves).sum();
     assert!(moves > 700_000, "only {moves} moves of rows");
+}
+
+/// A sheet that is crumpled by a ball and rests on a plane, and another that falls onto it.
+fn crumpled(rng: &mut Rng) -> Cloths {
+    let mut upper = random_sheet(rng, 9, 9, 0.02);
+    upper.rest.iter_mut().for_each(|x| x.z += 0.08);
+    let surfaces = vec![(random_sheet(rng, 12, 12, 0.02), 0.003), (upper, 0.003)];
+    let mut cloths = Cloths::new(rng, surfaces);
+    let shape = |count: usize| vec![Vec3::ZERO; count];
+    let role = Role::Collider { owner: None, groups: [1; 2] };
+    let ball = Surface { rest: shape(1), vertices: vec![[0]], ..Surface::default() };
+    let mut plane =
+        Body::new(Arc::new(Surface { rest: shape(1), ..Surface::default() }), role, 1.0);
+    plane.is_plane = true;
+    let contact = &mut cloths.contact;
+    for body in &mut contact.bodies {
+        body.role = Role::Cloth { group: 1, mask: 1, colliders: [1; 2] };
+    }
+    contact.add(Body::new(Arc::new(ball), role, 1.0), 0.03, 0.03);
+    contact.add(plane, 0.0, 0.0);
+    let count = contact.start.len();
+    contact.rest[count - 1] = Vec3::Z;
+    contact.start[count - 2] = Vec3::new(0.0, 0.0, -0.05);
+    contact.start[count - 1] = Vec3::new(0.0, 0.0, -0.1);
+    contact.target.clone_from(&contact.start);
+    cloths
+}
+
+#[test]
+fn lists_change_nothing() {
+    for seed in 0..6 {
+        let mut rng = Rng::new(9000 + seed);
+        let [mut kept, mut dropped] = [crumpled(&mut rng), crumpled(&mut Rng::new(0))];
+        dropped.contact = kept.contact.clone();
+        let (mut searches, mut contacts) = (0, 0);
+        let mut speeds = vec![Vec3::ZERO; kept.contact.start.len()];
+        for slice in 0..60 {
+            let before = kept.contact.start.clone();
+            for (row, speed) in speeds.iter_mut().enumerate() {
+                if kept.contact.inverse_mass[row] > 0.0 {
+                    // They fall, and something shakes some of them.
+                    *speed -= Vec3::Z * 3e-5;
+                    if rng.index(200) == 0 {
+                        *speed += point(&mut rng, 2e-3);
+                    }
+                    kept.contact.target[row] = before[row] + *speed;
+                }
+            }
+            dropped.contact.target.clone_from(&kept.contact.target);
+            dropped.contact.drop_lists();
+            kept.contact.advance(STEP, 4);
+            dropped.contact.advance(STEP, 4);
+            let is_same = kept.contact.start == dropped.contact.start
+                && kept.contact.carry == dropped.contact.carry;
+            assert!(is_same, "seed {seed}, slice {slice}");
+            for (row, speed) in speeds.iter_mut().enumerate() {
+                *speed = kept.contact.start[row] - before[row];
+            }
+            searches += kept.contact.report.searches;
+            contacts += kept.contact.report.contacts;
+        }
+        println!("seed {seed}: {searches} searches, {contacts} contacts");
+        assert!(contacts > 300, "seed {seed}: {contacts}");
+    }
 }
 
 /// Times that a closed surface winds around a point: 1 inside, 0 outside (van Oosterom, Strackee, 1983).

@@ -119,9 +119,12 @@ impl Body {
     /// Around the paths to which its trees were fitted; a plane is everywhere.
     pub(super) fn bounds(&self) -> Path {
         if self.is_plane {
-            return Path { low: [Vec3::NEG_INFINITY; 2], high: [Vec3::INFINITY; 2] };
+            return Path::EVERYTHING;
         }
-        self.faces.bounds().with(&self.edges.bounds()).with(&self.vertices.bounds())
+        let mut bounds = self.faces.bounds();
+        bounds.include(&self.edges.bounds());
+        bounds.include(&self.vertices.bounds());
+        bounds
     }
 
     pub(super) fn is_cloth(&self) -> bool {

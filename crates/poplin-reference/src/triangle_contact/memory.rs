@@ -6,12 +6,14 @@ use rayon::prelude::*;
 use super::body::Body;
 use super::pairs::Candidate;
 use super::solve::Held;
-use super::tree::Path;
+use super::tree::{Path, Reach};
 
 /// How far rows may be from the paths of the lists, in thicknesses, before pairs are searched again.
 const SLACK: f32 = 0.2;
 /// Slices that the lists look ahead.
 const HORIZON: f32 = 8.0;
+/// A search is of all rows if more than one in so many are off their paths.
+const MOST_OFF: usize = 10;
 /// How far contact may take a row off its path in a round, in thicknesses; what is more waits for the next one.
 const RESERVE: f32 = 0.25;
 /// Longest move of a round, in thicknesses: the longer, the less its end is what was seen at its start.
@@ -81,6 +83,8 @@ pub struct TriangleContact {
     pub(super) paths: Vec<Path>,
     /// Slices since then.
     clock: f32,
+    /// Bodies that may meet there, with themselves too.
+    pub(super) near: Vec<[u32; 2]>,
     /// How far contact may take a row off its path in this round \[m\].
     pub(super) reserve: f32,
     /// Pairs that may touch.
@@ -108,7 +112,7 @@ impl TriangleContact {
         self.target.resize(begin + count, Vec3::ZERO);
         self.carry.resize(begin + count, Vec3::ZERO);
         self.bodies.push(body);
-        self.anchors.clear();
+        self.paths.clear();
     }
 
     /// The smallest thickness of a cloth \[m\].
@@ -157,19 +161,17 @@ impl TriangleContact {
     /// Rounds in which the fastest row makes its move: of those that nothing stops only where something is near.
     fn strides(&self, thickness: f32) -> u32 {
         let around = |body: &Body| {
-            let rows = body.rows.clone();
-            let at = |from: &[Vec3]| {
-                let (from, radius) = (&from[rows.clone()], &self.radius[rows.clone()]);
-                let rows =
-                    from.iter().zip(radius).map(|(at, radius)| (*at - *radius, *at + *radius));
-                let none = (Vec3::INFINITY, Vec3::NEG_INFINITY);
-                rows.fold(none, |(low, high), row| (low.min(row.0), high.max(row.1)))
+            if body.is_plane {
+                return Path::EVERYTHING;
+            }
+            let path = |row: usize| {
+                let ends = [self.start[row], self.target[row]];
+                let reach = Reach { radius: self.radius[row], hard: 0.0, more: thickness };
+                Path::new(ends, [Vec3::ZERO; 2], &reach)
             };
-            let (start, end) = (at(&self.start), at(&self.target));
-            let (low, high) = (start.0.min(end.0) - thickness, start.1.max(end.1) + thickness);
-            let everywhere = (Vec3::NEG_INFINITY, Vec3::INFINITY);
-            let (low, high) = if body.is_plane { everywhere } else { (low, high) };
-            Path { low: [low; 2], high: [high; 2] }
+            let mut sum = Path::NOTHING;
+            body.rows.clone().for_each(|row| sum.include(&path(row)));
+            sum
         };
         let paths: Vec<Path> = self.bodies.iter().map(around).collect();
         let mut is_met: Vec<bool> = self.bodies.iter().map(Body::is_cloth).collect();
@@ -212,9 +214,17 @@ impl TriangleContact {
 
     /// One round, of a part of a slice: pairs are searched if they must be, solved, and moves are cut to what keeps all pairs apart.
     fn round(&mut self, thickness: f32, part: f32, iterations: u32) {
-        if !self.has_lists(part) {
-            self.follow(thickness, part);
-            self.search();
+        let mut off = self.off_path(part);
+        if !off.is_empty() {
+            let is_all = off.len() > self.start.len() / MOST_OFF;
+            if is_all {
+                self.clock = 0.0;
+                off = (0..self.start.len() as u32).collect();
+            }
+            off.iter().for_each(|&row| self.follow(row as usize, thickness, part));
+            if is_all || !self.search_some(&off) {
+                self.search();
+            }
             self.report.searches += 1;
         }
         self.clock += part;
@@ -223,61 +233,60 @@ impl TriangleContact {
         work.aims.clone_from(&work.moves);
         let rows = start.par_iter().zip(radius).zip(hard).zip(&work.moves).with_min_len(1024);
         rows.map(|(((start, radius), hard), step)| {
-            let [low, high] = [-*step, *step]
-                .map(|step| *reserve + (*hard + step.max(Vec3::ZERO)).max(Vec3::splat(*radius)));
-            let (end, around) = (*start + *step, *reserve + *radius);
-            Path { low: [*start - low, end - around], high: [*start + high, end + around] }
+            let reach = Reach { radius: *radius, hard: *hard, more: *reserve };
+            Path::new([*start, *start + *step], [*step, Vec3::ZERO], &reach)
         })
         .collect_into_vec(&mut work.steps);
         self.solve(iterations, part);
         self.truncate(thickness);
     }
 
-    /// Whoever takes part does so otherwise than when the lists were made.
-    pub(super) fn drop_lists(&mut self) {
-        self.anchors.clear();
+    /// Makes the next search one of all rows, as when whoever takes part does so otherwise than before. The result is the same.
+    pub fn drop_lists(&mut self) {
+        self.paths.clear();
     }
 
-    /// Whether all rows are near the paths of the lists before and after a part of a slice.
-    fn has_lists(&self, part: f32) -> bool {
-        if self.anchors.len() != self.start.len() || self.clock + part > HORIZON {
-            return false;
+    /// The rows that are not near the paths of the lists both before and after a part of a slice; all, if the lists end.
+    fn off_path(&mut self, part: f32) -> Vec<u32> {
+        let count = self.start.len();
+        if self.paths.len() != count || self.clock + part > HORIZON {
+            self.paths.resize(count, Path::NOTHING);
+            self.anchors.resize(count, Vec3::ZERO);
+            self.speeds.resize(count, Vec3::ZERO);
+            self.slack.resize(count, 0.0);
+            self.clock = 0.0;
+            return (0..count as u32).collect();
         }
         let (clock, end) = (self.clock, self.clock + part);
-        (0..self.start.len()).all(|row| {
+        let is_off = |row: &u32| {
+            let row = *row as usize;
             let (anchor, speed) = (self.anchors[row], self.speeds[row]);
             let off = self.start[row] - (anchor + speed * clock);
             let end = self.start[row] + self.work.moves[row] - (anchor + speed * end);
-            // Rounded down: what is near must be.
+            // Rounded down: what is near must be. A row that is no number is off.
             let slack = 0.99 * self.slack[row];
-            off.length_squared().max(end.length_squared()) <= slack * slack
-        })
+            let is_near = |off: Vec3| off.length_squared() <= slack * slack;
+            !(is_near(off) && is_near(end))
+        };
+        (0..count as u32).filter(is_off).collect()
     }
 
-    /// Follows each row on the path that it takes in this part of a slice. In reach of it is, as in a round, what the row may get to
-    /// or may push: [`Work::steps`](super::solve::Work::steps), with room for what it may be off its path.
-    fn follow(&mut self, thickness: f32, part: f32) {
-        let (reserve, least) = (RESERVE * thickness, SLACK * thickness);
-        self.speeds.resize(self.start.len(), Vec3::ZERO);
-        self.anchors.clone_from(&self.start);
-        self.slack.clear();
-        self.paths.clear();
-        self.clock = 0.0;
-        for (row, step) in self.work.moves.iter().enumerate() {
-            let slack = if part > 0.0 { least } else { least.max(1.02 * step.length()) };
-            if part > 0.0 {
-                self.speeds[row] = *step / part;
-            }
-            let (start, speed) = (self.start[row], self.speeds[row]);
-            let [low, high] = [-speed, speed].map(|speed| {
-                let most = speed.max(Vec3::ZERO) + (self.hard[row] + 2.0 * slack);
-                most.max(Vec3::splat(self.radius[row])) + (slack + reserve)
-            });
-            let end = start + speed * HORIZON;
-            self.paths
-                .push(Path { low: [start - low, end - low], high: [start + high, end + high] });
-            self.slack.push(slack);
+    /// Follows a row on the path that it takes in this part of a slice. In reach of it is, as in a round, what it may get to or may
+    /// push, with room for what it may be off its path.
+    fn follow(&mut self, row: usize, thickness: f32, part: f32) {
+        let (start, step) = (self.start[row], self.work.moves[row]);
+        let mut slack = SLACK * thickness;
+        if part > 0.0 {
+            self.speeds[row] = step / part;
+        } else {
+            slack = slack.max(1.02 * step.length());
         }
+        let speed = self.speeds[row];
+        let anchor = start - speed * self.clock;
+        let hard = self.hard[row] + 2.0 * slack;
+        let reach = Reach { radius: self.radius[row], hard, more: slack + RESERVE * thickness };
+        self.paths[row] = Path::new([anchor, anchor + speed * HORIZON], [speed; 2], &reach);
+        (self.anchors[row], self.slack[row]) = (anchor, slack);
     }
 
     /// What was held back of the moves stays velocity, but for what is against the pair that held it.

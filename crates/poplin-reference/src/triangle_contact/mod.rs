@@ -13,4 +13,4 @@ pub use closest::{Closest, edge_edge, vertex_face};
 pub use memory::{Report, TriangleContact};
 pub use pairs::{Candidate, Kind};
 pub use scene::ClothInput;
-pub use tree::{Path, Tree};
+pub use tree::{Path, Reach, Tree};

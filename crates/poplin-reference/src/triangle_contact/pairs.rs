@@ -5,9 +5,10 @@ use std::ops::Range;
 use glam::Vec3;
 use rayon::prelude::*;
 
+use super::body::Body;
 use super::closest::{Closest, edge_edge, vertex_face};
 use super::memory::TriangleContact;
-use super::tree::Path;
+use super::tree::{AXES, Path};
 use crate::math::{cross3, dot3};
 
 /// What the corners of a pair are.
@@ -34,6 +35,8 @@ pub struct Candidate {
     pub friction: f32,
     /// Whether both simplices are of one body.
     pub is_own: bool,
+    /// The axis that last kept it apart.
+    pub(super) axis: u8,
     /// Both bodies, the kind and the first simplex, and the second: pairs are in this order.
     pub rank: [u32; 4],
 }
@@ -42,6 +45,20 @@ impl Candidate {
     /// Corners of its first simplex.
     pub(super) fn first_count(&self) -> usize {
         first_count(self.kind)
+    }
+
+    /// Whether no axis keeps it apart on these paths.
+    pub(super) fn meets(&mut self, paths: &[Path]) -> bool {
+        if self.kind == Kind::VertexPlane {
+            return true;
+        }
+        let (first, second) = self.rows.split_at(self.first_count());
+        // Most are kept apart by the same axis as before.
+        if Path::misses_along(usize::from(self.axis), first, second, paths) {
+            return false;
+        }
+        let axis = (0..AXES).find(|&axis| Path::misses_along(axis, first, second, paths));
+        axis.inspect(|&axis| self.axis = axis as u8).is_none()
     }
 
     /// Whether this pair is the one that speaks for its closest points: those on a side or corner of a face belong to several, and those
@@ -84,26 +101,61 @@ const BORDER: f32 = 1e-3;
 /// Vertices or edges of a search that a thread does at once.
 const BLOCK: usize = 512;
 
-/// Some vertices of the first body against the faces of the second (kind 0), the other way round (1), or edges (2).
+/// Kinds of searches of two bodies: vertices of the first and faces of the second (0), the other way round, edges of both.
+const VERTICES_OF_SECOND: u32 = 1;
+/// See above.
+const EDGES: u32 = 2;
+
+/// Some vertices or edges of a pair of bodies that are searched at once.
 struct Task {
     pair: BodyPair,
     kind: u32,
     items: Range<usize>,
 }
 
-/// What the pairs of two bodies have in common.
-#[derive(Clone, Copy)]
-struct Note {
-    rank: [u32; 4],
-    owned: u8,
+/// Both bodies of a search, that of the vertices or first edges first.
+struct Sides<'a> {
+    pair: BodyPair,
+    kind: u32,
+    bodies: [&'a Body; 2],
     friction: f32,
-    is_own: bool,
 }
 
-impl Note {
-    fn candidate(self, rows: [u32; 4], kind: Kind) -> Candidate {
-        let Self { rank, owned, friction, is_own } = self;
-        Candidate { rows, kind, owned, friction, is_own, rank }
+impl Sides<'_> {
+    /// The pair of a vertex or edge of the first and a face or edge of the second; none if they have a corner in common. Of the two
+    /// orders of two edges of one body, either gives the same pair.
+    fn candidate(&self, mut first: u32, mut second: u32) -> Option<Candidate> {
+        let [a, b] = self.pair;
+        let is_own = a == b;
+        let [p, q] = self.bodies.map(|body| body.rows.start as u32);
+        let surfaces = self.bodies.map(|body| &*body.surface);
+        let (rows, kind, owned);
+        if self.kind == EDGES {
+            if is_own && second < first {
+                (first, second) = (second, first);
+            }
+            let ([i, j], [k, l]) =
+                (surfaces[0].edges[first as usize], surfaces[1].edges[second as usize]);
+            if is_own && (i == k || i == l || j == k || j == l) {
+                return None;
+            }
+            (rows, kind, owned) = ([p + i, p + j, q + k, q + l], Kind::EdgeEdge, 0);
+        } else {
+            let [vertex] = surfaces[0].vertices[first as usize];
+            if self.bodies[1].is_plane {
+                (rows, kind, owned) = ([p + vertex, q, q, q], Kind::VertexPlane, 0);
+            } else {
+                let face = surfaces[1].faces[second as usize];
+                if is_own && face.contains(&vertex) {
+                    return None;
+                }
+                let [x, y, z] = face.map(|corner| q + corner);
+                owned = surfaces[1].owned[second as usize];
+                (rows, kind) = ([p + vertex, x, y, z], Kind::VertexFace);
+            }
+        }
+        let rank = [a, b, self.kind << 28 | first, second];
+        Some(Candidate { rows, kind, owned, friction: self.friction, is_own, axis: 0, rank })
     }
 }
 
@@ -115,8 +167,8 @@ impl TriangleContact {
     pub(super) fn near_bodies(&self, paths: &[Path]) -> Vec<BodyPair> {
         let mut found = Vec::new();
         let mut order: Vec<usize> = (0..self.bodies.len()).collect();
-        let low = |index: usize| paths[index].low[0].x.min(paths[index].low[1].x);
-        let high = |index: usize| paths[index].high[0].x.max(paths[index].high[1].x);
+        let low = |index: usize| paths[index].low[0][0].min(paths[index].low[1][0]);
+        let high = |index: usize| paths[index].high[0][0].max(paths[index].high[1][0]);
         order.sort_unstable_by(|&a, &b| low(a).total_cmp(&low(b)).then(a.cmp(&b)));
         for (rank, &first) in order.iter().enumerate() {
             let end = high(first);
@@ -147,23 +199,128 @@ impl TriangleContact {
             body.vertices.refit(paths);
             bounds.push(body.bounds());
         }
-        let own = (0..self.bodies.len() as u32).filter(|&a| self.bodies[a as usize].meets_itself);
-        let near = self.near_bodies(&bounds);
-        let mut all: Vec<BodyPair> = own.map(|a| [a, a]).chain(near).collect();
-        all.sort_unstable();
-        let tasks = all.iter().flat_map(|&pair| self.tasks(pair)).collect::<Vec<_>>();
+        self.near = self.body_pairs(&bounds);
+        let tasks = self.near.iter().flat_map(|&pair| self.tasks(pair)).collect::<Vec<_>>();
         let lists: Vec<Vec<Candidate>> = tasks.into_par_iter().map(|task| self.run(task)).collect();
         self.candidates = lists.concat();
     }
 
+    /// Bodies that may meet on these paths of theirs, and those that meet themselves.
+    fn body_pairs(&self, bounds: &[Path]) -> Vec<BodyPair> {
+        let own = (0..self.bodies.len() as u32).filter(|&a| self.bodies[a as usize].meets_itself);
+        let mut all: Vec<BodyPair> = own.map(|a| [a, a]).chain(self.near_bodies(bounds)).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Searches again what has a corner among some rows, in order, whose paths have changed; false if bodies meet that did not.
+    pub(super) fn search_some(&mut self, rows: &[u32]) -> bool {
+        let Self { bodies, paths, .. } = self;
+        // The simplices of each body that have such a corner.
+        let mut changed: Vec<[Vec<u32>; 3]> = Vec::with_capacity(bodies.len());
+        for body in bodies.iter_mut() {
+            let begin = rows.partition_point(|&row| (row as usize) < body.rows.start);
+            let end = rows.partition_point(|&row| (row as usize) < body.rows.end);
+            let own = rows[begin..end].iter().map(|&row| row - body.rows.start as u32);
+            let own: Vec<u32> = own.collect();
+            let paths = &paths[body.rows.clone()];
+            let vertices = body.vertices.refit_touching(&own, paths);
+            let edges = body.edges.refit_touching(&own, paths);
+            changed.push([vertices, edges, body.faces.refit_touching(&own, paths)]);
+        }
+        let bounds: Vec<Path> = self.bodies.iter().map(Body::bounds).collect();
+        if self.body_pairs(&bounds) != self.near {
+            return false;
+        }
+        let mut is_changed = vec![false; self.start.len()];
+        rows.iter().for_each(|&row| is_changed[row as usize] = true);
+        self.candidates.retain(|pair| {
+            pair.kind == Kind::VertexPlane || !pair.rows.iter().any(|&row| is_changed[row as usize])
+        });
+        let mut found = Vec::new();
+        for &pair in &self.near {
+            for kind in 0..3 {
+                let Some(sides) = self.sides(pair, kind) else { continue };
+                let [first, second] = sides.bodies;
+                if second.is_plane {
+                    continue;
+                }
+                let [a, b] = if kind == VERTICES_OF_SECOND { [pair[1], pair[0]] } else { pair };
+                let (a, b) = (&changed[a as usize], &changed[b as usize]);
+                if kind == EDGES {
+                    let is_own = pair[0] == pair[1];
+                    for &item in &a[1] {
+                        second.edges.visit(
+                            &self.path_of(first, &first.surface.edges[item as usize]),
+                            |other, _| {
+                                // Two that have changed find each other.
+                                if !is_own || other > item || a[1].binary_search(&other).is_err() {
+                                    found.extend(sides.candidate(item, other));
+                                }
+                            },
+                        );
+                    }
+                    for &item in b[1].iter().filter(|_| !is_own) {
+                        first.edges.visit(
+                            &self.path_of(second, &second.surface.edges[item as usize]),
+                            |other, _| {
+                                if a[1].binary_search(&other).is_err() {
+                                    found.extend(sides.candidate(other, item));
+                                }
+                            },
+                        );
+                    }
+                } else {
+                    for &item in &a[0] {
+                        second.faces.visit(
+                            &self.path_of(first, &first.surface.vertices[item as usize]),
+                            |other, _| {
+                                found.extend(sides.candidate(item, other));
+                            },
+                        );
+                    }
+                    for &item in &b[2] {
+                        first.vertices.visit(
+                            &self.path_of(second, &second.surface.faces[item as usize]),
+                            |other, _| {
+                                if a[0].binary_search(&other).is_err() {
+                                    found.extend(sides.candidate(other, item));
+                                }
+                            },
+                        );
+                    }
+                }
+            }
+        }
+        found.sort_unstable_by_key(|candidate| candidate.rank);
+        self.candidates.append(&mut found);
+        true
+    }
+
+    /// Around the paths of some corners of a body.
+    fn path_of(&self, body: &Body, corners: &[u32]) -> Path {
+        Path::around(corners, &self.paths[body.rows.clone()])
+    }
+
+    /// Who is searched in a kind of search of two bodies; nobody in the second of one with itself.
+    fn sides(&self, pair: BodyPair, kind: u32) -> Option<Sides<'_>> {
+        let mut bodies = pair.map(|index| &self.bodies[index as usize]);
+        let friction = bodies[0].friction_with(bodies[1]);
+        match kind {
+            VERTICES_OF_SECOND if pair[0] == pair[1] => return None,
+            VERTICES_OF_SECOND => bodies.reverse(),
+            _ => {}
+        }
+        Some(Sides { pair, kind, bodies, friction })
+    }
+
     /// The searches of two bodies, or of one with itself.
     fn tasks(&self, pair: BodyPair) -> impl Iterator<Item = Task> + use<> {
-        let bodies = pair.map(|index| &self.bodies[index as usize]);
-        let count = |kind: u32| match kind {
-            0 => bodies[0].surface.vertices.len(),
-            1 if pair[0] == pair[1] => 0,
-            1 => bodies[1].surface.vertices.len(),
-            _ => bodies[0].surface.edges.len(),
+        let count = |kind: u32| {
+            self.sides(pair, kind).map_or(0, |sides| match kind {
+                EDGES => sides.bodies[0].surface.edges.len(),
+                _ => sides.bodies[0].surface.vertices.len(),
+            })
         };
         let counts = [0, 1, 2].map(count);
         (0..3).flat_map(move |kind| {
@@ -176,47 +333,27 @@ impl TriangleContact {
         })
     }
 
-    /// The candidates of one.
-    fn run(&self, Task { pair: [a, b], kind, items }: Task) -> Vec<Candidate> {
+    /// The candidates of one, in the order of their ranks.
+    fn run(&self, Task { pair, kind, items }: Task) -> Vec<Candidate> {
         let mut found = Vec::new();
-        let (mut first, mut second) = (&self.bodies[a as usize], &self.bodies[b as usize]);
-        let friction = first.friction_with(second);
-        if kind == 1 {
-            std::mem::swap(&mut first, &mut second);
-        }
-        let (p, q) = (first.rows.start as u32, second.rows.start as u32);
-        let note = Note { rank: [a, b, 0, 0], owned: 0, friction, is_own: a == b };
-        let rank = |item: usize, other| [a, b, kind << 28 | item as u32, other];
+        let Some(sides) = self.sides(pair, kind) else { return found };
+        let [first, second] = sides.bodies;
         for item in items {
             let begin = found.len();
-            if kind == 2 {
-                let [i, j] = first.surface.edges[item];
-                let rows = [p + i, p + j];
-                second.edges.visit(&Path::around(&rows, &self.paths), |other, &[k, l]| {
-                    let shares = i == k || i == l || j == k || j == l;
-                    if a == b && (shares || other as usize <= item) {
-                        return;
+            let index = item as u32;
+            if kind == EDGES {
+                let is_own = pair[0] == pair[1];
+                let path = self.path_of(first, &first.surface.edges[item]);
+                second.edges.visit(&path, |other, _| {
+                    if !is_own || other > index {
+                        found.extend(sides.candidate(index, other));
                     }
-                    let note = Note { rank: rank(item, other), ..note };
-                    let rows = [p + i, p + j, q + k, q + l];
-                    found.push(note.candidate(rows, Kind::EdgeEdge));
                 });
+            } else if second.is_plane {
+                found.extend(sides.candidate(index, 0));
             } else {
-                let [vertex] = first.surface.vertices[item];
-                let row = p + vertex;
-                if second.is_plane {
-                    let note = Note { rank: rank(item, 0), ..note };
-                    found.push(note.candidate([row, q, q, q], Kind::VertexPlane));
-                    continue;
-                }
-                second.faces.visit(&self.paths[row as usize], |other, corners| {
-                    if a != b || !corners.contains(&vertex) {
-                        let [x, y, z] = corners.map(|corner| q + corner);
-                        let owned = second.surface.owned[other as usize];
-                        let note = Note { rank: rank(item, other), owned, ..note };
-                        found.push(note.candidate([row, x, y, z], Kind::VertexFace));
-                    }
-                });
+                let path = self.path_of(first, &first.surface.vertices[item]);
+                second.faces.visit(&path, |other, _| found.extend(sides.candidate(index, other)));
             }
             found[begin..].sort_unstable_by_key(|candidate| candidate.rank[3]);
         }

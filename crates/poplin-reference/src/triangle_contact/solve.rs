@@ -12,7 +12,7 @@ use glam::Vec3;
 use rayon::prelude::*;
 
 use super::memory::TriangleContact;
-use super::pairs::{Kind, weighted};
+use super::pairs::weighted;
 use super::tree::Path;
 use crate::math::dot3;
 
@@ -108,14 +108,11 @@ impl TriangleContact {
     /// A pair, if it is in reach in this round: if it pushes, if its corners may come as near as they are thick, or if they could
     /// cross as long as each moves some part of its move and no more than the reserve off it.
     fn in_reach(&self, index: usize) -> Option<Pair> {
-        let (candidate, Work { moves, steps, .. }) = (&self.candidates[index], &self.work);
+        let (candidate, Work { moves, .. }) = (&self.candidates[index], &self.work);
         let rows = candidate.rows;
         let count = candidate.first_count();
-        let is_plane = candidate.kind == Kind::VertexPlane;
         let (first, second) = rows.split_at(count);
-        if !is_plane && Path::around(first, steps).misses(&Path::around(second, steps))
-            || rows.iter().all(|&row| self.inverse_mass[row as usize] == 0.0)
-        {
+        if rows.iter().all(|&row| self.inverse_mass[row as usize] == 0.0) {
             return None;
         }
         let closest = candidate.closest(rows.map(|row| self.start[row as usize]));
@@ -151,8 +148,15 @@ impl TriangleContact {
     fn narrow(&mut self, part: f32) {
         let mut pairs = std::mem::take(&mut self.work.pairs);
         pairs.clear();
-        let all = (0..self.candidates.len()).into_par_iter().with_min_len(512);
+        let steps = &self.work.steps;
+        let all = self.candidates.par_iter_mut().enumerate().with_min_len(1024);
+        let met = all.filter_map(|(index, candidate)| candidate.meets(steps).then_some(index));
+        let met: Vec<usize> = met.collect();
+        let all = met.into_par_iter().with_min_len(256);
         pairs.par_extend(all.filter_map(|index| self.in_reach(index)));
+        // The lists may have been searched in parts.
+        let rank = |pair: &Pair| self.candidates[pair.candidate as usize].rank;
+        pairs.sort_by_key(rank);
         // Both are in the order of ranks.
         let mut held = self.held.iter().filter(|_| part > 0.0).peekable();
         for pair in &mut pairs {

@@ -7,80 +7,157 @@
 
 use glam::Vec3;
 
-/// Boxes around the start and the end of a path.
+/// Axes along which paths are compared: those of space and, between each two of them, both diagonals.
+pub(super) const AXES: usize = 9;
+
+/// Coordinates of a point along the axes: on diagonals those of a vector that is longer by the root of 2.
+fn along(v: Vec3) -> [f32; AXES] {
+    let Vec3 { x, y, z } = v;
+    [x, y, z, x + y, x - y, y + z, y - z, z + x, z - x]
+}
+
+/// Length of the vectors of the axes, rounded up.
+const LENGTHS: [f32; AXES] = {
+    const D: f32 = 1.000_001 * std::f32::consts::SQRT_2;
+    [1.0, 1.0, 1.0, D, D, D, D, D, D]
+};
+
+/// What is in reach of a point on a path.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reach {
+    /// Its radius \[m\].
+    pub radius: f32,
+    /// What of it nothing may enter, however it moves \[m\].
+    pub hard: f32,
+    /// What is added to either \[m\].
+    pub more: f32,
+}
+
+/// Ranges along the axes of what is in reach at the start and at the end of a path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Path {
-    /// Lowest corners.
-    pub low: [Vec3; 2],
-    /// Highest corners.
-    pub high: [Vec3; 2],
+    /// Lowest coordinates at the start, and at the end.
+    pub low: [[f32; AXES]; 2],
+    /// Highest coordinates.
+    pub high: [[f32; AXES]; 2],
 }
 
 impl Path {
     /// Around nothing.
-    pub const NOTHING: Self = Self { low: [Vec3::INFINITY; 2], high: [Vec3::NEG_INFINITY; 2] };
+    pub const NOTHING: Self =
+        Self { low: [[f32::INFINITY; AXES]; 2], high: [[f32::NEG_INFINITY; AXES]; 2] };
+    /// Around everything.
+    pub const EVERYTHING: Self =
+        Self { low: [[f32::NEG_INFINITY; AXES]; 2], high: [[f32::INFINITY; AXES]; 2] };
 
-    /// Around both.
-    #[must_use]
-    pub fn with(&self, other: &Self) -> Self {
-        Self {
-            low: [self.low[0].min(other.low[0]), self.low[1].min(other.low[1])],
-            high: [self.high[0].max(other.high[0]), self.high[1].max(other.high[1])],
+    /// Of a point that moves by `step` at a time between two others. In reach is what it may push, and what it may cross in the
+    /// next step: that of each end.
+    pub fn new(ends: [Vec3; 2], steps: [Vec3; 2], reach: &Reach) -> Self {
+        let mut path = Self::NOTHING;
+        for end in 0..2 {
+            let (at, step) = (along(ends[end]), along(steps[end]));
+            for k in 0..AXES {
+                let [radius, hard, more] =
+                    [reach.radius, reach.hard, reach.more].map(|it| it * LENGTHS[k]);
+                path.low[end][k] = at[k] - (radius.max(hard + (-step[k]).max(0.0)) + more);
+                path.high[end][k] = at[k] + (radius.max(hard + step[k].max(0.0)) + more);
+            }
+        }
+        path
+    }
+
+    /// Widens it around another.
+    pub fn include(&mut self, other: &Self) {
+        for end in 0..2 {
+            for k in 0..AXES {
+                self.low[end][k] = self.low[end][k].min(other.low[end][k]);
+                self.high[end][k] = self.high[end][k].max(other.high[end][k]);
+            }
         }
     }
 
     /// Around the paths of some rows.
     pub(super) fn around(rows: &[u32], paths: &[Self]) -> Self {
-        let all = rows.iter().map(|&row| &paths[row as usize]);
-        all.fold(Self::NOTHING, |sum, path| sum.with(path))
+        let mut sum = Self::NOTHING;
+        rows.iter().for_each(|&row| sum.include(&paths[row as usize]));
+        sum
+    }
+
+    /// Whether an axis keeps the paths of some rows apart from those of others all the time.
+    #[inline]
+    pub(super) fn misses_along(axis: usize, rows: &[u32], others: &[u32], paths: &[Self]) -> bool {
+        let range = |rows: &[u32]| {
+            let (mut low, mut high) = ([f32::INFINITY; 2], [f32::NEG_INFINITY; 2]);
+            for &row in rows {
+                let path = &paths[row as usize];
+                for end in 0..2 {
+                    low[end] = low[end].min(path.low[end][axis]);
+                    high[end] = high[end].max(path.high[end][axis]);
+                }
+            }
+            (low, high)
+        };
+        let ((low, high), (lows, highs)) = (range(rows), range(others));
+        low[0] > highs[0] && low[1] > highs[1] || high[0] < lows[0] && high[1] < lows[1]
     }
 
     /// Whether an axis keeps them apart all the time.
     pub fn misses(&self, other: &Self) -> bool {
-        let below = |a: &Self, b: &Self| a.high[0].cmplt(b.low[0]) & a.high[1].cmplt(b.low[1]);
-        (below(self, other) | below(other, self)).any()
+        let mut misses = false;
+        for k in 0..AXES {
+            let above = (self.low[0][k] > other.high[0][k]) & (self.low[1][k] > other.high[1][k]);
+            let below = (self.high[0][k] < other.low[0][k]) & (self.high[1][k] < other.low[1][k]);
+            misses |= above | below;
+        }
+        misses
     }
 }
 
 /// Children of a node.
 const LANES: usize = 8;
 
-/// The boxes of the children of a node, coordinate by coordinate: at the start x, y, z, then at the end.
+/// The paths of the children of a node, coordinate by coordinate.
 #[derive(Debug, Clone, Copy)]
 struct Node {
-    low: [[f32; LANES]; 6],
-    high: [[f32; LANES]; 6],
+    low: [[[f32; LANES]; AXES]; 2],
+    high: [[[f32; LANES]; AXES]; 2],
 }
 
 impl Node {
-    const EMPTY: Self =
-        Self { low: [[f32::INFINITY; LANES]; 6], high: [[f32::NEG_INFINITY; LANES]; 6] };
+    const EMPTY: Self = Self {
+        low: [[[f32::INFINITY; LANES]; AXES]; 2],
+        high: [[[f32::NEG_INFINITY; LANES]; AXES]; 2],
+    };
 
     fn set(&mut self, lane: usize, path: &Path) {
-        for (k, (low, high)) in self.low.iter_mut().zip(&mut self.high).enumerate() {
-            (low[lane], high[lane]) = (path.low[k / 3][k % 3], path.high[k / 3][k % 3]);
+        for end in 0..2 {
+            for k in 0..AXES {
+                self.low[end][k][lane] = path.low[end][k];
+                self.high[end][k][lane] = path.high[end][k];
+            }
         }
     }
 
     /// Around all children.
     fn union(&self) -> Path {
-        let low = self.low.map(|lanes| lanes.into_iter().fold(f32::INFINITY, f32::min));
-        let high = self.high.map(|lanes| lanes.into_iter().fold(f32::NEG_INFINITY, f32::max));
-        let halves = |it: [f32; 6]| [Vec3::from_slice(&it[..3]), Vec3::from_slice(&it[3..])];
-        Path { low: halves(low), high: halves(high) }
+        let least = |lanes: [f32; LANES]| lanes.into_iter().fold(f32::INFINITY, f32::min);
+        let most = |lanes: [f32; LANES]| lanes.into_iter().fold(f32::NEG_INFINITY, f32::max);
+        Path { low: self.low.map(|end| end.map(least)), high: self.high.map(|end| end.map(most)) }
     }
 
     /// Which children a path may meet: a bit for each.
     #[inline]
-    fn meets(&self, low: &[f32; 6], high: &[f32; 6]) -> u32 {
+    fn meets(&self, path: &Path) -> u32 {
         let mut misses = [0u32; LANES];
-        for k in 0..3 {
-            let (start, end) = (k, k + 3);
+        for k in 0..AXES {
+            let [starts, ends] = [0, 1].map(|end| (&self.low[end][k], &self.high[end][k]));
+            let [start, end] = [0, 1].map(|end| (path.low[end][k], path.high[end][k]));
+            if k == 3 && misses == [1; LANES] {
+                return 0;
+            }
             for (lane, misses) in misses.iter_mut().enumerate() {
-                let above =
-                    (low[start] > self.high[start][lane]) & (low[end] > self.high[end][lane]);
-                let below =
-                    (high[start] < self.low[start][lane]) & (high[end] < self.low[end][lane]);
+                let above = (start.0 > starts.1[lane]) & (end.0 > ends.1[lane]);
+                let below = (start.1 < starts.0[lane]) & (end.1 < ends.0[lane]);
                 *misses |= u32::from(above | below);
             }
         }
@@ -95,8 +172,12 @@ pub struct Tree<const N: usize> {
     levels: Vec<Vec<Node>>,
     /// Corners of the simplices in the order of the tree.
     corners: Vec<[u32; N]>,
-    /// Which simplices they are.
+    /// Which simplices they are, and where each of those is.
     items: Vec<u32>,
+    ranks: Vec<u32>,
+    /// Where the simplices of each corner end, and which they are.
+    ends: Vec<u32>,
+    touching: Vec<u32>,
 }
 
 /// Brings items into an order in which those of each node are near each other. `unit` is how many a child may have.
@@ -141,7 +222,51 @@ impl<const N: usize> Tree<N> {
         }
         arrange(&mut items, unit, &centers);
         let corners = items.iter().map(|&item| simplices[item as usize]).collect();
-        Self { levels, corners, items }
+        let mut ranks = vec![0; items.len()];
+        (0..).zip(&items).for_each(|(rank, &item)| ranks[item as usize] = rank);
+        let each = || (0..).zip(simplices).flat_map(|(item, all)| all.map(|corner| (corner, item)));
+        let mut touching: Vec<(u32, u32)> = each().collect();
+        touching.sort_unstable();
+        let end = |corner: usize| touching.partition_point(|it| it.0 as usize <= corner) as u32;
+        let ends = (0..rest.len()).map(end).collect();
+        let touching = touching.iter().map(|&(_, item)| item).collect();
+        Self { levels, corners, items, ranks, ends, touching }
+    }
+
+    /// The simplices that have a corner.
+    fn touching(&self, corner: usize) -> &[u32] {
+        let begin = if corner == 0 { 0 } else { self.ends[corner - 1] };
+        &self.touching[begin as usize..self.ends[corner] as usize]
+    }
+
+    /// Fits the boxes of the simplices that have one of some corners; which they are, in order.
+    pub fn refit_touching(&mut self, corners: &[u32], paths: &[Path]) -> Vec<u32> {
+        let touching = corners.iter().flat_map(|&corner| self.touching(corner as usize));
+        let mut items: Vec<u32> = touching.copied().collect();
+        items.sort_unstable();
+        items.dedup();
+        self.refit_some(&items, paths);
+        items
+    }
+
+    /// Fits the boxes of some simplices to the paths of their corners.
+    fn refit_some(&mut self, items: &[u32], paths: &[Path]) {
+        let mut nodes = Vec::with_capacity(items.len());
+        for &item in items {
+            let rank = self.ranks[item as usize] as usize;
+            let path = Path::around(&self.corners[rank], paths);
+            self.levels[0][rank / LANES].set(rank % LANES, &path);
+            nodes.push(rank / LANES);
+        }
+        for level in 1..self.levels.len() {
+            nodes.sort_unstable();
+            nodes.dedup();
+            for node in &mut nodes {
+                let union = self.levels[level - 1][*node].union();
+                self.levels[level][*node / LANES].set(*node % LANES, &union);
+                *node /= LANES;
+            }
+        }
     }
 
     /// Fits the boxes to the paths of the corners.
@@ -164,12 +289,10 @@ impl<const N: usize> Tree<N> {
 
     /// Visits the simplices whose boxes a path may meet, by their index and with their corners.
     pub fn visit(&self, path: &Path, mut found: impl FnMut(u32, &[u32; N])) {
-        let flat = |[a, b]: [Vec3; 2]| [a.x, a.y, a.z, b.x, b.y, b.z];
-        let (low, high) = (flat(path.low), flat(path.high));
         let Some(top) = self.levels.len().checked_sub(1) else { return };
         // A path that is no number meets even the children that a node has not.
         let meets = |level: usize, node: usize| {
-            self.levels[level].get(node).map_or(0, |node| node.meets(&low, &high))
+            self.levels[level].get(node).map_or(0, |node| node.meets(path))
         };
         // The children that are left to visit of the node on each level.
         let mut open = [(0usize, 0u32); 12];
