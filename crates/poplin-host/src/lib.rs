@@ -43,6 +43,6 @@ pub use ranges::{Full, Ranges};
 #[cfg(feature = "save")]
 pub use save::{SAVE_VERSION, SaveError};
 pub use shared::{Shared, SharedFabrics};
-pub use snapshot::{Snapshot, SnapshotCloth};
+pub use snapshot::{ContactMultipliers, PairMultipliers, Snapshot, SnapshotCloth};
 pub use state::{ClothState, State, StatePart};
 pub use tier::{LANE_COUNTS, LoopTrips, MemoryNeeds, TierLimits, choose_lane_count};

@@ -7,12 +7,12 @@ use poplin_model::{ClothContactSolver, ColliderSet, Fabric, ModelError, StoredCo
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::Snapshot;
 use crate::host::StoredCloth;
+use crate::{ContactMultipliers, Snapshot};
 
 /// Version of the bytes that [`Snapshot::to_bytes`] writes, the only one that [`Snapshot::from_bytes`] reads. It rises with every change
 /// of what is written.
-pub const SAVE_VERSION: u32 = 2;
+pub const SAVE_VERSION: u32 = 3;
 
 /// What the bytes begin with.
 const MAGIC: [u8; 6] = *b"POPLIN";
@@ -74,6 +74,9 @@ pub enum SaveError {
     /// Something of the shared colliders or settings is out of range.
     #[error("shared colliders or settings of the snapshot: {0}")]
     Shared(#[source] ModelError),
+    /// The multipliers of contact of triangles are no numbers, or out of order.
+    #[error("multipliers of contact of triangles in the snapshot are no numbers or out of order")]
+    Multipliers,
 }
 
 /// What is written.
@@ -82,6 +85,7 @@ struct Payload {
     fabrics: Vec<Arc<Fabric>>,
     colliders: StoredColliders,
     cloth_contact_solver: ClothContactSolver,
+    multipliers: ContactMultipliers,
     /// Each with the index of its fabric.
     cloths: Vec<(u32, StoredCloth)>,
 }
@@ -108,6 +112,7 @@ impl Snapshot {
             fabrics,
             colliders: StoredColliders::from(&self.colliders),
             cloth_contact_solver: self.cloth_contact_solver,
+            multipliers: self.multipliers.clone(),
             cloths,
         };
         let mut bytes = postcard::to_extend(&payload, vec![0; HEADER_LEN])?;
@@ -129,7 +134,10 @@ impl Snapshot {
     /// [`SaveError`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SaveError> {
         let payload: Payload = postcard::from_bytes(payload_of(bytes)?)?;
-        let Payload { fabrics, colliders, cloth_contact_solver, cloths } = payload;
+        let Payload { fabrics, colliders, cloth_contact_solver, multipliers, cloths } = payload;
+        if !multipliers.is_sane() {
+            return Err(SaveError::Multipliers);
+        }
         cloth_contact_solver.validate().map_err(SaveError::Shared)?;
         let colliders = ColliderSet::try_from(colliders).map_err(SaveError::Shared)?;
         let cloths = cloths.into_iter().enumerate().map(|(cloth, (fabric, stored))| {
@@ -139,7 +147,7 @@ impl Snapshot {
             stored.cloth(fabric, &colliders).map_err(|source| SaveError::Cloth { cloth, source })
         });
         let cloths = cloths.collect::<Result<_, _>>()?;
-        Ok(Self { cloths, colliders, cloth_contact_solver })
+        Ok(Self { cloths, colliders, cloth_contact_solver, multipliers })
     }
 }
 

@@ -12,6 +12,43 @@ pub struct Snapshot {
     pub(crate) cloths: Vec<SnapshotCloth>,
     pub(crate) colliders: ColliderSet,
     pub(crate) cloth_contact_solver: ClothContactSolver,
+    pub(crate) multipliers: ContactMultipliers,
+}
+
+/// What the pairs of contact of triangles hold, so that a stack does not have to find its load again; engines build it.
+#[derive(Debug, Clone, Default, PartialEq)]
+#[cfg_attr(feature = "save", derive(serde::Serialize, serde::Deserialize))]
+pub struct ContactMultipliers {
+    /// Length of the solver iterations of which they are \[s\].
+    pub step: f32,
+    /// Those of each pair that pushes, in the order of `rank`.
+    pub pairs: Vec<PairMultipliers>,
+}
+
+/// Multipliers of a pair of [`ContactMultipliers`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "save", derive(serde::Serialize, serde::Deserialize))]
+pub struct PairMultipliers {
+    /// Which pair: indices of both bodies (cloths in the order of adding, then colliders), kind and first simplex, second simplex.
+    pub rank: [u32; 4],
+    /// Of the push \[kg m\], at least 0.
+    pub push: f32,
+    /// Of friction \[kg m\].
+    pub drag: [f32; 3],
+}
+
+impl ContactMultipliers {
+    /// Whether all are numbers in their ranges, and no pair is there twice.
+    #[cfg(feature = "save")]
+    pub(crate) fn is_sane(&self) -> bool {
+        const MOST: f32 = 1e9;
+        let is_sane = |pair: &PairMultipliers| {
+            (0.0..=MOST).contains(&pair.push) && pair.drag.iter().all(|drag| drag.abs() <= MOST)
+        };
+        (self.step == 0.0 || (1e-9..=1.0).contains(&self.step))
+            && self.pairs.iter().all(is_sane)
+            && self.pairs.windows(2).all(|pair| pair[0].rank < pair[1].rank)
+    }
 }
 
 /// A cloth of a [`Snapshot`]; engines build them.
@@ -34,7 +71,19 @@ impl Snapshot {
         colliders: ColliderSet,
         cloth_contact_solver: ClothContactSolver,
     ) -> Self {
-        Self { cloths, colliders, cloth_contact_solver }
+        let multipliers = ContactMultipliers::default();
+        Self { cloths, colliders, cloth_contact_solver, multipliers }
+    }
+
+    /// With what contact of triangles holds.
+    #[must_use]
+    pub fn with_multipliers(self, multipliers: ContactMultipliers) -> Self {
+        Self { multipliers, ..self }
+    }
+
+    /// What contact of triangles holds; nothing in contact of particles.
+    pub fn multipliers(&self) -> &ContactMultipliers {
+        &self.multipliers
     }
 
     /// The cloths, in the order of adding.

@@ -895,13 +895,15 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
             feedback: cloth.feedback,
         };
         let cloths = self.cloths.values().iter().map(|it| cloth(it)).collect();
-        Ok(Snapshot::new(cloths, self.colliders.clone(), self.cloth_collision))
+        Ok(Snapshot::new(cloths, self.colliders.clone(), self.cloth_collision)
+            .with_multipliers(self.triangles.multipliers()))
     }
 
     fn restore(&mut self, snapshot: &Snapshot) -> Result<Vec<ClothId>, HostError> {
         self.clear();
         self.colliders = snapshot.colliders().clone();
         self.cloth_collision = snapshot.cloth_contact_solver();
+        self.triangles.set_multipliers(snapshot.multipliers());
         Ok(snapshot.cloths().iter().map(|cloth| self.insert(cloth.clone())).collect())
     }
 

@@ -1,11 +1,11 @@
 //! Memory of contact of triangles, and how a slice of a frame goes.
 
 use glam::Vec3;
+use poplin_host::{ContactMultipliers, PairMultipliers};
 use rayon::prelude::*;
 
 use super::body::Body;
 use super::pairs::Candidate;
-use super::solve::Held;
 use super::tree::{Path, Reach};
 
 /// How far rows may be from the paths of the lists, in thicknesses, before pairs are searched again.
@@ -90,7 +90,7 @@ pub struct TriangleContact {
     /// Pairs that may touch.
     pub candidates: Vec<Candidate>,
     /// Multipliers of the last slice.
-    pub(super) held: Vec<Held>,
+    pub(super) held: Vec<PairMultipliers>,
     pub(super) work: super::solve::Work,
     /// The multipliers are of steps of this length \[s\].
     pub(super) step: f32,
@@ -136,7 +136,7 @@ impl TriangleContact {
             let factor = (step / self.step) * (step / self.step);
             for held in &mut self.held {
                 held.push *= factor;
-                held.drag *= factor;
+                held.drag = held.drag.map(|drag| drag * factor);
             }
         }
         self.step = step;
@@ -239,6 +239,17 @@ impl TriangleContact {
         .collect_into_vec(&mut work.steps);
         self.solve(iterations, part);
         self.truncate(thickness);
+    }
+
+    /// What its pairs hold.
+    pub fn multipliers(&self) -> ContactMultipliers {
+        ContactMultipliers { step: self.step, pairs: self.held.clone() }
+    }
+
+    /// Forgets everything; the bodies of the next frame begin with these.
+    pub fn set_multipliers(&mut self, multipliers: &ContactMultipliers) {
+        self.forget();
+        (self.step, self.held) = (multipliers.step, multipliers.pairs.clone());
     }
 
     /// Makes the next search one of all rows, as when whoever takes part does so otherwise than before. The result is the same.

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use glam::{DMat3, Vec3};
-use poplin_host::{HostCloth, space_axes};
+use poplin_host::{HostCloth, PairMultipliers, space_axes};
 use poplin_layout::{ContactCloth, Feedback};
 use poplin_model::{Collider, ColliderSet, Parallelepiped, Placement, Plane, Pose, Rigid, Shape};
 
 use super::body::{Body, Role, Surface};
 use super::memory::TriangleContact;
-use super::solve::Held;
 use crate::contact::ContactBody;
 use crate::math::xyz;
 
@@ -210,7 +209,7 @@ fn set<T: PartialEq>(is_same: &mut bool, slot: &mut T, value: T) {
 }
 
 /// The multipliers of the bodies that are still there, ranked by their new indices.
-fn kept(all: &[Held], old: &[Key], new: &[Key]) -> Vec<Held> {
+fn kept(all: &[PairMultipliers], old: &[Key], new: &[Key]) -> Vec<PairMultipliers> {
     let mut from = 0;
     let indices: Vec<Option<u32>> = old
         .iter()
@@ -220,11 +219,11 @@ fn kept(all: &[Held], old: &[Key], new: &[Key]) -> Vec<Held> {
             Some((from - 1) as u32)
         })
         .collect();
-    let renamed = |held: &Held| {
+    let renamed = |held: &PairMultipliers| {
         let [a, b, first, second] = held.rank;
         let index = |body: u32| indices.get(body as usize).copied().flatten();
         let (a, b) = (index(a)?, index(b)?);
-        Some(Held { rank: [a, b, first, second], ..*held })
+        Some(PairMultipliers { rank: [a, b, first, second], ..*held })
     };
     all.iter().filter_map(renamed).collect()
 }
@@ -242,7 +241,12 @@ impl TriangleContact {
             keys.chain(entries(cloths, world).map(|entry| key_of(&entry.collider.shape))).collect();
         if keys != self.keys {
             // Who is still there keeps its multipliers: a stack does not move because something else came or went.
-            let (step, held) = (self.step, kept(&self.held, &self.keys, &keys));
+            // After `set_multipliers` they are those of who comes now.
+            let held = match self.keys.is_empty() {
+                true => std::mem::take(&mut self.held),
+                false => kept(&self.held, &self.keys, &keys),
+            };
+            let step = self.step;
             self.forget();
             self.keys = keys;
             self.add_all(cloths, world);

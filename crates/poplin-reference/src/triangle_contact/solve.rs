@@ -9,6 +9,7 @@
 use std::ops::Range;
 
 use glam::Vec3;
+use poplin_host::PairMultipliers;
 use rayon::prelude::*;
 
 use super::memory::TriangleContact;
@@ -52,17 +53,6 @@ pub(super) struct Pair {
     compliance: f32,
     /// What the iteration adds to the multipliers.
     change: Vec3,
-}
-
-/// Multipliers of a pair of the last slice.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Held {
-    /// See [`Candidate::rank`].
-    pub(super) rank: [u32; 4],
-    /// Of the push \[kg m\].
-    pub(super) push: f32,
-    /// Of friction \[kg m\], in the plane of contact.
-    pub(super) drag: Vec3,
 }
 
 /// Working memory.
@@ -165,7 +155,8 @@ impl TriangleContact {
             let normal = pair.normal;
             if let Some(held) = held.next_if(|held| held.rank == rank) {
                 pair.push = held.push * part;
-                let drag = (held.drag - normal * dot3(held.drag, normal)) * part;
+                let drag = Vec3::from(held.drag);
+                let drag = (drag - normal * dot3(drag, normal)) * part;
                 pair.drag = drag.clamp_length_max(pair.friction * pair.push);
             }
             let change = dot3(normal, mix(pair, &self.work.moves));
@@ -272,7 +263,11 @@ impl TriangleContact {
             held.clear();
             held.extend(work.pairs.iter().filter(|pair| pair.push > 0.0).map(|pair| {
                 let rank = candidates[pair.candidate as usize].rank;
-                Held { rank, push: pair.push / part, drag: pair.drag / part }
+                PairMultipliers {
+                    rank,
+                    push: pair.push / part,
+                    drag: (pair.drag / part).to_array(),
+                }
             }));
         }
         report.candidates = candidates.len() as u32;
