@@ -128,9 +128,9 @@ impl TriangleContact {
             each.fold(0.0, f32::max)
         };
         let room = 2.0 * self.reserve;
-        let may_push = closing + dot3(normal, mix(&pair, moves)) < room;
-        let may_cross = pair.gap < approach(first, -1.0) + approach(second, 1.0) + room;
         let is_active = candidate.speaks(&closest) && normal != Vec3::ZERO;
+        let may_push = is_active && closing + dot3(normal, mix(&pair, moves)) < room;
+        let may_cross = pair.gap < approach(first, -1.0) + approach(second, 1.0) + room;
         (normal == Vec3::ZERO || may_push || may_cross).then_some(Pair { is_active, ..pair })
     }
 
