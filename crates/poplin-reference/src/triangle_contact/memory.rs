@@ -38,6 +38,10 @@ pub struct Report {
     pub held: u32,
     /// Pairs that no move of a particle could keep from being crossed: pins or colliders force it.
     pub forced: u32,
+    /// Pairs of an edge and a face that cross, before the slice; counted exactly.
+    pub crossings: u32,
+    /// Whether a row that nothing can stop moved farther than rounds follow.
+    pub is_hurried: bool,
 }
 
 /// Rows of all bodies, and pairs of them, kept from slice to slice.
@@ -77,6 +81,7 @@ pub struct TriangleContact {
     /// Pairs that may touch.
     pub candidates: Vec<Candidate>,
     pub(super) work: super::solve::Work,
+    pub(super) tangles: super::untangle::Tangles,
     /// The multipliers are of steps of this length \[s\].
     pub(super) step: f32,
     /// What the last slice was like.
@@ -101,7 +106,7 @@ impl TriangleContact {
     }
 
     /// The smallest thickness of a cloth \[m\].
-    fn least_thickness(&self) -> f32 {
+    pub(super) fn least_thickness(&self) -> f32 {
         let cloths = self.bodies.iter().filter(|body| body.is_cloth());
         let radii = cloths.filter_map(|body| self.radius.get(body.rows.start));
         2.0 * radii.copied().fold(f32::INFINITY, f32::min)
@@ -110,7 +115,9 @@ impl TriangleContact {
     /// Moves rows from `start` towards `target`, in which they do not cross each other; both are then where they got to. `step`
     /// is the length of a solver iteration \[s\].
     pub fn advance(&mut self, step: f32, iterations: u32) {
-        self.report = Report { least_gap: f32::INFINITY, ..Report::default() };
+        let crossings = self.tangles.count();
+        self.report = Report { least_gap: f32::INFINITY, crossings, ..Report::default() };
+        self.tangles.begin_slice();
         self.carry.iter_mut().for_each(|carry| *carry = Vec3::ZERO);
         let thickness = self.least_thickness();
         if !thickness.is_finite() || thickness <= 0.0 {
@@ -128,6 +135,10 @@ impl TriangleContact {
         self.begun.clone_from(&self.start);
         let near = self.drift(thickness);
         let fastest = self.fastest_forced(&near);
+        if fastest > MAX_ROUNDS as f32 * STRIDE * thickness {
+            self.report.is_hurried = true;
+            self.note_hurry(&near);
+        }
         let strides = (fastest / (STRIDE * thickness)).ceil().clamp(1.0, MAX_ROUNDS as f32) as u32;
         let mut late = 0;
         for round in 0.. {
@@ -143,6 +154,7 @@ impl TriangleContact {
             }
         }
         self.finish();
+        self.follow_tangles(thickness, &near);
     }
 
     /// Bodies that are near no other move by the mean of their rows at once: what a whole body does crosses nothing of itself. Returns
@@ -289,5 +301,6 @@ impl TriangleContact {
             + 4 * values.iter().sum::<usize>()
             + self.candidates.capacity() * size_of::<Candidate>()
             + self.work.size()
+            + self.tangles.size()
     }
 }

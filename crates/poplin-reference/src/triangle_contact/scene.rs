@@ -234,6 +234,7 @@ impl TriangleContact {
         let keys = cloths.iter().map(key_of_cloth);
         let keys: Vec<Key> =
             keys.chain(entries(cloths, world).map(|entry| key_of(&entry.collider.shape))).collect();
+        self.tangles.end_frame(&self.start);
         if keys != self.keys {
             // Who is still there keeps its multipliers: a stack does not move because something else came or went.
             let (step, candidates) = (self.step, kept(&self.candidates, &self.keys, &keys));
@@ -286,6 +287,7 @@ impl TriangleContact {
             body += 1;
         }
         self.frame_start.clone_from(&self.start);
+        self.expect_tangles();
     }
 
     fn add_all(&mut self, cloths: &[ClothInput<'_>], world: &ColliderSet) {

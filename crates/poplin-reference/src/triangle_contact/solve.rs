@@ -98,7 +98,8 @@ impl TriangleContact {
         pairs.par_extend(self.candidates.par_iter().enumerate().with_min_len(512).filter_map(
             |(index, candidate)| {
                 let [x, y] = candidate.most(&self.spread).map(|spread| spread + self.reserve);
-                if candidate.distance > candidate.most + x + y && candidate.push == 0.0 {
+                let is_far = candidate.distance > candidate.most + x + y && candidate.push == 0.0;
+                if is_far || self.tangles.frees(&self.bodies, candidate) {
                     return None;
                 }
                 let at = candidate.rows.map(|row| self.start[row as usize]);
@@ -233,6 +234,7 @@ impl TriangleContact {
             self.gather(|row, push| total[row] += push);
         }
         self.recover(&mut total);
+        self.untangle(&mut total, is_first);
         self.target = total;
         let Self { candidates, work, report, .. } = self;
         if is_first {
@@ -298,6 +300,7 @@ impl TriangleContact {
             let normal = pair.normal;
             if normal == Vec3::ZERO {
                 forced += 1;
+                self.tangles.note_forced(&pair.rows, pair.hard);
                 continue;
             }
             least_gap = least_gap.min(pair.gap);
@@ -373,7 +376,10 @@ impl TriangleContact {
             });
             let first = ends[..count].iter().copied().fold(f32::INFINITY, f32::min);
             let second = ends[count..].iter().copied().fold(f32::NEG_INFINITY, f32::max);
-            forced += u32::from(first - second <= pair.hard);
+            if first - second <= pair.hard {
+                forced += 1;
+                self.tangles.note_forced(&pair.rows, pair.hard);
+            }
         }
         for (row, fraction) in fractions.iter().enumerate() {
             self.start[row] += moves[row] * *fraction;
