@@ -28,7 +28,7 @@ fn sheet(columns: u32, [width, depth]: [f32; 2], f: impl Fn(Vec3) -> Vec3) -> Cl
     let mut cloth = cook(&mesh, &CookOptions::default()).unwrap().into_cloth();
     let mass = 0.2 * width * depth / (columns * rows) as f32;
     let rest: Vec<[f32; 3]> = cloth.particles.iter().map(|it| it.position).collect();
-    cloth.rest_positions = rest.into();
+    cloth.rest_positions = rest;
     for particle in &mut cloth.particles {
         particle.inverse_mass = 1.0 / mass;
         particle.position = f(particle.position.into()).into();
@@ -473,7 +473,7 @@ fn a_sleeve_through_a_sleeve_comes_free() {
     let sleeve = |radius: f32, wobble: f32| {
         let mesh = Mesh::tube(24, 20, radius, radius, 0.25);
         let mut sleeve = cook(&mesh, &CookOptions::default()).unwrap().into_cloth();
-        sleeve.rest_positions = mesh.positions.clone().into();
+        sleeve.rest_positions = mesh.positions.clone();
         for particle in &mut sleeve.particles {
             particle.inverse_mass = if particle.position[1] > -0.001 { 0.0 } else { 1e4 };
             let [x, y, z] = &mut particle.position;

@@ -667,7 +667,7 @@ impl fmt::Display for Warning {
                 let (frames, position) = when_and_where(trouble);
                 write!(
                     f,
-                    "pins or colliders go through {}: {} {frames}, {position}, at most in an iteration; give it room, or slow them",
+                    "pins or colliders go through {}: {} {frames}, {position}, at most in an iteration; move them apart, or slow them",
                     cloth_or_copy(cloth, *copy),
                     counted(trouble.most_pairs as usize, "pair"),
                 )
