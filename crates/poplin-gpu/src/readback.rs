@@ -7,6 +7,7 @@ use std::task::{Context, Poll, Waker};
 use futures_intrusive::channel::shared::{OneshotReceiver, oneshot_channel};
 use poplin_host::{ClothId, FrameBodies, NoSuchCloth, State, StatePart};
 use poplin_layout::Feedback;
+use poplin_model::ContactReport;
 
 use crate::engine::FEEDBACK_BYTES;
 use crate::{Engine, GpuError, ReadbackError};
@@ -231,6 +232,7 @@ fn state_of(bytes: &[u8], members: &[Member], is_current_alone: bool) -> State {
             feedback,
             skipped_frames: member.skipped_frames,
             body_impulses: member.bodies.impulses(rows, &feedback),
+            contact: ContactReport::default(),
         }
     });
     State::new(bytemuck::pod_collect_to_vec(current), bytemuck::pod_collect_to_vec(previous), parts)

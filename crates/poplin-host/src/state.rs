@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use poplin_layout::Feedback;
-use poplin_model::{BodyId, BodyImpulse, ImplicitReport, Particle};
+use poplin_model::{BodyId, BodyImpulse, ContactReport, ImplicitReport, Particle};
 
 use crate::{ClothId, ClothImpulses, NoSuchCloth};
 
@@ -24,6 +24,7 @@ struct Part {
     feedback: Feedback,
     skipped_frames: u32,
     body_impulses: ClothImpulses,
+    contact: ContactReport,
 }
 
 /// What a [`State`] has of one cloth besides its particles; engines build states from it.
@@ -39,6 +40,8 @@ pub struct StatePart {
     pub skipped_frames: u32,
     /// What the last frame did to the rigid bodies that it meets.
     pub body_impulses: ClothImpulses,
+    /// What contact of triangles could not keep apart.
+    pub contact: ContactReport,
 }
 
 /// One cloth of a [`State`].
@@ -68,11 +71,13 @@ impl State {
     ) -> Self {
         let mut state = Self { current, previous, ..Self::default() };
         let mut begin = 0;
-        for StatePart { id, particle_count, feedback, skipped_frames, body_impulses } in parts {
-            let particles = begin..begin + particle_count;
+        for part in parts {
+            let StatePart { id, feedback, skipped_frames, body_impulses, contact, .. } = part;
+            let particles = begin..begin + part.particle_count;
             begin = particles.end;
             state.ids.push(id);
-            state.parts.insert(id, Part { particles, feedback, skipped_frames, body_impulses });
+            let part = Part { particles, feedback, skipped_frames, body_impulses, contact };
+            state.parts.insert(id, part);
         }
         assert!(begin <= state.current.len());
         assert!(begin <= state.previous.len() || state.previous.is_empty());
@@ -157,6 +162,11 @@ impl State {
             rejections: feedback.implicit_rejections,
             halvings: feedback.implicit_halvings,
         }
+    }
+
+    /// What contact of triangles could not keep apart of a cloth since it was added or reset; nothing with contact of particles.
+    pub fn contact_report(&self, id: ClothId) -> ContactReport {
+        self.parts.get(&id).map_or_else(ContactReport::default, |part| part.contact)
     }
 
     /// Tests for rest passed in a row; the cloth sleeps from `sleep_after_count` on.

@@ -3,7 +3,7 @@
 //! Both counts are of the positions alone, without thickness or history, and do not depend on the order of anything. What
 //! is not finite does not count: no pair with such a particle, no crossing of such an edge or triangle.
 
-use robust::{Coord3D, orient3d};
+use poplin_host::properly_intersect;
 
 use crate::box_tree::{Bounds, BoxTree};
 
@@ -164,20 +164,6 @@ impl EntanglementCounter {
             && distance > 0.0
             && square_distance(self.rest[a], self.rest[b]) < distance * distance
     }
-}
-
-/// Whether the segment passes strictly through the inside of the triangle.
-fn properly_intersect([p, q]: [[f64; 3]; 2], [a, b, c]: [[f64; 3]; 3]) -> bool {
-    // A difference of f32 has no bit below 2^-149, a product of three none below 2^-447, and no sum exceeds 2^390: nothing
-    // underflows or overflows in f64, which is all that the predicate asks for.
-    let [p, q, a, b, c] = [p, q, a, b, c].map(|[x, y, z]| Coord3D { x, y, z });
-    let (above, below) = (orient3d(a, b, c, p), orient3d(a, b, c, q));
-    if !(above > 0.0 && below < 0.0 || above < 0.0 && below > 0.0) {
-        return false;
-    }
-    // The line sees all sides of the triangle with the same orientation.
-    let signs = [[a, b], [b, c], [c, a]].map(|[from, to]| orient3d(p, q, from, to));
-    signs.iter().all(|&sign| sign > 0.0) || signs.iter().all(|&sign| sign < 0.0)
 }
 
 fn wide<const N: usize>(position: &[f32; N]) -> [f64; 3] {

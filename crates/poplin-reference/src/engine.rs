@@ -18,7 +18,8 @@ use poplin_layout::{
     PHASE_ROWS, SleepParameters, Stage, StageMask, pack_fabric,
 };
 use poplin_model::{
-    Cloth, ClothContactSolver, ColliderSet, ContactMode, Fabric, Frame, ModelError, Particle,
+    Cloth, ClothContactSolver, ColliderSet, ContactMode, ContactReport, Fabric, Frame, ModelError,
+    Particle,
 };
 use rayon::prelude::*;
 
@@ -55,6 +56,8 @@ struct CpuCloth<K> {
     is_simulated: bool,
     /// Whose impulses they are.
     bodies: FrameBodies,
+    /// What contact of triangles could not keep apart.
+    contact: ContactReport,
 }
 
 impl<K> CpuCloth<K> {
@@ -518,14 +521,18 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
         let mode = self.cloth_collision.contact;
         let has_triangles = self.cloth_collision.contact == ContactMode::Triangles;
         if has_triangles {
-            let Self { contacts, triangles, colliders, cloths, .. } = &mut *self;
-            let cloths = cloths.values();
+            let Self { contacts, triangles, colliders, cloths: all, .. } = &mut *self;
+            let cloths = all.values();
             let input = |index: usize| ClothInput {
                 host: &cloths[index].host,
                 current: &cloths[index].current,
             };
             let inputs: Vec<_> = contacts.indices().map(input).collect();
             triangles.begin_frame(&inputs, colliders);
+            let cloths = all.values_mut();
+            for (body, index) in contacts.indices().enumerate() {
+                triangles.report_start(body, &mut cloths[index].contact);
+            }
         }
         // Cloths that collide may wake one another: they sleep in their kernel.
         self.cloths
@@ -570,6 +577,11 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
                 }
             }
             self.bodies = reuse(bodies);
+            if has_triangles {
+                for (body, index) in contacts.indices().enumerate() {
+                    triangles.report_slice(body, &mut cloths[index].contact);
+                }
+            }
         }
     }
 
@@ -722,6 +734,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
             feedback,
             is_simulated: false,
             bodies: FrameBodies::default(),
+            contact: ContactReport::default(),
             host,
             fabric,
             placement,
@@ -741,6 +754,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
             feedback: cloth.feedback,
             skipped_frames: cloth.host.skipped_frames(),
             body_impulses: cloth.body_impulses(),
+            contact: cloth.contact,
         };
         let parts = ids.iter().zip(&cloths).map(part);
         Ok(State::new(
@@ -776,6 +790,7 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
                 inputs: Vec::new(),
                 kept: W::Kept::default(),
                 arrays: FrameArrays::default(),
+                contact: ContactReport::default(),
                 ..source.clone()
             };
             Ok(self.cloths.insert(copy))
@@ -803,6 +818,7 @@ impl<W: Workers + Clone + Send + Sync> Engine for LaneEngine<W> {
         cloth.current.copy_from_slice(Particle::rows(cloth.host.initial_current()));
         cloth.previous = cast_vec(cloth.host.initial_previous());
         cloth.feedback = Feedback::default();
+        cloth.contact = ContactReport::default();
         cloth.is_simulated = false;
         self.triangles.forget();
         Ok(())

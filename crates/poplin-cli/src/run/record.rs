@@ -8,7 +8,7 @@ use poplin::{ClothId, Simulation, State};
 use poplin_measure::depth::{Depth, DepthField, TriangleDepth};
 use poplin_measure::strain::{Strain, StretchEdges, max_speed};
 use poplin_measure::tangle::{Tangle, TangleField, kept_distance};
-use poplin_model::{ImplicitReport, Particle, Pose};
+use poplin_model::{ContactReport, ImplicitReport, Particle, Pose};
 
 use super::files::ClothFiles;
 use super::moments::Moments;
@@ -58,6 +58,8 @@ pub(crate) struct Findings {
     pub(crate) slept_frames: u64,
     /// What the implicit solver took for all copies together.
     pub(crate) implicit: ImplicitReport,
+    /// What contact of triangles could not keep apart, of each copy.
+    pub(crate) contact: Vec<ContactReport>,
     /// Faults of each faulted copy.
     pub(crate) faults: Vec<Fault>,
     /// Edges longer than those of any cloth.
@@ -261,6 +263,7 @@ impl Default for Findings {
             iterations: 0,
             slept_frames: 0,
             implicit: ImplicitReport::default(),
+            contact: Vec::new(),
             faults: Vec::new(),
             overstretch: None,
         }
@@ -297,7 +300,8 @@ impl Findings {
             .chain(Warning::of_solves(garment, &self.implicit));
         let start = Warning::of_start(garment).into_iter();
         let of_motion = Warning::of_motion(job.frames, job.frame_rate, garment);
-        let doubts = start.chain(overstretched).chain(stretchy).chain(of_step);
+        let crossed = Warning::of_contact(garment, &self.contact);
+        let doubts = start.chain(crossed).chain(overstretched).chain(stretchy).chain(of_step);
         doubts.chain(Warning::of_mesh(garment)).chain(of_motion)
     }
 
@@ -325,6 +329,8 @@ impl Findings {
         self.slept_frames = 0;
         self.implicit = ImplicitReport::default();
         self.faults.clear();
+        self.contact.clear();
+        self.contact.extend(ids.iter().map(|&id| state.contact_report(id)));
         for (copy, &id) in ids.iter().enumerate() {
             let (current, previous) = (state.current(id), state.previous(id));
             self.last_strain = self.last_strain.worse(edges.measure(current));

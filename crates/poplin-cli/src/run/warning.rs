@@ -7,7 +7,7 @@ use poplin_io::scene::BuiltCollider;
 use poplin_io::{MAX_RESOLUTION, TwistedFaces};
 use poplin_measure::depth::Depth;
 use poplin_measure::strain::LongEdges;
-use poplin_model::{ImplicitReport, Shape};
+use poplin_model::{ContactReport, ImplicitReport, Shape, Trouble};
 use serde::Serialize;
 
 use crate::garment::{Garment, mean_rest_length};
@@ -102,6 +102,30 @@ pub(crate) enum Warning {
     },
     /// Implicit steps in which nothing finite was found.
     Held { cloth: String, steps: u32, held: u32 },
+    /// Edges went through triangles of cloth or of colliders.
+    Crossed {
+        cloth: String,
+        copy: usize,
+        /// Before the first frame, and after the last.
+        crossings_at_start: u32,
+        crossings_at_end: u32,
+        #[serde(flatten)]
+        trouble: Trouble,
+    },
+    /// Pins or colliders came through cloth where nothing counts it exactly: balls, capsules, planes.
+    Forced {
+        cloth: String,
+        copy: usize,
+        #[serde(flatten)]
+        trouble: Trouble,
+    },
+    /// Pins or colliders moved too far in an iteration.
+    Hurried {
+        cloth: String,
+        copy: usize,
+        #[serde(flatten)]
+        trouble: Trouble,
+    },
     /// Whole iterations do not fit a frame.
     OtherFrequency { cloth: String, asked_hz: f32, frequency_hz: f32 },
 }
@@ -356,6 +380,57 @@ impl Warning {
     }
 }
 
+impl Warning {
+    /// What contact of triangles could not keep apart of the copies of a cloth: of each kind the copy that had most.
+    pub(super) fn of_contact(
+        garment: &Garment,
+        reports: &[ContactReport],
+    ) -> impl Iterator<Item = Self> + use<> {
+        let worst = |pick: fn(&ContactReport) -> Option<Trouble>| {
+            let all = (0..).zip(reports);
+            let all = all.filter_map(|(copy, report)| Some((copy, report, pick(report)?)));
+            // Of equals the first.
+            all.reduce(|a, b| if b.2.most_pairs > a.2.most_pairs { b } else { a })
+        };
+        let cloth = || garment.name.clone();
+        let crossed = worst(|report| report.crossed);
+        let crossed = crossed.map(|(copy, report, trouble)| Self::Crossed {
+            cloth: cloth(),
+            copy,
+            crossings_at_start: report.start_crossings,
+            crossings_at_end: report.crossings,
+            trouble,
+        });
+        let forced = worst(|report| report.forced).map(|(copy, _, trouble)| Self::Forced {
+            cloth: cloth(),
+            copy,
+            trouble,
+        });
+        let hurried = worst(|report| report.hurried).map(|(copy, _, trouble)| Self::Hurried {
+            cloth: cloth(),
+            copy,
+            trouble,
+        });
+        [crossed, forced, hurried].into_iter().flatten()
+    }
+}
+
+/// Frames of a trouble and where it was most, in words.
+fn when_and_where(trouble: &Trouble) -> (String, String) {
+    let Trouble { first_frame, last_frame, position_m: [x, y, z], .. } = trouble;
+    let frames = if first_frame == last_frame {
+        format!("in frame {first_frame}")
+    } else {
+        format!("in frames {first_frame} to {last_frame}")
+    };
+    (frames, format!("near ({x:.3}, {y:.3}, {z:.3}) m"))
+}
+
+/// A cloth or one of its copies, in words.
+fn cloth_or_copy(cloth: &str, copy: usize) -> String {
+    if copy > 0 { format!("copy {copy} of cloth `{cloth}`") } else { format!("cloth `{cloth}`") }
+}
+
 /// Edges of a cloth beyond [`MAX_STRETCH`], in all frames that were read back.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Overstretch {
@@ -567,6 +642,45 @@ impl fmt::Display for Warning {
                 grouped(*held as usize),
                 grouped(*steps as usize),
             ),
+            Self::Crossed { cloth, copy, crossings_at_start, crossings_at_end, trouble } => {
+                let (frames, position) = when_and_where(trouble);
+                let cloth = cloth_or_copy(cloth, *copy);
+                let most = counted(trouble.most_pairs as usize, "edge-triangle crossing");
+                let (what, cure) = if *crossings_at_start > 0 {
+                    (
+                        "starts crossed, with itself, other cloth or a collider",
+                        "move the layers apart",
+                    )
+                } else {
+                    (
+                        "was crossed, with itself, other cloth or a collider",
+                        "look for pins and colliders that leave it no room, or slow them",
+                    )
+                };
+                let end = match crossings_at_end {
+                    0 => format!("free since frame {}", trouble.last_frame + 1),
+                    count => format!("{} stay at the end: {cure}", grouped(*count as usize)),
+                };
+                write!(f, "{cloth} {what}: up to {most} {frames}, {position}; {end}")
+            }
+            Self::Forced { cloth, copy, trouble } => {
+                let (frames, position) = when_and_where(trouble);
+                write!(
+                    f,
+                    "pins or colliders go through {}: {} {frames}, {position}, at most in an iteration; move them apart, or slow them",
+                    cloth_or_copy(cloth, *copy),
+                    counted(trouble.most_pairs as usize, "pair"),
+                )
+            }
+            Self::Hurried { cloth, copy, trouble } => {
+                let (frames, position) = when_and_where(trouble);
+                write!(
+                    f,
+                    "pins or colliders are too fast for {} {frames}, {position}: they move by many thicknesses in an \
+                     iteration and may pass through it; slow them, or raise the frequency",
+                    cloth_or_copy(cloth, *copy),
+                )
+            }
             Self::OtherFrequency { cloth, asked_hz, frequency_hz } => write!(
                 f,
                 "cloth `{cloth}` is solved {frequency_hz:.0} times a second in place of {asked_hz:.0}, as a frame has whole \

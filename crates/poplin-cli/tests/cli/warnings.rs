@@ -237,3 +237,58 @@ fn settings_that_do_not_go_with_the_mesh_are_named() {
         assert!(kinds.into_iter().any(|found| found == kind), "{kind}: {warnings}");
     }
 }
+
+/// A sheet with contact of triangles.
+fn sheet_with_triangles(pins: &str) -> String {
+    format!(
+        "frames = 30\n[cloth_contact_solver]\ncontact = \"triangles\"\n[[cloth]]\nname = \"sheet\"\n\
+         grid = {{ columns = 9, rows = 9, width = 0.4, height = 0.4 }}\npins = [\"{pins}\"]\nthickness = 0.005\n"
+    )
+}
+
+#[test]
+fn a_box_that_goes_through_cloth_is_named_with_count_frames_and_position() {
+    let bench = Bench::new("rammed");
+    let keys = "keys = [{ time = 0, translation = [0, 0, 0.3] }, { time = 0.5, translation = [0, 0, -0.3] }]\n";
+    let size = "box = { size = [0.2, 0.2, 0.2], center = [0.21, -0.19, 0] }\n";
+    let scene = format!("{}[[collider]]\n{size}{keys}", sheet_with_triangles("all"));
+    let ended = run(&bench, &scene, &[]);
+    let said = "warning: cloth `sheet` was crossed, with itself, other cloth or a collider: up to ";
+    assert!(ended.succeeds().stderr.contains(said), "{}", ended.stderr);
+    let warning = warning(&bench);
+    assert_eq!((&warning["kind"], &warning["cloth"]), (&"crossed".into(), &"sheet".into()));
+    // Its front comes to the sheet after a third of the run and takes the pinned particles along that it meets.
+    let at = |key: &str| warning[key].as_u64().unwrap();
+    assert!((10..=12).contains(&at("first_frame")), "{warning}");
+    assert_eq!(at("last_frame"), 30);
+    assert!(at("most_pairs") > 10, "{warning}");
+    assert!(at("crossings_at_start") == 0 && at("crossings_at_end") > 10, "{warning}");
+    assert!(warning["position_m"][2].as_f64().unwrap().abs() < 0.01, "{warning}");
+    run(&bench, &scene, &["--strict"]).says(1, &["warning: cloth `sheet` was crossed"]);
+    let round = scene.replace(size, "sphere = { radius = 0.1, center = [0.21, -0.19, 0] }\n");
+    run(&bench, &round, &[]).says(0, &["warning: pins or colliders go through cloth `sheet`: "]);
+}
+
+#[test]
+fn cloth_that_starts_crossed_is_named_with_count_and_what_became_of_it() {
+    let bench = Bench::new("crossed");
+    // A cloth beside a box that its lower corner is in, which comes out, and one crossed by a pinned one, which does not.
+    let other = |pins: &str, x: f32| {
+        format!(
+            "[[cloth]]\nname = \"other\"\ngrid = {{ columns = 9, rows = 9, width = 0.4, height = 0.4 }}\n\
+             pins = [\"{pins}\"]\nthickness = 0.005\ntransform = {{ translation = [{x}, 0.013, 0.001], rotation = [0, 90, 0] }}\n"
+        )
+    };
+    let free = format!("{}{}", sheet_with_triangles("all"), other("none", 0.377));
+    let said =
+        "warning: cloth `sheet` starts crossed, with itself, other cloth or a collider: up to ";
+    run(&bench, &free, &[]).says(0, &[said, "; free since frame "]);
+    let found = warning(&bench);
+    assert_eq!((&found["kind"], &found["first_frame"]), (&"crossed".into(), &0.into()));
+    assert!(found["crossings_at_start"].as_u64().unwrap() > 4, "{found}");
+    assert_eq!(found["crossings_at_end"], 0);
+    run(&bench, &format!("{}{}", sheet_with_triangles("all"), other("all", 0.213)), &[]).says(
+        0,
+        &[said, " in frames 0 to 30, near (0.2", " stay at the end: move the layers apart"],
+    );
+}

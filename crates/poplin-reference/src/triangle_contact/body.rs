@@ -19,9 +19,16 @@ pub struct Surface {
     pub owned: Vec<u8>,
     /// Ends of the edges, each once.
     pub edges: Vec<[u32; 2]>,
+    /// The faces on both sides of each edge; `u32::MAX` beyond a border, and of more than two the first two.
+    pub wings: Vec<[u32; 2]>,
+    /// Whether every edge has two faces that run along it in opposite directions.
+    pub is_closed: bool,
     /// The vertices that collide.
     pub vertices: Vec<[u32; 1]>,
 }
+
+/// No face.
+pub(super) const NO_FACE: u32 = u32::MAX;
 
 impl Surface {
     /// The surface of a triangle mesh. Triangles with a corner twice are left out, vertices without a triangle do not collide.
@@ -38,10 +45,17 @@ impl Surface {
         let mut owned = vec![0; faces.len()];
         let mut seen_corners = vec![false; rest.len()];
         let mut seen_edges = vec![false; edges.len()];
-        for (face, owned) in faces.iter().zip(&mut owned) {
+        let mut wings = vec![[NO_FACE; 2]; edges.len()];
+        let mut runs = vec![[0; 2]; edges.len()];
+        for (index, (face, owned)) in (0..).zip(faces.iter().zip(&mut owned)) {
             for k in 0..3 {
                 let (a, b) = (face[k], face[(k + 1) % 3]);
                 let edge = edges.binary_search(&[a.min(b), a.max(b)]).unwrap_or_default();
+                let is_second = wings[edge][0] != NO_FACE;
+                if !is_second || wings[edge][1] == NO_FACE {
+                    wings[edge][usize::from(is_second)] = index;
+                }
+                runs[edge][usize::from(a < b)] += 1;
                 if !std::mem::replace(&mut seen_edges[edge], true) {
                     *owned |= 1 << k;
                 }
@@ -50,7 +64,8 @@ impl Surface {
                 }
             }
         }
-        Self { rest, faces, owned, edges, vertices }
+        let is_closed = runs.iter().all(|runs| *runs == [1; 2]) && !faces.is_empty();
+        Self { rest, faces, owned, edges, wings, is_closed, vertices }
     }
 }
 
@@ -91,6 +106,8 @@ pub struct Body {
     /// Whether it is a plane: a row for a point of it, the rest position of which is the normal.
     pub is_plane: bool,
     pub(super) faces: Tree<3>,
+    /// Faces where they are, fitted when something is crossed.
+    pub(super) still_faces: Tree<3>,
     pub(super) edges: Tree<2>,
     pub(super) vertices: Tree<1>,
 }
@@ -110,6 +127,7 @@ impl Body {
             friction,
             rows,
             faces,
+            still_faces: Tree::default(),
             edges,
             vertices,
             surface,

@@ -5,7 +5,7 @@ use poplin_host::{ContactMultipliers, PairMultipliers};
 use rayon::prelude::*;
 
 use super::body::Body;
-use super::pairs::Candidate;
+use super::pairs::{BodyPair, Candidate};
 use super::tree::{Path, Reach};
 
 /// How far rows may be from the paths of the lists, in thicknesses, before pairs are searched again.
@@ -46,6 +46,10 @@ pub struct Report {
     pub held: u32,
     /// Pairs that no move of a particle could keep from being crossed: pins or colliders force it.
     pub forced: u32,
+    /// Pairs of an edge and a face that cross, before the slice; counted exactly.
+    pub crossings: u32,
+    /// Whether a row that nothing can stop moved farther than rounds follow.
+    pub is_hurried: bool,
 }
 
 /// Rows of all bodies, and pairs of them, kept from slice to slice.
@@ -84,7 +88,7 @@ pub struct TriangleContact {
     /// Slices since then.
     clock: f32,
     /// Bodies that may meet there, with themselves too.
-    pub(super) near: Vec<[u32; 2]>,
+    pub(super) near: Vec<BodyPair>,
     /// How far contact may take a row off its path in this round \[m\].
     pub(super) reserve: f32,
     /// Pairs that may touch.
@@ -92,6 +96,7 @@ pub struct TriangleContact {
     /// Multipliers of the last slice.
     pub(super) held: Vec<PairMultipliers>,
     pub(super) work: super::solve::Work,
+    pub(super) tangles: super::untangle::Tangles,
     /// The multipliers are of steps of this length \[s\].
     pub(super) step: f32,
     /// What the last slice was like.
@@ -116,7 +121,7 @@ impl TriangleContact {
     }
 
     /// The smallest thickness of a cloth \[m\].
-    fn least_thickness(&self) -> f32 {
+    pub(super) fn least_thickness(&self) -> f32 {
         let cloths = self.bodies.iter().filter(|body| body.is_cloth());
         let radii = cloths.filter_map(|body| self.radius.get(body.rows.start));
         2.0 * radii.copied().fold(f32::INFINITY, f32::min)
@@ -125,7 +130,9 @@ impl TriangleContact {
     /// Moves rows from `start` towards `target`, in which they do not cross each other; both are then where they got to. `step`
     /// is the length of a solver iteration \[s\].
     pub fn advance(&mut self, step: f32, iterations: u32) {
-        self.report = Report { least_gap: f32::INFINITY, ..Report::default() };
+        let crossings = self.tangles.count();
+        self.report = Report { least_gap: f32::INFINITY, crossings, ..Report::default() };
+        self.tangles.begin_slice();
         self.carry.iter_mut().for_each(|carry| *carry = Vec3::ZERO);
         let thickness = self.least_thickness();
         if !thickness.is_finite() || thickness <= 0.0 {
@@ -141,12 +148,19 @@ impl TriangleContact {
         }
         self.step = step;
         self.begun.clone_from(&self.start);
-        let strides = self.strides(thickness);
+        let near = self.near_in_slice(thickness);
+        let [forced, free] = self.fastest(&near).map(|most| most / thickness);
+        self.report.is_hurried = forced > MAX_ROUNDS as f32 * STRIDE;
+        if self.report.is_hurried {
+            self.note_hurry(&near);
+        }
+        let strides =
+            (forced / STRIDE).max(free / REACH).ceil().clamp(1.0, MAX_ROUNDS as f32) as u32;
         let mut late = 0;
         for round in 0.. {
             self.aim(round, strides);
             let part = if round < strides { 1.0 / strides as f32 } else { 0.0 };
-            self.round(thickness, part, iterations);
+            self.round(thickness, part, iterations, round == 0);
             self.report.rounds = round + 1;
             if round + 1 >= strides {
                 late += 1;
@@ -156,10 +170,11 @@ impl TriangleContact {
             }
         }
         self.finish();
+        self.follow_tangles(thickness, &near);
     }
 
-    /// Rounds in which the fastest row makes its move: of those that nothing stops only where something is near.
-    fn strides(&self, thickness: f32) -> u32 {
+    /// Bodies that may meet in this slice.
+    fn near_in_slice(&self, thickness: f32) -> Vec<BodyPair> {
         let around = |body: &Body| {
             if body.is_plane {
                 return Path::EVERYTHING;
@@ -174,8 +189,13 @@ impl TriangleContact {
             sum
         };
         let paths: Vec<Path> = self.bodies.iter().map(around).collect();
+        self.near_bodies(&paths)
+    }
+
+    /// How far the fastest row goes of those that nothing stops, where others are near, and of those of cloths \[m\].
+    fn fastest(&self, near: &[BodyPair]) -> [f32; 2] {
         let mut is_met: Vec<bool> = self.bodies.iter().map(Body::is_cloth).collect();
-        for index in self.near_bodies(&paths).into_iter().flatten() {
+        for &index in near.iter().flatten() {
             is_met[index as usize] = true;
         }
         let mut most = [0.0_f32; 2];
@@ -185,9 +205,7 @@ impl TriangleContact {
                 *most = most.max((self.target[row] - self.start[row]).length_squared());
             }
         }
-        let [forced, free] = most.map(f32::sqrt);
-        let strides = (forced / (STRIDE * thickness)).max(free / (REACH * thickness));
-        strides.ceil().clamp(1.0, MAX_ROUNDS as f32) as u32
+        most.map(f32::sqrt)
     }
 
     /// Where rows go in this round: a part of what is left of their paths, so that all arrive together.
@@ -213,7 +231,8 @@ impl TriangleContact {
     }
 
     /// One round, of a part of a slice: pairs are searched if they must be, solved, and moves are cut to what keeps all pairs apart.
-    fn round(&mut self, thickness: f32, part: f32, iterations: u32) {
+    fn round(&mut self, thickness: f32, part: f32, iterations: u32, is_first: bool) {
+        self.untangle(is_first);
         let mut off = self.off_path(part);
         if !off.is_empty() {
             let is_all = off.len() > self.start.len() / MOST_OFF;
@@ -320,5 +339,6 @@ impl TriangleContact {
             + 4 * values.iter().sum::<usize>()
             + self.candidates.capacity() * size_of::<Candidate>()
             + self.work.size()
+            + self.tangles.size()
     }
 }

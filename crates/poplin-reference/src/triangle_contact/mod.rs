@@ -7,6 +7,7 @@ mod pairs;
 mod scene;
 mod solve;
 mod tree;
+mod untangle;
 
 pub use body::{Body, Role, Surface};
 pub use closest::{Closest, edge_edge, vertex_face};

@@ -239,6 +239,7 @@ impl TriangleContact {
         let keys = cloths.iter().map(key_of_cloth);
         let keys: Vec<Key> =
             keys.chain(entries(cloths, world).map(|entry| key_of(&entry.collider.shape))).collect();
+        self.tangles.end_frame(&self.start);
         if keys != self.keys {
             // Who is still there keeps its multipliers: a stack does not move because something else came or went.
             // After `set_multipliers` they are those of who comes now.
@@ -306,6 +307,7 @@ impl TriangleContact {
             self.drop_lists();
         }
         self.frame_start.clone_from(&self.start);
+        self.expect_tangles();
     }
 
     fn add_all(&mut self, cloths: &[ClothInput<'_>], world: &ColliderSet) {

@@ -102,7 +102,9 @@ impl TriangleContact {
         let rows = candidate.rows;
         let count = candidate.first_count();
         let (first, second) = rows.split_at(count);
-        if rows.iter().all(|&row| self.inverse_mass[row as usize] == 0.0) {
+        if rows.iter().all(|&row| self.inverse_mass[row as usize] == 0.0)
+            || self.tangles.frees(&self.bodies, candidate)
+        {
             return None;
         }
         let closest = candidate.closest(rows.map(|row| self.start[row as usize]));
@@ -325,6 +327,7 @@ impl TriangleContact {
             let normal = pair.normal;
             if normal == Vec3::ZERO {
                 forced += 1;
+                self.tangles.note_forced(&pair.rows, pair.hard);
                 continue;
             }
             least_gap = least_gap.min(pair.gap);
@@ -401,7 +404,10 @@ impl TriangleContact {
             });
             let first = ends[..count].iter().copied().fold(f32::INFINITY, f32::min);
             let second = ends[count..].iter().copied().fold(f32::NEG_INFINITY, f32::max);
-            forced += u32::from(first - second <= pair.hard);
+            if first - second <= pair.hard {
+                forced += 1;
+                self.tangles.note_forced(&pair.rows, pair.hard);
+            }
         }
         for (row, fraction) in fractions.iter().enumerate() {
             self.start[row] += moves[row] * *fraction;

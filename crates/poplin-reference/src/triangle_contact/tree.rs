@@ -66,6 +66,24 @@ impl Path {
         path
     }
 
+    /// Of a ball that stays.
+    pub(super) fn still(at: Vec3, radius: f32) -> Self {
+        Self::new([at; 2], [Vec3::ZERO; 2], &Reach { radius, hard: 0.0, more: 0.0 })
+    }
+
+    /// Of some points that stay, and what is between them.
+    pub(super) fn between(points: &[Vec3]) -> Self {
+        let mut sum = Self::NOTHING;
+        points.iter().for_each(|&at| sum.include(&Self::still(at, 0.0)));
+        sum
+    }
+
+    /// Its lowest and highest point at the start; none if it is around nothing.
+    pub(super) fn corners(&self) -> Option<[Vec3; 2]> {
+        let corners = [self.low[0], self.high[0]].map(|at| Vec3::new(at[0], at[1], at[2]));
+        corners[0].cmple(corners[1]).all().then_some(corners)
+    }
+
     /// Widens it around another.
     pub fn include(&mut self, other: &Self) {
         for end in 0..2 {
@@ -231,6 +249,11 @@ impl<const N: usize> Tree<N> {
         let ends = (0..rest.len()).map(end).collect();
         let touching = touching.iter().map(|&(_, item)| item).collect();
         Self { levels, corners, items, ranks, ends, touching }
+    }
+
+    /// Whether there are no simplices.
+    pub(super) fn is_empty(&self) -> bool {
+        self.items.is_empty()
     }
 
     /// The simplices that have a corner.

@@ -1,0 +1,48 @@
+//! What contact of triangles could not keep apart.
+
+/// Something that contact of triangles found in some frames of a cloth. Frames count from 1 since the cloth was added or reset; 0 is
+/// its start.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Trouble {
+    /// The first frame with it.
+    pub first_frame: u32,
+    /// The last one so far.
+    pub last_frame: u32,
+    /// The most pairs in a frame.
+    pub most_pairs: u32,
+    /// Where one of those pairs was, in the world \[m\].
+    pub position_m: [f32; 3],
+}
+
+impl Trouble {
+    /// Adds so many pairs in a frame, one of them at a position \[m\]; nothing if there is none.
+    pub fn add(all: &mut Option<Self>, frame: u32, pairs: u32, position_m: [f32; 3]) {
+        if pairs == 0 {
+            return;
+        }
+        let now = Self { first_frame: frame, last_frame: frame, most_pairs: pairs, position_m };
+        *all = Some(all.map_or(now, |all| {
+            let worst = if pairs > all.most_pairs { now } else { all };
+            Self { first_frame: all.first_frame, last_frame: frame, ..worst }
+        }));
+    }
+}
+
+/// What contact of triangles could not keep apart of a cloth since it was added or reset.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ContactReport {
+    /// Frames with contact of triangles.
+    pub frames: u32,
+    /// Pairs of an edge and a triangle that cross after the last frame, one of both or both of this cloth, counted exactly.
+    pub crossings: u32,
+    /// The same before the first frame.
+    pub start_crossings: u32,
+    /// Frames with such pairs before or after one of their solver iterations.
+    pub crossed: Option<Trouble>,
+    /// Frames in which pins, balls, capsules or planes came through cloth, where no triangle of theirs is there to be crossed: the
+    /// most pairs of a solver iteration.
+    pub forced: Option<Trouble>,
+    /// Frames in which pins or colliders moved too far in a solver iteration to be followed: `most_pairs` is 1.
+    pub hurried: Option<Trouble>,
+}
