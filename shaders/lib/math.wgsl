@@ -10,6 +10,25 @@ fn cross3(a: vec3<f32>, b: vec3<f32>) -> vec3<f32> {
     return vec3<f32>(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
 }
 
+/// Length of a vector.
+fn length3(a: vec3<f32>) -> f32 {
+    return sqrt(dot3(a, a));
+}
+
+/// A vector, shortened to a length if it is longer.
+fn shorten(a: vec3<f32>, most: f32) -> vec3<f32> {
+    let length = length3(a);
+    if (length > most) {
+        return a * (most / length);
+    }
+    return a;
+}
+
+/// x in 0..=1, 0 if it is NaN; 0 has no sign.
+fn clamp_unit(x: f32) -> f32 {
+    return select(0.0, min(x, 1.0), x > 0.0);
+}
+
 /// EPSILON + |d|^2. The constant stands first: drivers pull constants out of sums (Mesa does), and this order survives that.
 fn guarded_square(d: vec3<f32>) -> f32 {
     return EPSILON + d.x * d.x + d.y * d.y + d.z * d.z;

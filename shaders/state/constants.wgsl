@@ -282,6 +282,90 @@ const CONTACT_MAX_CELL: f32 = 1e9;
 /// Squared distance below which two particles coincide [m^2].
 const MIN_SQUARE: f32 = 1e-30;
 
+/// Contact of triangles: square of the sine of the angle below which two sides of a triangle, or two edges, count as parallel.
+const TRIANGLE_SLIVER: f32 = 1e-9;
+
+/// Part of its distance at rest that a pair keeps which rests closer than it is thick.
+const TRIANGLE_REST: f32 = 0.9;
+
+/// Weight of a corner below which closest points count as on the side, or at the end, without it.
+const TRIANGLE_BORDER: f32 = 0.001;
+
+/// Part of an overlap that a slice removes, without velocity.
+const TRIANGLE_RECOVERY: f32 = 0.2;
+
+/// Iterations that are added while pins or colliders come too near.
+const TRIANGLE_MORE_ITERATIONS: u32 = 64u;
+
+/// Distance beyond its thickness at which a pair is solved even if nothing pushes it yet, as a part of the reserve.
+const TRIANGLE_EAGER: f32 = 0.2;
+
+/// Part of a gap that a round may take.
+const TRIANGLE_APPROACH: f32 = 0.5;
+
+/// Gap that no move may close, in thicknesses: what is left for rounding.
+const TRIANGLE_LEAST_GAP: f32 = 0.002;
+
+/// `TriangleCandidate.kind`: a vertex and the three of a face.
+const TRIANGLE_VERTEX_FACE: u32 = 0u;
+
+/// Two edges.
+const TRIANGLE_EDGE_EDGE: u32 = 1u;
+
+/// A vertex and a point of a plane, three times.
+const TRIANGLE_VERTEX_PLANE: u32 = 2u;
+
+/// Sections of `triangle_moves`, a row each: positions at the start of the round [m].
+const TRIANGLE_STARTS: u32 = 0u;
+
+/// Where they move in this round [m].
+const TRIANGLE_MOVES: u32 = 1u;
+
+/// Where they would move without contact [m].
+const TRIANGLE_AIMS: u32 = 2u;
+
+/// Where they would be after the slice [m].
+const TRIANGLE_TARGETS: u32 = 3u;
+
+/// By how much previous positions have to move [m].
+const TRIANGLE_CARRIES: u32 = 4u;
+
+/// Direction of the pair that held them back most; 0 if none did.
+const TRIANGLE_BLOCKS: u32 = 5u;
+
+/// First of the boxes around what is in reach: lowest corners at both ends, highest corners at both ends [m].
+const TRIANGLE_STEPS: u32 = 6u;
+
+/// Sections in all.
+const TRIANGLE_SECTIONS: u32 = 10u;
+
+/// Words of `triangle_lists`, first those that say whether a pass has anything to do: always,
+const TRIANGLE_ALWAYS: u32 = 0u;
+
+/// in the first of the iterations that are added while pins or colliders press,
+const TRIANGLE_PRESSED: u32 = 1u;
+
+/// and to take away overlaps.
+const TRIANGLE_OVERLAPS: u32 = 65u;
+
+/// Pairs that push.
+const TRIANGLE_CONTACTS: u32 = 66u;
+
+/// Rows that were held back.
+const TRIANGLE_HELD_ROWS: u32 = 67u;
+
+/// Pairs that pins or colliders force to cross.
+const TRIANGLE_FORCED: u32 = 68u;
+
+/// The smallest gap [m], as ordered bits.
+const TRIANGLE_GAP: u32 = 69u;
+
+/// Multipliers of the last slice.
+const TRIANGLE_HELD: u32 = 70u;
+
+/// Words before the lists.
+const TRIANGLE_WORDS: u32 = 72u;
+
 /// Words of a cloth's report in `feedback`.
 const REPORT_WORDS: u32 = 16u;
 

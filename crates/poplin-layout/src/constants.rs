@@ -219,6 +219,63 @@ shared_constants! {
     pub const CONTACT_MAX_CELL: f32 = 1.0e9;
     /// Squared distance below which two particles coincide [m^2].
     pub const MIN_SQUARE: f32 = 1.0e-30;
+    /// Contact of triangles: square of the sine of the angle below which two sides of a triangle, or two edges, count as parallel.
+    pub const TRIANGLE_SLIVER: f32 = 1.0e-9;
+    /// Part of its distance at rest that a pair keeps which rests closer than it is thick.
+    pub const TRIANGLE_REST: f32 = 0.9;
+    /// Weight of a corner below which closest points count as on the side, or at the end, without it.
+    pub const TRIANGLE_BORDER: f32 = 1.0e-3;
+    /// Part of an overlap that a slice removes, without velocity.
+    pub const TRIANGLE_RECOVERY: f32 = 0.2;
+    /// Iterations that are added while pins or colliders come too near.
+    pub const TRIANGLE_MORE_ITERATIONS: u32 = 64;
+    /// Distance beyond its thickness at which a pair is solved even if nothing pushes it yet, as a part of the reserve.
+    pub const TRIANGLE_EAGER: f32 = 0.2;
+    /// Part of a gap that a round may take.
+    pub const TRIANGLE_APPROACH: f32 = 0.5;
+    /// Gap that no move may close, in thicknesses: what is left for rounding.
+    pub const TRIANGLE_LEAST_GAP: f32 = 0.002;
+    /// `TriangleCandidate.kind`: a vertex and the three of a face.
+    pub const TRIANGLE_VERTEX_FACE: u32 = 0;
+    /// Two edges.
+    pub const TRIANGLE_EDGE_EDGE: u32 = 1;
+    /// A vertex and a point of a plane, three times.
+    pub const TRIANGLE_VERTEX_PLANE: u32 = 2;
+    /// Sections of `triangle_moves`, a row each: positions at the start of the round \[m\].
+    pub const TRIANGLE_STARTS: u32 = 0;
+    /// Where they move in this round \[m\].
+    pub const TRIANGLE_MOVES: u32 = 1;
+    /// Where they would move without contact \[m\].
+    pub const TRIANGLE_AIMS: u32 = 2;
+    /// Where they would be after the slice \[m\].
+    pub const TRIANGLE_TARGETS: u32 = 3;
+    /// By how much previous positions have to move \[m\].
+    pub const TRIANGLE_CARRIES: u32 = 4;
+    /// Direction of the pair that held them back most; 0 if none did.
+    pub const TRIANGLE_BLOCKS: u32 = 5;
+    /// First of the boxes around what is in reach: lowest corners at both ends, highest corners at both ends \[m\].
+    pub const TRIANGLE_STEPS: u32 = 6;
+    /// Sections in all.
+    pub const TRIANGLE_SECTIONS: u32 = 10;
+    /// Words of `triangle_lists`, first those that say whether a pass has anything to do: always,
+    pub const TRIANGLE_ALWAYS: u32 = 0;
+    /// in the first of the iterations that are added while pins or colliders press,
+    pub const TRIANGLE_PRESSED: u32 = 1;
+    /// and to take away overlaps.
+    pub const TRIANGLE_OVERLAPS: u32 = TRIANGLE_PRESSED + TRIANGLE_MORE_ITERATIONS;
+    /// Pairs that push.
+    pub const TRIANGLE_CONTACTS: u32 = TRIANGLE_OVERLAPS + 1;
+    /// Rows that were held back.
+    pub const TRIANGLE_HELD_ROWS: u32 = TRIANGLE_OVERLAPS + 2;
+    /// Pairs that pins or colliders force to cross.
+    pub const TRIANGLE_FORCED: u32 = TRIANGLE_OVERLAPS + 3;
+    /// The smallest gap \[m\], as ordered bits.
+    pub const TRIANGLE_GAP: u32 = TRIANGLE_OVERLAPS + 4;
+    /// Multipliers of the last slice.
+    pub const TRIANGLE_HELD: u32 = TRIANGLE_OVERLAPS + 5;
+    /// Words before the lists.
+    pub const TRIANGLE_WORDS: u32 = TRIANGLE_OVERLAPS + 7;
+
     /// Words of a cloth's report in `feedback`.
     pub const REPORT_WORDS: u32 = (size_of::<Feedback>() / WORD_BYTES) as u32;
     /// Word of `fault_count` in a report.

@@ -27,6 +27,32 @@ pub enum Kernel {
     ContactTouch,
     /// Collision of cloths: pushes.
     ContactPush,
+    /// Contact of triangles: boxes around the steps of rows, and empty lists.
+    TriangleStep,
+    /// Contact of triangles: which candidates are in reach.
+    TriangleReach,
+    /// Contact of triangles: the pairs in reach.
+    TriangleNarrow,
+    /// Contact of triangles: corners of pairs by row.
+    TriangleScatter,
+    /// Contact of triangles: the corners of each row in order.
+    TriangleTie,
+    /// Contact of triangles: moves by changes of multipliers.
+    TriangleGather,
+    /// Contact of triangles: multipliers.
+    TrianglePush,
+    /// Contact of triangles: whether pins or colliders come too near.
+    TrianglePress,
+    /// Contact of triangles: overlaps; keeps multipliers.
+    TriangleRecover,
+    /// Contact of triangles: what pairs leave of moves.
+    TriangleCut,
+    /// Contact of triangles: the pairs that leave least.
+    TriangleBlock,
+    /// Contact of triangles: rows move.
+    TriangleMove,
+    /// Contact of triangles: pairs that are crossed by force.
+    TriangleForce,
     /// Render meshes: normals of the particles that vertices are offset along.
     RenderNormals,
     /// Render meshes: positions of vertices.
@@ -45,7 +71,7 @@ pub enum Kernel {
 
 impl Kernel {
     /// Every kernel.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 31] = [
         Self::SimulateCloth,
         Self::ScatterRows,
         Self::ContactGather,
@@ -57,6 +83,19 @@ impl Kernel {
         Self::ContactRank,
         Self::ContactTouch,
         Self::ContactPush,
+        Self::TriangleStep,
+        Self::TriangleReach,
+        Self::TriangleNarrow,
+        Self::TriangleScatter,
+        Self::TriangleTie,
+        Self::TriangleGather,
+        Self::TrianglePush,
+        Self::TrianglePress,
+        Self::TriangleRecover,
+        Self::TriangleCut,
+        Self::TriangleBlock,
+        Self::TriangleMove,
+        Self::TriangleForce,
         Self::RenderNormals,
         Self::RenderPlace,
         Self::RenderShade,
@@ -79,6 +118,23 @@ impl Kernel {
         Self::ContactPush,
     ];
 
+    /// The kernels of contact of triangles that are its own, in the order in which a round first runs them.
+    pub const TRIANGLES: [Self; 13] = [
+        Self::TriangleStep,
+        Self::TriangleReach,
+        Self::TriangleNarrow,
+        Self::TriangleScatter,
+        Self::TriangleTie,
+        Self::TriangleGather,
+        Self::TrianglePush,
+        Self::TrianglePress,
+        Self::TriangleRecover,
+        Self::TriangleCut,
+        Self::TriangleBlock,
+        Self::TriangleMove,
+        Self::TriangleForce,
+    ];
+
     /// The kernels that make render vertices, in order.
     pub const RENDER: [Self; 3] = [Self::RenderNormals, Self::RenderPlace, Self::RenderShade];
 
@@ -96,6 +152,19 @@ impl Kernel {
             Self::ContactRank => "contact_rank",
             Self::ContactTouch => "contact_touch",
             Self::ContactPush => "contact_push",
+            Self::TriangleStep => "triangle_step",
+            Self::TriangleReach => "triangle_reach",
+            Self::TriangleNarrow => "triangle_narrow",
+            Self::TriangleScatter => "triangle_scatter",
+            Self::TriangleTie => "triangle_tie",
+            Self::TriangleGather => "triangle_gather",
+            Self::TrianglePush => "triangle_push",
+            Self::TrianglePress => "triangle_press",
+            Self::TriangleRecover => "triangle_recover",
+            Self::TriangleCut => "triangle_cut",
+            Self::TriangleBlock => "triangle_block",
+            Self::TriangleMove => "triangle_move",
+            Self::TriangleForce => "triangle_force",
             Self::RenderNormals => "render_normals",
             Self::RenderPlace => "render_place",
             Self::RenderShade => "render_shade",

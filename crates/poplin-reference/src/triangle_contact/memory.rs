@@ -210,7 +210,7 @@ impl TriangleContact {
         rows.map(|(start, target)| (*target - *start).length_squared()).fold(0.0, f32::max).sqrt()
     }
 
-    /// One round, of a part of a slice: pairs are searched if they must be, solved, and moves are cut to what keeps all pairs apart.
+    /// One round, of a part of a slice: pairs are searched if they must be, then there is a response.
     fn round(&mut self, thickness: f32, part: f32, iterations: u32) {
         if !self.has_lists(part) {
             self.follow(thickness, part);
@@ -218,6 +218,11 @@ impl TriangleContact {
             self.report.searches += 1;
         }
         self.clock += part;
+        self.respond(thickness, part, iterations);
+    }
+
+    /// The passes of a round that has its candidates: pairs are solved, and moves are cut to what keeps all pairs apart.
+    pub(super) fn respond(&mut self, thickness: f32, part: f32, iterations: u32) {
         self.reserve = RESERVE * thickness;
         let Self { start, radius, hard, reserve, work, .. } = self;
         work.aims.clone_from(&work.moves);

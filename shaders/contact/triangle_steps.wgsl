@@ -1,0 +1,78 @@
+#import lib/math
+#import contact/triangle_buffers
+
+/// Boxes around the start and the end of a path.
+struct Path {
+    /// Lowest corner at the start [m].
+    low_start: vec3<f32>,
+    /// Lowest corner at the end [m].
+    low_end: vec3<f32>,
+    /// Highest corner at the start [m].
+    high_start: vec3<f32>,
+    /// Highest corner at the end [m].
+    high_end: vec3<f32>,
+}
+
+/// The path of a row in this round.
+fn path_of(row: u32) -> Path {
+    let low_start = load_row(TRIANGLE_STEPS, row);
+    let low_end = load_row(TRIANGLE_STEPS + 1u, row);
+    let high_start = load_row(TRIANGLE_STEPS + 2u, row);
+    let high_end = load_row(TRIANGLE_STEPS + 3u, row);
+    return Path(low_start, low_end, high_start, high_end);
+}
+
+/// Around both.
+fn join(a: Path, b: Path) -> Path {
+    let low_start = min(a.low_start, b.low_start);
+    let low_end = min(a.low_end, b.low_end);
+    return Path(low_start, low_end, max(a.high_start, b.high_start), max(a.high_end, b.high_end));
+}
+
+/// Whether an axis keeps them apart all the time.
+fn misses(a: Path, b: Path) -> bool {
+    let below = (a.high_start < b.low_start) & (a.high_end < b.low_end);
+    let above = (b.high_start < a.low_start) & (b.high_end < a.low_end);
+    return any(below | above);
+}
+
+/// Whether the corners of a candidate may meet in this round: no axis keeps the boxes around their steps apart, and not all are
+/// immovable.
+fn may_meet(i: u32) -> bool {
+    let rows = triangle_candidates[i].rows;
+    let kind = triangle_candidates[i].kind;
+    if (is_immovable(rows.x) && is_immovable(rows.y) && is_immovable(rows.z) && is_immovable(rows.w)) {
+        return false;
+    }
+    if (kind == TRIANGLE_VERTEX_PLANE) {
+        return true;
+    }
+    var first = path_of(rows.x);
+    var second = join(path_of(rows.z), path_of(rows.w));
+    if (kind == TRIANGLE_EDGE_EDGE) {
+        first = join(first, path_of(rows.y));
+    } else {
+        second = join(second, path_of(rows.y));
+    }
+    return !misses(first, second);
+}
+
+/// Notes where row i would move without contact, and boxes around what is in reach of it: at its start what it may get to, and at both
+/// ends what it may push.
+fn step_row(i: u32) {
+    let start = load_row(TRIANGLE_STARTS, i);
+    let step = load_row(TRIANGLE_MOVES, i);
+    let radius = triangle_rows[i].radius;
+    let hard = triangle_rows[i].hard;
+    let low = triangle.reserve + max(vec3<f32>(hard) + max(-step, vec3<f32>(0.0)), vec3<f32>(radius));
+    let high = triangle.reserve + max(vec3<f32>(hard) + max(step, vec3<f32>(0.0)), vec3<f32>(radius));
+    let end = start + step;
+    let around = triangle.reserve + radius;
+    store_row(TRIANGLE_AIMS, i, step);
+    store_row(TRIANGLE_STEPS, i, start - low);
+    store_row(TRIANGLE_STEPS + 1u, i, end - around);
+    store_row(TRIANGLE_STEPS + 2u, i, start + high);
+    store_row(TRIANGLE_STEPS + 3u, i, end + around);
+    atomicStore(&triangle_lists[fraction_word(i)], bitcast<u32>(1.0));
+    atomicStore(&triangle_lists[first_word(i)], 0xffffffffu);
+}
