@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use bytemuck::{NoUninit, cast_slice};
 use glam::Vec3;
-use poplin_gpu::{EngineOptions, Headless, TriangleRounds, wgpu};
+use poplin_gpu::{EngineOptions, Headless, TriangleProgress, TriangleRounds, wgpu};
 use poplin_layout::{
-    TRIANGLE_AIMS, TRIANGLE_BLOCKS, TRIANGLE_CARRIES, TRIANGLE_MOVES, TRIANGLE_STARTS,
-    TRIANGLE_STEPS, TRIANGLE_TARGETS, TrianglePair, TriangleRound,
+    TRIANGLE_AIMS, TRIANGLE_BLOCKS, TRIANGLE_CARRIES, TRIANGLE_MAX_LATE_ROUNDS,
+    TRIANGLE_MAX_ROUNDS, TRIANGLE_MOVES, TRIANGLE_STARTS, TRIANGLE_STEPS, TRIANGLE_TARGETS,
+    TriangleBodies, TrianglePair, TriangleRound,
 };
 use poplin_measure::entanglement::EntanglementCounter;
 use poplin_reference::triangle_contact::{Body, Candidate, Kind, Role, Surface, TriangleContact};
@@ -32,11 +33,43 @@ fn on_gpu(
     iterations: u32,
 ) -> TriangleRound {
     let (device, queue) = (gpu.device(), gpu.queue());
-    kernels.upload(device, queue, round).unwrap();
+    kernels.upload(device, queue, round, &TriangleBodies::default(), 0).unwrap();
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-    kernels.encode(device, &mut encoder, iterations);
+    kernels.encode_round(device, &mut encoder, iterations);
     queue.submit([encoder.finish()]);
     kernels.read(device, queue, round).unwrap()
+}
+
+/// Runs a slice on a GPU, with room for so many candidates.
+fn slice_on_gpu(
+    gpu: &Headless,
+    kernels: &mut TriangleRounds,
+    slice: &Slice,
+    capacity: usize,
+) -> (TriangleRound, TriangleProgress) {
+    let (device, queue) = (gpu.device(), gpu.queue());
+    kernels.upload(device, queue, &slice.before, &slice.bodies, capacity).unwrap();
+    let submit = |record: &dyn Fn(&mut wgpu::CommandEncoder)| {
+        let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        record(&mut encoder);
+        queue.submit([encoder.finish()]);
+    };
+    submit(&|encoder| kernels.encode_begin(device, encoder));
+    let mut progress = kernels.progress(device, queue).unwrap();
+    // One round more than there may be finds that there is none.
+    for _ in 0..=(TRIANGLE_MAX_ROUNDS + TRIANGLE_MAX_LATE_ROUNDS) / 2 {
+        submit(&|encoder| {
+            kernels.encode_next(device, encoder, slice.iterations);
+            kernels.encode_next(device, encoder, slice.iterations);
+        });
+        progress = kernels.progress(device, queue).unwrap();
+        if progress.is_done {
+            break;
+        }
+    }
+    assert!(progress.is_done, "{progress:?}");
+    submit(&|encoder| kernels.encode_finish(device, encoder));
+    (kernels.read(device, queue, &slice.before).unwrap(), progress)
 }
 
 /// The first of two lists of rows that differ in their bits.
@@ -238,6 +271,58 @@ fn starts(round: &TriangleRound) -> Vec<Vec3> {
     rows.iter().map(|&[x, y, z, _]| Vec3::new(x, y, z)).collect()
 }
 
+/// A slice in the mirror.
+struct Slice {
+    bodies: TriangleBodies,
+    before: TriangleRound,
+    after: TriangleRound,
+    iterations: u32,
+}
+
+/// What a slice leaves that differs from the mirror.
+fn slice_difference(gpu: &TriangleRound, mirror: &TriangleRound) -> Option<String> {
+    let report = |it: &TriangleRound| {
+        [it.rounds, it.contacts, it.held_rows, it.forced, it.least_gap.to_bits()]
+    };
+    let row_count = gpu.rows.len();
+    let sections = [
+        ("start", TRIANGLE_STARTS),
+        ("block", TRIANGLE_BLOCKS),
+        ("carry", TRIANGLE_CARRIES),
+        ("target", TRIANGLE_TARGETS),
+    ];
+    let ranks = gpu.candidates.iter().map(|candidate| candidate.rank);
+    if !ranks.is_sorted_by(|a, b| a < b) {
+        return Some("candidates are not in the order of their ranks".to_owned());
+    }
+    let found = differ("report", &report(gpu), &report(mirror));
+    let found = found.or_else(|| differ("held", &pushing(gpu), &pushing(mirror)));
+    sections.iter().fold(found, |found, (what, section)| {
+        let begin = *section as usize * row_count;
+        let rows = |round: &TriangleRound| round.moves[begin..begin + row_count].to_vec();
+        found.or_else(|| differ(what, &rows(gpu), &rows(mirror)))
+    })
+}
+
+/// Slices of a random scene, each with the multipliers of the last one.
+fn random_slices(seed: u64) -> Vec<Slice> {
+    let mut rng = Rng::new(10_000 + seed);
+    let (mut contact, thickness) = random_scene(&mut rng);
+    let slice = |_| {
+        let moves = random_moves(&mut rng, &contact, thickness);
+        contact.target = sum(&contact.start, &moves);
+        let iterations = rng.index(4) as u32;
+        let step = STEP * [1.0, 0.5][rng.index(2)];
+        let bodies = contact.packed_bodies();
+        let least = contact.bodies.iter().filter(|body| matches!(body.role, Role::Cloth { .. }));
+        let least = least.map(|body| 2.0 * contact.radius[body.rows.start]).fold(1.0, f32::min);
+        let [mut before, after] = contact.run_slice(least, step, iterations);
+        before.candidates.clear();
+        Slice { bodies, before, after, iterations }
+    };
+    (0..3).map(slice).collect()
+}
+
 /// Rounds of a random scene, some of them with candidates and multipliers of earlier ones.
 fn random_trials(seed: u64) -> Vec<Trial> {
     let mut rng = Rng::new(seed);
@@ -374,6 +459,55 @@ fn rounds_are_those_of_the_mirror_pass_by_pass() {
     }
 }
 
+/// The first slice of which these kernels leave something else than the mirror, and what.
+fn first_slice_failure(gpu: &Headless, engine: &EngineOptions, slices: &[Slice]) -> Option<String> {
+    let mut kernels = TriangleRounds::new(gpu.device(), engine);
+    slices.iter().enumerate().find_map(|(index, slice)| {
+        let (found, progress) = slice_on_gpu(gpu, &mut kernels, slice, CAPACITY);
+        assert_eq!(progress.lack, None);
+        let difference = slice_difference(&found, &slice.after)?;
+        Some(format!("slice {index}: {difference}"))
+    })
+}
+
+/// Candidates that a random slice has room for.
+const CAPACITY: usize = 20_000;
+
+#[test]
+fn slices_are_those_of_the_mirror_from_the_search_to_the_carry() {
+    let slices: Vec<Slice> = (0..12).flat_map(random_slices).collect();
+    let rounds: Vec<u32> = slices.iter().map(|slice| slice.after.rounds).collect();
+    let several = rounds.iter().filter(|&&rounds| rounds > 2).count();
+    assert!(several > 10, "{rounds:?}");
+    let contacts = slices.iter().filter(|slice| slice.after.contacts > 0).count();
+    assert!(contacts > 15, "only {contacts} slices have contacts");
+    let engine = EngineOptions::default();
+    let Some(gpu) = headless(engine.clone()) else { return };
+    assert_eq!(first_slice_failure(&gpu, &engine, &slices), None);
+}
+
+#[test]
+fn a_search_that_finds_more_than_there_is_room_for_moves_nothing_and_says_how_much() {
+    let engine = EngineOptions::default();
+    let Some(gpu) = headless(engine.clone()) else { return };
+    let mut kernels = TriangleRounds::new(gpu.device(), &engine);
+    let all: Vec<Slice> = (0..12).flat_map(random_slices).collect();
+    // Of several rounds the last finds what is left in `candidates`.
+    let mut slices = all.iter().filter(|slice| slice.after.rounds == 1);
+    let (slice, count) = slices
+        .find_map(|slice| {
+            let (found, _) = slice_on_gpu(&gpu, &mut kernels, slice, CAPACITY);
+            (found.candidates.len() > 100).then_some((slice, found.candidates.len()))
+        })
+        .unwrap();
+    let (found, progress) = slice_on_gpu(&gpu, &mut kernels, slice, count - 1);
+    assert_eq!(progress, TriangleProgress { rounds: 1, is_done: true, lack: Some(count as u32) });
+    assert_eq!(differ("start", &starts(&found), &starts(&slice.before)), None);
+    let (found, progress) = slice_on_gpu(&gpu, &mut kernels, slice, count);
+    assert_eq!(progress.lack, None);
+    assert_eq!(slice_difference(&found, &slice.after), None);
+}
+
 /// Devices with how they round.
 fn devices() -> impl Iterator<Item = (Headless, EngineOptions, Rounding)> {
     let all = roundings(&EngineOptions::default()).into_iter();
@@ -398,15 +532,32 @@ fn a_fault_in_any_pass_is_seen_and_the_first_pass_that_shows_it_named() {
         (Kernel::TriangleMove, "triangle.reserve / off", "0.5", "move"),
         (Kernel::TriangleForce, "first - second <=", "first - second >", "report"),
     ];
+    let slice_faults = [
+        (Kernel::TriangleBegin, "0xff800000u", "0x80000000u", "report"),
+        (Kernel::TriangleSpan, "select(6u, 7u", "select(7u, 6u", "report"),
+        (Kernel::TriangleMeet, "add_moves(b);", "", "report"),
+        (Kernel::TriangleRound, "round + 1u - strides", "round - strides", "report"),
+        (Kernel::TriangleAim, "(goal - start) * part", "(goal - start)", ""),
+        (Kernel::TriangleFit, "path = join(path, child);", "path = child;", ""),
+        (Kernel::TriangleFind, "count = visit_query(query, 0u, false);", "", ""),
+        (Kernel::TriangleList, "before.rank.w <", "before.rank.w >", "candidates"),
+        (Kernel::TriangleFinish, "lost - block", "lost + block", "carry"),
+    ];
     let Some(gpu) = headless(EngineOptions::default()) else { return };
     let mut unseen = Vec::new();
     let trials: Vec<Trial> = (0..12).flat_map(random_trials).collect();
-    for (kernel, right, wrong, pass) in faults {
+    let slices: Vec<Slice> = (0..12).flat_map(random_slices).collect();
+    let slices: Vec<Slice> = slices.into_iter().filter(|slice| slice.after.rounds < 12).collect();
+    let with = |(kernel, right, wrong, _): Fault| {
         let text = compose(&kernel.path()).unwrap().text;
         assert!(text.contains(right), "{kernel:?} has no `{right}`");
         let shader_texts = [(kernel, text.replace(right, wrong))].into();
-        let engine = EngineOptions { shader_texts, ..EngineOptions::default() };
-        let failure = first_failure(&gpu, &engine, &trials);
+        EngineOptions { shader_texts, ..EngineOptions::default() }
+    };
+    let found = faults.map(|fault| (fault, first_failure(&gpu, &with(fault), &trials)));
+    let found_in_slices =
+        slice_faults.map(|fault| (fault, first_slice_failure(&gpu, &with(fault), &slices)));
+    for ((kernel, _, wrong, pass), failure) in found.into_iter().chain(found_in_slices) {
         let is_named = failure.as_ref().is_some_and(|found| found.contains(&format!(": {pass}")));
         if !is_named {
             unseen.push(format!("`{wrong}` in {kernel:?}: {failure:?}"));
@@ -414,3 +565,6 @@ fn a_fault_in_any_pass_is_seen_and_the_first_pass_that_shows_it_named() {
     }
     assert_eq!(unseen, Vec::<String>::new());
 }
+
+/// A kernel, what is right in its text, what is wrong, and what that shows in.
+type Fault = (Kernel, &'static str, &'static str, &'static str);

@@ -1,15 +1,10 @@
 #import lib/math
-#import state/constants
-#import contact/triangle_types
+#import contact/triangle_state
 
-/// Parameters of this pass.
-@group(0) @binding(0) var<uniform> triangle: TriangleParameters;
 /// Pairs that may touch, in the order of their ranks.
 @group(0) @binding(1) var<storage, read> triangle_candidates: array<TriangleCandidate>;
 /// What each row keeps.
 @group(0) @binding(2) var<storage, read> triangle_rows: array<TriangleRow>;
-/// Sections with an entry per row: TRIANGLE_STARTS and so on; w unused.
-@group(0) @binding(3) var<storage, read_write> triangle_moves: array<vec4<f32>>;
 /// Pairs in reach, in the order of their candidates.
 @group(0) @binding(4) var<storage, read_write> triangle_pairs: array<TrianglePair>;
 /// Multipliers of the last slice, in the order of ranks.
@@ -18,44 +13,26 @@
 @group(0) @binding(6) var<storage, read_write> triangle_slots: array<u32>;
 /// Corners of active pairs of each row; after the scan: where they begin.
 @group(0) @binding(7) var<storage, read_write> triangle_begins: array<atomic<u32>>;
-/// TRIANGLE_WORDS words, then four lists: of each row the bits of the fraction of its move that is left, and the first pair that leaves
-/// no more; the index of each corner of a pair at its row; corners by row, each as four times the pair plus the corner.
-@group(0) @binding(8) var<storage, read_write> triangle_lists: array<atomic<u32>>;
-
-/// A row of a section.
-fn load_row(section: u32, row: u32) -> vec3<f32> {
-    return triangle_moves[section * triangle.row_count + row].xyz;
-}
-
-/// Writes a row of a section.
-fn store_row(section: u32, row: u32, value: vec3<f32>) {
-    triangle_moves[section * triangle.row_count + row] = vec4<f32>(value, 0.0);
-}
 
 /// Whether nothing can stop a row.
 fn is_immovable(row: u32) -> bool {
     return triangle_rows[row].inverse_mass == 0.0;
 }
 
-/// Whether this pass has anything to do.
-fn is_due() -> bool {
-    return atomicLoad(&triangle_lists[triangle.word]) != 0u;
-}
-
 /// Where the pair of a candidate is, if it is in reach; of the index after the last: how many there are.
 fn slot_of(candidate: u32) -> u32 {
-    let block = triangle.slot_count + SCAN_BLOCK + candidate / SCAN_BLOCK;
+    let block = triangle.slot_len + SCAN_BLOCK + candidate / SCAN_BLOCK;
     return triangle_slots[candidate] + triangle_slots[block];
 }
 
 /// Pairs in reach.
 fn pair_count() -> u32 {
-    return slot_of(triangle.candidate_count);
+    return slot_of(triangle.capacity);
 }
 
 /// Where the corners of a row begin; of the index after the last: how many there are.
 fn begin_of(row: u32) -> u32 {
-    let block = triangle.begin_count + SCAN_BLOCK + row / SCAN_BLOCK;
+    let block = triangle.begin_len + SCAN_BLOCK + row / SCAN_BLOCK;
     return atomicLoad(&triangle_begins[row]) + atomicLoad(&triangle_begins[block]);
 }
 
@@ -76,7 +53,7 @@ fn index_word(corner: u32) -> u32 {
 
 /// Word of a corner in the lists of the rows.
 fn corner_word(entry: u32) -> u32 {
-    return TRIANGLE_WORDS + 2u * triangle.row_count + 4u * triangle.candidate_count + entry;
+    return TRIANGLE_WORDS + 2u * triangle.row_count + 4u * triangle.capacity + entry;
 }
 
 /// Sum of what a section is at the corners of a pair, by weight.

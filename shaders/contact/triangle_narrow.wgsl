@@ -38,9 +38,10 @@ fn narrow_candidate(i: u32) {
         var pair = measure(i);
         let normal = pair.normal.xyz;
         let held = find_held(i);
-        if (triangle.part > 0.0 && held.w > 0.0) {
-            let push = held.w * triangle.part;
-            let drag = (held.xyz - normal * dot3(held.xyz, normal)) * triangle.part;
+        let part = part_of_slice();
+        if (part > 0.0 && held.w > 0.0) {
+            let push = held.w * part;
+            let drag = (held.xyz - normal * dot3(held.xyz, normal)) * part;
             pair.drag = vec4<f32>(shorten(drag, pair.friction * push), push);
         }
         let motion = dot3(normal, mix_rows(pair.rows, pair.weights, TRIANGLE_MOVES));

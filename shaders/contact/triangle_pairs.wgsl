@@ -211,7 +211,7 @@ fn is_in_reach(pair: TrianglePair) -> bool {
 /// Determines whether candidate i is in reach.
 fn reach_candidate(i: u32) {
     var count = 0u;
-    if (i < triangle.candidate_count && may_meet(i)) {
+    if (i < atomicLoad(&triangle_lists[TRIANGLE_CANDIDATES]) && is_due() && may_meet(i)) {
         count = u32(is_in_reach(measure(i)));
     }
     triangle_slots[i] = count;

@@ -67,8 +67,9 @@ fn recover_pair(i: u32) {
     if (drag.w > 0.0) {
         atomicAdd(&triangle_lists[TRIANGLE_CONTACTS], 1u);
     }
-    if (triangle.part > 0.0) {
+    let part = part_of_slice();
+    if (part > 0.0) {
         triangle_held[i].rank = triangle_candidates[triangle_pairs[i].candidate].rank;
-        triangle_held[i].drag = drag / triangle.part;
+        triangle_held[i].drag = drag / part;
     }
 }

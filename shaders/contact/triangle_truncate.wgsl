@@ -1,12 +1,6 @@
 #import lib/math
 #import contact/triangle_buffers
 
-/// Bits whose order as integers is that of the floats.
-fn ordered_bits(x: f32) -> u32 {
-    let bits = bitcast<u32>(x);
-    return select(bits | 0x80000000u, ~bits, (bits & 0x80000000u) != 0u);
-}
-
 /// Fractions of the moves of its corners that pair i leaves, so that it keeps a part of its gap whatever the others do. On a straight
 /// path between positions on one side of a plane a corner stays on that side: so a plane between both simplices, which the start
 /// leaves room for and the ends respect, is never crossed.
@@ -108,7 +102,10 @@ fn move_row(i: u32) {
     if (fraction < 1.0) {
         atomicAdd(&triangle_lists[TRIANGLE_HELD_ROWS], 1u);
     }
-    store_row(TRIANGLE_STARTS, i, start + step * fraction);
+    let end = start + step * fraction;
+    let left = load_row(TRIANGLE_TARGETS, i) - end;
+    atomicMax(&triangle_lists[TRIANGLE_FARTHEST], bitcast<u32>(dot3(left, left)));
+    store_row(TRIANGLE_STARTS, i, end);
     store_row(TRIANGLE_BLOCKS, i, block);
 }
 

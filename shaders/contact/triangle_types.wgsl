@@ -10,8 +10,8 @@ struct TriangleRow {
     radius: f32,
     /// What of it is the volume of a collider [m].
     hard: f32,
-    /// Fills the struct to a multiple of 16 bytes.
-    padding_0: u32,
+    /// Its body.
+    body: u32,
 }
 
 /// A vertex and a face, two edges, or a vertex and a plane that may come close.
@@ -70,22 +70,70 @@ struct TriangleMultiplier {
     drag: vec4<f32>,
 }
 
+/// Simplices of a body that look for those of another one, or of their own.
+struct TriangleTask {
+    /// The first body.
+    first_body: u32,
+    /// The second body; the same: within one.
+    second_body: u32,
+    /// Vertices of the first body and faces of the second (0), the other order (1), or edges (2).
+    kind: u32,
+    /// Its first query; each simplex is one.
+    query_begin: u32,
+    /// Rows of these simplices in `triangle_simplices`.
+    items: u32,
+    /// Root of the tree of those that they look for; `NO_OFFSET` if there is none.
+    root: u32,
+    /// Row of the plane that they look for; `NO_OFFSET` if it is none.
+    plane: u32,
+    /// Coefficient of friction.
+    friction: f32,
+}
+
+/// A node of a tree of boxes. Levels follow one another, leaves first.
+struct TriangleNode {
+    /// Its first child; of a leaf where its simplices are named in `triangle_simplices`.
+    first: u32,
+    /// How many there are.
+    count: u32,
+    /// Of a leaf: where all simplices of the tree are in `triangle_simplices`.
+    simplices: u32,
+    /// Of a leaf: words of a simplex, two rows or three rows and what a face answers for; of others 0.
+    words: u32,
+}
+
 /// The uniform of a pass of contact of triangles.
 struct TriangleParameters {
     /// Rows of all bodies.
     row_count: u32,
-    /// Candidates.
-    candidate_count: u32,
+    /// Bodies.
+    body_count: u32,
+    /// Tasks of a search.
+    task_count: u32,
+    /// Queries of all tasks.
+    query_count: u32,
+    /// Candidates that there is room for.
+    capacity: u32,
     /// Counts of `triangle_slots`, a multiple of `SCAN_BLOCK`, but for its last block.
-    slot_count: u32,
+    slot_len: u32,
     /// Counts of `triangle_begins`, likewise.
-    begin_count: u32,
+    begin_len: u32,
+    /// Counts of `triangle_counts`, likewise.
+    query_len: u32,
     /// The word that says whether this pass has anything to do.
     word: u32,
+    /// First node of the level of this pass.
+    node_begin: u32,
+    /// The end of its nodes.
+    node_end: u32,
     /// Smallest thickness of a cloth [m].
     thickness: f32,
-    /// How far contact may take a row off its path in this round [m].
+    /// How far contact may take a row off its path in a round [m].
     reserve: f32,
-    /// Part of a slice that the round is; 0 after the last.
-    part: f32,
+    /// Factor on the multipliers of the last slice.
+    held_scale: f32,
+    /// Fills the struct to a multiple of 16 bytes.
+    padding_0: u32,
+    /// Fills it.
+    padding_1: u32,
 }

@@ -8,7 +8,7 @@ fn triangle_narrow(
     @builtin(local_invocation_index) lane: u32,
 ) {
     let i = (workgroup.y * workgroups.x + workgroup.x) * CONTACT_LANES + lane;
-    if (i < triangle.candidate_count) {
+    if (i < triangle.capacity) {
         narrow_candidate(i);
     }
 }

@@ -8,7 +8,7 @@ fn triangle_reach(
     @builtin(local_invocation_index) lane: u32,
 ) {
     let i = (workgroup.y * workgroups.x + workgroup.x) * CONTACT_LANES + lane;
-    if (i < triangle.slot_count + SCAN_BLOCK) {
+    if (i < triangle.slot_len + SCAN_BLOCK) {
         reach_candidate(i);
     }
 }

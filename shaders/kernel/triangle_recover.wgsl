@@ -11,7 +11,7 @@ fn triangle_recover(
     if (i < pair_count()) {
         recover_pair(i);
     }
-    if (i == 0u && triangle.part > 0.0) {
+    if (i == 0u && atomicLoad(&triangle_lists[TRIANGLE_DUE]) != 0u && part_of_slice() > 0.0) {
         atomicStore(&triangle_lists[TRIANGLE_HELD], pair_count());
     }
 }

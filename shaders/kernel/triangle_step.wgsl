@@ -11,10 +11,10 @@ fn triangle_step(
     if (i < triangle.row_count) {
         step_row(i);
     }
-    if (i < triangle.begin_count + SCAN_BLOCK) {
+    if (i < triangle.begin_len + SCAN_BLOCK) {
         atomicStore(&triangle_begins[i], 0u);
     }
-    if (i <= TRIANGLE_HELD_ROWS) {
-        atomicStore(&triangle_lists[i], u32(i == TRIANGLE_ALWAYS));
+    if (i != TRIANGLE_DUE && i <= TRIANGLE_HELD_ROWS && is_due()) {
+        atomicStore(&triangle_lists[i], 0u);
     }
 }

@@ -315,6 +315,24 @@ const TRIANGLE_EDGE_EDGE: u32 = 1u;
 /// A vertex and a point of a plane, three times.
 const TRIANGLE_VERTEX_PLANE: u32 = 2u;
 
+/// How far contact may take a row off its path in a round, in thicknesses; what is more waits for the next one.
+const TRIANGLE_RESERVE: f32 = 0.25;
+
+/// Longest move of a round, in thicknesses: the longer, the less its end is what was seen at its start.
+const TRIANGLE_REACH: f32 = 1.0;
+
+/// How far a collider moves in a round, in thicknesses.
+const TRIANGLE_STRIDE: f32 = 0.2;
+
+/// Most of the rounds that a slice is cut into because rows are fast.
+const TRIANGLE_MAX_ROUNDS: u32 = 128u;
+
+/// Rounds after the colliders have arrived.
+const TRIANGLE_MAX_LATE_ROUNDS: u32 = 8u;
+
+/// What rows may still be away from where they go when a slice ends, in thicknesses, without another round.
+const TRIANGLE_ARRIVED: f32 = 0.02;
+
 /// Sections of `triangle_moves`, a row each: positions at the start of the round [m].
 const TRIANGLE_STARTS: u32 = 0u;
 
@@ -333,14 +351,17 @@ const TRIANGLE_CARRIES: u32 = 4u;
 /// Direction of the pair that held them back most; 0 if none did.
 const TRIANGLE_BLOCKS: u32 = 5u;
 
+/// Where they were at the start of the slice [m].
+const TRIANGLE_BEGUN: u32 = 6u;
+
 /// First of the boxes around what is in reach: lowest corners at both ends, highest corners at both ends [m].
-const TRIANGLE_STEPS: u32 = 6u;
+const TRIANGLE_STEPS: u32 = 7u;
 
 /// Sections in all.
-const TRIANGLE_SECTIONS: u32 = 10u;
+const TRIANGLE_SECTIONS: u32 = 11u;
 
-/// Words of `triangle_lists`, first those that say whether a pass has anything to do: always,
-const TRIANGLE_ALWAYS: u32 = 0u;
+/// Words of `triangle_lists`, first those that say whether a pass has anything to do: in this round at all,
+const TRIANGLE_DUE: u32 = 0u;
 
 /// in the first of the iterations that are added while pins or colliders press,
 const TRIANGLE_PRESSED: u32 = 1u;
@@ -363,8 +384,48 @@ const TRIANGLE_GAP: u32 = 69u;
 /// Multipliers of the last slice.
 const TRIANGLE_HELD: u32 = 70u;
 
+/// Rounds of this slice that have begun.
+const TRIANGLE_ROUNDS: u32 = 71u;
+
+/// Part of the slice that the round is, as bits; 0 after the last.
+const TRIANGLE_PART: u32 = 72u;
+
+/// Square of how far the last row is from its target [m^2], as bits.
+const TRIANGLE_FARTHEST: u32 = 73u;
+
+/// Square of the longest move of rows that something can stop [m^2], as bits.
+const TRIANGLE_FREE_MOVE: u32 = 74u;
+
+/// Square of the longest move of rows that nothing can stop [m^2], as bits.
+const TRIANGLE_FORCED_MOVE: u32 = 75u;
+
+/// Candidates.
+const TRIANGLE_CANDIDATES: u32 = 76u;
+
+/// Candidates of a search that found more than there is room for: nothing moves any more; else 0.
+const TRIANGLE_LACK: u32 = 77u;
+
 /// Words before the lists.
-const TRIANGLE_WORDS: u32 = 72u;
+const TRIANGLE_WORDS: u32 = 79u;
+
+/// Words of a body: its lowest and highest corner as ordered bits, squares of its longest moves as bits: of rows that something
+/// can stop, and of the others.
+const TRIANGLE_BODY_WORDS: u32 = 8u;
+
+/// Flag of a body: it is a cloth.
+const TRIANGLE_IS_CLOTH: u32 = 1u;
+
+/// Flag of a body: it is a plane.
+const TRIANGLE_IS_PLANE: u32 = 2u;
+
+/// Children of a node, and simplices of a leaf.
+const TRIANGLE_CHILDREN: u32 = 8u;
+
+/// Levels of a tree.
+const TRIANGLE_LEVELS: u32 = 8u;
+
+/// Nodes that a search keeps to visit: of each level those beside the one it is in, and the last.
+const TRIANGLE_STACK: u32 = 57u;
 
 /// Words of a cloth's report in `feedback`.
 const REPORT_WORDS: u32 = 16u;

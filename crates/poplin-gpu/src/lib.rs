@@ -37,5 +37,5 @@ pub use readback::Readback;
 pub use render::{RenderId, RenderMeshes, RenderOptions};
 pub use requirements::{required_features, required_limits, tier_limits};
 #[cfg(feature = "testing")]
-pub use triangles::TriangleRounds;
+pub use triangles::{TriangleProgress, TriangleRounds};
 pub use wgpu;

@@ -241,6 +241,19 @@ shared_constants! {
     pub const TRIANGLE_EDGE_EDGE: u32 = 1;
     /// A vertex and a point of a plane, three times.
     pub const TRIANGLE_VERTEX_PLANE: u32 = 2;
+    /// How far contact may take a row off its path in a round, in thicknesses; what is more waits for the next one.
+    pub const TRIANGLE_RESERVE: f32 = 0.25;
+    /// Longest move of a round, in thicknesses: the longer, the less its end is what was seen at its start.
+    pub const TRIANGLE_REACH: f32 = 1.0;
+    /// How far a collider moves in a round, in thicknesses.
+    pub const TRIANGLE_STRIDE: f32 = 0.2;
+    /// Most of the rounds that a slice is cut into because rows are fast.
+    pub const TRIANGLE_MAX_ROUNDS: u32 = 128;
+    /// Rounds after the colliders have arrived.
+    pub const TRIANGLE_MAX_LATE_ROUNDS: u32 = 8;
+    /// What rows may still be away from where they go when a slice ends, in thicknesses, without another round.
+    pub const TRIANGLE_ARRIVED: f32 = 0.02;
+
     /// Sections of `triangle_moves`, a row each: positions at the start of the round \[m\].
     pub const TRIANGLE_STARTS: u32 = 0;
     /// Where they move in this round \[m\].
@@ -253,12 +266,15 @@ shared_constants! {
     pub const TRIANGLE_CARRIES: u32 = 4;
     /// Direction of the pair that held them back most; 0 if none did.
     pub const TRIANGLE_BLOCKS: u32 = 5;
+    /// Where they were at the start of the slice \[m\].
+    pub const TRIANGLE_BEGUN: u32 = 6;
     /// First of the boxes around what is in reach: lowest corners at both ends, highest corners at both ends \[m\].
-    pub const TRIANGLE_STEPS: u32 = 6;
+    pub const TRIANGLE_STEPS: u32 = 7;
     /// Sections in all.
-    pub const TRIANGLE_SECTIONS: u32 = 10;
-    /// Words of `triangle_lists`, first those that say whether a pass has anything to do: always,
-    pub const TRIANGLE_ALWAYS: u32 = 0;
+    pub const TRIANGLE_SECTIONS: u32 = 11;
+
+    /// Words of `triangle_lists`, first those that say whether a pass has anything to do: in this round at all,
+    pub const TRIANGLE_DUE: u32 = 0;
     /// in the first of the iterations that are added while pins or colliders press,
     pub const TRIANGLE_PRESSED: u32 = 1;
     /// and to take away overlaps.
@@ -273,8 +289,35 @@ shared_constants! {
     pub const TRIANGLE_GAP: u32 = TRIANGLE_OVERLAPS + 4;
     /// Multipliers of the last slice.
     pub const TRIANGLE_HELD: u32 = TRIANGLE_OVERLAPS + 5;
+    /// Rounds of this slice that have begun.
+    pub const TRIANGLE_ROUNDS: u32 = TRIANGLE_OVERLAPS + 6;
+    /// Part of the slice that the round is, as bits; 0 after the last.
+    pub const TRIANGLE_PART: u32 = TRIANGLE_OVERLAPS + 7;
+    /// Square of how far the last row is from its target [m^2], as bits.
+    pub const TRIANGLE_FARTHEST: u32 = TRIANGLE_OVERLAPS + 8;
+    /// Square of the longest move of rows that something can stop [m^2], as bits.
+    pub const TRIANGLE_FREE_MOVE: u32 = TRIANGLE_OVERLAPS + 9;
+    /// Square of the longest move of rows that nothing can stop [m^2], as bits.
+    pub const TRIANGLE_FORCED_MOVE: u32 = TRIANGLE_OVERLAPS + 10;
+    /// Candidates.
+    pub const TRIANGLE_CANDIDATES: u32 = TRIANGLE_OVERLAPS + 11;
+    /// Candidates of a search that found more than there is room for: nothing moves any more; else 0.
+    pub const TRIANGLE_LACK: u32 = TRIANGLE_OVERLAPS + 12;
     /// Words before the lists.
-    pub const TRIANGLE_WORDS: u32 = TRIANGLE_OVERLAPS + 7;
+    pub const TRIANGLE_WORDS: u32 = TRIANGLE_OVERLAPS + 14;
+    /// Words of a body: its lowest and highest corner as ordered bits, squares of its longest moves as bits: of rows that something
+    /// can stop, and of the others.
+    pub const TRIANGLE_BODY_WORDS: u32 = 8;
+    /// Flag of a body: it is a cloth.
+    pub const TRIANGLE_IS_CLOTH: u32 = 1;
+    /// Flag of a body: it is a plane.
+    pub const TRIANGLE_IS_PLANE: u32 = 2;
+    /// Children of a node, and simplices of a leaf.
+    pub const TRIANGLE_CHILDREN: u32 = 8;
+    /// Levels of a tree.
+    pub const TRIANGLE_LEVELS: u32 = 8;
+    /// Nodes that a search keeps to visit: of each level those beside the one it is in, and the last.
+    pub const TRIANGLE_STACK: u32 = TRIANGLE_LEVELS * (TRIANGLE_CHILDREN - 1) + 1;
 
     /// Words of a cloth's report in `feedback`.
     pub const REPORT_WORDS: u32 = (size_of::<Feedback>() / WORD_BYTES) as u32;

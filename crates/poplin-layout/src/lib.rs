@@ -75,8 +75,8 @@ pub use stages::{Memory, Oracle, STAGE_SETS, STAGES, Stage, StageMask, StageRow,
 pub use step_scale::StepScale;
 pub use tethers::TetherParameters;
 pub use triangle_types::{
-    TRIANGLE_STRUCTS, TriangleCandidate, TriangleMultiplier, TrianglePair, TriangleParameters,
-    TriangleRound, TriangleRow,
+    TRIANGLE_STRUCTS, TriangleBodies, TriangleCandidate, TriangleMultiplier, TriangleNode,
+    TrianglePair, TriangleParameters, TriangleRound, TriangleRow, TriangleTask,
 };
 pub use types::{
     ClothParameters, ColliderParameters, DispatchParameters, Feedback, SOLVER_STRUCTS,

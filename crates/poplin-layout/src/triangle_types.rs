@@ -9,6 +9,8 @@ pub const TRIANGLE_STRUCTS: &[StructDescription] = &[
     TriangleCandidate::DESCRIPTION,
     TrianglePair::DESCRIPTION,
     TriangleMultiplier::DESCRIPTION,
+    TriangleTask::DESCRIPTION,
+    TriangleNode::DESCRIPTION,
     TriangleParameters::DESCRIPTION,
 ];
 
@@ -23,8 +25,8 @@ gpu_struct! {
         pub radius: f32,
         /// What of it is the volume of a collider \[m\].
         pub hard: f32,
-        /// Fills the struct to a multiple of 16 bytes.
-        pub padding_0: u32,
+        /// Its body.
+        pub body: u32,
     }
 }
 
@@ -91,25 +93,94 @@ gpu_struct! {
 }
 
 gpu_struct! {
+    /// Simplices of a body that look for those of another one, or of their own.
+    pub struct TriangleTask {
+        /// The first body.
+        pub first_body: u32,
+        /// The second body; the same: within one.
+        pub second_body: u32,
+        /// Vertices of the first body and faces of the second (0), the other order (1), or edges (2).
+        pub kind: u32,
+        /// Its first query; each simplex is one.
+        pub query_begin: u32,
+        /// Rows of these simplices in `triangle_simplices`.
+        pub items: u32,
+        /// Root of the tree of those that they look for; `NO_OFFSET` if there is none.
+        pub root: u32,
+        /// Row of the plane that they look for; `NO_OFFSET` if it is none.
+        pub plane: u32,
+        /// Coefficient of friction.
+        pub friction: f32,
+    }
+}
+
+gpu_struct! {
+    /// A node of a tree of boxes. Levels follow one another, leaves first.
+    pub struct TriangleNode {
+        /// Its first child; of a leaf where its simplices are named in `triangle_simplices`.
+        pub first: u32,
+        /// How many there are.
+        pub count: u32,
+        /// Of a leaf: where all simplices of the tree are in `triangle_simplices`.
+        pub simplices: u32,
+        /// Of a leaf: words of a simplex, two rows or three rows and what a face answers for; of others 0.
+        pub words: u32,
+    }
+}
+
+gpu_struct! {
     /// The uniform of a pass of contact of triangles.
     pub struct TriangleParameters {
         /// Rows of all bodies.
         pub row_count: u32,
-        /// Candidates.
-        pub candidate_count: u32,
+        /// Bodies.
+        pub body_count: u32,
+        /// Tasks of a search.
+        pub task_count: u32,
+        /// Queries of all tasks.
+        pub query_count: u32,
+        /// Candidates that there is room for.
+        pub capacity: u32,
         /// Counts of `triangle_slots`, a multiple of `SCAN_BLOCK`, but for its last block.
-        pub slot_count: u32,
+        pub slot_len: u32,
         /// Counts of `triangle_begins`, likewise.
-        pub begin_count: u32,
+        pub begin_len: u32,
+        /// Counts of `triangle_counts`, likewise.
+        pub query_len: u32,
         /// The word that says whether this pass has anything to do.
         pub word: u32,
+        /// First node of the level of this pass.
+        pub node_begin: u32,
+        /// The end of its nodes.
+        pub node_end: u32,
         /// Smallest thickness of a cloth \[m\].
         pub thickness: f32,
-        /// How far contact may take a row off its path in this round \[m\].
+        /// How far contact may take a row off its path in a round \[m\].
         pub reserve: f32,
-        /// Part of a slice that the round is; 0 after the last.
-        pub part: f32,
+        /// Factor on the multipliers of the last slice.
+        pub held_scale: f32,
+        /// Fills the struct to a multiple of 16 bytes.
+        pub padding_0: u32,
+        /// Fills it.
+        pub padding_1: u32,
     }
+}
+
+/// Who takes part, as the search has it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct TriangleBodies {
+    /// Bodies.
+    pub count: u32,
+    /// Queries of all tasks.
+    pub query_count: u32,
+    /// Tasks in the order of the ranks that they find.
+    pub tasks: Vec<TriangleTask>,
+    /// Flags of each body, then rows of vertices, edges and faces, and which of them are in each leaf.
+    pub simplices: Vec<u32>,
+    /// Nodes of all trees, level by level.
+    pub nodes: Vec<TriangleNode>,
+    /// Where each level ends.
+    pub levels: Vec<u32>,
 }
 
 /// A round as its buffers hold it: what it starts from, or what its passes leave.
@@ -139,8 +210,10 @@ pub struct TriangleRound {
     pub least_gap: f32,
     /// Smallest thickness of a cloth \[m\].
     pub thickness: f32,
-    /// How far contact may take a row off its path \[m\].
-    pub reserve: f32,
     /// Part of a slice that the round is; 0 after the last.
     pub part: f32,
+    /// Factor on the multipliers of the last slice.
+    pub held_scale: f32,
+    /// Rounds of the slice.
+    pub rounds: u32,
 }

@@ -27,8 +27,24 @@ pub enum Kernel {
     ContactTouch,
     /// Collision of cloths: pushes.
     ContactPush,
+    /// Contact of triangles: no rounds yet, bodies without bounds.
+    TriangleBegin,
+    /// Contact of triangles: bounds and longest moves of bodies.
+    TriangleSpan,
+    /// Contact of triangles: longest moves of those near others.
+    TriangleMeet,
+    /// Contact of triangles: whether there is another round.
+    TriangleRound,
+    /// Contact of triangles: where rows go in the round.
+    TriangleAim,
     /// Contact of triangles: boxes around the steps of rows, and empty lists.
     TriangleStep,
+    /// Contact of triangles: boxes of the trees.
+    TriangleFit,
+    /// Contact of triangles: counts of what may meet.
+    TriangleFind,
+    /// Contact of triangles: what may meet.
+    TriangleList,
     /// Contact of triangles: which candidates are in reach.
     TriangleReach,
     /// Contact of triangles: the pairs in reach.
@@ -53,6 +69,8 @@ pub enum Kernel {
     TriangleMove,
     /// Contact of triangles: pairs that are crossed by force.
     TriangleForce,
+    /// Contact of triangles: what was held back.
+    TriangleFinish,
     /// Render meshes: normals of the particles that vertices are offset along.
     RenderNormals,
     /// Render meshes: positions of vertices.
@@ -71,7 +89,7 @@ pub enum Kernel {
 
 impl Kernel {
     /// Every kernel.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 40] = [
         Self::SimulateCloth,
         Self::ScatterRows,
         Self::ContactGather,
@@ -83,7 +101,15 @@ impl Kernel {
         Self::ContactRank,
         Self::ContactTouch,
         Self::ContactPush,
+        Self::TriangleBegin,
+        Self::TriangleSpan,
+        Self::TriangleMeet,
+        Self::TriangleRound,
+        Self::TriangleAim,
         Self::TriangleStep,
+        Self::TriangleFit,
+        Self::TriangleFind,
+        Self::TriangleList,
         Self::TriangleReach,
         Self::TriangleNarrow,
         Self::TriangleScatter,
@@ -96,6 +122,7 @@ impl Kernel {
         Self::TriangleBlock,
         Self::TriangleMove,
         Self::TriangleForce,
+        Self::TriangleFinish,
         Self::RenderNormals,
         Self::RenderPlace,
         Self::RenderShade,
@@ -118,9 +145,17 @@ impl Kernel {
         Self::ContactPush,
     ];
 
-    /// The kernels of contact of triangles that are its own, in the order in which a round first runs them.
-    pub const TRIANGLES: [Self; 13] = [
+    /// The kernels of contact of triangles that are its own, in the order in which a slice first runs them.
+    pub const TRIANGLES: [Self; 22] = [
+        Self::TriangleBegin,
+        Self::TriangleSpan,
+        Self::TriangleMeet,
+        Self::TriangleRound,
+        Self::TriangleAim,
         Self::TriangleStep,
+        Self::TriangleFit,
+        Self::TriangleFind,
+        Self::TriangleList,
         Self::TriangleReach,
         Self::TriangleNarrow,
         Self::TriangleScatter,
@@ -133,6 +168,7 @@ impl Kernel {
         Self::TriangleBlock,
         Self::TriangleMove,
         Self::TriangleForce,
+        Self::TriangleFinish,
     ];
 
     /// The kernels that make render vertices, in order.
@@ -152,7 +188,15 @@ impl Kernel {
             Self::ContactRank => "contact_rank",
             Self::ContactTouch => "contact_touch",
             Self::ContactPush => "contact_push",
+            Self::TriangleBegin => "triangle_begin",
+            Self::TriangleSpan => "triangle_span",
+            Self::TriangleMeet => "triangle_meet",
+            Self::TriangleRound => "triangle_round",
+            Self::TriangleAim => "triangle_aim",
             Self::TriangleStep => "triangle_step",
+            Self::TriangleFit => "triangle_fit",
+            Self::TriangleFind => "triangle_find",
+            Self::TriangleList => "triangle_list",
             Self::TriangleReach => "triangle_reach",
             Self::TriangleNarrow => "triangle_narrow",
             Self::TriangleScatter => "triangle_scatter",
@@ -165,6 +209,7 @@ impl Kernel {
             Self::TriangleBlock => "triangle_block",
             Self::TriangleMove => "triangle_move",
             Self::TriangleForce => "triangle_force",
+            Self::TriangleFinish => "triangle_finish",
             Self::RenderNormals => "render_normals",
             Self::RenderPlace => "render_place",
             Self::RenderShade => "render_shade",

@@ -1,29 +1,23 @@
-//! Memory of contact of triangles, and how a slice of a frame goes.
+//! Memory of contact of triangles, and how a slice of a frame goes: twin of `shaders/contact/triangle_slice.wgsl`, but that a GPU
+//! searches in every round.
 
 use glam::Vec3;
+use poplin_layout::{
+    TRIANGLE_ARRIVED, TRIANGLE_MAX_LATE_ROUNDS, TRIANGLE_MAX_ROUNDS, TRIANGLE_REACH,
+    TRIANGLE_RESERVE, TRIANGLE_STRIDE,
+};
 use rayon::prelude::*;
 
 use super::body::Body;
 use super::pairs::Candidate;
 use super::solve::Held;
 use super::tree::Path;
+use crate::math::dot3;
 
 /// How far rows may be from the paths of the lists, in thicknesses, before pairs are searched again.
 const SLACK: f32 = 0.2;
 /// Slices that the lists look ahead.
 const HORIZON: f32 = 8.0;
-/// How far contact may take a row off its path in a round, in thicknesses; what is more waits for the next one.
-const RESERVE: f32 = 0.25;
-/// Longest move of a round, in thicknesses: the longer, the less its end is what was seen at its start.
-const REACH: f32 = 1.0;
-/// Most of the rounds that a slice is cut into because rows are fast.
-const MAX_ROUNDS: u32 = 128;
-/// Rounds after the colliders have arrived.
-const MAX_LATE_ROUNDS: u32 = 8;
-/// How far a collider moves in a round, in thicknesses.
-const STRIDE: f32 = 0.2;
-/// What rows may still be away from where they go when a slice ends, in thicknesses, without another round.
-const ARRIVED: f32 = 0.02;
 
 /// What the passes report of the last slice.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -128,11 +122,11 @@ impl TriangleContact {
             self.start.copy_from_slice(&self.target);
             return;
         }
-        if self.step > 0.0 && self.step != step {
-            let factor = (step / self.step) * (step / self.step);
+        let scale = self.held_scale(step);
+        if scale != 1.0 {
             for held in &mut self.held {
-                held.push *= factor;
-                held.drag *= factor;
+                held.push *= scale;
+                held.drag *= scale;
             }
         }
         self.step = step;
@@ -146,12 +140,20 @@ impl TriangleContact {
             self.report.rounds = round + 1;
             if round + 1 >= strides {
                 late += 1;
-                if late > MAX_LATE_ROUNDS || self.farthest() <= ARRIVED * thickness {
+                if late > TRIANGLE_MAX_LATE_ROUNDS
+                    || self.farthest() <= TRIANGLE_ARRIVED * thickness
+                {
                     break;
                 }
             }
         }
         self.finish();
+    }
+
+    /// Factor on multipliers for steps of this length \[s\].
+    pub(super) fn held_scale(&self, step: f32) -> f32 {
+        let ratio = if self.step > 0.0 { step / self.step } else { 1.0 };
+        ratio * ratio
     }
 
     /// Rounds in which the fastest row makes its move: of those that nothing stops only where something is near.
@@ -180,12 +182,14 @@ impl TriangleContact {
         for (body, is_met) in self.bodies.iter().zip(is_met) {
             for row in body.rows.clone().filter(|_| is_met) {
                 let most = &mut most[usize::from(self.inverse_mass[row] > 0.0)];
-                *most = most.max((self.target[row] - self.start[row]).length_squared());
+                let step = self.target[row] - self.start[row];
+                *most = most.max(dot3(step, step));
             }
         }
         let [forced, free] = most.map(f32::sqrt);
-        let strides = (forced / (STRIDE * thickness)).max(free / (REACH * thickness));
-        strides.ceil().clamp(1.0, MAX_ROUNDS as f32) as u32
+        let strides =
+            (forced / (TRIANGLE_STRIDE * thickness)).max(free / (TRIANGLE_REACH * thickness));
+        strides.ceil().clamp(1.0, TRIANGLE_MAX_ROUNDS as f32) as u32
     }
 
     /// Where rows go in this round: a part of what is left of their paths, so that all arrive together.
@@ -207,7 +211,8 @@ impl TriangleContact {
     /// How far the last row is from its target \[m\].
     fn farthest(&self) -> f32 {
         let rows = self.start.iter().zip(&self.target);
-        rows.map(|(start, target)| (*target - *start).length_squared()).fold(0.0, f32::max).sqrt()
+        let squares = rows.map(|(start, target)| *target - *start).map(|left| dot3(left, left));
+        squares.fold(0.0, f32::max).sqrt()
     }
 
     /// One round, of a part of a slice: pairs are searched if they must be, then there is a response.
@@ -223,7 +228,7 @@ impl TriangleContact {
 
     /// The passes of a round that has its candidates: pairs are solved, and moves are cut to what keeps all pairs apart.
     pub(super) fn respond(&mut self, thickness: f32, part: f32, iterations: u32) {
-        self.reserve = RESERVE * thickness;
+        self.reserve = TRIANGLE_RESERVE * thickness;
         let Self { start, radius, hard, reserve, work, .. } = self;
         work.aims.clone_from(&work.moves);
         let rows = start.par_iter().zip(radius).zip(hard).zip(&work.moves).with_min_len(1024);
@@ -262,7 +267,7 @@ impl TriangleContact {
     /// Follows each row on the path that it takes in this part of a slice. In reach of it is, as in a round, what the row may get to
     /// or may push: [`Work::steps`](super::solve::Work::steps), with room for what it may be off its path.
     fn follow(&mut self, thickness: f32, part: f32) {
-        let (reserve, least) = (RESERVE * thickness, SLACK * thickness);
+        let (reserve, least) = (TRIANGLE_RESERVE * thickness, SLACK * thickness);
         self.speeds.resize(self.start.len(), Vec3::ZERO);
         self.anchors.clone_from(&self.start);
         self.slack.clear();
@@ -290,7 +295,7 @@ impl TriangleContact {
         for row in 0..self.start.len() {
             let lost = self.target[row] - self.start[row];
             let normal = self.work.blocks[row];
-            self.carry[row] -= lost - normal * lost.dot(normal);
+            self.carry[row] -= lost - normal * dot3(lost, normal);
         }
         self.target.copy_from_slice(&self.start);
     }

@@ -2,9 +2,10 @@
 
 use glam::Vec3;
 use poplin_layout::{
-    TRIANGLE_AIMS, TRIANGLE_BLOCKS, TRIANGLE_CARRIES, TRIANGLE_MOVES, TRIANGLE_SECTIONS,
-    TRIANGLE_STARTS, TRIANGLE_STEPS, TRIANGLE_TARGETS, TriangleCandidate, TriangleMultiplier,
-    TrianglePair, TriangleRound, TriangleRow,
+    NO_OFFSET, TRIANGLE_AIMS, TRIANGLE_BEGUN, TRIANGLE_BLOCKS, TRIANGLE_CARRIES, TRIANGLE_CHILDREN,
+    TRIANGLE_IS_CLOTH, TRIANGLE_IS_PLANE, TRIANGLE_MOVES, TRIANGLE_SECTIONS, TRIANGLE_STARTS,
+    TRIANGLE_STEPS, TRIANGLE_TARGETS, TriangleBodies, TriangleCandidate, TriangleMultiplier,
+    TriangleNode, TrianglePair, TriangleRound, TriangleRow, TriangleTask,
 };
 
 use super::memory::{Report, TriangleContact};
@@ -44,6 +45,41 @@ fn multiplier(of: &Held) -> TriangleMultiplier {
     TriangleMultiplier { rank: of.rank, drag: row(of.drag, of.push) }
 }
 
+/// Adds trees to those of some bodies: where the simplices of each are, words of each of them, and their order. Returns the roots.
+fn add_trees(packed: &mut TriangleBodies, trees: &[(u32, u32, &[u32])]) -> Vec<u32> {
+    let fan = TRIANGLE_CHILDREN as usize;
+    let mut roots = vec![NO_OFFSET; trees.len()];
+    // The nodes of each tree on the level below.
+    let mut below: Vec<std::ops::Range<u32>> = Vec::new();
+    for &(simplices, words, items) in trees {
+        let begin = packed.nodes.len() as u32;
+        for leaf in items.chunks(fan) {
+            let (first, count) = (packed.simplices.len() as u32, leaf.len() as u32);
+            packed.simplices.extend(leaf);
+            packed.nodes.push(TriangleNode { first, count, simplices, words });
+        }
+        below.push(begin..packed.nodes.len() as u32);
+    }
+    loop {
+        packed.levels.push(packed.nodes.len() as u32);
+        for (nodes, root) in below.iter_mut().zip(&mut roots) {
+            if nodes.len() == 1 {
+                *root = nodes.start;
+                *nodes = 0..0;
+            }
+            let begin = packed.nodes.len() as u32;
+            for first in nodes.clone().step_by(fan) {
+                let count = (nodes.end - first).min(TRIANGLE_CHILDREN);
+                packed.nodes.push(TriangleNode { first, count, simplices: 0, words: 0 });
+            }
+            *nodes = begin..packed.nodes.len() as u32;
+        }
+        if below.iter().all(std::ops::Range::is_empty) {
+            return roots;
+        }
+    }
+}
+
 impl TriangleContact {
     /// Runs the passes of a round with the candidates that there are, in which rows move like this; returns what it started from and
     /// what it left.
@@ -57,15 +93,80 @@ impl TriangleContact {
         self.report = Report { least_gap: f32::INFINITY, ..Report::default() };
         self.work = Work::default();
         self.work.moves.extend_from_slice(moves);
-        let mut before = self.packed(thickness, part);
+        let before = TriangleRound { part, ..self.packed(thickness) };
         self.respond(thickness, part, iterations);
-        let after = self.packed(thickness, part);
-        before.reserve = after.reserve;
-        [before, after]
+        [before, TriangleRound { part, ..self.packed(thickness) }]
+    }
+
+    /// Moves rows as [`TriangleContact::advance`]; returns what that started from and what it left.
+    pub fn run_slice(&mut self, thickness: f32, step: f32, iterations: u32) -> [TriangleRound; 2] {
+        let held_scale = self.held_scale(step);
+        let before = TriangleRound { held_scale, ..self.packed(thickness) };
+        self.advance(step, iterations);
+        [before, self.packed(thickness)]
+    }
+
+    /// The bodies as the search on a GPU has them.
+    pub fn packed_bodies(&self) -> TriangleBodies {
+        let mut packed = TriangleBodies { count: self.bodies.len() as u32, ..Default::default() };
+        let flags = self.bodies.iter().map(|body| {
+            let plane = if body.is_plane { TRIANGLE_IS_PLANE } else { 0 };
+            if body.is_cloth() { TRIANGLE_IS_CLOTH } else { plane }
+        });
+        packed.simplices.extend(flags);
+        let mut trees = Vec::new();
+        let mut lists = Vec::new();
+        for body in &self.bodies {
+            let (begin, surface) = (body.rows.start as u32, &body.surface);
+            let mut list = |rows: &mut dyn Iterator<Item = u32>| {
+                packed.simplices.extend(rows);
+                packed.simplices.len() as u32
+            };
+            let vertices = list(&mut std::iter::empty());
+            let edges = list(&mut surface.vertices.iter().flatten().map(|row| begin + row));
+            let faces = list(&mut surface.edges.iter().flatten().map(|row| begin + row));
+            let owned = surface.faces.iter().zip(&surface.owned);
+            let faces_and_owned = owned.flat_map(|(face, owned)| {
+                face.iter().map(move |row| begin + row).chain([u32::from(*owned)])
+            });
+            packed.simplices.extend(faces_and_owned);
+            lists.push([vertices, edges]);
+            trees.push((faces, 4, body.faces.items()));
+            trees.push((edges, 2, body.edges.items()));
+        }
+        let roots = add_trees(&mut packed, &trees);
+        for a in 0..self.bodies.len() {
+            for b in a..self.bodies.len() {
+                let bodies = [a, b].map(|index| &self.bodies[index]);
+                let is_wanted = bodies[0].wants(a as u32, bodies[1], b as u32);
+                if if a == b { bodies[0].meets_itself } else { is_wanted } {
+                    let kinds = if a == b { [0, 2].as_slice() } else { &[0, 1, 2] };
+                    for &kind in kinds {
+                        let (p, q) = if kind == 1 { (b, a) } else { (a, b) };
+                        let (first, second) = (&self.bodies[p], &self.bodies[q]);
+                        let is_plane = second.is_plane && kind != 2;
+                        packed.tasks.push(TriangleTask {
+                            first_body: a as u32,
+                            second_body: b as u32,
+                            kind,
+                            query_begin: packed.query_count,
+                            items: lists[p][usize::from(kind == 2)],
+                            root: roots[2 * q + usize::from(kind == 2)],
+                            plane: if is_plane { second.rows.start as u32 } else { NO_OFFSET },
+                            friction: bodies[0].friction_with(bodies[1]),
+                        });
+                        let (edges, vertices) = (&first.surface.edges, &first.surface.vertices);
+                        let count = if kind == 2 { edges.len() } else { vertices.len() };
+                        packed.query_count += count as u32;
+                    }
+                }
+            }
+        }
+        packed
     }
 
     /// The round as it is now.
-    fn packed(&self, thickness: f32, part: f32) -> TriangleRound {
+    fn packed(&self, thickness: f32) -> TriangleRound {
         let (work, report) = (&self.work, self.report);
         let row_count = self.start.len();
         let mut moves = vec![[0.0; 4]; TRIANGLE_SECTIONS as usize * row_count];
@@ -80,6 +181,7 @@ impl TriangleContact {
             (TRIANGLE_TARGETS, &self.target),
             (TRIANGLE_CARRIES, &self.carry),
             (TRIANGLE_BLOCKS, &work.blocks),
+            (TRIANGLE_BEGUN, &self.begun),
         ];
         for (section, rows) in sections {
             set(section, &mut rows.iter().copied());
@@ -94,7 +196,7 @@ impl TriangleContact {
             inverse_mass: self.inverse_mass[index],
             radius: self.radius[index],
             hard: self.hard[index],
-            padding_0: 0,
+            body: self.bodies.iter().filter(|body| body.rows.end <= index).count() as u32,
         };
         TriangleRound {
             rows: (0..row_count).map(kept).collect(),
@@ -109,8 +211,9 @@ impl TriangleContact {
             forced: report.forced,
             least_gap: report.least_gap,
             thickness,
-            reserve: self.reserve,
-            part,
+            part: 0.0,
+            held_scale: 1.0,
+            rounds: report.rounds,
         }
     }
 }

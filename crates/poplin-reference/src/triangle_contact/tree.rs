@@ -123,6 +123,12 @@ fn arrange(items: &mut [u32], mut unit: usize, centers: &[Vec3]) {
 }
 
 impl<const N: usize> Tree<N> {
+    /// Which simplices there are, in the order of the tree.
+    #[cfg(feature = "testing")]
+    pub(super) fn items(&self) -> &[u32] {
+        &self.items
+    }
+
     /// A tree over simplices with these corners, split by where they are at rest.
     pub fn new(simplices: &[[u32; N]], rest: &[Vec3]) -> Self {
         let center = |corners: &[u32; N]| {
