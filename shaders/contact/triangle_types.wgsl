@@ -132,8 +132,16 @@ struct TriangleParameters {
     reserve: f32,
     /// Factor on the multipliers of the last slice.
     held_scale: f32,
+    /// First entry of `triangle_cloths`.
+    cloth_begin: u32,
+    /// Cloths: the first bodies.
+    cloth_count: u32,
+    /// Where colliders are: fraction of the frame.
+    fraction: f32,
     /// Fills the struct to a multiple of 16 bytes.
     padding_0: u32,
     /// Fills it.
     padding_1: u32,
+    /// Fills it.
+    padding_2: u32,
 }

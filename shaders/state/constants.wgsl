@@ -357,8 +357,17 @@ const TRIANGLE_BEGUN: u32 = 6u;
 /// First of the boxes around what is in reach: lowest corners at both ends, highest corners at both ends [m].
 const TRIANGLE_STEPS: u32 = 7u;
 
+/// Where the solver has put them [m].
+const TRIANGLE_WANTED: u32 = 11u;
+
+/// Where rows of colliders are before the frame [m].
+const TRIANGLE_FRAME_STARTS: u32 = 12u;
+
+/// Where they are after it [m].
+const TRIANGLE_FRAME_ENDS: u32 = 13u;
+
 /// Sections in all.
-const TRIANGLE_SECTIONS: u32 = 11u;
+const TRIANGLE_SECTIONS: u32 = 14u;
 
 /// Words of `triangle_lists`, first those that say whether a pass has anything to do: in this round at all,
 const TRIANGLE_DUE: u32 = 0u;

@@ -7,7 +7,7 @@ use poplin_layout::{
     TRIANGLE_HELD_ROWS, TRIANGLE_LACK, TRIANGLE_LEVELS, TRIANGLE_MORE_ITERATIONS,
     TRIANGLE_OVERLAPS, TRIANGLE_PART, TRIANGLE_PRESSED, TRIANGLE_RESERVE, TRIANGLE_ROUNDS,
     TRIANGLE_WORDS, TriangleBodies, TriangleCandidate, TriangleMultiplier, TrianglePair,
-    TriangleParameters, TriangleRound,
+    TriangleParameters, TriangleRound, TriangleRow,
 };
 use poplin_shaders::Kernel;
 
@@ -21,6 +21,9 @@ use crate::{EngineOptions, GpuError};
 const STORAGE_READ_ONLY: [bool; 8] = [true, true, false, false, false, false, false, false];
 /// Likewise, of those that search.
 const SEARCH_READ_ONLY: [bool; 8] = [true, true, false, true, false, false, false, false];
+
+/// Likewise, of those that read and write particles.
+const PARTICLES_READ_ONLY: [bool; 8] = [true, false, false, false, false, true, false, false];
 
 /// Storage buffers: of the response in the order of their bindings, then what only the search has.
 const NAMES: [&str; 13] = [
@@ -41,6 +44,8 @@ const NAMES: [&str; 13] = [
 
 /// Index of the candidates in the storage buffers.
 const FOUND: usize = 0;
+/// Of what rows keep.
+const ROWS: usize = 1;
 /// Of the sections of rows.
 const MOVES: usize = 2;
 /// Of the pairs.
@@ -57,7 +62,7 @@ const LISTS: usize = 7;
 const COUNTS: usize = 12;
 
 /// Buffers of the bindings of the response,
-const RESPONSE: [usize; 8] = [0, 1, MOVES, PAIRS, HELD, SLOTS, BEGINS, LISTS];
+const RESPONSE: [usize; 8] = [FOUND, ROWS, MOVES, PAIRS, HELD, SLOTS, BEGINS, LISTS];
 /// and of those of the search.
 const SEARCH: [usize; 8] = [8, 9, MOVES, 10, 11, COUNTS, FOUND, LISTS];
 /// Lists of counts that are scanned, at the binding where the scan has its own.
@@ -76,10 +81,13 @@ struct Pass {
     uniform: u32,
 }
 
-impl Pass {
-    fn is_search(self) -> bool {
-        use Kernel::*;
-        matches!(self.kernel, TriangleMeet | TriangleFit | TriangleFind | TriangleList)
+/// Which layout a kernel has: of the response, of the search, or of what reads and writes particles.
+fn layout_of(kernel: Kernel) -> usize {
+    use Kernel::*;
+    match kernel {
+        TriangleMeet | TriangleFit | TriangleFind | TriangleList => 1,
+        TriangleTarget | TriangleApply => 2,
+        _ => 0,
     }
 }
 
@@ -158,8 +166,8 @@ fn from_ordered(bits: u32) -> f32 {
 /// Kernels and buffers of contact of triangles.
 #[derive(Debug)]
 pub struct TriangleRounds {
-    /// Of the response and of the search.
-    layouts: [wgpu::BindGroupLayout; 2],
+    /// Of the response, of the search and of what reads and writes particles.
+    layouts: [wgpu::BindGroupLayout; 3],
     pipelines: Vec<(Kernel, wgpu::ComputePipeline)>,
     storage: [GrowableBuffer; 13],
     uniforms: GrowableBuffer,
@@ -181,17 +189,15 @@ pub struct TriangleProgress {
 impl TriangleRounds {
     /// Compiles the kernels.
     pub fn new(device: &wgpu::Device, options: &EngineOptions) -> Self {
-        let layouts = [STORAGE_READ_ONLY, SEARCH_READ_ONLY]
+        let layouts = [STORAGE_READ_ONLY, SEARCH_READ_ONLY, PARTICLES_READ_ONLY]
             .map(|read_only| bind_group_layout(device, "poplin.triangles.layout", &read_only));
-        let both = layouts
+        let all = layouts
             .each_ref()
             .map(|layout| pipeline_layout(device, "poplin.triangles.pipeline_layout", layout));
         let scans = [Kernel::ContactScan, Kernel::ContactSum];
         let kernels = Kernel::TRIANGLES.into_iter().chain(scans);
-        let pipeline = |kernel| {
-            let layout = &both[usize::from(Pass { kernel, uniform: 0 }.is_search())];
-            (kernel, kernel_pipeline(device, kernel, layout, options))
-        };
+        let pipeline =
+            |kernel| (kernel, kernel_pipeline(device, kernel, &all[layout_of(kernel)], options));
         let buffer = |name, usage| GrowableBuffer::new(device, name, usage);
         Self {
             pipelines: kernels.map(pipeline).collect(),
@@ -238,8 +244,12 @@ impl TriangleRounds {
             thickness: round.thickness,
             reserve: TRIANGLE_RESERVE * round.thickness,
             held_scale: round.held_scale,
+            cloth_begin: 0,
+            cloth_count: bodies.cloth_count,
+            fraction: round.fraction,
             padding_0: 0,
             padding_1: 0,
+            padding_2: 0,
         };
         let mut words = [0; TRIANGLE_WORDS as usize];
         for (word, value) in [
@@ -316,9 +326,8 @@ impl TriangleRounds {
             TriangleFind => it.query_len + SCAN_BLOCK,
             TriangleList => it.query_count,
             TriangleReach => it.slot_len + SCAN_BLOCK,
-            TriangleAim | TriangleTie | TriangleGather | TriangleMove | TriangleFinish => {
-                it.row_count
-            }
+            TriangleTarget | TriangleAim | TriangleTie | TriangleGather | TriangleMove
+            | TriangleFinish | TriangleApply => it.row_count,
             // How many of them are in reach, the device alone knows.
             _ => it.capacity,
         };
@@ -326,12 +335,15 @@ impl TriangleRounds {
     }
 
     /// Records passes.
-    fn record(&self, device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder, passes: &Passes) {
+    fn record(
+        &self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        passes: &Passes,
+        particles: Option<[&wgpu::Buffer; 4]>,
+    ) {
         let bind = |layout: usize, storage: [usize; 8]| {
-            let label = "poplin.triangles.bind_group";
-            let storage = storage.map(|index| self.storage[index].buffer());
-            let (layout, uniforms) = (&self.layouts[layout], self.uniforms.buffer());
-            bind_group::<TriangleParameters>(device, label, layout, uniforms, &storage)
+            self.bind(device, layout, storage.map(|index| self.storage[index].buffer()))
         };
         let scans = SCANNED.map(|list| {
             // The buffer that is there otherwise goes where no scan looks.
@@ -339,7 +351,13 @@ impl TriangleRounds {
             (storage[BEGINS], storage[SLOTS]) = (if list == SLOTS { BEGINS } else { SLOTS }, list);
             bind(0, storage)
         });
-        let (response, search) = (bind(0, RESPONSE), bind(1, SEARCH));
+        let mut groups = vec![bind(0, RESPONSE), bind(1, SEARCH)];
+        if let Some([cloths, current, previous, feedback]) = particles {
+            let own = |index: usize| self.storage[index].buffer();
+            let (rows, moves, pairs, lists) = (own(ROWS), own(MOVES), own(PAIRS), own(LISTS));
+            let storage = [cloths, rows, moves, current, previous, feedback, pairs, lists];
+            groups.push(self.bind(device, 2, storage));
+        }
         let max_row = device.limits().max_compute_workgroups_per_dimension;
         let mut recorded = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
             label: Some("poplin.triangles"),
@@ -349,11 +367,9 @@ impl TriangleRounds {
             let mut pipelines = self.pipelines.iter();
             let found = pipelines.find(|(kernel, _)| *kernel == pass.kernel);
             let Some((_, pipeline)) = found else { continue };
-            let is_scan = matches!(pass.kernel, Kernel::ContactScan | Kernel::ContactSum);
-            let bind_group = match pass.is_search() {
-                true => &search,
-                false if is_scan => &scans[(pass.uniform - SCANS) as usize],
-                false => &response,
+            let bind_group = match pass.kernel {
+                Kernel::ContactScan | Kernel::ContactSum => &scans[(pass.uniform - SCANS) as usize],
+                kernel => &groups[layout_of(kernel)],
             };
             let groups = self.groups(pass);
             let width = groups.min(max_row);
@@ -361,6 +377,18 @@ impl TriangleRounds {
             recorded.set_bind_group(0, bind_group, &[pass.uniform * UNIFORM_STRIDE as u32]);
             recorded.dispatch_workgroups(width, groups.div_ceil(width), 1);
         }
+    }
+
+    /// Binds storage buffers for kernels of a layout.
+    fn bind(
+        &self,
+        device: &wgpu::Device,
+        layout: usize,
+        storage: [&wgpu::Buffer; 8],
+    ) -> wgpu::BindGroup {
+        let label = "poplin.triangles.bind_group";
+        let (layout, uniforms) = (&self.layouts[layout], self.uniforms.buffer());
+        bind_group::<TriangleParameters>(device, label, layout, uniforms, &storage)
     }
 
     /// Records a round of the uploaded moves and candidates, with so many iterations.
@@ -373,7 +401,32 @@ impl TriangleRounds {
         let mut passes = Passes::default();
         passes.push(TRIANGLE_DUE, &[Kernel::TriangleStep]);
         passes.respond(iterations);
-        self.record(device, encoder, &passes);
+        self.record(device, encoder, &passes, None);
+    }
+
+    /// Records where particles and colliders would be after the slice. Buffers: entries of the cloths, current and previous particles,
+    /// reports.
+    pub fn encode_targets(
+        &self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        particles: [&wgpu::Buffer; 4],
+    ) {
+        let mut passes = Passes::default();
+        passes.push(TRIANGLE_DUE, &[Kernel::TriangleTarget]);
+        self.record(device, encoder, &passes, Some(particles));
+    }
+
+    /// Records that particles move to where contact lets them be, in the same buffers.
+    pub fn encode_apply(
+        &self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        particles: [&wgpu::Buffer; 4],
+    ) {
+        let mut passes = Passes::default();
+        passes.push(TRIANGLE_DUE, &[Kernel::TriangleApply]);
+        self.record(device, encoder, &passes, Some(particles));
     }
 
     /// Records the begin of a slice.
@@ -381,7 +434,7 @@ impl TriangleRounds {
         let mut passes = Passes::default();
         use Kernel::*;
         passes.push(TRIANGLE_DUE, &[TriangleBegin, TriangleSpan, TriangleMeet]);
-        self.record(device, encoder, &passes);
+        self.record(device, encoder, &passes, None);
     }
 
     /// Records a round of a slice, from its search on; if there is none left, nothing changes.
@@ -396,14 +449,14 @@ impl TriangleRounds {
         passes.push(TRIANGLE_DUE, &[TriangleRound, TriangleAim, TriangleStep]);
         passes.search(self.level_ends.len() as u32);
         passes.respond(iterations);
-        self.record(device, encoder, &passes);
+        self.record(device, encoder, &passes, None);
     }
 
     /// Records the end of a slice.
     pub fn encode_finish(&self, device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder) {
         let mut passes = Passes::default();
         passes.push(TRIANGLE_DUE, &[Kernel::TriangleFinish]);
-        self.record(device, encoder, &passes);
+        self.record(device, encoder, &passes, None);
     }
 
     /// How far the recorded rounds have come, once they have run.
@@ -444,6 +497,8 @@ impl TriangleRounds {
         let word = |index: u32| lists[index as usize];
         let slots = scanned(&words(SLOTS)?, it.slot_len, capacity);
         let begins = scanned(&words(BEGINS)?, it.begin_len, row_count);
+        let mut rows: Vec<TriangleRow> = pod_collect_to_vec(&read(ROWS)?);
+        rows.truncate(row_count);
         let mut moves: Vec<[f32; 4]> = pod_collect_to_vec(&read(MOVES)?);
         moves.truncate(uploaded.moves.len());
         let mut candidates: Vec<TriangleCandidate> = pod_collect_to_vec(&read(FOUND)?);
@@ -455,6 +510,7 @@ impl TriangleRounds {
         let corners = TRIANGLE_WORDS as usize + 2 * row_count + 4 * capacity;
         let corner_count = begins[row_count] as usize;
         Ok(TriangleRound {
+            rows,
             moves,
             candidates,
             pairs,

@@ -270,8 +270,14 @@ shared_constants! {
     pub const TRIANGLE_BEGUN: u32 = 6;
     /// First of the boxes around what is in reach: lowest corners at both ends, highest corners at both ends \[m\].
     pub const TRIANGLE_STEPS: u32 = 7;
+    /// Where the solver has put them \[m\].
+    pub const TRIANGLE_WANTED: u32 = 11;
+    /// Where rows of colliders are before the frame \[m\].
+    pub const TRIANGLE_FRAME_STARTS: u32 = 12;
+    /// Where they are after it \[m\].
+    pub const TRIANGLE_FRAME_ENDS: u32 = 13;
     /// Sections in all.
-    pub const TRIANGLE_SECTIONS: u32 = 11;
+    pub const TRIANGLE_SECTIONS: u32 = 14;
 
     /// Words of `triangle_lists`, first those that say whether a pass has anything to do: in this round at all,
     pub const TRIANGLE_DUE: u32 = 0;

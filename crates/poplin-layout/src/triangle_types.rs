@@ -159,10 +159,18 @@ gpu_struct! {
         pub reserve: f32,
         /// Factor on the multipliers of the last slice.
         pub held_scale: f32,
+        /// First entry of `triangle_cloths`.
+        pub cloth_begin: u32,
+        /// Cloths: the first bodies.
+        pub cloth_count: u32,
+        /// Where colliders are: fraction of the frame.
+        pub fraction: f32,
         /// Fills the struct to a multiple of 16 bytes.
         pub padding_0: u32,
         /// Fills it.
         pub padding_1: u32,
+        /// Fills it.
+        pub padding_2: u32,
     }
 }
 
@@ -171,6 +179,8 @@ gpu_struct! {
 pub struct TriangleBodies {
     /// Bodies.
     pub count: u32,
+    /// Those of them that are cloths: the first ones.
+    pub cloth_count: u32,
     /// Queries of all tasks.
     pub query_count: u32,
     /// Tasks in the order of the ranks that they find.
@@ -216,4 +226,6 @@ pub struct TriangleRound {
     pub held_scale: f32,
     /// Rounds of the slice.
     pub rounds: u32,
+    /// Where colliders are: fraction of the frame.
+    pub fraction: f32,
 }

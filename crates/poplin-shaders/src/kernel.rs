@@ -27,6 +27,8 @@ pub enum Kernel {
     ContactTouch,
     /// Collision of cloths: pushes.
     ContactPush,
+    /// Contact of triangles: where particles and colliders would be.
+    TriangleTarget,
     /// Contact of triangles: no rounds yet, bodies without bounds.
     TriangleBegin,
     /// Contact of triangles: bounds and longest moves of bodies.
@@ -71,6 +73,8 @@ pub enum Kernel {
     TriangleForce,
     /// Contact of triangles: what was held back.
     TriangleFinish,
+    /// Contact of triangles: particles move.
+    TriangleApply,
     /// Render meshes: normals of the particles that vertices are offset along.
     RenderNormals,
     /// Render meshes: positions of vertices.
@@ -89,7 +93,7 @@ pub enum Kernel {
 
 impl Kernel {
     /// Every kernel.
-    pub const ALL: [Self; 40] = [
+    pub const ALL: [Self; 42] = [
         Self::SimulateCloth,
         Self::ScatterRows,
         Self::ContactGather,
@@ -101,6 +105,7 @@ impl Kernel {
         Self::ContactRank,
         Self::ContactTouch,
         Self::ContactPush,
+        Self::TriangleTarget,
         Self::TriangleBegin,
         Self::TriangleSpan,
         Self::TriangleMeet,
@@ -123,6 +128,7 @@ impl Kernel {
         Self::TriangleMove,
         Self::TriangleForce,
         Self::TriangleFinish,
+        Self::TriangleApply,
         Self::RenderNormals,
         Self::RenderPlace,
         Self::RenderShade,
@@ -146,7 +152,8 @@ impl Kernel {
     ];
 
     /// The kernels of contact of triangles that are its own, in the order in which a slice first runs them.
-    pub const TRIANGLES: [Self; 22] = [
+    pub const TRIANGLES: [Self; 24] = [
+        Self::TriangleTarget,
         Self::TriangleBegin,
         Self::TriangleSpan,
         Self::TriangleMeet,
@@ -169,6 +176,7 @@ impl Kernel {
         Self::TriangleMove,
         Self::TriangleForce,
         Self::TriangleFinish,
+        Self::TriangleApply,
     ];
 
     /// The kernels that make render vertices, in order.
@@ -188,6 +196,7 @@ impl Kernel {
             Self::ContactRank => "contact_rank",
             Self::ContactTouch => "contact_touch",
             Self::ContactPush => "contact_push",
+            Self::TriangleTarget => "triangle_target",
             Self::TriangleBegin => "triangle_begin",
             Self::TriangleSpan => "triangle_span",
             Self::TriangleMeet => "triangle_meet",
@@ -210,6 +219,7 @@ impl Kernel {
             Self::TriangleMove => "triangle_move",
             Self::TriangleForce => "triangle_force",
             Self::TriangleFinish => "triangle_finish",
+            Self::TriangleApply => "triangle_apply",
             Self::RenderNormals => "render_normals",
             Self::RenderPlace => "render_place",
             Self::RenderShade => "render_shade",

@@ -3,9 +3,10 @@
 use glam::Vec3;
 use poplin_layout::{
     NO_OFFSET, TRIANGLE_AIMS, TRIANGLE_BEGUN, TRIANGLE_BLOCKS, TRIANGLE_CARRIES, TRIANGLE_CHILDREN,
-    TRIANGLE_IS_CLOTH, TRIANGLE_IS_PLANE, TRIANGLE_MOVES, TRIANGLE_SECTIONS, TRIANGLE_STARTS,
-    TRIANGLE_STEPS, TRIANGLE_TARGETS, TriangleBodies, TriangleCandidate, TriangleMultiplier,
-    TriangleNode, TrianglePair, TriangleRound, TriangleRow, TriangleTask,
+    TRIANGLE_FRAME_ENDS, TRIANGLE_FRAME_STARTS, TRIANGLE_IS_CLOTH, TRIANGLE_IS_PLANE,
+    TRIANGLE_MOVES, TRIANGLE_SECTIONS, TRIANGLE_STARTS, TRIANGLE_STEPS, TRIANGLE_TARGETS,
+    TRIANGLE_WANTED, TriangleBodies, TriangleCandidate, TriangleMultiplier, TriangleNode,
+    TrianglePair, TriangleRound, TriangleRow, TriangleTask,
 };
 
 use super::memory::{Report, TriangleContact};
@@ -106,9 +107,16 @@ impl TriangleContact {
         [before, self.packed(thickness)]
     }
 
+    /// Sets where rows are before the frame, and where those of colliders are after it.
+    pub fn set_frame(&mut self, ends: &[Vec3]) {
+        self.frame_start.clone_from(&self.start);
+        self.ends = ends.to_vec();
+    }
+
     /// The bodies as the search on a GPU has them.
     pub fn packed_bodies(&self) -> TriangleBodies {
         let mut packed = TriangleBodies { count: self.bodies.len() as u32, ..Default::default() };
+        packed.cloth_count = self.bodies.iter().filter(|body| body.is_cloth()).count() as u32;
         let flags = self.bodies.iter().map(|body| {
             let plane = if body.is_plane { TRIANGLE_IS_PLANE } else { 0 };
             if body.is_cloth() { TRIANGLE_IS_CLOTH } else { plane }
@@ -166,7 +174,7 @@ impl TriangleContact {
     }
 
     /// The round as it is now.
-    fn packed(&self, thickness: f32) -> TriangleRound {
+    pub fn packed(&self, thickness: f32) -> TriangleRound {
         let (work, report) = (&self.work, self.report);
         let row_count = self.start.len();
         let mut moves = vec![[0.0; 4]; TRIANGLE_SECTIONS as usize * row_count];
@@ -182,6 +190,9 @@ impl TriangleContact {
             (TRIANGLE_CARRIES, &self.carry),
             (TRIANGLE_BLOCKS, &work.blocks),
             (TRIANGLE_BEGUN, &self.begun),
+            (TRIANGLE_WANTED, &self.wanted),
+            (TRIANGLE_FRAME_STARTS, &self.frame_start),
+            (TRIANGLE_FRAME_ENDS, &self.ends),
         ];
         for (section, rows) in sections {
             set(section, &mut rows.iter().copied());
@@ -214,6 +225,7 @@ impl TriangleContact {
             part: 0.0,
             held_scale: 1.0,
             rounds: report.rounds,
+            fraction: 1.0,
         }
     }
 }
