@@ -34,14 +34,3 @@ fn part_of_slice() -> f32 {
 fn body_word(body: u32, k: u32) -> u32 {
     return TRIANGLE_WORDS + 2u * triangle.row_count + 8u * triangle.capacity + TRIANGLE_BODY_WORDS * body + k;
 }
-
-/// Bits whose order as integers is that of the floats.
-fn ordered_bits(x: f32) -> u32 {
-    let bits = bitcast<u32>(x);
-    return select(bits | 0x80000000u, ~bits, (bits & 0x80000000u) != 0u);
-}
-
-/// The float of ordered bits.
-fn from_ordered(bits: u32) -> f32 {
-    return bitcast<f32>(select(~bits, bits & 0x7fffffffu, (bits & 0x80000000u) != 0u));
-}

@@ -8,7 +8,9 @@ fn triangle_press(
     @builtin(local_invocation_index) lane: u32,
 ) {
     let i = (workgroup.y * workgroups.x + workgroup.x) * CONTACT_LANES + lane;
-    if (i < pair_count()) {
+    // Where nobody pressed in the last iteration, nothing has moved since.
+    let is_next = triangle.word == TRIANGLE_PRESSED || atomicLoad(&triangle_lists[triangle.word - 1u]) != 0u;
+    if (i < pair_count() && is_next) {
         press_pair(i);
     }
 }

@@ -34,6 +34,17 @@ fn guarded_square(d: vec3<f32>) -> f32 {
     return EPSILON + d.x * d.x + d.y * d.y + d.z * d.z;
 }
 
+/// Bits whose order as integers is that of the floats: their minimum and maximum do not depend on the order of lanes.
+fn ordered_bits(x: f32) -> u32 {
+    let bits = bitcast<u32>(x);
+    return select(bits | 0x80000000u, ~bits, (bits & 0x80000000u) != 0u);
+}
+
+/// The float of ordered bits.
+fn from_ordered(bits: u32) -> f32 {
+    return bitcast<f32>(select(~bits, bits & 0x7fffffffu, (bits & 0x80000000u) != 0u));
+}
+
 /// Whether a coordinate is NaN, infinite or beyond MAX_COORDINATE. (`x != x` is false for NaN on some adapters.)
 fn is_faulty(position: vec3<f32>) -> bool {
     let sane = abs(position.x) <= MAX_COORDINATE && abs(position.y) <= MAX_COORDINATE && abs(position.z) <= MAX_COORDINATE;
