@@ -430,11 +430,11 @@ const TRIANGLE_IS_PLANE: u32 = 2u;
 /// Children of a node, and simplices of a leaf.
 const TRIANGLE_CHILDREN: u32 = 8u;
 
-/// Levels of a tree.
-const TRIANGLE_LEVELS: u32 = 8u;
+/// Most levels of a tree: it may have as many simplices as there are indices.
+const TRIANGLE_LEVELS: u32 = 11u;
 
 /// Nodes that a search keeps to visit: of each level those beside the one it is in, and the last.
-const TRIANGLE_STACK: u32 = 57u;
+const TRIANGLE_STACK: u32 = 78u;
 
 /// Words of a cloth's report in `feedback`.
 const REPORT_WORDS: u32 = 16u;

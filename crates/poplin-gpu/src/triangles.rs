@@ -1,13 +1,15 @@
 //! Contact of triangles on the device: the passes of a round. The engine does not reach them yet, tests do.
 
+use std::collections::HashMap;
+
 use bytemuck::{Zeroable, cast_slice, pod_collect_to_vec};
 use poplin_layout::{
     CONTACT_LANES, ContactParameters, SCAN_BLOCK, TRIANGLE_BODY_WORDS, TRIANGLE_CANDIDATES,
     TRIANGLE_CONTACTS, TRIANGLE_DUE, TRIANGLE_FORCED, TRIANGLE_GAP, TRIANGLE_HELD,
-    TRIANGLE_HELD_ROWS, TRIANGLE_LACK, TRIANGLE_LEVELS, TRIANGLE_MORE_ITERATIONS,
-    TRIANGLE_OVERLAPS, TRIANGLE_PART, TRIANGLE_PRESSED, TRIANGLE_RESERVE, TRIANGLE_ROUNDS,
-    TRIANGLE_WORDS, TriangleBodies, TriangleCandidate, TriangleMultiplier, TrianglePair,
-    TriangleParameters, TriangleRound, TriangleRow,
+    TRIANGLE_HELD_ROWS, TRIANGLE_LACK, TRIANGLE_MORE_ITERATIONS, TRIANGLE_OVERLAPS, TRIANGLE_PART,
+    TRIANGLE_PRESSED, TRIANGLE_RESERVE, TRIANGLE_ROUNDS, TRIANGLE_WORDS, TriangleBodies,
+    TriangleCandidate, TriangleMultiplier, TrianglePair, TriangleParameters, TriangleRound,
+    TriangleRow,
 };
 use poplin_shaders::Kernel;
 
@@ -52,6 +54,8 @@ const MOVES: usize = 2;
 const PAIRS: usize = 3;
 /// Of the multipliers.
 const HELD: usize = 4;
+/// Size of one of them \[bytes\].
+const HELD_BYTES: u64 = size_of::<TriangleMultiplier>() as u64;
 /// Of the counts of candidates.
 const SLOTS: usize = 5;
 /// Of the counts of rows.
@@ -163,12 +167,12 @@ fn from_ordered(bits: u32) -> f32 {
     f32::from_bits(if bits >> 31 == 0 { !bits } else { bits & !(1 << 31) })
 }
 
-/// Kernels and buffers of contact of triangles.
+/// Kernels and buffers of contact of triangles. A round is some 220 dispatches, most of which find at once that they have nothing to do.
 #[derive(Debug)]
 pub struct TriangleRounds {
     /// Of the response, of the search and of what reads and writes particles.
     layouts: [wgpu::BindGroupLayout; 3],
-    pipelines: Vec<(Kernel, wgpu::ComputePipeline)>,
+    pipelines: HashMap<Kernel, wgpu::ComputePipeline>,
     storage: [GrowableBuffer; 13],
     uniforms: GrowableBuffer,
     parameters: TriangleParameters,
@@ -212,7 +216,7 @@ impl TriangleRounds {
     /// Uploads where rows start, who takes part, and the candidates that there are; with room for `capacity` of them.
     ///
     /// # Errors
-    /// [`GpuError::TooLarge`] if the device cannot bind a buffer of it, or a tree has more than [`TRIANGLE_LEVELS`] levels.
+    /// [`GpuError::TooLarge`] if the device cannot bind a buffer of it.
     pub fn upload(
         &mut self,
         device: &wgpu::Device,
@@ -224,11 +228,6 @@ impl TriangleRounds {
         let (row_count, capacity) = (round.rows.len(), capacity.max(round.candidates.len()));
         let [slot_len, begin_len] = [capacity, row_count].map(scan_len);
         let query_len = scan_len(bodies.query_count as usize);
-        let level_limit = TRIANGLE_LEVELS as usize;
-        if bodies.levels.len() > level_limit {
-            let (bytes, limit) = (bodies.levels.len() as u64, level_limit as u64);
-            return Err(GpuError::TooLarge { buffer: "a tree of triangles", bytes, limit });
-        }
         self.parameters = TriangleParameters {
             row_count: row_count as u32,
             body_count: bodies.count,
@@ -315,7 +314,7 @@ impl TriangleRounds {
             ContactSum | TriangleRound => 1,
             TriangleBegin => TRIANGLE_WORDS.max(TRIANGLE_BODY_WORDS * it.body_count),
             // The multipliers are as many as pairs of an earlier slice were.
-            TriangleSpan => it.row_count.max((self.storage[HELD].size() / 32) as u32),
+            TriangleSpan => it.row_count.max((self.storage[HELD].size() / HELD_BYTES) as u32),
             TriangleMeet => it.body_count.max(it.task_count),
             TriangleStep => it.begin_len + SCAN_BLOCK,
             TriangleFit => {
@@ -364,16 +363,13 @@ impl TriangleRounds {
             timestamp_writes: None,
         });
         for &pass in &passes.0 {
-            let mut pipelines = self.pipelines.iter();
-            let found = pipelines.find(|(kernel, _)| *kernel == pass.kernel);
-            let Some((_, pipeline)) = found else { continue };
             let bind_group = match pass.kernel {
                 Kernel::ContactScan | Kernel::ContactSum => &scans[(pass.uniform - SCANS) as usize],
                 kernel => &groups[layout_of(kernel)],
             };
             let groups = self.groups(pass);
             let width = groups.min(max_row);
-            recorded.set_pipeline(pipeline);
+            recorded.set_pipeline(&self.pipelines[&pass.kernel]);
             recorded.set_bind_group(0, bind_group, &[pass.uniform * UNIFORM_STRIDE as u32]);
             recorded.dispatch_workgroups(width, groups.div_ceil(width), 1);
         }

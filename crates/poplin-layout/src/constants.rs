@@ -320,8 +320,8 @@ shared_constants! {
     pub const TRIANGLE_IS_PLANE: u32 = 2;
     /// Children of a node, and simplices of a leaf.
     pub const TRIANGLE_CHILDREN: u32 = 8;
-    /// Levels of a tree.
-    pub const TRIANGLE_LEVELS: u32 = 8;
+    /// Most levels of a tree: it may have as many simplices as there are indices.
+    pub const TRIANGLE_LEVELS: u32 = 11;
     /// Nodes that a search keeps to visit: of each level those beside the one it is in, and the last.
     pub const TRIANGLE_STACK: u32 = TRIANGLE_LEVELS * (TRIANGLE_CHILDREN - 1) + 1;
 

@@ -122,52 +122,50 @@ impl TriangleContact {
             if body.is_cloth() { TRIANGLE_IS_CLOTH } else { plane }
         });
         packed.simplices.extend(flags);
-        let mut trees = Vec::new();
-        let mut lists = Vec::new();
+        let (mut trees, mut lists) = (Vec::new(), Vec::new());
         for body in &self.bodies {
             let (begin, surface) = (body.rows.start as u32, &body.surface);
-            let mut list = |rows: &mut dyn Iterator<Item = u32>| {
-                packed.simplices.extend(rows);
-                packed.simplices.len() as u32
+            let rows = |of: &[u32]| of.iter().map(|row| begin + row).collect::<Vec<_>>();
+            let mut list = |words: Vec<u32>| {
+                let begin = packed.simplices.len() as u32;
+                packed.simplices.extend(words);
+                begin
             };
-            let vertices = list(&mut std::iter::empty());
-            let edges = list(&mut surface.vertices.iter().flatten().map(|row| begin + row));
-            let faces = list(&mut surface.edges.iter().flatten().map(|row| begin + row));
             let owned = surface.faces.iter().zip(&surface.owned);
-            let faces_and_owned = owned.flat_map(|(face, owned)| {
-                face.iter().map(move |row| begin + row).chain([u32::from(*owned)])
-            });
-            packed.simplices.extend(faces_and_owned);
-            lists.push([vertices, edges]);
+            let faces = owned.flat_map(|(face, owned)| [rows(face), vec![u32::from(*owned)]]);
+            let faces = list(faces.flatten().collect());
+            let edges = list(rows(surface.edges.as_flattened()));
+            lists.push([list(rows(surface.vertices.as_flattened())), edges]);
             trees.push((faces, 4, body.faces.items()));
             trees.push((edges, 2, body.edges.items()));
         }
         let roots = add_trees(&mut packed, &trees);
-        for a in 0..self.bodies.len() {
-            for b in a..self.bodies.len() {
-                let bodies = [a, b].map(|index| &self.bodies[index]);
-                let is_wanted = bodies[0].wants(a as u32, bodies[1], b as u32);
-                if if a == b { bodies[0].meets_itself } else { is_wanted } {
-                    let kinds = if a == b { [0, 2].as_slice() } else { &[0, 1, 2] };
-                    for &kind in kinds {
-                        let (p, q) = if kind == 1 { (b, a) } else { (a, b) };
-                        let (first, second) = (&self.bodies[p], &self.bodies[q]);
-                        let is_plane = second.is_plane && kind != 2;
-                        packed.tasks.push(TriangleTask {
-                            first_body: a as u32,
-                            second_body: b as u32,
-                            kind,
-                            query_begin: packed.query_count,
-                            items: lists[p][usize::from(kind == 2)],
-                            root: roots[2 * q + usize::from(kind == 2)],
-                            plane: if is_plane { second.rows.start as u32 } else { NO_OFFSET },
-                            friction: bodies[0].friction_with(bodies[1]),
-                        });
-                        let (edges, vertices) = (&first.surface.edges, &first.surface.vertices);
-                        let count = if kind == 2 { edges.len() } else { vertices.len() };
-                        packed.query_count += count as u32;
-                    }
-                }
+        for (a, b) in
+            (0..self.bodies.len()).flat_map(|a| (a..self.bodies.len()).map(move |b| (a, b)))
+        {
+            let bodies = [a, b].map(|index| &self.bodies[index]);
+            let is_wanted = match a == b {
+                true => bodies[0].meets_itself,
+                false => bodies[0].wants(a as u32, bodies[1], b as u32),
+            };
+            for kind in (0..3).filter(|&kind| is_wanted && (kind != 1 || a != b)) {
+                let is_of_edges = usize::from(kind == 2);
+                let (first, second) = if kind == 1 { (b, a) } else { (a, b) };
+                let other = &self.bodies[second];
+                let is_plane = other.is_plane && kind != 2;
+                packed.tasks.push(TriangleTask {
+                    first_body: a as u32,
+                    second_body: b as u32,
+                    kind,
+                    query_begin: packed.query_count,
+                    items: lists[first][is_of_edges],
+                    root: roots[2 * second + is_of_edges],
+                    plane: if is_plane { other.rows.start as u32 } else { NO_OFFSET },
+                    friction: bodies[0].friction_with(bodies[1]),
+                });
+                let surface = &self.bodies[first].surface;
+                let counts = [surface.vertices.len(), surface.edges.len()];
+                packed.query_count += counts[is_of_edges] as u32;
             }
         }
         packed
