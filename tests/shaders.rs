@@ -3,8 +3,8 @@
 use poplin_host::{MemoryNeeds, TierLimits};
 use poplin_layout::{
     CONSTANTS, CONTACT_STRUCTS, ConstantValue, Memory, MemoryTier, RENDER_STRUCTS, SIMULATION,
-    SOLVER_STRUCTS, STAGES, ScheduleEvent, StageMask, StructDescription, TASKS, generated_shaders,
-    schedule_events,
+    SOLVER_STRUCTS, STAGES, ScheduleEvent, StageMask, StructDescription, TASKS, TRIANGLE_STRUCTS,
+    generated_shaders, schedule_events,
 };
 use poplin_shaders::{
     Kernel, OverrideValues, compose, compose_with, kernel_events, lint, parse, source,
@@ -101,6 +101,8 @@ fn structs_lie_in_memory_as_in_rust() {
     assert_eq!(differing_layouts(&solver, SOLVER_STRUCTS), Vec::<String>::new());
     let contact = parse(&compose("contact/buffers").unwrap()).unwrap();
     assert_eq!(differing_layouts(&contact, CONTACT_STRUCTS), Vec::<String>::new());
+    let triangles = parse(&compose("contact/triangle_buffers").unwrap()).unwrap();
+    assert_eq!(differing_layouts(&triangles, TRIANGLE_STRUCTS), Vec::<String>::new());
     let render = parse(&compose("render/buffers").unwrap()).unwrap();
     assert_eq!(differing_layouts(&render, RENDER_STRUCTS), Vec::<String>::new());
     // See it fail: WGSL aligns a vec3 to 16 bytes, Rust does not.

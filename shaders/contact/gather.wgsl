@@ -1,17 +1,6 @@
 #import lib/math
 #import contact/buffers
 
-/// Bits whose order as integers is that of the floats: their minimum and maximum do not depend on the order of lanes.
-fn ordered_bits(x: f32) -> u32 {
-    let bits = bitcast<u32>(x);
-    return select(bits | 0x80000000u, ~bits, (bits & 0x80000000u) != 0u);
-}
-
-/// The float of ordered bits.
-fn from_ordered(bits: u32) -> f32 {
-    return bitcast<f32>(select(~bits, bits & 0x7fffffffu, (bits & 0x80000000u) != 0u));
-}
-
 /// Transforms particle i of a cloth to world space; returns its position. A sleeping or frozen cloth has no inverse mass there.
 ///
 /// With axes R, origin o now and R', o' one iteration ago the motion is

@@ -10,9 +10,39 @@ fn cross3(a: vec3<f32>, b: vec3<f32>) -> vec3<f32> {
     return vec3<f32>(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x);
 }
 
+/// Length of a vector.
+fn length3(a: vec3<f32>) -> f32 {
+    return sqrt(dot3(a, a));
+}
+
+/// A vector, shortened to a length if it is longer.
+fn shorten(a: vec3<f32>, most: f32) -> vec3<f32> {
+    let length = length3(a);
+    if (length > most) {
+        return a * (most / length);
+    }
+    return a;
+}
+
+/// x in 0..=1, 0 if it is NaN; 0 has no sign.
+fn clamp_unit(x: f32) -> f32 {
+    return select(0.0, min(x, 1.0), x > 0.0);
+}
+
 /// EPSILON + |d|^2. The constant stands first: drivers pull constants out of sums (Mesa does), and this order survives that.
 fn guarded_square(d: vec3<f32>) -> f32 {
     return EPSILON + d.x * d.x + d.y * d.y + d.z * d.z;
+}
+
+/// Bits whose order as integers is that of the floats: their minimum and maximum do not depend on the order of lanes.
+fn ordered_bits(x: f32) -> u32 {
+    let bits = bitcast<u32>(x);
+    return select(bits | 0x80000000u, ~bits, (bits & 0x80000000u) != 0u);
+}
+
+/// The float of ordered bits.
+fn from_ordered(bits: u32) -> f32 {
+    return bitcast<f32>(select(~bits, bits & 0x7fffffffu, (bits & 0x80000000u) != 0u));
 }
 
 /// Whether a coordinate is NaN, infinite or beyond MAX_COORDINATE. (`x != x` is false for NaN on some adapters.)

@@ -282,6 +282,169 @@ const CONTACT_MAX_CELL: f32 = 1e9;
 /// Squared distance below which two particles coincide [m^2].
 const MIN_SQUARE: f32 = 1e-30;
 
+/// Contact of triangles: square of the sine of the angle below which two sides of a triangle, or two edges, count as parallel.
+const TRIANGLE_SLIVER: f32 = 1e-9;
+
+/// Part of its distance at rest that a pair keeps which rests closer than it is thick.
+const TRIANGLE_REST: f32 = 0.9;
+
+/// Weight of a corner below which closest points count as on the side, or at the end, without it.
+const TRIANGLE_BORDER: f32 = 0.001;
+
+/// Part of an overlap that a slice removes, without velocity.
+const TRIANGLE_RECOVERY: f32 = 0.2;
+
+/// Iterations that are added while pins or colliders come too near.
+const TRIANGLE_MORE_ITERATIONS: u32 = 64u;
+
+/// Distance beyond its thickness at which a pair is solved even if nothing pushes it yet, as a part of the reserve.
+const TRIANGLE_EAGER: f32 = 0.2;
+
+/// Part of a gap that a round may take.
+const TRIANGLE_APPROACH: f32 = 0.5;
+
+/// Gap that no move may close, in thicknesses: what is left for rounding.
+const TRIANGLE_LEAST_GAP: f32 = 0.002;
+
+/// `TriangleCandidate.kind`: a vertex and the three of a face.
+const TRIANGLE_VERTEX_FACE: u32 = 0u;
+
+/// Two edges.
+const TRIANGLE_EDGE_EDGE: u32 = 1u;
+
+/// A vertex and a point of a plane, three times.
+const TRIANGLE_VERTEX_PLANE: u32 = 2u;
+
+/// How far contact may take a row off its path in a round, in thicknesses; what is more waits for the next one.
+const TRIANGLE_RESERVE: f32 = 0.25;
+
+/// Longest move of a round, in thicknesses: the longer, the less its end is what was seen at its start.
+const TRIANGLE_REACH: f32 = 1.0;
+
+/// How far a collider moves in a round, in thicknesses.
+const TRIANGLE_STRIDE: f32 = 0.2;
+
+/// Most of the rounds that a slice is cut into because rows are fast.
+const TRIANGLE_MAX_ROUNDS: u32 = 128u;
+
+/// Rounds after the colliders have arrived.
+const TRIANGLE_MAX_LATE_ROUNDS: u32 = 8u;
+
+/// What rows may still be away from where they go when a slice ends, in thicknesses, without another round.
+const TRIANGLE_ARRIVED: f32 = 0.02;
+
+/// Sections of `triangle_moves`, a row each: positions at the start of the round [m].
+const TRIANGLE_STARTS: u32 = 0u;
+
+/// Where they move in this round [m].
+const TRIANGLE_MOVES: u32 = 1u;
+
+/// Where they would move without contact [m].
+const TRIANGLE_AIMS: u32 = 2u;
+
+/// Where they would be after the slice [m].
+const TRIANGLE_TARGETS: u32 = 3u;
+
+/// By how much previous positions have to move [m].
+const TRIANGLE_CARRIES: u32 = 4u;
+
+/// Direction of the pair that held them back most; 0 if none did.
+const TRIANGLE_BLOCKS: u32 = 5u;
+
+/// Where they were at the start of the slice [m].
+const TRIANGLE_BEGUN: u32 = 6u;
+
+/// Where the solver has put them [m].
+const TRIANGLE_WANTED: u32 = 7u;
+
+/// Where rows of colliders are before the frame [m].
+const TRIANGLE_FRAME_STARTS: u32 = 8u;
+
+/// Where they are after it [m].
+const TRIANGLE_FRAME_ENDS: u32 = 9u;
+
+/// First of the ranges of what is in reach: for each three axes lowest coordinates at both ends, highest at both ends [m].
+const TRIANGLE_STEPS: u32 = 10u;
+
+/// Axes of a path, three at a time: those of space, and the diagonals between each two of them.
+const TRIANGLE_AXES: u32 = 3u;
+
+/// Sections of a path, and rows of the ranges of a node.
+const TRIANGLE_PATH: u32 = 12u;
+
+/// Length of a diagonal axis, rounded up.
+const TRIANGLE_DIAGONAL: f32 = 1.414215;
+
+/// Sections in all.
+const TRIANGLE_SECTIONS: u32 = 22u;
+
+/// Words of `triangle_lists`, first those that say whether a pass has anything to do: in this round at all,
+const TRIANGLE_DUE: u32 = 0u;
+
+/// in the first of the iterations that are added while pins or colliders press,
+const TRIANGLE_PRESSED: u32 = 1u;
+
+/// and to take away overlaps.
+const TRIANGLE_OVERLAPS: u32 = 65u;
+
+/// Pairs that push.
+const TRIANGLE_CONTACTS: u32 = 66u;
+
+/// Rows that were held back.
+const TRIANGLE_HELD_ROWS: u32 = 67u;
+
+/// Pairs that pins or colliders force to cross.
+const TRIANGLE_FORCED: u32 = 68u;
+
+/// The smallest gap [m], as ordered bits.
+const TRIANGLE_GAP: u32 = 69u;
+
+/// Multipliers of the last slice.
+const TRIANGLE_HELD: u32 = 70u;
+
+/// Rounds of this slice that have begun.
+const TRIANGLE_ROUNDS: u32 = 71u;
+
+/// Part of the slice that the round is, as bits; 0 after the last.
+const TRIANGLE_PART: u32 = 72u;
+
+/// Square of how far the last row is from its target [m^2], as bits.
+const TRIANGLE_FARTHEST: u32 = 73u;
+
+/// Square of the longest move of rows that something can stop [m^2], as bits.
+const TRIANGLE_FREE_MOVE: u32 = 74u;
+
+/// Square of the longest move of rows that nothing can stop [m^2], as bits.
+const TRIANGLE_FORCED_MOVE: u32 = 75u;
+
+/// Candidates.
+const TRIANGLE_CANDIDATES: u32 = 76u;
+
+/// Candidates of a search that found more than there is room for: nothing moves any more; else 0.
+const TRIANGLE_LACK: u32 = 77u;
+
+/// Words before the lists.
+const TRIANGLE_WORDS: u32 = 79u;
+
+/// Words of a body: its lowest and highest corner as ordered bits, squares of its longest moves as bits: of rows that something
+/// can stop, and of the others.
+const TRIANGLE_BODY_WORDS: u32 = 8u;
+
+/// Flag of a body: it is a cloth.
+const TRIANGLE_IS_CLOTH: u32 = 1u;
+
+/// Flag of a body: it is a plane.
+const TRIANGLE_IS_PLANE: u32 = 2u;
+
+/// Children of a node, and simplices of a leaf.
+const TRIANGLE_CHILDREN: u32 = 8u;
+
+/// Most levels of a tree: it may have as many simplices as there are indices.
+const TRIANGLE_LEVELS: u32 = 11u;
+
+/// Nodes that a search keeps to visit: of each level those beside the one it is in, and the last.
+const TRIANGLE_STACK: u32 = 78u;
+
 /// Words of a cloth's report in `feedback`.
 const REPORT_WORDS: u32 = 16u;
 

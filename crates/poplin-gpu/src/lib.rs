@@ -19,6 +19,8 @@ mod readback;
 mod render;
 mod requirements;
 mod timer;
+#[cfg(feature = "testing")]
+mod triangles;
 
 pub use adapters::{AdapterReport, is_software, list_adapters};
 #[cfg(feature = "testing")]
@@ -34,4 +36,6 @@ pub use poplin_layout::MemoryTier;
 pub use readback::Readback;
 pub use render::{RenderId, RenderMeshes, RenderOptions};
 pub use requirements::{required_features, required_limits, tier_limits};
+#[cfg(feature = "testing")]
+pub use triangles::{TriangleProgress, TriangleRounds};
 pub use wgpu;

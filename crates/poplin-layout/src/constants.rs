@@ -219,6 +219,118 @@ shared_constants! {
     pub const CONTACT_MAX_CELL: f32 = 1.0e9;
     /// Squared distance below which two particles coincide [m^2].
     pub const MIN_SQUARE: f32 = 1.0e-30;
+    /// Contact of triangles: square of the sine of the angle below which two sides of a triangle, or two edges, count as parallel.
+    pub const TRIANGLE_SLIVER: f32 = 1.0e-9;
+    /// Part of its distance at rest that a pair keeps which rests closer than it is thick.
+    pub const TRIANGLE_REST: f32 = 0.9;
+    /// Weight of a corner below which closest points count as on the side, or at the end, without it.
+    pub const TRIANGLE_BORDER: f32 = 1.0e-3;
+    /// Part of an overlap that a slice removes, without velocity.
+    pub const TRIANGLE_RECOVERY: f32 = 0.2;
+    /// Iterations that are added while pins or colliders come too near.
+    pub const TRIANGLE_MORE_ITERATIONS: u32 = 64;
+    /// Distance beyond its thickness at which a pair is solved even if nothing pushes it yet, as a part of the reserve.
+    pub const TRIANGLE_EAGER: f32 = 0.2;
+    /// Part of a gap that a round may take.
+    pub const TRIANGLE_APPROACH: f32 = 0.5;
+    /// Gap that no move may close, in thicknesses: what is left for rounding.
+    pub const TRIANGLE_LEAST_GAP: f32 = 0.002;
+    /// `TriangleCandidate.kind`: a vertex and the three of a face.
+    pub const TRIANGLE_VERTEX_FACE: u32 = 0;
+    /// Two edges.
+    pub const TRIANGLE_EDGE_EDGE: u32 = 1;
+    /// A vertex and a point of a plane, three times.
+    pub const TRIANGLE_VERTEX_PLANE: u32 = 2;
+    /// How far contact may take a row off its path in a round, in thicknesses; what is more waits for the next one.
+    pub const TRIANGLE_RESERVE: f32 = 0.25;
+    /// Longest move of a round, in thicknesses: the longer, the less its end is what was seen at its start.
+    pub const TRIANGLE_REACH: f32 = 1.0;
+    /// How far a collider moves in a round, in thicknesses.
+    pub const TRIANGLE_STRIDE: f32 = 0.2;
+    /// Most of the rounds that a slice is cut into because rows are fast.
+    pub const TRIANGLE_MAX_ROUNDS: u32 = 128;
+    /// Rounds after the colliders have arrived.
+    pub const TRIANGLE_MAX_LATE_ROUNDS: u32 = 8;
+    /// What rows may still be away from where they go when a slice ends, in thicknesses, without another round.
+    pub const TRIANGLE_ARRIVED: f32 = 0.02;
+
+    /// Sections of `triangle_moves`, a row each: positions at the start of the round \[m\].
+    pub const TRIANGLE_STARTS: u32 = 0;
+    /// Where they move in this round \[m\].
+    pub const TRIANGLE_MOVES: u32 = 1;
+    /// Where they would move without contact \[m\].
+    pub const TRIANGLE_AIMS: u32 = 2;
+    /// Where they would be after the slice \[m\].
+    pub const TRIANGLE_TARGETS: u32 = 3;
+    /// By how much previous positions have to move \[m\].
+    pub const TRIANGLE_CARRIES: u32 = 4;
+    /// Direction of the pair that held them back most; 0 if none did.
+    pub const TRIANGLE_BLOCKS: u32 = 5;
+    /// Where they were at the start of the slice \[m\].
+    pub const TRIANGLE_BEGUN: u32 = 6;
+    /// Where the solver has put them \[m\].
+    pub const TRIANGLE_WANTED: u32 = 7;
+    /// Where rows of colliders are before the frame \[m\].
+    pub const TRIANGLE_FRAME_STARTS: u32 = 8;
+    /// Where they are after it \[m\].
+    pub const TRIANGLE_FRAME_ENDS: u32 = 9;
+    /// First of the ranges of what is in reach: for each three axes lowest coordinates at both ends, highest at both ends \[m\].
+    pub const TRIANGLE_STEPS: u32 = 10;
+    /// Axes of a path, three at a time: those of space, and the diagonals between each two of them.
+    pub const TRIANGLE_AXES: u32 = 3;
+    /// Sections of a path, and rows of the ranges of a node.
+    pub const TRIANGLE_PATH: u32 = 4 * TRIANGLE_AXES;
+    /// Length of a diagonal axis, rounded up.
+    pub const TRIANGLE_DIAGONAL: f32 = 1.414_215;
+    /// Sections in all.
+    pub const TRIANGLE_SECTIONS: u32 = TRIANGLE_STEPS + TRIANGLE_PATH;
+
+    /// Words of `triangle_lists`, first those that say whether a pass has anything to do: in this round at all,
+    pub const TRIANGLE_DUE: u32 = 0;
+    /// in the first of the iterations that are added while pins or colliders press,
+    pub const TRIANGLE_PRESSED: u32 = 1;
+    /// and to take away overlaps.
+    pub const TRIANGLE_OVERLAPS: u32 = TRIANGLE_PRESSED + TRIANGLE_MORE_ITERATIONS;
+    /// Pairs that push.
+    pub const TRIANGLE_CONTACTS: u32 = TRIANGLE_OVERLAPS + 1;
+    /// Rows that were held back.
+    pub const TRIANGLE_HELD_ROWS: u32 = TRIANGLE_OVERLAPS + 2;
+    /// Pairs that pins or colliders force to cross.
+    pub const TRIANGLE_FORCED: u32 = TRIANGLE_OVERLAPS + 3;
+    /// The smallest gap \[m\], as ordered bits.
+    pub const TRIANGLE_GAP: u32 = TRIANGLE_OVERLAPS + 4;
+    /// Multipliers of the last slice.
+    pub const TRIANGLE_HELD: u32 = TRIANGLE_OVERLAPS + 5;
+    /// Rounds of this slice that have begun.
+    pub const TRIANGLE_ROUNDS: u32 = TRIANGLE_OVERLAPS + 6;
+    /// Part of the slice that the round is, as bits; 0 after the last.
+    pub const TRIANGLE_PART: u32 = TRIANGLE_OVERLAPS + 7;
+    /// Square of how far the last row is from its target [m^2], as bits.
+    pub const TRIANGLE_FARTHEST: u32 = TRIANGLE_OVERLAPS + 8;
+    /// Square of the longest move of rows that something can stop [m^2], as bits.
+    pub const TRIANGLE_FREE_MOVE: u32 = TRIANGLE_OVERLAPS + 9;
+    /// Square of the longest move of rows that nothing can stop [m^2], as bits.
+    pub const TRIANGLE_FORCED_MOVE: u32 = TRIANGLE_OVERLAPS + 10;
+    /// Candidates.
+    pub const TRIANGLE_CANDIDATES: u32 = TRIANGLE_OVERLAPS + 11;
+    /// Candidates of a search that found more than there is room for: nothing moves any more; else 0.
+    pub const TRIANGLE_LACK: u32 = TRIANGLE_OVERLAPS + 12;
+    /// Words before the lists.
+    pub const TRIANGLE_WORDS: u32 = TRIANGLE_OVERLAPS + 14;
+    /// Words of a body: its lowest and highest corner as ordered bits, squares of its longest moves as bits: of rows that something
+    /// can stop, and of the others.
+    pub const TRIANGLE_BODY_WORDS: u32 = 8;
+    /// Flag of a body: it is a cloth.
+    pub const TRIANGLE_IS_CLOTH: u32 = 1;
+    /// Flag of a body: it is a plane.
+    pub const TRIANGLE_IS_PLANE: u32 = 2;
+    /// Children of a node, and simplices of a leaf.
+    pub const TRIANGLE_CHILDREN: u32 = 8;
+    /// Most levels of a tree: it may have as many simplices as there are indices.
+    pub const TRIANGLE_LEVELS: u32 = 11;
+    /// Nodes that a search keeps to visit: of each level those beside the one it is in, and the last.
+    pub const TRIANGLE_STACK: u32 = TRIANGLE_LEVELS * (TRIANGLE_CHILDREN - 1) + 1;
+
     /// Words of a cloth's report in `feedback`.
     pub const REPORT_WORDS: u32 = (size_of::<Feedback>() / WORD_BYTES) as u32;
     /// Word of `fault_count` in a report.

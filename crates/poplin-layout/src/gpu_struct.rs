@@ -15,6 +15,10 @@ impl WgslType for f32 {
     const NAME: &'static str = "f32";
 }
 
+impl WgslType for [u32; 4] {
+    const NAME: &'static str = "vec4<u32>";
+}
+
 impl WgslType for [f32; 4] {
     const NAME: &'static str = "vec4<f32>";
 }
@@ -65,7 +69,7 @@ pub enum ConstantValue {
     F32(f32),
 }
 
-/// Declares a `#[repr(C)]` struct and its `DESCRIPTION`. Members are `u32`, `f32`, `[f32; 4]` or another such struct.
+/// Declares a `#[repr(C)]` struct and its `DESCRIPTION`. Members are `u32`, `f32`, four of either or another such struct.
 macro_rules! gpu_struct {
     (
         $(#[doc = $doc:literal])+

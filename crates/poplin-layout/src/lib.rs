@@ -24,6 +24,7 @@ mod sleep;
 mod stages;
 mod step_scale;
 mod tethers;
+mod triangle_types;
 mod types;
 mod wgsl;
 
@@ -73,6 +74,10 @@ pub use sleep::SleepParameters;
 pub use stages::{Memory, Oracle, STAGE_SETS, STAGES, Stage, StageMask, StageRow, TASKS, Task};
 pub use step_scale::StepScale;
 pub use tethers::TetherParameters;
+pub use triangle_types::{
+    TRIANGLE_STRUCTS, TriangleBodies, TriangleCandidate, TriangleMultiplier, TriangleNode,
+    TrianglePair, TriangleParameters, TriangleRound, TriangleRow, TriangleTask,
+};
 pub use types::{
     ClothParameters, ColliderParameters, DispatchParameters, Feedback, SOLVER_STRUCTS,
     ScatterParameters, SelfCollisionParameters,

@@ -11,11 +11,12 @@ use crate::{
 const HEADER: &str = "// Written by `cargo xtask generate` from crates/poplin-layout: change the declaration there.\n";
 
 /// The shader files that are generated, as `folder/stem`, with their text.
-pub fn generated_shaders() -> [(&'static str, String); 4] {
+pub fn generated_shaders() -> [(&'static str, String); 5] {
     [
         ("state/types", HEADER.to_owned() + &structs(crate::SOLVER_STRUCTS)),
         ("state/constants", HEADER.to_owned() + &constants(crate::CONSTANTS) + &stage_bits()),
         ("contact/types", HEADER.to_owned() + &structs(crate::CONTACT_STRUCTS)),
+        ("contact/triangle_types", HEADER.to_owned() + &structs(crate::TRIANGLE_STRUCTS)),
         ("render/types", HEADER.to_owned() + &structs(crate::RENDER_STRUCTS)),
     ]
 }

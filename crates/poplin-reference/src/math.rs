@@ -15,6 +15,25 @@ pub fn cross3(a: Vec3, b: Vec3) -> Vec3 {
     Vec3::new(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
 }
 
+/// Length of a vector.
+#[inline]
+pub fn length3(a: Vec3) -> f32 {
+    dot3(a, a).sqrt()
+}
+
+/// A vector, shortened to a length if it is longer.
+#[inline]
+pub fn shorten(a: Vec3, most: f32) -> Vec3 {
+    let length = length3(a);
+    if length > most { a * (most / length) } else { a }
+}
+
+/// x in 0..=1, 0 if it is NaN; 0 has no sign.
+#[inline]
+pub fn clamp_unit(x: f32) -> f32 {
+    if x > 0.0 { x.min(1.0) } else { 0.0 }
+}
+
 /// EPSILON + |d|^2, in the order of additions of the shader.
 #[inline]
 pub fn guarded_square(d: Vec3) -> f32 {

@@ -27,6 +27,54 @@ pub enum Kernel {
     ContactTouch,
     /// Collision of cloths: pushes.
     ContactPush,
+    /// Contact of triangles: where particles and colliders would be.
+    TriangleTarget,
+    /// Contact of triangles: no rounds yet, bodies without bounds.
+    TriangleBegin,
+    /// Contact of triangles: bounds and longest moves of bodies.
+    TriangleSpan,
+    /// Contact of triangles: longest moves of those near others.
+    TriangleMeet,
+    /// Contact of triangles: whether there is another round.
+    TriangleRound,
+    /// Contact of triangles: where rows go in the round.
+    TriangleAim,
+    /// Contact of triangles: boxes around the steps of rows, and empty lists.
+    TriangleStep,
+    /// Contact of triangles: boxes of the trees.
+    TriangleFit,
+    /// Contact of triangles: counts of what may meet.
+    TriangleFind,
+    /// Contact of triangles: what may meet.
+    TriangleList,
+    /// Contact of triangles: which candidates are in reach.
+    TriangleReach,
+    /// Contact of triangles: the pairs in reach.
+    TriangleNarrow,
+    /// Contact of triangles: corners of pairs by row.
+    TriangleScatter,
+    /// Contact of triangles: the corners of each row in order.
+    TriangleTie,
+    /// Contact of triangles: moves by changes of multipliers.
+    TriangleGather,
+    /// Contact of triangles: multipliers.
+    TrianglePush,
+    /// Contact of triangles: whether pins or colliders come too near.
+    TrianglePress,
+    /// Contact of triangles: overlaps; keeps multipliers.
+    TriangleRecover,
+    /// Contact of triangles: what pairs leave of moves.
+    TriangleCut,
+    /// Contact of triangles: the pairs that leave least.
+    TriangleBlock,
+    /// Contact of triangles: rows move.
+    TriangleMove,
+    /// Contact of triangles: pairs that are crossed by force.
+    TriangleForce,
+    /// Contact of triangles: what was held back.
+    TriangleFinish,
+    /// Contact of triangles: particles move.
+    TriangleApply,
     /// Render meshes: normals of the particles that vertices are offset along.
     RenderNormals,
     /// Render meshes: positions of vertices.
@@ -45,7 +93,7 @@ pub enum Kernel {
 
 impl Kernel {
     /// Every kernel.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 42] = [
         Self::SimulateCloth,
         Self::ScatterRows,
         Self::ContactGather,
@@ -57,6 +105,30 @@ impl Kernel {
         Self::ContactRank,
         Self::ContactTouch,
         Self::ContactPush,
+        Self::TriangleTarget,
+        Self::TriangleBegin,
+        Self::TriangleSpan,
+        Self::TriangleMeet,
+        Self::TriangleRound,
+        Self::TriangleAim,
+        Self::TriangleStep,
+        Self::TriangleFit,
+        Self::TriangleFind,
+        Self::TriangleList,
+        Self::TriangleReach,
+        Self::TriangleNarrow,
+        Self::TriangleScatter,
+        Self::TriangleTie,
+        Self::TriangleGather,
+        Self::TrianglePush,
+        Self::TrianglePress,
+        Self::TriangleRecover,
+        Self::TriangleCut,
+        Self::TriangleBlock,
+        Self::TriangleMove,
+        Self::TriangleForce,
+        Self::TriangleFinish,
+        Self::TriangleApply,
         Self::RenderNormals,
         Self::RenderPlace,
         Self::RenderShade,
@@ -79,6 +151,34 @@ impl Kernel {
         Self::ContactPush,
     ];
 
+    /// The kernels of contact of triangles that are its own, in the order in which a slice first runs them.
+    pub const TRIANGLES: [Self; 24] = [
+        Self::TriangleTarget,
+        Self::TriangleBegin,
+        Self::TriangleSpan,
+        Self::TriangleMeet,
+        Self::TriangleRound,
+        Self::TriangleAim,
+        Self::TriangleStep,
+        Self::TriangleFit,
+        Self::TriangleFind,
+        Self::TriangleList,
+        Self::TriangleReach,
+        Self::TriangleNarrow,
+        Self::TriangleScatter,
+        Self::TriangleTie,
+        Self::TriangleGather,
+        Self::TrianglePush,
+        Self::TrianglePress,
+        Self::TriangleRecover,
+        Self::TriangleCut,
+        Self::TriangleBlock,
+        Self::TriangleMove,
+        Self::TriangleForce,
+        Self::TriangleFinish,
+        Self::TriangleApply,
+    ];
+
     /// The kernels that make render vertices, in order.
     pub const RENDER: [Self; 3] = [Self::RenderNormals, Self::RenderPlace, Self::RenderShade];
 
@@ -96,6 +196,30 @@ impl Kernel {
             Self::ContactRank => "contact_rank",
             Self::ContactTouch => "contact_touch",
             Self::ContactPush => "contact_push",
+            Self::TriangleTarget => "triangle_target",
+            Self::TriangleBegin => "triangle_begin",
+            Self::TriangleSpan => "triangle_span",
+            Self::TriangleMeet => "triangle_meet",
+            Self::TriangleRound => "triangle_round",
+            Self::TriangleAim => "triangle_aim",
+            Self::TriangleStep => "triangle_step",
+            Self::TriangleFit => "triangle_fit",
+            Self::TriangleFind => "triangle_find",
+            Self::TriangleList => "triangle_list",
+            Self::TriangleReach => "triangle_reach",
+            Self::TriangleNarrow => "triangle_narrow",
+            Self::TriangleScatter => "triangle_scatter",
+            Self::TriangleTie => "triangle_tie",
+            Self::TriangleGather => "triangle_gather",
+            Self::TrianglePush => "triangle_push",
+            Self::TrianglePress => "triangle_press",
+            Self::TriangleRecover => "triangle_recover",
+            Self::TriangleCut => "triangle_cut",
+            Self::TriangleBlock => "triangle_block",
+            Self::TriangleMove => "triangle_move",
+            Self::TriangleForce => "triangle_force",
+            Self::TriangleFinish => "triangle_finish",
+            Self::TriangleApply => "triangle_apply",
             Self::RenderNormals => "render_normals",
             Self::RenderPlace => "render_place",
             Self::RenderShade => "render_shade",

@@ -16,7 +16,8 @@ use poplin_shaders::{Composed, Kernel, compose, parse, validate};
 /// If a kernel does not compose.
 pub fn fused_texts() -> &'static HashMap<Kernel, String> {
     static TEXTS: LazyLock<HashMap<Kernel, String>> = LazyLock::new(|| {
-        let kernels = [Kernel::SimulateCloth].into_iter().chain(Kernel::CONTACT);
+        let kernels =
+            [Kernel::SimulateCloth].into_iter().chain(Kernel::CONTACT).chain(Kernel::TRIANGLES);
         let text = |kernel: Kernel| {
             let composed = compose(&kernel.path());
             fuse(&composed.expect("the embedded kernels compose; a test holds it").text)

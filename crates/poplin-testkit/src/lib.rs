@@ -12,5 +12,6 @@ pub mod inputs;
 pub mod rng;
 pub mod scenes;
 pub mod skip;
+pub mod triangles;
 
 pub use ids::nth_cloth;

@@ -3,13 +3,14 @@
 //! As Ericson, Real-Time Collision Detection (2005), 5.1.5 and 5.1.9, but with cross products: products of lengths cancel in a
 //! sliver. Degenerate triangles and edges fall back to what they have collapsed to. All is relative to a corner, so that it is
 //! as exact far from the origin as near it.
+//!
+//! Twin of `shaders/contact/triangle_closest.wgsl`.
 
 use glam::Vec3;
 
-use crate::math::{cross3, dot3};
+use poplin_layout::TRIANGLE_SLIVER;
 
-/// Square of the sine of the angle below which two sides of a triangle, or two edges, count as parallel.
-const SLIVER: f32 = 1e-9;
+use crate::math::{clamp_unit, cross3, dot3};
 
 /// The closest points of two simplices.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,14 +28,15 @@ pub struct Closest {
 fn on_segment(p: Vec3, a: Vec3, b: Vec3) -> f32 {
     let along = b - a;
     let square = dot3(along, along);
-    if square > 0.0 { (dot3(p - a, along) / square).clamp(0.0, 1.0) } else { 0.0 }
+    if square > 0.0 { clamp_unit(dot3(p - a, along) / square) } else { 0.0 }
 }
 
 /// Closest point of the border of a triangle to a point.
 fn on_border(p: Vec3, [a, b, c]: [Vec3; 3]) -> [f32; 3] {
     let on_side = |from: Vec3, to: Vec3| {
         let parameter = on_segment(p, from, to);
-        (parameter, ((p - from) - (to - from) * parameter).length_squared())
+        let left = (p - from) - (to - from) * parameter;
+        (parameter, dot3(left, left))
     };
     let ((s, at_s), (t, at_t), (u, at_u)) = (on_side(a, b), on_side(b, c), on_side(c, a));
     if at_s <= at_t && at_s <= at_u {
@@ -55,7 +57,7 @@ pub fn vertex_face(p: Vec3, face: [Vec3; 3]) -> Closest {
     let (mut v, mut w) = (0.0, 0.0);
     let mut is_inside = false;
     // A sliver has no inside that could be told from its border.
-    if square > SLIVER * dot3(ab, ab) * dot3(ac, ac) {
+    if square > TRIANGLE_SLIVER * dot3(ab, ab) * dot3(ac, ac) {
         // p - a = v ab + w ac + h normal. Twice, from what is left: in a sliver rounding is large in comparison to its area.
         for _ in 0..2 {
             let left = ap - (ab * v + ac * w);
@@ -77,12 +79,12 @@ pub fn edge_edge(first: [Vec3; 2], second: [Vec3; 2]) -> Closest {
     let square = dot3(normal, normal);
     let (mut s, mut t) = (0.0, 0.0);
     let mut is_inside = false;
-    if square > SLIVER * dot3(along, along) * dot3(across, across) {
+    if square > TRIANGLE_SLIVER * dot3(along, along) * dot3(across, across) {
         // a + s along + h normal = c + t across. Twice, as above.
         for _ in 0..2 {
-            let left = across * t - along * s - between;
-            s += dot3(normal, cross3(left, across)) / square;
-            t += dot3(normal, cross3(left, along)) / square;
+            let left = between + along * s - across * t;
+            s -= dot3(normal, cross3(left, across)) / square;
+            t -= dot3(normal, cross3(left, along)) / square;
         }
         is_inside = s > 0.0 && s < 1.0 && t > 0.0 && t < 1.0;
     }
@@ -94,7 +96,10 @@ pub fn edge_edge(first: [Vec3; 2], second: [Vec3; 2]) -> Closest {
             (on_segment(c, a, b), 0.0),
             (on_segment(d, a, b), 1.0),
         ];
-        let square = |(s, t): (f32, f32)| (between + along * s - across * t).length_squared();
+        let square = |(s, t): (f32, f32)| {
+            let left = between + along * s - across * t;
+            dot3(left, left)
+        };
         let mut best = ends[0];
         for &end in &ends[1..] {
             if square(end) < square(best) {

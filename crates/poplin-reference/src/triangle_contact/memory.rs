@@ -1,12 +1,18 @@
-//! Memory of contact of triangles, and how a slice of a frame goes.
+//! Memory of contact of triangles, and how a slice of a frame goes: twin of `shaders/contact/triangle_slice.wgsl`, but that a GPU
+//! searches in every round.
 
 use glam::Vec3;
 use poplin_host::{ContactMultipliers, PairMultipliers};
+use poplin_layout::{
+    TRIANGLE_ARRIVED, TRIANGLE_MAX_LATE_ROUNDS, TRIANGLE_MAX_ROUNDS, TRIANGLE_REACH,
+    TRIANGLE_RESERVE, TRIANGLE_STRIDE,
+};
 use rayon::prelude::*;
 
 use super::body::Body;
 use super::pairs::{BodyPair, Candidate};
 use super::tree::{Path, Reach};
+use crate::math::dot3;
 
 /// How far rows may be from the paths of the lists, in thicknesses, before pairs are searched again.
 const SLACK: f32 = 0.2;
@@ -14,18 +20,6 @@ const SLACK: f32 = 0.2;
 const HORIZON: f32 = 8.0;
 /// A search is of all rows if more than one in so many are off their paths.
 const MOST_OFF: usize = 10;
-/// How far contact may take a row off its path in a round, in thicknesses; what is more waits for the next one.
-const RESERVE: f32 = 0.25;
-/// Longest move of a round, in thicknesses: the longer, the less its end is what was seen at its start.
-const REACH: f32 = 1.0;
-/// Most of the rounds that a slice is cut into because rows are fast.
-const MAX_ROUNDS: u32 = 128;
-/// Rounds after the colliders have arrived.
-const MAX_LATE_ROUNDS: u32 = 8;
-/// How far a collider moves in a round, in thicknesses.
-const STRIDE: f32 = 0.2;
-/// What rows may still be away from where they go when a slice ends, in thicknesses, without another round.
-const ARRIVED: f32 = 0.02;
 
 /// What the passes report of the last slice.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -139,23 +133,25 @@ impl TriangleContact {
             self.start.copy_from_slice(&self.target);
             return;
         }
-        if self.step > 0.0 && self.step != step {
-            let factor = (step / self.step) * (step / self.step);
+        let scale = self.held_scale(step);
+        if scale != 1.0 {
             for held in &mut self.held {
-                held.push *= factor;
-                held.drag = held.drag.map(|drag| drag * factor);
+                held.push *= scale;
+                held.drag = held.drag.map(|drag| drag * scale);
             }
         }
         self.step = step;
         self.begun.clone_from(&self.start);
         let near = self.near_in_slice(thickness);
         let [forced, free] = self.fastest(&near).map(|most| most / thickness);
-        self.report.is_hurried = forced > MAX_ROUNDS as f32 * STRIDE;
+        self.report.is_hurried = forced > TRIANGLE_MAX_ROUNDS as f32 * TRIANGLE_STRIDE;
         if self.report.is_hurried {
             self.note_hurry(&near);
         }
-        let strides =
-            (forced / STRIDE).max(free / REACH).ceil().clamp(1.0, MAX_ROUNDS as f32) as u32;
+        let strides = (forced / TRIANGLE_STRIDE)
+            .max(free / TRIANGLE_REACH)
+            .ceil()
+            .clamp(1.0, TRIANGLE_MAX_ROUNDS as f32) as u32;
         let mut late = 0;
         for round in 0.. {
             self.aim(round, strides);
@@ -164,7 +160,9 @@ impl TriangleContact {
             self.report.rounds = round + 1;
             if round + 1 >= strides {
                 late += 1;
-                if late > MAX_LATE_ROUNDS || self.farthest() <= ARRIVED * thickness {
+                if late > TRIANGLE_MAX_LATE_ROUNDS
+                    || self.farthest() <= TRIANGLE_ARRIVED * thickness
+                {
                     break;
                 }
             }
@@ -173,20 +171,28 @@ impl TriangleContact {
         self.follow_tangles(thickness, &near);
     }
 
+    /// Factor on multipliers for steps of this length \[s\].
+    pub(super) fn held_scale(&self, step: f32) -> f32 {
+        let ratio = if self.step > 0.0 { step / self.step } else { 1.0 };
+        ratio * ratio
+    }
+
     /// Bodies that may meet in this slice.
     fn near_in_slice(&self, thickness: f32) -> Vec<BodyPair> {
         let around = |body: &Body| {
             if body.is_plane {
                 return Path::EVERYTHING;
             }
-            let path = |row: usize| {
-                let ends = [self.start[row], self.target[row]];
-                let reach = Reach { radius: self.radius[row], hard: 0.0, more: thickness };
-                Path::new(ends, [Vec3::ZERO; 2], &reach)
+            let rows = body.rows.clone();
+            let at = |from: &[Vec3]| {
+                let (from, radius) = (&from[rows.clone()], &self.radius[rows.clone()]);
+                let rows =
+                    from.iter().zip(radius).map(|(at, radius)| (*at - *radius, *at + *radius));
+                let none = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+                rows.fold(none, |(low, high), row| (low.min(row.0), high.max(row.1)))
             };
-            let mut sum = Path::NOTHING;
-            body.rows.clone().for_each(|row| sum.include(&path(row)));
-            sum
+            let (start, end) = (at(&self.start), at(&self.target));
+            Path::in_box(start.0.min(end.0) - thickness, start.1.max(end.1) + thickness)
         };
         let paths: Vec<Path> = self.bodies.iter().map(around).collect();
         self.near_bodies(&paths)
@@ -202,7 +208,8 @@ impl TriangleContact {
         for (body, is_met) in self.bodies.iter().zip(is_met) {
             for row in body.rows.clone().filter(|_| is_met) {
                 let most = &mut most[usize::from(self.inverse_mass[row] > 0.0)];
-                *most = most.max((self.target[row] - self.start[row]).length_squared());
+                let step = self.target[row] - self.start[row];
+                *most = most.max(dot3(step, step));
             }
         }
         most.map(f32::sqrt)
@@ -227,10 +234,11 @@ impl TriangleContact {
     /// How far the last row is from its target \[m\].
     fn farthest(&self) -> f32 {
         let rows = self.start.iter().zip(&self.target);
-        rows.map(|(start, target)| (*target - *start).length_squared()).fold(0.0, f32::max).sqrt()
+        let squares = rows.map(|(start, target)| *target - *start).map(|left| dot3(left, left));
+        squares.fold(0.0, f32::max).sqrt()
     }
 
-    /// One round, of a part of a slice: pairs are searched if they must be, solved, and moves are cut to what keeps all pairs apart.
+    /// One round, of a part of a slice: pairs are searched if they must be, then there is a response.
     fn round(&mut self, thickness: f32, part: f32, iterations: u32, is_first: bool) {
         self.untangle(is_first);
         let mut off = self.off_path(part);
@@ -247,7 +255,12 @@ impl TriangleContact {
             self.report.searches += 1;
         }
         self.clock += part;
-        self.reserve = RESERVE * thickness;
+        self.respond(thickness, part, iterations);
+    }
+
+    /// The passes of a round that has its candidates: pairs are solved, and moves are cut to what keeps all pairs apart.
+    pub(super) fn respond(&mut self, thickness: f32, part: f32, iterations: u32) {
+        self.reserve = TRIANGLE_RESERVE * thickness;
         let Self { start, radius, hard, reserve, work, .. } = self;
         work.aims.clone_from(&work.moves);
         let rows = start.par_iter().zip(radius).zip(hard).zip(&work.moves).with_min_len(1024);
@@ -314,7 +327,8 @@ impl TriangleContact {
         let speed = self.speeds[row];
         let anchor = start - speed * self.clock;
         let hard = self.hard[row] + 2.0 * slack;
-        let reach = Reach { radius: self.radius[row], hard, more: slack + RESERVE * thickness };
+        let reach =
+            Reach { radius: self.radius[row], hard, more: slack + TRIANGLE_RESERVE * thickness };
         self.paths[row] = Path::new([anchor, anchor + speed * HORIZON], [speed; 2], &reach);
         (self.anchors[row], self.slack[row]) = (anchor, slack);
     }
@@ -324,7 +338,7 @@ impl TriangleContact {
         for row in 0..self.start.len() {
             let lost = self.target[row] - self.start[row];
             let normal = self.work.blocks[row];
-            self.carry[row] -= lost - normal * lost.dot(normal);
+            self.carry[row] -= lost - normal * dot3(lost, normal);
         }
         self.target.copy_from_slice(&self.start);
     }

@@ -3,6 +3,8 @@
 mod body;
 mod closest;
 mod memory;
+#[cfg(feature = "testing")]
+mod packed;
 mod pairs;
 mod scene;
 mod solve;

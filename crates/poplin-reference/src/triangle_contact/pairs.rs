@@ -1,15 +1,16 @@
-//! Pairs of a vertex and a face or of two edges that may come close.
+//! Pairs of a vertex and a face or of two edges that may come close. What a pair is, is the twin of `shaders/contact/triangle_pairs.wgsl`.
 
 use std::ops::Range;
 
 use glam::Vec3;
+use poplin_layout::{MIN_NORMAL_SQUARE, MIN_SQUARE, TRIANGLE_BORDER, TRIANGLE_REST};
 use rayon::prelude::*;
 
 use super::body::Body;
 use super::closest::{Closest, edge_edge, vertex_face};
 use super::memory::TriangleContact;
 use super::tree::{AXES, Path};
-use crate::math::{cross3, dot3};
+use crate::math::{cross3, dot3, length3};
 
 /// What the corners of a pair are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,8 +36,8 @@ pub struct Candidate {
     pub friction: f32,
     /// Whether both simplices are of one body.
     pub is_own: bool,
-    /// The axis that last kept it apart.
-    pub(super) axis: u8,
+    /// The axis that last kept it apart, which is tried first.
+    pub axis: u8,
     /// Both bodies, the kind and the first simplex, and the second: pairs are in this order.
     pub rank: [u32; 4],
 }
@@ -64,7 +65,7 @@ impl Candidate {
     /// Whether this pair is the one that speaks for its closest points: those on a side or corner of a face belong to several, and those
     /// at the end of an edge to a vertex.
     pub(super) fn speaks(&self, closest: &Closest) -> bool {
-        let has = closest.weights.map(|weight| weight.abs() > BORDER);
+        let has = closest.weights.map(|weight| weight.abs() > TRIANGLE_BORDER);
         if self.kind != Kind::VertexFace || has == [true; 4] {
             return self.kind == Kind::VertexPlane || has == [true; 4];
         }
@@ -91,12 +92,6 @@ impl Candidate {
         }
     }
 }
-
-/// Part of its distance at rest that a pair keeps which rests closer than it is thick.
-const REST: f32 = 0.9;
-
-/// Weight of a corner below which closest points count as on the side, or at the end, without it.
-const BORDER: f32 = 1e-3;
 
 /// Vertices or edges of a search that a thread does at once.
 const BLOCK: usize = 512;
@@ -367,11 +362,10 @@ impl TriangleContact {
             return thickness;
         }
         let rest = candidate.rows.map(|row| self.rest[row as usize]);
-        let beyond = thickness / REST;
-        if box_square(candidate.kind, &rest) > beyond * beyond {
+        if TRIANGLE_REST * box_distance(candidate.kind, &rest) > thickness {
             return thickness;
         }
-        thickness.min(REST * candidate.closest(rest).delta.length())
+        thickness.min(TRIANGLE_REST * length3(candidate.closest(rest).delta))
     }
 
     /// The direction in which a pair is apart, and how far \[m\]: below 0 behind a plane.
@@ -380,10 +374,11 @@ impl TriangleContact {
             let normal = self.rest[candidate.rows[1] as usize];
             return (normal, dot3(normal, closest.delta));
         }
-        let length = closest.delta.length();
-        if length == 0.0 {
+        let square = dot3(closest.delta, closest.delta);
+        if square < MIN_SQUARE {
             return (Vec3::ZERO, 0.0);
         }
+        let length = square.sqrt();
         // Over a face, and inside both edges, what the directions of the sides say is as exact as they are long; a small delta is not.
         let [a, b, c, d] = candidate.rows.map(|row| self.start[row as usize]);
         let direction = closest.delta / length;
@@ -392,7 +387,7 @@ impl TriangleContact {
                 Kind::VertexFace => cross3(c - b, d - b),
                 _ => cross3(b - a, d - c),
             };
-            cross * dot3(cross, direction).signum()
+            if dot3(cross, direction) < 0.0 { -cross } else { cross }
         } else {
             // At right angles to the edge that holds one of the closest points between its ends.
             let [p, q, r, s] = closest.weights.map(|weight| weight != 0.0);
@@ -408,7 +403,8 @@ impl TriangleContact {
             let part = if square > 0.0 { dot3(direction, along) / square } else { 0.0 };
             direction - along * part
         };
-        (normal.try_normalize().unwrap_or(direction), length)
+        let square = dot3(normal, normal);
+        (if square > MIN_NORMAL_SQUARE { normal / square.sqrt() } else { direction }, length)
     }
 }
 
@@ -424,13 +420,13 @@ fn first_count(kind: Kind) -> usize {
     if kind == Kind::EdgeEdge { 2 } else { 1 }
 }
 
-/// Square of the distance of the boxes around both simplices \[m^2\].
-fn box_square(kind: Kind, [a, b, c, d]: &[Vec3; 4]) -> f32 {
+/// Distance of the boxes around both simplices \[m\].
+fn box_distance(kind: Kind, [a, b, c, d]: &[Vec3; 4]) -> f32 {
     let (first, second) = if first_count(kind) == 1 {
         ([*a, *a], [b.min(*c).min(*d), b.max(*c).max(*d)])
     } else {
         ([a.min(*b), a.max(*b)], [c.min(*d), c.max(*d)])
     };
     let between = (first[0] - second[1]).max(second[0] - first[1]).max(Vec3::ZERO);
-    between.length_squared()
+    length3(between)
 }

@@ -1,4 +1,5 @@
-//! From cloths and colliders to bodies and rows, and back.
+//! From cloths and colliders to bodies and rows, and back. Targets and what is written back are the twin of
+//! `shaders/contact/triangle_particles.wgsl`.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use poplin_model::{Collider, ColliderSet, Parallelepiped, Placement, Plane, Pose
 use super::body::{Body, Role, Surface};
 use super::memory::TriangleContact;
 use crate::contact::ContactBody;
-use crate::math::xyz;
+use crate::math::{dot3, xyz};
 
 /// What a body is of: equal keys have the same topology.
 #[derive(Debug, Clone, PartialEq)]
@@ -367,7 +368,7 @@ impl TriangleContact {
                 continue;
             }
             let axes = [cloth.axis_x, cloth.axis_y, cloth.axis_z].map(xyz);
-            let local = |v: Vec3| Vec3::new(axes[0].dot(v), axes[1].dot(v), axes[2].dot(v));
+            let local = |v: Vec3| Vec3::from(axes.map(|axis| dot3(axis, v)));
             let rows = body.rows.clone();
             let particles = member.current.iter_mut().zip(member.previous.iter_mut());
             for (row, (current, previous)) in rows.zip(particles) {

@@ -5,54 +5,53 @@
 //! the thickness by force leaves slowly; multipliers are those of projected Jacobi with the mass of a vertex divided among its
 //! contacts (Tonge, Benevolenski, Voroshilov 2012, Mass splitting for jitter-free parallel rigid body simulation), kept from
 //! slice to slice so that a stack finds its load; friction is Coulomb's on the motion of the round.
+//!
+//! Twin of `shaders/contact/triangle_narrow.wgsl`, `triangle_solve.wgsl` and `triangle_truncate.wgsl`.
 
 use std::ops::Range;
 
 use glam::Vec3;
 use poplin_host::PairMultipliers;
+use poplin_layout::{
+    TRIANGLE_APPROACH, TRIANGLE_EAGER, TRIANGLE_LEAST_GAP, TRIANGLE_MORE_ITERATIONS,
+    TRIANGLE_RECOVERY,
+};
 use rayon::prelude::*;
 
 use super::memory::TriangleContact;
-use super::pairs::weighted;
+use super::pairs::{Candidate, weighted};
 use super::tree::Path;
-use crate::math::dot3;
-
-/// Part of an overlap that a slice removes, without velocity.
-const RECOVERY: f32 = 0.2;
-/// Iterations that are added while pins or colliders come too near.
-const MORE_ITERATIONS: u32 = 64;
-/// Distance beyond its thickness at which a pair is solved even if nothing pushes it yet, as a part of the reserve.
-const EAGER: f32 = 0.2;
-/// Part of a gap that a round may take.
-const APPROACH: f32 = 0.5;
-/// Gap that no move may close, in thicknesses: what is left for rounding.
-const LEAST_GAP: f32 = 0.002;
+use crate::math::{clamp_unit, dot3, length3, shorten};
 
 /// A pair in reach, with what a round keeps constant.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Pair {
-    candidate: u32,
-    rows: [u32; 4],
-    weights: [f32; 4],
-    normal: Vec3,
+    pub(super) candidate: u32,
+    pub(super) rows: [u32; 4],
+    pub(super) weights: [f32; 4],
+    pub(super) normal: Vec3,
     /// Distance at the start, without the volume of a collider \[m\].
-    gap: f32,
+    pub(super) gap: f32,
     /// What the distance along the normal changes by at most: down to the thickness, or not at all \[m\].
-    closing: f32,
+    pub(super) closing: f32,
     /// The volume of a collider in that distance \[m\].
-    hard: f32,
+    pub(super) hard: f32,
     /// How much nearer than its thickness it is \[m\].
-    overlap: f32,
-    friction: f32,
-    first_count: u32,
+    pub(super) overlap: f32,
+    pub(super) friction: f32,
+    pub(super) first_count: u32,
     /// Whether it pushes; others only limit moves.
-    is_active: bool,
-    push: f32,
-    drag: Vec3,
+    pub(super) is_active: bool,
+    pub(super) push: f32,
+    pub(super) drag: Vec3,
     /// One over the sum of weights squared times inverse mass times contacts.
-    compliance: f32,
+    pub(super) compliance: f32,
     /// What the iteration adds to the multipliers.
-    change: Vec3,
+    pub(super) change: Vec3,
+    /// What it leaves of the moves of its corners.
+    pub(super) fractions: [f32; 4],
+    /// Whether pins or colliders press it by more than its gap leaves.
+    pub(super) is_pressed: bool,
 }
 
 /// Working memory.
@@ -66,13 +65,11 @@ pub(super) struct Work {
     pub(super) steps: Vec<Path>,
     /// Direction of the pair that held a row back most; 0 if none did.
     pub(super) blocks: Vec<Vec3>,
-    pairs: Vec<Pair>,
+    pub(super) pairs: Vec<Pair>,
     /// Corners of active pairs, by row: where those of each row begin, and `4 pair + corner`.
-    begins: Vec<u32>,
-    corners: Vec<u32>,
+    pub(super) begins: Vec<u32>,
+    pub(super) corners: Vec<u32>,
     fractions: Vec<f32>,
-    /// Pairs that pins or colliders press by more than their gap leaves.
-    pressed: Vec<u32>,
 }
 
 impl Work {
@@ -81,10 +78,7 @@ impl Work {
             + size_of::<Vec3>() * self.aims.capacity()
             + size_of::<Path>() * self.steps.capacity()
             + size_of::<Pair>() * self.pairs.capacity()
-            + 4 * (self.begins.capacity()
-                + self.corners.capacity()
-                + self.fractions.capacity()
-                + self.pressed.capacity())
+            + 4 * (self.begins.capacity() + self.corners.capacity() + self.fractions.capacity())
     }
 }
 
@@ -95,45 +89,50 @@ fn mix(pair: &Pair, field: &[Vec3]) -> Vec3 {
 }
 
 impl TriangleContact {
-    /// A pair, if it is in reach in this round: if it pushes, if its corners may come as near as they are thick, or if they could
-    /// cross as long as each moves some part of its move and no more than the reserve off it.
-    fn in_reach(&self, index: usize) -> Option<Pair> {
-        let (candidate, Work { moves, .. }) = (&self.candidates[index], &self.work);
+    /// Whether a candidate may be in reach: not all of its corners are immovable, and it is not of what is tangled.
+    fn may_meet(&self, candidate: &Candidate) -> bool {
+        candidate.rows.iter().any(|&row| self.inverse_mass[row as usize] > 0.0)
+            && !self.tangles.frees(&self.bodies, candidate)
+    }
+
+    /// The pair of a candidate at the start of this round. It is active if it may push, which whoever speaks for its closest points
+    /// may.
+    fn measure(&self, index: usize) -> Pair {
+        let candidate = &self.candidates[index];
         let rows = candidate.rows;
-        let count = candidate.first_count();
-        let (first, second) = rows.split_at(count);
-        if rows.iter().all(|&row| self.inverse_mass[row as usize] == 0.0)
-            || self.tangles.frees(&self.bodies, candidate)
-        {
-            return None;
-        }
         let closest = candidate.closest(rows.map(|row| self.start[row as usize]));
         let (normal, distance) = self.apart(candidate, &closest);
         let thickness = self.thickness(candidate, &closest.weights);
         let hard = weighted(&self.hard, &rows, &closest.weights);
-        let closing = (distance - thickness).max(0.0);
-        let pair = Pair {
+        Pair {
             candidate: index as u32,
             rows,
             weights: closest.weights,
             normal,
             gap: distance - hard,
+            closing: (distance - thickness).max(0.0),
             hard,
-            closing,
             overlap: (thickness - distance).max(0.0),
             friction: candidate.friction,
-            first_count: count as u32,
+            first_count: candidate.first_count() as u32,
+            is_active: candidate.speaks(&closest) && normal != Vec3::ZERO,
+            fractions: [1.0; 4],
             ..Pair::default()
-        };
-        let approach = |rows: &[u32], sign: f32| {
-            let each = rows.iter().map(|&row| sign * dot3(normal, moves[row as usize]));
+        }
+    }
+
+    /// Whether a pair is in reach in this round: if it pushes, if its corners may come as near as they are thick, or if they could
+    /// cross as long as each moves some part of its move and no more than the reserve off it.
+    fn is_in_reach(&self, pair: &Pair) -> bool {
+        let (normal, moves) = (pair.normal, &self.work.moves);
+        let approach = |range: Range<usize>, sign: f32| {
+            let each = range.map(|k| sign * dot3(normal, moves[pair.rows[k] as usize]));
             each.fold(0.0, f32::max)
         };
-        let room = 2.0 * self.reserve;
-        let is_active = candidate.speaks(&closest) && normal != Vec3::ZERO;
-        let may_push = is_active && closing + dot3(normal, mix(&pair, moves)) < room;
-        let may_cross = pair.gap < approach(first, -1.0) + approach(second, 1.0) + room;
-        (normal == Vec3::ZERO || may_push || may_cross).then_some(Pair { is_active, ..pair })
+        let (count, room) = (pair.first_count as usize, 2.0 * self.reserve);
+        let may_push = pair.is_active && pair.closing + dot3(normal, mix(pair, moves)) < room;
+        let may_cross = pair.gap < approach(0..count, -1.0) + approach(count..4, 1.0) + room;
+        normal == Vec3::ZERO || may_push || may_cross
     }
 
     /// The pairs in reach of this round, and which of them push.
@@ -144,8 +143,10 @@ impl TriangleContact {
         let all = self.candidates.par_iter_mut().enumerate().with_min_len(1024);
         let met = all.filter_map(|(index, candidate)| candidate.meets(steps).then_some(index));
         let met: Vec<usize> = met.collect();
-        let all = met.into_par_iter().with_min_len(256);
-        pairs.par_extend(all.filter_map(|index| self.in_reach(index)));
+        let met = met.into_par_iter().with_min_len(256);
+        let met = met.filter(|&index| self.may_meet(&self.candidates[index]));
+        pairs
+            .par_extend(met.map(|index| self.measure(index)).filter(|pair| self.is_in_reach(pair)));
         // The lists may have been searched in parts.
         let rank = |pair: &Pair| self.candidates[pair.candidate as usize].rank;
         pairs.sort_by_key(rank);
@@ -159,12 +160,12 @@ impl TriangleContact {
                 pair.push = held.push * part;
                 let drag = Vec3::from(held.drag);
                 let drag = (drag - normal * dot3(drag, normal)) * part;
-                pair.drag = drag.clamp_length_max(pair.friction * pair.push);
+                pair.drag = shorten(drag, pair.friction * pair.push);
             }
             let change = dot3(normal, mix(pair, &self.work.moves));
             pair.is_active &= pair.push > 0.0
                 || pair.overlap > 0.0
-                || pair.closing + change < EAGER * self.reserve;
+                || pair.closing + change < TRIANGLE_EAGER * self.reserve;
         }
         self.work.pairs = pairs;
     }
@@ -240,7 +241,7 @@ impl TriangleContact {
             pair.change = pair.normal * pair.push + pair.drag;
         }
         self.gather(|row, push| total[row] += push);
-        for iteration in 0..iterations + MORE_ITERATIONS {
+        for iteration in 0..iterations + TRIANGLE_MORE_ITERATIONS {
             if iteration >= iterations && !self.is_pressed() {
                 break;
             }
@@ -251,8 +252,7 @@ impl TriangleContact {
                 let along = dot3(pair.normal, relative);
                 let push = (pair.push - (along + pair.closing) * pair.compliance).max(0.0);
                 let slide = relative - pair.normal * along;
-                let drag =
-                    (pair.drag - slide * pair.compliance).clamp_length_max(pair.friction * push);
+                let drag = shorten(pair.drag - slide * pair.compliance, pair.friction * push);
                 pair.change = pair.normal * (push - pair.push) + drag - pair.drag;
                 (pair.push, pair.drag) = (push, drag);
             });
@@ -283,7 +283,7 @@ impl TriangleContact {
         pairs.par_iter().with_min_len(1024).any(|pair| {
             pair.is_active
                 && pair.rows.iter().any(|&row| self.inverse_mass[row as usize] == 0.0)
-                && dot3(pair.normal, mix(pair, moves)) < -APPROACH * pair.gap
+                && dot3(pair.normal, mix(pair, moves)) < -TRIANGLE_APPROACH * pair.gap
         })
     }
 
@@ -295,7 +295,7 @@ impl TriangleContact {
             pair.change = Vec3::ZERO;
             if pair.is_active && pair.overlap > 0.0 {
                 let along = dot3(pair.normal, mix(pair, moves));
-                let need = (RECOVERY * pair.overlap - along).max(0.0);
+                let need = (TRIANGLE_RECOVERY * pair.overlap - along).max(0.0);
                 pair.change = pair.normal * (need * pair.compliance);
                 is_needed |= need > 0.0;
             }
@@ -310,110 +310,123 @@ impl TriangleContact {
         }
     }
 
-    /// Cuts every move so that each pair keeps a part of its gap, whatever the others do, and makes it. On a straight path between
-    /// positions on one side of a plane a corner stays on that side: so a plane between both simplices, which the start leaves
-    /// room for and the ends respect, is never crossed.
-    pub(super) fn truncate(&mut self, thickness: f32) {
-        let row_count = self.start.len();
-        let Work { pairs, moves, aims, blocks, fractions, pressed, .. } = &mut self.work;
-        fractions.clear();
-        fractions.resize(row_count, 1.0f32);
-        blocks.resize(row_count, Vec3::ZERO);
-        blocks.iter_mut().for_each(|block| *block = Vec3::ZERO);
-        pressed.clear();
-        let least = LEAST_GAP * thickness;
-        let (mut forced, mut least_gap) = (0, self.report.least_gap);
-        for (index, pair) in pairs.iter().enumerate() {
-            let normal = pair.normal;
-            if normal == Vec3::ZERO {
-                forced += 1;
-                self.tangles.note_forced(&pair.rows, pair.hard);
-                continue;
-            }
-            least_gap = least_gap.min(pair.gap);
-            let count = pair.first_count as usize;
-            let sign = |k: usize| if k < count { 1.0 } else { -1.0 };
-            let is_free = |k: usize| self.inverse_mass[pair.rows[k] as usize] > 0.0;
-            // How far each corner is behind the nearest of its side, and how far it comes towards the other side.
-            let origin = self.start[pair.rows[0] as usize];
-            let heights: [f32; 4] = std::array::from_fn(|k| {
-                dot3(normal, self.start[pair.rows[k] as usize] - origin) * sign(k)
-            });
-            let nearest =
-                |range: Range<usize>| heights[range].iter().copied().fold(f32::INFINITY, f32::min);
-            let nearest = [nearest(0..count), nearest(count..4)];
-            let behind = |k: usize| heights[k] - nearest[usize::from(k >= count)];
-            // The normal is rounded: what it leaves between all corners is less, if anything.
-            let gap = pair.gap.min(nearest[0] + nearest[1] - pair.hard);
-            let coming = |k: usize| -dot3(normal, moves[pair.rows[k] as usize]) * sign(k);
-            let most = |range: Range<usize>, wants_free: bool| {
-                range
-                    .filter(|&k| is_free(k) == wants_free)
-                    .map(|k| coming(k) - behind(k))
-                    .fold(0.0, f32::max)
+    /// Fractions of the moves of its corners that a pair leaves, so that it keeps a part of its gap whatever the others do, and whether
+    /// what nothing can stop leaves even less. On a straight path between positions on one side of a plane a corner stays on that
+    /// side: so a plane between both simplices, which the start leaves room for and the ends respect, is never crossed.
+    fn cut(&self, pair: &Pair, least: f32) -> ([f32; 4], bool) {
+        let mut fractions = [1.0; 4];
+        let normal = pair.normal;
+        if normal == Vec3::ZERO {
+            return (fractions, false);
+        }
+        let moves = &self.work.moves;
+        let count = pair.first_count as usize;
+        let sign = |k: usize| if k < count { 1.0 } else { -1.0 };
+        let is_free = |k: usize| self.inverse_mass[pair.rows[k] as usize] > 0.0;
+        // How far each corner is behind the nearest of its side, and how far it comes towards the other side.
+        let origin = self.start[pair.rows[0] as usize];
+        let heights: [f32; 4] = std::array::from_fn(|k| {
+            dot3(normal, self.start[pair.rows[k] as usize] - origin) * sign(k)
+        });
+        let nearest =
+            |range: Range<usize>| heights[range].iter().copied().fold(f32::INFINITY, f32::min);
+        let nearest = [nearest(0..count), nearest(count..4)];
+        let behind = |k: usize| heights[k] - nearest[usize::from(k >= count)];
+        // The normal is rounded: what it leaves between all corners is less, if anything.
+        let gap = pair.gap.min(nearest[0] + nearest[1] - pair.hard);
+        let coming = |k: usize| -dot3(normal, moves[pair.rows[k] as usize]) * sign(k);
+        let most = |range: Range<usize>, wants_free: bool| {
+            let corners = range.filter(|&k| is_free(k) == wants_free);
+            corners.map(|k| coming(k) - behind(k)).fold(0.0, f32::max)
+        };
+        let by_force = [most(0..count, false), most(count..4, false)];
+        let wanted = [most(0..count, true), most(count..4, true)];
+        let more = [0, 1].map(|side: usize| (wanted[side] - by_force[side]).max(0.0));
+        let room = (TRIANGLE_APPROACH * gap).min(gap - least).max(0.0);
+        let left = room - by_force[0] - by_force[1];
+        if more[0] + more[1] <= left {
+            return (fractions, false);
+        }
+        for (k, fraction) in fractions.iter_mut().enumerate() {
+            let side = usize::from(k >= count);
+            let part = if more[side] > 0.0 {
+                left.max(0.0) * more[side] / (more[0] + more[1])
+            } else {
+                0.0
             };
-            let by_force = [most(0..count, false), most(count..4, false)];
-            let wanted = [most(0..count, true), most(count..4, true)];
-            let more = [0, 1].map(|side: usize| (wanted[side] - by_force[side]).max(0.0));
-            let room = (APPROACH * gap).min(gap - least).max(0.0);
-            let left = room - by_force[0] - by_force[1];
-            if more[0] + more[1] <= left {
-                continue;
+            let allowed = by_force[side] + part + behind(k);
+            if is_free(k) && coming(k) > allowed {
+                *fraction = allowed / coming(k);
             }
-            if left < 0.0 {
-                pressed.push(index as u32);
-            }
-            let left = left.max(0.0);
-            for k in 0..4 {
-                let side = usize::from(k >= count);
-                let part =
-                    if more[side] > 0.0 { left * more[side] / (more[0] + more[1]) } else { 0.0 };
-                let allowed = by_force[side] + part + behind(k);
-                if is_free(k) && coming(k) > allowed {
-                    let (row, fraction) = (pair.rows[k] as usize, allowed / coming(k));
-                    if fraction < fractions[row] {
-                        fractions[row] = fraction;
-                        // Two sides that move lose nothing: the next slice pushes both alike, and momentum stays.
-                        let is_stopped =
-                            pair.rows.iter().any(|&row| self.inverse_mass[row as usize] == 0.0);
-                        blocks[row] = if is_stopped { normal } else { Vec3::ZERO };
-                    }
+        }
+        (fractions, left < 0.0)
+    }
+
+    /// What all pairs leave of the moves, and the direction of the one that leaves least: of several the first.
+    fn block(&mut self) {
+        let Work { pairs, blocks, fractions, .. } = &mut self.work;
+        fractions.clear();
+        fractions.resize(self.start.len(), 1.0);
+        blocks.clear();
+        blocks.resize(self.start.len(), Vec3::ZERO);
+        for pair in pairs.iter().filter(|pair| pair.fractions != [1.0; 4]) {
+            // Two sides that move lose nothing: the next slice pushes both alike, and momentum stays.
+            let is_stopped = pair.rows.iter().any(|&row| self.inverse_mass[row as usize] == 0.0);
+            for (row, fraction) in pair.rows.iter().zip(pair.fractions) {
+                let row = *row as usize;
+                if fraction < fractions[row] {
+                    fractions[row] = fraction;
+                    blocks[row] = if is_stopped { pair.normal } else { Vec3::ZERO };
                 }
             }
         }
-        for (row, fraction) in fractions.iter_mut().enumerate() {
-            // Nothing stops a row without mass. No other goes farther off its path than what is in reach was looked for.
-            if self.inverse_mass[row] > 0.0 {
-                let (step, aim) = (moves[row], aims[row]);
-                let square = dot3(aim, aim);
-                let part =
-                    if square > 0.0 { (dot3(step, aim) / square).clamp(0.0, 1.0) } else { 0.0 };
-                let off = (step - aim * part).length() * *fraction;
-                if off > self.reserve {
-                    *fraction *= self.reserve / off;
-                }
+    }
+
+    /// Moves a row by a fraction of its move, but no farther off its path than what is in reach was looked for; returns whether it is held
+    /// back.
+    fn move_row(&mut self, row: usize) -> bool {
+        let (step, aim) = (self.work.moves[row], self.work.aims[row]);
+        let mut fraction = self.work.fractions[row];
+        // Nothing stops a row without mass.
+        if self.inverse_mass[row] > 0.0 {
+            let square = dot3(aim, aim);
+            let part = if square > 0.0 { clamp_unit(dot3(step, aim) / square) } else { 0.0 };
+            let off = length3(step - aim * part) * fraction;
+            if off > self.reserve {
+                fraction *= self.reserve / off;
             }
         }
-        // What is pressed by force is not crossed as long as the others give way.
-        for &index in pressed.iter() {
-            let pair = &pairs[index as usize];
-            let count = pair.first_count as usize;
-            let ends = pair.rows.map(|row| {
-                let row = row as usize;
-                dot3(pair.normal, self.start[row] + moves[row] * fractions[row])
-            });
-            let first = ends[..count].iter().copied().fold(f32::INFINITY, f32::min);
-            let second = ends[count..].iter().copied().fold(f32::NEG_INFINITY, f32::max);
-            if first - second <= pair.hard {
-                forced += 1;
-                self.tangles.note_forced(&pair.rows, pair.hard);
-            }
-        }
-        for (row, fraction) in fractions.iter().enumerate() {
-            self.start[row] += moves[row] * *fraction;
-        }
-        self.report.held = fractions.iter().filter(|&&fraction| fraction < 1.0).count() as u32;
-        self.report.forced += forced;
+        self.start[row] += step * fraction;
+        fraction < 1.0
+    }
+
+    /// Whether a pair is crossed by force: what is pressed is not as long as the others make room.
+    fn is_forced(&self, pair: &Pair) -> bool {
+        let ends = pair.rows.map(|row| dot3(pair.normal, self.start[row as usize]));
+        let (first, second) = ends.split_at(pair.first_count as usize);
+        let first = first.iter().copied().fold(f32::INFINITY, f32::min);
+        let second = second.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+        pair.normal == Vec3::ZERO || pair.is_pressed && first - second <= pair.hard
+    }
+
+    /// Cuts every move to what all pairs leave, and makes it.
+    pub(super) fn truncate(&mut self, thickness: f32) {
+        let least = TRIANGLE_LEAST_GAP * thickness;
+        let mut pairs = std::mem::take(&mut self.work.pairs);
+        pairs
+            .par_iter_mut()
+            .with_min_len(512)
+            .for_each(|pair| (pair.fractions, pair.is_pressed) = self.cut(pair, least));
+        self.work.pairs = pairs;
+        self.block();
+        let held = (0..self.start.len()).filter(|&row| self.move_row(row)).count();
+        let pairs = &self.work.pairs;
+        let forced: Vec<_> = pairs.iter().filter(|pair| self.is_forced(pair)).collect();
+        let known = pairs.iter().filter(|pair| pair.normal != Vec3::ZERO);
+        let least_gap = known.map(|pair| pair.gap).fold(self.report.least_gap, f32::min);
+        self.report.held = held as u32;
+        self.report.forced += forced.len() as u32;
+        forced.iter().for_each(|pair| self.tangles.note_forced(&pair.rows, pair.hard));
         self.report.least_gap = least_gap;
     }
 }

@@ -1,14 +1,17 @@
 //! Boxes around the simplices of a body, in a tree that keeps its shape while the body moves.
 //!
+//! Paths and whether they miss each other: twin of `shaders/contact/triangle_path.wgsl`.
+//!
 //! A simplex is followed along a straight path, by a box around where its corners are at the start and one around where they are
 //! at the end. Two simplices can meet only if no axis keeps them apart at both: on straight paths that are walked at the same
 //! time, what is on one side at both ends is there all the time. So a sheet that falls as a whole is not near itself because it
 //! is fast.
 
 use glam::Vec3;
+use poplin_layout::{TRIANGLE_AXES, TRIANGLE_DIAGONAL};
 
 /// Axes along which paths are compared: those of space and, between each two of them, both diagonals.
-pub(super) const AXES: usize = 9;
+pub(super) const AXES: usize = 3 * TRIANGLE_AXES as usize;
 
 /// Coordinates of a point along the axes: on diagonals those of a vector that is longer by the root of 2.
 fn along(v: Vec3) -> [f32; AXES] {
@@ -18,7 +21,7 @@ fn along(v: Vec3) -> [f32; AXES] {
 
 /// Length of the vectors of the axes, rounded up.
 const LENGTHS: [f32; AXES] = {
-    const D: f32 = 1.000_001 * std::f32::consts::SQRT_2;
+    const D: f32 = TRIANGLE_DIAGONAL;
     [1.0, 1.0, 1.0, D, D, D, D, D, D]
 };
 
@@ -62,6 +65,16 @@ impl Path {
                 path.low[end][k] = at[k] - (radius.max(hard + (-step[k]).max(0.0)) + more);
                 path.high[end][k] = at[k] + (radius.max(hard + step[k].max(0.0)) + more);
             }
+        }
+        path
+    }
+
+    /// Between two corners all the time; diagonals keep nothing apart.
+    pub(super) fn in_box(low: Vec3, high: Vec3) -> Self {
+        let mut path = Self::EVERYTHING;
+        for end in 0..2 {
+            path.low[end][..3].copy_from_slice(&low.to_array());
+            path.high[end][..3].copy_from_slice(&high.to_array());
         }
         path
     }
@@ -222,6 +235,12 @@ fn arrange(items: &mut [u32], mut unit: usize, centers: &[Vec3]) {
 }
 
 impl<const N: usize> Tree<N> {
+    /// Which simplices there are, in the order of the tree.
+    #[cfg(feature = "testing")]
+    pub(super) fn items(&self) -> &[u32] {
+        &self.items
+    }
+
     /// A tree over simplices with these corners, split by where they are at rest.
     pub fn new(simplices: &[[u32; N]], rest: &[Vec3]) -> Self {
         let center = |corners: &[u32; N]| {

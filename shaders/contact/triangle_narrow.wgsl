@@ -1,0 +1,102 @@
+#import lib/math
+#import contact/triangle_pairs
+
+/// Whether one rank comes before another.
+fn ranks_before(a: vec4<u32>, b: vec4<u32>) -> bool {
+    for (var k = 0u; k < 3u; k++) {
+        if (a[k] != b[k]) {
+            return a[k] < b[k];
+        }
+    }
+    return a.w < b.w;
+}
+
+/// Multipliers that the pair of candidate i had in the last slice; 0 if it had none.
+fn find_held(i: u32) -> vec4<f32> {
+    let rank = triangle_candidates[i].rank;
+    let count = atomicLoad(&triangle_lists[TRIANGLE_HELD]);
+    var begin = 0u;
+    var end = count;
+    while (begin < end) {
+        let middle = (begin + end) / 2u;
+        if (ranks_before(triangle_held[middle].rank, rank)) {
+            begin = middle + 1u;
+        } else {
+            end = middle;
+        }
+    }
+    if (begin < count && all(triangle_held[begin].rank == rank)) {
+        return triangle_held[begin].drag;
+    }
+    return vec4<f32>(0.0);
+}
+
+/// Writes the pair of candidate i, if it is in reach, with the multipliers of the last slice, and counts its corners at their rows.
+fn narrow_candidate(i: u32) {
+    let slot = slot_of(i);
+    if (slot_of(i + 1u) != slot) {
+        var pair = measure(i);
+        let normal = pair.normal.xyz;
+        let held = find_held(i);
+        let part = part_of_slice();
+        if (part > 0.0 && held.w > 0.0) {
+            let push = held.w * part;
+            let drag = (held.xyz - normal * dot3(held.xyz, normal)) * part;
+            pair.drag = vec4<f32>(shorten(drag, pair.friction * push), push);
+        }
+        let motion = dot3(normal, mix_rows(pair.rows, pair.weights, TRIANGLE_MOVES));
+        let is_near = pair.overlap > 0.0 || pair.closing + motion < TRIANGLE_EAGER * triangle.reserve;
+        pair.is_active = pair.is_active & u32(pair.drag.w > 0.0 || is_near);
+        pair.change = vec4<f32>(normal * pair.drag.w + pair.drag.xyz, 0.0);
+        triangle_pairs[slot] = pair;
+        for (var k = 0u; k < 4u; k++) {
+            if (pair.is_active != 0u && pair.weights[k] != 0.0) {
+                let index = atomicAdd(&triangle_begins[pair.rows[k]], 1u);
+                atomicStore(&triangle_lists[index_word(4u * slot + k)], index);
+            }
+        }
+    }
+}
+
+/// Adds the corners of pair i to the lists of their rows, in the order of arrival, and finds its compliance.
+fn scatter_pair(i: u32) {
+    if (triangle_pairs[i].is_active != 0u) {
+        let rows = triangle_pairs[i].rows;
+        let weights = triangle_pairs[i].weights;
+        var sum = 0.0;
+        for (var k = 0u; k < 4u; k++) {
+            let begin = begin_of(rows[k]);
+            let count = f32(begin_of(rows[k] + 1u) - begin);
+            sum += weights[k] * weights[k] * triangle_rows[rows[k]].inverse_mass * count;
+            if (weights[k] != 0.0) {
+                let entry = begin + atomicLoad(&triangle_lists[index_word(4u * i + k)]);
+                atomicStore(&triangle_lists[corner_word(entry)], 4u * i + k);
+            }
+        }
+        var compliance = 0.0;
+        if (sum > 0.0) {
+            compliance = 1.0 / sum;
+        }
+        triangle_pairs[i].change.w = compliance;
+        triangle_pairs[i].is_active = u32(sum > 0.0);
+    }
+}
+
+/// Brings the corners of row i into the order of their pairs, whichever arrived first.
+fn tie_row(i: u32) {
+    let begin = begin_of(i);
+    let end = begin_of(i + 1u);
+    for (var next = begin; next < end; next++) {
+        let corner = atomicLoad(&triangle_lists[corner_word(next)]);
+        var entry = next;
+        while (entry > begin) {
+            let before = atomicLoad(&triangle_lists[corner_word(entry - 1u)]);
+            if (before < corner) {
+                break;
+            }
+            atomicStore(&triangle_lists[corner_word(entry)], before);
+            entry--;
+        }
+        atomicStore(&triangle_lists[corner_word(entry)], corner);
+    }
+}

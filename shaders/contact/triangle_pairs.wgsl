@@ -1,0 +1,218 @@
+#import lib/math
+#import contact/triangle_buffers
+#import contact/triangle_closest
+#import contact/triangle_steps
+
+/// Closest points of simplices of a kind.
+fn closest_of(kind: u32, a: vec3<f32>, b: vec3<f32>, c: vec3<f32>, d: vec3<f32>) -> Closest {
+    if (kind == TRIANGLE_VERTEX_PLANE) {
+        return Closest(vec4<f32>(1.0, -1.0, 0.0, 0.0), a - b, true);
+    }
+    if (kind == TRIANGLE_EDGE_EDGE) {
+        return edge_edge(a, b, c, d);
+    }
+    return vertex_face(a, b, c, d);
+}
+
+/// Distance of the boxes around both simplices [m].
+fn box_distance(kind: u32, a: vec3<f32>, b: vec3<f32>, c: vec3<f32>, d: vec3<f32>) -> f32 {
+    var first_low = a;
+    var first_high = a;
+    var second_low = min(c, d);
+    var second_high = max(c, d);
+    if (kind == TRIANGLE_EDGE_EDGE) {
+        first_low = min(a, b);
+        first_high = max(a, b);
+    } else {
+        second_low = min(second_low, b);
+        second_high = max(second_high, b);
+    }
+    return length3(max(max(first_low - second_high, second_low - first_high), vec3<f32>(0.0)));
+}
+
+/// How far apart candidate i is kept where its closest points have these weights [m]: by the radii, or less because it rests closer.
+fn thickness_of(i: u32, weights: vec4<f32>) -> f32 {
+    let rows = triangle_candidates[i].rows;
+    let a = triangle_rows[rows.x].radius * abs(weights.x);
+    let b = triangle_rows[rows.y].radius * abs(weights.y);
+    let c = triangle_rows[rows.z].radius * abs(weights.z);
+    let d = triangle_rows[rows.w].radius * abs(weights.w);
+    let thickness = a + b + c + d;
+    if (triangle_candidates[i].is_own == 0u) {
+        return thickness;
+    }
+    let kind = triangle_candidates[i].kind;
+    let p = triangle_rows[rows.x].rest.xyz;
+    let q = triangle_rows[rows.y].rest.xyz;
+    let r = triangle_rows[rows.z].rest.xyz;
+    let s = triangle_rows[rows.w].rest.xyz;
+    if (TRIANGLE_REST * box_distance(kind, p, q, r, s) > thickness) {
+        return thickness;
+    }
+    return min(thickness, TRIANGLE_REST * length3(closest_of(kind, p, q, r, s).delta));
+}
+
+/// What of the distance of candidate i is the volume of a collider [m].
+fn hard_of(i: u32, weights: vec4<f32>) -> f32 {
+    let rows = triangle_candidates[i].rows;
+    let a = triangle_rows[rows.x].hard * abs(weights.x);
+    let b = triangle_rows[rows.y].hard * abs(weights.y);
+    let c = triangle_rows[rows.z].hard * abs(weights.z);
+    let d = triangle_rows[rows.w].hard * abs(weights.w);
+    return a + b + c + d;
+}
+
+/// The edge that holds one of the closest points between its ends; 0 if none does.
+fn edge_of(kind: u32, weights: vec4<f32>, a: vec3<f32>, b: vec3<f32>, c: vec3<f32>, d: vec3<f32>) -> vec3<f32> {
+    let has = weights != vec4<f32>(0.0);
+    if (kind == TRIANGLE_VERTEX_FACE) {
+        if (has.y && has.z && !has.w) {
+            return c - b;
+        }
+        if (!has.y && has.z && has.w) {
+            return d - c;
+        }
+        if (has.y && !has.z && has.w) {
+            return d - b;
+        }
+        return vec3<f32>(0.0);
+    }
+    if (has.x && has.y) {
+        return b - a;
+    }
+    if (has.z && has.w) {
+        return d - c;
+    }
+    return vec3<f32>(0.0);
+}
+
+/// The direction in which candidate i is apart, and how far [m]: below 0 behind a plane.
+fn apart(i: u32, closest: Closest) -> vec4<f32> {
+    let rows = triangle_candidates[i].rows;
+    let kind = triangle_candidates[i].kind;
+    if (kind == TRIANGLE_VERTEX_PLANE) {
+        let normal = triangle_rows[rows.y].rest.xyz;
+        return vec4<f32>(normal, dot3(normal, closest.delta));
+    }
+    let distance_square = dot3(closest.delta, closest.delta);
+    if (distance_square < MIN_SQUARE) {
+        return vec4<f32>(0.0);
+    }
+    let distance = sqrt(distance_square);
+    let direction = closest.delta / distance;
+    // Over a face, and inside both edges, what the directions of the sides say is as exact as they are long; a small delta is not.
+    let a = load_row(TRIANGLE_STARTS, rows.x);
+    let b = load_row(TRIANGLE_STARTS, rows.y);
+    let c = load_row(TRIANGLE_STARTS, rows.z);
+    let d = load_row(TRIANGLE_STARTS, rows.w);
+    var normal = vec3<f32>(0.0);
+    if (closest.is_inside) {
+        normal = cross3(c - b, d - b);
+        if (kind == TRIANGLE_EDGE_EDGE) {
+            normal = cross3(b - a, d - c);
+        }
+        if (dot3(normal, direction) < 0.0) {
+            normal = -normal;
+        }
+    } else {
+        // At right angles to the edge that holds one of the closest points between its ends.
+        let along = edge_of(kind, closest.weights, a, b, c, d);
+        let square = dot3(along, along);
+        var part = 0.0;
+        if (square > 0.0) {
+            part = dot3(direction, along) / square;
+        }
+        normal = direction - along * part;
+    }
+    let square = dot3(normal, normal);
+    if (square > MIN_NORMAL_SQUARE) {
+        return vec4<f32>(normal / sqrt(square), distance);
+    }
+    return vec4<f32>(direction, distance);
+}
+
+/// Whether candidate i is the one that speaks for its closest points: those on a side or corner of a face belong to several, and those
+/// at the end of an edge to a vertex.
+fn speaks(i: u32, weights: vec4<f32>) -> bool {
+    let kind = triangle_candidates[i].kind;
+    let has = abs(weights) > vec4<f32>(TRIANGLE_BORDER);
+    if (kind == TRIANGLE_VERTEX_PLANE || all(has)) {
+        return true;
+    }
+    if (kind == TRIANGLE_EDGE_EDGE) {
+        return false;
+    }
+    var feature = 32u;
+    if (has.y && has.z) {
+        feature = 1u;
+    } else if (has.z && has.w) {
+        feature = 2u;
+    } else if (has.y && has.w) {
+        feature = 4u;
+    } else if (has.y) {
+        feature = 8u;
+    } else if (has.z) {
+        feature = 16u;
+    }
+    return (triangle_candidates[i].owned & feature) != 0u;
+}
+
+/// The pair of candidate i at the start of this round. It is active if it may push, which whoever speaks for its closest points may.
+fn measure(i: u32) -> TrianglePair {
+    let rows = triangle_candidates[i].rows;
+    let kind = triangle_candidates[i].kind;
+    let a = load_row(TRIANGLE_STARTS, rows.x);
+    let b = load_row(TRIANGLE_STARTS, rows.y);
+    let c = load_row(TRIANGLE_STARTS, rows.z);
+    let d = load_row(TRIANGLE_STARTS, rows.w);
+    let closest = closest_of(kind, a, b, c, d);
+    let direction = apart(i, closest);
+    let thickness = thickness_of(i, closest.weights);
+    let hard = hard_of(i, closest.weights);
+    var pair: TrianglePair;
+    pair.rows = rows;
+    pair.weights = closest.weights;
+    pair.normal = vec4<f32>(direction.xyz, direction.w - hard);
+    pair.drag = vec4<f32>(0.0);
+    pair.change = vec4<f32>(0.0);
+    pair.fractions = vec4<f32>(1.0);
+    pair.closing = max(direction.w - thickness, 0.0);
+    pair.hard = hard;
+    pair.overlap = max(thickness - direction.w, 0.0);
+    pair.friction = triangle_candidates[i].friction;
+    pair.candidate = i;
+    pair.first_count = select(1u, 2u, kind == TRIANGLE_EDGE_EDGE);
+    pair.is_active = u32(any(direction.xyz != vec3<f32>(0.0)) && speaks(i, closest.weights));
+    pair.is_pressed = 0u;
+    return pair;
+}
+
+/// How far the corners of one side of a pair come towards the other side [m].
+fn approach(pair: TrianglePair, is_first: bool) -> f32 {
+    var most = 0.0;
+    for (var k = 0u; k < 4u; k++) {
+        let along = dot3(pair.normal.xyz, load_row(TRIANGLE_MOVES, pair.rows[k]));
+        if ((k < pair.first_count) == is_first) {
+            most = max(most, select(along, -along, is_first));
+        }
+    }
+    return most;
+}
+
+/// Whether a pair is in reach in this round: if it pushes, if its corners may come as near as they are thick, or if they could
+/// cross as long as each moves some part of its move and no more than the reserve off it.
+fn is_in_reach(pair: TrianglePair) -> bool {
+    let room = 2.0 * triangle.reserve;
+    let may_push = pair.is_active != 0u && pair.closing + dot3(pair.normal.xyz, mix_rows(pair.rows, pair.weights, TRIANGLE_MOVES)) < room;
+    let may_cross = pair.normal.w < approach(pair, true) + approach(pair, false) + room;
+    return all(pair.normal.xyz == vec3<f32>(0.0)) || may_push || may_cross;
+}
+
+/// Determines whether candidate i is in reach.
+fn reach_candidate(i: u32) {
+    var count = 0u;
+    if (i < atomicLoad(&triangle_lists[TRIANGLE_CANDIDATES]) && is_due() && may_meet(i)) {
+        count = u32(is_in_reach(measure(i)));
+    }
+    triangle_slots[i] = count;
+}

@@ -1,0 +1,67 @@
+#import lib/math
+#import contact/types
+#import contact/triangle_state
+
+/// Cloths that take part, one entry per slice of the frame.
+@group(0) @binding(1) var<storage, read> triangle_cloths: array<ContactCloth>;
+/// What each row keeps.
+@group(0) @binding(2) var<storage, read_write> triangle_rows: array<TriangleRow>;
+/// Position [m] and working inverse mass [1/kg], in local space.
+@group(0) @binding(4) var<storage, read_write> triangle_current: array<vec4<f32>>;
+/// Position one iteration ago [m], in local space.
+@group(0) @binding(5) var<storage, read_write> triangle_previous: array<vec4<f32>>;
+/// Reports of the cloths.
+@group(0) @binding(6) var<storage, read> triangle_feedback: array<u32>;
+
+/// Whether a cloth sleeps or is frozen: it is not moved.
+fn is_held(cloth: u32) -> bool {
+    let report = REPORT_WORDS * triangle_cloths[cloth].cloth;
+    let is_frozen = triangle_feedback[report + REPORT_FAULT_COUNT] != 0u;
+    return is_frozen || triangle_feedback[report + REPORT_IS_ASLEEP] != 0u;
+}
+
+/// Where row i would be at a fraction of the frame: a particle where the solver has put it, a collider on its path.
+fn target_row(i: u32) {
+    let body = triangle_rows[i].body;
+    var goal = load_row(TRIANGLE_FRAME_ENDS, i);
+    if (body < triangle.cloth_count) {
+        let k = triangle.cloth_begin + body;
+        let now = triangle_current[triangle_cloths[k].particle_begin + i - triangle_cloths[k].row_begin];
+        let x = triangle_cloths[k].axis_x.xyz;
+        let y = triangle_cloths[k].axis_y.xyz;
+        let z = triangle_cloths[k].axis_z.xyz;
+        goal = x * now.x + y * now.y + z * now.z + triangle_cloths[k].origin.xyz;
+        triangle_rows[i].inverse_mass = now.w;
+        if (is_held(k)) {
+            goal = load_row(TRIANGLE_STARTS, i);
+            triangle_rows[i].inverse_mass = 0.0;
+        }
+    } else if (triangle.fraction < 1.0) {
+        let start = load_row(TRIANGLE_FRAME_STARTS, i);
+        goal = start + (goal - start) * triangle.fraction;
+    }
+    store_row(TRIANGLE_TARGETS, i, goal);
+    store_row(TRIANGLE_WANTED, i, goal);
+}
+
+/// A direction of the world in the local space of a cloth.
+fn to_local(cloth: u32, v: vec3<f32>) -> vec3<f32> {
+    let x = dot3(triangle_cloths[cloth].axis_x.xyz, v);
+    let y = dot3(triangle_cloths[cloth].axis_y.xyz, v);
+    return vec3<f32>(x, y, dot3(triangle_cloths[cloth].axis_z.xyz, v));
+}
+
+/// Puts the particle of row i where contact lets it be.
+fn apply_row(i: u32) {
+    let body = triangle_rows[i].body;
+    let k = triangle.cloth_begin + min(body, triangle.cloth_count - 1u);
+    if (body < triangle.cloth_count && triangle_rows[i].inverse_mass != 0.0 && !is_held(k)) {
+        let particle = triangle_cloths[k].particle_begin + i - triangle_cloths[k].row_begin;
+        let push = to_local(k, load_row(TRIANGLE_STARTS, i) - load_row(TRIANGLE_WANTED, i));
+        let carry = to_local(k, load_row(TRIANGLE_CARRIES, i));
+        let current = triangle_current[particle];
+        let previous = triangle_previous[particle];
+        triangle_current[particle] = vec4<f32>(current.xyz + push, current.w);
+        triangle_previous[particle] = vec4<f32>(previous.xyz + carry, previous.w);
+    }
+}

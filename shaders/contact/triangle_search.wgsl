@@ -1,0 +1,248 @@
+#import contact/triangle_path
+
+/// Who looks for whom.
+@group(0) @binding(1) var<storage, read> triangle_tasks: array<TriangleTask>;
+/// Flags of each body, then rows of vertices, edges and faces, and which of them are in each leaf.
+@group(0) @binding(2) var<storage, read> triangle_simplices: array<u32>;
+/// Nodes of the trees.
+@group(0) @binding(4) var<storage, read> triangle_nodes: array<TriangleNode>;
+/// Their ranges: see `TRIANGLE_STEPS` [m]; w unused.
+@group(0) @binding(5) var<storage, read_write> triangle_boxes: array<vec4<f32>>;
+/// What each query finds; after the scan: where that begins.
+@group(0) @binding(6) var<storage, read_write> triangle_counts: array<u32>;
+/// What is found.
+@group(0) @binding(7) var<storage, read_write> triangle_found: array<TriangleCandidate>;
+
+/// The box of a node.
+fn box_of(node: u32) -> Path {
+    var path: Path;
+    for (var k = 0u; k < TRIANGLE_AXES; k++) {
+        let slot = TRIANGLE_PATH * node + 4u * k;
+        path.low_start[k] = triangle_boxes[slot].xyz;
+        path.low_end[k] = triangle_boxes[slot + 1u].xyz;
+        path.high_start[k] = triangle_boxes[slot + 2u].xyz;
+        path.high_end[k] = triangle_boxes[slot + 3u].xyz;
+    }
+    return path;
+}
+
+/// The path of a simplex of so many rows.
+fn path_of_simplex(begin: u32, row_count: u32) -> Path {
+    var path = path_of(triangle_simplices[begin]);
+    for (var k = 1u; k < row_count; k++) {
+        path = join(path, path_of(triangle_simplices[begin + k]));
+    }
+    return path;
+}
+
+/// Rows of a simplex of so many words.
+fn row_count_of(words: u32) -> u32 {
+    return min(words, 3u);
+}
+
+/// Fits the box of node i to what is below it.
+fn fit_node(i: u32) {
+    let node = triangle_nodes[i];
+    var path: Path;
+    for (var k = 0u; k < node.count; k++) {
+        var child: Path;
+        if (node.words == 0u) {
+            child = box_of(node.first + k);
+        } else {
+            let simplex = node.simplices + node.words * triangle_simplices[node.first + k];
+            child = path_of_simplex(simplex, row_count_of(node.words));
+        }
+        if (k == 0u) {
+            path = child;
+        }
+        path = join(path, child);
+    }
+    for (var k = 0u; k < TRIANGLE_AXES; k++) {
+        let slot = TRIANGLE_PATH * i + 4u * k;
+        triangle_boxes[slot] = vec4<f32>(path.low_start[k], 0.0);
+        triangle_boxes[slot + 1u] = vec4<f32>(path.low_end[k], 0.0);
+        triangle_boxes[slot + 2u] = vec4<f32>(path.high_start[k], 0.0);
+        triangle_boxes[slot + 3u] = vec4<f32>(path.high_end[k], 0.0);
+    }
+}
+
+/// The task of a query: the last one that begins no later.
+fn task_of(query: u32) -> u32 {
+    var begin = 0u;
+    var end = triangle.task_count;
+    while (end - begin > 1u) {
+        let middle = (begin + end) / 2u;
+        if (triangle_tasks[middle].query_begin <= query) {
+            begin = middle;
+        } else {
+            end = middle;
+        }
+    }
+    return begin;
+}
+
+/// Where what a query finds begins; of the index after the last: how much all find.
+fn found_begin(query: u32) -> u32 {
+    let block = triangle.query_len + SCAN_BLOCK + query / SCAN_BLOCK;
+    return triangle_counts[query] + triangle_counts[block];
+}
+
+/// Whether two simplices of one body have a row in common.
+fn has_common_row(a: u32, a_count: u32, b: u32, b_count: u32) -> bool {
+    var is_common = false;
+    for (var k = 0u; k < a_count; k++) {
+        for (var l = 0u; l < b_count; l++) {
+            is_common = is_common || triangle_simplices[a + k] == triangle_simplices[b + l];
+        }
+    }
+    return is_common;
+}
+
+/// Inserts a candidate into the sorted list of its query.
+fn insert(begin: u32, count: u32, candidate: TriangleCandidate) {
+    var slot = begin + count;
+    while (slot > begin) {
+        let before = triangle_found[slot - 1u];
+        if (before.rank.w < candidate.rank.w) {
+            break;
+        }
+        triangle_found[slot] = before;
+        slot--;
+    }
+    triangle_found[slot] = candidate;
+}
+
+/// Visits what a query may meet in this round, and lists it from `begin` on, if `is_listing`; returns how much that is.
+fn visit_query(query: u32, begin: u32, is_listing: bool) -> u32 {
+    let task = triangle_tasks[task_of(query)];
+    let item = query - task.query_begin;
+    let item_rows = select(1u, 2u, task.kind == 2u);
+    let simplex = task.items + item_rows * item;
+    let is_own = task.first_body == task.second_body;
+    var candidate: TriangleCandidate;
+    candidate.rank = vec4<u32>(task.first_body, task.second_body, (task.kind << 28u) | item, 0u);
+    candidate.friction = task.friction;
+    candidate.is_own = u32(is_own);
+    candidate.rows = vec4<u32>(triangle_simplices[simplex], task.plane, task.plane, task.plane);
+    candidate.kind = TRIANGLE_VERTEX_PLANE;
+    var count = 0u;
+    if (task.plane != NO_OFFSET) {
+        if (is_listing) {
+            triangle_found[begin] = candidate;
+        }
+        count = 1u;
+    } else if (task.root != NO_OFFSET) {
+        let path = path_of_simplex(simplex, item_rows);
+        var stack: array<u32, TRIANGLE_STACK>;
+        stack[0] = task.root;
+        var depth = 1u;
+        while (depth > 0u) {
+            depth--;
+            let index = stack[depth];
+            let node = triangle_nodes[index];
+            let child_count = select(node.count, 0u, misses(box_of(index), path));
+            for (var k = 0u; k < child_count; k++) {
+                if (node.words == 0u) {
+                    stack[depth] = node.first + k;
+                    depth++;
+                    continue;
+                }
+                let other = triangle_simplices[node.first + k];
+                let second = node.simplices + node.words * other;
+                let rows = row_count_of(node.words);
+                let is_again = task.kind == 2u && other <= item;
+                if (is_own && (is_again || has_common_row(simplex, item_rows, second, rows))) {
+                    continue;
+                }
+                if (misses(path, path_of_simplex(second, rows))) {
+                    continue;
+                }
+                if (is_listing) {
+                    candidate.rank.w = other;
+                    if (task.kind == 2u) {
+                        candidate.kind = TRIANGLE_EDGE_EDGE;
+                        candidate.rows.y = triangle_simplices[simplex + 1u];
+                        candidate.rows.z = triangle_simplices[second];
+                        candidate.rows.w = triangle_simplices[second + 1u];
+                    } else {
+                        candidate.kind = TRIANGLE_VERTEX_FACE;
+                        candidate.rows.y = triangle_simplices[second];
+                        candidate.rows.z = triangle_simplices[second + 1u];
+                        candidate.rows.w = triangle_simplices[second + 2u];
+                        candidate.owned = triangle_simplices[second + 3u];
+                    }
+                    insert(begin, count, candidate);
+                }
+                count++;
+            }
+        }
+    }
+    return count;
+}
+
+/// Counts what a query finds.
+fn find_query(query: u32) {
+    var count = 0u;
+    if (query < triangle.query_count && is_due()) {
+        count = visit_query(query, 0u, false);
+    }
+    triangle_counts[query] = count;
+}
+
+/// Lists what a query finds, if there is room for what all find.
+fn list_query(query: u32) {
+    if (found_begin(triangle.query_count) <= triangle.capacity && is_due()) {
+        _ = visit_query(query, found_begin(query), true);
+    }
+}
+
+/// Notes how much was found. More than there is room for ends the slice: nothing moves that was not looked at.
+fn note_found() {
+    let count = found_begin(triangle.query_count);
+    if (count <= triangle.capacity) {
+        atomicStore(&triangle_lists[TRIANGLE_CANDIDATES], count);
+    } else {
+        atomicStore(&triangle_lists[TRIANGLE_CANDIDATES], 0u);
+        atomicStore(&triangle_lists[TRIANGLE_LACK], count);
+        atomicStore(&triangle_lists[TRIANGLE_DUE], 0u);
+    }
+}
+
+/// Whether the bounds of two bodies are nearer than twice the thickness; a plane is everywhere.
+fn bounds_meet(a: u32, b: u32) -> bool {
+    if (((triangle_simplices[a] | triangle_simplices[b]) & TRIANGLE_IS_PLANE) != 0u) {
+        return true;
+    }
+    var is_near = true;
+    for (var k = 0u; k < 3u; k++) {
+        let low_a = from_ordered(atomicLoad(&triangle_lists[body_word(a, k)])) - triangle.thickness;
+        let low_b = from_ordered(atomicLoad(&triangle_lists[body_word(b, k)])) - triangle.thickness;
+        let high_a = from_ordered(atomicLoad(&triangle_lists[body_word(a, 3u + k)])) + triangle.thickness;
+        let high_b = from_ordered(atomicLoad(&triangle_lists[body_word(b, 3u + k)])) + triangle.thickness;
+        is_near = is_near && !(high_a < low_b) && !(high_b < low_a);
+    }
+    return is_near;
+}
+
+/// Lets the longest moves of a body decide how many rounds there are.
+fn add_moves(body: u32) {
+    atomicMax(&triangle_lists[TRIANGLE_FREE_MOVE], atomicLoad(&triangle_lists[body_word(body, 6u)]));
+    atomicMax(&triangle_lists[TRIANGLE_FORCED_MOVE], atomicLoad(&triangle_lists[body_word(body, 7u)]));
+}
+
+/// Lets the moves of both bodies of task i decide if they are near each other.
+fn meet_task(i: u32) {
+    let a = triangle_tasks[i].first_body;
+    let b = triangle_tasks[i].second_body;
+    if (triangle_tasks[i].kind == 0u && a != b && bounds_meet(a, b)) {
+        add_moves(a);
+        add_moves(b);
+    }
+}
+
+/// Lets the moves of a cloth decide.
+fn meet_body(i: u32) {
+    if ((triangle_simplices[i] & TRIANGLE_IS_CLOTH) != 0u) {
+        add_moves(i);
+    }
+}

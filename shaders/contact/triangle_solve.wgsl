@@ -1,0 +1,75 @@
+#import lib/math
+#import contact/triangle_buffers
+
+/// Adds the changes of multipliers to the move of row i, in the order of its pairs.
+fn gather_row(i: u32) {
+    let begin = begin_of(i);
+    let end = begin_of(i + 1u);
+    if (is_due() && begin < end && !is_immovable(i)) {
+        var sum = vec3<f32>(0.0);
+        for (var entry = begin; entry < end; entry++) {
+            let corner = atomicLoad(&triangle_lists[corner_word(entry)]);
+            sum += triangle_pairs[corner / 4u].change.xyz * triangle_pairs[corner / 4u].weights[corner % 4u];
+        }
+        let push = sum * triangle_rows[i].inverse_mass;
+        store_row(TRIANGLE_MOVES, i, load_row(TRIANGLE_MOVES, i) + push);
+        store_row(TRIANGLE_TARGETS, i, load_row(TRIANGLE_TARGETS, i) + push);
+        if (triangle.word == TRIANGLE_OVERLAPS) {
+            store_row(TRIANGLE_CARRIES, i, load_row(TRIANGLE_CARRIES, i) + push);
+        }
+    }
+}
+
+/// Changes the multipliers of pair i by what its distance and its tangential motion lack.
+fn push_pair(i: u32) {
+    if (is_due() && triangle_pairs[i].is_active != 0u) {
+        let normal = triangle_pairs[i].normal.xyz;
+        let old = triangle_pairs[i].drag;
+        let compliance = triangle_pairs[i].change.w;
+        let relative = mix_rows(triangle_pairs[i].rows, triangle_pairs[i].weights, TRIANGLE_MOVES);
+        let along = dot3(normal, relative);
+        let push = max(old.w - (along + triangle_pairs[i].closing) * compliance, 0.0);
+        let slide = relative - normal * along;
+        let drag = shorten(old.xyz - slide * compliance, triangle_pairs[i].friction * push);
+        triangle_pairs[i].change = vec4<f32>(normal * (push - old.w) + drag - old.xyz, compliance);
+        triangle_pairs[i].drag = vec4<f32>(drag, push);
+    }
+}
+
+/// Notes if pins or colliders come nearer to the other side of pair i than moves may.
+fn press_pair(i: u32) {
+    let rows = triangle_pairs[i].rows;
+    let has_pin = is_immovable(rows.x) || is_immovable(rows.y) || is_immovable(rows.z) || is_immovable(rows.w);
+    if (has_pin && triangle_pairs[i].is_active != 0u) {
+        let normal = triangle_pairs[i].normal;
+        let along = dot3(normal.xyz, mix_rows(rows, triangle_pairs[i].weights, TRIANGLE_MOVES));
+        if (along < -TRIANGLE_APPROACH * normal.w) {
+            atomicStore(&triangle_lists[triangle.word], 1u);
+        }
+    }
+}
+
+/// Takes a part of the overlap of pair i away, which becomes no velocity, and keeps its multipliers for the next slice.
+fn recover_pair(i: u32) {
+    let normal = triangle_pairs[i].normal.xyz;
+    let compliance = triangle_pairs[i].change.w;
+    var change = vec3<f32>(0.0);
+    if (triangle_pairs[i].is_active != 0u && triangle_pairs[i].overlap > 0.0) {
+        let along = dot3(normal, mix_rows(triangle_pairs[i].rows, triangle_pairs[i].weights, TRIANGLE_MOVES));
+        let need = max(TRIANGLE_RECOVERY * triangle_pairs[i].overlap - along, 0.0);
+        change = normal * (need * compliance);
+        if (need > 0.0) {
+            atomicStore(&triangle_lists[triangle.word], 1u);
+        }
+    }
+    triangle_pairs[i].change = vec4<f32>(change, compliance);
+    let drag = triangle_pairs[i].drag;
+    if (drag.w > 0.0) {
+        atomicAdd(&triangle_lists[TRIANGLE_CONTACTS], 1u);
+    }
+    let part = part_of_slice();
+    if (part > 0.0) {
+        triangle_held[i].rank = triangle_candidates[triangle_pairs[i].candidate].rank;
+        triangle_held[i].drag = drag / part;
+    }
+}

@@ -1,0 +1,36 @@
+#import lib/math
+#import state/constants
+#import contact/triangle_types
+
+/// Parameters of this pass.
+@group(0) @binding(0) var<uniform> triangle: TriangleParameters;
+/// Sections with an entry per row: TRIANGLE_STARTS and so on; w unused.
+@group(0) @binding(3) var<storage, read_write> triangle_moves: array<vec4<f32>>;
+/// TRIANGLE_WORDS words, then lists: of each row the bits of the fraction of its move that is left, and the first pair that leaves no
+/// more; the index of each corner of a pair at its row; corners by row, each as four times the pair plus the corner; words of bodies.
+@group(0) @binding(8) var<storage, read_write> triangle_lists: array<atomic<u32>>;
+
+/// A row of a section.
+fn load_row(section: u32, row: u32) -> vec3<f32> {
+    return triangle_moves[section * triangle.row_count + row].xyz;
+}
+
+/// Writes a row of a section.
+fn store_row(section: u32, row: u32, value: vec3<f32>) {
+    triangle_moves[section * triangle.row_count + row] = vec4<f32>(value, 0.0);
+}
+
+/// Whether this pass has anything to do.
+fn is_due() -> bool {
+    return atomicLoad(&triangle_lists[triangle.word]) != 0u;
+}
+
+/// The part of the slice that this round is.
+fn part_of_slice() -> f32 {
+    return bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_PART]));
+}
+
+/// A word of a body.
+fn body_word(body: u32, k: u32) -> u32 {
+    return TRIANGLE_WORDS + 2u * triangle.row_count + 8u * triangle.capacity + TRIANGLE_BODY_WORDS * body + k;
+}

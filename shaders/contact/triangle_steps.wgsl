@@ -1,0 +1,52 @@
+#import lib/math
+#import contact/triangle_buffers
+#import contact/triangle_path
+
+/// Whether the corners of a candidate may meet in this round: no axis keeps the boxes around their steps apart, and not all are
+/// immovable.
+fn may_meet(i: u32) -> bool {
+    let rows = triangle_candidates[i].rows;
+    let kind = triangle_candidates[i].kind;
+    if (is_immovable(rows.x) && is_immovable(rows.y) && is_immovable(rows.z) && is_immovable(rows.w)) {
+        return false;
+    }
+    if (kind == TRIANGLE_VERTEX_PLANE) {
+        return true;
+    }
+    var first = path_of(rows.x);
+    var second = join(path_of(rows.z), path_of(rows.w));
+    if (kind == TRIANGLE_EDGE_EDGE) {
+        first = join(first, path_of(rows.y));
+    } else {
+        second = join(second, path_of(rows.y));
+    }
+    return !misses(first, second);
+}
+
+/// Notes where row i would move without contact, and boxes around what is in reach of it: at its start what it may get to, and at both
+/// ends what it may push.
+fn step_row(i: u32) {
+    let start = load_row(TRIANGLE_STARTS, i);
+    let step = load_row(TRIANGLE_MOVES, i);
+    let radius = triangle_rows[i].radius;
+    let hard = triangle_rows[i].hard;
+    let starts = along_axes(start);
+    let ends = along_axes(start + step);
+    let steps = along_axes(step);
+    for (var k = 0u; k < TRIANGLE_AXES; k++) {
+        let lengths = axis_lengths(k);
+        let section = TRIANGLE_STEPS + 4u * k;
+        let wide = radius * lengths;
+        let more = triangle.reserve * lengths;
+        let below = max(wide, hard * lengths + max(-steps[k], vec3<f32>(0.0))) + more;
+        let above = max(wide, hard * lengths + max(steps[k], vec3<f32>(0.0))) + more;
+        let around = max(wide, hard * lengths) + more;
+        store_row(section, i, starts[k] - below);
+        store_row(section + 1u, i, ends[k] - around);
+        store_row(section + 2u, i, starts[k] + above);
+        store_row(section + 3u, i, ends[k] + around);
+    }
+    store_row(TRIANGLE_AIMS, i, step);
+    atomicStore(&triangle_lists[fraction_word(i)], bitcast<u32>(1.0));
+    atomicStore(&triangle_lists[first_word(i)], 0xffffffffu);
+}

@@ -1,0 +1,132 @@
+#import lib/math
+#import contact/triangle_buffers
+
+/// Fractions of the moves of its corners that pair i leaves, so that it keeps a part of its gap whatever the others do. On a straight
+/// path between positions on one side of a plane a corner stays on that side: so a plane between both simplices, which the start
+/// leaves room for and the ends respect, is never crossed.
+fn cut_pair(i: u32) {
+    let rows = triangle_pairs[i].rows;
+    let normal = triangle_pairs[i].normal.xyz;
+    let count = triangle_pairs[i].first_count;
+    let origin = load_row(TRIANGLE_STARTS, rows.x);
+    // How far each corner is behind the nearest of its side, and how far it comes towards the other side.
+    var behind = vec4<f32>(0.0);
+    var coming = vec4<f32>(0.0);
+    var nearest = vec2<f32>(bitcast<f32>(0x7f7fffffu));
+    for (var k = 0u; k < 4u; k++) {
+        let side = u32(k >= count);
+        let sign = select(-1.0, 1.0, k < count);
+        behind[k] = dot3(normal, load_row(TRIANGLE_STARTS, rows[k]) - origin) * sign;
+        coming[k] = -dot3(normal, load_row(TRIANGLE_MOVES, rows[k])) * sign;
+        nearest[side] = min(nearest[side], behind[k]);
+    }
+    // The normal is rounded: what it leaves between all corners is less, if anything.
+    let gap = min(triangle_pairs[i].normal.w, nearest.x + nearest.y - triangle_pairs[i].hard);
+    var by_force = vec2<f32>(0.0);
+    var wanted = vec2<f32>(0.0);
+    for (var k = 0u; k < 4u; k++) {
+        let side = u32(k >= count);
+        behind[k] -= nearest[side];
+        if (is_immovable(rows[k])) {
+            by_force[side] = max(by_force[side], coming[k] - behind[k]);
+        } else {
+            wanted[side] = max(wanted[side], coming[k] - behind[k]);
+        }
+    }
+    let more = max(wanted - by_force, vec2<f32>(0.0));
+    let room = max(min(TRIANGLE_APPROACH * gap, gap - TRIANGLE_LEAST_GAP * triangle.thickness), 0.0);
+    let left = room - by_force.x - by_force.y;
+    let is_known = any(normal != vec3<f32>(0.0));
+    let is_cut = is_known && more.x + more.y > left;
+    var fractions = vec4<f32>(1.0);
+    for (var k = 0u; k < 4u && is_cut; k++) {
+        let side = u32(k >= count);
+        var part = 0.0;
+        if (more[side] > 0.0) {
+            part = max(left, 0.0) * more[side] / (more.x + more.y);
+        }
+        let allowed = by_force[side] + part + behind[k];
+        if (!is_immovable(rows[k]) && coming[k] > allowed) {
+            fractions[k] = allowed / coming[k];
+            atomicMin(&triangle_lists[fraction_word(rows[k])], bitcast<u32>(fractions[k]));
+        }
+    }
+    triangle_pairs[i].fractions = fractions;
+    triangle_pairs[i].is_pressed = u32(is_cut && left < 0.0);
+    if (is_known) {
+        atomicMin(&triangle_lists[TRIANGLE_GAP], ordered_bits(triangle_pairs[i].normal.w));
+    } else {
+        atomicAdd(&triangle_lists[TRIANGLE_FORCED], 1u);
+    }
+}
+
+/// Notes pair i at the rows of which it leaves no more than any other; of several the first.
+fn block_pair(i: u32) {
+    let rows = triangle_pairs[i].rows;
+    let fractions = triangle_pairs[i].fractions;
+    for (var k = 0u; k < 4u; k++) {
+        let least = atomicLoad(&triangle_lists[fraction_word(rows[k])]);
+        if (fractions[k] < 1.0 && bitcast<u32>(fractions[k]) == least) {
+            atomicMin(&triangle_lists[first_word(rows[k])], i);
+        }
+    }
+}
+
+/// Moves row i by what all pairs leave, and notes the direction of the one that left least.
+fn move_row(i: u32) {
+    let start = load_row(TRIANGLE_STARTS, i);
+    let step = load_row(TRIANGLE_MOVES, i);
+    let first = atomicLoad(&triangle_lists[first_word(i)]);
+    var fraction = bitcast<f32>(atomicLoad(&triangle_lists[fraction_word(i)]));
+    var block = vec3<f32>(0.0);
+    if (first != 0xffffffffu) {
+        let rows = triangle_pairs[first].rows;
+        // Two sides that move lose nothing: the next slice pushes both alike, and momentum stays.
+        if (is_immovable(rows.x) || is_immovable(rows.y) || is_immovable(rows.z) || is_immovable(rows.w)) {
+            block = triangle_pairs[first].normal.xyz;
+        }
+    }
+    // Nothing stops a row without mass. No other goes farther off its path than what is in reach was looked for.
+    if (!is_immovable(i)) {
+        let aim = load_row(TRIANGLE_AIMS, i);
+        let square = dot3(aim, aim);
+        var part = 0.0;
+        if (square > 0.0) {
+            part = clamp_unit(dot3(step, aim) / square);
+        }
+        let off = length3(step - aim * part) * fraction;
+        if (off > triangle.reserve) {
+            fraction *= triangle.reserve / off;
+        }
+    }
+    if (fraction < 1.0) {
+        atomicAdd(&triangle_lists[TRIANGLE_HELD_ROWS], 1u);
+    }
+    let end = start + step * fraction;
+    let left = load_row(TRIANGLE_TARGETS, i) - end;
+    atomicMax(&triangle_lists[TRIANGLE_FARTHEST], bitcast<u32>(dot3(left, left)));
+    store_row(TRIANGLE_STARTS, i, end);
+    store_row(TRIANGLE_BLOCKS, i, block);
+}
+
+/// Counts pair i if pins or colliders press it until it is crossed: what is pressed is not as long as the others make room.
+fn force_pair(i: u32) {
+    if (triangle_pairs[i].is_pressed != 0u) {
+        let rows = triangle_pairs[i].rows;
+        let normal = triangle_pairs[i].normal.xyz;
+        let a = dot3(normal, load_row(TRIANGLE_STARTS, rows.x));
+        let b = dot3(normal, load_row(TRIANGLE_STARTS, rows.y));
+        let c = dot3(normal, load_row(TRIANGLE_STARTS, rows.z));
+        let d = dot3(normal, load_row(TRIANGLE_STARTS, rows.w));
+        var first = a;
+        var second = max(c, d);
+        if (triangle_pairs[i].first_count == 2u) {
+            first = min(a, b);
+        } else {
+            second = max(second, b);
+        }
+        if (first - second <= triangle_pairs[i].hard) {
+            atomicAdd(&triangle_lists[TRIANGLE_FORCED], 1u);
+        }
+    }
+}

@@ -1,0 +1,147 @@
+// Written by `cargo xtask generate` from crates/poplin-layout: change the declaration there.
+
+/// What a row keeps while it takes part.
+struct TriangleRow {
+    /// Position at rest [m]; the normal of a plane; w unused.
+    rest: vec4<f32>,
+    /// Inverse mass [1/kg]; 0: nothing can stop it.
+    inverse_mass: f32,
+    /// Half the thickness of a cloth, the radius of a ball or capsule [m].
+    radius: f32,
+    /// What of it is the volume of a collider [m].
+    hard: f32,
+    /// Its body.
+    body: u32,
+}
+
+/// A vertex and a face, two edges, or a vertex and a plane that may come close.
+struct TriangleCandidate {
+    /// Rows of its four corners.
+    rows: vec4<u32>,
+    /// Both bodies, the kind and the first simplex, and the second: candidates are in this order.
+    rank: vec4<u32>,
+    /// What its corners are: `TRIANGLE_VERTEX_FACE` and so on.
+    kind: u32,
+    /// Of a face: the sides and corners that it answers for.
+    owned: u32,
+    /// Coefficient of friction.
+    friction: f32,
+    /// Whether both simplices are of one body: 0 or 1.
+    is_own: u32,
+}
+
+/// A pair in reach, with what a round keeps constant.
+struct TrianglePair {
+    /// Rows of its four corners.
+    rows: vec4<u32>,
+    /// Weights of the corners.
+    weights: vec4<f32>,
+    /// Direction in which it is apart; w: distance at the start, without the volume of a collider [m].
+    normal: vec4<f32>,
+    /// Multiplier of friction; w: of the push [kg m].
+    drag: vec4<f32>,
+    /// What an iteration adds to the multipliers [kg m]; w: one over the sum of weights squared times inverse mass times contacts [kg].
+    change: vec4<f32>,
+    /// What it leaves of the moves of its corners.
+    fractions: vec4<f32>,
+    /// What the distance may close by: down to the thickness, or not at all [m].
+    closing: f32,
+    /// The volume of a collider in the distance [m].
+    hard: f32,
+    /// How much nearer than its thickness it is [m].
+    overlap: f32,
+    /// Coefficient of friction.
+    friction: f32,
+    /// Its candidate.
+    candidate: u32,
+    /// Corners of its first simplex.
+    first_count: u32,
+    /// Whether it pushes; others only limit moves: 0 or 1.
+    is_active: u32,
+    /// Whether pins or colliders press it by more than its gap leaves: 0 or 1.
+    is_pressed: u32,
+}
+
+/// Multipliers of a pair of the last slice, per slice.
+struct TriangleMultiplier {
+    /// That of its candidate.
+    rank: vec4<u32>,
+    /// Of friction, in the plane of contact; w: of the push [kg m].
+    drag: vec4<f32>,
+}
+
+/// Simplices of a body that look for those of another one, or of their own.
+struct TriangleTask {
+    /// The first body.
+    first_body: u32,
+    /// The second body; the same: within one.
+    second_body: u32,
+    /// Vertices of the first body and faces of the second (0), the other order (1), or edges (2).
+    kind: u32,
+    /// Its first query; each simplex is one.
+    query_begin: u32,
+    /// Rows of these simplices in `triangle_simplices`.
+    items: u32,
+    /// Root of the tree of those that they look for; `NO_OFFSET` if there is none.
+    root: u32,
+    /// Row of the plane that they look for; `NO_OFFSET` if it is none.
+    plane: u32,
+    /// Coefficient of friction.
+    friction: f32,
+}
+
+/// A node of a tree of boxes. Levels follow one another, leaves first.
+struct TriangleNode {
+    /// Its first child; of a leaf where its simplices are named in `triangle_simplices`.
+    first: u32,
+    /// How many there are.
+    count: u32,
+    /// Of a leaf: where all simplices of the tree are in `triangle_simplices`.
+    simplices: u32,
+    /// Of a leaf: words of a simplex, two rows or three rows and what a face answers for; of others 0.
+    words: u32,
+}
+
+/// The uniform of a pass of contact of triangles.
+struct TriangleParameters {
+    /// Rows of all bodies.
+    row_count: u32,
+    /// Bodies.
+    body_count: u32,
+    /// Tasks of a search.
+    task_count: u32,
+    /// Queries of all tasks.
+    query_count: u32,
+    /// Candidates that there is room for.
+    capacity: u32,
+    /// Counts of `triangle_slots`, a multiple of `SCAN_BLOCK`, but for its last block.
+    slot_len: u32,
+    /// Counts of `triangle_begins`, likewise.
+    begin_len: u32,
+    /// Counts of `triangle_counts`, likewise.
+    query_len: u32,
+    /// The word that says whether this pass has anything to do.
+    word: u32,
+    /// First node of the level of this pass.
+    node_begin: u32,
+    /// The end of its nodes.
+    node_end: u32,
+    /// Smallest thickness of a cloth [m].
+    thickness: f32,
+    /// How far contact may take a row off its path in a round [m].
+    reserve: f32,
+    /// Factor on the multipliers of the last slice.
+    held_scale: f32,
+    /// First entry of `triangle_cloths`.
+    cloth_begin: u32,
+    /// Cloths: the first bodies.
+    cloth_count: u32,
+    /// Where colliders are: fraction of the frame.
+    fraction: f32,
+    /// Fills the struct to a multiple of 16 bytes.
+    padding_0: u32,
+    /// Fills it.
+    padding_1: u32,
+    /// Fills it.
+    padding_2: u32,
+}
