@@ -3,9 +3,13 @@
 /// Ranges along the axes of what is in reach at the start and at the end of a path [m]: those of space, x + y, x - y, y + z, then y - z,
 /// z + x, z - x.
 struct Path {
+    /// Lowest coordinates at the start [m].
     low_start: array<vec3<f32>, TRIANGLE_AXES>,
+    /// Lowest at the end [m].
     low_end: array<vec3<f32>, TRIANGLE_AXES>,
+    /// Highest at the start [m].
     high_start: array<vec3<f32>, TRIANGLE_AXES>,
+    /// Highest at the end [m].
     high_end: array<vec3<f32>, TRIANGLE_AXES>,
 }
 
