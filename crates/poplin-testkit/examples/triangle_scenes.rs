@@ -1,6 +1,8 @@
 //! Scenes of contact of triangles: crossings, gaps, strain and time, frame by frame.
 //!
-//! `cargo run --release -p poplin-testkit --example triangle_scenes [-- NAME ...]`
+//! `cargo run --release -p poplin-testkit --example triangle_scenes [-- NAME ...]`; with `PICTURE=sheet.png` the last frames of all in
+//! one picture, with `FRAMES=60` so many frames of each, with `ITERATIONS=8` so many of contact, with `MODE=particles` in the other mode,
+//! with `VERBOSE=1` frame by frame.
 
 #![expect(clippy::print_stdout, reason = "the table is what it is for")]
 
@@ -13,11 +15,16 @@ use poplin::cpu::CpuEngine;
 use poplin::model::ColliderId;
 use poplin::model::{
     Capsule, Cloth, ClothContactSolver, Collider, ContactMode, Frame, Mesh, ModelError,
-    Parallelepiped, Plane, Pose, Shape, Solver, Sphere, TriangleMesh,
+    Parallelepiped, Placement, Plane, Pose, Rigid, Shape, Solver, Sphere, TriangleMesh,
 };
+use poplin_io::picture::{ContactSheet, Image, MosaicTile, Surface, cloth_color};
 use poplin_measure::bench::{Method, Scene, Setup};
 use poplin_measure::entanglement::EntanglementCounter;
 use poplin_measure::metrics::stretch_strain;
+
+/// Side of a picture, and what a sheet has around it, in pixels.
+const SIDE: u32 = 360;
+const GAP: u32 = 9;
 
 type Update = Box<dyn Fn(&mut CpuEngine, &[ColliderId], f32) -> Result<(), ModelError>>;
 
@@ -185,7 +192,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-fn run(case: Case, iterations: u32) -> Result<(), Box<dyn Error>> {
+fn run(case: Case, iterations: u32) -> Result<MosaicTile, Box<dyn Error>> {
     let Case { name, cloths, colliders, mut frames, update } = case;
     if let Some(count) = std::env::var("FRAMES").ok().and_then(|it| it.parse().ok()) {
         frames = count;
@@ -267,6 +274,18 @@ fn run(case: Case, iterations: u32) -> Result<(), Box<dyn Error>> {
             p99 = p99.max(stretch_strain(&cloth.fabric, engine.current(id)).p99);
         }
     }
+    let solids = handles
+        .iter()
+        .filter_map(|&id| engine.colliders().get(id).ok())
+        .map(|it| it.shape.transformed(&Placement::new(1.0, Rigid::new(it.pose))));
+    let mut sheet = ContactSheet::new(1, 1, SIDE)?;
+    let surfaces = ids.iter().zip(&cloths).enumerate().map(|(index, (&id, cloth))| {
+        let positions = engine.current(id).iter().map(|it| it.position).collect();
+        Surface::new(positions, cloth.fabric.triangles.to_vec(), cloth_color(index))
+    });
+    sheet.add_with_colliders("", surfaces.collect(), solids.collect())?;
+    let label = format!("{name}  {:.2} s  {worst} crossings", frames as f32 / 60.0);
+    let tile = MosaicTile { label, image: Some(sheet.render()) };
     let mean = times.iter().sum::<f64>() / times.len() as f64;
     times.sort_by(f64::total_cmp);
     println!(
@@ -276,16 +295,20 @@ fn run(case: Case, iterations: u32) -> Result<(), Box<dyn Error>> {
         times[times.len() / 2],
         times[times.len() - 1]
     );
-    Ok(())
+    Ok(tile)
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let names: Vec<String> = std::env::args().skip(1).collect();
+    let mut tiles = Vec::new();
     let iterations = std::env::var("ITERATIONS").ok().and_then(|it| it.parse().ok()).unwrap_or(4);
     for case in cases() {
         if names.is_empty() || names.iter().any(|name| case.name.starts_with(name.as_str())) {
-            run(case, iterations)?;
+            tiles.push(run(case, iterations)?);
         }
+    }
+    if let Ok(path) = std::env::var("PICTURE") {
+        Image::mosaic(SIDE + 2 * GAP, &tiles).write_png(path)?;
     }
     Ok(())
 }
