@@ -402,11 +402,14 @@ impl TriangleContact {
 
     /// Whether a pair is crossed by force: what is pressed is not as long as the others make room.
     fn is_forced(&self, pair: &Pair) -> bool {
+        if pair.normal == Vec3::ZERO || !pair.is_pressed {
+            return pair.normal == Vec3::ZERO;
+        }
         let ends = pair.rows.map(|row| dot3(pair.normal, self.start[row as usize]));
         let (first, second) = ends.split_at(pair.first_count as usize);
         let first = first.iter().copied().fold(f32::INFINITY, f32::min);
         let second = second.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        pair.normal == Vec3::ZERO || pair.is_pressed && first - second <= pair.hard
+        first - second <= pair.hard
     }
 
     /// Cuts every move to what all pairs leave, and makes it.
