@@ -373,10 +373,11 @@ fn what_is_pinched_between_plates_moves_with_them() {
     let mut world = World::new(&[cloth], &[plate(-0.025), plate(0.025)]);
     let mut grasp = Vec::new();
     for frame in 0..90 {
-        // The plates close to 0.9 thicknesses in 0.25 s and move 0.4 m in 1 s.
+        // The plates close to 0.9 thicknesses in 0.25 s and move 0.4 m in 1 s, by at most 2.4 m/s^2: a jerk would make it slip.
         let closed = ((frame + 1) as f32 / 15.0).min(1.0);
         let height = 0.02 + 0.5 * THICKNESS * (2.0 - 1.1 * closed);
-        let x = 0.4 * (frame as f32 - 29.0).clamp(0.0, 60.0) / 60.0;
+        let part = (frame as f32 - 29.0).clamp(0.0, 60.0) / 60.0;
+        let x = 0.4 * part * part * (3.0 - 2.0 * part);
         for (k, sign) in [-1.0, 1.0].into_iter().enumerate() {
             let id = world.colliders[k];
             world.engine.colliders_mut().set_pose(id, at([x, sign * height, 0.0])).unwrap();
@@ -395,7 +396,7 @@ fn what_is_pinched_between_plates_moves_with_them() {
     let (all, inner) = (slip(0.07), slip(0.05));
     println!("slip {:.3} mm, {:.3} mm in the middle", 1e3 * all, 1e3 * inner);
     // What hangs out pulls at the corners.
-    assert!(inner < 5e-4 && all < 2e-3, "slips by {inner} m, {all} m at the border");
+    assert!(inner < 3e-4 && all < 1e-3, "slips by {inner} m, {all} m at the border");
 }
 
 #[test]

@@ -189,6 +189,13 @@ fn cases() -> Vec<Case> {
         cloth
     });
     case("edge-on", halves.to_vec(), vec![], 60, None);
+    // 1,000, 10,000 and 100,000 triangles of one square metre.
+    for columns in [23, 72, 225] {
+        let thickness = 1.0 / (3 * columns) as f32;
+        let cloth = moved(sheet(columns, columns, 1.0, 1.0, 0.2, thickness), [0.0, 0.42, 0.0]);
+        let name = format!("grow-{}", 2 * (columns - 1) * (columns - 1));
+        case(&name, vec![cloth], vec![ball([0.0, 0.2, 0.0], 0.2), floor(0.0)], 60, None);
+    }
     cases
 }
 
