@@ -124,6 +124,12 @@ impl TriangleContact {
     /// Moves rows from `start` towards `target`, in which they do not cross each other; both are then where they got to. `step`
     /// is the length of a solver iteration \[s\].
     pub fn advance(&mut self, step: f32, iterations: u32) {
+        // On a thread of the pool: its many short passes then wait for no other thread to wake.
+        rayon::scope(|_| self.advance_here(step, iterations));
+    }
+
+    /// See [`TriangleContact::advance`].
+    fn advance_here(&mut self, step: f32, iterations: u32) {
         let crossings = self.tangles.count();
         self.report = Report { least_gap: f32::INFINITY, crossings, ..Report::default() };
         self.tangles.begin_slice();
