@@ -4,15 +4,13 @@
 use glam::{DVec3, Quat, Vec3};
 use poplin::ParticleMotion;
 use poplin::cook::{CookOptions, cook};
-use poplin_cpu::CpuEngine;
-use poplin_host::{ClothId, Engine as _, Snapshot};
-use poplin_measure::entanglement::EntanglementCounter;
+use poplin_host::{Engine as _, Snapshot};
 use poplin_model::{
-    Capsule, Cloth, ClothContactSolver, Collider, ColliderId, ContactMode, Frame, Mesh,
-    Parallelepiped, Particle, Plane, Pose, Shape, Sphere, TriangleMesh,
+    Capsule, Cloth, Collider, Frame, Mesh, Parallelepiped, Plane, Pose, Shape, Sphere, TriangleMesh,
 };
 use poplin_reference::oracle::{point_triangle, segment_segment};
 use poplin_testkit::compare::same_bits;
+use poplin_testkit::crossing_scene::{CrossingScene, at, floor, weightless};
 
 /// Thickness of every cloth \[m\].
 const THICKNESS: f32 = 0.005;
@@ -54,19 +52,6 @@ fn upright(cloth: Cloth) -> Cloth {
     each_position(cloth, |p| Vec3::new(p.x, p.z, p.y))
 }
 
-fn weightless(mut cloth: Cloth) -> Cloth {
-    cloth.config.gravity = [0.0; 3];
-    cloth
-}
-
-fn at(translation: [f32; 3]) -> Pose {
-    Pose { translation, ..Pose::default() }
-}
-
-fn floor() -> Collider {
-    Shape::from(Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 }).into()
-}
-
 /// A cone with a top that is nearly a point.
 fn spike(height: f32) -> TriangleMesh {
     let sides = 12;
@@ -88,62 +73,24 @@ fn spike(height: f32) -> TriangleMesh {
     TriangleMesh { vertices: vertices.into(), triangles: triangles.into() }
 }
 
-/// What of a shape can be crossed: its vertices and triangles.
-fn surface(shape: &Shape) -> (Vec<[f32; 3]>, Vec<[u32; 3]>) {
-    match shape {
-        Shape::TriangleMesh(mesh) => (mesh.vertices.to_vec(), mesh.triangles.to_vec()),
-        Shape::Parallelepiped(it) => (it.corners().to_vec(), Parallelepiped::TRIANGLES.to_vec()),
-        _ => Default::default(),
-    }
-}
-
-/// Cloths and colliders with a counter of what is crossed.
+/// A scene with the triangles of its cloths.
 struct World {
-    engine: CpuEngine,
-    ids: Vec<ClothId>,
-    colliders: Vec<ColliderId>,
-    counter: EntanglementCounter,
+    scene: CrossingScene,
     triangles: Vec<Vec<[u32; 3]>>,
 }
 
 impl World {
     fn new(cloths: &[Cloth], colliders: &[Collider]) -> Self {
-        let mut engine = CpuEngine::default();
-        let settings = ClothContactSolver {
-            contact: ContactMode::Triangles,
-            iterations: 4,
-            ..ClothContactSolver::default()
-        };
-        engine.set_cloth_contact_solver(settings).unwrap();
-        let (mut rest, mut triangles, mut ends) = (Vec::new(), Vec::new(), Vec::new());
-        let parts = cloths.iter().map(|cloth| {
-            let positions = cloth.particles.iter().map(|particle| particle.position);
-            (positions.collect(), cloth.fabric.triangles.to_vec())
-        });
-        for (positions, own) in parts.chain(colliders.iter().map(|it| surface(&it.shape))) {
-            let base = rest.len() as u32;
-            rest.extend(positions);
-            triangles.extend(own.iter().map(|corners| corners.map(|corner| base + corner)));
-            ends.push(rest.len());
-        }
-        Self {
-            ids: cloths.iter().map(|cloth| engine.add(cloth.clone()).unwrap()).collect(),
-            colliders: colliders
-                .iter()
-                .map(|it| engine.colliders_mut().add(it.clone()).unwrap())
-                .collect(),
-            counter: EntanglementCounter::new(&rest, &triangles, &ends),
-            triangles: cloths.iter().map(|cloth| cloth.fabric.triangles.to_vec()).collect(),
-            engine,
-        }
+        let triangles = cloths.iter().map(|cloth| cloth.fabric.triangles.to_vec()).collect();
+        Self { scene: CrossingScene::new(cloths, colliders), triangles }
     }
 
     fn thrown(mut self, velocities: &[[f32; 3]]) -> Self {
-        for (&id, &velocity) in self.ids.iter().zip(velocities) {
-            let particles = self.engine.current(id).to_vec();
+        for (&id, &velocity) in self.scene.ids.iter().zip(velocities) {
+            let particles = self.scene.engine.current(id).to_vec();
             let velocities = vec![velocity; particles.len()];
             let motion = ParticleMotion::Velocities(&velocities);
-            self.engine.set_particles(id, &particles, motion).unwrap();
+            self.scene.engine.set_particles(id, &particles, motion).unwrap();
         }
         self
     }
@@ -151,28 +98,14 @@ impl World {
     /// A frame, after which nothing is crossed.
     #[track_caller]
     fn step(&mut self, frame: usize) {
-        self.engine.step(&Frame::default()).unwrap();
-        let crossings = self.crossings();
-        let report = self.engine.triangle_contact().report;
+        self.scene.engine.step(&Frame::default()).unwrap();
+        let crossings = self.scene.crossings();
+        let report = self.scene.engine.triangle_contact().report;
         assert_eq!(crossings, 0, "crossings after frame {frame}: {report:?}");
     }
 
-    fn crossings(&self) -> usize {
-        let mut positions: Vec<[f32; 3]> = Vec::new();
-        for &id in &self.ids {
-            positions.extend(self.engine.current(id).iter().map(|particle| particle.position));
-        }
-        for &id in &self.colliders {
-            let it = self.engine.colliders().get(id).unwrap();
-            let (rotation, origin) = (Quat::from_array(it.pose.rotation), it.pose.translation);
-            let vertices = surface(&it.shape).0.into_iter().map(Vec3::from);
-            positions.extend(vertices.map(|p| (rotation * p + Vec3::from(origin)).to_array()));
-        }
-        self.counter.crossings(&positions)
-    }
-
     fn positions(&self, cloth: usize) -> Vec<DVec3> {
-        let particles = self.engine.current(self.ids[cloth]).iter();
+        let particles = self.scene.engine.current(self.scene.ids[cloth]).iter();
         particles.map(|particle| Vec3::from(particle.position).as_dvec3()).collect()
     }
 
@@ -190,8 +123,10 @@ impl World {
     /// Momentum \[kg m/s\], what it is a difference of (the momentum of all masses along their own paths), and kinetic energy \[J\].
     fn motion(&self) -> (DVec3, f64, f64) {
         let (mut momentum, mut size, mut energy) = (DVec3::ZERO, 0.0, 0.0);
-        for &id in &self.ids {
-            for (now, before) in self.engine.current(id).iter().zip(self.engine.previous(id)) {
+        for &id in &self.scene.ids {
+            for (now, before) in
+                self.scene.engine.current(id).iter().zip(self.scene.engine.previous(id))
+            {
                 let [now_at, before_at] = [now, before].map(|p| Vec3::from(p.position).as_dvec3());
                 let mass = 1.0 / f64::from(now.inverse_mass);
                 let velocity = (now_at - before_at) * f64::from(FREQUENCY);
@@ -204,18 +139,13 @@ impl World {
     }
 
     fn momentum(&self, cloth: usize) -> DVec3 {
-        let id = self.ids[cloth];
-        let pairs = self.engine.current(id).iter().zip(self.engine.previous(id));
+        let id = self.scene.ids[cloth];
+        let pairs = self.scene.engine.current(id).iter().zip(self.scene.engine.previous(id));
         let each = pairs.map(|(now, before)| {
             let [now_at, before_at] = [now, before].map(|p| Vec3::from(p.position).as_dvec3());
             (now_at - before_at) * f64::from(FREQUENCY) / f64::from(now.inverse_mass)
         });
         each.sum()
-    }
-
-    fn rows(&self) -> Vec<[f32; 4]> {
-        let each = |&id: &ClothId| [self.engine.current(id), self.engine.previous(id)].concat();
-        self.ids.iter().flat_map(|id| Particle::rows(&each(id)).to_vec()).collect()
     }
 }
 
@@ -318,13 +248,13 @@ fn a_stack_does_not_notice_what_comes_and_goes_far_away() {
     let (mut other, ..) = stack(3, 0.9);
     (0..60).for_each(|frame| other.step(frame));
     let far = Sphere { center: [100.0, 0.0, 0.0], radius: 0.1 };
-    other.engine.colliders_mut().add(Shape::from(far)).unwrap();
-    other.engine.add(moved(sheet(3, 0.1), [50.0, 0.0, 0.0])).unwrap();
+    other.scene.engine.colliders_mut().add(Shape::from(far)).unwrap();
+    other.scene.engine.add(moved(sheet(3, 0.1), [50.0, 0.0, 0.0])).unwrap();
     for frame in 60..75 {
         world.step(frame);
         other.step(frame);
     }
-    same_bits("beside others", &other.rows(), &world.rows()).unwrap();
+    same_bits("beside others", &other.scene.rows(), &world.scene.rows()).unwrap();
 }
 
 /// Slides sheets down a slope and compares their accelerations between two frames with the law.
@@ -379,8 +309,8 @@ fn what_is_pinched_between_plates_moves_with_them() {
         let part = (frame as f32 - 29.0).clamp(0.0, 60.0) / 60.0;
         let x = 0.4 * part * part * (3.0 - 2.0 * part);
         for (k, sign) in [-1.0, 1.0].into_iter().enumerate() {
-            let id = world.colliders[k];
-            world.engine.colliders_mut().set_pose(id, at([x, sign * height, 0.0])).unwrap();
+            let id = world.scene.colliders[k];
+            world.scene.engine.colliders_mut().set_pose(id, at([x, sign * height, 0.0])).unwrap();
         }
         world.step(frame);
         if frame == 29 {
@@ -453,8 +383,8 @@ fn shoot(speed: f32) {
     let mut world = World::new(&[cloth], &[Collider { pose: at([0.0, 0.0, begin]), ..ball }]);
     for frame in 0..frame_count as usize {
         let z = begin - stride * (frame + 1) as f32;
-        let id = world.colliders[0];
-        world.engine.colliders_mut().set_pose(id, at([0.0, 0.0, z])).unwrap();
+        let id = world.scene.colliders[0];
+        world.scene.engine.colliders_mut().set_pose(id, at([0.0, 0.0, z])).unwrap();
         world.step(frame);
         let center = (offset + Vec3::new(0.0, 0.0, z)).as_dvec3();
         let triangles = world.triangles(0);
@@ -520,9 +450,9 @@ fn busy() -> World {
 
 fn run(world: &mut World, frames: std::ops::Range<usize>) {
     for frame in frames {
-        let id = world.colliders[0];
+        let id = world.scene.colliders[0];
         let x = 0.03 * (0.2 * frame as f32).sin();
-        world.engine.colliders_mut().set_pose(id, at([x, 0.0, 0.0])).unwrap();
+        world.scene.engine.colliders_mut().set_pose(id, at([x, 0.0, 0.0])).unwrap();
         world.step(frame);
     }
 }
@@ -531,29 +461,29 @@ fn run(world: &mut World, frames: std::ops::Range<usize>) {
 fn a_reset_scene_has_the_same_bits_again() {
     let mut world = busy();
     run(&mut world, 0..40);
-    let first = world.rows();
-    for id in world.ids.clone() {
-        world.engine.reset(id).unwrap();
+    let first = world.scene.rows();
+    for id in world.scene.ids.clone() {
+        world.scene.engine.reset(id).unwrap();
     }
-    let ball = world.colliders[0];
-    world.engine.colliders_mut().teleport(ball, Pose::default()).unwrap();
+    let ball = world.scene.colliders[0];
+    world.scene.engine.colliders_mut().teleport(ball, Pose::default()).unwrap();
     run(&mut world, 0..40);
-    same_bits("after a reset", &world.rows(), &first).unwrap();
+    same_bits("after a reset", &world.scene.rows(), &first).unwrap();
 }
 
 #[test]
 fn what_is_restored_goes_on_with_the_same_bits() {
     let mut world = busy();
     run(&mut world, 0..40);
-    let snapshot = world.engine.save().unwrap();
+    let snapshot = world.scene.engine.save().unwrap();
     assert!(!snapshot.multipliers().pairs.is_empty());
     let bytes = snapshot.to_bytes().unwrap();
     run(&mut world, 40..60);
-    let gone_on = world.rows();
+    let gone_on = world.scene.rows();
     for snapshot in [snapshot, Snapshot::from_bytes(&bytes).unwrap()] {
-        world.ids = world.engine.restore(&snapshot).unwrap();
+        world.scene.ids = world.scene.engine.restore(&snapshot).unwrap();
         run(&mut world, 40..60);
-        same_bits("after a restore", &world.rows(), &gone_on).unwrap();
+        same_bits("after a restore", &world.scene.rows(), &gone_on).unwrap();
     }
 }
 
@@ -563,9 +493,9 @@ fn threads_do_not_change_bits() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build().unwrap();
         pool.install(|| {
             let mut world = busy();
-            world.engine.force_parts(count);
+            world.scene.engine.force_parts(count);
             run(&mut world, 0..40);
-            world.rows()
+            world.scene.rows()
         })
     };
     let alone = with_threads(1);

@@ -3,6 +3,7 @@
 pub mod adapter;
 pub mod beams;
 pub mod compare;
+pub mod crossing_scene;
 pub mod fibers;
 pub mod fused;
 pub mod generated;

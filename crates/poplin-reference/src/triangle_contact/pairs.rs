@@ -186,14 +186,13 @@ impl TriangleContact {
     /// All pairs that may be in reach while rows are near these paths.
     pub(super) fn search(&mut self) {
         let Self { bodies, paths, .. } = self;
-        let mut bounds = Vec::with_capacity(bodies.len());
         for body in bodies.iter_mut() {
             let paths = &paths[body.rows.clone()];
             body.faces.refit(paths);
             body.edges.refit(paths);
             body.vertices.refit(paths);
-            bounds.push(body.bounds());
         }
+        let bounds: Vec<Path> = self.bodies.iter().map(Body::bounds).collect();
         self.near = self.body_pairs(&bounds);
         let tasks = self.near.iter().flat_map(|&pair| self.tasks(pair)).collect::<Vec<_>>();
         let lists: Vec<Vec<Candidate>> = tasks.into_par_iter().map(|task| self.run(task)).collect();
@@ -201,7 +200,7 @@ impl TriangleContact {
     }
 
     /// Bodies that may meet on these paths of theirs, and those that meet themselves.
-    fn body_pairs(&self, bounds: &[Path]) -> Vec<BodyPair> {
+    pub(super) fn body_pairs(&self, bounds: &[Path]) -> Vec<BodyPair> {
         let own = (0..self.bodies.len() as u32).filter(|&a| self.bodies[a as usize].meets_itself);
         let mut all: Vec<BodyPair> = own.map(|a| [a, a]).chain(self.near_bodies(bounds)).collect();
         all.sort_unstable();

@@ -459,20 +459,8 @@ impl TriangleContact {
 
     /// Pairs of bodies whose boxes overlap and that may have crossed.
     fn touching_bodies(&self) -> Vec<BodyPair> {
-        let bodies = &self.bodies;
-        let bounds: Vec<_> = bodies.iter().map(|body| body.still_faces.bounds()).collect();
-        let mut found = Vec::new();
-        for (a, first) in bodies.iter().enumerate().filter(|(_, body)| body.is_cloth()) {
-            if first.meets_itself {
-                found.push([a as u32; 2]);
-            }
-            for (b, second) in bodies.iter().enumerate().skip(a + 1) {
-                if !bounds[a].misses(&bounds[b]) && first.wants(a as u32, second, b as u32) {
-                    found.push([a as u32, b as u32]);
-                }
-            }
-        }
-        found
+        let bounds = self.bodies.iter().map(|body| body.still_faces.bounds());
+        self.body_pairs(&bounds.collect::<Vec<_>>())
     }
 
     /// All edges through faces, in order.

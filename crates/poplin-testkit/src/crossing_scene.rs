@@ -1,0 +1,111 @@
+//! Scenes of contact of triangles in which crossings are counted exactly.
+
+use glam::{Quat, Vec3};
+use poplin::cpu::CpuEngine;
+use poplin_host::{ClothId, Engine as _};
+use poplin_measure::entanglement::EntanglementCounter;
+use poplin_model::{
+    Cloth, ClothContactSolver, Collider, ColliderId, ContactMode, Parallelepiped, Particle, Plane,
+    Pose, Shape,
+};
+
+/// The cloth without gravity.
+pub fn weightless(mut cloth: Cloth) -> Cloth {
+    cloth.config.gravity = [0.0; 3];
+    cloth
+}
+
+/// A pose at a point.
+pub fn at(translation: [f32; 3]) -> Pose {
+    Pose { translation, ..Pose::default() }
+}
+
+/// The plane y = 0.
+pub fn floor() -> Collider {
+    Shape::from(Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 }).into()
+}
+
+/// What of a shape can be crossed: its vertices and triangles.
+fn surface(shape: &Shape) -> (Vec<[f32; 3]>, Vec<[u32; 3]>) {
+    match shape {
+        Shape::TriangleMesh(mesh) => (mesh.vertices.to_vec(), mesh.triangles.to_vec()),
+        Shape::Parallelepiped(it) => (it.corners().to_vec(), Parallelepiped::TRIANGLES.to_vec()),
+        _ => Default::default(),
+    }
+}
+
+/// Cloths and colliders in contact of triangles, with a counter of what is crossed.
+#[derive(Debug)]
+pub struct CrossingScene {
+    /// The engine.
+    pub engine: CpuEngine,
+    /// Its cloths.
+    pub ids: Vec<ClothId>,
+    /// Its shared colliders.
+    pub colliders: Vec<ColliderId>,
+    /// Counts what is crossed.
+    pub counter: EntanglementCounter,
+}
+
+impl CrossingScene {
+    /// A scene of these cloths and colliders.
+    ///
+    /// # Panics
+    /// If the engine refuses one of them.
+    pub fn new(cloths: &[Cloth], colliders: &[Collider]) -> Self {
+        let mut engine = CpuEngine::default();
+        let settings = ClothContactSolver {
+            contact: ContactMode::Triangles,
+            iterations: 4,
+            ..ClothContactSolver::default()
+        };
+        engine.set_cloth_contact_solver(settings).expect("valid settings");
+        let (mut rest, mut triangles, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+        let parts = cloths.iter().map(|cloth| {
+            let positions = cloth.particles.iter().map(|particle| particle.position);
+            (positions.collect(), cloth.fabric.triangles.to_vec())
+        });
+        for (positions, own) in parts.chain(colliders.iter().map(|it| surface(&it.shape))) {
+            let base = rest.len() as u32;
+            rest.extend(positions);
+            triangles.extend(own.iter().map(|corners| corners.map(|corner| base + corner)));
+            ends.push(rest.len());
+        }
+        Self {
+            ids: cloths
+                .iter()
+                .map(|cloth| engine.add(cloth.clone()).expect("a valid cloth"))
+                .collect(),
+            colliders: colliders
+                .iter()
+                .map(|it| engine.colliders_mut().add(it.clone()).expect("a valid collider"))
+                .collect(),
+            counter: EntanglementCounter::new(&rest, &triangles, &ends),
+            engine,
+        }
+    }
+
+    /// Edges through triangles, of cloths, boxes and meshes, counted exactly.
+    ///
+    /// # Panics
+    /// If a cloth or collider has been removed.
+    pub fn crossings(&self) -> usize {
+        let mut positions: Vec<[f32; 3]> = Vec::new();
+        for &id in &self.ids {
+            positions.extend(self.engine.current(id).iter().map(|particle| particle.position));
+        }
+        for &id in &self.colliders {
+            let it = self.engine.colliders().get(id).expect("a collider of the scene");
+            let (rotation, origin) = (Quat::from_array(it.pose.rotation), it.pose.translation);
+            let vertices = surface(&it.shape).0.into_iter().map(Vec3::from);
+            positions.extend(vertices.map(|p| (rotation * p + Vec3::from(origin)).to_array()));
+        }
+        self.counter.crossings(&positions)
+    }
+
+    /// Current and previous particles of all cloths.
+    pub fn rows(&self) -> Vec<[f32; 4]> {
+        let each = |&id: &ClothId| [self.engine.current(id), self.engine.previous(id)].concat();
+        self.ids.iter().flat_map(|id| Particle::rows(&each(id)).to_vec()).collect()
+    }
+}
