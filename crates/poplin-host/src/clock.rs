@@ -75,7 +75,9 @@ impl FrameClock {
                 let gravity_scale = average * average;
                 FrameSteps { iteration_count, step, step_ratio: 1.0, gravity_scale }
             };
-            let steps = self.settled.unwrap_or_else(steps);
+            // A frame of another length may have as long a step.
+            let settled = self.settled.filter(|it| it.iteration_count == iteration_count);
+            let steps = settled.unwrap_or_else(steps);
             self.settled = Some(steps);
             return Some(steps);
         }
@@ -215,6 +217,17 @@ mod tests {
             clock.begin_frame(1.0 / 60.0, if std::ptr::eq(config, &pbd) { &xpbd } else { &pbd });
             assert!(!clock.is_settled(), "other settings");
         }
+    }
+
+    #[test]
+    fn a_settled_clock_divides_a_longer_frame_with_the_same_step_into_more_iterations() {
+        let config = ClothConfig { solver: Solver::pbd(256.0), ..ClothConfig::default() };
+        let mut clock = FrameClock::default();
+        let mut count = |dt: f32| clock.begin_frame(dt, &config).unwrap().iteration_count;
+        for _ in 0..200 {
+            assert_eq!(count(1.0 / 64.0), 4);
+        }
+        assert_eq!([count(1.0 / 32.0), count(1.0 / 64.0), count(1.0 / 128.0)], [8, 4, 2]);
     }
 
     #[test]
