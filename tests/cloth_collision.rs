@@ -3,10 +3,10 @@
 
 use poplin_cook::{CookOptions, cook};
 use poplin_cpu::WideTeam;
-use poplin_gpu::{ClothId, EngineOptions, GpuError, Headless};
+use poplin_gpu::{ClothId, EngineOptions, Headless};
 use poplin_host::Engine as _;
 use poplin_measure::separation::between;
-use poplin_model::{Cloth, ClothContactSolver, ContactMode, Frame, Mesh, Particle, Pose};
+use poplin_model::{Cloth, ClothContactSolver, Frame, Mesh, Particle, Pose};
 use poplin_reference::{LaneEngine, ReferenceEngine, Team, Workers};
 use poplin_testkit::adapter::{Rounding, devices};
 use poplin_testkit::compare::{close, near, same_bits};
@@ -858,15 +858,4 @@ fn settings_out_of_range_are_refused() {
     assert!(engine.add(cloth.clone()).is_err());
     cloth.config.cloth_collision.distance = Some(f32::NAN);
     assert!(engine.add(cloth).is_err());
-}
-
-#[test]
-fn contact_of_triangles_is_refused_where_it_is_not_built() {
-    let triangles =
-        ClothContactSolver { contact: ContactMode::Triangles, ..ClothContactSolver::default() };
-    for (mut gpu, _) in devices(&EngineOptions::default()) {
-        let refused = gpu.set_cloth_contact_solver(triangles).unwrap_err();
-        assert!(matches!(refused, GpuError::NotOnGpu { .. }), "{refused}");
-        assert_eq!(gpu.cloth_contact_solver(), ClothContactSolver::default());
-    }
 }

@@ -699,7 +699,12 @@ fn a_fault_in_any_pass_is_seen_and_the_first_pass_that_shows_it_named() {
         (Kernel::TriangleFinish, "lost - block", "lost + block", "carry"),
     ];
     let particle_faults = [
-        (Kernel::TriangleTarget, "inverse_mass = now.w;", "inverse_mass = 0.0;", "target: row"),
+        (
+            Kernel::TriangleTarget,
+            "inverse_mass = particle.w;",
+            "inverse_mass = 0.0;",
+            "target: row",
+        ),
         (Kernel::TriangleTarget, "(goal - start) * triangle.fraction", "goal - start", "target"),
         (Kernel::TriangleApply, "previous.xyz + carry", "previous.xyz", "apply: previous"),
     ];

@@ -13,11 +13,31 @@
 /// Reports of the cloths.
 @group(0) @binding(6) var<storage, read> triangle_feedback: array<u32>;
 
+/// What is reported of each cloth.
+@group(0) @binding(7) var<storage, read_write> triangle_reports: array<TriangleReport>;
+
 /// Whether a cloth sleeps or is frozen: it is not moved.
 fn is_held(cloth: u32) -> bool {
     let report = REPORT_WORDS * triangle_cloths[cloth].cloth;
     let is_frozen = triangle_feedback[report + REPORT_FAULT_COUNT] != 0u;
     return is_frozen || triangle_feedback[report + REPORT_IS_ASLEEP] != 0u;
+}
+
+/// The particle of row i of cloth k in the world.
+fn particle_of(i: u32, k: u32) -> vec4<f32> {
+    let now = triangle_current[triangle_cloths[k].particle_begin + i - triangle_cloths[k].row_begin];
+    let x = triangle_cloths[k].axis_x.xyz;
+    let y = triangle_cloths[k].axis_y.xyz;
+    let z = triangle_cloths[k].axis_z.xyz;
+    return vec4<f32>(x * now.x + y * now.y + z * now.z + triangle_cloths[k].origin.xyz, now.w);
+}
+
+/// Where row i is before the frame. Those of colliders are there already.
+fn start_row(i: u32) {
+    let body = triangle_rows[i].body;
+    if (body < triangle.cloth_count) {
+        store_row(TRIANGLE_STARTS, i, particle_of(i, triangle.cloth_begin + body).xyz);
+    }
 }
 
 /// Where row i would be at a fraction of the frame: a particle where the solver has put it, a collider on its path.
@@ -26,12 +46,9 @@ fn target_row(i: u32) {
     var goal = load_row(TRIANGLE_FRAME_ENDS, i);
     if (body < triangle.cloth_count) {
         let k = triangle.cloth_begin + body;
-        let now = triangle_current[triangle_cloths[k].particle_begin + i - triangle_cloths[k].row_begin];
-        let x = triangle_cloths[k].axis_x.xyz;
-        let y = triangle_cloths[k].axis_y.xyz;
-        let z = triangle_cloths[k].axis_z.xyz;
-        goal = x * now.x + y * now.y + z * now.z + triangle_cloths[k].origin.xyz;
-        triangle_rows[i].inverse_mass = now.w;
+        let particle = particle_of(i, k);
+        goal = particle.xyz;
+        triangle_rows[i].inverse_mass = particle.w;
         if (is_held(k)) {
             goal = load_row(TRIANGLE_STARTS, i);
             triangle_rows[i].inverse_mass = 0.0;
@@ -63,5 +80,50 @@ fn apply_row(i: u32) {
         let previous = triangle_previous[particle];
         triangle_current[particle] = vec4<f32>(current.xyz + push, current.w);
         triangle_previous[particle] = vec4<f32>(previous.xyz + carry, previous.w);
+    }
+}
+
+/// Adds what the slice did to the report of cloth k.
+fn report_cloth(k: u32) {
+    let slot = triangle_cloths[triangle.cloth_begin + k].cloth;
+    triangle_reports[slot].frames += triangle.is_first;
+    let frame = triangle_reports[slot].frames;
+    let forced = atomicLoad(&triangle_lists[body_word(k, TRIANGLE_BODY_FORCED)]);
+    if (forced > 0u) {
+        if (forced > triangle_reports[slot].forced_most) {
+            let row = atomicLoad(&triangle_lists[body_word(k, TRIANGLE_BODY_FORCED_ROW)]) - 1u;
+            triangle_reports[slot].forced_at = vec4<f32>(load_row(TRIANGLE_STARTS, row), 0.0);
+            triangle_reports[slot].forced_most = forced;
+        }
+        if (triangle_reports[slot].forced_first == 0u) {
+            triangle_reports[slot].forced_first = frame;
+        }
+        triangle_reports[slot].forced_last = frame;
+    }
+    var low = vec3<f32>(0.0);
+    var high = vec3<f32>(0.0);
+    for (var axis = 0u; axis < 3u; axis++) {
+        low[axis] = from_ordered(atomicLoad(&triangle_lists[body_word(k, axis)]));
+        high[axis] = from_ordered(atomicLoad(&triangle_lists[body_word(k, 3u + axis)]));
+    }
+    let middle = vec4<f32>((low + high) * 0.5, 0.0);
+    let longest = sqrt(bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_FORCED_MOVE])));
+    let near = sqrt(bitcast<f32>(atomicLoad(&triangle_lists[body_word(k, TRIANGLE_BODY_HURRY)])));
+    let most = f32(min(TRIANGLE_MAX_ROUNDS, triangle.max_rounds)) * TRIANGLE_STRIDE;
+    if (longest > most * triangle.thickness && near > 0.5 * longest) {
+        if (triangle_reports[slot].hurried_first == 0u) {
+            triangle_reports[slot].hurried_first = frame;
+        }
+        triangle_reports[slot].hurried_last = frame;
+        triangle_reports[slot].middle = middle;
+    }
+    let lack = atomicLoad(&triangle_lists[TRIANGLE_LACK]);
+    if (lack > 0u) {
+        if (triangle_reports[slot].lack_first == 0u) {
+            triangle_reports[slot].lack_first = frame;
+        }
+        triangle_reports[slot].lack_last = frame;
+        triangle_reports[slot].lack_most = max(triangle_reports[slot].lack_most, lack);
+        triangle_reports[slot].middle = middle;
     }
 }

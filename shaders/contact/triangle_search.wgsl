@@ -237,6 +237,8 @@ fn meet_task(i: u32) {
     if (triangle_tasks[i].kind == 0u && a != b && bounds_meet(a, b)) {
         add_moves(a);
         add_moves(b);
+        atomicMax(&triangle_lists[body_word(a, TRIANGLE_BODY_HURRY)], atomicLoad(&triangle_lists[body_word(b, 7u)]));
+        atomicMax(&triangle_lists[body_word(b, TRIANGLE_BODY_HURRY)], atomicLoad(&triangle_lists[body_word(a, 7u)]));
     }
 }
 
@@ -244,5 +246,6 @@ fn meet_task(i: u32) {
 fn meet_body(i: u32) {
     if ((triangle_simplices[i] & TRIANGLE_IS_CLOTH) != 0u) {
         add_moves(i);
+        atomicMax(&triangle_lists[body_word(i, TRIANGLE_BODY_HURRY)], atomicLoad(&triangle_lists[body_word(i, 7u)]));
     }
 }

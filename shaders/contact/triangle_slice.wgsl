@@ -30,7 +30,7 @@ fn stride_count() -> u32 {
     let free = sqrt(bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_FREE_MOVE])));
     let forced = sqrt(bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_FORCED_MOVE])));
     let strides = max(forced / (TRIANGLE_STRIDE * triangle.thickness), free / (TRIANGLE_REACH * triangle.thickness));
-    return u32(clamp(ceil(strides), 1.0, f32(TRIANGLE_MAX_ROUNDS)));
+    return u32(clamp(ceil(strides), 1.0, f32(min(TRIANGLE_MAX_ROUNDS, triangle.max_rounds))));
 }
 
 /// Determines whether there is another round, and which part of the slice it is.
@@ -40,7 +40,7 @@ fn begin_round() {
     let farthest = sqrt(bitcast<f32>(atomicLoad(&triangle_lists[TRIANGLE_FARTHEST])));
     let is_there = farthest <= TRIANGLE_ARRIVED * triangle.thickness;
     let is_last = round >= strides && (round + 1u - strides > TRIANGLE_MAX_LATE_ROUNDS || is_there);
-    let is_next = !is_last && atomicLoad(&triangle_lists[TRIANGLE_LACK]) == 0u;
+    let is_next = !is_last && round < triangle.max_rounds && atomicLoad(&triangle_lists[TRIANGLE_LACK]) == 0u;
     atomicStore(&triangle_lists[TRIANGLE_DUE], u32(is_next));
     if (is_next) {
         let part = select(0.0, 1.0 / f32(strides), round < strides);
@@ -66,6 +66,25 @@ fn aim_row(i: u32) {
             store_row(TRIANGLE_MOVES, i, (goal - start) * part);
         }
     }
+}
+
+/// Renames multipliers to the new indices of their bodies and leaves out those of bodies that are gone. `triangle_begins` has the new index
+/// of each body, 0xffffffff for none. One lane does it, in order: it is rare.
+fn rename_held() {
+    let count = atomicLoad(&triangle_lists[TRIANGLE_HELD]);
+    var kept = 0u;
+    for (var i = 0u; i < count; i++) {
+        var held = triangle_held[i];
+        let first = atomicLoad(&triangle_begins[held.rank.x]);
+        let second = atomicLoad(&triangle_begins[held.rank.y]);
+        if (held.drag.w > 0.0 && max(first, second) != 0xffffffffu) {
+            held.rank.x = first;
+            held.rank.y = second;
+            triangle_held[kept] = held;
+            kept++;
+        }
+    }
+    atomicStore(&triangle_lists[TRIANGLE_HELD], kept);
 }
 
 /// Ends the slice for row i: what was held back of its moves stays velocity, but for what is against the pair that held it.

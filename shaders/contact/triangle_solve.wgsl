@@ -14,6 +14,7 @@ fn gather_row(i: u32) {
         let push = sum * triangle_rows[i].inverse_mass;
         store_row(TRIANGLE_MOVES, i, load_row(TRIANGLE_MOVES, i) + push);
         store_row(TRIANGLE_TARGETS, i, load_row(TRIANGLE_TARGETS, i) + push);
+        // What takes away overlaps becomes no velocity.
         if (triangle.word == TRIANGLE_OVERLAPS) {
             store_row(TRIANGLE_CARRIES, i, load_row(TRIANGLE_CARRIES, i) + push);
         }
@@ -36,17 +37,16 @@ fn push_pair(i: u32) {
     }
 }
 
-/// Notes if pins or colliders come nearer to the other side of pair i than moves may.
-fn press_pair(i: u32) {
+/// Whether pins or colliders come nearer to the other side of pair i than moves may.
+fn is_pressed(i: u32) -> bool {
     let rows = triangle_pairs[i].rows;
     let has_pin = is_immovable(rows.x) || is_immovable(rows.y) || is_immovable(rows.z) || is_immovable(rows.w);
     if (has_pin && triangle_pairs[i].is_active != 0u) {
         let normal = triangle_pairs[i].normal;
         let along = dot3(normal.xyz, mix_rows(rows, triangle_pairs[i].weights, TRIANGLE_MOVES));
-        if (along < -TRIANGLE_APPROACH * normal.w) {
-            atomicStore(&triangle_lists[triangle.word], 1u);
-        }
+        return along < -TRIANGLE_APPROACH * normal.w;
     }
+    return false;
 }
 
 /// Takes a part of the overlap of pair i away, which becomes no velocity, and keeps its multipliers for the next slice.

@@ -56,7 +56,7 @@ fn cut_pair(i: u32) {
     if (is_known) {
         atomicMin(&triangle_lists[TRIANGLE_GAP], ordered_bits(triangle_pairs[i].normal.w));
     } else {
-        atomicAdd(&triangle_lists[TRIANGLE_FORCED], 1u);
+        count_forced(rows);
     }
 }
 
@@ -109,6 +109,19 @@ fn move_row(i: u32) {
     store_row(TRIANGLE_BLOCKS, i, block);
 }
 
+/// Counts a pair that is forced to cross, at the bodies of its first and last corner too.
+fn count_forced(rows: vec4<u32>) {
+    let first = triangle_rows[rows.x].body;
+    let second = triangle_rows[rows.w].body;
+    atomicAdd(&triangle_lists[TRIANGLE_FORCED], 1u);
+    atomicAdd(&triangle_lists[body_word(first, TRIANGLE_BODY_FORCED)], 1u);
+    atomicMax(&triangle_lists[body_word(first, TRIANGLE_BODY_FORCED_ROW)], rows.x + 1u);
+    if (second != first) {
+        atomicAdd(&triangle_lists[body_word(second, TRIANGLE_BODY_FORCED)], 1u);
+        atomicMax(&triangle_lists[body_word(second, TRIANGLE_BODY_FORCED_ROW)], rows.w + 1u);
+    }
+}
+
 /// Counts pair i if pins or colliders press it until it is crossed: what is pressed is not as long as the others make room.
 fn force_pair(i: u32) {
     if (triangle_pairs[i].is_pressed != 0u) {
@@ -126,7 +139,7 @@ fn force_pair(i: u32) {
             second = max(second, b);
         }
         if (first - second <= triangle_pairs[i].hard) {
-            atomicAdd(&triangle_lists[TRIANGLE_FORCED], 1u);
+            count_forced(rows);
         }
     }
 }

@@ -138,6 +138,38 @@ struct TriangleParameters {
     cloth_count: u32,
     /// Where colliders are: fraction of the frame.
     fraction: f32,
+    /// Most rounds of a slice.
+    max_rounds: u32,
+    /// 1 in the first slice of a frame, else 0.
+    is_first: u32,
+    /// Fills the struct to a multiple of 16 bytes.
+    padding_0: u32,
+}
+
+/// What the device reports of contact of triangles of a cloth since it was added or reset. Frames count from 1; 0: never.
+struct TriangleReport {
+    /// Where one of the most pairs was that were forced to cross [m]; w unused.
+    forced_at: vec4<f32>,
+    /// The middle of the cloth when something last moved too far to be followed, or there was no room for the pairs [m]; w unused.
+    middle: vec4<f32>,
+    /// Frames with contact of triangles.
+    frames: u32,
+    /// First frame in which pairs were forced to cross.
+    forced_first: u32,
+    /// The last one.
+    forced_last: u32,
+    /// The most pairs of a slice.
+    forced_most: u32,
+    /// First frame in which something moved too far to be followed.
+    hurried_first: u32,
+    /// The last one.
+    hurried_last: u32,
+    /// First frame in which there was no room for the pairs.
+    lack_first: u32,
+    /// The last one.
+    lack_last: u32,
+    /// The most candidates that were found then.
+    lack_most: u32,
     /// Fills the struct to a multiple of 16 bytes.
     padding_0: u32,
     /// Fills it.

@@ -1,16 +1,39 @@
 #import contact/triangle_solve
 
-/// Finds out whether pins or colliders come nearer to pairs than moves may.
-@compute @workgroup_size(CONTACT_LANES)
-fn triangle_press(
-    @builtin(workgroup_id) workgroup: vec3<u32>,
-    @builtin(num_workgroups) workgroups: vec3<u32>,
-    @builtin(local_invocation_index) lane: u32,
-) {
-    let i = (workgroup.y * workgroups.x + workgroup.x) * CONTACT_LANES + lane;
-    // Where nobody pressed in the last iteration, nothing has moved since.
-    let is_next = triangle.word == TRIANGLE_PRESSED || atomicLoad(&triangle_lists[triangle.word - 1u]) != 0u;
-    if (i < pair_count() && is_next) {
-        press_pair(i);
+/// Whether a pair is pressed in this iteration.
+var<workgroup> triangle_press_found: atomic<u32>;
+/// The same once all lanes have looked.
+var<workgroup> triangle_press_next: u32;
+
+/// Goes on with iterations while pins or colliders come nearer to pairs than moves may. One workgroup does it, which needs to wait for
+/// no other: nearly always there is none to do.
+@compute @workgroup_size(TRIANGLE_PRESS_LANES)
+fn triangle_press(@builtin(local_invocation_index) lane: u32) {
+    let count = select(0u, pair_count(), is_due());
+    for (var more = 0u; more < TRIANGLE_MORE_ITERATIONS; more++) {
+        if (lane == 0u) {
+            atomicStore(&triangle_press_found, 0u);
+        }
+        workgroupBarrier();
+        for (var i = lane; i < count; i += TRIANGLE_PRESS_LANES) {
+            if (is_pressed(i)) {
+                atomicStore(&triangle_press_found, 1u);
+            }
+        }
+        workgroupBarrier();
+        if (lane == 0u) {
+            triangle_press_next = atomicLoad(&triangle_press_found);
+        }
+        if (workgroupUniformLoad(&triangle_press_next) == 0u) {
+            break;
+        }
+        for (var i = lane; i < count; i += TRIANGLE_PRESS_LANES) {
+            push_pair(i);
+        }
+        storageBarrier();
+        for (var i = lane; i < triangle.row_count; i += TRIANGLE_PRESS_LANES) {
+            gather_row(i);
+        }
+        storageBarrier();
     }
 }

@@ -294,6 +294,9 @@ const TRIANGLE_BORDER: f32 = 0.001;
 /// Part of an overlap that a slice removes, without velocity.
 const TRIANGLE_RECOVERY: f32 = 0.2;
 
+/// Lanes of the workgroup that makes those iterations.
+const TRIANGLE_PRESS_LANES: u32 = 256u;
+
 /// Iterations that are added while pins or colliders come too near.
 const TRIANGLE_MORE_ITERATIONS: u32 = 64u;
 
@@ -381,54 +384,60 @@ const TRIANGLE_SECTIONS: u32 = 22u;
 /// Words of `triangle_lists`, first those that say whether a pass has anything to do: in this round at all,
 const TRIANGLE_DUE: u32 = 0u;
 
-/// in the first of the iterations that are added while pins or colliders press,
-const TRIANGLE_PRESSED: u32 = 1u;
-
 /// and to take away overlaps.
-const TRIANGLE_OVERLAPS: u32 = 65u;
+const TRIANGLE_OVERLAPS: u32 = 1u;
 
 /// Pairs that push.
-const TRIANGLE_CONTACTS: u32 = 66u;
+const TRIANGLE_CONTACTS: u32 = 2u;
 
 /// Rows that were held back.
-const TRIANGLE_HELD_ROWS: u32 = 67u;
+const TRIANGLE_HELD_ROWS: u32 = 3u;
 
 /// Pairs that pins or colliders force to cross.
-const TRIANGLE_FORCED: u32 = 68u;
+const TRIANGLE_FORCED: u32 = 4u;
 
 /// The smallest gap [m], as ordered bits.
-const TRIANGLE_GAP: u32 = 69u;
+const TRIANGLE_GAP: u32 = 5u;
 
 /// Multipliers of the last slice.
-const TRIANGLE_HELD: u32 = 70u;
+const TRIANGLE_HELD: u32 = 6u;
 
 /// Rounds of this slice that have begun.
-const TRIANGLE_ROUNDS: u32 = 71u;
+const TRIANGLE_ROUNDS: u32 = 7u;
 
 /// Part of the slice that the round is, as bits; 0 after the last.
-const TRIANGLE_PART: u32 = 72u;
+const TRIANGLE_PART: u32 = 8u;
 
 /// Square of how far the last row is from its target [m^2], as bits.
-const TRIANGLE_FARTHEST: u32 = 73u;
+const TRIANGLE_FARTHEST: u32 = 9u;
 
 /// Square of the longest move of rows that something can stop [m^2], as bits.
-const TRIANGLE_FREE_MOVE: u32 = 74u;
+const TRIANGLE_FREE_MOVE: u32 = 10u;
 
 /// Square of the longest move of rows that nothing can stop [m^2], as bits.
-const TRIANGLE_FORCED_MOVE: u32 = 75u;
+const TRIANGLE_FORCED_MOVE: u32 = 11u;
 
 /// Candidates.
-const TRIANGLE_CANDIDATES: u32 = 76u;
+const TRIANGLE_CANDIDATES: u32 = 12u;
 
 /// Candidates of a search that found more than there is room for: nothing moves any more; else 0.
-const TRIANGLE_LACK: u32 = 77u;
+const TRIANGLE_LACK: u32 = 13u;
 
 /// Words before the lists.
-const TRIANGLE_WORDS: u32 = 79u;
+const TRIANGLE_WORDS: u32 = 15u;
 
 /// Words of a body: its lowest and highest corner as ordered bits, squares of its longest moves as bits: of rows that something
 /// can stop, and of the others.
-const TRIANGLE_BODY_WORDS: u32 = 8u;
+const TRIANGLE_BODY_WORDS: u32 = 11u;
+
+/// Word of a body: the square of the longest move of rows that nothing can stop, of it and of those near it, as bits.
+const TRIANGLE_BODY_HURRY: u32 = 8u;
+
+/// Word of a body: pairs of it that are forced to cross.
+const TRIANGLE_BODY_FORCED: u32 = 9u;
+
+/// Word of a body: the first row of one of those, and 1.
+const TRIANGLE_BODY_FORCED_ROW: u32 = 10u;
 
 /// Flag of a body: it is a cloth.
 const TRIANGLE_IS_CLOTH: u32 = 1u;

@@ -132,7 +132,7 @@ impl Job {
         Ok(job)
     }
 
-    /// An empty simulation for it: on the CPU if nothing else was asked for and only that has what it needs.
+    /// An empty simulation for it: on the CPU if nothing else was asked for and cloth may have to be untangled, which a GPU does not.
     pub(crate) fn simulation(&self, mut options: SimulationOptions) -> Result<Simulation, Failure> {
         let has_triangles = self.cloth_contact_solver.contact == ContactMode::Triangles;
         if has_triangles && options.backend == Backend::Auto {

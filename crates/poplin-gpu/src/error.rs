@@ -14,12 +14,6 @@ pub enum GpuError {
     /// User data was rejected before it reached the GPU.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// A setting that this backend does not know.
-    #[error("{what} needs the CPU backend: the GPU backend does not have it yet")]
-    NotOnGpu {
-        /// The setting.
-        what: &'static str,
-    },
     /// No adapter of the wanted kind.
     #[error(
         "no GPU adapter found ({wanted}); install a Vulkan, Metal or DX12 driver, on Debian or Ubuntu without a GPU: apt install mesa-vulkan-drivers"

@@ -20,6 +20,7 @@ mod render;
 mod requirements;
 mod timer;
 #[cfg(feature = "testing")]
+mod triangle_rounds;
 mod triangles;
 
 pub use adapters::{AdapterReport, is_software, list_adapters};
@@ -37,5 +38,5 @@ pub use readback::Readback;
 pub use render::{RenderId, RenderMeshes, RenderOptions};
 pub use requirements::{required_features, required_limits, tier_limits};
 #[cfg(feature = "testing")]
-pub use triangles::{TriangleProgress, TriangleRounds};
+pub use triangle_rounds::{TriangleProgress, TriangleRounds};
 pub use wgpu;

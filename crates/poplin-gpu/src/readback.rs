@@ -5,11 +5,13 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use futures_intrusive::channel::shared::{OneshotReceiver, oneshot_channel};
-use poplin_host::{ClothId, FrameBodies, NoSuchCloth, State, StatePart};
-use poplin_layout::Feedback;
-use poplin_model::ContactReport;
+use poplin_host::{
+    ClothId, ContactMultipliers, FrameBodies, NoSuchCloth, PairMultipliers, State, StatePart,
+};
+use poplin_layout::{Feedback, TRIANGLE_HELD, TriangleMultiplier, TriangleReport};
+use poplin_model::{ContactReport, Trouble};
 
-use crate::engine::FEEDBACK_BYTES;
+use crate::engine::{FEEDBACK_BYTES, REPORT_BYTES};
 use crate::{Engine, GpuError, ReadbackError};
 
 /// A staging buffer for the state of cloths, reusable.
@@ -20,10 +22,15 @@ use crate::{Engine, GpuError, ReadbackError};
 pub struct Readback {
     /// Without `previous`.
     is_current_alone: bool,
+    /// What contact of triangles holds, if it is asked for, and how much of it the device has \[bytes\].
+    multipliers: Option<(ContactMultipliers, u64)>,
     staging: Option<wgpu::Buffer>,
     members: Vec<Member>,
     mapping: Option<OneshotReceiver<Result<(), wgpu::BufferAsyncError>>>,
 }
+
+/// Bytes of the count of multipliers in the staging buffer.
+const COUNT_BYTES: u64 = 16;
 
 /// A cloth as the recorded copy finds it.
 #[derive(Debug, Clone)]
@@ -36,17 +43,20 @@ struct Member {
     skipped_frames: u32,
 }
 
-/// Bytes of the sections of the staging buffer: current, previous, feedback, impulses.
+/// Bytes of the sections of the staging buffer: current, previous, feedback, impulses, reports of contact, multipliers with a row for
+/// their count.
 #[derive(Debug, Clone, Copy)]
 struct Sections {
     current: u64,
     previous: u64,
     feedback: u64,
     impulses: u64,
+    reports: u64,
+    multipliers: u64,
 }
 
 impl Sections {
-    fn new(members: &[Member], is_current_alone: bool) -> Self {
+    fn new(members: &[Member], is_current_alone: bool, multipliers: u64) -> Self {
         let sum = |len: fn(&Member) -> usize| members.iter().map(|m| len(m) as u64).sum::<u64>();
         let current = 16 * sum(|member| member.particles.len());
         Self {
@@ -54,11 +64,14 @@ impl Sections {
             previous: if is_current_alone { 0 } else { current },
             feedback: FEEDBACK_BYTES * members.len() as u64,
             impulses: 16 * sum(|member| member.impulse_rows.len()),
+            reports: REPORT_BYTES * members.len() as u64,
+            multipliers,
         }
     }
 
     fn total(self) -> u64 {
-        self.current + self.previous + self.feedback + self.impulses
+        let Self { current, previous, feedback, impulses, reports, multipliers } = self;
+        current + previous + feedback + impulses + reports + multipliers
     }
 }
 
@@ -126,7 +139,7 @@ impl Readback {
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<(), GpuError> {
         self.members = ids.iter().map(|&id| member(engine, id)).collect::<Result<_, _>>()?;
-        let sections = Sections::new(&self.members, self.is_current_alone);
+        let sections = self.sections();
         let limit = engine.device().limits().max_buffer_size;
         if sections.total() > limit {
             let bytes = sections.total();
@@ -160,7 +173,35 @@ impl Readback {
         let rows = members.iter().map(|member| member.impulse_rows.clone());
         let begin = begin + sections.feedback;
         copy_ranges(encoder, engine.scratch_buffer(), rows, 16, (staging, begin));
+        let begin = begin + sections.impulses;
+        let slots = members.iter().map(|member| member.feedback..member.feedback + 1);
+        copy_ranges(encoder, engine.report_buffer(), slots, REPORT_BYTES, (staging, begin));
+        let begin = begin + sections.reports;
+        if let (Some([words, held]), true) = (engine.multipliers().0, sections.multipliers > 0) {
+            let word = 4 * u64::from(TRIANGLE_HELD);
+            encoder.copy_buffer_to_buffer(words, word, staging, begin, 4);
+            let len = sections.multipliers - COUNT_BYTES;
+            encoder.copy_buffer_to_buffer(held, 0, staging, begin + COUNT_BYTES, len);
+        }
         Ok(())
+    }
+
+    fn sections(&self) -> Sections {
+        let multipliers = self.multipliers.as_ref().map_or(0, |it| it.1);
+        Sections::new(&self.members, self.is_current_alone, multipliers)
+    }
+
+    /// Asks for what contact of triangles holds, too.
+    pub(crate) fn with_multipliers(mut self, engine: &Engine) -> Self {
+        let (buffers, multipliers, step) = engine.multipliers();
+        let on_device = buffers.map_or(0, |[_, held]| COUNT_BYTES + held.size());
+        self.multipliers = Some((ContactMultipliers { step, ..multipliers.clone() }, on_device));
+        self
+    }
+
+    /// What contact of triangles holds, once the state was read.
+    pub(crate) fn take_multipliers(&mut self) -> ContactMultipliers {
+        self.multipliers.take().map(|it| it.0).unwrap_or_default()
     }
 
     /// Asks for the copy, which must have been submitted. [`Readback::poll`] and [`Readback::read`] do it if need be.
@@ -206,24 +247,60 @@ impl Readback {
     /// The state in the mapped buffer, which is unmapped.
     fn take(&mut self) -> Result<State, GpuError> {
         let Some(staging) = &self.staging else { return Ok(State::default()) };
+        let sections = self.sections();
         let state = {
             let view = staging.get_mapped_range(..).map_err(ReadbackError::from)?;
-            state_of(&view, &self.members, self.is_current_alone)
+            if let Some((multipliers, 1..)) = &mut self.multipliers {
+                let begin = (sections.total() - sections.multipliers) as usize;
+                multipliers.pairs = pairs_of(&view[begin..sections.total() as usize]);
+            }
+            state_of(&view, &self.members, sections)
         };
         staging.unmap();
         Ok(state)
     }
 }
 
-fn state_of(bytes: &[u8], members: &[Member], is_current_alone: bool) -> State {
-    let sections = Sections::new(members, is_current_alone);
+/// Multipliers of the pairs that push.
+fn pairs_of(bytes: &[u8]) -> Vec<PairMultipliers> {
+    let (count, pairs) = bytes.split_at(COUNT_BYTES as usize);
+    let count: u32 = bytemuck::pod_read_unaligned(&count[..4]);
+    let pairs: Vec<TriangleMultiplier> = bytemuck::pod_collect_to_vec(pairs);
+    let held = pairs.iter().take(count as usize).filter(|pair| pair.drag[3] > 0.0);
+    held.map(|&TriangleMultiplier { rank, drag: [x, y, z, push] }| PairMultipliers {
+        rank,
+        push,
+        drag: [x, y, z],
+    })
+    .collect()
+}
+
+/// What contact did, of which a GPU does not look for crossings.
+fn contact_report(it: &TriangleReport) -> ContactReport {
+    let trouble = |first_frame: u32, last_frame: u32, most_pairs: u32, [x, y, z, _]: [f32; 4]| {
+        let position_m = [x, y, z];
+        (first_frame > 0).then_some(Trouble { first_frame, last_frame, most_pairs, position_m })
+    };
+    ContactReport {
+        frames: it.frames,
+        forced: trouble(it.forced_first, it.forced_last, it.forced_most, it.forced_at),
+        hurried: trouble(it.hurried_first, it.hurried_last, 1, it.middle),
+        unlisted: trouble(it.lack_first, it.lack_last, it.lack_most, it.middle),
+        ..ContactReport::default()
+    }
+}
+
+fn state_of(bytes: &[u8], members: &[Member], sections: Sections) -> State {
     let (current, rest) = bytes.split_at(sections.current as usize);
     let (previous, rest) = rest.split_at(sections.previous as usize);
     let (feedback, rest) = rest.split_at(sections.feedback as usize);
     let feedback: Vec<Feedback> = bytemuck::pod_collect_to_vec(feedback);
-    let rows: Vec<[f32; 4]> = bytemuck::pod_collect_to_vec(&rest[..sections.impulses as usize]);
+    let (rows, rest) = rest.split_at(sections.impulses as usize);
+    let rows: Vec<[f32; 4]> = bytemuck::pod_collect_to_vec(rows);
+    let reports = &rest[..sections.reports as usize];
+    let reports: Vec<TriangleReport> = bytemuck::pod_collect_to_vec(reports);
     let mut row_begin = 0;
-    let parts = members.iter().zip(feedback).map(|(member, feedback)| {
+    let parts = members.iter().zip(feedback).zip(&reports).map(|((member, feedback), report)| {
         let rows = &rows[row_begin..row_begin + member.impulse_rows.len()];
         row_begin += rows.len();
         StatePart {
@@ -232,7 +309,7 @@ fn state_of(bytes: &[u8], members: &[Member], is_current_alone: bool) -> State {
             feedback,
             skipped_frames: member.skipped_frames,
             body_impulses: member.bodies.impulses(rows, &feedback),
-            contact: ContactReport::default(),
+            contact: contact_report(report),
         }
     });
     State::new(bytemuck::pod_collect_to_vec(current), bytemuck::pod_collect_to_vec(previous), parts)

@@ -1,7 +1,7 @@
 //! Collision between cloths: which cloths take part in a frame, when they collide, and where their local spaces are then.
 
 use bytemuck::Zeroable;
-use glam::{DMat3, DQuat, DVec3, Vec3};
+use glam::{DMat3, DQuat, DVec3};
 use poplin_layout::{ClothPlacement, ContactCloth, ContactParameters, SCAN_BLOCK};
 use poplin_model::{ClothContactSolver, ContactMode, Frame, Pose};
 
@@ -28,6 +28,8 @@ pub struct ContactFrame {
     pub cloths: Vec<ContactCloth>,
     /// The uniform of every slice.
     pub parameters: Vec<ContactParameters>,
+    /// Cloths before the frame.
+    pub starts: Vec<ContactCloth>,
     largest_count: u32,
     every: u32,
 }
@@ -37,9 +39,12 @@ pub fn collides(settings: &ClothContactSolver) -> bool {
     settings.stiffness > 0.0 || settings.friction > 0.0
 }
 
-/// Whether a cloth takes part in collision between cloths.
-pub fn takes_part(host: &HostCloth) -> bool {
-    host.cloth_collision_distance() > 0.0
+/// Whether a cloth takes part in contact outside its kernel.
+pub fn takes_part(host: &HostCloth, mode: ContactMode) -> bool {
+    match mode {
+        ContactMode::Particles => host.cloth_collision_distance() > 0.0,
+        ContactMode::Triangles => host.cloth().config.thickness > 0.0,
+    }
 }
 
 impl ContactFrame {
@@ -48,6 +53,7 @@ impl ContactFrame {
         self.members.clear();
         self.cloths.clear();
         self.parameters.clear();
+        self.starts.clear();
         (self.largest_count, self.every) = (0, 0);
     }
 
@@ -97,6 +103,7 @@ impl ContactFrame {
         let last = self.members[self.members.len() - 1].row;
         let row_count = last.row_begin + last.particle_count;
         let radius = self.members.iter().map(|member| member.row.radius).fold(0.0, f32::max);
+        self.starts.extend(self.members.iter().map(Member::at_start));
         for slice in 0..self.largest_count.div_ceil(self.every) {
             let parameters = ContactParameters {
                 cloth_begin: self.cloths.len() as u32,
@@ -183,6 +190,19 @@ pub struct ContactLens {
 }
 
 impl Member {
+    /// The cloth before the frame.
+    fn at_start(&self) -> ContactCloth {
+        let (axes, origin) = pose_at(&self.start, &self.start, 0.0);
+        let row = |v: DVec3| [v.x as f32, v.y as f32, v.z as f32, 0.0];
+        ContactCloth {
+            axis_x: row(axes.x_axis),
+            axis_y: row(axes.y_axis),
+            axis_z: row(axes.z_axis),
+            origin: row(origin),
+            ..self.row
+        }
+    }
+
     /// The cloth once `end` of its iterations are over.
     fn at(&self, end: u32) -> ContactCloth {
         let fraction =
@@ -204,12 +224,6 @@ impl Member {
             ..self.row
         }
     }
-}
-
-/// Axes and origin \[m\] in the world of a local space with this pose.
-pub fn space_axes(pose: Pose) -> ([Vec3; 3], Vec3) {
-    let (axes, origin) = pose_at(&pose, &pose, 0.0);
-    ([axes.x_axis, axes.y_axis, axes.z_axis].map(|axis| axis.as_vec3()), origin.as_vec3())
 }
 
 /// Axes and origin of a local space at a fraction of its path over the frame.

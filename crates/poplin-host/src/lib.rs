@@ -25,12 +25,15 @@ mod self_collision;
 mod shared;
 mod snapshot;
 mod state;
+mod surface;
 mod tier;
+mod triangle_packing;
+mod triangle_scene;
 
 pub use clock::{FrameClock, MAX_ITERATIONS_PER_FRAME, average_step};
 pub use cloths::{ClothId, Cloths, NoSuchCloth};
 pub use colliders::{BodyRef, ClothImpulses, FrameBodies};
-pub use contacts::{ContactFrame, ContactLens, collides, space_axes, takes_part};
+pub use contacts::{ContactFrame, ContactLens, collides, takes_part};
 pub use crossing::properly_intersect;
 pub use engine::{Engine, HostError, Reading, Ready};
 pub use frame_motion::{FrameMotion, FrameVelocities, motion_constants};
@@ -47,4 +50,9 @@ pub use save::{SAVE_VERSION, SaveError};
 pub use shared::{Shared, SharedFabrics};
 pub use snapshot::{ContactMultipliers, PairMultipliers, Snapshot, SnapshotCloth};
 pub use state::{ClothState, State, StatePart};
+pub use surface::{NO_FACE, Surface, tree_order};
 pub use tier::{LANE_COUNTS, LoopTrips, MemoryNeeds, TierLimits, choose_lane_count};
+pub use triangle_packing::pack_triangle_bodies;
+pub use triangle_scene::{
+    Role, SceneChange, TriangleBody, TriangleScene, least_thickness, renamed_multipliers,
+};

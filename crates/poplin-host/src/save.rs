@@ -12,7 +12,7 @@ use crate::{ContactMultipliers, Snapshot};
 
 /// Version of the bytes that [`Snapshot::to_bytes`] writes, the only one that [`Snapshot::from_bytes`] reads. It rises with every change
 /// of what is written.
-pub const SAVE_VERSION: u32 = 3;
+pub const SAVE_VERSION: u32 = 4;
 
 /// What the bytes begin with.
 const MAGIC: [u8; 6] = *b"POPLIN";

@@ -227,6 +227,8 @@ shared_constants! {
     pub const TRIANGLE_BORDER: f32 = 1.0e-3;
     /// Part of an overlap that a slice removes, without velocity.
     pub const TRIANGLE_RECOVERY: f32 = 0.2;
+    /// Lanes of the workgroup that makes those iterations.
+    pub const TRIANGLE_PRESS_LANES: u32 = 256;
     /// Iterations that are added while pins or colliders come too near.
     pub const TRIANGLE_MORE_ITERATIONS: u32 = 64;
     /// Distance beyond its thickness at which a pair is solved even if nothing pushes it yet, as a part of the reserve.
@@ -287,10 +289,8 @@ shared_constants! {
 
     /// Words of `triangle_lists`, first those that say whether a pass has anything to do: in this round at all,
     pub const TRIANGLE_DUE: u32 = 0;
-    /// in the first of the iterations that are added while pins or colliders press,
-    pub const TRIANGLE_PRESSED: u32 = 1;
     /// and to take away overlaps.
-    pub const TRIANGLE_OVERLAPS: u32 = TRIANGLE_PRESSED + TRIANGLE_MORE_ITERATIONS;
+    pub const TRIANGLE_OVERLAPS: u32 = 1;
     /// Pairs that push.
     pub const TRIANGLE_CONTACTS: u32 = TRIANGLE_OVERLAPS + 1;
     /// Rows that were held back.
@@ -319,7 +319,13 @@ shared_constants! {
     pub const TRIANGLE_WORDS: u32 = TRIANGLE_OVERLAPS + 14;
     /// Words of a body: its lowest and highest corner as ordered bits, squares of its longest moves as bits: of rows that something
     /// can stop, and of the others.
-    pub const TRIANGLE_BODY_WORDS: u32 = 8;
+    pub const TRIANGLE_BODY_WORDS: u32 = 11;
+    /// Word of a body: the square of the longest move of rows that nothing can stop, of it and of those near it, as bits.
+    pub const TRIANGLE_BODY_HURRY: u32 = 8;
+    /// Word of a body: pairs of it that are forced to cross.
+    pub const TRIANGLE_BODY_FORCED: u32 = 9;
+    /// Word of a body: the first row of one of those, and 1.
+    pub const TRIANGLE_BODY_FORCED_ROW: u32 = 10;
     /// Flag of a body: it is a cloth.
     pub const TRIANGLE_IS_CLOTH: u32 = 1;
     /// Flag of a body: it is a plane.

@@ -76,7 +76,7 @@ pub use step_scale::StepScale;
 pub use tethers::TetherParameters;
 pub use triangle_types::{
     TRIANGLE_STRUCTS, TriangleBodies, TriangleCandidate, TriangleMultiplier, TriangleNode,
-    TrianglePair, TriangleParameters, TriangleRound, TriangleRow, TriangleTask,
+    TrianglePair, TriangleParameters, TriangleReport, TriangleRound, TriangleRow, TriangleTask,
 };
 pub use types::{
     ClothParameters, ColliderParameters, DispatchParameters, Feedback, SOLVER_STRUCTS,

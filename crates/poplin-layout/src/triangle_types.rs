@@ -12,6 +12,7 @@ pub const TRIANGLE_STRUCTS: &[StructDescription] = &[
     TriangleTask::DESCRIPTION,
     TriangleNode::DESCRIPTION,
     TriangleParameters::DESCRIPTION,
+    TriangleReport::DESCRIPTION,
 ];
 
 gpu_struct! {
@@ -165,6 +166,40 @@ gpu_struct! {
         pub cloth_count: u32,
         /// Where colliders are: fraction of the frame.
         pub fraction: f32,
+        /// Most rounds of a slice.
+        pub max_rounds: u32,
+        /// 1 in the first slice of a frame, else 0.
+        pub is_first: u32,
+        /// Fills the struct to a multiple of 16 bytes.
+        pub padding_0: u32,
+    }
+}
+
+gpu_struct! {
+    /// What the device reports of contact of triangles of a cloth since it was added or reset. Frames count from 1; 0: never.
+    pub struct TriangleReport {
+        /// Where one of the most pairs was that were forced to cross \[m\]; w unused.
+        pub forced_at: [f32; 4],
+        /// The middle of the cloth when something last moved too far to be followed, or there was no room for the pairs \[m\]; w unused.
+        pub middle: [f32; 4],
+        /// Frames with contact of triangles.
+        pub frames: u32,
+        /// First frame in which pairs were forced to cross.
+        pub forced_first: u32,
+        /// The last one.
+        pub forced_last: u32,
+        /// The most pairs of a slice.
+        pub forced_most: u32,
+        /// First frame in which something moved too far to be followed.
+        pub hurried_first: u32,
+        /// The last one.
+        pub hurried_last: u32,
+        /// First frame in which there was no room for the pairs.
+        pub lack_first: u32,
+        /// The last one.
+        pub lack_last: u32,
+        /// The most candidates that were found then.
+        pub lack_most: u32,
         /// Fills the struct to a multiple of 16 bytes.
         pub padding_0: u32,
         /// Fills it.

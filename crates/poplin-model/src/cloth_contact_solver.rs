@@ -15,7 +15,7 @@ pub enum ContactMode {
     #[default]
     Particles,
     /// Vertices and faces, edges and edges keep the thickness of the cloth, of one cloth, of several and of colliders; what did not
-    /// cross at the start never does. On the CPU backend alone so far.
+    /// cross at the start never does.
     Triangles,
 }
 
@@ -41,6 +41,10 @@ pub struct ClothContactSolver {
     /// Solver iterations from one collision of cloths to the next, `0..=20_000` (default 1: after each); 0 = once, at the end
     /// of the frame. Pushes become velocity within one iteration, so the rarer, the cheaper and the bouncier.
     pub every: u32,
+    /// Most rounds that contact of triangles cuts a solver iteration into, `0..=136` (default 0: on the CPU as many as it takes, up to
+    /// 136; 16 on a GPU, where each has to be recorded whether it is needed or not). What moves so fast that it takes more is held
+    /// back; a pin or collider that nothing holds back is reported.
+    pub max_rounds: u32,
 }
 
 impl Default for ClothContactSolver {
@@ -51,6 +55,7 @@ impl Default for ClothContactSolver {
             friction: 0.0,
             iterations: 2,
             every: 1,
+            max_rounds: 0,
         }
     }
 }
@@ -64,7 +69,8 @@ impl ClothContactSolver {
         check_range("stiffness", self.stiffness, 0.0, 1.0)?;
         check_range("friction", self.friction, 0.0, 1.0)?;
         check_range("iterations", self.iterations as f32, 1.0, 64.0)?;
-        check_range("every", self.every as f32, 0.0, 20_000.0)
+        check_range("every", self.every as f32, 0.0, 20_000.0)?;
+        check_range("max_rounds", self.max_rounds as f32, 0.0, 136.0)
     }
 }
 
@@ -75,12 +81,13 @@ mod tests {
     #[test]
     fn ranges_are_checked() {
         ClothContactSolver::default().validate().unwrap();
-        let broken: [fn(&mut ClothContactSolver); 5] = [
+        let broken: [fn(&mut ClothContactSolver); 6] = [
             |c| c.stiffness = 1.5,
             |c| c.friction = f32::NAN,
             |c| c.iterations = 0,
             |c| c.iterations = 65,
             |c| c.every = 20_001,
+            |c| c.max_rounds = 137,
         ];
         for damage in broken {
             let mut config = ClothContactSolver::default();

@@ -45,4 +45,9 @@ pub struct ContactReport {
     pub forced: Option<Trouble>,
     /// Frames in which pins or colliders moved too far in a solver iteration to be followed: `most_pairs` is 1.
     pub hurried: Option<Trouble>,
+    /// Frames in which a GPU had no room for all pairs: what moved stood still in a solver iteration. `most_pairs` is how many were
+    /// found; [`Engine::note_feedback`] makes room for them. Never on the CPU.
+    ///
+    /// [`Engine::note_feedback`]: https://docs.rs/poplin-gpu/latest/poplin_gpu/struct.Engine.html#method.note_feedback
+    pub unlisted: Option<Trouble>,
 }

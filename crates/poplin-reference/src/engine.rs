@@ -413,14 +413,6 @@ pub struct LaneEngine<W: Workers> {
 /// The mirror as an engine: every cloth by a [`Team`] of one lane, or of any in a test.
 pub type ReferenceEngine = LaneEngine<Team>;
 
-/// Whether a cloth takes part in contact outside its kernel.
-fn meets(host: &HostCloth, mode: ContactMode) -> bool {
-    match mode {
-        ContactMode::Particles => takes_part(host),
-        ContactMode::Triangles => host.cloth().config.thickness > 0.0,
-    }
-}
-
 impl<W: Workers + Default> Default for LaneEngine<W> {
     fn default() -> Self {
         Self::with_workers(W::default())
@@ -510,7 +502,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
         self.contacts.clear();
         let cloths = self.cloths.values().iter().enumerate();
         let mode = self.cloth_collision.contact;
-        for (index, cloth) in cloths.filter(|(_, cloth)| meets(&cloth.host, mode)) {
+        for (index, cloth) in cloths.filter(|(_, cloth)| takes_part(&cloth.host, mode)) {
             self.contacts.add(index, &cloth.host, frame, &cloth.placement);
         }
         self.contacts.finish(&self.cloth_collision);
@@ -523,11 +515,12 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
         if has_triangles {
             let Self { contacts, triangles, colliders, cloths: all, .. } = &mut *self;
             let cloths = all.values();
-            let input = |index: usize| ClothInput {
+            let input = |(index, space): (usize, &ContactCloth)| ClothInput {
                 host: &cloths[index].host,
                 current: &cloths[index].current,
+                space: *space,
             };
-            let inputs: Vec<_> = contacts.indices().map(input).collect();
+            let inputs: Vec<_> = contacts.indices().zip(&contacts.starts).map(input).collect();
             triangles.begin_frame(&inputs, colliders);
             let cloths = all.values_mut();
             for (body, index) in contacts.indices().enumerate() {
@@ -538,7 +531,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
         self.cloths
             .values_mut()
             .par_iter_mut()
-            .for_each(|cloth| cloth.begin_frame(frame, !meets(&cloth.host, mode)));
+            .for_each(|cloth| cloth.begin_frame(frame, !takes_part(&cloth.host, mode)));
         let split = self.split();
         let Self { contacts, contact_memory, triangles, cloth_collision, crew, order, .. } = self;
         let step = frame.dt / contacts.largest_count().max(1) as f32;
@@ -566,6 +559,7 @@ impl<W: Workers + Clone + Send + Sync> LaneEngine<W> {
                 }
             }
             if has_triangles {
+                triangles.max_rounds = cloth_collision.max_rounds;
                 triangles.set_targets(rows, &bodies, contacts.slice_fraction(slice));
                 triangles.advance(step, cloth_collision.iterations);
                 triangles.write_back(rows, &mut bodies);

@@ -27,6 +27,10 @@ pub enum Kernel {
     ContactTouch,
     /// Collision of cloths: pushes.
     ContactPush,
+    /// Contact of triangles: where particles are before the frame.
+    TriangleStart,
+    /// Contact of triangles: multipliers of bodies with other indices.
+    TriangleRename,
     /// Contact of triangles: where particles and colliders would be.
     TriangleTarget,
     /// Contact of triangles: no rounds yet, bodies without bounds.
@@ -75,6 +79,8 @@ pub enum Kernel {
     TriangleFinish,
     /// Contact of triangles: particles move.
     TriangleApply,
+    /// Contact of triangles: what could not be kept apart.
+    TriangleReport,
     /// Render meshes: normals of the particles that vertices are offset along.
     RenderNormals,
     /// Render meshes: positions of vertices.
@@ -93,7 +99,7 @@ pub enum Kernel {
 
 impl Kernel {
     /// Every kernel.
-    pub const ALL: [Self; 42] = [
+    pub const ALL: [Self; 45] = [
         Self::SimulateCloth,
         Self::ScatterRows,
         Self::ContactGather,
@@ -105,6 +111,8 @@ impl Kernel {
         Self::ContactRank,
         Self::ContactTouch,
         Self::ContactPush,
+        Self::TriangleStart,
+        Self::TriangleRename,
         Self::TriangleTarget,
         Self::TriangleBegin,
         Self::TriangleSpan,
@@ -129,6 +137,7 @@ impl Kernel {
         Self::TriangleForce,
         Self::TriangleFinish,
         Self::TriangleApply,
+        Self::TriangleReport,
         Self::RenderNormals,
         Self::RenderPlace,
         Self::RenderShade,
@@ -152,7 +161,9 @@ impl Kernel {
     ];
 
     /// The kernels of contact of triangles that are its own, in the order in which a slice first runs them.
-    pub const TRIANGLES: [Self; 24] = [
+    pub const TRIANGLES: [Self; 27] = [
+        Self::TriangleStart,
+        Self::TriangleRename,
         Self::TriangleTarget,
         Self::TriangleBegin,
         Self::TriangleSpan,
@@ -177,6 +188,7 @@ impl Kernel {
         Self::TriangleForce,
         Self::TriangleFinish,
         Self::TriangleApply,
+        Self::TriangleReport,
     ];
 
     /// The kernels that make render vertices, in order.
@@ -196,6 +208,8 @@ impl Kernel {
             Self::ContactRank => "contact_rank",
             Self::ContactTouch => "contact_touch",
             Self::ContactPush => "contact_push",
+            Self::TriangleStart => "triangle_start",
+            Self::TriangleRename => "triangle_rename",
             Self::TriangleTarget => "triangle_target",
             Self::TriangleBegin => "triangle_begin",
             Self::TriangleSpan => "triangle_span",
@@ -220,6 +234,7 @@ impl Kernel {
             Self::TriangleForce => "triangle_force",
             Self::TriangleFinish => "triangle_finish",
             Self::TriangleApply => "triangle_apply",
+            Self::TriangleReport => "triangle_report",
             Self::RenderNormals => "render_normals",
             Self::RenderPlace => "render_place",
             Self::RenderShade => "render_shade",

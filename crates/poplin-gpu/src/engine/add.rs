@@ -1,14 +1,17 @@
 //! Adding cloths: tier, lanes, bucket, ranges in the buffers.
 
 use super::changes::Target;
+use super::frame::restricted;
+use super::triangles::REPORT_BYTES;
 use super::{Engine, FEEDBACK_BYTES, GpuCloth};
 use crate::GpuError;
 use bytemuck::{Zeroable, bytes_of, cast_slice};
-use poplin_host::{ClothId, FrameBodies, HostCloth, SnapshotCloth, takes_part};
+use poplin_host::{ClothId, FrameBodies, HostCloth, SnapshotCloth, collides, takes_part};
 use poplin_layout::{
-    ClothParameters, ClothPlacement, FabricOffsets, Feedback, NO_OFFSET, pack_fabric,
+    ClothParameters, ClothPlacement, FabricOffsets, Feedback, NO_OFFSET, Stage, StageMask,
+    pack_fabric,
 };
-use poplin_model::{Cloth, Fabric, Particle};
+use poplin_model::{Cloth, ContactMode, Fabric, Particle};
 use poplin_shaders::OverrideValues;
 use std::ops::Range;
 use std::sync::Arc;
@@ -90,13 +93,14 @@ impl Engine {
     }
 
     pub(super) fn insert(&mut self, cloth: GpuCloth) -> ClothId {
-        let takes_part = takes_part(&cloth.host);
+        let takes_part = takes_part(&cloth.host, self.contacts.settings.contact);
+        self.write_report(cloth.placement.cloth);
         let id = self.cloths.insert(cloth);
         let index = self.cloths.len() - 1;
         self.enter_bucket(index);
         self.visits.add(index);
         if takes_part {
-            self.contacts.request(&self.device, &self.options);
+            self.request_contact();
         }
         id
     }
@@ -122,6 +126,9 @@ impl Engine {
         let bytes = u64::from(parts.feedback.end) * size_of::<ClothParameters>() as u64;
         self.parameters.check(&self.device, bytes)?;
         self.parameters.grow_keeping(&self.device, bytes);
+        let bytes = u64::from(parts.feedback.end) * REPORT_BYTES;
+        self.triangles.reports.check(&self.device, bytes)?;
+        self.triangles.reports.grow_keeping(&self.device, bytes);
         Ok(())
     }
 
@@ -167,6 +174,12 @@ impl Engine {
         self.changes.write(Target::Feedback, offset, bytes_of(feedback));
     }
 
+    /// Nothing is reported of contact of the cloth of a slot.
+    pub(super) fn write_report(&mut self, slot: u32) {
+        let zeros = [0; REPORT_BYTES as usize];
+        self.changes.write(Target::Reports, REPORT_BYTES * u64::from(slot), &zeros);
+    }
+
     /// Refuses a cloth that does not fit into the tier that is forced.
     fn check_tier(&self, particle_count: u32) -> Result<(), GpuError> {
         let Some(tier) = self.options.tier else { return Ok(()) };
@@ -189,7 +202,15 @@ impl Engine {
     ) -> OverrideValues {
         let memory =
             self.tier_limits.plan(host.memory_needs(fabric.fiber_row_count), self.options.tier);
-        OverrideValues { lane_count, stages: self.options.compiled(host.stages()), memory }
+        let stages = self.options.compiled(host.stages());
+        let values = OverrideValues { lane_count, stages, memory };
+        let settings = &self.contacts.settings;
+        // Triangles that meet need no particles that do.
+        let is_triangles = settings.contact == ContactMode::Triangles && collides(settings);
+        if is_triangles && takes_part(host, settings.contact) {
+            return restricted(&values, StageMask::ALL.without(Stage::SelfCollide));
+        }
+        values
     }
 
     /// Puts a cloth into its bucket, in the order of adding. Cloths are known by their index.

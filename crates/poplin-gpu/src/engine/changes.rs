@@ -16,6 +16,7 @@ pub(super) enum Target {
     Previous,
     Fabrics,
     Feedback,
+    Reports,
 }
 
 /// A change, in the order of the calls.
@@ -79,6 +80,7 @@ impl Engine {
             self.parameters.record_growth(encoder),
             self.scratch.record_growth(encoder),
             self.feedback.record_growth(encoder),
+            self.triangles.reports.record_growth(encoder),
         ];
         if is_grown.contains(&true) {
             for slot in &mut self.slots {
@@ -122,6 +124,7 @@ impl Engine {
             Target::Previous => self.particles.buffer(1),
             Target::Fabrics => self.fabric_pool.buffer(0),
             Target::Feedback => self.feedback.buffer(0),
+            Target::Reports => self.triangles.reports.buffer(),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::compilation::Made;
 use crate::growable::GrowableBuffer;
 use crate::pipelines::{kernel_pipeline, pipeline_layout};
 use bytemuck::cast_slice;
-use poplin_host::{ContactFrame, FramePart};
+use poplin_host::{ContactFrame, FramePart, collides};
 use poplin_layout::{CONTACT_LANES, ContactParameters, SCAN_BLOCK};
 use poplin_model::{ClothContactSolver, ContactMode, Frame};
 use poplin_shaders::Kernel;
@@ -20,6 +20,8 @@ const STORAGE_READ_ONLY: [bool; 8] = [true, false, true, false, false, false, fa
 pub(super) struct Contacts {
     pub(super) settings: ClothContactSolver,
     pub(super) frame: ContactFrame,
+    /// Length of a solver iteration of it \[s\].
+    step: f32,
     /// Memory of the uniforms of its slices.
     uniforms: Vec<u8>,
     layout: wgpu::BindGroupLayout,
@@ -33,7 +35,7 @@ pub(super) struct Contacts {
 
 /// What a frame slot keeps of collision between cloths.
 pub(super) struct ContactSlot {
-    cloths: GrowableBuffer,
+    pub(super) cloths: GrowableBuffer,
     parameters: GrowableBuffer,
     bind_group: Option<wgpu::BindGroup>,
 }
@@ -71,6 +73,7 @@ impl Contacts {
         Self {
             settings: ClothContactSolver::default(),
             frame: ContactFrame::default(),
+            step: 0.0,
             uniforms: Vec::new(),
             layout: bind_group_layout(device, "poplin.contact.layout", &STORAGE_READ_ONLY),
             pipelines: Made::default(),
@@ -127,24 +130,24 @@ impl Contacts {
         self.pipelines.is_ready()
     }
 
-    /// Determines which cloths may collide in the frame, and when; call before the cloths pack it. Returns whether a buffer was
-    /// replaced.
-    pub(super) fn begin_frame(
-        &mut self,
-        device: &wgpu::Device,
-        cloths: &[Box<GpuCloth>],
-        frame: &Frame,
-        options: &EngineOptions,
-    ) -> Result<bool, GpuError> {
+    /// Determines which cloths may collide in the frame, and when; call before the cloths pack it.
+    fn find(&mut self, cloths: &[Box<GpuCloth>], frame: &Frame) {
+        self.step = frame.dt;
         for (index, cloth) in
             cloths.iter().enumerate().filter(|(_, cloth)| cloth.takes_part && !cloth.is_waiting)
         {
             self.frame.add(index, &cloth.host, frame, &cloth.placement);
         }
         self.frame.finish(&self.settings);
-        if self.frame.slice_count() == 0 {
-            return Ok(false);
-        }
+        self.step /= self.frame.largest_count().max(1) as f32;
+    }
+
+    /// Readies buffers and pipelines for particles that meet. Returns whether a buffer was replaced.
+    fn ready_particles(
+        &mut self,
+        device: &wgpu::Device,
+        options: &EngineOptions,
+    ) -> Result<bool, GpuError> {
         // One lane tries a cloth against all others.
         let trips = self.frame.indices().len() as u64;
         if let Some(limit) = options.loop_limit.filter(|&limit| trips > limit) {
@@ -211,16 +214,21 @@ impl Engine {
     /// `cloth_collision.distance`; a frame recorded in parts ([`Engine::encode_part`]) leaves it out.
     ///
     /// # Errors
-    /// [`GpuError::Model`] if a field is out of range, [`GpuError::NotOnGpu`] for contact of triangles; the old settings stay.
+    /// [`GpuError::Model`] if a field is out of range; the old settings stay.
     pub fn set_cloth_contact_solver(
         &mut self,
         settings: ClothContactSolver,
     ) -> Result<(), GpuError> {
         settings.validate()?;
-        if settings.contact == ContactMode::Triangles {
-            return Err(GpuError::NotOnGpu { what: "contact of triangles" });
+        let old = std::mem::replace(&mut self.contacts.settings, settings);
+        if old.contact != settings.contact || collides(&old) != collides(&settings) {
+            // Cloths may need other pipelines, and others may take part.
+            self.cloths.values_mut().iter_mut().for_each(|cloth| cloth.has_new_plan = true);
+            self.seen = None;
+            if !self.cloths.is_empty() {
+                self.request_contact();
+            }
         }
-        self.contacts.settings = settings;
         Ok(())
     }
 
@@ -247,18 +255,32 @@ impl Engine {
         self.pack_dispatches(&dispatches);
         let row_count = self.upload()?;
         self.upload_contacts()?;
+        let settings = self.contacts.settings;
+        let triangles = match settings.contact {
+            ContactMode::Particles => None,
+            ContactMode::Triangles => {
+                Some(self.begin_triangles(encoder, &settings, self.contacts.step)?)
+            }
+        };
 
         let slot = self.take_slot();
         let max_row = self.device.limits().max_compute_workgroups_per_dimension;
         let bind_group = self.slots[slot].contacts.bind_group.clone();
         let bind_group = bind_group.expect("uploading makes it");
         let mut pass = encoder.begin_compute_pass(&PASS);
+        if let Some(triangles) = &triangles {
+            self.record_triangle_start(&mut pass, triangles);
+        }
         self.record_scatter(&mut pass, slot, row_count);
         let mut begin = 0;
         for (slice, end) in ends.into_iter().enumerate() {
             self.record_dispatches(&mut pass, slot, &dispatches, begin..end);
             begin = end;
-            self.contacts.encode(&mut pass, &bind_group, slice as u32, max_row);
+            if let Some(triangles) = &triangles {
+                self.record_triangle_slice(&mut pass, triangles, slice);
+            } else {
+                self.contacts.encode(&mut pass, &bind_group, slice as u32, max_row);
+            }
         }
         drop(pass);
         self.dispatches = dispatches;
@@ -290,16 +312,52 @@ impl Engine {
         }
     }
 
-    /// Determines which cloths may collide in the frame.
+    /// Determines which cloths may collide in the frame, and how.
     pub(super) fn begin_contacts(&mut self, frame: &Frame) -> Result<(), GpuError> {
-        let Self { contacts, device, cloths, options, .. } = self;
+        let Self { contacts, triangles, device, cloths, options, colliders, .. } = self;
         contacts.frame.clear();
-        if self.participant_count > 0
-            && contacts.begin_frame(device, cloths.values(), frame, options)?
-        {
-            self.slots.iter_mut().for_each(|slot| slot.contacts.unbind());
+        if self.participant_count == 0 {
+            return Ok(());
+        }
+        contacts.find(cloths.values(), frame);
+        if contacts.frame.slice_count() == 0 {
+            return Ok(());
+        }
+        match contacts.settings.contact {
+            ContactMode::Triangles => {
+                triangles.begin_frame(device, cloths.values(), &contacts.frame, colliders, options);
+            }
+            ContactMode::Particles => {
+                if contacts.ready_particles(device, options)? {
+                    self.slots.iter_mut().for_each(|slot| slot.contacts.unbind());
+                }
+            }
         }
         Ok(())
+    }
+
+    /// A cloth takes part: pipelines are compiled, or will be.
+    pub(super) fn request_contact(&mut self) {
+        let Self { contacts, triangles, device, options, .. } = self;
+        match contacts.settings.contact {
+            ContactMode::Particles => contacts.request(device, options),
+            ContactMode::Triangles => triangles.request(device, options),
+        }
+    }
+
+    /// Whether a frame in which cloths collide would not wait; if it would, pipelines are requested.
+    pub(super) fn is_contact_ready(&mut self) -> bool {
+        if self.participant_count == 0 {
+            return true;
+        }
+        let is_ready = match self.contacts.settings.contact {
+            ContactMode::Particles => self.contacts.is_ready(),
+            ContactMode::Triangles => self.triangles.is_ready(),
+        };
+        if !is_ready {
+            self.request_contact();
+        }
+        is_ready
     }
 
     /// Uploads what the contact kernels read, and binds it.
@@ -310,9 +368,10 @@ impl Engine {
             push_uniform(&mut contacts.uniforms, slice);
         }
         let slot = &mut self.slots[self.next_slot].contacts;
-        let cloths: &[u8] = cast_slice(&contacts.frame.cloths);
+        let ContactFrame { cloths, starts, .. } = &contacts.frame;
+        let cloths = [cloths.as_slice(), starts].concat();
         for (buffer, bytes) in
-            [(&mut slot.cloths, cloths), (&mut slot.parameters, contacts.uniforms.as_slice())]
+            [(&mut slot.cloths, cast_slice(&cloths)), (&mut slot.parameters, &contacts.uniforms)]
         {
             if buffer.upload(&self.device, &self.queue, bytes)? {
                 slot.bind_group = None;

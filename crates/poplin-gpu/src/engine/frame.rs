@@ -69,7 +69,8 @@ impl Engine {
     /// Refuses a frame before any cloth's time advances. Cloths of which only inputs have changed are not looked at, unless the
     /// frame or the shared colliders are others than in the last frame.
     fn check(&mut self, visited: &[usize], frame: &Frame, is_other: bool) -> Result<(), GpuError> {
-        let Self { cloths, colliders, participant_count, options, lane_choice, .. } = self;
+        let Self { cloths, colliders, participant_count, options, lane_choice, contacts, .. } =
+            self;
         let is_strict = is_other || options.loop_limit.is_some();
         for &index in visited {
             let cloth = &mut *cloths.values_mut()[index];
@@ -83,7 +84,7 @@ impl Engine {
             if cloth.has_new_plan {
                 lane_choice.renew(&mut cloth.lanes, &cloth.host)?;
                 *participant_count -= usize::from(cloth.takes_part);
-                cloth.takes_part = takes_part(&cloth.host);
+                cloth.takes_part = takes_part(&cloth.host, contacts.settings.contact);
                 *participant_count += usize::from(cloth.takes_part);
             }
         }
@@ -120,18 +121,15 @@ impl Engine {
         if self.options.compilation != Compilation::Background {
             return Ok(());
         }
+        let is_contact_ready = self.is_contact_ready();
         for &index in visited {
             if self.cloths.values()[index].has_new_plan {
                 // It may need another pipeline than before.
                 self.take_inputs(index, frame)?;
             }
             let cloth = &mut self.cloths.values_mut()[index];
-            let mut is_ready = self.pipelines.is_ready(&cloth.bucket);
-            if cloth.takes_part && !self.contacts.is_ready() {
-                self.contacts.request(&self.device, &self.options);
-                is_ready = false;
-            }
-            cloth.is_waiting = !is_ready;
+            let is_ready = self.pipelines.is_ready(&cloth.bucket);
+            cloth.is_waiting = !is_ready || cloth.takes_part && !is_contact_ready;
             cloth.has_other_time |= cloth.is_waiting;
         }
         Ok(())
@@ -259,6 +257,7 @@ impl Engine {
     /// Takes over what the kernels reported, so that cloths that sleep leave the dispatch list. [`crate::Headless`] does it
     /// with every snapshot; without it sleeping cloths are still skipped inside their kernel.
     pub fn note_feedback(&mut self, state: &State) {
+        self.triangles.note_reports(state);
         for &id in state.ids() {
             // A cloth may be gone since.
             if let (Ok(index), Ok(reported)) = (self.cloths.index(id), state.cloth(id)) {
@@ -342,15 +341,7 @@ impl Engine {
             return;
         }
         for (bucket_values, bucket) in buckets.iter().filter(|(_, bucket)| bucket.is_active()) {
-            let stages = bucket_values.stages.restrict(part.stages);
-            let mut memory = bucket_values.memory;
-            if !stages.contains(Stage::SelfCollide) {
-                memory.grid_cells = 1;
-            }
-            if !stages.intersects(StageMask::WHOLE_FIBERS) {
-                memory.row_capacity = 0;
-            }
-            let values = OverrideValues { stages, memory, ..*bucket_values };
+            let values = restricted(bucket_values, part.stages);
             let iterations = part.iterations.start..bucket.iteration_count.min(part.iterations.end);
             if iterations.is_empty() {
                 continue;
@@ -405,6 +396,19 @@ impl Engine {
         }
         self.upload_rows()
     }
+}
+
+/// The overrides that run only some stages.
+pub(super) fn restricted(values: &OverrideValues, stages: StageMask) -> OverrideValues {
+    let stages = values.stages.restrict(stages);
+    let mut memory = values.memory;
+    if !stages.contains(Stage::SelfCollide) {
+        memory.grid_cells = 1;
+    }
+    if !stages.intersects(StageMask::WHOLE_FIBERS) {
+        memory.row_capacity = 0;
+    }
+    OverrideValues { stages, memory, ..*values }
 }
 
 /// Some iterations of cloths of a bucket.

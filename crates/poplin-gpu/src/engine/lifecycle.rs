@@ -100,6 +100,7 @@ impl Engine {
         self.frame_pool.clear();
         self.feedback.clear();
         self.changes = super::changes::Changes::default();
+        self.triangles.forget();
     }
 
     /// Resets a cloth to how it was added, from the next recorded frame on: particles, velocities, pose, clock and counters.
@@ -122,6 +123,8 @@ impl Engine {
         self.drop_writes(&placement);
         self.write_particles(&placement, &current, &previous);
         self.write_feedback(&placement, &Feedback::default());
+        self.write_report(placement.cloth);
+        self.triangles.forget();
         Ok(())
     }
 
@@ -145,6 +148,7 @@ impl Engine {
         // A frozen cloth goes on: `fault_count` and `fault_particle` come first in a report.
         let offset = FEEDBACK_BYTES * u64::from(placement.cloth);
         self.changes.write(Target::Feedback, offset, bytes_of(&[0, NO_OFFSET]));
+        self.triangles.forget();
         Ok(())
     }
 

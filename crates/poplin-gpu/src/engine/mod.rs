@@ -9,6 +9,7 @@ mod lifecycle;
 mod packer;
 mod rows;
 mod save;
+mod triangles;
 mod visits;
 
 use crate::Compilation;
@@ -34,6 +35,7 @@ use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
+pub(crate) use triangles::REPORT_BYTES;
 
 /// Choices at the engine's creation.
 #[derive(Debug, Clone)]
@@ -176,11 +178,12 @@ struct FrameSlot {
     rows: rows::RowSlot,
     bind_group: Option<wgpu::BindGroup>,
     contacts: contacts::ContactSlot,
+    triangles: triangles::TriangleSlot,
 }
 
 impl FrameSlot {
     fn size(&self) -> u64 {
-        self.dispatches.size() + self.rows.size() + self.contacts.size()
+        self.dispatches.size() + self.rows.size() + self.contacts.size() + self.triangles.size()
     }
 }
 
@@ -263,6 +266,7 @@ pub struct Engine {
     dispatch_bytes: Vec<u8>,
     uploaded_bytes: u64,
     contacts: contacts::Contacts,
+    triangles: triangles::Triangles,
 }
 
 impl fmt::Debug for Engine {
@@ -301,9 +305,11 @@ impl Engine {
             rows: rows::RowSlot::new(device),
             bind_group: None,
             contacts: contacts::ContactSlot::new(device),
+            triangles: triangles::TriangleSlot::new(device),
         };
         Ok(Self {
             contacts: contacts::Contacts::new(device),
+            triangles: triangles::Triangles::new(device),
             tier_limits,
             lane_choice: LaneChoice::new(&options, tier_limits, is_software),
             pipelines: Pipelines::new(device, &options),
@@ -377,13 +383,15 @@ impl Engine {
 
     /// Whether pipelines are being compiled in the background ([`Compilation::Background`]): cloths that need them stand still.
     pub fn is_compiling(&self) -> bool {
-        self.pipelines.is_compiling() || self.contacts.is_compiling()
+        let contact = self.contacts.is_compiling() || self.triangles.is_compiling();
+        self.pipelines.is_compiling() || contact
     }
 
     /// Waits for the pipelines of all cloths as they were added, and as they were at the last frame that was begun.
     pub fn finish_compiling(&mut self) {
         self.pipelines.finish_compiling();
         self.contacts.finish_compiling();
+        self.triangles.finish_compiling();
     }
 
     /// Colliders in world space, shared by all cloths.
@@ -420,6 +428,7 @@ impl Engine {
             + self.parameters.size()
             + slots
             + self.contacts.size()
+            + self.triangles.size()
             + self.changes.size()
     }
 
@@ -465,6 +474,19 @@ impl Engine {
     /// Working memory of the kernel, with the impulses on bodies.
     pub(crate) fn scratch_buffer(&self) -> &wgpu::Buffer {
         self.scratch.buffer(0)
+    }
+
+    /// What is reported of contact of triangles, in the slot of each cloth.
+    pub(crate) fn report_buffer(&self) -> &wgpu::Buffer {
+        self.triangles.reports.buffer()
+    }
+
+    /// What contact of triangles holds: count and multipliers on the device, or those of a snapshot that are not there yet, and the
+    /// length of their steps \[s\].
+    pub(crate) fn multipliers(
+        &self,
+    ) -> (Option<[&wgpu::Buffer; 2]>, &poplin_host::ContactMultipliers, f32) {
+        self.triangles.multipliers()
     }
 
     /// Where the last recorded frame leaves the impulses on bodies in the scratch buffer [vec4], which bodies they are, and how many

@@ -47,6 +47,7 @@ impl PendingSnapshot {
                 feedback: state.feedback(id),
             });
         Snapshot::new(cloths.collect(), self.colliders.clone(), self.cloth_contact_solver)
+            .with_multipliers(self.readback.take_multipliers())
     }
 }
 
@@ -61,7 +62,7 @@ impl Engine {
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<PendingSnapshot, GpuError> {
-        let mut readback = Readback::new();
+        let mut readback = Readback::new().with_multipliers(self);
         let ids = self.cloths.ids().to_vec();
         readback.encode(self, &ids, encoder)?;
         let cloths = self.cloths.values();
@@ -94,6 +95,7 @@ impl Engine {
         old.into_iter().try_for_each(|id| self.remove(id))?;
         self.drop_begun_frame();
         self.colliders = snapshot.colliders().clone();
+        self.triangles.set_multipliers(snapshot.multipliers());
         Ok(new)
     }
 }

@@ -2,7 +2,7 @@
 //! searches in every round.
 
 use glam::Vec3;
-use poplin_host::{ContactMultipliers, PairMultipliers};
+use poplin_host::{ContactMultipliers, PairMultipliers, TriangleScene, least_thickness};
 use poplin_layout::{
     TRIANGLE_ARRIVED, TRIANGLE_MAX_LATE_ROUNDS, TRIANGLE_MAX_ROUNDS, TRIANGLE_REACH,
     TRIANGLE_RESERVE, TRIANGLE_STRIDE,
@@ -72,7 +72,8 @@ pub struct TriangleContact {
     /// Where rows were before the frame, and where those of colliders are after it \[m\].
     pub(super) frame_start: Vec<Vec3>,
     pub(super) ends: Vec<Vec3>,
-    pub(super) keys: Vec<super::scene::Key>,
+    /// Who took part in the last frame.
+    pub(super) scene: TriangleScene,
     /// Paths on which the lists were made: where each row was, how far it goes in a slice, how far it may be from that \[m\], and the
     /// boxes around what is in reach there.
     anchors: Vec<Vec3>,
@@ -93,6 +94,8 @@ pub struct TriangleContact {
     pub(super) tangles: super::untangle::Tangles,
     /// The multipliers are of steps of this length \[s\].
     pub(super) step: f32,
+    /// Most rounds of a slice; 0: as many as it takes, up to `TRIANGLE_MAX_ROUNDS` and some late ones.
+    pub max_rounds: u32,
     /// What the last slice was like.
     pub report: Report,
 }
@@ -101,24 +104,28 @@ impl TriangleContact {
     /// Takes in a body whose rows come after all others.
     pub fn add(&mut self, mut body: Body, radius: f32, hard: f32) {
         let begin = self.start.len();
-        let count = body.surface.rest.len();
-        body.rows = begin..begin + count;
+        let end = begin + body.surface.rest.len();
+        body.rows = begin..end;
         self.rest.extend(&body.surface.rest);
         self.start.extend(&body.surface.rest);
-        self.inverse_mass.resize(begin + count, 0.0);
-        self.radius.resize(begin + count, radius);
-        self.hard.resize(begin + count, hard);
-        self.target.resize(begin + count, Vec3::ZERO);
-        self.carry.resize(begin + count, Vec3::ZERO);
+        self.radius.resize(end, radius);
+        self.hard.resize(end, hard);
+        self.set_row_count(end);
         self.bodies.push(body);
+    }
+
+    /// Has so many rows, of which those that are new are nowhere yet, and immovable.
+    pub(super) fn set_row_count(&mut self, count: usize) {
+        self.start.resize(count, Vec3::ZERO);
+        self.inverse_mass.resize(count, 0.0);
+        self.target.resize(count, Vec3::ZERO);
+        self.carry.resize(count, Vec3::ZERO);
         self.paths.clear();
     }
 
     /// The smallest thickness of a cloth \[m\].
     pub(super) fn least_thickness(&self) -> f32 {
-        let cloths = self.bodies.iter().filter(|body| body.is_cloth());
-        let radii = cloths.filter_map(|body| self.radius.get(body.rows.start));
-        2.0 * radii.copied().fold(f32::INFINITY, f32::min)
+        least_thickness(self.bodies.iter().map(|body| &**body), &self.radius)
     }
 
     /// Moves rows from `start` towards `target`, in which they do not cross each other; both are then where they got to. `step`
@@ -150,20 +157,24 @@ impl TriangleContact {
         self.begun.clone_from(&self.start);
         let near = self.near_in_slice(thickness);
         let [forced, free] = self.fastest(&near).map(|most| most / thickness);
-        self.report.is_hurried = forced > TRIANGLE_MAX_ROUNDS as f32 * TRIANGLE_STRIDE;
+        let (max_rounds, max_strides) = self.most_rounds();
+        self.report.is_hurried = forced > max_strides as f32 * TRIANGLE_STRIDE;
         if self.report.is_hurried {
             self.note_hurry(&near);
         }
         let strides = (forced / TRIANGLE_STRIDE)
             .max(free / TRIANGLE_REACH)
             .ceil()
-            .clamp(1.0, TRIANGLE_MAX_ROUNDS as f32) as u32;
+            .clamp(1.0, max_strides as f32) as u32;
         let mut late = 0;
         for round in 0.. {
             self.aim(round, strides);
             let part = if round < strides { 1.0 / strides as f32 } else { 0.0 };
             self.round(thickness, part, iterations, round == 0);
             self.report.rounds = round + 1;
+            if round + 1 >= max_rounds {
+                break;
+            }
             if round + 1 >= strides {
                 late += 1;
                 if late > TRIANGLE_MAX_LATE_ROUNDS
@@ -175,6 +186,13 @@ impl TriangleContact {
         }
         self.finish();
         self.follow_tangles(thickness, &near);
+    }
+
+    /// Most rounds of a slice, and most of those that it is cut into.
+    fn most_rounds(&self) -> (u32, u32) {
+        let all = TRIANGLE_MAX_ROUNDS + TRIANGLE_MAX_LATE_ROUNDS;
+        let most = if self.max_rounds == 0 { all } else { self.max_rounds.min(all) };
+        (most, most.min(TRIANGLE_MAX_ROUNDS))
     }
 
     /// Factor on multipliers for steps of this length \[s\].
@@ -206,7 +224,7 @@ impl TriangleContact {
 
     /// How far the fastest row goes of those that nothing stops, where others are near, and of those of cloths \[m\].
     fn fastest(&self, near: &[BodyPair]) -> [f32; 2] {
-        let mut is_met: Vec<bool> = self.bodies.iter().map(Body::is_cloth).collect();
+        let mut is_met: Vec<bool> = self.bodies.iter().map(|body| body.is_cloth()).collect();
         for &index in near.iter().flatten() {
             is_met[index as usize] = true;
         }

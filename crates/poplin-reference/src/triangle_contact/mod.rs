@@ -11,9 +11,10 @@ mod solve;
 mod tree;
 mod untangle;
 
-pub use body::{Body, Role, Surface};
+pub use body::Body;
 pub use closest::{Closest, edge_edge, vertex_face};
 pub use memory::{Report, TriangleContact};
 pub use pairs::{Candidate, Kind};
+pub use poplin_host::{Role, Surface};
 pub use scene::ClothInput;
 pub use tree::{Path, Reach, Tree};

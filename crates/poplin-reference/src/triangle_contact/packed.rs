@@ -1,13 +1,12 @@
 //! A round as the buffers of the kernels hold it, for tests.
 
 use glam::Vec3;
-use poplin_host::PairMultipliers;
+use poplin_host::{PairMultipliers, pack_triangle_bodies};
 use poplin_layout::{
-    NO_OFFSET, TRIANGLE_AIMS, TRIANGLE_AXES, TRIANGLE_BEGUN, TRIANGLE_BLOCKS, TRIANGLE_CARRIES,
-    TRIANGLE_CHILDREN, TRIANGLE_FRAME_ENDS, TRIANGLE_FRAME_STARTS, TRIANGLE_IS_CLOTH,
-    TRIANGLE_IS_PLANE, TRIANGLE_MOVES, TRIANGLE_SECTIONS, TRIANGLE_STARTS, TRIANGLE_STEPS,
-    TRIANGLE_TARGETS, TRIANGLE_WANTED, TriangleBodies, TriangleCandidate, TriangleMultiplier,
-    TriangleNode, TrianglePair, TriangleRound, TriangleRow, TriangleTask,
+    TRIANGLE_AIMS, TRIANGLE_AXES, TRIANGLE_BEGUN, TRIANGLE_BLOCKS, TRIANGLE_CARRIES,
+    TRIANGLE_FRAME_ENDS, TRIANGLE_FRAME_STARTS, TRIANGLE_MOVES, TRIANGLE_SECTIONS, TRIANGLE_STARTS,
+    TRIANGLE_STEPS, TRIANGLE_TARGETS, TRIANGLE_WANTED, TriangleBodies, TriangleCandidate,
+    TriangleMultiplier, TrianglePair, TriangleRound, TriangleRow,
 };
 
 use super::memory::{Report, TriangleContact};
@@ -49,41 +48,6 @@ fn multiplier(of: &PairMultipliers) -> TriangleMultiplier {
     TriangleMultiplier { rank: of.rank, drag: row(of.drag.into(), of.push) }
 }
 
-/// Adds trees to those of some bodies: where the simplices of each are, words of each of them, and their order. Returns the roots.
-fn add_trees(packed: &mut TriangleBodies, trees: &[(u32, u32, &[u32])]) -> Vec<u32> {
-    let fan = TRIANGLE_CHILDREN as usize;
-    let mut roots = vec![NO_OFFSET; trees.len()];
-    // The nodes of each tree on the level below.
-    let mut below: Vec<std::ops::Range<u32>> = Vec::new();
-    for &(simplices, words, items) in trees {
-        let begin = packed.nodes.len() as u32;
-        for leaf in items.chunks(fan) {
-            let (first, count) = (packed.simplices.len() as u32, leaf.len() as u32);
-            packed.simplices.extend(leaf);
-            packed.nodes.push(TriangleNode { first, count, simplices, words });
-        }
-        below.push(begin..packed.nodes.len() as u32);
-    }
-    loop {
-        packed.levels.push(packed.nodes.len() as u32);
-        for (nodes, root) in below.iter_mut().zip(&mut roots) {
-            if nodes.len() == 1 {
-                *root = nodes.start;
-                *nodes = 0..0;
-            }
-            let begin = packed.nodes.len() as u32;
-            for first in nodes.clone().step_by(fan) {
-                let count = (nodes.end - first).min(TRIANGLE_CHILDREN);
-                packed.nodes.push(TriangleNode { first, count, simplices: 0, words: 0 });
-            }
-            *nodes = begin..packed.nodes.len() as u32;
-        }
-        if below.iter().all(std::ops::Range::is_empty) {
-            return roots;
-        }
-    }
-}
-
 impl TriangleContact {
     /// Runs the passes of a round with the candidates that there are, in which rows move like this; returns what it started from and
     /// what it left.
@@ -122,60 +86,7 @@ impl TriangleContact {
 
     /// The bodies as the search on a GPU has them.
     pub fn packed_bodies(&self) -> TriangleBodies {
-        let mut packed = TriangleBodies { count: self.bodies.len() as u32, ..Default::default() };
-        packed.cloth_count = self.bodies.iter().filter(|body| body.is_cloth()).count() as u32;
-        let flags = self.bodies.iter().map(|body| {
-            let plane = if body.is_plane { TRIANGLE_IS_PLANE } else { 0 };
-            if body.is_cloth() { TRIANGLE_IS_CLOTH } else { plane }
-        });
-        packed.simplices.extend(flags);
-        let (mut trees, mut lists) = (Vec::new(), Vec::new());
-        for body in &self.bodies {
-            let (begin, surface) = (body.rows.start as u32, &body.surface);
-            let rows = |of: &[u32]| of.iter().map(|row| begin + row).collect::<Vec<_>>();
-            let mut list = |words: Vec<u32>| {
-                let begin = packed.simplices.len() as u32;
-                packed.simplices.extend(words);
-                begin
-            };
-            let owned = surface.faces.iter().zip(&surface.owned);
-            let faces = owned.flat_map(|(face, owned)| [rows(face), vec![u32::from(*owned)]]);
-            let faces = list(faces.flatten().collect());
-            let edges = list(rows(surface.edges.as_flattened()));
-            lists.push([list(rows(surface.vertices.as_flattened())), edges]);
-            trees.push((faces, 4, body.faces.items()));
-            trees.push((edges, 2, body.edges.items()));
-        }
-        let roots = add_trees(&mut packed, &trees);
-        for (a, b) in
-            (0..self.bodies.len()).flat_map(|a| (a..self.bodies.len()).map(move |b| (a, b)))
-        {
-            let bodies = [a, b].map(|index| &self.bodies[index]);
-            let is_wanted = match a == b {
-                true => bodies[0].meets_itself,
-                false => bodies[0].wants(a as u32, bodies[1], b as u32),
-            };
-            for kind in (0..3).filter(|&kind| is_wanted && (kind != 1 || a != b)) {
-                let is_of_edges = usize::from(kind == 2);
-                let (first, second) = if kind == 1 { (b, a) } else { (a, b) };
-                let other = &self.bodies[second];
-                let is_plane = other.is_plane && kind != 2;
-                packed.tasks.push(TriangleTask {
-                    first_body: a as u32,
-                    second_body: b as u32,
-                    kind,
-                    query_begin: packed.query_count,
-                    items: lists[first][is_of_edges],
-                    root: roots[2 * second + is_of_edges],
-                    plane: if is_plane { other.rows.start as u32 } else { NO_OFFSET },
-                    friction: bodies[0].friction_with(bodies[1]),
-                });
-                let surface = &self.bodies[first].surface;
-                let counts = [surface.vertices.len(), surface.edges.len()];
-                packed.query_count += counts[is_of_edges] as u32;
-            }
-        }
-        packed
+        pack_triangle_bodies(&self.bodies.iter().map(|body| &**body).collect::<Vec<_>>())
     }
 
     /// The round as it is now.

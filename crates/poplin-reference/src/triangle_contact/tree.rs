@@ -8,7 +8,8 @@
 //! is fast.
 
 use glam::Vec3;
-use poplin_layout::{TRIANGLE_AXES, TRIANGLE_DIAGONAL};
+use poplin_host::tree_order;
+use poplin_layout::{TRIANGLE_AXES, TRIANGLE_CHILDREN, TRIANGLE_DIAGONAL};
 
 /// Axes along which paths are compared: those of space and, between each two of them, both diagonals.
 pub(super) const AXES: usize = 3 * TRIANGLE_AXES as usize;
@@ -145,7 +146,7 @@ impl Path {
 }
 
 /// Children of a node.
-const LANES: usize = 8;
+const LANES: usize = TRIANGLE_CHILDREN as usize;
 
 /// The paths of the children of a node, coordinate by coordinate.
 #[derive(Debug, Clone, Copy)]
@@ -211,53 +212,19 @@ pub struct Tree<const N: usize> {
     touching: Vec<u32>,
 }
 
-/// Brings items into an order in which those of each node are near each other. `unit` is how many a child may have.
-fn arrange(items: &mut [u32], mut unit: usize, centers: &[Vec3]) {
-    while items.len() <= unit {
-        if unit == 1 {
-            return;
-        }
-        unit /= LANES;
-    }
-    let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
-    for &item in items.iter() {
-        (low, high) = (low.min(centers[item as usize]), high.max(centers[item as usize]));
-    }
-    let axis = (high - low).max_position();
-    let middle = items.len().div_ceil(unit) / 2 * unit;
-    items.select_nth_unstable_by(middle, |&a, &b| {
-        let key = |item: u32| centers[item as usize][axis];
-        key(a).total_cmp(&key(b)).then(a.cmp(&b))
-    });
-    let (first, second) = items.split_at_mut(middle);
-    arrange(first, unit, centers);
-    arrange(second, unit, centers);
-}
-
 impl<const N: usize> Tree<N> {
-    /// Which simplices there are, in the order of the tree.
-    #[cfg(feature = "testing")]
-    pub(super) fn items(&self) -> &[u32] {
-        &self.items
-    }
-
     /// A tree over simplices with these corners, split by where they are at rest.
     pub fn new(simplices: &[[u32; N]], rest: &[Vec3]) -> Self {
-        let center = |corners: &[u32; N]| {
-            corners.iter().map(|&corner| rest[corner as usize]).sum::<Vec3>() / N as f32
-        };
-        let centers: Vec<Vec3> = simplices.iter().map(center).collect();
-        let mut items: Vec<u32> = (0..simplices.len() as u32).collect();
-        let (mut levels, mut unit, mut count) = (Vec::new(), 1, items.len());
+        let items = tree_order(simplices, rest);
+        let (mut levels, mut count) = (Vec::new(), items.len());
         while count > 0 {
             let nodes = count.div_ceil(LANES);
             levels.push(vec![Node::EMPTY; nodes]);
             if nodes == 1 {
                 break;
             }
-            (unit, count) = (unit * LANES, nodes);
+            count = nodes;
         }
-        arrange(&mut items, unit, &centers);
         let corners = items.iter().map(|&item| simplices[item as usize]).collect();
         let mut ranks = vec![0; items.len()];
         (0..).zip(&items).for_each(|(rank, &item)| ranks[item as usize] = rank);

@@ -15,12 +15,12 @@ use poplin_host::properly_intersect;
 use poplin_model::{ContactReport, Trouble};
 use rayon::prelude::*;
 
-use super::body::{Body, NO_FACE, Surface};
+use super::body::Body;
 use super::closest::{edge_edge, vertex_face};
 use super::memory::TriangleContact;
 use super::pairs::{BodyPair, Candidate};
-use super::scene::Key;
 use super::tree::Path;
+use poplin_host::{NO_FACE, Surface};
 
 /// How far a slice moves what is tangled, in thicknesses: less than what a round may add to a move.
 const STEP: f32 = 0.2;
@@ -683,7 +683,7 @@ impl TriangleContact {
     /// 1 if the normals of a collider point outwards, -1 if inwards: as those of a box with left-handed edges.
     fn outside_of(&self, collider: u32) -> f32 {
         let body = &self.bodies[collider as usize];
-        let is_box = self.keys.get(collider as usize) == Some(&Key::Box);
+        let is_box = body.is_box;
         let at = &self.start[body.rows.clone()];
         if is_box && volume(&body.surface, at) < 0.0 { -1.0 } else { 1.0 }
     }

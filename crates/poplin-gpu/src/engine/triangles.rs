@@ -1,0 +1,354 @@
+//! Contact of triangles: what a frame uploads, and the passes of its slices.
+
+use super::{Engine, EngineOptions, GpuCloth};
+use crate::GpuError;
+use crate::compilation::Made;
+use crate::growable::GrowableBuffer;
+use crate::triangles::{
+    HELD, LISTS, MOVES, Passes, TriangleBuffers, TriangleGroups, TriangleKernels, TriangleSlice,
+};
+use bytemuck::cast_slice;
+use poplin_host::{
+    ContactFrame, ContactMultipliers, HostCloth, SceneChange, State, TriangleScene,
+    pack_triangle_bodies,
+};
+use poplin_layout::{
+    NO_OFFSET, TRIANGLE_FRAME_ENDS, TRIANGLE_FRAME_STARTS, TRIANGLE_STARTS, TriangleMultiplier,
+    TriangleReport, TriangleRound, TriangleRow,
+};
+use poplin_model::{ClothContactSolver, ColliderSet};
+
+/// Bytes of what is reported of a cloth.
+pub(crate) const REPORT_BYTES: u64 = size_of::<TriangleReport>() as u64;
+/// Bytes of a row of positions.
+const ROW_BYTES: u64 = 16;
+/// Most rounds of a slice if nobody has chosen how many.
+const MAX_ROUNDS: u32 = 8;
+/// Pairs that there is room for at first, per particle.
+const PAIRS_PER_PARTICLE: usize = 32;
+/// Fewest pairs that there is room for.
+const MIN_PAIRS: usize = 1024;
+
+/// What contact of triangles keeps on the device.
+pub(super) struct Triangles {
+    /// Created when a cloth first takes part.
+    kernels: Made<TriangleKernels>,
+    scene: TriangleScene,
+    /// What is other in the begun frame than in the buffers.
+    change: SceneChange,
+    buffers: Option<TriangleBuffers>,
+    /// Those of a snapshot, for the first bodies.
+    multipliers: ContactMultipliers,
+    /// The multipliers are of steps of this length \[s\].
+    step: f32,
+    /// Pairs that a search is known to have found.
+    known_pairs: usize,
+    /// What is reported of each cloth, by its slot.
+    pub(super) reports: GrowableBuffer,
+}
+
+/// What a frame slot keeps of contact of triangles.
+pub(super) struct TriangleSlot {
+    uniforms: GrowableBuffer,
+    /// Rows of colliders before the frame, and after it.
+    rows: GrowableBuffer,
+}
+
+impl TriangleSlot {
+    pub(super) fn new(device: &wgpu::Device) -> Self {
+        let new = |name, usage| GrowableBuffer::new(device, name, usage);
+        Self {
+            uniforms: new("poplin.triangles.uniforms", wgpu::BufferUsages::UNIFORM),
+            rows: new("poplin.triangles.colliders", wgpu::BufferUsages::COPY_SRC),
+        }
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        self.uniforms.size() + self.rows.size()
+    }
+}
+
+/// What the passes of a frame are recorded with.
+pub(super) struct TriangleFrame {
+    groups: TriangleGroups,
+    is_renamed: bool,
+    slice_count: u32,
+    max_rounds: u32,
+    iterations: u32,
+}
+
+impl Triangles {
+    pub(super) fn new(device: &wgpu::Device) -> Self {
+        let storage = wgpu::BufferUsages::STORAGE;
+        Self {
+            kernels: Made::default(),
+            scene: TriangleScene::default(),
+            change: SceneChange::None,
+            buffers: None,
+            multipliers: ContactMultipliers::default(),
+            step: 0.0,
+            known_pairs: 0,
+            reports: GrowableBuffer::new(device, "poplin.triangles.reports", storage),
+        }
+    }
+
+    /// Bytes on the device.
+    pub(super) fn size(&self) -> u64 {
+        self.buffers.as_ref().map_or(0, TriangleBuffers::size) + self.reports.size()
+    }
+
+    /// A cloth takes part.
+    pub(super) fn request(&mut self, device: &wgpu::Device, options: &EngineOptions) {
+        let (compilation, device, options) = (options.compilation, device.clone(), options.clone());
+        self.kernels.request(compilation, move || TriangleKernels::new(&device, &options));
+    }
+
+    /// Waits for what was requested.
+    pub(super) fn finish_compiling(&mut self) {
+        self.kernels.wait();
+    }
+
+    /// Whether the pipelines are being made.
+    pub(super) fn is_compiling(&self) -> bool {
+        self.kernels.is_running()
+    }
+
+    /// Whether a frame with contact would not wait.
+    pub(super) fn is_ready(&mut self) -> bool {
+        self.kernels.is_ready()
+    }
+
+    /// Forgets everybody: what is not where it was is no motion.
+    pub(super) fn forget(&mut self) {
+        self.scene.forget();
+        self.change = SceneChange::None;
+        self.buffers = None;
+        self.multipliers = ContactMultipliers::default();
+        self.step = 0.0;
+    }
+
+    /// Forgets everything; the bodies of the next frame begin with these.
+    pub(super) fn set_multipliers(&mut self, multipliers: &ContactMultipliers) {
+        self.forget();
+        self.step = multipliers.step;
+        self.multipliers = multipliers.clone();
+    }
+
+    /// Multipliers on the device and the count of them, if there are any, and the length of their steps \[s\].
+    pub(super) fn multipliers(&self) -> (Option<[&wgpu::Buffer; 2]>, &ContactMultipliers, f32) {
+        let buffers = self.buffers.as_ref().map(|it| [&it.storage[LISTS], &it.storage[HELD]]);
+        (buffers, &self.multipliers, self.step)
+    }
+
+    /// Takes in the cloths and colliders of a frame, before they are packed.
+    pub(super) fn begin_frame(
+        &mut self,
+        device: &wgpu::Device,
+        cloths: &[Box<GpuCloth>],
+        frame: &ContactFrame,
+        world: &ColliderSet,
+        options: &EngineOptions,
+    ) {
+        self.kernels.finish(|| TriangleKernels::new(device, options));
+        if self.change != SceneChange::None {
+            // A frame was begun and never recorded.
+            self.forget();
+        }
+        let hosts: Vec<&HostCloth> = frame.indices().map(|index| &cloths[index].host).collect();
+        self.change = self.scene.begin_frame(&hosts, world);
+    }
+
+    /// Pairs that there is room for.
+    fn capacity(&self) -> usize {
+        let cloths = self.scene.bodies.iter().filter(|body| body.is_cloth());
+        let particles: usize = cloths.map(|body| body.rows.len()).sum();
+        (PAIRS_PER_PARTICLE * particles).max(MIN_PAIRS).max(self.known_pairs)
+    }
+
+    /// Makes buffers if those of the last frame are of others; returns whether multipliers of bodies with other indices were taken
+    /// over.
+    fn prepare(
+        &mut self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<bool, GpuError> {
+        let capacity = self.capacity();
+        let fits = |buffers: &TriangleBuffers| buffers.parameters.capacity as usize == capacity;
+        if self.change == SceneChange::None && self.buffers.as_ref().is_some_and(fits) {
+            return Ok(false);
+        }
+        let Self { scene, change, buffers, multipliers, .. } = self;
+        let (mut held, mut begins, mut is_renamed) = (Vec::new(), Vec::new(), false);
+        match (&*buffers, &*change) {
+            (None, _) => held.extend(multipliers.pairs.iter().map(|pair| {
+                let [x, y, z] = pair.drag;
+                TriangleMultiplier { rank: pair.rank, drag: [x, y, z, pair.push] }
+            })),
+            (Some(_), SceneChange::Bodies(indices)) => {
+                begins.extend(indices.iter().map(|index| index.unwrap_or(NO_OFFSET)));
+                is_renamed = true;
+            }
+            _ => {}
+        }
+        let bodies: Vec<_> = scene.bodies.iter().collect();
+        let rows = (0..)
+            .zip(&bodies)
+            .flat_map(|(index, body)| body.rows.clone().map(move |row| (index, row)));
+        let row = |(body, row): (u32, usize)| {
+            let [x, y, z] = scene.rest[row].to_array();
+            let (radius, hard) = (scene.radius[row], scene.hard[row]);
+            TriangleRow { rest: [x, y, z, 0.0], inverse_mass: 0.0, radius, hard, body }
+        };
+        let round = TriangleRound {
+            rows: rows.map(row).collect(),
+            held,
+            begins,
+            least_gap: f32::INFINITY,
+            thickness: scene.least_thickness(),
+            held_scale: 1.0,
+            ..TriangleRound::default()
+        };
+        let old_count = buffers.as_ref().map_or(0, TriangleBuffers::held_capacity);
+        let packed = pack_triangle_bodies(&bodies);
+        let new = TriangleBuffers::new(device, &round, &packed, capacity, old_count)?;
+        if let Some(old) = buffers {
+            new.take_held(encoder, old);
+        }
+        *buffers = Some(new);
+        *change = SceneChange::None;
+        *multipliers = ContactMultipliers::default();
+        Ok(is_renamed)
+    }
+
+    /// Uniforms of a frame: of its slices, then of its start.
+    fn slices(&mut self, frame: &ContactFrame, step: f32) -> Vec<TriangleSlice> {
+        let ratio = if self.step > 0.0 { step / self.step } else { 1.0 };
+        self.step = step;
+        let slice = |slice: u32| TriangleSlice {
+            cloth_begin: frame.parameters[slice as usize].cloth_begin,
+            fraction: frame.slice_fraction(slice),
+            held_scale: if slice == 0 { ratio * ratio } else { 1.0 },
+            is_first: slice == 0,
+        };
+        let mut slices: Vec<_> = (0..frame.slice_count()).map(slice).collect();
+        let cloth_begin = frame.cloths.len() as u32;
+        slices.extend(slices.first().map(|first| TriangleSlice { cloth_begin, ..*first }));
+        slices
+    }
+
+    /// Rows of colliders before the frame, and after it; the index of the first one.
+    fn collider_rows(&self) -> (Vec<[f32; 4]>, usize) {
+        let scene = &self.scene;
+        let begin = scene.bodies.iter().find(|body| !body.is_cloth());
+        let begin = begin.map_or(scene.starts.len(), |body| body.rows.start);
+        let rows = scene.starts[begin..].iter().chain(&scene.ends[begin..]);
+        (rows.map(|at| at.extend(0.0).to_array()).collect(), begin)
+    }
+
+    /// Learns how many pairs were found where there was no room for them.
+    pub(super) fn note_reports(&mut self, state: &State) {
+        let lacking = |&id: &_| state.contact_report(id).unlisted;
+        let most = state.ids().iter().filter_map(lacking).map(|it| it.most_pairs as usize).max();
+        if let Some(most) = most.filter(|&most| most > self.capacity()) {
+            self.known_pairs = most + most / 2;
+        }
+    }
+}
+
+impl Engine {
+    /// Readies the next slot and the buffers for contact of triangles in the begun frame.
+    pub(super) fn begin_triangles(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        settings: &ClothContactSolver,
+        step: f32,
+    ) -> Result<TriangleFrame, GpuError> {
+        let Self { triangles, contacts, device, queue, slots, next_slot, uploaded_bytes, .. } =
+            self;
+        let is_renamed = triangles.prepare(device, encoder)?;
+        let slices = triangles.slices(&contacts.frame, step);
+        let (rows, begin) = triangles.collider_rows();
+        let Some(buffers) = &triangles.buffers else { unreachable!("they were prepared") };
+        let slot = &mut slots[*next_slot];
+        let max_rounds = if settings.max_rounds == 0 { MAX_ROUNDS } else { settings.max_rounds };
+        let uniforms = buffers.uniforms(max_rounds, &slices);
+        slot.triangles.uniforms.upload(device, queue, &uniforms)?;
+        slot.triangles.rows.upload(device, queue, cast_slice(&rows))?;
+        *uploaded_bytes += uniforms.len() as u64 + ROW_BYTES * rows.len() as u64;
+        let half = ROW_BYTES * rows.len() as u64 / 2;
+        let row_count = u64::from(buffers.parameters.row_count);
+        let sections =
+            [(TRIANGLE_STARTS, 0), (TRIANGLE_FRAME_STARTS, 0), (TRIANGLE_FRAME_ENDS, half)];
+        for (section, source) in sections.into_iter().filter(|_| half > 0) {
+            let target = ROW_BYTES * (u64::from(section) * row_count + begin as u64);
+            let (from, to) = (slot.triangles.rows.buffer(), &buffers.storage[MOVES]);
+            encoder.copy_buffer_to_buffer(from, source, to, target, half);
+        }
+        let Some(kernels) = triangles.kernels.get() else { unreachable!("they were made") };
+        let particles = [
+            slot.contacts.cloths.buffer(),
+            self.particles.buffer(0),
+            self.particles.buffer(1),
+            self.feedback.buffer(0),
+            triangles.reports.buffer(),
+        ];
+        let uniforms = slot.triangles.uniforms.buffer();
+        Ok(TriangleFrame {
+            groups: kernels.bind(device, buffers, uniforms, Some(particles)),
+            is_renamed,
+            slice_count: contacts.frame.slice_count(),
+            max_rounds,
+            iterations: settings.iterations,
+        })
+    }
+
+    /// Records passes of the begun frame.
+    fn record_triangles(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        frame: &TriangleFrame,
+        add: impl FnOnce(&mut Passes, &TriangleBuffers),
+    ) {
+        let Triangles { kernels, buffers, .. } = &self.triangles;
+        if let (Some(kernels), Some(buffers)) = (kernels.get(), buffers) {
+            let mut passes = Passes::default();
+            add(&mut passes, buffers);
+            let max_row = self.device.limits().max_compute_workgroups_per_dimension;
+            kernels.record(pass, buffers, &frame.groups, &passes, max_row);
+        }
+    }
+
+    /// Records what comes before the first slice, and before particles are written.
+    pub(super) fn record_triangle_start(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        frame: &TriangleFrame,
+    ) {
+        self.record_triangles(pass, frame, |passes, buffers| {
+            if frame.is_renamed {
+                passes.rename();
+            }
+            passes.start(buffers.slice(frame.slice_count as usize));
+        });
+    }
+
+    /// Records the contact after a slice.
+    pub(super) fn record_triangle_slice(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        frame: &TriangleFrame,
+        slice: usize,
+    ) {
+        self.record_triangles(pass, frame, |passes, buffers| {
+            let slice = buffers.slice(slice);
+            passes.target(slice);
+            passes.begin(slice);
+            for _ in 0..frame.max_rounds {
+                passes.round(buffers.level_count(), frame.iterations);
+            }
+            passes.finish(slice);
+            passes.apply(slice);
+            passes.report(slice);
+        });
+    }
+}

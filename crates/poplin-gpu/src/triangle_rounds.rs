@@ -1,0 +1,221 @@
+//! Contact of triangles without an engine, for tests: a round or a slice that is uploaded and read back.
+
+use bytemuck::pod_collect_to_vec;
+use poplin_layout::{
+    SCAN_BLOCK, TRIANGLE_CANDIDATES, TRIANGLE_CONTACTS, TRIANGLE_DUE, TRIANGLE_FORCED,
+    TRIANGLE_GAP, TRIANGLE_HELD, TRIANGLE_HELD_ROWS, TRIANGLE_LACK, TRIANGLE_ROUNDS,
+    TRIANGLE_WORDS, TriangleBodies, TriangleCandidate, TriangleMultiplier, TrianglePair,
+    TriangleRound, TriangleRow,
+};
+
+use crate::growable::GrowableBuffer;
+use crate::headless::read_buffer;
+use crate::triangles::{
+    BEGINS, FOUND, HELD, LISTS, MOVES, PAIRS, Passes, ROWS, SLOTS, TriangleBuffers, TriangleKernels,
+};
+use crate::{EngineOptions, GpuError};
+
+/// Sums of a list of counts, with that after the last, as the scan leaves them.
+fn scanned(words: &[u32], len: u32, count: usize) -> Vec<u32> {
+    let blocks = &words[(len + SCAN_BLOCK) as usize..];
+    (0..=count).map(|index| words[index] + blocks[index / SCAN_BLOCK as usize]).collect()
+}
+
+/// The float of ordered bits.
+fn from_ordered(bits: u32) -> f32 {
+    f32::from_bits(if bits >> 31 == 0 { !bits } else { bits & !(1 << 31) })
+}
+
+/// Kernels of contact of triangles and the buffers of a round or slice.
+#[derive(Debug)]
+pub struct TriangleRounds {
+    kernels: TriangleKernels,
+    uniforms: GrowableBuffer,
+    buffers: Option<TriangleBuffers>,
+}
+
+/// How far a slice has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TriangleProgress {
+    /// Rounds that have begun.
+    pub rounds: u32,
+    /// Whether there is no other one.
+    pub is_done: bool,
+    /// Candidates that were found, if there is no room for them: the slice has ended where it was.
+    pub lack: Option<u32>,
+}
+
+impl TriangleRounds {
+    /// Compiles the kernels.
+    pub fn new(device: &wgpu::Device, options: &EngineOptions) -> Self {
+        let usage = wgpu::BufferUsages::UNIFORM;
+        Self {
+            kernels: TriangleKernels::new(device, options),
+            uniforms: GrowableBuffer::new(device, "poplin.triangles.uniforms", usage),
+            buffers: None,
+        }
+    }
+
+    /// Uploads where rows start, who takes part, and the candidates that there are; with room for `capacity` of them.
+    ///
+    /// # Errors
+    /// [`GpuError::TooLarge`] if the device cannot bind a buffer of it.
+    pub fn upload(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        round: &TriangleRound,
+        bodies: &TriangleBodies,
+        capacity: usize,
+    ) -> Result<(), GpuError> {
+        let round = TriangleRound { begins: Vec::new(), ..round.clone() };
+        let buffers = TriangleBuffers::new(device, &round, bodies, capacity, 0)?;
+        self.uniforms.upload(device, queue, &buffers.uniforms(u32::MAX, &[]))?;
+        self.buffers = Some(buffers);
+        Ok(())
+    }
+
+    fn buffers(&self) -> &TriangleBuffers {
+        self.buffers.as_ref().expect("something was uploaded")
+    }
+
+    /// Records passes.
+    fn record(
+        &self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        particles: Option<[&wgpu::Buffer; 4]>,
+        add: impl FnOnce(&mut Passes),
+    ) {
+        let mut passes = Passes::default();
+        add(&mut passes);
+        let buffers = self.buffers();
+        // None of these passes reports.
+        let particles = particles.map(|[cloths, current, previous, feedback]| {
+            [cloths, current, previous, feedback, &buffers.storage[PAIRS]]
+        });
+        let bound = self.kernels.bind(device, buffers, self.uniforms.buffer(), particles);
+        let max_row = device.limits().max_compute_workgroups_per_dimension;
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+        self.kernels.record(&mut pass, buffers, &bound, &passes, max_row);
+    }
+
+    /// Records a round of the uploaded moves and candidates, with so many iterations.
+    pub fn encode_round(
+        &self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        iterations: u32,
+    ) {
+        self.record(device, encoder, None, |passes| passes.response(iterations));
+    }
+
+    /// Records where particles and colliders would be after the slice. Buffers: entries of the cloths, current and previous particles,
+    /// reports.
+    pub fn encode_targets(
+        &self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        particles: [&wgpu::Buffer; 4],
+    ) {
+        self.record(device, encoder, Some(particles), |passes| passes.target(TRIANGLE_DUE));
+    }
+
+    /// Records that particles move to where contact lets them be, in the same buffers.
+    pub fn encode_apply(
+        &self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        particles: [&wgpu::Buffer; 4],
+    ) {
+        self.record(device, encoder, Some(particles), |passes| passes.apply(TRIANGLE_DUE));
+    }
+
+    /// Records the begin of a slice.
+    pub fn encode_begin(&self, device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder) {
+        self.record(device, encoder, None, |passes| passes.begin(TRIANGLE_DUE));
+    }
+
+    /// Records a round of a slice, from its search on; if there is none left, nothing changes.
+    pub fn encode_next(
+        &self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        iterations: u32,
+    ) {
+        let level_count = self.buffers().level_count();
+        self.record(device, encoder, None, |passes| passes.round(level_count, iterations));
+    }
+
+    /// Records the end of a slice.
+    pub fn encode_finish(&self, device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder) {
+        self.record(device, encoder, None, |passes| passes.finish(TRIANGLE_DUE));
+    }
+
+    /// How far the recorded rounds have come, once they have run.
+    ///
+    /// # Errors
+    /// [`GpuError`] if the device is lost or does not answer.
+    pub fn progress(
+        &self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+    ) -> Result<TriangleProgress, GpuError> {
+        let bytes = read_buffer(device, queue, &self.buffers().storage[LISTS])?;
+        let words: Vec<u32> = pod_collect_to_vec(&bytes);
+        let word = |index: u32| words[index as usize];
+        let lack = word(TRIANGLE_LACK);
+        Ok(TriangleProgress {
+            rounds: word(TRIANGLE_ROUNDS),
+            is_done: word(TRIANGLE_DUE) == 0,
+            lack: (lack > 0).then_some(lack),
+        })
+    }
+
+    /// What the recorded passes have left of the uploaded round, once they have run.
+    ///
+    /// # Errors
+    /// [`GpuError`] if the device is lost or does not answer.
+    pub fn read(
+        &self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        uploaded: &TriangleRound,
+    ) -> Result<TriangleRound, GpuError> {
+        let read = |index: usize| read_buffer(device, queue, &self.buffers().storage[index]);
+        let words = |index: usize| read(index).map(|bytes| pod_collect_to_vec::<u8, u32>(&bytes));
+        let it = &self.buffers().parameters;
+        let (row_count, capacity) = (uploaded.rows.len(), it.capacity as usize);
+        let lists = words(LISTS)?;
+        let word = |index: u32| lists[index as usize];
+        let slots = scanned(&words(SLOTS)?, it.slot_len, capacity);
+        let begins = scanned(&words(BEGINS)?, it.begin_len, row_count);
+        let mut rows: Vec<TriangleRow> = pod_collect_to_vec(&read(ROWS)?);
+        rows.truncate(row_count);
+        let mut moves: Vec<[f32; 4]> = pod_collect_to_vec(&read(MOVES)?);
+        moves.truncate(uploaded.moves.len());
+        let mut candidates: Vec<TriangleCandidate> = pod_collect_to_vec(&read(FOUND)?);
+        candidates.truncate(word(TRIANGLE_CANDIDATES) as usize);
+        let mut pairs: Vec<TrianglePair> = pod_collect_to_vec(&read(PAIRS)?);
+        pairs.truncate(slots[capacity] as usize);
+        let mut held: Vec<TriangleMultiplier> = pod_collect_to_vec(&read(HELD)?);
+        held.truncate(word(TRIANGLE_HELD) as usize);
+        let corners = TRIANGLE_WORDS as usize + 2 * row_count + 4 * capacity;
+        let corner_count = begins[row_count] as usize;
+        Ok(TriangleRound {
+            rows,
+            moves,
+            candidates,
+            pairs,
+            held,
+            corners: lists[corners..corners + corner_count].to_vec(),
+            begins,
+            contacts: word(TRIANGLE_CONTACTS),
+            held_rows: word(TRIANGLE_HELD_ROWS),
+            forced: word(TRIANGLE_FORCED),
+            least_gap: from_ordered(word(TRIANGLE_GAP)),
+            rounds: word(TRIANGLE_ROUNDS),
+            ..uploaded.clone()
+        })
+    }
+}

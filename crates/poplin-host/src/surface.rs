@@ -1,0 +1,180 @@
+//! Surfaces of what takes part in contact of triangles.
+
+use glam::{DMat3, DVec3, Vec3};
+use poplin_layout::TRIANGLE_CHILDREN;
+use poplin_model::{Parallelepiped, Plane, Shape};
+
+/// Vertices, edges and faces of a surface, which do not change. A ball is a vertex with a radius, a capsule an edge.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Surface {
+    /// Positions at rest \[m\].
+    pub rest: Vec<Vec3>,
+    /// Corners of the faces.
+    pub faces: Vec<[u32; 3]>,
+    /// Which of their sides (a to b first) and corners a face answers for: bits 0 to 2 and 3 to 5. Every side and corner of the
+    /// surface has one face.
+    pub owned: Vec<u8>,
+    /// Ends of the edges, each once.
+    pub edges: Vec<[u32; 2]>,
+    /// The faces on both sides of each edge; `u32::MAX` beyond a border, and of more than two the first two.
+    pub wings: Vec<[u32; 2]>,
+    /// Whether every edge has two faces that run along it in opposite directions.
+    pub is_closed: bool,
+    /// The vertices that collide.
+    pub vertices: Vec<[u32; 1]>,
+}
+
+/// No face of [`Surface::wings`].
+pub const NO_FACE: u32 = u32::MAX;
+
+impl Surface {
+    /// The surface of a triangle mesh. Triangles with a corner twice are left out, vertices without a triangle do not collide.
+    pub fn of_triangles(rest: Vec<Vec3>, triangles: &[[u32; 3]]) -> Self {
+        let has_three = |&&[a, b, c]: &&[u32; 3]| a != b && b != c && c != a;
+        let faces: Vec<[u32; 3]> = triangles.iter().filter(has_three).copied().collect();
+        let sides = faces.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
+        let mut edges: Vec<[u32; 2]> = sides.map(|[a, b]| [a.min(b), a.max(b)]).collect();
+        edges.sort_unstable();
+        edges.dedup();
+        let mut vertices: Vec<[u32; 1]> = faces.iter().flatten().map(|&corner| [corner]).collect();
+        vertices.sort_unstable();
+        vertices.dedup();
+        let mut owned = vec![0; faces.len()];
+        let mut seen_corners = vec![false; rest.len()];
+        let mut seen_edges = vec![false; edges.len()];
+        let mut wings = vec![[NO_FACE; 2]; edges.len()];
+        let mut runs = vec![[0; 2]; edges.len()];
+        for (index, (face, owned)) in (0..).zip(faces.iter().zip(&mut owned)) {
+            for k in 0..3 {
+                let (a, b) = (face[k], face[(k + 1) % 3]);
+                let edge = edges.binary_search(&[a.min(b), a.max(b)]).unwrap_or_default();
+                let is_second = wings[edge][0] != NO_FACE;
+                if !is_second || wings[edge][1] == NO_FACE {
+                    wings[edge][usize::from(is_second)] = index;
+                }
+                runs[edge][usize::from(a < b)] += 1;
+                if !std::mem::replace(&mut seen_edges[edge], true) {
+                    *owned |= 1 << k;
+                }
+                if !std::mem::replace(&mut seen_corners[a as usize], true) {
+                    *owned |= 8 << k;
+                }
+            }
+        }
+        let is_closed = runs.iter().all(|runs| *runs == [1; 2]) && !faces.is_empty();
+        Self { rest, faces, owned, edges, wings, is_closed, vertices }
+    }
+}
+
+/// The corners of a convex and its faces, in its own space: cuts of three planes that are behind all others.
+fn convex_surface(planes: &[Plane]) -> Surface {
+    let normal = |k: usize| Vec3::from(planes[k].normal).as_dvec3();
+    let offset = |k: usize| f64::from(planes[k].offset);
+    let mut corners: Vec<DVec3> = Vec::new();
+    let mut sides = vec![Vec::new(); planes.len()];
+    for a in 0..planes.len() {
+        for b in a + 1..planes.len() {
+            for c in b + 1..planes.len() {
+                let matrix = DMat3::from_cols(normal(a), normal(b), normal(c)).transpose();
+                if matrix.determinant().abs() < 1e-9 {
+                    continue;
+                }
+                let corner = matrix.inverse() * DVec3::new(offset(a), offset(b), offset(c));
+                let is_behind = |k: usize| normal(k).dot(corner) <= offset(k) + 1e-6;
+                if !(0..planes.len()).all(is_behind) {
+                    continue;
+                }
+                let same = corners.iter().position(|other| other.distance(corner) < 1e-6);
+                let index = same.unwrap_or_else(|| {
+                    corners.push(corner);
+                    corners.len() - 1
+                });
+                for side in [a, b, c] {
+                    if !sides[side].contains(&index) {
+                        sides[side].push(index);
+                    }
+                }
+            }
+        }
+    }
+    let mut triangles = Vec::new();
+    for (k, side) in sides.iter_mut().enumerate().filter(|(_, side)| side.len() > 2) {
+        let center = side.iter().map(|&i| corners[i]).sum::<DVec3>() / side.len() as f64;
+        let first = (corners[side[0]] - center).normalize_or_zero();
+        let second = normal(k).cross(first);
+        let angle = |i: usize| {
+            let arm = corners[i] - center;
+            arm.dot(second).atan2(arm.dot(first))
+        };
+        side.sort_by(|&a, &b| angle(a).total_cmp(&angle(b)));
+        for pair in side[1..].windows(2) {
+            triangles.push([side[0] as u32, pair[0] as u32, pair[1] as u32]);
+        }
+    }
+    Surface::of_triangles(corners.iter().map(|corner| corner.as_vec3()).collect(), &triangles)
+}
+
+/// The surface of a collider, at rest where its shape is in its own space.
+pub(crate) fn surface_of(shape: &Shape) -> Surface {
+    let zeros = |count: usize| vec![Vec3::ZERO; count];
+    match shape {
+        Shape::Sphere(_) => Surface { rest: zeros(1), vertices: vec![[0]], ..Surface::default() },
+        Shape::Capsule(_) => Surface {
+            rest: zeros(2),
+            edges: vec![[0, 1]],
+            vertices: vec![[0], [1]],
+            ..Surface::default()
+        },
+        Shape::Plane(_) => Surface { rest: zeros(1), ..Surface::default() },
+        Shape::Parallelepiped(it) => {
+            let corners = it.corners().map(Vec3::from).to_vec();
+            Surface::of_triangles(corners, &Parallelepiped::TRIANGLES)
+        }
+        Shape::Convex(planes) => convex_surface(planes),
+        Shape::TriangleMesh(mesh) => {
+            let rest = mesh.vertices.iter().map(|&vertex| Vec3::from(vertex)).collect();
+            Surface::of_triangles(rest, &mesh.triangles)
+        }
+    }
+}
+
+/// Brings items into an order in which those of each node are near each other. `unit` is how many a child may have.
+fn arrange(items: &mut [u32], mut unit: usize, centers: &[Vec3]) {
+    while items.len() <= unit {
+        if unit == 1 {
+            return;
+        }
+        unit /= FAN;
+    }
+    let (mut low, mut high) = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+    for &item in items.iter() {
+        (low, high) = (low.min(centers[item as usize]), high.max(centers[item as usize]));
+    }
+    let axis = (high - low).max_position();
+    let middle = items.len().div_ceil(unit) / 2 * unit;
+    items.select_nth_unstable_by(middle, |&a, &b| {
+        let key = |item: u32| centers[item as usize][axis];
+        key(a).total_cmp(&key(b)).then(a.cmp(&b))
+    });
+    let (first, second) = items.split_at_mut(middle);
+    arrange(first, unit, centers);
+    arrange(second, unit, centers);
+}
+
+/// Children of a node of a tree over simplices.
+const FAN: usize = TRIANGLE_CHILDREN as usize;
+
+/// Simplices with these corners in the order in which a tree over them has them, split by where they are at rest.
+pub fn tree_order<const N: usize>(simplices: &[[u32; N]], rest: &[Vec3]) -> Vec<u32> {
+    let center = |corners: &[u32; N]| {
+        corners.iter().map(|&corner| rest[corner as usize]).sum::<Vec3>() / N as f32
+    };
+    let centers: Vec<Vec3> = simplices.iter().map(center).collect();
+    let mut items: Vec<u32> = (0..simplices.len() as u32).collect();
+    let mut unit = 1;
+    while items.len() > FAN * unit {
+        unit *= FAN;
+    }
+    arrange(&mut items, unit, &centers);
+    items
+}

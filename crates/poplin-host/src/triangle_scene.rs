@@ -1,0 +1,369 @@
+//! Who takes part in contact of triangles in a frame: cloths and colliders as bodies with rows, for both backends.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use glam::Vec3;
+use poplin_model::{Collider, ColliderSet, Placement, Pose, Rigid, Shape};
+
+use crate::surface::{Surface, surface_of};
+use crate::{HostCloth, PairMultipliers};
+
+/// How a body takes part.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Role {
+    /// A cloth: groups that it belongs to and collides with, whether it collides with itself.
+    Cloth {
+        /// Groups that it belongs to.
+        group: u32,
+        /// Groups that it collides with.
+        mask: u32,
+        /// Groups of colliders that it meets, and is in for them.
+        colliders: [u32; 2],
+    },
+    /// A collider; of one cloth only, or of all that its groups let.
+    Collider {
+        /// The body of the cloth whose it is.
+        owner: Option<u32>,
+        /// Groups that it is in, and that it meets.
+        groups: [u32; 2],
+    },
+}
+
+/// A surface that takes part, with its rows.
+#[derive(Debug, Clone)]
+pub struct TriangleBody {
+    /// Its topology.
+    pub surface: Arc<Surface>,
+    /// How it takes part.
+    pub role: Role,
+    /// Coefficient of friction of a cloth, factor of a collider.
+    pub friction: f32,
+    /// Its rows.
+    pub rows: Range<usize>,
+    /// Whether it collides with itself.
+    pub meets_itself: bool,
+    /// Whether it is a plane: a row for a point of it, the rest position of which is the normal.
+    pub is_plane: bool,
+    /// Whether it is a box, the corners of which are those of a parallelepiped.
+    pub is_box: bool,
+}
+
+impl TriangleBody {
+    /// A body whose rows are those from `begin` on.
+    pub fn new(surface: Arc<Surface>, role: Role, friction: f32, begin: usize) -> Self {
+        let (rows, meets_itself) =
+            (begin..begin + surface.rest.len(), matches!(role, Role::Cloth { .. }));
+        Self { surface, role, friction, rows, meets_itself, is_plane: false, is_box: false }
+    }
+
+    /// Whether it is a cloth.
+    pub fn is_cloth(&self) -> bool {
+        matches!(self.role, Role::Cloth { .. })
+    }
+
+    /// Whether two different bodies collide: each must want the other, and one must be a cloth.
+    pub fn wants(&self, own: u32, other: &Self, others: u32) -> bool {
+        match (self.role, other.role) {
+            (Role::Cloth { group, mask, .. }, Role::Cloth { group: g, mask: m, .. }) => {
+                group & m != 0 && g & mask != 0
+            }
+            (Role::Cloth { colliders, .. }, Role::Collider { owner, groups }) => {
+                owner.is_none_or(|owner| owner == own)
+                    && colliders[0] & groups[1] != 0
+                    && groups[0] & colliders[1] != 0
+            }
+            (Role::Collider { .. }, Role::Cloth { .. }) => other.wants(others, self, own),
+            (Role::Collider { .. }, Role::Collider { .. }) => false,
+        }
+    }
+
+    /// Coefficient of friction between two bodies: the geometric mean of two cloths, that of a cloth times the factor of a collider.
+    pub fn friction_with(&self, other: &Self) -> f32 {
+        let product = self.friction * other.friction;
+        if self.is_cloth() && other.is_cloth() { product.sqrt() } else { product }
+    }
+}
+
+/// What a body is of: equal keys have the same topology.
+#[derive(Debug, Clone, PartialEq)]
+enum Key {
+    Cloth { fabric: usize, particle_count: usize, rest: usize },
+    Ball,
+    Capsule,
+    Plane,
+    Box,
+    Convex(usize),
+    Mesh { triangles: usize, vertex_count: usize },
+}
+
+/// What is other than in the last frame.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SceneChange {
+    /// Nothing but where things are.
+    None,
+    /// Thickness, friction, groups, the radius of a ball, the normal of a plane.
+    Values,
+    /// Who takes part. Of each body that did: its index now, if it is still there.
+    Bodies(Vec<Option<u32>>),
+}
+
+/// The bodies of a frame and their rows.
+#[derive(Debug, Clone, Default)]
+pub struct TriangleScene {
+    /// Cloths in the order in which the frame has them, then colliders.
+    pub bodies: Vec<TriangleBody>,
+    /// Half the thickness of a cloth, the radius of a ball or capsule \[m\], by row.
+    pub radius: Vec<f32>,
+    /// What of it is the volume of a collider \[m\].
+    pub hard: Vec<f32>,
+    /// Positions at rest \[m\]; the normal of a plane.
+    pub rest: Vec<Vec3>,
+    /// Where the rows of colliders are before the frame \[m\]; 0 for those of cloths.
+    pub starts: Vec<Vec3>,
+    /// Where they are after it \[m\].
+    pub ends: Vec<Vec3>,
+    keys: Vec<Key>,
+}
+
+fn point(at: &Placement, p: [f32; 3]) -> Vec3 {
+    Vec3::from(at.point(p))
+}
+
+fn key_of(shape: &Shape) -> Key {
+    match shape {
+        Shape::Sphere(_) => Key::Ball,
+        Shape::Capsule(_) => Key::Capsule,
+        Shape::Plane(_) => Key::Plane,
+        Shape::Parallelepiped(_) => Key::Box,
+        Shape::Convex(planes) => Key::Convex(planes.as_ptr() as usize),
+        Shape::TriangleMesh(mesh) => Key::Mesh {
+            triangles: mesh.triangles.as_ptr() as usize,
+            vertex_count: mesh.vertices.len(),
+        },
+    }
+}
+
+/// The vertices of a shape in the world; of a plane a point.
+fn set_vertices(shape: &Shape, surface: &Surface, at: &Placement, rows: &mut [Vec3]) {
+    match shape {
+        Shape::Sphere(ball) => rows[0] = point(at, ball.center),
+        Shape::Capsule(capsule) => {
+            for (row, end) in rows.iter_mut().zip(&capsule.ends) {
+                *row = point(at, end.center);
+            }
+        }
+        Shape::Plane(plane) => {
+            let (normal, offset) = at.plane(plane.normal, plane.offset);
+            rows[0] = Vec3::from(normal) * offset;
+        }
+        Shape::Parallelepiped(it) => {
+            for (row, corner) in rows.iter_mut().zip(it.corners()) {
+                *row = point(at, corner);
+            }
+        }
+        Shape::Convex(_) => {
+            for (row, corner) in rows.iter_mut().zip(&surface.rest) {
+                *row = point(at, corner.to_array());
+            }
+        }
+        Shape::TriangleMesh(mesh) => {
+            for (row, vertex) in rows.iter_mut().zip(mesh.vertices.iter()) {
+                *row = point(at, *vertex);
+            }
+        }
+    }
+}
+
+fn radii_of(shape: &Shape) -> [f32; 2] {
+    match shape {
+        Shape::Sphere(ball) => [ball.radius; 2],
+        Shape::Capsule(capsule) => capsule.ends.map(|end| end.radius),
+        _ => [0.0; 2],
+    }
+}
+
+/// A collider over a frame.
+struct Entry<'a> {
+    collider: &'a Collider,
+    start_shape: &'a Shape,
+    poses: [Placement; 2],
+    owner: Option<u32>,
+}
+
+fn entries<'a>(
+    cloths: &'a [&'a HostCloth],
+    world: &'a ColliderSet,
+) -> impl Iterator<Item = Entry<'a>> {
+    let none = [Pose::default(); 2];
+    let sets = cloths.iter().enumerate().map(|(index, cloth)| {
+        let live = cloth.live();
+        (live.colliders(), Some(index as u32), [live.pose(), live.target_pose()])
+    });
+    std::iter::once((world, None, none)).chain(sets).flat_map(|(set, owner, spaces)| {
+        set.motions().map(move |motion| {
+            let ends = [motion.start_pose, motion.collider.pose];
+            let pose =
+                |k: usize| Placement::new(1.0, Rigid::new(spaces[k]).after(Rigid::new(ends[k])));
+            Entry {
+                collider: motion.collider,
+                start_shape: motion.start_shape,
+                poses: [pose(0), pose(1)],
+                owner,
+            }
+        })
+    })
+}
+
+fn key_of_cloth(host: &HostCloth) -> Key {
+    let it = host.cloth();
+    Key::Cloth {
+        fabric: Arc::as_ptr(&it.fabric) as usize,
+        particle_count: it.particle_count(),
+        rest: it.rest_positions.as_ptr() as usize,
+    }
+}
+
+/// Sets a value of a body, and whether everything has remained the same.
+fn set<T: PartialEq>(is_same: &mut bool, slot: &mut T, value: T) {
+    *is_same &= *slot == value;
+    *slot = value;
+}
+
+/// The multipliers of the bodies that are still there, ranked by their new indices, which the old ones were found to have.
+pub fn renamed_multipliers(
+    all: &[PairMultipliers],
+    indices: &[Option<u32>],
+) -> Vec<PairMultipliers> {
+    let renamed = |held: &PairMultipliers| {
+        let [a, b, first, second] = held.rank;
+        let index = |body: u32| indices.get(body as usize).copied().flatten();
+        let (a, b) = (index(a)?, index(b)?);
+        Some(PairMultipliers { rank: [a, b, first, second], ..*held })
+    };
+    all.iter().filter_map(renamed).collect()
+}
+
+/// Where bodies of the first frame are in the second one.
+fn new_indices(old: &[Key], new: &[Key]) -> Vec<Option<u32>> {
+    let mut from = 0;
+    let find = |key: &Key| {
+        let found = new[from..].iter().position(|other| other == key)?;
+        from += found + 1;
+        Some((from - 1) as u32)
+    };
+    old.iter().map(find).collect()
+}
+
+impl TriangleScene {
+    /// Forgets everybody.
+    pub fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The smallest thickness of a cloth \[m\]; infinite if there is none.
+    pub fn least_thickness(&self) -> f32 {
+        least_thickness(self.bodies.iter(), &self.radius)
+    }
+
+    /// Takes in the cloths and colliders of a frame.
+    pub fn begin_frame(&mut self, cloths: &[&HostCloth], world: &ColliderSet) -> SceneChange {
+        let keys = cloths.iter().map(|host| key_of_cloth(host));
+        let keys: Vec<Key> =
+            keys.chain(entries(cloths, world).map(|entry| key_of(&entry.collider.shape))).collect();
+        let mut change = SceneChange::None;
+        if keys != self.keys {
+            // Who is still there keeps its multipliers: a stack does not move because something else came or went.
+            change = SceneChange::Bodies(new_indices(&self.keys, &keys));
+            self.forget();
+            self.keys = keys;
+            self.add_all(cloths, world);
+        }
+        let mut is_same = true;
+        let (of_cloths, of_colliders) = self.bodies.split_at_mut(cloths.len());
+        for (it, host) in of_cloths.iter_mut().zip(cloths) {
+            let config = &host.cloth().config;
+            let radius = 0.5 * config.thickness;
+            let radii = &mut self.radius[it.rows.clone()];
+            radii.iter_mut().for_each(|it| set(&mut is_same, it, radius));
+            let groups = host.cloth().collider_groups;
+            // Nobody wants a cloth that keeps no distance from others.
+            let is_apart = host.cloth_collision_distance() == 0.0;
+            let role = Role::Cloth {
+                group: if is_apart { 0 } else { config.cloth_collision.group },
+                mask: config.cloth_collision.mask,
+                colliders: [groups.memberships, groups.filter],
+            };
+            set(&mut is_same, &mut it.meets_itself, host.has_self_collision());
+            set(&mut is_same, &mut it.role, role);
+            set(&mut is_same, &mut it.friction, config.contact.friction);
+        }
+        for (it, entry) in of_colliders.iter_mut().zip(entries(cloths, world)) {
+            let Entry { collider, start_shape, poses, owner } = entry;
+            let rows = it.rows.clone();
+            let is_one = key_of(start_shape) == key_of(&collider.shape);
+            let first = if is_one { start_shape } else { &collider.shape };
+            set_vertices(first, &it.surface, &poses[0], &mut self.starts[rows.clone()]);
+            set_vertices(&collider.shape, &it.surface, &poses[1], &mut self.ends[rows.clone()]);
+            let (before, after) = (radii_of(first), radii_of(&collider.shape));
+            for (k, row) in rows.clone().enumerate().take(2) {
+                let radius = if it.is_plane { 0.0 } else { before[k].max(after[k]) };
+                set(&mut is_same, &mut self.radius[row], radius);
+                set(&mut is_same, &mut self.hard[row], radius);
+            }
+            if let Shape::Plane(plane) = &collider.shape {
+                let normal = Vec3::from(poses[1].plane(plane.normal, plane.offset).0);
+                set(&mut is_same, &mut self.rest[rows.start], normal);
+            }
+            let groups = collider.groups;
+            let role = Role::Collider { owner, groups: [groups.memberships, groups.filter] };
+            set(&mut is_same, &mut it.role, role);
+            set(&mut is_same, &mut it.friction, collider.friction);
+        }
+        if change == SceneChange::None && !is_same {
+            change = SceneChange::Values;
+        }
+        change
+    }
+
+    fn add_all(&mut self, cloths: &[&HostCloth], world: &ColliderSet) {
+        for host in cloths {
+            let it = host.cloth();
+            let rest: Vec<Vec3> = if it.rest_positions.is_empty() {
+                it.particles.iter().map(|particle| Vec3::from(particle.position)).collect()
+            } else {
+                it.rest_positions.iter().map(|&position| Vec3::from(position)).collect()
+            };
+            let surface = Surface::of_triangles(rest, &it.fabric.triangles);
+            let role = Role::Cloth { group: 0, mask: 0, colliders: [0; 2] };
+            self.add(surface, role, [false; 2]);
+        }
+        for entry in entries(cloths, world) {
+            let surface = surface_of(&entry.collider.shape);
+            let role = Role::Collider { owner: None, groups: [0; 2] };
+            let shape = &entry.collider.shape;
+            let is_plane = matches!(shape, Shape::Plane(_));
+            self.add(surface, role, [is_plane, matches!(shape, Shape::Parallelepiped(_))]);
+        }
+    }
+
+    /// Adds a body whose rows come after all others.
+    fn add(&mut self, surface: Surface, role: Role, [is_plane, is_box]: [bool; 2]) {
+        self.rest.extend(&surface.rest);
+        let begin = self.radius.len();
+        let body = TriangleBody::new(Arc::new(surface), role, 0.0, begin);
+        let count = self.rest.len();
+        self.radius.resize(count, 0.0);
+        self.hard.resize(count, 0.0);
+        self.starts.resize(count, Vec3::ZERO);
+        self.ends.resize(count, Vec3::ZERO);
+        self.bodies.push(TriangleBody { is_plane, is_box, ..body });
+    }
+}
+
+/// The smallest thickness of a cloth \[m\], from the radii of the rows; infinite if there is none.
+pub fn least_thickness<'a>(bodies: impl Iterator<Item = &'a TriangleBody>, radius: &[f32]) -> f32 {
+    let radii =
+        bodies.filter(|body| body.is_cloth()).filter_map(|body| radius.get(body.rows.start));
+    2.0 * radii.copied().fold(f32::INFINITY, f32::min)
+}

@@ -1,0 +1,360 @@
+//! Contact of triangles on the GPU: whole frames = mirror, through everything that an application may do between them; nothing is
+//! crossed where products are fused; what there is no room for, and what is forced, is reported.
+
+use poplin::cook::{CookOptions, cook};
+use poplin_gpu::{EngineOptions, Headless, wgpu};
+use poplin_host::{ClothId, Engine, ParticleMotion};
+use poplin_measure::entanglement::EntanglementCounter;
+use poplin_model::{
+    Capsule, Cloth, ClothContactSolver, Collider, ContactMode, ContactReport, Frame, Mesh,
+    Parallelepiped, Particle, Plane, Pose, Shape, Sphere, TriangleMesh, Trouble,
+};
+use poplin_reference::ReferenceEngine;
+use poplin_shaders::{Kernel, compose};
+use poplin_testkit::adapter::{Rounding, devices, headless};
+use poplin_testkit::compare::same_bits;
+use poplin_testkit::crossing_scene::at;
+use poplin_testkit::skip::is_gpu_off;
+
+/// Thickness of every cloth \[m\].
+const THICKNESS: f32 = 0.02;
+/// Four iterations.
+const FRAME: Frame = Frame { dt: 1.0 / 60.0 };
+
+/// A level sheet around a point, with a pinned corner if asked for.
+fn sheet(center: [f32; 3], columns: u32, is_pinned: bool) -> Cloth {
+    let width = 0.05 * columns as f32;
+    let mut mesh = Mesh::grid(columns, columns, width, width);
+    for [x, y, z] in &mut mesh.positions {
+        (*x, *y, *z) = (*x - 0.5 * width + center[0], center[1], *z - 0.5 * width + center[2]);
+    }
+    let mut cloth = cook(&mesh, &CookOptions::default()).unwrap().into_cloth();
+    for (index, particle) in cloth.particles.iter_mut().enumerate() {
+        particle.inverse_mass = if is_pinned && index == 0 { 0.0 } else { 100.0 };
+    }
+    cloth.config.thickness = THICKNESS;
+    cloth.config.contact.friction = 0.4;
+    cloth.config.solver.as_pbd_mut().unwrap().frequency = 240.0;
+    cloth
+}
+
+/// Colliders of every shape under the sheets.
+fn colliders() -> Vec<Collider> {
+    let ball = |x: f32, radius: f32| Sphere { center: [x, 0.1, 0.0], radius };
+    let tip = TriangleMesh {
+        vertices: vec![[-0.1, 0.0, -0.1], [0.1, 0.0, -0.1], [0.0, 0.0, 0.12], [0.0, 0.16, 0.0]]
+            .into(),
+        triangles: vec![[0, 1, 2], [0, 3, 1], [1, 3, 2], [2, 3, 0]].into(),
+    };
+    let ends = [ball(-0.15, 0.03), ball(-0.05, 0.05)];
+    let half = Parallelepiped {
+        corner: [0.07, 0.0, 0.05],
+        edges: [[0.1, 0.0, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 0.1]],
+    };
+    vec![
+        Shape::from(Plane { normal: [0.0, 1.0, 0.0], offset: 0.0 }).into(),
+        Shape::from(ball(0.05, 0.08)).into(),
+        Shape::from(Capsule { ends }).into(),
+        Shape::from(half).into(),
+        Shape::from(tip).into(),
+    ]
+}
+
+fn settings() -> ClothContactSolver {
+    ClothContactSolver {
+        contact: ContactMode::Triangles,
+        iterations: 3,
+        every: 2,
+        max_rounds: 4,
+        ..ClothContactSolver::default()
+    }
+}
+
+/// The same scene on the mirror and on a device.
+struct Twins {
+    mirror: ReferenceEngine,
+    gpu: Headless,
+    rounding: Rounding,
+    cloths: Vec<ClothId>,
+    what: &'static str,
+}
+
+/// Does the same with both engines.
+macro_rules! both {
+    ($twins:expr, |$engine:ident| $body:expr) => {{
+        let twins: &mut Twins = $twins;
+        let of_mirror = {
+            let $engine = &mut twins.mirror;
+            $body
+        };
+        let of_gpu = {
+            let $engine = &mut twins.gpu;
+            $body
+        };
+        assert_eq!(of_mirror, of_gpu, "{}", twins.what);
+        of_mirror
+    }};
+}
+
+impl Twins {
+    fn new(gpu: Headless, rounding: Rounding, cloths: &[Cloth], colliders: &[Collider]) -> Self {
+        let mut mirror = ReferenceEngine::new();
+        mirror.set_cloth_contact_solver(settings()).unwrap();
+        let mut it = Self { mirror, gpu, rounding, cloths: Vec::new(), what: "" };
+        it.gpu.set_cloth_contact_solver(settings()).unwrap();
+        for cloth in cloths {
+            let id = both!(&mut it, |engine| engine.add(cloth.clone()).unwrap());
+            it.cloths.push(id);
+        }
+        for collider in colliders {
+            both!(&mut it, |engine| engine.colliders_mut().add(collider.clone()).unwrap());
+        }
+        it
+    }
+
+    /// Some frames, after which both have the same particles.
+    fn run(&mut self, what: &'static str, frames: usize, frame: Frame) -> Result<(), String> {
+        self.what = what;
+        for _ in 0..frames {
+            both!(self, |engine| engine.step(&frame).unwrap());
+        }
+        self.compare()
+    }
+
+    /// Whether both have the same particles and reports, or where products may be fused nothing is crossed.
+    fn compare(&mut self) -> Result<(), String> {
+        let what = self.what;
+        let [mirror, gpu] = [self.mirror.state().unwrap(), self.gpu.state().unwrap()];
+        if self.rounding == Rounding::MayFuse {
+            return match self.crossings() {
+                0 => Ok(()),
+                crossings => Err(format!("{what}: {crossings} crossings")),
+            };
+        }
+        for &id in &self.cloths {
+            let rows = [&gpu, &mirror].map(|it| [it.current(id), it.previous(id)].concat());
+            same_bits(what, Particle::rows(&rows[0]), Particle::rows(&rows[1]))
+                .map_err(|difference| format!("{difference:?}"))?;
+            // The GPU says where the cloth was that something was too fast for, not what was.
+            let [gpu, mirror] = [&gpu, &mirror].map(|it| {
+                let report = it.contact_report(id);
+                let hurried = report.hurried.map(|it| Trouble { position_m: [0.0; 3], ..it });
+                ContactReport { hurried, ..report }
+            });
+            if gpu != mirror {
+                return Err(format!("{what}: {gpu:?} on the GPU, {mirror:?} in the mirror"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Edges of cloths through triangles of cloths on the device.
+    fn crossings(&mut self) -> usize {
+        let (mut rows, mut triangles, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+        let state = self.gpu.state().unwrap();
+        for &id in &self.cloths {
+            let base = rows.len() as u32;
+            rows.extend(state.current(id).iter().map(|it| it.position));
+            let fabric = &self.gpu.cloth(id).unwrap().cloth().fabric;
+            triangles.extend(fabric.triangles.iter().map(|it| it.map(|corner| base + corner)));
+            ends.push(rows.len());
+        }
+        EntanglementCounter::new(&rows, &triangles, &ends).crossings(&rows)
+    }
+}
+
+/// Scenes on every device.
+fn twins(cloths: &[Cloth], colliders: &[Collider]) -> impl Iterator<Item = Twins> {
+    let options = EngineOptions { frames_per_submit: 4, ..EngineOptions::default() };
+    let all: Vec<_> = devices(&options).collect();
+    all.into_iter().map(move |(gpu, rounding)| Twins::new(gpu, rounding, cloths, colliders))
+}
+
+fn stack() -> Vec<Cloth> {
+    vec![
+        sheet([0.0, 0.25, 0.0], 6, false),
+        sheet([0.01, 0.29, 0.02], 6, false),
+        sheet([0.3, 0.3, 0.0], 4, true),
+    ]
+}
+
+/// A scene through everything that an application may do between frames.
+fn story(it: &mut Twins) -> Result<(), String> {
+    let none = ClothContactSolver::default();
+    both!(it, |engine| engine.set_cloth_contact_solver(none).unwrap());
+    it.run("particles that meet", 2, FRAME)?;
+    both!(it, |engine| engine.set_cloth_contact_solver(settings()).unwrap());
+    it.run("triangles again", 2, FRAME)?;
+    it.run("falling", 6, FRAME)?;
+    assert!(it.mirror.triangle_contact().report.contacts > 0, "nothing touches after the fall");
+    it.run("a longer step", 2, Frame { dt: 1.0 / 40.0 })?;
+    it.run("a frame without time", 1, Frame { dt: 0.0 })?;
+
+    let ball = it.mirror.colliders().iter().nth(1).unwrap().0;
+    both!(it, |engine| engine.colliders_mut().set_pose(ball, at([0.005, 0.01, 0.0])).unwrap());
+    it.run("a collider that moves", 2, FRAME)?;
+    let rotated = it.cloths[2];
+    let rotation = [0.0, 0.1_f32.sin(), 0.0, 0.1_f32.cos()];
+    let space = Pose { translation: [0.01, 0.0, 0.0], rotation };
+    both!(it, |engine| engine.cloth_mut(rotated).unwrap().set_pose(space).unwrap());
+    it.run("a local space that moves", 2, FRAME)?;
+    both!(it, |engine| {
+        engine.cloth_mut(rotated).unwrap().teleport([0.03, 0.0, 0.0]).unwrap();
+    });
+    it.run("a local space elsewhere", 1, FRAME)?;
+
+    let last = it.cloths.remove(2);
+    both!(it, |engine| engine.remove(last).unwrap());
+    it.run("a cloth less", 2, FRAME)?;
+    let new = sheet([0.0, 0.45, 0.0], 5, false);
+    let id = both!(it, |engine| engine.add(new.clone()).unwrap());
+    it.cloths.push(id);
+    it.run("a cloth more", 3, FRAME)?;
+    both!(it, |engine| engine.colliders_mut().remove(ball).unwrap());
+    it.run("a collider less", 2, FRAME)?;
+
+    let slick = it.cloths[0];
+    both!(it, |engine| {
+        let mut config = engine.cloth(slick).unwrap().cloth().config.clone();
+        config.contact.friction = 0.0;
+        engine.cloth_mut(slick).unwrap().set_config(config).unwrap();
+    });
+    it.run("other friction", 2, FRAME)?;
+
+    let particles = it.mirror.current(slick).to_vec();
+    both!(it, |engine| engine.set_particles(slick, &particles, ParticleMotion::Rest).unwrap());
+    it.run("particles that are set", 2, FRAME)?;
+    both!(it, |engine| engine.reset(id).unwrap());
+    it.run("a cloth that is reset", 2, FRAME)?;
+    Ok(())
+}
+
+#[test]
+fn frames_are_those_of_the_mirror_whatever_comes_and_goes() {
+    for mut it in twins(&stack(), &colliders()) {
+        assert_eq!(story(&mut it), Ok(()));
+    }
+}
+
+#[test]
+fn a_fault_in_a_pass_that_only_frames_have_is_seen() {
+    let faults = [
+        (Kernel::TriangleStart, "triangle.cloth_begin + body", "body", "space that moves"),
+        (Kernel::TriangleRename, "held.rank.y = second;", "", "a cloth less"),
+        (Kernel::TriangleReport, "frames += triangle.is_first", "frames += 1u", "frames: "),
+    ];
+    if is_gpu_off() {
+        return;
+    }
+    for (kernel, right, wrong, seen_in) in faults {
+        let text = compose(&kernel.path()).unwrap().text;
+        assert!(text.contains(right), "{kernel:?} has no `{right}`");
+        let shader_texts = [(kernel, text.replace(right, wrong))].into();
+        let gpu = headless(EngineOptions { shader_texts, ..EngineOptions::default() }).unwrap();
+        let seen = story(&mut Twins::new(gpu, Rounding::AsMirror, &stack(), &colliders()));
+        let is_seen = seen.as_ref().is_err_and(|seen| seen.contains(seen_in));
+        assert!(is_seen, "`{wrong}` in {kernel:?}: {seen:?}");
+    }
+}
+
+#[test]
+fn snapshots_go_on_as_if_nothing_had_been_on_either_backend() {
+    for mut it in twins(&stack()[..2], &colliders()).filter(|it| it.rounding == Rounding::AsMirror)
+    {
+        it.run("falling", 10, FRAME).unwrap();
+        assert!(it.mirror.triangle_contact().report.contacts > 0);
+        let [of_mirror, of_gpu] = [it.mirror.save().unwrap(), it.gpu.save().unwrap()];
+        assert!(!of_gpu.multipliers().pairs.is_empty());
+        assert_eq!(of_mirror.multipliers(), of_gpu.multipliers());
+        it.run("gone on", 2, FRAME).unwrap();
+        let after: Vec<Particle> =
+            it.cloths.iter().flat_map(|&id| it.mirror.current(id).to_vec()).collect();
+        it.cloths = it.mirror.restore(&of_gpu).unwrap();
+        let ids = it.gpu.restore(&of_mirror).unwrap();
+        let again = it.gpu.save().unwrap();
+        assert_eq!(again.multipliers(), of_mirror.multipliers(), "saved before a frame");
+        for _ in 0..2 {
+            it.mirror.step(&FRAME).unwrap();
+            it.gpu.step(&FRAME).unwrap();
+        }
+        let state = it.gpu.state().unwrap();
+        let restored: Vec<Particle> =
+            ids.iter().flat_map(|&id| state.current(id).to_vec()).collect();
+        same_bits("gpu", Particle::rows(&restored), Particle::rows(&after)).unwrap();
+        let restored: Vec<Particle> =
+            it.cloths.iter().flat_map(|&id| it.mirror.current(id).to_vec()).collect();
+        same_bits("mirror", Particle::rows(&restored), Particle::rows(&after)).unwrap();
+    }
+}
+
+#[test]
+fn frames_that_are_recorded_together_are_those_that_are_stepped_one_by_one() {
+    for mut it in twins(&stack()[..1], &colliders()) {
+        let ball = it.mirror.colliders().iter().nth(1).unwrap().0;
+        let mut encoder =
+            it.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        it.what = "recorded together";
+        for k in 0..4 {
+            let pose = at([0.0, 0.04 * k as f32, 0.0]);
+            both!(&mut it, |engine| engine.colliders_mut().set_pose(ball, pose).unwrap());
+            if k == 2 {
+                let new = sheet([0.0, 0.4, 0.0], 4, false);
+                let id = both!(&mut it, |engine| engine.add(new.clone()).unwrap());
+                it.cloths.push(id);
+            }
+            it.mirror.step(&FRAME).unwrap();
+            it.gpu.engine_mut().encode_frame(&mut encoder, &FRAME).unwrap();
+        }
+        it.gpu.queue().submit([encoder.finish()]);
+        it.compare().unwrap();
+    }
+}
+
+#[test]
+fn pairs_without_room_are_reported_and_find_room_in_the_next_frame() {
+    // Four times as thick as its edges are long: everything is near everything.
+    let mut cloth = sheet([0.0, 0.3, 0.0], 8, false);
+    cloth.particles.iter_mut().for_each(|it| {
+        let [x, y, z] = it.position;
+        it.position = [0.1 * x, y, 0.1 * z];
+    });
+    for mut it in twins(&[cloth], &[]) {
+        let id = it.cloths[0];
+        it.gpu.step(&FRAME).unwrap();
+        let report = it.gpu.read(id).unwrap().contact_report(id);
+        let trouble = report.unlisted.expect("no room");
+        assert_eq!((trouble.first_frame, trouble.last_frame), (1, 1));
+        assert!(trouble.most_pairs > 32 * 81, "{trouble:?}");
+        assert!((trouble.position_m[1] - 0.3).abs() < 0.1, "{trouble:?}");
+        it.gpu.step(&FRAME).unwrap();
+        it.gpu.step(&FRAME).unwrap();
+        let after = it.gpu.read(id).unwrap().contact_report(id);
+        assert_eq!(after.unlisted, Some(trouble), "there is room now");
+        assert_eq!(after.frames, 3);
+    }
+}
+
+#[test]
+fn what_is_forced_or_too_fast_is_reported_as_in_the_mirror() {
+    for mut it in twins(&stack()[2..], &colliders()[1..2]) {
+        let ball = it.mirror.colliders().iter().next().unwrap().0;
+        both!(&mut it, |engine| engine
+            .colliders_mut()
+            .set_pose(ball, at([0.3, 0.6, 0.0]))
+            .unwrap());
+        both!(&mut it, |engine| engine.step(&FRAME).unwrap());
+        // The pinned corner is in its path.
+        both!(&mut it, |engine| engine
+            .colliders_mut()
+            .set_pose(ball, at([0.15, -0.3, -0.1]))
+            .unwrap());
+        both!(&mut it, |engine| engine.step(&FRAME).unwrap());
+        let id = it.cloths[0];
+        let reports =
+            [it.mirror.read(id).unwrap(), it.gpu.read(id).unwrap()].map(|it| it.contact_report(id));
+        for report in reports {
+            let hurried = report.hurried.expect("too fast");
+            assert_eq!(hurried.last_frame, 2, "{report:?}");
+        }
+    }
+}
