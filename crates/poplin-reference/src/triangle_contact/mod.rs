@@ -3,6 +3,7 @@
 mod body;
 mod closest;
 mod memory;
+mod near;
 #[cfg(feature = "testing")]
 mod packed;
 mod pairs;
@@ -16,4 +17,6 @@ pub use closest::{Closest, edge_edge, vertex_face};
 pub use memory::{Report, TriangleContact};
 pub use pairs::{Candidate, Kind};
 pub use scene::ClothInput;
+#[cfg(feature = "testing")]
+pub use tree::Ranges;
 pub use tree::{Path, Reach, Tree};
