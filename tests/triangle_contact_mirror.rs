@@ -377,7 +377,6 @@ fn degenerate_trial(seed: u64, count: usize) -> Trial {
             owned: rng.index(64) as u8,
             friction: rng.range(0.0, 1.0),
             is_own: rng.index(2) == 0,
-            axis: 0,
             rank: [0, 0, index as u32, 0],
         });
     }

@@ -8,7 +8,8 @@ use glam::{Quat, Vec3};
 use poplin_measure::entanglement::EntanglementCounter;
 use poplin_reference::oracle::{NearPairs, near_pairs, point_triangle, segment_segment};
 use poplin_reference::triangle_contact::{
-    Body, Closest, Kind, Path, Reach, Role, Surface, Tree, TriangleContact, edge_edge, vertex_face,
+    Body, Closest, Kind, Path, Ranges, Reach, Role, Surface, Tree, TriangleContact, edge_edge,
+    vertex_face,
 };
 use poplin_testkit::rng::Rng;
 use poplin_testkit::triangles::{
@@ -134,9 +135,11 @@ fn assert_visits<const N: usize>(
             let mut all = Path::NOTHING;
             simplex.iter().for_each(|path| all.include(path));
             if round < 2 {
-                query = Path { low: all.high, high: all.high.map(|end| end.map(|it| it + 1.0)) };
+                let Ranges { high, .. } = all.ranges();
+                query = Ranges { low: high, high: high.map(|end| end.map(|it| it + 1.0)) }.into();
             } else {
-                query = Path { low: all.low.map(|end| end.map(|it| it - 1.0)), high: all.low };
+                let Ranges { low, .. } = all.ranges();
+                query = Ranges { low: low.map(|end| end.map(|it| it - 1.0)), high: low }.into();
             }
         }
         let mut visits = vec![0; simplices.len()];
@@ -151,6 +154,7 @@ fn assert_visits<const N: usize>(
             let mut together = bounds;
             together.include(&all);
             assert_eq!(together, bounds);
+            let (all, query) = (all.ranges(), query.ranges());
             let is_apart = (0..all.low[0].len()).any(|axis| {
                 (0..2).all(|end| all.low[end][axis] > query.high[end][axis])
                     || (0..2).all(|end| all.high[end][axis] < query.low[end][axis])

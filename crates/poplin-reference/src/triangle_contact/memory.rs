@@ -10,6 +10,7 @@ use poplin_layout::{
 use rayon::prelude::*;
 
 use super::body::Body;
+use super::near;
 use super::pairs::{BodyPair, Candidate};
 use super::tree::{Path, Reach};
 use crate::math::dot3;
@@ -290,9 +291,10 @@ impl TriangleContact {
         let rows = start.par_iter().zip(radius).zip(hard).zip(&work.moves).with_min_len(1024);
         rows.map(|(((start, radius), hard), step)| {
             let reach = Reach { radius: *radius, hard: *hard, more: *reserve };
-            Path::new([*start, *start + *step], [*step, Vec3::ZERO], &reach)
+            let path = Path::new([*start, *start + *step], [*step, Vec3::ZERO], &reach);
+            (near::point(*start, *step, &reach), path)
         })
-        .collect_into_vec(&mut work.steps);
+        .unzip_into_vecs(&mut work.points, &mut work.steps.0);
         self.solve(iterations, part);
         self.truncate(thickness);
     }

@@ -3,6 +3,7 @@
 mod body;
 mod closest;
 mod memory;
+mod near;
 #[cfg(feature = "testing")]
 mod packed;
 mod pairs;
@@ -17,4 +18,6 @@ pub use memory::{Report, TriangleContact};
 pub use pairs::{Candidate, Kind};
 pub use poplin_host::{Role, Surface};
 pub use scene::ClothInput;
+#[cfg(feature = "testing")]
+pub use tree::Ranges;
 pub use tree::{Path, Reach, Tree};

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::body::Body;
 use super::closest::{Closest, edge_edge, vertex_face};
 use super::memory::TriangleContact;
-use super::tree::{AXES, Path};
+use super::tree::Path;
 use crate::math::{cross3, dot3, length3};
 
 /// What the corners of a pair are.
@@ -36,8 +36,6 @@ pub struct Candidate {
     pub friction: f32,
     /// Whether both simplices are of one body.
     pub is_own: bool,
-    /// The axis that last kept it apart, which is tried first.
-    pub axis: u8,
     /// Both bodies, the kind and the first simplex, and the second: pairs are in this order.
     pub rank: [u32; 4],
 }
@@ -49,17 +47,12 @@ impl Candidate {
     }
 
     /// Whether no axis keeps it apart on these paths.
-    pub(super) fn meets(&mut self, paths: &[Path]) -> bool {
+    pub(super) fn meets(&self, paths: &[Path]) -> bool {
         if self.kind == Kind::VertexPlane {
             return true;
         }
         let (first, second) = self.rows.split_at(self.first_count());
-        // Most are kept apart by the same axis as before.
-        if Path::misses_along(usize::from(self.axis), first, second, paths) {
-            return false;
-        }
-        let axis = (0..AXES).find(|&axis| Path::misses_along(axis, first, second, paths));
-        axis.inspect(|&axis| self.axis = axis as u8).is_none()
+        !Path::around(first, paths).misses(&Path::around(second, paths))
     }
 
     /// Whether this pair is the one that speaks for its closest points: those on a side or corner of a face belong to several, and those
@@ -150,7 +143,7 @@ impl Sides<'_> {
             }
         }
         let rank = [a, b, self.kind << 28 | first, second];
-        Some(Candidate { rows, kind, owned, friction: self.friction, is_own, axis: 0, rank })
+        Some(Candidate { rows, kind, owned, friction: self.friction, is_own, rank })
     }
 }
 
@@ -162,8 +155,8 @@ impl TriangleContact {
     pub(super) fn near_bodies(&self, paths: &[Path]) -> Vec<BodyPair> {
         let mut found = Vec::new();
         let mut order: Vec<usize> = (0..self.bodies.len()).collect();
-        let low = |index: usize| paths[index].low[0][0].min(paths[index].low[1][0]);
-        let high = |index: usize| paths[index].high[0][0].max(paths[index].high[1][0]);
+        let low = |index: usize| paths[index].extent(0)[0];
+        let high = |index: usize| paths[index].extent(0)[1];
         order.sort_unstable_by(|&a, &b| low(a).total_cmp(&low(b)).then(a.cmp(&b)));
         for (rank, &first) in order.iter().enumerate() {
             let end = high(first);

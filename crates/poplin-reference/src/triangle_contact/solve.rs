@@ -19,9 +19,13 @@ use poplin_layout::{
 use rayon::prelude::*;
 
 use super::memory::TriangleContact;
+use super::near::{Point, near};
 use super::pairs::{Candidate, weighted};
-use super::tree::Path;
+use super::tree::{Path, Paths};
 use crate::math::{clamp_unit, dot3, length3, shorten};
+
+/// Listed pairs that a thread looks at together.
+const NEAR_BLOCK: usize = 4096;
 
 /// A pair in reach, with what a round keeps constant.
 #[derive(Debug, Clone, Copy, Default)]
@@ -61,8 +65,10 @@ pub(super) struct Work {
     pub(super) moves: Vec<Vec3>,
     /// Where it would move without contact \[m\].
     pub(super) aims: Vec<Vec3>,
+    /// Where each row is, and how far away it may be in reach.
+    pub(super) points: Vec<Point>,
     /// Boxes around what is in reach of each row: at its start what it may get to, and at both ends what it may push.
-    pub(super) steps: Vec<Path>,
+    pub(super) steps: Paths,
     /// Direction of the pair that held a row back most; 0 if none did.
     pub(super) blocks: Vec<Vec3>,
     pub(super) pairs: Vec<Pair>,
@@ -76,7 +82,8 @@ impl Work {
     pub(super) fn size(&self) -> usize {
         size_of::<Vec3>() * (self.moves.capacity() + self.blocks.capacity())
             + size_of::<Vec3>() * self.aims.capacity()
-            + size_of::<Path>() * self.steps.capacity()
+            + size_of::<Point>() * self.points.capacity()
+            + size_of::<Path>() * self.steps.0.capacity()
             + size_of::<Pair>() * self.pairs.capacity()
             + 4 * (self.begins.capacity() + self.corners.capacity() + self.fractions.capacity())
     }
@@ -139,17 +146,16 @@ impl TriangleContact {
     fn narrow(&mut self, part: f32) {
         let mut pairs = std::mem::take(&mut self.work.pairs);
         pairs.clear();
-        let steps = &self.work.steps;
-        let all = self.candidates.par_iter_mut().enumerate().with_min_len(1024);
-        let met = all.filter_map(|(index, candidate)| candidate.meets(steps).then_some(index));
-        let met: Vec<usize> = met.collect();
-        let met = met.into_par_iter().with_min_len(256);
-        let met = met.filter(|&index| self.may_meet(&self.candidates[index]));
-        pairs
-            .par_extend(met.map(|index| self.measure(index)).filter(|pair| self.is_in_reach(pair)));
+        let Self { candidates, rest, work: Work { points, steps, .. }, .. } = &*self;
+        let blocks = candidates.par_chunks(NEAR_BLOCK).enumerate();
+        let near = blocks.map(|(k, block)| near(block, k * NEAR_BLOCK, points, rest));
+        let mut near: Vec<usize> = near.flatten_iter().collect();
         // The lists may have been searched in parts.
-        let rank = |pair: &Pair| self.candidates[pair.candidate as usize].rank;
-        pairs.sort_by_key(rank);
+        near.sort_unstable_by_key(|&index| candidates[index].rank);
+        let near = near.into_par_iter().with_min_len(256);
+        let near = near.filter(|&index| self.may_meet(&candidates[index]));
+        let met = near.map(|index| self.measure(index)).filter(|pair| self.is_in_reach(pair));
+        pairs.par_extend(met.filter(|pair| candidates[pair.candidate as usize].meets(&steps.0)));
         // Both are in the order of ranks.
         let mut held = self.held.iter().filter(|_| part > 0.0).peekable();
         for pair in &mut pairs {

@@ -7,6 +7,7 @@
 //! time, what is on one side at both ends is there all the time. So a sheet that falls as a whole is not near itself because it
 //! is fast.
 
+use fearless_simd::{Level, dispatch, f32x8, mask32x8, prelude::*};
 use glam::Vec3;
 use poplin_host::tree_order;
 use poplin_layout::{TRIANGLE_AXES, TRIANGLE_CHILDREN, TRIANGLE_DIAGONAL};
@@ -37,34 +38,77 @@ pub struct Reach {
     pub more: f32,
 }
 
+/// Ends of the ranges of a path along an axis: the lowest coordinate at the start and at the end, and the highest, these with their
+/// sign changed. So the ranges around several are the least of each.
+const SIDES: usize = 4;
+
 /// Ranges along the axes of what is in reach at the start and at the end of a path.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Path {
+    /// See [`SIDES`].
+    ranges: [[f32; SIDES]; AXES],
+}
+
+/// The ranges of a path, end by end.
+#[cfg(feature = "testing")]
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ranges {
     /// Lowest coordinates at the start, and at the end.
     pub low: [[f32; AXES]; 2],
     /// Highest coordinates.
     pub high: [[f32; AXES]; 2],
 }
 
+/// The lesser of two; the first if either is no number.
+#[inline(always)]
+fn least(a: f32, b: f32) -> f32 {
+    if b < a { b } else { a }
+}
+
+/// The greater of two; the first if either is no number.
+#[inline(always)]
+fn most(a: f32, b: f32) -> f32 {
+    if b > a { b } else { a }
+}
+
+/// The least of each of two.
+#[inline(always)]
+fn least_of<const K: usize>(a: &[f32; K], b: &[f32; K]) -> [f32; K] {
+    std::array::from_fn(|k| least(a[k], b[k]))
+}
+
+/// The ranges that something has to be beyond to be missed by these: the highest coordinates, and the lowest with their sign changed.
+#[inline(always)]
+fn facing([low, low_end, high, high_end]: [f32; SIDES]) -> [f32; SIDES] {
+    [-high, -high_end, -low, -low_end]
+}
+
+/// Whether ranges are apart all the time of those that these are [`facing`].
+#[inline(always)]
+fn are_apart(ranges: &[f32; SIDES], facing: &[f32; SIDES]) -> bool {
+    let [a, b, c, d]: [bool; SIDES] = std::array::from_fn(|side| ranges[side] > facing[side]);
+    (a & b) | (c & d)
+}
+
 impl Path {
     /// Around nothing.
-    pub const NOTHING: Self =
-        Self { low: [[f32::INFINITY; AXES]; 2], high: [[f32::NEG_INFINITY; AXES]; 2] };
+    pub const NOTHING: Self = Self { ranges: [[f32::INFINITY; SIDES]; AXES] };
     /// Around everything.
-    pub const EVERYTHING: Self =
-        Self { low: [[f32::NEG_INFINITY; AXES]; 2], high: [[f32::INFINITY; AXES]; 2] };
+    pub const EVERYTHING: Self = Self { ranges: [[f32::NEG_INFINITY; SIDES]; AXES] };
 
     /// Of a point that moves by `step` at a time between two others. In reach is what it may push, and what it may cross in the
     /// next step: that of each end.
+    #[inline(always)]
     pub fn new(ends: [Vec3; 2], steps: [Vec3; 2], reach: &Reach) -> Self {
+        let (at, step) = (ends.map(along), steps.map(along));
         let mut path = Self::NOTHING;
-        for end in 0..2 {
-            let (at, step) = (along(ends[end]), along(steps[end]));
-            for k in 0..AXES {
-                let [radius, hard, more] =
-                    [reach.radius, reach.hard, reach.more].map(|it| it * LENGTHS[k]);
-                path.low[end][k] = at[k] - (radius.max(hard + (-step[k]).max(0.0)) + more);
-                path.high[end][k] = at[k] + (radius.max(hard + step[k].max(0.0)) + more);
+        for (k, ranges) in path.ranges.iter_mut().enumerate() {
+            let [radius, hard, more] =
+                [reach.radius, reach.hard, reach.more].map(|it| it * LENGTHS[k]);
+            let at = [at[0][k], at[1][k], -at[0][k], -at[1][k]];
+            let step = [-step[0][k], -step[1][k], step[0][k], step[1][k]];
+            for (side, range) in ranges.iter_mut().enumerate() {
+                *range = at[side] - (most(radius, hard + most(0.0, step[side])) + more);
             }
         }
         path
@@ -73,9 +117,8 @@ impl Path {
     /// Between two corners all the time; diagonals keep nothing apart.
     pub(super) fn in_box(low: Vec3, high: Vec3) -> Self {
         let mut path = Self::EVERYTHING;
-        for end in 0..2 {
-            path.low[end][..3].copy_from_slice(&low.to_array());
-            path.high[end][..3].copy_from_slice(&high.to_array());
+        for k in 0..3 {
+            path.ranges[k] = [low[k], low[k], -high[k], -high[k]];
         }
         path
     }
@@ -92,108 +135,127 @@ impl Path {
         sum
     }
 
+    /// Its lowest and highest coordinate along an axis, at any time.
+    pub(super) fn extent(&self, axis: usize) -> [f32; 2] {
+        let [low, low_end, high, high_end] = self.ranges[axis];
+        [low.min(low_end), -high.min(high_end)]
+    }
+
     /// Its lowest and highest point at the start; none if it is around nothing.
     pub(super) fn corners(&self) -> Option<[Vec3; 2]> {
-        let corners = [self.low[0], self.high[0]].map(|at| Vec3::new(at[0], at[1], at[2]));
+        let corner = |side: usize| Vec3::from_array([0, 1, 2].map(|k| self.ranges[k][side]));
+        let corners = [corner(0), -corner(2)];
         corners[0].cmple(corners[1]).all().then_some(corners)
     }
 
     /// Widens it around another.
+    #[inline(always)]
     pub fn include(&mut self, other: &Self) {
-        for end in 0..2 {
-            for k in 0..AXES {
-                self.low[end][k] = self.low[end][k].min(other.low[end][k]);
-                self.high[end][k] = self.high[end][k].max(other.high[end][k]);
-            }
+        for (own, other) in self.ranges.iter_mut().zip(&other.ranges) {
+            *own = least_of(own, other);
         }
     }
 
     /// Around the paths of some rows.
+    #[inline(always)]
     pub(super) fn around(rows: &[u32], paths: &[Self]) -> Self {
         let mut sum = Self::NOTHING;
         rows.iter().for_each(|&row| sum.include(&paths[row as usize]));
         sum
     }
 
-    /// Whether an axis keeps the paths of some rows apart from those of others all the time.
-    #[inline]
-    pub(super) fn misses_along(axis: usize, rows: &[u32], others: &[u32], paths: &[Self]) -> bool {
-        let range = |rows: &[u32]| {
-            let (mut low, mut high) = ([f32::INFINITY; 2], [f32::NEG_INFINITY; 2]);
-            for &row in rows {
-                let path = &paths[row as usize];
-                for end in 0..2 {
-                    low[end] = low[end].min(path.low[end][axis]);
-                    high[end] = high[end].max(path.high[end][axis]);
-                }
-            }
-            (low, high)
-        };
-        let ((low, high), (lows, highs)) = (range(rows), range(others));
-        low[0] > highs[0] && low[1] > highs[1] || high[0] < lows[0] && high[1] < lows[1]
-    }
-
     /// Whether an axis keeps them apart all the time.
     pub fn misses(&self, other: &Self) -> bool {
-        let mut misses = false;
-        for k in 0..AXES {
-            let above = (self.low[0][k] > other.high[0][k]) & (self.low[1][k] > other.high[1][k]);
-            let below = (self.high[0][k] < other.low[0][k]) & (self.high[1][k] < other.low[1][k]);
-            misses |= above | below;
-        }
-        misses
+        let mut axes = self.ranges.iter().zip(&other.ranges);
+        axes.any(|(own, other)| are_apart(own, &facing(*other)))
+    }
+
+    /// Its ranges.
+    #[cfg(feature = "testing")]
+    pub fn ranges(&self) -> Ranges {
+        let side = |side: usize| self.ranges.map(|ranges| ranges[side]);
+        Ranges { low: [side(0), side(1)], high: [side(2), side(3)].map(|end| end.map(|it| -it)) }
+    }
+}
+
+#[cfg(feature = "testing")]
+impl From<Ranges> for Path {
+    fn from(Ranges { low, high }: Ranges) -> Self {
+        let ranges = |k: usize| [low[0][k], low[1][k], -high[0][k], -high[1][k]];
+        Self { ranges: std::array::from_fn(ranges) }
+    }
+}
+
+/// Paths of some rows.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Paths(pub(super) Vec<Path>);
+
+impl Paths {
+    /// The ranges of each.
+    #[cfg(feature = "testing")]
+    pub(super) fn iter(&self) -> impl Iterator<Item = Ranges> {
+        self.0.iter().map(Path::ranges)
     }
 }
 
 /// Children of a node.
 const LANES: usize = TRIANGLE_CHILDREN as usize;
 
-/// The paths of the children of a node, coordinate by coordinate.
+/// The paths of the children of a node, side by side.
 #[derive(Debug, Clone, Copy)]
 struct Node {
-    low: [[[f32; LANES]; AXES]; 2],
-    high: [[[f32; LANES]; AXES]; 2],
+    ranges: [[[f32; LANES]; SIDES]; AXES],
 }
 
 impl Node {
-    const EMPTY: Self = Self {
-        low: [[[f32::INFINITY; LANES]; AXES]; 2],
-        high: [[[f32::NEG_INFINITY; LANES]; AXES]; 2],
-    };
+    const EMPTY: Self = Self { ranges: [[[f32::INFINITY; LANES]; SIDES]; AXES] };
 
+    #[inline(always)]
     fn set(&mut self, lane: usize, path: &Path) {
-        for end in 0..2 {
-            for k in 0..AXES {
-                self.low[end][k][lane] = path.low[end][k];
-                self.high[end][k][lane] = path.high[end][k];
+        for k in 0..AXES {
+            for side in 0..SIDES {
+                self.ranges[k][side][lane] = path.ranges[k][side];
             }
         }
+    }
+
+    /// Sets the paths of the first children; around all of them.
+    #[inline(always)]
+    fn fit(&mut self, paths: impl Iterator<Item = Path>) -> Path {
+        let mut sum = Path::NOTHING;
+        for (lane, path) in paths.enumerate() {
+            self.set(lane, &path);
+            sum.include(&path);
+        }
+        sum
     }
 
     /// Around all children.
     fn union(&self) -> Path {
-        let least = |lanes: [f32; LANES]| lanes.into_iter().fold(f32::INFINITY, f32::min);
-        let most = |lanes: [f32; LANES]| lanes.into_iter().fold(f32::NEG_INFINITY, f32::max);
-        Path { low: self.low.map(|end| end.map(least)), high: self.high.map(|end| end.map(most)) }
+        let least = |lanes: [f32; LANES]| lanes.into_iter().fold(f32::INFINITY, least);
+        Path { ranges: self.ranges.map(|sides| sides.map(least)) }
+    }
+
+    /// Which children are beyond a coordinate with an end of their ranges along an axis.
+    #[inline(always)]
+    fn beyond<S: Simd>(&self, simd: S, axis: usize, side: usize, facing: f32) -> mask32x8<S> {
+        f32x8::from_slice(simd, &self.ranges[axis][side]).simd_gt(f32x8::splat(simd, facing))
     }
 
     /// Which children a path may meet: a bit for each.
-    #[inline]
-    fn meets(&self, path: &Path) -> u32 {
-        let mut misses = [0u32; LANES];
+    #[inline(always)]
+    fn meets<S: Simd>(&self, simd: S, path: &Path) -> u32 {
+        let mut misses = 0;
         for k in 0..AXES {
-            let [starts, ends] = [0, 1].map(|end| (&self.low[end][k], &self.high[end][k]));
-            let [start, end] = [0, 1].map(|end| (path.low[end][k], path.high[end][k]));
-            if k == 3 && misses == [1; LANES] {
+            let facing = facing(path.ranges[k]);
+            let above = self.beyond(simd, k, 0, facing[0]) & self.beyond(simd, k, 1, facing[1]);
+            let below = self.beyond(simd, k, 2, facing[2]) & self.beyond(simd, k, 3, facing[3]);
+            misses |= (above | below).to_bitmask();
+            if k % 3 == 2 && misses == 0xff {
                 return 0;
             }
-            for (lane, misses) in misses.iter_mut().enumerate() {
-                let above = (start.0 > starts.1[lane]) & (end.0 > ends.1[lane]);
-                let below = (start.1 < starts.0[lane]) & (end.1 < ends.0[lane]);
-                *misses |= u32::from(above | below);
-            }
         }
-        misses.iter().enumerate().fold(0, |mask, (lane, misses)| mask | (misses ^ 1) << lane)
+        !misses as u32 & 0xff
     }
 }
 
@@ -280,14 +342,14 @@ impl<const N: usize> Tree<N> {
 
     /// Fits the boxes to the paths of the corners.
     pub fn refit(&mut self, paths: &[Path]) {
-        for (index, corners) in self.corners.iter().enumerate() {
-            self.levels[0][index / LANES].set(index % LANES, &Path::around(corners, paths));
-        }
-        for level in 1..self.levels.len() {
-            let (below, above) = self.levels.split_at_mut(level);
-            for (index, node) in below[level - 1].iter().enumerate() {
-                above[0][index / LANES].set(index % LANES, &node.union());
-            }
+        let Some((leaves, levels)) = self.levels.split_first_mut() else { return };
+        let each = leaves.iter_mut().zip(self.corners.chunks(LANES)).map(|(node, simplices)| {
+            node.fit(simplices.iter().map(|corners| Path::around(corners, paths)))
+        });
+        let mut below: Vec<Path> = each.collect();
+        for level in levels {
+            let each = level.iter_mut().zip(below.chunks(LANES));
+            below = each.map(|(node, paths)| node.fit(paths.iter().copied())).collect();
         }
     }
 
@@ -296,16 +358,32 @@ impl<const N: usize> Tree<N> {
         self.levels.last().map_or(Path::NOTHING, |level| level[0].union())
     }
 
+    /// Which children of a node a path may meet: a bit for each. A path that is no number meets even those that a node has not.
+    #[inline(always)]
+    fn children<S: Simd>(&self, simd: S, level: usize, node: usize, path: &Path) -> u32 {
+        match self.levels[level].get(node) {
+            Some(node) => node.meets(simd, path),
+            None => 0,
+        }
+    }
+
     /// Visits the simplices whose boxes a path may meet, by their index and with their corners.
-    pub fn visit(&self, path: &Path, mut found: impl FnMut(u32, &[u32; N])) {
+    pub fn visit(&self, path: &Path, found: impl FnMut(u32, &[u32; N])) {
+        dispatch!(Level::new(), simd => self.visit_with(simd, path, found));
+    }
+
+    /// See [`Tree::visit`].
+    #[inline(always)]
+    pub(super) fn visit_with<S: Simd>(
+        &self,
+        simd: S,
+        path: &Path,
+        mut found: impl FnMut(u32, &[u32; N]),
+    ) {
         let Some(top) = self.levels.len().checked_sub(1) else { return };
-        // A path that is no number meets even the children that a node has not.
-        let meets = |level: usize, node: usize| {
-            self.levels[level].get(node).map_or(0, |node| node.meets(path))
-        };
         // The children that are left to visit of the node on each level.
         let mut open = [(0usize, 0u32); 12];
-        open[top] = (0, meets(top, 0));
+        open[top] = (0, self.children(simd, top, 0, path));
         let mut level = top;
         loop {
             let (node, children) = open[level];
@@ -320,7 +398,7 @@ impl<const N: usize> Tree<N> {
             let child = node * LANES + children.trailing_zeros() as usize;
             if level > 0 {
                 level -= 1;
-                open[level] = (child, meets(level, child));
+                open[level] = (child, self.children(simd, level, child, path));
             } else if let Some(corners) = self.corners.get(child) {
                 found(self.items[child], corners);
             }

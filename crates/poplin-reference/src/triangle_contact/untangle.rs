@@ -348,8 +348,8 @@ impl TriangleContact {
         let (first, last) = (round.rows.start, round.rows.end - 1);
         let ends = [first, last].map(|row| self.start[row]);
         let radii = [first, last].map(|row| self.hard[row]);
-        let mut path = Path::still(ends[0], radii[0]);
-        path.include(&Path::still(ends[1], radii[1]));
+        let mut path = Path::NOTHING;
+        (0..2).for_each(|k| path.include(&Path::still(ends[k], radii[k])));
         cloth.still_faces.visit(&path, |_, corners| {
             let rows = corners.map(|corner| cloth.rows.start + corner as usize);
             if !rows.iter().all(|&row| self.is_fixed(row)) {

@@ -1,0 +1,224 @@
+//! Which listed pairs may be in reach in a round: all but those between which a slab lies that is too thick, several at once.
+//!
+//! Where both simplices of a pair lie along a direction says how far apart they are at least. The direction is the one between
+//! their middles. It takes less than their closest points and leaves out most of what no axis keeps apart.
+
+use fearless_simd::{Level, dispatch, f32x4, f32x8, mask32x8, prelude::*};
+use glam::Vec3;
+
+use super::pairs::{Candidate, Kind};
+use super::tree::Reach;
+use crate::math::length3;
+
+/// Position of a row and from how far away it pushes \[m\], then its move and from how far away it may cross something \[m\].
+pub(super) type Point = [[f32; 4]; 2];
+
+/// Pairs that are looked at together.
+const LANES: usize = 8;
+
+/// How much more than that is needed to leave a pair out, because the distance of its closest points is rounded: in parts of
+/// that, and of the size of the pair.
+const ROUNDING: [f32; 2] = [1.001, 4e-6];
+
+/// The point of a row.
+pub(super) fn point(at: Vec3, step: Vec3, reach: &Reach) -> Point {
+    let Reach { radius, hard, more } = *reach;
+    let [push, cross] =
+        [radius.max(hard), hard + length3(step)].map(|it| ROUNDING[0] * (it + more));
+    [at.extend(push).to_array(), step.extend(cross).to_array()]
+}
+
+/// Of some pairs those that may be in reach, by their index from `begin` on. `rest` has the normals of planes.
+pub(super) fn near(
+    candidates: &[Candidate],
+    begin: usize,
+    points: &[Point],
+    rest: &[Vec3],
+) -> Vec<usize> {
+    dispatch!(Level::new(), simd => near_with(simd, candidates, begin, points, rest))
+}
+
+/// See [`near`].
+#[inline(always)]
+fn near_with<S: Simd>(
+    simd: S,
+    candidates: &[Candidate],
+    begin: usize,
+    points: &[Point],
+    rest: &[Vec3],
+) -> Vec<usize> {
+    let mut found = Vec::with_capacity(candidates.len() / 4);
+    for (block, candidates) in candidates.chunks(LANES).enumerate() {
+        let far = far(simd, candidates, points);
+        for (lane, candidate) in candidates.iter().enumerate() {
+            let is_far = if candidate.kind == Kind::VertexPlane {
+                is_above(candidate, points, rest)
+            } else {
+                far >> lane & 1 != 0
+            };
+            if !is_far {
+                found.push(begin + LANES * block + lane);
+            }
+        }
+    }
+    found
+}
+
+/// Whether a vertex is out of reach of a plane.
+#[inline(always)]
+fn is_above(candidate: &Candidate, points: &[Point], rest: &[Vec3]) -> bool {
+    let [at, other] = [0, 1].map(|k| points[candidate.rows[k] as usize]);
+    let normal = rest[candidate.rows[1] as usize];
+    let delta = Vec3::from_slice(&at[0]) - Vec3::from_slice(&other[0]);
+    let reach = at[0][3] + other[0][3] + at[1][3] + other[1][3];
+    let rounding = ROUNDING[1] * delta.abs().element_sum();
+    normal.dot(delta) > (reach + rounding) * normal.length().max(1.0)
+}
+
+/// A vector in every lane.
+type Vectors<S> = [f32x8<S>; 3];
+
+/// Which of up to eight pairs of no plane are out of reach: a bit for each.
+#[inline(always)]
+fn far<S: Simd>(simd: S, candidates: &[Candidate], points: &[Point]) -> u64 {
+    let mut rows = [[0; LANES]; 4];
+    let mut faces = 0;
+    for (lane, candidate) in candidates.iter().enumerate() {
+        for (rows, row) in rows.iter_mut().zip(candidate.rows) {
+            rows[lane] = row;
+        }
+        faces |= u64::from(candidate.kind == Kind::VertexFace) << lane;
+    }
+    let is_face = mask32x8::from_bitmask(simd, faces);
+    let zero = f32x8::splat(simd, 0.0);
+    let (half, third) = (f32x8::splat(simd, 0.5), f32x8::splat(simd, 1.0 / 3.0));
+    let [a, b, c, d] = corners(simd, &rows, points, 0);
+    let (mut normal, mut first, mut second) = ([zero; 3], [[zero; 3]; 2], [[zero; 3]; 2]);
+    let (mut middle, mut along, mut across) = ([zero; 3], [zero; 3], [zero; 3]);
+    let mut size = zero;
+    // All from the third corner. The second is of the face, or of the first edge; the middle of the second edge stands in for it then.
+    for k in 0..3 {
+        let [x, y, z] = [a[k] - c[k], b[k] - c[k], d[k] - c[k]];
+        first[0][k] = x;
+        first[1][k] = is_face.select(x, y);
+        second[0][k] = z;
+        second[1][k] = is_face.select(y, z * half);
+        across[k] = z;
+        normal[k] = x - (y + z) * third;
+        middle[k] = (x + y) * half;
+        along[k] = y - x;
+        size += greater(x.abs(), greater(y.abs(), z.abs()));
+    }
+    // Points of two edges that come closer and closer.
+    let on_second = project(simd, &middle, &[zero; 3], &across);
+    let on_first = project(simd, &on_second, &first[0], &along);
+    let on_second = project(simd, &on_first, &[zero; 3], &across);
+    for k in 0..3 {
+        normal[k] = is_face.select(normal[k], on_first[k] - on_second[k]);
+    }
+    let low = lesser(dot(&normal, &first[0]), dot(&normal, &first[1]));
+    let high = greater(zero, greater(dot(&normal, &second[0]), dot(&normal, &second[1])));
+    let push = reaches(is_face, a[3], b[3], c[3], d[3]);
+    let [a, b, c, d] = corners(simd, &rows, points, 1);
+    let cross = reaches(is_face, a[3], b[3], c[3], d[3]);
+    // How far any two corners move against each other.
+    let mut moves = [zero; 3];
+    for k in 0..3 {
+        let (with_first, with_second) = (is_face.select(a[k], b[k]), is_face.select(b[k], c[k]));
+        let apart = greater(a[k], with_first) - lesser(with_second, lesser(c[k], d[k]));
+        let against = greater(with_second, greater(c[k], d[k])) - lesser(a[k], with_first);
+        moves[k] = greater(apart, against);
+    }
+    let moves = dot(&moves, &moves).sqrt() * f32x8::splat(simd, ROUNDING[0]);
+    let reach = greater(push + moves, cross) + size * f32x8::splat(simd, ROUNDING[1]);
+    let between = low - high;
+    let is_far = between.simd_gt(zero)
+        & (between * between).simd_gt(dot(&normal, &normal) * (reach * reach));
+    is_far.to_bitmask()
+}
+
+/// How far away two simplices are in reach of each other by these distances of their corners.
+#[inline(always)]
+fn reaches<S: Simd>(
+    is_face: mask32x8<S>,
+    a: f32x8<S>,
+    b: f32x8<S>,
+    c: f32x8<S>,
+    d: f32x8<S>,
+) -> f32x8<S> {
+    let (with_first, with_second) = (is_face.select(a, b), is_face.select(b, c));
+    greater(a, with_first) + greater(with_second, greater(c, d))
+}
+
+/// The lesser of two; the second if either is no number, so that then nothing is out of reach.
+#[inline(always)]
+fn lesser<S: Simd>(a: f32x8<S>, b: f32x8<S>) -> f32x8<S> {
+    a.simd_lt(b).select(a, b)
+}
+
+/// The greater of two; the second if either is no number.
+#[inline(always)]
+fn greater<S: Simd>(a: f32x8<S>, b: f32x8<S>) -> f32x8<S> {
+    a.simd_gt(b).select(a, b)
+}
+
+/// Dot product.
+#[inline(always)]
+fn dot<S: Simd>(a: &Vectors<S>, b: &Vectors<S>) -> f32x8<S> {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// The point of an edge that is closest to a point.
+#[inline(always)]
+fn project<S: Simd>(simd: S, at: &Vectors<S>, from: &Vectors<S>, along: &Vectors<S>) -> Vectors<S> {
+    let delta = [at[0] - from[0], at[1] - from[1], at[2] - from[2]];
+    let part = dot(&delta, along) / dot(along, along);
+    let part = lesser(greater(part, f32x8::splat(simd, 0.0)), f32x8::splat(simd, 1.0));
+    [from[0] + along[0] * part, from[1] + along[1] * part, from[2] + along[2] * part]
+}
+
+/// The columns of one half of the points of four rows in each lane.
+#[inline(always)]
+fn corners<S: Simd>(
+    simd: S,
+    rows: &[[u32; LANES]; 4],
+    points: &[Point],
+    half: usize,
+) -> [[f32x8<S>; 4]; 4] {
+    [
+        columns(simd, &rows[0], points, half),
+        columns(simd, &rows[1], points, half),
+        columns(simd, &rows[2], points, half),
+        columns(simd, &rows[3], points, half),
+    ]
+}
+
+/// The columns of the points of eight rows.
+#[inline(always)]
+fn columns<S: Simd>(simd: S, rows: &[u32; LANES], points: &[Point], half: usize) -> [f32x8<S>; 4] {
+    let [a, b, c, d, e, f, g, h] = *rows;
+    let [low, high] = [
+        four_columns(simd, [a, b, c, d], points, half),
+        four_columns(simd, [e, f, g, h], points, half),
+    ];
+    [
+        simd.combine_f32x4(low[0], high[0]),
+        simd.combine_f32x4(low[1], high[1]),
+        simd.combine_f32x4(low[2], high[2]),
+        simd.combine_f32x4(low[3], high[3]),
+    ]
+}
+
+/// The columns of the points of four rows.
+#[inline(always)]
+fn four_columns<S: Simd>(simd: S, rows: [u32; 4], points: &[Point], half: usize) -> [f32x4<S>; 4] {
+    let [a, b, c, d] = [
+        f32x4::from_slice(simd, &points[rows[0] as usize][half]),
+        f32x4::from_slice(simd, &points[rows[1] as usize][half]),
+        f32x4::from_slice(simd, &points[rows[2] as usize][half]),
+        f32x4::from_slice(simd, &points[rows[3] as usize][half]),
+    ];
+    let (ac, bd) = (a.zip_low(c), b.zip_low(d));
+    let (ac_high, bd_high) = (a.zip_high(c), b.zip_high(d));
+    [ac.zip_low(bd), ac.zip_high(bd), ac_high.zip_low(bd_high), ac_high.zip_high(bd_high)]
+}
