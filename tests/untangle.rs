@@ -215,6 +215,15 @@ fn a_sheet_wholly_in_a_mesh_comes_out_of_it() {
 }
 
 #[test]
+fn a_sheet_wholly_in_a_mesh_with_split_seams_comes_out_of_it() {
+    // As a file with a texture has it: each triangle has corners of its own.
+    let TriangleMesh { vertices, triangles } = mesh();
+    let vertices = triangles.iter().flatten().map(|&corner| vertices[corner as usize]).collect();
+    let triangles = (0..triangles.len() as u32).map(|it| [0, 1, 2].map(|k| 3 * it + k)).collect();
+    comes_out_of(Shape::TriangleMesh(TriangleMesh { vertices, triangles }));
+}
+
+#[test]
 fn a_sheet_in_a_ball_comes_out_of_it() {
     let ball = Sphere { center: [0.0, 0.1, 0.0], radius: 0.1 };
     let mut world = sunk(0.3, ball.into());

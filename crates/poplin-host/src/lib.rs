@@ -29,7 +29,7 @@ mod tier;
 
 pub use clock::{FrameClock, MAX_ITERATIONS_PER_FRAME, average_step};
 pub use cloths::{ClothId, Cloths, NoSuchCloth};
-pub use colliders::{BodyRef, ClothImpulses, FrameBodies};
+pub use colliders::{BodyRef, ClothImpulses, FrameBodies, is_closed};
 pub use contacts::{ContactFrame, ContactLens, collides, space_axes, takes_part};
 pub use crossing::properly_intersect;
 pub use engine::{Engine, HostError, Reading, Ready};

@@ -10,6 +10,7 @@ mod scene;
 mod solve;
 mod tree;
 mod untangle;
+mod weld;
 
 pub use body::{Body, Role, Surface};
 pub use closest::{Closest, edge_edge, vertex_face};
